@@ -1,0 +1,139 @@
+// Package checker turns a history into a verdict. It knows the properties of a
+// lock, the anomalies that break them and how each is proved. It knows no
+// network, no process and no clock: the same history always gives the same
+// verdict.
+package checker
+
+import (
+	"encoding/json"
+
+	"github.com/picklock/picklock/history"
+)
+
+// Validity is the answer to one question: true, false or unknown.
+type Validity int
+
+const (
+	Unknown Validity = iota
+	True
+	False
+)
+
+func (v Validity) String() string { return [...]string{"unknown", "true", "false"}[v] }
+
+// MarshalJSON writes true, false or "unknown".
+func (v Validity) MarshalJSON() ([]byte, error) {
+	if v == Unknown {
+		return []byte(`"unknown"`), nil
+	}
+	return []byte(v.String()), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (v *Validity) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case "true":
+		*v = True
+	case "false":
+		*v = False
+	default:
+		var s string
+		if err := json.Unmarshal(b, &s); err != nil {
+			return err
+		}
+		*v = Unknown
+	}
+	return nil
+}
+
+// The properties, in the order in which they are reported.
+const (
+	Exclusion = "exclusion"
+	Belief    = "belief"
+	Tokens    = "tokens"
+	Register  = "register"
+	Liveness  = "liveness"
+)
+
+// Properties lists all properties.
+var Properties = []string{Exclusion, Belief, Tokens, Register, Liveness}
+
+// Verdict is what verdict.json holds.
+type Verdict struct {
+	Valid      Validity            `json:"valid"`
+	Why        string              `json:"why,omitempty"` // of an unknown verdict: what was missing
+	Properties map[string]Property `json:"properties"`
+	Anomalies  []Anomaly           `json:"anomalies"`
+	Stats      Stats               `json:"stats"`
+}
+
+// Property is the verdict on one property.
+type Property struct {
+	Valid     Validity `json:"valid"`
+	Required  bool     `json:"required"`
+	Anomalies int      `json:"anomalies"`
+	Why       string   `json:"why"` // what the verdict rests on, or what was missing
+}
+
+// Anomaly is one proved way in which the history breaks a property.
+type Anomaly struct {
+	Name      string   `json:"name"`
+	Property  string   `json:"property"`
+	Key       string   `json:"key"`
+	Processes []string `json:"processes"`
+	Grants    []string `json:"grants,omitempty"`
+	Time      int64    `json:"time"`              // ns since the run's start: when the harm was done
+	Events    []int64  `json:"events"`            // indexes in history.jsonl that prove it
+	Effects   []int64  `json:"effects,omitempty"` // sequence numbers in register.jsonl that prove it
+	Faults    []string `json:"faults"`            // that were on between the first and the last of them
+	Cause     string   `json:"cause,omitempty"`   // e.g. lease-outlived
+	// Sizes are the figures that the explanation speaks of, in ns, by name:
+	// "overlap", "late", "remaining".
+	Sizes       map[string]int64 `json:"sizes,omitempty"`
+	Explanation string           `json:"explanation"`
+}
+
+// Stats counts what the run did.
+type Stats struct {
+	Events       int                   `json:"events"`
+	Grants       int                   `json:"grants"`
+	Contested    int                   `json:"contested"`              // grants that another client was waiting for
+	Writes       int                   `json:"writes"`                 // accepted by the register
+	Rejected     int                   `json:"rejected"`               // refused by the register
+	Unknown      int                   `json:"unknown"`                // operations whose outcome the client never learnt
+	Acknowledged int                   `json:"acknowledged,omitempty"` // updates of the add workload
+	LostUpdates  int                   `json:"lost_updates,omitempty"` // acknowledged and gone from the final state
+	Faults       map[string]FaultCount `json:"faults"`
+	FirstGrant   int64                 `json:"first_grant,omitempty"`   // ns
+	FirstAnomaly int64                 `json:"first_anomaly,omitempty"` // ns, of a required property
+	Duration     int64                 `json:"duration,omitempty"`      // ns, to the last event
+}
+
+// FaultCount counts one fault's injections.
+type FaultCount struct {
+	Injected int `json:"injected"`
+	Landed   int `json:"landed"`
+}
+
+// Input is all that a verdict is drawn from.
+type Input struct {
+	Events  []history.Event  // ordered by time; Index is their place in the file
+	Effects []history.Effect // the register's log; nil where the history stands alone
+	Options Options
+}
+
+// Options says what was asked of the run.
+type Options struct {
+	Faults  []string // fault names that were requested: each must have landed
+	Require []string // further properties that must hold, e.g. belief
+	// Bound is the liveness bound in ns: a lock that is free and wanted, with no
+	// fault on, must be granted within it. 0 means 5 s.
+	Bound int64
+	// Fencing is the register's discipline: none, write, write-strict, read-write.
+	Fencing string
+}
+
+// Check draws the verdict.
+func Check(in Input) Verdict {
+	return Verdict{}
+}

@@ -1,0 +1,124 @@
+// Package clients knows how to talk to each lock service: one lock, one file,
+// behind one small interface. It must not know faults, workloads or verdicts: a
+// lock here does what a careful user of that service would write, and says
+// honestly what it does not know.
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Lock is one client's connection to one lock service.
+type Lock interface {
+	// Acquire waits until the lock on key is granted or ctx ends. An error that
+	// wraps ErrUnknown means that the service may have granted it all the same;
+	// any other error means that it certainly did not.
+	Acquire(ctx context.Context, key string) (Grant, error)
+	// Release gives the grant back. ErrNotHeld: the service says it is no longer
+	// ours. An error that wraps ErrUnknown: it may or may not have been released.
+	Release(ctx context.Context, g Grant) error
+	Close() error
+}
+
+// Renewer is a lock whose lease its user can extend.
+type Renewer interface {
+	// Renew starts the lease anew. Errors as for Release.
+	Renew(ctx context.Context, g Grant) (Renewal, error)
+}
+
+// Grant is one successful acquire.
+type Grant struct {
+	Key   string
+	Token int64 // fencing token, 0 where the lock has none
+
+	// Since is the earliest instant (history.Now) at which the lease can have
+	// begun: the send time of the request that was granted, or of the last
+	// keepalive that was answered; never the time of a reply. Lease is how long
+	// the service promises the grant from there. Both 0 for a lock that is bound
+	// to a session and promises no time.
+	Since int64
+	Lease time.Duration
+
+	// Lost closes when the client library itself learns that the grant is gone;
+	// nil where it never does.
+	Lost <-chan struct{}
+	// Renewals carries the extensions that the client library made by itself, as
+	// they are answered; nil where it makes none. The sender never blocks: a
+	// renewal that nobody takes is dropped, which only shortens what is known.
+	Renewals <-chan Renewal
+
+	// Ref is the lock's own handle on the grant.
+	Ref any
+}
+
+// Renewal is one extension of a lease, its fields as in Grant.
+type Renewal struct {
+	Since int64
+	Lease time.Duration
+}
+
+var (
+	// ErrUnknown marks an outcome that the client cannot know: the request may
+	// have taken effect, or may yet.
+	ErrUnknown = errors.New("outcome unknown")
+	// ErrNotHeld is the service's word that the grant is no longer in force.
+	ErrNotHeld = errors.New("not held")
+)
+
+// Options is what a lock needs to connect.
+type Options struct {
+	Servers []string          // host:port, in the cluster's order
+	Client  string            // the process name, "c1"
+	TTL     time.Duration     // the lease or session timeout to ask for
+	Extra   map[string]string // settings of one lock only
+	Log     *slog.Logger      // never nil
+}
+
+// Info describes a lock under test.
+type Info struct {
+	Name    string
+	About   string // one line
+	Cluster string // the compose file it runs on, by name; "" for none
+	Fencing bool   // its tokens rise with every grant
+	// Confirms: an ok release or renewal is the service's own statement that this
+	// very grant was in force until then (the request compares the owner).
+	Confirms bool
+	MinTTL   time.Duration // the smallest lease the service keeps to
+	Open     func(context.Context, Options) (Lock, error)
+}
+
+// locks is the package's one table; each lock's file adds its line.
+var locks = map[string]Info{}
+
+func register(i Info) { locks[i.Name] = i }
+
+// All lists the locks by name.
+func All() []Info {
+	out := make([]Info, 0, len(locks))
+	for _, i := range locks {
+		out = append(out, i)
+	}
+	slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Lookup finds a lock by name, or makes one of "exec:COMMAND".
+func Lookup(name string) (Info, error) {
+	if command, ok := strings.CutPrefix(name, "exec:"); ok {
+		return execInfo(command)
+	}
+	if i, ok := locks[name]; ok {
+		return i, nil
+	}
+	names := make([]string, 0, len(locks))
+	for _, i := range All() {
+		names = append(names, i.Name)
+	}
+	return Info{}, fmt.Errorf("unknown lock %q: have %s, or exec:COMMAND", name, strings.Join(names, ", "))
+}

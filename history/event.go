@@ -1,0 +1,87 @@
+// Package history knows the record of a run: the events that clients and the
+// nemesis wrote down, the effects that the fenced register carried out, and how
+// both are stored as JSON lines. It must not know what an event means for a
+// verdict, nor where it came from. It imports nothing of picklock.
+package history
+
+// Type says where in an operation's life an event stands.
+type Type string
+
+// The meanings are Jepsen's: ok took effect, fail certainly did not, info may
+// have taken effect, then, later or never.
+const (
+	Invoke Type = "invoke"
+	OK     Type = "ok"
+	Fail   Type = "fail"
+	Info   Type = "info"
+)
+
+// What an operation does (Event.F). Events of process Nemesis carry a fault's
+// name instead.
+const (
+	Acquire = "acquire"
+	Release = "release"
+	Renew   = "renew"
+	Lost    = "lost"
+	Read    = "read"
+	Write   = "write"
+	Add     = "add"
+)
+
+// Nemesis is the process name under which faults are recorded.
+const Nemesis = "nemesis"
+
+// The phases of a fault (Event.Phase).
+const (
+	Begin = "begin"
+	End   = "end"
+)
+
+// Event is one line of history.jsonl. All times are nanoseconds of
+// CLOCK_MONOTONIC since the run's start.
+type Event struct {
+	Index   int64  `json:"index"`
+	Time    int64  `json:"time"`
+	Process string `json:"process"`
+	Type    Type   `json:"type"`
+	F       string `json:"f"`
+
+	Key   string `json:"key,omitempty"`
+	Grant string `json:"grant,omitempty"` // "c1.7": the process and the number of its acquire
+	Token int64  `json:"token,omitempty"` // fencing token; 0 where the lock has none
+	Value string `json:"value,omitempty"` // unique in a run for written values; "" on a read of nothing
+
+	// Since is the earliest instant at which the grant's lease can have begun,
+	// and Lease its promised length; both absent where the lock promises no
+	// time. On a renew they describe the renewed lease.
+	Since int64 `json:"since,omitempty"`
+	Lease int64 `json:"lease,omitempty"`
+	// Held, on an ok release or renew, says that the service itself confirmed
+	// that the grant was in force until that request reached it.
+	Held bool `json:"held,omitempty"`
+
+	Error string `json:"error,omitempty"`
+
+	// Faults only.
+	Nodes  []string `json:"nodes,omitempty"`
+	Phase  string   `json:"phase,omitempty"`
+	Landed bool     `json:"landed,omitempty"` // on begin: the effect was observed
+	Detail string   `json:"detail,omitempty"` // "clock +2m0s", "c1 cut from register"
+}
+
+// Effect is one line of register.jsonl: one operation in the order in which the
+// fenced register carried it out (Error empty) or refused it (Error says why).
+type Effect struct {
+	Seq     int64  `json:"seq"`  // 1, 2, 3, ... over all keys: the one true order
+	Time    int64  `json:"time"` // ns since the run's start
+	Process string `json:"process"`
+	F       string `json:"f"` // read, write or add
+	Key     string `json:"key"`
+	Grant   string `json:"grant,omitempty"`
+	Token   int64  `json:"token,omitempty"`
+	Value   string `json:"value,omitempty"`   // written, or as read
+	Parent  string `json:"parent,omitempty"`  // add: the value that the set was extended from, as the client had read it
+	Version int64  `json:"version"`           // of the key after this operation; a write or add makes a new one
+	Highest int64  `json:"highest,omitempty"` // highest token seen on the key, after this operation
+	Error   string `json:"error,omitempty"`
+}

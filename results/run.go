@@ -1,0 +1,48 @@
+// Package results knows the run directory and all that people read of a run: the
+// report, the JUnit file, the summaries. It must not know how a run is made.
+package results
+
+import "time"
+
+// Run is what run.json holds: all that is needed to understand a run and to make
+// it again.
+type Run struct {
+	Command  []string          `json:"command"` // the arguments, to run it again
+	Started  time.Time         `json:"started"`
+	Lock     string            `json:"lock"`
+	About    string            `json:"about,omitempty"` // the lock's one-line description
+	Cluster  string            `json:"cluster,omitempty"`
+	Runtime  string            `json:"runtime"`
+	Workload string            `json:"workload"`
+	Faults   []string          `json:"faults"` // as requested, "pause:holder"
+	Fencing  string            `json:"fencing"`
+	Clients  int               `json:"clients"`
+	Keys     int               `json:"keys"`
+	TTL      time.Duration     `json:"ttl"` // ns, like all durations here
+	Hold     time.Duration     `json:"hold"`
+	Limit    time.Duration     `json:"time_limit"`
+	Rate     float64           `json:"rate,omitempty"` // sections a second and client; 0: as fast as they go
+	Renew    bool              `json:"renew,omitempty"`
+	Check    bool              `json:"check_lease,omitempty"`
+	Require  []string          `json:"require,omitempty"`
+	Seed     uint64            `json:"seed"`
+	Nodes    []Node            `json:"nodes"`
+	Versions map[string]string `json:"versions"` // picklock, go, and each service's own
+	Machine  Machine           `json:"machine"`
+	Bound    time.Duration     `json:"bound"` // the liveness bound
+}
+
+// Node is one member of the run.
+type Node struct {
+	Name string `json:"name"`
+	Role string `json:"role"` // server, client or register
+	Addr string `json:"addr"`
+}
+
+// Machine is where it ran.
+type Machine struct {
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	Kernel string `json:"kernel,omitempty"`
+	CPUs   int    `json:"cpus"`
+}
