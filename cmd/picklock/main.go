@@ -1,0 +1,92 @@
+// Command picklock says with evidence whether a distributed lock is safe.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes, as scripts and CI see them.
+const (
+	exitValid   = 0
+	exitInvalid = 1   // an anomaly of a required property
+	exitUnknown = 2   // nothing was proved
+	exitUsage   = 254 // unusable arguments
+	exitFailed  = 255 // the harness itself failed
+)
+
+// exitError carries an exit code up to main.
+type exitError struct {
+	code int
+	err  error // nil: everything has been said
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as the arguments' fault.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{exitUsage, err}
+}
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	return status(newRoot().ExecuteContext(ctx))
+}
+
+// status prints what is left to say of err and returns the exit code.
+func status(err error) int {
+	if err == nil {
+		return exitValid
+	}
+	code := exitFailed
+	var exit *exitError
+	if errors.As(err, &exit) {
+		code = exit.code
+		err = exit.err
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "picklock:", err)
+	}
+	return code
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "picklock",
+		Short: "Is my distributed lock safe? An answer with evidence.",
+		Long: `picklock starts a real lock service, lets real clients fight over a lock that
+protects a fenced register, breaks the network, the clocks and the processes
+under them, and proves from the recorded history what held and what broke.
+
+Exit codes: 0 valid, 1 an anomaly of a required property, 2 unknown,
+254 unusable arguments, 255 picklock itself failed.`,
+		Example: `  picklock demo
+  picklock run --lock redis --faults pause:holder
+  picklock run --lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.AddCommand(serverCommand())
+	return root
+}

@@ -1,0 +1,70 @@
+package compose
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestEmbeddedDefinitions(t *testing.T) {
+	want := map[string][]string{
+		"redis":     {"redis"},
+		"redlock":   {"redis1", "redis2", "redis3", "redis4", "redis5"},
+		"etcd":      {"etcd1", "etcd2", "etcd3"},
+		"zookeeper": {"zk1", "zk2", "zk3"},
+	}
+	for name, servers := range want {
+		d, err := Load(context.Background(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range d.Servers() {
+			got = append(got, s.Name)
+			if s.Image == "" || s.Spec.Ready == nil || s.Spec.Local == nil || len(s.Spec.Local.Command) == 0 {
+				t.Errorf("%s: service %s lacks an image, a ready probe or a local command: %+v", name, s.Name, s)
+			}
+		}
+		if strings.Join(got, " ") != strings.Join(servers, " ") {
+			t.Errorf("%s: servers %v, want %v", name, got, servers)
+		}
+	}
+}
+
+func TestImageOverride(t *testing.T) {
+	t.Setenv("PICKLOCK_REDIS_IMAGE", "mine:1")
+	d, err := Load(context.Background(), "redis")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Services[0].Image; got != "mine:1" {
+		t.Errorf("image %q, want mine:1", got)
+	}
+}
+
+func TestBadDefinitions(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"no server", "services: {a: {image: x}}", "no service with the role server"},
+		{"no ports", "services: {a: {image: x, x-picklock: {role: server}}}", "needs ports"},
+		{"role", "services: {a: {image: x, x-picklock: {role: king}}}", `unknown role "king"`},
+		{"expect", "services: {a: {image: x, x-picklock: {role: server, ports: [1], ready: {expect: '('}}}}", "expect"},
+		{"yaml", "services: [", "load"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := filepath.Join(t.TempDir(), "c.yml")
+			if err := os.WriteFile(f, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Load(context.Background(), f)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := Load(context.Background(), "nope"); err == nil || !strings.Contains(err.Error(), "redlock") {
+		t.Errorf("unknown name: %v", err)
+	}
+}

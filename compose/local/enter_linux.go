@@ -1,0 +1,180 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Enter moves the program into namespaces of its own by running it again inside
+// them. In the process that the user started it waits for the inner one, passes
+// signals on to it and returns its exit code with done true: there is nothing
+// left to do but to exit. In the inner process, and where namespaces cannot be
+// had, it returns the lab and done false.
+//
+// The inner process is the first of its PID namespace: when it ends, the kernel
+// ends every process of the run, and with the last of them go the interfaces and
+// mounts. It ends with the outer one by PR_SET_PDEATHSIG.
+func Enter() (lab *Lab, code int, done bool) {
+	switch os.Getenv(labEnv) {
+	case "":
+	case "loopback":
+		return &Lab{Why: "asked for by " + labEnv + "=loopback"}, 0, false
+	default:
+		return inner()
+	}
+	code, err := reexec()
+	if err != nil {
+		return &Lab{Why: err.Error()}, 0, false
+	}
+	return nil, code, true
+}
+
+// inner prepares the new namespaces and tells the outer process over descriptor 3
+// whether that worked.
+func inner() (*Lab, int, bool) {
+	status := os.NewFile(3, "status")
+	if status == nil {
+		return &Lab{Why: labEnv + " is set, but not by picklock"}, 0, false
+	}
+	if err := prepare(); err != nil {
+		fmt.Fprint(status, err)
+		status.Close()
+		return nil, 255, true
+	}
+	fmt.Fprint(status, "ok")
+	status.Close()
+	// Programs that the lab starts are not labs themselves.
+	os.Unsetenv(labEnv)
+	return &Lab{Isolated: true}, 0, false
+}
+
+func prepare() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	// Process ids are those of the new PID namespace, so /proc must show it too.
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return fmt.Errorf("find the loopback interface: %w", err)
+	}
+	if err := netlink.LinkSetUp(lo); err != nil {
+		return fmt.Errorf("bring loopback up: %w", err)
+	}
+	return nil
+}
+
+// reexec runs this program in new namespaces and returns its exit code. An error
+// means that the namespaces could not be made and that nothing was run.
+func reexec() (int, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, fmt.Errorf("find the own program: %w", err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(signals)
+
+	cmd := exec.Command(self, os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), labEnv+"=inner")
+	cmd.ExtraFiles = []*os.File{w}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC,
+		Pdeathsig:  syscall.SIGKILL,
+		// A group of its own: Ctrl-C reaches the outer process only, which passes
+		// it on once.
+		Setpgid: true,
+	}
+	if !hasCap(unix.CAP_SYS_ADMIN) {
+		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	type outcome struct {
+		code int
+		err  error
+	}
+	result := make(chan outcome, 1)
+	started := make(chan error, 1)
+	go func() {
+		// The parent-death signal follows the thread that started the child, so
+		// that thread has to stay.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		err = cmd.Wait()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			result <- outcome{255, err}
+			return
+		}
+		result <- outcome{exitCode(cmd.ProcessState), nil}
+	}()
+	if err := <-started; err != nil {
+		w.Close()
+		return 0, fmt.Errorf("make namespaces: %w (kernel or container forbids it)", err)
+	}
+	w.Close()
+	word, err := io.ReadAll(r)
+	if err != nil || string(word) != "ok" {
+		<-result
+		return 0, fmt.Errorf("prepare namespaces: %s", strings.TrimSpace(string(word)+" "+errText(err)))
+	}
+	for {
+		select {
+		case s := <-signals:
+			_ = cmd.Process.Signal(s) // it may just have ended
+		case o := <-result:
+			if o.err != nil {
+				fmt.Fprintln(os.Stderr, "picklock: wait for the inner process:", o.err)
+			}
+			return o.code, nil
+		}
+	}
+}
+
+func exitCode(s *os.ProcessState) int {
+	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 255
+	}
+	return s.ExitCode()
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func hasCap(c int) bool {
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&hdr, &data[0]); err != nil {
+		return false
+	}
+	return data[c/32].Effective&(1<<(c%32)) != 0
+}

@@ -1,0 +1,18 @@
+// Package local runs a cluster on this machine without Docker: every node is a
+// process group in a network namespace of its own, all inside fresh namespaces
+// that the kernel takes down when the run ends, however it ends. Where
+// namespaces cannot be had, nodes are plain child processes on loopback
+// addresses. It must not know locks, faults or histories.
+package local
+
+// Lab is the place where this process runs clusters.
+type Lab struct {
+	// Isolated: this process is the first one in user, network, mount, IPC and
+	// PID namespaces of its own.
+	Isolated bool
+	// Why says what stood in the way of namespaces where Isolated is false.
+	Why string
+}
+
+// The environment variable that tells the re-executed program where it is.
+const labEnv = "PICKLOCK_LAB"

@@ -1,0 +1,36 @@
+//go:build !linux
+
+package local
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+// Enter returns a lab of plain processes: there are no namespaces here.
+func Enter() (lab *Lab, code int, done bool) {
+	return &Lab{Why: "network namespaces need Linux"}, 0, false
+}
+
+type network struct{}
+
+var errNoNamespaces = errors.New("network namespaces need Linux")
+
+func newNetwork(string) (*network, error)   { return nil, errNoNamespaces }
+func (*network) add(string) (string, error) { return "", errNoNamespaces }
+func (*network) path(string) string         { return "" }
+func (*network) close() error               { return nil }
+func mountData(string) error                { return errNoNamespaces }
+func unmountData(string) error              { return nil }
+
+type spawner struct{}
+
+func newSpawner() *spawner { return &spawner{} }
+
+func (*spawner) start(cmd *exec.Cmd, _ string) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd.Start()
+}
+
+func (*spawner) close() {}

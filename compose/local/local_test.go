@@ -1,0 +1,179 @@
+//go:build linux
+
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+var lab *Lab
+var self string
+
+func TestMain(m *testing.M) {
+	var code int
+	var done bool
+	if lab, code, done = Enter(); done {
+		os.Exit(code)
+	}
+	dir, err := os.MkdirTemp("", "picklock-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	self = filepath.Join(dir, "picklock")
+	if out, err := exec.Command("go", "build", "-o", self, "github.com/picklock/picklock/cmd/picklock").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build picklock: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code = m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func start(t *testing.T, l *Lab, name string) *Cluster {
+	t.Helper()
+	def, err := compose.Load(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	begin := time.Now()
+	c, err := l.Start(t.Context(), def, compose.Options{Self: self, LogDir: filepath.Join(dir, "nodes"), DataDir: filepath.Join(dir, "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s answered after %v", name, time.Since(begin))
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func labs(t *testing.T) map[string]*Lab {
+	if !lab.Isolated {
+		t.Logf("no namespaces here: %s", lab.Why)
+		return map[string]*Lab{"loopback": lab}
+	}
+	return map[string]*Lab{"namespaces": lab, "loopback": {Why: "test"}}
+}
+
+func TestClustersAnswer(t *testing.T) {
+	for kind, l := range labs(t) {
+		for _, name := range compose.Names() {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				c := start(t, l, name)
+				for _, n := range c.Nodes() {
+					if n.PID == 0 || n.Addr == "" || (n.NetNS != "") != l.Isolated {
+						t.Errorf("node %+v", n)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestKillAndRestart(t *testing.T) {
+	for kind, l := range labs(t) {
+		t.Run(kind, func(t *testing.T) {
+			c := start(t, l, "etcd")
+			ctx := t.Context()
+			leader, err := c.Leader(ctx)
+			if err != nil || leader == "" {
+				t.Fatalf("leader %q, %v", leader, err)
+			}
+			n, _ := c.node(leader)
+			pid := n.PID
+			if err := c.Kill(ctx, leader); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
+				t.Error("the process is still there after Kill")
+			}
+			if ok, err := (*compose.Probe)(nil).Ask(ctx, n.HostPort()); ok || err == nil {
+				t.Error("the port is open after Kill")
+			}
+			if err := c.Restart(ctx, leader, false); err != nil {
+				t.Fatal(err)
+			}
+			if n.PID == 0 || n.PID == pid {
+				t.Errorf("pid %d after restart, %d before", n.PID, pid)
+			}
+			select {
+			case err := <-c.Died():
+				t.Errorf("a killed server counts as died: %v", err)
+			default:
+			}
+		})
+	}
+}
+
+func TestServerThatEndsByItselfIsReported(t *testing.T) {
+	c := start(t, lab, "redis")
+	n, _ := c.node("redis")
+	if err := killGroup(n.PID); err != nil { // not through the cluster
+		t.Fatal(err)
+	}
+	select {
+	case err := <-c.Died():
+		if !strings.Contains(err.Error(), "redis ended by itself: signal: killed") {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nobody noticed")
+	}
+}
+
+func TestSpawn(t *testing.T) {
+	c := start(t, lab, "redis")
+	p, err := c.Spawn(t.Context(), compose.Program{Name: "c1", Role: compose.Client, Args: []string{"server", "etcd", "--version"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 100)
+	n, _ := p.Stdout.Read(buf)
+	if !strings.HasPrefix(string(buf[:n]), "etcd Version") {
+		t.Errorf("output %q", buf[:n])
+	}
+	if err := p.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	tests := []struct{ name, spec, want string }{
+		{"missing program", `ports: [1], local: {command: [x], needs: [{program: no-such-server, package: nothing}]}`, "no-such-server is not installed: apt-get install nothing"},
+		{"docker only", `ports: [1]`, "--runtime docker only"},
+		{"ends at once", `ports: [1], local: {command: [sh, -c, "echo no luck; exit 3"]}`, "no luck"},
+		{"unknown value", `ports: [1], local: {command: [sh, "{nonsense}"]}`, "{nonsense}"},
+		{"escaping file", `ports: [1], local: {command: [sh], files: {"../x": a}}`, "not below the data directory"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			f := filepath.Join(dir, "c.yml")
+			text := "services: {a: {image: x, x-picklock: {role: server, " + tt.spec + "}}}"
+			if err := os.WriteFile(f, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			def, err := compose.Load(context.Background(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = lab.Start(t.Context(), def, compose.Options{Self: self, LogDir: dir, DataDir: filepath.Join(dir, "data")})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}

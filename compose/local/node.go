@@ -1,0 +1,154 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/picklock/picklock/compose"
+)
+
+// node is one node and the process that is it. Its fields change under the
+// cluster's lock only.
+type node struct {
+	compose.Node
+	ports  []int
+	dir    string
+	svc    *compose.Service // nil for our own programs
+	gone   chan struct{}    // closed when the process has ended
+	err    error            // how it ended
+	killed bool
+}
+
+func (n *node) log(dir string) string { return filepath.Join(dir, n.Name+".log") }
+
+// tail returns the last lines of the node's log, as the end of an error message.
+func (n *node) tail(dir string) string {
+	f, err := os.Open(n.log(dir))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const most = 2048
+	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > most {
+		_, _ = f.Seek(-most, io.SeekEnd) // on failure the beginning is shown instead
+	} else {
+		_, _ = f.Seek(0, io.SeekStart)
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, most))
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines = lines[max(0, len(lines)-5):]
+	if len(lines) == 1 && lines[0] == "" {
+		return " (its log is empty)"
+	}
+	return fmt.Sprintf("; the last lines of %s:\n  %s", f.Name(), strings.Join(lines, "\n  "))
+}
+
+// layOut empties the data directory and writes the service's files into it.
+func (n *node) layOut(v vars) error {
+	if err := os.RemoveAll(n.dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(n.dir, 0o755); err != nil {
+		return err
+	}
+	for name, content := range n.svc.Spec.Local.Files {
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("file %q is not below the data directory", name)
+		}
+		text, err := v.expand(content)
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(n.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // servers may run as another user
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *node) command(v vars) (*exec.Cmd, error) {
+	l := n.svc.Spec.Local
+	args := make([]string, len(l.Command))
+	for i, a := range l.Command {
+		var err error
+		if args[i], err = v.expand(a); err != nil {
+			return nil, err
+		}
+	}
+	if len(args) == 0 {
+		return nil, fmt.Errorf("x-picklock.local has no command")
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = n.dir
+	cmd.Env = os.Environ()
+	for k, text := range l.Env {
+		value, err := v.expand(text)
+		if err != nil {
+			return nil, err
+		}
+		cmd.Env = append(cmd.Env, k+"="+value)
+	}
+	return cmd, nil
+}
+
+func killGroup(pid int) error {
+	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+		return err
+	}
+	return nil
+}
+
+// Spawn implements compose.Cluster.
+func (c *Cluster) Spawn(_ context.Context, p compose.Program) (*compose.Process, error) {
+	n, err := c.node(p.Name)
+	if err != nil {
+		var ports []int
+		if p.Port != 0 {
+			ports = []int{p.Port}
+		}
+		if n, err = c.addNode(p.Name, p.Role, ports, nil); err != nil {
+			return nil, fmt.Errorf("add node %s: %w", p.Name, err)
+		}
+	}
+	args := append([]string(nil), p.Args...)
+	for i, a := range args {
+		args[i] = strings.ReplaceAll(a, "{listen}", n.HostPort())
+	}
+	cmd := exec.Command(c.opts.Self, args...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	// A pipe of our own instead of StdoutPipe: Wait must not close the reading
+	// end before the last events were read.
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout = w
+	gone, err := c.run(n, cmd)
+	w.Close()
+	if err != nil {
+		r.Close()
+		return nil, fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	return &compose.Process{Stdin: stdin, Stdout: r, Done: gone, Err: func() error {
+		<-gone
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if n.err != nil {
+			return fmt.Errorf("%s: %w%s", p.Name, n.err, n.tail(c.opts.LogDir))
+		}
+		return nil
+	}}, nil
+}

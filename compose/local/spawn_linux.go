@@ -1,0 +1,80 @@
+package local
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// spawner starts processes from one thread that stays for the cluster's life: a
+// child inherits the thread's network namespace, and its parent-death signal
+// follows that thread.
+type spawner struct {
+	requests chan request
+	ended    chan struct{}
+}
+
+type request struct {
+	cmd   *exec.Cmd
+	space string
+	err   chan error
+}
+
+func newSpawner() *spawner {
+	s := &spawner{requests: make(chan request), ended: make(chan struct{})}
+	go s.run()
+	return s
+}
+
+func (s *spawner) run() {
+	defer close(s.ended)
+	runtime.LockOSThread() // never unlocked: the thread changes its namespace
+	home, err := os.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()))
+	if err == nil {
+		defer home.Close()
+	}
+	for r := range s.requests {
+		if r.space == "" {
+			r.err <- r.cmd.Start()
+			continue
+		}
+		if err != nil {
+			r.err <- err
+			continue
+		}
+		r.err <- startIn(r.cmd, r.space, home)
+	}
+}
+
+func startIn(cmd *exec.Cmd, space string, home *os.File) error {
+	f, err := os.Open(space)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter network namespace: %w", err)
+	}
+	err = cmd.Start()
+	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil && err == nil {
+		err = fmt.Errorf("leave network namespace: %w", back)
+	}
+	return err
+}
+
+// start starts cmd in a process group of its own.
+func (s *spawner) start(cmd *exec.Cmd, space string) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	r := request{cmd, space, make(chan error, 1)}
+	s.requests <- r
+	return <-r.err
+}
+
+func (s *spawner) close() {
+	close(s.requests)
+	<-s.ended
+}

@@ -1,0 +1,86 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"regexp"
+	"time"
+)
+
+// Ask puts the probe's question to the server at addr once. It returns true when
+// the answer matches. A nil probe asks only whether the port opens.
+func (p *Probe) Ask(ctx context.Context, addr string) (bool, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	if p == nil {
+		return true, nil
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return false, err
+		}
+	}
+	if _, err := io.WriteString(conn, p.Send); err != nil {
+		return false, err
+	}
+	want, err := regexp.Compile(p.Expect)
+	if err != nil {
+		return false, err
+	}
+	var answer []byte
+	buf := make([]byte, 4096)
+	for len(answer) < 1<<20 {
+		n, err := conn.Read(buf)
+		answer = append(answer, buf[:n]...)
+		if want.Match(answer) {
+			return true, nil
+		}
+		if err != nil {
+			if err == io.EOF || errors.Is(err, os.ErrDeadlineExceeded) {
+				return false, nil
+			}
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// Await asks until the server answers as the probe expects, ctx ends, or gone is
+// closed because the server has ended.
+func (p *Probe) Await(ctx context.Context, addr string, gone <-chan struct{}) error {
+	var last error
+	// A server that is still electing holds the question back: ask anew soon at
+	// first, and give a slow machine more and more time.
+	patience := 100 * time.Millisecond
+	for ; ; patience = min(patience*5/4, 2*time.Second) {
+		actx, cancel := context.WithTimeout(ctx, patience)
+		ok, err := p.Ask(actx, addr)
+		cancel()
+		if ok {
+			return nil
+		}
+		if err != nil {
+			last = err
+		}
+		// A server tells nobody that its port is about to open: asking again is
+		// the only way to find out.
+		select {
+		case <-ctx.Done():
+			if last == nil {
+				last = fmt.Errorf("it answers, but not with %q", p.Expect)
+			}
+			return fmt.Errorf("no answer at %s: %w", addr, last)
+		case <-gone:
+			return errors.New("it ended while it was starting")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
