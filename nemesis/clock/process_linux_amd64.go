@@ -1,0 +1,182 @@
+package clock
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// errAgain asks for another attempt once the process has been released for a moment.
+var errAgain = errors.New("again")
+
+// process is one process's memory and vDSO.
+type process struct {
+	pid int
+	mem *os.File
+	v   *image
+}
+
+// openProcess finds and reads the vDSO of pid.
+func openProcess(pid int) (*process, error) {
+	if pid <= 0 {
+		return nil, fmt.Errorf("%d is no process id", pid)
+	}
+	lo, hi, err := findVDSO(pid)
+	if err != nil {
+		return nil, explain(pid, err)
+	}
+	p := &process{pid: pid}
+	if p.mem, err = openMem(pid); err != nil {
+		return nil, explain(pid, err)
+	}
+	b := make([]byte, hi-lo)
+	if _, err := p.mem.ReadAt(b, int64(lo)); err != nil {
+		p.close()
+		return nil, explain(pid, fmt.Errorf("read its vDSO: %w", err))
+	}
+	if p.v, err = parseImage(lo, b); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *process) close() { p.mem.Close() }
+
+func openMem(pid int) (*os.File, error) {
+	return os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
+}
+
+// findVDSO returns the addresses between which pid has its vDSO.
+func findVDSO(pid int) (lo, hi uint64, err error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	lines := 0
+	sc := bufio.NewScanner(f)
+	for ; sc.Scan(); lines++ {
+		if !strings.HasSuffix(sc.Text(), " [vdso]") {
+			continue
+		}
+		if _, err := fmt.Sscanf(sc.Text(), "%x-%x", &lo, &hi); err != nil || hi < lo || hi-lo > maxImage {
+			return 0, 0, fmt.Errorf("%w: odd line %q in its maps", ErrUnsupported, sc.Text())
+		}
+		return lo, hi, nil
+	}
+	if err := sc.Err(); err != nil {
+		return 0, 0, err
+	}
+	if lines == 0 { // a zombie has no memory left, a kernel thread never had any
+		return 0, 0, unix.ESRCH
+	}
+	return 0, 0, fmt.Errorf("%w: it has no vDSO (kernel booted with vdso=0?)", ErrUnsupported)
+}
+
+// explain replaces an error by os.ErrProcessDone if the process is what is missing.
+func explain(pid int, err error) error {
+	if errors.Is(err, os.ErrProcessDone) || errors.Is(err, ErrUnsupported) || errors.Is(err, errAgain) {
+		return err
+	}
+	if s := taskState(pid, pid); s == 'Z' || s == 'X' || errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("it has ended: %w", os.ErrProcessDone)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w (%s)", err, whyDenied(pid))
+	}
+	return err
+}
+
+// whyDenied says what most likely forbids tracing pid.
+func whyDenied(pid int) string {
+	if pid == os.Getpid() {
+		return "a process cannot trace itself"
+	}
+	if t := tracer(pid); t != 0 {
+		return fmt.Sprintf("process %d already traces it; end that debugger first", t)
+	}
+	if b, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil {
+		if s := strings.TrimSpace(string(b)); s != "0" {
+			return "kernel.yama.ptrace_scope is " + s + ": trace own children only, get CAP_SYS_PTRACE, or set it to 0"
+		}
+	}
+	return "run as the process's user or with CAP_SYS_PTRACE; in a container, seccomp or AppArmor may forbid ptrace"
+}
+
+// tracer returns the id of the thread that traces pid, 0 if none does.
+func tracer(pid int) int {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(b), "\nTracerPid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	n, _ := strconv.Atoi(strings.TrimSpace(line))
+	return n
+}
+
+// taskState returns the state letter of a thread, 'X' if there is no such thread.
+func taskState(pid, tid int) byte {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid))
+	if err != nil {
+		return 'X'
+	}
+	// "pid (name) state ...": the name may hold anything, even a parenthesis.
+	i := strings.LastIndexByte(string(b), ')') + 2
+	if i < 2 || i >= len(b) {
+		return 'X'
+	}
+	return b[i]
+}
+
+// threadIDs lists the threads of pid.
+func threadIDs(pid int) ([]int, error) {
+	d, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int
+	for _, n := range names {
+		if id, err := strconv.Atoi(n); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// blocked is where a thread that waits in the kernel will continue.
+type blocked struct {
+	syscall int64 // -1: not in a system call but in a fault
+	arg0    uint64
+	sp, pc  uint64
+}
+
+// blockedAt reads it; false if the thread is running after all.
+func blockedAt(pid, tid int) (blocked, bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
+	if err != nil {
+		return blocked{}, false
+	}
+	f := strings.Fields(string(b))
+	if len(f) != 3 && len(f) != 9 {
+		return blocked{}, false
+	}
+	var at blocked
+	var errs [4]error
+	at.syscall, errs[0] = strconv.ParseInt(f[0], 10, 64)
+	if len(f) == 9 {
+		at.arg0, errs[1] = strconv.ParseUint(f[1], 0, 64)
+	}
+	at.sp, errs[2] = strconv.ParseUint(f[len(f)-2], 0, 64)
+	at.pc, errs[3] = strconv.ParseUint(f[len(f)-1], 0, 64)
+	return at, errors.Join(errs[:]...) == nil
+}

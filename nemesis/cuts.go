@@ -1,0 +1,124 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// cut is one direction between two nodes in which packets are lost.
+type cut struct{ from, to string }
+
+// cuts is the state of the network: every cut with the number of faults that
+// want it, so that one fault's end does not heal another's harm.
+type cuts struct {
+	env *Env
+	mu  sync.Mutex
+	on  map[cut]int
+}
+
+func newCuts(e *Env) *cuts { return &cuts{env: e, on: map[cut]int{}} }
+
+func (c *cuts) add(ctx context.Context, more []cut) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range more {
+		c.on[x]++
+	}
+	return c.apply(ctx, more)
+}
+
+func (c *cuts) remove(ctx context.Context, some []cut) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range some {
+		if c.on[x]--; c.on[x] <= 0 {
+			delete(c.on, x)
+		}
+	}
+	if err := c.apply(ctx, some); err != nil {
+		return err
+	}
+	for _, to := range receivers(some) {
+		n, ok := c.env.node(to)
+		if !ok {
+			continue
+		}
+		dropped, err := c.env.Hands.Dropped(ctx, n.NetNS)
+		if err != nil {
+			return err
+		}
+		for x := range c.on {
+			if from, ok := c.env.node(x.from); ok && x.to == to {
+				delete(dropped, from.Addr)
+			}
+		}
+		if len(dropped) > 0 {
+			return fmt.Errorf("heal the network of %s: it still drops packets from %v", to, dropped)
+		}
+	}
+	return nil
+}
+
+// apply sets the filter of every node at the receiving end of some cut.
+func (c *cuts) apply(ctx context.Context, changed []cut) error {
+	for _, to := range receivers(changed) {
+		n, ok := c.env.node(to)
+		if !ok {
+			return fmt.Errorf("cut the network of %s: no such node", to)
+		}
+		var from []string
+		for x := range c.on {
+			if x.to != to {
+				continue
+			}
+			if f, ok := c.env.node(x.from); ok {
+				from = append(from, f.Addr)
+			}
+		}
+		if err := c.env.Hands.Drop(ctx, n.NetNS, from); err != nil {
+			return fmt.Errorf("cut the network of %s: %w", to, err)
+		}
+	}
+	return nil
+}
+
+// probe returns nil when a packet along the cut was seen to be dropped.
+func (c *cuts) probe(ctx context.Context, x cut) error {
+	from, ok1 := c.env.node(x.from)
+	to, ok2 := c.env.node(x.to)
+	if !ok1 || !ok2 {
+		return fmt.Errorf("partition: %s or %s is gone", x.from, x.to)
+	}
+	port := to
+	if port.Port == 0 {
+		port.Port = 9 // discard: a refusal is an answer too
+	}
+	reached, err := c.env.Hands.Reach(ctx, from.NetNS, port.HostPort())
+	if err != nil {
+		return fmt.Errorf("probe the way from %s to %s: %w", x.from, x.to, err)
+	}
+	if reached {
+		return fmt.Errorf("partition: %s still reaches %s", x.from, x.to)
+	}
+	dropped, err := c.env.Hands.Dropped(ctx, to.NetNS)
+	if err != nil {
+		return err
+	}
+	if dropped[from.Addr] == 0 {
+		return fmt.Errorf("partition: no packet from %s to %s was dropped", x.from, x.to)
+	}
+	return nil
+}
+
+func receivers(some []cut) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, x := range some {
+		if !seen[x.to] {
+			seen[x.to] = true
+			out = append(out, x.to)
+		}
+	}
+	return out
+}

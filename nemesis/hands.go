@@ -1,0 +1,32 @@
+package nemesis
+
+import (
+	"context"
+	"syscall"
+	"time"
+)
+
+// Hands is the part of the nemesis that needs rights: it works on a process
+// group or a network namespace, knows nothing of nodes, and can run elsewhere
+// than the rest.
+type Hands interface {
+	// Signal sends a signal to all processes of pid's group.
+	Signal(ctx context.Context, pid int, sig syscall.Signal) error
+	// Stopped says whether every process of pid's group is stopped.
+	Stopped(ctx context.Context, pid int) (bool, error)
+	// Drop makes the namespace drop every packet that arrives from these IP
+	// addresses, instead of those that it dropped before; none: drop nothing.
+	Drop(ctx context.Context, netns string, from []string) error
+	// Dropped counts the packets dropped since, by address.
+	Dropped(ctx context.Context, netns string) (map[string]uint64, error)
+	// Reach tries to connect from inside the namespace; true says that something
+	// came back, be it a refusal.
+	Reach(ctx context.Context, netns, addr string) (bool, error)
+	// Shift makes pid's wall clock read offset ahead of the true one.
+	Shift(ctx context.Context, pid int, offset time.Duration) error
+	// Offset reads back how far ahead pid's wall clock is.
+	Offset(ctx context.Context, pid int) (time.Duration, error)
+	// Clock says what stands in the way of shifting a process's clock; nil if
+	// nothing does.
+	Clock(ctx context.Context) error
+}

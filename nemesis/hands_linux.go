@@ -1,0 +1,218 @@
+package nemesis
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
+	"golang.org/x/sys/unix"
+
+	"github.com/picklock/picklock/nemesis/clock"
+)
+
+// LocalHands works on this machine's own processes and namespaces.
+type LocalHands struct{}
+
+// Signal implements Hands.
+func (LocalHands) Signal(_ context.Context, pid int, sig syscall.Signal) error {
+	if pid <= 1 {
+		return fmt.Errorf("signal process group %d: not ours", pid)
+	}
+	if err := syscall.Kill(-pid, sig); err != nil {
+		return fmt.Errorf("send %s to process group %d: %w", unix.SignalName(sig), pid, err)
+	}
+	return nil
+}
+
+// Stopped implements Hands.
+func (LocalHands) Stopped(_ context.Context, pid int) (bool, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return false, err
+	}
+	members := 0
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has just ended
+		}
+		state, group, ok := parseStat(text)
+		if !ok || group != pid || state == 'Z' || state == 'X' {
+			continue
+		}
+		members++
+		if state != 'T' && state != 't' {
+			return false, nil
+		}
+	}
+	if members == 0 {
+		return false, fmt.Errorf("process group %d: %w", pid, os.ErrProcessDone)
+	}
+	return true, nil
+}
+
+// parseStat reads the state and the process group out of a /proc/PID/stat line,
+// whose second field is a name in parentheses that may hold anything.
+func parseStat(text []byte) (state byte, group int, ok bool) {
+	i := bytes.LastIndexByte(text, ')')
+	if i < 0 {
+		return 0, 0, false
+	}
+	f := bytes.Fields(text[i+1:])
+	if len(f) < 3 {
+		return 0, 0, false
+	}
+	group, err := strconv.Atoi(string(f[2]))
+	return f[0][0], group, err == nil
+}
+
+const tableName = "picklock"
+
+var errNoNetNS = errors.New("the nodes share one network: partitions need namespaces (see picklock doctor)")
+
+// Drop implements Hands.
+func (LocalHands) Drop(_ context.Context, netns string, from []string) error {
+	return inNetNS(netns, func(c *nftables.Conn) error {
+		table := c.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4})
+		c.DelTable(table)
+		if len(from) > 0 {
+			table = c.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4})
+			chain := c.AddChain(&nftables.Chain{
+				Name: "input", Table: table, Type: nftables.ChainTypeFilter,
+				Hooknum: nftables.ChainHookInput, Priority: nftables.ChainPriorityFilter,
+			})
+			for _, addr := range from {
+				ip, err := netip.ParseAddr(addr)
+				if err != nil || !ip.Is4() {
+					return fmt.Errorf("drop packets from %q: want an IPv4 address", addr)
+				}
+				const sourceOffset = 12 // of the source address in an IPv4 header
+				c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: []expr.Any{
+					&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: sourceOffset, Len: 4},
+					&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: ip.AsSlice()},
+					&expr.Counter{},
+					&expr.Verdict{Kind: expr.VerdictDrop},
+				}})
+			}
+		}
+		if err := c.Flush(); err != nil {
+			return fmt.Errorf("set packet filter: %w", err)
+		}
+		return nil
+	})
+}
+
+// Dropped implements Hands.
+func (LocalHands) Dropped(_ context.Context, netns string) (map[string]uint64, error) {
+	out := map[string]uint64{}
+	err := inNetNS(netns, func(c *nftables.Conn) error {
+		tables, err := c.ListTablesOfFamily(nftables.TableFamilyIPv4)
+		if err != nil {
+			return fmt.Errorf("read packet filter: %w", err)
+		}
+		for _, table := range tables {
+			if table.Name != tableName {
+				continue
+			}
+			rules, err := c.GetRules(table, &nftables.Chain{Name: "input", Table: table})
+			if err != nil {
+				return fmt.Errorf("read packet filter: %w", err)
+			}
+			for _, rule := range rules {
+				addr, count := readRule(rule)
+				out[addr] = count
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+func readRule(r *nftables.Rule) (addr string, count uint64) {
+	for _, e := range r.Exprs {
+		switch e := e.(type) {
+		case *expr.Cmp:
+			if ip, ok := netip.AddrFromSlice(e.Data); ok {
+				addr = ip.String()
+			}
+		case *expr.Counter:
+			count = e.Packets
+		}
+	}
+	return addr, count
+}
+
+func inNetNS(netns string, f func(*nftables.Conn) error) error {
+	if netns == "" {
+		return errNoNetNS
+	}
+	ns, err := os.Open(netns)
+	if err != nil {
+		return fmt.Errorf("open network namespace: %w", err)
+	}
+	defer ns.Close()
+	c, err := nftables.New(nftables.WithNetNSFd(int(ns.Fd())))
+	if err != nil {
+		return fmt.Errorf("talk to nftables: %w", err)
+	}
+	return f(c)
+}
+
+// reachWithin is how long a connection attempt inside one machine may take. The
+// kernel sends the first packet at once and the next one after a second, so that
+// waiting much longer would say no more.
+const reachWithin = 300 * time.Millisecond
+
+// Reach implements Hands.
+func (LocalHands) Reach(ctx context.Context, netns, addr string) (bool, error) {
+	ns, err := os.Open(netns)
+	if err != nil {
+		return false, fmt.Errorf("open network namespace: %w", err)
+	}
+	defer ns.Close()
+	type result struct {
+		reached bool
+		err     error
+	}
+	c := make(chan result, 1)
+	go func() {
+		// Never unlocked: the thread is left in a foreign namespace and must end
+		// with this goroutine.
+		runtime.LockOSThread()
+		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			c <- result{false, fmt.Errorf("enter network namespace: %w", err)}
+			return
+		}
+		d := net.Dialer{Timeout: reachWithin}
+		conn, err := d.DialContext(ctx, "tcp4", addr)
+		if err == nil {
+			conn.Close()
+		}
+		c <- result{err == nil || errors.Is(err, syscall.ECONNREFUSED), nil}
+	}()
+	r := <-c
+	return r.reached, r.err
+}
+
+// Shift implements Hands.
+func (LocalHands) Shift(ctx context.Context, pid int, offset time.Duration) error {
+	_, err := clock.Shift(ctx, pid, offset)
+	return err
+}
+
+// Offset implements Hands.
+func (LocalHands) Offset(_ context.Context, pid int) (time.Duration, error) { return clock.Read(pid) }
+
+// Clock implements Hands.
+func (LocalHands) Clock(context.Context) error { return clock.Supported() }

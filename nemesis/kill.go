@@ -1,0 +1,115 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+func init() {
+	register(Kind{
+		Name:     "kill",
+		About:    "kill processes (SIGKILL) and start them again, with their data or without (wipe)",
+		Usage:    "[:holder|client|leader|one|minority|majority|all|NODE][:wipe]",
+		Parse:    parseKill,
+		Possible: func(*Env) error { return nil },
+	})
+}
+
+type killPlan struct {
+	target target
+	wipe   bool
+}
+
+func parseKill(words []string) (Plan, error) {
+	p := killPlan{}
+	if i := slices.Index(words, "wipe"); i >= 0 {
+		p.wipe = true
+		words = slices.Delete(slices.Clone(words), i, i+1)
+	}
+	var err error
+	p.target, err = oneTarget(words)
+	return p, err
+}
+
+func (p killPlan) Trigger() Trigger {
+	if p.target == holder {
+		return WhileHeld
+	}
+	return Sometimes
+}
+
+func (p killPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
+	// Shorter than a lease: what the crash forgot is then missed while somebody
+	// still relies on it.
+	return between(rng, e.TTL, 0, 0.5)
+}
+
+func (p killPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
+	nodes, err := p.target.pick(ctx, e, rng, holding)
+	if err != nil || !allUp(nodes) {
+		return nil, err
+	}
+	return &kill{e, nodes, p.wipe}, nil
+}
+
+type kill struct {
+	env   *Env
+	nodes []compose.Node
+	wipe  bool
+}
+
+func (k *kill) Nodes() []string { return names(k.nodes) }
+
+func (k *kill) Detail() string {
+	if k.wipe {
+		return "killed, data wiped"
+	}
+	return "killed"
+}
+
+func (k *kill) Inject(ctx context.Context) error {
+	for _, n := range k.nodes {
+		if err := k.env.Cluster.Kill(ctx, n.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *kill) Verify(context.Context) error {
+	for _, n := range k.nodes {
+		if now, _ := k.env.node(n.Name); now.PID != 0 {
+			return fmt.Errorf("kill %s: process %d still runs", n.Name, now.PID)
+		}
+	}
+	return nil
+}
+
+// Heal starts all of them at once: members of a quorum answer only together.
+func (k *kill) Heal(ctx context.Context) error {
+	errs := make(chan error, len(k.nodes))
+	for _, n := range k.nodes {
+		go func() {
+			if now, _ := k.env.node(n.Name); now.PID != 0 {
+				errs <- nil // it was never killed
+				return
+			}
+			if n.Role == compose.Client {
+				errs <- k.env.Respawn(ctx, n.Name)
+				return
+			}
+			errs <- k.env.Cluster.Restart(ctx, n.Name, k.wipe)
+		}()
+	}
+	var all error
+	for range k.nodes {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}

@@ -1,0 +1,133 @@
+// Package nemesis does harm to a running cluster and undoes it: it knows the
+// faults, whom they hit and when. It sees nodes as process ids and network
+// namespaces only, whatever runtime they live in. It must not know locks, nor
+// what a fault is meant to show.
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+// Fault is one harm, ready to be done once to nodes that have been chosen.
+type Fault interface {
+	// Nodes are the names of those who are hit, for the history.
+	Nodes() []string
+	// Detail says in a few words what is done: "clock +5s".
+	Detail() string
+	Inject(ctx context.Context) error
+	// Verify returns nil once the effect has been observed. A fault that was not
+	// observed has not landed.
+	Verify(ctx context.Context) error
+	// Heal undoes the harm and returns nil once that has been observed. It must
+	// work after a failed Inject, and when a node has died meanwhile.
+	Heal(ctx context.Context) error
+}
+
+// Kind is one kind of fault.
+type Kind struct {
+	Name  string
+	About string // one line
+	Usage string // the words that may follow the name
+	// Parse reads the words that follow the name in --faults.
+	Parse func(words []string) (Plan, error)
+	// Possible says what this machine lacks to do it; nil where all is there.
+	Possible func(e *Env) error
+}
+
+// Plan is a fault as it was asked for. It picks its victims anew each time.
+type Plan interface {
+	// Pick chooses the victims. holder is the client that has just read and not
+	// yet written, "" when the moment was chosen by the clock. A nil fault means
+	// that there is nobody to hit now.
+	Pick(ctx context.Context, e *Env, rng *rand.Rand, holder string) (Fault, error)
+	// Trigger says when the fault strikes.
+	Trigger() Trigger
+	// Duration is how long the fault stays on.
+	Duration(e *Env, rng *rand.Rand) time.Duration
+}
+
+// Trigger says what a fault waits for.
+type Trigger int
+
+const (
+	// Sometimes: half of the time at a random moment, half of the time when a
+	// client has read and not yet written.
+	Sometimes Trigger = iota
+	// WhileHeld: when a client has read and not yet written.
+	WhileHeld
+)
+
+// Env is what faults work on.
+type Env struct {
+	Cluster compose.Cluster
+	Hands   Hands
+	// Isolated: every node has a network of its own.
+	Isolated bool
+	TTL      time.Duration
+	// Respawn starts a killed client again.
+	Respawn func(ctx context.Context, client string) error
+	net     *cuts
+	watch   *watch
+}
+
+// kinds is the package's one table; each fault's file adds its line.
+var kinds = map[string]Kind{}
+
+func register(k Kind) { kinds[k.Name] = k }
+
+// Kinds lists the faults by name.
+func Kinds() []Kind {
+	var out []Kind
+	for _, k := range kinds {
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Spec is one entry of --faults: "pause:holder".
+type Spec struct {
+	Text string
+	Kind Kind
+	Plan Plan
+}
+
+// Parse reads one entry of --faults.
+func Parse(text string) (Spec, error) {
+	words := strings.Split(text, ":")
+	k, ok := kinds[words[0]]
+	if !ok {
+		var names []string
+		for _, k := range Kinds() {
+			names = append(names, k.Name)
+		}
+		return Spec{}, fmt.Errorf("unknown fault %q: have %s", words[0], strings.Join(names, ", "))
+	}
+	plan, err := k.Parse(words[1:])
+	if err != nil {
+		return Spec{}, fmt.Errorf("fault %s: %w; want %s%s", text, err, k.Name, k.Usage)
+	}
+	return Spec{text, k, plan}, nil
+}
+
+// node finds a node as it is now.
+func (e *Env) node(name string) (compose.Node, bool) {
+	for _, n := range e.Cluster.Nodes() {
+		if n.Name == name {
+			return n, true
+		}
+	}
+	return compose.Node{}, false
+}
+
+// between is a random duration from lo to hi TTLs.
+func between(rng *rand.Rand, ttl time.Duration, lo, hi float64) time.Duration {
+	return time.Duration(float64(ttl) * (lo + rng.Float64()*(hi-lo)))
+}

@@ -1,0 +1,188 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+func init() {
+	register(Kind{
+		Name:  "partition",
+		About: "drop all packets between groups of nodes",
+		Usage: "[:one|leader|halves|minority|majority|holder|client|NODE][:servers|clients|register][:in|out]",
+		Parse: parsePartition,
+		Possible: func(e *Env) error {
+			if !e.Isolated {
+				return errors.New("this machine cannot cut a network: the nodes share one (picklock doctor says why)")
+			}
+			return nil
+		},
+	})
+}
+
+// partitionPlan cuts the target off. Without a word for the links, a server is
+// cut from the other servers and from the clients, a client from the servers.
+type partitionPlan struct {
+	target target
+	links  compose.Role // only links to nodes of this role; "" all but the register
+	dir    string       // "in": what comes to the target is lost; "out": what it sends; "" both
+}
+
+// halves splits servers and clients into two groups each.
+const halves target = "halves"
+
+func parsePartition(words []string) (Plan, error) {
+	p := partitionPlan{target: one}
+	for i, w := range words {
+		switch w {
+		case "servers":
+			p.links = compose.Server
+		case "clients":
+			p.links = compose.Client
+		case "register":
+			p.links = compose.Register
+		case "in", "out":
+			p.dir = w
+		case "":
+			return nil, errors.New("empty word")
+		default:
+			if i > 0 {
+				return nil, fmt.Errorf("unknown word %q", w)
+			}
+			p.target = target(w)
+		}
+	}
+	return p, nil
+}
+
+func (p partitionPlan) Trigger() Trigger {
+	if p.target == holder {
+		return WhileHeld
+	}
+	return Sometimes
+}
+
+func (p partitionPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
+	if p.target == holder {
+		return 4*e.TTL + time.Second // an upper bound: see Awaiter
+	}
+	return between(rng, e.TTL, 1, 3)
+}
+
+func (p partitionPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
+	var inside, outside []compose.Node
+	var err error
+	if p.target == halves {
+		inside = half(e.Cluster.Nodes(), rng)
+	} else if inside, err = p.target.pick(ctx, e, rng, holding); err != nil || len(inside) == 0 {
+		return nil, err
+	}
+	for _, n := range e.Cluster.Nodes() {
+		if !contains(inside, n) && p.wants(n.Role) {
+			outside = append(outside, n)
+		}
+	}
+	f := &partition{env: e, plan: p, inside: inside}
+	for _, a := range inside {
+		for _, b := range outside {
+			if a.Role == compose.Client && b.Role == compose.Client {
+				continue // they never speak to each other
+			}
+			if p.dir != "out" {
+				f.cuts = append(f.cuts, cut{from: b.Name, to: a.Name})
+			}
+			if p.dir != "in" {
+				f.cuts = append(f.cuts, cut{from: a.Name, to: b.Name})
+			}
+		}
+	}
+	if len(f.cuts) == 0 {
+		return nil, fmt.Errorf("partition %s: there is no link to cut", p.target)
+	}
+	if p.target == holder {
+		f.harm = e.watch.harm(inside[0].Name)
+	}
+	return f, nil
+}
+
+func (p partitionPlan) wants(r compose.Role) bool {
+	if p.links == "" {
+		return r != compose.Register
+	}
+	return r == p.links
+}
+
+// half takes a random half of the servers and of the clients.
+func half(nodes []compose.Node, rng *rand.Rand) []compose.Node {
+	var out []compose.Node
+	for _, role := range []compose.Role{compose.Server, compose.Client} {
+		var group []compose.Node
+		for _, n := range nodes {
+			if n.Role == role {
+				group = append(group, n)
+			}
+		}
+		rng.Shuffle(len(group), func(i, j int) { group[i], group[j] = group[j], group[i] })
+		out = append(out, group[:len(group)/2]...)
+	}
+	return out
+}
+
+func contains(nodes []compose.Node, n compose.Node) bool {
+	return slices.ContainsFunc(nodes, func(m compose.Node) bool { return m.Name == n.Name })
+}
+
+type partition struct {
+	env    *Env
+	plan   partitionPlan
+	inside []compose.Node
+	cuts   []cut
+	harm   <-chan struct{}
+}
+
+func (p *partition) Nodes() []string { return names(p.inside) }
+
+func (p *partition) Detail() string {
+	from := "servers and clients"
+	if p.plan.links != "" {
+		from = string(p.plan.links)
+	}
+	if p.inside[0].Role == compose.Client && p.plan.links == "" {
+		from = "servers"
+	}
+	switch p.plan.dir {
+	case "in":
+		return strings.Join(p.Nodes(), ", ") + " hears nothing from " + from
+	case "out":
+		return strings.Join(p.Nodes(), ", ") + " is not heard by " + from
+	}
+	return strings.Join(p.Nodes(), ", ") + " cut off from " + from
+}
+
+// Await implements Awaiter, as for a paused holder.
+func (p *partition) Await() <-chan struct{} { return p.harm }
+
+func (p *partition) Inject(ctx context.Context) error { return p.env.net.add(ctx, p.cuts) }
+
+// Verify sends a packet along every direction that was cut and looks whether the
+// filter at its end dropped it and nothing came back.
+func (p *partition) Verify(ctx context.Context) error {
+	errs := make(chan error, len(p.cuts))
+	for _, c := range p.cuts {
+		go func() { errs <- p.env.net.probe(ctx, c) }()
+	}
+	var all error
+	for range p.cuts {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}
+
+func (p *partition) Heal(ctx context.Context) error { return p.env.net.remove(ctx, p.cuts) }

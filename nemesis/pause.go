@@ -1,0 +1,137 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+func init() {
+	register(Kind{
+		Name:     "pause",
+		About:    "stop processes as a long garbage collection or a suspended machine does (SIGSTOP, SIGCONT)",
+		Usage:    "[:holder|client|leader|one|minority|majority|all|NODE]",
+		Parse:    parsePause,
+		Possible: func(*Env) error { return nil },
+	})
+}
+
+type pausePlan struct{ target target }
+
+func parsePause(words []string) (Plan, error) {
+	t, err := oneTarget(words)
+	return pausePlan{t}, err
+}
+
+// oneTarget reads at most one word, a target; without one it is any server.
+func oneTarget(words []string) (target, error) {
+	switch len(words) {
+	case 0:
+		return one, nil
+	case 1:
+		if words[0] == "" {
+			return "", errors.New("empty target")
+		}
+		return target(words[0]), nil
+	}
+	return "", fmt.Errorf("too many words")
+}
+
+func (p pausePlan) Trigger() Trigger {
+	if p.target == holder {
+		return WhileHeld
+	}
+	return Sometimes
+}
+
+func (p pausePlan) Duration(e *Env, rng *rand.Rand) time.Duration {
+	if p.target == holder {
+		// Only the upper bound: it ends when it has done its harm (see Awaiter).
+		return 4*e.TTL + time.Second
+	}
+	if p.target == client {
+		return between(rng, e.TTL, 0.5, 3)
+	}
+	return between(rng, e.TTL, 0.5, 2)
+}
+
+func (p pausePlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
+	nodes, err := p.target.pick(ctx, e, rng, holding)
+	if err != nil || !allUp(nodes) {
+		return nil, err
+	}
+	f := &pause{env: e, nodes: nodes}
+	if p.target == holder {
+		f.harm = e.watch.harm(nodes[0].Name)
+	}
+	return f, nil
+}
+
+type pause struct {
+	env   *Env
+	nodes []compose.Node
+	harm  <-chan struct{}
+}
+
+func (p *pause) Nodes() []string { return names(p.nodes) }
+func (p *pause) Detail() string  { return "stopped" }
+
+// Await implements Awaiter: a paused holder has been paused for long enough when
+// another client was granted its key and wrote.
+func (p *pause) Await() <-chan struct{} { return p.harm }
+
+func (p *pause) Inject(ctx context.Context) error {
+	for _, n := range p.nodes {
+		if err := p.env.Hands.Signal(ctx, n.PID, syscall.SIGSTOP); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pause) Verify(ctx context.Context) error { return p.await(ctx, true) }
+
+// await polls the processes' states: the kernel tells nobody but the parent.
+func (p *pause) await(ctx context.Context, want bool) error {
+	for _, n := range p.nodes {
+		for {
+			if now, ok := p.env.node(n.Name); !want && (!ok || now.PID != n.PID) {
+				break
+			}
+			stopped, err := p.env.Hands.Stopped(ctx, n.PID)
+			if errors.Is(err, os.ErrProcessDone) && !want {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if stopped == want {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("pause %s: stopped is still %v: %w", n.Name, stopped, ctx.Err())
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+func (p *pause) Heal(ctx context.Context) error {
+	for _, n := range p.nodes {
+		if now, ok := p.env.node(n.Name); !ok || now.PID != n.PID {
+			continue // it was killed meanwhile; its id may be another's
+		}
+		if err := p.env.Hands.Signal(ctx, n.PID, syscall.SIGCONT); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return p.await(ctx, false)
+}

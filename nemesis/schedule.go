@@ -1,0 +1,211 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+)
+
+// Awaiter is a fault that knows when it has done its harm: it ends then, and by
+// the planned duration only if that never comes.
+type Awaiter interface {
+	Await() <-chan struct{} // nil: it does not know
+}
+
+// verifyWithin bounds how long a fault may take to show its effect, and healWithin
+// how long a healed node may take to work again.
+const (
+	verifyWithin = 5 * time.Second
+	healWithin   = compose.ReadyWithin + 15*time.Second
+)
+
+// Nemesis runs the requested faults, each on its own, so that they overlap.
+type Nemesis struct {
+	env    *Env
+	specs  []Spec
+	seed   uint64
+	start  int64
+	record func(history.Event)
+
+	mu     sync.Mutex
+	active []string // "pause c1"
+}
+
+// New prepares the faults for a cluster whose nodes all run. start is the run's
+// start (history.Now). An error means that a fault can never strike here: the
+// machine cannot do it, or there is nobody whom it could hit.
+func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, record func(history.Event)) (*Nemesis, error) {
+	env.net, env.watch = newCuts(env), newWatch()
+	for _, s := range specs {
+		if err := s.Kind.Possible(env); err != nil {
+			return nil, fmt.Errorf("fault %s: %w", s.Text, err)
+		}
+		anyClient := ""
+		for _, n := range env.Cluster.Nodes() {
+			if n.Role == compose.Client {
+				anyClient = n.Name
+			}
+		}
+		if _, err := s.Plan.Pick(ctx, env, rand.New(rand.NewPCG(0, 0)), anyClient); err != nil { //nolint:gosec // a rehearsal
+			return nil, fmt.Errorf("fault %s: %w", s.Text, err)
+		}
+	}
+	env.watch = newWatch()
+	return &Nemesis{env: env, specs: specs, seed: seed, start: start, record: record}, nil
+}
+
+// Observe takes a client's event as soon as it is known.
+func (n *Nemesis) Observe(e history.Event) { n.env.watch.observe(e) }
+
+// Active lists the faults that are on.
+func (n *Nemesis) Active() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.active)
+}
+
+// Run strikes until ctx ends and returns when everything is healed, and seen to
+// be healed. An error means that something was left broken.
+func (n *Nemesis) Run(ctx context.Context) error {
+	errs := make(chan error, len(n.specs))
+	for i, s := range n.specs {
+		rng := rand.New(rand.NewPCG(n.seed, uint64(i))) //nolint:gosec // repeatable on purpose
+		go func() { errs <- n.loop(ctx, s, rng) }()
+	}
+	var all error
+	for range n.specs {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}
+
+func (n *Nemesis) loop(ctx context.Context, s Spec, rng *rand.Rand) error {
+	rest := between(rng, n.env.TTL, 0.5, 1.5)
+	if s.Plan.Trigger() == WhileHeld {
+		rest = 0
+	}
+	for wait(ctx, rest, nil) {
+		if err := n.strike(ctx, s, rng); err != nil {
+			return fmt.Errorf("fault %s: %w", s.Text, err)
+		}
+		rest = between(rng, n.env.TTL, 1, 3)
+	}
+	return nil
+}
+
+// strike does the fault once, from choosing its victims to healing them.
+func (n *Nemesis) strike(ctx context.Context, s Spec, rng *rand.Rand) error {
+	duration := s.Plan.Duration(n.env, rng)
+	aware := rng.IntN(2) == 0
+	holding := ""
+	if s.Plan.Trigger() == WhileHeld || aware {
+		next := n.env.watch.next()
+		patience := time.NewTimer(2 * n.env.TTL)
+		defer patience.Stop()
+		select {
+		case holding = <-next:
+		case <-patience.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	f, err := s.Plan.Pick(ctx, n.env, rng, holding)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if f == nil || !n.begin(s.Kind.Name, f) {
+		return nil
+	}
+	defer n.end(s.Kind.Name, f)
+	// A fault that has begun is seen through even when the run is over: it must be
+	// healed, and the history must say what was done.
+	whole := context.WithoutCancel(ctx)
+	begun := history.Event{Type: history.Info, F: s.Kind.Name, Nodes: f.Nodes(), Phase: history.Begin, Detail: f.Detail()}
+	begun.Time = history.Now() - n.start
+	if err := n.inject(whole, f); err != nil {
+		begun.Error = err.Error()
+	} else {
+		begun.Landed = true
+	}
+	n.write(begun)
+	if begun.Landed {
+		var harm <-chan struct{}
+		if a, ok := f.(Awaiter); ok {
+			harm = a.Await()
+		}
+		wait(ctx, duration, harm)
+	}
+	hctx, cancel := context.WithTimeout(whole, healWithin)
+	defer cancel()
+	if err := f.Heal(hctx); err != nil {
+		return fmt.Errorf("heal: %w", err)
+	}
+	ended := history.Event{Type: history.Info, F: s.Kind.Name, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail()}
+	ended.Time = history.Now() - n.start
+	n.write(ended)
+	return nil
+}
+
+func (n *Nemesis) inject(ctx context.Context, f Fault) error {
+	ctx, cancel := context.WithTimeout(ctx, verifyWithin)
+	defer cancel()
+	if err := f.Inject(ctx); err != nil {
+		return err
+	}
+	return f.Verify(ctx)
+}
+
+func (n *Nemesis) write(e history.Event) {
+	e.Process = history.Nemesis
+	n.record(e)
+}
+
+// begin notes the victims; false says that one of them already suffers the same.
+func (n *Nemesis) begin(kind string, f Fault) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range f.Nodes() {
+		if kind != "partition" && slices.Contains(n.active, kind+" "+name) {
+			return false
+		}
+	}
+	for _, name := range f.Nodes() {
+		n.active = append(n.active, kind+" "+name)
+	}
+	return true
+}
+
+func (n *Nemesis) end(kind string, f Fault) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range f.Nodes() {
+		if i := slices.Index(n.active, strings.Join([]string{kind, name}, " ")); i >= 0 {
+			n.active = slices.Delete(n.active, i, i+1)
+		}
+	}
+}
+
+// wait waits for d or early, whichever is first; false says that ctx ended.
+func wait(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-early:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,126 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/history"
+)
+
+// client is one logical process: it takes each step between two events.
+type client struct {
+	cfg      Config
+	info     clients.Info
+	lock     clients.Lock
+	renewer  clients.Renewer // nil where the lock has none
+	register *register.Client
+	out      *output
+	rng      *rand.Rand
+	grants   int
+}
+
+func (c *client) close() error {
+	return errors.Join(c.lock.Close(), c.register.Close())
+}
+
+// loop runs critical sections until ctx ends.
+func (c *client) loop(ctx context.Context, section Section) error {
+	for ctx.Err() == nil {
+		begin := time.Now()
+		c.once(ctx, c.cfg.Keys[c.rng.IntN(len(c.cfg.Keys))], section)
+		if err := c.out.failed(); err != nil {
+			return err
+		}
+		// A little time of its own between two sections: without it the client
+		// that has just released would win nearly every race for the lock.
+		rest := c.jitter(c.cfg.Hold)
+		if c.cfg.Rate > 0 {
+			rest = time.Duration(float64(time.Second)/c.cfg.Rate) - time.Since(begin)
+		}
+		sleep(ctx, rest)
+	}
+	return nil
+}
+
+// once runs one critical section. Once the lock is held, the section goes to its
+// end even when ctx ends, within the operations' own time limits.
+func (c *client) once(ctx context.Context, key string, section Section) {
+	h, err := c.acquire(ctx, key)
+	if err != nil {
+		// What refused at once would refuse again at once.
+		sleep(ctx, c.jitter(5*time.Millisecond))
+		return
+	}
+	held := context.WithoutCancel(ctx)
+	section(held, h)
+	h.release(held)
+}
+
+func (c *client) acquire(ctx context.Context, key string) (*holding, error) {
+	c.emit(history.Event{Type: history.Invoke, F: history.Acquire, Key: key})
+	actx, cancel := context.WithTimeout(ctx, c.cfg.Wait)
+	defer cancel()
+	g, err := c.lock.Acquire(actx, key)
+	if err != nil {
+		c.emit(history.Event{Type: outcome(err), F: history.Acquire, Key: key, Error: err.Error()})
+		return nil, err
+	}
+	c.grants++
+	h := &holding{c: c, grant: g, id: fmt.Sprintf("%s.%d", c.cfg.Process, c.grants), lost: make(chan struct{})}
+	c.emit(history.Event{
+		Type: history.OK, F: history.Acquire, Key: key, Grant: h.id, Token: g.Token,
+		Since: c.since(g.Since), Lease: int64(g.Lease),
+	})
+	h.until.Store(g.Since + int64(g.Lease))
+	var wctx context.Context
+	wctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
+	h.watching.Go(func() { h.watch(wctx) })
+	return h, nil
+}
+
+// outcome maps an error to what it says of the operation.
+func outcome(err error) history.Type {
+	if errors.Is(err, clients.ErrUnknown) || errors.Is(err, register.ErrUnknown) {
+		return history.Info
+	}
+	return history.Fail
+}
+
+func (c *client) since(at int64) int64 {
+	if at == 0 {
+		return 0
+	}
+	return at - c.cfg.Start
+}
+
+func (c *client) emit(e history.Event) {
+	e.Process = c.cfg.Process
+	c.out.send(Message{Event: &e})
+}
+
+// jitter is 0.5 to 1.5 times d.
+func (c *client) jitter(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return d/2 + time.Duration(c.rng.Int64N(int64(d)))
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,181 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/history"
+)
+
+// holding is one grant while its client believes that it holds the lock.
+type holding struct {
+	c     *client
+	grant clients.Grant
+	id    string
+
+	stop     context.CancelFunc
+	watching sync.WaitGroup
+	lost     chan struct{} // closed when the client has learnt that the grant is gone
+	until    atomic.Int64  // end of the lease as the client knows it (history.Now)
+	writes   int
+}
+
+// event is an event of this grant.
+func (h *holding) event(t history.Type, f string) history.Event {
+	return history.Event{Type: t, F: f, Key: h.grant.Key, Grant: h.id, Token: h.grant.Token}
+}
+
+// fail is the completion of an operation that returned err.
+func (h *holding) fail(f string, err error) {
+	e := h.event(outcome(err), f)
+	e.Error = err.Error()
+	h.c.emit(e)
+}
+
+// hold works for about the configured time; false says that the client learnt of
+// the grant's loss and has to give up.
+func (h *holding) hold(ctx context.Context) bool {
+	d := h.c.jitter(h.c.cfg.Hold)
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-h.lost:
+	case <-ctx.Done():
+	}
+	select {
+	case <-h.lost:
+		return false
+	default:
+		return ctx.Err() == nil
+	}
+}
+
+// expired looks at the client's own idea of its remaining lease: the remedy of
+// --check-lease. A grant without a lease never expires in the client's eyes.
+func (h *holding) expired() bool {
+	return h.grant.Lease > 0 && history.Now() >= h.until.Load()
+}
+
+func (h *holding) read(ctx context.Context) (string, error) {
+	h.c.emit(h.event(history.Invoke, history.Read))
+	reply, err := h.do(ctx, register.Request{F: history.Read})
+	if err != nil {
+		h.fail(history.Read, err)
+		return "", err
+	}
+	e := h.event(history.OK, history.Read)
+	e.Value = reply.Value
+	h.c.emit(e)
+	return reply.Value, nil
+}
+
+// write writes a value that no other write of the run has; parent is the value
+// that the client had read.
+func (h *holding) write(ctx context.Context, f, parent string) {
+	h.writes++
+	e := h.event(history.Invoke, f)
+	e.Value = fmt.Sprintf("%s.%d", h.id, h.writes)
+	h.c.emit(e)
+	r := register.Request{F: f, Value: e.Value}
+	if f == history.Add {
+		r.Parent = parent
+	}
+	if _, err := h.do(ctx, r); err != nil {
+		e.Type, e.Error = outcome(err), err.Error()
+	} else {
+		e.Type = history.OK
+	}
+	h.c.emit(e)
+}
+
+func (h *holding) do(ctx context.Context, r register.Request) (register.Reply, error) {
+	r.Process, r.Key, r.Grant, r.Token = h.c.cfg.Process, h.grant.Key, h.id, h.grant.Token
+	ctx, cancel := context.WithTimeout(ctx, h.c.cfg.Timeout)
+	defer cancel()
+	return h.c.register.Do(ctx, r)
+}
+
+func (h *holding) release(ctx context.Context) {
+	h.stop()
+	h.watching.Wait()
+	h.c.emit(h.event(history.Invoke, history.Release))
+	ctx, cancel := context.WithTimeout(ctx, h.c.cfg.Timeout)
+	defer cancel()
+	if err := h.c.lock.Release(ctx, h.grant); err != nil {
+		h.fail(history.Release, err)
+		return
+	}
+	e := h.event(history.OK, history.Release)
+	e.Held = h.c.info.Confirms
+	h.c.emit(e)
+}
+
+// watch records what the client learns about its grant while it holds it, and
+// renews it where that is asked for.
+func (h *holding) watch(ctx context.Context) {
+	var tick <-chan time.Time
+	if h.c.cfg.Renew {
+		t := time.NewTicker(h.c.cfg.TTL / 3)
+		defer t.Stop()
+		tick = t.C
+	}
+	renewals := h.grant.Renewals
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.grant.Lost:
+			h.lose("the client library says so")
+			return
+		case r, ok := <-renewals:
+			if !ok {
+				renewals = nil
+				continue
+			}
+			h.renewed(r, false)
+		case <-tick:
+			if !h.renew(ctx) {
+				return
+			}
+		}
+	}
+}
+
+// renew renews once; false says that the grant is lost.
+func (h *holding) renew(ctx context.Context) bool {
+	h.c.emit(h.event(history.Invoke, history.Renew))
+	ctx, cancel := context.WithTimeout(ctx, h.c.cfg.TTL/3)
+	defer cancel()
+	r, err := h.c.renewer.Renew(ctx, h.grant)
+	if err == nil {
+		h.renewed(r, h.c.info.Confirms)
+		return true
+	}
+	h.fail(history.Renew, err)
+	if errors.Is(err, clients.ErrNotHeld) {
+		h.lose(err.Error())
+		return false
+	}
+	return true
+}
+
+func (h *holding) renewed(r clients.Renewal, held bool) {
+	e := h.event(history.OK, history.Renew)
+	e.Since, e.Lease, e.Held = h.c.since(r.Since), int64(r.Lease), held
+	h.c.emit(e)
+	h.until.Store(max(h.until.Load(), r.Since+int64(r.Lease)))
+}
+
+func (h *holding) lose(why string) {
+	e := h.event(history.Info, history.Lost)
+	e.Error = why
+	h.c.emit(e)
+	close(h.lost)
+}

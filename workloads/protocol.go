@@ -1,0 +1,88 @@
+// Package workloads knows what a client does with a lock: the critical sections,
+// and the worker process that runs them and reports what it does. It must not
+// know faults or verdicts, nor which lock it drives.
+package workloads
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/history"
+)
+
+// Config is a worker's first line of input.
+type Config struct {
+	Process  string   `json:"process"`
+	Lock     string   `json:"lock"`
+	Servers  []string `json:"servers"`
+	Register string   `json:"register"` // host:port
+	Workload string   `json:"workload"`
+	Keys     []string `json:"keys"`
+
+	TTL     time.Duration     `json:"ttl"`
+	Hold    time.Duration     `json:"hold"`    // between the read and the write, 0.5 to 1.5 times
+	Rate    float64           `json:"rate"`    // critical sections a second at most; 0: no limit
+	Wait    time.Duration     `json:"wait"`    // how long one acquire may wait
+	Timeout time.Duration     `json:"timeout"` // of every other operation
+	Renew   bool              `json:"renew"`   // a watchdog renews the lease every TTL/3
+	Check   bool              `json:"check"`   // look at the remaining lease right before the write
+	Extra   map[string]string `json:"extra,omitempty"`
+
+	Seed  uint64 `json:"seed"`
+	Start int64  `json:"start"` // history.Now() at the run's start
+	// Grants is how many grants the process had before: a worker that is started
+	// again must not reuse their names.
+	Grants int `json:"grants"`
+}
+
+// Command is a later line of input.
+type Command struct {
+	Do string `json:"do"` // CommandGo
+}
+
+// CommandGo starts the critical sections. The end of input stops them.
+const CommandGo = "go"
+
+// Message is one line of a worker's output.
+type Message struct {
+	Event *history.Event `json:"event,omitempty"`
+	Ready bool           `json:"ready,omitempty"` // the lock is open, waiting for CommandGo
+	Error string         `json:"error,omitempty"` // the worker gives up
+}
+
+// output writes messages, each whole and at once: the harness must learn of a
+// step before it is taken, and a killed worker must not leave half a line.
+type output struct {
+	start int64
+	mu    sync.Mutex
+	w     io.Writer
+	err   error
+}
+
+func (o *output) send(m Message) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return
+	}
+	if m.Event != nil {
+		// Under the lock, so that a process's events are in the order of their times.
+		m.Event.Time = history.Now() - o.start
+	}
+	line, err := json.Marshal(m)
+	if err == nil {
+		_, err = o.w.Write(append(line, '\n'))
+	}
+	if err != nil {
+		o.err = fmt.Errorf("report to the harness: %w", err)
+	}
+}
+
+func (o *output) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}

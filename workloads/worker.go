@@ -1,0 +1,89 @@
+package workloads
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+)
+
+// Worker runs one client: it reads its Config from in, opens the lock, waits for
+// CommandGo and runs the workload until the end of in or of ctx. What goes wrong
+// before the first critical section is both reported to the harness and returned.
+func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) (err error) {
+	lines := bufio.NewReader(in)
+	first, err := lines.ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("read the worker's configuration: %w", err)
+	}
+	var cfg Config
+	if err := json.Unmarshal(first, &cfg); err != nil {
+		return fmt.Errorf("read the worker's configuration: %w", err)
+	}
+	o := &output{start: cfg.Start, w: out}
+	c, section, err := open(ctx, cfg, o, log)
+	if err != nil {
+		o.send(Message{Error: err.Error()})
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	o.send(Message{Ready: true})
+	line, err := lines.ReadBytes('\n')
+	if err == io.EOF {
+		return nil
+	}
+	var cmd Command
+	if err := json.Unmarshal(line, &cmd); err != nil {
+		return fmt.Errorf("read command %q: %w", line, err)
+	}
+	if cmd.Do != CommandGo {
+		return fmt.Errorf("unknown command %q", cmd.Do)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		// The harness closes our input to stop us; reading ends with the process.
+		_, _ = io.Copy(io.Discard, lines)
+		stop()
+	}()
+	return c.loop(ctx, section)
+}
+
+func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client, Section, error) {
+	section, err := Lookup(cfg.Workload)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := clients.Lookup(cfg.Lock)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(cfg.Keys) == 0 {
+		return nil, nil, errors.New("no keys to lock")
+	}
+	octx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	lock, err := info.Open(octx, clients.Options{Servers: cfg.Servers, Client: cfg.Process, TTL: cfg.TTL, Extra: cfg.Extra, Log: log})
+	if err != nil {
+		return nil, nil, fmt.Errorf("open lock %s: %w", info.Name, err)
+	}
+	renewer, _ := lock.(clients.Renewer)
+	if cfg.Renew && renewer == nil {
+		err := fmt.Errorf("lock %s has no lease that its user renews: leave out --renew", info.Name)
+		return nil, nil, errors.Join(err, lock.Close())
+	}
+	return &client{
+		cfg: cfg, info: info, lock: lock, renewer: renewer, out: o,
+		register: register.New(cfg.Register),
+		rng:      rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))), //nolint:gosec // repeatable on purpose
+		grants:   cfg.Grants,
+	}, section.Run, nil
+}
