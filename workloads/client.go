@@ -32,33 +32,41 @@ func (c *client) close() error {
 func (c *client) loop(ctx context.Context, section Section) error {
 	for ctx.Err() == nil {
 		begin := time.Now()
-		c.once(ctx, c.cfg.Keys[c.rng.IntN(len(c.cfg.Keys))], section)
+		granted := c.once(ctx, c.cfg.Keys[c.rng.IntN(len(c.cfg.Keys))], section)
 		if err := c.out.failed(); err != nil {
 			return err
 		}
-		// A little time of its own between two sections: without it the client
-		// that has just released would win nearly every race for the lock.
-		rest := c.jitter(c.cfg.Hold)
-		if c.cfg.Rate > 0 {
-			rest = time.Duration(float64(time.Second)/c.cfg.Rate) - time.Since(begin)
-		}
-		sleep(ctx, rest)
+		sleep(ctx, c.rest(granted, time.Since(begin)))
 	}
 	return nil
 }
 
-// once runs one critical section. Once the lock is held, the section goes to its
-// end even when ctx ends, within the operations' own time limits.
-func (c *client) once(ctx context.Context, key string, section Section) {
+// rest is the pause between two sections.
+func (c *client) rest(granted bool, took time.Duration) time.Duration {
+	switch {
+	case !granted:
+		// What refused at once would refuse again at once.
+		return c.jitter(5 * time.Millisecond)
+	case c.cfg.Rate > 0:
+		return time.Duration(float64(time.Second)/c.cfg.Rate) - took
+	}
+	// A little time of its own: without it the client that has just released would
+	// win nearly every race for the lock.
+	return c.jitter(c.cfg.Hold)
+}
+
+// once runs one critical section; false says that the lock was not granted. Once
+// it is held, the section goes to its end even when ctx ends, within the
+// operations' own time limits.
+func (c *client) once(ctx context.Context, key string, section Section) bool {
 	h, err := c.acquire(ctx, key)
 	if err != nil {
-		// What refused at once would refuse again at once.
-		sleep(ctx, c.jitter(5*time.Millisecond))
-		return
+		return false
 	}
 	held := context.WithoutCancel(ctx)
 	section(held, h)
 	h.release(held)
+	return true
 }
 
 func (c *client) acquire(ctx context.Context, key string) (*holding, error) {

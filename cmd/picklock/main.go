@@ -87,6 +87,7 @@ Exit codes: 0 valid, 1 an anomaly of a required property, 2 unknown,
 		Args:          cobra.NoArgs,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(serverCommand())
+	root.AddCommand(runCommand(), demoCommand(), doctorCommand(), checkCommand(), reportCommand(), locksCommand(), faultsCommand(),
+		workerCommand(), registerCommand(), serverCommand())
 	return root
 }

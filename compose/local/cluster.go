@@ -27,6 +27,8 @@ type Cluster struct {
 	died    chan error
 	waiting sync.WaitGroup
 
+	adding sync.Mutex // orders the changes to the network
+
 	mu    sync.Mutex
 	order []string
 	nodes map[string]*node
@@ -86,6 +88,8 @@ func check(def *compose.Definition) error {
 
 func (c *Cluster) addNode(name string, role compose.Role, ports []int, svc *compose.Service) (*node, error) {
 	n := &node{Node: compose.Node{Name: name, Role: role}, svc: svc, dir: filepath.Join(c.opts.DataDir, name)}
+	c.adding.Lock()
+	defer c.adding.Unlock()
 	var err error
 	if c.net != nil {
 		n.ports = ports
@@ -180,19 +184,20 @@ func (c *Cluster) run(n *node, cmd *exec.Cmd) (<-chan struct{}, error) {
 	if c.spawner == nil {
 		return nil, errors.New("the cluster is closed")
 	}
-	if err := c.spawner.start(cmd, n.NetNS); err != nil {
+	ended, err := c.spawner.start(cmd, n.NetNS)
+	if err != nil {
 		return nil, err
 	}
 	gone := make(chan struct{})
 	n.PID, n.gone, n.killed = cmd.Process.Pid, gone, false
 	c.waiting.Add(1)
-	go c.await(n, cmd, gone)
+	go c.await(n, cmd, ended, gone)
 	return gone, nil
 }
 
-func (c *Cluster) await(n *node, cmd *exec.Cmd, gone chan struct{}) {
+func (c *Cluster) await(n *node, cmd *exec.Cmd, ended func() error, gone chan struct{}) {
 	defer c.waiting.Done()
-	err := cmd.Wait()
+	err := ended()
 	c.mu.Lock()
 	n.PID, n.err = 0, err
 	unexpected := !n.killed && n.Role == compose.Server

@@ -28,9 +28,9 @@ type spawner struct{}
 
 func newSpawner() *spawner { return &spawner{} }
 
-func (*spawner) start(cmd *exec.Cmd, _ string) error {
+func (*spawner) start(cmd *exec.Cmd, _ string) (func() error, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return cmd.Start()
+	return cmd.Wait, cmd.Start()
 }
 
 func (*spawner) close() {}

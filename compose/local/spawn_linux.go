@@ -66,12 +66,33 @@ func startIn(cmd *exec.Cmd, space string, home *os.File) error {
 	return err
 }
 
-// start starts cmd in a process group of its own.
-func (s *spawner) start(cmd *exec.Cmd, space string) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+// start starts cmd in a process group of its own and returns a function that
+// waits for its end.
+func (s *spawner) start(cmd *exec.Cmd, space string) (func() error, error) {
+	pidfd := -1
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: &pidfd}
 	r := request{cmd, space, make(chan error, 1)}
 	s.requests <- r
-	return <-r.err
+	if err := <-r.err; err != nil {
+		return nil, err
+	}
+	return func() error { return await(cmd, pidfd) }, nil
+}
+
+// await waits for the process's end without waiting for the process: wait4 and
+// waitid in any thread of the parent would take a ptrace stop away from the thread
+// that shifts the child's clock. A pidfd becomes readable at the end only.
+func await(cmd *exec.Cmd, pidfd int) error {
+	if pidfd >= 0 {
+		defer unix.Close(pidfd)
+		for {
+			_, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, -1)
+			if err != unix.EINTR {
+				break
+			}
+		}
+	}
+	return cmd.Wait()
 }
 
 func (s *spawner) close() {

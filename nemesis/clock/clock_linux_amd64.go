@@ -27,11 +27,10 @@ func shift(ctx context.Context, pid int, offset time.Duration) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, installTimeout)
 	defer cancel()
 	var r Report
-	var why error
+	if err := ctx.Err(); err != nil {
+		return Report{}, err
+	}
 	for {
-		if err := ctx.Err(); err != nil {
-			return Report{}, fmt.Errorf("%w after %d tries (%v)", context.Cause(ctx), r.Retries, why)
-		}
 		err := attempt(ctx, pid, offset, &r)
 		if err == nil {
 			return r, nil
@@ -39,9 +38,10 @@ func shift(ctx context.Context, pid int, offset time.Duration) (Report, error) {
 		if !errors.Is(err, errAgain) {
 			return Report{}, explain(pid, err)
 		}
-		why = err
 		r.Retries++
-		_ = pause(ctx, time.Millisecond)
+		if late := pause(ctx, time.Millisecond); late != nil {
+			return Report{}, fmt.Errorf("gave up after %d tries: %w: %w", r.Retries, err, late)
+		}
 	}
 }
 
@@ -157,7 +157,9 @@ func (p *process) install(ctx context.Context, prog *program, r *Report) error {
 
 	// Each step leaves the process sound if we are killed before the next one: unused
 	// bytes; threads on copies of their instructions; one whole jump after the other.
-	if _, err := mem.WriteAt(prog.bytes, int64(prog.region)); err != nil {
+	if _, err := mem.WriteAt(prog.bytes, int64(prog.region)); errors.Is(err, unix.EIO) {
+		return fmt.Errorf("%w: this kernel forbids writing into another process's code (boot it without proc_mem.force_override=never)", ErrUnsupported)
+	} else if err != nil {
 		return fmt.Errorf("write into its vDSO: %w", err)
 	}
 	for _, m := range moves {

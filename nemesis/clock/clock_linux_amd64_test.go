@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,7 +99,23 @@ func TestStrobe(t *testing.T) {
 	for i := range n {
 		mustShift(t, p.pid, time.Duration(i%2)*time.Hour+time.Duration(i)*time.Millisecond)
 	}
-	t.Logf("%v a change, of which most is finding the hook", time.Since(start)/n)
+	t.Logf("%v a change", time.Since(start)/n)
+	proc, err := openProcess(p.pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proc.close()
+	data, err := proc.v.hookData()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start = time.Now()
+	for i := range n {
+		if err := proc.flip(data, time.Duration(i)*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("of which %v are the write; the rest is finding the hook", time.Since(start)/n)
 	mustShift(t, p.pid, 0)
 	p.checkClocks(0)
 }
@@ -247,6 +266,62 @@ func TestProcessEndsMeanwhile(t *testing.T) {
 	}
 }
 
+// The end of a traced process is for the one who started it to collect.
+func TestStopDoesNotReap(t *testing.T) {
+	c := exec.Command("cat")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := c.Process.Pid
+	err = onTracer(func() error {
+		s, err := stop(context.Background(), pid)
+		defer s.release()
+		_ = c.Process.Kill()
+		eventually(t, "a zombie", func() bool { return taskState(pid, pid) == 'Z' })
+		_, _, _ = stopOf(pid)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := c.Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("its parent saw %v", err)
+	}
+}
+
+// A thread that is stopped by a signal on its way gets that signal after all.
+func TestSignalIsGivenBack(t *testing.T) {
+	p := startGo(t)
+	p.expectAnswer("notify", "ok")
+	err := onTracer(func() error {
+		th := &thread{tid: p.pid}
+		s := &stopped{pid: p.pid, threads: map[int]*thread{p.pid: th}}
+		defer s.release()
+		if err := errors.Join(unix.PtraceSeize(p.pid), unix.Tgkill(p.pid, p.pid, unix.SIGUSR1), s.await(context.Background(), th)); err != nil {
+			return err
+		}
+		if th.signal != unix.SIGUSR1 {
+			t.Errorf("stopped by %v", th.signal)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.expect("got user defined signal 1")
+}
+
+func (p *target) expectAnswer(cmd, want string) {
+	p.t.Helper()
+	p.send(cmd)
+	p.expect(want)
+}
+
 func TestNoSuchProcess(t *testing.T) {
 	p := startGo(t)
 	p.kill()
@@ -270,6 +345,44 @@ func TestOwnProcess(t *testing.T) {
 	}
 }
 
+// A thread that waits for its vfork child cannot stop, and must not be waited for.
+func TestThreadInVfork(t *testing.T) {
+	p := startGo(t)
+	tid, err := strconv.Atoi(p.ask("vfork"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "uninterruptible", func() bool { return taskState(p.pid, tid) == 'D' })
+	r := mustShift(t, p.pid, time.Hour)
+	if s := taskState(p.pid, tid); s != 'D' || !r.Installed {
+		t.Errorf("state %c, %+v", s, r)
+	}
+	p.expect("vfork done")
+	p.checkClocks(time.Hour)
+}
+
+// Where /proc shows another PID namespace than ptrace uses, nothing may be touched.
+func TestForeignProc(t *testing.T) {
+	if os.Getenv("PICKLOCK_CLOCK_FOREIGN") != "" {
+		_, err := Read(os.Getpid())
+		_, _ = os.Stdout.WriteString(err.Error())
+		os.Exit(0)
+	}
+	c := exec.Command(os.Args[0], "-test.run=^TestForeignProc$")
+	c.Env = append(os.Environ(), "PICKLOCK_CLOCK_FOREIGN=1")
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	if os.Getuid() != 0 {
+		c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+	}
+	out, err := c.CombinedOutput()
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skip("no PID namespaces here: ", err)
+	}
+	if err != nil || !strings.Contains(string(out), "PID namespace") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 func TestExecForgetsTheHook(t *testing.T) {
 	p := startGo(t, "busy")
 	mustShift(t, p.pid, time.Hour)
@@ -281,6 +394,33 @@ func TestExecForgetsTheHook(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	p.checkClocks(time.Minute)
+}
+
+// What was worked out before the stop must still hold in it.
+func TestStalePlan(t *testing.T) {
+	for what, change := range map[string]func(p *target){
+		"exec":          func(p *target) { p.expectAnswer("exec", "ready") },
+		"another patch": func(p *target) { mustShift(t, p.pid, time.Minute) },
+	} {
+		p := startGo(t)
+		proc, err := openProcess(p.pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer proc.close()
+		prog, err := build(proc.v, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(p)
+		d, _ := Read(p.pid)
+		var r Report
+		err = onTracer(func() error { return proc.install(context.Background(), prog, &r) })
+		if !errors.Is(err, errAgain) || r.Installed {
+			t.Errorf("%s: %v, %+v", what, err, r)
+		}
+		p.checkClocks(d)
+	}
 }
 
 // An installation that was killed between its writes is finished by the next one.

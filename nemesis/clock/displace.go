@@ -22,7 +22,7 @@ type instruction struct {
 
 // displaced returns the whole instructions that a jump over the entry of the named
 // function would destroy. It refuses those that cannot run elsewhere and functions
-// that branch back into the destroyed bytes.
+// that branch to where a jump will be.
 func displaced(v *image, name string) ([]instruction, error) {
 	f := v.funcs[name]
 	code := v.bytes[f.offset : f.offset+f.size]
@@ -54,8 +54,22 @@ func displaced(v *image, name string) ([]instruction, error) {
 			return nil, fmt.Errorf("%w: its vDSO's %s+%d: %w", ErrUnsupported, name, at, err)
 		}
 		at += in.Len
-		if r, ok := in.Args[0].(x86asm.Rel); ok && at+int(r) > 0 && at+int(r) < taken {
-			return nil, fmt.Errorf("%w: its vDSO's %s branches back into its first %d bytes", ErrUnsupported, name, taken)
+		r, ok := in.Args[0].(x86asm.Rel)
+		if !ok {
+			continue
+		}
+		// Into the destroyed bytes it would crash; to any hooked entry, its own too,
+		// the offset would be added twice.
+		to := f.offset + at + int(r)
+		for _, h := range hooked {
+			g, ok := v.funcs[h]
+			length := jumpLen
+			if h == name {
+				length = taken
+			}
+			if ok && to >= g.offset && to < g.offset+length {
+				return nil, fmt.Errorf("%w: its vDSO's %s branches to the start of %s", ErrUnsupported, name, h)
+			}
 		}
 	}
 	return out, nil

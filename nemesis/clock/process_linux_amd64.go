@@ -13,7 +13,7 @@ import (
 )
 
 // errAgain asks for another attempt once the process has been released for a moment.
-var errAgain = errors.New("again")
+var errAgain = errors.New("not possible at this moment")
 
 // process is one process's memory and vDSO.
 type process struct {
@@ -26,6 +26,11 @@ type process struct {
 func openProcess(pid int) (*process, error) {
 	if pid <= 0 {
 		return nil, fmt.Errorf("%d is no process id", pid)
+	}
+	// ptrace counts in our PID namespace and /proc in that of its mount: where the two
+	// differ, the same number means two processes.
+	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+		return nil, fmt.Errorf("%w: /proc does not belong to this PID namespace; mount a fresh one", ErrUnsupported)
 	}
 	lo, hi, err := findVDSO(pid)
 	if err != nil {
@@ -47,7 +52,7 @@ func openProcess(pid int) (*process, error) {
 	return p, nil
 }
 
-func (p *process) close() { p.mem.Close() }
+func (p *process) close() { _ = p.mem.Close() }
 
 func openMem(pid int) (*os.File, error) {
 	return os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)

@@ -46,9 +46,9 @@ func TestDisplaced(t *testing.T) {
 		{"rip-relative", []byte{0x4c, 0x8d, 0x15, 0, 1, 0, 0, 0xc3}, []int{7}, ""},
 		{"rip-relative with an immediate", []byte{0x81, 0x3d, 0, 1, 0, 0, 0xff, 0xff, 0xff, 0x7f, 0xc3}, []int{10}, ""},
 		{"short conditional jump", []byte{0x85, 0xff, 0x74, 3, 0x90, 0x90, 0x90, 0xc3}, []int{2, 2, 1}, ""},
-		{"branch to the entry is hooked again", []byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf9, 0xc3}, []int{1, 1, 1, 1, 1}, ""},
+		{"branch to the entry", []byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xf9, 0xc3}, nil, "branches to the start"},
 		{"branch behind the replaced bytes", []byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xfd, 0xc3}, []int{1, 1, 1, 1, 1}, ""},
-		{"branch into the replaced bytes", []byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xfa, 0xc3}, nil, "branches back"},
+		{"branch into the replaced bytes", []byte{0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xfa, 0xc3}, nil, "branches to the start"},
 		{"returns at once", []byte{0x31, 0xc0, 0xc3, 0x90, 0x90, 0x90}, nil, "RET"},
 		{"call", []byte{0xe8, 0, 0, 0, 0, 0xc3}, nil, "CALL"},
 		{"system call", []byte{0x89, 0xf8, 0x0f, 0x05, 0x90, 0xc3}, nil, "SYSCALL"},
@@ -204,6 +204,7 @@ func FuzzParseImage(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		b = append(b, make([]byte, -len(b)&4095)...) // other sizes are refused at once
 		v, err := parseImage(0x7fff_0000_0000, b)
 		if err != nil {
 			if !errors.Is(err, ErrUnsupported) {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,6 +21,10 @@ import (
 
 // call calls a C function with two arguments.
 func call(fn, a, b uintptr) uintptr
+
+// vfork starts a child that shares this process's memory and sleeps; it returns, its
+// thread in uninterruptible sleep meanwhile, when the child has ended.
+func vfork(sleep *syscall.Timespec)
 
 var funcs = map[string]uintptr{}
 
@@ -117,13 +122,10 @@ func read(trueID uintptr, f func() int64) reading {
 
 func clocks() map[string]reading {
 	p := newPair()
-	// A clock that is not there (device clock -5, number 12) fails as ever.
-	for _, id := range []int32{-5, 12} {
-		*p = pair{7, 7}
-		rc := int32(call(funcs["__vdso_clock_gettime"], uintptr(uint32(id)), uintptr(unsafe.Pointer(p))))
-		if rc != -int32(syscall.EINVAL) || *p != (pair{7, 7}) {
-			fatal("clock", id, "returned", rc, *p)
-		}
+	missing(p, -5) // a device that is not open
+	missing(p, 12) // no clock has this number
+	if rc := int32(call(funcs["__vdso_gettimeofday"], 0, uintptr(unsafe.Pointer(p)))); rc != 0 {
+		fatal("gettimeofday for the time zone alone returned", rc)
 	}
 	out := map[string]reading{
 		"time.Now":     read(0, func() int64 { return time.Now().UnixNano() }),
@@ -133,11 +135,30 @@ func clocks() map[string]reading {
 	for name, id := range map[string]uintptr{"REALTIME": 0, "MONOTONIC": 1, "PROCESS_CPUTIME": 2, "MONOTONIC_RAW": 4,
 		"REALTIME_COARSE": 5, "MONOTONIC_COARSE": 6, "BOOTTIME": 7, "REALTIME_ALARM": 8, "BOOTTIME_ALARM": 9, "TAI": 11} {
 		if _, _, e := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, id, uintptr(unsafe.Pointer(p)), 0); e != 0 {
-			continue // the alarm clocks need a real-time clock
+			missing(p, int32(id)) // the alarm clocks need a real-time clock
+			continue
 		}
 		out[name] = read(id, func() int64 { return vdso("__vdso_clock_gettime", id, p) })
 	}
+	// The CPU clock of another process, whose negative number ends in the bits of
+	// CLOCK_REALTIME or its ALARM.
+	for pid := 2; pid < 100; pid++ {
+		id := uintptr(uint32(^pid << 3))
+		if _, _, e := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, id, uintptr(unsafe.Pointer(p)), 0); e == 0 && pid%4 >= 2 {
+			out["CPU of a process"] = read(id, func() int64 { return vdso("__vdso_clock_gettime", id, p) })
+			break
+		}
+	}
 	return out
+}
+
+// missing checks that a clock that is not there fails as ever.
+func missing(p *pair, id int32) {
+	*p = pair{7, 7}
+	rc := int32(call(funcs["__vdso_clock_gettime"], uintptr(uint32(id)), uintptr(unsafe.Pointer(p))))
+	if rc != -int32(syscall.EINVAL) || *p != (pair{7, 7}) {
+		fatal("clock", id, "returned", rc, *p)
+	}
 }
 
 // spin calls every hooked function, or one, as fast as it can and checks what never
@@ -200,6 +221,22 @@ func main() {
 				vdso("__vdso_clock_gettime", 0, p)
 			}
 			fmt.Println(float64(sysClock(1)-t) / n)
+		case "vfork":
+			ts := &syscall.Timespec{Sec: 1}
+			go func() {
+				runtime.LockOSThread()
+				started <- syscall.Gettid()
+				vfork(ts)
+				fmt.Println("vfork done")
+			}()
+			fmt.Println(<-started)
+		case "notify":
+			c := make(chan os.Signal, 1)
+			signal.Notify(c, syscall.SIGUSR1)
+			go func() {
+				fmt.Println("got", <-c)
+			}()
+			fmt.Println("ok")
 		case "exec":
 			fatal(syscall.Exec("/proc/self/exe", os.Args, nil))
 		}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/nemesis"
+)
+
+// finding is one line of the doctor's report.
+type finding struct {
+	What  string `json:"what"`
+	OK    bool   `json:"ok"`
+	About string `json:"about"` // what is there, or what is missing and the remedy
+}
+
+func doctorCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "doctor", Short: "Say what this machine can do", Args: cobra.NoArgs,
+		Long: `Say which clusters can be started here and which faults can be done, and what to
+install for the rest. Exit code 0 if everything works, 2 if something is missing.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			lab, code, done := local.Enter()
+			if done {
+				return &exitError{code, nil}
+			}
+			findings, err := examine(cmd.Context(), lab)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = printJSON(findings)
+			} else {
+				err = printTable("WHAT\tHERE\tNOTE", len(findings), func(i int) string {
+					f := findings[i]
+					return fmt.Sprintf("%s\t%s\t%s", f.What, yesNo(f.OK), f.About)
+				})
+			}
+			if err != nil {
+				return err
+			}
+			for _, f := range findings {
+				if !f.OK {
+					return &exitError{exitUnknown, nil}
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func examine(ctx context.Context, lab *local.Lab) ([]finding, error) {
+	space := finding{"namespaces", lab.Isolated, "every node has a network of its own; the kernel removes all of a run"}
+	if !lab.Isolated {
+		space.About = lab.Why + ": nodes are plain processes on loopback addresses"
+	}
+	findings := []finding{space}
+	env := &nemesis.Env{Hands: nemesis.LocalHands{}, Isolated: lab.Isolated}
+	for _, k := range nemesis.Kinds() {
+		f := finding{"fault " + k.Name, true, k.About}
+		if err := k.Possible(env); err != nil {
+			f.OK, f.About = false, err.Error()
+		}
+		findings = append(findings, f)
+	}
+	for _, name := range compose.Names() {
+		def, err := compose.Load(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		f := finding{"cluster " + name, true, fmt.Sprintf("%d servers", len(def.Servers()))}
+		for _, s := range def.Servers() {
+			if err := s.Spec.Local.Missing(); err != nil {
+				f.OK, f.About = false, err.Error()
+			}
+		}
+		findings = append(findings, f)
+	}
+	return findings, nil
+}

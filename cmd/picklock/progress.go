@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/history"
+)
+
+// progress shows how a run goes: one line that is drawn again and again on a
+// terminal, a plain line now and then elsewhere.
+type progress struct {
+	w     io.Writer
+	tty   bool
+	width int
+	stop  chan struct{}
+	ended sync.WaitGroup
+
+	mu     sync.Mutex
+	phase  string
+	until  time.Time
+	began  time.Time // of the phase
+	live   *liveT
+	faults []string
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func newProgress(f *os.File, o harness.Options) *progress {
+	p := &progress{w: f, tty: isTerminal(f) && os.Getenv("TERM") != "dumb", stop: make(chan struct{}), live: &liveT{}, began: time.Now()}
+	fmt.Fprintf(f, "picklock: lock %s, faults %s, fencing %s, seed %d\n", o.Lock, orNone(o.Faults), o.Fencing, o.Seed)
+	every := 5 * time.Second
+	if p.tty {
+		every = 200 * time.Millisecond
+		p.width = 100
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
+			p.width = w
+		}
+	}
+	p.ended.Go(func() {
+		t := time.NewTicker(every)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				p.show()
+			case <-p.stop:
+				return
+			}
+		}
+	})
+	return p
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ",")
+}
+
+// Phase implements harness.Observer.
+func (p *progress) Phase(name string, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.phase, p.until, p.began = name, until, time.Now()
+	if !p.tty {
+		fmt.Fprintf(p.w, "picklock: %s\n", name)
+	}
+}
+
+// Event implements harness.Observer.
+func (p *progress) Event(e history.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.live.Observe(e)
+	if e.Process != history.Nemesis || !e.Landed && e.Phase == history.Begin {
+		return
+	}
+	name := e.F + " " + strings.Join(e.Nodes, ",")
+	if e.Phase == history.Begin {
+		p.faults = append(p.faults, name)
+	} else if i := slices.Index(p.faults, name); i >= 0 {
+		p.faults = slices.Delete(p.faults, i, i+1)
+	}
+}
+
+func (p *progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.until.IsZero() {
+		if p.tty {
+			p.draw(p.phase)
+		}
+		return
+	}
+	left := max(0, time.Until(p.until)).Round(time.Second)
+	rate := float64(p.live.Grants()) / max(0.1, time.Since(p.began).Seconds())
+	text := fmt.Sprintf("%s: %v left, %d grants (%.1f/s), holder %s, faults %s, anomalies %d",
+		p.phase, left, p.live.Grants(), rate, orNone(p.live.Holders()), orNone(p.faults), p.live.Anomalies())
+	if p.tty {
+		p.draw(text)
+		return
+	}
+	fmt.Fprintf(p.w, "picklock: %s\n", text)
+}
+
+func (p *progress) draw(text string) {
+	if r := []rune(text); len(r) > p.width-1 {
+		text = string(r[:p.width-1])
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+}
+
+// close ends the display.
+func (p *progress) close() {
+	close(p.stop)
+	p.ended.Wait()
+	if p.tty {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/results"
+)
+
+func runCommand() *cobra.Command {
+	o := harness.Defaults()
+	var runtime string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Test one lock under faults",
+		Long: `Start a lock service and its clients, do harm to them, and judge what came of it.
+
+The clients fight over a lock that protects a register. Each critical section
+reads the register, holds, and writes. Everything is recorded; the verdict says
+which properties held, and proves each violation from the record.`,
+		Example: `  picklock run --lock redis --faults pause:holder
+  picklock run --lock redlock --faults clock:majority --time-limit 20s
+  picklock run --lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s
+  picklock run --lock 'exec:python3 my_lock.py' --cluster redis`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("seed") {
+				o.Seed = rand.Uint64N(1 << 32) //nolint:gosec // a number to repeat, not a secret
+			}
+			if err := o.Check(); err != nil {
+				return usage(err)
+			}
+			return runOnce(cmd.Context(), o, runtime, asJSON)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Lock, "lock", o.Lock, "the lock under test (see picklock locks), or exec:COMMAND")
+	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name, a Compose file, or none (default: the lock's own)")
+	f.StringSliceVar(&o.Faults, "faults", nil, "faults, separated by commas (see picklock faults)")
+	f.StringVar(&o.Fencing, "fencing", o.Fencing, "how the register uses fencing tokens: none, write, write-strict, read-write")
+	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: register, add")
+	f.IntVar(&o.Clients, "clients", o.Clients, "number of clients, each a process on a node of its own")
+	f.IntVar(&o.Keys, "keys", o.Keys, "number of locks, each with its own register key")
+	f.DurationVar(&o.TTL, "ttl", o.TTL, "lease, or session timeout, that the clients ask for")
+	f.DurationVar(&o.Hold, "hold", 0, "time between the read and the write (default: ttl/20)")
+	f.DurationVar(&o.Limit, "time-limit", o.Limit, "length of the run")
+	f.Float64Var(&o.Rate, "rate", 0, "critical sections a second and client (default: as fast as they go)")
+	f.BoolVar(&o.Renew, "renew", false, "a watchdog renews the lease every ttl/3 (a remedy that does not help)")
+	f.BoolVar(&o.CheckLease, "check-lease", false, "look at the remaining lease right before the write (a remedy that does not help)")
+	f.StringSliceVar(&o.Require, "require", nil, "further properties that must hold: belief")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of every random choice (default: a new one, printed)")
+	f.StringVar(&o.Out, "out", "", "run directory (default: a new one below ./picklock-results)")
+	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local")
+	f.BoolVar(&asJSON, "json", false, "print the verdict as JSON")
+	return c
+}
+
+// findRuntime may run the program again in namespaces of its own; then it returns
+// an exitError with that one's exit code.
+func findRuntime(name string) (harness.Runtime, error) {
+	if name != "local" {
+		return nil, usage(fmt.Errorf("unknown runtime %q: have local", name))
+	}
+	lab, code, done := local.Enter()
+	if done {
+		return nil, &exitError{code, nil}
+	}
+	return harness.Local{Lab: lab}, nil
+}
+
+func runOnce(ctx context.Context, o harness.Options, runtime string, asJSON bool) error {
+	var err error
+	if o.Runtime, err = findRuntime(runtime); err != nil {
+		return err
+	}
+	if o.Self, err = os.Executable(); err != nil {
+		return fmt.Errorf("find the own program: %w", err)
+	}
+	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	ui := newProgress(os.Stderr, o)
+	o.Observer = ui
+	outcome, err := harness.Run(ctx, o)
+	ui.close()
+	if errors.Is(err, harness.ErrUsage) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	return report(outcome.Dir.Report(), outcome.Run, outcome.Verdict, asJSON)
+}
+
+// report prints the verdict and returns it as an exit code.
+func report(path string, run results.Run, v checker.Verdict, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = printJSON(v)
+	} else {
+		err = results.Summary(os.Stdout, run, v, path, colourful(os.Stdout))
+	}
+	if err != nil {
+		return fmt.Errorf("print the verdict: %w", err)
+	}
+	switch v.Valid {
+	case checker.True:
+		return nil
+	case checker.False:
+		return &exitError{exitInvalid, nil}
+	}
+	return &exitError{exitUnknown, nil}
+}
+
+// colourful says whether f is a terminal whose user has not asked for plain text.
+func colourful(f *os.File) bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(f)
+}

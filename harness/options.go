@@ -1,0 +1,198 @@
+// Package harness makes one run: cluster up, clients, nemesis, history, verdict,
+// results. It connects the other packages and decides nothing that they know
+// better: no fault, no lock and no anomaly has a name here.
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/workloads"
+)
+
+// ErrUsage marks options that cannot work: nothing was started.
+var ErrUsage = errors.New("unusable options")
+
+// Options says what to run.
+type Options struct {
+	Lock       string
+	Cluster    string // overrides the lock's own; "none" for no cluster
+	Workload   string
+	Faults     []string
+	Fencing    string
+	Clients    int
+	Keys       int
+	TTL        time.Duration
+	Hold       time.Duration // 0: TTL/20
+	Limit      time.Duration
+	Rate       float64
+	Renew      bool
+	CheckLease bool
+	Require    []string
+	Seed       uint64
+	Out        string // the run directory; "" for a new one below ./picklock-results
+	Extra      map[string]string
+
+	Runtime  Runtime
+	Self     string // path of the picklock program
+	Log      *slog.Logger
+	Observer Observer // may be nil
+}
+
+// Observer is told how the run goes, as it goes. Its methods are called from
+// several goroutines.
+type Observer interface {
+	// Phase says what is being done, and until when if that is known.
+	Phase(name string, until time.Time)
+	// Event is one event as it arrives, clients' and nemesis's.
+	Event(e history.Event)
+}
+
+// Defaults are the options' values where the user says nothing.
+func Defaults() Options {
+	return Options{
+		Lock: "redis", Workload: "register", Fencing: "none", Clients: 5, Keys: 1,
+		TTL: time.Second, Limit: 30 * time.Second,
+	}
+}
+
+// plan is the options after all names in them were looked up.
+type plan struct {
+	Options
+	lock   clients.Info
+	faults []nemesis.Spec
+	bound  time.Duration
+	// recovery is how long the run goes on after the last fault was healed:
+	// whether the lock comes back is part of the question.
+	recovery time.Duration
+}
+
+// Check returns an error that wraps ErrUsage if the options cannot work on any
+// machine.
+func (o Options) Check() error {
+	_, err := o.plan()
+	return err
+}
+
+func (o Options) plan() (*plan, error) {
+	p := &plan{Options: o}
+	if err := p.resolve(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	return p, nil
+}
+
+func (p *plan) resolve() (err error) {
+	if p.lock, err = clients.Lookup(p.Lock); err != nil {
+		return err
+	}
+	if p.Cluster == "" {
+		p.Cluster = p.lock.Cluster
+	}
+	if p.Cluster == "" {
+		p.Cluster = "none"
+	}
+	if _, err := workloads.Lookup(p.Workload); err != nil {
+		return err
+	}
+	discipline, err := register.ParseDiscipline(p.Fencing)
+	if err != nil {
+		return err
+	}
+	if discipline.Fenced() && !p.lock.Fencing {
+		return fmt.Errorf("lock %s gives no fencing tokens: use --fencing none", p.lock.Name)
+	}
+	for _, text := range p.Faults {
+		spec, err := nemesis.Parse(text)
+		if err != nil {
+			return err
+		}
+		p.faults = append(p.faults, spec)
+	}
+	return p.resolveNumbers()
+}
+
+func (p *plan) resolveNumbers() error {
+	if p.Hold == 0 {
+		p.Hold = p.TTL / 20
+	}
+	for _, r := range p.Require {
+		if !known(r) {
+			return fmt.Errorf("unknown property %q in --require: have %v", r, checker.Properties)
+		}
+	}
+	switch {
+	case p.Clients < 1 || p.Clients > 200:
+		return fmt.Errorf("--clients %d: want 1 to 200", p.Clients)
+	case p.Keys < 1:
+		return fmt.Errorf("--keys %d: want at least 1", p.Keys)
+	case p.TTL < 10*time.Millisecond:
+		return fmt.Errorf("--ttl %v: want at least 10ms", p.TTL)
+	case p.TTL < p.lock.MinTTL:
+		return fmt.Errorf("--ttl %v: lock %s keeps leases of %v or more", p.TTL, p.lock.Name, p.lock.MinTTL)
+	case p.Hold < 0:
+		return fmt.Errorf("--hold %v is negative", p.Hold)
+	case p.Limit < time.Second:
+		return fmt.Errorf("--time-limit %v: want at least 1s", p.Limit)
+	case p.Rate < 0 || math.IsNaN(p.Rate) || math.IsInf(p.Rate, 0):
+		return fmt.Errorf("--rate %v: want sections a second, or 0 for no limit", p.Rate)
+	}
+	p.bound = max(5*p.TTL, 5*time.Second)
+	p.recovery = min(max(3*p.TTL, 2*time.Second), p.Limit/3)
+	if len(p.faults) == 0 {
+		p.recovery = 0
+	}
+	return nil
+}
+
+func known(property string) bool {
+	for _, p := range checker.Properties {
+		if p == property {
+			return true
+		}
+	}
+	return false
+}
+
+// Command is the command line that makes the run again; what has its default
+// value is left out.
+func (o Options) Command() []string {
+	d := Defaults()
+	c := []string{"picklock", "run", "--lock", o.Lock}
+	add := func(flag, value, usual string) {
+		if value != usual {
+			c = append(c, flag, value)
+		}
+	}
+	add("--cluster", o.Cluster, "")
+	add("--faults", strings.Join(o.Faults, ","), "")
+	add("--fencing", o.Fencing, d.Fencing)
+	add("--workload", o.Workload, d.Workload)
+	add("--clients", strconv.Itoa(o.Clients), strconv.Itoa(d.Clients))
+	add("--keys", strconv.Itoa(o.Keys), strconv.Itoa(d.Keys))
+	add("--ttl", o.TTL.String(), d.TTL.String())
+	add("--hold", o.Hold.String(), d.Hold.String())
+	add("--rate", strconv.FormatFloat(o.Rate, 'g', -1, 64), "0")
+	if o.Renew {
+		c = append(c, "--renew")
+	}
+	if o.CheckLease {
+		c = append(c, "--check-lease")
+	}
+	add("--require", strings.Join(o.Require, ","), "")
+	add("--time-limit", o.Limit.String(), d.Limit.String())
+	if o.Runtime != nil {
+		add("--runtime", o.Runtime.Name(), "local")
+	}
+	return append(c, "--seed", strconv.FormatUint(o.Seed, 10))
+}

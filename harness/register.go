@@ -1,0 +1,78 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+// RegisterReady is the first line that the register's process writes: it listens.
+// All later lines are its log.
+const RegisterReady = "ready"
+
+const registerPort = 7007
+
+// registerNode is the fenced register's process; its log arrives on its standard
+// output, so that it needs no file system of ours.
+type registerNode struct {
+	proc   *compose.Process
+	copied chan error
+}
+
+func startRegister(ctx context.Context, c compose.Cluster, fencing string, start int64, path string) (*registerNode, error) {
+	proc, err := c.Spawn(ctx, compose.Program{
+		Name: "register", Role: compose.Register, Port: registerPort,
+		Args: []string{"register", "--listen", "{listen}", "--fencing", fencing, "--start", strconv.FormatInt(start, 10)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReaderSize(proc.Stdout, 64<<10)
+	first := make(chan error, 1)
+	r := &registerNode{proc: proc, copied: make(chan error, 1)}
+	go func() {
+		defer proc.Stdout.Close()
+		word, err := lines.ReadString('\n')
+		if err != nil || word != RegisterReady+"\n" {
+			first <- errors.Join(fmt.Errorf("the register said %q instead of %q", word, RegisterReady), proc.Err())
+			return
+		}
+		f, err := os.Create(path)
+		first <- err
+		if err != nil {
+			return
+		}
+		_, err = io.Copy(f, lines)
+		r.copied <- errors.Join(err, f.Close())
+	}()
+	t := time.NewTimer(compose.ReadyWithin)
+	defer t.Stop()
+	select {
+	case err := <-first:
+		return r, err
+	case <-t.C:
+		return nil, errors.New("the register did not start to listen")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// stop ends the register and returns when its whole log is on disk.
+func (r *registerNode) stop() error {
+	if err := r.proc.Stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("stop the register: %w", err)
+	}
+	select {
+	case err := <-r.copied:
+		return errors.Join(err, r.proc.Err())
+	case <-time.After(10 * time.Second):
+		return errors.New("the register did not stop within 10s")
+	}
+}

@@ -1,0 +1,291 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/workloads"
+)
+
+// Outcome is a run that came to its end.
+type Outcome struct {
+	Dir     *results.Dir
+	Run     results.Run
+	Verdict checker.Verdict
+}
+
+// run is one run under way.
+type run struct {
+	*plan
+	dir     *results.Dir
+	start   int64 // history.Now() at the run's start
+	cluster compose.Cluster
+	rec     *recorder
+	workers *workers
+	nemesis *nemesis.Nemesis
+	reg     *registerNode
+}
+
+// Run makes one run. An error means that the harness failed and that there is no
+// verdict; it wraps ErrUsage when the options cannot work.
+func Run(ctx context.Context, o Options) (*Outcome, error) {
+	p, err := o.plan()
+	if err != nil {
+		return nil, err
+	}
+	if p.Observer == nil {
+		p.Observer = silent{}
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	desc := p.describe(o)
+	var dir *results.Dir
+	if p.Out == "" {
+		dir, err = results.Create("picklock-results", desc)
+	} else {
+		dir, err = results.CreateAt(p.Out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &run{plan: p, dir: dir, start: history.Now()}
+	events, err := r.whole(ctx, &desc)
+	if err != nil {
+		return nil, fmt.Errorf("%w (what there is of the run: %s)", err, dir.Path())
+	}
+	p.Observer.Phase("check the history", time.Time{})
+	verdict, err := Judge(dir, desc, events)
+	if err != nil {
+		return nil, err
+	}
+	return &Outcome{Dir: dir, Run: desc, Verdict: verdict}, nil
+}
+
+// Judge draws the verdict from a run directory's records and writes all results.
+func Judge(dir *results.Dir, desc results.Run, events []history.Event) (checker.Verdict, error) {
+	effects, err := history.ReadEffects(dir.Register())
+	if err != nil {
+		return checker.Verdict{}, err
+	}
+	verdict := checker.Check(checker.Input{Events: events, Effects: effects, Options: checker.Options{
+		Faults: faultNames(desc.Faults), Require: desc.Require, Bound: int64(desc.Bound), Fencing: desc.Fencing,
+	}})
+	return verdict, results.WriteAll(dir, desc, verdict, events, effects)
+}
+
+func faultNames(specs []string) []string {
+	seen := map[string]bool{}
+	for _, s := range specs {
+		name, _, _ := strings.Cut(s, ":")
+		seen[name] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// whole brings everything up, runs it, and takes everything down again.
+func (r *run) whole(ctx context.Context, desc *results.Run) (_ []history.Event, err error) {
+	defer func() {
+		if r.cluster != nil {
+			err = errors.Join(err, r.cluster.Close())
+		}
+	}()
+	if err := r.up(ctx, desc); err != nil {
+		return nil, err
+	}
+	runErr := r.experiment(ctx)
+	events, err := r.down()
+	if err := errors.Join(runErr, err); err != nil {
+		return nil, err
+	}
+	return events, r.dir.WriteRun(*desc)
+}
+
+func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
+	def := &compose.Definition{Name: "none"}
+	if r.Cluster != "none" {
+		if def, err = compose.Load(ctx, r.Cluster); err != nil {
+			return err
+		}
+	}
+	r.Observer.Phase("start the cluster "+def.Name, time.Time{})
+	r.cluster, err = r.Runtime.Start(ctx, def, compose.Options{
+		Self: r.Self, LogDir: r.dir.File("nodes"), DataDir: r.dir.File("data"),
+		Vars: map[string]string{"ttl_ms": fmt.Sprint(r.TTL.Milliseconds())},
+	})
+	if err != nil {
+		r.cluster = nil
+		return err
+	}
+	var servers []string
+	for _, n := range r.cluster.Nodes() {
+		servers = append(servers, n.HostPort())
+	}
+	r.Observer.Phase("start the register and the clients", time.Time{})
+	if r.reg, err = startRegister(ctx, r.cluster, r.Fencing, r.start, r.dir.Register()); err != nil {
+		return err
+	}
+	if err := r.startWorkers(ctx, servers); err != nil {
+		return err
+	}
+	r.nemesis, err = nemesis.New(ctx, &nemesis.Env{
+		Cluster: r.cluster, Hands: r.Runtime.Hands(), Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
+	}, r.faults, r.Seed, r.start, func(e history.Event) { r.rec.record(e) })
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	for _, n := range r.cluster.Nodes() {
+		desc.Nodes = append(desc.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort()})
+	}
+	if v, ok := r.cluster.(interface {
+		Versions(context.Context) map[string]string
+	}); ok {
+		maps.Copy(desc.Versions, v.Versions(ctx))
+	}
+	return r.dir.WriteRun(*desc)
+}
+
+func (r *run) startWorkers(ctx context.Context, servers []string) error {
+	var err error
+	r.rec, err = newRecorder(r.dir.History(), func(e history.Event) {
+		if e.Process != history.Nemesis {
+			r.nemesis.Observe(e)
+		}
+		r.Observer.Event(e)
+	})
+	if err != nil {
+		return err
+	}
+	registerAddr := ""
+	for _, n := range r.cluster.Nodes() {
+		if n.Role == compose.Register {
+			registerAddr = n.HostPort()
+		}
+	}
+	r.workers = &workers{
+		cluster: r.cluster, rec: r.rec, failed: make(chan error, 1), running: map[string]*worker{},
+		cfg: workloads.Config{
+			Lock: r.Lock, Servers: servers, Register: registerAddr, Workload: r.Workload, Keys: keys(r.Keys),
+			TTL: r.TTL, Hold: r.Hold, Rate: r.Rate, Wait: max(4*r.TTL, 2*time.Second), Timeout: max(2*r.TTL, time.Second),
+			Renew: r.Renew, Check: r.CheckLease, Extra: r.Extra, Seed: r.Seed, Start: r.start,
+		},
+	}
+	errs := make(chan error, r.Clients)
+	for i := range r.Clients {
+		go func() { errs <- r.workers.spawn(ctx, fmt.Sprintf("c%d", i+1)) }()
+	}
+	for range r.Clients {
+		err = errors.Join(err, <-errs)
+	}
+	return err
+}
+
+// experiment lets the clients and the nemesis loose until the time is up.
+func (r *run) experiment(ctx context.Context) error {
+	r.Observer.Phase("run", time.Now().Add(r.Limit))
+	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	defer cancel()
+	harm, calm := context.WithTimeout(ctx, r.Limit-r.recovery)
+	defer calm()
+	for i := range r.Clients {
+		if err := r.workers.start(fmt.Sprintf("c%d", i+1)); err != nil {
+			return err
+		}
+	}
+	healed := make(chan error, 1)
+	go func() { healed <- r.nemesis.Run(harm) }()
+	var err error
+	for waiting := healed; ; {
+		select {
+		case herr := <-waiting:
+			waiting, healed = nil, nil
+			if err = herr; err == nil {
+				continue
+			}
+		case err = <-r.workers.failed:
+		case err = <-r.cluster.Died():
+		case <-ctx.Done():
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				err = fmt.Errorf("interrupted: %w", ctx.Err())
+			}
+		}
+		break
+	}
+	cancel()
+	if healed != nil {
+		r.Observer.Phase("heal", time.Time{})
+		err = errors.Join(err, <-healed)
+	}
+	return err
+}
+
+// down stops clients and register, and returns the history.
+func (r *run) down() ([]history.Event, error) {
+	r.Observer.Phase("stop the clients", time.Time{})
+	err := r.workers.stop(r.workers.cfg.Wait + 4*r.workers.cfg.Timeout + 10*time.Second)
+	err = errors.Join(err, r.reg.stop())
+	events, herr := r.rec.finish()
+	return events, errors.Join(err, herr)
+}
+
+func keys(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("k%d", i)
+	}
+	return out
+}
+
+func (p *plan) describe(o Options) results.Run {
+	return results.Run{
+		Command: o.Command(), Started: time.Now(),
+		Lock: p.lock.Name, About: p.lock.About, Cluster: p.Cluster, Runtime: p.Runtime.Name(),
+		Workload: p.Workload, Faults: p.Faults, Fencing: p.Fencing, Clients: p.Clients, Keys: p.Keys,
+		TTL: p.TTL, Hold: p.Hold, Limit: p.Limit, Rate: p.Rate, Renew: p.Renew, Check: p.CheckLease,
+		Require: p.Require, Seed: p.Seed, Bound: p.bound,
+		Versions: map[string]string{"picklock": Version(), "go": runtime.Version()},
+		Machine:  machine(),
+	}
+}
+
+// Version is the program's own version as the Go tool recorded it.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
+			v = s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return v
+}
+
+func machine() results.Machine {
+	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		kernel = nil // not Linux
+	}
+	return results.Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: strings.TrimSpace(string(kernel)), CPUs: runtime.NumCPU()}
+}
+
+type silent struct{}
+
+func (silent) Phase(string, time.Time) {}
+func (silent) Event(history.Event)     {}

@@ -1,0 +1,40 @@
+package harness
+
+import (
+	"context"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/nemesis"
+)
+
+// Runtime is a way to run a cluster.
+type Runtime interface {
+	Name() string // as given to --runtime
+	Start(ctx context.Context, def *compose.Definition, opts compose.Options) (compose.Cluster, error)
+	// Hands work where the nodes are.
+	Hands() nemesis.Hands
+	// Isolated: every node has a network of its own.
+	Isolated() bool
+}
+
+// Local is the runtime without Docker.
+type Local struct{ Lab *local.Lab }
+
+// Name implements Runtime.
+func (Local) Name() string { return "local" }
+
+// Start implements Runtime.
+func (l Local) Start(ctx context.Context, def *compose.Definition, opts compose.Options) (compose.Cluster, error) {
+	c, err := l.Lab.Start(ctx, def, opts)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Hands implements Runtime.
+func (Local) Hands() nemesis.Hands { return nemesis.LocalHands{} }
+
+// Isolated implements Runtime.
+func (l Local) Isolated() bool { return l.Lab.Isolated }

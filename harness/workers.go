@@ -1,0 +1,172 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/workloads"
+)
+
+// openWithin is how long a worker may take to open its lock.
+const openWithin = 20 * time.Second
+
+// workers are the clients' processes.
+type workers struct {
+	cluster compose.Cluster
+	cfg     workloads.Config // the same for all but for name, seed and grants
+	rec     *recorder
+	failed  chan error // a worker gave up
+
+	mu      sync.Mutex
+	running map[string]*worker
+}
+
+type worker struct {
+	name string
+	proc *compose.Process
+	// ready gives the worker's first word: nil when its lock is open.
+	ready chan error
+	// drained is closed when its last event was recorded.
+	drained chan struct{}
+}
+
+// spawn starts a worker and waits until its lock is open; the sections start at
+// start.
+func (ws *workers) spawn(ctx context.Context, name string) error {
+	proc, err := ws.cluster.Spawn(ctx, compose.Program{Name: name, Role: compose.Client, Args: []string{"worker"}})
+	if err != nil {
+		return err
+	}
+	w := &worker{name: name, proc: proc, ready: make(chan error, 1), drained: make(chan struct{})}
+	ws.mu.Lock()
+	ws.running[name] = w
+	ws.mu.Unlock()
+	go ws.drain(w)
+
+	cfg := ws.cfg
+	cfg.Process, cfg.Grants = name, ws.rec.granted(name)
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // cannot fail
+	cfg.Seed ^= h.Sum64()
+	if err := json.NewEncoder(proc.Stdin).Encode(cfg); err != nil {
+		return fmt.Errorf("configure %s: %w", name, err)
+	}
+	t := time.NewTimer(openWithin)
+	defer t.Stop()
+	select {
+	case err := <-w.ready:
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	case <-t.C:
+		return fmt.Errorf("%s: its lock was not open after %v", name, openWithin)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (ws *workers) start(name string) error {
+	ws.mu.Lock()
+	w := ws.running[name]
+	ws.mu.Unlock()
+	if err := json.NewEncoder(w.proc.Stdin).Encode(workloads.Command{Do: workloads.CommandGo}); err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	return nil
+}
+
+// respawn starts a killed client again.
+func (ws *workers) respawn(ctx context.Context, name string) error {
+	ws.mu.Lock()
+	old := ws.running[name]
+	ws.mu.Unlock()
+	select {
+	case <-old.drained:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the last events of %s: %w", name, ctx.Err())
+	}
+	if err := ws.spawn(ctx, name); err != nil {
+		return err
+	}
+	return ws.start(name)
+}
+
+// drain records what a worker says until it ends.
+func (ws *workers) drain(w *worker) {
+	defer close(w.drained)
+	defer w.proc.Stdout.Close()
+	lines := bufio.NewReaderSize(w.proc.Stdout, 64<<10)
+	greeted := false
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil { // a last half line is what SIGKILL leaves behind
+			if !greeted {
+				w.ready <- errors.Join(errors.New("ended before its lock was open"), w.proc.Err())
+			}
+			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
+				ws.fail(fmt.Errorf("read the events of %s: %w", w.name, err))
+			}
+			return
+		}
+		var m workloads.Message
+		if err := json.Unmarshal(line, &m); err != nil {
+			ws.fail(fmt.Errorf("%s wrote %q: %w", w.name, strings.TrimSpace(string(line)), err))
+			return
+		}
+		switch {
+		case m.Event != nil:
+			ws.rec.record(*m.Event)
+		case m.Ready && !greeted:
+			greeted = true
+			w.ready <- nil
+		case m.Error != "" && !greeted:
+			greeted = true
+			w.ready <- errors.New(m.Error)
+		case m.Error != "":
+			ws.fail(fmt.Errorf("%s: %s", w.name, m.Error))
+		}
+	}
+}
+
+func (ws *workers) fail(err error) {
+	select {
+	case ws.failed <- err:
+	default: // the first failure ends the run
+	}
+}
+
+// stop lets every client finish what it is doing, and waits for it.
+func (ws *workers) stop(within time.Duration) error {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	var errs []error
+	for _, w := range ws.running {
+		if err := w.proc.Stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
+			errs = append(errs, fmt.Errorf("stop %s: %w", w.name, err))
+		}
+	}
+	t := time.NewTimer(within)
+	defer t.Stop()
+	for _, w := range ws.running {
+		select {
+		case <-w.drained:
+			if err := w.proc.Err(); err != nil {
+				errs = append(errs, err)
+			}
+		case <-t.C:
+			return errors.Join(append(errs, fmt.Errorf("%s did not stop within %v", w.name, within))...)
+		}
+	}
+	return errors.Join(errs...)
+}
