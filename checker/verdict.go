@@ -132,8 +132,3 @@ type Options struct {
 	// Fencing is the register's discipline: none, write, write-strict, read-write.
 	Fencing string
 }
-
-// Check draws the verdict.
-func Check(in Input) Verdict {
-	return Verdict{}
-}

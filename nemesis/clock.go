@@ -2,8 +2,10 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -99,6 +101,9 @@ func (c *clockJump) readBack(ctx context.Context, want time.Duration) error {
 			continue
 		}
 		got, err := c.env.Hands.Offset(ctx, n.PID)
+		if want == 0 && errors.Is(err, os.ErrProcessDone) {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("read the clock of %s back: %w", n.Name, err)
 		}
@@ -114,10 +119,7 @@ func (c *clockJump) Heal(ctx context.Context) error {
 		if now, ok := c.env.node(n.Name); !ok || now.PID != n.PID {
 			continue // a process that was started anew has the true clock
 		}
-		if err := c.env.Hands.Shift(ctx, n.PID, 0); err != nil {
-			if now, ok := c.env.node(n.Name); !ok || now.PID != n.PID {
-				continue
-			}
+		if err := c.env.Hands.Shift(ctx, n.PID, 0); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("set the clock of %s right: %w", n.Name, err)
 		}
 	}

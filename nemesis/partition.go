@@ -89,7 +89,10 @@ func (p partitionPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding
 			outside = append(outside, n)
 		}
 	}
-	f := &partition{env: e, plan: p, inside: inside}
+	f := &partition{env: e, plan: p, inside: inside, nodes: names(inside)}
+	if len(inside) == 1 && len(outside) == 1 {
+		f.nodes = append(f.nodes, outside[0].Name)
+	}
 	for _, a := range inside {
 		for _, b := range outside {
 			if a.Role == compose.Client && b.Role == compose.Client {
@@ -143,13 +146,15 @@ type partition struct {
 	env    *Env
 	plan   partitionPlan
 	inside []compose.Node
+	nodes  []string // who is hit: inside, and the other end where it is one node
 	cuts   []cut
 	harm   <-chan struct{}
 }
 
-func (p *partition) Nodes() []string { return names(p.inside) }
+func (p *partition) Nodes() []string { return p.nodes }
 
 func (p *partition) Detail() string {
+	who := strings.Join(names(p.inside), ", ")
 	from := "servers and clients"
 	if p.plan.links != "" {
 		from = string(p.plan.links)
@@ -159,11 +164,11 @@ func (p *partition) Detail() string {
 	}
 	switch p.plan.dir {
 	case "in":
-		return strings.Join(p.Nodes(), ", ") + " hears nothing from " + from
+		return who + " hears nothing from " + from
 	case "out":
-		return strings.Join(p.Nodes(), ", ") + " is not heard by " + from
+		return who + " is not heard by " + from
 	}
-	return strings.Join(p.Nodes(), ", ") + " cut off from " + from
+	return who + " cut off from " + from
 }
 
 // Await implements Awaiter, as for a paused holder.

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/history"
 )
@@ -28,14 +29,14 @@ type progress struct {
 	phase  string
 	until  time.Time
 	began  time.Time // of the phase
-	live   *liveT
+	live   *checker.Live
 	faults []string
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 func newProgress(f *os.File, o harness.Options) *progress {
-	p := &progress{w: f, tty: isTerminal(f) && os.Getenv("TERM") != "dumb", stop: make(chan struct{}), live: &liveT{}, began: time.Now()}
+	p := &progress{w: f, tty: isTerminal(f) && os.Getenv("TERM") != "dumb", stop: make(chan struct{}), live: checker.NewLive(), began: time.Now()}
 	fmt.Fprintf(f, "picklock: lock %s, faults %s, fencing %s, seed %d\n", o.Lock, orNone(o.Faults), o.Fencing, o.Seed)
 	every := 5 * time.Second
 	if p.tty {
@@ -103,9 +104,9 @@ func (p *progress) show() {
 		return
 	}
 	left := max(0, time.Until(p.until)).Round(time.Second)
-	rate := float64(p.live.Grants()) / max(0.1, time.Since(p.began).Seconds())
+	rate := float64(p.live.Grants) / max(0.1, time.Since(p.began).Seconds())
 	text := fmt.Sprintf("%s: %v left, %d grants (%.1f/s), holder %s, faults %s, anomalies %d",
-		p.phase, left, p.live.Grants(), rate, orNone(p.live.Holders()), orNone(p.faults), p.live.Anomalies())
+		p.phase, left, p.live.Grants, rate, orNone(p.live.Holders("k0")), orNone(p.faults), p.live.Anomalies)
 	if p.tty {
 		p.draw(text)
 		return

@@ -39,6 +39,12 @@ func (l *Lab) Start(ctx context.Context, def *compose.Definition, opts compose.O
 	if err := check(def); err != nil {
 		return nil, err
 	}
+	// Servers run in directories of their own, where a relative path would mislead.
+	for _, dir := range []*string{&opts.LogDir, &opts.DataDir, &opts.Self} {
+		if *dir, err = filepath.Abs(*dir); err != nil {
+			return nil, fmt.Errorf("find the run directory: %w", err)
+		}
+	}
 	c := &Cluster{lab: l, def: def, opts: opts, nodes: map[string]*node{}, died: make(chan error, 16)}
 	for _, dir := range []string{opts.LogDir, opts.DataDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -1,0 +1,290 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/picklock/picklock/history"
+)
+
+// Check draws the verdict. The same input gives the same verdict, always.
+func Check(in Input) Verdict {
+	ix := newIndex(in)
+	v := Verdict{Properties: map[string]Property{}, Anomalies: []Anomaly{}}
+	count := map[string]int{}
+	for _, a := range anomalies() {
+		found := a.find(ix)
+		count[a.property] += len(found)
+		v.Anomalies = append(v.Anomalies, found...)
+	}
+	sortAnomalies(v.Anomalies)
+	ix.countWithoutLog()
+	v.Stats = ix.stats
+
+	for _, name := range Properties {
+		p := ix.judge(name, count[name])
+		p.Anomalies = count[name]
+		if slices.Contains(ix.opt.Require, name) {
+			p.Required = true
+		}
+		v.Properties[name] = p
+	}
+	ix.arbitrate(&v)
+	for _, a := range v.Anomalies {
+		if v.Properties[a.Property].Required {
+			v.Stats.FirstAnomaly = a.Time
+			break
+		}
+	}
+	v.Valid, v.Why = ix.overall(v)
+	return v
+}
+
+func sortAnomalies(list []Anomaly) {
+	rank := map[string]int{}
+	for i, a := range anomalies() {
+		rank[a.name] = i
+	}
+	sort.SliceStable(list, func(i, j int) bool {
+		a, b := &list[i], &list[j]
+		switch {
+		case a.Time != b.Time:
+			return a.Time < b.Time
+		case a.Name != b.Name:
+			return rank[a.Name] < rank[b.Name]
+		case a.Key != b.Key:
+			return a.Key < b.Key
+		}
+		if c := slices.Compare(a.Events, b.Events); c != 0 {
+			return c < 0
+		}
+		return slices.Compare(a.Effects, b.Effects) < 0
+	})
+}
+
+// countWithoutLog counts the register's operations where only the clients tell.
+func (ix *index) countWithoutLog() {
+	if ix.log != nil {
+		return
+	}
+	for _, k := range ix.keys {
+		for _, o := range k.ops {
+			switch {
+			case o.typ == history.Fail:
+				ix.stats.Rejected++
+			case o.typ == history.OK && o.f != history.Read:
+				ix.stats.Writes++
+				if o.f == history.Add {
+					ix.stats.Acknowledged++
+				}
+			}
+		}
+	}
+}
+
+// judge decides one property from the number of its anomalies, and says in words
+// what that rests on.
+func (ix *index) judge(name string, anomalies int) Property {
+	var p Property
+	switch name {
+	case Exclusion:
+		p = ix.judgeExclusion(anomalies)
+	case Belief:
+		p = ix.judgeBelief(anomalies)
+	case Tokens:
+		p = ix.judgeTokens(anomalies)
+	case Register:
+		p = ix.judgeRegister(anomalies)
+	case Liveness:
+		p = ix.judgeLiveness(anomalies)
+	}
+	if anomalies > 0 {
+		p.Valid = False
+	}
+	return p
+}
+
+// of writes a count with its noun: "1 grant", "412 grants".
+func of(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func (ix *index) contention() string {
+	return fmt.Sprintf("%s, %d contested", of(ix.stats.Grants, "grant"), ix.stats.Contested)
+}
+
+func (ix *index) judgeExclusion(anomalies int) Property {
+	judgeable := 0
+	for _, k := range ix.keys {
+		for _, g := range k.grants {
+			if g.judgeable() {
+				judgeable++
+			}
+		}
+	}
+	switch {
+	case ix.stats.Grants == 0:
+		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
+	case judgeable == 0:
+		return Property{Valid: Unknown, Why: "the lock promises no lease and confirms no release, so nothing says how long a grant had to last; belief, tokens and register judge it"}
+	case anomalies > 0:
+		return Property{Required: true, Why: fmt.Sprintf("%s: %s made while another lease certainly had time left", ix.contention(), of(anomalies, "grant"))}
+	}
+	why := ix.contention() + "; no two leases that were certainly alive meet"
+	if n := ix.stats.Grants - judgeable; n > 0 {
+		why += fmt.Sprintf("; of %s nothing says how long it had to last", of(n, "grant"))
+	}
+	return Property{Valid: True, Required: true, Why: why}
+}
+
+func (ix *index) judgeBelief(anomalies int) Property {
+	switch {
+	case ix.stats.Grants == 0:
+		return Property{Valid: Unknown, Why: "the lock was never granted"}
+	case anomalies > 0:
+		return Property{Why: fmt.Sprintf("%s: %s made while another client still believed that it held the lock", ix.contention(), of(anomalies, "grant"))}
+	}
+	return Property{Valid: True, Why: ix.contention() + "; never did two clients believe at once that they held the lock"}
+}
+
+func (ix *index) judgeTokens(anomalies int) Property {
+	with := 0
+	for _, k := range ix.keys {
+		for _, g := range k.grants {
+			if g.token != 0 {
+				with++
+			}
+		}
+	}
+	switch {
+	case ix.stats.Grants == 0:
+		return Property{Valid: Unknown, Why: "the lock was never granted"}
+	case with == 0:
+		return Property{Valid: Unknown, Why: "the lock gives no tokens"}
+	case anomalies > 0:
+		return Property{Required: true, Why: fmt.Sprintf("%s: %s out of order", of(with, "token"), of(anomalies, "grant"))}
+	case with < ix.stats.Grants:
+		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%d of %s carry no token", ix.stats.Grants-with, of(ix.stats.Grants, "grant"))}
+	}
+	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s, each greater than all that were certainly granted before", of(with, "token"))}
+}
+
+func (ix *index) judgeRegister(anomalies int) Property {
+	ops := 0
+	for _, k := range ix.keys {
+		ops += len(k.ops)
+	}
+	share := ""
+	if s := ix.stats; s.Acknowledged > 0 && ix.log != nil {
+		share = fmt.Sprintf("; %d of %s lost (%s %%)", s.LostUpdates, of(s.Acknowledged, "acknowledged update"), digits(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
+	}
+	switch {
+	case anomalies > 0:
+		return Property{Required: true, Why: fmt.Sprintf("%s accepted, %d rejected: %s%s", of(ix.stats.Writes, "write"), ix.stats.Rejected, counted(anomalies), share)}
+	case ops == 0 && ix.log == nil:
+		return Property{Valid: Unknown, Why: "nothing was read or written under the lock"}
+	case ix.log == nil && ops > 0:
+		why := "the register's log is missing, so only what the clients saw could be compared; it shows no anomaly"
+		return Property{Valid: Unknown, Required: true, Why: why}
+	case ix.log.stray > 0:
+		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%s in the register's log that no client's history asks for: the history is not whole", of(ix.log.stray, "operation"))}
+	case ix.log.lost > 0:
+		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%s at the end are missing in the register's log, which may have been cut short", of(ix.log.lost, "acknowledged operation"))}
+	case ix.stats.Writes == 0:
+		return Property{Valid: Unknown, Required: true, Why: "no write was ever accepted"}
+	}
+	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s accepted in the order of their grants, %d rejected; every read saw the latest write%s", of(ix.stats.Writes, "write"), ix.stats.Rejected, share)}
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 anomaly"
+	}
+	return fmt.Sprintf("%d anomalies", n)
+}
+
+func (ix *index) judgeLiveness(anomalies int) Property {
+	last := int64(-1)
+	open := ""
+	for _, f := range ix.faults {
+		if f.landed {
+			last = max(last, f.end)
+			if !f.ended {
+				open = f.name
+			}
+		}
+	}
+	after := 0
+	for _, k := range ix.keys {
+		for _, g := range k.grants {
+			if g.okT > last {
+				after++
+			}
+		}
+	}
+	switch {
+	case anomalies > 0:
+		return Property{Required: true, Why: counted(anomalies)}
+	case ix.stats.Grants == 0:
+		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
+	case last >= 0 && after == 0 && open != "":
+		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("fault %s was never healed, so nothing shows that the lock comes back", open)}
+	case last >= 0 && after == 0:
+		return Property{Valid: Unknown, Required: true, Why: "no grant came after the last fault was healed: the run was too short to tell whether the lock comes back"}
+	case last >= 0:
+		return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s after the last fault was healed; a free lock was never refused for longer than %s", of(after, "grant"), dur(ix.opt.Bound))}
+	}
+	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s; a free lock was never refused for longer than %s", of(after, "grant"), dur(ix.opt.Bound))}
+}
+
+// overall draws the verdict from those on the properties: false if a required one
+// is false; true only if something was contested, every requested fault landed
+// and every required property was decided.
+func (ix *index) overall(v Verdict) (Validity, string) {
+	var broken, missing []string
+	for _, name := range Properties {
+		p := v.Properties[name]
+		switch {
+		case p.Required && p.Valid == False:
+			broken = append(broken, name)
+		case p.Required && p.Valid == Unknown:
+			missing = append(missing, name+": "+p.Why)
+		}
+	}
+	if len(broken) > 0 {
+		return False, "broken: " + strings.Join(broken, ", ")
+	}
+	switch {
+	case ix.stats.Grants == 0:
+		missing = append([]string{"the lock was never granted"}, missing...)
+	case ix.stats.Contested == 0:
+		missing = append([]string{"no grant was contested: nobody else wanted the lock"}, missing...)
+	}
+	for _, f := range ix.opt.Faults {
+		base := baseName(f)
+		landed := 0
+		for name, c := range ix.stats.Faults {
+			if baseName(name) == base {
+				landed += c.Landed
+			}
+		}
+		if landed == 0 {
+			missing = append(missing, fmt.Sprintf("fault %s never landed", base))
+		}
+	}
+	if len(missing) > 0 {
+		return Unknown, strings.Join(missing, "; ")
+	}
+	why := ""
+	for _, name := range Properties {
+		if p := v.Properties[name]; !p.Required && p.Valid == Unknown {
+			why += fmt.Sprintf("; %s not judged: %s", name, p.Why)
+		}
+	}
+	return True, strings.TrimPrefix(why, "; ")
+}

@@ -1,0 +1,144 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+// patience is the gap between two acquires of one client that still counts as
+// waiting without a break.
+const patience = 100e6
+
+// findDeadlocks finds stretches longer than the bound in which a lock was free and
+// wanted, nothing was broken, and no grant came.
+//
+// Not free, for this purpose, is all that can be read in the lock's favour: from
+// the earliest instant at which a grant can have been given until its release was
+// answered, its lease had run out however late it began, or its client had
+// stopped believing; and as long as a request of unknown outcome may have left a
+// lease behind. Broken is the time of any fault, landed or not.
+func findDeadlocks(ix *index) []Anomaly {
+	var out []Anomaly
+	for _, k := range ix.keys {
+		for _, free := range gaps(ix.busy(k), ix.last, ix.opt.Bound) {
+			if a, ok := ix.deadlock(k, free); ok {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// busy returns when the lock was not free or something was broken.
+func (ix *index) busy(k *keyIndex) []span {
+	var busy []span
+	for _, f := range ix.faults {
+		end := f.end
+		if !f.ended && !f.landed {
+			end = f.begin // never observed and never ended: it did not happen
+		}
+		busy = append(busy, span{f.begin, end})
+	}
+	for _, g := range k.grants {
+		end := g.believedEnd
+		if g.lease > 0 {
+			end = max(end, satAdd(g.okT, g.lease))
+			for _, r := range g.renewals {
+				if r.until > 0 {
+					end = max(end, satAdd(r.okT, g.lease))
+				}
+			}
+		}
+		if r := g.release; r != nil && r.typ == history.OK {
+			end = r.endT
+		}
+		busy = append(busy, span{g.lo, max(end, g.okT)})
+	}
+	for _, o := range k.acquires {
+		if o.typ == history.Info && o.comp >= 0 && ix.maxLease > 0 {
+			busy = append(busy, span{o.endT, satAdd(o.endT, ix.maxLease)})
+		} else if o.comp < 0 && o.endT < ix.last {
+			// Its client was killed while it waited.
+			busy = append(busy, span{o.endT, satAdd(o.endT, ix.maxLease)})
+		}
+	}
+	slices.SortFunc(busy, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	return busy
+}
+
+// gaps returns what lies between the spans, within [0, last], if longer than bound.
+func gaps(busy []span, last, bound int64) []span {
+	var out []span
+	at := int64(0)
+	for _, b := range busy {
+		if b.from-at > bound {
+			out = append(out, span{at, b.from})
+		}
+		at = max(at, b.to)
+	}
+	if last-at > bound {
+		out = append(out, span{at, last})
+	}
+	return out
+}
+
+// deadlock looks for a client that waited for longer than the bound within free.
+func (ix *index) deadlock(k *keyIndex, free span) (Anomaly, bool) {
+	type wait struct {
+		span
+		ops []*op
+	}
+	waits := map[string]*wait{}
+	var best *wait
+	for _, o := range k.acquires { // by invoke
+		if o.invT >= free.to {
+			break
+		}
+		if o.endT <= free.from {
+			continue
+		}
+		w := waits[o.process]
+		if w == nil || o.invT-w.to >= patience {
+			w = &wait{span: span{max(o.invT, free.from), 0}}
+			waits[o.process] = w
+		}
+		w.to = min(max(w.to, o.endT), free.to)
+		w.ops = append(w.ops, o)
+		if w.to-w.from > ix.opt.Bound && (best == nil || w.from < best.from) {
+			best = w
+		}
+	}
+	if best == nil {
+		return Anomaly{}, false
+	}
+	var places []int32
+	for _, o := range best.ops {
+		places = append(places, o.inv)
+		if o.endT < best.to {
+			places = append(places, o.comp)
+		}
+	}
+	process := best.ops[0].process
+	a := Anomaly{
+		Name: "deadlock", Property: Liveness, Key: k.name, Time: best.from + ix.opt.Bound,
+		Events: ix.at(places...),
+		Sizes:  map[string]int64{"waited": best.to - best.from, "bound": ix.opt.Bound},
+		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; it was free all that time, no fault was on, and nobody was granted it within the bound of %s",
+			process, k.name, clock(best.from), clock(best.to), dur(ix.opt.Bound)),
+	}
+	// Before the stretch lies what left the lock in this state.
+	var before []*grant
+	for _, g := range k.grants {
+		if g.okT <= best.from {
+			before = append(before, g)
+		}
+	}
+	if len(before) > 0 {
+		g := before[len(before)-1]
+		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, clock(g.okT))
+	}
+	return ix.finish(a, best.from, process), true
+}

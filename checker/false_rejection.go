@@ -1,0 +1,97 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+// findFalseRejections: the register refused an operation of the rightful holder.
+// Sound only where nobody else can have been the holder by the end of the
+// operation: the lease was certainly alive for the whole of it, the service
+// granted nothing early on that key, and every other grant was either given
+// before this one for certain, or after the refusal for certain.
+func findFalseRejections(ix *index) []Anomaly {
+	if ix.log == nil {
+		return nil
+	}
+	broken := map[string]bool{}
+	for _, e := range ix.findEarly() {
+		broken[e.newer.key] = true
+	}
+	around := map[string]*windows{}
+	var out []Anomaly
+	for _, e := range ix.log.refused {
+		if !e.known() || e.op.typ != history.Fail || broken[e.Key] {
+			continue
+		}
+		g, o := e.g, e.op
+		if !g.aliveOver(o.invT, o.endT) {
+			continue
+		}
+		w := around[g.key]
+		if w == nil {
+			w = windowsOf(ix.byKey[g.key].grants)
+			around[g.key] = w
+		}
+		if other := w.latestOk(o.endT, g); other != nil && other.okT >= g.lo {
+			continue
+		}
+		left := g.aliveUntil(o.endT) - o.endT
+		places := append(g.proof(o.endT), o.inv, o.comp)
+		a := Anomaly{
+			Name: "false-rejection", Property: Liveness, Key: g.key, Time: o.endT,
+			Grants: []string{g.id}, Events: ix.at(places...), Effects: []int64{e.Seq},
+			Sizes: map[string]int64{"remaining": left},
+			Explanation: fmt.Sprintf("the register refused %s's %s%s at %s (%s), although its lease certainly had %s left and nobody had been granted the lock since",
+				g.process, e.F, g.with(), clock(o.endT), e.Error, dur(left)),
+		}
+		if ix.tokensUnsound(g.key) {
+			a.Cause = "token-regression"
+		}
+		out = append(out, ix.finish(a, g.okT, g.process))
+	}
+	return out
+}
+
+// windows answers which grants can have been given by a certain time.
+type windows struct {
+	byLo          []*grant
+	first, second []*grant // per grant of byLo: of it and all before, the two latest oks
+}
+
+func windowsOf(grants []*grant) *windows {
+	w := &windows{byLo: slices.Clone(grants)}
+	slices.SortStableFunc(w.byLo, func(a, b *grant) int { return cmp.Compare(a.lo, b.lo) })
+	var first, second *grant
+	for _, g := range w.byLo {
+		switch {
+		case first == nil || g.okT > first.okT:
+			first, second = g, first
+		case second == nil || g.okT > second.okT:
+			second = g
+		}
+		w.first, w.second = append(w.first, first), append(w.second, second)
+	}
+	return w
+}
+
+// latestOk is, of the grants other than not that can have been given by t, the
+// one whose ok is the latest.
+func (w *windows) latestOk(t int64, not *grant) *grant {
+	n, _ := slices.BinarySearchFunc(w.byLo, t, func(g *grant, t int64) int {
+		if g.lo <= t {
+			return -1
+		}
+		return 1
+	})
+	if n == 0 {
+		return nil
+	}
+	if w.first[n-1] != not {
+		return w.first[n-1]
+	}
+	return w.second[n-1]
+}

@@ -1,0 +1,182 @@
+package checker
+
+import "slices"
+
+// span is a stretch of time [from, to).
+type span struct{ from, to int64 }
+
+// findAlive computes when the grant's lease was certainly alive.
+//
+// What proves it: the acquire's own lease (it cannot have begun later than its
+// ok nor ended before since + lease); an ok renew or release with held, by which
+// the service itself says that the grant was in force until that request came;
+// an ok renew without held, which promises since + lease but says nothing of a
+// gap before it, so that it counts from its own ok unless the lease was still
+// alive then. All of it ends with the release's invoke or the loss notice. A
+// killed client ends nothing: the promise is the service's.
+func (g *grant) findAlive() {
+	end := g.okT
+	if g.lease > 0 {
+		end = max(end, satAdd(g.since, g.lease))
+		g.promised = satAdd(g.since, g.lease)
+	}
+	cut := g.lostT
+	if r := g.release; r != nil {
+		cut = min(cut, r.invT)
+		if g.releaseHeld() {
+			end = max(end, r.invT)
+		}
+	}
+	for _, r := range g.renewals {
+		if r.held {
+			end = max(end, r.heldUntil, r.until)
+		}
+		g.promised = max(g.promised, r.until)
+	}
+	pieces := []span{{g.okT, end}}
+	for _, r := range g.renewals { // by the time of their ok
+		last := &pieces[len(pieces)-1]
+		switch {
+		case r.until <= last.to:
+		case r.okT <= last.to:
+			last.to = r.until
+		case r.until > r.okT:
+			pieces = append(pieces, span{r.okT, r.until})
+		}
+	}
+	for i := range pieces {
+		pieces[i].to = min(pieces[i].to, cut)
+	}
+	g.pieces = slices.DeleteFunc(pieces, func(s span) bool { return s.to <= s.from })
+}
+
+func satAdd(a, b int64) int64 {
+	if a > never-b {
+		return never
+	}
+	return a + b
+}
+
+// end is until when the grant was alive without a gap from its ok on; okT where
+// that is nothing.
+func (g *grant) end() int64 {
+	if len(g.pieces) > 0 && g.pieces[0].from == g.okT {
+		return g.pieces[0].to
+	}
+	return g.okT
+}
+
+// aliveAt says whether the lease certainly had time left at t.
+func (g *grant) aliveAt(t int64) bool {
+	for _, p := range g.pieces {
+		if p.from <= t && t < p.to {
+			return true
+		}
+	}
+	return false
+}
+
+// leaseLeft is how much time the lease had left at t, by what had been promised
+// until then; for a grant without a lease, how much longer it was certainly held.
+func (g *grant) leaseLeft(t int64) int64 {
+	until := g.aliveUntil(t)
+	if g.lease > 0 {
+		until = max(until, satAdd(g.since, g.lease))
+	}
+	for _, r := range g.renewals {
+		if r.okT <= t {
+			until = max(until, r.until)
+		}
+	}
+	return until - t
+}
+
+// aliveOver says whether the lease was certainly alive for all of [a, b].
+func (g *grant) aliveOver(a, b int64) bool {
+	for _, p := range g.pieces {
+		if p.from <= a && b < p.to {
+			return true
+		}
+	}
+	return false
+}
+
+// releaseHeld says that the release was answered with the service's word that
+// the grant had been in force until then.
+func (g *grant) releaseHeld() bool {
+	r := g.release
+	return r != nil && r.inv >= 0 && r.heldOK
+}
+
+// judgeable says that something is known of how long the grant lasted.
+func (g *grant) judgeable() bool {
+	if g.lease > 0 || g.releaseHeld() {
+		return true
+	}
+	for _, r := range g.renewals {
+		if r.held || r.until > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// proof lists the events that show the lease alive at t, as places: the acquire's
+// ok and as few renewals as will do.
+func (g *grant) proof(t int64) []int32 {
+	out := []int32{g.ok}
+	end := int64(0)
+	if g.lease > 0 {
+		end = satAdd(g.since, g.lease)
+	}
+	if end > t {
+		return out
+	}
+	for _, r := range g.renewals {
+		if r.held && max(r.until, r.heldUntil) > t {
+			if r.heldUntil == r.invT && r.inv >= 0 && r.until <= t {
+				out = append(out, r.inv)
+			}
+			return append(out, r.ok)
+		}
+	}
+	if r := g.release; g.releaseHeld() && r.invT > t {
+		return append(out, r.inv, r.comp)
+	}
+	// Whatever lies between a renewal's ok and its own end needs no other proof.
+	for _, r := range g.renewals {
+		if r.okT <= t && t < r.until {
+			return append(out, r.ok)
+		}
+	}
+	return out
+}
+
+// aliveUntil is the end of the alive interval that holds t, or t.
+func (g *grant) aliveUntil(t int64) int64 {
+	for _, p := range g.pieces {
+		if p.from <= t && t < p.to {
+			return p.to
+		}
+	}
+	return t
+}
+
+// promiseProof is the renewal, if it took one, that promised the lease beyond t.
+func (g *grant) promiseProof(t int64) int32 {
+	if g.lease > 0 && satAdd(g.since, g.lease) > t {
+		return -1
+	}
+	for _, r := range g.renewals {
+		if r.until > t {
+			return r.ok
+		}
+	}
+	return -1
+}
+
+// startsAt says that an alive interval begins at t: another grant can lie just
+// before it.
+func (g *grant) startsAt(t int64) bool {
+	return slices.ContainsFunc(g.pieces, func(s span) bool { return s.from == t })
+}

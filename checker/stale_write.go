@@ -1,0 +1,266 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+// touch is one operation that reached the resource: an effect of the register's
+// log, or an acknowledged operation where there is no log.
+type touch struct {
+	g   *grant
+	op  *op
+	eff *effect
+	t   int64
+}
+
+// rising remembers the first touch that raised a value, so that "the first touch
+// above v" is a binary search.
+type rising struct {
+	touches []touch
+	values  []int64
+}
+
+func (r *rising) add(t touch, v int64) {
+	if n := len(r.values); n == 0 || r.values[n-1] < v {
+		r.touches = append(r.touches, t)
+		r.values = append(r.values, v)
+	}
+}
+
+func (r *rising) above(v int64) (touch, bool) {
+	i, _ := slices.BinarySearch(r.values, v+1)
+	if i == len(r.values) {
+		return touch{}, false
+	}
+	return r.touches[i], true
+}
+
+// newest keeps, of all grants that touched the resource so far, what is needed to
+// say whether one of them is certainly newer than a given grant.
+type newest struct {
+	sound                     bool // the key's tokens order its grants
+	byToken, byLo, byLoNoToke rising
+}
+
+func (n *newest) add(t touch) {
+	if n.sound && t.g.token != 0 {
+		n.byToken.add(t, t.g.token)
+	} else {
+		n.byLoNoToke.add(t, t.g.lo)
+	}
+	n.byLo.add(t, t.g.lo)
+}
+
+// than returns the earliest touch of a grant that is certainly newer than g.
+func (n *newest) than(g *grant) (touch, bool) {
+	if !n.sound || g.token == 0 {
+		return n.byLo.above(g.okT)
+	}
+	a, okA := n.byToken.above(g.token)
+	b, okB := n.byLoNoToke.above(g.okT)
+	if okA && (!okB || a.before(b)) {
+		return a, true
+	}
+	return b, okB
+}
+
+func (t touch) before(u touch) bool {
+	if t.eff != nil && u.eff != nil {
+		return t.eff.Seq < u.eff.Seq
+	}
+	return t.t < u.t
+}
+
+// findStaleWrites: an accepted write of a grant after a certainly newer grant had
+// touched the resource; or, where nobody can say which of two is newer, a write
+// between whose grant's first touch and itself another grant wrote: two critical
+// sections interleaved, and one of the two writes is stale whichever is older.
+// (Had the other one only read, it may be the older one, and harmless.) Longer
+// chains prove nothing that these two do not: any contradiction between the order
+// of effects and an order of grants comes down to a pair.
+func findStaleWrites(ix *index) []Anomaly {
+	var out []Anomaly
+	for _, k := range ix.keys {
+		if ix.log == nil {
+			out = append(out, ix.staleWithoutLog(k)...)
+			continue
+		}
+		out = append(out, ix.staleInLog(k)...)
+	}
+	return out
+}
+
+func (ix *index) staleInLog(k *keyIndex) []Anomaly {
+	var out []Anomaly
+	seen := newest{sound: !ix.tokensUnsound(k.name)}
+	first := map[*grant]*effect{} // touch
+	wrote := map[*grant]int{}     // place after the last write, or of the first touch
+	// Writes so far with falling ok times, so that the latest-granted writer
+	// after a place in the log is a binary search: among all grants, and among
+	// those without a token.
+	var all, tokenless []*effect
+	for _, e := range ix.log.keys[k.name] {
+		if !e.known() {
+			continue
+		}
+		t := touch{e.g, e.op, e, e.t}
+		if e.writes() {
+			if newer, ok := seen.than(e.g); ok {
+				out = append(out, ix.staleWrite(t, newer))
+			} else if own := first[e.g]; own != nil {
+				others := all
+				if seen.sound && e.g.token != 0 {
+					others = tokenless
+				}
+				i, _ := slices.BinarySearchFunc(others, wrote[e.g], func(w *effect, pos int) int { return w.pos - pos })
+				if i < len(others) && others[i].g != e.g && others[i].g.okT >= e.g.lo {
+					out = append(out, ix.interleaved(own, others[i], e))
+				}
+			}
+			all = pushFalling(all, e)
+			if e.g.token == 0 {
+				tokenless = pushFalling(tokenless, e)
+			}
+		}
+		seen.add(t)
+		if first[e.g] == nil {
+			first[e.g] = e
+		}
+		if e.writes() || first[e.g] == e {
+			wrote[e.g] = e.pos + 1
+		}
+	}
+	return out
+}
+
+func pushFalling(stack []*effect, e *effect) []*effect {
+	for len(stack) > 0 && stack[len(stack)-1].g.okT <= e.g.okT {
+		stack = stack[:len(stack)-1]
+	}
+	return append(stack, e)
+}
+
+// staleWithoutLog accuses only what real time proves: the touch was answered
+// before the write was sent, and both were acknowledged.
+func (ix *index) staleWithoutLog(k *keyIndex) []Anomaly {
+	var done []*op
+	for _, o := range k.ops {
+		if o.typ == history.OK && o.grant != nil && !ix.dup[o.grant.id] {
+			done = append(done, o)
+		}
+	}
+	byEnd := slices.Clone(done)
+	slices.SortStableFunc(byEnd, func(a, b *op) int { return cmp.Compare(a.endT, b.endT) })
+	seen := newest{sound: !ix.tokensUnsound(k.name)}
+	var out []Anomaly
+	i := 0
+	for _, o := range done { // by invoke
+		for ; i < len(byEnd) && byEnd[i].endT < o.invT; i++ {
+			seen.add(touch{byEnd[i].grant, byEnd[i], nil, byEnd[i].endT})
+		}
+		if o.f == history.Read {
+			continue
+		}
+		if newer, ok := seen.than(o.grant); ok {
+			out = append(out, ix.staleWrite(touch{o.grant, o, nil, o.endT}, newer))
+		}
+	}
+	return out
+}
+
+func (ix *index) staleWrite(w, newer touch) Anomaly {
+	old, young := w.g, newer.g
+	a := Anomaly{
+		Name: "stale-write", Property: Register, Key: old.key, Time: w.t,
+		Grants: []string{old.id, young.id}, Cause: staleCause(old, young, w),
+		Sizes: map[string]int64{"after_grant": w.t - young.okT, "after_touch": w.t - newer.t},
+	}
+	if old.promised > 0 {
+		a.Sizes["late"] = w.t - old.promised
+	}
+	places := []int32{old.ok, young.ok, w.op.inv, newer.op.inv, ix.orderProof(old, young)}
+	switch a.Cause {
+	case "granted-early":
+		places = append(places, old.proof(young.okT)...)
+	case "delayed":
+		places = append(places, old.promiseProof(w.op.invT))
+	case "lease-outlived":
+		places = append(places, old.promiseProof(old.okT))
+	case "after-release":
+		places = append(places, old.release.inv)
+	case "ignored-loss":
+		places = append(places, old.lost)
+	}
+	if w.eff != nil {
+		a.Effects = []int64{newer.eff.Seq, w.eff.Seq}
+	} else {
+		places = append(places, newer.op.comp, w.op.comp)
+	}
+	a.Events = ix.at(places...)
+	a.Explanation = fmt.Sprintf("%s wrote%s at %s, %s after %s", old.process, old.with(), clock(w.t), dur(w.t-young.okT), young.got())
+	if newer.t > young.okT && newer.t <= w.t {
+		a.Explanation += fmt.Sprintf(" and %s after %s had %s", dur(w.t-newer.t), young.process, past(newer.op.f))
+	}
+	switch a.Cause {
+	case "delayed":
+		a.Explanation += fmt.Sprintf("; it had sent the write at %s with %s of its lease left, and the write was held up on the way",
+			clock(w.op.invT), dur(old.promised-w.op.invT))
+		a.Sizes["delay"] = w.t - w.op.invT
+	case "after-release":
+		a.Explanation += fmt.Sprintf("; it had sent the write at %s, never learnt its outcome and released the lock at %s",
+			clock(w.op.invT), clock(old.release.invT))
+		a.Sizes["delay"] = w.t - w.op.invT
+	case "ignored-loss":
+		a.Explanation += fmt.Sprintf("; it had learnt of the loss at %s", clock(old.lostT))
+	default:
+		a.Explanation += old.leaseWords("its", w.t)
+	}
+	return ix.finish(a, min(old.okT, young.okT, newer.t, w.op.invT), old.process, young.process)
+}
+
+func past(f string) string {
+	switch f {
+	case history.Read:
+		return "read"
+	case history.Write:
+		return "written"
+	}
+	return "updated it"
+}
+
+// staleCause says how a stale write came about.
+func staleCause(old, young *grant, w touch) string {
+	r := old.release
+	switch {
+	case old.aliveAt(young.okT):
+		return "granted-early"
+	case r != nil && w.op.invT < r.invT && w.t > r.invT:
+		return "after-release"
+	case old.lostT < w.op.invT:
+		return "ignored-loss"
+	case old.promised == 0:
+		return ""
+	case old.promised <= old.okT:
+		return "never-held"
+	case w.op.invT < old.promised:
+		return "delayed"
+	}
+	return "lease-outlived"
+}
+
+func (ix *index) interleaved(own, between, w *effect) Anomaly {
+	a := Anomaly{
+		Name: "stale-write", Property: Register, Key: w.Key, Time: w.t, Cause: "interleaved",
+		Grants:  []string{w.g.id, between.g.id},
+		Events:  ix.at(w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv),
+		Effects: []int64{own.Seq, between.Seq, w.Seq},
+		Sizes:   map[string]int64{"after_touch": w.t - between.t},
+		Explanation: fmt.Sprintf("%s wrote%s at %s, %s after %s had written%s in the middle of %s's critical section: whichever of the two grants is older, one of these writes is stale",
+			w.g.process, w.g.with(), clock(w.t), dur(w.t-between.t), between.g.process, between.g.with(), w.g.process),
+	}
+	return ix.finish(a, min(w.g.okT, between.g.okT, own.t), w.g.process, between.g.process)
+}

@@ -1,0 +1,22 @@
+package checker
+
+import "fmt"
+
+// findTokenReuse: two grants of one lock with the same token, which a resource
+// cannot tell apart.
+func findTokenReuse(ix *index) []Anomaly {
+	var out []Anomaly
+	for _, k := range ix.keys {
+		for _, p := range reuses(k.grants) {
+			a := Anomaly{
+				Name: "token-reuse", Property: Tokens, Key: k.name, Time: p.newer.okT,
+				Grants: []string{p.older.id, p.newer.id}, Events: ix.at(p.older.ok, p.newer.ok),
+				Sizes: map[string]int64{"apart": p.newer.okT - p.older.okT},
+				Explanation: fmt.Sprintf("%s was granted token %d at %s, which %s had been granted %s before",
+					p.newer.process, p.newer.token, clock(p.newer.okT), p.older.process, dur(p.newer.okT-p.older.okT)),
+			}
+			out = append(out, ix.finish(a, p.older.okT, p.older.process, p.newer.process))
+		}
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package checker
+
+import "fmt"
+
+// findTwoHolders finds every grant that came while another client still believed
+// that it held the lock: no release invoked, no loss learnt, not killed. It names
+// the one that went on believing longest.
+func findTwoHolders(ix *index) []Anomaly {
+	early := map[*grant]bool{}
+	for _, e := range ix.findEarly() {
+		early[e.newer] = true
+	}
+	var out []Anomaly
+	for _, k := range ix.keys {
+		var longest, other *grant // by believedEnd; of two processes
+		for _, g := range k.grants {
+			if g.believedEnd <= g.okT {
+				continue
+			}
+			older := longest
+			if older != nil && older.process == g.process {
+				older = other
+			}
+			if older != nil && older.believedEnd > g.okT {
+				out = append(out, ix.twoHolders(older, g, early[g]))
+			}
+			switch {
+			case longest == nil:
+				longest = g
+			case longest.process == g.process:
+				if g.believedEnd > longest.believedEnd {
+					longest = g
+				}
+			case g.believedEnd > longest.believedEnd:
+				longest, other = g, longest
+			case other == nil || g.believedEnd > other.believedEnd:
+				other = g
+			}
+		}
+	}
+	return out
+}
+
+func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
+	overlap := min(older.believedEnd, newer.believedEnd) - newer.okT
+	a := Anomaly{
+		Name: "two-holders", Property: Belief, Key: newer.key, Time: newer.okT,
+		Grants: []string{older.id, newer.id},
+		Events: ix.at(older.ok, newer.ok),
+		Sizes:  map[string]int64{"overlap": overlap},
+	}
+	a.Explanation = fmt.Sprintf("%s still believed that it held the lock when %s by %s; both believed it for %s",
+		older.process, newer.got(), clock(newer.okT), dur(overlap))
+	switch {
+	case newer.lease > 0 && newer.promised <= newer.okT:
+		a.Cause = "never-held"
+		a.Sizes["late"] = newer.okT - newer.promised
+		a.Explanation += newer.overWords()
+	case older.lease > 0 && satAdd(older.since, older.lease) <= older.okT && older.promised <= older.okT:
+		a.Cause = "never-held"
+		a.Sizes["late"] = older.okT - older.promised
+		a.Explanation += older.overWords()
+	case older.aliveAt(newer.okT) || early:
+		a.Cause = "granted-early"
+		a.Sizes["remaining"] = older.aliveUntil(newer.okT) - newer.okT
+		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
+	case older.promised > 0 && older.promised <= newer.okT:
+		a.Cause = "lease-outlived"
+		a.Sizes["late"] = newer.okT - older.promised
+		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
+	}
+	return ix.finish(a, older.okT, older.process, newer.process)
+}

@@ -1,0 +1,159 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+// cluster is a write and all reads that returned its value.
+type cluster struct {
+	value      string
+	write      *op // nil for the value before the first write
+	first      *op // whose answer came first
+	last       *op // whose invoke came last
+	minRet     int64
+	maxInv     int64
+	conclusive bool // at least one of its operations was answered
+}
+
+// zonesOf decides whether a key's reads and writes are linearizable when every
+// written value is unique, from the clients' view alone (Gibbons and Korach,
+// Testing Shared Memories, 1997): all operations on one value form a cluster; one
+// cluster must come before another if one of its operations was answered before
+// one of the other's was invoked; the history is linearizable if and only if no
+// read precedes its write and no two clusters must each come before the other. A
+// write of unknown outcome that nobody read never took effect, as far as anyone
+// can tell; one that was read did.
+func (ix *index) zonesOf(k *keyIndex) []Anomaly {
+	var out []Anomaly
+	accuse := func(cause string, ops []*op, format string, args ...any) {
+		a := Anomaly{Name: "nonlinearizable", Property: Register, Key: k.name, Cause: cause}
+		from := ix.last
+		var places []int32
+		var processes []string
+		for _, o := range ops {
+			if o == nil {
+				continue
+			}
+			a.Time = max(a.Time, o.endT)
+			from = min(from, o.invT)
+			places = append(places, o.inv, o.comp)
+			processes = append(processes, o.process)
+		}
+		a.Events = ix.at(places...)
+		a.Explanation = fmt.Sprintf(format, args...)
+		out = append(out, ix.finish(a, from, processes...))
+	}
+
+	zones, bad := clusters(k.ops)
+	for _, r := range bad {
+		if r.write == nil {
+			accuse("unwritten", []*op{r.read}, "%s read %q at %s, which nobody had written", r.read.process, r.read.value, clock(r.read.endT))
+		} else {
+			accuse("order", []*op{r.read, r.write}, "%s read %q at %s, before its write was sent at %s", r.read.process, r.read.value, clock(r.read.endT), clock(r.write.invT))
+		}
+	}
+	for _, p := range conflicts(zones) {
+		a, b := p[0], p[1]
+		accuse("order", []*op{a.write, b.write, a.first, a.last, b.first, b.last},
+			"%s and %s were each seen before and after the other: %s at %s and %s, %s at %s and %s",
+			a.words(), b.words(), a.words(), clock(a.minRet), clock(a.maxInv), b.words(), clock(b.minRet), clock(b.maxInv))
+	}
+	return out
+}
+
+func (c *cluster) words() string {
+	if c.write == nil {
+		return "the first value"
+	}
+	return fmt.Sprintf("the value %q", c.value)
+}
+
+// orphan is a read that cannot have happened.
+type orphan struct{ read, write *op }
+
+func clusters(ops []*op) ([]*cluster, []orphan) {
+	initial := &cluster{minRet: -1, maxInv: -1}
+	byValue := map[string]*cluster{"": initial}
+	var list []*cluster
+	for _, o := range ops {
+		if o.f == history.Read || o.typ == history.Fail {
+			continue
+		}
+		c := &cluster{value: o.value, write: o, last: o, maxInv: o.invT, minRet: never}
+		if o.typ == history.OK {
+			c.first, c.minRet, c.conclusive = o, o.endT, true
+		}
+		byValue[o.value] = c
+		list = append(list, c)
+	}
+	var bad []orphan
+	for _, o := range ops {
+		if o.f != history.Read || o.typ != history.OK {
+			continue
+		}
+		c := byValue[o.value]
+		if c == nil {
+			bad = append(bad, orphan{read: o})
+			continue
+		}
+		if c.write != nil && o.endT < c.write.invT {
+			bad = append(bad, orphan{o, c.write})
+			continue
+		}
+		c.conclusive = true
+		if o.endT < c.minRet {
+			c.first, c.minRet = o, o.endT
+		}
+		if o.invT > c.maxInv {
+			c.last, c.maxInv = o, o.invT
+		}
+	}
+	list = append(list, initial)
+	return slices.DeleteFunc(list, func(c *cluster) bool { return c != initial && !c.conclusive }), bad
+}
+
+// conflicts returns pairs of clusters that must each precede the other: at least
+// one such pair if there is any. Of two that conflict, one at least is a forward
+// zone (an operation answered before another of its own was invoked).
+func conflicts(list []*cluster) [][2]*cluster {
+	var forward, backward []*cluster
+	for _, c := range list {
+		if c.minRet < c.maxInv {
+			forward = append(forward, c)
+		} else {
+			backward = append(backward, c)
+		}
+	}
+	slices.SortStableFunc(forward, func(a, b *cluster) int { return cmp.Compare(a.minRet, b.minRet) })
+	var out [][2]*cluster
+	furthest := make([]*cluster, len(forward))
+	for i, c := range forward {
+		furthest[i] = c
+		if i == 0 {
+			continue
+		}
+		f := furthest[i-1]
+		if f.minRet < c.maxInv && c.minRet < f.maxInv {
+			out = append(out, [2]*cluster{f, c})
+		}
+		if f.maxInv >= c.maxInv {
+			furthest[i] = f
+		}
+	}
+	for _, c := range backward {
+		n, _ := slices.BinarySearchFunc(forward, c.maxInv, func(f *cluster, t int64) int {
+			if f.minRet < t {
+				return -1
+			}
+			return 1
+		})
+		if n > 0 && furthest[n-1].maxInv > c.minRet {
+			out = append(out, [2]*cluster{furthest[n-1], c})
+		}
+	}
+	return out
+}

@@ -1,0 +1,108 @@
+package checker
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+	"pgregory.net/rapid"
+
+	"github.com/picklock/picklock/history"
+)
+
+func drawOps(t *rapid.T) []*op {
+	n := rapid.IntRange(1, 7).Draw(t, "operations")
+	var ops []*op
+	writes := 0
+	for range n {
+		o := &op{f: history.Read, process: "c", typ: history.OK, inv: -1, comp: -1}
+		o.invT = rapid.Int64Range(1, 12).Draw(t, "inv")
+		o.endT = o.invT + rapid.Int64Range(0, 5).Draw(t, "takes")
+		if rapid.IntRange(0, 2).Draw(t, "kind") == 0 {
+			o.f = history.Write
+			writes++
+			o.value = fmt.Sprint(writes)
+			if rapid.IntRange(0, 3).Draw(t, "known") == 0 {
+				o.typ = history.Info
+			}
+		}
+		ops = append(ops, o)
+	}
+	for _, o := range ops {
+		if o.f == history.Read {
+			if v := rapid.IntRange(0, writes).Draw(t, "value"); v > 0 {
+				o.value = fmt.Sprint(v)
+			}
+		}
+	}
+	return ops
+}
+
+// linearizable tries all orders, and for every write of unknown outcome both
+// that it took effect and that it did not.
+func linearizable(ops []*op) bool {
+	used := make([]bool, len(ops))
+	end := func(o *op) int64 {
+		if o.typ == history.OK {
+			return o.endT
+		}
+		return never
+	}
+	var try func(value string) bool
+	try = func(value string) bool {
+		done := true
+		for i, o := range ops {
+			done = done && (used[i] || o.typ != history.OK)
+			if used[i] || (o.f == history.Read && o.value != value) {
+				continue
+			}
+			first := true
+			for j, p := range ops {
+				first = first && (i == j || used[j] || p.typ != history.OK || end(p) >= o.invT)
+			}
+			if !first {
+				continue
+			}
+			next := value
+			if o.f != history.Read {
+				next = o.value
+			}
+			used[i] = true
+			ok := try(next)
+			used[i] = false
+			if ok {
+				return true
+			}
+		}
+		return done
+	}
+	return try("")
+}
+
+func TestZonesAreExact(t *testing.T) {
+	bad, good := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		ops := drawOps(t)
+		zones, orphans := clusters(ops)
+		exact := len(orphans) == 0 && len(conflicts(zones)) == 0
+		if brute := linearizable(ops); brute != exact {
+			t.Fatalf("exact %v, brute force %v", exact, brute)
+		}
+		read := map[string]bool{}
+		for _, o := range ops {
+			read[o.value] = read[o.value] || o.f == history.Read
+		}
+		took := func(o *op) bool { return read[o.value] }
+		if arbiter := porcupine.CheckOperations(registerModel(""), registerHistory(ops, took)); arbiter != exact {
+			t.Fatalf("exact %v, Porcupine %v", exact, arbiter)
+		}
+		if exact {
+			good++
+		} else {
+			bad++
+		}
+	})
+	if min(good, bad) < 10 {
+		t.Errorf("%d good and %d bad histories: the test sees one side only", good, bad)
+	}
+}

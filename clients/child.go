@@ -1,0 +1,278 @@
+package clients
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// execRequest and execAnswer are the lines of the exec protocol.
+type execRequest struct {
+	ID      int64             `json:"id"`
+	Op      string            `json:"op"` // open, acquire, release or close
+	Servers []string          `json:"servers,omitempty"`
+	Client  string            `json:"client,omitempty"`
+	TTL     int64             `json:"ttl_ms,omitempty"`
+	Options map[string]string `json:"options,omitzero"`
+	Key     string            `json:"key,omitempty"`
+	Timeout int64             `json:"timeout_ms,omitempty"`
+}
+
+type execAnswer struct {
+	ID       int64  `json:"id"`
+	OK       *bool  `json:"ok"`
+	Error    string `json:"error"`
+	Definite bool   `json:"definite"`
+	Token    int64  `json:"token"`
+	Lease    int64  `json:"lease_ms"`
+	Since    int64  `json:"since_ns"`
+	Event    string `json:"event"` // "lost", in a line that answers nothing
+	Key      string `json:"key"`
+
+	line string        // as the child wrote it
+	lost chan struct{} // of a grant: closes on the child's "lost"
+}
+
+const (
+	childLine  = 64 << 10         // the longest line that a child may write
+	childSays  = 200              // how much of a line an error quotes
+	childGrace = time.Second      // to end after a close
+	childWrite = 10 * time.Second // to take a request; more only a child that does not read
+)
+
+// child is one process that speaks the exec protocol. It is in our process group,
+// so that what pauses or kills us does the same to it.
+type child struct {
+	in    *os.File // to the child
+	out   *os.File // from it
+	kill  func()
+	group sync.WaitGroup
+	dead  chan struct{} // closes when the child is of no more use
+
+	mu    sync.Mutex
+	why   error // set before dead closes
+	id    int64
+	calls map[int64]call
+	lost  map[string]chan struct{} // by key, of the grants in force
+}
+
+// errNotAsked: the child had ended before it could take the request.
+var errNotAsked = errors.New("not asked")
+
+type call struct {
+	request execRequest
+	answer  chan execAnswer // never blocks: it has room for the one answer
+}
+
+// startChild runs command by sh. A plain command replaces the shell, so that to
+// kill the one is to kill the other.
+func startChild(command string) (*child, error) {
+	if !strings.ContainsAny(command, "|&;<>(){}=!\n") {
+		command = "exec " + command
+	}
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Stderr = os.Stderr
+	dieWithUs(cmd)
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer childIn.Close()
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	defer childOut.Close()
+	cmd.Stdin, cmd.Stdout = childIn, childOut
+	c := &child{in: in, out: out, dead: make(chan struct{}), calls: map[int64]call{}, lost: map[string]chan struct{}{}}
+	started := make(chan error)
+	c.group.Go(func() {
+		// What dieWithUs asks for happens when the thread that started the child
+		// ends: this one stays until the child has ended.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		err = cmd.Wait()
+		if err == nil {
+			err = errors.New("exit status 0")
+		}
+		// What it said last is still in the pipe, which a grandchild may keep open.
+		out.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		<-c.dead
+		c.mu.Lock()
+		c.why = fmt.Errorf("%w (%w)", c.why, err)
+		c.mu.Unlock()
+	})
+	if err := <-started; err != nil {
+		c.group.Wait()
+		in.Close()
+		out.Close()
+		return nil, err
+	}
+	c.kill = func() { cmd.Process.Kill() }
+	c.group.Go(c.listen)
+	return c, nil
+}
+
+// ended is nil as long as the child can be asked, then the reason.
+func (c *child) ended() error {
+	select {
+	case <-c.dead:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.why
+	default:
+		return nil
+	}
+}
+
+// fail ends the child, for the first reason given.
+func (c *child) fail(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.why == nil {
+		c.why = why
+		close(c.dead)
+		c.kill()
+	}
+}
+
+// ask sends a request and waits for the answer until grace after ctx has ended.
+// The error wraps ErrUnknown if the child got the request and never answered.
+func (c *child) ask(ctx context.Context, r execRequest, grace time.Duration) (execAnswer, error) {
+	if err := c.ended(); err != nil {
+		return execAnswer{}, fmt.Errorf("%w: %w", errNotAsked, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return execAnswer{}, err
+	}
+	answer := make(chan execAnswer, 1)
+	c.mu.Lock()
+	c.id++
+	r.ID = c.id
+	c.calls[r.ID] = call{r, answer}
+	if r.Op == "release" {
+		delete(c.lost, r.Key)
+	}
+	line, err := json.Marshal(r)
+	if err == nil {
+		c.in.SetWriteDeadline(time.Now().Add(childWrite))
+		_, err = c.in.Write(append(line, '\n'))
+	}
+	c.mu.Unlock()
+	if err != nil { // so the line's end certainly did not get there
+		c.fail(fmt.Errorf("child ended or takes no requests: %w", err))
+		return execAnswer{}, fmt.Errorf("%w: %w", errNotAsked, c.ended())
+	}
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-c.dead:
+	case <-ctx.Done():
+		t := time.NewTimer(grace)
+		defer t.Stop()
+		select {
+		case a := <-answer:
+			return a, nil
+		case <-c.dead:
+		case <-t.C:
+			c.fail(fmt.Errorf("child did not answer %s: %w", line, ctx.Err()))
+		}
+	}
+	return execAnswer{}, fmt.Errorf("%w: %w", ErrUnknown, c.ended())
+}
+
+// listen takes the child's lines until it ends or breaks the protocol.
+func (c *child) listen() {
+	br := bufio.NewReaderSize(c.out, childLine)
+	for {
+		line, err := br.ReadSlice('\n')
+		switch {
+		case err == bufio.ErrBufferFull:
+			err = fmt.Errorf("child wrote a line of more than %d bytes: %s", childLine, quote(line))
+		case err != nil && len(line) > 0:
+			err = fmt.Errorf("child ended in the middle of a line: %s", quote(line))
+		case err != nil:
+			err = errors.New("child ended")
+		default:
+			err = c.take(bytes.TrimSpace(line))
+		}
+		if err != nil {
+			c.fail(err)
+			return
+		}
+	}
+}
+
+func (c *child) take(line []byte) error {
+	a := execAnswer{line: quote(line)}
+	if err := json.Unmarshal(line, &a); err != nil {
+		return fmt.Errorf("child wrote %s: not a JSON object of the expected form: %w", a.line, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a.Event != "" {
+		if a.Event != "lost" || a.Key == "" {
+			return fmt.Errorf(`child wrote %s: want {"event":"lost","key":...} or an answer`, a.line)
+		}
+		if lost, ok := c.lost[a.Key]; ok {
+			close(lost)
+			delete(c.lost, a.Key)
+		}
+		return nil
+	}
+	call, ok := c.calls[a.ID]
+	switch {
+	case !ok:
+		return fmt.Errorf("child wrote %s: no request with that id is open", a.line)
+	case a.OK == nil:
+		return fmt.Errorf(`child wrote %s: an answer needs "ok"`, a.line)
+	case *a.OK && call.request.Op == "acquire":
+		a.lost = make(chan struct{})
+		c.lost[call.request.Key] = a.lost
+	}
+	delete(c.calls, a.ID)
+	call.answer <- a
+	return nil
+}
+
+// close asks the child to end and sees to it that it does.
+func (c *child) close() {
+	if c.ended() == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), childGrace)
+		defer cancel()
+		// An answer is a courtesy, and so is ending by itself.
+		if _, err := c.ask(ctx, execRequest{Op: "close"}, 0); err == nil {
+			c.in.Close()
+			select {
+			case <-c.dead:
+			case <-ctx.Done():
+			}
+		}
+		c.fail(errors.New("closed"))
+	}
+	c.in.Close()
+	c.group.Wait()
+	c.out.Close()
+}
+
+func quote(line []byte) string {
+	if len(line) > childSays {
+		return fmt.Sprintf("%q...", line[:childSays])
+	}
+	return fmt.Sprintf("%q", line)
+}

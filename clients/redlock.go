@@ -1,0 +1,140 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/picklock/picklock/history"
+)
+
+func init() {
+	register(Info{
+		Name:    "redlock",
+		About:   "Redlock over independent Redis nodes, as github.com/go-redsync/redsync/v4 does it",
+		Cluster: "redlock",
+		MinTTL:  10 * time.Millisecond,
+		// Not Confirms: a majority that still has the value at the release may not
+		// be the majority that made the grant (a set may reach a node late), so it
+		// does not prove that the grant was in force all the time.
+		Open: openRedlock,
+	})
+}
+
+// redlock is a user of redsync with its defaults but for the expiry, a retry
+// delay in proportion to it, and no limit of tries besides the context.
+type redlock struct {
+	ttl     time.Duration
+	sync    *redsync.Redsync
+	clients []*redis.Client
+}
+
+// redlockDrift is the share of the expiry that redsync's default keeps back for
+// clocks that run at different speeds.
+const redlockDrift = 0.01
+
+func openRedlock(_ context.Context, o Options) (Lock, error) {
+	if len(o.Servers) == 0 {
+		return nil, errors.New("redlock: no servers given")
+	}
+	l := &redlock{ttl: o.TTL}
+	var pools []redsyncredis.Pool
+	for _, addr := range o.Servers {
+		c := newRedis(addr, o.TTL, new(wire))
+		l.clients = append(l.clients, c)
+		pools = append(pools, goredis.NewPool(c))
+	}
+	l.sync = redsync.New(pools...)
+	return l, nil
+}
+
+// Acquire fails for certain whenever it fails: a Redlock grant is the client's
+// own conclusion from a majority of answers, so where none was drawn nobody
+// holds the lock, though leftovers on some nodes may keep others out until they
+// expire.
+func (l *redlock) Acquire(ctx context.Context, key string) (Grant, error) {
+	m := l.sync.NewMutex(key,
+		redsync.WithExpiry(l.ttl),
+		redsync.WithDriftFactor(redlockDrift),
+		redsync.WithTries(math.MaxInt),
+		redsync.WithRetryDelayFunc(func(int) time.Duration { return jitter(l.ttl / 50) }))
+	if err := m.LockContext(ctx); err != nil {
+		if ctx.Err() != nil {
+			return Grant{}, timeout("redlock", key, ctx, nil)
+		}
+		return Grant{}, fmt.Errorf("redlock: acquire %s: %w", key, err)
+	}
+	r := l.validity(m)
+	return Grant{Key: key, Since: r.Since, Lease: r.Lease, Ref: m}, nil
+}
+
+// validity converts the library's until, which is the start of the round of
+// requests + expiry - drift on Go's monotonic clock, to the raw clock. The raw
+// clock is read first, so that time passing between the two reads makes the
+// result earlier, never later.
+func (l *redlock) validity(m *redsync.Mutex) Renewal {
+	raw := history.Now()
+	left := time.Until(m.Until())
+	lease := l.ttl - time.Duration(float64(l.ttl)*redlockDrift)
+	return Renewal{Since: raw + int64(left-lease), Lease: lease}
+}
+
+func (l *redlock) Release(ctx context.Context, g Grant) error {
+	if ok, err := g.Ref.(*redsync.Mutex).UnlockContext(ctx); !ok {
+		return l.failed("release", g.Key, err)
+	}
+	return nil
+}
+
+func (l *redlock) Renew(ctx context.Context, g Grant) (Renewal, error) {
+	m := g.Ref.(*redsync.Mutex)
+	if ok, err := m.ExtendContext(ctx); !ok {
+		return Renewal{}, l.failed("renew", g.Key, err)
+	}
+	return l.validity(m), nil
+}
+
+// failed tells the word of a majority that the key is no longer ours from
+// answers that are too few to know.
+func (l *redlock) failed(what, key string, err error) error {
+	if 2*denials(err) > len(l.clients) {
+		return fmt.Errorf("redlock: %s %s: %w: %w", what, key, ErrNotHeld, err)
+	}
+	return fmt.Errorf("redlock: %s %s: %w: %w", what, key, ErrUnknown, err)
+}
+
+// denials counts the nodes that said that the key is gone or another's.
+func denials(err error) int {
+	var taken *redsync.ErrTaken
+	if errors.As(err, &taken) {
+		return len(taken.Nodes)
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		n := 0
+		for _, e := range joined.Unwrap() {
+			n += denials(e)
+		}
+		return n
+	}
+	var node *redsync.ErrNodeTaken
+	if errors.Is(err, redsync.ErrLockAlreadyExpired) || errors.As(err, &node) {
+		return 1
+	}
+	return 0
+}
+
+// Close closes every node's client.
+func (l *redlock) Close() error {
+	var all []error
+	for _, c := range l.clients {
+		all = append(all, c.Close())
+	}
+	return errors.Join(all...)
+}

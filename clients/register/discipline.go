@@ -1,0 +1,72 @@
+package register
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Discipline is how a register uses fencing tokens. The zero value is none.
+type Discipline struct {
+	Name  string // as given to --fencing
+	About string // one line
+
+	fenced    bool // requests need a token
+	strict    bool // a write's token must be above the highest, not equal to it
+	fenceRead bool // reads below the highest are refused
+	raiseRead bool // reads raise the highest
+}
+
+// disciplines is the one table. A discipline that asks the lock service
+// ("sequencer") will need a check beside the token rules; it belongs here too.
+var disciplines = []Discipline{
+	{Name: "none", About: "accept everything, token or not"},
+	{Name: "write", About: "refuse a write whose token is below the highest written with", fenced: true},
+	{Name: "write-strict", About: "refuse a write whose token is not above the highest: one write a grant", fenced: true, strict: true},
+	{Name: "read-write", About: "refuse a read or write whose token is below the highest; reads raise it too", fenced: true, fenceRead: true, raiseRead: true},
+}
+
+// Disciplines lists all, the weakest first.
+func Disciplines() []Discipline { return append([]Discipline(nil), disciplines...) }
+
+// ParseDiscipline finds a discipline by its name.
+func ParseDiscipline(name string) (Discipline, error) {
+	names := make([]string, len(disciplines))
+	for i, d := range disciplines {
+		if d.Name == name {
+			return d, nil
+		}
+		names[i] = d.Name
+	}
+	return Discipline{}, fmt.Errorf("unknown fencing %q: have %s", name, strings.Join(names, ", "))
+}
+
+func (d Discipline) String() string {
+	if d.Name == "" {
+		return "none"
+	}
+	return d.Name
+}
+
+// Fenced says that requests need a token, so that a lock without tokens cannot
+// be used with this discipline.
+func (d Discipline) Fenced() bool { return d.fenced }
+
+// refuse returns the reason to refuse a request, or "".
+func (d Discipline) refuse(write bool, token, highest int64) string {
+	switch {
+	case !d.fenced:
+		return ""
+	case token == 0:
+		return fmt.Sprintf("no token: fencing %s needs a lock that gives one, else use none", d)
+	case !write && !d.fenceRead:
+		return ""
+	case token < highest:
+		return fmt.Sprintf("stale token %d < %d", token, highest)
+	case write && d.strict && token == highest:
+		return fmt.Sprintf("used token %d = %d", token, highest)
+	}
+	return ""
+}
+
+// raises says whether an accepted request moves the highest token up.
+func (d Discipline) raises(write bool) bool { return write || d.raiseRead }

@@ -1,0 +1,172 @@
+package register
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/history"
+)
+
+// maxLine bounds one request or reply on the wire.
+const maxLine = 64 << 10
+
+// writeTimeout bounds how long one reply may wait for a client that does not
+// read, so that it costs a goroutine for that long at most.
+const writeTimeout = 30 * time.Second
+
+// answer is a reply's line on the wire.
+type answer struct {
+	ID int64 `json:"id"`
+	OK bool  `json:"ok"`
+	Reply
+	Error   string `json:"error,omitempty"`
+	Refused bool   `json:"refused,omitempty"` // Error is a refusal by the discipline
+}
+
+// Serve answers requests on ln until ctx ends, then closes ln and every
+// connection and returns nil. Each operation is in log, one history.Effect a
+// line, in the order of its sequence number, before it is answered. If the log
+// cannot be written, nothing more is answered and Serve returns the error.
+func Serve(ctx context.Context, ln net.Listener, store *Store, log io.Writer) error {
+	s := &server{store: store, log: log, conns: map[net.Conn]struct{}{}}
+	outer := ctx
+	ctx, s.fail = context.WithCancelCause(outer)
+	defer s.fail(nil)
+	var closer sync.WaitGroup
+	closer.Go(func() {
+		<-ctx.Done()
+		ln.Close()
+		s.closeAll()
+	})
+	defer closer.Wait()
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			// An accept that failed for a passing reason (too many open files, an
+			// aborted handshake) says Temporary; there is no other test for it.
+			var ne net.Error
+			if ctx.Err() == nil && errors.As(err, &ne) && ne.Temporary() { //nolint:staticcheck
+				time.Sleep(10 * time.Millisecond)
+				continue
+			}
+			s.fail(fmt.Errorf("register: accept: %w", err))
+			break
+		}
+		if !s.add(conn) {
+			conn.Close()
+			continue
+		}
+		s.group.Go(func() {
+			defer s.remove(conn)
+			s.serve(conn)
+		})
+	}
+	s.group.Wait()
+	switch {
+	case s.failed != nil:
+		return s.failed
+	case outer.Err() != nil:
+		return nil
+	}
+	return context.Cause(ctx)
+}
+
+type server struct {
+	fail  context.CancelCauseFunc
+	group sync.WaitGroup
+
+	mu     sync.Mutex // orders the requests, and with them the log
+	store  *Store
+	log    io.Writer
+	failed error
+
+	connsMu sync.Mutex
+	closed  bool
+	conns   map[net.Conn]struct{}
+}
+
+func (s *server) add(c net.Conn) bool {
+	s.connsMu.Lock()
+	defer s.connsMu.Unlock()
+	if !s.closed {
+		s.conns[c] = struct{}{}
+	}
+	return !s.closed
+}
+
+func (s *server) remove(c net.Conn) {
+	c.Close()
+	s.connsMu.Lock()
+	defer s.connsMu.Unlock()
+	delete(s.conns, c)
+}
+
+func (s *server) closeAll() {
+	s.connsMu.Lock()
+	defer s.connsMu.Unlock()
+	s.closed = true
+	for c := range s.conns {
+		c.Close()
+	}
+}
+
+// serve answers one connection's requests in turn. Only a line with its newline
+// is a request: the client counts on a torn line having no effect.
+func (s *server) serve(conn net.Conn) {
+	br := bufio.NewReaderSize(conn, maxLine)
+	for {
+		line, err := br.ReadSlice('\n')
+		if err != nil {
+			return
+		}
+		var (
+			r Request
+			a answer
+		)
+		if err := json.Unmarshal(line, &r); err != nil {
+			a = answer{Error: fmt.Sprintf("%v: not a JSON object of the expected form: %v", errBadRequest, err)}
+		} else if a, err = s.apply(r); err != nil {
+			s.fail(err)
+			return
+		}
+		out, err := json.Marshal(a)
+		if err != nil {
+			return
+		}
+		conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := conn.Write(append(out, '\n')); err != nil {
+			return
+		}
+	}
+}
+
+func (s *server) apply(r Request) (answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed != nil {
+		return answer{}, s.failed
+	}
+	e, err := s.store.Apply(r, history.Now()-s.store.Start)
+	if err != nil {
+		return answer{ID: r.ID, Error: err.Error()}, nil
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = s.log.Write(append(line, '\n'))
+	}
+	if err != nil {
+		s.failed = fmt.Errorf("register: write the log of effects: %w", err)
+		return answer{}, s.failed
+	}
+	if e.Error != "" {
+		return answer{ID: r.ID, Error: e.Error, Refused: true}, nil
+	}
+	return answer{ID: r.ID, OK: true, Reply: Reply{Value: e.Value, Version: e.Version}}, nil
+}

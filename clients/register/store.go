@@ -1,0 +1,149 @@
+// Package register is the resource that a lock protects: a small server with a
+// value per key that may refuse requests by their fencing token, and writes down
+// the one true order in which it carried them out. It must not know the lock
+// service that the tokens come from, nor what its log will be used to prove.
+package register
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/picklock/picklock/history"
+)
+
+// Request is one operation on one key, and its line on the wire.
+type Request struct {
+	ID      int64  `json:"id"` // set by the client; the reply repeats it
+	F       string `json:"f"`  // history.Read, Write or Add
+	Key     string `json:"key"`
+	Process string `json:"process"`
+	Grant   string `json:"grant,omitempty"`
+	Token   int64  `json:"token,omitempty"` // 0: the lock gives none
+	Value   string `json:"value,omitempty"` // write, add: unique in a run
+	// Parent is the value that an add extends, as the client had read it: the
+	// client computed the set {members of Parent} + Value and writes it blindly,
+	// whatever the key holds by then. Only Value travels.
+	Parent string `json:"parent,omitempty"`
+}
+
+// Reply is what a request that was carried out returns.
+type Reply struct {
+	Value   string `json:"value,omitempty"` // after the request; "" for a key never written
+	Version int64  `json:"version"`         // 0 for a key never written; each write or add makes a new one
+}
+
+// errBadRequest marks a request that the register cannot carry out under any
+// discipline. It has no effect and is not logged.
+var errBadRequest = errors.New("bad request")
+
+// Store is the register's state: no network, no clock. It is not safe for
+// concurrent use; Serve orders the requests.
+type Store struct {
+	// Start is the run's start on history.Now's clock; the times in the log
+	// count from it.
+	Start int64
+
+	discipline Discipline
+	seq        int64
+	keys       map[string]*cell
+}
+
+type cell struct {
+	value   string
+	version int64
+	highest int64
+	parents map[string]string // of every value ever accepted; "" ends a chain
+}
+
+// NewStore makes an empty register. start is the run's start (history.Now).
+func NewStore(d Discipline, start int64) *Store {
+	return &Store{Start: start, discipline: d, keys: map[string]*cell{}}
+}
+
+// Discipline returns the discipline in force.
+func (s *Store) Discipline() Discipline { return s.discipline }
+
+// Apply carries out or refuses one request and returns the effect to log; now
+// is the effect's time. A refusal is in the effect's Error. An error means that
+// the request was malformed and left no trace.
+func (s *Store) Apply(r Request, now int64) (history.Effect, error) {
+	c := s.keys[r.Key]
+	if c == nil {
+		c = &cell{parents: map[string]string{}}
+	}
+	if err := c.valid(r); err != nil {
+		return history.Effect{}, fmt.Errorf("%w: %w", errBadRequest, err)
+	}
+	s.keys[r.Key] = c
+	s.seq++
+	write := r.F != history.Read
+	e := history.Effect{
+		Seq: s.seq, Time: now, Process: r.Process, F: r.F, Key: r.Key,
+		Grant: r.Grant, Token: r.Token, Value: r.Value, Parent: r.Parent,
+	}
+	e.Error = s.discipline.refuse(write, r.Token, c.highest)
+	if e.Error == "" {
+		if write {
+			c.value, c.version = r.Value, c.version+1
+			c.parents[r.Value] = r.Parent
+		} else {
+			e.Value = c.value
+		}
+		if s.discipline.raises(write) {
+			c.highest = max(c.highest, r.Token)
+		}
+	}
+	e.Version, e.Highest = c.version, c.highest
+	return e, nil
+}
+
+func (c *cell) valid(r Request) error {
+	if r.Key == "" || r.Process == "" {
+		return errors.New("a request needs a key and a process")
+	}
+	if r.Token < 0 {
+		return fmt.Errorf("negative token %d", r.Token)
+	}
+	switch r.F {
+	case history.Read:
+		if r.Value != "" || r.Parent != "" {
+			return errors.New("a read carries no value and no parent")
+		}
+		return nil
+	case history.Write, history.Add:
+	default:
+		return fmt.Errorf("unknown operation %q: want read, write or add", r.F)
+	}
+	if r.Value == "" {
+		return fmt.Errorf("%s needs a value", r.F)
+	}
+	if _, ok := c.parents[r.Value]; ok {
+		return fmt.Errorf("value %q was written before: values are unique in a run", r.Value)
+	}
+	if r.Parent == "" {
+		return nil
+	}
+	if r.F == history.Write {
+		return errors.New("a write has no parent")
+	}
+	if _, ok := c.parents[r.Parent]; !ok {
+		return fmt.Errorf("parent %q was never a value of the key", r.Parent)
+	}
+	return nil
+}
+
+// Members returns the set that value stands for, the newest member first: value,
+// its parent, and so on.
+func (s *Store) Members(key, value string) []string {
+	c := s.keys[key]
+	var out []string
+	for c != nil && value != "" {
+		parent, ok := c.parents[value]
+		if !ok {
+			break
+		}
+		out = append(out, value)
+		value = parent
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package clients
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/history"
+)
+
+// wire notes when a watched command goes out on a connection: what a client
+// library returns as an error does not say whether the server can have seen it.
+type wire struct {
+	mu   sync.Mutex
+	mark []byte
+	at   int64
+}
+
+// watch forgets what was noted and waits for bytes that contain mark.
+func (w *wire) watch(mark string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mark, w.at = []byte(mark), 0
+}
+
+// sent is the time (history.Now) right before the watched command was first
+// handed to the kernel, 0 if that has not happened.
+func (w *wire) sent() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+func (w *wire) dialer(timeout time.Duration) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := (&net.Dialer{Timeout: timeout}).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return wireConn{c, w}, nil
+	}
+}
+
+// wireConn counts on a command being written whole by one Write, as buffered
+// writers do with commands much smaller than their buffer.
+type wireConn struct {
+	net.Conn
+	wire *wire
+}
+
+func (c wireConn) Write(b []byte) (int, error) {
+	c.wire.mu.Lock()
+	if c.wire.at == 0 && len(c.wire.mark) > 0 && bytes.Contains(b, c.wire.mark) {
+		c.wire.at = history.Now()
+	}
+	c.wire.mu.Unlock()
+	return c.Conn.Write(b)
+}
+
+// jitter is a random delay of 0.5 to 1.5 times d, with d kept within 2 and 25 ms
+// so that polling neither floods a server nor dominates what is measured.
+func jitter(d time.Duration) time.Duration {
+	d = min(max(d, 2*time.Millisecond), 25*time.Millisecond)
+	return d/2 + rand.N(d)
+}
+
+// pause waits for about d (see jitter); false says that ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(jitter(d))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// timeout is the error of an acquire that certainly got nothing before ctx
+// ended; last is what stood in the way, nil if only other holders did.
+func timeout(lock, key string, ctx context.Context, last error) error {
+	if last != nil {
+		return fmt.Errorf("%s: acquire %s: %w (last: %w)", lock, key, ctx.Err(), last)
+	}
+	return fmt.Errorf("%s: acquire %s: held by another: %w", lock, key, ctx.Err())
+}

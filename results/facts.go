@@ -1,0 +1,207 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+)
+
+type propertyView struct {
+	Name, Promise, Verdict, Class, Why string
+	Required                           bool
+}
+
+type countView struct {
+	Name     string
+	N        string
+	Required bool
+}
+
+type refusedView struct{ At, Who, What, Why, Source string }
+
+type numberView struct{ N, Label, Note string }
+
+type faultView struct {
+	Name, Injected, Landed string
+	Missing                bool
+}
+
+type pair struct{ Name, Value string }
+
+// propertyNames are the known properties in their order, then whatever else the
+// verdict judged.
+func propertyNames(v checker.Verdict) []string {
+	out := slices.Clone(checker.Properties)
+	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func properties(v checker.Verdict) []propertyView {
+	var out []propertyView
+	for _, name := range propertyNames(v) {
+		p, judged := v.Properties[name]
+		view := propertyView{Name: clip(name, 40), Promise: promises[name], Class: class(p.Valid), Required: p.Required, Why: clip(p.Why, 600)}
+		switch {
+		case !judged:
+			view.Verdict, view.Why = "not checked", "The verdict says nothing about it."
+		case p.Valid == checker.False:
+			view.Verdict = "broken"
+			if p.Anomalies > 0 {
+				view.Verdict += " × " + number(p.Anomalies)
+			}
+		default:
+			view.Verdict = class(p.Valid)
+		}
+		out = append(out, view)
+	}
+	return out
+}
+
+func counts(v checker.Verdict) []countView {
+	n := map[string]int{}
+	var names []string
+	req := map[string]bool{}
+	for _, a := range v.Anomalies {
+		if n[a.Name] == 0 {
+			names = append(names, a.Name)
+		}
+		n[a.Name]++
+		req[a.Name] = req[a.Name] || v.Properties[a.Property].Required
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		if req[a] != req[b] {
+			if req[a] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(n[b], n[a])
+	})
+	var out []countView
+	for _, name := range names[:min(len(names), 20)] {
+		out = append(out, countView{clip(name, 60), number(n[name]), req[name]})
+	}
+	return out
+}
+
+func numbers(run Run, v checker.Verdict) []numberView {
+	s := v.Stats
+	per := func(n int) string {
+		if s.Duration <= 0 || n == 0 {
+			return ""
+		}
+		return digits(float64(n)/(float64(s.Duration)/1e9)) + " a second"
+	}
+	share := func(n, of int) string {
+		if of == 0 {
+			return ""
+		}
+		return digits(100*float64(n)/float64(of)) + " %"
+	}
+	out := []numberView{
+		{number(s.Grants), "grants", per(s.Grants)},
+		{number(s.Contested), "contested", share(s.Contested, s.Grants)},
+		{number(s.Writes), "writes accepted", per(s.Writes)},
+		{number(s.Rejected), "rejected by the register", ""},
+		{number(s.Unknown), "operations of unknown outcome", ""},
+	}
+	if s.Acknowledged > 0 {
+		out = append(out, numberView{number(s.LostUpdates), "acknowledged updates lost", share(s.LostUpdates, s.Acknowledged) + " of " + number(s.Acknowledged)})
+	}
+	if s.FirstAnomaly > 0 {
+		note := ""
+		if s.FirstGrant > 0 && s.FirstAnomaly > s.FirstGrant {
+			note = span(s.FirstAnomaly-s.FirstGrant) + " after the first grant"
+			if run.TTL > 0 {
+				note += ", " + digits(float64(s.FirstAnomaly-s.FirstGrant)/float64(run.TTL)) + " leases"
+			}
+		}
+		out = append(out, numberView{instant(s.FirstAnomaly), "first violation", note})
+	}
+	if s.Duration > 0 {
+		out = append(out, numberView{span(s.Duration), "length of the run", plural(s.Events, "event", "events")})
+	}
+	return out
+}
+
+func faults(run Run, v checker.Verdict) []faultView {
+	var names []string
+	for _, f := range run.Faults {
+		if name, _, _ := strings.Cut(f, ":"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Stats.Faults)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	var out []faultView
+	for _, name := range names[:min(len(names), 50)] {
+		c := v.Stats.Faults[name]
+		out = append(out, faultView{clip(name, 60), number(c.Injected), number(c.Landed), c.Landed == 0})
+	}
+	return out
+}
+
+func settings(run Run) []pair {
+	var out []pair
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, pair{name, clip(value, 400)})
+		}
+	}
+	duration := func(d time.Duration) string {
+		if d == 0 {
+			return ""
+		}
+		return span(int64(d))
+	}
+	yes := func(b bool) string {
+		if b {
+			return "yes"
+		}
+		return "no"
+	}
+	add("lock", run.Lock)
+	add("cluster", run.Cluster)
+	add("runtime", run.Runtime)
+	add("workload", run.Workload)
+	add("faults", firstNonEmpty(strings.Join(run.Faults, ", "), "none"))
+	add("fencing", firstNonEmpty(run.Fencing, "none"))
+	add("clients", fmt.Sprint(run.Clients))
+	add("keys", fmt.Sprint(run.Keys))
+	add("lease", duration(run.TTL))
+	add("hold", duration(run.Hold))
+	add("time limit", duration(run.Limit))
+	if run.Rate > 0 {
+		add("rate", digits(run.Rate)+" sections a second and client")
+	}
+	add("watchdog renews", yes(run.Renew))
+	add("lease checked before writing", yes(run.Check))
+	add("also required", strings.Join(run.Require, ", "))
+	add("liveness bound", duration(run.Bound))
+	add("seed", fmt.Sprint(run.Seed))
+	return out
+}
+
+func versions(run Run) []pair {
+	var out []pair
+	for _, name := range slices.Sorted(maps.Keys(run.Versions)) {
+		out = append(out, pair{clip(name, 60), clip(run.Versions[name], 200)})
+	}
+	m := run.Machine
+	if m.OS != "" {
+		out = append(out, pair{"machine", clip(strings.TrimSpace(fmt.Sprintf("%s/%s %s", m.OS, m.Arch, m.Kernel)), 200) + ", " + plural(m.CPUs, "CPU", "CPUs")})
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+package results
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/picklock/picklock/checker"
+)
+
+type junitSuite struct {
+	XMLName    xml.Name        `xml:"testsuite"`
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Timestamp  string          `xml:"timestamp,attr,omitempty"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	Time    string        `xml:"time,attr"`
+	Failure *junitFailure `xml:"failure,omitempty"`
+	Skipped *junitSkipped `xml:"skipped,omitempty"`
+}
+
+type junitFailure struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
+}
+
+// maxJUnit is how many explanations one case quotes.
+const maxJUnit = 20
+
+// JUnit writes junit.xml: the lock is the suite, its properties the cases. A
+// broken property that was required fails; one that was not, or that is
+// unknown, is skipped with the reason, for it proves nothing and decides nothing.
+func JUnit(w io.Writer, run Run, v checker.Verdict) error {
+	s := junitSuite{Name: "picklock." + firstNonEmpty(clip(run.Lock, 200), "unnamed"), Time: fmt.Sprintf("%.3f", float64(v.Stats.Duration)/1e9)}
+	if !run.Started.IsZero() {
+		s.Timestamp = run.Started.UTC().Format("2006-01-02T15:04:05")
+	}
+	prop := func(name, value string) {
+		s.Properties = append(s.Properties, junitProperty{name, clip(value, 1000)})
+	}
+	prop("command", Command(run))
+	prop("faults", firstNonEmpty(strings.Join(run.Faults, ","), "none"))
+	prop("fencing", firstNonEmpty(run.Fencing, "none"))
+	prop("seed", fmt.Sprint(run.Seed))
+	explained := false
+	for _, name := range propertyNames(v) {
+		p, judged := v.Properties[name]
+		c := junitCase{Name: clip(name, 100), Class: s.Name, Time: "0"}
+		switch {
+		case !judged:
+			c.Skipped = &junitSkipped{"not checked"}
+		case p.Valid == checker.False && p.Required:
+			explained = true
+			c.Failure = failure(name, p, v)
+		case p.Valid == checker.False:
+			c.Skipped = &junitSkipped{fmt.Sprintf("broken, but not required: %s", plural(p.Anomalies, "anomaly", "anomalies"))}
+		case p.Valid == checker.Unknown:
+			explained = explained || p.Required && v.Valid == checker.Unknown
+			c.Skipped = &junitSkipped{"unknown: " + firstNonEmpty(clip(p.Why, 1000), "the checker gave no reason")}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	// A verdict that no single property explains has a case of its own.
+	if !explained && v.Valid != checker.True {
+		c := junitCase{Name: "verdict", Class: s.Name, Time: "0"}
+		if v.Valid == checker.Unknown {
+			c.Skipped = &junitSkipped{"unknown: " + strings.Join(missing(run, v), " ")}
+		} else {
+			c.Failure = &junitFailure{Message: clip(headline(run, v), 500), Type: "verdict", Text: clip(v.Why, 2000)}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	s.Tests = len(s.Cases)
+	for _, c := range s.Cases {
+		if c.Failure != nil {
+			s.Failures++
+		}
+		if c.Skipped != nil {
+			s.Skipped++
+		}
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(s); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func failure(name string, p checker.Property, v checker.Verdict) *junitFailure {
+	f := &junitFailure{Message: fmt.Sprintf("%s is broken: %s", clip(name, 100), plural(p.Anomalies, "anomaly", "anomalies")), Type: "broken"}
+	var lines []string
+	n := 0
+	for _, a := range v.Anomalies {
+		if a.Property != name {
+			continue
+		}
+		if n == 0 {
+			f.Type = clip(a.Name, 100)
+		}
+		if n++; n <= maxJUnit {
+			lines = append(lines, fmt.Sprintf("%s at %s: %s", clip(a.Name, 100), instant(a.Time), clip(a.Explanation, 2000)))
+		}
+	}
+	if n > maxJUnit {
+		lines = append(lines, fmt.Sprintf("and %s more in %s", number(n-maxJUnit), VerdictFile))
+	}
+	if n == 0 && p.Why != "" {
+		lines = append(lines, clip(p.Why, 2000))
+	}
+	f.Text = strings.Join(lines, "\n")
+	return f
+}

@@ -1,0 +1,269 @@
+package results
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/history"
+)
+
+// shaper walks the events once and keeps what is still open.
+type shaper struct {
+	t       *timeline
+	refused map[string]bool // what the register's log says it refused
+	judged  bool            // there is a register's log
+	waiting map[string]int  // process and key -> wait
+	pending map[string]int  // process, f and key -> mark
+	keyOf   map[string]int
+	open    map[string][]int // process -> holds
+	faults  []int            // bands without an end
+}
+
+func (s *shaper) key(k string) int {
+	i, ok := s.keyOf[k]
+	if !ok {
+		i = len(s.t.Keys)
+		s.keyOf[k] = i
+		s.t.Keys = append(s.t.Keys, k)
+	}
+	return i
+}
+
+func (s *shaper) event(e *history.Event) {
+	if e.Process == history.Nemesis {
+		s.fault(e)
+		return
+	}
+	ln, ok := s.t.laneOf[e.Process]
+	if !ok {
+		return
+	}
+	switch e.F {
+	case history.Acquire:
+		s.acquire(e, ln)
+	case history.Release:
+		if e.Type == history.Invoke {
+			s.close(grantID(e.Process, e.Grant, e.Key), e.Time, heldReleased)
+		}
+	case history.Lost:
+		s.close(grantID(e.Process, e.Grant, e.Key), e.Time, heldLost)
+		s.t.Marks = append(s.t.Marks, s.mark(e, ln, markLost))
+	case history.Renew:
+		if h, ok := s.t.holdOf[grantID(e.Process, e.Grant, e.Key)]; ok && e.Type == history.OK && e.Lease > 0 {
+			s.t.Holds[h].Lease = max(s.t.Holds[h].Lease, ends(e.Since, e.Lease))
+		}
+	case history.Read, history.Write, history.Add:
+		s.operation(e, ln)
+	}
+}
+
+// ends is since+lease, kept within an int64 whatever the history claims.
+func ends(since, lease int64) int64 {
+	if lease > 0 && since > math.MaxInt64-lease {
+		return math.MaxInt64
+	}
+	return since + lease
+}
+
+func (s *shaper) acquire(e *history.Event, ln int) {
+	id := e.Process + "\x00" + e.Key
+	if e.Type == history.Invoke {
+		s.waiting[id] = len(s.t.Waits)
+		s.t.Waits = append(s.t.Waits, wait{Lane: ln, From: e.Time, To: -1, Result: history.Info, Key: s.key(e.Key), Hold: -1})
+		return
+	}
+	w, asked := s.waiting[id]
+	if asked {
+		s.t.Waits[w].To, s.t.Waits[w].Result = e.Time, e.Type
+		delete(s.waiting, id)
+	}
+	if e.Type != history.OK {
+		return
+	}
+	h := hold{Lane: ln, From: e.Time, To: -1, Since: e.Since, Lease: -1, Grant: e.Grant, Token: e.Token, Key: s.key(e.Key), Index: e.Index}
+	if e.Lease > 0 {
+		h.Lease = ends(e.Since, e.Lease)
+	}
+	n := len(s.t.Holds)
+	if asked {
+		s.t.Waits[w].Hold = n
+	}
+	s.t.Holds = append(s.t.Holds, h)
+	s.t.holdOf[grantID(e.Process, e.Grant, e.Key)] = n
+	s.open[e.Process] = append(s.open[e.Process], n)
+}
+
+// grantID names a grant, also in a history whose lock gives its grants no ids.
+func grantID(process, grant, key string) string {
+	if grant != "" {
+		return grant
+	}
+	return process + "\x00" + key
+}
+
+func (s *shaper) close(grant string, at int64, how int) {
+	if h, ok := s.t.holdOf[grant]; ok && s.t.Holds[h].To < 0 {
+		s.end(h, at, how)
+	}
+}
+
+func (s *shaper) end(h int, at int64, how int) {
+	s.t.Holds[h].To, s.t.Holds[h].Ended = at, how
+	name := s.t.Lanes[s.t.Holds[h].Lane].Name
+	s.open[name] = slices.DeleteFunc(s.open[name], func(i int) bool { return i == h })
+}
+
+func (s *shaper) mark(e *history.Event, ln, kind int) mark {
+	m := mark{Lane: ln, From: e.Time, At: e.Time, Kind: kind, Hold: -1, Process: e.Process, F: e.F,
+		Value: e.Value, Error: e.Error, Token: e.Token, Index: e.Index, Key: s.key(e.Key)}
+	if h, ok := s.t.holdOf[grantID(e.Process, e.Grant, e.Key)]; ok {
+		m.Hold = h
+		if m.Token == 0 {
+			m.Token = s.t.Holds[h].Token
+		}
+	}
+	return m
+}
+
+func (s *shaper) operation(e *history.Event, ln int) {
+	id := e.Process + "\x00" + e.F + "\x00" + e.Key
+	if e.Type == history.Invoke {
+		s.pending[id] = len(s.t.Marks)
+		s.t.Marks = append(s.t.Marks, s.mark(e, ln, markUnknown))
+		return
+	}
+	kind := markUnknown
+	switch {
+	case e.Type == history.OK && e.F == history.Read:
+		kind = markRead
+	case e.Type == history.OK:
+		kind = markAccepted
+	case e.Type == history.Fail && (!s.judged || s.refused[e.Process+"\x00"+e.F+"\x00"+e.Grant]):
+		kind = markRejected
+	case e.Type == history.Fail:
+		kind = markFailed
+	}
+	i, ok := s.pending[id]
+	if !ok { // a completion whose invoke is not in the history
+		s.t.Marks = append(s.t.Marks, s.mark(e, ln, kind))
+		return
+	}
+	delete(s.pending, id)
+	m := &s.t.Marks[i]
+	m.At, m.Kind, m.Error, m.Index = e.Time, kind, e.Error, e.Index
+	if e.Value != "" {
+		m.Value = e.Value
+	}
+}
+
+func (s *shaper) fault(e *history.Event) {
+	nodes := s.lanes(e.Nodes)
+	if len(nodes) == 0 && len(e.Nodes) > 0 {
+		return // nodes without a lane: drawn on all lanes it would accuse the wrong ones
+	}
+	if e.Phase != history.End {
+		b := band{Name: e.F, From: e.Time, To: -1, Landed: e.Landed, Detail: e.Detail, Lanes: nodes}
+		if e.Phase != history.Begin {
+			b.To, b.Healed = e.Time, true
+		}
+		if e.F == "kill" && e.Landed {
+			s.died(e)
+		}
+		if b.To < 0 {
+			s.faults = append(s.faults, len(s.t.Bands))
+		}
+		s.t.Bands = append(s.t.Bands, b)
+		return
+	}
+	// The latest open injection on the same nodes, else all of that name: a
+	// nemesis that heals everything at once may name no nodes.
+	closed := false
+	s.faults = slices.DeleteFunc(s.faults, func(i int) bool {
+		b := &s.t.Bands[i]
+		if closed || b.Name != e.F || !slices.Equal(b.Lanes, nodes) {
+			return false
+		}
+		b.To, b.Healed, closed = e.Time, true, true
+		return true
+	})
+	if closed || len(e.Nodes) > 0 {
+		return
+	}
+	s.faults = slices.DeleteFunc(s.faults, func(i int) bool {
+		b := &s.t.Bands[i]
+		if b.Name != e.F {
+			return false
+		}
+		b.To, b.Healed = e.Time, true
+		return true
+	})
+}
+
+// died ends what a killed client was doing: a dead process believes nothing.
+func (s *shaper) died(e *history.Event) {
+	for _, n := range e.Nodes {
+		for _, h := range slices.Clone(s.open[n]) {
+			s.end(h, e.Time, heldKilled)
+		}
+		for id, w := range s.waiting {
+			if strings.HasPrefix(id, n+"\x00") {
+				s.t.Waits[w].To = e.Time
+				delete(s.waiting, id)
+			}
+		}
+	}
+}
+
+func (s *shaper) lanes(nodes []string) []int {
+	var out []int
+	for _, n := range nodes {
+		if i, ok := s.t.laneOf[n]; ok {
+			out = append(out, i)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// finish ends at the run's end what never ended.
+func (s *shaper) finish() {
+	for i := range s.t.Waits {
+		if s.t.Waits[i].To < 0 {
+			s.t.Waits[i].To = s.t.End
+		}
+	}
+	for i := range s.t.Holds {
+		if s.t.Holds[i].To < 0 {
+			s.t.Holds[i].To = s.t.End
+		}
+	}
+	for i := range s.t.Bands {
+		if s.t.Bands[i].To < 0 {
+			s.t.Bands[i].To = s.t.End
+		}
+	}
+}
+
+func (s *shaper) effects(effects []history.Effect) {
+	ln := slices.IndexFunc(s.t.Lanes, func(l lane) bool { return l.Role == roleRegister })
+	if ln < 0 {
+		return
+	}
+	for i := range effects {
+		e := &effects[i]
+		kind := markEffect
+		switch {
+		case e.Error != "":
+			kind = markRefused
+		case e.F == history.Read:
+			continue
+		}
+		m := mark{Lane: ln, From: e.Time, At: e.Time, Kind: kind, Hold: -1, Process: e.Process, F: e.F,
+			Value: e.Value, Error: e.Error, Token: e.Token, Index: e.Seq, Key: s.key(e.Key)}
+		if h, ok := s.t.holdOf[grantID(e.Process, e.Grant, e.Key)]; ok {
+			m.Hold = h
+		}
+		s.t.Marks = append(s.t.Marks, m)
+	}
+}

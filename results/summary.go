@@ -1,0 +1,204 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/picklock/picklock/checker"
+)
+
+// maxSummed is how many anomalies a summary tells; the report has the rest.
+const maxSummed = 5
+
+// Summary writes what a terminal shows at a run's end: the verdict, the
+// properties, the first anomalies, where the report is and how to run it again.
+// report may be empty. Nothing from the history reaches the terminal
+// unfiltered.
+func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool) error {
+	p := paint(color)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", p.sign(v.Valid), p.bold(headline(run, v)))
+	for _, m := range missing(run, v) {
+		fmt.Fprintf(&b, "  missing: %s\n", m)
+	}
+	if v.Valid != checker.Unknown {
+		s := v.Stats
+		fmt.Fprintf(&b, "  %s (%d contested), %s accepted, %d rejected, %d of unknown outcome\n",
+			plainCount(s.Grants, "grant", "grants"), s.Contested, plainCount(s.Writes, "write", "writes"), s.Rejected, s.Unknown)
+	}
+	if s := v.Stats; s.LostUpdates > 0 && s.Acknowledged > 0 {
+		fmt.Fprintf(&b, "  %d of %d acknowledged updates lost (%s %%)\n", s.LostUpdates, s.Acknowledged, digits(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
+	}
+	b.WriteByte('\n')
+	for _, view := range properties(v) {
+		note := view.Why
+		if !view.Required && view.Verdict != "not checked" {
+			note = strings.TrimSuffix("not required; "+note, "; ")
+		}
+		fmt.Fprintf(&b, "  %s %-10s %-14s %s\n", p.sign(validity(view.Class)), view.Name, view.Verdict, note)
+	}
+	if list := decisiveFirst(v); len(list) > 0 {
+		b.WriteByte('\n')
+		for _, a := range list[:min(len(list), maxSummed)] {
+			fmt.Fprintf(&b, "  %s at %s: %s\n", p.red(clip(a.Name, 60)), instant(a.Time), clip(a.Explanation, 600))
+		}
+		if n := len(list) - maxSummed; n > 0 {
+			fmt.Fprintf(&b, "  and %d more\n", n)
+		}
+	}
+	b.WriteByte('\n')
+	if report != "" {
+		fmt.Fprintf(&b, "  report: %s\n", clean(report))
+	}
+	fmt.Fprintf(&b, "  again:  %s\n", Command(run))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func plainCount(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+func validity(class string) checker.Validity {
+	switch class {
+	case "holds":
+		return checker.True
+	case "broken":
+		return checker.False
+	}
+	return checker.Unknown
+}
+
+// paint colours where the caller says so. The signs say the same without.
+type paint bool
+
+func (p paint) wrap(code, s string) string {
+	if !p {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p paint) bold(s string) string { return p.wrap("1", s) }
+func (p paint) red(s string) string  { return p.wrap("31", s) }
+
+func (p paint) sign(v checker.Validity) string {
+	switch v {
+	case checker.True:
+		return p.wrap("32", "✓")
+	case checker.False:
+		return p.wrap("31", "✗")
+	}
+	return p.wrap("33", "?")
+}
+
+// Row is one run's line in a table of several.
+type Row struct {
+	Lock    string
+	Faults  string
+	Fencing string
+	Verdict checker.Validity
+	First   string // the first violation and when, or what an unknown run lacked
+	Grants  int
+	Counts  string // "stale-write 3, two-holders 5"
+}
+
+// RowOf sums one run up.
+func RowOf(run Run, v checker.Verdict) Row {
+	r := Row{
+		Lock:    firstNonEmpty(clip(run.Lock, 60), "unnamed"),
+		Faults:  firstNonEmpty(clip(strings.Join(run.Faults, ","), 60), "none"),
+		Fencing: firstNonEmpty(clip(run.Fencing, 20), "none"),
+		Verdict: v.Valid,
+		Grants:  v.Stats.Grants,
+	}
+	if list := decisiveFirst(v); len(list) > 0 && (v.Valid == checker.False || v.Properties[list[0].Property].Required) {
+		r.First = clip(list[0].Name, 60) + " at " + instant(list[0].Time)
+	} else if m := missing(run, v); len(m) > 0 {
+		r.First = clip(m[0], 90)
+	}
+	var parts []string
+	for _, c := range counts(v) {
+		parts = append(parts, c.Name+" "+c.N)
+	}
+	if v.Stats.Rejected > 0 {
+		parts = append(parts, "rejected "+number(v.Stats.Rejected))
+	}
+	r.Counts = strings.Join(parts, ", ")
+	return r
+}
+
+var columns = []string{"lock", "faults", "fencing", "verdict", "first violation", "grants", "anomalies and rejected writes"}
+
+// cells are a row's, in the order of columns.
+func (r Row) cells() []string {
+	verdict := map[checker.Validity]string{checker.True: "✓ held", checker.False: "✗ broke"}[r.Verdict]
+	return []string{r.Lock, r.Faults, r.Fencing, firstNonEmpty(verdict, "? unknown"), firstNonEmpty(r.First, "-"), strconv.Itoa(r.Grants), firstNonEmpty(r.Counts, "-")}
+}
+
+// MarkdownTable writes rows as a Markdown table.
+func MarkdownTable(w io.Writer, rows []Row) error {
+	var b strings.Builder
+	b.WriteString("| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n")
+	for _, r := range rows {
+		b.WriteString(r.Markdown() + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+var markdownEscaper = strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "\\", "\\\\")
+
+// Markdown is one line of the table, without its newline.
+func (r Row) Markdown() string {
+	cells := r.cells()
+	for i, c := range cells {
+		cells[i] = markdownEscaper.Replace(c)
+	}
+	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+// TextTable writes rows as aligned columns for a terminal.
+func TextTable(w io.Writer, rows []Row, color bool) error {
+	p := paint(color)
+	lines := [][]string{columns}
+	for _, r := range rows {
+		lines = append(lines, r.cells())
+	}
+	widths := make([]int, len(columns))
+	for _, l := range lines {
+		for i, c := range l {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for n, l := range lines {
+		var out []string
+		for i, c := range l {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+			switch {
+			case i == len(l)-1:
+				pad = ""
+			case i == slices.Index(columns, "grants"):
+				c, pad = pad+c, ""
+			}
+			switch {
+			case n == 0:
+				c = p.bold(c)
+			case i == slices.Index(columns, "verdict"):
+				c = map[checker.Validity]string{checker.True: p.wrap("32", c), checker.False: p.wrap("31", c), checker.Unknown: p.wrap("33", c)}[rows[n-1].Verdict]
+			}
+			out = append(out, c+pad)
+		}
+		b.WriteString(strings.Join(out, "  ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,247 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/checker"
+)
+
+// promises are the design's, in words for readers of a report.
+var promises = map[string]string{
+	checker.Exclusion: "The service never grants the lock while an earlier grant's lease has time left.",
+	checker.Belief:    "No two clients believe at once that they hold the lock.",
+	checker.Tokens:    "Later grants carry greater fencing tokens.",
+	checker.Register:  "No write of an older grant is accepted after a newer one; no acknowledged update is lost.",
+	checker.Liveness:  "A free lock is granted again; the rightful holder is not rejected.",
+}
+
+func class(v checker.Validity) string {
+	switch v {
+	case checker.True:
+		return "holds"
+	case checker.False:
+		return "broken"
+	}
+	return "unknown"
+}
+
+func headline(run Run, v checker.Verdict) string {
+	lock := clip(run.Lock, 120)
+	if lock == "" {
+		lock = "unnamed"
+	}
+	faults := faultWords(run)
+	switch v.Valid {
+	case checker.False:
+		if faults == "" {
+			return fmt.Sprintf("The %s lock broke without any fault.", lock)
+		}
+		return fmt.Sprintf("The %s lock broke under %s.", lock, faults)
+	case checker.True:
+		if faults == "" {
+			return fmt.Sprintf("The %s lock held. No fault was injected.", lock)
+		}
+		return fmt.Sprintf("The %s lock held under %s.", lock, faults)
+	}
+	if faults == "" {
+		return fmt.Sprintf("Unknown: nothing is proved about the %s lock.", lock)
+	}
+	return fmt.Sprintf("Unknown: nothing is proved about the %s lock under %s.", lock, faults)
+}
+
+// faultWords is "pause of the holder and clock": the requests as people say them.
+func faultWords(run Run) string {
+	var words []string
+	for _, f := range run.Faults {
+		name, target, ok := strings.Cut(f, ":")
+		switch {
+		case !ok || target == "":
+			words = append(words, clip(name, 60))
+		case target == "holder" || target == "leader":
+			words = append(words, clip(name, 60)+" of the "+target)
+		default:
+			words = append(words, clip(name, 60)+" of "+clip(target, 60))
+		}
+	}
+	return and(words)
+}
+
+// lead says in a sentence or two what the headline rests on.
+func lead(v checker.Verdict, shown []checker.Anomaly) string {
+	switch {
+	case v.Valid == checker.Unknown:
+		return ""
+	case v.Valid == checker.False && len(shown) > 0:
+		return sentence(clip(shown[0].Explanation, 1200))
+	case v.Valid == checker.False:
+		return firstNonEmpty(clip(v.Why, 600), "The verdict names no anomaly.")
+	}
+	s := fmt.Sprintf("%s, %s of them contested", plural(v.Stats.Grants, "grant", "grants"), number(v.Stats.Contested))
+	s += fmt.Sprintf("; %s accepted, %s rejected. Every required property holds.", plural(v.Stats.Writes, "write", "writes"), number(v.Stats.Rejected))
+	if n := len(v.Anomalies); n > 0 {
+		s += fmt.Sprintf(" %s of a property that was not required.", plural(n, "anomaly", "anomalies"))
+	}
+	return s
+}
+
+func firstNonEmpty(s ...string) string {
+	for _, x := range s {
+		if x != "" {
+			return x
+		}
+	}
+	return ""
+}
+
+// missing says what an unknown verdict lacked: the checker's own words, then
+// what its counts show.
+func missing(run Run, v checker.Verdict) []string {
+	if v.Valid != checker.Unknown {
+		return nil
+	}
+	var out []string
+	say := func(s string) {
+		if s = clip(s, 600); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	say(v.Why)
+	for _, name := range propertyNames(v) {
+		if p := v.Properties[name]; p.Valid == checker.Unknown && p.Required && p.Why != "" && !strings.Contains(v.Why, p.Why) {
+			say(name + ": " + p.Why)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	switch {
+	case v.Stats.Events == 0:
+		say("The history is empty: no client did anything.")
+	case v.Stats.Grants == 0:
+		say("No client was ever granted the lock.")
+	case v.Stats.Contested == 0:
+		say("No grant was contested: no other client was waiting for the lock.")
+	}
+	for _, f := range run.Faults {
+		name, _, _ := strings.Cut(f, ":")
+		if v.Stats.Faults[name].Landed == 0 {
+			say("The fault " + name + " never landed.")
+		}
+	}
+	if len(out) == 0 {
+		say("The checker gave no reason: check the run again with picklock check.")
+	}
+	return out
+}
+
+// tested says what was tested and on what.
+func tested(run Run) string {
+	var parts []string
+	add := func(s string) {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if run.About != "" {
+		add(clip(run.About, 200))
+	}
+	servers := 0
+	for _, n := range run.Nodes {
+		if n.Role == roleServer {
+			servers++
+		}
+	}
+	if servers > 0 {
+		add(plural(servers, "server", "servers"))
+	}
+	if run.Clients > 0 {
+		c := plural(run.Clients, "client", "clients")
+		if run.Keys > 1 {
+			c += " on " + plural(run.Keys, "key", "keys")
+		}
+		add(c)
+	}
+	if run.Workload != "" {
+		add(clip(run.Workload, 40) + " workload")
+	}
+	add("fencing " + firstNonEmpty(clip(run.Fencing, 40), "none"))
+	if run.TTL > 0 {
+		add("lease " + span(int64(run.TTL)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+var causes = map[string]string{
+	"lease-outlived": "the client outlived its lease and did not notice",
+	"granted-early":  "the service granted the lock while the earlier lease had time left",
+	"never-held":     "the client acted without a grant",
+}
+
+// nothing says in what sense no anomaly is listed.
+func nothing(v checker.Verdict) string {
+	for _, p := range v.Properties {
+		if p.Anomalies > 0 {
+			return "The verdict counts anomalies and lists none: check the run again with picklock check."
+		}
+	}
+	if v.Valid == checker.False {
+		return "The verdict lists no anomaly."
+	}
+	return "Nothing: no anomaly was found."
+}
+
+func leftOut(o omitted) string {
+	if !o.any() {
+		return ""
+	}
+	s := fmt.Sprintf("To keep this file small the timeline leaves out %s, %s and %s", plural(o.Holds, "hold", "holds"),
+		plural(o.Waits, "wait", "waits"), plural(o.Marks, "read or write", "reads and writes"))
+	if o.Bands > 0 {
+		s += " and " + plural(o.Bands, "fault", "faults")
+	}
+	return s + fmt.Sprintf(". Around the first anomalies it is complete; elsewhere it shows one critical section in %d. %s has them all; the verdict and the numbers count them all.", o.Every, HistoryFile)
+}
+
+// Command is the command line that makes the run again, with its seed.
+func Command(run Run) string {
+	args := slices.Clone(run.Command)
+	if len(args) > 0 && strings.HasSuffix(args[0], "picklock") {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		args = []string{"run", "--lock", run.Lock}
+		if len(run.Faults) > 0 {
+			args = append(args, "--faults", strings.Join(run.Faults, ","))
+		}
+		flag := func(name, value string, set bool) {
+			if set {
+				args = append(args, "--"+name, value)
+			}
+		}
+		flag("workload", run.Workload, run.Workload != "")
+		flag("fencing", run.Fencing, run.Fencing != "")
+		flag("clients", fmt.Sprint(run.Clients), run.Clients > 0)
+		flag("keys", fmt.Sprint(run.Keys), run.Keys > 1)
+		flag("ttl", run.TTL.String(), run.TTL > 0)
+		flag("hold", run.Hold.String(), run.Hold > 0)
+		flag("time-limit", run.Limit.String(), run.Limit > 0)
+		flag("rate", fmt.Sprint(run.Rate), run.Rate > 0)
+		if run.Renew {
+			args = append(args, "--renew")
+		}
+		if run.Check {
+			args = append(args, "--check-lease")
+		}
+		flag("require", strings.Join(run.Require, ","), len(run.Require) > 0)
+		flag("runtime", run.Runtime, run.Runtime != "")
+	}
+	if !slices.ContainsFunc(args, func(a string) bool { return a == "--seed" || strings.HasPrefix(a, "--seed=") }) {
+		args = append(args, "--seed", fmt.Sprint(run.Seed))
+	}
+	for i, a := range args {
+		args[i] = quoteShell(a)
+	}
+	return "picklock " + strings.Join(args, " ")
+}
