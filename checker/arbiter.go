@@ -53,25 +53,31 @@ func (ix *index) arbitrate(v *Verdict) {
 		if p.Valid == Unknown {
 			continue
 		}
-		for _, w := range sample(job.windows()) {
-			if time.Now().After(stop) {
-				break
-			}
-			q := w.build()
-			res := porcupine.CheckOperationsTimeout(q.model, q.calls, windowTimeout)
-			if res == porcupine.Unknown || (q.oneway && res == porcupine.Ok) {
-				continue
-			}
-			if (res == porcupine.Ok) != q.exact {
-				p.Valid = Unknown
-				p.Why = fmt.Sprintf("THE CHECKER CONTRADICTS ITSELF, please report it: on key %s from %s on (%d calls) the exact check says %s and Porcupine says %s; before that: %s",
-					w.key, clock(w.from), len(q.calls), legal(q.exact), legal(!q.exact), p.Why)
-				break
-			}
+		if why := contradiction(sample(job.windows()), stop); why != "" {
+			p.Valid, p.Why = Unknown, why+"; before that: "+p.Why
+			v.Properties[job.property] = p
 		}
-		v.Properties[job.property] = p
 	}
 	ix.arbitrateBoth(v, stop)
+}
+
+// contradiction has Porcupine check windows, and says where it disagrees.
+func contradiction(windows []window, stop time.Time) string {
+	for _, w := range windows {
+		if time.Now().After(stop) {
+			break
+		}
+		q := w.build()
+		res := porcupine.CheckOperationsTimeout(q.model, q.calls, windowTimeout)
+		if res == porcupine.Unknown || (q.oneway && res == porcupine.Ok) {
+			continue
+		}
+		if (res == porcupine.Ok) != q.exact {
+			return fmt.Sprintf("THE CHECKER CONTRADICTS ITSELF, please report it: on key %s from %s on (%d calls) the exact check says %s and Porcupine says %s",
+				w.key, clock(w.from), len(q.calls), legal(q.exact), legal(!q.exact))
+		}
+	}
+	return ""
 }
 
 func legal(ok bool) string {

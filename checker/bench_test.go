@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,5 +99,54 @@ func BenchmarkCheck(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Check(in)
+	}
+}
+
+// TestBrokenHistoriesStayFast: accusing, not knowing and being under fault cost
+// no more than a small factor.
+func TestBrokenHistoriesStayFast(t *testing.T) {
+	const n = 200_000
+	start := time.Now()
+	Check(validHistory(n, 50, 1))
+	valid := time.Since(start)
+
+	for _, c := range []struct {
+		name   string
+		change func(*Input)
+	}{
+		{"no release is ever seen", func(in *Input) {
+			in.Events = slices.DeleteFunc(in.Events, func(e history.Event) bool { return e.F == history.Release })
+		}},
+		{"no log", func(in *Input) { in.Effects = nil }},
+		{"tokens fall", func(in *Input) {
+			for i := range in.Events {
+				if in.Events[i].Token > 0 {
+					in.Events[i].Token = 1_000_000 - in.Events[i].Token
+				}
+			}
+		}},
+		{"outcomes unknown", func(in *Input) {
+			k := 0
+			in.Events = slices.DeleteFunc(in.Events, func(e history.Event) bool {
+				k++
+				return e.Type == history.OK && e.F == history.Write && k%100 == 0
+			})
+		}},
+		{"2,000 faults, none healed", func(in *Input) {
+			for i := range 2000 {
+				in.Events = append(in.Events, history.Event{Time: int64(i), Process: history.Nemesis, Type: history.Info, F: "pause", Nodes: []string{fmt.Sprint(i)}, Phase: history.Begin, Landed: true})
+			}
+			history.Sort(in.Events)
+		}},
+	} {
+		in := validHistory(n, 50, 1)
+		c.change(&in)
+		start := time.Now()
+		v := Check(in)
+		took := time.Since(start)
+		t.Logf("%s: %v (valid: %v), %d anomalies, %v", c.name, took.Round(time.Millisecond), valid.Round(time.Millisecond), len(v.Anomalies), v.Valid)
+		if took > 25*valid+5*time.Second {
+			t.Errorf("%s: %v, the valid history %v", c.name, took, valid)
+		}
 	}
 }

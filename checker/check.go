@@ -267,6 +267,9 @@ func (ix *index) overall(v Verdict) (Validity, string) {
 	}
 	for _, f := range ix.opt.Faults {
 		base := baseName(f)
+		if base == "" || base == "none" {
+			continue
+		}
 		landed := 0
 		for name, c := range ix.stats.Faults {
 			if baseName(name) == base {

@@ -53,6 +53,10 @@ func TestCorpus(t *testing.T) {
 					if !slices.ContainsFunc(v.Anomalies, func(a Anomaly) bool { return strings.Contains(a.Explanation, value) }) {
 						t.Errorf("no explanation says %q", value)
 					}
+				case name == "faults":
+					if got := strings.Join(v.Anomalies[0].Faults, " "); got != strings.TrimSuffix(value, "none") {
+						t.Errorf("faults %q, want %q", got, value)
+					}
 				case name == "why":
 					if !strings.Contains(v.Why, value) {
 						t.Errorf("why %q does not say %q", v.Why, value)

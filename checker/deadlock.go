@@ -36,11 +36,9 @@ func findDeadlocks(ix *index) []Anomaly {
 func (ix *index) busy(k *keyIndex) []span {
 	var busy []span
 	for _, f := range ix.faults {
-		end := f.end
-		if !f.ended && !f.landed {
-			end = f.begin // never observed and never ended: it did not happen
+		if f.ended || f.landed { // else it was never observed at all
+			busy = append(busy, span{f.begin, f.end})
 		}
-		busy = append(busy, span{f.begin, end})
 	}
 	for _, g := range k.grants {
 		end := g.believedEnd

@@ -92,15 +92,6 @@ type renewal struct {
 	heldUntil int64 // the grant was in force until here, by the service's own word
 }
 
-// fault is one injection.
-type fault struct {
-	name       string
-	nodes      []string
-	begin, end int64
-	ended      bool
-	landed     bool
-}
-
 type proc struct {
 	acquire *op            // open
 	open    map[string]*op // by f and grant
@@ -117,6 +108,13 @@ func newIndex(in Input) *index {
 	if !slices.IsSortedFunc(ev, byTime) {
 		ev = slices.Clone(ev)
 		slices.SortStableFunc(ev, byTime)
+	}
+	// Sums of what a file may claim must stay numbers.
+	if n := len(ev); n > 0 && ev[n-1].Time > never {
+		ev = slices.Clone(ev)
+		for i := range ev {
+			ev[i].Time = min(ev[i].Time, never)
+		}
 	}
 	ix := &index{
 		ev: ev, effects: in.Effects, opt: in.Options,
@@ -226,56 +224,6 @@ func (ix *index) readEvents() {
 	}
 }
 
-func (ix *index) readFault(e *history.Event, open map[string][]int) {
-	id := e.F + "\x00" + strings.Join(e.Nodes, "\x00")
-	c := ix.stats.Faults[e.F]
-	switch e.Phase {
-	case history.Begin:
-		c.Injected++
-		if e.Landed {
-			c.Landed++
-		}
-		open[id] = append(open[id], len(ix.faults))
-		ix.faults = append(ix.faults, fault{name: e.F, nodes: e.Nodes, begin: e.Time, end: ix.last, landed: e.Landed})
-	case history.End:
-		if list := open[id]; len(list) > 0 {
-			f := &ix.faults[list[0]]
-			f.end, f.ended = e.Time, true
-			open[id] = list[1:]
-		}
-	}
-	ix.stats.Faults[e.F] = c
-	if baseName(e.F) != "kill" {
-		return
-	}
-	// Somewhere between begin and end the process dies, if it does: from begin on
-	// nothing is known of what it believes or waits for.
-	for _, n := range e.Nodes {
-		p := ix.proc(n)
-		switch e.Phase {
-		case history.Begin:
-			p.dying++
-		case history.End:
-			p.dying = max(0, p.dying-1)
-		}
-		for _, g := range slices.Clone(p.held) {
-			ix.endBelief(g, e.Time)
-		}
-		// The acquire stays open for pairing (the kill may have missed), but
-		// nobody is known to wait for it any more.
-		if p.acquire != nil && p.acquire.endT == never {
-			p.acquire.endT = e.Time
-			ix.key(p.acquire.key).open--
-		}
-	}
-}
-
-// baseName is a fault's name without what follows a colon.
-func baseName(f string) string {
-	base, _, _ := strings.Cut(f, ":")
-	return base
-}
-
 func (ix *index) readAcquire(i int32, e *history.Event, p *proc) {
 	if e.Type == history.Invoke {
 		if o := p.acquire; o != nil && o.endT == never {
@@ -314,8 +262,8 @@ func (ix *index) readAcquire(i int32, e *history.Event, p *proc) {
 	}
 	// A lease cannot begin after the answer that gave it, whatever the client says.
 	g := &grant{
-		id: e.Grant, process: e.Process, key: e.Key, token: e.Token, inv: -1, ok: i, okT: e.Time,
-		since: min(e.Since, e.Time), lease: e.Lease, lost: -1, lostT: never, believedEnd: never,
+		id: e.Grant, process: e.Process, key: e.Key, token: max(0, e.Token), inv: -1, ok: i, okT: e.Time,
+		since: sane(e.Since, e.Time), lease: min(e.Lease, never), lost: -1, lostT: never, believedEnd: never,
 	}
 	if o != nil {
 		g.key, g.inv, g.invT, g.lo = o.key, o.inv, o.invT, o.invT
@@ -323,6 +271,9 @@ func (ix *index) readAcquire(i int32, e *history.Event, p *proc) {
 	}
 	if g.lease > 0 {
 		g.lo = max(g.lo, g.since)
+	}
+	if old := p.latest[g.key]; old != nil {
+		ix.endBelief(old, e.Time)
 	}
 	k := ix.key(g.key)
 	g.contested = k.open > 0 || (o != nil && o.value == "held")
@@ -344,6 +295,9 @@ func (ix *index) readAcquire(i int32, e *history.Event, p *proc) {
 		ix.stats.FirstGrant = e.Time
 	}
 }
+
+// sane bounds a claimed instant by the time of the event that claims it.
+func sane(claimed, told int64) int64 { return max(-never, min(claimed, told)) }
 
 // grantOf finds the grant that an event speaks of.
 func (ix *index) grantOf(e *history.Event, p *proc) *grant {
@@ -412,8 +366,8 @@ func (ix *index) readOp(i int32, e *history.Event, p *proc) {
 	case e.F == history.Renew && e.Type == history.OK:
 		r := renewal{inv: -1, ok: i, okT: e.Time, held: e.Held}
 		if e.Lease > 0 {
-			r.heldUntil = min(e.Since, e.Time)
-			r.until = satAdd(r.heldUntil, e.Lease)
+			r.heldUntil = sane(e.Since, e.Time)
+			r.until = satAdd(r.heldUntil, min(e.Lease, never))
 		}
 		if o != nil {
 			r.inv, r.invT = o.inv, o.invT

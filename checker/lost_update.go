@@ -82,7 +82,6 @@ func (ix *index) lostInLog(effects []*effect) []Anomaly {
 		case n.seenAt != nil:
 			n.base = branch[e.g]
 		}
-		n.up = n.base
 		for keep := n.base.uncut(); len(live) > 0 && live[len(live)-1] != keep; live = live[:len(live)-1] {
 			cut := live[len(live)-1]
 			cut.cutBy, cut.up = n, cut.base

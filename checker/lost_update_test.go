@@ -73,7 +73,7 @@ func TestLostAdds(t *testing.T) {
 		}
 		lostAny += len(want)
 	})
-	if lostAny == 0 {
+	if lostAny == 0 && !testing.Short() {
 		t.Error("nothing was ever lost")
 	}
 }

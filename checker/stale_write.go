@@ -117,7 +117,7 @@ func (ix *index) staleInLog(k *keyIndex) []Anomaly {
 					others = tokenless
 				}
 				i, _ := slices.BinarySearchFunc(others, wrote[e.g], func(w *effect, pos int) int { return w.pos - pos })
-				if i < len(others) && others[i].g != e.g && others[i].g.okT >= e.g.lo {
+				if i < len(others) && others[i].g.okT >= e.g.lo {
 					out = append(out, ix.interleaved(own, others[i], e))
 				}
 			}

@@ -12,29 +12,16 @@ func findTwoHolders(ix *index) []Anomaly {
 	}
 	var out []Anomaly
 	for _, k := range ix.keys {
-		var longest, other *grant // by believedEnd; of two processes
+		var longest *grant // believed; one process never holds two at once
 		for _, g := range k.grants {
 			if g.believedEnd <= g.okT {
 				continue
 			}
-			older := longest
-			if older != nil && older.process == g.process {
-				older = other
+			if longest != nil && longest.believedEnd > g.okT {
+				out = append(out, ix.twoHolders(longest, g, early[g]))
 			}
-			if older != nil && older.believedEnd > g.okT {
-				out = append(out, ix.twoHolders(older, g, early[g]))
-			}
-			switch {
-			case longest == nil:
+			if longest == nil || g.believedEnd > longest.believedEnd {
 				longest = g
-			case longest.process == g.process:
-				if g.believedEnd > longest.believedEnd {
-					longest = g
-				}
-			case g.believedEnd > longest.believedEnd:
-				longest, other = g, longest
-			case other == nil || g.believedEnd > other.believedEnd:
-				other = g
 			}
 		}
 	}

@@ -13,6 +13,8 @@ func clock(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', 3
 // dur writes a length of time with the digits that matter: "1.3 s", "40 ms".
 func dur(ns int64) string {
 	switch {
+	case ns < -never:
+		return "-" + dur(never)
 	case ns < 0:
 		return "-" + dur(-ns)
 	case ns >= 1e9:
@@ -96,24 +98,6 @@ func (g *grant) overWords() string {
 		return fmt.Sprintf("; %s's lease of %s was over when it learnt of the grant", g.process, dur(g.lease))
 	}
 	return fmt.Sprintf("; %s's lease of %s was over %s before it learnt of the grant", g.process, dur(g.lease), dur(g.okT-g.promised))
-}
-
-// faultsOn lists the landed faults that were on at some time in [from, to].
-func (ix *index) faultsOn(from, to int64) []*fault {
-	n, _ := slices.BinarySearchFunc(ix.faults, to, func(f fault, t int64) int {
-		if f.begin <= t {
-			return -1
-		}
-		return 1
-	})
-	var out []*fault
-	for i := n - 1; i >= 0 && ix.reach[i] >= from; i-- {
-		if f := &ix.faults[i]; f.landed && f.end >= from {
-			out = append(out, f)
-		}
-	}
-	slices.Reverse(out)
-	return out
 }
 
 // faultWords names the faults that were on, those of the processes concerned

@@ -102,7 +102,7 @@ func TestZonesAreExact(t *testing.T) {
 			bad++
 		}
 	})
-	if min(good, bad) < 10 {
+	if min(good, bad) == 0 && !testing.Short() {
 		t.Errorf("%d good and %d bad histories: the test sees one side only", good, bad)
 	}
 }

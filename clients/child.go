@@ -62,7 +62,7 @@ type child struct {
 	why   error // set before dead closes
 	id    int64
 	calls map[int64]call
-	lost  map[string]chan struct{} // by key, of the grants in force
+	lost  map[string]chan struct{} // by key, of the latest grants
 }
 
 // errNotAsked: the child had ended before it could take the request.
@@ -165,9 +165,6 @@ func (c *child) ask(ctx context.Context, r execRequest, grace time.Duration) (ex
 	c.id++
 	r.ID = c.id
 	c.calls[r.ID] = call{r, answer}
-	if r.Op == "release" {
-		delete(c.lost, r.Key)
-	}
 	line, err := json.Marshal(r)
 	if err == nil {
 		c.in.SetWriteDeadline(time.Now().Add(childWrite))
@@ -175,7 +172,11 @@ func (c *child) ask(ctx context.Context, r execRequest, grace time.Duration) (ex
 	}
 	c.mu.Unlock()
 	if err != nil { // so the line's end certainly did not get there
-		c.fail(fmt.Errorf("child ended or takes no requests: %w", err))
+		select {
+		case <-c.dead: // for the reason that its last words give
+		case <-time.After(childGrace):
+			c.fail(fmt.Errorf("child takes no requests: %w", err))
+		}
 		return execAnswer{}, fmt.Errorf("%w: %w", errNotAsked, c.ended())
 	}
 	select {

@@ -19,6 +19,7 @@ func init() {
 		Fencing:  true,
 		Confirms: true, // the unlock's answer says whether the grant's own key was still there
 		MinTTL:   time.Second,
+		Look:     lookEtcd,
 		Open: func(_ context.Context, o Options) (Lock, error) {
 			if len(o.Servers) == 0 {
 				return nil, errors.New("etcd: no servers given")

@@ -35,7 +35,7 @@ func (l *etcdLock) session(ctx context.Context) (*etcdSession, error) {
 			return s, nil
 		}
 	}
-	s = &etcdSession{}
+	s = &etcdSession{watch: leaseWatch{queued: l.options.waiting}}
 	ttl := l.options.TTL
 	var err error
 	s.client, err = clientv3.New(clientv3.Config{
@@ -92,6 +92,8 @@ func (l *etcdLock) giveUp(s *etcdSession, revoke bool) {
 // it, because the library's session tells neither when the keepalive that was
 // answered last went out nor whether a delete found its key.
 type leaseWatch struct {
+	queued func() // told when the mutex's transaction was answered; may be nil
+
 	mu      sync.Mutex
 	last    Renewal          // the newest answered grant or keepalive
 	listens chan<- Renewal   // of the grant in force, nil if none
@@ -148,6 +150,11 @@ func (w *leaseWatch) unary(ctx context.Context, method string, req, reply any, c
 	switch reply := reply.(type) {
 	case *etcdserverpb.LeaseGrantResponse:
 		w.answered(sent, reply.TTL)
+	case *etcdserverpb.TxnResponse:
+		// The library's mutex puts its key in line by a transaction.
+		if w.queued != nil {
+			w.queued()
+		}
 	case *etcdserverpb.DeleteRangeResponse:
 		w.mu.Lock()
 		defer w.mu.Unlock()

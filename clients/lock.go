@@ -50,7 +50,8 @@ type Grant struct {
 	Lost <-chan struct{}
 	// Renewals carries the extensions that the client library made by itself, as
 	// they are answered; nil where it makes none. The sender never blocks: a
-	// renewal that nobody takes is dropped, which only shortens what is known.
+	// renewal that nobody takes is dropped, which only shortens what is known. It
+	// is never closed.
 	Renewals <-chan Renewal
 
 	// Ref is the lock's own handle on the grant.
@@ -78,6 +79,25 @@ type Options struct {
 	TTL     time.Duration     // the lease or session timeout to ask for
 	Extra   map[string]string // settings of one lock only
 	Log     *slog.Logger      // never nil
+
+	// Waiting, where not nil, is called when the service has put an acquire in
+	// line or refused it for now, and Woken when it told the one in line that
+	// something changed. Both may be called from any goroutine.
+	Waiting func()
+	Woken   func()
+}
+
+// waiting calls Waiting where the user wants to know.
+func (o Options) waiting() {
+	if o.Waiting != nil {
+		o.Waiting()
+	}
+}
+
+func (o Options) woken() {
+	if o.Woken != nil {
+		o.Woken()
+	}
 }
 
 // Info describes a lock under test.
@@ -90,7 +110,13 @@ type Info struct {
 	// very grant was in force until then (the request compares the owner).
 	Confirms bool
 	MinTTL   time.Duration // the smallest lease the service keeps to
-	Open     func(context.Context, Options) (Lock, error)
+	// Naive marks a recipe that people copy from articles and that is known to be
+	// wrong: it is here so that one can see how it breaks.
+	Naive bool
+	// Look counts what one server (host:port) has for a key: the holder's entry and
+	// those of the waiting in line. nil where nobody needs to know.
+	Look func(ctx context.Context, server, key string) (int, error)
+	Open func(context.Context, Options) (Lock, error)
 }
 
 // locks is the package's one table; each lock's file adds its line.

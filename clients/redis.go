@@ -19,11 +19,12 @@ func init() {
 		Cluster:  "redis",
 		Confirms: true,
 		MinTTL:   time.Millisecond,
+		Look:     lookRedis,
 		Open: func(_ context.Context, o Options) (Lock, error) {
 			if len(o.Servers) == 0 {
 				return nil, errors.New("redis: no server given")
 			}
-			l := &redisLock{ttl: o.TTL, turn: make(chan struct{}, 1)}
+			l := &redisLock{options: o, ttl: o.TTL, turn: make(chan struct{}, 1)}
 			l.db = newRedis(o.Servers[0], o.TTL, &l.wire)
 			return l, nil
 		},
@@ -40,10 +41,11 @@ const (
 // redisLock is the lock that most people write on one Redis. Redis gives no
 // number that rises with every grant, so there is no fencing token.
 type redisLock struct {
-	ttl  time.Duration
-	db   *redis.Client
-	turn chan struct{} // one command at a time, so that wire watches the right one
-	wire wire
+	options Options
+	ttl     time.Duration
+	db      *redis.Client
+	turn    chan struct{} // one command at a time, so that wire watches the right one
+	wire    wire
 }
 
 // newRedis makes a client that does one thing when told to: it never sends a
@@ -90,21 +92,30 @@ func (l *redisLock) do(ctx context.Context, mark string, args ...any) (any, int6
 
 func (l *redisLock) Acquire(ctx context.Context, key string) (Grant, error) {
 	value := rand.Text()
+	// The last request may be on its way when ctx ends. It gets a moment to be
+	// answered, or many a wait in vain would end in doubt.
+	grace := context.WithoutCancel(ctx)
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		grace, cancel = context.WithDeadline(grace, end.Add(min(max(l.ttl/2, 250*time.Millisecond), time.Second)))
+		defer cancel()
+	}
 	var last error
-	for {
-		_, sent, err := l.do(ctx, value, "SET", key, value, "NX", "PX", l.ttl.Milliseconds())
+	for ctx.Err() == nil {
+		_, sent, err := l.do(grace, value, "SET", key, value, "NX", "PX", l.ttl.Milliseconds())
 		switch {
 		case err == nil:
 			return Grant{Key: key, Since: sent, Lease: l.ttl, Ref: value}, nil
 		case errors.Is(err, ErrUnknown):
 			return Grant{}, fmt.Errorf("redis: acquire %s: %w", key, err)
-		case !errors.Is(err, redis.Nil) && ctx.Err() == nil:
+		case errors.Is(err, redis.Nil):
+			l.options.waiting()
+		case ctx.Err() == nil:
 			last = err // never sent, or refused by the server
 		}
-		if !pause(ctx, l.ttl/50) {
-			return Grant{}, timeout("redis", key, ctx, last)
-		}
+		pause(ctx, l.ttl/50)
 	}
+	return Grant{}, timeout("redis", key, ctx, last)
 }
 
 func (l *redisLock) Release(ctx context.Context, g Grant) error {

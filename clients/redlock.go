@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
@@ -21,6 +20,7 @@ func init() {
 		About:   "Redlock over independent Redis nodes, as github.com/go-redsync/redsync/v4 does it",
 		Cluster: "redlock",
 		MinTTL:  10 * time.Millisecond,
+		Look:    lookRedis,
 		// Not Confirms: a majority that still has the value at the release may not
 		// be the majority that made the grant (a set may reach a node late), so it
 		// does not prove that the grant was in force all the time.
@@ -29,8 +29,10 @@ func init() {
 }
 
 // redlock is a user of redsync with its defaults but for the expiry, a retry
-// delay in proportion to it, and no limit of tries besides the context.
+// delay in proportion to it, and no limit of tries besides the context. Each try
+// is a call of its own, so that its start is known on the raw clock.
 type redlock struct {
+	options Options
 	ttl     time.Duration
 	sync    *redsync.Redsync
 	clients []*redis.Client
@@ -44,7 +46,7 @@ func openRedlock(_ context.Context, o Options) (Lock, error) {
 	if len(o.Servers) == 0 {
 		return nil, errors.New("redlock: no servers given")
 	}
-	l := &redlock{ttl: o.TTL}
+	l := &redlock{options: o, ttl: o.TTL}
 	var pools []redsyncredis.Pool
 	for _, addr := range o.Servers {
 		c := newRedis(addr, o.TTL, new(wire))
@@ -60,30 +62,30 @@ func openRedlock(_ context.Context, o Options) (Lock, error) {
 // holds the lock, though leftovers on some nodes may keep others out until they
 // expire.
 func (l *redlock) Acquire(ctx context.Context, key string) (Grant, error) {
-	m := l.sync.NewMutex(key,
-		redsync.WithExpiry(l.ttl),
-		redsync.WithDriftFactor(redlockDrift),
-		redsync.WithTries(math.MaxInt),
-		redsync.WithRetryDelayFunc(func(int) time.Duration { return jitter(l.ttl / 50) }))
-	if err := m.LockContext(ctx); err != nil {
-		if ctx.Err() != nil {
-			return Grant{}, timeout("redlock", key, ctx, nil)
+	m := l.sync.NewMutex(key, redsync.WithExpiry(l.ttl), redsync.WithDriftFactor(redlockDrift))
+	var last error
+	for {
+		since := history.Now()
+		err := m.TryLockContext(ctx)
+		if err == nil {
+			r := l.validity(since)
+			return Grant{Key: key, Since: r.Since, Lease: r.Lease, Ref: m}, nil
 		}
-		return Grant{}, fmt.Errorf("redlock: acquire %s: %w", key, err)
+		var node *redsync.RedisError
+		if ctx.Err() == nil && errors.As(err, &node) {
+			last = err
+		}
+		l.options.waiting()
+		if !pause(ctx, l.ttl/50) {
+			return Grant{}, timeout("redlock", key, ctx, last)
+		}
 	}
-	r := l.validity(m)
-	return Grant{Key: key, Since: r.Since, Lease: r.Lease, Ref: m}, nil
 }
 
-// validity converts the library's until, which is the start of the round of
-// requests + expiry - drift on Go's monotonic clock, to the raw clock. The raw
-// clock is read first, so that time passing between the two reads makes the
-// result earlier, never later.
-func (l *redlock) validity(m *redsync.Mutex) Renewal {
-	raw := history.Now()
-	left := time.Until(m.Until())
-	lease := l.ttl - time.Duration(float64(l.ttl)*redlockDrift)
-	return Renewal{Since: raw + int64(left-lease), Lease: lease}
+// validity is the library's until, the start of the round of requests + expiry -
+// drift, on the raw clock: since is read right before the round starts.
+func (l *redlock) validity(since int64) Renewal {
+	return Renewal{Since: since, Lease: l.ttl - time.Duration(float64(l.ttl)*redlockDrift)}
 }
 
 func (l *redlock) Release(ctx context.Context, g Grant) error {
@@ -94,11 +96,11 @@ func (l *redlock) Release(ctx context.Context, g Grant) error {
 }
 
 func (l *redlock) Renew(ctx context.Context, g Grant) (Renewal, error) {
-	m := g.Ref.(*redsync.Mutex)
-	if ok, err := m.ExtendContext(ctx); !ok {
+	since := history.Now()
+	if ok, err := g.Ref.(*redsync.Mutex).ExtendContext(ctx); !ok {
 		return Renewal{}, l.failed("renew", g.Key, err)
 	}
-	return l.validity(m), nil
+	return l.validity(since), nil
 }
 
 // failed tells the word of a majority that the key is no longer ours from

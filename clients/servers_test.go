@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -20,15 +21,13 @@ import (
 type server struct {
 	addr string
 	cmd  *exec.Cmd
-	dead sync.Once
+	dead chan struct{} // closes when it has ended
 }
 
 // kill ends the server as a crash would.
 func (s *server) kill() {
-	s.dead.Do(func() {
-		s.cmd.Process.Kill()
-		s.cmd.Wait()
-	})
+	s.cmd.Process.Kill()
+	<-s.dead
 }
 
 func freePort(t testing.TB) string {
@@ -61,10 +60,22 @@ func start(t testing.TB, port string, cmd *exec.Cmd) *server {
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	s := &server{addr: "127.0.0.1:" + port, cmd: cmd, dead: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		defer close(s.dead)
+		runtime.LockOSThread() // see startChild: nothing is left behind by tests that panic
+		defer runtime.UnlockOSThread()
+		dieWithUs(cmd)
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	s := &server{addr: "127.0.0.1:" + port, cmd: cmd}
 	t.Cleanup(s.kill)
 	deadline := time.Now().Add(60 * time.Second)
 	for {

@@ -19,11 +19,12 @@ import (
 // zkSession is one session on a connection of its own. The library would go on
 // with a new session after the old one expired; ours ends there instead.
 type zkSession struct {
-	ttl    time.Duration
-	conn   *zk.Conn
-	events <-chan zk.Event // closes when the library's last goroutine ends
-	group  sync.WaitGroup  // calls, some of which nobody waits for any more
-	lost   chan struct{}   // closes when the service says that the session expired
+	options Options
+	ttl     time.Duration
+	conn    *zk.Conn
+	events  <-chan zk.Event // closes when the library's last goroutine ends
+	group   sync.WaitGroup  // calls, some of which nobody waits for any more
+	lost    chan struct{}   // closes when the service says that the session expired
 
 	mu     sync.Mutex
 	wire   net.Conn // the connection in use
@@ -54,7 +55,7 @@ func (l *zkLock) session(ctx context.Context) (*zkSession, error) {
 
 func newZKSession(o Options) (*zkSession, error) {
 	dialing, cancel := context.WithCancel(context.Background())
-	s := &zkSession{ttl: o.TTL, lost: make(chan struct{}), cancel: cancel}
+	s := &zkSession{options: o, ttl: o.TTL, lost: make(chan struct{}), cancel: cancel}
 	// One dead server must not use up the session's time.
 	patience := min(max(o.TTL/time.Duration(len(o.Servers)+1), 100*time.Millisecond), time.Second)
 	dial := func(network, addr string, _ time.Duration) (net.Conn, error) {
@@ -309,8 +310,12 @@ func (s *zkSession) awaitDeleted(ctx context.Context, node string) error {
 	if err != nil || event == nil {
 		return err
 	}
+	s.options.waiting()
 	select {
-	case <-event:
+	case e := <-event:
+		if e.Type == zk.EventNodeDeleted {
+			s.options.woken()
+		}
 	case <-s.lost:
 	case <-ctx.Done():
 	}

@@ -22,6 +22,7 @@ func init() {
 		Fencing:  true,
 		Confirms: true, // a node that could be deleted was there until then
 		MinTTL:   400 * time.Millisecond,
+		Look:     lookZooKeeper,
 		Open: func(_ context.Context, o Options) (Lock, error) {
 			if len(o.Servers) == 0 {
 				return nil, errors.New("zookeeper: no servers given")

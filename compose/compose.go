@@ -71,8 +71,8 @@ type Cluster interface {
 	Restart(ctx context.Context, node string, fresh bool) error
 	// Leader names the server that says that it leads, "" if none does.
 	Leader(ctx context.Context) (string, error)
-	// Died reports a server that ended without having been killed; the error
-	// carries its last log lines.
+	// Died reports a server that ended without having been killed, and a program of
+	// ours that ended badly; the error carries its last log lines.
 	Died() <-chan error
 	// Close ends everything that belongs to the cluster.
 	Close() error

@@ -38,6 +38,7 @@ type Options struct {
 	Rate       float64
 	Renew      bool
 	CheckLease bool
+	IgnoreLost bool
 	Require    []string
 	Seed       uint64
 	Out        string // the run directory; "" for a new one below ./picklock-results
@@ -188,6 +189,9 @@ func (o Options) Command() []string {
 	}
 	if o.CheckLease {
 		c = append(c, "--check-lease")
+	}
+	if o.IgnoreLost {
+		c = append(c, "--ignore-lost")
 	}
 	add("--require", strings.Join(o.Require, ","), "")
 	add("--time-limit", o.Limit.String(), d.Limit.String())

@@ -181,7 +181,7 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 		cfg: workloads.Config{
 			Lock: r.Lock, Servers: servers, Register: registerAddr, Workload: r.Workload, Keys: keys(r.Keys),
 			TTL: r.TTL, Hold: r.Hold, Rate: r.Rate, Wait: max(4*r.TTL, 2*time.Second), Timeout: max(2*r.TTL, time.Second),
-			Renew: r.Renew, Check: r.CheckLease, Extra: r.Extra, Seed: r.Seed, Start: r.start,
+			Renew: r.Renew, Check: r.CheckLease, Ignore: r.IgnoreLost, Extra: r.Extra, Seed: r.Seed, Start: r.start,
 		},
 	}
 	errs := make(chan error, r.Clients)
@@ -255,7 +255,7 @@ func (p *plan) describe(o Options) results.Run {
 		Command: o.Command(), Started: time.Now(),
 		Lock: p.lock.Name, About: p.lock.About, Cluster: p.Cluster, Runtime: p.Runtime.Name(),
 		Workload: p.Workload, Faults: p.Faults, Fencing: p.Fencing, Clients: p.Clients, Keys: p.Keys,
-		TTL: p.TTL, Hold: p.Hold, Limit: p.Limit, Rate: p.Rate, Renew: p.Renew, Check: p.CheckLease,
+		TTL: p.TTL, Hold: p.Hold, Limit: p.Limit, Rate: p.Rate, Renew: p.Renew, Check: p.CheckLease, Ignore: p.IgnoreLost,
 		Require: p.Require, Seed: p.Seed, Bound: p.bound,
 		Versions: map[string]string{"picklock": Version(), "go": runtime.Version()},
 		Machine:  machine(),

@@ -149,11 +149,15 @@ type partition struct {
 	nodes  []string // who is hit: inside, and the other end where it is one node
 	cuts   []cut
 	harm   <-chan struct{}
+	detail string // "": from the plan
 }
 
 func (p *partition) Nodes() []string { return p.nodes }
 
 func (p *partition) Detail() string {
+	if p.detail != "" {
+		return p.detail
+	}
 	who := strings.Join(names(p.inside), ", ")
 	from := "servers and clients"
 	if p.plan.links != "" {

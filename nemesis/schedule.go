@@ -96,7 +96,7 @@ func (n *Nemesis) loop(ctx context.Context, s Spec, rng *rand.Rand) error {
 		if err := n.strike(ctx, s, rng); err != nil {
 			return fmt.Errorf("fault %s: %w", s.Text, err)
 		}
-		rest = between(rng, n.env.TTL, 1, 3)
+		rest = between(rng, n.env.TTL, 0.5, 2)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type Run struct {
 	Limit    time.Duration     `json:"time_limit"`
 	Rate     float64           `json:"rate,omitempty"` // sections a second and client; 0: as fast as they go
 	Renew    bool              `json:"renew,omitempty"`
+	Ignore   bool              `json:"ignore_lost,omitempty"`
 	Check    bool              `json:"check_lease,omitempty"`
 	Require  []string          `json:"require,omitempty"`
 	Seed     uint64            `json:"seed"`

@@ -65,7 +65,7 @@ func (c *client) once(ctx context.Context, key string, section Section) bool {
 	}
 	held := context.WithoutCancel(ctx)
 	section(held, h)
-	h.release(held)
+	_ = h.release(held) // the history has it
 	return true
 }
 

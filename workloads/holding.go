@@ -78,7 +78,7 @@ func (h *holding) read(ctx context.Context) (string, error) {
 
 // write writes a value that no other write of the run has; parent is the value
 // that the client had read.
-func (h *holding) write(ctx context.Context, f, parent string) {
+func (h *holding) write(ctx context.Context, f, parent string) error {
 	h.writes++
 	e := h.event(history.Invoke, f)
 	e.Value = fmt.Sprintf("%s.%d", h.id, h.writes)
@@ -87,12 +87,14 @@ func (h *holding) write(ctx context.Context, f, parent string) {
 	if f == history.Add {
 		r.Parent = parent
 	}
-	if _, err := h.do(ctx, r); err != nil {
+	_, err := h.do(ctx, r)
+	if err != nil {
 		e.Type, e.Error = outcome(err), err.Error()
 	} else {
 		e.Type = history.OK
 	}
 	h.c.emit(e)
+	return err
 }
 
 func (h *holding) do(ctx context.Context, r register.Request) (register.Reply, error) {
@@ -102,7 +104,7 @@ func (h *holding) do(ctx context.Context, r register.Request) (register.Reply, e
 	return h.c.register.Do(ctx, r)
 }
 
-func (h *holding) release(ctx context.Context) {
+func (h *holding) release(ctx context.Context) error {
 	h.stop()
 	h.watching.Wait()
 	h.c.emit(h.event(history.Invoke, history.Release))
@@ -110,11 +112,12 @@ func (h *holding) release(ctx context.Context) {
 	defer cancel()
 	if err := h.c.lock.Release(ctx, h.grant); err != nil {
 		h.fail(history.Release, err)
-		return
+		return err
 	}
 	e := h.event(history.OK, history.Release)
 	e.Held = h.c.info.Confirms
 	h.c.emit(e)
+	return nil
 }
 
 // watch records what the client learns about its grant while it holds it, and
@@ -126,12 +129,15 @@ func (h *holding) watch(ctx context.Context) {
 		defer t.Stop()
 		tick = t.C
 	}
-	renewals := h.grant.Renewals
+	renewals, lost := h.grant.Renewals, h.grant.Lost
+	if h.c.cfg.Ignore {
+		lost = nil
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-h.grant.Lost:
+		case <-lost:
 			h.lose("the client library says so")
 			return
 		case r, ok := <-renewals:
@@ -150,20 +156,24 @@ func (h *holding) watch(ctx context.Context) {
 
 // renew renews once; false says that the grant is lost.
 func (h *holding) renew(ctx context.Context) bool {
-	h.c.emit(h.event(history.Invoke, history.Renew))
 	ctx, cancel := context.WithTimeout(ctx, h.c.cfg.TTL/3)
 	defer cancel()
-	r, err := h.c.renewer.Renew(ctx, h.grant)
-	if err == nil {
-		h.renewed(r, h.c.info.Confirms)
-		return true
-	}
-	h.fail(history.Renew, err)
-	if errors.Is(err, clients.ErrNotHeld) {
+	if err := h.renewOnce(ctx); errors.Is(err, clients.ErrNotHeld) {
 		h.lose(err.Error())
 		return false
 	}
 	return true
+}
+
+func (h *holding) renewOnce(ctx context.Context) error {
+	h.c.emit(h.event(history.Invoke, history.Renew))
+	r, err := h.c.renewer.Renew(ctx, h.grant)
+	if err != nil {
+		h.fail(history.Renew, err)
+		return err
+	}
+	h.renewed(r, h.c.info.Confirms)
+	return nil
 }
 
 func (h *holding) renewed(r clients.Renewal, held bool) {

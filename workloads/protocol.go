@@ -29,7 +29,11 @@ type Config struct {
 	Timeout time.Duration     `json:"timeout"` // of every other operation
 	Renew   bool              `json:"renew"`   // a watchdog renews the lease every TTL/3
 	Check   bool              `json:"check"`   // look at the remaining lease right before the write
+	Ignore  bool              `json:"ignore"`  // never ask the client library whether the grant was lost
 	Extra   map[string]string `json:"extra,omitempty"`
+	// Scripted: the client takes its acts from the harness, one at a time, and
+	// tells when it waits and when it is woken.
+	Scripted bool `json:"scripted,omitempty"`
 
 	Seed  uint64 `json:"seed"`
 	Start int64  `json:"start"` // history.Now() at the run's start
@@ -40,17 +44,43 @@ type Config struct {
 
 // Command is a later line of input.
 type Command struct {
-	Do string `json:"do"` // CommandGo
+	Do string `json:"do"`           // CommandGo, or an act of a scripted client
+	ID int64  `json:"id,omitempty"` // of an act; its Done repeats it
 }
 
 // CommandGo starts the critical sections. The end of input stops them.
 const CommandGo = "go"
+
+// Done ends one act of a scripted client.
+type Done struct {
+	ID      int64   `json:"id"`
+	Outcome Outcome `json:"outcome"`
+	Error   string  `json:"error,omitempty"`
+}
+
+// Outcome says what an act came to.
+type Outcome string
+
+const (
+	Granted Outcome = "granted" // an acquire
+	Did     Outcome = "ok"      // anything else
+	Refused Outcome = "refused" // by the register's discipline
+	NotHeld Outcome = "not held"
+	Expired Outcome = "expired" // a check: the client knows that its lease is over
+	Failed  Outcome = "failed"  // for certain
+	Open    Outcome = "unknown" // it may have taken effect
+)
 
 // Message is one line of a worker's output.
 type Message struct {
 	Event *history.Event `json:"event,omitempty"`
 	Ready bool           `json:"ready,omitempty"` // the lock is open, waiting for CommandGo
 	Error string         `json:"error,omitempty"` // the worker gives up
+	Done  *Done          `json:"done,omitempty"`
+	// Waiting: the service has put the client in line, or refused it for now.
+	Waiting bool `json:"waiting,omitempty"`
+	// Woken: the service has told the waiting client that something changed.
+	Woken bool `json:"woken,omitempty"`
 }
 
 // output writes messages, each whole and at once: the harness must learn of a

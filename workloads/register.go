@@ -27,5 +27,5 @@ func readHoldWrite(ctx context.Context, h *holding, f string) {
 	if h.c.cfg.Check && h.expired() {
 		return
 	}
-	h.write(ctx, f, value)
+	_ = h.write(ctx, f, value) // the history has it
 }

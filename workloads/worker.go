@@ -16,7 +16,8 @@ import (
 )
 
 // Worker runs one client: it reads its Config from in, opens the lock, waits for
-// CommandGo and runs the workload until the end of in or of ctx. What goes wrong
+// CommandGo and runs the workload until the end of in or of ctx; or takes its acts
+// one at a time (see scripted). What goes wrong
 // before the first critical section is both reported to the harness and returned.
 func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) (err error) {
 	lines := bufio.NewReader(in)
@@ -43,6 +44,9 @@ func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) 
 	var cmd Command
 	if err := json.Unmarshal(line, &cmd); err != nil {
 		return fmt.Errorf("read command %q: %w", line, err)
+	}
+	if cfg.Scripted {
+		return c.scripted(ctx, cmd, lines)
 	}
 	if cmd.Do != CommandGo {
 		return fmt.Errorf("unknown command %q", cmd.Do)
@@ -71,7 +75,12 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 	}
 	octx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	lock, err := info.Open(octx, clients.Options{Servers: cfg.Servers, Client: cfg.Process, TTL: cfg.TTL, Extra: cfg.Extra, Log: log})
+	options := clients.Options{Servers: cfg.Servers, Client: cfg.Process, TTL: cfg.TTL, Extra: cfg.Extra, Log: log}
+	if cfg.Scripted {
+		options.Waiting = func() { o.send(Message{Waiting: true}) }
+		options.Woken = func() { o.send(Message{Woken: true}) }
+	}
+	lock, err := info.Open(octx, options)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open lock %s: %w", info.Name, err)
 	}

@@ -57,6 +57,7 @@ which properties held, and proves each violation from the record.`,
 	f.Float64Var(&o.Rate, "rate", 0, "critical sections a second and client (default: as fast as they go)")
 	f.BoolVar(&o.Renew, "renew", false, "a watchdog renews the lease every ttl/3 (a remedy that does not help)")
 	f.BoolVar(&o.CheckLease, "check-lease", false, "look at the remaining lease right before the write (a remedy that does not help)")
+	f.BoolVar(&o.IgnoreLost, "ignore-lost", false, "never ask the client library whether the lock was lost, as much code does not")
 	f.StringSliceVar(&o.Require, "require", nil, "further properties that must hold: belief")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every random choice (default: a new one, printed)")
 	f.StringVar(&o.Out, "out", "", "run directory (default: a new one below ./picklock-results)")

@@ -206,7 +206,8 @@ func (c *Cluster) await(n *node, cmd *exec.Cmd, ended func() error, gone chan st
 	err := ended()
 	c.mu.Lock()
 	n.PID, n.err = 0, err
-	unexpected := !n.killed && n.Role == compose.Server
+	// Our own programs end well when they are told to.
+	unexpected := !n.killed && (n.Role == compose.Server || err != nil)
 	c.mu.Unlock()
 	close(gone)
 	if unexpected {

@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestContradiction: where Porcupine and the exact check differ, it is said, and
+// where they agree, or Porcupine knows less than the log, it is not.
+func TestContradiction(t *testing.T) {
+	grants := func(in Input) []*grant { return newIndex(in).byKey["k0"].grants }
+	legal := grants(script(t, "0.1-0.2 c1 acquire c1.1 lease=1\n1.3-1.4 c2 acquire c2.1 lease=1"))
+	early := grants(script(t, "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c2 acquire c2.1 lease=1"))
+	for _, c := range []struct {
+		name          string
+		grants        []*grant
+		exact, oneway bool
+		want          string
+	}{
+		{"both legal", legal, true, false, ""},
+		{"both illegal", early, false, false, ""},
+		{"we accuse", legal, false, false, "the exact check says illegal and Porcupine says legal"},
+		{"we miss", early, true, false, "the exact check says legal and Porcupine says illegal"},
+		{"the log knows more", legal, false, true, ""},
+		{"the log missed it", early, true, true, "the exact check says legal and Porcupine says illegal"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := window{key: "k0", build: func() question {
+				return question{exact: c.exact, oneway: c.oneway, model: lockModel(true, false), calls: lockHistory(c.grants, true)}
+			}}
+			got := contradiction([]window{w}, time.Now().Add(time.Minute))
+			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestBothAtOnce: c2's lease can have begun after c1's, and tokens can rise, but
+// not both. Neither property is proved broken, nor are both proved to hold.
+func TestBothAtOnce(t *testing.T) {
+	v := Check(script(t, `
+0.100-0.300 c1 acquire c1.1 token=2 since=0.150 lease=0.2
+0.100-0.400 c2 acquire c2.1 token=1 since=0.200 lease=1
+0.500-0.510 c2 release c2.1
+`))
+	if p := v.Properties[Tokens]; p.Valid != Unknown || !strings.Contains(p.Why, "nothing says which") {
+		t.Errorf("tokens %v: %s", p.Valid, p.Why)
+	}
+	if p := v.Properties[Exclusion]; p.Valid != True {
+		t.Errorf("exclusion %v: %s", p.Valid, p.Why)
+	}
+}

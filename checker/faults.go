@@ -1,0 +1,86 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/history"
+)
+
+// fault is one injection.
+type fault struct {
+	name       string
+	nodes      []string
+	begin, end int64
+	ended      bool
+	landed     bool
+}
+
+// readFault pairs a fault's begin with its end, by name and nodes.
+func (ix *index) readFault(e *history.Event, open map[string][]int) {
+	id := e.F + "\x00" + strings.Join(e.Nodes, "\x00")
+	c := ix.stats.Faults[e.F]
+	switch e.Phase {
+	case history.Begin:
+		c.Injected++
+		if e.Landed {
+			c.Landed++
+		}
+		open[id] = append(open[id], len(ix.faults))
+		ix.faults = append(ix.faults, fault{name: e.F, nodes: e.Nodes, begin: e.Time, end: ix.last, landed: e.Landed})
+	case history.End:
+		if list := open[id]; len(list) > 0 {
+			f := &ix.faults[list[0]]
+			f.end, f.ended = e.Time, true
+			open[id] = list[1:]
+		}
+	}
+	ix.stats.Faults[e.F] = c
+	if baseName(e.F) != "kill" {
+		return
+	}
+	// Somewhere between begin and end the process dies, if it does: from begin on
+	// nothing is known of what it believes or waits for.
+	for _, n := range e.Nodes {
+		p := ix.proc(n)
+		switch e.Phase {
+		case history.Begin:
+			p.dying++
+		case history.End:
+			p.dying = max(0, p.dying-1)
+		}
+		for _, g := range slices.Clone(p.held) {
+			ix.endBelief(g, e.Time)
+		}
+		// The acquire stays open for pairing (the kill may have missed), but
+		// nobody is known to wait for it any more.
+		if p.acquire != nil && p.acquire.endT == never {
+			p.acquire.endT = e.Time
+			ix.key(p.acquire.key).open--
+		}
+	}
+}
+
+// baseName is a fault's name without what follows a colon.
+func baseName(f string) string {
+	base, _, _ := strings.Cut(f, ":")
+	return base
+}
+
+// faultsOn lists the landed faults that were on at some time in [from, to].
+func (ix *index) faultsOn(from, to int64) []*fault {
+	n, _ := slices.BinarySearchFunc(ix.faults, to, func(f fault, t int64) int {
+		if f.begin <= t {
+			return -1
+		}
+		return 1
+	})
+	var out []*fault
+	for i := n - 1; i >= 0 && ix.reach[i] >= from; i-- {
+		if f := &ix.faults[i]; f.landed && f.end >= from {
+			out = append(out, f)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}

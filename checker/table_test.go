@@ -1,0 +1,40 @@
+package checker
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDocs: every anomaly of the table is explained in docs/anomalies.md, belongs
+// to a property, and has its own name.
+func TestDocs(t *testing.T) {
+	doc, err := os.ReadFile("../docs/anomalies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, a := range Anomalies() {
+		if !strings.Contains(string(doc), "**`"+a.Name+"`**") {
+			t.Errorf("docs/anomalies.md does not explain %s", a.Name)
+		}
+		if !slices.Contains(Properties, a.Property) || a.Doc == "" || seen[a.Name] {
+			t.Errorf("bad entry %+v", a)
+		}
+		seen[a.Name] = true
+	}
+}
+
+// TestEmpty: no history is no proof of anything.
+func TestEmpty(t *testing.T) {
+	v := Check(Input{})
+	if v.Valid != Unknown || len(v.Anomalies) != 0 || !strings.Contains(v.Why, "never granted") {
+		t.Errorf("valid %v, why %q", v.Valid, v.Why)
+	}
+	for name, p := range v.Properties {
+		if p.Valid != Unknown || p.Why == "" {
+			t.Errorf("%s: valid %v, why %q", name, p.Valid, p.Why)
+		}
+	}
+}

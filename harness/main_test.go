@@ -1,0 +1,119 @@
+package harness_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/compose"
+)
+
+// program is the picklock binary under test: these tests see what its user sees.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "picklock-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	// Ordinary users run it too (see TestOrdinaryUser).
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a program for all to run
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	program = filepath.Join(dir, "picklock")
+	build := exec.Command("go", "build", "-o", program, "github.com/picklock/picklock/cmd/picklock")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build picklock: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// need skips a test whose servers are not installed here, and says what to do.
+func need(t *testing.T, clusters ...string) {
+	t.Helper()
+	for _, name := range clusters {
+		def, err := compose.Load(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range def.Servers() {
+			if err := s.Spec.Local.Missing(); err != nil {
+				t.Skip(err)
+			}
+		}
+	}
+}
+
+// outcome is what a run of the program came to.
+type outcome struct {
+	code    int
+	verdict checker.Verdict
+	dir     string
+	stderr  string
+}
+
+// picklock runs the program with --json and reads its verdict.
+func picklock(t *testing.T, args ...string) outcome {
+	t.Helper()
+	o := outcome{dir: filepath.Join(t.TempDir(), "run")}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	args = append(append([]string{"run"}, args...), "--json", "--out", o.dir)
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	o.code, o.stderr = cmd.ProcessState.ExitCode(), stderr.String()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if o.code > 2 {
+		keep(t, o)
+		return o
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &o.verdict); err != nil {
+		t.Fatalf("verdict: %v\n%s%s", err, stdout.Bytes(), o.stderr)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			keep(t, o)
+		}
+	})
+	return o
+}
+
+// keep moves a failed run to where it can be looked at.
+func keep(t *testing.T, o outcome) {
+	kept, err := os.MkdirTemp("", "picklock-failed-")
+	if err == nil {
+		err = os.CopyFS(kept, os.DirFS(o.dir))
+	}
+	t.Logf("the run is kept in %s (%v)\n%s", kept, err, o.stderr)
+}
+
+// anomalies counts the verdict's anomalies by name.
+func anomalies(v checker.Verdict) map[string]int {
+	out := map[string]int{}
+	for _, a := range v.Anomalies {
+		out[a.Name]++
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+func init() {
+	register(Kind{
+		Name:     "failover",
+		About:    "make a replica the master, as a sentinel or an operator does",
+		Usage:    "[:NODE]",
+		Parse:    parseFailover,
+		Possible: func(*Env) error { return nil },
+	})
+}
+
+// promoter is a cluster that has replicas.
+type promoter interface {
+	// Promote makes a server the one that leads, and all others that run its
+	// replicas.
+	Promote(ctx context.Context, node string) error
+	// Leads asks one server whether it leads.
+	Leads(ctx context.Context, node string) (bool, error)
+}
+
+var errNoReplicas = errors.New("this cluster has no replicas to promote: its Compose file has no x-picklock.promote")
+
+type failoverPlan struct{ target target }
+
+func parseFailover(words []string) (Plan, error) {
+	t, err := oneTarget(words)
+	return failoverPlan{t}, err
+}
+
+func (failoverPlan) Trigger() Trigger { return Sometimes }
+
+func (failoverPlan) Duration(*Env, *rand.Rand) time.Duration { return 0 }
+
+func (p failoverPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
+	c, ok := e.Cluster.(promoter)
+	if !ok {
+		return nil, errNoReplicas
+	}
+	var replicas []compose.Node
+	if p.target != one {
+		var err error
+		if replicas, err = p.target.pick(ctx, e, rng, holding); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, n := range e.Cluster.Nodes() {
+			if n.Role != compose.Server || n.PID == 0 {
+				continue
+			}
+			leads, err := c.Leads(ctx, n.Name)
+			if errors.Is(err, errors.ErrUnsupported) {
+				return nil, errNoReplicas
+			}
+			if err == nil && !leads {
+				replicas = append(replicas, n)
+			}
+		}
+	}
+	if !allUp(replicas) {
+		return nil, nil
+	}
+	return &failover{e, replicas[rng.IntN(len(replicas))]}, nil
+}
+
+// failover is not undone: the one that was promoted leads from then on.
+type failover struct {
+	env  *Env
+	node compose.Node
+}
+
+func (f *failover) Nodes() []string { return []string{f.node.Name} }
+func (f *failover) Detail() string  { return f.node.Name + " promoted" }
+
+func (f *failover) Inject(ctx context.Context) error {
+	c, ok := f.env.Cluster.(promoter)
+	if !ok {
+		return errNoReplicas
+	}
+	return c.Promote(ctx, f.node.Name)
+}
+
+func (f *failover) Verify(ctx context.Context) error {
+	c, ok := f.env.Cluster.(promoter)
+	if !ok {
+		return errNoReplicas
+	}
+	leads, err := c.Leads(ctx, f.node.Name)
+	if err == nil && !leads {
+		err = fmt.Errorf("%s does not say that it leads", f.node.Name)
+	}
+	return err
+}
+
+func (*failover) Heal(context.Context) error { return nil }

@@ -1,0 +1,183 @@
+package workloads
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/history"
+)
+
+// script is a client that takes its steps from the harness: it holds at most one
+// grant, on the first key.
+type script struct {
+	*client
+	held *holding
+	read string // the value that the grant read last
+}
+
+// acts is the table of what a scripted client can be told to do.
+var acts = map[string]func(*script, context.Context) (Outcome, error){
+	history.Acquire: (*script).doAcquire,
+	history.Read:    (*script).doRead,
+	history.Write:   func(s *script, ctx context.Context) (Outcome, error) { return s.doWrite(ctx, history.Write) },
+	history.Add:     func(s *script, ctx context.Context) (Outcome, error) { return s.doWrite(ctx, history.Add) },
+	history.Renew:   (*script).doRenew,
+	history.Release: (*script).doRelease,
+	Check:           (*script).doCheck,
+}
+
+// Check is the act of a client that looks whether its lease has time left. Every
+// other act is named after the operation that it does.
+const Check = "check"
+
+// IsAct says whether a scripted client can do act.
+func IsAct(act string) bool { return acts[act] != nil }
+
+// Acts lists what a scripted client can do, in the order of a critical section.
+func Acts() []string {
+	return []string{history.Acquire, history.Read, Check, history.Write, history.Add, history.Renew, history.Release}
+}
+
+// scripted does one act after the other, each answered by its events and a Done.
+// The end of input ends an act that waits.
+func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reader) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	commands, broken := make(chan Command, 16), make(chan error, 1)
+	commands <- first
+	go func() {
+		// The harness closes our input to stop us; reading ends with the process.
+		defer stop()
+		dec := json.NewDecoder(lines)
+		for {
+			var cmd Command
+			if err := dec.Decode(&cmd); err != nil {
+				broken <- err
+				return
+			}
+			commands <- cmd
+		}
+	}()
+	s := &script{client: c}
+	defer s.drop()
+	for {
+		select {
+		case cmd := <-commands:
+			act := acts[cmd.Do]
+			if act == nil {
+				return fmt.Errorf("unknown command %q", cmd.Do)
+			}
+			outcome, err := act(s, ctx)
+			done := &Done{ID: cmd.ID, Outcome: outcome}
+			if err != nil {
+				done.Error = err.Error()
+			}
+			c.out.send(Message{Done: done})
+			if err := c.out.failed(); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// drop stops following the grant.
+func (s *script) drop() {
+	if s.held != nil {
+		s.held.stop()
+		s.held.watching.Wait()
+		s.held = nil
+	}
+}
+
+func (s *script) doAcquire(ctx context.Context) (Outcome, error) {
+	s.drop()
+	h, err := s.acquire(ctx, s.cfg.Keys[0])
+	if err != nil {
+		return told(err), err
+	}
+	s.held, s.read = h, ""
+	return Granted, nil
+}
+
+var errNoGrant = errors.New("nothing is held")
+
+func (s *script) doRead(ctx context.Context) (Outcome, error) {
+	if s.held == nil {
+		return Failed, errNoGrant
+	}
+	value, err := s.held.read(ctx)
+	if err == nil {
+		s.read = value
+	}
+	return told(err), err
+}
+
+func (s *script) doWrite(ctx context.Context, f string) (Outcome, error) {
+	if s.held == nil {
+		return Failed, errNoGrant
+	}
+	// A client that is told to stop while its write is under way must not take
+	// the write back.
+	err := s.held.write(context.WithoutCancel(ctx), f, s.read)
+	return told(err), err
+}
+
+func (s *script) doRenew(ctx context.Context) (Outcome, error) {
+	switch {
+	case s.held == nil:
+		return Failed, errNoGrant
+	case s.renewer == nil:
+		return Failed, fmt.Errorf("lock %s has no lease that its user renews", s.info.Name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	err := s.held.renewOnce(ctx)
+	return told(err), err
+}
+
+func (s *script) doRelease(ctx context.Context) (Outcome, error) {
+	if s.held == nil {
+		return Failed, errNoGrant
+	}
+	h := s.held
+	s.held = nil
+	err := h.release(ctx)
+	return told(err), err
+}
+
+func (s *script) doCheck(context.Context) (Outcome, error) {
+	switch {
+	case s.held == nil:
+		return Failed, errNoGrant
+	case s.held.expired():
+		return Expired, nil
+	}
+	select {
+	case <-s.held.lost:
+		return Expired, errors.New("the client library says that it is lost")
+	default:
+		return Did, nil
+	}
+}
+
+// told maps an act's error to its outcome.
+func told(err error) Outcome {
+	switch {
+	case err == nil:
+		return Did
+	case errors.Is(err, register.ErrRefused):
+		return Refused
+	case errors.Is(err, clients.ErrNotHeld):
+		return NotHeld
+	case outcome(err) == history.Info:
+		return Open
+	}
+	return Failed
+}
