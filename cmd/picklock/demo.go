@@ -51,7 +51,7 @@ type row struct {
 func demoCommand() *cobra.Command {
 	var limit time.Duration
 	c := &cobra.Command{
-		Use: "demo", Short: "Break a few real locks in about a minute", Args: cobra.NoArgs,
+		Use: "demo", Short: "Break a few real locks in about a minute", Args: noArguments,
 		Long: `Run a handful of short experiments, two at a time, and print what came of them.
 etcd is built in; what else is not installed here is named and left out.`,
 		Example: "  picklock demo",

@@ -21,7 +21,7 @@ type finding struct {
 func doctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "doctor", Short: "Say what this machine can do", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Say what this machine can do", Args: noArguments,
 		Long: `Say which clusters can be started here and which faults can be done, and what to
 install for the rest. Exit code 0 if everything works, 2 if something is missing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -23,7 +23,7 @@ type lockLine struct {
 func locksCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "locks", Short: "List the locks that can be tested", Args: cobra.NoArgs,
+		Use: "locks", Short: "List the locks that can be tested", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			lines := []lockLine{}
 			for _, i := range clients.All() {
@@ -54,7 +54,7 @@ type faultLine struct {
 func faultsCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "faults", Short: "List the faults and their targets", Args: cobra.NoArgs,
+		Use: "faults", Short: "List the faults and their targets", Args: noArguments,
 		Long: `List the faults and the words that may follow each.
 
 Targets: holder (the client that has read and not yet written), client (any),

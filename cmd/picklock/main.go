@@ -84,10 +84,23 @@ Exit codes: 0 valid, 1 an anomaly of a required property, 2 unknown,
   picklock run --lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noArguments,
 	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.AddCommand(runCommand(), demoCommand(), doctorCommand(), checkCommand(), reportCommand(), locksCommand(), faultsCommand(),
 		workerCommand(), registerCommand(), serverCommand())
 	return root
+}
+
+// noArguments refuses arguments that are no flags; on the root they are commands
+// that there are not.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !cmd.HasParent() {
+		return usage(fmt.Errorf("unknown command %q: see picklock --help", args[0]))
+	}
+	return usage(fmt.Errorf("%s takes no argument %q: see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath()))
 }

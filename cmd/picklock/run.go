@@ -32,7 +32,7 @@ which properties held, and proves each violation from the record.`,
   picklock run --lock redlock --faults clock:majority --time-limit 20s
   picklock run --lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s
   picklock run --lock 'exec:python3 my_lock.py' --cluster redis`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("seed") {
 				o.Seed = rand.Uint64N(1 << 32) //nolint:gosec // a number to repeat, not a secret

@@ -19,7 +19,7 @@ import (
 // workerCommand is what runs on a client's node.
 func workerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "worker", Short: "Run one client, told what to do on standard input", Hidden: true, Args: cobra.NoArgs,
+		Use: "worker", Short: "Run one client, told what to do on standard input", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 			return workloads.Worker(cmd.Context(), os.Stdin, os.Stdout, log)
@@ -32,7 +32,7 @@ func registerCommand() *cobra.Command {
 	var listen, fencing string
 	var start int64
 	c := &cobra.Command{
-		Use: "register", Short: "Run the fenced register until standard input ends", Hidden: true, Args: cobra.NoArgs,
+		Use: "register", Short: "Run the fenced register until standard input ends", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serveRegister(cmd.Context(), listen, fencing, start)
 		},
