@@ -73,6 +73,7 @@ type plan struct {
 	lock   clients.Info
 	faults []nemesis.Spec
 	bound  time.Duration
+	names  []string // of the clients
 	// recovery is how long the run goes on after the last fault was healed:
 	// whether the lock comes back is part of the question.
 	recovery time.Duration
@@ -148,8 +149,11 @@ func (p *plan) resolveNumbers() error {
 	case p.Rate < 0 || math.IsNaN(p.Rate) || math.IsInf(p.Rate, 0):
 		return fmt.Errorf("--rate %v: want sections a second, or 0 for no limit", p.Rate)
 	}
+	for i := range p.Clients {
+		p.names = append(p.names, fmt.Sprintf("c%d", i+1))
+	}
 	p.bound = max(5*p.TTL, 5*time.Second)
-	p.recovery = min(max(3*p.TTL, 2*time.Second), p.Limit/3)
+	p.recovery = min(max(5*p.TTL, 5*time.Second), p.Limit/3)
 	if len(p.faults) == 0 {
 		p.recovery = 0
 	}

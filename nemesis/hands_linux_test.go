@@ -1,0 +1,177 @@
+package nemesis
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/compose/local"
+)
+
+var lab *local.Lab
+
+func TestMain(m *testing.M) {
+	var code int
+	var done bool
+	if lab, code, done = local.Enter(); !done {
+		code = m.Run()
+	}
+	os.Exit(code)
+}
+
+// group starts a shell and a child of its own in a new process group.
+func group(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "sleep 1000 & echo ready; wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	return cmd.Process.Pid
+}
+
+func TestStopAndContinueAWholeGroup(t *testing.T) {
+	var h LocalHands
+	pid := group(t)
+	await := func(want bool) {
+		t.Helper()
+		deadline := time.Now().Add(10 * time.Second)
+		for {
+			got, err := h.Stopped(t.Context(), pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got == want {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("stopped is %v, want %v", got, want)
+			}
+		}
+	}
+	await(false)
+	if err := h.Signal(t.Context(), pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	await(true)
+	// One member that runs is enough for the group not to be stopped.
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err == nil {
+		var child int
+		if _, err := fmt.Sscan(string(children), &child); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(child, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		await(false)
+	}
+	if err := h.Signal(t.Context(), pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	await(false)
+}
+
+func TestGoneGroup(t *testing.T) {
+	var h LocalHands
+	if _, err := h.Stopped(t.Context(), 1<<22-1); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("Stopped: %v", err)
+	}
+	if err := h.Signal(t.Context(), 1<<22-1, syscall.SIGCONT); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("Signal: %v", err)
+	}
+	for _, pid := range []int{1, 0, -1} {
+		if err := h.Signal(t.Context(), pid, syscall.SIGCONT); err == nil {
+			t.Errorf("a signal to group %d was not refused", pid)
+		}
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	tests := []struct {
+		text  string
+		state byte
+		group int
+		ok    bool
+	}{
+		{"7 (sh) T 1 42 1 0", 'T', 42, true},
+		{"7 (a ) b (c) R 1 43 1 0", 'R', 43, true},
+		{"7 (sh) T", 0, 0, false},
+		{"", 0, 0, false},
+	}
+	for _, tt := range tests {
+		state, group, ok := parseStat([]byte(tt.text))
+		if ok != tt.ok || ok && (state != tt.state || group != tt.group) {
+			t.Errorf("parseStat(%q) = %c, %d, %v", tt.text, state, group, ok)
+		}
+	}
+}
+
+// Packets are dropped in one direction only, and no longer than wanted.
+func TestDropOneWay(t *testing.T) {
+	if !lab.Isolated {
+		t.Skip("no network namespaces here: " + lab.Why)
+	}
+	var h LocalHands
+	dir := t.TempDir()
+	c, err := lab.Start(t.Context(), &compose.Definition{Name: "none"}, compose.Options{Self: "/bin/sleep", LogDir: dir, DataDir: filepath.Join(dir, "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, name := range []string{"a", "b"} {
+		if _, err := c.Spawn(t.Context(), compose.Program{Name: name, Role: compose.Client, Args: []string{"1000"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := c.Nodes()[0], c.Nodes()[1]
+	reach := func(from, to compose.Node, want bool) {
+		t.Helper()
+		to.Port = 9
+		if got, err := h.Reach(t.Context(), from.NetNS, to.HostPort()); err != nil || got != want {
+			t.Errorf("%s reaches %s: %v, %v, want %v", from.Name, to.Name, got, err, want)
+		}
+	}
+	reach(a, b, true)
+	if err := h.Drop(t.Context(), b.NetNS, []string{a.Addr}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := h.Dropped(t.Context(), b.NetNS); err != nil || len(n) != 1 || n[a.Addr] != 0 {
+		t.Errorf("dropped %v, %v before any packet", n, err)
+	}
+	reach(a, b, false)
+	if n, err := h.Dropped(t.Context(), b.NetNS); err != nil || n[a.Addr] == 0 {
+		t.Errorf("dropped %v, %v after a packet", n, err)
+	}
+	if n, err := h.Dropped(t.Context(), a.NetNS); err != nil || len(n) != 0 {
+		t.Errorf("the other end drops %v, %v", n, err)
+	}
+	if err := h.Drop(t.Context(), b.NetNS, nil); err != nil {
+		t.Fatal(err)
+	}
+	reach(a, b, true)
+	if err := h.Drop(t.Context(), b.NetNS, []string{"x"}); err == nil {
+		t.Error("nonsense was taken for an address")
+	}
+	if err := h.Drop(t.Context(), "", []string{a.Addr}); err == nil {
+		t.Error("a shared network was cut")
+	}
+}

@@ -1,0 +1,347 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+)
+
+func TestParse(t *testing.T) {
+	tests := []struct{ text, wrong string }{
+		{"pause", ""},
+		{"pause:holder", ""},
+		{"pause:redis3", ""},
+		{"kill:one:wipe", ""},
+		{"kill:wipe", ""},
+		{"clock:majority", ""},
+		{"clock:one:+2m", ""},
+		{"clock:-500ms", ""},
+		{"partition:holder:register", ""},
+		{"partition:leader:servers:out", ""},
+		{"partition:halves", ""},
+		{"", "unknown fault"},
+		{"flood", "unknown fault"},
+		{"pause:a:b", "too many words"},
+		{"pause:", "empty target"},
+		{"clock:one:+x", "invalid duration"},
+		{"clock:one:+0s", "a jump of nothing"},
+		{"partition:one:sideways", `unknown word "sideways"`},
+		{"partition:", "empty word"},
+	}
+	for _, tt := range tests {
+		_, err := Parse(tt.text)
+		if tt.wrong == "" && err != nil || tt.wrong != "" && (err == nil || !strings.Contains(err.Error(), tt.wrong)) {
+			t.Errorf("Parse(%q): %v, want %q", tt.text, err, tt.wrong)
+		}
+	}
+}
+
+// fakeCluster has three servers, two clients and a register, and notes what is
+// done to it.
+type fakeCluster struct {
+	mu    sync.Mutex
+	nodes []compose.Node
+	log   []string
+}
+
+func newFakeCluster() *fakeCluster {
+	c := &fakeCluster{}
+	for i, name := range []string{"s1", "s2", "s3", "c1", "c2", "register"} {
+		role := compose.Server
+		switch name[0] {
+		case 'c':
+			role = compose.Client
+		case 'r':
+			role = compose.Register
+		}
+		c.nodes = append(c.nodes, compose.Node{Name: name, Role: role, Addr: fmt.Sprintf("10.0.0.%d", i+1), PID: 100 + i, NetNS: name})
+	}
+	return c
+}
+
+func (c *fakeCluster) Nodes() []compose.Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.nodes)
+}
+
+func (c *fakeCluster) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log = append(c.log, fmt.Sprintf(format, args...))
+}
+
+func (c *fakeCluster) setPID(name string, pid int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.nodes {
+		if c.nodes[i].Name == name {
+			c.nodes[i].PID = pid
+		}
+	}
+}
+
+func (c *fakeCluster) Spawn(context.Context, compose.Program) (*compose.Process, error) {
+	return nil, errors.New("not in this test")
+}
+
+func (c *fakeCluster) Kill(_ context.Context, name string) error {
+	c.note("kill %s", name)
+	c.setPID(name, 0)
+	return nil
+}
+
+func (c *fakeCluster) Restart(_ context.Context, name string, fresh bool) error {
+	c.note("restart %s %v", name, fresh)
+	c.setPID(name, 999)
+	return nil
+}
+
+func (c *fakeCluster) Leader(context.Context) (string, error) { return "s2", nil }
+func (c *fakeCluster) Died() <-chan error                     { return nil }
+func (c *fakeCluster) Close() error                           { return nil }
+
+// fakeHands does what it is told, or nothing at all where numb.
+type fakeHands struct {
+	mu      sync.Mutex
+	numb    bool
+	stopped map[int]bool
+	drops   map[string][]string
+	offsets map[int]time.Duration
+}
+
+func newFakeHands() *fakeHands {
+	return &fakeHands{stopped: map[int]bool{}, drops: map[string][]string{}, offsets: map[int]time.Duration{}}
+}
+
+func (h *fakeHands) Signal(_ context.Context, pid int, sig syscall.Signal) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopped[pid] = sig == syscall.SIGSTOP && !h.numb
+	return nil
+}
+
+func (h *fakeHands) Stopped(_ context.Context, pid int) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stopped[pid], nil
+}
+
+func (h *fakeHands) Drop(_ context.Context, netns string, from []string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	slices.Sort(from)
+	h.drops[netns] = from
+	return nil
+}
+
+func (h *fakeHands) Dropped(_ context.Context, netns string) (map[string]uint64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := map[string]uint64{}
+	for _, from := range h.drops[netns] {
+		out[from] = 1
+	}
+	return out, nil
+}
+
+func (h *fakeHands) Reach(context.Context, string, string) (bool, error) { return h.numb, nil }
+
+func (h *fakeHands) Shift(_ context.Context, pid int, offset time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.offsets[pid] = offset
+	return nil
+}
+
+func (h *fakeHands) Offset(_ context.Context, pid int) (time.Duration, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.offsets[pid], nil
+}
+
+func (h *fakeHands) Clock(context.Context) error { return nil }
+
+// strikeOnce runs one fault until it has begun, then ends the run, and returns
+// the nemesis's events.
+func strikeOnce(t *testing.T, c *fakeCluster, h *fakeHands, fault string) []history.Event {
+	t.Helper()
+	defer goleak.VerifyNone(t)
+	spec, err := Parse(fault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var events []history.Event
+	env := &Env{Cluster: c, Hands: h, Isolated: true, TTL: 20 * time.Millisecond, Respawn: func(_ context.Context, name string) error {
+		c.note("respawn %s", name)
+		c.setPID(name, 998)
+		return nil
+	}}
+	n, err := New(ctx, env, []Spec{spec}, 7, history.Now(), func(e history.Event) {
+		events = append(events, e)
+		cancel()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	for {
+		// Somebody reads and has not yet written, now and then.
+		n.Observe(history.Event{Process: "c1", Type: history.OK, F: history.Read, Key: "k0"})
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return events
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func TestFaultsLandAndHeal(t *testing.T) {
+	for _, fault := range []string{"pause", "pause:holder", "pause:leader", "pause:all", "kill:minority:wipe", "kill:holder",
+		"partition:halves", "partition:leader:servers:out", "partition:holder:register", "clock:majority", "clock:client:-1s"} {
+		t.Run(fault, func(t *testing.T) {
+			c, h := newFakeCluster(), newFakeHands()
+			events := strikeOnce(t, c, h, fault)
+			if len(events) != 2 || events[0].Phase != history.Begin || !events[0].Landed || events[1].Phase != history.End || events[1].Time < events[0].Time {
+				t.Fatalf("events %+v, want a begin that landed and an end", events)
+			}
+			for pid, stopped := range h.stopped {
+				if stopped {
+					t.Errorf("process %d is still stopped", pid)
+				}
+			}
+			for netns, from := range h.drops {
+				if len(from) > 0 {
+					t.Errorf("%s still drops packets from %v", netns, from)
+				}
+			}
+			for pid, offset := range h.offsets {
+				if offset != 0 {
+					t.Errorf("the clock of process %d is still %v off", pid, offset)
+				}
+			}
+			for _, n := range c.Nodes() {
+				if n.PID == 0 {
+					t.Errorf("%s is still down", n.Name)
+				}
+			}
+		})
+	}
+}
+
+// A fault whose effect nobody has observed has not landed, and is healed all the same.
+func TestUnobservedFaultHasNotLanded(t *testing.T) {
+	for _, fault := range []string{"pause", "partition"} {
+		t.Run(fault, func(t *testing.T) {
+			h := newFakeHands()
+			h.numb = true
+			events := strikeOnce(t, newFakeCluster(), h, fault)
+			if len(events) != 2 || events[0].Landed || events[0].Error == "" {
+				t.Errorf("events %+v, want one that did not land", events)
+			}
+		})
+	}
+}
+
+func TestTargets(t *testing.T) {
+	c := newFakeCluster()
+	tests := map[string]string{
+		"pause:holder": "c1", "pause:leader": "s2", "pause:all": "s1 s2 s3", "pause:s3": "s3",
+		"kill:wipe": "one server", "pause:majority": "two servers", "pause:minority": "one server", "pause:client": "one client",
+	}
+	for fault, want := range tests {
+		nodes := strikeOnce(t, newFakeCluster(), newFakeHands(), fault)[0].Nodes
+		got := strings.Join(nodes, " ")
+		role := func(name string) compose.Role {
+			for _, n := range c.nodes {
+				if n.Name == name {
+					return n.Role
+				}
+			}
+			return ""
+		}
+		switch want {
+		case "one server", "two servers", "one client":
+			count, r := 1, compose.Server
+			if want == "two servers" {
+				count = 2
+			}
+			if want == "one client" {
+				r = compose.Client
+			}
+			if len(nodes) != count || role(nodes[0]) != r {
+				t.Errorf("%s hit %s, want %s", fault, got, want)
+			}
+		default:
+			if got != want {
+				t.Errorf("%s hit %s, want %s", fault, got, want)
+			}
+		}
+	}
+}
+
+func TestImpossibleFaultsAreRefused(t *testing.T) {
+	tests := []struct{ fault, want string }{
+		{"pause:s9", `no target or node "s9"`},
+		{"partition:c1:clients", "no link to cut"},
+	}
+	for _, tt := range tests {
+		spec, err := Parse(tt.fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = New(t.Context(), &Env{Cluster: newFakeCluster(), Hands: newFakeHands(), Isolated: true, TTL: time.Second}, []Spec{spec}, 1, 0, nil)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.fault, err, tt.want)
+		}
+	}
+	spec, err := Parse("partition")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(t.Context(), &Env{Cluster: newFakeCluster(), Hands: newFakeHands(), TTL: time.Second}, []Spec{spec}, 1, 0, nil); err == nil {
+		t.Error("a partition of one shared network was not refused")
+	}
+}
+
+// Two faults may want the same cut; the end of one must not heal the other's.
+func TestOverlappingCuts(t *testing.T) {
+	h := newFakeHands()
+	cs := newCuts(&Env{Cluster: newFakeCluster(), Hands: h})
+	a, b := []cut{{"s1", "s2"}, {"s3", "s2"}}, []cut{{"s1", "s2"}}
+	steps := []struct {
+		do   func(context.Context, []cut) error
+		cuts []cut
+		want []string
+	}{
+		{cs.add, a, []string{"10.0.0.1", "10.0.0.3"}},
+		{cs.add, b, []string{"10.0.0.1", "10.0.0.3"}},
+		{cs.remove, a, []string{"10.0.0.1"}},
+		{cs.remove, b, nil},
+	}
+	for i, s := range steps {
+		if err := s.do(t.Context(), s.cuts); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+		if got := h.drops["s2"]; !slices.Equal(got, s.want) {
+			t.Errorf("step %d: s2 drops %v, want %v", i, got, s.want)
+		}
+	}
+}
