@@ -76,7 +76,7 @@ func (l *execLock) started(ctx context.Context) (*child, error) {
 	if _, err := l.ask(ctx, c, r); err != nil {
 		c.close()
 		// Whatever became of it, an open grants nothing.
-		return nil, fmt.Errorf("open: %s", err)
+		return nil, fmt.Errorf("open: %s", err) //nolint:errorlint // the outcome must not be taken for unknown
 	}
 	l.child = c
 	return c, nil

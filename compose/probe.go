@@ -44,7 +44,7 @@ func (p *Probe) Ask(ctx context.Context, addr string) (bool, error) {
 			return true, nil
 		}
 		if err != nil {
-			if err == io.EOF || errors.Is(err, os.ErrDeadlineExceeded) {
+			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
 				return false, nil
 			}
 			return false, err
@@ -56,13 +56,19 @@ func (p *Probe) Ask(ctx context.Context, addr string) (bool, error) {
 // Await asks until the server answers as the probe expects, ctx ends, or gone is
 // closed because the server has ended.
 func (p *Probe) Await(ctx context.Context, addr string, gone <-chan struct{}) error {
+	return p.AwaitBy(ctx, addr, gone, func(ctx context.Context) (bool, error) { return p.Ask(ctx, addr) })
+}
+
+// AwaitBy is Await with another way to ask: not every server can be reached from
+// here.
+func (p *Probe) AwaitBy(ctx context.Context, addr string, gone <-chan struct{}, ask func(context.Context) (bool, error)) error {
 	var last error
 	// A server that is still electing holds the question back: ask anew soon at
 	// first, and give a slow machine more and more time.
 	patience := 100 * time.Millisecond
 	for ; ; patience = min(patience*5/4, 2*time.Second) {
 		actx, cancel := context.WithTimeout(ctx, patience)
-		ok, err := p.Ask(actx, addr)
+		ok, err := ask(actx)
 		cancel()
 		if ok {
 			return nil
@@ -74,7 +80,7 @@ func (p *Probe) Await(ctx context.Context, addr string, gone <-chan struct{}) er
 		// the only way to find out.
 		select {
 		case <-ctx.Done():
-			if last == nil {
+			if last == nil && p != nil {
 				last = fmt.Errorf("it answers, but not with %q", p.Expect)
 			}
 			return fmt.Errorf("no answer at %s: %w", addr, last)

@@ -154,7 +154,9 @@ func TestNothingIsLeft(t *testing.T) {
 		{"interrupt", func(_ *testing.T, u *underway) error { return u.cmd.Process.Signal(os.Interrupt) }, 255, "interrupted"},
 		{"terminate", func(_ *testing.T, u *underway) error { return u.cmd.Process.Signal(syscall.SIGTERM) }, 255, "interrupted"},
 		{"kill", func(_ *testing.T, u *underway) error { return u.cmd.Process.Kill() }, -1, ""},
-		{"kill the register", func(t *testing.T, u *underway) error { return syscall.Kill(u.find(t, " register --listen"), syscall.SIGKILL) }, 255, "register"},
+		{"kill the register", func(t *testing.T, u *underway) error {
+			return syscall.Kill(u.find(t, " register --listen"), syscall.SIGKILL)
+		}, 255, "register"},
 		{"kill a worker", func(t *testing.T, u *underway) error { return syscall.Kill(u.find(t, " worker"), syscall.SIGKILL) }, 255, "signal: killed"},
 		{"kill the server", func(t *testing.T, u *underway) error {
 			return syscall.Kill(u.find(t, "redis-server"), syscall.SIGKILL)

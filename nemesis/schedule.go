@@ -54,7 +54,7 @@ func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, 
 				anyClient = n.Name
 			}
 		}
-		if _, err := s.Plan.Pick(ctx, env, rand.New(rand.NewPCG(0, 0)), anyClient); err != nil { //nolint:gosec // a rehearsal
+		if _, err := s.Plan.Pick(ctx, env, rand.New(rand.NewPCG(0, 0)), anyClient); err != nil {
 			return nil, fmt.Errorf("fault %s: %w", s.Text, err)
 		}
 	}
@@ -77,7 +77,7 @@ func (n *Nemesis) Active() []string {
 func (n *Nemesis) Run(ctx context.Context) error {
 	errs := make(chan error, len(n.specs))
 	for i, s := range n.specs {
-		rng := rand.New(rand.NewPCG(n.seed, uint64(i))) //nolint:gosec // repeatable on purpose
+		rng := rand.New(rand.NewPCG(n.seed, uint64(i)))
 		go func() { errs <- n.loop(ctx, s, rng) }()
 	}
 	var all error
@@ -132,7 +132,7 @@ func (n *Nemesis) strike(ctx context.Context, s Spec, rng *rand.Rand) error {
 	// healed, and the history must say what was done.
 	whole := context.WithoutCancel(ctx)
 	begun := history.Event{Type: history.Info, F: s.Kind.Name, Nodes: f.Nodes(), Phase: history.Begin, Detail: f.Detail()}
-	begun.Time = history.Now() - n.start
+	begun.Time = n.env.now() - n.start
 	if err := n.inject(whole, f); err != nil {
 		begun.Error = err.Error()
 	} else {
@@ -152,7 +152,7 @@ func (n *Nemesis) strike(ctx context.Context, s Spec, rng *rand.Rand) error {
 		return fmt.Errorf("heal: %w", err)
 	}
 	ended := history.Event{Type: history.Info, F: s.Kind.Name, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail()}
-	ended.Time = history.Now() - n.start
+	ended.Time = n.env.now() - n.start
 	n.write(ended)
 	return nil
 }

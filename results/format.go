@@ -162,9 +162,8 @@ func sentence(s string) string {
 func quoteShell(s string) string {
 	plain := s != ""
 	for _, r := range s {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=+:,./@%", r)) {
-			plain = false
-		}
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		plain = plain && (letter || strings.ContainsRune("-_=+:,./@%", r))
 	}
 	if plain {
 		return s

@@ -95,7 +95,7 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 	ordered := decisiveFirst(v)
 	shown := ordered[:min(len(ordered), maxProved)]
 	p := page{
-		CSS: template.CSS(reportCSS), JS: template.JS(reportJS),
+		CSS: template.CSS(reportCSS), JS: template.JS(reportJS), //nolint:gosec // our own files
 		// Hashes, so that even a mistake in the escaping could run nothing.
 		CSP: "default-src 'none'; style-src '" + hash(reportCSS) + "'; script-src '" + hash(reportJS) +
 			"'; base-uri 'none'; form-action 'none'",
@@ -134,7 +134,7 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 	if err != nil {
 		return fmt.Errorf("encode timeline: %w", err)
 	}
-	p.Data = template.JS(js)
+	p.Data = template.JS(js) //nolint:gosec // JSON with <, > and & escaped
 	p.LeftOut = leftOut(left)
 	if len(t.Lanes) == 0 || t.End <= t.Start {
 		p.NoPicture = "There is no timeline: the history holds " + plural(len(events), "event", "events") + "."

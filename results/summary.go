@@ -193,7 +193,7 @@ func TextTable(w io.Writer, rows []Row, color bool) error {
 			case n == 0:
 				c = p.bold(c)
 			case i == slices.Index(columns, "verdict"):
-				c = map[checker.Validity]string{checker.True: p.wrap("32", c), checker.False: p.wrap("31", c), checker.Unknown: p.wrap("33", c)}[rows[n-1].Verdict]
+				c = map[checker.Validity]string{checker.True: p.wrap("32", c), checker.False: p.wrap("31", c), checker.Unknown: p.wrap("33", c)}[rows[n-1].Verdict] //nolint:gosec // n > 0 here
 			}
 			out = append(out, c+pad)
 		}

@@ -38,7 +38,7 @@ func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) 
 	defer func() { err = errors.Join(err, c.close()) }()
 	o.send(Message{Ready: true})
 	line, err := lines.ReadBytes('\n')
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	var cmd Command
@@ -92,7 +92,7 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 	return &client{
 		cfg: cfg, info: info, lock: lock, renewer: renewer, out: o,
 		register: register.New(cfg.Register),
-		rng:      rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))), //nolint:gosec // repeatable on purpose
+		rng:      rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))),
 		grants:   cfg.Grants,
 	}, section.Run, nil
 }

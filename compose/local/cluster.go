@@ -64,8 +64,8 @@ func (l *Lab) Start(ctx context.Context, def *compose.Definition, opts compose.O
 		if c.net, err = newNetwork(filepath.Join(opts.DataDir, "hosts")); err != nil {
 			return nil, err
 		}
-	} else if c.loop, err = newLoopback(); err != nil {
-		return nil, err
+	} else {
+		c.loop = newLoopback()
 	}
 	for _, s := range def.Servers() {
 		if _, err := c.addNode(s.Name, compose.Server, s.Spec.Ports, &s); err != nil {
@@ -173,7 +173,7 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 
 // run starts cmd as the node's process; the channel closes when it has ended.
 func (c *Cluster) run(n *node, cmd *exec.Cmd) (<-chan struct{}, error) {
-	log, err := os.OpenFile(n.log(c.opts.LogDir), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644) //nolint:gosec // part of the results, for everyone to read
+	log, err := os.OpenFile(n.log(c.opts.LogDir), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}

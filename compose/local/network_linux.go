@@ -112,7 +112,7 @@ func (n *network) writeHosts() error {
 		fmt.Fprintf(&b, "%s%d %s\n", prefix, i+2, name)
 	}
 	// In place: the file is bound over /etc/hosts, and a new inode would not be.
-	if err := os.WriteFile(n.hosts, []byte(b.String()), 0o644); err != nil { //nolint:gosec // all nodes must read it
+	if err := os.WriteFile(n.hosts, []byte(b.String()), 0o644); err != nil {
 		return fmt.Errorf("write the hosts file: %w", err)
 	}
 	return nil

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,26 +27,7 @@ type node struct {
 func (n *node) log(dir string) string { return filepath.Join(dir, n.Name+".log") }
 
 // tail returns the last lines of the node's log, as the end of an error message.
-func (n *node) tail(dir string) string {
-	f, err := os.Open(n.log(dir))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	const most = 2048
-	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > most {
-		_, _ = f.Seek(-most, io.SeekEnd) // on failure the beginning is shown instead
-	} else {
-		_, _ = f.Seek(0, io.SeekStart)
-	}
-	text, _ := io.ReadAll(io.LimitReader(f, most))
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	lines = lines[max(0, len(lines)-5):]
-	if len(lines) == 1 && lines[0] == "" {
-		return " (its log is empty)"
-	}
-	return fmt.Sprintf("; the last lines of %s:\n  %s", f.Name(), strings.Join(lines, "\n  "))
-}
+func (n *node) tail(dir string) string { return compose.Tail(n.log(dir)) }
 
 // layOut empties the data directory and writes the service's files into it.
 func (n *node) layOut(v vars) error {
@@ -69,7 +49,7 @@ func (n *node) layOut(v vars) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // servers may run as another user
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
