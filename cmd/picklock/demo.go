@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,34 +37,39 @@ var demonstration = []experiment{
 	{"redis", []string{"--faults", "clock", "--hold", "100ms"}, "the server's clock jumps and the lease ends early"},
 	{"redis", []string{"--faults", "kill:one:wipe", "--hold", "100ms"}, "the server forgets the lock in a crash"},
 	{"redlock", []string{"--faults", "clock:majority", "--hold", "100ms"}, "three of five clocks jump"},
-	{"etcd", []string{"--faults", "pause:holder", "--workload", "add", "--ttl", "2s"}, "without fencing an acknowledged update is lost"},
-	{"etcd", []string{"--faults", "pause:holder", "--fencing", "read-write"}, "with fencing the register refuses the stale write"},
+	{"etcd", []string{"--faults", "partition:holder:register"}, "a write is held up in the network until another holds the lock"},
+	{"etcd", []string{"--faults", "pause:holder,partition:holder:register", "--fencing", "read-write"}, "with fencing the register refuses such writes"},
 	{"zookeeper", []string{"--faults", "pause:holder"}, "a session ends while its client sleeps"},
-	{"zookeeper", []string{"--faults", "pause:holder", "--fencing", "read-write"}, "with fencing the register refuses the stale write"},
+	{"zookeeper", []string{"--faults", "pause:holder", "--fencing", "read-write"}, "with fencing the register refuses its stale write"},
 }
 
 // row is an experiment's line of the table, and where to read more.
 type row struct {
-	results.Row
-	report string
+	results.Row `json:"-"`
+	Command     []string        `json:"command"`
+	Shows       string          `json:"shows"`
+	Report      string          `json:"report"`
+	Outcome     checker.Verdict `json:"verdict"`
 }
 
 func demoCommand() *cobra.Command {
 	var limit time.Duration
+	var asJSON bool
 	c := &cobra.Command{
 		Use: "demo", Short: "Break a few real locks in about a minute", Args: noArguments,
 		Long: `Run a handful of short experiments, two at a time, and print what came of them.
 etcd is built in; what else is not installed here is named and left out.`,
 		Example: "  picklock demo",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return demo(cmd.Context(), limit)
+			return demo(cmd.Context(), limit, asJSON)
 		},
 	}
 	c.Flags().DurationVar(&limit, "time-limit", 12*time.Second, "length of each run")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the verdicts as JSON")
 	return c
 }
 
-func demo(ctx context.Context, limit time.Duration) error {
+func demo(ctx context.Context, limit time.Duration, asJSON bool) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the own program: %w", err)
@@ -86,6 +92,29 @@ func demo(ctx context.Context, limit time.Duration) error {
 		})
 	}
 	wg.Wait()
+	var left, failed error
+	for i, err := range errs {
+		var absent *notHere
+		switch {
+		case errors.As(err, &absent):
+			left = errors.Join(left, fmt.Errorf("left out: %s %s: %w", demonstration[i].lock, strings.Join(demonstration[i].args, " "), err))
+		case err != nil:
+			failed = errors.Join(failed, err)
+		}
+	}
+	if asJSON {
+		return errors.Join(printJSON(slices.DeleteFunc(rows, func(r *row) bool { return r == nil })), failed)
+	}
+	if err := printDemo(rows); err != nil {
+		return err
+	}
+	if left != nil {
+		fmt.Println(left)
+	}
+	return failed
+}
+
+func printDemo(rows []*row) error {
 	var done []results.Row
 	for _, r := range rows {
 		if r != nil {
@@ -96,21 +125,12 @@ func demo(ctx context.Context, limit time.Duration) error {
 		return err
 	}
 	fmt.Println()
-	for i, r := range rows {
+	for _, r := range rows {
 		if r != nil {
-			fmt.Printf("%s: %s\n  %s\n", demonstration[i].lock, demonstration[i].shows, r.report)
+			fmt.Printf("%s: %s\n  %s\n", r.Lock, r.Shows, r.Report)
 		}
 	}
-	var failed error
-	for i, err := range errs {
-		var left *notHere
-		if errors.As(err, &left) {
-			fmt.Printf("left out: %s %s: %v\n", demonstration[i].lock, strings.Join(demonstration[i].args, " "), err)
-		} else if err != nil {
-			failed = errors.Join(failed, err)
-		}
-	}
-	return failed
+	return nil
 }
 
 // notHere marks an experiment that this machine lacks something for.
@@ -153,5 +173,5 @@ func (x experiment) run(ctx context.Context, self, dir string, limit time.Durati
 	if err != nil {
 		return nil, err
 	}
-	return &row{results.RowOf(l.Run, v), l.Dir.Report()}, nil
+	return &row{results.RowOf(l.Run, v), l.Run.Command, x.shows, l.Dir.Report(), v}, nil
 }
