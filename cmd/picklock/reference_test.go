@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/workloads"
+)
+
+var update = flag.Bool("update", false, "write docs/reference.md anew")
+
+// The page lists what the packages' tables hold, so that a new lock, fault or
+// anomaly is in it without anybody writing it down.
+func TestReferenceIsCurrent(t *testing.T) {
+	const path = "../../docs/reference.md"
+	want := reference()
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("docs/reference.md is not what the tables say: go test ./cmd/picklock -run Reference -update\n%s", diff)
+	}
+}
+
+func reference() []byte {
+	var b bytes.Buffer
+	cell := func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+	table := func(title string, head ...string) {
+		fmt.Fprintf(&b, "\n## %s\n\n| %s |\n|%s\n", title, strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	}
+	row := func(cells ...string) {
+		for i := range cells {
+			cells[i] = cell(cells[i])
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	b.WriteString("# Reference\n\nLocks, faults, workloads, fencing disciplines and anomalies, as the program has them.\n")
+	table("Locks (`--lock`)", "lock", "cluster", "fencing tokens", "what it is")
+	for _, l := range clients.All() {
+		row("`"+l.Name+"`", l.Cluster, yesNo(l.Fencing), l.About)
+	}
+	row("`exec:COMMAND`", "as told", "if it gives any", "a program in any language: [exec.md](exec.md)")
+	table("Faults (`--faults`)", "fault", "what it does", "how to write it")
+	for _, k := range nemesis.Kinds() {
+		row("`"+k.Name+"`", k.About, "`"+k.Name+k.Usage+"`")
+	}
+	table("Workloads (`--workload`)", "workload", "what a client does with the lock")
+	for _, w := range workloads.All() {
+		row("`"+w.Name+"`", w.About)
+	}
+	table("Fencing (`--fencing`)", "discipline", "what the register does")
+	for _, d := range register.Disciplines() {
+		row("`"+d.Name+"`", d.About)
+	}
+	table("Anomalies", "anomaly", "property", "what it is")
+	for _, a := range checker.Anomalies() {
+		row("`"+a.Name+"`", "`"+a.Property+"`", a.Doc)
+	}
+	return b.Bytes()
+}
