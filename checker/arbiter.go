@@ -1,14 +1,13 @@
 package checker
 
 import (
-	"cmp"
+	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"github.com/picklock/picklock/history"
 )
 
 // The exact checks decide; Porcupine, which searches and knows nothing of them,
@@ -39,8 +38,11 @@ type question struct {
 
 // arbitrate has Porcupine check samples of the history, and withdraws the verdict
 // on a property on which the two disagree.
-func (ix *index) arbitrate(v *Verdict) {
+func (ix *index) arbitrate(ctx context.Context, v *Verdict) {
 	stop := time.Now().Add(arbiterTime)
+	if end, ok := ctx.Deadline(); ok && end.Before(stop) {
+		stop = end
+	}
 	for _, job := range []struct {
 		property string
 		windows  func() []window
@@ -132,46 +134,100 @@ func sample(all []window) []window {
 	return out
 }
 
+// stretch is a part of a list, [from, to).
+type stretch struct{ from, to int }
+
+// partition cuts a list where nothing is under way: before every element that
+// begins after all before it have ended. Each part can be checked alone.
+func partition[T any](list []T, begin, end func(T) int64) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
+		from, until := 0, int64(-1)
+		for i, v := range list {
+			if i > from && begin(v) > until {
+				if !yield(stretch{from, i}) {
+					return
+				}
+				from = i
+			}
+			until = max(until, end(v))
+		}
+		if from < len(list) {
+			yield(stretch{from, len(list)})
+		}
+	}
+}
+
 // group joins neighbouring parts to windows of useful size; larger parts than a
 // window are left out.
-func group[T any](parts [][]T) [][]T {
-	var out [][]T
-	var cur []T
+func group(parts iter.Seq[stretch]) []stretch {
+	var out []stretch
+	var cur stretch
 	flush := func() {
-		if len(cur) > 1 {
+		if cur.to-cur.from > 1 {
 			out = append(out, cur)
 		}
-		cur = nil
 	}
-	for _, p := range parts {
-		if len(p) > windowSize {
+	for p := range parts {
+		if p.to-p.from > windowSize || p.to-cur.from > windowSize || p.from != cur.to {
 			flush()
+			cur = stretch{p.from, p.from}
+		}
+		if p.to-p.from > windowSize {
+			cur = stretch{p.to, p.to}
 			continue
 		}
-		if len(cur)+len(p) > windowSize {
-			flush()
-		}
-		cur = append(cur, p...)
+		cur.to = p.to
 	}
 	flush()
 	return out
 }
 
+// grantGroup is a window's worth of one lock's grants.
+type grantGroup struct {
+	lock *keyIndex
+	list []*grant
+}
+
+// groups parts all grants, once for all questions about them.
+func (ix *index) groups() []grantGroup {
+	if ix.grouped == nil {
+		ix.grouped = []grantGroup{}
+		for _, k := range ix.keys {
+			sorted := byLo(k.grants)
+			for _, s := range group(partition(sorted, grantBegin, grantEnd)) {
+				list := sorted[s.from:s.to]
+				// The model knows one stretch of time a grant.
+				if !slices.ContainsFunc(list, (*grant).patchy) {
+					ix.grouped = append(ix.grouped, grantGroup{k, list})
+				}
+			}
+		}
+	}
+	return ix.grouped
+}
+
+func byLo(grants []*grant) []*grant {
+	sorted := slices.Clone(grants)
+	sortBy(sorted, grantBegin)
+	return sorted
+}
+
+func grantBegin(g *grant) int64 { return g.lo }
+func grantEnd(g *grant) int64   { return max(g.okT, g.heldTo()) }
+
+// patchy says that the lease was alive at times that do not begin with its ok.
+func (g *grant) patchy() bool {
+	p := g.pieces()
+	return len(p) > 1 || (len(p) == 1 && p[0].from != g.okT)
+}
+
 func (ix *index) grantWindows(accused map[*grant]bool, ask func([]*grant) question) []window {
 	var out []window
-	for _, k := range ix.keys {
-		for _, g := range group(cutGrants(k.grants)) {
-			// The model knows one stretch of time a grant.
-			if slices.ContainsFunc(g, func(g *grant) bool {
-				return len(g.pieces) > 1 || (len(g.pieces) == 1 && g.pieces[0].from != g.okT)
-			}) {
-				continue
-			}
-			out = append(out, window{
-				key: k.name, from: g[0].lo, build: func() question { return ask(g) },
-				accused: slices.ContainsFunc(g, func(g *grant) bool { return accused[g] }),
-			})
-		}
+	for _, g := range ix.groups() {
+		out = append(out, window{
+			key: g.lock.name, from: g.list[0].lo, build: func() question { return ask(g.list) },
+			accused: len(accused) > 0 && slices.ContainsFunc(g.list, func(g *grant) bool { return accused[g] }),
+		})
 	}
 	return out
 }
@@ -208,80 +264,117 @@ func (ix *index) tokenWindows() []window {
 func (ix *index) registerWindows() []window {
 	var out []window
 	for _, k := range ix.keys {
-		if ix.log == nil {
-			read := map[string]bool{}
-			for _, o := range k.ops {
-				if o.f == history.Read && o.typ == history.OK {
-					read[o.value] = true
-				}
-			}
-			took := func(o *op) bool { return o.typ != history.Fail && read[o.value] }
-			if g := group(cutOps(k.ops, took)); len(g) > 0 && len(g[0]) > 0 && g[0][0] == k.ops[0] {
-				ops := g[0]
-				out = append(out, window{key: k.name, from: ops[0].invT, build: func() question {
-					zones, orphans := clusters(ops)
-					return question{
-						exact: len(orphans) == 0 && len(conflicts(zones)) == 0,
-						model: registerModel(""), calls: registerHistory(ops, took),
-					}
-				}})
-			}
+		if ix.log != nil {
+			out = append(out, ix.logWindows(k)...)
 			continue
 		}
-		out = append(out, ix.logWindows(k)...)
+		took := tookEffect(k.ops)
+		for s := range firstPart(k.ops, took) {
+			ops := k.ops[s.from:s.to]
+			out = append(out, window{key: k.name, from: ops[0].invT, build: func() question {
+				zones, orphans := clusters(ops)
+				return question{
+					exact: len(orphans) == 0 && len(conflicts(zones)) == 0,
+					model: registerModel(""), calls: registerHistory(ops, took),
+				}
+			}})
+		}
 	}
 	return out
 }
 
+// firstPart is the longest beginning of ops that fits into a window and that
+// nothing reaches out of.
+func firstPart(ops []*op, took func(*op) bool) iter.Seq[stretch] {
+	return func(yield func(stretch) bool) {
+		s := stretch{}
+		for p := range partition(ops, func(o *op) int64 { return o.invT }, func(o *op) int64 { return o.reach(took) }) {
+			if p.to > windowSize {
+				break
+			}
+			s.to = p.to
+		}
+		if s.to > 1 {
+			yield(s)
+		}
+	}
+}
+
+// tookEffect says of an operation that did not fail whether it took effect, as far
+// as the reads tell.
+func tookEffect(ops []*op) func(*op) bool {
+	seen := map[string]bool{} // values of unknown outcome
+	for _, o := range ops {
+		if o.f != fRead && o.typ != tOK {
+			seen[o.value] = false
+		}
+	}
+	for _, o := range ops {
+		if o.f == fRead && o.typ == tOK && len(seen) > 0 {
+			if _, asked := seen[o.value]; asked {
+				seen[o.value] = true
+			}
+		}
+	}
+	return func(o *op) bool { return o.typ == tOK || (o.typ != tFail && seen[o.value]) }
+}
+
+// reach is until when the operation may take effect.
+func (o *op) reach(took func(*op) bool) int64 {
+	if o.typ == tInfo && o.f != fRead && took(o) {
+		return never
+	}
+	return o.endT
+}
+
 // logWindows completes the operations by the log. What Porcupine calls illegal
-// must have shown in the log as well; the log may show more.
+// must have shown in the log as well; the log may show more. Since the log keeps
+// to real time (else the key is broken), what can be cut apart by time is cut
+// apart in the log as well.
 func (ix *index) logWindows(k *keyIndex) []window {
 	effects := ix.log.keys[k.name]
 	if ix.log.broken[k.name] {
 		return nil
 	}
-	taken := map[*op]*effect{}
-	soonest := never // of the operations that took effect later, the first answer
-	var ops []*op
-	for _, e := range slices.Backward(effects) {
-		if e.op == nil {
-			return nil
+	begin := make([]int64, len(effects)) // of all from here on, the first invoke
+	end := make([]int64, len(effects))   // when the operation was over
+	soonest, first := never, never       // of what took effect later, the first answer and the first invoke
+	for i, e := range slices.Backward(effects) {
+		if e.op == nil || e.op.eff != e {
+			return nil // whose it was is not known, or it was carried out twice: no model of one operation
 		}
-		if e.op.typ == history.OK {
+		first = min(first, e.op.invT)
+		begin[i] = first
+		if end[i] = soonest; e.op.typ == tOK {
 			soonest = min(soonest, e.op.endT)
+			end[i] = e.op.endT
 		}
-		if taken[e.op] != nil {
-			return nil // carried out twice: no model of one operation
-		}
-		taken[e.op] = e
-		o := *e.op
-		o.value = e.Value
-		if e.op.typ == history.OK {
-			o.value = e.op.value
-		} else {
-			o.typ, o.endT = history.OK, soonest
-		}
-		taken[&o] = e
-		ops = append(ops, &o)
 	}
-	slices.SortStableFunc(ops, func(a, b *op) int { return cmp.Compare(a.invT, b.invT) })
-	took := func(*op) bool { return true }
+	places := make([]int32, len(effects))
+	for i := range places {
+		places[i] = int32(i)
+	}
 	var out []window
-	parts := cutOps(ops, took)
-	value := ""
-	var last int64
-	starts := map[*op]string{}
-	for _, part := range parts {
-		starts[part[0]] = value
-		for _, o := range part {
-			if e := taken[o]; e.writes() && e.Seq > last {
-				last, value = e.Seq, e.Value
+	for _, s := range group(partition(places, func(i int32) int64 { return begin[i] }, func(i int32) int64 { return end[i] })) {
+		out = append(out, window{key: k.name, from: begin[s.from], build: func() question {
+			value := ""
+			for _, e := range slices.Backward(effects[:s.from]) {
+				if e.writes() {
+					value = e.Value
+					break
+				}
 			}
-		}
-	}
-	for _, g := range group(parts) {
-		out = append(out, window{key: k.name, from: g[0].invT, build: func() question {
-			return question{exact: true, oneway: true, model: registerModel(starts[g[0]]), calls: registerHistory(g, took)}
+			var ops []*op
+			for i := s.from; i < s.to; i++ {
+				o := *effects[i].op
+				if o.typ != tOK {
+					o.value = effects[i].Value
+				}
+				o.typ, o.endT = tOK, end[i]
+				ops = append(ops, &o)
+			}
+			took := func(*op) bool { return true }
+			return question{exact: true, oneway: true, model: registerModel(value), calls: registerHistory(ops, took)}
 		}})
 	}
 	return out

@@ -1,20 +1,27 @@
 package checker
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
-
-	"github.com/picklock/picklock/history"
 )
 
 // Check draws the verdict. The same input gives the same verdict, always.
-func Check(in Input) Verdict {
-	ix := newIndex(in)
+func Check(in Input) Verdict { return newIndex(in).verdict(context.Background()) }
+
+// verdict runs all checks. When ctx ends, the properties that are not decided by
+// then are unknown; what was found until then stays.
+func (ix *index) verdict(ctx context.Context) Verdict {
 	v := Verdict{Properties: map[string]Property{}, Anomalies: []Anomaly{}}
 	count := map[string]int{}
+	skipped := map[string]bool{}
 	for _, a := range anomalies() {
+		if ctx.Err() != nil {
+			skipped[a.property] = true
+			continue
+		}
 		found := a.find(ix)
 		count[a.property] += len(found)
 		v.Anomalies = append(v.Anomalies, found...)
@@ -29,9 +36,12 @@ func Check(in Input) Verdict {
 		if slices.Contains(ix.opt.Require, name) {
 			p.Required = true
 		}
+		if skipped[name] && p.Valid == True {
+			p.Valid, p.Why = Unknown, "the time given for checking was over before this was decided"
+		}
 		v.Properties[name] = p
 	}
-	ix.arbitrate(&v)
+	ix.arbitrate(ctx, &v)
 	for _, a := range v.Anomalies {
 		if v.Properties[a.Property].Required {
 			v.Stats.FirstAnomaly = a.Time
@@ -72,11 +82,11 @@ func (ix *index) countWithoutLog() {
 	for _, k := range ix.keys {
 		for _, o := range k.ops {
 			switch {
-			case o.typ == history.Fail:
+			case o.typ == tFail:
 				ix.stats.Rejected++
-			case o.typ == history.OK && o.f != history.Read:
+			case o.typ == tOK && o.f != fRead:
 				ix.stats.Writes++
-				if o.f == history.Add {
+				if o.f == fAdd {
 					ix.stats.Acknowledged++
 				}
 			}

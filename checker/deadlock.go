@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/picklock/picklock/history"
 )
 
 // patience is the gap between two acquires of one client that still counts as
@@ -23,13 +21,30 @@ const patience = 100e6
 func findDeadlocks(ix *index) []Anomaly {
 	var out []Anomaly
 	for _, k := range ix.keys {
-		for _, free := range gaps(ix.busy(k), ix.last, ix.opt.Bound) {
-			if a, ok := ix.deadlock(k, free); ok {
+		free := gaps(ix.busy(k), ix.last, ix.opt.Bound)
+		if len(free) == 0 {
+			continue
+		}
+		asked := k.allAcquires()
+		for _, free := range free {
+			if a, ok := ix.deadlock(k, asked, free); ok {
 				out = append(out, a)
 			}
 		}
 	}
 	return out
+}
+
+// allAcquires lists also those that were granted, by invoke.
+func (k *keyIndex) allAcquires() []*op {
+	all := slices.Clone(k.acquires)
+	for _, g := range k.grants {
+		if g.inv >= 0 {
+			all = append(all, &op{f: fAcquire, typ: tOK, process: g.process, lock: k, grant: g, invT: g.invT, endT: g.okT, inv: g.inv, comp: g.ok})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *op) int { return cmp.Compare(a.inv, b.inv) })
+	return all
 }
 
 // busy returns when the lock was not free or something was broken.
@@ -44,19 +59,19 @@ func (ix *index) busy(k *keyIndex) []span {
 		end := g.believedEnd
 		if g.lease > 0 {
 			end = max(end, satAdd(g.okT, g.lease))
-			for _, r := range g.renewals {
+			for _, r := range g.renewals() {
 				if r.until > 0 {
 					end = max(end, satAdd(r.okT, g.lease))
 				}
 			}
 		}
-		if r := g.release; r != nil && r.typ == history.OK {
+		if r := g.release; r != nil && r.typ == tOK {
 			end = r.endT
 		}
 		busy = append(busy, span{g.lo, max(end, g.okT)})
 	}
 	for _, o := range k.acquires {
-		if o.typ == history.Info && o.comp >= 0 && ix.maxLease > 0 {
+		if o.typ == tInfo && o.comp >= 0 && ix.maxLease > 0 {
 			busy = append(busy, span{o.endT, satAdd(o.endT, ix.maxLease)})
 		} else if o.comp < 0 && o.endT < ix.last {
 			// Its client was killed while it waited.
@@ -84,14 +99,14 @@ func gaps(busy []span, last, bound int64) []span {
 }
 
 // deadlock looks for a client that waited for longer than the bound within free.
-func (ix *index) deadlock(k *keyIndex, free span) (Anomaly, bool) {
+func (ix *index) deadlock(k *keyIndex, asked []*op, free span) (Anomaly, bool) {
 	type wait struct {
 		span
 		ops []*op
 	}
 	waits := map[string]*wait{}
 	var best *wait
-	for _, o := range k.acquires { // by invoke
+	for _, o := range asked { // by invoke
 		if o.invT >= free.to {
 			break
 		}

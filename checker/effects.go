@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/picklock/picklock/history"
@@ -24,19 +25,40 @@ type register struct {
 
 // effect is one line of the register's log.
 type effect struct {
-	*history.Effect
-	g   *grant
-	op  *op // nil when stray
-	t   int64
-	pos int // among the accepted effects of its key
+	Seq          int64
+	t            int64
+	g            *grant
+	op           *op // nil when stray
+	Process, Key string
+	Value        string
+	Parent       string
+	Error        string
+	F            verb
+	pos          int32 // among the accepted effects of its key
 }
 
-func (e *effect) writes() bool { return e.F != history.Read }
+func (e *effect) writes() bool { return e.F != fRead }
 
 // known says whose the effect is.
 func (e *effect) known() bool { return e.g != nil && e.op != nil }
 
-type written struct{ grant, value string }
+// addEffect takes the next line of the log. Whose it is can be said at once, by
+// its grant; which operation asked for it, only when all events have been read.
+func (ix *index) addEffect(h *history.Effect) {
+	e := ix.logged.add(effect{Seq: h.Seq, t: h.Time, Process: h.Process, Key: h.Key, Value: h.Value, Parent: h.Parent, Error: h.Error, F: verbOf(h.F)})
+	if !ix.dup[h.Grant] {
+		e.g = ix.grants[h.Grant]
+	}
+	if e.g != nil {
+		if e.g.process != e.Process || e.g.lock.name != e.Key {
+			e.g = nil
+		} else {
+			// Of many equal strings one is enough.
+			e.Process, e.Key = e.g.process, e.g.lock.name
+		}
+	}
+	ix.effects = append(ix.effects, e)
+}
 
 // readEffects says which operation each effect belongs to: a write by its value,
 // which is unique in a run; a read by its grant, its place among the grant's
@@ -46,114 +68,191 @@ func (ix *index) readEffects() *register {
 		return nil
 	}
 	r := &register{keys: map[string][]*effect{}, broken: map[string]bool{}}
-	writes := map[written]*op{}
-	twice := map[written]bool{}
-	reads := map[*grant][]*op{}
+	var asked []*op // under a grant that effects can name
 	for _, k := range ix.keys {
 		for _, o := range k.ops {
-			switch {
-			case o.grant == nil || ix.dup[o.grant.id]:
-			case o.f == history.Read:
-				reads[o.grant] = append(reads[o.grant], o)
-			default:
-				w := written{o.grant.id, o.value}
-				twice[w] = writes[w] != nil
-				writes[w] = o
+			if o.grant != nil && !ix.dup[o.grant.id] {
+				asked = append(asked, o)
 			}
 		}
 	}
-	readEffects := map[*grant][]*effect{}
+	var done []*effect // under such a grant
 	for i := range ix.effects {
-		e := &effect{Effect: &ix.effects[i], t: ix.effects[i].Time}
-		if !ix.dup[e.Grant] {
-			e.g = ix.grants[e.Grant]
-		}
-		if e.g != nil && (e.g.process != e.Process || e.g.key != e.Key) {
-			e.g = nil
-		}
+		e := ix.effects[i]
 		if e.Error != "" {
 			r.refused = append(r.refused, e)
 			ix.stats.Rejected++
 		} else {
-			e.pos = len(r.keys[e.Key])
-			r.keys[e.Key] = append(r.keys[e.Key], e)
+			list := r.keys[e.Key]
+			e.pos = int32(len(list))
+			r.keys[e.Key] = append(list, e)
 			if e.writes() {
 				ix.stats.Writes++
 			} else {
 				r.reads = true
 			}
 		}
-		if e.g == nil {
+		if e.g != nil {
+			done = append(done, e)
+		}
+	}
+	// Group both by grant; each is almost in that order already.
+	sortBy(asked, func(o *op) int32 { return o.grant.ok })
+	sortBy(done, func(e *effect) int32 { return e.g.ok })
+	for i, j := 0, 0; i < len(done); {
+		g := done[i].g
+		effects := done[i:until(done, i, func(e *effect) bool { return e.g == g })]
+		i += len(effects)
+		for j < len(asked) && asked[j].grant.ok < g.ok {
+			j++
+		}
+		ops := asked[j:until(asked, j, func(o *op) bool { return o.grant == g })]
+		j += len(ops)
+		match(ops, effects)
+	}
+	for i := range ix.effects {
+		e := ix.effects[i]
+		if e.Error != "" {
 			continue
 		}
+		if e.op == nil {
+			r.stray++
+			continue
+		}
+		if e.op.eff == nil {
+			e.op.eff = e
+		}
+		// A log without times, or with those of another clock, is still a log.
+		switch {
+		case e.op.typ == tOK && (e.t < e.op.invT || e.t > e.op.endT):
+			e.t = e.op.endT
+		case e.t < e.op.invT:
+			e.t = e.op.invT
+		}
+		if r.witness == nil || e.op.invT > r.witness.op.invT {
+			r.witness = e
+		}
+	}
+	return r
+}
+
+// sortBy keeps equals in their order, and costs next to nothing where the list is
+// in order already, as most are.
+func sortBy[T any, K cmp.Ordered](list []T, key func(T) K) {
+	by := func(a, b T) int { return cmp.Compare(key(a), key(b)) }
+	if !slices.IsSortedFunc(list, by) {
+		slices.SortStableFunc(list, by)
+	}
+}
+
+// until is the end of the run that begins at i.
+func until[T any](list []T, i int, same func(T) bool) int {
+	for i < len(list) && same(list[i]) {
+		i++
+	}
+	return i
+}
+
+// match pairs one grant's operations with their effects.
+func match(ops []*op, effects []*effect) {
+	var reads []*op
+	var readEffects []*effect
+	for _, e := range effects {
 		if !e.writes() {
-			readEffects[e.g] = append(readEffects[e.g], e)
-			continue
+			readEffects = append(readEffects, e)
 		}
-		if w := (written{e.Grant, e.Value}); !twice[w] {
-			if o := writes[w]; o != nil && o.f == e.F {
+	}
+	for _, o := range ops {
+		if o.f == fRead {
+			reads = append(reads, o)
+		}
+	}
+	matchReads(reads, readEffects)
+	if len(reads) == len(ops) || len(readEffects) == len(effects) {
+		return
+	}
+	// Most grants write once or twice; a map for those costs more than it saves.
+	find := func(value string) (found *op) {
+		n := 0
+		for _, o := range ops {
+			if o.f != fRead && o.value == value {
+				found, n = o, n+1
+			}
+		}
+		if n != 1 {
+			return nil // two writes of one value cannot be told apart
+		}
+		return found
+	}
+	if len(ops) > 8 {
+		byValue := map[string]*op{}
+		for _, o := range ops {
+			if o.f == fRead {
+				continue
+			}
+			if _, twice := byValue[o.value]; twice {
+				byValue[o.value] = nil
+			} else {
+				byValue[o.value] = o
+			}
+		}
+		find = func(value string) *op { return byValue[value] }
+	}
+	for _, e := range effects {
+		if e.writes() {
+			if o := find(e.Value); o != nil && o.f == e.F {
 				e.op = o
 			}
 		}
 	}
-	for g, list := range readEffects {
-		matchReads(reads[g], list)
-	}
-	for _, list := range r.keys {
-		for _, e := range list {
-			if e.op == nil {
-				r.stray++
-				continue
-			}
-			// A log without times, or with those of another clock, is still a log.
-			switch {
-			case e.op.typ == history.OK && (e.t < e.op.invT || e.t > e.op.endT):
-				e.t = e.op.endT
-			case e.t < e.op.invT:
-				e.t = e.op.invT
-			}
-			if r.witness == nil || e.op.invT > r.witness.op.invT {
-				r.witness = e
-			}
-		}
-	}
-	return r
 }
 
 // matchReads pairs one grant's reads with their effects. A process reads one at a
 // time, so both are in the same order; the times tell which reads of unknown
 // outcome never arrived.
 func matchReads(ops []*op, effects []*effect) {
+	if len(ops) == 0 || len(effects) == 0 {
+		return
+	}
 	taken := map[*op]bool{}
 	fits := func(o *op, e *effect) bool {
 		if taken[o] || o.invT > e.t {
 			return false
 		}
 		switch o.typ {
-		case history.OK:
+		case tOK:
 			return e.Error == "" && e.t <= o.endT
-		case history.Fail:
+		case tFail:
 			return e.Error != "" && e.t <= o.endT
 		}
 		return false
 	}
+	// Nothing before from is still to be taken in the first pass.
+	from := 0
 	var left []*effect
 	for _, e := range effects {
-		i := slices.IndexFunc(ops, func(o *op) bool { return fits(o, e) })
+		for from < len(ops) && (taken[ops[from]] || ops[from].typ == tInfo) {
+			from++
+		}
+		i := slices.IndexFunc(ops[from:], func(o *op) bool { return fits(o, e) })
 		if i < 0 {
 			left = append(left, e)
 			continue
 		}
-		e.op = ops[i]
-		taken[ops[i]] = true
+		e.op = ops[from+i]
+		taken[e.op] = true
 	}
+	from = 0
 	for _, e := range left {
-		i := slices.IndexFunc(ops, func(o *op) bool {
-			return !taken[o] && (o.typ == history.Info || (o.typ == history.OK) == (e.Error == ""))
+		for from < len(ops) && taken[ops[from]] {
+			from++
+		}
+		i := slices.IndexFunc(ops[from:], func(o *op) bool {
+			return !taken[o] && (o.typ == tInfo || (o.typ == tOK) == (e.Error == ""))
 		})
 		if i >= 0 {
-			e.op = ops[i]
-			taken[ops[i]] = true
+			e.op = ops[from+i]
+			taken[e.op] = true
 		}
 	}
 }

@@ -1,11 +1,8 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/picklock/picklock/history"
 )
 
 // findFalseRejections: the register refused an operation of the rightful holder.
@@ -19,22 +16,22 @@ func findFalseRejections(ix *index) []Anomaly {
 	}
 	broken := map[string]bool{}
 	for _, e := range ix.findEarly() {
-		broken[e.newer.key] = true
+		broken[e.newer.lock.name] = true
 	}
 	around := map[string]*windows{}
 	var out []Anomaly
 	for _, e := range ix.log.refused {
-		if !e.known() || e.op.typ != history.Fail || broken[e.Key] {
+		if !e.known() || e.op.typ != tFail || broken[e.Key] {
 			continue
 		}
 		g, o := e.g, e.op
 		if !g.aliveOver(o.invT, o.endT) {
 			continue
 		}
-		w := around[g.key]
+		w := around[g.lock.name]
 		if w == nil {
-			w = windowsOf(ix.byKey[g.key].grants)
-			around[g.key] = w
+			w = windowsOf(ix.byKey[g.lock.name].grants)
+			around[g.lock.name] = w
 		}
 		if other := w.latestOk(o.endT, g); other != nil && other.okT >= g.lo {
 			continue
@@ -42,13 +39,13 @@ func findFalseRejections(ix *index) []Anomaly {
 		left := g.aliveUntil(o.endT) - o.endT
 		places := append(g.proof(o.endT), o.inv, o.comp)
 		a := Anomaly{
-			Name: "false-rejection", Property: Liveness, Key: g.key, Time: o.endT,
+			Name: "false-rejection", Property: Liveness, Key: g.lock.name, Time: o.endT,
 			Grants: []string{g.id}, Events: ix.at(places...), Effects: []int64{e.Seq},
 			Sizes: map[string]int64{"remaining": left},
 			Explanation: fmt.Sprintf("the register refused %s's %s%s at %s (%s), although its lease certainly had %s left and nobody had been granted the lock since",
 				g.process, e.F, g.with(), clock(o.endT), e.Error, dur(left)),
 		}
-		if ix.tokensUnsound(g.key) {
+		if ix.tokensUnsound(g.lock.name) {
 			a.Cause = "token-regression"
 		}
 		out = append(out, ix.finish(a, g.okT, g.process))
@@ -64,7 +61,7 @@ type windows struct {
 
 func windowsOf(grants []*grant) *windows {
 	w := &windows{byLo: slices.Clone(grants)}
-	slices.SortStableFunc(w.byLo, func(a, b *grant) int { return cmp.Compare(a.lo, b.lo) })
+	sortBy(w.byLo, func(g *grant) int64 { return g.lo })
 	var first, second *grant
 	for _, g := range w.byLo {
 		switch {

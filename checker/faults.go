@@ -17,7 +17,7 @@ type fault struct {
 }
 
 // readFault pairs a fault's begin with its end, by name and nodes.
-func (ix *index) readFault(e *history.Event, open map[string][]int) {
+func (ix *index) readFault(e *history.Event, t int64) {
 	id := e.F + "\x00" + strings.Join(e.Nodes, "\x00")
 	c := ix.stats.Faults[e.F]
 	switch e.Phase {
@@ -26,13 +26,13 @@ func (ix *index) readFault(e *history.Event, open map[string][]int) {
 		if e.Landed {
 			c.Landed++
 		}
-		open[id] = append(open[id], len(ix.faults))
-		ix.faults = append(ix.faults, fault{name: e.F, nodes: e.Nodes, begin: e.Time, end: ix.last, landed: e.Landed})
+		ix.open[id] = append(ix.open[id], len(ix.faults))
+		ix.faults = append(ix.faults, fault{name: e.F, nodes: e.Nodes, begin: t, landed: e.Landed})
 	case history.End:
-		if list := open[id]; len(list) > 0 {
+		if list := ix.open[id]; len(list) > 0 {
 			f := &ix.faults[list[0]]
-			f.end, f.ended = e.Time, true
-			open[id] = list[1:]
+			f.end, f.ended = t, true
+			ix.open[id] = list[1:]
 		}
 	}
 	ix.stats.Faults[e.F] = c
@@ -50,13 +50,13 @@ func (ix *index) readFault(e *history.Event, open map[string][]int) {
 			p.dying = max(0, p.dying-1)
 		}
 		for _, g := range slices.Clone(p.held) {
-			ix.endBelief(g, e.Time)
+			ix.endBelief(g, t)
 		}
 		// The acquire stays open for pairing (the kill may have missed), but
 		// nobody is known to wait for it any more.
 		if p.acquire != nil && p.acquire.endT == never {
-			p.acquire.endT = e.Time
-			ix.key(p.acquire.key).open--
+			p.acquire.endT = t
+			p.acquire.lock.open--
 		}
 	}
 }

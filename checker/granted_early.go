@@ -47,11 +47,11 @@ func (ix *index) findEarly() []earlyPair {
 func earlyOf(grants []*grant) []earlyPair {
 	var pieces []piece
 	for _, g := range grants {
-		for _, s := range g.pieces {
+		for _, s := range g.pieces() {
 			pieces = append(pieces, piece{s, g})
 		}
 	}
-	slices.SortStableFunc(pieces, func(a, b piece) int { return cmp.Compare(a.from, b.from) })
+	sortBy(pieces, func(p piece) int64 { return p.from })
 
 	var out []earlyPair
 	accused := map[*grant]bool{}
@@ -129,7 +129,7 @@ func findGrantedEarly(ix *index) []Anomaly {
 	for _, e := range ix.findEarly() {
 		newer, older := e.newer, e.older[0]
 		a := Anomaly{
-			Name: "granted-early", Property: Exclusion, Key: newer.key, Time: e.from,
+			Name: "granted-early", Property: Exclusion, Key: newer.lock.name, Time: e.from,
 			Cause: "granted-early", Sizes: map[string]int64{},
 		}
 		var places []int32

@@ -27,14 +27,15 @@ func (g *grant) findAlive() {
 			end = max(end, r.invT)
 		}
 	}
-	for _, r := range g.renewals {
+	for _, r := range g.renewals() {
 		if r.held {
 			end = max(end, r.heldUntil, r.until)
 		}
 		g.promised = max(g.promised, r.until)
 	}
-	pieces := []span{{g.okT, end}}
-	for _, r := range g.renewals { // by the time of their ok
+	var room [4]span
+	pieces := append(room[:0], span{g.okT, end})
+	for _, r := range g.renewals() { // by the time of their ok
 		last := &pieces[len(pieces)-1]
 		switch {
 		case r.until <= last.to:
@@ -47,7 +48,37 @@ func (g *grant) findAlive() {
 	for i := range pieces {
 		pieces[i].to = min(pieces[i].to, cut)
 	}
-	g.pieces = slices.DeleteFunc(pieces, func(s span) bool { return s.to <= s.from })
+	g.setPieces(slices.DeleteFunc(pieces, func(s span) bool { return s.to <= s.from }))
+}
+
+func (g *grant) pieces() []span {
+	if g.many != nil {
+		return *g.many
+	}
+	return g.one[:g.pieceN]
+}
+
+func (g *grant) setPieces(pieces []span) {
+	if len(pieces) > len(g.one) {
+		many := slices.Clone(pieces)
+		g.many = &many
+		return
+	}
+	g.pieceN = uint8(copy(g.one[:], pieces))
+}
+
+func (g *grant) renewals() []renewal {
+	if g.renewed == nil {
+		return nil
+	}
+	return *g.renewed
+}
+
+func (g *grant) addRenewal(r renewal) {
+	if g.renewed == nil {
+		g.renewed = &[]renewal{}
+	}
+	*g.renewed = append(*g.renewed, r)
 }
 
 func satAdd(a, b int64) int64 {
@@ -60,15 +91,15 @@ func satAdd(a, b int64) int64 {
 // end is until when the grant was alive without a gap from its ok on; okT where
 // that is nothing.
 func (g *grant) end() int64 {
-	if len(g.pieces) > 0 && g.pieces[0].from == g.okT {
-		return g.pieces[0].to
+	if len(g.pieces()) > 0 && g.pieces()[0].from == g.okT {
+		return g.pieces()[0].to
 	}
 	return g.okT
 }
 
 // aliveAt says whether the lease certainly had time left at t.
 func (g *grant) aliveAt(t int64) bool {
-	for _, p := range g.pieces {
+	for _, p := range g.pieces() {
 		if p.from <= t && t < p.to {
 			return true
 		}
@@ -83,7 +114,7 @@ func (g *grant) leaseLeft(t int64) int64 {
 	if g.lease > 0 {
 		until = max(until, satAdd(g.since, g.lease))
 	}
-	for _, r := range g.renewals {
+	for _, r := range g.renewals() {
 		if r.okT <= t {
 			until = max(until, r.until)
 		}
@@ -93,7 +124,7 @@ func (g *grant) leaseLeft(t int64) int64 {
 
 // aliveOver says whether the lease was certainly alive for all of [a, b].
 func (g *grant) aliveOver(a, b int64) bool {
-	for _, p := range g.pieces {
+	for _, p := range g.pieces() {
 		if p.from <= a && b < p.to {
 			return true
 		}
@@ -113,7 +144,7 @@ func (g *grant) judgeable() bool {
 	if g.lease > 0 || g.releaseHeld() {
 		return true
 	}
-	for _, r := range g.renewals {
+	for _, r := range g.renewals() {
 		if r.held || r.until > 0 {
 			return true
 		}
@@ -132,7 +163,7 @@ func (g *grant) proof(t int64) []int32 {
 	if end > t {
 		return out
 	}
-	for _, r := range g.renewals {
+	for _, r := range g.renewals() {
 		if r.held && max(r.until, r.heldUntil) > t {
 			if r.heldUntil == r.invT && r.inv >= 0 && r.until <= t {
 				out = append(out, r.inv)
@@ -144,7 +175,7 @@ func (g *grant) proof(t int64) []int32 {
 		return append(out, r.inv, r.comp)
 	}
 	// Whatever lies between a renewal's ok and its own end needs no other proof.
-	for _, r := range g.renewals {
+	for _, r := range g.renewals() {
 		if r.okT <= t && t < r.until {
 			return append(out, r.ok)
 		}
@@ -154,7 +185,7 @@ func (g *grant) proof(t int64) []int32 {
 
 // aliveUntil is the end of the alive interval that holds t, or t.
 func (g *grant) aliveUntil(t int64) int64 {
-	for _, p := range g.pieces {
+	for _, p := range g.pieces() {
 		if p.from <= t && t < p.to {
 			return p.to
 		}
@@ -167,7 +198,7 @@ func (g *grant) promiseProof(t int64) int32 {
 	if g.lease > 0 && satAdd(g.since, g.lease) > t {
 		return -1
 	}
-	for _, r := range g.renewals {
+	for _, r := range g.renewals() {
 		if r.until > t {
 			return r.ok
 		}
@@ -178,5 +209,5 @@ func (g *grant) promiseProof(t int64) int32 {
 // startsAt says that an alive interval begins at t: another grant can lie just
 // before it.
 func (g *grant) startsAt(t int64) bool {
-	return slices.ContainsFunc(g.pieces, func(s span) bool { return s.from == t })
+	return slices.ContainsFunc(g.pieces(), func(s span) bool { return s.from == t })
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/picklock/picklock/history"
 )
 
 // findLostUpdates finds acknowledged updates that a client overwrote without
@@ -25,7 +23,7 @@ func findLostUpdates(ix *index) []Anomaly {
 	}
 	var out []Anomaly
 	for _, k := range ix.keys {
-		out = append(out, ix.lostInLog(ix.log.keys[k.name])...)
+		out = append(out, ix.lostInLog(k, ix.log.keys[k.name])...)
 	}
 	return out
 }
@@ -52,10 +50,12 @@ func (n *node) uncut() *node {
 	return top
 }
 
-func (ix *index) lostInLog(effects []*effect) []Anomaly {
+func (ix *index) lostInLog(k *keyIndex, effects []*effect) []Anomaly {
 	byValue := map[string]*node{}
-	branch := map[*grant]*node{} // that a grant last saw
-	seenAt := map[*grant]*effect{}
+	branch := make([]*node, len(k.grants)) // that a grant last saw
+	seenAt := make([]*effect, len(k.grants))
+	adds := slices.ContainsFunc(effects, func(e *effect) bool { return e.F == fAdd })
+	var made slab[node]
 	var head *node
 	var nodes []*node
 	// All nodes that were never cut lie on head's branch; this is them, so that
@@ -64,23 +64,23 @@ func (ix *index) lostInLog(effects []*effect) []Anomaly {
 	for _, e := range effects {
 		if !e.writes() {
 			if e.known() {
-				branch[e.g], seenAt[e.g] = head, e
+				branch[e.g.n], seenAt[e.g.n] = head, e
 			}
 			continue
 		}
-		n := &node{e: e, base: head}
+		n := made.add(node{e: e, base: head})
 		if e.known() {
-			n.seenAt = seenAt[e.g]
+			n.seenAt = seenAt[e.g.n]
 		}
 		switch {
-		case e.F == history.Add && e.Parent == "":
+		case e.F == fAdd && e.Parent == "":
 			n.base = nil
-		case e.F == history.Add:
+		case e.F == fAdd:
 			if b := byValue[e.Parent]; b != nil {
 				n.base = b
 			}
 		case n.seenAt != nil:
-			n.base = branch[e.g]
+			n.base = branch[e.g.n]
 		}
 		for keep := n.base.uncut(); len(live) > 0 && live[len(live)-1] != keep; live = live[:len(live)-1] {
 			cut := live[len(live)-1]
@@ -89,9 +89,11 @@ func (ix *index) lostInLog(effects []*effect) []Anomaly {
 		live = append(live, n)
 		head = n
 		nodes = append(nodes, n)
-		byValue[e.Value] = n
+		if adds {
+			byValue[e.Value] = n
+		}
 		if e.known() {
-			branch[e.g], seenAt[e.g] = n, e
+			branch[e.g.n], seenAt[e.g.n] = n, e
 		}
 	}
 	for n := head; n != nil; n = n.base {
@@ -99,10 +101,10 @@ func (ix *index) lostInLog(effects []*effect) []Anomaly {
 	}
 	var out []Anomaly
 	for _, n := range nodes {
-		if n.e.op == nil || n.e.op.typ != history.OK {
+		if n.e.op == nil || n.e.op.typ != tOK {
 			continue
 		}
-		if n.e.F == history.Add {
+		if n.e.F == fAdd {
 			ix.stats.Acknowledged++
 			if n.final || n.cutBy == nil {
 				continue
@@ -127,12 +129,12 @@ func (ix *index) lostUpdate(victim, by, seen *effect) Anomaly {
 	basis := "had not seen it"
 	if seen != nil && seen.Seq < victim.Seq {
 		basis = fmt.Sprintf("had last looked at %s", clock(seen.t))
-		if by.F != history.Add { // an add names its base itself
+		if by.F != fAdd { // an add names its base itself
 			a.Effects = append(a.Effects, seen.Seq)
 		}
 		from = min(from, seen.t)
 		a.Sizes["blind"] = by.t - seen.t
-		if seen.op != nil && by.F != history.Add {
+		if seen.op != nil && by.F != fAdd {
 			places = append(places, seen.op.inv)
 		}
 	}
@@ -177,7 +179,7 @@ func (ix *index) lostWithoutLog() []Anomaly {
 	for _, k := range ix.keys {
 		var writes []*op // ok, by invoke
 		for _, o := range k.ops {
-			if o.f != history.Read && o.typ == history.OK {
+			if o.f != fRead && o.typ == tOK {
 				writes = append(writes, o)
 			}
 		}
@@ -191,12 +193,12 @@ func (ix *index) lostWithoutLog() []Anomaly {
 		lost := map[*op]bool{}
 		look := map[*grant]*op{}
 		for _, o := range k.ops {
-			if o.typ != history.OK || o.grant == nil {
+			if o.typ != tOK || o.grant == nil {
 				continue
 			}
 			seen := look[o.grant]
 			look[o.grant] = o
-			if seen == nil || o.f == history.Read || seen.endT > o.invT {
+			if seen == nil || o.f == fRead || seen.endT > o.invT {
 				continue
 			}
 			i, _ := slices.BinarySearchFunc(writes, seen.endT+1, func(w *op, t int64) int { return cmp.Compare(w.invT, t) })

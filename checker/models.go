@@ -1,12 +1,7 @@
 package checker
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/anishathalye/porcupine"
-
-	"github.com/picklock/picklock/history"
 )
 
 // The sequential models, for Porcupine. Every history that is handed to them is
@@ -93,7 +88,7 @@ func registerModel(initial string) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return initial },
 		Step: func(state, input, output any) (bool, any) {
-			if o := input.(*op); o.f != history.Read {
+			if o := input.(*op); o.f != fRead {
 				return true, o.value
 			}
 			return output.(string) == state.(string), state
@@ -112,8 +107,8 @@ func registerHistory(ops []*op, took func(*op) bool) []porcupine.Operation {
 	for i, o := range ops {
 		call := porcupine.Operation{ClientId: i, Input: o, Call: o.invT, Output: o.value, Return: o.endT}
 		switch {
-		case o.typ == history.OK:
-		case o.f == history.Read || !took(o):
+		case o.typ == tOK:
+		case o.f == fRead || !took(o):
 			continue
 		default:
 			call.Return = until + 1
@@ -121,45 +116,4 @@ func registerHistory(ops []*op, took func(*op) bool) []porcupine.Operation {
 		out = append(out, call)
 	}
 	return out
-}
-
-// cutGrants parts a key's grants where the lock was certainly free and nobody's
-// request can have been granted: each part can be checked alone.
-func cutGrants(grants []*grant) [][]*grant {
-	sorted := slices.Clone(grants)
-	slices.SortStableFunc(sorted, func(a, b *grant) int { return cmp.Compare(a.lo, b.lo) })
-	var parts [][]*grant
-	from, until := 0, int64(-1)
-	for i, g := range sorted {
-		if i > from && g.lo > until {
-			parts = append(parts, sorted[from:i])
-			from = i
-		}
-		until = max(until, g.okT, g.heldTo())
-	}
-	if from < len(sorted) {
-		parts = append(parts, sorted[from:])
-	}
-	return parts
-}
-
-// cutOps parts a key's operations where none was under way.
-func cutOps(ops []*op, took func(*op) bool) [][]*op {
-	var parts [][]*op
-	from, until := 0, int64(-1)
-	for i, o := range ops {
-		if i > from && o.invT > until {
-			parts = append(parts, ops[from:i])
-			from = i
-		}
-		end := o.endT
-		if o.typ == history.Info && o.f != history.Read && took(o) {
-			end = never
-		}
-		until = max(until, end)
-	}
-	if from < len(ops) {
-		parts = append(parts, ops[from:])
-	}
-	return parts
 }

@@ -3,8 +3,6 @@ package checker
 import (
 	"fmt"
 	"slices"
-
-	"github.com/picklock/picklock/history"
 )
 
 // findNonlinearizable compares what the clients saw with the register's log. The
@@ -49,18 +47,15 @@ func (ix *index) logAgainst(k *keyIndex) []Anomaly {
 		out = append(out, ix.finish(a, from, processes...))
 	}
 
-	effectsOf := map[*op]*effect{}
 	var latest *effect // write
 	var newest *effect // the one whose operation was invoked last so far
 	for _, e := range ix.log.keys[k.name] {
 		if e.op != nil {
-			if first := effectsOf[e.op]; first == nil {
-				effectsOf[e.op] = e
-			} else if e.writes() && latest != first {
+			if first := e.op.eff; first != e && e.writes() && latest != first {
 				accuse("twice", e.t, []*op{e.op}, []int32{e.op.inv}, []*effect{first, latest, e},
 					"%s's %s of %q took effect twice, at %s and, after others had written, at %s", e.Process, e.F, e.Value, clock(first.t), clock(e.t))
 			}
-			if newest != nil && e.op.typ == history.OK && e.op.endT < newest.op.invT {
+			if newest != nil && e.op.typ == tOK && e.op.endT < newest.op.invT {
 				accuse("order", e.t, []*op{newest.op, e.op}, []int32{newest.op.inv, e.op.inv, e.op.comp}, []*effect{newest, e},
 					"the register carried out %s's %s, sent at %s, before %s's %s, which had been answered at %s",
 					newest.Process, newest.F, clock(newest.op.invT), e.Process, e.F, clock(e.op.endT))
@@ -76,7 +71,7 @@ func (ix *index) logAgainst(k *keyIndex) []Anomaly {
 		if e.op == nil {
 			continue
 		}
-		if e.op.typ == history.OK && e.op.value != e.Value {
+		if e.op.typ == tOK && e.op.value != e.Value {
 			accuse("read", e.t, []*op{e.op}, []int32{e.op.inv, e.op.comp}, []*effect{e},
 				"%s read %q at %s, but the register had answered %q", e.Process, e.op.value, clock(e.t), e.Value)
 			continue
@@ -92,16 +87,16 @@ func (ix *index) logAgainst(k *keyIndex) []Anomaly {
 	}
 	w := ix.log.witness
 	for _, o := range k.ops {
-		if o.grant == nil || ix.dup[o.grant.id] || (o.f == history.Read && !ix.log.reads) {
+		if o.grant == nil || ix.dup[o.grant.id] || (o.f == fRead && !ix.log.reads) {
 			continue
 		}
-		e := effectsOf[o]
+		e := o.eff
 		switch {
-		case o.typ == history.OK && e == nil && w != nil && o.endT < w.op.invT:
+		case o.typ == tOK && e == nil && w != nil && o.endT < w.op.invT:
 			accuse("vanished", o.endT, []*op{o}, []int32{o.inv, o.comp, w.g.ok, w.op.inv}, []*effect{w}, "the register acknowledged %s's %s at %s, and its log does not hold it", o.process, o.f, clock(o.endT))
-		case o.typ == history.OK && e == nil:
+		case o.typ == tOK && e == nil:
 			ix.log.lost++ // a log that was cut short looks the same
-		case o.typ == history.Fail && e != nil && o.f != history.Read:
+		case o.typ == tFail && e != nil && o.f != fRead:
 			accuse("failed", e.t, []*op{o}, []int32{o.inv, o.comp}, []*effect{e}, "%s was told that its %s of %q had failed, and it took effect at %s", o.process, o.f, o.value, clock(e.t))
 		}
 	}

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -9,7 +8,7 @@ import (
 // service: its ok precedes the earliest instant at which b can have been given.
 // Where the key's tokens are sound and both have one, the tokens say it.
 func (ix *index) certainlyOlder(a, b *grant) bool {
-	if a.token != 0 && b.token != 0 && !ix.tokensUnsound(a.key) {
+	if a.token != 0 && b.token != 0 && !ix.tokensUnsound(a.lock.name) {
 		return a.token < b.token
 	}
 	return a.okT < b.lo
@@ -18,7 +17,7 @@ func (ix *index) certainlyOlder(a, b *grant) bool {
 // orderProof is the event, if any, that certainlyOlder(a, b) rests on besides the
 // two oks.
 func (ix *index) orderProof(a, b *grant) int32 {
-	if a.token != 0 && b.token != 0 && !ix.tokensUnsound(a.key) {
+	if a.token != 0 && b.token != 0 && !ix.tokensUnsound(a.lock.name) {
 		return -1
 	}
 	return b.loProof()
@@ -61,8 +60,8 @@ func regressions(grants []*grant) []grantPair {
 		}
 	}
 	byLo = slices.Clone(byOk)
-	slices.SortStableFunc(byOk, func(a, b *grant) int { return cmp.Compare(a.okT, b.okT) })
-	slices.SortStableFunc(byLo, func(a, b *grant) int { return cmp.Compare(a.lo, b.lo) })
+	sortBy(byOk, func(g *grant) int64 { return g.okT })
+	sortBy(byLo, func(g *grant) int64 { return g.lo })
 	var out []grantPair
 	var top *grant
 	i := 0
@@ -81,6 +80,18 @@ func regressions(grants []*grant) []grantPair {
 
 // reuses returns every grant whose token another one had been given before.
 func reuses(grants []*grant) []grantPair {
+	if rising := func() bool {
+		last := int64(0)
+		for _, g := range grants {
+			if g.token != 0 && g.token <= last {
+				return false
+			}
+			last = max(last, g.token)
+		}
+		return true
+	}; rising() {
+		return nil
+	}
 	first := map[int64]*grant{}
 	var out []grantPair
 	for _, g := range grants {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/picklock/picklock/history"
 )
 
 // touch is one operation that reached the resource: an effect of the register's
@@ -97,8 +95,8 @@ func findStaleWrites(ix *index) []Anomaly {
 func (ix *index) staleInLog(k *keyIndex) []Anomaly {
 	var out []Anomaly
 	seen := newest{sound: !ix.tokensUnsound(k.name)}
-	first := map[*grant]*effect{} // touch
-	wrote := map[*grant]int{}     // place after the last write, or of the first touch
+	first := make([]*effect, len(k.grants)) // touch
+	wrote := make([]int32, len(k.grants))   // place after the last write, or of the first touch
 	// Writes so far with falling ok times, so that the latest-granted writer
 	// after a place in the log is a binary search: among all grants, and among
 	// those without a token.
@@ -111,12 +109,12 @@ func (ix *index) staleInLog(k *keyIndex) []Anomaly {
 		if e.writes() {
 			if newer, ok := seen.than(e.g); ok {
 				out = append(out, ix.staleWrite(t, newer))
-			} else if own := first[e.g]; own != nil {
+			} else if own := first[e.g.n]; own != nil {
 				others := all
 				if seen.sound && e.g.token != 0 {
 					others = tokenless
 				}
-				i, _ := slices.BinarySearchFunc(others, wrote[e.g], func(w *effect, pos int) int { return w.pos - pos })
+				i, _ := slices.BinarySearchFunc(others, wrote[e.g.n], func(w *effect, pos int32) int { return int(w.pos - pos) })
 				if i < len(others) && others[i].g.okT >= e.g.lo {
 					out = append(out, ix.interleaved(own, others[i], e))
 				}
@@ -127,11 +125,11 @@ func (ix *index) staleInLog(k *keyIndex) []Anomaly {
 			}
 		}
 		seen.add(t)
-		if first[e.g] == nil {
-			first[e.g] = e
+		if first[e.g.n] == nil {
+			first[e.g.n] = e
 		}
-		if e.writes() || first[e.g] == e {
-			wrote[e.g] = e.pos + 1
+		if e.writes() || first[e.g.n] == e {
+			wrote[e.g.n] = e.pos + 1
 		}
 	}
 	return out
@@ -149,7 +147,7 @@ func pushFalling(stack []*effect, e *effect) []*effect {
 func (ix *index) staleWithoutLog(k *keyIndex) []Anomaly {
 	var done []*op
 	for _, o := range k.ops {
-		if o.typ == history.OK && o.grant != nil && !ix.dup[o.grant.id] {
+		if o.typ == tOK && o.grant != nil && !ix.dup[o.grant.id] {
 			done = append(done, o)
 		}
 	}
@@ -162,7 +160,7 @@ func (ix *index) staleWithoutLog(k *keyIndex) []Anomaly {
 		for ; i < len(byEnd) && byEnd[i].endT < o.invT; i++ {
 			seen.add(touch{byEnd[i].grant, byEnd[i], nil, byEnd[i].endT})
 		}
-		if o.f == history.Read {
+		if o.f == fRead {
 			continue
 		}
 		if newer, ok := seen.than(o.grant); ok {
@@ -175,7 +173,7 @@ func (ix *index) staleWithoutLog(k *keyIndex) []Anomaly {
 func (ix *index) staleWrite(w, newer touch) Anomaly {
 	old, young := w.g, newer.g
 	a := Anomaly{
-		Name: "stale-write", Property: Register, Key: old.key, Time: w.t,
+		Name: "stale-write", Property: Register, Key: old.lock.name, Time: w.t,
 		Grants: []string{old.id, young.id}, Cause: staleCause(old, young, w),
 		Sizes: map[string]int64{"after_grant": w.t - young.okT, "after_touch": w.t - newer.t},
 	}
@@ -222,11 +220,11 @@ func (ix *index) staleWrite(w, newer touch) Anomaly {
 	return ix.finish(a, min(old.okT, young.okT, newer.t, w.op.invT), old.process, young.process)
 }
 
-func past(f string) string {
+func past(f verb) string {
 	switch f {
-	case history.Read:
+	case fRead:
 		return "read"
-	case history.Write:
+	case fWrite:
 		return "written"
 	}
 	return "updated it"

@@ -31,7 +31,7 @@ func findTwoHolders(ix *index) []Anomaly {
 func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
 	overlap := min(older.believedEnd, newer.believedEnd) - newer.okT
 	a := Anomaly{
-		Name: "two-holders", Property: Belief, Key: newer.key, Time: newer.okT,
+		Name: "two-holders", Property: Belief, Key: newer.lock.name, Time: newer.okT,
 		Grants: []string{older.id, newer.id},
 		Events: ix.at(older.ok, newer.ok),
 		Sizes:  map[string]int64{"overlap": overlap},

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/picklock/picklock/history"
 )
 
 // wrongRelease is a release that freed somebody else's lock.
@@ -34,14 +32,14 @@ func (ix *index) findWrong() map[*grant]*wrongRelease {
 		if ix.serverFault(victim.lo, next.okT) {
 			continue
 		}
-		list := ix.byKey[next.key].released
+		list := ix.byKey[next.lock.name].released
 		n, _ := slices.BinarySearchFunc(list, next.lo, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 		// The nearest ones are the likely ones; a bound keeps a hostile history
 		// from making this quadratic.
 		for i := n - 1; i >= max(0, n-64) && list[i].invT > victim.okT; i-- {
 			o := list[i]
 			g := o.grant
-			if g == nil || g == victim || g == next || g.process == victim.process || o.typ != history.OK || o.heldOK ||
+			if g == nil || g == victim || g == next || g.process == victim.process || o.typ != tOK || o.heldOK ||
 				o.process != g.process || !ix.certainlyOlder(g, victim) || g.okT >= victim.okT {
 				continue
 			}
@@ -80,7 +78,7 @@ func findWrongReleases(ix *index) []Anomaly {
 		places := append(w.victim.proof(w.next.okT), w.by.ok, w.next.ok, w.release.inv, w.release.comp,
 			w.next.loProof(), ix.orderProof(w.by, w.victim))
 		a := Anomaly{
-			Name: "wrong-release", Property: Liveness, Key: w.next.key, Time: w.next.okT,
+			Name: "wrong-release", Property: Liveness, Key: w.next.lock.name, Time: w.next.okT,
 			Grants: []string{w.by.id, w.victim.id, w.next.id}, Events: ix.at(places...),
 			Sizes: map[string]int64{"remaining": left, "late": w.release.invT - w.victim.okT},
 			Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s's lease certainly had %s left",

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/picklock/picklock/history"
 )
 
 // cluster is a write and all reads that returned its value.
@@ -80,11 +78,11 @@ func clusters(ops []*op) ([]*cluster, []orphan) {
 	byValue := map[string]*cluster{"": initial}
 	var list []*cluster
 	for _, o := range ops {
-		if o.f == history.Read || o.typ == history.Fail {
+		if o.f == fRead || o.typ == tFail {
 			continue
 		}
 		c := &cluster{value: o.value, write: o, last: o, maxInv: o.invT, minRet: never}
-		if o.typ == history.OK {
+		if o.typ == tOK {
 			c.first, c.minRet, c.conclusive = o, o.endT, true
 		}
 		byValue[o.value] = c
@@ -92,7 +90,7 @@ func clusters(ops []*op) ([]*cluster, []orphan) {
 	}
 	var bad []orphan
 	for _, o := range ops {
-		if o.f != history.Read || o.typ != history.OK {
+		if o.f != fRead || o.typ != tOK {
 			continue
 		}
 		c := byValue[o.value]

@@ -6,8 +6,6 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"pgregory.net/rapid"
-
-	"github.com/picklock/picklock/history"
 )
 
 func drawOps(t *rapid.T) []*op {
@@ -15,21 +13,21 @@ func drawOps(t *rapid.T) []*op {
 	var ops []*op
 	writes := 0
 	for range n {
-		o := &op{f: history.Read, process: "c", typ: history.OK, inv: -1, comp: -1}
+		o := &op{f: fRead, process: "c", typ: tOK, inv: -1, comp: -1}
 		o.invT = rapid.Int64Range(1, 12).Draw(t, "inv")
 		o.endT = o.invT + rapid.Int64Range(0, 5).Draw(t, "takes")
 		if rapid.IntRange(0, 2).Draw(t, "kind") == 0 {
-			o.f = history.Write
+			o.f = fWrite
 			writes++
 			o.value = fmt.Sprint(writes)
 			if rapid.IntRange(0, 3).Draw(t, "known") == 0 {
-				o.typ = history.Info
+				o.typ = tInfo
 			}
 		}
 		ops = append(ops, o)
 	}
 	for _, o := range ops {
-		if o.f == history.Read {
+		if o.f == fRead {
 			if v := rapid.IntRange(0, writes).Draw(t, "value"); v > 0 {
 				o.value = fmt.Sprint(v)
 			}
@@ -43,7 +41,7 @@ func drawOps(t *rapid.T) []*op {
 func linearizable(ops []*op) bool {
 	used := make([]bool, len(ops))
 	end := func(o *op) int64 {
-		if o.typ == history.OK {
+		if o.typ == tOK {
 			return o.endT
 		}
 		return never
@@ -52,19 +50,19 @@ func linearizable(ops []*op) bool {
 	try = func(value string) bool {
 		done := true
 		for i, o := range ops {
-			done = done && (used[i] || o.typ != history.OK)
-			if used[i] || (o.f == history.Read && o.value != value) {
+			done = done && (used[i] || o.typ != tOK)
+			if used[i] || (o.f == fRead && o.value != value) {
 				continue
 			}
 			first := true
 			for j, p := range ops {
-				first = first && (i == j || used[j] || p.typ != history.OK || end(p) >= o.invT)
+				first = first && (i == j || used[j] || p.typ != tOK || end(p) >= o.invT)
 			}
 			if !first {
 				continue
 			}
 			next := value
-			if o.f != history.Read {
+			if o.f != fRead {
 				next = o.value
 			}
 			used[i] = true
@@ -90,7 +88,7 @@ func TestZonesAreExact(t *testing.T) {
 		}
 		read := map[string]bool{}
 		for _, o := range ops {
-			read[o.value] = read[o.value] || o.f == history.Read
+			read[o.value] = read[o.value] || o.f == fRead
 		}
 		took := func(o *op) bool { return read[o.value] }
 		if arbiter := porcupine.CheckOperations(registerModel(""), registerHistory(ops, took)); arbiter != exact {

@@ -20,15 +20,26 @@ func init() {
 		Confirms: true,
 		MinTTL:   time.Millisecond,
 		Look:     lookRedis,
-		Open: func(_ context.Context, o Options) (Lock, error) {
-			if len(o.Servers) == 0 {
-				return nil, errors.New("redis: no server given")
-			}
-			l := &redisLock{options: o, ttl: o.TTL, turn: make(chan struct{}, 1)}
-			l.db = newRedis(o.Servers[0], o.TTL, &l.wire)
-			return l, nil
-		},
+		Open:     openRedis(func(l *redisLock) Lock { return l }),
 	})
+}
+
+// openRedis opens a lock that is made of one on one Redis.
+func openRedis(wrap func(*redisLock) Lock) func(context.Context, Options) (Lock, error) {
+	return func(_ context.Context, o Options) (Lock, error) {
+		if len(o.Servers) == 0 {
+			return nil, errors.New("redis: no server given")
+		}
+		return wrap(newRedisLock(o, o.Servers[0], o.TTL)), nil
+	}
+}
+
+// newRedisLock makes a lock on one server; patience is how long a command may wait
+// for its answer.
+func newRedisLock(o Options, addr string, patience time.Duration) *redisLock {
+	l := &redisLock{options: o, ttl: o.TTL, turn: make(chan struct{}, 1)}
+	l.db = newRedis(addr, patience, &l.wire)
+	return l
 }
 
 // The scripts of https://redis.io/docs/latest/commands/set/#patterns: they touch
@@ -92,6 +103,17 @@ func (l *redisLock) do(ctx context.Context, mark string, args ...any) (any, int6
 
 func (l *redisLock) Acquire(ctx context.Context, key string) (Grant, error) {
 	value := rand.Text()
+	_, sent, err := l.try(ctx, key, value, "SET", key, value, "NX", "PX", l.ttl.Milliseconds())
+	if err != nil {
+		return Grant{}, err
+	}
+	return Grant{Key: key, Since: sent, Lease: l.ttl, Ref: value}, nil
+}
+
+// try sends a command that answers nil while the key is another's, again and again,
+// and returns the first other answer and when its request was sent. value is in the
+// command. Errors as for Acquire.
+func (l *redisLock) try(ctx context.Context, key, value string, args ...any) (any, int64, error) {
 	// The last request may be on its way when ctx ends. It gets a moment to be
 	// answered, or many a wait in vain would end in doubt.
 	grace := context.WithoutCancel(ctx)
@@ -102,12 +124,12 @@ func (l *redisLock) Acquire(ctx context.Context, key string) (Grant, error) {
 	}
 	var last error
 	for ctx.Err() == nil {
-		_, sent, err := l.do(grace, value, "SET", key, value, "NX", "PX", l.ttl.Milliseconds())
+		v, sent, err := l.do(grace, value, args...)
 		switch {
 		case err == nil:
-			return Grant{Key: key, Since: sent, Lease: l.ttl, Ref: value}, nil
+			return v, sent, nil
 		case errors.Is(err, ErrUnknown):
-			return Grant{}, fmt.Errorf("redis: acquire %s: %w", key, err)
+			return nil, 0, fmt.Errorf("redis: acquire %s: %w", key, err)
 		case errors.Is(err, redis.Nil):
 			l.options.waiting()
 		case ctx.Err() == nil:
@@ -115,7 +137,7 @@ func (l *redisLock) Acquire(ctx context.Context, key string) (Grant, error) {
 		}
 		pause(ctx, l.ttl/50)
 	}
-	return Grant{}, timeout("redis", key, ctx, last)
+	return nil, 0, timeout("redis", key, ctx, last)
 }
 
 func (l *redisLock) Release(ctx context.Context, g Grant) error {

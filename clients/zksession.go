@@ -20,6 +20,7 @@ import (
 // with a new session after the old one expired; ours ends there instead.
 type zkSession struct {
 	options Options
+	herd    bool
 	ttl     time.Duration
 	conn    *zk.Conn
 	events  <-chan zk.Event // closes when the library's last goroutine ends
@@ -46,6 +47,7 @@ func (l *zkLock) session(ctx context.Context) (*zkSession, error) {
 		if s, err = newZKSession(l.options); err != nil {
 			return nil, err
 		}
+		s.herd = l.herd
 		l.mu.Lock()
 		l.current = s
 		l.mu.Unlock()
@@ -294,6 +296,14 @@ func (s *zkSession) syncedChildren(ctx context.Context, node string) ([]string, 
 			return nodes, err
 		}
 	}
+}
+
+// awaitTurn waits until the line before us has changed.
+func (s *zkSession) awaitTurn(ctx context.Context, root, before string) error {
+	if s.herd {
+		return s.awaitChange(ctx, root, before)
+	}
+	return s.awaitDeleted(ctx, root+"/"+before)
 }
 
 // awaitDeleted waits until node is gone, or something happened that may hide it.

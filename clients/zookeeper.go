@@ -39,6 +39,7 @@ func init() {
 // leader, who expires sessions, has heard of it in time.
 type zkLock struct {
 	options Options
+	herd    bool           // see zkParent
 	group   sync.WaitGroup // sessions being given up
 
 	mu      sync.Mutex
@@ -116,7 +117,7 @@ func (s *zkSession) await(ctx context.Context, root, own string) (Grant, error) 
 			}
 			err = serr
 		case err == nil:
-			err = s.awaitDeleted(ctx, root+"/"+nodes[i-1])
+			err = s.awaitTurn(ctx, root, nodes[i-1])
 		}
 		if errors.Is(err, zk.ErrNoNode) {
 			return Grant{}, errGone

@@ -78,6 +78,14 @@ type Cluster interface {
 	Close() error
 }
 
+// Renewing is a Cluster whose nodes get a new network namespace on every start, so
+// that what was done to the old one has to be done again.
+type Renewing interface {
+	// OnStart has f called for every node that was started again, as soon as its
+	// namespace is there and before it is waited for.
+	OnStart(f func(ctx context.Context, node string) error)
+}
+
 // Options is what a runtime needs to start a cluster.
 type Options struct {
 	Self    string // path of the picklock program

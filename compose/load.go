@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/types"
@@ -44,7 +45,20 @@ type Spec struct {
 	// connecting says enough, or nobody leads.
 	Ready  *Probe `mapstructure:"ready"`
 	Leader *Probe `mapstructure:"leader"`
-	Local  *Local `mapstructure:"local"`
+	// Promote makes a replica the one that leads, and Follow makes a server the
+	// replica of the one at {addr} and {port}; nil where there are no replicas.
+	Promote *Probe `mapstructure:"promote"`
+	Follow  *Probe `mapstructure:"follow"`
+	Log     *Log   `mapstructure:"log"`
+	Local   *Local `mapstructure:"local"`
+}
+
+// Log is where a server writes what has to survive a crash.
+type Log struct {
+	Files string `mapstructure:"files"` // below the data directory, a pattern
+	// Unsynced is how old a write may be, by the server's own settings, that is not
+	// on the disk yet: what a machine loses that loses its power. 0: nothing.
+	Unsynced time.Duration `mapstructure:"unsynced"`
 }
 
 // Local is how compose/local runs the same server from this machine's own
@@ -147,6 +161,11 @@ func (d *Definition) parse(ctx context.Context) error {
 		if s.Spec.Role == "" {
 			s.Spec.Role = Role(sc.Labels["picklock.role"])
 		}
+		if port := sc.Labels["picklock.port"]; port != "" && len(s.Spec.Ports) == 0 {
+			if s.Spec.Ports, err = parsePorts(port); err != nil {
+				return fmt.Errorf("load %s: service %s: label picklock.port: %w", d.File, name, err)
+			}
+		}
 		if err := s.check(); err != nil {
 			return fmt.Errorf("load %s: service %s: %w", d.File, name, err)
 		}
@@ -154,9 +173,22 @@ func (d *Definition) parse(ctx context.Context) error {
 	}
 	slices.SortFunc(d.Services, func(a, b Service) int { return compareNatural(a.Name, b.Name) })
 	if len(d.Servers()) == 0 {
-		return fmt.Errorf("load %s: no service with the role server: give one `x-picklock: {role: server, ports: [PORT]}` or the label picklock.role=server", d.File)
+		return fmt.Errorf("load %s: no service with the role server: give one `x-picklock: {role: server, ports: [PORT]}` or the labels picklock.role=server and picklock.port=PORT", d.File)
 	}
 	return nil
+}
+
+// parsePorts reads "6379" or "2379,2380".
+func parsePorts(text string) ([]int, error) {
+	var out []int
+	for _, word := range strings.Split(text, ",") {
+		p, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || p < 1 || p > 65535 {
+			return nil, fmt.Errorf("%q is not a port", word)
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }
 
 func (s *Service) check() error {
@@ -169,7 +201,7 @@ func (s *Service) check() error {
 	default:
 		return fmt.Errorf("x-picklock: unknown role %q: want server", s.Spec.Role)
 	}
-	for _, p := range []*Probe{s.Spec.Ready, s.Spec.Leader} {
+	for _, p := range []*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow} {
 		if p == nil {
 			continue
 		}

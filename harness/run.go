@@ -38,6 +38,7 @@ type run struct {
 	workers *workers
 	nemesis *nemesis.Nemesis
 	reg     *registerNode
+	script  *script // nil for autonomous clients
 }
 
 // Run makes one run. An error means that the harness failed and that there is no
@@ -131,6 +132,7 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 		r.cluster = nil
 		return err
 	}
+	r.start = r.Runtime.Now() // on the clock that the clients read, whatever machine it is
 	var servers []string
 	for _, n := range r.cluster.Nodes() {
 		servers = append(servers, n.HostPort())
@@ -144,6 +146,7 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 	}
 	r.nemesis, err = nemesis.New(ctx, &nemesis.Env{
 		Cluster: r.cluster, Hands: r.Runtime.Hands(), Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
+		Now: r.Runtime.Now,
 	}, r.faults, r.Seed, r.start, func(e history.Event) { r.rec.record(e) })
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
@@ -165,6 +168,9 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 		if e.Process != history.Nemesis {
 			r.nemesis.Observe(e)
 		}
+		if r.script != nil {
+			r.script.player.Observe(e)
+		}
 		r.Observer.Event(e)
 	})
 	if err != nil {
@@ -184,11 +190,16 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 			Renew: r.Renew, Check: r.CheckLease, Ignore: r.IgnoreLost, Extra: r.Extra, Seed: r.Seed, Start: r.start,
 		},
 	}
-	errs := make(chan error, r.Clients)
-	for i := range r.Clients {
-		go func() { errs <- r.workers.spawn(ctx, fmt.Sprintf("c%d", i+1)) }()
+	if r.script != nil {
+		r.workers.told, r.workers.cfg.Scripted = r.script.told, true
+		// A step's end is awaited, not given up: the client waits as long as one may.
+		r.workers.cfg.Wait, r.workers.cfg.Timeout = scriptWait, scriptTimeout
 	}
-	for range r.Clients {
+	errs := make(chan error, len(r.names))
+	for _, name := range r.names {
+		go func() { errs <- r.workers.spawn(ctx, name) }()
+	}
+	for range r.names {
 		err = errors.Join(err, <-errs)
 	}
 	return err
@@ -201,8 +212,8 @@ func (r *run) experiment(ctx context.Context) error {
 	defer cancel()
 	harm, calm := context.WithTimeout(ctx, r.Limit-r.recovery)
 	defer calm()
-	for i := range r.Clients {
-		if err := r.workers.start(fmt.Sprintf("c%d", i+1)); err != nil {
+	for _, name := range r.names {
+		if err := r.workers.start(name); err != nil {
 			return err
 		}
 	}

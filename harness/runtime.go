@@ -5,6 +5,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
 )
 
@@ -16,6 +17,8 @@ type Runtime interface {
 	Hands() nemesis.Hands
 	// Isolated: every node has a network of its own.
 	Isolated() bool
+	// Now reads the monotonic clock of the nodes' kernel in ns (see history.Now).
+	Now() int64
 }
 
 // Local is the runtime without Docker.
@@ -38,3 +41,6 @@ func (Local) Hands() nemesis.Hands { return nemesis.LocalHands{} }
 
 // Isolated implements Runtime.
 func (l Local) Isolated() bool { return l.Lab.Isolated }
+
+// Now implements Runtime.
+func (Local) Now() int64 { return history.Now() }

@@ -26,6 +26,9 @@ type workers struct {
 	cfg     workloads.Config // the same for all but for name, seed and grants
 	rec     *recorder
 	failed  chan error // a worker gave up
+	// told takes what a scripted worker says besides its events; nil for autonomous
+	// ones.
+	told func(name string, m workloads.Message)
 
 	mu      sync.Mutex
 	running map[string]*worker
@@ -77,11 +80,18 @@ func (ws *workers) spawn(ctx context.Context, name string) error {
 }
 
 func (ws *workers) start(name string) error {
+	return ws.command(name, workloads.Command{Do: workloads.CommandGo})
+}
+
+func (ws *workers) command(name string, cmd workloads.Command) error {
 	ws.mu.Lock()
 	w := ws.running[name]
 	ws.mu.Unlock()
-	if err := json.NewEncoder(w.proc.Stdin).Encode(workloads.Command{Do: workloads.CommandGo}); err != nil {
-		return fmt.Errorf("start %s: %w", name, err)
+	if w == nil {
+		return fmt.Errorf("%s: no such client", name)
+	}
+	if err := json.NewEncoder(w.proc.Stdin).Encode(cmd); err != nil {
+		return fmt.Errorf("tell %s to %s: %w", name, cmd.Do, err)
 	}
 	return nil
 }
@@ -96,7 +106,7 @@ func (ws *workers) respawn(ctx context.Context, name string) error {
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the last events of %s: %w", name, ctx.Err())
 	}
-	if err := ws.spawn(ctx, name); err != nil {
+	if err := ws.spawn(ctx, name); err != nil || ws.told != nil {
 		return err
 	}
 	return ws.start(name)
@@ -135,6 +145,8 @@ func (ws *workers) drain(w *worker) {
 			w.ready <- errors.New(m.Error)
 		case m.Error != "":
 			ws.fail(fmt.Errorf("%s: %s", w.name, m.Error))
+		case ws.told != nil:
+			ws.told(w.name, m)
 		}
 	}
 }

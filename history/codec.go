@@ -2,7 +2,7 @@ package history
 
 import (
 	"bufio"
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,8 +36,11 @@ func ReadFile(path string) ([]Event, error) {
 
 // Decode is ReadFile on any reader; name stands for the file in errors.
 func Decode(r io.Reader, name string) ([]Event, error) {
-	events, err := readLines(r, name, validEvent)
-	if err != nil {
+	var events []Event
+	if err := Stream(r, name, func(e *Event) error {
+		events = append(events, *e)
+		return nil
+	}); err != nil {
 		return nil, err
 	}
 	Sort(events)
@@ -46,24 +49,13 @@ func Decode(r io.Reader, name string) ([]Event, error) {
 
 // Sort orders events by time, and by index where times are equal.
 func Sort(events []Event) {
-	slices.SortStableFunc(events, func(a, b Event) int {
-		switch {
-		case a.Time != b.Time:
-			return cmp64(a.Time, b.Time)
-		default:
-			return cmp64(a.Index, b.Index)
-		}
-	})
+	if !slices.IsSortedFunc(events, byTime) {
+		slices.SortStableFunc(events, byTime)
+	}
 }
 
-func cmp64(a, b int64) int {
-	if a < b {
-		return -1
-	}
-	if a > b {
-		return 1
-	}
-	return 0
+func byTime(a, b Event) int {
+	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Index, b.Index))
 }
 
 // ReadEffects reads a register's log, in its own order.
@@ -73,19 +65,15 @@ func ReadEffects(path string) ([]Effect, error) {
 		return nil, fmt.Errorf("read register log: %w", err)
 	}
 	defer f.Close()
-	last := int64(0)
-	return readLines(f, path, func(e *Effect) error {
-		switch {
-		case e.Seq <= last:
-			return fmt.Errorf("sequence number %d after %d", e.Seq, last)
-		case e.F != Read && e.F != Write && e.F != Add:
-			return fmt.Errorf("unknown operation %q", e.F)
-		case e.Key == "" || e.Process == "":
-			return fmt.Errorf("an effect needs a key and a process")
-		}
-		last = e.Seq
+	var effects []Effect
+	err = StreamEffects(f, path, func(e *Effect) error {
+		effects = append(effects, *e)
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return effects, nil
 }
 
 func validEvent(e *Event) error {
@@ -103,39 +91,6 @@ func validEvent(e *Event) error {
 	return nil
 }
 
-// readLines decodes one record a line. A last line without a newline that does
-// not parse is what a crash leaves behind and is dropped; any other damage is
-// an error.
-func readLines[T any](r io.Reader, name string, check func(*T) error) ([]T, error) {
-	br := bufio.NewReaderSize(r, 1<<20)
-	var out []T
-	for n := 1; ; n++ {
-		line, err := readLine(br)
-		if err != nil && err != io.EOF {
-			return nil, &LineError{name, n, err}
-		}
-		torn := err == io.EOF
-		if len(line) == 0 && torn {
-			return out, nil
-		}
-		var v T
-		dec := json.NewDecoder(bytes.NewReader(line))
-		if derr := decodeOne(dec, &v); derr != nil {
-			if torn {
-				return out, nil
-			}
-			return nil, &LineError{name, n, derr}
-		}
-		if cerr := check(&v); cerr != nil {
-			return nil, &LineError{name, n, cerr}
-		}
-		out = append(out, v)
-		if torn {
-			return out, nil
-		}
-	}
-}
-
 func decodeOne(dec *json.Decoder, v any) error {
 	if err := dec.Decode(v); err != nil {
 		if err == io.EOF {
@@ -147,21 +102,6 @@ func decodeOne(dec *json.Decoder, v any) error {
 		return fmt.Errorf("more than one JSON value on the line")
 	}
 	return nil
-}
-
-func readLine(br *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := br.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > maxLine {
-			return nil, fmt.Errorf("line longer than %d bytes", maxLine)
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		return bytes.TrimSuffix(line, []byte("\n")), err
-	}
 }
 
 // WriteFile writes events as a history file, numbered in their order, and

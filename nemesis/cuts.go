@@ -2,8 +2,12 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"sync"
+
+	"github.com/picklock/picklock/compose"
 )
 
 // cut is one direction between two nodes in which packets are lost.
@@ -17,7 +21,25 @@ type cuts struct {
 	on  map[cut]int
 }
 
-func newCuts(e *Env) *cuts { return &cuts{env: e, on: map[cut]int{}} }
+func newCuts(e *Env) *cuts {
+	c := &cuts{env: e, on: map[cut]int{}}
+	if r, ok := e.Cluster.(compose.Renewing); ok {
+		r.OnStart(c.renew)
+	}
+	return c
+}
+
+// renew cuts a node off again after it got a new network namespace.
+func (c *cuts) renew(ctx context.Context, node string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for x := range c.on {
+		if x.to == node {
+			return c.apply(ctx, []cut{x})
+		}
+	}
+	return nil
+}
 
 func (c *cuts) add(ctx context.Context, more []cut) error {
 	c.mu.Lock()
@@ -44,7 +66,13 @@ func (c *cuts) remove(ctx context.Context, some []cut) error {
 		if !ok {
 			continue
 		}
+		if down(n) {
+			continue
+		}
 		dropped, err := c.env.Hands.Dropped(ctx, n.NetNS)
+		if c.died(err, n) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -67,6 +95,9 @@ func (c *cuts) apply(ctx context.Context, changed []cut) error {
 		if !ok {
 			return fmt.Errorf("cut the network of %s: no such node", to)
 		}
+		if down(n) {
+			continue // its network went with it: see renew
+		}
 		var from []string
 		for x := range c.on {
 			if x.to != to {
@@ -76,12 +107,29 @@ func (c *cuts) apply(ctx context.Context, changed []cut) error {
 				from = append(from, f.Addr)
 			}
 		}
-		if err := c.env.Hands.Drop(ctx, n.NetNS, from); err != nil {
+		if err := c.env.Hands.Drop(ctx, n.NetNS, from); err != nil && !c.died(err, n) {
 			return fmt.Errorf("cut the network of %s: %w", to, err)
 		}
 	}
 	return nil
 }
+
+// down says that a node has no network at the moment.
+func down(n compose.Node) bool { return n.PID == 0 && n.NetNS == "" }
+
+// died says that an error comes from a node's death since it was looked up: it was
+// killed, and maybe started again, and its network went with it.
+func (c *cuts) died(err error, nodes ...compose.Node) bool {
+	for _, n := range nodes {
+		if now, ok := c.env.node(n.Name); !ok || now.NetNS != n.NetNS {
+			return true
+		}
+	}
+	return errors.Is(err, os.ErrProcessDone)
+}
+
+// errDown says that a cut cannot be probed because one of its ends is down.
+var errDown = errors.New("partition: an end of every cut is down")
 
 // probe returns nil when a packet along the cut was seen to be dropped.
 func (c *cuts) probe(ctx context.Context, x cut) error {
@@ -89,6 +137,9 @@ func (c *cuts) probe(ctx context.Context, x cut) error {
 	to, ok2 := c.env.node(x.to)
 	if !ok1 || !ok2 {
 		return fmt.Errorf("partition: %s or %s is gone", x.from, x.to)
+	}
+	if down(from) || down(to) {
+		return errDown
 	}
 	port := to
 	if port.Port == 0 {
@@ -98,6 +149,9 @@ func (c *cuts) probe(ctx context.Context, x cut) error {
 	// a packet more tells whether this cut is still there.
 	for {
 		reached, err := c.env.Hands.Reach(ctx, from.NetNS, port.HostPort())
+		if c.died(err, from, to) {
+			return errDown
+		}
 		if err != nil {
 			return fmt.Errorf("probe the way from %s to %s: %w", x.from, x.to, err)
 		}
@@ -105,6 +159,9 @@ func (c *cuts) probe(ctx context.Context, x cut) error {
 			return fmt.Errorf("partition: %s still reaches %s", x.from, x.to)
 		}
 		dropped, err := c.env.Hands.Dropped(ctx, to.NetNS)
+		if c.died(err, to) {
+			return errDown
+		}
 		if err != nil {
 			return err
 		}

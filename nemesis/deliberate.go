@@ -45,9 +45,10 @@ func (n *Nemesis) Do(ctx context.Context, d Deed) (heal func(context.Context) er
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", d.Kind, err)
 	}
-	begun := history.Event{Type: history.Info, F: d.Kind, Nodes: f.Nodes(), Phase: history.Begin, Detail: f.Detail()}
-	begun.Time = history.Now() - n.start
+	begun := history.Event{Type: history.Info, F: d.Kind, Nodes: f.Nodes(), Phase: history.Begin}
+	begun.Time = n.env.now() - n.start
 	err = n.inject(ctx, f)
+	begun.Detail = f.Detail()
 	if err != nil {
 		begun.Error = err.Error()
 	} else {
@@ -61,7 +62,7 @@ func (n *Nemesis) Do(ctx context.Context, d Deed) (heal func(context.Context) er
 			return fmt.Errorf("heal %s of %s: %w", d.Kind, strings.Join(f.Nodes(), ", "), err)
 		}
 		ended := history.Event{Type: history.Info, F: d.Kind, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail()}
-		ended.Time = history.Now() - n.start
+		ended.Time = n.env.now() - n.start
 		n.write(ended)
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
 )
 
 // Fault is one harm, ready to be done once to nodes that have been chosen.
@@ -73,8 +74,11 @@ type Env struct {
 	TTL      time.Duration
 	// Respawn starts a killed client again.
 	Respawn func(ctx context.Context, client string) error
-	net     *cuts
-	watch   *watch
+	// Now reads the monotonic clock of the nodes' kernel in ns; nil where that is
+	// this machine's.
+	Now   func() int64
+	net   *cuts
+	watch *watch
 }
 
 // kinds is the package's one table; each fault's file adds its line.
@@ -125,6 +129,13 @@ func (e *Env) node(name string) (compose.Node, bool) {
 		}
 	}
 	return compose.Node{}, false
+}
+
+func (e *Env) now() int64 {
+	if e.Now == nil {
+		return history.Now()
+	}
+	return e.Now()
 }
 
 // between is a random duration from lo to hi TTLs.

@@ -188,8 +188,18 @@ func (p *partition) Verify(ctx context.Context) error {
 		go func() { errs <- p.env.net.probe(ctx, c) }()
 	}
 	var all error
+	seen := 0
 	for range p.cuts {
-		all = errors.Join(all, <-errs)
+		switch err := <-errs; {
+		case err == nil:
+			seen++
+		case errors.Is(err, errDown): // as good as cut; it is when the node comes back
+		default:
+			all = errors.Join(all, err)
+		}
+	}
+	if all == nil && seen == 0 {
+		return errDown
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import "time"
 type Run struct {
 	Command  []string          `json:"command"` // the arguments, to run it again
 	Started  time.Time         `json:"started"`
+	Scenario string            `json:"scenario,omitempty"` // its name, where one was played
 	Lock     string            `json:"lock"`
 	About    string            `json:"about,omitempty"` // the lock's one-line description
 	Cluster  string            `json:"cluster,omitempty"`

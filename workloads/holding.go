@@ -22,6 +22,7 @@ type holding struct {
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 	lost     chan struct{} // closed when the client has learnt that the grant is gone
+	looking  sync.Mutex    // held while the client looks away from what the library tells
 	until    atomic.Int64  // end of the lease as the client knows it (history.Now)
 	writes   int
 }
@@ -184,6 +185,8 @@ func (h *holding) renewed(r clients.Renewal, held bool) {
 }
 
 func (h *holding) lose(why string) {
+	h.looking.Lock()
+	defer h.looking.Unlock()
 	e := h.event(history.Info, history.Lost)
 	e.Error = why
 	h.c.emit(e)

@@ -18,6 +18,9 @@ type script struct {
 	*client
 	held *holding
 	read string // the value that the grant read last
+	// away: the client has looked at its lease and goes on to its write. What it is
+	// told in between it sees only afterwards.
+	away bool
 }
 
 // acts is the table of what a scripted client can be told to do.
@@ -87,9 +90,18 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 	}
 }
 
+// back ends the time in which the client does not look.
+func (s *script) back() {
+	if s.away {
+		s.away = false
+		s.held.looking.Unlock()
+	}
+}
+
 // drop stops following the grant.
 func (s *script) drop() {
 	if s.held != nil {
+		s.back()
 		s.held.stop()
 		s.held.watching.Wait()
 		s.held = nil
@@ -126,6 +138,7 @@ func (s *script) doWrite(ctx context.Context, f string) (Outcome, error) {
 	// A client that is told to stop while its write is under way must not take
 	// the write back.
 	err := s.held.write(context.WithoutCancel(ctx), f, s.read)
+	s.back()
 	return told(err), err
 }
 
@@ -146,6 +159,7 @@ func (s *script) doRelease(ctx context.Context) (Outcome, error) {
 	if s.held == nil {
 		return Failed, errNoGrant
 	}
+	s.back()
 	h := s.held
 	s.held = nil
 	err := h.release(ctx)
@@ -163,8 +177,11 @@ func (s *script) doCheck(context.Context) (Outcome, error) {
 	case <-s.held.lost:
 		return Expired, errors.New("the client library says that it is lost")
 	default:
-		return Did, nil
 	}
+	s.back()
+	s.held.looking.Lock()
+	s.away = true
+	return Did, nil
 }
 
 // told maps an act's error to its outcome.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/results"
@@ -18,7 +19,7 @@ import (
 
 func runCommand() *cobra.Command {
 	o := harness.Defaults()
-	var runtime string
+	var runtime, clientImage string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "run",
@@ -35,16 +36,17 @@ which properties held, and proves each violation from the record.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("seed") {
-				o.Seed = rand.Uint64N(1 << 32) //nolint:gosec // a number to repeat, not a secret
+				o.Seed = rand.Uint64N(1 << 32)
 			}
 			if err := o.Check(); err != nil {
 				return usage(err)
 			}
-			return runOnce(cmd.Context(), o, runtime, asJSON)
+			return runOnce(cmd.Context(), o, runtime, clientImage, asJSON)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.Lock, "lock", o.Lock, "the lock under test (see picklock locks), or exec:COMMAND")
+	f.StringVar(&o.Cluster, "compose", "", "the same as --cluster, for a Compose file of your own")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name, a Compose file, or none (default: the lock's own)")
 	f.StringSliceVar(&o.Faults, "faults", nil, "faults, separated by commas (see picklock faults)")
 	f.StringVar(&o.Fencing, "fencing", o.Fencing, "how the register uses fencing tokens: none, write, write-strict, read-write")
@@ -61,16 +63,28 @@ which properties held, and proves each violation from the record.`,
 	f.StringSliceVar(&o.Require, "require", nil, "further properties that must hold: belief")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every random choice (default: a new one, printed)")
 	f.StringVar(&o.Out, "out", "", "run directory (default: a new one below ./picklock-results)")
-	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local")
+	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local (namespaces of this machine), docker (containers of a Docker engine)")
+	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
 	f.BoolVar(&asJSON, "json", false, "print the verdict as JSON")
 	return c
 }
 
 // findRuntime may run the program again in namespaces of its own; then it returns
 // an exitError with that one's exit code.
-func findRuntime(name string) (harness.Runtime, error) {
-	if name != "local" {
-		return nil, usage(fmt.Errorf("unknown runtime %q: have local", name))
+func findRuntime(ctx context.Context, name, clientImage string) (harness.Runtime, error) {
+	switch name {
+	case "local":
+	case "docker":
+		e, err := docker.Connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &harness.Docker{Engine: e, ClientImage: clientImage}, nil
+	default:
+		return nil, usage(fmt.Errorf("unknown runtime %q: have local, docker", name))
+	}
+	if clientImage != "" {
+		return nil, usage(errors.New("--client-image needs --runtime docker"))
 	}
 	lab, code, done := local.Enter()
 	if done {
@@ -79,9 +93,9 @@ func findRuntime(name string) (harness.Runtime, error) {
 	return harness.Local{Lab: lab}, nil
 }
 
-func runOnce(ctx context.Context, o harness.Options, runtime string, asJSON bool) error {
+func runOnce(ctx context.Context, o harness.Options, runtime, clientImage string, asJSON bool) error {
 	var err error
-	if o.Runtime, err = findRuntime(runtime); err != nil {
+	if o.Runtime, err = findRuntime(ctx, runtime, clientImage); err != nil {
 		return err
 	}
 	if o.Self, err = os.Executable(); err != nil {

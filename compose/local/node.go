@@ -22,6 +22,7 @@ type node struct {
 	gone   chan struct{}    // closed when the process has ended
 	err    error            // how it ended
 	killed bool
+	mark   *mark // of its log, for a power loss
 }
 
 func (n *node) log(dir string) string { return filepath.Join(dir, n.Name+".log") }

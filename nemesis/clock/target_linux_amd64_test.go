@@ -64,7 +64,7 @@ func startTarget(t *testing.T, name string, args ...string) *target {
 
 func (p *target) kill() {
 	_ = p.cmd.Process.Kill()
-	for range p.lines { //nolint:revive // drained so that the reader ends
+	for range p.lines {
 	}
 	<-p.ended
 }

@@ -1,0 +1,99 @@
+package checker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/picklock/picklock/history"
+)
+
+// Stream draws a verdict from a history that arrives event by event, and keeps of
+// each event only what the anomalies need: about a tenth of it. Check does the
+// same on a history that is in memory already. Not safe for concurrent use.
+type Stream struct{ ix *index }
+
+// ErrOrder says that an event came after one that stands later in the history.
+var ErrOrder = errors.New("the events are not ordered by time")
+
+// maxEvents is how many events places can number.
+const maxEvents = math.MaxInt32
+
+// NewStream starts with an empty history.
+func NewStream(opt Options) *Stream { return &Stream{emptyIndex(opt)} }
+
+// Observe takes the next event; ErrOrder if it comes out of order.
+func (s *Stream) Observe(e *history.Event) error {
+	if p := (place{e.Time, e.Index}); s.ix.seen > 0 && p.before(s.ix.order) {
+		return fmt.Errorf("%w: time %d (index %d) after %d (%d)", ErrOrder, e.Time, e.Index, s.ix.order.time, s.ix.order.index)
+	}
+	if s.ix.seen == maxEvents {
+		return fmt.Errorf("more than %d events: cut the history into parts", maxEvents)
+	}
+	s.ix.readEvent(e)
+	return nil
+}
+
+// ObserveEffect takes the next line of the register's log, after all events.
+func (s *Stream) ObserveEffect(e *history.Effect) { s.ix.addEffect(e) }
+
+// Events is how many events have been observed.
+func (s *Stream) Events() int { return s.ix.seen }
+
+// Verdict judges what has been observed. It can be asked for once. When ctx ends,
+// the properties that are not decided by then are unknown.
+func (s *Stream) Verdict(ctx context.Context) Verdict {
+	s.ix.finishReading()
+	return s.ix.verdict(ctx)
+}
+
+// CheckFiles draws the verdict from a history file and, unless its name is empty,
+// a register's log, in memory that is a fraction of theirs. A history that is not
+// in order is read again as a whole and sorted first. When ctx ends before all is
+// read, nothing is known, and ctx's error says so.
+func CheckFiles(ctx context.Context, events, effects string, opt Options) (Verdict, error) {
+	s := NewStream(opt)
+	err := history.StreamFile(events, func(e *history.Event) error {
+		if s.ix.seen&(1<<12-1) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return s.Observe(e)
+	})
+	if errors.Is(err, ErrOrder) {
+		err = s.sorted(ctx, events, opt)
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	if effects != "" {
+		err := history.StreamEffectsFile(effects, func(e *history.Effect) error {
+			if e.Seq&(1<<12-1) == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s.ObserveEffect(e)
+			return nil
+		})
+		if err != nil {
+			return Verdict{}, err
+		}
+	}
+	return s.Verdict(ctx), nil
+}
+
+func (s *Stream) sorted(ctx context.Context, path string, opt Options) error {
+	s.ix = emptyIndex(opt)
+	list, err := history.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if i&(1<<12-1) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := s.Observe(&list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package clients
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+)
+
+func init() {
+	register(Info{
+		Name:     "redis-delay",
+		About:    "one Redis with a lock-delay: a lock that was not released is withheld for two more leases (option delay)",
+		Cluster:  "redis",
+		Confirms: true,
+		MinTTL:   time.Millisecond,
+		Look:     lookRedis,
+		Open: func(ctx context.Context, o Options) (Lock, error) {
+			delay := 2 * o.TTL
+			if text := o.Extra["delay"]; text != "" {
+				var err error
+				if delay, err = time.ParseDuration(text); err != nil || delay < 0 {
+					return nil, fmt.Errorf("redis-delay: option delay %q: want a length of time, as 2s", text)
+				}
+			}
+			return openRedis(func(l *redisLock) Lock { return redisDelay{l, delay} })(ctx, o)
+		},
+	})
+}
+
+// redisDelay is the lock-delay of Chubby (Burrows, OSDI 2006, section 2.4), which
+// Consul has too: the holder stops after its lease, and the key stays for longer, so
+// that what the holder sent before arrives before the next holder starts. That is
+// safe as long as no message is under way for longer than the delay. A release frees
+// the lock at once.
+type redisDelay struct {
+	*redisLock
+	delay time.Duration
+}
+
+func (l redisDelay) Acquire(ctx context.Context, key string) (Grant, error) {
+	value := rand.Text()
+	_, sent, err := l.try(ctx, key, value, "SET", key, value, "NX", "PX", (l.ttl + l.delay).Milliseconds())
+	if err != nil {
+		return Grant{}, err
+	}
+	return Grant{Key: key, Since: sent, Lease: l.ttl, Ref: value}, nil
+}
+
+func (l redisDelay) Renew(ctx context.Context, g Grant) (Renewal, error) {
+	sent, err := l.compareAnd(ctx, "renew", g, redisRenew, (l.ttl + l.delay).Milliseconds())
+	if err != nil {
+		return Renewal{}, err
+	}
+	return Renewal{Since: sent, Lease: l.ttl}, nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/compose/docker"
+	"github.com/picklock/picklock/results"
+)
+
+func cleanCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "clean", Short: "Remove what killed runs left behind", Args: noArguments,
+		Long: `Remove the containers, networks, volumes and images that dead runs left on the
+Docker engine, and empty data directories below ./picklock-results. Whatever
+does not carry picklock's label, or belongs to a run that is still alive, stays.
+Of a run with --runtime local the kernel leaves nothing else.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			removed, err := clean(cmd.Context())
+			if asJSON {
+				if removed == nil {
+					removed = []string{}
+				}
+				err = errors.Join(err, printJSON(removed))
+			} else {
+				for _, r := range removed {
+					fmt.Println("removed", r)
+				}
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func clean(ctx context.Context) ([]string, error) {
+	removed, err := cleanDirectories(results.Root)
+	e, derr := docker.Connect(ctx)
+	if derr != nil {
+		fmt.Fprintln(os.Stderr, "picklock: only directories were looked at:", derr)
+		return removed, err
+	}
+	more, cerr := e.Clean(ctx)
+	return append(removed, more...), errors.Join(err, cerr, e.Close())
+}
+
+// cleanDirectories removes the empty data directories of runs that were killed.
+func cleanDirectories(root string) ([]string, error) {
+	var found []string
+	for _, pattern := range []string{"*/data", "*/*/data"} { // a demonstration's runs lie one deeper
+		dirs, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, dirs...)
+	}
+	var removed []string
+	for _, dir := range found {
+		info, err := os.Lstat(dir)
+		// A young one's run may be about to mount its file system there.
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < time.Minute || mounted(dir) {
+			continue
+		}
+		if os.Remove(dir) == nil { // it fails for one that is not empty
+			removed = append(removed, "directory "+dir)
+		}
+	}
+	return removed, nil
+}
+
+// mounted says whether some process has a file system mounted there: a run that is
+// alive does, in a mount namespace of its own, and removing the directory here would
+// take it away.
+func mounted(dir string) bool {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return true
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return true
+	}
+	tables, _ := filepath.Glob("/proc/[0-9]*/mountinfo") // the pattern is well-formed
+	for _, t := range tables {
+		text, err := os.ReadFile(t)
+		if err == nil && bytes.Contains(text, []byte(" "+path+" ")) {
+			return true
+		}
+	}
+	return false
+}

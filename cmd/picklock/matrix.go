@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// matrixFlags are the matrix's settings as the user gave them.
+type matrixFlags struct {
+	harness.MatrixOptions
+	names, files        []string
+	expect, writeExpect string
+	asJSON              bool
+}
+
+func matrixCommand() *cobra.Command {
+	var f matrixFlags
+	c := &cobra.Command{
+		Use: "matrix", Short: "Play the whole catalogue and compare with what is expected", Args: cobra.NoArgs,
+		Long: `Play scenarios on locks with fencing disciplines, each cell in a process of its own,
+and write matrix.html, matrix.md, matrix.json and junit.xml. Cells that are finished
+in the folder given with --out are kept, so that the same command goes on after an
+interruption.
+
+Exit codes: 0 everything as expected, 1 a difference in either direction, 2 a cell
+proved too little, 254 unusable arguments, 255 picklock itself failed.`,
+		Example: `  picklock matrix
+  picklock matrix --locks redis,etcd --scenarios pause-holder,delayed-write --out m
+  picklock matrix --locks redis --write-expect picklock.yaml
+  picklock matrix --locks redis --expect picklock.yaml`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := c.Flags()
+	fl.StringSliceVar(&f.Locks, "locks", nil, "locks, separated by commas (default: those that each scenario names)")
+	fl.StringSliceVar(&f.names, "scenarios", nil, "scenarios, separated by commas (default: the whole catalogue)")
+	fl.StringSliceVar(&f.files, "file", nil, "scenario files of your own, instead of the catalogue unless --scenarios names some of it")
+	fl.StringSliceVar(&f.Fencing, "fencing", nil, "disciplines, separated by commas (default: those that each scenario names)")
+	fl.StringVar(&f.Cluster, "cluster", "", "cluster to run on: a name or a Compose file (default: the scenario's, or the lock's own)")
+	fl.IntVar(&f.Runs, "runs", 1, "how often each cell is played")
+	fl.IntVarP(&f.Jobs, "jobs", "j", runtime.NumCPU(), "cells at a time")
+	fl.StringVar(&f.Out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
+	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local")
+	fl.StringVar(&f.expect, "expect", "", "compare with this file instead of the scenarios' own expectations")
+	fl.StringVar(&f.writeExpect, "write-expect", "", "write what came of it to this file, for --expect")
+	fl.BoolVar(&f.asJSON, "json", false, "print the matrix as JSON")
+	return c
+}
+
+func (f *matrixFlags) run(ctx context.Context) error {
+	if err := f.resolve(); err != nil {
+		return usage(err)
+	}
+	var want *results.Expectations
+	var err error
+	if f.expect != "" {
+		if want, err = results.ReadExpectations(f.expect); err != nil {
+			return usage(err)
+		}
+	}
+	if f.Self, err = os.Executable(); err != nil {
+		return fmt.Errorf("find the own program: %w", err)
+	}
+	f.Done = func(c results.Cell, n, of int, kept bool) {
+		note := fmt.Sprintf("%.1f s", c.Seconds)
+		if kept {
+			note = "kept"
+		}
+		fmt.Fprintf(os.Stderr, "picklock: %3d/%d %-18s %s %s %s (%s)\n", n, of, c.State(), c.Scenario, c.Lock, c.Fencing, note)
+	}
+	m, err := harness.Matrix(ctx, f.MatrixOptions)
+	if errors.Is(err, harness.ErrUsage) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if want != nil {
+		want.Apply(m)
+	}
+	if f.writeExpect != "" {
+		if err := results.WriteExpectations(f.writeExpect, m); err != nil {
+			return err
+		}
+	}
+	return f.report(m)
+}
+
+func (f *matrixFlags) report(m *results.Matrix) error {
+	if err := results.WriteMatrix(f.Out, m); err != nil {
+		return err
+	}
+	if err := results.GitHub(m, os.Getenv, os.Stdout, f.asJSON); err != nil {
+		return err
+	}
+	var err error
+	if f.asJSON {
+		err = printJSON(m)
+	} else {
+		err = results.MatrixSummary(os.Stdout, m, filepath.Join(f.Out, results.MatrixPage), colourful(os.Stdout))
+	}
+	if err != nil {
+		return fmt.Errorf("print the matrix: %w", err)
+	}
+	if f.writeExpect != "" {
+		return nil // what came of it is what is expected from now on
+	}
+	return met(m.Validity())
+}
+
+// resolve looks all names up.
+func (f *matrixFlags) resolve() error {
+	for _, lock := range f.Locks {
+		if _, err := clients.Lookup(lock); err != nil {
+			return err
+		}
+	}
+	for _, d := range f.Fencing {
+		if _, err := register.ParseDiscipline(d); err != nil {
+			return err
+		}
+	}
+	for _, file := range f.files {
+		s, err := scenarios.Load(file)
+		if err != nil {
+			return err
+		}
+		if s.File, err = filepath.Abs(file); err != nil {
+			return err
+		}
+		f.Scenarios = append(f.Scenarios, s)
+	}
+	switch {
+	case len(f.names) > 0:
+		for _, name := range f.names {
+			s, err := scenarios.Lookup(name)
+			if err != nil {
+				return err
+			}
+			f.Scenarios = append(f.Scenarios, s)
+		}
+	case len(f.files) == 0:
+		all, err := scenarios.All()
+		if err != nil {
+			return err
+		}
+		f.Scenarios = all
+	}
+	var seen []string
+	for _, s := range f.Scenarios {
+		if slices.Contains(seen, s.Name) {
+			return fmt.Errorf("scenario %s twice: give each a name of its own", s.Name)
+		}
+		seen = append(seen, s.Name)
+	}
+	switch {
+	case f.Runs < 1:
+		return fmt.Errorf("--runs %d: want at least 1", f.Runs)
+	case f.Jobs < 1:
+		return fmt.Errorf("--jobs %d: want at least 1", f.Jobs)
+	}
+	if f.Out == "" {
+		f.Out = filepath.Join(results.Root, time.Now().Format("20060102-150405")+"-matrix")
+	}
+	if strings.HasPrefix(f.Out, "-") {
+		return fmt.Errorf("--out %s: want a folder", f.Out)
+	}
+	_, err := f.Cells()
+	return err
+}

@@ -1,0 +1,71 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// startingWithin is how long a run whose agent has been made but not started yet is
+// taken to be about to start it.
+const startingWithin = time.Minute
+
+// Clean removes what dead runs left on the engine: containers, networks, volumes and
+// images that carry picklock's labels. A run is alive as long as its agent runs,
+// which ends when its run does, however that ends. It returns what was removed.
+func (e *Engine) Clean(ctx context.Context) ([]string, error) {
+	label := labelAny + "=1"
+	containers, err := e.engine.containers(ctx, label)
+	if err != nil {
+		return nil, fmt.Errorf("look for what runs left: %w", err)
+	}
+	networks, err := e.engine.networks(ctx, label)
+	if err != nil {
+		return nil, fmt.Errorf("look for what runs left: %w", err)
+	}
+	volumes, err := e.engine.volumes(ctx, label)
+	if err != nil {
+		return nil, fmt.Errorf("look for what runs left: %w", err)
+	}
+	alive := map[string]bool{}
+	for _, c := range containers {
+		starting := c.State == "created" && e.about.Now.Sub(c.Created) < startingWithin
+		if c.Labels[labelRole] == roleAgent && (c.State == "running" || starting) {
+			alive[c.Labels[labelRun]] = true
+		}
+	}
+	left := map[string][]string{}
+	for kind, things := range map[string][]thing{"container": containers, "network": networks, "volume": volumes} {
+		for _, t := range things {
+			if run := t.Labels[labelRun]; run != "" && !alive[run] {
+				left[run] = append(left[run], kind+" "+t.Name)
+			}
+		}
+	}
+	var removed []string
+	var errs []error
+	for run, what := range left {
+		if err := e.remove(ctx, run, func(thing) bool { return true }); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, what...)
+	}
+	images, err := e.engine.images(ctx, label)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("look for picklock's images: %w", err))
+	}
+	for _, i := range images {
+		switch err := e.engine.removeImage(ctx, i.Name); {
+		case err == nil:
+			removed = append(removed, "image "+i.Name)
+		case !inUse(err):
+			errs = append(errs, fmt.Errorf("remove image %s: %w", i.Name, err))
+		}
+	}
+	slices.SortFunc(removed, strings.Compare)
+	return removed, errors.Join(errs...)
+}

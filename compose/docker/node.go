@@ -1,0 +1,314 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+// agentCaps are the capabilities that the agent was found to need and no other:
+// SYS_PTRACE to shift clocks and to look at other users' processes, DAC_OVERRIDE to
+// write their memory, KILL to signal them, SYS_ADMIN to enter a network namespace,
+// NET_ADMIN to filter packets there.
+var agentCaps = []string{"SYS_PTRACE", "DAC_OVERRIDE", "KILL", "SYS_ADMIN", "NET_ADMIN"}
+
+// node is one node and its container. Its fields change under the cluster's lock
+// only.
+type node struct {
+	compose.Node
+	id     string
+	svc    *compose.Service // nil for our own programs
+	gone   chan struct{}    // closed when the container's processes have ended
+	logged chan struct{}    // closed when all that a server wrote is in its log
+	killed bool
+}
+
+func (c *Cluster) log(name string) string { return filepath.Join(c.opts.LogDir, name+".log") }
+
+func (c *Cluster) openLog(name string) (*os.File, error) {
+	return os.OpenFile(c.log(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644) //nolint:gosec // part of the results, for everyone to read
+}
+
+// follow copies what a server's container writes into its log, until it ends.
+func (c *Cluster) follow(n *node, since time.Time) {
+	logged := make(chan struct{})
+	c.mu.Lock()
+	n.logged = logged
+	id := n.id
+	c.mu.Unlock()
+	c.waiting.Go(func() {
+		defer close(logged)
+		f, err := c.openLog(n.Name)
+		if err != nil {
+			return // the run is not about this log
+		}
+		defer f.Close()
+		if err := c.engine.logs(c.ctx, id, since, f); err != nil && c.ctx.Err() == nil {
+			fmt.Fprintln(f, "picklock: read the container's log:", err)
+		}
+	})
+}
+
+// tail is the end of a server's log as the end of an error message.
+func (c *Cluster) tail(n *node) string {
+	c.mu.Lock()
+	logged := n.logged
+	c.mu.Unlock()
+	if logged != nil {
+		select {
+		case <-logged:
+		case <-time.After(2 * time.Second): // it goes on writing
+		}
+	}
+	return compose.Tail(c.log(n.Name))
+}
+
+// adopt takes over a server's container that has just been started and waits until
+// the server answers.
+func (c *Cluster) adopt(ctx context.Context, n *node) error {
+	gone, err := c.running(ctx, n)
+	if err != nil {
+		return fmt.Errorf("start %s: %w%s", n.Name, err, c.tail(n))
+	}
+	ready, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
+	defer cancel()
+	err = n.svc.Spec.Ready.AwaitBy(ready, n.HostPort(), gone, func(ctx context.Context) (bool, error) { return c.ask(ctx, n, n.svc.Spec.Ready) })
+	if err != nil {
+		return fmt.Errorf("start %s: %w%s", n.Name, err, c.tail(n))
+	}
+	return nil
+}
+
+// running notes that a server's container runs and watches for its end.
+func (c *Cluster) running(ctx context.Context, n *node) (<-chan struct{}, error) {
+	i, err := c.engine.inspect(ctx, n.id)
+	if err != nil {
+		return nil, err
+	}
+	c.follow(n, i.Started)
+	if i.Labels[labelRun] != c.run {
+		return nil, fmt.Errorf("container %s is not of this run", i.Name)
+	}
+	if i.PID == 0 {
+		return nil, fmt.Errorf("its container ended at once with exit code %d%s", i.Code, colon(i.Error))
+	}
+	if got := i.Addrs[project(c.run)]; got != n.Addr {
+		return nil, fmt.Errorf("its container has the address %q instead of %s", got, n.Addr)
+	}
+	ended := c.engine.await(c.ctx, n.id, false)
+	return c.began(ctx, n, i.PID, ended)
+}
+
+func colon(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
+// began gives a started node into the agent's hands and watches for its end.
+func (c *Cluster) began(ctx context.Context, n *node, pid int, ended func() (int64, error)) (<-chan struct{}, error) {
+	err := os.ErrProcessDone
+	if pid != 0 {
+		err = c.agent.Allow(ctx, n.id, pid)
+	}
+	gone := make(chan struct{})
+	c.mu.Lock()
+	n.gone, n.killed = gone, false
+	if err == nil {
+		n.PID, n.NetNS = pid, fmt.Sprintf("/proc/%d/ns/net", pid)
+	}
+	onStart := c.onStart
+	c.mu.Unlock()
+	c.waiting.Go(func() { c.awaitEnd(n, ended, gone) })
+	if err == nil && onStart != nil {
+		err = onStart(ctx, n.Name)
+	}
+	if err != nil && !errors.Is(err, os.ErrProcessDone) { // of its end, who waits for it learns anyway
+		return gone, err
+	}
+	return gone, nil
+}
+
+func (c *Cluster) awaitEnd(n *node, ended func() (int64, error), gone chan struct{}) {
+	code, err := ended()
+	c.mu.Lock()
+	n.PID, n.NetNS = 0, ""
+	unexpected := !n.killed && n.Role == compose.Server
+	c.mu.Unlock()
+	close(gone)
+	if unexpected {
+		c.report(func() error {
+			if err != nil {
+				return fmt.Errorf("watch %s: %w", n.Name, err)
+			}
+			return fmt.Errorf("%s ended by itself: exit code %d%s", n.Name, code, c.tail(n))
+		})
+	}
+}
+
+// Kill implements compose.Cluster.
+func (c *Cluster) Kill(ctx context.Context, name string) error {
+	n, err := c.node(name)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	pid, gone, id := n.PID, n.gone, n.id
+	n.killed = true
+	c.mu.Unlock()
+	if pid == 0 {
+		return nil
+	}
+	// The agent is quicker than the engine, and a holder holds for a moment only.
+	if err := c.agent.Kill(ctx, pid); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if err := c.engine.kill(ctx, id); err != nil {
+			return fmt.Errorf("kill %s: %w", name, err)
+		}
+	}
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("kill %s: still there: %w", name, ctx.Err())
+	}
+}
+
+// Restart implements compose.Cluster.
+func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
+	n, err := c.node(name)
+	if err != nil {
+		return err
+	}
+	if n.svc == nil {
+		return fmt.Errorf("%s is not a server", name)
+	}
+	if fresh {
+		id, err := c.engine.renew(ctx, n.id)
+		if err != nil {
+			return fmt.Errorf("start %s without its data: %w", name, err)
+		}
+		c.mu.Lock()
+		n.id = id
+		c.mu.Unlock()
+	}
+	if err := c.engine.start(ctx, n.id); err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	return c.adopt(ctx, n)
+}
+
+// Spawn implements compose.Cluster.
+func (c *Cluster) Spawn(ctx context.Context, p compose.Program) (*compose.Process, error) {
+	n, err := c.node(p.Name)
+	if err != nil {
+		if n, err = c.newNode(ctx, p); err != nil {
+			return nil, fmt.Errorf("add node %s: %w", p.Name, err)
+		}
+	}
+	proc, ended, err := c.launch(ctx, n.id, p.Name)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	i, err := c.engine.inspect(ctx, n.id)
+	if err == nil {
+		_, err = c.began(ctx, n, i.PID, ended)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	return proc, nil
+}
+
+func (c *Cluster) newNode(ctx context.Context, p compose.Program) (*node, error) {
+	c.mu.Lock()
+	addr := c.next
+	c.next = c.next.Next()
+	c.mu.Unlock()
+	n := &node{Node: compose.Node{Name: p.Name, Role: p.Role, Addr: addr.String(), Port: p.Port}}
+	args := append([]string(nil), p.Args...)
+	for i, a := range args {
+		args[i] = strings.ReplaceAll(a, "{listen}", n.HostPort())
+	}
+	image := c.image
+	if p.Role == compose.Client {
+		image = c.client
+	}
+	labels := c.labels()
+	labels[labelNode], labels[labelRole] = p.Name, string(p.Role)
+	var err error
+	n.id, err = c.engine.create(ctx, spec{
+		Name: project(c.run) + "-" + p.Name, Image: image, Args: args, Labels: labels,
+		Network: project(c.run), Addr: n.Addr, Alias: p.Name, Hosts: c.hosts,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.add(n)
+	return n, nil
+}
+
+// launch starts a container of our own program. The function that it returns waits
+// for the program's end.
+func (c *Cluster) launch(ctx context.Context, id, name string) (*compose.Process, func() (int64, error), error) {
+	log, err := c.openLog(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := c.engine.attach(ctx, id)
+	if err != nil {
+		log.Close()
+		return nil, nil, err
+	}
+	await := c.engine.await(c.ctx, id, true)
+	if err := c.engine.start(ctx, id); err != nil {
+		s.close()
+		log.Close()
+		return nil, nil, err
+	}
+	gone, done := make(chan struct{}), make(chan struct{})
+	var code int64
+	var lost error
+	c.waiting.Go(func() {
+		code, lost = await()
+		close(gone)
+	})
+	r, w := io.Pipe()
+	c.waiting.Go(func() {
+		defer close(done)
+		w.CloseWithError(s.copy(lenient{w}, log)) // without an error: the end of the file
+		s.close()
+		log.Close()
+		<-gone
+	})
+	proc := &compose.Process{Stdin: s.stdin, Stdout: r, Done: done, Err: func() error {
+		<-done
+		switch {
+		case lost != nil:
+			return fmt.Errorf("watch %s: %w", name, lost)
+		case code != 0:
+			return fmt.Errorf("%s: exit code %d%s", name, code, compose.Tail(c.log(name)))
+		}
+		return nil
+	}}
+	return proc, func() (int64, error) {
+		<-gone
+		return code, lost
+	}, nil
+}
+
+// lenient goes on when nobody reads any more, so that the rest of the output, the
+// log above all, still arrives.
+type lenient struct{ w io.Writer }
+
+func (l lenient) Write(p []byte) (int, error) {
+	_, _ = l.w.Write(p)
+	return len(p), nil
+}

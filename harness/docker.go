@@ -1,0 +1,51 @@
+package harness
+
+import (
+	"context"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/compose/docker"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis"
+)
+
+// Docker is the runtime on a Docker engine.
+type Docker struct {
+	Engine *docker.Engine
+	// ClientImage is an image to put the clients' program into; see docker.Options.
+	ClientImage string
+
+	hands *nemesis.Remote
+}
+
+// Name implements Runtime.
+func (*Docker) Name() string { return "docker" }
+
+// Start implements Runtime.
+func (d *Docker) Start(ctx context.Context, def *compose.Definition, opts compose.Options) (compose.Cluster, error) {
+	c, err := d.Engine.Start(ctx, def, docker.Options{
+		Options: opts, ClientImage: d.ClientImage,
+		NewAgent: func(p *compose.Process) docker.Agent {
+			d.hands = nemesis.NewRemote(p.Stdin, p.Stdout, p.Err)
+			return d.hands
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Hands implements Runtime.
+func (d *Docker) Hands() nemesis.Hands { return d.hands }
+
+// Isolated implements Runtime.
+func (*Docker) Isolated() bool { return true }
+
+// Now implements Runtime: the nodes' kernel may be another machine's.
+func (d *Docker) Now() int64 {
+	if d.hands == nil {
+		return history.Now()
+	}
+	return d.hands.Now()
+}

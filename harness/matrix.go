@@ -1,0 +1,228 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// MatrixOptions says which cells to play and how.
+type MatrixOptions struct {
+	Scenarios []*scenarios.Scenario
+	Locks     []string // empty: those that each scenario names
+	Fencing   []string // empty: those that each scenario names
+	Cluster   string   // instead of each lock's own
+	Runs      int      // of every cell
+	Jobs      int      // at a time
+	Out       string   // finished cells that are there already are kept
+	Runtime   string
+	Self      string
+	// Done is told of every cell that is finished; from is true for one that was
+	// there already.
+	Done func(c results.Cell, n, of int, kept bool)
+}
+
+// Cells lists what the matrix consists of: every scenario with every lock that it
+// applies to and every discipline that the lock can be used with.
+func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
+	var out []scenarios.Cell
+	for _, s := range o.Scenarios {
+		locks := s.Locks
+		if len(o.Locks) > 0 {
+			locks = slices.DeleteFunc(slices.Clone(o.Locks), func(l string) bool { return !s.AppliesTo(l) })
+		}
+		for _, lock := range locks {
+			if lock == scenarios.Every {
+				continue // stands for locks that the catalogue does not know
+			}
+			info, err := clients.Lookup(lock)
+			if err != nil {
+				return nil, err
+			}
+			for _, fencing := range s.Fencing {
+				d, err := register.ParseDiscipline(fencing)
+				if err != nil {
+					return nil, err
+				}
+				if d.Fenced() && !info.Fencing || len(o.Fencing) > 0 && !slices.Contains(o.Fencing, fencing) {
+					continue
+				}
+				out = append(out, scenarios.Cell{Scenario: s, Lock: lock, Fencing: fencing})
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("no scenario applies to these locks with these disciplines (see picklock scenario list)")
+	}
+	return out, nil
+}
+
+// Matrix plays all cells, each run in a process of its own. An interruption leaves
+// what is finished in o.Out, where another call with the same folder goes on.
+func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
+	cells, err := o.Cells()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	if o.Out, err = filepath.Abs(o.Out); err != nil {
+		return nil, err
+	}
+	m := &results.Matrix{Started: time.Now(), Machine: machine(), Versions: map[string]string{}, Cells: make([]results.Cell, len(cells))}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		mu    sync.Mutex
+		n     int
+		first error
+		wg    sync.WaitGroup
+		next  = make(chan int)
+	)
+	for range max(1, o.Jobs) {
+		wg.Go(func() {
+			for i := range next {
+				c, kept, err := o.cell(ctx, cells[i])
+				mu.Lock()
+				if err != nil && first == nil {
+					first = err
+					cancel()
+				}
+				if err == nil {
+					n++
+					m.Cells[i] = c
+					if o.Done != nil {
+						o.Done(c, n, len(cells), kept)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range cells {
+		select {
+		case next <- i:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(next)
+	wg.Wait()
+	if first == nil && ctx.Err() != nil {
+		first = ctx.Err()
+	}
+	if first != nil {
+		return nil, fmt.Errorf("%w (finished cells are kept: the same command goes on)", first)
+	}
+	for _, s := range o.Scenarios {
+		m.Scenarios = append(m.Scenarios, results.Played{Name: s.Name, About: s.About, Source: s.Source})
+	}
+	for _, c := range m.Cells {
+		for k, v := range c.Versions {
+			m.Versions[k] = v
+		}
+		if !c.Started.IsZero() && c.Started.Before(m.Started) {
+			m.Started = c.Started
+		}
+	}
+	m.Finished = time.Now()
+	return m, nil
+}
+
+// cell plays one cell as often as is asked for; kept says that all of it was there.
+func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.Cell, kept bool, err error) {
+	kept = true
+	sum = results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Met: checker.True, Valid: checker.True, Found: map[string]int{}}
+	if e := c.Scenario.Expected(c.Lock, c.Fencing); e != nil {
+		sum.Expected, sum.Must = e.String(), e.Must
+	}
+	for i := range max(1, o.Runs) {
+		dir := filepath.Join(o.Out, "cells", cellName(c), strconv.Itoa(i+1))
+		one, err := results.ReadCell(filepath.Join(dir, results.CellFile))
+		if text, rerr := os.ReadFile(filepath.Join(dir, results.ScenarioFile)); err != nil || rerr != nil || !bytes.Equal(text, c.Scenario.Text) {
+			kept = false
+			if one, err = o.once(ctx, c, dir); err != nil {
+				return sum, false, err
+			}
+		}
+		if rel, err := filepath.Rel(o.Out, dir); err == nil {
+			one.Dir = filepath.ToSlash(rel)
+		}
+		sum.Add(one)
+		if one.LeftOut != "" {
+			break
+		}
+	}
+	return sum, kept, nil
+}
+
+var unsafeInName = regexp.MustCompile(`[^a-zA-Z0-9.-]+`)
+
+func cellName(c scenarios.Cell) string {
+	name := strings.Trim(unsafeInName.ReplaceAllString(c.Lock, "-"), ".-")
+	return c.Scenario.Name + "_" + name[:min(len(name), 60)] + "_" + c.Fencing
+}
+
+// once makes one run of a cell as a user would.
+func (o MatrixOptions) once(ctx context.Context, c scenarios.Cell, dir string) (results.Cell, error) {
+	// What an interruption left behind is no result. The folder is below ours.
+	if err := os.RemoveAll(dir); err != nil {
+		return results.Cell{}, fmt.Errorf("clear an unfinished cell: %w", err)
+	}
+	args := []string{"scenario", "run", c.Scenario.Name, "--lock", c.Lock, "--fencing", c.Fencing, "--out", dir, "--runtime", o.Runtime, "--json"}
+	if o.Cluster != "" {
+		args = append(args, "--cluster", o.Cluster)
+	}
+	if _, err := scenarios.Lookup(c.Scenario.Name); err != nil {
+		args = append(args, "--file", c.Scenario.File)
+	}
+	cmd := exec.CommandContext(ctx, o.Self, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 30 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	runErr := cmd.Run()
+	if ctx.Err() != nil {
+		return results.Cell{}, ctx.Err()
+	}
+	var exit *exec.ExitError
+	if runErr != nil && !errors.As(runErr, &exit) {
+		return results.Cell{}, fmt.Errorf("start picklock: %w", runErr)
+	}
+	one := results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Runs: 1}
+	if code := cmd.ProcessState.ExitCode(); code < 0 || code > 2 {
+		text := lastLine(stderr.String())
+		if code == 254 {
+			one.LeftOut = text
+		} else {
+			one.Met, one.Why = checker.Unknown, "picklock itself failed: "+text
+		}
+		return one, nil
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &one); err != nil {
+		return results.Cell{}, fmt.Errorf("picklock %s: read its result: %w", strings.Join(args, " "), err)
+	}
+	return one, nil
+}
+
+// lastLine is the last thing that the program said.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimPrefix(lines[len(lines)-1], "picklock: ")
+}

@@ -1,0 +1,426 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+	"github.com/picklock/picklock/workloads"
+)
+
+// ScenarioOptions says which scenario to play and on what.
+type ScenarioOptions struct {
+	Scenario *scenarios.Scenario
+	Lock     string
+	Fencing  string
+	Cluster  string // overrides the scenario's and the lock's own
+	Seed     uint64 // of a run without a script
+	Out      string
+
+	Runtime  Runtime
+	Self     string
+	Log      *slog.Logger
+	Observer Observer               // may be nil
+	Step     func(scenarios.Played) // may be nil: told of every step taken
+}
+
+// ScenarioOutcome is a scenario that was played, and whether what was expected
+// came of it.
+type ScenarioOutcome struct {
+	Outcome
+	Result results.Cell
+}
+
+// ScenarioCommand is the command line that plays the scenario again.
+func (o ScenarioOptions) ScenarioCommand() []string {
+	c := []string{"picklock", "scenario", "run", o.Scenario.Name, "--lock", o.Lock, "--fencing", o.Fencing}
+	if o.Cluster != "" {
+		c = append(c, "--cluster", o.Cluster)
+	}
+	if _, err := scenarios.Lookup(o.Scenario.Name); err != nil {
+		c = append(c, "--file", o.Scenario.File)
+	}
+	return c
+}
+
+// RunScenario plays a scenario and judges what came of it. Errors are as for Run.
+func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, error) {
+	s := o.Scenario
+	info, err := clients.Lookup(o.Lock)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	if o.Fencing == "" {
+		o.Fencing = "none"
+	}
+	want, expected := s.Expected(o.Lock, o.Fencing), ""
+	if want == nil || !s.AppliesTo(o.Lock) {
+		want = &scenarios.Expectation{} // of a lock that the file does not name: that it holds
+	} else {
+		expected = want.String()
+	}
+	opts := o.runOptions()
+	var outcome *Outcome
+	var script *script
+	var stepErr error
+	if s.Run != nil {
+		outcome, err = Run(ctx, opts)
+	} else {
+		outcome, script, stepErr, err = o.play(ctx, opts, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &ScenarioOutcome{Outcome: *outcome}
+	out.Result = results.Cell{
+		Scenario: s.Name, Lock: o.Lock, Fencing: o.Fencing, Runs: 1, Expected: expected, Must: want.Must,
+		Found: map[string]int{}, Broken: []string{}, Valid: outcome.Verdict.Valid, Dir: outcome.Dir.Path(), Started: outcome.Run.Started,
+		Seconds: time.Since(outcome.Run.Started).Seconds(), Versions: outcome.Run.Versions,
+	}
+	r := &out.Result
+	for _, a := range outcome.Verdict.Anomalies {
+		r.Found[a.Name]++
+		if !outcome.Verdict.Properties[a.Property].Required {
+			continue
+		}
+		if r.Sentence == "" {
+			r.Sentence = a.Explanation
+		}
+		if !slices.Contains(r.Broken, a.Name) {
+			r.Broken = append(r.Broken, a.Name)
+		}
+	}
+	slices.Sort(r.Broken)
+	if len(r.Broken) == 0 {
+		r.Clean = 1
+	}
+	for _, f := range outcome.Verdict.Stats.Faults {
+		r.Landed += f.Landed
+	}
+	if script != nil {
+		r.Counts, r.Steps = script.player.Counts(), script.steps
+	}
+	r.Met, r.Why = want.Judge(outcome.Verdict, r.Counts)
+	if stepErr != nil && r.Met == checker.True {
+		r.Met, r.Why = checker.Unknown, stepErr.Error()
+	} else if stepErr != nil {
+		r.Why = stepErr.Error() + "; " + r.Why
+		if r.Met == checker.False && len(want.Must) > 0 {
+			r.Met = checker.Unknown // the script never came to what was to break it
+		}
+	}
+	return out, outcome.Dir.WriteCell(*r, s.Text)
+}
+
+func (o ScenarioOptions) runOptions() Options {
+	s := o.Scenario
+	opts := Defaults()
+	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Extra = o.Lock, o.Fencing, s.Cluster, s.TTL, s.Extra
+	opts.Seed, opts.Out = o.Seed, o.Out
+	if o.Cluster != "" {
+		opts.Cluster = o.Cluster
+	}
+	opts.Runtime, opts.Self, opts.Log, opts.Observer = o.Runtime, o.Self, o.Log, o.Observer
+	if r := s.Run; r != nil {
+		opts.Faults, opts.Limit, opts.Hold, opts.IgnoreLost = r.Faults, r.Limit, r.Hold, r.IgnoreLost
+		if r.Clients > 0 {
+			opts.Clients = r.Clients
+		}
+		if r.Workload != "" {
+			opts.Workload = r.Workload
+		}
+		return opts
+	}
+	opts.Clients = len(s.Clients)
+	return opts
+}
+
+// A scripted client waits for the lock, and for anything else, for longer than any
+// step takes.
+const (
+	scriptWait    = 60 * time.Second
+	scriptTimeout = 15 * time.Second
+)
+
+// script is a scenario being played on a run.
+type script struct {
+	*run
+	info   clients.Info
+	player *scenarios.Player
+
+	mu      sync.Mutex
+	steps   []results.StepTaken
+	nextID  int64
+	waiting map[int64]chan workloads.Done
+}
+
+// play makes the run and takes the scenario's steps on it.
+func (o ScenarioOptions) play(ctx context.Context, opts Options, info clients.Info) (_ *Outcome, _ *script, stepErr, err error) {
+	p, err := opts.plan()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if p.Observer == nil {
+		p.Observer = silent{}
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	p.names = o.Scenario.Clients
+	if o.Scenario.Bound > 0 {
+		p.bound = o.Scenario.Bound
+	}
+	desc := p.describe(opts)
+	desc.Command, desc.Scenario, desc.Faults, desc.Limit, desc.Hold = o.ScenarioCommand(), o.Scenario.Name, o.Scenario.Faults(), 0, 0
+	if desc.Faults == nil {
+		desc.Faults = []string{}
+	}
+	var dir *results.Dir
+	if p.Out == "" {
+		dir, err = results.Create("", desc)
+	} else {
+		dir, err = results.CreateAt(p.Out)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	sc := &script{run: &run{plan: p, dir: dir, start: history.Now()}, info: info, waiting: map[int64]chan workloads.Done{}}
+	sc.player = scenarios.NewPlayer(o.Scenario, sc, func(st scenarios.Played) {
+		sc.mu.Lock()
+		sc.steps = append(sc.steps, results.StepTaken(st))
+		sc.mu.Unlock()
+		if o.Step != nil {
+			o.Step(st)
+		}
+	})
+	sc.script = sc
+	events, err := sc.whole(ctx, &desc, &stepErr)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%w (what there is of the run: %s)", err, dir.Path())
+	}
+	p.Observer.Phase("check the history", time.Time{})
+	verdict, err := Judge(dir, desc, events)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return &Outcome{Dir: dir, Run: desc, Verdict: verdict}, sc, stepErr, nil
+}
+
+// whole is run.whole with the scenario's steps for an experiment.
+func (sc *script) whole(ctx context.Context, desc *results.Run, stepErr *error) (_ []history.Event, err error) {
+	defer func() {
+		if sc.cluster != nil {
+			err = errors.Join(err, sc.cluster.Close())
+		}
+	}()
+	if err := sc.up(ctx, desc); err != nil {
+		return nil, err
+	}
+	sc.Observer.Phase("play", time.Time{})
+	err = sc.perform(ctx, stepErr)
+	events, derr := sc.down()
+	if err := errors.Join(err, derr); err != nil {
+		return nil, err
+	}
+	return events, sc.dir.WriteRun(*desc)
+}
+
+// perform takes the steps and heals what they broke. A step that could not be
+// taken as it was meant is no failure of the harness: the history up to there is
+// judged all the same.
+func (sc *script) perform(ctx context.Context, stepErr *error) error {
+	pctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	over := make(chan struct{})
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		select {
+		case err := <-sc.workers.failed:
+			cancel(err)
+		case err := <-sc.cluster.Died():
+			cancel(err)
+		case <-over:
+		}
+	})
+	err := sc.player.Play(pctx)
+	if cause := context.Cause(pctx); cause != nil {
+		err = cause
+	}
+	close(over)
+	watcher.Wait()
+	herr := sc.player.Heal(context.WithoutCancel(ctx))
+	var step *scenarios.StepError
+	if errors.As(err, &step) {
+		*stepErr, err = err, nil
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("interrupted: %w", ctx.Err())
+	}
+	return errors.Join(err, herr)
+}
+
+// Act implements scenarios.Stage.
+func (sc *script) Act(client, act string) (<-chan workloads.Done, error) {
+	done := make(chan workloads.Done, 1)
+	sc.mu.Lock()
+	sc.nextID++
+	id := sc.nextID
+	sc.waiting[id] = done
+	sc.mu.Unlock()
+	return done, sc.workers.command(client, workloads.Command{Do: act, ID: id})
+}
+
+// told takes what the workers say besides their events.
+func (sc *script) told(name string, m workloads.Message) {
+	switch {
+	case m.Waiting:
+		sc.player.Waiting(name)
+	case m.Woken:
+		sc.player.Woken(name)
+	case m.Done != nil:
+		sc.mu.Lock()
+		defer sc.mu.Unlock()
+		if c := sc.waiting[m.Done.ID]; c != nil {
+			c <- *m.Done // has room for the one answer
+			delete(sc.waiting, m.Done.ID)
+		}
+	}
+}
+
+// Do implements scenarios.Stage.
+func (sc *script) Do(ctx context.Context, d nemesis.Deed) (func(context.Context) error, error) {
+	return sc.nemesis.Do(ctx, d)
+}
+
+// Mark implements scenarios.Stage.
+func (sc *script) Mark(ctx context.Context, server string) error {
+	m, ok := sc.cluster.(interface {
+		MarkSynced(ctx context.Context, node string) error
+	})
+	if !ok {
+		return fmt.Errorf("the runtime %s does not know what a server has synced", sc.Runtime.Name())
+	}
+	return m.MarkSynced(ctx, server)
+}
+
+// Look implements scenarios.Stage.
+func (sc *script) Look(ctx context.Context, server string) (int, error) {
+	if sc.info.Look == nil {
+		return 0, fmt.Errorf("lock %s cannot be looked at from outside", sc.info.Name)
+	}
+	n, err := sc.server(server)
+	if err != nil {
+		return 0, err
+	}
+	return sc.info.Look(ctx, n.HostPort(), sc.workers.cfg.Keys[0])
+}
+
+// Unread implements scenarios.Stage.
+func (sc *script) Unread(_ context.Context, server string) (bool, error) {
+	n, err := sc.server(server)
+	if err != nil {
+		return false, err
+	}
+	return unread(n)
+}
+
+func (sc *script) server(name string) (compose.Node, error) {
+	for _, n := range sc.cluster.Nodes() {
+		if n.Name == name && n.Role == compose.Server {
+			return n, nil
+		}
+	}
+	return compose.Node{}, fmt.Errorf("no server %q: have %v", name, sc.Servers())
+}
+
+// Servers implements scenarios.Stage.
+func (sc *script) Servers() []string {
+	var out []string
+	for _, n := range sc.cluster.Nodes() {
+		if n.Role == compose.Server {
+			out = append(out, n.Name)
+		}
+	}
+	return out
+}
+
+// Now implements scenarios.Stage.
+func (sc *script) Now() int64 { return sc.Runtime.Now() - sc.start }
+
+// Possible says what stands in the way of a cell on this machine: a server that is
+// not installed, a fault that it cannot do. nil if nothing does.
+func (o ScenarioOptions) Possible(ctx context.Context) error {
+	info, err := clients.Lookup(o.Lock)
+	if err != nil {
+		return err
+	}
+	discipline, err := register.ParseDiscipline(o.Fencing)
+	if err != nil {
+		return err
+	}
+	if discipline.Fenced() && !info.Fencing {
+		return fmt.Errorf("lock %s gives no fencing tokens", o.Lock)
+	}
+	cluster := o.Cluster
+	if cluster == "" {
+		cluster = o.Scenario.Cluster
+	}
+	if cluster == "" {
+		cluster = info.Cluster
+	}
+	if cluster == "" {
+		return fmt.Errorf("lock %s has no cluster of its own: name one with --cluster", o.Lock)
+	}
+	def, err := compose.Load(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	if o.Runtime == nil {
+		return nil
+	}
+	if o.Runtime.Name() == "local" {
+		for _, s := range def.Servers() {
+			if s.Spec.Local == nil {
+				return fmt.Errorf("service %s runs with --runtime docker only", s.Name)
+			}
+			if err := s.Spec.Local.Missing(); err != nil {
+				return err
+			}
+		}
+	}
+	env := &nemesis.Env{Hands: o.Runtime.Hands(), Isolated: o.Runtime.Isolated()}
+	for _, kind := range o.Scenario.Faults() {
+		if o.Scenario.Run != nil {
+			break // Run looks for itself
+		}
+		if err := (nemesis.Deed{Kind: kind}).Possible(env); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unread says whether bytes wait in a socket of the node's service for the server
+// to read them: a stopped server was asked something.
+func unread(n compose.Node) (bool, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", n.PID))
+	if err != nil {
+		return false, fmt.Errorf("look at the sockets of %s: %w", n.Name, err)
+	}
+	return slices.ContainsFunc(sockets(string(text)), func(s socket) bool {
+		return s.addr == n.Addr && s.port == n.Port && s.unread > 0 && s.established
+	}), nil
+}

@@ -1,0 +1,46 @@
+package harness
+
+import (
+	"encoding/hex"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// socket is one line of /proc/PID/net/tcp: an end of a connection over IPv4.
+type socket struct {
+	addr        string
+	port        int // its own
+	unread      int // bytes that arrived and that nobody has read
+	established bool
+}
+
+// sockets reads such a table; lines of another form are left out.
+func sockets(table string) []socket {
+	var out []socket
+	for _, line := range strings.Split(table, "\n") {
+		f := strings.Fields(line)
+		if len(f) < 5 {
+			continue
+		}
+		i := strings.LastIndexByte(f[1], ':')
+		_, queue, ok := strings.Cut(f[4], ":")
+		if i < 0 || !ok {
+			continue
+		}
+		port, perr := strconv.ParseUint(f[1][i+1:], 16, 32)
+		bytes, berr := strconv.ParseUint(queue, 16, 32)
+		if perr != nil || berr != nil {
+			continue
+		}
+		var addr netip.Addr
+		if raw, err := hex.DecodeString(f[1][:i]); err == nil && len(raw) == 4 {
+			slices.Reverse(raw) // the kernel prints the number as this machine keeps it
+			addr, _ = netip.AddrFromSlice(raw)
+		}
+		const established = "01"
+		out = append(out, socket{addr.String(), int(port), int(bytes), f[3] == established})
+	}
+	return out
+}

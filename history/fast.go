@@ -1,0 +1,247 @@
+package history
+
+import "strings"
+
+// The fast decoders read the lines that picklock itself writes: known names, plain
+// numbers, strings without escapes. Of every other line they say so by returning
+// false, and encoding/json decides, so that there is one meaning of a line and
+// not two (FuzzFastDecoder compares them).
+
+// cursor walks over one line. bad is sticky: once set, the line is not for the
+// fast decoder.
+type cursor struct {
+	b   []byte
+	i   int
+	bad bool
+	in  *interner
+}
+
+// open eats the opening brace, and says whether a member follows.
+func (c *cursor) open() bool {
+	c.space()
+	if c.i >= len(c.b) || c.b[c.i] != '{' {
+		c.bad = true
+		return false
+	}
+	c.i++
+	c.space()
+	if c.i < len(c.b) && c.b[c.i] == '}' {
+		c.i++
+		return false
+	}
+	return true
+}
+
+// next eats what follows a member's value, and says whether another follows.
+func (c *cursor) next() bool {
+	c.space()
+	if c.bad || c.i >= len(c.b) {
+		c.bad = true
+		return false
+	}
+	ch := c.b[c.i]
+	c.i++
+	c.space()
+	if ch == ',' {
+		return true
+	}
+	c.bad = ch != '}'
+	return false
+}
+
+// done says whether the whole line was eaten.
+func (c *cursor) done() bool {
+	c.space()
+	return !c.bad && c.i == len(c.b)
+}
+
+func (c *cursor) space() {
+	for c.i < len(c.b) && (c.b[c.i] == ' ' || c.b[c.i] == '\t' || c.b[c.i] == '\r') {
+		c.i++
+	}
+}
+
+// raw eats a string and returns what is between its quotes.
+func (c *cursor) raw() []byte {
+	if c.bad || c.i >= len(c.b) || c.b[c.i] != '"' {
+		c.bad = true
+		return nil
+	}
+	c.i++
+	from := c.i
+	for c.i < len(c.b) {
+		ch := c.b[c.i]
+		if ch == '"' {
+			c.i++
+			return c.b[from : c.i-1]
+		}
+		if ch < 0x20 || ch >= 0x7f || ch == '\\' {
+			break
+		}
+		c.i++
+	}
+	c.bad = true
+	return nil
+}
+
+// name eats a member's name and the colon.
+func (c *cursor) name() []byte {
+	n := c.raw()
+	c.space()
+	if c.i >= len(c.b) || c.b[c.i] != ':' {
+		c.bad = true
+		return nil
+	}
+	c.i++
+	c.space()
+	return n
+}
+
+func (c *cursor) str() string { return c.in.string(c.raw()) }
+
+func (c *cursor) num() int64 {
+	from := c.i
+	neg := c.i < len(c.b) && c.b[c.i] == '-'
+	if neg {
+		c.i++
+	}
+	first := c.i
+	var v int64
+	for c.i < len(c.b) && c.b[c.i] >= '0' && c.b[c.i] <= '9' {
+		v = v*10 + int64(c.b[c.i]-'0')
+		c.i++
+	}
+	digits := c.i - first
+	// A leading zero is no JSON, and more digits may not fit.
+	if digits == 0 || digits > 18 || (digits > 1 && c.b[first] == '0') || c.i == from {
+		c.bad = true
+	}
+	if neg {
+		return -v
+	}
+	return v
+}
+
+func (c *cursor) boolean() bool {
+	rest := c.b[min(c.i, len(c.b)):]
+	switch {
+	case len(rest) >= 4 && string(rest[:4]) == "true":
+		c.i += 4
+		return true
+	case len(rest) >= 5 && string(rest[:5]) == "false":
+		c.i += 5
+	default:
+		c.bad = true
+	}
+	return false
+}
+
+func fastEvent(line []byte, e *Event, in *interner) bool {
+	c := cursor{b: line, in: in}
+	for more := c.open(); more; more = c.next() {
+		switch string(c.name()) {
+		case "index":
+			e.Index = c.num()
+		case "time":
+			e.Time = c.num()
+		case "process":
+			e.Process = c.str()
+		case "type":
+			e.Type = Type(c.str())
+		case "f":
+			e.F = c.str()
+		case "key":
+			e.Key = c.str()
+		case "grant":
+			e.Grant = c.str()
+		case "token":
+			e.Token = c.num()
+		case "value":
+			e.Value = c.str()
+		case "since":
+			e.Since = c.num()
+		case "lease":
+			e.Lease = c.num()
+		case "held":
+			e.Held = c.boolean()
+		case "phase":
+			e.Phase = c.str()
+		case "landed":
+			e.Landed = c.boolean()
+		default: // error, nodes, detail: rare
+			return false
+		}
+	}
+	return c.done()
+}
+
+func fastEffect(line []byte, e *Effect, in *interner) bool {
+	c := cursor{b: line, in: in}
+	for more := c.open(); more; more = c.next() {
+		switch string(c.name()) {
+		case "seq":
+			e.Seq = c.num()
+		case "time":
+			e.Time = c.num()
+		case "process":
+			e.Process = c.str()
+		case "f":
+			e.F = c.str()
+		case "key":
+			e.Key = c.str()
+		case "grant":
+			e.Grant = c.str()
+		case "token":
+			e.Token = c.num()
+		case "value":
+			e.Value = c.str()
+		case "parent":
+			e.Parent = c.str()
+		case "version":
+			e.Version = c.num()
+		case "highest":
+			e.Highest = c.num()
+		case "error":
+			e.Error = c.str()
+		default:
+			return false
+		}
+	}
+	return c.done()
+}
+
+// interner turns bytes into strings, most often into one that it made a moment
+// ago. Strings share blocks of memory, so that ten million of them do not burden
+// the garbage collector; its table has one place a hash, so it never grows.
+type interner struct {
+	table [1 << 12]string
+	block strings.Builder
+}
+
+const blockSize = 1 << 15
+
+func (in *interner) string(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	h := uint32(2166136261)
+	for _, ch := range b {
+		h = (h ^ uint32(ch)) * 16777619
+	}
+	slot := &in.table[(h^h>>15)&(1<<12-1)]
+	if *slot == string(b) {
+		return *slot
+	}
+	if len(b) > blockSize/16 {
+		return string(b) // would waste the rest of a block
+	}
+	if in.block.Cap()-in.block.Len() < len(b) {
+		in.block = strings.Builder{}
+		in.block.Grow(blockSize)
+	}
+	from := in.block.Len()
+	in.block.Write(b)
+	s := in.block.String()[from:]
+	*slot = s
+	return s
+}

@@ -1,0 +1,224 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+)
+
+// batchBytes is how much of a file one batch holds: enough to make handing it
+// over cheap, little enough that all in flight fit into a few megabytes.
+const batchBytes = 1 << 18
+
+// Stream reads a history event by event, in the order of the file, and keeps none
+// of it: observe must copy the event if it wants more of it than its strings. An
+// error from observe ends the reading and is returned with file and line. Lines
+// are decoded on all CPUs; observe is called by the caller's goroutine.
+func Stream(r io.Reader, name string, observe func(*Event) error) error {
+	return stream(r, name, fastEvent, func(e *Event) error {
+		if err := validEvent(e); err != nil {
+			return err
+		}
+		return observe(e)
+	})
+}
+
+// StreamEffects is Stream for a register's log.
+func StreamEffects(r io.Reader, name string, observe func(*Effect) error) error {
+	last := int64(0)
+	return stream(r, name, fastEffect, func(e *Effect) error {
+		switch {
+		case e.Seq <= last:
+			return fmt.Errorf("sequence number %d after %d", e.Seq, last)
+		case e.F != Read && e.F != Write && e.F != Add:
+			return fmt.Errorf("unknown operation %q", e.F)
+		case e.Key == "" || e.Process == "":
+			return fmt.Errorf("an effect needs a key and a process")
+		}
+		last = e.Seq
+		return observe(e)
+	})
+}
+
+// StreamFile is Stream on a file.
+func StreamFile(path string, observe func(*Event) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read history: %w", err)
+	}
+	defer f.Close()
+	return Stream(f, path, observe)
+}
+
+// StreamEffectsFile is StreamEffects on a file.
+func StreamEffectsFile(path string, observe func(*Effect) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read register log: %w", err)
+	}
+	defer f.Close()
+	return StreamEffects(f, path, observe)
+}
+
+// batch is a stretch of whole lines on its way from the reader through a decoder
+// to the consumer, which takes batches in the order of the file.
+type batch[T any] struct {
+	text    []byte
+	torn    bool // the last line has no newline: a crash may have cut it
+	records []T
+	lines   int   // whole lines decoded
+	err     error // of the line after them
+	decoded chan struct{}
+}
+
+// stream decodes one record a line. A last line without a newline that does not
+// parse is what a crash leaves behind and is dropped; any other damage is an error.
+func stream[T any](r io.Reader, name string, fast func([]byte, *T, *interner) bool, take func(*T) error) error {
+	workers := runtime.GOMAXPROCS(0)
+	todo := make(chan *batch[T], workers)
+	inOrder := make(chan *batch[T], 2*workers)
+	free := make(chan *batch[T], 4*workers)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(stop)
+
+	wg.Go(func() {
+		defer close(todo)
+		defer close(inOrder)
+		readBatches(r, free, func(b *batch[T]) bool {
+			select {
+			case inOrder <- b:
+			case <-stop:
+				return false
+			}
+			select {
+			case todo <- b:
+				return true
+			case <-stop:
+				return false
+			}
+		})
+	})
+	for range workers {
+		wg.Go(func() {
+			in := &interner{}
+			for b := range todo {
+				b.decode(fast, in)
+				close(b.decoded)
+			}
+		})
+	}
+
+	line := 0
+	for b := range inOrder {
+		<-b.decoded
+		for i := range b.records {
+			if err := take(&b.records[i]); err != nil {
+				return &LineError{name, line + i + 1, err}
+			}
+		}
+		if b.err != nil {
+			return &LineError{name, line + b.lines + 1, b.err}
+		}
+		line += b.lines
+		select {
+		case free <- b:
+		default:
+		}
+	}
+	return nil
+}
+
+// readBatches cuts what r gives into batches of whole lines, until r ends or emit
+// wants no more.
+func readBatches[T any](r io.Reader, free <-chan *batch[T], emit func(*batch[T]) bool) {
+	var carry []byte
+	for {
+		var b *batch[T]
+		select {
+		case b = <-free:
+		default:
+			b = &batch[T]{}
+		}
+		b.err, b.torn, b.lines, b.records, b.decoded = nil, false, 0, b.records[:0], make(chan struct{})
+		text := append(b.text[:0], carry...)
+		var end int
+		var err error
+		for {
+			if cap(text)-len(text) < batchBytes {
+				text = append(make([]byte, 0, len(text)+2*batchBytes), text...)
+			}
+			from := len(text)
+			var n int
+			n, err = io.ReadFull(r, text[from:from+batchBytes])
+			text = text[:from+n]
+			if i := bytes.LastIndexByte(text[from:], '\n'); i >= 0 {
+				end = from + i + 1
+				break
+			}
+			if err != nil || len(text) > maxLine {
+				end = len(text)
+				break
+			}
+		}
+		switch {
+		case err == nil && len(text)-end > maxLine, err == nil && end == len(text) && text[end-1] != '\n':
+			b.text, b.err = text[:0], fmt.Errorf("line longer than %d bytes", maxLine)
+			emit(b)
+			return
+		case err == nil:
+			carry = append(carry[:0], text[end:]...)
+			b.text = text[:end]
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			b.text, b.torn = text, len(text) > 0 && text[len(text)-1] != '\n'
+			emit(b)
+			return
+		default:
+			b.text, b.err = text[:0], err
+			emit(b)
+			return
+		}
+		if !emit(b) {
+			return
+		}
+	}
+}
+
+func (b *batch[T]) decode(fast func([]byte, *T, *interner) bool, in *interner) {
+	if b.err != nil {
+		return // the reader's own
+	}
+	for text := b.text; len(text) > 0; {
+		line, rest, whole := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		var zero T
+		b.records = append(b.records, zero)
+		v := &b.records[len(b.records)-1]
+		if !fast(line, v, in) {
+			*v = zero
+			err := decodeLine(line, v)
+			if err != nil {
+				b.records = b.records[:len(b.records)-1]
+				if !whole && b.torn {
+					return
+				}
+				b.err = err
+				return
+			}
+		}
+		b.lines++
+	}
+}
+
+func decodeLine(line []byte, v any) error {
+	if len(line) > maxLine {
+		return fmt.Errorf("line longer than %d bytes", maxLine)
+	}
+	return decodeOne(json.NewDecoder(bytes.NewReader(line)), v)
+}

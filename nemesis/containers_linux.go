@@ -1,0 +1,500 @@
+package nemesis
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/nemesis/clock"
+)
+
+// containers are hands for nodes that are containers, seen from the PID namespace
+// that all of them live in. A node is named by its first process; what is done to it
+// is done to all processes of its container. A process is touched only when its
+// control group is that of a container which was allowed.
+type containers struct {
+	local LocalHands
+
+	mu     sync.Mutex
+	nodes  map[int]*containerNode // by the first process's id
+	former map[int]bool           // first processes of earlier starts
+}
+
+// containerNode is one allowed container and what was done to it.
+type containerNode struct {
+	id      string
+	pid     int
+	space   uint64 // its network namespace; 0 if that is not its own
+	stopped bool
+	cut     bool
+	shifted []int // processes whose clock was shifted at least once
+}
+
+func newContainers() agentHands {
+	return &containers{nodes: map[int]*containerNode{}, former: map[int]bool{}}
+}
+
+var containerID = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func (c *containers) allow(id string, pid int) error {
+	if !containerID.MatchString(id) {
+		return fmt.Errorf("allow container %q: not a container's full id", id)
+	}
+	if pid <= 1 {
+		return fmt.Errorf("allow process %d of container %.12s: %w", pid, id, ErrRefused)
+	}
+	if err := belongs(pid, id); err != nil {
+		return fmt.Errorf("allow process %d of container %.12s: %w", pid, id, err)
+	}
+	space, err := spaceOf(fmt.Sprintf("/proc/%d/ns/net", pid))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		err = os.ErrProcessDone
+	}
+	if err != nil {
+		return fmt.Errorf("look at the network of process %d: %w", pid, err)
+	}
+	if shared, err := sharedSpace(space, id); err != nil {
+		return err
+	} else if shared {
+		space = 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for old, n := range c.nodes {
+		if n.id == id && old != pid {
+			delete(c.nodes, old)
+			c.former[old] = true
+		}
+	}
+	delete(c.former, pid)
+	if c.nodes[pid] == nil || c.nodes[pid].id != id {
+		c.nodes[pid] = &containerNode{id: id, pid: pid, space: space}
+	}
+	return nil
+}
+
+// node finds an allowed node, whose first process still is one of its container.
+func (c *containers) node(pid int) (*containerNode, error) {
+	c.mu.Lock()
+	n, former := c.nodes[pid], c.former[pid]
+	c.mu.Unlock()
+	if n == nil {
+		if former {
+			return nil, fmt.Errorf("process %d: %w", pid, os.ErrProcessDone)
+		}
+		return nil, fmt.Errorf("process %d: %w", pid, ErrRefused)
+	}
+	if err := belongs(pid, n.id); err != nil {
+		return nil, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return n, nil
+}
+
+// belongs returns nil if the process is one of the container's. The engine gives
+// every container control groups that have its id in their names, in all versions
+// and with all drivers: /docker/ID, /system.slice/docker-ID.scope, ../ID.
+func belongs(pid int, id string) error {
+	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	if err != nil {
+		return err
+	}
+	if !inContainer(groups, id) {
+		return ErrRefused
+	}
+	return nil
+}
+
+// inContainer looks for the id in the paths of a /proc/PID/cgroup file.
+func inContainer(groups []byte, id string) bool {
+	for l := range bytes.Lines(groups) {
+		f := bytes.SplitN(bytes.TrimSpace(l), []byte(":"), 3)
+		if len(f) == 3 && bytes.Contains(f[2], []byte(id)) {
+			return true
+		}
+	}
+	return false
+}
+
+// eachProcess calls f with every process id there is.
+func eachProcess(f func(pid int)) error {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			f(pid)
+		}
+	}
+	return nil
+}
+
+// members lists the living processes of a container, its first one first.
+func (n *containerNode) members() ([]int, error) {
+	var pids []int
+	err := eachProcess(func(pid int) {
+		if belongs(pid, n.id) != nil {
+			return
+		}
+		if s := state(pid); s != 'Z' && s != 'X' && s != 0 {
+			pids = append(pids, pid)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(pids) == 0 {
+		return nil, fmt.Errorf("container %.12s: %w", n.id, os.ErrProcessDone)
+	}
+	if i := slices.Index(pids, n.pid); i > 0 {
+		pids[0], pids[i] = pids[i], pids[0]
+	}
+	return pids, nil
+}
+
+func state(pid int) byte {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	s, _, _ := parseStat(text)
+	return s
+}
+
+// Signal implements Hands.
+func (c *containers) Signal(_ context.Context, pid int, sig syscall.Signal) error {
+	n, err := c.node(pid)
+	if err != nil {
+		return fmt.Errorf("send %s: %w", unix.SignalName(sig), err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch sig {
+	case syscall.SIGSTOP:
+		n.stopped = true
+	case syscall.SIGCONT:
+		n.stopped = false
+	}
+	if err := n.signal(sig); err != nil {
+		return fmt.Errorf("send %s to container %.12s: %w", unix.SignalName(sig), n.id, err)
+	}
+	return nil
+}
+
+// signal reaches all processes: again and again until there is none that was born
+// meanwhile to one that had not been reached yet.
+func (n *containerNode) signal(sig syscall.Signal) error {
+	reached := map[int]bool{}
+	// The first process alone is nearly always all there is; it gets the signal
+	// before the others are looked for.
+	if err := send(n.pid, n.id, sig); err == nil {
+		reached[n.pid] = true
+	} else if !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	const rounds = 100 // a fork bomb is faster than we are
+	for range rounds {
+		pids, err := n.members()
+		if err != nil {
+			if len(reached) > 0 && errors.Is(err, os.ErrProcessDone) {
+				return nil
+			}
+			return err
+		}
+		more := false
+		for _, pid := range pids {
+			if reached[pid] {
+				continue
+			}
+			if err := send(pid, n.id, sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return err
+			}
+			reached[pid], more = true, true
+		}
+		if !more {
+			return nil
+		}
+	}
+	return errors.New("it makes new processes faster than they can be signalled")
+}
+
+// send signals one process. The descriptor holds on to the process while its
+// membership is looked up: a number could be another's by then.
+func send(pid int, id string, sig syscall.Signal) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return os.ErrProcessDone
+	}
+	if err != nil {
+		return fmt.Errorf("open process %d: %w", pid, err)
+	}
+	defer unix.Close(fd)
+	if err := belongs(pid, id); err != nil {
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	if err := unix.PidfdSendSignal(fd, sig, nil, 0); errors.Is(err, unix.ESRCH) {
+		return os.ErrProcessDone
+	} else if err != nil {
+		return fmt.Errorf("process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// Stopped implements Hands.
+func (c *containers) Stopped(_ context.Context, pid int) (bool, error) {
+	n, err := c.node(pid)
+	if err != nil {
+		return false, err
+	}
+	pids, err := n.members()
+	if err != nil {
+		return false, err
+	}
+	for _, p := range pids {
+		switch state(p) {
+		case 'T', 't', 'Z', 'X', 0:
+		default:
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+var netnsPath = regexp.MustCompile(`^/proc/([0-9]{1,9})/ns/net$`)
+
+// space opens the network namespace of an allowed node and returns a path to it
+// that cannot become another's.
+func (c *containers) space(netns string) (*containerNode, *os.File, string, error) {
+	m := netnsPath.FindStringSubmatch(netns)
+	if m == nil {
+		return nil, nil, "", fmt.Errorf("network namespace %q: %w", netns, ErrRefused)
+	}
+	pid, _ := strconv.Atoi(m[1]) // digits only
+	f, err := os.Open(netns)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		err = os.ErrProcessDone
+	}
+	n, nerr := c.node(pid)
+	if nerr != nil {
+		err = nerr
+	}
+	var st unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(int(f.Fd()), &st)
+	}
+	if err == nil && st.Ino != n.space {
+		err = fmt.Errorf("it is not the container's alone: %w", ErrRefused)
+	}
+	if err != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil, nil, "", fmt.Errorf("network of process %d: %w", pid, err)
+	}
+	return n, f, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), nil
+}
+
+// sharedSpace says whether a process outside of the container has the same network:
+// the host's own, or another container's, may have been given to it.
+func sharedSpace(space uint64, id string) (bool, error) {
+	self := os.Getpid()
+	var shared bool
+	err := eachProcess(func(pid int) {
+		// Our own threads visit other namespaces; a process that may not be looked at
+		// is none of this run's, nor of its network's.
+		if pid == self || shared {
+			return
+		}
+		if s, err := spaceOf(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && s == space && belongs(pid, id) != nil {
+			shared = true
+		}
+	})
+	return shared, err
+}
+
+// spaceOf tells namespaces apart by their number.
+func spaceOf(path string) (uint64, error) {
+	var st unix.Stat_t
+	err := unix.Stat(path, &st)
+	return st.Ino, err
+}
+
+// Drop implements Hands.
+func (c *containers) Drop(ctx context.Context, netns string, from []string) error {
+	n, f, path, err := c.space(netns)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n.cut = true
+	if err := c.local.Drop(ctx, path, from); err != nil {
+		return err
+	}
+	n.cut = len(from) > 0
+	return nil
+}
+
+// Dropped implements Hands.
+func (c *containers) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
+	_, f, path, err := c.space(netns)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return c.local.Dropped(ctx, path)
+}
+
+// Reach implements Hands.
+func (c *containers) Reach(ctx context.Context, netns, addr string) (bool, error) {
+	_, f, path, err := c.space(netns)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return c.local.Reach(ctx, path, addr)
+}
+
+func (c *containers) ask(ctx context.Context, netns, addr string, p *compose.Probe) (bool, error) {
+	_, f, _, err := c.space(netns)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	type answer struct {
+		yes bool
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		// Never unlocked: the thread is left in a foreign namespace and must end
+		// with this goroutine.
+		runtime.LockOSThread()
+		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
+			got <- answer{false, fmt.Errorf("enter network namespace: %w", err)}
+			return
+		}
+		yes, err := p.Ask(ctx, addr)
+		got <- answer{yes, err}
+	}()
+	a := <-got
+	return a.yes, a.err
+}
+
+// Shift implements Hands.
+func (c *containers) Shift(ctx context.Context, pid int, offset time.Duration) error {
+	n, err := c.node(pid)
+	if err != nil {
+		return fmt.Errorf("shift the clock: %w", err)
+	}
+	pids, err := n.members()
+	if err != nil {
+		return fmt.Errorf("shift the clock: %w", err)
+	}
+	c.mu.Lock()
+	n.shifted = pids
+	c.mu.Unlock()
+	done := false
+	for _, p := range pids {
+		if _, err := clock.Shift(ctx, p, offset); err == nil {
+			done = true
+		} else if !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
+	}
+	if !done {
+		return fmt.Errorf("shift the clock of container %.12s: %w", n.id, os.ErrProcessDone)
+	}
+	return nil
+}
+
+// Offset implements Hands. It reads the clocks of the processes that the last Shift
+// found; where they differ, which must not be, it says so.
+func (c *containers) Offset(_ context.Context, pid int) (time.Duration, error) {
+	n, err := c.node(pid)
+	if err != nil {
+		return 0, fmt.Errorf("read the clock: %w", err)
+	}
+	c.mu.Lock()
+	pids := slices.Clone(n.shifted)
+	c.mu.Unlock()
+	if len(pids) == 0 {
+		pids = []int{pid}
+	}
+	var offset time.Duration
+	var seen []string
+	for _, p := range pids {
+		if belongs(p, n.id) != nil {
+			continue
+		}
+		got, err := clock.Read(p)
+		if errors.Is(err, os.ErrProcessDone) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		if len(seen) > 0 && got != offset {
+			return 0, fmt.Errorf("the processes of container %.12s have clocks of their own: %v", n.id, strings.Join(append(seen, got.String()), ", "))
+		}
+		offset, seen = got, append(seen, got.String())
+	}
+	if len(seen) == 0 {
+		return 0, fmt.Errorf("read the clock of container %.12s: %w", n.id, os.ErrProcessDone)
+	}
+	return offset, nil
+}
+
+// Clock implements Hands.
+func (c *containers) Clock(ctx context.Context) error { return c.local.Clock(ctx) }
+
+func (c *containers) heal(ctx context.Context) error {
+	c.mu.Lock()
+	nodes := make([]containerNode, 0, len(c.nodes))
+	for _, n := range c.nodes {
+		nodes = append(nodes, *n)
+	}
+	c.mu.Unlock()
+	var all error
+	for _, n := range nodes {
+		var errs []error
+		if n.stopped {
+			errs = append(errs, c.Signal(ctx, n.pid, syscall.SIGCONT))
+		}
+		if n.cut {
+			errs = append(errs, c.Drop(ctx, fmt.Sprintf("/proc/%d/ns/net", n.pid), nil))
+		}
+		if len(n.shifted) > 0 {
+			errs = append(errs, c.Shift(ctx, n.pid, 0))
+		}
+		for _, err := range errs {
+			if err != nil && !errors.Is(err, os.ErrProcessDone) {
+				all = errors.Join(all, err)
+			}
+		}
+	}
+	return all
+}

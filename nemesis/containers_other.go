@@ -1,0 +1,22 @@
+//go:build !linux
+
+package nemesis
+
+import (
+	"context"
+
+	"github.com/picklock/picklock/compose"
+)
+
+// containers are the agent's hands; the agent always runs on the engine's Linux.
+type containers struct{ LocalHands }
+
+func newContainers() agentHands { return containers{} }
+
+func (containers) allow(string, int) error { return errLinux }
+
+func (containers) ask(context.Context, string, string, *compose.Probe) (bool, error) {
+	return false, errLinux
+}
+
+func (containers) heal(context.Context) error { return nil }

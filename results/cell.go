@@ -1,0 +1,108 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+)
+
+// The files that a scenario's run has besides those of every run.
+const (
+	CellFile     = "scenario.json"
+	ScenarioFile = "scenario.yaml" // as it was played
+)
+
+// Cell is one scenario on one lock with one discipline: what was expected and what
+// came of it, in one run or in several.
+type Cell struct {
+	Scenario string `json:"scenario"`
+	Lock     string `json:"lock"`
+	Fencing  string `json:"fencing"`
+	Runs     int    `json:"runs"`
+
+	Met      checker.Validity `json:"met"` // true, false, or "unknown": it proved too little
+	Why      string           `json:"why,omitempty"`
+	LeftOut  string           `json:"left_out,omitempty"` // why it could not be played here
+	Expected string           `json:"expected"`           // in words; "" where nothing is known
+	Must     []string         `json:"must,omitempty"`     // the anomalies that had to appear
+	Valid    checker.Validity `json:"valid"`
+	Found    map[string]int   `json:"found"`            // anomalies by name
+	Broken   []string         `json:"broken"`           // those of them that break a required property
+	Clean    int              `json:"clean"`            // runs without one
+	Counts   map[string]int   `json:"counts,omitempty"` // what the scenario counted
+	Landed   int              `json:"landed"`           // faults
+	Sentence string           `json:"sentence,omitempty"`
+	Steps    []StepTaken      `json:"steps,omitempty"`
+
+	Started  time.Time         `json:"started"`
+	Seconds  float64           `json:"seconds"`
+	Dir      string            `json:"dir"`
+	Versions map[string]string `json:"versions,omitempty"`
+}
+
+// StepTaken is one step of a script that was taken.
+type StepTaken struct {
+	Line    int           `json:"line"`
+	Text    string        `json:"text"`
+	At      int64         `json:"at"` // ns since the run's start
+	Took    time.Duration `json:"took"`
+	Outcome string        `json:"outcome,omitempty"`
+}
+
+// WriteCell writes scenario.json, and the scenario itself.
+func (d *Dir) WriteCell(c Cell, scenario []byte) error {
+	if err := d.write(ScenarioFile, scenario); err != nil {
+		return err
+	}
+	return d.writeJSON(CellFile, c)
+}
+
+// ReadCell reads what WriteCell wrote.
+func ReadCell(path string) (Cell, error) {
+	var c Cell
+	return c, readJSON(path, &c)
+}
+
+// CellSummary writes what a terminal shows at a scenario's end.
+func CellSummary(w io.Writer, c Cell, report string, color bool) error {
+	p := paint(color)
+	var b strings.Builder
+	word := map[checker.Validity]string{checker.True: "as expected", checker.False: "not as expected", checker.Unknown: "inconclusive"}[c.Met]
+	fmt.Fprintf(&b, "%s %s\n", p.sign(c.Met), p.bold(fmt.Sprintf("%s on %s, fencing %s: %s", clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing, word)))
+	fmt.Fprintf(&b, "  expected: %s\n  found:    %s\n", clip(c.Expected, 300), c.found())
+	if c.Why != "" {
+		fmt.Fprintf(&b, "  why:      %s\n", clip(c.Why, 2000))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Counts)) {
+		fmt.Fprintf(&b, "  counted:  %d %s\n", c.Counts[name], clip(name, 60))
+	}
+	if c.Sentence != "" {
+		fmt.Fprintf(&b, "  %s\n", clip(c.Sentence, 600))
+	}
+	if report != "" {
+		fmt.Fprintf(&b, "  report:   %s\n", clean(report))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// found lists the anomalies: "stale-write 1, two-holders 2", or the verdict where
+// there are none.
+func (c Cell) found() string {
+	if len(c.Found) == 0 {
+		if c.Valid == checker.True {
+			return "valid"
+		}
+		return "no anomaly; the verdict is " + c.Valid.String()
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(c.Found)) {
+		parts = append(parts, fmt.Sprintf("%s %d", clip(name, 60), c.Found[name]))
+	}
+	return strings.Join(parts, ", ")
+}

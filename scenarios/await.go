@@ -1,0 +1,253 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/workloads"
+)
+
+// act starts a client's acts, and waits for them unless they run in the background.
+func (p *Player) act(ctx context.Context, st Step) (string, error) {
+	p.mu.Lock()
+	c := p.clients[st.Client]
+	if c.busy != nil {
+		p.mu.Unlock()
+		return "", fmt.Errorf("%s is still busy with %v", st.Client, c.busy.acts)
+	}
+	ch := &chain{acts: st.Acts, killed: make(chan struct{})}
+	c.busy, c.last = ch, ch
+	if st.Acts[0] == history.Acquire {
+		// What the player knew of an earlier grant must not answer for this one.
+		c.asked, c.granted, c.until, c.waiting, c.lost = 0, 0, 0, false, false
+	}
+	p.mu.Unlock()
+	first, err := p.stage.Act(st.Client, st.Acts[0])
+	if err != nil {
+		return "", err
+	}
+	over := make(chan error, 1)
+	go func() { over <- p.follow(ctx, st.Client, ch, first) }()
+	if st.Background {
+		return "started", nil
+	}
+	if err := <-over; err != nil {
+		return "", err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.meantFor(ch)
+}
+
+// follow hands the client act after act until one does not succeed.
+func (p *Player) follow(ctx context.Context, client string, ch *chain, answer <-chan workloads.Done) error {
+	for i := 0; ; {
+		t := time.NewTimer(2 * awaitWithin)
+		select {
+		case d := <-answer:
+			t.Stop()
+			last := i+1 == len(ch.acts) || d.Outcome != workloads.Granted && d.Outcome != workloads.Did
+			p.mu.Lock()
+			ch.outcome, ch.act = d, ch.acts[i]
+			if last {
+				ch.done, p.clients[client].busy = true, nil
+			}
+			p.change()
+			p.mu.Unlock()
+			if last {
+				return nil
+			}
+		case <-ch.killed:
+			t.Stop()
+			return nil
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		case <-t.C:
+			return fmt.Errorf("%s did not answer", client)
+		}
+		i++
+		var err error
+		if answer, err = p.stage.Act(client, ch.acts[i]); err != nil {
+			return err
+		}
+	}
+}
+
+// meantFor says whether acts that were waited for came to what a script must be
+// able to rely on: a grant, an answer from the register. p.mu is held.
+func (p *Player) meantFor(ch *chain) (string, error) {
+	d := ch.outcome
+	text := fmt.Sprintf("%s %s", ch.act, d.Outcome)
+	if d.Error != "" {
+		text += ": " + d.Error
+	}
+	switch {
+	case d.Outcome == workloads.Granted, d.Outcome == workloads.Did, d.Outcome == workloads.Refused:
+		return string(d.Outcome), nil
+	case ch.act == history.Release: // of what is lost, whatever the service says of it
+		return text, nil
+	}
+	return "", errors.New(text)
+}
+
+// await waits for an event.
+func (p *Player) await(ctx context.Context, a *Await) (string, error) {
+	limit := awaitWithin
+	if a.Or > 0 {
+		limit = a.Or
+	}
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var err error
+	if a.Servers != nil || a.What == "queued" || a.What == "fewer" {
+		err = p.awaitServers(bounded, a)
+	} else {
+		err = p.awaitState(bounded, a)
+	}
+	switch {
+	case err == nil:
+		return "", nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case bounded.Err() != nil && a.Or > 0:
+		return fmt.Sprintf("not within %v", a.Or), nil
+	case bounded.Err() != nil:
+		return "", fmt.Errorf("%s did not come within %v", a, limit)
+	}
+	return "", err
+}
+
+// awaitState waits for what the clients' events tell.
+func (p *Player) awaitState(ctx context.Context, a *Await) error {
+	for {
+		p.mu.Lock()
+		at, err := p.when(a)
+		changed, now := p.changed, p.stage.Now()
+		p.mu.Unlock()
+		if err != nil || at != 0 && at <= now {
+			return err
+		}
+		var instant <-chan time.Time
+		if at != 0 {
+			t := time.NewTimer(time.Duration(at - now))
+			defer t.Stop()
+			instant = t.C
+		}
+		select {
+		case <-changed:
+		case <-instant:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// when is the time at which the awaited comes or came: 0 if nothing says yet, past
+// if it is there. p.mu is held.
+func (p *Player) when(a *Await) (int64, error) {
+	there := func(yes bool) (int64, error) {
+		if yes {
+			return 1, nil
+		}
+		return 0, nil
+	}
+	c := p.clients[a.Client]
+	switch a.What {
+	case "quiet":
+		return p.latest + int64(a.For), nil
+	case "granted":
+		if c.granted == 0 && c.last != nil && c.last.done && a.Or == 0 {
+			return 0, fmt.Errorf("%s was not granted: %s", a.Client, c.last.outcome.Error)
+		}
+		// The grant is the client's when its acquire has ended, not before.
+		return there(c.granted != 0 && c.last != nil && c.last.act != "")
+	case "waiting":
+		return there(c.waiting || c.granted != 0)
+	case "done":
+		return there(c.last != nil && c.last.done)
+	case "lost":
+		return there(c.lost)
+	case "failed":
+		return there(c.last != nil && c.last.done && slices.Contains([]workloads.Outcome{workloads.Failed, workloads.Open, workloads.NotHeld}, c.last.outcome.Outcome))
+	case "refused":
+		return there(c.last != nil && c.last.done && c.last.outcome.Outcome == workloads.Refused)
+	case "after":
+		from := c.asked
+		if a.Since == "granted" {
+			from = c.granted
+		}
+		if from == 0 {
+			return 0, nil
+		}
+		return from + int64(a.For), nil
+	case "lease":
+		if c.granted != 0 && c.until == 0 {
+			return 0, fmt.Errorf("%s's grant promises no lease: await what follows from its end", a.Client)
+		}
+		return c.until, nil
+	}
+	return 0, fmt.Errorf("nobody knows how to await %q", a.What)
+}
+
+// lookEvery is how often a server is asked for what it tells nobody by itself.
+const lookEvery = 5 * time.Millisecond
+
+// awaitServers waits for what only the servers know.
+func (p *Player) awaitServers(ctx context.Context, a *Await) error {
+	servers := p.resolve(a.Servers)
+	if len(a.Servers) == 0 {
+		servers = p.stage.Servers()
+	}
+	left := slices.Clone(servers)
+	var last error
+	for {
+		rest := left[:0]
+		for _, s := range left {
+			yes, err := p.seen(ctx, a, s)
+			if err != nil {
+				last = err
+			}
+			if err == nil && yes && len(a.Servers) == 0 {
+				return nil // what one server knows is so
+			}
+			if err != nil || !yes {
+				rest = append(rest, s)
+			}
+		}
+		left = rest
+		if len(left) == 0 {
+			return nil
+		}
+		t := time.NewTimer(lookEvery)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			if last != nil && a.Or == 0 {
+				return fmt.Errorf("%w: %w", ctx.Err(), last)
+			}
+			return ctx.Err()
+		}
+	}
+}
+
+func (p *Player) seen(ctx context.Context, a *Await, server string) (bool, error) {
+	if a.What == "request" {
+		return p.stage.Unread(ctx, server)
+	}
+	n, err := p.stage.Look(ctx, server)
+	switch a.What {
+	case "gone":
+		return n == 0, err
+	case "queued":
+		return n >= a.N, err
+	case "fewer":
+		return n <= a.N, err
+	}
+	return n > 0, err
+}

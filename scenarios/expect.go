@@ -1,0 +1,195 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/picklock/picklock/checker"
+)
+
+// Expectation is what must come of a scenario on one lock with one discipline; "*"
+// stands for all that are not named.
+type Expectation struct {
+	Lock, Fencing string
+	Must          []string       // anomalies that must appear; none: the verdict must be valid
+	May           []string       // anomalies that may
+	Counts        map[string]int // what a count must come to, by its name
+}
+
+// Every stands for all that are not named. Among a scenario's locks it stands for
+// those that the catalogue does not know: a user's own.
+const Every = "*"
+
+// Anomalies are the names that an expectation can use.
+var Anomalies = []string{
+	"granted-early", "two-holders", "token-regression", "token-reuse", "stale-write", "lost-update", "nonlinearizable",
+	"deadlock", "false-rejection", "wrong-release",
+}
+
+// Expected finds the expectation for a lock and a discipline, nil if there is none.
+// What is named comes before what is not, the lock before the discipline.
+func (s *Scenario) Expected(lock, fencing string) *Expectation {
+	for _, want := range [][2]string{{lock, fencing}, {lock, Every}, {Every, fencing}, {Every, Every}} {
+		for i, e := range s.Expect {
+			if e.Lock == want[0] && e.Fencing == want[1] {
+				return &s.Expect[i]
+			}
+		}
+	}
+	return nil
+}
+
+// AppliesTo says whether the scenario can be played on a lock.
+func (s *Scenario) AppliesTo(lock string) bool {
+	return slices.Contains(s.Locks, lock) || slices.Contains(s.Locks, Every) && strings.HasPrefix(lock, "exec:")
+}
+
+func (e *Expectation) String() string {
+	text := strings.Join(e.Must, ", ")
+	if len(e.Must) == 0 {
+		text = "valid"
+	}
+	if len(e.May) > 0 {
+		text += " (perhaps " + strings.Join(e.May, ", ") + ")"
+	}
+	for _, name := range sortedKeys(e.Counts) {
+		text += fmt.Sprintf(", %d %s", e.Counts[name], name)
+	}
+	return text
+}
+
+// Judge compares a verdict with the expectation: true when it is met, false with
+// the reason when it is not, unknown when the run proved too little.
+func (e *Expectation) Judge(v checker.Verdict, counts map[string]int) (checker.Validity, string) {
+	found := map[string]bool{}
+	var unexpected, missing []string
+	for _, a := range v.Anomalies {
+		// No lease keeps belief under a long enough pause: what is not required is
+		// not held against the lock, unless it is asked for.
+		expected := slices.Contains(e.Must, a.Name) || slices.Contains(e.May, a.Name)
+		if !found[a.Name] && !expected && v.Properties[a.Property].Required {
+			unexpected = append(unexpected, a.Name+": "+a.Explanation)
+		}
+		found[a.Name] = true
+	}
+	for _, name := range e.Must {
+		if !found[name] {
+			missing = append(missing, name)
+		}
+	}
+	switch {
+	case len(unexpected) > 0:
+		return checker.False, "not expected: " + strings.Join(unexpected, "; ")
+	case len(missing) > 0 && v.Valid == checker.Unknown:
+		return checker.Unknown, "no " + strings.Join(missing, ", ") + "; " + v.Why
+	case len(missing) > 0:
+		return checker.False, "expected, but not seen: " + strings.Join(missing, ", ")
+	case len(e.Must) == 0 && v.Valid == checker.Unknown:
+		return checker.Unknown, v.Why
+	}
+	for _, name := range sortedKeys(e.Counts) {
+		if counts[name] != e.Counts[name] {
+			return checker.False, fmt.Sprintf("%d %s, expected %d", counts[name], name, e.Counts[name])
+		}
+	}
+	return checker.True, ""
+}
+
+func sortedKeys(m map[string]int) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// expect reads lock -> discipline -> outcome, where one outcome may stand for all
+// disciplines of a lock.
+func (p *parser) expect(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return p.errorf(n, `expect: want a mapping of locks, or "*", to what must come of them`)
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		lock, v := n.Content[i], n.Content[i+1]
+		if lock.Value != Every && !slices.Contains(p.s.Locks, lock.Value) {
+			return p.errorf(lock, "expect: %q is not among the scenario's locks%s: %s", lock.Value, meant(lock.Value, p.s.Locks), strings.Join(p.s.Locks, ", "))
+		}
+		if !byDiscipline(v) {
+			if err := p.outcome(lock.Value, Every, v); err != nil {
+				return err
+			}
+			continue
+		}
+		for j := 0; j+1 < len(v.Content); j += 2 {
+			fencing := v.Content[j]
+			if fencing.Value != Every {
+				if err := p.discipline(fencing, fencing.Value); err != nil {
+					return err
+				}
+			}
+			if err := p.outcome(lock.Value, fencing.Value, v.Content[j+1]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var outcomeFields = []string{"must", "may", "counts"}
+
+// byDiscipline tells a mapping of disciplines from an outcome that is written out.
+func byDiscipline(n *yaml.Node) bool {
+	return n.Kind == yaml.MappingNode && len(n.Content) > 0 && !slices.Contains(outcomeFields, n.Content[0].Value)
+}
+
+func (p *parser) outcome(lock, fencing string, n *yaml.Node) (err error) {
+	e := Expectation{Lock: lock, Fencing: fencing}
+	defer func() {
+		if err == nil {
+			p.s.Expect = append(p.s.Expect, e)
+		}
+	}()
+	if n.Kind != yaml.MappingNode {
+		e.Must, err = p.anomalies(n)
+		return err
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, v := n.Content[i], n.Content[i+1]
+		switch key.Value {
+		case "must":
+			e.Must, err = p.anomalies(v)
+		case "may":
+			e.May, err = p.anomalies(v)
+		case "counts":
+			if err = v.Decode(&e.Counts); err != nil {
+				err = p.errorf(v, "counts: want a mapping of names to numbers")
+			}
+		default:
+			err = p.errorf(key, "unknown field %q of an expectation%s: have %s", key.Value, meant(key.Value, outcomeFields), strings.Join(outcomeFields, ", "))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parser) anomalies(n *yaml.Node) ([]string, error) {
+	if n.Kind == yaml.ScalarNode && n.Value == "valid" {
+		return nil, nil
+	}
+	names, err := p.words(n)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if !slices.Contains(Anomalies, name) {
+			return nil, p.errorf(at(n, i), "unknown anomaly %q%s: have valid, or a list of %s", name, meant(name, append([]string{"valid"}, Anomalies...)), strings.Join(Anomalies, ", "))
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,296 @@
+package scenarios
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/picklock/picklock/clients/register"
+)
+
+// Error is a mistake in a scenario's file.
+type Error struct {
+	File string
+	Line int
+	Text string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text) }
+
+// parser reads one file. The first mistake ends it.
+type parser struct {
+	file string
+	s    *Scenario
+	seen map[string]int // field -> line
+}
+
+func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
+	return &Error{p.file, n.Line, fmt.Sprintf(format, args...)}
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)
+
+// Parse reads a scenario; file stands for it in errors, each of which names the
+// line and, where it can be guessed, what was meant.
+func Parse(file string, text []byte) (*Scenario, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		e := &Error{File: file, Line: 1, Text: strings.TrimPrefix(err.Error(), "yaml: ")}
+		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+			fmt.Sscan(m[1], &e.Line)
+			e.Text = "not YAML: " + m[2]
+		}
+		return nil, e
+	}
+	p := &parser{file: file, seen: map[string]int{}, s: &Scenario{File: file, Text: text, TTL: time.Second, Extra: map[string]string{}}}
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, &Error{file, 1, "a scenario is a mapping: name, about, locks, clients, steps, expect"}
+	}
+	root := doc.Content[0]
+	// Steps and expectations speak of what the other fields name.
+	for _, late := range []bool{false, true} {
+		for i := 0; i+1 < len(root.Content); i += 2 {
+			key, value := root.Content[i], root.Content[i+1]
+			if late != (key.Value == "steps" || key.Value == "expect") {
+				continue
+			}
+			if err := p.field(key, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p.s, p.whole(root)
+}
+
+var fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "options", "clients", "ttl", "bound", "run", "steps", "expect"}
+
+func (p *parser) field(key, v *yaml.Node) (err error) {
+	if line, twice := p.seen[key.Value]; twice {
+		return p.errorf(key, "%q again: it is given in line %d already", key.Value, line)
+	}
+	p.seen[key.Value] = key.Line
+	s := p.s
+	switch key.Value {
+	case "name":
+		s.Name, err = p.text(v)
+		if err == nil && !nameForm.MatchString(s.Name) {
+			err = p.errorf(v, "name %q: want small letters, digits and dashes", s.Name)
+		}
+	case "about":
+		s.About, err = p.text(v)
+		s.About = strings.Join(strings.Fields(s.About), " ")
+	case "source":
+		s.Source, err = p.text(v)
+	case "cluster":
+		s.Cluster, err = p.text(v)
+	case "locks":
+		s.Locks, err = p.words(v)
+	case "fencing":
+		if s.Fencing, err = p.words(v); err == nil {
+			err = p.disciplines(v)
+		}
+	case "options":
+		err = v.Decode(&s.Extra)
+		if err != nil {
+			err = p.errorf(v, "options: want a mapping of texts")
+		}
+	case "clients":
+		err = p.clients(v)
+	case "ttl":
+		s.TTL, err = p.duration(v)
+	case "bound":
+		s.Bound, err = p.duration(v)
+	case "run":
+		err = p.run(v)
+	case "steps":
+		err = p.steps(v)
+	case "expect":
+		err = p.expect(v)
+	default:
+		err = p.errorf(key, "unknown field %q%s: have %s", key.Value, meant(key.Value, fields), strings.Join(fields, ", "))
+	}
+	return err
+}
+
+var (
+	nameForm   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	clientForm = regexp.MustCompile(`^[A-Z][A-Z0-9]{0,3}$`)
+)
+
+// whole checks what can only be known when all has been read.
+func (p *parser) whole(root *yaml.Node) error {
+	s := p.s
+	switch {
+	case s.Name == "":
+		return p.errorf(root, "the scenario has no name")
+	case s.About == "":
+		return p.errorf(root, "scenario %s does not say what it is about", s.Name)
+	case len(s.Locks) == 0:
+		return p.errorf(root, "scenario %s names no locks to be played on", s.Name)
+	case s.Run == nil && len(s.Steps) == 0:
+		return p.errorf(root, "scenario %s has neither steps nor a run", s.Name)
+	case s.Run != nil && len(s.Steps) > 0:
+		return p.errorf(root, "scenario %s has both steps and a run: it is scripted or it is not", s.Name)
+	case len(s.Expect) == 0:
+		return p.errorf(root, "scenario %s expects nothing", s.Name)
+	}
+	if len(s.Fencing) == 0 {
+		s.Fencing = []string{"none"}
+	}
+	for _, lock := range s.Locks {
+		for _, fencing := range s.Fencing {
+			if s.Expected(lock, fencing) == nil {
+				return &Error{p.file, p.seen["expect"], fmt.Sprintf("nothing is expected of lock %s with fencing %s: name it, or give \"*\"", lock, fencing)}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *parser) text(n *yaml.Node) (string, error) {
+	if n.Kind != yaml.ScalarNode || n.Value == "" {
+		return "", p.errorf(n, "want a text")
+	}
+	return n.Value, nil
+}
+
+// words reads a list, or one text as a list of one.
+func (p *parser) words(n *yaml.Node) ([]string, error) {
+	if n.Kind == yaml.ScalarNode && n.Value != "" {
+		return []string{n.Value}, nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return nil, p.errorf(n, "want a list")
+	}
+	var out []string
+	for _, c := range n.Content {
+		w, err := p.text(c)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(out, w) {
+			return nil, p.errorf(c, "%q is in the list twice", w)
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+func (p *parser) duration(n *yaml.Node) (time.Duration, error) {
+	d, err := time.ParseDuration(n.Value)
+	if err != nil || d <= 0 {
+		return 0, p.errorf(n, "%q is no length of time: want one like 500ms or 2s", n.Value)
+	}
+	return d, nil
+}
+
+func (p *parser) disciplines(n *yaml.Node) error {
+	for i, name := range p.s.Fencing {
+		if err := p.discipline(at(n, i), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parser) discipline(n *yaml.Node, name string) error {
+	var names []string
+	for _, d := range register.Disciplines() {
+		names = append(names, d.Name)
+	}
+	if !slices.Contains(names, name) {
+		return p.errorf(n, "unknown fencing %q%s: have %s", name, meant(name, names), strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// at is the i-th element of a list, or the text that stands for it.
+func at(n *yaml.Node, i int) *yaml.Node {
+	if i < len(n.Content) {
+		return n.Content[i]
+	}
+	return n
+}
+
+func (p *parser) clients(n *yaml.Node) (err error) {
+	if p.s.Clients, err = p.words(n); err != nil {
+		return err
+	}
+	for i, c := range p.s.Clients {
+		if !clientForm.MatchString(c) {
+			return p.errorf(at(n, i), "client %q: want a capital letter or a short word of them, as A, B, W1", c)
+		}
+	}
+	return nil
+}
+
+func (p *parser) run(n *yaml.Node) error {
+	var r struct {
+		Clients    int           `yaml:"clients"`
+		Workload   string        `yaml:"workload"`
+		Faults     []string      `yaml:"faults"`
+		Limit      time.Duration `yaml:"time-limit"`
+		Hold       time.Duration `yaml:"hold"`
+		IgnoreLost bool          `yaml:"ignore-lost"`
+	}
+	known := []string{"clients", "workload", "faults", "time-limit", "hold", "ignore-lost"}
+	if n.Kind != yaml.MappingNode {
+		return p.errorf(n, "run: want a mapping of %s", strings.Join(known, ", "))
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if k := n.Content[i]; !slices.Contains(known, k.Value) {
+			return p.errorf(k, "unknown field %q of run%s: have %s", k.Value, meant(k.Value, known), strings.Join(known, ", "))
+		}
+	}
+	if err := n.Decode(&r); err != nil {
+		return p.errorf(n, "run: %v", err)
+	}
+	if r.Limit <= 0 {
+		return p.errorf(n, "run: it needs a time-limit")
+	}
+	p.s.Run = &Run{r.Clients, r.Workload, r.Faults, r.Limit, r.Hold, r.IgnoreLost}
+	return nil
+}
+
+// meant guesses what a misspelt word was meant to be.
+func meant(word string, words []string) string {
+	best, least := "", 1+len(word)/3
+	for _, w := range words {
+		if d := distance(strings.ToLower(word), strings.ToLower(w)); d <= least && (best == "" || d < distance(strings.ToLower(word), strings.ToLower(best))) {
+			best = w
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %s?", best)
+}
+
+// distance is the number of letters to insert, delete, replace or swap with their
+// neighbour to make b of a.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+		for j := 1; j <= len(b); j++ {
+			if i == 0 {
+				rows[i][j] = j
+				continue
+			}
+			same := 1
+			if a[i-1] == b[j-1] {
+				same = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+same)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}

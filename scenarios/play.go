@@ -1,0 +1,317 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/workloads"
+)
+
+// Stage is what a scenario is played on.
+type Stage interface {
+	// Act hands a client one act and returns at once; what came of it arrives on
+	// the channel, once. A killed client's never does.
+	Act(client, act string) (<-chan workloads.Done, error)
+	// Do does a fault, sees that it landed, and returns what undoes it.
+	Do(ctx context.Context, d nemesis.Deed) (heal func(context.Context) error, err error)
+	// Mark notes what a server has written, for a later power loss.
+	Mark(ctx context.Context, server string) error
+	// Look counts what a server has for the lock: the holder and the waiting.
+	Look(ctx context.Context, server string) (int, error)
+	// Unread says whether a request has arrived at a server that has not read it.
+	Unread(ctx context.Context, server string) (bool, error)
+	// Servers lists the servers' names.
+	Servers() []string
+	// Now is the time in ns since the run's start.
+	Now() int64
+}
+
+// Played is one step that was taken.
+type Played struct {
+	Line    int           `json:"line"`
+	Text    string        `json:"text"`
+	At      int64         `json:"at"` // ns since the run's start
+	Took    time.Duration `json:"took"`
+	Outcome string        `json:"outcome,omitempty"`
+}
+
+// StepError is a step that could not be taken as it was meant.
+type StepError struct {
+	File string
+	Step Step
+	Err  error
+}
+
+func (e *StepError) Error() string {
+	return fmt.Sprintf("%s:%d: %s: %v", e.File, e.Step.Line, e.Step.Text, e.Err)
+}
+func (e *StepError) Unwrap() error { return e.Err }
+
+// awaitWithin bounds every wait for an event that must come.
+const awaitWithin = 30 * time.Second
+
+// Player steps through one scenario. Observe and Tell may be called from any
+// goroutine while Play runs in another.
+type Player struct {
+	scenario *Scenario
+	stage    Stage
+	tell     func(Played) // may be nil
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced at every change
+	latest  int64         // when the last event or message came
+	clients map[string]*clientState
+	counts  map[string]int
+	counter string // counting, if not ""
+	heals   map[string]func(context.Context) error
+	order   []string // of heals
+}
+
+type clientState struct {
+	asked, granted int64 // times of the latest acquire's invoke and ok; 0: not yet
+	until          int64 // end of the latest grant's lease, 0: it has none
+	waiting, lost  bool
+	busy           *chain
+	last           *chain
+}
+
+// chain is the acts of one step, done one after the other.
+type chain struct {
+	acts    []string
+	done    bool
+	outcome workloads.Done
+	act     string        // that outcome is of
+	killed  chan struct{} // closed when its client was killed
+}
+
+// NewPlayer prepares a scenario with steps; tell is told of every step taken.
+func NewPlayer(s *Scenario, stage Stage, tell func(Played)) *Player {
+	p := &Player{
+		scenario: s, stage: stage, tell: tell, changed: make(chan struct{}),
+		clients: map[string]*clientState{}, counts: map[string]int{}, heals: map[string]func(context.Context) error{},
+	}
+	for _, c := range s.Clients {
+		p.clients[c] = &clientState{}
+	}
+	return p
+}
+
+// Observe takes an event as it arrives.
+func (p *Player) Observe(e history.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.change()
+	c := p.clients[e.Process]
+	if c == nil {
+		return
+	}
+	switch {
+	case e.F == history.Acquire && e.Type == history.Invoke:
+		c.asked, c.granted, c.until, c.waiting, c.lost = e.Time, 0, 0, false, false
+	case e.F == history.Acquire && e.Type == history.OK:
+		c.granted = e.Time
+		if e.Lease > 0 {
+			c.until = e.Since + e.Lease
+		}
+	case e.F == history.Renew && e.Type == history.OK && e.Lease > 0:
+		c.until = max(c.until, e.Since+e.Lease)
+	case e.F == history.Lost:
+		c.lost = true
+	}
+}
+
+// Waiting takes a client's word that the service made it wait.
+func (p *Player) Waiting(client string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.clients[client]; c != nil && !c.waiting {
+		c.waiting = true
+		p.change()
+	}
+}
+
+// Woken takes a client's word that the service woke it up.
+func (p *Player) Woken(string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.counter != "" {
+		p.counts[p.counter]++
+	}
+	p.change()
+}
+
+// Counts is what was counted, by name.
+func (p *Player) Counts() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := map[string]int{}
+	for k, v := range p.counts {
+		out[k] = v
+	}
+	return out
+}
+
+// change tells all who wait; p.mu is held.
+func (p *Player) change() {
+	p.latest = p.stage.Now()
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// Play takes all steps. An error says which step could not be taken as it was
+// meant; a StepError's run has proved nothing of what was to come after it.
+// Heal must be called in the end.
+func (p *Player) Play(ctx context.Context) error {
+	for _, st := range p.scenario.Steps {
+		began := p.stage.Now()
+		outcome, err := p.take(ctx, st)
+		if err != nil {
+			outcome = err.Error()
+		}
+		if p.tell != nil {
+			p.tell(Played{Line: st.Line, Text: st.Text, At: began, Took: time.Duration(p.stage.Now() - began), Outcome: outcome})
+		}
+		if err != nil {
+			return &StepError{p.scenario.File, st, err}
+		}
+	}
+	return nil
+}
+
+// Heal undoes all faults that are still on, the latest first.
+func (p *Player) Heal(ctx context.Context) error {
+	var first error
+	for _, name := range slices.Backward(slices.Clone(p.order)) {
+		if err := p.heal(ctx, name); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func (p *Player) heal(ctx context.Context, name string) error {
+	h := p.heals[name]
+	if h == nil {
+		return fmt.Errorf("%s is not on", name)
+	}
+	delete(p.heals, name)
+	p.order = slices.DeleteFunc(p.order, func(o string) bool { return o == name })
+	return h(ctx)
+}
+
+func (p *Player) take(ctx context.Context, st Step) (string, error) {
+	switch st.Word {
+	case "act":
+		return p.act(ctx, st)
+	case "await":
+		return p.await(ctx, st.Await)
+	case "pause", "kill", "failover", "powerloss":
+		return "", p.each(st.Nodes, func(n string) error { return p.do(ctx, st, n) })
+	case "resume":
+		return "", p.each(st.Nodes, func(n string) error { return p.heal(ctx, "pause "+n) })
+	case "start":
+		return "", p.each(st.Nodes, func(n string) error {
+			if p.heals["powerloss "+n] != nil {
+				return p.heal(ctx, "powerloss "+n)
+			}
+			return p.heal(ctx, "kill "+n)
+		})
+	case "clock":
+		if st.By == 0 {
+			return "", p.heal(ctx, "clock "+st.Nodes[0])
+		}
+		return "", p.do(ctx, st, st.Nodes[0])
+	case "cut":
+		d := nemesis.Deed{Kind: "partition", Nodes: p.resolve(st.Nodes), Peers: p.resolve(st.Peers), Both: st.Both}
+		return "", p.deed(ctx, d, "cut "+strings.TrimPrefix(st.Text, "cut: "))
+	case "heal":
+		for _, name := range slices.Clone(p.order) {
+			if what, ok := strings.CutPrefix(name, "cut "); ok && (len(st.Nodes) == 0 || what == strings.TrimPrefix(st.Text, "heal: ")) {
+				if err := p.heal(ctx, name); err != nil {
+					return "", err
+				}
+			}
+		}
+		return "", nil
+	case "mark":
+		return "", p.stage.Mark(ctx, st.Nodes[0])
+	case "count":
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.counter, p.counts[st.Count] = st.Count, 0
+		return "", nil
+	case "counted":
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.counter = ""
+		return fmt.Sprintf("%d %s", p.counts[st.Count], st.Count), nil
+	}
+	return "", fmt.Errorf("nobody knows how to take this step")
+}
+
+// resolve writes "servers" out.
+func (p *Player) resolve(nodes []string) []string {
+	var out []string
+	for _, n := range nodes {
+		if n == Servers {
+			out = append(out, p.stage.Servers()...)
+		} else {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (p *Player) each(nodes []string, f func(node string) error) error {
+	for _, n := range p.resolve(nodes) {
+		if err := f(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Player) do(ctx context.Context, st Step, node string) error {
+	kind := faultOf[st.Word]
+	if kind == "clock" && p.heals["clock "+node] != nil {
+		if err := p.heal(ctx, "clock "+node); err != nil {
+			return err
+		}
+	}
+	if err := p.deed(ctx, nemesis.Deed{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
+		return err
+	}
+	if kind == "kill" {
+		p.forget(node)
+	}
+	return nil
+}
+
+func (p *Player) deed(ctx context.Context, d nemesis.Deed, name string) error {
+	heal, err := p.stage.Do(ctx, d)
+	if err != nil {
+		return err
+	}
+	p.heals[name] = heal
+	p.order = append(p.order, name)
+	return nil
+}
+
+// forget drops what a killed client was doing.
+func (p *Player) forget(client string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.clients[client]; c != nil {
+		if c.busy != nil {
+			close(c.busy.killed)
+		}
+		*c = clientState{}
+		p.change()
+	}
+}

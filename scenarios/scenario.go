@@ -1,0 +1,128 @@
+// Package scenarios knows the catalogue of named experiments: what each client
+// does, which fault strikes between which two steps, what is waited for, and what
+// must come of it on which lock. A scenario is stepped through against small
+// interfaces (see Play); the package must not know how a cluster runs, nor how an
+// anomaly is proved.
+package scenarios
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Scenario is one experiment as its file describes it.
+type Scenario struct {
+	Name   string
+	About  string // what happens, in a few sentences
+	Source string // URL of the paper, post or issue that it comes from
+	File   string
+	Text   []byte // the file itself
+
+	Locks   []string // on which it is played
+	Fencing []string // the register's disciplines with which it is played
+	Cluster string   // instead of the lock's own
+	Extra   map[string]string
+
+	Clients []string
+	TTL     time.Duration
+	Bound   time.Duration // the liveness bound; 0: the harness's own
+	Steps   []Step
+	Run     *Run // instead of steps: a run of autonomous clients
+
+	Expect []Expectation
+}
+
+// Run is a scenario without a script: clients that run by themselves under a
+// schedule of faults.
+type Run struct {
+	Clients    int
+	Workload   string
+	Faults     []string
+	Limit      time.Duration
+	Hold       time.Duration
+	IgnoreLost bool
+}
+
+// Cell is one way to play a scenario.
+type Cell struct {
+	Scenario *Scenario
+	Lock     string
+	Fencing  string
+}
+
+// All loads the catalogue, in the order of the names.
+func All() ([]*Scenario, error) {
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []*Scenario
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := Parse(name, text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *Scenario) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// Lookup finds a scenario of the catalogue by its name.
+func Lookup(name string) (*Scenario, error) {
+	text, err := files.ReadFile(name + ".yaml")
+	if err == nil {
+		return Parse(name+".yaml", text)
+	}
+	found, _ := fs.Glob(files, "*.yaml") // the pattern is a constant and well-formed
+	names := make([]string, len(found))
+	for i, f := range found {
+		names[i] = strings.TrimSuffix(f, ".yaml")
+	}
+	return nil, fmt.Errorf("unknown scenario %q%s: have %s", name, meant(name, names), strings.Join(names, ", "))
+}
+
+// Load reads a user's own scenario.
+func Load(path string) (*Scenario, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read scenario: %w", err)
+	}
+	return Parse(path, text)
+}
+
+// Faults lists the kinds of fault that the steps or the run use, each once.
+func (s *Scenario) Faults() []string {
+	var out []string
+	add := func(kind string) {
+		if kind != "" && !slices.Contains(out, kind) {
+			out = append(out, kind)
+		}
+	}
+	if s.Run != nil {
+		for _, f := range s.Run.Faults {
+			add(f)
+		}
+	}
+	for _, st := range s.Steps {
+		add(faultOf[st.Word])
+	}
+	return out
+}
+
+// faultOf names the fault behind a step's word.
+var faultOf = map[string]string{
+	"pause": "pause", "kill": "kill", "cut": "partition", "clock": "clock", "failover": "failover", "powerloss": "powerloss",
+}

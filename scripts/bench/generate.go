@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// shape is a history to write: a sound lock that many clients want all the time
+// and are served in turn.
+type shape struct {
+	events   int
+	clients  int
+	register bool // each grant reads and writes, too
+	late     bool // in the last percent a grant comes while another one's lease is alive
+	unknown  int  // operations of unknown outcome, spread over the history
+}
+
+// write makes the history, and the register's log where there is one.
+func (s shape) write(events, effects string) error {
+	f, err := os.Create(events)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<20)
+	g, err := os.Create(effects)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	lw := bufio.NewWriterSize(g, 1<<20)
+
+	var index, now, seq, token int64
+	var line []byte
+	ev := func(process, typ, f, rest string) {
+		now += 20_000
+		line = append(line[:0], `{"index":`...)
+		line = strconv.AppendInt(line, index, 10)
+		line = append(line, `,"time":`...)
+		line = strconv.AppendInt(line, now, 10)
+		line = append(append(append(line, `,"process":"`...), process...), `","type":"`...)
+		line = append(append(append(line, typ...), `","f":"`...), f...)
+		line = append(append(append(line, `","key":"k0"`...), rest...), "}\n"...)
+		index++
+		_, _ = w.Write(line)
+	}
+	eff := func(process, f, grant, value string) {
+		seq++
+		fmt.Fprintf(lw, `{"seq":%d,"time":%d,"process":"%s","f":"%s","key":"k0","grant":"%s","token":%d,"value":"%s","version":%d,"highest":%d}`+"\n",
+			seq, now+10_000, process, f, grant, token, value, seq, token)
+	}
+	names := make([]string, s.clients)
+	count := make([]int, s.clients)
+	for c := range s.clients {
+		names[c] = "c" + strconv.Itoa(c+1)
+		ev(names[c], "invoke", "acquire", "")
+	}
+	value := ""
+	every := s.events
+	if s.unknown > 0 {
+		every = s.events / (s.unknown + 1)
+	}
+	left := s.unknown
+	broken := !s.late
+	for next := 0; index < int64(s.events); next++ {
+		c := next % s.clients
+		p := names[c]
+		count[c]++
+		token++
+		id := p + "." + strconv.Itoa(count[c])
+		grant := `,"grant":"` + id + `"`
+		unknown := left > 0 && index > int64((s.unknown-left+1)*every)
+		ev(p, "ok", "acquire", fmt.Sprintf(`%s,"token":%d,"since":%d,"lease":1000000000`, grant, token, now-10_000))
+		if s.register {
+			ev(p, "invoke", "read", grant)
+			eff(p, "read", id, value)
+			ev(p, "ok", "read", grant+`,"value":"`+value+`"`)
+			value = id + ".1"
+			ev(p, "invoke", "write", grant+`,"value":"`+value+`"`)
+			eff(p, "write", id, value)
+			if unknown {
+				ev(p, "info", "write", grant+`,"value":"`+value+`","error":"timeout"`)
+				left--
+			} else {
+				ev(p, "ok", "write", grant+`,"value":"`+value+`"`)
+			}
+		}
+		if !broken && index > int64(s.events)*199/200 {
+			broken = true // never released, and yet the next one is granted
+			ev(p, "invoke", "acquire", "")
+			continue
+		}
+		ev(p, "invoke", "release", grant)
+		if unknown && !s.register {
+			ev(p, "info", "release", grant+`,"error":"timeout"`)
+			left--
+		} else {
+			ev(p, "ok", "release", grant+`,"held":true`)
+		}
+		ev(p, "invoke", "acquire", "")
+	}
+	if err := lw.Flush(); err != nil {
+		return err
+	}
+	return w.Flush()
+}
