@@ -8,9 +8,9 @@ import (
 	"github.com/picklock/picklock/checker"
 )
 
-// experiments are the runs that the tool exists for. Each names what must come
-// of it on real servers; runtimes that can do the faults must all agree.
-var experiments = []struct {
+// experiment is one run and what must come of it on real servers, whatever the
+// runtime.
+type experiment struct {
 	name     string
 	cluster  string
 	args     string
@@ -19,60 +19,76 @@ var experiments = []struct {
 	valid    []string // properties that must hold
 	rejected bool     // a stale write must have been refused
 	landed   int      // how often each requested fault must have landed
-}{
-	{"redis pause", "redis", "--lock redis --faults pause:holder --time-limit 10s", 1, "stale-write", []string{checker.Exclusion}, false, 1},
-	{"etcd pause fenced", "etcd", "--lock etcd --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3},
-	{"zookeeper pause fenced", "zookeeper", "--lock zookeeper --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3},
-	{"redis clock", "redis", "--lock redis --faults clock --hold 100ms --time-limit 15s", 1, "granted-early", nil, false, 2},
-	{"redis kill without data", "redis", "--lock redis --faults kill:one:wipe --hold 150ms --time-limit 25s", 1, "granted-early", nil, false, 3},
-	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority --hold 100ms --time-limit 20s", 1, "granted-early", nil, false, 2},
+	docker   bool     // done on the Docker runtime too
+}
+
+// experiments are the runs that the tool exists for.
+var experiments = []experiment{
+	{"redis pause", "redis", "--lock redis --faults pause:holder --time-limit 10s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
+	{"etcd pause fenced", "etcd", "--lock etcd --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3, true},
+	{"zookeeper pause fenced", "zookeeper", "--lock zookeeper --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3, true},
+	{"redis clock", "redis", "--lock redis --faults clock:one:held --hold 100ms --time-limit 15s", 1, "granted-early", nil, false, 2, true},
+	{"redis kill without data", "redis", "--lock redis --faults kill:one:wipe:held --ttl 2s --hold 1s --time-limit 30s", 1, "granted-early", nil, false, 3, true},
+	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority:held --hold 100ms --time-limit 20s", 1, "granted-early", nil, false, 2, true},
 	{"etcd everything fenced", "etcd", "--lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s", 0, "",
-		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3},
+		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
 	{"zookeeper everything fenced", "zookeeper", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --time-limit 60s", 0, "",
-		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3},
-	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --time-limit 15s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1},
-	{"renewal does not help", "redis", "--lock redis --faults pause:holder --renew --time-limit 15s", 1, "stale-write", nil, false, 1},
-	{"a lease check does not help", "redis", "--lock redis --faults partition:holder:register --check-lease --time-limit 15s", 1, "stale-write", nil, false, 1},
-	{"leader killed", "etcd", "--lock etcd --faults kill:leader --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2},
-	{"one way only", "etcd", "--lock etcd --faults partition:leader:servers:out,partition:halves --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2},
-	{"client killed", "zookeeper", "--lock zookeeper --faults kill:client --fencing read-write --time-limit 20s", 0, "", []string{checker.Register}, false, 2},
+		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
+	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --time-limit 15s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1, true},
+	{"renewal does not help", "redis", "--lock redis --faults pause:holder --renew --time-limit 15s", 1, "stale-write", nil, false, 1, false},
+	{"a lease check does not help", "redis", "--lock redis --faults partition:holder:register --check-lease --time-limit 15s", 1, "stale-write", nil, false, 1, false},
+	{"leader killed", "etcd", "--lock etcd --faults kill:leader --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2, false},
+	{"one way only", "etcd", "--lock etcd --faults partition:leader:servers:out,partition:halves --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2, false},
+	{"client killed", "zookeeper", "--lock zookeeper --faults kill:client --fencing read-write --time-limit 20s", 0, "", []string{checker.Register}, false, 2, false},
 }
 
 func TestExperiments(t *testing.T) {
 	for _, x := range experiments {
-		t.Run(x.name, func(t *testing.T) {
+		t.Run("local/"+x.name, func(t *testing.T) {
 			t.Parallel()
 			need(t, x.cluster)
-			o := picklock(t, strings.Fields(x.args)...)
-			v := o.verdict
-			if o.code != x.code {
-				t.Fatalf("exit %d, want %d: %s %+v", o.code, x.code, v.Why, v.Properties)
-			}
-			if x.anomaly != "" && anomalies(v)[x.anomaly] == 0 {
-				t.Errorf("no %s among %v", x.anomaly, anomalies(v))
-			}
-			for _, p := range x.valid {
-				if v.Properties[p].Valid != checker.True {
-					t.Errorf("%s is %v: %s", p, v.Properties[p].Valid, v.Properties[p].Why)
-				}
-			}
-			if x.rejected && v.Stats.Rejected == 0 {
-				t.Error("the register refused nothing")
-			}
-			for name, c := range v.Stats.Faults {
-				if c.Landed < x.landed {
-					t.Errorf("%s landed %d times of %d, want %d", name, c.Landed, c.Injected, x.landed)
-				}
-			}
-			if v.Stats.Grants < 100 && strings.Contains(x.args, "60s") {
-				t.Errorf("%d grants, want at least 100", v.Stats.Grants)
-			}
-			if v.Stats.FirstAnomaly != 0 {
-				t.Logf("first violation %v after the first grant", time.Duration(v.Stats.FirstAnomaly-v.Stats.FirstGrant).Round(time.Millisecond))
-			}
-			t.Logf("%d grants, %d rejected, anomalies %v, faults %v", v.Stats.Grants, v.Stats.Rejected, anomalies(v), v.Stats.Faults)
+			x.run(t, "local")
+		})
+		if !x.docker {
+			continue
+		}
+		t.Run("docker/"+x.name, func(t *testing.T) {
+			needDocker(t)
+			t.Parallel()
+			x.run(t, "docker")
 		})
 	}
+}
+
+func (x experiment) run(t *testing.T, runtime string) {
+	o := picklock(t, append(strings.Fields(x.args), "--runtime", runtime)...)
+	v := o.verdict
+	if o.code != x.code {
+		t.Fatalf("exit %d, want %d: %s %+v", o.code, x.code, v.Why, v.Properties)
+	}
+	if x.anomaly != "" && anomalies(v)[x.anomaly] == 0 {
+		t.Errorf("no %s among %v", x.anomaly, anomalies(v))
+	}
+	for _, p := range x.valid {
+		if v.Properties[p].Valid != checker.True {
+			t.Errorf("%s is %v: %s", p, v.Properties[p].Valid, v.Properties[p].Why)
+		}
+	}
+	if x.rejected && v.Stats.Rejected == 0 {
+		t.Error("the register refused nothing")
+	}
+	for name, c := range v.Stats.Faults {
+		if c.Landed < x.landed {
+			t.Errorf("%s landed %d times of %d, want %d", name, c.Landed, c.Injected, x.landed)
+		}
+	}
+	if v.Stats.Grants < 100 && strings.Contains(x.args, "60s") {
+		t.Errorf("%d grants, want at least 100", v.Stats.Grants)
+	}
+	if v.Stats.FirstAnomaly != 0 {
+		t.Logf("first violation %v after the first grant", time.Duration(v.Stats.FirstAnomaly-v.Stats.FirstGrant).Round(time.Millisecond))
+	}
+	t.Logf("%d grants, %d rejected, anomalies %v, faults %v", v.Stats.Grants, v.Stats.Rejected, anomalies(v), v.Stats.Faults)
 }
 
 // The holder-aware trigger needs no luck: the first strike does it, in about one

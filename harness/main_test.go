@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -117,3 +119,37 @@ func anomalies(v checker.Verdict) map[string]int {
 	}
 	return out
 }
+
+// needDocker skips a test where no engine answers, and sees to images of the
+// servers: where none are named, they are built from this machine's packages.
+func needDocker(t *testing.T) {
+	t.Helper()
+	images.Do(func() {
+		if out, err := exec.Command("docker", "version").CombinedOutput(); err != nil {
+			imagesErr = fmt.Errorf("no Docker engine answers: %s", bytes.TrimSpace(out))
+			return
+		}
+		cmd := exec.Command("../scripts/images", "redis", "etcd", "zookeeper")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			imagesErr = fmt.Errorf("build images: %w: %s", err, stderr.String())
+			return
+		}
+		for line := range strings.Lines(string(out)) {
+			name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+			if ok && os.Getenv(name) == "" {
+				imagesErr = errors.Join(imagesErr, os.Setenv(name, strings.Trim(value, `'"`)))
+			}
+		}
+	})
+	if imagesErr != nil {
+		t.Skip(imagesErr)
+	}
+}
+
+var (
+	images    sync.Once
+	imagesErr error
+)

@@ -114,12 +114,27 @@ func Parse(text string) (Spec, error) {
 		}
 		return Spec{}, fmt.Errorf("unknown fault %q: have %s", words[0], strings.Join(names, ", "))
 	}
-	plan, err := k.Parse(words[1:])
+	words = words[1:]
+	i := slices.Index(words, held)
+	if i >= 0 {
+		words = slices.Delete(words, i, i+1)
+	}
+	plan, err := k.Parse(words)
 	if err != nil {
 		return Spec{}, fmt.Errorf("fault %s: %w; want %s%s", text, err, k.Name, k.Usage)
 	}
+	if i >= 0 {
+		plan = heldPlan{plan}
+	}
 	return Spec{text, k, plan}, nil
 }
+
+// held is the word that lets any fault strike only while a client holds the lock.
+const held = "held"
+
+type heldPlan struct{ Plan }
+
+func (heldPlan) Trigger() Trigger { return WhileHeld }
 
 // node finds a node as it is now.
 func (e *Env) node(name string) (compose.Node, bool) {

@@ -30,6 +30,9 @@ func TestParse(t *testing.T) {
 		{"partition:holder:register", ""},
 		{"partition:leader:servers:out", ""},
 		{"partition:halves", ""},
+		{"kill:one:held:wipe", ""},
+		{"clock:held", ""},
+		{"pause:held:a:b", "too many words"},
 		{"", "unknown fault"},
 		{"flood", "unknown fault"},
 		{"pause:a:b", "too many words"},
@@ -243,6 +246,19 @@ func TestFaultsLandAndHeal(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// With the word held, a fault waits for a client that has read.
+func TestHeldWaitsForAHolder(t *testing.T) {
+	for text, want := range map[string]Trigger{"kill:one": Sometimes, "kill:one:held": WhileHeld, "pause:holder": WhileHeld} {
+		spec, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := spec.Plan.Trigger(); got != want {
+			t.Errorf("%s has trigger %v, want %v", text, got, want)
+		}
 	}
 }
 

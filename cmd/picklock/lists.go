@@ -62,7 +62,8 @@ func faultsCommand() *cobra.Command {
 		Use: "faults", Short: "List the faults and their targets", Args: noArguments,
 		Long: `List the faults and the words that may follow each.
 
-Targets: holder (the client that has read and not yet written), client (any),
+Any fault takes the word held as well (kill:one:held): it strikes only when a
+client has read and not yet written. Targets: holder (the client that has read and not yet written), client (any),
 leader, one, minority, majority, all (servers), or a node's name.`,
 		RunE: func(*cobra.Command, []string) error {
 			lines := []faultLine{}

@@ -1,0 +1,209 @@
+package harness_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/results"
+)
+
+// scenario runs the program and returns what it printed and its exit code.
+func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	var out, serr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &serr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), serr.String(), cmd.ProcessState.ExitCode()
+}
+
+func playScenario(t *testing.T, name, lock, fencing string) (results.Cell, int, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	stdout, stderr, code := command(t, "scenario", "run", name, "--lock", lock, "--fencing", fencing, "--json", "--out", dir)
+	var c results.Cell
+	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
+		t.Fatalf("%s on %s: exit %d: %v\n%s", name, lock, code, err, stderr)
+	}
+	return c, code, dir
+}
+
+// A script gives the same result every time.
+func TestScenariosAreDeterministic(t *testing.T) {
+	need(t, "redis")
+	const times = 5
+	for _, x := range []struct{ name, lock, fencing string }{
+		{"pause-holder", "redis", "none"},
+		{"pause-holder", "redis-lua", "read-write"},
+		{"redlock-clock-jump", "redlock", "none"},
+		{"redlock-crash-restart", "redlock", "none"},
+		{"del-without-owner", "redis-del", "none"},
+		{"writes-only-tokens", "redis-lua", "write"},
+		{"incr-then-set", "redis-incr", "write"},
+		{"failover-lost-lock", "redis-replica", "none"},
+		{"aof-everysec-powerloss", "redis", "none"},
+	} {
+		t.Run(x.name+" "+x.lock+" "+x.fencing, func(t *testing.T) {
+			t.Parallel()
+			var first results.Cell
+			for i := range times {
+				c, code, _ := playScenario(t, x.name, x.lock, x.fencing)
+				if code != 0 || c.Met != checker.True {
+					t.Fatalf("time %d: exit %d, %s: %s", i+1, code, c.Expected, c.Why)
+				}
+				if i == 0 {
+					first = c
+					continue
+				}
+				if !maps.Equal(first.Found, c.Found) || !slices.EqualFunc(first.Steps, c.Steps, func(a, b results.StepTaken) bool { return a.Text == b.Text && a.Outcome == b.Outcome }) {
+					t.Errorf("time %d: %v\nfirst: %v\n%+v\n%+v", i+1, c.Found, first.Found, c.Steps, first.Steps)
+				}
+			}
+		})
+	}
+}
+
+// From the command to the verdict it takes the lease and little more. The bound is
+// five times what is promised, for a busy machine.
+func TestPauseHolderIsQuick(t *testing.T) {
+	need(t, "redis")
+	began := time.Now()
+	_, code, _ := playScenario(t, "pause-holder", "redis", "none")
+	took := time.Since(began)
+	t.Logf("from command to verdict %v", took)
+	if code != 0 || took > 5*2*time.Second {
+		t.Errorf("exit %d after %v", code, took)
+	}
+}
+
+// A scenario's run is a run like any other: it can be judged again.
+func TestScenarioLeavesARunDirectory(t *testing.T) {
+	t.Parallel()
+	need(t, "redis")
+	_, _, dir := playScenario(t, "pause-holder", "redis", "none")
+	for _, f := range []string{results.RunFile, results.HistoryFile, results.RegisterFile, results.VerdictFile, results.ReportFile, results.JUnitFile, results.CellFile, results.ScenarioFile, "nodes/A.log"} {
+		if _, err := os.Stat(filepath.Join(dir, f)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, stderr, code := command(t, "check", dir, "--json"); code != 1 {
+		t.Errorf("check: exit %d, want 1\n%s", code, stderr)
+	}
+}
+
+func TestScenarioExpectations(t *testing.T) {
+	need(t, "redis")
+	write := func(text string) string {
+		f := filepath.Join(t.TempDir(), "mine.yaml")
+		if err := os.WriteFile(f, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	const body = "name: mine\nabout: mine\nlocks: [redis]\nclients: [A, B]\nttl: 500ms\nsteps:\n"
+	const harm = "  - A: acquire, read, check\n  - pause: A\n  - A: write &\n  - B: acquire, read, write\n  - resume: A\n  - await: A done\n"
+	const calm = "  - A: acquire, read, write\n  - B: acquire, read, write, release &\n  - await: B waiting\n  - A: release\n  - await: B done\n"
+	tests := []struct {
+		name, text string
+		code       int
+		says       string
+	}{
+		{"as expected", body + harm + "expect: {redis: [stale-write, lost-update]}\n", 0, "as expected"},
+		{"valid as expected", body + calm + "expect: {redis: valid}\n", 0, "as expected"},
+		{"broken, not expected", body + harm + "expect: {redis: valid}\n", 1, "not expected: stale-write"},
+		{"broken otherwise", body + harm + "expect: {redis: [stale-write]}\n", 1, "not expected: lost-update"},
+		{"expected, not broken", body + calm + "expect: {redis: [stale-write]}\n", 1, "expected, but not seen: stale-write"},
+		{"nothing contested", body + "  - A: acquire, read, write, release\nexpect: {redis: valid}\n", 2, "no grant was contested"},
+		{"a step that fails", body + "  - A: acquire, read, write\n  - await: lease of A over\n  - A: check\nexpect: {redis: valid}\n", 2, "mine.yaml:9: A: check: check expired"},
+		{"a mistake", body + "  - A: aquire\nexpect: {redis: valid}\n", 254, `mine.yaml:7: unknown step "aquire": did you mean acquire?`},
+		{"a node that is not there", body + "  - A: acquire\n  - pause: redis7\nexpect: {redis: valid}\n", 2, `no node "redis7"`},
+	}
+	for _, tt := range tests {
+		file := write(tt.text)
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			stdout, stderr, code := command(t, "scenario", "run", "mine", "--file", file, "--out", filepath.Join(t.TempDir(), "run"))
+			if code != tt.code || !strings.Contains(stdout+stderr, tt.says) {
+				t.Errorf("exit %d, want %d; it does not say %q\n%s%s", code, tt.code, tt.says, stdout, stderr)
+			}
+		})
+	}
+	for name, args := range map[string]string{
+		"unknown scenario": "scenario run pause-holdr", "unknown lock": "scenario run pause-holder --lock rediss",
+		"no tokens": "scenario run pause-holder --lock redis --fencing write", "unknown in a matrix": "matrix --scenarios nope",
+		"nothing applies": "matrix --scenarios redlock-clock-jump --locks etcd",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, stderr, code := command(t, strings.Fields(args)...); code != 254 || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("exit %d, want 254 and one line\n%s", code, stderr)
+			}
+		})
+	}
+}
+
+// An interrupted matrix goes on where it was, and a file of expectations guards it
+// in both directions.
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	need(t, "redis")
+	dir := t.TempDir()
+	out, expect := filepath.Join(dir, "m"), filepath.Join(dir, "expect.yaml")
+	args := []string{"matrix", "--scenarios", "del-without-owner,incr-then-set", "--locks", "redis-del,redis-incr,redis-lua", "--out", out}
+	if _, stderr, code := command(t, append(args, "--write-expect", expect)...); code != 0 {
+		t.Fatalf("exit %d\n%s", code, stderr)
+	}
+	m, err := results.ReadMatrix(filepath.Join(out, results.MatrixJSON))
+	if err != nil || len(m.Cells) != 5 {
+		t.Fatalf("%v, %+v", err, m)
+	}
+	for _, f := range []string{results.MatrixPage, results.MatrixMarkdown, results.JUnitFile, filepath.FromSlash(m.Cells[0].Dir + "/" + results.ReportFile)} {
+		if _, err := os.Stat(filepath.Join(out, f)); err != nil {
+			t.Error(err)
+		}
+	}
+	// What an interruption leaves of a cell is no result.
+	if err := os.Remove(filepath.Join(out, filepath.FromSlash(m.Cells[0].Dir), results.CellFile)); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := command(t, append(args, "--expect", expect)...)
+	if code != 0 || strings.Count(stderr, "(kept)") != len(m.Cells)-1 {
+		t.Errorf("exit %d, kept %d of %d\n%s", code, strings.Count(stderr, "(kept)"), len(m.Cells), stderr)
+	}
+	text, err := os.ReadFile(expect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"[token-regression]": "valid", "none: valid": "none: [stale-write]"} {
+		changed := strings.Replace(string(text), from, to, 1)
+		if changed == string(text) {
+			t.Fatalf("no %q in\n%s", from, text)
+		}
+		if err := os.WriteFile(expect, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, code := command(t, append(args, "--expect", expect)...); code != 1 {
+			t.Errorf("%s instead of %s: exit %d\n%s", to, from, code, stderr)
+		}
+	}
+}
