@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo test lint bench clean
+.PHONY: build demo catalogue test lint bench docker-soak clean
 
 build:
 	$(GO) build -trimpath -o bin/picklock ./cmd/picklock
@@ -10,6 +10,10 @@ build:
 demo: build
 	scripts/install redis-server zookeeper java
 	bin/picklock demo
+
+catalogue: build
+	scripts/install redis-server zookeeper java
+	bin/picklock matrix
 
 test:
 	scripts/install redis-server zookeeper java chromium python3
@@ -22,6 +26,10 @@ lint:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./checker
+
+# Runs in a row and two at once on the Docker engine, which must leave nothing.
+docker-soak:
+	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run TestRunsLeaveNothing ./compose/docker
 
 clean:
 	rm -rf bin

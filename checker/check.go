@@ -9,7 +9,11 @@ import (
 )
 
 // Check draws the verdict. The same input gives the same verdict, always.
-func Check(in Input) Verdict { return newIndex(in).verdict(context.Background()) }
+func Check(in Input) Verdict { return CheckContext(context.Background(), in) }
+
+// CheckContext is Check with an end: the properties that are not decided when ctx
+// ends are unknown, the others keep their verdicts.
+func CheckContext(ctx context.Context, in Input) Verdict { return newIndex(in).verdict(ctx) }
 
 // verdict runs all checks. When ctx ends, the properties that are not decided by
 // then are unknown; what was found until then stays.
@@ -28,6 +32,7 @@ func (ix *index) verdict(ctx context.Context) Verdict {
 	}
 	sortAnomalies(v.Anomalies)
 	ix.countWithoutLog()
+	ix.stats.Waits = ix.waits()
 	v.Stats = ix.stats
 
 	for _, name := range Properties {
@@ -41,7 +46,9 @@ func (ix *index) verdict(ctx context.Context) Verdict {
 		}
 		v.Properties[name] = p
 	}
-	ix.arbitrate(ctx, &v)
+	if !ix.opt.Alone {
+		ix.arbitrate(ctx, &v)
+	}
 	for _, a := range v.Anomalies {
 		if v.Properties[a.Property].Required {
 			v.Stats.FirstAnomaly = a.Time

@@ -16,7 +16,7 @@ import (
 // branches meet. A write whose grant never looked is blind: it claims nothing, and
 // cuts off nothing. An add is lost if the final value's branch does not hold it
 // (a set that was extended from an old copy can come back); a write is lost as
-// soon as it is cut off.
+// soon as it is cut off. One anomaly tells of all that one write cut off.
 func findLostUpdates(ix *index) []Anomaly {
 	if ix.log == nil {
 		return ix.lostWithoutLog()
@@ -100,6 +100,7 @@ func (ix *index) lostInLog(k *keyIndex, effects []*effect) []Anomaly {
 		n.final = true
 	}
 	var out []Anomaly
+	victims := map[*node][]*node{}
 	for _, n := range nodes {
 		if n.e.op == nil || n.e.op.typ != tOK {
 			continue
@@ -112,13 +113,21 @@ func (ix *index) lostInLog(k *keyIndex, effects []*effect) []Anomaly {
 			ix.stats.LostUpdates++
 		}
 		if n.cutBy != nil && n.cutBy.e.known() {
-			out = append(out, ix.lostUpdate(n.e, n.cutBy.e, n.cutBy.seenAt))
+			victims[n.cutBy] = append(victims[n.cutBy], n)
+		}
+	}
+	for _, by := range nodes {
+		if list := victims[by]; len(list) > 0 {
+			out = append(out, ix.lostUpdate(list, by.e, by.seenAt))
 		}
 	}
 	return out
 }
 
-func (ix *index) lostUpdate(victim, by, seen *effect) Anomaly {
+// lostUpdate tells of all that one write overwrote unseen, and proves it of the
+// first: with another victim in its place the proof is the same.
+func (ix *index) lostUpdate(victims []*node, by, seen *effect) Anomaly {
+	victim := victims[0].e
 	a := Anomaly{
 		Name: "lost-update", Property: Register, Key: victim.Key, Time: by.t,
 		Effects: []int64{victim.Seq, by.Seq},
@@ -161,6 +170,15 @@ func (ix *index) lostUpdate(victim, by, seen *effect) Anomaly {
 	a.Events = ix.at(places...)
 	a.Explanation = fmt.Sprintf("the update of %s (%q, acknowledged) at %s was overwritten %s later by %s%s, which %s%s",
 		victim.Process, victim.Value, clock(victim.t), dur(by.t-victim.t), by.Process, with(by.g), basis, late)
+	for _, v := range victims {
+		a.Victims = append(a.Victims, v.e.Seq)
+	}
+	switch n := len(victims) - 1; {
+	case n == 1:
+		a.Explanation += "; another update was overwritten with it"
+	case n > 1:
+		a.Explanation += fmt.Sprintf("; %d more updates were overwritten with it", n)
+	}
 	return ix.finish(a, from, victim.Process, by.Process)
 }
 

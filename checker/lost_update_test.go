@@ -65,8 +65,9 @@ func TestLostAdds(t *testing.T) {
 		v := Check(in)
 		got := map[string]int64{}
 		for _, a := range named(v, "lost-update") {
-			victim, by := a.Effects[0], a.Effects[1]
-			got[values[victim]] = by
+			for _, victim := range a.Victims {
+				got[values[victim]] = a.Effects[1]
+			}
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) || v.Stats.LostUpdates != len(want) || v.Stats.Acknowledged != len(acked) {
 			t.Fatalf("lost %v (%d of %d), by the sets %v of %d", got, v.Stats.LostUpdates, v.Stats.Acknowledged, want, len(acked))

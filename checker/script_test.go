@@ -45,6 +45,8 @@ func script(t testing.TB, text string) Input {
 					in.Options.Require = strings.Split(value, ",")
 				case "bound":
 					in.Options.Bound = seconds(t, value)
+				case "fair":
+					in.Options.Fair = seconds(t, value)
 				default:
 					t.Fatalf("line %d: unknown option %q", n+1, name)
 				}

@@ -12,7 +12,10 @@ import (
 // Stream draws a verdict from a history that arrives event by event, and keeps of
 // each event only what the anomalies need: about a tenth of it. Check does the
 // same on a history that is in memory already. Not safe for concurrent use.
-type Stream struct{ ix *index }
+type Stream struct {
+	ix    *index
+	twice history.Duplicates
+}
 
 // ErrOrder says that an event came after one that stands later in the history.
 var ErrOrder = errors.New("the events are not ordered by time")
@@ -21,7 +24,7 @@ var ErrOrder = errors.New("the events are not ordered by time")
 const maxEvents = math.MaxInt32
 
 // NewStream starts with an empty history.
-func NewStream(opt Options) *Stream { return &Stream{emptyIndex(opt)} }
+func NewStream(opt Options) *Stream { return &Stream{ix: emptyIndex(opt)} }
 
 // Observe takes the next event; ErrOrder if it comes out of order.
 func (s *Stream) Observe(e *history.Event) error {
@@ -30,6 +33,9 @@ func (s *Stream) Observe(e *history.Event) error {
 	}
 	if s.ix.seen == maxEvents {
 		return fmt.Errorf("more than %d events: cut the history into parts", maxEvents)
+	}
+	if err := s.twice.Check(e); err != nil {
+		return err
 	}
 	s.ix.readEvent(e)
 	return nil
@@ -51,12 +57,18 @@ func (s *Stream) Verdict(ctx context.Context) Verdict {
 // CheckFiles draws the verdict from a history file and, unless its name is empty,
 // a register's log, in memory that is a fraction of theirs. A history that is not
 // in order is read again as a whole and sorted first. When ctx ends before all is
-// read, nothing is known, and ctx's error says so.
-func CheckFiles(ctx context.Context, events, effects string, opt Options) (Verdict, error) {
+// read, nothing is known, and ctx's error says so. progress, if it is not nil, is
+// told now and then how many events have been read.
+func CheckFiles(ctx context.Context, events, effects string, opt Options, progress func(events int)) (Verdict, error) {
 	s := NewStream(opt)
 	err := history.StreamFile(events, func(e *history.Event) error {
-		if s.ix.seen&(1<<12-1) == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if s.ix.seen&(1<<12-1) == 0 {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if progress != nil {
+				progress(s.ix.seen)
+			}
 		}
 		return s.Observe(e)
 	})
@@ -82,7 +94,7 @@ func CheckFiles(ctx context.Context, events, effects string, opt Options) (Verdi
 }
 
 func (s *Stream) sorted(ctx context.Context, path string, opt Options) error {
-	s.ix = emptyIndex(opt)
+	*s = *NewStream(opt)
 	list, err := history.ReadFile(path)
 	if err != nil {
 		return err

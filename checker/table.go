@@ -18,6 +18,7 @@ func anomalies() []anomaly {
 		{"lost-update", Register, "an acknowledged update was overwritten by a client that had not seen it", findLostUpdates},
 		{"nonlinearizable", Register, "what the clients saw contradicts every possible order of the register's operations", findNonlinearizable},
 		{"deadlock", Liveness, "a free and wanted lock was not granted within the bound, with no fault on", findDeadlocks},
+		{"starvation", Liveness, "a client waited longer than is fair while others were granted the lock (only with --fair)", findStarvation},
 		{"false-rejection", Liveness, "the register refused the rightful holder", findFalseRejections},
 		{"wrong-release", Liveness, "the release of a client that no longer held the lock freed another client's lock", findWrongReleases},
 	}

@@ -85,6 +85,7 @@ type Anomaly struct {
 	Time      int64    `json:"time"`              // ns since the run's start: when the harm was done
 	Events    []int64  `json:"events"`            // indexes in history.jsonl that prove it
 	Effects   []int64  `json:"effects,omitempty"` // sequence numbers in register.jsonl that prove it
+	Victims   []int64  `json:"victims,omitempty"` // sequence numbers of all updates lost at once; the proof is of the first
 	Faults    []string `json:"faults"`            // that were on between the first and the last of them
 	Cause     string   `json:"cause,omitempty"`   // e.g. lease-outlived
 	// Sizes are the figures that the explanation speaks of, in ns, by name:
@@ -104,9 +105,19 @@ type Stats struct {
 	Acknowledged int                   `json:"acknowledged,omitempty"` // updates of the add workload
 	LostUpdates  int                   `json:"lost_updates,omitempty"` // acknowledged and gone from the final state
 	Faults       map[string]FaultCount `json:"faults"`
+	Waits        *Waits                `json:"waits,omitempty"`         // of the acquires that were granted
 	FirstGrant   int64                 `json:"first_grant,omitempty"`   // ns
 	FirstAnomaly int64                 `json:"first_anomaly,omitempty"` // ns, of a required property
 	Duration     int64                 `json:"duration,omitempty"`      // ns, to the last event
+}
+
+// Waits is how long clients waited for the lock, in ns: from an acquire's invoke
+// to its ok.
+type Waits struct {
+	P50 int64 `json:"p50"`
+	P95 int64 `json:"p95"`
+	P99 int64 `json:"p99"`
+	Max int64 `json:"max"`
 }
 
 // FaultCount counts one fault's injections.
@@ -129,6 +140,12 @@ type Options struct {
 	// Bound is the liveness bound in ns: a lock that is free and wanted, with no
 	// fault on, must be granted within it. 0 means 5 s.
 	Bound int64
+	// Fair, in ns, is how long a client may wait for a contested lock while others
+	// are granted it; more is starvation. 0: starvation is not judged.
+	Fair int64
+	// Alone leaves out the second opinion of Porcupine, whose cost is bounded
+	// (about 10 ms, a second at most) and not that of the exact checks.
+	Alone bool
 	// Fencing is the register's discipline: none, write, write-strict, read-write.
 	Fencing string
 }

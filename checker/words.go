@@ -123,7 +123,11 @@ func faultWords(on []*fault, processes []string) string {
 	var b strings.Builder
 	for i, f := range sorted {
 		if i == 2 {
-			fmt.Fprintf(&b, "; %d more faults were on", len(sorted)-2)
+			if n := len(sorted) - 2; n == 1 {
+				b.WriteString("; one more fault was on")
+			} else {
+				fmt.Fprintf(&b, "; %d more faults were on", n)
+			}
 			break
 		}
 		of := ""

@@ -155,3 +155,48 @@ func conflicts(list []*cluster) [][2]*cluster {
 	}
 	return out
 }
+
+// RegisterOp is one operation on a register whose written values are unique, for
+// histories that come from elsewhere.
+type RegisterOp struct {
+	Write       bool
+	Value       string // "" is what the register holds before the first write
+	Call, Reply int64  // Reply is ignored where Unknown
+	Unknown     bool   // a write that may have taken effect, at Call or later
+}
+
+// CheckRegister returns the places in ops of some that contradict each other, few
+// but not always fewest; nil if the operations, which are ordered by Call, are
+// linearizable. It takes O(n log n), and is exact if no value is written twice
+// and none is "".
+func CheckRegister(ops []RegisterOp) []int {
+	place := map[*op]int{}
+	list := make([]*op, len(ops))
+	for i, r := range ops {
+		o := &op{f: fRead, typ: tOK, value: r.Value, invT: r.Call, endT: r.Reply}
+		if r.Write {
+			o.f = fWrite
+		}
+		if r.Unknown {
+			o.typ, o.endT = tInfo, never
+		}
+		list[i] = o
+		place[o] = i
+	}
+	zones, orphans := clusters(list)
+	var proof []*op
+	if len(orphans) > 0 {
+		proof = []*op{orphans[0].read, orphans[0].write}
+	} else if pairs := conflicts(zones); len(pairs) > 0 {
+		a, b := pairs[0][0], pairs[0][1]
+		proof = []*op{a.write, a.first, a.last, b.write, b.first, b.last}
+	}
+	var out []int
+	for _, o := range proof {
+		if o != nil {
+			out = append(out, place[o])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

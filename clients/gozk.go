@@ -37,6 +37,7 @@ type goZKGrant struct {
 
 func (l *goZK) Acquire(ctx context.Context, key string) (Grant, error) {
 	var last error
+	left := false // a node in the line that only its session's end takes away
 	for {
 		s, err := l.session(ctx)
 		if err == nil {
@@ -49,9 +50,7 @@ func (l *goZK) Acquire(ctx context.Context, key string) (Grant, error) {
 			case s.gone():
 				err = errGone
 			default:
-				// Its node may be in the line: with the session it goes.
-				l.giveUp(s)
-				return Grant{}, fmt.Errorf("gozk: acquire %s: %w: %w", key, ErrUnknown, err)
+				left = true
 			}
 			l.giveUp(s)
 		}
@@ -59,7 +58,11 @@ func (l *goZK) Acquire(ctx context.Context, key string) (Grant, error) {
 			last = err
 		}
 		if !pause(ctx, l.options.TTL/10) {
-			return Grant{}, timeout("gozk", key, ctx, last)
+			err := timeout("gozk", key, ctx, last)
+			if left {
+				err = fmt.Errorf("%w: %w", ErrUnknown, err)
+			}
+			return Grant{}, err
 		}
 	}
 }

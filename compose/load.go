@@ -57,8 +57,18 @@ type Spec struct {
 type Log struct {
 	Files string `mapstructure:"files"` // below the data directory, a pattern
 	// Unsynced is how old a write may be, by the server's own settings, that is not
-	// on the disk yet: what a machine loses that loses its power. 0: nothing.
-	Unsynced time.Duration `mapstructure:"unsynced"`
+	// on the disk yet: what a machine loses that loses its power ("1s"; "0s" for
+	// nothing).
+	Unsynced string `mapstructure:"unsynced"`
+}
+
+// Window is Unsynced as a duration.
+func (l *Log) Window() (time.Duration, error) {
+	d, err := time.ParseDuration(l.Unsynced)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("x-picklock: log: unsynced %q: want a length of time, as 1s", l.Unsynced)
+	}
+	return d, nil
 }
 
 // Local is how compose/local runs the same server from this machine's own
@@ -200,6 +210,11 @@ func (s *Service) check() error {
 	case "":
 	default:
 		return fmt.Errorf("x-picklock: unknown role %q: want server", s.Spec.Role)
+	}
+	if s.Spec.Log != nil {
+		if _, err := s.Spec.Log.Window(); err != nil {
+			return err
+		}
 	}
 	for _, p := range []*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow} {
 		if p == nil {

@@ -21,6 +21,14 @@ type Docker struct {
 // Name implements Runtime.
 func (*Docker) Name() string { return "docker" }
 
+// Flags are what the command line needs besides --runtime.
+func (d *Docker) Flags() []string {
+	if d.ClientImage == "" {
+		return nil
+	}
+	return []string{"--client-image", d.ClientImage}
+}
+
 // Start implements Runtime.
 func (d *Docker) Start(ctx context.Context, def *compose.Definition, opts compose.Options) (compose.Cluster, error) {
 	c, err := d.Engine.Start(ctx, def, docker.Options{
@@ -36,8 +44,19 @@ func (d *Docker) Start(ctx context.Context, def *compose.Definition, opts compos
 	return c, nil
 }
 
-// Hands implements Runtime.
-func (d *Docker) Hands() nemesis.Hands { return d.hands }
+// Hands implements Runtime. Before Start they can only say that nothing is known to
+// stand in the way of any fault.
+func (d *Docker) Hands() nemesis.Hands {
+	if d.hands == nil {
+		return unasked{}
+	}
+	return d.hands
+}
+
+// unasked are hands of an engine on which no agent runs yet.
+type unasked struct{ nemesis.Hands }
+
+func (unasked) Clock(context.Context) error { return nil }
 
 // Isolated implements Runtime.
 func (*Docker) Isolated() bool { return true }

@@ -114,7 +114,17 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 			}
 		})
 	}
-	for i := range cells {
+	// Runs without a script are the long ones: first, so that none is left over at
+	// the end with nothing beside it.
+	order := make([]int, 0, len(cells))
+	for _, long := range []bool{true, false} {
+		for i, c := range cells {
+			if long == (c.Scenario.Run != nil) {
+				order = append(order, i)
+			}
+		}
+	}
+	for _, i := range order {
 		select {
 		case next <- i:
 			continue
@@ -127,8 +137,11 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 	if first == nil && ctx.Err() != nil {
 		first = ctx.Err()
 	}
+	if errors.Is(first, context.Canceled) {
+		first = fmt.Errorf("interrupted: %w", first)
+	}
 	if first != nil {
-		return nil, fmt.Errorf("%w (finished cells are kept: the same command goes on)", first)
+		return nil, fmt.Errorf("%w (finished cells are kept: the same command with --out %s goes on)", first, o.Out)
 	}
 	for _, s := range o.Scenarios {
 		m.Scenarios = append(m.Scenarios, results.Played{Name: s.Name, About: s.About, Source: s.Source})

@@ -201,6 +201,9 @@ func (o Options) Command() []string {
 	add("--time-limit", o.Limit.String(), d.Limit.String())
 	if o.Runtime != nil {
 		add("--runtime", o.Runtime.Name(), "local")
+		if r, ok := o.Runtime.(interface{ Flags() []string }); ok {
+			c = append(c, r.Flags()...)
+		}
 	}
 	return append(c, "--seed", strconv.FormatUint(o.Seed, 10))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -138,6 +137,9 @@ func (o ScenarioOptions) runOptions() Options {
 		opts.Faults, opts.Limit, opts.Hold, opts.IgnoreLost = r.Faults, r.Limit, r.Hold, r.IgnoreLost
 		if r.Clients > 0 {
 			opts.Clients = r.Clients
+		}
+		if r.Keys > 0 {
+			opts.Keys = r.Keys
 		}
 		if r.Workload != "" {
 			opts.Workload = r.Workload
@@ -272,94 +274,6 @@ func (sc *script) perform(ctx context.Context, stepErr *error) error {
 	return errors.Join(err, herr)
 }
 
-// Act implements scenarios.Stage.
-func (sc *script) Act(client, act string) (<-chan workloads.Done, error) {
-	done := make(chan workloads.Done, 1)
-	sc.mu.Lock()
-	sc.nextID++
-	id := sc.nextID
-	sc.waiting[id] = done
-	sc.mu.Unlock()
-	return done, sc.workers.command(client, workloads.Command{Do: act, ID: id})
-}
-
-// told takes what the workers say besides their events.
-func (sc *script) told(name string, m workloads.Message) {
-	switch {
-	case m.Waiting:
-		sc.player.Waiting(name)
-	case m.Woken:
-		sc.player.Woken(name)
-	case m.Done != nil:
-		sc.mu.Lock()
-		defer sc.mu.Unlock()
-		if c := sc.waiting[m.Done.ID]; c != nil {
-			c <- *m.Done // has room for the one answer
-			delete(sc.waiting, m.Done.ID)
-		}
-	}
-}
-
-// Do implements scenarios.Stage.
-func (sc *script) Do(ctx context.Context, d nemesis.Deed) (func(context.Context) error, error) {
-	return sc.nemesis.Do(ctx, d)
-}
-
-// Mark implements scenarios.Stage.
-func (sc *script) Mark(ctx context.Context, server string) error {
-	m, ok := sc.cluster.(interface {
-		MarkSynced(ctx context.Context, node string) error
-	})
-	if !ok {
-		return fmt.Errorf("the runtime %s does not know what a server has synced", sc.Runtime.Name())
-	}
-	return m.MarkSynced(ctx, server)
-}
-
-// Look implements scenarios.Stage.
-func (sc *script) Look(ctx context.Context, server string) (int, error) {
-	if sc.info.Look == nil {
-		return 0, fmt.Errorf("lock %s cannot be looked at from outside", sc.info.Name)
-	}
-	n, err := sc.server(server)
-	if err != nil {
-		return 0, err
-	}
-	return sc.info.Look(ctx, n.HostPort(), sc.workers.cfg.Keys[0])
-}
-
-// Unread implements scenarios.Stage.
-func (sc *script) Unread(_ context.Context, server string) (bool, error) {
-	n, err := sc.server(server)
-	if err != nil {
-		return false, err
-	}
-	return unread(n)
-}
-
-func (sc *script) server(name string) (compose.Node, error) {
-	for _, n := range sc.cluster.Nodes() {
-		if n.Name == name && n.Role == compose.Server {
-			return n, nil
-		}
-	}
-	return compose.Node{}, fmt.Errorf("no server %q: have %v", name, sc.Servers())
-}
-
-// Servers implements scenarios.Stage.
-func (sc *script) Servers() []string {
-	var out []string
-	for _, n := range sc.cluster.Nodes() {
-		if n.Role == compose.Server {
-			out = append(out, n.Name)
-		}
-	}
-	return out
-}
-
-// Now implements scenarios.Stage.
-func (sc *script) Now() int64 { return sc.Runtime.Now() - sc.start }
-
 // Possible says what stands in the way of a cell on this machine: a server that is
 // not installed, a fault that it cannot do. nil if nothing does.
 func (o ScenarioOptions) Possible(ctx context.Context) error {
@@ -406,21 +320,12 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 		if o.Scenario.Run != nil {
 			break // Run looks for itself
 		}
+		if o.Runtime.Name() != "local" && (kind == "failover" || kind == "powerloss") {
+			return fmt.Errorf("fault %s is done with --runtime local only", kind)
+		}
 		if err := (nemesis.Deed{Kind: kind}).Possible(env); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// unread says whether bytes wait in a socket of the node's service for the server
-// to read them: a stopped server was asked something.
-func unread(n compose.Node) (bool, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", n.PID))
-	if err != nil {
-		return false, fmt.Errorf("look at the sockets of %s: %w", n.Name, err)
-	}
-	return slices.ContainsFunc(sockets(string(text)), func(s socket) bool {
-		return s.addr == n.Addr && s.port == n.Port && s.unread > 0 && s.established
-	}), nil
 }

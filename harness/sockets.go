@@ -1,12 +1,28 @@
 package harness
 
 import (
+	"context"
 	"encoding/hex"
+	"fmt"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/picklock/picklock/nemesis"
 )
+
+// socketTable reads /proc/PID/net/tcp where the nodes are.
+func socketTable(ctx context.Context, hands nemesis.Hands, pid int) (string, error) {
+	if far, ok := hands.(interface {
+		Sockets(ctx context.Context, pid int) (string, error)
+	}); ok {
+		return far.Sockets(ctx, pid)
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
+	return string(text), err
+}
 
 // socket is one line of /proc/PID/net/tcp: an end of a connection over IPv4.
 type socket struct {

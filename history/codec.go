@@ -44,7 +44,48 @@ func Decode(r io.Reader, name string) ([]Event, error) {
 		return nil, err
 	}
 	Sort(events)
+	var d Duplicates
+	for i := range events {
+		if err := d.Check(&events[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	return events, nil
+}
+
+// Duplicates finds an event that stands in a history twice. A process does one
+// thing at a time, so that two events of one process that agree in their time and
+// in what they say are one event, written twice; taken for two, they would prove
+// what never happened. Its zero value is ready for use.
+type Duplicates struct {
+	time int64
+	seen []seenEvent // at that time
+}
+
+type seenEvent struct {
+	index                         int64
+	process, f, key, grant, value string
+	typ                           Type
+	phase                         string
+}
+
+// maxSameTime bounds how many events of one instant are compared.
+const maxSameTime = 64
+
+// Check takes the next event, in the order of time.
+func (d *Duplicates) Check(e *Event) error {
+	if e.Time != d.time {
+		d.time, d.seen = e.Time, d.seen[:0]
+	}
+	for _, s := range d.seen {
+		if s.process == e.Process && s.typ == e.Type && s.f == e.F && s.key == e.Key && s.grant == e.Grant && s.value == e.Value && s.phase == e.Phase && e.Process != Nemesis {
+			return fmt.Errorf("event %d and event %d are one event of %s, written twice: remove one of the lines", s.index, e.Index, e.Process)
+		}
+	}
+	if len(d.seen) < maxSameTime {
+		d.seen = append(d.seen, seenEvent{e.Index, e.Process, e.F, e.Key, e.Grant, e.Value, e.Type, e.Phase})
+	}
+	return nil
 }
 
 // Sort orders events by time, and by index where times are equal.

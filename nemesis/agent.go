@@ -21,6 +21,7 @@ type agentHands interface {
 	Hands
 	allow(container string, pid int) error
 	ask(ctx context.Context, netns, addr string, p *compose.Probe) (bool, error)
+	sockets(pid int) (string, error)
 	// heal undoes everything that was done and not undone since.
 	heal(ctx context.Context) error
 }
@@ -120,6 +121,8 @@ func (s *server) do(ctx context.Context, method string, p params) (got result, e
 			probe = nil
 		}
 		got.Yes, err = s.hands.ask(ctx, p.NetNS, p.Addr, probe)
+	case "sockets":
+		got.Table, err = s.hands.sockets(p.PID)
 	case "now":
 		got.Now = history.Now()
 	case "signal":

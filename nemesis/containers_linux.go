@@ -404,6 +404,14 @@ func (c *containers) ask(ctx context.Context, netns, addr string, p *compose.Pro
 	return a.yes, a.err
 }
 
+func (c *containers) sockets(pid int) (string, error) {
+	if _, err := c.node(pid); err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
+	return string(text), err
+}
+
 // Shift implements Hands.
 func (c *containers) Shift(ctx context.Context, pid int, offset time.Duration) error {
 	n, err := c.node(pid)

@@ -19,4 +19,6 @@ func (containers) ask(context.Context, string, string, *compose.Probe) (bool, er
 	return false, errLinux
 }
 
+func (containers) sockets(int) (string, error) { return "", errLinux }
+
 func (containers) heal(context.Context) error { return nil }

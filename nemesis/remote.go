@@ -127,6 +127,11 @@ func (r *Remote) call(ctx context.Context, method string, p params) (result, err
 // Close makes the agent undo what is left of its doings and end, and returns when
 // it has.
 func (r *Remote) Close(ctx context.Context) error {
+	select {
+	case <-r.done:
+		return nil // whatever its end was, it has been told
+	default:
+	}
 	if err := r.in.Close(); err != nil {
 		return fmt.Errorf("end the agent: %w", err)
 	}
@@ -154,6 +159,12 @@ func (r *Remote) Ask(ctx context.Context, netns, addr string, p *compose.Probe) 
 	}
 	got, err := r.call(ctx, "ask", a)
 	return got.Yes, err
+}
+
+// Sockets reads the table of TCP sockets of a node, /proc/PID/net/tcp.
+func (r *Remote) Sockets(ctx context.Context, pid int) (string, error) {
+	got, err := r.call(ctx, "sockets", params{PID: pid})
+	return got.Table, err
 }
 
 // Now reads the monotonic clock of the nodes' kernel in ns, which is another one

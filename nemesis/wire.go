@@ -42,6 +42,7 @@ type (
 		Dropped map[string]uint64 `json:"dropped,omitempty"`
 		Offset  int64             `json:"offset,omitempty"`
 		Now     int64             `json:"now,omitempty"`
+		Table   string            `json:"table,omitempty"`
 	}
 	rpcError struct {
 		Code    int    `json:"code"`

@@ -101,14 +101,13 @@ func (c *Cell) Add(one Cell) {
 
 // Bound says how much a cell without a violation proves: by the rule of three, with
 // none in n faults that landed, the true share lies below 3/n with a confidence of
-// 95 %. "" where there was a violation, or no fault. Runs of one script are one and
-// the same trial, so that only what was left to chance says much.
+// 95 %. "" where there was a violation, or so few faults that it says nothing. Runs of
+// one script are one and the same trial, so that only what was left to chance says much.
 func (c Cell) Bound() string {
-	if c.State() != Holds || c.Landed == 0 {
+	if c.State() != Holds || c.Landed <= 3 {
 		return ""
 	}
-	share := min(1, 3/float64(c.Landed))
-	return fmt.Sprintf("0 in %s: at most %s %% (95 %%)", plural(c.Landed, "fault", "faults"), digits(100*share))
+	return fmt.Sprintf("0 in %s: at most %s %% (95 %%)", plural(c.Landed, "fault", "faults"), digits(300/float64(c.Landed)))
 }
 
 // Count counts the cells by their state.

@@ -31,7 +31,7 @@ func (p *Player) act(ctx context.Context, st Step) (string, error) {
 		return "", err
 	}
 	over := make(chan error, 1)
-	go func() { over <- p.follow(ctx, st.Client, ch, first) }()
+	p.following.Go(func() { over <- p.follow(ctx, st.Client, ch, first) })
 	if st.Background {
 		return "started", nil
 	}
@@ -162,7 +162,7 @@ func (p *Player) when(a *Await) (int64, error) {
 		return p.latest + int64(a.For), nil
 	case "granted":
 		if c.granted == 0 && c.last != nil && c.last.done && a.Or == 0 {
-			return 0, fmt.Errorf("%s was not granted: %s", a.Client, c.last.outcome.Error)
+			return 0, fmt.Errorf("%s was not granted: %s %s", a.Client, c.last.outcome.Outcome, c.last.outcome.Error)
 		}
 		// The grant is the client's when its acquire has ended, not before.
 		return there(c.granted != 0 && c.last != nil && c.last.act != "")
@@ -177,10 +177,7 @@ func (p *Player) when(a *Await) (int64, error) {
 	case "refused":
 		return there(c.last != nil && c.last.done && c.last.outcome.Outcome == workloads.Refused)
 	case "after":
-		from := c.asked
-		if a.Since == "granted" {
-			from = c.granted
-		}
+		from := map[string]int64{"asked": c.asked, "granted": c.granted, "lease over": c.until}[a.Since]
 		if from == 0 {
 			return 0, nil
 		}

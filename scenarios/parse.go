@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		e := &Error{File: file, Line: 1, Text: strings.TrimPrefix(err.Error(), "yaml: ")}
 		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-			fmt.Sscan(m[1], &e.Line)
+			e.Line, _ = strconv.Atoi(m[1]) // the form has digits only
 			e.Text = "not YAML: " + m[2]
 		}
 		return nil, e
@@ -231,13 +232,14 @@ func (p *parser) clients(n *yaml.Node) (err error) {
 func (p *parser) run(n *yaml.Node) error {
 	var r struct {
 		Clients    int           `yaml:"clients"`
+		Keys       int           `yaml:"keys"`
 		Workload   string        `yaml:"workload"`
 		Faults     []string      `yaml:"faults"`
 		Limit      time.Duration `yaml:"time-limit"`
 		Hold       time.Duration `yaml:"hold"`
 		IgnoreLost bool          `yaml:"ignore-lost"`
 	}
-	known := []string{"clients", "workload", "faults", "time-limit", "hold", "ignore-lost"}
+	known := []string{"clients", "keys", "workload", "faults", "time-limit", "hold", "ignore-lost"}
 	if n.Kind != yaml.MappingNode {
 		return p.errorf(n, "run: want a mapping of %s", strings.Join(known, ", "))
 	}
@@ -252,7 +254,7 @@ func (p *parser) run(n *yaml.Node) error {
 	if r.Limit <= 0 {
 		return p.errorf(n, "run: it needs a time-limit")
 	}
-	p.s.Run = &Run{r.Clients, r.Workload, r.Faults, r.Limit, r.Hold, r.IgnoreLost}
+	p.s.Run = &Run{r.Clients, r.Keys, r.Workload, r.Faults, r.Limit, r.Hold, r.IgnoreLost}
 	return nil
 }
 

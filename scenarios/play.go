@@ -71,6 +71,8 @@ type Player struct {
 	counter string // counting, if not ""
 	heals   map[string]func(context.Context) error
 	order   []string // of heals
+
+	following sync.WaitGroup
 }
 
 type clientState struct {
@@ -168,6 +170,10 @@ func (p *Player) change() {
 // meant; a StepError's run has proved nothing of what was to come after it.
 // Heal must be called in the end.
 func (p *Player) Play(ctx context.Context) error {
+	// Acts that nobody waits for any more end with the script.
+	ctx, cancel := context.WithCancel(ctx)
+	defer p.following.Wait()
+	defer cancel()
 	for _, st := range p.scenario.Steps {
 		began := p.stage.Now()
 		outcome, err := p.take(ctx, st)

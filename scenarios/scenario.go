@@ -44,6 +44,7 @@ type Scenario struct {
 // schedule of faults.
 type Run struct {
 	Clients    int
+	Keys       int
 	Workload   string
 	Faults     []string
 	Limit      time.Duration

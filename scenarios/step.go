@@ -41,7 +41,7 @@ type Await struct {
 	Servers []string
 	N       int
 	For     time.Duration // of after and quiet
-	Since   string        // of after: granted or asked
+	Since   string        // of after: granted, asked or lease over
 	Or      time.Duration // go on after this time even if it has not come; 0: it must come
 }
 
@@ -203,11 +203,12 @@ var (
 	orForm     = regexp.MustCompile(`^(.*\S)\s+or\s+(\S+)$`)
 	leaseForm  = regexp.MustCompile(`^lease of (\S+) over$`)
 	afterForm  = regexp.MustCompile(`^(\S+) after (\S+) (granted|asked)$`)
+	laterForm  = regexp.MustCompile(`^(\S+) after lease of (\S+) over$`)
 	keyForm    = regexp.MustCompile(`^key (gone )?on (.+)$`)
 	askForm    = regexp.MustCompile(`^request at (.+)$`)
 	queueForm  = regexp.MustCompile(`^(?:at most )?(\d+) queued$`)
 	quietForm  = regexp.MustCompile(`^quiet (\S+)$`)
-	personForm = regexp.MustCompile(`^(\S+) ([a-z]+)$`)
+	personForm = regexp.MustCompile(`^([A-Z]\S*) ([a-z]+)$`)
 )
 
 // await reads what a step waits for.
@@ -230,10 +231,15 @@ func (p *parser) await(n *yaml.Node, text string) (_ *Await, err error) {
 	switch {
 	case match(leaseForm, text, &a.Client):
 		a.What = "lease"
-	case match(afterForm, text, new(string), &a.Client, &a.Since):
+	case match(afterForm, text, &number, &a.Client, &a.Since):
 		a.What = "after"
-		if word, _, _ := strings.Cut(text, " "); !length(word) {
-			return nil, p.errorf(n, "await: %q is no length of time", word)
+		if !length(number) {
+			return nil, p.errorf(n, "await: %q is no length of time", number)
+		}
+	case match(laterForm, text, &number, &a.Client):
+		a.What, a.Since = "after", "lease over"
+		if !length(number) {
+			return nil, p.errorf(n, "await: %q is no length of time", number)
 		}
 	case match(queueForm, text, &number):
 		a.What = "queued"
@@ -243,10 +249,10 @@ func (p *parser) await(n *yaml.Node, text string) (_ *Await, err error) {
 		if a.N, err = strconv.Atoi(number); err != nil {
 			return nil, p.errorf(n, "await: %q is no number of clients", number)
 		}
-	case match(quietForm, text, new(string)):
+	case match(quietForm, text, &number):
 		a.What = "quiet"
-		if word := strings.Fields(text)[1]; !length(word) {
-			return nil, p.errorf(n, "await: %q is no length of time", word)
+		if !length(number) {
+			return nil, p.errorf(n, "await: %q is no length of time", number)
 		}
 	case keyForm.MatchString(text):
 		m := keyForm.FindStringSubmatch(text)

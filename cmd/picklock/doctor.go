@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/nemesis"
 )
 
@@ -20,16 +24,26 @@ type finding struct {
 
 func doctorCommand() *cobra.Command {
 	var asJSON bool
+	var runtime string
 	c := &cobra.Command{
 		Use: "doctor", Short: "Say what this machine can do", Args: noArguments,
 		Long: `Say which clusters can be started here and which faults can be done, and what to
 install for the rest. Exit code 0 if everything works, 2 if something is missing.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			lab, code, done := local.Enter()
-			if done {
-				return &exitError{code, nil}
+			var findings []finding
+			var err error
+			switch runtime {
+			case "local":
+				lab, code, done := local.Enter()
+				if done {
+					return &exitError{code, nil}
+				}
+				findings, err = examine(cmd.Context(), lab)
+			case "docker":
+				findings, err = examineDocker(cmd.Context())
+			default:
+				err = usage(fmt.Errorf("unknown runtime %q: have local, docker", runtime))
 			}
-			findings, err := examine(cmd.Context(), lab)
 			if err != nil {
 				return err
 			}
@@ -53,7 +67,62 @@ install for the rest. Exit code 0 if everything works, 2 if something is missing
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().StringVar(&runtime, "runtime", "local", "which runtime to look at: local, docker")
 	return c
+}
+
+// examineDocker starts an agent on the engine and asks it what it can do.
+func examineDocker(ctx context.Context) (_ []finding, err error) {
+	e, err := docker.Connect(ctx)
+	if err != nil {
+		return []finding{{"engine", false, err.Error()}}, nil //nolint:nilerr // that is the finding
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	findings := []finding{{"engine", true, e.String()}}
+	about, cerr := e.Compose(ctx)
+	if cerr != nil {
+		about = cerr.Error()
+	}
+	findings = append(findings, finding{"compose", cerr == nil, about})
+	dir, err := os.MkdirTemp("", "picklock-doctor")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the own program: %w", err)
+	}
+	r := &harness.Docker{Engine: e}
+	c, serr := r.Start(ctx, &compose.Definition{Name: "none"}, compose.Options{Self: self, LogDir: dir})
+	if serr != nil {
+		findings = append(findings, finding{"agent", false, serr.Error()})
+	} else {
+		defer func() { err = errors.Join(err, c.Close()) }()
+		findings = append(findings, finding{"agent", true, "named capabilities, not privileged"})
+		env := &nemesis.Env{Cluster: c, Hands: r.Hands(), Isolated: r.Isolated()}
+		for _, k := range nemesis.Kinds() {
+			f := finding{"fault " + k.Name, true, k.About}
+			if err := k.Possible(env); err != nil {
+				f.OK, f.About = false, err.Error()
+			}
+			findings = append(findings, f)
+		}
+	}
+	for _, name := range compose.Names() {
+		def, err := compose.Load(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		about := "its image is here"
+		if missing, err := e.Missing(ctx, def); err != nil {
+			return nil, err
+		} else if missing != "" {
+			about = "image " + missing + " is pulled at the first run, where a registry is reached; else see scripts/images"
+		}
+		findings = append(findings, finding{"cluster " + name, true, about})
+	}
+	return findings, nil
 }
 
 func examine(ctx context.Context, lab *local.Lab) ([]finding, error) {

@@ -59,8 +59,7 @@ func contextAccess() (access, error) {
 	if name == "" || name == "default" {
 		return access{}, nil
 	}
-	sum := sha256.Sum256([]byte(name))
-	digest := hex.EncodeToString(sum[:])
+	digest := contextDigest(name)
 	var meta struct {
 		Endpoints struct{ Docker struct{ Host string } } `json:"Endpoints"`
 	}
@@ -73,6 +72,12 @@ func contextAccess() (access, error) {
 		a.ca, a.crt, a.key = filepath.Join(tls, "ca.pem"), filepath.Join(tls, "cert.pem"), filepath.Join(tls, "key.pem")
 	}
 	return a, nil
+}
+
+// contextDigest is what docker calls a context's directories.
+func contextDigest(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:])
 }
 
 func readJSON(path string, to any) error {

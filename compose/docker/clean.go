@@ -13,10 +13,8 @@ import (
 // taken to be about to start it.
 const startingWithin = time.Minute
 
-// Clean removes what dead runs left on the engine: containers, networks, volumes and
-// images that carry picklock's labels. A run is alive as long as its agent runs,
-// which ends when its run does, however that ends. It returns what was removed.
-func (e *Engine) Clean(ctx context.Context) ([]string, error) {
+// dead lists what dead runs left on the engine, by run.
+func (e *Engine) dead(ctx context.Context) (map[string][]string, error) {
 	label := labelAny + "=1"
 	containers, err := e.engine.containers(ctx, label)
 	if err != nil {
@@ -45,6 +43,17 @@ func (e *Engine) Clean(ctx context.Context) ([]string, error) {
 			}
 		}
 	}
+	return left, nil
+}
+
+// Clean removes what dead runs left on the engine: containers, networks, volumes and
+// images that carry picklock's labels. A run is alive as long as its agent runs,
+// which ends when its run does, however that ends. It returns what was removed.
+func (e *Engine) Clean(ctx context.Context) ([]string, error) {
+	left, err := e.dead(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var removed []string
 	var errs []error
 	for run, what := range left {
@@ -54,7 +63,7 @@ func (e *Engine) Clean(ctx context.Context) ([]string, error) {
 		}
 		removed = append(removed, what...)
 	}
-	images, err := e.engine.images(ctx, label)
+	images, err := e.engine.images(ctx, labelAny+"=1")
 	if err != nil {
 		errs = append(errs, fmt.Errorf("look for picklock's images: %w", err))
 	}

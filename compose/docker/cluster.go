@@ -154,7 +154,7 @@ func (c *Cluster) startServers(ctx context.Context, p plan) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("start the cluster: %w", ctx.Err())
 		}
-		if ref := c.missingImage(ctx); ref != "" {
+		if ref, merr := c.Missing(ctx, c.def); merr == nil && ref != "" {
 			return fmt.Errorf("image %s is not on the engine and cannot be pulled: see whether the engine reaches a registry, or name another image "+
 				"(%s; scripts/images builds images from Debian packages): %w", ref, imageVariable(c.def, ref), err)
 		}
@@ -188,17 +188,21 @@ func (c *Cluster) startServers(ctx context.Context, p plan) error {
 	return g.Wait()
 }
 
-// missingImage names an image of the cluster that the engine has not.
-func (c *Cluster) missingImage(ctx context.Context) string {
-	for _, s := range c.def.Services {
+// Missing names an image of the cluster that is not on the engine, "" if all are.
+func (e *Engine) Missing(ctx context.Context, def *compose.Definition) (string, error) {
+	for _, s := range def.Services {
 		if s.Image == "" {
-			continue
+			continue // it is built
 		}
-		if id, err := c.engine.image(ctx, s.Image); err == nil && id == "" {
-			return s.Image
+		id, err := e.engine.image(ctx, s.Image)
+		if err != nil {
+			return "", fmt.Errorf("look for image %s: %w", s.Image, err)
+		}
+		if id == "" {
+			return s.Image, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // imageVariable says how the file lets its user choose the image.

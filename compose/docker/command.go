@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +25,19 @@ func findCompose(ctx context.Context) ([]string, error) {
 		return []string{c}, nil
 	}
 	return nil, errors.New("neither `docker compose` nor docker-compose is installed: apt-get install docker-compose, or see https://docs.docker.com/compose/install")
+}
+
+// Compose finds Compose and tells its version.
+func (e *Engine) Compose(ctx context.Context) (string, error) {
+	c, err := findCompose(ctx)
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, c[0], append(c[1:], "version", "--short")...).Output()
+	if err != nil {
+		return "", fmt.Errorf("%s version: %w", strings.Join(c, " "), err)
+	}
+	return filepath.Base(c[0]) + " " + strings.Join(append(c[1:], strings.TrimSpace(string(out))), " "), nil
 }
 
 // up runs `compose up` and returns when all containers were started.

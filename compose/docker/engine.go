@@ -181,11 +181,12 @@ func (s sdk) images(ctx context.Context, label string) ([]thing, error) {
 	list, err := s.c.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
 	var out []thing
 	for _, i := range list {
-		for _, tag := range i.RepoTags {
-			out = append(out, thing{ID: i.ID, Name: tag, Labels: i.Labels})
+		tags := slices.DeleteFunc(i.RepoTags, func(tag string) bool { return strings.HasPrefix(tag, "<none>") })
+		if len(tags) == 0 {
+			tags = []string{i.ID} // two runs that built it at once: one has lost the name
 		}
-		if len(i.RepoTags) == 0 {
-			out = append(out, thing{ID: i.ID, Name: i.ID, Labels: i.Labels})
+		for _, tag := range tags {
+			out = append(out, thing{ID: i.ID, Name: tag, Labels: i.Labels})
 		}
 	}
 	return out, err

@@ -79,7 +79,7 @@ func (e *Engine) removeOldImages(ctx context.Context, repo, keep string) {
 		return // they take room, and picklock clean removes them
 	}
 	for _, i := range old {
-		if strings.HasPrefix(i.Name, repo+":") && i.Name != keep {
+		if i.Name != keep && (strings.HasPrefix(i.Name, repo+":") || i.Name == i.ID) {
 			_ = e.engine.removeImage(ctx, i.Name) // likewise
 		}
 	}

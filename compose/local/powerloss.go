@@ -64,8 +64,10 @@ func (c *Cluster) LosePower(_ context.Context, name string) (int64, error) {
 	c.mu.Lock()
 	m, pid := n.mark, n.PID
 	c.mu.Unlock()
-	unsynced := n.svc.Spec.Log.Unsynced
+	unsynced, err := n.svc.Spec.Log.Window()
 	switch {
+	case err != nil:
+		return 0, err
 	case pid != 0:
 		return 0, fmt.Errorf("it still runs")
 	case unsynced == 0:

@@ -3,12 +3,13 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
 )
 
-// shape is a history to write: a sound lock that many clients want all the time
-// and are served in turn.
+// shape is a history to write: a sound lock that many clients want all the time;
+// which of them is served next is chance, as with every lock that is polled.
 type shape struct {
 	events   int
 	clients  int
@@ -64,8 +65,9 @@ func (s shape) write(events, effects string) error {
 	}
 	left := s.unknown
 	broken := !s.late
-	for next := 0; index < int64(s.events); next++ {
-		c := next % s.clients
+	random := rand.New(rand.NewPCG(1, 1))
+	for index < int64(s.events) {
+		c := random.IntN(s.clients)
 		p := names[c]
 		count[c]++
 		token++

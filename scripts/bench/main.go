@@ -1,55 +1,240 @@
-// Command bench measures the checker: make bench.
+// Command bench measures the checker: what make bench prints. Each measurement is
+// taken in a process of its own, from file to verdict, so that its memory can be
+// told.
+//
+//	bench          measures everything
+//	bench -small   without the ten million events and Porcupine's 100,000 operations
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"runtime/pprof"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
+	"github.com/anishathalye/porcupine"
+
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/history"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "-check" {
-		one(os.Args[2], os.Args[3])
-		return
+	var err error
+	switch args := os.Args[1:]; {
+	case len(args) == 3 && (args[0] == "-check" || args[0] == "-exact"):
+		err = measure(func() (string, error) { return check(args[1], args[2], args[0] == "-exact") })
+	case len(args) == 2 && args[0] == "-porcupine":
+		err = measure(func() (string, error) { return search(args[1]) })
+	default:
+		err = bench(len(args) == 1 && args[0] == "-small")
 	}
-	if len(os.Args) > 1 && os.Args[1] == "-gen" {
-		var n int
-		fmt.Sscan(os.Args[2], &n)
-		_ = shape{events: n, clients: 50, register: os.Args[5] == "r"}.write(os.Args[3], os.Args[4])
-		return
-	}
-	dir, _ := os.MkdirTemp("", "bench")
-	defer os.RemoveAll(dir)
-	for _, reg := range []bool{false, true} {
-		s := shape{events: 1_000_000, clients: 50, register: reg}
-		if err := s.write(dir+"/h", dir+"/r"); err != nil {
-			panic(err)
-		}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
 	}
 }
 
+// measured is what one process reports.
 type measured struct {
 	Took  time.Duration
 	Valid string
-	RSS   int64
+	RSS   int64 // bytes, at most
 }
 
-func one(events, effects string) {
-	if p := os.Getenv("PROF"); p != "" {
-		f, _ := os.Create(p)
-		_ = pprof.StartCPUProfile(f)
-		defer pprof.StopCPUProfile()
+// measure runs f as often as half a second allows and reports the median.
+func measure(f func() (string, error)) error {
+	var took []time.Duration
+	var m measured
+	for start := time.Now(); len(took) == 0 || time.Since(start) < 500*time.Millisecond; {
+		from := time.Now()
+		valid, err := f()
+		if err != nil {
+			return err
+		}
+		m.Valid = valid
+		took = append(took, time.Since(from))
 	}
-	start := time.Now()
-	v, err := checker.CheckFiles(context.Background(), events, effects, checker.Options{})
+	slices.Sort(took)
+	m.Took = took[len(took)/2]
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return err
+	}
+	m.RSS = int64(usage.Maxrss) << 10
+	return json.NewEncoder(os.Stdout).Encode(m)
+}
+
+func check(events, effects string, alone bool) (string, error) {
+	// As picklock check does for large files.
+	if fi, err := os.Stat(events); err == nil && fi.Size() > 256<<20 {
+		debug.SetGCPercent(-1)
+		debug.SetMemoryLimit(1700 << 20)
+	}
+	v, err := checker.CheckFiles(context.Background(), events, effects, checker.Options{Alone: alone}, nil)
+	return v.Valid.String(), err
+}
+
+// search has Porcupine decide the same history of a lock.
+func search(events string) (string, error) {
+	type call struct {
+		acquire bool
+		owner   string
+	}
+	open := map[string]*porcupine.Operation{}
+	var done []*porcupine.Operation
+	err := history.StreamFile(events, func(e *history.Event) error {
+		if e.F != history.Acquire && e.F != history.Release {
+			return nil
+		}
+		if e.Type == history.Invoke {
+			open[e.Process] = &porcupine.Operation{Input: call{e.F == history.Acquire, e.Process}, Call: e.Time}
+		} else if o := open[e.Process]; o != nil {
+			o.Return = e.Time
+			done = append(done, o)
+			delete(open, e.Process)
+		}
+		return nil
+	})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return "", err
 	}
-	_ = json.NewEncoder(os.Stdout).Encode(measured{Took: time.Since(start), Valid: v.Valid.String() + " " + v.Why})
+	calls := make([]porcupine.Operation, len(done))
+	for i, o := range done {
+		calls[i] = *o
+	}
+	ok := porcupine.CheckOperations(porcupine.Model{
+		Init: func() any { return "" },
+		Step: func(state, input, _ any) (bool, any) {
+			if c := input.(call); c.acquire {
+				return state == "", c.owner
+			} else {
+				return state == c.owner, ""
+			}
+		},
+	}, calls)
+	return strconv.FormatBool(ok), nil
+}
+
+// child measures in a process of its own.
+func child(args ...string) (measured, error) {
+	out, err := exec.Command(os.Args[0], args...).Output()
+	var m measured
+	if err == nil {
+		err = json.Unmarshal(out, &m)
+	}
+	return m, err
+}
+
+func bench(small bool) error {
+	dir, err := os.MkdirTemp("", "picklock-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	events, effects := filepath.Join(dir, "history.jsonl"), filepath.Join(dir, "register.jsonl")
+	row := func(s shape, what string) (measured, error) {
+		if err := s.write(events, effects); err != nil {
+			return measured{}, err
+		}
+		log := ""
+		if s.register {
+			log = effects
+		}
+		m, err := child("-check", events, log)
+		if err != nil {
+			return m, fmt.Errorf("%s: %w", what, err)
+		}
+		exact, err := child("-exact", events, log)
+		if err != nil {
+			return m, fmt.Errorf("%s: %w", what, err)
+		}
+		fmt.Printf("%-52s %9d %9.3f s %8.0f ns %7d MB  %s\n", what, s.events, m.Took.Seconds(),
+			float64(exact.Took.Nanoseconds())/float64(s.events), m.RSS>>20, m.Valid)
+		return m, nil
+	}
+	fmt.Printf("%d CPUs; 50 clients on one lock, from file to verdict\n", runtime.NumCPU())
+	fmt.Println("(an event: without the second opinion, whose cost does not depend on the length)")
+	fmt.Printf("%-52s %9s %11s %11s %10s  valid\n", "history", "events", "time", "an event", "memory")
+	largest := 10_000_000
+	if small {
+		largest = 1_000_000
+	}
+	for _, register := range []bool{false, true} {
+		what := "lock"
+		if register {
+			what = "lock and register, with its log"
+		}
+		for n := 10_000; n <= largest; n *= 10 {
+			if _, err := row(shape{events: n, clients: 50, register: register}, what); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range []shape{
+		{events: 1_000_000, clients: 50, register: true, late: true},
+		{events: 1_000_000, clients: 50, register: true, unknown: 200},
+		{events: 1_000_000, clients: 50, late: true},
+		{events: 1_000_000, clients: 50, unknown: 200},
+	} {
+		what := "lock"
+		if s.register {
+			what += " and register"
+		}
+		if s.late {
+			what += ", broken in the last percent"
+		} else {
+			what += ", 200 operations of unknown outcome"
+		}
+		if _, err := row(s, what); err != nil {
+			return err
+		}
+	}
+	fmt.Println("\nThe same history of a lock, by Porcupine:")
+	for _, operations := range []int{1_000, 10_000, 100_000} {
+		if operations == 100_000 && (small || available() < 20<<30) {
+			fmt.Printf("%d operations: left out: it takes 17 GB, %d are available\n", operations, available()>>30)
+			continue
+		}
+		s := shape{events: 2 * operations, clients: 50}
+		if err := s.write(events, effects); err != nil {
+			return err
+		}
+		ours, err := child("-check", events, "")
+		if err != nil {
+			return err
+		}
+		theirs, err := child("-porcupine", events)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%7d operations: picklock %8.3f s, %5d MB; Porcupine %8.3f s, %5d MB (%s and %s): %.0f times faster\n", operations,
+			ours.Took.Seconds(), ours.RSS>>20, theirs.Took.Seconds(), theirs.RSS>>20, ours.Valid, theirs.Valid, theirs.Took.Seconds()/ours.Took.Seconds())
+	}
+	return nil
+}
+
+// available is the memory, in bytes, that can be had without swapping.
+func available() int64 {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if rest, ok := strings.CutPrefix(s.Text(), "MemAvailable:"); ok {
+			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kb << 10
+		}
+	}
+	return 0
 }

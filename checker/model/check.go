@@ -1,0 +1,285 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+)
+
+// Linearizable is the one property of a history without leases and registers'
+// logs: some order of the operations, in agreement with real time, is one that the
+// model allows.
+const Linearizable = "linearizable"
+
+const (
+	secondTime = time.Second            // for all second opinions
+	secondEach = 100 * time.Millisecond // for one
+	secondSize = 2000                   // operations, at most
+)
+
+// effort is how much is spent on one object: configurations to go over, a few
+// hundred bytes each, and Porcupine's time after that. Neither of the two is
+// always the better one.
+type effort struct {
+	room  int
+	limit time.Duration
+}
+
+var efforts = []effort{{50_000, 300 * time.Millisecond}, {2_000_000, 30 * time.Second}}
+
+// Options says how to check.
+type Options struct {
+	// Progress, if set, is told now and then how many of the objects are done.
+	Progress func(done, of int)
+}
+
+// Check decides whether the history is linearizable by the model. Each key is an
+// object of its own. When ctx ends, the verdict is unknown, unless an anomaly was
+// found before.
+func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verdict, error) {
+	keys := map[string][]*Op{}
+	v := checker.Verdict{Properties: map[string]checker.Property{}, Anomalies: []checker.Anomaly{}}
+	v.Stats.Events, v.Stats.Faults = h.Events, map[string]checker.FaultCount{}
+	for _, o := range h.Ops {
+		if !slices.Contains(m.Fs, o.F) {
+			return v, &LineError{h.File, o.CallAt.Line, fmt.Errorf("model %s has no %q: it has %s", m.Name, o.F, strings.Join(m.Fs, ", "))}
+		}
+		keys[o.Key] = append(keys[o.Key], o)
+		if o.Type == Info {
+			v.Stats.Unknown++
+		}
+	}
+	names := make([]string, 0, len(keys))
+	for k := range keys {
+		names = append(names, k)
+	}
+	slices.Sort(names)
+	var methods [4]int // objects decided by each
+	var gaveUp []string
+	second, agreed, disagreed, contradicts := secondTime, 0, "", false
+	for _, k := range names {
+		slices.SortStableFunc(keys[k], func(a, b *Op) int { return cmp.Compare(a.Call, b.Call) })
+	}
+	// First a little effort on each object, then more on those that need it, unless
+	// the verdict is known by then.
+	left := names
+	for level := 0; level < len(efforts) && len(left) > 0 && (level == 0 || len(v.Anomalies) == 0); level++ {
+		gaveUp = nil
+		for i, k := range left {
+			if opt.Progress != nil {
+				opt.Progress(len(names)-len(left)+i-len(gaveUp), len(names))
+			}
+			ops := keys[k]
+			a, by := decide(ctx, m, k, ops, efforts[level])
+			if by == byNobody {
+				gaveUp = append(gaveUp, k)
+				continue
+			}
+			methods[by]++
+			if a != nil {
+				v.Anomalies = append(v.Anomalies, *a)
+			}
+			if by != bySearch && len(ops) <= secondSize && second > 0 {
+				start := time.Now()
+				legal, decided := search(ctx, m, ops, min(second, secondEach))
+				second -= time.Since(start)
+				if decided && legal != (a == nil) {
+					disagreed, contradicts = k, true
+				} else if decided {
+					agreed++
+				}
+			}
+		}
+		left = gaveUp
+	}
+	p := checker.Property{Required: true, Anomalies: len(v.Anomalies), Valid: checker.True}
+	objects, undecided := "1 object", ""
+	if len(gaveUp) > 0 {
+		undecided = fmt.Sprintf("; %d undecided", len(gaveUp))
+	}
+	if len(names) != 1 {
+		objects = fmt.Sprintf("%d objects", len(names))
+	}
+	p.Why = fmt.Sprintf("%s, %d operations, model %s: %d decided exactly, %d by going over all configurations, %d by Porcupine, which agrees on %d of the others%s",
+		objects, len(h.Ops), m.Name, methods[byExact], methods[bySweep], methods[bySearch], agreed, undecided)
+	switch {
+	case contradicts:
+		p.Valid = checker.Unknown
+		p.Why = fmt.Sprintf("THE CHECKER CONTRADICTS ITSELF on key %q, please report it: Porcupine does not agree", disagreed)
+	case len(v.Anomalies) > 0:
+		p.Valid = checker.False
+	case len(gaveUp) > 0:
+		p.Valid = checker.Unknown
+		p.Why = fmt.Sprintf("gave up on %d of %s: too many operations of unknown outcome, or the time was over", len(gaveUp), objects)
+	case len(h.Ops) == 0:
+		p.Valid, p.Why = checker.Unknown, "nothing happened"
+	}
+	v.Properties[Linearizable] = p
+	v.Valid = p.Valid
+	if p.Valid == checker.Unknown {
+		v.Why = p.Why
+	}
+	return v, nil
+}
+
+const (
+	byExact = iota
+	bySweep
+	bySearch
+	byNobody
+)
+
+func decide(ctx context.Context, m *Model, key string, ops []*Op, e effort) (*checker.Anomaly, int) {
+	ops = useful(m, ops)
+	if ctx.Err() != nil {
+		return nil, byNobody
+	}
+	if m.exact != nil {
+		if proof, decided := m.exact(m, ops); decided {
+			if len(proof) == 0 {
+				return nil, byExact
+			}
+			return anomaly(m, key, ops, proof, nil), byExact
+		}
+	}
+	if broken, decided := sweep(ctx, m, ops, e.room); decided {
+		if broken == nil {
+			return nil, bySweep
+		}
+		return anomaly(m, key, ops, shrink(ctx, m, ops, broken), broken), bySweep
+	}
+	if legal, decided := search(ctx, m, ops, e.limit); decided && legal {
+		return nil, bySearch
+	} else if decided {
+		return anomaly(m, key, ops, ops, nil), bySearch
+	}
+	return nil, byNobody
+}
+
+// useful leaves out operations of unknown outcome that cannot matter: reads, and
+// what nobody can have noticed, since a history that is possible with such an
+// operation is possible without it.
+func useful(m *Model, ops []*Op) []*Op {
+	register := slices.Contains(m.Fs, "write") && m.Name != "fenced-register"
+	noticed := map[string]int{} // value, to the last place at which it was
+	acts := map[string]int{}    // owner, to the last call
+	for _, o := range ops {
+		switch {
+		case o.F == "read" && o.Type == OK:
+			noticed[o.Out] = max(noticed[o.Out], o.Return)
+		case o.F == "cas" && o.Type == Mismatch:
+			register = false // anything may have been the other value
+		case o.F == "cas":
+			noticed[o.Arg] = never
+		}
+		acts[o.Owner] = max(acts[o.Owner], o.Call)
+	}
+	return slices.DeleteFunc(slices.Clone(ops), func(o *Op) bool {
+		if o.Type != Info {
+			return false
+		}
+		switch o.F {
+		case "read", "get":
+			return m.Name != "fenced-register" || o.Fence == 0
+		case "write":
+			return register && noticed[o.Arg] < o.Call
+		case "cas":
+			return register && noticed[o.Arg2] < o.Call
+		case "acquire", "acquire-read", "acquire-write":
+			return m.Name != "mutex" && acts[o.Owner] == o.Call
+		}
+		return false
+	})
+}
+
+// shrink makes the proof small: what happened before the last moment at which the
+// state was the only possible one is left out, and so is every read without which
+// the rest is impossible as well. Both are sound: the rest of an impossible
+// history may be possible only if something is left out that changes the state.
+func shrink(ctx context.Context, m *Model, ops []*Op, broken *Op) []*Op {
+	var prefix []*Op
+	for _, o := range ops {
+		if o.Call < broken.Return {
+			prefix = append(prefix, upTo(o, broken.Return))
+		}
+	}
+	if len(prefix) > 300 {
+		return prefix
+	}
+	for i := 0; i < len(prefix); {
+		o := prefix[i]
+		if (o.F != "read" && o.F != "get") || o.Call == broken.Call {
+			i++
+			continue
+		}
+		less := slices.Delete(slices.Clone(prefix), i, i+1)
+		if b, decided := sweep(ctx, m, less, efforts[0].room); decided && b != nil {
+			prefix = less
+			continue
+		}
+		i++
+	}
+	return prefix
+}
+
+// upTo is the operation as it was known at a place in the history.
+func upTo(o *Op, at int) *Op {
+	if o.Return <= at || o.Type == Mismatch { // what changed nothing later, changed nothing before
+		return o
+	}
+	early := *o
+	early.Return, early.Type, early.ReturnAt = never, Info, At{}
+	return &early
+}
+
+func anomaly(m *Model, key string, ops, proof []*Op, broken *Op) *checker.Anomaly {
+	a := &checker.Anomaly{Name: "nonlinearizable", Property: Linearizable, Key: key, Cause: m.Name, Faults: []string{}}
+	returns := slices.Contains([]string{"acquire", "acquire-read", "acquire-write"}, proof[0].F) && broken == nil
+	for _, o := range proof {
+		if !slices.Contains(a.Processes, o.Process) {
+			a.Processes = append(a.Processes, o.Process)
+		}
+		if !returns {
+			a.Events = append(a.Events, o.CallAt.Index)
+		}
+		if o.Return != never {
+			a.Events = append(a.Events, o.ReturnAt.Index)
+		}
+	}
+	slices.Sort(a.Events)
+	a.Events = slices.Compact(a.Events)
+	a.Explanation = explain(m, ops, proof, broken)
+	return a
+}
+
+func explain(m *Model, ops, proof []*Op, broken *Op) string {
+	last := proof[len(proof)-1]
+	switch {
+	case broken != nil:
+		return fmt.Sprintf("%s (line %d) was answered so on line %d, and no order of the %d operations until then that agrees with real time allows it",
+			broken, broken.CallAt.Line, broken.ReturnAt.Line, len(proof))
+	case len(proof) == 2 && last.F == "acquire" && last.Fence != 0 && last.Fence <= proof[0].Fence:
+		return fmt.Sprintf("process %s was granted fence %d (line %d) after fence %d had been granted to process %s (line %d)",
+			last.Owner, last.Fence, last.ReturnAt.Line, proof[0].Fence, proof[0].Owner, proof[0].ReturnAt.Line)
+	case strings.HasPrefix(last.F, "acquire"):
+		var who []string
+		for _, o := range proof {
+			who = append(who, fmt.Sprintf("process %s (line %d)", o.Owner, o.ReturnAt.Line))
+		}
+		return fmt.Sprintf("%s were all granted the lock before any of them asked to release it", strings.Join(who, " and "))
+	}
+	var parts []string
+	for _, o := range proof {
+		if len(parts) == 8 {
+			parts = append(parts, fmt.Sprintf("and %d more", len(proof)-8))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s (line %d)", o, o.CallAt.Line))
+	}
+	return "no order that agrees with real time allows all of: " + strings.Join(parts, "; ")
+}

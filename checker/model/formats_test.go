@@ -1,0 +1,158 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/history"
+)
+
+// TestFormats: what each model says of small histories in each format.
+func TestFormats(t *testing.T) {
+	for _, c := range []struct {
+		name, model, text string
+		want              checker.Validity
+		says              string
+	}{
+		{"a vector, recognised", "", `[{:type :invoke :f :acquire :process 0 :index 0} {:type :ok :f :acquire :process 0 :index 1}
+			{:type :invoke :f :acquire :process 1 :index 2} {:type :ok :f :acquire :process 1 :index 3}]`,
+			checker.False, "process 0 (line 1) and process 1 (line 2) were all granted the lock"},
+		{"released before", "", `{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0}
+			{:type :invoke :f :release :process 0} {:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1}`, checker.True, ""},
+		{"shuffled, with an index", "", `{:type :ok :f :read :process 1 :value 2 :index 3} {:type :invoke :f :write :process 0 :value 2 :index 0}
+			{:type :invoke :f :read :process 1 :index 2} {:type :ok :f :write :process 0 :value 2 :index 1}`, checker.True, ""},
+		{"a stale read", "", `{:type :invoke :f :write :process 0 :value 1} {:type :ok :f :write :process 0 :value 1}
+			{:type :invoke :f :read :process 1 :value nil} {:type :ok :f :read :process 1 :value nil}`, checker.False, "no order"},
+		{"fences rise", "", `{:type :invoke :f :acquire :process 0 :value nil} {:type :ok :f :acquire :process 0 :value {:client "a" :fence 2}}
+			{:type :invoke :f :release :process 0} {:type :ok :f :release :process 0}
+			{:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1 :value 1}`, checker.False, "process 1 was granted fence 1 (line 3) after fence 2"},
+		{"an unknown fence", "fenced-mutex", `{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0 :value 2}
+			{:type :invoke :f :release :process 0} {:type :ok :f :release :process 0}
+			{:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1 :value 0}`, checker.True, ""},
+		{"entered three times", "reentrant-mutex", strings.Repeat(`{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0} `, 3), checker.False, ""},
+		{"entered twice", "reentrant-mutex", strings.Repeat(`{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0} `, 2), checker.True, ""},
+		{"two permits", "semaphore:2", `{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0} {:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1}`, checker.True, ""},
+		{"one permit", "semaphore:1", `{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0} {:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1}`, checker.False, ""},
+		{"readers and a writer", "", `{:type :invoke :f :read-lock :process 0} {:type :ok :f :read-lock :process 0} {:type :invoke :f :write-lock :process 1} {:type :ok :f :write-lock :process 1}`, checker.False, ""},
+		{"a stale fence is accepted", "fenced-register", `{:type :invoke :f :write :process 0 :value [2 10]} {:type :ok :f :write :process 0 :value [2 10]}
+			{:type :invoke :f :write :process 1 :value [1 11]} {:type :ok :f :write :process 1 :value [1 11]}`, checker.False, ""},
+		{"keys apart", "", `{:type :invoke :f :write :process 0 :value [:x 1]} {:type :ok :f :write :process 0 :value [:x 1]}
+			{:type :invoke :f :read :process 1 :value [:y nil]} {:type :ok :f :read :process 1 :value [:y nil]}`, checker.True, ""},
+		{"a set that forgets", "", `{:type :invoke :f :add :process 0 :value 1} {:type :ok :f :add :process 0 :value 1}
+			{:type :invoke :f :read :process 1} {:type :ok :f :read :process 1 :value #{}}`, checker.False, ""},
+		{"a nemesis, tags, comments", "", `; a run
+			#jepsen.history.Op{:type :info :f :start :process :nemesis :value {:n1 :cut}}
+			#_ {:ignored true} #jepsen.history.Op{:type :invoke, :f :write, :process 0, :value "a \"b\""}
+			#jepsen.history.Op{:type :info, :f :write, :process 0, :value "a \"b\"", :error :timeout}
+			#jepsen.history.Op{:type :invoke :f :read :process 1} #jepsen.history.Op{:type :ok :f :read :process 1 :value "a \"b\""}`, checker.True, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, err := Read(strings.NewReader(c.text), "h.edn")
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := Recognise(h)
+			if c.model != "" {
+				m, err = Named(c.model)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := Check(context.Background(), h, m, Options{})
+			if err != nil || v.Valid != c.want {
+				t.Fatalf("%v as %s (%s, %v), want %v", v.Valid, m.Name, v.Why, err, c.want)
+			}
+			if c.want == checker.False && (len(v.Anomalies) != 1 || !strings.Contains(v.Anomalies[0].Explanation, c.says)) {
+				t.Errorf("anomalies %+v do not say %q", v.Anomalies, c.says)
+			}
+		})
+	}
+}
+
+// TestBadFiles: what cannot be a history is refused, with its file and line.
+func TestBadFiles(t *testing.T) {
+	const invoke = "{:type :invoke :f :read :process 0}\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "h:1: the file is empty"},
+		{"unknown format", "hello\n", "h:1: unknown format"},
+		{"cut off inside of a vector", "[" + invoke, "h:2: the file ends in the middle of a value"},
+		{"cut off inside of a map", invoke + "{:type :ok", "h:2: the file ends in the middle of a value"},
+		{"completed without an invocation", "{:type :ok :f :read :process 0}\n", "h:1: process 0 completes a read that it never invoked"},
+		{"invoked twice", invoke + invoke, "h:2: process 0 invokes read while its read (line 1) is still open"},
+		{"another operation completed", invoke + "{:type :ok :f :write :process 0}\n", "h:2: process 0 completes a write, and had invoked a read (line 1)"},
+		{"one index twice", "{:type :invoke :f :read :process 0 :index 1}\n{:type :invoke :f :read :process 1 :index 1}", "h:2: :index 1 stands on line 1 as well"},
+		{"time goes back", "{:type :invoke :f :read :process 0 :time 5}\n{:type :invoke :f :read :process 1 :time 3}", "h:2: :time goes back from 5 (line 1) to 3"},
+		{"unknown type", "{:type :maybe :f :read :process 0}\n", `h:1: unknown :type "maybe"`},
+		{"no process", "{:type :ok :f :read}\n", "h:1: an event without a :process"},
+		{"not a map", "[1 2]", "h:1: want a map for each event"},
+		{"too deep", strings.Repeat("[", 100), "h:1: nested deeper than 64"},
+		{"a bad log line", "INFO  jepsen.util - 0\t:invoke\t:write\t1\nINFO  jepsen.util - 0 :ok :frob 1\n", "h:2: not an operation on a register"},
+		{"no operation", "INFO  jepsen.util - hello\n", "h:1: not an operation"},
+		{"a cas of one value", "{:type :invoke :f :cas :process 0 :value 3}", "h:1: a cas needs [expected new]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Read(strings.NewReader(c.text), "h")
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+		})
+	}
+	if _, err := Read(strings.NewReader(`{"index":0}`), "h"); !errors.Is(err, ErrOwnFormat) {
+		t.Errorf("our own format: %v", err)
+	}
+}
+
+// TestModelsOfOwnEvents: a model can be asked about picklock's own histories.
+func TestModelsOfOwnEvents(t *testing.T) {
+	ev := func(i int64, p string, typ history.Type, f string, token int64) history.Event {
+		return history.Event{Index: i, Time: i, Process: p, Type: typ, F: f, Key: "k", Token: token}
+	}
+	events := []history.Event{
+		ev(0, "c1", history.Invoke, "acquire", 0), ev(1, "c1", history.OK, "acquire", 2),
+		ev(2, "c1", history.Invoke, "release", 0), ev(3, "c1", history.OK, "release", 0),
+		ev(4, "c2", history.Invoke, "acquire", 0), ev(5, "c2", history.OK, "acquire", 1),
+	}
+	for name, want := range map[string]checker.Validity{"owner-mutex": checker.True, "fenced-mutex": checker.False} {
+		m, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := FromEvents(events, m, "h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := Check(context.Background(), h, m, Options{}); err != nil || v.Valid != want {
+			t.Errorf("%s: %v %v, want %v", name, v.Valid, err, want)
+		}
+	}
+}
+
+// FuzzRead: whatever a file holds, reading and checking it returns; and what was
+// read is checked the same way twice.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`[{:type :invoke :f :acquire :process 0 :value {:client "a"}} {:type :ok :f :acquire :process 0 :value 3}]`))
+	f.Add([]byte("INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]\nINFO  jepsen.util - 0\t:fail\t:cas\t[1 2]\n"))
+	f.Add([]byte(`{:process 0, :type :invoke, :f :append, :key "0", :value "x"}{:process 0, :type :ok, :f :append, :key "0", :value "x"}`))
+	f.Add([]byte(`#_ #{1 2} ^:a \newline ##NaN {:type :invoke :f :add :process 1 :value 1}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		h, err := Read(strings.NewReader(string(text)), "h")
+		if err != nil {
+			if err != ErrOwnFormat && !strings.HasPrefix(err.Error(), "h:") {
+				t.Fatalf("no file and line: %v", err)
+			}
+			return
+		}
+		m, err := Recognise(h)
+		if err != nil || len(h.Ops) > 40 {
+			return
+		}
+		a, errA := Check(context.Background(), h, m, Options{})
+		b, errB := Check(context.Background(), h, m, Options{})
+		if a.Valid != b.Valid || (errA == nil) != (errB == nil) || strings.Contains(a.Why, "CONTRADICTS") {
+			t.Fatalf("%v and %v (%s)", a.Valid, b.Valid, a.Why)
+		}
+	})
+}

@@ -1,0 +1,251 @@
+package model
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// jepsenEvent is one map of a Jepsen history.
+type jepsenEvent struct {
+	line            int
+	index, time     int64
+	hasIndex        bool
+	process, typ, f string
+	key             string
+	value           value
+}
+
+// ReadJepsen reads a Jepsen history: a vector of maps, or maps one after another.
+// Events with an :index are put into its order; without one the file's order
+// counts. A fail did not take effect, an info may have.
+func ReadJepsen(r io.Reader, name string) (*History, error) {
+	d := newEDN(r)
+	var events []jepsenEvent
+	fail := func(line int, err error) (*History, error) { return nil, &LineError{name, line, err} }
+	add := func(v value) error {
+		e, ok, err := newEvent(v)
+		if err == nil && ok {
+			events = append(events, e)
+		}
+		return err
+	}
+	for {
+		b, err := d.skip()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fail(d.line, err)
+		}
+		if b == '[' || b == '(' {
+			end := map[byte]byte{'[': ']', '(': ')'}[b]
+			for {
+				b, err := d.skip()
+				if err != nil {
+					return fail(d.line, more(err))
+				}
+				if b == end {
+					break
+				}
+				v, ok, err := d.value(b)
+				if err == nil && ok {
+					err = add(v)
+				}
+				if err != nil {
+					return fail(d.line, err)
+				}
+			}
+			continue
+		}
+		v, ok, err := d.value(b)
+		if err == nil && ok {
+			err = add(v)
+		}
+		if err != nil {
+			return fail(d.line, err)
+		}
+	}
+	if len(events) == 0 {
+		return fail(d.line, errors.New("no operation of any client: is this a Jepsen history?"))
+	}
+	if err := order(events); err != nil {
+		return nil, fmt.Errorf("%s:%w", name, err)
+	}
+	keyed := separateKeys(events)
+	p := &pairing{h: &History{File: name}}
+	for i := range events {
+		e := &events[i]
+		if keyed {
+			e.key, e.value = e.value.items[0].String(), e.value.items[1]
+		}
+		if err := p.event(e); err != nil {
+			return fail(e.line, err)
+		}
+	}
+	return p.finish(), nil
+}
+
+func newEvent(v value) (jepsenEvent, bool, error) {
+	if v.kind != kMap {
+		return jepsenEvent{}, false, fmt.Errorf("want a map for each event, found %.40s", v)
+	}
+	process, typ, f, index := v.get("process"), v.get("type"), v.get("f"), v.get("index")
+	if process.kind == kKeyword {
+		return jepsenEvent{}, false, nil // :nemesis
+	}
+	e := jepsenEvent{line: v.line, process: process.String(), typ: typ.text, f: f.text, value: v.get("value"), time: v.get("time").n}
+	if k := v.get("key"); k.kind != kNil {
+		e.key = k.String()
+	}
+	e.index, e.hasIndex = index.n, index.whole
+	switch {
+	case process.kind == kNil:
+		return e, false, errors.New("an event without a :process")
+	case f.text == "":
+		return e, false, errors.New("an event without an :f")
+	case e.typ != "invoke" && e.typ != "ok" && e.typ != "fail" && e.typ != "info":
+		return e, false, fmt.Errorf("unknown :type %q: want invoke, ok, fail or info", e.typ)
+	}
+	return e, true, nil
+}
+
+// order puts the events into the order of their :index, if all have one.
+func order(events []jepsenEvent) error {
+	indexed := 0
+	for _, e := range events {
+		if e.hasIndex {
+			indexed++
+		}
+	}
+	if indexed == len(events) {
+		slices.SortStableFunc(events, func(a, b jepsenEvent) int { return cmp.Compare(a.index, b.index) })
+		for i := 1; i < len(events); i++ {
+			if events[i].index == events[i-1].index {
+				return fmt.Errorf("%d: :index %d stands on line %d as well", events[i].line, events[i].index, events[i-1].line)
+			}
+		}
+	}
+	for i := 1; i < len(events); i++ {
+		if events[i].time < events[i-1].time && events[i].time != 0 {
+			return fmt.Errorf("%d: :time goes back from %d (line %d) to %d, against the order of the events", events[i].line, events[i-1].time, events[i-1].line, events[i].time)
+		}
+	}
+	return nil
+}
+
+// separateKeys says whether all values are pairs of a key and a value, as those of
+// jepsen.independent are: its reads are invoked with [key nil].
+func separateKeys(events []jepsenEvent) bool {
+	seen := false
+	for _, e := range events {
+		pair := e.value.kind == kList && !e.value.set && len(e.value.items) == 2
+		if !pair {
+			return false
+		}
+		if e.typ == "invoke" && (e.f == "read" || e.f == "acquire" || e.f == "release") && e.value.items[1].kind == kNil {
+			seen = true
+		}
+	}
+	return seen
+}
+
+// verbs are the names by which tests call the same thing.
+var verbs = map[string]string{
+	"lock": "acquire", "unlock": "release", "w": "write", "r": "read", "compare-and-set": "cas",
+	"read-lock": "acquire-read", "read-unlock": "release-read", "write-lock": "acquire-write", "write-unlock": "release-write",
+}
+
+func (p *pairing) event(e *jepsenEvent) error {
+	f := e.f
+	if v := verbs[f]; v != "" {
+		f = v
+	}
+	at := At{e.index, e.line}
+	if !e.hasIndex {
+		at.Index = int64(e.line)
+	}
+	if e.typ == "invoke" {
+		o := &Op{Process: e.process, Owner: e.process, Key: e.key, F: f}
+		if err := o.asked(e.value); err != nil {
+			return err
+		}
+		return p.invoke(o, at)
+	}
+	o, err := p.complete(e.process, f)
+	if err != nil {
+		return err
+	}
+	if o.Key != e.key && e.key != "" {
+		return fmt.Errorf("process %s completes its %s on key %s, invoked on %s (line %d)", e.process, f, e.key, o.Key, o.CallAt.Line)
+	}
+	switch e.typ {
+	case "fail":
+		p.drop(o)
+		return nil
+	case "info":
+		p.done(o, Info, at)
+		return nil
+	}
+	p.done(o, OK, at)
+	return o.answered(e.value)
+}
+
+// asked reads an invocation's value.
+func (o *Op) asked(v value) error {
+	if c := v.get("client"); c.kind != kNil {
+		o.Owner = c.String()
+	}
+	switch o.F {
+	case "cas":
+		if v.kind != kList || len(v.items) != 2 {
+			return fmt.Errorf("a cas needs [expected new], has %.40s", v)
+		}
+		o.Arg, o.Arg2 = v.items[0].String(), v.items[1].String()
+	case "write", "put", "append", "add":
+		o.Arg = v.String()
+		if v.kind == kString {
+			o.Arg = v.text
+		}
+		o.fenced(v)
+	}
+	return nil
+}
+
+// answered reads a completion's value.
+func (o *Op) answered(v value) error {
+	switch o.F {
+	case "acquire":
+		if v.kind == kNumber && v.whole {
+			o.Fence = v.n
+		}
+		if f := v.get("fence"); f.whole {
+			o.Fence = f.n
+		}
+		if o.Fence < 0 {
+			return fmt.Errorf("a negative fence %d", o.Fence)
+		}
+	case "read", "get":
+		o.Out = v.String()
+		if v.kind == kString {
+			o.Out = v.text
+		}
+		o.fenced(v)
+		if v.kind == kList {
+			o.Elems = []string{}
+			for _, i := range v.items {
+				o.Elems = append(o.Elems, i.String())
+			}
+		}
+	}
+	return nil
+}
+
+// fenced takes a pair [fence value] apart, as the fenced register has them.
+func (o *Op) fenced(v value) {
+	if v.kind == kList && !v.set && len(v.items) == 2 && v.items[0].kind == kNumber && v.items[0].whole && v.items[0].n >= 0 {
+		o.Fence, o.Under = v.items[0].n, v.items[1].String()
+	}
+}

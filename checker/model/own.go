@@ -1,0 +1,61 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+// FromEvents takes a history of picklock's own, ordered by time, for a model: a
+// lock's acquires and releases, with the tokens as fences, or a register's reads
+// and writes. Leases are unknown to models: a lease that ran out looks like a lock
+// that was given twice.
+func FromEvents(events []history.Event, m *Model, name string) (*History, error) {
+	p := &pairing{h: &History{File: name}}
+	for i := range events {
+		e := &events[i]
+		if e.Process == history.Nemesis || !slices.Contains(m.Fs, e.F) {
+			continue
+		}
+		at := At{e.Index, int(e.Index) + 1}
+		if e.Type == history.Invoke {
+			if old := p.open[e.Process]; old != nil {
+				// Its client was killed and came back: nobody learnt what became of it.
+				delete(p.open, e.Process)
+			}
+			o := &Op{Process: e.Process, Owner: e.Process, Key: e.Key, F: e.F, Arg: e.Value, Under: e.Value}
+			if m.Name == "fenced-register" {
+				o.Fence = e.Token
+			}
+			if err := p.invoke(o, at); err != nil {
+				return nil, &LineError{name, at.Line, err}
+			}
+			continue
+		}
+		o, err := p.complete(e.Process, e.F)
+		if err != nil {
+			return nil, fmt.Errorf("%s: event %d: %w", name, e.Index, err)
+		}
+		switch e.Type {
+		case history.Fail:
+			p.drop(o)
+			continue
+		case history.Info:
+			p.done(o, Info, at)
+			continue
+		}
+		p.done(o, OK, at)
+		switch e.F {
+		case history.Acquire:
+			o.Fence = max(0, e.Token)
+		case history.Read:
+			o.Out = e.Value
+			if o.Out == "" {
+				o.Out = "nil"
+			}
+			o.Under = o.Out
+		}
+	}
+	return p.finish(), nil
+}

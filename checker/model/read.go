@@ -1,0 +1,44 @@
+package model
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"unicode"
+)
+
+// ErrOwnFormat says that a file is picklock's own history, for package checker.
+var ErrOwnFormat = errors.New("a history of picklock's own")
+
+// Read reads a history in whatever format it is: EDN maps (Jepsen), or lines of
+// Jepsen's log (Porcupine's test data). ErrOwnFormat for JSON lines.
+func Read(r io.Reader, name string) (*History, error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	head, err := br.Peek(4096)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return nil, &LineError{name, 1, err}
+	}
+	text := bytes.TrimLeftFunc(head, unicode.IsSpace)
+	switch {
+	case len(text) == 0:
+		return nil, &LineError{name, 1, errors.New("the file is empty")}
+	case isJSON(text):
+		return nil, ErrOwnFormat
+	case bytes.Contains(head, []byte("jepsen.util")):
+		return ReadLog(br, name)
+	case bytes.IndexByte([]byte("{[(#;"), text[0]) >= 0:
+		return ReadJepsen(br, name)
+	}
+	return nil, &LineError{name, 1, errors.New("unknown format: want picklock's history.jsonl, a Jepsen history (EDN), or a Jepsen log")}
+}
+
+// isJSON says whether an object with a quoted name begins here: EDN maps of a
+// history have keywords.
+func isJSON(text []byte) bool {
+	if text[0] != '{' {
+		return false
+	}
+	text = bytes.TrimLeftFunc(text[1:], unicode.IsSpace)
+	return len(text) > 0 && text[0] == '"'
+}

@@ -1,0 +1,99 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// findStarvation finds clients that waited for longer than is fair while others
+// were granted the lock again and again. Locks that poll are unfair by nature, and
+// no lock here promises an order, so it is looked for only where Options.Fair says
+// what is fair, and never while a fault was on: who is cut off, waits.
+//
+// It counts as one wait what a client does without a break of patience, as for
+// deadlock, and one anomaly is told for each. Proof: the acquires that waited, and
+// two grants to others within that time: one would be the queue's head.
+func findStarvation(ix *index) []Anomaly {
+	if ix.opt.Fair <= 0 {
+		return nil
+	}
+	var out []Anomaly
+	for _, k := range ix.keys {
+		type wait struct {
+			span
+			ops []*op
+		}
+		var waits []*wait
+		now := map[string]*wait{}
+		for _, o := range k.allAcquires() { // by invoke
+			w := now[o.process]
+			if w == nil || o.invT-w.to >= patience || w.ops[len(w.ops)-1].typ == tOK {
+				w = &wait{span: span{o.invT, 0}}
+				now[o.process] = w
+				waits = append(waits, w)
+			}
+			w.to = max(w.to, o.endT)
+			w.ops = append(w.ops, o)
+		}
+		for _, w := range waits {
+			process := w.ops[0].process
+			if w.to-w.from <= ix.opt.Fair || len(ix.faultsOn(w.from, w.to)) > 0 {
+				continue
+			}
+			first, _ := slices.BinarySearchFunc(k.grants, w.from, func(g *grant, t int64) int { return cmp.Compare(g.okT, t) })
+			var served []*grant
+			n := 0
+			for _, g := range k.grants[first:] {
+				if g.okT > w.to {
+					break
+				}
+				if g.process != process && g.lo >= w.from {
+					if n++; len(served) < 2 {
+						served = append(served, g)
+					}
+				}
+			}
+			if len(served) < 2 {
+				continue
+			}
+			var places []int32
+			for _, o := range w.ops {
+				places = append(places, o.inv)
+				if o.endT < w.to {
+					places = append(places, o.comp)
+				}
+			}
+			a := Anomaly{
+				Name: "starvation", Property: Liveness, Key: k.name, Time: w.from + ix.opt.Fair,
+				Sizes: map[string]int64{"waited": w.to - w.from, "fair": ix.opt.Fair},
+				Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s, longer than %s, while others were granted it %d times",
+					process, k.name, clock(w.from), clock(w.to), dur(ix.opt.Fair), n),
+			}
+			for _, g := range served {
+				places = append(places, g.ok, g.loProof())
+			}
+			a.Events = ix.at(places...)
+			out = append(out, ix.finish(a, w.from, process))
+		}
+	}
+	return out
+}
+
+// waits measures how long the granted acquires took.
+func (ix *index) waits() *Waits {
+	var all []int64
+	for _, k := range ix.keys {
+		for _, g := range k.grants {
+			if g.inv >= 0 {
+				all = append(all, g.okT-g.invT)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	at := func(percent int) int64 { return all[(len(all)-1)*percent/100] }
+	return &Waits{P50: at(50), P95: at(95), P99: at(99), Max: all[len(all)-1]}
+}

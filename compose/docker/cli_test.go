@@ -1,0 +1,317 @@
+package docker
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+// What stands in the way is told in one line that names the remedy, and nothing is
+// left.
+func TestErrors(t *testing.T) {
+	e := needEngine(t)
+	run := []string{"run", "--lock", "redis", "--runtime", "docker", "--time-limit", "1s", "--out", filepath.Join(t.TempDir(), "run")}
+	bare := t.TempDir() // a PATH without compose
+	tests := []struct {
+		name string
+		env  []string
+		args []string
+		want string
+	}{
+		{"no engine", []string{"DOCKER_HOST=unix:///nonexistent.sock"}, run, "no Docker engine answers at unix:///nonexistent.sock: start it or set DOCKER_HOST"},
+		{"no engine over TCP", []string{"DOCKER_HOST=tcp://127.0.0.1:1"}, run, "no Docker engine answers at tcp://127.0.0.1:1"},
+		{"no compose", []string{"PATH=" + bare}, run, "apt-get install docker-compose"},
+		{"missing image", []string{"PICKLOCK_REDIS_IMAGE=picklock.invalid/none:1"}, run, "set PICKLOCK_REDIS_IMAGE; scripts/images builds"},
+		{"not a Linux program", []string{programEnv + "=/etc/hostname"}, run, "CGO_ENABLED=0 GOOS=linux"},
+		{"missing clients' image", nil, append(slices.Clone(run), "--client-image", "picklock.invalid/none:1"), "docker pull or docker build it first"},
+	}
+	if os.Getuid() == 0 {
+		socket := noEntry(t)
+		tests = append(tests, struct {
+			name string
+			env  []string
+			args []string
+			want string
+		}{"no permission", []string{"DOCKER_HOST=unix://" + socket, "AS_USER=65534"}, run, "sudo usermod -aG docker"})
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before := leavings(t, e)
+			code, stdout, stderr := commandAs(t, tt.env, tt.args...)
+			lines := strings.Split(strings.TrimSpace(stderr), "\n")
+			last := lines[len(lines)-1]
+			if code != 255 || stdout != "" || !strings.HasPrefix(last, "picklock: ") || !strings.Contains(last, tt.want) {
+				t.Errorf("exit %d, stdout %q, and at last: %s\nwant %q", code, stdout, last, tt.want)
+			}
+			if after := leavings(t, e); !slices.Equal(before, after) {
+				t.Errorf("left behind: %v, was %v", after, before)
+			}
+		})
+	}
+}
+
+// noEntry is a socket into which only root is let.
+func noEntry(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "picklock-socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, "docker.sock")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 1); err != nil {
+		t.Fatal(err)
+	}
+	for p, mode := range map[string]os.FileMode{dir: 0o711, path: 0o600} {
+		if err := os.Chmod(p, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// commandAs runs the program as the user that AS_USER in env names.
+func commandAs(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	if !slices.Contains(env, "AS_USER=65534") {
+		return command(t, env, args...)
+	}
+	dir, err := os.MkdirTemp("", "picklock-user")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	theirs := filepath.Join(dir, "picklock")
+	if err := os.Link(program, theirs); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // for another user
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), theirs, args...)
+	cmd.Env = append(append(os.Environ(), env...), "HOME=/")
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	_ = cmd.Run() // the exit code says it
+	return cmd.ProcessState.ExitCode(), "", errs.String()
+}
+
+// A run that was killed leaves servers behind, but none of them paused or with a
+// wrong clock; picklock clean removes them, and nothing of a run that lives.
+func TestClean(t *testing.T) {
+	e := needEngine(t)
+	living, _ := start(t, e, load(t, "redis"))
+
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), program, "run", "--lock", "redis", "--runtime", "docker", "--faults", "pause:redis,clock:redis",
+		"--time-limit", "60s", "--out", filepath.Join(dir, "run"))
+	cmd.Dir = dir
+	before := runs(t, e)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	defer func() {
+		if !killed {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}()
+	// Killed in the middle of a pause.
+	await(t, "a pause", func() bool {
+		text, _ := os.ReadFile(filepath.Join(dir, "run", "history.jsonl"))
+		last := ""
+		for l := range strings.Lines(string(text)) {
+			if strings.Contains(l, `"f":"pause"`) {
+				last = l
+			}
+		}
+		return strings.Contains(last, `"begin"`) && strings.Contains(last, `"landed":true`)
+	})
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	killed = true
+	var dead string
+	for run := range runs(t, e) {
+		if !before[run] {
+			dead = run
+		}
+	}
+	if dead == "" {
+		t.Fatal("the killed run left nothing: what is there to clean?")
+	}
+	// The agent notices by itself and puts the server right.
+	await(t, "the agent's end", func() bool {
+		agents, err := e.engine.containers(t.Context(), labelRun+"="+dead, labelRole+"="+roleAgent)
+		return err == nil && len(agents) == 1 && agents[0].State == "exited"
+	})
+	servers, err := e.engine.containers(t.Context(), labelRun+"="+dead, labelRole+"="+string(compose.Server))
+	if err != nil || len(servers) != 1 || servers[0].State != "running" {
+		t.Fatalf("servers %+v, %v", servers, err)
+	}
+	if s := processState(t, e, servers[0].ID); s == "T" {
+		t.Error("the server of a killed run is left stopped")
+	}
+	code, stdout, stderr := command(t, nil, "clean")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if left := things(t, e, labelRun+"="+dead); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	for _, want := range []string{"removed container picklock-" + dead, "removed network picklock-" + dead} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("clean said %q, want %q in it", stdout, want)
+		}
+	}
+	if strings.Contains(stdout, living.run) {
+		t.Errorf("clean touched a living run: %s", stdout)
+	}
+	if n := nodeOf(t, living, "redis"); n.PID == 0 || len(things(t, e, labelRun+"="+living.run)) < 3 {
+		t.Error("the living run lost something")
+	}
+}
+
+func runs(t *testing.T, e *Engine) map[string]bool {
+	t.Helper()
+	found, err := e.engine.containers(t.Context(), labelAny+"=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for _, c := range found {
+		out[c.Labels[labelRun]] = true
+	}
+	return out
+}
+
+// processState is the state of a container's first process as ps prints it, "" where
+// the engine's processes cannot be seen from here.
+func processState(t *testing.T, e *Engine, id string) string {
+	i, err := e.engine.inspect(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open("/proc/" + itoa(i.PID) + "/status")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if state, ok := strings.CutPrefix(s.Text(), "State:\t"); ok {
+			return state[:1]
+		}
+	}
+	return ""
+}
+
+func await(t *testing.T, what string, there func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !there() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited for %s in vain", what)
+		}
+		time.Sleep(20 * time.Millisecond) // files and the engine tell nobody
+	}
+}
+
+// Runs in a row and two at once leave nothing on the engine but the one image, and
+// no packet filter on the machine. PICKLOCK_SOAK=10 makes it ten (make docker-soak).
+func TestRunsLeaveNothing(t *testing.T) {
+	e := needEngine(t)
+	rows := 1
+	if n := os.Getenv("PICKLOCK_SOAK"); n != "" {
+		rows = atoi(t, n)
+	}
+	args := []string{"run", "--lock", "redis", "--runtime", "docker", "--faults", "pause,partition,kill,clock", "--time-limit", "3s", "--json"}
+	one := func() {
+		if code, _, stderr := command(t, nil, args...); code > 2 {
+			t.Errorf("exit %d: %s", code, stderr)
+		}
+	}
+	one() // it may have made the image
+	before, filters := leavings(t, e), tables(t)
+	for range rows {
+		one()
+		var both sync.WaitGroup
+		both.Go(one)
+		both.Go(one)
+		both.Wait()
+		if after := leavings(t, e); !slices.Equal(before, after) {
+			t.Fatalf("left behind: %v, was %v", after, before)
+		}
+		if now := tables(t); !slices.Equal(filters, now) {
+			t.Fatalf("packet filters %v, was %v", now, filters)
+		}
+	}
+}
+
+// A cluster of the user's own, with labels instead of x-picklock.
+func TestTheirCluster(t *testing.T) {
+	needEngine(t)
+	image := os.Getenv("PICKLOCK_REDIS_IMAGE")
+	if image == "" {
+		image = "redis:8"
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "their.yml")
+	write(t, file, `
+services:
+  cache:
+    image: `+image+`
+    command: [redis-server, --port, "7000"]
+    ports: ["6379:7000"]
+    container_name: cache
+    init: true
+    user: "999:999"
+    volumes: ["data:/data"]
+    labels: ["picklock.role=server", "picklock.port=7000"]
+volumes: {data: {}}
+`)
+	// One run each: faults that overlap take each other's victims away.
+	for _, faults := range []string{"pause:cache,clock:cache", "kill:cache:wipe"} {
+		out := filepath.Join(dir, faults[:4])
+		code, stdout, stderr := command(t, nil, "run", "--lock", "redis", "--compose", file, "--runtime", "docker", "--faults", faults, "--time-limit", "6s", "--json", "--out", out)
+		if code > 2 {
+			t.Fatalf("%s: exit %d: %s", faults, code, stderr)
+		}
+		var v struct {
+			Stats struct {
+				Faults map[string]struct{ Injected, Landed int }
+			}
+		}
+		if err := json.Unmarshal([]byte(stdout), &v); err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Stats.Faults) != strings.Count(faults, ",")+1 {
+			t.Errorf("%s: faults %v", faults, v.Stats.Faults)
+		}
+		for name, f := range v.Stats.Faults {
+			if f.Landed == 0 || f.Landed < f.Injected {
+				t.Errorf("%s landed %d times of %d", name, f.Landed, f.Injected)
+			}
+		}
+	}
+}

@@ -1,0 +1,337 @@
+package docker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis"
+)
+
+func nodeOf(t *testing.T, c *Cluster, name string) compose.Node {
+	t.Helper()
+	for _, n := range c.Nodes() {
+		if n.Name == name {
+			return n
+		}
+	}
+	t.Fatalf("no node %s", name)
+	return compose.Node{}
+}
+
+// say has redis answer a command, seen from inside its own network.
+func say(t *testing.T, c *Cluster, hands *nemesis.Remote, send, expect string) bool {
+	t.Helper()
+	n := nodeOf(t, c, "redis")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	ok, err := hands.Ask(ctx, n.NetNS, n.HostPort(), &compose.Probe{Send: send + "\r\n", Expect: expect})
+	if err != nil {
+		t.Logf("%s: %v", send, err)
+	}
+	return ok
+}
+
+func TestClusterLife(t *testing.T) {
+	e := needEngine(t)
+	c, hands := start(t, e, load(t, "redis"))
+	ctx := t.Context()
+	before := nodeOf(t, c, "redis")
+	if before.PID == 0 || before.NetNS == "" || before.Addr == "" || before.Port != 6379 {
+		t.Fatalf("node %+v", before)
+	}
+	if !say(t, c, hands, "SET k v", `\+OK`) || !say(t, c, hands, "SAVE", `\+OK`) {
+		t.Fatal("redis does not keep what it is told")
+	}
+	var started []string
+	c.OnStart(func(_ context.Context, node string) error {
+		if n := nodeOf(t, c, node); n.PID == 0 || n.PID == before.PID {
+			t.Errorf("told of the start of %+v", n)
+		}
+		started = append(started, node)
+		return nil
+	})
+	for _, fresh := range []bool{false, true} {
+		if err := c.Kill(ctx, "redis"); err != nil {
+			t.Fatal(err)
+		}
+		if n := nodeOf(t, c, "redis"); n.PID != 0 || n.NetNS != "" {
+			t.Errorf("killed, but %+v", n)
+		}
+		if err := c.Restart(ctx, "redis", fresh); err != nil {
+			t.Fatal(err)
+		}
+		if n := nodeOf(t, c, "redis"); n.Addr != before.Addr || n.PID == 0 {
+			t.Errorf("came back as %+v, was %+v", n, before)
+		}
+		want := `\$1\r\nv`
+		if fresh {
+			want = `\$-1`
+		}
+		if !say(t, c, hands, "GET k", want) {
+			t.Errorf("fresh %v: GET does not answer %q", fresh, want)
+		}
+	}
+	if !slices.Equal(started, []string{"redis", "redis"}) {
+		t.Errorf("told of the starts of %v", started)
+	}
+	select {
+	case err := <-c.Died():
+		t.Errorf("a killed server counts as dead: %v", err)
+	default:
+	}
+	if text, err := os.ReadFile(c.log("redis")); err != nil || strings.Count(string(text), "Ready to accept connections") != 3 {
+		t.Errorf("the log has not the lines of all three starts (%v):\n%s", err, text)
+	}
+	if err := hands.Kill(ctx, nodeOf(t, c, "redis").PID); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-c.Died():
+		if !strings.Contains(err.Error(), "redis ended by itself") || !strings.Contains(err.Error(), "Ready to accept") {
+			t.Errorf("death is told as %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("a death was not noticed")
+	}
+}
+
+func TestSpawn(t *testing.T) {
+	e := needEngine(t)
+	c, hands := start(t, e, &compose.Definition{Name: "none"})
+	ctx := t.Context()
+	spawn := func() (*compose.Process, *bufio.Reader) {
+		p, err := c.Spawn(ctx, compose.Program{Name: "register", Role: compose.Register, Port: 7007, Args: []string{"register", "--listen", "{listen}"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := bufio.NewReader(p.Stdout)
+		if l, err := out.ReadString('\n'); err != nil || l != "ready\n" {
+			t.Fatalf("it said %q, %v; %v", l, err, p.Err())
+		}
+		return p, out
+	}
+	p, out := spawn()
+	first := nodeOf(t, c, "register")
+	if got, err := hands.Reach(ctx, first.NetNS, first.HostPort()); err != nil || !got {
+		t.Errorf("reach %v, %v", got, err)
+	}
+	if err := c.Kill(ctx, "register"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Errorf("read on: %v", err)
+	}
+	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "exit code 137") {
+		t.Errorf("it ended with %v", err)
+	}
+	p, out = spawn()
+	if n := nodeOf(t, c, "register"); n.Addr != first.Addr || n.PID == first.PID {
+		t.Errorf("came back as %+v, was %+v", n, first)
+	}
+	if err := p.Stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Errorf("read on: %v", err)
+	}
+	if err := p.Err(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	_, err := c.Spawn(ctx, compose.Program{Name: "c1", Role: compose.Client, Args: []string{"no-such-command"}})
+	if err != nil {
+		t.Errorf("that it ended at once is told by its streams, not by %v", err)
+	}
+}
+
+// The agent has the rights to stop any process of the machine; it must not use them.
+func TestAgentRefusesForeigners(t *testing.T) {
+	e := needEngine(t)
+	c, hands := start(t, e, load(t, "redis"))
+	ctx := t.Context()
+	redis, _ := c.node("redis")
+	other, _ := start(t, e, load(t, "redis")) // another run's
+	foreign := nodeOf(t, other, "redis").PID
+	self := os.Getpid()
+	for name, err := range map[string]error{
+		"signal this process":         hands.Signal(ctx, self, syscall.SIGSTOP),
+		"signal the first process":    hands.Signal(ctx, 1, syscall.SIGSTOP),
+		"signal a group":              hands.Signal(ctx, -1, syscall.SIGSTOP),
+		"signal another run's":        hands.Signal(ctx, foreign, syscall.SIGSTOP),
+		"allow this process":          hands.Allow(ctx, redis.id, self),
+		"allow another run's process": hands.Allow(ctx, redis.id, foreign),
+		"shift this process":          hands.Shift(ctx, self, time.Hour),
+		"cut the host off":            hands.Drop(ctx, "/proc/1/ns/net", []string{"10.0.0.1"}),
+		"cut this process off":        hands.Drop(ctx, "/proc/self/ns/net", []string{"10.0.0.1"}),
+		"cut a path":                  hands.Drop(ctx, "/proc/"+"1/../self/ns/net", []string{"10.0.0.1"}),
+		"cut another run off":         hands.Drop(ctx, nodeOf(t, other, "redis").NetNS, []string{"10.0.0.1"}),
+	} {
+		if !errors.Is(err, nemesis.ErrRefused) {
+			t.Errorf("%s: error %v, want a refusal", name, err)
+		}
+	}
+	for _, id := range []string{"", "/", "docker", redis.id[:12], strings.Repeat("0", 64)} {
+		if err := hands.Allow(ctx, id, redis.PID); err == nil {
+			t.Errorf("allowed container %q, which process %d is not of", id, redis.PID)
+		}
+	}
+	// None of it was held against its own.
+	if stopped, err := hands.Stopped(ctx, redis.PID); err != nil || stopped {
+		t.Errorf("stopped %v, %v", stopped, err)
+	}
+}
+
+// A server may have been given the host's own network: a filter there would cut the
+// machine off.
+func TestAgentRefusesSharedNetworks(t *testing.T) {
+	e := needEngine(t)
+	c, hands := start(t, e, &compose.Definition{Name: "none"})
+	ctx := t.Context()
+	id, err := e.engine.create(ctx, spec{Name: project(c.run) + "-host", Image: c.image, Args: []string{"register"}, Labels: c.labels(), Network: "host"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := e.engine.attach(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := e.engine.start(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	i, err := e.engine.inspect(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := hands.Allow(ctx, id, i.PID); err != nil {
+		t.Fatal(err)
+	}
+	if err := hands.Drop(ctx, fmt.Sprintf("/proc/%d/ns/net", i.PID), []string{"203.0.113.1"}); !errors.Is(err, nemesis.ErrRefused) {
+		t.Errorf("error %v, want a refusal", err)
+	}
+	if err := hands.Signal(ctx, i.PID, syscall.SIGCONT); err != nil {
+		t.Errorf("it is a process of this run all the same: %v", err)
+	}
+}
+
+// Whoever sent the agent out may die; then it puts everything right by itself.
+func TestAgentHealsAtItsEnd(t *testing.T) {
+	e := needEngine(t)
+	c, hands := start(t, e, load(t, "redis"))
+	ctx := t.Context()
+	n := nodeOf(t, c, "redis")
+	if err := hands.Clock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := hands.Shift(ctx, n.PID, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	ahead := func(c *Cluster, hands *nemesis.Remote) time.Duration {
+		d, err := hands.Offset(ctx, nodeOf(t, c, "redis").PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	if d := ahead(c, hands); d != time.Hour {
+		t.Errorf("the clock is %v ahead", d)
+	}
+	if err := hands.Drop(ctx, n.NetNS, []string{n.Addr}); err != nil {
+		t.Fatal(err)
+	}
+	if err := hands.Signal(ctx, n.PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if stopped, err := hands.Stopped(ctx, n.PID); err != nil || !stopped {
+		t.Errorf("stopped %v, %v", stopped, err)
+	}
+	if near := hands.Now() - history.Now(); e.access.host == defaultHost && (near < -int64(time.Second) || near > int64(time.Second)) {
+		t.Errorf("the agent's clock is %v off", time.Duration(near))
+	}
+	c.mu.Lock()
+	c.closing = true // the agent's end is no accident here
+	c.mu.Unlock()
+	if err := hands.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hands.Stopped(ctx, n.PID); err == nil || !strings.Contains(err.Error(), "the agent is gone") {
+		t.Errorf("asked after its end: %v", err)
+	}
+	// A second agent on the same run looks what the first one left.
+	second, err := second(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stopped, err := second.Stopped(ctx, n.PID); err != nil || stopped {
+		t.Errorf("stopped %v, %v", stopped, err)
+	}
+	if d := ahead(c, second); d != 0 {
+		t.Errorf("the clock is %v ahead", d)
+	}
+	if d, err := second.Dropped(ctx, n.NetNS); err != nil || len(d) > 0 {
+		t.Errorf("drops %v, %v", d, err)
+	}
+}
+
+func second(t *testing.T, c *Cluster) (*nemesis.Remote, error) {
+	t.Helper()
+	ctx := t.Context()
+	id, err := c.engine.create(ctx, spec{
+		Name: project(c.run) + "-agent2", Image: c.image, Args: []string{"agent", "--run", c.run}, Labels: c.labels(),
+		Network: "none", Caps: agentCaps, AppArmor: c.about.AppArmor,
+	})
+	if err != nil {
+		return nil, err
+	}
+	proc, _, err := c.launch(ctx, id, "agent2")
+	if err != nil {
+		return nil, err
+	}
+	r := nemesis.NewRemote(proc.Stdin, proc.Stdout, proc.Err)
+	t.Cleanup(func() { _ = r.Close(context.WithoutCancel(ctx)) })
+	n, err := c.node("redis")
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Allow(ctx, n.id, n.PID)
+}
+
+func TestStartFailures(t *testing.T) {
+	e := needEngine(t)
+	image := os.Getenv("PICKLOCK_REDIS_IMAGE")
+	if image == "" {
+		image = "redis:8"
+	}
+	spec := ", x-picklock: {role: server, ports: [6379], ready: {send: \"PING\\r\\n\", expect: PONG}}"
+	for _, tt := range []struct{ name, text, want string }{
+		{"missing image", "services: {a: {image: 'picklock.invalid/none:1'" + spec + "}}", "image picklock.invalid/none:1 is not on the engine and cannot be pulled"},
+		{"dies at once", "services: {a: {image: '" + image + "', command: [redis-server, --no-such-option]" + spec + "}}", "no-such-option"},
+		{"no such program", "services: {a: {image: '" + image + "', entrypoint: [/no/such/program]" + spec + "}}", "/no/such/program"},
+		{"compose refuses", "services: {a: {image: x, env_file: /no/such/file" + spec + "}}", "/no/such/file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := leavings(t, e)
+			c, _, err := tryStart(t, e, load(t, tt.text))
+			if err == nil {
+				c.Close()
+				t.Fatal("it started")
+			}
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+			if after := leavings(t, e); !slices.Equal(before, after) {
+				t.Errorf("left behind: %v, was %v", after, before)
+			}
+		})
+	}
+}

@@ -1,0 +1,237 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/nemesis"
+)
+
+// program is the picklock binary: what runs in the containers, and what its user
+// sees.
+var program string
+
+// programRef is its image, which stays for later runs.
+var programRef string
+
+// engineless says why the tests that need an engine are left out; "" if none is.
+var engineless string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "picklock-docker-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	program = filepath.Join(dir, "picklock")
+	if err := prepare(); err != nil {
+		engineless = err.Error()
+	}
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "goroutines are left:", err)
+			code = 1
+		}
+	}
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// prepare builds the program and sees to an image of Redis.
+func prepare() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	e, err := Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	if _, err := e.Compose(ctx); err != nil {
+		return err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/picklock/picklock/cmd/picklock")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build picklock: %w: %s", err, out)
+	}
+	if programRef, err = e.programImage(ctx, program, ""); err != nil {
+		return err
+	}
+	if os.Getenv("PICKLOCK_REDIS_IMAGE") != "" {
+		return nil
+	}
+	def, err := compose.Load(ctx, "redis")
+	if err != nil {
+		return err
+	}
+	if missing, err := e.Missing(ctx, def); err != nil || missing == "" {
+		return err
+	}
+	const built = "picklock/redis:debian"
+	if id, err := e.engine.image(ctx, built); err != nil {
+		return err
+	} else if id == "" {
+		if out, err := exec.CommandContext(ctx, "../../scripts/images", "redis").CombinedOutput(); err != nil {
+			return fmt.Errorf("no image of Redis is here, and none can be built: %w: %s", err, out)
+		}
+	}
+	return os.Setenv("PICKLOCK_REDIS_IMAGE", built)
+}
+
+func needEngine(t *testing.T) *Engine {
+	t.Helper()
+	if engineless != "" {
+		t.Skip(engineless)
+	}
+	e, err := Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// start brings up a cluster of the definition, with the real agent.
+func start(t *testing.T, e *Engine, def *compose.Definition) (*Cluster, *nemesis.Remote) {
+	t.Helper()
+	c, hands, err := tryStart(t, e, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := things(t, e, labelRun+"="+c.run); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+	return c, hands
+}
+
+func tryStart(t *testing.T, e *Engine, def *compose.Definition) (*Cluster, *nemesis.Remote, error) {
+	var hands *nemesis.Remote
+	c, err := e.Start(t.Context(), def, Options{
+		Options: compose.Options{Self: program, LogDir: filepath.Join(t.TempDir(), "nodes")},
+		NewAgent: func(p *compose.Process) Agent {
+			hands = nemesis.NewRemote(p.Stdin, p.Stdout, p.Err)
+			return hands
+		},
+	})
+	return c, hands, err
+}
+
+// things lists all that carries a label, by kind and name.
+func things(t *testing.T, e *Engine, label string) []string {
+	t.Helper()
+	var out []string
+	add := func(kind string, found []thing, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			out = append(out, kind+" "+f.Name)
+		}
+	}
+	ctx := context.WithoutCancel(t.Context())
+	c, err := e.engine.containers(ctx, label)
+	add("container", c, err)
+	n, err := e.engine.networks(ctx, label)
+	add("network", n, err)
+	v, err := e.engine.volumes(ctx, label)
+	add("volume", v, err)
+	i, err := e.engine.images(ctx, label)
+	add("image", i, err)
+	slices.Sort(out)
+	return out
+}
+
+// leavings lists what dead runs left, and the images of this program; what runs
+// besides the tests does not matter.
+func leavings(t *testing.T, e *Engine) []string {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	var out []string
+	left, err := e.dead(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run, what := range left {
+		for _, w := range what {
+			out = append(out, run+" "+w)
+		}
+	}
+	images, err := e.engine.images(ctx, labelAny+"=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range images {
+		if i.Name == programRef || i.Name == i.ID { // those of other builds are others'
+			out = append(out, "image "+i.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func load(t *testing.T, nameOrText string) *compose.Definition {
+	t.Helper()
+	if strings.Contains(nameOrText, "services:") {
+		f := filepath.Join(t.TempDir(), "their.yml")
+		if err := os.WriteFile(f, []byte(nameOrText), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		nameOrText = f
+	}
+	def, err := compose.Load(t.Context(), nameOrText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return def
+}
+
+// command runs the program as a user would.
+func command(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func atoi(t *testing.T, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,115 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/workloads"
+)
+
+// The stage on which a scenario is played: a run's clients, nemesis and servers.
+
+// Act implements scenarios.Stage.
+func (sc *script) Act(client, act string) (<-chan workloads.Done, error) {
+	done := make(chan workloads.Done, 1)
+	sc.mu.Lock()
+	sc.nextID++
+	id := sc.nextID
+	sc.waiting[id] = done
+	sc.mu.Unlock()
+	return done, sc.workers.command(client, workloads.Command{Do: act, ID: id})
+}
+
+// told takes what the workers say besides their events.
+func (sc *script) told(name string, m workloads.Message) {
+	switch {
+	case m.Waiting:
+		sc.player.Waiting(name)
+	case m.Woken:
+		sc.player.Woken(name)
+	case m.Done != nil:
+		sc.mu.Lock()
+		defer sc.mu.Unlock()
+		if c := sc.waiting[m.Done.ID]; c != nil {
+			c <- *m.Done // has room for the one answer
+			delete(sc.waiting, m.Done.ID)
+		}
+	}
+}
+
+// Do implements scenarios.Stage.
+func (sc *script) Do(ctx context.Context, d nemesis.Deed) (func(context.Context) error, error) {
+	return sc.nemesis.Do(ctx, d)
+}
+
+// Mark implements scenarios.Stage.
+func (sc *script) Mark(ctx context.Context, server string) error {
+	m, ok := sc.cluster.(interface {
+		MarkSynced(ctx context.Context, node string) error
+	})
+	if !ok {
+		return fmt.Errorf("the runtime %s does not know what a server has synced", sc.Runtime.Name())
+	}
+	return m.MarkSynced(ctx, server)
+}
+
+// Look implements scenarios.Stage.
+func (sc *script) Look(ctx context.Context, server string) (int, error) {
+	if sc.info.Look == nil {
+		return 0, fmt.Errorf("lock %s cannot be looked at from outside", sc.info.Name)
+	}
+	n, err := sc.server(server)
+	if err != nil {
+		return 0, err
+	}
+	return sc.info.Look(ctx, n.HostPort(), sc.workers.cfg.Keys[0])
+}
+
+// Unread implements scenarios.Stage.
+func (sc *script) Unread(ctx context.Context, server string) (bool, error) {
+	n, err := sc.server(server)
+	if err != nil {
+		return false, err
+	}
+	return unread(ctx, sc.Runtime.Hands(), n)
+}
+
+func (sc *script) server(name string) (compose.Node, error) {
+	for _, n := range sc.cluster.Nodes() {
+		if n.Name == name && n.Role == compose.Server {
+			return n, nil
+		}
+	}
+	return compose.Node{}, fmt.Errorf("no server %q: have %v", name, sc.Servers())
+}
+
+// Servers implements scenarios.Stage.
+func (sc *script) Servers() []string {
+	var out []string
+	for _, n := range sc.cluster.Nodes() {
+		if n.Role == compose.Server {
+			out = append(out, n.Name)
+		}
+	}
+	return out
+}
+
+// Now implements scenarios.Stage.
+func (sc *script) Now() int64 { return sc.Runtime.Now() - sc.start }
+
+// unread says whether bytes wait in a socket of the node's service for the server
+// to read them: a stopped server was asked something.
+func unread(ctx context.Context, hands nemesis.Hands, n compose.Node) (bool, error) {
+	text, err := socketTable(ctx, hands, n.PID)
+	if err != nil {
+		return false, fmt.Errorf("look at the sockets of %s: %w", n.Name, err)
+	}
+	return slices.ContainsFunc(sockets(text), func(s socket) bool {
+		return s.addr == n.Addr && s.port == n.Port && s.unread > 0 && s.established
+	}), nil
+}

@@ -1,0 +1,60 @@
+package nemesis
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestInContainer(t *testing.T) {
+	id := strings.Repeat("0123456789abcdef", 4)
+	other := strings.Repeat("fedcba9876543210", 4)
+	for _, tt := range []struct {
+		name, groups string
+		want         bool
+	}{
+		{"version 1", "12:pids:/docker/" + id + "\n1:name=systemd:/docker/" + id + "\n", true},
+		{"version 2, systemd", "0::/system.slice/docker-" + id + ".scope\n", true},
+		{"version 2, seen from another container", "0::/../" + id + "\n", true},
+		{"below it", "0::/system.slice/docker-" + id + ".scope/init.scope\n", true},
+		{"another container", "0::/system.slice/docker-" + other + ".scope\n", false},
+		{"the host", "0::/\n", false},
+		{"nothing", "", false},
+		{"a controller of that name", "1:name=" + id + ":/\n", false},
+	} {
+		if got := inContainer([]byte(tt.groups), id); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// What the agent was not given it refuses, be it root's or our own.
+func TestContainersRefuse(t *testing.T) {
+	c := newContainers()
+	ctx := t.Context()
+	id := strings.Repeat("0", 64)
+	self := os.Getpid()
+	for name, err := range map[string]error{
+		"allow":        c.allow(id, self),
+		"allow init":   c.allow(id, 1),
+		"signal":       c.Signal(ctx, self, syscall.SIGCONT),
+		"signal all":   c.Signal(ctx, -1, syscall.SIGCONT),
+		"shift":        c.Shift(ctx, self, 1),
+		"drop":         c.Drop(ctx, "/proc/self/ns/net", nil),
+		"drop by path": c.Drop(ctx, "/proc/1/../self/ns/net", nil),
+	} {
+		if !errors.Is(err, ErrRefused) {
+			t.Errorf("%s: error %v, want a refusal", name, err)
+		}
+	}
+	for _, bad := range []string{"", "/", id[:63], id + "0", strings.Repeat("g", 64)} {
+		if err := c.allow(bad, self); err == nil {
+			t.Errorf("allowed container %q", bad)
+		}
+	}
+	if err := c.allow(id, 1<<22+1); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("a process that is not there: %v", err)
+	}
+}

@@ -1,0 +1,239 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/nemesis/clock"
+)
+
+// scripted hands note what they are told and answer as they were told to.
+type scripted struct {
+	mu     sync.Mutex
+	told   []string
+	err    error
+	held   chan struct{} // Stopped waits for it, or for its caller's patience to end
+	healed bool
+}
+
+func (s *scripted) note(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = append(s.told, what)
+	return s.err
+}
+
+func (s *scripted) Signal(_ context.Context, pid int, sig syscall.Signal) error {
+	if pid != 7 || sig != syscall.SIGSTOP {
+		return errors.New("garbled")
+	}
+	return s.note("signal")
+}
+
+func (s *scripted) Stopped(ctx context.Context, _ int) (bool, error) {
+	select {
+	case <-s.held:
+		return true, s.note("stopped")
+	case <-ctx.Done():
+		return false, s.note("gave up")
+	}
+}
+
+func (s *scripted) Drop(_ context.Context, netns string, from []string) error {
+	return s.note("drop " + netns + " " + strings.Join(from, ","))
+}
+
+func (s *scripted) Dropped(context.Context, string) (map[string]uint64, error) {
+	return map[string]uint64{"10.0.0.1": 1 << 60}, s.note("dropped")
+}
+
+func (s *scripted) Reach(_ context.Context, netns, addr string) (bool, error) {
+	return true, s.note("reach " + netns + " " + addr)
+}
+
+func (s *scripted) Shift(_ context.Context, _ int, d time.Duration) error {
+	return s.note("shift " + d.String())
+}
+
+func (s *scripted) Offset(context.Context, int) (time.Duration, error) {
+	return -3 * time.Second, s.note("offset")
+}
+func (s *scripted) Clock(context.Context) error { return s.note("clock") }
+func (s *scripted) allow(id string, _ int) error {
+	return s.note("allow " + id)
+}
+
+func (s *scripted) ask(_ context.Context, netns, addr string, p *compose.Probe) (bool, error) {
+	if p == nil {
+		return true, s.note("knock " + netns + " " + addr)
+	}
+	return false, s.note("ask " + p.Send + " " + p.Expect)
+}
+func (s *scripted) sockets(int) (string, error) { return "table", s.note("sockets") }
+
+func (s *scripted) heal(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.healed = true
+	return nil
+}
+
+// connect joins a Remote to hands, as the engine does through a container's streams.
+func connect(t *testing.T, hands *scripted) (*Remote, chan error) {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		err := serve(t.Context(), inR, outW, hands)
+		outW.Close()
+		served <- err
+	}()
+	r := NewRemote(inW, outR, nil)
+	t.Cleanup(func() {
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r, served
+}
+
+func TestRemoteTellsAllThatIsSaid(t *testing.T) {
+	hands := &scripted{held: make(chan struct{})}
+	close(hands.held)
+	r, _ := connect(t, hands)
+	ctx := t.Context()
+	check := func(what string, err error, ok bool) {
+		t.Helper()
+		if err != nil || !ok {
+			t.Errorf("%s: %v, %v", what, ok, err)
+		}
+	}
+	check("allow", r.Allow(ctx, "id", 7), true)
+	check("signal", r.Signal(ctx, 7, syscall.SIGSTOP), true)
+	yes, err := r.Stopped(ctx, 7)
+	check("stopped", err, yes)
+	check("drop", r.Drop(ctx, "/ns", []string{"a", "b"}), true)
+	check("drop nothing", r.Drop(ctx, "/ns", nil), true)
+	d, err := r.Dropped(ctx, "/ns")
+	check("dropped", err, d["10.0.0.1"] == 1<<60)
+	yes, err = r.Reach(ctx, "/ns", "x:1")
+	check("reach", err, yes)
+	check("shift", r.Shift(ctx, 7, -1500*time.Millisecond), true)
+	o, err := r.Offset(ctx, 7)
+	check("offset", err, o == -3*time.Second)
+	check("clock", r.Clock(ctx), true)
+	yes, err = r.Ask(ctx, "/ns", "x:1", nil)
+	check("knock", err, yes)
+	yes, err = r.Ask(ctx, "/ns", "x:1", &compose.Probe{Send: "PING\r\n", Expect: "PONG"})
+	check("ask", err, !yes)
+	table, err := r.Sockets(ctx, 7)
+	check("sockets", err, table == "table")
+	want := []string{
+		"allow id", "signal", "stopped", "drop /ns a,b", "drop /ns ", "dropped", "reach /ns x:1", "shift -1.5s", "offset", "clock",
+		"knock /ns x:1", "ask PING\r\n PONG", "sockets",
+	}
+	if !slices.Equal(hands.told, want) {
+		t.Errorf("told %q, want %q", hands.told, want)
+	}
+	if a, b := r.Now(), r.Now(); a <= 0 || b < a {
+		t.Errorf("the clock goes from %d to %d", a, b)
+	}
+}
+
+// Faults tell these errors apart, so they must survive the way.
+func TestRemoteErrors(t *testing.T) {
+	for _, want := range []error{os.ErrProcessDone, syscall.ESRCH, clock.ErrUnsupported, ErrRefused} {
+		hands := &scripted{err: want}
+		r, _ := connect(t, hands)
+		err := r.Signal(t.Context(), 7, syscall.SIGSTOP)
+		if !errors.Is(err, want) || err.Error() != want.Error() {
+			t.Errorf("%v became %v", want, err)
+		}
+		for _, other := range []error{clock.ErrUnsupported, ErrRefused} {
+			if other != want && errors.Is(err, other) {
+				t.Errorf("%v became %v too", want, other)
+			}
+		}
+	}
+	r, _ := connect(t, &scripted{err: errors.New("anything")})
+	if err := r.Clock(t.Context()); err == nil || errors.Is(err, os.ErrProcessDone) || err.Error() != "anything" {
+		t.Errorf("became %v", err)
+	}
+}
+
+// One request that takes its time holds up no other, and is given up when its
+// caller has.
+func TestRemoteAnswersInAnyOrder(t *testing.T) {
+	hands := &scripted{held: make(chan struct{})}
+	r, _ := connect(t, hands)
+	slow := make(chan error, 1)
+	go func() {
+		_, err := r.Stopped(t.Context(), 7)
+		slow <- err
+	}()
+	if err := r.Signal(t.Context(), 7, syscall.SIGSTOP); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-slow:
+		t.Errorf("answered before its time: %v", err)
+	default:
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.Stopped(ctx, 7); err == nil {
+		t.Error("it answered")
+	}
+	close(hands.held)
+	if err := <-slow; err != nil {
+		t.Error(err)
+	}
+}
+
+// The end of its input is the end of whoever sent the agent out: it heals, and only
+// then does it end.
+func TestAgentHealsWhenNobodyIsLeft(t *testing.T) {
+	hands := &scripted{held: make(chan struct{})}
+	r, served := connect(t, hands)
+	if err := r.Signal(t.Context(), 7, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	unanswered := make(chan error, 1)
+	go func() {
+		_, err := r.Stopped(t.Context(), 7)
+		unanswered <- err
+	}()
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if !hands.healed {
+		t.Error("it did not heal")
+	}
+	if err := <-unanswered; err == nil {
+		t.Log("the last request was answered before the end")
+	}
+	if err := r.Signal(t.Context(), 7, syscall.SIGSTOP); err == nil || !strings.Contains(err.Error(), "the agent is gone") {
+		t.Errorf("after its end: %v", err)
+	}
+}
+
+func TestAgentGivesUpOnNonsense(t *testing.T) {
+	hands := &scripted{}
+	err := serve(t.Context(), strings.NewReader("no JSON\n"), io.Discard, hands)
+	if err == nil || !strings.Contains(err.Error(), "no JSON") || !hands.healed {
+		t.Errorf("error %v, healed %v", err, hands.healed)
+	}
+}

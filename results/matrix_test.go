@@ -1,0 +1,232 @@
+package results
+
+import (
+	"bytes"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+)
+
+func one(met, valid checker.Validity, must []string, broken ...string) Cell {
+	c := Cell{Scenario: "s", Lock: "l", Fencing: "none", Runs: 1, Met: met, Valid: valid, Expected: "valid", Must: must, Broken: broken, Landed: 1}
+	if len(must) > 0 {
+		c.Expected = strings.Join(must, ", ")
+	}
+	if len(broken) == 0 {
+		c.Clean = 1
+	}
+	return c
+}
+
+func TestCellState(t *testing.T) {
+	stale := []string{"stale-write"}
+	unknownLock := one(checker.False, checker.False, nil, "stale-write")
+	unknownLock.Expected = ""
+	leftOut := one(checker.Unknown, checker.Unknown, nil)
+	leftOut.LeftOut = "no redis-server"
+	for name, tt := range map[string]struct {
+		c    Cell
+		want State
+	}{
+		"holds":              {one(checker.True, checker.True, nil), Holds},
+		"expected violation": {one(checker.True, checker.False, stale, "stale-write"), Expected},
+		"violated":           {unknownLock, Violated},
+		"broke":              {one(checker.False, checker.False, nil, "stale-write"), Unexpected},
+		"did not break":      {one(checker.False, checker.True, stale), Unexpected},
+		"inconclusive":       {one(checker.Unknown, checker.Unknown, nil), Inconclusive},
+		"left out":           {leftOut, LeftOut},
+	} {
+		if got := tt.c.State(); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// The worst of several runs speaks for the cell, in whatever order they come.
+func TestCellAdd(t *testing.T) {
+	good, bad, dunno := one(checker.True, checker.True, nil), one(checker.False, checker.False, nil, "stale-write"), one(checker.Unknown, checker.Unknown, nil)
+	good.Dir, bad.Dir, dunno.Dir = "good", "bad", "dunno"
+	for _, order := range [][]Cell{{good, bad, dunno}, {bad, good, dunno}, {dunno, bad, good}, {dunno, good, bad}} {
+		c := Cell{Met: checker.True, Valid: checker.True, Expected: "valid"}
+		for _, o := range order {
+			c.Add(o)
+		}
+		if c.State() != Unexpected || c.Dir != "bad" || c.Runs != 3 || c.Clean != 2 || c.Landed != 3 || len(c.Broken) != 1 {
+			t.Errorf("%+v", c)
+		}
+	}
+	worse := bad
+	worse.Dir = "later"
+	c := Cell{Met: checker.True, Valid: checker.True, Expected: "valid"}
+	c.Add(bad)
+	c.Add(worse)
+	if c.Dir != "bad" {
+		t.Errorf("%s is shown instead of the first bad run", c.Dir)
+	}
+	c = Cell{Met: checker.True, Valid: checker.True, Expected: "valid"}
+	c.Add(good)
+	c.Add(dunno)
+	if c.State() != Inconclusive || c.Dir != "dunno" {
+		t.Errorf("%s, %s", c.State(), c.Dir)
+	}
+}
+
+func TestBound(t *testing.T) {
+	c := one(checker.True, checker.True, nil)
+	c.Landed = 300
+	if got := c.Bound(); !strings.Contains(got, "0 in 300 faults: at most 1 %") {
+		t.Errorf("bound %q", got)
+	}
+	c.Landed = 3
+	if got := c.Bound(); got != "" {
+		t.Errorf("3 faults say nothing: %q", got)
+	}
+	if got := one(checker.True, checker.False, []string{"stale-write"}, "stale-write").Bound(); got != "" {
+		t.Errorf("with a violation: %q", got)
+	}
+}
+
+func sampleMatrix(cells ...Cell) *Matrix {
+	return &Matrix{Started: time.Unix(1, 0), Finished: time.Unix(61, 0), Versions: map[string]string{"redis-server": "v=7"}, Cells: cells,
+		Scenarios: []Played{{Name: "s", About: "what happens", Source: "https://example.org/x"}}}
+}
+
+// What a lock or a history says must not become markup, whoever wrote it.
+func TestMatrixIsEscaped(t *testing.T) {
+	c := one(checker.False, checker.False, nil, "stale-write")
+	const evil = `</td><script>alert(1)</script>|%0A::error::x` + "\n::error::x"
+	c.Lock, c.Why, c.Sentence, c.Dir = "exec:"+evil, evil, evil, `javascript:alert(1)//`
+	m := sampleMatrix(c)
+	m.Scenarios[0].Source, m.Scenarios[0].About = "javascript:alert(1)", evil
+	var page, md, junit bytes.Buffer
+	for _, err := range []error{MatrixHTML(&page, m), MatrixMD(&md, m), MatrixJUnit(&junit, m)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Contains(page.String(), "<script") || regexp.MustCompile(`href="javascript:`).Match(page.Bytes()) {
+		t.Errorf("the page carries markup:\n%s", page.String())
+	}
+	if strings.Contains(md.String(), "<script") || strings.Count(md.String(), "\n::error") > 0 {
+		t.Errorf("the table carries markup:\n%s", md.String())
+	}
+	var parsed junitSuites
+	if err := xml.Unmarshal(junit.Bytes(), &parsed); err != nil || parsed.Suites[0].Failures != 1 || parsed.Suites[0].Cases[0].Failure == nil {
+		t.Errorf("junit: %v, %+v", err, parsed)
+	}
+	var log bytes.Buffer
+	env := map[string]string{"GITHUB_ACTIONS": "true"}
+	if err := GitHub(m, func(k string) string { return env[k] }, &log, false); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(log.String(), "%0A::") {
+		t.Errorf("the runner takes %%0A for a new line:\n%s", log.String())
+	}
+	if strings.Count(log.String(), "\n") != 1 || !strings.HasPrefix(log.String(), "::error title=") {
+		t.Errorf("annotations:\n%s", log.String())
+	}
+}
+
+func TestMatrixPage(t *testing.T) {
+	good := one(checker.True, checker.True, nil)
+	good.Dir = "cells/s_l_none/1"
+	fenced := one(checker.True, checker.False, []string{"stale-write"}, "stale-write")
+	fenced.Fencing, fenced.Dir = "read-write", "cells/s_l_read-write/1"
+	m := sampleMatrix(good, fenced)
+	var b bytes.Buffer
+	if err := MatrixHTML(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`href="cells/s_l_none/1/report.html"`, `href="cells/s_l_read-write/1/report.html"`, "expected violation", "stale-write", "all 2 cells as expected", "https://example.org/x", "v=7"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if regexp.MustCompile(`(src|href)="https?://[^"]*\.(css|js|png)`).MatchString(b.String()) {
+		t.Error("the page needs the network")
+	}
+	b.Reset()
+	if err := MatrixMD(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "| s | l | holds | ✗ stale-write |") || !strings.Contains(b.String(), "1970-01-01") {
+		t.Errorf("table:\n%s", b.String())
+	}
+}
+
+func TestExpectations(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "expect.yaml")
+	holds, breaks := one(checker.True, checker.True, nil), one(checker.True, checker.False, []string{"stale-write"}, "stale-write")
+	breaks.Fencing, holds.Lock, breaks.Lock = "write", "exec:python3 my_lock.py", "exec:python3 my_lock.py"
+	if err := WriteExpectations(file, sampleMatrix(holds, breaks)); err != nil {
+		t.Fatal(err)
+	}
+	e, err := ReadExpectations(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vary := func(change func(*Matrix)) *Matrix {
+		a, b := holds, breaks
+		m := sampleMatrix(a, b)
+		change(m)
+		e.Apply(m)
+		return m
+	}
+	tests := []struct {
+		name   string
+		change func(*Matrix)
+		want   checker.Validity
+	}{
+		{"the same", func(*Matrix) {}, checker.True},
+		{"one breaks", func(m *Matrix) {
+			m.Cells[0].Broken, m.Cells[0].Valid, m.Cells[0].Clean = []string{"lost-update"}, checker.False, 0
+		}, checker.False},
+		{"one breaks no more", func(m *Matrix) { m.Cells[1].Broken, m.Cells[1].Valid, m.Cells[1].Clean = nil, checker.True, 1 }, checker.False},
+		{"one breaks otherwise", func(m *Matrix) { m.Cells[1].Broken = []string{"lost-update"} }, checker.False},
+		{"one breaks sometimes", func(m *Matrix) { m.Cells[1].Runs, m.Cells[1].Clean = 2, 1 }, checker.False},
+		{"one proves nothing", func(m *Matrix) { m.Cells[0].Valid, m.Cells[0].Met = checker.Unknown, checker.Unknown }, checker.Unknown},
+		{"one is new", func(m *Matrix) { m.Cells[1].Lock = "redis" }, checker.False},
+		{"one is missing", func(m *Matrix) {
+			c := holds
+			c.Scenario = "other"
+			c.Fencing = "write"
+			m.Cells = []Cell{m.Cells[0], c}
+			m.Cells[1].LeftOut = "not here"
+		}, checker.Unknown},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := vary(tt.change)
+			if got := m.Validity(); got != tt.want {
+				t.Errorf("%v, want %v: %+v", got, tt.want, m.Cells)
+			}
+		})
+	}
+	if err := os.WriteFile(file, []byte("s:\n  l:\n    none: {a: b}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadExpectations(file); err == nil || !strings.Contains(err.Error(), "expect.yaml:3") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestStepSummary(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "summary.md")
+	if err := os.WriteFile(file, []byte("before\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"GITHUB_STEP_SUMMARY": file}
+	if err := GitHub(sampleMatrix(one(checker.True, checker.True, nil)), func(k string) string { return env[k] }, &bytes.Buffer{}, false); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.HasPrefix(string(text), "before\n## picklock: all 1 cell as expected") || !strings.Contains(string(text), "| s | l | holds |") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

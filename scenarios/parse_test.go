@@ -1,0 +1,144 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+)
+
+// head is a scenario without steps and expectations; its last line is line 6.
+const head = `name: x
+about: y
+locks: [redis, etcd]
+fencing: [none, write]
+clients: [A, B]
+ttl: 1s
+`
+
+const tail = `expect:
+  "*": valid
+`
+
+func TestMistakes(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       string // of the error, after the file
+	}{
+		{"unknown step", head + "steps:\n  - A: acquire\n  - pasue: A\n" + tail, `9: unknown step "pasue": did you mean pause?`},
+		{"unknown act", head + "steps:\n  - A: acqiure\n" + tail, `8: unknown step "acqiure": did you mean acquire?`},
+		{"unknown act in a list", head + "steps:\n  - A: acquire, raed\n" + tail, `8: unknown step "raed": did you mean read?`},
+		{"missing client", head + "steps:\n  - A: acquire\n  - C: acquire\n" + tail, `9: client C is not among the scenario's clients`},
+		{"no clients", "name: x\nabout: y\nlocks: [redis]\nsteps:\n  - A: acquire\n" + tail, `5: client A is not among the scenario's clients: there are none (give clients before`},
+		{"missing client hit", head + "steps:\n  - A: acquire\n  - pause: C\n" + tail, `9: client C is not among`},
+		{"missing client awaited", head + "steps:\n  - A: acquire\n  - await: C granted\n" + tail, `9: client C is not among`},
+		{"write before acquire", head + "steps:\n  - B: acquire\n  - A: write\n" + tail, `9: A: write before it was granted the lock: acquire first`},
+		{"write after release", head + "steps:\n  - A: acquire, release\n  - A: write\n" + tail, `9: A: write after its release in line 8: acquire first`},
+		{"busy", head + "steps:\n  - A: acquire &\n  - A: read\n" + tail, `9: A may still be busy with line 8: await: A done first`},
+		{"busy, perhaps", head + "steps:\n  - A: acquire &\n  - await: A granted or 1s\n  - A: read\n" + tail, `10: A may still be busy with line 8`},
+		{"paused", head + "steps:\n  - A: acquire\n  - pause: A\n  - A: write\n" + tail, `10: A is paused since line 9 and would never answer: resume it first`},
+		{"paused and awaited", head + "steps:\n  - A: acquire\n  - pause: A\n  - A: write &\n  - await: A done\n" + tail, `11: await: A is paused since line 9`},
+		{"paused twice", head + "steps:\n  - A: acquire\n  - pause: A\n  - pause: A\n" + tail, `10: pause: A is paused since line 9: resume it first`},
+		{"resumed unpaused", head + "steps:\n  - A: acquire\n  - resume: A\n" + tail, `9: resume: no pause of A is on`},
+		{"killed", head + "steps:\n  - A: acquire\n  - kill: A\n  - A: write\n" + tail, `10: A was killed: start: A first`},
+		{"killed and awaited", head + "steps:\n  - A: acquire &\n  - kill: A\n  - await: A done\n" + tail, `10: await: A was killed`},
+		{"started unkilled", head + "steps:\n  - A: acquire\n  - start: redis\n" + tail, `9: start: no kill of redis is on`},
+		{"healed uncut", head + "steps:\n  - A: acquire\n  - heal\n" + tail, `9: heal: nothing is cut`},
+		{"healed another cut", head + "steps:\n  - A: acquire\n  - cut: A from redis\n  - heal: B from redis\n" + tail, `10: heal: no cut reads "B from redis"`},
+		{"one-sided cut", head + "steps:\n  - A: acquire\n  - cut: A\n" + tail, `9: cut: want two sides`},
+		{"unmarked power loss", head + "steps:\n  - A: acquire\n  - powerloss: redis\n" + tail, `9: powerloss: nothing says since when redis has not synced: mark: redis first`},
+		{"clock without jump", head + "steps:\n  - A: acquire\n  - clock: redis\n" + tail, `9: clock: want a node and a jump`},
+		{"clock by nothing", head + "steps:\n  - A: acquire\n  - clock: redis +0s\n" + tail, `9: clock: "+0s" is no jump`},
+		{"a sleep", head + "steps:\n  - A: acquire\n  - await: 2s\n" + tail, `9: await: a time alone is no event: say from when on, as 2s after A granted`},
+		{"unknown wait", head + "steps:\n  - A: acquire\n  - await: the end\n" + tail, `9: await: "the end" is nothing that can be awaited`},
+		{"misspelt wait", head + "steps:\n  - A: acquire\n  - await: A grantd\n" + tail, `9: await: "grantd": did you mean granted?`},
+		{"awaited before it asks", head + "steps:\n  - B: acquire\n  - await: A granted\n" + tail, `9: await: A has not asked for the lock yet`},
+		{"nobody asks", head + "steps:\n  - pause: A\n" + tail, `8: steps: nobody asks for the lock`},
+		{"counted, not counting", head + "steps:\n  - A: acquire\n  - counted: wake-ups\n" + tail, `9: counted: nothing counts wake-ups`},
+		{"acquire in a chain", head + "steps:\n  - A: acquire, release, acquire\n" + tail, `8: A: acquire cannot follow release in one step`},
+		{"step of two", head + "steps:\n  - {A: acquire, B: acquire}\n" + tail, `8: a step is one line`},
+		{"unknown field", "naem: x\n" + head + "steps: [{A: acquire}]\n" + tail, `1: unknown field "naem": did you mean name?`},
+		{"field twice", head + "name: z\nsteps: [{A: acquire}]\n" + tail, `7: "name" again: it is given in line 1 already`},
+		{"bad length of time", strings.Replace(head, "1s", "1", 1) + "steps: [{A: acquire}]\n" + tail, `6: "1" is no length of time`},
+		{"bad client", strings.Replace(head, "[A, B]", "[A, bob]", 1) + "steps: [{A: acquire}]\n" + tail, `5: client "bob": want a capital letter`},
+		{"client twice", strings.Replace(head, "[A, B]", "[A, A]", 1) + "steps: [{A: acquire}]\n" + tail, `5: "A" is in the list twice`},
+		{"unknown fencing", strings.Replace(head, "[none, write]", "[none, wirte]", 1) + "steps: [{A: acquire}]\n" + tail, `4: unknown fencing "wirte": did you mean write?`},
+		{"unknown anomaly", head + "steps: [{A: acquire}]\nexpect:\n  redis: [stale-wirte]\n", `9: unknown anomaly "stale-wirte": did you mean stale-write?`},
+		{"unknown lock", head + "steps: [{A: acquire}]\nexpect:\n  reddis: valid\n", `9: expect: "reddis" is not among the scenario's locks: did you mean redis?`},
+		{"nothing expected", head + "steps: [{A: acquire}]\nexpect:\n  redis: valid\n", `8: nothing is expected of lock etcd with fencing none`},
+		{"nothing expected of a discipline", head + "steps: [{A: acquire}]\nexpect:\n  \"*\": {none: valid}\n", `8: nothing is expected of lock redis with fencing write`},
+		{"no steps", head + tail, `1: scenario x has neither steps nor a run`},
+		{"both", head + "run: {time-limit: 5s}\nsteps: [{A: acquire}]\n" + tail, `1: scenario x has both steps and a run`},
+		{"misspelt run", head + "run: {time-limt: 5s}\n" + tail, `7: unknown field "time-limt" of run: did you mean time-limit?`},
+		{"not YAML", "name: [x\n", `did not find expected`},
+		{"not a mapping", "- x\n", `1: a scenario is a mapping`},
+		{"empty", "", `1: a scenario is a mapping`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Parse("mine.yaml", []byte(tt.text))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if !strings.HasPrefix(err.Error(), "mine.yaml:") || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %q\nwant it to hold %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// What almost is a mistake is none.
+func TestNoMistakes(t *testing.T) {
+	tests := map[string]string{
+		"write after a wait for the grant": "  - A: acquire &\n  - await: A granted\n  - A: read, check, write, release\n",
+		"started while paused":             "  - A: acquire\n  - pause: A\n  - A: write &\n  - resume: A\n  - await: A done\n",
+		"paused again":                     "  - A: acquire\n  - pause: A\n  - resume: A\n  - pause: A\n",
+		"started again":                    "  - A: acquire &\n  - kill: A\n  - start: A\n  - A: acquire\n",
+		"one cut healed of two":            "  - A: acquire\n  - cut: A from redis\n  - cut: B from redis\n  - heal: A from redis\n  - heal\n",
+		"a wait that may be in vain":       "  - A: acquire &\n  - await: A granted or 300ms\n  - await: A done\n  - A: read\n",
+		"paused, and awaited in vain":      "  - A: acquire &\n  - pause: A\n  - await: A granted or 300ms\n",
+	}
+	for name, steps := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Parse("mine.yaml", []byte(head+"steps:\n"+steps+tail)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestCatalogue(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"pause-holder", "delayed-write", "redlock-clock-jump", "redlock-crash-restart", "redlock-pause-in-acquire",
+		"redlock-delay-in-acquire", "client-clock-jump", "failover-lost-lock", "del-without-owner", "setnx-no-ttl",
+		"aof-everysec-powerloss", "etcd-server-pause", "etcd-ghost-waiter", "zk-session-expiry-pause", "writes-only-tokens",
+		"strict-boundary", "incr-then-set", "token-in-process", "token-after-failover", "lock-delay", "thundering-herd",
+	} {
+		if _, err := Lookup(name); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, s := range all {
+		if s.Name+".yaml" != s.File {
+			t.Errorf("%s holds the scenario %s", s.File, s.Name)
+		}
+		if !strings.HasPrefix(s.Source, "https://") {
+			t.Errorf("%s has no source", s.Name)
+		}
+	}
+	if _, err := Lookup("pause-holdr"); err == nil || !strings.Contains(err.Error(), "did you mean pause-holder?") {
+		t.Errorf("unknown name: %v", err)
+	}
+}
+
+func TestMeant(t *testing.T) {
+	words := []string{"pause", "resume", "kill", "start"}
+	for word, want := range map[string]string{"pasue": "pause", "Pause": "pause", "kil": "kill", "resmue": "resume", "xyz": "", "p": ""} {
+		got := meant(word, words)
+		if want == "" && got != "" || want != "" && !strings.Contains(got, want+"?") {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}

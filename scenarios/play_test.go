@@ -1,0 +1,292 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/workloads"
+)
+
+// stage is a lock with a lease of a second on one server, clients that can be
+// paused, and a log of what was done, in the bubble's own time.
+type stage struct {
+	player *Player
+	start  time.Time
+
+	mu      sync.Mutex
+	log     []string
+	holder  string
+	until   time.Time
+	paused  map[string]chan struct{}
+	killed  map[string]bool
+	refuse  map[string]workloads.Outcome // what an act comes to instead, by "A write"
+	broken  map[string]error             // faults that do not land, by kind
+	healed  []string
+	unread  bool
+	perform sync.WaitGroup
+}
+
+func newStage(t *testing.T, steps string) (*stage, *Scenario) {
+	t.Helper()
+	s, err := Parse("mine.yaml", []byte(head+"steps:\n"+steps+tail))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &stage{start: time.Now(), paused: map[string]chan struct{}{}, killed: map[string]bool{}, refuse: map[string]workloads.Outcome{}, broken: map[string]error{}}
+	st.player = NewPlayer(s, st, nil)
+	return st, s
+}
+
+func (s *stage) Now() int64        { return int64(time.Since(s.start)) + 1 }
+func (s *stage) Servers() []string { return []string{"redis"} }
+func (s *stage) Mark(context.Context, string) error {
+	s.say("mark")
+	return nil
+}
+
+func (s *stage) say(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, fmt.Sprintf(format, args...))
+}
+
+func (s *stage) Look(context.Context, string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holder != "" && time.Now().Before(s.until) {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+func (s *stage) Unread(context.Context, string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unread, nil
+}
+
+func (s *stage) Do(_ context.Context, d nemesis.Deed) (func(context.Context) error, error) {
+	name := d.Kind + " " + strings.Join(d.Nodes, ",")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.broken[d.Kind]; err != nil {
+		return nil, err
+	}
+	s.log = append(s.log, name)
+	if d.Kind == "pause" {
+		s.paused[d.Nodes[0]] = make(chan struct{})
+	}
+	if d.Kind == "kill" {
+		s.killed[d.Nodes[0]] = true
+	}
+	return func(context.Context) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.log, s.healed = append(s.log, "end "+name), append(s.healed, name)
+		if d.Kind == "kill" {
+			s.killed[d.Nodes[0]] = false
+		}
+		if d.Kind == "pause" {
+			close(s.paused[d.Nodes[0]])
+			delete(s.paused, d.Nodes[0])
+		}
+		return nil
+	}, nil
+}
+
+func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
+	done := make(chan workloads.Done, 1)
+	s.perform.Go(func() {
+		s.mu.Lock()
+		paused := s.paused[client]
+		s.mu.Unlock()
+		if paused != nil {
+			<-paused
+		}
+		outcome := workloads.Did
+		if act == history.Acquire {
+			outcome = workloads.Granted
+			if !s.acquire(client) {
+				return
+			}
+		}
+		s.mu.Lock()
+		if o := s.refuse[client+" "+act]; o != "" {
+			outcome = o
+		}
+		if act == history.Release && s.holder == client {
+			s.holder = ""
+		}
+		s.log = append(s.log, fmt.Sprintf("%s %s %s", client, act, outcome))
+		s.mu.Unlock()
+		done <- workloads.Done{Outcome: outcome}
+	})
+	return done, nil
+}
+
+// acquire waits for the lock; false says that the client was killed.
+func (s *stage) acquire(client string) bool {
+	s.player.Observe(history.Event{Process: client, F: history.Acquire, Type: history.Invoke, Time: s.Now()})
+	for {
+		s.mu.Lock()
+		if s.refuse[client+" acquire"] != "" {
+			s.mu.Unlock()
+			return true
+		}
+		if s.killed[client] {
+			s.mu.Unlock()
+			return false
+		}
+		if s.holder == "" || !time.Now().Before(s.until) {
+			s.holder, s.until = client, time.Now().Add(time.Second)
+			s.mu.Unlock()
+			s.player.Observe(history.Event{Process: client, F: history.Acquire, Type: history.OK, Time: s.Now(), Since: s.Now(), Lease: int64(time.Second)})
+			return true
+		}
+		s.mu.Unlock()
+		s.player.Waiting(client)
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// play plays in a bubble and returns what was done and how it ended.
+func play(t *testing.T, steps string, prepare func(*stage)) (log []string, took time.Duration, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		st, _ := newStage(t, steps)
+		if prepare != nil {
+			prepare(st)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		err = st.player.Play(ctx)
+		took = time.Since(began)
+		if herr := st.player.Heal(ctx); herr != nil {
+			t.Error(herr)
+		}
+		cancel()
+		st.mu.Lock()
+		for _, c := range []string{"A", "B"} {
+			st.killed[c] = true // ends who still waits
+		}
+		log = slices.Clone(st.log)
+		st.mu.Unlock()
+		st.perform.Wait()
+	})
+	return log, took, err
+}
+
+func TestPlay(t *testing.T) {
+	const second = "1s"
+	tests := []struct {
+		name, steps string
+		prepare     func(*stage)
+		want        string // the log
+		took        string
+	}{
+		{"the pause falls between two acts", "  - A: acquire, read, check\n  - pause: A\n  - A: write &\n  - B: acquire, write\n  - resume: A\n  - await: A done\n", nil,
+			"A acquire granted; A read ok; A check ok; pause A; B acquire granted; B write ok; end pause A; A write ok", second},
+		{"the end of a lease", "  - A: acquire\n  - await: lease of A over\n  - A: write\n", nil, "A acquire granted; A write ok", second},
+		{"a time after a grant", "  - A: acquire\n  - await: 300ms after A granted\n  - A: write\n", nil, "A acquire granted; A write ok", "300ms"},
+		{"a time after a lease", "  - A: acquire\n  - await: 300ms after lease of A over\n  - A: write\n", nil, "A acquire granted; A write ok", "1.3s"},
+		{"the key on a server", "  - A: acquire\n  - await: key on redis\n  - await: key gone on redis\n  - A: write\n", nil, "A acquire granted; A write ok", second},
+		{"a waiter that stays", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - await: B granted or 200ms\n  - A: write\n", nil, "A acquire granted; A write ok", "200ms"},
+		{"a waiter that comes in", "  - A: acquire\n  - B: acquire, read &\n  - await: B waiting\n  - A: release\n  - await: B done\n", nil,
+			"A acquire granted; A release ok; B acquire granted; B read ok", "10ms"},
+		{"a chain ends at the first refusal", "  - A: acquire\n  - A: write, release &\n  - await: A refused\n", func(s *stage) { s.refuse["A write"] = workloads.Refused }, "A acquire granted; A write refused", "0s"},
+		{"a refusal is an answer", "  - A: acquire\n  - A: write\n  - A: release\n", func(s *stage) { s.refuse["A write"] = workloads.Refused }, "A acquire granted; A write refused; A release ok", "0s"},
+		{"whatever comes of a late release", "  - A: acquire\n  - A: release\n", func(s *stage) { s.refuse["A release"] = workloads.NotHeld }, "A acquire granted; A release not held", "0s"},
+		{"all is healed, the latest first", "  - A: acquire\n  - pause: A\n  - clock: redis +5s\n  - cut: B to redis\n", nil,
+			"A acquire granted; pause A; clock redis; partition B; end partition B; end clock redis; end pause A", "0s"},
+		{"a clock is set anew", "  - A: acquire\n  - clock: redis +5s\n  - clock: redis +9s\n  - clock: redis right\n", nil,
+			"A acquire granted; clock redis; end clock redis; clock redis; end clock redis", "0s"},
+		{"a killed client is forgotten", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - kill: B\n  - A: release\n", nil, "A acquire granted; kill B; A release ok; end kill B", "0s"},
+		{"and starts anew", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - kill: B\n  - start: B\n  - A: release\n  - B: acquire\n", nil,
+			"A acquire granted; kill B; end kill B; A release ok; B acquire granted", "0s"},
+		{"servers stands for all", "  - A: acquire\n  - pause: servers\n  - resume: servers\n", nil, "A acquire granted; pause redis; end pause redis", "0s"},
+		{"quiet", "  - A: acquire\n  - await: quiet 200ms\n  - A: write\n", nil, "A acquire granted; A write ok", "200ms"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			log, took, err := play(t, tt.steps, tt.prepare)
+			if err != nil {
+				t.Error(err)
+			}
+			if got := strings.Join(log, "; "); got != tt.want {
+				t.Errorf("done %s\nwant %s", got, tt.want)
+			}
+			// Looks at servers come every few ms of the bubble's time.
+			if want, _ := time.ParseDuration(tt.took); took < want-lookEvery || took > want+3*lookEvery {
+				t.Errorf("took %v, want %v", took, want)
+			}
+		})
+	}
+}
+
+func TestPlayFails(t *testing.T) {
+	tests := []struct {
+		name, steps string
+		prepare     func(*stage)
+		want        string
+	}{
+		{"a grant that had to come", "  - A: acquire\n  - A: write\n", func(s *stage) { s.refuse["A acquire"] = workloads.Failed }, "mine.yaml:8: A: acquire: acquire failed"},
+		{"a write of unknown outcome", "  - A: acquire\n  - A: write\n", func(s *stage) { s.refuse["A write"] = workloads.Open }, "mine.yaml:9: A: write: write unknown"},
+		{"an expired check", "  - A: acquire, check, write\n", func(s *stage) { s.refuse["A check"] = workloads.Expired }, "mine.yaml:8: A: acquire, check, write: check expired"},
+		{"a fault that does not land", "  - A: acquire\n  - pause: A\n", func(s *stage) { s.broken["pause"] = errors.New("no hands") }, "mine.yaml:9: pause: A: no hands"},
+		{"an event that never comes", "  - A: acquire\n  - await: request at redis\n", nil, "mine.yaml:9: await: request at redis: a request at redis did not come within 30s"},
+		{"a grant that cannot come", "  - A: acquire &\n  - await: A granted\n", func(s *stage) { s.refuse["A acquire"] = workloads.Failed }, "mine.yaml:9: await: A granted: A was not granted"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := play(t, tt.steps, tt.prepare)
+			var step *StepError
+			if !errors.As(err, &step) || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
+// A script leaves nothing to chance: what is done is the same every time.
+func TestPlayIsDeterministic(t *testing.T) {
+	const steps = "  - A: acquire, read, check\n  - B: acquire, read, write &\n  - await: B waiting\n  - pause: A\n  - A: write &\n  - await: B done\n  - resume: A\n  - await: A done\n  - B: release\n"
+	first, _, err := play(t, steps, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		again, _, err := play(t, steps, nil)
+		if err != nil || !slices.Equal(first, again) {
+			t.Fatalf("%v, %v\nafter %v", err, again, first)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, _ := newStage(t, "  - A: acquire\n  - count: wake-ups\n  - await: quiet 100ms\n  - counted: wake-ups\n")
+		st.player.Woken("B") // before anybody counts
+		go func() {
+			time.Sleep(50 * time.Millisecond)
+			st.player.Woken("B")
+			st.player.Woken("C")
+		}()
+		if err := st.player.Play(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		st.player.Woken("B") // when nobody counts any more
+		if got := st.player.Counts()[WakeUps]; got != 2 {
+			t.Errorf("%d wake-ups, want 2", got)
+		}
+		st.perform.Wait()
+	})
+}

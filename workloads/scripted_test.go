@@ -1,0 +1,207 @@
+package workloads
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/history"
+)
+
+// grantsAll is a lock that grants everything, and loses it when a file appears.
+const grantsAll = `import json, os, sys, threading, time
+def lose():
+    while not os.path.exists(sys.argv[1]): time.sleep(0.005)
+    print(json.dumps({"event": "lost", "key": "k0"}), flush=True)
+    os.remove(sys.argv[1])
+threading.Thread(target=lose, daemon=True).start()
+for n, line in enumerate(sys.stdin):
+    r = json.loads(line)
+    print(json.dumps({"id": r["id"], "ok": True, "token": n + 1, "lease_ms": 60000}), flush=True)
+    if r["op"] == "close": break
+`
+
+// scriptedWorker is a worker as the harness sees it.
+type scriptedWorker struct {
+	t        *testing.T
+	in       *json.Encoder
+	messages chan Message
+	lose     string // a file that makes the lock say that it is lost
+	next     int64
+	seen     []Message
+}
+
+func startScripted(t *testing.T) *scriptedWorker {
+	t.Helper()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is not installed: apt-get install python3")
+	}
+	dir := t.TempDir()
+	program, lose := filepath.Join(dir, "lock.py"), filepath.Join(dir, "lose")
+	if err := os.WriteFile(program, []byte(grantsAll), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := history.Now()
+	ctx := t.Context()
+	served := make(chan error, 1)
+	discipline, err := register.ParseDiscipline("none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { served <- register.Serve(ctx, ln, register.NewStore(discipline, start), io.Discard) }()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := Worker(ctx, inR, outW, slog.New(slog.DiscardHandler))
+		outW.Close()
+		ended <- err
+	}()
+	w := &scriptedWorker{t: t, in: json.NewEncoder(inW), messages: make(chan Message, 100), lose: lose}
+	go func() {
+		defer close(w.messages)
+		lines := bufio.NewScanner(outR)
+		for lines.Scan() {
+			var m Message
+			if json.Unmarshal(lines.Bytes(), &m) == nil {
+				w.messages <- m
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		inW.Close()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Error("the worker does not end with its input")
+		}
+	})
+	if err := w.in.Encode(Config{Process: "A", Lock: "exec:python3 " + program + " " + lose, Register: ln.Addr().String(), Workload: "register",
+		Keys: []string{"k0"}, TTL: time.Second, Wait: 10 * time.Second, Timeout: 10 * time.Second, Start: start, Scripted: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(func(m Message) bool { return m.Ready })
+	return w
+}
+
+// until takes messages until one is as wanted.
+func (w *scriptedWorker) until(want func(Message) bool) Message {
+	w.t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		select {
+		case m, ok := <-w.messages:
+			if !ok {
+				w.t.Fatal("the worker has ended")
+			}
+			w.seen = append(w.seen, m)
+			if want(m) {
+				return m
+			}
+		case <-limit:
+			w.t.Fatal("the worker says nothing more")
+		}
+	}
+}
+
+func (w *scriptedWorker) do(act string) Outcome {
+	w.t.Helper()
+	w.next++
+	if err := w.in.Encode(Command{Do: act, ID: w.next}); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.until(func(m Message) bool { return m.Done != nil && m.Done.ID == w.next }).Done.Outcome
+}
+
+func (w *scriptedWorker) events() []string {
+	var out []string
+	for _, m := range w.seen {
+		if m.Event != nil {
+			out = append(out, string(m.Event.Type)+" "+m.Event.F)
+		}
+	}
+	return out
+}
+
+func TestScriptedActs(t *testing.T) {
+	w := startScripted(t)
+	for _, x := range []struct {
+		act  string
+		want Outcome
+	}{
+		{history.Read, Failed}, // before any grant
+		{Check, Failed},
+		{history.Release, Failed},
+		{history.Acquire, Granted},
+		{history.Read, Did},
+		{Check, Did},
+		{Check, Did}, // twice is no harm
+		{history.Write, Did},
+		{history.Write, Did},
+		{history.Renew, Failed}, // this lock has no lease that its user renews
+		{Check, Did},
+		{history.Release, Did},
+		{history.Write, Failed}, // after the release
+		{history.Acquire, Granted},
+		{Check, Did},
+	} {
+		if got := w.do(x.act); got != x.want {
+			t.Errorf("%s: %s, want %s", x.act, got, x.want)
+		}
+	}
+	want := []string{"invoke acquire", "ok acquire", "invoke read", "ok read", "invoke write", "ok write", "invoke write", "ok write", "invoke release", "ok release", "invoke acquire", "ok acquire"}
+	if got := w.events(); !slices.Equal(got, want) {
+		t.Errorf("events %v\nwant %v", got, want)
+	}
+}
+
+// A client that has looked at its lease goes on to its write: what it is told in
+// between it sees afterwards. Without that look it sees it at once.
+func TestScriptedLoss(t *testing.T) {
+	for _, looks := range []bool{true, false} {
+		w := startScripted(t)
+		w.do(history.Acquire)
+		if looks {
+			w.do(Check)
+		}
+		if err := os.WriteFile(w.lose, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		lost := func(m Message) bool { return m.Event != nil && m.Event.F == history.Lost }
+		if !looks {
+			w.until(lost)
+		} else {
+			// The lock takes the file away when it has said that it is lost.
+			for {
+				if _, err := os.Stat(w.lose); os.IsNotExist(err) {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+		w.do(history.Write)
+		if looks {
+			w.until(lost)
+		}
+		events := w.events()
+		if l, wr := slices.Index(events, "info lost"), slices.Index(events, "invoke write"); looks != (wr < l) {
+			t.Errorf("looked %v: %v", looks, events)
+		}
+	}
+}
