@@ -25,7 +25,16 @@ lint:
 	scripts/lint
 
 bench:
-	$(GO) test -run '^$$' -bench . -benchtime 1x ./checker
+	$(GO) run ./scripts/bench
+	$(GO) test -run Oracle -rapid.checks=10000 -timeout 30m ./checker/model
+
+# Which inverted comparisons of the checker does no test notice?
+mutate:
+	$(GO) run ./scripts/mutate
+
+fuzz:
+	$(GO) test -run '^$$' -fuzz FuzzRead -fuzztime 10s ./checker/model
+	$(GO) test -run '^$$' -fuzz FuzzFastDecoder -fuzztime 10s ./history
 
 # Runs in a row and two at once on the Docker engine, which must leave nothing.
 docker-soak:

@@ -105,6 +105,9 @@ func BenchmarkCheck(b *testing.B) {
 // TestBrokenHistoriesStayFast: accusing, not knowing and being under fault cost
 // no more than a small factor.
 func TestBrokenHistoriesStayFast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million events in all")
+	}
 	const n = 200_000
 	start := time.Now()
 	Check(validHistory(n, 50, 1))

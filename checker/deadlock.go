@@ -82,6 +82,20 @@ func (ix *index) busy(k *keyIndex) []span {
 	return busy
 }
 
+// waitProof lists the events that show a wait of more than bound: no more of it is
+// needed than that, and how the last acquire of it ended does not matter.
+func waitProof(ops []*op, from, bound int64) []int32 {
+	var places []int32
+	for _, o := range ops {
+		places = append(places, o.inv)
+		if o.endT-from > bound {
+			break
+		}
+		places = append(places, o.comp)
+	}
+	return places
+}
+
 // gaps returns what lies between the spans, within [0, last], if longer than bound.
 func gaps(busy []span, last, bound int64) []span {
 	var out []span
@@ -127,17 +141,10 @@ func (ix *index) deadlock(k *keyIndex, asked []*op, free span) (Anomaly, bool) {
 	if best == nil {
 		return Anomaly{}, false
 	}
-	var places []int32
-	for _, o := range best.ops {
-		places = append(places, o.inv)
-		if o.endT < best.to {
-			places = append(places, o.comp)
-		}
-	}
 	process := best.ops[0].process
 	a := Anomaly{
 		Name: "deadlock", Property: Liveness, Key: k.name, Time: best.from + ix.opt.Bound,
-		Events: ix.at(places...),
+		Events: ix.at(waitProof(best.ops, best.from, ix.opt.Bound)...),
 		Sizes:  map[string]int64{"waited": best.to - best.from, "bound": ix.opt.Bound},
 		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; it was free all that time, no fault was on, and nobody was granted it within the bound of %s",
 			process, k.name, clock(best.from), clock(best.to), dur(ix.opt.Bound)),

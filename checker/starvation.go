@@ -57,13 +57,7 @@ func findStarvation(ix *index) []Anomaly {
 			if len(served) < 2 {
 				continue
 			}
-			var places []int32
-			for _, o := range w.ops {
-				places = append(places, o.inv)
-				if o.endT < w.to {
-					places = append(places, o.comp)
-				}
-			}
+			places := waitProof(w.ops, w.from, ix.opt.Fair)
 			a := Anomaly{
 				Name: "starvation", Property: Liveness, Key: k.name, Time: w.from + ix.opt.Fair,
 				Sizes: map[string]int64{"waited": w.to - w.from, "fair": ix.opt.Fair},

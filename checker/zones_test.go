@@ -104,3 +104,29 @@ func TestZonesAreExact(t *testing.T) {
 		t.Errorf("%d good and %d bad histories: the test sees one side only", good, bad)
 	}
 }
+
+// TestCheckRegister: the exported form says what the clusters say, and names
+// operations that contradict each other by themselves.
+func TestCheckRegister(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ops := drawOps(t)
+		var list []RegisterOp
+		for _, o := range ops {
+			list = append(list, RegisterOp{Write: o.f != fRead, Value: o.value, Call: o.invT, Reply: o.endT, Unknown: o.typ == tInfo})
+		}
+		proof := CheckRegister(list)
+		if legal := linearizable(ops); legal != (proof == nil) {
+			t.Fatalf("linearizable %v, proof %v", legal, proof)
+		}
+		if proof == nil {
+			return
+		}
+		var part []*op
+		for _, i := range proof {
+			part = append(part, ops[i])
+		}
+		if linearizable(part) {
+			t.Fatalf("operations %v prove nothing", proof)
+		}
+	})
+}

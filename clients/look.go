@@ -3,6 +3,7 @@ package clients
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -95,7 +96,7 @@ func lookZooKeeper(ctx context.Context, server, key string) (int, error) {
 	defer t.Stop()
 	select {
 	case a := <-c:
-		if a.err == zk.ErrNoNode {
+		if errors.Is(a.err, zk.ErrNoNode) {
 			return 0, nil
 		}
 		return a.n, a.err

@@ -47,7 +47,17 @@ func (l *ownRedlock) Acquire(ctx context.Context, key string) (Grant, error) {
 				return Grant{Key: key, Since: history.Now(), Lease: left, Ref: value}, nil
 			}
 		}
-		l.take(context.WithoutCancel(ctx), Grant{Key: key, Ref: value})
+		// What a server has not heard of in time expires there.
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.options.TTL)
+		if ctx.Err() != nil {
+			l.group.Go(func() {
+				defer cancel()
+				l.take(clean, Grant{Key: key, Ref: value})
+			})
+			return Grant{}, timeout("redlock", key, ctx, nil)
+		}
+		l.take(clean, Grant{Key: key, Ref: value})
+		cancel()
 		l.options.waiting()
 		if !pause(ctx, l.options.TTL/50) {
 			return Grant{}, timeout("redlock", key, ctx, nil)
@@ -66,10 +76,15 @@ func (l *ownRedlock) round(ctx context.Context, key, value string) bool {
 	}
 	yes, no := 0, 0
 	for 2*yes <= len(l.nodes) && 2*no < len(l.nodes) {
-		if <-answers {
-			yes++
-		} else {
-			no++
+		select {
+		case got := <-answers:
+			if got {
+				yes++
+			} else {
+				no++
+			}
+		case <-ctx.Done():
+			return false
 		}
 	}
 	return 2*yes > len(l.nodes)

@@ -28,9 +28,12 @@ type redisIncr struct{ *redisLock }
 func (l redisIncr) Acquire(ctx context.Context, key string) (Grant, error) {
 	v, _, err := l.do(ctx, key+":token", "INCR", key+":token")
 	token, ok := v.(int64)
-	if err != nil || !ok {
-		// Nothing but a number was lost, whether it was drawn or not.
-		return Grant{}, fmt.Errorf("redis-incr: draw a token for %s: %v", key, err)
+	if err == nil && !ok {
+		err = fmt.Errorf("got %v instead of a number", v)
+	}
+	if err != nil {
+		// Not wrapped: nothing but a number was lost, whether it was drawn or not.
+		return Grant{}, fmt.Errorf("redis-incr: draw a token for %s: %s", key, err.Error())
 	}
 	value := rand.Text()
 	_, sent, err := l.try(ctx, key, value, "SET", key, value, "NX", "PX", l.ttl.Milliseconds())

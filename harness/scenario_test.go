@@ -135,7 +135,9 @@ func TestScenarioExpectations(t *testing.T) {
 		{"expected, not broken", body + calm + "expect: {redis: [stale-write]}\n", 1, "expected, but not seen: stale-write"},
 		{"nothing contested", body + "  - A: acquire, read, write, release\nexpect: {redis: valid}\n", 2, "no grant was contested"},
 		{"a step that fails", body + "  - A: acquire, read, write\n  - await: lease of A over\n  - A: check\nexpect: {redis: valid}\n", 2, "mine.yaml:9: A: check: check expired"},
-		{"a mistake", body + "  - A: aquire\nexpect: {redis: valid}\n", 254, `mine.yaml:7: unknown step "aquire": did you mean acquire?`},
+		{"a mistake", body + "  - A: acqiure\nexpect: {redis: valid}\n", 254, `mine.yaml:7: unknown step "acqiure": did you mean acquire?`},
+		{"a power loss that comes too late", strings.Replace(body, "[redis]", "[redis]\ncluster: redis-aof", 1) + "  - mark: redis\n  - A: acquire\n  - await: 1200ms after A granted\n  - powerloss: redis\nexpect: {redis: valid}\n", 2, "its log was marked"},
+		{"a failover without a replica", body + "  - A: acquire\n  - failover: redis\nexpect: {redis: valid}\n", 2, "no x-picklock.promote"},
 		{"a node that is not there", body + "  - A: acquire\n  - pause: redis7\nexpect: {redis: valid}\n", 2, `no node "redis7"`},
 	}
 	for _, tt := range tests {

@@ -3,11 +3,9 @@ package harness
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/workloads"
 )

@@ -79,7 +79,7 @@ func (s *server) run(ctx context.Context, requests <-chan []byte, ended <-chan e
 			}
 			s.answering.Go(func() { s.answer(ctx, r) })
 		case err := <-ended:
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return fmt.Errorf("read requests: %w", err)

@@ -67,14 +67,15 @@ func (r *Remote) read(out io.ReadCloser) {
 }
 
 func (r *Remote) fail(err error) {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = errors.New("it ended")
-	}
-	if r.why != nil {
-		if how := r.why(); how != nil {
-			err = how
+		if r.why != nil {
+			if how := r.why(); how != nil {
+				err = how
+			}
 		}
 	}
+	_ = r.in.Close() // one that talks nonsense is to end, too
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.err = fmt.Errorf("the agent is gone: %w", err)

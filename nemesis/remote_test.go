@@ -44,7 +44,7 @@ func (s *scripted) Stopped(ctx context.Context, _ int) (bool, error) {
 	case <-s.held:
 		return true, s.note("stopped")
 	case <-ctx.Done():
-		return false, s.note("gave up")
+		return false, errors.Join(ctx.Err(), s.note("gave up"))
 	}
 }
 
@@ -160,7 +160,7 @@ func TestRemoteErrors(t *testing.T) {
 			t.Errorf("%v became %v", want, err)
 		}
 		for _, other := range []error{clock.ErrUnsupported, ErrRefused} {
-			if other != want && errors.Is(err, other) {
+			if !errors.Is(want, other) && errors.Is(err, other) {
 				t.Errorf("%v became %v too", want, other)
 			}
 		}

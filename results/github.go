@@ -18,7 +18,7 @@ func GitHub(m *Matrix, env func(string) string, w io.Writer, asJSON bool) error 
 		if err := MatrixMD(&b, m); err != nil {
 			return err
 		}
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644) //nolint:gosec // the runner's own file
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err != nil {
 			return fmt.Errorf("write the step's summary: %w", err)
 		}

@@ -116,7 +116,7 @@ func (p *parser) expect(n *yaml.Node) error {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		lock, v := n.Content[i], n.Content[i+1]
 		if lock.Value != Every && !slices.Contains(p.s.Locks, lock.Value) {
-			return p.errorf(lock, "expect: %q is not among the scenario's locks%s: %s", lock.Value, meant(lock.Value, p.s.Locks), strings.Join(p.s.Locks, ", "))
+			return p.errorf(lock, "expect: %q is not among the scenario's locks%s (%s)", lock.Value, meant(lock.Value, p.s.Locks), strings.Join(p.s.Locks, ", "))
 		}
 		if !byDiscipline(v) {
 			if err := p.outcome(lock.Value, Every, v); err != nil {
@@ -169,7 +169,7 @@ func (p *parser) outcome(lock, fencing string, n *yaml.Node) (err error) {
 				err = p.errorf(v, "counts: want a mapping of names to numbers")
 			}
 		default:
-			err = p.errorf(key, "unknown field %q of an expectation%s: have %s", key.Value, meant(key.Value, outcomeFields), strings.Join(outcomeFields, ", "))
+			err = p.errorf(key, "unknown field %q of an expectation%s (have %s)", key.Value, meant(key.Value, outcomeFields), strings.Join(outcomeFields, ", "))
 		}
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func (p *parser) anomalies(n *yaml.Node) ([]string, error) {
 	}
 	for i, name := range names {
 		if !slices.Contains(Anomalies, name) {
-			return nil, p.errorf(at(n, i), "unknown anomaly %q%s: have valid, or a list of %s", name, meant(name, append([]string{"valid"}, Anomalies...)), strings.Join(Anomalies, ", "))
+			return nil, p.errorf(at(n, i), "unknown anomaly %q%s (have valid, or a list of %s)", name, meant(name, append([]string{"valid"}, Anomalies...)), strings.Join(Anomalies, ", "))
 		}
 	}
 	return names, nil

@@ -112,7 +112,7 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 	case "expect":
 		err = p.expect(v)
 	default:
-		err = p.errorf(key, "unknown field %q%s: have %s", key.Value, meant(key.Value, fields), strings.Join(fields, ", "))
+		err = p.errorf(key, "unknown field %q%s (have %s)", key.Value, meant(key.Value, fields), strings.Join(fields, ", "))
 	}
 	return err
 }
@@ -204,7 +204,7 @@ func (p *parser) discipline(n *yaml.Node, name string) error {
 		names = append(names, d.Name)
 	}
 	if !slices.Contains(names, name) {
-		return p.errorf(n, "unknown fencing %q%s: have %s", name, meant(name, names), strings.Join(names, ", "))
+		return p.errorf(n, "unknown fencing %q%s (have %s)", name, meant(name, names), strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -245,7 +245,7 @@ func (p *parser) run(n *yaml.Node) error {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if k := n.Content[i]; !slices.Contains(known, k.Value) {
-			return p.errorf(k, "unknown field %q of run%s: have %s", k.Value, meant(k.Value, known), strings.Join(known, ", "))
+			return p.errorf(k, "unknown field %q of run%s (have %s)", k.Value, meant(k.Value, known), strings.Join(known, ", "))
 		}
 	}
 	if err := n.Decode(&r); err != nil {

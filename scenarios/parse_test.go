@@ -27,7 +27,7 @@ func TestMistakes(t *testing.T) {
 		{"unknown act", head + "steps:\n  - A: acqiure\n" + tail, `8: unknown step "acqiure": did you mean acquire?`},
 		{"unknown act in a list", head + "steps:\n  - A: acquire, raed\n" + tail, `8: unknown step "raed": did you mean read?`},
 		{"missing client", head + "steps:\n  - A: acquire\n  - C: acquire\n" + tail, `9: client C is not among the scenario's clients`},
-		{"no clients", "name: x\nabout: y\nlocks: [redis]\nsteps:\n  - A: acquire\n" + tail, `5: client A is not among the scenario's clients: there are none (give clients before`},
+		{"no clients", "name: x\nabout: y\nlocks: [redis]\nsteps:\n  - A: acquire\n" + tail, `5: client A is not among the scenario's clients (there are none: give clients`},
 		{"missing client hit", head + "steps:\n  - A: acquire\n  - pause: C\n" + tail, `9: client C is not among`},
 		{"missing client awaited", head + "steps:\n  - A: acquire\n  - await: C granted\n" + tail, `9: client C is not among`},
 		{"write before acquire", head + "steps:\n  - B: acquire\n  - A: write\n" + tail, `9: A: write before it was granted the lock: acquire first`},

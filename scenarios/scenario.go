@@ -92,7 +92,7 @@ func Lookup(name string) (*Scenario, error) {
 	for i, f := range found {
 		names[i] = strings.TrimSuffix(f, ".yaml")
 	}
-	return nil, fmt.Errorf("unknown scenario %q%s: have %s", name, meant(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown scenario %q%s (have %s)", name, meant(name, names), strings.Join(names, ", "))
 }
 
 // Load reads a user's own scenario.

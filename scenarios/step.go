@@ -89,14 +89,14 @@ func (p *parser) step(n *yaml.Node) (*Step, error) {
 	case slices.Contains(stepWords, word):
 		return st, p.fill(n, st, rest)
 	case clientForm.MatchString(word):
-		return nil, p.errorf(n, "client %s is not among the scenario's clients%s: %s", word, meant(word, p.s.Clients), listed(p.s.Clients))
+		return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", word, meant(word, p.s.Clients), listed(p.s.Clients))
 	}
-	return nil, p.errorf(n, "unknown step %q%s: have %s, or a client's name", word, meant(word, stepWords), strings.Join(stepWords, ", "))
+	return nil, p.errorf(n, "unknown step %q%s (have %s, or a client's name)", word, meant(word, stepWords), strings.Join(stepWords, ", "))
 }
 
 func listed(names []string) string {
 	if len(names) == 0 {
-		return "there are none (give clients before steps, as clients: [A, B])"
+		return "there are none: give clients: [A, B]"
 	}
 	return strings.Join(names, ", ")
 }
@@ -107,7 +107,7 @@ func (p *parser) act(n *yaml.Node, st *Step, client, rest string) error {
 	for _, a := range strings.Split(rest, ",") {
 		a = strings.TrimSpace(a)
 		if !workloads.IsAct(a) {
-			return p.errorf(n, "unknown step %q%s: a client can %s", a, meant(a, workloads.Acts()), strings.Join(workloads.Acts(), ", "))
+			return p.errorf(n, "unknown step %q%s (a client can %s)", a, meant(a, workloads.Acts()), strings.Join(workloads.Acts(), ", "))
 		}
 		if i := len(st.Acts); i > 0 && (a == history.Acquire || st.Acts[i-1] == history.Release) {
 			return p.errorf(n, "%s: %s cannot follow %s in one step: give it a line of its own", client, a, st.Acts[i-1])
@@ -192,7 +192,7 @@ func (p *parser) targets(n *yaml.Node, word, text string) ([]string, error) {
 		case !nodeForm.MatchString(t):
 			return nil, p.errorf(n, "%s: want the names of nodes, not %q", word, t)
 		case clientForm.MatchString(t) && !slices.Contains(p.s.Clients, t):
-			return nil, p.errorf(n, "client %s is not among the scenario's clients%s: %s", t, meant(t, p.s.Clients), listed(p.s.Clients))
+			return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", t, meant(t, p.s.Clients), listed(p.s.Clients))
 		}
 		out = append(out, t)
 	}
@@ -265,13 +265,13 @@ func (p *parser) await(n *yaml.Node, text string) (_ *Await, err error) {
 		return a, err
 	case match(personForm, text, &a.Client, &a.What):
 		if !slices.Contains(clientWords, a.What) {
-			return nil, p.errorf(n, "await: %q%s: of a client one can await %s", a.What, meant(a.What, clientWords), strings.Join(clientWords, ", "))
+			return nil, p.errorf(n, "await: %q%s (of a client one can await %s)", a.What, meant(a.What, clientWords), strings.Join(clientWords, ", "))
 		}
 	default:
 		return nil, p.errorf(n, "await: %q is nothing that can be awaited: have A granted (or %s), lease of A over, 700ms after A granted, key on S, key gone on S, request at S, 2 queued, at most 1 queued, quiet 200ms", text, strings.Join(clientWords[1:], ", "))
 	}
 	if a.Client != "" && !slices.Contains(p.s.Clients, a.Client) {
-		return nil, p.errorf(n, "client %s is not among the scenario's clients%s: %s", a.Client, meant(a.Client, p.s.Clients), listed(p.s.Clients))
+		return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", a.Client, meant(a.Client, p.s.Clients), listed(p.s.Clients))
 	}
 	return a, nil
 }

@@ -167,7 +167,7 @@ func decide(ctx context.Context, m *Model, key string, ops []*Op, e effort) (*ch
 func useful(m *Model, ops []*Op) []*Op {
 	register := slices.Contains(m.Fs, "write") && m.Name != "fenced-register"
 	noticed := map[string]int{} // value, to the last place at which it was
-	acts := map[string]int{}    // owner, to the last call
+	acts := map[string]int{}    // owner, to the last answer
 	for _, o := range ops {
 		switch {
 		case o.F == "read" && o.Type == OK:
@@ -177,7 +177,9 @@ func useful(m *Model, ops []*Op) []*Op {
 		case o.F == "cas":
 			noticed[o.Arg] = never
 		}
-		acts[o.Owner] = max(acts[o.Owner], o.Call)
+		if o.Type != Info {
+			acts[o.Owner] = max(acts[o.Owner], o.Return)
+		}
 	}
 	return slices.DeleteFunc(slices.Clone(ops), func(o *Op) bool {
 		if o.Type != Info {
@@ -191,7 +193,7 @@ func useful(m *Model, ops []*Op) []*Op {
 		case "cas":
 			return register && noticed[o.Arg2] < o.Call
 		case "acquire", "acquire-read", "acquire-write":
-			return m.Name != "mutex" && acts[o.Owner] == o.Call
+			return m.Name != "mutex" && acts[o.Owner] < o.Call
 		}
 		return false
 	})

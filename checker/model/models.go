@@ -46,16 +46,11 @@ func models() []Model {
 func Names() []string {
 	var out []string
 	for _, m := range models() {
-		out = append(out, m.Name)
-	}
-	return out
-}
-
-// Docs returns each model's one line.
-func Docs() [][2]string {
-	var out [][2]string
-	for _, m := range models() {
-		out = append(out, [2]string{m.Name, m.Doc})
+		name := m.Name
+		if strings.HasPrefix(name, "semaphore:") {
+			name = "semaphore:N"
+		}
+		out = append(out, name)
 	}
 	return out
 }

@@ -12,6 +12,9 @@ import (
 // and writes. Leases are unknown to models: a lease that ran out looks like a lock
 // that was given twice.
 func FromEvents(events []history.Event, m *Model, name string) (*History, error) {
+	if slices.Contains([]string{"set", "kv", "rw-lock"}, m.Name) {
+		return nil, fmt.Errorf("%s: picklock's own histories have no operations of model %s", name, m.Name)
+	}
 	p := &pairing{h: &History{File: name}}
 	for i := range events {
 		e := &events[i]

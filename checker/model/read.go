@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"unicode"
 )
 
@@ -12,7 +13,7 @@ import (
 var ErrOwnFormat = errors.New("a history of picklock's own")
 
 // Read reads a history in whatever format it is: EDN maps (Jepsen), or lines of
-// Jepsen's log (Porcupine's test data). ErrOwnFormat for JSON lines.
+// Jepsen's log (Porcupine's test data). ErrOwnFormat for JSON lines, and for what is named so.
 func Read(r io.Reader, name string) (*History, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	head, err := br.Peek(4096)
@@ -21,6 +22,8 @@ func Read(r io.Reader, name string) (*History, error) {
 	}
 	text := bytes.TrimLeftFunc(head, unicode.IsSpace)
 	switch {
+	case strings.HasSuffix(name, ".jsonl"):
+		return nil, ErrOwnFormat // also where it is cut off in its first line
 	case len(text) == 0:
 		return nil, &LineError{name, 1, errors.New("the file is empty")}
 	case isJSON(text):

@@ -45,11 +45,11 @@ without writing anything.
 Histories of Jepsen (EDN, one vector of maps or one map after another) and
 Jepsen's text logs as in Porcupine's test data are checked against a sequential
 model: ` + strings.Join(model.Names(), ", ") + `
-(any number of permits). The model is recognised where the operations tell.`,
+The model is recognised where the operations tell.`,
 		Example: `  picklock check picklock-results/latest
   picklock check history.jsonl --json
   picklock check history.edn --model reentrant-fenced-mutex --timeout 1m`,
-		Args: oneArgument("a run directory or a history"),
+		Args: oneArgument("a run directory or a history.jsonl"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if flags.timeout > 0 {
@@ -79,8 +79,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 		return flags.file(ctx, filepath.Join(path, results.HistoryFile))
 	}
 	fi, err := os.Stat(filepath.Join(path, results.HistoryFile))
-	large := err == nil && fi.Size() > largeHistory
-	if !large && flags.timeout == 0 && flags.fair == 0 {
+	if (err != nil || fi.Size() <= largeHistory) && flags.timeout == 0 && flags.fair == 0 {
 		return checkDir(path, flags.json)
 	}
 	var run results.Run
@@ -99,9 +98,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if large {
-		fmt.Fprintln(os.Stderr, "picklock: a history of this size is judged in passing; its verdict and report are not rewritten")
-	}
+	fmt.Fprintln(os.Stderr, "picklock: judged in passing: verdict.json and the report are not rewritten")
 	return report("", run, v, flags.json)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -77,4 +78,47 @@ func (e *Engine) Clean(ctx context.Context) ([]string, error) {
 	}
 	slices.SortFunc(removed, strings.Compare)
 	return removed, errors.Join(errs...)
+}
+
+// remove removes all that carries a run's label: its containers, as far as wanted
+// says so, volumes and networks.
+func (e *Engine) remove(ctx context.Context, run string, wanted func(thing) bool) error {
+	label := labelRun + "=" + run
+	var errs []error
+	// Compose, when interrupted, may just have had one more made.
+	for range 3 {
+		found, err := e.engine.containers(ctx, label)
+		if err != nil {
+			return fmt.Errorf("look for what is to be removed: %w", err)
+		}
+		found = slices.DeleteFunc(found, func(t thing) bool { return !wanted(t) })
+		if len(found) == 0 {
+			break
+		}
+		errs = make([]error, len(found))
+		var wg sync.WaitGroup
+		for i, t := range found {
+			wg.Go(func() {
+				if err := e.engine.removeContainer(ctx, t.ID); err != nil {
+					errs[i] = fmt.Errorf("remove container %s: %w", t.Name, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	networks, err := e.engine.networks(ctx, label)
+	errs = append(errs, err)
+	for _, n := range networks {
+		if err := e.engine.removeNetwork(ctx, n.ID); err != nil {
+			errs = append(errs, fmt.Errorf("remove network %s: %w", n.Name, err))
+		}
+	}
+	volumes, err := e.engine.volumes(ctx, label)
+	errs = append(errs, err)
+	for _, v := range volumes {
+		if err := e.engine.removeVolume(ctx, v.Name); err != nil {
+			errs = append(errs, fmt.Errorf("remove volume %s: %w", v.Name, err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -102,7 +102,7 @@ func commandAs(t *testing.T, env []string, args ...string) (code int, stdout, st
 	if err := os.Link(program, theirs); err != nil {
 		t.Skip(err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // for another user
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), theirs, args...)

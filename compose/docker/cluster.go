@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -143,7 +142,7 @@ func (c *Cluster) startServers(ctx context.Context, p plan) error {
 	}
 	rundir := filepath.Dir(c.opts.LogDir)
 	file := filepath.Join(rundir, "compose.yml")
-	if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // part of the results, for everyone to read
+	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return fmt.Errorf("prepare %s for docker: %w", c.def.File, err)
 	}
 	dir := rundir
@@ -348,47 +347,4 @@ func (c *Cluster) Close() error {
 	c.cancel()
 	c.waiting.Wait()
 	return err
-}
-
-// remove removes all that carries a run's label: its containers, as far as wanted
-// says so, volumes and networks.
-func (e *Engine) remove(ctx context.Context, run string, wanted func(thing) bool) error {
-	label := labelRun + "=" + run
-	var errs []error
-	// Compose, when interrupted, may just have had one more made.
-	for range 3 {
-		found, err := e.engine.containers(ctx, label)
-		if err != nil {
-			return fmt.Errorf("look for what is to be removed: %w", err)
-		}
-		found = slices.DeleteFunc(found, func(t thing) bool { return !wanted(t) })
-		if len(found) == 0 {
-			break
-		}
-		errs = make([]error, len(found))
-		var wg sync.WaitGroup
-		for i, t := range found {
-			wg.Go(func() {
-				if err := e.engine.removeContainer(ctx, t.ID); err != nil {
-					errs[i] = fmt.Errorf("remove container %s: %w", t.Name, err)
-				}
-			})
-		}
-		wg.Wait()
-	}
-	networks, err := e.engine.networks(ctx, label)
-	errs = append(errs, err)
-	for _, n := range networks {
-		if err := e.engine.removeNetwork(ctx, n.ID); err != nil {
-			errs = append(errs, fmt.Errorf("remove network %s: %w", n.Name, err))
-		}
-	}
-	volumes, err := e.engine.volumes(ctx, label)
-	errs = append(errs, err)
-	for _, v := range volumes {
-		if err := e.engine.removeVolume(ctx, v.Name); err != nil {
-			errs = append(errs, fmt.Errorf("remove volume %s: %w", v.Name, err))
-		}
-	}
-	return errors.Join(errs...)
 }

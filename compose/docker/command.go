@@ -54,7 +54,7 @@ func (e *Engine) up(ctx context.Context, project, file, dir string, log string) 
 	// A Ctrl-C on the terminal is for us to pass on.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err := cmd.Run()
-	if werr := os.WriteFile(log, out.Bytes(), 0o644); werr != nil && err == nil { //nolint:gosec // part of the results, for everyone to read
+	if werr := os.WriteFile(log, out.Bytes(), 0o644); werr != nil && err == nil {
 		return fmt.Errorf("keep what compose said: %w", werr)
 	}
 	if ctx.Err() != nil {

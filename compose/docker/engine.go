@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/build"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
@@ -22,7 +23,6 @@ import (
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/api/types/volume"
 	"github.com/docker/docker/client"
-	"github.com/docker/docker/errdefs"
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
@@ -299,7 +299,7 @@ func (s sdk) inspect(ctx context.Context, id string) (instance, error) {
 		return instance{}, err
 	}
 	out := instance{
-		ID: c.ID, Name: strings.TrimPrefix(c.Name, "/"), State: string(c.State.Status), PID: c.State.Pid, Code: c.State.ExitCode,
+		ID: c.ID, Name: strings.TrimPrefix(c.Name, "/"), State: c.State.Status, PID: c.State.Pid, Code: c.State.ExitCode,
 		Error: c.State.Error, Labels: c.Config.Labels, NetworkMode: string(c.HostConfig.NetworkMode), Addrs: map[string]string{}, Image: c.Image,
 	}
 	out.Started, _ = time.Parse(time.RFC3339Nano, c.State.StartedAt) // zero: all logs
@@ -406,7 +406,7 @@ func (s sdk) containers(ctx context.Context, labels ...string) ([]thing, error) 
 	list, err := s.c.ContainerList(ctx, container.ListOptions{All: true, Filters: f})
 	var out []thing
 	for _, c := range list {
-		out = append(out, thing{c.ID, strings.TrimPrefix(strings.Join(c.Names, ","), "/"), string(c.State), c.Labels, time.Unix(c.Created, 0)})
+		out = append(out, thing{c.ID, strings.TrimPrefix(strings.Join(c.Names, ","), "/"), c.State, c.Labels, time.Unix(c.Created, 0)})
 	}
 	return out, err
 }

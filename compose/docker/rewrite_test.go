@@ -3,7 +3,9 @@ package docker
 import (
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,16 +117,6 @@ func TestRewriteRefusesSharedNetworks(t *testing.T) {
 	}
 }
 
-func TestRewriteEmbedded(t *testing.T) {
-	for _, name := range compose.Names() {
-		def := load(t, name)
-		p, _ := newPlan(def, "n", netip.MustParsePrefix("10.0.0.0/24"), map[string]string{labelRun: "1"})
-		if _, err := rewrite(def, p); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 func TestContext(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("DOCKER_HOST", "")
@@ -184,4 +176,33 @@ func TestStatic(t *testing.T) {
 			t.Error("a dynamic program was accepted")
 		}
 	}
+}
+
+// The files are for people too: docker compose -f takes them by hand.
+func TestComposeAcceptsTheFiles(t *testing.T) {
+	c, err := findCompose(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, name := range compose.Names() {
+		for _, file := range []string{filepath.Join("..", name+".yml"), ours(t, name)} {
+			args := append(slices.Clone(c[1:]), "--file", file, "config", "--quiet")
+			if out, err := exec.CommandContext(t.Context(), c[0], args...).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v: %s", file, err, out)
+			}
+		}
+	}
+}
+
+func ours(t *testing.T, name string) string {
+	t.Helper()
+	def := load(t, name)
+	p, _ := newPlan(def, "n", netip.MustParsePrefix("10.0.0.0/24"), map[string]string{labelRun: "1"})
+	text, err := rewrite(def, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "compose.yml")
+	write(t, file, string(text))
+	return file
 }

@@ -47,6 +47,7 @@ func main() {
 // measured is what one process reports.
 type measured struct {
 	Took  time.Duration
+	CPU   time.Duration // of all CPUs together, on average
 	Valid string
 	RSS   int64 // bytes, at most
 }
@@ -71,6 +72,7 @@ func measure(f func() (string, error)) error {
 		return err
 	}
 	m.RSS = int64(usage.Maxrss) << 10
+	m.CPU = time.Duration(usage.Utime.Nano()+usage.Stime.Nano()) / time.Duration(len(took))
 	return json.NewEncoder(os.Stdout).Encode(m)
 }
 
@@ -158,13 +160,13 @@ func bench(small bool) error {
 		if err != nil {
 			return m, fmt.Errorf("%s: %w", what, err)
 		}
-		fmt.Printf("%-52s %9d %9.3f s %8.0f ns %7d MB  %s\n", what, s.events, m.Took.Seconds(),
+		fmt.Printf("%-52s %9d %9.3f s %9.3f s %8.0f ns %7d MB  %s\n", what, s.events, m.Took.Seconds(), m.CPU.Seconds(),
 			float64(exact.Took.Nanoseconds())/float64(s.events), m.RSS>>20, m.Valid)
 		return m, nil
 	}
 	fmt.Printf("%d CPUs; 50 clients on one lock, from file to verdict\n", runtime.NumCPU())
 	fmt.Println("(an event: without the second opinion, whose cost does not depend on the length)")
-	fmt.Printf("%-52s %9s %11s %11s %10s  valid\n", "history", "events", "time", "an event", "memory")
+	fmt.Printf("%-52s %9s %11s %11s %11s %10s  valid\n", "history", "events", "time", "CPU time", "an event", "memory")
 	largest := 10_000_000
 	if small {
 		largest = 1_000_000

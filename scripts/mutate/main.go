@@ -3,13 +3,15 @@
 // tests of the package. What no test notices is printed, unless equivalent.txt says
 // why it makes no difference.
 //
-//	mutate [-part I/N] [-list] [PACKAGE/FILE.go ...]
+// Each package is built once, with all mutations in it: a comparison c becomes
+// mutated(17, c), which is c unless the environment asks for mutation 17.
+//
+//	mutate [-list] [PACKAGE/FILE.go ...]
 package main
 
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,52 +26,65 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
-// inverse of each comparison.
-var inverse = map[token.Token]token.Token{
-	token.LSS: token.GEQ, token.GEQ: token.LSS, token.GTR: token.LEQ, token.LEQ: token.GTR,
-	token.EQL: token.NEQ, token.NEQ: token.EQL,
-}
+// comparisons are what is inverted.
+var comparisons = []token.Token{token.LSS, token.GEQ, token.GTR, token.LEQ, token.EQL, token.NEQ}
 
 // packages are looked through, each by its own tests.
 var packages = []string{"checker", "checker/model"}
 
-// testTime is how long the tests of one mutation may take; one that makes them
-// hang is noticed, too.
-const testTime = 90 * time.Second
+// runFlags run the tests of one mutation: fast, and without traces of failures.
+// One that makes the tests hang, or eat memory, is noticed, too.
+var runFlags = []string{"-test.short", "-test.failfast", "-test.timeout=40s", "-rapid.shrinktime=0s", "-rapid.nofailfile", "-rapid.checks=4000", "-rapid.seed=1"}
+
+// maxMemory, in KiB of address space, is what one run can have.
+const maxMemory = 6 << 20
+
+// variable is the environment's name for the mutation in force.
+const variable = "PICKLOCK_MUTATION"
+
+// helper is added to each package.
+const helper = `
+import (
+	"os"
+	"strconv"
+)
+
+var mutation = func() int {
+	n, err := strconv.Atoi(os.Getenv("PICKLOCK_MUTATION"))
+	if err != nil {
+		return -1
+	}
+	return n
+}()
+
+func mutated(n int, b bool) bool { return b != (n == mutation) }
+`
 
 // mutation is one inverted comparison.
 type mutation struct {
 	pkg, file string
 	line      int
-	from, to  int // of the operator
-	old, new  string
+	from, to  int    // of the comparison
 	name      string // "checker/lease.go findAlive: r.until <= last.to", stable when lines move
 }
 
 func main() {
 	list := flag.Bool("list", false, "only list the mutations")
-	part := flag.String("part", "1/1", "try only the I-th of N parts")
 	root := flag.String("root", ".", "the module")
 	flag.Parse()
-	if err := run(*root, *list, *part, flag.Args()); err != nil {
+	if err := run(*root, *list, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(root string, list bool, part string, only []string) error {
+func run(root string, list bool, only []string) error {
 	all, err := mutations(root, only)
 	if err != nil {
 		return err
 	}
-	var i, n int
-	if _, err := fmt.Sscanf(part, "%d/%d", &i, &n); err != nil || i < 1 || i > n {
-		return fmt.Errorf("-part %s: want I/N", part)
-	}
-	all = all[(i-1)*len(all)/n : i*len(all)/n]
 	if list {
 		for _, m := range all {
 			fmt.Println(m.name)
@@ -80,55 +95,51 @@ func run(root string, list bool, part string, only []string) error {
 	if err != nil {
 		return err
 	}
-	workers := max(1, runtime.NumCPU())
-	work := make(chan mutation)
+	dir, err := copyModule(root)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := build(dir, all); err != nil {
+		return err
+	}
 	var mu sync.Mutex
-	var survivors []string
 	var wg sync.WaitGroup
-	errs := make(chan error, workers)
-	for range workers {
+	survivors, explained := 0, 0
+	var failed error
+	work := make(chan int)
+	for range max(1, runtime.NumCPU()) {
 		wg.Go(func() {
-			dir, err := copyModule(root)
-			if err != nil {
-				errs <- err
-				for range work { // let the sender end
-				}
-				return
-			}
-			defer os.RemoveAll(dir)
-			for m := range work {
-				noticed, err := try(dir, m)
+			for i := range work {
+				m := all[i]
+				noticed, out := try(dir, m, i)
 				mu.Lock()
+				if noticed && !bytes.Contains(out, []byte("FAIL")) && !bytes.Contains(out, []byte("panic")) && !bytes.Contains(out, []byte("fatal error")) {
+					failed = fmt.Errorf("%s: the tests did not run:\n%s", m.name, out)
+				}
 				switch {
-				case err != nil:
-					errs <- err
 				case !noticed && known[m.name] == "":
-					survivors = append(survivors, fmt.Sprintf("%s:%d: %s (%s)", m.file, m.line, m.name, m.new))
-					fmt.Println("survives:", survivors[len(survivors)-1])
-				case noticed && known[m.name] != "":
+					survivors++
+					fmt.Printf("survives: %s:%d: %s\n", m.file, m.line, m.name)
+				case !noticed:
+					explained++
+				case known[m.name] != "":
 					fmt.Println("noticed after all, take it off the list:", m.name)
 				}
 				mu.Unlock()
-				if err != nil {
-					for range work {
-					}
-					return
-				}
 			}
 		})
 	}
-	for _, m := range all {
-		work <- m
+	for i := range all {
+		work <- i
 	}
 	close(work)
 	wg.Wait()
-	select {
-	case err := <-errs:
-		return err
-	default:
+	fmt.Printf("%d mutations, %d survive, %d more are explained in equivalent.txt\n", len(all), survivors, explained)
+	if failed != nil {
+		return failed
 	}
-	fmt.Printf("%d mutations, %d survive, %d are explained in equivalent.txt\n", len(all), len(survivors), len(known))
-	if len(survivors) > 0 {
+	if survivors > 0 {
 		return errors.New("no test notices the mutations above")
 	}
 	return nil
@@ -164,12 +175,11 @@ func mutations(root string, only []string) ([]mutation, error) {
 				}
 				ast.Inspect(f, func(n ast.Node) bool {
 					b, ok := n.(*ast.BinaryExpr)
-					if !ok || inverse[b.Op] == 0 {
+					if !ok || !slices.Contains(comparisons, b.Op) {
 						return true
 					}
-					at := set.Position(b.OpPos)
-					code := string(text[set.Position(b.Pos()).Offset:set.Position(b.End()).Offset])
-					m := mutation{pkg: pkg, file: file, line: at.Line, from: at.Offset, to: at.Offset + len(b.Op.String()), old: b.Op.String(), new: inverse[b.Op].String()}
+					m := mutation{pkg: pkg, file: file, line: set.Position(b.OpPos).Line, from: set.Position(b.Pos()).Offset, to: set.Position(b.End()).Offset}
+					code := string(text[m.from:m.to])
 					m.name = fmt.Sprintf("%s %s: %s", file, f.Name.Name, strings.Join(strings.Fields(code), " "))
 					if seen[m.name]++; seen[m.name] > 1 {
 						m.name += fmt.Sprintf(" #%d", seen[m.name])
@@ -183,28 +193,72 @@ func mutations(root string, only []string) ([]mutation, error) {
 	return out, nil
 }
 
-// try puts one mutation into the copy, runs the tests, and takes it out again.
-func try(dir string, m mutation) (noticed bool, err error) {
-	path := filepath.Join(dir, m.file)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return false, err
+// build puts all mutations into the copy and builds each package's tests.
+func build(dir string, all []mutation) error {
+	type insert struct {
+		at    int
+		first bool // of two at one place: a closing one
+		text  string
 	}
-	changed := slices.Concat(text[:m.from], []byte(m.new), text[m.to:])
-	if err := os.WriteFile(path, changed, 0o644); err != nil {
-		return false, err
+	inserts := map[string][]insert{}
+	for i, m := range all {
+		inserts[m.file] = append(inserts[m.file], insert{m.from, false, fmt.Sprintf("mutated(%d, ", i)}, insert{m.to, true, ")"})
 	}
-	defer func() { err = errors.Join(err, os.WriteFile(path, text, 0o644)) }()
-	ctx, cancel := context.WithTimeout(context.Background(), testTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-short", "-failfast", "-vet=off", "-timeout", "60s", "./"+m.pkg)
-	cmd.Dir = dir
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err == nil {
-		return false, nil
+	for file, list := range inserts {
+		path := filepath.Join(dir, file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		slices.SortStableFunc(list, func(a, b insert) int {
+			switch {
+			case a.at != b.at:
+				return a.at - b.at
+			case a.first == b.first:
+				return 0
+			case a.first:
+				return -1
+			}
+			return 1
+		})
+		var out bytes.Buffer
+		at := 0
+		for _, i := range list {
+			out.Write(text[at:i.at])
+			out.WriteString(i.text)
+			at = i.at
+		}
+		out.Write(text[at:])
+		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+			return err
+		}
 	}
-	return true, nil
+	for _, pkg := range packages {
+		name := filepath.Base(pkg)
+		if err := os.WriteFile(filepath.Join(dir, pkg, "mutated.go"), []byte("package "+name+"\n"+helper), 0o644); err != nil {
+			return err
+		}
+		cmd := exec.Command("go", "test", "-c", "-vet=off", "-o", filepath.Join(dir, name+".test"), "./"+pkg)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+		if noticed, out := try(dir, mutation{pkg: pkg}, -1); noticed {
+			return fmt.Errorf("the tests of %s fail without any mutation:\n%s", pkg, out)
+		}
+	}
+	return nil
+}
+
+// try runs the tests with one mutation in force.
+func try(dir string, m mutation, i int) (noticed bool, out []byte) {
+	test := filepath.Join(dir, filepath.Base(m.pkg)+".test")
+	sh := fmt.Sprintf("ulimit -v %d; exec \"$0\" \"$@\"", maxMemory)
+	cmd := exec.Command("sh", append([]string{"-c", sh, test}, runFlags...)...)
+	cmd.Dir = filepath.Join(dir, m.pkg)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, i))
+	out, err := cmd.CombinedOutput()
+	return err != nil, out
 }
 
 // copyModule copies what the checker needs. Nothing is ever changed in place.

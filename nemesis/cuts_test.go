@@ -1,0 +1,98 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+)
+
+// renewingCluster gives a node a new network namespace on every start, as Docker
+// does, and none while it is down.
+type renewingCluster struct {
+	*fakeCluster
+	onStart func(ctx context.Context, node string) error
+}
+
+func (c *renewingCluster) OnStart(f func(context.Context, string) error) { c.onStart = f }
+
+func (c *renewingCluster) set(name string, pid int, netns string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.nodes {
+		if c.nodes[i].Name == name {
+			c.nodes[i].PID, c.nodes[i].NetNS = pid, netns
+		}
+	}
+}
+
+// mortalHands fail as the agent does when a namespace went with its node.
+type mortalHands struct {
+	*fakeHands
+	cluster *renewingCluster
+}
+
+func (h mortalHands) alive(netns string) error {
+	for _, n := range h.cluster.Nodes() {
+		if n.NetNS == netns && netns != "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("network %q: %w", netns, os.ErrProcessDone)
+}
+
+func (h mortalHands) Drop(ctx context.Context, netns string, from []string) error {
+	return errors.Join(h.alive(netns), h.fakeHands.Drop(ctx, netns, from))
+}
+
+func (h mortalHands) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
+	got, err := h.fakeHands.Dropped(ctx, netns)
+	return got, errors.Join(h.alive(netns), err)
+}
+
+// A node that is started anew in the middle of a partition is in it still.
+func TestPartitionOutlivesRestart(t *testing.T) {
+	c := &renewingCluster{fakeCluster: newFakeCluster()}
+	hands := mortalHands{newFakeHands(), c}
+	env := &Env{Cluster: c, Hands: hands, Isolated: true}
+	net := newCuts(env)
+	ctx := t.Context()
+	toS1, toS2 := cut{from: "s2", to: "s1"}, cut{from: "s1", to: "s2"}
+	drops := func(netns string) []string {
+		hands.mu.Lock()
+		defer hands.mu.Unlock()
+		return hands.drops[netns]
+	}
+	if err := net.add(ctx, []cut{toS1, toS2}); err != nil {
+		t.Fatal(err)
+	}
+	c.set("s1", 0, "")
+	if err := net.probe(ctx, toS1); !errors.Is(err, errDown) {
+		t.Errorf("a cut of a node that is down was probed: %v", err)
+	}
+	if err := net.add(ctx, []cut{{from: "s3", to: "s1"}}); err != nil {
+		t.Errorf("a cut more while it is down: %v", err)
+	}
+	c.set("s1", 500, "s1 again")
+	if c.onStart == nil {
+		t.Fatal("nobody wants to know of starts")
+	}
+	if err := c.onStart(ctx, "s1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := drops("s1 again"); !slices.Equal(got, []string{"10.0.0.2", "10.0.0.3"}) {
+		t.Errorf("the new network drops packets from %v", got)
+	}
+	if err := c.onStart(ctx, "s3"); err != nil || drops("s3") != nil {
+		t.Errorf("a node that is not cut off: %v, %v", drops("s3"), err)
+	}
+	c.set("s2", 0, "") // it dies, and the cut heals
+	if err := net.remove(ctx, []cut{toS1, toS2}); err != nil {
+		t.Errorf("heal while an end is down: %v", err)
+	}
+	if got := drops("s1 again"); !slices.Equal(got, []string{"10.0.0.3"}) {
+		t.Errorf("healed, but drops packets from %v", got)
+	}
+}
