@@ -24,7 +24,7 @@ type experiment struct {
 
 // experiments are the runs that the tool exists for.
 var experiments = []experiment{
-	{"redis pause", "redis", "--lock redis --faults pause:holder --time-limit 10s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
+	{"redis pause", "redis", "--lock redis --faults pause:holder --time-limit 15s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
 	{"etcd pause fenced", "etcd", "--lock etcd --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3, true},
 	{"zookeeper pause fenced", "zookeeper", "--lock zookeeper --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3, true},
 	{"redis clock", "redis", "--lock redis --faults clock:one:held --hold 100ms --time-limit 15s", 1, "granted-early", nil, false, 2, true},
@@ -108,14 +108,24 @@ func TestFirstViolationComesAtOnce(t *testing.T) {
 // about 18 % of the acknowledged ones with a 2 s TTL, 5 clients and paused servers.
 // Its client did not ask whether its lease was gone, so neither do these.
 func TestUnfencedEtcdLosesUpdates(t *testing.T) {
-	t.Parallel()
-	need(t, "etcd")
-	o := picklock(t, strings.Fields("--lock etcd --workload add --ttl 2s --hold 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --time-limit 60s")...)
-	s := o.verdict.Stats
-	t.Logf("%d of %d acknowledged updates lost (%.1f %%)", s.LostUpdates, s.Acknowledged, 100*float64(s.LostUpdates)/float64(max(1, s.Acknowledged)))
-	if o.code != 1 || s.LostUpdates == 0 || anomalies(o.verdict)["lost-update"] == 0 {
-		t.Errorf("exit %d, %d updates lost, anomalies %v", o.code, s.LostUpdates, anomalies(o.verdict))
+	const args = "--lock etcd --workload add --ttl 2s --hold 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --time-limit 60s"
+	lose := func(t *testing.T, runtime string) {
+		t.Parallel()
+		o := picklock(t, append(strings.Fields(args), "--runtime", runtime)...)
+		s := o.verdict.Stats
+		t.Logf("%d of %d acknowledged updates lost (%.1f %%)", s.LostUpdates, s.Acknowledged, 100*float64(s.LostUpdates)/float64(max(1, s.Acknowledged)))
+		if o.code != 1 || s.LostUpdates == 0 || anomalies(o.verdict)["lost-update"] == 0 {
+			t.Errorf("exit %d, %d updates lost, anomalies %v", o.code, s.LostUpdates, anomalies(o.verdict))
+		}
 	}
+	t.Run("local", func(t *testing.T) {
+		need(t, "etcd")
+		lose(t, "local")
+	})
+	t.Run("docker", func(t *testing.T) {
+		needDocker(t)
+		lose(t, "docker")
+	})
 }
 
 // A tool that accuses a lock that nobody harmed is worth nothing.
