@@ -29,6 +29,9 @@ type liveKey struct {
 type liveGrant struct {
 	id, key, process string
 	until            int64
+	// early are the oks of the grants that came while this one seemed alive. Its
+	// release may arrive after them although it was sent before.
+	early []int64
 }
 
 // maxHolders bounds what one key remembers, so that clients that never release
@@ -64,6 +67,11 @@ func (l *Live) Observe(e history.Event) {
 	case e.F == history.Release && e.Type == history.Invoke, e.F == history.Lost:
 		if g := l.grants[e.Grant]; g != nil {
 			g.until = min(g.until, e.Time)
+			for _, ok := range g.early {
+				if e.Time <= ok {
+					l.Anomalies--
+				}
+			}
 			l.drop(g)
 		}
 	case e.F == history.Renew && e.Type == history.OK && e.Lease > 0:
@@ -92,6 +100,7 @@ func (l *Live) granted(e history.Event) {
 	switch {
 	case k.alive != nil && k.alive.until > e.Time && g.until > e.Time:
 		l.Anomalies++
+		k.alive.early = append(k.alive.early, e.Time)
 	case e.Token != 0 && e.Lease > 0 && e.Token <= k.top && k.topOk < e.Since:
 		l.Anomalies++
 	}

@@ -67,3 +67,28 @@ func TestLiveAccusesNobody(t *testing.T) {
 		}
 	})
 }
+
+// Two processes' events arrive in any order: a release that was sent before the
+// next grant may come in after it, and is no anomaly.
+func TestLiveWaitsForALateRelease(t *testing.T) {
+	in := script(t, `
+0.100-0.111 c1 acquire c1.1 token=33 lease=1
+0.120-0.121 c1 release c1.1
+0.118-0.130 c2 acquire c2.1 token=34 since=0.125 lease=1
+`)
+	var first, late []history.Event
+	for _, e := range in.Events {
+		if e.Process == "c1" && e.F == history.Release {
+			late = append(late, e)
+		} else {
+			first = append(first, e)
+		}
+	}
+	l := NewLive()
+	for _, e := range append(first, late...) {
+		l.Observe(e)
+	}
+	if l.Anomalies != 0 {
+		t.Errorf("%d anomalies, want none", l.Anomalies)
+	}
+}

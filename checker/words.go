@@ -39,18 +39,6 @@ func digits(v float64) string {
 	return s
 }
 
-// name says which grant is meant: "34 (c2.4)", or "c2.4" without a token.
-func (g *grant) name() string {
-	id := g.id
-	if id == "" {
-		id = "a grant of " + g.process
-	}
-	if g.token != 0 {
-		return fmt.Sprintf("token %d (%s)", g.token, id)
-	}
-	return id
-}
-
 // with says by what right a grant's client acted: " with token 33".
 func (g *grant) with() string {
 	if g.token != 0 {

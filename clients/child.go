@@ -203,7 +203,7 @@ func (c *child) listen() {
 	for {
 		line, err := br.ReadSlice('\n')
 		switch {
-		case err == bufio.ErrBufferFull:
+		case errors.Is(err, bufio.ErrBufferFull):
 			err = fmt.Errorf("child wrote a line of more than %d bytes: %s", childLine, quote(line))
 		case err != nil && len(line) > 0:
 			err = fmt.Errorf("child ended in the middle of a line: %s", quote(line))

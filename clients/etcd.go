@@ -64,7 +64,7 @@ func (l *etcdLock) Acquire(ctx context.Context, key string) (Grant, error) {
 			last = err
 		}
 		if !pause(ctx, l.options.TTL/10) {
-			return Grant{}, timeout("etcd", key, ctx, last)
+			return Grant{}, timeout(ctx, "etcd", key, last)
 		}
 	}
 }

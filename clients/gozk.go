@@ -58,7 +58,7 @@ func (l *goZK) Acquire(ctx context.Context, key string) (Grant, error) {
 			last = err
 		}
 		if !pause(ctx, l.options.TTL/10) {
-			err := timeout("gozk", key, ctx, last)
+			err := timeout(ctx, "gozk", key, last)
 			if left {
 				err = fmt.Errorf("%w: %w", ErrUnknown, err)
 			}

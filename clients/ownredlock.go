@@ -54,13 +54,13 @@ func (l *ownRedlock) Acquire(ctx context.Context, key string) (Grant, error) {
 				defer cancel()
 				l.take(clean, Grant{Key: key, Ref: value})
 			})
-			return Grant{}, timeout("redlock", key, ctx, nil)
+			return Grant{}, timeout(ctx, "redlock", key, nil)
 		}
 		l.take(clean, Grant{Key: key, Ref: value})
 		cancel()
 		l.options.waiting()
 		if !pause(ctx, l.options.TTL/50) {
-			return Grant{}, timeout("redlock", key, ctx, nil)
+			return Grant{}, timeout(ctx, "redlock", key, nil)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func (l *redisLock) try(ctx context.Context, key, value string, args ...any) (an
 		}
 		pause(ctx, l.ttl/50)
 	}
-	return nil, 0, timeout("redis", key, ctx, last)
+	return nil, 0, timeout(ctx, "redis", key, last)
 }
 
 func (l *redisLock) Release(ctx context.Context, g Grant) error {

@@ -102,7 +102,7 @@ func (l *redisReplica) Acquire(ctx context.Context, key string) (Grant, error) {
 		}
 		pause(ctx, l.options.TTL/50)
 	}
-	return Grant{}, timeout("redis-replica", key, ctx, last)
+	return Grant{}, timeout(ctx, "redis-replica", key, last)
 }
 
 func (l *redisReplica) Release(ctx context.Context, g Grant) error {

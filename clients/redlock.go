@@ -77,7 +77,7 @@ func (l *redlock) Acquire(ctx context.Context, key string) (Grant, error) {
 		}
 		l.options.waiting()
 		if !pause(ctx, l.ttl/50) {
-			return Grant{}, timeout("redlock", key, ctx, last)
+			return Grant{}, timeout(ctx, "redlock", key, last)
 		}
 	}
 }

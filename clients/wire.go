@@ -82,7 +82,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // timeout is the error of an acquire that certainly got nothing before ctx
 // ended; last is what stood in the way, nil if only other holders did.
-func timeout(lock, key string, ctx context.Context, last error) error {
+func timeout(ctx context.Context, lock, key string, last error) error {
 	if last != nil {
 		return fmt.Errorf("%s: acquire %s: %w (last: %w)", lock, key, ctx.Err(), last)
 	}

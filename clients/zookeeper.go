@@ -75,7 +75,7 @@ func (l *zkLock) Acquire(ctx context.Context, key string) (Grant, error) {
 			last = err
 		}
 		if !pause(ctx, l.options.TTL/10) {
-			return Grant{}, timeout("zookeeper", key, ctx, last)
+			return Grant{}, timeout(ctx, "zookeeper", key, last)
 		}
 	}
 }

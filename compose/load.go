@@ -129,13 +129,14 @@ func Names() []string {
 func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 	d := &Definition{Name: nameOrFile, File: nameOrFile}
 	var err error
-	if slices.Contains(Names(), nameOrFile) {
+	switch {
+	case slices.Contains(Names(), nameOrFile):
 		d.File = nameOrFile + ".yml"
 		d.Source, err = files.ReadFile(d.File)
-	} else if strings.ContainsAny(nameOrFile, "./") {
+	case strings.ContainsAny(nameOrFile, "./"):
 		d.Name = strings.TrimSuffix(filepath.Base(nameOrFile), filepath.Ext(nameOrFile))
 		d.Source, err = os.ReadFile(nameOrFile)
-	} else {
+	default:
 		return nil, fmt.Errorf("unknown cluster %q: have %s, or the path of a Compose file", nameOrFile, strings.Join(Names(), ", "))
 	}
 	if err != nil {

@@ -147,7 +147,7 @@ func readBatches[T any](r io.Reader, free <-chan *batch[T], emit func(*batch[T])
 			b = &batch[T]{}
 		}
 		b.err, b.torn, b.lines, b.records, b.decoded = nil, false, 0, b.records[:0], make(chan struct{})
-		text := append(b.text[:0], carry...)
+		text := append(b.text[:0], carry...) //nolint:gocritic // its room is used again
 		var end int
 		var err error
 		for {

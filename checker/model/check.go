@@ -144,19 +144,19 @@ func decide(ctx context.Context, m *Model, key string, ops []*Op, e effort) (*ch
 			if len(proof) == 0 {
 				return nil, byExact
 			}
-			return anomaly(m, key, ops, proof, nil), byExact
+			return anomaly(m, key, proof, nil), byExact
 		}
 	}
 	if broken, decided := sweep(ctx, m, ops, e.room); decided {
 		if broken == nil {
 			return nil, bySweep
 		}
-		return anomaly(m, key, ops, shrink(ctx, m, ops, broken), broken), bySweep
+		return anomaly(m, key, shrink(ctx, m, ops, broken), broken), bySweep
 	}
 	if legal, decided := search(ctx, m, ops, e.limit); decided && legal {
 		return nil, bySearch
 	} else if decided {
-		return anomaly(m, key, ops, ops, nil), bySearch
+		return anomaly(m, key, ops, nil), bySearch
 	}
 	return nil, byNobody
 }
@@ -239,7 +239,7 @@ func upTo(o *Op, at int) *Op {
 	return &early
 }
 
-func anomaly(m *Model, key string, ops, proof []*Op, broken *Op) *checker.Anomaly {
+func anomaly(m *Model, key string, proof []*Op, broken *Op) *checker.Anomaly {
 	a := &checker.Anomaly{Name: "nonlinearizable", Property: Linearizable, Key: key, Cause: m.Name, Faults: []string{}}
 	returns := slices.Contains([]string{"acquire", "acquire-read", "acquire-write"}, proof[0].F) && broken == nil
 	for _, o := range proof {
@@ -255,11 +255,11 @@ func anomaly(m *Model, key string, ops, proof []*Op, broken *Op) *checker.Anomal
 	}
 	slices.Sort(a.Events)
 	a.Events = slices.Compact(a.Events)
-	a.Explanation = explain(m, ops, proof, broken)
+	a.Explanation = explain(proof, broken)
 	return a
 }
 
-func explain(m *Model, ops, proof []*Op, broken *Op) string {
+func explain(proof []*Op, broken *Op) string {
 	last := proof[len(proof)-1]
 	switch {
 	case broken != nil:

@@ -140,7 +140,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		h, err := Read(strings.NewReader(string(text)), "h")
 		if err != nil {
-			if err != ErrOwnFormat && !strings.HasPrefix(err.Error(), "h:") {
+			if !errors.Is(err, ErrOwnFormat) && !strings.HasPrefix(err.Error(), "h:") {
 				t.Fatalf("no file and line: %v", err)
 			}
 			return

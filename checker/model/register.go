@@ -26,9 +26,10 @@ func exactRegister(m *Model, ops []*Op) ([]*Op, bool) {
 		default:
 			return nil, false
 		}
-		if r.Value == m.init {
+		switch r.Value {
+		case m.init:
 			r.Value = ""
-		} else if r.Value == "" {
+		case "":
 			return nil, false // an empty string that was written is not the first value
 		}
 		list = append(list, r)

@@ -71,7 +71,7 @@ func measure(f func() (string, error)) error {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return err
 	}
-	m.RSS = int64(usage.Maxrss) << 10
+	m.RSS = usage.Maxrss << 10
 	m.CPU = time.Duration(usage.Utime.Nano()+usage.Stime.Nano()) / time.Duration(len(took))
 	return json.NewEncoder(os.Stdout).Encode(m)
 }
@@ -144,9 +144,9 @@ func bench(small bool) error {
 	}
 	defer os.RemoveAll(dir)
 	events, effects := filepath.Join(dir, "history.jsonl"), filepath.Join(dir, "register.jsonl")
-	row := func(s shape, what string) (measured, error) {
+	row := func(s shape, what string) error {
 		if err := s.write(events, effects); err != nil {
-			return measured{}, err
+			return err
 		}
 		log := ""
 		if s.register {
@@ -154,15 +154,15 @@ func bench(small bool) error {
 		}
 		m, err := child("-check", events, log)
 		if err != nil {
-			return m, fmt.Errorf("%s: %w", what, err)
+			return fmt.Errorf("%s: %w", what, err)
 		}
 		exact, err := child("-exact", events, log)
 		if err != nil {
-			return m, fmt.Errorf("%s: %w", what, err)
+			return fmt.Errorf("%s: %w", what, err)
 		}
 		fmt.Printf("%-52s %9d %9.3f s %9.3f s %8.0f ns %7d MB  %s\n", what, s.events, m.Took.Seconds(), m.CPU.Seconds(),
 			float64(exact.Took.Nanoseconds())/float64(s.events), m.RSS>>20, m.Valid)
-		return m, nil
+		return nil
 	}
 	fmt.Printf("%d CPUs; 50 clients on one lock, from file to verdict\n", runtime.NumCPU())
 	fmt.Println("(an event: without the second opinion, whose cost does not depend on the length)")
@@ -177,7 +177,7 @@ func bench(small bool) error {
 			what = "lock and register, with its log"
 		}
 		for n := 10_000; n <= largest; n *= 10 {
-			if _, err := row(shape{events: n, clients: 50, register: register}, what); err != nil {
+			if err := row(shape{events: n, clients: 50, register: register}, what); err != nil {
 				return err
 			}
 		}
@@ -197,7 +197,7 @@ func bench(small bool) error {
 		} else {
 			what += ", 200 operations of unknown outcome"
 		}
-		if _, err := row(s, what); err != nil {
+		if err := row(s, what); err != nil {
 			return err
 		}
 	}
