@@ -114,14 +114,8 @@ func (l *redisLock) Acquire(ctx context.Context, key string) (Grant, error) {
 // and returns the first other answer and when its request was sent. value is in the
 // command. Errors as for Acquire.
 func (l *redisLock) try(ctx context.Context, key, value string, args ...any) (any, int64, error) {
-	// The last request may be on its way when ctx ends. It gets a moment to be
-	// answered, or many a wait in vain would end in doubt.
-	grace := context.WithoutCancel(ctx)
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		grace, cancel = context.WithDeadline(grace, end.Add(min(max(l.ttl/2, 250*time.Millisecond), time.Second)))
-		defer cancel()
-	}
+	grace, cancel := withGrace(ctx, l.ttl)
+	defer cancel()
 	var last error
 	for ctx.Err() == nil {
 		v, sent, err := l.do(grace, value, args...)

@@ -76,20 +76,22 @@ func (l *redisReplica) find(ctx context.Context, anew bool) (*redisLock, error) 
 
 func (l *redisReplica) Acquire(ctx context.Context, key string) (Grant, error) {
 	value := rand.Text()
+	grace, cancel := withGrace(ctx, l.options.TTL)
+	defer cancel()
 	anew := false
 	var last error
 	for ctx.Err() == nil {
-		n, err := l.find(ctx, anew)
+		n, err := l.find(grace, anew)
 		if err == nil {
 			var v any
 			var sent int64
-			v, sent, err = n.do(ctx, value, "EVAL", redisTake, 2, key, key+":token", value, l.options.TTL.Milliseconds())
+			v, sent, err = n.do(grace, value, "EVAL", redisTake, 2, key, key+":token", value, l.options.TTL.Milliseconds())
 			token, ok := v.(int64)
 			switch {
 			case err == nil && ok:
 				return Grant{Key: key, Token: token, Since: sent, Lease: l.options.TTL, Ref: value}, nil
 			case errors.Is(err, ErrUnknown):
-				_, _ = l.find(ctx, true) // for the next time
+				_, _ = l.find(grace, true) // for the next time
 				return Grant{}, fmt.Errorf("redis-replica: acquire %s: %w", key, err)
 			case errors.Is(err, redis.Nil):
 				l.options.waiting()

@@ -80,6 +80,17 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// withGrace gives the last request of a wait, which may be on its way when ctx
+// ends, a moment to be answered: otherwise many a wait in vain would end in doubt.
+func withGrace(ctx context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
+	grace := context.WithoutCancel(ctx)
+	end, ok := ctx.Deadline()
+	if !ok {
+		return grace, func() {}
+	}
+	return context.WithDeadline(grace, end.Add(min(max(ttl/2, 250*time.Millisecond), time.Second)))
+}
+
 // timeout is the error of an acquire that certainly got nothing before ctx
 // ended; last is what stood in the way, nil if only other holders did.
 func timeout(ctx context.Context, lock, key string, last error) error {
