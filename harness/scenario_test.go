@@ -209,3 +209,23 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 }
+
+// The scripts give the same verdict on either runtime: Kleppmann's clock jump, the
+// paused holder, and the update that write tokens alone do not save.
+func TestScenariosOnDocker(t *testing.T) {
+	needDocker(t)
+	for _, args := range []string{
+		"redlock-clock-jump --lock redlock --fencing none",
+		"pause-holder --lock redis --fencing none",
+		"writes-only-tokens --lock etcd --fencing write",
+		"writes-only-tokens --lock etcd --fencing read-write",
+	} {
+		t.Run(args, func(t *testing.T) {
+			t.Parallel()
+			all := append([]string{"scenario", "run", "--runtime", "docker", "--out", filepath.Join(t.TempDir(), "run")}, strings.Fields(args)...)
+			if stdout, stderr, code := command(t, all...); code != 0 || !strings.Contains(stdout, "as expected") {
+				t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+			}
+		})
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // programEnv names the Linux program that goes into the image, where the one that
@@ -54,6 +56,11 @@ func (e *Engine) programImage(ctx context.Context, self, base string) (string, e
 		repo, from = clientRepo, base
 	}
 	ref := repo + ":" + hex.EncodeToString(h.Sum(nil))[:12]
+	// Runs that start at once must not build the image at once: the tag would move
+	// from under the first. The program's file is what they have in common.
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		return "", fmt.Errorf("make the image of picklock: lock %s: %w", self, err)
+	}
 	if id, err := e.engine.image(ctx, ref); err != nil || id != "" {
 		return ref, err
 	}
@@ -79,7 +86,8 @@ func (e *Engine) removeOldImages(ctx context.Context, repo, keep string) {
 		return // they take room, and picklock clean removes them
 	}
 	for _, i := range old {
-		if i.Name != keep && (strings.HasPrefix(i.Name, repo+":") || i.Name == i.ID) {
+		// One without a name may be another build under way.
+		if i.Name != keep && strings.HasPrefix(i.Name, repo+":") {
 			_ = e.engine.removeImage(ctx, i.Name) // likewise
 		}
 	}
