@@ -168,7 +168,7 @@ func group(parts iter.Seq[stretch]) []stretch {
 		}
 	}
 	for p := range parts {
-		if p.to-p.from > windowSize || p.to-cur.from > windowSize || p.from != cur.to {
+		if p.to-cur.from > windowSize {
 			flush()
 			cur = stretch{p.from, p.from}
 		}
@@ -226,7 +226,7 @@ func (ix *index) grantWindows(accused map[*grant]bool, ask func([]*grant) questi
 	for _, g := range ix.groups() {
 		out = append(out, window{
 			key: g.lock.name, from: g.list[0].lo, build: func() question { return ask(g.list) },
-			accused: len(accused) > 0 && slices.ContainsFunc(g.list, func(g *grant) bool { return accused[g] }),
+			accused: slices.ContainsFunc(g.list, func(g *grant) bool { return accused[g] }),
 		})
 	}
 	return out
@@ -310,7 +310,7 @@ func tookEffect(ops []*op) func(*op) bool {
 		}
 	}
 	for _, o := range ops {
-		if o.f == fRead && o.typ == tOK && len(seen) > 0 {
+		if o.f == fRead && o.typ == tOK {
 			if _, asked := seen[o.value]; asked {
 				seen[o.value] = true
 			}
@@ -360,7 +360,7 @@ func (ix *index) logWindows(k *keyIndex) []window {
 			value := ""
 			for _, e := range slices.Backward(effects[:s.from]) {
 				if e.writes() {
-					value = e.Value
+					value = e.value
 					break
 				}
 			}
@@ -368,7 +368,7 @@ func (ix *index) logWindows(k *keyIndex) []window {
 			for i := s.from; i < s.to; i++ {
 				o := *effects[i].op
 				if o.typ != tOK {
-					o.value = effects[i].Value
+					o.value = effects[i].value
 				}
 				o.typ, o.endT = tOK, end[i]
 				ops = append(ops, &o)

@@ -18,6 +18,9 @@ func CheckContext(ctx context.Context, in Input) Verdict { return newIndex(in).v
 // verdict runs all checks. When ctx ends, the properties that are not decided by
 // then are unknown; what was found until then stays.
 func (ix *index) verdict(ctx context.Context) Verdict {
+	if ix.withoutLock() {
+		return ix.verdictWithoutLock(ctx)
+	}
 	v := Verdict{Properties: map[string]Property{}, Anomalies: []Anomaly{}}
 	count := map[string]int{}
 	skipped := map[string]bool{}
@@ -277,6 +280,10 @@ func (ix *index) overall(v Verdict) (Validity, string) {
 		return False, "broken: " + strings.Join(broken, ", ")
 	}
 	switch {
+	case ix.withoutLock():
+		if why := ix.uncontested(); why != "" {
+			missing = append([]string{why}, missing...)
+		}
 	case ix.stats.Grants == 0:
 		missing = append([]string{"the lock was never granted"}, missing...)
 	case ix.stats.Contested == 0:

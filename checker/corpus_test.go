@@ -14,7 +14,8 @@ import (
 // TestCorpus runs the small histories of testdata: for every anomaly some that
 // break the property and some that almost do. A file's "# want:" line names all
 // anomalies that must be found, no more and no fewer; "# valid:" the verdict;
-// "# says:" a part of the first anomaly's explanation.
+// "# says:" a part of an anomaly's explanation; "# exclusion: unknown, WHY" the
+// verdict on a property and a part of its reason.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -56,6 +57,11 @@ func TestCorpus(t *testing.T) {
 				case name == "faults":
 					if got := strings.Join(v.Anomalies[0].Faults, " "); got != strings.TrimSuffix(value, "none") {
 						t.Errorf("faults %q, want %q", got, value)
+					}
+				case slices.Contains(Properties, name):
+					valid, why, _ := strings.Cut(value, ", ")
+					if p := v.Properties[name]; p.Valid.String() != valid || !strings.Contains(p.Why, why) {
+						t.Errorf("%s %v: %s; want %s", name, p.Valid, p.Why, value)
 					}
 				case name == "why":
 					if !strings.Contains(v.Why, value) {

@@ -49,7 +49,7 @@ func (k *keyIndex) allAcquires() []*op {
 
 // busy returns when the lock was not free or something was broken.
 func (ix *index) busy(k *keyIndex) []span {
-	var busy []span
+	busy := make([]span, 0, len(ix.faults)+len(k.grants)+len(k.acquires))
 	for _, f := range ix.faults {
 		if f.ended || f.landed { // else it was never observed at all
 			busy = append(busy, span{f.begin, f.end})

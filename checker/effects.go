@@ -25,19 +25,50 @@ type register struct {
 
 // effect is one line of the register's log.
 type effect struct {
-	Seq          int64
-	t            int64
-	g            *grant
-	op           *op // nil when stray
-	Process, Key string
-	Value        string
-	Parent       string
-	Error        string
-	F            verb
-	pos          int32 // among the accepted effects of its key
+	seq   int64
+	t     int64
+	g     *grant
+	op    *op // nil when stray
+	value string
+	rare  *effectRare // nil where there is nothing of the kind
+	f     verb
+	pos   int32 // among the accepted effects of its key
 }
 
-func (e *effect) writes() bool { return e.F != fRead }
+// effectRare is what most effects need not say: their grant says it, or it is empty.
+type effectRare struct{ process, key, parent, err string }
+
+func (e *effect) process() string {
+	if e.g != nil {
+		return e.g.process
+	}
+	return e.rare.process
+}
+
+func (e *effect) key() string {
+	if e.g != nil {
+		return e.g.lock.name
+	}
+	return e.rare.key
+}
+
+// parent is what an add extended, as the client had read it.
+func (e *effect) parent() string {
+	if e.rare == nil {
+		return ""
+	}
+	return e.rare.parent
+}
+
+// err is why the register refused it; empty where it was accepted.
+func (e *effect) err() string {
+	if e.rare == nil {
+		return ""
+	}
+	return e.rare.err
+}
+
+func (e *effect) writes() bool { return e.f != fRead }
 
 // known says whose the effect is.
 func (e *effect) known() bool { return e.g != nil && e.op != nil }
@@ -45,19 +76,18 @@ func (e *effect) known() bool { return e.g != nil && e.op != nil }
 // addEffect takes the next line of the log. Whose it is can be said at once, by
 // its grant; which operation asked for it, only when all events have been read.
 func (ix *index) addEffect(h *history.Effect) {
-	e := ix.logged.add(effect{Seq: h.Seq, t: h.Time, Process: h.Process, Key: h.Key, Value: h.Value, Parent: h.Parent, Error: h.Error, F: verbOf(h.F)})
-	if !ix.dup[h.Grant] {
-		e.g = ix.grants[h.Grant]
+	e := ix.logged.next()
+	*e = effect{seq: h.Seq, t: h.Time, value: h.Value, f: verbOf(h.F)}
+	if !ix.twice(h.Grant) {
+		e.g = ix.find(h.Grant, ix.processes.get(h.Process))
 	}
-	if e.g != nil {
-		if e.g.process != e.Process || e.g.lock.name != e.Key {
-			e.g = nil
-		} else {
-			// Of many equal strings one is enough.
-			e.Process, e.Key = e.g.process, e.g.lock.name
-		}
+	if e.g != nil && (e.g.process != h.Process || e.g.lock.name != h.Key) {
+		e.g = nil
 	}
-	ix.effects = append(ix.effects, e)
+	if e.g == nil || h.Parent != "" || h.Error != "" {
+		e.rare = &effectRare{h.Process, h.Key, h.Parent, h.Error}
+	}
+	ix.effects = push(ix.effects, e)
 }
 
 // readEffects says which operation each effect belongs to: a write by its value,
@@ -68,24 +98,28 @@ func (ix *index) readEffects() *register {
 		return nil
 	}
 	r := &register{keys: map[string][]*effect{}, broken: map[string]bool{}}
-	var asked []*op // under a grant that effects can name
+	asks := 0
+	for _, k := range ix.keys {
+		asks += len(k.ops)
+	}
+	asked := make([]*op, 0, asks) // under a grant that effects can name
 	for _, k := range ix.keys {
 		for _, o := range k.ops {
-			if o.grant != nil && !ix.dup[o.grant.id] {
+			if o.grant != nil && !ix.twice(o.grant.id) {
 				asked = append(asked, o)
 			}
 		}
 	}
-	var done []*effect // under such a grant
+	done := make([]*effect, 0, len(ix.effects)) // under such a grant
 	for i := range ix.effects {
 		e := ix.effects[i]
-		if e.Error != "" {
+		if e.err() != "" {
 			r.refused = append(r.refused, e)
 			ix.stats.Rejected++
 		} else {
-			list := r.keys[e.Key]
+			list := r.keys[e.key()]
 			e.pos = int32(len(list))
-			r.keys[e.Key] = append(list, e)
+			r.keys[e.key()] = push(list, e)
 			if e.writes() {
 				ix.stats.Writes++
 			} else {
@@ -112,7 +146,7 @@ func (ix *index) readEffects() *register {
 	}
 	for i := range ix.effects {
 		e := ix.effects[i]
-		if e.Error != "" {
+		if e.err() != "" {
 			continue
 		}
 		if e.op == nil {
@@ -200,7 +234,7 @@ func match(ops []*op, effects []*effect) {
 	}
 	for _, e := range effects {
 		if e.writes() {
-			if o := find(e.Value); o != nil && o.f == e.F {
+			if o := find(e.value); o != nil && o.f == e.f {
 				e.op = o
 			}
 		}
@@ -221,9 +255,9 @@ func matchReads(ops []*op, effects []*effect) {
 		}
 		switch o.typ {
 		case tOK:
-			return e.Error == "" && e.t <= o.endT
+			return e.err() == "" && e.t <= o.endT
 		case tFail:
-			return e.Error != "" && e.t <= o.endT
+			return e.err() != "" && e.t <= o.endT
 		}
 		return false
 	}
@@ -248,7 +282,7 @@ func matchReads(ops []*op, effects []*effect) {
 			from++
 		}
 		i := slices.IndexFunc(ops[from:], func(o *op) bool {
-			return !taken[o] && (o.typ == tInfo || (o.typ == tOK) == (e.Error == ""))
+			return !taken[o] && (o.typ == tInfo || (o.typ == tOK) == (e.err() == ""))
 		})
 		if i >= 0 {
 			e.op = ops[from+i]

@@ -21,7 +21,7 @@ func findFalseRejections(ix *index) []Anomaly {
 	around := map[string]*windows{}
 	var out []Anomaly
 	for _, e := range ix.log.refused {
-		if !e.known() || e.op.typ != tFail || broken[e.Key] {
+		if !e.known() || e.op.typ != tFail || broken[e.key()] {
 			continue
 		}
 		g, o := e.g, e.op
@@ -40,10 +40,10 @@ func findFalseRejections(ix *index) []Anomaly {
 		places := append(g.proof(o.endT), o.inv, o.comp)
 		a := Anomaly{
 			Name: "false-rejection", Property: Liveness, Key: g.lock.name, Time: o.endT,
-			Grants: []string{g.id}, Events: ix.at(places...), Effects: []int64{e.Seq},
+			Grants: []string{g.id}, Events: ix.at(places...), Effects: []int64{e.seq},
 			Sizes: map[string]int64{"remaining": left},
 			Explanation: fmt.Sprintf("the register refused %s's %s%s at %s (%s), although its lease certainly had %s left and nobody had been granted the lock since",
-				g.process, e.F, g.with(), clock(o.endT), e.Error, dur(left)),
+				g.process, e.f, g.with(), clock(o.endT), e.err(), dur(left)),
 		}
 		if ix.tokensUnsound(g.lock.name) {
 			a.Cause = "token-regression"

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -45,7 +44,7 @@ func (ix *index) findEarly() []earlyPair {
 }
 
 func earlyOf(grants []*grant) []earlyPair {
-	var pieces []piece
+	pieces := make([]piece, 0, len(grants))
 	for _, g := range grants {
 		for _, s := range g.pieces() {
 			pieces = append(pieces, piece{s, g})
@@ -68,7 +67,7 @@ func earlyOf(grants []*grant) []earlyPair {
 	}
 
 	// The windows of the grants whose lease was over by their ok.
-	var furthest []piece // per piece, the one that reaches furthest up to it
+	furthest := make([]piece, 0, len(pieces)) // per piece, the one that reaches furthest up to it
 	for i, p := range pieces {
 		if i > 0 && furthest[i-1].to >= p.to {
 			p = furthest[i-1]
@@ -83,7 +82,6 @@ func earlyOf(grants []*grant) []earlyPair {
 			out = append(out, earlyPair{newer: g, older: cover, from: g.okT, window: true})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b earlyPair) int { return cmp.Compare(a.from, b.from) })
 	return out
 }
 
@@ -92,7 +90,7 @@ func earlyOf(grants []*grant) []earlyPair {
 func (g *grant) window() span {
 	from := g.lo
 	if g.lease > 0 {
-		from = max(from, min(satAdd(g.since, g.lease), g.lostT))
+		from = max(from, satAdd(g.since, g.lease))
 	}
 	return span{min(from, g.okT), g.okT}
 }
@@ -165,7 +163,6 @@ func findGrantedEarly(ix *index) []Anomaly {
 			places = append(older.proof(e.from), newer.proof(e.from)...)
 			if w := newer.window(); len(newer.proof(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
 				// How long newer held does not matter: it had nowhere to begin.
-				e.window = true
 				places = ix.windowProof(e)
 			}
 		}
@@ -199,9 +196,6 @@ func (ix *index) windowProof(e earlyPair) []int32 {
 	places := []int32{e.newer.ok}
 	if w.from == e.newer.lo {
 		places = append(places, e.newer.loProof())
-	}
-	if e.newer.lostT == w.from {
-		places = append(places, e.newer.lost)
 	}
 	at := w.from
 	for _, g := range e.older { // each reaches past where the one before ended

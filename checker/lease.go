@@ -108,9 +108,9 @@ func (g *grant) aliveAt(t int64) bool {
 }
 
 // leaseLeft is how much time the lease had left at t, by what had been promised
-// until then; for a grant without a lease, how much longer it was certainly held.
+// until then; where nothing had been promised, how much longer it was certainly held.
 func (g *grant) leaseLeft(t int64) int64 {
-	until := g.aliveUntil(t)
+	until := t
 	if g.lease > 0 {
 		until = max(until, satAdd(g.since, g.lease))
 	}
@@ -118,6 +118,9 @@ func (g *grant) leaseLeft(t int64) int64 {
 		if r.okT <= t {
 			until = max(until, r.until)
 		}
+	}
+	if until == t {
+		until = g.aliveUntil(t)
 	}
 	return until - t
 }
@@ -165,7 +168,7 @@ func (g *grant) proof(t int64) []int32 {
 	}
 	for _, r := range g.renewals() {
 		if r.held && max(r.until, r.heldUntil) > t {
-			if r.heldUntil == r.invT && r.inv >= 0 && r.until <= t {
+			if r.until <= t { // it is not the renewal's promise that reaches beyond t
 				out = append(out, r.inv)
 			}
 			return append(out, r.ok)

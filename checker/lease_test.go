@@ -79,7 +79,7 @@ func TestAlive(t *testing.T) {
 			cut = min(cut, l.Time)
 		}
 		history.Sort(ev)
-		g := newIndex(Input{Events: ev}).grants["c1.1"]
+		g := newIndex(Input{Events: ev}).find("c1.1", nil)
 		for now := int64(0); now < 60; now++ {
 			want := now < released || (a.Lease > 0 && now < a.Since+a.Lease)
 			for _, r := range renews {
@@ -91,4 +91,49 @@ func TestAlive(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLeaseLeft: a lease has left what had been promised by then, not what later
+// renewals added to it, and a release does not make the promise smaller.
+func TestLeaseLeft(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       int64 // ms, at 0.5 s
+	}{
+		{"as it was given", "0.1-0.2 c1 acquire c1.1 lease=1", 600},
+		{"released later", "0.1-0.2 c1 acquire c1.1 lease=1\n0.6-0.7 c1 release c1.1", 600},
+		{"renewed before", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c1 renew c1.1 lease=1.5", 1300},
+		{"renewed just then", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.5 c1 renew c1.1 lease=1.5", 1300},
+		{"renewed before, released later", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c1 renew c1.1 lease=1.5\n0.6-0.7 c1 release c1.1", 1300},
+		{"renewed later", "0.1-0.2 c1 acquire c1.1 lease=1\n0.6-0.7 c1 renew c1.1 lease=1.5", 600},
+		{"renewed later, and held until then", "0.1-0.2 c1 acquire c1.1 lease=1\n0.6-0.7 c1 renew c1.1 lease=1.5 held", 600},
+		{"over, and held all the same", "0.1-0.2 c1 acquire c1.1 lease=0.2\n0.6-0.7 c1 renew c1.1 lease=1.5 held", 1600},
+		{"no lease", "0.1-0.2 c1 acquire c1.1\n0.6-0.7 c1 renew c1.1 held", 100},
+		{"no lease, held until released", "0.1-0.2 c1 acquire c1.1\n0.9-1 c1 release c1.1 held", 400},
+		{"nothing known", "0.1-0.2 c1 acquire c1.1\n0.9-1 c1 release c1.1", 0},
+	} {
+		if got := newIndex(script(t, c.text)).byKey["k0"].grants[0].leaseLeft(500e6); got != c.want*1e6 {
+			t.Errorf("%s: %d ms, want %d", c.name, got/1e6, c.want)
+		}
+	}
+}
+
+// TestJudgeable: of which grants anything says how long they had to last.
+func TestJudgeable(t *testing.T) {
+	for text, want := range map[string]bool{
+		"0.1-0.2 c1 acquire c1.1":                                       false,
+		"0.1-0.2 c1 acquire c1.1 lease=1":                               true,
+		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 release c1.1":              false,
+		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 release c1.1 held":         true,
+		"0.1-0.2 c1 acquire c1.1\n-0.4 c1 release c1.1 held":            false, // when it was asked for, nobody knows
+		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 release c1.1 held !failed": false,
+		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 renew c1.1":                false,
+		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 renew c1.1 held":           true,
+		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 renew c1.1 lease=1":        true,
+		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 renew c1.1 lease=1 !no":    false,
+	} {
+		if got := newIndex(script(t, text)).byKey["k0"].grants[0].judgeable(); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
 }

@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -90,5 +92,114 @@ func TestLiveWaitsForALateRelease(t *testing.T) {
 	}
 	if l.Anomalies != 0 {
 		t.Errorf("%d anomalies, want none", l.Anomalies)
+	}
+}
+
+// TestLiveLeases: which grants count as early while leases are renewed, outlived
+// and passed on.
+func TestLiveLeases(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		anomalies  int
+	}{
+		{"renewed", "0.1-0.2 c1 acquire c1.1 lease=0.5\n0.3-0.4 c1 renew c1.1 lease=1\n0.8-0.9 c2 acquire c2.1 lease=1", 1},
+		{"renewed, in the instant of its end", "0.1-0.2 c1 acquire c1.1 lease=0.5\n0.5-0.6 c1 renew c1.1 lease=1\n0.8-0.9 c2 acquire c2.1 lease=1", 1},
+		{"not renewed", "0.1-0.2 c1 acquire c1.1 lease=0.5\n0.3-0.4 c1 renew c1.1 lease=1 !not-held\n0.8-0.9 c2 acquire c2.1 lease=1", 0},
+		{"renewal of unknown outcome", "0.1-0.2 c1 acquire c1.1 lease=0.5\n0.3-0.4 c1 renew c1.1 lease=1 ?\n0.8-0.9 c2 acquire c2.1 lease=1", 0},
+		{"renewed too late, without the service's word", "0.1-0.2 c1 acquire c1.1 lease=0.2\n0.3-0.4 c1 renew c1.1 lease=1\n0.8-0.9 c2 acquire c2.1 lease=1", 0},
+		{"renewed too late, with the service's word", "0.1-0.2 c1 acquire c1.1 lease=0.2\n0.3-0.4 c1 renew c1.1 lease=1 held\n0.8-0.9 c2 acquire c2.1 lease=1", 1},
+		{"renewed by less", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c1 renew c1.1 lease=0.1\n0.8-0.9 c2 acquire c2.1 lease=1", 1},
+		{"renewed without a length", "0.1-0.2 c1 acquire c1.1 lease=0.5\n0.3-0.4 c1 renew c1.1 held\n0.8-0.9 c2 acquire c2.1 lease=1", 0},
+		{"renewed when another one's lease reached further", "0.1-0.2 c1 acquire c1.1 lease=0.5\n0.7-0.8 c2 acquire c2.1 lease=0.2\n0.81-0.82 c1 renew c1.1 lease=3 held\n1.1-1.2 c3 acquire c3.1 lease=1", 1},
+		{"renewed, and another one's lease still reaches further", "0.1-0.2 c1 acquire c1.1 lease=0.5\n0.7-0.8 c2 acquire c2.1 lease=3\n0.81-0.82 c1 renew c1.1 lease=0.01 held\n1.1-1.2 c3 acquire c3.1 lease=1", 1},
+		{"the shorter lease does not hide the longer one", "0.1-0.2 c1 acquire c1.1 lease=5\n0.3-0.4 c2 acquire c2.1 lease=0.2\n0.8-0.9 c3 acquire c3.1 lease=1", 2},
+		{"the longer lease counts", "0.1-0.2 c1 acquire c1.1 lease=0.5\n0.7-0.8 c2 acquire c2.1 lease=1\n1.2-1.3 c3 acquire c3.1 lease=1", 1},
+		{"over when it was learnt of", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.5 c2 acquire c2.1 lease=0.1", 0},
+		{"no leases", "0.1-0.2 c1 acquire c1.1\n0.3-0.4 c2 acquire c2.1", 0},
+		{"a smaller token", "0.1-0.2 c1 acquire c1.1 token=2 lease=0.1\n0.3-0.4 c2 acquire c2.1 token=1 lease=1", 1},
+		{"the same token", "0.1-0.2 c1 acquire c1.1 token=2 lease=0.1\n0.3-0.4 c2 acquire c2.1 token=2 lease=1", 1},
+		{"a smaller token, asked for before", "0.1-0.2 c1 acquire c1.1 token=2 lease=0.1\n0.15-0.4 c2 acquire c2.1 token=1 lease=1", 0},
+		{"a smaller token than one before the last", "0.1-0.2 c1 acquire c1.1 token=3 lease=0.1\n0.21-0.3 c2 acquire c2.1 token=2 lease=0.01\n0.31-0.4 c3 acquire c3.1 token=2 lease=1", 2},
+		{"no token", "0.1-0.2 c1 acquire c1.1 token=2 lease=0.1\n0.3-0.4 c2 acquire c2.1 lease=1", 0},
+		{"tokens of a lock without leases", "0.1-0.2 c1 acquire c1.1 token=2\n0.3-0.4 c2 acquire c2.1 token=1", 0},
+	} {
+		l := NewLive()
+		for _, e := range script(t, c.text).Events {
+			l.Observe(e)
+		}
+		if l.Anomalies != c.anomalies {
+			t.Errorf("%s: %d anomalies, want %d", c.name, l.Anomalies, c.anomalies)
+		}
+	}
+}
+
+// TestLiveRejected: only the register's refusals count.
+func TestLiveRejected(t *testing.T) {
+	l := NewLive()
+	for _, e := range script(t, `
+0.10-0.11 c1 acquire c1.1
+0.12-0.13 c1 read c1.1
+0.14-0.15 c1 read c1.1 !stale
+0.16-0.17 c1 write c1.1 value=a !stale
+0.18-0.19 c1 add c1.1 value=b !stale
+0.20-0.21 c1 write c1.1 value=c ?
+0.22-0.23 c1 renew c1.1 !not-held
+0.24-0.25 c1 release c1.1 !not-held
+0.26-0.27 c1 acquire !timeout
+`).Events {
+		l.Observe(e)
+	}
+	if l.Rejected != 3 {
+		t.Errorf("%d operations of the register rejected, want 3", l.Rejected)
+	}
+}
+
+// TestLiveFaults: a fault is on from its first begin to its last end, a kill ends
+// what its client believed, and not before it begins.
+func TestLiveFaults(t *testing.T) {
+	l := NewLive()
+	var on, holders []string
+	for _, e := range script(t, `
+0.10-0.11 c1 acquire c1.1
+0.12-0.13 c2 acquire c2.1
+0.20-0.50 nemesis pause c1
+0.30-0.40 nemesis pause c2
+0.45-0.60 nemesis kill:holder c1
+`).Events {
+		if l.Observe(e); e.Process == history.Nemesis {
+			on = append(on, strings.Join(l.Faults(), "+"))
+			holders = append(holders, strings.Join(l.Holders("k0"), "+"))
+		}
+	}
+	if want := []string{"pause", "pause", "pause", "kill:holder+pause", "kill:holder", ""}; !slices.Equal(on, want) {
+		t.Errorf("on: %q, want %q", on, want)
+	}
+	if want := []string{"c1+c2", "c1+c2", "c1+c2", "c2", "c2", "c2"}; !slices.Equal(holders, want) {
+		t.Errorf("holders: %q, want %q", holders, want)
+	}
+	if got := l.Holders("k1"); got != nil {
+		t.Errorf("holders %q of a lock that nobody named", got)
+	}
+}
+
+// TestLiveForgetsHolders: clients that never release do not make it slow; the
+// newest holders are those that are named.
+func TestLiveForgetsHolders(t *testing.T) {
+	l := NewLive()
+	for i := range int64(maxHolders + 10) {
+		p := fmt.Sprint("c", i)
+		l.Observe(history.Event{Time: i, Process: p, Type: history.OK, F: history.Acquire, Key: "k0", Grant: p + ".1"})
+		if got := l.Holders("k0"); len(got) != min(int(i)+1, maxHolders) || got[len(got)-1] != p {
+			t.Fatalf("after %d grants: %d holders, the last is %s", i+1, len(got), got[len(got)-1])
+		}
+	}
+	if len(l.grants) != maxHolders {
+		t.Errorf("%d grants remembered", len(l.grants))
+	}
+	l.Observe(history.Event{Time: 1000, Process: "c0", Type: history.Invoke, F: history.Release, Key: "k0", Grant: "c0.1"})
+	last := fmt.Sprint("c", maxHolders+9)
+	l.Observe(history.Event{Time: 1000, Process: last, Type: history.Invoke, F: history.Release, Key: "k0", Grant: last + ".1"})
+	if got := l.Holders("k0"); len(got) != maxHolders-1 || slices.Contains(got, last) {
+		t.Errorf("%d holders after one release", len(got))
 	}
 }

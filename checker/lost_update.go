@@ -54,7 +54,7 @@ func (ix *index) lostInLog(k *keyIndex, effects []*effect) []Anomaly {
 	byValue := map[string]*node{}
 	branch := make([]*node, len(k.grants)) // that a grant last saw
 	seenAt := make([]*effect, len(k.grants))
-	adds := slices.ContainsFunc(effects, func(e *effect) bool { return e.F == fAdd })
+	adds := slices.ContainsFunc(effects, func(e *effect) bool { return e.f == fAdd })
 	var made slab[node]
 	var head *node
 	var nodes []*node
@@ -68,15 +68,16 @@ func (ix *index) lostInLog(k *keyIndex, effects []*effect) []Anomaly {
 			}
 			continue
 		}
-		n := made.add(node{e: e, base: head})
+		n := made.next()
+		*n = node{e: e, base: head}
 		if e.known() {
 			n.seenAt = seenAt[e.g.n]
 		}
 		switch {
-		case e.F == fAdd && e.Parent == "":
+		case e.f == fAdd && e.parent() == "":
 			n.base = nil
-		case e.F == fAdd:
-			if b := byValue[e.Parent]; b != nil {
+		case e.f == fAdd:
+			if b := byValue[e.parent()]; b != nil {
 				n.base = b
 			}
 		case n.seenAt != nil:
@@ -86,11 +87,11 @@ func (ix *index) lostInLog(k *keyIndex, effects []*effect) []Anomaly {
 			cut := live[len(live)-1]
 			cut.cutBy, cut.up = n, cut.base
 		}
-		live = append(live, n)
+		live = push(live, n)
 		head = n
-		nodes = append(nodes, n)
+		nodes = push(nodes, n)
 		if adds {
-			byValue[e.Value] = n
+			byValue[e.value] = n
 		}
 		if e.known() {
 			branch[e.g.n], seenAt[e.g.n] = n, e
@@ -105,7 +106,7 @@ func (ix *index) lostInLog(k *keyIndex, effects []*effect) []Anomaly {
 		if n.e.op == nil || n.e.op.typ != tOK {
 			continue
 		}
-		if n.e.F == fAdd {
+		if n.e.f == fAdd {
 			ix.stats.Acknowledged++
 			if n.final || n.cutBy == nil {
 				continue
@@ -129,21 +130,21 @@ func (ix *index) lostInLog(k *keyIndex, effects []*effect) []Anomaly {
 func (ix *index) lostUpdate(victims []*node, by, seen *effect) Anomaly {
 	victim := victims[0].e
 	a := Anomaly{
-		Name: "lost-update", Property: Register, Key: victim.Key, Time: by.t,
-		Effects: []int64{victim.Seq, by.Seq},
+		Name: "lost-update", Property: Register, Key: victim.key(), Time: by.t,
+		Effects: []int64{victim.seq, by.seq},
 		Sizes:   map[string]int64{"after": by.t - victim.t},
 	}
 	places := []int32{victim.op.inv, victim.op.comp, by.op.inv}
 	from := min(victim.t, victim.op.invT, by.op.invT)
 	basis := "had not seen it"
-	if seen != nil && seen.Seq < victim.Seq {
+	if seen != nil && seen.seq < victim.seq {
 		basis = fmt.Sprintf("had last looked at %s", clock(seen.t))
-		if by.F != fAdd { // an add names its base itself
-			a.Effects = append(a.Effects, seen.Seq)
+		if by.f != fAdd { // an add names its base itself
+			a.Effects = append(a.Effects, seen.seq)
 		}
 		from = min(from, seen.t)
 		a.Sizes["blind"] = by.t - seen.t
-		if seen.op != nil && by.F != fAdd {
+		if seen.op != nil && by.f != fAdd {
 			places = append(places, seen.op.inv)
 		}
 	}
@@ -169,9 +170,9 @@ func (ix *index) lostUpdate(victims []*node, by, seen *effect) Anomaly {
 	}
 	a.Events = ix.at(places...)
 	a.Explanation = fmt.Sprintf("the update of %s (%q, acknowledged) at %s was overwritten %s later by %s%s, which %s%s",
-		victim.Process, victim.Value, clock(victim.t), dur(by.t-victim.t), by.Process, with(by.g), basis, late)
+		victim.process(), victim.value, clock(victim.t), dur(by.t-victim.t), by.process(), with(by.g), basis, late)
 	for _, v := range victims {
-		a.Victims = append(a.Victims, v.e.Seq)
+		a.Victims = append(a.Victims, v.e.seq)
 	}
 	switch n := len(victims) - 1; {
 	case n == 1:
@@ -179,7 +180,7 @@ func (ix *index) lostUpdate(victims []*node, by, seen *effect) Anomaly {
 	case n > 1:
 		a.Explanation += fmt.Sprintf("; %d more updates were overwritten with it", n)
 	}
-	return ix.finish(a, from, victim.Process, by.Process)
+	return ix.finish(a, from, victim.process(), by.process())
 }
 
 func with(g *grant) string {

@@ -40,7 +40,7 @@ func (ix *index) logAgainst(k *keyIndex) []Anomaly {
 			}
 		}
 		for _, e := range effects {
-			a.Effects = append(a.Effects, e.Seq)
+			a.Effects = append(a.Effects, e.seq)
 		}
 		a.Events = ix.at(places...)
 		a.Explanation = fmt.Sprintf(format, args...)
@@ -53,12 +53,12 @@ func (ix *index) logAgainst(k *keyIndex) []Anomaly {
 		if e.op != nil {
 			if first := e.op.eff; first != e && e.writes() && latest != first {
 				accuse("twice", e.t, []*op{e.op}, []int32{e.op.inv}, []*effect{first, latest, e},
-					"%s's %s of %q took effect twice, at %s and, after others had written, at %s", e.Process, e.F, e.Value, clock(first.t), clock(e.t))
+					"%s's %s of %q took effect twice, at %s and, after others had written, at %s", e.process(), e.f, e.value, clock(first.t), clock(e.t))
 			}
 			if newest != nil && e.op.typ == tOK && e.op.endT < newest.op.invT {
 				accuse("order", e.t, []*op{newest.op, e.op}, []int32{newest.op.inv, e.op.inv, e.op.comp}, []*effect{newest, e},
 					"the register carried out %s's %s, sent at %s, before %s's %s, which had been answered at %s",
-					newest.Process, newest.F, clock(newest.op.invT), e.Process, e.F, clock(e.op.endT))
+					newest.process(), newest.f, clock(newest.op.invT), e.process(), e.f, clock(e.op.endT))
 			}
 			if newest == nil || e.op.invT > newest.op.invT {
 				newest = e
@@ -71,23 +71,23 @@ func (ix *index) logAgainst(k *keyIndex) []Anomaly {
 		if e.op == nil {
 			continue
 		}
-		if e.op.typ == tOK && e.op.value != e.Value {
+		if e.op.typ == tOK && e.op.value != e.value {
 			accuse("read", e.t, []*op{e.op}, []int32{e.op.inv, e.op.comp}, []*effect{e},
-				"%s read %q at %s, but the register had answered %q", e.Process, e.op.value, clock(e.t), e.Value)
+				"%s read %q at %s, but the register had answered %q", e.process(), e.op.value, clock(e.t), e.value)
 			continue
 		}
 		want, because := "", []*effect{e}
 		if latest != nil {
-			want, because = latest.Value, append(because, latest)
+			want, because = latest.value, append(because, latest)
 		}
-		if e.Value != want {
+		if e.value != want {
 			accuse("read", e.t, []*op{e.op}, []int32{e.op.inv}, because,
-				"%s read %q at %s, when the register's latest write was %q", e.Process, e.Value, clock(e.t), want)
+				"%s read %q at %s, when the register's latest write was %q", e.process(), e.value, clock(e.t), want)
 		}
 	}
 	w := ix.log.witness
 	for _, o := range k.ops {
-		if o.grant == nil || ix.dup[o.grant.id] || (o.f == fRead && !ix.log.reads) {
+		if o.grant == nil || ix.twice(o.grant.id) || (o.f == fRead && !ix.log.reads) {
 			continue
 		}
 		e := o.eff

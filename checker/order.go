@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -53,14 +54,17 @@ type grantPair struct{ older, newer *grant }
 // There is an order of the grants by which all tokens rise, and that agrees with
 // real time, if and only if this and reuses find nothing.
 func regressions(grants []*grant) []grantPair {
-	var byOk, byLo []*grant
+	byOk := make([]*grant, 0, len(grants))
 	for _, g := range grants {
 		if g.token != 0 {
 			byOk = append(byOk, g)
 		}
 	}
-	byLo = slices.Clone(byOk)
 	sortBy(byOk, func(g *grant) int64 { return g.okT })
+	if slices.IsSortedFunc(byOk, func(a, b *grant) int { return cmp.Compare(a.token, b.token) }) {
+		return nil // what was granted before has been answered before
+	}
+	byLo := slices.Clone(byOk)
 	sortBy(byLo, func(g *grant) int64 { return g.lo })
 	var out []grantPair
 	var top *grant

@@ -45,6 +45,8 @@ func script(t testing.TB, text string) Input {
 					in.Options.Require = strings.Split(value, ",")
 				case "bound":
 					in.Options.Bound = seconds(t, value)
+				case "nolock":
+					in.Options.NoLock = value == "yes"
 				case "fair":
 					in.Options.Fair = seconds(t, value)
 				default:

@@ -24,8 +24,8 @@ type rising struct {
 
 func (r *rising) add(t touch, v int64) {
 	if n := len(r.values); n == 0 || r.values[n-1] < v {
-		r.touches = append(r.touches, t)
-		r.values = append(r.values, v)
+		r.touches = push(r.touches, t)
+		r.values = push(r.values, v)
 	}
 }
 
@@ -40,8 +40,17 @@ func (r *rising) above(v int64) (touch, bool) {
 // newest keeps, of all grants that touched the resource so far, what is needed to
 // say whether one of them is certainly newer than a given grant.
 type newest struct {
-	sound                     bool // the key's tokens order its grants
+	sound bool // the key's tokens order its grants
+	// mixed: they do, but some grants have none. Only those are compared by time.
+	mixed                     bool
 	byToken, byLo, byLoNoToke rising
+}
+
+func (ix *index) newestOf(k *keyIndex) newest {
+	return newest{
+		sound: !ix.tokensUnsound(k.name),
+		mixed: slices.ContainsFunc(k.grants, func(g *grant) bool { return g.token == 0 }),
+	}
 }
 
 func (n *newest) add(t touch) {
@@ -50,7 +59,9 @@ func (n *newest) add(t touch) {
 	} else {
 		n.byLoNoToke.add(t, t.g.lo)
 	}
-	n.byLo.add(t, t.g.lo)
+	if n.mixed || !n.sound {
+		n.byLo.add(t, t.g.lo)
+	}
 }
 
 // than returns the earliest touch of a grant that is certainly newer than g.
@@ -67,8 +78,8 @@ func (n *newest) than(g *grant) (touch, bool) {
 }
 
 func (t touch) before(u touch) bool {
-	if t.eff != nil && u.eff != nil {
-		return t.eff.Seq < u.eff.Seq
+	if t.eff != nil { // u has one, too
+		return t.eff.seq < u.eff.seq
 	}
 	return t.t < u.t
 }
@@ -94,7 +105,7 @@ func findStaleWrites(ix *index) []Anomaly {
 
 func (ix *index) staleInLog(k *keyIndex) []Anomaly {
 	var out []Anomaly
-	seen := newest{sound: !ix.tokensUnsound(k.name)}
+	seen := ix.newestOf(k)
 	first := make([]*effect, len(k.grants)) // touch
 	wrote := make([]int32, len(k.grants))   // place after the last write, or of the first touch
 	// Writes so far with falling ok times, so that the latest-granted writer
@@ -147,13 +158,13 @@ func pushFalling(stack []*effect, e *effect) []*effect {
 func (ix *index) staleWithoutLog(k *keyIndex) []Anomaly {
 	var done []*op
 	for _, o := range k.ops {
-		if o.typ == tOK && o.grant != nil && !ix.dup[o.grant.id] {
+		if o.typ == tOK && o.grant != nil && !ix.twice(o.grant.id) {
 			done = append(done, o)
 		}
 	}
 	byEnd := slices.Clone(done)
 	slices.SortStableFunc(byEnd, func(a, b *op) int { return cmp.Compare(a.endT, b.endT) })
-	seen := newest{sound: !ix.tokensUnsound(k.name)}
+	seen := ix.newestOf(k)
 	var out []Anomaly
 	i := 0
 	for _, o := range done { // by invoke
@@ -194,7 +205,7 @@ func (ix *index) staleWrite(w, newer touch) Anomaly {
 		places = append(places, old.lost)
 	}
 	if w.eff != nil {
-		a.Effects = []int64{newer.eff.Seq, w.eff.Seq}
+		a.Effects = []int64{newer.eff.seq, w.eff.seq}
 	} else {
 		places = append(places, newer.op.comp, w.op.comp)
 	}
@@ -252,10 +263,10 @@ func staleCause(old, young *grant, w touch) string {
 
 func (ix *index) interleaved(own, between, w *effect) Anomaly {
 	a := Anomaly{
-		Name: "stale-write", Property: Register, Key: w.Key, Time: w.t, Cause: "interleaved",
+		Name: "stale-write", Property: Register, Key: w.key(), Time: w.t, Cause: "interleaved",
 		Grants:  []string{w.g.id, between.g.id},
 		Events:  ix.at(w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv),
-		Effects: []int64{own.Seq, between.Seq, w.Seq},
+		Effects: []int64{own.seq, between.seq, w.seq},
 		Sizes:   map[string]int64{"after_touch": w.t - between.t},
 		Explanation: fmt.Sprintf("%s wrote%s at %s, %s after %s had written%s in the middle of %s's critical section: whichever of the two grants is older, one of these writes is stale",
 			w.g.process, w.g.with(), clock(w.t), dur(w.t-between.t), between.g.process, between.g.with(), w.g.process),

@@ -20,16 +20,12 @@ func findStarvation(ix *index) []Anomaly {
 	}
 	var out []Anomaly
 	for _, k := range ix.keys {
-		type wait struct {
-			span
-			ops []*op
-		}
-		var waits []*wait
-		now := map[string]*wait{}
+		var waits []*waiting
+		now := map[string]*waiting{}
 		for _, o := range k.allAcquires() { // by invoke
 			w := now[o.process]
-			if w == nil || o.invT-w.to >= patience || w.ops[len(w.ops)-1].typ == tOK {
-				w = &wait{span: span{o.invT, 0}}
+			if w == nil || o.invT-w.to >= patience || w.served() {
+				w = &waiting{span: span{o.invT, 0}}
 				now[o.process] = w
 				waits = append(waits, w)
 			}
@@ -72,6 +68,19 @@ func findStarvation(ix *index) []Anomaly {
 		}
 	}
 	return out
+}
+
+// waiting is one client's acquires without a break.
+type waiting struct {
+	span
+	ops []*op
+}
+
+// served says that the last acquire was granted, or may have been: the client was
+// killed and came back, and nobody learnt.
+func (w *waiting) served() bool {
+	last := w.ops[len(w.ops)-1]
+	return last.typ == tOK || last.comp < 0
 }
 
 // waits measures how long the granted acquires took.

@@ -46,26 +46,37 @@ func write(t interface{ Fatal(...any) }, dir string, in Input, order []int) (eve
 // from memory.
 func TestFilesLikeMemory(t *testing.T) {
 	dir := t.TempDir()
-	rapid.Check(t, func(rt *rapid.T) {
-		w := simulate(rt, rapid.Bool().Draw(rt, "sound"), rapid.Bool().Draw(rt, "tokens"), false, rapid.Bool().Draw(rt, "leases"))
-		order := make([]int, len(w.in.Events))
+	compare := func(t interface {
+		Fatal(...any)
+		Fatalf(string, ...any)
+	}, in Input, shuffled bool) {
+		order := make([]int, len(in.Events))
 		for i := range order {
 			order[i] = i
 		}
-		if rapid.Bool().Draw(rt, "shuffled") {
+		if shuffled {
 			r := rand.New(rand.NewPCG(1, uint64(len(order))))
 			r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		}
-		events, effects := write(rt, dir, w.in, order)
-		got, err := CheckFiles(context.Background(), events, effects, w.in.Options, nil)
+		events, effects := write(t, dir, in, order)
+		got, err := CheckFiles(context.Background(), events, effects, in.Options, nil)
 		if err != nil {
-			rt.Fatal(err)
+			t.Fatal(err)
 		}
 		a, _ := json.Marshal(got)
-		b, _ := json.Marshal(Check(w.in))
+		b, _ := json.Marshal(Check(in))
 		if string(a) != string(b) {
-			rt.Fatalf("from files %s\nfrom memory %s", a, b)
+			t.Fatalf("from files %s\nfrom memory %s", a, b)
 		}
+	}
+	compare(t, validHistory(500, 3, 2), false)
+	compare(t, validHistory(500, 3, 2), true)
+	if testing.Short() {
+		return // most of what follows is the writing of files
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		w := simulate(rt, rapid.Bool().Draw(rt, "sound"), rapid.Bool().Draw(rt, "tokens"), false, rapid.Bool().Draw(rt, "leases"))
+		compare(rt, w.in, rapid.Bool().Draw(rt, "shuffled"))
 	})
 }
 

@@ -43,7 +43,7 @@ func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
 		a.Cause = "never-held"
 		a.Sizes["late"] = newer.okT - newer.promised
 		a.Explanation += newer.overWords()
-	case older.lease > 0 && satAdd(older.since, older.lease) <= older.okT && older.promised <= older.okT:
+	case older.lease > 0 && older.promised <= older.okT:
 		a.Cause = "never-held"
 		a.Sizes["late"] = older.okT - older.promised
 		a.Explanation += older.overWords()

@@ -146,6 +146,9 @@ type Options struct {
 	// Alone leaves out the second opinion of Porcupine, whose cost is bounded
 	// (about 10 ms, a second at most) and not that of the exact checks.
 	Alone bool
+	// NoLock: the clients share the register without a lock. Only the register is
+	// judged then, and required.
+	NoLock bool
 	// Fencing is the register's discipline: none, write, write-strict, read-write.
 	Fencing string
 }

@@ -86,10 +86,16 @@ func TestGroup(t *testing.T) {
 				t.Fatalf("windows %v and %v", windows[i-1], w)
 			}
 		}
-		for _, p := range parts {
-			in := slices.ContainsFunc(windows, func(w stretch) bool { return w.from <= p.from && p.to <= w.to })
-			if n := p.to - p.from; in != (n <= windowSize) && n > 1 {
-				t.Fatalf("part %v is in a window: %v", p, in)
+		for i, p := range parts {
+			w := slices.IndexFunc(windows, func(w stretch) bool { return w.from <= p.from && p.to <= w.to })
+			if n := p.to - p.from; (w >= 0) != (n <= windowSize) && n > 1 {
+				t.Fatalf("part %v is in window %d", p, w)
+			}
+			if w >= 0 && i+1 < len(parts) && p.to == windows[w].to && parts[i+1].to-windows[w].from <= windowSize {
+				t.Fatalf("window %v has room for part %v", windows[w], parts[i+1])
+			}
+			if w < 0 && p.to-p.from == 1 && i+1 < len(parts) && parts[i+1].to-p.from <= windowSize {
+				t.Fatalf("part %v is left alone before %v", p, parts[i+1])
 			}
 		}
 	})

@@ -57,7 +57,7 @@ func (ix *index) serverFault(from, to int64) bool {
 			return true
 		}
 		for _, n := range f.nodes {
-			if p := ix.processes[n]; p == nil || !p.client {
+			if p := ix.processes.get(n); p == nil || !p.client {
 				return true
 			}
 		}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -129,4 +130,18 @@ func TestCheckRegister(t *testing.T) {
 			t.Fatalf("operations %v prove nothing", proof)
 		}
 	})
+}
+
+// TestZoneWords: what was read is named, the value before the first write, too.
+func TestZoneWords(t *testing.T) {
+	v := Check(script(t, `
+0.10-0.11 c1 acquire c1.1
+0.12-0.13 c1 write c1.1 value=a
+0.14-0.15 c1 read c1.1
+0.16-0.17 c1 read c1.1 value=a
+`))
+	const want = `the first value and the value "a" were each seen before and after the other`
+	if len(v.Anomalies) != 1 || !strings.HasPrefix(v.Anomalies[0].Explanation, want) {
+		t.Errorf("%+v", v.Anomalies)
+	}
 }

@@ -61,27 +61,32 @@ func (c *cursor) space() {
 	}
 }
 
+// plain are the bytes that stand for themselves in a string.
+var plain = func() (t [256]bool) {
+	for ch := 0x20; ch < 0x7f; ch++ {
+		t[ch] = ch != '"' && ch != '\\'
+	}
+	return t
+}()
+
 // raw eats a string and returns what is between its quotes.
 func (c *cursor) raw() []byte {
-	if c.bad || c.i >= len(c.b) || c.b[c.i] != '"' {
+	b, i := c.b, c.i
+	if c.bad || i >= len(b) || b[i] != '"' {
 		c.bad = true
 		return nil
 	}
-	c.i++
-	from := c.i
-	for c.i < len(c.b) {
-		ch := c.b[c.i]
-		if ch == '"' {
-			c.i++
-			return c.b[from : c.i-1]
-		}
-		if ch < 0x20 || ch >= 0x7f || ch == '\\' {
-			break
-		}
-		c.i++
+	i++
+	from := i
+	for i < len(b) && plain[b[i]] {
+		i++
 	}
-	c.bad = true
-	return nil
+	if i >= len(b) || b[i] != '"' {
+		c.bad = true
+		return nil
+	}
+	c.i = i + 1
+	return b[from:i]
 }
 
 // name eats a member's name and the colon.
@@ -97,7 +102,47 @@ func (c *cursor) name() []byte {
 	return n
 }
 
+// eat eats exactly these bytes, if they come next.
+func (c *cursor) eat(s string) bool {
+	if len(c.b)-c.i < len(s) || string(c.b[c.i:c.i+len(s)]) != s {
+		return false
+	}
+	c.i += len(s)
+	return true
+}
+
 func (c *cursor) str() string { return c.in.string(c.raw()) }
+
+// typ and word eat the strings of which there are only a few.
+func (c *cursor) typ() Type {
+	raw := c.raw()
+	switch string(raw) {
+	case "invoke":
+		return Invoke
+	case "ok":
+		return OK
+	case "fail":
+		return Fail
+	case "info":
+		return Info
+	}
+	return Type(c.in.string(raw))
+}
+
+func (c *cursor) word() string {
+	raw := c.raw()
+	switch string(raw) {
+	case "acquire":
+		return Acquire
+	case "release":
+		return Release
+	case "read":
+		return Read
+	case "write":
+		return Write
+	}
+	return c.in.string(raw)
+}
 
 func (c *cursor) num() int64 {
 	from := c.i
@@ -138,7 +183,24 @@ func (c *cursor) boolean() bool {
 
 func fastEvent(line []byte, e *Event, in *interner) bool {
 	c := cursor{b: line, in: in}
-	for more := c.open(); more; more = c.next() {
+	// Every event begins with these five, and picklock writes them in this order.
+	more := false
+	if c.eat(`{"index":`) {
+		e.Index = c.num()
+		if c.eat(`,"time":`) {
+			e.Time = c.num()
+			if c.eat(`,"process":`) {
+				e.Process = c.str()
+				if c.eat(`,"type":`) {
+					e.Type = c.typ()
+				}
+			}
+		}
+		more = c.next()
+	} else {
+		more = c.open()
+	}
+	for ; more; more = c.next() {
 		switch string(c.name()) {
 		case "index":
 			e.Index = c.num()
@@ -147,9 +209,9 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 		case "process":
 			e.Process = c.str()
 		case "type":
-			e.Type = Type(c.str())
+			e.Type = c.typ()
 		case "f":
-			e.F = c.str()
+			e.F = c.word()
 		case "key":
 			e.Key = c.str()
 		case "grant":
@@ -186,7 +248,7 @@ func fastEffect(line []byte, e *Effect, in *interner) bool {
 		case "process":
 			e.Process = c.str()
 		case "f":
-			e.F = c.str()
+			e.F = c.word()
 		case "key":
 			e.Key = c.str()
 		case "grant":

@@ -45,7 +45,11 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 	keys := map[string][]*Op{}
 	v := checker.Verdict{Properties: map[string]checker.Property{}, Anomalies: []checker.Anomaly{}}
 	v.Stats.Events, v.Stats.Faults = h.Events, map[string]checker.FaultCount{}
-	for _, o := range h.Ops {
+	ops := h.Ops
+	if m.Name == "fenced-register" {
+		ops = h.fenced()
+	}
+	for _, o := range ops {
 		if !slices.Contains(m.Fs, o.F) {
 			return v, &LineError{h.File, o.CallAt.Line, fmt.Errorf("model %s has no %q: it has %s", m.Name, o.F, strings.Join(m.Fs, ", "))}
 		}
@@ -144,19 +148,19 @@ func decide(ctx context.Context, m *Model, key string, ops []*Op, e effort) (*ch
 			if len(proof) == 0 {
 				return nil, byExact
 			}
-			return anomaly(m, key, proof, nil), byExact
+			return anomaly(m, key, proof, nil, byExact), byExact
 		}
 	}
 	if broken, decided := sweep(ctx, m, ops, e.room); decided {
 		if broken == nil {
 			return nil, bySweep
 		}
-		return anomaly(m, key, shrink(ctx, m, ops, broken), broken), bySweep
+		return anomaly(m, key, shrink(ctx, m, ops, broken), broken, bySweep), bySweep
 	}
 	if legal, decided := search(ctx, m, ops, e.limit); decided && legal {
 		return nil, bySearch
 	} else if decided {
-		return anomaly(m, key, ops, nil), bySearch
+		return anomaly(m, key, ops, nil, bySearch), bySearch
 	}
 	return nil, byNobody
 }
@@ -187,7 +191,7 @@ func useful(m *Model, ops []*Op) []*Op {
 		}
 		switch o.F {
 		case "read", "get":
-			return m.Name != "fenced-register" || o.Fence == 0
+			return true // also where it would bring a fence, by which others could only be refused
 		case "write":
 			return register && noticed[o.Arg] < o.Call
 		case "cas":
@@ -215,7 +219,7 @@ func shrink(ctx context.Context, m *Model, ops []*Op, broken *Op) []*Op {
 	}
 	for i := 0; i < len(prefix); {
 		o := prefix[i]
-		if (o.F != "read" && o.F != "get") || o.Call == broken.Call {
+		if o.F != "read" && o.F != "get" {
 			i++
 			continue
 		}
@@ -239,14 +243,14 @@ func upTo(o *Op, at int) *Op {
 	return &early
 }
 
-func anomaly(m *Model, key string, proof []*Op, broken *Op) *checker.Anomaly {
+func anomaly(m *Model, key string, proof []*Op, broken *Op, by int) *checker.Anomaly {
 	a := &checker.Anomaly{Name: "nonlinearizable", Property: Linearizable, Key: key, Cause: m.Name, Faults: []string{}}
-	returns := slices.Contains([]string{"acquire", "acquire-read", "acquire-write"}, proof[0].F) && broken == nil
+	grants := by == byExact && strings.HasPrefix(proof[0].F, "acquire") // that they were given is enough
 	for _, o := range proof {
 		if !slices.Contains(a.Processes, o.Process) {
 			a.Processes = append(a.Processes, o.Process)
 		}
-		if !returns {
+		if !grants {
 			a.Events = append(a.Events, o.CallAt.Index)
 		}
 		if o.Return != never {
@@ -255,20 +259,24 @@ func anomaly(m *Model, key string, proof []*Op, broken *Op) *checker.Anomaly {
 	}
 	slices.Sort(a.Events)
 	a.Events = slices.Compact(a.Events)
-	a.Explanation = explain(proof, broken)
+	a.Explanation = explain(proof, broken, grants)
 	return a
 }
 
-func explain(proof []*Op, broken *Op) string {
+func explain(proof []*Op, broken *Op, grants bool) string {
 	last := proof[len(proof)-1]
 	switch {
 	case broken != nil:
 		return fmt.Sprintf("%s (line %d) was answered so on line %d, and no order of the %d operations until then that agrees with real time allows it",
 			broken, broken.CallAt.Line, broken.ReturnAt.Line, len(proof))
-	case len(proof) == 2 && last.F == "acquire" && last.Fence != 0 && last.Fence <= proof[0].Fence:
-		return fmt.Sprintf("process %s was granted fence %d (line %d) after fence %d had been granted to process %s (line %d)",
-			last.Owner, last.Fence, last.ReturnAt.Line, proof[0].Fence, proof[0].Owner, proof[0].ReturnAt.Line)
-	case strings.HasPrefix(last.F, "acquire"):
+	case grants && proof[0].Return > last.Return:
+		what := "after fence %d had been granted to process %s (line %d)"
+		if proof[0].Fence > last.Fence {
+			what = "while the lock was held with fence %d by process %s (line %d)"
+		}
+		return fmt.Sprintf("process %s was granted fence %d (line %d) "+what,
+			proof[0].Owner, proof[0].Fence, proof[0].ReturnAt.Line, last.Fence, last.Owner, last.ReturnAt.Line)
+	case grants:
 		var who []string
 		for _, o := range proof {
 			who = append(who, fmt.Sprintf("process %s (line %d)", o.Owner, o.ReturnAt.Line))

@@ -39,6 +39,41 @@ func TestFormats(t *testing.T) {
 		{"readers and a writer", "", `{:type :invoke :f :read-lock :process 0} {:type :ok :f :read-lock :process 0} {:type :invoke :f :write-lock :process 1} {:type :ok :f :write-lock :process 1}`, checker.False, ""},
 		{"a stale fence is accepted", "fenced-register", `{:type :invoke :f :write :process 0 :value [2 10]} {:type :ok :f :write :process 0 :value [2 10]}
 			{:type :invoke :f :write :process 1 :value [1 11]} {:type :ok :f :write :process 1 :value [1 11]}`, checker.False, ""},
+		{"a stale fence is accepted, after a read with its fence", "fenced-register", `{:type :invoke :f :read :process 0 :value [2 nil]} {:type :ok :f :read :process 0 :value [2 nil]}
+			{:type :invoke :f :write :process 1 :value [1 11]} {:type :ok :f :write :process 1 :value [1 11]}`, checker.False, ""},
+		{"a stale write is read", "fenced-register", `{:type :invoke :f :write :process 0 :value [1 10]} {:type :ok :f :write :process 0 :value [1 10]}
+			{:type :invoke :f :write :process 1 :value [2 11]} {:type :info :f :write :process 1 :value [2 11]}
+			{:type :invoke :f :read :process 0 :value [3 nil]} {:type :ok :f :read :process 0 :value [3 11]}`, checker.True, ""},
+		{"another value is read", "fenced-register", `{:type :invoke :f :write :process 0 :value [1 10]} {:type :ok :f :write :process 0 :value [1 10]}
+			{:type :invoke :f :read :process 0 :value [1 nil]} {:type :ok :f :read :process 0 :value [1 11]}`, checker.False, ""},
+		{"no fences at all", "fenced-register", `{:type :invoke :f :write :process 0 :value 5} {:type :ok :f :write :process 0 :value 5}
+			{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 5}`, checker.True, ""},
+		{"fences of two keys", "fenced-register", `{:type :invoke :f :read :process 0 :value [7 nil]} {:type :ok :f :read :process 0 :value [7 [2 nil]]}
+			{:type :invoke :f :write :process 1 :value [8 [1 11]]} {:type :ok :f :write :process 1 :value [8 [1 11]]}`, checker.True, ""},
+		{"a stale fence of one key", "fenced-register", `{:type :invoke :f :read :process 0 :value [7 nil]} {:type :ok :f :read :process 0 :value [7 [2 nil]]}
+			{:type :invoke :f :write :process 1 :value [7 [1 11]]} {:type :ok :f :write :process 1 :value [7 [1 11]]}`, checker.False, ""},
+		{"keys that are no fences", "fenced-register", `{:type :invoke :f :write :process 0 :value [:x 1]} {:type :ok :f :write :process 0 :value [:x 1]}
+			{:type :invoke :f :read :process 1 :value [:y nil]} {:type :ok :f :read :process 1 :value [:y nil]}`, checker.True, ""},
+		{"keys below 0 are no fences", "fenced-register", `{:type :invoke :f :write :process 0 :value [-1 1]} {:type :ok :f :write :process 0 :value [-1 1]}
+			{:type :invoke :f :read :process 1 :value [-2 nil]} {:type :ok :f :read :process 1 :value [-2 nil]}`, checker.True, ""},
+		{"a lock's keys apart", "", `{:type :invoke :f :acquire :process 0 :value [:x nil]} {:type :ok :f :acquire :process 0 :value [:x 1]}
+			{:type :invoke :f :acquire :process 1 :value [:y nil]} {:type :ok :f :acquire :process 1 :value [:y 1]}
+			{:type :invoke :f :release :process 1 :value [:y nil]} {:type :ok :f :release :process 1 :value [:y nil]}`, checker.True, ""},
+		{"a lock of one key", "", `{:type :invoke :f :acquire :process 0 :value [:x nil]} {:type :ok :f :acquire :process 0 :value [:x 1]}
+			{:type :invoke :f :acquire :process 1 :value [:x nil]} {:type :ok :f :acquire :process 1 :value [:x 2]}`, checker.False, "were all granted"},
+		{"releases of keys", "mutex", `{:type :invoke :f :release :process 0 :value [:x nil]} {:type :fail :f :release :process 0 :value [:x nil]}
+			{:type :invoke :f :release :process 0 :value [:x nil]} {:type :ok :f :release :process 0 :value [:x true]}`, checker.False, ""},
+		{"what a cas compares is no key", "cas-register", `{:type :invoke :f :cas :process 0 :value [nil 1]} {:type :ok :f :cas :process 0 :value [nil 1]}
+			{:type :invoke :f :cas :process 1 :value [2 nil]} {:type :ok :f :cas :process 1 :value [2 nil]}`, checker.False, ""},
+		{"an answer without a value keeps the key", "", `{:type :invoke :f :write :process 0 :key :x :value 1} {:type :ok :f :write :process 0 :value 1}
+			{:type :invoke :f :read :process 1 :key :x} {:type :ok :f :read :process 1 :key :x :value nil}`, checker.False, "no order"},
+		{"a fence that is no number", "fenced-mutex", `{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0 :value true}
+			{:type :invoke :f :release :process 0} {:type :ok :f :release :process 0}
+			{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0 :value 1.5}`, checker.True, ""},
+		{"a set that knows", "", `{:type :invoke :f :add :process 0 :value 1} {:type :ok :f :add :process 0 :value 1}
+			{:type :invoke :f :read :process 1} {:type :ok :f :read :process 1 :value #{1}}`, checker.True, ""},
+		{"a set that is not empty", "", `{:type :invoke :f :add :process 0 :value 1} {:type :info :f :add :process 0 :value 1}
+			{:type :invoke :f :read :process 1} {:type :ok :f :read :process 1 :value [1 2]}`, checker.False, "no order"},
 		{"keys apart", "", `{:type :invoke :f :write :process 0 :value [:x 1]} {:type :ok :f :write :process 0 :value [:x 1]}
 			{:type :invoke :f :read :process 1 :value [:y nil]} {:type :ok :f :read :process 1 :value [:y nil]}`, checker.True, ""},
 		{"a set that forgets", "", `{:type :invoke :f :add :process 0 :value 1} {:type :ok :f :add :process 0 :value 1}
@@ -92,6 +127,15 @@ func TestBadFiles(t *testing.T) {
 		{"a bad log line", "INFO  jepsen.util - 0\t:invoke\t:write\t1\nINFO  jepsen.util - 0 :ok :frob 1\n", "h:2: not an operation on a register"},
 		{"no operation", "INFO  jepsen.util - hello\n", "h:1: not an operation"},
 		{"a cas of one value", "{:type :invoke :f :cas :process 0 :value 3}", "h:1: a cas needs [expected new]"},
+		{"a cas of three values", "{:type :invoke :f :cas :process 0 :value [1 2 3]}", "h:1: a cas needs [expected new]"},
+		{"a cas of a map", "{:type :invoke :f :cas :process 0 :value {1 2}}", "h:1: a cas needs [expected new]"},
+		{"another key completed", "{:type :invoke :f :read :process 0 :key 1}\n{:type :ok :f :read :process 0 :key 2}", "h:2: process 0 completes its read on key 2, invoked on 1 (line 1)"},
+		{"a negative fence", "{:type :invoke :f :acquire :process 0}\n{:type :ok :f :acquire :process 0 :value -1}", "h:2: a negative fence -1"},
+		{"no f", "{:type :invoke :process 0}\n", "h:1: an event without an :f"},
+		{"a map of a key and no value", "{:type}", "h:1: a map with a key and no value"},
+		{"only a nemesis", "{:type :info :f :start :process :nemesis}", "h:1: no operation of any client"},
+		{"a log's cas of one value", "INFO  jepsen.util - 0\t:invoke\t:cas\t3\n", "h:1: a cas needs [expected new]"},
+		{"a log completed without an invocation", "INFO  jepsen.util - 0\t:ok\t:read\t3\n", "h:1: process 0 completes a read that it never invoked"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(strings.NewReader(c.text), "h")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 )
 
 // jepsenEvent is one map of a Jepsen history.
@@ -75,7 +76,7 @@ func ReadJepsen(r io.Reader, name string) (*History, error) {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}
 	keyed := separateKeys(events)
-	p := &pairing{h: &History{File: name}}
+	p := &pairing{h: &History{File: name, paired: keyed}}
 	for i := range events {
 		e := &events[i]
 		if keyed {
@@ -150,6 +151,28 @@ func separateKeys(events []jepsenEvent) bool {
 		}
 	}
 	return seen
+}
+
+// fenced is the history for a fenced register: only the model tells that the firsts
+// of all pairs are fences and not keys. Pairs in pairs are both.
+func (h *History) fenced() []*Op {
+	if !h.paired {
+		return h.Ops
+	}
+	out := make([]*Op, len(h.Ops))
+	for i, o := range h.Ops {
+		fence, err := strconv.ParseInt(o.Key, 10, 64)
+		if err != nil || fence < 0 || o.Under != "" {
+			return h.Ops
+		}
+		c := *o
+		c.Key, c.Fence, c.Under = "", fence, o.Arg
+		if c.F == "read" {
+			c.Under = o.Out
+		}
+		out[i] = &c
+	}
+	return out
 }
 
 // verbs are the names by which tests call the same thing.

@@ -100,25 +100,18 @@ func exactLock(m *Model, ops []*Op) ([]*Op, bool) {
 		}
 	}
 	state := m.init
-	var top, cur *Op // with the highest fence so far, and with this hold's
+	var latest *Op // with a fence; none was higher
 	for _, s := range list {
-		cur = nil
 		for _, o := range s.ops {
 			ok, next := m.step(state, o)
 			if !ok {
 				// The lock is free or its owner's, so it is the fence that is wrong.
-				why := top
-				if cur != nil && cur.Fence != 0 {
-					why = cur
-				}
-				return []*Op{why, o}, why != nil
+				// That it comes first tells this proof from one of two holders.
+				return []*Op{o, latest}, latest != nil
 			}
 			state = next
 			if o.F == "acquire" && o.Fence != 0 {
-				cur = o
-				if top == nil || o.Fence > top.Fence {
-					top = o
-				}
+				latest = o
 			}
 		}
 	}
@@ -156,6 +149,7 @@ func exactPermits(ops []*Op, n int) ([]*Op, bool) {
 			for _, s := range out {
 				proof = append(proof, s.ops[0])
 			}
+			slices.SortFunc(proof, func(a, b *Op) int { return cmp.Compare(a.Return, b.Return) })
 			return proof, true
 		}
 	}

@@ -79,6 +79,7 @@ type History struct {
 	File   string
 	Ops    []*Op // by call
 	Events int
+	paired bool // each key was the first of a pair
 }
 
 // LineError is a line that cannot be part of a history.

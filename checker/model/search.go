@@ -42,9 +42,10 @@ func search(ctx context.Context, m *Model, ops []*Op, limit time.Duration) (lega
 		StepContext: func(_ context.Context, state, input, _ any) (bool, any) {
 			s, o := state.(ending), input.(*Op)
 			if o == over || s.over {
-				// Everything that was answered was answered before the end.
+				// What comes now never happened: all that was answered was
+				// answered before the end.
 				s.over = true
-				return o == over || o.Type == Info, s
+				return true, s
 			}
 			ok, next := m.step(s.state, o)
 			return ok, ending{state: next}

@@ -118,14 +118,13 @@ func (s *sweeper) answer(o *Op) bool {
 				continue
 			}
 			if t := s.twins[p]; t != nil {
-				if j := slices.Index(s.open, t); j >= 0 {
-					if _, done := slices.BinarySearch(c.done, int32(j)); !done {
-						continue
-					}
+				// It was called before p, and is never answered: it is open.
+				if _, done := slices.BinarySearch(c.done, int32(slices.Index(s.open, t))); !done {
+					continue
 				}
 			}
 			ok, state := s.m.step(c.state, p)
-			if !ok || (p != o && state == c.state && p.Type == Info) {
+			if !ok || (p.Type == Info && state == c.state) {
 				continue
 			}
 			if !grow(config{state, slices.Insert(slices.Clone(c.done), at, int32(i))}) {

@@ -1,0 +1,102 @@
+package checker
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Grants are found by their ids as a table of all strings would find them,
+// whatever the ids look like and whoever is thought to have given them.
+func TestFindGrantByID(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ix := emptyIndex(Options{})
+		want := map[string]*grant{}
+		twice := map[string]bool{}
+		process := rapid.SampledFrom([]string{"c1", "c1.2", "c11", "a"})
+		id := rapid.OneOf(
+			rapid.Custom(func(t *rapid.T) string {
+				return fmt.Sprintf("%s.%d", process.Draw(t, "of"), rapid.SampledFrom([]int{0, 1, 2, 3, 63, 64, 65, 66, 67, 200, 1 << 40}).Draw(t, "n"))
+			}),
+			rapid.SampledFrom([]string{"", ".", "c1", "c1.", ".1", "c1.01", "c1.2.1", "c1.2.01", "c1.-1", "c1.1x", "other.1", "c1.1234567890"}),
+		)
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			name := id.Draw(t, "id")
+			var hint *proc
+			if rapid.Bool().Draw(t, "hinted") {
+				hint = ix.proc(process.Draw(t, "by"))
+			}
+			if got := ix.find(name, hint); got != want[name] {
+				t.Fatalf("%q is %v, want %v", name, got, want[name])
+			}
+			if rapid.Bool().Draw(t, "store") && name != "" {
+				g := &grant{id: name}
+				if want[name] != nil {
+					twice[name] = true
+				}
+				ix.name(g, hint)
+				want[name] = g
+			}
+			if ix.twice(name) != twice[name] {
+				t.Fatalf("%q given twice: %v, want %v", name, ix.twice(name), twice[name])
+			}
+		}
+	})
+}
+
+// What is under way, and what was granted last, is found as in a table, although
+// most processes do one thing at a time with one lock.
+func TestProcessTables(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var open openOps
+		var latest latestGrants
+		wantOpen, wantLatest := map[opRef]*op{}, map[string]*grant{}
+		locks := []*keyIndex{{name: "k0"}, {name: "k1"}, {name: "k2"}}
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			k := rapid.SampledFrom(locks).Draw(t, "lock")
+			ref := opRef{rapid.SampledFrom([]verb{fRead, fWrite}).Draw(t, "f"), "", k.name}
+			switch rapid.IntRange(0, 2).Draw(t, "do") {
+			case 0:
+				o := &op{lock: k}
+				open.put(ref, o)
+				wantOpen[ref] = o
+			case 1:
+				open.drop(ref)
+				delete(wantOpen, ref)
+			case 2:
+				g := &grant{lock: k}
+				latest.set(g)
+				wantLatest[k.name] = g
+			}
+			for _, k := range locks {
+				for _, f := range []verb{fRead, fWrite} {
+					if ref := (opRef{f, "", k.name}); open.get(ref) != wantOpen[ref] {
+						t.Fatalf("open %v: %v, want %v", ref, open.get(ref), wantOpen[ref])
+					}
+				}
+				if latest.get(k.name) != wantLatest[k.name] {
+					t.Fatalf("latest of %s: %v, want %v", k.name, latest.get(k.name), wantLatest[k.name])
+				}
+			}
+		}
+	})
+}
+
+// Processes whose names fall on one place of the small table stay apart.
+func TestProcessNamesApart(t *testing.T) {
+	ix := emptyIndex(Options{})
+	names := map[string]*proc{}
+	for i := range 1000 {
+		name := fmt.Sprintf("c%d", i)
+		names[name] = ix.proc(name)
+	}
+	for _, name := range []string{"", "x"} {
+		names[name] = ix.proc(name)
+	}
+	for name, p := range names {
+		if got := ix.proc(name); got != p || got.name != name {
+			t.Fatalf("%q found %q", name, got.name)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
+	if e.Type == history.Invoke {
+		if o := p.acquire; o != nil && o.endT == never {
+			// The client was killed and came back: what became of its request,
+			// nobody learnt.
+			o.endT = t
+			o.lock.open--
+		}
+		p.settle()
+		if g := p.latest.get(e.Key); g != nil {
+			ix.endBelief(g, t)
+		}
+		k := ix.key(e.Key)
+		if p.spare == nil {
+			p.spare = ix.ops.next()
+		}
+		*p.spare = op{f: fAcquire, process: p.name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.held > 0}
+		p.acquire, p.spare = p.spare, nil
+		k.open++
+		return
+	}
+	o := p.acquire
+	if o != nil && e.Key != "" && o.lock.name != e.Key {
+		o = nil
+	}
+	if o != nil {
+		o.comp, o.typ = i, outcomeOf(e.Type)
+		if o.endT == never {
+			o.lock.open--
+		}
+		o.endT = t
+	}
+	if e.Type != history.OK {
+		if o != nil {
+			p.settle()
+		}
+		return
+	}
+	k := ix.key(e.Key)
+	if o != nil {
+		k = o.lock
+	}
+	// A lease cannot begin after the answer that gave it, whatever the client says.
+	g := ix.granted.next()
+	*g = grant{
+		id: e.Grant, process: p.name, lock: k, token: max(0, e.Token), inv: -1, ok: i, okT: t,
+		since: sane(e.Since, t), lease: min(e.Lease, never), lost: -1, lostT: never, believedEnd: never,
+	}
+	if o != nil {
+		g.inv, g.invT, g.lo = o.inv, o.invT, o.invT
+		// The grant says all that its acquire did.
+		p.acquire, p.spare = nil, o
+	}
+	if g.lease > 0 {
+		g.lo = max(g.lo, g.since)
+	}
+	if old := p.latest.get(k.name); old != nil {
+		ix.endBelief(old, t)
+	}
+	g.contested = k.open > 0 || (o != nil && o.busy)
+	g.n = int32(len(k.grants))
+	k.grants = push(k.grants, g)
+	k.held++
+	if g.id != "" {
+		ix.name(g, p)
+	}
+	p.latest.set(g)
+	p.recent = g
+	p.held = append(p.held, g)
+	if p.dying > 0 {
+		ix.endBelief(g, g.okT)
+	}
+	ix.stats.Grants++
+	if ix.stats.Grants == 1 {
+		ix.stats.FirstGrant = t
+	}
+}
+
+// sane bounds a claimed instant by the time of the event that claims it.
+func sane(claimed, told int64) int64 { return max(-never, min(claimed, told)) }
+
+// grantOf finds the grant that an event speaks of.
+func (ix *index) grantOf(e *history.Event, p *proc) *grant {
+	if e.Grant != "" {
+		if g := p.recent; g != nil && g.id == e.Grant && !ix.twice(e.Grant) {
+			return g
+		}
+		return ix.find(e.Grant, p)
+	}
+	return p.latest.get(e.Key)
+}
+
+func (ix *index) endBelief(g *grant, t int64) {
+	if g.believedEnd != never {
+		return
+	}
+	g.believedEnd = t
+	g.lock.held--
+	p := ix.proc(g.process)
+	if i := slices.Index(p.held, g); i >= 0 {
+		p.held = slices.Delete(p.held, i, i+1)
+	}
+}
+
+func (ix *index) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
+	ref := opRef{f, e.Grant, ""}
+	if e.Grant == "" {
+		ref.key = e.Key
+	}
+	g := ix.grantOf(e, p)
+	if e.Type == history.Invoke {
+		k := ix.lockOf(g, e)
+		o := ix.ops.next()
+		*o = op{f: f, process: p.name, lock: k, grant: g, inv: i, comp: -1, invT: t, endT: never, value: e.Value}
+		p.open.put(ref, o)
+		switch f {
+		case fRelease:
+			k.released = push(k.released, o)
+			if g != nil && g.release == nil {
+				g.release = o
+				ix.endBelief(g, t)
+			}
+		case fRenew:
+		default:
+			k.ops = push(k.ops, o)
+		}
+		return
+	}
+	o := p.open.get(ref)
+	if o != nil && f != fRead && e.Value != "" && e.Value != o.value {
+		return // the answer to an earlier write, which has been given up
+	}
+	p.open.drop(ref)
+	if o != nil {
+		o.comp, o.endT, o.typ = i, t, outcomeOf(e.Type)
+		if f == fRead {
+			o.value = e.Value
+		}
+		o.heldOK = e.Held && e.Type == history.OK && g != nil && g.process == e.Process
+	}
+	if g == nil || e.Process != g.process {
+		return
+	}
+	switch {
+	case f == fRenew && e.Type == history.OK:
+		r := renewal{inv: -1, ok: i, okT: t, held: e.Held}
+		if e.Lease > 0 {
+			r.heldUntil = sane(e.Since, t)
+			r.until = satAdd(r.heldUntil, min(e.Lease, never))
+		}
+		if o != nil {
+			r.inv, r.invT = o.inv, o.invT
+			// A keepalive's answer may have been taken for the open renew's:
+			// the earlier of the two instants is sound either way.
+			if e.Lease <= 0 || o.invT < r.heldUntil {
+				r.heldUntil = o.invT
+			}
+		}
+		g.addRenewal(r)
+	case f == fRelease && o == nil && g.release == nil:
+		// A release that nobody announced may have been sent at any time since
+		// the grant: nothing after it is certain.
+		g.release = ix.ops.next()
+		*g.release = op{f: f, process: p.name, lock: g.lock, grant: g, inv: -1, comp: i, invT: g.okT, endT: t, typ: outcomeOf(e.Type)}
+		ix.endBelief(g, g.okT)
+	}
+}
+
+// lockOf says which lock an operation is about: its grant's.
+func (ix *index) lockOf(g *grant, e *history.Event) *keyIndex {
+	if g != nil {
+		return g.lock
+	}
+	return ix.key(e.Key)
+}

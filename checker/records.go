@@ -1,0 +1,123 @@
+package checker
+
+import "github.com/picklock/picklock/history"
+
+// verb is what an operation does, outcome what became of it: history's words in
+// one byte each.
+type verb uint8
+
+const (
+	fNone verb = iota
+	fAcquire
+	fRelease
+	fRenew
+	fRead
+	fWrite
+	fAdd
+)
+
+func verbOf(f string) verb {
+	switch f {
+	case history.Acquire:
+		return fAcquire
+	case history.Release:
+		return fRelease
+	case history.Renew:
+		return fRenew
+	case history.Read:
+		return fRead
+	case history.Write:
+		return fWrite
+	case history.Add:
+		return fAdd
+	}
+	return fNone
+}
+
+func (f verb) String() string {
+	return [...]string{"", history.Acquire, history.Release, history.Renew, history.Read, history.Write, history.Add}[f]
+}
+
+type outcome uint8
+
+const (
+	tInfo outcome = iota
+	tOK
+	tFail
+)
+
+func outcomeOf(t history.Type) outcome {
+	switch t {
+	case history.OK:
+		return tOK
+	case history.Fail:
+		return tFail
+	}
+	return tInfo
+}
+
+// keyIndex is all that concerns one lock.
+type keyIndex struct {
+	name     string
+	grants   []*grant // by the time of their ok
+	acquires []*op    // that were not granted, by invoke
+	released []*op    // releases, by invoke
+	ops      []*op    // reads, writes and adds, by invoke
+
+	open, held int // while the events are read: acquires open, grants believed held
+}
+
+// op is an operation: an invoke and its completion.
+type op struct {
+	grant   *grant // nil for an acquire that was not granted
+	lock    *keyIndex
+	process string
+	value   string
+	invT    int64
+	endT    int64   // completion; else when the client was gone; else the history's end
+	inv     int32   // place of the invoke, -1 where the history has none
+	comp    int32   // place of the completion, -1 where there is none
+	eff     *effect // the first one that it had in the register
+	f       verb
+	typ     outcome
+	heldOK  bool // ok release by the grant's own process: the service confirmed it
+	busy    bool // acquire: somebody had the lock when this client asked
+}
+
+// grant is one successful acquire.
+type grant struct {
+	id, process string
+	lock        *keyIndex
+	token       int64
+	inv, ok     int32 // places of the acquire's events; inv -1 where there is none
+	invT, okT   int64
+	// lo is the earliest instant at which the service can have granted: the
+	// acquire's invoke, or since where that is later.
+	lo           int64
+	since, lease int64
+	renewed      *[]renewal // nil where there is none
+	release      *op        // the first one
+	lost         int32
+	lostT        int64
+
+	believedEnd int64 // first of release's invoke, lost, kill, next acquire, end
+	n           int32 // place among the grants of its lock
+	contested   bool
+
+	// When its lease was certainly alive; see lease.go. One stretch of time is all
+	// that most grants have.
+	one    [1]span
+	pieceN uint8
+	many   *[]span
+	// promised is the end of the last promise, before a release or loss cut it.
+	promised int64
+}
+
+// renewal is one ok renew.
+type renewal struct {
+	inv, ok   int32 // inv -1 for a renewal that the client library made by itself
+	invT, okT int64
+	until     int64 // since + lease; 0 where it has no lease
+	held      bool
+	heldUntil int64 // the grant was in force until here, by the service's own word
+}

@@ -1,0 +1,184 @@
+package checker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// noLock is why a property is not judged where clients share the register without a
+// lock.
+const noLock = "there is no lock: clients share the register without one"
+
+// withoutLock says that the run was one without a lock. A history that speaks of one
+// all the same is judged as any other.
+func (ix *index) withoutLock() bool {
+	if !ix.opt.NoLock || ix.stats.Grants > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(ix.keys, func(k *keyIndex) bool { return len(k.acquires) > 0 || len(k.released) > 0 })
+}
+
+// verdictWithoutLock judges the register alone: whether it is linearizable and whether
+// acknowledged updates were lost. Whose write is stale, only grants could say.
+func (ix *index) verdictWithoutLock(ctx context.Context) Verdict {
+	v := Verdict{Properties: map[string]Property{}, Anomalies: []Anomaly{}}
+	skipped := false
+	// Without the log nobody can say what an update extended: the client may have left
+	// that to the register.
+	if ix.log != nil {
+		ix.joinByProcess()
+		for _, a := range anomalies() {
+			switch {
+			case a.name != "lost-update" && a.name != "nonlinearizable":
+			case ctx.Err() != nil:
+				skipped = true
+			default:
+				v.Anomalies = append(v.Anomalies, a.find(ix)...)
+			}
+		}
+	}
+	for i := range v.Anomalies {
+		v.Anomalies[i].Grants = nil
+	}
+	sortAnomalies(v.Anomalies)
+	ix.countWithoutLog()
+	ix.stats.Contested = ix.contestedUpdates()
+	v.Stats = ix.stats
+	for _, name := range Properties {
+		v.Properties[name] = Property{Why: noLock, Required: slices.Contains(ix.opt.Require, name)}
+	}
+	p := ix.judgeUnlocked(len(v.Anomalies))
+	if skipped && p.Valid == True {
+		p.Valid, p.Why = Unknown, "the time given for checking was over before this was decided"
+	}
+	v.Properties[Register] = p
+	if !ix.opt.Alone {
+		ix.arbitrate(ctx, &v)
+	}
+	if len(v.Anomalies) > 0 {
+		v.Stats.FirstAnomaly = v.Anomalies[0].Time
+	}
+	if v.Valid, v.Why = ix.overall(v); v.Valid == True {
+		v.Why = noLock + ", so that only the register was judged"
+	}
+	return v
+}
+
+// joinByProcess joins the register's log with the history anew: where there are no
+// grants, an operation is found by its process, and an update by its value as well.
+// Stand-ins for grants serve for that, one for each process's reads and one for each
+// update; they have no place in the history. What an update was made of, only it
+// itself says: who carried it out may have been another than who asked for it.
+func (ix *index) joinByProcess() {
+	stands := map[[3]string]*grant{}
+	stand := func(process string, k *keyIndex, f verb, value string) *grant {
+		id := [3]string{process, k.name, value}
+		if f == fRead {
+			id[2] = ""
+		}
+		g := stands[id]
+		if g == nil {
+			g = &grant{process: process, lock: k, inv: -1, ok: int32(-2 - len(stands)), lost: -1, n: int32(len(k.grants))}
+			k.grants = append(k.grants, g)
+			stands[id] = g
+		}
+		return g
+	}
+	for _, k := range ix.keys {
+		for _, o := range k.ops {
+			o.grant = stand(o.process, k, o.f, o.value)
+		}
+	}
+	for _, e := range ix.effects {
+		if k := ix.byKey[e.key()]; k != nil {
+			e.g = stand(e.process(), k, e.f, e.value)
+		}
+	}
+	ix.stats.Writes, ix.stats.Rejected = 0, 0
+	ix.log = ix.readEffects()
+}
+
+// contestedUpdates counts the acknowledged updates that another client could have
+// spoilt: while theirs was under way, from its look to its answer, another's was.
+func (ix *index) contestedUpdates() int {
+	type turn struct {
+		process  string
+		from, to int64
+		ok       bool
+	}
+	n := 0
+	for _, k := range ix.keys {
+		var turns []turn
+		looked := map[string]int64{} // by process: since when its turn goes on
+		for _, o := range k.ops {    // by invoke
+			from, ok := looked[o.process]
+			if !ok {
+				from = o.invT
+			}
+			if o.f == fRead {
+				looked[o.process] = o.invT
+				continue
+			}
+			delete(looked, o.process)
+			turns = append(turns, turn{o.process, from, o.endT, o.typ == tOK})
+		}
+		slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.from, b.from) })
+		// Of the turns that begin no later, the one that ends last, and the one that
+		// does among those of other processes.
+		meets := make([]bool, len(turns))
+		var last, other turn
+		for i, t := range turns {
+			rival := last
+			if last.process == t.process {
+				rival = other
+			}
+			meets[i] = rival.process != "" && rival.to > t.from
+			switch {
+			case t.process == last.process:
+				last.to = max(last.to, t.to)
+			case t.to >= last.to:
+				last, other = t, last
+			case t.to > other.to || other.process == "":
+				other = t
+			}
+		}
+		// And those that begin later: the next one, unless it is the process's own, which
+		// began after this one's answer, as did all that come then.
+		for i, t := range turns {
+			if i+1 < len(turns) {
+				next := turns[i+1]
+				meets[i] = meets[i] || (next.process != t.process && next.from < t.to)
+			}
+			if t.ok && meets[i] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (ix *index) judgeUnlocked(anomalies int) Property {
+	p := ix.judgeRegister(anomalies)
+	if p.Valid == True {
+		p.Why = fmt.Sprintf("%s accepted, %d refused; every read saw the latest, and of %s, %d contested, none was lost",
+			of(ix.stats.Writes, "update"), ix.stats.Rejected, of(ix.stats.Acknowledged, "acknowledged update"), ix.stats.Contested)
+	}
+	if anomalies > 0 {
+		p.Valid = False
+	}
+	p.Anomalies = anomalies
+	return p
+}
+
+// uncontested says why a run without a lock proves nothing; "" where it does.
+func (ix *index) uncontested() string {
+	switch {
+	case ix.stats.Acknowledged == 0:
+		return "no update was ever acknowledged"
+	case ix.stats.Contested == 0:
+		return "no update was contested: no two clients were at it at once"
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package checker
+
+import "testing"
+
+// TestDur: lengths of time are told with the digits that matter.
+func TestDur(t *testing.T) {
+	for ns, want := range map[int64]string{
+		0: "0 ns", 999: "999 ns", 1000: "1 us", 1234: "1.23 us", 45_600: "45.6 us", 999_999: "1000 us", 1e6: "1 ms", 40e6: "40 ms", 589e6: "589 ms",
+		1e9: "1 s", 1.294e9: "1.29 s", 12.34e9: "12.3 s", -1500: "-1.5 us", -5: "-5 ns", never: "4611686018.4 s", -never: "-4611686018.4 s", -never - 1: "-4611686018.4 s",
+	} {
+		if got := dur(ns); got != want {
+			t.Errorf("%d: %q, want %q", ns, got, want)
+		}
+	}
+}
+
+// TestGrantWords: a grant is named by its token, else by its id, else not at all.
+func TestGrantWords(t *testing.T) {
+	for _, c := range []struct {
+		g         grant
+		with, got string
+	}{
+		{grant{process: "c1", id: "c1.1", token: 7}, " with token 7", "c1 was granted 7"},
+		{grant{process: "c1", id: "c1.1"}, " under c1.1", "c1 was granted the lock (c1.1)"},
+		{grant{process: "c1"}, "", "c1 was granted the lock"},
+	} {
+		if with, got := c.g.with(), c.g.got(); with != c.with || got != c.got {
+			t.Errorf("%q and %q, want %q and %q", with, got, c.with, c.got)
+		}
+	}
+	if got := with(nil); got != "" {
+		t.Errorf("%q of no grant", got)
+	}
+}
+
+// TestLeaseWords: how a lease stood, before, at and after its end.
+func TestLeaseWords(t *testing.T) {
+	for _, c := range []struct {
+		lease, promised, at int64
+		want                string
+	}{
+		{0, 0, 5e9, ""},
+		{1e9, 2e9, 1.5e9, "; its lease of 1 s had 500 ms left"},
+		{1e9, 2e9, 2e9, "; its lease of 1 s ended just then"},
+		{1e9, 2e9, 2.25e9, "; its lease of 1 s had ended 250 ms before"},
+		{0, 2e9, 2.25e9, "; its lease had ended 250 ms before"}, // promised by a renewal only
+	} {
+		g := grant{lease: c.lease, promised: c.promised}
+		if got := g.leaseWords("its", c.at); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestFaultWords: two faults are named, those of the processes concerned first;
+// the others are counted.
+func TestFaultWords(t *testing.T) {
+	pause := &fault{name: "pause", nodes: []string{"c1"}, begin: 1e9, end: 2e9, ended: true}
+	clock := &fault{name: "clock", nodes: []string{"s1", "s2"}, begin: 1e9, end: 3e9}
+	kill := &fault{name: "kill", begin: 1.5e9, end: 3e9, ended: true}
+	slow := &fault{name: "slow", nodes: []string{"c2", "s1"}, begin: 1.5e9, end: 3e9, ended: true}
+	const (
+		clocked = "; clock of s1, s2 was on from 1.000 s"
+		paused  = "; pause of c1 was on from 1.000 s to 2.000 s"
+		killed  = "; kill was on from 1.500 s to 3.000 s"
+		slowed  = "; slow of c2, s1 was on from 1.500 s to 3.000 s"
+	)
+	for _, c := range []struct {
+		on        []*fault
+		processes []string
+		want      string
+	}{
+		{nil, []string{"c1"}, ""},
+		{[]*fault{clock, pause}, []string{"c1"}, paused + clocked},
+		{[]*fault{clock, pause}, []string{"c3"}, clocked + paused},
+		{[]*fault{pause, clock}, []string{"c1"}, paused + clocked},
+		{[]*fault{clock, kill, pause}, []string{"c1"}, paused + clocked + "; one more fault was on"},
+		{[]*fault{clock, kill, pause, slow}, []string{"c1", "c2"}, paused + slowed + "; 2 more faults were on"},
+		{[]*fault{kill}, []string{"c1"}, killed},
+	} {
+		if got := faultWords(c.on, c.processes); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
