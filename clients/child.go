@@ -20,6 +20,7 @@ type execRequest struct {
 	ID      int64             `json:"id"`
 	Op      string            `json:"op"` // open, acquire, release or close
 	Servers []string          `json:"servers,omitempty"`
+	Shared  string            `json:"directory,omitempty"` // see Options.Directory
 	Client  string            `json:"client,omitempty"`
 	TTL     int64             `json:"ttl_ms,omitempty"`
 	Options map[string]string `json:"options,omitzero"`

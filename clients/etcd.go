@@ -16,17 +16,23 @@ func init() {
 		Name:     "etcd",
 		About:    "etcd: concurrency.Mutex of the v3 client, on a session kept alive by the library",
 		Cluster:  "etcd",
+		Module:   "go.etcd.io/etcd/client/v3",
 		Fencing:  true,
 		Confirms: true, // the unlock's answer says whether the grant's own key was still there
 		MinTTL:   time.Second,
 		Look:     lookEtcd,
 		Open: func(_ context.Context, o Options) (Lock, error) {
-			if len(o.Servers) == 0 {
-				return nil, errors.New("etcd: no servers given")
-			}
-			return &etcdLock{options: o}, nil
+			return openEtcd(o, 0)
 		},
+		Sequencer: openEtcdSequencer,
 	})
+}
+
+func openEtcd(o Options, delay time.Duration) (Lock, error) {
+	if len(o.Servers) == 0 {
+		return nil, errors.New("etcd: no servers given")
+	}
+	return &etcdLock{options: o, delay: delay}, nil
 }
 
 // etcdLock uses one session, as the library means it to be used, until that is
@@ -35,6 +41,7 @@ func init() {
 // new grant; so the session is given up then.
 type etcdLock struct {
 	options Options
+	delay   time.Duration  // see etcd-lock-delay
 	group   sync.WaitGroup // sessions being given up
 
 	mu      sync.Mutex
@@ -90,7 +97,7 @@ func (l *etcdLock) lock(ctx context.Context, s *etcdSession, key string) (Grant,
 		owner := m.IsOwner()
 		r, renewals := s.watch.listen()
 		return Grant{Key: key, Token: owner.GetCompare().GetCreateRevision(), Since: r.Since, Lease: r.Lease,
-			Lost: s.Done(), Renewals: renewals, Ref: etcdGrant{m, s}}, nil
+			Lost: s.lost, Renewals: renewals, Ref: etcdGrant{m, s}}, nil
 	}
 	switch {
 	case m.Key() == "\x00": // the library's mark of a key that it deleted
@@ -107,6 +114,10 @@ func (l *etcdLock) lock(ctx context.Context, s *etcdSession, key string) (Grant,
 func (l *etcdLock) Release(ctx context.Context, g Grant) error {
 	ref := g.Ref.(etcdGrant)
 	key := ref.mutex.Key()
+	if l.delay > 0 && ref.session.ended() {
+		// The key is still there, and has to be: see etcd-lock-delay.
+		return fmt.Errorf("etcd: release %s: the lease is over: %w", g.Key, ErrNotHeld)
+	}
 	if err := ref.mutex.Unlock(ctx); err != nil {
 		l.giveUp(ref.session, true)
 		return fmt.Errorf("etcd: release %s: %w: %w", g.Key, ErrUnknown, err)

@@ -20,6 +20,16 @@ type etcdSession struct {
 	*concurrency.Session
 	client *clientv3.Client
 	watch  leaseWatch
+	lost   <-chan struct{} // closes when the client knows that the lease is over
+}
+
+func (s *etcdSession) ended() bool {
+	select {
+	case <-s.lost:
+		return true
+	default:
+		return false
+	}
 }
 
 // session returns the session in use or makes one.
@@ -28,14 +38,12 @@ func (l *etcdLock) session(ctx context.Context) (*etcdSession, error) {
 	s := l.current
 	l.mu.Unlock()
 	if s != nil {
-		select {
-		case <-s.Done():
-			l.giveUp(s, false)
-		default:
+		if !s.ended() {
 			return s, nil
 		}
+		l.giveUp(s, false)
 	}
-	s = &etcdSession{watch: leaseWatch{queued: l.options.waiting}}
+	s = &etcdSession{watch: leaseWatch{queued: l.options.waiting, delay: l.delay}}
 	ttl := l.options.TTL
 	var err error
 	s.client, err = clientv3.New(clientv3.Config{
@@ -52,7 +60,7 @@ func (l *etcdLock) session(ctx context.Context) (*etcdSession, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, max(ttl, time.Second))
 	defer cancel()
-	seconds := int((ttl + time.Second - 1) / time.Second)
+	seconds := int((ttl + l.delay + time.Second - 1) / time.Second)
 	lease, err := s.client.Grant(ctx, int64(seconds))
 	if err == nil {
 		s.Session, err = concurrency.NewSession(s.client, concurrency.WithLease(lease.ID), concurrency.WithTTL(seconds))
@@ -60,6 +68,10 @@ func (l *etcdLock) session(ctx context.Context) (*etcdSession, error) {
 	if err != nil {
 		s.client.Close()
 		return nil, err
+	}
+	s.lost = s.Done()
+	if l.delay > 0 {
+		s.lost = l.keepWithin(s)
 	}
 	l.mu.Lock()
 	l.current = s
@@ -92,7 +104,8 @@ func (l *etcdLock) giveUp(s *etcdSession, revoke bool) {
 // it, because the library's session tells neither when the keepalive that was
 // answered last went out nor whether a delete found its key.
 type leaseWatch struct {
-	queued func() // told when the mutex's transaction was answered; may be nil
+	queued func()        // told when the mutex's transaction was answered; may be nil
+	delay  time.Duration // what of the lease is not the holder's
 
 	mu      sync.Mutex
 	last    Renewal          // the newest answered grant or keepalive
@@ -106,7 +119,7 @@ func (w *leaseWatch) answered(sent, ttl int64) {
 	if ttl <= 0 {
 		return // the lease is gone
 	}
-	r := Renewal{Since: sent, Lease: time.Duration(ttl) * time.Second}
+	r := Renewal{Since: sent, Lease: time.Duration(ttl)*time.Second - w.delay}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if r.Since <= w.last.Since {
@@ -117,6 +130,12 @@ func (w *leaseWatch) answered(sent, ttl int64) {
 	case w.listens <- r:
 	default:
 	}
+}
+
+func (w *leaseWatch) newest() Renewal {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last
 }
 
 // listen returns the newest renewal and a channel for those after it.

@@ -31,6 +31,8 @@ func execInfo(command string) (Info, error) {
 		Name:    "exec:" + command,
 		About:   "a command that speaks JSON lines on its standard input and output",
 		Fencing: false, // not known before its first grant
+		// The program knows its options; it gets them with the open.
+		AnyOption: true,
 		Open: func(ctx context.Context, o Options) (Lock, error) {
 			l := &execLock{command: command, options: o}
 			if _, err := l.started(ctx); err != nil {
@@ -65,13 +67,13 @@ func (l *execLock) started(ctx context.Context) (*child, error) {
 		return nil, fmt.Errorf("start: %w", err)
 	}
 	r := execRequest{
-		Op: "open", Servers: l.options.Servers, Client: l.options.Client,
+		Op: "open", Servers: l.options.Servers, Shared: l.options.Directory, Client: l.options.Client,
 		TTL: l.options.TTL.Milliseconds(), Options: l.options.Extra,
 	}
 	if r.Options == nil {
 		r.Options = map[string]string{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	if _, err := l.ask(ctx, c, r); err != nil {
 		c.close()

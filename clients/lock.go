@@ -72,6 +72,15 @@ var (
 	ErrNotHeld = errors.New("not held")
 )
 
+// Sequencer tells a protected resource whether a grant is in force, by the lock
+// service's word.
+type Sequencer interface {
+	// Valid says whether the grant with this token held the lock on key at some
+	// instant between the call and its return. An error means that nobody knows.
+	Valid(ctx context.Context, key string, token int64) (bool, error)
+	Close() error
+}
+
 // Options is what a lock needs to connect.
 type Options struct {
 	Servers []string          // host:port, in the cluster's order
@@ -79,6 +88,10 @@ type Options struct {
 	TTL     time.Duration     // the lease or session timeout to ask for
 	Extra   map[string]string // settings of one lock only
 	Log     *slog.Logger      // never nil
+
+	// Directory is one that all clients share, as this process sees it; "" where the
+	// cluster has none.
+	Directory string
 
 	// Waiting, where not nil, is called when the service has put an acquire in
 	// line or refused it for now, and Woken when it told the one in line that
@@ -110,19 +123,50 @@ type Info struct {
 	// very grant was in force until then (the request compares the owner).
 	Confirms bool
 	MinTTL   time.Duration // the smallest lease the service keeps to
+	// Module is the Go module of the library that the lock is there to test, so that a
+	// run can say which version it was; "" for our own recipes.
+	Module string
+	// Aliases are further names that Lookup accepts.
+	Aliases []string
+	// Options are the settings that the lock knows (--lock-option); AnyOption says
+	// that it takes whatever it is given.
+	Options   []Option
+	AnyOption bool
 	// Naive marks a recipe that people copy from articles and that is known to be
 	// wrong: it is here so that one can see how it breaks.
 	Naive bool
 	// Look counts what one server (host:port) has for a key: the holder's entry and
 	// those of the waiting in line. nil where nobody needs to know.
 	Look func(ctx context.Context, server, key string) (int, error)
-	Open func(context.Context, Options) (Lock, error)
+	// Unlocked opens a way to change the resource that needs no lock, in place of
+	// Open; nil for a lock.
+	Unlocked func(context.Context, Options) (Unlocked, error)
+	// Withheld is how long the service keeps a lost lock from others by design, besides
+	// its lease; nil for not at all.
+	Withheld func(Options) time.Duration
+	// Sequencer opens a way to ask the service whether a grant is in force (see
+	// register.Discipline.Asks); nil where the service or its client cannot say.
+	Sequencer func(context.Context, Options) (Sequencer, error)
+	Open      func(context.Context, Options) (Lock, error)
 }
 
 // locks is the package's one table; each lock's file adds its line.
 var locks = map[string]Info{}
 
 func register(i Info) { locks[i.Name] = i }
+
+// Add puts a lock of the program's own into the table, as a test does with the lock
+// under test. It must be called before anything looks a lock up.
+func Add(i Info) error {
+	switch _, twice := locks[i.Name]; {
+	case i.Name == "" || i.Open == nil:
+		return errors.New("a lock needs a name and a way to open it")
+	case twice || strings.HasPrefix(i.Name, "exec:"):
+		return fmt.Errorf("the name %q is taken", i.Name)
+	}
+	register(i)
+	return nil
+}
 
 // All lists the locks by name.
 func All() []Info {
@@ -144,6 +188,9 @@ func Lookup(name string) (Info, error) {
 	}
 	names := make([]string, 0, len(locks))
 	for _, i := range All() {
+		if slices.Contains(i.Aliases, name) {
+			return i, nil
+		}
 		names = append(names, i.Name)
 	}
 	return Info{}, fmt.Errorf("unknown lock %q: have %s, or exec:COMMAND", name, strings.Join(names, ", "))

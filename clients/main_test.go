@@ -27,6 +27,14 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, serveEtcd(v))
 		os.Exit(1)
 	}
+	if v := os.Getenv(fileHolder); v != "" {
+		fmt.Fprintln(os.Stderr, holdFile(v))
+		os.Exit(1)
+	}
+	if v := os.Getenv(dynamoServer); v != "" {
+		fmt.Fprintln(os.Stderr, serveDynamo(v))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -20,15 +20,12 @@ func TestNaiveContract(t *testing.T) {
 		{name: "redlock-nocheck", ttl: time.Second, start: five, cut: "definite"},
 		{name: "redlock-wallclock", ttl: time.Second, start: five, cut: "definite"},
 		{name: "zookeeper-parent", ttl: time.Second, start: startZooKeeper, session: true},
-		{name: "gozk", ttl: time.Second, start: startZooKeeper, session: true},
 	} {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
 			servers := u.start(t)
 			t.Run("mutual exclusion", func(t *testing.T) { testExclusion(t, u, servers) })
-			if u.name != "gozk" { // the library's recipe cannot give its place in the line back
-				t.Run("waiting in vain", func(t *testing.T) { testTimeout(t, u, servers) })
-			}
+			t.Run("waiting in vain", func(t *testing.T) { testTimeout(t, u, servers) })
 			if u.name == "redis-setnx" {
 				return // a client that is cut off in time keeps the lock: that is its flaw
 			}

@@ -15,13 +15,12 @@ func init() {
 		Confirms: true,
 		MinTTL:   time.Millisecond,
 		Look:     lookRedis,
+		Options:  []Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: checks(parseLength)}},
+		Withheld: lockDelay,
 		Open: func(ctx context.Context, o Options) (Lock, error) {
-			delay := 2 * o.TTL
-			if text := o.Extra["delay"]; text != "" {
-				var err error
-				if delay, err = time.ParseDuration(text); err != nil || delay < 0 {
-					return nil, fmt.Errorf("redis-delay: option delay %q: want a length of time, as 2s", text)
-				}
+			delay, err := option(o, "delay", 2*o.TTL, parseLength)
+			if err != nil {
+				return nil, fmt.Errorf("redis-delay: %w", err)
 			}
 			return openRedis(func(l *redisLock) Lock { return redisDelay{l, delay} })(ctx, o)
 		},

@@ -17,8 +17,9 @@ import (
 func init() {
 	register(Info{
 		Name:    "redlock",
-		About:   "Redlock over independent Redis nodes, as github.com/go-redsync/redsync/v4 does it",
+		About:   "Redlock over independent Redis nodes: redsync, used with care (requests sent once, tried until the wait ends)",
 		Cluster: "redlock",
+		Module:  "github.com/go-redsync/redsync/v4",
 		MinTTL:  10 * time.Millisecond,
 		Look:    lookRedis,
 		// Not Confirms: a majority that still has the value at the release may not
@@ -43,13 +44,18 @@ type redlock struct {
 const redlockDrift = 0.01
 
 func openRedlock(_ context.Context, o Options) (Lock, error) {
+	return newRedlock(o, func(addr string) *redis.Client { return newRedis(addr, o.TTL, new(wire)) })
+}
+
+// newRedlock opens redsync on one client for each server.
+func newRedlock(o Options, client func(addr string) *redis.Client) (*redlock, error) {
 	if len(o.Servers) == 0 {
 		return nil, errors.New("redlock: no servers given")
 	}
 	l := &redlock{options: o, ttl: o.TTL}
 	var pools []redsyncredis.Pool
 	for _, addr := range o.Servers {
-		c := newRedis(addr, o.TTL, new(wire))
+		c := client(addr)
 		l.clients = append(l.clients, c)
 		pools = append(pools, goredis.NewPool(c))
 	}

@@ -315,6 +315,12 @@ func (ls links) healed() {
 // open opens a lock's client, closed when the test ends.
 func open(t testing.TB, name, client string, servers []string, ttl time.Duration) Lock {
 	t.Helper()
+	return openWith(t, name, client, servers, ttl, nil)
+}
+
+// openWith is open with options of the lock's own.
+func openWith(t testing.TB, name, client string, servers []string, ttl time.Duration, extra map[string]string) Lock {
+	t.Helper()
 	info, err := Lookup(name)
 	if err != nil {
 		t.Fatal(err)
@@ -322,7 +328,7 @@ func open(t testing.TB, name, client string, servers []string, ttl time.Duration
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	l, err := info.Open(ctx, Options{
-		Servers: servers, Client: client, TTL: ttl,
+		Servers: servers, Client: client, TTL: ttl, Extra: extra,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {

@@ -3,10 +3,12 @@ package clients
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/picklock/picklock/history"
@@ -18,13 +20,15 @@ type wire struct {
 	mu   sync.Mutex
 	mark []byte
 	at   int64
+	n    int // how many writes carried the mark
+	last int64
 }
 
 // watch forgets what was noted and waits for bytes that contain mark.
 func (w *wire) watch(mark string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.mark, w.at = []byte(mark), 0
+	w.mark, w.at, w.n, w.last = []byte(mark), 0, 0, 0
 }
 
 // sent is the time (history.Now) right before the watched command was first
@@ -33,6 +37,15 @@ func (w *wire) sent() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.at
+}
+
+// sends is how often the watched command was handed to the kernel, and the time
+// right before the last of them: of a library that sends it again when it is not
+// answered.
+func (w *wire) sends() (n int, last int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.n, w.last
 }
 
 func (w *wire) dialer(timeout time.Duration) func(context.Context, string, string) (net.Conn, error) {
@@ -54,11 +67,31 @@ type wireConn struct {
 
 func (c wireConn) Write(b []byte) (int, error) {
 	c.wire.mu.Lock()
-	if c.wire.at == 0 && len(c.wire.mark) > 0 && bytes.Contains(b, c.wire.mark) {
-		c.wire.at = history.Now()
+	if len(c.wire.mark) > 0 && bytes.Contains(b, c.wire.mark) {
+		c.wire.n++
+		c.wire.last = history.Now()
+		if c.wire.at == 0 {
+			c.wire.at = c.wire.last
+		}
 	}
 	c.wire.mu.Unlock()
 	return c.Conn.Write(b)
+}
+
+// openWireConn is for libraries that look at the socket itself: go-redis as shipped
+// asks the kernel whether a connection still lives before it uses it again.
+type openWireConn struct{ net.Conn }
+
+func (c openWireConn) SyscallConn() (syscall.RawConn, error) {
+	inner := c.Conn
+	if w, ok := inner.(wireConn); ok {
+		inner = w.Conn
+	}
+	s, ok := inner.(syscall.Conn)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return s.SyscallConn()
 }
 
 // jitter is a random delay of 0.5 to 1.5 times d, with d kept within 2 and 25 ms

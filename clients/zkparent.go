@@ -25,6 +25,7 @@ func init() {
 			}
 			return &zkLock{options: o, herd: true}, nil
 		},
+		Sequencer: openZKSequencer,
 	})
 }
 

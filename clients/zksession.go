@@ -44,7 +44,7 @@ func (l *zkLock) session(ctx context.Context) (*zkSession, error) {
 	}
 	if s == nil {
 		var err error
-		if s, err = newZKSession(l.options); err != nil {
+		if s, err = newZKSession(l.options, false); err != nil {
 			return nil, err
 		}
 		s.herd = l.herd
@@ -55,17 +55,24 @@ func (l *zkLock) session(ctx context.Context) (*zkSession, error) {
 	return s, s.connected(ctx)
 }
 
-func newZKSession(o Options) (*zkSession, error) {
+// newZKSession connects; shipped leaves the library its own ways of doing so.
+func newZKSession(o Options, shipped bool) (*zkSession, error) {
 	dialing, cancel := context.WithCancel(context.Background())
 	s := &zkSession{options: o, ttl: o.TTL, lost: make(chan struct{}), cancel: cancel}
 	// One dead server must not use up the session's time.
 	patience := min(max(o.TTL/time.Duration(len(o.Servers)+1), 100*time.Millisecond), time.Second)
-	dial := func(network, addr string, _ time.Duration) (net.Conn, error) {
-		tcp, err := (&net.Dialer{Timeout: patience}).DialContext(dialing, network, addr)
+	dial := func(network, addr string, usual time.Duration) (net.Conn, error) {
+		within := patience
+		if shipped {
+			within = usual
+		}
+		c, err := (&net.Dialer{Timeout: within}).DialContext(dialing, network, addr)
 		if err != nil {
 			return nil, err
 		}
-		c := &zkConn{Conn: tcp, patience: patience}
+		if !shipped {
+			c = &zkConn{Conn: c, patience: patience}
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.closed {
@@ -292,7 +299,7 @@ func (s *zkSession) syncedChildren(ctx context.Context, node string) ([]string, 
 			nodes, _, err := s.conn.Children(node)
 			return nodes, err
 		})
-		if err == nil || !pause(ctx, s.ttl/10) {
+		if err == nil || errors.Is(err, zk.ErrNoNode) || !pause(ctx, s.ttl/10) {
 			return nodes, err
 		}
 	}

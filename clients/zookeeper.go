@@ -29,6 +29,7 @@ func init() {
 			}
 			return &zkLock{options: o}, nil
 		},
+		Sequencer: openZKSequencer,
 	})
 }
 

@@ -17,6 +17,7 @@ const (
 	Server   Role = "server"   // a member of the lock service
 	Client   Role = "client"   // runs one worker
 	Register Role = "register" // the protected resource
+	Helper   Role = "helper"   // asks the servers for the harness; no part of the experiment
 )
 
 // Node is one member of a running cluster: a process, or its container, with a
@@ -76,6 +77,12 @@ type Cluster interface {
 	Died() <-chan error
 	// Close ends everything that belongs to the cluster.
 	Close() error
+}
+
+// Sharing is a Cluster whose clients share a directory, where its definition has one.
+type Sharing interface {
+	// Directory is its path as the clients see it, "" for none.
+	Directory() string
 }
 
 // Renewing is a Cluster whose nodes get a new network namespace on every start, so

@@ -28,6 +28,9 @@ type Definition struct {
 	File     string // as given, or the embedded file's name
 	Source   []byte // the file itself
 	Services []Service
+	// Directory is the volume that all clients share (x-picklock: {directory: NAME} of
+	// the whole file), "" for none. A cluster that has one needs no server.
+	Directory string
 }
 
 // Service is one service of the file.
@@ -45,17 +48,28 @@ type Spec struct {
 	// connecting says enough, or nobody leads.
 	Ready  *Probe `mapstructure:"ready"`
 	Leader *Probe `mapstructure:"leader"`
+	// Takeover is how long the others may need to replace this server when it leads
+	// and is gone, by their own settings ("4s"); "" where nobody replaces it.
+	Takeover string `mapstructure:"takeover"`
 	// Promote makes a replica the one that leads, and Follow makes a server the
 	// replica of the one at {addr} and {port}; nil where there are no replicas.
 	Promote *Probe `mapstructure:"promote"`
 	Follow  *Probe `mapstructure:"follow"`
+	// Version asks a server what it is: the expression's first group is the answer.
+	Version *Probe `mapstructure:"version"`
 	Log     *Log   `mapstructure:"log"`
-	Local   *Local `mapstructure:"local"`
+	// Emulator names the program that stands in for the service, where the image is not
+	// the service itself.
+	Emulator string `mapstructure:"emulator"`
+	Local    *Local `mapstructure:"local"`
 }
 
 // Log is where a server writes what has to survive a crash.
 type Log struct {
 	Files string `mapstructure:"files"` // below the data directory, a pattern
+	// Dir is where the data directory is in the server's container; "" for the
+	// directory that it works in.
+	Dir string `mapstructure:"dir"`
 	// Unsynced is how old a write may be, by the server's own settings, that is not
 	// on the disk yet: what a machine loses that loses its power ("1s"; "0s" for
 	// nothing).
@@ -81,7 +95,16 @@ type Local struct {
 	Env     map[string]string `mapstructure:"env"`
 	Files   map[string]string `mapstructure:"files"` // below {dir}, written before every fresh start
 	Needs   []Need            `mapstructure:"needs"`
-	Version []string          `mapstructure:"version"` // a command that prints the server's version
+	// Path lists folders, as patterns, in which programs are looked for besides PATH:
+	// some packages keep theirs off it.
+	Path []string `mapstructure:"path"`
+	// User is the user id to run as where that would be 0, which some servers refuse;
+	// 0 where any will do.
+	User int `mapstructure:"user"`
+	// Emulator names the program that stands in for the service here.
+	Emulator string `mapstructure:"emulator"`
+	// Version is a command that prints the server's version, where it cannot be asked.
+	Version []string `mapstructure:"version"`
 }
 
 // Need is a file or program that must be there, and the package that brings it.
@@ -89,7 +112,37 @@ type Need struct {
 	Program string `mapstructure:"program"`
 	File    string `mapstructure:"file"`
 	Package string `mapstructure:"package"`
+	Remedy  string `mapstructure:"remedy"` // where no package brings it: what to do
 }
+
+// Folders lists what Path stands for on this machine, the latest version first.
+func (l *Local) Folders() []string {
+	var out []string
+	for _, pattern := range l.Path {
+		found, _ := filepath.Glob(pattern) // a bad pattern finds nothing
+		slices.SortFunc(found, func(a, b string) int { return compareNatural(filepath.Dir(b), filepath.Dir(a)) })
+		out = append(out, found...)
+	}
+	return out
+}
+
+// Find is exec.LookPath that looks into Folders too.
+func (l *Local) Find(program string) (string, error) {
+	path, err := exec.LookPath(program)
+	for _, dir := range l.Folders() {
+		if err == nil {
+			break
+		}
+		path, err = exec.LookPath(filepath.Join(dir, program))
+	}
+	return path, err
+}
+
+// Impossible is an error for a cluster that cannot run here until the user does
+// something about it; nothing was started.
+type Impossible string
+
+func (i Impossible) Error() string { return string(i) }
 
 // Missing says what this machine lacks to run the server, and the remedy.
 func (l *Local) Missing() error {
@@ -97,13 +150,16 @@ func (l *Local) Missing() error {
 		var err error
 		what := n.Program
 		if n.Program != "" {
-			_, err = exec.LookPath(n.Program)
+			_, err = l.Find(n.Program)
 		} else {
 			what = n.File
 			_, err = os.Stat(n.File)
 		}
+		if err != nil && n.Remedy != "" {
+			return Impossible(fmt.Sprintf("%s is not installed: %s", what, n.Remedy))
+		}
 		if err != nil {
-			return fmt.Errorf("%s is not installed: apt-get install %s (its service need not run)", what, n.Package)
+			return Impossible(fmt.Sprintf("%s is not installed: apt-get install %s (its service need not run)", what, n.Package))
 		}
 	}
 	return nil
@@ -113,6 +169,13 @@ func (l *Local) Missing() error {
 type Probe struct {
 	Send   string `mapstructure:"send"`
 	Expect string `mapstructure:"expect"`
+	// TLS asks through TLS, whatever certificate the server has.
+	TLS bool `mapstructure:"tls"`
+	// Names, of a leader probe: the answer's first group holds the address and the
+	// port of the server that leads, which another than the one asked may be.
+	Names bool `mapstructure:"names"`
+	// SQL is a query to send instead, to a server that speaks Postgres's protocol.
+	SQL string `mapstructure:"sql"`
 }
 
 // Names lists the embedded clusters.
@@ -163,6 +226,13 @@ func (d *Definition) parse(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load %s: %w", d.File, err)
 	}
+	var whole struct {
+		Directory string `mapstructure:"directory"`
+	}
+	if _, err := project.Extensions.Get("x-picklock", &whole); err != nil {
+		return fmt.Errorf("load %s: x-picklock: %w", d.File, err)
+	}
+	d.Directory = whole.Directory
 	for _, name := range project.ServiceNames() {
 		sc := project.Services[name]
 		s := Service{Name: name, Image: sc.Image}
@@ -183,7 +253,7 @@ func (d *Definition) parse(ctx context.Context) error {
 		d.Services = append(d.Services, s)
 	}
 	slices.SortFunc(d.Services, func(a, b Service) int { return compareNatural(a.Name, b.Name) })
-	if len(d.Servers()) == 0 {
+	if len(d.Servers()) == 0 && d.Directory == "" {
 		return fmt.Errorf("load %s: no service with the role server: give one `x-picklock: {role: server, ports: [PORT]}` or the labels picklock.role=server and picklock.port=PORT", d.File)
 	}
 	return nil
@@ -208,6 +278,11 @@ func (s *Service) check() error {
 		if len(s.Spec.Ports) == 0 {
 			return fmt.Errorf("x-picklock: a server needs ports, the first of which its clients dial")
 		}
+		for _, p := range s.Spec.Ports {
+			if p < 1 || p > 65535 {
+				return fmt.Errorf("x-picklock: %d is not a port", p)
+			}
+		}
 	case "":
 	default:
 		return fmt.Errorf("x-picklock: unknown role %q: want server", s.Spec.Role)
@@ -217,9 +292,15 @@ func (s *Service) check() error {
 			return err
 		}
 	}
-	for _, p := range []*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow} {
+	if _, err := s.Spec.takeover(); err != nil {
+		return err
+	}
+	for _, p := range []*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow, s.Spec.Version} {
 		if p == nil {
 			continue
+		}
+		if err := p.fill(); err != nil {
+			return err
 		}
 		if _, err := regexp.Compile(p.Expect); err != nil {
 			return fmt.Errorf("x-picklock: expect: %w", err)

@@ -10,10 +10,15 @@ import (
 
 func TestEmbeddedDefinitions(t *testing.T) {
 	want := map[string][]string{
-		"redis":     {"redis"},
-		"redlock":   {"redis1", "redis2", "redis3", "redis4", "redis5"},
-		"etcd":      {"etcd1", "etcd2", "etcd3"},
-		"zookeeper": {"zk1", "zk2", "zk3"},
+		"redis":          {"redis"},
+		"valkey":         {"valkey"},
+		"redis-sentinel": {"redis1", "redis2", "redis3", "sentinel1", "sentinel2", "sentinel3"},
+		"redlock":        {"redis1", "redis2", "redis3", "redis4", "redis5"},
+		"etcd":           {"etcd1", "etcd2", "etcd3"},
+		"zookeeper":      {"zk1", "zk2", "zk3"},
+		"consul":         {"consul1", "consul2", "consul3"},
+		// The one that clients dial comes first.
+		"kubernetes": {"apiserver", "etcd"},
 	}
 	for name, servers := range want {
 		d, err := Load(context.Background(), name)
@@ -50,6 +55,7 @@ func TestBadDefinitions(t *testing.T) {
 		{"no ports", "services: {a: {image: x, x-picklock: {role: server}}}", "needs ports"},
 		{"role", "services: {a: {image: x, x-picklock: {role: king}}}", `unknown role "king"`},
 		{"expect", "services: {a: {image: x, x-picklock: {role: server, ports: [1], ready: {expect: '('}}}}", "expect"},
+		{"takeover", "services: {a: {image: x, x-picklock: {role: server, ports: [1], takeover: soon}}}", "takeover"},
 		{"yaml", "services: [", "load"},
 	}
 	for _, tt := range tests {

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,43 +15,54 @@ import (
 // Ask puts the probe's question to the server at addr once. It returns true when
 // the answer matches. A nil probe asks only whether the port opens.
 func (p *Probe) Ask(ctx context.Context, addr string) (bool, error) {
+	_, ok, err := p.Answer(ctx, addr)
+	return ok, err
+}
+
+// Answer is Ask, and returns what matched: the expression's first group, all of the
+// match where it has none.
+func (p *Probe) Answer(ctx context.Context, addr string) (text string, ok bool, err error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return false, err
+		return "", false, err
 	}
 	defer conn.Close()
 	if p == nil {
-		return true, nil
+		return "", true, nil
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
-			return false, err
+			return "", false, err
 		}
 	}
+	if p.TLS {
+		// The question holds no secret, and the certificate is made at the server's start.
+		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec
+	}
 	if _, err := io.WriteString(conn, p.Send); err != nil {
-		return false, err
+		return "", false, err
 	}
 	want, err := regexp.Compile(p.Expect)
 	if err != nil {
-		return false, err
+		return "", false, err
 	}
 	var answer []byte
 	buf := make([]byte, 4096)
 	for len(answer) < 1<<20 {
 		n, err := conn.Read(buf)
 		answer = append(answer, buf[:n]...)
-		if want.Match(answer) {
-			return true, nil
+		if found := want.FindSubmatch(answer); found != nil {
+			return string(found[min(1, len(found)-1)]), true, nil
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
-				return false, nil
+				return "", false, nil
 			}
-			return false, err
+			return "", false, err
 		}
 	}
-	return false, nil
+	return "", false, nil
 }
 
 // Await asks until the server answers as the probe expects, ctx ends, or gone is

@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,13 @@ var experiments = []experiment{
 	{"client killed", "zookeeper", "--lock zookeeper --faults kill:client --fencing read-write --time-limit 20s", 0, "", []string{checker.Register}, false, 2, false},
 }
 
+// long leaves out what takes a minute on Docker and is done on the local runtime.
+func long(t *testing.T) {
+	if os.Getenv("PICKLOCK_SOAK") == "" {
+		t.Skip("takes a minute: make docker-soak")
+	}
+}
+
 func TestExperiments(t *testing.T) {
 	for _, x := range experiments {
 		t.Run("local/"+x.name, func(t *testing.T) {
@@ -54,6 +62,9 @@ func TestExperiments(t *testing.T) {
 		}
 		t.Run("docker/"+x.name, func(t *testing.T) {
 			needDocker(t)
+			if strings.Contains(x.args, "60s") {
+				long(t)
+			}
 			t.Parallel()
 			x.run(t, "docker")
 		})
@@ -124,6 +135,7 @@ func TestUnfencedEtcdLosesUpdates(t *testing.T) {
 	})
 	t.Run("docker", func(t *testing.T) {
 		needDocker(t)
+		long(t)
 		lose(t, "docker")
 	})
 }

@@ -129,7 +129,7 @@ func needDocker(t *testing.T) {
 			imagesErr = fmt.Errorf("no Docker engine answers: %s", bytes.TrimSpace(out))
 			return
 		}
-		cmd := exec.Command("../scripts/images", "redis", "etcd", "zookeeper")
+		cmd := exec.Command("../scripts/images", dockerImages()...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
@@ -153,3 +153,12 @@ var (
 	images    sync.Once
 	imagesErr error
 )
+
+// dockerImages are those that the tests on Docker need.
+func dockerImages() []string {
+	images := []string{"redis", "etcd", "zookeeper"}
+	if os.Getenv("PICKLOCK_SOAK") != "" {
+		images = append(images, "postgres", "pgbouncer")
+	}
+	return images
+}

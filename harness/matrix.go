@@ -26,14 +26,17 @@ import (
 // MatrixOptions says which cells to play and how.
 type MatrixOptions struct {
 	Scenarios []*scenarios.Scenario
-	Locks     []string // empty: those that each scenario names
-	Fencing   []string // empty: those that each scenario names
-	Cluster   string   // instead of each lock's own
-	Runs      int      // of every cell
-	Jobs      int      // at a time
-	Out       string   // finished cells that are there already are kept
+	Locks     []string          // empty: those that each scenario names
+	Fencing   []string          // empty: those that each scenario names
+	Cluster   string            // instead of each lock's own
+	Extra     map[string]string // options of every lock (clients.Info.Options)
+	Runs      int               // of every cell
+	Jobs      int               // at a time
+	Out       string            // finished cells that are there already are kept
 	Runtime   string
-	Self      string
+	// ClientImage is an image to put the clients' program into; see Docker.
+	ClientImage string
+	Self        string
 	// Done is told of every cell that is finished; from is true for one that was
 	// there already.
 	Done func(c results.Cell, n, of int, kept bool)
@@ -61,7 +64,7 @@ func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
 				if err != nil {
 					return nil, err
 				}
-				if d.Fenced() && !info.Fencing || len(o.Fencing) > 0 && !slices.Contains(o.Fencing, fencing) {
+				if fits(info, d) != nil || len(o.Fencing) > 0 && !slices.Contains(o.Fencing, fencing) {
 					continue
 				}
 				out = append(out, scenarios.Cell{Scenario: s, Lock: lock, Fencing: fencing})
@@ -168,7 +171,8 @@ func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.
 	for i := range max(1, o.Runs) {
 		dir := filepath.Join(o.Out, "cells", cellName(c), strconv.Itoa(i+1))
 		one, err := results.ReadCell(filepath.Join(dir, results.CellFile))
-		if text, rerr := os.ReadFile(filepath.Join(dir, results.ScenarioFile)); err != nil || rerr != nil || !bytes.Equal(text, c.Scenario.Text) {
+		text, rerr := os.ReadFile(filepath.Join(dir, results.ScenarioFile))
+		if err != nil || rerr != nil || !bytes.Equal(text, c.Scenario.Text) || !slices.Equal(one.Command, o.command(c)) {
 			kept = false
 			if one, err = o.once(ctx, c, dir); err != nil {
 				return sum, false, err
@@ -192,19 +196,25 @@ func cellName(c scenarios.Cell) string {
 	return c.Scenario.Name + "_" + name[:min(len(name), 60)] + "_" + c.Fencing
 }
 
+// command is how a user would play a cell.
+func (o MatrixOptions) command(c scenarios.Cell) []string {
+	one := ScenarioOptions{Scenario: c.Scenario, Lock: c.Lock, Fencing: c.Fencing, Cluster: o.Cluster, Extra: o.Extra}.ScenarioCommand()
+	if o.Runtime != "" && o.Runtime != "local" {
+		one = append(one, "--runtime", o.Runtime)
+	}
+	if o.ClientImage != "" {
+		one = append(one, "--client-image", o.ClientImage)
+	}
+	return one
+}
+
 // once makes one run of a cell as a user would.
 func (o MatrixOptions) once(ctx context.Context, c scenarios.Cell, dir string) (results.Cell, error) {
 	// What an interruption left behind is no result. The folder is below ours.
 	if err := os.RemoveAll(dir); err != nil {
 		return results.Cell{}, fmt.Errorf("clear an unfinished cell: %w", err)
 	}
-	args := []string{"scenario", "run", c.Scenario.Name, "--lock", c.Lock, "--fencing", c.Fencing, "--out", dir, "--runtime", o.Runtime, "--json"}
-	if o.Cluster != "" {
-		args = append(args, "--cluster", o.Cluster)
-	}
-	if _, err := scenarios.Lookup(c.Scenario.Name); err != nil {
-		args = append(args, "--file", c.Scenario.File)
-	}
+	args := slices.Concat(o.command(c)[1:], []string{"--out", dir, "--json"})
 	cmd := exec.CommandContext(ctx, o.Self, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 30 * time.Second

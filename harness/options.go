@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,9 +43,10 @@ type Options struct {
 	IgnoreLost bool
 	Require    []string
 	Seed       uint64
-	Out        string // the run directory; "" for a new one below ./picklock-results
-	Extra      map[string]string
+	Out        string            // the run directory; "" for a new one below ./picklock-results
+	Extra      map[string]string // the lock's own options (clients.Info.Options)
 
+	Again    []string // the command that makes the run again; nil: picklock's own
 	Runtime  Runtime
 	Self     string // path of the picklock program
 	Log      *slog.Logger
@@ -71,6 +74,7 @@ func Defaults() Options {
 type plan struct {
 	Options
 	lock   clients.Info
+	asks   bool // the register asks the lock's servers
 	faults []nemesis.Spec
 	bound  time.Duration
 	names  []string // of the clients
@@ -98,6 +102,9 @@ func (p *plan) resolve() (err error) {
 	if p.lock, err = clients.Lookup(p.Lock); err != nil {
 		return err
 	}
+	if err := p.lock.CheckOptions(p.Extra); err != nil {
+		return err
+	}
 	if p.Cluster == "" {
 		p.Cluster = p.lock.Cluster
 	}
@@ -111,9 +118,13 @@ func (p *plan) resolve() (err error) {
 	if err != nil {
 		return err
 	}
-	if discipline.Fenced() && !p.lock.Fencing {
-		return fmt.Errorf("lock %s gives no fencing tokens: use --fencing none", p.lock.Name)
+	if err := fits(p.lock, discipline); err != nil {
+		return err
 	}
+	if err := p.unlocked(); err != nil {
+		return err
+	}
+	p.asks = discipline.Asks()
 	for _, text := range p.Faults {
 		spec, err := nemesis.Parse(text)
 		if err != nil {
@@ -153,6 +164,9 @@ func (p *plan) resolveNumbers() error {
 		p.names = append(p.names, fmt.Sprintf("c%d", i+1))
 	}
 	p.bound = max(5*p.TTL, 5*time.Second)
+	if w := p.lock.Withheld; w != nil {
+		p.bound += w(clients.Options{TTL: p.TTL, Extra: p.Extra})
+	}
 	p.recovery = min(max(5*p.TTL, 5*time.Second), p.Limit/3)
 	if len(p.faults) == 0 {
 		p.recovery = 0
@@ -169,9 +183,21 @@ func known(property string) bool {
 	return false
 }
 
+// optionFlags gives a lock's options as they are written on the command line.
+func optionFlags(extra map[string]string) []string {
+	var c []string
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		c = append(c, "--lock-option", name+"="+extra[name])
+	}
+	return c
+}
+
 // Command is the command line that makes the run again; what has its default
 // value is left out.
 func (o Options) Command() []string {
+	if o.Again != nil {
+		return o.Again
+	}
 	d := Defaults()
 	c := []string{"picklock", "run", "--lock", o.Lock}
 	add := func(flag, value, usual string) {
@@ -179,6 +205,7 @@ func (o Options) Command() []string {
 			c = append(c, flag, value)
 		}
 	}
+	c = append(c, optionFlags(o.Extra)...)
 	add("--cluster", o.Cluster, "")
 	add("--faults", strings.Join(o.Faults, ","), "")
 	add("--fencing", o.Fencing, d.Fencing)
@@ -199,11 +226,6 @@ func (o Options) Command() []string {
 	}
 	add("--require", strings.Join(o.Require, ","), "")
 	add("--time-limit", o.Limit.String(), d.Limit.String())
-	if o.Runtime != nil {
-		add("--runtime", o.Runtime.Name(), "local")
-		if r, ok := o.Runtime.(interface{ Flags() []string }); ok {
-			c = append(c, r.Flags()...)
-		}
-	}
+	c = append(c, runtimeFlags(o.Runtime)...)
 	return append(c, "--seed", strconv.FormatUint(o.Seed, 10))
 }

@@ -37,7 +37,9 @@ func (r *recorder) record(e history.Event) {
 	defer r.mu.Unlock()
 	e.Index = int64(len(r.events))
 	r.events = append(r.events, e)
-	if e.F == history.Acquire && e.Type == history.OK {
+	// What names the values that a client writes: its grants, and without a lock its
+	// updates.
+	if e.F == history.Acquire && e.Type == history.OK || e.F == history.Add && e.Type == history.Invoke && e.Grant == "" {
 		r.grants[e.Process]++
 	}
 	if r.err != nil {

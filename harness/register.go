@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/picklock/picklock/compose"
@@ -26,10 +27,11 @@ type registerNode struct {
 	copied chan error
 }
 
-func startRegister(ctx context.Context, c compose.Cluster, fencing string, start int64, path string) (*registerNode, error) {
+func startRegister(ctx context.Context, c compose.Cluster, fencing string, start int64, path string, more ...string) (*registerNode, error) {
+	args := []string{"register", "--listen", "{listen}", "--fencing", fencing, "--start", strconv.FormatInt(start, 10)}
 	proc, err := c.Spawn(ctx, compose.Program{
 		Name: "register", Role: compose.Register, Port: registerPort,
-		Args: []string{"register", "--listen", "{listen}", "--fencing", fencing, "--start", strconv.FormatInt(start, 10)},
+		Args: append(args, more...),
 	})
 	if err != nil {
 		return nil, err
@@ -75,4 +77,13 @@ func (r *registerNode) stop() error {
 	case <-time.After(10 * time.Second):
 		return errors.New("the register did not stop within 10s")
 	}
+}
+
+// registerWay is how the register finds the lock's servers, for a discipline that asks
+// them.
+func (r *run) registerWay(servers []string) []string {
+	if !r.asks {
+		return nil
+	}
+	return append([]string{"--lock", r.Lock, "--servers", strings.Join(servers, ","), "--ttl", r.TTL.String()}, optionFlags(r.Extra)...)
 }

@@ -84,7 +84,7 @@ func Judge(dir *results.Dir, desc results.Run, events []history.Event) (checker.
 		return checker.Verdict{}, err
 	}
 	verdict := checker.Check(checker.Input{Events: events, Effects: effects, Options: checker.Options{
-		Faults: faultNames(desc.Faults), Require: desc.Require, Bound: int64(desc.Bound), Fencing: desc.Fencing,
+		Faults: faultNames(desc.Faults), Require: desc.Require, Bound: int64(desc.Bound), Fencing: desc.Fencing, NoLock: desc.NoLock,
 	}})
 	return verdict, results.WriteAll(dir, desc, verdict, events, effects)
 }
@@ -117,11 +117,9 @@ func (r *run) whole(ctx context.Context, desc *results.Run) (_ []history.Event, 
 }
 
 func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
-	def := &compose.Definition{Name: "none"}
-	if r.Cluster != "none" {
-		if def, err = compose.Load(ctx, r.Cluster); err != nil {
-			return err
-		}
+	def, err := definition(ctx, r.Cluster)
+	if err != nil {
+		return err
 	}
 	r.Observer.Phase("start the cluster "+def.Name, time.Time{})
 	r.cluster, err = r.Runtime.Start(ctx, def, compose.Options{
@@ -130,6 +128,10 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 	})
 	if err != nil {
 		r.cluster = nil
+		var impossible compose.Impossible
+		if errors.As(err, &impossible) {
+			return fmt.Errorf("%w: %w", ErrUsage, err)
+		}
 		return err
 	}
 	r.start = r.Runtime.Now() // on the clock that the clients read, whatever machine it is
@@ -138,7 +140,7 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 		servers = append(servers, n.HostPort())
 	}
 	r.Observer.Phase("start the register and the clients", time.Time{})
-	if r.reg, err = startRegister(ctx, r.cluster, r.Fencing, r.start, r.dir.Register()); err != nil {
+	if r.reg, err = startRegister(ctx, r.cluster, r.Fencing, r.start, r.dir.Register(), r.registerWay(servers)...); err != nil {
 		return err
 	}
 	if err := r.startWorkers(ctx, servers); err != nil {
@@ -146,12 +148,16 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 	}
 	r.nemesis, err = nemesis.New(ctx, &nemesis.Env{
 		Cluster: r.cluster, Hands: r.Runtime.Hands(), Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
-		Now: r.Runtime.Now,
+		Now: r.Runtime.Now, Asks: r.asks,
 	}, r.faults, r.Seed, r.start, func(e history.Event) { r.rec.record(e) })
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
+	desc.Emulator = strings.Join(def.Emulators(r.Runtime.Name()), ", ")
 	for _, n := range r.cluster.Nodes() {
+		if n.Role == compose.Helper {
+			continue
+		}
 		desc.Nodes = append(desc.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort()})
 	}
 	if v, ok := r.cluster.(interface {
@@ -160,6 +166,14 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 		maps.Copy(desc.Versions, v.Versions(ctx))
 	}
 	return r.dir.WriteRun(*desc)
+}
+
+// definition loads a cluster; "none" is one without a server.
+func definition(ctx context.Context, name string) (*compose.Definition, error) {
+	if name == "none" {
+		return &compose.Definition{Name: name}, nil
+	}
+	return compose.Load(ctx, name)
 }
 
 func (r *run) startWorkers(ctx context.Context, servers []string) error {
@@ -190,6 +204,9 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 			Renew: r.Renew, Check: r.CheckLease, Ignore: r.IgnoreLost, Extra: r.Extra, Seed: r.Seed, Start: r.start,
 		},
 	}
+	if s, ok := r.cluster.(compose.Sharing); ok {
+		r.workers.cfg.Directory = s.Directory()
+	}
 	if r.script != nil {
 		r.workers.told, r.workers.cfg.Scripted = r.script.told, true
 		// A step's end is awaited, not given up: the client waits as long as one may.
@@ -198,6 +215,9 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 	errs := make(chan error, len(r.names))
 	for _, name := range r.names {
 		go func() { errs <- r.workers.spawn(ctx, name) }()
+	}
+	if r.script != nil {
+		err = r.script.startLooker(ctx)
 	}
 	for range r.names {
 		err = errors.Join(err, <-errs)
@@ -264,13 +284,26 @@ func keys(n int) []string {
 func (p *plan) describe(o Options) results.Run {
 	return results.Run{
 		Command: o.Command(), Started: time.Now(),
-		Lock: p.lock.Name, About: p.lock.About, Cluster: p.Cluster, Runtime: p.Runtime.Name(),
+		Lock: p.lock.Name, About: p.lock.About, NoLock: p.lock.Unlocked != nil, Cluster: p.Cluster, Runtime: p.Runtime.Name(),
 		Workload: p.Workload, Faults: p.Faults, Fencing: p.Fencing, Clients: p.Clients, Keys: p.Keys,
 		TTL: p.TTL, Hold: p.Hold, Limit: p.Limit, Rate: p.Rate, Renew: p.Renew, Check: p.CheckLease, Ignore: p.IgnoreLost,
 		Require: p.Require, Seed: p.Seed, Bound: p.bound,
-		Versions: map[string]string{"picklock": Version(), "go": runtime.Version()},
+		Versions: versions(p.lock.Module),
 		Machine:  machine(),
 	}
+}
+
+// versions are those of the program and of the library under test, if there is one.
+func versions(module string) map[string]string {
+	v := map[string]string{"picklock": Version(), "go": runtime.Version()}
+	if info, ok := debug.ReadBuildInfo(); ok && module != "" {
+		for _, d := range info.Deps {
+			if d.Path == module {
+				v[module] = d.Version
+			}
+		}
+	}
+	return v
 }
 
 // Version is the program's own version as the Go tool recorded it.

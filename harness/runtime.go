@@ -21,6 +21,19 @@ type Runtime interface {
 	Now() int64
 }
 
+// runtimeFlags are what the command line needs to choose the runtime again; none for
+// the one that is used anyway.
+func runtimeFlags(r Runtime) []string {
+	if r == nil || r.Name() == "local" {
+		return nil
+	}
+	flags := []string{"--runtime", r.Name()}
+	if more, ok := r.(interface{ Flags() []string }); ok {
+		flags = append(flags, more.Flags()...)
+	}
+	return flags
+}
+
 // Local is the runtime without Docker.
 type Local struct{ Lab *local.Lab }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
-	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/results"
@@ -25,8 +25,10 @@ type ScenarioOptions struct {
 	Scenario *scenarios.Scenario
 	Lock     string
 	Fencing  string
-	Cluster  string // overrides the scenario's and the lock's own
-	Seed     uint64 // of a run without a script
+	Cluster  string            // overrides the scenario's and the lock's own
+	Extra    map[string]string // the lock's own options; those of the scenario hold besides
+	Seed     uint64            // of a run without a script
+	Again    []string          // the command that plays it again; nil: picklock's own
 	Out      string
 
 	Runtime  Runtime
@@ -45,14 +47,18 @@ type ScenarioOutcome struct {
 
 // ScenarioCommand is the command line that plays the scenario again.
 func (o ScenarioOptions) ScenarioCommand() []string {
+	if o.Again != nil {
+		return o.Again
+	}
 	c := []string{"picklock", "scenario", "run", o.Scenario.Name, "--lock", o.Lock, "--fencing", o.Fencing}
+	c = append(c, optionFlags(o.Extra)...)
 	if o.Cluster != "" {
 		c = append(c, "--cluster", o.Cluster)
 	}
 	if _, err := scenarios.Lookup(o.Scenario.Name); err != nil {
 		c = append(c, "--file", o.Scenario.File)
 	}
-	return c
+	return append(c, runtimeFlags(o.Runtime)...)
 }
 
 // RunScenario plays a scenario and judges what came of it. Errors are as for Run.
@@ -88,7 +94,9 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 		Scenario: s.Name, Lock: o.Lock, Fencing: o.Fencing, Runs: 1, Expected: expected, Must: want.Must,
 		Found: map[string]int{}, Broken: []string{}, Valid: outcome.Verdict.Valid, Dir: outcome.Dir.Path(), Started: outcome.Run.Started,
 		Seconds: time.Since(outcome.Run.Started).Seconds(), Versions: outcome.Run.Versions,
+		Command: o.ScenarioCommand(),
 	}
+	out.Result.Emulator = outcome.Run.Emulator
 	r := &out.Result
 	for _, a := range outcome.Verdict.Anomalies {
 		r.Found[a.Name]++
@@ -127,8 +135,8 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 func (o ScenarioOptions) runOptions() Options {
 	s := o.Scenario
 	opts := Defaults()
-	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Extra = o.Lock, o.Fencing, s.Cluster, s.TTL, s.Extra
-	opts.Seed, opts.Out = o.Seed, o.Out
+	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Extra = o.Lock, o.Fencing, s.Cluster, s.TTL, o.extra()
+	opts.Seed, opts.Out, opts.Again = o.Seed, o.Out, o.Again
 	if o.Cluster != "" {
 		opts.Cluster = o.Cluster
 	}
@@ -150,6 +158,14 @@ func (o ScenarioOptions) runOptions() Options {
 	return opts
 }
 
+// extra is the scenario's options with the user's put over them.
+func (o ScenarioOptions) extra() map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, o.Scenario.Extra)
+	maps.Copy(out, o.Extra)
+	return out
+}
+
 // A scripted client waits for the lock, and for anything else, for longer than any
 // step takes.
 const (
@@ -162,6 +178,8 @@ type script struct {
 	*run
 	info   clients.Info
 	player *scenarios.Player
+	looks  bool    // some step looks at what servers have for the lock
+	looker *looker // nil where none does
 
 	mu      sync.Mutex
 	steps   []results.StepTaken
@@ -199,7 +217,7 @@ func (o ScenarioOptions) play(ctx context.Context, opts Options, info clients.In
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	sc := &script{run: &run{plan: p, dir: dir, start: history.Now()}, info: info, waiting: map[int64]chan workloads.Done{}}
+	sc := &script{run: &run{plan: p, dir: dir, start: history.Now()}, info: info, looks: o.Scenario.Looks(), waiting: map[int64]chan workloads.Done{}}
 	sc.player = scenarios.NewPlayer(o.Scenario, sc, func(st scenarios.Played) {
 		sc.mu.Lock()
 		sc.steps = append(sc.steps, results.StepTaken(st))
@@ -233,6 +251,9 @@ func (sc *script) whole(ctx context.Context, desc *results.Run, stepErr *error) 
 	}
 	sc.Observer.Phase("play", time.Time{})
 	err = sc.perform(ctx, stepErr)
+	if sc.looker != nil {
+		err = errors.Join(err, sc.looker.stop())
+	}
 	events, derr := sc.down()
 	if err := errors.Join(err, derr); err != nil {
 		return nil, err
@@ -281,12 +302,15 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := info.CheckOptions(o.extra()); err != nil {
+		return err
+	}
 	discipline, err := register.ParseDiscipline(o.Fencing)
 	if err != nil {
 		return err
 	}
-	if discipline.Fenced() && !info.Fencing {
-		return fmt.Errorf("lock %s gives no fencing tokens", o.Lock)
+	if err := fits(info, discipline); err != nil {
+		return err
 	}
 	cluster := o.Cluster
 	if cluster == "" {
@@ -298,12 +322,18 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 	if cluster == "" {
 		return fmt.Errorf("lock %s has no cluster of its own: name one with --cluster", o.Lock)
 	}
-	def, err := compose.Load(ctx, cluster)
+	if info.Unlocked != nil && o.Scenario.Run == nil {
+		return fmt.Errorf("%s is no lock: the steps of a script have nothing to acquire", o.Lock)
+	}
+	def, err := definition(ctx, cluster)
 	if err != nil {
 		return err
 	}
 	if o.Runtime == nil {
 		return nil
+	}
+	if r := o.Scenario.Runtime; r != "" && r != o.Runtime.Name() {
+		return fmt.Errorf("scenario %s is played with --runtime %s only", o.Scenario.Name, r)
 	}
 	if o.Runtime.Name() == "local" {
 		for _, s := range def.Servers() {
@@ -319,9 +349,6 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 	for _, kind := range o.Scenario.Faults() {
 		if o.Scenario.Run != nil {
 			break // Run looks for itself
-		}
-		if o.Runtime.Name() != "local" && (kind == "failover" || kind == "powerloss") {
-			return fmt.Errorf("fault %s is done with --runtime local only", kind)
 		}
 		if err := (nemesis.Deed{Kind: kind}).Possible(env); err != nil {
 			return err

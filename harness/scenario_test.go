@@ -153,7 +153,7 @@ func TestScenarioExpectations(t *testing.T) {
 	for name, args := range map[string]string{
 		"unknown scenario": "scenario run pause-holdr", "unknown lock": "scenario run pause-holder --lock rediss",
 		"no tokens": "scenario run pause-holder --lock redis --fencing write", "unknown in a matrix": "matrix --scenarios nope",
-		"nothing applies": "matrix --scenarios redlock-clock-jump --locks etcd",
+		"nothing applies": "matrix --scenarios redlock-clock-jump --locks etcd", "unknown runtime": "matrix --runtime dokcer",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,8 +210,24 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
+// What was played otherwise is no result of the same command.
+func TestMatrixKeepsOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	need(t, "redis")
+	args := []string{"matrix", "--scenarios", "del-without-owner", "--locks", "redis", "--out", filepath.Join(t.TempDir(), "m")}
+	for i, tt := range []struct {
+		more string
+		kept bool
+	}{{"--cluster=redis", false}, {"--cluster=redis", true}, {"--cluster=redis-aof", false}} {
+		if _, stderr, code := command(t, append(args, tt.more)...); code != 0 || strings.Contains(stderr, "(kept)") != tt.kept {
+			t.Errorf("call %d: exit %d, want kept %v\n%s", i+1, code, tt.kept, stderr)
+		}
+	}
+}
+
 // The scripts give the same verdict on either runtime: Kleppmann's clock jump, the
-// paused holder, and the update that write tokens alone do not save.
+// paused holder, the update that write tokens alone do not save, what a failover and a
+// power loss forget, and what only the servers know of those who wait.
 func TestScenariosOnDocker(t *testing.T) {
 	needDocker(t)
 	for _, args := range []string{
@@ -219,6 +235,9 @@ func TestScenariosOnDocker(t *testing.T) {
 		"pause-holder --lock redis --fencing none",
 		"writes-only-tokens --lock etcd --fencing write",
 		"writes-only-tokens --lock etcd --fencing read-write",
+		"failover-lost-lock --lock redis-replica --fencing none",
+		"aof-everysec-powerloss --lock redis --fencing none",
+		"thundering-herd --lock zookeeper --fencing none",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

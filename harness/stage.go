@@ -56,6 +56,14 @@ func (sc *script) Mark(ctx context.Context, server string) error {
 	return m.MarkSynced(ctx, server)
 }
 
+// startLooker starts the node that looks at servers, where the scenario has to.
+func (sc *script) startLooker(ctx context.Context) (err error) {
+	if sc.info.Look != nil && sc.looks {
+		sc.looker, err = startLooker(ctx, sc.cluster, sc.Lock)
+	}
+	return err
+}
+
 // Look implements scenarios.Stage.
 func (sc *script) Look(ctx context.Context, server string) (int, error) {
 	if sc.info.Look == nil {
@@ -65,7 +73,7 @@ func (sc *script) Look(ctx context.Context, server string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return sc.info.Look(ctx, n.HostPort(), sc.workers.cfg.Keys[0])
+	return sc.looker.look(ctx, n.HostPort(), sc.workers.cfg.Keys[0])
 }
 
 // Unread implements scenarios.Stage.

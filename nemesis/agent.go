@@ -20,7 +20,7 @@ import (
 type agentHands interface {
 	Hands
 	allow(container string, pid int) error
-	ask(ctx context.Context, netns, addr string, p *compose.Probe) (bool, error)
+	ask(ctx context.Context, netns, addr string, p *compose.Probe) (answer string, ok bool, err error)
 	sockets(pid int) (string, error)
 	// heal undoes everything that was done and not undone since.
 	heal(ctx context.Context) error
@@ -116,11 +116,11 @@ func (s *server) do(ctx context.Context, method string, p params) (got result, e
 	case "allow":
 		err = s.hands.allow(p.Container, p.PID)
 	case "ask":
-		probe := &compose.Probe{Send: p.Send, Expect: p.Expect}
+		probe := &compose.Probe{Send: p.Send, Expect: p.Expect, TLS: p.TLS}
 		if p.Port {
 			probe = nil
 		}
-		got.Yes, err = s.hands.ask(ctx, p.NetNS, p.Addr, probe)
+		got.Text, got.Yes, err = s.hands.ask(ctx, p.NetNS, p.Addr, probe)
 	case "sockets":
 		got.Table, err = s.hands.sockets(p.PID)
 	case "now":

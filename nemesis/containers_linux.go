@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/nemesis/clock"
 )
 
 // containers are hands for nodes that are containers, seen from the PID namespace
@@ -273,15 +271,16 @@ func (c *containers) Reach(ctx context.Context, netns, addr string) (bool, error
 	return c.local.Reach(ctx, path, addr)
 }
 
-func (c *containers) ask(ctx context.Context, netns, addr string, p *compose.Probe) (bool, error) {
+func (c *containers) ask(ctx context.Context, netns, addr string, p *compose.Probe) (string, bool, error) {
 	_, f, _, err := c.space(netns)
 	if err != nil {
-		return false, err
+		return "", false, err
 	}
 	defer f.Close()
 	type answer struct {
-		yes bool
-		err error
+		text string
+		yes  bool
+		err  error
 	}
 	got := make(chan answer, 1)
 	go func() {
@@ -289,14 +288,14 @@ func (c *containers) ask(ctx context.Context, netns, addr string, p *compose.Pro
 		// with this goroutine.
 		runtime.LockOSThread()
 		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
-			got <- answer{false, fmt.Errorf("enter network namespace: %w", err)}
+			got <- answer{err: fmt.Errorf("enter network namespace: %w", err)}
 			return
 		}
-		yes, err := p.Ask(ctx, addr)
-		got <- answer{yes, err}
+		text, yes, err := p.Answer(ctx, addr)
+		got <- answer{text, yes, err}
 	}()
 	a := <-got
-	return a.yes, a.err
+	return a.text, a.yes, a.err
 }
 
 func (c *containers) sockets(pid int) (string, error) {
@@ -313,23 +312,12 @@ func (c *containers) Shift(ctx context.Context, pid int, offset time.Duration) e
 	if err != nil {
 		return fmt.Errorf("shift the clock: %w", err)
 	}
-	pids, err := n.members()
-	if err != nil {
-		return fmt.Errorf("shift the clock: %w", err)
-	}
+	pids, err := shiftAll(ctx, offset, n.members)
 	c.mu.Lock()
 	n.shifted = pids
 	c.mu.Unlock()
-	done := false
-	for _, p := range pids {
-		if _, err := clock.Shift(ctx, p, offset); err == nil {
-			done = true
-		} else if !errors.Is(err, os.ErrProcessDone) {
-			return err
-		}
-	}
-	if !done {
-		return fmt.Errorf("shift the clock of container %.12s: %w", n.id, os.ErrProcessDone)
+	if err != nil {
+		return fmt.Errorf("container %.12s: %w", n.id, err)
 	}
 	return nil
 }
@@ -347,26 +335,10 @@ func (c *containers) Offset(_ context.Context, pid int) (time.Duration, error) {
 	if len(pids) == 0 {
 		pids = []int{pid}
 	}
-	var offset time.Duration
-	var seen []string
-	for _, p := range pids {
-		if belongs(p, n.id) != nil {
-			continue
-		}
-		got, err := clock.Read(p)
-		if errors.Is(err, os.ErrProcessDone) {
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		if len(seen) > 0 && got != offset {
-			return 0, fmt.Errorf("the processes of container %.12s have clocks of their own: %v", n.id, strings.Join(append(seen, got.String()), ", "))
-		}
-		offset, seen = got, append(seen, got.String())
-	}
-	if len(seen) == 0 {
-		return 0, fmt.Errorf("read the clock of container %.12s: %w", n.id, os.ErrProcessDone)
+	pids = slices.DeleteFunc(pids, func(p int) bool { return belongs(p, n.id) != nil })
+	offset, err := commonOffset(pids)
+	if err != nil {
+		return 0, fmt.Errorf("container %.12s: %w", n.id, err)
 	}
 	return offset, nil
 }

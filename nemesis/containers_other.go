@@ -15,8 +15,8 @@ func newContainers() agentHands { return containers{} }
 
 func (containers) allow(string, int) error { return errLinux }
 
-func (containers) ask(context.Context, string, string, *compose.Probe) (bool, error) {
-	return false, errLinux
+func (containers) ask(context.Context, string, string, *compose.Probe) (string, bool, error) {
+	return "", false, errLinux
 }
 
 func (containers) sockets(int) (string, error) { return "", errLinux }

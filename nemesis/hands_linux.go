@@ -8,8 +8,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -18,48 +18,37 @@ import (
 	"github.com/google/nftables/expr"
 	"golang.org/x/sys/unix"
 
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis/clock"
 )
 
 // LocalHands works on this machine's own processes and namespaces.
 type LocalHands struct{}
 
-// Signal implements Hands.
+// Signal implements Hands: it reaches all processes of the node, whatever groups they
+// made.
 func (LocalHands) Signal(_ context.Context, pid int, sig syscall.Signal) error {
 	if pid <= 1 {
 		return fmt.Errorf("signal process group %d: not ours", pid)
 	}
+	// The group alone is nearly always all there is; it gets the signal before the
+	// others are looked for.
 	if err := syscall.Kill(-pid, sig); err != nil {
 		return fmt.Errorf("send %s to process group %d: %w", unix.SignalName(sig), pid, err)
+	}
+	if err := signalOthers(pid, sig); err != nil {
+		return fmt.Errorf("send %s to the processes of %d: %w", unix.SignalName(sig), pid, err)
 	}
 	return nil
 }
 
 // Stopped implements Hands.
 func (LocalHands) Stopped(_ context.Context, pid int) (bool, error) {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	family, err := living(pid)
 	if err != nil {
 		return false, err
 	}
-	members := 0
-	for _, path := range stats {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has just ended
-		}
-		state, group, ok := parseStat(text)
-		if !ok || group != pid || state == 'Z' || state == 'X' {
-			continue
-		}
-		members++
-		if state != 'T' && state != 't' {
-			return false, nil
-		}
-	}
-	if members == 0 {
-		return false, fmt.Errorf("process group %d: %w", pid, os.ErrProcessDone)
-	}
-	return true, nil
+	return !slices.ContainsFunc(family, func(r compose.Relative) bool { return r.State != 'T' && r.State != 't' }), nil
 }
 
 // parseStat reads the state and the process group out of a /proc/PID/stat line,
@@ -207,12 +196,18 @@ func (LocalHands) Reach(ctx context.Context, netns, addr string) (bool, error) {
 
 // Shift implements Hands.
 func (LocalHands) Shift(ctx context.Context, pid int, offset time.Duration) error {
-	_, err := clock.Shift(ctx, pid, offset)
+	_, err := shiftAll(ctx, offset, func() ([]int, error) { return familyIDs(pid) })
 	return err
 }
 
 // Offset implements Hands.
-func (LocalHands) Offset(_ context.Context, pid int) (time.Duration, error) { return clock.Read(pid) }
+func (LocalHands) Offset(_ context.Context, pid int) (time.Duration, error) {
+	pids, err := familyIDs(pid)
+	if err != nil {
+		return 0, err
+	}
+	return commonOffset(pids)
+}
 
 // Clock implements Hands.
 func (LocalHands) Clock(context.Context) error { return clock.Supported() }

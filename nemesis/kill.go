@@ -50,7 +50,12 @@ func (p killPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
 	if rng.IntN(2) == 0 {
 		return 0
 	}
-	return between(rng, e.TTL, 0, 0.5)
+	d := between(rng, e.TTL, 0, 0.5)
+	// The others stay down until the rest can do without them.
+	if c, ok := e.Cluster.(interface{ Takeover() time.Duration }); ok && p.target != holder && p.target != client {
+		d += c.Takeover()
+	}
+	return d
 }
 
 func (p killPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {

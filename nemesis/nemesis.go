@@ -76,7 +76,10 @@ type Env struct {
 	Respawn func(ctx context.Context, client string) error
 	// Now reads the monotonic clock of the nodes' kernel in ns; nil where that is
 	// this machine's.
-	Now   func() int64
+	Now func() int64
+	// Asks: the register asks the lock's servers, as a client does, so that who cuts
+	// a server off cuts it off from the register, too.
+	Asks  bool
 	net   *cuts
 	watch *watch
 }

@@ -28,7 +28,8 @@ func init() {
 }
 
 // partitionPlan cuts the target off. Without a word for the links, a server is
-// cut from the other servers and from the clients, a client from the servers.
+// cut from the other servers and from the clients, and from a register that asks the
+// servers; a client from the servers.
 type partitionPlan struct {
 	target target
 	links  compose.Role // only links to nodes of this role; "" all but the register
@@ -85,7 +86,7 @@ func (p partitionPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding
 		return nil, err
 	}
 	for _, n := range e.Cluster.Nodes() {
-		if !contains(inside, n) && p.wants(n.Role) {
+		if !contains(inside, n) && (p.wants(n.Role) || p.links == "" && e.Asks && n.Role == compose.Register) {
 			outside = append(outside, n)
 		}
 	}
@@ -97,6 +98,9 @@ func (p partitionPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding
 		for _, b := range outside {
 			if a.Role == compose.Client && b.Role == compose.Client {
 				continue // they never speak to each other
+			}
+			if p.links == "" && a.Role == compose.Client && b.Role == compose.Register {
+				continue // the register is among them as one who asks the servers
 			}
 			if p.dir != "out" {
 				f.cuts = append(f.cuts, cut{from: b.Name, to: a.Name})

@@ -83,7 +83,8 @@ func (r *Remote) fail(err error) {
 
 func (r *Remote) call(ctx context.Context, method string, p params) (result, error) {
 	if deadline, ok := ctx.Deadline(); ok {
-		p.Within = int64(time.Until(deadline))
+		// That time was up is an answer, too, and has to arrive in time.
+		p.Within = int64(time.Until(deadline) * 9 / 10)
 	}
 	c := make(chan response, 1)
 	r.mu.Lock()
@@ -152,14 +153,15 @@ func (r *Remote) Allow(ctx context.Context, container string, pid int) error {
 	return err
 }
 
-// Ask puts a probe's question to addr from inside the network namespace.
-func (r *Remote) Ask(ctx context.Context, netns, addr string, p *compose.Probe) (bool, error) {
+// Ask puts a probe's question to addr from inside the network namespace; see
+// compose.Probe.Answer.
+func (r *Remote) Ask(ctx context.Context, netns, addr string, p *compose.Probe) (answer string, ok bool, err error) {
 	a := params{NetNS: netns, Addr: addr, Port: p == nil}
 	if p != nil {
-		a.Send, a.Expect = p.Send, p.Expect
+		a.Send, a.Expect, a.TLS = p.Send, p.Expect, p.TLS
 	}
 	got, err := r.call(ctx, "ask", a)
-	return got.Yes, err
+	return got.Text, got.Yes, err
 }
 
 // Sockets reads the table of TCP sockets of a node, /proc/PID/net/tcp.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/picklock/picklock/compose"
@@ -72,11 +73,11 @@ func (s *scripted) allow(id string, _ int) error {
 	return s.note("allow " + id)
 }
 
-func (s *scripted) ask(_ context.Context, netns, addr string, p *compose.Probe) (bool, error) {
+func (s *scripted) ask(_ context.Context, netns, addr string, p *compose.Probe) (string, bool, error) {
 	if p == nil {
-		return true, s.note("knock " + netns + " " + addr)
+		return "", true, s.note("knock " + netns + " " + addr)
 	}
-	return false, s.note("ask " + p.Send + " " + p.Expect)
+	return "what matched", false, s.note("ask " + p.Send + " " + p.Expect + map[bool]string{true: " by TLS"}[p.TLS])
 }
 func (s *scripted) sockets(int) (string, error) { return "table", s.note("sockets") }
 
@@ -132,15 +133,15 @@ func TestRemoteTellsAllThatIsSaid(t *testing.T) {
 	o, err := r.Offset(ctx, 7)
 	check("offset", err, o == -3*time.Second)
 	check("clock", r.Clock(ctx), true)
-	yes, err = r.Ask(ctx, "/ns", "x:1", nil)
+	_, yes, err = r.Ask(ctx, "/ns", "x:1", nil)
 	check("knock", err, yes)
-	yes, err = r.Ask(ctx, "/ns", "x:1", &compose.Probe{Send: "PING\r\n", Expect: "PONG"})
-	check("ask", err, !yes)
+	text, yes, err := r.Ask(ctx, "/ns", "x:1", &compose.Probe{Send: "PING\r\n", Expect: "PONG", TLS: true})
+	check("ask", err, !yes && text == "what matched")
 	table, err := r.Sockets(ctx, 7)
 	check("sockets", err, table == "table")
 	want := []string{
 		"allow id", "signal", "stopped", "drop /ns a,b", "drop /ns ", "dropped", "reach /ns x:1", "shift -1.5s", "offset", "clock",
-		"knock /ns x:1", "ask PING\r\n PONG", "sockets",
+		"knock /ns x:1", "ask PING\r\n PONG by TLS", "sockets",
 	}
 	if !slices.Equal(hands.told, want) {
 		t.Errorf("told %q, want %q", hands.told, want)
@@ -198,6 +199,20 @@ func TestRemoteAnswersInAnyOrder(t *testing.T) {
 	if err := <-slow; err != nil {
 		t.Error(err)
 	}
+}
+
+// That there was no answer in time is the agent's to say: where a question has to be
+// answered with yes, it means no.
+func TestAgentGivesUpBeforeItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hands := &scripted{held: make(chan struct{})}
+		r, _ := connect(t, hands)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := r.Stopped(ctx, 7); err == nil || ctx.Err() != nil || !slices.Equal(hands.told, []string{"gave up"}) {
+			t.Errorf("the agent %q, the caller %v: %v", hands.told, ctx.Err(), err)
+		}
+	})
 }
 
 // The end of its input is the end of whoever sent the agent out: it heals, and only

@@ -36,6 +36,7 @@ type (
 		Port      bool     `json:"port,omitempty"`   // ask only whether the port opens
 		Send      string   `json:"send,omitempty"`
 		Expect    string   `json:"expect,omitempty"`
+		TLS       bool     `json:"tls,omitempty"`
 	}
 	result struct {
 		Yes     bool              `json:"yes,omitempty"`
@@ -43,6 +44,7 @@ type (
 		Offset  int64             `json:"offset,omitempty"`
 		Now     int64             `json:"now,omitempty"`
 		Table   string            `json:"table,omitempty"`
+		Text    string            `json:"text,omitempty"` // of a server's answer, what matched
 	}
 	rpcError struct {
 		Code    int    `json:"code"`

@@ -42,6 +42,8 @@ type Cell struct {
 	Started  time.Time         `json:"started"`
 	Seconds  float64           `json:"seconds"`
 	Dir      string            `json:"dir"`
+	Emulator string            `json:"emulator,omitempty"` // what stood in for the lock's service
+	Command  []string          `json:"command,omitempty"`  // the arguments, to play it again
 	Versions map[string]string `json:"versions,omitempty"`
 }
 

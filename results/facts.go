@@ -114,6 +114,10 @@ func numbers(run Run, v checker.Verdict) []numberView {
 		{number(s.Rejected), "rejected by the register", ""},
 		{number(s.Unknown), "operations of unknown outcome", ""},
 	}
+	if run.NoLock {
+		out[0] = numberView{number(s.Acknowledged), "updates acknowledged", per(s.Acknowledged)}
+		out[1] = numberView{number(s.Contested), "contested", share(s.Contested, s.Acknowledged)}
+	}
 	if s.Acknowledged > 0 {
 		out = append(out, numberView{number(s.LostUpdates), "acknowledged updates lost", share(s.LostUpdates, s.Acknowledged) + " of " + number(s.Acknowledged)})
 	}

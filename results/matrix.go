@@ -17,6 +17,8 @@ type Matrix struct {
 	// Scenarios are those that were played, in the order of the cells.
 	Scenarios []Played `json:"scenarios"`
 	Cells     []Cell   `json:"cells"`
+	// Paces are how fast the locks were, by name; empty where that was not measured.
+	Paces []Pace `json:"paces,omitempty"`
 }
 
 // Played says what a scenario is about.
@@ -96,6 +98,10 @@ func (c *Cell) Add(one Cell) {
 	}
 	if c.Versions == nil {
 		c.Versions = one.Versions
+	}
+	c.Emulator = firstNonEmpty(c.Emulator, one.Emulator)
+	if c.Command == nil {
+		c.Command = one.Command
 	}
 }
 

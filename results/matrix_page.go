@@ -80,6 +80,8 @@ type matrixPage struct {
 	Columns  []string
 	Width    int // of the table
 	Groups   []matrixGroup
+	Paces    []paceRow
+	Clients  int // that contended when the paces were measured
 }
 
 type matrixCount struct {
@@ -171,6 +173,9 @@ func viewCell(c Cell) matrixCell {
 	for _, name := range slices.Sorted(maps.Keys(c.Counts)) {
 		notes = append(notes, fmt.Sprintf("%d %s", c.Counts[name], clip(name, 40)))
 	}
+	if c.Emulator != "" {
+		notes = append(notes, "on "+clip(c.Emulator, 60)+", an emulator")
+	}
 	if v.State == Unexpected || v.State == Inconclusive {
 		notes = append(notes, "expected "+clip(c.Expected, 200))
 	}
@@ -214,12 +219,17 @@ func (m *Matrix) versionPairs() []pair {
 
 // MatrixHTML writes the page: one file that needs no network and no script.
 func MatrixHTML(w io.Writer, m *Matrix) error {
+	contended := 0
+	if len(m.Paces) > 0 {
+		contended = m.Paces[0].Clients
+	}
 	return matrixTemplate.Execute(w, matrixPage{
 		CSP:   "default-src 'none'; style-src '" + hash(matrixCSS) + "'; base-uri 'none'; form-action 'none'",
 		CSS:   template.CSS(matrixCSS), //nolint:gosec // our own file
 		Title: "picklock: " + m.headlineOf(), Class: class(m.Validity()),
 		When:     m.Finished.Format("2006-01-02 15:04:05 MST"),
 		Versions: m.versionPairs(), Counts: m.counted(), Columns: m.columns(), Width: 1 + len(m.columns()), Groups: m.groups(),
+		Paces: m.paceRows(), Clients: contended,
 	})
 }
 
@@ -246,6 +256,7 @@ func MatrixMD(w io.Writer, m *Matrix) error {
 			b.WriteString("\n")
 		}
 	}
+	b.WriteString(m.paceMarkdown())
 	_, err := io.WriteString(w, b.String())
 	return err
 }

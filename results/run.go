@@ -11,8 +11,10 @@ type Run struct {
 	Started  time.Time         `json:"started"`
 	Scenario string            `json:"scenario,omitempty"` // its name, where one was played
 	Lock     string            `json:"lock"`
-	About    string            `json:"about,omitempty"` // the lock's one-line description
+	About    string            `json:"about,omitempty"`   // the lock's one-line description
+	NoLock   bool              `json:"no_lock,omitempty"` // the clients share the register without one
 	Cluster  string            `json:"cluster,omitempty"`
+	Emulator string            `json:"emulator,omitempty"` // what stood in for the service, where something did
 	Runtime  string            `json:"runtime"`
 	Workload string            `json:"workload"`
 	Faults   []string          `json:"faults"` // as requested, "pause:holder"

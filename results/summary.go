@@ -25,7 +25,9 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 	for _, m := range missing(run, v) {
 		fmt.Fprintf(&b, "  missing: %s\n", m)
 	}
-	if v.Valid != checker.Unknown {
+	if run.NoLock && v.Valid != checker.Unknown {
+		b.WriteString(countsUnlocked(v.Stats))
+	} else if v.Valid != checker.Unknown {
 		s := v.Stats
 		fmt.Fprintf(&b, "  %s (%d contested), %s accepted, %d rejected, %d of unknown outcome\n",
 			plainCount(s.Grants, "grant", "grants"), s.Contested, plainCount(s.Writes, "write", "writes"), s.Rejected, s.Unknown)

@@ -33,6 +33,9 @@ func headline(run Run, v checker.Verdict) string {
 		lock = "unnamed"
 	}
 	faults := faultWords(run)
+	if run.NoLock {
+		return headlineUnlocked(lock, faults, v)
+	}
 	switch v.Valid {
 	case checker.False:
 		if faults == "" {
@@ -77,6 +80,9 @@ func lead(v checker.Verdict, shown []checker.Anomaly) string {
 		return sentence(clip(shown[0].Explanation, 1200))
 	case v.Valid == checker.False:
 		return firstNonEmpty(clip(v.Why, 600), "The verdict names no anomaly.")
+	}
+	if v.Stats.Grants == 0 {
+		return leadUnlocked(v.Stats)
 	}
 	s := fmt.Sprintf("%s, %s of them contested", plural(v.Stats.Grants, "grant", "grants"), number(v.Stats.Contested))
 	s += fmt.Sprintf("; %s accepted, %s rejected. Every required property holds.", plural(v.Stats.Writes, "write", "writes"), number(v.Stats.Rejected))

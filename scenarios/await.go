@@ -104,7 +104,7 @@ func (p *Player) await(ctx context.Context, a *Await) (string, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var err error
-	if a.Servers != nil || a.What == "queued" || a.What == "fewer" {
+	if a.asksServers() {
 		err = p.awaitServers(bounded, a)
 	} else {
 		err = p.awaitState(bounded, a)
@@ -189,6 +189,11 @@ func (p *Player) when(a *Await) (int64, error) {
 		return c.until, nil
 	}
 	return 0, fmt.Errorf("nobody knows how to await %q", a.What)
+}
+
+// asksServers says that no client can tell.
+func (a *Await) asksServers() bool {
+	return a.Servers != nil || a.What == "queued" || a.What == "fewer"
 }
 
 // lookEvery is how often a server is asked for what it tells nobody by itself.

@@ -67,7 +67,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	return p.s, p.whole(root)
 }
 
-var fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "options", "clients", "ttl", "bound", "run", "steps", "expect"}
+var fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "runtime", "options", "clients", "ttl", "bound", "run", "steps", "expect"}
 
 func (p *parser) field(key, v *yaml.Node) (err error) {
 	if line, twice := p.seen[key.Value]; twice {
@@ -88,6 +88,10 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 		s.Source, err = p.text(v)
 	case "cluster":
 		s.Cluster, err = p.text(v)
+	case "runtime":
+		if s.Runtime, err = p.text(v); err == nil && s.Runtime != "local" && s.Runtime != "docker" {
+			err = p.errorf(v, "unknown runtime %q (have local, docker)", s.Runtime)
+		}
 	case "locks":
 		s.Locks, err = p.words(v)
 	case "fencing":

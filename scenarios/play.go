@@ -293,8 +293,11 @@ func (p *Player) do(ctx context.Context, st Step, node string) error {
 	if err := p.deed(ctx, nemesis.Deed{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
 		return err
 	}
-	if kind == "kill" {
+	switch kind {
+	case "kill":
 		p.forget(node)
+	case "failover":
+		return p.heal(ctx, "failover "+node) // done, it is over: nothing of it is undone later
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ type Scenario struct {
 	Locks   []string // on which it is played
 	Fencing []string // the register's disciplines with which it is played
 	Cluster string   // instead of the lock's own
+	Runtime string   // the only one on which it shows what it is about; "" for any
 	Extra   map[string]string
 
 	Clients []string
@@ -121,6 +122,13 @@ func (s *Scenario) Faults() []string {
 		add(faultOf[st.Word])
 	}
 	return out
+}
+
+// Looks says whether a step waits for what only the servers know of the lock.
+func (s *Scenario) Looks() bool {
+	return slices.ContainsFunc(s.Steps, func(st Step) bool {
+		return st.Await != nil && st.Await.asksServers() && st.Await.What != "request"
+	})
 }
 
 // faultOf names the fault behind a step's word.

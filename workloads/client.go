@@ -17,7 +17,8 @@ type client struct {
 	cfg      Config
 	info     clients.Info
 	lock     clients.Lock
-	renewer  clients.Renewer // nil where the lock has none
+	renewer  clients.Renewer  // nil where the lock has none
+	unlocked clients.Unlocked // instead of a lock
 	register *register.Client
 	out      *output
 	rng      *rand.Rand
@@ -25,6 +26,9 @@ type client struct {
 }
 
 func (c *client) close() error {
+	if c.unlocked != nil {
+		return errors.Join(c.unlocked.Close(), c.register.Close())
+	}
 	return errors.Join(c.lock.Close(), c.register.Close())
 }
 
@@ -59,6 +63,9 @@ func (c *client) rest(granted bool, took time.Duration) time.Duration {
 // it is held, the section goes to its end even when ctx ends, within the
 // operations' own time limits.
 func (c *client) once(ctx context.Context, key string, section Section) bool {
+	if c.unlocked != nil {
+		return c.alone(ctx, key)
+	}
 	h, err := c.acquire(ctx, key)
 	if err != nil {
 		return false

@@ -19,8 +19,10 @@ type Config struct {
 	Lock     string   `json:"lock"`
 	Servers  []string `json:"servers"`
 	Register string   `json:"register"` // host:port
-	Workload string   `json:"workload"`
-	Keys     []string `json:"keys"`
+	// Directory is one that all clients share, "" where there is none.
+	Directory string   `json:"directory,omitempty"`
+	Workload  string   `json:"workload"`
+	Keys      []string `json:"keys"`
 
 	TTL     time.Duration     `json:"ttl"`
 	Hold    time.Duration     `json:"hold"`    // between the read and the write, 0.5 to 1.5 times

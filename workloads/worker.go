@@ -75,10 +75,13 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 	}
 	octx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	options := clients.Options{Servers: cfg.Servers, Client: cfg.Process, TTL: cfg.TTL, Extra: cfg.Extra, Log: log}
+	options := clients.Options{Servers: cfg.Servers, Client: cfg.Process, TTL: cfg.TTL, Directory: cfg.Directory, Extra: cfg.Extra, Log: log}
 	if cfg.Scripted {
 		options.Waiting = func() { o.send(Message{Waiting: true}) }
 		options.Woken = func() { o.send(Message{Woken: true}) }
+	}
+	if info.Unlocked != nil {
+		return openUnlocked(octx, cfg, info, options, o)
 	}
 	lock, err := info.Open(octx, options)
 	if err != nil {

@@ -33,44 +33,45 @@ func discipline(t *testing.T, name string) Discipline {
 
 func TestDisciplines(t *testing.T) {
 	// Each step is an operation, its token and the refusal that each discipline
-	// must give: columns none, write, write-strict, read-write.
+	// must give: columns none, write, write-strict, read-write, and the two that ask
+	// the lock service, which do not compare tokens.
 	type step struct {
 		f     string
 		token int64
-		want  [4]string
+		want  [6]string
 	}
 	stale := func(token, highest int64) string { return fmt.Sprintf("stale token %d < %d", token, highest) }
 	const w, r = history.Write, history.Read
 	tests := map[string][]step{
 		"older write after newer write": {
-			{w, 34, [4]string{}},
-			{w, 33, [4]string{"", stale(33, 34), stale(33, 34), stale(33, 34)}},
+			{w, 34, [6]string{}},
+			{w, 33, [6]string{"", stale(33, 34), stale(33, 34), stale(33, 34)}},
 		},
 		"same token twice": {
-			{w, 34, [4]string{}},
-			{w, 34, [4]string{2: "used token 34 = 34"}},
+			{w, 34, [6]string{}},
+			{w, 34, [6]string{2: "used token 34 = 34"}},
 		},
 		"older write after newer read": {
-			{r, 34, [4]string{}},
-			{w, 33, [4]string{3: stale(33, 34)}},
+			{r, 34, [6]string{}},
+			{w, 33, [6]string{3: stale(33, 34)}},
 		},
 		"older read after newer write": {
-			{w, 34, [4]string{}},
-			{r, 33, [4]string{3: stale(33, 34)}},
+			{w, 34, [6]string{}},
+			{r, 33, [6]string{3: stale(33, 34)}},
 		},
 		"reads never use a token up": {
-			{w, 34, [4]string{}},
-			{r, 34, [4]string{}},
-			{r, 34, [4]string{}},
+			{w, 34, [6]string{}},
+			{r, 34, [6]string{}},
+			{r, 34, [6]string{}},
 		},
 		"a refused write raises nothing": {
-			{w, 34, [4]string{}},
-			{w, 33, [4]string{"", stale(33, 34), stale(33, 34), stale(33, 34)}},
-			{w, 35, [4]string{}},
+			{w, 34, [6]string{}},
+			{w, 33, [6]string{"", stale(33, 34), stale(33, 34), stale(33, 34)}},
+			{w, 35, [6]string{}},
 		},
 		"add is a write": {
-			{history.Add, 34, [4]string{}},
-			{history.Add, 33, [4]string{"", stale(33, 34), stale(33, 34), stale(33, 34)}},
+			{history.Add, 34, [6]string{}},
+			{history.Add, 33, [6]string{"", stale(33, 34), stale(33, 34), stale(33, 34)}},
 		},
 	}
 	for name, steps := range tests {

@@ -2,6 +2,7 @@ package register
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,13 @@ type answer struct {
 // line, in the order of its sequence number, before it is answered. If the log
 // cannot be written, nothing more is answered and Serve returns the error.
 func Serve(ctx context.Context, ln net.Listener, store *Store, log io.Writer) error {
-	s := &server{store: store, log: log, conns: map[net.Conn]struct{}{}}
+	return ServeAsking(ctx, ln, store, log, nil)
+}
+
+// ServeAsking is Serve for a discipline that asks the lock service; open makes a way
+// to it.
+func ServeAsking(ctx context.Context, ln net.Listener, store *Store, log io.Writer, open func(context.Context) (Sequencer, error)) error {
+	s := &server{store: store, log: log, conns: map[net.Conn]struct{}{}, open: open}
 	outer := ctx
 	ctx, s.fail = context.WithCancelCause(outer)
 	defer s.fail(nil)
@@ -65,7 +72,7 @@ func Serve(ctx context.Context, ln net.Listener, store *Store, log io.Writer) er
 		}
 		s.group.Go(func() {
 			defer s.remove(conn)
-			s.serve(conn)
+			s.serve(ctx, conn)
 		})
 	}
 	s.group.Wait()
@@ -81,6 +88,8 @@ func Serve(ctx context.Context, ln net.Listener, store *Store, log io.Writer) er
 type server struct {
 	fail  context.CancelCauseFunc
 	group sync.WaitGroup
+	open  func(context.Context) (Sequencer, error)
+	turns turns
 
 	mu     sync.Mutex // orders the requests, and with them the log
 	store  *Store
@@ -119,20 +128,19 @@ func (s *server) closeAll() {
 
 // serve answers one connection's requests in turn. Only a line with its newline
 // is a request: the client counts on a torn line having no effect.
-func (s *server) serve(conn net.Conn) {
-	br := bufio.NewReaderSize(conn, maxLine)
-	for {
-		line, err := br.ReadSlice('\n')
-		if err != nil {
-			return
-		}
+func (s *server) serve(ctx context.Context, conn net.Conn) {
+	ctx, hungUp := context.WithCancel(ctx)
+	defer hungUp()
+	ask := questions{open: s.open}
+	defer ask.close()
+	for line := range s.lines(ctx, conn, hungUp) {
 		var (
 			r Request
 			a answer
 		)
 		if err := json.Unmarshal(line, &r); err != nil {
 			a = answer{Error: fmt.Sprintf("%v: not a JSON object of the expected form: %v", errBadRequest, err)}
-		} else if a, err = s.apply(r); err != nil {
+		} else if a, err = s.handle(ctx, r, &ask); err != nil {
 			s.fail(err)
 			return
 		}
@@ -147,6 +155,48 @@ func (s *server) serve(conn net.Conn) {
 	}
 }
 
+// lines reads a connection's requests, and calls hungUp when there will be no more:
+// a question to the lock service must not outlast who waits for its answer.
+func (s *server) lines(ctx context.Context, conn net.Conn, hungUp func()) <-chan []byte {
+	lines := make(chan []byte)
+	s.group.Go(func() {
+		defer close(lines)
+		defer hungUp()
+		br := bufio.NewReaderSize(conn, maxLine)
+		for {
+			line, err := br.ReadSlice('\n')
+			if err != nil {
+				return
+			}
+			select {
+			case lines <- bytes.Clone(line):
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return lines
+}
+
+// handle carries a request out, after asking the lock service where the discipline
+// wants that. A request about which it cannot be asked has no effect.
+func (s *server) handle(ctx context.Context, r Request, ask *questions) (answer, error) {
+	if d := s.store.discipline; d.asks && r.Token > 0 {
+		if !d.apart {
+			done, err := s.turns.take(ctx, r.Key)
+			if err != nil {
+				return answer{ID: r.ID, Error: err.Error()}, nil
+			}
+			defer done()
+		}
+		var err error
+		if r.over, err = ask.over(ctx, r); err != nil {
+			return answer{ID: r.ID, Error: fmt.Sprintf("not carried out: cannot ask the lock service: %v", err)}, nil
+		}
+	}
+	return s.apply(r)
+}
+
 func (s *server) apply(r Request) (answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,6 +206,9 @@ func (s *server) apply(r Request) (answer, error) {
 	e, err := s.store.Apply(r, history.Now()-s.store.Start)
 	if err != nil {
 		return answer{ID: r.ID, Error: err.Error()}, nil
+	}
+	if e.Seq == 0 { // carried out before
+		return answer{ID: r.ID, OK: true, Reply: Reply{Value: e.Value, Version: e.Version}}, nil
 	}
 	line, err := json.Marshal(e)
 	if err == nil {

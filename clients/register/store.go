@@ -24,6 +24,10 @@ type Request struct {
 	// client computed the set {members of Parent} + Value and writes it blindly,
 	// whatever the key holds by then. Only Value travels.
 	Parent string `json:"parent,omitempty"`
+	Unlocked
+
+	// over: the lock service says that the grant is no longer in force.
+	over bool
 }
 
 // Reply is what a request that was carried out returns.
@@ -53,6 +57,7 @@ type cell struct {
 	version int64
 	highest int64
 	parents map[string]string // of every value ever accepted; "" ends a chain
+	once    map[string]done   // by idempotency key
 }
 
 // NewStore makes an empty register. start is the run's start (history.Now).
@@ -64,28 +69,43 @@ func NewStore(d Discipline, start int64) *Store {
 func (s *Store) Discipline() Discipline { return s.discipline }
 
 // Apply carries out or refuses one request and returns the effect to log; now
-// is the effect's time. A refusal is in the effect's Error. An error means that
-// the request was malformed and left no trace.
+// is the effect's time. A refusal is in the effect's Error. An effect without a
+// sequence number is no effect: the request had been carried out before (see
+// Unlocked.Once). An error means that the request was malformed and left no trace.
 func (s *Store) Apply(r Request, now int64) (history.Effect, error) {
 	c := s.keys[r.Key]
 	if c == nil {
 		c = &cell{parents: map[string]string{}}
 	}
-	if err := c.valid(r); err != nil {
+	e, again, err := c.again(r)
+	if again {
+		return e, nil
+	}
+	if err := errors.Join(err, c.valid(r), r.valid(r)); err != nil {
 		return history.Effect{}, fmt.Errorf("%w: %w", errBadRequest, err)
+	}
+	if r.Merge {
+		r.Parent = c.value
 	}
 	s.keys[r.Key] = c
 	s.seq++
 	write := r.F != history.Read
-	e := history.Effect{
+	e = history.Effect{
 		Seq: s.seq, Time: now, Process: r.Process, F: r.F, Key: r.Key,
 		Grant: r.Grant, Token: r.Token, Value: r.Value, Parent: r.Parent,
 	}
 	e.Error = s.discipline.refuse(write, r.Token, c.highest)
+	if e.Error == "" && r.over {
+		e.Error = fmt.Sprintf("token %d is no longer in force", r.Token)
+	}
+	if e.Error == "" {
+		e.Error = c.outdated(r.Unlocked)
+	}
 	if e.Error == "" {
 		if write {
 			c.value, c.version = r.Value, c.version+1
 			c.parents[r.Value] = r.Parent
+			c.remember(r)
 		} else {
 			e.Value = c.value
 		}

@@ -104,7 +104,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 
 // optionsOf says what was asked of a run.
 func optionsOf(run results.Run) checker.Options {
-	o := checker.Options{Require: run.Require, Bound: int64(run.Bound), Fencing: run.Fencing}
+	o := checker.Options{Require: run.Require, Bound: int64(run.Bound), Fencing: run.Fencing, NoLock: run.NoLock}
 	for _, f := range run.Faults {
 		name, _, _ := strings.Cut(f, ":")
 		o.Faults = append(o.Faults, name)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -145,6 +146,12 @@ func examine(ctx context.Context, lab *local.Lab) ([]finding, error) {
 			return nil, err
 		}
 		f := finding{"cluster " + name, true, fmt.Sprintf("%d servers", len(def.Servers()))}
+		if len(def.Servers()) == 0 {
+			f.About = "no server: a directory that all clients share"
+		}
+		if names := def.Emulators("local"); len(names) > 0 {
+			f.About += ", emulated by " + strings.Join(names, ", ")
+		}
 		for _, s := range def.Servers() {
 			if err := s.Spec.Local.Missing(); err != nil {
 				f.OK, f.About = false, err.Error()

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis"
 )
 
@@ -19,31 +24,93 @@ type lockLine struct {
 	Fencing bool   `json:"fencing"`
 	MinTTL  int64  `json:"min_ttl"` // ns
 	Naive   bool   `json:"naive"`   // known to be wrong, here to be seen to break
+	// Options are set with --lock-option.
+	Options []lockOption `json:"options,omitempty"`
+	Aliases []string     `json:"aliases,omitempty"`
+	NoLock  bool         `json:"no_lock"` // a way to do without one
+	// Emulated names what stands in for the service, by runtime.
+	Emulated map[string]string `json:"emulated,omitempty"`
+}
+
+type lockOption struct {
+	Name    string `json:"name"`
+	About   string `json:"about"`
+	Default string `json:"default"`
+}
+
+func lockOptions(i clients.Info) []lockOption {
+	var out []lockOption
+	for _, o := range i.Options {
+		out = append(out, lockOption{o.Name, o.About, o.Default})
+	}
+	return out
+}
+
+// rows are the lock's lines in the table: its own and one for each option.
+func (l lockLine) rows() []string {
+	about := l.About
+	if l.Naive {
+		about = "naive: " + about
+	}
+	if l.NoLock {
+		about = strings.TrimPrefix(about, "no lock: ") // the column before says so
+	}
+	out := []string{fmt.Sprintf("%s\t%s\t%s\t%s", l.Name, l.Cluster, tokens(l.Fencing, l.NoLock), about)}
+	for _, runtime := range slices.Sorted(maps.Keys(l.Emulated)) {
+		out = append(out, fmt.Sprintf("\t\t\t  with --runtime %s the service is emulated by %s", runtime, l.Emulated[runtime]))
+	}
+	for _, o := range l.Options {
+		out = append(out, fmt.Sprintf("\t\t\t  --lock-option %s=...: %s (default: %s)", o.Name, o.About, o.Default))
+	}
+	return out
+}
+
+// tokens says whether a lock gives fencing tokens.
+func tokens(fencing, noLock bool) string {
+	if noLock {
+		return "no lock"
+	}
+	return yesNo(fencing)
+}
+
+// emulated names what stands in for a cluster's service, by runtime; a cluster that
+// cannot be loaded is none that is built in.
+func emulated(ctx context.Context, cluster string) map[string]string {
+	def, err := compose.Load(ctx, cluster)
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, runtime := range []string{"local", "docker"} {
+		if names := def.Emulators(runtime); len(names) > 0 {
+			out[runtime] = strings.Join(names, ", ")
+		}
+	}
+	return out
 }
 
 func locksCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "locks", Short: "List the locks that can be tested", Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			lines := []lockLine{}
 			for _, i := range clients.All() {
-				lines = append(lines, lockLine{i.Name, i.About, i.Cluster, i.Fencing, int64(i.MinTTL), i.Naive})
+				lines = append(lines, lockLine{
+					i.Name, i.About, i.Cluster, i.Fencing, int64(i.MinTTL), i.Naive, lockOptions(i), i.Aliases,
+					i.Unlocked != nil, emulated(cmd.Context(), i.Cluster),
+				})
 			}
 			if asJSON {
 				return printJSON(lines)
 			}
-			return printTable("LOCK\tCLUSTER\tTOKENS\tWHAT IT IS", len(lines)+1, func(i int) string {
-				if i == len(lines) {
-					return "exec:COMMAND\t-\t?\tany program that speaks JSON lines (docs/exec.md)"
-				}
-				l := lines[i]
-				about := l.About
-				if l.Naive {
-					about = "naive: " + about
-				}
-				return fmt.Sprintf("%s\t%s\t%s\t%s", l.Name, l.Cluster, yesNo(l.Fencing), about)
-			})
+			var rows []string
+			for _, l := range lines {
+				rows = append(rows, l.rows()...)
+			}
+			rows = append(rows, "exec:COMMAND\t-\t?\tany program that speaks JSON lines; docs/exec.md has it ready for redis-py, kazoo, Curator and node-redlock",
+				"\t\t\t  --lock-option NAME=...: handed to the program")
+			return printTable("LOCK\tCLUSTER\tTOKENS\tWHAT IT IS", len(rows), func(i int) string { return rows[i] })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -88,8 +88,8 @@ Exit codes: 0 valid, 1 an anomaly of a required property, 2 unknown,
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(runCommand(), demoCommand(), scenarioCommand(), matrixCommand(), matrixCommand(), doctorCommand(), checkCommand(), reportCommand(), locksCommand(), faultsCommand(),
-		cleanCommand(), workerCommand(), registerCommand(), serverCommand(), agentCommand())
+	root.AddCommand(runCommand(), demoCommand(), scenarioCommand(), matrixCommand(), matrixCommand(), doctorCommand(), checkCommand(), reportCommand(), initCommand(), locksCommand(), faultsCommand(),
+		cleanCommand(), workerCommand(), registerCommand(), serverCommand(), agentCommand(), lookCommand())
 	return root
 }
 

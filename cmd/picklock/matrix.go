@@ -15,6 +15,7 @@ import (
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
@@ -24,8 +25,10 @@ import (
 type matrixFlags struct {
 	harness.MatrixOptions
 	names, files        []string
+	options             []string
 	expect, writeExpect string
 	asJSON              bool
+	pace                time.Duration
 }
 
 func matrixCommand() *cobra.Command {
@@ -47,14 +50,17 @@ proved too little, 254 unusable arguments, 255 picklock itself failed.`,
 	}
 	fl := c.Flags()
 	fl.StringSliceVar(&f.Locks, "locks", nil, "locks, separated by commas (default: those that each scenario names)")
+	lockOptionFlag(fl, &f.options)
 	fl.StringSliceVar(&f.names, "scenarios", nil, "scenarios, separated by commas (default: the whole catalogue)")
 	fl.StringSliceVar(&f.files, "file", nil, "scenario files of your own, instead of the catalogue unless --scenarios names some of it")
 	fl.StringSliceVar(&f.Fencing, "fencing", nil, "disciplines, separated by commas (default: those that each scenario names)")
 	fl.StringVar(&f.Cluster, "cluster", "", "cluster to run on: a name or a Compose file (default: the scenario's, or the lock's own)")
 	fl.IntVar(&f.Runs, "runs", 1, "how often each cell is played")
-	fl.IntVarP(&f.Jobs, "jobs", "j", runtime.NumCPU(), "cells at a time")
+	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "cells at a time (default: as many as the nodes' machine has CPUs)")
 	fl.StringVar(&f.Out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
-	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local")
+	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local, docker")
+	fl.StringVar(&f.ClientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
+	fl.DurationVar(&f.pace, "pace", 0, "measure also how fast each lock is, in runs of this length (for example 5s)")
 	fl.StringVar(&f.expect, "expect", "", "compare with this file instead of the scenarios' own expectations")
 	fl.StringVar(&f.writeExpect, "write-expect", "", "write what came of it to this file, for --expect")
 	fl.BoolVar(&f.asJSON, "json", false, "print the matrix as JSON")
@@ -64,6 +70,9 @@ proved too little, 254 unusable arguments, 255 picklock itself failed.`,
 func (f *matrixFlags) run(ctx context.Context) error {
 	if err := f.resolve(); err != nil {
 		return usage(err)
+	}
+	if err := f.reach(ctx); err != nil {
+		return err
 	}
 	var want *results.Expectations
 	var err error
@@ -83,6 +92,11 @@ func (f *matrixFlags) run(ctx context.Context) error {
 		fmt.Fprintf(os.Stderr, "picklock: %3d/%d %-18s %s %s %s (%s)\n", n, of, c.State(), c.Scenario, c.Lock, c.Fencing, note)
 	}
 	m, err := harness.Matrix(ctx, f.MatrixOptions)
+	if err == nil && f.pace > 0 {
+		m.Paces, err = harness.Paces(ctx, f.MatrixOptions, f.pace, func(p results.Pace, what string) {
+			fmt.Fprintf(os.Stderr, "picklock: pace of %s, %s\n", p.Lock, what)
+		})
+	}
 	if errors.Is(err, harness.ErrUsage) {
 		return usage(err)
 	}
@@ -98,6 +112,27 @@ func (f *matrixFlags) run(ctx context.Context) error {
 		}
 	}
 	return f.report(m)
+}
+
+// reach finds out once what would otherwise fail in every cell, and how many cells
+// at a time are sensible.
+func (f *matrixFlags) reach(ctx context.Context) error {
+	cpus := runtime.NumCPU()
+	if f.Runtime == "docker" {
+		e, err := docker.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = e.Compose(ctx)
+		cpus = e.CPUs()
+		if err := errors.Join(err, e.Close()); err != nil {
+			return err
+		}
+	}
+	if f.Jobs == 0 {
+		f.Jobs = max(1, cpus)
+	}
+	return nil
 }
 
 func (f *matrixFlags) report(m *results.Matrix) error {
@@ -124,10 +159,12 @@ func (f *matrixFlags) report(m *results.Matrix) error {
 
 // resolve looks all names up.
 func (f *matrixFlags) resolve() error {
-	for _, lock := range f.Locks {
-		if _, err := clients.Lookup(lock); err != nil {
+	for i, lock := range f.Locks {
+		info, err := clients.Lookup(lock)
+		if err != nil {
 			return err
 		}
+		f.Locks[i] = info.Name // the scenarios know no aliases
 	}
 	for _, d := range f.Fencing {
 		if _, err := register.ParseDiscipline(d); err != nil {
@@ -170,8 +207,12 @@ func (f *matrixFlags) resolve() error {
 	switch {
 	case f.Runs < 1:
 		return fmt.Errorf("--runs %d: want at least 1", f.Runs)
-	case f.Jobs < 1:
+	case f.Jobs < 0:
 		return fmt.Errorf("--jobs %d: want at least 1", f.Jobs)
+	case f.Runtime != "local" && f.Runtime != "docker":
+		return fmt.Errorf("unknown runtime %q: have local, docker", f.Runtime)
+	case f.ClientImage != "" && f.Runtime != "docker":
+		return errors.New("--client-image needs --runtime docker")
 	}
 	if f.Out == "" {
 		f.Out = filepath.Join(results.Root, time.Now().Format("20060102-150405")+"-matrix")
@@ -179,6 +220,15 @@ func (f *matrixFlags) resolve() error {
 	if strings.HasPrefix(f.Out, "-") {
 		return fmt.Errorf("--out %s: want a folder", f.Out)
 	}
-	_, err := f.Cells()
+	var err error
+	if f.Extra, err = clients.ParseOptions(f.options); err != nil {
+		return err
+	}
+	cells, err := f.Cells()
+	for _, c := range cells {
+		if info, lerr := clients.Lookup(c.Lock); err == nil && lerr == nil {
+			err = info.CheckOptions(f.Extra)
+		}
+	}
 	return err
 }

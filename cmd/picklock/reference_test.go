@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ var update = flag.Bool("update", false, "write docs/reference.md anew")
 // anomaly is in it without anybody writing it down.
 func TestReferenceIsCurrent(t *testing.T) {
 	const path = "../../docs/reference.md"
-	want := reference()
+	want := reference(t)
 	if *update {
 		if err := os.WriteFile(path, want, 0o644); err != nil {
 			t.Fatal(err)
@@ -38,7 +40,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	}
 }
 
-func reference() []byte {
+func reference(t *testing.T) []byte {
 	var b bytes.Buffer
 	cell := func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 	table := func(title string, head ...string) {
@@ -51,11 +53,23 @@ func reference() []byte {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	b.WriteString("# Reference\n\nLocks, faults, workloads, fencing disciplines and anomalies, as the program has them.\n")
+	var options []lockLine
 	table("Locks (`--lock`)", "lock", "cluster", "fencing tokens", "what it is")
 	for _, l := range clients.All() {
-		row("`"+l.Name+"`", l.Cluster, yesNo(l.Fencing), l.About)
+		about := l.About
+		for _, runtime := range slices.Sorted(maps.Keys(emulated(t.Context(), l.Cluster))) {
+			about += fmt.Sprintf("; on %s emulated by %s", runtime, emulated(t.Context(), l.Cluster)[runtime])
+		}
+		row("`"+l.Name+"`", l.Cluster, tokens(l.Fencing, l.Unlocked != nil), about)
+		options = append(options, lockLine{Name: l.Name, Options: lockOptions(l)})
 	}
 	row("`exec:COMMAND`", "as told", "if it gives any", "a program in any language: [exec.md](exec.md)")
+	table("Options of the locks (`--lock-option NAME=VALUE`)", "lock", "option", "default", "what it is")
+	for _, l := range options {
+		for _, o := range l.Options {
+			row("`"+l.Name+"`", "`"+o.Name+"`", o.Default, o.About)
+		}
+	}
 	table("Faults (`--faults`)", "fault", "what it does", "how to write it")
 	for _, k := range nemesis.Kinds() {
 		row("`"+k.Name+"`", k.About, "`"+k.Name+k.Usage+"`")

@@ -9,17 +9,21 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/results"
 )
 
 func runCommand() *cobra.Command {
 	o := harness.Defaults()
 	var runtime, clientImage string
+	var options []string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "run",
@@ -38,6 +42,13 @@ which properties held, and proves each violation from the record.`,
 			if !cmd.Flags().Changed("seed") {
 				o.Seed = rand.Uint64N(1 << 32)
 			}
+			var err error
+			if o.Extra, err = clients.ParseOptions(options); err != nil {
+				return usage(err)
+			}
+			if info, err := clients.Lookup(o.Lock); err == nil && info.Unlocked != nil && !cmd.Flags().Changed("workload") {
+				o.Workload = history.Add // the one that there is for it
+			}
 			if err := o.Check(); err != nil {
 				return usage(err)
 			}
@@ -46,6 +57,7 @@ which properties held, and proves each violation from the record.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.Lock, "lock", o.Lock, "the lock under test (see picklock locks), or exec:COMMAND")
+	lockOptionFlag(f, &options)
 	f.StringVar(&o.Cluster, "compose", "", "the same as --cluster, for a Compose file of your own")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name, a Compose file, or none (default: the lock's own)")
 	f.StringSliceVar(&o.Faults, "faults", nil, "faults, separated by commas (see picklock faults)")
@@ -67,6 +79,11 @@ which properties held, and proves each violation from the record.`,
 	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
 	f.BoolVar(&asJSON, "json", false, "print the verdict as JSON")
 	return c
+}
+
+// lockOptionFlag adds --lock-option, which every command has that plays a lock.
+func lockOptionFlag(f *pflag.FlagSet, options *[]string) {
+	f.StringArrayVar(options, "lock-option", nil, "NAME=VALUE: an option of the lock itself (see picklock locks); may be given several times")
 }
 
 // findRuntime may run the program again in namespaces of its own; then it returns

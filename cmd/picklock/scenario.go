@@ -107,7 +107,8 @@ func findScenario(name, file string) (*scenarios.Scenario, error) {
 
 func scenarioRun() *cobra.Command {
 	var o harness.ScenarioOptions
-	var file, runtime string
+	var file, runtime, clientImage string
+	var options []string
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "run NAME", Short: "Play one scenario on one lock and say whether what was expected came of it",
@@ -128,30 +129,37 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 			if o.Lock == "" {
 				o.Lock = o.Scenario.Locks[0]
 			}
-			if _, err := clients.Lookup(o.Lock); err != nil {
+			info, err := clients.Lookup(o.Lock)
+			if err != nil {
+				return usage(err)
+			}
+			o.Lock = info.Name // the scenarios know no aliases
+			if o.Extra, err = clients.ParseOptions(options); err != nil {
 				return usage(err)
 			}
 			if _, err := register.ParseDiscipline(o.Fencing); err != nil {
 				return usage(err)
 			}
-			return runScenario(cmd.Context(), o, runtime, asJSON)
+			return runScenario(cmd.Context(), o, runtime, clientImage, asJSON)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.Lock, "lock", "", "the lock to play it on (default: the first that the scenario names)")
+	lockOptionFlag(f, &options)
 	f.StringVar(&o.Fencing, "fencing", "none", "how the register uses fencing tokens: none, write, write-strict, read-write")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the scenario's, or the lock's own)")
 	f.StringVar(&file, "file", "", "a file of your own instead of the catalogue's")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of a scenario without a script (default: a new one)")
 	f.StringVar(&o.Out, "out", "", "run directory (default: a new one below ./picklock-results)")
 	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local, docker")
+	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
 
-func runScenario(ctx context.Context, o harness.ScenarioOptions, runtime string, asJSON bool) error {
+func runScenario(ctx context.Context, o harness.ScenarioOptions, runtime, clientImage string, asJSON bool) error {
 	var err error
-	if o.Runtime, err = findRuntime(ctx, runtime, ""); err != nil {
+	if o.Runtime, err = findRuntime(ctx, runtime, clientImage); err != nil {
 		return err
 	}
 	if err := o.Possible(ctx); err != nil {

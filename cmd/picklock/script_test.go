@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,6 +29,10 @@ func TestScripts(t *testing.T) {
 			}
 			if err := os.WriteFile(filepath.Join(e.WorkDir, "redis_lock.py"), example, 0o600); err != nil {
 				return err
+			}
+			// For scripts that compile; there is no home to keep it in.
+			if cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output(); err == nil {
+				e.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
 			}
 			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
 			return nil

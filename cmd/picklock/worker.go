@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/workloads"
@@ -29,24 +31,46 @@ func workerCommand() *cobra.Command {
 
 // registerCommand is what runs on the register's node.
 func registerCommand() *cobra.Command {
-	var listen, fencing string
+	var listen, fencing, lock string
 	var start int64
+	var o clients.Options
+	var extra []string
 	c := &cobra.Command{
 		Use: "register", Short: "Run the fenced register until standard input ends", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serveRegister(cmd.Context(), listen, fencing, start)
+			var err error
+			if o.Extra, err = clients.ParseOptions(extra); err != nil {
+				return usage(err)
+			}
+			return serveRegister(cmd.Context(), listen, fencing, start, lock, o)
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on")
 	c.Flags().StringVar(&fencing, "fencing", "none", "the discipline")
 	c.Flags().Int64Var(&start, "start", 0, "the run's start on the monotonic clock, in ns")
+	c.Flags().StringVar(&lock, "lock", "", "for a discipline that asks the lock service: the lock")
+	c.Flags().StringSliceVar(&o.Servers, "servers", nil, "the lock's servers")
+	c.Flags().DurationVar(&o.TTL, "ttl", time.Second, "the lock's lease")
+	lockOptionFlag(c.Flags(), &extra)
 	return c
 }
 
-func serveRegister(ctx context.Context, listen, fencing string, start int64) error {
+func serveRegister(ctx context.Context, listen, fencing string, start int64, lock string, o clients.Options) error {
 	discipline, err := register.ParseDiscipline(fencing)
 	if err != nil {
 		return usage(err)
+	}
+	var ask func(context.Context) (register.Sequencer, error)
+	if discipline.Asks() {
+		info, err := clients.Lookup(lock)
+		if err != nil {
+			return usage(err)
+		}
+		if info.Sequencer == nil {
+			return usage(fmt.Errorf("lock %s cannot be asked whether a grant is in force", lock))
+		}
+		o.Client, o.Log = "register", slog.New(slog.NewTextHandler(os.Stderr, nil))
+		ask = func(ctx context.Context) (register.Sequencer, error) { return info.Sequencer(ctx, o) }
 	}
 	ln, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -60,5 +84,5 @@ func serveRegister(ctx context.Context, listen, fencing string, start int64) err
 		cancel()
 	}()
 	fmt.Println(harness.RegisterReady)
-	return register.Serve(ctx, ln, register.NewStore(discipline, start), os.Stdout)
+	return register.ServeAsking(ctx, ln, register.NewStore(discipline, start), os.Stdout, ask)
 }

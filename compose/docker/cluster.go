@@ -31,6 +31,7 @@ type Options struct {
 // Cluster is a running cluster of containers.
 type Cluster struct {
 	*Engine
+	*compose.Members
 	def    *compose.Definition
 	opts   Options
 	run    string // its id
@@ -38,7 +39,6 @@ type Cluster struct {
 	client string // of the clients
 	agent  Agent
 	hosts  []string
-	died   chan error
 
 	ctx     context.Context // of everything that goes on until Close
 	cancel  context.CancelFunc
@@ -46,10 +46,8 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	next    netip.Addr // the next free address
-	order   []string
 	nodes   map[string]*node
 	onStart func(ctx context.Context, node string) error
-	closing bool
 	agentID string
 }
 
@@ -61,8 +59,9 @@ func (e *Engine) Start(ctx context.Context, def *compose.Definition, opts Option
 	id := make([]byte, 6)
 	_, _ = rand.Read(id) // never fails
 	c := &Cluster{
-		Engine: e, def: def, opts: opts, run: hex.EncodeToString(id), nodes: map[string]*node{}, died: make(chan error, 16),
+		Engine: e, def: def, opts: opts, run: hex.EncodeToString(id), nodes: map[string]*node{},
 	}
+	c.Members = compose.NewMembers(def, reach{c})
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -86,6 +85,11 @@ func (e *Engine) Start(ctx context.Context, def *compose.Definition, opts Option
 	}
 	p, next := newPlan(def, project(c.run), subnet, c.labels())
 	c.next, c.hosts = next, p.hosts
+	if v := c.volume(compose.Client); v != "" {
+		if err := e.engine.volume(ctx, v, c.labels()); err != nil {
+			return nil, fmt.Errorf("make volume %s: %w", v, err)
+		}
+	}
 	if len(def.Services) == 0 {
 		return c, nil
 	}
@@ -129,7 +133,7 @@ func (c *Cluster) startAgent(ctx context.Context) (err error) {
 	c.agent = c.opts.NewAgent(proc)
 	c.waiting.Go(func() {
 		_, _ = ended() // proc.Err says how
-		c.report(func() error { return errors.Join(errors.New("the agent ended by itself"), proc.Err()) })
+		c.Report(func() error { return errors.Join(errors.New("the agent ended by itself"), proc.Err()) })
 	})
 	return nil
 }
@@ -154,8 +158,8 @@ func (c *Cluster) startServers(ctx context.Context, p plan) error {
 			return fmt.Errorf("start the cluster: %w", ctx.Err())
 		}
 		if ref, merr := c.Missing(ctx, c.def); merr == nil && ref != "" {
-			return fmt.Errorf("image %s is not on the engine and cannot be pulled: see whether the engine reaches a registry, or name another image "+
-				"(%s; scripts/images builds images from Debian packages): %w", ref, imageVariable(c.def, ref), err)
+			return compose.Impossible(fmt.Sprintf("image %s is not on the engine and cannot be pulled: see whether the engine reaches a registry, or name another image "+
+				"(%s; scripts/images builds images from Debian packages): %v", ref, imageVariable(c.def, ref), err))
 		}
 		return fmt.Errorf("start the cluster: compose: %w", err)
 	}
@@ -175,13 +179,12 @@ func (c *Cluster) startServers(ctx context.Context, p plan) error {
 			}
 			continue
 		}
-		n := &node{Node: compose.Node{Name: s.Name, Role: s.Spec.Role, Addr: p.addrs[s.Name]}, svc: &s, id: ids[s.Name]}
+		n := &node{name: s.Name, addr: p.addrs[s.Name], svc: &s, id: ids[s.Name]}
 		if s.Spec.Role != compose.Server {
 			c.follow(n, time.Time{})
 			continue
 		}
-		n.Port = s.Spec.Ports[0]
-		c.add(n)
+		c.add(n, compose.Node{Name: s.Name, Role: s.Spec.Role, Addr: n.addr, Port: s.Spec.Ports[0]})
 		g.Go(func() error { return c.adopt(gctx, n) })
 	}
 	return g.Wait()
@@ -216,31 +219,18 @@ func imageVariable(def *compose.Definition, ref string) string {
 	return "edit " + def.File
 }
 
-func (c *Cluster) add(n *node) {
+func (c *Cluster) add(n *node, member compose.Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.nodes[n.Name] = n
-	c.order = append(c.order, n.Name)
+	c.nodes[n.name] = n
+	c.Add(member)
 }
 
-func (c *Cluster) node(name string) (*node, error) {
+// node returns a node of ours, nil if there is none of that name.
+func (c *Cluster) node(name string) *node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := c.nodes[name]; n != nil {
-		return n, nil
-	}
-	return nil, fmt.Errorf("no node %q: have %s", name, strings.Join(c.order, ", "))
-}
-
-// Nodes implements compose.Cluster.
-func (c *Cluster) Nodes() []compose.Node {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := make([]compose.Node, 0, len(c.order))
-	for _, name := range c.order {
-		out = append(out, c.nodes[name].Node)
-	}
-	return out
+	return c.nodes[name]
 }
 
 // OnStart implements compose.Renewing.
@@ -250,70 +240,13 @@ func (c *Cluster) OnStart(f func(ctx context.Context, node string) error) {
 	c.onStart = f
 }
 
-// Died implements compose.Cluster.
-func (c *Cluster) Died() <-chan error { return c.died }
-
-// report passes on that something ended that should not have.
-func (c *Cluster) report(why func() error) {
-	c.mu.Lock()
-	closing := c.closing
-	c.mu.Unlock()
-	if closing {
-		return
-	}
-	select {
-	case c.died <- why():
-	default: // nobody has taken the earlier ones, which say enough
-	}
-}
-
-// Leader implements compose.Cluster.
-func (c *Cluster) Leader(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	servers := c.def.Servers()
-	leads := make([]bool, len(servers))
-	var wg sync.WaitGroup
-	for i, s := range servers {
-		if s.Spec.Leader == nil {
-			if len(servers) == 1 {
-				return s.Name, nil
-			}
-			return "", fmt.Errorf("no server of the cluster %s leads the others", c.def.Name)
-		}
-		n, err := c.node(s.Name)
-		if err != nil {
-			return "", err
-		}
-		wg.Go(func() {
-			leads[i], _ = c.ask(ctx, n, s.Spec.Leader) // one that does not answer does not lead
-		})
-	}
-	wg.Wait()
-	for i, yes := range leads {
-		if yes {
-			return servers[i].Name, nil
-		}
-	}
-	return "", nil
-}
-
-func (c *Cluster) ask(ctx context.Context, n *node, p *compose.Probe) (bool, error) {
-	c.mu.Lock()
-	space, addr := n.NetNS, n.HostPort()
-	c.mu.Unlock()
-	if space == "" {
-		return false, errors.New("it is down")
-	}
-	return c.agent.Ask(ctx, space, addr, p)
-}
-
-// Versions names the engine and the images, with the digests that say which they
-// were.
+// Versions names the engine, what the servers say of themselves, and their images
+// with the digests that say which they were.
 func (c *Cluster) Versions(ctx context.Context) map[string]string {
 	out := map[string]string{"docker": c.about.Version}
+	said := c.Members.Versions(ctx)
 	for _, s := range c.def.Servers() {
-		title, _, _ := strings.Cut(s.Image[strings.LastIndexByte(s.Image, '/')+1:], ":")
+		title := s.Title()
 		if title == "" || out[title] != "" {
 			continue
 		}
@@ -321,16 +254,14 @@ func (c *Cluster) Versions(ctx context.Context) map[string]string {
 		if err != nil {
 			id = "unknown: " + err.Error()
 		}
-		out[title] = fmt.Sprintf("%s (%.19s)", s.Image, id)
+		out[title] = strings.TrimSpace(fmt.Sprintf("%s %s (%.19s)", said[title], s.Image, id))
 	}
 	return out
 }
 
 // Close implements compose.Cluster. The agent goes last: until then the run lives.
 func (c *Cluster) Close() error {
-	c.mu.Lock()
-	c.closing = true
-	c.mu.Unlock()
+	c.Closing()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	err := c.remove(ctx, c.run, func(t thing) bool { return t.ID != c.agentID })

@@ -35,7 +35,7 @@ func say(t *testing.T, c *Cluster, hands *nemesis.Remote, send, expect string) b
 	n := nodeOf(t, c, "redis")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	ok, err := hands.Ask(ctx, n.NetNS, n.HostPort(), &compose.Probe{Send: send + "\r\n", Expect: expect})
+	_, ok, err := hands.Ask(ctx, n.NetNS, n.HostPort(), &compose.Probe{Send: send + "\r\n", Expect: expect})
 	if err != nil {
 		t.Logf("%s: %v", send, err)
 	}
@@ -152,6 +152,14 @@ func TestSpawn(t *testing.T) {
 	if err != nil {
 		t.Errorf("that it ended at once is told by its streams, not by %v", err)
 	}
+	select {
+	case err := <-c.Died():
+		if !strings.Contains(err.Error(), "c1 ended by itself: exit code 254") || !strings.Contains(err.Error(), "no-such-command") {
+			t.Errorf("its end is told as %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("nobody noticed that a program of ours ended badly")
+	}
 }
 
 // The agent has the rights to stop any process of the machine; it must not use them.
@@ -159,7 +167,7 @@ func TestAgentRefusesForeigners(t *testing.T) {
 	e := needEngine(t)
 	c, hands := start(t, e, load(t, "redis"))
 	ctx := t.Context()
-	redis, _ := c.node("redis")
+	redis, own := c.node("redis"), nodeOf(t, c, "redis").PID
 	other, _ := start(t, e, load(t, "redis")) // another run's
 	foreign := nodeOf(t, other, "redis").PID
 	self := os.Getpid()
@@ -181,12 +189,12 @@ func TestAgentRefusesForeigners(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "/", "docker", redis.id[:12], strings.Repeat("0", 64)} {
-		if err := hands.Allow(ctx, id, redis.PID); err == nil {
-			t.Errorf("allowed container %q, which process %d is not of", id, redis.PID)
+		if err := hands.Allow(ctx, id, own); err == nil {
+			t.Errorf("allowed container %q, which process %d is not of", id, own)
 		}
 	}
 	// None of it was held against its own.
-	if stopped, err := hands.Stopped(ctx, redis.PID); err != nil || stopped {
+	if stopped, err := hands.Stopped(ctx, own); err != nil || stopped {
 		t.Errorf("stopped %v, %v", stopped, err)
 	}
 }
@@ -258,9 +266,7 @@ func TestAgentHealsAtItsEnd(t *testing.T) {
 	if near := hands.Now() - history.Now(); e.access.host == defaultHost && (near < -int64(time.Second) || near > int64(time.Second)) {
 		t.Errorf("the agent's clock is %v off", time.Duration(near))
 	}
-	c.mu.Lock()
-	c.closing = true // the agent's end is no accident here
-	c.mu.Unlock()
+	c.Closing() // the agent's end is no accident here
 	if err := hands.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -299,11 +305,7 @@ func second(t *testing.T, c *Cluster) (*nemesis.Remote, error) {
 	}
 	r := nemesis.NewRemote(proc.Stdin, proc.Stdout, proc.Err)
 	t.Cleanup(func() { _ = r.Close(context.WithoutCancel(ctx)) })
-	n, err := c.node("redis")
-	if err != nil {
-		return nil, err
-	}
-	return r, r.Allow(ctx, n.id, n.PID)
+	return r, r.Allow(ctx, c.id("redis"), nodeOf(t, c, "redis").PID)
 }
 
 func TestStartFailures(t *testing.T) {

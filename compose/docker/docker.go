@@ -29,8 +29,8 @@ const roleAgent = "agent"
 type Agent interface {
 	// Allow gives a container of the run, and its first process, into its hands.
 	Allow(ctx context.Context, container string, pid int) error
-	// Ask asks a server from inside a network namespace.
-	Ask(ctx context.Context, netns, addr string, p *compose.Probe) (bool, error)
+	// Ask asks a server from inside a network namespace (see compose.Probe.Answer).
+	Ask(ctx context.Context, netns, addr string, p *compose.Probe) (answer string, ok bool, err error)
 	// Kill ends all processes of the container whose first process that is.
 	Kill(ctx context.Context, pid int) error
 	// Close undoes all harm and ends the agent.
@@ -72,6 +72,9 @@ func Connect(ctx context.Context) (*Engine, error) {
 
 // Close lets go of the engine.
 func (e *Engine) Close() error { return e.engine.close() }
+
+// CPUs is how many processors the engine's machine has.
+func (e *Engine) CPUs() int { return e.about.CPUs }
 
 // String says which engine it is.
 func (e *Engine) String() string {

@@ -19,15 +19,14 @@ import (
 // NET_ADMIN to filter packets there.
 var agentCaps = []string{"SYS_PTRACE", "DAC_OVERRIDE", "KILL", "SYS_ADMIN", "NET_ADMIN"}
 
-// node is one node and its container. Its fields change under the cluster's lock
-// only.
+// node is what a node keeps for its life, and its container; whether it runs,
+// compose.Members knows. id and logged change under the cluster's lock only.
 type node struct {
-	compose.Node
-	id     string
+	name   string
+	addr   string
 	svc    *compose.Service // nil for our own programs
-	gone   chan struct{}    // closed when the container's processes have ended
-	logged chan struct{}    // closed when all that a server wrote is in its log
-	killed bool
+	id     string
+	logged chan struct{} // closed when all that a server wrote is in its log
 }
 
 func (c *Cluster) log(name string) string { return filepath.Join(c.opts.LogDir, name+".log") }
@@ -45,7 +44,7 @@ func (c *Cluster) follow(n *node, since time.Time) {
 	c.mu.Unlock()
 	c.waiting.Go(func() {
 		defer close(logged)
-		f, err := c.openLog(n.Name)
+		f, err := c.openLog(n.name)
 		if err != nil {
 			return // the run is not about this log
 		}
@@ -67,27 +66,38 @@ func (c *Cluster) tail(n *node) string {
 		case <-time.After(2 * time.Second): // it goes on writing
 		}
 	}
-	return compose.Tail(c.log(n.Name))
+	return compose.Tail(c.log(n.name))
 }
 
 // adopt takes over a server's container that has just been started and waits until
 // the server answers.
 func (c *Cluster) adopt(ctx context.Context, n *node) error {
-	gone, err := c.running(ctx, n)
+	member, err := c.Find(n.name)
 	if err != nil {
-		return fmt.Errorf("start %s: %w%s", n.Name, err, c.tail(n))
+		return err
+	}
+	life, err := c.running(ctx, n)
+	if err != nil {
+		return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
 	}
 	ready, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
-	err = n.svc.Spec.Ready.AwaitBy(ready, n.HostPort(), gone, func(ctx context.Context) (bool, error) { return c.ask(ctx, n, n.svc.Spec.Ready) })
+	err = n.svc.Spec.Ready.AwaitBy(ready, member.HostPort(), life.Gone(), func(ctx context.Context) (bool, error) {
+		now, err := c.Find(n.name)
+		if err != nil {
+			return false, err
+		}
+		_, ok, err := reach{c}.Ask(ctx, now, n.svc.Spec.Ready)
+		return ok, err
+	})
 	if err != nil {
-		return fmt.Errorf("start %s: %w%s", n.Name, err, c.tail(n))
+		return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
 	}
 	return nil
 }
 
 // running notes that a server's container runs and watches for its end.
-func (c *Cluster) running(ctx context.Context, n *node) (<-chan struct{}, error) {
+func (c *Cluster) running(ctx context.Context, n *node) (*compose.Life, error) {
 	i, err := c.engine.inspect(ctx, n.id)
 	if err != nil {
 		return nil, err
@@ -99,8 +109,8 @@ func (c *Cluster) running(ctx context.Context, n *node) (<-chan struct{}, error)
 	if i.PID == 0 {
 		return nil, fmt.Errorf("its container ended at once with exit code %d%s", i.Code, colon(i.Error))
 	}
-	if got := i.Addrs[project(c.run)]; got != n.Addr {
-		return nil, fmt.Errorf("its container has the address %q instead of %s", got, n.Addr)
+	if got := i.Addrs[project(c.run)]; got != n.addr {
+		return nil, fmt.Errorf("its container has the address %q instead of %s", got, n.addr)
 	}
 	ended := c.engine.await(c.ctx, n.id, false)
 	return c.began(ctx, n, i.PID, ended)
@@ -114,79 +124,76 @@ func colon(s string) string {
 }
 
 // began gives a started node into the agent's hands and watches for its end.
-func (c *Cluster) began(ctx context.Context, n *node, pid int, ended func() (int64, error)) (<-chan struct{}, error) {
+func (c *Cluster) began(ctx context.Context, n *node, pid int, ended func() (int64, error)) (*compose.Life, error) {
 	err := os.ErrProcessDone
 	if pid != 0 {
 		err = c.agent.Allow(ctx, n.id, pid)
 	}
-	gone := make(chan struct{})
-	c.mu.Lock()
-	n.gone, n.killed = gone, false
-	if err == nil {
-		n.PID, n.NetNS = pid, fmt.Sprintf("/proc/%d/ns/net", pid)
+	if err != nil {
+		pid = 0
 	}
+	life, berr := c.Began(n.name, pid, fmt.Sprintf("/proc/%d/ns/net", pid))
+	if berr != nil {
+		return nil, berr
+	}
+	c.waiting.Go(func() { c.awaitEnd(n, ended, life) })
+	c.mu.Lock()
 	onStart := c.onStart
 	c.mu.Unlock()
-	c.waiting.Go(func() { c.awaitEnd(n, ended, gone) })
 	if err == nil && onStart != nil {
-		err = onStart(ctx, n.Name)
+		err = onStart(ctx, n.name)
 	}
 	if err != nil && !errors.Is(err, os.ErrProcessDone) { // of its end, who waits for it learns anyway
-		return gone, err
+		return life, err
 	}
-	return gone, nil
+	return life, nil
 }
 
-func (c *Cluster) awaitEnd(n *node, ended func() (int64, error), gone chan struct{}) {
-	code, err := ended()
-	c.mu.Lock()
-	n.PID, n.NetNS = 0, ""
-	unexpected := !n.killed && n.Role == compose.Server
-	c.mu.Unlock()
-	close(gone)
-	if unexpected {
-		c.report(func() error {
-			if err != nil {
-				return fmt.Errorf("watch %s: %w", n.Name, err)
-			}
-			return fmt.Errorf("%s ended by itself: exit code %d%s", n.Name, code, c.tail(n))
-		})
+func (c *Cluster) awaitEnd(n *node, ended func() (int64, error), life *compose.Life) {
+	code, lost := ended()
+	var err error
+	switch {
+	case lost != nil:
+		err = fmt.Errorf("watch %s: %w", n.name, lost)
+	case code != 0:
+		err = fmt.Errorf("%s: exit code %d", n.name, code)
 	}
+	c.Ended(n.name, life, err, func() error {
+		if lost != nil {
+			return err
+		}
+		return fmt.Errorf("%s ended by itself: exit code %d%s", n.name, code, c.tail(n))
+	})
+}
+
+// id is a node's container, "" if there is no node of that name.
+func (c *Cluster) id(name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := c.nodes[name]; n != nil {
+		return n.id
+	}
+	return ""
 }
 
 // Kill implements compose.Cluster.
 func (c *Cluster) Kill(ctx context.Context, name string) error {
-	n, err := c.node(name)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	pid, gone, id := n.PID, n.gone, n.id
-	n.killed = true
-	c.mu.Unlock()
-	if pid == 0 {
-		return nil
-	}
-	// The agent is quicker than the engine, and a holder holds for a moment only.
-	if err := c.agent.Kill(ctx, pid); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		if err := c.engine.kill(ctx, id); err != nil {
-			return fmt.Errorf("kill %s: %w", name, err)
+	return c.End(ctx, name, func(pid int) error {
+		// The agent is quicker than the engine, and a holder holds for a moment only.
+		err := c.agent.Kill(ctx, pid)
+		if err == nil || errors.Is(err, os.ErrProcessDone) {
+			return nil
 		}
-	}
-	select {
-	case <-gone:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("kill %s: still there: %w", name, ctx.Err())
-	}
+		return c.engine.kill(ctx, c.id(name))
+	})
 }
 
 // Restart implements compose.Cluster.
 func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
-	n, err := c.node(name)
-	if err != nil {
+	if _, err := c.Find(name); err != nil {
 		return err
 	}
+	n := c.node(name)
 	if n.svc == nil {
 		return fmt.Errorf("%s is not a server", name)
 	}
@@ -207,8 +214,9 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 
 // Spawn implements compose.Cluster.
 func (c *Cluster) Spawn(ctx context.Context, p compose.Program) (*compose.Process, error) {
-	n, err := c.node(p.Name)
-	if err != nil {
+	n := c.node(p.Name)
+	if n == nil {
+		var err error
 		if n, err = c.newNode(ctx, p); err != nil {
 			return nil, fmt.Errorf("add node %s: %w", p.Name, err)
 		}
@@ -232,10 +240,11 @@ func (c *Cluster) newNode(ctx context.Context, p compose.Program) (*node, error)
 	addr := c.next
 	c.next = c.next.Next()
 	c.mu.Unlock()
-	n := &node{Node: compose.Node{Name: p.Name, Role: p.Role, Addr: addr.String(), Port: p.Port}}
+	n := &node{name: p.Name, addr: addr.String()}
+	member := compose.Node{Name: p.Name, Role: p.Role, Addr: n.addr, Port: p.Port}
 	args := append([]string(nil), p.Args...)
 	for i, a := range args {
-		args[i] = strings.ReplaceAll(a, "{listen}", n.HostPort())
+		args[i] = strings.ReplaceAll(a, "{listen}", member.HostPort())
 	}
 	image := c.image
 	if p.Role == compose.Client {
@@ -246,12 +255,12 @@ func (c *Cluster) newNode(ctx context.Context, p compose.Program) (*node, error)
 	var err error
 	n.id, err = c.engine.create(ctx, spec{
 		Name: project(c.run) + "-" + p.Name, Image: image, Args: args, Labels: labels,
-		Network: project(c.run), Addr: n.Addr, Alias: p.Name, Hosts: c.hosts,
+		Network: project(c.run), Addr: n.addr, Alias: p.Name, Hosts: c.hosts, Volume: c.volume(p.Role),
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.add(n)
+	c.add(n, member)
 	return n, nil
 }
 

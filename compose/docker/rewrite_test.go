@@ -184,7 +184,15 @@ func TestComposeAcceptsTheFiles(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+	version, err := exec.CommandContext(t.Context(), c[0], append(slices.Clone(c[1:]), "version", "--short")...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range compose.Names() {
+		if name == "kubernetes" && strings.HasPrefix(strings.TrimSpace(string(version)), "1.") {
+			t.Logf("%s.yml is left out: configs with their content came with Compose 2.23, this is %s", name, version)
+			continue
+		}
 		for _, file := range []string{filepath.Join("..", name+".yml"), ours(t, name)} {
 			args := append(slices.Clone(c[1:]), "--file", file, "config", "--quiet")
 			if out, err := exec.CommandContext(t.Context(), c[0], args...).CombinedOutput(); err != nil {

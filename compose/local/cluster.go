@@ -18,19 +18,20 @@ import (
 
 // Cluster is a running cluster of this machine's own processes.
 type Cluster struct {
+	*compose.Members
 	lab     *Lab
 	def     *compose.Definition
 	opts    compose.Options
 	net     *network // nil without namespaces
-	spawner *spawner
 	loop    loopback
-	died    chan error
 	waiting sync.WaitGroup
 
 	adding sync.Mutex // orders the changes to the network
 
+	starting sync.Mutex // orders starts, and the end of all starts
+	spawner  *spawner   // nil once the cluster is closed
+
 	mu    sync.Mutex
-	order []string
 	nodes map[string]*node
 }
 
@@ -45,7 +46,8 @@ func (l *Lab) Start(ctx context.Context, def *compose.Definition, opts compose.O
 			return nil, fmt.Errorf("find the run directory: %w", err)
 		}
 	}
-	c := &Cluster{lab: l, def: def, opts: opts, nodes: map[string]*node{}, died: make(chan error, 16)}
+	c := &Cluster{lab: l, def: def, opts: opts, nodes: map[string]*node{}}
+	c.Members = compose.NewMembers(def, reach{c})
 	for _, dir := range []string{opts.LogDir, opts.DataDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("make run directory: %w", err)
@@ -67,6 +69,11 @@ func (l *Lab) Start(ctx context.Context, def *compose.Definition, opts compose.O
 	} else {
 		c.loop = newLoopback()
 	}
+	if dir := c.Directory(); dir != "" {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("make the shared directory: %w", err)
+		}
+	}
 	for _, s := range def.Servers() {
 		if _, err := c.addNode(s.Name, compose.Server, s.Spec.Ports, &s); err != nil {
 			return nil, err
@@ -79,11 +86,19 @@ func (l *Lab) Start(ctx context.Context, def *compose.Definition, opts compose.O
 	return c, g.Wait()
 }
 
+// Directory implements compose.Sharing.
+func (c *Cluster) Directory() string {
+	if c.def.Directory == "" {
+		return ""
+	}
+	return filepath.Join(c.opts.DataDir, ".shared") // no service is called that
+}
+
 // check finds what is missing on this machine before anything is started.
 func check(def *compose.Definition) error {
 	for _, s := range def.Servers() {
 		if s.Spec.Local == nil {
-			return fmt.Errorf("service %s has no x-picklock.local command: this cluster runs with --runtime docker only", s.Name)
+			return compose.Impossible(fmt.Sprintf("service %s has no x-picklock.local command: this cluster runs with --runtime docker only", s.Name))
 		}
 		if err := s.Spec.Local.Missing(); err != nil {
 			return err
@@ -93,63 +108,51 @@ func check(def *compose.Definition) error {
 }
 
 func (c *Cluster) addNode(name string, role compose.Role, ports []int, svc *compose.Service) (*node, error) {
-	n := &node{Node: compose.Node{Name: name, Role: role}, svc: svc, dir: filepath.Join(c.opts.DataDir, name)}
+	n := &node{name: name, svc: svc, dir: filepath.Join(c.opts.DataDir, name)}
 	c.adding.Lock()
 	defer c.adding.Unlock()
 	var err error
 	if c.net != nil {
 		n.ports = ports
-		if n.Addr, err = c.net.add(name); err != nil {
+		if n.addr, err = c.net.add(name); err != nil {
 			return nil, err
 		}
-		n.NetNS = c.net.path(name)
-	} else if n.Addr, n.ports, err = c.loop.add(ports); err != nil {
+		n.space = c.net.path(name)
+	} else if n.addr, n.ports, err = c.loop.add(ports); err != nil {
 		return nil, err
 	}
+	member := compose.Node{Name: name, Role: role, Addr: n.addr, NetNS: n.space}
 	if len(n.ports) > 0 {
-		n.Port = n.ports[0]
+		member.Port = n.ports[0]
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nodes[name] = n
-	c.order = append(c.order, name)
+	c.Add(member)
 	return n, nil
 }
 
-func (c *Cluster) node(name string) (*node, error) {
+// node returns a node of ours, nil if there is none of that name.
+func (c *Cluster) node(name string) *node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := c.nodes[name]; n != nil {
-		return n, nil
-	}
-	return nil, fmt.Errorf("no node %q: have %s", name, strings.Join(c.order, ", "))
+	return c.nodes[name]
 }
-
-// Nodes implements compose.Cluster.
-func (c *Cluster) Nodes() []compose.Node {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := make([]compose.Node, 0, len(c.order))
-	for _, name := range c.order {
-		out = append(out, c.nodes[name].Node)
-	}
-	return out
-}
-
-// Died implements compose.Cluster.
-func (c *Cluster) Died() <-chan error { return c.died }
 
 // startServer starts a server and waits until it answers. Fresh: with an empty
 // data directory.
 func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) error {
-	n, err := c.node(name)
+	member, err := c.Find(name)
 	if err != nil {
 		return err
 	}
+	n := c.node(name)
 	if n.svc == nil {
 		return fmt.Errorf("%s is not a server", name)
 	}
+	c.mu.Lock()
 	v := nodeVars(c.opts.Self, c.def, c.nodes, n, c.opts.Vars)
+	c.mu.Unlock()
 	if fresh {
 		if err := n.layOut(v); err != nil {
 			return fmt.Errorf("prepare %s: %w", name, err)
@@ -159,20 +162,20 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	gone, err := c.run(n, cmd)
+	life, err := c.run(n, cmd)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	ready, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
-	if err := n.svc.Spec.Ready.Await(ready, n.HostPort(), gone); err != nil {
+	if err := n.svc.Spec.Ready.Await(ready, member.HostPort(), life.Gone()); err != nil {
 		return fmt.Errorf("start %s: %w%s", name, err, n.tail(c.opts.LogDir))
 	}
 	return nil
 }
 
-// run starts cmd as the node's process; the channel closes when it has ended.
-func (c *Cluster) run(n *node, cmd *exec.Cmd) (<-chan struct{}, error) {
+// run starts cmd as the node's process.
+func (c *Cluster) run(n *node, cmd *exec.Cmd) (*compose.Life, error) {
 	log, err := os.OpenFile(n.log(c.opts.LogDir), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
@@ -182,111 +185,52 @@ func (c *Cluster) run(n *node, cmd *exec.Cmd) (<-chan struct{}, error) {
 	if cmd.Stdout == nil {
 		cmd.Stdout = log
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if n.PID != 0 {
-		return nil, errors.New("it runs already")
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if now, err := c.Find(n.name); err != nil || now.PID != 0 {
+		return nil, errors.Join(errors.New("it runs already"), err)
 	}
 	if c.spawner == nil {
 		return nil, errors.New("the cluster is closed")
 	}
-	ended, err := c.spawner.start(cmd, n.NetNS)
+	ended, err := c.spawner.start(cmd, n.space)
 	if err != nil {
 		return nil, err
 	}
-	gone := make(chan struct{})
-	n.PID, n.gone, n.killed = cmd.Process.Pid, gone, false
-	c.waiting.Add(1)
-	go c.await(n, cmd, ended, gone)
-	return gone, nil
-}
-
-func (c *Cluster) await(n *node, cmd *exec.Cmd, ended func() error, gone chan struct{}) {
-	defer c.waiting.Done()
-	err := ended()
-	c.mu.Lock()
-	n.PID, n.err = 0, err
-	// Our own programs end well when they are told to.
-	unexpected := !n.killed && (n.Role == compose.Server || err != nil)
-	c.mu.Unlock()
-	close(gone)
-	if unexpected {
-		select {
-		case c.died <- fmt.Errorf("%s ended by itself: %s%s", n.Name, cmd.ProcessState, n.tail(c.opts.LogDir)):
-		default: // nobody has taken the earlier ones, which say enough
-		}
+	life, err := c.Began(n.name, cmd.Process.Pid, "")
+	if err != nil {
+		return nil, errors.Join(err, killFamily(cmd.Process.Pid), ended())
 	}
+	c.waiting.Go(func() {
+		err := ended()
+		c.Ended(n.name, life, err, func() error {
+			return fmt.Errorf("%s ended by itself: %s%s", n.name, cmd.ProcessState, n.tail(c.opts.LogDir))
+		})
+	})
+	return life, nil
 }
 
 // Kill implements compose.Cluster.
-func (c *Cluster) Kill(ctx context.Context, name string) error {
-	n, err := c.node(name)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	pid, gone := n.PID, n.gone
-	n.killed = true
-	c.mu.Unlock()
-	if pid == 0 {
-		return nil
-	}
-	if err := killGroup(pid); err != nil {
-		return fmt.Errorf("kill %s: %w", name, err)
-	}
-	select {
-	case <-gone:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("kill %s: still there: %w", name, ctx.Err())
-	}
-}
+func (c *Cluster) Kill(ctx context.Context, name string) error { return c.End(ctx, name, killFamily) }
 
 // Restart implements compose.Cluster.
 func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 	return c.startServer(ctx, name, fresh)
 }
 
-// Leader implements compose.Cluster.
-func (c *Cluster) Leader(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	servers := c.def.Servers()
-	leads := make([]bool, len(servers))
-	var wg sync.WaitGroup
-	for i, s := range servers {
-		if s.Spec.Leader == nil {
-			if len(servers) == 1 {
-				return s.Name, nil
-			}
-			return "", fmt.Errorf("no server of the cluster %s leads the others", c.def.Name)
-		}
-		n, err := c.node(s.Name)
-		if err != nil {
-			return "", err
-		}
-		wg.Go(func() {
-			leads[i], _ = s.Spec.Leader.Ask(ctx, n.HostPort()) // one that does not answer does not lead
-		})
-	}
-	wg.Wait()
-	for i, yes := range leads {
-		if yes {
-			return servers[i].Name, nil
-		}
-	}
-	return "", nil
-}
-
-// Versions tells the version of each kind of server, by the program's name.
+// Versions tells the version of each kind of server: what it says of itself, or else
+// what its program says.
 func (c *Cluster) Versions(ctx context.Context) map[string]string {
-	out := map[string]string{}
+	out := c.Members.Versions(ctx)
 	for _, s := range c.def.Servers() {
-		if len(s.Spec.Local.Version) == 0 {
+		if s.Spec.Version != nil || len(s.Spec.Local.Version) == 0 {
 			continue
 		}
 		name, args := s.Spec.Local.Version[0], s.Spec.Local.Version[1:]
 		title := name
+		if path, err := s.Spec.Local.Find(name); err == nil {
+			name = path
+		}
 		if name == "{self}" {
 			name, title = c.opts.Self, args[len(args)-2]
 		}
@@ -306,20 +250,18 @@ func (c *Cluster) Versions(ctx context.Context) map[string]string {
 
 // Close implements compose.Cluster.
 func (c *Cluster) Close() error {
-	c.mu.Lock()
-	names := append([]string(nil), c.order...)
-	c.mu.Unlock()
+	c.starting.Lock()
+	spawner := c.spawner
+	c.spawner = nil
+	c.starting.Unlock()
+	c.Closing()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var errs []error
-	for _, name := range names {
-		errs = append(errs, c.Kill(ctx, name))
+	for _, n := range c.Nodes() {
+		errs = append(errs, c.Kill(ctx, n.Name))
 	}
 	c.waiting.Wait()
-	c.mu.Lock()
-	spawner := c.spawner
-	c.spawner = nil
-	c.mu.Unlock()
 	if spawner == nil {
 		return errors.Join(errs...)
 	}

@@ -7,25 +7,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/picklock/picklock/compose"
 )
 
-// node is one node and the process that is it. Its fields change under the
-// cluster's lock only.
+// node is what a node keeps for its life; whether it runs, compose.Members knows.
 type node struct {
-	compose.Node
-	ports  []int
-	dir    string
-	svc    *compose.Service // nil for our own programs
-	gone   chan struct{}    // closed when the process has ended
-	err    error            // how it ended
-	killed bool
-	mark   *mark // of its log, for a power loss
+	name  string
+	addr  string
+	space string // its network namespace, "" where nodes share one
+	ports []int
+	dir   string
+	svc   *compose.Service // nil for our own programs
 }
 
-func (n *node) log(dir string) string { return filepath.Join(dir, n.Name+".log") }
+func (n *node) log(dir string) string { return filepath.Join(dir, n.name+".log") }
 
 // tail returns the last lines of the node's log, as the end of an error message.
 func (n *node) tail(dir string) string { return compose.Tail(n.log(dir)) }
@@ -69,9 +65,13 @@ func (n *node) command(v vars) (*exec.Cmd, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("x-picklock.local has no command")
 	}
+	if path, err := l.Find(args[0]); err == nil { // who does not find it says so
+		args[0] = path
+	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = n.dir
-	cmd.Env = os.Environ()
+	cmd.Env = append(os.Environ(), "PATH="+strings.Join(append(l.Folders(), os.Getenv("PATH")), ":"))
+	asUser(cmd, l.User)
 	for k, text := range l.Env {
 		value, err := v.expand(text)
 		if err != nil {
@@ -82,28 +82,26 @@ func (n *node) command(v vars) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-func killGroup(pid int) error {
-	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
-		return err
-	}
-	return nil
-}
-
 // Spawn implements compose.Cluster.
 func (c *Cluster) Spawn(_ context.Context, p compose.Program) (*compose.Process, error) {
-	n, err := c.node(p.Name)
-	if err != nil {
+	n := c.node(p.Name)
+	if n == nil {
 		var ports []int
 		if p.Port != 0 {
 			ports = []int{p.Port}
 		}
+		var err error
 		if n, err = c.addNode(p.Name, p.Role, ports, nil); err != nil {
 			return nil, fmt.Errorf("add node %s: %w", p.Name, err)
 		}
 	}
+	member, err := c.Find(p.Name)
+	if err != nil {
+		return nil, err
+	}
 	args := append([]string(nil), p.Args...)
 	for i, a := range args {
-		args[i] = strings.ReplaceAll(a, "{listen}", n.HostPort())
+		args[i] = strings.ReplaceAll(a, "{listen}", member.HostPort())
 	}
 	cmd := exec.Command(c.opts.Self, args...)
 	stdin, err := cmd.StdinPipe()
@@ -117,18 +115,15 @@ func (c *Cluster) Spawn(_ context.Context, p compose.Program) (*compose.Process,
 		return nil, err
 	}
 	cmd.Stdout = w
-	gone, err := c.run(n, cmd)
+	life, err := c.run(n, cmd)
 	w.Close()
 	if err != nil {
 		r.Close()
 		return nil, fmt.Errorf("start %s: %w", p.Name, err)
 	}
-	return &compose.Process{Stdin: stdin, Stdout: r, Done: gone, Err: func() error {
-		<-gone
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if n.err != nil {
-			return fmt.Errorf("%s: %w%s", p.Name, n.err, n.tail(c.opts.LogDir))
+	return &compose.Process{Stdin: stdin, Stdout: r, Done: life.Gone(), Err: func() error {
+		if err := life.Err(); err != nil {
+			return fmt.Errorf("%s: %w%s", p.Name, err, n.tail(c.opts.LogDir))
 		}
 		return nil
 	}}, nil

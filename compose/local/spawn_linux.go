@@ -25,6 +25,7 @@ type request struct {
 }
 
 func newSpawner() *spawner {
+	adoptOrphans()
 	s := &spawner{requests: make(chan request), ended: make(chan struct{})}
 	go s.run()
 	return s
@@ -70,10 +71,18 @@ func startIn(cmd *exec.Cmd, space string, home *os.File) error {
 // waits for its end.
 func (s *spawner) start(cmd *exec.Cmd, space string) (func() error, error) {
 	pidfd := -1
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: &pidfd}
+	attr := cmd.SysProcAttr // of a node that runs as another user
+	if attr == nil {
+		attr = &syscall.SysProcAttr{}
+	}
+	attr.Setpgid, attr.Pdeathsig, attr.PidFD = true, syscall.SIGKILL, &pidfd
+	cmd.SysProcAttr = attr
 	r := request{cmd, space, make(chan error, 1)}
 	s.requests <- r
 	if err := <-r.err; err != nil {
+		if attr.Cloneflags&syscall.CLONE_NEWUSER != 0 {
+			err = fmt.Errorf("give it a user id other than 0: %w (run picklock as an ordinary user where the kernel or container forbids user namespaces)", err)
+		}
 		return nil, err
 	}
 	return func() error { return await(cmd, pidfd) }, nil

@@ -20,7 +20,7 @@ func nodeVars(self string, d *compose.Definition, nodes map[string]*node, of *no
 	for i, s := range d.Servers() {
 		n := nodes[s.Name]
 		put := func(prefix string) {
-			v[prefix+"name"], v[prefix+"addr"], v[prefix+"number"] = n.Name, n.Addr, strconv.Itoa(i+1)
+			v[prefix+"name"], v[prefix+"addr"], v[prefix+"number"] = n.name, n.addr, strconv.Itoa(i+1)
 			for j, p := range n.ports {
 				name := "port"
 				if j > 0 {
@@ -29,7 +29,7 @@ func nodeVars(self string, d *compose.Definition, nodes map[string]*node, of *no
 				v[prefix+name] = strconv.Itoa(p)
 			}
 		}
-		put(n.Name + ".")
+		put(n.name + ".")
 		if n == of {
 			put("")
 		}

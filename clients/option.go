@@ -1,0 +1,113 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Option is a setting of one lock: --lock-option NAME=VALUE.
+type Option struct {
+	Name    string
+	About   string // one line: what it is, and what it does to safety
+	Default string // the value that holds where none is given, in words if it depends
+	// Check says whether a value can be used; nil: any text can.
+	Check func(value string) error
+}
+
+// CheckOptions returns an error that lists what the lock knows if it does not know
+// an option of extra, or cannot use its value.
+func (i Info) CheckOptions(extra map[string]string) error {
+	if i.AnyOption {
+		return nil
+	}
+	var names []string
+	for _, o := range i.Options {
+		names = append(names, o.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		at := slices.Index(names, name)
+		switch {
+		case len(names) == 0:
+			return fmt.Errorf("lock %s has no options: it does not know %q", i.Name, name)
+		case at < 0:
+			return fmt.Errorf("lock %s has no option %q: it knows %s", i.Name, name, strings.Join(names, ", "))
+		case i.Options[at].Check == nil:
+			continue
+		}
+		if err := i.Options[at].Check(extra[name]); err != nil {
+			return fmt.Errorf("lock %s: option %s=%s: %w", i.Name, name, extra[name], err)
+		}
+	}
+	return nil
+}
+
+// ParseOptions reads NAME=VALUE texts; nil for none.
+func ParseOptions(texts []string) (map[string]string, error) {
+	var out map[string]string
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("lock option %q: want NAME=VALUE", text)
+		}
+		if _, twice := out[name]; twice {
+			return nil, fmt.Errorf("lock option %s is given twice", name)
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// option reads an option's value, or takes the other where none is given.
+func option[T any](o Options, name string, otherwise T, parse func(string) (T, error)) (T, error) {
+	text, given := o.Extra[name]
+	if !given {
+		return otherwise, nil
+	}
+	v, err := parse(text)
+	if err != nil {
+		return otherwise, fmt.Errorf("option %s=%s: %w", name, text, err)
+	}
+	return v, nil
+}
+
+// checks makes an Option's Check of what reads the value.
+func checks[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
+	}
+}
+
+func parseLength(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, errors.New("want a length of time, as 2s")
+	}
+	return d, nil
+}
+
+func parseCount(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("want a whole number, 0 or more")
+	}
+	return n, nil
+}
+
+func parseSwitch(text string) (bool, error) {
+	switch text {
+	case "yes":
+		return true, nil
+	case "no":
+		return false, nil
+	}
+	return false, errors.New("want yes or no")
+}

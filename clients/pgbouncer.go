@@ -1,0 +1,15 @@
+package clients
+
+func init() {
+	register(Info{
+		Name:    "pgbouncer",
+		About:   "Postgres behind PgBouncer in transaction mode: pg_advisory_lock, held by a session that the next client gets too",
+		Cluster: "pgbouncer",
+		Fencing: true,
+		Naive:   true,
+		Look:    lookPgAdvisory,
+		Open: openPostgres("pgbouncer", true, func(p *postgres) (Lock, error) {
+			return pgSessionLock{p}, nil
+		}),
+	})
+}

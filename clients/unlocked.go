@@ -1,0 +1,65 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Unlocked is one client's way to change the resource together with others without
+// any lock. It is here because many who ask for a lock need none.
+type Unlocked interface {
+	// Update makes one update of the resource, or what else it is this client's part
+	// to do; all of it by s. It returns when the outcome is known, or soon after ctx
+	// has ended. Errors are for the log only: the history has what became of each
+	// operation.
+	Update(ctx context.Context, s Section) error
+	Close() error
+}
+
+// Section is one turn of a client: the way to the resource, and to the history.
+type Section interface {
+	Key() string
+	// Read reads the resource.
+	Read(ctx context.Context) (Seen, error)
+	// Over says that the run is: this is the client's last turn.
+	Over() bool
+	// Hold is the work between a look and a deed; false says that ctx has ended.
+	Hold(ctx context.Context) bool
+	// Add is one update: an element of its own for the set that the resource holds.
+	// do says how it is done, and its error what became of it; the history has one
+	// operation, however often anything is sent. Errors that wrap neither ErrUnknown
+	// are definite.
+	Add(ctx context.Context, do func(element string) error) error
+	// Send sends a change to the resource, once. An error that wraps ErrUnknown leaves
+	// open whether it took effect; ErrOutdated is the resource's word that its version
+	// is another than the change wants.
+	Send(ctx context.Context, c Change) error
+}
+
+// Seen is what a read returned.
+type Seen struct {
+	Value   string
+	Version int64
+}
+
+// Change is a set with one element more, as it goes to the resource.
+type Change struct {
+	Process string // whose update it is; "" for the client's own
+	Element string
+	Parent  string // the value that stands for the set without the element
+	Version *int64 // only if the resource has this version; nil: whatever it has
+	Merge   bool   // extend what the resource holds then, instead of Parent
+	Once    string // idempotency key; "" for none
+}
+
+// ErrOutdated: the resource was changed since it was read.
+var ErrOutdated = errors.New("changed since it was read")
+
+// registerUnlocked adds a way without a lock to the table of locks.
+func registerUnlocked(i Info) {
+	i.Open = func(context.Context, Options) (Lock, error) {
+		return nil, fmt.Errorf("%s is no lock: nothing of it can be acquired", i.Name)
+	}
+	register(i)
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+//go:embed skeleton
+var skeleton embed.FS
+
+// languages are those that there is a skeleton for: how to build it, where that has to
+// be done, and how it is started. {} stands for the folder.
+var languages = map[string]struct{ build, run string }{
+	"go":     {"go build -C {} -o lock .", "{}/lock"},
+	"java":   {"javac {}/Lock.java", "java -cp {} Lock"},
+	"node":   {"", "node {}/lock.js"},
+	"python": {"", "python3 {}/lock.py"},
+}
+
+func initCommand() *cobra.Command {
+	var lang string
+	c := &cobra.Command{
+		Use:   "init DIR",
+		Short: "Write a lock to start from, in a language of one's own, and a cluster for it",
+		Long: `Write a program that speaks picklock's exec protocol with a lock on Redis in it, and a
+Compose file with the Redis. Both run as they are; put your own lock and your own
+servers in their place (docs/your-lock.md). Nothing that is there is overwritten.`,
+		Example: `  picklock init mylock
+  picklock init --lang go mylock`,
+		Args: oneArgument("a folder"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, ok := languages[lang]
+			if !ok {
+				return usage(fmt.Errorf("unknown language %q: have %s", lang, strings.Join(slices.Sorted(maps.Keys(languages)), ", ")))
+			}
+			dir := filepath.Clean(args[0])
+			if strings.ContainsAny(dir, "'\" \n") {
+				return usage(fmt.Errorf("folder %q: its name has to be a word of the shell's", dir))
+			}
+			if err := writeSkeleton(dir, lang); err != nil {
+				return err
+			}
+			fmt.Println("Now:")
+			for _, line := range []string{l.build, "picklock run --lock 'exec:" + l.run + "' --cluster {}/compose.yml --faults pause:holder"} {
+				if line != "" {
+					fmt.Println("  " + strings.ReplaceAll(line, "{}", filepath.ToSlash(dir)))
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&lang, "lang", "python", "the language: "+strings.Join(slices.Sorted(maps.Keys(languages)), ", "))
+	return c
+}
+
+// writeSkeleton writes the files of a language and the Compose file, and says which.
+func writeSkeleton(dir, lang string) error {
+	files := map[string]string{"compose.yml": "skeleton/compose.yml"}
+	templates, err := fs.Glob(skeleton, "skeleton/"+lang+"/*.tmpl")
+	if err != nil {
+		return err
+	}
+	for _, t := range templates {
+		files[strings.TrimSuffix(path.Base(t), ".tmpl")] = t
+	}
+	for name := range files {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is there already: name a new folder", filepath.Join(dir, name))
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := skeleton.ReadFile(files[name])
+		if err != nil {
+			return err
+		}
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(text)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", f.Name(), err)
+		}
+		fmt.Println("wrote", f.Name())
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/pkg/stdcopy"
+)
+
+func (s sdk) start(ctx context.Context, id string) error {
+	return s.c.ContainerStart(ctx, id, container.StartOptions{})
+}
+
+func (s sdk) kill(ctx context.Context, id string) error {
+	err := s.c.ContainerKill(ctx, id, "KILL")
+	if errdefs.IsConflict(err) {
+		return nil // it is not running
+	}
+	return gone(err)
+}
+
+func (s sdk) inspect(ctx context.Context, id string) (instance, error) {
+	c, err := s.c.ContainerInspect(ctx, id)
+	if err != nil {
+		return instance{}, err
+	}
+	out := instance{
+		ID: c.ID, Name: strings.TrimPrefix(c.Name, "/"), State: c.State.Status, PID: c.State.Pid, Code: c.State.ExitCode,
+		Error: c.State.Error, Labels: c.Config.Labels, NetworkMode: string(c.HostConfig.NetworkMode), Addrs: map[string]string{}, Image: c.Image,
+		WorkDir: c.Config.WorkingDir,
+	}
+	for _, m := range c.Mounts {
+		if m.Type == mount.TypeBind {
+			out.Binds = append(out.Binds, m.Destination)
+		}
+	}
+	out.Started, _ = time.Parse(time.RFC3339Nano, c.State.StartedAt) // zero: all logs
+	for name, e := range c.NetworkSettings.Networks {
+		out.Addrs[name] = e.IPAddress
+	}
+	return out, nil
+}
+
+func (s sdk) await(ctx context.Context, id string, next bool) func() (int64, error) {
+	condition := container.WaitConditionNotRunning
+	if next {
+		condition = container.WaitConditionNextExit
+	}
+	ended, errs := s.c.ContainerWait(ctx, id, condition)
+	return func() (int64, error) {
+		select {
+		case e := <-ended:
+			if e.Error != nil {
+				return e.StatusCode, errors.New(e.Error.Message)
+			}
+			return e.StatusCode, nil
+		case err := <-errs:
+			return 0, err
+		}
+	}
+}
+
+func (s sdk) logs(ctx context.Context, id string, since time.Time, to io.Writer) error {
+	c, err := s.c.ContainerInspect(ctx, id)
+	if err != nil {
+		return err
+	}
+	o := container.LogsOptions{ShowStdout: true, ShowStderr: true, Follow: true}
+	if !since.IsZero() {
+		o.Since = fmt.Sprintf("%d.%09d", since.Unix(), since.Nanosecond())
+	}
+	r, err := s.c.ContainerLogs(ctx, id, o)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if c.Config.Tty {
+		_, err = io.Copy(to, r)
+	} else {
+		_, err = stdcopy.StdCopy(to, to, r)
+	}
+	return err
+}
+
+func (s sdk) containers(ctx context.Context, labels ...string) ([]thing, error) {
+	f := filters.NewArgs()
+	for _, l := range labels {
+		f.Add("label", l)
+	}
+	list, err := s.c.ContainerList(ctx, container.ListOptions{All: true, Filters: f})
+	var out []thing
+	for _, c := range list {
+		out = append(out, thing{c.ID, strings.TrimPrefix(strings.Join(c.Names, ","), "/"), c.State, c.Labels, time.Unix(c.Created, 0)})
+	}
+	return out, err
+}
+
+func (s sdk) removeContainer(ctx context.Context, id string) error {
+	err := s.c.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	if err != nil && strings.Contains(err.Error(), "is already in progress") {
+		return nil
+	}
+	if err != nil && strings.Contains(err.Error(), "paused") {
+		if err := s.c.ContainerUnpause(ctx, id); err != nil {
+			return err
+		}
+		err = s.c.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	}
+	return gone(err)
+}

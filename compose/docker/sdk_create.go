@@ -1,0 +1,65 @@
+package docker
+
+import (
+	"bufio"
+	"context"
+	"io"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/pkg/stdcopy"
+)
+
+func (s sdk) create(ctx context.Context, x spec) (string, error) {
+	c := &container.Config{
+		Image: x.Image, Cmd: x.Args, Env: x.Env, Labels: x.Labels,
+		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
+	}
+	h := &container.HostConfig{
+		NetworkMode: container.NetworkMode(x.Network), ExtraHosts: x.Hosts,
+		// What it writes is read at once; a second copy in the engine helps nobody.
+		LogConfig: container.LogConfig{Type: "none"},
+	}
+	if x.Volume != "" {
+		h.Binds = []string{x.Volume + ":" + sharedDirectory}
+	}
+	if x.Caps != nil {
+		h.PidMode, h.UsernsMode, h.CgroupnsMode = "host", "host", "host"
+		h.CapDrop, h.CapAdd = []string{"ALL"}, x.Caps
+		h.SecurityOpt = []string{"seccomp=unconfined"}
+		if x.AppArmor {
+			h.SecurityOpt = append(h.SecurityOpt, "apparmor=unconfined")
+		}
+		h.ReadonlyRootfs = true
+	}
+	var n *network.NetworkingConfig
+	if x.Addr != "" {
+		n = &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{x.Network: {
+			IPAMConfig: &network.EndpointIPAMConfig{IPv4Address: x.Addr}, Aliases: []string{x.Alias},
+		}}}
+	}
+	made, err := s.c.ContainerCreate(ctx, c, h, n, nil, x.Name)
+	return made.ID, err
+}
+
+func (s sdk) attach(ctx context.Context, id string) (*streams, error) {
+	a, err := s.c.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return nil, err
+	}
+	return &streams{
+		stdin: stdin{a.Conn, a.CloseWrite},
+		copy: func(stdout, stderr io.Writer) error {
+			_, err := stdcopy.StdCopy(stdout, stderr, bufio.NewReaderSize(a.Reader, 64<<10))
+			return err
+		},
+		close: a.Close,
+	}, nil
+}
+
+type stdin struct {
+	io.Writer
+	end func() error
+}
+
+func (s stdin) Close() error { return s.end() }

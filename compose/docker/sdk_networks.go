@@ -1,0 +1,82 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/api/types/volume"
+)
+
+func (s sdk) network(ctx context.Context, name string, labels map[string]string) (netip.Prefix, error) {
+	// An address stays a node's own only on a subnet that was asked for; which one is
+	// free, the engine knows best: take the one that it chooses.
+	var last error
+	for range 20 {
+		n, err := s.c.NetworkCreate(ctx, name, network.CreateOptions{Driver: "bridge", Labels: labels})
+		if err != nil {
+			return netip.Prefix{}, fmt.Errorf("make network %s: %w", name, err)
+		}
+		i, err := s.c.NetworkInspect(ctx, n.ID, network.InspectOptions{})
+		if rerr := s.c.NetworkRemove(ctx, n.ID); err == nil {
+			err = rerr
+		}
+		if err != nil {
+			return netip.Prefix{}, fmt.Errorf("find a subnet for network %s: %w", name, err)
+		}
+		for _, c := range i.IPAM.Config {
+			subnet, err := netip.ParsePrefix(c.Subnet)
+			if err != nil || !subnet.Addr().Is4() {
+				continue
+			}
+			_, last = s.c.NetworkCreate(ctx, name, network.CreateOptions{
+				Driver: "bridge", Labels: labels, IPAM: &network.IPAM{Config: []network.IPAMConfig{{Subnet: c.Subnet}}},
+			})
+			if last == nil {
+				return subnet, nil
+			}
+		}
+		if last != nil && !strings.Contains(last.Error(), "overlaps") {
+			break
+		}
+	}
+	if last == nil {
+		last = errors.New("the engine gives no IPv4 subnet")
+	}
+	return netip.Prefix{}, fmt.Errorf("make network %s: %w", name, last)
+}
+
+func (s sdk) networks(ctx context.Context, label string) ([]thing, error) {
+	list, err := s.c.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
+	var out []thing
+	for _, n := range list {
+		out = append(out, thing{ID: n.ID, Name: n.Name, Labels: n.Labels, Created: n.Created})
+	}
+	return out, err
+}
+
+func (s sdk) removeNetwork(ctx context.Context, id string) error {
+	return gone(s.c.NetworkRemove(ctx, id))
+}
+
+func (s sdk) volume(ctx context.Context, name string, labels map[string]string) error {
+	_, err := s.c.VolumeCreate(ctx, volume.CreateOptions{Name: name, Labels: labels})
+	return err
+}
+
+func (s sdk) volumes(ctx context.Context, label string) ([]thing, error) {
+	list, err := s.c.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
+	var out []thing
+	for _, v := range list.Volumes {
+		out = append(out, thing{ID: v.Name, Name: v.Name, Labels: v.Labels})
+	}
+	return out, err
+}
+
+func (s sdk) removeVolume(ctx context.Context, name string) error {
+	return gone(s.c.VolumeRemove(ctx, name, true))
+}

@@ -1,0 +1,161 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+)
+
+// askWithin bounds one question to a server.
+const askWithin = 2 * time.Second
+
+// Leader implements Cluster.
+func (m *Members) Leader(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	servers := m.def.Servers()
+	votes := make([]string, len(servers))
+	nobody := true
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for i, s := range servers {
+		if s.Spec.Leader == nil {
+			continue
+		}
+		nobody = false
+		n, err := m.Find(s.Name)
+		if err != nil {
+			return "", err
+		}
+		wg.Go(func() {
+			text, yes, _ := m.reach.Ask(ctx, n, s.Spec.Leader) // one that does not answer does not lead
+			switch {
+			case yes && s.Spec.Leader.Names:
+				votes[i] = m.named(text)
+			case yes:
+				votes[i] = s.Name
+			}
+		})
+	}
+	if nobody && len(servers) == 1 {
+		return servers[0].Name, nil
+	}
+	if nobody {
+		return "", fmt.Errorf("no server of the cluster %s leads the others", m.def.Name)
+	}
+	wg.Wait()
+	return most(votes), nil
+}
+
+// most is the name with the most votes, of equal ones the first; "" counts for none.
+func most(votes []string) string {
+	best, n := "", 0
+	for _, name := range votes {
+		if c := count(votes, name); name != "" && c > n {
+			best, n = name, c
+		}
+	}
+	return best
+}
+
+func count(votes []string, name string) (n int) {
+	for _, v := range votes {
+		if v == name {
+			n++
+		}
+	}
+	return n
+}
+
+// named is the server whose address and port are in text; "" if none's are.
+func (m *Members) named(text string) string {
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return !strings.ContainsRune(".:", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	for _, n := range m.Nodes() {
+		if n.Role == Server && slices.Contains(words, n.Addr) && slices.Contains(words, strconv.Itoa(n.Port)) {
+			return n.Name
+		}
+	}
+	return ""
+}
+
+// Takeover is how long the cluster may need to replace a leader that is gone; 0 where
+// it replaces none.
+func (m *Members) Takeover() time.Duration {
+	longest := time.Duration(0)
+	for _, s := range m.def.Servers() {
+		d, _ := s.Spec.takeover() // checked when the file was read
+		longest = max(longest, d)
+	}
+	return longest
+}
+
+func (s Spec) takeover() (time.Duration, error) {
+	if s.Takeover == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(s.Takeover)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("x-picklock: takeover %q: want a length of time, as 4s", s.Takeover)
+	}
+	return d, nil
+}
+
+// Promote makes a server the one that leads, and every other that runs its
+// replica. A server that is down or does not answer is left as it is. It wraps
+// errors.ErrUnsupported where there are no replicas.
+func (m *Members) Promote(ctx context.Context, name string) error {
+	n, s, err := m.server(name)
+	if err != nil {
+		return fmt.Errorf("promote: %w", err)
+	}
+	if s.Spec.Promote == nil {
+		return fmt.Errorf("promote %s: its Compose file has no x-picklock.promote: %w", name, errors.ErrUnsupported)
+	}
+	if err := m.tell(ctx, n, s.Spec.Promote); err != nil {
+		return fmt.Errorf("promote %s: %w", name, err)
+	}
+	for _, s := range m.def.Servers() {
+		other, err := m.Find(s.Name)
+		if err != nil || s.Name == name || s.Spec.Follow == nil || other.PID == 0 {
+			continue
+		}
+		follow := *s.Spec.Follow
+		follow.Send = strings.NewReplacer("{addr}", n.Addr, "{port}", strconv.Itoa(n.Port)).Replace(follow.Send)
+		_ = m.tell(ctx, other, &follow) // cut off, it goes on as it was: that is what a takeover is like
+	}
+	return nil
+}
+
+// Leads asks one server whether it leads. It wraps errors.ErrUnsupported where there
+// are no replicas.
+func (m *Members) Leads(ctx context.Context, name string) (bool, error) {
+	n, s, err := m.server(name)
+	if err != nil {
+		return false, err
+	}
+	if s.Spec.Leader == nil || s.Spec.Promote == nil {
+		return false, fmt.Errorf("%s: its Compose file has no x-picklock.promote: %w", name, errors.ErrUnsupported)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	_, yes, err := m.reach.Ask(ctx, n, s.Spec.Leader)
+	return yes, err
+}
+
+func (m *Members) tell(ctx context.Context, n Node, p *Probe) error {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	_, ok, err := m.reach.Ask(ctx, n, p)
+	if err == nil && !ok {
+		err = fmt.Errorf("it does not answer as %q", p.Expect)
+	}
+	return err
+}

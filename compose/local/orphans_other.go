@@ -1,0 +1,7 @@
+//go:build !linux
+
+package local
+
+func adoptOrphans() {}
+
+func removeShared(map[int]bool) {}

@@ -1,0 +1,214 @@
+package compose
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Members are the nodes of a running cluster as every runtime keeps them: who is
+// there, who runs, who was killed and who ended by itself, and what can be asked of
+// the servers whatever they run in. Making processes and ending them is left to the
+// runtime.
+type Members struct {
+	def   *Definition
+	reach Reach
+	died  chan error
+
+	mu      sync.Mutex
+	order   []string
+	nodes   map[string]*member
+	closing bool
+}
+
+// Reach is how a runtime gets at a node.
+type Reach interface {
+	// Ask puts a probe's question to a node that runs, from where its port can be
+	// reached (see Probe.Answer).
+	Ask(ctx context.Context, n Node, p *Probe) (answer string, ok bool, err error)
+	// Sizes lists the files below a server's data directory that match a pattern,
+	// with their sizes in bytes.
+	Sizes(ctx context.Context, node, pattern string) (map[string]int64, error)
+	// Cut shortens files of a server that is down to these sizes.
+	Cut(ctx context.Context, node string, sizes map[string]int64) error
+}
+
+// member is one node. Its fields change under the lock only.
+type member struct {
+	Node
+	service *Service // nil for our own programs
+	home    string   // the namespace that it keeps while it is down
+	life    *Life    // the latest
+	killed  time.Time
+	mark    *mark // of its log, for a power loss
+}
+
+// Life is one run of a node's process, from a start to its end.
+type Life struct {
+	gone chan struct{}
+	err  error
+}
+
+// Gone is closed when the process has ended.
+func (l *Life) Gone() <-chan struct{} { return l.gone }
+
+// Err waits for the end and says how it came; nil if it ended well.
+func (l *Life) Err() error {
+	<-l.gone
+	return l.err
+}
+
+// NewMembers is a cluster without a node.
+func NewMembers(def *Definition, reach Reach) *Members {
+	// The first few deaths say enough.
+	return &Members{def: def, reach: reach, died: make(chan error, 16), nodes: map[string]*member{}}
+}
+
+// Add takes in a node that does not run yet. The namespace that it has now is its
+// own for good.
+func (m *Members) Add(n Node) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := &member{Node: n, home: n.NetNS}
+	if i := slices.IndexFunc(m.def.Services, func(s Service) bool { return s.Name == n.Name }); i >= 0 && n.Role == Server {
+		x.service = &m.def.Services[i]
+	}
+	m.nodes[n.Name] = x
+	m.order = append(m.order, n.Name)
+}
+
+// find looks a node up; m.mu is held.
+func (m *Members) find(name string) (*member, error) {
+	if n := m.nodes[name]; n != nil {
+		return n, nil
+	}
+	return nil, fmt.Errorf("no node %q: have %s", name, strings.Join(m.order, ", "))
+}
+
+// Find returns a node as it is now.
+func (m *Members) Find(name string) (Node, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, err := m.find(name)
+	if err != nil {
+		return Node{}, err
+	}
+	return n.Node, nil
+}
+
+// server returns a node as it is now, and its service.
+func (m *Members) server(name string) (Node, *Service, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, err := m.find(name)
+	if err == nil && n.service == nil {
+		err = fmt.Errorf("%s is not a server", name)
+	}
+	if err != nil {
+		return Node{}, nil, err
+	}
+	return n.Node, n.service, nil
+}
+
+// Nodes implements Cluster.
+func (m *Members) Nodes() []Node {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]Node, 0, len(m.order))
+	for _, name := range m.order {
+		out = append(out, m.nodes[name].Node)
+	}
+	return out
+}
+
+// Died implements Cluster.
+func (m *Members) Died() <-chan error { return m.died }
+
+// Report passes on that something ended that should not have, unless the cluster is
+// being closed.
+func (m *Members) Report(why func() error) {
+	m.mu.Lock()
+	closing := m.closing
+	m.mu.Unlock()
+	if closing {
+		return
+	}
+	select {
+	case m.died <- why():
+	default: // nobody has taken the earlier ones
+	}
+}
+
+// Closing says that from now on every end is as it should be.
+func (m *Members) Closing() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closing = true
+}
+
+// Began notes that a node's process runs; 0 for one that ended too quickly to be
+// looked at. netns is the namespace that goes with the process, "" where the node
+// has one that stays. Ended has to be called at its end.
+func (m *Members) Began(name string, pid int, netns string) (*Life, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, err := m.find(name)
+	if err != nil {
+		return nil, err
+	}
+	n.life, n.killed = &Life{gone: make(chan struct{})}, time.Time{}
+	if n.PID = pid; netns != "" && pid != 0 {
+		n.NetNS = netns
+	}
+	return n.life, nil
+}
+
+// Ended notes how a life of a node ended: with err if it ended badly. If nobody
+// killed it, and a server always and a program of ours when it ended badly, Died
+// reports what why says.
+func (m *Members) Ended(name string, l *Life, err error, why func() error) {
+	m.mu.Lock()
+	n := m.nodes[name]
+	killed := !n.killed.IsZero()
+	if n.life == l {
+		n.PID, n.NetNS = 0, n.home
+	}
+	l.err = err
+	m.mu.Unlock()
+	close(l.gone)
+	if !killed && (n.Role == Server || err != nil) {
+		m.Report(why)
+	}
+}
+
+// End has kill called with the id of a node's process, if it runs, and returns when
+// that is gone.
+func (m *Members) End(ctx context.Context, name string, kill func(pid int) error) error {
+	m.mu.Lock()
+	n, err := m.find(name)
+	if err != nil {
+		m.mu.Unlock()
+		return err
+	}
+	pid, life := n.PID, n.life
+	n.killed = time.Now()
+	m.mu.Unlock()
+	if pid == 0 {
+		return nil
+	}
+	if err := kill(pid); err != nil {
+		return fmt.Errorf("kill %s: %w", name, err)
+	}
+	m.mu.Lock()
+	n.killed = time.Now() // it may have written until now
+	m.mu.Unlock()
+	select {
+	case <-life.gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("kill %s: still there: %w", name, ctx.Err())
+	}
+}

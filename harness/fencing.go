@@ -1,0 +1,19 @@
+package harness
+
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+)
+
+// fits says why a lock cannot be used with a discipline; nil if it can.
+func fits(lock clients.Info, d register.Discipline) error {
+	switch {
+	case d.Fenced() && !lock.Fencing:
+		return fmt.Errorf("lock %s gives no fencing tokens: use --fencing none", lock.Name)
+	case d.Asks() && lock.Sequencer == nil:
+		return fmt.Errorf("lock %s cannot be asked whether a grant is in force: --fencing %s is not for it", lock.Name, d)
+	}
+	return nil
+}

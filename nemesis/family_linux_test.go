@@ -1,0 +1,160 @@
+package nemesis
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/nemesis/clock"
+)
+
+// A node's processes may make groups of their own, as Postgres's do: a signal reaches
+// them all the same, and one that runs is enough for the node not to be stopped.
+func TestSignalReachesOtherGroups(t *testing.T) {
+	setsid, err := exec.LookPath("setsid")
+	if err != nil {
+		t.Skip("no setsid on PATH: apt install util-linux")
+	}
+	cmd := exec.Command("sh", "-c", setsid+" sh -c 'sleep 100 & wait' & "+setsid+" sleep 100 & echo up; wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	var family []compose.Relative
+	t.Cleanup(func() {
+		for _, r := range family {
+			_ = syscall.Kill(r.PID, syscall.SIGKILL)
+		}
+		_ = cmd.Wait()
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("%q, %v", line, err)
+	}
+	outside := func() (out []int) {
+		for _, r := range family {
+			if r.Group != pid {
+				out = append(out, r.PID)
+			}
+		}
+		return out
+	}
+	for range 1000 { // setsid makes its group some time after the echo
+		if family, err = compose.Family(pid); err != nil {
+			t.Fatal(err)
+		}
+		if len(outside()) == 3 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if len(outside()) != 3 || family[0].PID != pid {
+		t.Fatalf("family %+v", family)
+	}
+	var h LocalHands
+	await := func(want bool) {
+		t.Helper()
+		for range 1000 {
+			got, err := h.Stopped(t.Context(), pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got == want {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatalf("stopped is never %v", want)
+	}
+	if err := h.Signal(t.Context(), pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	await(true)
+	grandchild := slices.Max(outside())
+	if err := syscall.Kill(grandchild, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	await(false)
+	if err := h.Signal(t.Context(), pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	await(false)
+}
+
+// The clock of a server that makes a process for each session: those that are there are
+// shifted, and those that come later.
+func TestClockOfPostgres(t *testing.T) {
+	if err := clock.Supported(); err != nil {
+		t.Skip(err)
+	}
+	def, err := compose.Load(t.Context(), "postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := def.Servers()[0].Spec.Local.Missing(); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	c, err := (&local.Lab{Why: "test"}).Start(t.Context(), def, compose.Options{Self: "/none", LogDir: dir, DataDir: dir + "/data"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	n := c.Nodes()[0]
+	session := func() *pgx.Conn {
+		conn, err := pgx.Connect(t.Context(), fmt.Sprintf("host=%s port=%d user=postgres database=postgres sslmode=disable", n.Addr, n.Port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+		return conn
+	}
+	var h LocalHands
+	sessions := []*pgx.Conn{session(), session()}
+	for _, offset := range []time.Duration{time.Hour, -time.Minute, 0} {
+		if err := h.Shift(t.Context(), n.PID, offset); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.Offset(t.Context(), n.PID); err != nil || got != offset {
+			t.Errorf("read back %v, %v; want %v", got, err, offset)
+		}
+		sessions = append(sessions, session())
+		for i, s := range sessions {
+			var now time.Time
+			if err := s.QueryRow(t.Context(), "SELECT clock_timestamp()").Scan(&now); err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Until(now); (got - offset).Abs() > 10*time.Second {
+				t.Errorf("session %d is %v ahead, want %v", i, got, offset)
+			}
+		}
+	}
+	// A process whose clock is another's is told.
+	family, err := living(n.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clock.Shift(t.Context(), family[len(family)-1].PID, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.Offset(t.Context(), n.PID); err == nil {
+		t.Errorf("one process is an hour ahead: read back %v", got)
+	}
+}
