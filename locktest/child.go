@@ -1,0 +1,183 @@
+package locktest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/compose/builtin"
+	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+	"github.com/picklock/picklock/workloads"
+)
+
+// Child says that this process is not the test but a part of its experiment, started
+// by Run. A test that prepares something once only, such as a server of its own, asks
+// before it does.
+func Child() bool { return os.Getenv(orderEnv) != "" }
+
+// child carries the order out and ends the process, if it is for this call of Run.
+func child(test string, call int, open Open) {
+	var x order
+	text, err := os.ReadFile(os.Getenv(orderEnv))
+	if err == nil {
+		err = json.Unmarshal(text, &x)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "locktest: read the order:", err)
+		os.Exit(1)
+	}
+	if test != x.Test || call != x.Call {
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	err = clients.Add(clients.Info{
+		Name: x.lockName(), About: "the lock of a Go test", Cluster: x.Cluster, Fencing: x.Fencing != "none", Confirms: x.Confirms, AnyOption: true,
+		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
+			if len(x.Servers) > 0 {
+				o.Servers = x.Servers
+			}
+			return open(ctx, o)
+		},
+	})
+	if err == nil {
+		if x.Node {
+			err = node(ctx, flag.Args())
+		} else {
+			err = x.controller(ctx)
+		}
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "locktest:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// node does what the picklock program does under these arguments.
+func node(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New("no arguments")
+	}
+	switch name, args := args[0], args[1:]; name {
+	case "worker":
+		return workloads.Worker(ctx, os.Stdin, os.Stdout, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	case "register":
+		return serveRegister(ctx, args)
+	case "server":
+		if len(args) == 0 {
+			return errors.New("which server?")
+		}
+		return builtin.Run(ctx, args[0], args[1:])
+	default:
+		return fmt.Errorf("unknown part %q of an experiment", name)
+	}
+}
+
+// serveRegister runs the protected resource until standard input ends.
+func serveRegister(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("register", flag.ContinueOnError)
+	listen := flags.String("listen", "", "")
+	fencing := flags.String("fencing", "none", "")
+	start := flags.Int64("start", 0, "")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	d, err := register.ParseDiscipline(*fencing)
+	if err != nil {
+		return err
+	}
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", *listen)
+	if err != nil {
+		return fmt.Errorf("start the register: %w", err)
+	}
+	fmt.Println(harness.RegisterReady)
+	return register.Serve(untilInputEnds(ctx), ln, register.NewStore(d, *start), os.Stdout)
+}
+
+// untilInputEnds is ctx, which also ends with standard input.
+func untilInputEnds(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		_, _ = io.Copy(io.Discard, os.Stdin) // reading ends with the process
+	}()
+	return ctx
+}
+
+// controller plays the scenario, in namespaces where they can be had.
+func (x order) controller(ctx context.Context) error {
+	lab, code, done := local.Enter()
+	if done {
+		os.Exit(code)
+	}
+	cell, err := x.play(untilInputEnds(ctx), lab)
+	r := outcome{Cell: cell}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(x.Result, text, 0o600)
+}
+
+func (x order) play(ctx context.Context, lab *local.Lab) (results.Cell, error) {
+	s, err := x.scenario()
+	if err != nil {
+		return results.Cell{}, err
+	}
+	o := harness.ScenarioOptions{
+		Scenario: s, Lock: x.lockName(), Fencing: x.Fencing, Cluster: x.Cluster, Extra: x.Extra, Seed: x.Seed, Out: x.Out,
+		Runtime: harness.Local{Lab: lab}, Self: x.Program, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Again: append([]string{"go", "test"}, "-run", x.flags()[0][len("-test.run="):]),
+	}
+	if o.Cluster == "" {
+		o.Cluster = "none"
+	}
+	if err := o.Possible(ctx); err != nil {
+		return results.Cell{LeftOut: err.Error()}, nil //nolint:nilerr // what this machine cannot do is a result
+	}
+	out, err := harness.RunScenario(ctx, o)
+	if errors.Is(err, harness.ErrUsage) && s.Run != nil {
+		return results.Cell{LeftOut: err.Error()}, nil // a fault that this machine cannot do
+	}
+	if err != nil {
+		return results.Cell{}, err
+	}
+	return out.Result, nil
+}
+
+// scenario is what is played: as its file says, but on this lock, and expected of it
+// is what the test says.
+func (x order) scenario() (*scenarios.Scenario, error) {
+	s := &scenarios.Scenario{Name: x.Scenario, About: x.About, TTL: defaultTTL, Run: &scenarios.Run{Faults: x.Faults, Limit: x.Limit}}
+	if x.Text != "" {
+		var err error
+		if s, err = scenarios.Parse(x.Scenario+".yaml", []byte(x.Text)); err != nil {
+			return nil, err
+		}
+	} else {
+		s.Text = fmt.Appendf(nil, "# clients that ran by themselves, under %q for %v\n", x.Faults, x.Limit)
+	}
+	if x.TTL > 0 {
+		s.TTL = x.TTL
+	}
+	s.Locks, s.Fencing = []string{x.lockName()}, []string{x.Fencing}
+	s.Expect = []scenarios.Expectation{{Lock: x.lockName(), Fencing: x.Fencing, Must: x.Must}}
+	return s, nil
+}

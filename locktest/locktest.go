@@ -1,0 +1,238 @@
+// Package locktest puts a lock of one's own through picklock's catalogue inside go
+// test:
+//
+//	func TestMyLock(t *testing.T) {
+//		locktest.Run(t, func(ctx context.Context, o clients.Options) (clients.Lock, error) {
+//			return mylock.Open(ctx, o.Servers, o.TTL)
+//		}, locktest.Options{Cluster: "redis"})
+//	}
+//
+// Each scenario is a subtest. One that ends otherwise than expected fails, in one
+// sentence and with the path of a report that proves it.
+//
+// A client has to be a process of its own, so that it can be stopped, killed and cut
+// off. Run therefore has the test binary started again, once for each client, with
+// nothing to do but this very test up to this very call of Run, which never returns
+// there. What the test does before Run is done in each of those processes as well:
+// keep it short, and skip what must be done once only when Child says so.
+//
+// It needs no root. On Linux the nodes live in namespaces of their own where the
+// kernel lets an ordinary user have them; elsewhere what cannot be done is skipped,
+// with the reason.
+package locktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Open connects one client to the lock service. It is called in that client's process.
+type Open func(ctx context.Context, o clients.Options) (clients.Lock, error)
+
+// Options says what the lock runs on and what is expected of it.
+type Options struct {
+	// Cluster is what picklock starts for the lock: the name of a built-in cluster
+	// (see picklock doctor), or the path of a Compose file (docs/your-lock.md). Its
+	// servers' addresses are in clients.Options.Servers.
+	Cluster string
+	// Servers are the addresses of servers that run already, instead of a cluster.
+	// Nothing can be done to them then, and the clients share this machine's network,
+	// so that they cannot be cut off either.
+	Servers []string
+
+	// Fencing is how the protected resource uses the lock's tokens: none (the
+	// default), write, write-strict or read-write.
+	Fencing string
+	// TTL is the lease that clients ask for; 0: each scenario's own, mostly 1 s.
+	TTL time.Duration
+	// Confirms: see clients.Info.
+	Confirms bool
+	// Extra is handed to Open.
+	Extra map[string]string
+
+	// Scenarios are names of the catalogue (picklock scenario list) or paths of one's
+	// own files; nil: all of the catalogue that suit any lock with this Fencing.
+	Scenarios []string
+	// Faults, as in picklock run --faults, strike clients that run by themselves, in a
+	// subtest called "run"; nil: there is no such subtest.
+	Faults []string
+	// Limit is the length of that run; 0: 20 s.
+	Limit time.Duration
+	// Seed is that of the run's random choices; 0: a new one.
+	Seed uint64
+
+	// Expect names what is known to break, by scenario: exactly those anomalies must
+	// appear (docs/anomalies.md). What is not named must hold.
+	Expect map[string][]string
+
+	// Out is the folder of the reports; "": a new one in the system's temporary
+	// folder, which is removed if the test passes.
+	Out string
+}
+
+// defaultTTL is the lease of a run without a script.
+const defaultTTL = time.Second
+
+// runName is the subtest of clients that run by themselves.
+const runName = "run"
+
+var (
+	callsMu sync.Mutex
+	calls   = map[string]int{} // of Run, by test
+)
+
+// Run tests a lock. The test fails if a scenario ends otherwise than expected, or
+// proves too little.
+func Run(t *testing.T, open Open, o Options) {
+	t.Helper()
+	callsMu.Lock()
+	call := calls[t.Name()]
+	calls[t.Name()]++
+	callsMu.Unlock()
+	if Child() {
+		child(t.Name(), call, open)
+		return // this call is not the one that the process was started for
+	}
+	if err := o.check(); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	played, err := o.scenarios()
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	out := o.Out
+	if out == "" {
+		if out, err = os.MkdirTemp("", "picklock-"+fileName(t.Name())+"-"); err != nil {
+			t.Fatalf("locktest: %v", err)
+		}
+		defer func() {
+			if !t.Failed() {
+				os.RemoveAll(out)
+			}
+		}()
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	test := t.Name()
+	for _, s := range played {
+		t.Run(s.Name, func(t *testing.T) { o.play(t, s, test, call, filepath.Join(out, s.Name)) })
+	}
+}
+
+func (o *Options) check() error {
+	if o.Fencing == "" {
+		o.Fencing = "none"
+	}
+	d, err := register.ParseDiscipline(o.Fencing)
+	switch {
+	case err != nil:
+		return err
+	case d.Asks():
+		return fmt.Errorf("fencing %s asks the lock service, which picklock knows how to do for its own locks only", d)
+	case o.Cluster == "" && len(o.Servers) == 0:
+		return errors.New(`what does the lock run on? Name a cluster (Options.Cluster), "none" for none, or servers that run already (Options.Servers)`)
+	case o.Cluster != "" && len(o.Servers) > 0:
+		return errors.New("either Options.Cluster or Options.Servers: picklock starts the servers, or they run already")
+	}
+	if o.Limit == 0 {
+		o.Limit = 20 * time.Second
+	}
+	if o.Seed == 0 {
+		o.Seed = rand.Uint64N(1 << 32)
+	}
+	return nil
+}
+
+// scenarios finds what is to be played.
+func (o *Options) scenarios() ([]*scenarios.Scenario, error) {
+	var out []*scenarios.Scenario
+	if o.Scenarios == nil {
+		all, err := scenarios.All()
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			if slices.Contains(s.Locks, scenarios.Every) && slices.Contains(s.Fencing, o.Fencing) {
+				out = append(out, s)
+			}
+		}
+	}
+	for _, name := range o.Scenarios {
+		find := scenarios.Lookup
+		if strings.ContainsAny(name, "./") {
+			find = scenarios.Load
+		}
+		s, err := find(name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	if o.Faults != nil {
+		out = append(out, &scenarios.Scenario{
+			Name: runName, About: "Clients that run by themselves, and faults that strike as chance wills.",
+			TTL: defaultTTL, Run: &scenarios.Run{Faults: o.Faults, Limit: o.Limit},
+		})
+	}
+	for name := range o.Expect {
+		if !slices.ContainsFunc(out, func(s *scenarios.Scenario) bool { return s.Name == name }) {
+			return nil, fmt.Errorf("something is expected of %q, which is not among what is played", name)
+		}
+	}
+	return out, nil
+}
+
+// play has a scenario played in a process of its own and says what came of it.
+func (o *Options) play(t *testing.T, s *scenarios.Scenario, test string, call int, dir string) {
+	t.Helper()
+	// What an earlier test left there is not to be mixed with this one's.
+	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatalf("locktest: %v", err)
+		}
+	}
+	c, err := o.inProcess(t, order{
+		Test: test, Call: call, Scenario: s.Name, Text: string(s.Text), About: s.About, Fencing: o.Fencing, Cluster: o.Cluster, Servers: o.Servers,
+		TTL: o.TTL, Confirms: o.Confirms, Extra: o.Extra, Faults: o.Faults, Limit: o.Limit, Seed: o.Seed, Must: o.Expect[s.Name], Out: dir,
+	})
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	report := filepath.Join(dir, results.ReportFile)
+	switch {
+	case c.LeftOut != "":
+		t.Skip(c.LeftOut)
+	case c.Met == checker.True:
+		t.Logf("as expected: %s", c.Expected)
+	case c.Met == checker.Unknown:
+		t.Errorf("nothing is proved: %s\nreport: %s", c.Why, report)
+	default:
+		t.Errorf("%s\nexpected: %s\nreport: %s", c.Why, c.Expected, report)
+	}
+}
+
+// fileName keeps what every file system takes.
+func fileName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, name)
+}
