@@ -17,7 +17,8 @@ const patience = 100e6
 // the earliest instant at which a grant can have been given until its release was
 // answered, its lease had run out however late it began, or its client had
 // stopped believing; and as long as a request of unknown outcome may have left a
-// lease behind. Broken is the time of any fault, landed or not.
+// lease behind. Broken is the time of any fault, landed or not, and
+// for as long as a cut network may be felt.
 func findDeadlocks(ix *index) []Anomaly {
 	var out []Anomaly
 	for _, k := range ix.keys {
@@ -49,7 +50,7 @@ func (k *keyIndex) allAcquires() []*op {
 
 // busy returns when the lock was not free or something was broken.
 func (ix *index) busy(k *keyIndex) []span {
-	busy := make([]span, 0, len(ix.faults)+len(k.grants)+len(k.acquires))
+	busy := append(make([]span, 0, 2*len(ix.faults)+len(k.grants)+len(k.acquires)), ix.unsettled()...)
 	for _, f := range ix.faults {
 		if f.ended || f.landed { // else it was never observed at all
 			busy = append(busy, span{f.begin, f.end})

@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/picklock/picklock/history"
 )
@@ -59,6 +60,29 @@ func (ix *index) readFault(e *history.Event, t int64) {
 			p.acquire.lock.open--
 		}
 	}
+}
+
+// Settle is how long a cut network may be felt at most after it was healed: services
+// give a silent connection up before (etcd's peers after 5 s, ZooKeeper's after some
+// ticks).
+const Settle = 15 * time.Second
+
+// unsettled lists when cuts of the network may be felt. A sender that hears nothing
+// doubles the time to its next attempt (RFC 6298, 5.5): one that was cut off for some
+// seconds, or at each of its attempts, may stay silent for as many seconds after.
+func (ix *index) unsettled() []span {
+	var out []span
+	for _, f := range ix.faults { // by begin
+		if baseName(f.name) != "partition" || !f.ended {
+			continue
+		}
+		if n := len(out); n == 0 || f.begin > out[n-1].to {
+			out = append(out, span{from: f.begin})
+		}
+		s := &out[len(out)-1]
+		s.to = max(s.to, satAdd(f.end, min(f.end-s.from, int64(Settle))))
+	}
+	return out
 }
 
 // baseName is a fault's name without what follows a colon.

@@ -9,7 +9,7 @@ import (
 // findStarvation finds clients that waited for longer than is fair while others
 // were granted the lock again and again. Locks that poll are unfair by nature, and
 // no lock here promises an order, so it is looked for only where Options.Fair says
-// what is fair, and never while a fault was on: who is cut off, waits.
+// what is fair, and never while a fault was on or a cut may be felt: who is cut off, waits.
 //
 // It counts as one wait what a client does without a break of patience, as for
 // deadlock, and one anomaly is told for each. Proof: the acquires that waited, and
@@ -19,6 +19,7 @@ func findStarvation(ix *index) []Anomaly {
 		return nil
 	}
 	var out []Anomaly
+	unsettled := ix.unsettled()
 	for _, k := range ix.keys {
 		var waits []*waiting
 		now := map[string]*waiting{}
@@ -34,7 +35,7 @@ func findStarvation(ix *index) []Anomaly {
 		}
 		for _, w := range waits {
 			process := w.ops[0].process
-			if w.to-w.from <= ix.opt.Fair || len(ix.faultsOn(w.from, w.to)) > 0 {
+			if w.to-w.from <= ix.opt.Fair || len(ix.faultsOn(w.from, w.to)) > 0 || slices.ContainsFunc(unsettled, func(s span) bool { return s.from <= w.to && w.from <= s.to }) {
 				continue
 			}
 			first, _ := slices.BinarySearchFunc(k.grants, w.from, func(g *grant, t int64) int { return cmp.Compare(g.okT, t) })

@@ -78,9 +78,10 @@ type plan struct {
 	faults []nemesis.Spec
 	bound  time.Duration
 	names  []string // of the clients
-	// recovery is how long the run goes on after the last fault was healed:
-	// whether the lock comes back is part of the question.
-	recovery time.Duration
+	// recovery is how long before the end of the run the last fault begins to be
+	// healed, and patience how much longer than that the run goes on until the lock
+	// is granted once more: whether it comes back is part of the question.
+	recovery, patience time.Duration
 }
 
 // Check returns an error that wraps ErrUsage if the options cannot work on any
@@ -171,6 +172,8 @@ func (p *plan) resolveNumbers() error {
 	if len(p.faults) == 0 {
 		p.recovery = 0
 	}
+	// Long enough to call it a deadlock if there is one.
+	p.patience = p.bound + 2*p.TTL + checker.Settle
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/picklock/picklock/checker"
@@ -31,14 +32,15 @@ type Outcome struct {
 // run is one run under way.
 type run struct {
 	*plan
-	dir     *results.Dir
-	start   int64 // history.Now() at the run's start
-	cluster compose.Cluster
-	rec     *recorder
-	workers *workers
-	nemesis *nemesis.Nemesis
-	reg     *registerNode
-	script  *script // nil for autonomous clients
+	dir      *results.Dir
+	start    int64 // history.Now() at the run's start
+	cluster  compose.Cluster
+	rec      *recorder
+	workers  *workers
+	nemesis  *nemesis.Nemesis
+	reg      *registerNode
+	comeback comeback
+	script   *script // nil for autonomous clients
 }
 
 // Run makes one run. An error means that the harness failed and that there is no
@@ -64,7 +66,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{plan: p, dir: dir, start: history.Now()}
+	r := &run{plan: p, dir: dir, start: history.Now(), comeback: comeback{granted: make(chan struct{}, 1)}}
 	events, err := r.whole(ctx, &desc)
 	if err != nil {
 		return nil, fmt.Errorf("%w (what there is of the run: %s)", err, dir.Path())
@@ -185,6 +187,7 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 		if r.script != nil {
 			r.script.player.Observe(e)
 		}
+		r.comeback.observe(e)
 		r.Observer.Event(e)
 	})
 	if err != nil {
@@ -225,10 +228,12 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 	return err
 }
 
-// experiment lets the clients and the nemesis loose until the time is up.
+// experiment lets the clients and the nemesis loose until the time is up, and then
+// until the lock was granted once more since the last fault was healed: whether it
+// comes back is part of the question, and not to be answered by a time too short.
 func (r *run) experiment(ctx context.Context) error {
 	r.Observer.Phase("run", time.Now().Add(r.Limit))
-	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	harm, calm := context.WithTimeout(ctx, r.Limit-r.recovery)
 	defer calm()
@@ -238,30 +243,76 @@ func (r *run) experiment(ctx context.Context) error {
 		}
 	}
 	healed := make(chan error, 1)
-	go func() { healed <- r.nemesis.Run(harm) }()
-	var err error
-	for waiting := healed; ; {
-		select {
-		case herr := <-waiting:
-			waiting, healed = nil, nil
-			if err = herr; err == nil {
-				continue
-			}
-		case err = <-r.workers.failed:
-		case err = <-r.cluster.Died():
-		case <-ctx.Done():
-			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				err = fmt.Errorf("interrupted: %w", ctx.Err())
-			}
-		}
-		break
-	}
+	go func() {
+		defer close(healed)
+		healed <- r.nemesis.Run(harm)
+	}()
+	err := r.watch(ctx, healed)
 	cancel()
-	if healed != nil {
+	if err != nil {
 		r.Observer.Phase("heal", time.Time{})
-		err = errors.Join(err, <-healed)
+		for e := range healed {
+			err = errors.Join(err, e)
+		}
 	}
 	return err
+}
+
+// watch returns when the experiment has lasted long enough, or with what broke it.
+func (r *run) watch(ctx context.Context, healed <-chan error) error {
+	limit, since := time.After(r.Limit), int64(0)
+	for limit != nil || healed != nil {
+		select {
+		case <-limit:
+			limit = nil
+		case err := <-healed:
+			if err != nil {
+				return err
+			}
+			healed, since = nil, r.Runtime.Now()-r.start
+		case err := <-r.workers.failed:
+			return err
+		case err := <-r.cluster.Died():
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("interrupted: %w", ctx.Err())
+		}
+	}
+	if len(r.faults) == 0 || r.lock.Unlocked != nil || r.comeback.last.Load() > since {
+		return nil
+	}
+	r.Observer.Phase("wait for the lock to come back", time.Now().Add(r.patience))
+	for patience := time.After(r.patience); r.comeback.last.Load() <= since; {
+		select {
+		case <-r.comeback.granted:
+		case <-patience:
+			return nil
+		case err := <-r.workers.failed:
+			return err
+		case err := <-r.cluster.Died():
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("interrupted: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+// comeback tells of grants.
+type comeback struct {
+	last    atomic.Int64 // when the last one was given, in ns from the run's start; 0 for none
+	granted chan struct{}
+}
+
+func (c *comeback) observe(e history.Event) {
+	if e.F != history.Acquire || e.Type != history.OK {
+		return
+	}
+	c.last.Store(e.Time)
+	select {
+	case c.granted <- struct{}{}:
+	default:
+	}
 }
 
 // down stops clients and register, and returns the history.
