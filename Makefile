@@ -34,7 +34,7 @@ lint-darwin:
 
 bench:
 	$(GO) run ./scripts/bench
-	$(GO) test -run Oracle -timeout 30m ./checker/model -rapid.checks=10000
+	$(GO) test -v -run Oracle -timeout 30m ./checker/model -rapid.checks=10000
 
 # Which inverted comparisons of the checker does no test notice?
 mutate:

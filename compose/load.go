@@ -205,7 +205,13 @@ func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read cluster definition: %w", err)
 	}
-	return d, d.parse(ctx)
+	if err := d.parse(ctx); err != nil {
+		return nil, err
+	}
+	for _, s := range d.with(Register) {
+		return nil, fmt.Errorf("load %s: service %s: x-picklock: unknown role %q: want server", d.File, s.Name, s.Spec.Role)
+	}
+	return d, nil
 }
 
 func (d *Definition) parse(ctx context.Context) error {
@@ -253,7 +259,7 @@ func (d *Definition) parse(ctx context.Context) error {
 		d.Services = append(d.Services, s)
 	}
 	slices.SortFunc(d.Services, func(a, b Service) int { return compareNatural(a.Name, b.Name) })
-	if len(d.Servers()) == 0 && d.Directory == "" {
+	if len(d.Members()) == 0 && d.Directory == "" {
 		return fmt.Errorf("load %s: no service with the role server: give one `x-picklock: {role: server, ports: [PORT]}` or the labels picklock.role=server and picklock.port=PORT", d.File)
 	}
 	return nil
@@ -274,7 +280,7 @@ func parsePorts(text string) ([]int, error) {
 
 func (s *Service) check() error {
 	switch s.Spec.Role {
-	case Server:
+	case Server, Register:
 		if len(s.Spec.Ports) == 0 {
 			return fmt.Errorf("x-picklock: a server needs ports, the first of which its clients dial")
 		}
@@ -311,10 +317,16 @@ func (s *Service) check() error {
 
 // Servers lists the services with the role server, in natural order of their
 // names.
-func (d *Definition) Servers() []Service {
+func (d *Definition) Servers() []Service { return d.with(Server) }
+
+// Members lists the services that are nodes of the experiment: the servers, and then
+// the protected resource, where that is a server, too.
+func (d *Definition) Members() []Service { return append(d.with(Server), d.with(Register)...) }
+
+func (d *Definition) with(role Role) []Service {
 	var out []Service
 	for _, s := range d.Services {
-		if s.Spec.Role == Server {
+		if s.Spec.Role == role {
 			out = append(out, s)
 		}
 	}

@@ -73,7 +73,7 @@ func (m *Members) Add(n Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := &member{Node: n, home: n.NetNS}
-	if i := slices.IndexFunc(m.def.Services, func(s Service) bool { return s.Name == n.Name }); i >= 0 && n.Role == Server {
+	if i := slices.IndexFunc(m.def.Services, func(s Service) bool { return s.Name == n.Name }); i >= 0 && n.Role == m.def.Services[i].Spec.Role {
 		x.service = &m.def.Services[i]
 	}
 	m.nodes[n.Name] = x

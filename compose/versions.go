@@ -23,7 +23,7 @@ func (m *Members) Versions(ctx context.Context) map[string]string {
 	var wg sync.WaitGroup
 	out := map[string]string{}
 	asked := map[string]bool{}
-	for _, s := range m.def.Servers() {
+	for _, s := range m.def.Members() {
 		n, err := m.Find(s.Name)
 		if s.Spec.Version == nil || err != nil || asked[s.Title()] {
 			continue

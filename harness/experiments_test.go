@@ -40,6 +40,10 @@ var experiments = []experiment{
 	{"a lease check does not help", "redis", "--lock redis --faults partition:holder:register --check-lease --time-limit 15s", 1, "stale-write", nil, false, 1, false},
 	{"leader killed", "etcd", "--lock etcd --faults kill:leader --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2, false},
 	{"one way only", "etcd", "--lock etcd --faults partition:leader:servers:out,partition:halves --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2, false},
+	{"register in postgres", "postgres", "--lock redis-lua --faults pause:holder,partition:holder:register --fencing read-write --register postgres --time-limit 20s", 0, "", []string{checker.Register}, true, 1, false},
+	{"register in redis", "redis", "--lock etcd --faults pause:holder --fencing read-write --register redis --time-limit 20s", 0, "", []string{checker.Register}, true, 1, true},
+	{"register in etcd", "etcd", "--lock zookeeper --faults pause:holder,partition:holder:register --fencing read-write --register etcd --time-limit 20s", 0, "", nil, true, 1, false},
+	{"register in postgres, not fenced", "postgres", "--lock redis --faults pause:holder --register postgres --time-limit 15s", 1, "stale-write", []string{checker.Exclusion}, false, 1, false},
 	{"client killed", "zookeeper", "--lock zookeeper --faults kill:client --fencing read-write --time-limit 20s", 0, "", []string{checker.Register}, false, 2, false},
 }
 

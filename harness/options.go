@@ -32,6 +32,7 @@ type Options struct {
 	Workload   string
 	Faults     []string
 	Fencing    string
+	Register   string // what the protected resource is made of (register.Backend)
 	Clients    int
 	Keys       int
 	TTL        time.Duration
@@ -65,7 +66,7 @@ type Observer interface {
 // Defaults are the options' values where the user says nothing.
 func Defaults() Options {
 	return Options{
-		Lock: "redis", Workload: "register", Fencing: "none", Clients: 5, Keys: 1,
+		Lock: "redis", Workload: "register", Fencing: "none", Register: register.Builtin, Clients: 5, Keys: 1,
 		TTL: time.Second, Limit: 30 * time.Second,
 	}
 }
@@ -73,11 +74,12 @@ func Defaults() Options {
 // plan is the options after all names in them were looked up.
 type plan struct {
 	Options
-	lock   clients.Info
-	asks   bool // the register asks the lock's servers
-	faults []nemesis.Spec
-	bound  time.Duration
-	names  []string // of the clients
+	lock    clients.Info
+	backend register.Backend
+	asks    bool // the register asks the lock's servers
+	faults  []nemesis.Spec
+	bound   time.Duration
+	names   []string // of the clients
 	// recovery is how long before the end of the run the last fault begins to be
 	// healed, and patience how much longer than that the run goes on until the lock
 	// is granted once more: whether it comes back is part of the question.
@@ -120,6 +122,15 @@ func (p *plan) resolve() (err error) {
 		return err
 	}
 	if err := fits(p.lock, discipline); err != nil {
+		return err
+	}
+	if p.Register == "" {
+		p.Register = register.Builtin
+	}
+	if p.backend, err = register.ParseBackend(p.Register); err != nil {
+		return err
+	}
+	if err := p.backend.Takes(discipline); err != nil {
 		return err
 	}
 	if err := p.unlocked(); err != nil {
@@ -212,6 +223,7 @@ func (o Options) Command() []string {
 	add("--cluster", o.Cluster, "")
 	add("--faults", strings.Join(o.Faults, ","), "")
 	add("--fencing", o.Fencing, d.Fencing)
+	add("--register", o.Register, d.Register)
 	add("--workload", o.Workload, d.Workload)
 	add("--clients", strconv.Itoa(o.Clients), strconv.Itoa(d.Clients))
 	add("--keys", strconv.Itoa(o.Keys), strconv.Itoa(d.Keys))

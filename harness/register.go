@@ -27,15 +27,42 @@ type registerNode struct {
 	copied chan error
 }
 
-func startRegister(ctx context.Context, c compose.Cluster, fencing string, start int64, path string, more ...string) (*registerNode, error) {
-	args := []string{"register", "--listen", "{listen}", "--fencing", fencing, "--start", strconv.FormatInt(start, 10)}
-	proc, err := c.Spawn(ctx, compose.Program{
-		Name: "register", Role: compose.Register, Port: registerPort,
-		Args: append(args, more...),
-	})
+// registerName is the protected resource's node, registerKeeper the one from which its
+// log is read where it is not a server of ours.
+const (
+	registerName   = "register"
+	registerKeeper = "register-log"
+)
+
+// startRegister starts the register, or what keeps the log of one that runs.
+func (r *run) startRegister(ctx context.Context, servers []string) (*registerNode, error) {
+	p := compose.Program{Name: registerName, Role: compose.Register, Port: registerPort, Args: []string{"register", "--listen", "{listen}"}}
+	if r.backend.Keep != nil {
+		p = compose.Program{Name: registerKeeper, Role: compose.Helper, Args: []string{
+			"register", "--backend", r.Register, "--at", r.registerAddr(), "--keys", strings.Join(keys(r.Keys), ","),
+		}}
+	}
+	p.Args = append(p.Args, "--fencing", r.Fencing, "--start", strconv.FormatInt(r.start, 10))
+	p.Args = append(p.Args, r.registerWay(servers)...)
+	proc, err := r.cluster.Spawn(ctx, p)
 	if err != nil {
 		return nil, err
 	}
+	return logRegister(ctx, proc, r.dir.Register())
+}
+
+// registerAddr is where clients reach the register.
+func (r *run) registerAddr() string {
+	for _, n := range r.cluster.Nodes() {
+		if n.Role == compose.Register {
+			return n.HostPort()
+		}
+	}
+	return ""
+}
+
+// logRegister returns when the register's process is ready, and goes on copying its log.
+func logRegister(ctx context.Context, proc *compose.Process, path string) (*registerNode, error) {
 	lines := bufio.NewReaderSize(proc.Stdout, 64<<10)
 	first := make(chan error, 1)
 	r := &registerNode{proc: proc, copied: make(chan error, 1)}

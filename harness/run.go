@@ -119,11 +119,15 @@ func (r *run) whole(ctx context.Context, desc *results.Run) (_ []history.Event, 
 }
 
 func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
-	def, err := definition(ctx, r.Cluster)
+	def, err := r.definition(ctx)
 	if err != nil {
 		return err
 	}
-	r.Observer.Phase("start the cluster "+def.Name, time.Time{})
+	starting := "start the cluster " + def.Name
+	if r.backend.Keep != nil {
+		starting += " and the register " + r.Register
+	}
+	r.Observer.Phase(starting, time.Time{})
 	r.cluster, err = r.Runtime.Start(ctx, def, compose.Options{
 		Self: r.Self, LogDir: r.dir.File("nodes"), DataDir: r.dir.File("data"),
 		Vars: map[string]string{"ttl_ms": fmt.Sprint(r.TTL.Milliseconds())},
@@ -139,10 +143,12 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 	r.start = r.Runtime.Now() // on the clock that the clients read, whatever machine it is
 	var servers []string
 	for _, n := range r.cluster.Nodes() {
-		servers = append(servers, n.HostPort())
+		if n.Role == compose.Server {
+			servers = append(servers, n.HostPort())
+		}
 	}
 	r.Observer.Phase("start the register and the clients", time.Time{})
-	if r.reg, err = startRegister(ctx, r.cluster, r.Fencing, r.start, r.dir.Register(), r.registerWay(servers)...); err != nil {
+	if r.reg, err = r.startRegister(ctx, servers); err != nil {
 		return err
 	}
 	if err := r.startWorkers(ctx, servers); err != nil {
@@ -178,6 +184,15 @@ func definition(ctx context.Context, name string) (*compose.Definition, error) {
 	return compose.Load(ctx, name)
 }
 
+// definition is the lock's cluster, and the resource's where that is a server.
+func (p *plan) definition(ctx context.Context) (*compose.Definition, error) {
+	def, err := definition(ctx, p.Cluster)
+	if err != nil || p.backend.Cluster == "" {
+		return def, err
+	}
+	return def.With(ctx, p.backend.Cluster, registerName, compose.Register)
+}
+
 func (r *run) startWorkers(ctx context.Context, servers []string) error {
 	var err error
 	r.rec, err = newRecorder(r.dir.History(), func(e history.Event) {
@@ -193,16 +208,10 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 	if err != nil {
 		return err
 	}
-	registerAddr := ""
-	for _, n := range r.cluster.Nodes() {
-		if n.Role == compose.Register {
-			registerAddr = n.HostPort()
-		}
-	}
 	r.workers = &workers{
 		cluster: r.cluster, rec: r.rec, failed: make(chan error, 1), running: map[string]*worker{},
 		cfg: workloads.Config{
-			Lock: r.Lock, Servers: servers, Register: registerAddr, Workload: r.Workload, Keys: keys(r.Keys),
+			Lock: r.Lock, Servers: servers, Register: r.registerAddr(), Backend: r.Register, Fencing: r.Fencing, Workload: r.Workload, Keys: keys(r.Keys),
 			TTL: r.TTL, Hold: r.Hold, Rate: r.Rate, Wait: max(4*r.TTL, 2*time.Second), Timeout: max(2*r.TTL, time.Second),
 			Renew: r.Renew, Check: r.CheckLease, Ignore: r.IgnoreLost, Extra: r.Extra, Seed: r.Seed, Start: r.start,
 		},
@@ -333,7 +342,7 @@ func keys(n int) []string {
 }
 
 func (p *plan) describe(o Options) results.Run {
-	return results.Run{
+	desc := results.Run{
 		Command: o.Command(), Started: time.Now(),
 		Lock: p.lock.Name, About: p.lock.About, NoLock: p.lock.Unlocked != nil, Cluster: p.Cluster, Runtime: p.Runtime.Name(),
 		Workload: p.Workload, Faults: p.Faults, Fencing: p.Fencing, Clients: p.Clients, Keys: p.Keys,
@@ -342,6 +351,10 @@ func (p *plan) describe(o Options) results.Run {
 		Versions: versions(p.lock.Module),
 		Machine:  machine(),
 	}
+	if p.backend.Keep != nil {
+		desc.Register = p.Register
+	}
+	return desc
 }
 
 // versions are those of the program and of the library under test, if there is one.

@@ -25,6 +25,7 @@ type ScenarioOptions struct {
 	Scenario *scenarios.Scenario
 	Lock     string
 	Fencing  string
+	Register string            // what the protected resource is made of; "": our own server
 	Cluster  string            // overrides the scenario's and the lock's own
 	Extra    map[string]string // the lock's own options; those of the scenario hold besides
 	Seed     uint64            // of a run without a script
@@ -52,6 +53,9 @@ func (o ScenarioOptions) ScenarioCommand() []string {
 	}
 	c := []string{"picklock", "scenario", "run", o.Scenario.Name, "--lock", o.Lock, "--fencing", o.Fencing}
 	c = append(c, optionFlags(o.Extra)...)
+	if o.Register != "" && o.Register != register.Builtin {
+		c = append(c, "--register", o.Register)
+	}
 	if o.Cluster != "" {
 		c = append(c, "--cluster", o.Cluster)
 	}
@@ -136,7 +140,7 @@ func (o ScenarioOptions) runOptions() Options {
 	s := o.Scenario
 	opts := Defaults()
 	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Extra = o.Lock, o.Fencing, s.Cluster, s.TTL, o.extra()
-	opts.Seed, opts.Out, opts.Again = o.Seed, o.Out, o.Again
+	opts.Seed, opts.Out, opts.Again, opts.Register = o.Seed, o.Out, o.Again, o.Register
 	if o.Cluster != "" {
 		opts.Cluster = o.Cluster
 	}

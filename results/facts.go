@@ -182,6 +182,7 @@ func settings(run Run) []pair {
 	add("workload", run.Workload)
 	add("faults", firstNonEmpty(strings.Join(run.Faults, ", "), "none"))
 	add("fencing", firstNonEmpty(run.Fencing, "none"))
+	add("register", run.Register)
 	add("clients", fmt.Sprint(run.Clients))
 	add("keys", fmt.Sprint(run.Keys))
 	add("lease", duration(run.TTL))

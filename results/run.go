@@ -19,6 +19,7 @@ type Run struct {
 	Workload string            `json:"workload"`
 	Faults   []string          `json:"faults"` // as requested, "pause:holder"
 	Fencing  string            `json:"fencing"`
+	Register string            `json:"register,omitempty"` // what the protected resource was made of; "": the built-in one
 	Clients  int               `json:"clients"`
 	Keys     int               `json:"keys"`
 	TTL      time.Duration     `json:"ttl"` // ns, like all durations here

@@ -173,6 +173,9 @@ func tested(run Run) string {
 		add(clip(run.Workload, 40) + " workload")
 	}
 	add("fencing " + firstNonEmpty(clip(run.Fencing, 40), "none"))
+	if run.Register != "" {
+		add("register " + clip(run.Register, 40))
+	}
 	if run.TTL > 0 {
 		add("lease " + span(int64(run.TTL)))
 	}
@@ -228,6 +231,7 @@ func Command(run Run) string {
 		}
 		flag("workload", run.Workload, run.Workload != "")
 		flag("fencing", run.Fencing, run.Fencing != "")
+		flag("register", run.Register, run.Register != "")
 		flag("clients", fmt.Sprint(run.Clients), run.Clients > 0)
 		flag("keys", fmt.Sprint(run.Keys), run.Keys > 1)
 		flag("ttl", run.TTL.String(), run.TTL > 0)

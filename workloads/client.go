@@ -19,7 +19,7 @@ type client struct {
 	lock     clients.Lock
 	renewer  clients.Renewer  // nil where the lock has none
 	unlocked clients.Unlocked // instead of a lock
-	register *register.Client
+	register register.Resource
 	out      *output
 	rng      *rand.Rand
 	grants   int

@@ -19,6 +19,10 @@ type Config struct {
 	Lock     string   `json:"lock"`
 	Servers  []string `json:"servers"`
 	Register string   `json:"register"` // host:port
+	// Backend is what the register is made of, and Fencing its discipline, which its
+	// clients bring about where it is no server of ours; "" for our own.
+	Backend string `json:"backend,omitempty"`
+	Fencing string `json:"fencing,omitempty"`
 	// Directory is one that all clients share, "" where there is none.
 	Directory string   `json:"directory,omitempty"`
 	Workload  string   `json:"workload"`

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,6 +88,10 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 	if err != nil {
 		return nil, nil, fmt.Errorf("open lock %s: %w", info.Name, err)
 	}
+	resource, err := openRegister(cfg)
+	if err != nil {
+		return nil, nil, errors.Join(err, lock.Close())
+	}
 	renewer, _ := lock.(clients.Renewer)
 	if cfg.Renew && renewer == nil {
 		err := fmt.Errorf("lock %s has no lease that its user renews: leave out --renew", info.Name)
@@ -94,8 +99,25 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 	}
 	return &client{
 		cfg: cfg, info: info, lock: lock, renewer: renewer, out: o,
-		register: register.New(cfg.Register),
+		register: resource,
 		rng:      rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))),
 		grants:   cfg.Grants,
 	}, section.Run, nil
+}
+
+// openRegister makes the client's way to the register, whatever that is made of.
+func openRegister(cfg Config) (register.Resource, error) {
+	name := cfg.Backend
+	if name == "" {
+		name = register.Builtin
+	}
+	b, err := register.ParseBackend(name)
+	if err != nil {
+		return nil, err
+	}
+	d, err := register.ParseDiscipline(cmp.Or(cfg.Fencing, register.Discipline{}.String()))
+	if err != nil {
+		return nil, err
+	}
+	return b.Open(cfg.Register, d), nil
 }

@@ -15,12 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/picklock/picklock/history"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func discipline(t *testing.T, name string) Discipline {
 	t.Helper()

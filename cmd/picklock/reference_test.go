@@ -82,6 +82,10 @@ func reference(t *testing.T) []byte {
 	for _, d := range register.Disciplines() {
 		row("`"+d.Name+"`", d.About)
 	}
+	table("Registers (`--register`)", "register", "what the protected resource is made of")
+	for _, r := range register.Backends() {
+		row("`"+r.Name+"`", r.About)
+	}
 	table("Anomalies", "anomaly", "property", "what it is")
 	for _, a := range checker.Anomalies() {
 		row("`"+a.Name+"`", "`"+a.Property+"`", a.Doc)

@@ -62,6 +62,7 @@ which properties held, and proves each violation from the record.`,
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name, a Compose file, or none (default: the lock's own)")
 	f.StringSliceVar(&o.Faults, "faults", nil, "faults, separated by commas (see picklock faults)")
 	f.StringVar(&o.Fencing, "fencing", o.Fencing, "how the register uses fencing tokens: none, write, write-strict, read-write")
+	f.StringVar(&o.Register, "register", o.Register, "what the protected register is made of: builtin, postgres, redis, etcd")
 	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: register, add")
 	f.IntVar(&o.Clients, "clients", o.Clients, "number of clients, each a process on a node of its own")
 	f.IntVar(&o.Keys, "keys", o.Keys, "number of locks, each with its own register key")

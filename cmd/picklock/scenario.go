@@ -147,6 +147,7 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 	f.StringVar(&o.Lock, "lock", "", "the lock to play it on (default: the first that the scenario names)")
 	lockOptionFlag(f, &options)
 	f.StringVar(&o.Fencing, "fencing", "none", "how the register uses fencing tokens: none, write, write-strict, read-write")
+	f.StringVar(&o.Register, "register", register.Builtin, "what the protected register is made of: builtin, postgres, redis, etcd")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the scenario's, or the lock's own)")
 	f.StringVar(&file, "file", "", "a file of your own instead of the catalogue's")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of a scenario without a script (default: a new one)")

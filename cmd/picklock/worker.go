@@ -31,7 +31,8 @@ func workerCommand() *cobra.Command {
 
 // registerCommand is what runs on the register's node.
 func registerCommand() *cobra.Command {
-	var listen, fencing, lock string
+	var listen, fencing, lock, backend, at string
+	var keys []string
 	var start int64
 	var o clients.Options
 	var extra []string
@@ -42,17 +43,45 @@ func registerCommand() *cobra.Command {
 			if o.Extra, err = clients.ParseOptions(extra); err != nil {
 				return usage(err)
 			}
+			if backend != "" {
+				return keepRegister(cmd.Context(), backend, at, fencing, keys, start)
+			}
 			return serveRegister(cmd.Context(), listen, fencing, start, lock, o)
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on")
 	c.Flags().StringVar(&fencing, "fencing", "none", "the discipline")
+	c.Flags().StringVar(&backend, "backend", "", "keep the log of a resource that is no server of ours: what it is made of")
+	c.Flags().StringVar(&at, "at", "", "its address")
+	c.Flags().StringSliceVar(&keys, "keys", nil, "its keys")
 	c.Flags().Int64Var(&start, "start", 0, "the run's start on the monotonic clock, in ns")
 	c.Flags().StringVar(&lock, "lock", "", "for a discipline that asks the lock service: the lock")
 	c.Flags().StringSliceVar(&o.Servers, "servers", nil, "the lock's servers")
 	c.Flags().DurationVar(&o.TTL, "ttl", time.Second, "the lock's lease")
 	lockOptionFlag(c.Flags(), &extra)
 	return c
+}
+
+// keepRegister makes a resource ready and writes its log when standard input ends.
+func keepRegister(ctx context.Context, backend, at, fencing string, keys []string, start int64) error {
+	b, err := register.ParseBackend(backend)
+	if err != nil {
+		return usage(err)
+	}
+	d, err := register.ParseDiscipline(fencing)
+	if err != nil {
+		return usage(err)
+	}
+	if b.Keep == nil {
+		return usage(fmt.Errorf("register %s keeps its log itself", backend))
+	}
+	stop := make(chan struct{})
+	go func() {
+		// As for serveRegister.
+		_, _ = io.Copy(io.Discard, bufio.NewReader(os.Stdin))
+		close(stop)
+	}()
+	return register.KeepLog(ctx, b, at, d, keys, start, func() { fmt.Println(harness.RegisterReady) }, stop, os.Stdout)
 }
 
 func serveRegister(ctx context.Context, listen, fencing string, start int64, lock string, o clients.Options) error {

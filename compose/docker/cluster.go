@@ -174,13 +174,13 @@ func (c *Cluster) startServers(ctx context.Context, p plan) error {
 	g, gctx := errgroup.WithContext(ctx)
 	for _, s := range c.def.Services {
 		if ids[s.Name] == "" {
-			if s.Spec.Role == compose.Server {
+			if s.Spec.Role != "" {
 				return fmt.Errorf("start the cluster: compose made no container for %s", s.Name)
 			}
 			continue
 		}
 		n := &node{name: s.Name, addr: p.addrs[s.Name], svc: &s, id: ids[s.Name]}
-		if s.Spec.Role != compose.Server {
+		if s.Spec.Role == "" {
 			c.follow(n, time.Time{})
 			continue
 		}
@@ -245,7 +245,7 @@ func (c *Cluster) OnStart(f func(ctx context.Context, node string) error) {
 func (c *Cluster) Versions(ctx context.Context) map[string]string {
 	out := map[string]string{"docker": c.about.Version}
 	said := c.Members.Versions(ctx)
-	for _, s := range c.def.Servers() {
+	for _, s := range c.def.Members() {
 		title := s.Title()
 		if title == "" || out[title] != "" {
 			continue

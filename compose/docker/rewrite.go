@@ -106,7 +106,7 @@ func (p plan) service(name string, s map[string]any, role compose.Role) error {
 	}
 	s["labels"] = withLabels(s["labels"], labels)
 	if mode, ok := s["network_mode"]; ok {
-		if role == compose.Server {
+		if role != "" {
 			return fmt.Errorf("network_mode %v: a server needs a network of its own, which the partition fault cuts", mode)
 		}
 		return nil

@@ -74,13 +74,13 @@ func (l *Lab) Start(ctx context.Context, def *compose.Definition, opts compose.O
 			return nil, fmt.Errorf("make the shared directory: %w", err)
 		}
 	}
-	for _, s := range def.Servers() {
-		if _, err := c.addNode(s.Name, compose.Server, s.Spec.Ports, &s); err != nil {
+	for _, s := range def.Members() {
+		if _, err := c.addNode(s.Name, s.Spec.Role, s.Spec.Ports, &s); err != nil {
 			return nil, err
 		}
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	for _, s := range def.Servers() {
+	for _, s := range def.Members() {
 		g.Go(func() error { return c.startServer(gctx, s.Name, true) })
 	}
 	return c, g.Wait()
@@ -96,7 +96,7 @@ func (c *Cluster) Directory() string {
 
 // check finds what is missing on this machine before anything is started.
 func check(def *compose.Definition) error {
-	for _, s := range def.Servers() {
+	for _, s := range def.Members() {
 		if s.Spec.Local == nil {
 			return compose.Impossible(fmt.Sprintf("service %s has no x-picklock.local command: this cluster runs with --runtime docker only", s.Name))
 		}
@@ -222,7 +222,7 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 // what its program says.
 func (c *Cluster) Versions(ctx context.Context) map[string]string {
 	out := c.Members.Versions(ctx)
-	for _, s := range c.def.Servers() {
+	for _, s := range c.def.Members() {
 		if s.Spec.Version != nil || len(s.Spec.Local.Version) == 0 {
 			continue
 		}

@@ -17,7 +17,7 @@ func nodeVars(self string, d *compose.Definition, nodes map[string]*node, of *no
 	for k, x := range extra {
 		v[k] = x
 	}
-	for i, s := range d.Servers() {
+	for i, s := range d.Members() {
 		n := nodes[s.Name]
 		put := func(prefix string) {
 			v[prefix+"name"], v[prefix+"addr"], v[prefix+"number"] = n.name, n.addr, strconv.Itoa(i+1)

@@ -1,0 +1,261 @@
+package register
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/picklock/picklock/history"
+)
+
+var etcdBackend = Backend{
+	Name: "etcd", About: "keys in etcd: one transaction that compares and writes, ordered by its revision", Cluster: "etcd-single",
+	Open: func(addr string, d Discipline) Resource { return &etcdResource{addr: addr, discipline: d} },
+	Keep: keepEtcd,
+}
+
+// The keys of one resource, and those of the notes that each transaction leaves.
+const (
+	etcdNotes  = "/picklock/effects/"
+	etcdPrefix = "/picklock/resource/"
+)
+
+func etcdToken(key string) string { return etcdPrefix + key + "/token" }
+func etcdValue(key string) string { return etcdPrefix + key + "/value" }
+
+// pad writes a token so that etcd, which compares bytes, compares numbers.
+func pad(token int64) string { return fmt.Sprintf("%020d", token) }
+
+// etcdNote is what a transaction says of itself, in a key of its own.
+type etcdNote struct {
+	Request
+	Refused bool `json:"refused,omitempty"`
+	// End: the note is not of a request, but the end of the log.
+	End bool `json:"end,omitempty"`
+}
+
+// etcdResource is one client, given up when it is in doubt.
+type etcdResource struct {
+	addr       string
+	discipline Discipline
+
+	mu     sync.Mutex
+	client *clientv3.Client
+	id     int64
+}
+
+func openEtcd(addr string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()})
+}
+
+func (p *etcdResource) Do(ctx context.Context, r Request) (Reply, error) {
+	if err := p.discipline.ready(r); err != nil {
+		return Reply{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+	}
+	if p.client == nil {
+		var err error
+		if p.client, err = openEtcd(p.addr); err != nil {
+			return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+		}
+	}
+	p.id++
+	r.ID = p.id
+	txn, err := p.transaction(ctx, r)
+	if err != nil {
+		return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+	}
+	got, err := txn.Commit()
+	if err != nil {
+		_ = p.drop()
+		return Reply{}, fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, ErrUnknown, err)
+	}
+	if !got.Succeeded {
+		var highest int64
+		for _, kv := range got.Responses[1].GetResponseRange().GetKvs() {
+			if highest, err = strconv.ParseInt(string(kv.Value), 10, 64); err != nil {
+				return Reply{}, fmt.Errorf("register %s: the token of %s: %w", p.addr, r.Key, err)
+			}
+		}
+		return Reply{}, p.discipline.refused(r, highest)
+	}
+	reply := Reply{Value: r.Value}
+	if r.F != history.Read {
+		// What the key was before tells its version now.
+		reply.Version = got.Responses[1].GetResponsePut().GetPrevKv().GetVersion() + 1
+		return reply, nil
+	}
+	for _, kv := range got.Responses[1].GetResponseRange().GetKvs() {
+		reply.Value, reply.Version = string(kv.Value), kv.Version
+	}
+	return reply, nil
+}
+
+// transaction is all of one request: the comparison, the effect and the note.
+func (p *etcdResource) transaction(ctx context.Context, r Request) (clientv3.Txn, error) {
+	write := r.F != history.Read
+	note, err := json.Marshal(etcdNote{Request: r})
+	if err != nil {
+		return nil, err
+	}
+	against, err := json.Marshal(etcdNote{Request: r, Refused: true})
+	if err != nil {
+		return nil, err
+	}
+	place := fmt.Sprintf("%s%s/%s/%d", etcdNotes, r.Process, r.Grant, r.ID)
+	then := []clientv3.Op{clientv3.OpPut(place, string(note))}
+	if write {
+		then = append(then, clientv3.OpPut(etcdValue(r.Key), r.Value, clientv3.WithPrevKV()))
+	} else {
+		then = append(then, clientv3.OpGet(etcdValue(r.Key)))
+	}
+	if p.discipline.fenced && p.discipline.raises(write) {
+		then = append(then, clientv3.OpPut(etcdToken(r.Key), pad(r.Token)))
+	}
+	txn := p.client.Txn(ctx)
+	if bar := p.discipline.bar(write, r.Token); bar != unbarred {
+		txn = txn.If(clientv3.Compare(clientv3.Value(etcdToken(r.Key)), "<", pad(bar)))
+	}
+	return txn.Then(then...).Else(clientv3.OpPut(place, string(against)), clientv3.OpGet(etcdToken(r.Key))), nil
+}
+
+func (p *etcdResource) drop() error {
+	if p.client == nil {
+		return nil
+	}
+	client := p.client
+	p.client = nil
+	return client.Close()
+}
+
+func (p *etcdResource) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.drop()
+}
+
+// etcdKeeper watches the notes as they come: etcd has no clock, so the time of an
+// effect is when it was seen.
+type etcdKeeper struct {
+	client     *clientv3.Client
+	discipline Discipline
+	start      int64
+	cancel     context.CancelFunc
+	ended      chan error // the watch's end: nil for the log's
+
+	effects  []history.Effect // the watch's own until it ended
+	versions map[string]history.Effect
+}
+
+func keepEtcd(ctx context.Context, addr string, d Discipline, keys []string, start int64) (Keeper, error) {
+	client, err := openEtcd(addr)
+	if err != nil {
+		return nil, err
+	}
+	k := &etcdKeeper{client: client, discipline: d, start: start, ended: make(chan error, 1), versions: map[string]history.Effect{}}
+	for _, key := range keys {
+		if err == nil {
+			// A comparison with a key that is not there fails.
+			_, err = client.Put(ctx, etcdToken(key), pad(0))
+		}
+	}
+	var now *clientv3.GetResponse
+	if err == nil {
+		now, err = client.Get(ctx, etcdNotes)
+	}
+	if err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		k.ended <- k.follow(client.Watch(ctx, etcdNotes, clientv3.WithPrefix(), clientv3.WithRev(now.Header.Revision+1)))
+	}()
+	return k, nil
+}
+
+// follow takes the notes in the order of their revisions, up to the one that ends the
+// log.
+func (k *etcdKeeper) follow(watch clientv3.WatchChan) error {
+	for w := range watch {
+		if err := w.Err(); err != nil {
+			return err
+		}
+		for _, e := range w.Events {
+			if e.Type != mvccpb.PUT {
+				continue
+			}
+			var n etcdNote
+			if err := json.Unmarshal(e.Kv.Value, &n); err != nil {
+				return fmt.Errorf("note %s: %w", e.Kv.Key, err)
+			}
+			if n.End {
+				return nil
+			}
+			k.note(n)
+		}
+	}
+	return errors.New("the watch ended")
+}
+
+// note carries a note out once more, to know what it met.
+func (k *etcdKeeper) note(n etcdNote) {
+	state := k.versions[n.Key]
+	write := n.F != history.Read
+	e := history.Effect{
+		Seq: int64(len(k.effects) + 1), Time: history.Now() - k.start, Process: n.Process, F: n.F, Key: n.Key, Grant: n.Grant,
+		Token: n.Token, Value: n.Value, Parent: n.Parent,
+	}
+	if !n.Refused {
+		if write {
+			state.Value, state.Version = n.Value, state.Version+1
+		} else {
+			e.Value = state.Value
+		}
+		if k.discipline.raises(write) {
+			state.Highest = max(state.Highest, n.Token)
+		}
+	}
+	k.versions[n.Key] = state
+	e.Version, e.Highest = state.Version, state.Highest
+	k.effects = append(k.effects, k.discipline.effect(e, n.Refused))
+}
+
+func (k *etcdKeeper) Log(ctx context.Context) ([]history.Effect, error) {
+	end, err := json.Marshal(etcdNote{End: true})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := k.client.Put(ctx, etcdNotes+"end", string(end)); err != nil {
+		return nil, err
+	}
+	select {
+	case err := <-k.ended:
+		k.ended <- err
+		return k.effects, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (k *etcdKeeper) Close() error {
+	k.cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	select {
+	case <-k.ended:
+	case <-ctx.Done():
+	}
+	return k.client.Close()
+}

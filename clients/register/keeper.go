@@ -1,0 +1,67 @@
+package register
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/picklock/picklock/history"
+)
+
+// KeepLog makes a resource ready, calls ready, and waits until stop is closed; then it
+// writes the log of effects, one a line, as Serve writes it.
+func KeepLog(ctx context.Context, b Backend, addr string, d Discipline, keys []string, start int64, ready func(), stop <-chan struct{}, log io.Writer) error {
+	k, err := b.Keep(ctx, addr, d, keys, start)
+	if err != nil {
+		return fmt.Errorf("make the register %s ready: %w", b.Name, err)
+	}
+	defer k.Close()
+	ready()
+	select {
+	case <-stop:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	effects, err := k.Log(ctx)
+	if err != nil {
+		return fmt.Errorf("read the log of the register %s: %w", b.Name, err)
+	}
+	for _, e := range effects {
+		line, err := json.Marshal(e)
+		if err == nil {
+			_, err = log.Write(append(line, '\n'))
+		}
+		if err != nil {
+			return fmt.Errorf("write the log of effects: %w", err)
+		}
+	}
+	return nil
+}
+
+// effect fills in why a request was refused.
+func (d Discipline) effect(e history.Effect, refused bool) history.Effect {
+	if refused {
+		e.Error = d.refuse(e.F != history.Read, e.Token, e.Highest)
+	}
+	return e
+}
+
+// clockOffset measures what to add to a server's clock to have the run's time, to
+// within half of the quickest of some round trips. ask returns the server's clock in
+// ns. Both are clocks of one machine.
+func clockOffset(start int64, ask func() (int64, error)) (int64, error) {
+	best, offset := int64(-1), int64(0)
+	for range 5 {
+		sent := history.Now()
+		theirs, err := ask()
+		if err != nil {
+			return 0, fmt.Errorf("read its clock: %w", err)
+		}
+		took := history.Now() - sent
+		if best < 0 || took < best {
+			best, offset = took, sent+took/2-start-theirs
+		}
+	}
+	return offset, nil
+}

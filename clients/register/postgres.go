@@ -1,0 +1,240 @@
+package register
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/picklock/picklock/history"
+)
+
+var postgresBackend = Backend{
+	Name: "postgres", About: "a table in Postgres: a conditional UPDATE, with an audit row in the same statement", Cluster: "postgres",
+	Open: func(addr string, d Discipline) Resource { return &pgResource{addr: addr, discipline: d} },
+	Keep: keepPostgres,
+}
+
+// One statement is one transaction. The row's lock orders the requests of a key, and
+// the audit row draws its number while that is held; where an UPDATE had to wait for
+// it, its condition is judged anew by what the other one left (READ COMMITTED).
+const (
+	pgSchema = `
+		CREATE TABLE resource (key text PRIMARY KEY, value text NOT NULL DEFAULT '', version bigint NOT NULL DEFAULT 0, token bigint NOT NULL DEFAULT 0);
+		CREATE TABLE audit (
+			seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp(),
+			process text, f text, key text, grant_id text, token bigint, value text, parent text, version bigint, highest bigint, refused boolean)`
+
+	pgWrite = `WITH done AS (
+			UPDATE resource SET value = $5, version = version + 1, token = greatest(token, $4)
+			WHERE key = $1 AND token < $7 RETURNING *)` + pgAudit
+	pgReadFenced = `WITH done AS (
+			UPDATE resource SET token = greatest(token, $4)
+			WHERE key = $1 AND token < $7 RETURNING *)` + pgAudit
+	pgRead    = `WITH done AS (SELECT * FROM resource WHERE key = $1 AND token < $7 FOR UPDATE)` + pgAudit
+	pgRefused = `WITH done AS (SELECT * FROM resource WHERE key = $1 AND token >= $7 FOR UPDATE)
+		INSERT INTO audit (process, f, key, grant_id, token, value, parent, version, highest, refused)
+		SELECT $2, $8, $1, $3, $4, $5, $6, version, token, true FROM done RETURNING value, version, highest`
+	pgAudit = `
+		INSERT INTO audit (process, f, key, grant_id, token, value, parent, version, highest, refused)
+		SELECT $2, $8, $1, $3, $4, value, $6, version, token, false FROM done RETURNING value, version, highest`
+)
+
+// pgResource is one connection, made when it is needed and given up when it is in
+// doubt.
+type pgResource struct {
+	addr       string
+	discipline Discipline
+
+	mu   sync.Mutex
+	conn *pgconn.PgConn
+}
+
+func (p *pgResource) Do(ctx context.Context, r Request) (Reply, error) {
+	if err := p.discipline.ready(r); err != nil {
+		return Reply{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	write := r.F != history.Read
+	sql := pgWrite
+	switch {
+	case !write && p.discipline.raiseRead:
+		sql = pgReadFenced
+	case !write:
+		sql = pgRead
+	}
+	bar := p.discipline.bar(write, r.Token)
+	args := []string{r.Key, r.Process, r.Grant, strconv.FormatInt(r.Token, 10), r.Value, r.Parent, strconv.FormatInt(bar, 10), r.F}
+	row, err := p.query(ctx, sql, args)
+	if err != nil || row != nil {
+		return row.reply(), p.describe(r, err)
+	}
+	// The highest token only rises: what refused it would refuse it still.
+	if row, err = p.query(ctx, pgRefused, args); err != nil {
+		// It had no effect, whatever became of the note of that.
+		return Reply{}, fmt.Errorf("register %s: refused, but not noted: %w", p.addr, err)
+	}
+	if row == nil {
+		return Reply{}, fmt.Errorf("register %s: no key %q", p.addr, r.Key)
+	}
+	return Reply{}, p.discipline.refused(r, row.highest)
+}
+
+func (p *pgResource) describe(r Request, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case pgconn.SafeToRetry(err):
+		return fmt.Errorf("register %s: not sent: %w", p.addr, err)
+	}
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Severity == "ERROR" {
+		return fmt.Errorf("register %s: %w", p.addr, err) // rolled back
+	}
+	return fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, ErrUnknown, err)
+}
+
+type pgRow struct {
+	value            string
+	version, highest int64
+}
+
+func (r *pgRow) reply() Reply {
+	if r == nil {
+		return Reply{}
+	}
+	return Reply{Value: r.value, Version: r.version}
+}
+
+// query returns the first row, nil for none.
+func (p *pgResource) query(ctx context.Context, sql string, args []string) (*pgRow, error) {
+	if p.conn == nil {
+		conn, err := pgConnect(ctx, p.addr)
+		if err != nil {
+			return nil, unsent{err}
+		}
+		p.conn = conn
+	}
+	const text, bigint = pgtype.TextOID, pgtype.Int8OID
+	values := make([][]byte, len(args))
+	for i, a := range args {
+		values[i] = []byte(a)
+	}
+	res := p.conn.ExecParams(ctx, sql, values, []uint32{text, text, text, bigint, text, text, bigint, text}, nil, nil).Read()
+	if res.Err != nil {
+		var e *pgconn.PgError
+		if !errors.As(res.Err, &e) || e.Severity != "ERROR" {
+			p.drop()
+		}
+		return nil, res.Err
+	}
+	if len(res.Rows) == 0 {
+		return nil, nil
+	}
+	row := &pgRow{value: string(res.Rows[0][0])}
+	var err, err2 error
+	row.version, err = strconv.ParseInt(string(res.Rows[0][1]), 10, 64)
+	row.highest, err2 = strconv.ParseInt(string(res.Rows[0][2]), 10, 64)
+	return row, errors.Join(err, err2)
+}
+
+// unsent marks what failed before anything was sent, as pgconn's own errors say it.
+type unsent struct{ error }
+
+func (e unsent) Unwrap() error   { return e.error }
+func (unsent) SafeToRetry() bool { return true }
+
+func pgConnect(ctx context.Context, addr string) (*pgconn.PgConn, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	c, err := pgconn.ParseConfig(fmt.Sprintf("host=%s port=%s user=postgres database=postgres sslmode=disable", host, port))
+	if err != nil {
+		return nil, err
+	}
+	return pgconn.ConnectConfig(ctx, c)
+}
+
+// drop closes the connection: what the kernel has taken, it goes on sending.
+func (p *pgResource) drop() {
+	if p.conn != nil {
+		p.conn.Conn().Close()
+		p.conn = nil
+	}
+}
+
+func (p *pgResource) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop()
+	return nil
+}
+
+type pgKeeper struct {
+	conn       *pgconn.PgConn
+	discipline Discipline
+	offset     int64 // from the server's clock to the run's, in ns
+}
+
+func keepPostgres(ctx context.Context, addr string, d Discipline, keys []string, start int64) (Keeper, error) {
+	conn, err := pgConnect(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	k := &pgKeeper{conn: conn, discipline: d}
+	err = conn.Exec(ctx, pgSchema).Close()
+	for _, key := range keys {
+		err = errors.Join(err, conn.ExecParams(ctx, `INSERT INTO resource (key) VALUES ($1)`, [][]byte{[]byte(key)}, nil, nil, nil).Read().Err)
+	}
+	if err == nil {
+		k.offset, err = clockOffset(start, func() (int64, error) {
+			res := conn.ExecParams(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, nil, nil, nil, nil).Read()
+			if res.Err != nil {
+				return 0, res.Err
+			}
+			us, err := strconv.ParseInt(string(res.Rows[0][0]), 10, 64)
+			return us * 1000, err
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
+}
+
+func (k *pgKeeper) Log(ctx context.Context) ([]history.Effect, error) {
+	res := k.conn.ExecParams(ctx, `SELECT (extract(epoch FROM at) * 1000000)::bigint, token, version, highest, process, f, key, grant_id, value, parent, refused
+		FROM audit ORDER BY seq`, nil, nil, nil, nil).Read()
+	if res.Err != nil {
+		return nil, res.Err
+	}
+	var out []history.Effect
+	for i, row := range res.Rows {
+		var n [4]int64
+		for j := range n {
+			var err error
+			if n[j], err = strconv.ParseInt(string(row[j]), 10, 64); err != nil {
+				return nil, fmt.Errorf("audit row %d: %w", i+1, err)
+			}
+		}
+		out = append(out, k.discipline.effect(history.Effect{
+			Seq: int64(i + 1), Time: n[0]*1000 + k.offset, Token: n[1], Version: n[2], Highest: n[3],
+			Process: string(row[4]), F: string(row[5]), Key: string(row[6]), Grant: string(row[7]), Value: string(row[8]), Parent: string(row[9]),
+		}, string(row[10]) == "t"))
+	}
+	return out, nil
+}
+
+func (k *pgKeeper) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return k.conn.Close(ctx)
+}

@@ -1,0 +1,175 @@
+package register
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
+
+	"github.com/picklock/picklock/history"
+)
+
+var redisBackend = Backend{
+	Name: "redis", About: "a hash in Redis: one Lua script that compares, writes and appends to a stream", Cluster: "redis",
+	Open: func(addr string, d Discipline) Resource { return &redisResource{addr: addr, discipline: d} },
+	Keep: keepRedis,
+}
+
+// redisScript does all of one request: Redis runs nothing else meanwhile.
+var redisScript = redis.NewScript(`
+local highest = tonumber(redis.call('HGET', KEYS[1], 'token') or '0')
+local version = tonumber(redis.call('HGET', KEYS[1], 'version') or '0')
+local token, value, refused = tonumber(ARGV[1]), ARGV[2], 1
+if highest < tonumber(ARGV[3]) then
+  refused = 0
+  if ARGV[4] ~= 'read' then
+    version = version + 1
+    redis.call('HSET', KEYS[1], 'value', value, 'version', version)
+  else
+    value = redis.call('HGET', KEYS[1], 'value') or ''
+  end
+  if ARGV[5] == '1' and token > highest then
+    highest = token
+    redis.call('HSET', KEYS[1], 'token', token)
+  end
+end
+local now = redis.call('TIME')
+redis.call('XADD', KEYS[2], '*', 'at', now[1] * 1000000 + now[2], 'f', ARGV[4], 'key', ARGV[6], 'process', ARGV[7], 'grant', ARGV[8],
+  'token', ARGV[1], 'value', value, 'parent', ARGV[9], 'version', version, 'highest', highest, 'refused', refused)
+return {refused, value, version, highest}`)
+
+const redisLog = "{picklock}:effects"
+
+func redisKey(key string) string { return "{picklock}:resource:" + key }
+
+// redisResource is one connection, given up when it is in doubt.
+type redisResource struct {
+	addr       string
+	discipline Discipline
+
+	mu sync.Mutex
+	db *redis.Client
+}
+
+func (p *redisResource) Do(ctx context.Context, r Request) (Reply, error) {
+	if err := p.discipline.ready(r); err != nil {
+		return Reply{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+	}
+	if p.db == nil {
+		p.db = openRedis(p.addr)
+	}
+	write := r.F != history.Read
+	raises := 0
+	if p.discipline.raises(write) {
+		raises = 1
+	}
+	got, err := redisScript.Run(ctx, p.db, []string{redisKey(r.Key), redisLog},
+		r.Token, r.Value, p.discipline.bar(write, r.Token), r.F, raises, r.Key, r.Process, r.Grant, r.Parent).Slice()
+	var said redis.Error
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &said):
+		return Reply{}, fmt.Errorf("register %s: %w", p.addr, err)
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+	case err != nil:
+		_ = p.drop()
+		return Reply{}, fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, ErrUnknown, err)
+	case len(got) != 4:
+		return Reply{}, fmt.Errorf("register %s: %s: %w: an answer of %d parts", p.addr, r.F, ErrUnknown, len(got))
+	}
+	refused, _ := got[0].(int64)
+	value, _ := got[1].(string)
+	version, _ := got[2].(int64)
+	highest, _ := got[3].(int64)
+	if refused == 1 {
+		return Reply{}, p.discipline.refused(r, highest)
+	}
+	return Reply{Value: value, Version: version}, nil
+}
+
+// openRedis makes a client that never sends a request twice.
+func openRedis(addr string) *redis.Client {
+	logging.Disable() // it logs every dial that a fault makes fail
+	return redis.NewClient(&redis.Options{
+		Addr: addr, MaxRetries: -1, DialerRetries: 1, PoolSize: 1, ContextTimeoutEnabled: true,
+		ReadTimeout: 30 * time.Second, DisableIdentity: true,
+	})
+}
+
+func (p *redisResource) drop() error {
+	if p.db == nil {
+		return nil
+	}
+	db := p.db
+	p.db = nil
+	return db.Close()
+}
+
+func (p *redisResource) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.drop()
+}
+
+type redisKeeper struct {
+	db         *redis.Client
+	discipline Discipline
+	offset     int64 // from the server's clock to the run's, in ns
+}
+
+func keepRedis(ctx context.Context, addr string, d Discipline, _ []string, start int64) (Keeper, error) {
+	k := &redisKeeper{db: openRedis(addr), discipline: d}
+	err := redisScript.Load(ctx, k.db).Err()
+	if err == nil {
+		k.offset, err = clockOffset(start, func() (int64, error) {
+			t, err := k.db.Time(ctx).Result()
+			return t.UnixNano(), err
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
+}
+
+func (k *redisKeeper) Log(ctx context.Context) ([]history.Effect, error) {
+	entries, err := k.db.XRange(ctx, redisLog, "-", "+").Result()
+	if err != nil {
+		return nil, err
+	}
+	var out []history.Effect
+	for i, x := range entries {
+		word := func(name string) string { s, _ := x.Values[name].(string); return s }
+		var bad error
+		number := func(name string) int64 {
+			// Lua writes large numbers as 1.7e+15.
+			f, err := strconv.ParseFloat(strings.TrimSpace(word(name)), 64)
+			bad = errors.Join(bad, err)
+			return int64(f)
+		}
+		e := k.discipline.effect(history.Effect{
+			Seq: int64(i + 1), Time: number("at")*1000 + k.offset, Process: word("process"), F: word("f"), Key: word("key"), Grant: word("grant"),
+			Token: number("token"), Value: word("value"), Parent: word("parent"), Version: number("version"), Highest: number("highest"),
+		}, word("refused") == "1")
+		if bad != nil {
+			return nil, fmt.Errorf("entry %s: %w", x.ID, bad)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func (k *redisKeeper) Close() error { return k.db.Close() }

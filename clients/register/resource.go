@@ -1,0 +1,104 @@
+package register
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/picklock/picklock/history"
+)
+
+// Resource is one client's way to the protected resource.
+type Resource interface {
+	// Do sends one request, once. Errors: ErrRefused, by the discipline; ErrUnknown,
+	// it may have been carried out or may yet be; any other, it certainly was not.
+	Do(ctx context.Context, r Request) (Reply, error)
+	Close() error
+}
+
+// Keeper is the harness's own way to a resource that is not a server of ours.
+type Keeper interface {
+	// Log returns all effects, in the one order in which the resource carried them
+	// out. Nobody sends requests any more.
+	Log(ctx context.Context) ([]history.Effect, error)
+	Close() error
+}
+
+// Backend is what the protected resource can be made of.
+type Backend struct {
+	Name, About string
+	// Cluster is the Compose file of the one server that it is; "" for our own.
+	Cluster string
+	// Open makes a client's way to it. Nothing is sent before the first request.
+	Open func(addr string, d Discipline) Resource
+	// Keep makes the resource ready, with these keys, before anybody uses it; start is
+	// the run's, as in Store. nil for our own server, which writes its log itself.
+	Keep func(ctx context.Context, addr string, d Discipline, keys []string, start int64) (Keeper, error)
+}
+
+// Builtin is the backend that is our own server: Serve.
+const Builtin = "builtin"
+
+var backends = []Backend{
+	{Name: Builtin, About: "a small server of picklock's own, which logs each effect before it answers",
+		Open: func(addr string, _ Discipline) Resource { return New(addr) }},
+	postgresBackend,
+	redisBackend,
+	etcdBackend,
+}
+
+// Backends lists what a resource can be made of.
+func Backends() []Backend { return append([]Backend(nil), backends...) }
+
+// ParseBackend finds a backend by the name given to --register.
+func ParseBackend(name string) (Backend, error) {
+	names := make([]string, len(backends))
+	for i, b := range backends {
+		if b.Name == name {
+			return b, nil
+		}
+		names[i] = b.Name
+	}
+	return Backend{}, fmt.Errorf("unknown register %q: have %s", name, strings.Join(names, ", "))
+}
+
+// Takes says why a backend cannot keep a discipline; nil if it can.
+func (b Backend) Takes(d Discipline) error {
+	if b.Keep != nil && d.asks {
+		return fmt.Errorf("register %s compares tokens and asks nobody: --fencing %s is for --register %s", b.Name, d, Builtin)
+	}
+	return nil
+}
+
+// bar is the token comparison of a request, as a resource without code of ours makes
+// it: the highest token so far must be below this. unbarred: whatever it is.
+func (d Discipline) bar(write bool, token int64) int64 {
+	switch {
+	case !d.fenced, !write && !d.fenceRead:
+		return unbarred
+	case write && d.strict:
+		return token
+	}
+	return token + 1
+}
+
+const unbarred = 1<<53 - 1 // the largest whole number that Lua, too, can hold
+
+// refused is the error of a request that the discipline refused, of which the resource
+// said the highest token.
+func (d Discipline) refused(r Request, highest int64) error {
+	return refusal(d.refuse(r.F != history.Read, r.Token, highest))
+}
+
+// ready finds what is wrong with a request before it is sent.
+func (d Discipline) ready(r Request) error {
+	switch {
+	case r.Unlocked != (Unlocked{}):
+		return fmt.Errorf("%w: this register knows no conditions and no idempotency keys", errBadRequest)
+	case r.Token >= unbarred:
+		return fmt.Errorf("%w: token %d is too large", errBadRequest, r.Token)
+	case d.fenced && r.Token <= 0:
+		return refusal(d.refuse(r.F != history.Read, 0, 0))
+	}
+	return nil
+}

@@ -1,0 +1,418 @@
+package register_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/compose/builtin"
+	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/history"
+)
+
+// serveBuiltin makes this test's program the server that x-picklock.local asks of
+// {self}.
+func serveBuiltin() (code int, done bool) {
+	if len(os.Args) < 3 || os.Args[1] != "server" {
+		return 0, false
+	}
+	if err := builtin.Run(context.Background(), os.Args[2], os.Args[3:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1, true
+	}
+	return 0, true
+}
+
+// real starts the server of a backend on loopback.
+func real(t *testing.T, b register.Backend) compose.Node {
+	t.Helper()
+	def, err := compose.Load(t.Context(), b.Cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := def.Servers()[0].Spec.Local.Missing(); err != nil {
+		t.Skip(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "picklock-register-") // short enough, and open to Postgres's own user
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c, err := (&local.Lab{}).Start(t.Context(), def, compose.Options{Self: self, LogDir: filepath.Join(dir, "nodes"), DataDir: filepath.Join(dir, "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.Nodes()[0]
+}
+
+func keep(t *testing.T, b register.Backend, n compose.Node, d register.Discipline, start int64, keys ...string) register.Keeper {
+	t.Helper()
+	k, err := b.Keep(t.Context(), n.HostPort(), d, keys, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return k
+}
+
+func way(t *testing.T, b register.Backend, addr string, d register.Discipline) register.Resource {
+	r := b.Open(addr, d)
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func disciplineOf(t *testing.T, name string) register.Discipline {
+	t.Helper()
+	d, err := register.ParseDiscipline(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// realBackends runs a test on each backend that is a server of its own.
+func realBackends(t *testing.T, f func(t *testing.T, b register.Backend)) {
+	for _, b := range register.Backends() {
+		if b.Keep != nil {
+			t.Run(b.Name, func(t *testing.T) { f(t, b) })
+		}
+	}
+}
+
+// TestBackendsAgree: whatever the register is made of, it answers and logs what our own
+// server's store does.
+func TestBackendsAgree(t *testing.T) {
+	realBackends(t, func(t *testing.T, b register.Backend) {
+		for _, d := range register.Disciplines() {
+			if d.Asks() {
+				if err := b.Takes(d); err == nil {
+					t.Errorf("%s takes %s, which asks the lock service", b.Name, d)
+				}
+				continue
+			}
+			t.Run(d.Name, func(t *testing.T) {
+				start := history.Now()
+				node := real(t, b)
+				k := keep(t, b, node, d, start, "a", "b")
+				ways := []register.Resource{way(t, b, node.HostPort(), d), way(t, b, node.HostPort(), d)}
+				store := register.NewStore(d, start)
+				rng := rand.New(rand.NewPCG(1, 2))
+				var want []history.Effect
+				refused := 0
+				for i := range 120 {
+					r := register.Request{
+						F: []string{history.Read, history.Write, history.Add}[rng.IntN(3)], Key: []string{"a", "b"}[rng.IntN(2)],
+						Process: "c1", Grant: fmt.Sprint("g", i), Token: int64(1 + i/10 + rng.IntN(4)),
+					}
+					if r.F != history.Read {
+						r.Value = fmt.Sprintf("v'%d\"", i)
+					}
+					before := history.Now() - start
+					e, err := store.Apply(r, before)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want = append(want, e)
+					got, err := ways[i%2].Do(t.Context(), r)
+					switch {
+					case e.Error != "":
+						refused++
+						if !errors.Is(err, register.ErrRefused) || err.Error() != e.Error {
+							t.Fatalf("%+v: %v, want the refusal %q", r, err, e.Error)
+						}
+					case err != nil || got != (register.Reply{Value: e.Value, Version: e.Version}):
+						t.Fatalf("%+v: %+v, %v; want %q, version %d", r, got, err, e.Value, e.Version)
+					}
+				}
+				if d.Fenced() != (refused > 0) {
+					t.Errorf("%d requests were refused", refused)
+				}
+				got, err := k.Log(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Effect{}, "Time")); diff != "" {
+					t.Errorf("the log differs (-store +%s):\n%s", b.Name, diff)
+				}
+				// The times are those of one machine, measured over a round trip.
+				const slack = int64(50 * time.Millisecond)
+				for i, e := range got {
+					if e.Time < want[i].Time-slack || e.Time > history.Now()-start+slack || i > 0 && e.Time < got[i-1].Time {
+						t.Fatalf("effect %d at %d, after one at %d; it was sent at %d", i, e.Time, got[max(i-1, 0)].Time, want[i].Time)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestBackendsInOrder: many write at once, and the log is the order that all saw.
+func TestBackendsInOrder(t *testing.T) {
+	realBackends(t, func(t *testing.T, b register.Backend) {
+		d := disciplineOf(t, "read-write")
+		start := history.Now()
+		node := real(t, b)
+		k := keep(t, b, node, d, start, "k")
+		var token, refused atomic.Int64
+		var mu sync.Mutex
+		answered := map[string]int64{} // version by value
+		var group sync.WaitGroup
+		for n := range 6 {
+			group.Go(func() {
+				r := b.Open(node.HostPort(), d)
+				defer r.Close()
+				for i := range 40 {
+					v := fmt.Sprintf("c%d.%d", n, i)
+					got, err := r.Do(t.Context(), register.Request{F: history.Write, Key: "k", Process: fmt.Sprint("c", n), Grant: v, Token: token.Add(1), Value: v})
+					if errors.Is(err, register.ErrRefused) {
+						refused.Add(1)
+						continue
+					}
+					if err != nil {
+						t.Errorf("write %s: %v", v, err)
+						return
+					}
+					mu.Lock()
+					answered[v] = got.Version
+					mu.Unlock()
+				}
+			})
+		}
+		group.Wait()
+		effects, err := k.Log(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var version, highest, errs int64
+		for i, e := range effects {
+			if e.Seq != int64(i+1) {
+				t.Fatalf("effect %d has number %d", i+1, e.Seq)
+			}
+			if e.Error != "" {
+				if errs++; e.Token >= highest {
+					t.Errorf("token %d was refused, the highest before was %d: %s", e.Token, highest, e.Error)
+				}
+				continue
+			}
+			if e.Version != version+1 || e.Token < highest || answered[e.Value] != e.Version {
+				t.Errorf("effect %+v after version %d with token %d; the client heard of version %d", e, version, highest, answered[e.Value])
+			}
+			version, highest = e.Version, e.Token
+		}
+		if version != int64(len(answered)) || errs != refused.Load() || len(effects) != 240 {
+			t.Errorf("%d effects, %d accepted, %d refused; the clients heard of %d and %d", len(effects), version, errs, len(answered), refused.Load())
+		}
+	})
+}
+
+// TestBackendsInDoubt: a request that is not answered is of unknown outcome, and the
+// next one works.
+func TestBackendsInDoubt(t *testing.T) {
+	realBackends(t, func(t *testing.T, b register.Backend) {
+		d := disciplineOf(t, "write")
+		node := real(t, b)
+		k := keep(t, b, node, d, history.Now(), "k")
+		r := way(t, b, node.HostPort(), d)
+		req := func(n int64) register.Request {
+			return register.Request{F: history.Write, Key: "k", Process: "c1", Grant: "g", Token: n, Value: fmt.Sprint("v", n)}
+		}
+		if _, err := r.Do(t.Context(), req(1)); err != nil {
+			t.Fatal(err)
+		}
+		resume := stall(t, b, node)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if got, err := r.Do(ctx, req(2)); !errors.Is(err, register.ErrUnknown) {
+			t.Errorf("no answer: %+v, %v; want ErrUnknown", got, err)
+		}
+		resume()
+		if got, err := r.Do(t.Context(), req(3)); err != nil || got.Version < 2 {
+			t.Errorf("after it: %+v, %v", got, err)
+		}
+		effects, err := k.Log(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var values []string
+		for _, e := range effects {
+			values = append(values, e.Value)
+		}
+		if !slices.Equal(values, []string{"v1", "v3"}) && !slices.Equal(values, []string{"v1", "v2", "v3"}) {
+			t.Errorf("effects %v; want v1, perhaps v2, v3", values)
+		}
+		canceled, stop := context.WithCancel(t.Context())
+		stop()
+		if _, err := r.Do(canceled, req(4)); err == nil || errors.Is(err, register.ErrUnknown) {
+			t.Errorf("context over: %v; want a definite error", err)
+		}
+	})
+}
+
+// stall keeps a server of this test from answering. Each session of Postgres is a
+// process of its own, so there the key's row is held.
+func stall(t *testing.T, b register.Backend, n compose.Node) (resume func()) {
+	t.Helper()
+	if b.Name != "postgres" {
+		if err := syscall.Kill(n.PID, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		return sync.OnceFunc(func() {
+			if err := syscall.Kill(n.PID, syscall.SIGCONT); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	conn, err := pgconn.Connect(t.Context(), fmt.Sprintf("host=%s port=%d user=postgres database=postgres sslmode=disable", n.Addr, n.Port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Exec(t.Context(), "BEGIN; SELECT * FROM resource FOR UPDATE").Close(); err != nil {
+		t.Fatal(err)
+	}
+	return sync.OnceFunc(func() {
+		if err := conn.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBackendsNobodyListens(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	realBackends(t, func(t *testing.T, b register.Backend) {
+		r := way(t, b, ln.Addr().String(), disciplineOf(t, "write"))
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := r.Do(ctx, register.Request{F: history.Write, Key: "k", Process: "c1", Token: 1, Value: "v"})
+		// etcd's client does not say whether it sent anything.
+		if err == nil || errors.Is(err, register.ErrUnknown) != (b.Name == "etcd") {
+			t.Errorf("nobody listens: %v", err)
+		}
+		for _, bad := range []register.Request{
+			{F: history.Write, Key: "k", Process: "c1", Value: "v"},
+			{F: history.Write, Key: "k", Process: "c1", Value: "v", Token: 1 << 60},
+			{F: history.Add, Key: "k", Process: "c1", Value: "v", Token: 1, Unlocked: register.Unlocked{Merge: true}},
+		} {
+			if _, err := r.Do(t.Context(), bad); err == nil || errors.Is(err, register.ErrUnknown) {
+				t.Errorf("%+v: %v; want a definite error", bad, err)
+			}
+		}
+	})
+	if _, err := register.ParseBackend("mysql"); err == nil {
+		t.Error("an unknown register is taken")
+	}
+}
+
+// TestFencingPage: what docs/fencing.md offers to copy does what it says.
+func TestFencingPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/fencing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := map[string]string{}
+	for _, title := range []string{"## Postgres", "## Redis"} {
+		_, after, _ := strings.Cut(string(page), title+"\n\n")
+		var block []string
+		for _, l := range strings.Split(after, "\n") {
+			if l != "" && !strings.HasPrefix(l, "    ") {
+				break
+			}
+			block = append(block, strings.TrimSpace(l))
+		}
+		blocks[title] = strings.Join(block, "\n")
+	}
+	realBackends(t, func(t *testing.T, b register.Backend) {
+		var write func(token int64, value string) (accepted bool)
+		switch b.Name {
+		case "postgres":
+			node := real(t, b)
+			conn, err := pgconn.Connect(t.Context(), fmt.Sprintf("host=%s port=%d user=postgres database=postgres sslmode=disable", node.Addr, node.Port))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { conn.Close(context.Background()) })
+			statements := strings.Split(blocks["## Postgres"], ";")
+			setup := statements[0] + "; CREATE TABLE audit (seq bigint GENERATED ALWAYS AS IDENTITY, key text, token bigint, value text, version bigint); INSERT INTO resource VALUES ('k', '', 0)"
+			if err := conn.Exec(t.Context(), setup).Close(); err != nil {
+				t.Fatal(err)
+			}
+			run := func(sql string, args ...string) bool {
+				var values [][]byte
+				for _, a := range args {
+					values = append(values, []byte(a))
+				}
+				res := conn.ExecParams(t.Context(), sql, values, nil, nil, nil).Read()
+				if res.Err != nil {
+					t.Fatal(res.Err)
+				}
+				return len(res.Rows) == 1
+			}
+			if !run(statements[1], "k", "3") || run(statements[1], "k", "2") {
+				t.Error("the read does not heed the token")
+			}
+			write = func(token int64, value string) bool { return run(statements[2], "k", fmt.Sprint(token), value) }
+		case "redis":
+			node := real(t, b)
+			db := redis.NewClient(&redis.Options{Addr: node.HostPort()})
+			t.Cleanup(func() { db.Close() })
+			write = func(token int64, value string) bool {
+				err := db.Eval(t.Context(), blocks["## Redis"], []string{"k", "log"}, token, value).Err()
+				if err != nil && !strings.Contains(err.Error(), "STALE") {
+					t.Fatal(err)
+				}
+				return err == nil
+			}
+		default:
+			return // its transaction is the one that etcd.go makes
+		}
+		for _, s := range []struct {
+			token int64
+			want  bool
+		}{{3, true}, {3, true}, {2, false}, {5, true}, {4, false}} {
+			if got := write(s.token, fmt.Sprint("v", s.token)); got != s.want {
+				t.Errorf("a write with token %d: accepted %v, want %v", s.token, got, s.want)
+			}
+		}
+	})
+}
