@@ -56,7 +56,7 @@ proved too little, 254 unusable arguments, 255 picklock itself failed.`,
 	fl.StringSliceVar(&f.Fencing, "fencing", nil, "disciplines, separated by commas (default: those that each scenario names)")
 	fl.StringVar(&f.Cluster, "cluster", "", "cluster to run on: a name or a Compose file (default: the scenario's, or the lock's own)")
 	fl.IntVar(&f.Runs, "runs", 1, "how often each cell is played")
-	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "cells at a time (default: as many as the nodes' machine has CPUs)")
+	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "cells at a time (default: twice as many as there are CPUs; with --runtime docker as many as the engine's machine has)")
 	fl.StringVar(&f.Out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local, docker")
 	fl.StringVar(&f.ClientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
@@ -117,20 +117,20 @@ func (f *matrixFlags) run(ctx context.Context) error {
 // reach finds out once what would otherwise fail in every cell, and how many cells
 // at a time are sensible.
 func (f *matrixFlags) reach(ctx context.Context) error {
-	cpus := runtime.NumCPU()
+	jobs := 2 * runtime.NumCPU() // a cell mostly waits: for leases, elections, timeouts
 	if f.Runtime == "docker" {
 		e, err := docker.Connect(ctx)
 		if err != nil {
 			return err
 		}
 		_, err = e.Compose(ctx)
-		cpus = e.CPUs()
+		jobs = e.CPUs() // containers take more to come and go
 		if err := errors.Join(err, e.Close()); err != nil {
 			return err
 		}
 	}
 	if f.Jobs == 0 {
-		f.Jobs = max(1, cpus)
+		f.Jobs = max(1, jobs)
 	}
 	return nil
 }
