@@ -101,6 +101,9 @@ type Local struct {
 	// User is the user id to run as where that would be 0, which some servers refuse;
 	// 0 where any will do.
 	User int `mapstructure:"user"`
+	// Namespaces says why the server cannot share loopback with the others; "" where it
+	// can.
+	Namespaces string `mapstructure:"namespaces"`
 	// Emulator names the program that stands in for the service here.
 	Emulator string `mapstructure:"emulator"`
 	// Version is a command that prints the server's version, where it cannot be asked.

@@ -349,6 +349,11 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 			}
 		}
 	}
+	if l, ok := o.Runtime.(Local); ok {
+		if err := l.Lab.Able(def); err != nil {
+			return err
+		}
+	}
 	env := &nemesis.Env{Hands: o.Runtime.Hands(), Isolated: o.Runtime.Isolated()}
 	for _, kind := range o.Scenario.Faults() {
 		if o.Scenario.Run != nil {

@@ -157,6 +157,9 @@ func examine(ctx context.Context, lab *local.Lab) ([]finding, error) {
 				f.OK, f.About = false, err.Error()
 			}
 		}
+		if err := lab.Able(def); err != nil && f.OK {
+			f.OK, f.About = false, err.Error()
+		}
 		findings = append(findings, f)
 	}
 	return findings, nil

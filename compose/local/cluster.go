@@ -40,6 +40,9 @@ func (l *Lab) Start(ctx context.Context, def *compose.Definition, opts compose.O
 	if err := check(def); err != nil {
 		return nil, err
 	}
+	if err := l.Able(def); err != nil {
+		return nil, err
+	}
 	// Servers run in directories of their own, where a relative path would mislead.
 	for _, dir := range []*string{&opts.LogDir, &opts.DataDir, &opts.Self} {
 		if *dir, err = filepath.Abs(*dir); err != nil {
@@ -92,6 +95,17 @@ func (c *Cluster) Directory() string {
 		return ""
 	}
 	return filepath.Join(c.opts.DataDir, ".shared") // no service is called that
+}
+
+// Able says why this lab cannot run the cluster although all its programs are here; nil
+// if it can.
+func (l *Lab) Able(def *compose.Definition) error {
+	for _, s := range def.Members() {
+		if s.Spec.Local != nil && s.Spec.Local.Namespaces != "" && !l.Isolated {
+			return compose.Impossible(fmt.Sprintf("%s: %s; there are no namespaces here: %s. Use --runtime docker", def.Name, s.Spec.Local.Namespaces, l.Why))
+		}
+	}
+	return nil
 }
 
 // check finds what is missing on this machine before anything is started.
