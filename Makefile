@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 .PHONY: build demo catalogue catalogue-docker test lint bench docker-soak clean
 
 build:
-	$(GO) build -trimpath -o bin/picklock ./cmd/picklock
+	$(GO) build -trimpath -buildvcs=auto -o bin/picklock ./cmd/picklock
 
 demo: build
 	scripts/install redis-server zookeeper java

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/harness"
 )
 
 // Exit codes, as scripts and CI see them.
@@ -82,13 +84,15 @@ Exit codes: 0 valid, 1 an anomaly of a required property, 2 unknown,
 		Example: `  picklock demo
   picklock run --lock redis --faults pause:holder
   picklock run --lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s`,
+		Version:       harness.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArguments,
 	}
+	root.SetVersionTemplate("picklock {{.Version}}\n")
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(runCommand(), demoCommand(), scenarioCommand(), matrixCommand(), matrixCommand(), doctorCommand(), checkCommand(), reportCommand(), initCommand(), locksCommand(), faultsCommand(),
+	root.AddCommand(runCommand(), demoCommand(), scenarioCommand(), matrixCommand(), doctorCommand(), checkCommand(), reportCommand(), initCommand(), locksCommand(), faultsCommand(),
 		cleanCommand(), workerCommand(), registerCommand(), serverCommand(), agentCommand(), lookCommand())
 	return root
 }
