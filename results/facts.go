@@ -177,6 +177,10 @@ func settings(run Run) []pair {
 		return "no"
 	}
 	add("lock", run.Lock)
+	add("kind of lock", run.Kind)
+	if run.Permits > 0 {
+		add("permits", fmt.Sprint(run.Permits))
+	}
 	add("cluster", run.Cluster)
 	add("runtime", run.Runtime)
 	add("workload", run.Workload)
