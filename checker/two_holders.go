@@ -12,6 +12,10 @@ func findTwoHolders(ix *index) []Anomaly {
 	}
 	var out []Anomaly
 	for _, k := range ix.keys {
+		if !k.mutex() {
+			out = append(out, ix.tooManyHolders(k, early)...)
+			continue
+		}
 		var longest *grant // believed; one process never holds two at once
 		for _, g := range k.grants {
 			if g.believedEnd <= g.okT {
@@ -38,6 +42,12 @@ func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
 	}
 	a.Explanation = fmt.Sprintf("%s still believed that it held the lock when %s by %s; both believed it for %s",
 		older.process, newer.got(), clock(newer.okT), dur(overlap))
+	a.blame(older, newer, early)
+	return ix.finish(a, older.okT, older.process, newer.process)
+}
+
+// blame says why older's client went on believing, or newer's began to.
+func (a *Anomaly) blame(older, newer *grant, early bool) {
 	switch {
 	case newer.lease > 0 && newer.promised <= newer.okT:
 		a.Cause = "never-held"
@@ -56,5 +66,4 @@ func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
 		a.Sizes["late"] = newer.okT - older.promised
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
 	}
-	return ix.finish(a, older.okT, older.process, newer.process)
 }
