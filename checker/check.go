@@ -123,6 +123,9 @@ func (ix *index) judge(name string, anomalies int) Property {
 	if anomalies > 0 {
 		p.Valid = False
 	}
+	if k := ix.ambiguous(); k != nil && p.Valid == True && (name == Exclusion || name == Belief) {
+		p.Valid, p.Why = Unknown, fmt.Sprintf("the grants of %s say of more than one kind of lock that it is", k.name)
+	}
 	return p
 }
 

@@ -101,8 +101,8 @@ func (ix *index) kept(mutex, other string) string {
 // crowd looks at stretches of time in the order of their beginnings, and remembers of
 // those before what can stand in the way of the next.
 type crowd interface {
-	// rivals returns the fewest earlier stretches, one that ends first in front, with
-	// which p is one too many; nil if it is not.
+	// rivals returns the fewest earlier stretches with which p is one too many; nil if
+	// it is not.
 	rivals(p piece) []piece
 	add(p piece)
 }
@@ -114,7 +114,17 @@ func (k *keyIndex) crowd() crowd {
 	case k.shared && k.permits <= 0 && !k.nested:
 		return &sharedCrowd{}
 	case k.nested && k.permits <= 0 && !k.shared:
-		return &ownerCrowd{}
+		return &ownerCrowd{reach: map[string]int64{}}
+	}
+	return nil
+}
+
+// ambiguous is a lock of which its grants say several things, nil if there is none.
+func (ix *index) ambiguous() *keyIndex {
+	for _, k := range ix.keys {
+		if !k.mutex() && k.crowd() == nil {
+			return k
+		}
 	}
 	return nil
 }
@@ -179,9 +189,15 @@ func (c *sharedCrowd) add(p piece) {
 
 // ownerCrowd holds the stretch that reaches furthest, and the one that does among those
 // of other processes.
-type ownerCrowd struct{ last, other piece }
+type ownerCrowd struct {
+	last, other piece
+	reach       map[string]int64 // by process: until when it has the lock
+}
 
 func (c *ownerCrowd) rivals(p piece) []piece {
+	if p.g.mode == nested && c.reach[p.g.process] > p.from {
+		return nil // part of a hold that began before, and that was looked at then
+	}
 	rival := c.last
 	// A hold that begins anew is not the one that its process had before.
 	anew := p.g.mode != nested && p.from == p.g.okT
@@ -195,6 +211,7 @@ func (c *ownerCrowd) rivals(p piece) []piece {
 }
 
 func (c *ownerCrowd) add(p piece) {
+	c.reach[p.g.process] = max(c.reach[p.g.process], p.to)
 	switch {
 	case c.last.g == nil || c.last.g.process == p.g.process:
 		if p.to > c.last.to {
@@ -237,14 +254,13 @@ func (k *keyIndex) earlyOf(grants []*grant) []earlyPair {
 	return out
 }
 
-// grantsOf lists the grants of stretches, the first one in front, the others by their
-// grants' times.
+// grantsOf lists the grants of stretches, in their order.
 func grantsOf(pieces []piece) []*grant {
 	out := make([]*grant, len(pieces))
 	for i, p := range pieces {
 		out[i] = p.g
 	}
-	slices.SortStableFunc(out[1:], func(a, b *grant) int { return cmp.Compare(a.ok, b.ok) })
+	slices.SortFunc(out, func(a, b *grant) int { return cmp.Compare(a.ok, b.ok) })
 	return out
 }
 

@@ -42,11 +42,12 @@ func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
 	}
 	a.Explanation = fmt.Sprintf("%s still believed that it held the lock when %s by %s; both believed it for %s",
 		older.process, newer.got(), clock(newer.okT), dur(overlap))
-	a.blame(older, newer, early)
+	a.blame(older, newer, early || older.aliveAt(newer.okT))
 	return ix.finish(a, older.okT, older.process, newer.process)
 }
 
-// blame says why older's client went on believing, or newer's began to.
+// blame says why older's client went on believing, or newer's began to; early
+// says that the service is to blame.
 func (a *Anomaly) blame(older, newer *grant, early bool) {
 	switch {
 	case newer.lease > 0 && newer.promised <= newer.okT:
@@ -57,7 +58,7 @@ func (a *Anomaly) blame(older, newer *grant, early bool) {
 		a.Cause = "never-held"
 		a.Sizes["late"] = older.okT - older.promised
 		a.Explanation += older.overWords()
-	case older.aliveAt(newer.okT) || early:
+	case early:
 		a.Cause = "granted-early"
 		a.Sizes["remaining"] = older.aliveUntil(newer.okT) - newer.okT
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
