@@ -47,8 +47,6 @@ func (k *keyIndex) mutex() bool { return k.permits <= 0 && !k.shared && !k.neste
 // busyFor says whether the lock kept back a client that asks for it now.
 func (k *keyIndex) busyFor(e *history.Event) bool {
 	switch {
-	case e.Mode == history.Nested:
-		return false
 	case e.Mode == history.Shared:
 		return k.alone > 0
 	case e.Permits > 0:
@@ -187,40 +185,26 @@ func (c *sharedCrowd) add(p piece) {
 	}
 }
 
-// ownerCrowd holds the stretch that reaches furthest, and the one that does among those
-// of other processes.
+// ownerCrowd holds the stretch that reaches furthest.
 type ownerCrowd struct {
-	last, other piece
-	reach       map[string]int64 // by process: until when it has the lock
+	longest piece
+	reach   map[string]int64 // by process: until when it has the lock
 }
 
 func (c *ownerCrowd) rivals(p piece) []piece {
-	if p.g.mode == nested && c.reach[p.g.process] > p.from {
-		return nil // part of a hold that began before, and that was looked at then
-	}
-	rival := c.last
-	// A hold that begins anew is not the one that its process had before.
+	// A hold that begins anew is not the one that its process had before. What else is
+	// part of a hold was looked at when that began.
 	anew := p.g.mode != nested && p.from == p.g.okT
-	if rival.g != nil && rival.g.process == p.g.process && !anew {
-		rival = c.other
-	}
-	if rival.to <= p.from {
+	if c.longest.to <= p.from || !anew && c.reach[p.g.process] > p.from {
 		return nil
 	}
-	return []piece{rival}
+	return []piece{c.longest}
 }
 
 func (c *ownerCrowd) add(p piece) {
 	c.reach[p.g.process] = max(c.reach[p.g.process], p.to)
-	switch {
-	case c.last.g == nil || c.last.g.process == p.g.process:
-		if p.to > c.last.to {
-			c.last = p
-		}
-	case p.to > c.last.to:
-		c.last, c.other = p, c.last
-	case p.to > c.other.to:
-		c.other = p
+	if p.to > c.longest.to {
+		c.longest = p
 	}
 }
 

@@ -139,6 +139,11 @@ func TestKindsAreExact(t *testing.T) {
 				if q := k.question(k.grants); porcupine.CheckOperations(q.model, q.calls) != early || q.exact != early {
 					t.Fatalf("exclusion %v, Porcupine disagrees\n%s", early, dump(world{in: in}))
 				}
+				for _, w := range ix.exclusionWindows() {
+					if q := w.build(); len(w.build().calls) > 0 && len(ix.groups()) == 1 && q.exact != early {
+						t.Fatalf("exclusion %v, the arbiter is asked something else\n%s", early, dump(world{in: in}))
+					}
+				}
 				belief := len(findTwoHolders(ix)) == 0
 				if want := allowed(holds, kind, permits, func(h kindSmall) [2]int64 { return h.believed }); belief != want {
 					t.Fatalf("belief %v, at every instant %v\n%s", belief, want, dump(world{in: in}))
@@ -152,5 +157,70 @@ func TestKindsAreExact(t *testing.T) {
 				t.Errorf("the test sees only %v", seen)
 			}
 		})
+	}
+}
+
+// TestKindsContested: a grant counts as contested if somebody had to wait, and not
+// because others hold the lock who may.
+func TestKindsContested(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       int
+	}{
+		{"a permit is left", `
+0.1-0.2 c1 acquire c1.1 permits=2
+0.3-0.4 c2 acquire c2.1 permits=2`, 0},
+		{"all permits were out when it asked", `
+0.1-0.2 c1 acquire c1.1 permits=1
+0.3-0.5 c2 acquire c2.1 permits=1
+0.4-0.45 c1 release c1.1`, 1},
+		{"more ask than there are permits", `
+0.1-0.4 c1 acquire c1.1 permits=2
+0.1-0.5 c2 acquire c2.1 permits=2
+0.1-0.6 c3 acquire c3.1 permits=2`, 3},
+		{"as many ask as there are permits", `
+0.1-0.4 c1 acquire c1.1 permits=2
+0.1-0.5 c2 acquire c2.1 permits=2`, 0},
+		{"readers", `
+0.1-0.3 c1 acquire c1.1 mode=shared
+0.1-0.4 c2 acquire c2.1 mode=shared
+0.35-0.5 c3 acquire c3.1 mode=shared`, 0},
+		{"a reader waits for a writer", `
+0.1-0.2 c1 acquire c1.1
+0.3-0.5 c2 acquire c2.1 mode=shared
+0.4-0.45 c1 release c1.1`, 1},
+		{"a writer waits for a reader", `
+0.1-0.2 c1 acquire c1.1 mode=shared
+0.3-0.5 c2 acquire c2.1
+0.4-0.45 c1 release c1.1`, 1},
+		{"a hold is entered again", `
+0.1-0.2 c1 acquire c1.1
+0.3-0.4 c1 acquire c1.2 mode=nested`, 0},
+		{"a hold is entered again while another waits", `
+0.1-0.2 c1 acquire c1.1
+0.25-0.6 c2 acquire ?
+0.3-0.4 c1 acquire c1.2 mode=nested`, 0},
+	} {
+		if got := Check(script(t, c.text)).Stats.Contested; got != c.want {
+			t.Errorf("%s: %d contested, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// TestKindsLive: the progress line does not take for wrong what the kind allows.
+func TestKindsLive(t *testing.T) {
+	for text, want := range map[string]int{
+		"0.1-0.2 c1 acquire c1.1 permits=2 lease=1\n0.3-0.4 c2 acquire c2.1 permits=2 lease=1":      0,
+		"0.1-0.2 c1 acquire c1.1 mode=shared lease=1\n0.3-0.4 c2 acquire c2.1 mode=shared lease=1":  0,
+		"0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c1 acquire c1.2 mode=nested lease=1":              0,
+		"0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c2 acquire c2.1 lease=1\n0.5-0.6 c1 release c1.1": 1,
+	} {
+		l := NewLive()
+		for _, e := range script(t, text).Events {
+			l.Observe(e)
+		}
+		if l.Anomalies != want || l.Grants != 2 {
+			t.Errorf("%q: %d anomalies, %d grants; want %d", text, l.Anomalies, l.Grants, want)
+		}
 	}
 }
