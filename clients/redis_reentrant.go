@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -45,6 +44,7 @@ local n=redis.call("hincrby",KEYS[1],ARGV[1],1) redis.call("pexpire",KEYS[1],ARG
 	// An inner release starts the lease anew, as an entry does.
 	redisLeave = `if redis.call("hexists",KEYS[1],ARGV[1])==0 then return 0 end
 if ARGV[3]=="all" or redis.call("hincrby",KEYS[1],ARGV[1],-1)<=0 then redis.call("del",KEYS[1]) else redis.call("pexpire",KEYS[1],ARGV[2]) end return 1`
+	redisStay = `if redis.call("hexists",KEYS[1],ARGV[1])==0 then return 0 end return redis.call("pexpire",KEYS[1],ARGV[2])`
 )
 
 // hold returns what the client holds on key, or a hold that it may come to have.
@@ -64,7 +64,7 @@ func (l *redisReentrant) Acquire(ctx context.Context, key string) (Grant, error)
 	defer l.mu.Unlock()
 	if err != nil {
 		h.doubt = h.doubt || errors.Is(err, ErrUnknown)
-		return Grant{}, fmt.Errorf("redis-reentrant: %w", err)
+		return Grant{}, err
 	}
 	h.depth++
 	l.holds[key] = h
@@ -95,4 +95,13 @@ func (l *redisReentrant) Release(ctx context.Context, g Grant) error {
 		l.mu.Unlock()
 	}
 	return err
+}
+
+func (l *redisReentrant) Renew(ctx context.Context, g Grant) (Renewal, error) {
+	g.Ref = g.Ref.(*redisHold).owner
+	sent, err := l.compareAnd(ctx, "renew", g, redisStay, l.ttl.Milliseconds())
+	if err != nil {
+		return Renewal{}, err
+	}
+	return Renewal{Since: sent, Lease: l.ttl}, nil
 }

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -16,7 +15,7 @@ func init() {
 		MinTTL:   time.Millisecond,
 		Look:     lookRedis,
 		Open: openRedis(func(l *redisLock) Lock {
-			return redisRWLock{redisLeases{"redis-rwlock", l}}
+			return redisRWLock{redisLeases{l}}
 		}),
 	})
 }
@@ -32,18 +31,10 @@ if first and string.sub(first,1,1)=="w" then return false end`
 )
 
 func (l redisRWLock) Acquire(ctx context.Context, key string) (Grant, error) {
-	return l.takeAs(ctx, key, "w", redisTakeAlone)
+	return l.take(ctx, key, "w", redisTakeAlone)
 }
 
 // AcquireShared implements Sharer.
 func (l redisRWLock) AcquireShared(ctx context.Context, key string) (Grant, error) {
-	return l.takeAs(ctx, key, "r", redisTakeShared)
-}
-
-func (l redisRWLock) takeAs(ctx context.Context, key, prefix, script string) (Grant, error) {
-	g, err := l.take(ctx, key, prefix, script)
-	if err != nil {
-		return Grant{}, fmt.Errorf("%s: %w", l.name, err)
-	}
-	return g, nil
+	return l.take(ctx, key, "r", redisTakeShared)
 }

@@ -3,7 +3,6 @@ package clients
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"time"
 )
 
@@ -18,7 +17,7 @@ func init() {
 		Options:  []Option{permitsOption},
 		Look:     lookRedis,
 		Open: openRedis(func(l *redisLock) Lock {
-			return redisSemaphore{redisLeases{"redis-semaphore", l}, permits(l.options)}
+			return redisSemaphore{redisLeases{l}, permits(l.options)}
 		}),
 	})
 }
@@ -27,10 +26,7 @@ func init() {
 // scores are doubles, which hold that exactly. A lease leaves the set when it is released,
 // or when it was over and somebody asked for one, and never before: so a lease that is
 // there is in force.
-type redisLeases struct {
-	name string
-	*redisLock
-}
+type redisLeases struct{ *redisLock }
 
 // The first lines of the scripts that take: they read the clock and drop what is over.
 // ARGV is the member and its lease in us.
@@ -83,9 +79,5 @@ type redisSemaphore struct {
 const redisSemaphoreTake = `if redis.call("zcard",KEYS[1])>=tonumber(ARGV[3]) then return false end`
 
 func (l redisSemaphore) Acquire(ctx context.Context, key string) (Grant, error) {
-	g, err := l.take(ctx, key, "", redisSemaphoreTake, l.permits)
-	if err != nil {
-		return Grant{}, fmt.Errorf("%s: %w", l.name, err)
-	}
-	return g, nil
+	return l.take(ctx, key, "", redisSemaphoreTake, l.permits)
 }
