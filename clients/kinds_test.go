@@ -18,6 +18,7 @@ var kindsUnderTest = []underTest{
 	{name: "redis-semaphore", ttl: time.Second, start: oneRedis, cut: "unknown"},
 	{name: "redis-rwlock", ttl: time.Second, start: oneRedis, cut: "unknown"},
 	{name: "redis-reentrant", ttl: time.Second, start: oneRedis, cut: "unknown"},
+	{name: "postgres-shared", ttl: time.Second, start: startPostgres, session: true, cut: "unknown", lose: terminate},
 	{name: "etcd-rwlock", ttl: time.Second, start: startEtcd, session: true, cut: "unknown"},
 }
 
@@ -159,5 +160,37 @@ func testReentrant(t *testing.T, u underTest, servers []*server) {
 	}
 	if err := b.Release(ctx, g); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRedisSemaphoreNaive: whose clock is behind, if only by the time that its request
+// took longer, is granted a permit that is out.
+func TestRedisSemaphoreNaive(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 30*time.Second)
+	l := open(t, "redis-semaphore-naive", "c1", addrs(oneRedis(t)), time.Second).(redisSemaphoreNaive)
+	g, err := l.Acquire(ctx, "naive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !refused(t, l.Acquire, "naive") {
+		t.Error("the one permit was given twice")
+	}
+	now := time.Now().UnixMicro()
+	for _, c := range []struct {
+		member string
+		at     int64
+		rank   int64
+	}{{"later", now, 1}, {"earlier", now - 900_000, 0}} {
+		v, _, err := l.lock.do(ctx, c.member, "EVAL", redisNaiveTake, 1, "naive", c.member, c.at, int64(1e6))
+		if err != nil || v != c.rank {
+			t.Errorf("%s: rank %v, %v; want %d", c.member, v, err, c.rank)
+		}
+	}
+	if err := l.Release(ctx, g); err != nil {
+		t.Error(err)
+	}
+	if err := l.Release(ctx, g); !errors.Is(err, ErrNotHeld) {
+		t.Errorf("released twice: %v", err)
 	}
 }
