@@ -98,6 +98,9 @@ func (ix *index) arbitrateBoth(v *Verdict, stop time.Time) {
 		return
 	}
 	for _, w := range sample(ix.grantWindows(nil, func(g []*grant) question {
+		if !g[0].lock.mutex() { // no tokens
+			return question{model: lockModel(false, false)}
+		}
 		return question{model: lockModel(true, true), calls: lockHistory(g, true)}
 	})) {
 		if time.Now().After(stop) {
@@ -238,6 +241,9 @@ func (ix *index) exclusionWindows() []window {
 		accused[e.newer] = true
 	}
 	return ix.grantWindows(accused, func(g []*grant) question {
+		if k := g[0].lock; !k.mutex() {
+			return k.question(g)
+		}
 		return question{exact: len(earlyOf(g)) == 0, model: lockModel(true, false), calls: lockHistory(g, true)}
 	})
 }

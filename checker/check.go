@@ -123,6 +123,9 @@ func (ix *index) judge(name string, anomalies int) Property {
 	if anomalies > 0 {
 		p.Valid = False
 	}
+	if k := ix.ambiguous(); k != nil && p.Valid == True && (name == Exclusion || name == Belief) {
+		p.Valid, p.Why = Unknown, fmt.Sprintf("the grants of %s say of more than one kind of lock that it is", k.name)
+	}
 	return p
 }
 
@@ -155,7 +158,7 @@ func (ix *index) judgeExclusion(anomalies int) Property {
 	case anomalies > 0:
 		return Property{Required: true, Why: fmt.Sprintf("%s: %s made while another lease certainly had time left", ix.contention(), of(anomalies, "grant"))}
 	}
-	why := ix.contention() + "; no two leases that were certainly alive meet"
+	why := ix.contention() + "; " + ix.kept("no two leases that were certainly alive meet", "never were more leases certainly alive at once than this kind of lock allows")
 	if n := ix.stats.Grants - judgeable; n > 0 {
 		why += fmt.Sprintf("; of %s nothing says how long it had to last", of(n, "grant"))
 	}
@@ -169,7 +172,8 @@ func (ix *index) judgeBelief(anomalies int) Property {
 	case anomalies > 0:
 		return Property{Why: fmt.Sprintf("%s: %s made while another client still believed that it held the lock", ix.contention(), of(anomalies, "grant"))}
 	}
-	return Property{Valid: True, Why: ix.contention() + "; never did two clients believe at once that they held the lock"}
+	return Property{Valid: True, Why: ix.contention() + "; " + ix.kept("never did two clients believe at once that they held the lock",
+		"never did more clients believe at once that they held it than this kind of lock allows")}
 }
 
 func (ix *index) judgeTokens(anomalies int) Property {
@@ -185,7 +189,7 @@ func (ix *index) judgeTokens(anomalies int) Property {
 	case ix.stats.Grants == 0:
 		return Property{Valid: Unknown, Why: "the lock was never granted"}
 	case with == 0:
-		return Property{Valid: Unknown, Why: "the lock gives no tokens"}
+		return Property{Valid: Unknown, Why: ix.kept("the lock gives no tokens", "tokens are judged of a mutex only")}
 	case anomalies > 0:
 		return Property{Required: true, Why: fmt.Sprintf("%s: %s out of order", of(with, "token"), of(anomalies, "grant"))}
 	case with < ix.stats.Grants:

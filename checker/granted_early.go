@@ -15,6 +15,7 @@ type earlyPair struct {
 	// its ok, but every instant at which it can have been granted was another's.
 	window  bool
 	renewed bool // newer's proof is a renewal, not its acquire
+	crowd   bool // of a lock that is no mutex; see kinds.go
 }
 
 // piece is one alive interval of one grant.
@@ -38,7 +39,7 @@ func (ix *index) findEarly() []earlyPair {
 	}
 	ix.earlyKnown = true
 	for _, k := range ix.keys {
-		ix.early = append(ix.early, earlyOf(k.grants)...)
+		ix.early = append(ix.early, k.earlyOf(k.grants)...)
 	}
 	return ix.early
 }
@@ -149,6 +150,8 @@ func findGrantedEarly(ix *index) []Anomaly {
 		while := fmt.Sprintf("while %s's %s, granted %s earlier, certainly had %s left",
 			older.process, older.claim(), dur(newer.okT-older.okT), dur(left))
 		switch {
+		case e.crowd:
+			places = append(places, e.tell(&a)...)
 		case e.window:
 			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s certainly had time left throughout",
 				newer.process, what, clock(newer.window().from), clock(newer.okT), older.process, older.claim())

@@ -149,6 +149,9 @@ func (ix *index) finishReading() {
 		for _, g := range k.grants {
 			g.believedEnd = min(g.believedEnd, ix.last)
 			g.findAlive()
+			if !k.mutex() {
+				g.token = 0 // who may hold the lock together needs no order
+			}
 			ix.maxLease = max(ix.maxLease, g.lease)
 			if g.contested {
 				ix.stats.Contested++

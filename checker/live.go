@@ -97,6 +97,11 @@ func (l *Live) granted(e history.Event) {
 	if e.Lease > 0 {
 		g.until = e.Since + e.Lease
 	}
+	if e.Mode != "" || e.Permits > 0 {
+		// Who may hold it together with whom, the verdict says.
+		l.hold(k, g)
+		return
+	}
 	switch {
 	case k.alive != nil && k.alive.until > e.Time && g.until > e.Time:
 		l.Anomalies++
@@ -110,6 +115,10 @@ func (l *Live) granted(e history.Event) {
 	if k.alive == nil || k.alive.until < g.until {
 		k.alive = g
 	}
+	l.hold(k, g)
+}
+
+func (l *Live) hold(k *liveKey, g *liveGrant) {
 	if len(k.holders) == maxHolders {
 		delete(l.grants, k.holders[0].id)
 		k.holders = slices.Delete(k.holders, 0, 1)

@@ -15,14 +15,12 @@ func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 			o.lock.open--
 		}
 		p.settle()
-		if g := p.latest.get(e.Key); g != nil {
-			ix.endBelief(g, t)
-		}
 		k := ix.key(e.Key)
+		ix.endHold(p, k, e, t)
 		if p.spare == nil {
 			p.spare = ix.ops.next()
 		}
-		*p.spare = op{f: fAcquire, process: p.name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.held > 0}
+		*p.spare = op{f: fAcquire, process: p.name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e)}
 		p.acquire, p.spare = p.spare, nil
 		k.open++
 		return
@@ -53,7 +51,9 @@ func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	*g = grant{
 		id: e.Grant, process: p.name, lock: k, token: max(0, e.Token), inv: -1, ok: i, okT: t,
 		since: sane(e.Since, t), lease: min(e.Lease, never), lost: -1, lostT: never, believedEnd: never,
+		mode: modeOf(e.Mode),
 	}
+	k.learn(e)
 	if o != nil {
 		g.inv, g.invT, g.lo = o.inv, o.invT, o.invT
 		// The grant says all that its acquire did.
@@ -62,13 +62,14 @@ func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if g.lease > 0 {
 		g.lo = max(g.lo, g.since)
 	}
-	if old := p.latest.get(k.name); old != nil {
-		ix.endBelief(old, t)
-	}
-	g.contested = k.open > 0 || (o != nil && o.busy)
+	ix.endHold(p, k, e, t)
+	g.contested = k.contestedBy(g, o)
 	g.n = int32(len(k.grants))
 	k.grants = push(k.grants, g)
 	k.held++
+	if g.mode != shared {
+		k.alone++
+	}
 	if g.id != "" {
 		ix.name(g, p)
 	}
@@ -104,6 +105,9 @@ func (ix *index) endBelief(g *grant, t int64) {
 	}
 	g.believedEnd = t
 	g.lock.held--
+	if g.mode != shared {
+		g.lock.alone--
+	}
 	p := ix.proc(g.process)
 	if i := slices.Index(p.held, g); i >= 0 {
 		p.held = slices.Delete(p.held, i, i+1)

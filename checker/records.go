@@ -65,6 +65,11 @@ type keyIndex struct {
 	ops      []*op    // reads, writes and adds, by invoke
 
 	open, held int // while the events are read: acquires open, grants believed held
+	alone      int // of the grants believed held, those that are not shared
+
+	// What kind of lock it is, by its grants; see kinds.go.
+	permits        int64 // of a semaphore, 0 for none
+	shared, nested bool  // some grant is
 }
 
 // op is an operation: an invoke and its completion.
@@ -103,6 +108,7 @@ type grant struct {
 	believedEnd int64 // first of release's invoke, lost, kill, next acquire, end
 	n           int32 // place among the grants of its lock
 	contested   bool
+	mode        mode
 
 	// When its lease was certainly alive; see lease.go. One stretch of time is all
 	// that most grants have.

@@ -77,6 +77,11 @@ func script(t testing.TB, text string) Input {
 				comp.Lease = seconds(t, value)
 			case name == "value" && pair:
 				inv.Value, comp.Value, eff.Value = value, value, value
+			case name == "permits" && pair:
+				inv.Permits, _ = strconv.ParseInt(value, 10, 64)
+				comp.Permits = inv.Permits
+			case name == "mode" && pair:
+				inv.Mode, comp.Mode = value, value
 			case name == "saw" && pair: // what the client read, where the register says otherwise
 				comp.Value = value
 			case name == "parent" && pair:

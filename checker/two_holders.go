@@ -12,6 +12,10 @@ func findTwoHolders(ix *index) []Anomaly {
 	}
 	var out []Anomaly
 	for _, k := range ix.keys {
+		if !k.mutex() {
+			out = append(out, ix.tooManyHolders(k, early)...)
+			continue
+		}
 		var longest *grant // believed; one process never holds two at once
 		for _, g := range k.grants {
 			if g.believedEnd <= g.okT {
@@ -38,6 +42,13 @@ func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
 	}
 	a.Explanation = fmt.Sprintf("%s still believed that it held the lock when %s by %s; both believed it for %s",
 		older.process, newer.got(), clock(newer.okT), dur(overlap))
+	a.blame(older, newer, early || older.aliveAt(newer.okT))
+	return ix.finish(a, older.okT, older.process, newer.process)
+}
+
+// blame says why older's client went on believing, or newer's began to; early
+// says that the service is to blame.
+func (a *Anomaly) blame(older, newer *grant, early bool) {
 	switch {
 	case newer.lease > 0 && newer.promised <= newer.okT:
 		a.Cause = "never-held"
@@ -47,7 +58,7 @@ func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
 		a.Cause = "never-held"
 		a.Sizes["late"] = older.okT - older.promised
 		a.Explanation += older.overWords()
-	case older.aliveAt(newer.okT) || early:
+	case early:
 		a.Cause = "granted-early"
 		a.Sizes["remaining"] = older.aliveUntil(newer.okT) - newer.okT
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
@@ -56,5 +67,4 @@ func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
 		a.Sizes["late"] = newer.okT - older.promised
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
 	}
-	return ix.finish(a, older.okT, older.process, newer.process)
 }

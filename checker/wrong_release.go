@@ -25,7 +25,7 @@ func (ix *index) findWrong() map[*grant]*wrongRelease {
 	}
 	ix.releases = map[*grant]*wrongRelease{}
 	for _, e := range ix.findEarly() {
-		if e.window || e.renewed || len(e.older) != 1 {
+		if e.window || e.renewed || e.crowd || len(e.older) != 1 {
 			continue
 		}
 		victim, next := e.older[0], e.newer

@@ -51,13 +51,21 @@ func (w *consulWire) releasedHeld() (held, answered bool) {
 	return w.released != nil && *w.released, w.released != nil
 }
 
+// forgetReleased forgets what a semaphore's swaps were answered so far.
+func (w *consulWire) forgetReleased() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.released = nil
+}
+
 // RoundTrip implements http.RoundTripper.
 func (w *consulWire) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	stop := context.AfterFunc(w.ctx, func() { cancel(errors.New("given up")) })
 	query := req.URL.Query()
 	acquire, release, blocking := query.Has("acquire"), query.Has("release"), query.Has("index")
-	if acquire {
+	swap := query.Has("cas") // of a semaphore's list, to take a permit or to give it back
+	if acquire || swap {
 		w.mu.Lock()
 		w.acquire = true
 		w.mu.Unlock()
@@ -79,7 +87,7 @@ func (w *consulWire) RoundTrip(req *http.Request) (*http.Response, error) {
 		w.once.Do(func() { close(w.destroyed) })
 	}
 	// What the agent answers with an error was perhaps carried out by the leader.
-	if (acquire || release) && resp.StatusCode == http.StatusOK {
+	if (acquire || release || swap) && resp.StatusCode == http.StatusOK {
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil {
@@ -89,9 +97,10 @@ func (w *consulWire) RoundTrip(req *http.Request) (*http.Response, error) {
 		yes := strings.TrimSpace(string(text)) == "true"
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if acquire {
+		if acquire || swap {
 			w.acquire = false
-		} else {
+		}
+		if !acquire {
 			w.released = &yes
 		}
 	}

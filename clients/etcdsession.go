@@ -156,6 +156,19 @@ func (w *leaseWatch) takeDeleted(key string) int64 {
 	return n
 }
 
+// forgetDeleted returns how many keys all answered deletes removed since it was asked
+// last.
+func (w *leaseWatch) forgetDeleted() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := int64(0)
+	for _, d := range w.deleted {
+		n += d
+	}
+	clear(w.deleted)
+	return n
+}
+
 func (w *leaseWatch) dialOptions() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(w.unary), grpc.WithChainStreamInterceptor(w.stream)}
 }

@@ -122,6 +122,7 @@ type Info struct {
 	// Confirms: an ok release or renewal is the service's own statement that this
 	// very grant was in force until then (the request compares the owner).
 	Confirms bool
+	Kind     string        // what the lock promises: "" for a mutex, else see kind.go
 	MinTTL   time.Duration // the smallest lease the service keeps to
 	// Module is the Go module of the library that the lock is there to test, so that a
 	// run can say which version it was; "" for our own recipes.

@@ -312,9 +312,13 @@ func (ls links) healed() {
 	}
 }
 
-// open opens a lock's client, closed when the test ends.
+// open opens a lock's client, closed when the test ends. A semaphore has one permit, which
+// makes it a mutex.
 func open(t testing.TB, name, client string, servers []string, ttl time.Duration) Lock {
 	t.Helper()
+	if info, err := Lookup(name); err == nil && info.Kind == Semaphore {
+		return openWith(t, name, client, servers, ttl, map[string]string{permitsOption.Name: "1"})
+	}
 	return openWith(t, name, client, servers, ttl, nil)
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
-	"github.com/picklock/picklock/workloads"
 )
 
 // ErrUsage marks options that cannot work: nothing was started.
@@ -77,9 +76,11 @@ type plan struct {
 	lock    clients.Info
 	backend register.Backend
 	asks    bool // the register asks the lock's servers
-	faults  []nemesis.Spec
-	bound   time.Duration
-	names   []string // of the clients
+	// onlyHolds: the clients do nothing under the lock.
+	onlyHolds bool
+	faults    []nemesis.Spec
+	bound     time.Duration
+	names     []string // of the clients
 	// recovery is how long before the end of the run the last fault begins to be
 	// healed, and patience how much longer than that the run goes on until the lock
 	// is granted once more: whether it comes back is part of the question.
@@ -114,7 +115,7 @@ func (p *plan) resolve() (err error) {
 	if p.Cluster == "" {
 		p.Cluster = "none"
 	}
-	if _, err := workloads.Lookup(p.Workload); err != nil {
+	if err := p.holds(); err != nil {
 		return err
 	}
 	discipline, err := register.ParseDiscipline(p.Fencing)

@@ -156,7 +156,7 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 	}
 	r.nemesis, err = nemesis.New(ctx, &nemesis.Env{
 		Cluster: r.cluster, Hands: r.Runtime.Hands(), Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
-		Now: r.Runtime.Now, Asks: r.asks,
+		Now: r.Runtime.Now, Asks: r.asks, Holds: r.onlyHolds,
 	}, r.faults, r.Seed, r.start, func(e history.Event) { r.rec.record(e) })
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
@@ -344,7 +344,8 @@ func keys(n int) []string {
 func (p *plan) describe(o Options) results.Run {
 	desc := results.Run{
 		Command: o.Command(), Started: time.Now(),
-		Lock: p.lock.Name, About: p.lock.About, NoLock: p.lock.Unlocked != nil, Cluster: p.Cluster, Runtime: p.Runtime.Name(),
+		Lock: p.lock.Name, About: p.lock.About, NoLock: p.lock.Unlocked != nil,
+		Kind: p.lock.Kind, Permits: p.lock.Permits(p.Extra), Cluster: p.Cluster, Runtime: p.Runtime.Name(),
 		Workload: p.Workload, Faults: p.Faults, Fencing: p.Fencing, Clients: p.Clients, Keys: p.Keys,
 		TTL: p.TTL, Hold: p.Hold, Limit: p.Limit, Rate: p.Rate, Renew: p.Renew, Check: p.CheckLease, Ignore: p.IgnoreLost,
 		Require: p.Require, Seed: p.Seed, Bound: p.bound,

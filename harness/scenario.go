@@ -159,6 +159,9 @@ func (o ScenarioOptions) runOptions() Options {
 		return opts
 	}
 	opts.Clients = len(s.Clients)
+	if info, err := clients.Lookup(o.Lock); err == nil && WorkloadFor(info) != "" && !s.Touches() {
+		opts.Workload = WorkloadFor(info)
+	}
 	return opts
 }
 

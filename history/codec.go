@@ -126,6 +126,14 @@ func validEvent(e *Event) error {
 	if e.Process == "" || e.F == "" {
 		return fmt.Errorf("an event needs a process and an f")
 	}
+	switch e.Mode {
+	case "", Shared, Nested:
+	default:
+		return fmt.Errorf("unknown mode %q: want %s or %s", e.Mode, Shared, Nested)
+	}
+	if e.Permits < 0 {
+		return fmt.Errorf("negative number of permits")
+	}
 	if e.Time < 0 || e.Index < 0 {
 		return fmt.Errorf("negative time or index")
 	}

@@ -28,6 +28,12 @@ const (
 	Add     = "add"
 )
 
+// How a lock is acquired (Event.Mode), if not for oneself alone.
+const (
+	Shared = "shared" // together with others who share it
+	Nested = "nested" // once more, by the process that holds it
+)
+
 // Nemesis is the process name under which faults are recorded.
 const Nemesis = "nemesis"
 
@@ -56,6 +62,11 @@ type Event struct {
 	// time. On a renew they describe the renewed lease.
 	Since int64 `json:"since,omitempty"`
 	Lease int64 `json:"lease,omitempty"`
+	// Mode, on an acquire and its completion, says what was asked for where that is
+	// not the lock for oneself: Shared or Nested. Permits is how many may hold the lock
+	// at once, where it is a semaphore.
+	Mode    string `json:"mode,omitempty"`
+	Permits int64  `json:"permits,omitempty"`
 	// Held, on an ok release or renew, says that the service itself confirmed
 	// that the grant was in force until that request reached it.
 	Held bool `json:"held,omitempty"`

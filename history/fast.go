@@ -224,6 +224,10 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.Since = c.num()
 		case "lease":
 			e.Lease = c.num()
+		case "mode":
+			e.Mode = c.str()
+		case "permits":
+			e.Permits = c.num()
 		case "held":
 			e.Held = c.boolean()
 		case "phase":

@@ -79,7 +79,10 @@ type Env struct {
 	Now func() int64
 	// Asks: the register asks the lock's servers, as a client does, so that who cuts
 	// a server off cuts it off from the register, too.
-	Asks  bool
+	Asks bool
+	// Holds: clients do nothing under the lock but hold it. A holder is one then who was
+	// granted it, and no write tells when a fault has done its harm.
+	Holds bool
 	net   *cuts
 	watch *watch
 }

@@ -72,7 +72,7 @@ func (p partitionPlan) Trigger() Trigger {
 
 func (p partitionPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
 	if p.target == holder {
-		return 4*e.TTL + time.Second // an upper bound: see Awaiter
+		return untilHarm(e, rng)
 	}
 	return between(rng, e.TTL, 1, 3)
 }

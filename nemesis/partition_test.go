@@ -31,7 +31,7 @@ func TestRegisterThatAsks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		env := &Env{Cluster: newFakeCluster(), Isolated: true, Asks: tc.asks, watch: newWatch()}
+		env := &Env{Cluster: newFakeCluster(), Isolated: true, Asks: tc.asks, watch: newWatch(false)}
 		f, err := plan.Pick(t.Context(), env, rand.New(rand.NewPCG(1, 2)), "c1")
 		if err != nil {
 			t.Fatal(err)

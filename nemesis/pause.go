@@ -52,8 +52,7 @@ func (p pausePlan) Trigger() Trigger {
 
 func (p pausePlan) Duration(e *Env, rng *rand.Rand) time.Duration {
 	if p.target == holder {
-		// Only the upper bound: it ends when it has done its harm (see Awaiter).
-		return 4*e.TTL + time.Second
+		return untilHarm(e, rng)
 	}
 	if p.target == client {
 		return between(rng, e.TTL, 0.5, 3)

@@ -43,7 +43,7 @@ type Nemesis struct {
 // start (history.Now). An error means that a fault can never strike here: the
 // machine cannot do it, or there is nobody whom it could hit.
 func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, record func(history.Event)) (*Nemesis, error) {
-	env.net, env.watch = newCuts(env), newWatch()
+	env.net, env.watch = newCuts(env), newWatch(env.Holds)
 	for _, s := range specs {
 		if err := s.Kind.Possible(env); err != nil {
 			return nil, fmt.Errorf("fault %s: %w", s.Text, err)
@@ -58,7 +58,7 @@ func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, 
 			return nil, fmt.Errorf("fault %s: %w", s.Text, err)
 		}
 	}
-	env.watch = newWatch()
+	env.watch = newWatch(env.Holds)
 	return &Nemesis{env: env, specs: specs, seed: seed, start: start, record: record}, nil
 }
 

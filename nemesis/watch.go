@@ -1,7 +1,9 @@
 package nemesis
 
 import (
+	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/picklock/picklock/history"
 )
@@ -14,6 +16,8 @@ type watch struct {
 	keys    map[string]string       // client -> the key that it last read
 	waiting []chan string           // triggers that want the next such client
 	harms   map[string][]harmWaiter // by key
+	// grants: clients only hold the lock, so that a grant is the moment that matters.
+	grants bool
 }
 
 type harmWaiter struct {
@@ -21,8 +25,8 @@ type harmWaiter struct {
 	done   chan struct{}
 }
 
-func newWatch() *watch {
-	return &watch{reading: map[string]string{}, keys: map[string]string{}, harms: map[string][]harmWaiter{}}
+func newWatch(grants bool) *watch {
+	return &watch{grants: grants, reading: map[string]string{}, keys: map[string]string{}, harms: map[string][]harmWaiter{}}
 }
 
 // observe takes one event of a client.
@@ -30,8 +34,12 @@ func (w *watch) observe(e history.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	write := e.F == history.Write || e.F == history.Add
+	moment := history.Read
+	if w.grants {
+		moment = history.Acquire
+	}
 	switch {
-	case e.F == history.Read && e.Type == history.OK:
+	case e.F == moment && e.Type == history.OK:
 		w.reading[e.Key], w.keys[e.Process] = e.Process, e.Key
 		for _, c := range w.waiting {
 			c <- e.Process // has room for one, and gets only one
@@ -64,11 +72,23 @@ func (w *watch) next() <-chan string {
 }
 
 // harm closes when another client's write to the key that victim last read has
-// been accepted.
+// been accepted; never where nothing is written.
 func (w *watch) harm(victim string) <-chan struct{} {
+	if w.grants {
+		return nil
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := harmWaiter{victim, make(chan struct{})}
 	w.harms[w.keys[victim]] = append(w.harms[w.keys[victim]], h)
 	return h.done
+}
+
+// untilHarm is how long a holder suffers at most: it ends when harm was done (see
+// Awaiter). Where nothing tells of harm, it is so long that a lease ends now and then.
+func untilHarm(e *Env, rng *rand.Rand) time.Duration {
+	if e.Holds {
+		return between(rng, e.TTL, 1, 3)
+	}
+	return 4*e.TTL + time.Second
 }

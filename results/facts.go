@@ -45,11 +45,11 @@ func propertyNames(v checker.Verdict) []string {
 	return out
 }
 
-func properties(v checker.Verdict) []propertyView {
+func properties(run Run, v checker.Verdict) []propertyView {
 	var out []propertyView
 	for _, name := range propertyNames(v) {
 		p, judged := v.Properties[name]
-		view := propertyView{Name: clip(name, 40), Promise: promises[name], Class: class(p.Valid), Required: p.Required, Why: clip(p.Why, 600)}
+		view := propertyView{Name: clip(name, 40), Promise: promiseOf(run, name), Class: class(p.Valid), Required: p.Required, Why: clip(p.Why, 600)}
 		switch {
 		case !judged:
 			view.Verdict, view.Why = "not checked", "The verdict says nothing about it."
@@ -177,6 +177,10 @@ func settings(run Run) []pair {
 		return "no"
 	}
 	add("lock", run.Lock)
+	add("kind of lock", run.Kind)
+	if run.Permits > 0 {
+		add("permits", fmt.Sprint(run.Permits))
+	}
 	add("cluster", run.Cluster)
 	add("runtime", run.Runtime)
 	add("workload", run.Workload)

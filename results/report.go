@@ -110,7 +110,7 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 	if !run.Started.IsZero() {
 		p.Started = run.Started.Format("2006-01-02 15:04:05 MST")
 	}
-	p.Properties = properties(v)
+	p.Properties = properties(run, v)
 	p.Counts = counts(v)
 	for i, a := range shown {
 		rows, cut := t.proof(a, events, effects)

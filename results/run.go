@@ -13,6 +13,8 @@ type Run struct {
 	Lock     string            `json:"lock"`
 	About    string            `json:"about,omitempty"`   // the lock's one-line description
 	NoLock   bool              `json:"no_lock,omitempty"` // the clients share the register without one
+	Kind     string            `json:"kind,omitempty"`    // rw, semaphore or reentrant; "" for a mutex
+	Permits  int               `json:"permits,omitempty"` // of a semaphore
 	Cluster  string            `json:"cluster,omitempty"`
 	Emulator string            `json:"emulator,omitempty"` // what stood in for the service, where something did
 	Runtime  string            `json:"runtime"`

@@ -36,7 +36,7 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 		fmt.Fprintf(&b, "  %d of %d acknowledged updates lost (%s %%)\n", s.LostUpdates, s.Acknowledged, digits(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
 	}
 	b.WriteByte('\n')
-	for _, view := range properties(v) {
+	for _, view := range properties(run, v) {
 		note := view.Why
 		if !view.Required && view.Verdict != "not checked" {
 			note = strings.TrimSuffix("not required; "+note, "; ")

@@ -13,6 +13,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/workloads"
 )
 
 //go:embed *.yaml
@@ -134,4 +137,12 @@ func (s *Scenario) Looks() bool {
 // faultOf names the fault behind a step's word.
 var faultOf = map[string]string{
 	"pause": "pause", "kill": "kill", "cut": "partition", "clock": "clock", "failover": "failover", "powerloss": "powerloss",
+}
+
+// Touches says whether some step reads or writes the register.
+func (s *Scenario) Touches() bool {
+	touching := []string{history.Read, history.Write, history.Add, workloads.Check}
+	return slices.ContainsFunc(s.Steps, func(st Step) bool {
+		return slices.ContainsFunc(st.Acts, func(act string) bool { return slices.Contains(touching, act) })
+	})
 }

@@ -18,6 +18,9 @@ type client struct {
 	info     clients.Info
 	lock     clients.Lock
 	renewer  clients.Renewer  // nil where the lock has none
+	sharer   clients.Sharer   // nil where the lock is none
+	permits  int64            // of a semaphore
+	holds    bool             // the workload only holds
 	unlocked clients.Unlocked // instead of a lock
 	register register.Resource
 	out      *output
@@ -66,7 +69,7 @@ func (c *client) once(ctx context.Context, key string, section Section) bool {
 	if c.unlocked != nil {
 		return c.alone(ctx, key)
 	}
-	h, err := c.acquire(ctx, key)
+	h, err := c.acquireAs(ctx, key, c.mode())
 	if err != nil {
 		return false
 	}
@@ -76,21 +79,31 @@ func (c *client) once(ctx context.Context, key string, section Section) bool {
 	return true
 }
 
+// acquire acquires the lock for the client alone.
 func (c *client) acquire(ctx context.Context, key string) (*holding, error) {
-	c.emit(history.Event{Type: history.Invoke, F: history.Acquire, Key: key})
+	return c.acquireAs(ctx, key, "")
+}
+
+// acquireAs acquires the lock in a mode of history.Event.
+func (c *client) acquireAs(ctx context.Context, key, mode string) (*holding, error) {
+	e := history.Event{Type: history.Invoke, F: history.Acquire, Key: key, Mode: mode, Permits: c.permits}
+	c.emit(e)
 	actx, cancel := context.WithTimeout(ctx, c.cfg.Wait)
 	defer cancel()
-	g, err := c.lock.Acquire(actx, key)
+	take := c.lock.Acquire
+	if mode == history.Shared {
+		take = c.sharer.AcquireShared
+	}
+	g, err := take(actx, key)
 	if err != nil {
-		c.emit(history.Event{Type: outcome(err), F: history.Acquire, Key: key, Error: err.Error()})
+		e.Type, e.Error = outcome(err), err.Error()
+		c.emit(e)
 		return nil, err
 	}
 	c.grants++
 	h := &holding{c: c, grant: g, id: fmt.Sprintf("%s.%d", c.cfg.Process, c.grants), lost: make(chan struct{})}
-	c.emit(history.Event{
-		Type: history.OK, F: history.Acquire, Key: key, Grant: h.id, Token: g.Token,
-		Since: c.since(g.Since), Lease: int64(g.Lease),
-	})
+	e.Type, e.Grant, e.Token, e.Since, e.Lease = history.OK, h.id, g.Token, c.since(g.Since), int64(g.Lease)
+	c.emit(e)
 	h.until.Store(g.Since + int64(g.Lease))
 	var wctx context.Context
 	wctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))

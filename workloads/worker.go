@@ -97,8 +97,10 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 		err := fmt.Errorf("lock %s has no lease that its user renews: leave out --renew", info.Name)
 		return nil, nil, errors.Join(err, lock.Close())
 	}
+	sharer, _ := lock.(clients.Sharer)
 	return &client{
 		cfg: cfg, info: info, lock: lock, renewer: renewer, out: o,
+		sharer: sharer, permits: int64(info.Permits(cfg.Extra)), holds: section.Holds,
 		register: resource,
 		rng:      rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))),
 		grants:   cfg.Grants,

@@ -15,6 +15,9 @@ type Workload struct {
 	Name  string
 	About string
 	Run   Section
+	// Holds: the section holds the lock and does nothing under it, so that it suits locks
+	// that do not keep others out.
+	Holds bool
 }
 
 // workloads is the package's one table; each workload's file adds its line.

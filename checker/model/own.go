@@ -8,17 +8,31 @@ import (
 )
 
 // FromEvents takes a history of picklock's own, ordered by time, for a model: a
-// lock's acquires and releases, with the tokens as fences, or a register's reads
-// and writes. Leases are unknown to models: a lease that ran out looks like a lock
+// lock's acquires and releases, with the tokens as fences and those that are shared as
+// reads, or a register's reads and writes. Leases are unknown to models: a lease that ran out looks like a lock
 // that was given twice.
 func FromEvents(events []history.Event, m *Model, name string) (*History, error) {
-	if slices.Contains([]string{"set", "kv", "rw-lock"}, m.Name) {
+	if slices.Contains([]string{"set", "kv"}, m.Name) {
 		return nil, fmt.Errorf("%s: picklock's own histories have no operations of model %s", name, m.Name)
 	}
 	p := &pairing{h: &History{File: name}}
+	shares := map[string]bool{} // by grant
 	for i := range events {
 		e := &events[i]
-		if e.Process == history.Nemesis || !slices.Contains(m.Fs, e.F) {
+		if e.Process == history.Nemesis {
+			continue
+		}
+		f := e.F
+		if f == history.Acquire && e.Type == history.OK && e.Mode == history.Shared {
+			shares[e.Grant] = true
+		}
+		if m.Name == "rw-lock" && (f == history.Acquire || f == history.Release) {
+			f += "-write"
+			if e.Mode == history.Shared || e.F == history.Release && shares[e.Grant] {
+				f = e.F + "-read"
+			}
+		}
+		if !slices.Contains(m.Fs, f) {
 			continue
 		}
 		at := At{e.Index, int(e.Index) + 1}
@@ -27,7 +41,7 @@ func FromEvents(events []history.Event, m *Model, name string) (*History, error)
 				// Its client was killed and came back: nobody learnt what became of it.
 				delete(p.open, e.Process)
 			}
-			o := &Op{Process: e.Process, Owner: e.Process, Key: e.Key, F: e.F, Arg: e.Value, Under: e.Value}
+			o := &Op{Process: e.Process, Owner: e.Process, Key: e.Key, F: f, Arg: e.Value, Under: e.Value}
 			if m.Name == "fenced-register" {
 				o.Fence = e.Token
 			}
@@ -36,7 +50,7 @@ func FromEvents(events []history.Event, m *Model, name string) (*History, error)
 			}
 			continue
 		}
-		o, err := p.complete(e.Process, e.F)
+		o, err := p.complete(e.Process, f)
 		if err != nil {
 			return nil, fmt.Errorf("%s: event %d: %w", name, e.Index, err)
 		}

@@ -66,7 +66,7 @@ func TestFromEvents(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", name, s, want)
 		}
 	}
-	for _, name := range []string{"set", "kv", "rw-lock"} {
+	for _, name := range []string{"set", "kv"} {
 		m, err := Named(name)
 		if err != nil {
 			t.Fatal(err)

@@ -22,6 +22,7 @@ type lockLine struct {
 	About   string `json:"about"`
 	Cluster string `json:"cluster"`
 	Fencing bool   `json:"fencing"`
+	Kind    string `json:"kind"`    // rw, semaphore or reentrant; "" for a mutex
 	MinTTL  int64  `json:"min_ttl"` // ns
 	Naive   bool   `json:"naive"`   // known to be wrong, here to be seen to break
 	// Options are set with --lock-option.
@@ -55,12 +56,12 @@ func (l lockLine) rows() []string {
 	if l.NoLock {
 		about = strings.TrimPrefix(about, "no lock: ") // the column before says so
 	}
-	out := []string{fmt.Sprintf("%s\t%s\t%s\t%s", l.Name, l.Cluster, tokens(l.Fencing, l.NoLock), about)}
+	out := []string{fmt.Sprintf("%s\t%s\t%s\t%s\t%s", l.Name, l.Cluster, tokens(l.Fencing, l.NoLock), kindOf(l.Kind, l.NoLock), about)}
 	for _, runtime := range slices.Sorted(maps.Keys(l.Emulated)) {
-		out = append(out, fmt.Sprintf("\t\t\t  with --runtime %s the service is emulated by %s", runtime, l.Emulated[runtime]))
+		out = append(out, fmt.Sprintf("\t\t\t\t  with --runtime %s the service is emulated by %s", runtime, l.Emulated[runtime]))
 	}
 	for _, o := range l.Options {
-		out = append(out, fmt.Sprintf("\t\t\t  --lock-option %s=...: %s (default: %s)", o.Name, o.About, o.Default))
+		out = append(out, fmt.Sprintf("\t\t\t\t  --lock-option %s=...: %s (default: %s)", o.Name, o.About, o.Default))
 	}
 	return out
 }
@@ -71,6 +72,17 @@ func tokens(fencing, noLock bool) string {
 		return "no lock"
 	}
 	return yesNo(fencing)
+}
+
+// kindOf names what a lock promises.
+func kindOf(kind string, noLock bool) string {
+	switch {
+	case noLock:
+		return "-"
+	case kind == "":
+		return "mutex"
+	}
+	return kind
 }
 
 // emulated names what stands in for a cluster's service, by runtime; a cluster that
@@ -97,7 +109,7 @@ func locksCommand() *cobra.Command {
 			lines := []lockLine{}
 			for _, i := range clients.All() {
 				lines = append(lines, lockLine{
-					i.Name, i.About, i.Cluster, i.Fencing, int64(i.MinTTL), i.Naive, lockOptions(i), i.Aliases,
+					i.Name, i.About, i.Cluster, i.Fencing, i.Kind, int64(i.MinTTL), i.Naive, lockOptions(i), i.Aliases,
 					i.Unlocked != nil, emulated(cmd.Context(), i.Cluster),
 				})
 			}
@@ -108,9 +120,9 @@ func locksCommand() *cobra.Command {
 			for _, l := range lines {
 				rows = append(rows, l.rows()...)
 			}
-			rows = append(rows, "exec:COMMAND\t-\t?\tany program that speaks JSON lines; docs/exec.md has it ready for redis-py, kazoo, Curator and node-redlock",
-				"\t\t\t  --lock-option NAME=...: handed to the program")
-			return printTable("LOCK\tCLUSTER\tTOKENS\tWHAT IT IS", len(rows), func(i int) string { return rows[i] })
+			rows = append(rows, "exec:COMMAND\t-\t?\tmutex\tany program that speaks JSON lines; docs/exec.md has it ready for redis-py, kazoo, Curator and node-redlock",
+				"\t\t\t\t  --lock-option NAME=...: handed to the program")
+			return printTable("LOCK\tCLUSTER\tTOKENS\tKIND\tWHAT IT IS", len(rows), func(i int) string { return rows[i] })
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -54,16 +54,16 @@ func reference(t *testing.T) []byte {
 	}
 	b.WriteString("# Reference\n\nLocks, faults, workloads, fencing disciplines and anomalies, as the program has them.\n")
 	var options []lockLine
-	table("Locks (`--lock`)", "lock", "cluster", "fencing tokens", "what it is")
+	table("Locks (`--lock`)", "lock", "cluster", "fencing tokens", "kind", "what it is")
 	for _, l := range clients.All() {
 		about := l.About
 		for _, runtime := range slices.Sorted(maps.Keys(emulated(t.Context(), l.Cluster))) {
 			about += fmt.Sprintf("; on %s emulated by %s", runtime, emulated(t.Context(), l.Cluster)[runtime])
 		}
-		row("`"+l.Name+"`", l.Cluster, tokens(l.Fencing, l.Unlocked != nil), about)
+		row("`"+l.Name+"`", l.Cluster, tokens(l.Fencing, l.Unlocked != nil), kindOf(l.Kind, l.Unlocked != nil), about)
 		options = append(options, lockLine{Name: l.Name, Options: lockOptions(l)})
 	}
-	row("`exec:COMMAND`", "as told", "if it gives any", "a program in any language: [exec.md](exec.md)")
+	row("`exec:COMMAND`", "as told", "if it gives any", "mutex", "a program in any language: [exec.md](exec.md)")
 	table("Options of the locks (`--lock-option NAME=VALUE`)", "lock", "option", "default", "what it is")
 	for _, l := range options {
 		for _, o := range l.Options {

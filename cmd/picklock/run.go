@@ -48,6 +48,8 @@ which properties held, and proves each violation from the record.`,
 			}
 			if info, err := clients.Lookup(o.Lock); err == nil && info.Unlocked != nil && !cmd.Flags().Changed("workload") {
 				o.Workload = history.Add // the one that there is for it
+			} else if err == nil && harness.WorkloadFor(info) != "" && !cmd.Flags().Changed("workload") {
+				o.Workload = harness.WorkloadFor(info)
 			}
 			if err := o.Check(); err != nil {
 				return usage(err)
@@ -63,7 +65,7 @@ which properties held, and proves each violation from the record.`,
 	f.StringSliceVar(&o.Faults, "faults", nil, "faults, separated by commas (see picklock faults)")
 	f.StringVar(&o.Fencing, "fencing", o.Fencing, "how the register uses fencing tokens: none, write, write-strict, read-write")
 	f.StringVar(&o.Register, "register", o.Register, "what the protected register is made of: builtin, postgres, redis, etcd")
-	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: register, add")
+	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: register, add, hold (for locks that are no mutex)")
 	f.IntVar(&o.Clients, "clients", o.Clients, "number of clients, each a process on a node of its own")
 	f.IntVar(&o.Keys, "keys", o.Keys, "number of locks, each with its own register key")
 	f.DurationVar(&o.TTL, "ttl", o.TTL, "lease, or session timeout, that the clients ask for")

@@ -1,0 +1,97 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// crowdCall is one step of a lock that is no mutex: a grant, or the end of one.
+type crowdCall struct {
+	end   bool
+	grant int // 0, 1, ...: its bit
+	owner string
+	mode  mode
+}
+
+// bits is a set of the grants of one window.
+type bits [(windowSize + 63) / 64]uint64
+
+func (b bits) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
+func (b bits) flip(i int) bits {
+	b[i/64] ^= 1 << (i % 64)
+	return b
+}
+
+// crowdState is who has such a lock.
+type crowdState struct {
+	out   bits // grants in force
+	n     int  // how many
+	alone bool // the one that is out does not share
+	owner string
+}
+
+// model is the sequential model of a lock that is no mutex.
+func (k *keyIndex) model() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return crowdState{} },
+		Step: func(state, input, _ any) (bool, any) {
+			s, c := state.(crowdState), input.(crowdCall)
+			if c.end {
+				if !s.out.has(c.grant) {
+					return false, s
+				}
+				s.out, s.n = s.out.flip(c.grant), s.n-1
+				if s.n == 0 {
+					s = crowdState{}
+				}
+				return true, s
+			}
+			ok := s.n == 0
+			switch {
+			case k.permits > 0:
+				ok = int64(s.n) < k.permits
+			case k.nested:
+				ok = ok || (c.mode == nested && s.owner == c.owner)
+				s.owner = c.owner
+			default:
+				ok = ok || (c.mode == shared && !s.alone)
+				s.alone = c.mode != shared
+			}
+			if !ok {
+				return false, state
+			}
+			s.out, s.n = s.out.flip(c.grant), s.n+1
+			return true, s
+		},
+		Hash: func(state any) uint64 {
+			s := state.(crowdState)
+			h := uint64(s.n)
+			for _, b := range s.out {
+				h = (h ^ b) * 0x9e3779b97f4a7c15
+			}
+			return h
+		},
+	}
+}
+
+// question asks Porcupine about grants of such a lock, those that were certainly alive.
+func (k *keyIndex) question(grants []*grant) question {
+	q := question{exact: len(k.earlyOf(grants)) == 0, model: k.model()}
+	if k.crowd() == nil {
+		q.exact = true
+		return q
+	}
+	grants = slices.DeleteFunc(slices.Clone(grants), func(g *grant) bool { return g.end() <= g.okT })
+	until := int64(0)
+	for _, g := range grants {
+		until = max(until, g.end())
+	}
+	for i, g := range grants {
+		c := crowdCall{grant: i, owner: g.process, mode: g.mode}
+		q.calls = append(q.calls, porcupine.Operation{ClientId: i, Input: c, Call: g.lo, Return: g.okT})
+		c.end = true
+		q.calls = append(q.calls, porcupine.Operation{ClientId: i, Input: c, Call: g.end(), Return: until + 1})
+	}
+	return q
+}

@@ -1,0 +1,131 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+)
+
+func init() {
+	register(Info{
+		Name:     "consul-semaphore",
+		About:    "Consul: the api module's Semaphore, a list of holders changed by compare-and-set, whose sessions it looks at",
+		Cluster:  "consul",
+		Module:   "github.com/hashicorp/consul/api",
+		Kind:     Semaphore,
+		Confirms: true, // a holder that is still in the list has its permit
+		MinTTL:   time.Second,
+		Options:  []Option{permitsOption},
+		Open: func(_ context.Context, o Options) (Lock, error) {
+			if len(o.Servers) == 0 {
+				return nil, errors.New("consul: no servers given")
+			}
+			return consulSemaphore{newConsulLock(o), permits(o)}, nil
+		},
+	})
+}
+
+// consulSemaphore makes one api.Semaphore for each acquire, with a session of its own. As
+// with consulLock, no lease is claimed.
+type consulSemaphore struct {
+	*consulLock
+	permits int
+}
+
+// consulPermit is a grant's Ref.
+type consulPermit struct {
+	semaphore *api.Semaphore
+	wire      *consulWire
+}
+
+func (l consulSemaphore) Acquire(ctx context.Context, key string) (Grant, error) {
+	var last error
+	for {
+		g, err := l.once(ctx, key)
+		if err == nil {
+			return g, nil
+		}
+		if errors.Is(err, ErrUnknown) {
+			return Grant{}, fmt.Errorf("consul: acquire %s: %w", key, err)
+		}
+		if ctx.Err() == nil {
+			last = err
+			l.elsewhere()
+		}
+		if !pause(ctx, l.options.TTL/10) {
+			return Grant{}, timeout(ctx, "consul", key, last)
+		}
+	}
+}
+
+// once lets one api.Semaphore wait until ctx ends.
+func (l consulSemaphore) once(ctx context.Context, key string) (Grant, error) {
+	c, w, err := l.client()
+	if err != nil {
+		return Grant{}, err
+	}
+	s, err := c.SemaphoreOpts(&api.SemaphoreOptions{
+		Prefix: "picklock-semaphore/" + key, Limit: l.permits, SessionName: l.options.Client, SessionTTL: l.options.TTL.String(),
+		SemaphoreWaitTime: min(max(l.options.TTL/2, 250*time.Millisecond), time.Second), // so long does it not look at ctx
+	})
+	if err != nil {
+		w.end()
+		return Grant{}, err
+	}
+	type result struct {
+		lost <-chan struct{}
+		err  error
+	}
+	done := make(chan result, 1)
+	l.group.Go(func() {
+		lost, err := s.Acquire(ctx.Done())
+		done <- result{lost, err}
+	})
+	var r result
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		grace := time.AfterFunc(2*time.Second, w.end)
+		r = <-done
+		grace.Stop()
+	}
+	if r.lost == nil {
+		open := w.unanswered()
+		l.leave(w) // the module ends the session, in its own time
+		switch {
+		case open:
+			return Grant{}, fmt.Errorf("%w: %w", ErrUnknown, r.err)
+		case r.err == nil:
+			return Grant{}, ctx.Err()
+		}
+		return Grant{}, r.err
+	}
+	w.forgetReleased()
+	return Grant{Key: key, Lost: r.lost, Ref: consulPermit{s, w}}, nil
+}
+
+// Release takes the holder out of the list; the module does not say whether it was there.
+func (l consulSemaphore) Release(ctx context.Context, g Grant) error {
+	ref := g.Ref.(consulPermit)
+	defer l.leave(ref.wire)
+	done := make(chan error, 1)
+	l.group.Go(func() { done <- ref.semaphore.Release() })
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	switch held, answered := ref.wire.releasedHeld(); {
+	case errors.Is(err, api.ErrSemaphoreNotHeld):
+		return fmt.Errorf("consul: release %s: %w: %w", g.Key, ErrNotHeld, err)
+	case err != nil:
+		return fmt.Errorf("consul: release %s: %w: %w", g.Key, ErrUnknown, err)
+	case !answered || !held: // it read the list, and was not in it
+		return fmt.Errorf("consul: release %s: %w", g.Key, ErrNotHeld)
+	}
+	return nil
+}

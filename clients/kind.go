@@ -1,0 +1,53 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"strconv"
+)
+
+// The kinds of lock besides the mutex (Info.Kind): what a lock of each promises.
+const (
+	ReadWrite = "rw"        // many share it or one has it alone; a Sharer
+	Semaphore = "semaphore" // as many hold it at once as it has permits; see Info.Permits
+	Reentrant = "reentrant" // who holds it can acquire it again, and releases it as often
+)
+
+// Sharer is a lock that several can hold at once if all of them ask for that.
+type Sharer interface {
+	// AcquireShared waits until nobody has the lock alone, or ctx ends. Errors as for
+	// Acquire.
+	AcquireShared(ctx context.Context, key string) (Grant, error)
+}
+
+const defaultPermits = 2
+
+// permitsOption is the option of all semaphores.
+var permitsOption = Option{
+	Name: "permits", Default: strconv.Itoa(defaultPermits), Check: checks(parsePermits),
+	About: "how many clients may hold it at once; with as many as there are clients, nobody ever waits",
+}
+
+func parsePermits(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 1000 {
+		return 0, errors.New("want a whole number, 1 to 1000")
+	}
+	return n, nil
+}
+
+// Permits is how many clients may hold a semaphore at once; 0 for other kinds.
+func (i Info) Permits(extra map[string]string) int {
+	if i.Kind != Semaphore {
+		return 0
+	}
+	return permits(Options{Extra: extra})
+}
+
+func permits(o Options) int {
+	n, err := option(o, permitsOption.Name, defaultPermits, parsePermits)
+	if err != nil {
+		return defaultPermits // refused before anything is opened
+	}
+	return n
+}

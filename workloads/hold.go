@@ -1,0 +1,44 @@
+package workloads
+
+import (
+	"context"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/history"
+)
+
+func init() {
+	add(Workload{
+		Name:  "hold",
+		About: "hold, and touch nothing: for locks that several can hold at once, shared or alone by chance, and for reentrant ones, which are entered twice",
+		Run:   holdOnly,
+		Holds: true,
+	})
+}
+
+// holdOnly enters a reentrant lock once more for the middle part of its time. Where
+// that fails, the client goes on with what it has.
+func holdOnly(ctx context.Context, h *holding) {
+	if h.c.info.Kind != clients.Reentrant {
+		h.hold(ctx)
+		return
+	}
+	if !h.hold(ctx) {
+		return
+	}
+	inner, err := h.c.acquireAs(ctx, h.grant.Key, history.Nested)
+	if err != nil {
+		return
+	}
+	inner.hold(ctx)
+	_ = inner.release(ctx) // the history has it
+	h.hold(ctx)
+}
+
+// mode says how the client acquires the lock for its next section.
+func (c *client) mode() string {
+	if c.sharer != nil && c.holds && c.rng.IntN(2) == 0 {
+		return history.Shared
+	}
+	return ""
+}
