@@ -153,7 +153,8 @@ type etcdKeeper struct {
 	discipline Discipline
 	start      int64
 	cancel     context.CancelFunc
-	ended      chan error // the watch's end: nil for the log's
+	ended      chan struct{} // closed at the watch's end
+	err        error         // nil where that is the log's end, too
 
 	effects  []history.Effect // the watch's own until it ended
 	versions map[string]history.Effect
@@ -164,7 +165,7 @@ func keepEtcd(ctx context.Context, addr string, d Discipline, keys []string, sta
 	if err != nil {
 		return nil, err
 	}
-	k := &etcdKeeper{client: client, discipline: d, start: start, ended: make(chan error, 1), versions: map[string]history.Effect{}}
+	k := &etcdKeeper{client: client, discipline: d, start: start, ended: make(chan struct{}), versions: map[string]history.Effect{}}
 	for _, key := range keys {
 		if err == nil {
 			// A comparison with a key that is not there fails.
@@ -180,7 +181,8 @@ func keepEtcd(ctx context.Context, addr string, d Discipline, keys []string, sta
 	}
 	ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
-		k.ended <- k.follow(client.Watch(ctx, etcdNotes, clientv3.WithPrefix(), clientv3.WithRev(now.Header.Revision+1)))
+		defer close(k.ended)
+		k.err = k.follow(client.Watch(ctx, etcdNotes, clientv3.WithPrefix(), clientv3.WithRev(now.Header.Revision+1)))
 	}()
 	return k, nil
 }
@@ -241,9 +243,8 @@ func (k *etcdKeeper) Log(ctx context.Context) ([]history.Effect, error) {
 		return nil, err
 	}
 	select {
-	case err := <-k.ended:
-		k.ended <- err
-		return k.effects, err
+	case <-k.ended:
+		return k.effects, k.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
