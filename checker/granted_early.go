@@ -151,7 +151,7 @@ func findGrantedEarly(ix *index) []Anomaly {
 			older.process, older.claim(), dur(newer.okT-older.okT), dur(left))
 		switch {
 		case e.crowd:
-			places = append(places, e.tell(&a)...)
+			places = append(places, ix.tell(e, &a)...)
 		case e.window:
 			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s certainly had time left throughout",
 				newer.process, what, clock(newer.window().from), clock(newer.okT), older.process, older.claim())

@@ -112,7 +112,7 @@ func (k *keyIndex) crowd() crowd {
 	case k.shared && k.permits <= 0 && !k.nested:
 		return &sharedCrowd{}
 	case k.nested && k.permits <= 0 && !k.shared:
-		return &ownerCrowd{reach: map[string]int64{}}
+		return &ownerCrowd{reach: map[string]int64{}, part: map[*grant]bool{}}
 	}
 	return nil
 }
@@ -185,26 +185,43 @@ func (c *sharedCrowd) add(p piece) {
 	}
 }
 
-// ownerCrowd holds the stretch that reaches furthest.
+// ownerCrowd holds the stretch that reaches furthest, and the one that does among those
+// of other processes.
 type ownerCrowd struct {
-	longest piece
-	reach   map[string]int64 // by process: until when it has the lock
+	longest, other piece
+	reach          map[string]int64 // by process: until when it has the lock
+	part           map[*grant]bool  // met a rival as part of a hold that had met it
 }
 
 func (c *ownerCrowd) rivals(p piece) []piece {
-	// A hold that begins anew is not the one that its process had before. What else is
-	// part of a hold was looked at when that began.
+	// A hold that begins anew is not the one that its process had before.
 	anew := p.g.mode != nested && p.from == p.g.okT
-	if c.longest.to <= p.from || !anew && c.reach[p.g.process] > p.from {
+	rival := c.longest
+	if !anew && rival.g != nil && rival.g.process == p.g.process {
+		rival = c.other
+	}
+	switch {
+	case rival.to <= p.from || c.part[p.g]:
+		return nil
+	case !anew && c.reach[p.g.process] > p.from:
+		// Whoever came last, the rest of the hold or the rival, was looked at then.
+		c.part[p.g] = true
 		return nil
 	}
-	return []piece{c.longest}
+	return []piece{rival}
 }
 
 func (c *ownerCrowd) add(p piece) {
 	c.reach[p.g.process] = max(c.reach[p.g.process], p.to)
-	if p.to > c.longest.to {
-		c.longest = p
+	switch {
+	case c.longest.g == nil || c.longest.g.process == p.g.process:
+		if p.to > c.longest.to {
+			c.longest = p
+		}
+	case p.to > c.longest.to:
+		c.longest, c.other = p, c.longest
+	case p.to > c.other.to:
+		c.other = p
 	}
 }
 
@@ -249,7 +266,7 @@ func grantsOf(pieces []piece) []*grant {
 }
 
 // tell explains a grant that was one too many, and returns the places that prove it.
-func (e earlyPair) tell(a *Anomaly) []int32 {
+func (ix *index) tell(e earlyPair, a *Anomaly) []int32 {
 	newer, first := e.newer, e.older[0]
 	places := newer.proof(e.from)
 	until := newer.aliveUntil(e.from)
@@ -269,8 +286,11 @@ func (e earlyPair) tell(a *Anomaly) []int32 {
 			what, clock(e.from), permitWords(newer.lock.permits), andWords(processesOf(e.older)), dur(a.Sizes["remaining"]))
 		return places
 	}
+	if w := newer.window(); !e.renewed && newer.mode == alone && first.mode == alone && len(newer.proof(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
+		places = ix.windowProof(e) // as between two grants of a mutex
+	}
 	a.Explanation = fmt.Sprintf("%s by %s, while %s's %s, granted %s earlier, certainly had %s left",
-		what, clock(e.from), first.process, first.claim(), dur(newer.okT-first.okT), dur(a.Sizes["remaining"]))
+		what, clock(e.from), first.process, first.claim(), dur(e.from-first.okT), dur(a.Sizes["remaining"]))
 	return places
 }
 
