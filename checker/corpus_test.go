@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/picklock/picklock/history"
 )
@@ -14,7 +15,8 @@ import (
 // TestCorpus runs the small histories of testdata: for every anomaly some that
 // break the property and some that almost do. A file's "# want:" line names all
 // anomalies that must be found, no more and no fewer; "# valid:" the verdict;
-// "# says:" a part of an anomaly's explanation; "# exclusion: unknown, WHY" the
+// "# says:" a part of an anomaly's explanation; "# overlap:" and "# faults:" what the
+// first anomaly says of them; "# exclusion: unknown, WHY" the
 // verdict on a property and a part of its reason.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -57,6 +59,10 @@ func TestCorpus(t *testing.T) {
 				case name == "faults":
 					if got := strings.Join(v.Anomalies[0].Faults, " "); got != strings.TrimSuffix(value, "none") {
 						t.Errorf("faults %q, want %q", got, value)
+					}
+				case name == "overlap":
+					if got := time.Duration(v.Anomalies[0].Sizes["overlap"]).String(); got != value {
+						t.Errorf("overlap %s, want %s", got, value)
 					}
 				case slices.Contains(Properties, name):
 					valid, why, _ := strings.Cut(value, ", ")
