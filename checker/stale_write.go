@@ -195,7 +195,7 @@ func (ix *index) staleWrite(w, newer touch) Anomaly {
 	switch a.Cause {
 	case "granted-early":
 		places = append(places, old.proof(young.okT)...)
-	case "delayed":
+	case "delayed", "renewed-late":
 		places = append(places, old.promiseProof(w.op.invT))
 	case "lease-outlived":
 		places = append(places, old.promiseProof(old.okT))
@@ -219,6 +219,8 @@ func (ix *index) staleWrite(w, newer touch) Anomaly {
 		a.Explanation += fmt.Sprintf("; it had sent the write at %s with %s of its lease left, and the write was held up on the way",
 			clock(w.op.invT), dur(old.promised-w.op.invT))
 		a.Sizes["delay"] = w.t - w.op.invT
+	case "renewed-late":
+		a.Explanation += "; its lease was renewed only after that"
 	case "after-release":
 		a.Explanation += fmt.Sprintf("; it had sent the write at %s, never learnt its outcome and released the lock at %s",
 			clock(w.op.invT), clock(old.release.invT))
@@ -255,6 +257,8 @@ func staleCause(old, young *grant, w touch) string {
 		return ""
 	case old.promised <= old.okT:
 		return "never-held"
+	case w.op.invT < old.promised && young.okT < w.op.invT:
+		return "renewed-late" // it was not alive in between
 	case w.op.invT < old.promised:
 		return "delayed"
 	}

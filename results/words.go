@@ -247,7 +247,7 @@ func Command(run Run) string {
 		flag("require", strings.Join(run.Require, ","), len(run.Require) > 0)
 		flag("runtime", run.Runtime, run.Runtime != "")
 	}
-	if !slices.ContainsFunc(args, func(a string) bool { return a == "--seed" || strings.HasPrefix(a, "--seed=") }) {
+	if args[0] != "check" && !slices.ContainsFunc(args, func(a string) bool { return a == "--seed" || strings.HasPrefix(a, "--seed=") }) {
 		args = append(args, "--seed", fmt.Sprint(run.Seed))
 	}
 	for i, a := range args {

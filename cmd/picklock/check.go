@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -146,7 +148,9 @@ func (flags checkFlags) own(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		return report("", results.Run{Lock: "unknown", Command: []string{"picklock", "check", path}}, v, flags.json)
+		// What was asked of the run is not known; the faults are those that struck.
+		run := results.Run{Lock: "recorded", Command: []string{"picklock", "check", path}, Faults: slices.Sorted(maps.Keys(v.Stats.Faults))}
+		return report("", run, v, flags.json)
 	}
 	m, err := model.Named(flags.model)
 	if err != nil {
