@@ -286,13 +286,23 @@ func (t *timeline) window(sc scene, lease int64) (from, to int64) {
 // maxRefused is how many refused operations a report names.
 const maxRefused = 5
 
+// rejected lists what the register refused, in the order in which its clients learnt
+// of it.
+func (t *timeline) rejected() []mark {
+	var out []mark
+	for _, m := range t.Marks {
+		if m.Kind == markRejected {
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b mark) int { return cmp.Compare(a.At, b.At) })
+	return out
+}
+
 // refused names the first operations that the register refused, and counts all.
 func (t *timeline) refused() (rows []refusedView, count string) {
 	n := 0
-	for _, m := range t.Marks {
-		if m.Kind != markRejected {
-			continue
-		}
+	for _, m := range t.rejected() {
 		if n++; n > maxRefused {
 			continue
 		}
@@ -315,10 +325,8 @@ func (t *timeline) focus(lease int64) (from, to int64, refusal bool) {
 		lease = 1e9
 	}
 	lease = min(lease, math.MaxInt64/32)
-	for _, m := range t.Marks {
-		if m.Kind == markRejected {
-			return max(t.Start, m.At-3*lease), min(t.End, m.At+lease), true
-		}
+	if r := t.rejected(); len(r) > 0 {
+		return max(t.Start, r[0].At-3*lease), min(t.End, r[0].At+lease), true
 	}
 	return t.Start, min(t.End, t.Start+10*lease), false
 }
