@@ -22,7 +22,7 @@ catalogue-docker: build
 
 test:
 	scripts/install redis-server zookeeper java chromium python3 redis-py kazoo curator postgres pgbouncer
-	$(GO) test -p 1 -timeout 20m ./...
+	$(GO) test -p 1 -parallel 4 -timeout 20m ./... # they mostly wait: for leases, elections, timeouts
 
 lint:
 	$(GO) vet ./...
