@@ -103,9 +103,14 @@ func (l *consulLock) elsewhere() {
 }
 
 func (l *consulLock) Acquire(ctx context.Context, key string) (Grant, error) {
+	return l.retry(ctx, key, l.once)
+}
+
+// retry calls once, each time at another server, until it grants or ctx ends.
+func (l *consulLock) retry(ctx context.Context, key string, once func(context.Context, string) (Grant, error)) (Grant, error) {
 	var last error
 	for {
-		g, err := l.once(ctx, key)
+		g, err := once(ctx, key)
 		if err == nil {
 			return g, nil
 		}
@@ -120,6 +125,40 @@ func (l *consulLock) Acquire(ctx context.Context, key string) (Grant, error) {
 			return Grant{}, timeout(ctx, "consul", key, last)
 		}
 	}
+}
+
+// wait lets the module wait for the lock until ctx ends, and gives the session up if it
+// was not granted.
+func (l *consulLock) wait(ctx context.Context, w *consulWire, acquire func(<-chan struct{}) (<-chan struct{}, error)) (<-chan struct{}, error) {
+	type result struct {
+		lost <-chan struct{}
+		err  error
+	}
+	done := make(chan result, 1)
+	l.group.Go(func() {
+		lost, err := acquire(ctx.Done())
+		done <- result{lost, err}
+	})
+	var r result
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		grace := time.AfterFunc(2*time.Second, w.end)
+		r = <-done
+		grace.Stop()
+	}
+	if r.lost != nil {
+		return r.lost, nil
+	}
+	open := w.unanswered()
+	l.leave(w) // the module ends the session, in its own time
+	switch {
+	case open:
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, r.err)
+	case r.err == nil:
+		return nil, ctx.Err()
+	}
+	return nil, r.err
 }
 
 // once lets one api.Lock wait until ctx ends.
@@ -138,33 +177,9 @@ func (l *consulLock) once(ctx context.Context, key string) (Grant, error) {
 		w.end()
 		return Grant{}, err
 	}
-	type result struct {
-		lost <-chan struct{}
-		err  error
-	}
-	done := make(chan result, 1)
-	l.group.Go(func() {
-		lost, err := lock.Lock(ctx.Done())
-		done <- result{lost, err}
-	})
-	var r result
-	select {
-	case r = <-done:
-	case <-ctx.Done():
-		grace := time.AfterFunc(2*time.Second, w.end)
-		r = <-done
-		grace.Stop()
-	}
-	if r.lost == nil {
-		open := w.unanswered()
-		l.leave(w) // the module ends the session, in its own time
-		switch {
-		case open:
-			return Grant{}, fmt.Errorf("%w: %w", ErrUnknown, r.err)
-		case r.err == nil:
-			return Grant{}, ctx.Err()
-		}
-		return Grant{}, r.err
+	lost, err := l.wait(ctx, w, lock.Lock)
+	if err != nil {
+		return Grant{}, err
 	}
 	pair, err := l.own(c, w, key, value)
 	if err != nil {
@@ -172,7 +187,7 @@ func (l *consulLock) once(ctx context.Context, key string) (Grant, error) {
 		l.leave(w)
 		return Grant{}, fmt.Errorf("%w: granted, and then: %w", ErrUnknown, err)
 	}
-	return Grant{Key: key, Token: int64(pair.LockIndex), Lost: r.lost, Ref: consulGrant{lock, w}}, nil
+	return Grant{Key: key, Token: int64(pair.LockIndex), Lost: lost, Ref: consulGrant{lock, w}}, nil
 }
 
 // own reads the key, of which the module tells only that it is ours.

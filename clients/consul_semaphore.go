@@ -42,23 +42,7 @@ type consulPermit struct {
 }
 
 func (l consulSemaphore) Acquire(ctx context.Context, key string) (Grant, error) {
-	var last error
-	for {
-		g, err := l.once(ctx, key)
-		if err == nil {
-			return g, nil
-		}
-		if errors.Is(err, ErrUnknown) {
-			return Grant{}, fmt.Errorf("consul: acquire %s: %w", key, err)
-		}
-		if ctx.Err() == nil {
-			last = err
-			l.elsewhere()
-		}
-		if !pause(ctx, l.options.TTL/10) {
-			return Grant{}, timeout(ctx, "consul", key, last)
-		}
-	}
+	return l.retry(ctx, key, l.once)
 }
 
 // once lets one api.Semaphore wait until ctx ends.
@@ -75,36 +59,12 @@ func (l consulSemaphore) once(ctx context.Context, key string) (Grant, error) {
 		w.end()
 		return Grant{}, err
 	}
-	type result struct {
-		lost <-chan struct{}
-		err  error
-	}
-	done := make(chan result, 1)
-	l.group.Go(func() {
-		lost, err := s.Acquire(ctx.Done())
-		done <- result{lost, err}
-	})
-	var r result
-	select {
-	case r = <-done:
-	case <-ctx.Done():
-		grace := time.AfterFunc(2*time.Second, w.end)
-		r = <-done
-		grace.Stop()
-	}
-	if r.lost == nil {
-		open := w.unanswered()
-		l.leave(w) // the module ends the session, in its own time
-		switch {
-		case open:
-			return Grant{}, fmt.Errorf("%w: %w", ErrUnknown, r.err)
-		case r.err == nil:
-			return Grant{}, ctx.Err()
-		}
-		return Grant{}, r.err
+	lost, err := l.wait(ctx, w, s.Acquire)
+	if err != nil {
+		return Grant{}, err
 	}
 	w.forgetReleased()
-	return Grant{Key: key, Lost: r.lost, Ref: consulPermit{s, w}}, nil
+	return Grant{Key: key, Lost: lost, Ref: consulPermit{s, w}}, nil
 }
 
 // Release takes the holder out of the list; the module does not say whether it was there.

@@ -270,7 +270,20 @@ func (r *run) experiment(ctx context.Context) error {
 // watch returns when the experiment has lasted long enough, or with what broke it.
 func (r *run) watch(ctx context.Context, healed <-chan error) error {
 	limit, since := time.After(r.Limit), int64(0)
-	for limit != nil || healed != nil {
+	var patience <-chan time.Time
+	for {
+		if limit == nil && healed == nil && patience == nil {
+			if len(r.faults) == 0 || r.lock.Unlocked != nil {
+				return nil
+			}
+			patience = time.After(r.patience)
+			if r.comeback.last.Load() <= since {
+				r.Observer.Phase("wait for the lock to come back", time.Now().Add(r.patience))
+			}
+		}
+		if patience != nil && r.comeback.last.Load() > since {
+			return nil
+		}
 		select {
 		case <-limit:
 			limit = nil
@@ -279,20 +292,6 @@ func (r *run) watch(ctx context.Context, healed <-chan error) error {
 				return err
 			}
 			healed, since = nil, r.Runtime.Now()-r.start
-		case err := <-r.workers.failed:
-			return err
-		case err := <-r.cluster.Died():
-			return err
-		case <-ctx.Done():
-			return fmt.Errorf("interrupted: %w", ctx.Err())
-		}
-	}
-	if len(r.faults) == 0 || r.lock.Unlocked != nil || r.comeback.last.Load() > since {
-		return nil
-	}
-	r.Observer.Phase("wait for the lock to come back", time.Now().Add(r.patience))
-	for patience := time.After(r.patience); r.comeback.last.Load() <= since; {
-		select {
 		case <-r.comeback.granted:
 		case <-patience:
 			return nil
@@ -304,7 +303,6 @@ func (r *run) watch(ctx context.Context, healed <-chan error) error {
 			return fmt.Errorf("interrupted: %w", ctx.Err())
 		}
 	}
-	return nil
 }
 
 // comeback tells of grants.
@@ -317,7 +315,12 @@ func (c *comeback) observe(e history.Event) {
 	if e.F != history.Acquire || e.Type != history.OK {
 		return
 	}
-	c.last.Store(e.Time)
+	for { // what a paused client was granted is told late
+		last := c.last.Load()
+		if e.Time <= last || c.last.CompareAndSwap(last, e.Time) {
+			break
+		}
+	}
 	select {
 	case c.granted <- struct{}{}:
 	default:

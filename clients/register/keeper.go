@@ -3,6 +3,7 @@ package register
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -11,12 +12,12 @@ import (
 
 // KeepLog makes a resource ready, calls ready, and waits until stop is closed; then it
 // writes the log of effects, one a line, as Serve writes it.
-func KeepLog(ctx context.Context, b Backend, addr string, d Discipline, keys []string, start int64, ready func(), stop <-chan struct{}, log io.Writer) error {
+func KeepLog(ctx context.Context, b Backend, addr string, d Discipline, keys []string, start int64, ready func(), stop <-chan struct{}, log io.Writer) (err error) {
 	k, err := b.Keep(ctx, addr, d, keys, start)
 	if err != nil {
 		return fmt.Errorf("make the register %s ready: %w", b.Name, err)
 	}
-	defer k.Close()
+	defer func() { err = errors.Join(err, k.Close()) }()
 	ready()
 	select {
 	case <-stop:
