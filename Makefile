@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue catalogue-docker test lint bench docker-soak clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test lint bench docker-soak zoo clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -o bin/picklock ./cmd/picklock
@@ -15,6 +15,11 @@ catalogue: build
 	scripts/install redis-server zookeeper java postgres pgbouncer
 	bin/picklock matrix
 
+# The catalogue again, for docs/matrix.md and docs/matrix.svg.
+matrix-docs: build
+	scripts/install redis-server zookeeper java postgres pgbouncer
+	scripts/matrix-docs
+
 # The same on a Docker engine, on images built from this machine's packages. On
 # images of a registry: bin/picklock matrix --runtime docker.
 catalogue-docker: build
@@ -22,7 +27,16 @@ catalogue-docker: build
 
 test:
 	scripts/install redis-server zookeeper java chromium python3 redis-py kazoo curator postgres pgbouncer
-	$(GO) test -p 1 -parallel 4 -timeout 20m ./... # they mostly wait: for leases, elections, timeouts
+	@# They mostly wait: for leases, elections, timeouts. Those that strike real servers, and an
+	@# engine's containers, by the clock have the machine for themselves.
+	$(GO) test -p 2 -parallel 4 -timeout 25m $$($(GO) list ./... | grep -vE '/(harness|compose/docker)$$')
+	$(GO) test -p 1 -parallel 4 -timeout 25m ./harness ./compose/docker
+
+# Locks that are right, under everything that clients and replicated servers can suffer:
+# not one may be accused.
+soundness: build
+	scripts/install redis-server zookeeper java postgres
+	scripts/soundness
 
 lint:
 	$(GO) vet ./...
@@ -39,6 +53,13 @@ bench:
 # Which inverted comparisons of the checker does no test notice?
 mutate:
 	$(GO) run ./scripts/mutate
+
+# Every bug of the zoo and its twin through the whole catalogue and two runs: who finds
+# what. The test of every day plays only the quickest means for each.
+ZOO ?= zoo.md
+zoo:
+	scripts/install redis-server
+	PICKLOCK_ZOO=$(abspath $(ZOO)) $(GO) test -count 1 -parallel 4 -timeout 5h -run TestZooWhole ./harness
 
 # Every parser for a moment each; FUZZTIME=10000000x for more.
 fuzz:

@@ -44,6 +44,7 @@ func TestBothAtOnce(t *testing.T) {
 0.100-0.300 c1 acquire c1.1 token=2 since=0.150 lease=0.2
 0.100-0.400 c2 acquire c2.1 token=1 since=0.200 lease=1
 0.500-0.510 c2 release c2.1
+0.600-0.610 c3 acquire c3.1 token=3 lease=1
 `))
 	if p := v.Properties[Tokens]; p.Valid != Unknown || !strings.Contains(p.Why, "nothing says which") {
 		t.Errorf("tokens %v: %s", p.Valid, p.Why)

@@ -20,6 +20,8 @@ func TestArbitrate(t *testing.T) {
 0.18-0.19 c1 read c1.1 value=b @0.185
 0.20-0.21 c1 read c1.1 value=b @0.205
 0.22-0.23 c1 release c1.1
+0.24-0.25 c2 acquire c2.1 lease=1
+0.26-0.27 c2 read c2.1 value=b @0.265
 `
 	for _, c := range []struct {
 		name string

@@ -142,24 +142,27 @@ func (ix *index) contention() string {
 }
 
 func (ix *index) judgeExclusion(anomalies int) Property {
-	judgeable := 0
-	for _, k := range ix.keys {
-		for _, g := range k.grants {
-			if g.judgeable() {
-				judgeable++
-			}
-		}
-	}
+	early := len(ix.findEarly())
+	asked, held := ix.askedWhileHeld()
 	switch {
 	case ix.stats.Grants == 0:
 		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
-	case judgeable == 0:
-		return Property{Valid: Unknown, Why: "the lock promises no lease and confirms no release, so nothing says how long a grant had to last; belief, tokens and register judge it"}
+	case anomalies > early:
+		why := fmt.Sprintf("%s: %s made while another client held the lock, which nothing excuses", ix.contention(), of(anomalies-early, "grant"))
+		if early > 0 {
+			why += fmt.Sprintf(", and %d while another lease certainly had time left", early)
+		}
+		return Property{Required: true, Why: why}
 	case anomalies > 0:
 		return Property{Required: true, Why: fmt.Sprintf("%s: %s made while another lease certainly had time left", ix.contention(), of(anomalies, "grant"))}
+	case held == 0:
+		return Property{Valid: Unknown, Why: "of no grant can be said how long it had to last: no lease was promised that was alive when the grant was learnt of, and a fault was on that can have ended it"}
+	case asked == 0:
+		return Property{Valid: Unknown, Why: ix.contention() + "; nobody asked for the lock while another client held it for certain, so nothing was tried"}
 	}
-	why := ix.contention() + "; " + ix.kept("no two leases that were certainly alive meet", "never were more leases certainly alive at once than this kind of lock allows")
-	if n := ix.stats.Grants - judgeable; n > 0 {
+	why := fmt.Sprintf("%s; %s made while another client held the lock for certain, and ", ix.contention(), of(asked, "request")) +
+		ix.kept("none was granted before that was over", "never was more granted at once than this kind of lock allows")
+	if n := ix.stats.Grants - held; n > 0 {
 		why += fmt.Sprintf("; of %s nothing says how long it had to last", of(n, "grant"))
 	}
 	return Property{Valid: True, Required: true, Why: why}
@@ -171,6 +174,9 @@ func (ix *index) judgeBelief(anomalies int) Property {
 		return Property{Valid: Unknown, Why: "the lock was never granted"}
 	case anomalies > 0:
 		return Property{Why: fmt.Sprintf("%s: %s made while another client still believed that it held the lock", ix.contention(), of(anomalies, "grant"))}
+	}
+	if ix.stats.Contested == 0 {
+		return Property{Valid: Unknown, Why: ix.contention() + ": nobody else wanted the lock, so nothing was tried"}
 	}
 	return Property{Valid: True, Why: ix.contention() + "; " + ix.kept("never did two clients believe at once that they held the lock",
 		"never did more clients believe at once that they held it than this kind of lock allows")}
@@ -194,6 +200,8 @@ func (ix *index) judgeTokens(anomalies int) Property {
 		return Property{Required: true, Why: fmt.Sprintf("%s: %s out of order", of(with, "token"), of(anomalies, "grant"))}
 	case with < ix.stats.Grants:
 		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%d of %s carry no token", ix.stats.Grants-with, of(ix.stats.Grants, "grant"))}
+	case ix.successions() == 0:
+		return Property{Valid: Unknown, Required: true, Why: "no two grants of one lock came for certain one after the other, so that no two tokens could be compared"}
 	}
 	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s, each greater than all that were certainly granted before", of(with, "token"))}
 }
@@ -221,6 +229,8 @@ func (ix *index) judgeRegister(anomalies int) Property {
 		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%s at the end are missing in the register's log, which may have been cut short", of(ix.log.lost, "acknowledged operation"))}
 	case ix.stats.Writes == 0:
 		return Property{Valid: Unknown, Required: true, Why: "no write was ever accepted"}
+	case ix.turns() == 0:
+		return Property{Valid: Unknown, Required: true, Why: "the register was only ever used under one grant, so that no other could spoil it"}
 	}
 	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s accepted in the order of their grants, %d rejected; every read saw the latest write%s", of(ix.stats.Writes, "write"), ix.stats.Rejected, share)}
 }
@@ -236,7 +246,7 @@ func (ix *index) judgeLiveness(anomalies int) Property {
 	last := int64(-1)
 	open := ""
 	for _, f := range ix.faults {
-		if f.landed {
+		if f.landed && f.name != Stall {
 			last = max(last, f.end)
 			if !f.ended {
 				open = f.name
@@ -251,19 +261,24 @@ func (ix *index) judgeLiveness(anomalies int) Property {
 			}
 		}
 	}
+	failed := ix.failedPrograms()
 	switch {
 	case anomalies > 0:
 		return Property{Required: true, Why: counted(anomalies)}
+	case failed != "":
+		return Property{Valid: Unknown, Required: true, Why: failed}
 	case ix.stats.Grants == 0:
 		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
 	case last >= 0 && after == 0 && open != "":
 		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("fault %s was never healed, so nothing shows that the lock comes back", open)}
 	case last >= 0 && after == 0:
 		return Property{Valid: Unknown, Required: true, Why: "no grant came after the last fault was healed: the run was too short to tell whether the lock comes back"}
+	case ix.stats.Contested == 0:
+		return Property{Valid: Unknown, Required: true, Why: ix.contention() + ": nobody had to wait for the lock, so nothing was tried"}
 	case last >= 0:
-		return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s after the last fault was healed; a free lock was never refused for longer than %s", of(after, "grant"), dur(ix.opt.Bound))}
+		return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s after the last fault was healed; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(ix.opt.Bound))}
 	}
-	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s; a free lock was never refused for longer than %s", of(after, "grant"), dur(ix.opt.Bound))}
+	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(ix.opt.Bound))}
 }
 
 // overall draws the verdict from those on the properties: false if a required one
@@ -292,6 +307,8 @@ func (ix *index) overall(v Verdict) (Validity, string) {
 		missing = append([]string{"the lock was never granted"}, missing...)
 	case ix.stats.Contested == 0:
 		missing = append([]string{"no grant was contested: nobody else wanted the lock"}, missing...)
+	case v.Properties[Exclusion].Valid == Unknown && v.Properties[Register].Valid == Unknown && len(missing) == 0:
+		missing = []string{"neither the lock nor what it protects could be judged: " + v.Properties[Exclusion].Why}
 	}
 	for _, f := range ix.opt.Faults {
 		base := baseName(f)

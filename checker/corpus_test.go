@@ -162,6 +162,6 @@ func proves(part, whole Input, a Anomaly) bool {
 		// Out of sight of what excuses the wait's beginning, all of it counts.
 		longer := a.Name == "deadlock" && b.Time < a.Time
 		return a.Name == b.Name && slices.Equal(a.Grants, b.Grants) && (a.Time == b.Time || longer) && slices.Equal(a.Effects, b.Effects) &&
-			(a.Cause == b.Cause || !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early"}, a.Name))
+			(a.Cause == b.Cause || !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
 	})
 }

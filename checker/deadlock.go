@@ -10,10 +10,11 @@ import (
 // waiting without a break.
 const patience = 100e6
 
-// findDeadlocks finds stretches longer than the bound in which a lock was free and
-// wanted, nothing was broken, and no grant came.
+// findDeadlocks finds stretches longer than the bound in which a lock was wanted by
+// some and rightfully held by nobody, nothing was broken, and no grant came. Whether
+// the service still keeps a dead holder's key it cannot know, and does not say.
 //
-// Not free, for this purpose, is all that can be read in the lock's favour: from
+// Held, for this purpose, is all that can be read in the lock's favour: from
 // the earliest instant at which a grant can have been given until its release was
 // answered, its lease had run out however late it began, or its client had
 // stopped believing; and as long as a request of unknown outcome may have left a
@@ -125,7 +126,7 @@ func (ix *index) deadlock(k *keyIndex, asked []*op, free span) (Anomaly, bool) {
 		if o.invT >= free.to {
 			break
 		}
-		if o.endT <= free.from {
+		if o.endT <= free.from || o.failed {
 			continue
 		}
 		w := waits[o.process]
@@ -147,7 +148,7 @@ func (ix *index) deadlock(k *keyIndex, asked []*op, free span) (Anomaly, bool) {
 		Name: "deadlock", Property: Liveness, Key: k.name, Time: best.from + ix.opt.Bound,
 		Events: ix.at(waitProof(best.ops, best.from, ix.opt.Bound)...),
 		Sizes:  map[string]int64{"waited": best.to - best.from, "bound": ix.opt.Bound},
-		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; it was free all that time, no fault was on, and nobody was granted it within the bound of %s",
+		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; all that time no client alive believed that it held it, no lease was running and no fault was on, and nobody was granted it within the bound of %s",
 			process, k.name, clock(best.from), clock(best.to), dur(ix.opt.Bound)),
 	}
 	// Before the stretch lies what left the lock in this state.
@@ -160,6 +161,23 @@ func (ix *index) deadlock(k *keyIndex, asked []*op, free span) (Anomaly, bool) {
 	if len(before) > 0 {
 		g := before[len(before)-1]
 		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, clock(g.okT))
+		if at, ok := ix.crashed(g); ok {
+			a.Cause = "crashed-holder"
+			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", clock(at))
+		}
 	}
 	return ix.finish(a, best.from, process), true
+}
+
+// crashed says whether, and when, a kill ended g's hold.
+func (ix *index) crashed(g *grant) (int64, bool) {
+	if g.release != nil || g.lost >= 0 {
+		return 0, false
+	}
+	for _, f := range ix.faults {
+		if f.landed && baseName(f.name) == "kill" && slices.Contains(f.nodes, g.process) && f.begin >= g.okT && f.begin == g.believedEnd {
+			return f.begin, true
+		}
+	}
+	return 0, false
 }

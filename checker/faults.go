@@ -36,7 +36,12 @@ func (ix *index) readFault(e *history.Event, t int64) {
 			ix.open[id] = list[1:]
 		}
 	}
-	ix.stats.Faults[e.F] = c
+	switch {
+	case e.F != Stall:
+		ix.stats.Faults[e.F] = c
+	case e.Phase == history.Begin:
+		ix.stats.Stalls++
+	}
 	if baseName(e.F) != "kill" {
 		return
 	}
@@ -61,6 +66,10 @@ func (ix *index) readFault(e *history.Event, t int64) {
 		}
 	}
 }
+
+// Stall is the name under which a history says that the machine itself stood still: it
+// excuses what a fault would, and nobody injected it.
+const Stall = "stall"
 
 // Settle is how long a cut network may be felt at most after it was healed: services
 // give a silent connection up before (etcd's peers after 5 s, ZooKeeper's after some

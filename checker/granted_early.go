@@ -148,7 +148,7 @@ func findGrantedEarly(ix *index) []Anomaly {
 			what = fmt.Sprintf("was granted token %d", newer.token)
 		}
 		while := fmt.Sprintf("while %s's %s, granted %s earlier, certainly had %s left",
-			older.process, older.claim(), dur(newer.okT-older.okT), dur(left))
+			older.process, older.claim(), dur(e.from-older.okT), dur(left))
 		switch {
 		case e.crowd:
 			places = append(places, ix.tell(e, &a)...)

@@ -24,11 +24,13 @@ type index struct {
 	byKey   map[string]*keyIndex
 	lastKey *keyIndex // the one asked for last
 	ids     grantIDs
-	faults  []fault          // by begin
-	open    map[string][]int // faults without an end, while events are read
-	reach   []int64          // per fault, the greatest end among it and all before
-	effects []*effect
-	stats   Stats
+	faults  []fault // by begin
+	// failures are those of the clients' own programs, by process; nil for none.
+	failures map[string]*programFailures
+	open     map[string][]int // faults without an end, while events are read
+	reach    []int64          // per fault, the greatest end among it and all before
+	effects  []*effect
+	stats    Stats
 
 	maxLease  int64 // longest lease of the run
 	processes procs
@@ -36,12 +38,15 @@ type index struct {
 	granted   slab[grant]
 	logged    slab[effect]
 
-	grouped    []grantGroup
-	early      []earlyPair // found once, read by several anomalies
-	earlyKnown bool
-	releases   map[*grant]*wrongRelease // by the grant that came of it
-	unsound    map[string]bool          // keys whose tokens cannot order grants
-	log        *register
+	grouped      []grantGroup
+	early        []earlyPair // found once, read by several anomalies
+	earlyKnown   bool
+	doubles      []doublePair
+	doublesKnown bool
+	harm         map[string][]span        // when faults were on that concern a process
+	releases     map[*grant]*wrongRelease // by the grant that came of it
+	unsound      map[string]bool          // keys whose tokens cannot order grants
+	log          *register
 }
 
 // place is where an event stands in the history's order.
@@ -108,6 +113,7 @@ func (ix *index) readEvent(e *history.Event) {
 	p.client = true
 	switch f := verbOf(e.F); {
 	case f == fAcquire:
+		ix.noteFailure(t, e)
 		ix.readAcquire(i, t, e, p)
 	case f != fNone:
 		ix.readOp(i, t, f, e, p)

@@ -14,9 +14,13 @@ type Live struct {
 	Grants    int
 	Anomalies int // grants that came while another lease was certainly alive, or with a smaller token
 	Rejected  int // register operations that were refused
-	keys      map[string]*liveKey
-	grants    map[string]*liveGrant
-	faults    map[string]int
+	// Overlaps are grants that came while another client believed that it held the
+	// lock; whether that breaks anything, the verdict says.
+	Overlaps int
+	Together bool // the lock may be held by several, so that overlaps are not counted
+	keys     map[string]*liveKey
+	grants   map[string]*liveGrant
+	faults   map[string]int
 }
 
 type liveKey struct {
@@ -32,6 +36,9 @@ type liveGrant struct {
 	// early are the oks of the grants that came while this one seemed alive. Its
 	// release may arrive after them although it was sent before.
 	early []int64
+	// beside are the oks of the grants that overlapped with this one, if it was not
+	// given back before.
+	beside []int64
 }
 
 // maxHolders bounds what one key remembers, so that clients that never release
@@ -72,6 +79,11 @@ func (l *Live) Observe(e history.Event) {
 					l.Anomalies--
 				}
 			}
+			for _, ok := range g.beside {
+				if e.Time <= ok {
+					l.Overlaps--
+				}
+			}
 			l.drop(g)
 		}
 	case e.F == history.Renew && e.Type == history.OK && e.Lease > 0:
@@ -99,8 +111,17 @@ func (l *Live) granted(e history.Event) {
 	}
 	if e.Mode != "" || e.Permits > 0 {
 		// Who may hold it together with whom, the verdict says.
+		l.Together = true
 		l.hold(k, g)
 		return
+	}
+	// The latest of the others, which has the most reason to believe it.
+	for i := len(k.holders) - 1; i >= 0; i-- {
+		if h := k.holders[i]; h.process != g.process {
+			l.Overlaps++
+			h.beside = append(h.beside, e.Time)
+			break
+		}
 	}
 	switch {
 	case k.alive != nil && k.alive.until > e.Time && g.until > e.Time:

@@ -34,6 +34,9 @@ func TestLive(t *testing.T) {
 			if got := l.Holders("k0"); !slices.Equal(got, []string{"c1", "c2"}) {
 				t.Errorf("holders %v after the second grant", got)
 			}
+			if l.Overlaps != 1 {
+				t.Errorf("%d overlaps after the second grant, want 1", l.Overlaps)
+			}
 			if l.Anomalies != 1 {
 				t.Errorf("%d anomalies after the second grant, want 1", l.Anomalies)
 			}
@@ -201,5 +204,34 @@ func TestLiveForgetsHolders(t *testing.T) {
 	l.Observe(history.Event{Time: 1000, Process: last, Type: history.Invoke, F: history.Release, Key: "k0", Grant: last + ".1"})
 	if got := l.Holders("k0"); len(got) != maxHolders-1 || slices.Contains(got, last) {
 		t.Errorf("%d holders after one release", len(got))
+	}
+}
+
+// What overlapped is counted for locks without leases, too; a release that comes in
+// late takes it back, and several holders of a semaphore are none.
+func TestLiveOverlaps(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		late       bool // the last event comes in at its place in the text, after a later grant
+		want       int
+	}{
+		{"two at once without a lease", "0.1-0.2 c1 acquire c1.1\n0.1-0.3 c2 acquire c2.1\n0.1-0.4 c3 acquire c3.1", false, 2},
+		{"one after the other", "0.1-0.2 c1 acquire c1.1\n0.25-0.26 c1 release c1.1\n0.1-0.3 c2 acquire c2.1", false, 0},
+		{"the client's own next grant", "0.1-0.2 c1 acquire c1.1\n0.25-0.3 c1 acquire c1.2", false, 0},
+		{"a release that comes in late", "0.1-0.2 c1 acquire c1.1\n0.1-0.3 c2 acquire c2.1\n0.25- c1 release c1.1", true, 0},
+		{"a semaphore", "0.1-0.2 c1 acquire c1.1 permits=2\n0.1-0.3 c2 acquire c2.1 permits=2", false, 0},
+	} {
+		in := script(t, c.text)
+		if c.late {
+			i := slices.IndexFunc(in.Events, func(e history.Event) bool { return e.F == history.Release })
+			in.Events = append(append(slices.Clone(in.Events[:i]), in.Events[i+1:]...), in.Events[i])
+		}
+		l := NewLive()
+		for _, e := range in.Events {
+			l.Observe(e)
+		}
+		if l.Overlaps != c.want {
+			t.Errorf("%s: %d overlaps, want %d", c.name, l.Overlaps, c.want)
+		}
 	}
 }

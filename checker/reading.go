@@ -30,7 +30,7 @@ func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		o = nil
 	}
 	if o != nil {
-		o.comp, o.typ = i, outcomeOf(e.Type)
+		o.comp, o.typ, o.failed = i, outcomeOf(e.Type), e.ClientFailed && e.Type != history.OK
 		if o.endT == never {
 			o.lock.open--
 		}
@@ -115,6 +115,7 @@ func (ix *index) endBelief(g *grant, t int64) {
 }
 
 func (ix *index) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
+	ix.noteFailure(t, e)
 	ref := opRef{f, e.Grant, ""}
 	if e.Grant == "" {
 		ref.key = e.Key

@@ -86,6 +86,7 @@ type op struct {
 	f       verb
 	typ     outcome
 	heldOK  bool // ok release by the grant's own process: the service confirmed it
+	failed  bool // acquire: by the client's own program, not by the lock
 	busy    bool // acquire: somebody had the lock when this client asked
 }
 

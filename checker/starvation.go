@@ -24,6 +24,9 @@ func findStarvation(ix *index) []Anomaly {
 		var waits []*waiting
 		now := map[string]*waiting{}
 		for _, o := range k.allAcquires() { // by invoke
+			if o.failed {
+				continue
+			}
 			w := now[o.process]
 			if w == nil || o.invT-w.to >= patience || w.served() {
 				w = &waiting{span: span{o.invT, 0}}

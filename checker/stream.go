@@ -28,8 +28,8 @@ func NewStream(opt Options) *Stream { return &Stream{ix: emptyIndex(opt)} }
 
 // Observe takes the next event; ErrOrder if it comes out of order.
 func (s *Stream) Observe(e *history.Event) error {
-	if p := (place{e.Time, e.Index}); s.ix.seen > 0 && p.before(s.ix.order) {
-		return fmt.Errorf("%w: time %d (index %d) after %d (%d)", ErrOrder, e.Time, e.Index, s.ix.order.time, s.ix.order.index)
+	if err := s.inPlace(e); err != nil {
+		return err
 	}
 	if s.ix.seen == maxEvents {
 		return fmt.Errorf("more than %d events: cut the history into parts", maxEvents)
@@ -38,6 +38,15 @@ func (s *Stream) Observe(e *history.Event) error {
 		return err
 	}
 	s.ix.readEvent(e)
+	return nil
+}
+
+// inPlace says whether an event comes after the latest one that was observed.
+func (s *Stream) inPlace(e *history.Event) error {
+	p := place{e.Time, e.Index}
+	if s.ix.seen > 0 && p.before(s.ix.order) {
+		return fmt.Errorf("%w: time %d (index %d) after %d (%d)", ErrOrder, e.Time, e.Index, s.ix.order.time, s.ix.order.index)
+	}
 	return nil
 }
 
@@ -56,22 +65,18 @@ func (s *Stream) Verdict(ctx context.Context) Verdict {
 
 // CheckFiles draws the verdict from a history file and, unless its name is empty,
 // a register's log, in memory that is a fraction of theirs. A history that is not
-// in order is read again as a whole and sorted first. When ctx ends before all is
-// read, nothing is known, and ctx's error says so. progress, if it is not nil, is
-// told now and then how many events have been read.
+// in order is read again as a whole and sorted first; one that contradicts itself is
+// refused, with file and line. When ctx ends before all is read, nothing is known, and
+// ctx's error says so. progress, if it is not nil, is told now and then how many events
+// have been read.
 func CheckFiles(ctx context.Context, events, effects string, opt Options, progress func(events int)) (Verdict, error) {
+	return CheckSource(ctx, history.Source{Path: events}, effects, opt, progress)
+}
+
+// CheckSource is CheckFiles on any source of events.
+func CheckSource(ctx context.Context, events history.Source, effects string, opt Options, progress func(events int)) (Verdict, error) {
 	s := NewStream(opt)
-	err := history.StreamFile(events, func(e *history.Event) error {
-		if s.ix.seen&(1<<12-1) == 0 {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if progress != nil {
-				progress(s.ix.seen)
-			}
-		}
-		return s.Observe(e)
-	})
+	err := s.inOrder(ctx, events, progress)
 	if errors.Is(err, ErrOrder) {
 		err = s.sorted(ctx, events, opt)
 	}
@@ -93,9 +98,42 @@ func CheckFiles(ctx context.Context, events, effects string, opt Options, progre
 	return s.Verdict(ctx), nil
 }
 
-func (s *Stream) sorted(ctx context.Context, path string, opt Options) error {
+// inOrder reads a history that is in order; ErrOrder if it is not. Of one that is not,
+// nobody can say yet whether it is sound.
+func (s *Stream) inOrder(ctx context.Context, events history.Source, progress func(events int)) error {
+	var valid history.Validator
+	var unsound error
+	line := 0
+	err := events.Stream(func(e *history.Event) error {
+		if line&(1<<12-1) == 0 {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if progress != nil {
+				progress(line)
+			}
+		}
+		line++
+		if unsound != nil {
+			return s.inPlace(e)
+		}
+		if err := s.Observe(e); err != nil {
+			return err
+		}
+		if err := valid.Check(e); err != nil {
+			unsound = &history.LineError{File: events.String(), Line: line, Err: err}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return unsound
+}
+
+func (s *Stream) sorted(ctx context.Context, events history.Source, opt Options) error {
 	*s = *NewStream(opt)
-	list, err := history.ReadFile(path)
+	list, err := events.Events()
 	if err != nil {
 		return err
 	}

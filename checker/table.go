@@ -11,13 +11,14 @@ type anomaly struct {
 func anomalies() []anomaly {
 	return []anomaly{
 		{"granted-early", Exclusion, "the service granted the lock while another grant's lease certainly had time left", findGrantedEarly},
+		{"double-grant", Exclusion, "the service granted the lock while another client held it, and no lease, fault or release excuses that", findDoubleGrants},
 		{"two-holders", Belief, "two clients believed at once that they held the lock", findTwoHolders},
 		{"token-regression", Tokens, "a later grant carries a smaller token than an earlier one", findTokenRegression},
 		{"token-reuse", Tokens, "two grants carry the same token", findTokenReuse},
 		{"stale-write", Register, "a write of an older grant was accepted after a newer grant had touched the resource", findStaleWrites},
 		{"lost-update", Register, "an acknowledged update was overwritten by a client that had not seen it", findLostUpdates},
 		{"nonlinearizable", Register, "what the clients saw contradicts every possible order of the register's operations", findNonlinearizable},
-		{"deadlock", Liveness, "a free and wanted lock was not granted within the bound, with no fault on", findDeadlocks},
+		{"deadlock", Liveness, "a lock that was wanted, and held by nobody alive, was not granted within the bound, with no fault on", findDeadlocks},
 		{"starvation", Liveness, "a client waited longer than is fair while others were granted the lock (only with --fair)", findStarvation},
 		{"false-rejection", Liveness, "the register refused the rightful holder", findFalseRejections},
 		{"wrong-release", Liveness, "the release of a client that no longer held the lock freed another client's lock", findWrongReleases},

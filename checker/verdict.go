@@ -105,6 +105,7 @@ type Stats struct {
 	Acknowledged int                   `json:"acknowledged,omitempty"` // updates of the add workload
 	LostUpdates  int                   `json:"lost_updates,omitempty"` // acknowledged and gone from the final state
 	Faults       map[string]FaultCount `json:"faults"`
+	Stalls       int                   `json:"stalls,omitempty"`        // how often the machine itself stood still; see Stall
 	Waits        *Waits                `json:"waits,omitempty"`         // of the acquires that were granted
 	FirstGrant   int64                 `json:"first_grant,omitempty"`   // ns
 	FirstAnomaly int64                 `json:"first_anomaly,omitempty"` // ns, of a required property
@@ -140,6 +141,9 @@ type Options struct {
 	// Bound is the liveness bound in ns: a lock that is free and wanted, with no
 	// fault on, must be granted within it. 0 means 5 s.
 	Bound int64
+	// TTL, in ns, is the lease that the clients asked for. A grant that promises none of
+	// its own may be over when that is; 0: nothing ends it but its release or loss.
+	TTL int64
 	// Fair, in ns, is how long a client may wait for a contested lock while others
 	// are granted it; more is starvation. 0: starvation is not judged.
 	Fair int64

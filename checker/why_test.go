@@ -15,6 +15,7 @@ func TestWhy(t *testing.T) {
 0.120-0.130 c1 write c1.1 value=a @0.125
 0.190-0.200 c1 release c1.1
 0.150-0.250 c2 acquire c2.1 token=2 since=0.240 lease=1
+0.260-0.270 c2 read c2.1 value=a @0.265
 0.300-0.310 c2 release c2.1
 `
 		noLease = `
@@ -22,9 +23,11 @@ func TestWhy(t *testing.T) {
 0.120-0.130 c1 write c1.1 value=a @0.125
 0.190-0.200 c1 release c1.1
 0.150-0.250 c2 acquire c2.1
+0.260-0.270 c2 read c2.1 value=a @0.265
 0.300-0.310 c2 release c2.1
 `
-		lost = `
+		harmed = noLease + "0.105-0.30 nemesis pause c1 c2\n0.4-0.5 c1 acquire c1.2\n"
+		lost   = `
 0.100-0.110 c1 acquire c1.1
 0.120-0.130 c1 read c1.1 @0.125
 0.100-0.134 c2 acquire c2.1
@@ -47,17 +50,30 @@ func TestWhy(t *testing.T) {
 	)
 	for _, c := range []struct{ name, text, property, want string }{
 		{"all is well", contested, "", ""},
-		{"all is well", contested, Exclusion, "2 grants, 1 contested; no two leases that were certainly alive meet"},
+		{"all is well", contested, Exclusion, "2 grants, 1 contested; 1 request made while another client held the lock for certain, and none was granted before that was over"},
 		{"all is well", contested, Belief, "2 grants, 1 contested; never did two clients believe at once that they held the lock"},
 		{"all is well", contested, Tokens, "2 tokens, each greater than all that were certainly granted before"},
 		{"all is well", contested, Register, "1 write accepted in the order of their grants, 0 rejected; every read saw the latest write"},
-		{"all is well", contested, Liveness, "2 grants; a free lock was never refused for longer than 5 s"},
-		{"no lease", noLease, "", "exclusion not judged: the lock promises no lease and confirms no release, so nothing says how long a grant had to last; belief, tokens and register judge it; tokens not judged: the lock gives no tokens"},
-		{"one lease of two", "0.1-0.2 c1 acquire c1.1 lease=1\n1.3-1.4 c2 acquire c2.1", Exclusion,
-			"2 grants, 1 contested; no two leases that were certainly alive meet; of 1 grant nothing says how long it had to last"},
+		{"all is well", contested, Liveness, "2 grants; a lock that nobody held was never refused for longer than 5 s"},
+		{"no lease", noLease, "", "tokens not judged: the lock gives no tokens"},
+		{"no lease, and harmed", harmed, "", "exclusion not judged: of no grant can be said how long it had to last: no lease was promised that was alive when the grant was learnt of, and a fault was on that can have ended it; tokens not judged: the lock gives no tokens"},
+		{"one lease of two", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-1.4 c2 acquire c2.1 ?\n1.5-2.5 c2 acquire c2.2 since=1.5 lease=0.5\n", Exclusion,
+			"2 grants, 1 contested; 1 request made while another client held the lock for certain, and none was granted before that was over; of 1 grant nothing says how long it had to last"},
+		{"nobody asked", "0.1-0.2 c1 acquire c1.1 lease=1\n1.3-1.4 c2 acquire c2.1", Exclusion,
+			"2 grants, 1 contested; nobody asked for the lock while another client held it for certain, so nothing was tried"},
+		{"two at once", "0.1-0.2 c1 acquire c1.1\n0.3-0.4 c2 acquire c2.1\n0.5-0.6 c3 acquire c3.1 lease=1\n0.7-0.8 c4 acquire !timeout", Exclusion,
+			"3 grants, 2 contested: 2 grants made while another client held the lock, which nothing excuses"},
+		{"two at once, and one early", "0.1-0.2 c1 acquire c1.1\n0.3-0.4 c2 acquire c2.1 lease=1\n0.5-0.6 c3 acquire c3.1 lease=1", Exclusion,
+			"3 grants, 2 contested: 1 grant made while another client held the lock, which nothing excuses, and 1 while another lease certainly had time left"},
+		{"one token", "0.1-0.2 c1 acquire c1.1 token=1 lease=1\n0.15-0.3 c2 acquire c2.1 token=2 since=0.1 lease=0.1", Tokens,
+			"no two grants of one lock came for certain one after the other, so that no two tokens could be compared"},
+		{"one grant writes", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c1 write c1.1 value=a @0.35", Register,
+			"the register was only ever used under one grant, so that no other could spoil it"},
 		{"two early", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c2 acquire c2.1 lease=1\n0.5-0.6 c3 acquire c3.1 lease=1", Exclusion,
 			"3 grants, 2 contested: 2 grants made while another lease certainly had time left"},
 		{"nothing written", "0.1-0.2 c1 acquire c1.1 lease=1", Register, "nothing was read or written under the lock"},
+		{"nobody else", "0.1-0.2 c1 acquire c1.1 lease=1", Belief, "1 grant, 0 contested: nobody else wanted the lock, so nothing was tried"},
+		{"nobody else", "0.1-0.2 c1 acquire c1.1 lease=1", Liveness, "1 grant, 0 contested: nobody had to wait for the lock, so nothing was tried"},
 		{"nothing granted", "0.1-0.2 c1 acquire !timeout", Exclusion, "the lock was never granted"},
 		{"lost, and counted by the log", lost, Register, "2 writes accepted, 1 rejected: 2 anomalies; 1 of 2 acknowledged updates lost (50 %)"},
 		{"lost, as the clients tell", lostAlone, Register, "2 writes accepted, 1 rejected: 1 anomaly"},
@@ -68,11 +84,12 @@ func TestWhy(t *testing.T) {
 0.16-0.17 c1 write c1.1 value=a @0.165
 0.18-0.19 c1 write c1.1 value=c @0.185
 `, Register, "3 writes accepted, 0 rejected: 2 anomalies"},
-		{"before and after a fault", contested + "0.12-0.14 nemesis pause c1", Liveness, "1 grant after the last fault was healed; a free lock was never refused for longer than 5 s"},
-		{"a fault that did not land", contested + "0.12-0.44 nemesis pause c1 ?", Liveness, "2 grants; a free lock was never refused for longer than 5 s"},
+		{"a machine that stood still in the end", contested + "0.05-0.06 nemesis pause c1\n0.36-0.40 nemesis stall", Liveness, "2 grants after the last fault was healed; a lock that nobody held was never refused for longer than 5 s"},
+		{"before and after a fault", contested + "0.12-0.14 nemesis pause c1", Liveness, "1 grant after the last fault was healed; a lock that nobody held was never refused for longer than 5 s"},
+		{"a fault that did not land", contested + "0.12-0.44 nemesis pause c1 ?", Liveness, "2 grants; a lock that nobody held was never refused for longer than 5 s"},
 		{"only before a fault", contested + "0.36-0.40 nemesis pause c1", Liveness, "no grant came after the last fault was healed: the run was too short to tell whether the lock comes back"},
 		{"a fault without an end", contested + "0.36- nemesis pause c1\n0.4-0.41 c1 acquire !timeout", Liveness, "fault pause was never healed, so nothing shows that the lock comes back"},
-		{"a fault from the beginning", "0-0.05 nemesis pause c1" + contested, Liveness, "2 grants after the last fault was healed; a free lock was never refused for longer than 5 s"},
+		{"a fault from the beginning", "0-0.05 nemesis pause c1" + contested, Liveness, "2 grants after the last fault was healed; a lock that nobody held was never refused for longer than 5 s"},
 		{"a fault in the first instant", "0-0 nemesis pause c1\n0-0 c1 acquire c1.1 lease=1", Liveness, "no grant came after the last fault was healed: the run was too short to tell whether the lock comes back"},
 	} {
 		t.Run(c.name+" "+c.property, func(t *testing.T) {

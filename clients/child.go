@@ -10,21 +10,25 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/picklock/picklock/history"
 )
 
 // execRequest and execAnswer are the lines of the exec protocol.
 type execRequest struct {
 	ID      int64             `json:"id"`
-	Op      string            `json:"op"` // open, acquire, release or close
+	Op      string            `json:"op"` // open, acquire, renew, release or close
 	Servers []string          `json:"servers,omitempty"`
 	Shared  string            `json:"directory,omitempty"` // see Options.Directory
 	Client  string            `json:"client,omitempty"`
 	TTL     int64             `json:"ttl_ms,omitempty"`
 	Options map[string]string `json:"options,omitzero"`
 	Key     string            `json:"key,omitempty"`
+	Mode    string            `json:"mode,omitempty"` // of an acquire: "shared", or nothing for oneself alone
 	Timeout int64             `json:"timeout_ms,omitempty"`
 }
 
@@ -36,18 +40,30 @@ type execAnswer struct {
 	Token    int64  `json:"token"`
 	Lease    int64  `json:"lease_ms"`
 	Since    int64  `json:"since_ns"`
-	Event    string `json:"event"` // "lost", in a line that answers nothing
+	Event    string `json:"event"` // "lost" or "renewed", in a line that answers nothing
 	Key      string `json:"key"`
 
-	line string        // as the child wrote it
-	lost chan struct{} // of a grant: closes on the child's "lost"
+	line      string      // as the child wrote it
+	abilities Abilities   // of an open
+	grant     *childGrant // of an acquire that was granted
+}
+
+// childGrant is what the child may say of a grant by itself.
+type childGrant struct {
+	asked    int64         // when the acquire was asked for (history.Now)
+	lost     chan struct{} // closes on the child's "lost"
+	renewals chan Renewal
 }
 
 const (
-	childLine  = 64 << 10         // the longest line that a child may write
-	childSays  = 200              // how much of a line an error quotes
-	childGrace = time.Second      // to end after a close
-	childWrite = 10 * time.Second // to take a request; more only a child that does not read
+	childLine  = 64 << 10 // the longest line that a child may write
+	childSays  = 200      // how much of a line an error quotes
+	childError = 2000     // how much of its own error
+	// renewalRoom is how many renewals wait until the client takes them.
+	renewalRoom = 16
+	maxLease    = int64(10 * 365 * 24 * time.Hour / time.Millisecond) // in lease_ms
+	childGrace  = time.Second                                         // to end after a close, and to be reaped
+	childWrite  = 10 * time.Second                                    // to take a request; more only a child that does not read
 )
 
 // child is one process that speaks the exec protocol. It is in our process group,
@@ -58,12 +74,17 @@ type child struct {
 	kill  func()
 	group sync.WaitGroup
 	dead  chan struct{} // closes when the child is of no more use
+	// reaped closes when its exit status is part of the reason.
+	reaped chan struct{}
 
 	mu    sync.Mutex
 	why   error // set before dead closes
 	id    int64
 	calls map[int64]call
-	lost  map[string]chan struct{} // by key, of the latest grants
+	// grants are those that are held, by key; several only of one who holds a lock more
+	// than once.
+	grants map[string][]*childGrant
+	nested bool // it can be
 }
 
 // errNotAsked: the child had ended before it could take the request.
@@ -71,8 +92,15 @@ var errNotAsked = errors.New("not asked")
 
 type call struct {
 	request execRequest
+	asked   int64
 	answer  chan execAnswer // never blocks: it has room for the one answer
 }
+
+// programError is an error that wraps ErrProgram and does not say so twice.
+type programError struct{ error }
+
+func (programError) Is(target error) bool { return target == ErrProgram }
+func (e programError) Unwrap() error      { return e.error }
 
 // startChild runs command by sh. A plain command replaces the shell, so that to
 // kill the one is to kill the other.
@@ -95,7 +123,7 @@ func startChild(command string) (*child, error) {
 	}
 	defer childOut.Close()
 	cmd.Stdin, cmd.Stdout = childIn, childOut
-	c := &child{in: in, out: out, dead: make(chan struct{}), calls: map[int64]call{}, lost: map[string]chan struct{}{}}
+	c := &child{in: in, out: out, dead: make(chan struct{}), reaped: make(chan struct{}), calls: map[int64]call{}, grants: map[string][]*childGrant{}}
 	started := make(chan error)
 	c.group.Go(func() {
 		// What dieWithUs asks for happens when the thread that started the child
@@ -117,6 +145,7 @@ func startChild(command string) (*child, error) {
 		c.mu.Lock()
 		c.why = fmt.Errorf("%w (%w)", c.why, err)
 		c.mu.Unlock()
+		close(c.reaped)
 	})
 	if err := <-started; err != nil {
 		c.group.Wait()
@@ -133,6 +162,12 @@ func startChild(command string) (*child, error) {
 func (c *child) ended() error {
 	select {
 	case <-c.dead:
+		t := time.NewTimer(childGrace)
+		defer t.Stop()
+		select {
+		case <-c.reaped:
+		case <-t.C:
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.why
@@ -165,7 +200,7 @@ func (c *child) ask(ctx context.Context, r execRequest, grace time.Duration) (ex
 	c.mu.Lock()
 	c.id++
 	r.ID = c.id
-	c.calls[r.ID] = call{r, answer}
+	c.calls[r.ID] = call{r, history.Now(), answer}
 	line, err := json.Marshal(r)
 	if err == nil {
 		c.in.SetWriteDeadline(time.Now().Add(childWrite))
@@ -176,7 +211,7 @@ func (c *child) ask(ctx context.Context, r execRequest, grace time.Duration) (ex
 		select {
 		case <-c.dead: // for the reason that its last words give
 		case <-time.After(childGrace):
-			c.fail(fmt.Errorf("child takes no requests: %w", err))
+			c.fail(programError{fmt.Errorf("child takes no requests: %w", err)})
 		}
 		return execAnswer{}, fmt.Errorf("%w: %w", errNotAsked, c.ended())
 	}
@@ -214,7 +249,7 @@ func (c *child) listen() {
 			err = c.take(bytes.TrimSpace(line))
 		}
 		if err != nil {
-			c.fail(err)
+			c.fail(programError{err})
 			return
 		}
 	}
@@ -223,19 +258,12 @@ func (c *child) listen() {
 func (c *child) take(line []byte) error {
 	a := execAnswer{line: quote(line)}
 	if err := json.Unmarshal(line, &a); err != nil {
-		return fmt.Errorf("child wrote %s: not a JSON object of the expected form: %w", a.line, err)
+		return fmt.Errorf("child wrote %s: not a JSON object of the expected form (what is no answer belongs on standard error): %w", a.line, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a.Event != "" {
-		if a.Event != "lost" || a.Key == "" {
-			return fmt.Errorf(`child wrote %s: want {"event":"lost","key":...} or an answer`, a.line)
-		}
-		if lost, ok := c.lost[a.Key]; ok {
-			close(lost)
-			delete(c.lost, a.Key)
-		}
-		return nil
+		return c.event(a)
 	}
 	call, ok := c.calls[a.ID]
 	switch {
@@ -243,13 +271,83 @@ func (c *child) take(line []byte) error {
 		return fmt.Errorf("child wrote %s: no request with that id is open", a.line)
 	case a.OK == nil:
 		return fmt.Errorf(`child wrote %s: an answer needs "ok"`, a.line)
-	case *a.OK && call.request.Op == "acquire":
-		a.lost = make(chan struct{})
-		c.lost[call.request.Key] = a.lost
+	}
+	if *a.OK {
+		if err := c.granted(&a, call, line); err != nil {
+			return fmt.Errorf("child wrote %s: %w", a.line, err)
+		}
 	}
 	delete(c.calls, a.ID)
 	call.answer <- a
 	return nil
+}
+
+// granted checks and keeps what the answer to a request that was granted says besides.
+func (c *child) granted(a *execAnswer, call call, line []byte) error {
+	switch call.request.Op {
+	case "open":
+		declared := struct {
+			*Abilities
+			Reentrant bool `json:"reentrant"`
+		}{Abilities: &a.abilities}
+		if err := json.Unmarshal(line, &declared); err != nil {
+			return err
+		}
+		if declared.Reentrant && a.abilities.Kind == "" {
+			a.abilities.Kind = Reentrant
+		}
+	case "acquire":
+		a.grant = &childGrant{asked: call.asked, lost: make(chan struct{}), renewals: make(chan Renewal, renewalRoom)}
+		key := call.request.Key
+		if !c.nested {
+			c.grants[key] = nil // whose client has let go of it
+		}
+		c.grants[key] = append(c.grants[key], a.grant)
+	}
+	return nil
+}
+
+// event takes a line that answers nothing. One of a key that is not held is late.
+func (c *child) event(a execAnswer) error {
+	if a.Key == "" || a.Event != "lost" && a.Event != "renewed" {
+		return fmt.Errorf(`child wrote %s: want {"event":"lost","key":...}, {"event":"renewed","key":...} or an answer`, a.line)
+	}
+	if a.Event == "lost" {
+		for _, g := range c.grants[a.Key] {
+			close(g.lost)
+		}
+		delete(c.grants, a.Key)
+		return nil
+	}
+	if a.Lease <= 0 || a.Lease > maxLease || a.Since <= 0 {
+		return fmt.Errorf(`child wrote %s: "renewed" needs "lease_ms" and "since_ns", right before the request that was answered`, a.line)
+	}
+	if err := sinceWithin(a.Since, 0, history.Now()); err != nil {
+		return fmt.Errorf("child wrote %s: %w", a.line, err)
+	}
+	for _, g := range c.grants[a.Key] {
+		if a.Since < g.asked {
+			continue // it was of an earlier grant
+		}
+		select {
+		case g.renewals <- Renewal{Since: a.Since, Lease: time.Duration(a.Lease) * time.Millisecond}:
+		default: // nobody takes it, which only shortens what is known
+		}
+	}
+	return nil
+}
+
+// release forgets a grant that is being released: what the child says of its key from
+// now on is not of it.
+func (c *child) release(key string, g *childGrant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.grants[key], g); i >= 0 {
+		c.grants[key] = slices.Delete(c.grants[key], i, i+1)
+	}
+	if len(c.grants[key]) == 0 {
+		delete(c.grants, key)
+	}
 }
 
 // close asks the child to end and sees to it that it does.

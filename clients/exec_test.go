@@ -46,7 +46,7 @@ func TestExecAcquire(t *testing.T) {
 		"strange event":      {body: `read line; say '{"event":"found","key":"k"}'; read line`, unknown: true, want: "found"},
 		"half a line":        {body: `read line; printf '{"id":2,"ok":tr'`, unknown: true, want: "in the middle of a line"},
 		"endless line":       {body: `read line; head -c 70000 /dev/zero | tr '\0' x; read line`, unknown: true, want: `more than 65536 bytes: "xxx`},
-		"negative token":     {body: `read line; say '{"id":2,"ok":true,"token":-1}'; read line`, unknown: true, want: "out of range"},
+		"negative token":     {body: `read line; say '{"id":2,"ok":true,"token":-1}'; read line`, unknown: true, want: "token is negative"},
 		"since of long ago":  {body: `read line; say '{"id":2,"ok":true,"lease_ms":5,"since_ns":1}'; read line`, unknown: true, want: "out of range"},
 	}
 	for name, tc := range tests {
@@ -183,7 +183,7 @@ func TestExecRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-g.Ref.(*child).dead
+	<-g.Ref.(execRef).child.dead
 	if err := l.Release(ctx, g); !errors.Is(err, ErrUnknown) {
 		t.Errorf("release after the child's end: %v, want an unknown outcome", err)
 	}

@@ -2,7 +2,7 @@ package clients
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strconv"
 )
 
@@ -30,8 +30,8 @@ var permitsOption = Option{
 
 func parsePermits(text string) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > 1000 {
-		return 0, errors.New("want a whole number, 1 to 1000")
+	if err != nil || n < 1 || n > maxPermits {
+		return 0, fmt.Errorf("want a whole number, 1 to %d", maxPermits)
 	}
 	return n, nil
 }
@@ -40,6 +40,9 @@ func parsePermits(text string) (int, error) {
 func (i Info) Permits(extra map[string]string) int {
 	if i.Kind != Semaphore {
 		return 0
+	}
+	if i.permits > 0 {
+		return i.permits
 	}
 	return permits(Options{Extra: extra})
 }

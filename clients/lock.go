@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Lock is one client's connection to one lock service.
@@ -70,6 +72,10 @@ var (
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrNotHeld is the service's word that the grant is no longer in force.
 	ErrNotHeld = errors.New("not held")
+	// ErrProgram marks what went wrong in the client's own program: it could not be
+	// started or opened, ended by itself, or broke its protocol. It says nothing of the
+	// lock service.
+	ErrProgram = errors.New("the client's program failed")
 )
 
 // Sequencer tells a protected resource whether a grant is in force, by the lock
@@ -89,6 +95,10 @@ type Options struct {
 	Extra   map[string]string // settings of one lock only
 	Log     *slog.Logger      // never nil
 
+	// Abilities are what the user says that the lock can do, over what it declares
+	// itself (see Info.Declares).
+	Abilities map[string]string
+
 	// Directory is one that all clients share, as this process sees it; "" where the
 	// cluster has none.
 	Directory string
@@ -98,6 +108,9 @@ type Options struct {
 	// something changed. Both may be called from any goroutine.
 	Waiting func()
 	Woken   func()
+	// Warn, where not nil, is told what makes the run prove less than its user may
+	// think, once for each reason. It may be called from any goroutine.
+	Warn func(text string)
 }
 
 // waiting calls Waiting where the user wants to know.
@@ -113,6 +126,12 @@ func (o Options) woken() {
 	}
 }
 
+func (o Options) warn(text string) {
+	if o.Warn != nil {
+		o.Warn(text)
+	}
+}
+
 // Info describes a lock under test.
 type Info struct {
 	Name    string
@@ -123,7 +142,11 @@ type Info struct {
 	// very grant was in force until then (the request compares the owner).
 	Confirms bool
 	Kind     string        // what the lock promises: "" for a mutex, else see kind.go
+	permits  int           // of a semaphore that has declared them; see Permits
 	MinTTL   time.Duration // the smallest lease the service keeps to
+	// Declares: Fencing, Confirms and Kind are known only once the lock is open, which is
+	// a Declarer then; see With.
+	Declares bool
 	// Module is the Go module of the library that the lock is there to test, so that a
 	// run can say which version it was; "" for our own recipes.
 	Module string
@@ -162,7 +185,7 @@ func Add(i Info) error {
 	switch _, twice := locks[i.Name]; {
 	case i.Name == "" || i.Open == nil:
 		return errors.New("a lock needs a name and a way to open it")
-	case twice || strings.HasPrefix(i.Name, "exec:"):
+	case twice || i.IsExec():
 		return fmt.Errorf("the name %q is taken", i.Name)
 	}
 	register(i)
@@ -181,7 +204,7 @@ func All() []Info {
 
 // Lookup finds a lock by name, or makes one of "exec:COMMAND".
 func Lookup(name string) (Info, error) {
-	if command, ok := strings.CutPrefix(name, "exec:"); ok {
+	if command, ok := strings.CutPrefix(name, execPrefix); ok {
 		return execInfo(command)
 	}
 	if i, ok := locks[name]; ok {
@@ -194,5 +217,5 @@ func Lookup(name string) (Info, error) {
 		}
 		names = append(names, i.Name)
 	}
-	return Info{}, fmt.Errorf("unknown lock %q: have %s, or exec:COMMAND", name, strings.Join(names, ", "))
+	return Info{}, meant.Unknown("lock", name, names, "or exec:COMMAND")
 }

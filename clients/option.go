@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Option is a setting of one lock: --lock-option NAME=VALUE.
@@ -35,7 +37,7 @@ func (i Info) CheckOptions(extra map[string]string) error {
 		case len(names) == 0:
 			return fmt.Errorf("lock %s has no options: it does not know %q", i.Name, name)
 		case at < 0:
-			return fmt.Errorf("lock %s has no option %q: it knows %s", i.Name, name, strings.Join(names, ", "))
+			return fmt.Errorf("lock %s: %w", i.Name, meant.Unknown("option", name, names))
 		case i.Options[at].Check == nil:
 			continue
 		}
@@ -48,14 +50,19 @@ func (i Info) CheckOptions(extra map[string]string) error {
 
 // ParseOptions reads NAME=VALUE texts; nil for none.
 func ParseOptions(texts []string) (map[string]string, error) {
+	return pairs(texts, "lock option", "NAME=VALUE")
+}
+
+// pairs reads NAME=VALUE texts, each name once; nil for none. what and form stand in errors.
+func pairs(texts []string, what, form string) (map[string]string, error) {
 	var out map[string]string
 	for _, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("lock option %q: want NAME=VALUE", text)
+			return nil, fmt.Errorf("%s %q: want %s", what, text, form)
 		}
 		if _, twice := out[name]; twice {
-			return nil, fmt.Errorf("lock option %s is given twice", name)
+			return nil, fmt.Errorf("%s %s is given twice", what, name)
 		}
 		if out == nil {
 			out = map[string]string{}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/picklock/picklock/internal/meant"
 )
 
 //go:embed *.yml
@@ -203,7 +206,7 @@ func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 		d.Name = strings.TrimSuffix(filepath.Base(nameOrFile), filepath.Ext(nameOrFile))
 		d.Source, err = os.ReadFile(nameOrFile)
 	default:
-		return nil, fmt.Errorf("unknown cluster %q: have %s, or the path of a Compose file", nameOrFile, strings.Join(Names(), ", "))
+		return nil, meant.Unknown("cluster", nameOrFile, append(Names(), "none"), "or the path of a Compose file")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read cluster definition: %w", err)
@@ -238,6 +241,13 @@ func (d *Definition) parse(ctx context.Context) error {
 	var whole struct {
 		Directory string `mapstructure:"directory"`
 	}
+	ours := reflect.TypeOf(whole)
+	if members, _ := project.Extensions["x-picklock"].(map[string]any); members["role"] != nil {
+		ours = reflect.TypeFor[Spec]() // what the services share, by an anchor
+	}
+	if err := unknownKeys(project.Extensions["x-picklock"], ours, "x-picklock"); err != nil {
+		return fmt.Errorf("load %s: %w", d.File, err)
+	}
 	if _, err := project.Extensions.Get("x-picklock", &whole); err != nil {
 		return fmt.Errorf("load %s: x-picklock: %w", d.File, err)
 	}
@@ -245,6 +255,9 @@ func (d *Definition) parse(ctx context.Context) error {
 	for _, name := range project.ServiceNames() {
 		sc := project.Services[name]
 		s := Service{Name: name, Image: sc.Image}
+		if err := unknownKeys(sc.Extensions["x-picklock"], reflect.TypeOf(s.Spec), "x-picklock"); err != nil {
+			return fmt.Errorf("load %s: service %s: %w", d.File, name, err)
+		}
 		if _, err := sc.Extensions.Get("x-picklock", &s.Spec); err != nil {
 			return fmt.Errorf("load %s: service %s: x-picklock: %w", d.File, name, err)
 		}

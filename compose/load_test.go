@@ -55,6 +55,11 @@ func TestBadDefinitions(t *testing.T) {
 		{"no ports", "services: {a: {image: x, x-picklock: {role: server}}}", "needs ports"},
 		{"role", "services: {a: {image: x, x-picklock: {role: king}}}", `unknown role "king"`},
 		{"expect", "services: {a: {image: x, x-picklock: {role: server, ports: [1], ready: {expect: '('}}}}", "expect"},
+		{"misspelt", "services: {a: {image: x, x-picklock: {role: server, ports: [1], redy: {expect: x}}}}", `service a: x-picklock: unknown key "redy": did you mean ready?`},
+		{"misspelt below", "services: {a: {image: x, x-picklock: {role: server, ports: [1], local: {comand: [x]}}}}", `x-picklock.local: unknown key "comand": did you mean command?`},
+		{"misspelt in a list", "services: {a: {image: x, x-picklock: {role: server, ports: [1], local: {needs: [{progam: x}]}}}}", `x-picklock.local.needs: unknown key "progam": did you mean program?`},
+		{"misspelt in what is shared", "x-picklock: &shared {role: server, ports: [1], redy: {expect: x}}\nservices: {a: {image: x, x-picklock: *shared}}\n", `unknown key "redy"`},
+		{"misspelt whole", "services: {}\nx-picklock: {directry: d}\n", `x-picklock: unknown key "directry": did you mean directory?`},
 		{"takeover", "services: {a: {image: x, x-picklock: {role: server, ports: [1], takeover: soon}}}", "takeover"},
 		{"yaml", "services: [", "load"},
 	}

@@ -22,18 +22,27 @@ func (p *Probe) Ask(ctx context.Context, addr string) (bool, error) {
 // Answer is Ask, and returns what matched: the expression's first group, all of the
 // match where it has none.
 func (p *Probe) Answer(ctx context.Context, addr string) (text string, ok bool, err error) {
+	text, _, ok, err = p.exchange(ctx, addr)
+	return text, ok, err
+}
+
+// maxShown is how much of an answer that is not the expected one an error shows.
+const maxShown = 200
+
+// exchange is Answer, and returns also all that came.
+func (p *Probe) exchange(ctx context.Context, addr string) (text string, answer []byte, ok bool, err error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return "", false, err
+		return "", answer, false, err
 	}
 	defer conn.Close()
 	if p == nil {
-		return "", true, nil
+		return "", nil, true, nil
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
-			return "", false, err
+			return "", answer, false, err
 		}
 	}
 	if p.TLS {
@@ -41,34 +50,39 @@ func (p *Probe) Answer(ctx context.Context, addr string) (text string, ok bool, 
 		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec
 	}
 	if _, err := io.WriteString(conn, p.Send); err != nil {
-		return "", false, err
+		return "", answer, false, err
 	}
 	want, err := regexp.Compile(p.Expect)
 	if err != nil {
-		return "", false, err
+		return "", answer, false, err
 	}
-	var answer []byte
 	buf := make([]byte, 4096)
 	for len(answer) < 1<<20 {
 		n, err := conn.Read(buf)
 		answer = append(answer, buf[:n]...)
 		if found := want.FindSubmatch(answer); found != nil {
-			return string(found[min(1, len(found)-1)]), true, nil
+			return string(found[min(1, len(found)-1)]), answer, true, nil
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
-				return "", false, nil
+				return "", answer, false, nil
 			}
-			return "", false, err
+			return "", answer, false, err
 		}
 	}
-	return "", false, nil
+	return "", answer, false, nil
 }
 
 // Await asks until the server answers as the probe expects, ctx ends, or gone is
 // closed because the server has ended.
 func (p *Probe) Await(ctx context.Context, addr string, gone <-chan struct{}) error {
-	return p.AwaitBy(ctx, addr, gone, func(ctx context.Context) (bool, error) { return p.Ask(ctx, addr) })
+	return p.AwaitBy(ctx, addr, gone, func(ctx context.Context) (bool, error) {
+		_, answer, ok, err := p.exchange(ctx, addr)
+		if !ok && len(answer) > 0 {
+			err = fmt.Errorf("got %q, want %q", answer[:min(len(answer), maxShown)], p.Expect)
+		}
+		return ok, err
+	})
 }
 
 // AwaitBy is Await with another way to ask: not every server can be reached from
@@ -85,7 +99,7 @@ func (p *Probe) AwaitBy(ctx context.Context, addr string, gone <-chan struct{}, 
 		if ok {
 			return nil
 		}
-		if err != nil {
+		if err != nil && (last == nil || !isTimeout(err)) { // that the time was over says less than an answer
 			last = err
 		}
 		// A server tells nobody that its port is about to open: asking again is
@@ -101,4 +115,10 @@ func (p *Probe) AwaitBy(ctx context.Context, addr string, gone <-chan struct{}, 
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// isTimeout says whether an attempt failed only because its time was over.
+func isTimeout(err error) bool {
+	var netErr net.Error
+	return errors.As(err, &netErr) && netErr.Timeout()
 }

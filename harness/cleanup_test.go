@@ -5,7 +5,11 @@ package harness_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +20,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/results"
 )
 
 // underway is a run that has begun.
@@ -38,6 +46,7 @@ func begin(t *testing.T, env []string, args ...string) *underway {
 	u := &underway{mark: fmt.Sprintf("PICKLOCK_TEST=%s-%d", t.Name(), time.Now().UnixNano()), dir: filepath.Join(t.TempDir(), "run")}
 	args = append([]string{"run", "--lock", "redis", "--time-limit", "2m", "--out", u.dir}, args...)
 	u.cmd = exec.Command(program, args...)
+	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does
 	u.cmd.Env = append(append(os.Environ(), u.mark), env...)
 	r, err := u.cmd.StderrPipe()
 	if err != nil {
@@ -141,6 +150,133 @@ func surroundings(t *testing.T) []string {
 	return out
 }
 
+// cutShort stands for the exit code of a run that was interrupted and judged.
+const cutShort = -2
+
+// judgedShort fails the test unless the run's results say that it was cut short.
+func (u *underway) judgedShort(t *testing.T, code int) {
+	t.Helper()
+	if code != 1 && code != 2 {
+		t.Errorf("exit %d, want a verdict that does not say that it held", code)
+	}
+	l, err := results.Open(u.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Run.CutShort <= results.Unfinished || l.Run.CutShort >= l.Run.Limit {
+		t.Errorf("run.json says that it lasted %v", l.Run.CutShort)
+	}
+	if v := l.Verdict; v == nil || v.Valid == checker.True || v.Valid == checker.Unknown && !strings.Contains(v.Why, "cut short after") {
+		t.Errorf("verdict.json: %+v", v)
+	}
+	for _, name := range []string{results.ReportFile, results.JUnitFile} {
+		if text, err := os.ReadFile(l.Dir.File(name)); err != nil || !bytes.Contains(text, []byte("cut short after")) {
+			t.Errorf("%s does not say it: %v", name, err)
+		}
+	}
+	// Every fault that landed was healed before it was judged.
+	on := 0
+	for _, e := range l.Events {
+		switch {
+		case e.Process == history.Nemesis && e.Phase == history.Begin:
+			on++
+		case e.Process == history.Nemesis && e.Phase == history.End:
+			on--
+		}
+	}
+	if on != 0 {
+		t.Errorf("%d faults were not healed", on)
+	}
+}
+
+// interruptAt starts a command, interrupts it when a line of its output holds a text, and
+// returns that output when the command has ended.
+func interruptAt(t *testing.T, cmd *exec.Cmd, output func() (io.ReadCloser, error), at string) string {
+	t.Helper()
+	r, err := output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		fmt.Fprintln(&said, lines.Text())
+		if strings.Contains(lines.Text(), at) {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // the exit code says it
+	return said.String()
+}
+
+// TestInterruptedBeforeItBegan leaves no folder: there is nothing in it to look at.
+func TestInterruptedBeforeItBegan(t *testing.T) {
+	need(t, "redis")
+	dir := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command(program, "run", "--lock", "redis", "--out", dir)
+	said := interruptAt(t, cmd, cmd.StderrPipe, "start the cluster")
+	if code := cmd.ProcessState.ExitCode(); code != 255 || !strings.Contains(said, "there is nothing to judge") {
+		t.Errorf("exit %d:\n%s", code, said)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left: %v", dir, err)
+	}
+}
+
+// TestInterruptedRuns keeps what is finished and leaves out the rest.
+func TestInterruptedRuns(t *testing.T) {
+	need(t, "redis")
+	dir := filepath.Join(t.TempDir(), "runs")
+	cmd := exec.Command(program, "run", "--lock", "redis", "--faults", "pause:holder", "--time-limit", "3s", "--runs", "9", "--seed", "1", "--out", dir)
+	said := interruptAt(t, cmd, cmd.StdoutPipe, "1/9")
+	if code := cmd.ProcessState.ExitCode(); code != 1 && code != 2 || !strings.Contains(said, "of 9 runs") {
+		t.Errorf("exit %d:\n%s", code, said)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, results.RunsFile))
+	var all results.Runs
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil || len(all.Runs) < 1 || len(all.Runs) > 2 || all.Asked != 9 {
+		t.Errorf("%v: %+v", err, all)
+	}
+}
+
+// TestInterruptedScenario is inconclusive, whatever was found by then.
+func TestInterruptedScenario(t *testing.T) {
+	need(t, "redis")
+	dir := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command(program, "scenario", "run", "pause-holder", "--lock", "redis", "--out", dir)
+	r, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		if strings.Contains(lines.Text(), "pause: A") { // B waits for the lease of A next
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // the exit code says it
+	if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(out.String(), "cut short after") {
+		t.Errorf("exit %d:\n%s", code, &out)
+	}
+	c, err := results.ReadCell(filepath.Join(dir, results.CellFile))
+	if err != nil || !c.CutShort || c.Met != checker.Unknown {
+		t.Errorf("%s: %+v, %v", results.CellFile, c, err)
+	}
+}
+
 func TestNothingIsLeft(t *testing.T) {
 	need(t, "redis")
 	before := surroundings(t)
@@ -148,11 +284,17 @@ func TestNothingIsLeft(t *testing.T) {
 	ends := []struct {
 		name string
 		harm func(t *testing.T, u *underway) error
-		code int
+		code int // cutShort: a verdict, but not that it held
 		says string
 	}{
-		{"interrupt", func(_ *testing.T, u *underway) error { return u.cmd.Process.Signal(os.Interrupt) }, 255, "interrupted"},
-		{"terminate", func(_ *testing.T, u *underway) error { return u.cmd.Process.Signal(syscall.SIGTERM) }, 255, "interrupted"},
+		{"interrupt", func(_ *testing.T, u *underway) error { return u.cmd.Process.Signal(os.Interrupt) }, cutShort, "interrupted"},
+		{"terminate", func(_ *testing.T, u *underway) error { return u.cmd.Process.Signal(syscall.SIGTERM) }, cutShort, "interrupted"},
+		// A terminal's Ctrl-C is for the whole group: clients and servers are none of it.
+		{"interrupt the group", func(_ *testing.T, u *underway) error { return syscall.Kill(-u.cmd.Process.Pid, syscall.SIGINT) }, cutShort, "interrupted"},
+		{"interrupt twice", func(_ *testing.T, u *underway) error {
+			// Two kinds: the kernel may make one of two that are alike.
+			return errors.Join(u.cmd.Process.Signal(os.Interrupt), u.cmd.Process.Signal(syscall.SIGTERM))
+		}, 255, "abandoned"},
 		{"kill", func(_ *testing.T, u *underway) error { return u.cmd.Process.Kill() }, -1, ""},
 		{"kill the register", func(t *testing.T, u *underway) error {
 			return syscall.Kill(u.find(t, " register --listen"), syscall.SIGKILL)
@@ -170,8 +312,13 @@ func TestNothingIsLeft(t *testing.T) {
 					t.Fatal(err)
 				}
 				code, said := u.end()
-				if code != end.code || !strings.Contains(said, end.says) {
-					t.Errorf("exit %d, want %d and %q:\n%s", code, end.code, end.says, said)
+				if end.code == cutShort {
+					u.judgedShort(t, code)
+				} else if code != end.code {
+					t.Errorf("exit %d, want %d", code, end.code)
+				}
+				if !strings.Contains(said, end.says) {
+					t.Errorf("exit %d, want %q:\n%s", code, end.says, said)
 				}
 				u.gone(t)
 			})

@@ -26,13 +26,15 @@ import (
 // MatrixOptions says which cells to play and how.
 type MatrixOptions struct {
 	Scenarios []*scenarios.Scenario
-	Locks     []string          // empty: those that each scenario names
-	Fencing   []string          // empty: those that each scenario names
-	Cluster   string            // instead of each lock's own
-	Extra     map[string]string // options of every lock (clients.Info.Options)
-	Runs      int               // of every cell
-	Jobs      int               // at a time
-	Out       string            // finished cells that are there already are kept
+	Locks     []string                     // empty: those that each scenario names
+	Fencing   []string                     // empty: those that each scenario names
+	Cluster   string                       // instead of each lock's own
+	Extra     map[string]string            // options of every lock (clients.Info.Options)
+	Abilities map[string]string            // what the user says that exec locks can do
+	Declared  map[string]clients.Abilities // what they declare themselves, by lock; see Describe
+	Runs      int                          // of every cell
+	Jobs      int                          // at a time
+	Out       string                       // finished cells that are there already are kept
 	Runtime   string
 	// ClientImage is an image to put the clients' program into; see Docker.
 	ClientImage string
@@ -55,7 +57,7 @@ func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
 			if lock == scenarios.Every {
 				continue // stands for locks that the catalogue does not know
 			}
-			info, err := clients.Lookup(lock)
+			info, err := o.lockFor(lock)
 			if err != nil {
 				return nil, err
 			}
@@ -63,6 +65,9 @@ func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
 				d, err := register.ParseDiscipline(fencing)
 				if err != nil {
 					return nil, err
+				}
+				if info.Declares && d.Fenced() && len(o.Fencing) == 0 {
+					continue // nobody knows whether it has tokens, and nobody asked for it
 				}
 				if fits(info, d) != nil || len(o.Fencing) > 0 && !slices.Contains(o.Fencing, fencing) {
 					continue
@@ -164,7 +169,7 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 // cell plays one cell as often as is asked for; kept says that all of it was there.
 func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.Cell, kept bool, err error) {
 	kept = true
-	sum = results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Met: checker.True, Valid: checker.True, Found: map[string]int{}}
+	sum = results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Met: checker.True, Valid: checker.True, Found: map[string]int{}, Service: serviceOf(c.Lock, o.Cluster)}
 	if e := c.Scenario.Expected(c.Lock, c.Fencing); e != nil {
 		sum.Expected, sum.Must = e.String(), e.Must
 	}
@@ -172,7 +177,7 @@ func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.
 		dir := filepath.Join(o.Out, "cells", cellName(c), strconv.Itoa(i+1))
 		one, err := results.ReadCell(filepath.Join(dir, results.CellFile))
 		text, rerr := os.ReadFile(filepath.Join(dir, results.ScenarioFile))
-		if err != nil || rerr != nil || !bytes.Equal(text, c.Scenario.Text) || !slices.Equal(one.Command, o.command(c)) {
+		if err != nil || rerr != nil || one.CutShort || !bytes.Equal(text, c.Scenario.Text) || !slices.Equal(one.Command, o.command(c)) {
 			kept = false
 			if one, err = o.once(ctx, c, dir); err != nil {
 				return sum, false, err
@@ -198,7 +203,7 @@ func cellName(c scenarios.Cell) string {
 
 // command is how a user would play a cell.
 func (o MatrixOptions) command(c scenarios.Cell) []string {
-	one := ScenarioOptions{Scenario: c.Scenario, Lock: c.Lock, Fencing: c.Fencing, Cluster: o.Cluster, Extra: o.Extra}.ScenarioCommand()
+	one := ScenarioOptions{Scenario: c.Scenario, Lock: c.Lock, Fencing: c.Fencing, Cluster: o.Cluster, Extra: o.Extra, Abilities: o.Abilities}.ScenarioCommand()
 	if o.Runtime != "" && o.Runtime != "local" {
 		one = append(one, "--runtime", o.Runtime)
 	}
@@ -215,9 +220,7 @@ func (o MatrixOptions) once(ctx context.Context, c scenarios.Cell, dir string) (
 		return results.Cell{}, fmt.Errorf("clear an unfinished cell: %w", err)
 	}
 	args := slices.Concat(o.command(c)[1:], []string{"--out", dir, "--json"})
-	cmd := exec.CommandContext(ctx, o.Self, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 30 * time.Second
+	cmd := Again(ctx, o.Self, args)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	runErr := cmd.Run()

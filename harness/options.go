@@ -4,6 +4,7 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,7 +19,9 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/workloads"
 )
 
 // ErrUsage marks options that cannot work: nothing was started.
@@ -26,16 +29,18 @@ var ErrUsage = errors.New("unusable options")
 
 // Options says what to run.
 type Options struct {
-	Lock       string
-	Cluster    string // overrides the lock's own; "none" for no cluster
-	Workload   string
-	Faults     []string
-	Fencing    string
-	Register   string // what the protected resource is made of (register.Backend)
-	Clients    int
-	Keys       int
-	TTL        time.Duration
-	Hold       time.Duration // 0: TTL/20
+	Lock     string
+	Cluster  string // overrides the lock's own; "none" for no cluster
+	Workload string // "": the one that suits the lock
+	Faults   []string
+	Fencing  string
+	Register string // what the protected resource is made of (register.Backend)
+	Clients  int
+	Keys     int
+	TTL      time.Duration
+	// Hold is how long a section lasts, about; 0: most last TTL/20, and some reach into
+	// the last part of the lease.
+	Hold       time.Duration
 	Limit      time.Duration
 	Rate       float64
 	Renew      bool
@@ -45,12 +50,17 @@ type Options struct {
 	Seed       uint64
 	Out        string            // the run directory; "" for a new one below ./picklock-results
 	Extra      map[string]string // the lock's own options (clients.Info.Options)
+	// Abilities are what the user says that the lock can do (clients.Options).
+	Abilities map[string]string
 
 	Again    []string // the command that makes the run again; nil: picklock's own
 	Runtime  Runtime
 	Self     string // path of the picklock program
 	Log      *slog.Logger
 	Observer Observer // may be nil
+	// Interrupt cuts the run short when it is closed: it is healed, judged and reported
+	// as far as it came. The end of the context abandons it instead: nothing is judged.
+	Interrupt <-chan struct{}
 }
 
 // Observer is told how the run goes, as it goes. Its methods are called from
@@ -75,12 +85,16 @@ type plan struct {
 	Options
 	lock    clients.Info
 	backend register.Backend
-	asks    bool // the register asks the lock's servers
+	// discipline is Fencing.
+	discipline register.Discipline
+	asks       bool // the register asks the lock's servers
 	// onlyHolds: the clients do nothing under the lock.
 	onlyHolds bool
 	faults    []nemesis.Spec
 	bound     time.Duration
 	names     []string // of the clients
+	// reach is the part of its lease that a long section lasts at most; 0: none is long.
+	reach float64
 	// recovery is how long before the end of the run the last fault begins to be
 	// healed, and patience how much longer than that the run goes on until the lock
 	// is granted once more: whether it comes back is part of the question.
@@ -109,20 +123,21 @@ func (p *plan) resolve() (err error) {
 	if err := p.lock.CheckOptions(p.Extra); err != nil {
 		return err
 	}
+	if err := p.lock.CheckAbilities(p.Abilities); err != nil {
+		return err
+	}
 	if p.Cluster == "" {
 		p.Cluster = p.lock.Cluster
 	}
 	if p.Cluster == "" {
 		p.Cluster = "none"
 	}
-	if err := p.holds(); err != nil {
-		return err
-	}
 	discipline, err := register.ParseDiscipline(p.Fencing)
 	if err != nil {
 		return err
 	}
-	if err := fits(p.lock, discipline); err != nil {
+	p.discipline = discipline
+	if err := p.suits(); err != nil {
 		return err
 	}
 	if p.Register == "" {
@@ -151,10 +166,11 @@ func (p *plan) resolve() (err error) {
 func (p *plan) resolveNumbers() error {
 	if p.Hold == 0 {
 		p.Hold = p.TTL / 20
+		p.reach = p.longest()
 	}
 	for _, r := range p.Require {
 		if !known(r) {
-			return fmt.Errorf("unknown property %q in --require: have %v", r, checker.Properties)
+			return fmt.Errorf("--require: %w", meant.Unknown("property", r, checker.Properties))
 		}
 	}
 	switch {
@@ -189,6 +205,19 @@ func (p *plan) resolveNumbers() error {
 	return nil
 }
 
+// longest is the part of the lease that long sections last at most. Where nobody may
+// believe longer than his lease lasts, they leave room for a machine that is late in
+// waking them: it would be no fault of the lock.
+func (p *plan) longest() float64 {
+	if p.lock.Unlocked != nil {
+		return 0
+	}
+	if slices.Contains(p.Require, checker.Belief) {
+		return workloads.Reach - 0.1
+	}
+	return workloads.Reach
+}
+
 func known(property string) bool {
 	for _, p := range checker.Properties {
 		if p == property {
@@ -199,10 +228,15 @@ func known(property string) bool {
 }
 
 // optionFlags gives a lock's options as they are written on the command line.
-func optionFlags(extra map[string]string) []string {
+func optionFlags(extra map[string]string) []string { return pairFlags("--lock-option", extra) }
+
+// abilityFlags gives what the user said of a lock as it is written on the command line.
+func abilityFlags(said map[string]string) []string { return pairFlags("--ability", said) }
+
+func pairFlags(flag string, pairs map[string]string) []string {
 	var c []string
-	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		c = append(c, "--lock-option", name+"="+extra[name])
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		c = append(c, flag, name+"="+pairs[name])
 	}
 	return c
 }
@@ -221,11 +255,12 @@ func (o Options) Command() []string {
 		}
 	}
 	c = append(c, optionFlags(o.Extra)...)
+	c = append(c, abilityFlags(o.Abilities)...)
 	add("--cluster", o.Cluster, "")
 	add("--faults", strings.Join(o.Faults, ","), "")
 	add("--fencing", o.Fencing, d.Fencing)
 	add("--register", o.Register, d.Register)
-	add("--workload", o.Workload, d.Workload)
+	add("--workload", cmp.Or(o.Workload, d.Workload), d.Workload)
 	add("--clients", strconv.Itoa(o.Clients), strconv.Itoa(d.Clients))
 	add("--keys", strconv.Itoa(o.Keys), strconv.Itoa(d.Keys))
 	add("--ttl", o.TTL.String(), d.TTL.String())

@@ -65,7 +65,7 @@ func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, l
 	if o.Cluster != "" {
 		args = append(args, "--cluster", o.Cluster)
 	}
-	args = append(args, optionFlags(o.Extra)...)
+	args = slices.Concat(args, optionFlags(o.Extra), abilityFlags(o.Abilities))
 	fault := ""
 	switch what {
 	case "alone":
@@ -157,9 +157,7 @@ func (o MatrixOptions) paceRun(ctx context.Context, dir string, args []string) (
 	if err := os.RemoveAll(dir); err != nil {
 		return v, "", fmt.Errorf("clear an unfinished run: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, o.Self, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 30 * time.Second
+	cmd := Again(ctx, o.Self, args)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	runErr := cmd.Run()

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,15 +32,19 @@ type Outcome struct {
 // run is one run under way.
 type run struct {
 	*plan
-	dir      *results.Dir
-	start    int64 // history.Now() at the run's start
-	cluster  compose.Cluster
-	rec      *recorder
-	workers  *workers
-	nemesis  *nemesis.Nemesis
-	reg      *registerNode
-	comeback comeback
-	script   *script // nil for autonomous clients
+	dir       *results.Dir
+	start     int64 // history.Now() at the run's start
+	cluster   compose.Cluster
+	emulators string // what stands in for the service, where something does
+	rec       *recorder
+	workers   *workers
+	nemesis   *nemesis.Nemesis
+	reg       *registerNode
+	stalls    *stalls
+	programs  programs
+	comeback  comeback
+	script    *script       // nil for autonomous clients
+	cut       time.Duration // how long it had lasted when it was interrupted
 }
 
 // Run makes one run. An error means that the harness failed and that there is no
@@ -57,19 +61,14 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	desc := p.describe(o)
-	var dir *results.Dir
-	if p.Out == "" {
-		dir, err = results.Create("picklock-results", desc)
-	} else {
-		dir, err = results.CreateAt(p.Out)
-	}
+	dir, err := p.directory(ctx, desc)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{plan: p, dir: dir, start: history.Now(), comeback: comeback{granted: make(chan struct{}, 1)}}
 	events, err := r.whole(ctx, &desc)
 	if err != nil {
-		return nil, fmt.Errorf("%w (what there is of the run: %s)", err, dir.Path())
+		return nil, unfinished(dir, err)
 	}
 	p.Observer.Phase("check the history", time.Time{})
 	verdict, err := Judge(dir, desc, events)
@@ -82,22 +81,12 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 // Judge draws the verdict from a run directory's records and writes all results.
 func Judge(dir *results.Dir, desc results.Run, events []history.Event) (checker.Verdict, error) {
 	effects, err := history.ReadEffects(dir.Register())
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a history on its own has no log
 		return checker.Verdict{}, err
 	}
-	verdict := checker.Check(checker.Input{Events: events, Effects: effects, Options: checker.Options{
-		Faults: faultNames(desc.Faults), Require: desc.Require, Bound: int64(desc.Bound), Fencing: desc.Fencing, NoLock: desc.NoLock,
-	}})
+	verdict := checker.Check(checker.Input{Events: events, Effects: effects, Options: desc.Asked()})
+	verdict = desc.Judged(verdict)
 	return verdict, results.WriteAll(dir, desc, verdict, events, effects)
-}
-
-func faultNames(specs []string) []string {
-	seen := map[string]bool{}
-	for _, s := range specs {
-		name, _, _ := strings.Cut(s, ":")
-		seen[name] = true
-	}
-	return slices.Sorted(maps.Keys(seen))
 }
 
 // whole brings everything up, runs it, and takes everything down again.
@@ -107,46 +96,33 @@ func (r *run) whole(ctx context.Context, desc *results.Run) (_ []history.Event, 
 			err = errors.Join(err, r.cluster.Close())
 		}
 	}()
-	if err := r.up(ctx, desc); err != nil {
+	if err := r.upUnlessInterrupted(ctx, desc); err != nil {
 		return nil, err
 	}
 	runErr := r.experiment(ctx)
-	events, err := r.down()
-	if err := errors.Join(runErr, err); err != nil {
+	if errors.Is(runErr, errInterrupted) {
+		runErr, desc.CutShort = nil, r.cut
+	}
+	events, err := r.down(ctx)
+	if errors.Is(runErr, errPrograms) {
+		runErr = nil // the report of the programs says it
+	}
+	warning, perr := r.programs.report(r.dir.File("nodes"))
+	if err := errors.Join(runErr, err, perr); err != nil {
 		return nil, err
+	}
+	desc.Warnings = r.workers.warned()
+	if warning != "" {
+		desc.Warnings = append(desc.Warnings, warning)
 	}
 	return events, r.dir.WriteRun(*desc)
 }
 
 func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
-	def, err := r.definition(ctx)
-	if err != nil {
+	if err := r.startCluster(ctx, r.dir.File("nodes"), r.dir.File("data")); err != nil {
 		return err
 	}
-	starting := "start the cluster " + def.Name
-	if r.backend.Keep != nil {
-		starting += " and the register " + r.Register
-	}
-	r.Observer.Phase(starting, time.Time{})
-	r.cluster, err = r.Runtime.Start(ctx, def, compose.Options{
-		Self: r.Self, LogDir: r.dir.File("nodes"), DataDir: r.dir.File("data"),
-		Vars: map[string]string{"ttl_ms": fmt.Sprint(r.TTL.Milliseconds())},
-	})
-	if err != nil {
-		r.cluster = nil
-		var impossible compose.Impossible
-		if errors.As(err, &impossible) {
-			return fmt.Errorf("%w: %w", ErrUsage, err)
-		}
-		return err
-	}
-	r.start = r.Runtime.Now() // on the clock that the clients read, whatever machine it is
-	var servers []string
-	for _, n := range r.cluster.Nodes() {
-		if n.Role == compose.Server {
-			servers = append(servers, n.HostPort())
-		}
-	}
+	servers := r.servers()
 	r.Observer.Phase("start the register and the clients", time.Time{})
 	if r.reg, err = r.startRegister(ctx, servers); err != nil {
 		return err
@@ -154,6 +130,11 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 	if err := r.startWorkers(ctx, servers); err != nil {
 		return err
 	}
+	if err := r.settle(r.workers.abilities()); err != nil {
+		return err
+	}
+	r.workers.settled(r.Workload)
+	desc.Workload, desc.Kind, desc.Permits = r.Workload, r.lock.Kind, r.lock.Permits(r.Extra)
 	r.nemesis, err = nemesis.New(ctx, &nemesis.Env{
 		Cluster: r.cluster, Hands: r.Runtime.Hands(), Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
 		Now: r.Runtime.Now, Asks: r.asks, Holds: r.onlyHolds,
@@ -161,7 +142,7 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
-	desc.Emulator = strings.Join(def.Emulators(r.Runtime.Name()), ", ")
+	desc.Emulator = r.emulators
 	for _, n := range r.cluster.Nodes() {
 		if n.Role == compose.Helper {
 			continue
@@ -173,7 +154,52 @@ func (r *run) up(ctx context.Context, desc *results.Run) (err error) {
 	}); ok {
 		maps.Copy(desc.Versions, v.Versions(ctx))
 	}
-	return r.dir.WriteRun(*desc)
+	begun := *desc
+	begun.CutShort = results.Unfinished // until it has come to its end
+	if err := r.dir.WriteRun(begun); err != nil {
+		return err
+	}
+	r.stalls = watchStalls(r.TTL, func() int64 { return r.Runtime.Now() - r.start }, r.rec.record)
+	return nil
+}
+
+// startCluster starts the servers. Their logs go to logs.
+func (r *run) startCluster(ctx context.Context, logs, data string) error {
+	def, err := r.definition(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	starting := "start the cluster " + def.Name
+	if r.backend.Keep != nil {
+		starting += " and the register " + r.Register
+	}
+	r.Observer.Phase(starting, time.Time{})
+	r.cluster, err = r.Runtime.Start(ctx, def, compose.Options{
+		Self: r.Self, LogDir: logs, DataDir: data,
+		Vars: map[string]string{"ttl_ms": fmt.Sprint(r.TTL.Milliseconds())},
+	})
+	if err != nil {
+		r.cluster = nil
+		var impossible compose.Impossible
+		if errors.As(err, &impossible) {
+			return fmt.Errorf("%w: %w", ErrUsage, err)
+		}
+		return err
+	}
+	r.start = r.Runtime.Now() // on the clock that the clients read, whatever machine it is
+	r.emulators = strings.Join(def.Emulators(r.Runtime.Name()), ", ")
+	return nil
+}
+
+// servers are the addresses that clients dial.
+func (r *run) servers() []string {
+	var out []string
+	for _, n := range r.cluster.Nodes() {
+		if n.Role == compose.Server {
+			out = append(out, n.HostPort())
+		}
+	}
+	return out
 }
 
 // definition loads a cluster; "none" is one without a server.
@@ -195,6 +221,7 @@ func (p *plan) definition(ctx context.Context) (*compose.Definition, error) {
 
 func (r *run) startWorkers(ctx context.Context, servers []string) error {
 	var err error
+	r.programs.clients = len(r.names)
 	r.rec, err = newRecorder(r.dir.History(), func(e history.Event) {
 		if e.Process != history.Nemesis {
 			r.nemesis.Observe(e)
@@ -203,38 +230,50 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 			r.script.player.Observe(e)
 		}
 		r.comeback.observe(e)
+		if r.programs.observe(e) {
+			r.workers.fail(errPrograms)
+		}
 		r.Observer.Event(e)
 	})
 	if err != nil {
 		return err
 	}
-	r.workers = &workers{
-		cluster: r.cluster, rec: r.rec, failed: make(chan error, 1), running: map[string]*worker{},
-		cfg: workloads.Config{
-			Lock: r.Lock, Servers: servers, Register: r.registerAddr(), Backend: r.Register, Fencing: r.Fencing, Workload: r.Workload, Keys: keys(r.Keys),
-			TTL: r.TTL, Hold: r.Hold, Rate: r.Rate, Wait: max(4*r.TTL, 2*time.Second), Timeout: max(2*r.TTL, time.Second),
-			Renew: r.Renew, Check: r.CheckLease, Ignore: r.IgnoreLost, Extra: r.Extra, Seed: r.Seed, Start: r.start,
-		},
-	}
-	if s, ok := r.cluster.(compose.Sharing); ok {
-		r.workers.cfg.Directory = s.Directory()
-	}
+	r.workers = newWorkers(r.cluster, r.rec, r.workerConfig(servers, r.registerAddr()))
 	if r.script != nil {
 		r.workers.told, r.workers.cfg.Scripted = r.script.told, true
 		// A step's end is awaited, not given up: the client waits as long as one may.
 		r.workers.cfg.Wait, r.workers.cfg.Timeout = scriptWait, scriptTimeout
 	}
-	errs := make(chan error, len(r.names))
+	type started struct {
+		name string
+		err  error
+	}
+	all := make(chan started, len(r.names))
 	for _, name := range r.names {
-		go func() { errs <- r.workers.spawn(ctx, name) }()
+		go func() { all <- started{name, r.workers.spawn(ctx, name)} }()
 	}
 	if r.script != nil {
 		err = r.script.startLooker(ctx)
 	}
+	failed := map[string]error{}
 	for range r.names {
-		err = errors.Join(err, <-errs)
+		s := <-all
+		failed[s.name] = s.err
 	}
-	return err
+	return errors.Join(err, r.notStarted(failed))
+}
+
+// workerConfig is what all clients are told, but for their names.
+func (r *run) workerConfig(servers []string, registerAt string) workloads.Config {
+	c := workloads.Config{
+		Lock: r.Lock, Servers: servers, Register: registerAt, Backend: r.Register, Fencing: r.Fencing, Workload: r.Workload, Keys: keys(r.Keys),
+		TTL: r.TTL, Hold: r.Hold, Reach: r.reach, Rate: r.Rate, Wait: max(4*r.TTL, 2*time.Second), Timeout: max(2*r.TTL, time.Second),
+		Renew: r.Renew, Check: r.CheckLease, Ignore: r.IgnoreLost, Extra: r.Extra, Abilities: r.Abilities, Seed: r.Seed, Start: r.start,
+	}
+	if s, ok := r.cluster.(compose.Sharing); ok {
+		c.Directory = s.Directory()
+	}
+	return c
 }
 
 // experiment lets the clients and the nemesis loose until the time is up, and then
@@ -242,10 +281,8 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 // comes back is part of the question, and not to be answered by a time too short.
 func (r *run) experiment(ctx context.Context) error {
 	r.Observer.Phase("run", time.Now().Add(r.Limit))
-	ctx, cancel := context.WithCancel(ctx)
+	harm, cancel := context.WithTimeout(ctx, r.Limit-r.recovery)
 	defer cancel()
-	harm, calm := context.WithTimeout(ctx, r.Limit-r.recovery)
-	defer calm()
 	for _, name := range r.names {
 		if err := r.workers.start(name); err != nil {
 			return err
@@ -254,17 +291,26 @@ func (r *run) experiment(ctx context.Context) error {
 	healed := make(chan error, 1)
 	go func() {
 		defer close(healed)
-		healed <- r.nemesis.Run(harm)
+		healed <- r.nemesis.Run(ctx, harm)
 	}()
 	err := r.watch(ctx, healed)
 	cancel()
 	if err != nil {
 		r.Observer.Phase("heal", time.Time{})
-		for e := range healed {
-			err = errors.Join(err, e)
-		}
+		err = errors.Join(err, r.heal(ctx, healed))
 	}
 	return err
+}
+
+// heal waits until the nemesis has healed everything, or until the run is abandoned:
+// then all nodes are ended as they are.
+func (r *run) heal(ctx context.Context, healed <-chan error) error {
+	select {
+	case err := <-healed: // nil where it was read before
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("abandoned: %w", ctx.Err())
+	}
 }
 
 // watch returns when the experiment has lasted long enough, or with what broke it.
@@ -299,8 +345,11 @@ func (r *run) watch(ctx context.Context, healed <-chan error) error {
 			return err
 		case err := <-r.cluster.Died():
 			return err
+		case <-r.Interrupt:
+			r.interrupted()
+			return errInterrupted
 		case <-ctx.Done():
-			return fmt.Errorf("interrupted: %w", ctx.Err())
+			return fmt.Errorf("abandoned: %w", ctx.Err())
 		}
 	}
 }
@@ -328,9 +377,10 @@ func (c *comeback) observe(e history.Event) {
 }
 
 // down stops clients and register, and returns the history.
-func (r *run) down() ([]history.Event, error) {
+func (r *run) down(ctx context.Context) ([]history.Event, error) {
 	r.Observer.Phase("stop the clients", time.Time{})
-	err := r.workers.stop(r.workers.cfg.Wait + 4*r.workers.cfg.Timeout + 10*time.Second)
+	err := r.workers.stop(ctx, r.workers.cfg.Wait+4*r.workers.cfg.Timeout+10*time.Second)
+	r.stalls.stop()
 	err = errors.Join(err, r.reg.stop())
 	events, herr := r.rec.finish()
 	return events, errors.Join(err, herr)
@@ -350,7 +400,7 @@ func (p *plan) describe(o Options) results.Run {
 		Lock: p.lock.Name, About: p.lock.About, NoLock: p.lock.Unlocked != nil,
 		Kind: p.lock.Kind, Permits: p.lock.Permits(p.Extra), Cluster: p.Cluster, Runtime: p.Runtime.Name(),
 		Workload: p.Workload, Faults: p.Faults, Fencing: p.Fencing, Clients: p.Clients, Keys: p.Keys,
-		TTL: p.TTL, Hold: p.Hold, Limit: p.Limit, Rate: p.Rate, Renew: p.Renew, Check: p.CheckLease, Ignore: p.IgnoreLost,
+		TTL: p.TTL, Hold: p.Hold, Reach: p.reach, Limit: p.Limit, Rate: p.Rate, Renew: p.Renew, Check: p.CheckLease, Ignore: p.IgnoreLost,
 		Require: p.Require, Seed: p.Seed, Bound: p.bound,
 		Versions: versions(p.lock.Module),
 		Machine:  machine(),

@@ -28,15 +28,19 @@ type ScenarioOptions struct {
 	Register string            // what the protected resource is made of; "": our own server
 	Cluster  string            // overrides the scenario's and the lock's own
 	Extra    map[string]string // the lock's own options; those of the scenario hold besides
-	Seed     uint64            // of a run without a script
-	Again    []string          // the command that plays it again; nil: picklock's own
-	Out      string
+	// Abilities are what the user says that the lock can do (clients.Options).
+	Abilities map[string]string
+	Seed      uint64   // of a run without a script
+	Again     []string // the command that plays it again; nil: picklock's own
+	Out       string
 
 	Runtime  Runtime
 	Self     string
 	Log      *slog.Logger
 	Observer Observer               // may be nil
 	Step     func(scenarios.Played) // may be nil: told of every step taken
+	// Interrupt cuts the run short; see Options.
+	Interrupt <-chan struct{}
 }
 
 // ScenarioOutcome is a scenario that was played, and whether what was expected
@@ -53,6 +57,7 @@ func (o ScenarioOptions) ScenarioCommand() []string {
 	}
 	c := []string{"picklock", "scenario", "run", o.Scenario.Name, "--lock", o.Lock, "--fencing", o.Fencing}
 	c = append(c, optionFlags(o.Extra)...)
+	c = append(c, abilityFlags(o.Abilities)...)
 	if o.Register != "" && o.Register != register.Builtin {
 		c = append(c, "--register", o.Register)
 	}
@@ -100,20 +105,19 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 		Seconds: time.Since(outcome.Run.Started).Seconds(), Versions: outcome.Run.Versions,
 		Command: o.ScenarioCommand(),
 	}
-	out.Result.Emulator = outcome.Run.Emulator
+	out.Result.Service = serviceOf(o.Lock, o.Cluster)
+	out.Result.Emulator, out.Result.Refused = outcome.Run.Emulator, outcome.Verdict.Stats.Rejected
 	r := &out.Result
 	for _, a := range outcome.Verdict.Anomalies {
 		r.Found[a.Name]++
 		if !outcome.Verdict.Properties[a.Property].Required {
 			continue
 		}
-		if r.Sentence == "" {
-			r.Sentence = a.Explanation
-		}
 		if !slices.Contains(r.Broken, a.Name) {
 			r.Broken = append(r.Broken, a.Name)
 		}
 	}
+	r.Sentence, r.Causes = results.Sentence(outcome.Verdict), results.Causes(outcome.Run, outcome.Verdict)
 	slices.Sort(r.Broken)
 	if len(r.Broken) == 0 {
 		r.Clean = 1
@@ -124,13 +128,13 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 	if script != nil {
 		r.Counts, r.Steps = script.player.Counts(), script.steps
 	}
-	r.Met, r.Why = want.Judge(outcome.Verdict, r.Counts)
-	if stepErr != nil && r.Met == checker.True {
-		r.Met, r.Why = checker.Unknown, stepErr.Error()
-	} else if stepErr != nil {
-		r.Why = stepErr.Error() + "; " + r.Why
-		if r.Met == checker.False && len(want.Must) > 0 {
-			r.Met = checker.Unknown // the script never came to what was to break it
+	judge(r, want, outcome.Verdict, stepErr)
+	if words := outcome.Run.CutWords(); words != "" {
+		r.CutShort = true // whatever was found, what was asked for was not done
+		r.Met, r.Why = checker.Unknown, words
+	} else if script != nil {
+		if r.LeftOut = unfit(s, o.Lock, stepErr, script.events, r.Met); r.LeftOut != "" {
+			r.Met, r.Why = checker.Unknown, ""
 		}
 	}
 	return out, outcome.Dir.WriteCell(*r, s.Text)
@@ -140,11 +144,12 @@ func (o ScenarioOptions) runOptions() Options {
 	s := o.Scenario
 	opts := Defaults()
 	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Extra = o.Lock, o.Fencing, s.Cluster, s.TTL, o.extra()
+	opts.Abilities = o.Abilities
 	opts.Seed, opts.Out, opts.Again, opts.Register = o.Seed, o.Out, o.Again, o.Register
 	if o.Cluster != "" {
 		opts.Cluster = o.Cluster
 	}
-	opts.Runtime, opts.Self, opts.Log, opts.Observer = o.Runtime, o.Self, o.Log, o.Observer
+	opts.Runtime, opts.Self, opts.Log, opts.Observer, opts.Interrupt = o.Runtime, o.Self, o.Log, o.Observer, o.Interrupt
 	if r := s.Run; r != nil {
 		opts.Faults, opts.Limit, opts.Hold, opts.IgnoreLost = r.Faults, r.Limit, r.Hold, r.IgnoreLost
 		if r.Clients > 0 {
@@ -159,7 +164,7 @@ func (o ScenarioOptions) runOptions() Options {
 		return opts
 	}
 	opts.Clients = len(s.Clients)
-	if info, err := clients.Lookup(o.Lock); err == nil && WorkloadFor(info) != "" && !s.Touches() {
+	if info, err := clients.Lookup(o.Lock); err == nil && !s.Touches() && (info.Declares || WorkloadFor(info) != "") {
 		opts.Workload = WorkloadFor(info)
 	}
 	return opts
@@ -187,6 +192,7 @@ type script struct {
 	player *scenarios.Player
 	looks  bool    // some step looks at what servers have for the lock
 	looker *looker // nil where none does
+	events []history.Event
 
 	mu      sync.Mutex
 	steps   []results.StepTaken
@@ -211,16 +217,11 @@ func (o ScenarioOptions) play(ctx context.Context, opts Options, info clients.In
 		p.bound = o.Scenario.Bound
 	}
 	desc := p.describe(opts)
-	desc.Command, desc.Scenario, desc.Faults, desc.Limit, desc.Hold = o.ScenarioCommand(), o.Scenario.Name, o.Scenario.Faults(), 0, 0
+	desc.Command, desc.Scenario, desc.Faults, desc.Limit, desc.Hold, desc.Reach = o.ScenarioCommand(), o.Scenario.Name, o.Scenario.Faults(), 0, 0, 0
 	if desc.Faults == nil {
 		desc.Faults = []string{}
 	}
-	var dir *results.Dir
-	if p.Out == "" {
-		dir, err = results.Create("", desc)
-	} else {
-		dir, err = results.CreateAt(p.Out)
-	}
+	dir, err := p.directory(ctx, desc)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -236,9 +237,10 @@ func (o ScenarioOptions) play(ctx context.Context, opts Options, info clients.In
 	sc.script = sc
 	events, err := sc.whole(ctx, &desc, &stepErr)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("%w (what there is of the run: %s)", err, dir.Path())
+		return nil, nil, nil, unfinished(dir, err)
 	}
 	p.Observer.Phase("check the history", time.Time{})
+	sc.events = events
 	verdict, err := Judge(dir, desc, events)
 	if err != nil {
 		return nil, nil, nil, err
@@ -253,7 +255,7 @@ func (sc *script) whole(ctx context.Context, desc *results.Run, stepErr *error) 
 			err = errors.Join(err, sc.cluster.Close())
 		}
 	}()
-	if err := sc.up(ctx, desc); err != nil {
+	if err := sc.upUnlessInterrupted(ctx, desc); err != nil {
 		return nil, err
 	}
 	sc.Observer.Phase("play", time.Time{})
@@ -261,10 +263,12 @@ func (sc *script) whole(ctx context.Context, desc *results.Run, stepErr *error) 
 	if sc.looker != nil {
 		err = errors.Join(err, sc.looker.stop())
 	}
-	events, derr := sc.down()
+	desc.CutShort = sc.cut
+	events, derr := sc.down(ctx)
 	if err := errors.Join(err, derr); err != nil {
 		return nil, err
 	}
+	desc.Warnings = sc.workers.warned()
 	return events, sc.dir.WriteRun(*desc)
 }
 
@@ -282,6 +286,9 @@ func (sc *script) perform(ctx context.Context, stepErr *error) error {
 			cancel(err)
 		case err := <-sc.cluster.Died():
 			cancel(err)
+		case <-sc.Interrupt:
+			sc.interrupted()
+			cancel(errInterrupted)
 		case <-over:
 		}
 	})
@@ -291,13 +298,13 @@ func (sc *script) perform(ctx context.Context, stepErr *error) error {
 	}
 	close(over)
 	watcher.Wait()
-	herr := sc.player.Heal(context.WithoutCancel(ctx))
-	var step *scenarios.StepError
-	if errors.As(err, &step) {
-		*stepErr, err = err, nil
+	if ctx.Err() != nil { // all nodes are ended as they are
+		return fmt.Errorf("abandoned: %w", ctx.Err())
 	}
-	if ctx.Err() != nil {
-		err = fmt.Errorf("interrupted: %w", ctx.Err())
+	herr := sc.player.Heal(ctx)
+	var step *scenarios.StepError
+	if errors.As(err, &step) || errors.Is(err, errInterrupted) {
+		*stepErr, err = err, nil
 	}
 	return errors.Join(err, herr)
 }
@@ -310,6 +317,9 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 		return err
 	}
 	if err := info.CheckOptions(o.extra()); err != nil {
+		return err
+	}
+	if err := info.CheckAbilities(o.Abilities); err != nil {
 		return err
 	}
 	discipline, err := register.ParseDiscipline(o.Fencing)
@@ -338,6 +348,9 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 	def, err := definition(ctx, cluster)
 	if err != nil {
 		return err
+	}
+	if scenarios.Own(o.Lock) && o.Scenario.NeedsServers() && len(def.Servers()) == 0 {
+		return fmt.Errorf("scenario %s does something to the lock's servers, and picklock has started none that it could do it to", o.Scenario.Name)
 	}
 	if o.Runtime == nil {
 		return nil

@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis"
@@ -30,6 +29,8 @@ func (sc *script) told(name string, m workloads.Message) {
 		sc.player.Waiting(name)
 	case m.Woken:
 		sc.player.Woken(name)
+	case m.Error != "":
+		sc.player.Ended(name, m.Error)
 	case m.Done != nil:
 		sc.mu.Lock()
 		defer sc.mu.Unlock()
@@ -77,10 +78,10 @@ func (sc *script) Look(ctx context.Context, server string) (int, error) {
 }
 
 // Unread implements scenarios.Stage.
-func (sc *script) Unread(ctx context.Context, server string) (bool, error) {
+func (sc *script) Unread(ctx context.Context, server string) (int, error) {
 	n, err := sc.server(server)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	return unread(ctx, sc.Runtime.Hands(), n)
 }
@@ -108,14 +109,18 @@ func (sc *script) Servers() []string {
 // Now implements scenarios.Stage.
 func (sc *script) Now() int64 { return sc.Runtime.Now() - sc.start }
 
-// unread says whether bytes wait in a socket of the node's service for the server
-// to read them: a stopped server was asked something.
-func unread(ctx context.Context, hands nemesis.Hands, n compose.Node) (bool, error) {
+// unread counts the node's connections on which bytes wait for the server to read
+// them: a stopped server was asked something.
+func unread(ctx context.Context, hands nemesis.Hands, n compose.Node) (int, error) {
 	text, err := socketTable(ctx, hands, n.PID)
 	if err != nil {
-		return false, fmt.Errorf("look at the sockets of %s: %w", n.Name, err)
+		return 0, fmt.Errorf("look at the sockets of %s: %w", n.Name, err)
 	}
-	return slices.ContainsFunc(sockets(text), func(s socket) bool {
-		return s.addr == n.Addr && s.port == n.Port && s.unread > 0 && s.established
-	}), nil
+	count := 0
+	for _, s := range sockets(text) {
+		if s.addr == n.Addr && s.port == n.Port && s.unread > 0 && s.established {
+			count++
+		}
+	}
+	return count, nil
 }

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/workloads"
 )
@@ -30,8 +33,19 @@ type workers struct {
 	// ones.
 	told func(name string, m workloads.Message)
 
-	mu      sync.Mutex
-	running map[string]*worker
+	mu       sync.Mutex
+	running  map[string]*worker
+	declared map[string]*clients.Abilities // by client
+	warnings []string
+	workload string // of the sections
+	known    bool   // what all locks are
+}
+
+// maxWarnings bounds what clients may warn of.
+const maxWarnings = 20
+
+func newWorkers(cluster compose.Cluster, rec *recorder, cfg workloads.Config) *workers {
+	return &workers{cluster: cluster, rec: rec, failed: make(chan error, 1), running: map[string]*worker{}, declared: map[string]*clients.Abilities{}, cfg: cfg}
 }
 
 type worker struct {
@@ -80,7 +94,10 @@ func (ws *workers) spawn(ctx context.Context, name string) error {
 }
 
 func (ws *workers) start(name string) error {
-	return ws.command(name, workloads.Command{Do: workloads.CommandGo})
+	ws.mu.Lock()
+	workload := ws.workload
+	ws.mu.Unlock()
+	return ws.command(name, workloads.Command{Do: workloads.CommandGo, Workload: workload})
 }
 
 func (ws *workers) command(name string, cmd workloads.Command) error {
@@ -127,6 +144,9 @@ func (ws *workers) drain(w *worker) {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
 				ws.fail(fmt.Errorf("read the events of %s: %w", w.name, err))
 			}
+			if greeted && ws.told != nil {
+				ws.told(w.name, workloads.Message{Error: "its process ended"})
+			}
 			return
 		}
 		var m workloads.Message
@@ -137,8 +157,11 @@ func (ws *workers) drain(w *worker) {
 		switch {
 		case m.Event != nil:
 			ws.rec.record(*m.Event)
+		case m.Warning != "":
+			ws.warn(m.Warning)
 		case m.Ready && !greeted:
 			greeted = true
+			ws.declare(w.name, m.Abilities)
 			w.ready <- nil
 		case m.Error != "" && !greeted:
 			greeted = true
@@ -151,6 +174,46 @@ func (ws *workers) drain(w *worker) {
 	}
 }
 
+// declare keeps what a client's lock has declared.
+func (ws *workers) declare(name string, a *clients.Abilities) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.known && a != nil && !slices.ContainsFunc(slices.Collect(maps.Values(ws.declared)), func(b *clients.Abilities) bool { return b != nil && slices.Equal(a.Words(), b.Words()) }) {
+		ws.fail(fmt.Errorf("%s: the program declares %q, and declared otherwise before", name, a.Words()))
+	}
+	ws.declared[name] = a
+}
+
+// settled says what the clients do, now that it is known what all their locks are.
+func (ws *workers) settled(workload string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.workload, ws.known = workload, true
+}
+
+// abilities is what the clients' locks have declared, by client.
+func (ws *workers) abilities() map[string]*clients.Abilities {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return maps.Clone(ws.declared)
+}
+
+// warn keeps a warning, each once.
+func (ws *workers) warn(text string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if len(ws.warnings) < maxWarnings && !slices.Contains(ws.warnings, text) {
+		ws.warnings = append(ws.warnings, text)
+	}
+}
+
+// warned lists what the clients have warned of.
+func (ws *workers) warned() []string {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return slices.Sorted(slices.Values(ws.warnings))
+}
+
 func (ws *workers) fail(err error) {
 	select {
 	case ws.failed <- err:
@@ -159,7 +222,7 @@ func (ws *workers) fail(err error) {
 }
 
 // stop lets every client finish what it is doing, and waits for it.
-func (ws *workers) stop(within time.Duration) error {
+func (ws *workers) stop(ctx context.Context, within time.Duration) error {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	var errs []error
@@ -176,6 +239,8 @@ func (ws *workers) stop(within time.Duration) error {
 			if err := w.proc.Err(); err != nil {
 				errs = append(errs, err)
 			}
+		case <-ctx.Done():
+			return errors.Join(append(errs, fmt.Errorf("abandoned: %w", ctx.Err()))...)
 		case <-t.C:
 			return errors.Join(append(errs, fmt.Errorf("%s did not stop within %v", w.name, within))...)
 		}

@@ -23,15 +23,19 @@ func (e *LineError) Unwrap() error { return e.Err }
 // maxLine bounds one line, so that a hostile file cannot take all memory.
 const maxLine = 16 << 20
 
-// ReadFile reads a history. The events come back ordered by time, whatever
-// their order in the file: a run that was cut off left them as they arrived.
-func ReadFile(path string) ([]Event, error) {
-	f, err := os.Open(path)
+// ReadFile reads a history, which may be a gzip file. The events come back ordered by
+// time, whatever their order in the file: a run that was cut off left them as they
+// arrived. What contradicts itself is refused (Validator).
+func ReadFile(path string) ([]Event, error) { return Source{Path: path}.Events() }
+
+// Events is ReadFile on any source.
+func (s Source) Events() ([]Event, error) {
+	f, err := s.Open()
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
-	return Decode(f, path)
+	return Decode(f, s.String())
 }
 
 // Decode is ReadFile on any reader; name stands for the file in errors.
@@ -43,14 +47,55 @@ func Decode(r io.Reader, name string) ([]Event, error) {
 	}); err != nil {
 		return nil, err
 	}
-	Sort(events)
+	lines := sortLines(events)
 	var d Duplicates
+	var v Validator
 	for i := range events {
-		if err := d.Check(&events[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		err := d.Check(&events[i])
+		if err == nil {
+			err = v.Check(&events[i])
+		}
+		if err != nil {
+			line := i
+			if lines != nil {
+				line = int(lines[i])
+			}
+			return nil, &LineError{name, line + 1, err}
 		}
 	}
 	return events, nil
+}
+
+// sortLines is Sort, and returns where each event stood; nil where all stay. Each line
+// is one event.
+func sortLines(events []Event) []int32 {
+	if slices.IsSortedFunc(events, byTime) {
+		return nil
+	}
+	from := make([]int32, len(events))
+	for i := range from {
+		from[i] = int32(i)
+	}
+	slices.SortStableFunc(from, func(a, b int32) int { return byTime(events[a], events[b]) })
+	// Moved in their place, cycle by cycle: a second list would take as much again.
+	to := slices.Clone(from)
+	for i := range to {
+		if to[i] < 0 {
+			continue
+		}
+		first := events[i]
+		for j := i; ; {
+			k := int(to[j])
+			to[j] = -1
+			if k == i {
+				events[j] = first
+				break
+			}
+			events[j] = events[k]
+			j = k
+		}
+	}
+	return from
 }
 
 // Duplicates finds an event that stands in a history twice. A process does one
@@ -79,7 +124,7 @@ func (d *Duplicates) Check(e *Event) error {
 	}
 	for _, s := range d.seen {
 		if s.process == e.Process && s.typ == e.Type && s.f == e.F && s.key == e.Key && s.grant == e.Grant && s.value == e.Value && s.phase == e.Phase && e.Process != Nemesis {
-			return fmt.Errorf("event %d and event %d are one event of %s, written twice: remove one of the lines", s.index, e.Index, e.Process)
+			return fmt.Errorf("event %d and event %d are one event of %s, written twice: remove one of the lines", s.index, e.Index, quote(e.Process))
 		}
 	}
 	if len(d.seen) < maxSameTime {
@@ -101,13 +146,8 @@ func byTime(a, b Event) int {
 
 // ReadEffects reads a register's log, in its own order.
 func ReadEffects(path string) ([]Effect, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read register log: %w", err)
-	}
-	defer f.Close()
 	var effects []Effect
-	err = StreamEffects(f, path, func(e *Effect) error {
+	err := StreamEffectsFile(path, func(e *Effect) error {
 		effects = append(effects, *e)
 		return nil
 	})
@@ -121,7 +161,7 @@ func validEvent(e *Event) error {
 	switch e.Type {
 	case Invoke, OK, Fail, Info:
 	default:
-		return fmt.Errorf("unknown type %q: want invoke, ok, fail or info", e.Type)
+		return fmt.Errorf("unknown type %s: want invoke, ok, fail or info", quote(string(e.Type)))
 	}
 	if e.Process == "" || e.F == "" {
 		return fmt.Errorf("an event needs a process and an f")
@@ -129,7 +169,7 @@ func validEvent(e *Event) error {
 	switch e.Mode {
 	case "", Shared, Nested:
 	default:
-		return fmt.Errorf("unknown mode %q: want %s or %s", e.Mode, Shared, Nested)
+		return fmt.Errorf("unknown mode %s: want %s or %s", quote(e.Mode), Shared, Nested)
 	}
 	if e.Permits < 0 {
 		return fmt.Errorf("negative number of permits")

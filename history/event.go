@@ -72,6 +72,10 @@ type Event struct {
 	Held bool `json:"held,omitempty"`
 
 	Error string `json:"error,omitempty"`
+	// ClientFailed, on a completion that is not ok, says that the client's own program
+	// failed: it could not be started or opened, ended by itself, or broke its protocol.
+	// Such an operation says nothing of whether the lock was to be had.
+	ClientFailed bool `json:"client_failed,omitempty"`
 
 	// Faults only.
 	Nodes  []string `json:"nodes,omitempty"`

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"sync"
 )
@@ -37,7 +36,7 @@ func StreamEffects(r io.Reader, name string, observe func(*Effect) error) error 
 		case e.Seq <= last:
 			return fmt.Errorf("sequence number %d after %d", e.Seq, last)
 		case e.F != Read && e.F != Write && e.F != Add:
-			return fmt.Errorf("unknown operation %q", e.F)
+			return fmt.Errorf("unknown operation %s: want read, write or add", quote(e.F))
 		case e.Key == "" || e.Process == "":
 			return fmt.Errorf("an effect needs a key and a process")
 		}
@@ -46,19 +45,24 @@ func StreamEffects(r io.Reader, name string, observe func(*Effect) error) error 
 	})
 }
 
-// StreamFile is Stream on a file.
+// StreamFile is Stream on a file, which may be a gzip file.
 func StreamFile(path string, observe func(*Event) error) error {
-	f, err := os.Open(path)
+	return Source{Path: path}.Stream(observe)
+}
+
+// Stream is StreamFile on any source.
+func (s Source) Stream(observe func(*Event) error) error {
+	f, err := s.Open()
 	if err != nil {
 		return fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
-	return Stream(f, path, observe)
+	return Stream(f, s.String(), observe)
 }
 
 // StreamEffectsFile is StreamEffects on a file.
 func StreamEffectsFile(path string, observe func(*Effect) error) error {
-	f, err := os.Open(path)
+	f, err := Source{Path: path}.Open()
 	if err != nil {
 		return fmt.Errorf("read register log: %w", err)
 	}

@@ -162,8 +162,9 @@ func (x order) play(ctx context.Context, lab *local.Lab) (results.Cell, error) {
 	return out.Result, nil
 }
 
-// scenario is what is played: as its file says, but on this lock, and expected of it
-// is what the test says.
+// scenario is what is played: as its file says, but on this lock. Expected of it is
+// what the test says, where it says something, and else what the file says of locks
+// that the catalogue does not know.
 func (x order) scenario() (*scenarios.Scenario, error) {
 	s := &scenarios.Scenario{Name: x.Scenario, About: x.About, TTL: defaultTTL, Run: &scenarios.Run{Faults: x.Faults, Limit: x.Limit}}
 	if x.Text != "" {
@@ -177,7 +178,9 @@ func (x order) scenario() (*scenarios.Scenario, error) {
 	if x.TTL > 0 {
 		s.TTL = x.TTL
 	}
-	s.Locks, s.Fencing = []string{x.lockName()}, []string{x.Fencing}
-	s.Expect = []scenarios.Expectation{{Lock: x.lockName(), Fencing: x.Fencing, Must: x.Must}}
+	if x.Known || !s.AppliesTo(x.lockName()) {
+		s.Locks = append(s.Locks, scenarios.Every)
+		s.Expect = []scenarios.Expectation{{Lock: scenarios.OwnLocks, Fencing: scenarios.Every, Must: x.Must}}
+	}
 	return s, nil
 }

@@ -66,7 +66,8 @@ type Options struct {
 	Extra map[string]string
 
 	// Scenarios are names of the catalogue (picklock scenario list) or paths of one's
-	// own files; nil: all of the catalogue that suit any lock with this Fencing.
+	// own files; nil: all of the catalogue that suit any lock, those that are not played
+	// with this Fencing without any.
 	Scenarios []string
 	// Faults, as in picklock run --faults, strike clients that run by themselves, in a
 	// subtest called "run"; nil: there is no such subtest.
@@ -77,7 +78,10 @@ type Options struct {
 	Seed uint64
 
 	// Expect names what is known to break, by scenario: exactly those anomalies must
-	// appear (docs/anomalies.md). What is not named must hold.
+	// appear (docs/anomalies.md); none means that it must hold. Of a scenario that is not
+	// named here, what its file says of locks that the catalogue does not know is
+	// expected: that it holds, or, where no lease can hold without fencing, that nothing
+	// else breaks.
 	Expect map[string][]string
 
 	// Out is the folder of the reports; "": a new one in the system's temporary
@@ -129,9 +133,14 @@ func Run(t *testing.T, open Open, o Options) {
 	if out, err = filepath.Abs(out); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	test := t.Name()
+	var orders []order
 	for _, s := range played {
-		t.Run(s.Name, func(t *testing.T) { o.play(t, s, test, call, filepath.Join(out, s.Name)) })
+		orders = append(orders, o.order(s, t.Name(), call, filepath.Join(out, s.Name)))
+	}
+	ahead := play(t.Context(), orders, o.atATime())
+	defer ahead.stop()
+	for i, x := range orders {
+		t.Run(x.Scenario, func(t *testing.T) { x.judge(t, ahead.result(i)) })
 	}
 }
 
@@ -168,7 +177,7 @@ func (o *Options) scenarios() ([]*scenarios.Scenario, error) {
 			return nil, err
 		}
 		for _, s := range all {
-			if slices.Contains(s.Locks, scenarios.Every) && slices.Contains(s.Fencing, o.Fencing) {
+			if slices.Contains(s.Locks, scenarios.Every) && (slices.Contains(s.Fencing, o.Fencing) || slices.Contains(s.Fencing, "none")) {
 				out = append(out, s)
 			}
 		}
@@ -198,32 +207,39 @@ func (o *Options) scenarios() ([]*scenarios.Scenario, error) {
 	return out, nil
 }
 
-// play has a scenario played in a process of its own and says what came of it.
-func (o *Options) play(t *testing.T, s *scenarios.Scenario, test string, call int, dir string) {
+// order is what has to be known to play a scenario.
+func (o *Options) order(s *scenarios.Scenario, test string, call int, dir string) order {
+	fencing := o.Fencing
+	if o.Scenarios == nil && s.Run == nil && !slices.Contains(s.Fencing, fencing) {
+		fencing = "none"
+	}
+	must, known := o.Expect[s.Name]
+	return order{
+		Test: test, Call: call, Scenario: s.Name, Text: string(s.Text), About: s.About, Fencing: fencing, Cluster: o.Cluster, Servers: o.Servers,
+		TTL: o.TTL, Confirms: o.Confirms, Extra: o.Extra, Faults: o.Faults, Limit: o.Limit, Seed: o.Seed, Known: known, Must: must, Out: dir,
+	}
+}
+
+// judge says what came of an order.
+func (x order) judge(t *testing.T, r result) {
 	t.Helper()
-	// What an earlier test left there is not to be mixed with this one's.
-	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatalf("locktest: %v", err)
-		}
-	}
-	c, err := o.inProcess(t, order{
-		Test: test, Call: call, Scenario: s.Name, Text: string(s.Text), About: s.About, Fencing: o.Fencing, Cluster: o.Cluster, Servers: o.Servers,
-		TTL: o.TTL, Confirms: o.Confirms, Extra: o.Extra, Faults: o.Faults, Limit: o.Limit, Seed: o.Seed, Must: o.Expect[s.Name], Out: dir,
-	})
-	if err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
-	report := filepath.Join(dir, results.ReportFile)
+	report, c := filepath.Join(x.Out, results.ReportFile), r.cell
+	said := crash(x.Out)
 	switch {
+	case r.err != nil:
+		t.Fatalf("locktest: %v%s", r.err, said)
 	case c.LeftOut != "":
 		t.Skip(c.LeftOut)
+	case c.Met == checker.True && said != "":
+		t.Errorf("as expected: %s, but a client broke down\nreport: %s%s", c.Expected, report, said)
+	case c.Met == checker.True && c.Valid == checker.False:
+		t.Logf("broke as any lock does there that is not fenced (%s): %s\nreport: %s", strings.Join(c.Broken, ", "), c.Sentence, report)
 	case c.Met == checker.True:
 		t.Logf("as expected: %s", c.Expected)
 	case c.Met == checker.Unknown:
-		t.Errorf("nothing is proved: %s\nreport: %s", c.Why, report)
+		t.Errorf("nothing is proved: %s\nreport: %s%s", c.Why, report, said)
 	default:
-		t.Errorf("%s\nexpected: %s\nreport: %s", c.Why, c.Expected, report)
+		t.Errorf("%s\nexpected: %s\nreport: %s%s", c.Why, c.Expected, report, said)
 	}
 }
 

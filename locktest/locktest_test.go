@@ -49,6 +49,14 @@ func TestEtcdHolds(t *testing.T) {
 	})
 }
 
+// TestZooKeeperHolds: a lock that is right is as expected in all of the catalogue.
+func TestZooKeeperHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	locktest.Run(t, openTool("zookeeper"), locktest.Options{Cluster: "zookeeper"})
+}
+
 func TestExpectedViolations(t *testing.T) {
 	needRedis(t)
 	locktest.Run(t, openMine, locktest.Options{
@@ -82,7 +90,10 @@ func onlyInner(t *testing.T) {
 func TestInnerNaive(t *testing.T) {
 	onlyInner(t)
 	t.Run("of mine", func(t *testing.T) { // a name that is not a word
-		locktest.Run(t, openMine, locktest.Options{Cluster: "redis", Scenarios: []string{"pause-holder", "testdata/deletes-anothers.yaml"}})
+		locktest.Run(t, openPlain, locktest.Options{
+			Cluster: "redis", Scenarios: []string{"pause-holder", "testdata/deletes-anothers.yaml"},
+			Expect: map[string][]string{"pause-holder": {}}, // it must hold
+		})
 	})
 }
 
@@ -98,13 +109,33 @@ func TestInnerSecond(t *testing.T) {
 	onlyInner(t)
 	o := locktest.Options{Cluster: "etcd", Fencing: "read-write", Scenarios: []string{"pause-holder"}}
 	locktest.Run(t, openTool("etcd"), o)
-	o.Fencing = "none"
+	o.Fencing, o.Expect = "none", map[string][]string{"pause-holder": {}}
 	locktest.Run(t, openTool("etcd"), o)
 }
 
 func TestInnerBroken(t *testing.T) {
 	onlyInner(t)
 	locktest.Run(t, func(context.Context, clients.Options) (clients.Lock, error) { return nil, errors.New("no luck today") },
+		locktest.Options{Cluster: "none", Scenarios: []string{"pause-holder"}})
+}
+
+// panicking is a lock with a bug in it.
+type panicking struct{ clients.Lock }
+
+func (panicking) Acquire(context.Context, string) (clients.Grant, error) {
+	panic("out of luck in Acquire")
+}
+func (panicking) Close() error { return nil }
+
+func TestInnerPanics(t *testing.T) {
+	onlyInner(t)
+	locktest.Run(t, func(context.Context, clients.Options) (clients.Lock, error) { return panicking{}, nil },
+		locktest.Options{Cluster: "none", Scenarios: []string{"pause-holder"}})
+}
+
+func TestInnerPanicsAtOnce(t *testing.T) {
+	onlyInner(t)
+	locktest.Run(t, func(context.Context, clients.Options) (clients.Lock, error) { panic("out of luck in Open") },
 		locktest.Options{Cluster: "none", Scenarios: []string{"pause-holder"}})
 }
 
@@ -141,12 +172,14 @@ func TestFailures(t *testing.T) {
 	}{
 		"TestInnerNaive": {true, []string{
 			"--- FAIL: TestInnerNaive/of_mine/pause-holder", "not expected: stale-write: A wrote under A.1 at", "expected: valid", "report: /",
-			"--- FAIL: TestInnerNaive/of_mine/deletes-anothers", "not expected: stale-write: B wrote under B.1",
+			"--- FAIL: TestInnerNaive/of_mine/deletes-anothers", "not expected: granted-early: C was granted the lock", "wrong-release: A released at",
 		}, nil},
-		"TestInnerMissed":     {false, []string{"expected, but not seen: stale-write", "expected: stale-write"}, nil},
-		"TestInnerSecond":     {false, []string{"--- PASS: TestInnerSecond/pause-holder ", "--- FAIL: TestInnerSecond/pause-holder#01"}, nil},
-		"TestInnerBroken":     {false, []string{"no luck today"}, nil},
-		"TestInnerNeverComes": {false, []string{"the test ended before it came to call 1 of locktest.Run", "PASS"}, nil},
+		"TestInnerMissed":       {false, []string{"expected, but not seen: stale-write", "expected: stale-write"}, nil},
+		"TestInnerSecond":       {false, []string{"--- PASS: TestInnerSecond/pause-holder ", "--- FAIL: TestInnerSecond/pause-holder#01"}, nil},
+		"TestInnerPanics":       {false, []string{"--- FAIL: TestInnerPanics/pause-holder", "client A broke down:", "panic: out of luck in Acquire", "locktest_test.go:"}, nil},
+		"TestInnerPanicsAtOnce": {false, []string{"--- FAIL: TestInnerPanicsAtOnce/pause-holder", "broke down:", "panic: out of luck in Open", "locktest_test.go:"}, nil},
+		"TestInnerBroken":       {false, []string{"no luck today"}, nil},
+		"TestInnerNeverComes":   {false, []string{"the test ended before it came to call 1 of locktest.Run", "PASS"}, nil},
 		"TestInnerUsage": {false, []string{
 			"what does the lock run on?", "either Options.Cluster or Options.Servers", `unknown fencing "wishful"`, `unknown scenario "nope"`, `something is expected of "run"`,
 		}, []string{"--- PASS"}},

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/picklock/picklock/results"
@@ -33,7 +33,10 @@ type order struct {
 	Text     string   `json:"text,omitempty"` // of its file; "" for a run without a script
 	Faults   []string `json:"faults,omitempty"`
 	Fencing  string   `json:"fencing"`
-	Must     []string `json:"must,omitempty"`
+	// Known: the test says what must break. Else what the scenario says of locks that
+	// the catalogue does not know is expected.
+	Known bool     `json:"known,omitempty"`
+	Must  []string `json:"must,omitempty"`
 
 	Cluster  string            `json:"cluster,omitempty"`
 	Servers  []string          `json:"servers,omitempty"`
@@ -71,8 +74,7 @@ func (o order) write(path string) error {
 
 // inProcess has the order carried out by a process of its own, which in turn may move
 // into namespaces, and returns its result.
-func (o *Options) inProcess(t *testing.T, x order) (c results.Cell, err error) {
-	t.Helper()
+func inProcess(ctx context.Context, x order) (c results.Cell, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return c, fmt.Errorf("find the test binary: %w", err)
@@ -91,7 +93,7 @@ func (o *Options) inProcess(t *testing.T, x order) (c results.Cell, err error) {
 	if err := x.write(path); err != nil {
 		return c, fmt.Errorf("prepare: %w", err)
 	}
-	cmd := exec.CommandContext(t.Context(), self, x.flags()...)
+	cmd := exec.CommandContext(ctx, self, x.flags()...)
 	cmd.Env = append(os.Environ(), orderEnv+"="+path)
 	if len(x.Servers) > 0 {
 		cmd.Env = append(cmd.Env, "PICKLOCK_LAB=loopback") // in a network of its own it would not reach them

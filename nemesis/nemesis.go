@@ -14,6 +14,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Fault is one harm, ready to be done once to nodes that have been chosen.
@@ -118,7 +119,7 @@ func Parse(text string) (Spec, error) {
 		for _, k := range Kinds() {
 			names = append(names, k.Name)
 		}
-		return Spec{}, fmt.Errorf("unknown fault %q: have %s", words[0], strings.Join(names, ", "))
+		return Spec{}, meant.Unknown("fault", words[0], names)
 	}
 	words = words[1:]
 	i := slices.Index(words, held)

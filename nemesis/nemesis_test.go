@@ -201,7 +201,7 @@ func strikeOnce(t *testing.T, c *fakeCluster, h *fakeHands, fault string) []hist
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- n.Run(ctx) }()
+	go func() { done <- n.Run(context.Background(), ctx) }()
 	for {
 		// Somebody reads and has not yet written, now and then.
 		n.Observe(history.Event{Process: "c1", Type: history.OK, F: history.Read, Key: "k0"})

@@ -72,13 +72,14 @@ func (n *Nemesis) Active() []string {
 	return slices.Clone(n.active)
 }
 
-// Run strikes until ctx ends and returns when everything is healed, and seen to
-// be healed. An error means that something was left broken.
-func (n *Nemesis) Run(ctx context.Context) error {
+// Run strikes until harm ends and returns when everything is healed, and seen to
+// be healed. An error means that something was left broken. The end of ctx, of which
+// harm is a part, abandons what is under way.
+func (n *Nemesis) Run(ctx, harm context.Context) error {
 	errs := make(chan error, len(n.specs))
 	for i, s := range n.specs {
 		rng := rand.New(rand.NewPCG(n.seed, uint64(i)))
-		go func() { errs <- n.loop(ctx, s, rng) }()
+		go func() { errs <- n.loop(ctx, harm, s, rng) }()
 	}
 	var all error
 	for range n.specs {
@@ -87,13 +88,13 @@ func (n *Nemesis) Run(ctx context.Context) error {
 	return all
 }
 
-func (n *Nemesis) loop(ctx context.Context, s Spec, rng *rand.Rand) error {
+func (n *Nemesis) loop(ctx, harm context.Context, s Spec, rng *rand.Rand) error {
 	rest := between(rng, n.env.TTL, 0.5, 1.5)
 	if s.Plan.Trigger() == WhileHeld {
 		rest = 0
 	}
-	for wait(ctx, rest, nil) {
-		if err := n.strike(ctx, s, rng); err != nil {
+	for wait(harm, rest, nil) {
+		if err := n.strike(ctx, harm, s, rng); err != nil {
 			return fmt.Errorf("fault %s: %w", s.Text, err)
 		}
 		rest = between(rng, n.env.TTL, 0.5, 2)
@@ -102,7 +103,7 @@ func (n *Nemesis) loop(ctx context.Context, s Spec, rng *rand.Rand) error {
 }
 
 // strike does the fault once, from choosing its victims to healing them.
-func (n *Nemesis) strike(ctx context.Context, s Spec, rng *rand.Rand) error {
+func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) error {
 	duration := s.Plan.Duration(n.env, rng)
 	aware := rng.IntN(2) == 0
 	holding := ""
@@ -113,12 +114,12 @@ func (n *Nemesis) strike(ctx context.Context, s Spec, rng *rand.Rand) error {
 		select {
 		case holding = <-next:
 		case <-patience.C:
-		case <-ctx.Done():
+		case <-harm.Done():
 			return nil
 		}
 	}
-	f, err := s.Plan.Pick(ctx, n.env, rng, holding)
-	if ctx.Err() != nil {
+	f, err := s.Plan.Pick(harm, n.env, rng, holding)
+	if harm.Err() != nil {
 		return nil
 	}
 	if err != nil {
@@ -130,23 +131,22 @@ func (n *Nemesis) strike(ctx context.Context, s Spec, rng *rand.Rand) error {
 	defer n.end(s.Kind.Name, f)
 	// A fault that has begun is seen through even when the run is over: it must be
 	// healed, and the history must say what was done.
-	whole := context.WithoutCancel(ctx)
 	begun := history.Event{Type: history.Info, F: s.Kind.Name, Nodes: f.Nodes(), Phase: history.Begin, Detail: f.Detail()}
 	begun.Time = n.env.now() - n.start
-	if err := n.inject(whole, f); err != nil {
+	if err := n.inject(ctx, f); err != nil {
 		begun.Error = err.Error()
 	} else {
 		begun.Landed = true
 	}
 	n.write(begun)
 	if begun.Landed {
-		var harm <-chan struct{}
+		var done <-chan struct{}
 		if a, ok := f.(Awaiter); ok {
-			harm = a.Await()
+			done = a.Await()
 		}
-		wait(ctx, duration, harm)
+		wait(harm, duration, done)
 	}
-	hctx, cancel := context.WithTimeout(whole, healWithin)
+	hctx, cancel := context.WithTimeout(ctx, healWithin)
 	defer cancel()
 	if err := f.Heal(hctx); err != nil {
 		return fmt.Errorf("heal: %w", err)

@@ -23,6 +23,7 @@ type Cell struct {
 	Scenario string `json:"scenario"`
 	Lock     string `json:"lock"`
 	Fencing  string `json:"fencing"`
+	Service  string `json:"service,omitempty"` // what the lock is made with: redis, etcd
 	Runs     int    `json:"runs"`
 
 	Met      checker.Validity `json:"met"` // true, false, or "unknown": it proved too little
@@ -31,13 +32,16 @@ type Cell struct {
 	Expected string           `json:"expected"`           // in words; "" where nothing is known
 	Must     []string         `json:"must,omitempty"`     // the anomalies that had to appear
 	Valid    checker.Validity `json:"valid"`
-	Found    map[string]int   `json:"found"`            // anomalies by name
-	Broken   []string         `json:"broken"`           // those of them that break a required property
-	Clean    int              `json:"clean"`            // runs without one
-	Counts   map[string]int   `json:"counts,omitempty"` // what the scenario counted
-	Landed   int              `json:"landed"`           // faults
+	Found    map[string]int   `json:"found"`             // anomalies by name
+	Broken   []string         `json:"broken"`            // those of them that break a required property
+	Clean    int              `json:"clean"`             // runs without one
+	Counts   map[string]int   `json:"counts,omitempty"`  // what the scenario counted
+	Landed   int              `json:"landed"`            // faults
+	Refused  int              `json:"refused,omitempty"` // operations that the register refused
 	Sentence string           `json:"sentence,omitempty"`
+	Causes   []string         `json:"causes,omitempty"` // of what broke a required property, the deepest first
 	Steps    []StepTaken      `json:"steps,omitempty"`
+	CutShort bool             `json:"cut_short,omitempty"` // it was interrupted
 
 	Started  time.Time         `json:"started"`
 	Seconds  float64           `json:"seconds"`
@@ -74,6 +78,11 @@ func ReadCell(path string) (Cell, error) {
 func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 	p := paint(color)
 	var b strings.Builder
+	if c.LeftOut != "" {
+		fmt.Fprintf(&b, "%s %s\n  why:      %s\n", p.sign(checker.Unknown), p.bold(fmt.Sprintf("%s on %s, fencing %s: left out", clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing)), clip(c.LeftOut, 2000))
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
 	word := map[checker.Validity]string{checker.True: "as expected", checker.False: "not as expected", checker.Unknown: "inconclusive"}[c.Met]
 	fmt.Fprintf(&b, "%s %s\n", p.sign(c.Met), p.bold(fmt.Sprintf("%s on %s, fencing %s: %s", clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing, word)))
 	fmt.Fprintf(&b, "  expected: %s\n  found:    %s\n", clip(c.Expected, 300), c.found())
@@ -85,6 +94,9 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 	}
 	if c.Sentence != "" {
 		fmt.Fprintf(&b, "  %s\n", clip(c.Sentence, 600))
+	}
+	for _, cause := range c.Causes[:min(len(c.Causes), maxSummed)] {
+		fmt.Fprintf(&b, "  cause:    %s\n", clip(cause, 1000))
 	}
 	if report != "" {
 		fmt.Fprintf(&b, "  report:   %s\n", clean(report))

@@ -29,12 +29,19 @@ const (
 	ReportFile   = "report.html"
 	JUnitFile    = "junit.xml"
 	NodesFolder  = "nodes"
+
+	dataFolder = "data" // of the nodes; gone at the run's end
 )
 
 // Dir is one run's directory. Nothing is ever written outside of it, whatever
 // links somebody placed inside.
 type Dir struct {
 	path string
+	// What Discard needs: whether the folder was made for the run, and where root's link
+	// "latest" led before.
+	made   bool
+	root   string // "" where no link was set
+	latest string
 }
 
 // Create makes a new run directory under root (Root if empty), named after the
@@ -59,10 +66,9 @@ func Create(root string, run Run) (*Dir, error) {
 		if err != nil {
 			return nil, fmt.Errorf("create run directory: %w (name another with --out)", err)
 		}
-		if err := link(root, name); err != nil {
-			return nil, err
-		}
-		return &Dir{path: filepath.Join(root, name)}, nil
+		d := &Dir{path: filepath.Join(root, name), made: true, root: root}
+		d.latest, _ = os.Readlink(filepath.Join(root, "latest")) // "" for the first run
+		return d, link(root, name)
 	}
 	return nil, fmt.Errorf("create run directory: %s has a thousand runs named %s: remove some", root, base)
 }
@@ -70,6 +76,8 @@ func Create(root string, run Run) (*Dir, error) {
 // CreateAt makes path itself the run directory. A directory that holds a run
 // already is refused, so that no evidence is overwritten.
 func CreateAt(path string) (*Dir, error) {
+	_, err := os.Lstat(path)
+	made := errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("create run directory: %w (name another with --out)", err)
 	}
@@ -78,7 +86,48 @@ func CreateAt(path string) (*Dir, error) {
 			return nil, fmt.Errorf("create run directory: %s holds a run already (%s): name another with --out or remove it", path, f)
 		}
 	}
-	return &Dir{path: path}, nil
+	return &Dir{path: path, made: made}, nil
+}
+
+// Evidence says whether a run that came to no verdict left something to look at: an
+// event, or what a node said.
+func (d *Dir) Evidence() bool {
+	logs, _ := filepath.Glob(d.File(NodesFolder + "/*")) // no special signs of ours
+	for _, path := range append(logs, d.History()) {
+		if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && fi.Size() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Discard removes what the run wrote, and its folder if that was made for it.
+func (d *Dir) Discard() error {
+	if d.root != "" {
+		if now, err := os.Readlink(filepath.Join(d.root, "latest")); err == nil && now == filepath.Base(d.path) {
+			err = os.Remove(filepath.Join(d.root, "latest"))
+			if err == nil && d.latest != "" {
+				err = link(d.root, d.latest)
+			}
+			if err != nil {
+				return fmt.Errorf("remove the run that did not start: %w", err)
+			}
+		}
+	}
+	var errs []error
+	for _, name := range []string{RunFile, HistoryFile, RegisterFile, NodesFolder, dataFolder} {
+		errs = append(errs, os.RemoveAll(d.File(name)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("remove the run that did not start: %w", err)
+	}
+	if d.made {
+		_ = os.Remove(d.path) // stays if somebody put something there
+	}
+	if d.root != "" {
+		_ = os.Remove(d.root) // stays if there are other runs
+	}
+	return nil
 }
 
 // link replaces root's "latest" in one step: a reader sees the old run or the
@@ -244,14 +293,18 @@ type Loaded struct {
 	Verdict *checker.Verdict // nil where none was drawn yet
 }
 
-// Open reads a run directory, or the link "latest" to one.
+// ErrNoRun marks a path that is no run directory.
+var ErrNoRun = errors.New("no run directory")
+
+// Open reads a run directory, or the link "latest" to one. The error wraps ErrNoRun
+// where path is none.
 func Open(path string) (*Loaded, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("open run: %w: name a run directory, e.g. %s/latest", err, Root)
+		return nil, fmt.Errorf("open run: %w: %w: name a run directory, e.g. %s/latest", ErrNoRun, err, Root)
 	}
 	if !fi.IsDir() {
-		return nil, fmt.Errorf("open run: %s is a file: name the directory it is in", path)
+		return nil, fmt.Errorf("open run: %w: %s is a file: name the directory it is in", ErrNoRun, path)
 	}
 	// A link to the run may move to another one while this one is written to.
 	if path, err = filepath.EvalSymlinks(path); err != nil {
@@ -260,7 +313,7 @@ func Open(path string) (*Loaded, error) {
 	l := &Loaded{Dir: &Dir{path: path}}
 	if err := readJSON(l.Dir.File(RunFile), &l.Run); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("open run: %s has no %s: name a run directory, e.g. %s/latest", path, RunFile, Root)
+			return nil, fmt.Errorf("open run: %w: %s has no %s: name a run directory, e.g. %s/latest", ErrNoRun, path, RunFile, Root)
 		}
 		return nil, fmt.Errorf("open run: %w: restore it, or run again", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/picklock/picklock/checker"
 )
 
+// propertyView is a property's line. Class is holds, broken or unknown; noted and
+// idle where it is not required: then being broken or unknown decides nothing.
 type propertyView struct {
 	Name, Promise, Verdict, Class, Why string
 	Required                           bool
@@ -55,9 +57,14 @@ func properties(run Run, v checker.Verdict) []propertyView {
 			view.Verdict, view.Why = "not checked", "The verdict says nothing about it."
 		case p.Valid == checker.False:
 			view.Verdict = "broken"
+			if !p.Required {
+				view.Verdict, view.Class = "not kept", "noted"
+			}
 			if p.Anomalies > 0 {
 				view.Verdict += " × " + number(p.Anomalies)
 			}
+		case p.Valid == checker.Unknown && !p.Required:
+			view.Verdict, view.Class = "not judged", "idle"
 		default:
 			view.Verdict = class(p.Valid)
 		}
@@ -190,7 +197,7 @@ func settings(run Run) []pair {
 	add("clients", fmt.Sprint(run.Clients))
 	add("keys", fmt.Sprint(run.Keys))
 	add("lease", duration(run.TTL))
-	add("hold", duration(run.Hold))
+	add("hold", holdOf(run))
 	add("time limit", duration(run.Limit))
 	if run.Rate > 0 {
 		add("rate", digits(run.Rate)+" sections a second and client")

@@ -18,6 +18,7 @@ func GitHub(m *Matrix, env func(string) string, w io.Writer, asJSON bool) error 
 		if err := MatrixMD(&b, m); err != nil {
 			return err
 		}
+		b.WriteString(m.causesMD())
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err != nil {
 			return fmt.Errorf("write the step's summary: %w", err)
@@ -43,11 +44,32 @@ func GitHub(m *Matrix, env func(string) string, w io.Writer, asJSON bool) error 
 		if c.Why != "" && c.Sentence != "" {
 			text = c.Why + ". " + c.Sentence
 		}
+		if len(c.Causes) > 0 {
+			text += ". " + c.Causes[0]
+		}
 		if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", level, annotationTitle.Replace(clip(title, 200)), annotation.Replace(clip(text, 2000))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// causesMD lists why the cells that are not as they should be broke, and the way out.
+func (m *Matrix) causesMD() string {
+	var b strings.Builder
+	for _, c := range m.Cells {
+		if s := c.State(); s != Unexpected && s != Violated || len(c.Causes) == 0 {
+			continue
+		}
+		if b.Len() == 0 {
+			b.WriteString("\n### What broke, by root cause\n\n")
+		}
+		fmt.Fprintf(&b, "- %s on %s, fencing %s\n", markdownEscaper.Replace(clip(c.Scenario, 100)), markdownEscaper.Replace(clip(c.Lock, 100)), markdownEscaper.Replace(clip(c.Fencing, 40)))
+		for _, cause := range c.Causes[:min(len(c.Causes), maxSummed)] {
+			fmt.Fprintf(&b, "  - %s\n", markdownEscaper.Replace(clip(cause, 1000)))
+		}
+	}
+	return b.String()
 }
 
 // A history's words must not become commands to the runner.

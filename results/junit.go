@@ -45,7 +45,7 @@ type junitSkipped struct {
 	Message string `xml:"message,attr"`
 }
 
-// maxJUnit is how many explanations one case quotes.
+// maxJUnit is how many kinds of anomaly one case tells of.
 const maxJUnit = 20
 
 // JUnit writes junit.xml: the lock is the suite, its properties the cases. A
@@ -63,7 +63,13 @@ func JUnit(w io.Writer, run Run, v checker.Verdict) error {
 	prop("faults", firstNonEmpty(strings.Join(run.Faults, ","), "none"))
 	prop("fencing", firstNonEmpty(run.Fencing, "none"))
 	prop("seed", fmt.Sprint(run.Seed))
-	explained := false
+	if note := sectionNote(run, v); note != "" {
+		prop("note", note)
+	}
+	if words := run.CutWords(); words != "" {
+		prop("cut_short", words)
+	}
+	explained, causes := false, rootCauses(run, v)
 	for _, name := range propertyNames(v) {
 		p, judged := v.Properties[name]
 		c := junitCase{Name: clip(name, 100), Class: s.Name, Time: "0"}
@@ -72,7 +78,7 @@ func JUnit(w io.Writer, run Run, v checker.Verdict) error {
 			c.Skipped = &junitSkipped{"not checked"}
 		case p.Valid == checker.False && p.Required:
 			explained = true
-			c.Failure = failure(name, p, v)
+			c.Failure = failure(name, p, causes)
 		case p.Valid == checker.False:
 			c.Skipped = &junitSkipped{fmt.Sprintf("broken, but not required: %s", plural(p.Anomalies, "anomaly", "anomalies"))}
 		case p.Valid == checker.Unknown:
@@ -82,7 +88,7 @@ func JUnit(w io.Writer, run Run, v checker.Verdict) error {
 		s.Cases = append(s.Cases, c)
 	}
 	// A verdict that no single property explains has a case of its own.
-	if !explained && v.Valid != checker.True {
+	if (!explained || run.CutShort > 0 && v.Valid == checker.Unknown) && v.Valid != checker.True {
 		c := junitCase{Name: "verdict", Class: s.Name, Time: "0"}
 		if v.Valid == checker.Unknown {
 			c.Skipped = &junitSkipped{"unknown: " + strings.Join(missing(run, v), " ")}
@@ -112,25 +118,30 @@ func JUnit(w io.Writer, run Run, v checker.Verdict) error {
 	return err
 }
 
-func failure(name string, p checker.Property, v checker.Verdict) *junitFailure {
+// failure tells of a broken property by root cause, the deepest first.
+func failure(name string, p checker.Property, causes []rootCause) *junitFailure {
 	f := &junitFailure{Message: fmt.Sprintf("%s is broken: %s", clip(name, 100), plural(p.Anomalies, "anomaly", "anomalies")), Type: "broken"}
 	var lines []string
-	n := 0
-	for _, a := range v.Anomalies {
-		if a.Property != name {
-			continue
+	say := func(kind, why, at, proof string) {
+		if len(lines) == 0 {
+			f.Type, f.Message = kind, f.Message+"; "+kind+why
 		}
-		if n == 0 {
-			f.Type = clip(a.Name, 100)
+		lines = append(lines, fmt.Sprintf("%s, first at %s: %s", kind+why, at, proof))
+	}
+	for _, r := range causes {
+		if r.Property == clip(name, 40) {
+			say(r.Name, strings.TrimPrefix(r.line(), r.Name), r.At, r.Proof)
 		}
-		if n++; n <= maxJUnit {
-			lines = append(lines, fmt.Sprintf("%s at %s: %s", clip(a.Name, 100), instant(a.Time), clip(a.Explanation, 2000)))
+		for _, c := range r.Then {
+			if c.Property == clip(name, 40) {
+				say(c.Name, fmt.Sprintf(" × %s, a consequence of %s", c.Count, r.line()), c.At, c.Proof)
+			}
+		}
+		if len(lines) >= maxJUnit {
+			break
 		}
 	}
-	if n > maxJUnit {
-		lines = append(lines, fmt.Sprintf("and %s more in %s", number(n-maxJUnit), VerdictFile))
-	}
-	if n == 0 && p.Why != "" {
+	if len(lines) == 0 && p.Why != "" {
 		lines = append(lines, clip(p.Why, 2000))
 	}
 	f.Text = strings.Join(lines, "\n")

@@ -34,7 +34,7 @@ type State string
 // The states of a cell.
 const (
 	Holds        State = "holds"
-	Expected     State = "expected violation" // known, and seen again
+	Expected     State = "expected violation" // known, and seen again, or allowed
 	Violated     State = "violated"           // nothing was known of this lock
 	Unexpected   State = "unexpected"         // not what was expected, in either direction
 	Inconclusive State = "inconclusive"
@@ -55,7 +55,7 @@ func (c Cell) State() State {
 		return Unexpected
 	case c.Met == checker.Unknown:
 		return Inconclusive
-	case len(c.Must) > 0:
+	case len(c.Must) > 0 || c.Valid == checker.False:
 		return Expected
 	}
 	return Holds
@@ -74,6 +74,8 @@ func (c *Cell) Add(one Cell) {
 	}
 	slices.Sort(c.Broken)
 	c.Landed += one.Landed
+	c.Refused += one.Refused
+	c.Service = firstNonEmpty(c.Service, one.Service)
 	c.Seconds += one.Seconds
 	c.LeftOut = firstNonEmpty(c.LeftOut, one.LeftOut)
 	if one.Found != nil && c.Found == nil {
@@ -90,6 +92,9 @@ func (c *Cell) Add(one Cell) {
 		c.Valid = one.Valid
 	}
 	c.Dir, c.Sentence = firstNonEmpty(c.Dir, one.Dir), firstNonEmpty(c.Sentence, one.Sentence)
+	if c.Causes == nil {
+		c.Causes = one.Causes
+	}
 	if c.Counts == nil {
 		c.Counts = one.Counts
 	}

@@ -28,9 +28,13 @@ var matrixHTML string
 //go:embed matrix.css
 var matrixCSS string
 
+//go:embed matrix.js
+var matrixJS string
+
 var matrixTemplate = template.Must(template.New("matrix").Parse(matrixHTML))
 
-// WriteMatrix writes matrix.html, matrix.md, matrix.json and junit.xml into a folder.
+// WriteMatrix writes matrix.html, matrix.svg, matrix.md, matrix.json and junit.xml into
+// a folder.
 func WriteMatrix(folder string, m *Matrix) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("write the matrix: %w", err)
@@ -40,7 +44,7 @@ func WriteMatrix(folder string, m *Matrix) error {
 		return err
 	}
 	for name, write := range map[string]func(io.Writer, *Matrix) error{
-		MatrixPage: MatrixHTML, MatrixMarkdown: MatrixMD, JUnitFile: MatrixJUnit,
+		MatrixPage: MatrixHTML, MatrixPicture: MatrixSVG, MatrixMarkdown: MatrixMD, JUnitFile: MatrixJUnit,
 	} {
 		var b bytes.Buffer
 		if err := write(&b, m); err != nil {
@@ -72,6 +76,10 @@ func ReadMatrix(path string) (*Matrix, error) {
 type matrixPage struct {
 	CSP      string
 	CSS      template.CSS
+	Sizes    template.CSS // how many squares there are, for the stylesheet
+	JS       template.JS
+	Glyphs   template.HTML
+	Grid     *grid // nil where nothing was played
 	Title    string
 	Class    string
 	When     string
@@ -96,8 +104,8 @@ type matrixGroup struct {
 }
 
 type matrixRow struct {
-	Lock  string
-	Cells []matrixCell
+	Lock, Service string
+	Cells         []matrixCell
 }
 
 type matrixCell struct {
@@ -144,7 +152,7 @@ func (m *Matrix) groups() []matrixGroup {
 		g := &out[i]
 		j := slices.IndexFunc(g.Rows, func(r matrixRow) bool { return r.Lock == c.Lock })
 		if j < 0 {
-			g.Rows, j = append(g.Rows, matrixRow{c.Lock, make([]matrixCell, len(columns))}), len(g.Rows)
+			g.Rows, j = append(g.Rows, matrixRow{c.Lock, clip(c.Service, 40), make([]matrixCell, len(columns))}), len(g.Rows)
 		}
 		g.Rows[j].Cells[slices.Index(columns, c.Fencing)] = viewCell(c)
 	}
@@ -195,7 +203,14 @@ func (m *Matrix) headlineOf() string {
 	case n[Inconclusive] > 0:
 		return fmt.Sprintf("%s inconclusive, of %d", plural(n[Inconclusive], "cell", "cells"), len(m.Cells))
 	}
-	return fmt.Sprintf("all %s as expected", plural(len(m.Cells)-n[LeftOut], "cell", "cells"))
+	text := fmt.Sprintf("all %s as expected", plural(len(m.Cells)-n[LeftOut], "cell", "cells"))
+	if n[Expected] > 0 {
+		text += fmt.Sprintf(": %d held, %d broke in the way that is known", n[Holds], n[Expected])
+	}
+	if n[LeftOut] > 0 {
+		text += fmt.Sprintf("; %d left out", n[LeftOut])
+	}
+	return text
 }
 
 func (m *Matrix) counted() []matrixCount {
@@ -217,20 +232,26 @@ func (m *Matrix) versionPairs() []pair {
 	return append(out, pair{"machine", clip(fmt.Sprintf("%s/%s, kernel %s, %d CPUs", m.Machine.OS, m.Machine.Arch, m.Machine.Kernel, m.Machine.CPUs), 200)})
 }
 
-// MatrixHTML writes the page: one file that needs no network and no script.
+// MatrixHTML writes the page: one file that needs no network, and no script to be read.
 func MatrixHTML(w io.Writer, m *Matrix) error {
 	contended := 0
 	if len(m.Paces) > 0 {
 		contended = m.Paces[0].Clients
 	}
-	return matrixTemplate.Execute(w, matrixPage{
-		CSP:   "default-src 'none'; style-src '" + hash(matrixCSS) + "'; base-uri 'none'; form-action 'none'",
-		CSS:   template.CSS(matrixCSS), //nolint:gosec // our own file
+	p := matrixPage{
+		CSS: template.CSS(matrixCSS), JS: template.JS(matrixJS), Glyphs: glyphs, //nolint:gosec // our own files
 		Title: "picklock: " + m.headlineOf(), Class: class(m.Validity()),
 		When:     m.Finished.Format("2006-01-02 15:04:05 MST"),
 		Versions: m.versionPairs(), Counts: m.counted(), Columns: m.columns(), Width: 1 + len(m.columns()), Groups: m.groups(),
 		Paces: m.paceRows(), Clients: contended,
-	})
+	}
+	if g := m.grid(); len(g.Rows) > 0 {
+		p.Grid = &g
+		sizes := fmt.Sprintf(".grid{--columns:%d;--rows:%d;--panels:%d}", g.Columns, len(g.Rows), len(g.Panels))
+		p.Sizes = template.CSS(sizes) //nolint:gosec // numbers
+	}
+	p.CSP = "default-src 'none'; style-src '" + hash(matrixCSS) + "' '" + hash(string(p.Sizes)) + "'; script-src '" + hash(matrixJS) + "'; base-uri 'none'; form-action 'none'"
+	return matrixTemplate.Execute(w, p)
 }
 
 // MatrixMD writes a table for a README.

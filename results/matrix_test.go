@@ -104,13 +104,16 @@ func TestMatrixIsEscaped(t *testing.T) {
 	c.Lock, c.Why, c.Sentence, c.Dir = "exec:"+evil, evil, evil, `javascript:alert(1)//`
 	m := sampleMatrix(c)
 	m.Scenarios[0].Source, m.Scenarios[0].About = "javascript:alert(1)", evil
-	var page, md, junit bytes.Buffer
-	for _, err := range []error{MatrixHTML(&page, m), MatrixMD(&md, m), MatrixJUnit(&junit, m)} {
+	var page, md, junit, picture bytes.Buffer
+	for _, err := range []error{MatrixHTML(&page, m), MatrixMD(&md, m), MatrixJUnit(&junit, m), MatrixSVG(&picture, m)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if strings.Contains(page.String(), "<script") || regexp.MustCompile(`href="javascript:`).Match(page.Bytes()) {
+	if n := strings.Count(picture.String(), "<script"); n > 0 || strings.Contains(picture.String(), "javascript:") {
+		t.Errorf("the picture carries markup:\n%s", picture.String())
+	}
+	if strings.Count(page.String(), "<script") != 1 || regexp.MustCompile(`href="javascript:`).Match(page.Bytes()) {
 		t.Errorf("the page carries markup:\n%s", page.String())
 	}
 	if strings.Contains(md.String(), "<script") || strings.Count(md.String(), "\n::error") > 0 {
@@ -228,5 +231,30 @@ func TestStepSummary(t *testing.T) {
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.HasPrefix(string(text), "before\n## picklock: all 1 cell as expected") || !strings.Contains(string(text), "| s | l | holds |") {
 		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+func TestGitHubTellsTheCauses(t *testing.T) {
+	s := wrongRelease()
+	broke := one(checker.False, checker.False, []string{"wrong-release"})
+	broke.Sentence, broke.Causes = Sentence(s.verdict), Causes(s.run, s.verdict)
+	file := filepath.Join(t.TempDir(), "summary.md")
+	env := map[string]string{"GITHUB_STEP_SUMMARY": file, "GITHUB_ACTIONS": "true"}
+	var log bytes.Buffer
+	if err := GitHub(sampleMatrix(broke, one(checker.True, checker.True, nil)), func(k string) string { return env[k] }, &log, false); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"### What broke, by root cause\n\n- s on l, fencing none\n  - wrong-release × 30: a client released the lock without looking at the owner",
+		"which led to 30 granted-early and 30 stale-write", "\n  - stale-write × 3: the lease ended", "(https://github.com/picklock/picklock/blob/main/docs/remedies.md#wrong-release)"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the step's summary lacks %q:\n%s", want, text)
+		}
+	}
+	if !strings.Contains(log.String(), "wrong-release of a.1 b.1 c.1 is told. wrong-release × 30: a client released") {
+		t.Errorf("annotation: %s", log.String())
 	}
 }

@@ -49,13 +49,17 @@ type page struct {
 	Valid    string // holds, broken or unknown: also the CSS class
 	Headline string
 	Lead     string
+	Note     string   // where the sections were longer than the lease
 	Missing  []string // of an unknown verdict
+	Warnings []string
 	Tested   string
 	Started  string
 
 	Properties []propertyView
-	Counts     []countView
+	Causes     []causeView
+	MoreCauses string
 	Anomalies  []anomalyView
+	Fold       int    // the number of the first anomaly that is folded away
 	Nothing    string // where no anomaly is listed
 	Refused    []refusedView
 	// RefusedCount is all of them, in words.
@@ -71,7 +75,25 @@ type page struct {
 	Settings     []pair
 	Versions     []pair
 	Nodes        []Node
+	ManyNodes    string // the heading under which they are folded away
 }
+
+// causeView is a root cause on the page: with the numbers of the anomalies that prove
+// it and what it led to.
+type causeView struct {
+	rootCause
+	Number int
+	Led    string
+	Then   []thenView
+}
+
+type thenView struct {
+	consequence
+	Number int
+}
+
+// maxCauses bounds the root causes of a page.
+const maxCauses = 12
 
 type anomalyView struct {
 	Number      int
@@ -88,11 +110,12 @@ type anomalyView struct {
 
 // Report writes report.html: one file that needs nothing else, no network and,
 // for its text and first picture, no script. It answers in the order in which
-// people ask: what was tested and did it hold, which properties, what broke and
-// how, when, how much, and how to see it again.
+// people ask: what was tested, did it hold and why not, when, which properties,
+// what broke and how, how much, and how to see it again.
 func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, effects []history.Effect) error {
 	t := newTimeline(run, events, effects)
-	ordered := decisiveFirst(v)
+	causes := rootCauses(run, v)
+	ordered := deepestFirst(v)
 	shown := ordered[:min(len(ordered), maxProved)]
 	p := page{
 		CSS: template.CSS(reportCSS), JS: template.JS(reportJS), //nolint:gosec // our own files
@@ -102,7 +125,9 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 		Valid:    class(v.Valid),
 		Headline: headline(run, v),
 		Lead:     lead(v, shown),
+		Note:     capital(sectionNote(run, v)),
 		Missing:  missing(run, v),
+		Warnings: warnings(run),
 		Tested:   tested(run),
 		Command:  Command(run),
 	}
@@ -111,11 +136,12 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 		p.Started = run.Started.Format("2006-01-02 15:04:05 MST")
 	}
 	p.Properties = properties(run, v)
-	p.Counts = counts(v)
+	p.Causes, p.MoreCauses = causesView(causes)
+	p.Fold = max(4, min(9, len(v.ByCause())+1))
 	for i, a := range shown {
 		rows, cut := t.proof(a, events, effects)
 		t.addScene(a, rows)
-		p.Anomalies = append(p.Anomalies, anomaly(i+1, a, v, rows, cut))
+		p.Anomalies = append(p.Anomalies, anomaly(run, i+1, a, v, rows, cut))
 	}
 	if n := len(ordered) - len(shown); n > 0 {
 		p.More = fmt.Sprintf("And %s more, which %s lists.", number(n), VerdictFile)
@@ -128,7 +154,7 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 	if v.Valid != checker.False {
 		p.Refused, p.RefusedCount = t.refused()
 	}
-	p.Others = plural(len(p.Anomalies)-3, "further anomaly", "further anomalies")
+	p.Others = plural(len(p.Anomalies)-p.Fold+1, "further anomaly", "further anomalies")
 	lease := t.longestLease(run)
 	js, left, err := t.encode(lease)
 	if err != nil {
@@ -154,7 +180,51 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 	for _, n := range run.Nodes {
 		p.Nodes = append(p.Nodes, Node{clip(n.Name, 200), clip(n.Role, 40), clip(n.Addr, 200)})
 	}
+	if len(p.Nodes) > maxNodes {
+		p.ManyNodes = plural(len(p.Nodes), "node", "nodes")
+	}
 	return reportTemplate.Execute(w, p)
+}
+
+// maxNodes is how many nodes are listed without being asked for.
+const maxNodes = 16
+
+// causesView numbers the causes' anomalies as deepestFirst orders them.
+func causesView(causes []rootCause) (out []causeView, more string) {
+	n := 0
+	for i, r := range causes {
+		if i == maxCauses {
+			return out, "And " + plural(len(causes)-i, "more root cause", "more root causes") + ", which " + VerdictFile + " has."
+		}
+		n++
+		c := causeView{rootCause: r, Number: n, Led: strings.TrimSpace(strings.TrimPrefix(r.LedTo, "which "))}
+		c.Led = strings.ToUpper(c.Led[:min(1, len(c.Led))]) + c.Led[min(1, len(c.Led)):]
+		for _, t := range r.Then {
+			n++
+			c.Then = append(c.Then, thenView{t, n})
+		}
+		out = append(out, c)
+	}
+	return out, ""
+}
+
+// deepestFirst orders anomalies as people should read them: of each root cause the
+// first one, with the first of each kind that it led to, and then all others.
+func deepestFirst(v checker.Verdict) []checker.Anomaly {
+	var out []checker.Anomaly
+	in := map[int]bool{}
+	for _, i := range v.ByCause() {
+		out = append(out, v.Anomalies[i])
+		in[i] = true
+	}
+	rest := v
+	rest.Anomalies = nil
+	for i, a := range v.Anomalies {
+		if !in[i] {
+			rest.Anomalies = append(rest.Anomalies, a)
+		}
+	}
+	return append(out, decisiveFirst(rest)...)
 }
 
 func hash(s string) string {
@@ -204,7 +274,7 @@ func decisiveFirst(v checker.Verdict) []checker.Anomaly {
 	return picked
 }
 
-func anomaly(n int, a checker.Anomaly, v checker.Verdict, rows []proofRow, cut int) anomalyView {
+func anomaly(run Run, n int, a checker.Anomaly, v checker.Verdict, rows []proofRow, cut int) anomalyView {
 	view := anomalyView{
 		Number: n, Name: clip(a.Name, 60), Property: clip(a.Property, 40), Required: v.Properties[a.Property].Required,
 		Explanation: sentence(clip(firstNonEmpty(a.Explanation, "The checker gave no explanation."), 2000)),
@@ -215,7 +285,7 @@ func anomaly(n int, a checker.Anomaly, v checker.Verdict, rows []proofRow, cut i
 			view.Facts = append(view.Facts, pair{name, value})
 		}
 	}
-	fact("cause", clip(firstNonEmpty(causes[a.Cause], strings.ReplaceAll(a.Cause, "-", " ")), 200))
+	fact("cause", clip(firstNonEmpty(causeWords(run, a), strings.ReplaceAll(a.Cause, "-", " ")), 200))
 	fact("faults on", firstNonEmpty(clip(and(a.Faults), 200), "none"))
 	fact("clients", clip(and(a.Processes), 200))
 	fact("key", clip(a.Key, 120))

@@ -18,19 +18,22 @@
     setTimeout(() => { copy.textContent = "Copy"; }, 1500);
   });
 
+  // On paper nothing can be opened.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const d of folded) d.open = true;
+  });
+  addEventListener("afterprint", () => { for (const d of folded) d.open = false; });
+
   const D = JSON.parse($("data").textContent);
   const canvas = $("canvas");
   if (!canvas) return;
   document.querySelector(".still").hidden = true;
 
-  // Records come as arrays to keep the file small; here they get names.
-  const L = D.lanes || [], keys = D.keys || [], scenes = D.anomalies || [];
-  const holds = (D.holds || []).map((a) => ({ lane: a[0], from: a[1], to: a[2], since: a[3], lease: a[4], ended: a[5], token: a[6], grant: a[7], key: a[8], index: a[9] }));
-  const waits = (D.waits || []).map((a) => ({ lane: a[0], from: a[1], to: a[2], result: a[3], key: a[4] }));
-  const marks = (D.marks || []).map((a) => ({ lane: a[0], from: a[1], at: a[2], kind: a[3], hold: a[4], process: a[5], f: a[6], value: a[7], error: a[8], token: a[9], index: a[10], key: a[11] }));
-  const bands = (D.bands || []).map((a) => ({ name: a[0], from: a[1], to: a[2], lanes: a[3], landed: a[4], healed: a[5], detail: a[6] }));
-  const READ = 0, ACCEPTED = 1, REJECTED = 2, UNKNOWN = 3, FAILED = 4, LOST = 5, EFFECT = 6, REFUSED = 7;
-  const RELEASED = 1, LOSS = 2, KILLED = 3;
+  // What a field is called, and what it can be, results/thin.go says; its lists are
+  // never null.
+  const { lanes: L, keys, anomalies: scenes, holds, waits, marks, bands } = D;
   const span = [D.span[0], Math.max(D.span[1], D.span[0] + 1)];
 
   let view = span.slice(), chosen = -1, key = -1, lanes = L.map((_, i) => i);
@@ -53,29 +56,30 @@
     while (s.length > 1 && ctx.measureText(s + "…").width > w) s = s.slice(0, -1);
     return s + "…";
   };
-  const keyName = (k) => (keys.length > 1 ? "key " + (keys[k] ?? k) : "");
+  const keyName = (k = 0) => (keys.length > 1 ? "key " + (keys[k] ?? k) : "");
   const holdWords = (h) => [
-    L[h.lane][0] + " holds " + h.grant, h.token ? "token " + h.token : "",
+    L[h.lane].name + " holds " + (h.grant || "the lock"), h.token ? "token " + h.token : "",
     "believes it from " + sec(h.from) + " to " + sec(h.to) + " (" + dur(h.to - h.from) + ")",
-    ["and never gave it back", "then gave it back", "then learnt of the loss", "then was killed"][h.ended],
-    h.lease >= 0 ? "lease certain until " + sec(h.lease) + (h.lease < h.to ? ": " + dur(h.to - h.lease) + " held beyond it" : "") : "the lock promises no lease time",
-    keyName(h.key), "event " + h.index];
-  const waitWords = (w) => [L[w.lane][0] + " waits for the lock", sec(w.from) + " to " + sec(w.to) + " (" + dur(w.to - w.from) + ")",
+    { open: "and never gave it back", released: "then gave it back", lost: "then learnt of the loss", killed: "then was killed" }[h.ended],
+    h.lease !== undefined ? "lease certain until " + sec(h.lease) + (h.lease < h.to ? ": " + dur(h.to - h.lease) + " held beyond it" : "") : "the lock promises no lease time",
+    keyName(h.key), "event " + h.event];
+  const waitWords = (w) => [L[w.lane].name + " waits for the lock", sec(w.from) + " to " + sec(w.to) + " (" + dur(w.to - w.from) + ")",
     { ok: "granted", fail: "not granted", info: "outcome unknown" }[w.result], keyName(w.key)];
   const markWords = (m) => {
     const what = m.f === "add" ? "update" : m.f;
+    const value = "“" + (m.value || "") + "”";
     const head = {
-      [READ]: "reads " + (m.value ? "“" + m.value + "”" : "nothing"), [ACCEPTED]: what + " of “" + m.value + "” accepted",
-      [REJECTED]: what + (m.value ? " of “" + m.value + "”" : "") + " refused by the register", [UNKNOWN]: "never learns what became of its " + what,
-      [FAILED]: what + " failed, certainly not carried out", [LOST]: "learns that it lost the lock",
-      [EFFECT]: "carries out the " + what + " of “" + m.value + "” by " + m.process, [REFUSED]: "refuses the " + what + " by " + m.process,
+      read: "reads " + (m.value ? value : "nothing"), accepted: what + " of " + value + " accepted",
+      rejected: what + (m.value ? " of " + value : "") + " refused by the register", unknown: "never learns what became of its " + what,
+      failed: what + " failed, certainly not carried out", lost: "learns that it lost the lock",
+      effect: "carries out the " + what + " of " + value + " by " + m.process, refused: "refuses the " + what + " by " + m.process,
     }[m.kind];
     const h = holds[m.hold];
-    return [L[m.lane][0] + " " + head, m.from < m.at ? "sent " + sec(m.from) + ", answered " + sec(m.at) : "at " + sec(m.at),
-      h ? "grant " + h.grant : "", m.token ? "token " + m.token : "", m.error, keyName(m.key),
-      (m.kind >= EFFECT ? "effect " : "event ") + m.index];
+    return [L[m.lane].name + " " + head, m.from < m.at ? "sent " + sec(m.from) + ", answered " + sec(m.at) : "at " + sec(m.at),
+      h && h.grant ? "grant " + h.grant : "", m.token ? "token " + m.token : "", m.error, keyName(m.key),
+      (m.kind === "effect" || m.kind === "refused" ? "effect " : "event ") + m.index];
   };
-  const bandWords = (b) => [b.name + (b.lanes.length ? " of " + b.lanes.map((i) => L[i][0]).join(", ") : ""),
+  const bandWords = (b) => [b.name + (b.lanes.length ? " of " + b.lanes.map((i) => L[i].name).join(", ") : ""),
     sec(b.from) + " to " + sec(b.to) + " (" + dur(b.to - b.from) + ")", b.detail,
     b.landed ? "landed: seen in effect" : "did not land", b.healed ? "" : "no end was recorded"];
 
@@ -84,7 +88,7 @@
   const U = (x) => view[0] + (x - gutter) / (width - gutter) * (view[1] - view[0]);
   const clampX = (x) => Math.max(gutter - 2, Math.min(width + 2, x));
   const seen = (a, b) => b >= view[0] && a <= view[1];
-  const hasKey = (k) => key < 0 || k === key;
+  const hasKey = (k = 0) => key < 0 || k === key;
 
   function palette() {
     const css = getComputedStyle(document.documentElement);
@@ -93,18 +97,17 @@
   }
 
   function layout() {
-    const only = $("involved").checked && chosen >= 0;
     lanes = L.map((_, i) => i);
-    if (only) {
-      const s = scenes[chosen], want = new Set(s.lanes);
-      for (const b of bands) if (b.from <= s.chain[1] && b.to >= s.chain[0]) for (const l of b.lanes) want.add(l);
-      lanes = lanes.filter((i) => want.has(i) || L[i][1] === "register");
+    if ($("involved").checked) {
+      const s = scenes[chosen], want = new Set(s ? s.lanes : D.focus.lanes), chain = s ? s.chain : D.focus.view;
+      for (const b of bands) if (b.from <= chain[1] && b.to >= chain[0]) for (const l of b.lanes) want.add(l);
+      lanes = lanes.filter((i) => want.has(i) || L[i].role === "register");
     }
     rowOf = [];
     lanes.forEach((l, r) => { rowOf[l] = r; });
     width = canvas.parentElement.clientWidth;
     gutter = width < 560 ? 58 : 120;
-    rowH = lanes.length <= 9 ? 46 : lanes.length <= 18 ? 32 : 22;
+    rowH = lanes.length <= 9 ? 46 : lanes.length <= 18 ? 32 : lanes.length <= 60 ? 22 : 12;
     height = top0 + lanes.length * rowH + 6;
     fit(canvas, width, height);
   }
@@ -156,7 +159,7 @@
     ctx.textBaseline = "alphabetic";
     const s = chosen >= 0 ? scenes[chosen] : null;
     const y = (lane) => top0 + rowOf[lane] * rowH;
-    const roomy = rowH >= 40, barH = roomy ? 15 : rowH - 12, barY = (lane) => y(lane) + (roomy ? 15 : 3), mid = (lane) => barY(lane) + barH / 2;
+    const roomy = rowH >= 40, barH = roomy ? 15 : Math.max(8, rowH - 12), barY = (lane) => y(lane) + (roomy ? 15 : rowH > 16 ? 3 : 2), mid = (lane) => barY(lane) + barH / 2;
 
     lanes.forEach((l, r) => {
       if (r % 2) { ctx.fillStyle = C.stripe; ctx.fillRect(0, y(l), width, rowH); }
@@ -221,7 +224,7 @@
     // what is drawn is how much of the time somebody held the lock.
     const dense = new Map(), bad = new Set(s ? s.holds : []);
     const drawHold = (h, i) => {
-      const end = Math.max(h.to, h.ended === KILLED ? h.lease : h.to);
+      const end = Math.max(h.to, h.ended === "killed" && h.lease !== undefined ? h.lease : h.to);
       if (rowOf[h.lane] === undefined || !hasKey(h.key) || !seen(h.from, end)) return;
       const a = X(h.from), b = X(h.to), own = bad.has(i);
       if (b - a < 1.5 && !own) {
@@ -232,7 +235,7 @@
         return;
       }
       const x0 = clampX(a), x1 = Math.max(clampX(b), x0 + 1.5), yy = barY(h.lane);
-      const live = h.lease >= 0 && h.lease < h.to ? Math.max(x0, clampX(X(Math.max(h.lease, h.from)))) : x1;
+      const live = h.lease !== undefined && h.lease < h.to ? Math.max(x0, clampX(X(Math.max(h.lease, h.from)))) : x1;
       ctx.globalAlpha = s && !own ? .62 : 1;
       const fill = own ? C.harm : C.hold;
       ctx.fillStyle = fill;
@@ -246,8 +249,8 @@
         ctx.lineWidth = 1;
         ctx.strokeRect(live + .5, yy + .5, Math.max(0, x1 - live - 1), barH - 1);
       }
-      if (h.lease >= 0) {
-        const le = clampX(X(h.ended === RELEASED || h.ended === LOSS ? Math.min(h.lease, h.to) : h.lease));
+      if (h.lease !== undefined) {
+        const le = clampX(X(h.ended === "released" || h.ended === "lost" ? Math.min(h.lease, h.to) : h.lease));
         ctx.fillStyle = own ? C.harm : C.lease;
         ctx.globalAlpha *= .75;
         if (le - x0 > 2) ctx.fillRect(x0, yy + barH + 2, le - x0, 2.5);
@@ -255,7 +258,7 @@
       }
       ctx.globalAlpha = 1;
       ctx.font = "600 11px system-ui, sans-serif";
-      const label = h.grant + (h.token ? " · token " + h.token : "");
+      const label = (h.grant || "") + (h.token ? " · token " + h.token : "");
       if (barH >= 13 && live - x0 > ctx.measureText(label).width + 10) {
         ctx.fillStyle = C["bar-text"];
         ctx.fillText(label, x0 + 5, yy + barH - 4);
@@ -325,12 +328,12 @@
     const room = (width - gutter) / 9, last = [], bad = new Set(s ? s.holds : []);
     const fine = (view[1] - view[0]) / (width - gutter) < 1500; // reads follow grants closely: shown once they are apart
     for (let pass = 0; pass < 2; pass++) for (const m of marks) {
-      const rare = m.kind !== READ && m.kind !== ACCEPTED && m.kind !== EFFECT;
-      if (rowOf[m.lane] === undefined || !hasKey(m.key) || !seen(m.at, m.at) || rare !== (pass === 1) || (m.kind === READ && !fine)) continue;
+      const rare = m.kind !== "read" && m.kind !== "accepted" && m.kind !== "effect";
+      if (rowOf[m.lane] === undefined || !hasKey(m.key) || !seen(m.at, m.at) || rare !== (pass === 1) || (m.kind === "read" && !fine)) continue;
       const x = X(m.at), y = mid(m.lane), crowded = perLane[m.lane] > room;
       if (crowded) { // at most one a column and kind
         const id = m.lane * 8 + m.kind, col = Math.floor(x);
-        if (last[id] === col || m.kind === READ) continue;
+        if (last[id] === col || m.kind === "read") continue;
         last[id] = col;
         if (!rare) {
           ctx.fillStyle = C.ok;
@@ -339,7 +342,7 @@
         }
       }
       // The write that did the harm: acknowledged at the anomaly's time by one of its holds.
-      if (s && m.kind !== READ && bad.has(m.hold) && m.from <= s.time && m.at >= s.time) {
+      if (s && m.kind !== "read" && bad.has(m.hold) && m.from <= s.time && m.at >= s.time) {
         ctx.strokeStyle = C.harm;
         ctx.fillStyle = C.card;
         ctx.lineWidth = 2.5;
@@ -354,22 +357,22 @@
   function glyph(ctx, kind, x, y, r) {
     ctx.lineWidth = 1.5;
     ctx.beginPath();
-    if (kind === READ) {
+    if (kind === "read") {
       ctx.strokeStyle = C.halo;
       ctx.moveTo(x, y - 3); ctx.lineTo(x, y + 3);
       ctx.stroke();
-    } else if (kind === ACCEPTED || kind === EFFECT) {
+    } else if (kind === "accepted" || kind === "effect") {
       ctx.arc(x, y, r, 0, 7);
       ctx.fillStyle = C.ok; ctx.strokeStyle = C.halo;
       ctx.fill(); ctx.stroke();
-    } else if (kind === REJECTED || kind === REFUSED || kind === FAILED) {
-      for (const [w, c] of [[5, C.halo], [2.4, kind === FAILED ? C.soft : C.no]]) {
+    } else if (kind === "rejected" || kind === "refused" || kind === "failed") {
+      for (const [w, c] of [[5, C.halo], [2.4, kind === "failed" ? C.soft : C.no]]) {
         ctx.lineWidth = w; ctx.strokeStyle = c;
         ctx.beginPath();
         ctx.moveTo(x - r, y - r); ctx.lineTo(x + r, y + r); ctx.moveTo(x + r, y - r); ctx.lineTo(x - r, y + r);
         ctx.stroke();
       }
-    } else if (kind === LOST) {
+    } else if (kind === "lost") {
       ctx.moveTo(x - 5, y - 5); ctx.lineTo(x + 5, y - 5); ctx.lineTo(x, y + 4); ctx.closePath();
       ctx.fillStyle = C.soft; ctx.strokeStyle = C.halo;
       ctx.fill(); ctx.stroke();
@@ -414,7 +417,7 @@
     const last = {};
     ctx.font = "600 10px system-ui, sans-serif";
     ctx.textAlign = "center";
-    for (const [n, lane, at] of s.proof || []) {
+    for (const { n, lane, at } of s.proof) {
       if (lane < 0 || rowOf[lane] === undefined || !seen(at, at)) continue;
       let x = X(at);
       if (last[lane] !== undefined && x < last[lane] + 15) x = last[lane] + 15;
@@ -451,14 +454,15 @@
     const involved = new Set(s ? s.lanes : []);
     lanes.forEach((l) => {
       ctx.fillStyle = involved.has(l) ? C.bad : C.fg;
-      ctx.font = (involved.has(l) ? "700" : "500") + " 13px system-ui, sans-serif";
-      ctx.fillText(cut(ctx, L[l][0], gutter - 12), 4, y(l) + Math.min(28, rowH - 7));
-      if (rowH >= 40 && L[l][0] !== L[l][1]) {
+      if (rowH < 16 && rowOf[l] % 2 && !involved.has(l)) return; // every second name has room
+      ctx.font = (involved.has(l) ? "700" : "500") + (rowH < 16 ? " 11px" : " 13px") + " system-ui, sans-serif";
+      ctx.fillText(cut(ctx, L[l].name, gutter - 12), 4, y(l) + Math.min(28, rowH < 16 ? rowH - 2 : rowH - 7));
+      if (rowH >= 40 && L[l].name !== L[l].role) {
         ctx.font = "10.5px system-ui, sans-serif";
         ctx.fillStyle = C.soft;
-        ctx.fillText(cut(ctx, L[l][1], gutter - 12), 4, y(l) + 41);
+        ctx.fillText(cut(ctx, L[l].role, gutter - 12), 4, y(l) + 41);
       }
-      hits.push([0, y(l), gutter - 4, y(l) + rowH, 0, {}, () => [L[l][0], L[l][1], L[l][2]]]);
+      hits.push([0, y(l), gutter - 4, y(l) + rowH, 0, {}, () => [L[l].name, L[l].role, L[l].addr]]);
     });
   }
 
@@ -475,11 +479,11 @@
     }
     ctx.globalAlpha = 1;
     ctx.fillStyle = C.hold;
-    const cols = D.density || [], most = Math.max(1, ...cols), part = w / Math.max(1, cols.length);
+    const cols = D.density, most = Math.max(1, ...cols), part = w / Math.max(1, cols.length);
     cols.forEach((n, i) => { if (n) { const t = 3 + 17 * n / most; ctx.fillRect(gutter + i * part, h - 7 - t, Math.max(1, part), t); } });
     ctx.fillStyle = C.harm;
-    const thick = (D.times || []).length > w / 6 ? 1 : 2;
-    for (const t of D.times || []) ctx.fillRect(at(t) - thick / 2, 2, thick, thick < 2 ? 9 : h - 4);
+    const thick = D.times.length > w / 6 ? 1 : 2;
+    for (const t of D.times) ctx.fillRect(at(t) - thick / 2, 2, thick, thick < 2 ? 9 : h - 4);
     if (chosen >= 0) ctx.fillRect(at(scenes[chosen].time) - 1, 2, 2, h - 4);
     ctx.strokeStyle = C.fg;
     ctx.lineWidth = 1.5;
@@ -526,12 +530,15 @@
     e.querySelector(".show").addEventListener("click", () => { choose(i); $("when").scrollIntoView({ block: "start" }); canvas.focus({ preventScroll: true }); });
   }
   for (const id of ["prev", "first", "next"]) $(id).hidden = scenes.length < (id === "first" ? 1 : 2);
-  $("involved").parentElement.hidden = scenes.length === 0;
+  for (const a of document.querySelectorAll("a[data-proof]")) a.addEventListener("click", () => choose(Number(a.dataset.proof) - 1));
+  $("involved").parentElement.hidden = scenes.length === 0 && D.focus.lanes.length === 0;
   $("first").addEventListener("click", () => choose(0));
   $("prev").addEventListener("click", () => choose((chosen + scenes.length - 1) % scenes.length));
   $("next").addEventListener("click", () => choose((chosen + 1) % scenes.length));
-  $("refusal").hidden = !D.refusal || scenes.length > 0;
-  $("refusal").addEventListener("click", () => look(...D.focus));
+  const focus = $("focus"), name = { refusal: "First refused write", contention: "First contention" }[D.focus.what];
+  focus.hidden = !name || scenes.length > 0;
+  focus.textContent = name || "";
+  focus.addEventListener("click", () => look(...D.focus.view));
   $("whole").addEventListener("click", whole);
   $("in").addEventListener("click", () => zoom(1 / 1.6));
   $("out").addEventListener("click", () => zoom(1.6));
@@ -663,8 +670,8 @@
     matchMedia(q).addEventListener("change", () => { palette(); layout(); redraw(); });
   }
   new ResizeObserver(() => { if (canvas.parentElement.clientWidth !== width) { layout(); draw(); } }).observe(canvas.parentElement);
-  $("involved").checked = L.length > 14 && scenes.length > 0;
+  $("involved").checked = L.length > 14 && (scenes.length > 0 || D.focus.lanes.length > 0);
   layout();
   if (scenes.length) choose(0, true);
-  else look(...D.focus);
+  else look(...D.focus.view);
 })();

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,10 +46,11 @@ func TestReportAnswersInOrder(t *testing.T) {
 	for _, want := range []string{
 		"The redis lock broke under pause of the holder.",
 		"c1&#39;s write was accepted at 2.688 s, 410 ms after c3 was granted the lock",
-		"<b>8</b> stale-write",
-		"Which properties hold", "broken × 8",
-		"What broke, and how", "is granted c1.3", "pause of c1 begins, lasts 1.39 s", "carries out the write of “c1.3.1” by c1",
+		"stale-write</span> × 8", "the lease ended while its holder was stopped", "only fencing at the resource helps", docs + "fencing.md",
+		"two-holders</span> × 8", "not required",
 		"When", `<svg class="picture"`, "stale-write at 2.688 s",
+		"Which properties hold", "not kept × 8", "broken × 8",
+		"What broke, and how", "is granted c1.3", "pause of c1 begins, lasts 1.39 s", "carries out the write of “c1.3.1” by c1",
 		"Numbers", "2.65 leases",
 		"Run it again", "picklock run --lock redis --faults pause:holder --fencing none --clients 5 --ttl 1s --time-limit 30s --seed 7",
 		"Settings, versions, nodes", "7.0.15",
@@ -60,7 +62,7 @@ func TestReportAnswersInOrder(t *testing.T) {
 		at += i
 	}
 	for _, bad := range []string{"http://", "https://", "url(http", "<link", "src="} {
-		if i := strings.Index(strings.ReplaceAll(page, "http://www.w3.org/2000/svg", ""), bad); i >= 0 {
+		if i := strings.Index(strings.NewReplacer("http://www.w3.org/2000/svg", "", `<a href="`+docs, "").Replace(page), bad); i >= 0 {
 			t.Errorf("the report refers to something outside of itself: %q", bad)
 		}
 	}
@@ -135,8 +137,8 @@ func TestReportOddHistories(t *testing.T) {
 					t.Errorf("%s in the report", bad)
 				}
 			}
-			if name == "ages" && d.Holds[1][4].(float64) != float64(maxTime) {
-				t.Errorf("a lease without end ends at %v", d.Holds[1][4])
+			if name == "ages" && *d.Holds[1].Lease != maxTime {
+				t.Errorf("a lease without end ends at %v", *d.Holds[1].Lease)
 			}
 			if name == "ages" && (!strings.Contains(page, "event 77") || !strings.Contains(page, "is not in register.jsonl")) {
 				t.Error("missing evidence is not named")
@@ -231,8 +233,8 @@ func TestReportHostileStrings(t *testing.T) {
 		if !strings.Contains(page, "&lt;img onerror") {
 			t.Error("the strings are not shown at all")
 		}
-		if d := embedded(t, page); !strings.Contains(d.Lanes[0][0], "</script></style></title><img onerror=alert(1) src=x><!--") {
-			t.Errorf("lane name did not survive: %q", d.Lanes[0][0])
+		if d := embedded(t, page); !strings.Contains(d.Lanes[0].Name, "</script></style></title><img onerror=alert(1) src=x><!--") {
+			t.Errorf("lane name did not survive: %q", d.Lanes[0].Name)
 		}
 	}
 }
@@ -246,8 +248,8 @@ func TestEmbeddedDataRoundTrips(t *testing.T) {
 	}
 	for i, h := range tl.Holds {
 		got := d.Holds[i]
-		if got[0] != float64(h.Lane) || got[1] != float64(h.From/1000) || got[2] != float64(h.To/1000) || got[4] != float64(h.Lease/1000) || got[7] != h.Grant {
-			t.Fatalf("hold %d: %v is not %+v", i, got, h)
+		if got.Lane != h.Lane || got.From != h.From/1000 || got.To != h.To/1000 || *got.Lease != h.Lease/1000 || got.Grant != h.Grant || got.Ended != h.Ended {
+			t.Fatalf("hold %d: %+v is not %+v", i, got, h)
 		}
 	}
 	if len(d.Anomalies) != 4 {
@@ -258,7 +260,7 @@ func TestEmbeddedDataRoundTrips(t *testing.T) {
 		t.Errorf("first anomaly: %+v", a)
 	}
 	for _, h := range a.Holds {
-		if g := d.Holds[h][7]; g != s.verdict.Anomalies[1].Grants[0] && g != s.verdict.Anomalies[1].Grants[1] {
+		if g := d.Holds[h].Grant; g != s.verdict.Anomalies[1].Grants[0] && g != s.verdict.Anomalies[1].Grants[1] {
 			t.Errorf("the anomaly points at hold %v", g)
 		}
 	}
@@ -279,16 +281,17 @@ func TestTimelineShapes(t *testing.T) {
 	missed := kill
 	missed.Landed = false
 	for _, c := range []struct {
-		name        string
-		last        history.Event
-		to, lease   int64
-		ended, kind int
+		name      string
+		last      history.Event
+		to, lease int64
+		ended     endKind
+		kind      markKind
 	}{
-		{"released", ev(80, "c1", history.Invoke, history.Release), 80, 155, heldReleased, -1},
+		{"released", ev(80, "c1", history.Invoke, history.Release), 80, 155, heldReleased, ""},
 		{"lost", ev(80, "c1", history.Info, history.Lost), 80, 155, heldLost, markLost},
-		{"killed", kill, 70, 155, heldKilled, -1},
-		{"a kill that missed", missed, 90, 155, heldOpen, -1},
-		{"never ended", ev(80, "c2", history.Invoke, history.Acquire), 90, 155, heldOpen, -1},
+		{"killed", kill, 70, 155, heldKilled, ""},
+		{"a kill that missed", missed, 90, 155, heldOpen, ""},
+		{"never ended", ev(80, "c2", history.Invoke, history.Acquire), 90, 155, heldOpen, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tl := newTimeline(Run{}, []history.Event{ev(10, "c1", history.Invoke, history.Acquire), grant, renewed, c.last, ev(90, "c3", history.Invoke, history.Acquire)}, nil)
@@ -302,7 +305,7 @@ func TestTimelineShapes(t *testing.T) {
 			if w := tl.Waits[0]; w.From != 10 || w.To != 20 || w.Hold != 0 {
 				t.Errorf("wait %+v", w)
 			}
-			if c.kind >= 0 && (len(tl.Marks) != 1 || tl.Marks[0].Kind != c.kind) {
+			if c.kind != "" && (len(tl.Marks) != 1 || tl.Marks[0].Kind != c.kind) {
 				t.Errorf("marks %+v", tl.Marks)
 			}
 		})
@@ -315,11 +318,11 @@ func TestTimelineTellsRefusalFromFailure(t *testing.T) {
 	}
 	events := []history.Event{w(0, "c1", history.Invoke), w(1, "c1", history.Fail), w(2, "c2", history.Invoke), w(3, "c2", history.Fail), w(4, "c3", history.Invoke), w(5, "c3", history.Info), w(6, "c4", history.Invoke)}
 	effects := []history.Effect{{Seq: 1, Time: 1, Process: "c1", F: history.Write, Key: "k", Grant: "c1.1", Value: "c1", Error: "stale"}}
-	var kinds []int
+	var kinds []markKind
 	for _, m := range newTimeline(Run{}, events, effects).Marks {
 		kinds = append(kinds, m.Kind)
 	}
-	if want := []int{markRejected, markFailed, markUnknown, markUnknown, markRefused}; fmt.Sprint(kinds) != fmt.Sprint(want) {
+	if want := []markKind{markRejected, markFailed, markUnknown, markUnknown, markRefused}; fmt.Sprint(kinds) != fmt.Sprint(want) {
 		t.Errorf("kinds %v, want %v", kinds, want)
 	}
 }
@@ -402,7 +405,7 @@ func TestReportOfManyEventsStaysSmall(t *testing.T) {
 		}
 	}
 	for _, h := range d.Holds {
-		if int64(h[1].(float64)) >= d.Anomalies[0].View[0] && int64(h[2].(float64)) <= d.Anomalies[0].View[1] {
+		if h.From >= d.Anomalies[0].View[0] && h.To <= d.Anomalies[0].View[1] {
 			got++
 		}
 	}
@@ -461,4 +464,34 @@ func TestSamplesAreWhatTheyClaim(t *testing.T) {
 			t.Errorf("%s: a proof points outside of the history", s.run.Lock)
 		}
 	}
+}
+
+// No list that the report's script goes through is ever null, however little a run
+// has.
+func TestEmbeddedListsAreNeverNull(t *testing.T) {
+	noProof := checker.Anomaly{Name: "deadlock", Property: checker.Liveness, Explanation: "nobody comes"}
+	for name, s := range map[string]sample{
+		"nothing":     {},
+		"an anomaly":  {verdict: checker.Verdict{Valid: checker.False, Anomalies: []checker.Anomaly{noProof}}},
+		"only a wait": {events: []history.Event{{Time: 1, Process: "c1", Type: history.Invoke, F: history.Acquire}, {Index: 1, Time: 9, Process: "c2", Type: history.Info, F: history.Lost}}, verdict: checker.Verdict{Anomalies: []checker.Anomaly{noProof}}},
+	} {
+		if m := dataElement.FindStringSubmatch(render(t, s)); strings.Contains(m[1], "null") {
+			t.Errorf("%s: %s", name, m[1])
+		}
+	}
+	var check func(t *testing.T, v reflect.Type, path string)
+	check = func(t *testing.T, v reflect.Type, path string) {
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				check(t, v.Field(i).Type, path+"."+v.Field(i).Name)
+			}
+		case reflect.Slice:
+			if !strings.HasPrefix(v.Name(), "list[") {
+				t.Errorf("%s is a slice, which is null in JSON where it is empty: use list", path)
+			}
+			check(t, v.Elem(), path)
+		}
+	}
+	check(t, reflect.TypeFor[data](), "data")
 }

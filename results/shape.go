@@ -81,7 +81,7 @@ func (s *shaper) acquire(e *history.Event, ln int) {
 	if e.Type != history.OK {
 		return
 	}
-	h := hold{Lane: ln, From: e.Time, To: -1, Since: e.Since, Lease: -1, Grant: e.Grant, Token: e.Token, Key: s.key(e.Key), Index: e.Index}
+	h := hold{Lane: ln, From: e.Time, To: -1, Since: e.Since, Lease: -1, Ended: heldOpen, Grant: e.Grant, Token: e.Token, Key: s.key(e.Key), Index: e.Index}
 	if e.Lease > 0 {
 		h.Lease = ends(e.Since, e.Lease)
 	}
@@ -102,19 +102,19 @@ func grantID(process, grant, key string) string {
 	return process + "\x00" + key
 }
 
-func (s *shaper) close(grant string, at int64, how int) {
+func (s *shaper) close(grant string, at int64, how endKind) {
 	if h, ok := s.t.holdOf[grant]; ok && s.t.Holds[h].To < 0 {
 		s.end(h, at, how)
 	}
 }
 
-func (s *shaper) end(h int, at int64, how int) {
+func (s *shaper) end(h int, at int64, how endKind) {
 	s.t.Holds[h].To, s.t.Holds[h].Ended = at, how
 	name := s.t.Lanes[s.t.Holds[h].Lane].Name
 	s.open[name] = slices.DeleteFunc(s.open[name], func(i int) bool { return i == h })
 }
 
-func (s *shaper) mark(e *history.Event, ln, kind int) mark {
+func (s *shaper) mark(e *history.Event, ln int, kind markKind) mark {
 	m := mark{Lane: ln, From: e.Time, At: e.Time, Kind: kind, Hold: -1, Process: e.Process, F: e.F,
 		Value: e.Value, Error: e.Error, Token: e.Token, Index: e.Index, Key: s.key(e.Key)}
 	if h, ok := s.t.holdOf[grantID(e.Process, e.Grant, e.Key)]; ok {

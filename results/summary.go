@@ -11,8 +11,9 @@ import (
 	"github.com/picklock/picklock/checker"
 )
 
-// maxSummed is how many anomalies a summary tells; the report has the rest.
-const maxSummed = 5
+// maxSummed is how many root causes a summary tells, and how many consequences of
+// each; the report has the rest.
+const maxSummed = 6
 
 // Summary writes what a terminal shows at a run's end: the verdict, the
 // properties, the first anomalies, where the report is and how to run it again.
@@ -22,8 +23,17 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 	p := paint(color)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", p.sign(v.Valid), p.bold(headline(run, v)))
+	if words := run.CutWords(); words != "" && v.Valid == checker.False {
+		fmt.Fprintf(&b, "  %s\n", words) // of an unknown verdict it is what is missing
+	}
 	for _, m := range missing(run, v) {
 		fmt.Fprintf(&b, "  missing: %s\n", m)
+	}
+	if note := sectionNote(run, v); note != "" {
+		fmt.Fprintf(&b, "  %s\n", note)
+	}
+	for _, text := range warnings(run) {
+		fmt.Fprintf(&b, "  warning: %s\n", text)
 	}
 	if run.NoLock && v.Valid != checker.Unknown {
 		b.WriteString(countsUnlocked(v.Stats))
@@ -41,17 +51,9 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 		if !view.Required && view.Verdict != "not checked" {
 			note = strings.TrimSuffix("not required; "+note, "; ")
 		}
-		fmt.Fprintf(&b, "  %s %-10s %-14s %s\n", p.sign(validity(view.Class)), view.Name, view.Verdict, note)
+		fmt.Fprintf(&b, "  %s %-10s %-14s %s\n", p.propertySign(view), view.Name, view.Verdict, note)
 	}
-	if list := decisiveFirst(v); len(list) > 0 {
-		b.WriteByte('\n')
-		for _, a := range list[:min(len(list), maxSummed)] {
-			fmt.Fprintf(&b, "  %s at %s: %s\n", p.red(clip(a.Name, 60)), instant(a.Time), clip(a.Explanation, 600))
-		}
-		if n := len(list) - maxSummed; n > 0 {
-			fmt.Fprintf(&b, "  and %d more\n", n)
-		}
-	}
+	p.causes(&b, rootCauses(run, v))
 	b.WriteByte('\n')
 	if report != "" {
 		fmt.Fprintf(&b, "  report: %s\n", clean(report))
@@ -61,21 +63,45 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 	return err
 }
 
+// causes writes the root causes, the deepest first: a line for each kind with its
+// number and its first proof, why it came about, and the way out.
+func (p paint) causes(b *strings.Builder, list []rootCause) {
+	for i, r := range list {
+		b.WriteByte('\n')
+		if i == maxSummed {
+			fmt.Fprintf(b, "  and %s more, which the report has\n", plainCount(len(list)-i, "root cause", "root causes"))
+			return
+		}
+		fmt.Fprintf(b, "  %s, first at %s: %s\n", p.kind(r.Name, r.Count, r.Required), r.At, clip(r.Proof, 600))
+		if !r.Required {
+			b.WriteString("    not required\n")
+		}
+		if r.Says != "" {
+			fmt.Fprintf(b, "    cause:   %s\n    way out: %s\n             %s\n", r.Says, r.Do, r.Link)
+		}
+		if r.LedTo != "" {
+			fmt.Fprintf(b, "    %s:\n", r.LedTo)
+		}
+		for _, c := range r.Then[:min(len(r.Then), maxSummed)] {
+			fmt.Fprintf(b, "      %s, first at %s: %s\n", p.kind(c.Name, c.Count, c.Required), c.At, clip(c.Proof, 600))
+		}
+	}
+}
+
+// kind is "stale-write × 31", red where it decides.
+func (p paint) kind(name, count string, required bool) string {
+	s := name + " × " + count
+	if required {
+		return p.red(s)
+	}
+	return p.dim(s)
+}
+
 func plainCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return strconv.Itoa(n) + " " + many
-}
-
-func validity(class string) checker.Validity {
-	switch class {
-	case "holds":
-		return checker.True
-	case "broken":
-		return checker.False
-	}
-	return checker.Unknown
 }
 
 // paint colours where the caller says so. The signs say the same without.
@@ -90,6 +116,24 @@ func (p paint) wrap(code, s string) string {
 
 func (p paint) bold(s string) string { return p.wrap("1", s) }
 func (p paint) red(s string) string  { return p.wrap("31", s) }
+
+func (p paint) dim(s string) string { return p.wrap("2", s) }
+
+// propertySign tells at a glance what decides: what is not required has neither the
+// cross of a broken property nor the question mark of one that is missing.
+func (p paint) propertySign(view propertyView) string {
+	switch view.Class {
+	case "holds":
+		return p.sign(checker.True)
+	case "broken":
+		return p.sign(checker.False)
+	case "noted":
+		return p.dim("○")
+	case "idle":
+		return p.dim("–")
+	}
+	return p.sign(checker.Unknown)
+}
 
 func (p paint) sign(v checker.Validity) string {
 	switch v {

@@ -29,11 +29,14 @@ func (t *timeline) picture(lease int64) (template.HTML, string) {
 		from, to = t.window(sc, lease)
 		caption = fmt.Sprintf("%s at %s, with what went before and after. Numbers are the rows of the proof.", clip(sc.Name, 60), instant(sc.Time))
 	} else {
-		var refusal bool
-		from, to, refusal = t.focus(lease)
+		f := t.focus(lease)
+		from, to = f.From, f.To
+		sc.Lanes = f.Lanes[:min(len(f.Lanes), 14)]
 		switch {
-		case refusal:
+		case f.What == focusRefusal:
 			caption = "The first refused write, with what went before and after."
+		case f.What == focusContention:
+			caption = "The first time that one client waited while another held the lock, and what came next."
 		case to < t.End:
 			caption = "The first " + span(to-from) + " of the run."
 		}
@@ -71,6 +74,9 @@ func (p *pic) wanted(ln int) bool {
 	}
 	if slices.Contains(p.scene.Lanes, ln) {
 		return true
+	}
+	if p.scene.Name == "" {
+		return false // those that act in the view are all that matter
 	}
 	return slices.ContainsFunc(p.t.Bands, func(b band) bool {
 		return slices.Contains(b.Lanes, ln) && b.From <= p.scene.To && b.To >= p.scene.From

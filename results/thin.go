@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"github.com/picklock/picklock/history"
 )
 
 // maxShapes bounds what one report embeds: about 2 MB of JSON, which every
@@ -16,31 +18,105 @@ const maxTimes = 5_000
 // maxBands bounds the faults that are embedded.
 const maxBands = 4_000
 
-// data is the JSON that report.js draws. Lists of small arrays, not objects:
-// names would be most of the file. Times are µs since the run's start.
+// list is a JSON array also where it is empty: a script can go through every one of
+// them without asking.
+type list[T any] []T
+
+// MarshalJSON implements json.Marshaler.
+func (l list[T]) MarshalJSON() ([]byte, error) {
+	if l == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]T(l))
+}
+
+// data is the JSON that report.js draws. Times are µs since the run's start; a field
+// that is left out is 0, "" or false.
 type data struct {
-	Span      [2]int64    `json:"span"`
-	Focus     [2]int64    `json:"focus"`   // where to look first without anomalies
-	Refusal   bool        `json:"refusal"` // focus is on a refused operation
-	Keys      []string    `json:"keys"`
-	Lanes     [][3]string `json:"lanes"`     // name, role, address
-	Holds     [][]any     `json:"holds"`     // lane, from, to, since, lease's end or -1, ended, token, grant, key, event
-	Waits     [][]any     `json:"waits"`     // lane, from, to, result, key
-	Marks     [][]any     `json:"marks"`     // lane, from, at, kind, hold or -1, process, f, value, error, token, event or seq, key
-	Bands     [][]any     `json:"bands"`     // name, from, to, lanes, landed, healed, detail
-	Anomalies []sceneData `json:"anomalies"` // in the order of the list
-	Times     []int64     `json:"times"`     // of all anomalies, the listed ones or not
-	Density   []int       `json:"density"`   // all grants, counted in equal parts of the span
+	Span      [2]int64        `json:"span"`
+	Focus     focusData       `json:"focus"` // where to look first without anomalies
+	Keys      list[string]    `json:"keys"`
+	Lanes     list[laneData]  `json:"lanes"`
+	Holds     list[holdData]  `json:"holds"`
+	Waits     list[waitData]  `json:"waits"`
+	Marks     list[markData]  `json:"marks"`
+	Bands     list[bandData]  `json:"bands"`
+	Anomalies list[sceneData] `json:"anomalies"` // in the order of the list
+	Times     list[int64]     `json:"times"`     // of all anomalies, the listed ones or not
+	Density   list[int]       `json:"density"`   // all grants, counted in equal parts of the span
+}
+
+type focusData struct {
+	View  [2]int64  `json:"view"`
+	What  focusKind `json:"what"`
+	Lanes list[int] `json:"lanes"` // that act in it
+}
+
+type laneData struct {
+	Name string `json:"name"`
+	Role string `json:"role"`
+	Addr string `json:"addr,omitempty"`
+}
+
+type holdData struct {
+	Lane  int     `json:"lane"`
+	From  int64   `json:"from"`
+	To    int64   `json:"to"`
+	Lease *int64  `json:"lease,omitempty"` // its certain end; missing where none was promised
+	Ended endKind `json:"ended"`
+	Token any     `json:"token,omitempty"`
+	Grant string  `json:"grant,omitempty"`
+	Key   int     `json:"key,omitempty"`
+	Event int64   `json:"event"`
+}
+
+type waitData struct {
+	Lane   int          `json:"lane"`
+	From   int64        `json:"from"`
+	To     int64        `json:"to"`
+	Result history.Type `json:"result"`
+	Key    int          `json:"key,omitempty"`
+}
+
+type markData struct {
+	Lane    int      `json:"lane"`
+	From    int64    `json:"from"`
+	At      int64    `json:"at"`
+	Kind    markKind `json:"kind"`
+	Hold    int      `json:"hold"` // -1: none known
+	Process string   `json:"process,omitempty"`
+	F       string   `json:"f"`
+	Value   string   `json:"value,omitempty"`
+	Error   string   `json:"error,omitempty"`
+	Token   any      `json:"token,omitempty"`
+	Index   int64    `json:"index"` // of the event, or the effect's sequence number
+	Key     int      `json:"key,omitempty"`
+}
+
+type bandData struct {
+	Name   string    `json:"name"`
+	From   int64     `json:"from"`
+	To     int64     `json:"to"`
+	Lanes  list[int] `json:"lanes"` // none: all
+	Landed bool      `json:"landed,omitempty"`
+	Healed bool      `json:"healed,omitempty"`
+	Detail string    `json:"detail,omitempty"`
 }
 
 type sceneData struct {
-	Name  string   `json:"name"`
-	Time  int64    `json:"time"`
-	View  [2]int64 `json:"view"`
-	Chain [2]int64 `json:"chain"`
-	Lanes []int    `json:"lanes"`
-	Holds []int    `json:"holds"`
-	Proof [][3]any `json:"proof"` // number, lane, at
+	Name  string         `json:"name"`
+	Time  int64          `json:"time"`
+	View  [2]int64       `json:"view"`
+	Chain [2]int64       `json:"chain"`
+	Lanes list[int]      `json:"lanes"`
+	Holds list[int]      `json:"holds"`
+	Proof list[spotData] `json:"proof"`
+}
+
+type spotData struct {
+	N    int   `json:"n"`
+	Lane int   `json:"lane"`
+	At   int64 `json:"at"`
 }
 
 // omitted says what thinning left out of the picture.
@@ -168,11 +244,11 @@ func count(kept []bool) int {
 // encode makes the JSON of report.js. encoding/json escapes <, > and & inside
 // strings, so nothing in it can end the script element.
 func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
-	from, to, refusal := t.focus(lease)
-	d := data{Span: [2]int64{micros(t.Start), micros(t.End)}, Focus: [2]int64{micros(from), micros(to)}, Refusal: refusal}
+	f := t.focus(lease)
+	d := data{Span: [2]int64{micros(t.Start), micros(t.End)}, Focus: focusData{[2]int64{micros(f.From), micros(f.To)}, f.What, f.Lanes}}
 	windows := [][2]int64{}
 	if len(t.Anomalies) == 0 {
-		windows = append(windows, [2]int64{from, to})
+		windows = append(windows, [2]int64{f.From, f.To})
 	}
 	for _, sc := range t.Anomalies {
 		from, to := t.window(sc, lease)
@@ -181,7 +257,7 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 	holds, waits, marks, o := t.thin(windows)
 
 	for _, l := range t.Lanes {
-		d.Lanes = append(d.Lanes, [3]string{clip(l.Name, 200), clip(l.Role, 40), clip(l.Addr, 80)})
+		d.Lanes = append(d.Lanes, laneData{clip(l.Name, 200), clip(l.Role, 40), clip(l.Addr, 80)})
 	}
 	for _, k := range t.Keys {
 		if len(d.Keys) == 1000 {
@@ -189,48 +265,19 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 		}
 		d.Keys = append(d.Keys, clip(k, 100))
 	}
-	place := make([]int, len(t.Holds))
-	for i, h := range t.Holds {
-		place[i] = -1
-		if !holds[i] {
-			continue
-		}
-		place[i] = len(d.Holds)
-		end := int64(-1)
-		if h.Lease >= 0 {
-			end = micros(h.Lease)
-		}
-		d.Holds = append(d.Holds, []any{h.Lane, micros(h.From), micros(h.To), micros(h.Since), end, h.Ended, exact(h.Token), clip(h.Grant, 80), h.Key, h.Index})
-	}
+	place := t.encodeHolds(&d, holds)
 	for i, w := range t.Waits {
 		if waits[i] {
-			d.Waits = append(d.Waits, []any{w.Lane, micros(w.From), micros(w.To), w.Result, w.Key})
+			d.Waits = append(d.Waits, waitData{w.Lane, micros(w.From), micros(w.To), w.Result, w.Key})
 		}
 	}
-	for i, m := range t.Marks {
-		if !marks[i] {
-			continue
-		}
-		h := -1
-		if m.Hold >= 0 {
-			h = place[m.Hold]
-		}
-		process := ""
-		if t.Lanes[m.Lane].Role == roleRegister {
-			process = clip(m.Process, 80) // else the lane says it
-		}
-		d.Marks = append(d.Marks, []any{m.Lane, micros(m.From), micros(m.At), m.Kind, h, process, m.F, clip(m.Value, 80), clip(m.Error, 200), exact(m.Token), m.Index, m.Key})
-	}
+	t.encodeMarks(&d, marks, place)
 	for _, b := range t.Bands {
 		if len(d.Bands) == maxBands {
 			o.Bands = len(t.Bands) - maxBands
 			break
 		}
-		lanes := b.Lanes
-		if lanes == nil {
-			lanes = []int{}
-		}
-		d.Bands = append(d.Bands, []any{clip(b.Name, 40), micros(b.From), micros(b.To), lanes, b.Landed, b.Healed, clip(b.Detail, 200)})
+		d.Bands = append(d.Bands, bandData{clip(b.Name, 40), micros(b.From), micros(b.To), b.Lanes, b.Landed, b.Healed, clip(b.Detail, 200)})
 	}
 	d.Density = t.density(480)
 	for i, at := range t.Times {
@@ -245,7 +292,7 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 			s.Holds = append(s.Holds, place[h])
 		}
 		for _, p := range sc.Proof {
-			s.Proof = append(s.Proof, [3]any{p.N, p.Lane, micros(p.At)})
+			s.Proof = append(s.Proof, spotData{p.N, p.Lane, micros(p.At)})
 		}
 		d.Anomalies = append(d.Anomalies, s)
 	}
@@ -253,8 +300,48 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 	return b, o, err
 }
 
-// exact keeps a token readable where JavaScript would round it.
+// encodeHolds returns where each hold went, -1 for those that were left out.
+func (t *timeline) encodeHolds(d *data, keep []bool) []int {
+	place := make([]int, len(t.Holds))
+	for i, h := range t.Holds {
+		place[i] = -1
+		if !keep[i] {
+			continue
+		}
+		place[i] = len(d.Holds)
+		out := holdData{Lane: h.Lane, From: micros(h.From), To: micros(h.To), Ended: h.Ended, Token: exact(h.Token), Grant: clip(h.Grant, 80), Key: h.Key, Event: h.Index}
+		if h.Lease >= 0 {
+			end := micros(h.Lease)
+			out.Lease = &end
+		}
+		d.Holds = append(d.Holds, out)
+	}
+	return place
+}
+
+func (t *timeline) encodeMarks(d *data, keep []bool, place []int) {
+	for i, m := range t.Marks {
+		if !keep[i] {
+			continue
+		}
+		out := markData{Lane: m.Lane, From: micros(m.From), At: micros(m.At), Kind: m.Kind, Hold: -1, F: m.F,
+			Value: clip(m.Value, 80), Error: clip(m.Error, 200), Token: exact(m.Token), Index: m.Index, Key: m.Key}
+		if m.Hold >= 0 {
+			out.Hold = place[m.Hold]
+		}
+		if t.Lanes[m.Lane].Role == roleRegister {
+			out.Process = clip(m.Process, 80) // else the lane says it
+		}
+		d.Marks = append(d.Marks, out)
+	}
+}
+
+// exact keeps a token readable where JavaScript would round it; nil where there is
+// none.
 func exact(token int64) any {
+	if token == 0 {
+		return nil
+	}
 	if token > maxTime || token < -maxTime {
 		return strconv.FormatInt(token, 10)
 	}

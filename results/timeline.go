@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -41,12 +42,14 @@ const (
 	roleRegister = "register"
 )
 
-// How a hold ended.
+// endKind is how a hold ended.
+type endKind string
+
 const (
-	heldOpen     = iota // it never ended in this history
-	heldReleased        // the client gave it back
-	heldLost            // the client learnt of the loss
-	heldKilled          // the client died
+	heldOpen     endKind = "open"     // it never ended in this history
+	heldReleased endKind = "released" // the client gave it back
+	heldLost     endKind = "lost"     // the client learnt of the loss
+	heldKilled   endKind = "killed"   // the client died
 )
 
 // hold is the time in which a client believed that it held the lock.
@@ -55,7 +58,7 @@ type hold struct {
 	From, To int64 // acquire's ok; release's invoke, lost, or death
 	Since    int64 // the lease began at the earliest here
 	Lease    int64 // the lease certainly lasted until here; -1: none promised
-	Ended    int
+	Ended    endKind
 	Grant    string
 	Token    int64
 	Key      int
@@ -71,23 +74,25 @@ type wait struct {
 	Hold     int // -1: not granted
 }
 
-// What a mark stands for.
+// markKind is what a mark stands for.
+type markKind string
+
 const (
-	markRead     = iota // a client's read, answered
-	markAccepted        // a client's write or add, acknowledged
-	markRejected        // refused by the register
-	markUnknown         // outcome never learnt
-	markFailed          // failed on the way: certainly not carried out
-	markLost            // the client learnt that its grant is gone
-	markEffect          // the register carried out a write or add
-	markRefused         // the register refused one
+	markRead     markKind = "read"     // a client's read, answered
+	markAccepted markKind = "accepted" // a client's write or add, acknowledged
+	markRejected markKind = "rejected" // refused by the register
+	markUnknown  markKind = "unknown"  // outcome never learnt
+	markFailed   markKind = "failed"   // failed on the way: certainly not carried out
+	markLost     markKind = "lost"     // the client learnt that its grant is gone
+	markEffect   markKind = "effect"   // the register carried out a write or add
+	markRefused  markKind = "refused"  // the register refused one
 )
 
 // mark is one instant on a lane.
 type mark struct {
 	Lane     int
 	From, At int64 // invoke and completion; equal for instants
-	Kind     int
+	Kind     markKind
 	Hold     int // -1: none known
 	Process  string
 	F        string
@@ -125,8 +130,9 @@ type spot struct {
 	At   int64
 }
 
-// maxLanes bounds what a history with made-up process names can do.
-const maxLanes = 200
+// maxLanes bounds what a history with made-up process names can do. 200 clients have
+// room in it, with their servers and the register.
+const maxLanes = 240
 
 func newTimeline(run Run, events []history.Event, effects []history.Effect) *timeline {
 	t := &timeline{
@@ -318,17 +324,99 @@ func (t *timeline) refused() (rows []refusedView, count string) {
 	return rows, plural(n, "operation", "operations")
 }
 
-// focus is where to look first in a run without anomalies: the first refused
-// operation, which shows what the fencing is for, or else the beginning.
-func (t *timeline) focus(lease int64) (from, to int64, refusal bool) {
+// focusKind is what the first view of a run without anomalies shows.
+type focusKind string
+
+const (
+	focusRefusal    focusKind = "refusal"    // what the fencing is for
+	focusContention focusKind = "contention" // somebody holds the lock and another waits for it
+	focusStart      focusKind = "start"
+)
+
+// focus is where to look first in a run without anomalies.
+type focus struct {
+	From, To int64
+	What     focusKind
+	Lanes    []int // that hold, do something with the register or are struck meanwhile
+}
+
+// focus finds it: the first refused operation, or else the first contention, or else
+// the beginning.
+func (t *timeline) focus(lease int64) focus {
 	if lease <= 0 {
 		lease = 1e9
 	}
 	lease = min(lease, math.MaxInt64/32)
+	f := focus{t.Start, min(t.End, t.Start+10*lease), focusStart, nil}
 	if r := t.rejected(); len(r) > 0 {
-		return max(t.Start, r[0].At-3*lease), min(t.End, r[0].At+lease), true
+		f.From, f.To, f.What = max(t.Start, r[0].At-3*lease), min(t.End, r[0].At+lease), focusRefusal
+	} else if at, end, ok := t.contention(); ok {
+		f.From, f.To, f.What = max(t.Start, at-(end-at)/8-1), min(t.End, end), focusContention
 	}
-	return t.Start, min(t.End, t.Start+10*lease), false
+	f.Lanes = t.acting(f.From, f.To)
+	return f
+}
+
+// sections is how many critical sections the first contended view shows.
+const sections = 12
+
+// contention finds the first hold for which another client waited, and the end of the
+// last of the sections from there on.
+func (t *timeline) contention() (from, to int64, ok bool) {
+	order := make([]int, len(t.Holds))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.Holds[a].From, t.Holds[b].From) })
+	waits := slices.Clone(t.Waits)
+	slices.SortStableFunc(waits, func(a, b wait) int { return cmp.Compare(a.From, b.From) })
+	open, next := []wait{}, 0 // those that began before the hold ended, and that may not be over
+	for n, i := range order {
+		h := t.Holds[i]
+		for next < len(waits) && waits[next].From < h.To {
+			open = append(open, waits[next])
+			next++
+		}
+		open = slices.DeleteFunc(open, func(w wait) bool { return w.To <= h.From })
+		if !slices.ContainsFunc(open, func(w wait) bool { return w.Lane != h.Lane && w.Key == h.Key }) {
+			continue
+		}
+		last := t.Holds[order[min(n+sections-1, len(order)-1)]]
+		return h.From, max(h.From+1, h.To, last.To), true
+	}
+	return 0, 0, false
+}
+
+// maxActing is how many lanes a first view has room for.
+const maxActing = 40
+
+// acting lists the lanes on which anything but waiting happens, those that come first
+// if they are too many.
+func (t *timeline) acting(from, to int64) []int {
+	since := map[int]int64{}
+	see := func(lane int, a, b int64) {
+		if a > to || b < from {
+			return
+		}
+		if at, ok := since[lane]; !ok || a < at {
+			since[lane] = a
+		}
+	}
+	for _, h := range t.Holds {
+		see(h.Lane, h.From, h.To)
+	}
+	for _, m := range t.Marks {
+		see(m.Lane, m.From, m.At)
+	}
+	for _, b := range t.Bands {
+		for _, l := range b.Lanes {
+			see(l, b.From, b.To)
+		}
+	}
+	out := slices.SortedFunc(maps.Keys(since), func(a, b int) int { return cmp.Or(cmp.Compare(since[a], since[b]), cmp.Compare(a, b)) })
+	out = out[:min(len(out), maxActing)]
+	slices.Sort(out)
+	return out
 }
 
 // longestLease is the run's ttl, or what the grants promise where a run says

@@ -14,7 +14,7 @@ var promises = map[string]string{
 	checker.Belief:    "No two clients believe at once that they hold the lock.",
 	checker.Tokens:    "Later grants carry greater fencing tokens.",
 	checker.Register:  "No write of an older grant is accepted after a newer one; no acknowledged update is lost.",
-	checker.Liveness:  "A free lock is granted again; the rightful holder is not rejected.",
+	checker.Liveness:  "A lock that nobody holds is granted again; the rightful holder is not rejected.",
 }
 
 func class(v checker.Validity) string {
@@ -38,7 +38,10 @@ func headline(run Run, v checker.Verdict) string {
 	}
 	switch v.Valid {
 	case checker.False:
-		if faults == "" {
+		switch {
+		case faults == "" && someOutlasted(run, v):
+			return fmt.Sprintf("The %s lock did not last: %s.", lock, sectionTooLong)
+		case faults == "":
 			return fmt.Sprintf("The %s lock broke without any fault.", lock)
 		}
 		return fmt.Sprintf("The %s lock broke under %s.", lock, faults)
@@ -90,6 +93,21 @@ func lead(v checker.Verdict, shown []checker.Anomaly) string {
 		s += fmt.Sprintf(" %s of a property that was not required.", plural(n, "anomaly", "anomalies"))
 	}
 	return s
+}
+
+// maxWarnings and maxWarning bound what is shown of a run's warnings.
+const (
+	maxWarnings = 20
+	maxWarning  = 1500
+)
+
+// warnings are the run's, fit to be shown.
+func warnings(run Run) []string {
+	var out []string
+	for _, text := range run.Warnings[:min(len(run.Warnings), maxWarnings)] {
+		out = append(out, clip(text, maxWarning))
+	}
+	return out
 }
 
 func firstNonEmpty(s ...string) string {
@@ -179,6 +197,7 @@ func tested(run Run) string {
 	if run.TTL > 0 {
 		add("lease " + span(int64(run.TTL)))
 	}
+	add(run.CutWords())
 	return strings.Join(parts, " · ")
 }
 
@@ -235,7 +254,7 @@ func Command(run Run) string {
 		flag("clients", fmt.Sprint(run.Clients), run.Clients > 0)
 		flag("keys", fmt.Sprint(run.Keys), run.Keys > 1)
 		flag("ttl", run.TTL.String(), run.TTL > 0)
-		flag("hold", run.Hold.String(), run.Hold > 0)
+		flag("hold", run.Hold.String(), run.Hold > 0 && run.Reach == 0)
 		flag("time-limit", run.Limit.String(), run.Limit > 0)
 		flag("rate", fmt.Sprint(run.Rate), run.Rate > 0)
 		if run.Renew {

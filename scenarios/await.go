@@ -19,9 +19,9 @@ func (p *Player) act(ctx context.Context, st Step) (string, error) {
 		p.mu.Unlock()
 		return "", fmt.Errorf("%s is still busy with %v", st.Client, c.busy.acts)
 	}
-	ch := &chain{acts: st.Acts, killed: make(chan struct{})}
+	ch := &chain{acts: st.Acts, killed: make(chan struct{}), ended: make(chan string, 1)}
 	c.busy, c.last = ch, ch
-	if st.Acts[0] == history.Acquire {
+	if verb(st.Acts[0]) == history.Acquire {
 		// What the player knew of an earlier grant must not answer for this one.
 		c.asked, c.granted, c.until, c.waiting, c.lost = 0, 0, 0, false, false
 	}
@@ -47,20 +47,11 @@ func (p *Player) act(ctx context.Context, st Step) (string, error) {
 func (p *Player) follow(ctx context.Context, client string, ch *chain, answer <-chan workloads.Done) error {
 	for i := 0; ; {
 		t := time.NewTimer(2 * awaitWithin)
+		var d workloads.Done
 		select {
-		case d := <-answer:
-			t.Stop()
-			last := i+1 == len(ch.acts) || d.Outcome != workloads.Granted && d.Outcome != workloads.Did
-			p.mu.Lock()
-			ch.outcome, ch.act = d, ch.acts[i]
-			if last {
-				ch.done, p.clients[client].busy = true, nil
-			}
-			p.change()
-			p.mu.Unlock()
-			if last {
-				return nil
-			}
+		case d = <-answer:
+		case why := <-ch.ended:
+			d = workloads.Done{Outcome: workloads.Failed, Error: client + ": " + why}
 		case <-ch.killed:
 			t.Stop()
 			return nil
@@ -70,12 +61,32 @@ func (p *Player) follow(ctx context.Context, client string, ch *chain, answer <-
 		case <-t.C:
 			return fmt.Errorf("%s did not answer", client)
 		}
+		t.Stop()
+		if p.answered(client, ch, i, d) {
+			return nil
+		}
 		i++
 		var err error
 		if answer, err = p.stage.Act(client, ch.acts[i]); err != nil {
 			return err
 		}
 	}
+}
+
+// answered takes what came of a chain's act, and says whether it was the last.
+func (p *Player) answered(client string, ch *chain, i int, d workloads.Done) bool {
+	last := i+1 == len(ch.acts) || d.Outcome != workloads.Granted && d.Outcome != workloads.Did
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ch.outcome, ch.act = d, ch.acts[i]
+	if last {
+		ch.done, p.clients[client].busy = true, nil
+	}
+	if d.Outcome == workloads.Cannot {
+		p.unfit = &Unfit{d.Error}
+	}
+	p.change()
+	return last
 }
 
 // meantFor says whether acts that were waited for came to what a script must be
@@ -95,11 +106,24 @@ func (p *Player) meantFor(ch *chain) (string, error) {
 	return "", errors.New(text)
 }
 
+// slack is how much longer than it was meant to a wait may last before the scenario's
+// other times mean nothing any more.
+func (s *Scenario) slack() time.Duration { return max(s.TTL/4, 250*time.Millisecond) }
+
+// verb is an act without its limit. The parser has seen that it has one.
+func verb(act string) string {
+	name, _, _ := workloads.ParseAct(act)
+	return name
+}
+
 // await waits for an event.
 func (p *Player) await(ctx context.Context, a *Await) (string, error) {
-	limit := awaitWithin
-	if a.Or > 0 {
+	limit, began := awaitWithin, p.stage.Now()
+	switch {
+	case a.Or > 0:
 		limit = a.Or
+	case a.Within > 0:
+		limit = a.Within
 	}
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -114,6 +138,10 @@ func (p *Player) await(ctx context.Context, a *Await) (string, error) {
 		return "", nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
+	case bounded.Err() != nil && a.Or > 0 && time.Duration(p.stage.Now()-began) > a.Or+p.scenario.slack():
+		return "", fmt.Errorf("this machine is too busy: a wait of %v took %v", a.Or, time.Duration(p.stage.Now()-began).Round(time.Millisecond))
+	case a.Within > 0:
+		return "", a.unfit()
 	case bounded.Err() != nil && a.Or > 0:
 		return fmt.Sprintf("not within %v", a.Or), nil
 	case bounded.Err() != nil:
@@ -183,7 +211,7 @@ func (p *Player) when(a *Await) (int64, error) {
 		}
 		return from + int64(a.For), nil
 	case "lease":
-		if c.granted != 0 && c.until == 0 {
+		if c.granted != 0 && c.until == 0 && a.Or == 0 {
 			return 0, fmt.Errorf("%s's grant promises no lease: await what follows from its end", a.Client)
 		}
 		return c.until, nil
@@ -240,7 +268,8 @@ func (p *Player) awaitServers(ctx context.Context, a *Await) error {
 
 func (p *Player) seen(ctx context.Context, a *Await, server string) (bool, error) {
 	if a.What == "request" {
-		return p.stage.Unread(ctx, server)
+		n, err := p.stage.Unread(ctx, server)
+		return n >= a.N, err
 	}
 	n, err := p.stage.Look(ctx, server)
 	switch a.What {

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Expectation is what must come of a scenario on one lock with one discipline; "*"
@@ -24,15 +25,21 @@ type Expectation struct {
 const Every = "*"
 
 // Anomalies are the names that an expectation can use.
-var Anomalies = []string{
-	"granted-early", "two-holders", "token-regression", "token-reuse", "stale-write", "lost-update", "nonlinearizable",
-	"deadlock", "false-rejection", "wrong-release",
-}
+var Anomalies = func() (names []string) {
+	for _, a := range checker.Anomalies() {
+		names = append(names, a.Name)
+	}
+	return names
+}()
 
 // Expected finds the expectation for a lock and a discipline, nil if there is none.
 // What is named comes before what is not, the lock before the discipline.
 func (s *Scenario) Expected(lock, fencing string) *Expectation {
-	for _, want := range [][2]string{{lock, fencing}, {lock, Every}, {Every, fencing}, {Every, Every}} {
+	names := []string{lock, Every}
+	if Own(lock) {
+		names = []string{lock, OwnLocks, Every}
+	}
+	for _, want := range combined(names, []string{fencing, Every}) {
 		for i, e := range s.Expect {
 			if e.Lock == want[0] && e.Fencing == want[1] {
 				return &s.Expect[i]
@@ -42,9 +49,18 @@ func (s *Scenario) Expected(lock, fencing string) *Expectation {
 	return nil
 }
 
+func combined(locks, disciplines []string) (out [][2]string) {
+	for _, l := range locks {
+		for _, d := range disciplines {
+			out = append(out, [2]string{l, d})
+		}
+	}
+	return out
+}
+
 // AppliesTo says whether the scenario can be played on a lock.
 func (s *Scenario) AppliesTo(lock string) bool {
-	return slices.Contains(s.Locks, lock) || slices.Contains(s.Locks, Every) && strings.HasPrefix(lock, "exec:")
+	return slices.Contains(s.Locks, lock) || slices.Contains(s.Locks, Every) && Own(lock)
 }
 
 func (e *Expectation) String() string {
@@ -66,7 +82,8 @@ func (e *Expectation) String() string {
 func (e *Expectation) Judge(v checker.Verdict, counts map[string]int) (checker.Validity, string) {
 	found := map[string]bool{}
 	var unexpected, missing []string
-	for _, a := range v.Anomalies {
+	for _, i := range v.ByCause() {
+		a := &v.Anomalies[i]
 		// No lease keeps belief under a long enough pause: what is not required is
 		// not held against the lock, unless it is asked for.
 		expected := slices.Contains(e.Must, a.Name) || slices.Contains(e.May, a.Name)
@@ -115,8 +132,11 @@ func (p *parser) expect(n *yaml.Node) error {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		lock, v := n.Content[i], n.Content[i+1]
-		if lock.Value != Every && !slices.Contains(p.s.Locks, lock.Value) {
-			return p.errorf(lock, "expect: %q is not among the scenario's locks%s (%s)", lock.Value, meant(lock.Value, p.s.Locks), strings.Join(p.s.Locks, ", "))
+		if lock.Value == OwnLocks && !slices.Contains(p.s.Locks, Every) {
+			return p.errorf(lock, `expect: own speaks of locks that the catalogue does not know: give "*" among the locks`)
+		}
+		if lock.Value != Every && lock.Value != OwnLocks && !slices.Contains(p.s.Locks, lock.Value) {
+			return p.errorf(lock, "expect: %q is not among the scenario's locks%s (%s)", lock.Value, meant.Word(lock.Value, p.s.Locks), strings.Join(p.s.Locks, ", "))
 		}
 		if !byDiscipline(v) {
 			if err := p.outcome(lock.Value, Every, v); err != nil {
@@ -169,7 +189,7 @@ func (p *parser) outcome(lock, fencing string, n *yaml.Node) (err error) {
 				err = p.errorf(v, "counts: want a mapping of names to numbers")
 			}
 		default:
-			err = p.errorf(key, "unknown field %q of an expectation%s (have %s)", key.Value, meant(key.Value, outcomeFields), strings.Join(outcomeFields, ", "))
+			err = p.errorf(key, "unknown field %q of an expectation%s (have %s)", key.Value, meant.Word(key.Value, outcomeFields), strings.Join(outcomeFields, ", "))
 		}
 		if err != nil {
 			return err
@@ -188,7 +208,7 @@ func (p *parser) anomalies(n *yaml.Node) ([]string, error) {
 	}
 	for i, name := range names {
 		if !slices.Contains(Anomalies, name) {
-			return nil, p.errorf(at(n, i), "unknown anomaly %q%s (have valid, or a list of %s)", name, meant(name, append([]string{"valid"}, Anomalies...)), strings.Join(Anomalies, ", "))
+			return nil, p.errorf(at(n, i), "unknown anomaly %q%s (have valid, or a list of %s)", name, meant.Word(name, append([]string{"valid"}, Anomalies...)), strings.Join(Anomalies, ", "))
 		}
 	}
 	return names, nil

@@ -40,6 +40,7 @@ func TestJudge(t *testing.T) {
 		{"broken, but unknown", stale, verdict(checker.Unknown), 0, checker.Unknown, "no stale-write"},
 		{"broken otherwise", stale, verdict(checker.False, "granted-early"), 0, checker.False, "not expected: granted-early"},
 		{"broken otherwise too", stale, verdict(checker.False, "stale-write", "lost-update"), 0, checker.False, "not expected: lost-update"},
+		{"the cause before what it led to", Expectation{}, verdict(checker.False, "stale-write", "granted-early"), 0, checker.False, "not expected: granted-early: because; stale-write: because"},
 		{"perhaps", perhaps, verdict(checker.False, "stale-write", "lost-update"), 0, checker.True, ""},
 		{"perhaps not", perhaps, verdict(checker.False, "stale-write"), 0, checker.True, ""},
 		{"perhaps alone", perhaps, verdict(checker.False, "lost-update"), 0, checker.False, "not seen: stale-write"},

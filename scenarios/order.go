@@ -39,7 +39,7 @@ func (o *order) next(n *yaml.Node, st *Step) error {
 	switch st.Word {
 	case "act":
 		return o.act(n, st)
-	case "await":
+	case "await", "only if":
 		return o.await(n, st)
 	case "pause", "kill", "powerloss":
 		for _, node := range st.Nodes {
@@ -128,7 +128,8 @@ func (o *order) act(n *yaml.Node, st *Step) error {
 	case o.broken["pause "+st.Client] != 0 && !st.Background:
 		return o.p.errorf(n, "%s is paused since line %d and would never answer: resume it first, or start the step without waiting (&)", st.Client, o.broken["pause "+st.Client])
 	}
-	for _, a := range st.Acts {
+	for _, text := range st.Acts {
+		a := verb(text)
 		switch {
 		case a == history.Acquire:
 			c.asked, c.release = st.Line, 0
@@ -141,7 +142,7 @@ func (o *order) act(n *yaml.Node, st *Step) error {
 		}
 	}
 	if st.Background {
-		c.busy, c.last = st.Line, st.Acts[len(st.Acts)-1]
+		c.busy, c.last = st.Line, verb(st.Acts[len(st.Acts)-1])
 	}
 	return nil
 }

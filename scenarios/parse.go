@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Error is a mistake in a scenario's file.
@@ -67,7 +68,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	return p.s, p.whole(root)
 }
 
-var fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "runtime", "options", "clients", "ttl", "bound", "run", "steps", "expect"}
+var fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "runtime", "options", "needs", "clients", "ttl", "bound", "run", "steps", "expect"}
 
 func (p *parser) field(key, v *yaml.Node) (err error) {
 	if line, twice := p.seen[key.Value]; twice {
@@ -103,6 +104,8 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 		if err != nil {
 			err = p.errorf(v, "options: want a mapping of texts")
 		}
+	case "needs":
+		err = p.needed(v)
 	case "clients":
 		err = p.clients(v)
 	case "ttl":
@@ -116,7 +119,7 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 	case "expect":
 		err = p.expect(v)
 	default:
-		err = p.errorf(key, "unknown field %q%s (have %s)", key.Value, meant(key.Value, fields), strings.Join(fields, ", "))
+		err = p.errorf(key, "unknown field %q%s (have %s)", key.Value, meant.Word(key.Value, fields), strings.Join(fields, ", "))
 	}
 	return err
 }
@@ -208,7 +211,7 @@ func (p *parser) discipline(n *yaml.Node, name string) error {
 		names = append(names, d.Name)
 	}
 	if !slices.Contains(names, name) {
-		return p.errorf(n, "unknown fencing %q%s (have %s)", name, meant(name, names), strings.Join(names, ", "))
+		return p.errorf(n, "unknown fencing %q%s (have %s)", name, meant.Word(name, names), strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -249,7 +252,7 @@ func (p *parser) run(n *yaml.Node) error {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if k := n.Content[i]; !slices.Contains(known, k.Value) {
-			return p.errorf(k, "unknown field %q of run%s (have %s)", k.Value, meant(k.Value, known), strings.Join(known, ", "))
+			return p.errorf(k, "unknown field %q of run%s (have %s)", k.Value, meant.Word(k.Value, known), strings.Join(known, ", "))
 		}
 	}
 	if err := n.Decode(&r); err != nil {
@@ -260,43 +263,4 @@ func (p *parser) run(n *yaml.Node) error {
 	}
 	p.s.Run = &Run{r.Clients, r.Keys, r.Workload, r.Faults, r.Limit, r.Hold, r.IgnoreLost}
 	return nil
-}
-
-// meant guesses what a misspelt word was meant to be.
-func meant(word string, words []string) string {
-	best, least := "", 1+len(word)/3
-	for _, w := range words {
-		if d := distance(strings.ToLower(word), strings.ToLower(w)); d <= least && (best == "" || d < distance(strings.ToLower(word), strings.ToLower(best))) {
-			best = w
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %s?", best)
-}
-
-// distance is the number of letters to insert, delete, replace or swap with their
-// neighbour to make b of a.
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-		for j := 1; j <= len(b); j++ {
-			if i == 0 {
-				rows[i][j] = j
-				continue
-			}
-			same := 1
-			if a[i-1] == b[j-1] {
-				same = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+same)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

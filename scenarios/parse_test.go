@@ -132,13 +132,3 @@ func TestCatalogue(t *testing.T) {
 		t.Errorf("unknown name: %v", err)
 	}
 }
-
-func TestMeant(t *testing.T) {
-	words := []string{"pause", "resume", "kill", "start"}
-	for word, want := range map[string]string{"pasue": "pause", "Pause": "pause", "kil": "kill", "resmue": "resume", "xyz": "", "p": ""} {
-		got := meant(word, words)
-		if want == "" && got != "" || want != "" && !strings.Contains(got, want+"?") {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
-	}
-}

@@ -24,8 +24,9 @@ type Stage interface {
 	Mark(ctx context.Context, server string) error
 	// Look counts what a server has for the lock: the holder and the waiting.
 	Look(ctx context.Context, server string) (int, error)
-	// Unread says whether a request has arrived at a server that has not read it.
-	Unread(ctx context.Context, server string) (bool, error)
+	// Unread counts the connections on which a request has arrived at a server that has
+	// not read it.
+	Unread(ctx context.Context, server string) (int, error)
 	// Servers lists the servers' names.
 	Servers() []string
 	// Now is the time in ns since the run's start.
@@ -69,6 +70,7 @@ type Player struct {
 	clients map[string]*clientState
 	counts  map[string]int
 	counter string // counting, if not ""
+	unfit   *Unfit // nil as long as the lock could do all that it was told to
 	heals   map[string]func(context.Context) error
 	order   []string // of heals
 
@@ -90,6 +92,7 @@ type chain struct {
 	outcome workloads.Done
 	act     string        // that outcome is of
 	killed  chan struct{} // closed when its client was killed
+	ended   chan string   // why nothing more comes of its client, which nobody has killed
 }
 
 // NewPlayer prepares a scenario with steps; tell is told of every step taken.
@@ -138,6 +141,19 @@ func (p *Player) Waiting(client string) {
 	}
 }
 
+// Ended takes the news that a client's process is no more: what it was doing has come
+// to nothing.
+func (p *Player) Ended(client, why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.clients[client]; c != nil && c.busy != nil {
+		select {
+		case c.busy.ended <- why:
+		default: // it was told already
+		}
+	}
+}
+
 // Woken takes a client's word that the service woke it up.
 func (p *Player) Woken(string) {
 	p.mu.Lock()
@@ -177,6 +193,9 @@ func (p *Player) Play(ctx context.Context) error {
 	for _, st := range p.scenario.Steps {
 		began := p.stage.Now()
 		outcome, err := p.take(ctx, st)
+		if u := p.cannot(); u != nil {
+			err = u
+		}
 		if err != nil {
 			outcome = err.Error()
 		}
@@ -188,6 +207,16 @@ func (p *Player) Play(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// cannot is why the lock is not one that can be put through this; nil if it is.
+func (p *Player) cannot() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unfit == nil {
+		return nil
+	}
+	return p.unfit
 }
 
 // Heal undoes all faults that are still on, the latest first.
@@ -215,7 +244,7 @@ func (p *Player) take(ctx context.Context, st Step) (string, error) {
 	switch st.Word {
 	case "act":
 		return p.act(ctx, st)
-	case "await":
+	case "await", "only if":
 		return p.await(ctx, st.Await)
 	case "pause", "kill", "failover", "powerloss":
 		return "", p.each(st.Nodes, func(n string) error { return p.do(ctx, st, n) })

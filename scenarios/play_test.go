@@ -31,7 +31,7 @@ type stage struct {
 	refuse  map[string]workloads.Outcome // what an act comes to instead, by "A write"
 	broken  map[string]error             // faults that do not land, by kind
 	healed  []string
-	unread  bool
+	unread  int
 	perform sync.WaitGroup
 }
 
@@ -68,7 +68,7 @@ func (s *stage) Look(context.Context, string) (int, error) {
 	return 0, nil
 }
 
-func (s *stage) Unread(context.Context, string) (bool, error) {
+func (s *stage) Unread(context.Context, string) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unread, nil

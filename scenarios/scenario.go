@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -34,6 +35,7 @@ type Scenario struct {
 	Cluster string   // instead of the lock's own
 	Runtime string   // the only one on which it shows what it is about; "" for any
 	Extra   map[string]string
+	Needs   []string // what a lock must have for it: needs
 
 	Clients []string
 	TTL     time.Duration
@@ -96,7 +98,7 @@ func Lookup(name string) (*Scenario, error) {
 	for i, f := range found {
 		names[i] = strings.TrimSuffix(f, ".yaml")
 	}
-	return nil, fmt.Errorf("unknown scenario %q%s (have %s)", name, meant(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown scenario %q%s (have %s)", name, meant.Word(name, names), strings.Join(names, ", "))
 }
 
 // Load reads a user's own scenario.

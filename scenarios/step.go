@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -39,14 +41,16 @@ type Await struct {
 
 	Client  string
 	Servers []string
-	N       int
+	N       int           // of queued, fewer and request
 	For     time.Duration // of after and quiet
 	Since   string        // of after: granted, asked or lease over
 	Or      time.Duration // go on after this time even if it has not come; 0: it must come
+	Within  time.Duration // of only if: the script is not for this lock if it has not come by then
+	Reason  string        // of only if: why it should come
 }
 
 var stepWords = []string{
-	"pause", "resume", "kill", "start", "cut", "heal", "clock", "failover", "powerloss", "mark", "await", "count", "counted",
+	"pause", "resume", "kill", "start", "cut", "heal", "clock", "failover", "powerloss", "mark", "await", "only if", "count", "counted",
 }
 
 // clientWords are what can be awaited of a client.
@@ -89,9 +93,9 @@ func (p *parser) step(n *yaml.Node) (*Step, error) {
 	case slices.Contains(stepWords, word):
 		return st, p.fill(n, st, rest)
 	case clientForm.MatchString(word):
-		return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", word, meant(word, p.s.Clients), listed(p.s.Clients))
+		return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", word, meant.Word(word, p.s.Clients), listed(p.s.Clients))
 	}
-	return nil, p.errorf(n, "unknown step %q%s (have %s, or a client's name)", word, meant(word, stepWords), strings.Join(stepWords, ", "))
+	return nil, p.errorf(n, "unknown step %q%s (have %s, or a client's name)", word, meant.Word(word, stepWords), strings.Join(stepWords, ", "))
 }
 
 func listed(names []string) string {
@@ -106,10 +110,14 @@ func (p *parser) act(n *yaml.Node, st *Step, client, rest string) error {
 	rest, st.Background = strings.CutSuffix(rest, "&")
 	for _, a := range strings.Split(rest, ",") {
 		a = strings.TrimSpace(a)
-		if !workloads.IsAct(a) {
-			return p.errorf(n, "unknown step %q%s (a client can %s)", a, meant(a, workloads.Acts()), strings.Join(workloads.Acts(), ", "))
+		word, _, err := workloads.ParseAct(a)
+		if errors.Is(err, workloads.ErrNoAct) {
+			err = fmt.Errorf("unknown step %q%s (a client can %s)", a, meant.Word(a, workloads.Acts()), strings.Join(workloads.Acts(), ", "))
 		}
-		if i := len(st.Acts); i > 0 && (a == history.Acquire || st.Acts[i-1] == history.Release) {
+		if err != nil {
+			return p.errorf(n, "%v", err)
+		}
+		if i := len(st.Acts); i > 0 && (word == history.Acquire || st.Acts[i-1] == history.Release) {
 			return p.errorf(n, "%s: %s cannot follow %s in one step: give it a line of its own", client, a, st.Acts[i-1])
 		}
 		st.Acts = append(st.Acts, a)
@@ -123,9 +131,11 @@ func (p *parser) fill(n *yaml.Node, st *Step, rest string) (err error) {
 	case "await":
 		st.Await, err = p.await(n, rest)
 		return err
+	case "only if":
+		return p.only(n, st, rest)
 	case "count", "counted":
 		if rest != WakeUps {
-			return p.errorf(n, "%s: what can be counted is %s, not %q%s", st.Word, WakeUps, rest, meant(rest, []string{WakeUps}))
+			return p.errorf(n, "%s: what can be counted is %s, not %q%s", st.Word, WakeUps, rest, meant.Word(rest, []string{WakeUps}))
 		}
 		st.Count = rest
 		return nil
@@ -192,7 +202,7 @@ func (p *parser) targets(n *yaml.Node, word, text string) ([]string, error) {
 		case !nodeForm.MatchString(t):
 			return nil, p.errorf(n, "%s: want the names of nodes, not %q", word, t)
 		case clientForm.MatchString(t) && !slices.Contains(p.s.Clients, t):
-			return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", t, meant(t, p.s.Clients), listed(p.s.Clients))
+			return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", t, meant.Word(t, p.s.Clients), listed(p.s.Clients))
 		}
 		out = append(out, t)
 	}
@@ -204,8 +214,9 @@ var (
 	leaseForm  = regexp.MustCompile(`^lease of (\S+) over$`)
 	afterForm  = regexp.MustCompile(`^(\S+) after (\S+) (granted|asked)$`)
 	laterForm  = regexp.MustCompile(`^(\S+) after lease of (\S+) over$`)
+	soonForm   = regexp.MustCompile(`^(\S+) before lease of (\S+) over$`)
 	keyForm    = regexp.MustCompile(`^key (gone )?on (.+)$`)
-	askForm    = regexp.MustCompile(`^request at (.+)$`)
+	askForm    = regexp.MustCompile(`^(?:request|(\d+) requests) at (.+)$`)
 	queueForm  = regexp.MustCompile(`^(?:at most )?(\d+) queued$`)
 	quietForm  = regexp.MustCompile(`^quiet (\S+)$`)
 	personForm = regexp.MustCompile(`^([A-Z]\S*) ([a-z]+)$`)
@@ -241,6 +252,12 @@ func (p *parser) await(n *yaml.Node, text string) (_ *Await, err error) {
 		if !length(number) {
 			return nil, p.errorf(n, "await: %q is no length of time", number)
 		}
+	case match(soonForm, text, &number, &a.Client):
+		a.What, a.Since = "after", "lease over"
+		if !length(number) {
+			return nil, p.errorf(n, "await: %q is no length of time", number)
+		}
+		a.For = -a.For
 	case match(queueForm, text, &number):
 		a.What = "queued"
 		if strings.HasPrefix(text, "at most") {
@@ -260,18 +277,24 @@ func (p *parser) await(n *yaml.Node, text string) (_ *Await, err error) {
 		a.Servers, err = p.targets(n, "await", m[2])
 		return a, err
 	case askForm.MatchString(text):
-		a.What = "request"
-		a.Servers, err = p.targets(n, "await", askForm.FindStringSubmatch(text)[1])
+		m := askForm.FindStringSubmatch(text)
+		a.What, a.N = "request", 1
+		if m[1] != "" {
+			if a.N, err = strconv.Atoi(m[1]); err != nil || a.N < 1 {
+				return nil, p.errorf(n, "await: %q is no number of requests", m[1])
+			}
+		}
+		a.Servers, err = p.targets(n, "await", m[2])
 		return a, err
 	case match(personForm, text, &a.Client, &a.What):
 		if !slices.Contains(clientWords, a.What) {
-			return nil, p.errorf(n, "await: %q%s (of a client one can await %s)", a.What, meant(a.What, clientWords), strings.Join(clientWords, ", "))
+			return nil, p.errorf(n, "await: %q%s (of a client one can await %s)", a.What, meant.Word(a.What, clientWords), strings.Join(clientWords, ", "))
 		}
 	default:
-		return nil, p.errorf(n, "await: %q is nothing that can be awaited: have A granted (or %s), lease of A over, 700ms after A granted, key on S, key gone on S, request at S, 2 queued, at most 1 queued, quiet 200ms", text, strings.Join(clientWords[1:], ", "))
+		return nil, p.errorf(n, "await: %q is nothing that can be awaited: have A granted (or %s), lease of A over, 700ms after A granted, 200ms before lease of A over, key on S, key gone on S, request at S, 2 requests at S, 2 queued, at most 1 queued, quiet 200ms", text, strings.Join(clientWords[1:], ", "))
 	}
 	if a.Client != "" && !slices.Contains(p.s.Clients, a.Client) {
-		return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", a.Client, meant(a.Client, p.s.Clients), listed(p.s.Clients))
+		return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", a.Client, meant.Word(a.Client, p.s.Clients), listed(p.s.Clients))
 	}
 	return a, nil
 }
@@ -292,8 +315,11 @@ func (a *Await) String() string {
 	text := map[string]string{
 		"lease": "the end of " + a.Client + "'s lease", "after": fmt.Sprintf("%v after %s %s", a.For, a.Client, a.Since),
 		"key": "the key on " + strings.Join(a.Servers, ", "), "gone": "the end of the key on " + strings.Join(a.Servers, ", "),
-		"request": "a request at " + strings.Join(a.Servers, ", "), "queued": fmt.Sprintf("%d in line", a.N), "fewer": fmt.Sprintf("at most %d in line", a.N), "quiet": fmt.Sprintf("%v of quiet", a.For),
+		"request": fmt.Sprintf("%s at %s", map[bool]string{true: "a request", false: fmt.Sprintf("%d requests", a.N)}[a.N == 1], strings.Join(a.Servers, ", ")), "queued": fmt.Sprintf("%d in line", a.N), "fewer": fmt.Sprintf("at most %d in line", a.N), "quiet": fmt.Sprintf("%v of quiet", a.For),
 	}[a.What]
+	if a.For < 0 {
+		text = fmt.Sprintf("%v before the end of %s's lease", -a.For, a.Client)
+	}
 	if text == "" {
 		text = a.Client + " " + a.What
 	}

@@ -26,6 +26,7 @@ type client struct {
 	out      *output
 	rng      *rand.Rand
 	grants   int
+	failures int // of the client's own program, since it last did what it was asked for
 }
 
 func (c *client) close() error {
@@ -51,6 +52,9 @@ func (c *client) loop(ctx context.Context, section Section) error {
 // rest is the pause between two sections.
 func (c *client) rest(granted bool, took time.Duration) time.Duration {
 	switch {
+	case c.failures > 0:
+		// A program that could not be started can hardly be in a moment.
+		return c.jitter(min(50*time.Millisecond<<min(c.failures, 10), time.Second))
 	case !granted:
 		// What refused at once would refuse again at once.
 		return c.jitter(5 * time.Millisecond)
@@ -73,8 +77,10 @@ func (c *client) once(ctx context.Context, key string, section Section) bool {
 	if err != nil {
 		return false
 	}
+	part := c.long()
 	held := context.WithoutCancel(ctx)
 	section(held, h)
+	h.linger(ctx, part)
 	_ = h.release(held) // the history has it
 	return true
 }
@@ -94,14 +100,18 @@ func (c *client) acquireAs(ctx context.Context, key, mode string) (*holding, err
 	if mode == history.Shared {
 		take = c.sharer.AcquireShared
 	}
+	sent := history.Now()
 	g, err := take(actx, key)
+	answered := history.Now()
 	if err != nil {
-		e.Type, e.Error = outcome(err), err.Error()
+		e.Type, e.Error, e.ClientFailed = outcome(err), err.Error(), errors.Is(err, clients.ErrProgram)
 		c.emit(e)
+		c.broken(e.ClientFailed)
 		return nil, err
 	}
+	c.broken(false)
 	c.grants++
-	h := &holding{c: c, grant: g, id: fmt.Sprintf("%s.%d", c.cfg.Process, c.grants), lost: make(chan struct{})}
+	h := &holding{c: c, grant: g, id: fmt.Sprintf("%s.%d", c.cfg.Process, c.grants), lost: make(chan struct{}), granted: c.grantedAt(sent, answered)}
 	e.Type, e.Grant, e.Token, e.Since, e.Lease = history.OK, h.id, g.Token, c.since(g.Since), int64(g.Lease)
 	c.emit(e)
 	h.until.Store(g.Since + int64(g.Lease))
@@ -109,6 +119,13 @@ func (c *client) acquireAs(ctx context.Context, key, mode string) (*holding, err
 	wctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	h.watching.Go(func() { h.watch(wctx) })
 	return h, nil
+}
+
+// broken counts how often the client's own program has failed without a break.
+func (c *client) broken(is bool) {
+	if c.failures++; !is {
+		c.failures = 0
+	}
 }
 
 // outcome maps an error to what it says of the operation.

@@ -18,6 +18,8 @@ type holding struct {
 	c     *client
 	grant clients.Grant
 	id    string
+	// granted is when the hold began, as far as the client knows (history.Now).
+	granted int64
 
 	stop     context.CancelFunc
 	watching sync.WaitGroup
@@ -35,7 +37,7 @@ func (h *holding) event(t history.Type, f string) history.Event {
 // fail is the completion of an operation that returned err.
 func (h *holding) fail(f string, err error) {
 	e := h.event(outcome(err), f)
-	e.Error = err.Error()
+	e.Error, e.ClientFailed = err.Error(), errors.Is(err, clients.ErrProgram)
 	h.c.emit(e)
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/history"
 )
 
@@ -24,12 +25,16 @@ type Config struct {
 	Backend string `json:"backend,omitempty"`
 	Fencing string `json:"fencing,omitempty"`
 	// Directory is one that all clients share, "" where there is none.
-	Directory string   `json:"directory,omitempty"`
-	Workload  string   `json:"workload"`
-	Keys      []string `json:"keys"`
+	Directory string `json:"directory,omitempty"`
+	// Workload is "" where it depends on what the lock declares: CommandGo says it.
+	Workload string   `json:"workload"`
+	Keys     []string `json:"keys"`
 
-	TTL     time.Duration     `json:"ttl"`
-	Hold    time.Duration     `json:"hold"`    // between the read and the write, 0.5 to 1.5 times
+	TTL  time.Duration `json:"ttl"`
+	Hold time.Duration `json:"hold"` // between the read and the write, 0.5 to 1.5 times
+	// Reach is the part of its lease at which a long section ends at the latest (see
+	// linger.go); 0: there are no long ones.
+	Reach   float64           `json:"reach,omitempty"`
 	Rate    float64           `json:"rate"`    // critical sections a second at most; 0: no limit
 	Wait    time.Duration     `json:"wait"`    // how long one acquire may wait
 	Timeout time.Duration     `json:"timeout"` // of every other operation
@@ -37,6 +42,8 @@ type Config struct {
 	Check   bool              `json:"check"`   // look at the remaining lease right before the write
 	Ignore  bool              `json:"ignore"`  // never ask the client library whether the grant was lost
 	Extra   map[string]string `json:"extra,omitempty"`
+	// Abilities are what the user says that the lock can do (clients.Options).
+	Abilities map[string]string `json:"abilities,omitempty"`
 	// Scripted: the client takes its acts from the harness, one at a time, and
 	// tells when it waits and when it is woken.
 	Scripted bool `json:"scripted,omitempty"`
@@ -52,6 +59,8 @@ type Config struct {
 type Command struct {
 	Do string `json:"do"`           // CommandGo, or an act of a scripted client
 	ID int64  `json:"id,omitempty"` // of an act; its Done repeats it
+	// Workload, of CommandGo, is what to do where the Config left it open.
+	Workload string `json:"workload,omitempty"`
 }
 
 // CommandGo starts the critical sections. The end of input stops them.
@@ -75,18 +84,23 @@ const (
 	Expired Outcome = "expired" // a check: the client knows that its lease is over
 	Failed  Outcome = "failed"  // for certain
 	Open    Outcome = "unknown" // it may have taken effect
+	Cannot  Outcome = "cannot"  // the lock has no such operation
 )
 
 // Message is one line of a worker's output.
 type Message struct {
 	Event *history.Event `json:"event,omitempty"`
 	Ready bool           `json:"ready,omitempty"` // the lock is open, waiting for CommandGo
-	Error string         `json:"error,omitempty"` // the worker gives up
-	Done  *Done          `json:"done,omitempty"`
+	// Abilities, with Ready, are what a lock declares that is known only once it is open.
+	Abilities *clients.Abilities `json:"abilities,omitempty"`
+	Error     string             `json:"error,omitempty"` // the worker gives up
+	Done      *Done              `json:"done,omitempty"`
 	// Waiting: the service has put the client in line, or refused it for now.
 	Waiting bool `json:"waiting,omitempty"`
 	// Woken: the service has told the waiting client that something changed.
 	Woken bool `json:"woken,omitempty"`
+	// Warning is what makes the run prove less than its user may think.
+	Warning string `json:"warning,omitempty"`
 }
 
 // output writes messages, each whole and at once: the harness must learn of a

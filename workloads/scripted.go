@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
@@ -38,8 +40,27 @@ var acts = map[string]func(*script, context.Context) (Outcome, error){
 // other act is named after the operation that it does.
 const Check = "check"
 
-// IsAct says whether a scripted client can do act.
-func IsAct(act string) bool { return acts[act] != nil }
+// ErrNoAct: a scripted client can do no such thing.
+var ErrNoAct = errors.New("no such act")
+
+// ParseAct reads what a scripted client is told to do: an act's name, and for an
+// acquire how long it may wait, as in "acquire within 500ms"; 0 where nothing is said.
+func ParseAct(text string) (name string, within time.Duration, err error) {
+	name, limit, limited := strings.Cut(text, " within ")
+	if acts[name] == nil {
+		return "", 0, fmt.Errorf("%w: %q", ErrNoAct, text)
+	}
+	if !limited {
+		return name, 0, nil
+	}
+	if within, err = time.ParseDuration(limit); err != nil || within <= 0 {
+		return "", 0, fmt.Errorf("%q is no length of time", limit)
+	}
+	if name != history.Acquire {
+		return "", 0, fmt.Errorf("only an acquire can be given a limit, as in acquire within 500ms, not %q", name)
+	}
+	return name, within, nil
+}
 
 // Acts lists what a scripted client can do, in the order of a critical section.
 func Acts() []string {
@@ -71,11 +92,10 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 	for {
 		select {
 		case cmd := <-commands:
-			act := acts[cmd.Do]
-			if act == nil {
-				return fmt.Errorf("unknown command %q", cmd.Do)
+			outcome, err := s.do(ctx, cmd.Do)
+			if errors.Is(err, ErrNoAct) {
+				return err
 			}
-			outcome, err := act(s, ctx)
 			done := &Done{ID: cmd.ID, Outcome: outcome}
 			if err != nil {
 				done.Error = err.Error()
@@ -88,6 +108,20 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 			return nil
 		}
 	}
+}
+
+// do does one act.
+func (s *script) do(ctx context.Context, text string) (Outcome, error) {
+	name, within, err := ParseAct(text)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrNoAct, err)
+	}
+	if within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, within)
+		defer cancel()
+	}
+	return acts[name](s, ctx)
 }
 
 // back ends the time in which the client does not look.
@@ -147,7 +181,7 @@ func (s *script) doRenew(ctx context.Context) (Outcome, error) {
 	case s.held == nil:
 		return Failed, errNoGrant
 	case s.renewer == nil:
-		return Failed, fmt.Errorf("lock %s has no lease that its user renews", s.info.Name)
+		return Cannot, fmt.Errorf("lock %s has no lease that its user renews", s.info.Name)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()

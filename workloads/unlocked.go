@@ -89,17 +89,17 @@ func (t turn) ask(ctx context.Context, r register.Request) (register.Reply, erro
 	return t.register.Do(ctx, r)
 }
 
-func openUnlocked(ctx context.Context, cfg Config, info clients.Info, options clients.Options, o *output) (*client, Section, error) {
+func openUnlocked(ctx context.Context, cfg Config, info clients.Info, options clients.Options, o *output) (*client, error) {
 	if cfg.Renew || cfg.Scripted {
-		return nil, nil, fmt.Errorf("%s is no lock: it has no lease to renew and nothing to acquire", info.Name)
+		return nil, fmt.Errorf("%s is no lock: it has no lease to renew and nothing to acquire", info.Name)
 	}
 	u, err := info.Unlocked(ctx, options)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open %s: %w", info.Name, err)
+		return nil, fmt.Errorf("open %s: %w", info.Name, err)
 	}
 	c := &client{
 		cfg: cfg, info: info, unlocked: u, out: o, register: register.New(cfg.Register),
 		rng: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))), grants: cfg.Grants,
 	}
-	return c, nil, nil
+	return c, nil
 }

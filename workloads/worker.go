@@ -31,13 +31,13 @@ func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) 
 		return fmt.Errorf("read the worker's configuration: %w", err)
 	}
 	o := &output{start: cfg.Start, w: out}
-	c, section, err := open(ctx, cfg, o, log)
+	c, declared, err := open(ctx, cfg, o, log)
 	if err != nil {
 		o.send(Message{Error: err.Error()})
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	o.send(Message{Ready: true})
+	o.send(Message{Ready: true, Abilities: declared})
 	line, err := lines.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -52,6 +52,11 @@ func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) 
 	if cmd.Do != CommandGo {
 		return fmt.Errorf("unknown command %q", cmd.Do)
 	}
+	section, err := Lookup(cmp.Or(cfg.Workload, cmd.Workload))
+	if err != nil {
+		return err
+	}
+	c.holds = section.Holds
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
@@ -59,13 +64,16 @@ func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) 
 		_, _ = io.Copy(io.Discard, lines)
 		stop()
 	}()
-	return c.loop(ctx, section)
+	return c.loop(ctx, section.Run)
 }
 
-func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client, Section, error) {
-	section, err := Lookup(cfg.Workload)
-	if err != nil {
-		return nil, nil, err
+// open opens the lock and the way to the register. What the lock declares is nil where it
+// was known before.
+func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client, *clients.Abilities, error) {
+	if cfg.Workload != "" {
+		if _, err := Lookup(cfg.Workload); err != nil {
+			return nil, nil, err
+		}
 	}
 	info, err := clients.Lookup(cfg.Lock)
 	if err != nil {
@@ -76,13 +84,17 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 	}
 	octx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	options := clients.Options{Servers: cfg.Servers, Client: cfg.Process, TTL: cfg.TTL, Directory: cfg.Directory, Extra: cfg.Extra, Log: log}
+	options := clients.Options{
+		Servers: cfg.Servers, Client: cfg.Process, TTL: cfg.TTL, Directory: cfg.Directory, Extra: cfg.Extra, Abilities: cfg.Abilities, Log: log,
+		Warn: func(text string) { o.send(Message{Warning: text}) },
+	}
 	if cfg.Scripted {
 		options.Waiting = func() { o.send(Message{Waiting: true}) }
 		options.Woken = func() { o.send(Message{Woken: true}) }
 	}
 	if info.Unlocked != nil {
-		return openUnlocked(octx, cfg, info, options, o)
+		c, err := openUnlocked(octx, cfg, info, options, o)
+		return c, nil, err
 	}
 	lock, err := info.Open(octx, options)
 	if err != nil {
@@ -93,18 +105,23 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 		return nil, nil, errors.Join(err, lock.Close())
 	}
 	renewer, _ := lock.(clients.Renewer)
-	if cfg.Renew && renewer == nil {
+	if cfg.Renew && renewer == nil && !info.Declares {
 		err := fmt.Errorf("lock %s has no lease that its user renews: leave out --renew", info.Name)
 		return nil, nil, errors.Join(err, lock.Close())
 	}
 	sharer, _ := lock.(clients.Sharer)
+	var declared *clients.Abilities
+	if d, ok := lock.(clients.Declarer); ok {
+		a := d.Abilities()
+		declared, info = &a, info.With(a)
+	}
 	return &client{
 		cfg: cfg, info: info, lock: lock, renewer: renewer, out: o,
-		sharer: sharer, permits: int64(info.Permits(cfg.Extra)), holds: section.Holds,
+		sharer: sharer, permits: int64(info.Permits(cfg.Extra)),
 		register: resource,
 		rng:      rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))),
 		grants:   cfg.Grants,
-	}, section.Run, nil
+	}, declared, nil
 }
 
 // openRegister makes the client's way to the register, whatever that is made of.

@@ -2,9 +2,10 @@ package workloads
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Section is what a workload does while it holds the lock.
@@ -44,5 +45,5 @@ func Lookup(name string) (Workload, error) {
 	for _, w := range All() {
 		names = append(names, w.Name)
 	}
-	return Workload{}, fmt.Errorf("unknown workload %q: have %s", name, strings.Join(names, ", "))
+	return Workload{}, meant.Unknown("workload", name, names)
 }

@@ -51,7 +51,7 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 	}
 	for _, o := range ops {
 		if !slices.Contains(m.Fs, o.F) {
-			return v, &LineError{h.File, o.CallAt.Line, fmt.Errorf("model %s has no %q: it has %s", m.Name, o.F, strings.Join(m.Fs, ", "))}
+			return v, &LineError{h.File, o.CallAt.Line, unfit{fmt.Errorf("model %s has no %q: it has %s", m.Name, o.F, strings.Join(m.Fs, ", "))}}
 		}
 		keys[o.Key] = append(keys[o.Key], o)
 		if o.Type == Info {

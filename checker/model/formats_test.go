@@ -24,6 +24,14 @@ func TestFormats(t *testing.T) {
 			{:type :invoke :f :release :process 0} {:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1}`, checker.True, ""},
 		{"shuffled, with an index", "", `{:type :ok :f :read :process 1 :value 2 :index 3} {:type :invoke :f :write :process 0 :value 2 :index 0}
 			{:type :invoke :f :read :process 1 :index 2} {:type :ok :f :write :process 0 :value 2 :index 1}`, checker.True, ""},
+		{"the file's order, whatever the times say", "", `{:type :invoke :f :write :process 0 :value 2 :time 9} {:type :ok :f :write :process 0 :value 2 :time 8}
+			{:type :invoke :f :read :process 1 :time 7} {:type :ok :f :read :process 1 :value 2 :time 3}`, checker.True, ""},
+		{"a stale read by the file's order, though not by the times", "", `{:type :invoke :f :write :process 0 :value 2 :time 5} {:type :ok :f :write :process 0 :value 2 :time 6}
+			{:type :invoke :f :read :process 1 :time 1} {:type :ok :f :read :process 1 :value nil :time 2}`, checker.False, "no order"},
+		{"indexes with gaps, against the times", "", `{:type :ok :f :read :process 1 :value 2 :index 90 :time 1} {:type :invoke :f :write :process 0 :value 2 :index 10 :time 4}
+			{:type :invoke :f :read :process 1 :index 40 :time 2} {:type :ok :f :write :process 0 :value 2 :index 20 :time 3}`, checker.True, ""},
+		{"some indexes, in the file's order", "", `{:type :invoke :f :write :process 0 :value 2 :index 1} {:type :ok :f :write :process 0 :value 2}
+			{:type :invoke :f :read :process 1 :index 7} {:type :ok :f :read :process 1 :value 2}`, checker.True, ""},
 		{"a stale read", "", `{:type :invoke :f :write :process 0 :value 1} {:type :ok :f :write :process 0 :value 1}
 			{:type :invoke :f :read :process 1 :value nil} {:type :ok :f :read :process 1 :value nil}`, checker.False, "no order"},
 		{"fences rise", "", `{:type :invoke :f :acquire :process 0 :value nil} {:type :ok :f :acquire :process 0 :value {:client "a" :fence 2}}
@@ -111,7 +119,7 @@ func TestFormats(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	const invoke = "{:type :invoke :f :read :process 0}\n"
 	for _, c := range []struct{ name, text, want string }{
-		{"empty", "", "h:1: the file is empty"},
+		{"nothing but blanks, or not", strings.Repeat("\n", 5000), "h:1: unknown format: it begins with 4096 blanks"},
 		{"unknown format", "hello\n", "h:1: unknown format"},
 		{"cut off inside of a vector", "[" + invoke, "h:2: the file ends in the middle of a value"},
 		{"cut off inside of a map", invoke + "{:type :ok", "h:2: the file ends in the middle of a value"},
@@ -119,7 +127,8 @@ func TestBadFiles(t *testing.T) {
 		{"invoked twice", invoke + invoke, "h:2: process 0 invokes read while its read (line 1) is still open"},
 		{"another operation completed", invoke + "{:type :ok :f :write :process 0}\n", "h:2: process 0 completes a write, and had invoked a read (line 1)"},
 		{"one index twice", "{:type :invoke :f :read :process 0 :index 1}\n{:type :invoke :f :read :process 1 :index 1}", "h:2: :index 1 stands on line 1 as well"},
-		{"time goes back", "{:type :invoke :f :read :process 0 :time 5}\n{:type :invoke :f :read :process 1 :time 3}", "h:2: :time goes back from 5 (line 1) to 3"},
+		{"an index twice, others without", "{:type :invoke :f :read :process 0 :index 1}\n{:type :invoke :f :read :process 2}\n{:type :invoke :f :read :process 1 :index 1}", "h:3: :index 1 stands on line 1 as well"},
+		{"an index against the file's order, others without", "{:type :invoke :f :read :process 0 :index 4}\n{:type :invoke :f :read :process 2}\n{:type :invoke :f :read :process 1 :index 1}", "h:3: :index 1 after 4 (line 1), where other events have none"},
 		{"unknown type", "{:type :maybe :f :read :process 0}\n", `h:1: unknown :type "maybe"`},
 		{"no process", "{:type :ok :f :read}\n", "h:1: an event without a :process"},
 		{"not a map", "[1 2]", "h:1: want a map for each event"},
@@ -133,7 +142,6 @@ func TestBadFiles(t *testing.T) {
 		{"a negative fence", "{:type :invoke :f :acquire :process 0}\n{:type :ok :f :acquire :process 0 :value -1}", "h:2: a negative fence -1"},
 		{"no f", "{:type :invoke :process 0}\n", "h:1: an event without an :f"},
 		{"a map of a key and no value", "{:type}", "h:1: a map with a key and no value"},
-		{"only a nemesis", "{:type :info :f :start :process :nemesis}", "h:1: no operation of any client"},
 		{"a log's cas of one value", "INFO  jepsen.util - 0\t:invoke\t:cas\t3\n", "h:1: a cas needs [expected new]"},
 		{"a log completed without an invocation", "INFO  jepsen.util - 0\t:ok\t:read\t3\n", "h:1: process 0 completes a read that it never invoked"},
 	} {
@@ -146,6 +154,15 @@ func TestBadFiles(t *testing.T) {
 	}
 	if _, err := Read(strings.NewReader(`{"index":0}`), "h"); !errors.Is(err, ErrOwnFormat) {
 		t.Errorf("our own format: %v", err)
+	}
+}
+
+// TestEmptyFiles: a history of nothing is one; there is nothing to be said of it.
+func TestEmptyFiles(t *testing.T) {
+	for _, text := range []string{"", " \n\n", "[]", "()", "; nothing", "[{:type :info :f :start :process :nemesis}]", "{:type :info :f :start :process :nemesis}"} {
+		if h, err := Read(strings.NewReader(text), "h"); err != nil || len(h.Ops) != 0 || h.Events != 0 {
+			t.Errorf("%q: %+v, %v", text, h, err)
+		}
 	}
 }
 
@@ -199,4 +216,12 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%v and %v (%s)", a.Valid, b.Valid, a.Why)
 		}
 	})
+}
+
+// TestUnfitIsNoOtherError: a history that is not of the model says so, and nothing else.
+func TestUnfitIsNoOtherError(t *testing.T) {
+	err := error(unfit{errors.New("not of this model")})
+	if !errors.Is(err, ErrUnfit) || errors.Is(err, ErrOwnFormat) {
+		t.Errorf("unfit %v, own format %v", errors.Is(err, ErrUnfit), errors.Is(err, ErrOwnFormat))
+	}
 }

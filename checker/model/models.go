@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Model is a sequential specification: what one object does when operations come
@@ -71,7 +73,7 @@ func Named(name string) (*Model, error) {
 			return &m, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown model %q: want one of %s", name, strings.Join(Names(), ", "))
+	return nil, meant.Unknown("model", name, Names())
 }
 
 // Recognise finds the model that a history is of, where its operations tell.

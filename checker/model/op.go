@@ -5,6 +5,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -91,6 +92,14 @@ type LineError struct {
 
 func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
 func (e *LineError) Unwrap() error { return e.Err }
+
+// ErrUnfit says that a history is not of the model that it was to be checked against:
+// another model may do.
+var ErrUnfit = errors.New("the history is not of this model")
+
+type unfit struct{ error }
+
+func (unfit) Is(target error) bool { return target == ErrUnfit }
 
 // pairing joins invocations and completions, in the order of the history.
 type pairing struct {

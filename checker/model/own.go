@@ -13,7 +13,7 @@ import (
 // that was given twice.
 func FromEvents(events []history.Event, m *Model, name string) (*History, error) {
 	if slices.Contains([]string{"set", "kv"}, m.Name) {
-		return nil, fmt.Errorf("%s: picklock's own histories have no operations of model %s", name, m.Name)
+		return nil, unfit{fmt.Errorf("%s: picklock's own histories have no operations of model %s", name, m.Name)}
 	}
 	p := &pairing{h: &History{File: name}}
 	shares := map[string]bool{} // by grant

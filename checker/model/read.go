@@ -13,7 +13,8 @@ import (
 var ErrOwnFormat = errors.New("a history of picklock's own")
 
 // Read reads a history in whatever format it is: EDN maps (Jepsen), or lines of
-// Jepsen's log (Porcupine's test data). ErrOwnFormat for JSON lines, and for what is named so.
+// Jepsen's log (Porcupine's test data). ErrOwnFormat for JSON lines, and for what is
+// named so. A file that holds nothing is a history of nothing.
 func Read(r io.Reader, name string) (*History, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	head, err := br.Peek(4096)
@@ -22,10 +23,12 @@ func Read(r io.Reader, name string) (*History, error) {
 	}
 	text := bytes.TrimLeftFunc(head, unicode.IsSpace)
 	switch {
-	case strings.HasSuffix(name, ".jsonl"):
+	case strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".jsonl"):
 		return nil, ErrOwnFormat // also where it is cut off in its first line
+	case len(text) == 0 && len(head) == 4096:
+		return nil, &LineError{name, 1, errors.New("unknown format: it begins with 4096 blanks")}
 	case len(text) == 0:
-		return nil, &LineError{name, 1, errors.New("the file is empty")}
+		return &History{File: name}, nil
 	case isJSON(text):
 		return nil, ErrOwnFormat
 	case bytes.Contains(head, []byte("jepsen.util")):

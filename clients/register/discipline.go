@@ -2,7 +2,8 @@ package register
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Discipline is how a register uses fencing tokens. The zero value is none.
@@ -40,7 +41,7 @@ func ParseDiscipline(name string) (Discipline, error) {
 		}
 		names[i] = d.Name
 	}
-	return Discipline{}, fmt.Errorf("unknown fencing %q: have %s", name, strings.Join(names, ", "))
+	return Discipline{}, meant.Unknown("fencing", name, names)
 }
 
 func (d Discipline) String() string {

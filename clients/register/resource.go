@@ -3,9 +3,9 @@ package register
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Resource is one client's way to the protected resource.
@@ -59,7 +59,7 @@ func ParseBackend(name string) (Backend, error) {
 		}
 		names[i] = b.Name
 	}
-	return Backend{}, fmt.Errorf("unknown register %q: have %s", name, strings.Join(names, ", "))
+	return Backend{}, meant.Unknown("register", name, names)
 }
 
 // Takes says why a backend cannot keep a discipline; nil if it can.

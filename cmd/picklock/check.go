@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -33,52 +34,141 @@ type checkFlags struct {
 	model   string
 	timeout time.Duration
 	fair    time.Duration
+	out     string
+	format  bool
 }
 
 func checkCommand() *cobra.Command {
 	var flags checkFlags
 	c := &cobra.Command{
-		Use:   "check DIR|FILE",
+		Use:   "check DIR|FILE|-",
 		Short: "Judge a recorded run, or another tool's history",
 		Long: `Judge the history of a run directory again, and rewrite its verdict, report and
 junit.xml. A history.jsonl on its own is judged without a register's log and
-without writing anything.
+without writing anything, unless --out names a directory for the report. "-" is
+standard input; gzip files are read as they are.
+
+The format of history.jsonl is in docs/history.md; --format prints its JSON
+schema. A history that contradicts itself (an unknown operation, a release of a
+grant that nobody was given, an answer to what was never asked) is an error that
+names file and line.
 
 Histories of Jepsen (EDN, one vector of maps or one map after another) and
 Jepsen's text logs as in Porcupine's test data are checked against a sequential
 model: ` + strings.Join(model.Names(), ", ") + `
-The model is recognised where the operations tell.`,
+The model is recognised where the operations tell.
+
+Exit codes: 0 valid, 1 not valid, 2 unknown, 254 unusable arguments (a file that
+is not there, a model that does not fit), 255 what cannot be a history.`,
 		Example: `  picklock check picklock-results/latest
   picklock check history.jsonl --json
-  picklock check history.edn --model reentrant-fenced-mutex --timeout 1m`,
-		Args: oneArgument("a run directory or a history.jsonl"),
+  picklock check history.jsonl.gz --out report
+  ssh host cat history.jsonl | picklock check -
+  picklock check history.edn --model reentrant-fenced-mutex --timeout 1m
+  picklock check --format > history.schema.json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if flags.format {
+				return noArguments(cmd, args)
+			}
+			return oneArgument("a run directory, a history's file, or - for standard input")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			if flags.timeout > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, flags.timeout)
-				defer cancel()
+			if flags.format {
+				_, err := fmt.Fprint(cmd.OutOrStdout(), history.Schema)
+				return err
 			}
-			fi, err := os.Stat(args[0])
-			if err != nil {
-				return usage(fmt.Errorf("check: %w", err))
-			}
-			if fi.IsDir() {
-				return flags.dir(ctx, args[0])
-			}
-			return flags.file(ctx, args[0])
+			return flags.judge(cmd.Context(), args[0], cmd.InOrStdin())
 		},
 	}
 	c.Flags().BoolVar(&flags.json, "json", false, "print the verdict as JSON")
 	c.Flags().StringVar(&flags.model, "model", "", "check against this sequential model")
 	c.Flags().DurationVar(&flags.timeout, "timeout", 0, "give up after this time: what is not decided by then is unknown")
 	c.Flags().DurationVar(&flags.fair, "fair", 0, "report starvation: a client that waited longer than this while others were served")
+	c.Flags().StringVar(&flags.out, "out", "", "write what is found in FILE to this new directory: report.html, verdict.json, junit.xml")
+	c.Flags().BoolVar(&flags.format, "format", false, "print the JSON schema of history.jsonl and register.jsonl")
 	return c
+}
+
+// judge judges what the argument names.
+func (flags checkFlags) judge(ctx context.Context, arg string, stdin io.Reader) error {
+	if flags.timeout < 0 || flags.fair < 0 {
+		return usage(errors.New("--timeout and --fair: want a length of time that is not negative"))
+	}
+	src := history.Source{Path: arg}
+	if arg == "-" {
+		kept, err := keep(ctx, stdin, stdinName)
+		if err != nil {
+			return err
+		}
+		defer os.Remove(kept.Path)
+		src = kept
+	} else {
+		fi, err := os.Stat(arg)
+		if err != nil {
+			return usage(fmt.Errorf("check: %w", err))
+		}
+		if !fi.IsDir() && !fi.Mode().IsRegular() { // a pipe can be read once only
+			f, err := os.Open(arg)
+			if err != nil {
+				return usage(fmt.Errorf("check: %w", err))
+			}
+			defer f.Close()
+			if src, err = keep(ctx, f, arg); err != nil {
+				return err
+			}
+			defer os.Remove(src.Path)
+		}
+		if fi.IsDir() && flags.out != "" {
+			return usage(fmt.Errorf("check: --out is for a file: the report of %s is rewritten in its place", arg))
+		}
+		if fi.IsDir() {
+			ctx, cancel := flags.limit(ctx)
+			defer cancel()
+			return flags.dir(ctx, arg)
+		}
+	}
+	ctx, cancel := flags.limit(ctx)
+	defer cancel()
+	return flags.file(ctx, src)
+}
+
+func (flags checkFlags) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if flags.timeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, flags.timeout)
+}
+
+// keep copies what can be read only once into a file that the caller removes: a history
+// that is not in order is read twice. It is kept as it comes, compressed or not.
+func keep(ctx context.Context, r io.Reader, name string) (history.Source, error) {
+	f, err := os.CreateTemp("", "picklock-check-*")
+	if err != nil {
+		return history.Source{}, fmt.Errorf("check: keep %s: %w", name, err)
+	}
+	done := make(chan error, 1)
+	go func() { // where r never ends, this ends with the process
+		_, err := io.Copy(f, r)
+		done <- errors.Join(err, f.Close())
+	}()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return history.Source{}, fmt.Errorf("check: read %s: %w", name, err)
+	}
+	return history.Source{Path: f.Name(), Name: name}, nil
 }
 
 func (flags checkFlags) dir(ctx context.Context, path string) error {
 	if flags.model != "" {
-		return flags.file(ctx, filepath.Join(path, results.HistoryFile))
+		return flags.file(ctx, history.Source{Path: filepath.Join(path, results.HistoryFile)})
+	}
+	if _, err := os.Stat(filepath.Join(path, results.RunFile)); errors.Is(err, fs.ErrNotExist) {
+		return usage(fmt.Errorf("no run directory: %s has no %s: name a run directory, or a history.jsonl in it", path, results.RunFile))
 	}
 	fi, err := os.Stat(filepath.Join(path, results.HistoryFile))
 	if (err != nil || fi.Size() <= largeHistory) && flags.timeout == 0 && flags.fair == 0 {
@@ -89,6 +179,9 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 	if err == nil {
 		err = json.Unmarshal(text, &run)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage(fmt.Errorf("check: %w: name a run directory, or a history.jsonl in it", err))
+	}
 	if err != nil {
 		return fmt.Errorf("check: %s: %w: name a run directory, or a history.jsonl in it", path, err)
 	}
@@ -96,86 +189,111 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 	if _, err := os.Stat(effects); errors.Is(err, fs.ErrNotExist) {
 		effects = ""
 	}
-	v, err := flags.stream(ctx, filepath.Join(path, results.HistoryFile), effects, optionsOf(run))
+	v, err := flags.stream(ctx, history.Source{Path: filepath.Join(path, results.HistoryFile)}, effects, run.Asked())
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(os.Stderr, "picklock: judged in passing: verdict.json and the report are not rewritten")
-	return report("", run, v, flags.json)
+	return report("", run, run.Judged(v), flags.json)
 }
 
-// optionsOf says what was asked of a run.
-func optionsOf(run results.Run) checker.Options {
-	o := checker.Options{Require: run.Require, Bound: int64(run.Bound), Fencing: run.Fencing, NoLock: run.NoLock}
-	for _, f := range run.Faults {
-		name, _, _ := strings.Cut(f, ":")
-		o.Faults = append(o.Faults, name)
-	}
-	return o
-}
-
-func (flags checkFlags) file(ctx context.Context, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
+func (flags checkFlags) file(ctx context.Context, src history.Source) error {
+	f, err := src.Open()
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return usage(fmt.Errorf("check: %w", err))
-	}
-	defer f.Close()
-	h, err := model.Read(f, path)
-	if errors.Is(err, model.ErrOwnFormat) {
-		return flags.own(ctx, path)
 	}
 	if err != nil {
 		return err
 	}
-	m, err := flags.modelOf(h)
+	defer f.Close()
+	h, err := model.Read(f, src.String())
+	if errors.Is(err, model.ErrOwnFormat) {
+		return flags.own(ctx, src)
+	}
 	if err != nil {
-		return usage(fmt.Errorf("check: %w", err))
+		return err
 	}
-	return flags.check(ctx, h, m)
-}
-
-func (flags checkFlags) modelOf(h *model.History) (*model.Model, error) {
-	if flags.model != "" {
-		return model.Named(flags.model)
-	}
-	return model.Recognise(h)
+	return flags.check(ctx, h, func() (*model.Model, error) {
+		if flags.model != "" {
+			return model.Named(flags.model)
+		}
+		return model.Recognise(h)
+	})
 }
 
 // own judges a history of our own: by all properties, or by a model if one is named.
-func (flags checkFlags) own(ctx context.Context, path string) error {
+func (flags checkFlags) own(ctx context.Context, src history.Source) error {
 	if flags.model == "" {
-		v, err := flags.stream(ctx, path, "", checker.Options{})
+		if flags.out != "" {
+			return flags.reported(ctx, src)
+		}
+		v, err := flags.stream(ctx, src, "", checker.Options{})
 		if err != nil {
 			return err
 		}
-		// What was asked of the run is not known; the faults are those that struck.
-		run := results.Run{Lock: "recorded", Command: []string{"picklock", "check", path}, Faults: slices.Sorted(maps.Keys(v.Stats.Faults))}
-		return report("", run, v, flags.json)
+		if v.Stats.Events == 0 && ctx.Err() == nil {
+			return flags.nothing(src.String(), emptyHistory, v)
+		}
+		return report("", recorded(src, v), v, flags.json)
 	}
 	m, err := model.Named(flags.model)
 	if err != nil {
 		return usage(fmt.Errorf("check: %w", err))
 	}
-	events, err := history.ReadFile(path)
+	events, err := src.Events()
 	if err != nil {
 		return err
 	}
-	h, err := model.FromEvents(events, m, path)
+	h, err := model.FromEvents(events, m, src.String())
+	if errors.Is(err, model.ErrUnfit) {
+		return usage(fmt.Errorf("check: %w", err))
+	}
 	if err != nil {
 		return err
 	}
-	return flags.check(ctx, h, m)
+	return flags.check(ctx, h, func() (*model.Model, error) { return m, nil })
+}
+
+// recorded is the run that a history on its own is of: what was asked of it is not
+// known; the faults are those that struck.
+func recorded(src history.Source, v checker.Verdict) results.Run {
+	again := src.String()
+	if again == stdinName {
+		again = "-"
+	}
+	run := results.Run{Lock: "recorded", Command: []string{"picklock", "check", again}}
+	for _, name := range slices.Sorted(maps.Keys(v.Stats.Faults)) {
+		if v.Stats.Faults[name].Landed > 0 {
+			run.Faults = append(run.Faults, name)
+		}
+	}
+	return run
+}
+
+// stdinName stands for standard input in what is printed.
+const stdinName = "stdin"
+
+const emptyHistory = "the history is empty: there is nothing to judge"
+
+// nothing says in one line that nothing can be said.
+func (flags checkFlags) nothing(name, why string, v checker.Verdict) error {
+	if !flags.json {
+		fmt.Printf("%s: unknown: %s\n", printable(name), why)
+	} else if err := printJSON(v); err != nil {
+		return fmt.Errorf("print the verdict: %w", err)
+	}
+	return &exitError{exitUnknown, nil}
 }
 
 // stream judges files without holding them. A time that was over before all was
 // read leaves everything unknown.
-func (flags checkFlags) stream(ctx context.Context, events, effects string, opt checker.Options) (checker.Verdict, error) {
+func (flags checkFlags) stream(ctx context.Context, events history.Source, effects string, opt checker.Options) (checker.Verdict, error) {
 	opt.Fair = int64(flags.fair)
-	if fi, err := os.Stat(events); err == nil && fi.Size() > largeHistory {
+	if fi, err := os.Stat(events.Path); err == nil && fi.Size() > largeHistory {
 		defer roomy()()
 	}
 	tell := teller("events read")
-	v, err := checker.CheckFiles(ctx, events, effects, opt, func(n int) { tell(n, 0) })
+	v, err := checker.CheckSource(ctx, events, effects, opt, func(n int) { tell(n, 0) })
 	if errors.Is(err, context.DeadlineExceeded) {
 		why := "the time given for checking was over before the history was read: give more with --timeout"
 		v = checker.Verdict{Why: why, Properties: map[string]checker.Property{}}
@@ -220,10 +338,38 @@ func teller(what string) func(done, of int) {
 }
 
 // check judges another tool's history.
-func (flags checkFlags) check(ctx context.Context, h *model.History, m *model.Model) error {
+func (flags checkFlags) check(ctx context.Context, h *model.History, of func() (*model.Model, error)) error {
+	if flags.model != "" {
+		if _, err := model.Named(flags.model); err != nil {
+			return usage(fmt.Errorf("check: %w", err))
+		}
+	}
+	if len(h.Ops) == 0 {
+		why := emptyHistory
+		if h.Events > 0 {
+			why = "every operation failed: there is nothing to judge"
+		}
+		return flags.nothing(h.File, why, checker.Verdict{
+			Why: why, Anomalies: []checker.Anomaly{},
+			Properties: map[string]checker.Property{model.Linearizable: {Required: true, Why: why}},
+		})
+	}
+	m, err := of()
+	if err != nil {
+		return usage(fmt.Errorf("check: %w", err))
+	}
 	v, err := model.Check(ctx, h, m, model.Options{Progress: teller("objects checked")})
+	if errors.Is(err, model.ErrUnfit) {
+		return usage(fmt.Errorf("check: %w", err))
+	}
 	if err != nil {
 		return err
+	}
+	written := ""
+	if flags.out != "" {
+		if written, err = writeModel(flags.out, h, m, v); err != nil {
+			return err
+		}
 	}
 	if flags.json {
 		if err := printJSON(v); err != nil {
@@ -231,6 +377,9 @@ func (flags checkFlags) check(ctx context.Context, h *model.History, m *model.Mo
 		}
 	} else {
 		printModel(h, m, v)
+		if written != "" {
+			fmt.Printf("  report: %s\n", printable(written))
+		}
 	}
 	switch v.Valid {
 	case checker.True:
@@ -268,7 +417,7 @@ func printable(s string) string {
 }
 
 func checkDir(path string, asJSON bool) error {
-	l, err := results.Open(path)
+	l, err := open(path)
 	if err != nil {
 		return err
 	}
@@ -278,6 +427,16 @@ func checkDir(path string, asJSON bool) error {
 	}
 	return report(l.Dir.Report(), l.Run, v, asJSON)
 }
+
+// open reads a run directory that was named on the command line.
+func open(path string) (*results.Loaded, error) {
+	l, err := results.Open(path)
+	if errors.Is(err, results.ErrNoRun) {
+		return nil, usage(err)
+	}
+	return l, err
+}
+
 func reportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "report DIR",
@@ -285,7 +444,7 @@ func reportCommand() *cobra.Command {
 		Example: `  picklock report picklock-results/latest`,
 		Args:    oneArgument("a run directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			l, err := results.Open(args[0])
+			l, err := open(args[0])
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/results"
 )
 
@@ -61,6 +61,9 @@ func demoCommand() *cobra.Command {
 etcd is built in; what else is not installed here is named and left out.`,
 		Example: "  picklock demo",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < time.Second {
+				return usage(fmt.Errorf("--time-limit %v: want at least 1s", limit))
+			}
 			return demo(cmd.Context(), limit, asJSON)
 		},
 	}
@@ -156,9 +159,7 @@ func missing(ctx context.Context, lock string) error {
 // run makes the experiment's run as a user would, in a process of its own.
 func (x experiment) run(ctx context.Context, self, dir string, limit time.Duration) (*row, error) {
 	args := append([]string{"run", "--lock", x.lock, "--time-limit", limit.String(), "--out", dir, "--json"}, x.args...)
-	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 20 * time.Second
+	cmd := harness.Again(ctx, self, args)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

@@ -13,6 +13,7 @@ import (
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/nemesis"
 )
 
@@ -43,7 +44,7 @@ install for the rest. Exit code 0 if everything works, 2 if something is missing
 			case "docker":
 				findings, err = examineDocker(cmd.Context())
 			default:
-				err = usage(fmt.Errorf("unknown runtime %q: have local, docker", runtime))
+				err = usage(meant.Unknown("runtime", runtime, runtimes))
 			}
 			if err != nil {
 				return err

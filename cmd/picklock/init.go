@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/internal/meant"
 )
 
 //go:embed skeleton
@@ -41,7 +43,7 @@ servers in their place (docs/your-lock.md). Nothing that is there is overwritten
 		RunE: func(_ *cobra.Command, args []string) error {
 			l, ok := languages[lang]
 			if !ok {
-				return usage(fmt.Errorf("unknown language %q: have %s", lang, strings.Join(slices.Sorted(maps.Keys(languages)), ", ")))
+				return usage(meant.Unknown("language", lang, slices.Sorted(maps.Keys(languages))))
 			}
 			dir := filepath.Clean(args[0])
 			if strings.ContainsAny(dir, "'\" \n") {
@@ -75,7 +77,7 @@ func writeSkeleton(dir, lang string) error {
 	}
 	for name := range files {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is there already: name a new folder", filepath.Join(dir, name))
+			return usage(fmt.Errorf("%s is there already: name a new folder", filepath.Join(dir, name)))
 		}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

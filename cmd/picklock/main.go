@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Exit codes, as scripts and CI see them.
@@ -49,7 +48,7 @@ func usage(err error) error {
 func main() { os.Exit(run()) }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := withSignals(context.Background())
 	defer stop()
 	return status(newRoot().ExecuteContext(ctx))
 }
@@ -80,7 +79,10 @@ protects a fenced register, breaks the network, the clocks and the processes
 under them, and proves from the recorded history what held and what broke.
 
 Exit codes: 0 valid, 1 an anomaly of a required property, 2 unknown,
-254 unusable arguments, 255 picklock itself failed.`,
+254 unusable arguments, 255 picklock itself failed.
+
+Ctrl-C (or SIGTERM) cuts a run short: faults are healed, what there is is judged and
+reported. Nothing can be said to have held then. A second one ends at once.`,
 		Example: `  picklock demo
   picklock run --lock redis --faults pause:holder
   picklock run --lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s`,
@@ -91,20 +93,27 @@ Exit codes: 0 valid, 1 an anomaly of a required property, 2 unknown,
 	}
 	root.SetVersionTemplate("picklock {{.Version}}\n")
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(runCommand(), demoCommand(), scenarioCommand(), matrixCommand(), doctorCommand(), checkCommand(), reportCommand(), initCommand(), locksCommand(), faultsCommand(),
+	root.SetFlagErrorFunc(unknownFlag)
+	root.AddCommand(runCommand(), demoCommand(), scenarioCommand(), matrixCommand(), doctorCommand(), checkCommand(), reportCommand(), diffCommand(), initCommand(), describeCommand(), locksCommand(), faultsCommand(),
 		cleanCommand(), workerCommand(), registerCommand(), serverCommand(), agentCommand(), lookCommand())
+	completeValues(root)
 	return root
 }
 
-// noArguments refuses arguments that are no flags; on the root they are commands
-// that there are not.
+// noArguments refuses arguments that are no flags; where there are commands below,
+// they are commands that there are not.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if !cmd.HasParent() {
-		return usage(fmt.Errorf("unknown command %q: see picklock --help", args[0]))
+	if cmd.HasAvailableSubCommands() {
+		var names []string
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				names = append(names, sub.Name())
+			}
+		}
+		return usage(fmt.Errorf("unknown command %q%s (see %s --help)", args[0], meant.Word(args[0], names), cmd.CommandPath()))
 	}
 	return usage(fmt.Errorf("%s takes no argument %q: see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath()))
 }

@@ -15,8 +15,10 @@ import (
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -25,7 +27,7 @@ import (
 type matrixFlags struct {
 	harness.MatrixOptions
 	names, files        []string
-	options             []string
+	options, abilities  []string
 	expect, writeExpect string
 	asJSON              bool
 	pace                time.Duration
@@ -34,9 +36,9 @@ type matrixFlags struct {
 func matrixCommand() *cobra.Command {
 	var f matrixFlags
 	c := &cobra.Command{
-		Use: "matrix", Short: "Play the whole catalogue and compare with what is expected", Args: cobra.NoArgs,
+		Use: "matrix", Short: "Play the whole catalogue and compare with what is expected", Args: noArguments,
 		Long: `Play scenarios on locks with fencing disciplines, each cell in a process of its own,
-and write matrix.html, matrix.md, matrix.json and junit.xml. Cells that are finished
+and write matrix.html, matrix.svg, matrix.md, matrix.json and junit.xml. Cells that are finished
 in the folder given with --out are kept, so that the same command goes on after an
 interruption.
 
@@ -51,9 +53,10 @@ proved too little, 254 unusable arguments, 255 picklock itself failed.`,
 	fl := c.Flags()
 	fl.StringSliceVar(&f.Locks, "locks", nil, "locks, separated by commas (default: those that each scenario names)")
 	lockOptionFlag(fl, &f.options)
+	abilityFlag(fl, &f.abilities)
 	fl.StringSliceVar(&f.names, "scenarios", nil, "scenarios, separated by commas (default: the whole catalogue)")
 	fl.StringSliceVar(&f.files, "file", nil, "scenario files of your own, instead of the catalogue unless --scenarios names some of it")
-	fl.StringSliceVar(&f.Fencing, "fencing", nil, "disciplines, separated by commas (default: those that each scenario names)")
+	fl.StringSliceVar(&f.Fencing, "fencing", nil, "disciplines, separated by commas: "+listed(fencingValues())+" (default: those that each scenario names)")
 	fl.StringVar(&f.Cluster, "cluster", "", "cluster to run on: a name or a Compose file (default: the scenario's, or the lock's own)")
 	fl.IntVar(&f.Runs, "runs", 1, "how often each cell is played")
 	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "cells at a time (default: twice as many as there are CPUs; with --runtime docker as many as the engine's machine has)")
@@ -68,7 +71,7 @@ proved too little, 254 unusable arguments, 255 picklock itself failed.`,
 }
 
 func (f *matrixFlags) run(ctx context.Context) error {
-	if err := f.resolve(); err != nil {
+	if err := f.resolve(ctx); err != nil {
 		return usage(err)
 	}
 	if err := f.reach(ctx); err != nil {
@@ -83,6 +86,9 @@ func (f *matrixFlags) run(ctx context.Context) error {
 	}
 	if f.Self, err = os.Executable(); err != nil {
 		return fmt.Errorf("find the own program: %w", err)
+	}
+	if err := f.Describe(ctx); err != nil {
+		return err
 	}
 	f.Done = func(c results.Cell, n, of int, kept bool) {
 		note := fmt.Sprintf("%.1f s", c.Seconds)
@@ -158,7 +164,7 @@ func (f *matrixFlags) report(m *results.Matrix) error {
 }
 
 // resolve looks all names up.
-func (f *matrixFlags) resolve() error {
+func (f *matrixFlags) resolve(ctx context.Context) error {
 	for i, lock := range f.Locks {
 		info, err := clients.Lookup(lock)
 		if err != nil {
@@ -210,7 +216,9 @@ func (f *matrixFlags) resolve() error {
 	case f.Jobs < 0:
 		return fmt.Errorf("--jobs %d: want at least 1", f.Jobs)
 	case f.Runtime != "local" && f.Runtime != "docker":
-		return fmt.Errorf("unknown runtime %q: have local, docker", f.Runtime)
+		return meant.Unknown("runtime", f.Runtime, runtimes)
+	case f.pace != 0 && f.pace < time.Second:
+		return fmt.Errorf("--pace %v: want at least 1s", f.pace)
 	case f.ClientImage != "" && f.Runtime != "docker":
 		return errors.New("--client-image needs --runtime docker")
 	}
@@ -220,14 +228,30 @@ func (f *matrixFlags) resolve() error {
 	if strings.HasPrefix(f.Out, "-") {
 		return fmt.Errorf("--out %s: want a folder", f.Out)
 	}
+	if fi, err := os.Stat(f.Out); err == nil && !fi.IsDir() {
+		return fmt.Errorf("--out %s is a file: want a folder", f.Out)
+	}
+	if f.writeExpect != "" { // before hours of playing
+		if fi, err := os.Stat(filepath.Dir(f.writeExpect)); err != nil || !fi.IsDir() {
+			return fmt.Errorf("--write-expect %s: its folder is not there", f.writeExpect)
+		}
+	}
+	if f.Cluster != "" && f.Cluster != "none" {
+		if _, err := compose.Load(ctx, f.Cluster); err != nil {
+			return fmt.Errorf("--cluster: %w", err)
+		}
+	}
 	var err error
 	if f.Extra, err = clients.ParseOptions(f.options); err != nil {
+		return err
+	}
+	if f.Abilities, err = clients.ParseAbilities(f.abilities); err != nil {
 		return err
 	}
 	cells, err := f.Cells()
 	for _, c := range cells {
 		if info, lerr := clients.Lookup(c.Lock); err == nil && lerr == nil {
-			err = info.CheckOptions(f.Extra)
+			err = errors.Join(info.CheckOptions(f.Extra), info.CheckAbilities(f.Abilities))
 		}
 	}
 	return err

@@ -103,15 +103,28 @@ func (p *progress) show() {
 		}
 		return
 	}
-	left := max(0, time.Until(p.until)).Round(time.Second)
-	rate := float64(p.live.Grants) / max(0.1, time.Since(p.began).Seconds())
-	text := fmt.Sprintf("%s: %v left, %d grants (%.1f/s), holder %s, faults %s, anomalies %d",
-		p.phase, left, p.live.Grants, rate, orNone(p.live.Holders("k0")), orNone(p.faults), p.live.Anomalies)
+	text := p.line(time.Now())
 	if p.tty {
 		p.draw(text)
 		return
 	}
 	fmt.Fprintf(p.w, "picklock: %s\n", text)
+}
+
+// line says what is known so far. What it means is judged at the end, and no count of
+// it may look like a verdict.
+func (p *progress) line(now time.Time) string {
+	left := max(0, p.until.Sub(now)).Round(time.Second)
+	rate := float64(p.live.Grants) / max(0.1, now.Sub(p.began).Seconds())
+	seen := []string{fmt.Sprintf("%d grants (%.1f/s)", p.live.Grants, rate), fmt.Sprintf("%d refused", p.live.Rejected)}
+	if !p.live.Together {
+		seen = append(seen, fmt.Sprintf("%d overlapping holders", p.live.Overlaps))
+	}
+	if p.live.Anomalies > 0 {
+		seen = append(seen, fmt.Sprintf("%d early or out of order", p.live.Anomalies))
+	}
+	return fmt.Sprintf("%s: %v left, judged at the end; seen so far %s; holder %s, faults %s",
+		p.phase, left, strings.Join(seen, ", "), orNone(p.live.Holders("k0")), orNone(p.faults))
 }
 
 func (p *progress) draw(text string) {

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,26 +20,38 @@ import (
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/results"
 )
 
 func runCommand() *cobra.Command {
 	o := harness.Defaults()
 	var runtime, clientImage string
-	var options []string
+	var options, abilities []string
 	var asJSON bool
+	var runs int
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Test one lock under faults",
 		Long: `Start a lock service and its clients, do harm to them, and judge what came of it.
 
 The clients fight over a lock that protects a register. Each critical section
-reads the register, holds, and writes. Everything is recorded; the verdict says
-which properties held, and proves each violation from the record.`,
+reads the register, holds, and writes. Most are short; one in 16 goes on holding
+after its write, into the last tenth of its lease, so that a lease which is shorter
+than promised is seen. With --hold every section is as long as that. Everything is
+recorded; the verdict says which properties held, and proves each violation from
+the record.
+
+Ctrl-C (or SIGTERM) cuts the run short: faults are healed, and what there is is judged
+and reported. It can say that the lock broke, never that it held. A second one ends at
+once. With --runs, the exit code is 1 if any run broke the lock, 2 if none did and one
+is unknown or left out, 0 if all held.`,
 		Example: `  picklock run --lock redis --faults pause:holder
   picklock run --lock redlock --faults clock:majority --time-limit 20s
   picklock run --lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s
-  picklock run --lock 'exec:python3 my_lock.py' --cluster redis`,
+  picklock run --lock 'exec:python3 my_lock.py' --cluster redis
+  picklock run --lock 'exec:python3 my_lock.py' --cluster redis --fencing read-write --faults pause:holder
+  picklock run --lock redis --faults clock --runs 20 --seed 1 --time-limit 10s`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("seed") {
@@ -46,7 +61,12 @@ which properties held, and proves each violation from the record.`,
 			if o.Extra, err = clients.ParseOptions(options); err != nil {
 				return usage(err)
 			}
-			if info, err := clients.Lookup(o.Lock); err == nil && info.Unlocked != nil && !cmd.Flags().Changed("workload") {
+			if o.Abilities, err = clients.ParseAbilities(abilities); err != nil {
+				return usage(err)
+			}
+			if info, err := clients.Lookup(o.Lock); err == nil && info.Declares && !cmd.Flags().Changed("workload") {
+				o.Workload = "" // what suits it, once it has said what it is
+			} else if err == nil && info.Unlocked != nil && !cmd.Flags().Changed("workload") {
 				o.Workload = history.Add // the one that there is for it
 			} else if err == nil && harness.WorkloadFor(info) != "" && !cmd.Flags().Changed("workload") {
 				o.Workload = harness.WorkloadFor(info)
@@ -54,22 +74,32 @@ which properties held, and proves each violation from the record.`,
 			if err := o.Check(); err != nil {
 				return usage(err)
 			}
+			if runs < 1 {
+				return usage(fmt.Errorf("--runs %d: want at least 1", runs))
+			}
+			if err := knownRuntime(runtime, clientImage); err != nil {
+				return usage(err)
+			}
+			if cmd.Flags().Changed("runs") {
+				return runSeveral(cmd.Context(), o, runs, runtime, clientImage, asJSON)
+			}
 			return runOnce(cmd.Context(), o, runtime, clientImage, asJSON)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.Lock, "lock", o.Lock, "the lock under test (see picklock locks), or exec:COMMAND")
 	lockOptionFlag(f, &options)
+	abilityFlag(f, &abilities)
 	f.StringVar(&o.Cluster, "compose", "", "the same as --cluster, for a Compose file of your own")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name, a Compose file, or none (default: the lock's own)")
 	f.StringSliceVar(&o.Faults, "faults", nil, "faults, separated by commas (see picklock faults)")
-	f.StringVar(&o.Fencing, "fencing", o.Fencing, "how the register uses fencing tokens: none, write, write-strict, read-write")
-	f.StringVar(&o.Register, "register", o.Register, "what the protected register is made of: builtin, postgres, redis, etcd")
-	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: register, add, hold (for locks that are no mutex)")
+	f.StringVar(&o.Fencing, "fencing", o.Fencing, fencingHelp+listed(fencingValues()))
+	f.StringVar(&o.Register, "register", o.Register, registerHelp+listed(registerValues()))
+	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: "+listed(workloadValues())+" (hold is for locks that are no mutex)")
 	f.IntVar(&o.Clients, "clients", o.Clients, "number of clients, each a process on a node of its own")
 	f.IntVar(&o.Keys, "keys", o.Keys, "number of locks, each with its own register key")
 	f.DurationVar(&o.TTL, "ttl", o.TTL, "lease, or session timeout, that the clients ask for")
-	f.DurationVar(&o.Hold, "hold", 0, "time between the read and the write (default: ttl/20)")
+	f.DurationVar(&o.Hold, "hold", 0, "time between the read and the write, 0.5 to 1.5 times (default: ttl/20, and sections of mixed length)")
 	f.DurationVar(&o.Limit, "time-limit", o.Limit, "length of the run")
 	f.Float64Var(&o.Rate, "rate", 0, "critical sections a second and client (default: as fast as they go)")
 	f.BoolVar(&o.Renew, "renew", false, "a watchdog renews the lease every ttl/3 (a remedy that does not help)")
@@ -77,7 +107,8 @@ which properties held, and proves each violation from the record.`,
 	f.BoolVar(&o.IgnoreLost, "ignore-lost", false, "never ask the client library whether the lock was lost, as much code does not")
 	f.StringSliceVar(&o.Require, "require", nil, "further properties that must hold: belief")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every random choice (default: a new one, printed)")
-	f.StringVar(&o.Out, "out", "", "run directory (default: a new one below ./picklock-results)")
+	f.IntVar(&runs, "runs", 1, "make this many runs with the seeds that follow --seed, one after the other, and tell how often the lock broke, with the 95 % interval")
+	f.StringVar(&o.Out, "out", "", "run directory (with --runs a folder of them; default: a new one below ./picklock-results)")
 	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local (namespaces of this machine), docker (containers of a Docker engine)")
 	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
 	f.BoolVar(&asJSON, "json", false, "print the verdict as JSON")
@@ -89,22 +120,34 @@ func lockOptionFlag(f *pflag.FlagSet, options *[]string) {
 	f.StringArrayVar(options, "lock-option", nil, "NAME=VALUE: an option of the lock itself (see picklock locks); may be given several times")
 }
 
+// abilityFlag adds --ability, which every command has that plays an exec lock.
+func abilityFlag(f *pflag.FlagSet, abilities *[]string) {
+	f.StringArrayVar(abilities, "ability", nil, "NAME=VALUE: what an exec lock can do, over what its program declares: tokens, lease, renew or confirms with yes or no, kind, permits; may be given several times")
+}
+
+// knownRuntime says what is wrong with the flags that choose the runtime.
+func knownRuntime(name, clientImage string) error {
+	if !slices.Contains(runtimes, name) {
+		return meant.Unknown("runtime", name, runtimes)
+	}
+	if clientImage != "" && name != "docker" {
+		return errors.New("--client-image needs --runtime docker")
+	}
+	return nil
+}
+
 // findRuntime may run the program again in namespaces of its own; then it returns
 // an exitError with that one's exit code.
 func findRuntime(ctx context.Context, name, clientImage string) (harness.Runtime, error) {
-	switch name {
-	case "local":
-	case "docker":
+	if err := knownRuntime(name, clientImage); err != nil {
+		return nil, usage(err)
+	}
+	if name == "docker" {
 		e, err := docker.Connect(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return &harness.Docker{Engine: e, ClientImage: clientImage}, nil
-	default:
-		return nil, usage(fmt.Errorf("unknown runtime %q: have local, docker", name))
-	}
-	if clientImage != "" {
-		return nil, usage(errors.New("--client-image needs --runtime docker"))
 	}
 	lab, code, done := local.Enter()
 	if done {
@@ -123,8 +166,8 @@ func runOnce(ctx context.Context, o harness.Options, runtime, clientImage string
 	}
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ui := newProgress(os.Stderr, o)
-	o.Observer = ui
-	outcome, err := harness.Run(ctx, o)
+	o.Observer, o.Interrupt = ui, ctx.Done()
+	outcome, err := harness.Run(untilAbandoned(ctx), o)
 	ui.close()
 	if errors.Is(err, harness.ErrUsage) {
 		return usage(err)
@@ -135,11 +178,26 @@ func runOnce(ctx context.Context, o harness.Options, runtime, clientImage string
 	return report(outcome.Dir.Report(), outcome.Run, outcome.Verdict, asJSON)
 }
 
-// report prints the verdict and returns it as an exit code.
+// judged is the verdict as --json prints it, and which run it is about.
+type judged struct {
+	checker.Verdict
+	Lock     string        `json:"lock"`
+	Seed     uint64        `json:"seed"`
+	Dir      string        `json:"dir,omitempty"`
+	Report   string        `json:"report,omitempty"`
+	CutShort time.Duration `json:"cut_short,omitempty"` // as in run.json
+}
+
+// report prints the verdict and returns it as an exit code. path is the report's, ""
+// where none was written.
 func report(path string, run results.Run, v checker.Verdict, asJSON bool) error {
 	var err error
 	if asJSON {
-		err = printJSON(v)
+		j := judged{Verdict: v, Lock: run.Lock, Seed: run.Seed, Report: path, CutShort: run.CutShort}
+		if path != "" {
+			j.Dir = filepath.Dir(path)
+		}
+		err = printJSON(j)
 	} else {
 		err = results.Summary(os.Stdout, run, v, path, colourful(os.Stdout))
 	}

@@ -32,7 +32,8 @@ one's own.`,
   picklock scenario run pause-holder --lock redis
   picklock scenario run redlock-clock-jump
   picklock scenario run mine --file mine.yaml --lock etcd --fencing read-write`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(scenarioList(), scenarioShow(), scenarioRun())
 	return c
@@ -50,7 +51,7 @@ type scenarioLine struct {
 func scenarioList() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "List the catalogue", Args: cobra.NoArgs,
+		Use: "list", Short: "List the catalogue", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			all, err := scenarios.All()
 			if err != nil {
@@ -76,7 +77,7 @@ func scenarioList() *cobra.Command {
 func scenarioShow() *cobra.Command {
 	var file string
 	c := &cobra.Command{
-		Use: "show NAME", Short: "Print a scenario's file", Args: oneArgument("a scenario's name"),
+		Use: "show NAME", Short: "Print a scenario's file", Args: oneArgument("a scenario's name"), ValidArgsFunction: completeScenario,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := findScenario(args[0], file)
 			if err != nil {
@@ -108,7 +109,7 @@ func findScenario(name, file string) (*scenarios.Scenario, error) {
 func scenarioRun() *cobra.Command {
 	var o harness.ScenarioOptions
 	var file, runtime, clientImage string
-	var options []string
+	var options, abilities []string
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "run NAME", Short: "Play one scenario on one lock and say whether what was expected came of it",
@@ -118,7 +119,7 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 254 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock scenario run pause-holder --lock redis
   picklock scenario run pause-holder --lock etcd --fencing read-write`,
-		Args: oneArgument("a scenario's name (see picklock scenario list)"),
+		Args: oneArgument("a scenario's name (see picklock scenario list)"), ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Scenario, err = findScenario(args[0], file); err != nil {
 				return err
@@ -137,6 +138,9 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 			if o.Extra, err = clients.ParseOptions(options); err != nil {
 				return usage(err)
 			}
+			if o.Abilities, err = clients.ParseAbilities(abilities); err != nil {
+				return usage(err)
+			}
 			if _, err := register.ParseDiscipline(o.Fencing); err != nil {
 				return usage(err)
 			}
@@ -146,8 +150,9 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 	f := c.Flags()
 	f.StringVar(&o.Lock, "lock", "", "the lock to play it on (default: the first that the scenario names)")
 	lockOptionFlag(f, &options)
-	f.StringVar(&o.Fencing, "fencing", "none", "how the register uses fencing tokens: none, write, write-strict, read-write")
-	f.StringVar(&o.Register, "register", register.Builtin, "what the protected register is made of: builtin, postgres, redis, etcd")
+	abilityFlag(f, &abilities)
+	f.StringVar(&o.Fencing, "fencing", "none", fencingHelp+listed(fencingValues()))
+	f.StringVar(&o.Register, "register", register.Builtin, registerHelp+listed(registerValues()))
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the scenario's, or the lock's own)")
 	f.StringVar(&file, "file", "", "a file of your own instead of the catalogue's")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of a scenario without a script (default: a new one)")
@@ -176,7 +181,8 @@ func runScenario(ctx context.Context, o harness.ScenarioOptions, runtime, client
 		}
 	}
 	began := time.Now()
-	outcome, err := harness.RunScenario(ctx, o)
+	o.Interrupt = ctx.Done()
+	outcome, err := harness.RunScenario(untilAbandoned(ctx), o)
 	if errors.Is(err, harness.ErrUsage) {
 		return usage(err)
 	}
@@ -185,7 +191,11 @@ func runScenario(ctx context.Context, o harness.ScenarioOptions, runtime, client
 	}
 	outcome.Result.Seconds = time.Since(began).Seconds()
 	if asJSON {
-		err = printJSON(outcome.Result)
+		err = printJSON(struct {
+			results.Cell
+			Seed   uint64 `json:"seed"`
+			Report string `json:"report"`
+		}{outcome.Result, outcome.Run.Seed, outcome.Dir.Report()})
 	} else {
 		err = results.CellSummary(os.Stdout, outcome.Result, outcome.Dir.Report(), colourful(os.Stdout))
 	}

@@ -129,7 +129,7 @@ func copyModule(root string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, part := range []string{"go.mod", "go.sum", "checker", "history", "docs"} {
+	for _, part := range []string{"go.mod", "go.sum", "checker", "history", "internal", "docs"} {
 		err := filepath.WalkDir(filepath.Join(root, part), func(path string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return err

@@ -1,0 +1,77 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/history"
+)
+
+// Operations that failed because the client's own program did (history.Event.ClientFailed)
+// say nothing of the lock: nobody waited in them, and what a client might have been granted
+// without them nobody knows. While a fault is on, or may be felt, programs may fail.
+
+// programFailures are a client's.
+type programFailures struct {
+	times []int64
+	first string // what the first one said
+}
+
+// maxFailure bounds how much of it is told.
+const maxFailure = 300
+
+// noteFailure takes a completion.
+func (ix *index) noteFailure(t int64, e *history.Event) {
+	if !e.ClientFailed || e.Type == history.OK || e.Type == history.Invoke {
+		return
+	}
+	f := ix.failures[e.Process]
+	if f == nil {
+		if ix.failures == nil {
+			ix.failures = map[string]*programFailures{}
+		}
+		f = &programFailures{first: strings.ToValidUTF8(e.Error[:min(len(e.Error), maxFailure)], "")}
+		ix.failures[e.Process] = f
+	}
+	f.times = append(f.times, t)
+}
+
+// unexcused counts those of them that no fault explains.
+func (ix *index) unexcused(f *programFailures) int {
+	n := 0
+	for _, t := range f.times {
+		if !slices.ContainsFunc(ix.faults, func(x fault) bool {
+			return t >= x.begin-int64(patience) && t <= satAdd(x.end, int64(Settle))
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
+// failedPrograms says which clients' programs failed by themselves; "" for none.
+func (ix *index) failedPrograms() string {
+	type failed struct {
+		process string
+		n       int
+		first   string
+	}
+	var all []failed
+	for _, p := range slices.Sorted(maps.Keys(ix.failures)) {
+		if n := ix.unexcused(ix.failures[p]); n > 0 {
+			all = append(all, failed{p, n, ix.failures[p].first})
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	worst := slices.MaxFunc(all, func(a, b failed) int { return cmp.Compare(a.n, b.n) })
+	why := fmt.Sprintf("%s's program failed %s while no fault explains it (%s)", worst.process, of(worst.n, "time"), worst.first)
+	if n := len(all) - 1; n > 0 {
+		why += fmt.Sprintf(", and so did %s of other clients", of(n, "program"))
+	}
+	return why + ": nothing says whether the lock would have been granted"
+}

@@ -1,0 +1,269 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// rootOrder is the order in which anomalies bring one another about, the deepest
+// cause first. A kind that is not in it comes last.
+var rootOrder = []string{
+	"wrong-release", "token-regression", "token-reuse", "granted-early", "double-grant",
+	"stale-write", "lost-update", "nonlinearizable",
+	"false-rejection", "deadlock", "starvation", "two-holders",
+}
+
+// Group is the anomalies of one kind and cause that nothing deeper explains, with
+// those that they led to.
+type Group struct {
+	Name     string        `json:"name"`
+	Property string        `json:"property"`
+	Required bool          `json:"required"`
+	Cause    string        `json:"cause,omitempty"`
+	Count    int           `json:"count"`
+	First    int           `json:"first"` // place of the earliest among the verdict's anomalies
+	LedTo    []Consequence `json:"led_to,omitempty"`
+	// Members are the places of all of its own anomalies.
+	Members []int `json:"-"`
+}
+
+// Consequence is the anomalies of one kind that a group led to.
+type Consequence struct {
+	Name     string `json:"name"`
+	Property string `json:"property"`
+	Required bool   `json:"required"`
+	Count    int    `json:"count"` // those of the very grants that the cause is proved of
+	// Perhaps counts those of the same lock of which no event says that the cause
+	// was this one, and none that it was another.
+	Perhaps int `json:"perhaps,omitempty"`
+	First   int `json:"first"` // place of the earliest among the verdict's anomalies
+}
+
+// Groups sorts a verdict's anomalies by root cause, the deepest first, after those
+// that decide the verdict. Every anomaly is in one group, as a member or as a
+// consequence.
+func (v Verdict) Groups() []Group {
+	g := grouping{v: v, parent: make([]int, len(v.Anomalies)), weak: make([]bool, len(v.Anomalies)),
+		pairs: map[pair][]int{}, early: map[string]int{}, wrong: map[string]int{}, tokens: map[string]int{}, stale: map[int64]int{}}
+	return g.groups()
+}
+
+// ByCause lists the places of the anomalies that a reader should see first: of each
+// root cause the first one, the deepest cause first, and then the first of each kind
+// that it led to. Every kind that the verdict holds is among them.
+func (v Verdict) ByCause() []int {
+	var out []int
+	for _, g := range v.Groups() {
+		out = append(out, g.First)
+		for _, c := range g.LedTo {
+			out = append(out, c.First)
+		}
+	}
+	return out
+}
+
+type pair struct{ key, a, b string }
+
+// grouping finds for each anomaly the deeper one that brought it about.
+type grouping struct {
+	v      Verdict
+	parent []int  // place of the anomaly that led to this one; -1: none
+	weak   []bool // that it did is likely only
+	// Where to look for a cause: by the two grants that met, and by the lock.
+	pairs                map[pair][]int
+	early, wrong, tokens map[string]int
+	stale                map[int64]int // stale writes by their sequence number
+}
+
+// maxPaired bounds the pairs of one anomaly: a semaphore's can be of many grants.
+// maxShared bounds the anomalies that are remembered of one pair.
+const (
+	maxPaired = 8
+	maxShared = 4
+)
+
+func (g *grouping) pairsOf(a *Anomaly) []pair {
+	var out []pair
+	grants := a.Grants[:min(len(a.Grants), maxPaired)]
+	if a.Name == "wrong-release" && len(grants) == 3 {
+		grants = grants[1:] // who released had met the victim before
+	}
+	for i, x := range grants {
+		for _, y := range grants[i+1:] {
+			if x != "" && y != "" && x != y {
+				out = append(out, pair{a.Key, min(x, y), max(x, y)})
+			}
+		}
+	}
+	return out
+}
+
+// depth is a kind's place in rootOrder.
+func depth(name string) int {
+	if i := slices.Index(rootOrder, name); i >= 0 {
+		return i
+	}
+	return len(rootOrder)
+}
+
+func (g *grouping) groups() []Group {
+	order := make([]int, len(g.v.Anomalies))
+	for i := range order {
+		order[i] = i
+	}
+	deep := map[string]int{}
+	for i := range g.v.Anomalies {
+		deep[g.v.Anomalies[i].Name] = depth(g.v.Anomalies[i].Name)
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Compare(deep[g.v.Anomalies[i].Name], deep[g.v.Anomalies[j].Name])
+	})
+	for _, i := range order {
+		g.place(i)
+	}
+	return g.collect(order)
+}
+
+// place finds the cause of anomaly i among the deeper ones, and files i itself as
+// what shallower ones can come from.
+func (g *grouping) place(i int) {
+	a := &g.v.Anomalies[i]
+	g.parent[i] = -1
+	if p, weak, ok := g.causeOf(a); ok {
+		g.parent[i], g.weak[i] = p, weak || g.weak[p]
+		if q := g.parent[p]; q >= 0 {
+			g.parent[i] = q // the root itself
+		}
+	}
+	for _, p := range g.pairsOf(a) {
+		if len(g.pairs[p]) < maxShared {
+			g.pairs[p] = append(g.pairs[p], i)
+		}
+	}
+	if n := len(a.Effects); a.Name == "stale-write" && n > 0 {
+		g.stale[a.Effects[n-1]] = i // the write itself is the last of its proof
+	}
+	for name, byKey := range map[string]map[string]int{"granted-early": g.early, "wrong-release": g.wrong, "token-regression": g.tokens} {
+		if _, ok := byKey[a.Key]; a.Name == name && !ok {
+			byKey[a.Key] = i
+		}
+	}
+}
+
+// causeOf returns the place of the anomaly that led to a. What an anomaly's own
+// cause says decides which kinds can have; that the same two grants met says which.
+func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
+	switch {
+	case (a.Name == "granted-early" || a.Name == "double-grant") && a.Cause == "wrong-release":
+		if at, ok = g.met(a, "wrong-release"); ok {
+			return at, false, true
+		}
+		at, ok = g.wrong[a.Key]
+		return at, false, ok
+	case a.Name == "granted-early" && a.Cause == "granted-early":
+		at, ok = g.wrong[a.Key]
+		return at, true, ok
+	case a.Name == "false-rejection" && a.Cause == "token-regression":
+		at, ok = g.tokens[a.Key]
+		return at, false, ok
+	case a.Name == "stale-write" || a.Name == "lost-update" || a.Name == "two-holders":
+		return g.harm(a)
+	}
+	return 0, false, false
+}
+
+// harm is causeOf for what clients did under a lock that was not theirs alone.
+func (g *grouping) harm(a *Anomaly) (at int, weak, ok bool) {
+	switch a.Cause {
+	case "granted-early", "interleaved", "":
+		if at, ok = g.met(a, "wrong-release", "granted-early", "double-grant"); ok {
+			return at, false, true
+		}
+	}
+	if a.Name == "lost-update" {
+		// By the very write that was stale, or it was the one that was lost.
+		for _, seq := range a.Effects {
+			if at, ok = g.stale[seq]; ok {
+				return at, false, true
+			}
+		}
+		if at, ok = g.met(a, "stale-write"); ok {
+			return at, false, true
+		}
+	}
+	if a.Cause == "granted-early" {
+		at, ok = g.early[a.Key]
+		return at, true, ok
+	}
+	return 0, false, false
+}
+
+// met finds the first anomaly of one of the kinds, not later than a, in which two of
+// a's grants met.
+func (g *grouping) met(a *Anomaly, kinds ...string) (int, bool) {
+	for _, p := range g.pairsOf(a) {
+		for _, at := range g.pairs[p] {
+			if b := &g.v.Anomalies[at]; b.Time <= a.Time && slices.Contains(kinds, b.Name) {
+				return at, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// collect makes the groups. order is the deepest first.
+func (g *grouping) collect(order []int) []Group {
+	type id struct{ name, cause string }
+	var out []Group
+	groupOf := map[id]int{}
+	rootOf := make([]int, len(order))
+	for _, i := range order {
+		a := &g.v.Anomalies[i]
+		required := g.v.Properties[a.Property].Required
+		if p := g.parent[i]; p >= 0 {
+			rootOf[i] = rootOf[p]
+			out[rootOf[i]].add(Consequence{a.Name, a.Property, required, 1, 0, i}, g.weak[i], g.v.Anomalies)
+			continue
+		}
+		n, ok := groupOf[id{a.Name, a.Cause}]
+		if !ok {
+			n = len(out)
+			groupOf[id{a.Name, a.Cause}] = n
+			out = append(out, Group{Name: a.Name, Property: a.Property, Required: required, Cause: a.Cause, First: i})
+		}
+		out[n].Count++
+		out[n].Members = append(out[n].Members, i)
+		if a.Time < g.v.Anomalies[out[n].First].Time {
+			out[n].First = i
+		}
+		rootOf[i] = n
+	}
+	slices.SortStableFunc(out, func(a, b Group) int {
+		if a.Required != b.Required {
+			if a.Required {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(depth(a.Name), depth(b.Name)), cmp.Compare(b.Count, a.Count))
+	})
+	return out
+}
+
+// add counts one anomaly among what the group led to.
+func (g *Group) add(c Consequence, weak bool, all []Anomaly) {
+	i := slices.IndexFunc(g.LedTo, func(x Consequence) bool { return x.Name == c.Name })
+	if i < 0 {
+		i = len(g.LedTo)
+		g.LedTo = append(g.LedTo, Consequence{c.Name, c.Property, c.Required, 0, 0, c.First})
+	}
+	l := &g.LedTo[i]
+	if weak {
+		l.Perhaps++
+	} else {
+		l.Count++
+	}
+	if all[c.First].Time < all[l.First].Time {
+		l.First = c.First
+	}
+}

@@ -1,0 +1,152 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Abilities are what a lock can do and what it promises. The program of an exec lock
+// declares them when it is opened; of all other locks the table of this package says it.
+type Abilities struct {
+	Tokens bool `json:"tokens,omitempty"` // every grant has a fencing token that rises
+	// Lease says whether every grant is promised for a time; nil where the program has
+	// not said, and some may be.
+	Lease    *bool  `json:"lease,omitempty"`
+	Kind     string `json:"kind,omitempty"`    // as Info.Kind
+	Permits  int    `json:"permits,omitempty"` // of a semaphore
+	Renew    bool   `json:"renew,omitempty"`   // the lock is a Renewer
+	Confirms bool   `json:"confirms,omitempty"`
+}
+
+// Declarer is a lock that says what it can do once it is open (Info.Declares).
+type Declarer interface{ Abilities() Abilities }
+
+// maxPermits bounds what a semaphore may have.
+const maxPermits = 1000
+
+// abilityNames are those that --ability knows.
+var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "confirms"}
+
+// kinds are the words for Info.Kind.
+var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
+
+// check puts the kind into this package's word, and refuses what contradicts itself.
+func (a *Abilities) check() error {
+	kind, ok := kinds[a.Kind]
+	switch {
+	case !ok:
+		return fmt.Errorf("unknown kind %s: have mutex, %s, %s, %s", quote([]byte(a.Kind)), Reentrant, ReadWrite, Semaphore)
+	case kind == Semaphore && (a.Permits < 1 || a.Permits > maxPermits):
+		return fmt.Errorf(`a semaphore says how many may hold it at once: want "permits", 1 to %d`, maxPermits)
+	case kind != Semaphore && a.Permits != 0:
+		return errors.New(`only a semaphore has "permits": want "kind":"semaphore"`)
+	}
+	a.Kind = kind
+	return nil
+}
+
+// with puts what the user says over what the program declares.
+func (a Abilities) with(said map[string]string) (Abilities, error) {
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		if err := a.set(name, said[name]); err != nil {
+			return a, fmt.Errorf("ability %s=%s: %w", name, said[name], err)
+		}
+	}
+	if a.Kind != Semaphore && said["kind"] != "" && said["permits"] == "" {
+		a.Permits = 0 // the program's, of the kind that it is not
+	}
+	return a, nil
+}
+
+func (a *Abilities) set(name, value string) (err error) {
+	on := func(to *bool) { *to, err = parseAbility(value) }
+	switch name {
+	case "tokens":
+		on(&a.Tokens)
+	case "lease":
+		a.Lease = new(bool)
+		on(a.Lease)
+	case "renew":
+		on(&a.Renew)
+	case "confirms":
+		on(&a.Confirms)
+	case "permits":
+		a.Permits, err = parsePermits(value)
+	case "kind":
+		kind, ok := kinds[value]
+		if !ok || value == "" {
+			return fmt.Errorf("want mutex, %s, %s or %s", Reentrant, ReadWrite, Semaphore)
+		}
+		a.Kind = kind
+	default:
+		err = fmt.Errorf("there is no such ability: have %s", strings.Join(abilityNames, ", "))
+	}
+	return err
+}
+
+func parseAbility(text string) (bool, error) {
+	switch text {
+	case "yes", "true":
+		return true, nil
+	case "no", "false":
+		return false, nil
+	}
+	return false, errors.New("want yes or no")
+}
+
+// ParseAbilities reads NAME=VALUE texts; nil for none.
+func ParseAbilities(texts []string) (map[string]string, error) {
+	out, err := pairs(texts, "ability", "NAME=VALUE, as tokens=yes")
+	if err != nil {
+		return nil, err
+	}
+	_, err = Abilities{}.with(out)
+	return out, err
+}
+
+// CheckAbilities returns an error if the user says what a lock can do of which that is
+// known.
+func (i Info) CheckAbilities(said map[string]string) error {
+	if len(said) > 0 && !i.Declares {
+		return fmt.Errorf("lock %s: what it can do is known: --ability is for exec locks", i.Name)
+	}
+	_, err := Abilities{}.with(said)
+	return err
+}
+
+// IsExec says that the lock is a program of the user's.
+func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, execPrefix) }
+
+// With is the lock with what it has declared.
+func (i Info) With(a Abilities) Info {
+	i.Declares = false
+	i.Fencing, i.Kind, i.Confirms, i.permits = a.Tokens, a.Kind, a.Confirms, a.Permits
+	return i
+}
+
+// Words lists the abilities as --ability takes them, without those that were left unsaid.
+func (a Abilities) Words() []string {
+	var out []string
+	say := func(name string, is bool) {
+		if is {
+			out = append(out, name+"=yes")
+		}
+	}
+	say("tokens", a.Tokens)
+	if a.Lease != nil {
+		out = append(out, "lease="+map[bool]string{true: "yes", false: "no"}[*a.Lease])
+	}
+	if a.Kind != "" {
+		out = append(out, "kind="+a.Kind)
+	}
+	if a.Permits > 0 {
+		out = append(out, "permits="+strconv.Itoa(a.Permits))
+	}
+	say("renew", a.Renew)
+	say("confirms", a.Confirms)
+	return out
+}

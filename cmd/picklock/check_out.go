@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/model"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/results"
+)
+
+// reported judges a history of our own and writes a run directory for it, which can be
+// judged and reported again like any other. Its events are numbered anew, in their order.
+func (flags checkFlags) reported(ctx context.Context, src history.Source) error {
+	events, err := smallEvents(src)
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		events[i].Index = int64(i)
+	}
+	v := checker.CheckContext(ctx, checker.Input{Events: events, Options: checker.Options{Fair: int64(flags.fair)}})
+	if len(events) == 0 {
+		return flags.nothing(src.String(), emptyHistory, v)
+	}
+	run := recorded(src, v)
+	dir, err := results.CreateAt(flags.out)
+	if err != nil {
+		return usage(fmt.Errorf("check: %w", err))
+	}
+	if err := errors.Join(dir.WriteRun(run), history.WriteFile(dir.History(), events), results.WriteAll(dir, run, v, events, nil)); err != nil {
+		return err
+	}
+	return report(dir.Report(), run, v, flags.json)
+}
+
+// errLarge says that a history is too large for a report.
+var errLarge = fmt.Errorf("a history of more than %d MB, which a report cannot show: judge it without --out", largeHistory>>20)
+
+// smallEvents reads a history that a report can show.
+func smallEvents(src history.Source) ([]history.Event, error) {
+	f, err := src.Open()
+	if err != nil {
+		return nil, usage(fmt.Errorf("check: %w", err))
+	}
+	defer f.Close()
+	events, err := history.Decode(&upTo{r: f, left: largeHistory}, src.String())
+	if errors.Is(err, errLarge) {
+		return nil, usage(fmt.Errorf("check: %w", err))
+	}
+	return events, err
+}
+
+// upTo reads so many bytes, and fails where there are more.
+type upTo struct {
+	r    io.Reader
+	left int64
+}
+
+func (u *upTo) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if u.left -= int64(n); u.left < 0 {
+		return 0, errLarge
+	}
+	return n, err
+}
+
+// writeModel writes what a model says of another tool's history, and returns where the
+// report is. There is no timeline: what is known of an operation is its place.
+func writeModel(path string, h *model.History, m *model.Model, v checker.Verdict) (string, error) {
+	dir, err := results.CreateAt(path)
+	if err != nil {
+		return "", usage(fmt.Errorf("check: %w", err))
+	}
+	run := results.Run{Lock: "recorded", About: "checked as " + m.Name, Command: []string{"picklock", "check", h.File, "--model", m.Name}}
+	if err := results.WriteAll(dir, run, v, eventsOf(h), nil); err != nil {
+		return "", err
+	}
+	return dir.Report(), nil
+}
+
+// eventsOf are a history's operations as events, for the proofs of a report.
+func eventsOf(h *model.History) []history.Event {
+	var events []history.Event
+	types := map[model.Outcome]history.Type{model.Info: history.Info, model.OK: history.OK, model.Mismatch: history.Fail}
+	for _, o := range h.Ops {
+		e := history.Event{Index: o.CallAt.Index, Process: o.Process, Type: history.Invoke, F: o.F, Key: o.Key, Value: o.Arg}
+		events = append(events, e)
+		if o.ReturnAt.Line == 0 {
+			continue // never answered
+		}
+		e.Index, e.Type, e.Token = o.ReturnAt.Index, types[o.Type], o.Fence
+		if e.Value == "" {
+			e.Value = o.Out
+		}
+		events = append(events, e)
+	}
+	history.Sort(events)
+	return events
+}

@@ -1,0 +1,82 @@
+package harness_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/results"
+)
+
+// TestExecKinds: a program in another language that is a lock of each kind is tested as
+// that kind. It is found right, and with one mistake it is found wrong.
+func TestExecKinds(t *testing.T) {
+	need(t, "redis")
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is not installed")
+	}
+	path, err := filepath.Abs("testdata/kinds_lock.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, tc := range map[string]struct {
+		flags   string // of the run
+		kind    string // in run.json
+		permits int
+		event   string // that the history of the right one has
+		proof   string // words of one that convicts the wrong one
+	}{
+		// Its sections are longer than the lease, which its watchdog keeps alive.
+		"watchdog":  {flags: "--hold 1500ms --clients 3", event: `"type":"ok","f":"renew"`, proof: "certainly had"},
+		"rw":        {kind: "rw", event: `"mode":"shared"`, proof: "was granted the lock alone"},
+		"semaphore": {kind: "semaphore", permits: 2, event: `"permits":2`, proof: "while all 2 permits were out"},
+		"reentrant": {kind: "reentrant", event: `"mode":"nested"`, proof: "was granted the lock"},
+	} {
+		lock := "exec:python3 '" + path + "' " + kind
+		try := func(t *testing.T, lock string) outcome {
+			t.Helper()
+			flags := append(strings.Fields(tc.flags), "--lock", lock, "--cluster", "redis", "--time-limit", "5s")
+			return picklock(t, flags...)
+		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o := try(t, lock)
+			if o.code != 0 || o.verdict.Properties[checker.Exclusion].Valid != checker.True {
+				t.Errorf("exit %d, %v", o.code, anomalies(o.verdict))
+			}
+			text, err := os.ReadFile(filepath.Join(o.dir, results.RunFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var run results.Run
+			if err := json.Unmarshal(text, &run); err != nil {
+				t.Fatal(err)
+			}
+			if run.Kind != tc.kind || run.Permits != tc.permits {
+				t.Errorf("recorded as kind %q with %d permits", run.Kind, run.Permits)
+			}
+			history, err := os.ReadFile(filepath.Join(o.dir, "history.jsonl"))
+			if err != nil || !bytes.Contains(history, []byte(tc.event)) {
+				t.Errorf("no %s in the history: %v", tc.event, err)
+			}
+		})
+		t.Run(kind+" wrong", func(t *testing.T) {
+			t.Parallel()
+			o := try(t, lock+" wrong")
+			if o.code != 1 || anomalies(o.verdict)["granted-early"] == 0 {
+				t.Fatalf("exit %d, %v", o.code, anomalies(o.verdict))
+			}
+			if !slices.ContainsFunc(o.verdict.Anomalies, func(a checker.Anomaly) bool {
+				return a.Name == "granted-early" && strings.Contains(a.Explanation, tc.proof)
+			}) {
+				t.Errorf("no proof has %q: %v", tc.proof, o.verdict.Anomalies)
+			}
+		})
+	}
+}

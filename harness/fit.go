@@ -1,0 +1,57 @@
+package harness
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// A script that "*" lets be played on any lock may need what a lock has not: then it is
+// left out, with the reason, and neither held nor broken.
+
+// unfit says why a script was nothing for a lock of the user's own; "" if it was.
+// What was found all the same stands.
+func unfit(s *scenarios.Scenario, lock string, stepErr error, events []history.Event, met checker.Validity) string {
+	if !scenarios.Own(lock) || met == checker.False {
+		return ""
+	}
+	var why *scenarios.Unfit
+	if errors.As(stepErr, &why) {
+		return why.Why
+	}
+	if stepErr != nil {
+		return ""
+	}
+	grants, lease, tokens := 0, false, false
+	for _, e := range events {
+		if e.F == history.Acquire && e.Type == history.OK {
+			grants++
+			lease, tokens = lease || e.Lease > 0, tokens || e.Token != 0
+		}
+	}
+	switch {
+	case grants == 0:
+	case !lease && slices.Contains(s.Needs, scenarios.NeedLease):
+		return "the lock promises no lease"
+	case !tokens && slices.Contains(s.Needs, scenarios.NeedTokens):
+		return "the lock gives no fencing tokens"
+	}
+	return ""
+}
+
+// judge says whether what was expected came of a scenario.
+func judge(r *results.Cell, want *scenarios.Expectation, v checker.Verdict, stepErr error) {
+	r.Met, r.Why = want.Judge(v, r.Counts)
+	if stepErr != nil && r.Met == checker.True {
+		r.Met, r.Why = checker.Unknown, stepErr.Error()
+	} else if stepErr != nil {
+		r.Why = stepErr.Error() + "; " + r.Why
+		if r.Met == checker.False && len(want.Must) > 0 {
+			r.Met = checker.Unknown // the script never came to what was to break it
+		}
+	}
+}

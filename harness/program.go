@@ -1,0 +1,135 @@
+package harness
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+)
+
+// programs follows how the clients' own programs fare (history.Event.ClientFailed), which
+// for exec locks are the user's.
+type programs struct {
+	clients int
+
+	mu      sync.Mutex
+	through bool // some client was granted the lock
+	faulted bool // a fault has struck, which may end programs
+	failed  map[string]*programFailed
+	told    bool
+}
+
+type programFailed struct {
+	name  string
+	times int
+	first string
+}
+
+// enoughFailures is how often every program fails, with no grant to anybody and no fault,
+// until the run is given up.
+const enoughFailures = 3
+
+// errPrograms ends a run in which no program does what it should.
+var errPrograms = errors.New("no client ever got through")
+
+// observe takes an event; true, once, says that there is no sense in going on.
+func (p *programs) observe(e history.Event) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case e.Process == history.Nemesis:
+		p.faulted = true
+	case e.F == history.Acquire && e.Type == history.OK:
+		p.through = true
+	case e.ClientFailed:
+		if p.failed == nil {
+			p.failed = map[string]*programFailed{}
+		}
+		if p.failed[e.Process] == nil {
+			p.failed[e.Process] = &programFailed{name: e.Process, first: e.Error}
+		}
+		p.failed[e.Process].times++
+	}
+	if p.through || p.faulted || p.told || len(p.failed) < p.clients {
+		return false
+	}
+	for _, f := range p.failed {
+		if f.times < enoughFailures {
+			return false
+		}
+	}
+	p.told = true
+	return true
+}
+
+// report is what came of the programs: a warning, or an error where no client ever got
+// through; neither where all went well. logs is where their standard error went.
+func (p *programs) report(logs string) (warning string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.failed) == 0 {
+		return "", nil
+	}
+	var worst *programFailed
+	for _, f := range p.failed {
+		if worst == nil || cmp.Or(-cmp.Compare(f.times, worst.times), cmp.Compare(f.name, worst.name)) < 0 {
+			worst = f
+		}
+	}
+	text := fmt.Sprintf("%s's program failed %s: %s%s", worst.name, times(worst.times), worst.first, lastWords(filepath.Join(logs, worst.name+".log")))
+	if p.through {
+		return text, nil
+	}
+	return "", fmt.Errorf("%w: %s", errPrograms, text)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// lastWords quotes what a client's program wrote last to its log, without what picklock
+// wrote there itself.
+func lastWords(log string) string {
+	lines := slices.DeleteFunc(compose.LastLines(log), func(l string) bool { return strings.HasPrefix(l, "picklock: ") })
+	lines = lines[max(0, len(lines)-5):]
+	if len(lines) == 0 {
+		return "; its log, " + log + ", is empty"
+	}
+	return fmt.Sprintf("; its last words: %s; its log: %s", strings.Join(lines, " | "), log)
+}
+
+// notStarted is the error for clients that could not be started, told once: most often all
+// of them fail alike.
+func (r *run) notStarted(failed map[string]error) error {
+	var first string
+	var others []string
+	for _, name := range r.names {
+		switch {
+		case failed[name] == nil:
+		case first == "":
+			first = name
+		default:
+			others = append(others, name)
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	err := failed[first]
+	if r.lock.IsExec() && !errors.Is(err, ErrUsage) {
+		err = fmt.Errorf("%w%s", err, lastWords(filepath.Join(r.dir.File("nodes"), first+".log")))
+	}
+	if len(others) > 0 {
+		err = fmt.Errorf("%w (nor could %s be started)", err, strings.Join(others, ", "))
+	}
+	return err
+}

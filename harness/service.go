@@ -1,0 +1,30 @@
+package harness
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/picklock/picklock/clients"
+)
+
+// serviceOf names the service behind a lock, so that the locks of one can be looked at
+// together: that of its cluster, whatever the shape it is run in.
+func serviceOf(lock, cluster string) string {
+	if info, err := clients.Lookup(lock); err == nil && (cluster == "" || cluster == "none") {
+		cluster = info.Cluster
+	}
+	cluster = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(cluster), ".yml"), ".yaml")
+	switch family, _, _ := strings.Cut(cluster, "-"); family {
+	case ".", "none":
+		return "no service"
+	case "redlock":
+		return "redis"
+	case "pgbouncer":
+		return "postgres"
+	case "directory":
+		return "files"
+	case "redis", "etcd", "postgres":
+		return family
+	}
+	return cluster
+}

@@ -1,0 +1,21 @@
+package main
+
+func init() {
+	// The owner is compared, in a command of its own.
+	plant(bug{
+		name:  "get-then-del",
+		about: "GET, compare, and DEL in a second command",
+		wrong: func(r *recipe) {
+			r.free = func(l *lock, h *hold) error {
+				owner, err := l.db.do("GET", h.key)
+				if err != nil {
+					return err
+				}
+				if owner != h.owner {
+					return errNotHeld
+				}
+				return was(one(l.db.do("DEL", h.key)))
+			}
+		},
+	})
+}

@@ -1,0 +1,299 @@
+package harness_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/results"
+)
+
+// kept is a bug of the zoo and the quickest of the general means that were seen to find
+// it: a scenario of the catalogue, or the flags of a run. docs/zoo.md has all of them.
+type kept struct {
+	bug, by string
+	anomaly string // that proves it
+}
+
+var bugs = []kept{
+	{"baton", "holder-crashes", "deadlock"},
+	{"cached-hold", "--faults partition:holder:servers:in --time-limit 10s", "granted-early"},
+	{"check-then-set", "race-for-lock", "granted-early"},
+	{"cleanup-without-owner", "waiter-gives-up", "granted-early"},
+	{"confirms-blindly", "sleeping-release", "granted-early"},
+	{"del-without-owner", "sleeping-release", "wrong-release"},
+	{"fail-open", "--faults partition:client:servers --time-limit 10s", "granted-early"},
+	{"get-then-del", "pause-in-release", "granted-early"},
+	{"impatient-waiter", "--time-limit 10s", "granted-early"},
+	{"late-answer", "answer-of-acquire-lost", "granted-early"},
+	{"lease-from-answer", "late-grant", "granted-early"},
+	{"line-of-the-dead", "waiter-crashes", "deadlock"},
+	{"line-of-the-gone", "waiter-gives-up", "deadlock"},
+	{"owner-is-host", "sleeping-release", "wrong-release"},
+	{"reentrant-by-thread", "contended", "granted-early"},
+	{"release-by-force", "answer-of-release-lost", "granted-early"},
+	{"renew-by-set", "late-renewal", "granted-early"},
+	{"renew-takes-anew", "renewal-after-release", "stale-write"},
+	{"renew-without-owner", "late-renewal", "granted-early"},
+	{"setnx-no-ttl", "holder-crashes", "deadlock"},
+	{"setnx-then-expire", "crash-in-acquire", "deadlock"},
+	{"short-key", "whole-lease", "granted-early"},
+	{"token-before-lock", "contended", "token-regression"},
+	{"token-from-clock", "--faults clock:client --time-limit 8s", "token-regression"},
+	{"token-in-the-key", "contended", "token-reuse"},
+	{"token-per-client", "contended", "token-reuse"},
+	{"wake-up-is-grant", "contended", "granted-early"},
+	{"wall-clock-takeover", "waiter-clock-ahead", "granted-early"},
+	{"watchdog-is-deaf", "holder-wakes-up", "granted-early"},
+	{"watchdog-runs-on", "--faults kill:holder --time-limit 10s", "deadlock"},
+	{"whole-seconds", "whole-lease", "granted-early"},
+}
+
+// generic are the runs that every bug is put through by make zoo.
+var generic = []string{
+	"--faults pause:client,kill:client,partition:client,clock:client --fencing read-write --time-limit 30s",
+	"--faults pause:holder,partition:client:servers,kill:holder,clock:client --fencing read-write --time-limit 30s",
+}
+
+// menagerie builds the zoo's program and says which bugs have a twin of their own.
+func menagerie(t *testing.T) (zoo string, own map[string]bool) {
+	t.Helper()
+	need(t, "redis")
+	zoo = filepath.Join(t.TempDir(), "zoo")
+	build := exec.Command("go", "build", "-o", zoo, "./testdata/zoo")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the zoo: %v\n%s", err, out)
+	}
+	out, err := exec.Command(zoo).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own = map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		name, rest, _ := strings.Cut(line, "\t")
+		own[name] = strings.HasPrefix(rest, "true")
+	}
+	return zoo, own
+}
+
+// shown is what came of a lock of the zoo under one of the means.
+type shown struct {
+	code  int
+	found map[string]int
+	why   string
+	left  string // why it could not be played on this lock
+}
+
+// accused says that the lock is said to be broken, where nobody expects it of a lock that
+// nothing fences.
+func (s shown) accused() bool { return s.code == 1 }
+
+// invoke runs the program under test and returns its exit code and what it printed.
+func invoke(ctx context.Context, args ...string) (int, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = time.Minute
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		return 0, nil, err
+	}
+	code := cmd.ProcessState.ExitCode()
+	if code > 2 || code < 0 {
+		return code, nil, fmt.Errorf("picklock %v: exit %d\n%s", args, code, stderr.Bytes())
+	}
+	return code, stdout.Bytes(), nil
+}
+
+// put puts a lock through a scenario or a run, whose files are in dir.
+func put(ctx context.Context, dir, lock, by string) (shown, error) {
+	common := []string{"--lock", lock, "--cluster", "redis", "--json", "--out", dir}
+	if strings.HasPrefix(by, "-") {
+		code, out, err := invoke(ctx, slices.Concat([]string{"run"}, strings.Fields(by), common)...)
+		if err != nil {
+			return shown{}, err
+		}
+		var v checker.Verdict
+		err = json.Unmarshal(out, &v)
+		return shown{code: code, found: anomalies(v), why: v.Why}, err
+	}
+	code, out, err := invoke(ctx, slices.Concat([]string{"scenario", "run", by}, common)...)
+	if err != nil {
+		return shown{}, err
+	}
+	var c results.Cell
+	err = json.Unmarshal(out, &c)
+	return shown{code: code, found: c.Found, why: c.Why, left: c.LeftOut}, err
+}
+
+// visit is one lock of the zoo under one of the means.
+type visit struct {
+	kept
+	twin bool
+	came chan shown
+	err  error // once came is closed
+}
+
+func (v *visit) name() string {
+	if v.twin {
+		return v.bug + " --right"
+	}
+	return v.bug
+}
+
+// visits are those of every bug and of its twin. Where the twin is the correct lock of
+// all, it is put through the same but once.
+func visits(own map[string]bool) []*visit {
+	var out []*visit
+	common := map[string]bool{}
+	for _, k := range bugs {
+		out = append(out, &visit{kept: k, came: make(chan shown, 1)})
+		if own[k.bug] || !common[k.by] {
+			out = append(out, &visit{kept: k, twin: true, came: make(chan shown, 1)})
+			common[k.by] = common[k.by] || !own[k.bug]
+		}
+	}
+	// Those first that wait for long to see that nothing comes.
+	slow := func(v *visit) int {
+		if v.anomaly == "deadlock" && !v.twin {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(out, func(a, b *visit) int { return slow(a) - slow(b) })
+	return out
+}
+
+// Every bug of the zoo is found by what picklock has for any lock, and none of the twins,
+// which differ by that bug alone, is accused by the same.
+func TestZoo(t *testing.T) {
+	zoo, own := menagerie(t)
+	for _, k := range bugs {
+		if _, ok := own[k.bug]; !ok {
+			t.Errorf("the zoo has no %s", k.bug)
+		}
+	}
+	if len(own) != len(bugs) {
+		t.Errorf("the zoo has %d bugs, and %d are looked for", len(own), len(bugs))
+	}
+	all, dir := visits(own), t.TempDir()
+	slots := make(chan struct{}, 8) // they mostly wait: for leases, and for what must not come
+	for i, v := range all {
+		go func() {
+			slots <- struct{}{}
+			defer func() { <-slots; close(v.came) }()
+			s, err := put(t.Context(), filepath.Join(dir, strconv.Itoa(i)), "exec:"+zoo+" "+v.name(), v.by)
+			v.err = err
+			v.came <- s
+		}()
+	}
+	for _, v := range all {
+		t.Run(v.name(), func(t *testing.T) {
+			s := <-v.came
+			<-v.came // closed: err is there
+			switch {
+			case v.err != nil:
+				t.Error(v.err)
+			case !v.twin && (!s.accused() || s.found[v.anomaly] == 0):
+				t.Errorf("%s does not show %s: exit %d, %v %s %s", v.by, v.anomaly, s.code, s.found, s.why, s.left)
+			case v.twin && (s.code != 0 || s.left != ""):
+				t.Errorf("%s accuses the twin, or proves nothing of it: exit %d, %v %s %s", v.by, s.code, s.found, s.why, s.left)
+			}
+		})
+	}
+}
+
+// TestZooWhole puts all bugs and all twins through everything, and writes the table of
+// docs/zoo.md to the file that PICKLOCK_ZOO names.
+func TestZooWhole(t *testing.T) {
+	path := os.Getenv("PICKLOCK_ZOO")
+	if path == "" {
+		t.Skip("takes an hour: make zoo")
+	}
+	zoo, own := menagerie(t)
+	var mu sync.Mutex
+	found, accused := map[string][]string{}, map[string][]string{}
+	t.Run("all", func(t *testing.T) {
+		for _, name := range slices.Sorted(maps.Keys(own)) {
+			for _, twin := range []string{"", " --right"} {
+				t.Run(name+twin, func(t *testing.T) {
+					t.Parallel()
+					by := everything(t, "exec:"+zoo+" "+name+twin)
+					mu.Lock()
+					defer mu.Unlock()
+					if twin != "" {
+						accused[name] = by
+						if len(by) > 0 {
+							t.Errorf("accused by %v", by)
+						}
+						return
+					}
+					found[name] = by
+					if len(by) == 0 {
+						t.Error("found by nothing")
+					}
+				})
+			}
+		}
+	})
+	var b strings.Builder
+	b.WriteString("| bug | found by | its twin accused by |\n|---|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, cmp.Or(strings.Join(found[name], ", "), "**nothing**"), cmp.Or(strings.Join(accused[name], ", "), "nothing"))
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// everything puts a lock through the catalogue and the generic runs, and returns which of
+// them accuse it.
+func everything(t *testing.T, lock string) []string {
+	t.Helper()
+	code, out, err := invoke(t.Context(), "matrix", "--locks", lock, "--cluster", "redis", "--jobs", "1", "--json", "--out", filepath.Join(t.TempDir(), "matrix"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m results.Matrix
+	if err := json.Unmarshal(out, &m); err != nil {
+		t.Fatal(err)
+	}
+	var by []string
+	for _, c := range m.Cells {
+		if c.State() == results.Unexpected && !slices.Contains(by, c.Scenario) {
+			by = append(by, c.Scenario)
+		}
+	}
+	if (code == 1) != (len(by) > 0) {
+		t.Errorf("the matrix exits with %d, and %v are not as expected", code, by)
+	}
+	for i, flags := range generic {
+		s, err := put(t.Context(), filepath.Join(t.TempDir(), "run"), lock, flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.accused() {
+			by = append(by, fmt.Sprintf("run %d", i+1))
+		}
+	}
+	return by
+}

@@ -1,0 +1,106 @@
+package history
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Source is a file under the name that errors give it.
+type Source struct {
+	Path string
+	Name string // "" for Path
+}
+
+// String is the file's name in errors.
+func (s Source) String() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.Path
+}
+
+// Open opens the file, and decompresses it on the fly where it is a gzip file.
+func (s Source) Open() (io.ReadCloser, error) {
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Decompress(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", s, err)
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{r, f}, nil
+}
+
+// A gzip file may grow to bombMin bytes, or to bombRatio times its size: histories
+// shrink to a tenth or a twentieth, what shrinks more than that was made to fill a
+// memory.
+const (
+	bombMin   = 256 << 20
+	bombRatio = 100
+)
+
+// ErrBomb says that a gzip file grows as no history does.
+var ErrBomb = errors.New("decompresses to more than 100 times its size: decompress it yourself if you trust it")
+
+// Decompress returns r, or what it decompresses to where it begins as a gzip file
+// does. Nothing is held of it.
+func Decompress(r io.Reader) (io.Reader, error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	head, err := br.Peek(2)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b {
+		return br, nil
+	}
+	in := &counter{r: br}
+	// The buffer makes it read no more than it counts.
+	z, err := gzip.NewReader(bufio.NewReader(in))
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	return &inflated{z: z, in: in, free: bombMin}, nil
+}
+
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// inflated is a gzip file's content, as long as it grows like one.
+type inflated struct {
+	z    *gzip.Reader
+	in   *counter
+	out  int64
+	free int64 // bytes that are never too many
+}
+
+func (d *inflated) Read(p []byte) (int, error) {
+	n, err := d.z.Read(p)
+	d.out += int64(n)
+	switch {
+	case d.out > d.free && d.out > bombRatio*d.in.n:
+		return 0, ErrBomb
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		// Not to be taken for the end of a file, as whoever reads blocks would.
+		return n, errors.New("decompress: the gzip file is cut off")
+	case err != nil && !errors.Is(err, io.EOF):
+		return n, fmt.Errorf("decompress: %w", err)
+	}
+	return n, err
+}

@@ -1,0 +1,201 @@
+package results
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/checker"
+)
+
+// docs is where the pages are that a report links to: it is read far from here.
+const docs = "https://github.com/picklock/picklock/blob/main/docs/"
+
+// advice is what is known of a root cause: what happened in plain words, and the way
+// out. This table is its one home.
+type advice struct {
+	anomaly string
+	cause   string // as the checker names it; "" fits every cause
+	// fits looks at what the history shows. It may return a figure for the "%" in
+	// says. nil fits always.
+	fits func(seen) (figure string, ok bool)
+	says string
+	do   string
+	page string // under docs, with its anchor
+}
+
+// seen is one group of anomalies of a run.
+type seen struct {
+	run   Run
+	group checker.Group
+	list  []checker.Anomaly // the group's own
+}
+
+// The first line that fits is taken, so what is special stands before what is general.
+var advices = []advice{
+	{"wrong-release", "", nil, "a client released the lock without looking at the owner, and freed another client's",
+		"compare the owner and delete in one step", "remedies.md#wrong-release"},
+
+	{"token-regression", "", during("failover", "powerloss"), "the counter of the tokens was lost with a server",
+		"keep the counter where the lock is kept, and as safe; go on from the greatest token that the resource has seen", "remedies.md#tokens"},
+	{"token-regression", "", nil, "the token is not drawn in the order of the grants: before the lock is won, or after it",
+		"draw it in the same step that takes the lock", "remedies.md#tokens"},
+	{"token-reuse", "", nil, "two grants carry one token: not every grant draws a new one",
+		"raise the counter in the same step that takes the lock, in the service and not in the client", "remedies.md#tokens"},
+
+	{"granted-early", "renewed-early", nil, "a lease that had ended was renewed although another client held the lock",
+		"renew only what is still one's own: compare the owner and extend in one step", "remedies.md#renewing"},
+	{"granted-early", "wrong-release", nil, "a client released the lock without looking at the owner, and freed another client's",
+		"compare the owner and delete in one step", "remedies.md#wrong-release"},
+	{"granted-early", "granted-early", during("clock"), "the lease is counted by a clock that was set",
+		"count leases by a clock that nobody sets, or fence the resource", "clock.md"},
+	{"granted-early", "granted-early", during("failover", "powerloss"), "the service forgot a grant when a server failed",
+		"use a service that has a grant on a majority's disks before it answers, or fence the resource", "remedies.md#lost-grants"},
+	{"granted-early", "granted-early", shareOfLease, "the lock was given away after % of the lease that it had promised",
+		"give the key the expiry that its client counts on, in the same step that takes it", "remedies.md#short-lease"},
+	{"granted-early", "granted-early", during("kill", "partition"), "the service gave the lock away while another client's lease had time left, and a fault was on: it may have forgotten the grant",
+		"see in the proof what the fault struck; a service must have a grant on a majority's disks before it answers", "remedies.md#lost-grants"},
+	{"granted-early", "granted-early", atOnce, "two clients were granted the lock at the same moment: whether it is free and taking it are two steps",
+		"look and take in one step: set if absent, compare and swap, a unique key", "remedies.md#one-step"},
+	{"granted-early", "granted-early", nil, "the service gave the lock away while another client's lease had time left",
+		"look in the proof for what ended that lease: taking, renewing and releasing must each be one step that compares the owner", "remedies.md#one-step"},
+
+	{"double-grant", "", nil, "the service granted the lock to two clients at once, and no fault excuses it",
+		"look and take in one step: set if absent, compare and swap, a unique key", "remedies.md#one-step"},
+
+	{"stale-write", "lease-outlived", without, "the section was longer than the lease",
+		"keep sections shorter than the lease or renew it; nothing but fencing at the resource helps when that fails", "fencing.md"},
+	{"stale-write", "lease-outlived", nil, "the lease ended while its holder was stopped or cut off, and it wrote all the same",
+		"only fencing at the resource helps", "fencing.md"},
+	{"stale-write", "delayed", nil, "a write that was sent in time arrived when the lock had gone to another client",
+		"only fencing at the resource helps", "fencing.md"},
+	{"stale-write", "granted-early", nil, "two clients held the lock at once, and both wrote",
+		"look at why the second was granted it; fencing at the resource keeps the first one's writes out", "remedies.md#one-step"},
+	{"stale-write", "never-held", nil, "the lease was over before the client learnt that it had it",
+		"count the lease from before the request was sent, and begin nothing with one that is over", "remedies.md#told-late"},
+	{"stale-write", "renewed-late", nil, "a lease that had ended was renewed, although another client had held the lock meanwhile",
+		"refuse to renew what has ended: whoever lost the lock must ask for it anew", "remedies.md#renewing"},
+	{"stale-write", "after-release", nil, "a write of unknown outcome was carried out after its client had released the lock",
+		"do not release before the outcome is known, or fence the resource so that an old token is refused", "remedies.md#after-release"},
+	{"stale-write", "ignored-loss", nil, "the client went on writing although it had been told that the lock was lost",
+		"end the section when the loss is told: cancel its context", "remedies.md#ignored-loss"},
+	{"stale-write", "interleaved", nil, "two critical sections ran into each other",
+		"look at how both came to be granted the lock; fencing at the resource keeps one of them out", "fencing.md"},
+	{"stale-write", "", nil, "a client wrote after the lock had gone to another one",
+		"let the lock tell its client of the loss, and fence the resource", "fencing.md"},
+
+	{"lost-update", "lease-outlived", nil, "the lease ended while its holder was stopped or cut off, and what it wrote was computed from an old value",
+		"only fencing at the resource helps", "fencing.md"},
+	{"lost-update", "delayed", nil, "a write that was sent in time arrived when the lock had gone to another client",
+		"only fencing at the resource helps", "fencing.md"},
+	{"lost-update", "granted-early", nil, "two clients held the lock at once, and one overwrote what the other had written",
+		"look at why the second was granted it; fencing at the resource keeps the first one's writes out", "remedies.md#one-step"},
+	{"lost-update", "never-held", nil, "the lease was over before the client learnt that it had it",
+		"count the lease from before the request was sent, and begin nothing with one that is over", "remedies.md#told-late"},
+	{"lost-update", "renewed-late", nil, "a lease that had ended was renewed, although another client had held the lock meanwhile",
+		"refuse to renew what has ended: whoever lost the lock must ask for it anew", "remedies.md#renewing"},
+	{"lost-update", "after-release", nil, "a write of unknown outcome was carried out after its client had released the lock",
+		"do not release before the outcome is known, or fence the resource so that an old token is refused", "remedies.md#after-release"},
+	{"lost-update", "ignored-loss", nil, "the client went on writing although it had been told that the lock was lost",
+		"end the section when the loss is told: cancel its context", "remedies.md#ignored-loss"},
+	{"lost-update", "", unlocked, "an update was computed from a value that others had changed meanwhile",
+		"let the resource compare what was read in the same step that writes, or take a lock", "remedies.md#one-step"},
+	{"lost-update", "", nil, "a client overwrote an update that it had not seen",
+		"read and write under one grant, and fence reads, too", "fencing.md"},
+
+	{"nonlinearizable", "read", nil, "a read did not show the latest write: the resource, not the lock, answers with old values",
+		"read from the primary, or with the store's strongest consistency", "remedies.md#the-resource"},
+	{"nonlinearizable", "unwritten", nil, "a read showed what nobody had written", "look at the resource: something else writes to it", "remedies.md#the-resource"},
+	{"nonlinearizable", "order", nil, "the resource carried operations out in another order than they were answered in",
+		"acknowledge a write only when all later reads will show it", "remedies.md#the-resource"},
+	{"nonlinearizable", "vanished", nil, "the resource acknowledged a write and lost it", "have writes on disk and on a majority before they are acknowledged", "remedies.md#the-resource"},
+	{"nonlinearizable", "failed", nil, "a client was told that its write had failed, and it was carried out",
+		"report an outcome that is not known as unknown (info), never as a failure", "remedies.md#the-resource"},
+	{"nonlinearizable", "twice", nil, "one write was carried out twice", "let the resource recognise a repeated request", "remedies.md#the-resource"},
+
+	{"false-rejection", "token-regression", nil, "the tokens are out of order, so the resource refused the rightful holder",
+		"draw the token in the same step that takes the lock", "remedies.md#tokens"},
+	{"false-rejection", "", nil, "the resource refused the rightful holder", "look at the rule: an equal token is the same holder's, unless the discipline is strict", "fencing.md#which-rule"},
+
+	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
+		"give the lock an expiry in the same step that takes it, or bind it to a session", "remedies.md#crashed-holder"},
+	{"deadlock", "", nil, "nobody holds the lock, and nobody gets it",
+		"give waiters a time limit after which they look again, and let a lost session leave the queue", "remedies.md#stuck-queue"},
+	{"starvation", "", nil, "others were served again and again while a client waited", "serve waiters in the order in which they came", "remedies.md#stuck-queue"},
+
+	{"two-holders", "lease-outlived", without, "the section was longer than the lease", "keep sections shorter than the lease, or renew it", "remedies.md#two-holders"},
+	{"two-holders", "lease-outlived", nil, "the lease ended while its holder was stopped or cut off, and it could not know",
+		"no lease can prevent this: fencing at the resource makes it harmless", "fencing.md"},
+	{"two-holders", "granted-early", nil, "the service gave the lock away while another client's lease had time left",
+		"taking, renewing and releasing must each be one step that compares the owner", "remedies.md#one-step"},
+	{"two-holders", "never-held", nil, "the lease was over before the client learnt that it had it",
+		"count the lease from before the request was sent, and begin nothing with one that is over", "remedies.md#told-late"},
+	{"two-holders", "", nil, "two clients believed that they held the lock, which promises no lease",
+		"let the lock tell its client of the loss, and fence the resource", "remedies.md#two-holders"},
+}
+
+// adviceOn is what the table says of a group. A kind that it does not know has none.
+func adviceOn(s seen) (advice, bool) {
+	for _, a := range advices {
+		if a.anomaly != s.group.Name || a.cause != "" && a.cause != s.group.Cause {
+			continue
+		}
+		if a.fits != nil {
+			figure, ok := a.fits(s)
+			if !ok {
+				continue
+			}
+			a.says = strings.ReplaceAll(a.says, "%", figure)
+		}
+		return a, true
+	}
+	return advice{}, false
+}
+
+// during fits where one of the faults was on while the first anomaly came about.
+func during(faults ...string) func(seen) (string, bool) {
+	return func(s seen) (string, bool) {
+		return "", len(s.list) > 0 && slices.ContainsFunc(s.list[0].Faults, func(f string) bool {
+			name, _, _ := strings.Cut(f, "-")
+			return slices.Contains(faults, name)
+		})
+	}
+}
+
+// without fits where no fault was on during any of them.
+func without(s seen) (string, bool) {
+	return "", !slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return len(a.Faults) > 0 })
+}
+
+func unlocked(s seen) (string, bool) { return "", s.run.NoLock }
+
+// atOnce fits where the second grant came as soon as the first, most of the time.
+func atOnce(s seen) (string, bool) {
+	n := 0
+	for _, a := range s.list {
+		if lease, left := a.Sizes["lease"], a.Sizes["remaining"]; lease > 0 && left > lease-lease/20 && len(a.Grants) == 2 {
+			n++
+		}
+	}
+	return "", 2*n > len(s.list)
+}
+
+// shareOfLease fits where leases were cut short again and again at about the same
+// share of their length: "60 %".
+func shareOfLease(s seen) (string, bool) {
+	var shares []float64
+	for _, a := range s.list {
+		if lease, left := a.Sizes["lease"], a.Sizes["remaining"]; lease > 0 && left > 0 && left < lease && len(a.Grants) == 2 {
+			shares = append(shares, 100*(1-float64(left)/float64(lease)))
+		}
+	}
+	if len(shares) < 3 || 2*len(shares) < len(s.list) {
+		return "", false
+	}
+	slices.Sort(shares)
+	// Whoever comes first comes just after the end; others were busy, and come later.
+	low, middle := shares[0], shares[len(shares)/2]
+	if low < 5 || middle-low > 15 {
+		return "", false
+	}
+	return "about " + digits(float64(int(low+.5))) + " %", true
+}

@@ -1,0 +1,198 @@
+package results
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/picklock/picklock/checker"
+)
+
+// checkerCauses reads from the checker's source every cause that it gives to every
+// anomaly: what is assigned to Cause, what a function returns whose result is, and
+// what is handed to a parameter that is.
+func checkerCauses(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("../checker/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed []*ast.File
+	fset := token.NewFileSet()
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed = append(parsed, f)
+	}
+	found, funcs := map[string]bool{}, map[string]bool{}
+	literal := func(e ast.Expr) {
+		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			s, _ := strconv.Unquote(l.Value)
+			found[s] = true
+		}
+	}
+	value := func(e ast.Expr) {
+		switch e := e.(type) {
+		case *ast.BasicLit:
+			literal(e)
+		case *ast.Ident: // the parameter "cause" of a closure named accuse
+			funcs["accuse"] = true
+		case *ast.CallExpr:
+			if id, ok := e.Fun.(*ast.Ident); ok {
+				funcs[id.Name] = true
+			}
+		}
+	}
+	for _, f := range parsed {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.KeyValueExpr:
+				if k, ok := n.Key.(*ast.Ident); ok && k.Name == "Cause" {
+					value(n.Value)
+				}
+			case *ast.AssignStmt:
+				for i, l := range n.Lhs {
+					if s, ok := l.(*ast.SelectorExpr); ok && s.Sel.Name == "Cause" && i < len(n.Rhs) {
+						value(n.Rhs[i])
+					}
+				}
+			}
+			return true
+		})
+	}
+	for _, f := range parsed {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if !funcs[n.Name.Name] {
+					return true
+				}
+				ast.Inspect(n, func(n ast.Node) bool {
+					if r, ok := n.(*ast.ReturnStmt); ok {
+						for _, e := range r.Results {
+							literal(e)
+						}
+					}
+					return true
+				})
+			case *ast.CallExpr:
+				if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "accuse" && funcs["accuse"] {
+					literal(n.Args[0])
+				}
+			}
+			return true
+		})
+	}
+	delete(found, "")
+	return found
+}
+
+func TestAdviceOnEverything(t *testing.T) {
+	causes := checkerCauses(t)
+	for _, known := range []string{"lease-outlived", "wrong-release", "twice", "unwritten", "ignored-loss", "crashed-holder"} {
+		if !causes[known] {
+			t.Errorf("the search of the checker's source misses %s: %v", known, causes)
+		}
+	}
+	for cause := range causes {
+		if !slices.ContainsFunc(advices, func(a advice) bool { return a.cause == cause }) {
+			t.Errorf("no advice on cause %s", cause)
+		}
+	}
+	for _, a := range checker.Anomalies() {
+		if _, ok := adviceOn(seen{group: checker.Group{Name: a.Name, Cause: "of tomorrow"}}); !ok && !causeAlways(a.Name) {
+			t.Errorf("no advice on %s of an unknown cause", a.Name)
+		}
+	}
+	for _, a := range advices {
+		if !slices.ContainsFunc(checker.Anomalies(), func(i checker.AnomalyInfo) bool { return i.Name == a.anomaly }) {
+			t.Errorf("advice on %s, which is no anomaly", a.anomaly)
+		}
+		if a.cause != "" && !causes[a.cause] {
+			t.Errorf("advice on cause %s, which the checker never gives", a.cause)
+		}
+		if a.says == "" || a.do == "" || a.page == "" || strings.HasSuffix(a.says, ".") || strings.HasSuffix(a.do, ".") {
+			t.Errorf("advice on %s/%s is no pair of clauses: %q, %q, %q", a.anomaly, a.cause, a.says, a.do, a.page)
+		}
+	}
+}
+
+// causeAlways are the kinds to which the checker never fails to give a cause.
+func causeAlways(name string) bool { return name == "granted-early" || name == "nonlinearizable" }
+
+var heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+
+// anchors are those that GitHub gives a page's headings.
+func anchors(page string) []string {
+	var out []string
+	for _, m := range heading.FindAllStringSubmatch(page, -1) {
+		s := strings.ToLower(regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(m[1], ""))
+		out = append(out, strings.ReplaceAll(s, " ", "-"))
+	}
+	return out
+}
+
+func TestAdviceLinksResolve(t *testing.T) {
+	for _, a := range advices {
+		file, anchor, _ := strings.Cut(a.page, "#")
+		text, err := os.ReadFile("../docs/" + file)
+		if err != nil {
+			t.Errorf("%s: %v", a.page, err)
+		} else if anchor != "" && !slices.Contains(anchors(string(text)), anchor) {
+			t.Errorf("docs/%s has no heading for #%s", file, anchor)
+		}
+	}
+}
+
+func TestAdviceFits(t *testing.T) {
+	early := func(n int, left func(int) int64, faults ...string) []checker.Anomaly {
+		var out []checker.Anomaly
+		for i := range n {
+			out = append(out, checker.Anomaly{Name: "granted-early", Cause: "granted-early", Grants: []string{"a", "b"}, Faults: faults,
+				Sizes: map[string]int64{"lease": 1000 * ms, "remaining": left(i)}})
+		}
+		return out
+	}
+	flat := func(v int64) func(int) int64 { return func(i int) int64 { return v - int64(i%3)*10*ms } }
+	for _, c := range []struct {
+		name        string
+		group       checker.Group
+		run         Run
+		list        []checker.Anomaly
+		says, page  string
+		differently bool
+	}{
+		{"a key that expires too soon", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms)), "after about 60 % of the lease", "short-lease", false},
+		{"two of them prove no habit", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(2, flat(400*ms)), "about", "", true},
+		{"here and there", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, func(i int) int64 { return int64(i*100+50) * ms }), "about", "", true},
+		{"at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(995*ms)), "at the same moment", "one-step", false},
+		{"a clock", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(1, flat(400*ms), "clock-jump"), "by a clock that was set", "clock.md", false},
+		{"a failover", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(1, flat(400*ms), "failover"), "forgot a grant", "lost-grants", false},
+		{"stopped", checker.Group{Name: "stale-write", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{Faults: []string{"pause"}}}, "while its holder was stopped", "fencing.md", false},
+		{"slow by itself", checker.Group{Name: "stale-write", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{}}, "the section was longer than the lease", "fencing.md", false},
+		{"crashed", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, nil, "nobody frees the lock", "crashed-holder", false},
+		{"no lock", checker.Group{Name: "lost-update"}, Run{NoLock: true}, nil, "others had changed meanwhile", "one-step", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, ok := adviceOn(seen{c.run, c.group, c.list})
+			if !ok || strings.Contains(a.says, c.says) == c.differently || !strings.Contains(a.page, c.page) || strings.Contains(a.says, "%.") {
+				t.Errorf("%v: %q, %q", ok, a.says, a.page)
+			}
+		})
+	}
+	if a, ok := adviceOn(seen{group: checker.Group{Name: "novelty"}}); ok {
+		t.Errorf("advice on what nobody knows: %+v", a)
+	}
+}

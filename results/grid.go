@@ -1,0 +1,305 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The grid is the matrix in one picture: locks down, scenarios across in one panel a
+// kind of fencing, a square a cell. It is drawn on the page and as matrix.svg.
+type grid struct {
+	Panels   []gridPanel
+	Rows     []gridRow
+	Columns  int
+	Legend   []gridLegend
+	Services []string
+}
+
+// gridPanel is the columns of one kind of fencing.
+type gridPanel struct {
+	Title   string
+	Columns []gridColumn
+}
+
+type gridColumn struct {
+	Scenario, Fencing string
+	Label, About      string
+	Last              bool // of its panel
+}
+
+type gridRow struct {
+	Lock, Service string
+	Label         string
+	Squares       []gridSquare // one a column, over all panels
+}
+
+// gridSquare is one cell; Outcome is nil where there is none.
+type gridSquare struct {
+	Outcome *outcome
+	Link    string
+	Text    string // what was played, what came of it, and the proof: a line each
+	Last    bool   // of its panel
+}
+
+type gridLegend struct {
+	*outcome
+	N int
+}
+
+// outcome is what a square says. The name is its CSS class and its glyph's.
+type outcome struct {
+	Name, Word string
+}
+
+// The outcomes, in the order of the legend.
+var (
+	outHeld     = &outcome{"g-held", "held"}
+	outRefused  = &outcome{"g-refused", "held because the register refused"}
+	outKnown    = &outcome{"g-known", "known to break"}
+	outBroke    = &outcome{"g-bad", "broke"}
+	outBad      = &outcome{"g-bad", "not as expected"}
+	outLittle   = &outcome{"g-little", "proved too little"}
+	outLeft     = &outcome{"g-left", "left out"}
+	allOutcomes = []*outcome{outHeld, outRefused, outKnown, outBroke, outBad, outLittle, outLeft}
+)
+
+// outcome tells apart whether the lock held by itself or the register refused what
+// came too late. Without fencing a register refuses nobody for being late.
+func (c Cell) outcome() *outcome {
+	switch c.State() {
+	case Holds:
+		if c.Refused > 0 && c.Fencing != "none" {
+			return outRefused
+		}
+		return outHeld
+	case Expected:
+		return outKnown
+	case Violated:
+		return outBroke
+	case Unexpected:
+		return outBad
+	case LeftOut:
+		return outLeft
+	}
+	return outLittle
+}
+
+// The panels: each discipline is in the first that names it, or in one of its own.
+var gridPanels = []struct {
+	title       string
+	disciplines []string
+}{
+	{"without fencing", []string{"none"}},
+	{"fencing: write", []string{"write", "write-strict"}},
+	{"read-write", []string{"read-write"}},
+	{"sequencer", []string{"sequencer", "sequencer-apart"}},
+}
+
+func (m *Matrix) grid() grid {
+	var g grid
+	scenarios, locks := m.scenarioOrder(), m.lockOrder()
+	g.Panels = m.gridPanels(scenarios)
+	at := map[[3]string]Cell{}
+	service := map[string]string{}
+	for _, c := range m.Cells {
+		at[[3]string{c.Lock, c.Scenario, c.Fencing}] = c
+		service[c.Lock] = c.Service
+		if c.Service != "" && !slices.Contains(g.Services, c.Service) {
+			g.Services = append(g.Services, clip(c.Service, 40))
+		}
+	}
+	slices.Sort(g.Services)
+	for _, lock := range locks {
+		r := gridRow{Lock: clip(lock, 200), Label: clip(lock, 24), Service: clip(service[lock], 40)}
+		for _, p := range g.Panels {
+			for _, col := range p.Columns {
+				sq := gridSquare{Last: col.Last}
+				if c, ok := at[[3]string{lock, col.Scenario, col.Fencing}]; ok {
+					sq.Outcome, sq.Link, sq.Text = c.outcome(), c.reportLink(), c.story()
+				}
+				r.Squares = append(r.Squares, sq)
+			}
+		}
+		g.Rows, g.Columns = append(g.Rows, r), len(r.Squares)
+	}
+	g.Legend = m.legend()
+	for i := range g.Panels {
+		for j := range g.Panels[i].Columns {
+			c := &g.Panels[i].Columns[j]
+			c.Scenario, c.Fencing = clip(c.Scenario, 100), clip(c.Fencing, 40)
+		}
+	}
+	return g
+}
+
+func (m *Matrix) gridPanels(scenarios []string) []gridPanel {
+	var out []gridPanel
+	add := func(title string, disciplines []string) {
+		p := gridPanel{Title: title}
+		for _, s := range scenarios {
+			for _, d := range disciplines {
+				if !slices.ContainsFunc(m.Cells, func(c Cell) bool { return c.Scenario == s && c.Fencing == d }) {
+					continue
+				}
+				label := clip(s, 30)
+				if rest := strings.TrimPrefix(d, disciplines[0]+"-"); rest != d {
+					label += " (" + clip(rest, 30) + ")"
+				}
+				p.Columns = append(p.Columns, gridColumn{Scenario: s, Fencing: d, Label: label, About: clip(m.about(s), 300)})
+			}
+		}
+		if len(p.Columns) > 0 {
+			p.Columns[len(p.Columns)-1].Last = true
+			out = append(out, p)
+		}
+	}
+	known := map[string]bool{}
+	for _, p := range gridPanels {
+		add(p.title, p.disciplines)
+		for _, d := range p.disciplines {
+			known[d] = true
+		}
+	}
+	for _, d := range m.columns() {
+		if !known[d] {
+			add("fencing: "+clip(d, 30), []string{d})
+		}
+	}
+	return out
+}
+
+func (m *Matrix) about(scenario string) string {
+	for _, s := range m.Scenarios {
+		if s.Name == scenario {
+			return s.About
+		}
+	}
+	return ""
+}
+
+func (m *Matrix) legend() []gridLegend {
+	n := map[*outcome]int{}
+	for _, c := range m.Cells {
+		n[c.outcome()]++
+	}
+	var out []gridLegend
+	for _, o := range allOutcomes {
+		if n[o] > 0 {
+			out = append(out, gridLegend{o, n[o]})
+		}
+	}
+	return out
+}
+
+// lockOrder puts locks beside each other to which the same happened, and those of one
+// service where that says nothing.
+func (m *Matrix) lockOrder() []string {
+	service := map[string]string{}
+	for _, c := range m.Cells {
+		service[c.Lock] = c.Service
+	}
+	v := map[string]profile{}
+	names := m.profiles(v, func(c Cell) (string, [2]string) { return c.Lock, [2]string{c.Scenario, c.Fencing} })
+	return seriate(names, func(a, b string) float64 {
+		d := .8 * v[a].distance(v[b])
+		if service[a] != service[b] {
+			d += .2
+		}
+		return d
+	}, func(name string) int { return len(v[name]) })
+}
+
+// scenarioOrder puts scenarios beside each other that the same locks lived through alike.
+func (m *Matrix) scenarioOrder() []string {
+	v := map[string]profile{}
+	names := m.profiles(v, func(c Cell) (string, [2]string) { return c.Scenario, [2]string{c.Lock, c.Fencing} })
+	return seriate(names, func(a, b string) float64 { return v[a].distance(v[b]) }, func(name string) int { return len(v[name]) })
+}
+
+// profiles fills v and lists the names in the order of the cells.
+func (m *Matrix) profiles(v map[string]profile, key func(Cell) (string, [2]string)) []string {
+	var names []string
+	for _, c := range m.Cells {
+		name, k := key(c)
+		if v[name] == nil {
+			v[name] = profile{}
+			names = append(names, name)
+		}
+		v[name][k] = c.outcome()
+	}
+	return names
+}
+
+func (c Cell) reportLink() string {
+	if c.Dir == "" {
+		return ""
+	}
+	return strings.ReplaceAll(c.Dir, `\`, "/") + "/" + ReportFile
+}
+
+// story is what a square tells: what was played, what came of it, and why.
+func (c Cell) story() string {
+	played := clip(c.Scenario, 100) + " on " + clip(c.Lock, 100) + ", without fencing"
+	if c.Fencing != "none" {
+		played = clip(c.Scenario, 100) + " on " + clip(c.Lock, 100) + ", fencing " + clip(c.Fencing, 40)
+	}
+	o := c.outcome()
+	result, proof := o.Word, ""
+	broken := clip(strings.Join(c.Broken, ", "), 200)
+	switch o {
+	case outHeld:
+		if c.Landed > 0 {
+			result += ": " + plural(c.Landed, "fault", "faults") + " landed"
+		}
+		proof = firstNonEmpty(c.Bound(), c.Sentence)
+	case outRefused:
+		result += ": " + plural(c.Refused, "operation", "operations")
+	case outKnown, outBroke:
+		result, proof = result+": "+broken, c.Sentence
+	case outBad:
+		result += fmt.Sprintf(": expected %s, found %s", clip(firstNonEmpty(c.Expected, "valid"), 200), clip(c.found(), 200))
+		proof = firstNonEmpty(c.Sentence, c.Why)
+	case outLittle:
+		proof = c.Why
+	case outLeft:
+		proof = c.LeftOut
+	}
+	lines := []string{played, result}
+	if proof != "" {
+		lines = append(lines, clip(strings.ReplaceAll(proof, "\n", " "), 500))
+	}
+	if c.Emulator != "" {
+		lines = append(lines, "on "+clip(c.Emulator, 60)+", an emulator")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// profile is what happened to a lock in each scenario, or in a scenario to each lock.
+type profile map[[2]string]*outcome
+
+// distance is from 0, alike in everything, to 1: half of it by all that either went
+// through, half by all that the one with less went through. To have been played at all
+// counts: otherwise two locks with nothing in common would be alike.
+func (p profile) distance(q profile) float64 {
+	if len(p) > len(q) {
+		p, q = q, p
+	}
+	if len(p) == 0 {
+		return 1
+	}
+	alike, both := 0.0, 0
+	for k, a := range p {
+		b, ok := q[k]
+		switch {
+		case !ok:
+			continue
+		case a == b:
+			alike++
+		default:
+			alike += .2
+		}
+		both++
+	}
+	return 1 - alike/float64(len(p)+len(q)-both)/2 - alike/float64(len(p))/2
+}

@@ -1,0 +1,112 @@
+package results
+
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/checker"
+)
+
+// rootCause is one group of anomalies in words: what broke first, why, what it led
+// to, and the way out. The summary, the report and junit.xml show the same.
+type rootCause struct {
+	Name     string
+	Property string
+	N        int
+	Count    string
+	Required bool
+	Says     string // "" where the cause is not recognised
+	Do       string
+	Link     string
+	At       string // the first one
+	Proof    string
+	LedTo    string // "13 granted-early and 31 stale-write"
+	Then     []consequence
+}
+
+type consequence struct {
+	Name     string
+	Property string
+	Count    string
+	Required bool
+	At       string
+	Proof    string
+}
+
+// rootCauses puts the verdict's groups into words, in their order.
+func rootCauses(run Run, v checker.Verdict) []rootCause {
+	var out []rootCause
+	for _, g := range v.Groups() {
+		first := v.Anomalies[g.First]
+		r := rootCause{
+			Name: clip(g.Name, 60), Property: clip(g.Property, 40), N: g.Count, Count: number(g.Count), Required: g.Required,
+			At: instant(first.Time), Proof: clip(first.Explanation, 2000),
+		}
+		s := seen{run: run, group: g}
+		for _, i := range g.Members {
+			s.list = append(s.list, v.Anomalies[i])
+		}
+		if a, ok := adviceOn(s); ok {
+			r.Says, r.Do, r.Link = a.says, a.do, docs+a.page
+		}
+		var certain, perhaps []string
+		for _, c := range g.LedTo {
+			name, a := clip(c.Name, 60), v.Anomalies[c.First]
+			r.Then = append(r.Then, consequence{name, clip(c.Property, 40), number(c.Count + c.Perhaps), c.Required, instant(a.Time), clip(a.Explanation, 2000)})
+			if c.Count > 0 {
+				certain = append(certain, number(c.Count)+" "+name)
+			}
+			if c.Perhaps > 0 {
+				more := " "
+				if c.Count > 0 {
+					more = " more "
+				}
+				perhaps = append(perhaps, number(c.Perhaps)+more+name)
+			}
+		}
+		switch {
+		case len(certain) > 0 && len(perhaps) > 0:
+			r.LedTo = "which led to " + and(certain) + ", perhaps also to " + and(perhaps)
+		case len(certain) > 0:
+			r.LedTo = "which led to " + and(certain)
+		case len(perhaps) > 0:
+			r.LedTo = "which perhaps led to " + and(perhaps)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Sentence is the first proof of the deepest root cause that broke a required
+// property; "" where none did.
+func Sentence(v checker.Verdict) string {
+	for _, g := range v.Groups() {
+		if g.Required {
+			return v.Anomalies[g.First].Explanation
+		}
+	}
+	return ""
+}
+
+// Causes says the root causes of what broke a required property, a line each, the
+// deepest first: "wrong-release × 10: why; way out: what (page); which led to ...".
+func Causes(run Run, v checker.Verdict) []string {
+	var out []string
+	for _, r := range rootCauses(run, v) {
+		if r.Required {
+			out = append(out, r.line())
+		}
+	}
+	return out
+}
+
+// line is all of it but the proof.
+func (r rootCause) line() string {
+	s := fmt.Sprintf("%s × %s", r.Name, r.Count)
+	if r.Says != "" {
+		s += fmt.Sprintf(": %s; way out: %s (%s)", r.Says, r.Do, r.Link)
+	}
+	if r.LedTo != "" {
+		s += "; " + r.LedTo
+	}
+	return s
+}

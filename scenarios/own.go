@@ -1,0 +1,103 @@
+package scenarios
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/picklock/picklock/internal/meant"
+)
+
+// A scenario with "*" among its locks is played on locks that the catalogue does not
+// know. What such a lock can do is found out as it is played: what a script needs and
+// the lock has not makes it unfit, which is no word about the lock.
+
+// ownPrefixes begin the names of locks that are a user's own.
+var ownPrefixes = []string{"exec:", "test:"}
+
+// Own says whether a lock is one that the catalogue does not know.
+func Own(lock string) bool {
+	return lock == Every || slices.ContainsFunc(ownPrefixes, func(p string) bool { return strings.HasPrefix(lock, p) })
+}
+
+// OwnLocks stands in an expectation for the locks that the catalogue does not know.
+const OwnLocks = "own"
+
+// Unfit is why a script cannot be played on a lock. Nothing is proved of the lock then,
+// and nothing is wrong with it.
+type Unfit struct{ Why string }
+
+func (u *Unfit) Error() string { return u.Why }
+
+// The things that a scenario can need of a lock.
+const (
+	NeedServers = "servers" // that picklock has started, and can stop
+	NeedLease   = "lease"   // that grants promise
+	NeedTokens  = "tokens"  // that grants carry
+)
+
+var needs = []string{NeedServers, NeedLease, NeedTokens}
+
+// needed reads the field of that name.
+func (p *parser) needed(n *yaml.Node) (err error) {
+	if p.s.Needs, err = p.words(n); err != nil {
+		return err
+	}
+	for i, w := range p.s.Needs {
+		if !slices.Contains(needs, w) {
+			return p.errorf(at(n, i), "needs: %q%s (have %s)", w, meant.Word(w, needs), strings.Join(needs, ", "))
+		}
+	}
+	return nil
+}
+
+// NeedsServers says whether some step is done to the lock's servers: that of a cut from
+// the register and the servers is done to the register where there are none.
+func (s *Scenario) NeedsServers() bool {
+	if slices.Contains(s.Needs, NeedServers) {
+		return true
+	}
+	server := func(node string) bool { return !slices.Contains(s.Clients, node) }
+	served := func(nodes []string) bool {
+		return slices.ContainsFunc(nodes, server) && !slices.Contains(nodes, "register")
+	}
+	return slices.ContainsFunc(s.Steps, func(st Step) bool {
+		return served(st.Nodes) || served(st.Peers) || st.Await != nil && st.Await.Servers != nil
+	})
+}
+
+var onlyForm = regexp.MustCompile(`^(.*\S) within (\d\S*?)(?:, (.+))?$`)
+
+// only reads "B done within 10s, as it is where a lease ends": what must come for the
+// rest to be worth playing, and why it should.
+func (p *parser) only(n *yaml.Node, st *Step, text string) error {
+	m := onlyForm.FindStringSubmatch(text)
+	if m == nil {
+		return p.errorf(n, "only if: want an event and a limit, as B done within 10s")
+	}
+	limit, err := time.ParseDuration(m[2])
+	if err != nil || limit <= 0 {
+		return p.errorf(n, "only if: %q is no length of time", m[2])
+	}
+	if st.Await, err = p.await(n, m[1]); err != nil {
+		return err
+	}
+	if st.Await.Or > 0 {
+		return p.errorf(n, "only if: what need not come decides nothing: leave the \"or\" away")
+	}
+	st.Await.Within, st.Await.Reason = limit, m[3]
+	return nil
+}
+
+// unfit is the reason for a script to end here.
+func (a *Await) unfit() *Unfit {
+	text := fmt.Sprintf("%s did not come within %v", a, a.Within)
+	if a.Reason != "" {
+		text += ", " + a.Reason
+	}
+	return &Unfit{text}
+}
