@@ -24,13 +24,15 @@ func (ix *index) verdict(ctx context.Context) Verdict {
 	v := Verdict{Properties: map[string]Property{}, Anomalies: []Anomaly{}}
 	count := map[string]int{}
 	skipped := map[string]bool{}
-	for _, a := range anomalies() {
+	kinds := Anomalies()
+	for i, f := range finders() {
+		property := kinds[i].Property
 		if ctx.Err() != nil {
-			skipped[a.property] = true
+			skipped[property] = true
 			continue
 		}
-		found := a.find(ix)
-		count[a.property] += len(found)
+		found := f.find(ix)
+		count[property] += len(found)
 		v.Anomalies = append(v.Anomalies, found...)
 	}
 	sortAnomalies(v.Anomalies)
@@ -64,8 +66,8 @@ func (ix *index) verdict(ctx context.Context) Verdict {
 
 func sortAnomalies(list []Anomaly) {
 	rank := map[string]int{}
-	for i, a := range anomalies() {
-		rank[a.name] = i
+	for i, a := range Anomalies() {
+		rank[a.Name] = i
 	}
 	sort.SliceStable(list, func(i, j int) bool {
 		a, b := &list[i], &list[j]

@@ -382,6 +382,6 @@ func (ix *index) tooMany(older []*grant, newer *grant, early bool) Anomaly {
 		a.Explanation = older[0].process + " still believed that it held the lock"
 	}
 	a.Explanation += fmt.Sprintf(" when %s by %s; %s for %s", newer.gets(), clock(newer.okT), all, dur(a.Sizes["overlap"]))
-	a.blame(culprit, newer, early)
+	blame(&a, culprit, newer, early)
 	return ix.finish(a, from, newer.process)
 }

@@ -26,6 +26,19 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// TestTables: what the verdict's table names, in its order, is what is looked for.
+func TestTables(t *testing.T) {
+	list, kinds := finders(), Anomalies()
+	if len(list) != len(kinds) {
+		t.Fatalf("%d finders, %d anomalies", len(list), len(kinds))
+	}
+	for i, f := range list {
+		if f.anomaly != kinds[i].Name || f.find == nil {
+			t.Errorf("finder %d is %q, the verdict's table has %q", i, f.anomaly, kinds[i].Name)
+		}
+	}
+}
+
 // TestEmpty: no history is no proof of anything.
 func TestEmpty(t *testing.T) {
 	v := Check(Input{})

@@ -42,13 +42,13 @@ func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
 	}
 	a.Explanation = fmt.Sprintf("%s still believed that it held the lock when %s by %s; both believed it for %s",
 		older.process, newer.got(), clock(newer.okT), dur(overlap))
-	a.blame(older, newer, early || older.aliveAt(newer.okT))
+	blame(&a, older, newer, early || older.aliveAt(newer.okT))
 	return ix.finish(a, older.okT, older.process, newer.process)
 }
 
 // blame says why older's client went on believing, or newer's began to; early
 // says that the service is to blame.
-func (a *Anomaly) blame(older, newer *grant, early bool) {
+func blame(a *Anomaly, older, newer *grant, early bool) {
 	switch {
 	case newer.lease > 0 && newer.promised <= newer.okT:
 		a.Cause = "never-held"

@@ -29,9 +29,9 @@ func (ix *index) verdictWithoutLock(ctx context.Context) Verdict {
 	// that to the register.
 	if ix.log != nil {
 		ix.joinByProcess()
-		for _, a := range anomalies() {
+		for _, a := range finders() {
 			switch {
-			case a.name != "lost-update" && a.name != "nonlinearizable":
+			case a.anomaly != "lost-update" && a.anomaly != "nonlinearizable":
 			case ctx.Err() != nil:
 				skipped = true
 			default:

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/meant"
 )
 
@@ -26,7 +26,7 @@ const Every = "*"
 
 // Anomalies are the names that an expectation can use.
 var Anomalies = func() (names []string) {
-	for _, a := range checker.Anomalies() {
+	for _, a := range verdict.Anomalies() {
 		names = append(names, a.Name)
 	}
 	return names
@@ -79,7 +79,7 @@ func (e *Expectation) String() string {
 
 // Judge compares a verdict with the expectation: true when it is met, false with
 // the reason when it is not, unknown when the run proved too little.
-func (e *Expectation) Judge(v checker.Verdict, counts map[string]int) (checker.Validity, string) {
+func (e *Expectation) Judge(v verdict.Verdict, counts map[string]int) (verdict.Validity, string) {
 	found := map[string]bool{}
 	var unexpected, missing []string
 	for _, i := range v.ByCause() {
@@ -99,20 +99,20 @@ func (e *Expectation) Judge(v checker.Verdict, counts map[string]int) (checker.V
 	}
 	switch {
 	case len(unexpected) > 0:
-		return checker.False, "not expected: " + strings.Join(unexpected, "; ")
-	case len(missing) > 0 && v.Valid == checker.Unknown:
-		return checker.Unknown, "no " + strings.Join(missing, ", ") + "; " + v.Why
+		return verdict.False, "not expected: " + strings.Join(unexpected, "; ")
+	case len(missing) > 0 && v.Valid == verdict.Unknown:
+		return verdict.Unknown, "no " + strings.Join(missing, ", ") + "; " + v.Why
 	case len(missing) > 0:
-		return checker.False, "expected, but not seen: " + strings.Join(missing, ", ")
-	case len(e.Must) == 0 && v.Valid == checker.Unknown:
-		return checker.Unknown, v.Why
+		return verdict.False, "expected, but not seen: " + strings.Join(missing, ", ")
+	case len(e.Must) == 0 && v.Valid == verdict.Unknown:
+		return verdict.Unknown, v.Why
 	}
 	for _, name := range sortedKeys(e.Counts) {
 		if counts[name] != e.Counts[name] {
-			return checker.False, fmt.Sprintf("%d %s, expected %d", counts[name], name, e.Counts[name])
+			return verdict.False, fmt.Sprintf("%d %s, expected %d", counts[name], name, e.Counts[name])
 		}
 	}
-	return checker.True, ""
+	return verdict.True, ""
 }
 
 func sortedKeys(m map[string]int) []string {

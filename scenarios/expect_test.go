@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 )
 
-func verdict(valid checker.Validity, anomalies ...string) checker.Verdict {
-	v := checker.Verdict{Valid: valid, Why: "nothing was contested", Properties: map[string]checker.Property{
-		checker.Register: {Required: true}, checker.Exclusion: {Required: true}, checker.Belief: {},
+func drawn(valid verdict.Validity, anomalies ...string) verdict.Verdict {
+	v := verdict.Verdict{Valid: valid, Why: "nothing was contested", Properties: map[string]verdict.Property{
+		verdict.Register: {Required: true}, verdict.Exclusion: {Required: true}, verdict.Belief: {},
 	}}
 	for _, name := range anomalies {
-		property := map[string]string{"stale-write": checker.Register, "lost-update": checker.Register, "granted-early": checker.Exclusion, "two-holders": checker.Belief}[name]
-		v.Anomalies = append(v.Anomalies, checker.Anomaly{Name: name, Property: property, Explanation: "because"})
+		property := map[string]string{"stale-write": verdict.Register, "lost-update": verdict.Register, "granted-early": verdict.Exclusion, "two-holders": verdict.Belief}[name]
+		v.Anomalies = append(v.Anomalies, verdict.Anomaly{Name: name, Property: property, Explanation: "because"})
 	}
 	return v
 }
@@ -25,28 +25,28 @@ func TestJudge(t *testing.T) {
 	tests := []struct {
 		name   string
 		want   Expectation
-		v      checker.Verdict
+		v      verdict.Verdict
 		counts int
-		met    checker.Validity
+		met    verdict.Validity
 		why    string
 	}{
-		{"valid", Expectation{}, verdict(checker.True), 0, checker.True, ""},
-		{"valid, belief broken", Expectation{}, verdict(checker.True, "two-holders"), 0, checker.True, ""},
-		{"valid, but broken", Expectation{}, verdict(checker.False, "stale-write"), 0, checker.False, "not expected: stale-write: because"},
-		{"valid, but unknown", Expectation{}, verdict(checker.Unknown), 0, checker.Unknown, "nothing was contested"},
-		{"broken", stale, verdict(checker.False, "stale-write", "two-holders"), 0, checker.True, ""},
-		{"broken twice", stale, verdict(checker.False, "stale-write", "stale-write"), 0, checker.True, ""},
-		{"broken, but valid", stale, verdict(checker.True), 0, checker.False, "not seen: stale-write"},
-		{"broken, but unknown", stale, verdict(checker.Unknown), 0, checker.Unknown, "no stale-write"},
-		{"broken otherwise", stale, verdict(checker.False, "granted-early"), 0, checker.False, "not expected: granted-early"},
-		{"broken otherwise too", stale, verdict(checker.False, "stale-write", "lost-update"), 0, checker.False, "not expected: lost-update"},
-		{"the cause before what it led to", Expectation{}, verdict(checker.False, "stale-write", "granted-early"), 0, checker.False, "not expected: granted-early: because; stale-write: because"},
-		{"perhaps", perhaps, verdict(checker.False, "stale-write", "lost-update"), 0, checker.True, ""},
-		{"perhaps not", perhaps, verdict(checker.False, "stale-write"), 0, checker.True, ""},
-		{"perhaps alone", perhaps, verdict(checker.False, "lost-update"), 0, checker.False, "not seen: stale-write"},
-		{"belief asked for", Expectation{Must: []string{"two-holders"}}, verdict(checker.True), 0, checker.False, "not seen: two-holders"},
-		{"counted", herd, verdict(checker.True), 8, checker.True, ""},
-		{"counted otherwise", herd, verdict(checker.True), 7, checker.False, "7 wake-ups, expected 8"},
+		{"valid", Expectation{}, drawn(verdict.True), 0, verdict.True, ""},
+		{"valid, belief broken", Expectation{}, drawn(verdict.True, "two-holders"), 0, verdict.True, ""},
+		{"valid, but broken", Expectation{}, drawn(verdict.False, "stale-write"), 0, verdict.False, "not expected: stale-write: because"},
+		{"valid, but unknown", Expectation{}, drawn(verdict.Unknown), 0, verdict.Unknown, "nothing was contested"},
+		{"broken", stale, drawn(verdict.False, "stale-write", "two-holders"), 0, verdict.True, ""},
+		{"broken twice", stale, drawn(verdict.False, "stale-write", "stale-write"), 0, verdict.True, ""},
+		{"broken, but valid", stale, drawn(verdict.True), 0, verdict.False, "not seen: stale-write"},
+		{"broken, but unknown", stale, drawn(verdict.Unknown), 0, verdict.Unknown, "no stale-write"},
+		{"broken otherwise", stale, drawn(verdict.False, "granted-early"), 0, verdict.False, "not expected: granted-early"},
+		{"broken otherwise too", stale, drawn(verdict.False, "stale-write", "lost-update"), 0, verdict.False, "not expected: lost-update"},
+		{"the cause before what it led to", Expectation{}, drawn(verdict.False, "stale-write", "granted-early"), 0, verdict.False, "not expected: granted-early: because; stale-write: because"},
+		{"perhaps", perhaps, drawn(verdict.False, "stale-write", "lost-update"), 0, verdict.True, ""},
+		{"perhaps not", perhaps, drawn(verdict.False, "stale-write"), 0, verdict.True, ""},
+		{"perhaps alone", perhaps, drawn(verdict.False, "lost-update"), 0, verdict.False, "not seen: stale-write"},
+		{"belief asked for", Expectation{Must: []string{"two-holders"}}, drawn(verdict.True), 0, verdict.False, "not seen: two-holders"},
+		{"counted", herd, drawn(verdict.True), 8, verdict.True, ""},
+		{"counted otherwise", herd, drawn(verdict.True), 7, verdict.False, "7 wake-ups, expected 8"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 )
 
 // packages are looked through, and their tests run.
-var packages = []string{"checker", "checker/model"}
+var packages = []string{"checker", "checker/model", "checker/verdict"}
 
 func main() {
 	list := flag.Bool("list", false, "only list the mutations")

@@ -1,14 +1,9 @@
-// Package checker turns a history into a verdict. It knows the properties of a
-// lock, the anomalies that break them and how each is proved. It knows no
-// network, no process and no clock: the same history always gives the same
-// verdict.
-package checker
+// Package verdict is what a verdict says: the properties of a lock, the anomalies that
+// break them, and how those bring one another about. It knows no history and not how
+// anything is found or proved.
+package verdict
 
-import (
-	"encoding/json"
-
-	"github.com/picklock/picklock/history"
-)
+import "encoding/json"
 
 // Validity is the answer to one question: true, false or unknown.
 type Validity int
@@ -105,7 +100,7 @@ type Stats struct {
 	Acknowledged int                   `json:"acknowledged,omitempty"` // updates of the add workload
 	LostUpdates  int                   `json:"lost_updates,omitempty"` // acknowledged and gone from the final state
 	Faults       map[string]FaultCount `json:"faults"`
-	Stalls       int                   `json:"stalls,omitempty"`        // how often the machine itself stood still; see Stall
+	Stalls       int                   `json:"stalls,omitempty"`        // how often the machine itself stood still; see checker.Stall
 	Waits        *Waits                `json:"waits,omitempty"`         // of the acquires that were granted
 	FirstGrant   int64                 `json:"first_grant,omitempty"`   // ns
 	FirstAnomaly int64                 `json:"first_anomaly,omitempty"` // ns, of a required property
@@ -125,34 +120,4 @@ type Waits struct {
 type FaultCount struct {
 	Injected int `json:"injected"`
 	Landed   int `json:"landed"`
-}
-
-// Input is all that a verdict is drawn from.
-type Input struct {
-	Events  []history.Event  // ordered by time; Index is their place in the file
-	Effects []history.Effect // the register's log; nil where the history stands alone
-	Options Options
-}
-
-// Options says what was asked of the run.
-type Options struct {
-	Faults  []string // fault names that were requested: each must have landed
-	Require []string // further properties that must hold, e.g. belief
-	// Bound is the liveness bound in ns: a lock that is free and wanted, with no
-	// fault on, must be granted within it. 0 means 5 s.
-	Bound int64
-	// TTL, in ns, is the lease that the clients asked for. A grant that promises none of
-	// its own may be over when that is; 0: nothing ends it but its release or loss.
-	TTL int64
-	// Fair, in ns, is how long a client may wait for a contested lock while others
-	// are granted it; more is starvation. 0: starvation is not judged.
-	Fair int64
-	// Alone leaves out the second opinion of Porcupine, whose cost is bounded
-	// (about 10 ms, a second at most) and not that of the exact checks.
-	Alone bool
-	// NoLock: the clients share the register without a lock. Only the register is
-	// judged then, and required.
-	NoLock bool
-	// Fencing is the register's discipline: none, write, write-strict, read-write.
-	Fencing string
 }

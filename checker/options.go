@@ -1,0 +1,33 @@
+package checker
+
+import "github.com/picklock/picklock/history"
+
+// Input is all that a verdict is drawn from.
+type Input struct {
+	Events  []history.Event  // ordered by time; Index is their place in the file
+	Effects []history.Effect // the register's log; nil where the history stands alone
+	Options Options
+}
+
+// Options says what was asked of the run.
+type Options struct {
+	Faults  []string // fault names that were requested: each must have landed
+	Require []string // further properties that must hold, e.g. belief
+	// Bound is the liveness bound in ns: a lock that is free and wanted, with no
+	// fault on, must be granted within it. 0 means 5 s.
+	Bound int64
+	// TTL, in ns, is the lease that the clients asked for. A grant that promises none of
+	// its own may be over when that is; 0: nothing ends it but its release or loss.
+	TTL int64
+	// Fair, in ns, is how long a client may wait for a contested lock while others
+	// are granted it; more is starvation. 0: starvation is not judged.
+	Fair int64
+	// Alone leaves out the second opinion of Porcupine, whose cost is bounded
+	// (about 10 ms, a second at most) and not that of the exact checks.
+	Alone bool
+	// NoLock: the clients share the register without a lock. Only the register is
+	// judged then, and required.
+	NoLock bool
+	// Fencing is the register's discipline: none, write, write-strict, read-write.
+	Fencing string
+}

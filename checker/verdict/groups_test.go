@@ -1,0 +1,127 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// grouped writes groups as "wrong-release 2 > granted-early 2 stale-write 1+1".
+func grouped(v Verdict) []string {
+	var out []string
+	for _, g := range v.Groups() {
+		s := g.Name
+		if g.Cause != "" {
+			s += "/" + g.Cause
+		}
+		s += fmt.Sprintf(" %d", g.Count)
+		for i, c := range g.LedTo {
+			s += map[bool]string{true: " > ", false: " "}[i == 0]
+			s += fmt.Sprintf("%s %d", c.Name, c.Count)
+			if c.Perhaps > 0 {
+				s += fmt.Sprintf("+%d", c.Perhaps)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestGroups(t *testing.T) {
+	in := func(name, cause, grants string, at int64) Anomaly {
+		property := map[string]string{"wrong-release": Liveness, "false-rejection": Liveness, "two-holders": Belief, "granted-early": Exclusion, "double-grant": Exclusion,
+			"token-regression": Tokens}[name]
+		if property == "" {
+			property = Register
+		}
+		return Anomaly{Name: name, Property: property, Cause: cause, Key: "k0", Grants: strings.Fields(grants), Time: at}
+	}
+	for _, c := range []struct {
+		name string
+		list []Anomaly
+		want []string
+	}{
+		{"none", nil, nil},
+		{"a release that frees another's lock, under a pause", []Anomaly{
+			in("stale-write", "lease-outlived", "a.1 b.1", 5), in("lost-update", "lease-outlived", "b.1 a.1", 5),
+			in("granted-early", "wrong-release", "b.1 c.1", 7), in("wrong-release", "", "a.1 b.1 c.1", 7), in("two-holders", "granted-early", "b.1 c.1", 7),
+			in("stale-write", "granted-early", "b.1 c.1", 9), in("lost-update", "granted-early", "b.1 c.1", 9),
+			in("granted-early", "granted-early", "d.1 e.1", 11), in("stale-write", "granted-early", "d.1 e.1", 12), in("two-holders", "lease-outlived", "a.1 b.1", 4),
+		}, []string{
+			"wrong-release 1 > granted-early 1+1 stale-write 1+1 lost-update 1 two-holders 1",
+			"stale-write/lease-outlived 1 > lost-update 1", "two-holders/lease-outlived 1",
+		}},
+		{"a cause of its own is not hidden behind a deeper one", []Anomaly{
+			in("granted-early", "granted-early", "a.1 b.1", 1), in("stale-write", "delayed", "a.1 b.1", 2), in("nonlinearizable", "read", "a.1 b.1", 3),
+		}, []string{"granted-early/granted-early 1", "stale-write/delayed 1", "nonlinearizable/read 1"}},
+		{"a stale write that was lost itself", []Anomaly{
+			{Name: "stale-write", Property: Register, Cause: "lease-outlived", Key: "k0", Grants: []string{"a.1", "b.1"}, Effects: []int64{3, 4}, Time: 2},
+			{Name: "lost-update", Property: Register, Cause: "lease-outlived", Key: "k0", Grants: []string{"a.1", "c.1"}, Effects: []int64{4, 5}, Time: 3},
+		}, []string{"stale-write/lease-outlived 1 > lost-update 1"}},
+		{"no cause comes after its effect", []Anomaly{
+			in("stale-write", "", "a.1 b.1", 1), in("double-grant", "", "a.1 b.1", 2),
+		}, []string{"double-grant 1", "stale-write 1"}},
+		{"locks without leases", []Anomaly{
+			in("double-grant", "", "a.1 b.1", 1), in("stale-write", "interleaved", "b.1 a.1", 2), in("two-holders", "", "a.1 b.1", 1), in("stale-write", "", "x.1 y.1", 3),
+		}, []string{"double-grant 1 > stale-write 1 two-holders 1", "stale-write 1"}},
+		{"a release that frees another's lock, of one without leases", []Anomaly{
+			in("wrong-release", "", "a.1 b.1 c.1", 7), in("double-grant", "wrong-release", "b.1 c.1", 7), in("two-holders", "", "b.1 c.1", 7), in("double-grant", "", "d.1 e.1", 9),
+		}, []string{"wrong-release 1 > double-grant 1 two-holders 1", "double-grant 1"}},
+		{"the victim of a release had met who released it before", []Anomaly{
+			in("wrong-release", "", "a.1 b.1 c.1", 7), in("two-holders", "", "a.1 b.1", 8), in("two-holders", "", "c.1 b.1", 8),
+		}, []string{"wrong-release 1 > two-holders 1", "two-holders 1"}},
+		{"the more there are, the earlier in the list", []Anomaly{
+			in("double-grant", "", "a.1 b.1", 1), in("double-grant", "x", "c.1 d.1", 2), in("double-grant", "x", "e.1 f.1", 3),
+		}, []string{"double-grant/x 2", "double-grant 1"}},
+		{"tokens", []Anomaly{
+			in("false-rejection", "token-regression", "b.1", 5), in("token-regression", "", "a.1 b.1", 2), in("false-rejection", "", "c.1", 9),
+		}, []string{"token-regression 1 > false-rejection 1", "false-rejection 1"}},
+		{"grants without names", []Anomaly{
+			{Name: "double-grant", Property: Exclusion, Grants: []string{"", ""}, Time: 1}, {Name: "stale-write", Property: Register, Grants: []string{"", ""}, Time: 2},
+		}, []string{"double-grant 1", "stale-write 1"}},
+		{"a kind that nobody knows comes last", []Anomaly{in("novelty", "", "", 1), in("stale-write", "", "a.1 b.1", 4)}, []string{"stale-write 1", "novelty 1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := Verdict{Anomalies: c.list, Properties: map[string]Property{Belief: {}, Exclusion: {Required: true}, Tokens: {Required: true}, Register: {Required: true}, Liveness: {Required: true}}}
+			if got := grouped(v); !slices.Equal(got, c.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// Every kind has its depth.
+func TestGroupsKnowAllAnomalies(t *testing.T) {
+	for _, a := range Anomalies() {
+		if !slices.Contains(rootOrder, a.Name) {
+			t.Errorf("%s has no place in the order of root causes", a.Name)
+		}
+	}
+}
+
+// TestGroupsTellTheEarliest: of a group and of each kind that it led to, the earliest is the
+// first, in whatever order they come.
+func TestGroupsTellTheEarliest(t *testing.T) {
+	one := func(name string, at int64) Anomaly {
+		return Anomaly{Name: name, Property: Exclusion, Key: "k0", Grants: []string{"a.1", "b.1"}, Time: at}
+	}
+	v := Verdict{Anomalies: []Anomaly{one("double-grant", 5), one("double-grant", 3), one("double-grant", 4), one("two-holders", 9), one("two-holders", 6), one("two-holders", 8)}}
+	g := v.Groups()
+	if len(g) != 1 || g[0].First != 1 || len(g[0].LedTo) != 1 || g[0].LedTo[0].First != 4 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// TestGroupsNeedBothGrants: that one of two grants is the same makes no cause.
+func TestGroupsNeedBothGrants(t *testing.T) {
+	for _, pairs := range [][2]string{{"a.1 c.1", "b.1 c.1"}, {"a.1 b.1", "a.1 c.1"}} {
+		v := Verdict{Anomalies: []Anomaly{
+			{Name: "double-grant", Property: Exclusion, Key: "k0", Grants: strings.Fields(pairs[0]), Time: 1},
+			{Name: "two-holders", Property: Belief, Key: "k0", Grants: strings.Fields(pairs[1]), Time: 2},
+		}}
+		if g := v.Groups(); len(g) != 2 {
+			t.Errorf("%v: %+v", pairs, g)
+		}
+	}
+}
