@@ -119,7 +119,7 @@ func (i Info) CheckAbilities(said map[string]string) error {
 }
 
 // IsExec says that the lock is a program of the user's.
-func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, execPrefix) }
+func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }
 
 // With is the lock with what it has declared.
 func (i Info) With(a Abilities) Info {

@@ -39,7 +39,7 @@ func TestExecAbilities(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			info, err := Lookup(script(t, `read line; say '{"id":1,"ok":true`+tc.open+`}'; read line`))
+			info, err := Builtin().Lookup(script(t, `read line; say '{"id":1,"ok":true`+tc.open+`}'; read line`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +81,7 @@ func TestParseAbilities(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	redis, err := Lookup("redis")
+	redis, err := Builtin().Lookup("redis")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestExecWarns(t *testing.T) {
 		want  int
 	}{"without since_ns": {`,"lease_ms":500`, 1}, "without a lease": {"", 0}} {
 		t.Run(name, func(t *testing.T) {
-			info, err := Lookup(script(t, opened+`n=2; while read -r line; do say "{\"id\":$n,\"ok\":true`+strings.ReplaceAll(tc.grant, `"`, `\"`)+`}"; n=$((n+1)); done`))
+			info, err := Builtin().Lookup(script(t, opened+`n=2; while read -r line; do say "{\"id\":$n,\"ok\":true`+strings.ReplaceAll(tc.grant, `"`, `\"`)+`}"; n=$((n+1)); done`))
 			if err != nil {
 				t.Fatal(err)
 			}

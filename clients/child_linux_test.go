@@ -15,7 +15,7 @@ import (
 
 // parent opens the lock and waits to be killed.
 func parent(lock string) error {
-	info, err := Lookup(lock)
+	info, err := Builtin().Lookup(lock)
 	if err != nil {
 		return err
 	}

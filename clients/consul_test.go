@@ -89,7 +89,7 @@ func TestConsulLockDelay(t *testing.T) {
 	servers := startConsul(t)
 	ways := newLinks(t, servers)
 	ctx := within(t, 60*time.Second)
-	info, err := Lookup("consul")
+	info, err := Builtin().Lookup("consul")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func TestContract(t *testing.T) {
 // testExclusion lets four clients fight over one key: never two inside, tokens
 // rising with every grant, and nothing a lease can say ahead of its time.
 func testExclusion(t *testing.T, u underTest, servers []*server) {
-	info, _ := Lookup(u.name)
+	info, _ := Builtin().Lookup(u.name)
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	var (
@@ -153,7 +153,7 @@ func testLoss(t *testing.T, u underTest, servers []*server) {
 	if err != nil {
 		t.Fatalf("acquire after a loss: %v", err)
 	}
-	if info, _ := Lookup(u.name); info.Fencing && g3.Token <= g2.Token {
+	if info, _ := Builtin().Lookup(u.name); info.Fencing && g3.Token <= g2.Token {
 		t.Errorf("token %d after %d", g3.Token, g2.Token)
 	}
 	if err := a.Release(ctx, g3); err != nil {
@@ -278,7 +278,7 @@ func testCut(t *testing.T, u underTest, servers []*server) {
 	if err != nil {
 		t.Fatalf("acquire after the cut: %v", err)
 	}
-	if info, _ := Lookup(u.name); info.Fencing && g.Token <= first.Token {
+	if info, _ := Builtin().Lookup(u.name); info.Fencing && g.Token <= first.Token {
 		t.Errorf("token %d after %d", g.Token, first.Token)
 	}
 	if err := b.Release(ctx, g); err != nil {

@@ -16,7 +16,7 @@ func init() {
 
 func openDelayed(t *testing.T, client string, servers []string, delay string) Lock {
 	t.Helper()
-	info, err := Lookup("etcd-lock-delay")
+	info, err := Builtin().Lookup("etcd-lock-delay")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// execPrefix begins the name of a lock that is a program of the user's.
-const execPrefix = "exec:"
+// ExecPrefix begins the name of a lock that is a program of the user's.
+const ExecPrefix = "exec:"
 
 // execInfo makes a lock of a command that speaks the exec protocol: JSON lines on
 // its standard input and output (docs/exec.md). Beyond what that shows:
@@ -33,7 +33,7 @@ func execInfo(command string) (Info, error) {
 		return Info{}, errors.New("exec lock without a command: want exec:COMMAND, as in exec:'python3 my_lock.py'")
 	}
 	return Info{
-		Name:     execPrefix + command,
+		Name:     ExecPrefix + command,
 		About:    "a command that speaks JSON lines on its standard input and output",
 		Declares: true,
 		// The program knows its options; it gets them with the open.

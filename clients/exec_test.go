@@ -81,7 +81,7 @@ func TestExecOpen(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			info, err := Lookup("exec:" + tc.command)
+			info, err := Builtin().Lookup("exec:" + tc.command)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestExecOpen(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Lookup("exec:"); err == nil {
+	if _, err := Builtin().Lookup("exec:"); err == nil {
 		t.Error("no command at all is accepted")
 	}
 }
@@ -103,7 +103,7 @@ func TestExecOpen(t *testing.T) {
 func TestExecLines(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "lines")
 	name := script(t, fmt.Sprintf(`n=0; while read -r line; do n=$((n+1)); printf '%%s\n' "$line" >>%s; say "{\"id\":$n,\"ok\":true}"; done`, log))
-	info, err := Lookup(name)
+	info, err := Builtin().Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func holdFile(v string) error {
 	if _, err := fmt.Sscan(v, &name, &dir); err != nil {
 		return err
 	}
-	info, err := Lookup(name)
+	info, err := Builtin().Lookup(name)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func startHolder(t *testing.T, name, dir string) (kill func()) {
 
 func openIn(t *testing.T, name, client, dir string, ttl time.Duration, extra map[string]string) Lock {
 	t.Helper()
-	info, err := Lookup(name)
+	info, err := Builtin().Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestFlockUnlink(t *testing.T) {
 	ctx := within(t, 30*time.Second)
 	waits := make(chan struct{}, 1000)
 	a, c := openIn(t, "flock-unlink", "a", dir, time.Second, nil), openIn(t, "flock-unlink", "c", dir, time.Second, nil)
-	info, _ := Lookup("flock-unlink")
+	info, _ := Builtin().Lookup("flock-unlink")
 	b, err := info.Open(ctx, Options{Directory: dir, TTL: time.Second, Log: slog.New(slog.DiscardHandler), Waiting: func() {
 		select {
 		case waits <- struct{}{}:

@@ -30,7 +30,7 @@ func TestKinds(t *testing.T) {
 	for _, u := range kindsUnderTest {
 		t.Run(u.name, func(t *testing.T) {
 			t.Parallel()
-			info, err := Lookup(u.name)
+			info, err := Builtin().Lookup(u.name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,13 +7,10 @@ package clients
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/picklock/picklock/internal/meant"
 )
 
 // Lock is one client's connection to one lock service.
@@ -174,48 +171,10 @@ type Info struct {
 	Open      func(context.Context, Options) (Lock, error)
 }
 
-// locks is the package's one table; each lock's file adds its line.
+// locks is filled by each lock's file.
 var locks = map[string]Info{}
 
 func register(i Info) { locks[i.Name] = i }
 
-// Add puts a lock of the program's own into the table, as a test does with the lock
-// under test. It must be called before anything looks a lock up.
-func Add(i Info) error {
-	switch _, twice := locks[i.Name]; {
-	case i.Name == "" || i.Open == nil:
-		return errors.New("a lock needs a name and a way to open it")
-	case twice || i.IsExec():
-		return fmt.Errorf("the name %q is taken", i.Name)
-	}
-	register(i)
-	return nil
-}
-
-// All lists the locks by name.
-func All() []Info {
-	out := make([]Info, 0, len(locks))
-	for _, i := range locks {
-		out = append(out, i)
-	}
-	slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
-// Lookup finds a lock by name, or makes one of "exec:COMMAND".
-func Lookup(name string) (Info, error) {
-	if command, ok := strings.CutPrefix(name, execPrefix); ok {
-		return execInfo(command)
-	}
-	if i, ok := locks[name]; ok {
-		return i, nil
-	}
-	names := make([]string, 0, len(locks))
-	for _, i := range All() {
-		if slices.Contains(i.Aliases, name) {
-			return i, nil
-		}
-		names = append(names, i.Name)
-	}
-	return Info{}, meant.Unknown("lock", name, names, "or exec:COMMAND")
-}
+// Builtin is the table of the locks of this package.
+func Builtin() *Table { return NewTable(execInfo, slices.Collect(maps.Values(locks))...) }

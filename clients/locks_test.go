@@ -27,7 +27,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 
 func TestLookup(t *testing.T) {
 	var names []string
-	for _, i := range All() {
+	for _, i := range Builtin().All() {
 		names = append(names, i.Name)
 		if i.About == "" || i.Cluster == "" || i.MinTTL <= 0 && !i.Naive && i.Unlocked == nil || strings.Contains(i.About, "\n") {
 			t.Errorf("%s: incomplete: %+v", i.Name, i)
@@ -37,11 +37,11 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"etcd", "redis", "redlock", "zookeeper"} {
-		if i := slices.Index(names, want); i < 0 || All()[i].Naive {
+		if i := slices.Index(names, want); i < 0 || Builtin().All()[i].Naive {
 			t.Errorf("%s is not among the locks %v, or counts as naive", want, names)
 		}
 	}
-	if _, err := Lookup("memcached"); err == nil || !strings.Contains(err.Error(), "zookeeper") {
+	if _, err := Builtin().Lookup("memcached"); err == nil || !strings.Contains(err.Error(), "zookeeper") {
 		t.Errorf("unknown lock: %v; want an error that lists them", err)
 	}
 }
@@ -122,7 +122,7 @@ func TestLostReply(t *testing.T) {
 			}
 			// The first acquire's key had the revision after the first grant's, or so:
 			// whoever finds it in place would hand it out as a new grant.
-			if info, _ := Lookup(tc.lock); info.Fencing && g2.Token < g.Token+3 {
+			if info, _ := Builtin().Lookup(tc.lock); info.Fencing && g2.Token < g.Token+3 {
 				t.Errorf("token %d: that of the acquire that failed, not a new one", g2.Token)
 			}
 			way.loseReply(map[string]string{"redis": "EVAL", "etcd": "/picklock/lost/"}[tc.lock])

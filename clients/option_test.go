@@ -29,7 +29,7 @@ func TestCheckOptions(t *testing.T) {
 		{"exec:true", "what=ever", ""},
 	}
 	for _, tc := range tests {
-		info, err := Lookup(tc.lock)
+		info, err := Builtin().Lookup(tc.lock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestCheckOptions(t *testing.T) {
 			t.Errorf("%s %s: %v; want an error with %q", tc.lock, tc.option, err, tc.want)
 		}
 	}
-	for _, i := range All() {
+	for _, i := range Builtin().All() {
 		for _, o := range i.Options {
 			if o.Name == "" || o.About == "" || o.Default == "" || strings.ContainsAny(o.Name, "= ") {
 				t.Errorf("%s: incomplete option %+v", i.Name, o)
@@ -81,11 +81,11 @@ func TestOptionsAreHeeded(t *testing.T) {
 }
 
 func TestAliases(t *testing.T) {
-	i, err := Lookup("gozk")
+	i, err := Builtin().Lookup("gozk")
 	if err != nil || i.Name != "zk-lock" {
 		t.Errorf("gozk is %q, %v; want zk-lock", i.Name, err)
 	}
-	for _, i := range All() {
+	for _, i := range Builtin().All() {
 		if i.Name == "gozk" {
 			t.Error("an alias has a line of its own")
 		}

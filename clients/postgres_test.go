@@ -104,7 +104,7 @@ func TestPostgresLostReply(t *testing.T) {
 			if err != nil {
 				t.Fatalf("acquire once the first is over: %v", err)
 			}
-			if info, _ := Lookup(tc.lock); info.Fencing && g2.Token <= g.Token {
+			if info, _ := Builtin().Lookup(tc.lock); info.Fencing && g2.Token <= g.Token {
 				t.Errorf("token %d after %d", g2.Token, g.Token)
 			}
 			way.loseReply(tc.release)
@@ -183,7 +183,7 @@ func TestPostgresWaiter(t *testing.T) {
 	for _, lock := range []string{"postgres-session", "postgres-xact"} {
 		t.Run(lock, func(t *testing.T) {
 			ctx := within(t, 30*time.Second)
-			info, _ := Lookup(lock)
+			info, _ := Builtin().Lookup(lock)
 			a, b := open(t, lock, "a", addrs(servers), time.Second), open(t, lock, "b", addrs(servers), time.Second)
 			g, err := a.Acquire(ctx, "k")
 			if err != nil {
@@ -248,7 +248,7 @@ func TestPostgresOptions(t *testing.T) {
 	for lock, extra := range map[string]map[string]string{
 		"postgres-session": {"keepalive": "never"}, "postgres-table": {"clock": "sundial"}, "postgres-row": {"transaction": "begun"},
 	} {
-		info, _ := Lookup(lock)
+		info, _ := Builtin().Lookup(lock)
 		if err := info.CheckOptions(extra); err == nil {
 			t.Errorf("%s takes %v", lock, extra)
 		}

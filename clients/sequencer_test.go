@@ -21,7 +21,7 @@ type askedLock struct {
 
 func openSequencer(t *testing.T, name string, servers []string) Sequencer {
 	t.Helper()
-	info, err := Lookup(name)
+	info, err := Builtin().Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -316,7 +316,7 @@ func (ls links) healed() {
 // makes it a mutex.
 func open(t testing.TB, name, client string, servers []string, ttl time.Duration) Lock {
 	t.Helper()
-	if info, err := Lookup(name); err == nil && info.Kind == Semaphore {
+	if info, err := Builtin().Lookup(name); err == nil && info.Kind == Semaphore {
 		return openWith(t, name, client, servers, ttl, map[string]string{permitsOption.Name: "1"})
 	}
 	return openWith(t, name, client, servers, ttl, nil)
@@ -325,7 +325,7 @@ func open(t testing.TB, name, client string, servers []string, ttl time.Duration
 // openWith is open with options of the lock's own.
 func openWith(t testing.TB, name, client string, servers []string, ttl time.Duration, extra map[string]string) Lock {
 	t.Helper()
-	info, err := Lookup(name)
+	info, err := Builtin().Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}

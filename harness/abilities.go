@@ -124,7 +124,7 @@ type Described struct {
 // its cells will say why.
 func (o *MatrixOptions) Describe(ctx context.Context) error {
 	for _, lock := range o.Locks {
-		info, err := clients.Lookup(lock)
+		info, err := o.Table.Lookup(lock)
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (o *MatrixOptions) describe(ctx context.Context, lock string) (*clients.Abi
 
 // lockFor is a lock of the matrix with what is known of it.
 func (o MatrixOptions) lockFor(name string) (clients.Info, error) {
-	info, err := clients.Lookup(name)
+	info, err := o.Table.Lookup(name)
 	if a, ok := o.Declared[name]; ok && err == nil {
 		info = info.With(a)
 	}

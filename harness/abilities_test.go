@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -32,6 +33,7 @@ func TestSettle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := Defaults()
 			o.Lock, o.Workload = "exec:true", ""
+			o.Locks, o.Backends = all.Locks(), all.Backends()
 			if tc.options != nil {
 				tc.options(&o)
 			}
@@ -52,6 +54,7 @@ func TestSettle(t *testing.T) {
 	}
 	o := Defaults()
 	o.Lock = "exec:true"
+	o.Locks, o.Backends = all.Locks(), all.Backends()
 	p, err := o.plan()
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +86,7 @@ func TestCellsOfExec(t *testing.T) {
 		"no tokens":  {declared: map[string]clients.Abilities{"exec:true": {}}, want: []string{"none"}},
 		"has tokens": {declared: map[string]clients.Abilities{"exec:true": {Tokens: true}}, want: []string{"none", "write", "read-write"}},
 	} {
-		cells, err := MatrixOptions{Scenarios: []*scenarios.Scenario{s}, Locks: []string{"exec:true"}, Fencing: tc.fencing, Declared: tc.declared}.Cells()
+		cells, err := MatrixOptions{Table: all.Locks(), Scenarios: []*scenarios.Scenario{s}, Locks: []string{"exec:true"}, Fencing: tc.fencing, Declared: tc.declared}.Cells()
 		if err != nil {
 			t.Fatal(err)
 		}

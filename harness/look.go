@@ -32,8 +32,8 @@ type (
 )
 
 // ServeLooks answers what the harness asks of the servers of a lock, until in ends.
-func ServeLooks(ctx context.Context, lock string, in io.Reader, out io.Writer) error {
-	info, err := clients.Lookup(lock)
+func ServeLooks(ctx context.Context, locks *clients.Table, lock string, in io.Reader, out io.Writer) error {
+	info, err := locks.Lookup(lock)
 	if err != nil {
 		return err
 	}

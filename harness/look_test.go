@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/compose"
 )
 
@@ -24,7 +25,7 @@ func (c *inProcess) Spawn(ctx context.Context, p compose.Program) (*compose.Proc
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	go func() {
-		c.err = ServeLooks(context.WithoutCancel(ctx), p.Args[len(p.Args)-1], inR, outW)
+		c.err = ServeLooks(context.WithoutCancel(ctx), all.Locks(), p.Args[len(p.Args)-1], inR, outW)
 		inR.Close()
 		outW.Close()
 		close(c.ended)

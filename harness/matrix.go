@@ -39,6 +39,7 @@ type MatrixOptions struct {
 	// ClientImage is an image to put the clients' program into; see Docker.
 	ClientImage string
 	Self        string
+	Table       *clients.Table // where Locks are found
 	// Done is told of every cell that is finished; from is true for one that was
 	// there already.
 	Done func(c results.Cell, n, of int, kept bool)
@@ -169,7 +170,7 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 // cell plays one cell as often as is asked for; kept says that all of it was there.
 func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.Cell, kept bool, err error) {
 	kept = true
-	sum = results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Met: checker.True, Valid: checker.True, Found: map[string]int{}, Service: serviceOf(c.Lock, o.Cluster)}
+	sum = results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Met: checker.True, Valid: checker.True, Found: map[string]int{}, Service: serviceOf(o.Table, c.Lock, o.Cluster)}
 	if e := c.Scenario.Expected(c.Lock, c.Fencing); e != nil {
 		sum.Expected, sum.Must = e.String(), e.Must
 	}

@@ -53,6 +53,9 @@ type Options struct {
 	// Abilities are what the user says that the lock can do (clients.Options).
 	Abilities map[string]string
 
+	Locks    *clients.Table    // where Lock is found
+	Backends register.Backends // where Register is found
+
 	Again    []string // the command that makes the run again; nil: picklock's own
 	Runtime  Runtime
 	Self     string // path of the picklock program
@@ -117,7 +120,7 @@ func (o Options) plan() (*plan, error) {
 }
 
 func (p *plan) resolve() (err error) {
-	if p.lock, err = clients.Lookup(p.Lock); err != nil {
+	if p.lock, err = p.Locks.Lookup(p.Lock); err != nil {
 		return err
 	}
 	if err := p.lock.CheckOptions(p.Extra); err != nil {
@@ -143,7 +146,7 @@ func (p *plan) resolve() (err error) {
 	if p.Register == "" {
 		p.Register = register.Builtin
 	}
-	if p.backend, err = register.ParseBackend(p.Register); err != nil {
+	if p.backend, err = p.Backends.Lookup(p.Register); err != nil {
 		return err
 	}
 	if err := p.backend.Takes(discipline); err != nil {

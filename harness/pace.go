@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/results"
@@ -121,7 +120,7 @@ func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, l
 // there are replicas, the death of the leader where one leads, that of a server
 // where none does; "" where there is no server.
 func (o MatrixOptions) recoveryFault(ctx context.Context, lock string) (string, error) {
-	info, err := clients.Lookup(lock)
+	info, err := o.Table.Lookup(lock)
 	if err != nil {
 		return "", err
 	}

@@ -34,6 +34,9 @@ type ScenarioOptions struct {
 	Again     []string // the command that plays it again; nil: picklock's own
 	Out       string
 
+	Locks    *clients.Table    // where Lock is found
+	Backends register.Backends // where Register is found
+
 	Runtime  Runtime
 	Self     string
 	Log      *slog.Logger
@@ -73,7 +76,7 @@ func (o ScenarioOptions) ScenarioCommand() []string {
 // RunScenario plays a scenario and judges what came of it. Errors are as for Run.
 func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, error) {
 	s := o.Scenario
-	info, err := clients.Lookup(o.Lock)
+	info, err := o.Locks.Lookup(o.Lock)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
@@ -105,7 +108,7 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 		Seconds: time.Since(outcome.Run.Started).Seconds(), Versions: outcome.Run.Versions,
 		Command: o.ScenarioCommand(),
 	}
-	out.Result.Service = serviceOf(o.Lock, o.Cluster)
+	out.Result.Service = serviceOf(o.Locks, o.Lock, o.Cluster)
 	out.Result.Emulator, out.Result.Refused = outcome.Run.Emulator, outcome.Verdict.Stats.Rejected
 	r := &out.Result
 	for _, a := range outcome.Verdict.Anomalies {
@@ -144,7 +147,7 @@ func (o ScenarioOptions) runOptions() Options {
 	s := o.Scenario
 	opts := Defaults()
 	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Extra = o.Lock, o.Fencing, s.Cluster, s.TTL, o.extra()
-	opts.Abilities = o.Abilities
+	opts.Abilities, opts.Locks, opts.Backends = o.Abilities, o.Locks, o.Backends
 	opts.Seed, opts.Out, opts.Again, opts.Register = o.Seed, o.Out, o.Again, o.Register
 	if o.Cluster != "" {
 		opts.Cluster = o.Cluster
@@ -164,7 +167,7 @@ func (o ScenarioOptions) runOptions() Options {
 		return opts
 	}
 	opts.Clients = len(s.Clients)
-	if info, err := clients.Lookup(o.Lock); err == nil && !s.Touches() && (info.Declares || WorkloadFor(info) != "") {
+	if info, err := o.Locks.Lookup(o.Lock); err == nil && !s.Touches() && (info.Declares || WorkloadFor(info) != "") {
 		opts.Workload = WorkloadFor(info)
 	}
 	return opts
@@ -312,7 +315,7 @@ func (sc *script) perform(ctx context.Context, stepErr *error) error {
 // Possible says what stands in the way of a cell on this machine: a server that is
 // not installed, a fault that it cannot do. nil if nothing does.
 func (o ScenarioOptions) Possible(ctx context.Context) error {
-	info, err := clients.Lookup(o.Lock)
+	info, err := o.Locks.Lookup(o.Lock)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 
 // serviceOf names the service behind a lock, so that the locks of one can be looked at
 // together: that of its cluster, whatever the shape it is run in.
-func serviceOf(lock, cluster string) string {
-	if info, err := clients.Lookup(lock); err == nil && (cluster == "" || cluster == "none") {
+func serviceOf(locks *clients.Table, lock, cluster string) string {
+	if info, err := locks.Lookup(lock); err == nil && (cluster == "" || cluster == "none") {
 		cluster = info.Cluster
 	}
 	cluster = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(cluster), ".yml"), ".yaml")

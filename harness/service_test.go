@@ -1,6 +1,10 @@
 package harness
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/picklock/picklock/clients/all"
+)
 
 func TestServiceOf(t *testing.T) {
 	for _, tt := range []struct{ lock, cluster, want string }{
@@ -16,7 +20,7 @@ func TestServiceOf(t *testing.T) {
 		{"exec:python3 my_lock.py", "deploy/my-cluster.yml", "my-cluster"},
 		{"nobody-knows", "", "no service"},
 	} {
-		if got := serviceOf(tt.lock, tt.cluster); got != tt.want {
+		if got := serviceOf(all.Locks(), tt.lock, tt.cluster); got != tt.want {
 			t.Errorf("service of %s on %q: %q, want %q", tt.lock, tt.cluster, got, tt.want)
 		}
 	}

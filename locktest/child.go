@@ -23,6 +23,9 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
+// backends is what the protected resource of a test is made of.
+var backends = register.Backends{register.OwnServer()}
+
 // Child says that this process is not the test but a part of its experiment, started
 // by Run. A test that prepares something once only, such as a server of its own, asks
 // before it does.
@@ -43,7 +46,7 @@ func child(test string, call int, open Open) {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	err = clients.Add(clients.Info{
+	locks := clients.NewTable(nil, clients.Info{
 		Name: x.lockName(), About: "the lock of a Go test", Cluster: x.Cluster, Fencing: x.Fencing != "none", Confirms: x.Confirms, AnyOption: true,
 		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
 			if len(x.Servers) > 0 {
@@ -52,12 +55,10 @@ func child(test string, call int, open Open) {
 			return open(ctx, o)
 		},
 	})
-	if err == nil {
-		if x.Node {
-			err = node(ctx, flag.Args())
-		} else {
-			err = x.controller(ctx)
-		}
+	if x.Node {
+		err = node(ctx, locks, flag.Args())
+	} else {
+		err = x.controller(ctx, locks)
 	}
 	stop()
 	if err != nil {
@@ -68,13 +69,13 @@ func child(test string, call int, open Open) {
 }
 
 // node does what the picklock program does under these arguments.
-func node(ctx context.Context, args []string) error {
+func node(ctx context.Context, locks *clients.Table, args []string) error {
 	if len(args) == 0 {
 		return errors.New("no arguments")
 	}
 	switch name, args := args[0], args[1:]; name {
 	case "worker":
-		return workloads.Worker(ctx, os.Stdin, os.Stdout, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		return workloads.Worker(ctx, workloads.Tables{Locks: locks, Backends: backends}, os.Stdin, os.Stdout, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	case "register":
 		return serveRegister(ctx, args)
 	case "server":
@@ -119,12 +120,12 @@ func untilInputEnds(ctx context.Context) context.Context {
 }
 
 // controller plays the scenario, in namespaces where they can be had.
-func (x order) controller(ctx context.Context) error {
+func (x order) controller(ctx context.Context, locks *clients.Table) error {
 	lab, code, done := local.Enter()
 	if done {
 		os.Exit(code)
 	}
-	cell, err := x.play(untilInputEnds(ctx), lab)
+	cell, err := x.play(untilInputEnds(ctx), lab, locks)
 	r := outcome{Cell: cell}
 	if err != nil {
 		r.Error = err.Error()
@@ -136,13 +137,14 @@ func (x order) controller(ctx context.Context) error {
 	return os.WriteFile(x.Result, text, 0o600)
 }
 
-func (x order) play(ctx context.Context, lab *local.Lab) (results.Cell, error) {
+func (x order) play(ctx context.Context, lab *local.Lab, locks *clients.Table) (results.Cell, error) {
 	s, err := x.scenario()
 	if err != nil {
 		return results.Cell{}, err
 	}
 	o := harness.ScenarioOptions{
 		Scenario: s, Lock: x.lockName(), Fencing: x.Fencing, Cluster: x.Cluster, Extra: x.Extra, Seed: x.Seed, Out: x.Out,
+		Locks: locks, Backends: backends,
 		Runtime: harness.Local{Lab: lab}, Self: x.Program, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Again: append([]string{"go", "test"}, "-run", x.flags()[0][len("-test.run="):]),
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/locktest"
 	"github.com/picklock/picklock/results"
 )
@@ -35,7 +36,7 @@ func needRedis(t *testing.T) {
 // openTool opens one of picklock's own locks, as a lock of the user's that is right.
 func openTool(name string) locktest.Open {
 	return func(ctx context.Context, o clients.Options) (clients.Lock, error) {
-		info, err := clients.Lookup(name)
+		info, err := all.Locks().Lookup(name)
 		if err != nil {
 			return nil, err
 		}

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/all"
 )
 
 // TestPromises: every property of every kind of lock has its promise in words.
 func TestPromises(t *testing.T) {
-	for _, i := range clients.All() {
+	for _, i := range all.Locks().All() {
 		for _, property := range checker.Properties {
 			if promiseOf(Run{Kind: i.Kind}, property) == "" {
 				t.Errorf("%s: no promise for %s", i.Name, property)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/history"
 )
@@ -66,7 +67,7 @@ func startScripted(t *testing.T) *scriptedWorker {
 	outR, outW := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := Worker(ctx, inR, outW, slog.New(slog.DiscardHandler))
+		err := Worker(ctx, Tables{Locks: all.Locks(), Backends: all.Backends()}, inR, outW, slog.New(slog.DiscardHandler))
 		outW.Close()
 		ended <- err
 	}()

@@ -16,11 +16,17 @@ import (
 	"github.com/picklock/picklock/clients/register"
 )
 
+// Tables are where a worker finds the lock and the protected resource of its Config.
+type Tables struct {
+	Locks    *clients.Table
+	Backends register.Backends
+}
+
 // Worker runs one client: it reads its Config from in, opens the lock, waits for
 // CommandGo and runs the workload until the end of in or of ctx; or takes its acts
 // one at a time (see scripted). What goes wrong
 // before the first critical section is both reported to the harness and returned.
-func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) (err error) {
+func Worker(ctx context.Context, t Tables, in io.Reader, out io.Writer, log *slog.Logger) (err error) {
 	lines := bufio.NewReader(in)
 	first, err := lines.ReadBytes('\n')
 	if err != nil {
@@ -31,7 +37,7 @@ func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) 
 		return fmt.Errorf("read the worker's configuration: %w", err)
 	}
 	o := &output{start: cfg.Start, w: out}
-	c, declared, err := open(ctx, cfg, o, log)
+	c, declared, err := t.open(ctx, cfg, o, log)
 	if err != nil {
 		o.send(Message{Error: err.Error()})
 		return err
@@ -69,13 +75,13 @@ func Worker(ctx context.Context, in io.Reader, out io.Writer, log *slog.Logger) 
 
 // open opens the lock and the way to the register. What the lock declares is nil where it
 // was known before.
-func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client, *clients.Abilities, error) {
+func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client, *clients.Abilities, error) {
 	if cfg.Workload != "" {
 		if _, err := Lookup(cfg.Workload); err != nil {
 			return nil, nil, err
 		}
 	}
-	info, err := clients.Lookup(cfg.Lock)
+	info, err := t.Locks.Lookup(cfg.Lock)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -100,7 +106,7 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 	if err != nil {
 		return nil, nil, fmt.Errorf("open lock %s: %w", info.Name, err)
 	}
-	resource, err := openRegister(cfg)
+	resource, err := t.openRegister(cfg)
 	if err != nil {
 		return nil, nil, errors.Join(err, lock.Close())
 	}
@@ -125,12 +131,12 @@ func open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client
 }
 
 // openRegister makes the client's way to the register, whatever that is made of.
-func openRegister(cfg Config) (register.Resource, error) {
+func (t Tables) openRegister(cfg Config) (register.Resource, error) {
 	name := cfg.Backend
 	if name == "" {
 		name = register.Builtin
 	}
-	b, err := register.ParseBackend(name)
+	b, err := t.Backends.Lookup(name)
 	if err != nil {
 		return nil, err
 	}

@@ -39,21 +39,21 @@ type Backend struct {
 // Builtin is the backend that is our own server: Serve.
 const Builtin = "builtin"
 
-var backends = []Backend{
-	{Name: Builtin, About: "a small server of picklock's own, which logs each effect before it answers",
-		Open: func(addr string, _ Discipline) Resource { return New(addr) }},
-	postgresBackend,
-	redisBackend,
-	etcdBackend,
+// OwnServer is the backend of that name.
+func OwnServer() Backend {
+	return Backend{
+		Name: Builtin, About: "a small server of picklock's own, which logs each effect before it answers",
+		Open: func(addr string, _ Discipline) Resource { return New(addr) },
+	}
 }
 
-// Backends lists what a resource can be made of.
-func Backends() []Backend { return append([]Backend(nil), backends...) }
+// Backends is a table of what a resource can be made of (all.Backends has everything).
+type Backends []Backend
 
-// ParseBackend finds a backend by the name given to --register.
-func ParseBackend(name string) (Backend, error) {
-	names := make([]string, len(backends))
-	for i, b := range backends {
+// Lookup finds a backend by the name given to --register.
+func (bs Backends) Lookup(name string) (Backend, error) {
+	names := make([]string, len(bs))
+	for i, b := range bs {
 		if b.Name == name {
 			return b, nil
 		}
@@ -102,3 +102,6 @@ func (d Discipline) ready(r Request) error {
 	}
 	return nil
 }
+
+// All is the table of this package.
+func All() Backends { return Backends{OwnServer(), postgresBackend, redisBackend, etcdBackend} }

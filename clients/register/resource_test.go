@@ -110,7 +110,7 @@ func disciplineOf(t *testing.T, name string) register.Discipline {
 
 // realBackends runs a test on each backend that is a server of its own.
 func realBackends(t *testing.T, f func(t *testing.T, b register.Backend)) {
-	for _, b := range register.Backends() {
+	for _, b := range register.All() {
 		if b.Keep != nil {
 			t.Run(b.Name, func(t *testing.T) { f(t, b) })
 		}
@@ -339,7 +339,7 @@ func TestBackendsNobodyListens(t *testing.T) {
 			}
 		}
 	})
-	if _, err := register.ParseBackend("mysql"); err == nil {
+	if _, err := register.All().Lookup("mysql"); err == nil {
 		t.Error("an unknown register is taken")
 	}
 }

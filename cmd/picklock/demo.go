@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/results"
@@ -140,7 +139,7 @@ func printDemo(rows []*row) error {
 type notHere struct{ error }
 
 func missing(ctx context.Context, lock string) error {
-	info, err := clients.Lookup(lock)
+	info, err := lockTable.Lookup(lock)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 func describeCommand() *cobra.Command {
 	o := harness.Defaults()
+	o.Locks, o.Backends = lockTable, backends
 	var options, abilities []string
 	var runtime, clientImage string
 	var asJSON bool
@@ -32,7 +33,7 @@ otherwise.`,
 			if o.Abilities, err = clients.ParseAbilities(abilities); err != nil {
 				return usage(err)
 			}
-			info, err := clients.Lookup(o.Lock)
+			info, err := lockTable.Lookup(o.Lock)
 			if err != nil {
 				return usage(err)
 			}

@@ -107,7 +107,7 @@ func locksCommand() *cobra.Command {
 		Use: "locks", Short: "List the locks that can be tested", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			lines := []lockLine{}
-			for _, i := range clients.All() {
+			for _, i := range lockTable.All() {
 				lines = append(lines, lockLine{
 					i.Name, i.About, i.Cluster, i.Fencing, i.Kind, int64(i.MinTTL), i.Naive, lockOptions(i), i.Aliases,
 					i.Unlocked != nil, emulated(cmd.Context(), i.Cluster),

@@ -34,7 +34,7 @@ type matrixFlags struct {
 }
 
 func matrixCommand() *cobra.Command {
-	var f matrixFlags
+	f := matrixFlags{MatrixOptions: harness.MatrixOptions{Table: lockTable}}
 	c := &cobra.Command{
 		Use: "matrix", Short: "Play the whole catalogue and compare with what is expected", Args: noArguments,
 		Long: `Play scenarios on locks with fencing disciplines, each cell in a process of its own,
@@ -166,7 +166,7 @@ func (f *matrixFlags) report(m *results.Matrix) error {
 // resolve looks all names up.
 func (f *matrixFlags) resolve(ctx context.Context) error {
 	for i, lock := range f.Locks {
-		info, err := clients.Lookup(lock)
+		info, err := lockTable.Lookup(lock)
 		if err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (f *matrixFlags) resolve(ctx context.Context) error {
 	}
 	cells, err := f.Cells()
 	for _, c := range cells {
-		if info, lerr := clients.Lookup(c.Lock); err == nil && lerr == nil {
+		if info, lerr := lockTable.Lookup(c.Lock); err == nil && lerr == nil {
 			err = errors.Join(info.CheckOptions(f.Extra), info.CheckAbilities(f.Abilities))
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/workloads"
@@ -55,7 +54,7 @@ func reference(t *testing.T) []byte {
 	b.WriteString("# Reference\n\nLocks, faults, workloads, fencing disciplines and anomalies, as the program has them.\n")
 	var options []lockLine
 	table("Locks (`--lock`)", "lock", "cluster", "fencing tokens", "kind", "what it is")
-	for _, l := range clients.All() {
+	for _, l := range lockTable.All() {
 		about := l.About
 		for _, runtime := range slices.Sorted(maps.Keys(emulated(t.Context(), l.Cluster))) {
 			about += fmt.Sprintf("; on %s emulated by %s", runtime, emulated(t.Context(), l.Cluster)[runtime])
@@ -83,7 +82,7 @@ func reference(t *testing.T) []byte {
 		row("`"+d.Name+"`", d.About)
 	}
 	table("Registers (`--register`)", "register", "what the protected resource is made of")
-	for _, r := range register.Backends() {
+	for _, r := range backends {
 		row("`"+r.Name+"`", r.About)
 	}
 	table("Anomalies", "anomaly", "property", "what it is")

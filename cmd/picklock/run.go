@@ -26,6 +26,7 @@ import (
 
 func runCommand() *cobra.Command {
 	o := harness.Defaults()
+	o.Locks, o.Backends = lockTable, backends
 	var runtime, clientImage string
 	var options, abilities []string
 	var asJSON bool
@@ -64,7 +65,7 @@ is unknown or left out, 0 if all held.`,
 			if o.Abilities, err = clients.ParseAbilities(abilities); err != nil {
 				return usage(err)
 			}
-			if info, err := clients.Lookup(o.Lock); err == nil && info.Declares && !cmd.Flags().Changed("workload") {
+			if info, err := lockTable.Lookup(o.Lock); err == nil && info.Declares && !cmd.Flags().Changed("workload") {
 				o.Workload = "" // what suits it, once it has said what it is
 			} else if err == nil && info.Unlocked != nil && !cmd.Flags().Changed("workload") {
 				o.Workload = history.Add // the one that there is for it

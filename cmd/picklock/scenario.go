@@ -107,7 +107,7 @@ func findScenario(name, file string) (*scenarios.Scenario, error) {
 }
 
 func scenarioRun() *cobra.Command {
-	var o harness.ScenarioOptions
+	o := harness.ScenarioOptions{Locks: lockTable, Backends: backends}
 	var file, runtime, clientImage string
 	var options, abilities []string
 	var asJSON bool
@@ -130,7 +130,7 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 			if o.Lock == "" {
 				o.Lock = o.Scenario.Locks[0]
 			}
-			info, err := clients.Lookup(o.Lock)
+			info, err := lockTable.Lookup(o.Lock)
 			if err != nil {
 				return usage(err)
 			}

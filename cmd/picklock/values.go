@@ -14,7 +14,6 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/checker/model"
-	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/meant"
@@ -57,7 +56,7 @@ func bare(names []string) []value {
 
 func lockValues() []value {
 	var out []value
-	for _, l := range clients.All() {
+	for _, l := range lockTable.All() {
 		out = append(out, value{l.Name, l.About})
 	}
 	return append(out, value{"exec:", "a program of your own"})
@@ -75,7 +74,7 @@ func fencingValues() []value {
 
 func registerValues() []value {
 	var out []value
-	for _, b := range register.Backends() {
+	for _, b := range backends {
 		out = append(out, value{b.Name, b.About})
 	}
 	return out
@@ -227,7 +226,7 @@ func nodeNames(ctx context.Context, c *cobra.Command) []string {
 		}
 	}
 	if f := c.Flag("lock"); f != nil && name == "" {
-		if info, err := clients.Lookup(f.Value.String()); err == nil {
+		if info, err := lockTable.Lookup(f.Value.String()); err == nil {
 			name = info.Cluster
 		}
 	}

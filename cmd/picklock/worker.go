@@ -24,7 +24,7 @@ func workerCommand() *cobra.Command {
 		Use: "worker", Short: "Run one client, told what to do on standard input", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-			return workloads.Worker(cmd.Context(), os.Stdin, os.Stdout, log)
+			return workloads.Worker(cmd.Context(), workloads.Tables{Locks: lockTable, Backends: backends}, os.Stdin, os.Stdout, log)
 		},
 	}
 }
@@ -64,7 +64,7 @@ func registerCommand() *cobra.Command {
 
 // keepRegister makes a resource ready and writes its log when standard input ends.
 func keepRegister(ctx context.Context, backend, at, fencing string, keys []string, start int64) error {
-	b, err := register.ParseBackend(backend)
+	b, err := backends.Lookup(backend)
 	if err != nil {
 		return usage(err)
 	}
@@ -91,7 +91,7 @@ func serveRegister(ctx context.Context, listen, fencing string, start int64, loc
 	}
 	var ask func(context.Context) (register.Sequencer, error)
 	if discipline.Asks() {
-		info, err := clients.Lookup(lock)
+		info, err := lockTable.Lookup(lock)
 		if err != nil {
 			return usage(err)
 		}
