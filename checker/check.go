@@ -51,8 +51,8 @@ func (ix *index) verdict(ctx context.Context) Verdict {
 		}
 		v.Properties[name] = p
 	}
-	if !ix.opt.Alone {
-		ix.arbitrate(ctx, &v)
+	if !ix.opt.SkipCrossCheck {
+		ix.crossCheck(ctx, &v)
 	}
 	for _, a := range v.Anomalies {
 		if v.Properties[a.Property].Required {

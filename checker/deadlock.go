@@ -38,7 +38,7 @@ func findDeadlocks(ix *index) []Anomaly {
 }
 
 // allAcquires lists also those that were granted, by invoke.
-func (k *keyIndex) allAcquires() []*op {
+func (k *lock) allAcquires() []*op {
 	all := slices.Clone(k.acquires)
 	for _, g := range k.grants {
 		if g.inv >= 0 {
@@ -50,7 +50,7 @@ func (k *keyIndex) allAcquires() []*op {
 }
 
 // busy returns when the lock was not free or something was broken.
-func (ix *index) busy(k *keyIndex) []span {
+func (ix *index) busy(k *lock) []span {
 	busy := append(make([]span, 0, 2*len(ix.faults)+len(k.grants)+len(k.acquires)), ix.unsettled()...)
 	for _, f := range ix.faults {
 		if f.ended || f.landed { // else it was never observed at all
@@ -115,7 +115,7 @@ func gaps(busy []span, last, bound int64) []span {
 }
 
 // deadlock looks for a client that waited for longer than the bound within free.
-func (ix *index) deadlock(k *keyIndex, asked []*op, free span) (Anomaly, bool) {
+func (ix *index) deadlock(k *lock, asked []*op, free span) (Anomaly, bool) {
 	type wait struct {
 		span
 		ops []*op

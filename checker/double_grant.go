@@ -32,15 +32,15 @@ func (ix *index) findDoubles() []doublePair {
 		if !slices.ContainsFunc(k.grants, (*grant).timeless) {
 			continue // leases say all of it
 		}
-		c := k.crowd()
+		c := k.capacity()
 		if k.mutex() {
-			c = &mutexCrowd{}
+			c = &mutexCapacity{}
 		}
 		if c == nil {
 			continue
 		}
 		for _, p := range ix.firmPieces(k) {
-			if older := c.rivals(p); older != nil && !early[p.g] {
+			if older := c.conflicts(p); older != nil && !early[p.g] {
 				early[p.g] = true
 				d := doublePair{newer: p.g, older: grantsOf(older)}
 				d.release = ix.staleRelease(d)
@@ -52,24 +52,24 @@ func (ix *index) findDoubles() []doublePair {
 	return ix.doubles
 }
 
-// mutexCrowd holds the stretch that reaches furthest.
-type mutexCrowd struct{ longest piece }
+// mutexCapacity holds the stretch that reaches furthest.
+type mutexCapacity struct{ longest piece }
 
-func (c *mutexCrowd) rivals(p piece) []piece {
+func (c *mutexCapacity) conflicts(p piece) []piece {
 	if c.longest.to <= p.from || c.longest.g.process == p.g.process {
 		return nil
 	}
 	return []piece{c.longest}
 }
 
-func (c *mutexCrowd) add(p piece) {
+func (c *mutexCapacity) add(p piece) {
 	if p.to > c.longest.to {
 		c.longest = p
 	}
 }
 
 // firmPieces lists when the lock was held by all that is known, by begin.
-func (ix *index) firmPieces(k *keyIndex) []piece {
+func (ix *index) firmPieces(k *lock) []piece {
 	var out []piece
 	for _, g := range k.grants {
 		if !g.timeless() {

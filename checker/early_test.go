@@ -109,14 +109,14 @@ func TestExclusionIsExact(t *testing.T) {
 		if exact != brute {
 			t.Fatalf("exact %v, brute force %v", exact, brute)
 		}
-		if arbiter := porcupine.CheckOperations(lockModel(true, false), lockHistory(grants, true)); arbiter != exact {
+		if arbiter := porcupine.CheckOperations(lockModel(true, false), lockCalls(grants, true)); arbiter != exact {
 			t.Fatalf("exact %v, Porcupine %v", exact, arbiter)
 		}
 		parts := true
 		sorted := byLo(grants)
 		for s := range partition(sorted, grantBegin, grantEnd) {
 			part := sorted[s.from:s.to]
-			parts = parts && porcupine.CheckOperations(lockModel(true, false), lockHistory(part, true))
+			parts = parts && porcupine.CheckOperations(lockModel(true, false), lockCalls(part, true))
 		}
 		if parts != exact {
 			t.Fatalf("exact %v, Porcupine on the parts %v", exact, parts)
@@ -144,7 +144,7 @@ func TestTokensAreExact(t *testing.T) {
 		ix := newIndex(Input{Events: grantEvents(small, tokens)})
 		grants := ix.byKey["k"].grants
 		exact := len(regressions(grants)) == 0 && len(reuses(grants)) == 0
-		if arbiter := porcupine.CheckOperations(lockModel(false, true), lockHistory(grants, false)); arbiter != exact {
+		if arbiter := porcupine.CheckOperations(lockModel(false, true), lockCalls(grants, false)); arbiter != exact {
 			t.Fatalf("exact %v, Porcupine %v", exact, arbiter)
 		}
 		brute := true

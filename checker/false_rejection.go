@@ -18,7 +18,7 @@ func findFalseRejections(ix *index) []Anomaly {
 	for _, e := range ix.findEarly() {
 		broken[e.newer.lock.name] = true
 	}
-	around := map[string]*windows{}
+	around := map[string]*candidates{}
 	var out []Anomaly
 	for _, e := range ix.log.refused {
 		if !e.known() || e.op.typ != tFail || broken[e.key()] {
@@ -30,7 +30,7 @@ func findFalseRejections(ix *index) []Anomaly {
 		}
 		w := around[g.lock.name]
 		if w == nil {
-			w = windowsOf(ix.byKey[g.lock.name].grants)
+			w = candidatesOf(ix.byKey[g.lock.name].grants)
 			around[g.lock.name] = w
 		}
 		if other := w.latestOk(o.endT, g); other != nil && other.okT >= g.lo {
@@ -53,14 +53,14 @@ func findFalseRejections(ix *index) []Anomaly {
 	return out
 }
 
-// windows answers which grants can have been given by a certain time.
-type windows struct {
+// candidates answers which grants can have been given by a certain time.
+type candidates struct {
 	byLo          []*grant
 	first, second []*grant // per grant of byLo: of it and all before, the two latest oks
 }
 
-func windowsOf(grants []*grant) *windows {
-	w := &windows{byLo: slices.Clone(grants)}
+func candidatesOf(grants []*grant) *candidates {
+	w := &candidates{byLo: slices.Clone(grants)}
 	sortBy(w.byLo, func(g *grant) int64 { return g.lo })
 	var first, second *grant
 	for _, g := range w.byLo {
@@ -77,7 +77,7 @@ func windowsOf(grants []*grant) *windows {
 
 // latestOk is, of the grants other than not that can have been given by t, the
 // one whose ok is the latest.
-func (w *windows) latestOk(t int64, not *grant) *grant {
+func (w *candidates) latestOk(t int64, not *grant) *grant {
 	n, _ := slices.BinarySearchFunc(w.byLo, t, func(g *grant, t int64) int {
 		if g.lo <= t {
 			return -1

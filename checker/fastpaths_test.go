@@ -94,14 +94,14 @@ func TestCheckFilesEnds(t *testing.T) {
 		for n := range c.asks {
 			told := 0
 			ctx := &ending{Context: context.Background(), n: n}
-			_, err := CheckFiles(ctx, events, log, Options{Alone: true}, func(int) { told++ })
+			_, err := CheckFiles(ctx, events, log, Options{SkipCrossCheck: true}, func(int) { told++ })
 			if !errors.Is(err, context.DeadlineExceeded) || ctx.asked != n+2 || // to know, and to say
 				told > c.toldOf {
 				t.Errorf("%s, over after %d: %v, asked %d times, told %d times", c.name, n, err, ctx.asked, told)
 			}
 		}
 		ctx := &ending{Context: context.Background(), n: c.asks}
-		if v, err := CheckFiles(ctx, events, log, Options{Alone: true}, nil); err != nil || v.Valid != Unknown {
+		if v, err := CheckFiles(ctx, events, log, Options{SkipCrossCheck: true}, nil); err != nil || v.Valid != Unknown {
 			t.Errorf("%s, over when all is read: %v, %v", c.name, v.Valid, err)
 		}
 	}

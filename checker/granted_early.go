@@ -11,11 +11,10 @@ type earlyPair struct {
 	older []*grant // one, or the several whose leases together cover newer's window
 	// from is where the overlap certainly begins.
 	from int64
-	// window says that newer's own lease proves nothing: it had ended before
+	// covered says that newer's own lease proves nothing: it had ended before
 	// its ok, but every instant at which it can have been granted was another's.
-	window  bool
+	covered bool
 	renewed bool // newer's proof is a renewal, not its acquire
-	crowd   bool // of a lock that is no mutex; see kinds.go
 }
 
 // piece is one alive interval of one grant.
@@ -79,16 +78,16 @@ func earlyOf(grants []*grant) []earlyPair {
 		if g.end() > g.okT || accused[g] {
 			continue
 		}
-		if cover := coverOf(g.window(), pieces, furthest); cover != nil {
-			out = append(out, earlyPair{newer: g, older: cover, from: g.okT, window: true})
+		if cover := coverOf(g.givenWithin(), pieces, furthest); cover != nil {
+			out = append(out, earlyPair{newer: g, older: cover, from: g.okT, covered: true})
 		}
 	}
 	return out
 }
 
-// window is when the grant can have been given, for one whose lease had ended
+// givenWithin is when the grant can have been given, for one whose lease had ended
 // before its ok: not before its lease was over, since until then it held.
-func (g *grant) window() span {
+func (g *grant) givenWithin() span {
 	from := g.lo
 	if g.lease > 0 {
 		from = max(from, satAdd(g.since, g.lease))
@@ -150,12 +149,12 @@ func findGrantedEarly(ix *index) []Anomaly {
 		while := fmt.Sprintf("while %s's %s, granted %s earlier, certainly had %s left",
 			older.process, older.claim(), dur(e.from-older.okT), dur(left))
 		switch {
-		case e.crowd:
+		case !e.newer.lock.mutex():
 			places = append(places, ix.tell(e, &a)...)
-		case e.window:
+		case e.covered:
 			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s certainly had time left throughout",
-				newer.process, what, clock(newer.window().from), clock(newer.okT), older.process, older.claim())
-			places = append(places, ix.windowProof(e)...)
+				newer.process, what, clock(newer.givenWithin().from), clock(newer.okT), older.process, older.claim())
+			places = append(places, ix.coverProof(e)...)
 		case e.renewed:
 			a.Cause = "renewed-early"
 			a.Explanation = fmt.Sprintf("%s's lease had ended and was renewed by %s, %s", newer.process, clock(e.from), while)
@@ -164,9 +163,9 @@ func findGrantedEarly(ix *index) []Anomaly {
 			a.Sizes["overlap"] = min(older.aliveUntil(e.from), newer.aliveUntil(e.from)) - e.from
 			a.Explanation = fmt.Sprintf("%s %s by %s, %s", newer.process, what, clock(e.from), while)
 			places = append(older.proof(e.from), newer.proof(e.from)...)
-			if w := newer.window(); len(newer.proof(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
+			if w := newer.givenWithin(); len(newer.proof(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
 				// How long newer held does not matter: it had nowhere to begin.
-				places = ix.windowProof(e)
+				places = ix.coverProof(e)
 			}
 		}
 		if w := wrong[newer]; w != nil {
@@ -193,9 +192,9 @@ func (g *grant) claim() string {
 	return c
 }
 
-// windowProof lists the events that show the window of e.newer covered.
-func (ix *index) windowProof(e earlyPair) []int32 {
-	w := e.newer.window()
+// coverProof lists the events that show the window of e.newer covered.
+func (ix *index) coverProof(e earlyPair) []int32 {
+	w := e.newer.givenWithin()
 	places := []int32{e.newer.ok}
 	if w.from == e.newer.lo {
 		places = append(places, e.newer.loProof())

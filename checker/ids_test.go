@@ -52,7 +52,7 @@ func TestProcessTables(t *testing.T) {
 		var open openOps
 		var latest latestGrants
 		wantOpen, wantLatest := map[opRef]*op{}, map[string]*grant{}
-		locks := []*keyIndex{{name: "k0"}, {name: "k1"}, {name: "k2"}}
+		locks := []*lock{{name: "k0"}, {name: "k1"}, {name: "k2"}}
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			k := rapid.SampledFrom(locks).Draw(t, "lock")
 			ref := opRef{rapid.SampledFrom([]verb{fRead, fWrite}).Draw(t, "f"), "", k.name}

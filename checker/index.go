@@ -20,9 +20,9 @@ type index struct {
 	// places holds the events' own numbers, where those are not 0, 1, 2, ...
 	places []int64
 
-	keys    []*keyIndex // by name
-	byKey   map[string]*keyIndex
-	lastKey *keyIndex // the one asked for last
+	keys    []*lock // by name
+	byKey   map[string]*lock
+	lastKey *lock // the one asked for last
 	ids     grantIDs
 	faults  []fault // by begin
 	// failures are those of the clients' own programs, by process; nil for none.
@@ -82,7 +82,7 @@ func byTime(a, b history.Event) int {
 
 func emptyIndex(opt Options) *index {
 	ix := &index{
-		opt: opt, byKey: map[string]*keyIndex{}, open: map[string][]int{}, processes: procs{byName: map[string]*proc{}},
+		opt: opt, byKey: map[string]*lock{}, open: map[string][]int{}, processes: procs{byName: map[string]*proc{}},
 	}
 	if ix.opt.Bound <= 0 {
 		ix.opt.Bound = 5e9
@@ -136,7 +136,7 @@ func (ix *index) finishReading() {
 	for _, k := range ix.byKey {
 		ix.keys = append(ix.keys, k)
 	}
-	slices.SortFunc(ix.keys, func(a, b *keyIndex) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(ix.keys, func(a, b *lock) int { return strings.Compare(a.name, b.name) })
 	for _, p := range ix.processes.byName {
 		p.settle()
 	}
@@ -176,13 +176,13 @@ func (ix *index) finishReading() {
 	ix.log = ix.readEffects()
 }
 
-func (ix *index) key(name string) *keyIndex {
+func (ix *index) key(name string) *lock {
 	if k := ix.lastKey; k != nil && k.name == name {
 		return k
 	}
 	k := ix.byKey[name]
 	if k == nil {
-		k = &keyIndex{name: name}
+		k = &lock{name: name}
 		ix.byKey[name] = k
 	}
 	ix.lastKey = k

@@ -6,8 +6,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// crowdCall is one step of a lock that is no mutex: a grant, or the end of one.
-type crowdCall struct {
+// kindCall is one step of a lock that is no mutex: a grant, or the end of one.
+type kindCall struct {
 	end   bool
 	grant int // 0, 1, ...: its bit
 	owner string
@@ -23,27 +23,27 @@ func (b bits) flip(i int) bits {
 	return b
 }
 
-// crowdState is who has such a lock.
-type crowdState struct {
-	out   bits // grants in force
-	n     int  // how many
-	alone bool // the one that is out does not share
-	owner string
+// kindState is who has such a lock.
+type kindState struct {
+	out       bits // grants in force
+	n         int  // how many
+	exclusive bool // the one that is out does not share
+	owner     string
 }
 
 // model is the sequential model of a lock that is no mutex.
-func (k *keyIndex) model() porcupine.Model {
+func (k *lock) model() porcupine.Model {
 	return porcupine.Model{
-		Init: func() any { return crowdState{} },
+		Init: func() any { return kindState{} },
 		Step: func(state, input, _ any) (bool, any) {
-			s, c := state.(crowdState), input.(crowdCall)
+			s, c := state.(kindState), input.(kindCall)
 			if c.end {
 				if !s.out.has(c.grant) {
 					return false, s
 				}
 				s.out, s.n = s.out.flip(c.grant), s.n-1
 				if s.n == 0 {
-					s = crowdState{}
+					s = kindState{}
 				}
 				return true, s
 			}
@@ -55,8 +55,8 @@ func (k *keyIndex) model() porcupine.Model {
 				ok = ok || (c.mode == nested && s.owner == c.owner)
 				s.owner = c.owner
 			default:
-				ok = ok || (c.mode == shared && !s.alone)
-				s.alone = c.mode != shared
+				ok = ok || (c.mode == shared && !s.exclusive)
+				s.exclusive = c.mode != shared
 			}
 			if !ok {
 				return false, state
@@ -65,7 +65,7 @@ func (k *keyIndex) model() porcupine.Model {
 			return true, s
 		},
 		Hash: func(state any) uint64 {
-			s := state.(crowdState)
+			s := state.(kindState)
 			h := uint64(s.n)
 			for _, b := range s.out {
 				h = (h ^ b) * 0x9e3779b97f4a7c15
@@ -76,9 +76,9 @@ func (k *keyIndex) model() porcupine.Model {
 }
 
 // question asks Porcupine about grants of such a lock, those that were certainly alive.
-func (k *keyIndex) question(grants []*grant) question {
+func (k *lock) question(grants []*grant) question {
 	q := question{exact: len(k.earlyOf(grants)) == 0, model: k.model()}
-	if k.crowd() == nil {
+	if k.capacity() == nil {
 		q.exact = true
 		return q
 	}
@@ -88,7 +88,7 @@ func (k *keyIndex) question(grants []*grant) question {
 		until = max(until, g.end())
 	}
 	for i, g := range grants {
-		c := crowdCall{grant: i, owner: g.process, mode: g.mode}
+		c := kindCall{grant: i, owner: g.process, mode: g.mode}
 		q.calls = append(q.calls, porcupine.Operation{ClientId: i, Input: c, Call: g.lo, Return: g.okT})
 		c.end = true
 		q.calls = append(q.calls, porcupine.Operation{ClientId: i, Input: c, Call: g.end(), Return: until + 1})

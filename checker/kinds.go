@@ -19,9 +19,9 @@ import (
 type mode uint8
 
 const (
-	alone  mode = iota
-	shared      // with others that are shared
-	nested      // once more by a process that holds it: one hold with those before
+	exclusive mode = iota
+	shared         // with others that are shared
+	nested         // once more by a process that holds it: one hold with those before
 )
 
 func modeOf(m string) mode {
@@ -31,21 +31,21 @@ func modeOf(m string) mode {
 	case history.Nested:
 		return nested
 	}
-	return alone
+	return exclusive
 }
 
 // learn takes in what a grant says of its lock. Of several numbers of permits the
 // greatest counts: no more is allowed than that.
-func (k *keyIndex) learn(e *history.Event) {
+func (k *lock) learn(e *history.Event) {
 	k.permits = max(k.permits, min(e.Permits, never))
 	k.shared = k.shared || e.Mode == history.Shared
 	k.nested = k.nested || e.Mode == history.Nested
 }
 
-func (k *keyIndex) mutex() bool { return k.permits <= 0 && !k.shared && !k.nested }
+func (k *lock) mutex() bool { return k.permits <= 0 && !k.shared && !k.nested }
 
 // busyFor says whether the lock kept back a client that asks for it now.
-func (k *keyIndex) busyFor(e *history.Event) bool {
+func (k *lock) busyFor(e *history.Event) bool {
 	switch {
 	case e.Mode == history.Shared:
 		return k.alone > 0
@@ -57,7 +57,7 @@ func (k *keyIndex) busyFor(e *history.Event) bool {
 
 // contestedBy says whether another client had to wait for this grant's end, or this one
 // for another's. o is the grant's acquire, nil if it is not known.
-func (k *keyIndex) contestedBy(g *grant, o *op) bool {
+func (k *lock) contestedBy(g *grant, o *op) bool {
 	waited := o != nil && o.busy
 	switch {
 	case g.mode == nested:
@@ -72,7 +72,7 @@ func (k *keyIndex) contestedBy(g *grant, o *op) bool {
 
 // endHold ends what the process believed of the lock before it asks for it anew, or is
 // granted it anew. An entry of a hold ends nothing.
-func (ix *index) endHold(p *proc, k *keyIndex, e *history.Event, t int64) {
+func (ix *index) endHold(p *proc, k *lock, e *history.Event, t int64) {
 	if e.Mode == history.Nested {
 		return
 	}
@@ -90,45 +90,45 @@ func (ix *index) endHold(p *proc, k *keyIndex, e *history.Event, t int64) {
 
 // kept chooses the words for a run with mutexes only, or with others.
 func (ix *index) kept(mutex, other string) string {
-	if slices.ContainsFunc(ix.keys, func(k *keyIndex) bool { return !k.mutex() }) {
+	if slices.ContainsFunc(ix.keys, func(k *lock) bool { return !k.mutex() }) {
 		return other
 	}
 	return mutex
 }
 
-// crowd looks at stretches of time in the order of their beginnings, and remembers of
+// capacity looks at stretches of time in the order of their beginnings, and remembers of
 // those before what can stand in the way of the next.
-type crowd interface {
-	// rivals returns the fewest earlier stretches with which p is one too many; nil if
+type capacity interface {
+	// conflicts returns the fewest earlier stretches with which p is one too many; nil if
 	// it is not.
-	rivals(p piece) []piece
+	conflicts(p piece) []piece
 	add(p piece)
 }
 
-func (k *keyIndex) crowd() crowd {
+func (k *lock) capacity() capacity {
 	switch {
 	case k.permits > 0 && !k.shared && !k.nested:
-		return &permitCrowd{n: k.permits}
+		return &permitCapacity{n: k.permits}
 	case k.shared && k.permits <= 0 && !k.nested:
-		return &sharedCrowd{}
+		return &sharedCapacity{}
 	case k.nested && k.permits <= 0 && !k.shared:
-		return &ownerCrowd{reach: map[string]int64{}, part: map[*grant]bool{}}
+		return &ownerCapacity{reach: map[string]int64{}, part: map[*grant]bool{}}
 	}
 	return nil
 }
 
 // ambiguous is a lock of which its grants say several things, nil if there is none.
-func (ix *index) ambiguous() *keyIndex {
+func (ix *index) ambiguous() *lock {
 	for _, k := range ix.keys {
-		if !k.mutex() && k.crowd() == nil {
+		if !k.mutex() && k.capacity() == nil {
 			return k
 		}
 	}
 	return nil
 }
 
-// permitCrowd holds the n stretches that reach furthest.
-type permitCrowd struct {
+// permitCapacity holds the n stretches that reach furthest.
+type permitCapacity struct {
 	n    int64
 	list byEnd
 }
@@ -146,26 +146,26 @@ func (l *byEnd) Pop() any {
 	return v
 }
 
-func (c *permitCrowd) rivals(p piece) []piece {
+func (c *permitCapacity) conflicts(p piece) []piece {
 	if int64(len(c.list)) < c.n || c.list[0].to <= p.from {
 		return nil
 	}
 	return slices.Clone(c.list)
 }
 
-func (c *permitCrowd) add(p piece) {
+func (c *permitCapacity) add(p piece) {
 	heap.Push(&c.list, p)
 	if int64(len(c.list)) > c.n {
 		heap.Pop(&c.list)
 	}
 }
 
-// sharedCrowd holds, of those who share the lock and of those who do not, the stretch
+// sharedCapacity holds, of those who share the lock and of those who do not, the stretch
 // that reaches furthest.
-type sharedCrowd struct{ alone, shared piece }
+type sharedCapacity struct{ exclusive, shared piece }
 
-func (c *sharedCrowd) rivals(p piece) []piece {
-	rival := c.alone
+func (c *sharedCapacity) conflicts(p piece) []piece {
+	rival := c.exclusive
 	if p.g.mode != shared && c.shared.to > rival.to {
 		rival = c.shared
 	}
@@ -175,8 +175,8 @@ func (c *sharedCrowd) rivals(p piece) []piece {
 	return []piece{rival}
 }
 
-func (c *sharedCrowd) add(p piece) {
-	longest := &c.alone
+func (c *sharedCapacity) add(p piece) {
+	longest := &c.exclusive
 	if p.g.mode == shared {
 		longest = &c.shared
 	}
@@ -185,15 +185,15 @@ func (c *sharedCrowd) add(p piece) {
 	}
 }
 
-// ownerCrowd holds the stretch that reaches furthest, and the one that does among those
+// ownerCapacity holds the stretch that reaches furthest, and the one that does among those
 // of other processes.
-type ownerCrowd struct {
+type ownerCapacity struct {
 	longest, other piece
 	reach          map[string]int64 // by process: until when it has the lock
 	part           map[*grant]bool  // met a rival as part of a hold that had met it
 }
 
-func (c *ownerCrowd) rivals(p piece) []piece {
+func (c *ownerCapacity) conflicts(p piece) []piece {
 	// A hold that begins anew is not the one that its process had before.
 	anew := p.g.mode != nested && p.from == p.g.okT
 	rival := c.longest
@@ -211,7 +211,7 @@ func (c *ownerCrowd) rivals(p piece) []piece {
 	return []piece{rival}
 }
 
-func (c *ownerCrowd) add(p piece) {
+func (c *ownerCapacity) add(p piece) {
 	c.reach[p.g.process] = max(c.reach[p.g.process], p.to)
 	switch {
 	case c.longest.g == nil || c.longest.g.process == p.g.process:
@@ -228,7 +228,7 @@ func (c *ownerCrowd) add(p piece) {
 // earlyOf is earlyOf for what kind of lock it is. What a kind other than the mutex is
 // accused of are leases that were certainly alive at one instant; of a lease that was
 // over before its client learnt of it nothing is said.
-func (k *keyIndex) earlyOf(grants []*grant) []earlyPair {
+func (k *lock) earlyOf(grants []*grant) []earlyPair {
 	if k.mutex() {
 		return earlyOf(grants)
 	}
@@ -239,16 +239,16 @@ func (k *keyIndex) earlyOf(grants []*grant) []earlyPair {
 		}
 	}
 	sortBy(pieces, func(p piece) int64 { return p.from })
-	c := k.crowd()
+	c := k.capacity()
 	if c == nil {
 		return nil
 	}
 	var out []earlyPair
 	accused := map[*grant]bool{}
 	for _, p := range pieces {
-		if older := c.rivals(p); older != nil && !accused[p.g] {
+		if older := c.conflicts(p); older != nil && !accused[p.g] {
 			accused[p.g] = true
-			out = append(out, earlyPair{newer: p.g, older: grantsOf(older), from: p.from, renewed: p.from != p.g.okT, crowd: true})
+			out = append(out, earlyPair{newer: p.g, older: grantsOf(older), from: p.from, renewed: p.from != p.g.okT})
 		}
 		c.add(p)
 	}
@@ -286,8 +286,8 @@ func (ix *index) tell(e earlyPair, a *Anomaly) []int32 {
 			what, clock(e.from), permitWords(newer.lock.permits), andWords(processesOf(e.older)), dur(a.Sizes["remaining"]))
 		return places
 	}
-	if w := newer.window(); !e.renewed && newer.mode == alone && first.mode == alone && len(newer.proof(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
-		places = ix.windowProof(e) // as between two grants of a mutex
+	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.proof(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
+		places = ix.coverProof(e) // as between two grants of a mutex
 	}
 	a.Explanation = fmt.Sprintf("%s by %s, while %s's %s, granted %s earlier, certainly had %s left",
 		what, clock(e.from), first.process, first.claim(), dur(e.from-first.okT), dur(a.Sizes["remaining"]))
@@ -335,8 +335,8 @@ func andWords(words []string) string {
 }
 
 // tooManyHolders is findTwoHolders for a lock that is no mutex.
-func (ix *index) tooManyHolders(k *keyIndex, early map[*grant]bool) []Anomaly {
-	c := k.crowd()
+func (ix *index) tooManyHolders(k *lock, early map[*grant]bool) []Anomaly {
+	c := k.capacity()
 	if c == nil {
 		return nil
 	}
@@ -346,7 +346,7 @@ func (ix *index) tooManyHolders(k *keyIndex, early map[*grant]bool) []Anomaly {
 			continue
 		}
 		p := piece{span{g.okT, g.believedEnd}, g}
-		if older := c.rivals(p); older != nil {
+		if older := c.conflicts(p); older != nil {
 			out = append(out, ix.tooMany(grantsOf(older), g, early[g]))
 		}
 		c.add(p)

@@ -50,7 +50,7 @@ func (n *node) uncut() *node {
 	return top
 }
 
-func (ix *index) lostInLog(k *keyIndex, effects []*effect) []Anomaly {
+func (ix *index) lostInLog(k *lock, effects []*effect) []Anomaly {
 	byValue := map[string]*node{}
 	branch := make([]*node, len(k.grants)) // that a grant last saw
 	seenAt := make([]*effect, len(k.grants))

@@ -58,8 +58,8 @@ func lockModel(exclusive, fenced bool) porcupine.Model {
 	}
 }
 
-// lockHistory turns grants into calls of a lockModel.
-func lockHistory(grants []*grant, exclusive bool) []porcupine.Operation {
+// lockCalls turns grants into calls of a lockModel.
+func lockCalls(grants []*grant, exclusive bool) []porcupine.Operation {
 	until := int64(0)
 	for _, g := range grants {
 		until = max(until, g.okT, g.end())
@@ -79,7 +79,7 @@ func (g *grant) heldTo() int64 {
 	if end := g.end(); end > g.okT {
 		return end
 	}
-	return g.window().from
+	return g.givenWithin().from
 }
 
 // registerModel is one register that starts with a known value; a call is a read
@@ -96,9 +96,9 @@ func registerModel(initial string) porcupine.Model {
 	}
 }
 
-// registerHistory turns operations into calls of a registerModel. took says
+// registerCalls turns operations into calls of a registerModel. took says
 // whether an operation of unknown outcome took effect.
-func registerHistory(ops []*op, took func(*op) bool) []porcupine.Operation {
+func registerCalls(ops []*op, took func(*op) bool) []porcupine.Operation {
 	until := int64(0)
 	for _, o := range ops {
 		until = max(until, o.invT, o.endT)

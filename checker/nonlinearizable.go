@@ -25,7 +25,7 @@ func findNonlinearizable(ix *index) []Anomaly {
 	return out
 }
 
-func (ix *index) logAgainst(k *keyIndex) []Anomaly {
+func (ix *index) logAgainst(k *lock) []Anomaly {
 	var out []Anomaly
 	accuse := func(cause string, t int64, ops []*op, places []int32, effects []*effect, format string, args ...any) {
 		a := Anomaly{Name: "nonlinearizable", Property: Register, Key: k.name, Time: t, Cause: cause}

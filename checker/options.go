@@ -22,9 +22,9 @@ type Options struct {
 	// Fair, in ns, is how long a client may wait for a contested lock while others
 	// are granted it; more is starvation. 0: starvation is not judged.
 	Fair int64
-	// Alone leaves out the second opinion of Porcupine, whose cost is bounded
+	// SkipCrossCheck leaves out the second opinion of Porcupine, whose cost is bounded
 	// (about 10 ms, a second at most) and not that of the exact checks.
-	Alone bool
+	SkipCrossCheck bool
 	// NoLock: the clients share the register without a lock. Only the register is
 	// judged then, and required.
 	NoLock bool

@@ -180,7 +180,7 @@ func (ix *index) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 }
 
 // lockOf says which lock an operation is about: its grant's.
-func (ix *index) lockOf(g *grant, e *history.Event) *keyIndex {
+func (ix *index) lockOf(g *grant, e *history.Event) *lock {
 	if g != nil {
 		return g.lock
 	}

@@ -56,8 +56,8 @@ func outcomeOf(t history.Type) outcome {
 	return tInfo
 }
 
-// keyIndex is all that concerns one lock.
-type keyIndex struct {
+// lock is all that concerns one lock.
+type lock struct {
 	name     string
 	grants   []*grant // by the time of their ok
 	acquires []*op    // that were not granted, by invoke
@@ -75,7 +75,7 @@ type keyIndex struct {
 // op is an operation: an invoke and its completion.
 type op struct {
 	grant   *grant // nil for an acquire that was not granted
-	lock    *keyIndex
+	lock    *lock
 	process string
 	value   string
 	invT    int64
@@ -93,7 +93,7 @@ type op struct {
 // grant is one successful acquire.
 type grant struct {
 	id, process string
-	lock        *keyIndex
+	lock        *lock
 	token       int64
 	inv, ok     int32 // places of the acquire's events; inv -1 where there is none
 	invT, okT   int64

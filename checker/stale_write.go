@@ -46,7 +46,7 @@ type newest struct {
 	byToken, byLo, byLoNoToke rising
 }
 
-func (ix *index) newestOf(k *keyIndex) newest {
+func (ix *index) newestOf(k *lock) newest {
 	return newest{
 		sound: !ix.tokensUnsound(k.name),
 		mixed: slices.ContainsFunc(k.grants, func(g *grant) bool { return g.token == 0 }),
@@ -103,7 +103,7 @@ func findStaleWrites(ix *index) []Anomaly {
 	return out
 }
 
-func (ix *index) staleInLog(k *keyIndex) []Anomaly {
+func (ix *index) staleInLog(k *lock) []Anomaly {
 	var out []Anomaly
 	seen := ix.newestOf(k)
 	first := make([]*effect, len(k.grants)) // touch
@@ -155,7 +155,7 @@ func pushFalling(stack []*effect, e *effect) []*effect {
 
 // staleWithoutLog accuses only what real time proves: the touch was answered
 // before the write was sent, and both were acknowledged.
-func (ix *index) staleWithoutLog(k *keyIndex) []Anomaly {
+func (ix *index) staleWithoutLog(k *lock) []Anomaly {
 	var done []*op
 	for _, o := range k.ops {
 		if o.typ == tOK && o.grant != nil && !ix.twice(o.grant.id) {

@@ -51,7 +51,7 @@ func (ix *index) askedWhileHeld() (asked, held int) {
 }
 
 // certainPieces lists when grants had the lock for certain, by begin.
-func (ix *index) certainPieces(k *keyIndex) []piece {
+func (ix *index) certainPieces(k *lock) []piece {
 	out := ix.firmPieces(k)
 	for _, g := range k.grants {
 		if !g.timeless() {

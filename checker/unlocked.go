@@ -17,7 +17,7 @@ func (ix *index) withoutLock() bool {
 	if !ix.opt.NoLock || ix.stats.Grants > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(ix.keys, func(k *keyIndex) bool { return len(k.acquires) > 0 || len(k.released) > 0 })
+	return !slices.ContainsFunc(ix.keys, func(k *lock) bool { return len(k.acquires) > 0 || len(k.released) > 0 })
 }
 
 // verdictWithoutLock judges the register alone: whether it is linearizable and whether
@@ -54,8 +54,8 @@ func (ix *index) verdictWithoutLock(ctx context.Context) Verdict {
 		p.Valid, p.Why = Unknown, "the time given for checking was over before this was decided"
 	}
 	v.Properties[Register] = p
-	if !ix.opt.Alone {
-		ix.arbitrate(ctx, &v)
+	if !ix.opt.SkipCrossCheck {
+		ix.crossCheck(ctx, &v)
 	}
 	if len(v.Anomalies) > 0 {
 		v.Stats.FirstAnomaly = v.Anomalies[0].Time
@@ -73,7 +73,7 @@ func (ix *index) verdictWithoutLock(ctx context.Context) Verdict {
 // itself says: who carried it out may have been another than who asked for it.
 func (ix *index) joinByProcess() {
 	stands := map[[3]string]*grant{}
-	stand := func(process string, k *keyIndex, f verb, value string) *grant {
+	stand := func(process string, k *lock, f verb, value string) *grant {
 		id := [3]string{process, k.name, value}
 		if f == fRead {
 			id[2] = ""

@@ -27,7 +27,7 @@ func (ix *index) findWrong() map[*grant]*wrongRelease {
 	ix.releases = map[*grant]*wrongRelease{}
 	var pairs []grantPair
 	for _, e := range ix.findEarly() {
-		if !e.window && !e.renewed && !e.crowd && len(e.older) == 1 {
+		if !e.covered && !e.renewed && e.newer.lock.mutex() && len(e.older) == 1 {
 			pairs = append(pairs, grantPair{e.older[0], e.newer})
 		}
 	}
@@ -36,7 +36,7 @@ func (ix *index) findWrong() map[*grant]*wrongRelease {
 			pairs = append(pairs, grantPair{d.older[0], d.newer})
 		}
 	}
-	regardless := map[*keyIndex][]*grant{} // two at most, of which one is not the victim
+	regardless := map[*lock][]*grant{} // two at most, of which one is not the victim
 	for _, p := range pairs {
 		if k := p.newer.lock; len(regardless[k]) < 2 && ix.unaided(p) {
 			regardless[k] = append(regardless[k], p.newer)

@@ -25,7 +25,7 @@ type cluster struct {
 // read precedes its write and no two clusters must each come before the other. A
 // write of unknown outcome that nobody read never took effect, as far as anyone
 // can tell; one that was read did.
-func (ix *index) zonesOf(k *keyIndex) []Anomaly {
+func (ix *index) zonesOf(k *lock) []Anomaly {
 	var out []Anomaly
 	accuse := func(cause string, ops []*op, format string, args ...any) {
 		a := Anomaly{Name: "nonlinearizable", Property: Register, Key: k.name, Cause: cause}
@@ -54,7 +54,7 @@ func (ix *index) zonesOf(k *keyIndex) []Anomaly {
 			accuse("order", []*op{r.read, r.write}, "%s read %q at %s, before its write was sent at %s", r.read.process, r.read.value, clock(r.read.endT), clock(r.write.invT))
 		}
 	}
-	for _, p := range conflicts(zones) {
+	for _, p := range crossings(zones) {
 		a, b := p[0], p[1]
 		accuse("order", []*op{a.write, b.write, a.first, a.last, b.first, b.last},
 			"%s and %s were each seen before and after the other: %s at %s and %s, %s at %s and %s",
@@ -114,10 +114,10 @@ func clusters(ops []*op) ([]*cluster, []orphan) {
 	return slices.DeleteFunc(list, func(c *cluster) bool { return c != initial && !c.conclusive }), bad
 }
 
-// conflicts returns pairs of clusters that must each precede the other: at least
+// crossings returns pairs of clusters that must each precede the other: at least
 // one such pair if there is any. Of two that conflict, one at least is a forward
 // zone (an operation answered before another of its own was invoked).
-func conflicts(list []*cluster) [][2]*cluster {
+func crossings(list []*cluster) [][2]*cluster {
 	var forward, backward []*cluster
 	for _, c := range list {
 		if c.minRet < c.maxInv {
@@ -187,7 +187,7 @@ func CheckRegister(ops []RegisterOp) []int {
 	var proof []*op
 	if len(orphans) > 0 {
 		proof = []*op{orphans[0].read, orphans[0].write}
-	} else if pairs := conflicts(zones); len(pairs) > 0 {
+	} else if pairs := crossings(zones); len(pairs) > 0 {
 		a, b := pairs[0][0], pairs[0][1]
 		proof = []*op{a.write, a.first, a.last, b.write, b.first, b.last}
 	}

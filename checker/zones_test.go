@@ -83,7 +83,7 @@ func TestZonesAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ops := drawOps(t)
 		zones, orphans := clusters(ops)
-		exact := len(orphans) == 0 && len(conflicts(zones)) == 0
+		exact := len(orphans) == 0 && len(crossings(zones)) == 0
 		if brute := linearizable(ops); brute != exact {
 			t.Fatalf("exact %v, brute force %v", exact, brute)
 		}
@@ -92,7 +92,7 @@ func TestZonesAreExact(t *testing.T) {
 			read[o.value] = read[o.value] || o.f == fRead
 		}
 		took := func(o *op) bool { return read[o.value] }
-		if arbiter := porcupine.CheckOperations(registerModel(""), registerHistory(ops, took)); arbiter != exact {
+		if arbiter := porcupine.CheckOperations(registerModel(""), registerCalls(ops, took)); arbiter != exact {
 			t.Fatalf("exact %v, Porcupine %v", exact, arbiter)
 		}
 		if exact {

@@ -47,7 +47,7 @@ func corpusSample(t *testing.T, file string) sample {
 		t.Fatalf("%s: %v", file, err)
 	}
 	run := Run{Lock: "sample", Kind: kindOf(h), NoLock: h.Options["nolock"] == "yes", Fencing: "none"}
-	opt := checker.Options{NoLock: run.NoLock, Alone: true}
+	opt := checker.Options{NoLock: run.NoLock, SkipCrossCheck: true}
 	for name, to := range map[string]*[]string{"faults": &opt.Faults, "require": &opt.Require} {
 		if v := h.Options[name]; v != "" {
 			*to = strings.Split(v, ",")
@@ -143,7 +143,7 @@ func crowd(n int) sample {
 		s.section(c, s.now-3*ms, lease, int64(5+i%9)*ms, true)
 	}
 	s.number()
-	s.verdict = checker.Check(checker.Input{Events: s.events, Effects: s.effects, Options: checker.Options{Alone: true, TTL: lease}})
+	s.verdict = checker.Check(checker.Input{Events: s.events, Effects: s.effects, Options: checker.Options{SkipCrossCheck: true, TTL: lease}})
 	s.run = Run{Lock: "etcd", Fencing: "none", Clients: n, Keys: 1, TTL: time.Second, Nodes: nodes(s.clients, "etcd1", "etcd2", "etcd3")}
 	return s.sample
 }

@@ -76,13 +76,13 @@ func measure(f func() (string, error)) error {
 	return json.NewEncoder(os.Stdout).Encode(m)
 }
 
-func check(events, effects string, alone bool) (string, error) {
+func check(events, effects string, exact bool) (string, error) {
 	// As picklock check does for large files.
 	if fi, err := os.Stat(events); err == nil && fi.Size() > 256<<20 {
 		debug.SetGCPercent(-1)
 		debug.SetMemoryLimit(1700 << 20)
 	}
-	v, err := checker.CheckFiles(context.Background(), events, effects, checker.Options{Alone: alone}, nil)
+	v, err := checker.CheckFiles(context.Background(), events, effects, checker.Options{SkipCrossCheck: exact}, nil)
 	return v.Valid.String(), err
 }
 

@@ -16,7 +16,7 @@ func TestLatestOk(t *testing.T) {
 			lo := rapid.Int64Range(0, 9).Draw(t, "lo")
 			grants = append(grants, &grant{id: fmt.Sprint(i), lo: lo, okT: lo + rapid.Int64Range(0, 9).Draw(t, "takes")})
 		}
-		w := windowsOf(grants)
+		w := candidatesOf(grants)
 		for at := int64(0); at < 10; at++ {
 			for _, not := range append([]*grant{nil}, grants...) {
 				want := int64(-1)

@@ -14,10 +14,10 @@ import (
 // must come to the same answer on every window that it is given. If it does not,
 // one of the two is wrong and the property is unknown.
 const (
-	windowSize    = 100                    // grants or operations in a window, at most
-	windowCount   = 40                     // windows a property, those with anomalies first
-	windowTimeout = 100 * time.Millisecond // then Porcupine has given up, and said nothing
-	arbiterTime   = time.Second            // for all of it
+	windowSize     = 100                    // grants or operations in a window, at most
+	windowCount    = 40                     // windows a property, those with anomalies first
+	windowTimeout  = 100 * time.Millisecond // then Porcupine has given up, and said nothing
+	crossCheckTime = time.Second            // for all of it
 )
 
 // window is one stretch of one key that can be checked alone.
@@ -36,10 +36,10 @@ type question struct {
 	calls  []porcupine.Operation
 }
 
-// arbitrate has Porcupine check samples of the history, and withdraws the verdict
+// crossCheck has Porcupine check samples of the history, and withdraws the verdict
 // on a property on which the two disagree.
-func (ix *index) arbitrate(ctx context.Context, v *Verdict) {
-	stop := time.Now().Add(arbiterTime)
+func (ix *index) crossCheck(ctx context.Context, v *Verdict) {
+	stop := time.Now().Add(crossCheckTime)
 	if end, ok := ctx.Deadline(); ok && end.Before(stop) {
 		stop = end
 	}
@@ -60,7 +60,7 @@ func (ix *index) arbitrate(ctx context.Context, v *Verdict) {
 			v.Properties[job.property] = p
 		}
 	}
-	ix.arbitrateBoth(v, stop)
+	ix.crossCheckBoth(v, stop)
 }
 
 // contradiction has Porcupine check windows, and says where it disagrees.
@@ -89,10 +89,10 @@ func legal(ok bool) string {
 	return "illegal"
 }
 
-// arbitrateBoth looks for what no property shows by itself: grants that some order
+// crossCheckBoth looks for what no property shows by itself: grants that some order
 // keeps apart, and tokens that some order lets rise, but no order does both. Which
 // of the two is broken, nobody can say.
-func (ix *index) arbitrateBoth(v *Verdict, stop time.Time) {
+func (ix *index) crossCheckBoth(v *Verdict, stop time.Time) {
 	e, t := v.Properties[Exclusion], v.Properties[Tokens]
 	if e.Valid != True || t.Valid != True {
 		return
@@ -101,7 +101,7 @@ func (ix *index) arbitrateBoth(v *Verdict, stop time.Time) {
 		if !g[0].lock.mutex() { // no tokens
 			return question{model: lockModel(false, false)}
 		}
-		return question{model: lockModel(true, true), calls: lockHistory(g, true)}
+		return question{model: lockModel(true, true), calls: lockCalls(g, true)}
 	})) {
 		if time.Now().After(stop) {
 			return
@@ -187,7 +187,7 @@ func group(parts iter.Seq[stretch]) []stretch {
 
 // grantGroup is a window's worth of one lock's grants.
 type grantGroup struct {
-	lock *keyIndex
+	lock *lock
 	list []*grant
 }
 
@@ -244,7 +244,7 @@ func (ix *index) exclusionWindows() []window {
 		if k := g[0].lock; !k.mutex() {
 			return k.question(g)
 		}
-		return question{exact: len(earlyOf(g)) == 0, model: lockModel(true, false), calls: lockHistory(g, true)}
+		return question{exact: len(earlyOf(g)) == 0, model: lockModel(true, false), calls: lockCalls(g, true)}
 	})
 }
 
@@ -259,7 +259,7 @@ func (ix *index) tokenWindows() []window {
 		g = slices.DeleteFunc(slices.Clone(g), func(g *grant) bool { return g.token == 0 })
 		return question{
 			exact: len(regressions(g)) == 0 && len(reuses(g)) == 0,
-			model: lockModel(false, true), calls: lockHistory(g, false),
+			model: lockModel(false, true), calls: lockCalls(g, false),
 		}
 	})
 }
@@ -280,8 +280,8 @@ func (ix *index) registerWindows() []window {
 			out = append(out, window{key: k.name, from: ops[0].invT, build: func() question {
 				zones, orphans := clusters(ops)
 				return question{
-					exact: len(orphans) == 0 && len(conflicts(zones)) == 0,
-					model: registerModel(""), calls: registerHistory(ops, took),
+					exact: len(orphans) == 0 && len(crossings(zones)) == 0,
+					model: registerModel(""), calls: registerCalls(ops, took),
 				}
 			}})
 		}
@@ -337,7 +337,7 @@ func (o *op) reach(took func(*op) bool) int64 {
 // must have shown in the log as well; the log may show more. Since the log keeps
 // to real time (else the key is broken), what can be cut apart by time is cut
 // apart in the log as well.
-func (ix *index) logWindows(k *keyIndex) []window {
+func (ix *index) logWindows(k *lock) []window {
 	effects := ix.log.keys[k.name]
 	if ix.log.broken[k.name] {
 		return nil
@@ -380,7 +380,7 @@ func (ix *index) logWindows(k *keyIndex) []window {
 				ops = append(ops, &o)
 			}
 			took := func(*op) bool { return true }
-			return question{exact: true, oneway: true, model: registerModel(value), calls: registerHistory(ops, took)}
+			return question{exact: true, oneway: true, model: registerModel(value), calls: registerCalls(ops, took)}
 		}})
 	}
 	return out

@@ -27,7 +27,7 @@ func TestContradiction(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := window{key: "k0", build: func() question {
-				return question{exact: c.exact, oneway: c.oneway, model: lockModel(true, false), calls: lockHistory(c.grants, true)}
+				return question{exact: c.exact, oneway: c.oneway, model: lockModel(true, false), calls: lockCalls(c.grants, true)}
 			}}
 			got := contradiction([]window{w}, farOff())
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {

@@ -36,20 +36,20 @@ func TestArbitrate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ix := newIndex(script(t, history))
-			ix.opt.Alone = true
+			ix.opt.SkipCrossCheck = true
 			v := ix.verdict(context.Background())
 			if len(v.Anomalies) > 0 || v.Properties[Register].Valid != True {
 				t.Fatalf("register %+v, %v", v.Properties[Register], v.Anomalies)
 			}
 			ix.log.keys["k0"][c.read].op.value = c.to
-			ix.arbitrate(context.Background(), &v)
+			ix.crossCheck(context.Background(), &v)
 			p := v.Properties[Register]
 			if got := p.Valid == Unknown && strings.Contains(p.Why, "the exact check says legal and Porcupine says illegal"); got != c.want {
 				t.Errorf("%v: %s", p.Valid, p.Why)
 			}
 			p.Valid, p.Why = Unknown, "for another reason"
 			v.Properties[Register] = p
-			if ix.arbitrate(context.Background(), &v); v.Properties[Register].Why != p.Why {
+			if ix.crossCheck(context.Background(), &v); v.Properties[Register].Why != p.Why {
 				t.Errorf("%s", v.Properties[Register].Why)
 			}
 		})
