@@ -23,27 +23,30 @@ type programFailures struct {
 // maxFailure bounds how much of it is told.
 const maxFailure = 300
 
-// noteFailure takes a completion.
-func (ix *index) noteFailure(t int64, e *history.Event) {
+// failures are those of the clients' own programs, by process; nil for none.
+type failures map[string]*programFailures
+
+// note takes a completion.
+func (l *failures) note(t int64, e *history.Event) {
 	if !e.ClientFailed || e.Type == history.OK || e.Type == history.Invoke {
 		return
 	}
-	f := ix.failures[e.Process]
+	if *l == nil {
+		*l = failures{}
+	}
+	f := (*l)[e.Process]
 	if f == nil {
-		if ix.failures == nil {
-			ix.failures = map[string]*programFailures{}
-		}
 		f = &programFailures{first: strings.ToValidUTF8(e.Error[:min(len(e.Error), maxFailure)], "")}
-		ix.failures[e.Process] = f
+		(*l)[e.Process] = f
 	}
 	f.times = append(f.times, t)
 }
 
 // unexcused counts those of them that no fault explains.
-func (ix *index) unexcused(f *programFailures) int {
+func (f *programFailures) unexcused(faults []fault) int {
 	n := 0
 	for _, t := range f.times {
-		if !slices.ContainsFunc(ix.faults, func(x fault) bool {
+		if !slices.ContainsFunc(faults, func(x fault) bool {
 			return t >= x.begin-int64(patience) && t <= satAdd(x.end, int64(Settle))
 		}) {
 			n++
@@ -52,17 +55,17 @@ func (ix *index) unexcused(f *programFailures) int {
 	return n
 }
 
-// failedPrograms says which clients' programs failed by themselves; "" for none.
-func (ix *index) failedPrograms() string {
+// unexcused says which clients' programs failed by themselves; "" for none.
+func (l failures) unexcused(faults []fault) string {
 	type failed struct {
 		process string
 		n       int
 		first   string
 	}
 	var all []failed
-	for _, p := range slices.Sorted(maps.Keys(ix.failures)) {
-		if n := ix.unexcused(ix.failures[p]); n > 0 {
-			all = append(all, failed{p, n, ix.failures[p].first})
+	for _, p := range slices.Sorted(maps.Keys(l)) {
+		if n := l[p].unexcused(faults); n > 0 {
+			all = append(all, failed{p, n, l[p].first})
 		}
 	}
 	if len(all) == 0 {

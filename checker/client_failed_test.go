@@ -65,12 +65,12 @@ func TestFailedProgramsNamesTheWorst(t *testing.T) {
 	for _, process := range []string{"c1", "c2", "c2", "c3"} {
 		fail(process)
 	}
-	ix := newIndex(Input{Events: events})
-	if got := ix.failedPrograms(); !strings.HasPrefix(got, "c2's program failed 2 times") || !strings.Contains(got, ", and so did 2 programs of other clients") {
+	an := analyse(Input{Events: events})
+	if got := an.failed; !strings.HasPrefix(got, "c2's program failed 2 times") || !strings.Contains(got, ", and so did 2 programs of other clients") {
 		t.Error(got)
 	}
-	ix = newIndex(Input{Events: events[:2]})
-	if got := ix.failedPrograms(); !strings.HasPrefix(got, "c1's program failed 1 time ") || strings.Contains(got, "other clients") {
+	an = analyse(Input{Events: events[:2]})
+	if got := an.failed; !strings.HasPrefix(got, "c1's program failed 1 time ") || strings.Contains(got, "other clients") {
 		t.Error(got)
 	}
 }

@@ -35,28 +35,28 @@ func TestArbitrate(t *testing.T) {
 		{"a value that comes later", 1, "b", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ix := newIndex(script(t, history))
-			ix.opt.SkipCrossCheck = true
-			v := ix.verdict(context.Background())
+			an := analyse(script(t, history))
+			an.opt.SkipCrossCheck = true
+			v := an.verdict(context.Background())
 			if len(v.Anomalies) > 0 || v.Properties[Register].Valid != True {
 				t.Fatalf("register %+v, %v", v.Properties[Register], v.Anomalies)
 			}
-			ix.log.keys["k0"][c.read].op.value = c.to
-			ix.crossCheck(context.Background(), &v)
+			an.log.keys["k0"][c.read].op.value = c.to
+			crossCheck(context.Background(), an, &v)
 			p := v.Properties[Register]
 			if got := p.Valid == Unknown && strings.Contains(p.Why, "the exact check says legal and Porcupine says illegal"); got != c.want {
 				t.Errorf("%v: %s", p.Valid, p.Why)
 			}
 			p.Valid, p.Why = Unknown, "for another reason"
 			v.Properties[Register] = p
-			if ix.crossCheck(context.Background(), &v); v.Properties[Register].Why != p.Why {
+			if crossCheck(context.Background(), an, &v); v.Properties[Register].Why != p.Why {
 				t.Errorf("%s", v.Properties[Register].Why)
 			}
 		})
 	}
 	t.Run("a write that took effect twice", func(t *testing.T) {
-		ix := newIndex(script(t, strings.Replace(history, "value=a @0.145", "value=a @0.145\n-0.151 c1 write c1.1 value=a @0.15", 1)))
-		if got := ix.logWindows(ix.byKey["k0"]); len(got) > 0 {
+		an := analyse(script(t, strings.Replace(history, "value=a @0.145", "value=a @0.145\n-0.151 c1 write c1.1 value=a @0.15", 1)))
+		if got := logWindows(an.lockNamed("k0"), an.log.keys["k0"], an.register.contradicted[an.lockNamed("k0")]); len(got) > 0 {
 			t.Errorf("no model of one operation allows it, and there are %d windows", len(got))
 		}
 	})
@@ -166,23 +166,23 @@ func TestTookEffect(t *testing.T) {
 // about writes of unknown outcome as the exact check sees them.
 func TestRegisterWindowsWithoutLog(t *testing.T) {
 	for read, legal := range map[string]bool{"a": true, "b": true, "c": false} {
-		ix := newIndex(script(t, fmt.Sprintf(`
+		an := analyse(script(t, fmt.Sprintf(`
 0.10-0.11 c1 acquire c1.1
 0.12-0.13 c1 write c1.1 value=a
 0.14-     c1 write c1.1 value=b
 0.15-0.16 c1 write c1.1 value=c !stale
 0.18-0.19 c1 read c1.1 value=%s
 `, read)))
-		windows := ix.registerWindows()
+		windows := registerWindows(an, nil)
 		if len(windows) != 1 || len(windows[0].build().calls) < 2 || windows[0].build().exact != legal {
 			t.Fatalf("%s: %d windows", read, len(windows))
 		}
 		q := windows[0].build()
-		if why := contradiction(windows, farOff()); why != "" {
+		if why := disagreement(windows, farOff()); why != "" {
 			t.Errorf("%s: %s", read, why)
 		}
 		q.exact = !q.exact
-		if why := contradiction([]window{{build: func() question { return q }}}, farOff()); why == "" {
+		if why := disagreement([]window{{build: func() question { return q }}}, farOff()); why == "" {
 			t.Errorf("%s: Porcupine takes either answer for right", read)
 		}
 	}
@@ -197,8 +197,8 @@ func TestLogWindows(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&text, "%.4f-%.4f c1 write c1.1 value=v%d @%.4f\n", 0.2+0.01*float64(i), 0.205+0.01*float64(i), i, 0.202+0.01*float64(i))
 	}
-	ix := newIndex(script(t, text.String()))
-	windows := ix.logWindows(ix.byKey["k0"])
+	an := analyse(script(t, text.String()))
+	windows := logWindows(an.lockNamed("k0"), an.log.keys["k0"], an.register.contradicted[an.lockNamed("k0")])
 	calls := 0
 	for _, w := range windows {
 		calls += len(w.build().calls)
@@ -209,7 +209,7 @@ func TestLogWindows(t *testing.T) {
 	if windows[0].from != 145e6 {
 		t.Errorf("the first window begins at %s", clock(windows[0].from))
 	}
-	if why := contradiction(windows, farOff()); why != "" {
+	if why := disagreement(windows, farOff()); why != "" {
 		t.Error(why)
 	}
 }

@@ -20,16 +20,16 @@ const patience = 100e6
 // stopped believing; and as long as a request of unknown outcome may have left a
 // lease behind. Broken is the time of any fault, landed or not, and
 // for as long as a cut network may be felt.
-func findDeadlocks(ix *index) []Anomaly {
+func findDeadlocks(an *analysis) []Anomaly {
 	var out []Anomaly
-	for _, k := range ix.keys {
-		free := gaps(ix.busy(k), ix.last, ix.opt.Bound)
+	for _, k := range an.locks {
+		free := gaps(busy(an, k), an.last, an.opt.Bound)
 		if len(free) == 0 {
 			continue
 		}
 		asked := k.allAcquires()
 		for _, free := range free {
-			if a, ok := ix.deadlock(k, asked, free); ok {
+			if a, ok := deadlock(an, k, asked, free); ok {
 				out = append(out, a)
 			}
 		}
@@ -50,9 +50,9 @@ func (k *lock) allAcquires() []*op {
 }
 
 // busy returns when the lock was not free or something was broken.
-func (ix *index) busy(k *lock) []span {
-	busy := append(make([]span, 0, 2*len(ix.faults)+len(k.grants)+len(k.acquires)), ix.unsettled()...)
-	for _, f := range ix.faults {
+func busy(an *analysis, k *lock) []span {
+	busy := append(make([]span, 0, 2*len(an.faults.list)+len(k.grants)+len(k.acquires)), an.faults.unsettled...)
+	for _, f := range an.faults.list {
 		if f.ended || f.landed { // else it was never observed at all
 			busy = append(busy, span{f.begin, f.end})
 		}
@@ -73,11 +73,11 @@ func (ix *index) busy(k *lock) []span {
 		busy = append(busy, span{g.lo, max(end, g.okT)})
 	}
 	for _, o := range k.acquires {
-		if o.typ == tInfo && o.comp >= 0 && ix.maxLease > 0 {
-			busy = append(busy, span{o.endT, satAdd(o.endT, ix.maxLease)})
-		} else if o.comp < 0 && o.endT < ix.last {
+		if o.typ == tInfo && o.comp >= 0 && an.maxLease > 0 {
+			busy = append(busy, span{o.endT, satAdd(o.endT, an.maxLease)})
+		} else if o.comp < 0 && o.endT < an.last {
 			// Its client was killed while it waited.
-			busy = append(busy, span{o.endT, satAdd(o.endT, ix.maxLease)})
+			busy = append(busy, span{o.endT, satAdd(o.endT, an.maxLease)})
 		}
 	}
 	slices.SortFunc(busy, func(a, b span) int { return cmp.Compare(a.from, b.from) })
@@ -115,7 +115,7 @@ func gaps(busy []span, last, bound int64) []span {
 }
 
 // deadlock looks for a client that waited for longer than the bound within free.
-func (ix *index) deadlock(k *lock, asked []*op, free span) (Anomaly, bool) {
+func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
 	type wait struct {
 		span
 		ops []*op
@@ -136,7 +136,7 @@ func (ix *index) deadlock(k *lock, asked []*op, free span) (Anomaly, bool) {
 		}
 		w.to = min(max(w.to, o.endT), free.to)
 		w.ops = append(w.ops, o)
-		if w.to-w.from > ix.opt.Bound && (best == nil || w.from < best.from) {
+		if w.to-w.from > an.opt.Bound && (best == nil || w.from < best.from) {
 			best = w
 		}
 	}
@@ -145,11 +145,11 @@ func (ix *index) deadlock(k *lock, asked []*op, free span) (Anomaly, bool) {
 	}
 	process := best.ops[0].process
 	a := Anomaly{
-		Name: "deadlock", Property: Liveness, Key: k.name, Time: best.from + ix.opt.Bound,
-		Events: ix.at(waitProof(best.ops, best.from, ix.opt.Bound)...),
-		Sizes:  map[string]int64{"waited": best.to - best.from, "bound": ix.opt.Bound},
+		Name: "deadlock", Property: Liveness, Key: k.name, Time: best.from + an.opt.Bound,
+		Events: an.evidence.at(waitProof(best.ops, best.from, an.opt.Bound)...),
+		Sizes:  map[string]int64{"waited": best.to - best.from, "bound": an.opt.Bound},
 		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; all that time no client alive believed that it held it, no lease was running and no fault was on, and nobody was granted it within the bound of %s",
-			process, k.name, clock(best.from), clock(best.to), dur(ix.opt.Bound)),
+			process, k.name, clock(best.from), clock(best.to), dur(an.opt.Bound)),
 	}
 	// Before the stretch lies what left the lock in this state.
 	var before []*grant
@@ -161,20 +161,20 @@ func (ix *index) deadlock(k *lock, asked []*op, free span) (Anomaly, bool) {
 	if len(before) > 0 {
 		g := before[len(before)-1]
 		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, clock(g.okT))
-		if at, ok := ix.crashed(g); ok {
+		if at, ok := crashed(an, g); ok {
 			a.Cause = "crashed-holder"
 			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", clock(at))
 		}
 	}
-	return ix.finish(a, best.from, process), true
+	return an.evidence.finish(a, best.from, process), true
 }
 
 // crashed says whether, and when, a kill ended g's hold.
-func (ix *index) crashed(g *grant) (int64, bool) {
+func crashed(an *analysis, g *grant) (int64, bool) {
 	if g.release != nil || g.lost >= 0 {
 		return 0, false
 	}
-	for _, f := range ix.faults {
+	for _, f := range an.faults.list {
 		if f.landed && baseName(f.name) == "kill" && slices.Contains(f.nodes, g.process) && f.begin >= g.okT && f.begin == g.believedEnd {
 			return f.begin, true
 		}

@@ -102,8 +102,8 @@ func TestExclusionIsExact(t *testing.T) {
 	bad, good := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		small := drawGrants(t)
-		ix := newIndex(Input{Events: grantEvents(small, nil)})
-		grants := ix.byKey["k"].grants
+		an := analyse(Input{Events: grantEvents(small, nil)})
+		grants := an.lockNamed("k").grants
 		exact := len(earlyOf(grants)) == 0
 		brute := possible(small)
 		if exact != brute {
@@ -141,8 +141,8 @@ func TestTokensAreExact(t *testing.T) {
 			// Mostly in the order of the oks, so that both answers occur.
 			tokens[i] = small[i].ok + rapid.Int64Range(0, 4).Draw(t, "token")
 		}
-		ix := newIndex(Input{Events: grantEvents(small, tokens)})
-		grants := ix.byKey["k"].grants
+		an := analyse(Input{Events: grantEvents(small, tokens)})
+		grants := an.lockNamed("k").grants
 		exact := len(regressions(grants)) == 0 && len(reuses(grants)) == 0
 		if arbiter := porcupine.CheckOperations(lockModel(false, true), lockCalls(grants, false)); arbiter != exact {
 			t.Fatalf("exact %v, Porcupine %v", exact, arbiter)

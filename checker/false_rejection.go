@@ -10,17 +10,17 @@ import (
 // operation: the lease was certainly alive for the whole of it, the service
 // granted nothing early on that key, and every other grant was either given
 // before this one for certain, or after the refusal for certain.
-func findFalseRejections(ix *index) []Anomaly {
-	if ix.log == nil {
+func findFalseRejections(an *analysis) []Anomaly {
+	if an.log == nil {
 		return nil
 	}
 	broken := map[string]bool{}
-	for _, e := range ix.findEarly() {
+	for _, e := range an.overlaps.early {
 		broken[e.newer.lock.name] = true
 	}
 	around := map[string]*candidates{}
 	var out []Anomaly
-	for _, e := range ix.log.refused {
+	for _, e := range an.log.refused {
 		if !e.known() || e.op.typ != tFail || broken[e.key()] {
 			continue
 		}
@@ -30,7 +30,7 @@ func findFalseRejections(ix *index) []Anomaly {
 		}
 		w := around[g.lock.name]
 		if w == nil {
-			w = candidatesOf(ix.byKey[g.lock.name].grants)
+			w = candidatesOf(g.lock.grants)
 			around[g.lock.name] = w
 		}
 		if other := w.latestOk(o.endT, g); other != nil && other.okT >= g.lo {
@@ -40,15 +40,15 @@ func findFalseRejections(ix *index) []Anomaly {
 		places := append(g.proof(o.endT), o.inv, o.comp)
 		a := Anomaly{
 			Name: "false-rejection", Property: Liveness, Key: g.lock.name, Time: o.endT,
-			Grants: []string{g.id}, Events: ix.at(places...), Effects: []int64{e.seq},
+			Grants: []string{g.id}, Events: an.evidence.at(places...), Effects: []int64{e.seq},
 			Sizes: map[string]int64{"remaining": left},
 			Explanation: fmt.Sprintf("the register refused %s's %s%s at %s (%s), although its lease certainly had %s left and nobody had been granted the lock since",
 				g.process, e.f, g.with(), clock(o.endT), e.err(), dur(left)),
 		}
-		if ix.tokensUnsound(g.lock.name) {
+		if an.tokens.unsound(g.lock) {
 			a.Cause = "token-regression"
 		}
-		out = append(out, ix.finish(a, g.okT, g.process))
+		out = append(out, an.evidence.finish(a, g.okT, g.process))
 	}
 	return out
 }

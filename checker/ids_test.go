@@ -11,7 +11,7 @@ import (
 // whatever the ids look like and whoever is thought to have given them.
 func TestFindGrantByID(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ix := emptyIndex(Options{})
+		r := newReader()
 		want := map[string]*grant{}
 		twice := map[string]bool{}
 		process := rapid.SampledFrom([]string{"c1", "c1.2", "c11", "a"})
@@ -25,9 +25,9 @@ func TestFindGrantByID(t *testing.T) {
 			name := id.Draw(t, "id")
 			var hint *proc
 			if rapid.Bool().Draw(t, "hinted") {
-				hint = ix.proc(process.Draw(t, "by"))
+				hint = r.names.proc(process.Draw(t, "by"))
 			}
-			if got := ix.find(name, hint); got != want[name] {
+			if got := r.names.find(name, hint); got != want[name] {
 				t.Fatalf("%q is %v, want %v", name, got, want[name])
 			}
 			if rapid.Bool().Draw(t, "store") && name != "" {
@@ -35,11 +35,11 @@ func TestFindGrantByID(t *testing.T) {
 				if want[name] != nil {
 					twice[name] = true
 				}
-				ix.name(g, hint)
+				r.names.add(g, hint)
 				want[name] = g
 			}
-			if ix.twice(name) != twice[name] {
-				t.Fatalf("%q given twice: %v, want %v", name, ix.twice(name), twice[name])
+			if r.names.twice(name) != twice[name] {
+				t.Fatalf("%q given twice: %v, want %v", name, r.names.twice(name), twice[name])
 			}
 		}
 	})
@@ -85,17 +85,17 @@ func TestProcessTables(t *testing.T) {
 
 // Processes whose names fall on one place of the small table stay apart.
 func TestProcessNamesApart(t *testing.T) {
-	ix := emptyIndex(Options{})
+	r := newReader()
 	names := map[string]*proc{}
 	for i := range 1000 {
 		name := fmt.Sprintf("c%d", i)
-		names[name] = ix.proc(name)
+		names[name] = r.names.proc(name)
 	}
 	for _, name := range []string{"", "x"} {
-		names[name] = ix.proc(name)
+		names[name] = r.names.proc(name)
 	}
 	for name, p := range names {
-		if got := ix.proc(name); got != p || got.name != name {
+		if got := r.names.proc(name); got != p || got.name != name {
 			t.Fatalf("%q found %q", name, got.name)
 		}
 	}

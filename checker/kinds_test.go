@@ -147,8 +147,8 @@ func TestKindsAreExact(t *testing.T) {
 				}
 				holds := drawKind(t, kind, permits)
 				in := Input{Events: kindEvents(holds)}
-				ix := newIndex(in)
-				k := ix.byKey["k"]
+				an := analyse(in)
+				k := an.lockNamed("k")
 				if k.mutex() {
 					return
 				}
@@ -160,12 +160,12 @@ func TestKindsAreExact(t *testing.T) {
 				if q := k.question(k.grants); !patchy && (porcupine.CheckOperations(q.model, q.calls) != early || q.exact != early) {
 					t.Fatalf("exclusion %v, Porcupine disagrees\n%s", early, dump(world{in: in}))
 				}
-				for _, w := range ix.exclusionWindows() {
-					if q := w.build(); len(w.build().calls) > 0 && len(ix.groups()) == 1 && q.exact != early {
+				for _, w := range exclusionWindows(an, groupsOf(an.locks)) {
+					if q := w.build(); len(w.build().calls) > 0 && len(groupsOf(an.locks)) == 1 && q.exact != early {
 						t.Fatalf("exclusion %v, the arbiter is asked something else\n%s", early, dump(world{in: in}))
 					}
 				}
-				belief := len(findTwoHolders(ix)) == 0
+				belief := len(findTwoHolders(an)) == 0
 				if want := allowed(holds, kind, permits, func(h kindSmall) func(int64) bool { return h.believed }); belief != want {
 					t.Fatalf("belief %v, at every instant %v\n%s", belief, want, dump(world{in: in}))
 				}

@@ -5,11 +5,38 @@ import (
 	"slices"
 )
 
+// tokens is what the locks' fencing tokens say of the order of their grants.
+type tokens struct {
+	regressed, reused map[*lock][]grantPair // see regressions and reuses; only where there are any
+}
+
+func newTokens(locks []*lock) tokens {
+	t := tokens{map[*lock][]grantPair{}, map[*lock][]grantPair{}}
+	for _, k := range locks {
+		if found := regressions(k.grants); len(found) > 0 {
+			t.regressed[k] = found
+		}
+		if found := reuses(k.grants); len(found) > 0 {
+			t.reused[k] = found
+		}
+	}
+	return t
+}
+
+// unsound says that the lock's tokens contradict the order of its grants, so that they
+// cannot order anything else.
+func (t *tokens) unsound(k *lock) bool { return len(t.regressed[k]) > 0 || len(t.reused[k]) > 0 }
+
+// order says whether the tokens of two grants order them.
+func (t *tokens) order(a, b *grant) bool {
+	return a.token != 0 && b.token != 0 && !t.unsound(a.lock)
+}
+
 // certainlyOlder says that a was granted before b whatever happened inside the
 // service: its ok precedes the earliest instant at which b can have been given.
 // Where the key's tokens are sound and both have one, the tokens say it.
-func (ix *index) certainlyOlder(a, b *grant) bool {
-	if a.token != 0 && b.token != 0 && !ix.tokensUnsound(a.lock.name) {
+func (t *tokens) certainlyOlder(a, b *grant) bool {
+	if t.order(a, b) {
 		return a.token < b.token
 	}
 	return a.okT < b.lo
@@ -17,8 +44,8 @@ func (ix *index) certainlyOlder(a, b *grant) bool {
 
 // orderProof is the event, if any, that certainlyOlder(a, b) rests on besides the
 // two oks.
-func (ix *index) orderProof(a, b *grant) int32 {
-	if a.token != 0 && b.token != 0 && !ix.tokensUnsound(a.lock.name) {
+func (t *tokens) orderProof(a, b *grant) int32 {
+	if t.order(a, b) {
 		return -1
 	}
 	return b.loProof()
@@ -30,20 +57,6 @@ func (g *grant) loProof() int32 {
 		return g.inv
 	}
 	return -1
-}
-
-// tokensUnsound says that the key's tokens contradict the order of its grants, so
-// that they cannot order anything else.
-func (ix *index) tokensUnsound(key string) bool {
-	if ix.unsound == nil {
-		ix.unsound = map[string]bool{}
-		for _, k := range ix.keys {
-			if len(regressions(k.grants)) > 0 || len(reuses(k.grants)) > 0 {
-				ix.unsound[k.name] = true
-			}
-		}
-	}
-	return ix.unsound[key]
 }
 
 // grantPair is two grants that contradict each other.

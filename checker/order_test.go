@@ -10,10 +10,10 @@ import (
 // TestCertainlyOlder: tokens order the grants that have one, where they are sound;
 // a grant without one is compared by time, whatever the other's token.
 func TestCertainlyOlder(t *testing.T) {
-	grants := func(text string) (*index, *grant, *grant) {
-		ix := newIndex(script(t, text))
-		g := ix.byKey["k0"].grants
-		return ix, g[0], g[1]
+	grants := func(text string) (*analysis, *grant, *grant) {
+		an := analyse(script(t, text))
+		g := an.lockNamed("k0").grants
+		return an, g[0], g[1]
 	}
 	for _, c := range []struct {
 		name, text string
@@ -33,14 +33,14 @@ func TestCertainlyOlder(t *testing.T) {
 		{"one token twice", "0.1-0.2 c1 acquire c1.1 token=2\n0.3-0.4 c2 acquire c2.1 token=2", true, false, 2},
 		{"a lease begins after the other's ok", "0.1-0.2 c1 acquire c1.1\n0.15-0.4 c2 acquire c2.1 since=0.3 lease=1", true, false, -1},
 	} {
-		ix, a, b := grants(c.text)
-		if got := ix.certainlyOlder(a, b); got != c.ab {
+		an, a, b := grants(c.text)
+		if got := an.tokens.certainlyOlder(a, b); got != c.ab {
 			t.Errorf("%s: first before second: %v", c.name, got)
 		}
-		if got := ix.certainlyOlder(b, a); got != c.ba {
+		if got := an.tokens.certainlyOlder(b, a); got != c.ba {
 			t.Errorf("%s: second before first: %v", c.name, got)
 		}
-		if got := ix.orderProof(a, b); got != c.proof {
+		if got := an.tokens.orderProof(a, b); got != c.proof {
 			t.Errorf("%s: proof %d, want %d", c.name, got, c.proof)
 		}
 	}

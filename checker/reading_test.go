@@ -35,12 +35,12 @@ func TestAnswersNameNothing(t *testing.T) {
 // TestAnswerOfAnotherKey: an answer that names another key is none to the open
 // acquire, which goes on waiting.
 func TestAnswerOfAnotherKey(t *testing.T) {
-	ix := newIndex(script(t, "0.1- c1 acquire key=k0\n-0.2 c1 acquire c1.1 key=k1\n0.5-0.6 c2 acquire c2.1 key=k0"))
-	waiting := ix.byKey["k0"].acquires
+	an := analyse(script(t, "0.1- c1 acquire key=k0\n-0.2 c1 acquire c1.1 key=k1\n0.5-0.6 c2 acquire c2.1 key=k0"))
+	waiting := an.lockNamed("k0").acquires
 	if len(waiting) != 1 || waiting[0].process != "c1" || waiting[0].endT != 600e6 || waiting[0].comp >= 0 {
 		t.Errorf("waiting for k0: %+v", waiting)
 	}
-	if g := ix.byKey["k1"].grants; len(g) != 1 || g[0].inv >= 0 || g[0].lo != 0 {
+	if g := an.lockNamed("k1").grants; len(g) != 1 || g[0].inv >= 0 || g[0].lo != 0 {
 		t.Errorf("grants of k1: %+v", g)
 	}
 }
@@ -109,13 +109,13 @@ func TestForgets(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"c1", "c2"} {
-		p := s.ix.proc(name)
+		p := s.r.names.proc(name)
 		if len(p.held) > 1 || len(p.open.more) > 0 || len(p.latest.more) > 0 {
 			t.Errorf("%s: %d grants believed held, %d operations open, %d other locks", name, len(p.held), len(p.open.more), len(p.latest.more))
 		}
 	}
-	if k := s.ix.byKey["k0"]; k.held > 1 || k.open > 2 {
-		t.Errorf("k0: %d grants believed held, %d acquires open", k.held, k.open)
+	if k := s.r.locks["k0"]; k.now.held > 1 || k.now.open > 2 {
+		t.Errorf("k0: %d grants believed held, %d acquires open", k.now.held, k.now.open)
 	}
 }
 

@@ -63,13 +63,15 @@ type lock struct {
 	acquires []*op    // that were not granted, by invoke
 	released []*op    // releases, by invoke
 	ops      []*op    // reads, writes and adds, by invoke
+	kind
+	now *occupancy // while the events are read, nil afterwards
+}
 
-	open, held int // while the events are read: acquires open, grants believed held
-	alone      int // of the grants believed held, those that are not shared
-
-	// What kind of lock it is, by its grants; see kinds.go.
-	permits        int64 // of a semaphore, 0 for none
-	shared, nested bool  // some grant is
+// occupancy counts who has a lock, or asks for it, while the events are read.
+type occupancy struct {
+	open      int // acquires
+	held      int // grants, as their clients believe
+	exclusive int // of those, the ones that are not shared
 }
 
 // op is an operation: an invoke and its completion.

@@ -60,3 +60,13 @@ func found(v Verdict) []string {
 	slices.Sort(out)
 	return out
 }
+
+// lockNamed finds a lock by its name.
+func (an *analysis) lockNamed(name string) *lock {
+	for _, k := range an.locks {
+		if k.name == name {
+			return k
+		}
+	}
+	return nil
+}

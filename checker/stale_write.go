@@ -46,9 +46,9 @@ type newest struct {
 	byToken, byLo, byLoNoToke rising
 }
 
-func (ix *index) newestOf(k *lock) newest {
+func newestOf(an *analysis, k *lock) newest {
 	return newest{
-		sound: !ix.tokensUnsound(k.name),
+		sound: !an.tokens.unsound(k),
 		mixed: slices.ContainsFunc(k.grants, func(g *grant) bool { return g.token == 0 }),
 	}
 }
@@ -91,35 +91,35 @@ func (t touch) before(u touch) bool {
 // (Had the other one only read, it may be the older one, and harmless.) Longer
 // chains prove nothing that these two do not: any contradiction between the order
 // of effects and an order of grants comes down to a pair.
-func findStaleWrites(ix *index) []Anomaly {
+func findStaleWrites(an *analysis) []Anomaly {
 	var out []Anomaly
-	for _, k := range ix.keys {
-		if ix.log == nil {
-			out = append(out, ix.staleWithoutLog(k)...)
+	for _, k := range an.locks {
+		if an.log == nil {
+			out = append(out, staleWithoutLog(an, k)...)
 			continue
 		}
-		out = append(out, ix.staleInLog(k)...)
+		out = append(out, staleInLog(an, k)...)
 	}
 	return out
 }
 
-func (ix *index) staleInLog(k *lock) []Anomaly {
+func staleInLog(an *analysis, k *lock) []Anomaly {
 	var out []Anomaly
-	seen := ix.newestOf(k)
+	seen := newestOf(an, k)
 	first := make([]*effect, len(k.grants)) // touch
 	wrote := make([]int32, len(k.grants))   // place after the last write, or of the first touch
 	// Writes so far with falling ok times, so that the latest-granted writer
 	// after a place in the log is a binary search: among all grants, and among
 	// those without a token.
 	var all, tokenless []*effect
-	for _, e := range ix.log.keys[k.name] {
+	for _, e := range an.log.keys[k.name] {
 		if !e.known() {
 			continue
 		}
 		t := touch{e.g, e.op, e, e.t}
 		if e.writes() {
 			if newer, ok := seen.than(e.g); ok {
-				out = append(out, ix.staleWrite(t, newer))
+				out = append(out, staleWrite(an, t, newer))
 			} else if own := first[e.g.n]; own != nil {
 				others := all
 				if seen.sound && e.g.token != 0 {
@@ -127,7 +127,7 @@ func (ix *index) staleInLog(k *lock) []Anomaly {
 				}
 				i, _ := slices.BinarySearchFunc(others, wrote[e.g.n], func(w *effect, pos int32) int { return int(w.pos - pos) })
 				if i < len(others) && others[i].g.okT >= e.g.lo {
-					out = append(out, ix.interleaved(own, others[i], e))
+					out = append(out, interleaved(an, own, others[i], e))
 				}
 			}
 			all = pushFalling(all, e)
@@ -155,16 +155,16 @@ func pushFalling(stack []*effect, e *effect) []*effect {
 
 // staleWithoutLog accuses only what real time proves: the touch was answered
 // before the write was sent, and both were acknowledged.
-func (ix *index) staleWithoutLog(k *lock) []Anomaly {
+func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 	var done []*op
 	for _, o := range k.ops {
-		if o.typ == tOK && o.grant != nil && !ix.twice(o.grant.id) {
+		if o.typ == tOK && o.grant != nil && !an.ids.twice(o.grant.id) {
 			done = append(done, o)
 		}
 	}
 	byEnd := slices.Clone(done)
 	slices.SortStableFunc(byEnd, func(a, b *op) int { return cmp.Compare(a.endT, b.endT) })
-	seen := ix.newestOf(k)
+	seen := newestOf(an, k)
 	var out []Anomaly
 	i := 0
 	for _, o := range done { // by invoke
@@ -175,13 +175,13 @@ func (ix *index) staleWithoutLog(k *lock) []Anomaly {
 			continue
 		}
 		if newer, ok := seen.than(o.grant); ok {
-			out = append(out, ix.staleWrite(touch{o.grant, o, nil, o.endT}, newer))
+			out = append(out, staleWrite(an, touch{o.grant, o, nil, o.endT}, newer))
 		}
 	}
 	return out
 }
 
-func (ix *index) staleWrite(w, newer touch) Anomaly {
+func staleWrite(an *analysis, w, newer touch) Anomaly {
 	old, young := w.g, newer.g
 	a := Anomaly{
 		Name: "stale-write", Property: Register, Key: old.lock.name, Time: w.t,
@@ -191,7 +191,7 @@ func (ix *index) staleWrite(w, newer touch) Anomaly {
 	if old.promised > 0 {
 		a.Sizes["late"] = w.t - old.promised
 	}
-	places := []int32{old.ok, young.ok, w.op.inv, newer.op.inv, ix.orderProof(old, young)}
+	places := []int32{old.ok, young.ok, w.op.inv, newer.op.inv, an.tokens.orderProof(old, young)}
 	switch a.Cause {
 	case "granted-early":
 		places = append(places, old.proof(young.okT)...)
@@ -209,7 +209,7 @@ func (ix *index) staleWrite(w, newer touch) Anomaly {
 	} else {
 		places = append(places, newer.op.comp, w.op.comp)
 	}
-	a.Events = ix.at(places...)
+	a.Events = an.evidence.at(places...)
 	a.Explanation = fmt.Sprintf("%s wrote%s at %s, %s after %s", old.process, old.with(), clock(w.t), dur(w.t-young.okT), young.got())
 	if newer.t > young.okT && newer.t <= w.t {
 		a.Explanation += fmt.Sprintf(" and %s after %s had %s", dur(w.t-newer.t), young.process, past(newer.op.f))
@@ -230,7 +230,7 @@ func (ix *index) staleWrite(w, newer touch) Anomaly {
 	default:
 		a.Explanation += old.leaseWords("its", w.t)
 	}
-	return ix.finish(a, min(old.okT, young.okT, newer.t, w.op.invT), old.process, young.process)
+	return an.evidence.finish(a, min(old.okT, young.okT, newer.t, w.op.invT), old.process, young.process)
 }
 
 func past(f verb) string {
@@ -265,15 +265,15 @@ func staleCause(old, young *grant, w touch) string {
 	return "lease-outlived"
 }
 
-func (ix *index) interleaved(own, between, w *effect) Anomaly {
+func interleaved(an *analysis, own, between, w *effect) Anomaly {
 	a := Anomaly{
 		Name: "stale-write", Property: Register, Key: w.key(), Time: w.t, Cause: "interleaved",
 		Grants:  []string{w.g.id, between.g.id},
-		Events:  ix.at(w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv),
+		Events:  an.evidence.at(w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv),
 		Effects: []int64{own.seq, between.seq, w.seq},
 		Sizes:   map[string]int64{"after_touch": w.t - between.t},
 		Explanation: fmt.Sprintf("%s wrote%s at %s, %s after %s had written%s in the middle of %s's critical section: whichever of the two grants is older, one of these writes is stale",
 			w.g.process, w.g.with(), clock(w.t), dur(w.t-between.t), between.g.process, between.g.with(), w.g.process),
 	}
-	return ix.finish(a, min(w.g.okT, between.g.okT, own.t), w.g.process, between.g.process)
+	return an.evidence.finish(a, min(w.g.okT, between.g.okT, own.t), w.g.process, between.g.process)
 }

@@ -14,13 +14,13 @@ import (
 // It counts as one wait what a client does without a break of patience, as for
 // deadlock, and one anomaly is told for each. Proof: the acquires that waited, and
 // two grants to others within that time: one would be the queue's head.
-func findStarvation(ix *index) []Anomaly {
-	if ix.opt.Fair <= 0 {
+func findStarvation(an *analysis) []Anomaly {
+	if an.opt.Fair <= 0 {
 		return nil
 	}
 	var out []Anomaly
-	unsettled := ix.unsettled()
-	for _, k := range ix.keys {
+	unsettled := an.faults.unsettled
+	for _, k := range an.locks {
 		var waits []*waiting
 		now := map[string]*waiting{}
 		for _, o := range k.allAcquires() { // by invoke
@@ -38,7 +38,7 @@ func findStarvation(ix *index) []Anomaly {
 		}
 		for _, w := range waits {
 			process := w.ops[0].process
-			if w.to-w.from <= ix.opt.Fair || len(ix.faultsOn(w.from, w.to)) > 0 || slices.ContainsFunc(unsettled, func(s span) bool { return s.from <= w.to && w.from <= s.to }) {
+			if w.to-w.from <= an.opt.Fair || len(an.faults.on(w.from, w.to)) > 0 || slices.ContainsFunc(unsettled, func(s span) bool { return s.from <= w.to && w.from <= s.to }) {
 				continue
 			}
 			first, _ := slices.BinarySearchFunc(k.grants, w.from, func(g *grant, t int64) int { return cmp.Compare(g.okT, t) })
@@ -57,18 +57,18 @@ func findStarvation(ix *index) []Anomaly {
 			if len(served) < 2 {
 				continue
 			}
-			places := waitProof(w.ops, w.from, ix.opt.Fair)
+			places := waitProof(w.ops, w.from, an.opt.Fair)
 			a := Anomaly{
-				Name: "starvation", Property: Liveness, Key: k.name, Time: w.from + ix.opt.Fair,
-				Sizes: map[string]int64{"waited": w.to - w.from, "fair": ix.opt.Fair},
+				Name: "starvation", Property: Liveness, Key: k.name, Time: w.from + an.opt.Fair,
+				Sizes: map[string]int64{"waited": w.to - w.from, "fair": an.opt.Fair},
 				Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s, longer than %s, while others were granted it %d times",
-					process, k.name, clock(w.from), clock(w.to), dur(ix.opt.Fair), n),
+					process, k.name, clock(w.from), clock(w.to), dur(an.opt.Fair), n),
 			}
 			for _, g := range served {
 				places = append(places, g.ok, g.loProof())
 			}
-			a.Events = ix.at(places...)
-			out = append(out, ix.finish(a, w.from, process))
+			a.Events = an.evidence.at(places...)
+			out = append(out, an.evidence.finish(a, w.from, process))
 		}
 	}
 	return out
@@ -88,9 +88,9 @@ func (w *waiting) served() bool {
 }
 
 // waits measures how long the granted acquires took.
-func (ix *index) waits() *Waits {
+func waits(locks []*lock) *Waits {
 	var all []int64
-	for _, k := range ix.keys {
+	for _, k := range locks {
 		for _, g := range k.grants {
 			if g.inv >= 0 {
 				all = append(all, g.okT-g.invT)

@@ -13,7 +13,8 @@ import (
 // each event only what the anomalies need: about a tenth of it. Check does the
 // same on a history that is in memory already. Not safe for concurrent use.
 type Stream struct {
-	ix    *index
+	opt   Options
+	r     *reader
 	twice history.Duplicates
 }
 
@@ -24,43 +25,42 @@ var ErrOrder = errors.New("the events are not ordered by time")
 const maxEvents = math.MaxInt32
 
 // NewStream starts with an empty history.
-func NewStream(opt Options) *Stream { return &Stream{ix: emptyIndex(opt)} }
+func NewStream(opt Options) *Stream { return &Stream{opt: opt, r: newReader()} }
 
 // Observe takes the next event; ErrOrder if it comes out of order.
 func (s *Stream) Observe(e *history.Event) error {
 	if err := s.inPlace(e); err != nil {
 		return err
 	}
-	if s.ix.seen == maxEvents {
+	if s.r.seen == maxEvents {
 		return fmt.Errorf("more than %d events: cut the history into parts", maxEvents)
 	}
 	if err := s.twice.Check(e); err != nil {
 		return err
 	}
-	s.ix.readEvent(e)
+	s.r.readEvent(e)
 	return nil
 }
 
 // inPlace says whether an event comes after the latest one that was observed.
 func (s *Stream) inPlace(e *history.Event) error {
 	p := place{e.Time, e.Index}
-	if s.ix.seen > 0 && p.before(s.ix.order) {
-		return fmt.Errorf("%w: time %d (index %d) after %d (%d)", ErrOrder, e.Time, e.Index, s.ix.order.time, s.ix.order.index)
+	if s.r.seen > 0 && p.before(s.r.order) {
+		return fmt.Errorf("%w: time %d (index %d) after %d (%d)", ErrOrder, e.Time, e.Index, s.r.order.time, s.r.order.index)
 	}
 	return nil
 }
 
 // ObserveEffect takes the next line of the register's log, after all events.
-func (s *Stream) ObserveEffect(e *history.Effect) { s.ix.addEffect(e) }
+func (s *Stream) ObserveEffect(e *history.Effect) { s.r.addEffect(e) }
 
 // Events is how many events have been observed.
-func (s *Stream) Events() int { return s.ix.seen }
+func (s *Stream) Events() int { return s.r.seen }
 
 // Verdict judges what has been observed. It can be asked for once. When ctx ends,
 // the properties that are not decided by then are unknown.
 func (s *Stream) Verdict(ctx context.Context) Verdict {
-	s.ix.finishReading()
-	return s.ix.verdict(ctx)
+	return s.r.analysis(s.opt).verdict(ctx)
 }
 
 // CheckFiles draws the verdict from a history file and, unless its name is empty,

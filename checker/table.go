@@ -3,7 +3,7 @@ package checker
 // finder looks for one way in which a history can break a property.
 type finder struct {
 	anomaly string // its name in the verdict's table
-	find    func(*index) []Anomaly
+	find    func(*analysis) []Anomaly
 }
 
 // finders is the package's one table, in the order of verdict.Anomalies. Adding an

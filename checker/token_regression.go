@@ -5,18 +5,18 @@ import "fmt"
 // findTokenRegression: a grant that was certainly given later carries the smaller
 // token, so a resource that trusts tokens refuses the rightful holder and lets
 // the other one in.
-func findTokenRegression(ix *index) []Anomaly {
+func findTokenRegression(an *analysis) []Anomaly {
 	var out []Anomaly
-	for _, k := range ix.keys {
-		for _, p := range regressions(k.grants) {
+	for _, k := range an.locks {
+		for _, p := range an.tokens.regressed[k] {
 			a := Anomaly{
 				Name: "token-regression", Property: Tokens, Key: k.name, Time: p.newer.okT,
-				Grants: []string{p.older.id, p.newer.id}, Events: ix.at(p.older.ok, p.newer.ok, p.newer.loProof()),
+				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok, p.newer.loProof()),
 				Sizes: map[string]int64{"apart": p.newer.lo - p.older.okT},
 				Explanation: fmt.Sprintf("%s was granted token %d by %s, although %s had been granted the greater token %d at least %s earlier",
 					p.newer.process, p.newer.token, clock(p.newer.okT), p.older.process, p.older.token, dur(p.newer.lo-p.older.okT)),
 			}
-			out = append(out, ix.finish(a, p.older.okT, p.older.process, p.newer.process))
+			out = append(out, an.evidence.finish(a, p.older.okT, p.older.process, p.newer.process))
 		}
 	}
 	return out

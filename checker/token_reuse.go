@@ -4,18 +4,18 @@ import "fmt"
 
 // findTokenReuse: two grants of one lock with the same token, which a resource
 // cannot tell apart.
-func findTokenReuse(ix *index) []Anomaly {
+func findTokenReuse(an *analysis) []Anomaly {
 	var out []Anomaly
-	for _, k := range ix.keys {
-		for _, p := range reuses(k.grants) {
+	for _, k := range an.locks {
+		for _, p := range an.tokens.reused[k] {
 			a := Anomaly{
 				Name: "token-reuse", Property: Tokens, Key: k.name, Time: p.newer.okT,
-				Grants: []string{p.older.id, p.newer.id}, Events: ix.at(p.older.ok, p.newer.ok),
+				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok),
 				Sizes: map[string]int64{"apart": p.newer.okT - p.older.okT},
 				Explanation: fmt.Sprintf("%s was granted token %d at %s, which %s had been granted %s before",
 					p.newer.process, p.newer.token, clock(p.newer.okT), p.older.process, dur(p.newer.okT-p.older.okT)),
 			}
-			out = append(out, ix.finish(a, p.older.okT, p.older.process, p.newer.process))
+			out = append(out, an.evidence.finish(a, p.older.okT, p.older.process, p.newer.process))
 		}
 	}
 	return out

@@ -5,15 +5,12 @@ import "fmt"
 // findTwoHolders finds every grant that came while another client still believed
 // that it held the lock: no release invoked, no loss learnt, not killed. It names
 // the one that went on believing longest.
-func findTwoHolders(ix *index) []Anomaly {
-	early := map[*grant]bool{}
-	for _, e := range ix.findEarly() {
-		early[e.newer] = true
-	}
+func findTwoHolders(an *analysis) []Anomaly {
+	early := an.overlaps.earlyGrants()
 	var out []Anomaly
-	for _, k := range ix.keys {
+	for _, k := range an.locks {
 		if !k.mutex() {
-			out = append(out, ix.tooManyHolders(k, early)...)
+			out = append(out, tooManyHolders(an, k, early)...)
 			continue
 		}
 		var longest *grant // believed; one process never holds two at once
@@ -22,7 +19,7 @@ func findTwoHolders(ix *index) []Anomaly {
 				continue
 			}
 			if longest != nil && longest.believedEnd > g.okT {
-				out = append(out, ix.twoHolders(longest, g, early[g]))
+				out = append(out, twoHolders(an, longest, g, early[g]))
 			}
 			if longest == nil || g.believedEnd > longest.believedEnd {
 				longest = g
@@ -32,18 +29,18 @@ func findTwoHolders(ix *index) []Anomaly {
 	return out
 }
 
-func (ix *index) twoHolders(older, newer *grant, early bool) Anomaly {
+func twoHolders(an *analysis, older, newer *grant, early bool) Anomaly {
 	overlap := min(older.believedEnd, newer.believedEnd) - newer.okT
 	a := Anomaly{
 		Name: "two-holders", Property: Belief, Key: newer.lock.name, Time: newer.okT,
 		Grants: []string{older.id, newer.id},
-		Events: ix.at(older.ok, newer.ok),
+		Events: an.evidence.at(older.ok, newer.ok),
 		Sizes:  map[string]int64{"overlap": overlap},
 	}
 	a.Explanation = fmt.Sprintf("%s still believed that it held the lock when %s by %s; both believed it for %s",
 		older.process, newer.got(), clock(newer.okT), dur(overlap))
 	blame(&a, older, newer, early || older.aliveAt(newer.okT))
-	return ix.finish(a, older.okT, older.process, newer.process)
+	return an.evidence.finish(a, older.okT, older.process, newer.process)
 }
 
 // blame says why older's client went on believing, or newer's began to; early

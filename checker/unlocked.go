@@ -11,31 +11,27 @@ import (
 // lock.
 const noLock = "there is no lock: clients share the register without one"
 
-// withoutLock says that the run was one without a lock. A history that speaks of one
-// all the same is judged as any other.
-func (ix *index) withoutLock() bool {
-	if !ix.opt.NoLock || ix.stats.Grants > 0 {
-		return false
-	}
-	return !slices.ContainsFunc(ix.keys, func(k *lock) bool { return len(k.acquires) > 0 || len(k.released) > 0 })
+// speaksOfLock says that a history does, whatever its run was said to be. It is judged as
+// any other.
+func speaksOfLock(locks []*lock) bool {
+	return slices.ContainsFunc(locks, func(k *lock) bool { return len(k.acquires) > 0 || len(k.released) > 0 })
 }
 
 // verdictWithoutLock judges the register alone: whether it is linearizable and whether
 // acknowledged updates were lost. Whose write is stale, only grants could say.
-func (ix *index) verdictWithoutLock(ctx context.Context) Verdict {
-	v := Verdict{Properties: map[string]Property{}, Anomalies: []Anomaly{}}
+func verdictWithoutLock(ctx context.Context, an *analysis) Verdict {
+	v := Verdict{Properties: map[string]Property{}, Anomalies: []Anomaly{}, Stats: an.stats}
 	skipped := false
 	// Without the log nobody can say what an update extended: the client may have left
 	// that to the register.
-	if ix.log != nil {
-		ix.joinByProcess()
-		for _, a := range finders() {
+	if an.log != nil {
+		for _, f := range finders() {
 			switch {
-			case a.anomaly != "lost-update" && a.anomaly != "nonlinearizable":
+			case f.anomaly != "lost-update" && f.anomaly != "nonlinearizable":
 			case ctx.Err() != nil:
 				skipped = true
 			default:
-				v.Anomalies = append(v.Anomalies, a.find(ix)...)
+				v.Anomalies = append(v.Anomalies, f.find(an)...)
 			}
 		}
 	}
@@ -43,35 +39,32 @@ func (ix *index) verdictWithoutLock(ctx context.Context) Verdict {
 		v.Anomalies[i].Grants = nil
 	}
 	sortAnomalies(v.Anomalies)
-	ix.countWithoutLog()
-	ix.stats.Contested = ix.contestedUpdates()
-	v.Stats = ix.stats
 	for _, name := range Properties {
-		v.Properties[name] = Property{Why: noLock, Required: slices.Contains(ix.opt.Require, name)}
+		v.Properties[name] = Property{Why: noLock, Required: slices.Contains(an.opt.Require, name)}
 	}
-	p := ix.judgeUnlocked(len(v.Anomalies))
+	p := judgeUnlocked(an, len(v.Anomalies))
 	if skipped && p.Valid == True {
-		p.Valid, p.Why = Unknown, "the time given for checking was over before this was decided"
+		p.Valid, p.Why = Unknown, outOfTime
 	}
 	v.Properties[Register] = p
-	if !ix.opt.SkipCrossCheck {
-		ix.crossCheck(ctx, &v)
+	if !an.opt.SkipCrossCheck {
+		crossCheck(ctx, an, &v)
 	}
 	if len(v.Anomalies) > 0 {
 		v.Stats.FirstAnomaly = v.Anomalies[0].Time
 	}
-	if v.Valid, v.Why = ix.overall(v); v.Valid == True {
+	if v.Valid, v.Why = an.overall(v); v.Valid == True {
 		v.Why = noLock + ", so that only the register was judged"
 	}
 	return v
 }
 
-// joinByProcess joins the register's log with the history anew: where there are no
-// grants, an operation is found by its process, and an update by its value as well.
-// Stand-ins for grants serve for that, one for each process's reads and one for each
-// update; they have no place in the history. What an update was made of, only it
-// itself says: who carried it out may have been another than who asked for it.
-func (ix *index) joinByProcess() {
+// standIn gives the operations and effects of a history without grants stand-ins for
+// them, one for each process's reads and one for each update, so that they can be joined:
+// an operation is found by its process then, and an update by its value as well. The
+// stand-ins have no place in the history. What an update was made of, only it itself
+// says: who carried it out may have been another than who asked for it.
+func standIn(locks map[string]*lock, sorted []*lock, effects []*effect) {
 	stands := map[[3]string]*grant{}
 	stand := func(process string, k *lock, f verb, value string) *grant {
 		id := [3]string{process, k.name, value}
@@ -86,30 +79,28 @@ func (ix *index) joinByProcess() {
 		}
 		return g
 	}
-	for _, k := range ix.keys {
+	for _, k := range sorted {
 		for _, o := range k.ops {
 			o.grant = stand(o.process, k, o.f, o.value)
 		}
 	}
-	for _, e := range ix.effects {
-		if k := ix.byKey[e.key()]; k != nil {
+	for _, e := range effects {
+		if k := locks[e.key()]; k != nil {
 			e.g = stand(e.process(), k, e.f, e.value)
 		}
 	}
-	ix.stats.Writes, ix.stats.Rejected = 0, 0
-	ix.log = ix.readEffects()
 }
 
 // contestedUpdates counts the acknowledged updates that another client could have
 // spoilt: while theirs was under way, from its look to its answer, another's was.
-func (ix *index) contestedUpdates() int {
+func contestedUpdates(locks []*lock) int {
 	type turn struct {
 		process  string
 		from, to int64
 		ok       bool
 	}
 	n := 0
-	for _, k := range ix.keys {
+	for _, k := range locks {
 		var turns []turn
 		looked := map[string]int64{} // by process: since when its turn goes on
 		for _, o := range k.ops {    // by invoke
@@ -159,11 +150,11 @@ func (ix *index) contestedUpdates() int {
 	return n
 }
 
-func (ix *index) judgeUnlocked(anomalies int) Property {
-	p := ix.judgeRegister(anomalies)
+func judgeUnlocked(an *analysis, anomalies int) Property {
+	p := judgeRegister(an, anomalies)
 	if p.Valid == True {
 		p.Why = fmt.Sprintf("%s accepted, %d refused; every read saw the latest, and of %s, %d contested, none was lost",
-			of(ix.stats.Writes, "update"), ix.stats.Rejected, of(ix.stats.Acknowledged, "acknowledged update"), ix.stats.Contested)
+			of(an.stats.Writes, "update"), an.stats.Rejected, of(an.stats.Acknowledged, "acknowledged update"), an.stats.Contested)
 	}
 	if anomalies > 0 {
 		p.Valid = False
@@ -173,11 +164,11 @@ func (ix *index) judgeUnlocked(anomalies int) Property {
 }
 
 // uncontested says why a run without a lock proves nothing; "" where it does.
-func (ix *index) uncontested() string {
+func uncontested(s *Stats) string {
 	switch {
-	case ix.stats.Acknowledged == 0:
+	case s.Acknowledged == 0:
 		return "no update was ever acknowledged"
-	case ix.stats.Contested == 0:
+	case s.Contested == 0:
 		return "no update was contested: no two clients were at it at once"
 	}
 	return ""

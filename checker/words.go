@@ -88,66 +88,57 @@ func (g *grant) overWords() string {
 	return fmt.Sprintf("; %s's lease of %s was over %s before it learnt of the grant", g.process, dur(g.lease), dur(g.okT-g.promised))
 }
 
-// faultWords names the faults that were on, those of the processes concerned
-// first, two at most.
-func faultWords(on []*fault, processes []string) string {
-	if len(on) == 0 {
-		return ""
+// gets says what the grant gave: "c2 was granted a permit".
+func (g *grant) gets() string {
+	switch {
+	case g.lock.permits > 0:
+		return g.process + " was granted a permit"
+	case g.mode == shared:
+		return g.process + " was granted the lock to share it"
+	case g.mode == nested:
+		return g.process + " entered the lock again"
+	case g.lock.shared:
+		return g.process + " was granted the lock alone"
 	}
-	concerns := func(f *fault) bool {
-		return slices.ContainsFunc(f.nodes, func(n string) bool { return slices.Contains(processes, n) })
-	}
-	sorted := slices.Clone(on)
-	slices.SortStableFunc(sorted, func(a, b *fault) int {
-		ca, cb := concerns(a), concerns(b)
-		switch {
-		case ca && !cb:
-			return -1
-		case cb && !ca:
-			return 1
-		}
-		return 0
-	})
-	var b strings.Builder
-	for i, f := range sorted {
-		if i == 2 {
-			if n := len(sorted) - 2; n == 1 {
-				b.WriteString("; one more fault was on")
-			} else {
-				fmt.Fprintf(&b, "; %d more faults were on", n)
-			}
-			break
-		}
-		of := ""
-		if len(f.nodes) > 0 {
-			of = " of " + strings.Join(f.nodes, ", ")
-		}
-		if f.ended {
-			fmt.Fprintf(&b, "; %s%s was on from %s to %s", f.name, of, clock(f.begin), clock(f.end))
-		} else {
-			fmt.Fprintf(&b, "; %s%s was on from %s", f.name, of, clock(f.begin))
-		}
-	}
-	return b.String()
+	return g.process + " was granted the lock"
 }
 
-// finish fills in what every anomaly has: sorted proofs, the faults that were on,
-// and their mention in the explanation. from is the earliest instant of the proof.
-func (ix *index) finish(a Anomaly, from int64, processes ...string) Anomaly {
-	for _, p := range processes {
-		if !slices.Contains(a.Processes, p) {
-			a.Processes = append(a.Processes, p)
+func permitWords(n int64) string {
+	if n == 1 {
+		return "the only permit was"
+	}
+	return fmt.Sprintf("all %d permits were", n)
+}
+
+// processesOf lists whose grants these are, each once.
+func processesOf(grants []*grant) []string {
+	var out []string
+	for _, g := range grants {
+		if !slices.Contains(out, g.process) {
+			out = append(out, g.process)
 		}
 	}
-	slices.Sort(a.Effects)
-	on := ix.faultsOn(min(from, a.Time), a.Time)
-	a.Faults = []string{}
-	for _, f := range on {
-		if !slices.Contains(a.Faults, f.name) {
-			a.Faults = append(a.Faults, f.name)
-		}
+	return out
+}
+
+func andWords(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
 	}
-	slices.Sort(a.Faults)
-	a.Explanation += faultWords(on, a.Processes)
-	return a
+	return words[0]
+}
+
+// of writes a count with its noun: "1 grant", "412 grants".
+func of(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 anomaly"
+	}
+	return fmt.Sprintf("%d anomalies", n)
 }

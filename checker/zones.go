@@ -25,11 +25,11 @@ type cluster struct {
 // read precedes its write and no two clusters must each come before the other. A
 // write of unknown outcome that nobody read never took effect, as far as anyone
 // can tell; one that was read did.
-func (ix *index) zonesOf(k *lock) []Anomaly {
+func zonesOf(an *analysis, k *lock) []Anomaly {
 	var out []Anomaly
 	accuse := func(cause string, ops []*op, format string, args ...any) {
 		a := Anomaly{Name: "nonlinearizable", Property: Register, Key: k.name, Cause: cause}
-		from := ix.last
+		from := an.last
 		var places []int32
 		var processes []string
 		for _, o := range ops {
@@ -41,9 +41,9 @@ func (ix *index) zonesOf(k *lock) []Anomaly {
 			places = append(places, o.inv, o.comp)
 			processes = append(processes, o.process)
 		}
-		a.Events = ix.at(places...)
+		a.Events = an.evidence.at(places...)
 		a.Explanation = fmt.Sprintf(format, args...)
-		out = append(out, ix.finish(a, from, processes...))
+		out = append(out, an.evidence.finish(a, from, processes...))
 	}
 
 	zones, bad := clusters(k.ops)

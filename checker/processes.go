@@ -3,7 +3,7 @@ package checker
 // proc is what is known of one process while the events are read.
 type proc struct {
 	name    string
-	own     []*grant // by the number in their ids; see grantIDs
+	own     []*grant // by the number in their ids; see names
 	acquire *op      // open
 	spare   *op      // to be used for the next one
 	open    openOps
@@ -102,10 +102,20 @@ func (s *procs) get(name string) *proc {
 	return p
 }
 
-func (s *procs) add(name string) *proc {
+// proc finds or makes the process of a name.
+func (s *procs) proc(name string) *proc {
+	if p := s.get(name); p != nil {
+		return p
+	}
 	p := &proc{name: name}
 	s.byName[name] = p
 	return p
+}
+
+// isClient says that the process has events of its own.
+func (s *procs) isClient(name string) bool {
+	p := s.get(name)
+	return p != nil && p.client
 }
 
 // place256 spreads names such as c1, c2, ... c50.

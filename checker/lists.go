@@ -1,6 +1,9 @@
 package checker
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // slab hands out records from blocks, which costs the garbage collector less than
 // one allocation each.
@@ -22,4 +25,21 @@ func push[T any](list []T, v T) []T {
 		list = slices.Grow(list, max(16, len(list)))
 	}
 	return append(list, v)
+}
+
+// sortBy keeps equals in their order, and costs next to nothing where the list is
+// in order already, as most are.
+func sortBy[T any, K cmp.Ordered](list []T, key func(T) K) {
+	by := func(a, b T) int { return cmp.Compare(key(a), key(b)) }
+	if !slices.IsSortedFunc(list, by) {
+		slices.SortStableFunc(list, by)
+	}
+}
+
+// until is the end of the run that begins at i.
+func until[T any](list []T, i int, same func(T) bool) int {
+	for i < len(list) && same(list[i]) {
+		i++
+	}
+	return i
 }

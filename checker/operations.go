@@ -1,28 +1,26 @@
 package checker
 
 import (
-	"slices"
-
 	"github.com/picklock/picklock/history"
 )
 
-func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
+func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if e.Type == history.Invoke {
 		if o := p.acquire; o != nil && o.endT == never {
 			// The client was killed and came back: what became of its request,
 			// nobody learnt.
 			o.endT = t
-			o.lock.open--
+			o.lock.now.open--
 		}
 		p.settle()
-		k := ix.key(e.Key)
-		ix.endHold(p, k, e, t)
+		k := r.lock(e.Key)
+		r.endHold(p, k, e, t)
 		if p.spare == nil {
-			p.spare = ix.ops.next()
+			p.spare = r.ops.next()
 		}
 		*p.spare = op{f: fAcquire, process: p.name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e)}
 		p.acquire, p.spare = p.spare, nil
-		k.open++
+		k.now.open++
 		return
 	}
 	o := p.acquire
@@ -32,7 +30,7 @@ func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if o != nil {
 		o.comp, o.typ, o.failed = i, outcomeOf(e.Type), e.ClientFailed && e.Type != history.OK
 		if o.endT == never {
-			o.lock.open--
+			o.lock.now.open--
 		}
 		o.endT = t
 	}
@@ -42,12 +40,12 @@ func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		}
 		return
 	}
-	k := ix.key(e.Key)
+	k := r.lock(e.Key)
 	if o != nil {
 		k = o.lock
 	}
 	// A lease cannot begin after the answer that gave it, whatever the client says.
-	g := ix.granted.next()
+	g := r.granted.next()
 	*g = grant{
 		id: e.Grant, process: p.name, lock: k, token: max(0, e.Token), inv: -1, ok: i, okT: t,
 		since: sane(e.Since, t), lease: min(e.Lease, never), lost: -1, lostT: never, believedEnd: never,
@@ -62,26 +60,26 @@ func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if g.lease > 0 {
 		g.lo = max(g.lo, g.since)
 	}
-	ix.endHold(p, k, e, t)
+	r.endHold(p, k, e, t)
 	g.contested = k.contestedBy(g, o)
 	g.n = int32(len(k.grants))
 	k.grants = push(k.grants, g)
-	k.held++
+	k.now.held++
 	if g.mode != shared {
-		k.alone++
+		k.now.exclusive++
 	}
 	if g.id != "" {
-		ix.name(g, p)
+		r.names.add(g, p)
 	}
 	p.latest.set(g)
 	p.recent = g
 	p.held = append(p.held, g)
 	if p.dying > 0 {
-		ix.endBelief(g, g.okT)
+		r.endBelief(g, g.okT)
 	}
-	ix.stats.Grants++
-	if ix.stats.Grants == 1 {
-		ix.stats.FirstGrant = t
+	r.grants++
+	if r.grants == 1 {
+		r.first = t
 	}
 }
 
@@ -89,41 +87,26 @@ func (ix *index) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 func sane(claimed, told int64) int64 { return max(-never, min(claimed, told)) }
 
 // grantOf finds the grant that an event speaks of.
-func (ix *index) grantOf(e *history.Event, p *proc) *grant {
+func (r *reader) grantOf(e *history.Event, p *proc) *grant {
 	if e.Grant != "" {
-		if g := p.recent; g != nil && g.id == e.Grant && !ix.twice(e.Grant) {
+		if g := p.recent; g != nil && g.id == e.Grant && !r.names.twice(e.Grant) {
 			return g
 		}
-		return ix.find(e.Grant, p)
+		return r.names.find(e.Grant, p)
 	}
 	return p.latest.get(e.Key)
 }
 
-func (ix *index) endBelief(g *grant, t int64) {
-	if g.believedEnd != never {
-		return
-	}
-	g.believedEnd = t
-	g.lock.held--
-	if g.mode != shared {
-		g.lock.alone--
-	}
-	p := ix.proc(g.process)
-	if i := slices.Index(p.held, g); i >= 0 {
-		p.held = slices.Delete(p.held, i, i+1)
-	}
-}
-
-func (ix *index) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
-	ix.noteFailure(t, e)
+func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
+	r.failures.note(t, e)
 	ref := opRef{f, e.Grant, ""}
 	if e.Grant == "" {
 		ref.key = e.Key
 	}
-	g := ix.grantOf(e, p)
+	g := r.grantOf(e, p)
 	if e.Type == history.Invoke {
-		k := ix.lockOf(g, e)
-		o := ix.ops.next()
+		k := r.lockOf(g, e)
+		o := r.ops.next()
 		*o = op{f: f, process: p.name, lock: k, grant: g, inv: i, comp: -1, invT: t, endT: never, value: e.Value}
 		p.open.put(ref, o)
 		switch f {
@@ -131,7 +114,7 @@ func (ix *index) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 			k.released = push(k.released, o)
 			if g != nil && g.release == nil {
 				g.release = o
-				ix.endBelief(g, t)
+				r.endBelief(g, t)
 			}
 		case fRenew:
 		default:
@@ -156,33 +139,33 @@ func (ix *index) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 	}
 	switch {
 	case f == fRenew && e.Type == history.OK:
-		r := renewal{inv: -1, ok: i, okT: t, held: e.Held}
+		n := renewal{inv: -1, ok: i, okT: t, held: e.Held}
 		if e.Lease > 0 {
-			r.heldUntil = sane(e.Since, t)
-			r.until = satAdd(r.heldUntil, min(e.Lease, never))
+			n.heldUntil = sane(e.Since, t)
+			n.until = satAdd(n.heldUntil, min(e.Lease, never))
 		}
 		if o != nil {
-			r.inv, r.invT = o.inv, o.invT
+			n.inv, n.invT = o.inv, o.invT
 			// A keepalive's answer may have been taken for the open renew's:
 			// the earlier of the two instants is sound either way.
-			if e.Lease <= 0 || o.invT < r.heldUntil {
-				r.heldUntil = o.invT
+			if e.Lease <= 0 || o.invT < n.heldUntil {
+				n.heldUntil = o.invT
 			}
 		}
-		g.addRenewal(r)
+		g.addRenewal(n)
 	case f == fRelease && o == nil && g.release == nil:
 		// A release that nobody announced may have been sent at any time since
 		// the grant: nothing after it is certain.
-		g.release = ix.ops.next()
+		g.release = r.ops.next()
 		*g.release = op{f: f, process: p.name, lock: g.lock, grant: g, inv: -1, comp: i, invT: g.okT, endT: t, typ: outcomeOf(e.Type)}
-		ix.endBelief(g, g.okT)
+		r.endBelief(g, g.okT)
 	}
 }
 
 // lockOf says which lock an operation is about: its grant's.
-func (ix *index) lockOf(g *grant, e *history.Event) *lock {
+func (r *reader) lockOf(g *grant, e *history.Event) *lock {
 	if g != nil {
 		return g.lock
 	}
-	return ix.key(e.Key)
+	return r.lock(e.Key)
 }

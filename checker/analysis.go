@@ -1,0 +1,154 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/history"
+)
+
+// analysis is a whole history, taken apart. Once built nothing changes it any more: the
+// finders and the judges read it, and nothing of each other.
+type analysis struct {
+	opt    Options
+	last   int64   // time of the last event: the end of what is known
+	locks  []*lock // by name
+	ids    *names
+	faults *faultLog
+	// failed says which clients' own programs failed by themselves; "" for none.
+	failed string
+	// maxLease is the longest lease of the run.
+	maxLease int64
+	evidence evidence
+	tokens   tokens
+	tenure   tenure
+	overlaps overlaps
+	log      *registerLog // nil where there is none
+	register registerFacts
+	stats    Stats // all but what depends on the verdict
+	// unlocked says that the run was one without a lock.
+	unlocked bool
+}
+
+// analyse takes a whole input.
+func analyse(in Input) *analysis {
+	r := newReader()
+	ev := in.Events
+	if !slices.IsSortedFunc(ev, byTime) {
+		ev = slices.Clone(ev)
+		slices.SortStableFunc(ev, byTime)
+	}
+	for i := range ev {
+		r.readEvent(&ev[i])
+	}
+	for i := range in.Effects {
+		r.addEffect(&in.Effects[i])
+	}
+	return r.analysis(in.Options)
+}
+
+func byTime(a, b history.Event) int {
+	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Index, b.Index))
+}
+
+// analysis draws together what is known once all has been read. The reader is of no
+// more use then.
+func (r *reader) analysis(opt Options) *analysis {
+	if opt.Bound <= 0 {
+		opt.Bound = 5e9
+	}
+	an := &analysis{opt: opt, last: r.last, ids: &r.names}
+	an.faults = newFaultLog(r.faults.list, r.last, r.names.isClient)
+	an.failed = r.failures.unexcused(an.faults.list)
+	an.evidence = evidence{r.places, an.faults}
+	an.stats = Stats{
+		Events: r.seen, Duration: r.last, Grants: r.grants, FirstGrant: r.first,
+		Faults: r.faults.counts, Stalls: r.faults.stalls,
+	}
+	r.settle()
+	an.locks = r.sortedLocks()
+	for _, k := range an.locks {
+		an.complete(k)
+	}
+	if an.unlocked = opt.NoLock && r.grants == 0 && !speaksOfLock(an.locks); an.unlocked {
+		an.stats.Contested = contestedUpdates(an.locks)
+		if len(r.effects) > 0 {
+			standIn(r.locks, an.locks, r.effects)
+		}
+	}
+	an.log = join(r.effects, an.locks, an.ids)
+	an.tokens = newTokens(an.locks)
+	an.tenure = tenure{opt.TTL, an.faults}
+	an.overlaps = newOverlaps(an.locks, &an.tenure, &an.tokens, an.faults)
+	an.register = newRegisterFacts(an.log, an.locks, an.ids)
+	an.countRegister()
+	return an
+}
+
+// settle files what was still under way when the history ended.
+func (r *reader) settle() {
+	for _, p := range r.names.byName {
+		p.settle()
+		p.open, p.latest, p.held = openOps{}, latestGrants{}, nil
+	}
+}
+
+func (r *reader) sortedLocks() []*lock {
+	var out []*lock
+	for _, k := range r.locks {
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b *lock) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+// complete ends what of a lock had no end when the history did.
+func (an *analysis) complete(k *lock) {
+	k.now = nil
+	sortBy(k.acquires, func(o *op) int32 { return o.inv })
+	for _, list := range [][]*op{k.acquires, k.ops, k.released} {
+		for _, o := range list {
+			if o.endT == never {
+				o.endT = an.last
+			}
+			if o.typ == tInfo {
+				an.stats.Unknown++
+			}
+		}
+	}
+	for _, g := range k.grants {
+		g.believedEnd = min(g.believedEnd, an.last)
+		g.findAlive()
+		if !k.mutex() {
+			g.token = 0 // who may hold the lock together needs no order
+		}
+		an.maxLease = max(an.maxLease, g.lease)
+		if g.contested {
+			an.stats.Contested++
+		}
+	}
+}
+
+// countRegister counts what was done to the register: by its log, or as the clients tell.
+func (an *analysis) countRegister() {
+	s := &an.stats
+	if log := an.log; log != nil {
+		s.Writes, s.Rejected = log.writes, len(log.refused)
+		s.Acknowledged, s.LostUpdates = an.register.acknowledged, an.register.lostUpdates
+		return
+	}
+	for _, k := range an.locks {
+		for _, o := range k.ops {
+			switch {
+			case o.typ == tFail:
+				s.Rejected++
+			case o.typ == tOK && o.f != fRead:
+				s.Writes++
+				if o.f == fAdd {
+					s.Acknowledged++
+				}
+			}
+		}
+	}
+}

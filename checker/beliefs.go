@@ -1,0 +1,41 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+// endHold ends what the process believed of the lock before it asks for it anew, or is
+// granted it anew. An entry of a hold ends nothing.
+func (r *reader) endHold(p *proc, k *lock, e *history.Event, t int64) {
+	if e.Mode == history.Nested {
+		return
+	}
+	if k.nested { // whatever was entered
+		for _, g := range slices.Clone(p.held) {
+			if g.lock == k {
+				r.endBelief(g, t)
+			}
+		}
+	}
+	if g := p.latest.get(k.name); g != nil {
+		r.endBelief(g, t)
+	}
+}
+
+// endBelief ends what the client of a grant believes.
+func (r *reader) endBelief(g *grant, t int64) {
+	if g.believedEnd != never {
+		return
+	}
+	g.believedEnd = t
+	g.lock.now.held--
+	if g.mode != shared {
+		g.lock.now.exclusive--
+	}
+	p := r.names.proc(g.process)
+	if i := slices.Index(p.held, g); i >= 0 {
+		p.held = slices.Delete(p.held, i, i+1)
+	}
+}

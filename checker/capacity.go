@@ -1,0 +1,143 @@
+package checker
+
+import (
+	"container/heap"
+	"slices"
+)
+
+// capacity looks at stretches of time in the order of their beginnings, and remembers of
+// those before what can stand in the way of the next.
+type capacity interface {
+	// conflicts returns the fewest earlier stretches with which p is one too many; nil if
+	// it is not.
+	conflicts(p piece) []piece
+	add(p piece)
+}
+
+// capacity makes the one of this kind of lock; nil for a mutex, and where the grants say
+// of several kinds that it is.
+func (k *kind) capacity() capacity {
+	switch {
+	case k.permits > 0 && !k.shared && !k.nested:
+		return &permitCapacity{n: k.permits}
+	case k.shared && k.permits <= 0 && !k.nested:
+		return &sharedCapacity{}
+	case k.nested && k.permits <= 0 && !k.shared:
+		return &ownerCapacity{reach: map[string]int64{}, part: map[*grant]bool{}}
+	}
+	return nil
+}
+
+// permitCapacity holds the n stretches that reach furthest.
+type permitCapacity struct {
+	n    int64
+	list byEnd
+}
+
+type byEnd []piece
+
+func (l byEnd) Len() int           { return len(l) }
+func (l byEnd) Less(i, j int) bool { return l[i].to < l[j].to }
+func (l byEnd) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
+func (l *byEnd) Push(v any)        { *l = append(*l, v.(piece)) }
+func (l *byEnd) Pop() any {
+	last := len(*l) - 1
+	v := (*l)[last]
+	*l = (*l)[:last]
+	return v
+}
+
+func (c *permitCapacity) conflicts(p piece) []piece {
+	if int64(len(c.list)) < c.n || c.list[0].to <= p.from {
+		return nil
+	}
+	return slices.Clone(c.list)
+}
+
+func (c *permitCapacity) add(p piece) {
+	heap.Push(&c.list, p)
+	if int64(len(c.list)) > c.n {
+		heap.Pop(&c.list)
+	}
+}
+
+// sharedCapacity holds, of those who share the lock and of those who do not, the stretch
+// that reaches furthest.
+type sharedCapacity struct{ exclusive, shared piece }
+
+func (c *sharedCapacity) conflicts(p piece) []piece {
+	rival := c.exclusive
+	if p.g.mode != shared && c.shared.to > rival.to {
+		rival = c.shared
+	}
+	if rival.to <= p.from {
+		return nil
+	}
+	return []piece{rival}
+}
+
+func (c *sharedCapacity) add(p piece) {
+	longest := &c.exclusive
+	if p.g.mode == shared {
+		longest = &c.shared
+	}
+	if p.to > longest.to {
+		*longest = p
+	}
+}
+
+// ownerCapacity holds the stretch that reaches furthest, and the one that does among those
+// of other processes.
+type ownerCapacity struct {
+	longest, other piece
+	reach          map[string]int64 // by process: until when it has the lock
+	part           map[*grant]bool  // met a rival as part of a hold that had met it
+}
+
+func (c *ownerCapacity) conflicts(p piece) []piece {
+	// A hold that begins anew is not the one that its process had before.
+	anew := p.g.mode != nested && p.from == p.g.okT
+	rival := c.longest
+	if !anew && rival.g != nil && rival.g.process == p.g.process {
+		rival = c.other
+	}
+	switch {
+	case rival.to <= p.from || c.part[p.g]:
+		return nil
+	case !anew && c.reach[p.g.process] > p.from:
+		// Whoever came last, the rest of the hold or the rival, was looked at then.
+		c.part[p.g] = true
+		return nil
+	}
+	return []piece{rival}
+}
+
+func (c *ownerCapacity) add(p piece) {
+	c.reach[p.g.process] = max(c.reach[p.g.process], p.to)
+	switch {
+	case c.longest.g == nil || c.longest.g.process == p.g.process:
+		if p.to > c.longest.to {
+			c.longest = p
+		}
+	case p.to > c.longest.to:
+		c.longest, c.other = p, c.longest
+	case p.to > c.other.to:
+		c.other = p
+	}
+}
+
+// mutexCapacity holds the stretch that reaches furthest.
+type mutexCapacity struct{ longest piece }
+
+func (c *mutexCapacity) conflicts(p piece) []piece {
+	if c.longest.to <= p.from || c.longest.g.process == p.g.process {
+		return nil
+	}
+	return []piece{c.longest}
+}
+
+func (c *mutexCapacity) add(p piece) {
+	if p.to > c.longest.to {
+		c.longest = p
+	}
+}

@@ -1,0 +1,79 @@
+package checker
+
+import "fmt"
+
+// contradiction is what the clients saw that the register's log rules out.
+type contradiction struct {
+	cause       string
+	time        int64
+	ops         []*op
+	places      []int32   // of the events that prove it
+	effects     []*effect // likewise
+	explanation string
+}
+
+// contradictions compares what the clients of one lock saw with the log. The log is one
+// order of all operations; it is a proof of linearizability if every read in it returns
+// the latest write, if it keeps to real time, and if it holds every operation that was
+// acknowledged and none that failed. All of that is one pass.
+func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []contradiction {
+	var out []contradiction
+	accuse := func(cause string, t int64, ops []*op, places []int32, effects []*effect, format string, args ...any) {
+		out = append(out, contradiction{cause, t, ops, places, effects, fmt.Sprintf(format, args...)})
+	}
+
+	var latest *effect // write
+	var newest *effect // the one whose operation was invoked last so far
+	for _, e := range log.keys[k.name] {
+		if e.op != nil {
+			if first := e.op.eff; first != e && e.writes() && latest != first {
+				accuse("twice", e.t, []*op{e.op}, []int32{e.op.inv}, []*effect{first, latest, e},
+					"%s's %s of %q took effect twice, at %s and, after others had written, at %s", e.process(), e.f, e.value, clock(first.t), clock(e.t))
+			}
+			if newest != nil && e.op.typ == tOK && e.op.endT < newest.op.invT {
+				accuse("order", e.t, []*op{newest.op, e.op}, []int32{newest.op.inv, e.op.inv, e.op.comp}, []*effect{newest, e},
+					"the register carried out %s's %s, sent at %s, before %s's %s, which had been answered at %s",
+					newest.process(), newest.f, clock(newest.op.invT), e.process(), e.f, clock(e.op.endT))
+			}
+			if newest == nil || e.op.invT > newest.op.invT {
+				newest = e
+			}
+		}
+		if e.writes() {
+			latest = e
+			continue
+		}
+		if e.op == nil {
+			continue
+		}
+		if e.op.typ == tOK && e.op.value != e.value {
+			accuse("read", e.t, []*op{e.op}, []int32{e.op.inv, e.op.comp}, []*effect{e},
+				"%s read %q at %s, but the register had answered %q", e.process(), e.op.value, clock(e.t), e.value)
+			continue
+		}
+		want, because := "", []*effect{e}
+		if latest != nil {
+			want, because = latest.value, append(because, latest)
+		}
+		if e.value != want {
+			accuse("read", e.t, []*op{e.op}, []int32{e.op.inv}, because,
+				"%s read %q at %s, when the register's latest write was %q", e.process(), e.value, clock(e.t), want)
+		}
+	}
+	w := log.witness
+	for _, o := range k.ops {
+		if o.grant == nil || ids.twice(o.grant.id) || (o.f == fRead && !log.reads) {
+			continue
+		}
+		e := o.eff
+		switch {
+		case o.typ == tOK && e == nil && w != nil && o.endT < w.op.invT:
+			accuse("vanished", o.endT, []*op{o}, []int32{o.inv, o.comp, w.g.ok, w.op.inv}, []*effect{w}, "the register acknowledged %s's %s at %s, and its log does not hold it", o.process, o.f, clock(o.endT))
+		case o.typ == tOK && e == nil:
+			f.lost++ // a log that was cut short looks the same
+		case o.typ == tFail && e != nil && o.f != fRead:
+			accuse("failed", e.t, []*op{o}, []int32{o.inv, o.comp}, []*effect{e}, "%s was told that its %s of %q had failed, and it took effect at %s", o.process, o.f, o.value, clock(e.t))
+		}
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// earlyPair is a grant that was certainly given while others' leases were alive.
+type earlyPair struct {
+	newer *grant
+	older []*grant // one, or the several whose leases together cover newer's window
+	// from is where the overlap certainly begins.
+	from int64
+	// covered says that newer's own lease proves nothing: it had ended before
+	// its ok, but every instant at which it can have been granted was another's.
+	covered bool
+	renewed bool // newer's proof is a renewal, not its acquire
+}
+
+// piece is one alive interval of one grant.
+type piece struct {
+	span
+	g *grant
+}
+
+// findEarly decides exclusion exactly: a history of grants is possible for a
+// mutex with leases if and only if no pair comes of this (early_test.go proves it
+// against Porcupine and against trying all orders).
+//
+// A grant whose lease outlived its ok holds the lock at least over [ok, end); a
+// grant whose lease was over by then needs only one instant in [max(lo, end), ok]
+// at which nobody else held. So: the alive intervals must not intersect, and no
+// such window may lie wholly inside their union. Both are one sweep. Intervals
+// are half-open: what ends at t does not hinder what begins at t.
+func findEarly(locks []*lock) []earlyPair {
+	var out []earlyPair
+	for _, k := range locks {
+		out = append(out, k.earlyOf(k.grants)...)
+	}
+	return out
+}
+
+func earlyOf(grants []*grant) []earlyPair {
+	pieces := make([]piece, 0, len(grants))
+	for _, g := range grants {
+		for _, s := range g.pieces() {
+			pieces = append(pieces, piece{s, g})
+		}
+	}
+	sortBy(pieces, func(p piece) int64 { return p.from })
+
+	var out []earlyPair
+	accused := map[*grant]bool{}
+	var first piece // the one that reaches furthest so far
+	for _, p := range pieces {
+		// A grant's own intervals do not meet, so what reaches into p is another's.
+		if first.to > p.from && !accused[p.g] {
+			accused[p.g] = true
+			out = append(out, earlyPair{newer: p.g, older: []*grant{first.g}, from: p.from, renewed: p.from != p.g.okT})
+		}
+		if first.g == nil || p.to > first.to {
+			first = p
+		}
+	}
+
+	// The windows of the grants whose lease was over by their ok.
+	furthest := make([]piece, 0, len(pieces)) // per piece, the one that reaches furthest up to it
+	for i, p := range pieces {
+		if i > 0 && furthest[i-1].to >= p.to {
+			p = furthest[i-1]
+		}
+		furthest = append(furthest, p)
+	}
+	for _, g := range grants {
+		if g.end() > g.okT || accused[g] {
+			continue
+		}
+		if cover := coverOf(g.givenWithin(), pieces, furthest); cover != nil {
+			out = append(out, earlyPair{newer: g, older: cover, from: g.okT, covered: true})
+		}
+	}
+	return out
+}
+
+// givenWithin is when the grant can have been given, for one whose lease had ended
+// before its ok: not before its lease was over, since until then it held.
+func (g *grant) givenWithin() span {
+	from := g.lo
+	if g.lease > 0 {
+		from = max(from, satAdd(g.since, g.lease))
+	}
+	return span{min(from, g.okT), g.okT}
+}
+
+// coverOf returns the fewest grants whose alive intervals, as open sets, cover
+// the closed window w; nil if they do not.
+func coverOf(w span, pieces, furthest []piece) []*grant {
+	var cover []*grant
+	at := w.from
+	for {
+		n, _ := slices.BinarySearchFunc(pieces, at, func(p piece, t int64) int {
+			if p.from < t {
+				return -1
+			}
+			return 1
+		})
+		if n == 0 || furthest[n-1].to <= at {
+			return nil
+		}
+		p := furthest[n-1]
+		if !slices.Contains(cover, p.g) {
+			cover = append(cover, p.g)
+		}
+		if p.to > w.to {
+			return cover
+		}
+		at = p.to
+	}
+}
+
+// earlyOf is earlyOf for what kind of lock it is. What a kind other than the mutex is
+// accused of are leases that were certainly alive at one instant; of a lease that was
+// over before its client learnt of it nothing is said.
+func (k *lock) earlyOf(grants []*grant) []earlyPair {
+	if k.mutex() {
+		return earlyOf(grants)
+	}
+	var pieces []piece
+	for _, g := range grants {
+		for _, s := range g.pieces() {
+			pieces = append(pieces, piece{s, g})
+		}
+	}
+	sortBy(pieces, func(p piece) int64 { return p.from })
+	c := k.capacity()
+	if c == nil {
+		return nil
+	}
+	var out []earlyPair
+	accused := map[*grant]bool{}
+	for _, p := range pieces {
+		if older := c.conflicts(p); older != nil && !accused[p.g] {
+			accused[p.g] = true
+			out = append(out, earlyPair{newer: p.g, older: grantsOf(older), from: p.from, renewed: p.from != p.g.okT})
+		}
+		c.add(p)
+	}
+	return out
+}
+
+// grantsOf lists the grants of stretches, in their order.
+func grantsOf(pieces []piece) []*grant {
+	out := make([]*grant, len(pieces))
+	for i, p := range pieces {
+		out[i] = p.g
+	}
+	slices.SortFunc(out, func(a, b *grant) int { return cmp.Compare(a.ok, b.ok) })
+	return out
+}

@@ -1,0 +1,85 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// judgeExclusion: was the lock ever granted while it was another's?
+func judgeExclusion(an *analysis, anomalies int) Property {
+	early := len(an.overlaps.early)
+	asked, held := askedWhileHeld(an)
+	switch {
+	case an.stats.Grants == 0:
+		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
+	case anomalies > early:
+		why := fmt.Sprintf("%s: %s made while another client held the lock, which nothing excuses", contention(an), of(anomalies-early, "grant"))
+		if early > 0 {
+			why += fmt.Sprintf(", and %d while another lease certainly had time left", early)
+		}
+		return Property{Required: true, Why: why}
+	case anomalies > 0:
+		return Property{Required: true, Why: fmt.Sprintf("%s: %s made while another lease certainly had time left", contention(an), of(anomalies, "grant"))}
+	case held == 0:
+		return Property{Valid: Unknown, Why: "of no grant can be said how long it had to last: no lease was promised that was alive when the grant was learnt of, and a fault was on that can have ended it"}
+	case asked == 0:
+		return Property{Valid: Unknown, Why: contention(an) + "; nobody asked for the lock while another client held it for certain, so nothing was tried"}
+	}
+	why := fmt.Sprintf("%s; %s made while another client held the lock for certain, and ", contention(an), of(asked, "request")) +
+		kept(an, "none was granted before that was over", "never was more granted at once than this kind of lock allows")
+	if n := an.stats.Grants - held; n > 0 {
+		why += fmt.Sprintf("; of %s nothing says how long it had to last", of(n, "grant"))
+	}
+	return Property{Valid: True, Required: true, Why: why}
+}
+
+// askedWhileHeld counts the acquires that were under way at some time at which another
+// client had the lock for certain: by a lease that was alive, or by all that is known; of
+// locks that are no mutex it counts the contested grants.
+// A lock that grants what it must not would have granted those. held is the number of
+// grants that had the lock for certain at some time.
+func askedWhileHeld(an *analysis) (asked, held int) {
+	for _, k := range an.locks {
+		pieces := an.tenure.certainPieces(k)
+		last := (*grant)(nil)
+		for _, p := range pieces {
+			if p.g != last {
+				held++
+			}
+			last = p.g
+		}
+		// Where nothing is wrong they do not meet, and the latest to begin reaches furthest.
+		meets := func(process string, from, to int64) bool {
+			n, _ := slices.BinarySearchFunc(pieces, to, func(p piece, t int64) int { return cmp.Compare(p.from, t) })
+			return n > 0 && pieces[n-1].g.process != process && pieces[n-1].to > from
+		}
+		if !k.mutex() { // a request beside a holder need not wait
+			for _, g := range k.grants {
+				if g.contested {
+					asked++
+				}
+			}
+			continue
+		}
+		for _, o := range k.acquires {
+			if meets(o.process, o.invT, o.endT) {
+				asked++
+			}
+		}
+		for _, g := range k.grants {
+			if g.inv >= 0 && meets(g.process, g.invT, g.okT) {
+				asked++
+			}
+		}
+	}
+	return asked, held
+}
+
+// kept chooses the words for a run with mutexes only, or with others.
+func kept(an *analysis, mutex, other string) string {
+	if slices.ContainsFunc(an.locks, func(k *lock) bool { return !k.mutex() }) {
+		return other
+	}
+	return mutex
+}

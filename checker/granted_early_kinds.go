@@ -1,0 +1,34 @@
+package checker
+
+import (
+	"fmt"
+)
+
+// tell explains a grant that was one too many, and returns the places that prove it.
+func tell(an *analysis, e earlyPair, a *Anomaly) []int32 {
+	newer, first := e.newer, e.older[0]
+	places := newer.proof(e.from)
+	until := newer.aliveUntil(e.from)
+	for _, g := range e.older {
+		places = append(places, g.proof(e.from)...)
+		a.Sizes["remaining"] = min(a.Sizes["remaining"], g.leaseLeft(e.from))
+		until = min(until, g.aliveUntil(e.from))
+	}
+	a.Sizes["overlap"] = until - e.from
+	what := newer.gets()
+	if e.renewed {
+		a.Cause = "renewed-early"
+		what = newer.process + "'s lease had ended and was renewed"
+	}
+	if newer.lock.permits > 0 {
+		a.Explanation = fmt.Sprintf("%s by %s, while %s out: the leases of %s certainly had at least %s left",
+			what, clock(e.from), permitWords(newer.lock.permits), andWords(processesOf(e.older)), dur(a.Sizes["remaining"]))
+		return places
+	}
+	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.proof(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
+		places = coverProof(an, e) // as between two grants of a mutex
+	}
+	a.Explanation = fmt.Sprintf("%s by %s, while %s's %s, granted %s earlier, certainly had %s left",
+		what, clock(e.from), first.process, first.claim(), dur(e.from-first.okT), dur(a.Sizes["remaining"]))
+	return places
+}

@@ -1,0 +1,188 @@
+package checker
+
+import (
+	"slices"
+)
+
+// join says which operation each effect belongs to: a write by its value, which is
+// unique in a run; a read by its grant, its place among the grant's reads and its time.
+// The log is nil where there are no effects.
+func join(all []*effect, locks []*lock, ids *names) *registerLog {
+	if len(all) == 0 {
+		return nil
+	}
+	r := &registerLog{keys: map[string][]*effect{}}
+	asks := 0
+	for _, k := range locks {
+		asks += len(k.ops)
+	}
+	asked := make([]*op, 0, asks) // under a grant that effects can name
+	for _, k := range locks {
+		for _, o := range k.ops {
+			if o.grant != nil && !ids.twice(o.grant.id) {
+				asked = append(asked, o)
+			}
+		}
+	}
+	done := make([]*effect, 0, len(all)) // under such a grant
+	for i := range all {
+		e := all[i]
+		if e.err() != "" {
+			r.refused = append(r.refused, e)
+		} else {
+			list := r.keys[e.key()]
+			e.pos = int32(len(list))
+			r.keys[e.key()] = push(list, e)
+			if e.writes() {
+				r.writes++
+			} else {
+				r.reads = true
+			}
+		}
+		if e.g != nil {
+			done = append(done, e)
+		}
+	}
+	// Group both by grant; each is almost in that order already.
+	sortBy(asked, func(o *op) int32 { return o.grant.ok })
+	sortBy(done, func(e *effect) int32 { return e.g.ok })
+	for i, j := 0, 0; i < len(done); {
+		g := done[i].g
+		effects := done[i:until(done, i, func(e *effect) bool { return e.g == g })]
+		i += len(effects)
+		for j < len(asked) && asked[j].grant.ok < g.ok {
+			j++
+		}
+		ops := asked[j:until(asked, j, func(o *op) bool { return o.grant == g })]
+		j += len(ops)
+		match(ops, effects)
+	}
+	for i := range all {
+		e := all[i]
+		if e.err() != "" {
+			continue
+		}
+		if e.op == nil {
+			r.stray++
+			continue
+		}
+		if e.op.eff == nil {
+			e.op.eff = e
+		}
+		// A log without times, or with those of another clock, is still a log.
+		switch {
+		case e.op.typ == tOK && (e.t < e.op.invT || e.t > e.op.endT):
+			e.t = e.op.endT
+		case e.t < e.op.invT:
+			e.t = e.op.invT
+		}
+		if r.witness == nil || e.op.invT > r.witness.op.invT {
+			r.witness = e
+		}
+	}
+	return r
+}
+
+// match pairs one grant's operations with their effects.
+func match(ops []*op, effects []*effect) {
+	var reads []*op
+	var readEffects []*effect
+	for _, e := range effects {
+		if !e.writes() {
+			readEffects = append(readEffects, e)
+		}
+	}
+	for _, o := range ops {
+		if o.f == fRead {
+			reads = append(reads, o)
+		}
+	}
+	matchReads(reads, readEffects)
+	if len(reads) == len(ops) || len(readEffects) == len(effects) {
+		return
+	}
+	// Most grants write once or twice; a map for those costs more than it saves.
+	find := func(value string) (found *op) {
+		n := 0
+		for _, o := range ops {
+			if o.f != fRead && o.value == value {
+				found, n = o, n+1
+			}
+		}
+		if n != 1 {
+			return nil // two writes of one value cannot be told apart
+		}
+		return found
+	}
+	if len(ops) > 8 {
+		byValue := map[string]*op{}
+		for _, o := range ops {
+			if o.f == fRead {
+				continue
+			}
+			if _, twice := byValue[o.value]; twice {
+				byValue[o.value] = nil
+			} else {
+				byValue[o.value] = o
+			}
+		}
+		find = func(value string) *op { return byValue[value] }
+	}
+	for _, e := range effects {
+		if e.writes() {
+			if o := find(e.value); o != nil && o.f == e.f {
+				e.op = o
+			}
+		}
+	}
+}
+
+// matchReads pairs one grant's reads with their effects. A process reads one at a
+// time, so both are in the same order; the times tell which reads of unknown
+// outcome never arrived.
+func matchReads(ops []*op, effects []*effect) {
+	if len(ops) == 0 || len(effects) == 0 {
+		return
+	}
+	taken := map[*op]bool{}
+	fits := func(o *op, e *effect) bool {
+		if taken[o] || o.invT > e.t {
+			return false
+		}
+		switch o.typ {
+		case tOK:
+			return e.err() == "" && e.t <= o.endT
+		case tFail:
+			return e.err() != "" && e.t <= o.endT
+		}
+		return false
+	}
+	// Nothing before from is still to be taken in the first pass.
+	from := 0
+	var left []*effect
+	for _, e := range effects {
+		for from < len(ops) && (taken[ops[from]] || ops[from].typ == tInfo) {
+			from++
+		}
+		i := slices.IndexFunc(ops[from:], func(o *op) bool { return fits(o, e) })
+		if i < 0 {
+			left = append(left, e)
+			continue
+		}
+		e.op = ops[from+i]
+		taken[e.op] = true
+	}
+	from = 0
+	for _, e := range left {
+		for from < len(ops) && taken[ops[from]] {
+			from++
+		}
+		i := slices.IndexFunc(ops[from:], func(o *op) bool {
+			return !taken[o] && (o.typ == tInfo || (o.typ == tOK) == (e.err() == ""))
+		})
+		if i >= 0 {
+			e.op = ops[from+i]
+			taken[e.op] = true
+		}
+	}
+}

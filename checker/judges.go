@@ -1,0 +1,50 @@
+package checker
+
+import "fmt"
+
+// property is a property of a lock, and how it is judged.
+type property struct {
+	name string
+	// judge decides from the number of its anomalies, and says in words what that rests
+	// on: a verdict of true rests on attempts that would have shown a break. Where there
+	// was none, it is unknown.
+	judge func(an *analysis, anomalies int) Property
+}
+
+// judges is the table of all properties, in the order of Properties.
+func judges() []property {
+	return []property{
+		{Exclusion, judgeExclusion},
+		{Belief, judgeBelief},
+		{Tokens, judgeTokens},
+		{Register, judgeRegister},
+		{Liveness, judgeLiveness},
+	}
+}
+
+// decide decides one property from the number of its anomalies.
+func (p property) decide(an *analysis, anomalies int) Property {
+	out := p.judge(an, anomalies)
+	if anomalies > 0 {
+		out.Valid = False
+	}
+	if k := ambiguous(an); k != nil && out.Valid == True && (p.name == Exclusion || p.name == Belief) {
+		out.Valid, out.Why = Unknown, fmt.Sprintf("the grants of %s say of more than one kind of lock that it is", k.name)
+	}
+	out.Anomalies = anomalies
+	return out
+}
+
+// ambiguous is a lock of which its grants say several things, nil if there is none.
+func ambiguous(an *analysis) *lock {
+	for _, k := range an.locks {
+		if !k.mutex() && k.capacity() == nil {
+			return k
+		}
+	}
+	return nil
+}
+
+func contention(an *analysis) string {
+	return fmt.Sprintf("%s, %d contested", of(an.stats.Grants, "grant"), an.stats.Contested)
+}

@@ -1,0 +1,43 @@
+package checker
+
+import "fmt"
+
+// judgeLiveness: is the lock granted when it is free, and the rightful holder let in?
+func judgeLiveness(an *analysis, anomalies int) Property {
+	last := int64(-1)
+	open := ""
+	for _, f := range an.faults.list {
+		if f.landed && f.name != Stall {
+			last = max(last, f.end)
+			if !f.ended {
+				open = f.name
+			}
+		}
+	}
+	after := 0
+	for _, k := range an.locks {
+		for _, g := range k.grants {
+			if g.okT > last {
+				after++
+			}
+		}
+	}
+	failed := an.failed
+	switch {
+	case anomalies > 0:
+		return Property{Required: true, Why: counted(anomalies)}
+	case failed != "":
+		return Property{Valid: Unknown, Required: true, Why: failed}
+	case an.stats.Grants == 0:
+		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
+	case last >= 0 && after == 0 && open != "":
+		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("fault %s was never healed, so nothing shows that the lock comes back", open)}
+	case last >= 0 && after == 0:
+		return Property{Valid: Unknown, Required: true, Why: "no grant came after the last fault was healed: the run was too short to tell whether the lock comes back"}
+	case an.stats.Contested == 0:
+		return Property{Valid: Unknown, Required: true, Why: contention(an) + ": nobody had to wait for the lock, so nothing was tried"}
+	case last >= 0:
+		return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s after the last fault was healed; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(an.opt.Bound))}
+	}
+	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(an.opt.Bound))}
+}

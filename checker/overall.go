@@ -1,0 +1,62 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+)
+
+// overall draws the verdict from those on the properties: false if a required one
+// is false; true only if something was contested, every requested fault landed
+// and every required property was decided.
+func (an *analysis) overall(v Verdict) (Validity, string) {
+	var broken, missing []string
+	for _, name := range Properties {
+		p := v.Properties[name]
+		switch {
+		case p.Required && p.Valid == False:
+			broken = append(broken, name)
+		case p.Required && p.Valid == Unknown:
+			missing = append(missing, name+": "+p.Why)
+		}
+	}
+	if len(broken) > 0 {
+		return False, "broken: " + strings.Join(broken, ", ")
+	}
+	switch {
+	case an.unlocked:
+		if why := uncontested(&an.stats); why != "" {
+			missing = append([]string{why}, missing...)
+		}
+	case an.stats.Grants == 0:
+		missing = append([]string{"the lock was never granted"}, missing...)
+	case an.stats.Contested == 0:
+		missing = append([]string{"no grant was contested: nobody else wanted the lock"}, missing...)
+	case v.Properties[Exclusion].Valid == Unknown && v.Properties[Register].Valid == Unknown && len(missing) == 0:
+		missing = []string{"neither the lock nor what it protects could be judged: " + v.Properties[Exclusion].Why}
+	}
+	for _, f := range an.opt.Faults {
+		base := baseName(f)
+		if base == "" || base == "none" {
+			continue
+		}
+		landed := 0
+		for name, c := range an.stats.Faults {
+			if baseName(name) == base {
+				landed += c.Landed
+			}
+		}
+		if landed == 0 {
+			missing = append(missing, fmt.Sprintf("fault %s never landed", base))
+		}
+	}
+	if len(missing) > 0 {
+		return Unknown, strings.Join(missing, "; ")
+	}
+	why := ""
+	for _, name := range Properties {
+		if p := v.Properties[name]; !p.Required && p.Valid == Unknown {
+			why += fmt.Sprintf("; %s not judged: %s", name, p.Why)
+		}
+	}
+	return True, strings.TrimPrefix(why, "; ")
+}

@@ -1,0 +1,132 @@
+package checker
+
+import (
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+// reader takes a history apart, event by event: operations paired, grants with all that
+// is known of them, faults with their ends. It keeps what the anomalies need of the
+// events, about a tenth of their size. What it read, analysis draws together.
+type reader struct {
+	last     int64 // time of the last event: the end of what is known
+	seen     int   // events so far
+	order    place // of the last event
+	places   places
+	locks    map[string]*lock
+	lastLock *lock // the one asked for last
+	names    names
+	faults   faultReader
+	failures failures
+	effects  []*effect
+	grants   int
+	first    int64 // time of the first grant
+
+	ops     slab[op]
+	granted slab[grant]
+	logged  slab[effect]
+}
+
+// place is where an event stands in the history's order.
+type place struct{ time, index int64 }
+
+func (p place) before(q place) bool {
+	return p.time < q.time || (p.time == q.time && p.index < q.index)
+}
+
+const never = int64(1)<<62 - 1
+
+func newReader() *reader {
+	return &reader{
+		locks:  map[string]*lock{},
+		names:  names{procs: procs{byName: map[string]*proc{}}},
+		faults: faultReader{open: map[string][]int{}, counts: map[string]FaultCount{}},
+	}
+}
+
+// readEvent takes the next event, in the order of time.
+func (r *reader) readEvent(e *history.Event) {
+	i := int32(r.seen)
+	r.seen++
+	r.order = place{e.Time, e.Index}
+	// Sums of what a file may claim must stay numbers.
+	t := min(e.Time, never)
+	r.last = t
+	r.places.add(i, e.Index)
+	if e.Process == history.Nemesis {
+		r.faults.read(e, t)
+		if baseName(e.F) == "kill" {
+			r.readKill(e, t)
+		}
+		return
+	}
+	p := r.names.proc(e.Process)
+	p.client = true
+	switch f := verbOf(e.F); {
+	case f == fAcquire:
+		r.failures.note(t, e)
+		r.readAcquire(i, t, e, p)
+	case f != fNone:
+		r.readOp(i, t, f, e, p)
+	case e.F == history.Lost:
+		if g := r.grantOf(e, p); g != nil && t < g.lostT {
+			g.lost, g.lostT = i, t
+			r.endBelief(g, t)
+		}
+	}
+}
+
+// readKill takes in that processes die. Somewhere between begin and end they do, if at
+// all: from begin on nothing is known of what they believe or wait for.
+func (r *reader) readKill(e *history.Event, t int64) {
+	for _, n := range e.Nodes {
+		p := r.names.proc(n)
+		switch e.Phase {
+		case history.Begin:
+			p.dying++
+		case history.End:
+			p.dying = max(0, p.dying-1)
+		}
+		for _, g := range slices.Clone(p.held) {
+			r.endBelief(g, t)
+		}
+		// The acquire stays open for pairing (the kill may have missed), but
+		// nobody is known to wait for it any more.
+		if p.acquire != nil && p.acquire.endT == never {
+			p.acquire.endT = t
+			p.acquire.lock.now.open--
+		}
+	}
+}
+
+// addEffect takes the next line of the log, after all events. Whose it is can be said at
+// once, by its grant; which operation asked for it, only when all events have been read.
+func (r *reader) addEffect(h *history.Effect) {
+	e := r.logged.next()
+	*e = effect{seq: h.Seq, t: h.Time, value: h.Value, f: verbOf(h.F)}
+	if !r.names.twice(h.Grant) {
+		e.g = r.names.find(h.Grant, r.names.get(h.Process))
+	}
+	if e.g != nil && (e.g.process != h.Process || e.g.lock.name != h.Key) {
+		e.g = nil
+	}
+	if e.g == nil || h.Parent != "" || h.Error != "" {
+		e.rare = &effectRare{h.Process, h.Key, h.Parent, h.Error}
+	}
+	r.effects = push(r.effects, e)
+}
+
+// lock finds or makes the lock of a name.
+func (r *reader) lock(name string) *lock {
+	if k := r.lastLock; k != nil && k.name == name {
+		return k
+	}
+	k := r.locks[name]
+	if k == nil {
+		k = &lock{name: name, now: &occupancy{}}
+		r.locks[name] = k
+	}
+	r.lastLock = k
+	return k
+}

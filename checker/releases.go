@@ -1,0 +1,102 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// wrongRelease is a release that freed somebody else's lock.
+type wrongRelease struct {
+	by      *grant // whose lock it no longer was
+	victim  *grant
+	next    *grant // came in through the gap
+	release *op
+}
+
+// findWrong looks, for every grant that came while another's lease was certainly
+// alive, or while another client held the lock without excuse, for the release that let
+// it in, unless the lock lets clients in without one: sent by a client whose grant is
+// certainly older than the victim's, after the victim's ok, answered with ok, and
+// followed by the next grant. A service that was itself under a fault meanwhile
+// can have dropped the lock for other reasons: then nothing is said.
+func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *faultLog) map[*grant]*wrongRelease {
+	out := map[*grant]*wrongRelease{}
+	var pairs []grantPair
+	for _, e := range early {
+		if !e.covered && !e.renewed && e.newer.lock.mutex() && len(e.older) == 1 {
+			pairs = append(pairs, grantPair{e.older[0], e.newer})
+		}
+	}
+	for _, d := range doubles {
+		if len(d.older) == 1 && d.newer.lock.mutex() {
+			pairs = append(pairs, grantPair{d.older[0], d.newer})
+		}
+	}
+	regardless := map[*lock][]*grant{} // two at most, of which one is not the victim
+	for _, p := range pairs {
+		if k := p.newer.lock; len(regardless[k]) < 2 && unaided(p, faults) {
+			regardless[k] = append(regardless[k], p.newer)
+		}
+	}
+	for _, p := range pairs {
+		// How the victim itself got in does not matter.
+		if !slices.ContainsFunc(regardless[p.newer.lock], func(g *grant) bool { return g != p.older }) {
+			if w := wrongBetween(p.older, p.newer, t, faults); w != nil {
+				out[p.newer] = w
+			}
+		}
+	}
+	return out
+}
+
+// unaided says that no release and no fault can have let the newer grant in: a lock that
+// does that keeps nobody out, and proves nothing against a release.
+func unaided(p grantPair, faults *faultLog) bool {
+	list := p.newer.lock.released
+	n, _ := slices.BinarySearchFunc(list, p.newer.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	if n > 0 && list[n-1].endT > p.older.lo {
+		return false
+	}
+	for _, process := range []string{p.older.process, p.newer.process} {
+		harm := faults.harmTo(process)
+		i, _ := slices.BinarySearchFunc(harm, min(p.older.lo, p.newer.lo), func(h span, t int64) int { return cmp.Compare(h.to, t) })
+		if i < len(harm) && harm[i].from <= p.newer.okT {
+			return false
+		}
+	}
+	return true
+}
+
+// prompt is how long a client that asks again and again may go on without the lock after a
+// release that freed it: more than that, and something else let it in.
+const prompt = 500e6
+
+// wrongBetween looks for the release that took the lock from victim and let next in.
+func wrongBetween(victim, next *grant, t *tokens, faults *faultLog) *wrongRelease {
+	if faults.onService(victim.lo, next.okT) {
+		return nil
+	}
+	list := next.lock.released
+	n, _ := slices.BinarySearchFunc(list, next.lo, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	// The nearest ones are the likely ones; a bound keeps a hostile history
+	// from making this quadratic.
+	for i := n - 1; i >= max(0, n-64) && list[i].invT > victim.okT; i-- {
+		o := list[i]
+		// Who asks for a lock that is free is not kept waiting.
+		if next.lo-max(o.endT, next.invT) > prompt {
+			return nil
+		}
+		if o.typ == tOK && foreign(o, victim, next, t) {
+			return &wrongRelease{o.grant, victim, next, o}
+		}
+	}
+	return nil
+}
+
+// foreign says that a release is of a grant which victim's had certainly replaced, and
+// that the service did not say that this grant was still in force.
+func foreign(o *op, victim, next *grant, t *tokens) bool {
+	g := o.grant
+	return g != nil && g != victim && g != next && g.process != victim.process && !o.heldOK &&
+		o.process == g.process && t.certainlyOlder(g, victim) && g.okT < victim.okT
+}

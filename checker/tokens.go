@@ -1,0 +1,48 @@
+package checker
+
+import "fmt"
+
+// judgeTokens: do the fencing tokens rise in the order of the grants?
+func judgeTokens(an *analysis, anomalies int) Property {
+	with := 0
+	for _, k := range an.locks {
+		for _, g := range k.grants {
+			if g.token != 0 {
+				with++
+			}
+		}
+	}
+	switch {
+	case an.stats.Grants == 0:
+		return Property{Valid: Unknown, Why: "the lock was never granted"}
+	case with == 0:
+		return Property{Valid: Unknown, Why: kept(an, "the lock gives no tokens", "tokens are judged of a mutex only")}
+	case anomalies > 0:
+		return Property{Required: true, Why: fmt.Sprintf("%s: %s out of order", of(with, "token"), of(anomalies, "grant"))}
+	case with < an.stats.Grants:
+		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%d of %s carry no token", an.stats.Grants-with, of(an.stats.Grants, "grant"))}
+	case successions(an) == 0:
+		return Property{Valid: Unknown, Required: true, Why: "no two grants of one lock came for certain one after the other, so that no two tokens could be compared"}
+	}
+	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s, each greater than all that were certainly granted before", of(with, "token"))}
+}
+
+// successions counts the grants with a token that came for certain after another one of
+// their lock that has one.
+func successions(an *analysis) int {
+	n := 0
+	for _, k := range an.locks {
+		first := never // ok of a grant with a token
+		for _, g := range k.grants {
+			if g.token != 0 {
+				first = min(first, g.okT)
+			}
+		}
+		for _, g := range k.grants {
+			if g.token != 0 && g.lo > first {
+				n++
+			}
+		}
+	}
+	return n
+}
