@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/percentile"
 )
 
 // findStarvation finds clients that waited for longer than is fair while others
@@ -101,6 +103,5 @@ func waits(locks []*lock) *Waits {
 		return nil
 	}
 	slices.Sort(all)
-	at := func(percent int) int64 { return all[(len(all)-1)*percent/100] }
-	return &Waits{P50: at(50), P95: at(95), P99: at(99), Max: all[len(all)-1]}
+	return &Waits{P50: percentile.Of(all, 50), P95: percentile.Of(all, 95), P99: percentile.Of(all, 99), Max: all[len(all)-1]}
 }

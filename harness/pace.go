@@ -17,6 +17,7 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/percentile"
 	"github.com/picklock/picklock/results"
 )
 
@@ -219,6 +220,5 @@ func waitedOf(times []int64) *results.Waited {
 		return nil
 	}
 	slices.Sort(times)
-	at := func(percent int) int64 { return times[(len(times)-1)*percent/100] }
-	return &results.Waited{P50: at(50), P99: at(99), Max: times[len(times)-1]}
+	return &results.Waited{P50: percentile.Of(times, 50), P99: percentile.Of(times, 99), Max: times[len(times)-1]}
 }

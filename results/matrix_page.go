@@ -22,13 +22,13 @@ const (
 	MatrixJSON     = "matrix.json"
 )
 
-//go:embed matrix.html.tmpl
+//go:embed assets/matrix.html.tmpl
 var matrixHTML string
 
-//go:embed matrix.css
+//go:embed assets/matrix.css
 var matrixCSS string
 
-//go:embed matrix.js
+//go:embed assets/matrix.js
 var matrixJS string
 
 var matrixTemplate = template.Must(template.New("matrix").Parse(matrixHTML))

@@ -16,13 +16,13 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-//go:embed report.html.tmpl
+//go:embed assets/report.html.tmpl
 var reportHTML string
 
-//go:embed report.css
+//go:embed assets/report.css
 var reportCSS string
 
-//go:embed report.js
+//go:embed assets/report.js
 var reportJS string
 
 var reportTemplate = template.Must(template.New("report").Parse(reportHTML))

@@ -3,11 +3,8 @@ package results
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"math"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,138 +104,6 @@ func TestReportUnknownSaysWhatWasMissing(t *testing.T) {
 	}
 }
 
-func TestReportOddHistories(t *testing.T) {
-	long := strings.Repeat("n", 100_000)
-	ok := history.Event{Index: 0, Time: 5, Process: "c1", Type: history.OK, F: history.Acquire, Key: "k", Grant: "c1.1"}
-	for name, s := range map[string]sample{
-		"one event":        {events: []history.Event{ok}},
-		"one late event":   {events: []history.Event{{Time: math.MaxInt64, Process: "c1", Type: history.Info, F: history.Lost}}},
-		"no effects":       func() sample { s := redisPaused(1); s.effects = nil; return s }(),
-		"only a fault":     {events: []history.Event{{Time: 7, Process: history.Nemesis, Type: history.Info, F: "pause", Phase: history.Begin, Landed: true}}},
-		"an end alone":     {events: []history.Event{{Time: 7, Process: history.Nemesis, Type: history.Info, F: "pause", Phase: history.End}, {Time: 9, Process: "c1", Type: history.OK, F: history.Release}}},
-		"no lock, no keys": {events: []history.Event{{Time: 1, Process: "c1", Type: history.OK, F: history.Write}, {Time: 2, Process: "c1", Type: history.Fail, F: history.Write}}},
-		"ages": {events: []history.Event{ok, {Index: 1, Time: math.MaxInt64, Process: "c2", Type: history.OK, F: history.Acquire, Grant: "c2.1", Since: math.MaxInt64, Lease: math.MaxInt64}},
-			verdict: checker.Verdict{Valid: checker.False, Anomalies: []checker.Anomaly{{Name: "granted-early", Time: math.MinInt64, Events: []int64{0, 1, 77}, Effects: []int64{9}, Sizes: map[string]int64{"x": math.MinInt64}}}}},
-		"long names": {run: Run{Lock: long, Faults: []string{long}, Nodes: []Node{{Name: long, Role: long, Addr: long}}},
-			events:  []history.Event{{Time: 1, Process: long, Type: history.OK, F: long, Key: long}, {Time: 2, Process: long, Type: history.OK, F: history.Acquire, Grant: long, Key: long}},
-			verdict: checker.Verdict{Why: long, Anomalies: []checker.Anomaly{{Name: long, Explanation: long, Processes: []string{long}, Events: []int64{0}}}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for i := range s.events {
-				s.events[i].Index = int64(i)
-			}
-			page := render(t, s)
-			d := embedded(t, page)
-			if d.Span[1] < d.Span[0] || d.Span[1] > maxTime {
-				t.Errorf("span %v", d.Span)
-			}
-			for _, bad := range []string{"NaN", "Inf"} {
-				if strings.Contains(strings.ReplaceAll(page, reportJS, ""), bad) {
-					t.Errorf("%s in the report", bad)
-				}
-			}
-			if name == "ages" && *d.Holds[1].Lease != maxTime {
-				t.Errorf("a lease without end ends at %v", *d.Holds[1].Lease)
-			}
-			if name == "ages" && (!strings.Contains(page, "event 77") || !strings.Contains(page, "is not in register.jsonl")) {
-				t.Error("missing evidence is not named")
-			}
-			if len(page) > 400_000 {
-				t.Errorf("%d bytes for a handful of events", len(page))
-			}
-		})
-	}
-}
-
-const hostile = "</script></style></title><img onerror=alert(1) src=x><!--\x1b[31m\u202e'\"`"
-
-// hostileSample has the worst string in every field that a history, a lock or a
-// verdict can fill.
-func hostileSample() sample {
-	s := redisPaused(1)
-	h := func(n int) string { return fmt.Sprint(hostile, n) }
-	for i := range s.events {
-		e := &s.events[i]
-		e.Key, e.Value, e.Error, e.Detail = h(1), h(2), h(3), h(4)
-		if e.Grant != "" {
-			e.Grant += h(5)
-		}
-		if e.Process != history.Nemesis {
-			e.Process += h(6)
-		}
-		for j := range e.Nodes {
-			e.Nodes[j] += h(6)
-		}
-		if e.Process == history.Nemesis {
-			e.F += h(7)
-		}
-	}
-	for i := range s.effects {
-		e := &s.effects[i]
-		e.Process, e.Key, e.Value, e.Grant, e.Error, e.Parent = e.Process+h(6), h(1), h(2), e.Grant+h(5), h(8), h(9)
-	}
-	r := &s.run
-	r.Lock, r.About, r.Cluster, r.Runtime, r.Workload, r.Fencing = h(10), h(11), h(12), h(13), h(14), h(15)
-	r.Faults, r.Command, r.Require = []string{h(7) + ":" + h(7)}, []string{"run", h(16)}, []string{h(17)}
-	r.Versions = map[string]string{h(18): h(19)}
-	r.Machine = Machine{h(20), h(21), h(22), 1}
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
-		n.Addr = h(23)
-		if n.Role == roleClient {
-			n.Name += h(6)
-		} else {
-			n.Name, n.Role = n.Name+h(24), n.Role+h(25)
-		}
-	}
-	v := &s.verdict
-	v.Why = h(26)
-	v.Properties[h(27)] = checker.Property{Valid: checker.False, Why: h(28)}
-	for i := range v.Anomalies {
-		a := &v.Anomalies[i]
-		a.Name, a.Key, a.Cause, a.Explanation, a.Faults = h(29), h(30), h(31), h(32), []string{h(7), "pause" + h(7)}
-		for j := range a.Processes {
-			a.Processes[j] += h(6)
-		}
-		for j := range a.Grants {
-			a.Grants[j] += h(5)
-		}
-		a.Sizes = map[string]int64{h(33): 5}
-	}
-	v.Stats.Faults = map[string]checker.FaultCount{h(7): {Injected: 1}}
-	return s
-}
-
-func TestReportHostileStrings(t *testing.T) {
-	s := hostileSample()
-	for _, valid := range []checker.Validity{checker.True, checker.False, checker.Unknown} {
-		s.verdict.Valid = valid
-		page := render(t, s)
-		for _, bad := range []string{"<img", "</script></style>", "\x1b", "\u202e"} {
-			if strings.Contains(page, bad) {
-				i := strings.Index(page, bad)
-				t.Errorf("%v: %q reached the page: %q", valid, bad, page[max(0, i-80):min(len(page), i+80)])
-			}
-		}
-		if n := strings.Count(page, "</script"); n != 2 {
-			t.Errorf("%d script ends, want 2", n)
-		}
-		if n := strings.Count(page, "</style"); n != 1 {
-			t.Errorf("%d style ends, want 1", n)
-		}
-		if strings.Contains(page, "ZgotmplZ") {
-			t.Error("the template refused a value")
-		}
-		// Escaped, not dropped.
-		if !strings.Contains(page, "&lt;img onerror") {
-			t.Error("the strings are not shown at all")
-		}
-		if d := embedded(t, page); !strings.Contains(d.Lanes[0].Name, "</script></style></title><img onerror=alert(1) src=x><!--") {
-			t.Errorf("lane name did not survive: %q", d.Lanes[0].Name)
-		}
-	}
-}
-
 func TestEmbeddedDataRoundTrips(t *testing.T) {
 	s := redisPaused(2)
 	d := embedded(t, render(t, s))
@@ -266,82 +131,6 @@ func TestEmbeddedDataRoundTrips(t *testing.T) {
 	}
 	if a.View[0] > a.Chain[0]-1_900_000 && a.View[0] > d.Span[0] || a.View[1] < a.Chain[1]+1_900_000 {
 		t.Errorf("the view %v lacks two leases around the chain %v", a.View, a.Chain)
-	}
-}
-
-func TestTimelineShapes(t *testing.T) {
-	ev := func(at int64, p string, typ history.Type, f string) history.Event {
-		return history.Event{Time: at, Process: p, Type: typ, F: f, Key: "k", Grant: p + ".1"}
-	}
-	grant := ev(20, "c1", history.OK, history.Acquire)
-	grant.Since, grant.Lease = 15, 100
-	renewed := ev(60, "c1", history.OK, history.Renew)
-	renewed.Since, renewed.Lease = 55, 100
-	kill := history.Event{Time: 70, Process: history.Nemesis, Type: history.Info, F: "kill", Nodes: []string{"c1"}, Phase: history.Begin, Landed: true}
-	missed := kill
-	missed.Landed = false
-	for _, c := range []struct {
-		name      string
-		last      history.Event
-		to, lease int64
-		ended     endKind
-		kind      markKind
-	}{
-		{"released", ev(80, "c1", history.Invoke, history.Release), 80, 155, heldReleased, ""},
-		{"lost", ev(80, "c1", history.Info, history.Lost), 80, 155, heldLost, markLost},
-		{"killed", kill, 70, 155, heldKilled, ""},
-		{"a kill that missed", missed, 90, 155, heldOpen, ""},
-		{"never ended", ev(80, "c2", history.Invoke, history.Acquire), 90, 155, heldOpen, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			tl := newTimeline(Run{}, []history.Event{ev(10, "c1", history.Invoke, history.Acquire), grant, renewed, c.last, ev(90, "c3", history.Invoke, history.Acquire)}, nil)
-			if len(tl.Holds) != 1 {
-				t.Fatalf("%d holds", len(tl.Holds))
-			}
-			h := tl.Holds[0]
-			if h.From != 20 || h.To != c.to || h.Since != 15 || h.Lease != c.lease || h.Ended != c.ended {
-				t.Errorf("%+v", h)
-			}
-			if w := tl.Waits[0]; w.From != 10 || w.To != 20 || w.Hold != 0 {
-				t.Errorf("wait %+v", w)
-			}
-			if c.kind != "" && (len(tl.Marks) != 1 || tl.Marks[0].Kind != c.kind) {
-				t.Errorf("marks %+v", tl.Marks)
-			}
-		})
-	}
-}
-
-func TestTimelineTellsRefusalFromFailure(t *testing.T) {
-	w := func(i int64, p string, typ history.Type) history.Event {
-		return history.Event{Index: i, Time: i, Process: p, Type: typ, F: history.Write, Key: "k", Grant: p + ".1", Value: p}
-	}
-	events := []history.Event{w(0, "c1", history.Invoke), w(1, "c1", history.Fail), w(2, "c2", history.Invoke), w(3, "c2", history.Fail), w(4, "c3", history.Invoke), w(5, "c3", history.Info), w(6, "c4", history.Invoke)}
-	effects := []history.Effect{{Seq: 1, Time: 1, Process: "c1", F: history.Write, Key: "k", Grant: "c1.1", Value: "c1", Error: "stale"}}
-	var kinds []markKind
-	for _, m := range newTimeline(Run{}, events, effects).Marks {
-		kinds = append(kinds, m.Kind)
-	}
-	if want := []markKind{markRejected, markFailed, markUnknown, markUnknown, markRefused}; fmt.Sprint(kinds) != fmt.Sprint(want) {
-		t.Errorf("kinds %v, want %v", kinds, want)
-	}
-}
-
-func TestFaultBands(t *testing.T) {
-	f := func(at int64, name, phase string, nodes ...string) history.Event {
-		return history.Event{Time: at, Process: history.Nemesis, Type: history.Info, F: name, Phase: phase, Nodes: nodes, Landed: true}
-	}
-	tl := newTimeline(Run{}, []history.Event{
-		f(1, "pause", history.Begin, "a"), f(2, "pause", history.Begin, "b"), f(3, "clock", history.Begin, "a"),
-		f(4, "pause", history.End, "a"), f(5, "clock", history.End), f(6, "partition", history.Begin), f(9, "pause", history.End, "c"),
-	}, nil)
-	var got []string
-	for _, b := range tl.Bands {
-		got = append(got, fmt.Sprintf("%s %d-%d %v %v", b.Name, b.From, b.To, b.Lanes, b.Healed))
-	}
-	want := []string{"pause 1-4 [0] true", "pause 2-9 [1] false", "clock 3-5 [0] true", "partition 6-9 [] false"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -411,21 +200,6 @@ func TestReportOfManyEventsStaysSmall(t *testing.T) {
 	}
 	if got != want || want == 0 {
 		t.Errorf("%d of %d holds around the first anomaly", got, want)
-	}
-}
-
-func TestFormats(t *testing.T) {
-	for got, want := range map[string]string{
-		instant(4812000000): "4.812 s", span(1300 * ms): "1.3 s", span(410 * ms): "410 ms", span(1234567): "1.23 ms", span(999): "999 ns", span(0): "0 ns",
-		span(-5 * ms): "−5 ms", span(150e9): "150 s", span(3600e9): "60 min", span(math.MinInt64): "−2562047.8 h",
-		relative(1412*ms, 500_000): "+1.4120 s", relative(-ms, 1e9): "−0.001 s", relative(1500, 500): "+0.000002 s",
-		number(1234): "1234", number(1234567): "1\u202f234\u202f567", number(-12345): "-12\u202f345",
-		and([]string{"a", "b", "c"}): "a, b and c", quoteShell("it's"): `'it'\''s'`, quoteShell("pause:holder,clock"): "pause:holder,clock", quoteShell(""): "''",
-		clip("abcdef", 3): "ab…", clean("a\x00\u202eb\n"): "a\uFFFD\uFFFDb\uFFFD",
-	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
 	}
 }
 

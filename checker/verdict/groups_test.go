@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // grouped writes groups as "wrong-release 2 > granted-early 2 stale-write 1+1".
@@ -124,4 +126,42 @@ func TestGroupsNeedBothGrants(t *testing.T) {
 			t.Errorf("%v: %+v", pairs, g)
 		}
 	}
+}
+
+// TestGroupsHoldEveryAnomaly: each is a member of one group or a consequence in one, and
+// every kind that there is comes among those that a reader sees first.
+func TestGroupsHoldEveryAnomaly(t *testing.T) {
+	kinds := Anomalies()
+	rapid.Check(t, func(t *rapid.T) {
+		var v Verdict
+		for range rapid.IntRange(1, 12).Draw(t, "anomalies") {
+			k := rapid.SampledFrom(kinds).Draw(t, "kind")
+			v.Anomalies = append(v.Anomalies, Anomaly{
+				Name: k.Name, Property: k.Property, Key: rapid.SampledFrom([]string{"k0", "k1"}).Draw(t, "key"),
+				Cause:   rapid.SampledFrom([]string{"", "granted-early", "wrong-release", "interleaved", "lease-outlived"}).Draw(t, "cause"),
+				Grants:  rapid.SliceOfN(rapid.SampledFrom([]string{"a.1", "b.1", "c.1"}), 0, 3).Draw(t, "grants"),
+				Effects: rapid.SliceOfN(rapid.Int64Range(1, 4), 0, 2).Draw(t, "effects"),
+				Time:    rapid.Int64Range(0, 5).Draw(t, "time"),
+			})
+		}
+		n := 0
+		for _, g := range v.Groups() {
+			n += g.Count
+			for _, c := range g.LedTo {
+				n += c.Count + c.Perhaps
+			}
+			if g.Count != len(g.Members) || !slices.Contains(g.Members, g.First) {
+				t.Fatalf("%+v", g)
+			}
+		}
+		if n != len(v.Anomalies) {
+			t.Fatalf("%d of %d anomalies are in groups", n, len(v.Anomalies))
+		}
+		first := v.ByCause()
+		for _, a := range v.Anomalies {
+			if !slices.ContainsFunc(first, func(i int) bool { return v.Anomalies[i].Name == a.Name }) {
+				t.Fatalf("no %s is among %v", a.Name, first)
+			}
+		}
+	})
 }

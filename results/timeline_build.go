@@ -8,8 +8,8 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// shaper walks the events once and keeps what is still open.
-type shaper struct {
+// timelineBuilder walks the events once and keeps what is still open.
+type timelineBuilder struct {
 	t       *timeline
 	refused map[string]bool // what the register's log says it refused
 	judged  bool            // there is a register's log
@@ -20,7 +20,7 @@ type shaper struct {
 	faults  []int            // bands without an end
 }
 
-func (s *shaper) key(k string) int {
+func (s *timelineBuilder) key(k string) int {
 	i, ok := s.keyOf[k]
 	if !ok {
 		i = len(s.t.Keys)
@@ -30,7 +30,7 @@ func (s *shaper) key(k string) int {
 	return i
 }
 
-func (s *shaper) event(e *history.Event) {
+func (s *timelineBuilder) event(e *history.Event) {
 	if e.Process == history.Nemesis {
 		s.fault(e)
 		return
@@ -66,7 +66,7 @@ func ends(since, lease int64) int64 {
 	return since + lease
 }
 
-func (s *shaper) acquire(e *history.Event, ln int) {
+func (s *timelineBuilder) acquire(e *history.Event, ln int) {
 	id := e.Process + "\x00" + e.Key
 	if e.Type == history.Invoke {
 		s.waiting[id] = len(s.t.Waits)
@@ -102,19 +102,19 @@ func grantID(process, grant, key string) string {
 	return process + "\x00" + key
 }
 
-func (s *shaper) close(grant string, at int64, how endKind) {
+func (s *timelineBuilder) close(grant string, at int64, how endKind) {
 	if h, ok := s.t.holdOf[grant]; ok && s.t.Holds[h].To < 0 {
 		s.end(h, at, how)
 	}
 }
 
-func (s *shaper) end(h int, at int64, how endKind) {
+func (s *timelineBuilder) end(h int, at int64, how endKind) {
 	s.t.Holds[h].To, s.t.Holds[h].Ended = at, how
 	name := s.t.Lanes[s.t.Holds[h].Lane].Name
 	s.open[name] = slices.DeleteFunc(s.open[name], func(i int) bool { return i == h })
 }
 
-func (s *shaper) mark(e *history.Event, ln int, kind markKind) mark {
+func (s *timelineBuilder) mark(e *history.Event, ln int, kind markKind) mark {
 	m := mark{Lane: ln, From: e.Time, At: e.Time, Kind: kind, Hold: -1, Process: e.Process, F: e.F,
 		Value: e.Value, Error: e.Error, Token: e.Token, Index: e.Index, Key: s.key(e.Key)}
 	if h, ok := s.t.holdOf[grantID(e.Process, e.Grant, e.Key)]; ok {
@@ -126,7 +126,7 @@ func (s *shaper) mark(e *history.Event, ln int, kind markKind) mark {
 	return m
 }
 
-func (s *shaper) operation(e *history.Event, ln int) {
+func (s *timelineBuilder) operation(e *history.Event, ln int) {
 	id := e.Process + "\x00" + e.F + "\x00" + e.Key
 	if e.Type == history.Invoke {
 		s.pending[id] = len(s.t.Marks)
@@ -157,7 +157,7 @@ func (s *shaper) operation(e *history.Event, ln int) {
 	}
 }
 
-func (s *shaper) fault(e *history.Event) {
+func (s *timelineBuilder) fault(e *history.Event) {
 	nodes := s.lanes(e.Nodes)
 	if len(nodes) == 0 && len(e.Nodes) > 0 {
 		return // nodes without a lane: drawn on all lanes it would accuse the wrong ones
@@ -201,7 +201,7 @@ func (s *shaper) fault(e *history.Event) {
 }
 
 // died ends what a killed client was doing: a dead process believes nothing.
-func (s *shaper) died(e *history.Event) {
+func (s *timelineBuilder) died(e *history.Event) {
 	for _, n := range e.Nodes {
 		for _, h := range slices.Clone(s.open[n]) {
 			s.end(h, e.Time, heldKilled)
@@ -215,7 +215,7 @@ func (s *shaper) died(e *history.Event) {
 	}
 }
 
-func (s *shaper) lanes(nodes []string) []int {
+func (s *timelineBuilder) lanes(nodes []string) []int {
 	var out []int
 	for _, n := range nodes {
 		if i, ok := s.t.laneOf[n]; ok {
@@ -227,7 +227,7 @@ func (s *shaper) lanes(nodes []string) []int {
 }
 
 // finish ends at the run's end what never ended.
-func (s *shaper) finish() {
+func (s *timelineBuilder) finish() {
 	for i := range s.t.Waits {
 		if s.t.Waits[i].To < 0 {
 			s.t.Waits[i].To = s.t.End
@@ -245,7 +245,7 @@ func (s *shaper) finish() {
 	}
 }
 
-func (s *shaper) effects(effects []history.Effect) {
+func (s *timelineBuilder) effects(effects []history.Effect) {
 	ln := slices.IndexFunc(s.t.Lanes, func(l lane) bool { return l.Role == roleRegister })
 	if ln < 0 {
 		return

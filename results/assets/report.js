@@ -31,7 +31,7 @@
   if (!canvas) return;
   document.querySelector(".still").hidden = true;
 
-  // What a field is called, and what it can be, results/thin.go says; its lists are
+  // What a field is called, and what it can be, results/report_data.go says; its lists are
   // never null.
   const { lanes: L, keys, anomalies: scenes, holds, waits, marks, bands } = D;
   const span = [D.span[0], Math.max(D.span[1], D.span[0] + 1)];

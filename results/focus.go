@@ -1,0 +1,103 @@
+package results
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// focusKind is what the first view of a run without anomalies shows.
+type focusKind string
+
+const (
+	focusRefusal    focusKind = "refusal"    // what the fencing is for
+	focusContention focusKind = "contention" // somebody holds the lock and another waits for it
+	focusStart      focusKind = "start"
+)
+
+// focus is where to look first in a run without anomalies.
+type focus struct {
+	From, To int64
+	What     focusKind
+	Lanes    []int // that hold, do something with the register or are struck meanwhile
+}
+
+// focus finds it: the first refused operation, or else the first contention, or else
+// the beginning.
+func (t *timeline) focus(lease int64) focus {
+	if lease <= 0 {
+		lease = 1e9
+	}
+	lease = min(lease, math.MaxInt64/32)
+	f := focus{t.Start, min(t.End, t.Start+10*lease), focusStart, nil}
+	if r := t.rejected(); len(r) > 0 {
+		f.From, f.To, f.What = max(t.Start, r[0].At-3*lease), min(t.End, r[0].At+lease), focusRefusal
+	} else if at, end, ok := t.contention(); ok {
+		f.From, f.To, f.What = max(t.Start, at-(end-at)/8-1), min(t.End, end), focusContention
+	}
+	f.Lanes = t.acting(f.From, f.To)
+	return f
+}
+
+// sections is how many critical sections the first contended view shows.
+const sections = 12
+
+// contention finds the first hold for which another client waited, and the end of the
+// last of the sections from there on.
+func (t *timeline) contention() (from, to int64, ok bool) {
+	order := make([]int, len(t.Holds))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.Holds[a].From, t.Holds[b].From) })
+	waits := slices.Clone(t.Waits)
+	slices.SortStableFunc(waits, func(a, b wait) int { return cmp.Compare(a.From, b.From) })
+	open, next := []wait{}, 0 // those that began before the hold ended, and that may not be over
+	for n, i := range order {
+		h := t.Holds[i]
+		for next < len(waits) && waits[next].From < h.To {
+			open = append(open, waits[next])
+			next++
+		}
+		open = slices.DeleteFunc(open, func(w wait) bool { return w.To <= h.From })
+		if !slices.ContainsFunc(open, func(w wait) bool { return w.Lane != h.Lane && w.Key == h.Key }) {
+			continue
+		}
+		last := t.Holds[order[min(n+sections-1, len(order)-1)]]
+		return h.From, max(h.From+1, h.To, last.To), true
+	}
+	return 0, 0, false
+}
+
+// maxActing is how many lanes a first view has room for.
+const maxActing = 40
+
+// acting lists the lanes on which anything but waiting happens, those that come first
+// if they are too many.
+func (t *timeline) acting(from, to int64) []int {
+	since := map[int]int64{}
+	see := func(lane int, a, b int64) {
+		if a > to || b < from {
+			return
+		}
+		if at, ok := since[lane]; !ok || a < at {
+			since[lane] = a
+		}
+	}
+	for _, h := range t.Holds {
+		see(h.Lane, h.From, h.To)
+	}
+	for _, m := range t.Marks {
+		see(m.Lane, m.From, m.At)
+	}
+	for _, b := range t.Bands {
+		for _, l := range b.Lanes {
+			see(l, b.From, b.To)
+		}
+	}
+	out := slices.SortedFunc(maps.Keys(since), func(a, b int) int { return cmp.Or(cmp.Compare(since[a], since[b]), cmp.Compare(a, b)) })
+	out = out[:min(len(out), maxActing)]
+	slices.Sort(out)
+	return out
+}
