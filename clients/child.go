@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // execRequest and execAnswer are the lines of the exec protocol.
@@ -110,7 +111,7 @@ func startChild(command string) (*child, error) {
 	}
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Stderr = os.Stderr
-	dieWithUs(cmd)
+	proc.DieWithParent(cmd)
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func startChild(command string) (*child, error) {
 	c := &child{in: in, out: out, dead: make(chan struct{}), reaped: make(chan struct{}), calls: map[int64]call{}, grants: map[string][]*childGrant{}}
 	started := make(chan error)
 	c.group.Go(func() {
-		// What dieWithUs asks for happens when the thread that started the child
+		// What DieWithParent asks for happens when the thread that started the child
 		// ends: this one stays until the child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()

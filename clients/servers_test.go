@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // server is one real server that a test started, as a process of its own.
@@ -66,7 +68,7 @@ func start(t testing.TB, port string, cmd *exec.Cmd) *server {
 		defer close(s.dead)
 		runtime.LockOSThread() // see startChild: nothing is left behind by tests that panic
 		defer runtime.UnlockOSThread()
-		dieWithUs(cmd)
+		proc.DieWithParent(cmd)
 		err := cmd.Start()
 		started <- err
 		if err == nil {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // containers are hands for nodes that are containers, seen from the PID namespace
@@ -57,7 +57,7 @@ func (c *containers) allow(id string, pid int) error {
 	if err := belongs(pid, id); err != nil {
 		return fmt.Errorf("allow process %d of container %.12s: %w", pid, id, err)
 	}
-	space, err := spaceOf(fmt.Sprintf("/proc/%d/ns/net", pid))
+	space, err := proc.NetNSNumber(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		err = os.ErrProcessDone
 	}
@@ -191,9 +191,7 @@ func (c *containers) Stopped(_ context.Context, pid int) (bool, error) {
 		return false, err
 	}
 	for _, p := range pids {
-		switch state(p) {
-		case 'T', 't', 'Z', 'X', 0:
-		default:
+		if now, ok := proc.Find(p); ok && !now.Stopped() && !now.Ended() {
 			return false, nil
 		}
 	}
@@ -277,25 +275,11 @@ func (c *containers) ask(ctx context.Context, netns, addr string, p *compose.Pro
 		return "", false, err
 	}
 	defer f.Close()
-	type answer struct {
-		text string
-		yes  bool
-		err  error
+	text, yes := "", false
+	if nerr := proc.InNetNS(f, func() { text, yes, err = p.Answer(ctx, addr) }); nerr != nil {
+		return "", false, nerr
 	}
-	got := make(chan answer, 1)
-	go func() {
-		// Never unlocked: the thread is left in a foreign namespace and must end
-		// with this goroutine.
-		runtime.LockOSThread()
-		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
-			got <- answer{err: fmt.Errorf("enter network namespace: %w", err)}
-			return
-		}
-		text, yes, err := p.Answer(ctx, addr)
-		got <- answer{text, yes, err}
-	}()
-	a := <-got
-	return a.text, a.yes, a.err
+	return text, yes, err
 }
 
 func (c *containers) sockets(pid int) (string, error) {

@@ -1,16 +1,13 @@
 package nemesis
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -18,7 +15,7 @@ import (
 	"github.com/google/nftables/expr"
 	"golang.org/x/sys/unix"
 
-	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/nemesis/clock"
 )
 
@@ -44,26 +41,11 @@ func (LocalHands) Signal(_ context.Context, pid int, sig syscall.Signal) error {
 
 // Stopped implements Hands.
 func (LocalHands) Stopped(_ context.Context, pid int) (bool, error) {
-	family, err := living(pid)
+	tree, err := proc.Living(pid)
 	if err != nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(family, func(r compose.Relative) bool { return r.State != 'T' && r.State != 't' }), nil
-}
-
-// parseStat reads the state and the process group out of a /proc/PID/stat line,
-// whose second field is a name in parentheses that may hold anything.
-func parseStat(text []byte) (state byte, group int, ok bool) {
-	i := bytes.LastIndexByte(text, ')')
-	if i < 0 {
-		return 0, 0, false
-	}
-	f := bytes.Fields(text[i+1:])
-	if len(f) < 3 {
-		return 0, 0, false
-	}
-	group, err := strconv.Atoi(string(f[2]))
-	return f[0][0], group, err == nil
+	return !slices.ContainsFunc(tree, func(p proc.Process) bool { return !p.Stopped() }), nil
 }
 
 const tableName = "picklock"
@@ -170,39 +152,27 @@ func (LocalHands) Reach(ctx context.Context, netns, addr string) (bool, error) {
 		return false, fmt.Errorf("open network namespace: %w", err)
 	}
 	defer ns.Close()
-	type result struct {
-		reached bool
-		err     error
-	}
-	c := make(chan result, 1)
-	go func() {
-		// Never unlocked: the thread is left in a foreign namespace and must end
-		// with this goroutine.
-		runtime.LockOSThread()
-		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-			c <- result{false, fmt.Errorf("enter network namespace: %w", err)}
-			return
-		}
+	reached := false
+	err = proc.InNetNS(ns, func() {
 		d := net.Dialer{Timeout: reachWithin}
 		conn, err := d.DialContext(ctx, "tcp4", addr)
 		if err == nil {
 			conn.Close()
 		}
-		c <- result{err == nil || errors.Is(err, syscall.ECONNREFUSED), nil}
-	}()
-	r := <-c
-	return r.reached, r.err
+		reached = err == nil || errors.Is(err, syscall.ECONNREFUSED)
+	})
+	return reached, err
 }
 
 // Shift implements Hands.
 func (LocalHands) Shift(ctx context.Context, pid int, offset time.Duration) error {
-	_, err := shiftAll(ctx, offset, func() ([]int, error) { return familyIDs(pid) })
+	_, err := shiftAll(ctx, offset, func() ([]int, error) { return treePIDs(pid) })
 	return err
 }
 
 // Offset implements Hands.
 func (LocalHands) Offset(_ context.Context, pid int) (time.Duration, error) {
-	pids, err := familyIDs(pid)
+	pids, err := treePIDs(pid)
 	if err != nil {
 		return 0, err
 	}

@@ -105,26 +105,6 @@ func TestGoneGroup(t *testing.T) {
 	}
 }
 
-func TestParseStat(t *testing.T) {
-	tests := []struct {
-		text  string
-		state byte
-		group int
-		ok    bool
-	}{
-		{"7 (sh) T 1 42 1 0", 'T', 42, true},
-		{"7 (a ) b (c) R 1 43 1 0", 'R', 43, true},
-		{"7 (sh) T", 0, 0, false},
-		{"", 0, 0, false},
-	}
-	for _, tt := range tests {
-		state, group, ok := parseStat([]byte(tt.text))
-		if ok != tt.ok || ok && (state != tt.state || group != tt.group) {
-			t.Errorf("parseStat(%q) = %c, %d, %v", tt.text, state, group, ok)
-		}
-	}
-}
-
 // Packets are dropped in one direction only, and no longer than wanted.
 func TestDropOneWay(t *testing.T) {
 	if !lab.Isolated {

@@ -7,10 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // belongs returns nil if the process is one of the container's. The engine gives
@@ -41,38 +40,20 @@ func inContainer(groups []byte, id string) bool {
 	return false
 }
 
-// eachProcess calls f with every process id there is.
-func eachProcess(f func(pid int)) error {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			f(pid)
-		}
-	}
-	return nil
-}
-
 // members lists the living processes of a container, its first one first.
 func (n *containerNode) members() ([]int, error) {
-	var pids []int
-	err := eachProcess(func(pid int) {
-		if belongs(pid, n.id) != nil {
-			return
-		}
-		if s := state(pid); s != 'Z' && s != 'X' && s != 0 {
-			pids = append(pids, pid)
-		}
-	})
+	all, err := proc.PIDs()
 	if err != nil {
 		return nil, err
+	}
+	var pids []int
+	for _, pid := range all {
+		if belongs(pid, n.id) != nil {
+			continue
+		}
+		if p, ok := proc.Find(pid); ok && !p.Ended() {
+			pids = append(pids, pid)
+		}
 	}
 	if len(pids) == 0 {
 		return nil, fmt.Errorf("container %.12s: %w", n.id, os.ErrProcessDone)
@@ -83,36 +64,23 @@ func (n *containerNode) members() ([]int, error) {
 	return pids, nil
 }
 
-func state(pid int) byte {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	s, _, _ := parseStat(text)
-	return s
-}
-
 // sharedSpace says whether a process outside of the container has the same network:
 // the host's own, or another container's, may have been given to it.
 func sharedSpace(space uint64, id string) (bool, error) {
+	all, err := proc.PIDs()
+	if err != nil {
+		return false, err
+	}
 	self := os.Getpid()
-	var shared bool
-	err := eachProcess(func(pid int) {
+	for _, pid := range all {
 		// Our own threads visit other namespaces; a process that may not be looked at
 		// is none of this run's, nor of its network's.
-		if pid == self || shared {
-			return
+		if pid == self {
+			continue
 		}
-		if s, err := spaceOf(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && s == space && belongs(pid, id) != nil {
-			shared = true
+		if s, err := proc.NetNSNumber(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && s == space && belongs(pid, id) != nil {
+			return true, nil
 		}
-	})
-	return shared, err
-}
-
-// spaceOf tells namespaces apart by their number.
-func spaceOf(path string) (uint64, error) {
-	var st unix.Stat_t
-	err := unix.Stat(path, &st)
-	return st.Ino, err
+	}
+	return false, nil
 }

@@ -213,7 +213,7 @@ func (c *Cluster) run(n *node, cmd *exec.Cmd) (*compose.Life, error) {
 	}
 	life, err := c.Began(n.name, cmd.Process.Pid, "")
 	if err != nil {
-		return nil, errors.Join(err, killFamily(cmd.Process.Pid), ended())
+		return nil, errors.Join(err, killTree(cmd.Process.Pid), ended())
 	}
 	c.waiting.Go(func() {
 		err := ended()
@@ -225,7 +225,7 @@ func (c *Cluster) run(n *node, cmd *exec.Cmd) (*compose.Life, error) {
 }
 
 // Kill implements compose.Cluster.
-func (c *Cluster) Kill(ctx context.Context, name string) error { return c.End(ctx, name, killFamily) }
+func (c *Cluster) Kill(ctx context.Context, name string) error { return c.End(ctx, name, killTree) }
 
 // Restart implements compose.Cluster.
 func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"strings"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // network is one bridge in the lab with one network namespace a node behind it.
@@ -56,7 +57,7 @@ func (n *network) add(name string) (addr string, err error) {
 	if i > 254 {
 		return "", fmt.Errorf("more than %d nodes", 254-2)
 	}
-	space, err := newSpace()
+	space, err := proc.NewNetNS()
 	if err != nil {
 		return "", fmt.Errorf("make a network namespace for %s: %w", name, err)
 	}
@@ -143,28 +144,6 @@ func (n *network) close() error {
 		return fmt.Errorf("remove the bridge: %w", err)
 	}
 	return nil
-}
-
-// newSpace makes a network namespace that lives as long as the returned file.
-func newSpace() (*os.File, error) {
-	type result struct {
-		f   *os.File
-		err error
-	}
-	c := make(chan result)
-	go func() {
-		// Never unlocked: the thread is left in a foreign namespace and must end
-		// with this goroutine.
-		runtime.LockOSThread()
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			c <- result{nil, err}
-			return
-		}
-		f, err := os.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()))
-		c <- result{f, err}
-	}()
-	r := <-c
-	return r.f, r.err
 }
 
 // mountData puts the servers' data on a file system in memory that goes with the

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // needServers skips a test whose servers are not installed here.
@@ -54,14 +55,14 @@ func TestKillTakesAllOfPostgres(t *testing.T) {
 				t.Fatal(err)
 			}
 			n, _ := c.Find("postgres")
-			family, err := compose.Family(n.PID)
-			if err != nil || len(family) < 5 {
-				t.Fatalf("family %v, %v", family, err)
+			tree, err := proc.Tree(n.PID)
+			if err != nil || len(tree) < 5 {
+				t.Fatalf("tree %v, %v", tree, err)
 			}
 			if err := c.Kill(t.Context(), "postgres"); err != nil {
 				t.Fatal(err)
 			}
-			for _, r := range family {
+			for _, r := range tree {
 				if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.PID)); err == nil {
 					t.Errorf("process %d is left: %s", r.PID, text)
 				}

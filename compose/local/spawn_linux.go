@@ -2,12 +2,13 @@ package local
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // spawner starts processes from one thread that stays for the cluster's life: a
@@ -34,7 +35,7 @@ func newSpawner() *spawner {
 func (s *spawner) run() {
 	defer close(s.ended)
 	runtime.LockOSThread() // never unlocked: the thread changes its namespace
-	home, err := os.Open(fmt.Sprintf("/proc/self/task/%d/ns/net", unix.Gettid()))
+	home, err := proc.ThreadNetNS()
 	if err == nil {
 		defer home.Close()
 	}
@@ -47,36 +48,17 @@ func (s *spawner) run() {
 			r.err <- err
 			continue
 		}
-		r.err <- startIn(r.cmd, r.space, home)
+		r.err <- proc.VisitNetNS(r.space, home, r.cmd.Start)
 	}
-}
-
-func startIn(cmd *exec.Cmd, space string, home *os.File) error {
-	f, err := os.Open(space)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
-		return fmt.Errorf("enter network namespace: %w", err)
-	}
-	err = cmd.Start()
-	if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back != nil && err == nil {
-		err = fmt.Errorf("leave network namespace: %w", back)
-	}
-	return err
 }
 
 // start starts cmd in a process group of its own and returns a function that
 // waits for its end.
 func (s *spawner) start(cmd *exec.Cmd, space string) (func() error, error) {
 	pidfd := -1
-	attr := cmd.SysProcAttr // of a node that runs as another user
-	if attr == nil {
-		attr = &syscall.SysProcAttr{}
-	}
-	attr.Setpgid, attr.Pdeathsig, attr.PidFD = true, syscall.SIGKILL, &pidfd
-	cmd.SysProcAttr = attr
+	proc.DieWithParent(cmd)
+	attr := cmd.SysProcAttr // a node that runs as another user has more in it
+	attr.Setpgid, attr.PidFD = true, &pidfd
 	r := request{cmd, space, make(chan error, 1)}
 	s.requests <- r
 	if err := <-r.err; err != nil {

@@ -5,28 +5,28 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/proc"
 )
 
-// killFamily ends all processes of the node whose first process is pid (SIGKILL) and
+// killTree ends all processes of the node whose first process is pid (SIGKILL) and
 // returns when those that are no children of ours are gone. It stops them first: none
 // may make another while the others are looked for, nor live on as an orphan.
-func killFamily(pid int) error {
+func killTree(pid int) error {
 	if err := sendTo(-pid, syscall.SIGSTOP); err != nil {
 		return err
 	}
 	seen := map[int]bool{}
 	const rounds = 50 // a fork bomb is faster than we are
 	for range rounds {
-		family, err := compose.Family(pid)
+		tree, err := proc.Tree(pid)
 		if err != nil {
 			return err
 		}
 		settled := true
-		for _, r := range family {
+		for _, r := range tree {
 			if r.Group == pid {
 				// On its way into the stop it may still make a process.
-				settled = settled && (r.State == 'T' || r.State == 't' || r.Ended())
+				settled = settled && (r.Stopped() || r.Ended())
 			} else if !seen[r.PID] && !r.Ended() {
 				if err := sendTo(r.PID, syscall.SIGKILL); err != nil {
 					return err
@@ -68,11 +68,11 @@ func killGroup(pid int) error { return sendTo(-pid, syscall.SIGKILL) }
 func ended(pid int) error {
 	deadline := time.Now().Add(5 * time.Second)
 	for {
-		family, err := compose.Family(pid)
+		tree, err := proc.Tree(pid)
 		if err != nil {
 			return err
 		}
-		if len(family) == 0 || family[0].PID != pid || family[0].Ended() {
+		if len(tree) == 0 || tree[0].PID != pid || tree[0].Ended() {
 			return nil
 		}
 		if time.Now().After(deadline) {

@@ -10,33 +10,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/nemesis/clock"
 )
 
-// living lists the processes of a node that have not ended, the first one first.
-func living(pid int) ([]compose.Relative, error) {
-	all, err := compose.Family(pid)
-	if err != nil {
-		return nil, err
-	}
-	out := all[:0]
-	for _, r := range all {
-		if !r.Ended() {
-			out = append(out, r)
-		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("process group %d: %w", pid, os.ErrProcessDone)
-	}
-	return out, nil
-}
-
-func familyIDs(pid int) ([]int, error) {
-	family, err := living(pid)
-	pids := make([]int, len(family))
-	for i, r := range family {
-		pids[i] = r.PID
+func treePIDs(pid int) ([]int, error) {
+	tree, err := proc.Living(pid)
+	pids := make([]int, len(tree))
+	for i, p := range tree {
+		pids[i] = p.PID
 	}
 	return pids, err
 }
@@ -48,7 +30,7 @@ func signalOthers(pid int, sig syscall.Signal) error {
 	reached := map[int]bool{}
 	const rounds = 100 // a fork bomb is faster than we are
 	for range rounds {
-		family, err := living(pid)
+		tree, err := proc.Living(pid)
 		if errors.Is(err, os.ErrProcessDone) {
 			return nil // the group had been reached
 		}
@@ -56,7 +38,7 @@ func signalOthers(pid int, sig syscall.Signal) error {
 			return err
 		}
 		more := false
-		for _, r := range family {
+		for _, r := range tree {
 			if r.Group == pid || reached[r.PID] {
 				continue
 			}

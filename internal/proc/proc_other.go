@@ -1,6 +1,6 @@
 //go:build !linux
 
-package compose
+package proc
 
 import (
 	"bytes"
@@ -8,19 +8,19 @@ import (
 	"os/exec"
 )
 
-// processes lists all processes that there are.
-func processes() ([]Relative, error) {
+// List lists all processes that there are.
+func List() ([]Process, error) {
 	text, err := exec.Command("ps", "-axo", "pid=,ppid=,pgid=,stat=").Output()
 	if err != nil {
 		return nil, fmt.Errorf("list the processes: %w", err)
 	}
-	var out []Relative
+	var out []Process
 	for line := range bytes.Lines(text) {
-		var r Relative
+		var p Process
 		var state string
-		if _, err := fmt.Sscan(string(line), &r.PID, &r.parent, &r.Group, &state); err == nil {
-			r.State = state[0]
-			out = append(out, r)
+		if _, err := fmt.Sscan(string(line), &p.PID, &p.Parent, &p.Group, &state); err == nil {
+			p.State = state[0]
+			out = append(out, p)
 		}
 	}
 	return out, nil

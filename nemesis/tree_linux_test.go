@@ -14,6 +14,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/nemesis/clock"
 )
 
@@ -34,9 +35,9 @@ func TestSignalReachesOtherGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := cmd.Process.Pid
-	var family []compose.Relative
+	var tree []proc.Process
 	t.Cleanup(func() {
-		for _, r := range family {
+		for _, r := range tree {
 			_ = syscall.Kill(r.PID, syscall.SIGKILL)
 		}
 		_ = cmd.Wait()
@@ -45,7 +46,7 @@ func TestSignalReachesOtherGroups(t *testing.T) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	outside := func() (out []int) {
-		for _, r := range family {
+		for _, r := range tree {
 			if r.Group != pid {
 				out = append(out, r.PID)
 			}
@@ -53,7 +54,7 @@ func TestSignalReachesOtherGroups(t *testing.T) {
 		return out
 	}
 	for range 1000 { // setsid makes its group some time after the echo
-		if family, err = compose.Family(pid); err != nil {
+		if tree, err = proc.Tree(pid); err != nil {
 			t.Fatal(err)
 		}
 		if len(outside()) == 3 {
@@ -61,8 +62,8 @@ func TestSignalReachesOtherGroups(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if len(outside()) != 3 || family[0].PID != pid {
-		t.Fatalf("family %+v", family)
+	if len(outside()) != 3 || tree[0].PID != pid {
+		t.Fatalf("tree %+v", tree)
 	}
 	var h LocalHands
 	await := func(want bool) {
@@ -147,11 +148,11 @@ func TestClockOfPostgres(t *testing.T) {
 		}
 	}
 	// A process whose clock is another's is told.
-	family, err := living(n.PID)
+	tree, err := proc.Living(n.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := clock.Shift(t.Context(), family[len(family)-1].PID, time.Hour); err != nil {
+	if _, err := clock.Shift(t.Context(), tree[len(tree)-1].PID, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := h.Offset(t.Context(), n.PID); err == nil {

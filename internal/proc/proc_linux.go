@@ -1,0 +1,70 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// PIDs lists the ids of all processes that there are.
+func PIDs() ([]int, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var out []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			out = append(out, pid)
+		}
+	}
+	return out, nil
+}
+
+// List lists all processes that there are.
+func List() ([]Process, error) {
+	pids, err := PIDs()
+	if err != nil {
+		return nil, err
+	}
+	var out []Process
+	for _, pid := range pids {
+		if p, ok := Find(pid); ok {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// Find looks one process up; false says that there is none of that id.
+func Find(pid int) (Process, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return Process{}, false
+	}
+	p, ok := parseStat(text)
+	p.PID = pid
+	return p, ok
+}
+
+// parseStat reads a /proc/PID/stat line, "pid (name) state parent group ...", whose
+// name may hold anything.
+func parseStat(text []byte) (Process, bool) {
+	i := bytes.LastIndexByte(text, ')')
+	if i < 0 {
+		return Process{}, false
+	}
+	f := bytes.Fields(text[i+1:])
+	if len(f) < 3 {
+		return Process{}, false
+	}
+	parent, perr := strconv.Atoi(string(f[1]))
+	group, gerr := strconv.Atoi(string(f[2]))
+	return Process{Parent: parent, Group: group, State: f[0][0]}, perr == nil && gerr == nil
+}
