@@ -85,6 +85,13 @@ type Sharing interface {
 	Directory() string
 }
 
+// Checking is a Cluster that can say whether its servers work.
+type Checking interface {
+	// Healthy returns nil if every server runs and answers as it did when it was
+	// started.
+	Healthy(ctx context.Context) error
+}
+
 // Renewing is a Cluster whose nodes get a new network namespace on every start, so
 // that what was done to the old one has to be done again.
 type Renewing interface {

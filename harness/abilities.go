@@ -92,15 +92,19 @@ func Describe(ctx context.Context, o Options) (_ clients.Info, _ *clients.Abilit
 		return p.lock, nil, err
 	}
 	defer os.RemoveAll(dir)
-	r := &run{plan: p, start: history.Now()}
-	if err := r.startCluster(ctx, filepath.Join(dir, "nodes"), filepath.Join(dir, "data")); err != nil {
+	def, err := p.definition(ctx)
+	if err != nil {
+		return p.lock, nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	r := &run{plan: p, start: history.Now(), keys: keyNames("", p.Keys)}
+	if r.cluster, err = r.startCluster(ctx, def, filepath.Join(dir, "nodes"), filepath.Join(dir, "data")); err != nil {
 		return p.lock, nil, err
 	}
 	defer func() { err = errors.Join(err, r.cluster.Close()) }()
-	if r.rec, err = newRecorder(filepath.Join(dir, "history"), func(history.Event) {}); err != nil {
+	if r.rec, err = newRecorder(filepath.Join(dir, "history")); err != nil {
 		return p.lock, nil, err
 	}
-	r.workers = newWorkers(r.cluster, r.rec, r.workerConfig(r.servers(), ""))
+	r.workers = newWorkers(r.cluster, r.rec, r.workerConfig(r.servers(), ""), func(string, workloads.Message) {})
 	if err := r.workers.spawn(ctx, p.names[0]); err != nil {
 		return p.lock, nil, fmt.Errorf("%w%s", err, compose.Tail(filepath.Join(dir, "nodes", p.names[0]+".log")))
 	}

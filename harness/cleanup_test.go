@@ -176,7 +176,11 @@ func (u *underway) judgedShort(t *testing.T, code int) {
 	}
 	// Every fault that landed was healed before it was judged.
 	on := 0
-	for _, e := range l.Events {
+	events, err := history.ReadFile(l.Dir.History())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
 		switch {
 		case e.Process == history.Nemesis && e.Phase == history.Begin:
 			on++

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -15,7 +14,7 @@ import (
 
 // unfit says why a script was nothing for a lock of the user's own; "" if it was.
 // What was found all the same stands.
-func unfit(s *scenarios.Scenario, lock string, stepErr error, events []history.Event, met checker.Validity) string {
+func unfit(s *scenarios.Scenario, lock string, stepErr error, g grantFacts, met checker.Validity) string {
 	if !scenarios.Own(lock) || met == checker.False {
 		return ""
 	}
@@ -26,18 +25,11 @@ func unfit(s *scenarios.Scenario, lock string, stepErr error, events []history.E
 	if stepErr != nil {
 		return ""
 	}
-	grants, lease, tokens := 0, false, false
-	for _, e := range events {
-		if e.F == history.Acquire && e.Type == history.OK {
-			grants++
-			lease, tokens = lease || e.Lease > 0, tokens || e.Token != 0
-		}
-	}
 	switch {
-	case grants == 0:
-	case !lease && slices.Contains(s.Needs, scenarios.NeedLease):
+	case g.n == 0:
+	case !g.lease && slices.Contains(s.Needs, scenarios.NeedLease):
 		return "the lock promises no lease"
-	case !tokens && slices.Contains(s.Needs, scenarios.NeedTokens):
+	case !g.tokens && slices.Contains(s.Needs, scenarios.NeedTokens):
 		return "the lock gives no fencing tokens"
 	}
 	return ""

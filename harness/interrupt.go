@@ -13,9 +13,9 @@ import (
 // is by then is judged.
 var errInterrupted = errors.New("interrupted")
 
-// upUnlessInterrupted brings everything up. An interruption by then leaves nothing to
+// setupUnlessInterrupted sets everything up. An interruption by then leaves nothing to
 // judge.
-func (r *run) upUnlessInterrupted(ctx context.Context, desc *results.Run) error {
+func (r *run) setupUnlessInterrupted(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	up, over := make(chan struct{}), make(chan struct{})
@@ -29,7 +29,7 @@ func (r *run) upUnlessInterrupted(ctx context.Context, desc *results.Run) error 
 		case <-up:
 		}
 	}()
-	err := r.up(ctx, desc)
+	err := r.setup(ctx)
 	close(up)
 	<-over
 	if cut {
@@ -41,7 +41,7 @@ func (r *run) upUnlessInterrupted(ctx context.Context, desc *results.Run) error 
 
 // interrupted notes when the run was cut short.
 func (r *run) interrupted() {
-	r.cut = max(results.Unfinished+1, time.Duration(r.Runtime.Now()-r.start))
+	r.desc.CutShort = max(results.Unfinished+1, time.Duration(r.Runtime.Now()-r.start))
 	r.Observer.Phase("interrupted: heal, and judge what there is (once more ends at once)", time.Time{})
 }
 

@@ -204,7 +204,7 @@ func cellName(c scenarios.Cell) string {
 
 // command is how a user would play a cell.
 func (o MatrixOptions) command(c scenarios.Cell) []string {
-	one := ScenarioOptions{Scenario: c.Scenario, Lock: c.Lock, Fencing: c.Fencing, Cluster: o.Cluster, Extra: o.Extra, Abilities: o.Abilities}.ScenarioCommand()
+	one := ScenarioOptions{Scenario: c.Scenario, Lock: c.Lock, Fencing: c.Fencing, Cluster: o.Cluster, Host: Host{Extra: o.Extra, Abilities: o.Abilities}}.ScenarioCommand()
 	if o.Runtime != "" && o.Runtime != "local" {
 		one = append(one, "--runtime", o.Runtime)
 	}

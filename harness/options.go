@@ -4,15 +4,11 @@
 package harness
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/picklock/picklock/checker"
@@ -29,27 +25,14 @@ var ErrUsage = errors.New("unusable options")
 
 // Options says what to run.
 type Options struct {
-	Lock     string
-	Cluster  string // overrides the lock's own; "none" for no cluster
-	Workload string // "": the one that suits the lock
-	Faults   []string
-	Fencing  string
-	Register string // what the protected resource is made of (register.Backend)
-	Clients  int
-	Keys     int
-	TTL      time.Duration
-	// Hold is how long a section lasts, about; 0: most last TTL/20, and some reach into
-	// the last part of the lease.
-	Hold       time.Duration
-	Limit      time.Duration
-	Rate       float64
-	Renew      bool
-	CheckLease bool
-	IgnoreLost bool
-	Require    []string
-	Seed       uint64
-	Out        string            // the run directory; "" for a new one below ./picklock-results
-	Extra      map[string]string // the lock's own options (clients.Info.Options)
+	workloads.Settings
+	Host
+}
+
+// Host is what a run is made on and with.
+type Host struct {
+	Out   string            // the run directory; "" for a new one below ./picklock-results
+	Extra map[string]string // the lock's own options (clients.Info.Options)
 	// Abilities are what the user says that the lock can do (clients.Options).
 	Abilities map[string]string
 
@@ -64,6 +47,8 @@ type Options struct {
 	// Interrupt cuts the run short when it is closed: it is healed, judged and reported
 	// as far as it came. The end of the context abandons it instead: nothing is judged.
 	Interrupt <-chan struct{}
+	// Reuse keeps the servers running for the next run; nil: they end with this one.
+	Reuse *Reuse
 }
 
 // Observer is told how the run goes, as it goes. Its methods are called from
@@ -77,10 +62,10 @@ type Observer interface {
 
 // Defaults are the options' values where the user says nothing.
 func Defaults() Options {
-	return Options{
+	return Options{Settings: workloads.Settings{
 		Lock: "redis", Workload: "register", Fencing: "none", Register: register.Builtin, Clients: 5, Keys: 1,
 		TTL: time.Second, Limit: 30 * time.Second,
-	}
+	}}
 }
 
 // plan is the options after all names in them were looked up.
@@ -96,12 +81,11 @@ type plan struct {
 	faults    []nemesis.Spec
 	bound     time.Duration
 	names     []string // of the clients
-	// reach is the part of its lease that a long section lasts at most; 0: none is long.
-	reach float64
-	// recovery is how long before the end of the run the last fault begins to be
+	scripted  bool     // the clients take their steps from a scenario
+	// healing is how long before the end of the run the last fault begins to be
 	// healed, and patience how much longer than that the run goes on until the lock
 	// is granted once more: whether it comes back is part of the question.
-	recovery, patience time.Duration
+	healing, patience time.Duration
 }
 
 // Check returns an error that wraps ErrUsage if the options cannot work on any
@@ -169,7 +153,7 @@ func (p *plan) resolve() (err error) {
 func (p *plan) resolveNumbers() error {
 	if p.Hold == 0 {
 		p.Hold = p.TTL / 20
-		p.reach = p.longest()
+		p.Reach = p.longest()
 	}
 	for _, r := range p.Require {
 		if !known(r) {
@@ -199,9 +183,9 @@ func (p *plan) resolveNumbers() error {
 	if w := p.lock.Withheld; w != nil {
 		p.bound += w(clients.Options{TTL: p.TTL, Extra: p.Extra})
 	}
-	p.recovery = min(max(5*p.TTL, 5*time.Second), p.Limit/3)
+	p.healing = min(max(5*p.TTL, 5*time.Second), p.Limit/3)
 	if len(p.faults) == 0 {
-		p.recovery = 0
+		p.healing = 0
 	}
 	// Long enough to call it a deadlock if there is one.
 	p.patience = p.bound + 2*p.TTL + checker.Settle
@@ -228,58 +212,4 @@ func known(property string) bool {
 		}
 	}
 	return false
-}
-
-// optionFlags gives a lock's options as they are written on the command line.
-func optionFlags(extra map[string]string) []string { return pairFlags("--lock-option", extra) }
-
-// abilityFlags gives what the user said of a lock as it is written on the command line.
-func abilityFlags(said map[string]string) []string { return pairFlags("--ability", said) }
-
-func pairFlags(flag string, pairs map[string]string) []string {
-	var c []string
-	for _, name := range slices.Sorted(maps.Keys(pairs)) {
-		c = append(c, flag, name+"="+pairs[name])
-	}
-	return c
-}
-
-// Command is the command line that makes the run again; what has its default
-// value is left out.
-func (o Options) Command() []string {
-	if o.Again != nil {
-		return o.Again
-	}
-	d := Defaults()
-	c := []string{"picklock", "run", "--lock", o.Lock}
-	add := func(flag, value, usual string) {
-		if value != usual {
-			c = append(c, flag, value)
-		}
-	}
-	c = append(c, optionFlags(o.Extra)...)
-	c = append(c, abilityFlags(o.Abilities)...)
-	add("--cluster", o.Cluster, "")
-	add("--faults", strings.Join(o.Faults, ","), "")
-	add("--fencing", o.Fencing, d.Fencing)
-	add("--register", o.Register, d.Register)
-	add("--workload", cmp.Or(o.Workload, d.Workload), d.Workload)
-	add("--clients", strconv.Itoa(o.Clients), strconv.Itoa(d.Clients))
-	add("--keys", strconv.Itoa(o.Keys), strconv.Itoa(d.Keys))
-	add("--ttl", o.TTL.String(), d.TTL.String())
-	add("--hold", o.Hold.String(), d.Hold.String())
-	add("--rate", strconv.FormatFloat(o.Rate, 'g', -1, 64), "0")
-	if o.Renew {
-		c = append(c, "--renew")
-	}
-	if o.CheckLease {
-		c = append(c, "--check-lease")
-	}
-	if o.IgnoreLost {
-		c = append(c, "--ignore-lost")
-	}
-	add("--require", strings.Join(o.Require, ","), "")
-	add("--time-limit", o.Limit.String(), d.Limit.String())
-	c = append(c, runtimeFlags(o.Runtime)...)
-	return append(c, "--seed", strconv.FormatUint(o.Seed, 10))
 }

@@ -126,7 +126,7 @@ func (r *run) notStarted(failed map[string]error) error {
 	}
 	err := failed[first]
 	if r.lock.IsExec() && !errors.Is(err, ErrUsage) {
-		err = fmt.Errorf("%w%s", err, lastWords(filepath.Join(r.dir.File("nodes"), first+".log")))
+		err = fmt.Errorf("%w%s", err, lastWords(filepath.Join(r.logs, first+".log")))
 	}
 	if len(others) > 0 {
 		err = fmt.Errorf("%w (nor could %s be started)", err, strings.Join(others, ", "))

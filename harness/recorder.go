@@ -9,34 +9,48 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// recorder gathers the events of all clients and of the nemesis. They go to disk
-// as they arrive, which a crash of ours does not take away, and once more in
-// their true order at the end: a paused client's last event arrives late.
+// recorder writes the events of all clients and of the nemesis to disk as they arrive,
+// which a crash of ours does not take away. They are put into their true order at the
+// end: a paused client's last event arrives late. None is kept in memory.
 type recorder struct {
 	path string
-	tell func(history.Event) // who wants to know at once
 
 	mu     sync.Mutex
+	tell   func(history.Event) // who wants to know at once
 	f      *os.File
-	events []history.Event
+	seen   int64
 	grants map[string]int // by process
 	err    error
 }
 
-func newRecorder(path string, tell func(history.Event)) (*recorder, error) {
+func newRecorder(path string) (*recorder, error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("start the history: %w", err)
 	}
-	return &recorder{path: path, tell: tell, f: f, grants: map[string]int{}}, nil
+	return &recorder{path: path, tell: func(history.Event) {}, f: f, grants: map[string]int{}}, nil
+}
+
+// onEvent has f told of every event from now on, before it is written: a fault may be
+// waiting for this very moment.
+func (r *recorder) onEvent(f func(history.Event)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tell = f
+}
+
+func (r *recorder) listener() func(history.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tell
 }
 
 func (r *recorder) record(e history.Event) {
-	r.tell(e) // first: a fault may be waiting for this very moment
+	r.listener()(e)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e.Index = int64(len(r.events))
-	r.events = append(r.events, e)
+	e.Index = r.seen
+	r.seen++
 	// What names the values that a client writes: its grants, and without a lock its
 	// updates.
 	if e.F == history.Acquire && e.Type == history.OK || e.F == history.Add && e.Type == history.Invoke && e.Grant == "" {
@@ -60,16 +74,15 @@ func (r *recorder) granted(process string) int {
 	return r.grants[process]
 }
 
-// finish writes the history in its true order and returns it.
-func (r *recorder) finish() ([]history.Event, error) {
+// finish puts the history into its true order.
+func (r *recorder) finish() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.f.Close(); err != nil && r.err == nil {
 		r.err = fmt.Errorf("write the history: %w", err)
 	}
 	if r.err != nil {
-		return nil, r.err
+		return r.err
 	}
-	history.Sort(r.events)
-	return r.events, history.WriteFile(r.path, r.events)
+	return history.SortFile(r.path)
 }

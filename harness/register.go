@@ -39,7 +39,7 @@ func (r *run) startRegister(ctx context.Context, servers []string) (*registerNod
 	p := compose.Program{Name: registerName, Role: compose.Register, Port: registerPort, Args: []string{"register", "--listen", "{listen}"}}
 	if r.backend.Keep != nil {
 		p = compose.Program{Name: registerKeeper, Role: compose.Helper, Args: []string{
-			"register", "--backend", r.Register, "--at", r.registerAddr(), "--keys", strings.Join(keys(r.Keys), ","),
+			"register", "--backend", r.Register, "--at", r.registerAddr(), "--keys", strings.Join(r.keys, ","),
 		}}
 	}
 	p.Args = append(p.Args, "--fencing", r.Fencing, "--start", strconv.FormatInt(r.start, 10))

@@ -2,22 +2,16 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
-	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
-	"github.com/picklock/picklock/workloads"
 )
 
 // ScenarioOptions says which scenario to play and on what.
@@ -25,25 +19,12 @@ type ScenarioOptions struct {
 	Scenario *scenarios.Scenario
 	Lock     string
 	Fencing  string
-	Register string            // what the protected resource is made of; "": our own server
-	Cluster  string            // overrides the scenario's and the lock's own
-	Extra    map[string]string // the lock's own options; those of the scenario hold besides
-	// Abilities are what the user says that the lock can do (clients.Options).
-	Abilities map[string]string
-	Seed      uint64   // of a run without a script
-	Again     []string // the command that plays it again; nil: picklock's own
-	Out       string
-
-	Locks    *clients.Table    // where Lock is found
-	Backends register.Backends // where Register is found
-
-	Runtime  Runtime
-	Self     string
-	Log      *slog.Logger
-	Observer Observer               // may be nil
-	Step     func(scenarios.Played) // may be nil: told of every step taken
-	// Interrupt cuts the run short; see Options.
-	Interrupt <-chan struct{}
+	Register string // what the protected resource is made of; "": our own server
+	Cluster  string // overrides the scenario's and the lock's own
+	Seed     uint64 // of a run without a script
+	// Host's Extra are the lock's own options; those of the scenario hold besides.
+	Host
+	Step func(scenarios.Played) // may be nil: told of every step taken
 }
 
 // ScenarioOutcome is a scenario that was played, and whether what was expected
@@ -76,8 +57,7 @@ func (o ScenarioOptions) ScenarioCommand() []string {
 // RunScenario plays a scenario and judges what came of it. Errors are as for Run.
 func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, error) {
 	s := o.Scenario
-	info, err := o.Locks.Lookup(o.Lock)
-	if err != nil {
+	if _, err := o.Locks.Lookup(o.Lock); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	if o.Fencing == "" {
@@ -90,14 +70,7 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 		expected = want.String()
 	}
 	opts := o.runOptions()
-	var outcome *Outcome
-	var script *script
-	var stepErr error
-	if s.Run != nil {
-		outcome, err = Run(ctx, opts)
-	} else {
-		outcome, script, stepErr, err = o.play(ctx, opts, info)
-	}
+	outcome, script, err := o.play(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -128,15 +101,16 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 	for _, f := range outcome.Verdict.Stats.Faults {
 		r.Landed += f.Landed
 	}
+	var stepErr error
 	if script != nil {
-		r.Counts, r.Steps = script.player.Counts(), script.steps
+		r.Counts, r.Steps, stepErr = script.player.Counts(), script.taken(), script.stepErr
 	}
 	judge(r, want, outcome.Verdict, stepErr)
 	if words := outcome.Run.CutWords(); words != "" {
 		r.CutShort = true // whatever was found, what was asked for was not done
 		r.Met, r.Why = checker.Unknown, words
 	} else if script != nil {
-		if r.LeftOut = unfit(s, o.Lock, stepErr, script.events, r.Met); r.LeftOut != "" {
+		if r.LeftOut = unfit(s, o.Lock, stepErr, script.grants, r.Met); r.LeftOut != "" {
 			r.Met, r.Why = checker.Unknown, ""
 		}
 	}
@@ -146,13 +120,11 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 func (o ScenarioOptions) runOptions() Options {
 	s := o.Scenario
 	opts := Defaults()
-	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Extra = o.Lock, o.Fencing, s.Cluster, s.TTL, o.extra()
-	opts.Abilities, opts.Locks, opts.Backends = o.Abilities, o.Locks, o.Backends
-	opts.Seed, opts.Out, opts.Again, opts.Register = o.Seed, o.Out, o.Again, o.Register
+	opts.Host, opts.Host.Extra = o.Host, o.extra()
+	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Seed, opts.Register = o.Lock, o.Fencing, s.Cluster, s.TTL, o.Seed, o.Register
 	if o.Cluster != "" {
 		opts.Cluster = o.Cluster
 	}
-	opts.Runtime, opts.Self, opts.Log, opts.Observer, opts.Interrupt = o.Runtime, o.Self, o.Log, o.Observer, o.Interrupt
 	if r := s.Run; r != nil {
 		opts.Faults, opts.Limit, opts.Hold, opts.IgnoreLost = r.Faults, r.Limit, r.Hold, r.IgnoreLost
 		if r.Clients > 0 {
@@ -181,41 +153,18 @@ func (o ScenarioOptions) extra() map[string]string {
 	return out
 }
 
-// A scripted client waits for the lock, and for anything else, for longer than any
-// step takes.
-const (
-	scriptWait    = 60 * time.Second
-	scriptTimeout = 15 * time.Second
-)
-
-// script is a scenario being played on a run.
-type script struct {
-	*run
-	info   clients.Info
-	player *scenarios.Player
-	looks  bool    // some step looks at what servers have for the lock
-	looker *looker // nil where none does
-	events []history.Event
-
-	mu      sync.Mutex
-	steps   []results.StepTaken
-	nextID  int64
-	waiting map[int64]chan workloads.Done
-}
-
-// play makes the run and takes the scenario's steps on it.
-func (o ScenarioOptions) play(ctx context.Context, opts Options, info clients.Info) (_ *Outcome, _ *script, stepErr, err error) {
+// play makes the run: of clients that take the scenario's steps, or, where it has none,
+// of clients that act by themselves; the script is nil then.
+func (o ScenarioOptions) play(ctx context.Context, opts Options) (*Outcome, *script, error) {
+	if o.Scenario.Run != nil {
+		outcome, err := Run(ctx, opts)
+		return outcome, nil, err
+	}
 	p, err := opts.plan()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if p.Observer == nil {
-		p.Observer = silent{}
-	}
-	if p.Log == nil {
-		p.Log = slog.New(slog.DiscardHandler)
-	}
-	p.names = o.Scenario.Clients
+	p.names, p.scripted = o.Scenario.Clients, true
 	if o.Scenario.Bound > 0 {
 		p.bound = o.Scenario.Bound
 	}
@@ -224,92 +173,16 @@ func (o ScenarioOptions) play(ctx context.Context, opts Options, info clients.In
 	if desc.Faults == nil {
 		desc.Faults = []string{}
 	}
-	dir, err := p.directory(ctx, desc)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	sc := &script{run: &run{plan: p, dir: dir, start: history.Now()}, info: info, looks: o.Scenario.Looks(), waiting: map[int64]chan workloads.Done{}}
-	sc.player = scenarios.NewPlayer(o.Scenario, sc, func(st scenarios.Played) {
-		sc.mu.Lock()
-		sc.steps = append(sc.steps, results.StepTaken(st))
-		sc.mu.Unlock()
-		if o.Step != nil {
-			o.Step(st)
-		}
+	var sc *script
+	r, err := p.run(ctx, desc, func(r *run) driver {
+		sc = newScript(r, o.Scenario, o.Step)
+		return sc
 	})
-	sc.script = sc
-	events, err := sc.whole(ctx, &desc, &stepErr)
 	if err != nil {
-		return nil, nil, nil, unfinished(dir, err)
+		return nil, nil, err
 	}
-	p.Observer.Phase("check the history", time.Time{})
-	sc.events = events
-	verdict, err := Judge(dir, desc, events)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	return &Outcome{Dir: dir, Run: desc, Verdict: verdict}, sc, stepErr, nil
-}
-
-// whole is run.whole with the scenario's steps for an experiment.
-func (sc *script) whole(ctx context.Context, desc *results.Run, stepErr *error) (_ []history.Event, err error) {
-	defer func() {
-		if sc.cluster != nil {
-			err = errors.Join(err, sc.cluster.Close())
-		}
-	}()
-	if err := sc.upUnlessInterrupted(ctx, desc); err != nil {
-		return nil, err
-	}
-	sc.Observer.Phase("play", time.Time{})
-	err = sc.perform(ctx, stepErr)
-	if sc.looker != nil {
-		err = errors.Join(err, sc.looker.stop())
-	}
-	desc.CutShort = sc.cut
-	events, derr := sc.down(ctx)
-	if err := errors.Join(err, derr); err != nil {
-		return nil, err
-	}
-	desc.Warnings = sc.workers.warned()
-	return events, sc.dir.WriteRun(*desc)
-}
-
-// perform takes the steps and heals what they broke. A step that could not be
-// taken as it was meant is no failure of the harness: the history up to there is
-// judged all the same.
-func (sc *script) perform(ctx context.Context, stepErr *error) error {
-	pctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	over := make(chan struct{})
-	var watcher sync.WaitGroup
-	watcher.Go(func() {
-		select {
-		case err := <-sc.workers.failed:
-			cancel(err)
-		case err := <-sc.cluster.Died():
-			cancel(err)
-		case <-sc.Interrupt:
-			sc.interrupted()
-			cancel(errInterrupted)
-		case <-over:
-		}
-	})
-	err := sc.player.Play(pctx)
-	if cause := context.Cause(pctx); cause != nil {
-		err = cause
-	}
-	close(over)
-	watcher.Wait()
-	if ctx.Err() != nil { // all nodes are ended as they are
-		return fmt.Errorf("abandoned: %w", ctx.Err())
-	}
-	herr := sc.player.Heal(ctx)
-	var step *scenarios.StepError
-	if errors.As(err, &step) || errors.Is(err, errInterrupted) {
-		*stepErr, err = err, nil
-	}
-	return errors.Join(err, herr)
+	outcome, err := r.outcome(ctx)
+	return outcome, sc, err
 }
 
 // Possible says what stands in the way of a cell on this machine: a server that is

@@ -22,25 +22,6 @@ func (sc *script) Act(client, act string) (<-chan workloads.Done, error) {
 	return done, sc.workers.command(client, workloads.Command{Do: act, ID: id})
 }
 
-// told takes what the workers say besides their events.
-func (sc *script) told(name string, m workloads.Message) {
-	switch {
-	case m.Waiting:
-		sc.player.Waiting(name)
-	case m.Woken:
-		sc.player.Woken(name)
-	case m.Error != "":
-		sc.player.Ended(name, m.Error)
-	case m.Done != nil:
-		sc.mu.Lock()
-		defer sc.mu.Unlock()
-		if c := sc.waiting[m.Done.ID]; c != nil {
-			c <- *m.Done // has room for the one answer
-			delete(sc.waiting, m.Done.ID)
-		}
-	}
-}
-
 // Do implements scenarios.Stage.
 func (sc *script) Do(ctx context.Context, d nemesis.Deed) (func(context.Context) error, error) {
 	return sc.nemesis.Do(ctx, d)
@@ -57,24 +38,16 @@ func (sc *script) Mark(ctx context.Context, server string) error {
 	return m.MarkSynced(ctx, server)
 }
 
-// startLooker starts the node that looks at servers, where the scenario has to.
-func (sc *script) startLooker(ctx context.Context) (err error) {
-	if sc.info.Look != nil && sc.looks {
-		sc.looker, err = startLooker(ctx, sc.cluster, sc.Lock)
-	}
-	return err
-}
-
 // Look implements scenarios.Stage.
 func (sc *script) Look(ctx context.Context, server string) (int, error) {
-	if sc.info.Look == nil {
-		return 0, fmt.Errorf("lock %s cannot be looked at from outside", sc.info.Name)
+	if sc.lock.Look == nil {
+		return 0, fmt.Errorf("lock %s cannot be looked at from outside", sc.lock.Name)
 	}
 	n, err := sc.server(server)
 	if err != nil {
 		return 0, err
 	}
-	return sc.looker.look(ctx, n.HostPort(), sc.workers.cfg.Keys[0])
+	return sc.looker.look(ctx, n.HostPort(), sc.keys[0])
 }
 
 // Unread implements scenarios.Stage.

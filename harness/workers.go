@@ -29,9 +29,8 @@ type workers struct {
 	cfg     workloads.Config // the same for all but for name, seed and grants
 	rec     *recorder
 	failed  chan error // a worker gave up
-	// told takes what a scripted worker says besides its events; nil for autonomous
-	// ones.
-	told func(name string, m workloads.Message)
+	// onMessage takes what a worker says besides its events.
+	onMessage func(name string, m workloads.Message)
 
 	mu       sync.Mutex
 	running  map[string]*worker
@@ -44,8 +43,8 @@ type workers struct {
 // maxWarnings bounds what clients may warn of.
 const maxWarnings = 20
 
-func newWorkers(cluster compose.Cluster, rec *recorder, cfg workloads.Config) *workers {
-	return &workers{cluster: cluster, rec: rec, failed: make(chan error, 1), running: map[string]*worker{}, declared: map[string]*clients.Abilities{}, cfg: cfg}
+func newWorkers(cluster compose.Cluster, rec *recorder, cfg workloads.Config, onMessage func(string, workloads.Message)) *workers {
+	return &workers{cluster: cluster, rec: rec, failed: make(chan error, 1), onMessage: onMessage, running: map[string]*worker{}, declared: map[string]*clients.Abilities{}, cfg: cfg}
 }
 
 type worker struct {
@@ -123,7 +122,7 @@ func (ws *workers) respawn(ctx context.Context, name string) error {
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the last events of %s: %w", name, ctx.Err())
 	}
-	if err := ws.spawn(ctx, name); err != nil || ws.told != nil {
+	if err := ws.spawn(ctx, name); err != nil || ws.cfg.Scripted {
 		return err
 	}
 	return ws.start(name)
@@ -144,8 +143,8 @@ func (ws *workers) drain(w *worker) {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
 				ws.fail(fmt.Errorf("read the events of %s: %w", w.name, err))
 			}
-			if greeted && ws.told != nil {
-				ws.told(w.name, workloads.Message{Error: "its process ended"})
+			if greeted {
+				ws.onMessage(w.name, workloads.Message{Error: "its process ended"})
 			}
 			return
 		}
@@ -168,8 +167,8 @@ func (ws *workers) drain(w *worker) {
 			w.ready <- errors.New(m.Error)
 		case m.Error != "":
 			ws.fail(fmt.Errorf("%s: %s", w.name, m.Error))
-		case ws.told != nil:
-			ws.told(w.name, m)
+		default:
+			ws.onMessage(w.name, m)
 		}
 	}
 }

@@ -196,6 +196,18 @@ func decodeOne(dec *json.Decoder, v any) error {
 // WriteFile writes events as a history file, numbered in their order, and
 // replaces path only when the whole file is on disk.
 func WriteFile(path string, events []Event) error {
+	return writeFile(path, func(write func(*Event) error) error {
+		for i := range events {
+			if err := write(&events[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// writeFile is WriteFile of the events that all hands over, one by one.
+func writeFile(path string, all func(write func(*Event) error) error) error {
 	tmp := path + ".tmp"
 	f, err := os.Create(tmp)
 	if err != nil {
@@ -204,18 +216,19 @@ func WriteFile(path string, events []Event) error {
 	w := bufio.NewWriterSize(f, 1<<20)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	for i := range events {
-		events[i].Index = int64(i)
-		if err := enc.Encode(&events[i]); err != nil {
-			f.Close()
-			return fmt.Errorf("write history: %w", err)
-		}
+	var n int64
+	err = all(func(e *Event) error {
+		e.Index = n
+		n++
+		return enc.Encode(e)
+	})
+	if err == nil {
+		err = w.Flush()
 	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return fmt.Errorf("write history: %w", err)
+	if cerr := f.Close(); err == nil {
+		err = cerr
 	}
-	if err := f.Close(); err != nil {
+	if err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
 	return os.Rename(tmp, path)

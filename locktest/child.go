@@ -143,10 +143,11 @@ func (x order) play(ctx context.Context, lab *local.Lab, locks *clients.Table) (
 		return results.Cell{}, err
 	}
 	o := harness.ScenarioOptions{
-		Scenario: s, Lock: x.lockName(), Fencing: x.Fencing, Cluster: x.Cluster, Extra: x.Extra, Seed: x.Seed, Out: x.Out,
-		Locks: locks, Backends: backends,
-		Runtime: harness.Local{Lab: lab}, Self: x.Program, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Again: append([]string{"go", "test"}, "-run", x.flags()[0][len("-test.run="):]),
+		Scenario: s, Lock: x.lockName(), Fencing: x.Fencing, Cluster: x.Cluster, Seed: x.Seed,
+		Host: harness.Host{
+			Locks: locks, Backends: backends, Extra: x.Extra, Out: x.Out, Runtime: harness.Local{Lab: lab}, Self: x.Program, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Again: append([]string{"go", "test"}, "-run", x.flags()[0][len("-test.run="):]),
+		},
 	}
 	if o.Cluster == "" {
 		o.Cluster = "none"

@@ -264,6 +264,24 @@ func (d *Dir) WriteVerdict(v checker.Verdict) error {
 	return d.writeJSON(VerdictFile, v)
 }
 
+// Validate says what is wrong with the history that the directory holds.
+func (d *Dir) Validate() error {
+	if err := history.ValidateFile(d.History()); err != nil {
+		return fmt.Errorf("open run: %w: the file is damaged, repair the line or run again", err)
+	}
+	return nil
+}
+
+// WriteStored is WriteAll with the events and effects that the directory holds, or an
+// excerpt of them where they are very many.
+func WriteStored(d *Dir, run Run, verdict checker.Verdict) error {
+	x, err := readExcerpt(d, run, verdict, maxExcerpt)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", d.Report(), err)
+	}
+	return WriteAll(d, run, verdict, x.events, x.effects)
+}
+
 // WriteAll writes all that is drawn from a run: verdict.json, report.html and
 // junit.xml.
 func WriteAll(d *Dir, run Run, verdict checker.Verdict, events []history.Event, effects []history.Effect) error {
@@ -288,8 +306,6 @@ func WriteAll(d *Dir, run Run, verdict checker.Verdict, events []history.Event, 
 type Loaded struct {
 	Dir     *Dir
 	Run     Run
-	Events  []history.Event
-	Effects []history.Effect // nil where the run has no register log
 	Verdict *checker.Verdict // nil where none was drawn yet
 }
 
@@ -317,20 +333,8 @@ func Open(path string) (*Loaded, error) {
 		}
 		return nil, fmt.Errorf("open run: %w: restore it, or run again", err)
 	}
-	if l.Events, err = history.ReadFile(l.Dir.History()); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("open run: %s has no %s: the run ended before it was written, run it again", path, HistoryFile)
-		}
-		return nil, fmt.Errorf("open run: %w: the file is damaged, repair the line or run again", err)
-	}
-	l.Effects, err = history.ReadEffects(l.Dir.Register())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		l.Effects = nil
-	case err != nil:
-		return nil, fmt.Errorf("open run: %w: the file is damaged, repair the line or run again", err)
-	case l.Effects == nil:
-		l.Effects = []history.Effect{} // a log of nothing is not a missing log
+	if _, err := os.Stat(l.Dir.History()); err != nil {
+		return nil, fmt.Errorf("open run: %s has no %s: the run ended before it was written, run it again", path, HistoryFile)
 	}
 	var v checker.Verdict
 	err = readJSON(l.Dir.File(VerdictFile), &v)

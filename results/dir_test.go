@@ -12,6 +12,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/workloads"
 )
 
 var started = time.Date(2026, 11, 21, 14, 3, 9, 0, time.UTC)
@@ -21,12 +22,12 @@ func TestDirNames(t *testing.T) {
 		run  Run
 		want string
 	}{
-		{Run{Lock: "redis", Faults: []string{"pause:holder", "clock"}}, "20261121-140309-redis-pause-holder+clock"},
-		{Run{Lock: "etcd"}, "20261121-140309-etcd-none"},
-		{Run{Lock: "exec:python3 ../../my_lock.py"}, "20261121-140309-exec-python3-..-..-my_lock.py-none"},
-		{Run{Lock: "../../../etc/passwd", Faults: []string{"/"}}, "20261121-140309-etc-passwd-x"},
-		{Run{Lock: "\x00\n☃"}, "20261121-140309-x-none"},
-		{Run{Lock: strings.Repeat("a", 300), Faults: []string{strings.Repeat("b", 300)}}, "20261121-140309-" + strings.Repeat("a", 40) + "-" + strings.Repeat("b", 40)},
+		{Run{Settings: workloads.Settings{Lock: "redis", Faults: []string{"pause:holder", "clock"}}}, "20261121-140309-redis-pause-holder+clock"},
+		{Run{Settings: workloads.Settings{Lock: "etcd"}}, "20261121-140309-etcd-none"},
+		{Run{Settings: workloads.Settings{Lock: "exec:python3 ../../my_lock.py"}}, "20261121-140309-exec-python3-..-..-my_lock.py-none"},
+		{Run{Settings: workloads.Settings{Lock: "../../../etc/passwd", Faults: []string{"/"}}}, "20261121-140309-etc-passwd-x"},
+		{Run{Settings: workloads.Settings{Lock: "\x00\n☃"}}, "20261121-140309-x-none"},
+		{Run{Settings: workloads.Settings{Lock: strings.Repeat("a", 300), Faults: []string{strings.Repeat("b", 300)}}}, "20261121-140309-" + strings.Repeat("a", 40) + "-" + strings.Repeat("b", 40)},
 	} {
 		c.run.Started = started
 		if got := dirName(c.run); got != c.want {
@@ -37,7 +38,7 @@ func TestDirNames(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "deep", "results")
-	run := Run{Lock: "redis", Started: started}
+	run := Run{Settings: workloads.Settings{Lock: "redis"}, Started: started}
 	a, err := Create(root, run)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +144,7 @@ func TestWriteAllAndOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(l.Run, s.run) || !reflect.DeepEqual(l.Events, s.events) || !reflect.DeepEqual(l.Effects, s.effects) || !reflect.DeepEqual(*l.Verdict, s.verdict) {
+	if !reflect.DeepEqual(l.Run, s.run) || !reflect.DeepEqual(*l.Verdict, s.verdict) {
 		t.Error("what was written is not what is read")
 	}
 	for _, f := range []string{ReportFile, JUnitFile} {
@@ -210,12 +211,16 @@ func TestOpenErrorsNameFileAndRemedy(t *testing.T) {
 				}
 			}
 			l, err := Open(dir)
+			var x excerpt
+			if err == nil {
+				x, err = readExcerpt(l.Dir, l.Run, checker.Verdict{}, maxExcerpt)
+			}
 			if len(c.want) == 0 {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, has := c.files[RegisterFile]; has != (l.Effects != nil) {
-					t.Errorf("effects %v", l.Effects)
+				if _, has := c.files[RegisterFile]; has != (x.effects != nil) {
+					t.Errorf("effects %v", x.effects)
 				}
 				return
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/checker/corpus"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/workloads"
 )
 
 // kindOf is the kind of lock that a history of the corpus says it is of.
@@ -46,7 +47,7 @@ func corpusSample(t *testing.T, file string) sample {
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	run := Run{Lock: "sample", Kind: kindOf(h), NoLock: h.Options["nolock"] == "yes", Fencing: "none"}
+	run := Run{Settings: workloads.Settings{Lock: "sample", Fencing: "none"}, Kind: kindOf(h), NoLock: h.Options["nolock"] == "yes"}
 	opt := checker.Options{NoLock: run.NoLock, SkipCrossCheck: true}
 	for name, to := range map[string]*[]string{"faults": &opt.Faults, "require": &opt.Require} {
 		if v := h.Options[name]; v != "" {
@@ -144,7 +145,7 @@ func crowd(n int) sample {
 	}
 	s.number()
 	s.verdict = checker.Check(checker.Input{Events: s.events, Effects: s.effects, Options: checker.Options{SkipCrossCheck: true, TTL: lease}})
-	s.run = Run{Lock: "etcd", Fencing: "none", Clients: n, Keys: 1, TTL: time.Second, Nodes: nodes(s.clients, "etcd1", "etcd2", "etcd3")}
+	s.run = Run{Settings: workloads.Settings{Lock: "etcd", Fencing: "none", Clients: n, Keys: 1, TTL: time.Second}, Nodes: nodes(s.clients, "etcd1", "etcd2", "etcd3")}
 	return s.sample
 }
 

@@ -46,7 +46,11 @@ func TestPictureInABrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s = sample{l.Run, l.Events, l.Effects, *l.Verdict}
+		x, err := readExcerpt(l.Dir, l.Run, *l.Verdict, maxExcerpt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = sample{l.Run, x.events, x.effects, *l.Verdict}
 	}
 	ctx, complaints := browser(t)
 	do(t, ctx, chromedp.EmulateViewport(1200, 940, chromedp.EmulateScale(1)), mediaOf("", "light"), chromedp.Navigate(onDisk(t, s)), drawn("d.chosen === '0'"))

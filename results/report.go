@@ -162,6 +162,10 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 	}
 	p.Data = template.JS(js) //nolint:gosec // JSON with <, > and & escaped
 	p.LeftOut = leftOut(left)
+	if n := v.Stats.Events - len(events); n > 0 {
+		p.LeftOut = partOf(len(events), v.Stats.Events, p.LeftOut)
+		p.RefusedCount = plural(v.Stats.Rejected, "operation", "operations")
+	}
 	if len(t.Lanes) == 0 || t.End <= t.Start {
 		p.NoPicture = "There is no timeline: the history holds " + plural(len(events), "event", "events") + "."
 	} else {

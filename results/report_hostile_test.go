@@ -8,6 +8,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/workloads"
 )
 
 func TestReportOddHistories(t *testing.T) {
@@ -22,7 +23,7 @@ func TestReportOddHistories(t *testing.T) {
 		"no lock, no keys": {events: []history.Event{{Time: 1, Process: "c1", Type: history.OK, F: history.Write}, {Time: 2, Process: "c1", Type: history.Fail, F: history.Write}}},
 		"ages": {events: []history.Event{ok, {Index: 1, Time: math.MaxInt64, Process: "c2", Type: history.OK, F: history.Acquire, Grant: "c2.1", Since: math.MaxInt64, Lease: math.MaxInt64}},
 			verdict: checker.Verdict{Valid: checker.False, Anomalies: []checker.Anomaly{{Name: "granted-early", Time: math.MinInt64, Events: []int64{0, 1, 77}, Effects: []int64{9}, Sizes: map[string]int64{"x": math.MinInt64}}}}},
-		"long names": {run: Run{Lock: long, Faults: []string{long}, Nodes: []Node{{Name: long, Role: long, Addr: long}}},
+		"long names": {run: Run{Settings: workloads.Settings{Lock: long, Faults: []string{long}}, Nodes: []Node{{Name: long, Role: long, Addr: long}}},
 			events:  []history.Event{{Time: 1, Process: long, Type: history.OK, F: long, Key: long}, {Time: 2, Process: long, Type: history.OK, F: history.Acquire, Grant: long, Key: long}},
 			verdict: checker.Verdict{Why: long, Anomalies: []checker.Anomaly{{Name: long, Explanation: long, Processes: []string{long}, Events: []int64{0}}}}},
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/workloads"
 )
 
 func render(t *testing.T, s sample) string {
@@ -85,11 +86,11 @@ func TestReportUnknownSaysWhatWasMissing(t *testing.T) {
 		v    checker.Verdict
 		want []string
 	}{
-		{"the checker's reason", Run{Lock: "etcd", Faults: []string{"clock"}}, checker.Verdict{Why: "clock never landed"},
+		{"the checker's reason", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"clock"}}}, checker.Verdict{Why: "clock never landed"},
 			[]string{"Unknown: nothing is proved about the etcd lock under clock.", "<li>clock never landed</li>"}},
-		{"a property's reason", Run{Lock: "etcd"}, checker.Verdict{Properties: map[string]checker.Property{checker.Register: {Required: true, Why: "porcupine gave up"}}},
+		{"a property's reason", Run{Settings: workloads.Settings{Lock: "etcd"}}, checker.Verdict{Properties: map[string]checker.Property{checker.Register: {Required: true, Why: "porcupine gave up"}}},
 			[]string{"<li>register: porcupine gave up</li>"}},
-		{"counts alone", Run{Lock: "etcd", Faults: []string{"pause:holder"}}, checker.Verdict{Stats: checker.Stats{Events: 9, Grants: 2}},
+		{"counts alone", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"pause:holder"}}}, checker.Verdict{Stats: checker.Stats{Events: 9, Grants: 2}},
 			[]string{"No grant was contested", "The fault pause never landed"}},
 		{"no events", Run{}, checker.Verdict{}, []string{"The history is empty", "There is no timeline", "not checked"}},
 	} {
@@ -208,9 +209,9 @@ func TestCommand(t *testing.T) {
 		run  Run
 		want string
 	}{
-		{Run{Command: []string{"run", "--lock", "exec:python3 my lock.py"}, Seed: 3}, "picklock run --lock 'exec:python3 my lock.py' --seed 3"},
-		{Run{Command: []string{"/usr/bin/picklock", "run", "--seed=9"}, Seed: 9}, "picklock run --seed=9"},
-		{Run{Lock: "redis", Faults: []string{"pause", "kill"}, TTL: time.Second, Seed: 1}, "picklock run --lock redis --faults pause,kill --ttl 1s --seed 1"},
+		{Run{Settings: workloads.Settings{Seed: 3}, Command: []string{"run", "--lock", "exec:python3 my lock.py"}}, "picklock run --lock 'exec:python3 my lock.py' --seed 3"},
+		{Run{Settings: workloads.Settings{Seed: 9}, Command: []string{"/usr/bin/picklock", "run", "--seed=9"}}, "picklock run --seed=9"},
+		{Run{Settings: workloads.Settings{Lock: "redis", Faults: []string{"pause", "kill"}, TTL: time.Second, Seed: 1}}, "picklock run --lock redis --faults pause,kill --ttl 1s --seed 1"},
 	} {
 		if got := Command(c.run); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)

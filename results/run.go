@@ -8,44 +8,27 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/workloads"
 )
 
 // Run is what run.json holds: all that is needed to understand a run and to make
 // it again.
 type Run struct {
-	Command  []string      `json:"command"` // the arguments, to run it again
-	Started  time.Time     `json:"started"`
-	Scenario string        `json:"scenario,omitempty"` // its name, where one was played
-	Lock     string        `json:"lock"`
-	About    string        `json:"about,omitempty"`   // the lock's one-line description
-	NoLock   bool          `json:"no_lock,omitempty"` // the clients share the register without one
-	Kind     string        `json:"kind,omitempty"`    // rw, semaphore or reentrant; "" for a mutex
-	Permits  int           `json:"permits,omitempty"` // of a semaphore
-	Cluster  string        `json:"cluster,omitempty"`
-	Emulator string        `json:"emulator,omitempty"` // what stood in for the service, where something did
-	Runtime  string        `json:"runtime"`
-	Workload string        `json:"workload"`
-	Faults   []string      `json:"faults"` // as requested, "pause:holder"
-	Fencing  string        `json:"fencing"`
-	Register string        `json:"register,omitempty"` // what the protected resource was made of; "": the built-in one
-	Clients  int           `json:"clients"`
-	Keys     int           `json:"keys"`
-	TTL      time.Duration `json:"ttl"` // ns, like all durations here
-	Hold     time.Duration `json:"hold"`
-	// Reach is the part of its lease that the longest sections lasted for, where the user
-	// did not say how long they should be; 0: every section lasted about Hold.
-	Reach    float64           `json:"reach,omitempty"`
-	Limit    time.Duration     `json:"time_limit"`
-	Rate     float64           `json:"rate,omitempty"` // sections a second and client; 0: as fast as they go
-	Renew    bool              `json:"renew,omitempty"`
-	Ignore   bool              `json:"ignore_lost,omitempty"`
-	Check    bool              `json:"check_lease,omitempty"`
-	Require  []string          `json:"require,omitempty"`
-	Seed     uint64            `json:"seed"`
+	Command  []string  `json:"command"` // the arguments, to run it again
+	Started  time.Time `json:"started"`
+	Scenario string    `json:"scenario,omitempty"` // its name, where one was played
+	// Settings are what was asked for; Register is "" for the built-in one.
+	workloads.Settings
+	About    string            `json:"about,omitempty"`    // the lock's one-line description
+	NoLock   bool              `json:"no_lock,omitempty"`  // the clients share the register without one
+	Kind     string            `json:"kind,omitempty"`     // rw, semaphore or reentrant; "" for a mutex
+	Permits  int               `json:"permits,omitempty"`  // of a semaphore
+	Emulator string            `json:"emulator,omitempty"` // what stood in for the service, where something did
+	Runtime  string            `json:"runtime"`
 	Nodes    []Node            `json:"nodes"`
 	Versions map[string]string `json:"versions"` // picklock, go, and each service's own
 	Machine  Machine           `json:"machine"`
-	Bound    time.Duration     `json:"bound"` // the liveness bound
+	Bound    time.Duration     `json:"bound"` // the liveness bound, ns
 	// Warnings are what makes the run prove less than its reader may think.
 	Warnings []string `json:"warnings,omitempty"`
 	// CutShort is how long the run lasted before it was interrupted; 0 for one that did

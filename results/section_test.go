@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/workloads"
 )
 
 // withoutFaults is a run in which clients outlived their leases with no fault on.
@@ -61,17 +62,17 @@ func TestASectionLongerThanTheLeaseSaysSo(t *testing.T) {
 }
 
 func TestTheReportTellsOfLongSections(t *testing.T) {
-	if got := holdOf(Run{Hold: 50 * time.Millisecond, Reach: 0.97}); got != "50 ms; some hold on for up to 97 % of their lease" {
+	if got := holdOf(Run{Settings: workloads.Settings{Hold: 50 * time.Millisecond, Reach: 0.97}}); got != "50 ms; some hold on for up to 97 % of their lease" {
 		t.Error(got)
 	}
-	if got := holdOf(Run{Hold: 50 * time.Millisecond}); got != "50 ms" {
+	if got := holdOf(Run{Settings: workloads.Settings{Hold: 50 * time.Millisecond}}); got != "50 ms" {
 		t.Error(got)
 	}
-	again := Command(Run{Lock: "redis", Hold: 50 * time.Millisecond, Reach: 0.97, TTL: time.Second})
+	again := Command(Run{Settings: workloads.Settings{Lock: "redis", Hold: 50 * time.Millisecond, Reach: 0.97, TTL: time.Second}})
 	if strings.Contains(again, "--hold") {
 		t.Errorf("%s makes another run: --hold makes all sections as long", again)
 	}
-	if v := (checker.Verdict{}); sectionNote(Run{Hold: 2 * time.Second, TTL: time.Second}, v) != "" {
+	if v := (checker.Verdict{}); sectionNote(Run{Settings: workloads.Settings{Hold: 2 * time.Second, TTL: time.Second}}, v) != "" {
 		t.Error("a note where nobody outlived anything")
 	}
 }

@@ -232,6 +232,16 @@ func leftOut(o omitted) string {
 	return s + fmt.Sprintf(". Around the first anomalies it is complete; elsewhere it shows one critical section in %d. %s has them all; the verdict and the numbers count them all.", o.Every, HistoryFile)
 }
 
+// partOf says that a report was drawn from a part of the events; what says what the
+// timeline leaves out of that.
+func partOf(drawn, all int, what string) string {
+	s := fmt.Sprintf("The run is long: the timeline is drawn from %s of its %s events, which are those around the first anomalies, those at its start, the faults, and whole critical sections from the rest. %s has them all; the verdict and the numbers count them all.", number(drawn), number(all), HistoryFile)
+	if what == "" {
+		return s
+	}
+	return s + " " + what
+}
+
 // Command is the command line that makes the run again, with its seed.
 func Command(run Run) string {
 	args := slices.Clone(run.Command)
@@ -260,7 +270,7 @@ func Command(run Run) string {
 		if run.Renew {
 			args = append(args, "--renew")
 		}
-		if run.Check {
+		if run.CheckLease {
 			args = append(args, "--check-lease")
 		}
 		flag("require", strings.Join(run.Require, ","), len(run.Require) > 0)

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/workloads"
 )
 
 // TestUnlockedSummary: a run without a lock is not said to have had one.
 func TestUnlockedSummary(t *testing.T) {
-	run := Run{Lock: "occ", NoLock: true, Faults: []string{"pause:holder"}}
+	run := Run{Settings: workloads.Settings{Lock: "occ", Faults: []string{"pause:holder"}}, NoLock: true}
 	for valid, want := range map[checker.Validity]string{
 		checker.True:    "Without a lock (occ) no acknowledged update was lost under pause of the holder.",
 		checker.False:   "Without a lock (occ) the register broke under pause of the holder.",

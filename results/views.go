@@ -203,7 +203,7 @@ func settings(run Run) []pair {
 		add("rate", digits(run.Rate)+" sections a second and client")
 	}
 	add("watchdog renews", yes(run.Renew))
-	add("lease checked before writing", yes(run.Check))
+	add("lease checked before writing", yes(run.CheckLease))
 	add("also required", strings.Join(run.Require, ", "))
 	add("liveness bound", duration(run.Bound))
 	add("seed", fmt.Sprint(run.Seed))

@@ -40,7 +40,7 @@ func (c *client) close() error {
 func (c *client) loop(ctx context.Context, section Section) error {
 	for ctx.Err() == nil {
 		begin := time.Now()
-		granted := c.once(ctx, c.cfg.Keys[c.rng.IntN(len(c.cfg.Keys))], section)
+		granted := c.once(ctx, c.cfg.KeyNames[c.rng.IntN(len(c.cfg.KeyNames))], section)
 		if err := c.out.failed(); err != nil {
 			return err
 		}

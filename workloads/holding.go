@@ -133,7 +133,7 @@ func (h *holding) watch(ctx context.Context) {
 		tick = t.C
 	}
 	renewals, lost := h.grant.Renewals, h.grant.Lost
-	if h.c.cfg.Ignore {
+	if h.c.cfg.IgnoreLost {
 		lost = nil
 	}
 	for {

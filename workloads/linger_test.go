@@ -11,7 +11,7 @@ import (
 )
 
 func drawn(seed uint64, reach float64) []float64 {
-	c := &client{cfg: Config{Reach: reach}, rng: rand.New(rand.NewPCG(seed, 0))}
+	c := &client{cfg: Config{Settings: Settings{Reach: reach}}, rng: rand.New(rand.NewPCG(seed, 0))}
 	parts := make([]float64, 1600)
 	for i := range parts {
 		parts[i] = c.long()
@@ -66,7 +66,7 @@ func TestLinger(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := history.Now()
-			h := &holding{c: &client{cfg: Config{TTL: ttl}}, grant: x.grant, granted: now + int64(x.granted), lost: make(chan struct{})}
+			h := &holding{c: &client{cfg: Config{Settings: Settings{TTL: ttl}}}, grant: x.grant, granted: now + int64(x.granted), lost: make(chan struct{})}
 			if h.grant.Lease > 0 {
 				h.grant.Since += now
 			}
@@ -86,7 +86,7 @@ func TestLinger(t *testing.T) {
 }
 
 func TestAHoldWithoutALeaseBeginsWhereItIsKnownTo(t *testing.T) {
-	c := &client{cfg: Config{TTL: time.Second}}
+	c := &client{cfg: Config{Settings: Settings{TTL: time.Second}}}
 	if at := c.grantedAt(10, 10+int64(20*time.Millisecond)); at != 10 {
 		t.Errorf("answered at once, and counted from %d", at)
 	}

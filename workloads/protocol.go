@@ -16,40 +16,26 @@ import (
 
 // Config is a worker's first line of input.
 type Config struct {
-	Process  string   `json:"process"`
-	Lock     string   `json:"lock"`
-	Servers  []string `json:"servers"`
-	Register string   `json:"register"` // host:port
-	// Backend is what the register is made of, and Fencing its discipline, which its
-	// clients bring about where it is no server of ours; "" for our own.
-	Backend string `json:"backend,omitempty"`
-	Fencing string `json:"fencing,omitempty"`
+	Settings
+	Process string   `json:"process"`
+	Servers []string `json:"servers"` // of the lock's service, host:port
+	// RegisterAddr is where the protected resource listens, host:port.
+	RegisterAddr string `json:"register_addr"`
 	// Directory is one that all clients share, "" where there is none.
 	Directory string `json:"directory,omitempty"`
-	// Workload is "" where it depends on what the lock declares: CommandGo says it.
-	Workload string   `json:"workload"`
-	Keys     []string `json:"keys"`
-
-	TTL  time.Duration `json:"ttl"`
-	Hold time.Duration `json:"hold"` // between the read and the write, 0.5 to 1.5 times
-	// Reach is the part of its lease at which a long section ends at the latest (see
-	// linger.go); 0: there are no long ones.
-	Reach   float64           `json:"reach,omitempty"`
-	Rate    float64           `json:"rate"`    // critical sections a second at most; 0: no limit
-	Wait    time.Duration     `json:"wait"`    // how long one acquire may wait
-	Timeout time.Duration     `json:"timeout"` // of every other operation
-	Renew   bool              `json:"renew"`   // a watchdog renews the lease every TTL/3
-	Check   bool              `json:"check"`   // look at the remaining lease right before the write
-	Ignore  bool              `json:"ignore"`  // never ask the client library whether the grant was lost
-	Extra   map[string]string `json:"extra,omitempty"`
-	// Abilities are what the user says that the lock can do (clients.Options).
+	// KeyNames are the locks' keys.
+	KeyNames []string      `json:"key_names"`
+	Wait     time.Duration `json:"wait"`    // how long one acquire may wait
+	Timeout  time.Duration `json:"timeout"` // of every other operation
+	// Extra are the lock's own options (clients.Options), and Abilities what the user
+	// says that the lock can do. Neither is in run.json: they may hold what is secret.
+	Extra     map[string]string `json:"extra,omitempty"`
 	Abilities map[string]string `json:"abilities,omitempty"`
 	// Scripted: the client takes its acts from the harness, one at a time, and
 	// tells when it waits and when it is woken.
 	Scripted bool `json:"scripted,omitempty"`
 
-	Seed  uint64 `json:"seed"`
-	Start int64  `json:"start"` // history.Now() at the run's start
+	Start int64 `json:"start"` // history.Now() at the run's start
 	// Grants is how many grants the process had before: a worker that is started
 	// again must not reuse their names.
 	Grants int `json:"grants"`

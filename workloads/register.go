@@ -24,7 +24,7 @@ func readHoldWrite(ctx context.Context, h *holding, f string) {
 	if !h.hold(ctx) {
 		return
 	}
-	if h.c.cfg.Check && h.expired() {
+	if h.c.cfg.CheckLease && h.expired() {
 		return
 	}
 	_ = h.write(ctx, f, value) // the history has it

@@ -144,7 +144,7 @@ func (s *script) drop() {
 
 func (s *script) doAcquire(ctx context.Context) (Outcome, error) {
 	s.drop()
-	h, err := s.acquire(ctx, s.cfg.Keys[0])
+	h, err := s.acquire(ctx, s.cfg.KeyNames[0])
 	if err != nil {
 		return told(err), err
 	}

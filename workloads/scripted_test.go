@@ -93,8 +93,8 @@ func startScripted(t *testing.T) *scriptedWorker {
 			t.Error("the worker does not end with its input")
 		}
 	})
-	if err := w.in.Encode(Config{Process: "A", Lock: "exec:python3 " + program + " " + lose, Register: ln.Addr().String(), Workload: "register",
-		Keys: []string{"k0"}, TTL: time.Second, Wait: 10 * time.Second, Timeout: 10 * time.Second, Start: start, Scripted: true}); err != nil {
+	if err := w.in.Encode(Config{Settings: Settings{Lock: "exec:python3 " + program + " " + lose, Workload: "register", TTL: time.Second},
+		Process: "A", RegisterAddr: ln.Addr().String(), KeyNames: []string{"k0"}, Wait: 10 * time.Second, Timeout: 10 * time.Second, Start: start, Scripted: true}); err != nil {
 		t.Fatal(err)
 	}
 	w.until(func(m Message) bool { return m.Ready })

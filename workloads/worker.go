@@ -85,7 +85,7 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(cfg.Keys) == 0 {
+	if len(cfg.KeyNames) == 0 {
 		return nil, nil, errors.New("no keys to lock")
 	}
 	octx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -132,7 +132,7 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 
 // openRegister makes the client's way to the register, whatever that is made of.
 func (t Tables) openRegister(cfg Config) (register.Resource, error) {
-	name := cfg.Backend
+	name := cfg.Register
 	if name == "" {
 		name = register.Builtin
 	}
@@ -144,5 +144,5 @@ func (t Tables) openRegister(cfg Config) (register.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.Open(cfg.Register, d), nil
+	return b.Open(cfg.RegisterAddr, d), nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/workloads"
 )
 
 // largeHistory is from which size on a history is judged in passing, without
@@ -261,7 +262,7 @@ func recorded(src history.Source, v checker.Verdict) results.Run {
 	if again == stdinName {
 		again = "-"
 	}
-	run := results.Run{Lock: "recorded", Command: []string{"picklock", "check", again}}
+	run := results.Run{Settings: workloads.Settings{Lock: "recorded"}, Command: []string{"picklock", "check", again}}
 	for _, name := range slices.Sorted(maps.Keys(v.Stats.Faults)) {
 		if v.Stats.Faults[name].Landed > 0 {
 			run.Faults = append(run.Faults, name)
@@ -421,7 +422,7 @@ func checkDir(path string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	v, err := harness.Judge(l.Dir, l.Run, l.Events)
+	v, err := harness.Judge(l.Dir, l.Run)
 	if err != nil {
 		return err
 	}
@@ -449,10 +450,12 @@ func reportCommand() *cobra.Command {
 				return err
 			}
 			if l.Verdict == nil {
-				if _, err := harness.Judge(l.Dir, l.Run, l.Events); err != nil {
+				if _, err := harness.Judge(l.Dir, l.Run); err != nil {
 					return err
 				}
-			} else if err := results.WriteAll(l.Dir, l.Run, *l.Verdict, l.Events, l.Effects); err != nil {
+			} else if err := l.Dir.Validate(); err != nil {
+				return err
+			} else if err := results.WriteStored(l.Dir, l.Run, *l.Verdict); err != nil {
 				return err
 			}
 			fmt.Println(l.Dir.Report())

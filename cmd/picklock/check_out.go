@@ -10,6 +10,7 @@ import (
 	"github.com/picklock/picklock/checker/model"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/workloads"
 )
 
 // reported judges a history of our own and writes a run directory for it, which can be
@@ -75,7 +76,7 @@ func writeModel(path string, h *model.History, m *model.Model, v checker.Verdict
 	if err != nil {
 		return "", usage(fmt.Errorf("check: %w", err))
 	}
-	run := results.Run{Lock: "recorded", About: "checked as " + m.Name, Command: []string{"picklock", "check", h.File, "--model", m.Name}}
+	run := results.Run{Settings: workloads.Settings{Lock: "recorded"}, About: "checked as " + m.Name, Command: []string{"picklock", "check", h.File, "--model", m.Name}}
 	if err := results.WriteAll(dir, run, v, eventsOf(h), nil); err != nil {
 		return "", err
 	}

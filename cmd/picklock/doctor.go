@@ -12,7 +12,7 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/compose/local"
-	"github.com/picklock/picklock/harness"
+	dockerruntime "github.com/picklock/picklock/harness/docker"
 	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/nemesis"
 )
@@ -95,7 +95,7 @@ func examineDocker(ctx context.Context) (_ []finding, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the own program: %w", err)
 	}
-	r := &harness.Docker{Engine: e}
+	r := &dockerruntime.Runtime{Engine: e}
 	c, serr := r.Start(ctx, &compose.Definition{Name: "none"}, compose.Options{Self: self, LogDir: dir})
 	if serr != nil {
 		findings = append(findings, finding{"agent", false, serr.Error()})

@@ -19,6 +19,7 @@ import (
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
+	dockerruntime "github.com/picklock/picklock/harness/docker"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/results"
@@ -148,7 +149,7 @@ func findRuntime(ctx context.Context, name, clientImage string) (harness.Runtime
 		if err != nil {
 			return nil, err
 		}
-		return &harness.Docker{Engine: e, ClientImage: clientImage}, nil
+		return &dockerruntime.Runtime{Engine: e, ClientImage: clientImage}, nil
 	}
 	lab, code, done := local.Enter()
 	if done {

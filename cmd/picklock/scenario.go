@@ -107,7 +107,7 @@ func findScenario(name, file string) (*scenarios.Scenario, error) {
 }
 
 func scenarioRun() *cobra.Command {
-	o := harness.ScenarioOptions{Locks: lockTable, Backends: backends}
+	o := harness.ScenarioOptions{Host: harness.Host{Locks: lockTable, Backends: backends}}
 	var file, runtime, clientImage string
 	var options, abilities []string
 	var asJSON bool

@@ -1,4 +1,6 @@
-package harness
+// Package docker is the harness's runtime on a Docker engine. It is apart from the
+// harness so that who does without an engine does without the engine's client, too.
+package docker
 
 import (
 	"context"
@@ -9,8 +11,8 @@ import (
 	"github.com/picklock/picklock/nemesis"
 )
 
-// Docker is the runtime on a Docker engine.
-type Docker struct {
+// Runtime runs clusters on a Docker engine.
+type Runtime struct {
 	Engine *docker.Engine
 	// ClientImage is an image to put the clients' program into; see docker.Options.
 	ClientImage string
@@ -19,10 +21,10 @@ type Docker struct {
 }
 
 // Name implements Runtime.
-func (*Docker) Name() string { return "docker" }
+func (*Runtime) Name() string { return "docker" }
 
 // Flags are what the command line needs besides --runtime.
-func (d *Docker) Flags() []string {
+func (d *Runtime) Flags() []string {
 	if d.ClientImage == "" {
 		return nil
 	}
@@ -30,7 +32,7 @@ func (d *Docker) Flags() []string {
 }
 
 // Start implements Runtime.
-func (d *Docker) Start(ctx context.Context, def *compose.Definition, opts compose.Options) (compose.Cluster, error) {
+func (d *Runtime) Start(ctx context.Context, def *compose.Definition, opts compose.Options) (compose.Cluster, error) {
 	c, err := d.Engine.Start(ctx, def, docker.Options{
 		Options: opts, ClientImage: d.ClientImage,
 		NewAgent: func(p *compose.Process) docker.Agent {
@@ -46,7 +48,7 @@ func (d *Docker) Start(ctx context.Context, def *compose.Definition, opts compos
 
 // Hands implements Runtime. Before Start they can only say that nothing is known to
 // stand in the way of any fault.
-func (d *Docker) Hands() nemesis.Hands {
+func (d *Runtime) Hands() nemesis.Hands {
 	if d.hands == nil {
 		return unasked{}
 	}
@@ -59,10 +61,10 @@ type unasked struct{ nemesis.Hands }
 func (unasked) Clock(context.Context) error { return nil }
 
 // Isolated implements Runtime.
-func (*Docker) Isolated() bool { return true }
+func (*Runtime) Isolated() bool { return true }
 
 // Now implements Runtime: the nodes' kernel may be another machine's.
-func (d *Docker) Now() int64 {
+func (d *Runtime) Now() int64 {
 	if d.hands == nil {
 		return history.Now()
 	}

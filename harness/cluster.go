@@ -1,0 +1,122 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/results"
+)
+
+// enterCluster starts the run's servers, or takes those that another run has left
+// running for it.
+func (r *run) enterCluster(ctx context.Context) error {
+	def, err := r.definition(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	r.logs = r.dir.File("nodes")
+	r.emulators = strings.Join(def.Emulators(r.Runtime.Name()), ", ")
+	if r.Reuse != nil {
+		return r.Reuse.enter(ctx, r, def)
+	}
+	r.cluster, err = r.startCluster(ctx, def, r.logs, r.dir.File("data"))
+	return err
+}
+
+// startCluster starts the servers. Their logs go to logs.
+func (r *run) startCluster(ctx context.Context, def *compose.Definition, logs, data string) (compose.Cluster, error) {
+	starting := "start the cluster " + def.Name
+	if r.backend.Keep != nil {
+		starting += " and the register " + r.Register
+	}
+	r.Observer.Phase(starting, time.Time{})
+	c, err := r.Runtime.Start(ctx, def, compose.Options{
+		Self: r.Self, LogDir: logs, DataDir: data,
+		Vars: map[string]string{"ttl_ms": fmt.Sprint(r.TTL.Milliseconds())},
+	})
+	if err != nil {
+		var impossible compose.Impossible
+		if errors.As(err, &impossible) {
+			err = fmt.Errorf("%w: %w", ErrUsage, err)
+		}
+		return nil, err
+	}
+	r.start = r.Runtime.Now() // on the clock that the clients read, whatever machine it is
+	return c, nil
+}
+
+// leaveCluster ends the cluster, or leaves it to the next run if that wants it and this
+// one, whose error is given, has broken nothing.
+func (r *run) leaveCluster(failed error) error {
+	switch {
+	case r.cluster == nil:
+		return nil
+	case r.Reuse != nil:
+		return r.Reuse.leave(failed)
+	}
+	return r.cluster.Close()
+}
+
+// describeCluster notes what the run runs on, and writes run.json as it is until the
+// run has come to its end.
+func (r *run) describeCluster(ctx context.Context) error {
+	d := &r.desc
+	d.Workload, d.Kind, d.Permits, d.Emulator = r.Workload, r.lock.Kind, r.lock.Permits(r.Extra), r.emulators
+	for _, n := range r.cluster.Nodes() {
+		if n.Role == compose.Helper || n.Role == compose.Client && !slices.Contains(r.names, n.Name) {
+			continue
+		}
+		d.Nodes = append(d.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort()})
+	}
+	if v, ok := r.cluster.(interface {
+		Versions(context.Context) map[string]string
+	}); ok {
+		maps.Copy(d.Versions, v.Versions(ctx))
+	}
+	begun := *d
+	begun.CutShort = results.Unfinished
+	return r.dir.WriteRun(begun)
+}
+
+// servers are the addresses that clients dial.
+func (r *run) servers() []string {
+	var out []string
+	for _, n := range r.cluster.Nodes() {
+		if n.Role == compose.Server {
+			out = append(out, n.HostPort())
+		}
+	}
+	return out
+}
+
+// definition loads a cluster; "none" is one without a server.
+func definition(ctx context.Context, name string) (*compose.Definition, error) {
+	if name == "none" {
+		return &compose.Definition{Name: name}, nil
+	}
+	return compose.Load(ctx, name)
+}
+
+// definition is the lock's cluster, and the resource's where that is a server.
+func (p *plan) definition(ctx context.Context) (*compose.Definition, error) {
+	def, err := definition(ctx, p.Cluster)
+	if err != nil || p.backend.Cluster == "" {
+		return def, err
+	}
+	return def.With(ctx, p.backend.Cluster, registerName, compose.Register)
+}
+
+// keyNames are the keys of a run's locks.
+func keyNames(prefix string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("%sk%d", prefix, i)
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+	"github.com/picklock/picklock/workloads"
+)
+
+// A scripted client waits for the lock, and for anything else, for longer than any
+// step takes.
+const (
+	scriptWait    = 60 * time.Second
+	scriptTimeout = 15 * time.Second
+)
+
+// script drives clients through a scenario's steps.
+type script struct {
+	*run
+	scenario *scenarios.Scenario
+	player   *scenarios.Player
+	looker   *looker // nil where no step looks at what servers have for the lock
+	stepErr  error   // the step that could not be taken as it was meant
+	grants   grantFacts
+
+	mu      sync.Mutex
+	steps   []results.StepTaken
+	nextID  int64
+	waiting map[int64]chan workloads.Done
+}
+
+// grantFacts is what the grants of a run say of the lock that gave them.
+type grantFacts struct {
+	n             int
+	lease, tokens bool // some had
+}
+
+func newScript(r *run, s *scenarios.Scenario, tell func(scenarios.Played)) *script {
+	sc := &script{run: r, scenario: s, waiting: map[int64]chan workloads.Done{}}
+	sc.player = scenarios.NewPlayer(s, sc, func(st scenarios.Played) {
+		sc.mu.Lock()
+		sc.steps = append(sc.steps, results.StepTaken(st))
+		sc.mu.Unlock()
+		if tell != nil {
+			tell(st)
+		}
+	})
+	return sc
+}
+
+func (sc *script) observe(e history.Event) {
+	if e.F == history.Acquire && e.Type == history.OK {
+		sc.mu.Lock()
+		sc.grants.n++
+		sc.grants.lease, sc.grants.tokens = sc.grants.lease || e.Lease > 0, sc.grants.tokens || e.Token != 0
+		sc.mu.Unlock()
+	}
+	sc.player.Observe(e)
+}
+
+// onMessage takes what the workers say besides their events.
+func (sc *script) onMessage(name string, m workloads.Message) {
+	switch {
+	case m.Waiting:
+		sc.player.Waiting(name)
+	case m.Woken:
+		sc.player.Woken(name)
+	case m.Error != "":
+		sc.player.Ended(name, m.Error)
+	case m.Done != nil:
+		sc.mu.Lock()
+		defer sc.mu.Unlock()
+		if c := sc.waiting[m.Done.ID]; c != nil {
+			c <- *m.Done // has room for the one answer
+			delete(sc.waiting, m.Done.ID)
+		}
+	}
+}
+
+// drive takes the steps. One that could not be taken as it was meant is no failure of
+// the harness: the history up to there is judged all the same.
+func (sc *script) drive(ctx, enough context.Context) (err error) {
+	sc.Observer.Phase("play", time.Time{})
+	if sc.lock.Look != nil && sc.scenario.Looks() {
+		if sc.looker, err = startLooker(enough, sc.cluster, sc.Lock); err != nil {
+			return err
+		}
+	}
+	err = sc.player.Play(enough)
+	var step *scenarios.StepError
+	if errors.As(err, &step) {
+		sc.stepErr, err = err, nil
+	}
+	return err
+}
+
+func (sc *script) heal(ctx context.Context) error {
+	err := sc.player.Heal(ctx)
+	if sc.looker != nil {
+		err = errors.Join(err, sc.looker.stop())
+	}
+	return err
+}
+
+// taken lists the steps that were taken.
+func (sc *script) taken() []results.StepTaken {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	return sc.steps
+}

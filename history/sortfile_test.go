@@ -1,0 +1,80 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSortFile: whatever the size of the chunks, the file holds what Sort makes of the
+// events in memory, and nothing is left beside it.
+func TestSortFile(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 9, 10, 11, 100, 1000} {
+		var events []Event
+		for i := range n {
+			e := Event{Index: int64(i), Time: int64(i/2) * 1000, Process: fmt.Sprintf("c%d", i), Type: Invoke, F: Acquire, Key: "k0"}
+			if rng.IntN(10) == 0 { // of a client that was stopped for a while
+				e.Time = max(0, e.Time-rng.Int64N(int64(n)*500))
+			}
+			events = append(events, e)
+		}
+		path := filepath.Join(t.TempDir(), "history.jsonl")
+		for _, size := range []int{1, 10, 64, 5000} {
+			if err := WriteFile(path, slices.Clone(events)); err != nil {
+				t.Fatal(err)
+			}
+			if err := sortFile(path, size); err != nil {
+				t.Fatalf("%d events, %d in memory: %v", n, size, err)
+			}
+			want := slices.Clone(events)
+			Sort(want)
+			for i := range want {
+				want[i].Index = int64(i)
+			}
+			got, err := ReadFile(path)
+			if err != nil {
+				t.Fatalf("%d events, %d in memory: %v", n, size, err)
+			}
+			if len(got) != len(want) || fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%d events, %d in memory: not as Sort would have them", n, size)
+			}
+			if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+				t.Errorf("%d events, %d in memory: %v was left, %v", n, size, left, err)
+			}
+		}
+	}
+}
+
+// TestValidateFile: what ReadFile refuses is refused with the same words, whether or not
+// the events are in order.
+func TestValidateFile(t *testing.T) {
+	asks := Event{Time: 1, Process: "c1", Type: Invoke, F: Acquire, Key: "k0"}
+	gets := Event{Index: 1, Time: 2, Process: "c1", Type: OK, F: Acquire, Key: "k0", Grant: "c1.1"}
+	twice := Event{Index: 2, Time: 3, Process: "c2", Type: OK, F: Acquire, Key: "k0", Grant: "c2.1"}
+	for name, events := range map[string][]Event{
+		"sound": {asks, gets}, "out of order": {gets, asks}, "unsound": {asks, gets, twice}, "unsound and out of order": {gets, asks, twice},
+	} {
+		path := filepath.Join(t.TempDir(), "history.jsonl")
+		var lines []byte
+		for _, e := range events {
+			line, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(append(lines, line...), '\n')
+		}
+		if err := os.WriteFile(path, lines, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, want := ReadFile(path)
+		if got := ValidateFile(path); fmt.Sprint(got) != fmt.Sprint(want) || (want != nil) != strings.HasPrefix(name, "unsound") {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
