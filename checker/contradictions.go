@@ -1,6 +1,10 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
 
 // contradiction is what the clients saw that the register's log rules out.
 type contradiction struct {
@@ -18,8 +22,8 @@ type contradiction struct {
 // acknowledged and none that failed. All of that is one pass.
 func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []contradiction {
 	var out []contradiction
-	accuse := func(cause string, t int64, ops []*op, places []int32, effects []*effect, format string, args ...any) {
-		out = append(out, contradiction{cause, t, ops, places, effects, fmt.Sprintf(format, args...)})
+	accuse := func(cause string, t int64, ops []*op, places []int32, effects []*effect, text string, args ...any) {
+		out = append(out, contradiction{cause, t, ops, places, effects, fmt.Sprintf(text, args...)})
 	}
 
 	var latest *effect // write
@@ -28,12 +32,12 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		if e.op != nil {
 			if first := e.op.eff; first != e && e.writes() && latest != first {
 				accuse("twice", e.t, []*op{e.op}, []int32{e.op.inv}, []*effect{first, latest, e},
-					"%s's %s of %q took effect twice, at %s and, after others had written, at %s", e.process(), e.f, e.value, clock(first.t), clock(e.t))
+					"%s's %s of %q took effect twice, at %s and, after others had written, at %s", e.process(), e.f, e.value, format.Instant(first.t), format.Instant(e.t))
 			}
 			if newest != nil && e.op.typ == tOK && e.op.endT < newest.op.invT {
 				accuse("order", e.t, []*op{newest.op, e.op}, []int32{newest.op.inv, e.op.inv, e.op.comp}, []*effect{newest, e},
 					"the register carried out %s's %s, sent at %s, before %s's %s, which had been answered at %s",
-					newest.process(), newest.f, clock(newest.op.invT), e.process(), e.f, clock(e.op.endT))
+					newest.process(), newest.f, format.Instant(newest.op.invT), e.process(), e.f, format.Instant(e.op.endT))
 			}
 			if newest == nil || e.op.invT > newest.op.invT {
 				newest = e
@@ -48,7 +52,7 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		}
 		if e.op.typ == tOK && e.op.value != e.value {
 			accuse("read", e.t, []*op{e.op}, []int32{e.op.inv, e.op.comp}, []*effect{e},
-				"%s read %q at %s, but the register had answered %q", e.process(), e.op.value, clock(e.t), e.value)
+				"%s read %q at %s, but the register had answered %q", e.process(), e.op.value, format.Instant(e.t), e.value)
 			continue
 		}
 		want, because := "", []*effect{e}
@@ -57,7 +61,7 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		}
 		if e.value != want {
 			accuse("read", e.t, []*op{e.op}, []int32{e.op.inv}, because,
-				"%s read %q at %s, when the register's latest write was %q", e.process(), e.value, clock(e.t), want)
+				"%s read %q at %s, when the register's latest write was %q", e.process(), e.value, format.Instant(e.t), want)
 		}
 	}
 	w := log.witness
@@ -68,11 +72,11 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		e := o.eff
 		switch {
 		case o.typ == tOK && e == nil && w != nil && o.endT < w.op.invT:
-			accuse("vanished", o.endT, []*op{o}, []int32{o.inv, o.comp, w.g.ok, w.op.inv}, []*effect{w}, "the register acknowledged %s's %s at %s, and its log does not hold it", o.process, o.f, clock(o.endT))
+			accuse("vanished", o.endT, []*op{o}, []int32{o.inv, o.comp, w.g.ok, w.op.inv}, []*effect{w}, "the register acknowledged %s's %s at %s, and its log does not hold it", o.process, o.f, format.Instant(o.endT))
 		case o.typ == tOK && e == nil:
 			f.lost++ // a log that was cut short looks the same
 		case o.typ == tFail && e != nil && o.f != fRead:
-			accuse("failed", e.t, []*op{o}, []int32{o.inv, o.comp}, []*effect{e}, "%s was told that its %s of %q had failed, and it took effect at %s", o.process, o.f, o.value, clock(e.t))
+			accuse("failed", e.t, []*op{o}, []int32{o.inv, o.comp}, []*effect{e}, "%s was told that its %s of %q had failed, and it took effect at %s", o.process, o.f, o.value, format.Instant(e.t))
 		}
 	}
 	return out

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // The exact checks decide; Porcupine, which searches and knows nothing of them,
@@ -59,7 +61,7 @@ func disagreement(windows []window, stop time.Time) string {
 		}
 		if (res == porcupine.Ok) != q.exact {
 			return fmt.Sprintf("THE CHECKER CONTRADICTS ITSELF, please report it: on key %s from %s on (%d calls) the exact check says %s and Porcupine says %s",
-				w.key, clock(w.from), len(q.calls), legal(q.exact), legal(!q.exact))
+				w.key, format.Instant(w.from), len(q.calls), legal(q.exact), legal(!q.exact))
 		}
 	}
 	return ""
@@ -92,7 +94,7 @@ func crossCheckBoth(groups []grantGroup, v *Verdict, stop time.Time) {
 		q := w.build()
 		if porcupine.CheckOperationsTimeout(q.model, q.calls, windowTimeout) == porcupine.Illegal {
 			t.Valid = Unknown
-			t.Why = fmt.Sprintf("on key %s from %s on no order of the grants keeps them apart and lets their tokens rise too: exclusion or tokens is broken, and nothing says which", w.key, clock(w.from))
+			t.Why = fmt.Sprintf("on key %s from %s on no order of the grants keeps them apart and lets their tokens rise too: exclusion or tokens is broken, and nothing says which", w.key, format.Instant(w.from))
 			v.Properties[Tokens] = t
 			return
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // TestArbitrate: a read that the log checks passed, bent afterwards so that
@@ -207,7 +209,7 @@ func TestLogWindows(t *testing.T) {
 		t.Errorf("%d of %d operations are in %d windows", calls, n+2, len(windows))
 	}
 	if windows[0].from != 145e6 {
-		t.Errorf("the first window begins at %s", clock(windows[0].from))
+		t.Errorf("the first window begins at %s", format.Instant(windows[0].from))
 	}
 	if why := disagreement(windows, farOff()); why != "" {
 		t.Error(why)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // patience is the gap between two acquires of one client that still counts as
@@ -149,7 +151,7 @@ func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
 		Events: an.evidence.at(waitProof(best.ops, best.from, an.opt.Bound)...),
 		Sizes:  map[string]int64{"waited": best.to - best.from, "bound": an.opt.Bound},
 		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; all that time no client alive believed that it held it, no lease was running and no fault was on, and nobody was granted it within the bound of %s",
-			process, k.name, clock(best.from), clock(best.to), dur(an.opt.Bound)),
+			process, k.name, format.Instant(best.from), format.Instant(best.to), dur(an.opt.Bound)),
 	}
 	// Before the stretch lies what left the lock in this state.
 	var before []*grant
@@ -160,10 +162,10 @@ func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
 	}
 	if len(before) > 0 {
 		g := before[len(before)-1]
-		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, clock(g.okT))
+		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, format.Instant(g.okT))
 		if at, ok := crashed(an, g); ok {
 			a.Cause = "crashed-holder"
-			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", clock(at))
+			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", format.Instant(at))
 		}
 	}
 	return an.evidence.finish(a, best.from, process), true

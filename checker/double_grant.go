@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 func findDoubleGrants(an *analysis) []Anomaly {
@@ -24,14 +26,14 @@ func findDoubleGrants(an *analysis) []Anomaly {
 		a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(d.older)
 		a.Sizes["overlap"] = until - newer.okT
 		a.Explanation = fmt.Sprintf("%s by %s, while %s, and nothing had ended that: not released, no lease known to be over, no fault on them or on the service; %s held it for %s",
-			newer.gets(), clock(newer.okT), d.holdWords(), d.all(), dur(a.Sizes["overlap"]))
+			newer.gets(), format.Instant(newer.okT), d.holdWords(), d.all(), dur(a.Sizes["overlap"]))
 		switch w := wrong[newer]; {
 		case w != nil:
 			a.Cause = "wrong-release"
-			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, clock(w.release.invT))
+			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
 			places = append(places, w.by.ok, w.release.inv, w.release.comp, w.next.loProof(), an.tokens.orderProof(w.by, w.victim))
 		case d.release != nil:
-			a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", clock(d.release.invT), d.release.process)
+			a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", format.Instant(d.release.invT), d.release.process)
 		}
 		a.Events = an.evidence.at(places...)
 		out = append(out, an.evidence.finish(a, from, newer.process))
@@ -42,7 +44,7 @@ func findDoubleGrants(an *analysis) []Anomaly {
 // holdWords says who held the lock: "c1 held it (c1.1), granted 20 ms earlier".
 func (d doublePair) holdWords() string {
 	if n := len(d.older); n > 1 {
-		return fmt.Sprintf("%s held all %d permits", andWords(processesOf(d.older)), n)
+		return fmt.Sprintf("%s held all %d permits", format.And(processesOf(d.older)), n)
 	}
 	g := d.older[0]
 	how := "held it"

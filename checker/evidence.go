@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // evidence is what every anomaly's proof is made of: events, by the numbers that the
@@ -72,9 +74,9 @@ func faultWords(on []*fault, processes []string) string {
 			of = " of " + strings.Join(f.nodes, ", ")
 		}
 		if f.ended {
-			fmt.Fprintf(&b, "; %s%s was on from %s to %s", f.name, of, clock(f.begin), clock(f.end))
+			fmt.Fprintf(&b, "; %s%s was on from %s to %s", f.name, of, format.Instant(f.begin), format.Instant(f.end))
 		} else {
-			fmt.Fprintf(&b, "; %s%s was on from %s", f.name, of, clock(f.begin))
+			fmt.Fprintf(&b, "; %s%s was on from %s", f.name, of, format.Instant(f.begin))
 		}
 	}
 	return b.String()

@@ -3,6 +3,8 @@ package checker
 import (
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // findFalseRejections: the register refused an operation of the rightful holder.
@@ -43,7 +45,7 @@ func findFalseRejections(an *analysis) []Anomaly {
 			Grants: []string{g.id}, Events: an.evidence.at(places...), Effects: []int64{e.seq},
 			Sizes: map[string]int64{"remaining": left},
 			Explanation: fmt.Sprintf("the register refused %s's %s%s at %s (%s), although its lease certainly had %s left and nobody had been granted the lock since",
-				g.process, e.f, g.with(), clock(o.endT), e.err(), dur(left)),
+				g.process, e.f, g.with(), format.Instant(o.endT), e.err(), dur(left)),
 		}
 		if an.tokens.unsound(g.lock) {
 			a.Cause = "token-regression"

@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 func findGrantedEarly(an *analysis) []Anomaly {
@@ -36,15 +38,15 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			places = append(places, tell(an, e, &a)...)
 		case e.covered:
 			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s certainly had time left throughout",
-				newer.process, what, clock(newer.givenWithin().from), clock(newer.okT), older.process, older.claim())
+				newer.process, what, format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim())
 			places = append(places, coverProof(an, e)...)
 		case e.renewed:
 			a.Cause = "renewed-early"
-			a.Explanation = fmt.Sprintf("%s's lease had ended and was renewed by %s, %s", newer.process, clock(e.from), while)
+			a.Explanation = fmt.Sprintf("%s's lease had ended and was renewed by %s, %s", newer.process, format.Instant(e.from), while)
 			places = append(older.proof(e.from), newer.proof(e.from)...)
 		default:
 			a.Sizes["overlap"] = min(older.aliveUntil(e.from), newer.aliveUntil(e.from)) - e.from
-			a.Explanation = fmt.Sprintf("%s %s by %s, %s", newer.process, what, clock(e.from), while)
+			a.Explanation = fmt.Sprintf("%s %s by %s, %s", newer.process, what, format.Instant(e.from), while)
 			places = append(older.proof(e.from), newer.proof(e.from)...)
 			if w := newer.givenWithin(); len(newer.proof(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
 				// How long newer held does not matter: it had nowhere to begin.
@@ -53,7 +55,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		}
 		if w := wrong[newer]; w != nil {
 			a.Cause = "wrong-release"
-			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, clock(w.release.invT))
+			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
 			places = append(places, w.by.ok, w.release.inv, w.release.comp, w.next.loProof(), an.tokens.orderProof(w.by, w.victim))
 		}
 		a.Grants = append(a.Grants, newer.id)

@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // tell explains a grant that was one too many, and returns the places that prove it.
@@ -22,13 +24,13 @@ func tell(an *analysis, e earlyPair, a *Anomaly) []int32 {
 	}
 	if newer.lock.permits > 0 {
 		a.Explanation = fmt.Sprintf("%s by %s, while %s out: the leases of %s certainly had at least %s left",
-			what, clock(e.from), permitWords(newer.lock.permits), andWords(processesOf(e.older)), dur(a.Sizes["remaining"]))
+			what, format.Instant(e.from), permitWords(newer.lock.permits), format.And(processesOf(e.older)), dur(a.Sizes["remaining"]))
 		return places
 	}
 	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.proof(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
 		places = coverProof(an, e) // as between two grants of a mutex
 	}
 	a.Explanation = fmt.Sprintf("%s by %s, while %s's %s, granted %s earlier, certainly had %s left",
-		what, clock(e.from), first.process, first.claim(), dur(e.from-first.okT), dur(a.Sizes["remaining"]))
+		what, format.Instant(e.from), first.process, first.claim(), dur(e.from-first.okT), dur(a.Sizes["remaining"]))
 	return places
 }

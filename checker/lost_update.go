@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // findLostUpdates finds acknowledged updates that a client overwrote without having seen
@@ -34,7 +36,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 	from := min(victim.t, victim.op.invT, by.op.invT)
 	basis := "had not seen it"
 	if seen != nil && seen.seq < victim.seq {
-		basis = fmt.Sprintf("had last looked at %s", clock(seen.t))
+		basis = fmt.Sprintf("had last looked at %s", format.Instant(seen.t))
 		if by.f != fAdd { // an add names its base itself
 			a.Effects = append(a.Effects, seen.seq)
 		}
@@ -66,7 +68,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 	}
 	a.Events = an.evidence.at(places...)
 	a.Explanation = fmt.Sprintf("the update of %s (%q, acknowledged) at %s was overwritten %s later by %s%s, which %s%s",
-		victim.process(), victim.value, clock(victim.t), dur(by.t-victim.t), by.process(), with(by.g), basis, late)
+		victim.process(), victim.value, format.Instant(victim.t), dur(by.t-victim.t), by.process(), with(by.g), basis, late)
 	for _, v := range o.victims {
 		a.Victims = append(a.Victims, v.seq)
 	}
@@ -127,7 +129,7 @@ func lostWithoutLog(an *analysis) []Anomaly {
 				Events: an.evidence.at(o.grant.ok, v.grant.ok, seen.inv, seen.comp, v.inv, v.comp, o.inv, o.comp),
 				Grants: []string{o.grant.id, v.grant.id}, Sizes: map[string]int64{"after": o.endT - v.endT, "blind": o.endT - seen.endT},
 				Explanation: fmt.Sprintf("the update of %s (%q, acknowledged) at %s was overwritten %s later by %s%s, which had last looked at %s",
-					v.process, v.value, clock(v.endT), dur(o.endT-v.endT), o.process, o.grant.with(), clock(seen.endT)),
+					v.process, v.value, format.Instant(v.endT), dur(o.endT-v.endT), o.process, o.grant.with(), format.Instant(seen.endT)),
 			}
 			out = append(out, an.evidence.finish(a, seen.invT, v.process, o.process))
 		}

@@ -1,6 +1,10 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
 
 // judgeRegister: is what the lock protects as if its clients had come one by one?
 func judgeRegister(an *analysis, anomalies int) Property {
@@ -10,7 +14,7 @@ func judgeRegister(an *analysis, anomalies int) Property {
 	}
 	share := ""
 	if s := an.stats; s.Acknowledged > 0 && an.log != nil {
-		share = fmt.Sprintf("; %d of %s lost (%s %%)", s.LostUpdates, of(s.Acknowledged, "acknowledged update"), digits(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
+		share = fmt.Sprintf("; %d of %s lost (%s %%)", s.LostUpdates, of(s.Acknowledged, "acknowledged update"), format.Figure(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
 	}
 	switch {
 	case anomalies > 0:

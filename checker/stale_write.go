@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // touch is one operation that reached the resource: an effect of the register's
@@ -210,23 +212,23 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		places = append(places, newer.op.comp, w.op.comp)
 	}
 	a.Events = an.evidence.at(places...)
-	a.Explanation = fmt.Sprintf("%s wrote%s at %s, %s after %s", old.process, old.with(), clock(w.t), dur(w.t-young.okT), young.got())
+	a.Explanation = fmt.Sprintf("%s wrote%s at %s, %s after %s", old.process, old.with(), format.Instant(w.t), dur(w.t-young.okT), young.got())
 	if newer.t > young.okT && newer.t <= w.t {
 		a.Explanation += fmt.Sprintf(" and %s after %s had %s", dur(w.t-newer.t), young.process, past(newer.op.f))
 	}
 	switch a.Cause {
 	case "delayed":
 		a.Explanation += fmt.Sprintf("; it had sent the write at %s with %s of its lease left, and the write was held up on the way",
-			clock(w.op.invT), dur(old.promised-w.op.invT))
+			format.Instant(w.op.invT), dur(old.promised-w.op.invT))
 		a.Sizes["delay"] = w.t - w.op.invT
 	case "renewed-late":
 		a.Explanation += "; its lease was renewed only after that"
 	case "after-release":
 		a.Explanation += fmt.Sprintf("; it had sent the write at %s, never learnt its outcome and released the lock at %s",
-			clock(w.op.invT), clock(old.release.invT))
+			format.Instant(w.op.invT), format.Instant(old.release.invT))
 		a.Sizes["delay"] = w.t - w.op.invT
 	case "ignored-loss":
-		a.Explanation += fmt.Sprintf("; it had learnt of the loss at %s", clock(old.lostT))
+		a.Explanation += fmt.Sprintf("; it had learnt of the loss at %s", format.Instant(old.lostT))
 	default:
 		a.Explanation += old.leaseWords("its", w.t)
 	}
@@ -273,7 +275,7 @@ func interleaved(an *analysis, own, between, w *effect) Anomaly {
 		Effects: []int64{own.seq, between.seq, w.seq},
 		Sizes:   map[string]int64{"after_touch": w.t - between.t},
 		Explanation: fmt.Sprintf("%s wrote%s at %s, %s after %s had written%s in the middle of %s's critical section: whichever of the two grants is older, one of these writes is stale",
-			w.g.process, w.g.with(), clock(w.t), dur(w.t-between.t), between.g.process, between.g.with(), w.g.process),
+			w.g.process, w.g.with(), format.Instant(w.t), dur(w.t-between.t), between.g.process, between.g.with(), w.g.process),
 	}
 	return an.evidence.finish(a, min(w.g.okT, between.g.okT, own.t), w.g.process, between.g.process)
 }

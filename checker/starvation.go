@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/internal/percentile"
 )
 
@@ -64,7 +65,7 @@ func findStarvation(an *analysis) []Anomaly {
 				Name: "starvation", Property: Liveness, Key: k.name, Time: w.from + an.opt.Fair,
 				Sizes: map[string]int64{"waited": w.to - w.from, "fair": an.opt.Fair},
 				Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s, longer than %s, while others were granted it %d times",
-					process, k.name, clock(w.from), clock(w.to), dur(an.opt.Fair), n),
+					process, k.name, format.Instant(w.from), format.Instant(w.to), dur(an.opt.Fair), n),
 			}
 			for _, g := range served {
 				places = append(places, g.ok, g.loProof())

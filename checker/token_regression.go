@@ -1,6 +1,10 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
 
 // findTokenRegression: a grant that was certainly given later carries the smaller
 // token, so a resource that trusts tokens refuses the rightful holder and lets
@@ -14,7 +18,7 @@ func findTokenRegression(an *analysis) []Anomaly {
 				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok, p.newer.loProof()),
 				Sizes: map[string]int64{"apart": p.newer.lo - p.older.okT},
 				Explanation: fmt.Sprintf("%s was granted token %d by %s, although %s had been granted the greater token %d at least %s earlier",
-					p.newer.process, p.newer.token, clock(p.newer.okT), p.older.process, p.older.token, dur(p.newer.lo-p.older.okT)),
+					p.newer.process, p.newer.token, format.Instant(p.newer.okT), p.older.process, p.older.token, dur(p.newer.lo-p.older.okT)),
 			}
 			out = append(out, an.evidence.finish(a, p.older.okT, p.older.process, p.newer.process))
 		}

@@ -1,6 +1,10 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
 
 // findTokenReuse: two grants of one lock with the same token, which a resource
 // cannot tell apart.
@@ -13,7 +17,7 @@ func findTokenReuse(an *analysis) []Anomaly {
 				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok),
 				Sizes: map[string]int64{"apart": p.newer.okT - p.older.okT},
 				Explanation: fmt.Sprintf("%s was granted token %d at %s, which %s had been granted %s before",
-					p.newer.process, p.newer.token, clock(p.newer.okT), p.older.process, dur(p.newer.okT-p.older.okT)),
+					p.newer.process, p.newer.token, format.Instant(p.newer.okT), p.older.process, dur(p.newer.okT-p.older.okT)),
 			}
 			out = append(out, an.evidence.finish(a, p.older.okT, p.older.process, p.newer.process))
 		}

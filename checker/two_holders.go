@@ -1,6 +1,10 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
 
 // findTwoHolders finds every grant that came while another client still believed
 // that it held the lock: no release invoked, no loss learnt, not killed. It names
@@ -38,7 +42,7 @@ func twoHolders(an *analysis, older, newer *grant, early bool) Anomaly {
 		Sizes:  map[string]int64{"overlap": overlap},
 	}
 	a.Explanation = fmt.Sprintf("%s still believed that it held the lock when %s by %s; both believed it for %s",
-		older.process, newer.got(), clock(newer.okT), dur(overlap))
+		older.process, newer.got(), format.Instant(newer.okT), dur(overlap))
 	blame(&a, older, newer, early || older.aliveAt(newer.okT))
 	return an.evidence.finish(a, older.okT, older.process, newer.process)
 }

@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // tooManyHolders is findTwoHolders for a lock that is no mutex.
@@ -42,7 +44,7 @@ func tooMany(an *analysis, older []*grant, newer *grant, early bool) Anomaly {
 	all := "both believed it"
 	switch {
 	case len(older) > 1:
-		a.Explanation = fmt.Sprintf("%s believed that they held all %d permits", andWords(a.Processes), len(older))
+		a.Explanation = fmt.Sprintf("%s believed that they held all %d permits", format.And(a.Processes), len(older))
 		all = "all believed it"
 	case newer.lock.permits == 1:
 		a.Explanation = older[0].process + " still believed that it held the only permit"
@@ -51,7 +53,7 @@ func tooMany(an *analysis, older []*grant, newer *grant, early bool) Anomaly {
 	default:
 		a.Explanation = older[0].process + " still believed that it held the lock"
 	}
-	a.Explanation += fmt.Sprintf(" when %s by %s; %s for %s", newer.gets(), clock(newer.okT), all, dur(a.Sizes["overlap"]))
+	a.Explanation += fmt.Sprintf(" when %s by %s; %s for %s", newer.gets(), format.Instant(newer.okT), all, dur(a.Sizes["overlap"]))
 	blame(&a, culprit, newer, early)
 	return an.evidence.finish(a, from, newer.process)
 }

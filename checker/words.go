@@ -3,41 +3,12 @@ package checker
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
-// clock writes an instant: "4.812 s".
-func clock(ns int64) string { return strconv.FormatFloat(float64(ns)/1e9, 'f', 3, 64) + " s" }
-
 // dur writes a length of time with the digits that matter: "1.3 s", "40 ms".
-func dur(ns int64) string {
-	switch {
-	case ns < -never:
-		return "-" + dur(never)
-	case ns < 0:
-		return "-" + dur(-ns)
-	case ns >= 1e9:
-		return digits(float64(ns)/1e9) + " s"
-	case ns >= 1e6:
-		return digits(float64(ns)/1e6) + " ms"
-	case ns >= 1e3:
-		return digits(float64(ns)/1e3) + " us"
-	}
-	return strconv.FormatInt(ns, 10) + " ns"
-}
-
-func digits(v float64) string {
-	places := 1
-	if v < 10 {
-		places = 2
-	}
-	s := strconv.FormatFloat(v, 'f', places, 64)
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	return s
-}
+func dur(ns int64) string { return format.Plain.Length(max(ns, -never)) }
 
 // with says by what right a grant's client acted: " with token 33".
 func (g *grant) with() string {
@@ -119,13 +90,6 @@ func processesOf(grants []*grant) []string {
 		}
 	}
 	return out
-}
-
-func andWords(words []string) string {
-	if n := len(words); n > 1 {
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
-	}
-	return words[0]
 }
 
 // of writes a count with its noun: "1 grant", "412 grants".

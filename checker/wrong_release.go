@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // findWrongReleases reports what findWrong found.
@@ -32,8 +34,8 @@ func findWrongReleases(an *analysis) []Anomaly {
 			Grants: []string{w.by.id, w.victim.id, w.next.id}, Events: an.evidence.at(places...),
 			Sizes: map[string]int64{"remaining": left, "late": w.release.invT - w.victim.okT},
 			Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s's lease certainly had %s left",
-				w.by.process, clock(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT),
-				w.next.got(), clock(w.next.okT), w.victim.process, dur(left)),
+				w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT),
+				w.next.got(), format.Instant(w.next.okT), w.victim.process, dur(left)),
 		}
 		out = append(out, an.evidence.finish(a, w.by.okT, w.by.process, w.victim.process, w.next.process))
 	}
@@ -48,7 +50,7 @@ func wrongOfTimeless(an *analysis, w *wrongRelease) Anomaly {
 		Events: an.evidence.at(w.victim.ok, w.by.ok, w.next.ok, w.release.inv, w.release.comp, w.next.loProof(), an.tokens.orderProof(w.by, w.victim)),
 		Sizes:  map[string]int64{"late": w.release.invT - w.victim.okT},
 		Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s still held it",
-			w.by.process, clock(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT), w.next.got(), clock(w.next.okT), w.victim.process),
+			w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT), w.next.got(), format.Instant(w.next.okT), w.victim.process),
 	}
 	return an.evidence.finish(a, w.by.okT, w.by.process, w.victim.process, w.next.process)
 }

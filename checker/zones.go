@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // cluster is a write and all reads that returned its value.
@@ -27,7 +29,7 @@ type cluster struct {
 // can tell; one that was read did.
 func zonesOf(an *analysis, k *lock) []Anomaly {
 	var out []Anomaly
-	accuse := func(cause string, ops []*op, format string, args ...any) {
+	accuse := func(cause string, ops []*op, text string, args ...any) {
 		a := Anomaly{Name: "nonlinearizable", Property: Register, Key: k.name, Cause: cause}
 		from := an.last
 		var places []int32
@@ -42,23 +44,23 @@ func zonesOf(an *analysis, k *lock) []Anomaly {
 			processes = append(processes, o.process)
 		}
 		a.Events = an.evidence.at(places...)
-		a.Explanation = fmt.Sprintf(format, args...)
+		a.Explanation = fmt.Sprintf(text, args...)
 		out = append(out, an.evidence.finish(a, from, processes...))
 	}
 
 	zones, bad := clusters(k.ops)
 	for _, r := range bad {
 		if r.write == nil {
-			accuse("unwritten", []*op{r.read}, "%s read %q at %s, which nobody had written", r.read.process, r.read.value, clock(r.read.endT))
+			accuse("unwritten", []*op{r.read}, "%s read %q at %s, which nobody had written", r.read.process, r.read.value, format.Instant(r.read.endT))
 		} else {
-			accuse("order", []*op{r.read, r.write}, "%s read %q at %s, before its write was sent at %s", r.read.process, r.read.value, clock(r.read.endT), clock(r.write.invT))
+			accuse("order", []*op{r.read, r.write}, "%s read %q at %s, before its write was sent at %s", r.read.process, r.read.value, format.Instant(r.read.endT), format.Instant(r.write.invT))
 		}
 	}
 	for _, p := range crossings(zones) {
 		a, b := p[0], p[1]
 		accuse("order", []*op{a.write, b.write, a.first, a.last, b.first, b.last},
 			"%s and %s were each seen before and after the other: %s at %s and %s, %s at %s and %s",
-			a.words(), b.words(), a.words(), clock(a.minRet), clock(a.maxInv), b.words(), clock(b.minRet), clock(b.maxInv))
+			a.words(), b.words(), a.words(), format.Instant(a.minRet), format.Instant(a.maxInv), b.words(), format.Instant(b.minRet), format.Instant(b.maxInv))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // docs is where the pages are that a report links to: it is read far from here.
@@ -197,5 +198,5 @@ func shareOfLease(s seen) (string, bool) {
 	if low < 5 || middle-low > 15 {
 		return "", false
 	}
-	return "about " + digits(float64(int(low+.5))) + " %", true
+	return "about " + format.Digits(float64(int(low+.5))) + " %", true
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // Diff says in what two runs differ.
@@ -228,9 +229,9 @@ func (f FigureDiff) words(v float64) string {
 	case f.Unit == "ns" && v == 0:
 		return "-"
 	case f.Unit == "ns":
-		return length(int64(v))
+		return format.Table.Length(int64(v))
 	case f.Unit == "1/s":
-		return digits(v)
+		return format.Digits(v)
 	}
 	return fmt.Sprintf("%.0f", v)
 }

@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // MatrixPicture is the grid as a picture.
@@ -105,7 +107,7 @@ func (p *gridPicture) legend(m *Matrix) {
 	x := gridEdge
 	for _, l := range p.Legend {
 		p.use(x, gridEdge+27, 13, l.outcome, l.Word)
-		word := number(l.N) + " " + l.Word
+		word := format.Count(l.N) + " " + l.Word
 		p.text(x+19, gridEdge+38, "t", ` font-size="12"`, word)
 		x += 19 + float64(len([]rune(word)))*6.6 + 16
 	}
@@ -144,7 +146,7 @@ func (p *gridPicture) row(i int, r gridRow) {
 func (p *gridPicture) describe(m *Matrix) string {
 	var counts []string
 	for _, l := range p.Legend {
-		counts = append(counts, number(l.N)+" "+l.Word)
+		counts = append(counts, format.Count(l.N)+" "+l.Word)
 	}
 	played := map[string]bool{}
 	for _, c := range m.Cells {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // Matrix is locks x scenarios x disciplines: what matrix.json holds.
@@ -118,7 +119,7 @@ func (c Cell) Bound() string {
 	if c.State() != Holds || c.Landed <= 3 {
 		return ""
 	}
-	return fmt.Sprintf("0 in %s: at most %s %% (95 %%)", plural(c.Landed, "fault", "faults"), digits(300/float64(c.Landed)))
+	return fmt.Sprintf("0 in %s: at most %s %% (95 %%)", plural(c.Landed, "fault", "faults"), format.Digits(300/float64(c.Landed)))
 }
 
 // Count counts the cells by their state.

@@ -3,7 +3,8 @@ package results
 import (
 	"fmt"
 	"strings"
-	"time"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // Pace is how fast one lock was, measured beside the others: what its safety costs.
@@ -44,10 +45,10 @@ func (m *Matrix) paceRows() []paceRow {
 	for _, p := range m.Paces {
 		r := paceRow{Lock: clip(p.Lock, 100), Alone: p.Alone.words(), Contended: p.Contended.words(), Why: clip(p.Why, 300)}
 		if p.Rate > 0 {
-			r.Rate = digits(p.Rate)
+			r.Rate = format.Digits(p.Rate)
 		}
 		if p.Recovered != nil {
-			r.Recovered = fmt.Sprintf("%s / %s (%s, %s)", length(p.Recovered.P50), length(p.Recovered.Max), clip(p.Fault, 40), plural(p.Strikes, "strike", "strikes"))
+			r.Recovered = fmt.Sprintf("%s / %s (%s, %s)", format.Table.Length(p.Recovered.P50), format.Table.Length(p.Recovered.Max), clip(p.Fault, 40), plural(p.Strikes, "strike", "strikes"))
 		}
 		if len(p.Dirs) > 0 {
 			r.Link = p.Dirs[0] + "/" + ReportFile
@@ -61,15 +62,7 @@ func (w *Waited) words() string {
 	if w == nil {
 		return ""
 	}
-	return length(w.P50) + " / " + length(w.P99)
-}
-
-func length(ns int64) string {
-	d := time.Duration(ns)
-	if d < time.Second {
-		return digits(float64(d)/1e6) + " ms"
-	}
-	return digits(d.Seconds()) + " s"
+	return format.Table.Length(w.P50) + " / " + format.Table.Length(w.P99)
 }
 
 // paceMarkdown is the table for a README; "" where nothing was measured.

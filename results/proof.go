@@ -8,6 +8,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // proofRow is one line of an anomaly's proof: one event of the history, one
@@ -91,12 +92,12 @@ func (t *timeline) context(a checker.Anomaly, first, last int64) []proofRow {
 		}
 		row.What = clip(b.Name, 40)
 		if len(on) > 0 {
-			row.What += " of " + clip(and(on), 120)
+			row.What += " of " + clip(format.And(on), 120)
 		}
 		switch {
 		case b.To == b.From:
 		case b.Healed:
-			row.What += " begins, lasts " + span(b.To-b.From)
+			row.What += " begins, lasts " + format.Page.Length(b.To-b.From)
 		default:
 			row.What += " begins, is on until the end"
 		}
@@ -120,8 +121,8 @@ func stamp(rows []proofRow, first int64) {
 		}
 	}
 	for i := range rows {
-		rows[i].At = instant(rows[i].at)
-		rows[i].Rel = relative(rows[i].at-zero, gap)
+		rows[i].At = format.Instant(rows[i].at)
+		rows[i].Rel = format.Offset(rows[i].at-zero, gap)
 		if rows[i].at == zero {
 			rows[i].Rel = "0"
 		}
@@ -134,7 +135,7 @@ func eventRow(e *history.Event) proofRow {
 		r.Who, r.Class, r.nodes = "fault", "fault", e.Nodes
 		r.What = clip(e.F, 40)
 		if len(e.Nodes) > 0 {
-			r.What += " of " + clip(and(e.Nodes), 120)
+			r.What += " of " + clip(format.And(e.Nodes), 120)
 		}
 		switch {
 		case e.Phase == history.End:
@@ -231,7 +232,7 @@ func details(e *history.Event) string {
 	}
 	if e.Lease > 0 {
 		end := ends(e.Since, e.Lease)
-		add(fmt.Sprintf("lease %s, certain until %s", span(e.Lease), instant(end)))
+		add(fmt.Sprintf("lease %s, certain until %s", format.Page.Length(e.Lease), format.Instant(end)))
 	}
 	if e.Error != "" {
 		add(clip(e.Error, maxChip))

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // The files of a folder of several runs.
@@ -156,7 +157,7 @@ func (r Rate) words() string {
 	text := "no run was decided"
 	if n > 0 {
 		text = fmt.Sprintf("%d of %s broke it, %s %% (%s to %s %% with a confidence of 95 %%)", r.Violated, plural(n, "decided run", "decided runs"),
-			digits(100*r.Share), digits(100*r.Low), digits(100*r.High))
+			format.Digits(100*r.Share), format.Digits(100*r.Low), format.Digits(100*r.High))
 	}
 	if r.Unknown > 0 {
 		text += fmt.Sprintf("; %d unknown", r.Unknown)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/format"
 )
 
 //go:embed assets/report.html.tmpl
@@ -144,7 +145,7 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 		p.Anomalies = append(p.Anomalies, anomaly(run, i+1, a, v, rows, cut))
 	}
 	if n := len(ordered) - len(shown); n > 0 {
-		p.More = fmt.Sprintf("And %s more, which %s lists.", number(n), VerdictFile)
+		p.More = fmt.Sprintf("And %s more, which %s lists.", format.Count(n), VerdictFile)
 	}
 	for _, a := range ordered {
 		t.Times = append(t.Times, a.Time)
@@ -282,7 +283,7 @@ func anomaly(run Run, n int, a checker.Anomaly, v checker.Verdict, rows []proofR
 	view := anomalyView{
 		Number: n, Name: clip(a.Name, 60), Property: clip(a.Property, 40), Required: v.Properties[a.Property].Required,
 		Explanation: sentence(clip(firstNonEmpty(a.Explanation, "The checker gave no explanation."), 2000)),
-		At:          instant(a.Time), Rows: rows, Cut: cut, Open: n == 1,
+		At:          format.Instant(a.Time), Rows: rows, Cut: cut, Open: n == 1,
 	}
 	fact := func(name, value string) {
 		if value != "" {
@@ -290,13 +291,13 @@ func anomaly(run Run, n int, a checker.Anomaly, v checker.Verdict, rows []proofR
 		}
 	}
 	fact("cause", clip(firstNonEmpty(causeWords(run, a), strings.ReplaceAll(a.Cause, "-", " ")), 200))
-	fact("faults on", firstNonEmpty(clip(and(a.Faults), 200), "none"))
-	fact("clients", clip(and(a.Processes), 200))
+	fact("faults on", firstNonEmpty(clip(format.And(a.Faults), 200), "none"))
+	fact("clients", clip(format.And(a.Processes), 200))
 	fact("key", clip(a.Key, 120))
 	var sizes []string
 	for _, name := range slices.Sorted(maps.Keys(a.Sizes)) {
 		if len(sizes) < 8 {
-			sizes = append(sizes, clip(strings.ReplaceAll(name, "_", " "), 40)+" "+span(a.Sizes[name]))
+			sizes = append(sizes, clip(strings.ReplaceAll(name, "_", " "), 40)+" "+format.Page.Length(a.Sizes[name]))
 		}
 	}
 	fact("sizes", strings.Join(sizes, " · "))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // rootCause is one group of anomalies in words: what broke first, why, what it led
@@ -38,8 +39,8 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 	for _, g := range v.Groups() {
 		first := v.Anomalies[g.First]
 		r := rootCause{
-			Name: clip(g.Name, 60), Property: clip(g.Property, 40), N: g.Count, Count: number(g.Count), Required: g.Required,
-			At: instant(first.Time), Proof: clip(first.Explanation, 2000),
+			Name: clip(g.Name, 60), Property: clip(g.Property, 40), N: g.Count, Count: format.Count(g.Count), Required: g.Required,
+			At: format.Instant(first.Time), Proof: clip(first.Explanation, 2000),
 		}
 		s := seen{run: run, group: g}
 		for _, i := range g.Members {
@@ -51,25 +52,25 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 		var certain, perhaps []string
 		for _, c := range g.LedTo {
 			name, a := clip(c.Name, 60), v.Anomalies[c.First]
-			r.Then = append(r.Then, consequence{name, clip(c.Property, 40), number(c.Count + c.Perhaps), c.Required, instant(a.Time), clip(a.Explanation, 2000)})
+			r.Then = append(r.Then, consequence{name, clip(c.Property, 40), format.Count(c.Count + c.Perhaps), c.Required, format.Instant(a.Time), clip(a.Explanation, 2000)})
 			if c.Count > 0 {
-				certain = append(certain, number(c.Count)+" "+name)
+				certain = append(certain, format.Count(c.Count)+" "+name)
 			}
 			if c.Perhaps > 0 {
 				more := " "
 				if c.Count > 0 {
 					more = " more "
 				}
-				perhaps = append(perhaps, number(c.Perhaps)+more+name)
+				perhaps = append(perhaps, format.Count(c.Perhaps)+more+name)
 			}
 		}
 		switch {
 		case len(certain) > 0 && len(perhaps) > 0:
-			r.LedTo = "which led to " + and(certain) + ", perhaps also to " + and(perhaps)
+			r.LedTo = "which led to " + format.And(certain) + ", perhaps also to " + format.And(perhaps)
 		case len(certain) > 0:
-			r.LedTo = "which led to " + and(certain)
+			r.LedTo = "which led to " + format.And(certain)
 		case len(perhaps) > 0:
-			r.LedTo = "which perhaps led to " + and(perhaps)
+			r.LedTo = "which perhaps led to " + format.And(perhaps)
 		}
 		out = append(out, r)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -197,7 +198,7 @@ func redisPaused(pauses int) sample {
 				Explanation: fmt.Sprintf("%s and %s both believed that they held k0 for 417 ms: %s outlived its lease while it was paused.", h.a, h.b, h.a)},
 			checker.Anomaly{Name: "stale-write", Property: checker.Register, Key: "k0", Processes: []string{h.a, h.b}, Grants: []string{h.ga, h.gb}, Time: h.writeA,
 				Events: proof, Effects: seqs, Faults: []string{"pause"}, Cause: "lease-outlived", Sizes: map[string]int64{"late": h.writeA - h.grantB},
-				Explanation: fmt.Sprintf("%s's write was accepted at %s, %s after %s was granted the lock: %s's lease had ended while it was paused, and it did not notice.", h.a, instant(h.writeA), span(h.writeA-h.grantB), h.b, h.a)})
+				Explanation: fmt.Sprintf("%s's write was accepted at %s, %s after %s was granted the lock: %s's lease had ended while it was paused, and it did not notice.", h.a, format.Instant(h.writeA), format.Page.Length(h.writeA-h.grantB), h.b, h.a)})
 	}
 	s.stats(&v)
 	v.Stats.Faults = map[string]checker.FaultCount{"pause": {Injected: pauses, Landed: pauses}}

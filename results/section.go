@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // sectionTooLong is what a run is told that broke because its sections did not fit
@@ -48,7 +49,7 @@ func sectionNote(run Run, v checker.Verdict) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: it lasts up to %s, the lease %s. Ask for a longer lease, or renew it.",
-		sectionTooLong, span(int64(run.Hold+run.Hold/2)), span(int64(run.TTL)))
+		sectionTooLong, format.Page.Length(int64(run.Hold+run.Hold/2)), format.Page.Length(int64(run.TTL)))
 }
 
 // causeWords says what an anomaly came of.
@@ -64,9 +65,9 @@ func holdOf(run Run) string {
 	if run.Hold == 0 {
 		return ""
 	}
-	s := span(int64(run.Hold))
+	s := format.Page.Length(int64(run.Hold))
 	if run.Reach > 0 {
-		s += fmt.Sprintf("; some hold on for up to %s %% of their lease", digits(100*run.Reach))
+		s += fmt.Sprintf("; some hold on for up to %s %% of their lease", format.Digits(100*run.Reach))
 	}
 	return s
 }

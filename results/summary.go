@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // maxSummed is how many root causes a summary tells, and how many consequences of
@@ -43,7 +44,7 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 			plainCount(s.Grants, "grant", "grants"), s.Contested, plainCount(s.Writes, "write", "writes"), s.Rejected, s.Unknown)
 	}
 	if s := v.Stats; s.LostUpdates > 0 && s.Acknowledged > 0 {
-		fmt.Fprintf(&b, "  %d of %d acknowledged updates lost (%s %%)\n", s.LostUpdates, s.Acknowledged, digits(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
+		fmt.Fprintf(&b, "  %d of %d acknowledged updates lost (%s %%)\n", s.LostUpdates, s.Acknowledged, format.Digits(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
 	}
 	b.WriteByte('\n')
 	for _, view := range properties(run, v) {
@@ -166,7 +167,7 @@ func RowOf(run Run, v checker.Verdict) Row {
 		Grants:  v.Stats.Grants,
 	}
 	if list := decisiveFirst(v); len(list) > 0 && (v.Valid == checker.False || v.Properties[list[0].Property].Required) {
-		r.First = clip(list[0].Name, 60) + " at " + instant(list[0].Time)
+		r.First = clip(list[0].Name, 60) + " at " + format.Instant(list[0].Time)
 	} else if m := missing(run, v); len(m) > 0 {
 		r.First = clip(m[0], 90)
 	}
@@ -175,7 +176,7 @@ func RowOf(run Run, v checker.Verdict) Row {
 		parts = append(parts, c.Name+" "+c.N)
 	}
 	if v.Stats.Rejected > 0 {
-		parts = append(parts, "rejected "+number(v.Stats.Rejected))
+		parts = append(parts, "rejected "+format.Count(v.Stats.Rejected))
 	}
 	r.Counts = strings.Join(parts, ", ")
 	return r

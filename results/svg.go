@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // The static picture's measures, in SVG units of about a pixel.
@@ -27,7 +29,7 @@ func (t *timeline) picture(lease int64) (template.HTML, string) {
 	if len(t.Anomalies) > 0 {
 		sc = t.Anomalies[0]
 		from, to = t.window(sc, lease)
-		caption = fmt.Sprintf("%s at %s, with what went before and after. Numbers are the rows of the proof.", clip(sc.Name, 60), instant(sc.Time))
+		caption = fmt.Sprintf("%s at %s, with what went before and after. Numbers are the rows of the proof.", clip(sc.Name, 60), format.Instant(sc.Time))
 	} else {
 		f := t.focus(lease)
 		from, to = f.From, f.To
@@ -38,7 +40,7 @@ func (t *timeline) picture(lease int64) (template.HTML, string) {
 		case f.What == focusContention:
 			caption = "The first time that one client waited while another held the lock, and what came next."
 		case to < t.End:
-			caption = "The first " + span(to-from) + " of the run."
+			caption = "The first " + format.Page.Length(to-from) + " of the run."
 		}
 	}
 	if to <= from {
@@ -208,7 +210,7 @@ func (p *pic) holds() {
 			p.rect(p.x(alive), y, p.x(h.To), 15, class+" p-beyond", "url(#past)", title+": its lease may be over")
 		}
 		if h.Lease >= 0 && (h.Ended == heldKilled || h.Lease <= h.To) && h.Lease > h.From {
-			p.rect(p.x(h.From), y+17, p.x(h.Lease), 3, "p-lease", "#8aa5c2", "lease certain until "+instant(h.Lease))
+			p.rect(p.x(h.From), y+17, p.x(h.Lease), 3, "p-lease", "#8aa5c2", "lease certain until "+format.Instant(h.Lease))
 		}
 		label := clip(h.Grant, 30)
 		if h.Token != 0 {
@@ -261,7 +263,7 @@ func (p *pic) proof(height float64) {
 	if x > picWidth*0.7 {
 		anchor, tx = "end", x-5
 	}
-	p.text(tx, 18, "t-harm", anchor, fmt.Sprintf("%s at %s", clip(p.scene.Name, 60), instant(p.scene.Time)))
+	p.text(tx, 18, "t-harm", anchor, fmt.Sprintf("%s at %s", clip(p.scene.Name, 60), format.Instant(p.scene.Time)))
 	last := map[int]float64{}
 	for _, s := range p.scene.Proof {
 		row, ok := p.rows[s.Lane]

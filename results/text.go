@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // promises are the design's, in words for readers of a report.
@@ -71,7 +72,7 @@ func faultWords(run Run) string {
 			words = append(words, clip(name, 60)+" of "+clip(target, 60))
 		}
 	}
-	return and(words)
+	return format.And(words)
 }
 
 // lead says in a sentence or two what the headline rests on.
@@ -87,8 +88,8 @@ func lead(v checker.Verdict, shown []checker.Anomaly) string {
 	if v.Stats.Grants == 0 {
 		return leadUnlocked(v.Stats)
 	}
-	s := fmt.Sprintf("%s, %s of them contested", plural(v.Stats.Grants, "grant", "grants"), number(v.Stats.Contested))
-	s += fmt.Sprintf("; %s accepted, %s rejected. Every required property holds.", plural(v.Stats.Writes, "write", "writes"), number(v.Stats.Rejected))
+	s := fmt.Sprintf("%s, %s of them contested", plural(v.Stats.Grants, "grant", "grants"), format.Count(v.Stats.Contested))
+	s += fmt.Sprintf("; %s accepted, %s rejected. Every required property holds.", plural(v.Stats.Writes, "write", "writes"), format.Count(v.Stats.Rejected))
 	if n := len(v.Anomalies); n > 0 {
 		s += fmt.Sprintf(" %s of a property that was not required.", plural(n, "anomaly", "anomalies"))
 	}
@@ -195,7 +196,7 @@ func tested(run Run) string {
 		add("register " + clip(run.Register, 40))
 	}
 	if run.TTL > 0 {
-		add("lease " + span(int64(run.TTL)))
+		add("lease " + format.Page.Length(int64(run.TTL)))
 	}
 	add(run.CutWords())
 	return strings.Join(parts, " · ")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // timeline is what a run looks like on a time axis: the same shapes feed the
@@ -318,7 +319,7 @@ func (t *timeline) refused() (rows []refusedView, count string) {
 		if m.Hold >= 0 {
 			what += " under " + clip(t.Holds[m.Hold].Grant, 60)
 		}
-		rows = append(rows, refusedView{instant(m.At), clip(m.Process, 60), what, clip(m.Error, maxChip), fmt.Sprintf("event %d", m.Index)})
+		rows = append(rows, refusedView{format.Instant(m.At), clip(m.Process, 60), what, clip(m.Error, maxChip), fmt.Sprintf("event %d", m.Index)})
 	}
 	return rows, plural(n, "operation", "operations")
 }

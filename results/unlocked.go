@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // headlineUnlocked is the headline of a run in which clients shared the register
@@ -31,5 +32,5 @@ func countsUnlocked(s checker.Stats) string {
 // leadUnlocked says what the headline of such a run rests on, where it held.
 func leadUnlocked(s checker.Stats) string {
 	return fmt.Sprintf("%s acknowledged, %s of them contested; %s carried out, %s refused. The register is all that was judged, and it holds.",
-		plural(s.Acknowledged, "update", "updates"), number(s.Contested), plural(s.Writes, "update", "updates"), number(s.Rejected))
+		plural(s.Acknowledged, "update", "updates"), format.Count(s.Contested), plural(s.Writes, "update", "updates"), format.Count(s.Rejected))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // propertyView is a property's line. Class is holds, broken or unknown; noted and
@@ -61,7 +62,7 @@ func properties(run Run, v checker.Verdict) []propertyView {
 				view.Verdict, view.Class = "not kept", "noted"
 			}
 			if p.Anomalies > 0 {
-				view.Verdict += " × " + number(p.Anomalies)
+				view.Verdict += " × " + format.Count(p.Anomalies)
 			}
 		case p.Valid == checker.Unknown && !p.Required:
 			view.Verdict, view.Class = "not judged", "idle"
@@ -95,7 +96,7 @@ func counts(v checker.Verdict) []countView {
 	})
 	var out []countView
 	for _, name := range names[:min(len(names), 20)] {
-		out = append(out, countView{clip(name, 60), number(n[name]), req[name]})
+		out = append(out, countView{clip(name, 60), format.Count(n[name]), req[name]})
 	}
 	return out
 }
@@ -106,40 +107,40 @@ func numbers(run Run, v checker.Verdict) []numberView {
 		if s.Duration <= 0 || n == 0 {
 			return ""
 		}
-		return digits(float64(n)/(float64(s.Duration)/1e9)) + " a second"
+		return format.Digits(float64(n)/(float64(s.Duration)/1e9)) + " a second"
 	}
 	share := func(n, of int) string {
 		if of == 0 {
 			return ""
 		}
-		return digits(100*float64(n)/float64(of)) + " %"
+		return format.Digits(100*float64(n)/float64(of)) + " %"
 	}
 	out := []numberView{
-		{number(s.Grants), "grants", per(s.Grants)},
-		{number(s.Contested), "contested", share(s.Contested, s.Grants)},
-		{number(s.Writes), "writes accepted", per(s.Writes)},
-		{number(s.Rejected), "rejected by the register", ""},
-		{number(s.Unknown), "operations of unknown outcome", ""},
+		{format.Count(s.Grants), "grants", per(s.Grants)},
+		{format.Count(s.Contested), "contested", share(s.Contested, s.Grants)},
+		{format.Count(s.Writes), "writes accepted", per(s.Writes)},
+		{format.Count(s.Rejected), "rejected by the register", ""},
+		{format.Count(s.Unknown), "operations of unknown outcome", ""},
 	}
 	if run.NoLock {
-		out[0] = numberView{number(s.Acknowledged), "updates acknowledged", per(s.Acknowledged)}
-		out[1] = numberView{number(s.Contested), "contested", share(s.Contested, s.Acknowledged)}
+		out[0] = numberView{format.Count(s.Acknowledged), "updates acknowledged", per(s.Acknowledged)}
+		out[1] = numberView{format.Count(s.Contested), "contested", share(s.Contested, s.Acknowledged)}
 	}
 	if s.Acknowledged > 0 {
-		out = append(out, numberView{number(s.LostUpdates), "acknowledged updates lost", share(s.LostUpdates, s.Acknowledged) + " of " + number(s.Acknowledged)})
+		out = append(out, numberView{format.Count(s.LostUpdates), "acknowledged updates lost", share(s.LostUpdates, s.Acknowledged) + " of " + format.Count(s.Acknowledged)})
 	}
 	if s.FirstAnomaly > 0 {
 		note := ""
 		if s.FirstGrant > 0 && s.FirstAnomaly > s.FirstGrant {
-			note = span(s.FirstAnomaly-s.FirstGrant) + " after the first grant"
+			note = format.Page.Length(s.FirstAnomaly-s.FirstGrant) + " after the first grant"
 			if run.TTL > 0 {
-				note += ", " + digits(float64(s.FirstAnomaly-s.FirstGrant)/float64(run.TTL)) + " leases"
+				note += ", " + format.Digits(float64(s.FirstAnomaly-s.FirstGrant)/float64(run.TTL)) + " leases"
 			}
 		}
-		out = append(out, numberView{instant(s.FirstAnomaly), "first violation", note})
+		out = append(out, numberView{format.Instant(s.FirstAnomaly), "first violation", note})
 	}
 	if s.Duration > 0 {
-		out = append(out, numberView{span(s.Duration), "length of the run", plural(s.Events, "event", "events")})
+		out = append(out, numberView{format.Page.Length(s.Duration), "length of the run", plural(s.Events, "event", "events")})
 	}
 	return out
 }
@@ -159,7 +160,7 @@ func faults(run Run, v checker.Verdict) []faultView {
 	var out []faultView
 	for _, name := range names[:min(len(names), 50)] {
 		c := v.Stats.Faults[name]
-		out = append(out, faultView{clip(name, 60), number(c.Injected), number(c.Landed), c.Landed == 0})
+		out = append(out, faultView{clip(name, 60), format.Count(c.Injected), format.Count(c.Landed), c.Landed == 0})
 	}
 	return out
 }
@@ -175,7 +176,7 @@ func settings(run Run) []pair {
 		if d == 0 {
 			return ""
 		}
-		return span(int64(d))
+		return format.Page.Length(int64(d))
 	}
 	yes := func(b bool) string {
 		if b {
@@ -200,7 +201,7 @@ func settings(run Run) []pair {
 	add("hold", holdOf(run))
 	add("time limit", duration(run.Limit))
 	if run.Rate > 0 {
-		add("rate", digits(run.Rate)+" sections a second and client")
+		add("rate", format.Digits(run.Rate)+" sections a second and client")
 	}
 	add("watchdog renews", yes(run.Renew))
 	add("lease checked before writing", yes(run.CheckLease))
