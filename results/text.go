@@ -236,7 +236,7 @@ func leftOut(o omitted) string {
 // partOf says that a report was drawn from a part of the events; what says what the
 // timeline leaves out of that.
 func partOf(drawn, all int, what string) string {
-	s := fmt.Sprintf("The run is long: the timeline is drawn from %s of its %s events, which are those around the first anomalies, those at its start, the faults, and whole critical sections from the rest. %s has them all; the verdict and the numbers count them all.", number(drawn), number(all), HistoryFile)
+	s := fmt.Sprintf("The run is long: the timeline is drawn from %s of its %s events, which are those around the first anomalies, those at its start, the faults, and whole critical sections from the rest. %s has them all; the verdict and the numbers count them all.", format.Count(drawn), format.Count(all), HistoryFile)
 	if what == "" {
 		return s
 	}
