@@ -34,12 +34,12 @@ var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "conf
 // kinds are the words for Info.Kind.
 var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
 
-// check puts the kind into this package's word, and refuses what contradicts itself.
-func (a *Abilities) check() error {
+// Check puts the kind into this package's word, and refuses what contradicts itself.
+func (a *Abilities) Check() error {
 	kind, ok := kinds[a.Kind]
 	switch {
 	case !ok:
-		return fmt.Errorf("unknown kind %s: have mutex, %s, %s, %s", quote([]byte(a.Kind)), Reentrant, ReadWrite, Semaphore)
+		return fmt.Errorf("unknown kind %s: have mutex, %s, %s, %s", shown(a.Kind), Reentrant, ReadWrite, Semaphore)
 	case kind == Semaphore && (a.Permits < 1 || a.Permits > maxPermits):
 		return fmt.Errorf(`a semaphore says how many may hold it at once: want "permits", 1 to %d`, maxPermits)
 	case kind != Semaphore && a.Permits != 0:
@@ -49,8 +49,17 @@ func (a *Abilities) check() error {
 	return nil
 }
 
-// with puts what the user says over what the program declares.
-func (a Abilities) with(said map[string]string) (Abilities, error) {
+// shown quotes the beginning of a text that a program wrote.
+func shown(text string) string {
+	const most = 200
+	if len(text) > most {
+		return fmt.Sprintf("%q...", text[:most])
+	}
+	return strconv.Quote(text)
+}
+
+// With puts what the user says over what the program declares.
+func (a Abilities) With(said map[string]string) (Abilities, error) {
 	for _, name := range slices.Sorted(maps.Keys(said)) {
 		if err := a.set(name, said[name]); err != nil {
 			return a, fmt.Errorf("ability %s=%s: %w", name, said[name], err)
@@ -104,7 +113,7 @@ func ParseAbilities(texts []string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = Abilities{}.with(out)
+	_, err = Abilities{}.With(out)
 	return out, err
 }
 
@@ -114,9 +123,12 @@ func (i Info) CheckAbilities(said map[string]string) error {
 	if len(said) > 0 && !i.Declares {
 		return fmt.Errorf("lock %s: what it can do is known: --ability is for exec locks", i.Name)
 	}
-	_, err := Abilities{}.with(said)
+	_, err := Abilities{}.With(said)
 	return err
 }
+
+// ExecPrefix begins the name of a lock that is a program of the user's.
+const ExecPrefix = "exec:"
 
 // IsExec says that the lock is a program of the user's.
 func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }

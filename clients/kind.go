@@ -22,10 +22,16 @@ type Sharer interface {
 
 const defaultPermits = 2
 
-// permitsOption is the option of all semaphores.
-var permitsOption = Option{
-	Name: "permits", Default: strconv.Itoa(defaultPermits), Check: checks(parsePermits),
-	About: "how many clients may hold it at once; with as many as there are clients, nobody ever waits",
+// OptionPermits is the name of the option of all semaphores.
+const OptionPermits = "permits"
+
+// PermitsOption is the option of all semaphores.
+func PermitsOption() Option {
+	return Option{
+		Name: OptionPermits, Default: strconv.Itoa(defaultPermits),
+		Check: func(text string) error { _, err := parsePermits(text); return err },
+		About: "how many clients may hold it at once; with as many as there are clients, nobody ever waits",
+	}
 }
 
 func parsePermits(text string) (int, error) {
@@ -44,13 +50,15 @@ func (i Info) Permits(extra map[string]string) int {
 	if i.permits > 0 {
 		return i.permits
 	}
-	return permits(Options{Extra: extra})
+	return PermitsOf(Options{Extra: extra})
 }
 
-func permits(o Options) int {
-	n, err := option(o, permitsOption.Name, defaultPermits, parsePermits)
-	if err != nil {
-		return defaultPermits // refused before anything is opened
+// PermitsOf is how many clients may hold a semaphore of these options at once.
+func PermitsOf(o Options) int {
+	if text, given := o.Extra[OptionPermits]; given {
+		if n, err := parsePermits(text); err == nil {
+			return n
+		}
 	}
-	return n
+	return defaultPermits // what cannot be read is refused before anything is opened
 }

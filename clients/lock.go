@@ -8,8 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 )
 
@@ -110,20 +108,22 @@ type Options struct {
 	Warn func(text string)
 }
 
-// waiting calls Waiting where the user wants to know.
-func (o Options) waiting() {
+// TellWaiting calls Waiting where the user wants to know.
+func (o Options) TellWaiting() {
 	if o.Waiting != nil {
 		o.Waiting()
 	}
 }
 
-func (o Options) woken() {
+// TellWoken calls Woken where the user wants to know.
+func (o Options) TellWoken() {
 	if o.Woken != nil {
 		o.Woken()
 	}
 }
 
-func (o Options) warn(text string) {
+// TellWarning calls Warn where the user wants to know.
+func (o Options) TellWarning(text string) {
 	if o.Warn != nil {
 		o.Warn(text)
 	}
@@ -170,11 +170,3 @@ type Info struct {
 	Sequencer func(context.Context, Options) (Sequencer, error)
 	Open      func(context.Context, Options) (Lock, error)
 }
-
-// locks is filled by each lock's file.
-var locks = map[string]Info{}
-
-func register(i Info) { locks[i.Name] = i }
-
-// Builtin is the table of the locks of this package.
-func Builtin() *Table { return NewTable(execInfo, slices.Collect(maps.Values(locks))...) }

@@ -1,13 +1,10 @@
 package clients
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/picklock/picklock/internal/meant"
 )
@@ -70,51 +67,4 @@ func pairs(texts []string, what, form string) (map[string]string, error) {
 		out[name] = value
 	}
 	return out, nil
-}
-
-// option reads an option's value, or takes the other where none is given.
-func option[T any](o Options, name string, otherwise T, parse func(string) (T, error)) (T, error) {
-	text, given := o.Extra[name]
-	if !given {
-		return otherwise, nil
-	}
-	v, err := parse(text)
-	if err != nil {
-		return otherwise, fmt.Errorf("option %s=%s: %w", name, text, err)
-	}
-	return v, nil
-}
-
-// checks makes an Option's Check of what reads the value.
-func checks[T any](parse func(string) (T, error)) func(string) error {
-	return func(text string) error {
-		_, err := parse(text)
-		return err
-	}
-}
-
-func parseLength(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, errors.New("want a length of time, as 2s")
-	}
-	return d, nil
-}
-
-func parseCount(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0, errors.New("want a whole number, 0 or more")
-	}
-	return n, nil
-}
-
-func parseSwitch(text string) (bool, error) {
-	switch text {
-	case "yes":
-		return true, nil
-	case "no":
-		return false, nil
-	}
-	return false, errors.New("want yes or no")
 }

@@ -56,10 +56,10 @@ type Change struct {
 // ErrOutdated: the resource was changed since it was read.
 var ErrOutdated = errors.New("changed since it was read")
 
-// registerUnlocked adds a way without a lock to the table of locks.
-func registerUnlocked(i Info) {
+// WithoutLock completes the line of a way without a lock: as a lock it cannot be opened.
+func WithoutLock(i Info) Info {
 	i.Open = func(context.Context, Options) (Lock, error) {
 		return nil, fmt.Errorf("%s is no lock: nothing of it can be acquired", i.Name)
 	}
-	register(i)
+	return i
 }

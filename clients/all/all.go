@@ -4,12 +4,40 @@
 package all
 
 import (
+	"slices"
+
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/consul"
+	"github.com/picklock/picklock/clients/dynamodb"
+	"github.com/picklock/picklock/clients/etcd"
+	"github.com/picklock/picklock/clients/exec"
+	"github.com/picklock/picklock/clients/file"
+	"github.com/picklock/picklock/clients/kubernetes"
+	"github.com/picklock/picklock/clients/lockfree"
+	"github.com/picklock/picklock/clients/postgres"
+	"github.com/picklock/picklock/clients/redis"
 	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/clients/zookeeper"
 )
 
 // Locks is the table of all locks, and of programs of the user's ("exec:COMMAND").
-func Locks() *clients.Table { return clients.Builtin() }
+func Locks() *clients.Table {
+	return clients.NewTable(exec.Program, lines()...)
+}
+
+func lines() []clients.Info {
+	return slices.Concat(
+		consul.Locks(),
+		dynamodb.Locks(),
+		etcd.Locks(),
+		file.Locks(),
+		kubernetes.Locks(),
+		lockfree.Locks(),
+		postgres.Locks(),
+		redis.Locks(),
+		zookeeper.Locks(),
+	)
+}
 
 // Backends is what the protected resource can be made of.
 func Backends() register.Backends { return register.All() }

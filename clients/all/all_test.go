@@ -1,0 +1,88 @@
+package all
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+)
+
+func TestLookup(t *testing.T) {
+	var names []string
+	for _, i := range Locks().All() {
+		names = append(names, i.Name)
+		if i.About == "" || i.Cluster == "" || i.MinTTL <= 0 && !i.Naive && i.Unlocked == nil || strings.Contains(i.About, "\n") {
+			t.Errorf("%s: incomplete: %+v", i.Name, i)
+		}
+		if _, err := i.Open(t.Context(), clients.Options{TTL: time.Second}); err == nil {
+			t.Errorf("%s: opened without a server", i.Name)
+		}
+	}
+	for _, want := range []string{"etcd", "redis", "redlock", "zookeeper"} {
+		if i := slices.Index(names, want); i < 0 || Locks().All()[i].Naive {
+			t.Errorf("%s is not among the locks %v, or counts as naive", want, names)
+		}
+	}
+	if _, err := Locks().Lookup("memcached"); err == nil || !strings.Contains(err.Error(), "zookeeper") {
+		t.Errorf("unknown lock: %v; want an error that lists them", err)
+	}
+}
+
+func TestCheckOptions(t *testing.T) {
+	tests := []struct {
+		lock, option string
+		want         string // in the error, "" for none
+	}{
+		{"redis-delay", "delay=2s", ""},
+		{"redis-delay", "delay=", "length of time"},
+		{"redis-delay", "delay=-1s", "length of time"},
+		{"redis-delay", "dealy=2s", `unknown option "dealy": did you mean delay? (have delay)`},
+		{"redis", "delay=2s", `has no options: it does not know "delay"`},
+		{"redsync", "tries=0", ""},
+		{"redsync", "tries=-1", "whole number"},
+		{"redsync", "drift-factor=1", "below 1"},
+		{"redsync", "drift-factor=NaN", "below 1"},
+		{"redsync", "fail-fast=true", "yes or no"},
+		{"redsync", "delay=1s", "have tries, drift-factor, fail-fast, set-nx-on-extend, max-retries, read-timeout, context-timeout"},
+		{"rueidislock", "key-majority=0", "1 to 1000"},
+		{"zk-lock", "careful=yes", ""},
+		{"gozk", "careful=yes", ""},
+		{"redis-sentinel", "master=other", ""},
+		{"exec:true", "what=ever", ""},
+	}
+	for _, tc := range tests {
+		info, err := Locks().Lookup(tc.lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		extra, err := clients.ParseOptions([]string{tc.option})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = info.CheckOptions(extra)
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s %s: %v; want an error with %q", tc.lock, tc.option, err, tc.want)
+		}
+	}
+	for _, i := range Locks().All() {
+		for _, o := range i.Options {
+			if o.Name == "" || o.About == "" || o.Default == "" || strings.ContainsAny(o.Name, "= ") {
+				t.Errorf("%s: incomplete option %+v", i.Name, o)
+			}
+		}
+	}
+}
+
+func TestAliases(t *testing.T) {
+	i, err := Locks().Lookup("gozk")
+	if err != nil || i.Name != "zk-lock" {
+		t.Errorf("gozk is %q, %v; want zk-lock", i.Name, err)
+	}
+	for _, i := range Locks().All() {
+		if i.Name == "gozk" {
+			t.Error("an alias has a line of its own")
+		}
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package clients
-
-func parent(string) error { return nil }

@@ -1,0 +1,169 @@
+package consul
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/internal/wire"
+)
+
+// consulWire looks at what one api.Lock sends and receives, without changing it,
+// because the module tells neither whether a release found the lock held nor whether
+// an acquire that failed can have been carried out; and it can end all of it, which
+// the module cannot.
+type consulWire struct {
+	next    http.RoundTripper
+	options clients.Options
+	ctx     context.Context
+	end     context.CancelFunc
+
+	once      sync.Once
+	destroyed chan struct{} // closes when the session's end was answered
+
+	mu       sync.Mutex
+	acquire  bool  // the latest acquire has no answer that settles it
+	released *bool // the latest release's answer
+}
+
+func newConsulWire(ctx context.Context, next http.RoundTripper, o clients.Options) *consulWire {
+	w := &consulWire{next: next, options: o, destroyed: make(chan struct{})}
+	w.ctx, w.end = context.WithCancel(ctx)
+	return w
+}
+
+// unanswered says whether some acquire may have taken effect without our knowing.
+func (w *consulWire) unanswered() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.acquire
+}
+
+// releasedHeld says whether the release was answered, and that the lock was held.
+func (w *consulWire) releasedHeld() (held, answered bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.released != nil && *w.released, w.released != nil
+}
+
+// forgetReleased forgets what a semaphore's swaps were answered so far.
+func (w *consulWire) forgetReleased() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.released = nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *consulWire) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	stop := context.AfterFunc(w.ctx, func() { cancel(errors.New("given up")) })
+	query := req.URL.Query()
+	acquire, release, blocking := query.Has("acquire"), query.Has("release"), query.Has("index")
+	swap := query.Has("cas") // of a semaphore's list, to take a permit or to give it back
+	if acquire || swap {
+		w.mu.Lock()
+		w.acquire = true
+		w.mu.Unlock()
+	}
+	if blocking {
+		w.options.TellWaiting()
+	}
+	resp, err := w.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		stop()
+		cancel(nil)
+		return nil, err
+	}
+	resp.Body = &consulBody{ReadCloser: resp.Body, done: func() { stop(); cancel(nil) }}
+	if blocking {
+		w.options.TellWoken()
+	}
+	if strings.HasPrefix(req.URL.Path, "/v1/session/destroy/") {
+		w.once.Do(func() { close(w.destroyed) })
+	}
+	// What the agent answers with an error was perhaps carried out by the leader.
+	if (acquire || release || swap) && resp.StatusCode == http.StatusOK {
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		resp.Body = io.NopCloser(bytes.NewReader(text))
+		yes := strings.TrimSpace(string(text)) == "true"
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if acquire || swap {
+			w.acquire = false
+		}
+		if !acquire {
+			w.released = &yes
+		}
+	}
+	return resp, nil
+}
+
+// consulBody lets go of a request's context when its answer has been read.
+type consulBody struct {
+	io.ReadCloser
+	done func()
+}
+
+func (b *consulBody) Close() error {
+	defer b.done()
+	return b.ReadCloser.Close()
+}
+
+// consulSequencer asks Consul which acquisition of the key is in force, by a
+// consistent read: LockIndex counts them.
+type consulSequencer struct{ lock *consulLock }
+
+func openConsulSequencer(_ context.Context, o clients.Options) (clients.Sequencer, error) {
+	if len(o.Servers) == 0 {
+		return nil, errors.New("consul: no servers given")
+	}
+	return consulSequencer{newConsulLock(o)}, nil
+}
+
+func (q consulSequencer) Valid(ctx context.Context, key string, token int64) (bool, error) {
+	c, w, err := q.lock.client()
+	if err != nil {
+		return false, fmt.Errorf("consul: who holds %s: %w", key, err)
+	}
+	defer w.end()
+	pair, _, err := c.KV().Get("picklock/"+key, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
+	if err != nil {
+		q.lock.elsewhere()
+		return false, fmt.Errorf("consul: who holds %s: %w", key, err)
+	}
+	return pair != nil && pair.Session != "" && int64(pair.LockIndex) == token, nil
+}
+
+func (q consulSequencer) Close() error { return q.lock.Close() }
+
+// lookConsul says whether somebody holds the key; who waits leaves nothing there.
+func lookConsul(ctx context.Context, server, key string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, wire.InspectWithin)
+	defer cancel()
+	t := api.DefaultConfig().Transport
+	defer t.CloseIdleConnections()
+	c, err := api.NewClient(&api.Config{Address: server, Scheme: "http", HttpClient: &http.Client{Transport: t, Timeout: wire.InspectWithin}})
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", server, err)
+	}
+	pair, _, err := c.KV().Get("picklock/"+key, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", server, err)
+	}
+	if pair == nil || pair.Session == "" {
+		return 0, nil
+	}
+	return 1, nil
+}

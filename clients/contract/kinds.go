@@ -1,0 +1,171 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+)
+
+// testPermits lets six clients fight over three permits: never are four out at once, and
+// all three can be.
+func testPermits(t *testing.T, u Options, servers []*Server) {
+	const permits = 3
+	extra := map[string]string{clients.OptionPermits: fmt.Sprint(permits)}
+	ctx := Within(t, 60*time.Second)
+	var inside, most atomic.Int32
+	var group sync.WaitGroup
+	for n := range 2 * permits {
+		l := OpenWith(t, u.Lock, fmt.Sprint("c", n), Addrs(servers), 5*u.TTL, extra)
+		group.Go(func() {
+			for range 10 {
+				g, err := l.Acquire(ctx, "permits")
+				if err != nil {
+					t.Errorf("acquire: %v", err)
+					return
+				}
+				now := inside.Add(1)
+				for m := most.Load(); now > m && !most.CompareAndSwap(m, now); m = most.Load() {
+				}
+				time.Sleep(5 * time.Millisecond) // what holding it is
+				inside.Add(-1)
+				if err := l.Release(ctx, g); err != nil {
+					t.Errorf("release: %v", err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if most.Load() > permits {
+		t.Errorf("%d held it at once, and there are %d permits", most.Load(), permits)
+	}
+	var held []clients.Grant
+	var holders []clients.Lock
+	for n := range permits {
+		l := OpenWith(t, u.Lock, fmt.Sprint("h", n), Addrs(servers), 10*time.Second, extra)
+		g, err := l.Acquire(ctx, "all")
+		if err != nil {
+			t.Fatalf("permit %d: %v", n+1, err)
+		}
+		held, holders = append(held, g), append(holders, l)
+	}
+	last := OpenWith(t, u.Lock, "last", Addrs(servers), 10*time.Second, extra)
+	if !Refused(t, last.Acquire, "all") {
+		t.Error("one more than there are permits")
+	}
+	if err := holders[1].Release(ctx, held[1]); err != nil {
+		t.Error(err)
+	}
+	if err := holders[1].Release(ctx, held[1]); !errors.Is(err, clients.ErrNotHeld) {
+		t.Errorf("released twice: %v", err)
+	}
+	g, err := last.Acquire(ctx, "all")
+	if err != nil {
+		t.Fatalf("a permit is free: %v", err)
+	}
+	for _, h := range []struct {
+		l clients.Lock
+		g clients.Grant
+	}{{last, g}, {holders[0], held[0]}, {holders[2], held[2]}} {
+		if err := h.l.Release(ctx, h.g); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Refused says whether an acquire waits in vain for a while, for certain.
+func Refused(t *testing.T, take func(context.Context, string) (clients.Grant, error), key string) bool {
+	t.Helper()
+	_, err := take(Within(t, 300*time.Millisecond), key)
+	if errors.Is(err, clients.ErrUnknown) {
+		t.Errorf("waiting in vain: %v; want a definite failure", err)
+	}
+	return err != nil
+}
+
+// testShared: readers have it together, a writer alone.
+func testShared(t *testing.T, u Options, servers []*Server) {
+	ctx := Within(t, 60*time.Second)
+	one := func(name string) (clients.Lock, clients.Sharer) {
+		l := Open(t, u.Lock, name, Addrs(servers), 10*time.Second)
+		return l, l.(clients.Sharer)
+	}
+	a, as := one("a")
+	b, bs := one("b")
+	w, ws := one("w")
+	take := func(f func(context.Context, string) (clients.Grant, error)) clients.Grant {
+		t.Helper()
+		g, err := f(ctx, "shared")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	give := func(l clients.Lock, g clients.Grant) {
+		t.Helper()
+		if err := l.Release(ctx, g); err != nil {
+			t.Errorf("release: %v", err)
+		}
+	}
+	ga, gb := take(as.AcquireShared), take(bs.AcquireShared)
+	if !Refused(t, w.Acquire, "shared") {
+		t.Error("a writer was granted it while two read")
+	}
+	give(a, ga)
+	if !Refused(t, w.Acquire, "shared") {
+		t.Error("a writer was granted it while one reads")
+	}
+	give(b, gb)
+	gw := take(w.Acquire)
+	if !Refused(t, as.AcquireShared, "shared") || !Refused(t, b.Acquire, "shared") {
+		t.Error("granted while one writes")
+	}
+	give(w, gw)
+	give(w, take(ws.AcquireShared))
+	ga = take(as.AcquireShared)
+	if err := b.Release(ctx, gb); !errors.Is(err, clients.ErrNotHeld) {
+		t.Errorf("released twice: %v", err)
+	}
+	if !Refused(t, w.Acquire, "shared") {
+		t.Error("a release that was one too many took another reader's lock")
+	}
+	give(a, ga)
+}
+
+// testReentrant: who holds it enters it again, and has to leave as often.
+func testReentrant(t *testing.T, u Options, servers []*Server) {
+	ctx := Within(t, 60*time.Second)
+	a := Open(t, u.Lock, "a", Addrs(servers), 10*time.Second)
+	b := Open(t, u.Lock, "b", Addrs(servers), 10*time.Second)
+	var held []clients.Grant
+	for range 3 {
+		g, err := a.Acquire(ctx, "again")
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, g)
+	}
+	for i := len(held) - 1; i >= 0; i-- {
+		if !Refused(t, b.Acquire, "again") {
+			t.Errorf("granted to another while entered %d times", i+1)
+		}
+		if err := a.Release(ctx, held[i]); err != nil {
+			t.Errorf("release: %v", err)
+		}
+	}
+	if err := a.Release(ctx, held[0]); !errors.Is(err, clients.ErrNotHeld) {
+		t.Errorf("released once too often: %v", err)
+	}
+	g, err := b.Acquire(ctx, "again")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Release(ctx, g); err != nil {
+		t.Error(err)
+	}
+}

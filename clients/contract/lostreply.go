@@ -1,0 +1,45 @@
+package contract
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+)
+
+// LostReply: the request took effect and its answer never came. The marks are in the
+// requests of an acquire and of a release.
+func LostReply(t *testing.T, u Options, acquire, release string) {
+	way := NewLink(t, u.Start(t)[0].Addr)
+	ctx := Within(t, 30*time.Second)
+	l := Open(t, u.Lock, "c1", []string{way.Addr}, u.TTL)
+	g, err := l.Acquire(ctx, "other") // so that the client is connected
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(ctx, g); err != nil {
+		t.Fatal(err)
+	}
+	way.LoseReply(acquire)
+	_, err = l.Acquire(Within(t, 3*time.Second), "lost")
+	if !errors.Is(err, clients.ErrUnknown) {
+		t.Errorf("acquire: %v; want ErrUnknown", err)
+	}
+	if !way.Lost() {
+		t.Fatal("no request came by")
+	}
+	g2, err := l.Acquire(ctx, "lost")
+	if err != nil {
+		t.Fatalf("acquire once the first has run out: %v", err)
+	}
+	// The first acquire's key had the revision after the first grant's, or so:
+	// whoever finds it in place would hand it out as a new grant.
+	if u.Lock.Fencing && g2.Token < g.Token+3 {
+		t.Errorf("token %d: that of the acquire that failed, not a new one", g2.Token)
+	}
+	way.LoseReply(release)
+	if err := l.Release(Within(t, 3*time.Second), g2); !errors.Is(err, clients.ErrUnknown) {
+		t.Errorf("release: %v; want ErrUnknown", err)
+	}
+}

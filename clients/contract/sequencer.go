@@ -1,0 +1,67 @@
+package contract
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+)
+
+// OpenSequencer opens a way to ask the service, closed when the test ends.
+func OpenSequencer(t testing.TB, lock clients.Info, servers []string) clients.Sequencer {
+	t.Helper()
+	q, err := lock.Sequencer(t.Context(), clients.Options{Servers: servers, TTL: time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Close() })
+	return q
+}
+
+// Sequencer tests what the service says of grants (Info.Sequencer): only that of the one
+// in force is, and across a cut nobody knows.
+func Sequencer(t *testing.T, u Options) {
+	servers := u.Start(t)
+	ways := NewLinks(t, servers)
+	ctx := Within(t, 60*time.Second)
+	q := OpenSequencer(t, u.Lock, ways.Addrs())
+	want := func(token int64, valid bool, when string) {
+		t.Helper()
+		if ok, err := q.Valid(ctx, "k", token); err != nil || ok != valid {
+			t.Errorf("token %d %s: %v, %v; want %v", token, when, ok, err, valid)
+		}
+	}
+	want(1, false, "of a key that was never locked")
+	a := Open(t, u.Lock, "a", Addrs(servers), time.Second)
+	b := Open(t, u.Lock, "b", Addrs(servers), time.Second)
+	g, err := a.Acquire(ctx, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(g.Token, true, "of the holder")
+	want(g.Token+1, false, "of nobody")
+	if ok, err := q.Valid(ctx, "other", g.Token); err != nil || ok {
+		t.Errorf("the holder's token on another key: %v, %v; want false", ok, err)
+	}
+	if err := a.Release(ctx, g); err != nil {
+		t.Fatal(err)
+	}
+	want(g.Token, false, "after the release")
+	g2, err := b.Acquire(ctx, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(g.Token, false, "of an older holder")
+	want(g2.Token, true, "of the newer holder")
+	ways.Cut()
+	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	if ok, err := q.Valid(short, "k", g2.Token); err == nil {
+		t.Errorf("across a cut: %v; want an error: nobody knows", ok)
+	}
+	ways.Heal()
+	want(g2.Token, true, "after the cut")
+}

@@ -1,0 +1,37 @@
+package contract
+
+import (
+	"testing"
+	"time"
+)
+
+// ToldLoss: a holder that is cut off is told of its loss by its library, whatever
+// that says of the release, and the client is of use again afterwards.
+func ToldLoss(t *testing.T, u Options, servers []*Server) {
+	ctx := Within(t, 90*time.Second)
+	ways := NewLinks(t, servers)
+	a := Open(t, u.Lock, "a", ways.Addrs(), u.TTL)
+	b := Open(t, u.Lock, "b", Addrs(servers), u.TTL)
+	g, err := a.Acquire(ctx, "told")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ways.Cut()
+	g2, err := b.Acquire(ctx, "told")
+	if err != nil {
+		t.Fatalf("after the holder was cut off: %v", err)
+	}
+	select {
+	case <-g.Lost:
+	case <-ctx.Done():
+		t.Fatal("the grant is gone and Lost never closed")
+	}
+	ways.Heal()
+	_ = a.Release(ctx, g)
+	if err := b.Release(ctx, g2); err != nil {
+		t.Errorf("release by the holder: %v", err)
+	}
+	if _, err := a.Acquire(ctx, "told"); err != nil {
+		t.Errorf("acquire after a loss: %v", err)
+	}
+}

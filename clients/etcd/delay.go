@@ -1,0 +1,85 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/history"
+)
+
+func etcdDelayInfo() clients.Info {
+	return clients.Info{
+		Name:     "etcd-lock-delay",
+		About:    "etcd with Chubby's lock-delay: a lock that was lost and not released is withheld for two more leases (option delay)",
+		Cluster:  "etcd",
+		Fencing:  true,
+		Confirms: true,
+		MinTTL:   time.Second,
+		Look:     lookEtcd,
+		Options: []clients.Option{{Name: "delay", About: "how long a lost lock is withheld after its lease; etcd counts in whole seconds",
+			Default: "2 leases", Check: wire.Checks(wire.ParseLength)}},
+		Withheld: wire.LockDelay,
+		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
+			delay, err := wire.Read(o, "delay", 2*o.TTL, wire.ParseLength)
+			if err != nil {
+				return nil, fmt.Errorf("etcd-lock-delay: %w", err)
+			}
+			return openEtcd(o, delay)
+		},
+		Sequencer: openEtcdSequencer,
+	}
+}
+
+// keepWithin is what makes a lock-delay (Burrows, OSDI 2006, section 2.4) of one
+// lease that is longer than the holder may use. The holder stops when its own part,
+// counted from the sending of the last keepalive that was answered, is over, and
+// then leaves the key alone: etcd drops it when the rest, the delay, is over, too.
+// No second key is needed for that, which a crash could leave out or an odd keepalive
+// let go first; and the delay is never shorter than promised, since the server counts
+// the lease from a later instant than the holder. The price is that a dead client in
+// line holds up those behind it for as long.
+//
+// It renews the lease often enough for the holder's part, which the library does not,
+// and closes the channel when that part is over.
+func (l *etcdLock) keepWithin(s *etcdSession) <-chan struct{} {
+	lost := make(chan struct{})
+	l.group.Go(func() {
+		defer close(lost)
+		left := func() time.Duration {
+			r := s.watch.newest()
+			return time.Duration(r.Since-history.Now()) + r.Lease
+		}
+		for left() > 0 {
+			t := time.NewTimer(min(left(), l.options.TTL/3))
+			select {
+			case <-t.C:
+			case <-s.Done():
+				t.Stop()
+				return
+			}
+			s.keepOnce(left())
+		}
+		l.giveUp(s, false) // without a word to etcd: the key has to stay
+	})
+	return lost
+}
+
+// keepOnce sends one keepalive. Its answer is seen by the watch; without one the time
+// runs out. The client's KeepAliveOnce would try again without a pause for as long as
+// no server can be reached.
+func (s *etcdSession) keepOnce(within time.Duration) {
+	ctx, cancel := context.WithTimeout(s.client.Ctx(), within)
+	defer cancel()
+	stream, err := etcdserverpb.NewLeaseClient(s.client.ActiveConnection()).LeaseKeepAlive(ctx)
+	if err != nil {
+		return
+	}
+	if stream.Send(&etcdserverpb.LeaseKeepAliveRequest{ID: int64(s.Lease())}) == nil {
+		_, _ = stream.Recv()
+	}
+}

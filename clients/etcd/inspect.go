@@ -1,0 +1,27 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/picklock/picklock/clients/internal/wire"
+)
+
+// lookEtcd counts the keys in the mutex's line.
+func lookEtcd(ctx context.Context, server, key string) (int, error) {
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{server}, Logger: zap.NewNop()})
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", server, err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, wire.InspectWithin)
+	defer cancel()
+	r, err := c.Get(ctx, "/picklock/"+key+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", server, err)
+	}
+	return int(r.Count), nil
+}

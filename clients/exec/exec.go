@@ -1,0 +1,329 @@
+// Package exec has the locks that are programs of the user's, which speak JSON lines
+// (docs/exec.md). It knows the protocol and processes, and no service.
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/history"
+)
+
+// Program makes a lock of a command that speaks the exec protocol: JSON lines on
+// its standard input and output (docs/exec.md). Beyond what that shows:
+//
+//   - "timeout_ms" is absent where the wait has no limit.
+//   - "lease_ms" alone counts the lease from when the request went to the child.
+//     With "since_ns", CLOCK_MONOTONIC in ns right before the child sent the request
+//     that was granted (Python: time.monotonic_ns()), it counts from there: give it,
+//     or a lease that was waited for proves next to nothing.
+//   - An error without "definite":true leaves the outcome open. The definite error
+//     "not held" on a release or a renew is the service's word that the grant is gone.
+//   - "close" needs no answer: the child may just end.
+//   - The child is killed, and another started for the next acquire, when it breaks
+//     the protocol or does not answer in time.
+func Program(command string) (clients.Info, error) {
+	if command == "" {
+		return clients.Info{}, errors.New("exec lock without a command: want exec:COMMAND, as in exec:'python3 my_lock.py'")
+	}
+	return clients.Info{
+		Name:     clients.ExecPrefix + command,
+		About:    "a command that speaks JSON lines on its standard input and output",
+		Declares: true,
+		// The program knows its options; it gets them with the open.
+		AnyOption: true,
+		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
+			l := &execLock{command: command, options: o}
+			if _, err := l.started(ctx); err != nil {
+				return nil, fmt.Errorf("exec %q: %w", command, err)
+			}
+			return l.as(), nil
+		},
+	}, nil
+}
+
+type execLock struct {
+	command string
+	options clients.Options
+	unsaid  sync.Once // that a lease was promised without since_ns
+
+	mu        sync.Mutex
+	child     *child             // the one in use, perhaps ended
+	abilities *clients.Abilities // nil until a child was open
+}
+
+// as is the lock with the methods of what it can do, and no others: its users look for
+// them.
+func (l *execLock) as() clients.Lock {
+	switch a := l.Abilities(); {
+	case a.Renew && a.Kind == clients.ReadWrite:
+		return struct {
+			*execLock
+			execRenewer
+			execSharer
+		}{l, execRenewer{l}, execSharer{l}}
+	case a.Renew:
+		return struct {
+			*execLock
+			execRenewer
+		}{l, execRenewer{l}}
+	case a.Kind == clients.ReadWrite:
+		return struct {
+			*execLock
+			execSharer
+		}{l, execSharer{l}}
+	}
+	return l
+}
+
+// Abilities implements Declarer.
+func (l *execLock) Abilities() clients.Abilities {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return *l.abilities
+}
+
+// started returns a child that is open, a new one if the last has ended. Whatever goes
+// wrong is the program's doing.
+func (l *execLock) started(ctx context.Context) (*child, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.child != nil {
+		if l.child.ended() == nil {
+			return l.child, nil
+		}
+		l.child.close()
+		l.child = nil
+	}
+	c, err := startChild(l.command)
+	if err != nil {
+		return nil, programError{fmt.Errorf("start: %w", err)}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	if err := l.open(ctx, c); err != nil {
+		c.close()
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return nil, err // nobody wants it any more
+		}
+		return nil, programError{err}
+	}
+	l.child = c
+	return c, nil
+}
+
+// open opens the lock in a new child.
+func (l *execLock) open(ctx context.Context, c *child) error {
+	r := execRequest{
+		Op: "open", Servers: l.options.Servers, Shared: l.options.Directory, Client: l.options.Client,
+		TTL: l.options.TTL.Milliseconds(), Options: l.options.Extra,
+	}
+	if r.Options == nil {
+		r.Options = map[string]string{}
+	}
+	answer, err := l.ask(ctx, c, r)
+	if err != nil {
+		// Whatever became of it, an open grants nothing.
+		err = withoutUnknown(err)
+	} else {
+		err = l.declared(answer, c)
+	}
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	return nil
+}
+
+// withoutUnknown is err's text: it must not be taken for an unknown outcome.
+func withoutUnknown(err error) error { return errors.New(err.Error()) }
+
+// declared takes what a child declares. All children of one lock must agree.
+func (l *execLock) declared(answer execAnswer, c *child) error {
+	a, err := answer.abilities.With(l.options.Abilities)
+	if err == nil {
+		err = a.Check()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, answer.line)
+	}
+	if l.abilities != nil && !slices.Equal(l.abilities.Words(), a.Words()) {
+		return fmt.Errorf("it declares %q now, and declared %q before", a.Words(), l.abilities.Words())
+	}
+	l.abilities = &a
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nested = a.Kind == clients.Reentrant
+	return nil
+}
+
+// ask puts a request to the child and tells its kinds of refusal apart. The child
+// has the same deadline as we, so it gets a moment more to say that it passed.
+func (l *execLock) ask(ctx context.Context, c *child, r execRequest) (execAnswer, error) {
+	a, err := c.ask(ctx, r, min(max(l.options.TTL, 250*time.Millisecond), 2*time.Second))
+	switch {
+	case err != nil || *a.OK:
+		return a, err
+	case !a.Definite:
+		return a, fmt.Errorf("%w: %s", clients.ErrUnknown, said(a.Error))
+	case a.Error == clients.ErrNotHeld.Error():
+		return a, clients.ErrNotHeld
+	}
+	return a, fmt.Errorf("child: %s", said(a.Error))
+}
+
+// said bounds what of a child's error is told.
+func said(text string) string {
+	if len(text) > childError {
+		return strings.ToValidUTF8(text[:childError], "") + "..."
+	}
+	return text
+}
+
+func (l *execLock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	return l.acquire(ctx, key, "")
+}
+
+func (l *execLock) acquire(ctx context.Context, key, mode string) (clients.Grant, error) {
+	r := execRequest{Op: "acquire", Key: key, Mode: mode}
+	c, err := l.started(ctx)
+	if err != nil {
+		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w", key, err)
+	}
+	if end, ok := ctx.Deadline(); ok {
+		r.Timeout = max(time.Until(end).Milliseconds(), 1)
+	}
+	sent := history.Now()
+	a, err := l.ask(ctx, c, r)
+	if err != nil {
+		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w", key, err)
+	}
+	if err := l.check(a, sent); err != nil {
+		err = programError{fmt.Errorf("child wrote %s: %w", a.line, err)}
+		c.fail(err)
+		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w: %w", key, clients.ErrUnknown, err)
+	}
+	g := clients.Grant{Key: key, Token: a.Token, Lost: a.grant.lost, Renewals: a.grant.renewals, Ref: execRef{c, a.grant}}
+	if a.Lease > 0 {
+		g.Since, g.Lease = max(sent, a.Since), time.Duration(a.Lease)*time.Millisecond
+		if a.Since == 0 {
+			l.unsaid.Do(func() {
+				l.options.TellWarning(`the program promises leases ("lease_ms") and does not say since when ("since_ns"): they can only be counted from when the acquire was asked for, so that a lease that was waited for proves nothing`)
+			})
+		}
+	}
+	return g, nil
+}
+
+// check compares a grant with what is possible, and with what the child has declared.
+func (l *execLock) check(a execAnswer, sent int64) error {
+	declares := l.Abilities()
+	switch {
+	case a.Token < 0:
+		return errors.New("the token is negative: want one that rises with every grant, from 1")
+	case a.Token == 0 && declares.Tokens:
+		return errors.New(`the lock has tokens, as was declared, and this grant has no "token"`)
+	case a.Lease == 0 && declares.Lease != nil && *declares.Lease:
+		return errors.New(`every grant has a lease, as was declared, and this one has no "lease_ms"`)
+	case a.Lease > 0 && declares.Lease != nil && !*declares.Lease:
+		return errors.New(`no grant has a lease, as was declared, and this one has a "lease_ms"`)
+	}
+	return leaseWithin(a, sent)
+}
+
+// leaseWithin says what is wrong with a lease that was asked for at sent.
+func leaseWithin(a execAnswer, sent int64) error {
+	if a.Lease < 0 || a.Lease > maxLease {
+		return fmt.Errorf("lease_ms out of range: want 0 to %d", maxLease)
+	}
+	if a.Since == 0 {
+		return nil
+	}
+	return sinceWithin(a.Since, sent, history.Now())
+}
+
+// sinceWithin says what is wrong with a since_ns that lies outside of from to now.
+func sinceWithin(since, from, now int64) error {
+	const year = 365 * 24 * int64(time.Hour)
+	wall := time.Now().UnixNano()
+	switch {
+	case since >= from && since <= now:
+		return nil
+	case since > wall-year && since < wall+year:
+		return fmt.Errorf("since_ns %d is a wall clock's time (time.time_ns?): give the monotonic clock's, as time.monotonic_ns()", since)
+	case since > 0 && since < from && slices.ContainsFunc([]int64{1e3, 1e6, 1e9}, func(unit int64) bool {
+		return since <= now/unit && since >= from/unit
+	}):
+		return fmt.Errorf("since_ns %d is not in nanoseconds: the monotonic clock stands at %d", since, now)
+	case since > now:
+		return fmt.Errorf("since_ns %d out of range: it is later than now, %d on CLOCK_MONOTONIC", since, now)
+	}
+	return fmt.Errorf("since_ns %d out of range: the acquire was asked for at %d on CLOCK_MONOTONIC, so that the request that was granted came later", since, from)
+}
+
+// execRef is a grant's Ref.
+type execRef struct {
+	child *child
+	grant *childGrant
+}
+
+func (l *execLock) Release(ctx context.Context, g clients.Grant) error {
+	ref := g.Ref.(execRef)
+	ref.child.release(g.Key, ref.grant)
+	_, err := l.ask(ctx, ref.child, execRequest{Op: "release", Key: g.Key})
+	if errors.Is(err, errNotAsked) {
+		// Its end may have released the lock: connections closed, file locks dropped.
+		err = fmt.Errorf("%w: %w", clients.ErrUnknown, err)
+	}
+	if err != nil {
+		return fmt.Errorf("exec: release %s: %w", g.Key, err)
+	}
+	return nil
+}
+
+// execRenewer is what an exec lock has besides whose program renews.
+type execRenewer struct{ l *execLock }
+
+// Renew implements Renewer.
+func (r execRenewer) Renew(ctx context.Context, g clients.Grant) (clients.Renewal, error) {
+	c := g.Ref.(execRef).child
+	sent := history.Now()
+	a, err := r.l.ask(ctx, c, execRequest{Op: "renew", Key: g.Key})
+	if err == nil {
+		if err = leaseWithin(a, sent); err == nil && a.Lease == 0 {
+			err = errors.New(`a renew that succeeded needs "lease_ms"`)
+		}
+		if err != nil {
+			err = programError{fmt.Errorf("child wrote %s: %w", a.line, err)}
+			c.fail(err)
+			err = fmt.Errorf("%w: %w", clients.ErrUnknown, err)
+		}
+	}
+	if err != nil {
+		return clients.Renewal{}, fmt.Errorf("exec: renew %s: %w", g.Key, err)
+	}
+	return clients.Renewal{Since: max(sent, a.Since), Lease: time.Duration(a.Lease) * time.Millisecond}, nil
+}
+
+// execSharer is what an exec lock has besides that several can share.
+type execSharer struct{ l *execLock }
+
+// AcquireShared implements Sharer.
+func (s execSharer) AcquireShared(ctx context.Context, key string) (clients.Grant, error) {
+	return s.l.acquire(ctx, key, history.Shared)
+}
+
+// Close asks the child to end, and kills it if it has not within a second.
+func (l *execLock) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.child != nil {
+		l.child.close()
+	}
+	return nil
+}

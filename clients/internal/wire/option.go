@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+)
+
+// Read reads an option's value, or takes the other where none is given.
+func Read[T any](o clients.Options, name string, otherwise T, parse func(string) (T, error)) (T, error) {
+	text, given := o.Extra[name]
+	if !given {
+		return otherwise, nil
+	}
+	v, err := parse(text)
+	if err != nil {
+		return otherwise, fmt.Errorf("option %s=%s: %w", name, text, err)
+	}
+	return v, nil
+}
+
+// Checks makes an Option's Check of what reads the value.
+func Checks[T any](parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
+	}
+}
+
+func ParseLength(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, errors.New("want a length of time, as 2s")
+	}
+	return d, nil
+}
+
+func ParseCount(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("want a whole number, 0 or more")
+	}
+	return n, nil
+}
+
+func ParseSwitch(text string) (bool, error) {
+	switch text {
+	case "yes":
+		return true, nil
+	case "no":
+		return false, nil
+	}
+	return false, errors.New("want yes or no")
+}
+
+// LockDelay is the option of the locks that have a lock-delay, two leases where it is
+// not given or cannot be read, of which Open tells.
+func LockDelay(o clients.Options) time.Duration {
+	d, _ := Read(o, "delay", 2*o.TTL, ParseLength)
+	return d
+}
+
+func OneOf(words ...string) func(string) (string, error) {
+	return func(text string) (string, error) {
+		if !slices.Contains(words, text) {
+			return "", fmt.Errorf("want %s", strings.Join(words, " or "))
+		}
+		return text, nil
+	}
+}

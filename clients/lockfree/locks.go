@@ -1,0 +1,12 @@
+// Package lockfree has ways to change the resource that need neither a lock nor a service.
+package lockfree
+
+import "github.com/picklock/picklock/clients"
+
+// Locks are the lines of the table, one a way.
+func Locks() []clients.Info {
+	return []clients.Info{
+		idempotencyInfo(),
+		occInfo(),
+	}
+}

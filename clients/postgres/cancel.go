@@ -1,0 +1,41 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// pgCancel is what happens to a statement whose context ends: the server is asked to
+// cancel it, and has the grace to say how it ended; without that nobody would know. It
+// implements ctxwatch.Handler.
+//
+// The library's own handler hangs up when the statement has ended, before its request
+// was carried out. A request that comes late may then cancel the next statement, and
+// PgBouncer 1.18 crashes (https://github.com/pgbouncer/pgbouncer/issues/801). This one
+// stays until the server hangs up, which it does when the signal has been sent.
+type pgCancel struct {
+	conn  *pgconn.PgConn
+	grace time.Duration
+	done  chan struct{}
+}
+
+// HandleCancel is called when the context has ended.
+func (c *pgCancel) HandleCancel(context.Context) {
+	c.done = make(chan struct{})
+	end := time.Now().Add(c.grace)
+	_ = c.conn.Conn().SetDeadline(end) // on a broken connection the statement ends by itself
+	go func() {                        //nolint:gosec // the statement's context has ended: that is why it is cancelled
+		defer close(c.done)
+		ctx, cancel := context.WithDeadline(context.Background(), end)
+		defer cancel()
+		_ = c.conn.CancelRequest(ctx) // undelivered, the deadline ends the statement
+	}()
+}
+
+// HandleUnwatchAfterCancel is called when the statement has ended.
+func (c *pgCancel) HandleUnwatchAfterCancel() {
+	<-c.done
+	_ = c.conn.Conn().SetDeadline(time.Time{}) // as above
+}

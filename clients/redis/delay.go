@@ -1,0 +1,58 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/internal/wire"
+)
+
+func redisDelayInfo() clients.Info {
+	return clients.Info{
+		Name:     "redis-delay",
+		About:    "one Redis with a lock-delay: a lock that was not released is withheld for two more leases (option delay)",
+		Cluster:  "redis",
+		Confirms: true,
+		MinTTL:   time.Millisecond,
+		Look:     lookRedis,
+		Options:  []clients.Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: wire.Checks(wire.ParseLength)}},
+		Withheld: wire.LockDelay,
+		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
+			delay, err := wire.Read(o, "delay", 2*o.TTL, wire.ParseLength)
+			if err != nil {
+				return nil, fmt.Errorf("redis-delay: %w", err)
+			}
+			return openRedis(func(l *redisLock) clients.Lock { return redisDelay{l, delay} })(ctx, o)
+		},
+	}
+}
+
+// redisDelay is the lock-delay of Chubby (Burrows, OSDI 2006, section 2.4), which
+// Consul has too: the holder stops after its lease, and the key stays for longer, so
+// that what the holder sent before arrives before the next holder starts. That is
+// safe as long as no message is under way for longer than the delay. A release frees
+// the lock at once.
+type redisDelay struct {
+	*redisLock
+	delay time.Duration
+}
+
+func (l redisDelay) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	value := rand.Text()
+	_, sent, err := l.try(ctx, key, value, "SET", key, value, "NX", "PX", (l.ttl + l.delay).Milliseconds())
+	if err != nil {
+		return clients.Grant{}, err
+	}
+	return clients.Grant{Key: key, Since: sent, Lease: l.ttl, Ref: value}, nil
+}
+
+func (l redisDelay) Renew(ctx context.Context, g clients.Grant) (clients.Renewal, error) {
+	sent, err := l.compareAnd(ctx, "renew", g, redisRenew, (l.ttl + l.delay).Milliseconds())
+	if err != nil {
+		return clients.Renewal{}, err
+	}
+	return clients.Renewal{Since: sent, Lease: l.ttl}, nil
+}

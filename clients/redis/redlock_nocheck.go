@@ -1,0 +1,19 @@
+package redis
+
+import (
+	"time"
+
+	"github.com/picklock/picklock/clients"
+)
+
+func redlockNocheckInfo() clients.Info {
+	return clients.Info{
+		Name:    "redlock-nocheck",
+		About:   "Redlock by hand that never looks how long the round of requests took",
+		Cluster: "redlock",
+		MinTTL:  10 * time.Millisecond,
+		Naive:   true,
+		Look:    lookRedis,
+		Open:    openOwnRedlock(func(l *ownRedlock, _ time.Time) time.Duration { return l.options.TTL }),
+	}
+}

@@ -1,0 +1,109 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+)
+
+func redisReentrantInfo() clients.Info {
+	return clients.Info{
+		Name:    "redis-reentrant",
+		About:   "one Redis: a hash that counts its owner's entries, kept by scripts, as Redisson's RLock; the owner's name is new with each hold",
+		Cluster: "redis",
+		Kind:    clients.Reentrant,
+		MinTTL:  time.Millisecond,
+		Look:    lookRedis,
+		Open: openRedis(func(l *redisLock) clients.Lock {
+			return &redisReentrant{redisLock: l, holds: map[string]*redisHold{}}
+		}),
+	}
+}
+
+// redisReentrant counts its entries at the server: the outermost release frees the lock.
+// Its releases confirm nothing: where the answer to an entry was lost, the lease may have
+// run out and that entry have begun a new one, and the count says the same of both.
+type redisReentrant struct {
+	*redisLock
+	mu    sync.Mutex
+	holds map[string]*redisHold // by key
+}
+
+// redisHold is a grant's Ref, the same for all grants of one hold.
+type redisHold struct {
+	owner string
+	depth int
+	doubt bool // the server may have counted otherwise
+}
+
+const (
+	redisEnter = `if redis.call("exists",KEYS[1])==1 and redis.call("hexists",KEYS[1],ARGV[1])==0 then return false end
+local n=redis.call("hincrby",KEYS[1],ARGV[1],1) redis.call("pexpire",KEYS[1],ARGV[2]) return n`
+	// An inner release starts the lease anew, as an entry does.
+	redisLeave = `if redis.call("hexists",KEYS[1],ARGV[1])==0 then return 0 end
+if ARGV[3]=="all" or redis.call("hincrby",KEYS[1],ARGV[1],-1)<=0 then redis.call("del",KEYS[1]) else redis.call("pexpire",KEYS[1],ARGV[2]) end return 1`
+	redisStay = `if redis.call("hexists",KEYS[1],ARGV[1])==0 then return 0 end return redis.call("pexpire",KEYS[1],ARGV[2])`
+)
+
+// hold returns what the client holds on key, or a hold that it may come to have.
+func (l *redisReentrant) hold(key string) *redisHold {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.holds[key]; h != nil {
+		return h
+	}
+	return &redisHold{owner: rand.Text()}
+}
+
+func (l *redisReentrant) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	h := l.hold(key)
+	_, sent, err := l.try(ctx, key, h.owner, "EVAL", redisEnter, 1, key, h.owner, l.ttl.Milliseconds())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		h.doubt = h.doubt || errors.Is(err, clients.ErrUnknown)
+		return clients.Grant{}, err
+	}
+	h.depth++
+	l.holds[key] = h
+	return clients.Grant{Key: key, Since: sent, Lease: l.ttl, Ref: h}, nil
+}
+
+// Release leaves once; the outermost release frees the lock whatever the server has
+// counted, if that is in doubt.
+func (l *redisReentrant) Release(ctx context.Context, g clients.Grant) error {
+	h := g.Ref.(*redisHold)
+	l.mu.Lock()
+	h.depth--
+	what := "one"
+	if h.depth <= 0 {
+		if l.holds[g.Key] == h {
+			delete(l.holds, g.Key)
+		}
+		if h.doubt {
+			what = "all"
+		}
+	}
+	l.mu.Unlock()
+	g.Ref = h.owner
+	_, err := l.compareAnd(ctx, "release", g, redisLeave, l.ttl.Milliseconds(), what)
+	if errors.Is(err, clients.ErrUnknown) {
+		l.mu.Lock()
+		h.doubt = true
+		l.mu.Unlock()
+	}
+	return err
+}
+
+func (l *redisReentrant) Renew(ctx context.Context, g clients.Grant) (clients.Renewal, error) {
+	g.Ref = g.Ref.(*redisHold).owner
+	sent, err := l.compareAnd(ctx, "renew", g, redisStay, l.ttl.Milliseconds())
+	if err != nil {
+		return clients.Renewal{}, err
+	}
+	return clients.Renewal{Since: sent, Lease: l.ttl}, nil
+}

@@ -1,0 +1,152 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/internal/wire"
+)
+
+func rueidislockInfo() clients.Info {
+	return clients.Info{
+		Name:    "rueidislock",
+		About:   "github.com/redis/rueidis/rueidislock as shipped: keys that the library extends, and a context that it cancels; all defaults but the validity",
+		Cluster: "redis",
+		Module:  "github.com/redis/rueidis",
+		MinTTL:  50 * time.Millisecond,
+		Look: func(ctx context.Context, server, key string) (int, error) {
+			return lookRedis(ctx, server, rueidisKey(key))
+		},
+		Options: []clients.Option{
+			{Name: "key-majority", About: "how many of the lock's keys (2n-1) have to be held; the README wants 1 for one Redis", Default: "2", Check: wire.Checks(parsePositive)},
+			{Name: "extend-interval", About: "how often the library extends the keys", Default: "half of the ttl", Check: wire.Checks(wire.ParseLength)},
+			{Name: "try-next-after", About: "how long it waits for one key's answer", Default: "20ms", Check: wire.Checks(wire.ParseLength)},
+			{Name: "fallback-set-px", About: "leases by length (PX) instead of by the client's wall clock (PXAT)", Default: "no", Check: wire.Checks(wire.ParseSwitch)},
+			{Name: "no-loop-tracking", About: "the server does not tell a client of the keys that it changed itself", Default: "no", Check: wire.Checks(wire.ParseSwitch)},
+		},
+		Open: openRueidislock,
+	}
+}
+
+// rueidisKey is the first of the Redis keys that stand for a lock.
+func rueidisKey(key string) string { return "rueidislock:0:" + key }
+
+// rueidisLock uses the library as its README does. A grant is a context; the library
+// tells no length of time for which it is sure to last, so none is claimed.
+type rueidisLock struct {
+	options  clients.Options
+	locker   rueidislock.Locker
+	answers  *rueidisAnswers
+	majority int
+}
+
+// rueidisGrant is a grant's Ref.
+type rueidisGrant struct {
+	held    context.Context
+	release context.CancelFunc
+	forget  context.CancelFunc // ends the context that the grant's own hangs on
+}
+
+func openRueidislock(_ context.Context, o clients.Options) (clients.Lock, error) {
+	if len(o.Servers) == 0 {
+		return nil, errors.New("rueidislock: no server given")
+	}
+	majority, err1 := wire.Read(o, "key-majority", 2, parsePositive)
+	extend, err2 := wire.Read(o, "extend-interval", 0, wire.ParseLength)
+	next, err3 := wire.Read(o, "try-next-after", 0, wire.ParseLength)
+	px, err4 := wire.Read(o, "fallback-set-px", false, wire.ParseSwitch)
+	noLoop, err5 := wire.Read(o, "no-loop-tracking", false, wire.ParseSwitch)
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		return nil, fmt.Errorf("rueidislock: %w", err)
+	}
+	l := &rueidisLock{options: o, majority: majority, answers: newRueidisAnswers()}
+	var err error
+	l.locker, err = rueidislock.NewLocker(rueidislock.LockerOption{
+		ClientOption: rueidis.ClientOption{InitAddress: o.Servers[:1]},
+		ClientBuilder: func(c rueidis.ClientOption) (rueidis.Client, error) {
+			client, err := rueidis.NewClient(c)
+			if err != nil {
+				return nil, err
+			}
+			return &rueidisClient{client, l.answers}, nil
+		},
+		KeyValidity: o.TTL, ExtendInterval: extend, TryNextAfter: next, KeyMajority: int32(majority),
+		FallbackSETPX: px, NoLoopTracking: noLoop,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rueidislock: connect: %w", err)
+	}
+	return l, nil
+}
+
+// Acquire fails for certain whenever it fails: a grant is the library's own
+// conclusion from a majority of keys, so where it drew none nobody holds the lock,
+// though keys that are left over may keep others out until they expire.
+func (l *rueidisLock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	// The grant's context is made from the one that WithContext is given, and must
+	// outlive the wait.
+	base, forget := context.WithCancel(context.WithoutCancel(ctx))
+	inTime := context.AfterFunc(ctx, forget)
+	l.answers.clear(key)
+	l.options.TellWaiting() // the library does not say when it is refused
+	held, release, err := l.locker.WithContext(base, key)
+	if err == nil && !inTime() {
+		release() // the wait ended with the grant
+		err = ctx.Err()
+	}
+	if err != nil {
+		forget()
+		if ctx.Err() != nil {
+			return clients.Grant{}, wire.Timeout(ctx, "rueidislock", key, nil)
+		}
+		return clients.Grant{}, fmt.Errorf("rueidislock: acquire %s: %w", key, err)
+	}
+	return clients.Grant{Key: key, Lost: held.Done(), Ref: rueidisGrant{held, release, forget}}, nil
+}
+
+// Release calls the library's cancel, which deletes the keys and tells nothing of
+// what came of it: that is taken from the answers. That the library gave the grant up
+// by itself is not the service's word.
+func (l *rueidisLock) Release(_ context.Context, g clients.Grant) error {
+	ref := g.Ref.(rueidisGrant)
+	defer ref.forget()
+	ref.release()
+	ours, gone := l.answers.count(g.Key)
+	switch {
+	case gone >= l.majority:
+		return fmt.Errorf("rueidislock: release %s: %w", g.Key, clients.ErrNotHeld)
+	case ours >= l.majority:
+		return nil
+	}
+	return fmt.Errorf("rueidislock: release %s: %w: too few deletions were answered", g.Key, clients.ErrUnknown)
+}
+
+func (l *rueidisLock) Close() error {
+	l.locker.Close()
+	return nil
+}
+
+func parsePositive(text string) (int, error) {
+	n, err := wire.ParseCount(text)
+	if err != nil || n < 1 || n > 1000 {
+		return 0, errors.New("want a whole number, 1 to 1000")
+	}
+	return n, nil
+}
+
+// rueidisName is the lock that a Redis key belongs to, "" if it is none of the library's.
+func rueidisName(key string) string {
+	rest, ok := strings.CutPrefix(key, "rueidislock:")
+	_, name, found := strings.Cut(rest, ":")
+	if !ok || !found {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,51 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/picklock/picklock/clients/internal/wire"
+)
+
+// lookZooKeeper counts the nodes in the lock's line, as this server knows them.
+func lookZooKeeper(ctx context.Context, server, key string) (int, error) {
+	conn, events, err := zk.Connect([]string{server}, wire.InspectWithin, zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+	if err != nil {
+		return 0, fmt.Errorf("look at %s: %w", server, err)
+	}
+	defer func() {
+		conn.Close()
+		for range events {
+		}
+	}()
+	type answer struct {
+		n   int
+		err error
+	}
+	c := make(chan answer, 1)
+	go func() {
+		nodes, _, err := conn.Children("/picklock/" + key)
+		c <- answer{len(nodes), err}
+	}()
+	t := time.NewTimer(wire.InspectWithin)
+	defer t.Stop()
+	select {
+	case a := <-c:
+		if errors.Is(a.err, zk.ErrNoNode) {
+			return 0, nil
+		}
+		return a.n, a.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-t.C:
+		return 0, fmt.Errorf("look at %s: no answer", server)
+	}
+}
+
+type noLog struct{}
+
+func (noLog) Printf(string, ...any) {}
