@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"cmp"
+	"container/heap"
 	"slices"
 
 	"github.com/picklock/picklock/history"
@@ -18,9 +20,15 @@ type Live struct {
 	// lock; whether that breaks anything, the verdict says.
 	Overlaps int
 	Together bool // the lock may be held by several, so that overlaps are not counted
-	keys     map[string]*liveKey
-	grants   map[string]*liveGrant
-	faults   map[string]int
+	// Lag is how long, in ns of the events' times, each is held back so that those of
+	// other clients, which arrive on ways of their own, can be put before it.
+	Lag    int64
+	newest int64
+	held   liveHeap
+	seen   int64
+	keys   map[string]*liveKey
+	grants map[string]*liveGrant
+	faults map[string]int
 }
 
 type liveKey struct {
@@ -52,6 +60,37 @@ func NewLive() *Live {
 
 // Observe takes one event.
 func (l *Live) Observe(e history.Event) {
+	if l.Lag <= 0 {
+		l.take(e)
+		return
+	}
+	e.Index = l.seen // as it came in
+	l.seen++
+	heap.Push(&l.held, e)
+	l.newest = max(l.newest, e.Time)
+	for len(l.held) > 0 && l.held[0].Time <= l.newest-l.Lag {
+		l.take(heap.Pop(&l.held).(history.Event))
+	}
+}
+
+// liveHeap has the earliest event on top.
+type liveHeap []history.Event
+
+func (h liveHeap) Len() int { return len(h) }
+func (h liveHeap) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(h[i].Time, h[j].Time), cmp.Compare(h[i].Index, h[j].Index)) < 0
+}
+func (h liveHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *liveHeap) Push(x any)   { *h = append(*h, x.(history.Event)) }
+func (h *liveHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+// take takes the next event.
+func (l *Live) take(e history.Event) {
 	if e.Process == history.Nemesis {
 		switch e.Phase {
 		case history.Begin:

@@ -37,6 +37,7 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 func newProgress(f *os.File, o harness.Options) *progress {
 	p := &progress{w: f, tty: isTerminal(f) && os.Getenv("TERM") != "dumb", stop: make(chan struct{}), live: checker.NewLive(), began: time.Now()}
+	p.live.Lag = int64(time.Second) // each client's events come through a pipe of its own
 	fmt.Fprintf(f, "picklock: lock %s, faults %s, fencing %s, seed %d\n", o.Lock, orNone(o.Faults), o.Fencing, o.Seed)
 	every := 5 * time.Second
 	if p.tty {
