@@ -23,8 +23,13 @@ var reportHTML string
 //go:embed assets/report.css
 var reportCSS string
 
+//go:embed assets/format.js
+var formatJS string
+
 //go:embed assets/report.js
-var reportJS string
+var drawJS string
+
+var reportJS = formatJS + drawJS
 
 var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
 

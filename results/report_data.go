@@ -40,6 +40,7 @@ type data struct {
 	Anomalies list[sceneData] `json:"anomalies"` // in the order of the list
 	Times     list[int64]     `json:"times"`     // of all anomalies, the listed ones or not
 	Density   list[int]       `json:"density"`   // all grants, counted in equal parts of the span
+	Looks     looksData       `json:"looks"`
 }
 
 type focusData struct {
@@ -52,6 +53,8 @@ type laneData struct {
 	Name string `json:"name"`
 	Role string `json:"role"`
 	Addr string `json:"addr,omitempty"`
+	// Always shown, also where only those that are involved are.
+	Always bool `json:"always,omitempty"`
 }
 
 type holdData struct {
@@ -135,10 +138,11 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 		from, to := t.window(sc, lease)
 		windows = append(windows, [2]int64{from, to})
 	}
+	d.Looks = looks()
 	holds, waits, marks, o := t.downsample(windows)
 
 	for _, l := range t.Lanes {
-		d.Lanes = append(d.Lanes, laneData{clip(l.Name, 200), clip(l.Role, 40), clip(l.Addr, 80)})
+		d.Lanes = append(d.Lanes, laneData{clip(l.Name, 200), clip(l.Role, 40), clip(l.Addr, 80), l.Role == roleRegister})
 	}
 	for _, k := range t.Keys {
 		if len(d.Keys) == 1000 {

@@ -1,4 +1,3 @@
-"use strict";
 // Draws the timeline from the JSON beside it. Text from the history reaches the
 // page through textContent and fillText only. One closure, since all of it turns
 // on one view: what stretch of time, which lanes, which anomaly.
@@ -33,23 +32,15 @@
 
   // What a field is called, and what it can be, results/report_data.go says; its lists are
   // never null.
-  const { lanes: L, keys, anomalies: scenes, holds, waits, marks, bands } = D;
+  const { lanes: L, keys, anomalies: scenes, holds, waits, marks, bands, looks } = D;
   const span = [D.span[0], Math.max(D.span[1], D.span[0] + 1)];
 
   let view = span.slice(), chosen = -1, key = -1, lanes = L.map((_, i) => i);
   let width = 0, gutter = 0, rowH = 48, top0 = 38, height = 0, rowOf = [], hits = [], notes = [], stepAt = -1, C = {};
 
   // --- words ---------------------------------------------------------------
-  const sec = (us, step) => {
-    const d = step ? Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / 1e6) - 1e-9))) : 3;
-    return (us / 1e6).toFixed(d) + " s";
-  };
-  const dur = (us) => {
-    const n = (v) => String(+v.toPrecision(3));
-    if (us < 1e3) return n(us) + " µs";
-    if (us < 1e6) return n(us / 1e3) + " ms";
-    return us < 6e8 ? n(us / 1e6) + " s" : n(us / 6e7) + " min";
-  };
+  const { instant, length: dur } = formatter(D.looks.lengths);
+  const sec = (us, step) => instant(us, step ? Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / 1e6) - 1e-9))) : 3);
   const cut = (ctx, s, w) => {
     if (s.length > 80) s = s.slice(0, 80) + "…";
     if (ctx.measureText(s).width <= w) return s;
@@ -60,24 +51,19 @@
   const holdWords = (h) => [
     L[h.lane].name + " holds " + (h.grant || "the lock"), h.token ? "token " + h.token : "",
     "believes it from " + sec(h.from) + " to " + sec(h.to) + " (" + dur(h.to - h.from) + ")",
-    { open: "and never gave it back", released: "then gave it back", lost: "then learnt of the loss", killed: "then was killed" }[h.ended],
+    looks.ends[h.ended].words,
     h.lease !== undefined ? "lease certain until " + sec(h.lease) + (h.lease < h.to ? ": " + dur(h.to - h.lease) + " held beyond it" : "") : "the lock promises no lease time",
     keyName(h.key), "event " + h.event];
   const waitWords = (w) => [L[w.lane].name + " waits for the lock", sec(w.from) + " to " + sec(w.to) + " (" + dur(w.to - w.from) + ")",
-    { ok: "granted", fail: "not granted", info: "outcome unknown" }[w.result], keyName(w.key)];
+    looks.results[w.result], keyName(w.key)];
   const markWords = (m) => {
-    const what = m.f === "add" ? "update" : m.f;
-    const value = "“" + (m.value || "") + "”";
-    const head = {
-      read: "reads " + (m.value ? value : "nothing"), accepted: what + " of " + value + " accepted",
-      rejected: what + (m.value ? " of " + value : "") + " refused by the register", unknown: "never learns what became of its " + what,
-      failed: what + " failed, certainly not carried out", lost: "learns that it lost the lock",
-      effect: "carries out the " + what + " of " + value + " by " + m.process, refused: "refuses the " + what + " by " + m.process,
-    }[m.kind];
+    const value = "“" + (m.value || "") + "”", look = looks.marks[m.kind];
+    const said = { what: Object.hasOwn(looks.verbs, m.f) ? looks.verbs[m.f] : m.f, value, of: m.value ? " of " + value : "", read: m.value ? value : "nothing", process: m.process };
+    const head = look.words.replace(/\{(\w+)\}/g, (_, name) => said[name]);
     const h = holds[m.hold];
     return [L[m.lane].name + " " + head, m.from < m.at ? "sent " + sec(m.from) + ", answered " + sec(m.at) : "at " + sec(m.at),
       h && h.grant ? "grant " + h.grant : "", m.token ? "token " + m.token : "", m.error, keyName(m.key),
-      (m.kind === "effect" || m.kind === "refused" ? "effect " : "event ") + m.index];
+      (look.source || "event") + " " + m.index];
   };
   const bandWords = (b) => [b.name + (b.lanes.length ? " of " + b.lanes.map((i) => L[i].name).join(", ") : ""),
     sec(b.from) + " to " + sec(b.to) + " (" + dur(b.to - b.from) + ")", b.detail,
@@ -92,7 +78,7 @@
 
   function palette() {
     const css = getComputedStyle(document.documentElement);
-    for (const n of ["card", "fg", "soft", "line", "grid", "bad", "hold", "lease", "harm", "harm-tint", "wait", "ok", "no", "halo", "bar-text", "stripe", "badge", "badge-text", "accent", "pause", "kill", "partition", "clock", "slow", "failover", "fault"]) C[n] = css.getPropertyValue("--" + n).trim();
+    for (const n of ["card", "fg", "soft", "line", "grid", "bad", "hold", "lease", "harm", "harm-tint", "wait", "ok", "no", "halo", "bar-text", "stripe", "badge", "badge-text", "accent", ...Object.values(looks.faults).map((f) => f.tone), looks.fault.tone]) C[n] = css.getPropertyValue("--" + n).trim();
     C.patterns = {};
   }
 
@@ -101,7 +87,7 @@
     if ($("involved").checked) {
       const s = scenes[chosen], want = new Set(s ? s.lanes : D.focus.lanes), chain = s ? s.chain : D.focus.view;
       for (const b of bands) if (b.from <= chain[1] && b.to >= chain[0]) for (const l of b.lanes) want.add(l);
-      lanes = lanes.filter((i) => want.has(i) || L[i].role === "register");
+      lanes = lanes.filter((i) => want.has(i) || L[i].always);
     }
     rowOf = [];
     lanes.forEach((l, r) => { rowOf[l] = r; });
@@ -120,7 +106,8 @@
   }
 
   // --- drawing ---------------------------------------------------------------
-  const tone = (name) => C[name] || C.fault;
+  const faultLook = (name) => (Object.hasOwn(looks.faults, name) ? looks.faults[name] : looks.fault);
+  const tone = (name) => C[faultLook(name).tone];
   function hatch(ctx, color, angle) { // one tile a colour and direction
     const id = color + angle;
     if (C.patterns[id]) return C.patterns[id];
@@ -142,7 +129,6 @@
     p.setTransform(new DOMMatrix().scale(1 / r));
     return (C.patterns[id] = p);
   }
-  const faultHatch = { pause: "|", partition: "/", clock: "-", kill: "\\" };
 
   function niceStep(v) {
     const base = 10 ** Math.floor(Math.log10(Math.max(v, 1)));
@@ -181,7 +167,7 @@
           ctx.fillRect(x0, y(l), x1 - x0, rowH);
           if (x1 - x0 > 6) {
             ctx.globalAlpha = .22;
-            ctx.fillStyle = hatch(ctx, tone(b.name), faultHatch[b.name] || "/");
+            ctx.fillStyle = hatch(ctx, tone(b.name), faultLook(b.name).hatch);
             ctx.fillRect(x0, y(l), x1 - x0, rowH);
           }
           ctx.globalAlpha = .9;
@@ -224,7 +210,7 @@
     // what is drawn is how much of the time somebody held the lock.
     const dense = new Map(), bad = new Set(s ? s.holds : []);
     const drawHold = (h, i) => {
-      const end = Math.max(h.to, h.ended === "killed" && h.lease !== undefined ? h.lease : h.to);
+      const end = Math.max(h.to, looks.ends[h.ended].outlived && h.lease !== undefined ? h.lease : h.to);
       if (rowOf[h.lane] === undefined || !hasKey(h.key) || !seen(h.from, end)) return;
       const a = X(h.from), b = X(h.to), own = bad.has(i);
       if (b - a < 1.5 && !own) {
@@ -250,7 +236,7 @@
         ctx.strokeRect(live + .5, yy + .5, Math.max(0, x1 - live - 1), barH - 1);
       }
       if (h.lease !== undefined) {
-        const le = clampX(X(h.ended === "released" || h.ended === "lost" ? Math.min(h.lease, h.to) : h.lease));
+        const le = clampX(X(looks.ends[h.ended].ends_it ? Math.min(h.lease, h.to) : h.lease));
         ctx.fillStyle = own ? C.harm : C.lease;
         ctx.globalAlpha *= .75;
         if (le - x0 > 2) ctx.fillRect(x0, yy + barH + 2, le - x0, 2.5);
@@ -325,15 +311,15 @@
     const perLane = [];
     let visible = 0;
     for (const m of marks) if (rowOf[m.lane] !== undefined && hasKey(m.key) && seen(m.at, m.at)) { perLane[m.lane] = (perLane[m.lane] || 0) + 1; visible++; }
-    const room = (width - gutter) / 9, last = [], bad = new Set(s ? s.holds : []);
+    const room = (width - gutter) / 9, last = {}, bad = new Set(s ? s.holds : []);
     const fine = (view[1] - view[0]) / (width - gutter) < 1500; // reads follow grants closely: shown once they are apart
     for (let pass = 0; pass < 2; pass++) for (const m of marks) {
-      const rare = m.kind !== "read" && m.kind !== "accepted" && m.kind !== "effect";
-      if (rowOf[m.lane] === undefined || !hasKey(m.key) || !seen(m.at, m.at) || rare !== (pass === 1) || (m.kind === "read" && !fine)) continue;
+      const look = looks.marks[m.kind], rare = !look.often;
+      if (rowOf[m.lane] === undefined || !hasKey(m.key) || !seen(m.at, m.at) || rare !== (pass === 1) || (look.fine && !fine)) continue;
       const x = X(m.at), y = mid(m.lane), crowded = perLane[m.lane] > room;
       if (crowded) { // at most one a column and kind
-        const id = m.lane * 8 + m.kind, col = Math.floor(x);
-        if (last[id] === col || m.kind === "read") continue;
+        const id = m.lane + " " + m.kind, col = Math.floor(x);
+        if (last[id] === col || look.fine) continue;
         last[id] = col;
         if (!rare) {
           ctx.fillStyle = C.ok;
@@ -342,37 +328,37 @@
         }
       }
       // The write that did the harm: acknowledged at the anomaly's time by one of its holds.
-      if (s && m.kind !== "read" && bad.has(m.hold) && m.from <= s.time && m.at >= s.time) {
+      if (s && !look.fine && bad.has(m.hold) && m.from <= s.time && m.at >= s.time) {
         ctx.strokeStyle = C.harm;
         ctx.fillStyle = C.card;
         ctx.lineWidth = 2.5;
         ctx.beginPath(); ctx.arc(x, y, 8.5, 0, 7); ctx.fill(); ctx.stroke();
       }
-      glyph(ctx, m.kind, x, y, crowded ? 3 : 4.2);
+      glyph(ctx, look.glyph, x, y, crowded ? 3 : 4.2);
       hits.push([x - 6, y - 8, x + 6, y + 8, 4 + pass, m, markWords]);
     }
     canvas.dataset.marks = String(visible);
   }
 
-  function glyph(ctx, kind, x, y, r) {
+  function glyph(ctx, shape, x, y, r) {
     ctx.lineWidth = 1.5;
     ctx.beginPath();
-    if (kind === "read") {
+    if (shape === "tick") {
       ctx.strokeStyle = C.halo;
       ctx.moveTo(x, y - 3); ctx.lineTo(x, y + 3);
       ctx.stroke();
-    } else if (kind === "accepted" || kind === "effect") {
+    } else if (shape === "dot") {
       ctx.arc(x, y, r, 0, 7);
       ctx.fillStyle = C.ok; ctx.strokeStyle = C.halo;
       ctx.fill(); ctx.stroke();
-    } else if (kind === "rejected" || kind === "refused" || kind === "failed") {
-      for (const [w, c] of [[5, C.halo], [2.4, kind === "failed" ? C.soft : C.no]]) {
+    } else if (shape === "cross" || shape === "pale cross") {
+      for (const [w, c] of [[5, C.halo], [2.4, shape === "pale cross" ? C.soft : C.no]]) {
         ctx.lineWidth = w; ctx.strokeStyle = c;
         ctx.beginPath();
         ctx.moveTo(x - r, y - r); ctx.lineTo(x + r, y + r); ctx.moveTo(x + r, y - r); ctx.lineTo(x - r, y + r);
         ctx.stroke();
       }
-    } else if (kind === "lost") {
+    } else if (shape === "triangle") {
       ctx.moveTo(x - 5, y - 5); ctx.lineTo(x + 5, y - 5); ctx.lineTo(x, y + 4); ctx.closePath();
       ctx.fillStyle = C.soft; ctx.strokeStyle = C.halo;
       ctx.fill(); ctx.stroke();
