@@ -79,27 +79,6 @@ type Cluster interface {
 	Close() error
 }
 
-// Sharing is a Cluster whose clients share a directory, where its definition has one.
-type Sharing interface {
-	// Directory is its path as the clients see it, "" for none.
-	Directory() string
-}
-
-// Checking is a Cluster that can say whether its servers work.
-type Checking interface {
-	// Healthy returns nil if every server runs and answers as it did when it was
-	// started.
-	Healthy(ctx context.Context) error
-}
-
-// Renewing is a Cluster whose nodes get a new network namespace on every start, so
-// that what was done to the old one has to be done again.
-type Renewing interface {
-	// OnStart has f called for every node that was started again, as soon as its
-	// namespace is there and before it is waited for.
-	OnStart(f func(ctx context.Context, node string) error)
-}
-
 // Options is what a runtime needs to start a cluster.
 type Options struct {
 	Self    string // path of the picklock program

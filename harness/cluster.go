@@ -74,9 +74,7 @@ func (r *run) describeCluster(ctx context.Context) error {
 		}
 		d.Nodes = append(d.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort()})
 	}
-	if v, ok := r.cluster.(interface {
-		Versions(context.Context) map[string]string
-	}); ok {
+	if v, ok := r.cluster.(compose.Versioned); ok {
 		maps.Copy(d.Versions, v.Versions(ctx))
 	}
 	begun := *d

@@ -31,7 +31,7 @@ func (s *spying) Start(ctx context.Context, def *compose.Definition, o compose.O
 func TestReuse(t *testing.T) {
 	need(t, "redis")
 	dir := t.TempDir()
-	runtime := &spying{Local: harness.Local{Lab: &local.Lab{Why: "a test"}}}
+	runtime := &spying{Local: harness.Local{Sandbox: &local.Sandbox{Why: "a test"}}}
 	reuse := harness.NewReuse(filepath.Join(dir, "servers"))
 	defer func() {
 		if err := reuse.Close(); err != nil {

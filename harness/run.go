@@ -158,7 +158,7 @@ func (r *run) setup(ctx context.Context) (err error) {
 	}
 	r.workers.settled(r.Workload)
 	r.nemesis, err = nemesis.New(ctx, &nemesis.Env{
-		Cluster: r.cluster, Hands: r.Runtime.Hands(), Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
+		Cluster: r.cluster, Injector: r.Runtime.Injector(), Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
 		Now: r.Runtime.Now, Asks: r.asks, Holds: r.onlyHolds,
 	}, r.faults, r.Seed, r.start, r.rec.record)
 	if err != nil {

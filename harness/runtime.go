@@ -13,8 +13,8 @@ import (
 type Runtime interface {
 	Name() string // as given to --runtime
 	Start(ctx context.Context, def *compose.Definition, opts compose.Options) (compose.Cluster, error)
-	// Hands work where the nodes are.
-	Hands() nemesis.Hands
+	// Injector works where the nodes are.
+	Injector() nemesis.Injector
 	// Isolated: every node has a network of its own.
 	Isolated() bool
 	// Now reads the monotonic clock of the nodes' kernel in ns (see history.Now).
@@ -35,25 +35,25 @@ func runtimeFlags(r Runtime) []string {
 }
 
 // Local is the runtime without Docker.
-type Local struct{ Lab *local.Lab }
+type Local struct{ Sandbox *local.Sandbox }
 
 // Name implements Runtime.
 func (Local) Name() string { return "local" }
 
 // Start implements Runtime.
 func (l Local) Start(ctx context.Context, def *compose.Definition, opts compose.Options) (compose.Cluster, error) {
-	c, err := l.Lab.Start(ctx, def, opts)
+	c, err := l.Sandbox.Start(ctx, def, opts)
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// Hands implements Runtime.
-func (Local) Hands() nemesis.Hands { return nemesis.LocalHands{} }
+// Injector implements Runtime.
+func (Local) Injector() nemesis.Injector { return nemesis.LocalInjector{} }
 
 // Isolated implements Runtime.
-func (l Local) Isolated() bool { return l.Lab.Isolated }
+func (l Local) Isolated() bool { return l.Sandbox.Isolated }
 
 // Now implements Runtime.
 func (Local) Now() int64 { return history.Now() }

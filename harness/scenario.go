@@ -245,16 +245,16 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 		}
 	}
 	if l, ok := o.Runtime.(Local); ok {
-		if err := l.Lab.Able(def); err != nil {
+		if err := l.Sandbox.Able(def); err != nil {
 			return err
 		}
 	}
-	env := &nemesis.Env{Hands: o.Runtime.Hands(), Isolated: o.Runtime.Isolated()}
+	env := &nemesis.Env{Injector: o.Runtime.Injector(), Isolated: o.Runtime.Isolated()}
 	for _, kind := range o.Scenario.Faults() {
 		if o.Scenario.Run != nil {
 			break // Run looks for itself
 		}
-		if err := (nemesis.Deed{Kind: kind}).Possible(env); err != nil {
+		if err := (nemesis.FaultRequest{Kind: kind}).Possible(env); err != nil {
 			return err
 		}
 	}

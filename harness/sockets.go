@@ -14,10 +14,8 @@ import (
 )
 
 // socketTable reads /proc/PID/net/tcp where the nodes are.
-func socketTable(ctx context.Context, hands nemesis.Hands, pid int) (string, error) {
-	if far, ok := hands.(interface {
-		Sockets(ctx context.Context, pid int) (string, error)
-	}); ok {
+func socketTable(ctx context.Context, injector nemesis.Injector, pid int) (string, error) {
+	if far, ok := injector.(nemesis.SocketReader); ok {
 		return far.Sockets(ctx, pid)
 	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))

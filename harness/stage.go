@@ -22,16 +22,14 @@ func (sc *script) Act(client, act string) (<-chan workloads.Done, error) {
 	return done, sc.workers.command(client, workloads.Command{Do: act, ID: id})
 }
 
-// Do implements scenarios.Stage.
-func (sc *script) Do(ctx context.Context, d nemesis.Deed) (func(context.Context) error, error) {
-	return sc.nemesis.Do(ctx, d)
+// Inject implements scenarios.Stage.
+func (sc *script) Inject(ctx context.Context, r nemesis.FaultRequest) (func(context.Context) error, error) {
+	return sc.nemesis.Inject(ctx, r)
 }
 
 // Mark implements scenarios.Stage.
 func (sc *script) Mark(ctx context.Context, server string) error {
-	m, ok := sc.cluster.(interface {
-		MarkSynced(ctx context.Context, node string) error
-	})
+	m, ok := sc.cluster.(compose.Unsynced)
 	if !ok {
 		return fmt.Errorf("the runtime %s does not know what a server has synced", sc.Runtime.Name())
 	}
@@ -56,7 +54,7 @@ func (sc *script) Unread(ctx context.Context, server string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return unread(ctx, sc.Runtime.Hands(), n)
+	return unread(ctx, sc.Runtime.Injector(), n)
 }
 
 func (sc *script) server(name string) (compose.Node, error) {
@@ -84,8 +82,8 @@ func (sc *script) Now() int64 { return sc.Runtime.Now() - sc.start }
 
 // unread counts the node's connections on which bytes wait for the server to read
 // them: a stopped server was asked something.
-func unread(ctx context.Context, hands nemesis.Hands, n compose.Node) (int, error) {
-	text, err := socketTable(ctx, hands, n.PID)
+func unread(ctx context.Context, injector nemesis.Injector, n compose.Node) (int, error) {
+	text, err := socketTable(ctx, injector, n.PID)
 	if err != nil {
 		return 0, fmt.Errorf("look at the sockets of %s: %w", n.Name, err)
 	}

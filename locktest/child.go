@@ -121,11 +121,11 @@ func untilInputEnds(ctx context.Context) context.Context {
 
 // controller plays the scenario, in namespaces where they can be had.
 func (x order) controller(ctx context.Context, locks *clients.Table) error {
-	lab, code, done := local.Enter()
+	sandbox, code, done := local.Enter()
 	if done {
 		os.Exit(code)
 	}
-	cell, err := x.play(untilInputEnds(ctx), lab, locks)
+	cell, err := x.play(untilInputEnds(ctx), sandbox, locks)
 	r := outcome{Cell: cell}
 	if err != nil {
 		r.Error = err.Error()
@@ -137,7 +137,7 @@ func (x order) controller(ctx context.Context, locks *clients.Table) error {
 	return os.WriteFile(x.Result, text, 0o600)
 }
 
-func (x order) play(ctx context.Context, lab *local.Lab, locks *clients.Table) (results.Cell, error) {
+func (x order) play(ctx context.Context, sandbox *local.Sandbox, locks *clients.Table) (results.Cell, error) {
 	s, err := x.scenario()
 	if err != nil {
 		return results.Cell{}, err
@@ -145,7 +145,7 @@ func (x order) play(ctx context.Context, lab *local.Lab, locks *clients.Table) (
 	o := harness.ScenarioOptions{
 		Scenario: s, Lock: x.lockName(), Fencing: x.Fencing, Cluster: x.Cluster, Seed: x.Seed,
 		Host: harness.Host{
-			Locks: locks, Backends: backends, Extra: x.Extra, Out: x.Out, Runtime: harness.Local{Lab: lab}, Self: x.Program, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Locks: locks, Backends: backends, Extra: x.Extra, Out: x.Out, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 			Again: append([]string{"go", "test"}, "-run", x.flags()[0][len("-test.run="):]),
 		},
 	}

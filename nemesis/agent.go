@@ -15,10 +15,10 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// agentHands are hands that touch only what they were allowed to, and that
+// agentInjector are injector that touch only what they were allowed to, and that
 // remember what they did.
-type agentHands interface {
-	Hands
+type agentInjector interface {
+	Injector
 	allow(container string, pid int) error
 	ask(ctx context.Context, netns, addr string, p *compose.Probe) (answer string, ok bool, err error)
 	sockets(pid int) (string, error)
@@ -32,7 +32,7 @@ func ServeAgent(ctx context.Context, in io.Reader, out io.Writer) error {
 	return serve(ctx, in, out, newContainers())
 }
 
-func serve(ctx context.Context, in io.Reader, out io.Writer, hands agentHands) error {
+func serve(ctx context.Context, in io.Reader, out io.Writer, injector agentInjector) error {
 	requests := make(chan []byte)
 	ended := make(chan error, 1)
 	stop := make(chan struct{})
@@ -52,16 +52,16 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, hands agentHands) e
 		}
 	}()
 	defer close(stop)
-	s := &server{hands: hands, out: out}
+	s := &server{injector: injector, out: out}
 	err := s.run(ctx, requests, ended)
 	s.answering.Wait()
 	hctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyWithin)
 	defer cancel()
-	return errors.Join(err, s.hands.heal(hctx))
+	return errors.Join(err, s.injector.heal(hctx))
 }
 
 type server struct {
-	hands     agentHands
+	injector  agentInjector
 	answering sync.WaitGroup
 	mu        sync.Mutex
 	out       io.Writer
@@ -114,35 +114,35 @@ func (s *server) answer(ctx context.Context, r request) {
 func (s *server) do(ctx context.Context, method string, p params) (got result, err error) {
 	switch method {
 	case "allow":
-		err = s.hands.allow(p.Container, p.PID)
+		err = s.injector.allow(p.Container, p.PID)
 	case "ask":
 		probe := &compose.Probe{Send: p.Send, Expect: p.Expect, TLS: p.TLS}
 		if p.Port {
 			probe = nil
 		}
-		got.Text, got.Yes, err = s.hands.ask(ctx, p.NetNS, p.Addr, probe)
+		got.Text, got.Yes, err = s.injector.ask(ctx, p.NetNS, p.Addr, probe)
 	case "sockets":
-		got.Table, err = s.hands.sockets(p.PID)
+		got.Table, err = s.injector.sockets(p.PID)
 	case "now":
 		got.Now = history.Now()
 	case "signal":
-		err = s.hands.Signal(ctx, p.PID, syscall.Signal(p.Signal))
+		err = s.injector.Signal(ctx, p.PID, syscall.Signal(p.Signal))
 	case "stopped":
-		got.Yes, err = s.hands.Stopped(ctx, p.PID)
+		got.Yes, err = s.injector.Stopped(ctx, p.PID)
 	case "drop":
-		err = s.hands.Drop(ctx, p.NetNS, p.From)
+		err = s.injector.Drop(ctx, p.NetNS, p.From)
 	case "dropped":
-		got.Dropped, err = s.hands.Dropped(ctx, p.NetNS)
+		got.Dropped, err = s.injector.Dropped(ctx, p.NetNS)
 	case "reach":
-		got.Yes, err = s.hands.Reach(ctx, p.NetNS, p.Addr)
+		got.Yes, err = s.injector.Reach(ctx, p.NetNS, p.Addr)
 	case "shift":
-		err = s.hands.Shift(ctx, p.PID, time.Duration(p.Offset))
+		err = s.injector.Shift(ctx, p.PID, time.Duration(p.Offset))
 	case "offset":
 		var d time.Duration
-		d, err = s.hands.Offset(ctx, p.PID)
+		d, err = s.injector.Offset(ctx, p.PID)
 		got.Offset = int64(d)
 	case "clock":
-		err = s.hands.Clock(ctx)
+		err = s.injector.Clock(ctx)
 	default:
 		err = fmt.Errorf("unknown method %q", method)
 	}

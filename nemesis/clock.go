@@ -13,19 +13,18 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-func init() {
-	register(Kind{
-		Name:  "clock",
-		About: "jump the wall clock of single processes, all others keep theirs",
-		Usage: "[:client|leader|one|minority|majority|all|NODE][:+DURATION|:-DURATION]",
-		Parse: parseClock,
-		Possible: func(e *Env) error {
-			if err := e.Hands.Clock(context.Background()); err != nil {
-				return fmt.Errorf("this machine cannot shift a process's clock: %w", err)
-			}
-			return nil
-		},
-	})
+var clockKind = Kind{
+	Name:  "clock",
+	About: "jump the wall clock of single processes, all others keep theirs",
+	Usage: "[:client|leader|one|minority|majority|all|NODE][:+DURATION|:-DURATION]",
+	Parse: parseClock,
+	Make:  makeClockJump,
+	Possible: func(e *Env) error {
+		if err := e.Injector.Clock(context.Background()); err != nil {
+			return fmt.Errorf("this machine cannot shift a process's clock: %w", err)
+		}
+		return nil
+	},
 }
 
 type clockPlan struct {
@@ -75,6 +74,14 @@ func (p clockPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding str
 	return &clockJump{e, nodes, jump}, nil
 }
 
+func makeClockJump(e *Env, r FaultRequest) (Fault, error) {
+	nodes, err := r.victims(e)
+	if err != nil {
+		return nil, err
+	}
+	return &clockJump{e, nodes, r.By}, nil
+}
+
 type clockJump struct {
 	env   *Env
 	nodes []compose.Node
@@ -86,7 +93,7 @@ func (c *clockJump) Detail() string  { return fmt.Sprintf("wall clock %s", signe
 
 func (c *clockJump) Inject(ctx context.Context) error {
 	for _, n := range c.nodes {
-		if err := c.env.Hands.Shift(ctx, n.PID, c.jump); err != nil {
+		if err := c.env.Injector.Shift(ctx, n.PID, c.jump); err != nil {
 			return fmt.Errorf("shift the clock of %s: %w", n.Name, err)
 		}
 	}
@@ -100,7 +107,7 @@ func (c *clockJump) readBack(ctx context.Context, want time.Duration) error {
 		if now, ok := c.env.node(n.Name); want == 0 && (!ok || now.PID != n.PID) {
 			continue
 		}
-		got, err := c.env.Hands.Offset(ctx, n.PID)
+		got, err := c.env.Injector.Offset(ctx, n.PID)
 		if want == 0 && errors.Is(err, os.ErrProcessDone) {
 			continue
 		}
@@ -119,7 +126,7 @@ func (c *clockJump) Heal(ctx context.Context) error {
 		if now, ok := c.env.node(n.Name); !ok || now.PID != n.PID {
 			continue // a process that was started anew has the true clock
 		}
-		if err := c.env.Hands.Shift(ctx, n.PID, 0); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if err := c.env.Injector.Shift(ctx, n.PID, 0); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("set the clock of %s right: %w", n.Name, err)
 		}
 	}

@@ -19,12 +19,12 @@ import (
 	"github.com/picklock/picklock/internal/proc"
 )
 
-// containers are hands for nodes that are containers, seen from the PID namespace
+// containers are injector for nodes that are containers, seen from the PID namespace
 // that all of them live in. A node is named by its first process; what is done to it
 // is done to all processes of its container. A process is touched only when its
 // control group is that of a container which was allowed.
 type containers struct {
-	local LocalHands
+	local LocalInjector
 
 	mu     sync.Mutex
 	nodes  map[int]*containerNode // by the first process's id
@@ -41,7 +41,7 @@ type containerNode struct {
 	shifted []int // processes whose clock was shifted at least once
 }
 
-func newContainers() agentHands {
+func newContainers() agentInjector {
 	return &containers{nodes: map[int]*containerNode{}, former: map[int]bool{}}
 }
 
@@ -101,7 +101,7 @@ func (c *containers) node(pid int) (*containerNode, error) {
 	return n, nil
 }
 
-// Signal implements Hands.
+// Signal implements Injector.
 func (c *containers) Signal(_ context.Context, pid int, sig syscall.Signal) error {
 	n, err := c.node(pid)
 	if err != nil {
@@ -180,7 +180,7 @@ func send(pid int, id string, sig syscall.Signal) error {
 	return nil
 }
 
-// Stopped implements Hands.
+// Stopped implements Injector.
 func (c *containers) Stopped(_ context.Context, pid int) (bool, error) {
 	n, err := c.node(pid)
 	if err != nil {
@@ -232,7 +232,7 @@ func (c *containers) space(netns string) (*containerNode, *os.File, string, erro
 	return n, f, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), nil
 }
 
-// Drop implements Hands.
+// Drop implements Injector.
 func (c *containers) Drop(ctx context.Context, netns string, from []string) error {
 	n, f, path, err := c.space(netns)
 	if err != nil {
@@ -249,7 +249,7 @@ func (c *containers) Drop(ctx context.Context, netns string, from []string) erro
 	return nil
 }
 
-// Dropped implements Hands.
+// Dropped implements Injector.
 func (c *containers) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
 	_, f, path, err := c.space(netns)
 	if err != nil {
@@ -259,7 +259,7 @@ func (c *containers) Dropped(ctx context.Context, netns string) (map[string]uint
 	return c.local.Dropped(ctx, path)
 }
 
-// Reach implements Hands.
+// Reach implements Injector.
 func (c *containers) Reach(ctx context.Context, netns, addr string) (bool, error) {
 	_, f, path, err := c.space(netns)
 	if err != nil {
@@ -290,7 +290,7 @@ func (c *containers) sockets(pid int) (string, error) {
 	return string(text), err
 }
 
-// Shift implements Hands.
+// Shift implements Injector.
 func (c *containers) Shift(ctx context.Context, pid int, offset time.Duration) error {
 	n, err := c.node(pid)
 	if err != nil {
@@ -306,7 +306,7 @@ func (c *containers) Shift(ctx context.Context, pid int, offset time.Duration) e
 	return nil
 }
 
-// Offset implements Hands. It reads the clocks of the processes that the last Shift
+// Offset implements Injector. It reads the clocks of the processes that the last Shift
 // found; where they differ, which must not be, it says so.
 func (c *containers) Offset(_ context.Context, pid int) (time.Duration, error) {
 	n, err := c.node(pid)
@@ -327,7 +327,7 @@ func (c *containers) Offset(_ context.Context, pid int) (time.Duration, error) {
 	return offset, nil
 }
 
-// Clock implements Hands.
+// Clock implements Injector.
 func (c *containers) Clock(ctx context.Context) error { return c.local.Clock(ctx) }
 
 func (c *containers) heal(ctx context.Context) error {

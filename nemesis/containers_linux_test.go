@@ -36,7 +36,7 @@ func TestContainersRefuse(t *testing.T) {
 	c := newContainers()
 	ctx := t.Context()
 	id := strings.Repeat("0", 64)
-	self := group(t) // in the lab this process is the first, which is refused anyway
+	self := group(t) // in the sandbox this process is the first, which is refused anyway
 	for name, err := range map[string]error{
 		"allow":        c.allow(id, self),
 		"allow init":   c.allow(id, 1),

@@ -8,10 +8,10 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-// containers are the agent's hands; the agent always runs on the engine's Linux.
-type containers struct{ LocalHands }
+// containers are the agent's injector; the agent always runs on the engine's Linux.
+type containers struct{ LocalInjector }
 
-func newContainers() agentHands { return containers{} }
+func newContainers() agentInjector { return containers{} }
 
 func (containers) allow(string, int) error { return errLinux }
 

@@ -69,7 +69,7 @@ func (c *cuts) remove(ctx context.Context, some []cut) error {
 		if down(n) {
 			continue
 		}
-		dropped, err := c.env.Hands.Dropped(ctx, n.NetNS)
+		dropped, err := c.env.Injector.Dropped(ctx, n.NetNS)
 		if c.died(err, n) {
 			continue
 		}
@@ -107,7 +107,7 @@ func (c *cuts) apply(ctx context.Context, changed []cut) error {
 				from = append(from, f.Addr)
 			}
 		}
-		if err := c.env.Hands.Drop(ctx, n.NetNS, from); err != nil && !c.died(err, n) {
+		if err := c.env.Injector.Drop(ctx, n.NetNS, from); err != nil && !c.died(err, n) {
 			return fmt.Errorf("cut the network of %s: %w", to, err)
 		}
 	}
@@ -148,7 +148,7 @@ func (c *cuts) probe(ctx context.Context, x cut) error {
 	// Another fault that changes the same node's filter starts its counters anew:
 	// a packet more tells whether this cut is still there.
 	for {
-		reached, err := c.env.Hands.Reach(ctx, from.NetNS, port.HostPort())
+		reached, err := c.env.Injector.Reach(ctx, from.NetNS, port.HostPort())
 		if c.died(err, from, to) {
 			return errDown
 		}
@@ -158,7 +158,7 @@ func (c *cuts) probe(ctx context.Context, x cut) error {
 		if reached {
 			return fmt.Errorf("partition: %s still reaches %s", x.from, x.to)
 		}
-		dropped, err := c.env.Hands.Dropped(ctx, to.NetNS)
+		dropped, err := c.env.Injector.Dropped(ctx, to.NetNS)
 		if c.died(err, to) {
 			return errDown
 		}

@@ -30,7 +30,7 @@ func (c *renewingCluster) set(name string, pid int, netns string) {
 
 // mortalHands fail as the agent does when a namespace went with its node.
 type mortalHands struct {
-	*fakeHands
+	*fakeInjector
 	cluster *renewingCluster
 }
 
@@ -44,26 +44,26 @@ func (h mortalHands) alive(netns string) error {
 }
 
 func (h mortalHands) Drop(ctx context.Context, netns string, from []string) error {
-	return errors.Join(h.alive(netns), h.fakeHands.Drop(ctx, netns, from))
+	return errors.Join(h.alive(netns), h.fakeInjector.Drop(ctx, netns, from))
 }
 
 func (h mortalHands) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
-	got, err := h.fakeHands.Dropped(ctx, netns)
+	got, err := h.fakeInjector.Dropped(ctx, netns)
 	return got, errors.Join(h.alive(netns), err)
 }
 
 // A node that is started anew in the middle of a partition is in it still.
 func TestPartitionOutlivesRestart(t *testing.T) {
 	c := &renewingCluster{fakeCluster: newFakeCluster()}
-	hands := mortalHands{newFakeHands(), c}
-	env := &Env{Cluster: c, Hands: hands, Isolated: true}
+	injector := mortalHands{newFakeInjector(), c}
+	env := &Env{Cluster: c, Injector: injector, Isolated: true}
 	net := newCuts(env)
 	ctx := t.Context()
 	toS1, toS2 := cut{from: "s2", to: "s1"}, cut{from: "s1", to: "s2"}
 	drops := func(netns string) []string {
-		hands.mu.Lock()
-		defer hands.mu.Unlock()
-		return hands.drops[netns]
+		injector.mu.Lock()
+		defer injector.mu.Unlock()
+		return injector.drops[netns]
 	}
 	if err := net.add(ctx, []cut{toS1, toS2}); err != nil {
 		t.Fatal(err)

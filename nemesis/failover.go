@@ -10,23 +10,13 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-func init() {
-	register(Kind{
-		Name:     "failover",
-		About:    "make a replica the master, as a sentinel or an operator does",
-		Usage:    "[:NODE]",
-		Parse:    parseFailover,
-		Possible: func(*Env) error { return nil },
-	})
-}
-
-// promoter is a cluster that has replicas.
-type promoter interface {
-	// Promote makes a server the one that leads, and all others that run its
-	// replicas.
-	Promote(ctx context.Context, node string) error
-	// Leads asks one server whether it leads.
-	Leads(ctx context.Context, node string) (bool, error)
+var failoverKind = Kind{
+	Name:     "failover",
+	About:    "make a replica the master, as a sentinel or an operator does",
+	Usage:    "[:NODE]",
+	Parse:    parseFailover,
+	Make:     makeFailover,
+	Possible: func(*Env) error { return nil },
 }
 
 var errNoReplicas = errors.New("this cluster has no replicas to promote: its Compose file has no x-picklock.promote")
@@ -43,7 +33,7 @@ func (failoverPlan) Trigger() Trigger { return Sometimes }
 func (failoverPlan) Duration(*Env, *rand.Rand) time.Duration { return 0 }
 
 func (p failoverPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	c, ok := e.Cluster.(promoter)
+	c, ok := e.Cluster.(compose.Promoting)
 	if !ok {
 		return nil, errNoReplicas
 	}
@@ -73,6 +63,14 @@ func (p failoverPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding 
 	return &failover{e, replicas[rng.IntN(len(replicas))]}, nil
 }
 
+func makeFailover(e *Env, r FaultRequest) (Fault, error) {
+	nodes, err := r.victims(e)
+	if err != nil {
+		return nil, err
+	}
+	return &failover{e, nodes[0]}, nil
+}
+
 // failover is not undone: the one that was promoted leads from then on.
 type failover struct {
 	env  *Env
@@ -83,7 +81,7 @@ func (f *failover) Nodes() []string { return []string{f.node.Name} }
 func (f *failover) Detail() string  { return f.node.Name + " promoted" }
 
 func (f *failover) Inject(ctx context.Context) error {
-	c, ok := f.env.Cluster.(promoter)
+	c, ok := f.env.Cluster.(compose.Promoting)
 	if !ok {
 		return errNoReplicas
 	}
@@ -91,7 +89,7 @@ func (f *failover) Inject(ctx context.Context) error {
 }
 
 func (f *failover) Verify(ctx context.Context) error {
-	c, ok := f.env.Cluster.(promoter)
+	c, ok := f.env.Cluster.(compose.Promoting)
 	if !ok {
 		return errNoReplicas
 	}

@@ -11,14 +11,13 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-func init() {
-	register(Kind{
-		Name:     "kill",
-		About:    "kill processes (SIGKILL) and start them again, with their data or without (wipe)",
-		Usage:    "[:holder|client|leader|one|minority|majority|all|NODE][:wipe]",
-		Parse:    parseKill,
-		Possible: func(*Env) error { return nil },
-	})
+var killKind = Kind{
+	Name:     "kill",
+	About:    "kill processes (SIGKILL) and start them again, with their data or without (wipe)",
+	Usage:    "[:holder|client|leader|one|minority|majority|all|NODE][:wipe]",
+	Parse:    parseKill,
+	Make:     makeKill,
+	Possible: func(*Env) error { return nil },
 }
 
 type killPlan struct {
@@ -52,7 +51,7 @@ func (p killPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
 	}
 	d := between(rng, e.TTL, 0, 0.5)
 	// The others stay down until the rest can do without them.
-	if c, ok := e.Cluster.(interface{ Takeover() time.Duration }); ok && p.target != holder && p.target != client {
+	if c, ok := e.Cluster.(compose.Replacing); ok && p.target != holder && p.target != client {
 		d += c.Takeover()
 	}
 	return d
@@ -64,6 +63,14 @@ func (p killPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding stri
 		return nil, err
 	}
 	return &kill{e, nodes, p.wipe}, nil
+}
+
+func makeKill(e *Env, r FaultRequest) (Fault, error) {
+	nodes, err := r.victims(e)
+	if err != nil {
+		return nil, err
+	}
+	return &kill{e, nodes, r.Wipe}, nil
 }
 
 type kill struct {

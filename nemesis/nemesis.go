@@ -39,8 +39,12 @@ type Kind struct {
 	Usage string // the words that may follow the name
 	// Parse reads the words that follow the name in --faults.
 	Parse func(words []string) (Plan, error)
+	// Make makes the fault that was asked for by name.
+	Make func(e *Env, r FaultRequest) (Fault, error)
 	// Possible says what this machine lacks to do it; nil where all is there.
 	Possible func(e *Env) error
+	// Overlaps: the same node may be hit twice at a time.
+	Overlaps bool
 }
 
 // Plan is a fault as it was asked for. It picks its victims anew each time.
@@ -68,8 +72,8 @@ const (
 
 // Env is what faults work on.
 type Env struct {
-	Cluster compose.Cluster
-	Hands   Hands
+	Cluster  compose.Cluster
+	Injector Injector
 	// Isolated: every node has a network of its own.
 	Isolated bool
 	TTL      time.Duration
@@ -88,21 +92,6 @@ type Env struct {
 	watch *watch
 }
 
-// kinds is the package's one table; each fault's file adds its line.
-var kinds = map[string]Kind{}
-
-func register(k Kind) { kinds[k.Name] = k }
-
-// Kinds lists the faults by name.
-func Kinds() []Kind {
-	var out []Kind
-	for _, k := range kinds {
-		out = append(out, k)
-	}
-	slices.SortFunc(out, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
 // Spec is one entry of --faults: "pause:holder".
 type Spec struct {
 	Text string
@@ -113,10 +102,10 @@ type Spec struct {
 // Parse reads one entry of --faults.
 func Parse(text string) (Spec, error) {
 	words := strings.Split(text, ":")
-	k, ok := kinds[words[0]]
+	k, ok := lookup(words[0])
 	if !ok {
 		var names []string
-		for _, k := range Kinds() {
+		for _, k := range kinds {
 			names = append(names, k.Name)
 		}
 		return Spec{}, meant.Unknown("fault", words[0], names)

@@ -115,8 +115,8 @@ func (c *fakeCluster) Leader(context.Context) (string, error) { return "s2", nil
 func (c *fakeCluster) Died() <-chan error                     { return nil }
 func (c *fakeCluster) Close() error                           { return nil }
 
-// fakeHands does what it is told, or nothing at all where numb.
-type fakeHands struct {
+// fakeInjector does what it is told, or nothing at all where numb.
+type fakeInjector struct {
 	mu      sync.Mutex
 	numb    bool
 	stopped map[int]bool
@@ -124,24 +124,24 @@ type fakeHands struct {
 	offsets map[int]time.Duration
 }
 
-func newFakeHands() *fakeHands {
-	return &fakeHands{stopped: map[int]bool{}, drops: map[string][]string{}, offsets: map[int]time.Duration{}}
+func newFakeInjector() *fakeInjector {
+	return &fakeInjector{stopped: map[int]bool{}, drops: map[string][]string{}, offsets: map[int]time.Duration{}}
 }
 
-func (h *fakeHands) Signal(_ context.Context, pid int, sig syscall.Signal) error {
+func (h *fakeInjector) Signal(_ context.Context, pid int, sig syscall.Signal) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.stopped[pid] = sig == syscall.SIGSTOP && !h.numb
 	return nil
 }
 
-func (h *fakeHands) Stopped(_ context.Context, pid int) (bool, error) {
+func (h *fakeInjector) Stopped(_ context.Context, pid int) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.stopped[pid], nil
 }
 
-func (h *fakeHands) Drop(_ context.Context, netns string, from []string) error {
+func (h *fakeInjector) Drop(_ context.Context, netns string, from []string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	slices.Sort(from)
@@ -149,7 +149,7 @@ func (h *fakeHands) Drop(_ context.Context, netns string, from []string) error {
 	return nil
 }
 
-func (h *fakeHands) Dropped(_ context.Context, netns string) (map[string]uint64, error) {
+func (h *fakeInjector) Dropped(_ context.Context, netns string) (map[string]uint64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := map[string]uint64{}
@@ -159,26 +159,26 @@ func (h *fakeHands) Dropped(_ context.Context, netns string) (map[string]uint64,
 	return out, nil
 }
 
-func (h *fakeHands) Reach(context.Context, string, string) (bool, error) { return h.numb, nil }
+func (h *fakeInjector) Reach(context.Context, string, string) (bool, error) { return h.numb, nil }
 
-func (h *fakeHands) Shift(_ context.Context, pid int, offset time.Duration) error {
+func (h *fakeInjector) Shift(_ context.Context, pid int, offset time.Duration) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.offsets[pid] = offset
 	return nil
 }
 
-func (h *fakeHands) Offset(_ context.Context, pid int) (time.Duration, error) {
+func (h *fakeInjector) Offset(_ context.Context, pid int) (time.Duration, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.offsets[pid], nil
 }
 
-func (h *fakeHands) Clock(context.Context) error { return nil }
+func (h *fakeInjector) Clock(context.Context) error { return nil }
 
 // strikeOnce runs one fault until it has begun, then ends the run, and returns
 // the nemesis's events.
-func strikeOnce(t *testing.T, c *fakeCluster, h *fakeHands, fault string) []history.Event {
+func strikeOnce(t *testing.T, c *fakeCluster, h *fakeInjector, fault string) []history.Event {
 	t.Helper()
 	defer goleak.VerifyNone(t)
 	spec, err := Parse(fault)
@@ -188,7 +188,7 @@ func strikeOnce(t *testing.T, c *fakeCluster, h *fakeHands, fault string) []hist
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var events []history.Event
-	env := &Env{Cluster: c, Hands: h, Isolated: true, TTL: 20 * time.Millisecond, Respawn: func(_ context.Context, name string) error {
+	env := &Env{Cluster: c, Injector: h, Isolated: true, TTL: 20 * time.Millisecond, Respawn: func(_ context.Context, name string) error {
 		c.note("respawn %s", name)
 		c.setPID(name, 998)
 		return nil
@@ -220,7 +220,7 @@ func TestFaultsLandAndHeal(t *testing.T) {
 	for _, fault := range []string{"pause", "pause:holder", "pause:leader", "pause:all", "kill:minority:wipe", "kill:holder",
 		"partition:halves", "partition:leader:servers:out", "partition:holder:register", "clock:majority", "clock:client:-1s"} {
 		t.Run(fault, func(t *testing.T) {
-			c, h := newFakeCluster(), newFakeHands()
+			c, h := newFakeCluster(), newFakeInjector()
 			events := strikeOnce(t, c, h, fault)
 			if len(events) != 2 || events[0].Phase != history.Begin || !events[0].Landed || events[1].Phase != history.End || events[1].Time < events[0].Time {
 				t.Fatalf("events %+v, want a begin that landed and an end", events)
@@ -266,7 +266,7 @@ func TestHeldWaitsForAHolder(t *testing.T) {
 func TestUnobservedFaultHasNotLanded(t *testing.T) {
 	for _, fault := range []string{"pause", "partition"} {
 		t.Run(fault, func(t *testing.T) {
-			h := newFakeHands()
+			h := newFakeInjector()
 			h.numb = true
 			events := strikeOnce(t, newFakeCluster(), h, fault)
 			if len(events) != 2 || events[0].Landed || events[0].Error == "" {
@@ -283,7 +283,7 @@ func TestTargets(t *testing.T) {
 		"kill:wipe": "one server", "pause:majority": "two servers", "pause:minority": "one server", "pause:client": "one client",
 	}
 	for fault, want := range tests {
-		nodes := strikeOnce(t, newFakeCluster(), newFakeHands(), fault)[0].Nodes
+		nodes := strikeOnce(t, newFakeCluster(), newFakeInjector(), fault)[0].Nodes
 		got := strings.Join(nodes, " ")
 		role := func(name string) compose.Role {
 			for _, n := range c.nodes {
@@ -323,7 +323,7 @@ func TestImpossibleFaultsAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = New(t.Context(), &Env{Cluster: newFakeCluster(), Hands: newFakeHands(), Isolated: true, TTL: time.Second}, []Spec{spec}, 1, 0, nil)
+		_, err = New(t.Context(), &Env{Cluster: newFakeCluster(), Injector: newFakeInjector(), Isolated: true, TTL: time.Second}, []Spec{spec}, 1, 0, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.fault, err, tt.want)
 		}
@@ -332,15 +332,15 @@ func TestImpossibleFaultsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(t.Context(), &Env{Cluster: newFakeCluster(), Hands: newFakeHands(), TTL: time.Second}, []Spec{spec}, 1, 0, nil); err == nil {
+	if _, err := New(t.Context(), &Env{Cluster: newFakeCluster(), Injector: newFakeInjector(), TTL: time.Second}, []Spec{spec}, 1, 0, nil); err == nil {
 		t.Error("a partition of one shared network was not refused")
 	}
 }
 
 // Two faults may want the same cut; the end of one must not heal the other's.
 func TestOverlappingCuts(t *testing.T) {
-	h := newFakeHands()
-	cs := newCuts(&Env{Cluster: newFakeCluster(), Hands: h})
+	h := newFakeInjector()
+	cs := newCuts(&Env{Cluster: newFakeCluster(), Injector: h})
 	a, b := []cut{{"s1", "s2"}, {"s3", "s2"}}, []cut{{"s1", "s2"}}
 	steps := []struct {
 		do   func(context.Context, []cut) error
@@ -359,5 +359,93 @@ func TestOverlappingCuts(t *testing.T) {
 		if got := h.drops["s2"]; !slices.Equal(got, s.want) {
 			t.Errorf("step %d: s2 drops %v, want %v", i, got, s.want)
 		}
+	}
+}
+
+// The table is in the order in which it is listed, and every fault can be planned and
+// asked for.
+func TestKinds(t *testing.T) {
+	if !slices.IsSortedFunc(kinds, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("the table is not sorted by name")
+	}
+	for _, k := range kinds {
+		if k.Parse == nil || k.Make == nil || k.Possible == nil || k.About == "" {
+			t.Errorf("%s: a part is missing: %+v", k.Name, k)
+		}
+	}
+}
+
+// countedFault fails to land, or to heal, as often as it was told to.
+type countedFault struct {
+	deaf                bool // its effect is never seen
+	healErrors          int
+	injected, healed    int
+	verified, attempted int
+}
+
+func (*countedFault) Nodes() []string { return []string{"s1"} }
+func (*countedFault) Detail() string  { return "counted" }
+func (f *countedFault) Inject(context.Context) error {
+	f.injected++
+	return nil
+}
+
+func (f *countedFault) Verify(context.Context) error {
+	f.verified++
+	if f.deaf {
+		return errors.New("nothing to be seen")
+	}
+	return nil
+}
+
+func (f *countedFault) Heal(context.Context) error {
+	f.attempted++
+	if f.attempted <= f.healErrors {
+		return errors.New("not yet")
+	}
+	f.healed++
+	return nil
+}
+
+// Landed or not, a fault is injected once, healed once, and its
+// begin and its end are recorded once each.
+func TestHealedOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fault countedFault
+		heals int // how often whoever asked for it heals it
+	}{
+		{"lands", countedFault{}, 1},
+		{"lands, healed by two", countedFault{}, 3},
+		{"does not land", countedFault{deaf: true}, 0},
+		{"heals at the second attempt", countedFault{healErrors: 1}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := &tt.fault
+			kind := Kind{Name: "counted", Possible: func(*Env) error { return nil }, Make: func(*Env, FaultRequest) (Fault, error) { return f, nil }}
+			old := kinds
+			kinds = append(slices.Clone(kinds), kind)
+			defer func() { kinds = old }()
+			var events []history.Event
+			n, err := New(t.Context(), &Env{Cluster: newFakeCluster(), Injector: newFakeInjector(), TTL: time.Second}, nil, 1, history.Now(), func(e history.Event) { events = append(events, e) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			heal, err := n.Inject(t.Context(), FaultRequest{Kind: "counted", Nodes: []string{"s1"}})
+			if (err != nil) != tt.fault.deaf {
+				t.Fatal(err)
+			}
+			for i := range tt.heals {
+				if err := heal(t.Context()); (err != nil) != (i < tt.fault.healErrors) {
+					t.Fatal(err)
+				}
+			}
+			if f.injected != 1 || f.verified != 1 || f.healed != 1 {
+				t.Errorf("injected %d times, verified %d, healed %d; want once each", f.injected, f.verified, f.healed)
+			}
+			if len(events) != 2 || events[0].Phase != history.Begin || events[0].Landed == f.deaf || events[1].Phase != history.End {
+				t.Errorf("events %+v, want one begin and one end", events)
+			}
+		})
 	}
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-func init() {
-	register(Kind{
-		Name:  "partition",
-		About: "drop all packets between groups of nodes",
-		Usage: "[:one|leader|halves|minority|majority|holder|client|NODE][:servers|clients|register][:in|out]",
-		Parse: parsePartition,
-		Possible: func(e *Env) error {
-			if !e.Isolated {
-				return errors.New("this machine cannot cut a network: the nodes share one (picklock doctor says why)")
-			}
-			return nil
-		},
-	})
+var partitionKind = Kind{
+	Name:     "partition",
+	About:    "drop all packets between groups of nodes",
+	Usage:    "[:one|leader|halves|minority|majority|holder|client|NODE][:servers|clients|register][:in|out]",
+	Parse:    parsePartition,
+	Make:     makePartition,
+	Overlaps: true, // cuts are counted
+	Possible: func(e *Env) error {
+		if !e.Isolated {
+			return errors.New("this machine cannot cut a network: the nodes share one (picklock doctor says why)")
+		}
+		return nil
+	},
 }
 
 // partitionPlan cuts the target off. Without a word for the links, a server is
@@ -144,6 +144,40 @@ func half(nodes []compose.Node, rng *rand.Rand) []compose.Node {
 
 func contains(nodes []compose.Node, n compose.Node) bool {
 	return slices.ContainsFunc(nodes, func(m compose.Node) bool { return m.Name == n.Name })
+}
+
+// makePartition cuts the ways from some nodes to others, and with Both back as well.
+func makePartition(e *Env, r FaultRequest) (Fault, error) {
+	from, err := e.named(r.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	to, err := e.named(r.Peers)
+	if err != nil {
+		return nil, err
+	}
+	f := &partition{env: e, inside: from, nodes: names(from)}
+	for _, name := range names(to) {
+		if !slices.Contains(f.nodes, name) {
+			f.nodes = append(f.nodes, name)
+		}
+	}
+	for _, a := range from {
+		for _, b := range to {
+			if a.Name == b.Name {
+				return nil, fmt.Errorf("%s cannot be cut off from itself", a.Name)
+			}
+			f.cuts = append(f.cuts, cut{from: a.Name, to: b.Name})
+			if r.Both {
+				f.cuts = append(f.cuts, cut{from: b.Name, to: a.Name})
+			}
+		}
+	}
+	f.detail = strings.Join(names(from), ", ") + " not heard by " + strings.Join(names(to), ", ")
+	if r.Both {
+		f.detail = strings.Join(names(from), ", ") + " cut off from " + strings.Join(names(to), ", ")
+	}
+	return f, nil
 }
 
 type partition struct {

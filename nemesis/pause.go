@@ -12,14 +12,13 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-func init() {
-	register(Kind{
-		Name:     "pause",
-		About:    "stop processes as a long garbage collection or a suspended machine does (SIGSTOP, SIGCONT)",
-		Usage:    "[:holder|client|leader|one|minority|majority|all|NODE]",
-		Parse:    parsePause,
-		Possible: func(*Env) error { return nil },
-	})
+var pauseKind = Kind{
+	Name:     "pause",
+	About:    "stop processes as a long garbage collection or a suspended machine does (SIGSTOP, SIGCONT)",
+	Usage:    "[:holder|client|leader|one|minority|majority|all|NODE]",
+	Parse:    parsePause,
+	Make:     makePause,
+	Possible: func(*Env) error { return nil },
 }
 
 type pausePlan struct{ target target }
@@ -72,6 +71,14 @@ func (p pausePlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding str
 	return f, nil
 }
 
+func makePause(e *Env, r FaultRequest) (Fault, error) {
+	nodes, err := r.victims(e)
+	if err != nil {
+		return nil, err
+	}
+	return &pause{env: e, nodes: nodes}, nil
+}
+
 type pause struct {
 	env   *Env
 	nodes []compose.Node
@@ -87,7 +94,7 @@ func (p *pause) Await() <-chan struct{} { return p.harm }
 
 func (p *pause) Inject(ctx context.Context) error {
 	for _, n := range p.nodes {
-		if err := p.env.Hands.Signal(ctx, n.PID, syscall.SIGSTOP); err != nil {
+		if err := p.env.Injector.Signal(ctx, n.PID, syscall.SIGSTOP); err != nil {
 			return err
 		}
 	}
@@ -103,7 +110,7 @@ func (p *pause) await(ctx context.Context, want bool) error {
 			if now, ok := p.env.node(n.Name); !want && (!ok || now.PID != n.PID) {
 				break
 			}
-			stopped, err := p.env.Hands.Stopped(ctx, n.PID)
+			stopped, err := p.env.Injector.Stopped(ctx, n.PID)
 			if errors.Is(err, os.ErrProcessDone) && !want {
 				break
 			}
@@ -128,7 +135,7 @@ func (p *pause) Heal(ctx context.Context) error {
 		if now, ok := p.env.node(n.Name); !ok || now.PID != n.PID {
 			continue // it was killed meanwhile; its id may be another's
 		}
-		if err := p.env.Hands.Signal(ctx, n.PID, syscall.SIGCONT); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := p.env.Injector.Signal(ctx, n.PID, syscall.SIGCONT); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return err
 		}
 	}

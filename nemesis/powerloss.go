@@ -6,25 +6,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/picklock/picklock/compose"
 )
 
-func init() {
-	register(Kind{
-		Name:     "powerloss",
-		About:    "kill a server and take from its log what it had not yet told the kernel to keep (scenarios only)",
-		Usage:    "[:NODE]",
-		Parse:    parsePowerLoss,
-		Possible: func(*Env) error { return nil },
-	})
-}
-
-// unsynced is a cluster that knows which of a server's writes were still in the
-// kernel's memory. A killed process loses none of them, a machine without power
-// does.
-type unsynced interface {
-	// LosePower takes from a killed server's log what it had appended since the
-	// mark and not synced by its own rule, and returns how many bytes that were.
-	LosePower(ctx context.Context, node string) (int64, error)
+var powerLossKind = Kind{
+	Name:     "powerloss",
+	About:    "kill a server and take from its log what it had not yet told the kernel to keep (scenarios only)",
+	Usage:    "[:NODE]",
+	Parse:    parsePowerLoss,
+	Make:     makePowerLoss,
+	Possible: func(*Env) error { return nil },
 }
 
 type powerLossPlan struct{}
@@ -35,6 +27,14 @@ func (powerLossPlan) Trigger() Trigger                        { return Sometimes
 func (powerLossPlan) Duration(*Env, *rand.Rand) time.Duration { return 0 }
 func (powerLossPlan) Pick(context.Context, *Env, *rand.Rand, string) (Fault, error) {
 	return nil, errors.New("a power loss needs a scenario, which says since when nothing was synced")
+}
+
+func makePowerLoss(e *Env, r FaultRequest) (Fault, error) {
+	nodes, err := r.victims(e)
+	if err != nil {
+		return nil, err
+	}
+	return &powerLoss{kill{e, nodes, false}, nil}, nil
 }
 
 type powerLoss struct {
@@ -50,7 +50,7 @@ func (p *powerLoss) Detail() string {
 }
 
 func (p *powerLoss) Inject(ctx context.Context) error {
-	c, ok := p.env.Cluster.(unsynced)
+	c, ok := p.env.Cluster.(compose.Unsynced)
 	if !ok {
 		return errors.New("this runtime does not know what a server has synced")
 	}

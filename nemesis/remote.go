@@ -16,8 +16,8 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// Remote are the hands of an agent that runs where the nodes are, reached over its
-// standard input and output. Besides Hands it has the few abilities that a run
+// Remote are the injector of an agent that runs where the nodes are, reached over its
+// standard input and output. Besides Injector it has the few abilities that a run
 // needs there: to ask servers, and to read the clock of the nodes' kernel.
 type Remote struct {
 	in   io.WriteCloser
@@ -188,49 +188,49 @@ func (r *Remote) Now() int64 {
 // Kill ends all processes of the container whose first process that is.
 func (r *Remote) Kill(ctx context.Context, pid int) error { return r.Signal(ctx, pid, syscall.SIGKILL) }
 
-// Signal implements Hands.
+// Signal implements Injector.
 func (r *Remote) Signal(ctx context.Context, pid int, sig syscall.Signal) error {
 	_, err := r.call(ctx, "signal", params{PID: pid, Signal: int(sig)})
 	return err
 }
 
-// Stopped implements Hands.
+// Stopped implements Injector.
 func (r *Remote) Stopped(ctx context.Context, pid int) (bool, error) {
 	got, err := r.call(ctx, "stopped", params{PID: pid})
 	return got.Yes, err
 }
 
-// Drop implements Hands.
+// Drop implements Injector.
 func (r *Remote) Drop(ctx context.Context, netns string, from []string) error {
 	_, err := r.call(ctx, "drop", params{NetNS: netns, From: from})
 	return err
 }
 
-// Dropped implements Hands.
+// Dropped implements Injector.
 func (r *Remote) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
 	got, err := r.call(ctx, "dropped", params{NetNS: netns})
 	return got.Dropped, err
 }
 
-// Reach implements Hands.
+// Reach implements Injector.
 func (r *Remote) Reach(ctx context.Context, netns, addr string) (bool, error) {
 	got, err := r.call(ctx, "reach", params{NetNS: netns, Addr: addr})
 	return got.Yes, err
 }
 
-// Shift implements Hands.
+// Shift implements Injector.
 func (r *Remote) Shift(ctx context.Context, pid int, offset time.Duration) error {
 	_, err := r.call(ctx, "shift", params{PID: pid, Offset: int64(offset)})
 	return err
 }
 
-// Offset implements Hands.
+// Offset implements Injector.
 func (r *Remote) Offset(ctx context.Context, pid int) (time.Duration, error) {
 	got, err := r.call(ctx, "offset", params{PID: pid})
 	return time.Duration(got.Offset), err
 }
 
-// Clock implements Hands.
+// Clock implements Injector.
 func (r *Remote) Clock(ctx context.Context) error {
 	_, err := r.call(ctx, "clock", params{})
 	return err

@@ -17,7 +17,7 @@ import (
 	"github.com/picklock/picklock/nemesis/clock"
 )
 
-// scripted hands note what they are told and answer as they were told to.
+// scripted injector note what they are told and answer as they were told to.
 type scripted struct {
 	mu     sync.Mutex
 	told   []string
@@ -88,14 +88,14 @@ func (s *scripted) heal(context.Context) error {
 	return nil
 }
 
-// connect joins a Remote to hands, as the engine does through a container's streams.
-func connect(t *testing.T, hands *scripted) (*Remote, chan error) {
+// connect joins a Remote to injector, as the engine does through a container's streams.
+func connect(t *testing.T, injector *scripted) (*Remote, chan error) {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		err := serve(t.Context(), inR, outW, hands)
+		err := serve(t.Context(), inR, outW, injector)
 		outW.Close()
 		served <- err
 	}()
@@ -109,9 +109,9 @@ func connect(t *testing.T, hands *scripted) (*Remote, chan error) {
 }
 
 func TestRemoteTellsAllThatIsSaid(t *testing.T) {
-	hands := &scripted{held: make(chan struct{})}
-	close(hands.held)
-	r, _ := connect(t, hands)
+	injector := &scripted{held: make(chan struct{})}
+	close(injector.held)
+	r, _ := connect(t, injector)
 	ctx := t.Context()
 	check := func(what string, err error, ok bool) {
 		t.Helper()
@@ -143,8 +143,8 @@ func TestRemoteTellsAllThatIsSaid(t *testing.T) {
 		"allow id", "signal", "stopped", "drop /ns a,b", "drop /ns ", "dropped", "reach /ns x:1", "shift -1.5s", "offset", "clock",
 		"knock /ns x:1", "ask PING\r\n PONG by TLS", "sockets",
 	}
-	if !slices.Equal(hands.told, want) {
-		t.Errorf("told %q, want %q", hands.told, want)
+	if !slices.Equal(injector.told, want) {
+		t.Errorf("told %q, want %q", injector.told, want)
 	}
 	if a, b := r.Now(), r.Now(); a <= 0 || b < a {
 		t.Errorf("the clock goes from %d to %d", a, b)
@@ -154,8 +154,8 @@ func TestRemoteTellsAllThatIsSaid(t *testing.T) {
 // Faults tell these errors apart, so they must survive the way.
 func TestRemoteErrors(t *testing.T) {
 	for _, want := range []error{os.ErrProcessDone, syscall.ESRCH, clock.ErrUnsupported, ErrRefused} {
-		hands := &scripted{err: want}
-		r, _ := connect(t, hands)
+		injector := &scripted{err: want}
+		r, _ := connect(t, injector)
 		err := r.Signal(t.Context(), 7, syscall.SIGSTOP)
 		if !errors.Is(err, want) || err.Error() != want.Error() {
 			t.Errorf("%v became %v", want, err)
@@ -175,8 +175,8 @@ func TestRemoteErrors(t *testing.T) {
 // One request that takes its time holds up no other, and is given up when its
 // caller has.
 func TestRemoteAnswersInAnyOrder(t *testing.T) {
-	hands := &scripted{held: make(chan struct{})}
-	r, _ := connect(t, hands)
+	injector := &scripted{held: make(chan struct{})}
+	r, _ := connect(t, injector)
 	slow := make(chan error, 1)
 	go func() {
 		_, err := r.Stopped(t.Context(), 7)
@@ -195,7 +195,7 @@ func TestRemoteAnswersInAnyOrder(t *testing.T) {
 	if _, err := r.Stopped(ctx, 7); err == nil {
 		t.Error("it answered")
 	}
-	close(hands.held)
+	close(injector.held)
 	if err := <-slow; err != nil {
 		t.Error(err)
 	}
@@ -205,12 +205,12 @@ func TestRemoteAnswersInAnyOrder(t *testing.T) {
 // answered with yes, it means no.
 func TestAgentGivesUpBeforeItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hands := &scripted{held: make(chan struct{})}
-		r, _ := connect(t, hands)
+		injector := &scripted{held: make(chan struct{})}
+		r, _ := connect(t, injector)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := r.Stopped(ctx, 7); err == nil || ctx.Err() != nil || !slices.Equal(hands.told, []string{"gave up"}) {
-			t.Errorf("the agent %q, the caller %v: %v", hands.told, ctx.Err(), err)
+		if _, err := r.Stopped(ctx, 7); err == nil || ctx.Err() != nil || !slices.Equal(injector.told, []string{"gave up"}) {
+			t.Errorf("the agent %q, the caller %v: %v", injector.told, ctx.Err(), err)
 		}
 	})
 }
@@ -218,8 +218,8 @@ func TestAgentGivesUpBeforeItsCaller(t *testing.T) {
 // The end of its input is the end of whoever sent the agent out: it heals, and only
 // then does it end.
 func TestAgentHealsWhenNobodyIsLeft(t *testing.T) {
-	hands := &scripted{held: make(chan struct{})}
-	r, served := connect(t, hands)
+	injector := &scripted{held: make(chan struct{})}
+	r, served := connect(t, injector)
 	if err := r.Signal(t.Context(), 7, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestAgentHealsWhenNobodyIsLeft(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	if !hands.healed {
+	if !injector.healed {
 		t.Error("it did not heal")
 	}
 	if err := <-unanswered; err == nil {
@@ -246,9 +246,9 @@ func TestAgentHealsWhenNobodyIsLeft(t *testing.T) {
 }
 
 func TestAgentGivesUpOnNonsense(t *testing.T) {
-	hands := &scripted{}
-	err := serve(t.Context(), strings.NewReader("no JSON\n"), io.Discard, hands)
-	if err == nil || !strings.Contains(err.Error(), "no JSON") || !hands.healed {
-		t.Errorf("error %v, healed %v", err, hands.healed)
+	injector := &scripted{}
+	err := serve(t.Context(), strings.NewReader("no JSON\n"), io.Discard, injector)
+	if err == nil || !strings.Contains(err.Error(), "no JSON") || !injector.healed {
+		t.Errorf("error %v, healed %v", err, injector.healed)
 	}
 }

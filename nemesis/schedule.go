@@ -6,19 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 )
-
-// Awaiter is a fault that knows when it has done its harm: it ends then, and by
-// the planned duration only if that never comes.
-type Awaiter interface {
-	Await() <-chan struct{} // nil: it does not know
-}
 
 // verifyWithin bounds how long a fault may take to show its effect, and healWithin
 // how long a healed node may take to work again.
@@ -125,72 +118,43 @@ func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) erro
 	if err != nil {
 		return err
 	}
-	if f == nil || !n.begin(s.Kind.Name, f) {
+	if f == nil || !n.claim(s.Kind, f) {
 		return nil
 	}
-	defer n.end(s.Kind.Name, f)
+	defer n.release(s.Kind, f)
 	// A fault that has begun is seen through even when the run is over: it must be
 	// healed, and the history must say what was done.
-	begun := history.Event{Type: history.Info, F: s.Kind.Name, Nodes: f.Nodes(), Phase: history.Begin, Detail: f.Detail()}
-	begun.Time = n.env.now() - n.start
-	if err := n.inject(ctx, f); err != nil {
-		begun.Error = err.Error()
-	} else {
-		begun.Landed = true
-	}
-	n.write(begun)
-	if begun.Landed {
+	i, err := n.inject(ctx, s.Kind, f)
+	if err == nil {
 		var done <-chan struct{}
 		if a, ok := f.(Awaiter); ok {
 			done = a.Await()
 		}
 		wait(harm, duration, done)
 	}
-	hctx, cancel := context.WithTimeout(ctx, healWithin)
-	defer cancel()
-	if err := f.Heal(hctx); err != nil {
-		return fmt.Errorf("heal: %w", err)
-	}
-	ended := history.Event{Type: history.Info, F: s.Kind.Name, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail()}
-	ended.Time = n.env.now() - n.start
-	n.write(ended)
-	return nil
+	return i.heal(ctx)
 }
 
-func (n *Nemesis) inject(ctx context.Context, f Fault) error {
-	ctx, cancel := context.WithTimeout(ctx, verifyWithin)
-	defer cancel()
-	if err := f.Inject(ctx); err != nil {
-		return err
-	}
-	return f.Verify(ctx)
-}
-
-func (n *Nemesis) write(e history.Event) {
-	e.Process = history.Nemesis
-	n.record(e)
-}
-
-// begin notes the victims; false says that one of them already suffers the same.
-func (n *Nemesis) begin(kind string, f Fault) bool {
+// claim notes the victims; false says that one of them already suffers the same.
+func (n *Nemesis) claim(k Kind, f Fault) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, name := range f.Nodes() {
-		if kind != "partition" && slices.Contains(n.active, kind+" "+name) {
+		if !k.Overlaps && slices.Contains(n.active, k.Name+" "+name) {
 			return false
 		}
 	}
 	for _, name := range f.Nodes() {
-		n.active = append(n.active, kind+" "+name)
+		n.active = append(n.active, k.Name+" "+name)
 	}
 	return true
 }
 
-func (n *Nemesis) end(kind string, f Fault) {
+func (n *Nemesis) release(k Kind, f Fault) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, name := range f.Nodes() {
-		if i := slices.Index(n.active, strings.Join([]string{kind, name}, " ")); i >= 0 {
+		if i := slices.Index(n.active, k.Name+" "+name); i >= 0 {
 			n.active = slices.Delete(n.active, i, i+1)
 		}
 	}

@@ -65,7 +65,7 @@ func TestSignalReachesOtherGroups(t *testing.T) {
 	if len(outside()) != 3 || tree[0].PID != pid {
 		t.Fatalf("tree %+v", tree)
 	}
-	var h LocalHands
+	var h LocalInjector
 	await := func(want bool) {
 		t.Helper()
 		for range 1000 {
@@ -109,7 +109,7 @@ func TestClockOfPostgres(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	c, err := (&local.Lab{Why: "test"}).Start(t.Context(), def, compose.Options{Self: "/none", LogDir: dir, DataDir: dir + "/data"})
+	c, err := (&local.Sandbox{Why: "test"}).Start(t.Context(), def, compose.Options{Self: "/none", LogDir: dir, DataDir: dir + "/data"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestClockOfPostgres(t *testing.T) {
 		t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 		return conn
 	}
-	var h LocalHands
+	var h LocalInjector
 	sessions := []*pgx.Conn{session(), session()}
 	for _, offset := range []time.Duration{time.Hour, -time.Minute, 0} {
 		if err := h.Shift(t.Context(), n.PID, offset); err != nil {

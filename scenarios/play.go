@@ -18,8 +18,8 @@ type Stage interface {
 	// Act hands a client one act and returns at once; what came of it arrives on
 	// the channel, once. A killed client's never does.
 	Act(client, act string) (<-chan workloads.Done, error)
-	// Do does a fault, sees that it landed, and returns what undoes it.
-	Do(ctx context.Context, d nemesis.Deed) (heal func(context.Context) error, err error)
+	// Inject does a fault, sees that it landed, and returns what undoes it.
+	Inject(ctx context.Context, r nemesis.FaultRequest) (heal func(context.Context) error, err error)
 	// Mark notes what a server has written, for a later power loss.
 	Mark(ctx context.Context, server string) error
 	// Look counts what a server has for the lock: the holder and the waiting.
@@ -263,8 +263,8 @@ func (p *Player) take(ctx context.Context, st Step) (string, error) {
 		}
 		return "", p.do(ctx, st, st.Nodes[0])
 	case "cut":
-		d := nemesis.Deed{Kind: "partition", Nodes: p.resolve(st.Nodes), Peers: p.resolve(st.Peers), Both: st.Both}
-		return "", p.deed(ctx, d, "cut "+strings.TrimPrefix(st.Text, "cut: "))
+		r := nemesis.FaultRequest{Kind: "partition", Nodes: p.resolve(st.Nodes), Peers: p.resolve(st.Peers), Both: st.Both}
+		return "", p.inject(ctx, r, "cut "+strings.TrimPrefix(st.Text, "cut: "))
 	case "heal":
 		for _, name := range slices.Clone(p.order) {
 			if what, ok := strings.CutPrefix(name, "cut "); ok && (len(st.Nodes) == 0 || what == strings.TrimPrefix(st.Text, "heal: ")) {
@@ -319,7 +319,7 @@ func (p *Player) do(ctx context.Context, st Step, node string) error {
 			return err
 		}
 	}
-	if err := p.deed(ctx, nemesis.Deed{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
+	if err := p.inject(ctx, nemesis.FaultRequest{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
 		return err
 	}
 	switch kind {
@@ -331,8 +331,8 @@ func (p *Player) do(ctx context.Context, st Step, node string) error {
 	return nil
 }
 
-func (p *Player) deed(ctx context.Context, d nemesis.Deed, name string) error {
-	heal, err := p.stage.Do(ctx, d)
+func (p *Player) inject(ctx context.Context, r nemesis.FaultRequest, name string) error {
+	heal, err := p.stage.Inject(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (s *stage) Unread(context.Context, string) (int, error) {
 	return s.unread, nil
 }
 
-func (s *stage) Do(_ context.Context, d nemesis.Deed) (func(context.Context) error, error) {
+func (s *stage) Inject(_ context.Context, d nemesis.FaultRequest) (func(context.Context) error, error) {
 	name := d.Kind + " " + strings.Join(d.Nodes, ",")
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,11 +36,11 @@ install for the rest. Exit code 0 if everything works, 2 if something is missing
 			var err error
 			switch runtime {
 			case "local":
-				lab, code, done := local.Enter()
+				sandbox, code, done := local.Enter()
 				if done {
 					return &exitError{code, nil}
 				}
-				findings, err = examine(cmd.Context(), lab)
+				findings, err = examine(cmd.Context(), sandbox)
 			case "docker":
 				findings, err = examineDocker(cmd.Context())
 			default:
@@ -102,7 +102,7 @@ func examineDocker(ctx context.Context) (_ []finding, err error) {
 	} else {
 		defer func() { err = errors.Join(err, c.Close()) }()
 		findings = append(findings, finding{"agent", true, "named capabilities, not privileged"})
-		env := &nemesis.Env{Cluster: c, Hands: r.Hands(), Isolated: r.Isolated()}
+		env := &nemesis.Env{Cluster: c, Injector: r.Injector(), Isolated: r.Isolated()}
 		for _, k := range nemesis.Kinds() {
 			f := finding{"fault " + k.Name, true, k.About}
 			if err := k.Possible(env); err != nil {
@@ -127,13 +127,13 @@ func examineDocker(ctx context.Context) (_ []finding, err error) {
 	return findings, nil
 }
 
-func examine(ctx context.Context, lab *local.Lab) ([]finding, error) {
-	space := finding{"namespaces", lab.Isolated, "every node has a network of its own; the kernel removes all of a run"}
-	if !lab.Isolated {
-		space.About = lab.Why + ": nodes are plain processes on loopback addresses"
+func examine(ctx context.Context, sandbox *local.Sandbox) ([]finding, error) {
+	space := finding{"namespaces", sandbox.Isolated, "every node has a network of its own; the kernel removes all of a run"}
+	if !sandbox.Isolated {
+		space.About = sandbox.Why + ": nodes are plain processes on loopback addresses"
 	}
 	findings := []finding{space}
-	env := &nemesis.Env{Hands: nemesis.LocalHands{}, Isolated: lab.Isolated}
+	env := &nemesis.Env{Injector: nemesis.LocalInjector{}, Isolated: sandbox.Isolated}
 	for _, k := range nemesis.Kinds() {
 		f := finding{"fault " + k.Name, true, k.About}
 		if err := k.Possible(env); err != nil {
@@ -158,7 +158,7 @@ func examine(ctx context.Context, lab *local.Lab) ([]finding, error) {
 				f.OK, f.About = false, err.Error()
 			}
 		}
-		if err := lab.Able(def); err != nil && f.OK {
+		if err := sandbox.Able(def); err != nil && f.OK {
 			f.OK, f.About = false, err.Error()
 		}
 		findings = append(findings, f)

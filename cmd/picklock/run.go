@@ -151,11 +151,11 @@ func findRuntime(ctx context.Context, name, clientImage string) (harness.Runtime
 		}
 		return &dockerruntime.Runtime{Engine: e, ClientImage: clientImage}, nil
 	}
-	lab, code, done := local.Enter()
+	sandbox, code, done := local.Enter()
 	if done {
 		return nil, &exitError{code, nil}
 	}
-	return harness.Local{Lab: lab}, nil
+	return harness.Local{Sandbox: sandbox}, nil
 }
 
 func runOnce(ctx context.Context, o harness.Options, runtime, clientImage string, asJSON bool) error {

@@ -21,13 +21,13 @@ const (
 	labelRole = "picklock.role" // the node's role, or roleAgent
 )
 
-// roleAgent is the container that holds the nemesis's hands. It ends when nobody
+// roleAgent is the container that holds the nemesis's injector. It ends when nobody
 // holds the other end of its input any more: as long as it runs, its run is alive.
 const roleAgent = "agent"
 
 // Agent is what a cluster needs of the program in the agent container.
 type Agent interface {
-	// Allow gives a container of the run, and its first process, into its hands.
+	// Allow gives a container of the run, and its first process, into its care.
 	Allow(ctx context.Context, container string, pid int) error
 	// Ask asks a server from inside a network namespace (see compose.Probe.Answer).
 	Ask(ctx context.Context, netns, addr string, p *compose.Probe) (answer string, ok bool, err error)

@@ -123,7 +123,7 @@ func colon(s string) string {
 	return ": " + s
 }
 
-// began gives a started node into the agent's hands and watches for its end.
+// began gives a started node into the agent's care and watches for its end.
 func (c *Cluster) began(ctx context.Context, n *node, pid int, ended func() (int64, error)) (*compose.Life, error) {
 	err := os.ErrProcessDone
 	if pid != 0 {

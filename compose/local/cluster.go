@@ -19,7 +19,7 @@ import (
 // Cluster is a running cluster of this machine's own processes.
 type Cluster struct {
 	*compose.Members
-	lab     *Lab
+	sandbox *Sandbox
 	def     *compose.Definition
 	opts    compose.Options
 	net     *network // nil without namespaces
@@ -36,7 +36,7 @@ type Cluster struct {
 }
 
 // Start brings the definition's servers up and returns when all of them answer.
-func (l *Lab) Start(ctx context.Context, def *compose.Definition, opts compose.Options) (_ *Cluster, err error) {
+func (l *Sandbox) Start(ctx context.Context, def *compose.Definition, opts compose.Options) (_ *Cluster, err error) {
 	if err := check(def); err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (l *Lab) Start(ctx context.Context, def *compose.Definition, opts compose.O
 			return nil, fmt.Errorf("find the run directory: %w", err)
 		}
 	}
-	c := &Cluster{lab: l, def: def, opts: opts, nodes: map[string]*node{}}
+	c := &Cluster{sandbox: l, def: def, opts: opts, nodes: map[string]*node{}}
 	c.Members = compose.NewMembers(def, reach{c})
 	for _, dir := range []string{opts.LogDir, opts.DataDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -97,9 +97,9 @@ func (c *Cluster) Directory() string {
 	return filepath.Join(c.opts.DataDir, ".shared") // no service is called that
 }
 
-// Able says why this lab cannot run the cluster although all its programs are here; nil
+// Able says why this sandbox cannot run the cluster although all its programs are here; nil
 // if it can.
-func (l *Lab) Able(def *compose.Definition) error {
+func (l *Sandbox) Able(def *compose.Definition) error {
 	for _, s := range def.Members() {
 		if s.Spec.Local != nil && s.Spec.Local.Namespaces != "" && !l.Isolated {
 			return compose.Impossible(fmt.Sprintf("%s: %s; there are no namespaces here: %s. Use --runtime docker", def.Name, s.Spec.Local.Namespaces, l.Why))
@@ -283,7 +283,7 @@ func (c *Cluster) Close() error {
 	if c.net != nil {
 		errs = append(errs, c.net.close())
 	}
-	if c.lab.Isolated {
+	if c.sandbox.Isolated {
 		errs = append(errs, unmountData(c.opts.DataDir))
 	}
 	return errors.Join(append(errs, os.RemoveAll(c.opts.DataDir))...)

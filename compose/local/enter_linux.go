@@ -19,32 +19,32 @@ import (
 // them. In the process that the user started it waits for the inner one, passes
 // signals on to it and returns its exit code with done true: there is nothing
 // left to do but to exit. In the inner process, and where namespaces cannot be
-// had, it returns the lab and done false.
+// had, it returns the sandbox and done false.
 //
 // The inner process is the first of its PID namespace: when it ends, the kernel
 // ends every process of the run, and with the last of them go the interfaces and
 // mounts. It ends with the outer one by PR_SET_PDEATHSIG.
-func Enter() (lab *Lab, code int, done bool) {
-	switch os.Getenv(labEnv) {
+func Enter() (sandbox *Sandbox, code int, done bool) {
+	switch os.Getenv(sandboxEnv) {
 	case "":
 	case "loopback":
-		return &Lab{Why: "asked for by " + labEnv + "=loopback"}, 0, false
+		return &Sandbox{Why: "asked for by " + sandboxEnv + "=loopback"}, 0, false
 	default:
 		return inner()
 	}
 	code, err := reexec()
 	if err != nil {
-		return &Lab{Why: err.Error()}, 0, false
+		return &Sandbox{Why: err.Error()}, 0, false
 	}
 	return nil, code, true
 }
 
 // inner prepares the new namespaces and tells the outer process over descriptor 3
 // whether that worked.
-func inner() (*Lab, int, bool) {
+func inner() (*Sandbox, int, bool) {
 	status := os.NewFile(3, "status")
 	if status == nil {
-		return &Lab{Why: labEnv + " is set, but not by picklock"}, 0, false
+		return &Sandbox{Why: sandboxEnv + " is set, but not by picklock"}, 0, false
 	}
 	if err := prepare(); err != nil {
 		fmt.Fprint(status, err)
@@ -53,9 +53,9 @@ func inner() (*Lab, int, bool) {
 	}
 	fmt.Fprint(status, "ok")
 	status.Close()
-	// Programs that the lab starts are not labs themselves.
-	os.Unsetenv(labEnv)
-	return &Lab{Isolated: true}, 0, false
+	// Programs that the sandbox starts are not sandboxes themselves.
+	os.Unsetenv(sandboxEnv)
+	return &Sandbox{Isolated: true}, 0, false
 }
 
 func prepare() error {
@@ -95,7 +95,7 @@ func reexec() (int, error) {
 	cmd := exec.Command(self, os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), labEnv+"=inner")
+	cmd.Env = append(os.Environ(), sandboxEnv+"=inner")
 	cmd.ExtraFiles = []*os.File{w}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC,

@@ -17,13 +17,13 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-var lab *Lab
+var sandbox *Sandbox
 var self string
 
 func TestMain(m *testing.M) {
 	var code int
 	var done bool
-	if lab, code, done = Enter(); done {
+	if sandbox, code, done = Enter(); done {
 		os.Exit(code)
 	}
 	dir, err := os.MkdirTemp("", "picklock-test")
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func start(t *testing.T, l *Lab, name string) *Cluster {
+func start(t *testing.T, l *Sandbox, name string) *Cluster {
 	t.Helper()
 	def, err := compose.Load(t.Context(), name)
 	if err != nil {
@@ -65,16 +65,16 @@ func start(t *testing.T, l *Lab, name string) *Cluster {
 	return c
 }
 
-func labs(t *testing.T) map[string]*Lab {
-	if !lab.Isolated {
-		t.Logf("no namespaces here: %s", lab.Why)
-		return map[string]*Lab{"loopback": lab}
+func sandboxes(t *testing.T) map[string]*Sandbox {
+	if !sandbox.Isolated {
+		t.Logf("no namespaces here: %s", sandbox.Why)
+		return map[string]*Sandbox{"loopback": sandbox}
 	}
-	return map[string]*Lab{"namespaces": lab, "loopback": {Why: "test"}}
+	return map[string]*Sandbox{"namespaces": sandbox, "loopback": {Why: "test"}}
 }
 
 func TestClustersAnswer(t *testing.T) {
-	for kind, l := range labs(t) {
+	for kind, l := range sandboxes(t) {
 		for _, name := range compose.Names() {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				if name == "redis-sentinel" && !l.Isolated {
@@ -92,8 +92,8 @@ func TestClustersAnswer(t *testing.T) {
 	}
 }
 
-// refused expects that the lab says why it cannot run a cluster, before it starts one.
-func refused(t *testing.T, l *Lab, name, why string) {
+// refused expects that the sandbox says why it cannot run a cluster, before it starts one.
+func refused(t *testing.T, l *Sandbox, name, why string) {
 	t.Helper()
 	def, err := compose.Load(t.Context(), name)
 	if err != nil {
@@ -114,7 +114,7 @@ func refused(t *testing.T, l *Lab, name, why string) {
 }
 
 func TestKillAndRestart(t *testing.T) {
-	for kind, l := range labs(t) {
+	for kind, l := range sandboxes(t) {
 		t.Run(kind, func(t *testing.T) {
 			c := start(t, l, "etcd")
 			ctx := t.Context()
@@ -149,7 +149,7 @@ func TestKillAndRestart(t *testing.T) {
 }
 
 func TestServerThatEndsByItselfIsReported(t *testing.T) {
-	c := start(t, lab, "redis")
+	c := start(t, sandbox, "redis")
 	n, _ := c.Find("redis")
 	if err := killGroup(n.PID); err != nil { // not through the cluster
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestServerThatEndsByItselfIsReported(t *testing.T) {
 }
 
 func TestSpawn(t *testing.T) {
-	c := start(t, lab, "redis")
+	c := start(t, sandbox, "redis")
 	p, err := c.Spawn(t.Context(), compose.Program{Name: "c1", Role: compose.Client, Args: []string{"server", "etcd", "--version"}})
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestStartErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = lab.Start(t.Context(), def, compose.Options{Self: self, LogDir: dir, DataDir: filepath.Join(dir, "data")})
+			_, err = sandbox.Start(t.Context(), def, compose.Options{Self: self, LogDir: dir, DataDir: filepath.Join(dir, "data")})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
@@ -225,7 +225,7 @@ func answers(t *testing.T, c *Cluster, node, send, expect string) {
 func TestPowerLoss(t *testing.T) {
 	for name, want := range map[string]string{"redis-aof": `\$-1\r`, "redis-aof-always": `lost\r`} {
 		t.Run(name, func(t *testing.T) {
-			c := start(t, lab, name)
+			c := start(t, sandbox, name)
 			ctx := t.Context()
 			answers(t, c, "redis", "SET before kept", `\+OK`)
 			if err := c.MarkSynced(ctx, "redis"); err != nil {
@@ -250,7 +250,7 @@ func TestPowerLoss(t *testing.T) {
 
 // A replica takes over, and the old master follows it.
 func TestPromote(t *testing.T) {
-	c := start(t, lab, "redis-replica")
+	c := start(t, sandbox, "redis-replica")
 	ctx := t.Context()
 	if old, err := c.Leader(ctx); err != nil || old != "redis1" {
 		t.Fatalf("leader %q, %v", old, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/picklock/picklock/internal/proc"
 )
 
-// network is one bridge in the lab with one network namespace a node behind it.
+// network is one bridge in the sandbox with one network namespace a node behind it.
 type network struct {
 	bridge *netlink.Bridge
 	hosts  string // the private hosts file
@@ -22,7 +22,7 @@ type network struct {
 	links  []netlink.Link // our ends of the cables
 }
 
-// prefix of the lab's addresses; nothing but the lab's own namespaces has a route
+// prefix of the sandbox's addresses; nothing but the sandbox's own namespaces has a route
 // to them.
 const prefix = "10.77.0."
 
@@ -147,7 +147,7 @@ func (n *network) close() error {
 }
 
 // mountData puts the servers' data on a file system in memory that goes with the
-// lab: what a crash loses is decided by the fault, not by this machine's disk.
+// sandbox: what a crash loses is decided by the fault, not by this machine's disk.
 func mountData(dir string) error {
 	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755"); err != nil {
 		return fmt.Errorf("mount the data directory: %w", err)

@@ -47,7 +47,7 @@ func connect(t *testing.T, c *Cluster, node string) *pgx.Conn {
 // committed, and no trace of the processes.
 func TestKillTakesAllOfPostgres(t *testing.T) {
 	needServers(t, "postgres")
-	for kind, l := range labs(t) {
+	for kind, l := range sandboxes(t) {
 		t.Run(kind, func(t *testing.T) {
 			c := start(t, l, "postgres")
 			conn := connect(t, c, "postgres")
@@ -95,7 +95,7 @@ func TestKillTakesAllOfPostgres(t *testing.T) {
 // started again it comes back as a replica, and then takes over itself.
 func TestPromotePostgres(t *testing.T) {
 	needServers(t, "postgres-replica")
-	for kind, l := range labs(t) {
+	for kind, l := range sandboxes(t) {
 		t.Run(kind, func(t *testing.T) {
 			ctx := t.Context()
 			c := start(t, l, "postgres-replica")

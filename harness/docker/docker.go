@@ -17,7 +17,7 @@ type Runtime struct {
 	// ClientImage is an image to put the clients' program into; see docker.Options.
 	ClientImage string
 
-	hands *nemesis.Remote
+	injector *nemesis.Remote
 }
 
 // Name implements Runtime.
@@ -36,8 +36,8 @@ func (d *Runtime) Start(ctx context.Context, def *compose.Definition, opts compo
 	c, err := d.Engine.Start(ctx, def, docker.Options{
 		Options: opts, ClientImage: d.ClientImage,
 		NewAgent: func(p *compose.Process) docker.Agent {
-			d.hands = nemesis.NewRemote(p.Stdin, p.Stdout, p.Err)
-			return d.hands
+			d.injector = nemesis.NewRemote(p.Stdin, p.Stdout, p.Err)
+			return d.injector
 		},
 	})
 	if err != nil {
@@ -46,17 +46,17 @@ func (d *Runtime) Start(ctx context.Context, def *compose.Definition, opts compo
 	return c, nil
 }
 
-// Hands implements Runtime. Before Start they can only say that nothing is known to
+// Injector implements Runtime. Before Start it can only say that nothing is known to
 // stand in the way of any fault.
-func (d *Runtime) Hands() nemesis.Hands {
-	if d.hands == nil {
+func (d *Runtime) Injector() nemesis.Injector {
+	if d.injector == nil {
 		return unasked{}
 	}
-	return d.hands
+	return d.injector
 }
 
-// unasked are hands of an engine on which no agent runs yet.
-type unasked struct{ nemesis.Hands }
+// unasked is the injector of an engine on which no agent runs yet.
+type unasked struct{ nemesis.Injector }
 
 func (unasked) Clock(context.Context) error { return nil }
 
@@ -65,8 +65,8 @@ func (*Runtime) Isolated() bool { return true }
 
 // Now implements Runtime: the nodes' kernel may be another machine's.
 func (d *Runtime) Now() int64 {
-	if d.hands == nil {
+	if d.injector == nil {
 		return history.Now()
 	}
-	return d.hands.Now()
+	return d.injector.Now()
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/picklock/picklock/nemesis/clock"
 )
 
-// LocalHands works on this machine's own processes and namespaces.
-type LocalHands struct{}
+// LocalInjector works on this machine's own processes and namespaces.
+type LocalInjector struct{}
 
-// Signal implements Hands: it reaches all processes of the node, whatever groups they
+// Signal implements Injector: it reaches all processes of the node, whatever groups they
 // made.
-func (LocalHands) Signal(_ context.Context, pid int, sig syscall.Signal) error {
+func (LocalInjector) Signal(_ context.Context, pid int, sig syscall.Signal) error {
 	if pid <= 1 {
 		return fmt.Errorf("signal process group %d: not ours", pid)
 	}
@@ -39,8 +39,8 @@ func (LocalHands) Signal(_ context.Context, pid int, sig syscall.Signal) error {
 	return nil
 }
 
-// Stopped implements Hands.
-func (LocalHands) Stopped(_ context.Context, pid int) (bool, error) {
+// Stopped implements Injector.
+func (LocalInjector) Stopped(_ context.Context, pid int) (bool, error) {
 	tree, err := proc.Living(pid)
 	if err != nil {
 		return false, err
@@ -52,8 +52,8 @@ const tableName = "picklock"
 
 var errNoNetNS = errors.New("the nodes share one network: partitions need namespaces (see picklock doctor)")
 
-// Drop implements Hands.
-func (LocalHands) Drop(_ context.Context, netns string, from []string) error {
+// Drop implements Injector.
+func (LocalInjector) Drop(_ context.Context, netns string, from []string) error {
 	return inNetNS(netns, func(c *nftables.Conn) error {
 		table := c.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4})
 		c.DelTable(table)
@@ -84,8 +84,8 @@ func (LocalHands) Drop(_ context.Context, netns string, from []string) error {
 	})
 }
 
-// Dropped implements Hands.
-func (LocalHands) Dropped(_ context.Context, netns string) (map[string]uint64, error) {
+// Dropped implements Injector.
+func (LocalInjector) Dropped(_ context.Context, netns string) (map[string]uint64, error) {
 	out := map[string]uint64{}
 	err := inNetNS(netns, func(c *nftables.Conn) error {
 		tables, err := c.ListTablesOfFamily(nftables.TableFamilyIPv4)
@@ -145,8 +145,8 @@ func inNetNS(netns string, f func(*nftables.Conn) error) error {
 // waiting much longer would say no more.
 const reachWithin = 300 * time.Millisecond
 
-// Reach implements Hands.
-func (LocalHands) Reach(ctx context.Context, netns, addr string) (bool, error) {
+// Reach implements Injector.
+func (LocalInjector) Reach(ctx context.Context, netns, addr string) (bool, error) {
 	ns, err := os.Open(netns)
 	if err != nil {
 		return false, fmt.Errorf("open network namespace: %w", err)
@@ -164,14 +164,14 @@ func (LocalHands) Reach(ctx context.Context, netns, addr string) (bool, error) {
 	return reached, err
 }
 
-// Shift implements Hands.
-func (LocalHands) Shift(ctx context.Context, pid int, offset time.Duration) error {
+// Shift implements Injector.
+func (LocalInjector) Shift(ctx context.Context, pid int, offset time.Duration) error {
 	_, err := shiftAll(ctx, offset, func() ([]int, error) { return treePIDs(pid) })
 	return err
 }
 
-// Offset implements Hands.
-func (LocalHands) Offset(_ context.Context, pid int) (time.Duration, error) {
+// Offset implements Injector.
+func (LocalInjector) Offset(_ context.Context, pid int) (time.Duration, error) {
 	pids, err := treePIDs(pid)
 	if err != nil {
 		return 0, err
@@ -179,5 +179,5 @@ func (LocalHands) Offset(_ context.Context, pid int) (time.Duration, error) {
 	return commonOffset(pids)
 }
 
-// Clock implements Hands.
-func (LocalHands) Clock(context.Context) error { return clock.Supported() }
+// Clock implements Injector.
+func (LocalInjector) Clock(context.Context) error { return clock.Supported() }

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Enter returns a lab of plain processes: there are no namespaces here.
-func Enter() (lab *Lab, code int, done bool) {
-	return &Lab{Why: "network namespaces need Linux"}, 0, false
+// Enter returns a sandbox of plain processes: there are no namespaces here.
+func Enter() (sandbox *Sandbox, code int, done bool) {
+	return &Sandbox{Why: "network namespaces need Linux"}, 0, false
 }
 
 type network struct{}

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Hands is the part of the nemesis that needs rights: it works on a process
+// Injector is the part of the nemesis that needs rights: it works on a process
 // group or a network namespace, knows nothing of nodes, and can run elsewhere
 // than the rest.
-type Hands interface {
+type Injector interface {
 	// Signal sends a signal to all processes of pid's group.
 	Signal(ctx context.Context, pid int, sig syscall.Signal) error
 	// Stopped says whether every process of pid's group is stopped.

@@ -15,12 +15,12 @@ import (
 	"github.com/picklock/picklock/compose/local"
 )
 
-var lab *local.Lab
+var sandbox *local.Sandbox
 
 func TestMain(m *testing.M) {
 	var code int
 	var done bool
-	if lab, code, done = local.Enter(); !done {
+	if sandbox, code, done = local.Enter(); !done {
 		code = m.Run()
 	}
 	os.Exit(code)
@@ -49,7 +49,7 @@ func group(t *testing.T) int {
 }
 
 func TestStopAndContinueAWholeGroup(t *testing.T) {
-	var h LocalHands
+	var h LocalInjector
 	pid := group(t)
 	await := func(want bool) {
 		t.Helper()
@@ -91,7 +91,7 @@ func TestStopAndContinueAWholeGroup(t *testing.T) {
 }
 
 func TestGoneGroup(t *testing.T) {
-	var h LocalHands
+	var h LocalInjector
 	if _, err := h.Stopped(t.Context(), 1<<22-1); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("Stopped: %v", err)
 	}
@@ -107,12 +107,12 @@ func TestGoneGroup(t *testing.T) {
 
 // Packets are dropped in one direction only, and no longer than wanted.
 func TestDropOneWay(t *testing.T) {
-	if !lab.Isolated {
-		t.Skip("no network namespaces here: " + lab.Why)
+	if !sandbox.Isolated {
+		t.Skip("no network namespaces here: " + sandbox.Why)
 	}
-	var h LocalHands
+	var h LocalInjector
 	dir := t.TempDir()
-	c, err := lab.Start(t.Context(), &compose.Definition{Name: "none"}, compose.Options{Self: "/bin/sleep", LogDir: dir, DataDir: filepath.Join(dir, "data")})
+	c, err := sandbox.Start(t.Context(), &compose.Definition{Name: "none"}, compose.Options{Self: "/bin/sleep", LogDir: dir, DataDir: filepath.Join(dir, "data")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@
 // addresses. It must not know locks, faults or histories.
 package local
 
-// Lab is the place where this process runs clusters.
-type Lab struct {
+// Sandbox is the place where this process runs clusters.
+type Sandbox struct {
 	// Isolated: this process is the first one in user, network, mount, IPC and
 	// PID namespaces of its own.
 	Isolated bool
@@ -15,4 +15,4 @@ type Lab struct {
 }
 
 // The environment variable that tells the re-executed program where it is.
-const labEnv = "PICKLOCK_LAB"
+const sandboxEnv = "PICKLOCK_LAB"

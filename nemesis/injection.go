@@ -1,0 +1,65 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/picklock/picklock/history"
+)
+
+// injection is one fault from its injection to the end of its healing: the one way
+// that planned faults and requested ones go.
+type injection struct {
+	nemesis *Nemesis
+	kind    string
+	fault   Fault
+
+	mu     sync.Mutex
+	healed bool
+}
+
+// inject does a fault, looks for its effect, and records how that went. The time of
+// the event is the one just before the injection: the harm begins no earlier. Where
+// the error is not nil the fault has not landed; it has to be healed all the same.
+func (n *Nemesis) inject(ctx context.Context, k Kind, f Fault) (*injection, error) {
+	i := &injection{nemesis: n, kind: k.Name, fault: f}
+	begun := history.Event{F: k.Name, Nodes: f.Nodes(), Phase: history.Begin, Time: n.env.now() - n.start}
+	ctx, cancel := context.WithTimeout(ctx, verifyWithin)
+	defer cancel()
+	err := f.Inject(ctx)
+	if err == nil {
+		err = f.Verify(ctx)
+	}
+	begun.Detail, begun.Landed = f.Detail(), err == nil
+	if err != nil {
+		begun.Error = err.Error()
+	}
+	n.write(begun)
+	return i, err
+}
+
+// heal undoes the fault and records its end. Once that has succeeded it does nothing
+// any more.
+func (i *injection) heal(ctx context.Context) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.healed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, healWithin)
+	defer cancel()
+	f, n := i.fault, i.nemesis
+	if err := f.Heal(ctx); err != nil {
+		return fmt.Errorf("heal %s of %s: %w", i.kind, strings.Join(f.Nodes(), ", "), err)
+	}
+	i.healed = true
+	n.write(history.Event{F: i.kind, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail(), Time: n.env.now() - n.start})
+	return nil
+}
+
+func (n *Nemesis) write(e history.Event) {
+	e.Process, e.Type = history.Nemesis, history.Info
+	n.record(e)
+}
