@@ -15,7 +15,6 @@ import (
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
-	"github.com/picklock/picklock/compose/builtin"
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/results"
@@ -32,7 +31,7 @@ var backends = register.Backends{register.OwnServer()}
 func Child() bool { return os.Getenv(orderEnv) != "" }
 
 // child carries the order out and ends the process, if it is for this call of Run.
-func child(test string, call int, open Open) {
+func child(test string, call int, open Open, serve func(context.Context, string, []string) error) {
 	var x order
 	text, err := os.ReadFile(os.Getenv(orderEnv))
 	if err == nil {
@@ -56,7 +55,7 @@ func child(test string, call int, open Open) {
 		},
 	})
 	if x.Node {
-		err = node(ctx, locks, flag.Args())
+		err = node(ctx, locks, serve, flag.Args())
 	} else {
 		err = x.controller(ctx, locks)
 	}
@@ -69,7 +68,7 @@ func child(test string, call int, open Open) {
 }
 
 // node does what the picklock program does under these arguments.
-func node(ctx context.Context, locks *clients.Table, args []string) error {
+func node(ctx context.Context, locks *clients.Table, serve func(context.Context, string, []string) error, args []string) error {
 	if len(args) == 0 {
 		return errors.New("no arguments")
 	}
@@ -79,10 +78,10 @@ func node(ctx context.Context, locks *clients.Table, args []string) error {
 	case "register":
 		return serveRegister(ctx, args)
 	case "server":
-		if len(args) == 0 {
-			return errors.New("which server?")
+		if len(args) == 0 || serve == nil {
+			return errors.New("which server? (Options.Builtin)")
 		}
-		return builtin.Run(ctx, args[0], args[1:])
+		return serve(ctx, args[0], args[1:])
 	default:
 		return fmt.Errorf("unknown part %q of an experiment", name)
 	}

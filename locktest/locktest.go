@@ -37,6 +37,7 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -54,6 +55,10 @@ type Options struct {
 	// Nothing can be done to them then, and the clients share this machine's network,
 	// so that they cannot be cut off either.
 	Servers []string
+	// Builtin serves the clusters that are part of picklock (etcd, dynamodb, kubernetes):
+	// builtin.Run of compose/builtin. It is handed in so that a test of another lock does
+	// not compile those servers.
+	Builtin func(ctx context.Context, name string, args []string) error
 
 	// Fencing is how the protected resource uses the lock's tokens: none (the
 	// default), write, write-strict or read-write.
@@ -109,10 +114,14 @@ func Run(t *testing.T, open Open, o Options) {
 	calls[t.Name()]++
 	callsMu.Unlock()
 	if Child() {
-		child(t.Name(), call, open)
+		child(t.Name(), call, open, o.Builtin)
 		return // this call is not the one that the process was started for
 	}
-	if err := o.check(); err != nil {
+	err := o.check()
+	if err == nil {
+		err = o.checkBuiltin(t.Context())
+	}
+	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	played, err := o.scenarios()
@@ -164,6 +173,24 @@ func (o *Options) check() error {
 	}
 	if o.Seed == 0 {
 		o.Seed = rand.Uint64N(1 << 32)
+	}
+	return nil
+}
+
+// checkBuiltin says what to do where the cluster is one of picklock's own servers and
+// nobody has handed them in.
+func (o *Options) checkBuiltin(ctx context.Context) error {
+	if o.Builtin != nil || o.Cluster == "" || o.Cluster == "none" {
+		return nil
+	}
+	def, err := compose.Load(ctx, o.Cluster)
+	if err != nil {
+		return err
+	}
+	for _, s := range def.Members() {
+		if l := s.Spec.Local; l != nil && len(l.Command) > 2 && l.Command[0] == "{self}" && l.Command[1] == "server" {
+			return fmt.Errorf("cluster %s runs %s, which is part of picklock: set Options.Builtin to builtin.Run of github.com/picklock/picklock/compose/builtin", o.Cluster, l.Command[2])
+		}
 	}
 	return nil
 }
