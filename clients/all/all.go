@@ -17,6 +17,9 @@ import (
 	"github.com/picklock/picklock/clients/postgres"
 	"github.com/picklock/picklock/clients/redis"
 	"github.com/picklock/picklock/clients/register"
+	registeretcd "github.com/picklock/picklock/clients/register/etcd"
+	registerpostgres "github.com/picklock/picklock/clients/register/postgres"
+	registerredis "github.com/picklock/picklock/clients/register/redis"
 	"github.com/picklock/picklock/clients/zookeeper"
 )
 
@@ -40,4 +43,11 @@ func lines() []clients.Info {
 }
 
 // Backends is what the protected resource can be made of.
-func Backends() register.Backends { return register.All() }
+func Backends() register.Backends {
+	return register.Backends{
+		register.OwnServer(),
+		registerpostgres.Backend(),
+		registerredis.Backend(),
+		registeretcd.Backend(),
+	}
+}

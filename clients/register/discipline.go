@@ -78,5 +78,5 @@ func (d Discipline) refuse(write bool, token, highest int64) string {
 	return ""
 }
 
-// raises says whether an accepted request moves the highest token up.
-func (d Discipline) raises(write bool) bool { return write || d.raiseRead }
+// Raises says whether an accepted request moves the highest token up.
+func (d Discipline) Raises(write bool) bool { return write || d.raiseRead }

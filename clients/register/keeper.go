@@ -40,18 +40,18 @@ func KeepLog(ctx context.Context, b Backend, addr string, d Discipline, keys []s
 	return nil
 }
 
-// effect fills in why a request was refused.
-func (d Discipline) effect(e history.Effect, refused bool) history.Effect {
+// Effect fills in why a request was refused.
+func (d Discipline) Effect(e history.Effect, refused bool) history.Effect {
 	if refused {
 		e.Error = d.refuse(e.F != history.Read, e.Token, e.Highest)
 	}
 	return e
 }
 
-// clockOffset measures what to add to a server's clock to have the run's time, to
+// ClockOffset measures what to add to a server's clock to have the run's time, to
 // within half of the quickest of some round trips. ask returns the server's clock in
 // ns. Both are clocks of one machine.
-func clockOffset(start int64, ask func() (int64, error)) (int64, error) {
+func ClockOffset(start int64, ask func() (int64, error)) (int64, error) {
 	best, offset := int64(-1), int64(0)
 	for range 5 {
 		sent := history.Now()

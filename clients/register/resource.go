@@ -70,38 +70,36 @@ func (b Backend) Takes(d Discipline) error {
 	return nil
 }
 
-// bar is the token comparison of a request, as a resource without code of ours makes
-// it: the highest token so far must be below this. unbarred: whatever it is.
-func (d Discipline) bar(write bool, token int64) int64 {
+// Bar is the token comparison of a request, as a resource without code of ours makes
+// it: the highest token so far must be below this. Unbarred: whatever it is.
+func (d Discipline) Bar(write bool, token int64) int64 {
 	switch {
 	case !d.fenced, !write && !d.fenceRead:
-		return unbarred
+		return Unbarred
 	case write && d.strict:
 		return token
 	}
 	return token + 1
 }
 
-const unbarred = 1<<53 - 1 // the largest whole number that Lua, too, can hold
+// Unbarred is the bar of a request that is let through whatever the highest token.
+const Unbarred = 1<<53 - 1 // the largest whole number that Lua, too, can hold
 
-// refused is the error of a request that the discipline refused, of which the resource
+// Refused is the error of a request that the discipline refused, of which the resource
 // said the highest token.
-func (d Discipline) refused(r Request, highest int64) error {
+func (d Discipline) Refused(r Request, highest int64) error {
 	return refusal(d.refuse(r.F != history.Read, r.Token, highest))
 }
 
-// ready finds what is wrong with a request before it is sent.
-func (d Discipline) ready(r Request) error {
+// Ready finds what is wrong with a request before it is sent.
+func (d Discipline) Ready(r Request) error {
 	switch {
 	case r.Unlocked != (Unlocked{}):
 		return fmt.Errorf("%w: this register knows no conditions and no idempotency keys", errBadRequest)
-	case r.Token >= unbarred:
+	case r.Token >= Unbarred:
 		return fmt.Errorf("%w: token %d is too large", errBadRequest, r.Token)
 	case d.fenced && r.Token <= 0:
 		return refusal(d.refuse(r.F != history.Read, 0, 0))
 	}
 	return nil
 }
-
-// All is the table of this package.
-func All() Backends { return Backends{OwnServer(), postgresBackend, redisBackend, etcdBackend} }

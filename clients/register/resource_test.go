@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/builtin"
@@ -110,7 +111,7 @@ func disciplineOf(t *testing.T, name string) register.Discipline {
 
 // realBackends runs a test on each backend that is a server of its own.
 func realBackends(t *testing.T, f func(t *testing.T, b register.Backend)) {
-	for _, b := range register.All() {
+	for _, b := range all.Backends() {
 		if b.Keep != nil {
 			t.Run(b.Name, func(t *testing.T) { f(t, b) })
 		}
@@ -339,7 +340,7 @@ func TestBackendsNobodyListens(t *testing.T) {
 			}
 		}
 	})
-	if _, err := register.All().Lookup("mysql"); err == nil {
+	if _, err := all.Backends().Lookup("mysql"); err == nil {
 		t.Error("an unknown register is taken")
 	}
 }

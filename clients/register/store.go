@@ -109,7 +109,7 @@ func (s *Store) Apply(r Request, now int64) (history.Effect, error) {
 		} else {
 			e.Value = c.value
 		}
-		if s.discipline.raises(write) {
+		if s.discipline.Raises(write) {
 			c.highest = max(c.highest, r.Token)
 		}
 	}

@@ -1,4 +1,5 @@
-package register
+// Package postgres is the protected resource as a table in Postgres.
+package postgres
 
 import (
 	"context"
@@ -12,13 +13,19 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/history"
 )
 
-var postgresBackend = Backend{
-	Name: "postgres", About: "a table in Postgres: a conditional UPDATE, with an audit row in the same statement", Cluster: "postgres",
-	Open: func(addr string, d Discipline) Resource { return &pgResource{addr: addr, discipline: d} },
-	Keep: keepPostgres,
+// Backend is its line in the table.
+func Backend() register.Backend {
+	return register.Backend{
+		Name: "postgres", About: "a table in Postgres: a conditional UPDATE, with an audit row in the same statement", Cluster: "postgres",
+		Open: func(addr string, d register.Discipline) register.Resource {
+			return &pgResource{addr: addr, discipline: d}
+		},
+		Keep: keepPostgres,
+	}
 }
 
 // One statement is one transaction. The row's lock orders the requests of a key, and
@@ -50,27 +57,27 @@ const (
 // doubt.
 type pgResource struct {
 	addr       string
-	discipline Discipline
+	discipline register.Discipline
 
 	mu   sync.Mutex
 	conn *pgconn.PgConn
 }
 
-func (p *pgResource) Do(ctx context.Context, r Request) (Reply, error) {
-	if err := p.discipline.ready(r); err != nil {
-		return Reply{}, err
+func (p *pgResource) Do(ctx context.Context, r register.Request) (register.Reply, error) {
+	if err := p.discipline.Ready(r); err != nil {
+		return register.Reply{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	write := r.F != history.Read
 	sql := pgWrite
 	switch {
-	case !write && p.discipline.raiseRead:
+	case !write && p.discipline.Raises(false):
 		sql = pgReadFenced
 	case !write:
 		sql = pgRead
 	}
-	bar := p.discipline.bar(write, r.Token)
+	bar := p.discipline.Bar(write, r.Token)
 	args := []string{r.Key, r.Process, r.Grant, strconv.FormatInt(r.Token, 10), r.Value, r.Parent, strconv.FormatInt(bar, 10), r.F}
 	row, err := p.query(ctx, sql, args)
 	if err != nil || row != nil {
@@ -79,15 +86,15 @@ func (p *pgResource) Do(ctx context.Context, r Request) (Reply, error) {
 	// The highest token only rises: what refused it would refuse it still.
 	if row, err = p.query(ctx, pgRefused, args); err != nil {
 		// It had no effect, whatever became of the note of that.
-		return Reply{}, fmt.Errorf("register %s: refused, but not noted: %w", p.addr, err)
+		return register.Reply{}, fmt.Errorf("register %s: refused, but not noted: %w", p.addr, err)
 	}
 	if row == nil {
-		return Reply{}, fmt.Errorf("register %s: no key %q", p.addr, r.Key)
+		return register.Reply{}, fmt.Errorf("register %s: no key %q", p.addr, r.Key)
 	}
-	return Reply{}, p.discipline.refused(r, row.highest)
+	return register.Reply{}, p.discipline.Refused(r, row.highest)
 }
 
-func (p *pgResource) describe(r Request, err error) error {
+func (p *pgResource) describe(r register.Request, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -98,7 +105,7 @@ func (p *pgResource) describe(r Request, err error) error {
 	if errors.As(err, &e) && e.Severity == "ERROR" {
 		return fmt.Errorf("register %s: %w", p.addr, err) // rolled back
 	}
-	return fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, ErrUnknown, err)
+	return fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, register.ErrUnknown, err)
 }
 
 type pgRow struct {
@@ -106,11 +113,11 @@ type pgRow struct {
 	version, highest int64
 }
 
-func (r *pgRow) reply() Reply {
+func (r *pgRow) reply() register.Reply {
 	if r == nil {
-		return Reply{}
+		return register.Reply{}
 	}
-	return Reply{Value: r.value, Version: r.version}
+	return register.Reply{Value: r.value, Version: r.version}
 }
 
 // query returns the first row, nil for none.
@@ -180,11 +187,11 @@ func (p *pgResource) Close() error {
 
 type pgKeeper struct {
 	conn       *pgconn.PgConn
-	discipline Discipline
+	discipline register.Discipline
 	offset     int64 // from the server's clock to the run's, in ns
 }
 
-func keepPostgres(ctx context.Context, addr string, d Discipline, keys []string, start int64) (Keeper, error) {
+func keepPostgres(ctx context.Context, addr string, d register.Discipline, keys []string, start int64) (register.Keeper, error) {
 	conn, err := pgConnect(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -195,7 +202,7 @@ func keepPostgres(ctx context.Context, addr string, d Discipline, keys []string,
 		err = errors.Join(err, conn.ExecParams(ctx, `INSERT INTO resource (key) VALUES ($1)`, [][]byte{[]byte(key)}, nil, nil, nil).Read().Err)
 	}
 	if err == nil {
-		k.offset, err = clockOffset(start, func() (int64, error) {
+		k.offset, err = register.ClockOffset(start, func() (int64, error) {
 			res := conn.ExecParams(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, nil, nil, nil, nil).Read()
 			if res.Err != nil {
 				return 0, res.Err
@@ -225,7 +232,7 @@ func (k *pgKeeper) Log(ctx context.Context) ([]history.Effect, error) {
 				return nil, fmt.Errorf("audit row %d: %w", i+1, err)
 			}
 		}
-		out = append(out, k.discipline.effect(history.Effect{
+		out = append(out, k.discipline.Effect(history.Effect{
 			Seq: int64(i + 1), Time: n[0]*1000 + k.offset, Token: n[1], Version: n[2], Highest: n[3],
 			Process: string(row[4]), F: string(row[5]), Key: string(row[6]), Grant: string(row[7]), Value: string(row[8]), Parent: string(row[9]),
 		}, string(row[10]) == "t"))

@@ -1,4 +1,5 @@
-package register
+// Package redis is the protected resource as a hash in Redis.
+package redis
 
 import (
 	"context"
@@ -13,13 +14,19 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/history"
 )
 
-var redisBackend = Backend{
-	Name: "redis", About: "a hash in Redis: one Lua script that compares, writes and appends to a stream", Cluster: "redis",
-	Open: func(addr string, d Discipline) Resource { return &redisResource{addr: addr, discipline: d} },
-	Keep: keepRedis,
+// Backend is its line in the table.
+func Backend() register.Backend {
+	return register.Backend{
+		Name: "redis", About: "a hash in Redis: one Lua script that compares, writes and appends to a stream", Cluster: "redis",
+		Open: func(addr string, d register.Discipline) register.Resource {
+			return &redisResource{addr: addr, discipline: d}
+		},
+		Keep: keepRedis,
+	}
 }
 
 // redisScript does all of one request: Redis runs nothing else meanwhile.
@@ -52,52 +59,52 @@ func redisKey(key string) string { return "{picklock}:resource:" + key }
 // redisResource is one connection, given up when it is in doubt.
 type redisResource struct {
 	addr       string
-	discipline Discipline
+	discipline register.Discipline
 
 	mu sync.Mutex
 	db *redis.Client
 }
 
-func (p *redisResource) Do(ctx context.Context, r Request) (Reply, error) {
-	if err := p.discipline.ready(r); err != nil {
-		return Reply{}, err
+func (p *redisResource) Do(ctx context.Context, r register.Request) (register.Reply, error) {
+	if err := p.discipline.Ready(r); err != nil {
+		return register.Reply{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+		return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
 	}
 	if p.db == nil {
 		p.db = openRedis(p.addr)
 	}
 	write := r.F != history.Read
 	raises := 0
-	if p.discipline.raises(write) {
+	if p.discipline.Raises(write) {
 		raises = 1
 	}
 	got, err := redisScript.Run(ctx, p.db, []string{redisKey(r.Key), redisLog},
-		r.Token, r.Value, p.discipline.bar(write, r.Token), r.F, raises, r.Key, r.Process, r.Grant, r.Parent).Slice()
+		r.Token, r.Value, p.discipline.Bar(write, r.Token), r.F, raises, r.Key, r.Process, r.Grant, r.Parent).Slice()
 	var said redis.Error
 	var dial *net.OpError
 	switch {
 	case errors.As(err, &said):
-		return Reply{}, fmt.Errorf("register %s: %w", p.addr, err)
+		return register.Reply{}, fmt.Errorf("register %s: %w", p.addr, err)
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+		return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
 	case err != nil:
 		_ = p.drop()
-		return Reply{}, fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, ErrUnknown, err)
+		return register.Reply{}, fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, register.ErrUnknown, err)
 	case len(got) != 4:
-		return Reply{}, fmt.Errorf("register %s: %s: %w: an answer of %d parts", p.addr, r.F, ErrUnknown, len(got))
+		return register.Reply{}, fmt.Errorf("register %s: %s: %w: an answer of %d parts", p.addr, r.F, register.ErrUnknown, len(got))
 	}
 	refused, _ := got[0].(int64)
 	value, _ := got[1].(string)
 	version, _ := got[2].(int64)
 	highest, _ := got[3].(int64)
 	if refused == 1 {
-		return Reply{}, p.discipline.refused(r, highest)
+		return register.Reply{}, p.discipline.Refused(r, highest)
 	}
-	return Reply{Value: value, Version: version}, nil
+	return register.Reply{Value: value, Version: version}, nil
 }
 
 // openRedis makes a client that never sends a request twice.
@@ -126,15 +133,15 @@ func (p *redisResource) Close() error {
 
 type redisKeeper struct {
 	db         *redis.Client
-	discipline Discipline
+	discipline register.Discipline
 	offset     int64 // from the server's clock to the run's, in ns
 }
 
-func keepRedis(ctx context.Context, addr string, d Discipline, _ []string, start int64) (Keeper, error) {
+func keepRedis(ctx context.Context, addr string, d register.Discipline, _ []string, start int64) (register.Keeper, error) {
 	k := &redisKeeper{db: openRedis(addr), discipline: d}
 	err := redisScript.Load(ctx, k.db).Err()
 	if err == nil {
-		k.offset, err = clockOffset(start, func() (int64, error) {
+		k.offset, err = register.ClockOffset(start, func() (int64, error) {
 			t, err := k.db.Time(ctx).Result()
 			return t.UnixNano(), err
 		})
@@ -160,7 +167,7 @@ func (k *redisKeeper) Log(ctx context.Context) ([]history.Effect, error) {
 			bad = errors.Join(bad, err)
 			return int64(f)
 		}
-		e := k.discipline.effect(history.Effect{
+		e := k.discipline.Effect(history.Effect{
 			Seq: int64(i + 1), Time: number("at")*1000 + k.offset, Process: word("process"), F: word("f"), Key: word("key"), Grant: word("grant"),
 			Token: number("token"), Value: word("value"), Parent: word("parent"), Version: number("version"), Highest: number("highest"),
 		}, word("refused") == "1")

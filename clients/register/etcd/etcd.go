@@ -1,4 +1,5 @@
-package register
+// Package etcd is the protected resource as keys in etcd.
+package etcd
 
 import (
 	"context"
@@ -13,13 +14,19 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/history"
 )
 
-var etcdBackend = Backend{
-	Name: "etcd", About: "keys in etcd: one transaction that compares and writes, ordered by its revision", Cluster: "etcd-single",
-	Open: func(addr string, d Discipline) Resource { return &etcdResource{addr: addr, discipline: d} },
-	Keep: keepEtcd,
+// Backend is its line in the table.
+func Backend() register.Backend {
+	return register.Backend{
+		Name: "etcd", About: "keys in etcd: one transaction that compares and writes, ordered by its revision", Cluster: "etcd-single",
+		Open: func(addr string, d register.Discipline) register.Resource {
+			return &etcdResource{addr: addr, discipline: d}
+		},
+		Keep: keepEtcd,
+	}
 }
 
 // The keys of one resource, and those of the notes that each transaction leaves.
@@ -36,7 +43,7 @@ func pad(token int64) string { return fmt.Sprintf("%020d", token) }
 
 // etcdNote is what a transaction says of itself, in a key of its own.
 type etcdNote struct {
-	Request
+	register.Request
 	Refused bool `json:"refused,omitempty"`
 	// End: the note is not of a request, but the end of the log.
 	End bool `json:"end,omitempty"`
@@ -45,7 +52,7 @@ type etcdNote struct {
 // etcdResource is one client, given up when it is in doubt.
 type etcdResource struct {
 	addr       string
-	discipline Discipline
+	discipline register.Discipline
 
 	mu     sync.Mutex
 	client *clientv3.Client
@@ -56,42 +63,42 @@ func openEtcd(addr string) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()})
 }
 
-func (p *etcdResource) Do(ctx context.Context, r Request) (Reply, error) {
-	if err := p.discipline.ready(r); err != nil {
-		return Reply{}, err
+func (p *etcdResource) Do(ctx context.Context, r register.Request) (register.Reply, error) {
+	if err := p.discipline.Ready(r); err != nil {
+		return register.Reply{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+		return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
 	}
 	if p.client == nil {
 		var err error
 		if p.client, err = openEtcd(p.addr); err != nil {
-			return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+			return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
 		}
 	}
 	p.id++
 	r.ID = p.id
 	txn, err := p.transaction(ctx, r)
 	if err != nil {
-		return Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+		return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
 	}
 	got, err := txn.Commit()
 	if err != nil {
 		_ = p.drop()
-		return Reply{}, fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, ErrUnknown, err)
+		return register.Reply{}, fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, register.ErrUnknown, err)
 	}
 	if !got.Succeeded {
 		var highest int64
 		for _, kv := range got.Responses[1].GetResponseRange().GetKvs() {
 			if highest, err = strconv.ParseInt(string(kv.Value), 10, 64); err != nil {
-				return Reply{}, fmt.Errorf("register %s: the token of %s: %w", p.addr, r.Key, err)
+				return register.Reply{}, fmt.Errorf("register %s: the token of %s: %w", p.addr, r.Key, err)
 			}
 		}
-		return Reply{}, p.discipline.refused(r, highest)
+		return register.Reply{}, p.discipline.Refused(r, highest)
 	}
-	reply := Reply{Value: r.Value}
+	reply := register.Reply{Value: r.Value}
 	if r.F != history.Read {
 		// What the key was before tells its version now.
 		reply.Version = got.Responses[1].GetResponsePut().GetPrevKv().GetVersion() + 1
@@ -104,7 +111,7 @@ func (p *etcdResource) Do(ctx context.Context, r Request) (Reply, error) {
 }
 
 // transaction is all of one request: the comparison, the effect and the note.
-func (p *etcdResource) transaction(ctx context.Context, r Request) (clientv3.Txn, error) {
+func (p *etcdResource) transaction(ctx context.Context, r register.Request) (clientv3.Txn, error) {
 	write := r.F != history.Read
 	note, err := json.Marshal(etcdNote{Request: r})
 	if err != nil {
@@ -121,11 +128,11 @@ func (p *etcdResource) transaction(ctx context.Context, r Request) (clientv3.Txn
 	} else {
 		then = append(then, clientv3.OpGet(etcdValue(r.Key)))
 	}
-	if p.discipline.fenced && p.discipline.raises(write) {
+	if p.discipline.Fenced() && p.discipline.Raises(write) {
 		then = append(then, clientv3.OpPut(etcdToken(r.Key), pad(r.Token)))
 	}
 	txn := p.client.Txn(ctx)
-	if bar := p.discipline.bar(write, r.Token); bar != unbarred {
+	if bar := p.discipline.Bar(write, r.Token); bar != register.Unbarred {
 		txn = txn.If(clientv3.Compare(clientv3.Value(etcdToken(r.Key)), "<", pad(bar)))
 	}
 	return txn.Then(then...).Else(clientv3.OpPut(place, string(against)), clientv3.OpGet(etcdToken(r.Key))), nil
@@ -150,7 +157,7 @@ func (p *etcdResource) Close() error {
 // effect is when it was seen.
 type etcdKeeper struct {
 	client     *clientv3.Client
-	discipline Discipline
+	discipline register.Discipline
 	start      int64
 	cancel     context.CancelFunc
 	ended      chan struct{} // closed at the watch's end
@@ -160,7 +167,7 @@ type etcdKeeper struct {
 	versions map[string]history.Effect
 }
 
-func keepEtcd(ctx context.Context, addr string, d Discipline, keys []string, start int64) (Keeper, error) {
+func keepEtcd(ctx context.Context, addr string, d register.Discipline, keys []string, start int64) (register.Keeper, error) {
 	client, err := openEtcd(addr)
 	if err != nil {
 		return nil, err
@@ -225,13 +232,13 @@ func (k *etcdKeeper) note(n etcdNote) {
 		} else {
 			e.Value = state.Value
 		}
-		if k.discipline.raises(write) {
+		if k.discipline.Raises(write) {
 			state.Highest = max(state.Highest, n.Token)
 		}
 	}
 	k.versions[n.Key] = state
 	e.Version, e.Highest = state.Version, state.Highest
-	k.effects = append(k.effects, k.discipline.effect(e, n.Refused))
+	k.effects = append(k.effects, k.discipline.Effect(e, n.Refused))
 }
 
 func (k *etcdKeeper) Log(ctx context.Context) ([]history.Effect, error) {
