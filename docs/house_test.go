@@ -18,9 +18,11 @@ var house = []struct {
 	modules []string
 }{
 	{pkg: "history"},
-	{pkg: "clients", modules: []string{}},
-	{pkg: "clients/contract", modules: []string{}},
-	{pkg: "clients/lockfree", modules: []string{}},
+	{pkg: "clients", most: 4},
+	{pkg: "clients/contract", most: 5},
+	{pkg: "clients/register", most: 4},
+	{pkg: "workloads", most: 6},
+	{pkg: "scenarios", most: 10, modules: []string{"go.yaml.in/yaml/v3"}},
 }
 
 // dependencies lists what a package brings along that is not of the standard library:

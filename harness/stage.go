@@ -6,6 +6,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -23,8 +24,8 @@ func (sc *script) Act(client, act string) (<-chan workloads.Done, error) {
 }
 
 // Inject implements scenarios.Stage.
-func (sc *script) Inject(ctx context.Context, r nemesis.FaultRequest) (func(context.Context) error, error) {
-	return sc.nemesis.Inject(ctx, r)
+func (sc *script) Inject(ctx context.Context, r scenarios.FaultRequest) (func(context.Context) error, error) {
+	return sc.nemesis.Inject(ctx, nemesis.FaultRequest(r))
 }
 
 // Mark implements scenarios.Stage.

@@ -9,9 +9,19 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/workloads"
 )
+
+// FaultRequest is one fault that a step asks for.
+type FaultRequest struct {
+	Kind  string   // its name, as the nemesis has it
+	Nodes []string // who is hit; of a partition, the senders
+	// Peers are, of a partition, the receivers; with Both it goes both ways.
+	Peers []string
+	Both  bool
+	By    time.Duration // of a clock: the jump
+	Wipe  bool          // of a kill: the data is gone
+}
 
 // Stage is what a scenario is played on.
 type Stage interface {
@@ -19,7 +29,7 @@ type Stage interface {
 	// the channel, once. A killed client's never does.
 	Act(client, act string) (<-chan workloads.Done, error)
 	// Inject does a fault, sees that it landed, and returns what undoes it.
-	Inject(ctx context.Context, r nemesis.FaultRequest) (heal func(context.Context) error, err error)
+	Inject(ctx context.Context, r FaultRequest) (heal func(context.Context) error, err error)
 	// Mark notes what a server has written, for a later power loss.
 	Mark(ctx context.Context, server string) error
 	// Look counts what a server has for the lock: the holder and the waiting.
@@ -263,7 +273,7 @@ func (p *Player) take(ctx context.Context, st Step) (string, error) {
 		}
 		return "", p.do(ctx, st, st.Nodes[0])
 	case "cut":
-		r := nemesis.FaultRequest{Kind: "partition", Nodes: p.resolve(st.Nodes), Peers: p.resolve(st.Peers), Both: st.Both}
+		r := FaultRequest{Kind: "partition", Nodes: p.resolve(st.Nodes), Peers: p.resolve(st.Peers), Both: st.Both}
 		return "", p.inject(ctx, r, "cut "+strings.TrimPrefix(st.Text, "cut: "))
 	case "heal":
 		for _, name := range slices.Clone(p.order) {
@@ -319,7 +329,7 @@ func (p *Player) do(ctx context.Context, st Step, node string) error {
 			return err
 		}
 	}
-	if err := p.inject(ctx, nemesis.FaultRequest{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
+	if err := p.inject(ctx, FaultRequest{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
 		return err
 	}
 	switch kind {
@@ -331,7 +341,7 @@ func (p *Player) do(ctx context.Context, st Step, node string) error {
 	return nil
 }
 
-func (p *Player) inject(ctx context.Context, r nemesis.FaultRequest, name string) error {
+func (p *Player) inject(ctx context.Context, r FaultRequest, name string) error {
 	heal, err := p.stage.Inject(ctx, r)
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -74,7 +73,7 @@ func (s *stage) Unread(context.Context, string) (int, error) {
 	return s.unread, nil
 }
 
-func (s *stage) Inject(_ context.Context, d nemesis.FaultRequest) (func(context.Context) error, error) {
+func (s *stage) Inject(_ context.Context, d FaultRequest) (func(context.Context) error, error) {
 	name := d.Kind + " " + strings.Join(d.Nodes, ",")
 	s.mu.Lock()
 	defer s.mu.Unlock()
