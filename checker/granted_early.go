@@ -39,7 +39,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		case e.covered:
 			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s certainly had time left throughout",
 				newer.process, what, format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim())
-			places = append(places, coverProof(an, e)...)
+			places = append(places, coverProof(e)...)
 		case e.renewed:
 			a.Cause = "renewed-early"
 			a.Explanation = fmt.Sprintf("%s's lease had ended and was renewed by %s, %s", newer.process, format.Instant(e.from), while)
@@ -50,7 +50,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			places = append(older.proof(e.from), newer.proof(e.from)...)
 			if w := newer.givenWithin(); len(newer.proof(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
 				// How long newer held does not matter: it had nowhere to begin.
-				places = coverProof(an, e)
+				places = coverProof(e)
 			}
 		}
 		if w := wrong[newer]; w != nil {
@@ -78,7 +78,7 @@ func (g *grant) claim() string {
 }
 
 // coverProof lists the events that show the window of e.newer covered.
-func coverProof(an *analysis, e earlyPair) []int32 {
+func coverProof(e earlyPair) []int32 {
 	w := e.newer.givenWithin()
 	places := []int32{e.newer.ok}
 	if w.from == e.newer.lo {

@@ -28,7 +28,7 @@ func tell(an *analysis, e earlyPair, a *Anomaly) []int32 {
 		return places
 	}
 	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.proof(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
-		places = coverProof(an, e) // as between two grants of a mutex
+		places = coverProof(e) // as between two grants of a mutex
 	}
 	a.Explanation = fmt.Sprintf("%s by %s, while %s's %s, granted %s earlier, certainly had %s left",
 		what, format.Instant(e.from), first.process, first.claim(), dur(e.from-first.okT), dur(a.Sizes["remaining"]))

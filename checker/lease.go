@@ -142,19 +142,6 @@ func (g *grant) releaseHeld() bool {
 	return r != nil && r.inv >= 0 && r.heldOK
 }
 
-// judgeable says that something is known of how long the grant lasted.
-func (g *grant) judgeable() bool {
-	if g.lease > 0 || g.releaseHeld() {
-		return true
-	}
-	for _, r := range g.renewals() {
-		if r.held || r.until > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // proof lists the events that show the lease alive at t, as places: the acquire's
 // ok and as few renewals as will do.
 func (g *grant) proof(t int64) []int32 {

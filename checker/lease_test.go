@@ -117,23 +117,3 @@ func TestLeaseLeft(t *testing.T) {
 		}
 	}
 }
-
-// TestJudgeable: of which grants anything says how long they had to last.
-func TestJudgeable(t *testing.T) {
-	for text, want := range map[string]bool{
-		"0.1-0.2 c1 acquire c1.1":                                       false,
-		"0.1-0.2 c1 acquire c1.1 lease=1":                               true,
-		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 release c1.1":              false,
-		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 release c1.1 held":         true,
-		"0.1-0.2 c1 acquire c1.1\n-0.4 c1 release c1.1 held":            false, // when it was asked for, nobody knows
-		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 release c1.1 held !failed": false,
-		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 renew c1.1":                false,
-		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 renew c1.1 held":           true,
-		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 renew c1.1 lease=1":        true,
-		"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c1 renew c1.1 lease=1 !no":    false,
-	} {
-		if got := analyse(script(t, text)).lockNamed("k0").grants[0].judgeable(); got != want {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}

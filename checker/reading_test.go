@@ -92,7 +92,7 @@ func TestObserveOrder(t *testing.T) {
 		if err := s.Observe(c.b); (err == nil) != c.ok || (err != nil && !errors.Is(err, ErrOrder)) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if n := s.Events(); (n == 2) != c.ok {
+		if n := s.r.seen; (n == 2) != c.ok {
 			t.Errorf("%s: %d events", c.name, n)
 		}
 	}

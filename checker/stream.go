@@ -54,9 +54,6 @@ func (s *Stream) inPlace(e *history.Event) error {
 // ObserveEffect takes the next line of the register's log, after all events.
 func (s *Stream) ObserveEffect(e *history.Effect) { s.r.addEffect(e) }
 
-// Events is how many events have been observed.
-func (s *Stream) Events() int { return s.r.seen }
-
 // Verdict judges what has been observed. It can be asked for once. When ctx ends,
 // the properties that are not decided by then are unknown.
 func (s *Stream) Verdict(ctx context.Context) Verdict {

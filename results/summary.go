@@ -190,17 +190,6 @@ func (r Row) cells() []string {
 	return []string{r.Lock, r.Faults, r.Fencing, firstNonEmpty(verdict, "? unknown"), firstNonEmpty(r.First, "-"), strconv.Itoa(r.Grants), firstNonEmpty(r.Counts, "-")}
 }
 
-// MarkdownTable writes rows as a Markdown table.
-func MarkdownTable(w io.Writer, rows []Row) error {
-	var b strings.Builder
-	b.WriteString("| " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat("---|", len(columns)) + "\n")
-	for _, r := range rows {
-		b.WriteString(r.Markdown() + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 var markdownEscaper = strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "\\", "\\\\")
 
 // Markdown is one line of the table, without its newline.

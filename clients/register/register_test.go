@@ -147,7 +147,7 @@ func TestEffects(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("effects\n%+v\nwant\n%+v", got, want)
 	}
-	if m := s.Members("a", "v4"); !slices.Equal(m, []string{"v4", "v1"}) {
+	if m := s.members("a", "v4"); !slices.Equal(m, []string{"v4", "v1"}) {
 		t.Errorf("members of v4: %v, want [v4 v1]", m)
 	}
 }
@@ -399,4 +399,20 @@ func TestBrokenLogStops(t *testing.T) {
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("Serve: %v; want the log's error", err)
 	}
+}
+
+// members returns the set that value stands for, the newest member first: value,
+// its parent, and so on.
+func (s *Store) members(key, value string) []string {
+	c := s.keys[key]
+	var out []string
+	for c != nil && value != "" {
+		parent, ok := c.parents[value]
+		if !ok {
+			break
+		}
+		out = append(out, value)
+		value = parent
+	}
+	return out
 }

@@ -65,9 +65,6 @@ func NewStore(d Discipline, start int64) *Store {
 	return &Store{Start: start, discipline: d, keys: map[string]*cell{}}
 }
 
-// Discipline returns the discipline in force.
-func (s *Store) Discipline() Discipline { return s.discipline }
-
 // Apply carries out or refuses one request and returns the effect to log; now
 // is the effect's time. A refusal is in the effect's Error. An effect without a
 // sequence number is no effect: the request had been carried out before (see
@@ -150,20 +147,4 @@ func (c *cell) valid(r Request) error {
 		return fmt.Errorf("parent %q was never a value of the key", r.Parent)
 	}
 	return nil
-}
-
-// Members returns the set that value stands for, the newest member first: value,
-// its parent, and so on.
-func (s *Store) Members(key, value string) []string {
-	c := s.keys[key]
-	var out []string
-	for c != nil && value != "" {
-		parent, ok := c.parents[value]
-		if !ok {
-			break
-		}
-		out = append(out, value)
-		value = parent
-	}
-	return out
 }
