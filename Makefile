@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test lint bench docker-soak zoo clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check lint bench docker-soak zoo clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -o bin/picklock ./cmd/picklock
@@ -27,10 +27,11 @@ catalogue-docker: build
 
 test:
 	scripts/install redis-server zookeeper java chromium python3 redis-py kazoo curator postgres pgbouncer
-	@# They mostly wait: for leases, elections, timeouts. Those that strike real servers, and an
-	@# engine's containers, by the clock have the machine for themselves.
-	$(GO) test -p 2 -parallel 4 -timeout 25m $$($(GO) list ./... | grep -vE '/(harness|compose/docker)$$')
-	$(GO) test -p 1 -parallel 4 -timeout 25m ./harness ./compose/docker
+	scripts/test
+
+# What needs no server and no browser: for the inner loop.
+check:
+	scripts/check
 
 # Locks that are right, under everything that clients and replicated servers can suffer:
 # not one may be accused.

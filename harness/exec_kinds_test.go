@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/testkit"
 	"github.com/picklock/picklock/results"
 )
 
@@ -18,9 +18,7 @@ import (
 // that kind. It is found right, and with one mistake it is found wrong.
 func TestExecKinds(t *testing.T) {
 	need(t, "redis")
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed")
-	}
+	testkit.NeedProgram(t, "python3", "apt-get install python3")
 	path, err := filepath.Abs("testdata/kinds_lock.py")
 	if err != nil {
 		t.Fatal(err)

@@ -17,31 +17,21 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // program is the picklock binary under test: these tests see what its user sees.
 var program string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "picklock-test")
+	path, remove, err := testkit.Program()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	// Ordinary users run it too (see TestOrdinaryUser).
-	if err := os.Chmod(dir, 0o755); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	program = filepath.Join(dir, "picklock")
-	build := exec.Command("go", "build", "-o", program, "github.com/picklock/picklock/cmd/picklock")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build picklock: %v\n%s", err, out)
-		os.Exit(1)
-	}
+	program = path
 	code := m.Run()
-	os.RemoveAll(dir)
+	remove()
 	os.Exit(code)
 }
 
@@ -54,9 +44,8 @@ func need(t *testing.T, clusters ...string) {
 			t.Fatal(err)
 		}
 		for _, s := range def.Servers() {
-			if err := s.Spec.Local.Missing(); err != nil {
-				t.Skip(err)
-			}
+			family, _, _ := strings.Cut(name, "-")
+			testkit.Need(t, family, s.Spec.Local.Missing())
 		}
 	}
 }
@@ -144,9 +133,7 @@ func needDocker(t *testing.T) {
 			}
 		}
 	})
-	if imagesErr != nil {
-		t.Skip(imagesErr)
-	}
+	testkit.Need(t, "docker", imagesErr)
 }
 
 var (

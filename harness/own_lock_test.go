@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/testkit"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -20,9 +20,7 @@ import (
 func ownLock(t *testing.T, mistake string) string {
 	t.Helper()
 	need(t, "redis")
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed")
-	}
+	testkit.NeedProgram(t, "python3", "apt-get install python3")
 	path, err := filepath.Abs("testdata/redis_lock.py")
 	if err != nil {
 		t.Fatal(err)

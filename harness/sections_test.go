@@ -11,15 +11,14 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // shortLived writes the example of a Redis lock with one change: its key lives for
 // part of the lease that it promises.
 func shortLived(t *testing.T, part string) string {
 	t.Helper()
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed: apt-get install python3")
-	}
+	testkit.NeedProgram(t, "python3", "apt-get install python3")
 	program, err := os.ReadFile("../docs/examples/redis_lock.py")
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/compose/builtin"
+	"github.com/picklock/picklock/internal/testkit"
 	"github.com/picklock/picklock/locktest"
 	"github.com/picklock/picklock/results"
 )
@@ -29,9 +30,7 @@ const innerEnv = "PICKLOCK_LOCKTEST_INNER"
 
 func needRedis(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("redis-server is not installed: apt-get install redis-server")
-	}
+	testkit.NeedProgram(t, "redis-server", "apt-get install redis-server")
 }
 
 // openTool opens one of picklock's own locks, as a lock of the user's that is right.

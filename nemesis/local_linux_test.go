@@ -13,6 +13,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 var sandbox *local.Sandbox
@@ -108,7 +109,7 @@ func TestGoneGroup(t *testing.T) {
 // Packets are dropped in one direction only, and no longer than wanted.
 func TestDropOneWay(t *testing.T) {
 	if !sandbox.Isolated {
-		t.Skip("no network namespaces here: " + sandbox.Why)
+		testkit.Need(t, "namespaces", errors.New(sandbox.Why))
 	}
 	var h LocalInjector
 	dir := t.TempDir()

@@ -15,6 +15,7 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/internal/proc"
+	"github.com/picklock/picklock/internal/testkit"
 	"github.com/picklock/picklock/nemesis/clock"
 )
 
@@ -23,7 +24,7 @@ import (
 func TestSignalReachesOtherGroups(t *testing.T) {
 	setsid, err := exec.LookPath("setsid")
 	if err != nil {
-		t.Skip("no setsid on PATH: apt install util-linux")
+		testkit.Need(t, "setsid", err)
 	}
 	cmd := exec.Command("sh", "-c", setsid+" sh -c 'sleep 100 & wait' & "+setsid+" sleep 100 & echo up; wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -98,16 +99,12 @@ func TestSignalReachesOtherGroups(t *testing.T) {
 // The clock of a server that makes a process for each session: those that are there are
 // shifted, and those that come later.
 func TestClockOfPostgres(t *testing.T) {
-	if err := clock.Supported(); err != nil {
-		t.Skip(err)
-	}
+	testkit.Need(t, "clock", clock.Supported())
 	def, err := compose.Load(t.Context(), "postgres")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := def.Servers()[0].Spec.Local.Missing(); err != nil {
-		t.Skip(err)
-	}
+	testkit.Need(t, "postgres", def.Servers()[0].Spec.Local.Missing())
 	dir := t.TempDir()
 	c, err := (&local.Sandbox{Why: "test"}).Start(t.Context(), def, compose.Options{Self: "/none", LogDir: dir, DataDir: dir + "/data"})
 	if err != nil {

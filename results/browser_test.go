@@ -18,6 +18,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 const chromium = "/usr/bin/chromium"
@@ -25,9 +27,11 @@ const chromium = "/usr/bin/chromium"
 // browser starts one headless chromium and collects what it complains about.
 func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
 	t.Helper()
-	if _, err := os.Stat(chromium); err != nil {
-		t.Skipf("no browser: %v (apt-get install chromium)", err)
+	if testing.Short() {
+		t.Skip("it needs a browser")
 	}
+	_, err := os.Stat(chromium)
+	testkit.Need(t, "chromium", err)
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.UserDataDir(t.TempDir()))
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(stop)
@@ -38,7 +42,7 @@ func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
 	var mu sync.Mutex
 	var said []string
 	add := func(s string) { mu.Lock(); said = append(said, s); mu.Unlock() }
-	err := chromedp.Listen(ctx, func(ev any) {
+	err = chromedp.Listen(ctx, func(ev any) {
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
 			add("exception: " + ev.ExceptionDetails.Text)

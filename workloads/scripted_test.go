@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // grantsAll is a lock that grants everything, and loses it when a file appears.
@@ -43,9 +43,7 @@ type scriptedWorker struct {
 
 func startScripted(t *testing.T) *scriptedWorker {
 	t.Helper()
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed: apt-get install python3")
-	}
+	testkit.NeedProgram(t, "python3", "apt-get install python3")
 	dir := t.TempDir()
 	program, lose := filepath.Join(dir, "lock.py"), filepath.Join(dir, "lose")
 	if err := os.WriteFile(program, []byte(grantsAll), 0o600); err != nil {

@@ -2,6 +2,7 @@ package consul
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os/exec"
@@ -14,12 +15,13 @@ import (
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/clients/internal/servers"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 func startConsul(t testing.TB) []*contract.Server {
 	bin, err := exec.LookPath("consul")
 	if err != nil {
-		t.Skip("no consul on PATH: run scripts/consul")
+		testkit.Need(t, "consul", fmt.Errorf("%w: run scripts/consul", err))
 	}
 	port := servers.FreePort(t)
 	s := servers.Start(t, port, exec.Command(bin, "agent", "-server", "-bootstrap-expect=1", "-node=test", "-data-dir="+t.TempDir(),

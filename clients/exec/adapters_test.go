@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/clients/internal/servers"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // The adapters of docs/examples: what their libraries do when nothing is broken, and
@@ -17,7 +20,7 @@ import (
 func TestAdapters(t *testing.T) {
 	python := func(t testing.TB, module string) {
 		if out, err := exec.Command(servers.Need(t, "/usr/bin/python3", "python3"), "-c", "import "+module).CombinedOutput(); err != nil {
-			t.Skipf("no module %s: apt install python3-%s (%s)", module, module, complaint(out))
+			testkit.Need(t, "python3-"+module, fmt.Errorf("apt install python3-%s (%s)", module, complaint(out)))
 		}
 	}
 	examples, err := filepath.Abs("../../docs/examples")
@@ -80,7 +83,7 @@ func compileCurator(examples string) func(testing.TB) string {
 	return func(t testing.TB) string {
 		servers.Need(t, "java", "default-jre-headless")
 		if _, err := os.Stat("/usr/share/java/curator-recipes.jar"); err != nil {
-			t.Skip("no Curator: apt install libcurator-recipes-java")
+			testkit.Need(t, "curator", errors.New("apt install libcurator-recipes-java"))
 		}
 		script, classes := examples+"/curator_lock.sh", t.TempDir()
 		if out, err := exec.Command("sh", script, "compile", classes).CombinedOutput(); err != nil {
@@ -95,7 +98,7 @@ func node(t testing.TB) {
 	servers.Need(t, "node", "nodejs")
 	cmd := exec.Command("node", "--input-type=module", "-e", `import "redlock"; import "ioredis"`)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("no redlock and ioredis for node: npm install redlock ioredis, above this folder (%s)", complaint(out))
+		testkit.Need(t, "node-redlock", fmt.Errorf("npm install redlock ioredis, above this folder (%s)", complaint(out)))
 	}
 }
 

@@ -1,13 +1,13 @@
 package exec
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/clients/internal/servers"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // execParent makes a test binary a worker with the exec lock of that name.
@@ -24,9 +24,7 @@ func named(name string) clients.Info {
 func oneRedis(t testing.TB) []*contract.Server { return servers.Redis(t, 1) }
 
 func TestContract(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("no python3 on PATH: apt install python3")
-	}
+	testkit.NeedProgram(t, "python3", "apt install python3")
 	contract.RunAll(t, contract.Options{Lock: named("exec:python3 ../../docs/examples/redis_lock.py"), Start: oneRedis, Cut: contract.Unknown})
 }
 

@@ -13,13 +13,14 @@ import (
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/clients/internal/servers"
 	"github.com/picklock/picklock/clients/internal/servers/etcdserver"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // startKube starts an API server on an etcd. Only the first is spoken to.
 func startKube(t testing.TB) []*contract.Server {
 	bin, err := exec.LookPath("kube-apiserver")
 	if err != nil {
-		t.Skip("no kube-apiserver on PATH: run scripts/kube-apiserver")
+		testkit.Need(t, "kube-apiserver", fmt.Errorf("%w: run scripts/kube-apiserver", err))
 	}
 	etcd := etcdserver.Start(t)
 	dir, port := t.TempDir(), servers.FreePort(t)

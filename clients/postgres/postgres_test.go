@@ -13,6 +13,7 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/clients/internal/servers"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // startPostgres runs one Postgres. It is the first process of namespaces of its own, as
@@ -24,7 +25,7 @@ func startPostgres(t testing.TB) []*contract.Server {
 		bins = append(bins, filepath.Dir(path))
 	}
 	if len(bins) == 0 {
-		t.Skip("no postgres here: apt install postgresql")
+		testkit.Need(t, "postgres", errors.New("not installed: apt install postgresql"))
 	}
 	slices.Sort(bins)
 	port, bin, dir := servers.FreePort(t), bins[len(bins)-1], t.TempDir()

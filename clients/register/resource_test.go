@@ -27,6 +27,7 @@ import (
 	"github.com/picklock/picklock/compose/builtin"
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // serveBuiltin makes this test's program the server that x-picklock.local asks of
@@ -49,9 +50,7 @@ func real(t *testing.T, b register.Backend) compose.Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := def.Servers()[0].Spec.Local.Missing(); err != nil {
-		t.Skip(err)
-	}
+	testkit.Need(t, b.Cluster, def.Servers()[0].Spec.Local.Missing())
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -9,17 +9,19 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // The scripts run a real binary: it starts itself again as worker and register,
 // which a test binary under another name could not.
 func TestScripts(t *testing.T) {
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "picklock"), ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build picklock: %v\n%s", err, out)
+	path, remove, err := testkit.Program()
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer remove()
+	bin := filepath.Dir(path)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {

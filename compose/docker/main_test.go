@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/testkit"
 	"github.com/picklock/picklock/nemesis"
 )
 
@@ -28,21 +29,21 @@ var program string
 // programRef is its image, which stays for later runs.
 var programRef string
 
-// engineless says why the tests that need an engine are left out; "" if none is.
-var engineless string
+// engineless says why the tests that need an engine cannot run; nil if they can.
+var engineless error
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "picklock-docker-test")
+	path, remove, err := testkit.Program()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	program = filepath.Join(dir, "picklock")
+	program = path
 	code := 1
 	if err := prepare(); err == nil {
 		code = m.Run()
 	} else if errors.As(err, new(absent)) {
-		engineless = err.Error()
+		engineless = err
 		code = m.Run()
 	} else {
 		fmt.Fprintln(os.Stderr, err)
@@ -53,14 +54,14 @@ func TestMain(m *testing.M) {
 			code = 1
 		}
 	}
-	os.RemoveAll(dir)
+	remove()
 	os.Exit(code)
 }
 
 // absent is what a machine lacks for the tests that need an engine.
 type absent struct{ error }
 
-// prepare builds the program and sees to an image of Redis.
+// prepare puts the program into an image and sees to one of Redis.
 func prepare() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
@@ -71,11 +72,6 @@ func prepare() error {
 	defer e.Close()
 	if _, err := e.Compose(ctx); err != nil {
 		return absent{err}
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/picklock/picklock/cmd/picklock")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build picklock: %w: %s", err, out)
 	}
 	if programRef, err = e.programImage(ctx, program, ""); err != nil {
 		return err
@@ -103,9 +99,7 @@ func prepare() error {
 
 func needEngine(t *testing.T) *Engine {
 	t.Helper()
-	if engineless != "" {
-		t.Skip(engineless)
-	}
+	testkit.Need(t, "docker", engineless)
 	e, err := Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 const theirs = `
@@ -155,8 +156,8 @@ func TestStatic(t *testing.T) {
 	if err := static(strings.NewReader("#!/bin/sh\n"), "amd64"); err == nil || !strings.Contains(err.Error(), "GOOS=linux") {
 		t.Errorf("a script: %v", err)
 	}
-	if engineless != "" {
-		t.Skip(engineless)
+	if engineless != nil {
+		testkit.Need(t, "docker", engineless)
 	}
 	f, err := os.Open(program)
 	if err != nil {
@@ -181,9 +182,7 @@ func TestStatic(t *testing.T) {
 // The files are for people too: docker compose -f takes them by hand.
 func TestComposeAcceptsTheFiles(t *testing.T) {
 	c, err := findCompose(t.Context())
-	if err != nil {
-		t.Skip(err)
-	}
+	testkit.Need(t, "compose", err)
 	version, err := exec.CommandContext(t.Context(), c[0], append(slices.Clone(c[1:]), "version", "--short")...).Output()
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 var sandbox *Sandbox
@@ -26,18 +26,14 @@ func TestMain(m *testing.M) {
 	if sandbox, code, done = Enter(); done {
 		os.Exit(code)
 	}
-	dir, err := os.MkdirTemp("", "picklock-test")
+	path, remove, err := testkit.Program()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	self = filepath.Join(dir, "picklock")
-	if out, err := exec.Command("go", "build", "-o", self, "github.com/picklock/picklock/cmd/picklock").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build picklock: %v\n%s", err, out)
-		os.Exit(1)
-	}
+	self = path
 	code = m.Run()
-	os.RemoveAll(dir)
+	remove()
 	os.Exit(code)
 }
 
@@ -51,7 +47,8 @@ func start(t *testing.T, l *Sandbox, name string) *Cluster {
 	begin := time.Now()
 	c, err := l.Start(t.Context(), def, compose.Options{Self: self, LogDir: filepath.Join(dir, "nodes"), DataDir: filepath.Join(dir, "data")})
 	if impossible := compose.Impossible(""); errors.As(err, &impossible) {
-		t.Skip(err) // a server that this machine has not got, and no package of its brings
+		family, _, _ := strings.Cut(name, "-")
+		testkit.Need(t, family, err) // a server that this machine has not got, and no package of its brings
 	}
 	if err != nil {
 		t.Fatal(err)

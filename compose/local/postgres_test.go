@@ -14,6 +14,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/proc"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // needServers skips a test whose servers are not installed here.
@@ -23,9 +24,8 @@ func needServers(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := check(def); err != nil {
-		t.Skip(err)
-	}
+	family, _, _ := strings.Cut(name, "-")
+	testkit.Need(t, family, check(def))
 }
 
 func connect(t *testing.T, c *Cluster, node string) *pgx.Conn {

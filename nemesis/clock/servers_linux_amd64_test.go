@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // redis is a redis-server on a unix socket and one connection to it.
@@ -26,7 +28,7 @@ func startRedis(t *testing.T) *redis {
 	t.Helper()
 	bin, err := exec.LookPath("redis-server")
 	if err != nil {
-		t.Skip("no redis-server on PATH (Debian: apt-get install redis-server)")
+		testkit.Need(t, "redis", err)
 	}
 	dir, err := os.MkdirTemp("", "pclk") // a socket's path must be short
 	if err != nil {
@@ -206,9 +208,7 @@ func TestManyInstallsIntoRedisUnderLoad(t *testing.T) {
 }
 
 func TestJVM(t *testing.T) {
-	if _, err := exec.LookPath("java"); err != nil {
-		t.Skip("no java on PATH (Debian: apt-get install openjdk-17-jdk-headless)")
-	}
+	testkit.NeedProgram(t, "java", "apt-get install openjdk-17-jdk-headless")
 	p := startTarget(t, "java", "-Xmx64m", "-XX:TieredStopAtLevel=1", "testdata/Clock.java")
 	check := func(want time.Duration) {
 		t.Helper()

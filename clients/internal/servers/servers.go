@@ -4,6 +4,7 @@
 package servers
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/internal/proc"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // FreePort is one that nobody listens on now.
@@ -33,7 +35,7 @@ func Need(t testing.TB, binary, aptPackage string) string {
 	t.Helper()
 	path, err := exec.LookPath(binary)
 	if err != nil {
-		t.Skipf("no %s on PATH: apt install %s", binary, aptPackage)
+		testkit.Need(t, binary, fmt.Errorf("no %s on PATH: apt install %s", binary, aptPackage))
 	}
 	return path
 }
