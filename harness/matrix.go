@@ -195,10 +195,10 @@ func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.
 	return sum, kept, nil
 }
 
-var unsafeInName = regexp.MustCompile(`[^a-zA-Z0-9.-]+`)
+var unsafeInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9.-]+`) })
 
 func cellName(c scenarios.Cell) string {
-	name := strings.Trim(unsafeInName.ReplaceAllString(c.Lock, "-"), ".-")
+	name := strings.Trim(unsafeInName().ReplaceAllString(c.Lock, "-"), ".-")
 	return c.Scenario.Name + "_" + name[:min(len(name), 60)] + "_" + c.Fencing
 }
 

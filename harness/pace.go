@@ -59,7 +59,7 @@ func Paces(ctx context.Context, o MatrixOptions, limit time.Duration, told func(
 // pace makes one of a lock's runs. What the lock or the machine cannot do is said in
 // the pace; an error means that picklock itself failed.
 func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, limit time.Duration) error {
-	name := strings.Trim(unsafeInName.ReplaceAllString(p.Lock, "-"), ".-")
+	name := strings.Trim(unsafeInName().ReplaceAllString(p.Lock, "-"), ".-")
 	dir := filepath.Join(o.Out, "pace", name[:min(len(name), 60)]+"_"+what)
 	args := []string{"run", "--lock", p.Lock, "--fencing", "none", "--ttl", "1s", "--hold", "1ms", "--seed", "1", "--out", dir, "--runtime", o.Runtime, "--json"}
 	if o.Cluster != "" {

@@ -43,7 +43,7 @@ func Runs(ctx context.Context, o RunsOptions) (results.Runs, error) {
 		return results.Runs{}, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	if o.Out == "" {
-		name := strings.Trim(unsafeInName.ReplaceAllString(o.Lock, "-"), ".-")
+		name := strings.Trim(unsafeInName().ReplaceAllString(o.Lock, "-"), ".-")
 		o.Out = filepath.Join(results.Root, time.Now().Format("20060102-150405")+"-"+name[:min(len(name), 40)]+"-runs")
 	}
 	if err := emptyFolder(o.Out); err != nil {

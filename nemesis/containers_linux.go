@@ -45,10 +45,10 @@ func newContainers() agentInjector {
 	return &containers{nodes: map[int]*containerNode{}, former: map[int]bool{}}
 }
 
-var containerID = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var containerID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 func (c *containers) allow(id string, pid int) error {
-	if !containerID.MatchString(id) {
+	if !containerID().MatchString(id) {
 		return fmt.Errorf("allow container %q: not a container's full id", id)
 	}
 	if pid <= 1 {
@@ -198,12 +198,12 @@ func (c *containers) Stopped(_ context.Context, pid int) (bool, error) {
 	return true, nil
 }
 
-var netnsPath = regexp.MustCompile(`^/proc/([0-9]{1,9})/ns/net$`)
+var netnsPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/proc/([0-9]{1,9})/ns/net$`) })
 
 // space opens the network namespace of an allowed node and returns a path to it
 // that cannot become another's.
 func (c *containers) space(netns string) (*containerNode, *os.File, string, error) {
-	m := netnsPath.FindStringSubmatch(netns)
+	m := netnsPath().FindStringSubmatch(netns)
 	if m == nil {
 		return nil, nil, "", fmt.Errorf("network namespace %q: %w", netns, ErrRefused)
 	}

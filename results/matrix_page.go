@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The files that a matrix is written to.
@@ -31,7 +32,7 @@ var matrixCSS string
 //go:embed assets/matrix.js
 var matrixJS string
 
-var matrixTemplate = template.Must(template.New("matrix").Parse(matrixHTML))
+var matrixTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("matrix").Parse(matrixHTML)) })
 
 // WriteMatrix writes matrix.html, matrix.svg, matrix.md, matrix.json and junit.xml into
 // a folder.
@@ -251,7 +252,7 @@ func MatrixHTML(w io.Writer, m *Matrix) error {
 		p.Sizes = template.CSS(sizes) //nolint:gosec // numbers
 	}
 	p.CSP = "default-src 'none'; style-src '" + hash(matrixCSS) + "' '" + hash(string(p.Sizes)) + "'; script-src '" + hash(matrixJS) + "'; base-uri 'none'; form-action 'none'"
-	return matrixTemplate.Execute(w, p)
+	return matrixTemplate().Execute(w, p)
 }
 
 // MatrixMD writes a table for a README.

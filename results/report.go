@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
@@ -31,7 +32,7 @@ var drawJS string
 
 var reportJS = formatJS + drawJS
 
-var reportTemplate = template.Must(template.New("report").Parse(reportHTML))
+var reportTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("report").Parse(reportHTML)) })
 
 // maxProved is how many anomalies a report proves in full. The rest are counted;
 // verdict.json has them all.
@@ -193,7 +194,7 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 	if len(p.Nodes) > maxNodes {
 		p.ManyNodes = plural(len(p.Nodes), "node", "nodes")
 	}
-	return reportTemplate.Execute(w, p)
+	return reportTemplate().Execute(w, p)
 }
 
 // maxNodes is how many nodes are listed without being asked for.

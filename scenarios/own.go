@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -70,12 +71,12 @@ func (s *Scenario) NeedsServers() bool {
 	})
 }
 
-var onlyForm = regexp.MustCompile(`^(.*\S) within (\d\S*?)(?:, (.+))?$`)
+var onlyForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*\S) within (\d\S*?)(?:, (.+))?$`) })
 
 // only reads "B done within 10s, as it is where a lease ends": what must come for the
 // rest to be worth playing, and why it should.
 func (p *parser) only(n *yaml.Node, st *Step, text string) error {
-	m := onlyForm.FindStringSubmatch(text)
+	m := onlyForm().FindStringSubmatch(text)
 	if m == nil {
 		return p.errorf(n, "only if: want an event and a limit, as B done within 10s")
 	}

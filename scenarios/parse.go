@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -34,7 +35,7 @@ func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
 	return &Error{p.file, n.Line, fmt.Sprintf(format, args...)}
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line (\d+): (.*)`) })
 
 // Parse reads a scenario; file stands for it in errors, each of which names the
 // line and, where it can be guessed, what was meant.
@@ -42,7 +43,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		e := &Error{File: file, Line: 1, Text: strings.TrimPrefix(err.Error(), "yaml: ")}
-		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		if m := yamlLine().FindStringSubmatch(err.Error()); m != nil {
 			e.Line, _ = strconv.Atoi(m[1]) // the form has digits only
 			e.Text = "not YAML: " + m[2]
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -56,7 +57,7 @@ var stepWords = []string{
 // clientWords are what can be awaited of a client.
 var clientWords = []string{"granted", "waiting", "done", "lost", "failed", "refused"}
 
-var clockForm = regexp.MustCompile(`^(\S+)\s+([+-]\S+|right)$`)
+var clockForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+)\s+([+-]\S+|right)$`) })
 
 // steps reads the script and checks that its order is possible.
 func (p *parser) steps(n *yaml.Node) error {
@@ -147,7 +148,7 @@ func (p *parser) fill(n *yaml.Node, st *Step, rest string) (err error) {
 	case "cut":
 		return p.cut(n, st, rest)
 	case "clock":
-		m := clockForm.FindStringSubmatch(rest)
+		m := clockForm().FindStringSubmatch(rest)
 		if m == nil {
 			return p.errorf(n, "clock: want a node and a jump, as redis3 +5s, or right to set it right again")
 		}
@@ -192,14 +193,14 @@ const Servers = "servers"
 // something changed.
 const WakeUps = "wake-ups"
 
-var nodeForm = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`)
+var nodeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`) })
 
 func (p *parser) targets(n *yaml.Node, word, text string) ([]string, error) {
 	var out []string
 	for _, t := range strings.Split(text, ",") {
 		t = strings.TrimSpace(t)
 		switch {
-		case !nodeForm.MatchString(t):
+		case !nodeForm().MatchString(t):
 			return nil, p.errorf(n, "%s: want the names of nodes, not %q", word, t)
 		case clientForm.MatchString(t) && !slices.Contains(p.s.Clients, t):
 			return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", t, meant.Word(t, p.s.Clients), listed(p.s.Clients))

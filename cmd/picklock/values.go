@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -189,7 +190,7 @@ func completeFaults(c *cobra.Command, _ []string, typed string) ([]cobra.Complet
 	return offer(typed[:at]+last[:colon+1], last[colon+1:], next), directive
 }
 
-var wordGroup = regexp.MustCompile(`\[([^\]]*)\]`)
+var wordGroup = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]*)\]`) })
 
 // faultWords are those that may follow a fault and the words behind it that are there
 // already, by the fault's own usage.
@@ -199,7 +200,7 @@ func faultWords(kind string, there, nodes []string) []string {
 		return nil
 	}
 	var out []string
-	groups := wordGroup.FindAllStringSubmatch(nemesis.Kinds()[i].Usage, -1)
+	groups := wordGroup().FindAllStringSubmatch(nemesis.Kinds()[i].Usage, -1)
 	for _, g := range groups[min(len(there), len(groups)):] {
 		for _, w := range strings.Split(g[1], "|") {
 			switch w = strings.TrimPrefix(w, ":"); w {
