@@ -60,7 +60,12 @@ func (r *run) leaveCluster(failed error) error {
 	case r.Reuse != nil:
 		return r.Reuse.leave(failed)
 	}
-	return r.cluster.Close()
+	err := r.cluster.Close()
+	if l, ok := r.cluster.(compose.Leaving); ok && len(l.Left()) > 0 && failed == nil {
+		r.desc.Warnings = append(r.desc.Warnings, l.Left()...)
+		err = errors.Join(err, r.dir.WriteRun(r.desc))
+	}
+	return err
 }
 
 // describeCluster notes what the run runs on, and writes run.json as it is until the

@@ -124,7 +124,7 @@ func (s *server) do(ctx context.Context, method string, p params) (got result, e
 	case "sockets":
 		got.Table, err = s.injector.sockets(p.PID)
 	case "now":
-		got.Now = history.Now()
+		got.Now, got.Boot = history.Now(), bootID()
 	case "signal":
 		err = s.injector.Signal(ctx, p.PID, syscall.Signal(p.Signal))
 	case "stopped":

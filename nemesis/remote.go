@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/history"
 )
 
 // Remote are the injector of an agent that runs where the nodes are, reached over its
@@ -29,13 +27,14 @@ type Remote struct {
 	waiting map[uint64]chan response
 	err     error
 
-	ahead atomic.Int64 // of the nodes' clock against ours, as last seen
+	clock farClock
 }
 
 // NewRemote speaks to the agent behind in and out. why says how it ended, once it
 // has; it may be nil.
 func NewRemote(in io.WriteCloser, out io.ReadCloser, why func() error) *Remote {
 	r := &Remote{in: in, why: why, done: make(chan struct{}), waiting: map[uint64]chan response{}}
+	r.clock.ask, r.clock.boot = r.readClock, bootID()
 	go r.read(out)
 	return r
 }
@@ -170,19 +169,14 @@ func (r *Remote) Sockets(ctx context.Context, pid int) (string, error) {
 	return got.Table, err
 }
 
-// Now reads the monotonic clock of the nodes' kernel in ns, which is another one
-// than ours when the engine is elsewhere. Should the agent not answer, the time is
-// reckoned from its last answer.
-func (r *Remote) Now() int64 {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
+// Now reads the monotonic clock of the nodes' kernel in ns (see history.Now), without
+// asking the agent but for the first time.
+func (r *Remote) Now() int64 { return r.clock.now() }
+
+// readClock reads the nodes' clock once.
+func (r *Remote) readClock(ctx context.Context) (now int64, boot string, err error) {
 	got, err := r.call(ctx, "now", params{})
-	here := history.Now()
-	if err != nil {
-		return here + r.ahead.Load()
-	}
-	r.ahead.Store(got.Now - here)
-	return got.Now
+	return got.Now, got.Boot, err
 }
 
 // Kill ends all processes of the container whose first process that is.

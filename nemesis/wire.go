@@ -43,6 +43,7 @@ type (
 		Dropped map[string]uint64 `json:"dropped,omitempty"`
 		Offset  int64             `json:"offset,omitempty"`
 		Now     int64             `json:"now,omitempty"`
+		Boot    string            `json:"boot,omitempty"` // see bootID
 		Table   string            `json:"table,omitempty"`
 		Text    string            `json:"text,omitempty"` // of a server's answer, what matched
 	}

@@ -37,8 +37,8 @@ func (e *Engine) dead(ctx context.Context) (map[string][]string, error) {
 		}
 	}
 	left := map[string][]string{}
-	for kind, things := range map[string][]thing{"container": containers, "network": networks, "volume": volumes} {
-		for _, t := range things {
+	for kind, objects := range map[string][]object{"container": containers, "network": networks, "volume": volumes} {
+		for _, t := range objects {
 			if run := t.Labels[labelRun]; run != "" && !alive[run] {
 				left[run] = append(left[run], kind+" "+t.Name)
 			}
@@ -58,7 +58,7 @@ func (e *Engine) Clean(ctx context.Context) ([]string, error) {
 	var removed []string
 	var errs []error
 	for run, what := range left {
-		if err := e.remove(ctx, run, func(thing) bool { return true }); err != nil {
+		if err := e.remove(ctx, run); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -80,10 +80,17 @@ func (e *Engine) Clean(ctx context.Context) ([]string, error) {
 	return removed, errors.Join(errs...)
 }
 
-// remove removes all that carries a run's label: its containers, as far as wanted
-// says so, volumes and networks.
-func (e *Engine) remove(ctx context.Context, run string, wanted func(thing) bool) error {
+// remove removes all that carries a run's label.
+func (e *Engine) remove(ctx context.Context, run string) error {
 	label := labelRun + "=" + run
+	return errors.Join(
+		e.removeContainers(ctx, label, func(object) bool { return true }),
+		e.removeNetworks(ctx, label),
+		e.removeVolumes(ctx, label))
+}
+
+// removeContainers removes the containers with a label, as far as wanted says so.
+func (e *Engine) removeContainers(ctx context.Context, label string, wanted func(object) bool) error {
 	var errs []error
 	// Compose, when interrupted, may just have had one more made.
 	for range 3 {
@@ -91,7 +98,7 @@ func (e *Engine) remove(ctx context.Context, run string, wanted func(thing) bool
 		if err != nil {
 			return fmt.Errorf("look for what is to be removed: %w", err)
 		}
-		found = slices.DeleteFunc(found, func(t thing) bool { return !wanted(t) })
+		found = slices.DeleteFunc(found, func(t object) bool { return !wanted(t) })
 		if len(found) == 0 {
 			break
 		}
@@ -106,15 +113,23 @@ func (e *Engine) remove(ctx context.Context, run string, wanted func(thing) bool
 		}
 		wg.Wait()
 	}
+	return errors.Join(errs...)
+}
+
+func (e *Engine) removeNetworks(ctx context.Context, label string) error {
 	networks, err := e.engine.networks(ctx, label)
-	errs = append(errs, err)
+	errs := []error{err}
 	for _, n := range networks {
 		if err := e.engine.removeNetwork(ctx, n.ID); err != nil {
 			errs = append(errs, fmt.Errorf("remove network %s: %w", n.Name, err))
 		}
 	}
+	return errors.Join(errs...)
+}
+
+func (e *Engine) removeVolumes(ctx context.Context, label string) error {
 	volumes, err := e.engine.volumes(ctx, label)
-	errs = append(errs, err)
+	errs := []error{err}
 	for _, v := range volumes {
 		if err := e.engine.removeVolume(ctx, v.Name); err != nil {
 			errs = append(errs, fmt.Errorf("remove volume %s: %w", v.Name, err))

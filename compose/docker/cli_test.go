@@ -179,7 +179,7 @@ func TestClean(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	if left := things(t, e, labelRun+"="+dead); len(left) > 0 {
+	if left := objects(t, e, labelRun+"="+dead); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 	for _, want := range []string{"removed container picklock-" + dead, "removed network picklock-" + dead} {
@@ -190,7 +190,7 @@ func TestClean(t *testing.T) {
 	if strings.Contains(stdout, living.run) {
 		t.Errorf("clean touched a living run: %s", stdout)
 	}
-	if n := nodeOf(t, living, "redis"); n.PID == 0 || len(things(t, e, labelRun+"="+living.run)) < 3 {
+	if n := nodeOf(t, living, "redis"); n.PID == 0 || len(objects(t, e, labelRun+"="+living.run)) < 3 {
 		t.Error("the living run lost something")
 	}
 }

@@ -43,6 +43,7 @@ type Cluster struct {
 	ctx     context.Context // of everything that goes on until Close
 	cancel  context.CancelFunc
 	waiting sync.WaitGroup
+	left    []string // what Close could not remove
 
 	mu      sync.Mutex
 	next    netip.Addr // the next free address
@@ -100,7 +101,7 @@ func (c *Cluster) labels() map[string]string {
 	return map[string]string{labelAny: "1", labelRun: c.run}
 }
 
-// startAgent is the first thing that is done: while the agent runs, its run lives,
+// startAgent is the first object that is done: while the agent runs, its run lives,
 // and picklock clean leaves it alone.
 func (c *Cluster) startAgent(ctx context.Context) (err error) {
 	labels := c.labels()
@@ -264,7 +265,12 @@ func (c *Cluster) Close() error {
 	c.Closing()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	err := c.remove(ctx, c.run, func(t thing) bool { return t.ID != c.agentID })
+	label := labelRun + "=" + c.run
+	err := c.removeContainers(ctx, label, func(t object) bool { return t.ID != c.agentID })
+	if nerr := c.removeNetworks(ctx, label); nerr != nil {
+		c.left = []string{leftNetwork(project(c.run), nerr)}
+	}
+	err = errors.Join(err, c.removeVolumes(ctx, label))
 	if c.agent != nil {
 		actx, acancel := context.WithTimeout(ctx, 10*time.Second)
 		err = errors.Join(err, c.agent.Close(actx))
@@ -279,3 +285,12 @@ func (c *Cluster) Close() error {
 	c.waiting.Wait()
 	return err
 }
+
+// leftNetwork says that a network stays. The run's history does not hang on it.
+func leftNetwork(name string, err error) string {
+	return fmt.Sprintf("the engine did not let go of the network %s (%v): picklock clean removes it later; "+
+		"if it still cannot, restart the engine, which forgets what it believes to be connected", name, err)
+}
+
+// Left implements compose.Leaving.
+func (c *Cluster) Left() []string { return c.left }

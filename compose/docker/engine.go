@@ -14,7 +14,7 @@ type engine interface {
 
 	// image returns the id of an image, "" if it is not there.
 	image(ctx context.Context, ref string) (string, error)
-	images(ctx context.Context, label string) ([]thing, error)
+	images(ctx context.Context, label string) ([]object, error)
 	// build makes an image out of a tar archive with a Dockerfile.
 	build(ctx context.Context, files io.Reader, ref string, labels map[string]string) error
 	removeImage(ctx context.Context, ref string) error
@@ -30,23 +30,23 @@ type engine interface {
 	await(ctx context.Context, id string, next bool) func() (code int64, err error)
 	// logs copies what a container writes, from a moment on until it ends.
 	logs(ctx context.Context, id string, since time.Time, to io.Writer) error
-	// renew makes the container anew, without the data that it had.
-	renew(ctx context.Context, id string) (newID string, err error)
+	// recreate makes the container anew, without the data that it had.
+	recreate(ctx context.Context, id string) (newID string, err error)
 	// files reads a folder of a container, which need not run, as a tar archive. The
 	// names in it begin with the folder's own.
 	files(ctx context.Context, id, dir string) (io.ReadCloser, error)
 	// put unpacks a tar archive into a folder of a container, which need not run.
 	put(ctx context.Context, id, dir string, archive io.Reader) error
-	containers(ctx context.Context, labels ...string) ([]thing, error)
+	containers(ctx context.Context, labels ...string) ([]object, error)
 	removeContainer(ctx context.Context, id string) error
 
 	// network makes a network on a free subnet.
 	network(ctx context.Context, name string, labels map[string]string) (netip.Prefix, error)
-	networks(ctx context.Context, label string) ([]thing, error)
+	networks(ctx context.Context, label string) ([]object, error)
 	removeNetwork(ctx context.Context, id string) error
 
 	volume(ctx context.Context, name string, labels map[string]string) error
-	volumes(ctx context.Context, label string) ([]thing, error)
+	volumes(ctx context.Context, label string) ([]object, error)
 	removeVolume(ctx context.Context, name string) error
 
 	close() error
@@ -60,8 +60,8 @@ type info struct {
 	Now                     time.Time
 }
 
-// thing is a container, an image, a network or a volume in a list.
-type thing struct {
+// object is a container, an image, a network or a volume in a list.
+type object struct {
 	ID, Name, State string
 	Labels          map[string]string
 	Created         time.Time

@@ -119,7 +119,7 @@ func start(t *testing.T, e *Engine, def *compose.Definition) (*Cluster, *nemesis
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-		if left := things(t, e, labelRun+"="+c.run); len(left) > 0 {
+		if left := objects(t, e, labelRun+"="+c.run); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	})
@@ -138,11 +138,11 @@ func tryStart(t *testing.T, e *Engine, def *compose.Definition) (*Cluster, *neme
 	return c, hands, err
 }
 
-// things lists all that carries a label, by kind and name.
-func things(t *testing.T, e *Engine, label string) []string {
+// objects lists all that carries a label, by kind and name.
+func objects(t *testing.T, e *Engine, label string) []string {
 	t.Helper()
 	var out []string
-	add := func(kind string, found []thing, err error) {
+	add := func(kind string, found []object, err error) {
 		if err != nil {
 			t.Fatal(err)
 		}

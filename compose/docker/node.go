@@ -198,7 +198,7 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 		return fmt.Errorf("%s is not a server", name)
 	}
 	if fresh {
-		id, err := c.engine.renew(ctx, n.id)
+		id, err := c.engine.recreate(ctx, n.id)
 		if err != nil {
 			return fmt.Errorf("start %s without its data: %w", name, err)
 		}

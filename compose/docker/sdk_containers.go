@@ -90,15 +90,15 @@ func (s sdk) logs(ctx context.Context, id string, since time.Time, to io.Writer)
 	return err
 }
 
-func (s sdk) containers(ctx context.Context, labels ...string) ([]thing, error) {
+func (s sdk) containers(ctx context.Context, labels ...string) ([]object, error) {
 	f := filters.NewArgs()
 	for _, l := range labels {
 		f.Add("label", l)
 	}
 	list, err := s.c.ContainerList(ctx, container.ListOptions{All: true, Filters: f})
-	var out []thing
+	var out []object
 	for _, c := range list {
-		out = append(out, thing{c.ID, strings.TrimPrefix(strings.Join(c.Names, ","), "/"), c.State, c.Labels, time.Unix(c.Created, 0)})
+		out = append(out, object{c.ID, strings.TrimPrefix(strings.Join(c.Names, ","), "/"), c.State, c.Labels, time.Unix(c.Created, 0)})
 	}
 	return out, err
 }

@@ -22,16 +22,16 @@ func (s sdk) image(ctx context.Context, ref string) (string, error) {
 	return i.ID, err
 }
 
-func (s sdk) images(ctx context.Context, label string) ([]thing, error) {
+func (s sdk) images(ctx context.Context, label string) ([]object, error) {
 	list, err := s.c.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
-	var out []thing
+	var out []object
 	for _, i := range list {
 		tags := slices.DeleteFunc(i.RepoTags, func(tag string) bool { return strings.HasPrefix(tag, "<none>") })
 		if len(tags) == 0 {
 			tags = []string{i.ID} // two runs that built it at once: one has lost the name
 		}
 		for _, tag := range tags {
-			out = append(out, thing{ID: i.ID, Name: tag, Labels: i.Labels})
+			out = append(out, object{ID: i.ID, Name: tag, Labels: i.Labels})
 		}
 	}
 	return out, err

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/api/types/volume"
@@ -50,17 +51,43 @@ func (s sdk) network(ctx context.Context, name string, labels map[string]string)
 	return netip.Prefix{}, fmt.Errorf("make network %s: %w", name, last)
 }
 
-func (s sdk) networks(ctx context.Context, label string) ([]thing, error) {
+func (s sdk) networks(ctx context.Context, label string) ([]object, error) {
 	list, err := s.c.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
-	var out []thing
+	var out []object
 	for _, n := range list {
-		out = append(out, thing{ID: n.ID, Name: n.Name, Labels: n.Labels, Created: n.Created})
+		out = append(out, object{ID: n.ID, Name: n.Name, Labels: n.Labels, Created: n.Created})
 	}
 	return out, err
 }
 
 func (s sdk) removeNetwork(ctx context.Context, id string) error {
-	return gone(s.c.NetworkRemove(ctx, id))
+	err := gone(s.c.NetworkRemove(ctx, id))
+	if err != nil && strings.Contains(err.Error(), "active endpoints") {
+		if derr := s.disconnectGone(ctx, id); derr != nil {
+			return errors.Join(err, derr)
+		}
+		err = gone(s.c.NetworkRemove(ctx, id))
+	}
+	return err
+}
+
+// disconnectGone has the engine forget a network's ends that it kept although their
+// containers are gone. Those of containers that are there stay.
+func (s sdk) disconnectGone(ctx context.Context, id string) error {
+	n, err := s.c.NetworkInspect(ctx, id, network.InspectOptions{})
+	if err != nil {
+		return fmt.Errorf("look at its ends: %w", err)
+	}
+	for container, end := range n.Containers {
+		if _, err := s.c.ContainerInspect(ctx, container); !errdefs.IsNotFound(err) {
+			continue
+		}
+		// By its name: an end without a container is in the list under an id of its own.
+		if err := gone(s.c.NetworkDisconnect(ctx, id, end.Name, true)); err != nil {
+			return fmt.Errorf("disconnect %s, which is gone: %w", end.Name, err)
+		}
+	}
+	return nil
 }
 
 func (s sdk) volume(ctx context.Context, name string, labels map[string]string) error {
@@ -68,11 +95,11 @@ func (s sdk) volume(ctx context.Context, name string, labels map[string]string) 
 	return err
 }
 
-func (s sdk) volumes(ctx context.Context, label string) ([]thing, error) {
+func (s sdk) volumes(ctx context.Context, label string) ([]object, error) {
 	list, err := s.c.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
-	var out []thing
+	var out []object
 	for _, v := range list.Volumes {
-		out = append(out, thing{ID: v.Name, Name: v.Name, Labels: v.Labels})
+		out = append(out, object{ID: v.Name, Name: v.Name, Labels: v.Labels})
 	}
 	return out, err
 }

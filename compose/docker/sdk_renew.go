@@ -14,7 +14,7 @@ import (
 
 var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-func (s sdk) renew(ctx context.Context, id string) (string, error) {
+func (s sdk) recreate(ctx context.Context, id string) (string, error) {
 	c, err := s.c.ContainerInspect(ctx, id)
 	if err != nil {
 		return "", err
