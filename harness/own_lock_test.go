@@ -52,6 +52,7 @@ func TestOwnLockWithAMistake(t *testing.T) {
 		"incr-then-set":     {[]string{"contended", "incr-then-set"}, "token-regression"},
 	} {
 		t.Run(mistake, func(t *testing.T) {
+			t.Parallel()
 			m, _, code := ownMatrix(t, ownLock(t, mistake), "--scenarios", strings.Join(want.scenarios, ","))
 			if code != 1 || len(m.Cells) != len(want.scenarios) {
 				t.Errorf("exit code %d, %d cells", code, len(m.Cells))
@@ -77,6 +78,7 @@ func TestOwnLockThatIsRight(t *testing.T) {
 		"tokens": {"late-renewal", "renewal-after-release"},
 	} {
 		t.Run(twin, func(t *testing.T) {
+			t.Parallel()
 			m, _, code := ownMatrix(t, ownLock(t, twin), "--runs", fmt.Sprint(max(1, runs)))
 			var left []string
 			for _, c := range m.Cells {
