@@ -5,7 +5,8 @@ export CGO_ENABLED = 0
 .PHONY: build demo catalogue matrix-docs catalogue-docker test check lint bench docker-soak zoo clean
 
 build:
-	$(GO) build -trimpath -buildvcs=auto -o bin/picklock ./cmd/picklock
+	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
+	@echo "bin/picklock: $$(($$(wc -c < bin/picklock) / 1000000)) MB"
 
 demo: build
 	scripts/install redis-server zookeeper java

@@ -34,7 +34,7 @@ func Program() (path string, remove func(), err error) {
 		return "", nil, err
 	}
 	path = filepath.Join(dir, "picklock")
-	build := exec.Command("go", "build", "-o", path, "github.com/picklock/picklock/cmd/picklock")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "github.com/picklock/picklock/cmd/picklock")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", nil, fmt.Errorf("build picklock: %w\n%s", err, out)
