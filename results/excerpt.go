@@ -12,7 +12,7 @@ import (
 
 // maxExcerpt is about how many events a report is drawn from. Beyond it more would only
 // be thinned out again (see maxShapes), and cost memory with the length of the run.
-const maxExcerpt = 200_000
+const maxExcerpt = 100_000
 
 // maxRare bounds the events of an excerpt that are kept for what they are: faults, losses,
 // refusals.
