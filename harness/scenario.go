@@ -24,7 +24,7 @@ type ScenarioOptions struct {
 	Seed     uint64 // of a run without a script
 	// Host's Extra are the lock's own options; those of the scenario hold besides.
 	Host
-	Step func(scenarios.Played) // may be nil: told of every step taken
+	Step func(scenarios.Taken) // may be nil: told of every step taken
 }
 
 // ScenarioOutcome is a scenario that was played, and whether what was expected
@@ -103,7 +103,7 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 	}
 	var stepErr error
 	if script != nil {
-		r.Counts, r.Steps, stepErr = script.player.Counts(), script.taken(), script.stepErr
+		r.Counts, r.Steps, stepErr = script.runner.Counts(), script.taken(), script.stepErr
 	}
 	judge(r, want, outcome.Verdict, stepErr)
 	if words := outcome.Run.CutWords(); words != "" {

@@ -23,7 +23,7 @@ const (
 type script struct {
 	*run
 	scenario *scenarios.Scenario
-	player   *scenarios.Player
+	runner   *scenarios.Runner
 	looker   *looker // nil where no step looks at what servers have for the lock
 	stepErr  error   // the step that could not be taken as it was meant
 	grants   grantFacts
@@ -40,9 +40,9 @@ type grantFacts struct {
 	lease, tokens bool // some had
 }
 
-func newScript(r *run, s *scenarios.Scenario, tell func(scenarios.Played)) *script {
+func newScript(r *run, s *scenarios.Scenario, tell func(scenarios.Taken)) *script {
 	sc := &script{run: r, scenario: s, waiting: map[int64]chan workloads.Done{}}
-	sc.player = scenarios.NewPlayer(s, sc, func(st scenarios.Played) {
+	sc.runner = scenarios.NewRunner(s, sc, func(st scenarios.Taken) {
 		sc.mu.Lock()
 		sc.steps = append(sc.steps, results.StepTaken(st))
 		sc.mu.Unlock()
@@ -60,18 +60,18 @@ func (sc *script) observe(e history.Event) {
 		sc.grants.lease, sc.grants.tokens = sc.grants.lease || e.Lease > 0, sc.grants.tokens || e.Token != 0
 		sc.mu.Unlock()
 	}
-	sc.player.Observe(e)
+	sc.runner.Observe(e)
 }
 
 // onMessage takes what the workers say besides their events.
 func (sc *script) onMessage(name string, m workloads.Message) {
 	switch {
 	case m.Waiting:
-		sc.player.Waiting(name)
+		sc.runner.Waiting(name)
 	case m.Woken:
-		sc.player.Woken(name)
+		sc.runner.Woken(name)
 	case m.Error != "":
-		sc.player.Ended(name, m.Error)
+		sc.runner.Ended(name, m.Error)
 	case m.Done != nil:
 		sc.mu.Lock()
 		defer sc.mu.Unlock()
@@ -91,7 +91,7 @@ func (sc *script) drive(ctx, enough context.Context) (err error) {
 			return err
 		}
 	}
-	err = sc.player.Play(enough)
+	err = sc.runner.Play(enough)
 	var step *scenarios.StepError
 	if errors.As(err, &step) {
 		sc.stepErr, err = err, nil
@@ -100,7 +100,7 @@ func (sc *script) drive(ctx, enough context.Context) (err error) {
 }
 
 func (sc *script) heal(ctx context.Context) error {
-	err := sc.player.Heal(ctx)
+	err := sc.runner.Heal(ctx)
 	if sc.looker != nil {
 		err = errors.Join(err, sc.looker.stop())
 	}

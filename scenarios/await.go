@@ -12,39 +12,39 @@ import (
 )
 
 // act starts a client's acts, and waits for them unless they run in the background.
-func (p *Player) act(ctx context.Context, st Step) (string, error) {
-	p.mu.Lock()
-	c := p.clients[st.Client]
+func (r *Runner) act(ctx context.Context, st Step) (string, error) {
+	r.mu.Lock()
+	c := r.clients[st.Client]
 	if c.busy != nil {
-		p.mu.Unlock()
+		r.mu.Unlock()
 		return "", fmt.Errorf("%s is still busy with %v", st.Client, c.busy.acts)
 	}
 	ch := &chain{acts: st.Acts, killed: make(chan struct{}), ended: make(chan string, 1)}
 	c.busy, c.last = ch, ch
 	if verb(st.Acts[0]) == history.Acquire {
-		// What the player knew of an earlier grant must not answer for this one.
+		// What the runner knew of an earlier grant must not answer for this one.
 		c.asked, c.granted, c.until, c.waiting, c.lost = 0, 0, 0, false, false
 	}
-	p.mu.Unlock()
-	first, err := p.stage.Act(st.Client, st.Acts[0])
+	r.mu.Unlock()
+	first, err := r.stage.Act(st.Client, st.Acts[0])
 	if err != nil {
 		return "", err
 	}
 	over := make(chan error, 1)
-	p.following.Go(func() { over <- p.follow(ctx, st.Client, ch, first) })
+	r.following.Go(func() { over <- r.follow(ctx, st.Client, ch, first) })
 	if st.Background {
 		return "started", nil
 	}
 	if err := <-over; err != nil {
 		return "", err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.meantFor(ch)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.meantFor(ch)
 }
 
 // follow hands the client act after act until one does not succeed.
-func (p *Player) follow(ctx context.Context, client string, ch *chain, answer <-chan workloads.Done) error {
+func (r *Runner) follow(ctx context.Context, client string, ch *chain, answer <-chan workloads.Done) error {
 	for i := 0; ; {
 		t := time.NewTimer(2 * awaitWithin)
 		var d workloads.Done
@@ -62,36 +62,36 @@ func (p *Player) follow(ctx context.Context, client string, ch *chain, answer <-
 			return fmt.Errorf("%s did not answer", client)
 		}
 		t.Stop()
-		if p.answered(client, ch, i, d) {
+		if r.answered(client, ch, i, d) {
 			return nil
 		}
 		i++
 		var err error
-		if answer, err = p.stage.Act(client, ch.acts[i]); err != nil {
+		if answer, err = r.stage.Act(client, ch.acts[i]); err != nil {
 			return err
 		}
 	}
 }
 
 // answered takes what came of a chain's act, and says whether it was the last.
-func (p *Player) answered(client string, ch *chain, i int, d workloads.Done) bool {
+func (r *Runner) answered(client string, ch *chain, i int, d workloads.Done) bool {
 	last := i+1 == len(ch.acts) || d.Outcome != workloads.Granted && d.Outcome != workloads.Did
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	ch.outcome, ch.act = d, ch.acts[i]
 	if last {
-		ch.done, p.clients[client].busy = true, nil
+		ch.done, r.clients[client].busy = true, nil
 	}
 	if d.Outcome == workloads.Cannot {
-		p.unfit = &Unfit{d.Error}
+		r.unfit = &Unfit{d.Error}
 	}
-	p.change()
+	r.change()
 	return last
 }
 
 // meantFor says whether acts that were waited for came to what a script must be
-// able to rely on: a grant, an answer from the register. p.mu is held.
-func (p *Player) meantFor(ch *chain) (string, error) {
+// able to rely on: a grant, an answer from the register. r.mu is held.
+func (r *Runner) meantFor(ch *chain) (string, error) {
 	d := ch.outcome
 	text := fmt.Sprintf("%s %s", ch.act, d.Outcome)
 	if d.Error != "" {
@@ -117,8 +117,8 @@ func verb(act string) string {
 }
 
 // await waits for an event.
-func (p *Player) await(ctx context.Context, a *Await) (string, error) {
-	limit, began := awaitWithin, p.stage.Now()
+func (r *Runner) await(ctx context.Context, a *Await) (string, error) {
+	limit, began := awaitWithin, r.stage.Now()
 	switch {
 	case a.Or > 0:
 		limit = a.Or
@@ -129,17 +129,17 @@ func (p *Player) await(ctx context.Context, a *Await) (string, error) {
 	defer cancel()
 	var err error
 	if a.asksServers() {
-		err = p.awaitServers(bounded, a)
+		err = r.awaitServers(bounded, a)
 	} else {
-		err = p.awaitState(bounded, a)
+		err = r.awaitState(bounded, a)
 	}
 	switch {
 	case err == nil:
 		return "", nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case bounded.Err() != nil && a.Or > 0 && time.Duration(p.stage.Now()-began) > a.Or+p.scenario.slack():
-		return "", fmt.Errorf("this machine is too busy: a wait of %v took %v", a.Or, time.Duration(p.stage.Now()-began).Round(time.Millisecond))
+	case bounded.Err() != nil && a.Or > 0 && time.Duration(r.stage.Now()-began) > a.Or+r.scenario.slack():
+		return "", fmt.Errorf("this machine is too busy: a wait of %v took %v", a.Or, time.Duration(r.stage.Now()-began).Round(time.Millisecond))
 	case a.Within > 0:
 		return "", a.unfit()
 	case bounded.Err() != nil && a.Or > 0:
@@ -151,12 +151,12 @@ func (p *Player) await(ctx context.Context, a *Await) (string, error) {
 }
 
 // awaitState waits for what the clients' events tell.
-func (p *Player) awaitState(ctx context.Context, a *Await) error {
+func (r *Runner) awaitState(ctx context.Context, a *Await) error {
 	for {
-		p.mu.Lock()
-		at, err := p.when(a)
-		changed, now := p.changed, p.stage.Now()
-		p.mu.Unlock()
+		r.mu.Lock()
+		at, err := r.when(a)
+		changed, now := r.changed, r.stage.Now()
+		r.mu.Unlock()
 		if err != nil || at != 0 && at <= now {
 			return err
 		}
@@ -176,18 +176,18 @@ func (p *Player) awaitState(ctx context.Context, a *Await) error {
 }
 
 // when is the time at which the awaited comes or came: 0 if nothing says yet, past
-// if it is there. p.mu is held.
-func (p *Player) when(a *Await) (int64, error) {
+// if it is there. r.mu is held.
+func (r *Runner) when(a *Await) (int64, error) {
 	there := func(yes bool) (int64, error) {
 		if yes {
 			return 1, nil
 		}
 		return 0, nil
 	}
-	c := p.clients[a.Client]
+	c := r.clients[a.Client]
 	switch a.What {
 	case "quiet":
-		return p.latest + int64(a.For), nil
+		return r.latest + int64(a.For), nil
 	case "granted":
 		if c.granted == 0 && c.last != nil && c.last.done && a.Or == 0 {
 			return 0, fmt.Errorf("%s was not granted: %s %s", a.Client, c.last.outcome.Outcome, c.last.outcome.Error)
@@ -228,17 +228,17 @@ func (a *Await) asksServers() bool {
 const lookEvery = 5 * time.Millisecond
 
 // awaitServers waits for what only the servers know.
-func (p *Player) awaitServers(ctx context.Context, a *Await) error {
-	servers := p.resolve(a.Servers)
+func (r *Runner) awaitServers(ctx context.Context, a *Await) error {
+	servers := r.resolve(a.Servers)
 	if len(a.Servers) == 0 {
-		servers = p.stage.Servers()
+		servers = r.stage.Servers()
 	}
 	left := slices.Clone(servers)
 	var last error
 	for {
 		rest := left[:0]
 		for _, s := range left {
-			yes, err := p.seen(ctx, a, s)
+			yes, err := r.seen(ctx, a, s)
 			if err != nil {
 				last = err
 			}
@@ -266,12 +266,12 @@ func (p *Player) awaitServers(ctx context.Context, a *Await) error {
 	}
 }
 
-func (p *Player) seen(ctx context.Context, a *Await, server string) (bool, error) {
+func (r *Runner) seen(ctx context.Context, a *Await, server string) (bool, error) {
 	if a.What == "request" {
-		n, err := p.stage.Unread(ctx, server)
+		n, err := r.stage.Unread(ctx, server)
 		return n >= a.N, err
 	}
-	n, err := p.stage.Look(ctx, server)
+	n, err := r.stage.Look(ctx, server)
 	switch a.What {
 	case "gone":
 		return n == 0, err

@@ -176,7 +176,7 @@ func runScenario(ctx context.Context, o harness.ScenarioOptions, runtime, client
 	}
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if !asJSON {
-		o.Step = func(s scenarios.Played) {
+		o.Step = func(s scenarios.Taken) {
 			fmt.Fprintf(os.Stderr, "%9.3f s  %-40s %s\n", float64(s.At)/1e9, s.Text, s.Outcome)
 		}
 	}

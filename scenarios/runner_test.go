@@ -18,7 +18,7 @@ import (
 // stage is a lock with a lease of a second on one server, clients that can be
 // paused, and a log of what was done, in the bubble's own time.
 type stage struct {
-	player *Player
+	runner *Runner
 	start  time.Time
 
 	mu      sync.Mutex
@@ -41,7 +41,7 @@ func newStage(t *testing.T, steps string) (*stage, *Scenario) {
 		t.Fatal(err)
 	}
 	st := &stage{start: time.Now(), paused: map[string]chan struct{}{}, killed: map[string]bool{}, refuse: map[string]workloads.Outcome{}, broken: map[string]error{}}
-	st.player = NewPlayer(s, st, nil)
+	st.runner = NewRunner(s, st, nil)
 	return st, s
 }
 
@@ -134,7 +134,7 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 
 // acquire waits for the lock; false says that the client was killed.
 func (s *stage) acquire(client string) bool {
-	s.player.Observe(history.Event{Process: client, F: history.Acquire, Type: history.Invoke, Time: s.Now()})
+	s.runner.Observe(history.Event{Process: client, F: history.Acquire, Type: history.Invoke, Time: s.Now()})
 	for {
 		s.mu.Lock()
 		if s.refuse[client+" acquire"] != "" {
@@ -148,11 +148,11 @@ func (s *stage) acquire(client string) bool {
 		if s.holder == "" || !time.Now().Before(s.until) {
 			s.holder, s.until = client, time.Now().Add(time.Second)
 			s.mu.Unlock()
-			s.player.Observe(history.Event{Process: client, F: history.Acquire, Type: history.OK, Time: s.Now(), Since: s.Now(), Lease: int64(time.Second)})
+			s.runner.Observe(history.Event{Process: client, F: history.Acquire, Type: history.OK, Time: s.Now(), Since: s.Now(), Lease: int64(time.Second)})
 			return true
 		}
 		s.mu.Unlock()
-		s.player.Waiting(client)
+		s.runner.Waiting(client)
 		time.Sleep(10 * time.Millisecond)
 	}
 }
@@ -167,9 +167,9 @@ func play(t *testing.T, steps string, prepare func(*stage)) (log []string, took 
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		err = st.player.Play(ctx)
+		err = st.runner.Play(ctx)
 		took = time.Since(began)
-		if herr := st.player.Heal(ctx); herr != nil {
+		if herr := st.runner.Heal(ctx); herr != nil {
 			t.Error(herr)
 		}
 		cancel()
@@ -273,17 +273,17 @@ func TestPlayIsDeterministic(t *testing.T) {
 func TestCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, _ := newStage(t, "  - A: acquire\n  - count: wake-ups\n  - await: quiet 100ms\n  - counted: wake-ups\n")
-		st.player.Woken("B") // before anybody counts
+		st.runner.Woken("B") // before anybody counts
 		go func() {
 			time.Sleep(50 * time.Millisecond)
-			st.player.Woken("B")
-			st.player.Woken("C")
+			st.runner.Woken("B")
+			st.runner.Woken("C")
 		}()
-		if err := st.player.Play(t.Context()); err != nil {
+		if err := st.runner.Play(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		st.player.Woken("B") // when nobody counts any more
-		if got := st.player.Counts()[WakeUps]; got != 2 {
+		st.runner.Woken("B") // when nobody counts any more
+		if got := st.runner.Counts()[WakeUps]; got != 2 {
 			t.Errorf("%d wake-ups, want 2", got)
 		}
 		st.perform.Wait()

@@ -43,8 +43,8 @@ type Stage interface {
 	Now() int64
 }
 
-// Played is one step that was taken.
-type Played struct {
+// Taken is one step that was taken.
+type Taken struct {
 	Line    int           `json:"line"`
 	Text    string        `json:"text"`
 	At      int64         `json:"at"` // ns since the run's start
@@ -67,12 +67,12 @@ func (e *StepError) Unwrap() error { return e.Err }
 // awaitWithin bounds every wait for an event that must come.
 const awaitWithin = 30 * time.Second
 
-// Player steps through one scenario. Observe and Tell may be called from any
-// goroutine while Play runs in another.
-type Player struct {
+// Runner steps through one scenario. Observe, Waiting, Woken and Ended may be called
+// from any goroutine while Play runs in another.
+type Runner struct {
 	scenario *Scenario
 	stage    Stage
-	tell     func(Played) // may be nil
+	tell     func(Taken) // may be nil
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at every change
@@ -105,24 +105,24 @@ type chain struct {
 	ended   chan string   // why nothing more comes of its client, which nobody has killed
 }
 
-// NewPlayer prepares a scenario with steps; tell is told of every step taken.
-func NewPlayer(s *Scenario, stage Stage, tell func(Played)) *Player {
-	p := &Player{
+// NewRunner prepares a scenario with steps; tell is told of every step taken.
+func NewRunner(s *Scenario, stage Stage, tell func(Taken)) *Runner {
+	r := &Runner{
 		scenario: s, stage: stage, tell: tell, changed: make(chan struct{}),
 		clients: map[string]*clientState{}, counts: map[string]int{}, heals: map[string]func(context.Context) error{},
 	}
 	for _, c := range s.Clients {
-		p.clients[c] = &clientState{}
+		r.clients[c] = &clientState{}
 	}
-	return p
+	return r
 }
 
 // Observe takes an event as it arrives.
-func (p *Player) Observe(e history.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	defer p.change()
-	c := p.clients[e.Process]
+func (r *Runner) Observe(e history.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.change()
+	c := r.clients[e.Process]
 	if c == nil {
 		return
 	}
@@ -142,21 +142,21 @@ func (p *Player) Observe(e history.Event) {
 }
 
 // Waiting takes a client's word that the service made it wait.
-func (p *Player) Waiting(client string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c := p.clients[client]; c != nil && !c.waiting {
+func (r *Runner) Waiting(client string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.clients[client]; c != nil && !c.waiting {
 		c.waiting = true
-		p.change()
+		r.change()
 	}
 }
 
 // Ended takes the news that a client's process is no more: what it was doing has come
 // to nothing.
-func (p *Player) Ended(client, why string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c := p.clients[client]; c != nil && c.busy != nil {
+func (r *Runner) Ended(client, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.clients[client]; c != nil && c.busy != nil {
 		select {
 		case c.busy.ended <- why:
 		default: // it was told already
@@ -165,147 +165,147 @@ func (p *Player) Ended(client, why string) {
 }
 
 // Woken takes a client's word that the service woke it up.
-func (p *Player) Woken(string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.counter != "" {
-		p.counts[p.counter]++
+func (r *Runner) Woken(string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counter != "" {
+		r.counts[r.counter]++
 	}
-	p.change()
+	r.change()
 }
 
 // Counts is what was counted, by name.
-func (p *Player) Counts() map[string]int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (r *Runner) Counts() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	out := map[string]int{}
-	for k, v := range p.counts {
+	for k, v := range r.counts {
 		out[k] = v
 	}
 	return out
 }
 
-// change tells all who wait; p.mu is held.
-func (p *Player) change() {
-	p.latest = p.stage.Now()
-	close(p.changed)
-	p.changed = make(chan struct{})
+// change tells all who wait; r.mu is held.
+func (r *Runner) change() {
+	r.latest = r.stage.Now()
+	close(r.changed)
+	r.changed = make(chan struct{})
 }
 
 // Play takes all steps. An error says which step could not be taken as it was
 // meant; a StepError's run has proved nothing of what was to come after it.
 // Heal must be called in the end.
-func (p *Player) Play(ctx context.Context) error {
+func (r *Runner) Play(ctx context.Context) error {
 	// Acts that nobody waits for any more end with the script.
 	ctx, cancel := context.WithCancel(ctx)
-	defer p.following.Wait()
+	defer r.following.Wait()
 	defer cancel()
-	for _, st := range p.scenario.Steps {
-		began := p.stage.Now()
-		outcome, err := p.take(ctx, st)
-		if u := p.cannot(); u != nil {
+	for _, st := range r.scenario.Steps {
+		began := r.stage.Now()
+		outcome, err := r.take(ctx, st)
+		if u := r.cannot(); u != nil {
 			err = u
 		}
 		if err != nil {
 			outcome = err.Error()
 		}
-		if p.tell != nil {
-			p.tell(Played{Line: st.Line, Text: st.Text, At: began, Took: time.Duration(p.stage.Now() - began), Outcome: outcome})
+		if r.tell != nil {
+			r.tell(Taken{Line: st.Line, Text: st.Text, At: began, Took: time.Duration(r.stage.Now() - began), Outcome: outcome})
 		}
 		if err != nil {
-			return &StepError{p.scenario.File, st, err}
+			return &StepError{r.scenario.File, st, err}
 		}
 	}
 	return nil
 }
 
 // cannot is why the lock is not one that can be put through this; nil if it is.
-func (p *Player) cannot() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.unfit == nil {
+func (r *Runner) cannot() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unfit == nil {
 		return nil
 	}
-	return p.unfit
+	return r.unfit
 }
 
 // Heal undoes all faults that are still on, the latest first.
-func (p *Player) Heal(ctx context.Context) error {
+func (r *Runner) Heal(ctx context.Context) error {
 	var first error
-	for _, name := range slices.Backward(slices.Clone(p.order)) {
-		if err := p.heal(ctx, name); err != nil && first == nil {
+	for _, name := range slices.Backward(slices.Clone(r.order)) {
+		if err := r.heal(ctx, name); err != nil && first == nil {
 			first = err
 		}
 	}
 	return first
 }
 
-func (p *Player) heal(ctx context.Context, name string) error {
-	h := p.heals[name]
+func (r *Runner) heal(ctx context.Context, name string) error {
+	h := r.heals[name]
 	if h == nil {
 		return fmt.Errorf("%s is not on", name)
 	}
-	delete(p.heals, name)
-	p.order = slices.DeleteFunc(p.order, func(o string) bool { return o == name })
+	delete(r.heals, name)
+	r.order = slices.DeleteFunc(r.order, func(o string) bool { return o == name })
 	return h(ctx)
 }
 
-func (p *Player) take(ctx context.Context, st Step) (string, error) {
+func (r *Runner) take(ctx context.Context, st Step) (string, error) {
 	switch st.Word {
 	case "act":
-		return p.act(ctx, st)
+		return r.act(ctx, st)
 	case "await", "only if":
-		return p.await(ctx, st.Await)
+		return r.await(ctx, st.Await)
 	case "pause", "kill", "failover", "powerloss":
-		return "", p.each(st.Nodes, func(n string) error { return p.do(ctx, st, n) })
+		return "", r.each(st.Nodes, func(n string) error { return r.do(ctx, st, n) })
 	case "resume":
-		return "", p.each(st.Nodes, func(n string) error { return p.heal(ctx, "pause "+n) })
+		return "", r.each(st.Nodes, func(n string) error { return r.heal(ctx, "pause "+n) })
 	case "start":
-		return "", p.each(st.Nodes, func(n string) error {
-			if p.heals["powerloss "+n] != nil {
-				return p.heal(ctx, "powerloss "+n)
+		return "", r.each(st.Nodes, func(n string) error {
+			if r.heals["powerloss "+n] != nil {
+				return r.heal(ctx, "powerloss "+n)
 			}
-			return p.heal(ctx, "kill "+n)
+			return r.heal(ctx, "kill "+n)
 		})
 	case "clock":
 		if st.By == 0 {
-			return "", p.heal(ctx, "clock "+st.Nodes[0])
+			return "", r.heal(ctx, "clock "+st.Nodes[0])
 		}
-		return "", p.do(ctx, st, st.Nodes[0])
+		return "", r.do(ctx, st, st.Nodes[0])
 	case "cut":
-		r := FaultRequest{Kind: "partition", Nodes: p.resolve(st.Nodes), Peers: p.resolve(st.Peers), Both: st.Both}
-		return "", p.inject(ctx, r, "cut "+strings.TrimPrefix(st.Text, "cut: "))
+		request := FaultRequest{Kind: "partition", Nodes: r.resolve(st.Nodes), Peers: r.resolve(st.Peers), Both: st.Both}
+		return "", r.inject(ctx, request, "cut "+strings.TrimPrefix(st.Text, "cut: "))
 	case "heal":
-		for _, name := range slices.Clone(p.order) {
+		for _, name := range slices.Clone(r.order) {
 			if what, ok := strings.CutPrefix(name, "cut "); ok && (len(st.Nodes) == 0 || what == strings.TrimPrefix(st.Text, "heal: ")) {
-				if err := p.heal(ctx, name); err != nil {
+				if err := r.heal(ctx, name); err != nil {
 					return "", err
 				}
 			}
 		}
 		return "", nil
 	case "mark":
-		return "", p.stage.Mark(ctx, st.Nodes[0])
+		return "", r.stage.Mark(ctx, st.Nodes[0])
 	case "count":
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.counter, p.counts[st.Count] = st.Count, 0
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.counter, r.counts[st.Count] = st.Count, 0
 		return "", nil
 	case "counted":
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.counter = ""
-		return fmt.Sprintf("%d %s", p.counts[st.Count], st.Count), nil
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.counter = ""
+		return fmt.Sprintf("%d %s", r.counts[st.Count], st.Count), nil
 	}
 	return "", fmt.Errorf("nobody knows how to take this step")
 }
 
 // resolve writes "servers" out.
-func (p *Player) resolve(nodes []string) []string {
+func (r *Runner) resolve(nodes []string) []string {
 	var out []string
 	for _, n := range nodes {
 		if n == Servers {
-			out = append(out, p.stage.Servers()...)
+			out = append(out, r.stage.Servers()...)
 		} else {
 			out = append(out, n)
 		}
@@ -313,8 +313,8 @@ func (p *Player) resolve(nodes []string) []string {
 	return out
 }
 
-func (p *Player) each(nodes []string, f func(node string) error) error {
-	for _, n := range p.resolve(nodes) {
+func (r *Runner) each(nodes []string, f func(node string) error) error {
+	for _, n := range r.resolve(nodes) {
 		if err := f(n); err != nil {
 			return err
 		}
@@ -322,44 +322,44 @@ func (p *Player) each(nodes []string, f func(node string) error) error {
 	return nil
 }
 
-func (p *Player) do(ctx context.Context, st Step, node string) error {
+func (r *Runner) do(ctx context.Context, st Step, node string) error {
 	kind := faultOf[st.Word]
-	if kind == "clock" && p.heals["clock "+node] != nil {
-		if err := p.heal(ctx, "clock "+node); err != nil {
+	if kind == "clock" && r.heals["clock "+node] != nil {
+		if err := r.heal(ctx, "clock "+node); err != nil {
 			return err
 		}
 	}
-	if err := p.inject(ctx, FaultRequest{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
+	if err := r.inject(ctx, FaultRequest{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
 		return err
 	}
 	switch kind {
 	case "kill":
-		p.forget(node)
+		r.forget(node)
 	case "failover":
-		return p.heal(ctx, "failover "+node) // done, it is over: nothing of it is undone later
+		return r.heal(ctx, "failover "+node) // done, it is over: nothing of it is undone later
 	}
 	return nil
 }
 
-func (p *Player) inject(ctx context.Context, r FaultRequest, name string) error {
-	heal, err := p.stage.Inject(ctx, r)
+func (r *Runner) inject(ctx context.Context, request FaultRequest, name string) error {
+	heal, err := r.stage.Inject(ctx, request)
 	if err != nil {
 		return err
 	}
-	p.heals[name] = heal
-	p.order = append(p.order, name)
+	r.heals[name] = heal
+	r.order = append(r.order, name)
 	return nil
 }
 
 // forget drops what a killed client was doing.
-func (p *Player) forget(client string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c := p.clients[client]; c != nil {
+func (r *Runner) forget(client string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.clients[client]; c != nil {
 		if c.busy != nil {
 			close(c.busy.killed)
 		}
 		*c = clientState{}
-		p.change()
+		r.change()
 	}
 }
