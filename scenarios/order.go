@@ -1,12 +1,9 @@
 package scenarios
 
 import (
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/picklock/picklock/history"
 )
 
 // order checks that each step of a script is possible after those before it.
@@ -114,56 +111,6 @@ func (o *order) undo(n *yaml.Node, st *Step, kind string) error {
 			return o.p.errorf(n, "%s: no %s of %s is on", st.Word, kind, node)
 		}
 		delete(o.broken, kind+" "+node)
-	}
-	return nil
-}
-
-func (o *order) act(n *yaml.Node, st *Step) error {
-	c := o.clients[st.Client]
-	switch {
-	case c.dead:
-		return o.p.errorf(n, "%s was killed: start: %s first", st.Client, st.Client)
-	case c.busy != 0:
-		return o.p.errorf(n, "%s may still be busy with line %d: await: %s done first", st.Client, c.busy, st.Client)
-	case o.broken["pause "+st.Client] != 0 && !st.Background:
-		return o.p.errorf(n, "%s is paused since line %d and would never answer: resume it first, or start the step without waiting (&)", st.Client, o.broken["pause "+st.Client])
-	}
-	for _, text := range st.Acts {
-		a := verb(text)
-		switch {
-		case a == history.Acquire:
-			c.asked, c.release = st.Line, 0
-		case c.asked == 0:
-			return o.p.errorf(n, "%s: %s before it was granted the lock: acquire first", st.Client, a)
-		case c.release != 0:
-			return o.p.errorf(n, "%s: %s after its release in line %d: acquire first", st.Client, a, c.release)
-		case a == history.Release:
-			c.release = st.Line
-		}
-	}
-	if st.Background {
-		c.busy, c.last = st.Line, verb(st.Acts[len(st.Acts)-1])
-	}
-	return nil
-}
-
-func (o *order) await(n *yaml.Node, st *Step) error {
-	a := st.Await
-	if a.Client == "" {
-		return nil
-	}
-	c := o.clients[a.Client]
-	ends := slices.Contains([]string{"done", "failed", "refused"}, a.What) || a.What == "granted" && c.last == history.Acquire
-	switch {
-	case c.dead:
-		return o.p.errorf(n, "await: %s was killed: nothing comes of it before start: %s", a.Client, a.Client)
-	case c.asked == 0:
-		return o.p.errorf(n, "await: %s has not asked for the lock yet: acquire first", a.Client)
-	case ends && o.broken["pause "+a.Client] != 0 && c.busy != 0 && a.Or == 0:
-		return o.p.errorf(n, "await: %s is paused since line %d and would never answer: resume it first", a.Client, o.broken["pause "+a.Client])
-	}
-	if ends && a.Or == 0 {
-		c.busy = 0
 	}
 	return nil
 }

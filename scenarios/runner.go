@@ -9,63 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/workloads"
 )
-
-// FaultRequest is one fault that a step asks for.
-type FaultRequest struct {
-	Kind  string   // its name, as the nemesis has it
-	Nodes []string // who is hit; of a partition, the senders
-	// Peers are, of a partition, the receivers; with Both it goes both ways.
-	Peers []string
-	Both  bool
-	By    time.Duration // of a clock: the jump
-	Wipe  bool          // of a kill: the data is gone
-}
-
-// Stage is what a scenario is played on.
-type Stage interface {
-	// Act hands a client one act and returns at once; what came of it arrives on
-	// the channel, once. A killed client's never does.
-	Act(client, act string) (<-chan workloads.Done, error)
-	// Inject does a fault, sees that it landed, and returns what undoes it.
-	Inject(ctx context.Context, r FaultRequest) (heal func(context.Context) error, err error)
-	// Mark notes what a server has written, for a later power loss.
-	Mark(ctx context.Context, server string) error
-	// Look counts what a server has for the lock: the holder and the waiting.
-	Look(ctx context.Context, server string) (int, error)
-	// Unread counts the connections on which a request has arrived at a server that has
-	// not read it.
-	Unread(ctx context.Context, server string) (int, error)
-	// Servers lists the servers' names.
-	Servers() []string
-	// Now is the time in ns since the run's start.
-	Now() int64
-}
-
-// Taken is one step that was taken.
-type Taken struct {
-	Line    int           `json:"line"`
-	Text    string        `json:"text"`
-	At      int64         `json:"at"` // ns since the run's start
-	Took    time.Duration `json:"took"`
-	Outcome string        `json:"outcome,omitempty"`
-}
-
-// StepError is a step that could not be taken as it was meant.
-type StepError struct {
-	File string
-	Step Step
-	Err  error
-}
-
-func (e *StepError) Error() string {
-	return fmt.Sprintf("%s:%d: %s: %v", e.File, e.Step.Line, e.Step.Text, e.Err)
-}
-func (e *StepError) Unwrap() error { return e.Err }
-
-// awaitWithin bounds every wait for an event that must come.
-const awaitWithin = 30 * time.Second
 
 // Runner steps through one scenario. Observe, Waiting, Woken and Ended may be called
 // from any goroutine while Play runs in another.
@@ -93,16 +37,6 @@ type clientState struct {
 	waiting, lost  bool
 	busy           *chain
 	last           *chain
-}
-
-// chain is the acts of one step, done one after the other.
-type chain struct {
-	acts    []string
-	done    bool
-	outcome workloads.Done
-	act     string        // that outcome is of
-	killed  chan struct{} // closed when its client was killed
-	ended   chan string   // why nothing more comes of its client, which nobody has killed
 }
 
 // NewRunner prepares a scenario with steps; tell is told of every step taken.
@@ -164,27 +98,6 @@ func (r *Runner) Ended(client, why string) {
 	}
 }
 
-// Woken takes a client's word that the service woke it up.
-func (r *Runner) Woken(string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.counter != "" {
-		r.counts[r.counter]++
-	}
-	r.change()
-}
-
-// Counts is what was counted, by name.
-func (r *Runner) Counts() map[string]int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := map[string]int{}
-	for k, v := range r.counts {
-		out[k] = v
-	}
-	return out
-}
-
 // change tells all who wait; r.mu is held.
 func (r *Runner) change() {
 	r.latest = r.stage.Now()
@@ -227,27 +140,6 @@ func (r *Runner) cannot() error {
 		return nil
 	}
 	return r.unfit
-}
-
-// Heal undoes all faults that are still on, the latest first.
-func (r *Runner) Heal(ctx context.Context) error {
-	var first error
-	for _, name := range slices.Backward(slices.Clone(r.order)) {
-		if err := r.heal(ctx, name); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
-func (r *Runner) heal(ctx context.Context, name string) error {
-	h := r.heals[name]
-	if h == nil {
-		return fmt.Errorf("%s is not on", name)
-	}
-	delete(r.heals, name)
-	r.order = slices.DeleteFunc(r.order, func(o string) bool { return o == name })
-	return h(ctx)
 }
 
 func (r *Runner) take(ctx context.Context, st Step) (string, error) {
@@ -298,68 +190,4 @@ func (r *Runner) take(ctx context.Context, st Step) (string, error) {
 		return fmt.Sprintf("%d %s", r.counts[st.Count], st.Count), nil
 	}
 	return "", fmt.Errorf("nobody knows how to take this step")
-}
-
-// resolve writes "servers" out.
-func (r *Runner) resolve(nodes []string) []string {
-	var out []string
-	for _, n := range nodes {
-		if n == Servers {
-			out = append(out, r.stage.Servers()...)
-		} else {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-func (r *Runner) each(nodes []string, f func(node string) error) error {
-	for _, n := range r.resolve(nodes) {
-		if err := f(n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *Runner) do(ctx context.Context, st Step, node string) error {
-	kind := faultOf[st.Word]
-	if kind == "clock" && r.heals["clock "+node] != nil {
-		if err := r.heal(ctx, "clock "+node); err != nil {
-			return err
-		}
-	}
-	if err := r.inject(ctx, FaultRequest{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
-		return err
-	}
-	switch kind {
-	case "kill":
-		r.forget(node)
-	case "failover":
-		return r.heal(ctx, "failover "+node) // done, it is over: nothing of it is undone later
-	}
-	return nil
-}
-
-func (r *Runner) inject(ctx context.Context, request FaultRequest, name string) error {
-	heal, err := r.stage.Inject(ctx, request)
-	if err != nil {
-		return err
-	}
-	r.heals[name] = heal
-	r.order = append(r.order, name)
-	return nil
-}
-
-// forget drops what a killed client was doing.
-func (r *Runner) forget(client string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c := r.clients[client]; c != nil {
-		if c.busy != nil {
-			close(c.busy.killed)
-		}
-		*c = clientState{}
-		r.change()
-	}
 }

@@ -136,11 +136,6 @@ func (s *Scenario) Looks() bool {
 	})
 }
 
-// faultOf names the fault behind a step's word.
-var faultOf = map[string]string{
-	"pause": "pause", "kill": "kill", "cut": "partition", "clock": "clock", "failover": "failover", "powerloss": "powerloss",
-}
-
 // Touches says whether some step reads or writes the register.
 func (s *Scenario) Touches() bool {
 	touching := []string{history.Read, history.Write, history.Add, workloads.Check}
