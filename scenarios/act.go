@@ -13,8 +13,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func (p *parser) act(n *yaml.Node, st *Step, client, rest string) error {
-	st.Word, st.Client = "act", client
+// actWord is a step that a client takes: "A: acquire, read", "A: write &". What it begins
+// with is the client's name.
+var actWord = stepWord{name: "act", read: (*parser).act, after: (*order).act, take: (*Runner).act}
+
+func (p *parser) act(n *yaml.Node, st *Step, rest string) error {
 	rest, st.Background = strings.CutSuffix(rest, "&")
 	for _, a := range strings.Split(rest, ",") {
 		a = strings.TrimSpace(a)
@@ -26,7 +29,7 @@ func (p *parser) act(n *yaml.Node, st *Step, client, rest string) error {
 			return p.errorf(n, "%v", err)
 		}
 		if i := len(st.Acts); i > 0 && (word == history.Acquire || st.Acts[i-1] == history.Release) {
-			return p.errorf(n, "%s: %s cannot follow %s in one step: give it a line of its own", client, a, st.Acts[i-1])
+			return p.errorf(n, "%s: %s cannot follow %s in one step: give it a line of its own", st.Client, a, st.Acts[i-1])
 		}
 		st.Acts = append(st.Acts, a)
 	}

@@ -10,6 +10,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// awaitWord waits for an event: "await: A granted", "await: B done or 2s".
+var awaitWord = stepWord{name: "await", read: (*parser).await, after: (*order).await, take: (*Runner).await}
+
+func (p *parser) await(n *yaml.Node, st *Step, rest string) (err error) {
+	st.Await, err = p.event(n, rest)
+	return err
+}
+
 func (o *order) await(n *yaml.Node, st *Step) error {
 	a := st.Await
 	if a.Client == "" {
@@ -35,7 +43,8 @@ func (o *order) await(n *yaml.Node, st *Step) error {
 const awaitWithin = 30 * time.Second
 
 // await waits for an event.
-func (r *Runner) await(ctx context.Context, a *Await) (string, error) {
+func (r *Runner) await(ctx context.Context, st Step) (string, error) {
+	a := st.Await
 	limit, began := awaitWithin, r.stage.Now()
 	switch {
 	case a.Or > 0:

@@ -43,8 +43,8 @@ var (
 	personForm = regexp.MustCompile(`^([A-Z]\S*) ([a-z]+)$`)
 )
 
-// await reads what a step waits for.
-func (p *parser) await(n *yaml.Node, text string) (_ *Await, err error) {
+// event reads what a step waits for.
+func (p *parser) event(n *yaml.Node, text string) (_ *Await, err error) {
 	a := &Await{}
 	if m := orForm.FindStringSubmatch(text); m != nil {
 		text = m[1]
@@ -115,7 +115,7 @@ func (p *parser) await(n *yaml.Node, text string) (_ *Await, err error) {
 		return nil, p.errorf(n, "await: %q is nothing that can be awaited: have A granted (or %s), lease of A over, 700ms after A granted, 200ms before lease of A over, key on S, key gone on S, request at S, 2 requests at S, 2 queued, at most 1 queued, quiet 200ms", text, strings.Join(clientWords[1:], ", "))
 	}
 	if a.Client != "" && !slices.Contains(p.s.Clients, a.Client) {
-		return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", a.Client, meant.Word(a.Client, p.s.Clients), listed(p.s.Clients))
+		return nil, p.noClient(n, a.Client)
 	}
 	return a, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 )
 
+// inject asks the stage for a fault; what undoes it is kept under the name.
 func (r *Runner) inject(ctx context.Context, request FaultRequest, name string) error {
 	heal, err := r.stage.Inject(ctx, request)
 	if err != nil {
@@ -16,26 +17,8 @@ func (r *Runner) inject(ctx context.Context, request FaultRequest, name string) 
 	return nil
 }
 
-func (r *Runner) do(ctx context.Context, st Step, node string) error {
-	kind := faultOf[st.Word]
-	if kind == "clock" && r.heals["clock "+node] != nil {
-		if err := r.heal(ctx, "clock "+node); err != nil {
-			return err
-		}
-	}
-	if err := r.inject(ctx, FaultRequest{Kind: kind, Nodes: []string{node}, By: st.By, Wipe: st.Wipe}, kind+" "+node); err != nil {
-		return err
-	}
-	switch kind {
-	case "kill":
-		r.forget(node)
-	case "failover":
-		return r.heal(ctx, "failover "+node) // done, it is over: nothing of it is undone later
-	}
-	return nil
-}
-
-func (r *Runner) heal(ctx context.Context, name string) error {
+// undo ends the fault that was injected under the name.
+func (r *Runner) undo(ctx context.Context, name string) error {
 	h := r.heals[name]
 	if h == nil {
 		return fmt.Errorf("%s is not on", name)
@@ -49,7 +32,7 @@ func (r *Runner) heal(ctx context.Context, name string) error {
 func (r *Runner) Heal(ctx context.Context) error {
 	var first error
 	for _, name := range slices.Backward(slices.Clone(r.order)) {
-		if err := r.heal(ctx, name); err != nil && first == nil {
+		if err := r.undo(ctx, name); err != nil && first == nil {
 			first = err
 		}
 	}
@@ -76,9 +59,4 @@ func (r *Runner) resolve(nodes []string) []string {
 		}
 	}
 	return out
-}
-
-// faultOf names the fault behind a step's word.
-var faultOf = map[string]string{
-	"pause": "pause", "kill": "kill", "cut": "partition", "clock": "clock", "failover": "failover", "powerloss": "powerloss",
 }

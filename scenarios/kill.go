@@ -1,5 +1,72 @@
 package scenarios
 
+import (
+	"context"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// killWord ends processes at once: "kill: A", "kill: redis1 without data".
+var killWord = stepWord{name: "kill", fault: "kill", read: (*parser).kill, after: (*order).kill, take: (*Runner).kill}
+
+// startWord starts what was killed, or has lost its power, again: "start: A".
+var startWord = stepWord{name: "start", read: (*parser).nodes, after: (*order).start, take: (*Runner).start}
+
+func (p *parser) kill(n *yaml.Node, st *Step, rest string) error {
+	if before, ok := strings.CutSuffix(rest, "without data"); ok {
+		rest, st.Wipe = strings.TrimRight(before, " ,"), true
+	}
+	return p.nodes(n, st, rest)
+}
+
+func (o *order) kill(n *yaml.Node, st *Step) error {
+	for _, node := range st.Nodes {
+		if err := o.isUp(n, st, node); err != nil {
+			return err
+		}
+		o.broken["kill "+node] = st.Line
+		if c := o.clients[node]; c != nil {
+			*c = clientOrder{dead: true}
+		}
+	}
+	return nil
+}
+
+func (o *order) start(n *yaml.Node, st *Step) error {
+	if len(st.Nodes) == 1 && o.broken["powerloss "+st.Nodes[0]] != 0 {
+		return o.undo(n, st, "powerloss")
+	}
+	if err := o.undo(n, st, "kill"); err != nil {
+		return err
+	}
+	for _, node := range st.Nodes {
+		if c := o.clients[node]; c != nil {
+			c.dead = false
+		}
+	}
+	return nil
+}
+
+func (r *Runner) kill(ctx context.Context, st Step) (string, error) {
+	return "", r.each(st.Nodes, func(node string) error {
+		err := r.inject(ctx, FaultRequest{Kind: "kill", Nodes: []string{node}, Wipe: st.Wipe}, "kill "+node)
+		if err == nil {
+			r.forget(node)
+		}
+		return err
+	})
+}
+
+func (r *Runner) start(ctx context.Context, st Step) (string, error) {
+	return "", r.each(st.Nodes, func(node string) error {
+		if r.heals["powerloss "+node] != nil {
+			return r.undo(ctx, "powerloss "+node)
+		}
+		return r.undo(ctx, "kill "+node)
+	})
+}
+
 // forget drops what a killed client was doing.
 func (r *Runner) forget(client string) {
 	r.mu.Lock()

@@ -11,6 +11,9 @@ import (
 
 var onlyForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*\S) within (\d\S*?)(?:, (.+))?$`) })
 
+// onlyIfWord ends the script, with nothing said of the lock, where an event does not come.
+var onlyIfWord = stepWord{name: "only if", read: (*parser).only, after: (*order).await, take: (*Runner).await}
+
 // only reads "B done within 10s, as it is where a lease ends": what must come for the
 // rest to be worth playing, and why it should.
 func (p *parser) only(n *yaml.Node, st *Step, text string) error {
@@ -22,7 +25,7 @@ func (p *parser) only(n *yaml.Node, st *Step, text string) error {
 	if err != nil || limit <= 0 {
 		return p.errorf(n, "only if: %q is no length of time", m[2])
 	}
-	if st.Await, err = p.await(n, m[1]); err != nil {
+	if st.Await, err = p.event(n, m[1]); err != nil {
 		return err
 	}
 	if st.Await.Or > 0 {

@@ -3,8 +3,6 @@ package scenarios
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -143,51 +141,9 @@ func (r *Runner) cannot() error {
 }
 
 func (r *Runner) take(ctx context.Context, st Step) (string, error) {
-	switch st.Word {
-	case "act":
-		return r.act(ctx, st)
-	case "await", "only if":
-		return r.await(ctx, st.Await)
-	case "pause", "kill", "failover", "powerloss":
-		return "", r.each(st.Nodes, func(n string) error { return r.do(ctx, st, n) })
-	case "resume":
-		return "", r.each(st.Nodes, func(n string) error { return r.heal(ctx, "pause "+n) })
-	case "start":
-		return "", r.each(st.Nodes, func(n string) error {
-			if r.heals["powerloss "+n] != nil {
-				return r.heal(ctx, "powerloss "+n)
-			}
-			return r.heal(ctx, "kill "+n)
-		})
-	case "clock":
-		if st.By == 0 {
-			return "", r.heal(ctx, "clock "+st.Nodes[0])
-		}
-		return "", r.do(ctx, st, st.Nodes[0])
-	case "cut":
-		request := FaultRequest{Kind: "partition", Nodes: r.resolve(st.Nodes), Peers: r.resolve(st.Peers), Both: st.Both}
-		return "", r.inject(ctx, request, "cut "+strings.TrimPrefix(st.Text, "cut: "))
-	case "heal":
-		for _, name := range slices.Clone(r.order) {
-			if what, ok := strings.CutPrefix(name, "cut "); ok && (len(st.Nodes) == 0 || what == strings.TrimPrefix(st.Text, "heal: ")) {
-				if err := r.heal(ctx, name); err != nil {
-					return "", err
-				}
-			}
-		}
-		return "", nil
-	case "mark":
-		return "", r.stage.Mark(ctx, st.Nodes[0])
-	case "count":
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.counter, r.counts[st.Count] = st.Count, 0
-		return "", nil
-	case "counted":
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.counter = ""
-		return fmt.Sprintf("%d %s", r.counts[st.Count], st.Count), nil
+	w, ok := st.word()
+	if !ok {
+		return "", fmt.Errorf("nobody knows how to take this step")
 	}
-	return "", fmt.Errorf("nobody knows how to take this step")
+	return w.take(r, ctx, st)
 }

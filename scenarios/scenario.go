@@ -124,7 +124,9 @@ func (s *Scenario) Faults() []string {
 		}
 	}
 	for _, st := range s.Steps {
-		add(faultOf[st.Word])
+		if w, ok := st.word(); ok {
+			add(w.fault)
+		}
 	}
 	return out
 }

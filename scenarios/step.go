@@ -15,7 +15,7 @@ import (
 type Step struct {
 	Line int
 	Text string // as written: "A: acquire &"
-	Word string // "act", or one of stepWords
+	Word string // "act", or one of the table
 
 	Client     string // of an act
 	Acts       []string
@@ -49,74 +49,54 @@ func (p *parser) steps(n *yaml.Node) error {
 }
 
 func (p *parser) step(n *yaml.Node) (*Step, error) {
-	word, rest := n.Value, ""
+	name, rest := n.Value, ""
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Value != "":
 	case n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[1].Kind == yaml.ScalarNode:
-		word, rest = n.Content[0].Value, strings.TrimSpace(n.Content[1].Value)
+		name, rest = n.Content[0].Value, strings.TrimSpace(n.Content[1].Value)
 	default:
 		return nil, p.errorf(n, `a step is one line, as "A: acquire" or "pause: A"`)
 	}
-	st := &Step{Line: n.Line, Word: word, Text: strings.TrimSuffix(word+": "+rest, ": ")}
-	switch {
-	case slices.Contains(p.s.Clients, word):
-		return st, p.act(n, st, word, rest)
-	case slices.Contains(stepWords, word):
-		return st, p.fill(n, st, rest)
-	case clientForm.MatchString(word):
-		return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", word, meant.Word(word, p.s.Clients), listed(p.s.Clients))
+	st := &Step{Line: n.Line, Word: name, Text: strings.TrimSuffix(name+": "+rest, ": ")}
+	if slices.Contains(p.s.Clients, name) {
+		st.Word, st.Client = actWord.name, name
+		return st, actWord.read(p, n, st, rest)
 	}
-	return nil, p.errorf(n, "unknown step %q%s (have %s, or a client's name)", word, meant.Word(word, stepWords), strings.Join(stepWords, ", "))
+	if w, ok := lookup(name); ok {
+		return st, w.read(p, n, st, rest)
+	}
+	if clientForm.MatchString(name) {
+		return nil, p.noClient(n, name)
+	}
+	return nil, p.errorf(n, "unknown step %q%s (have %s, or a client's name)", name, meant.Word(name, wordNames()), strings.Join(wordNames(), ", "))
 }
 
-// fill reads what follows the word of a step that is no client's.
-func (p *parser) fill(n *yaml.Node, st *Step, rest string) (err error) {
-	switch st.Word {
-	case "await":
-		st.Await, err = p.await(n, rest)
-		return err
-	case "only if":
-		return p.only(n, st, rest)
-	case "count", "counted":
-		if rest != WakeUps {
-			return p.errorf(n, "%s: what can be counted is %s, not %q%s", st.Word, WakeUps, rest, meant.Word(rest, []string{WakeUps}))
-		}
-		st.Count = rest
-		return nil
-	case "heal":
-		if rest != "" {
-			return p.cut(n, st, rest)
-		}
-		return nil
-	case "cut":
-		return p.cut(n, st, rest)
-	case "clock":
-		m := clockForm().FindStringSubmatch(rest)
-		if m == nil {
-			return p.errorf(n, "clock: want a node and a jump, as redis3 +5s, or right to set it right again")
-		}
-		rest = m[1]
-		if m[2] != "right" {
-			if st.By, err = time.ParseDuration(m[2]); err != nil || st.By == 0 {
-				return p.errorf(n, "clock: %q is no jump: want one like +5s or -1m", m[2])
-			}
-		}
-	case "kill":
-		if before, ok := strings.CutSuffix(rest, "without data"); ok {
-			rest, st.Wipe = strings.TrimRight(before, " ,"), true
-		}
-	}
-	st.Nodes, err = p.targets(n, st.Word, rest)
-	if err == nil && len(st.Nodes) != 1 && slices.Contains([]string{"failover", "powerloss", "mark"}, st.Word) {
-		err = p.errorf(n, "%s: want one server", st.Word)
-	}
-	return err
+// noClient is the mistake of naming a client that is none.
+func (p *parser) noClient(n *yaml.Node, name string) error {
+	return p.errorf(n, "client %s is not among the scenario's clients%s (%s)", name, meant.Word(name, p.s.Clients), listed(p.s.Clients))
 }
 
 // Servers stands for all servers where nodes are named.
 const Servers = "servers"
 
 var nodeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`) })
+
+// nodes reads what is hit where a step names nothing else.
+func (p *parser) nodes(n *yaml.Node, st *Step, rest string) (err error) {
+	st.Nodes, err = p.targets(n, st.Word, rest)
+	return err
+}
+
+// server reads the one server that is hit.
+func (p *parser) server(n *yaml.Node, st *Step, rest string) error {
+	if err := p.nodes(n, st, rest); err != nil {
+		return err
+	}
+	if len(st.Nodes) != 1 {
+		return p.errorf(n, "%s: want one server", st.Word)
+	}
+	return nil
+}
 
 func (p *parser) targets(n *yaml.Node, word, text string) ([]string, error) {
 	var out []string
@@ -126,7 +106,7 @@ func (p *parser) targets(n *yaml.Node, word, text string) ([]string, error) {
 		case !nodeForm().MatchString(t):
 			return nil, p.errorf(n, "%s: want the names of nodes, not %q", word, t)
 		case clientForm.MatchString(t) && !slices.Contains(p.s.Clients, t):
-			return nil, p.errorf(n, "client %s is not among the scenario's clients%s (%s)", t, meant.Word(t, p.s.Clients), listed(p.s.Clients))
+			return nil, p.noClient(n, t)
 		}
 		out = append(out, t)
 	}
@@ -138,8 +118,4 @@ func listed(names []string) string {
 		return "there are none: give clients: [A, B]"
 	}
 	return strings.Join(names, ", ")
-}
-
-var stepWords = []string{
-	"pause", "resume", "kill", "start", "cut", "heal", "clock", "failover", "powerloss", "mark", "await", "only if", "count", "counted",
 }
