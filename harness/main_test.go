@@ -113,26 +113,7 @@ func anomalies(v checker.Verdict) map[string]int {
 // servers: where none are named, they are built from this machine's packages.
 func needDocker(t *testing.T) {
 	t.Helper()
-	images.Do(func() {
-		if out, err := exec.Command("docker", "version").CombinedOutput(); err != nil {
-			imagesErr = fmt.Errorf("no Docker engine answers: %s", bytes.TrimSpace(out))
-			return
-		}
-		cmd := exec.Command("../scripts/images", dockerImages()...)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		if err != nil {
-			imagesErr = fmt.Errorf("build images: %w: %s", err, stderr.String())
-			return
-		}
-		for line := range strings.Lines(string(out)) {
-			name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
-			if ok && os.Getenv(name) == "" {
-				imagesErr = errors.Join(imagesErr, os.Setenv(name, strings.Trim(value, `'"`)))
-			}
-		}
-	})
+	images.Do(func() { imagesErr = testkit.Images(dockerImages()...) })
 	testkit.Need(t, "docker", imagesErr)
 }
 

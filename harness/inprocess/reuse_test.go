@@ -1,4 +1,4 @@
-package harness_test
+package inprocess
 
 import (
 	"context"
@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/testkit"
 )
 
 // spying is the local runtime, and keeps the cluster that it started last.
@@ -29,7 +29,7 @@ func (s *spying) Start(ctx context.Context, def *compose.Definition, o compose.O
 // TestReuse: several runs of one process share their servers, each with keys of its own,
 // as long as the servers are what they were and work.
 func TestReuse(t *testing.T) {
-	need(t, "redis")
+	testkit.NeedProgram(t, "redis-server", "apt-get install redis-server")
 	dir := t.TempDir()
 	runtime := &spying{Local: harness.Local{Sandbox: &local.Sandbox{Why: "a test"}}}
 	reuse := harness.NewReuse(filepath.Join(dir, "servers"))
@@ -38,9 +38,9 @@ func TestReuse(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	o := harness.Defaults()
-	o.Locks, o.Backends, o.Runtime, o.Self, o.Reuse = all.Locks(), all.Backends(), runtime, program, reuse
-	o.Lock, o.Fencing, o.Clients, o.Limit, o.TTL = "redis-lua", "read-write", 3, 2*time.Second, 200*time.Millisecond
+	o := options()
+	o.Runtime, o.Reuse = runtime, reuse
+	o.Clients, o.Limit, o.TTL = 3, 2*time.Second, 200*time.Millisecond
 	keys := map[string]bool{}
 	run := func(name string, starts int) {
 		t.Helper()
