@@ -156,9 +156,9 @@ type Info struct {
 	// Naive marks a recipe that people copy from articles and that is known to be
 	// wrong: it is here so that one can see how it breaks.
 	Naive bool
-	// Look counts what one server (host:port) has for a key: the holder's entry and
+	// Inspect counts what one server (host:port) has for a key: the holder's entry and
 	// those of the waiting in line. nil where nobody needs to know.
-	Look func(ctx context.Context, server, key string) (int, error)
+	Inspect func(ctx context.Context, server, key string) (int, error)
 	// Unlocked opens a way to change the resource that needs no lock, in place of
 	// Open; nil for a lock.
 	Unlocked func(context.Context, Options) (Unlocked, error)

@@ -218,7 +218,7 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 	if info.Unlocked != nil && o.Scenario.Run == nil {
 		return fmt.Errorf("%s is no lock: the steps of a script have nothing to acquire", o.Lock)
 	}
-	if o.Scenario.Looks() && info.Look == nil {
+	if o.Scenario.Looks() && info.Inspect == nil {
 		return fmt.Errorf("scenario %s looks for the lock's entry on its servers (await: key on, queued), and nobody knows where %s has it", o.Scenario.Name, o.Lock)
 	}
 	def, err := definition(ctx, cluster)

@@ -22,11 +22,11 @@ const (
 // script drives clients through a scenario's steps.
 type script struct {
 	*run
-	scenario *scenarios.Scenario
-	runner   *scenarios.Runner
-	looker   *looker // nil where no step looks at what servers have for the lock
-	stepErr  error   // the step that could not be taken as it was meant
-	grants   grantFacts
+	scenario  *scenarios.Scenario
+	runner    *scenarios.Runner
+	inspector *inspector // nil where no step looks at what servers have for the lock
+	stepErr   error      // the step that could not be taken as it was meant
+	grants    grantFacts
 
 	mu      sync.Mutex
 	steps   []results.StepTaken
@@ -86,8 +86,8 @@ func (sc *script) onMessage(name string, m workloads.Message) {
 // the harness: the history up to there is judged all the same.
 func (sc *script) drive(ctx, enough context.Context) (err error) {
 	sc.Observer.Phase("play", time.Time{})
-	if sc.lock.Look != nil && sc.scenario.Looks() {
-		if sc.looker, err = startLooker(enough, sc.cluster, sc.Lock); err != nil {
+	if sc.lock.Inspect != nil && sc.scenario.Looks() {
+		if sc.inspector, err = startInspector(enough, sc.cluster, sc.Lock); err != nil {
 			return err
 		}
 	}
@@ -101,8 +101,8 @@ func (sc *script) drive(ctx, enough context.Context) (err error) {
 
 func (sc *script) heal(ctx context.Context) error {
 	err := sc.runner.Heal(ctx)
-	if sc.looker != nil {
-		err = errors.Join(err, sc.looker.stop())
+	if sc.inspector != nil {
+		err = errors.Join(err, sc.inspector.stop())
 	}
 	return err
 }

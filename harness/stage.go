@@ -39,14 +39,14 @@ func (sc *script) Mark(ctx context.Context, server string) error {
 
 // Look implements scenarios.Stage.
 func (sc *script) Look(ctx context.Context, server string) (int, error) {
-	if sc.lock.Look == nil {
+	if sc.lock.Inspect == nil {
 		return 0, fmt.Errorf("lock %s cannot be looked at from outside", sc.lock.Name)
 	}
 	n, err := sc.server(server)
 	if err != nil {
 		return 0, err
 	}
-	return sc.looker.look(ctx, n.HostPort(), sc.keys[0])
+	return sc.inspector.inspect(ctx, n.HostPort(), sc.keys[0])
 }
 
 // Unread implements scenarios.Stage.

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picklock/picklock/clients/all"
+	"github.com/picklock/picklock/clients"
+	programs "github.com/picklock/picklock/clients/exec"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/testkit"
@@ -65,7 +66,7 @@ func startScripted(t *testing.T) *scriptedWorker {
 	outR, outW := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := Worker(ctx, Tables{Locks: all.Locks(), Backends: all.Backends()}, inR, outW, slog.New(slog.DiscardHandler))
+		err := Worker(ctx, Tables{Locks: clients.NewTable(programs.Program), Backends: register.Backends{register.OwnServer()}}, inR, outW, slog.New(slog.DiscardHandler))
 		outW.Close()
 		ended <- err
 	}()

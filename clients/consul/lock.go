@@ -23,7 +23,7 @@ func consulInfo() clients.Info {
 		Fencing:  true,
 		Confirms: true, // the release's answer says whether the session still held the key
 		MinTTL:   time.Second,
-		Look:     lookConsul,
+		Inspect:  lookConsul,
 		Options: []clients.Option{{Name: "delay", About: "how long a lock is withheld whose session was invalidated, 1ms to 60s; Consul's own default is 15s",
 			Default: "2 leases", Check: wire.Checks(parseConsulDelay)}},
 		Withheld:  func(o clients.Options) time.Duration { return consulDelay(o) + api.DefaultLockRetryTime },

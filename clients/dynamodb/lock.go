@@ -22,7 +22,7 @@ func dynamodbInfo() clients.Info {
 		Fencing:  true,
 		Confirms: true, // releases and renewals are conditional on the grant's own mark
 		MinTTL:   time.Millisecond,
-		Look:     lookDynamo,
+		Inspect:  lookDynamo,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			db, err := newDynamo("dynamodb", o)
 			if err != nil {

@@ -21,7 +21,7 @@ func dynamodbWallclockInfo() clients.Info {
 		Confirms: true, // releases and renewals are conditional on the grant's own mark
 		MinTTL:   time.Millisecond,
 		Naive:    true,
-		Look:     lookDynamo,
+		Inspect:  lookDynamo,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			db, err := newDynamo("dynamodb-wallclock", o)
 			if err != nil {

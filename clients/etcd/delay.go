@@ -20,7 +20,7 @@ func etcdDelayInfo() clients.Info {
 		Fencing:  true,
 		Confirms: true,
 		MinTTL:   time.Second,
-		Look:     lookEtcd,
+		Inspect:  lookEtcd,
 		Options: []clients.Option{{Name: "delay", About: "how long a lost lock is withheld after its lease; etcd counts in whole seconds",
 			Default: "2 leases", Check: wire.Checks(wire.ParseLength)}},
 		Withheld: wire.LockDelay,

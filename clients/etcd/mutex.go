@@ -23,7 +23,7 @@ func etcdInfo() clients.Info {
 		Fencing:  true,
 		Confirms: true, // the unlock's answer says whether the grant's own key was still there
 		MinTTL:   time.Second,
-		Look:     lookEtcd,
+		Inspect:  lookEtcd,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			return openEtcd(o, 0)
 		},

@@ -23,7 +23,7 @@ func etcdRwlockInfo() clients.Info {
 		Kind:     clients.ReadWrite,
 		Confirms: true, // as etcd
 		MinTTL:   time.Second,
-		Look:     lookEtcd,
+		Inspect:  lookEtcd,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			l, err := openEtcd(o, 0)
 			if err != nil {

@@ -20,7 +20,7 @@ func etcdSequencerInfo() clients.Info {
 		Fencing:   true,
 		Confirms:  true,
 		MinTTL:    time.Second,
-		Look:      lookEtcd,
+		Inspect:   lookEtcd,
 		Open:      func(_ context.Context, o clients.Options) (clients.Lock, error) { return openEtcd(o, 0) },
 		Sequencer: openEtcdSequencer,
 	}

@@ -27,7 +27,7 @@ func kubernetesInfo() clients.Info {
 		Cluster: "kubernetes",
 		Fencing: true,
 		MinTTL:  time.Second,
-		Look:    lookKube,
+		Inspect: lookKube,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			l, err := newKubeLock(o)
 			if err != nil {

@@ -11,7 +11,7 @@ func pgbouncerInfo() clients.Info {
 		Cluster: "pgbouncer",
 		Fencing: true,
 		Naive:   true,
-		Look:    lookPgAdvisory,
+		Inspect: lookPgAdvisory,
 		Open: openPostgres("pgbouncer", true, func(p *postgres) (clients.Lock, error) {
 			return pgSessionLock{p}, nil
 		}),

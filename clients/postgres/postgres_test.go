@@ -197,7 +197,7 @@ func TestPostgresWaiter(t *testing.T) {
 			queued := func(want int) {
 				t.Helper()
 				for {
-					n, err := info.Look(ctx, servers[0].Addr, "k")
+					n, err := info.Inspect(ctx, servers[0].Addr, "k")
 					if err != nil {
 						t.Fatal(err)
 					}

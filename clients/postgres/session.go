@@ -19,7 +19,7 @@ func postgresSessionInfo() clients.Info {
 		Fencing:  true,
 		Confirms: true, // the unlock's answer says whether the session held it
 		MinTTL:   time.Second,
-		Look:     lookPgAdvisory,
+		Inspect:  lookPgAdvisory,
 		Options:  []clients.Option{pgKeepalive},
 		Open: openPostgres("postgres-session", false, func(p *postgres) (clients.Lock, error) {
 			return pgSessionLock{p}, nil

@@ -15,7 +15,7 @@ func postgresSharedInfo() clients.Info {
 		Kind:     clients.ReadWrite,
 		Confirms: true, // as postgres-session
 		MinTTL:   time.Second,
-		Look:     lookPgAdvisory,
+		Inspect:  lookPgAdvisory,
 		Options:  []clients.Option{pgKeepalive},
 		Open: openPostgres("postgres-shared", false, func(p *postgres) (clients.Lock, error) {
 			return pgSharedLock{p}, nil

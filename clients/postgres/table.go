@@ -21,7 +21,7 @@ func postgresTableInfo() clients.Info {
 		Fencing:  true,
 		Confirms: true, // every statement compares owner, token and time
 		MinTTL:   10 * time.Millisecond,
-		Look:     lookPgLease,
+		Inspect:  lookPgLease,
 		Options:  []clients.Option{pgClock, pgTransaction, pgKeepalive},
 		Open:     openPostgres("postgres-table", false, newPgTableLock),
 	}

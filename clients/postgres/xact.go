@@ -16,7 +16,7 @@ func postgresXactInfo() clients.Info {
 		Cluster:  "postgres",
 		Confirms: true, // a transaction that could be committed was open, and had its lock, until then
 		MinTTL:   time.Second,
-		Look:     lookPgAdvisory,
+		Inspect:  lookPgAdvisory,
 		Options:  []clients.Option{pgKeepalive},
 		Open: openPostgres("postgres-xact", false, func(p *postgres) (clients.Lock, error) {
 			return pgXactLock{p}, nil

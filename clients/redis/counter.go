@@ -17,7 +17,7 @@ func redisCounterInfo() clients.Info {
 		Confirms: true,
 		MinTTL:   time.Millisecond,
 		Naive:    true,
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Open:     openRedis(func(l *redisLock) clients.Lock { return &redisCounter{redisLock: l} }),
 	}
 }

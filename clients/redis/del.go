@@ -15,7 +15,7 @@ func redisDelInfo() clients.Info {
 		Cluster: "redis",
 		MinTTL:  time.Millisecond,
 		Naive:   true,
-		Look:    lookRedis,
+		Inspect: lookRedis,
 		Open:    openRedis(func(l *redisLock) clients.Lock { return redisDel{l} }),
 	}
 }

@@ -17,7 +17,7 @@ func redisDelayInfo() clients.Info {
 		Cluster:  "redis",
 		Confirms: true,
 		MinTTL:   time.Millisecond,
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Options:  []clients.Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: wire.Checks(wire.ParseLength)}},
 		Withheld: wire.LockDelay,
 		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {

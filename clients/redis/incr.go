@@ -18,7 +18,7 @@ func redisIncrInfo() clients.Info {
 		Confirms: true,
 		MinTTL:   time.Millisecond,
 		Naive:    true,
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Open:     openRedis(func(l *redisLock) clients.Lock { return redisIncr{l} }),
 	}
 }

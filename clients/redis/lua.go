@@ -17,7 +17,7 @@ func redisLuaInfo() clients.Info {
 		Fencing:  true,
 		Confirms: true,
 		MinTTL:   time.Millisecond,
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Open:     openRedis(func(l *redisLock) clients.Lock { return redisLua{l} }),
 	}
 }

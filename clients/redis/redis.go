@@ -22,7 +22,7 @@ func redisInfo() clients.Info {
 		Cluster:  "redis",
 		Confirms: true,
 		MinTTL:   time.Millisecond,
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Open:     openRedis(func(l *redisLock) clients.Lock { return l }),
 	}
 }

@@ -23,7 +23,7 @@ func redislockInfo() clients.Info {
 		Cluster: "redis",
 		Module:  "github.com/bsm/redislock",
 		MinTTL:  time.Millisecond,
-		Look:    lookRedis,
+		Inspect: lookRedis,
 		// Not Confirms: go-redis sends an Obtain again that was not answered, and the
 		// first one may arrive after all that followed. A key with the grant's own
 		// token does not prove that the grant was in force all the time.

@@ -23,7 +23,7 @@ func redlockInfo() clients.Info {
 		Cluster: "redlock",
 		Module:  "github.com/go-redsync/redsync/v4",
 		MinTTL:  10 * time.Millisecond,
-		Look:    lookRedis,
+		Inspect: lookRedis,
 		// Not Confirms: a majority that still has the value at the release may not
 		// be the majority that made the grant (a set may reach a node late), so it
 		// does not prove that the grant was in force all the time.

@@ -13,7 +13,7 @@ func redlockNocheckInfo() clients.Info {
 		Cluster: "redlock",
 		MinTTL:  10 * time.Millisecond,
 		Naive:   true,
-		Look:    lookRedis,
+		Inspect: lookRedis,
 		Open:    openOwnRedlock(func(l *ownRedlock, _ time.Time) time.Duration { return l.options.TTL }),
 	}
 }

@@ -13,7 +13,7 @@ func redlockWallclockInfo() clients.Info {
 		Cluster: "redlock",
 		MinTTL:  10 * time.Millisecond,
 		Naive:   true,
-		Look:    lookRedis,
+		Inspect: lookRedis,
 		Open: openOwnRedlock(func(l *ownRedlock, began time.Time) time.Duration {
 			return l.options.TTL - time.Now().Round(0).Sub(began)
 		}),

@@ -23,7 +23,7 @@ func redsyncInfo() clients.Info {
 		Cluster: "redlock",
 		Module:  "github.com/go-redsync/redsync/v4",
 		MinTTL:  10 * time.Millisecond,
-		Look:    lookRedis,
+		Inspect: lookRedis,
 		Options: append([]clients.Option{
 			{Name: "tries", About: "how often one Lock tries before it gives up", Default: "32", Check: wire.Checks(wire.ParseCount)},
 			{Name: "drift-factor", About: "share of the expiry kept back for clocks that run at different speeds", Default: "0.01", Check: wire.Checks(parseShare)},

@@ -17,7 +17,7 @@ func redisReentrantInfo() clients.Info {
 		Cluster: "redis",
 		Kind:    clients.Reentrant,
 		MinTTL:  time.Millisecond,
-		Look:    lookRedis,
+		Inspect: lookRedis,
 		Open: openRedis(func(l *redisLock) clients.Lock {
 			return &redisReentrant{redisLock: l, holds: map[string]*redisHold{}}
 		}),

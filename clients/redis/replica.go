@@ -23,7 +23,7 @@ func redisReplicaInfo() clients.Info {
 		Fencing: true,
 		MinTTL:  10 * time.Millisecond,
 		Naive:   true,
-		Look:    lookRedis,
+		Inspect: lookRedis,
 		Open:    openRedisReplica,
 	}
 }

@@ -21,7 +21,7 @@ func rueidislockInfo() clients.Info {
 		Cluster: "redis",
 		Module:  "github.com/redis/rueidis",
 		MinTTL:  50 * time.Millisecond,
-		Look: func(ctx context.Context, server, key string) (int, error) {
+		Inspect: func(ctx context.Context, server, key string) (int, error) {
 			return lookRedis(ctx, server, rueidisKey(key))
 		},
 		Options: []clients.Option{

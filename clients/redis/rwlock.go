@@ -15,7 +15,7 @@ func redisRwlockInfo() clients.Info {
 		Kind:     clients.ReadWrite,
 		Confirms: true, // as redis-semaphore
 		MinTTL:   time.Millisecond,
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Open: openRedis(func(l *redisLock) clients.Lock {
 			return redisRWLock{redisLeases{l}}
 		}),

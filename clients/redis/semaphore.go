@@ -17,7 +17,7 @@ func redisSemaphoreInfo() clients.Info {
 		Confirms: true, // a lease that is still in the set has its permit
 		MinTTL:   time.Millisecond,
 		Options:  []clients.Option{clients.PermitsOption()},
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Open: openRedis(func(l *redisLock) clients.Lock {
 			return redisSemaphore{redisLeases{l}, clients.PermitsOf(l.options)}
 		}),

@@ -22,7 +22,7 @@ func redisSemaphoreNaiveInfo() clients.Info {
 		MinTTL:   time.Millisecond,
 		Naive:    true,
 		Options:  []clients.Option{clients.PermitsOption()},
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Open: openRedis(func(l *redisLock) clients.Lock {
 			return redisSemaphoreNaive{l, clients.PermitsOf(l.options)}
 		}),

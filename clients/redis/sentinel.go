@@ -25,7 +25,7 @@ func redisSentinelInfo() clients.Info {
 		// successor gave away meanwhile: the service says that both held.
 		Confirms: true,
 		MinTTL:   10 * time.Millisecond,
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Options: []clients.Option{
 			{Name: "master", About: "the name by which the sentinels know the master", Default: "mymaster"},
 		},

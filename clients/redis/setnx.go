@@ -14,7 +14,7 @@ func redisSetnxInfo() clients.Info {
 		Cluster:  "redis",
 		Confirms: true,
 		Naive:    true,
-		Look:     lookRedis,
+		Inspect:  lookRedis,
 		Open:     openRedis(func(l *redisLock) clients.Lock { return redisSetNX{l} }),
 	}
 }

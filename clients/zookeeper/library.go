@@ -21,7 +21,7 @@ func zkLockInfo() clients.Info {
 		Module:   "github.com/go-zookeeper/zk",
 		Confirms: true, // a node that could be deleted was there until then
 		MinTTL:   400 * time.Millisecond,
-		Look:     lookZooKeeper,
+		Inspect:  lookZooKeeper,
 		Options: []clients.Option{{
 			Name: "careful", Default: "no", Check: wire.Checks(wire.ParseSwitch),
 			About: "give a grant up when its session ends, and a session, with all that it left, whenever zk.Lock returns an error",

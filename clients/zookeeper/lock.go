@@ -25,7 +25,7 @@ func zookeeperInfo() clients.Info {
 		Fencing:  true,
 		Confirms: true, // a node that could be deleted was there until then
 		MinTTL:   400 * time.Millisecond,
-		Look:     lookZooKeeper,
+		Inspect:  lookZooKeeper,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			if len(o.Servers) == 0 {
 				return nil, errors.New("zookeeper: no servers given")

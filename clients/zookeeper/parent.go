@@ -20,7 +20,7 @@ func zkparentInfo() clients.Info {
 		Confirms: true,
 		MinTTL:   400 * time.Millisecond,
 		Naive:    true,
-		Look:     lookZooKeeper,
+		Inspect:  lookZooKeeper,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			if len(o.Servers) == 0 {
 				return nil, errors.New("zookeeper-parent: no servers given")

@@ -14,7 +14,7 @@ func lookCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "look", Short: "Count what servers have for a lock, asked on standard input", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return harness.ServeLooks(cmd.Context(), lockTable, lock, os.Stdin, os.Stdout)
+			return harness.ServeInspections(cmd.Context(), lockTable, lock, os.Stdin, os.Stdout)
 		},
 	}
 	c.Flags().StringVar(&lock, "lock", "", "the lock")

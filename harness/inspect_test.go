@@ -25,7 +25,7 @@ func (c *inProcess) Spawn(ctx context.Context, p compose.Program) (*compose.Proc
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	go func() {
-		c.err = ServeLooks(context.WithoutCancel(ctx), all.Locks(), p.Args[len(p.Args)-1], inR, outW)
+		c.err = ServeInspections(context.WithoutCancel(ctx), all.Locks(), p.Args[len(p.Args)-1], inR, outW)
 		inR.Close()
 		outW.Close()
 		close(c.ended)
@@ -56,36 +56,36 @@ func answering(t *testing.T, reply string) string {
 	return l.Addr().String()
 }
 
-func TestLooker(t *testing.T) {
+func TestInspector(t *testing.T) {
 	there, gone, mute := answering(t, ":1\r\n"), answering(t, ":0\r\n"), answering(t, "")
 	ctx := t.Context()
-	l, err := startLooker(ctx, &inProcess{ended: make(chan struct{})}, "redis")
+	l, err := startInspector(ctx, &inProcess{ended: make(chan struct{})}, "redis")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A look that was given up holds nobody back, and its answer is nobody else's.
 	given, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
-	if _, err := l.look(given, mute, "k0"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := l.inspect(given, mute, "k0"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("given up: %v", err)
 	}
 	for range 3 {
 		for server, want := range map[string]int{there: 1, gone: 0} {
-			if n, err := l.look(ctx, server, "k0"); n != want || err != nil {
+			if n, err := l.inspect(ctx, server, "k0"); n != want || err != nil {
 				t.Errorf("look at %s: %d, %v; want %d", server, n, err, want)
 			}
 		}
 	}
-	if _, err := l.look(ctx, "127.0.0.1:1", "k0"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+	if _, err := l.inspect(ctx, "127.0.0.1:1", "k0"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("nobody is there: %v", err)
 	}
 	if err := l.stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := l.look(ctx, there, "k0"); err == nil {
+	if _, err := l.inspect(ctx, there, "k0"); err == nil {
 		t.Error("it looks after its end")
 	}
-	if _, err := startLooker(ctx, &inProcess{ended: make(chan struct{})}, "redsync-nope"); err == nil || !strings.Contains(err.Error(), "unknown lock") {
+	if _, err := startInspector(ctx, &inProcess{ended: make(chan struct{})}, "redsync-nope"); err == nil || !strings.Contains(err.Error(), "unknown lock") {
 		t.Errorf("an unknown lock: %v", err)
 	}
 }

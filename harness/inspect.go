@@ -19,25 +19,25 @@ import (
 // of the cluster's network: on the engine of another machine, the servers' addresses
 // mean nothing here. Requests and answers are JSON, one a line.
 type (
-	look struct {
+	inspection struct {
 		ID     int64  `json:"id"` // 0 in an answer: ready for requests
 		Server string `json:"server"`
 		Key    string `json:"key"`
 	}
-	looked struct {
+	inspected struct {
 		ID    int64  `json:"id"`
 		N     int    `json:"n"`
 		Error string `json:"error,omitempty"`
 	}
 )
 
-// ServeLooks answers what the harness asks of the servers of a lock, until in ends.
-func ServeLooks(ctx context.Context, locks *clients.Table, lock string, in io.Reader, out io.Writer) error {
+// ServeInspections answers what the harness asks of the servers of a lock, until in ends.
+func ServeInspections(ctx context.Context, locks *clients.Table, lock string, in io.Reader, out io.Writer) error {
 	info, err := locks.Lookup(lock)
 	if err != nil {
 		return err
 	}
-	if info.Look == nil {
+	if info.Inspect == nil {
 		return fmt.Errorf("lock %s cannot be looked at from outside", lock)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -48,11 +48,11 @@ func ServeLooks(ctx context.Context, locks *clients.Table, lock string, in io.Re
 		answers   = json.NewEncoder(out)
 	)
 	defer answering.Wait()
-	if err := answers.Encode(looked{}); err != nil {
+	if err := answers.Encode(inspected{}); err != nil {
 		return fmt.Errorf("say that it is ready: %w", err)
 	}
 	for requests := json.NewDecoder(in); ; {
-		var q look
+		var q inspection
 		if err := requests.Decode(&q); errors.Is(err, io.EOF) {
 			cancel() // nobody reads the answers any more
 			return nil
@@ -60,8 +60,8 @@ func ServeLooks(ctx context.Context, locks *clients.Table, lock string, in io.Re
 			return fmt.Errorf("read what to look at: %w", err)
 		}
 		answering.Go(func() {
-			n, err := info.Look(ctx, q.Server, q.Key)
-			a := looked{ID: q.ID, N: n}
+			n, err := info.Inspect(ctx, q.Server, q.Key)
+			a := inspected{ID: q.ID, N: n}
 			if err != nil {
 				a.Error = err.Error()
 			}
@@ -72,25 +72,25 @@ func ServeLooks(ctx context.Context, locks *clients.Table, lock string, in io.Re
 	}
 }
 
-// looker is the harness's end.
-type looker struct {
+// inspector is the harness's end.
+type inspector struct {
 	proc *compose.Process
 
 	mu      sync.Mutex
 	next    int64
-	waiting map[int64]chan looked
+	waiting map[int64]chan inspected
 	err     error         // why there are no more answers
 	ended   chan struct{} // closed then
 }
 
-// startLooker starts the node that asks, and returns when it can.
-func startLooker(ctx context.Context, c compose.Cluster, lock string) (*looker, error) {
-	proc, err := c.Spawn(ctx, compose.Program{Name: "looker", Role: compose.Helper, Args: []string{"look", "--lock", lock}})
+// startInspector starts the node that asks, and returns when it can.
+func startInspector(ctx context.Context, c compose.Cluster, lock string) (*inspector, error) {
+	proc, err := c.Spawn(ctx, compose.Program{Name: "inspector", Role: compose.Helper, Args: []string{"look", "--lock", lock}})
 	if err != nil {
 		return nil, err
 	}
-	l := &looker{proc: proc, waiting: map[int64]chan looked{}, ended: make(chan struct{})}
-	ready := make(chan looked, 1)
+	l := &inspector{proc: proc, waiting: map[int64]chan inspected{}, ended: make(chan struct{})}
+	ready := make(chan inspected, 1)
 	l.waiting[0] = ready
 	go l.read()
 	t := time.NewTimer(openWithin)
@@ -99,21 +99,21 @@ func startLooker(ctx context.Context, c compose.Cluster, lock string) (*looker, 
 	case <-ready:
 		return l, nil
 	case <-l.ended:
-		return nil, fmt.Errorf("start looker: %w", l.err)
+		return nil, fmt.Errorf("start inspector: %w", l.err)
 	case <-t.C:
-		return nil, fmt.Errorf("looker was not ready after %v", openWithin)
+		return nil, fmt.Errorf("inspector was not ready after %v", openWithin)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (l *looker) read() {
+func (l *inspector) read() {
 	defer close(l.ended)
 	defer l.proc.Stdout.Close()
 	lines := bufio.NewReader(l.proc.Stdout)
 	for {
 		text, err := lines.ReadBytes('\n')
-		var a looked
+		var a inspected
 		if err == nil {
 			if err = json.Unmarshal(text, &a); err != nil {
 				err = fmt.Errorf("it said %q: %w", text, err)
@@ -138,14 +138,14 @@ func (l *looker) read() {
 	}
 }
 
-// look counts what a server has for a key (see clients.Info.Look).
-func (l *looker) look(ctx context.Context, server, key string) (int, error) {
-	c := make(chan looked, 1)
+// look counts what a server has for a key (see clients.Info.Inspect).
+func (l *inspector) inspect(ctx context.Context, server, key string) (int, error) {
+	c := make(chan inspected, 1)
 	l.mu.Lock()
 	l.next++
 	id := l.next
 	l.waiting[id] = c
-	err := json.NewEncoder(l.proc.Stdin).Encode(look{ID: id, Server: server, Key: key}) // under the lock, so that lines stay whole
+	err := json.NewEncoder(l.proc.Stdin).Encode(inspection{ID: id, Server: server, Key: key}) // under the lock, so that lines stay whole
 	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
@@ -169,9 +169,9 @@ func (l *looker) look(ctx context.Context, server, key string) (int, error) {
 }
 
 // stop ends the node and returns when it has ended.
-func (l *looker) stop() error {
+func (l *inspector) stop() error {
 	if err := l.proc.Stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return fmt.Errorf("stop looker: %w", err)
+		return fmt.Errorf("stop inspector: %w", err)
 	}
 	t := time.NewTimer(10 * time.Second)
 	defer t.Stop()
@@ -179,6 +179,6 @@ func (l *looker) stop() error {
 	case <-l.ended:
 		return l.proc.Err()
 	case <-t.C:
-		return errors.New("looker did not stop within 10s")
+		return errors.New("inspector did not stop within 10s")
 	}
 }
