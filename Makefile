@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check lint bench docker-soak zoo clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench docker-soak zoo clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -33,6 +33,14 @@ test:
 # What needs no server and no browser: for the inner loop.
 check:
 	scripts/check
+
+# Under the race detector, which needs a C compiler: everything whose goroutines are ours,
+# and whole runs on each runtime with the harness in the test's own process. Left out are
+# nemesis/clock, whose tests stop and patch the very threads that the detector watches,
+# and the tests that see the program from outside.
+race:
+	scripts/install gcc redis-server
+	CGO_ENABLED=1 $(GO) test -race -short -p 2 -timeout 15m ./history ./checker/... ./workloads ./scenarios ./nemesis ./internal/... ./compose ./harness/inprocess
 
 # Locks that are right, under everything that clients and replicated servers can suffer:
 # not one may be accused.
