@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/workloads"
-	"go.yaml.in/yaml/v3"
 )
 
 // actWord is a step that a client takes: "A: acquire, read", "A: write &". What it begins

@@ -3,10 +3,8 @@ package scenarios
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/picklock/picklock/history"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -24,7 +22,8 @@ func (o *order) await(n *yaml.Node, st *Step) error {
 		return nil
 	}
 	c := o.clients[a.Client]
-	ends := slices.Contains([]string{"done", "failed", "refused"}, a.What) || a.What == "granted" && c.last == history.Acquire
+	says := a.event().ends
+	ends := says != nil && says(c.last)
 	switch {
 	case c.dead:
 		return o.p.errorf(n, "await: %s was killed: nothing comes of it before start: %s", a.Client, a.Client)

@@ -1,21 +1,22 @@
 package scenarios
 
 import (
-	"fmt"
+	"context"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/picklock/picklock/internal/meant"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Await is what a step waits for. Every wait is for an event; a time is only ever
 // given from an event on, or as the limit of a wait for what may not come.
 type Await struct {
-	What string // granted, waiting, ..., lease, after, key, gone, request, queued, fewer, quiet
+	What string // the name of one of the events
 
 	Client  string
 	Servers []string
@@ -27,92 +28,78 @@ type Await struct {
 	Reason  string        // of only if: why it should come
 }
 
-// clientWords are what can be awaited of a client.
-var clientWords = []string{"granted", "waiting", "done", "lost", "failed", "refused"}
+// event is what the language knows of one thing that can be awaited. Either clients
+// tell of it (at) or servers are asked (seen).
+type event struct {
+	what string
+	text func(a *Await) string // what the awaited is called where it did not come
+
+	// form is how it is written, and read what the form's groups mean. An event without
+	// a form is written after a client's name.
+	form    func() *regexp.Regexp
+	read    func(p *parser, n *yaml.Node, a *Await, groups []string) error
+	example string // how errors show it
+
+	// ends says whether, when it has come, the client is done with its latest act, last;
+	// nil: it says nothing of that.
+	ends func(last string) bool
+	// at is the time in ns since the run's start at which it comes or came: 0 if nothing
+	// says yet, past if it is there. r.mu is held.
+	at func(r *Runner, a *Await) (int64, error)
+
+	// seen asks a server whether it is there; looks if for what it has for the lock.
+	seen  func(ctx context.Context, r *Runner, a *Await, server string) (bool, error)
+	looks bool
+}
+
+// events is the one table of what can be awaited, in the order in which errors list it:
+// who adds an event writes it in its file and in its line here. One that is written in
+// several ways has a line for each.
+var events = []event{
+	grantedEvent, waitingEvent, doneEvent, lostEvent, failedEvent, refusedEvent,
+	leaseEvent, afterEvent, afterLeaseEvent, beforeLeaseEvent,
+	keyEvent, goneEvent, requestEvent, queuedEvent, fewerEvent,
+	quietEvent,
+}
+
+// event is what the step awaits; one that no parser has read may await nothing known.
+func (a *Await) event() event {
+	i := slices.IndexFunc(events, func(e event) bool { return e.what == a.What })
+	if i < 0 {
+		return event{text: clientText, at: unknownEvent}
+	}
+	return events[i]
+}
+
+func (a *Await) String() string { return a.event().text(a) }
+
+// asksServers says that no client can tell.
+func (a *Await) asksServers() bool { return a.event().seen != nil }
+
+// pattern compiles a form when it is first used.
+func pattern(form string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(form) })
+}
 
 var (
-	orForm     = regexp.MustCompile(`^(.*\S)\s+or\s+(\S+)$`)
-	leaseForm  = regexp.MustCompile(`^lease of (\S+) over$`)
-	afterForm  = regexp.MustCompile(`^(\S+) after (\S+) (granted|asked)$`)
-	laterForm  = regexp.MustCompile(`^(\S+) after lease of (\S+) over$`)
-	soonForm   = regexp.MustCompile(`^(\S+) before lease of (\S+) over$`)
-	keyForm    = regexp.MustCompile(`^key (gone )?on (.+)$`)
-	askForm    = regexp.MustCompile(`^(?:request|(\d+) requests) at (.+)$`)
-	queueForm  = regexp.MustCompile(`^(?:at most )?(\d+) queued$`)
-	quietForm  = regexp.MustCompile(`^quiet (\S+)$`)
-	personForm = regexp.MustCompile(`^([A-Z]\S*) ([a-z]+)$`)
+	orForm          = pattern(`^(.*\S)\s+or\s+(\S+)$`)
+	clientEventForm = pattern(`^([A-Z]\S*) ([a-z]+)$`)
 )
 
 // event reads what a step waits for.
 func (p *parser) event(n *yaml.Node, text string) (_ *Await, err error) {
 	a := &Await{}
-	if m := orForm.FindStringSubmatch(text); m != nil {
+	if m := orForm().FindStringSubmatch(text); m != nil {
 		text = m[1]
 		if a.Or, err = time.ParseDuration(m[2]); err != nil || a.Or <= 0 {
 			return nil, p.errorf(n, "await: %q is no length of time", m[2])
 		}
 	}
-	number := ""
-	length := func(s string) bool {
-		a.For, err = time.ParseDuration(s)
-		return err == nil && a.For > 0
-	}
 	if _, err := time.ParseDuration(text); err == nil {
 		return nil, p.errorf(n, "await: a time alone is no event: say from when on, as %s after A granted", text)
 	}
-	switch {
-	case match(leaseForm, text, &a.Client):
-		a.What = "lease"
-	case match(afterForm, text, &number, &a.Client, &a.Since):
-		a.What = "after"
-		if !length(number) {
-			return nil, p.errorf(n, "await: %q is no length of time", number)
-		}
-	case match(laterForm, text, &number, &a.Client):
-		a.What, a.Since = "after", "lease over"
-		if !length(number) {
-			return nil, p.errorf(n, "await: %q is no length of time", number)
-		}
-	case match(soonForm, text, &number, &a.Client):
-		a.What, a.Since = "after", "lease over"
-		if !length(number) {
-			return nil, p.errorf(n, "await: %q is no length of time", number)
-		}
-		a.For = -a.For
-	case match(queueForm, text, &number):
-		a.What = "queued"
-		if strings.HasPrefix(text, "at most") {
-			a.What = "fewer"
-		}
-		if a.N, err = strconv.Atoi(number); err != nil {
-			return nil, p.errorf(n, "await: %q is no number of clients", number)
-		}
-	case match(quietForm, text, &number):
-		a.What = "quiet"
-		if !length(number) {
-			return nil, p.errorf(n, "await: %q is no length of time", number)
-		}
-	case keyForm.MatchString(text):
-		m := keyForm.FindStringSubmatch(text)
-		a.What = map[bool]string{true: "gone", false: "key"}[m[1] != ""]
-		a.Servers, err = p.targets(n, "await", m[2])
-		return a, err
-	case askForm.MatchString(text):
-		m := askForm.FindStringSubmatch(text)
-		a.What, a.N = "request", 1
-		if m[1] != "" {
-			if a.N, err = strconv.Atoi(m[1]); err != nil || a.N < 1 {
-				return nil, p.errorf(n, "await: %q is no number of requests", m[1])
-			}
-		}
-		a.Servers, err = p.targets(n, "await", m[2])
-		return a, err
-	case match(personForm, text, &a.Client, &a.What):
-		if !slices.Contains(clientWords, a.What) {
-			return nil, p.errorf(n, "await: %q%s (of a client one can await %s)", a.What, meant.Word(a.What, clientWords), strings.Join(clientWords, ", "))
-		}
-	default:
-		return nil, p.errorf(n, "await: %q is nothing that can be awaited: have A granted (or %s), lease of A over, 700ms after A granted, 200ms before lease of A over, key on S, key gone on S, request at S, 2 requests at S, 2 queued, at most 1 queued, quiet 200ms", text, strings.Join(clientWords[1:], ", "))
+	if err := p.eventForm(n, a, text); err != nil {
+		return nil, err
 	}
 	if a.Client != "" && !slices.Contains(p.s.Clients, a.Client) {
 		return nil, p.noClient(n, a.Client)
@@ -120,29 +107,37 @@ func (p *parser) event(n *yaml.Node, text string) (_ *Await, err error) {
 	return a, nil
 }
 
-// match puts the form's groups into words.
-func match(form *regexp.Regexp, text string, words ...*string) bool {
-	m := form.FindStringSubmatch(text)
+// eventForm reads an event by the first form that it has.
+func (p *parser) eventForm(n *yaml.Node, a *Await, text string) error {
+	var clientWords, examples []string
+	for _, e := range events {
+		if e.form == nil {
+			clientWords = append(clientWords, e.what)
+			continue
+		}
+		if m := e.form().FindStringSubmatch(text); m != nil {
+			a.What = e.what
+			return e.read(p, n, a, m[1:])
+		}
+		if e.example != "" {
+			examples = append(examples, e.example)
+		}
+	}
+	m := clientEventForm().FindStringSubmatch(text)
 	if m == nil {
-		return false
+		return p.errorf(n, "await: %q is nothing that can be awaited: have A granted (or %s), %s", text, strings.Join(clientWords[1:], ", "), strings.Join(examples, ", "))
 	}
-	for i, w := range words {
-		*w = m[i+1]
+	a.Client, a.What = m[1], m[2]
+	if !slices.Contains(clientWords, a.What) {
+		return p.errorf(n, "await: %q%s (of a client one can await %s)", a.What, meant.Word(a.What, clientWords), strings.Join(clientWords, ", "))
 	}
-	return true
+	return nil
 }
 
-func (a *Await) String() string {
-	text := map[string]string{
-		"lease": "the end of " + a.Client + "'s lease", "after": fmt.Sprintf("%v after %s %s", a.For, a.Client, a.Since),
-		"key": "the key on " + strings.Join(a.Servers, ", "), "gone": "the end of the key on " + strings.Join(a.Servers, ", "),
-		"request": fmt.Sprintf("%s at %s", map[bool]string{true: "a request", false: fmt.Sprintf("%d requests", a.N)}[a.N == 1], strings.Join(a.Servers, ", ")), "queued": fmt.Sprintf("%d in line", a.N), "fewer": fmt.Sprintf("at most %d in line", a.N), "quiet": fmt.Sprintf("%v of quiet", a.For),
-	}[a.What]
-	if a.For < 0 {
-		text = fmt.Sprintf("%v before the end of %s's lease", -a.For, a.Client)
+// readFor reads how long before or after.
+func (p *parser) readFor(n *yaml.Node, a *Await, text string) (err error) {
+	if a.For, err = time.ParseDuration(text); err != nil || a.For <= 0 {
+		return p.errorf(n, "await: %q is no length of time", text)
 	}
-	if text == "" {
-		text = a.Client + " " + a.What
-	}
-	return text
+	return nil
 }

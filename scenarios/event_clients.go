@@ -6,14 +6,64 @@ import (
 	"slices"
 	"time"
 
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/workloads"
 )
+
+// What can be awaited of a client, after its name: "A granted".
+var (
+	grantedEvent = event{what: "granted", text: clientText, at: grantedAt, ends: func(last string) bool { return last == history.Acquire }}
+	waitingEvent = event{what: "waiting", text: clientText, at: client(func(c *clientState) bool { return c.waiting || c.granted != 0 })}
+	lostEvent    = event{what: "lost", text: clientText, at: client(func(c *clientState) bool { return c.lost })}
+
+	doneEvent    = event{what: "done", text: clientText, at: ended(), ends: always}
+	failedEvent  = event{what: "failed", text: clientText, at: ended(workloads.Failed, workloads.Open, workloads.NotHeld), ends: always}
+	refusedEvent = event{what: "refused", text: clientText, at: ended(workloads.Refused), ends: always}
+)
+
+func always(string) bool { return true }
+
+func clientText(a *Await) string { return a.Client + " " + a.What }
+
+func unknownEvent(_ *Runner, a *Await) (int64, error) {
+	return 0, fmt.Errorf("nobody knows how to await %q", a.What)
+}
+
+// there is the time of what is there, or is not.
+func there(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// client is an event that can be told from a client's state.
+func client(is func(c *clientState) bool) func(*Runner, *Await) (int64, error) {
+	return func(r *Runner, a *Await) (int64, error) { return there(is(r.clients[a.Client])), nil }
+}
+
+// ended is the end of a client's latest acts, with one of the outcomes; with any where
+// none is given.
+func ended(outcomes ...workloads.Outcome) func(*Runner, *Await) (int64, error) {
+	return client(func(c *clientState) bool {
+		return c.last != nil && c.last.done && (len(outcomes) == 0 || slices.Contains(outcomes, c.last.outcome.Outcome))
+	})
+}
+
+func grantedAt(r *Runner, a *Await) (int64, error) {
+	c := r.clients[a.Client]
+	if c.granted == 0 && c.last != nil && c.last.done && a.Or == 0 {
+		return 0, fmt.Errorf("%s was not granted: %s %s", a.Client, c.last.outcome.Outcome, c.last.outcome.Error)
+	}
+	// The grant is the client's when its acquire has ended, not before.
+	return there(c.granted != 0 && c.last != nil && c.last.act != ""), nil
+}
 
 // awaitState waits for what the clients' events tell.
 func (r *Runner) awaitState(ctx context.Context, a *Await) error {
 	for {
 		r.mu.Lock()
-		at, err := r.when(a)
+		at, err := a.event().at(r, a)
 		changed, now := r.changed, r.stage.Now()
 		r.mu.Unlock()
 		if err != nil || at != 0 && at <= now {
@@ -32,48 +82,4 @@ func (r *Runner) awaitState(ctx context.Context, a *Await) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// when is the time at which the awaited comes or came: 0 if nothing says yet, past
-// if it is there. r.mu is held.
-func (r *Runner) when(a *Await) (int64, error) {
-	there := func(yes bool) (int64, error) {
-		if yes {
-			return 1, nil
-		}
-		return 0, nil
-	}
-	c := r.clients[a.Client]
-	switch a.What {
-	case "quiet":
-		return r.latest + int64(a.For), nil
-	case "granted":
-		if c.granted == 0 && c.last != nil && c.last.done && a.Or == 0 {
-			return 0, fmt.Errorf("%s was not granted: %s %s", a.Client, c.last.outcome.Outcome, c.last.outcome.Error)
-		}
-		// The grant is the client's when its acquire has ended, not before.
-		return there(c.granted != 0 && c.last != nil && c.last.act != "")
-	case "waiting":
-		return there(c.waiting || c.granted != 0)
-	case "done":
-		return there(c.last != nil && c.last.done)
-	case "lost":
-		return there(c.lost)
-	case "failed":
-		return there(c.last != nil && c.last.done && slices.Contains([]workloads.Outcome{workloads.Failed, workloads.Open, workloads.NotHeld}, c.last.outcome.Outcome))
-	case "refused":
-		return there(c.last != nil && c.last.done && c.last.outcome.Outcome == workloads.Refused)
-	case "after":
-		from := map[string]int64{"asked": c.asked, "granted": c.granted, "lease over": c.until}[a.Since]
-		if from == 0 {
-			return 0, nil
-		}
-		return from + int64(a.For), nil
-	case "lease":
-		if c.granted != 0 && c.until == 0 && a.Or == 0 {
-			return 0, fmt.Errorf("%s's grant promises no lease: await what follows from its end", a.Client)
-		}
-		return c.until, nil
-	}
-	return 0, fmt.Errorf("nobody knows how to await %q", a.What)
 }

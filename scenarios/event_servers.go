@@ -4,12 +4,83 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// asksServers says that no client can tell.
-func (a *Await) asksServers() bool {
-	return a.Servers != nil || a.What == "queued" || a.What == "fewer"
+// keyEvent is that servers have the lock's key.
+var keyEvent = event{
+	what: "key", form: pattern(`^key on (.+)$`), example: "key on S", read: readServers,
+	text:  func(a *Await) string { return "the key on " + strings.Join(a.Servers, ", ") },
+	looks: true, seen: looked(func(_ *Await, count int) bool { return count > 0 }),
+}
+
+// goneEvent is that they have it no more.
+var goneEvent = event{
+	what: "gone", form: pattern(`^key gone on (.+)$`), example: "key gone on S", read: readServers,
+	text:  func(a *Await) string { return "the end of the key on " + strings.Join(a.Servers, ", ") },
+	looks: true, seen: looked(func(_ *Await, count int) bool { return count == 0 }),
+}
+
+// queuedEvent is that so many wait in line, the holder counted, as some server has it.
+var queuedEvent = event{
+	what: "queued", form: pattern(`^(\d+) queued$`), example: "2 queued", read: readQueue,
+	text:  func(a *Await) string { return fmt.Sprintf("%d in line", a.N) },
+	looks: true, seen: looked(func(a *Await, count int) bool { return count >= a.N }),
+}
+
+// fewerEvent is that no more than so many do.
+var fewerEvent = event{
+	what: "fewer", form: pattern(`^at most (\d+) queued$`), example: "at most 1 queued", read: readQueue,
+	text:  func(a *Await) string { return fmt.Sprintf("at most %d in line", a.N) },
+	looks: true, seen: looked(func(a *Await, count int) bool { return count <= a.N }),
+}
+
+// requestEvent is that servers, which are stopped, were asked something.
+var requestEvent = event{
+	what: "request", form: pattern(`^(?:request|(\d+) requests) at (.+)$`), example: "request at S, 2 requests at S",
+	read: func(p *parser, n *yaml.Node, a *Await, groups []string) (err error) {
+		a.N = 1
+		if groups[0] != "" {
+			if a.N, err = strconv.Atoi(groups[0]); err != nil || a.N < 1 {
+				return p.errorf(n, "await: %q is no number of requests", groups[0])
+			}
+		}
+		return readServers(p, n, a, groups[1:])
+	},
+	text: func(a *Await) string {
+		if a.N == 1 {
+			return "a request at " + strings.Join(a.Servers, ", ")
+		}
+		return fmt.Sprintf("%d requests at %s", a.N, strings.Join(a.Servers, ", "))
+	},
+	seen: func(ctx context.Context, r *Runner, a *Await, server string) (bool, error) {
+		count, err := r.stage.Unread(ctx, server)
+		return count >= a.N, err
+	},
+}
+
+func readServers(p *parser, n *yaml.Node, a *Await, groups []string) (err error) {
+	a.Servers, err = p.targets(n, "await", groups[0])
+	return err
+}
+
+func readQueue(p *parser, n *yaml.Node, a *Await, groups []string) (err error) {
+	if a.N, err = strconv.Atoi(groups[0]); err != nil {
+		return p.errorf(n, "await: %q is no number of clients", groups[0])
+	}
+	return nil
+}
+
+// looked is an event that a server's count of the holder and the waiting tells.
+func looked(enough func(a *Await, count int) bool) func(context.Context, *Runner, *Await, string) (bool, error) {
+	return func(ctx context.Context, r *Runner, a *Await, server string) (bool, error) {
+		count, err := r.stage.Look(ctx, server)
+		return enough(a, count), err
+	}
 }
 
 // lookEvery is how often a server is asked for what it tells nobody by itself.
@@ -26,7 +97,7 @@ func (r *Runner) awaitServers(ctx context.Context, a *Await) error {
 	for {
 		rest := left[:0]
 		for _, s := range left {
-			yes, err := r.seen(ctx, a, s)
+			yes, err := a.event().seen(ctx, r, a, s)
 			if err != nil {
 				last = err
 			}
@@ -52,21 +123,4 @@ func (r *Runner) awaitServers(ctx context.Context, a *Await) error {
 			return ctx.Err()
 		}
 	}
-}
-
-func (r *Runner) seen(ctx context.Context, a *Await, server string) (bool, error) {
-	if a.What == "request" {
-		n, err := r.stage.Unread(ctx, server)
-		return n >= a.N, err
-	}
-	n, err := r.stage.Look(ctx, server)
-	switch a.What {
-	case "gone":
-		return n == 0, err
-	case "queued":
-		return n >= a.N, err
-	case "fewer":
-		return n <= a.N, err
-	}
-	return n > 0, err
 }

@@ -134,7 +134,7 @@ func (s *Scenario) Faults() []string {
 // Looks says whether a step waits for what only the servers know of the lock.
 func (s *Scenario) Looks() bool {
 	return slices.ContainsFunc(s.Steps, func(st Step) bool {
-		return st.Await != nil && st.Await.asksServers() && st.Await.What != "request"
+		return st.Await != nil && st.Await.event().looks
 	})
 }
 

@@ -7,8 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/picklock/picklock/internal/meant"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/picklock/picklock/internal/meant"
 )
 
 // Step is one line of a script.
