@@ -5,14 +5,6 @@ import (
 	"slices"
 )
 
-// rootOrder is the order in which anomalies bring one another about, the deepest
-// cause first. A kind that is not in it comes last.
-var rootOrder = []string{
-	"wrong-release", "token-regression", "token-reuse", "granted-early", "double-grant",
-	"stale-write", "lost-update", "nonlinearizable",
-	"false-rejection", "deadlock", "starvation", "two-holders",
-}
-
 // Group is the anomalies of one kind and cause that nothing deeper explains, with
 // those that they led to.
 type Group struct {
@@ -96,14 +88,6 @@ func (g *grouping) pairsOf(a *Anomaly) []pair {
 		}
 	}
 	return out
-}
-
-// depth is a kind's place in rootOrder.
-func depth(name string) int {
-	if i := slices.Index(rootOrder, name); i >= 0 {
-		return i
-	}
-	return len(rootOrder)
 }
 
 func (g *grouping) groups() []Group {

@@ -93,12 +93,17 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Every kind has its depth.
+// Every kind has a depth of its own.
 func TestGroupsKnowAllAnomalies(t *testing.T) {
+	seen := map[int]string{}
 	for _, a := range Anomalies() {
-		if !slices.Contains(rootOrder, a.Name) {
-			t.Errorf("%s has no place in the order of root causes", a.Name)
+		if a.Depth <= 0 || seen[a.Depth] != "" {
+			t.Errorf("%s has the depth %d, as has %q", a.Name, a.Depth, seen[a.Depth])
 		}
+		seen[a.Depth] = a.Name
+	}
+	if depth("wrong-release") >= depth("granted-early") || depth("granted-early") >= depth("stale-write") || depth("no such thing") <= depth("two-holders") {
+		t.Error("an effect stands before its cause")
 	}
 }
 
