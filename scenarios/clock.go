@@ -2,8 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"regexp"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -12,7 +10,7 @@ import (
 // clockWord sets a node's clock: "clock: redis3 +5s"; or right again: "clock: redis3 right".
 var clockWord = stepWord{name: "clock", fault: "clock", read: (*parser).clock, after: (*order).clock, take: (*Runner).clock}
 
-var clockForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+)\s+([+-]\S+|right)$`) })
+var clockForm = pattern(`^(\S+)\s+([+-]\S+|right)$`)
 
 func (p *parser) clock(n *yaml.Node, st *Step, rest string) (err error) {
 	m := clockForm().FindStringSubmatch(rest)

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -75,11 +74,6 @@ func (a *Await) String() string { return a.event().text(a) }
 
 // asksServers says that no client can tell.
 func (a *Await) asksServers() bool { return a.event().seen != nil }
-
-// pattern compiles a form when it is first used.
-func pattern(form string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(form) })
-}
 
 var (
 	orForm          = pattern(`^(.*\S)\s+or\s+(\S+)$`)

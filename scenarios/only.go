@@ -2,14 +2,12 @@ package scenarios
 
 import (
 	"fmt"
-	"regexp"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 )
 
-var onlyForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*\S) within (\d\S*?)(?:, (.+))?$`) })
+var onlyForm = pattern(`^(.*\S) within (\d\S*?)(?:, (.+))?$`)
 
 // onlyIfWord ends the script, with nothing said of the lock, where an event does not come.
 var onlyIfWord = stepWord{name: "only if", read: (*parser).only, after: (*order).await, take: (*Runner).await}

@@ -35,7 +35,12 @@ func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
 	return &Error{p.file, n.Line, fmt.Sprintf(format, args...)}
 }
 
-var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line (\d+): (.*)`) })
+// pattern compiles a form when it is first used: most starts of the program read no scenario.
+func pattern(form string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(form) })
+}
+
+var yamlLine = pattern(`line (\d+): (.*)`)
 
 // Parse reads a scenario; file stands for it in errors, each of which names the
 // line and, where it can be guessed, what was meant.
@@ -80,7 +85,7 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 	switch key.Value {
 	case "name":
 		s.Name, err = p.text(v)
-		if err == nil && !nameForm.MatchString(s.Name) {
+		if err == nil && !nameForm().MatchString(s.Name) {
 			err = p.errorf(v, "name %q: want small letters, digits and dashes", s.Name)
 		}
 	case "about":
@@ -126,8 +131,8 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 }
 
 var (
-	nameForm   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	clientForm = regexp.MustCompile(`^[A-Z][A-Z0-9]{0,3}$`)
+	nameForm   = pattern(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	clientForm = pattern(`^[A-Z][A-Z0-9]{0,3}$`)
 )
 
 // whole checks what can only be known when all has been read.
@@ -230,7 +235,7 @@ func (p *parser) clients(n *yaml.Node) (err error) {
 		return err
 	}
 	for i, c := range p.s.Clients {
-		if !clientForm.MatchString(c) {
+		if !clientForm().MatchString(c) {
 			return p.errorf(at(n, i), "client %q: want a capital letter or a short word of them, as A, B, W1", c)
 		}
 	}

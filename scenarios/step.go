@@ -1,10 +1,8 @@
 package scenarios
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -66,7 +64,7 @@ func (p *parser) step(n *yaml.Node) (*Step, error) {
 	if w, ok := lookup(name); ok {
 		return st, w.read(p, n, st, rest)
 	}
-	if clientForm.MatchString(name) {
+	if clientForm().MatchString(name) {
 		return nil, p.noClient(n, name)
 	}
 	return nil, p.errorf(n, "unknown step %q%s (have %s, or a client's name)", name, meant.Word(name, wordNames()), strings.Join(wordNames(), ", "))
@@ -80,7 +78,7 @@ func (p *parser) noClient(n *yaml.Node, name string) error {
 // Servers stands for all servers where nodes are named.
 const Servers = "servers"
 
-var nodeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]*$`) })
+var nodeForm = pattern(`^[a-zA-Z][a-zA-Z0-9_-]*$`)
 
 // nodes reads what is hit where a step names nothing else.
 func (p *parser) nodes(n *yaml.Node, st *Step, rest string) (err error) {
@@ -106,7 +104,7 @@ func (p *parser) targets(n *yaml.Node, word, text string) ([]string, error) {
 		switch {
 		case !nodeForm().MatchString(t):
 			return nil, p.errorf(n, "%s: want the names of nodes, not %q", word, t)
-		case clientForm.MatchString(t) && !slices.Contains(p.s.Clients, t):
+		case clientForm().MatchString(t) && !slices.Contains(p.s.Clients, t):
 			return nil, p.noClient(n, t)
 		}
 		out = append(out, t)
