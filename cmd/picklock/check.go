@@ -14,13 +14,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/checker/model"
-	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/workloads"
@@ -335,140 +333,5 @@ func teller(what string) func(done, of int) {
 		} else {
 			fmt.Fprintf(os.Stderr, "picklock: %d %s\n", done, what)
 		}
-	}
-}
-
-// check judges another tool's history.
-func (flags checkFlags) check(ctx context.Context, h *model.History, of func() (*model.Model, error)) error {
-	if flags.model != "" {
-		if _, err := model.Named(flags.model); err != nil {
-			return usage(fmt.Errorf("check: %w", err))
-		}
-	}
-	if len(h.Ops) == 0 {
-		why := emptyHistory
-		if h.Events > 0 {
-			why = "every operation failed: there is nothing to judge"
-		}
-		return flags.nothing(h.File, why, checker.Verdict{
-			Why: why, Anomalies: []checker.Anomaly{},
-			Properties: map[string]checker.Property{model.Linearizable: {Required: true, Why: why}},
-		})
-	}
-	m, err := of()
-	if err != nil {
-		return usage(fmt.Errorf("check: %w", err))
-	}
-	v, err := model.Check(ctx, h, m, model.Options{Progress: teller("objects checked")})
-	if errors.Is(err, model.ErrUnfit) {
-		return usage(fmt.Errorf("check: %w", err))
-	}
-	if err != nil {
-		return err
-	}
-	written := ""
-	if flags.out != "" {
-		if written, err = writeModel(flags.out, h, m, v); err != nil {
-			return err
-		}
-	}
-	if flags.json {
-		if err := printJSON(v); err != nil {
-			return fmt.Errorf("print the verdict: %w", err)
-		}
-	} else {
-		printModel(h, m, v)
-		if written != "" {
-			fmt.Printf("  report: %s\n", printable(written))
-		}
-	}
-	switch v.Valid {
-	case checker.True:
-		return nil
-	case checker.False:
-		return &exitError{exitInvalid, nil}
-	}
-	return &exitError{exitUnknown, nil}
-}
-
-func printModel(h *model.History, m *model.Model, v checker.Verdict) {
-	says := map[checker.Validity]string{checker.True: "linearizable", checker.False: "NOT linearizable", checker.Unknown: "unknown"}
-	fmt.Printf("%s: %s as %s\n  %s\n", printable(h.File), says[v.Valid], m.Name, printable(v.Properties[model.Linearizable].Why))
-	for i, a := range v.Anomalies {
-		if i == 5 {
-			fmt.Printf("  and %d more, in --json\n", len(v.Anomalies)-i)
-			break
-		}
-		on := ""
-		if a.Key != "" {
-			on = " on " + a.Key
-		}
-		fmt.Printf("  %s%s: %s\n", a.Name, printable(on), printable(a.Explanation))
-	}
-}
-
-// printable keeps what a file says from steering the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
-}
-
-func checkDir(path string, asJSON bool) error {
-	l, err := open(path)
-	if err != nil {
-		return err
-	}
-	v, err := harness.Judge(l.Dir, l.Run)
-	if err != nil {
-		return err
-	}
-	return report(l.Dir.Report(), l.Run, v, asJSON)
-}
-
-// open reads a run directory that was named on the command line.
-func open(path string) (*results.Loaded, error) {
-	l, err := results.Open(path)
-	if errors.Is(err, results.ErrNoRun) {
-		return nil, usage(err)
-	}
-	return l, err
-}
-
-func reportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "report DIR",
-		Short:   "Write a run's report anew from its records",
-		Example: `  picklock report picklock-results/latest`,
-		Args:    oneArgument("a run directory"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			l, err := open(args[0])
-			if err != nil {
-				return err
-			}
-			if l.Verdict == nil {
-				if _, err := harness.Judge(l.Dir, l.Run); err != nil {
-					return err
-				}
-			} else if err := l.Dir.Validate(); err != nil {
-				return err
-			} else if err := results.WriteStored(l.Dir, l.Run, *l.Verdict); err != nil {
-				return err
-			}
-			fmt.Println(l.Dir.Report())
-			return nil
-		},
-	}
-}
-
-func oneArgument(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usage(fmt.Errorf("%s: want %s, got %q", cmd.CommandPath(), what, strings.Join(args, " ")))
-		}
-		return nil
 	}
 }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/results"
+)
+
+func checkDir(path string, asJSON bool) error {
+	l, err := open(path)
+	if err != nil {
+		return err
+	}
+	v, err := harness.Judge(l.Dir, l.Run)
+	if err != nil {
+		return err
+	}
+	return report(l.Dir.Report(), l.Run, v, asJSON)
+}
+
+// open reads a run directory that was named on the command line.
+func open(path string) (*results.Loaded, error) {
+	l, err := results.Open(path)
+	if errors.Is(err, results.ErrNoRun) {
+		return nil, usage(err)
+	}
+	return l, err
+}
+
+func reportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "report DIR",
+		Short:   "Write a run's report anew from its records",
+		Example: `  picklock report picklock-results/latest`,
+		Args:    oneArgument("a run directory"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			l, err := open(args[0])
+			if err != nil {
+				return err
+			}
+			if l.Verdict == nil {
+				if _, err := harness.Judge(l.Dir, l.Run); err != nil {
+					return err
+				}
+			} else if err := l.Dir.Validate(); err != nil {
+				return err
+			} else if err := results.WriteStored(l.Dir, l.Run, *l.Verdict); err != nil {
+				return err
+			}
+			fmt.Println(l.Dir.Report())
+			return nil
+		},
+	}
+}
+
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage(fmt.Errorf("%s: want %s, got %q", cmd.CommandPath(), what, strings.Join(args, " ")))
+		}
+		return nil
+	}
+}
