@@ -49,7 +49,10 @@ func clean(ctx context.Context) ([]string, error) {
 		fmt.Fprintln(os.Stderr, "picklock: only directories were looked at:", derr)
 		return removed, err
 	}
-	more, cerr := e.Clean(ctx)
+	more, kept, cerr := e.Clean(ctx)
+	for _, k := range kept {
+		fmt.Fprintln(os.Stderr, "picklock: kept:", k)
+	}
 	return append(removed, more...), errors.Join(err, cerr, e.Close())
 }
 

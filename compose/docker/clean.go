@@ -49,16 +49,19 @@ func (e *Engine) dead(ctx context.Context) (map[string][]string, error) {
 
 // Clean removes what dead runs left on the engine: containers, networks, volumes and
 // images that carry picklock's labels. A run is alive as long as its agent runs,
-// which ends when its run does, however that ends. It returns what was removed.
-func (e *Engine) Clean(ctx context.Context) ([]string, error) {
+// which ends when its run does, however that ends. It returns what was removed, and what
+// the engine itself keeps, with the remedy.
+func (e *Engine) Clean(ctx context.Context) (removed, kept []string, err error) {
 	left, err := e.dead(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var removed []string
 	var errs []error
 	for run, what := range left {
-		if err := e.remove(ctx, run); err != nil {
+		if err := e.remove(ctx, run); errors.Is(err, errKept) {
+			kept = append(kept, err.Error())
+			continue
+		} else if err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -77,7 +80,7 @@ func (e *Engine) Clean(ctx context.Context) ([]string, error) {
 		}
 	}
 	slices.SortFunc(removed, strings.Compare)
-	return removed, errors.Join(errs...)
+	return removed, kept, errors.Join(errs...)
 }
 
 // remove removes all that carries a run's label.

@@ -60,6 +60,11 @@ func (s sdk) networks(ctx context.Context, label string) ([]object, error) {
 	return out, err
 }
 
+// errKept says that the engine keeps a network although nothing is connected to it: it
+// has miscounted its ends, as engines of version 20.10 do when many come and go at once.
+// Only the engine's restart makes it count anew.
+var errKept = errors.New("the engine has miscounted what is connected to it, and nothing is: restart the engine to be rid of it")
+
 func (s sdk) removeNetwork(ctx context.Context, id string) error {
 	err := gone(s.c.NetworkRemove(ctx, id))
 	if err != nil && strings.Contains(err.Error(), "active endpoints") {
@@ -67,6 +72,11 @@ func (s sdk) removeNetwork(ctx context.Context, id string) error {
 			return errors.Join(err, derr)
 		}
 		err = gone(s.c.NetworkRemove(ctx, id))
+		if err != nil && strings.Contains(err.Error(), "active endpoints") {
+			if n, ierr := s.c.NetworkInspect(ctx, id, network.InspectOptions{}); ierr == nil && len(n.Containers) == 0 {
+				return fmt.Errorf("%w: %w", errKept, err)
+			}
+		}
 	}
 	return err
 }
