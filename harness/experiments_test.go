@@ -25,7 +25,7 @@ type experiment struct {
 
 // experiments are the runs that the tool exists for.
 var experiments = []experiment{
-	{"redis pause", "redis", "--lock redis --faults pause:holder --time-limit 8s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
+	{"redis pause", "redis", "--lock redis --faults pause:holder --time-limit 15s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
 	{"etcd pause fenced", "etcd", "--lock etcd --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3, true},
 	{"zookeeper pause fenced", "zookeeper", "--lock zookeeper --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3, true},
 	{"redis clock", "redis", "--lock redis --faults clock:one:held --hold 100ms --time-limit 15s", 1, "granted-early", nil, false, 2, true},
@@ -35,15 +35,15 @@ var experiments = []experiment{
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
 	{"zookeeper everything fenced", "zookeeper", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --time-limit 60s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
-	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --time-limit 10s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1, true},
-	{"renewal does not help", "redis", "--lock redis --faults pause:holder --renew --time-limit 8s", 1, "stale-write", nil, false, 1, false},
-	{"a lease check does not help", "redis", "--lock redis --faults partition:holder:register --check-lease --time-limit 10s", 1, "stale-write", nil, false, 1, false},
+	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --time-limit 15s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1, true},
+	{"renewal does not help", "redis", "--lock redis --faults pause:holder --renew --time-limit 15s", 1, "stale-write", nil, false, 1, false},
+	{"a lease check does not help", "redis", "--lock redis --faults partition:holder:register --check-lease --time-limit 15s", 1, "stale-write", nil, false, 1, false},
 	{"leader killed", "etcd", "--lock etcd --faults kill:leader --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2, false},
 	{"one way only", "etcd", "--lock etcd --faults partition:leader:servers:out,partition:halves --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2, false},
 	{"register in postgres", "postgres", "--lock redis-lua --faults pause:holder,partition:holder:register --fencing read-write --register postgres --time-limit 20s", 0, "", []string{checker.Register}, true, 1, false},
 	{"register in redis", "redis", "--lock etcd --faults pause:holder --fencing read-write --register redis --time-limit 20s", 0, "", []string{checker.Register}, true, 1, true},
 	{"register in etcd", "etcd", "--lock zookeeper --faults pause:holder,partition:holder:register --fencing read-write --register etcd --time-limit 20s", 0, "", nil, true, 1, false},
-	{"register in postgres, not fenced", "postgres", "--lock redis --faults pause:holder --register postgres --time-limit 10s", 1, "stale-write", []string{checker.Exclusion}, false, 1, false},
+	{"register in postgres, not fenced", "postgres", "--lock redis --faults pause:holder --register postgres --time-limit 15s", 1, "stale-write", []string{checker.Exclusion}, false, 1, false},
 	{"client killed", "zookeeper", "--lock zookeeper --faults kill:client --fencing read-write --time-limit 20s", 0, "", []string{checker.Register}, false, 2, false},
 }
 
@@ -123,7 +123,7 @@ func TestFirstViolationComesAtOnce(t *testing.T) {
 // about 18 % of the acknowledged ones with a 2 s TTL, 5 clients and paused servers.
 // Its client did not ask whether its lease was gone, so neither do these.
 func TestUnfencedEtcdLosesUpdates(t *testing.T) {
-	const args = "--lock etcd --workload add --ttl 2s --hold 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --time-limit 40s"
+	const args = "--lock etcd --workload add --ttl 2s --hold 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --time-limit 60s"
 	lose := func(t *testing.T, runtime string) {
 		t.Parallel()
 		o := picklock(t, append(strings.Fields(args), "--runtime", runtime)...)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,8 +59,22 @@ func openMem(pid int) (*os.File, error) {
 	return os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
 }
 
-// findVDSO returns the addresses between which pid has its vDSO.
+// findVDSO returns the addresses between which pid has its vDSO. Kernels since 6.17 list
+// a process's maps without stopping it, and a list that is read on a busy machine was
+// seen to lack this line: only one that lacks it every time counts.
 func findVDSO(pid int) (lo, hi uint64, err error) {
+	for range 3 {
+		if lo, hi, err = readVDSO(pid); !errors.Is(err, errNoVDSO) {
+			return lo, hi, err
+		}
+		time.Sleep(time.Millisecond) // nothing tells that the list is whole now
+	}
+	return lo, hi, err
+}
+
+var errNoVDSO = fmt.Errorf("%w: it has no vDSO (kernel booted with vdso=0?)", ErrUnsupported)
+
+func readVDSO(pid int) (lo, hi uint64, err error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return 0, 0, err
@@ -82,7 +97,7 @@ func findVDSO(pid int) (lo, hi uint64, err error) {
 	if lines == 0 { // a zombie has no memory left, a kernel thread never had any
 		return 0, 0, unix.ESRCH
 	}
-	return 0, 0, fmt.Errorf("%w: it has no vDSO (kernel booted with vdso=0?)", ErrUnsupported)
+	return 0, 0, errNoVDSO
 }
 
 // explain replaces an error by os.ErrProcessDone if the process is what is missing.
