@@ -35,7 +35,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			older.process, older.claim(), dur(e.from-older.okT), dur(left))
 		switch {
 		case !e.newer.lock.mutex():
-			places = append(places, tell(an, e, &a)...)
+			places = append(places, tell(e, &a)...)
 		case e.covered:
 			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s certainly had time left throughout",
 				newer.process, what, format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim())

@@ -7,7 +7,7 @@ import (
 )
 
 // tell explains a grant that was one too many, and returns the places that prove it.
-func tell(an *analysis, e earlyPair, a *Anomaly) []int32 {
+func tell(e earlyPair, a *Anomaly) []int32 {
 	newer, first := e.newer, e.older[0]
 	places := newer.proof(e.from)
 	until := newer.aliveUntil(e.from)

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -57,7 +58,7 @@ func (u *Reuse) enter(ctx context.Context, r *run, def *compose.Definition) erro
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	same := fmt.Sprintf("%s %s %s %v", r.Runtime.Name(), r.Cluster, r.backend.Cluster, r.TTL)
-	if u.cluster != nil && (u.same != same || !healthy(ctx, u.cluster)) {
+	if u.cluster != nil && (u.same != same || healthy(ctx, u.cluster) != nil) {
 		if err := u.end(); err != nil {
 			return fmt.Errorf("end the cluster of the run before: %w", err)
 		}
@@ -88,18 +89,18 @@ func (u *Reuse) leave(failed error) error {
 	return nil
 }
 
-// healthy says whether every server of a running cluster answers as it should.
-func healthy(ctx context.Context, c compose.Cluster) bool {
+// healthy returns nil if every server of a running cluster answers as it should.
+func healthy(ctx context.Context, c compose.Cluster) error {
 	h, ok := c.(compose.Checking)
 	if !ok {
-		return false
+		return errors.ErrUnsupported
 	}
 	ctx, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
 	select {
-	case <-c.Died():
-		return false
+	case err := <-c.Died():
+		return err
 	default:
 	}
-	return h.Healthy(ctx) == nil
+	return h.Healthy(ctx)
 }

@@ -120,7 +120,8 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 func (o ScenarioOptions) runOptions() Options {
 	s := o.Scenario
 	opts := Defaults()
-	opts.Host, opts.Host.Extra = o.Host, o.extra()
+	opts.Host = o.Host
+	opts.Extra = o.extra()
 	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Seed, opts.Register = o.Lock, o.Fencing, s.Cluster, s.TTL, o.Seed, o.Register
 	if o.Cluster != "" {
 		opts.Cluster = o.Cluster

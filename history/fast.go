@@ -184,7 +184,7 @@ func (c *cursor) boolean() bool {
 func fastEvent(line []byte, e *Event, in *interner) bool {
 	c := cursor{b: line, in: in}
 	// Every event begins with these five, and picklock writes them in this order.
-	more := false
+	var more bool
 	if c.eat(`{"index":`) {
 		e.Index = c.num()
 		if c.eat(`,"time":`) {

@@ -78,8 +78,12 @@ func sharedSpace(space uint64, id string) (bool, error) {
 		if pid == self {
 			continue
 		}
-		if s, err := proc.NetNSNumber(fmt.Sprintf("/proc/%d/ns/net", pid)); err == nil && s == space && belongs(pid, id) != nil {
-			return true, nil
+		s, err := proc.NetNSNumber(fmt.Sprintf("/proc/%d/ns/net", pid))
+		if err != nil || s != space {
+			continue
+		}
+		if foreign := belongs(pid, id) != nil; foreign {
+			return true, nil //nolint:nilerr // that it is another's is the answer
 		}
 	}
 	return false, nil

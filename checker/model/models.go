@@ -102,7 +102,7 @@ func Recognise(h *History) (*Model, error) {
 	only := func(allowed ...string) bool {
 		return len(fs) > 0 && !slices.ContainsFunc(fs, func(f string) bool { return !slices.Contains(allowed, f) })
 	}
-	name := ""
+	var name string
 	switch {
 	case only(lockOps...) && twice:
 		return nil, fmt.Errorf("an owner acquires the lock again while it holds it: say with --model whether it is reentrant, or a semaphore")

@@ -74,9 +74,9 @@ func TestDynamoWaitsAWholeLease(t *testing.T) {
 		_, err := c.Acquire(cut, "k")
 		done <- err
 	}()
-	for err := error(nil); ; {
+	for {
 		select {
-		case err = <-done:
+		case err := <-done:
 			if err == nil || errors.Is(err, clients.ErrUnknown) {
 				t.Errorf("taken from a holder that renews: %v", err)
 			}

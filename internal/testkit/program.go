@@ -30,7 +30,7 @@ func Program() (path string, remove func(), err error) {
 			remove()
 		}
 	}()
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // ordinary users run it, too
+	if err := os.Chmod(dir, 0o755); err != nil { // ordinary users run it, too
 		return "", nil, err
 	}
 	path = filepath.Join(dir, "picklock")
