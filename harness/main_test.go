@@ -76,18 +76,17 @@ func picklock(t *testing.T, args ...string) outcome {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if o.code > 2 {
-		keep(t, o)
-		return o
-	}
-	if err := json.Unmarshal(stdout.Bytes(), &o.verdict); err != nil {
-		t.Fatalf("verdict: %v\n%s%s", err, stdout.Bytes(), o.stderr)
-	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			keep(t, o)
 		}
 	})
+	if o.code > 2 {
+		return o
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &o.verdict); err != nil {
+		t.Fatalf("verdict: %v\n%s%s", err, stdout.Bytes(), o.stderr)
+	}
 	return o
 }
 
