@@ -88,7 +88,7 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 		}
 	}()
 	s := &script{client: c}
-	defer s.drop()
+	defer s.end()
 	for {
 		select {
 		case cmd := <-commands:
@@ -139,6 +139,21 @@ func (s *script) drop() {
 		s.held.stop()
 		s.held.watching.Wait()
 		s.held = nil
+	}
+}
+
+// end gives up what is still held: to close a lock may end its session, and with that
+// the grant, which nobody who is granted it then took too early.
+func (s *script) end() {
+	h := s.held
+	s.drop()
+	if h == nil {
+		return
+	}
+	select {
+	case <-h.lost: // it is known already
+	default:
+		h.lose("the client ends while it holds the lock")
 	}
 }
 
