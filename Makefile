@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench docker-soak zoo clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench docker-soak disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -48,6 +48,11 @@ soundness: build
 	scripts/install redis-server zookeeper java postgres
 	scripts/soundness
 
+# --faults all: what is known to break breaks, what is fenced holds. 40 minutes.
+all-faults: build
+	scripts/install redis-server zookeeper java postgres
+	scripts/all-faults
+
 lint:
 	$(GO) vet ./...
 	scripts/lint
@@ -58,6 +63,11 @@ lint-darwin:
 
 bench:
 	$(GO) run ./scripts/bench
+
+# How long the hunt and the random nemesis take to find what is known to break: an hour
+# and more. ARGS="-targets redis-del,zk-lock -seeds 5 -arms guided,exhaustive,random,nemesis"
+bench-hunt: build
+	$(GO) run ./scripts/bench-hunt $(ARGS)
 	$(GO) test -v -run Oracle -timeout 30m ./checker/model -rapid.checks=10000
 
 # Which inverted comparisons of the checker does no test notice?
@@ -71,9 +81,31 @@ zoo:
 	scripts/install redis-server
 	PICKLOCK_ZOO=$(abspath $(ZOO)) $(GO) test -count 1 -parallel 4 -timeout 5h -run TestZooWhole ./harness
 
+# The same by the hunt alone: half an hour.
+hunt-zoo: build
+	scripts/install redis-server
+	scripts/hunt-zoo
+
 # Every parser for a moment each; FUZZTIME=10000000x for more.
 fuzz:
 	scripts/fuzz
+
+# What servers acknowledge, through 50 losses of power each.
+disk-soak:
+	scripts/install redis-server zookeeper java postgres
+	PICKLOCK_SOAK=50 $(GO) test -count 1 -timeout 60m -v -run 'TestDiskSoak/^(redis-aof-always|etcd|zookeeper|postgres)$$' ./compose/local
+
+# 10,000 holds and delivers under load on each of four services.
+hold-soak:
+	scripts/install redis-server zookeeper java postgres
+	PICKLOCK_SOAK=10000 $(GO) test -count 1 -timeout 60m -v -run TestHoldSoak ./compose/local
+
+# The scenarios about late messages, 100 times on each of their locks, held and delivered
+# and, to compare, with cuts: how often as expected, how long.
+RUNS ?= 100
+late-messages: build
+	scripts/install redis-server zookeeper java postgres
+	RUNS=$(RUNS) $(GO) run ./scripts/late-messages
 
 # Runs in a row and two at once on the Docker engine, which must leave nothing.
 docker-soak:

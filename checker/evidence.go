@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,26 +40,23 @@ func (v evidence) finish(a Anomaly, from int64, processes ...string) Anomaly {
 	return a
 }
 
-// faultWords names the faults that were on, those of the processes concerned
-// first, two at most.
+// faultWords names the faults that were on, two at most: those on the processes concerned
+// first, then those on the service, and last what struck others only.
 func faultWords(on []*fault, processes []string) string {
 	if len(on) == 0 {
 		return ""
 	}
-	concerns := func(f *fault) bool {
-		return slices.ContainsFunc(f.nodes, func(n string) bool { return slices.Contains(processes, n) })
-	}
-	sorted := slices.Clone(on)
-	slices.SortStableFunc(sorted, func(a, b *fault) int {
-		ca, cb := concerns(a), concerns(b)
+	far := func(f *fault) int {
 		switch {
-		case ca && !cb:
-			return -1
-		case cb && !ca:
+		case slices.ContainsFunc(f.nodes, func(n string) bool { return slices.Contains(processes, n) }):
+			return 0
+		case f.concernsOthers():
 			return 1
 		}
-		return 0
-	})
+		return 2
+	}
+	sorted := slices.Clone(on)
+	slices.SortStableFunc(sorted, func(a, b *fault) int { return cmp.Compare(far(a), far(b)) })
 	var b strings.Builder
 	for i, f := range sorted {
 		if i == 2 {

@@ -39,10 +39,20 @@ func (f *fault) concerns(process string) bool {
 // concernsOthers says whether it can have an effect on clients that it does not name. A
 // network that is cut between clients and others is whole for those.
 func (f *fault) concernsOthers() bool {
-	if baseName(f.name) == "partition" && f.clients > 0 {
+	if f.onLinks() && f.clients > 0 {
 		return false
 	}
 	return f.onService()
+}
+
+// onLinks says whether it was on the network between its nodes, not on the nodes.
+func (f *fault) onLinks() bool {
+	return f.losesPackets() || slices.Contains([]string{"hold", "slow"}, baseName(f.name))
+}
+
+// losesPackets says whether senders may have waited in vain for an acknowledgement.
+func (f *fault) losesPackets() bool {
+	return slices.Contains([]string{"partition", "reset", "loss", "flap"}, baseName(f.name))
 }
 
 // baseName is a fault's name without what follows a colon.
@@ -131,7 +141,7 @@ func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog
 func unsettled(list []fault) []span {
 	var out []span
 	for _, f := range list { // by begin
-		if baseName(f.name) != "partition" || !f.ended {
+		if !f.losesPackets() || !f.ended {
 			continue
 		}
 		if n := len(out); n == 0 || f.begin > out[n-1].to {

@@ -277,3 +277,24 @@ func TestLiveLag(t *testing.T) {
 		}
 	}
 }
+
+// What comes at one instant is counted in the order in which it came.
+func TestLiveAtOneInstant(t *testing.T) {
+	l := NewLive()
+	l.Lag = 10
+	for i := range 8 {
+		c := fmt.Sprint("c", i)
+		g := history.Event{Time: 5, Process: c, Key: "k0", Grant: c + ".1"}
+		for _, x := range []history.Event{{F: history.Acquire, Type: history.Invoke}, {F: history.Acquire, Type: history.OK}, {F: history.Release, Type: history.Invoke}, {F: history.Release, Type: history.OK}} {
+			e := g
+			if e.F, e.Type = x.F, x.Type; x.F == history.Acquire && x.Type == history.Invoke {
+				e.Grant = ""
+			}
+			l.Observe(e)
+		}
+	}
+	l.Observe(history.Event{Time: 100, Process: "c0", Key: "k0", F: history.Acquire, Type: history.Invoke})
+	if l.Grants != 8 || l.Overlaps != 0 {
+		t.Errorf("%d grants, %d overlaps, want 8 that follow one another", l.Grants, l.Overlaps)
+	}
+}

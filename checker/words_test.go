@@ -59,6 +59,7 @@ func TestFaultWords(t *testing.T) {
 	clock := &fault{name: "clock", nodes: []string{"s1", "s2"}, begin: 1e9, end: 3e9}
 	kill := &fault{name: "kill", begin: 1.5e9, end: 3e9, ended: true}
 	slow := &fault{name: "slow", nodes: []string{"c2", "s1"}, begin: 1.5e9, end: 3e9, ended: true}
+	hold := &fault{name: "hold", nodes: []string{"c5", "s1"}, clients: 1, begin: 0.5e9, end: 3e9}
 	const (
 		clocked = "; clock of s1, s2 was on from 1.000 s"
 		paused  = "; pause of c1 was on from 1.000 s to 2.000 s"
@@ -77,6 +78,8 @@ func TestFaultWords(t *testing.T) {
 		{[]*fault{clock, kill, pause}, []string{"c1"}, paused + clocked + "; one more fault was on"},
 		{[]*fault{clock, kill, pause, slow}, []string{"c1", "c2"}, paused + slowed + "; 2 more faults were on"},
 		{[]*fault{kill}, []string{"c1"}, killed},
+		// What was between another client and the service explains nothing here.
+		{[]*fault{hold, clock, kill}, []string{"c1"}, clocked + killed + "; one more fault was on"},
 	} {
 		if got := faultWords(c.on, c.processes); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

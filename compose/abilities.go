@@ -55,7 +55,9 @@ type Replacing interface {
 // kernel's memory. A killed process loses none of them, a machine without power
 // does.
 type Unsynced interface {
-	// MarkSynced notes what a server has written, for a power loss soon after.
+	// AwaitWritten waits until all that a server has answered is in its log.
+	AwaitWritten(ctx context.Context, node string) error
+	// MarkSynced does so and notes what is there, for a power loss soon after.
 	MarkSynced(ctx context.Context, node string) error
 	// LosePower takes from a killed server's log what it had appended since the
 	// mark and not synced by its own rule, and returns how many bytes that were.

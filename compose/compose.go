@@ -85,6 +85,9 @@ type Options struct {
 	LogDir  string // where <node>.log files go
 	DataDir string // where servers keep their data; made by the runtime if missing
 	Vars    map[string]string
+	// Disks gives each server a disk that knows what was synced, where the runtime can
+	// (see Disked). It makes every sync slower.
+	Disks bool
 }
 
 // ReadyWithin is how long a server may take until it answers.

@@ -77,6 +77,9 @@ type Log struct {
 	// on the disk yet: what a machine loses that loses its power ("1s"; "0s" for
 	// nothing).
 	Unsynced string `mapstructure:"unsynced"`
+	// Written asks a server whether all that it has answered is in its log; nil for one
+	// that writes before it answers.
+	Written *Probe `mapstructure:"written"`
 }
 
 // Window is Unsynced as a duration.
@@ -317,7 +320,11 @@ func (s *Service) check() error {
 	if _, err := s.Spec.takeover(); err != nil {
 		return err
 	}
-	for _, p := range []*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow, s.Spec.Version} {
+	probes := []*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow, s.Spec.Version}
+	if s.Spec.Log != nil {
+		probes = append(probes, s.Spec.Log.Written)
+	}
+	for _, p := range probes {
 		if p == nil {
 			continue
 		}

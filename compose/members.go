@@ -43,7 +43,8 @@ type member struct {
 	home    string   // the namespace that it keeps while it is down
 	life    *Life    // the latest
 	killed  time.Time
-	mark    *mark // of its log, for a power loss
+	mark    *mark     // of its log, for a power loss
+	excused time.Time // until then it may end by itself
 }
 
 // Life is one run of a node's process, from a start to its end.
@@ -172,7 +173,7 @@ func (m *Members) Began(name string, pid int, netns string) (*Life, error) {
 func (m *Members) Ended(name string, l *Life, err error, why func() error) {
 	m.mu.Lock()
 	n := m.nodes[name]
-	killed := !n.killed.IsZero()
+	killed := !n.killed.IsZero() || time.Now().Before(n.excused)
 	if n.life == l {
 		n.PID, n.NetNS = 0, n.home
 	}
@@ -182,6 +183,23 @@ func (m *Members) Ended(name string, l *Life, err error, why func() error) {
 	if !killed && (n.Role == Server || err != nil) {
 		m.Report(why)
 	}
+}
+
+// Excuse says that a node may end by itself for so long, and Died need not tell.
+func (m *Members) Excuse(name string, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := m.nodes[name]; n != nil {
+		n.excused = time.Now().Add(d)
+	}
+}
+
+// Excused says whether a node may end by itself, and nobody has killed it.
+func (m *Members) Excused(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.nodes[name]
+	return n != nil && !m.closing && n.killed.IsZero() && time.Now().Before(n.excused)
 }
 
 // End has kill called with the id of a node's process, if it runs, and returns when

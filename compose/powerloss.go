@@ -37,8 +37,32 @@ func (m *Members) sizes(ctx context.Context, name string) (*Log, map[string]int6
 	return log, files, nil
 }
 
+// AwaitWritten implements Unsynced. A server that syncs now and then may answer first and
+// write later: Redis holds writes back while a sync is under way.
+func (m *Members) AwaitWritten(ctx context.Context, name string) error {
+	n, s, err := m.server(name)
+	if err != nil {
+		return err
+	}
+	if s.Spec.Log == nil || s.Spec.Log.Written == nil {
+		return nil
+	}
+	p := s.Spec.Log.Written
+	err = p.AwaitBy(ctx, n.HostPort(), nil, func(ctx context.Context) (bool, error) {
+		_, ok, err := m.reach.Ask(ctx, n, p)
+		return ok, err
+	})
+	if err != nil {
+		return fmt.Errorf("%s has not written to its log all that it has answered: %w", name, err)
+	}
+	return nil
+}
+
 // MarkSynced notes the size of a server's log, for a power loss soon after.
 func (m *Members) MarkSynced(ctx context.Context, name string) error {
+	if err := m.AwaitWritten(ctx, name); err != nil {
+		return fmt.Errorf("mark: %w", err)
+	}
 	at := time.Now()
 	_, sizes, err := m.sizes(ctx, name)
 	if err != nil {
@@ -76,7 +100,7 @@ func (m *Members) LosePower(ctx context.Context, name string) (int64, error) {
 	case unsynced == 0:
 		return 0, nil
 	case mark == nil:
-		return 0, errors.New("its log was never marked")
+		return 0, errors.New("its log was never marked: mark it first, or have its disk know what was synced (--runtime local)")
 	case killed.Sub(mark.at) > unsynced:
 		return 0, fmt.Errorf("its log was marked %v before, and what is older than %v is on the disk", killed.Sub(mark.at).Round(time.Millisecond), unsynced)
 	}

@@ -22,6 +22,7 @@ var house = []struct {
 	{pkg: "clients/contract", most: 5},
 	{pkg: "clients/register", most: 4},
 	{pkg: "workloads", most: 6},
+	{pkg: "hunt", most: 12, modules: []string{"go.yaml.in/yaml/v3"}},
 	{pkg: "scenarios", most: 10, modules: []string{"go.yaml.in/yaml/v3"}},
 }
 

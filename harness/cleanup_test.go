@@ -5,11 +5,8 @@ package harness_test
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -21,10 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/testkit"
-	"github.com/picklock/picklock/results"
 )
 
 // underway is a run that has begun.
@@ -44,6 +38,7 @@ type lockedBuffer struct {
 // begin starts a long run and returns when its clients work.
 func begin(t *testing.T, env []string, args ...string) *underway {
 	t.Helper()
+	t.Cleanup(turn(t.Context(), args))
 	u := &underway{mark: fmt.Sprintf("PICKLOCK_TEST=%s-%d", t.Name(), time.Now().UnixNano()), dir: filepath.Join(t.TempDir(), "run")}
 	args = append([]string{"run", "--lock", "redis", "--time-limit", "2m", "--out", u.dir}, args...)
 	u.cmd = exec.Command(program, args...)
@@ -151,137 +146,6 @@ func surroundings(t *testing.T) []string {
 	return out
 }
 
-// cutShort stands for the exit code of a run that was interrupted and judged.
-const cutShort = -2
-
-// judgedShort fails the test unless the run's results say that it was cut short.
-func (u *underway) judgedShort(t *testing.T, code int) {
-	t.Helper()
-	if code != 1 && code != 2 {
-		t.Errorf("exit %d, want a verdict that does not say that it held", code)
-	}
-	l, err := results.Open(u.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l.Run.CutShort <= results.Unfinished || l.Run.CutShort >= l.Run.Limit {
-		t.Errorf("run.json says that it lasted %v", l.Run.CutShort)
-	}
-	if v := l.Verdict; v == nil || v.Valid == checker.True || v.Valid == checker.Unknown && !strings.Contains(v.Why, "cut short after") {
-		t.Errorf("verdict.json: %+v", v)
-	}
-	for _, name := range []string{results.ReportFile, results.JUnitFile} {
-		if text, err := os.ReadFile(l.Dir.File(name)); err != nil || !bytes.Contains(text, []byte("cut short after")) {
-			t.Errorf("%s does not say it: %v", name, err)
-		}
-	}
-	// Every fault that landed was healed before it was judged.
-	on := 0
-	events, err := history.ReadFile(l.Dir.History())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range events {
-		switch {
-		case e.Process == history.Nemesis && e.Phase == history.Begin:
-			on++
-		case e.Process == history.Nemesis && e.Phase == history.End:
-			on--
-		}
-	}
-	if on != 0 {
-		t.Errorf("%d faults were not healed", on)
-	}
-}
-
-// interruptAt starts a command, interrupts it when a line of its output holds a text, and
-// returns that output when the command has ended.
-func interruptAt(t *testing.T, cmd *exec.Cmd, output func() (io.ReadCloser, error), at string) string {
-	t.Helper()
-	r, err := output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	for lines := bufio.NewScanner(r); lines.Scan(); {
-		fmt.Fprintln(&said, lines.Text())
-		if strings.Contains(lines.Text(), at) {
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	_ = cmd.Wait() // the exit code says it
-	return said.String()
-}
-
-// TestInterruptedBeforeItBegan leaves no folder: there is nothing in it to look at.
-func TestInterruptedBeforeItBegan(t *testing.T) {
-	need(t, "redis")
-	dir := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(program, "run", "--lock", "redis", "--out", dir)
-	said := interruptAt(t, cmd, cmd.StderrPipe, "start the cluster")
-	if code := cmd.ProcessState.ExitCode(); code != 255 || !strings.Contains(said, "there is nothing to judge") {
-		t.Errorf("exit %d:\n%s", code, said)
-	}
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s is left: %v", dir, err)
-	}
-}
-
-// TestInterruptedRuns keeps what is finished and leaves out the rest.
-func TestInterruptedRuns(t *testing.T) {
-	need(t, "redis")
-	dir := filepath.Join(t.TempDir(), "runs")
-	cmd := exec.Command(program, "run", "--lock", "redis", "--faults", "pause:holder", "--time-limit", "3s", "--runs", "9", "--seed", "1", "--out", dir)
-	said := interruptAt(t, cmd, cmd.StdoutPipe, "1/9")
-	if code := cmd.ProcessState.ExitCode(); code != 1 && code != 2 || !strings.Contains(said, "of 9 runs") {
-		t.Errorf("exit %d:\n%s", code, said)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, results.RunsFile))
-	var all results.Runs
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	if err != nil || len(all.Runs) < 1 || len(all.Runs) > 2 || all.Asked != 9 {
-		t.Errorf("%v: %+v", err, all)
-	}
-}
-
-// TestInterruptedScenario is inconclusive, whatever was found by then.
-func TestInterruptedScenario(t *testing.T) {
-	need(t, "redis")
-	dir := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(program, "scenario", "run", "pause-holder", "--lock", "redis", "--out", dir)
-	r, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(r); lines.Scan(); {
-		if strings.Contains(lines.Text(), "pause: A") { // B waits for the lease of A next
-			if err := cmd.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	_ = cmd.Wait() // the exit code says it
-	if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(out.String(), "cut short after") {
-		t.Errorf("exit %d:\n%s", code, &out)
-	}
-	c, err := results.ReadCell(filepath.Join(dir, results.CellFile))
-	if err != nil || !c.CutShort || c.Met != checker.Unknown {
-		t.Errorf("%s: %+v, %v", results.CellFile, c, err)
-	}
-}
-
 func TestNothingIsLeft(t *testing.T) {
 	need(t, "redis")
 	before := surroundings(t)
@@ -309,35 +173,39 @@ func TestNothingIsLeft(t *testing.T) {
 			return syscall.Kill(u.find(t, "redis-server"), syscall.SIGKILL)
 		}, 255, "redis ended by itself"},
 	}
-	for mode, env := range modes {
-		for _, end := range ends {
-			t.Run(mode+"/"+end.name, func(t *testing.T) {
-				u := begin(t, env, "--faults", "pause:holder")
-				if err := end.harm(t, u); err != nil {
-					t.Fatal(err)
-				}
-				code, said := u.end()
-				if end.code == cutShort {
-					u.judgedShort(t, code)
-				} else if code != end.code {
-					t.Errorf("exit %d, want %d", code, end.code)
-				}
-				if !strings.Contains(said, end.says) {
-					t.Errorf("exit %d, want %q:\n%s", code, end.says, said)
-				}
-				u.gone(t)
-			})
+	t.Run("all", func(t *testing.T) { // ends when the last of them has
+		for mode, env := range modes {
+			for _, end := range ends {
+				t.Run(mode+"/"+end.name, func(t *testing.T) {
+					t.Parallel()
+					u := begin(t, env, "--faults", "pause:holder")
+					if err := end.harm(t, u); err != nil {
+						t.Fatal(err)
+					}
+					code, said := u.end()
+					if end.code == cutShort {
+						u.judgedShort(t, code)
+					} else if code != end.code {
+						t.Errorf("exit %d, want %d", code, end.code)
+					}
+					if !strings.Contains(said, end.says) {
+						t.Errorf("exit %d, want %q:\n%s", code, end.says, said)
+					}
+					u.gone(t)
+				})
+			}
 		}
-	}
-	t.Run("namespaces/kill the inner process", func(t *testing.T) {
-		u := begin(t, nil)
-		if err := syscall.Kill(u.find(t, "run --lock"), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		if code, said := u.end(); code != 255 {
-			t.Errorf("exit %d: %s", code, said)
-		}
-		u.gone(t)
+		t.Run("namespaces/kill the inner process", func(t *testing.T) {
+			t.Parallel()
+			u := begin(t, nil)
+			if err := syscall.Kill(u.find(t, "run --lock"), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if code, said := u.end(); code != 255 {
+				t.Errorf("exit %d: %s", code, said)
+			}
+			u.gone(t)
+		})
 	})
 	if after := surroundings(t); !slices.Equal(before, after) {
 		t.Errorf("interfaces and mounts before %v, after %v", before, after)
@@ -345,6 +213,7 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 func TestTwoRunsSideBySide(t *testing.T) {
+	t.Parallel()
 	need(t, "redlock")
 	for i := range 2 {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
@@ -358,6 +227,7 @@ func TestTwoRunsSideBySide(t *testing.T) {
 }
 
 func TestOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	need(t, "redis")
 	if os.Getuid() != 0 {
 		t.Skip("every test here runs as an ordinary user already")

@@ -38,7 +38,7 @@ func (r *run) startCluster(ctx context.Context, def *compose.Definition, logs, d
 	r.Observer.Phase(starting, time.Time{})
 	c, err := r.Runtime.Start(ctx, def, compose.Options{
 		Self: r.Self, LogDir: logs, DataDir: data,
-		Vars: map[string]string{"ttl_ms": fmt.Sprint(r.TTL.Milliseconds())},
+		Vars: map[string]string{"ttl_ms": fmt.Sprint(r.TTL.Milliseconds())}, Disks: r.disks,
 	})
 	if err != nil {
 		var impossible compose.Impossible

@@ -17,6 +17,7 @@ import (
 // TestExecKinds: a program in another language that is a lock of each kind is tested as
 // that kind. It is found right, and with one mistake it is found wrong.
 func TestExecKinds(t *testing.T) {
+	t.Parallel()
 	need(t, "redis")
 	testkit.NeedProgram(t, "python3", "apt-get install python3")
 	path, err := filepath.Abs("testdata/kinds_lock.py")

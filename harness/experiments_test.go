@@ -2,6 +2,8 @@ package harness_test
 
 import (
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,26 +27,28 @@ type experiment struct {
 
 // experiments are the runs that the tool exists for.
 var experiments = []experiment{
-	{"redis pause", "redis", "--lock redis --faults pause:holder --time-limit 15s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
-	{"etcd pause fenced", "etcd", "--lock etcd --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3, true},
-	{"zookeeper pause fenced", "zookeeper", "--lock zookeeper --faults pause:holder --fencing read-write --time-limit 30s", 0, "", []string{checker.Register}, true, 3, true},
-	{"redis clock", "redis", "--lock redis --faults clock:one:held --hold 100ms --time-limit 15s", 1, "granted-early", nil, false, 2, true},
-	{"redis kill without data", "redis", "--lock redis --faults kill:one:wipe:held --ttl 2s --hold 1s --time-limit 30s", 1, "granted-early", nil, false, 3, true},
-	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority:held --hold 100ms --time-limit 20s", 1, "granted-early", nil, false, 2, true},
-	{"etcd everything fenced", "etcd", "--lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s", 0, "",
+	{"redis pause", "redis", "--lock redis --faults pause:holder --time-limit 8s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
+	{"etcd pause fenced", "etcd", "--lock etcd --faults pause:holder --ignore-lost --fencing read-write --time-limit 15s", 0, "", []string{checker.Register}, true, 3, true},
+	{"zookeeper pause fenced", "zookeeper", "--lock zookeeper --faults pause:holder --ignore-lost --fencing read-write --time-limit 15s", 0, "", []string{checker.Register}, true, 3, true},
+	{"redis clock", "redis", "--lock redis --faults clock:one:held --hold 100ms --time-limit 12s", 1, "granted-early", nil, false, 2, true},
+	{"redis kill without data", "redis", "--lock redis --faults kill:one:wipe:held --ttl 4s --hold 3s --time-limit 24s", 1, "granted-early", nil, false, 2, true},
+	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority:held --hold 100ms --time-limit 15s", 1, "granted-early", nil, false, 2, true},
+	{"etcd everything fenced", "etcd", "--lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 25s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
-	{"zookeeper everything fenced", "zookeeper", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --time-limit 60s", 0, "",
+	{"zookeeper everything fenced", "zookeeper", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --time-limit 25s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
-	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --time-limit 15s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1, true},
-	{"renewal does not help", "redis", "--lock redis --faults pause:holder --renew --time-limit 15s", 1, "stale-write", nil, false, 1, false},
-	{"a lease check does not help", "redis", "--lock redis --faults partition:holder:register --check-lease --time-limit 15s", 1, "stale-write", nil, false, 1, false},
-	{"leader killed", "etcd", "--lock etcd --faults kill:leader --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2, false},
-	{"one way only", "etcd", "--lock etcd --faults partition:leader:servers:out,partition:halves --fencing read-write --time-limit 20s", 0, "", []string{checker.Exclusion}, false, 2, false},
-	{"register in postgres", "postgres", "--lock redis-lua --faults pause:holder,partition:holder:register --fencing read-write --register postgres --time-limit 20s", 0, "", []string{checker.Register}, true, 1, false},
-	{"register in redis", "redis", "--lock etcd --faults pause:holder --fencing read-write --register redis --time-limit 20s", 0, "", []string{checker.Register}, true, 1, true},
-	{"register in etcd", "etcd", "--lock zookeeper --faults pause:holder,partition:holder:register --fencing read-write --register etcd --time-limit 20s", 0, "", nil, true, 1, false},
-	{"register in postgres, not fenced", "postgres", "--lock redis --faults pause:holder --register postgres --time-limit 15s", 1, "stale-write", []string{checker.Exclusion}, false, 1, false},
-	{"client killed", "zookeeper", "--lock zookeeper --faults kill:client --fencing read-write --time-limit 20s", 0, "", []string{checker.Register}, false, 2, false},
+	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --time-limit 12s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1, true},
+	{"renewal does not help", "redis", "--lock redis --faults pause:holder --renew --time-limit 8s", 1, "stale-write", nil, false, 1, false},
+	{"a lease check does not help", "redis", "--lock redis --faults partition:holder:register --check-lease --time-limit 10s", 1, "stale-write", nil, false, 1, false},
+	{"leader killed", "etcd", "--lock etcd --faults kill:leader --fencing read-write --time-limit 12s", 0, "", []string{checker.Exclusion}, false, 2, false},
+	{"one way only", "etcd", "--lock etcd --faults partition:leader:servers:out,partition:halves --fencing read-write --time-limit 15s", 0, "", []string{checker.Exclusion}, false, 2, false},
+	{"register in postgres", "postgres", "--lock redis-lua --faults pause:holder,partition:holder:register --fencing read-write --register postgres --time-limit 12s", 0, "", []string{checker.Register}, true, 1, false},
+	{"register in redis", "redis", "--lock etcd --faults pause:holder --ignore-lost --fencing read-write --register redis --time-limit 12s", 0, "", []string{checker.Register}, true, 1, true},
+	{"register in etcd", "etcd", "--lock zookeeper --faults pause:holder,partition:holder:register --fencing read-write --register etcd --time-limit 12s", 0, "", nil, true, 1, false},
+	{"register in postgres, not fenced", "postgres", "--lock redis --faults pause:holder --register postgres --time-limit 8s", 1, "stale-write", []string{checker.Exclusion}, false, 1, false},
+	{"bad links", "redis", "--lock redis-lua --faults slow:one:50ms±10ms,loss:client:10%,flap:one:out:50ms --fencing read-write --time-limit 15s", 0, "", []string{checker.Register}, false, 1, true},
+	{"connections reset", "etcd", "--lock etcd --faults reset:client,reset:leader:silently --fencing read-write --time-limit 12s", 0, "", []string{checker.Exclusion, checker.Register}, false, 1, true},
+	{"client killed", "zookeeper", "--lock zookeeper --faults kill:client --fencing read-write --time-limit 12s", 0, "", []string{checker.Register}, false, 2, false},
 }
 
 // long leaves out what takes a minute on Docker and is done on the local runtime.
@@ -55,6 +59,7 @@ func long(t *testing.T) {
 }
 
 func TestExperiments(t *testing.T) {
+	t.Parallel()
 	for _, x := range experiments {
 		t.Run("local/"+x.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +71,7 @@ func TestExperiments(t *testing.T) {
 		}
 		t.Run("docker/"+x.name, func(t *testing.T) {
 			needDocker(t)
-			if strings.Contains(x.args, "60s") {
+			if x.long() {
 				long(t)
 			}
 			t.Parallel()
@@ -74,6 +79,9 @@ func TestExperiments(t *testing.T) {
 		})
 	}
 }
+
+// long says that it is one of those that break everything, for longer than the others.
+func (x experiment) long() bool { return strings.Contains(x.name, "everything") }
 
 func (x experiment) run(t *testing.T, runtime string) {
 	o := picklock(t, append(strings.Fields(x.args), "--runtime", runtime)...)
@@ -97,8 +105,9 @@ func (x experiment) run(t *testing.T, runtime string) {
 			t.Errorf("%s landed %d times of %d, want %d", name, c.Landed, c.Injected, x.landed)
 		}
 	}
-	if v.Stats.Grants < 100 && strings.Contains(x.args, "60s") {
-		t.Errorf("%d grants, want at least 100", v.Stats.Grants)
+	// However slow the machine: of a lock that is hardly granted nothing is shown.
+	if v.Stats.Grants < 20 && x.long() {
+		t.Errorf("%d grants, want at least 20", v.Stats.Grants)
 	}
 	if v.Stats.FirstAnomaly != 0 {
 		t.Logf("first violation %v after the first grant", time.Duration(v.Stats.FirstAnomaly-v.Stats.FirstGrant).Round(time.Millisecond))
@@ -109,6 +118,7 @@ func (x experiment) run(t *testing.T, runtime string) {
 // The holder-aware trigger needs no luck: the first strike does it, in about one
 // lease. The bound is five times what is promised, for a busy machine.
 func TestFirstViolationComesAtOnce(t *testing.T) {
+	t.Parallel()
 	need(t, "redis")
 	const ttl = time.Second
 	o := picklock(t, "--lock", "redis", "--faults", "pause:holder", "--ttl", ttl.String(), "--time-limit", "5s")
@@ -123,7 +133,8 @@ func TestFirstViolationComesAtOnce(t *testing.T) {
 // about 18 % of the acknowledged ones with a 2 s TTL, 5 clients and paused servers.
 // Its client did not ask whether its lease was gone, so neither do these.
 func TestUnfencedEtcdLosesUpdates(t *testing.T) {
-	const args = "--lock etcd --workload add --ttl 2s --hold 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --time-limit 60s"
+	t.Parallel()
+	const args = "--lock etcd --workload add --ttl 2s --hold 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --time-limit 30s"
 	lose := func(t *testing.T, runtime string) {
 		t.Parallel()
 		o := picklock(t, append(strings.Fields(args), "--runtime", runtime)...)
@@ -144,13 +155,56 @@ func TestUnfencedEtcdLosesUpdates(t *testing.T) {
 	})
 }
 
+// What --faults all is for: it finds what is known to break without being told where to
+// strike. A run of half a minute finds it mostly, three of them practically always; how
+// often, and in which others, says make all-faults.
+func TestAllFaultsBite(t *testing.T) {
+	t.Parallel()
+	need(t, "zookeeper")
+	for seed := 1; seed <= 3; seed++ {
+		o := picklock(t, "--lock", "zk-lock", "--faults", "all", "--seed", strconv.Itoa(seed))
+		t.Logf("seed %d: exit %d, %d grants, faults %v", seed, o.code, o.verdict.Stats.Grants, o.verdict.Stats.Faults)
+		if o.code == 1 {
+			return
+		}
+	}
+	t.Error("nothing was found")
+}
+
+// What is fenced as it should be holds under all of it: nothing stale is let through, and
+// a lock whose servers do not count by a clock that can be set is never granted early.
+func TestAllFaultsAccuseNobody(t *testing.T) {
+	t.Parallel()
+	for _, lock := range []string{"etcd", "zookeeper", "postgres-table"} {
+		t.Run(lock, func(t *testing.T) {
+			t.Parallel()
+			need(t, strings.TrimSuffix(lock, "-table"))
+			o := picklock(t, "--lock", lock, "--faults", "all", "--fencing", "read-write")
+			v := o.verdict
+			if v.Properties[checker.Register].Valid != checker.True || v.Properties[checker.Tokens].Valid != checker.True {
+				t.Errorf("exit %d: %s %v %+v", o.code, v.Why, anomalies(v), v.Stats.Faults)
+			}
+			if o.code == 0 {
+				return
+			}
+			// A lease in a table ends when its server's clock says so.
+			for _, a := range v.Anomalies {
+				if lock != "postgres-table" || a.Name == "granted-early" && !slices.Contains(a.Faults, "clock") {
+					t.Errorf("%s is accused: %s", lock, a.Explanation)
+				}
+			}
+		})
+	}
+}
+
 // A tool that accuses a lock that nobody harmed is worth nothing.
 func TestNoAnomalyWithoutFaults(t *testing.T) {
+	t.Parallel()
 	for _, lock := range []string{"redis", "redlock", "etcd", "zookeeper"} {
 		t.Run(lock, func(t *testing.T) {
 			t.Parallel()
 			need(t, lock)
-			o := picklock(t, "--lock", lock, "--time-limit", "20s", "--require", "belief")
+			o := picklock(t, "--lock", lock, "--time-limit", "6s", "--require", "belief")
 			if o.code != 0 || len(o.verdict.Anomalies) > 0 {
 				t.Errorf("exit %d, %v, %+v", o.code, o.verdict.Valid, o.verdict.Anomalies)
 			}
@@ -160,6 +214,7 @@ func TestNoAnomalyWithoutFaults(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
+	t.Parallel()
 	need(t, "redis")
 	for name, args := range map[string]string{
 		"fault never strikes": "--lock redis --faults kill:one --ttl 20s --hold 20ms --time-limit 3s",

@@ -42,6 +42,7 @@ type Host struct {
 	Again    []string // the command that makes the run again; nil: picklock's own
 	Runtime  Runtime
 	Self     string // path of the picklock program
+	NoDisks  bool   // Self is another program, which serves no disks
 	Log      *slog.Logger
 	Observer Observer // may be nil
 	// Interrupt cuts the run short when it is closed: it is healed, judged and reported
@@ -82,6 +83,8 @@ type plan struct {
 	bound     time.Duration
 	names     []string // of the clients
 	scripted  bool     // the clients take their steps from a scenario
+	byProgram bool     // which are programs: they give up as clients do that act by themselves
+	disks     bool     // the servers get disks that know what was synced
 	// healing is how long before the end of the run the last fault begins to be
 	// healed, and patience how much longer than that the run goes on until the lock
 	// is granted once more: whether it comes back is part of the question.
@@ -146,14 +149,24 @@ func (p *plan) resolve() (err error) {
 			return err
 		}
 		p.faults = append(p.faults, spec)
+		p.disks = p.needsDisks(spec.Kinds()...) || p.disks
 	}
 	return p.resolveNumbers()
+}
+
+// needsDisks says whether the servers are to have disks of ours for one of the faults.
+// They make every sync slower, so that who loses no power gets none.
+func (p *plan) needsDisks(kinds ...string) bool {
+	return p.Runtime != nil && !p.NoDisks && nemesis.Disks(&nemesis.Env{Injector: p.Runtime.Injector(), Isolated: p.Runtime.Isolated()}, kinds)
 }
 
 func (p *plan) resolveNumbers() error {
 	if p.Hold == 0 {
 		p.Hold = p.TTL / 20
 		p.Reach = p.longest()
+		if slices.Contains(p.Faults, nemesis.All) && !slices.Contains(p.Require, checker.Belief) {
+			p.Overrun = workloads.Overrun
+		}
 	}
 	for _, r := range p.Require {
 		if !known(r) {

@@ -28,6 +28,7 @@ var postgresScenarios = []string{
 }
 
 func TestPostgresScenarios(t *testing.T) {
+	t.Parallel()
 	need(t, "postgres", "postgres-replica", "pgbouncer")
 	for _, x := range postgresScenarios {
 		t.Run(x, func(t *testing.T) {
@@ -41,6 +42,7 @@ func TestPostgresScenarios(t *testing.T) {
 }
 
 func TestPostgresScenariosOnDocker(t *testing.T) {
+	t.Parallel()
 	long(t)
 	needDocker(t)
 	for _, x := range []string{"postgres-restart postgres-session none", "postgres-failover postgres-table none", "pgbouncer-shared-backend pgbouncer none"} {
@@ -58,14 +60,15 @@ func TestPostgresScenariosOnDocker(t *testing.T) {
 // A lock that lasts as long as its connection outlives a pause and any clock; a lease in
 // a table outlives neither, and a pooler takes all that a session is.
 func TestPostgresExperiments(t *testing.T) {
+	t.Parallel()
 	need(t, "postgres", "pgbouncer")
 	for _, x := range []experiment{
-		{name: "session", args: "--lock postgres-session --faults pause:holder,clock:postgres --time-limit 20s", valid: []string{checker.Register, checker.Tokens}, landed: 1},
-		{name: "session, server killed", args: "--lock postgres-session --faults kill:postgres:held --hold 300ms --ignore-lost --time-limit 20s", code: 1, anomaly: "stale-write", landed: 2},
-		{name: "session, server killed, fenced", args: "--lock postgres-session --faults kill:postgres:held --hold 300ms --ignore-lost --fencing read-write --time-limit 20s", valid: []string{checker.Register}, rejected: true, landed: 2},
-		{name: "table", args: "--lock postgres-table --faults clock:postgres:held --hold 300ms --time-limit 15s", code: 1, anomaly: "granted-early", landed: 2},
-		{name: "table, renewed", args: "--lock postgres-table --renew --faults pause:postgres --time-limit 15s", valid: []string{checker.Exclusion}, landed: 1},
-		{name: "pooler", args: "--lock pgbouncer --time-limit 10s", code: 1, anomaly: "stale-write"},
+		{name: "session", args: "--lock postgres-session --faults pause:holder,clock:postgres --time-limit 12s", valid: []string{checker.Register, checker.Tokens}, landed: 1},
+		{name: "session, server killed", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --time-limit 15s", code: 1, anomaly: "stale-write", landed: 2},
+		{name: "session, server killed, fenced", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --fencing read-write --time-limit 15s", valid: []string{checker.Register}, rejected: true, landed: 2},
+		{name: "table", args: "--lock postgres-table --faults clock:postgres:held --hold 300ms --time-limit 12s", code: 1, anomaly: "granted-early", landed: 2},
+		{name: "table, renewed", args: "--lock postgres-table --renew --faults pause:postgres --time-limit 10s", valid: []string{checker.Exclusion}, landed: 1},
+		{name: "pooler", args: "--lock pgbouncer --time-limit 6s", code: 1, anomaly: "stale-write"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()

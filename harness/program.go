@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 )
@@ -43,7 +44,7 @@ func (p *programs) observe(e history.Event) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case e.Process == history.Nemesis:
+	case e.Process == history.Nemesis && e.F != checker.Stall: // that all were late ends nobody
 		p.faulted = true
 	case e.F == history.Acquire && e.Type == history.OK:
 		p.through = true

@@ -56,7 +56,7 @@ func (r *recorder) record(e history.Event) {
 	if e.F == history.Acquire && e.Type == history.OK || e.F == history.Add && e.Type == history.Invoke && e.Grant == "" {
 		r.grants[e.Process]++
 	}
-	if r.err != nil {
+	if r.err != nil || r.f == nil {
 		return
 	}
 	line, err := json.Marshal(e)
@@ -74,10 +74,23 @@ func (r *recorder) granted(process string) int {
 	return r.grants[process]
 }
 
+// forget writes nothing from now on: who listens keeps what is wanted.
+func (r *recorder) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.f.Close(); err != nil && r.err == nil {
+		r.err = fmt.Errorf("write the history: %w", err)
+	}
+	r.f = nil
+}
+
 // finish puts the history into its true order.
 func (r *recorder) finish() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.f == nil {
+		return r.err
+	}
 	if err := r.f.Close(); err != nil && r.err == nil {
 		r.err = fmt.Errorf("write the history: %w", err)
 	}

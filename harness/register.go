@@ -48,7 +48,11 @@ func (r *run) startRegister(ctx context.Context, servers []string) (*registerNod
 	if err != nil {
 		return nil, err
 	}
-	return logRegister(ctx, proc, r.dir.Register())
+	open := func() (io.WriteCloser, error) { return os.Create(r.dir.Register()) }
+	if r.registerLog != nil {
+		open = func() (io.WriteCloser, error) { return r.registerLog, nil }
+	}
+	return logRegister(ctx, proc, open)
 }
 
 // registerAddr is where clients reach the register.
@@ -62,7 +66,7 @@ func (r *run) registerAddr() string {
 }
 
 // logRegister returns when the register's process is ready, and goes on copying its log.
-func logRegister(ctx context.Context, proc *compose.Process, path string) (*registerNode, error) {
+func logRegister(ctx context.Context, proc *compose.Process, open func() (io.WriteCloser, error)) (*registerNode, error) {
 	lines := bufio.NewReaderSize(proc.Stdout, 64<<10)
 	first := make(chan error, 1)
 	r := &registerNode{proc: proc, copied: make(chan error, 1)}
@@ -73,7 +77,7 @@ func logRegister(ctx context.Context, proc *compose.Process, path string) (*regi
 			first <- errors.Join(fmt.Errorf("the register said %q instead of %q", word, RegisterReady), proc.Err())
 			return
 		}
-		f, err := os.Create(path)
+		f, err := open()
 		first <- err
 		if err != nil {
 			return

@@ -57,7 +57,7 @@ func (u *Reuse) end() error {
 func (u *Reuse) enter(ctx context.Context, r *run, def *compose.Definition) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	same := fmt.Sprintf("%s %s %s %v", r.Runtime.Name(), r.Cluster, r.backend.Cluster, r.TTL)
+	same := fmt.Sprintf("%s %s %s %v %v", r.Runtime.Name(), r.Cluster, r.backend.Cluster, r.TTL, r.disks)
 	if u.cluster != nil && (u.same != same || healthy(ctx, u.cluster) != nil) {
 		if err := u.end(); err != nil {
 			return fmt.Errorf("end the cluster of the run before: %w", err)

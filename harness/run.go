@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -56,6 +57,8 @@ type run struct {
 	reg       *registerNode
 	stalls    *stalls
 	programs  programs
+	// registerLog takes the register's log; nil: the run directory does.
+	registerLog io.WriteCloser
 }
 
 // Run makes one run of clients that act by themselves. An error means that the harness
@@ -110,7 +113,7 @@ func Judge(dir *results.Dir, desc results.Run) (checker.Verdict, error) {
 	}
 	verdict, err := checker.CheckFiles(context.Background(), dir.History(), effects, desc.Asked(), nil)
 	if err != nil {
-		return checker.Verdict{}, fmt.Errorf("check the run: %w: the file is damaged, repair the line or run again", err)
+		return checker.Verdict{}, fmt.Errorf("check the run: %w", results.Damaged(err))
 	}
 	verdict = desc.Judged(verdict)
 	return verdict, results.WriteStored(dir, desc, verdict)
@@ -133,7 +136,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	if err := errors.Join(runErr, err, perr); err != nil {
 		return err
 	}
-	r.desc.Warnings = r.workers.warned()
+	r.desc.Warnings = append(r.desc.Warnings, r.workers.warned()...)
 	if warning != "" {
 		r.desc.Warnings = append(r.desc.Warnings, warning)
 	}
@@ -164,6 +167,7 @@ func (r *run) setup(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
+	r.desc.Drawn, r.desc.Warnings = r.nemesis.Drawn(), r.nemesis.LeftOut()
 	if err := r.describeCluster(ctx); err != nil {
 		return err
 	}

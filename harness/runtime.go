@@ -50,7 +50,7 @@ func (l Local) Start(ctx context.Context, def *compose.Definition, opts compose.
 }
 
 // Injector implements Runtime.
-func (Local) Injector() nemesis.Injector { return nemesis.LocalInjector{} }
+func (Local) Injector() nemesis.Injector { return nemesis.NewLocalInjector() }
 
 // Isolated implements Runtime.
 func (l Local) Isolated() bool { return l.Sandbox.Isolated }

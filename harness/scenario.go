@@ -165,12 +165,12 @@ func (o ScenarioOptions) play(ctx context.Context, opts Options) (*Outcome, *scr
 	if err != nil {
 		return nil, nil, err
 	}
-	p.names, p.scripted = o.Scenario.Clients, true
+	p.names, p.scripted, p.byProgram, p.disks = o.Scenario.Clients, true, o.Scenario.Programs != nil, p.needsDisks(o.Scenario.Faults()...)
 	if o.Scenario.Bound > 0 {
 		p.bound = o.Scenario.Bound
 	}
 	desc := p.describe(opts)
-	desc.Command, desc.Scenario, desc.Faults, desc.Limit, desc.Hold, desc.Reach = o.ScenarioCommand(), o.Scenario.Name, o.Scenario.Faults(), 0, 0, 0
+	desc.Command, desc.Scenario, desc.Faults, desc.Limit, desc.Hold, desc.Reach, desc.Overrun = o.ScenarioCommand(), o.Scenario.Name, o.Scenario.Faults(), 0, 0, 0, 0
 	if desc.Faults == nil {
 		desc.Faults = []string{}
 	}
@@ -251,7 +251,7 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 		}
 	}
 	env := &nemesis.Env{Injector: o.Runtime.Injector(), Isolated: o.Runtime.Isolated()}
-	for _, kind := range o.Scenario.Faults() {
+	for _, kind := range o.Scenario.Needed() {
 		if o.Scenario.Run != nil {
 			break // Run looks for itself
 		}

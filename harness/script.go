@@ -19,11 +19,22 @@ const (
 	scriptTimeout = 15 * time.Second
 )
 
-// script drives clients through a scenario's steps.
+// plays is what plays a scenario on its stage: a Runner of steps or a Player of programs.
+type plays interface {
+	Observe(e history.Event)
+	Waiting(client string)
+	Woken(client string)
+	Ended(client, why string)
+	Play(ctx context.Context) error
+	Heal(ctx context.Context) error
+	Counts() map[string]int
+}
+
+// script drives clients through a scenario's steps or their programs.
 type script struct {
 	*run
 	scenario  *scenarios.Scenario
-	runner    *scenarios.Runner
+	runner    plays
 	inspector *inspector // nil where no step looks at what servers have for the lock
 	stepErr   error      // the step that could not be taken as it was meant
 	grants    grantFacts
@@ -42,14 +53,21 @@ type grantFacts struct {
 
 func newScript(r *run, s *scenarios.Scenario, tell func(scenarios.Taken)) *script {
 	sc := &script{run: r, scenario: s, waiting: map[int64]chan workloads.Done{}}
-	sc.runner = scenarios.NewRunner(s, sc, func(st scenarios.Taken) {
+	taken := func(st scenarios.Taken) {
 		sc.mu.Lock()
 		sc.steps = append(sc.steps, results.StepTaken(st))
 		sc.mu.Unlock()
 		if tell != nil {
 			tell(st)
 		}
-	})
+	}
+	if s.Programs == nil {
+		sc.runner = scenarios.NewRunner(s, sc, taken)
+		return sc
+	}
+	p := scenarios.NewPlayer(s, sc, taken)
+	p.IgnoreLost, p.Patience = r.IgnoreLost, r.bound+2*r.TTL
+	sc.runner = p
 	return sc
 }
 
@@ -93,7 +111,8 @@ func (sc *script) drive(ctx, enough context.Context) (err error) {
 	}
 	err = sc.runner.Play(enough)
 	var step *scenarios.StepError
-	if errors.As(err, &step) {
+	var void *scenarios.VoidError
+	if errors.As(err, &step) || errors.As(err, &void) {
 		sc.stepErr, err = err, nil
 	}
 	return err

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis"
@@ -14,13 +15,24 @@ import (
 
 // Act implements scenarios.Stage.
 func (sc *script) Act(client, act string) (<-chan workloads.Done, error) {
+	return sc.tell(client, workloads.Command{Do: act})
+}
+
+// tell gives a client a command; what came of it arrives on the channel.
+func (sc *script) tell(client string, cmd workloads.Command) (<-chan workloads.Done, error) {
 	done := make(chan workloads.Done, 1)
 	sc.mu.Lock()
 	sc.nextID++
 	id := sc.nextID
 	sc.waiting[id] = done
 	sc.mu.Unlock()
-	return done, sc.workers.command(client, workloads.Command{Do: act, ID: id})
+	cmd.ID = id
+	return done, sc.workers.command(client, cmd)
+}
+
+// Cancel implements scenarios.Canceler.
+func (sc *script) Cancel(client string) error {
+	return sc.workers.command(client, workloads.Command{Do: workloads.CommandCancel})
 }
 
 // Inject implements scenarios.Stage.
@@ -28,13 +40,62 @@ func (sc *script) Inject(ctx context.Context, r scenarios.FaultRequest) (func(co
 	return sc.nemesis.Inject(ctx, nemesis.FaultRequest(r))
 }
 
+// Messages implements scenarios.Stage.
+func (sc *script) Messages(ctx context.Context, from, to []string, count int) error {
+	return sc.nemesis.Messages(ctx, from, to, count)
+}
+
+// Deliver implements scenarios.Stage.
+func (sc *script) Deliver(ctx context.Context, from, to []string, count int) error {
+	return sc.nemesis.Deliver(ctx, from, to, count)
+}
+
+// Gate implements scenarios.Stage.
+func (sc *script) Gate(ctx context.Context, r scenarios.GateRequest) (scenarios.Gate, error) {
+	g, err := sc.nemesis.Gate(ctx, nemesis.GateRequest(r))
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
 // Mark implements scenarios.Stage.
 func (sc *script) Mark(ctx context.Context, server string) error {
+	const within = 10 * time.Second // servers that sync now and then do so once a second or oftener
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	m, ok := sc.cluster.(compose.Unsynced)
 	if !ok {
 		return fmt.Errorf("the runtime %s does not know what a server has synced", sc.Runtime.Name())
 	}
-	return m.MarkSynced(ctx, server)
+	d, ok := sc.cluster.(compose.Disked)
+	if !ok || !d.Disks() {
+		return m.MarkSynced(ctx, server)
+	}
+	if err := m.AwaitWritten(ctx, server); err != nil {
+		return fmt.Errorf("mark: %w", err)
+	}
+	return awaitSynced(ctx, d, server)
+}
+
+// awaitSynced waits until a server has synced all that it has written.
+func awaitSynced(ctx context.Context, d compose.Disked, server string) error {
+	look := time.NewTicker(5 * time.Millisecond) // its disk tells nobody
+	defer look.Stop()
+	for {
+		left, err := d.Unsynced(ctx, server)
+		if err == nil && left.Bytes == 0 {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			if err == nil {
+				err = fmt.Errorf("%d bytes that it has written are still not synced", left.Bytes)
+			}
+			return fmt.Errorf("mark %s: %w", server, err)
+		}
+	}
 }
 
 // Look implements scenarios.Stage.

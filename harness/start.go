@@ -40,7 +40,10 @@ func (r *run) workerConfig(servers []string, registerAt string) workloads.Config
 		Wait: max(4*r.TTL, 2*time.Second), Timeout: max(2*r.TTL, time.Second),
 		Extra: r.Extra, Abilities: r.Abilities, Scripted: r.scripted, Start: r.start,
 	}
-	if r.scripted { // a step's end is awaited, not given up: the client waits as long as one may
+	switch {
+	case r.byProgram: // one that still waits when a lock is late by the bound shows that it is
+		c.Wait = r.bound + 2*r.TTL
+	case r.scripted: // a step's end is awaited, not given up: the client waits as long as one may
 		c.Wait, c.Timeout = scriptWait, scriptTimeout
 	}
 	if s, ok := r.cluster.(compose.Sharing); ok {

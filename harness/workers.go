@@ -69,7 +69,9 @@ func (ws *workers) spawn(ctx context.Context, name string) error {
 	ws.mu.Unlock()
 	go ws.drain(w)
 
+	ws.mu.Lock()
 	cfg := ws.cfg
+	ws.mu.Unlock()
 	cfg.Process, cfg.Grants = name, ws.rec.granted(name)
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // cannot fail
@@ -181,6 +183,13 @@ func (ws *workers) declare(name string, a *clients.Abilities) {
 		ws.fail(fmt.Errorf("%s: the program declares %q, and declared otherwise before", name, a.Words()))
 	}
 	ws.declared[name] = a
+}
+
+// setKey is the key that clients begin with that are started from now on.
+func (ws *workers) setKey(key string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.cfg.KeyNames = []string{key}
 }
 
 // settled says what the clients do, now that it is known what all their locks are.

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -106,6 +105,7 @@ func (s shown) accused() bool { return s.code == 1 }
 
 // invoke runs the program under test and returns its exit code and what it printed.
 func invoke(ctx context.Context, args ...string) (int, []byte, error) {
+	defer turn(ctx, args)()
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -149,11 +149,9 @@ func put(ctx context.Context, dir, lock, by string) (shown, error) {
 type visit struct {
 	kept
 	twin bool
-	came chan shown
-	err  error // once came is closed
 }
 
-func (v *visit) name() string {
+func (v visit) name() string {
 	if v.twin {
 		return v.bug + " --right"
 	}
@@ -162,30 +160,23 @@ func (v *visit) name() string {
 
 // visits are those of every bug and of its twin. Where the twin is the correct lock of
 // all, it is put through the same but once.
-func visits(own map[string]bool) []*visit {
-	var out []*visit
+func visits(own map[string]bool) []visit {
+	var out []visit
 	common := map[string]bool{}
 	for _, k := range bugs {
-		out = append(out, &visit{kept: k, came: make(chan shown, 1)})
+		out = append(out, visit{kept: k})
 		if own[k.bug] || !common[k.by] {
-			out = append(out, &visit{kept: k, twin: true, came: make(chan shown, 1)})
+			out = append(out, visit{kept: k, twin: true})
 			common[k.by] = common[k.by] || !own[k.bug]
 		}
 	}
-	// Those first that wait for long to see that nothing comes.
-	slow := func(v *visit) int {
-		if v.anomaly == "deadlock" && !v.twin {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(out, func(a, b *visit) int { return slow(a) - slow(b) })
 	return out
 }
 
 // Every bug of the zoo is found by what picklock has for any lock, and none of the twins,
 // which differ by that bug alone, is accused by the same.
 func TestZoo(t *testing.T) {
+	t.Parallel()
 	zoo, own := menagerie(t)
 	for _, k := range bugs {
 		if _, ok := own[k.bug]; !ok {
@@ -195,24 +186,13 @@ func TestZoo(t *testing.T) {
 	if len(own) != len(bugs) {
 		t.Errorf("the zoo has %d bugs, and %d are looked for", len(own), len(bugs))
 	}
-	all, dir := visits(own), t.TempDir()
-	slots := make(chan struct{}, 8) // they mostly wait: for leases, and for what must not come
-	for i, v := range all {
-		go func() {
-			slots <- struct{}{}
-			defer func() { <-slots; close(v.came) }()
-			s, err := put(t.Context(), filepath.Join(dir, strconv.Itoa(i)), "exec:"+zoo+" "+v.name(), v.by)
-			v.err = err
-			v.came <- s
-		}()
-	}
-	for _, v := range all {
+	for _, v := range visits(own) {
 		t.Run(v.name(), func(t *testing.T) {
-			s := <-v.came
-			<-v.came // closed: err is there
+			t.Parallel()
+			s, err := put(t.Context(), filepath.Join(t.TempDir(), "run"), "exec:"+zoo+" "+v.name(), v.by)
 			switch {
-			case v.err != nil:
-				t.Error(v.err)
+			case err != nil:
+				t.Error(err)
 			case !v.twin && (!s.accused() || s.found[v.anomaly] == 0):
 				t.Errorf("%s does not show %s: exit %d, %v %s %s", v.by, v.anomaly, s.code, s.found, s.why, s.left)
 			case v.twin && (s.code != 0 || s.left != ""):

@@ -144,7 +144,7 @@ func (x order) play(ctx context.Context, sandbox *local.Sandbox, locks *clients.
 	o := harness.ScenarioOptions{
 		Scenario: s, Lock: x.lockName(), Fencing: x.Fencing, Cluster: x.Cluster, Seed: x.Seed,
 		Host: harness.Host{
-			Locks: locks, Backends: backends, Extra: x.Extra, Out: x.Out, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Locks: locks, Backends: backends, Extra: x.Extra, Out: x.Out, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, NoDisks: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 			Again: append([]string{"go", "test"}, "-run", x.flags()[0][len("-test.run="):]),
 		},
 	}

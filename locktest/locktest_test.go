@@ -44,18 +44,32 @@ func openTool(name string) locktest.Open {
 	}
 }
 
+// TestEtcdHolds: on servers that this program brings along, where tokens and a service
+// that confirms make a difference.
 func TestEtcdHolds(t *testing.T) {
 	locktest.Run(t, openTool("etcd"), locktest.Options{
 		Cluster: "etcd", Builtin: builtin.Run, Fencing: "read-write", Confirms: true, Faults: []string{"pause:holder"}, Limit: 6 * time.Second,
+		Scenarios: []string{"pause-holder", "writes-only-tokens", "incr-then-set", "token-in-process", "answer-of-release-lost", "pause-in-release", "waiter-crashes"},
 	})
 }
 
-// TestZooKeeperHolds: a lock that is right is as expected in all of the catalogue.
+// TestRedisHolds: a lock that is right is as expected in all of the catalogue.
+func TestRedisHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	needRedis(t)
+	locktest.Run(t, openTool("redis-lua"), locktest.Options{Cluster: "redis"})
+}
+
+// TestZooKeeperHolds: the same of one that is bound to a session, where that differs.
 func TestZooKeeperHolds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
-	locktest.Run(t, openTool("zookeeper"), locktest.Options{Cluster: "zookeeper"})
+	locktest.Run(t, openTool("zookeeper"), locktest.Options{Cluster: "zookeeper", Scenarios: []string{
+		"pause-holder", "delayed-write", "holder-crashes", "waiter-crashes", "waiter-sleeps", "holder-wakes-up",
+	}})
 }
 
 func TestExpectedViolations(t *testing.T) {

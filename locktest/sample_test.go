@@ -59,19 +59,20 @@ func goTest(t *testing.T, dir, which string) (string, int) {
 }
 
 // TestSampleInDocs: the test as it is printed passes on a lock without a mistake, and
-// fails on one that releases without looking at the owner.
+// fails on one that releases without looking at the owner. TestRedisHolds plays the rest
+// of the catalogue.
 func TestSampleInDocs(t *testing.T) {
 	if locktest.Child() {
 		t.Skip("a part of another test")
 	}
 	if testing.Short() {
-		t.Skip("it takes two minutes")
+		t.Skip("it takes half a minute")
 	}
 	needRedis(t)
 	t.Run("correct", func(t *testing.T) {
-		out, code := goTest(t, sample(t, func(lock string) string { return lock }), "")
+		out, code := goTest(t, sample(t, func(lock string) string { return lock }), "/(del-without-owner|sleeping-release|contended|holder-crashes|run)$")
 		passed := strings.Count(out, "    --- PASS: TestMyLock/")
-		if code != 0 || passed < 15 || !strings.Contains(out, "--- PASS: TestMyLock/del-without-owner") || !strings.Contains(out, "--- PASS: TestMyLock/run") {
+		if code != 0 || passed < 5 || !strings.Contains(out, "--- PASS: TestMyLock/del-without-owner") || !strings.Contains(out, "--- PASS: TestMyLock/run") {
 			t.Errorf("exit code %d, %d passed\n%s", code, passed, out)
 		}
 	})

@@ -1,18 +1,18 @@
 package nemesis
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/lines"
+	"github.com/picklock/picklock/nemesis/clock"
+	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // agentInjector are injector that touch only what they were allowed to, and that
@@ -33,63 +33,16 @@ func ServeAgent(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 func serve(ctx context.Context, in io.Reader, out io.Writer, injector agentInjector) error {
-	requests := make(chan []byte)
-	ended := make(chan error, 1)
-	stop := make(chan struct{})
-	go func() {
-		lines := bufio.NewReader(in)
-		for {
-			text, err := lines.ReadBytes('\n')
-			if err != nil {
-				ended <- err
-				return
-			}
-			select {
-			case requests <- text:
-			case <-stop:
-				return
-			}
-		}
-	}()
-	defer close(stop)
-	s := &server{injector: injector, out: out}
-	err := s.run(ctx, requests, ended)
-	s.answering.Wait()
+	s := &server{injector}
+	err := lines.Serve(ctx, in, longestMessage, lines.NewAnswerer(out), s.answer)
 	hctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyWithin)
 	defer cancel()
 	return errors.Join(err, s.injector.heal(hctx))
 }
 
-type server struct {
-	injector  agentInjector
-	answering sync.WaitGroup
-	mu        sync.Mutex
-	out       io.Writer
-}
+type server struct{ injector agentInjector }
 
-func (s *server) run(ctx context.Context, requests <-chan []byte, ended <-chan error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for {
-		select {
-		case text := <-requests:
-			var r request
-			if err := json.Unmarshal(text, &r); err != nil {
-				return fmt.Errorf("read request %q: %w", text, err)
-			}
-			s.answering.Go(func() { s.answer(ctx, r) })
-		case err := <-ended:
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return fmt.Errorf("read requests: %w", err)
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-func (s *server) answer(ctx context.Context, r request) {
+func (s *server) answer(ctx context.Context, r request) any {
 	if r.Params.Within > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.Params.Within))
@@ -102,13 +55,7 @@ func (s *server) answer(ctx context.Context, r request) {
 	} else {
 		a.Result = &got
 	}
-	text, err := line(a)
-	if err != nil {
-		return // strings and numbers only: it does not happen
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, _ = s.out.Write(text) // whoever asked is gone, which the end of input tells
+	return a
 }
 
 func (s *server) do(ctx context.Context, method string, p params) (got result, err error) {
@@ -135,12 +82,16 @@ func (s *server) do(ctx context.Context, method string, p params) (got result, e
 		got.Dropped, err = s.injector.Dropped(ctx, p.NetNS)
 	case "reach":
 		got.Yes, err = s.injector.Reach(ctx, p.NetNS, p.Addr)
+	case "wire":
+		var r wire.Report
+		r, err = s.injector.Wire(ctx, p.NetNS, p.Wire)
+		got.Wire = &r
 	case "shift":
-		err = s.injector.Shift(ctx, p.PID, time.Duration(p.Offset))
+		err = s.injector.SetClock(ctx, p.PID, p.clock())
 	case "offset":
-		var d time.Duration
-		d, err = s.injector.Offset(ctx, p.PID)
-		got.Offset = int64(d)
+		var c clock.Setting
+		c, err = s.injector.ReadClock(ctx, p.PID)
+		got.clockSetting = wireClock(c)
 	case "clock":
 		err = s.injector.Clock(ctx)
 	default:

@@ -7,18 +7,23 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis/clock"
 )
 
 var clockKind = Kind{
 	Name:  "clock",
-	About: "jump the wall clock of single processes, all others keep theirs",
-	Usage: "[:client|leader|one|minority|majority|all|NODE][:+DURATION|:-DURATION]",
+	About: "make the wall clock of single processes jump, run fast or slow, or strobe; all others keep theirs",
+	Usage: "[:client|leader|one|minority|majority|all|NODE][:+DURATION|:-DURATION|:xRATE|:strobe[:DURATION]]",
+	Plain: []string{"one", "client"},
+	All:   []string{"holder", "waiter", "client", "client:x2", "client:strobe", "leader", "leader:x2", "leader:strobe", "majority"},
 	Parse: parseClock,
-	Make:  makeClockJump,
+	Make:  makeClockFault,
 	Possible: func(e *Env) error {
 		if err := e.Injector.Clock(context.Background()); err != nil {
 			return fmt.Errorf("this machine cannot shift a process's clock: %w", err)
@@ -27,27 +32,69 @@ var clockKind = Kind{
 	},
 }
 
+// clockStrobes is the word for a clock that jumps to and fro.
+const clockStrobes = "strobe"
+
 type clockPlan struct {
 	target target
-	jump   time.Duration // 0: a random one of more than a lease
+	to     clock.Setting // the right clock: a random jump of more than a lease
+	strobe bool          // by a random part of a lease where to does not say
 }
 
 func parseClock(words []string) (Plan, error) {
 	p := clockPlan{}
 	words = slices.Clone(words)
-	if n := len(words); n > 0 && strings.ContainsAny(words[n-1][:min(1, len(words[n-1]))], "+-") {
-		var err error
-		if p.jump, err = time.ParseDuration(words[n-1]); err != nil {
-			return nil, err
-		}
-		if p.jump == 0 {
-			return nil, fmt.Errorf("a jump of nothing")
-		}
-		words = words[:n-1]
-	}
 	var err error
+	if i := slices.Index(words, clockStrobes); i >= 0 && i >= len(words)-2 {
+		p.strobe = true
+		if i == len(words)-2 {
+			if p.to.Strobe, err = parseJump(words[i+1]); err != nil {
+				return nil, err
+			}
+		}
+		words = words[:i]
+	} else if n := len(words); n > 0 && words[n-1] != "" {
+		switch last := words[n-1]; {
+		case strings.ContainsAny(last[:1], "+-"):
+			p.to.Offset, err = parseJump(last)
+			words = words[:n-1]
+		case isRate(last):
+			p.to.Rate, err = parseRate(last)
+			words = words[:n-1]
+		}
+	}
+	if err == nil {
+		err = p.to.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
 	p.target, err = oneTarget(words)
 	return p, err
+}
+
+func parseJump(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err == nil && d == 0 {
+		err = errors.New("a jump of nothing")
+	}
+	return d, err
+}
+
+// isRate tells a rate, x and a number, from a node whose name begins with that letter.
+func isRate(word string) bool {
+	return len(word) > 1 && word[0] == 'x' && strings.ContainsRune("0123456789.+-", rune(word[1]))
+}
+
+func parseRate(text string) (float64, error) {
+	rate, err := strconv.ParseFloat(text[1:], 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no rate: want one like x1.1", text)
+	}
+	if rate == 1 || rate == 0 {
+		return 0, fmt.Errorf("%q is no wrong rate: want one like x1.1", text)
+	}
+	return rate, nil
 }
 
 func (p clockPlan) Trigger() Trigger {
@@ -58,6 +105,9 @@ func (p clockPlan) Trigger() Trigger {
 }
 
 func (p clockPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
+	if p.to.Rate != 0 || p.strobe {
+		return between(rng, e.TTL, 1, 3) // whole leases
+	}
 	return between(rng, e.TTL, 0.5, 2)
 }
 
@@ -66,71 +116,167 @@ func (p clockPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding str
 	if err != nil || !allUp(nodes) {
 		return nil, err
 	}
-	jump := p.jump
-	if jump == 0 {
+	to := p.to
+	switch {
+	case !to.Right():
+	case p.strobe:
+		to.Strobe = between(rng, e.TTL, 0.2, 2).Round(time.Millisecond)
+	default:
 		// Forward by more than a lease: a backward jump only makes leases longer.
-		jump = between(rng, e.TTL, 2, 10).Round(time.Millisecond)
+		to.Offset = between(rng, e.TTL, 2, 10).Round(time.Millisecond)
 	}
-	return &clockJump{e, nodes, jump}, nil
+	return &clockFault{env: e, nodes: nodes, to: to}, nil
 }
 
-func makeClockJump(e *Env, r FaultRequest) (Fault, error) {
+func makeClockFault(e *Env, r FaultRequest) (Fault, error) {
 	nodes, err := r.victims(e)
 	if err != nil {
 		return nil, err
 	}
-	return &clockJump{e, nodes, r.By}, nil
+	to := clock.Setting{Offset: r.By, Rate: r.Rate, Strobe: r.Strobe}
+	if err := to.Check(); err != nil {
+		return nil, err
+	}
+	return &clockFault{env: e, nodes: nodes, to: to}, nil
 }
 
-type clockJump struct {
-	env   *Env
-	nodes []compose.Node
-	jump  time.Duration
+type clockFault struct {
+	env      *Env
+	nodes    []compose.Node
+	to       clock.Setting
+	measured []string // how fast the nodes' clocks were seen to be
 }
 
-func (c *clockJump) Nodes() []string { return names(c.nodes) }
-func (c *clockJump) Detail() string  { return fmt.Sprintf("wall clock %s", signed(c.jump)) }
+func (c *clockFault) Nodes() []string { return names(c.nodes) }
 
-func (c *clockJump) Inject(ctx context.Context) error {
+func (c *clockFault) Detail() string {
+	text := "wall clock " + wrongness(c.to)
+	if len(c.measured) > 0 {
+		text += ", measured " + strings.Join(c.measured, ", ")
+	}
+	return text
+}
+
+// wrongness says how a clock is wrong, as it is asked for.
+func wrongness(s clock.Setting) string {
+	var words []string
+	if s.Offset != 0 {
+		words = append(words, signed(s.Offset))
+	}
+	if s.Rate != 0 && s.Rate != 1 {
+		words = append(words, "x"+strconv.FormatFloat(s.Rate, 'g', 6, 64))
+	}
+	if s.Strobe != 0 {
+		words = append(words, clockStrobes+" "+signed(s.Strobe))
+	}
+	if words == nil {
+		return "right"
+	}
+	return strings.Join(words, " ")
+}
+
+func (c *clockFault) Inject(ctx context.Context) error {
 	for _, n := range c.nodes {
-		if err := c.env.Injector.Shift(ctx, n.PID, c.jump); err != nil {
-			return fmt.Errorf("shift the clock of %s: %w", n.Name, err)
+		if err := c.env.Injector.SetClock(ctx, n.PID, c.to); err != nil {
+			return fmt.Errorf("set the clock of %s: %w", n.Name, err)
 		}
 	}
 	return nil
 }
 
-func (c *clockJump) Verify(ctx context.Context) error { return c.readBack(ctx, c.jump) }
+func (c *clockFault) Verify(ctx context.Context) error {
+	if c.to.Rate == 0 || c.to.Rate == 1 {
+		return c.readBack(ctx, c.to)
+	}
+	return c.measure(ctx)
+}
 
-func (c *clockJump) readBack(ctx context.Context, want time.Duration) error {
+// measureFor is how long a rate is measured, at least: a lease is much longer.
+const measureFor = 100 * time.Millisecond
+
+// measureTimes is how often that goes on where a busy machine makes the measure a rough one.
+const measureTimes = 10
+
+// measure sees that each clock gains as much as it has to.
+func (c *clockFault) measure(ctx context.Context) error {
+	// reading is how far a clock was ahead at a time between the two.
+	type reading struct {
+		before, after int64
+		ahead         time.Duration
+	}
+	read := func(n compose.Node) (r reading, err error) {
+		r.before = history.Now()
+		s, err := c.env.Injector.ReadClock(ctx, n.PID)
+		r.after, r.ahead = history.Now(), s.Offset
+		if err != nil {
+			err = fmt.Errorf("read the clock of %s: %w", n.Name, err)
+		}
+		return r, err
+	}
+	first := make([]reading, len(c.nodes))
+	for i, n := range c.nodes {
+		var err error
+		if first[i], err = read(n); err != nil {
+			return err
+		}
+	}
+	for i, n := range c.nodes {
+		var gained, least, most float64
+		for try := range measureTimes {
+			// Those after the first have run that long already.
+			if (i == 0 || try > 0) && !wait(ctx, measureFor, nil) {
+				return ctx.Err()
+			}
+			last, err := read(n)
+			if err != nil {
+				return err
+			}
+			gained = float64(last.ahead - first[i].ahead)
+			least, most = float64(last.before-first[i].after), float64(last.after-first[i].before)
+			if most-least < most/100 {
+				break
+			}
+		}
+		rate := 1 + gained/((least+most)/2)
+		c.measured = append(c.measured, fmt.Sprintf("x%.4f", rate))
+		const slack = float64(time.Millisecond) / 10 // our own clock is being slewed, too
+		gain := c.to.Rate - 1
+		if lo, hi := min(gain*least, gain*most), max(gain*least, gain*most); gained < lo-slack || gained > hi+slack {
+			return fmt.Errorf("the clock of %s runs at x%.4f, not %s", n.Name, rate, wrongness(c.to))
+		}
+	}
+	return nil
+}
+
+func (c *clockFault) readBack(ctx context.Context, want clock.Setting) error {
 	for _, n := range c.nodes {
-		if now, ok := c.env.node(n.Name); want == 0 && (!ok || now.PID != n.PID) {
+		if now, ok := c.env.node(n.Name); want.Right() && (!ok || now.PID != n.PID) {
 			continue
 		}
-		got, err := c.env.Injector.Offset(ctx, n.PID)
-		if want == 0 && errors.Is(err, os.ErrProcessDone) {
+		got, err := c.env.Injector.ReadClock(ctx, n.PID)
+		if want.Right() && errors.Is(err, os.ErrProcessDone) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("read the clock of %s back: %w", n.Name, err)
 		}
-		if (got - want).Abs() > time.Millisecond {
-			return fmt.Errorf("the clock of %s is %v off, not %v", n.Name, got, want)
+		if (got.Offset-want.Offset).Abs() > time.Millisecond || got.Strobe != want.Strobe || want.Right() && !got.Right() {
+			return fmt.Errorf("the clock of %s is set to %s, not to %s", n.Name, wrongness(got), wrongness(want))
 		}
 	}
 	return nil
 }
 
-func (c *clockJump) Heal(ctx context.Context) error {
+func (c *clockFault) Heal(ctx context.Context) error {
 	for _, n := range c.nodes {
 		if now, ok := c.env.node(n.Name); !ok || now.PID != n.PID {
 			continue // a process that was started anew has the true clock
 		}
-		if err := c.env.Injector.Shift(ctx, n.PID, 0); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if err := c.env.Injector.SetClock(ctx, n.PID, clock.Setting{}); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return fmt.Errorf("set the clock of %s right: %w", n.Name, err)
 		}
 	}
-	return c.readBack(ctx, 0)
+	return c.readBack(ctx, clock.Setting{})
 }
 
 func signed(d time.Duration) string {

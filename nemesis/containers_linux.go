@@ -11,12 +11,13 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/proc"
+	"github.com/picklock/picklock/nemesis/clock"
+	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // containers are injector for nodes that are containers, seen from the PID namespace
@@ -38,11 +39,11 @@ type containerNode struct {
 	space   uint64 // its network namespace; 0 if that is not its own
 	stopped bool
 	cut     bool
-	shifted []int // processes whose clock was shifted at least once
+	shifted []int // processes whose clock was set at least once
 }
 
 func newContainers() agentInjector {
-	return &containers{nodes: map[int]*containerNode{}, former: map[int]bool{}}
+	return &containers{local: NewLocalInjector(), nodes: map[int]*containerNode{}, former: map[int]bool{}}
 }
 
 var containerID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
@@ -269,6 +270,19 @@ func (c *containers) Reach(ctx context.Context, netns, addr string) (bool, error
 	return c.local.Reach(ctx, path, addr)
 }
 
+// Wire implements Injector.
+func (c *containers) Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
+	if o.Do.Anywhere() {
+		return c.local.Wire(ctx, "", o)
+	}
+	_, f, path, err := c.space(netns)
+	if err != nil {
+		return wire.Report{}, err
+	}
+	defer f.Close()
+	return c.local.Wire(ctx, path, o)
+}
+
 func (c *containers) ask(ctx context.Context, netns, addr string, p *compose.Probe) (string, bool, error) {
 	_, f, _, err := c.space(netns)
 	if err != nil {
@@ -290,13 +304,13 @@ func (c *containers) sockets(pid int) (string, error) {
 	return string(text), err
 }
 
-// Shift implements Injector.
-func (c *containers) Shift(ctx context.Context, pid int, offset time.Duration) error {
+// SetClock implements Injector.
+func (c *containers) SetClock(ctx context.Context, pid int, to clock.Setting) error {
 	n, err := c.node(pid)
 	if err != nil {
-		return fmt.Errorf("shift the clock: %w", err)
+		return fmt.Errorf("set the clock: %w", err)
 	}
-	pids, err := shiftAll(ctx, offset, n.members)
+	pids, err := setClocks(ctx, to, n.members)
 	c.mu.Lock()
 	n.shifted = pids
 	c.mu.Unlock()
@@ -306,12 +320,12 @@ func (c *containers) Shift(ctx context.Context, pid int, offset time.Duration) e
 	return nil
 }
 
-// Offset implements Injector. It reads the clocks of the processes that the last Shift
-// found; where they differ, which must not be, it says so.
-func (c *containers) Offset(_ context.Context, pid int) (time.Duration, error) {
+// ReadClock implements Injector. It reads the clocks of the processes that the last
+// SetClock found; where they differ, which must not be, it says so.
+func (c *containers) ReadClock(_ context.Context, pid int) (clock.Setting, error) {
 	n, err := c.node(pid)
 	if err != nil {
-		return 0, fmt.Errorf("read the clock: %w", err)
+		return clock.Setting{}, fmt.Errorf("read the clock: %w", err)
 	}
 	c.mu.Lock()
 	pids := slices.Clone(n.shifted)
@@ -320,11 +334,11 @@ func (c *containers) Offset(_ context.Context, pid int) (time.Duration, error) {
 		pids = []int{pid}
 	}
 	pids = slices.DeleteFunc(pids, func(p int) bool { return belongs(p, n.id) != nil })
-	offset, err := commonOffset(pids)
+	common, err := commonClock(pids)
 	if err != nil {
-		return 0, fmt.Errorf("container %.12s: %w", n.id, err)
+		return clock.Setting{}, fmt.Errorf("container %.12s: %w", n.id, err)
 	}
-	return offset, nil
+	return common, nil
 }
 
 // Clock implements Injector.
@@ -337,7 +351,7 @@ func (c *containers) heal(ctx context.Context) error {
 		nodes = append(nodes, *n)
 	}
 	c.mu.Unlock()
-	var all error
+	all := c.local.doors.Close()
 	for _, n := range nodes {
 		var errs []error
 		if n.stopped {
@@ -347,7 +361,7 @@ func (c *containers) heal(ctx context.Context) error {
 			errs = append(errs, c.Drop(ctx, fmt.Sprintf("/proc/%d/ns/net", n.pid), nil))
 		}
 		if len(n.shifted) > 0 {
-			errs = append(errs, c.Shift(ctx, n.pid, 0))
+			errs = append(errs, c.SetClock(ctx, n.pid, clock.Setting{}))
 		}
 		for _, err := range errs {
 			if err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/picklock/picklock/nemesis/clock"
 )
 
 func TestInContainer(t *testing.T) {
@@ -42,7 +44,7 @@ func TestContainersRefuse(t *testing.T) {
 		"allow init":   c.allow(id, 1),
 		"signal":       c.Signal(ctx, self, syscall.SIGCONT),
 		"signal all":   c.Signal(ctx, -1, syscall.SIGCONT),
-		"shift":        c.Shift(ctx, self, 1),
+		"shift":        c.SetClock(ctx, self, clock.Setting{Offset: 1}),
 		"drop":         c.Drop(ctx, fmt.Sprintf("/proc/%d/ns/net", self), nil),
 		"drop by path": c.Drop(ctx, "/proc/1/../self/ns/net", nil),
 	} {

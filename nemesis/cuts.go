@@ -23,9 +23,6 @@ type cuts struct {
 
 func newCuts(e *Env) *cuts {
 	c := &cuts{env: e, on: map[cut]int{}}
-	if r, ok := e.Cluster.(compose.Renewing); ok {
-		r.OnStart(c.renew)
-	}
 	return c
 }
 

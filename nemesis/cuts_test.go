@@ -58,6 +58,7 @@ func TestPartitionOutlivesRestart(t *testing.T) {
 	injector := mortalHands{newFakeInjector(), c}
 	env := &Env{Cluster: c, Injector: injector, Isolated: true}
 	net := newCuts(env)
+	c.OnStart(net.renew)
 	ctx := t.Context()
 	toS1, toS2 := cut{from: "s2", to: "s1"}, cut{from: "s1", to: "s2"}
 	drops := func(netns string) []string {

@@ -14,6 +14,7 @@ var failoverKind = Kind{
 	Name:     "failover",
 	About:    "make a replica the master, as a sentinel or an operator does",
 	Usage:    "[:NODE]",
+	All:      []string{""},
 	Parse:    parseFailover,
 	Make:     makeFailover,
 	Possible: func(*Env) error { return nil },

@@ -3,7 +3,9 @@ package nemesis
 import (
 	"context"
 	"syscall"
-	"time"
+
+	"github.com/picklock/picklock/nemesis/clock"
+	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // Injector is the part of the nemesis that needs rights: it works on a process
@@ -22,11 +24,14 @@ type Injector interface {
 	// Reach tries to connect from inside the namespace; true says that something
 	// came back, be it a refusal.
 	Reach(ctx context.Context, netns, addr string) (bool, error)
-	// Shift makes pid's wall clock read offset ahead of the true one.
-	Shift(ctx context.Context, pid int, offset time.Duration) error
-	// Offset reads back how far ahead pid's wall clock is.
-	Offset(ctx context.Context, pid int) (time.Duration, error)
-	// Clock says what stands in the way of shifting a process's clock; nil if
+	// Wire does something to the packets that leave the namespace; see wire.Order.
+	Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error)
+	// SetClock makes pid's wall clock go wrong as the setting says, from now on; the zero
+	// setting sets it right.
+	SetClock(ctx context.Context, pid int, to clock.Setting) error
+	// ReadClock reads back how pid's wall clock is set now.
+	ReadClock(ctx context.Context, pid int) (clock.Setting, error)
+	// Clock says what stands in the way of setting a process's clock; nil if
 	// nothing does.
 	Clock(ctx context.Context) error
 }

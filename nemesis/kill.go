@@ -14,7 +14,9 @@ import (
 var killKind = Kind{
 	Name:     "kill",
 	About:    "kill processes (SIGKILL) and start them again, with their data or without (wipe)",
-	Usage:    "[:holder|client|leader|one|minority|majority|all|NODE][:wipe]",
+	Usage:    "[:holder|waiter|client|leader|one|minority|majority|all|NODE][:wipe]",
+	Plain:    []string{"one", "client"},
+	All:      []string{"holder", "waiter", "leader", "one"},
 	Parse:    parseKill,
 	Make:     makeKill,
 	Possible: func(*Env) error { return nil },
@@ -51,7 +53,7 @@ func (p killPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
 	}
 	d := between(rng, e.TTL, 0, 0.5)
 	// The others stay down until the rest can do without them.
-	if c, ok := e.Cluster.(compose.Replacing); ok && p.target != holder && p.target != client {
+	if c, ok := e.Cluster.(compose.Replacing); ok && p.target != holder && p.target != waiter && p.target != client {
 		d += c.Takeover()
 	}
 	return d

@@ -4,7 +4,20 @@ import "slices"
 
 // kinds is the one table of the faults, by name: who adds a fault writes its file and
 // its line here.
-var kinds = []Kind{clockKind, failoverKind, killKind, partitionKind, pauseKind, powerLossKind}
+var kinds = []Kind{
+	clockKind,
+	diskKind,
+	failoverKind,
+	flapKind,
+	holdKind,
+	killKind,
+	lossKind,
+	partitionKind,
+	pauseKind,
+	powerLossKind,
+	resetKind,
+	slowKind,
+}
 
 // Kinds lists the faults by name.
 func Kinds() []Kind { return slices.Clone(kinds) }

@@ -17,10 +17,14 @@ import (
 
 	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/nemesis/clock"
+	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // LocalInjector works on this machine's own processes and namespaces.
-type LocalInjector struct{}
+type LocalInjector struct{ doors *wire.Doors }
+
+// NewLocalInjector is one that can work on packets, too.
+func NewLocalInjector() LocalInjector { return LocalInjector{wire.NewDoors()} }
 
 // Signal implements Injector: it reaches all processes of the node, whatever groups they
 // made.
@@ -50,32 +54,31 @@ func (LocalInjector) Stopped(_ context.Context, pid int) (bool, error) {
 
 const tableName = "picklock"
 
-var errNoNetNS = errors.New("the nodes share one network: partitions need namespaces (see picklock doctor)")
+var errNoNetNS = errors.New("the nodes share one network: partitions and held packets need namespaces (see picklock doctor)")
 
 // Drop implements Injector.
 func (LocalInjector) Drop(_ context.Context, netns string, from []string) error {
 	return inNetNS(netns, func(c *nftables.Conn) error {
+		// The table and its chain stay: when a chain goes, the kernel drops what waits in
+		// the namespace's queues (see package wire).
 		table := c.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4})
-		c.DelTable(table)
-		if len(from) > 0 {
-			table = c.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4})
-			chain := c.AddChain(&nftables.Chain{
-				Name: "input", Table: table, Type: nftables.ChainTypeFilter,
-				Hooknum: nftables.ChainHookInput, Priority: nftables.ChainPriorityFilter,
-			})
-			for _, addr := range from {
-				ip, err := netip.ParseAddr(addr)
-				if err != nil || !ip.Is4() {
-					return fmt.Errorf("drop packets from %q: want an IPv4 address", addr)
-				}
-				const sourceOffset = 12 // of the source address in an IPv4 header
-				c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: []expr.Any{
-					&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: sourceOffset, Len: 4},
-					&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: ip.AsSlice()},
-					&expr.Counter{},
-					&expr.Verdict{Kind: expr.VerdictDrop},
-				}})
+		chain := c.AddChain(&nftables.Chain{
+			Name: "input", Table: table, Type: nftables.ChainTypeFilter,
+			Hooknum: nftables.ChainHookInput, Priority: nftables.ChainPriorityFilter,
+		})
+		c.FlushChain(chain)
+		for _, addr := range from {
+			ip, err := netip.ParseAddr(addr)
+			if err != nil || !ip.Is4() {
+				return fmt.Errorf("drop packets from %q: want an IPv4 address", addr)
 			}
+			const sourceOffset = 12 // of the source address in an IPv4 header
+			c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: []expr.Any{
+				&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: sourceOffset, Len: 4},
+				&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: ip.AsSlice()},
+				&expr.Counter{},
+				&expr.Verdict{Kind: expr.VerdictDrop},
+			}})
 		}
 		if err := c.Flush(); err != nil {
 			return fmt.Errorf("set packet filter: %w", err)
@@ -164,19 +167,33 @@ func (LocalInjector) Reach(ctx context.Context, netns, addr string) (bool, error
 	return reached, err
 }
 
-// Shift implements Injector.
-func (LocalInjector) Shift(ctx context.Context, pid int, offset time.Duration) error {
-	_, err := shiftAll(ctx, offset, func() ([]int, error) { return treePIDs(pid) })
+// Wire implements Injector.
+func (l LocalInjector) Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
+	if o.Do == wire.Try && l.doors == nil {
+		return wire.NewDoors().Order(ctx, netns, o)
+	}
+	if l.doors == nil {
+		return wire.Report{}, wire.ErrUnsupported
+	}
+	if netns == "" && !o.Do.Anywhere() {
+		return wire.Report{}, errNoNetNS
+	}
+	return l.doors.Order(ctx, netns, o)
+}
+
+// SetClock implements Injector.
+func (LocalInjector) SetClock(ctx context.Context, pid int, to clock.Setting) error {
+	_, err := setClocks(ctx, to, func() ([]int, error) { return treePIDs(pid) })
 	return err
 }
 
-// Offset implements Injector.
-func (LocalInjector) Offset(_ context.Context, pid int) (time.Duration, error) {
+// ReadClock implements Injector.
+func (LocalInjector) ReadClock(_ context.Context, pid int) (clock.Setting, error) {
 	pids, err := treePIDs(pid)
 	if err != nil {
-		return 0, err
+		return clock.Setting{}, err
 	}
-	return commonOffset(pids)
+	return commonClock(pids)
 }
 
 // Clock implements Injector.

@@ -9,11 +9,16 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
+
+	"github.com/picklock/picklock/nemesis/clock"
+	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // LocalInjector works on this machine's own processes.
 type LocalInjector struct{}
+
+// NewLocalInjector is one.
+func NewLocalInjector() LocalInjector { return LocalInjector{} }
 
 var errLinux = errors.New("this needs Linux: use --runtime docker")
 
@@ -39,11 +44,18 @@ func (LocalInjector) Dropped(context.Context, string) (map[string]uint64, error)
 // Reach implements Injector.
 func (LocalInjector) Reach(context.Context, string, string) (bool, error) { return false, errLinux }
 
-// Shift implements Injector.
-func (LocalInjector) Shift(context.Context, int, time.Duration) error { return errLinux }
+// Wire implements Injector.
+func (LocalInjector) Wire(context.Context, string, wire.Order) (wire.Report, error) {
+	return wire.Report{}, errLinux
+}
 
-// Offset implements Injector.
-func (LocalInjector) Offset(context.Context, int) (time.Duration, error) { return 0, errLinux }
+// SetClock implements Injector.
+func (LocalInjector) SetClock(context.Context, int, clock.Setting) error { return errLinux }
+
+// ReadClock implements Injector.
+func (LocalInjector) ReadClock(context.Context, int) (clock.Setting, error) {
+	return clock.Setting{}, errLinux
+}
 
 // Clock implements Injector.
 func (LocalInjector) Clock(context.Context) error { return errLinux }

@@ -37,12 +37,23 @@ type Kind struct {
 	Name  string
 	About string // one line
 	Usage string // the words that may follow the name
+	// Plain are the words that the name alone stands for: each strike draws one of them.
+	// nil: what Parse makes of no word.
+	Plain []string
+	// All are the words that follow the name in what --faults all does, aimed at those
+	// who matter; "" is the name alone.
+	All []string
+	// Share is how often the fault strikes clients in --faults all for once of the others;
+	// 0: once.
+	Share int
 	// Parse reads the words that follow the name in --faults.
 	Parse func(words []string) (Plan, error)
 	// Make makes the fault that was asked for by name.
 	Make func(e *Env, r FaultRequest) (Fault, error)
 	// Possible says what this machine lacks to do it; nil where all is there.
 	Possible func(e *Env) error
+	// Disks: the servers need disks of ours for it, where they can have them.
+	Disks bool
 	// Overlaps: the same node may be hit twice at a time.
 	Overlaps bool
 }
@@ -89,6 +100,7 @@ type Env struct {
 	// granted it, and no write tells when a fault has done its harm.
 	Holds bool
 	net   *cuts
+	ways  *ways
 	watch *watch
 }
 
@@ -97,20 +109,52 @@ type Spec struct {
 	Text string
 	Kind Kind
 	Plan Plan
+	// OneOf: each strike is drawn from these; Kind and Plan mean nothing then.
+	OneOf []Spec
 }
 
 // Parse reads one entry of --faults.
 func Parse(text string) (Spec, error) {
-	words := strings.Split(text, ":")
-	k, ok := lookup(words[0])
+	name, rest, _ := strings.Cut(text, ":")
+	if text == All {
+		return parseAll()
+	}
+	k, ok := lookup(name)
 	if !ok {
+		if name == All {
+			return Spec{}, fmt.Errorf("fault %s: nothing follows %s", text, All)
+		}
 		var names []string
 		for _, k := range kinds {
 			names = append(names, k.Name)
 		}
-		return Spec{}, meant.Unknown("fault", words[0], names)
+		return Spec{}, meant.Unknown("fault", name, append(names, All))
 	}
-	words = words[1:]
+	words := split(rest)
+	if strings.HasSuffix(text, ":") && rest == "" {
+		words = []string{""}
+	}
+	if k.Plain != nil && (len(words) == 0 || len(words) == 1 && words[0] == held) {
+		of, err := k.parseEach(k.Plain)
+		if len(words) == 1 {
+			for i := range of {
+				of[i].Text, of[i].Plan = of[i].Text+":"+held, heldPlan{of[i].Plan}
+			}
+		}
+		return Spec{Text: text, OneOf: of}, err
+	}
+	return parseOne(k, text, words)
+}
+
+// split gives the words that follow a fault's name.
+func split(rest string) []string {
+	if rest == "" {
+		return nil
+	}
+	return strings.Split(rest, ":")
+}
+
+func parseOne(k Kind, text string, words []string) (Spec, error) {
 	i := slices.Index(words, held)
 	if i >= 0 {
 		words = slices.Delete(words, i, i+1)
@@ -122,7 +166,7 @@ func Parse(text string) (Spec, error) {
 	if i >= 0 {
 		plan = heldPlan{plan}
 	}
-	return Spec{text, k, plan}, nil
+	return Spec{Text: text, Kind: k, Plan: plan}, nil
 }
 
 // held is the word that lets any fault strike only while a client holds the lock.

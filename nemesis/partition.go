@@ -15,9 +15,12 @@ import (
 var partitionKind = Kind{
 	Name:     "partition",
 	About:    "drop all packets between groups of nodes",
-	Usage:    "[:one|leader|halves|minority|majority|holder|client|NODE][:servers|clients|register][:in|out]",
+	Usage:    "[:one|leader|halves|bridge|ring|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]",
 	Parse:    parsePartition,
 	Make:     makePartition,
+	Plain:    []string{"one", "client"},
+	Share:    2,
+	All:      []string{"holder:servers", "holder:register", "waiter", "client", "client:in", "leader", "leader:servers:out", "halves", "bridge", "ring", "majority"},
 	Overlaps: true, // cuts are counted
 	Possible: func(e *Env) error {
 		if !e.Isolated {
@@ -36,10 +39,22 @@ type partitionPlan struct {
 	dir    string       // "in": what comes to the target is lost; "out": what it sends; "" both
 }
 
-// halves splits servers and clients into two groups each.
-const halves target = "halves"
-
 func parsePartition(words []string) (Plan, error) {
+	p, err := parseLinks(words)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.target == ring && (p.dir != "" || p.links != "" && p.links != compose.Server):
+		return nil, errors.New("a ring is of servers, and has no one way: leave out what follows")
+	case p.target == bridge && p.links != "" && p.links != compose.Server:
+		return nil, errors.New("a bridge is between servers and clients, or with the word servers between those alone")
+	}
+	return p, nil
+}
+
+// parseLinks reads the words for the links on which a fault is: the target, those at the
+// other end, the direction.
+func parseLinks(words []string) (partitionPlan, error) {
 	p := partitionPlan{target: one}
 	for i, w := range words {
 		switch w {
@@ -52,10 +67,10 @@ func parsePartition(words []string) (Plan, error) {
 		case "in", "out":
 			p.dir = w
 		case "":
-			return nil, errors.New("empty word")
+			return p, errors.New("empty word")
 		default:
 			if i > 0 {
-				return nil, fmt.Errorf("unknown word %q", w)
+				return p, fmt.Errorf("unknown word %q", w)
 			}
 			p.target = target(w)
 		}
@@ -78,21 +93,65 @@ func (p partitionPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
 }
 
 func (p partitionPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	var inside, outside []compose.Node
-	var err error
+	if f, err := p.shape(e, rng); err != nil {
+		return nil, err
+	} else if f != nil {
+		return f, nil
+	}
+	inside, cuts, err := p.choose(ctx, e, rng, holding)
+	if err != nil || len(inside) == 0 {
+		return nil, err
+	}
+	f := &partition{env: e, plan: p, inside: inside, nodes: linked(inside, cuts), cuts: cuts}
+	if p.target == holder {
+		f.harm = e.watch.harm(inside[0].Name, rng.IntN(3) > 0)
+	}
+	return f, nil
+}
+
+// linked are the nodes that are hit where these links are: inside, and the other end
+// where it is one node.
+func linked(inside []compose.Node, links []cut) []string {
+	out := names(inside)
+	if len(inside) != 1 {
+		return out
+	}
+	others := map[string]bool{}
+	for _, x := range links {
+		others[x.from], others[x.to] = true, true
+	}
+	delete(others, inside[0].Name)
+	if len(others) == 1 {
+		for name := range others {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// choose picks the target, and the links between it and the others, by direction. No
+// target means that there is nobody to hit now.
+func (p partitionPlan) choose(ctx context.Context, e *Env, rng *rand.Rand, holding string) (inside []compose.Node, links []cut, err error) {
 	if p.target == halves {
 		inside = half(e.Cluster.Nodes(), rng)
 	} else if inside, err = p.target.pick(ctx, e, rng, holding); err != nil || len(inside) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, n := range e.Cluster.Nodes() {
+	links = p.around(e, e.Cluster.Nodes(), inside)
+	if len(links) == 0 {
+		others := map[compose.Role]string{"": "others", compose.Server: "other servers", compose.Client: "other clients", compose.Register: "the register"}
+		return nil, nil, fmt.Errorf("%s has no link to %s", p.target, others[p.links])
+	}
+	return inside, links, nil
+}
+
+// around are the links between those inside and the rest of the nodes.
+func (p partitionPlan) around(e *Env, nodes, inside []compose.Node) (links []cut) {
+	var outside []compose.Node
+	for _, n := range nodes {
 		if !contains(inside, n) && (p.wants(n.Role) || p.links == "" && e.Asks && n.Role == compose.Register) {
 			outside = append(outside, n)
 		}
-	}
-	f := &partition{env: e, plan: p, inside: inside, nodes: names(inside)}
-	if len(inside) == 1 && len(outside) == 1 {
-		f.nodes = append(f.nodes, outside[0].Name)
 	}
 	for _, a := range inside {
 		for _, b := range outside {
@@ -103,20 +162,14 @@ func (p partitionPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding
 				continue // the register is among them as one who asks the servers
 			}
 			if p.dir != "out" {
-				f.cuts = append(f.cuts, cut{from: b.Name, to: a.Name})
+				links = append(links, cut{from: b.Name, to: a.Name})
 			}
 			if p.dir != "in" {
-				f.cuts = append(f.cuts, cut{from: a.Name, to: b.Name})
+				links = append(links, cut{from: a.Name, to: b.Name})
 			}
 		}
 	}
-	if len(f.cuts) == 0 {
-		return nil, fmt.Errorf("partition %s: there is no link to cut", p.target)
-	}
-	if p.target == holder {
-		f.harm = e.watch.harm(inside[0].Name)
-	}
-	return f, nil
+	return links
 }
 
 func (p partitionPlan) wants(r compose.Role) bool {
@@ -197,13 +250,7 @@ func (p *partition) Detail() string {
 		return p.detail
 	}
 	who := strings.Join(names(p.inside), ", ")
-	from := "servers and clients"
-	if p.plan.links != "" {
-		from = string(p.plan.links)
-	}
-	if p.inside[0].Role == compose.Client && p.plan.links == "" {
-		from = "servers"
-	}
+	from := p.plan.others(p.inside)
 	switch p.plan.dir {
 	case "in":
 		return who + " hears nothing from " + from
@@ -211,6 +258,17 @@ func (p *partition) Detail() string {
 		return who + " is not heard by " + from
 	}
 	return who + " cut off from " + from
+}
+
+// others says in a word whom the links lead to.
+func (p partitionPlan) others(inside []compose.Node) string {
+	switch {
+	case p.links != "":
+		return string(p.links)
+	case inside[0].Role == compose.Client:
+		return "servers"
+	}
+	return "servers and clients"
 }
 
 // Await implements Awaiter, as for a paused holder.

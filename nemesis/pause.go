@@ -15,7 +15,10 @@ import (
 var pauseKind = Kind{
 	Name:     "pause",
 	About:    "stop processes as a long garbage collection or a suspended machine does (SIGSTOP, SIGCONT)",
-	Usage:    "[:holder|client|leader|one|minority|majority|all|NODE]",
+	Usage:    "[:holder|waiter|client|leader|one|minority|majority|all|NODE]",
+	Plain:    []string{"one", "client"},
+	All:      []string{"holder", "holder", "holder", "waiter", "waiter", "client", "leader", "majority"},
+	Share:    4,
 	Parse:    parsePause,
 	Make:     makePause,
 	Possible: func(*Env) error { return nil },
@@ -53,7 +56,7 @@ func (p pausePlan) Duration(e *Env, rng *rand.Rand) time.Duration {
 	if p.target == holder {
 		return untilHarm(e, rng)
 	}
-	if p.target == client {
+	if p.target == client || p.target == waiter {
 		return between(rng, e.TTL, 0.5, 3)
 	}
 	return between(rng, e.TTL, 0.5, 2)
@@ -66,7 +69,7 @@ func (p pausePlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding str
 	}
 	f := &pause{env: e, nodes: nodes}
 	if p.target == holder {
-		f.harm = e.watch.harm(nodes[0].Name)
+		f.harm = e.watch.harm(nodes[0].Name, rng.IntN(3) > 0)
 	}
 	return f, nil
 }

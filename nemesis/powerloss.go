@@ -5,28 +5,57 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"time"
+	"slices"
 
 	"github.com/picklock/picklock/compose"
 )
 
 var powerLossKind = Kind{
-	Name:     "powerloss",
-	About:    "kill a server and take from its log what it had not yet told the kernel to keep (scenarios only)",
-	Usage:    "[:NODE]",
-	Parse:    parsePowerLoss,
-	Make:     makePowerLoss,
+	Name:  "powerloss",
+	About: "kill servers, throw away what they have not synced (torn: but for a part of one write), and start them again",
+	Usage: "[:leader|one|minority|majority|all|NODE][:torn]",
+	All:   []string{"leader", "majority"},
+	Parse: parsePowerLoss,
+	Make:  makePowerLoss,
+	// A scenario can say itself since when nothing was synced; others look in Pick.
 	Possible: func(*Env) error { return nil },
+	Disks:    true,
 }
 
-type powerLossPlan struct{}
+type powerLossPlan struct {
+	killPlan
+	torn bool
+}
 
-func parsePowerLoss([]string) (Plan, error) { return powerLossPlan{}, nil }
+func parsePowerLoss(words []string) (Plan, error) {
+	p := powerLossPlan{}
+	if i := slices.Index(words, "torn"); i >= 0 {
+		p.torn = true
+		words = slices.Delete(slices.Clone(words), i, i+1)
+	}
+	var err error
+	p.target, err = serverTarget(words)
+	return p, err
+}
 
-func (powerLossPlan) Trigger() Trigger                        { return Sometimes }
-func (powerLossPlan) Duration(*Env, *rand.Rand) time.Duration { return 0 }
-func (powerLossPlan) Pick(context.Context, *Env, *rand.Rand, string) (Fault, error) {
-	return nil, errors.New("a power loss needs a scenario, which says since when nothing was synced")
+// serverTarget is oneTarget of what only servers suffer.
+func serverTarget(words []string) (target, error) {
+	t, err := oneTarget(words)
+	if t == holder || t == waiter || t == client {
+		err = fmt.Errorf("%s has no disk: it hits servers", t)
+	}
+	return t, err
+}
+
+func (p powerLossPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
+	if _, err := disked(e); err != nil {
+		return nil, fmt.Errorf("nobody knows what a server has synced: %w", err)
+	}
+	nodes, err := p.target.pick(ctx, e, rng, holding)
+	if err != nil || !allUp(nodes) {
+		return nil, err
+	}
+	return &powerLoss{kill: kill{e, nodes, false}, torn: p.torn}, nil
 }
 
 func makePowerLoss(e *Env, r FaultRequest) (Fault, error) {
@@ -34,37 +63,75 @@ func makePowerLoss(e *Env, r FaultRequest) (Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &powerLoss{kill{e, nodes, false}, nil}, nil
+	return &powerLoss{kill: kill{e, nodes, false}, torn: r.Torn}, nil
 }
 
 type powerLoss struct {
 	kill
-	lost *int64
+	torn bool
+	lost *compose.PowerLost
 }
 
 func (p *powerLoss) Detail() string {
-	if p.lost != nil {
-		return fmt.Sprintf("killed, and %d bytes that were not synced taken away", *p.lost)
+	switch {
+	case p.lost == nil:
+		return "killed without its unsynced data"
+	case p.lost.Names == 0 && p.lost.Torn == 0:
+		return fmt.Sprintf("killed, and %d bytes that were not synced taken away", p.lost.Bytes)
 	}
-	return "killed without its unsynced data"
+	text := fmt.Sprintf("killed, and %d bytes and %d changes of names that were not synced taken away", p.lost.Bytes, p.lost.Names)
+	if p.lost.Torn > 0 {
+		text += fmt.Sprintf(" but for %d bytes of a torn write", p.lost.Torn)
+	}
+	return text
 }
 
 func (p *powerLoss) Inject(ctx context.Context) error {
-	c, ok := p.env.Cluster.(compose.Unsynced)
-	if !ok {
-		return errors.New("this runtime does not know what a server has synced")
-	}
+	// All of them first: whoever still runs could sync what another has told it.
 	if err := p.kill.Inject(ctx); err != nil {
 		return err
 	}
-	total := int64(0)
+	total := compose.PowerLost{}
 	for _, n := range p.nodes {
-		lost, err := c.LosePower(ctx, n.Name)
+		lost, err := p.cut(ctx, n)
 		if err != nil {
 			return fmt.Errorf("power loss of %s: %w", n.Name, err)
 		}
-		total += lost
+		total.Bytes += lost.Bytes
+		total.Files += lost.Files
+		total.Names += lost.Names
+		total.Torn += lost.Torn
 	}
 	p.lost = &total
 	return nil
 }
+
+// cut takes from a server that is down what it has not synced.
+func (p *powerLoss) cut(ctx context.Context, n compose.Node) (lost compose.PowerLost, err error) {
+	if d, err := disked(p.env); err == nil {
+		return d.CutPower(ctx, n.Name, p.torn)
+	}
+	c, ok := p.env.Cluster.(compose.Unsynced)
+	switch {
+	case !ok:
+		return lost, errors.New("this runtime does not know what a server has synced")
+	case p.torn:
+		return lost, errors.New("only a disk of ours can tear a write: use --runtime local")
+	}
+	lost.Bytes, err = c.LosePower(ctx, n.Name)
+	return lost, err
+}
+
+// disked is the cluster as one whose servers have disks of ours.
+func disked(e *Env) (compose.Disked, error) {
+	d, ok := e.Cluster.(compose.Disked)
+	if !ok {
+		return nil, errNoDisks
+	}
+	if !d.Disks() {
+		return nil, errors.New("the servers have no disks of ours here: see picklock doctor")
+	}
+	return d, nil
+}
+
+var errNoDisks = errors.New("this runtime gives servers no disk of ours: use --runtime local")

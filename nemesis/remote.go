@@ -1,83 +1,58 @@
 package nemesis
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/lines"
+	"github.com/picklock/picklock/nemesis/clock"
+	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // Remote are the injector of an agent that runs where the nodes are, reached over its
 // standard input and output. Besides Injector it has the few abilities that a run
 // needs there: to ask servers, and to read the clock of the nodes' kernel.
 type Remote struct {
-	in   io.WriteCloser
-	done chan struct{} // closed when the agent says no more
-	why  func() error
-
-	mu      sync.Mutex
-	next    uint64
-	waiting map[uint64]chan response
-	err     error
-
+	in    io.WriteCloser
+	agent *lines.Asker[request, response]
 	clock farClock
 }
 
 // NewRemote speaks to the agent behind in and out. why says how it ended, once it
 // has; it may be nil.
 func NewRemote(in io.WriteCloser, out io.ReadCloser, why func() error) *Remote {
-	r := &Remote{in: in, why: why, done: make(chan struct{}), waiting: map[uint64]chan response{}}
+	r := &Remote{in: in}
+	r.agent = lines.NewAsker(in, out, lines.Protocol[request, response]{
+		Longest: longestMessage,
+		Number:  func(q *request, id int64) { q.ID = uint64(id) },
+		Take: func(line []byte, _ func(int64) (request, bool)) (int64, response, error) {
+			var a response
+			if err := json.Unmarshal(line, &a); err != nil {
+				return 0, a, fmt.Errorf("it said %q: %w", line, err)
+			}
+			return int64(a.ID), a, nil
+		},
+		End: func(err error, _ []byte) error {
+			if errors.Is(err, io.EOF) {
+				err = errors.New("it ended")
+				if why != nil {
+					if how := why(); how != nil {
+						err = how
+					}
+				}
+			}
+			_ = in.Close() // one that talks nonsense is to end, too
+			return fmt.Errorf("the agent is gone: %w", err)
+		},
+	})
 	r.clock.ask, r.clock.boot = r.readClock, bootID()
-	go r.read(out)
 	return r
-}
-
-func (r *Remote) read(out io.ReadCloser) {
-	defer close(r.done)
-	defer out.Close()
-	lines := bufio.NewReader(out)
-	for {
-		text, err := lines.ReadBytes('\n')
-		var a response
-		if err == nil {
-			if err = json.Unmarshal(text, &a); err != nil {
-				err = fmt.Errorf("it said %q: %w", text, err)
-			}
-		}
-		if err != nil {
-			r.fail(err)
-			return
-		}
-		r.mu.Lock()
-		c := r.waiting[a.ID]
-		delete(r.waiting, a.ID)
-		r.mu.Unlock()
-		if c != nil {
-			c <- a // has room for one, and gets only one
-		}
-	}
-}
-
-func (r *Remote) fail(err error) {
-	if errors.Is(err, io.EOF) {
-		err = errors.New("it ended")
-		if r.why != nil {
-			if how := r.why(); how != nil {
-				err = how
-			}
-		}
-	}
-	_ = r.in.Close() // one that talks nonsense is to end, too
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.err = fmt.Errorf("the agent is gone: %w", err)
 }
 
 func (r *Remote) call(ctx context.Context, method string, p params) (result, error) {
@@ -85,51 +60,27 @@ func (r *Remote) call(ctx context.Context, method string, p params) (result, err
 		// That time was up is an answer, too, and has to arrive in time.
 		p.Within = int64(time.Until(deadline) * 9 / 10)
 	}
-	c := make(chan response, 1)
-	r.mu.Lock()
-	r.next++
-	id := r.next
-	r.waiting[id] = c
-	text, err := line(request{"2.0", id, method, p})
-	if err == nil {
-		_, err = r.in.Write(text) // under the lock, so that lines stay whole
+	a, err := r.agent.Ask(ctx, request{Version: "2.0", Method: method, Params: p})
+	if gone := r.agent.Err(); err != nil && gone != nil {
+		return result{}, gone
 	}
-	r.mu.Unlock()
-	defer func() {
-		r.mu.Lock()
-		delete(r.waiting, id)
-		r.mu.Unlock()
-	}()
 	if err != nil {
-		select {
-		case <-r.done: // the reason why it cannot be written to
-		case <-time.After(time.Second):
-			return result{}, fmt.Errorf("tell the agent: %w", err)
-		}
+		return result{}, fmt.Errorf("agent: %s: %w", method, err)
 	}
-	select {
-	case a := <-c:
-		if a.Error != nil {
-			return result{}, a.Error
-		}
-		if a.Result == nil {
-			return result{}, nil
-		}
-		return *a.Result, nil
-	case <-r.done:
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return result{}, r.err
-	case <-ctx.Done():
-		return result{}, fmt.Errorf("agent: %s: %w", method, ctx.Err())
+	if a.Error != nil {
+		return result{}, a.Error
 	}
+	if a.Result == nil {
+		return result{}, nil
+	}
+	return *a.Result, nil
 }
 
 // Close makes the agent undo what is left of its doings and end, and returns when
 // it has.
 func (r *Remote) Close(ctx context.Context) error {
 	select {
-	case <-r.done:
+	case <-r.agent.Ended():
 		return nil // whatever its end was, it has been told
 	default:
 	}
@@ -137,7 +88,7 @@ func (r *Remote) Close(ctx context.Context) error {
 		return fmt.Errorf("end the agent: %w", err)
 	}
 	select {
-	case <-r.done:
+	case <-r.agent.Ended():
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("end the agent: %w", ctx.Err())
@@ -212,16 +163,25 @@ func (r *Remote) Reach(ctx context.Context, netns, addr string) (bool, error) {
 	return got.Yes, err
 }
 
-// Shift implements Injector.
-func (r *Remote) Shift(ctx context.Context, pid int, offset time.Duration) error {
-	_, err := r.call(ctx, "shift", params{PID: pid, Offset: int64(offset)})
+// Wire implements Injector.
+func (r *Remote) Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
+	got, err := r.call(ctx, "wire", params{NetNS: netns, Wire: o})
+	if got.Wire == nil {
+		return wire.Report{}, err
+	}
+	return *got.Wire, err
+}
+
+// SetClock implements Injector.
+func (r *Remote) SetClock(ctx context.Context, pid int, to clock.Setting) error {
+	_, err := r.call(ctx, "shift", params{PID: pid, clockSetting: wireClock(to)})
 	return err
 }
 
-// Offset implements Injector.
-func (r *Remote) Offset(ctx context.Context, pid int) (time.Duration, error) {
+// ReadClock implements Injector.
+func (r *Remote) ReadClock(ctx context.Context, pid int) (clock.Setting, error) {
 	got, err := r.call(ctx, "offset", params{PID: pid})
-	return time.Duration(got.Offset), err
+	return got.clock(), err
 }
 
 // Clock implements Injector.

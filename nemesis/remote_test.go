@@ -3,6 +3,7 @@ package nemesis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis/clock"
+	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // scripted injector note what they are told and answer as they were told to.
@@ -61,12 +63,16 @@ func (s *scripted) Reach(_ context.Context, netns, addr string) (bool, error) {
 	return true, s.note("reach " + netns + " " + addr)
 }
 
-func (s *scripted) Shift(_ context.Context, _ int, d time.Duration) error {
-	return s.note("shift " + d.String())
+func (s *scripted) SetClock(_ context.Context, _ int, to clock.Setting) error {
+	return s.note("clock " + wrongness(to))
 }
 
-func (s *scripted) Offset(context.Context, int) (time.Duration, error) {
-	return -3 * time.Second, s.note("offset")
+func (s *scripted) ReadClock(context.Context, int) (clock.Setting, error) {
+	return clock.Setting{Offset: -3 * time.Second, Rate: 0.5, Strobe: -time.Minute}, s.note("read clock")
+}
+
+func (s *scripted) Wire(_ context.Context, netns string, o wire.Order) (wire.Report, error) {
+	return wire.Report{Messages: 3, Took: time.Second}, s.note(fmt.Sprintf("wire %s %s %v %d %v", netns, o.Do, o.To, o.N, o.Shape.Delay))
 }
 func (s *scripted) Clock(context.Context) error { return s.note("clock") }
 func (s *scripted) allow(id string, _ int) error {
@@ -129,9 +135,11 @@ func TestRemoteTellsAllThatIsSaid(t *testing.T) {
 	check("dropped", err, d["10.0.0.1"] == 1<<60)
 	yes, err = r.Reach(ctx, "/ns", "x:1")
 	check("reach", err, yes)
-	check("shift", r.Shift(ctx, 7, -1500*time.Millisecond), true)
-	o, err := r.Offset(ctx, 7)
-	check("offset", err, o == -3*time.Second)
+	check("set the clock", r.SetClock(ctx, 7, clock.Setting{Offset: -1500 * time.Millisecond, Rate: 1.25, Strobe: time.Second}), true)
+	w, err := r.Wire(ctx, "/ns", wire.Order{Do: wire.Shaped, To: []string{"a"}, N: 2, Shape: wire.Shape{Delay: time.Second}})
+	check("wire", err, w.Messages == 3 && w.Took == time.Second)
+	o, err := r.ReadClock(ctx, 7)
+	check("read the clock", err, o == clock.Setting{Offset: -3 * time.Second, Rate: 0.5, Strobe: -time.Minute})
 	check("clock", r.Clock(ctx), true)
 	_, yes, err = r.Ask(ctx, "/ns", "x:1", nil)
 	check("knock", err, yes)
@@ -140,7 +148,7 @@ func TestRemoteTellsAllThatIsSaid(t *testing.T) {
 	table, err := r.Sockets(ctx, 7)
 	check("sockets", err, table == "table")
 	want := []string{
-		"allow id", "signal", "stopped", "drop /ns a,b", "drop /ns ", "dropped", "reach /ns x:1", "shift -1.5s", "offset", "clock",
+		"allow id", "signal", "stopped", "drop /ns a,b", "drop /ns ", "dropped", "reach /ns x:1", "clock -1.5s x1.25 strobe +1s", "wire /ns shape [a] 2 1s", "read clock", "clock",
 		"knock /ns x:1", "ask PING\r\n PONG by TLS", "sockets",
 	}
 	if !slices.Equal(injector.told, want) {
@@ -153,7 +161,7 @@ func TestRemoteTellsAllThatIsSaid(t *testing.T) {
 
 // Faults tell these errors apart, so they must survive the way.
 func TestRemoteErrors(t *testing.T) {
-	for _, want := range []error{os.ErrProcessDone, syscall.ESRCH, clock.ErrUnsupported, ErrRefused} {
+	for _, want := range []error{os.ErrProcessDone, syscall.ESRCH, clock.ErrUnsupported, ErrRefused, wire.ErrUnsupported} {
 		injector := &scripted{err: want}
 		r, _ := connect(t, injector)
 		err := r.Signal(t.Context(), 7, syscall.SIGSTOP)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/link"
 )
 
 // FaultRequest is one fault that is asked for by name, where a plan would choose its
@@ -18,8 +19,22 @@ type FaultRequest struct {
 	// Peers are, of a partition, the receivers; with Both it goes both ways.
 	Peers []string
 	Both  bool
-	By    time.Duration // of a clock: the jump
-	Wipe  bool          // of a kill: the data is gone
+	// By, Rate and Strobe are how a clock goes wrong: a jump, how many seconds it counts in
+	// a true one (0 is 1), a jump to and fro.
+	By     time.Duration
+	Rate   float64
+	Strobe time.Duration
+	Wipe   bool // of a kill: the data is gone
+	// Manner is, of a reset, how connections end: ResetLoudly, ResetSilently, ResetHalfOpen.
+	Manner string
+	// Disk is what is wrong with a disk: stall, full or eio; of a stall, Stall is how long a
+	// sync takes, 0 for as long as the fault is on.
+	Disk  string
+	Stall time.Duration
+	Torn  bool // of a power loss: a part of one write is left
+	// Slow and Loss are how bad a link is; Loss is the part of the packets that is lost.
+	Slow link.Slow
+	Loss float64
 }
 
 // Possible says what this machine lacks to do it; nil where all is there.

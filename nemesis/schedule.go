@@ -3,7 +3,6 @@ package nemesis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -36,23 +35,22 @@ type Nemesis struct {
 // start (history.Now). An error means that a fault can never strike here: the
 // machine cannot do it, or there is nobody whom it could hit.
 func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, record func(history.Event)) (*Nemesis, error) {
-	env.net, env.watch = newCuts(env), newWatch(env.Holds)
+	env.net, env.ways = newCuts(env), newWays(env)
+	if r, ok := env.Cluster.(compose.Renewing); ok {
+		r.OnStart(func(ctx context.Context, node string) error {
+			return errors.Join(env.net.renew(ctx, node), env.ways.renew(ctx, node))
+		})
+	}
+	n := &Nemesis{env: env, seed: seed, start: start, record: record}
 	for _, s := range specs {
-		if err := s.Kind.Possible(env); err != nil {
-			return nil, fmt.Errorf("fault %s: %w", s.Text, err)
+		s, err := n.ready(ctx, s)
+		if err != nil {
+			return nil, s.wrap(err)
 		}
-		anyClient := ""
-		for _, n := range env.Cluster.Nodes() {
-			if n.Role == compose.Client {
-				anyClient = n.Name
-			}
-		}
-		if _, err := s.Plan.Pick(ctx, env, rand.New(rand.NewPCG(0, 0)), anyClient); err != nil {
-			return nil, fmt.Errorf("fault %s: %w", s.Text, err)
-		}
+		n.specs = append(n.specs, s)
 	}
 	env.watch = newWatch(env.Holds)
-	return &Nemesis{env: env, specs: specs, seed: seed, start: start, record: record}, nil
+	return n, nil
 }
 
 // Observe takes a client's event as soon as it is known.
@@ -69,34 +67,42 @@ func (n *Nemesis) Active() []string {
 // be healed. An error means that something was left broken. The end of ctx, of which
 // harm is a part, abandons what is under way.
 func (n *Nemesis) Run(ctx, harm context.Context) error {
-	errs := make(chan error, len(n.specs))
-	for i, s := range n.specs {
+	tracks := n.tracks()
+	errs := make(chan error, len(tracks))
+	for i, t := range tracks {
 		rng := rand.New(rand.NewPCG(n.seed, uint64(i)))
-		go func() { errs <- n.loop(ctx, harm, s, rng) }()
+		go func() { errs <- n.loop(ctx, harm, t, rng) }()
 	}
 	var all error
-	for range n.specs {
+	for range tracks {
 		all = errors.Join(all, <-errs)
 	}
 	return all
 }
 
-func (n *Nemesis) loop(ctx, harm context.Context, s Spec, rng *rand.Rand) error {
+func (n *Nemesis) loop(ctx, harm context.Context, t track, rng *rand.Rand) error {
+	next := t.draw.next()
 	rest := between(rng, n.env.TTL, 0.5, 1.5)
-	if s.Plan.Trigger() == WhileHeld {
+	if next.Plan.Trigger() == WhileHeld {
 		rest = 0
 	}
 	for wait(harm, rest, nil) {
-		if err := n.strike(ctx, harm, s, rng); err != nil {
-			return fmt.Errorf("fault %s: %w", s.Text, err)
+		struck, err := n.strike(ctx, harm, next, rng)
+		if err != nil {
+			return next.wrap(err)
 		}
-		rest = between(rng, n.env.TTL, 0.5, 2)
+		next = t.draw.next()
+		rest = between(rng, n.env.TTL, t.resting[0], t.resting[1])
+		if !struck && t.persistent {
+			rest = n.env.TTL / 20
+		}
 	}
 	return nil
 }
 
-// strike does the fault once, from choosing its victims to healing them.
-func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) error {
+// strike does the fault once, from choosing its victims to healing them; false says that
+// there was nobody to hit.
+func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) (bool, error) {
 	duration := s.Plan.Duration(n.env, rng)
 	aware := rng.IntN(2) == 0
 	holding := ""
@@ -108,18 +114,18 @@ func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) erro
 		case holding = <-next:
 		case <-patience.C:
 		case <-harm.Done():
-			return nil
+			return false, nil
 		}
 	}
 	f, err := s.Plan.Pick(harm, n.env, rng, holding)
 	if harm.Err() != nil {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	if f == nil || !n.claim(s.Kind, f) {
-		return nil
+		return false, nil
 	}
 	defer n.release(s.Kind, f)
 	// A fault that has begun is seen through even when the run is over: it must be
@@ -132,7 +138,7 @@ func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) erro
 		}
 		wait(harm, duration, done)
 	}
-	return i.heal(ctx)
+	return true, i.heal(ctx)
 }
 
 // claim notes the victims; false says that one of them already suffers the same.

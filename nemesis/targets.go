@@ -15,6 +15,7 @@ type target string
 
 const (
 	holder   target = "holder"   // the client that has read and not yet written
+	waiter   target = "waiter"   // a client that has asked for the lock and has no answer yet
 	client   target = "client"   // any one client
 	leader   target = "leader"   // the server that leads, any one where none does
 	one      target = "one"      // any one server
@@ -48,6 +49,9 @@ func (t target) pick(ctx context.Context, e *Env, rng *rand.Rand, holding string
 			return nil, nil
 		}
 		return target(holding).pick(ctx, e, rng, "")
+	case waiter:
+		asking := e.watch.asking()
+		return some(slices.DeleteFunc(clients, func(n compose.Node) bool { return !slices.Contains(asking, n.Name) }), 1), nil
 	case client:
 		return some(clients, 1), nil
 	case one:

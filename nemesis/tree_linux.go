@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/nemesis/clock"
@@ -54,61 +53,63 @@ func signalOthers(pid int, sig syscall.Signal) error {
 	return errors.New("it makes new processes faster than they can be signalled")
 }
 
-// shiftAll sets the clocks of all processes of a node and returns which they were, also
-// after an error. A process inherits the clock of the one that makes it, and then has
-// one of its own: so the members are listed again until there is none whose clock was
-// not set. Those that are made later are the children of one that had it.
-func shiftAll(ctx context.Context, offset time.Duration, members func() ([]int, error)) (shifted []int, err error) {
+// setClocks sets the clocks of all processes of a node, to one and the same, and returns
+// which they were, also after an error. A process inherits the clock of the one that makes
+// it, and then has one of its own: so the members are listed again until there is none
+// whose clock was not set. Those that are made later are the children of one that had it.
+func setClocks(ctx context.Context, to clock.Setting, members func() ([]int, error)) (done []int, err error) {
+	at := clock.Now()
 	for {
 		pids, err := members()
 		if err != nil {
-			return shifted, err
+			return done, err
 		}
 		more, alive := false, false
 		for _, pid := range pids {
-			if slices.Contains(shifted, pid) {
+			if slices.Contains(done, pid) {
 				alive = true
 				continue
 			}
-			switch _, err := clock.Shift(ctx, pid, offset); {
+			switch _, err := clock.Set(ctx, pid, to, at); {
 			case err == nil:
 				alive = true
 			case !errors.Is(err, os.ErrProcessDone):
-				return shifted, err
+				return done, err
 			}
-			shifted, more = append(shifted, pid), true
+			done, more = append(done, pid), true
 		}
 		if !alive {
-			return shifted, fmt.Errorf("shift the clock: %w", os.ErrProcessDone)
+			return done, fmt.Errorf("set the clock: %w", os.ErrProcessDone)
 		}
 		if !more {
-			return shifted, nil
+			return done, nil
 		}
 	}
 }
 
-// commonOffset reads the clock that all of these processes have. Where they differ,
+// commonClock reads the clock that all of these processes have. Where they differ,
 // which must not be, it says so.
-func commonOffset(pids []int) (time.Duration, error) {
-	var offset time.Duration
+func commonClock(pids []int) (clock.Setting, error) {
+	var common clock.Setting
 	var seen []string
 	differ := false
+	at := clock.Now()
 	for _, pid := range pids {
-		got, err := clock.Read(pid)
+		got, err := clock.Read(pid, at)
 		if errors.Is(err, os.ErrProcessDone) {
 			continue
 		}
 		if err != nil {
-			return 0, err
+			return clock.Setting{}, err
 		}
-		differ = differ || len(seen) > 0 && got != offset
-		offset, seen = got, append(seen, got.String())
+		differ = differ || len(seen) > 0 && got != common
+		common, seen = got, append(seen, wrongness(got))
 	}
 	switch {
 	case len(seen) == 0:
-		return 0, fmt.Errorf("read the clock: %w", os.ErrProcessDone)
+		return clock.Setting{}, fmt.Errorf("read the clock: %w", os.ErrProcessDone)
 	case differ:
-		return 0, fmt.Errorf("the processes of one node have clocks of their own: %s", strings.Join(seen, ", "))
+		return clock.Setting{}, fmt.Errorf("the processes of one node have clocks of their own: %s", strings.Join(seen, ", "))
 	}
-	return offset, nil
+	return common, nil
 }

@@ -127,10 +127,10 @@ func TestClockOfPostgres(t *testing.T) {
 	var h LocalInjector
 	sessions := []*pgx.Conn{session(), session()}
 	for _, offset := range []time.Duration{time.Hour, -time.Minute, 0} {
-		if err := h.Shift(t.Context(), n.PID, offset); err != nil {
+		if err := h.SetClock(t.Context(), n.PID, clock.Setting{Offset: offset}); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := h.Offset(t.Context(), n.PID); err != nil || got != offset {
+		if got, err := h.ReadClock(t.Context(), n.PID); err != nil || got.Offset != offset {
 			t.Errorf("read back %v, %v; want %v", got, err, offset)
 		}
 		sessions = append(sessions, session())
@@ -144,15 +144,41 @@ func TestClockOfPostgres(t *testing.T) {
 			}
 		}
 	}
+	// All sessions' clocks are as fast, the new one's, too.
+	const rate = 2
+	if err := h.SetClock(t.Context(), n.PID, clock.Setting{Rate: rate}); err != nil {
+		t.Fatal(err)
+	}
+	sessions = append(sessions, session())
+	read := func(s *pgx.Conn) (wrong, before, after time.Time) {
+		before = time.Now()
+		if err := s.QueryRow(t.Context(), "SELECT clock_timestamp()").Scan(&wrong); err != nil {
+			t.Fatal(err)
+		}
+		return wrong, before, time.Now()
+	}
+	for i, s := range sessions {
+		wrong, before, after := read(s)
+		time.Sleep(50 * time.Millisecond) // the longer, the finer; nothing is awaited
+		later, before2, after2 := read(s)
+		got, least, most := later.Sub(wrong), before2.Sub(after), after2.Sub(before)
+		t.Logf("session %d: x%.3f", i, float64(got)/float64((least+most)/2))
+		if got < rate*least-time.Millisecond || got > rate*most+time.Millisecond {
+			t.Errorf("session %d counted %v in %v to %v", i, got, least, most)
+		}
+	}
+	if got, err := h.ReadClock(t.Context(), n.PID); err != nil || got.Rate != rate {
+		t.Errorf("read back %+v, %v", got, err)
+	}
 	// A process whose clock is another's is told.
 	tree, err := proc.Living(n.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := clock.Shift(t.Context(), tree[len(tree)-1].PID, time.Hour); err != nil {
+	if _, err := clock.Set(t.Context(), tree[len(tree)-1].PID, clock.Setting{Offset: time.Hour}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := h.Offset(t.Context(), n.PID); err == nil {
+	if got, err := h.ReadClock(t.Context(), n.PID); err == nil {
 		t.Errorf("one process is an hour ahead: read back %v", got)
 	}
 }

@@ -1,7 +1,9 @@
 package nemesis
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +16,7 @@ type watch struct {
 	mu      sync.Mutex
 	reading map[string]string       // key -> client that has read and not yet written
 	keys    map[string]string       // client -> the key that it last read
+	asks    map[string]bool         // clients that have asked for a lock and have no answer
 	waiting []chan string           // triggers that want the next such client
 	harms   map[string][]harmWaiter // by key
 	// grants: clients only hold the lock, so that a grant is the moment that matters.
@@ -22,11 +25,12 @@ type watch struct {
 
 type harmWaiter struct {
 	victim string
+	early  bool // before the other client's write: as soon as it has read
 	done   chan struct{}
 }
 
 func newWatch(grants bool) *watch {
-	return &watch{grants: grants, reading: map[string]string{}, keys: map[string]string{}, harms: map[string][]harmWaiter{}}
+	return &watch{grants: grants, reading: map[string]string{}, keys: map[string]string{}, asks: map[string]bool{}, harms: map[string][]harmWaiter{}}
 }
 
 // observe takes one event of a client.
@@ -37,6 +41,15 @@ func (w *watch) observe(e history.Event) {
 	moment := history.Read
 	if w.grants {
 		moment = history.Acquire
+	}
+	if e.F == history.Acquire {
+		delete(w.asks, e.Process)
+		if e.Type == history.Invoke {
+			w.asks[e.Process] = true
+		}
+	}
+	if e.Type == history.OK && (write || e.F == history.Read) {
+		w.suffered(e, write)
 	}
 	switch {
 	case e.F == moment && e.Type == history.OK:
@@ -49,17 +62,27 @@ func (w *watch) observe(e history.Event) {
 		if w.reading[e.Key] == e.Process {
 			delete(w.reading, e.Key)
 		}
-	case write && e.Type == history.OK:
-		rest := w.harms[e.Key][:0]
-		for _, h := range w.harms[e.Key] {
-			if h.victim == e.Process {
-				rest = append(rest, h)
-				continue
-			}
-			close(h.done)
-		}
-		w.harms[e.Key] = rest
 	}
+}
+
+// suffered ends the faults whose harm is done by another client's read or write.
+func (w *watch) suffered(e history.Event, write bool) {
+	rest := w.harms[e.Key][:0]
+	for _, h := range w.harms[e.Key] {
+		if h.victim == e.Process || !write && !h.early {
+			rest = append(rest, h)
+			continue
+		}
+		close(h.done)
+	}
+	w.harms[e.Key] = rest
+}
+
+// asking lists the clients that have asked for a lock and have no answer yet.
+func (w *watch) asking() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.asks))
 }
 
 // next gives the next client that has read and not yet written.
@@ -72,14 +95,15 @@ func (w *watch) next() <-chan string {
 }
 
 // harm closes when another client's write to the key that victim last read has
-// been accepted; never where nothing is written.
-func (w *watch) harm(victim string) <-chan struct{} {
+// been accepted, or early, as soon as that one has read what it will write upon; never
+// where nothing is written.
+func (w *watch) harm(victim string, early bool) <-chan struct{} {
 	if w.grants {
 		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h := harmWaiter{victim, make(chan struct{})}
+	h := harmWaiter{victim, early, make(chan struct{})}
 	w.harms[w.keys[victim]] = append(w.harms[w.keys[victim]], h)
 	return h.done
 }

@@ -267,7 +267,7 @@ func (d *Dir) WriteVerdict(v checker.Verdict) error {
 // Validate says what is wrong with the history that the directory holds.
 func (d *Dir) Validate() error {
 	if err := history.ValidateFile(d.History()); err != nil {
-		return fmt.Errorf("open run: %w: the file is damaged, repair the line or run again", err)
+		return fmt.Errorf("open run: %w", Damaged(err))
 	}
 	return nil
 }

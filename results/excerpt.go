@@ -2,7 +2,6 @@ package results
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 
@@ -30,7 +29,7 @@ type excerpt struct {
 func readExcerpt(d *Dir, run Run, v checker.Verdict, limit int) (x excerpt, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%w: the file is damaged, repair the line or run again", err)
+			err = Damaged(err)
 		}
 	}()
 	p := picker{limit: limit, every: 1, proof: map[int64]bool{}, seqs: map[int64]bool{}, sections: map[string]int{}, kept: map[string]bool{}}

@@ -50,10 +50,7 @@ func clip(s string, n int) string {
 
 // plural is "1 grant", "2 grants".
 func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return format.Count(n) + " " + many
+	return format.Count(n) + " " + format.Noun(n, one, many)
 }
 
 // sentence ends s with a full stop if it ends with no mark at all.

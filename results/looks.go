@@ -83,6 +83,10 @@ var faultLooks = map[string]faultLook{
 	"partition": {"partition", "/"},
 	"clock":     {"clock", "-"},
 	"slow":      {"slow", "/"},
+	"loss":      {"partition", "-"},
+	"flap":      {"partition", "|"},
+	"hold":      {"slow", "|"},
+	"reset":     {"partition", `\`},
 	"failover":  {"failover", "/"},
 }
 

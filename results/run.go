@@ -19,13 +19,15 @@ type Run struct {
 	Scenario string    `json:"scenario,omitempty"` // its name, where one was played
 	// Settings are what was asked for; Register is "" for the built-in one.
 	workloads.Settings
-	About    string            `json:"about,omitempty"`    // the lock's one-line description
-	NoLock   bool              `json:"no_lock,omitempty"`  // the clients share the register without one
-	Kind     string            `json:"kind,omitempty"`     // rw, semaphore or reentrant; "" for a mutex
-	Permits  int               `json:"permits,omitempty"`  // of a semaphore
-	Emulator string            `json:"emulator,omitempty"` // what stood in for the service, where something did
-	Runtime  string            `json:"runtime"`
-	Nodes    []Node            `json:"nodes"`
+	About    string `json:"about,omitempty"`    // the lock's one-line description
+	NoLock   bool   `json:"no_lock,omitempty"`  // the clients share the register without one
+	Kind     string `json:"kind,omitempty"`     // rw, semaphore or reentrant; "" for a mutex
+	Permits  int    `json:"permits,omitempty"`  // of a semaphore
+	Emulator string `json:"emulator,omitempty"` // what stood in for the service, where something did
+	Runtime  string `json:"runtime"`
+	Nodes    []Node `json:"nodes"`
+	// Drawn is what --faults all drew its faults from on this cluster.
+	Drawn    []string          `json:"drawn,omitempty"`
 	Versions map[string]string `json:"versions"` // picklock, go, and each service's own
 	Machine  Machine           `json:"machine"`
 	Bound    time.Duration     `json:"bound"` // the liveness bound, ns
@@ -36,17 +38,26 @@ type Run struct {
 	CutShort time.Duration `json:"cut_short,omitempty"`
 }
 
+// everything is the word for every fault, of which Drawn names those that were drawn.
+const everything = "all"
+
 // Asked is what the checker has to know of what was asked of the run.
 func (r Run) Asked() checker.Options {
-	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), Fencing: r.Fencing, NoLock: r.NoLock, TTL: int64(r.TTL)}
-	for _, f := range r.Faults {
-		name, _, _ := strings.Cut(f, ":")
-		if !slices.Contains(o.Faults, name) {
-			o.Faults = append(o.Faults, name)
-		}
-	}
+	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), Fencing: r.Fencing, NoLock: r.NoLock, TTL: int64(r.TTL), Faults: r.kinds()}
 	slices.Sort(o.Faults)
 	return o
+}
+
+// kinds are the names of the faults that were asked for, one by one or all.
+func (r Run) kinds() []string {
+	var out []string
+	for _, f := range slices.Concat(r.Faults, r.Drawn) {
+		name, _, _ := strings.Cut(f, ":")
+		if f != everything && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // Node is one member of the run.

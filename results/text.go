@@ -33,6 +33,12 @@ func headline(run Run, v checker.Verdict) string {
 	if lock == "" {
 		lock = "unnamed"
 	}
+	if v.Valid == checker.False { // what was only drawn from broke nothing
+		run.Drawn = slices.DeleteFunc(slices.Clone(run.Drawn), func(f string) bool {
+			name, _, _ := strings.Cut(f, ":")
+			return v.Stats.Faults[name].Landed == 0
+		})
+	}
 	faults := faultWords(run)
 	if run.NoLock {
 		return headlineUnlocked(lock, faults, v)
@@ -64,6 +70,8 @@ func faultWords(run Run) string {
 	for _, f := range run.Faults {
 		name, target, ok := strings.Cut(f, ":")
 		switch {
+		case f == everything && len(run.Drawn) > 0:
+			words = append(words, Run{Drawn: run.Drawn}.kinds()...)
 		case !ok || target == "":
 			words = append(words, clip(name, 60))
 		case target == "holder" || target == "leader":
@@ -149,8 +157,7 @@ func missing(run Run, v checker.Verdict) []string {
 	case v.Stats.Contested == 0:
 		say("No grant was contested: no other client was waiting for the lock.")
 	}
-	for _, f := range run.Faults {
-		name, _, _ := strings.Cut(f, ":")
+	for _, name := range run.kinds() {
 		if v.Stats.Faults[name].Landed == 0 {
 			say("The fault " + name + " never landed.")
 		}

@@ -146,12 +146,7 @@ func numbers(run Run, v checker.Verdict) []numberView {
 }
 
 func faults(run Run, v checker.Verdict) []faultView {
-	var names []string
-	for _, f := range run.Faults {
-		if name, _, _ := strings.Cut(f, ":"); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+	names := run.kinds()
 	for _, name := range slices.Sorted(maps.Keys(v.Stats.Faults)) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -193,6 +188,7 @@ func settings(run Run) []pair {
 	add("runtime", run.Runtime)
 	add("workload", run.Workload)
 	add("faults", firstNonEmpty(strings.Join(run.Faults, ", "), "none"))
+	add("drawn from", strings.Join(run.Drawn, ", "))
 	add("fencing", firstNonEmpty(run.Fencing, "none"))
 	add("register", run.Register)
 	add("clients", fmt.Sprint(run.Clients))

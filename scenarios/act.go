@@ -91,12 +91,23 @@ func (r *Runner) act(ctx context.Context, st Step) (string, error) {
 		c.asked, c.granted, c.until, c.waiting, c.lost = 0, 0, 0, false, false
 	}
 	r.mu.Unlock()
+	if err := r.arm(ctx, st, 0); err != nil {
+		return "", err
+	}
 	first, err := r.stage.Act(st.Client, st.Acts[0])
 	if err != nil {
 		return "", err
 	}
 	over := make(chan error, 1)
-	r.following.Go(func() { over <- r.follow(ctx, st.Client, ch, first) })
+	r.following.Go(func() {
+		err := r.follow(ctx, st, ch, first)
+		if err != nil && st.Background && ctx.Err() == nil {
+			r.mu.Lock()
+			r.failed = errors.Join(r.failed, err)
+			r.mu.Unlock()
+		}
+		over <- err
+	})
 	if st.Background {
 		return "started", nil
 	}
@@ -109,7 +120,8 @@ func (r *Runner) act(ctx context.Context, st Step) (string, error) {
 }
 
 // follow hands the client act after act until one does not succeed.
-func (r *Runner) follow(ctx context.Context, client string, ch *chain, answer <-chan workloads.Done) error {
+func (r *Runner) follow(ctx context.Context, st Step, ch *chain, answer <-chan workloads.Done) error {
+	client := st.Client
 	for i := 0; ; {
 		t := time.NewTimer(2 * awaitWithin)
 		var d workloads.Done
@@ -127,11 +139,17 @@ func (r *Runner) follow(ctx context.Context, client string, ch *chain, answer <-
 			return fmt.Errorf("%s did not answer", client)
 		}
 		t.Stop()
+		if err := r.actOver(ctx, st, i); err != nil {
+			return err
+		}
 		if r.answered(client, ch, i, d) {
 			return nil
 		}
 		i++
-		var err error
+		err := r.arm(ctx, st, i)
+		if err != nil {
+			return err
+		}
 		if answer, err = r.stage.Act(client, ch.acts[i]); err != nil {
 			return err
 		}

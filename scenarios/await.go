@@ -18,6 +18,9 @@ func (p *parser) await(n *yaml.Node, st *Step, rest string) (err error) {
 
 func (o *order) await(n *yaml.Node, st *Step) error {
 	a := st.Await
+	if len(a.From) > 0 {
+		return o.held(n, "await", a.From, a.Servers)
+	}
 	if a.Client == "" {
 		return nil
 	}
@@ -34,6 +37,9 @@ func (o *order) await(n *yaml.Node, st *Step) error {
 	}
 	if ends && a.Or == 0 {
 		c.busy = 0
+	}
+	if a.Act != "" {
+		return o.gates(n, a)
 	}
 	return nil
 }
@@ -53,12 +59,7 @@ func (r *Runner) await(ctx context.Context, st Step) (string, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var err error
-	if a.asksServers() {
-		err = r.awaitServers(bounded, a)
-	} else {
-		err = r.awaitState(bounded, a)
-	}
+	err := r.awaitEvent(bounded, a)
 	switch {
 	case err == nil:
 		return "", nil
@@ -74,6 +75,17 @@ func (r *Runner) await(ctx context.Context, st Step) (string, error) {
 		return "", fmt.Errorf("%s did not come within %v", a, limit)
 	}
 	return "", err
+}
+
+// awaitEvent waits for an event, whoever tells of it.
+func (r *Runner) awaitEvent(ctx context.Context, a *Await) error {
+	switch e := a.event(); {
+	case e.wait != nil:
+		return e.wait(ctx, r, a)
+	case a.asksServers():
+		return r.awaitServers(ctx, a)
+	}
+	return r.awaitState(ctx, a)
 }
 
 // slack is how much longer than it was meant to a wait may last before the scenario's

@@ -9,18 +9,24 @@ import (
 )
 
 // cutWord cuts links: "cut: A from redis4, redis5" both ways, "cut: A to redis4" one way.
-var cutWord = stepWord{name: "cut", fault: "partition", read: (*parser).cut, after: (*order).cut, take: (*Runner).cut}
+var cutWord = stepWord{name: "cut", fault: "partition", read: (*parser).cut, after: (*order).harmed, take: (*Runner).cut}
 
-// healWord heals the cut that the same words made: "heal: A to redis4"; or all cuts: "heal".
+// healWord ends what was done to a link, a cut or whatever makes it slow or lossy: "heal: A to
+// redis4"; or to all links, and what came of a reset of which not both ends were told: "heal".
 var healWord = stepWord{name: "heal", read: (*parser).heal, after: (*order).heal, take: (*Runner).heal}
 
 // cut reads "A from redis4, redis5" (both ways) or "A to redis4" (one way).
-func (p *parser) cut(n *yaml.Node, st *Step, rest string) (err error) {
+func (p *parser) cut(n *yaml.Node, st *Step, rest string) error {
+	return p.sides(n, st, rest, "want two sides, as A from redis4, redis5 (both ways) or A to redis4 (what A sends is lost)")
+}
+
+// sides reads the two sides of a link; want says what else would be an error.
+func (p *parser) sides(n *yaml.Node, st *Step, rest, want string) (err error) {
 	left, right, ok := strings.Cut(rest, " from ")
 	st.Both = ok
 	if !ok {
 		if left, right, ok = strings.Cut(rest, " to "); !ok {
-			return p.errorf(n, "%s: want two sides, as A from redis4, redis5 (both ways) or A to redis4 (what A sends is lost)", st.Word)
+			return p.errorf(n, "%s: %s", st.Word, want)
 		}
 	}
 	if st.Nodes, err = p.targets(n, st.Word, left); err != nil {
@@ -37,34 +43,55 @@ func (p *parser) heal(n *yaml.Node, st *Step, rest string) error {
 	return p.cut(n, st, rest)
 }
 
-func (o *order) cut(_ *yaml.Node, st *Step) error {
-	o.cuts[strings.TrimPrefix(st.Text, "cut: ")] = st.Line
+// link is what a step does harm to, without how much.
+func (st *Step) link() string {
+	between := " to "
+	if st.Both {
+		between = " from "
+	}
+	return strings.Join(st.Nodes, ", ") + between + strings.Join(st.Peers, ", ")
+}
+
+// harmed takes note of a harm to a link, which heal ends.
+func (o *order) harmed(n *yaml.Node, st *Step) error {
+	name := st.Word + " " + st.link()
+	if line := o.links[name]; line != 0 {
+		return o.p.errorf(n, "%s: it is done to %s since line %d: heal: %s first", st.Word, st.link(), line, st.link())
+	}
+	o.links[name] = st.Line
 	return nil
 }
 
 func (o *order) heal(n *yaml.Node, st *Step) error {
-	what := strings.TrimPrefix(st.Text, "heal: ")
-	switch {
-	case len(st.Nodes) == 0 && len(o.cuts) == 0:
-		return o.p.errorf(n, "heal: nothing is cut")
-	case len(st.Nodes) == 0:
-		clear(o.cuts)
-	case o.cuts[what] == 0:
-		return o.p.errorf(n, "heal: no cut reads %q: repeat the words of the cut, or heal all", what)
-	default:
-		delete(o.cuts, what)
+	all := len(st.Nodes) == 0
+	healed := false
+	for name := range o.links {
+		if _, link, _ := strings.Cut(name, " "); all || link == st.link() {
+			delete(o.links, name)
+			healed = true
+		}
 	}
-	return nil
+	switch {
+	case healed:
+		return nil
+	case all:
+		return o.p.errorf(n, "heal: nothing is cut, slow or lossy")
+	}
+	return o.p.errorf(n, "heal: no cut, slow or loss reads %q: repeat its words, or heal all", st.link())
 }
 
 func (r *Runner) cut(ctx context.Context, st Step) (string, error) {
 	request := FaultRequest{Kind: "partition", Nodes: r.resolve(st.Nodes), Peers: r.resolve(st.Peers), Both: st.Both}
-	return "", r.inject(ctx, request, "cut "+strings.TrimPrefix(st.Text, "cut: "))
+	return "", r.inject(ctx, request, "cut "+st.link())
 }
 
 func (r *Runner) heal(ctx context.Context, st Step) (string, error) {
+	links := []string{"cut", "slow", "loss"}
 	for _, name := range slices.Clone(r.order) {
-		if what, ok := strings.CutPrefix(name, "cut "); ok && (len(st.Nodes) == 0 || what == strings.TrimPrefix(st.Text, "heal: ")) {
+		word, what, _ := strings.Cut(name, " ")
+		harm := slices.Contains(links, word)
+		all := len(st.Nodes) == 0 && (harm || word == "reset")
+		if all || harm && what == st.link() {
 			if err := r.undo(ctx, name); err != nil {
 				return "", err
 			}

@@ -18,8 +18,10 @@ type Await struct {
 	What string // the name of one of the events
 
 	Client  string
-	Servers []string
-	N       int           // of queued, fewer and request
+	Act     string        // of sent and answered: of which its messages are
+	From    []string      // of message: who sends
+	Servers []string      // of message, sent and answered: to whom
+	N       int           // of queued, fewer, request and messages
 	For     time.Duration // of after and quiet
 	Since   string        // of after: granted, asked or lease over
 	Or      time.Duration // go on after this time even if it has not come; 0: it must come
@@ -28,7 +30,7 @@ type Await struct {
 }
 
 // event is what the language knows of one thing that can be awaited. Either clients
-// tell of it (at) or servers are asked (seen).
+// tell of it (at), or servers are asked (seen), or who holds messages tells (wait).
 type event struct {
 	what string
 	text func(a *Await) string // what the awaited is called where it did not come
@@ -49,6 +51,9 @@ type event struct {
 	// seen asks a server whether it is there; looks if for what it has for the lock.
 	seen  func(ctx context.Context, r *Runner, a *Await, server string) (bool, error)
 	looks bool
+
+	// wait returns when it is there, where somebody tells of it by himself.
+	wait func(ctx context.Context, r *Runner, a *Await) error
 }
 
 // events is the one table of what can be awaited, in the order in which errors list it:
@@ -57,7 +62,7 @@ type event struct {
 var events = []event{
 	grantedEvent, waitingEvent, doneEvent, lostEvent, failedEvent, refusedEvent,
 	leaseEvent, afterEvent, afterLeaseEvent, beforeLeaseEvent,
-	keyEvent, goneEvent, requestEvent, queuedEvent, fewerEvent,
+	keyEvent, goneEvent, requestEvent, messageEvent, sentEvent, answeredEvent, ofActEvent, queuedEvent, fewerEvent,
 	quietEvent,
 }
 

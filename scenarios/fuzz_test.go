@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+	"time"
 )
 
 // FuzzParse: whatever a scenario's file holds, it is refused with its name and line,
@@ -23,6 +24,9 @@ func FuzzParse(f *testing.F) {
 	for _, text := range []string{"", "a", "[]", "{}", "name: x\nname: y\n", "steps:\n- c1: acquire\n", "a: &a [*a]\n", "run: {clients: -1}\n", "\t", "? [a]\n: b\n"} {
 		f.Add([]byte(text))
 	}
+	for _, text := range schedules {
+		f.Add([]byte(scheduleHead + text))
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := Parse("s.yaml", text)
 		if err != nil {
@@ -31,11 +35,45 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if s.Name == "" || s.About == "" || len(s.Locks) == 0 || len(s.Clients) == 0 == (s.Run == nil) || len(s.Steps) == 0 == (s.Run == nil) {
+		if s.Name == "" || s.About == "" || len(s.Locks) == 0 {
+			t.Fatalf("incomplete: %+v", s)
+		}
+		if s.Programs != nil {
+			whole(t, s)
+			return
+		}
+		if len(s.Strikes) > 0 || len(s.Clients) == 0 == (s.Run == nil) || len(s.Steps) == 0 == (s.Run == nil) {
 			t.Fatalf("incomplete: %+v", s)
 		}
 		if again, err := Parse("s.yaml", s.Text); err != nil || again.Name != s.Name || len(again.Steps) != len(s.Steps) {
 			t.Fatalf("another one when it is read again: %+v, %v", again, err)
 		}
 	})
+}
+
+// whole sees that a schedule has all that it takes to play it, and that it is the same one
+// when it is written and read again.
+func whole(t *testing.T, s *Scenario) {
+	t.Helper()
+	if s.Run != nil || len(s.Steps) > 0 || len(s.Clients) == 0 || len(s.Programs) != len(s.Clients) {
+		t.Fatalf("not one of one kind: %+v", s)
+	}
+	for _, c := range s.Clients {
+		if len(s.Programs[c]) == 0 {
+			t.Fatalf("%s does nothing", c)
+		}
+	}
+	for _, st := range s.Strikes {
+		if w, ok := st.Fault.word(); !ok || w.fault == "" || st.When.At == "" || st.When.At == Event && st.When.Await == nil || st.Until.Or.Of(time.Second) < 0 {
+			t.Fatalf("no fault that can strike: %+v", st)
+		}
+	}
+	written := s.Write()
+	again, err := Parse("s.yaml", written)
+	if err != nil {
+		t.Fatalf("%v\n%s\nread as\n%s", err, s.Text, written)
+	}
+	if twice := again.Write(); string(twice) != string(written) {
+		t.Fatalf("written\n%s\nand again\n%s", written, twice)
+	}
 }

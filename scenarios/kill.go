@@ -34,7 +34,7 @@ func (o *order) kill(n *yaml.Node, st *Step) error {
 }
 
 func (o *order) start(n *yaml.Node, st *Step) error {
-	if len(st.Nodes) == 1 && o.broken["powerloss "+st.Nodes[0]] != 0 {
+	if len(st.Nodes) > 0 && o.broken["powerloss "+st.Nodes[0]] != 0 {
 		return o.undo(n, st, "powerloss")
 	}
 	if err := o.undo(n, st, "kill"); err != nil {
@@ -52,7 +52,7 @@ func (r *Runner) kill(ctx context.Context, st Step) (string, error) {
 	return "", r.each(st.Nodes, func(node string) error {
 		err := r.inject(ctx, FaultRequest{Kind: "kill", Nodes: []string{node}, Wipe: st.Wipe}, "kill "+node)
 		if err == nil {
-			r.forget(node)
+			r.killed(node)
 		}
 		return err
 	})
@@ -75,7 +75,7 @@ func (r *Runner) forget(client string) {
 		if c.busy != nil {
 			close(c.busy.killed)
 		}
-		*c = clientState{}
+		*c = clientState{grants: c.grants, kills: c.kills + 1}
 		r.change()
 	}
 }

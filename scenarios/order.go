@@ -9,9 +9,9 @@ type order struct {
 	p        *parser
 	clients  map[string]*clientOrder
 	broken   map[string]int // "pause A" -> line
-	cuts     map[string]int // by text
+	links    map[string]int // by word and link: "cut A to redis" -> line
+	holds    map[string]int // by text
 	counting map[string]int
-	marked   map[string]bool
 }
 
 type clientOrder struct {
@@ -23,7 +23,7 @@ type clientOrder struct {
 }
 
 func newOrder(p *parser) *order {
-	o := &order{p: p, clients: map[string]*clientOrder{}, broken: map[string]int{}, cuts: map[string]int{}, counting: map[string]int{}, marked: map[string]bool{}}
+	o := &order{p: p, clients: map[string]*clientOrder{}, broken: map[string]int{}, links: map[string]int{}, holds: map[string]int{}, counting: map[string]int{}}
 	for _, c := range p.s.Clients {
 		o.clients[c] = &clientOrder{}
 	}

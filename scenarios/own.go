@@ -62,7 +62,6 @@ func (s *Scenario) NeedsServers() bool {
 	served := func(nodes []string) bool {
 		return slices.ContainsFunc(nodes, server) && !slices.Contains(nodes, "register")
 	}
-	return slices.ContainsFunc(s.Steps, func(st Step) bool {
-		return served(st.Nodes) || served(st.Peers) || st.Await != nil && st.Await.Servers != nil
-	})
+	return slices.ContainsFunc(s.allSteps(), func(st Step) bool { return served(st.Nodes) || served(st.Peers) }) ||
+		slices.ContainsFunc(s.awaits(), func(a *Await) bool { return served(a.Servers) || served(a.From) })
 }

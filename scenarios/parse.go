@@ -59,11 +59,10 @@ func Parse(file string, text []byte) (*Scenario, error) {
 		return nil, &Error{file, 1, "a scenario is a mapping: name, about, locks, clients, steps, expect"}
 	}
 	root := doc.Content[0]
-	// Steps and expectations speak of what the other fields name.
 	for _, late := range []bool{false, true} {
 		for i := 0; i+1 < len(root.Content); i += 2 {
 			key, value := root.Content[i], root.Content[i+1]
-			if late != (key.Value == "steps" || key.Value == "expect") {
+			if late != slices.Contains(lateFields, key.Value) {
 				continue
 			}
 			if err := p.field(key, value); err != nil {
@@ -74,7 +73,11 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	return p.s, p.whole(root)
 }
 
-var fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "runtime", "options", "needs", "clients", "ttl", "bound", "run", "steps", "expect"}
+var (
+	fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "runtime", "options", "needs", "clients", "ttl", "bound", "run", "steps", "faults", "replay", "expect"}
+	// lateFields speak of what the others name.
+	lateFields = []string{"steps", "faults", "expect"}
+)
 
 func (p *parser) field(key, v *yaml.Node) (err error) {
 	if line, twice := p.seen[key.Value]; twice {
@@ -122,6 +125,10 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 		err = p.run(v)
 	case "steps":
 		err = p.steps(v)
+	case "faults":
+		err = p.strikes(v)
+	case "replay":
+		s.Replay, err = p.text(v)
 	case "expect":
 		err = p.expect(v)
 	default:
@@ -145,15 +152,20 @@ func (p *parser) whole(root *yaml.Node) error {
 		return p.errorf(root, "scenario %s does not say what it is about", s.Name)
 	case len(s.Locks) == 0:
 		return p.errorf(root, "scenario %s names no locks to be played on", s.Name)
-	case s.Run == nil && len(s.Steps) == 0:
+	case s.Programs != nil && (s.Run != nil || len(s.Steps) > 0):
+		return p.errorf(root, "scenario %s has clients that carry out programs: leave out steps and run", s.Name)
+	case s.Programs == nil && s.Run == nil && len(s.Steps) == 0:
 		return p.errorf(root, "scenario %s has neither steps nor a run", s.Name)
 	case s.Run != nil && len(s.Steps) > 0:
 		return p.errorf(root, "scenario %s has both steps and a run: it is scripted or it is not", s.Name)
-	case len(s.Expect) == 0:
+	case s.Programs == nil && len(s.Expect) == 0:
 		return p.errorf(root, "scenario %s expects nothing", s.Name)
 	}
 	if len(s.Fencing) == 0 {
 		s.Fencing = []string{"none"}
+	}
+	if len(s.Expect) == 0 {
+		return nil // a schedule: whatever comes of it
 	}
 	for _, lock := range s.Locks {
 		for _, fencing := range s.Fencing {
@@ -231,12 +243,23 @@ func at(n *yaml.Node, i int) *yaml.Node {
 }
 
 func (p *parser) clients(n *yaml.Node) (err error) {
+	if n.Kind == yaml.MappingNode {
+		return p.programs(n)
+	}
 	if p.s.Clients, err = p.words(n); err != nil {
 		return err
 	}
+	return p.clientNames(n)
+}
+
+func (p *parser) clientNames(n *yaml.Node) error {
 	for i, c := range p.s.Clients {
 		if !clientForm().MatchString(c) {
-			return p.errorf(at(n, i), "client %q: want a capital letter or a short word of them, as A, B, W1", c)
+			where := at(n, i)
+			if n.Kind == yaml.MappingNode {
+				where = n.Content[2*i]
+			}
+			return p.errorf(where, "client %q: want a capital letter or a short word of them, as A, B, W1", c)
 		}
 	}
 	return nil

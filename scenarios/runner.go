@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -23,14 +24,19 @@ type Runner struct {
 	counts  map[string]int
 	counter string // counting, if not ""
 	unfit   *Unfit // nil as long as the lock could do all that it was told to
+	failed  error  // of acts that nobody waits for
 	heals   map[string]func(context.Context) error
 	order   []string // of heals
+	gates   map[*Await]*actGate
+	awaited []*Await // whose gates have shut, and are so until what follows has struck
+	killed  func(client string)
 
 	following sync.WaitGroup
 }
 
 type clientState struct {
 	asked, granted int64 // times of the latest acquire's invoke and ok; 0: not yet
+	grants, kills  int   // how many there were
 	until          int64 // end of the latest grant's lease, 0: it has none
 	waiting, lost  bool
 	busy           *chain
@@ -41,8 +47,9 @@ type clientState struct {
 func NewRunner(s *Scenario, stage Stage, tell func(Taken)) *Runner {
 	r := &Runner{
 		scenario: s, stage: stage, tell: tell, changed: make(chan struct{}),
-		clients: map[string]*clientState{}, counts: map[string]int{}, heals: map[string]func(context.Context) error{},
+		clients: map[string]*clientState{}, counts: map[string]int{}, heals: map[string]func(context.Context) error{}, gates: map[*Await]*actGate{},
 	}
+	r.killed = r.forget
 	for _, c := range s.Clients {
 		r.clients[c] = &clientState{}
 	}
@@ -63,6 +70,7 @@ func (r *Runner) Observe(e history.Event) {
 		c.asked, c.granted, c.until, c.waiting, c.lost = e.Time, 0, 0, false, false
 	case e.F == history.Acquire && e.Type == history.OK:
 		c.granted = e.Time
+		c.grants++
 		if e.Lease > 0 {
 			c.until = e.Since + e.Lease
 		}
@@ -106,14 +114,23 @@ func (r *Runner) change() {
 // Play takes all steps. An error says which step could not be taken as it was
 // meant; a StepError's run has proved nothing of what was to come after it.
 // Heal must be called in the end.
-func (r *Runner) Play(ctx context.Context) error {
+func (r *Runner) Play(ctx context.Context) (err error) {
 	// Acts that nobody waits for any more end with the script.
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.following.Wait()
 	defer cancel()
+	defer func() {
+		if oerr := r.openAll(context.WithoutCancel(ctx)); oerr != nil {
+			err = errors.Join(err, oerr)
+		}
+	}()
 	for _, st := range r.scenario.Steps {
 		began := r.stage.Now()
-		outcome, err := r.take(ctx, st)
+		var outcome string
+		err := r.openAwaited(ctx, st)
+		if err == nil {
+			outcome, err = r.take(ctx, st)
+		}
 		if u := r.cannot(); u != nil {
 			err = u
 		}
@@ -130,12 +147,13 @@ func (r *Runner) Play(ctx context.Context) error {
 	return nil
 }
 
-// cannot is why the lock is not one that can be put through this; nil if it is.
+// cannot is why the lock is not one that can be put through this, or why what a client
+// does in the background cannot be followed; nil if all is well.
 func (r *Runner) cannot() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.unfit == nil {
-		return nil
+		return r.failed
 	}
 	return r.unfit
 }

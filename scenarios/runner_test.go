@@ -21,17 +21,22 @@ type stage struct {
 	runner *Runner
 	start  time.Time
 
-	mu      sync.Mutex
-	log     []string
-	holder  string
-	until   time.Time
-	paused  map[string]chan struct{}
-	killed  map[string]bool
-	refuse  map[string]workloads.Outcome // what an act comes to instead, by "A write"
-	broken  map[string]error             // faults that do not land, by kind
-	healed  []string
-	unread  int
-	perform sync.WaitGroup
+	mu       sync.Mutex
+	log      []string
+	holder   string
+	until    time.Time
+	paused   map[string]chan struct{}
+	killed   map[string]bool
+	refuse   map[string]workloads.Outcome // what an act comes to instead, by "A write"
+	broken   map[string]error             // faults that do not land, by kind
+	healed   []string
+	unread   int
+	messages int                      // that an act brings
+	timed    bool                     // the log says when
+	lands    time.Duration            // how long it takes a fault to land
+	takes    map[string]time.Duration // how long acts take, by "A write"
+	gates    map[string]*gate         // that are shut, by client
+	perform  sync.WaitGroup
 }
 
 func newStage(t *testing.T, steps string) (*stage, *Scenario) {
@@ -40,9 +45,13 @@ func newStage(t *testing.T, steps string) (*stage, *Scenario) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stage{start: time.Now(), paused: map[string]chan struct{}{}, killed: map[string]bool{}, refuse: map[string]workloads.Outcome{}, broken: map[string]error{}}
+	st := emptyStage()
 	st.runner = NewRunner(s, st, nil)
 	return st, s
+}
+
+func emptyStage() *stage {
+	return &stage{start: time.Now(), paused: map[string]chan struct{}{}, killed: map[string]bool{}, refuse: map[string]workloads.Outcome{}, broken: map[string]error{}, gates: map[string]*gate{}, takes: map[string]time.Duration{}}
 }
 
 func (s *stage) Now() int64        { return int64(time.Since(s.start)) + 1 }
@@ -55,7 +64,16 @@ func (s *stage) Mark(context.Context, string) error {
 func (s *stage) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.log = append(s.log, fmt.Sprintf(format, args...))
+	s.note(format, args...)
+}
+
+// note is say where s.mu is held.
+func (s *stage) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if s.timed {
+		text = fmt.Sprint(time.Since(s.start).Truncate(10*time.Millisecond), " ", text)
+	}
+	s.log = append(s.log, text)
 }
 
 func (s *stage) Look(context.Context, string) (int, error) {
@@ -73,14 +91,71 @@ func (s *stage) Unread(context.Context, string) (int, error) {
 	return s.unread, nil
 }
 
+func (s *stage) Messages(_ context.Context, from, to []string, count int) error {
+	s.say("%d held from %s to %s", count, strings.Join(from, ","), strings.Join(to, ","))
+	return nil
+}
+
+func (s *stage) Deliver(_ context.Context, from, to []string, count int) error {
+	s.say("%d delivered from %s to %s", count, strings.Join(from, ","), strings.Join(to, ","))
+	return nil
+}
+
+// gate is one whose messages pass as the test says: so many in all for an act.
+type gate struct {
+	stage  *stage
+	name   string
+	passed int
+	shut   chan struct{}
+	open   chan struct{}
+	dead   bool // its client, when it was opened
+}
+
+func (g *gate) Shut() <-chan struct{}               { return g.shut }
+func (g *gate) Passed(context.Context) (int, error) { return g.passed, nil }
+func (g *gate) Open(context.Context) error {
+	g.stage.say("open %s", g.name)
+	g.stage.mu.Lock()
+	g.dead = g.stage.killed[g.name[:1]]
+	g.stage.mu.Unlock()
+	close(g.open)
+	return nil
+}
+
+// Gate shuts at once where the client's acts bring enough messages; its next act does not
+// end before it is opened.
+func (s *stage) Gate(_ context.Context, r GateRequest) (Gate, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.broken["gate"]; err != nil {
+		return nil, err
+	}
+	g := &gate{stage: s, name: fmt.Sprintf("%s %d", r.Client, r.N), passed: min(s.messages, r.N), shut: make(chan struct{}), open: make(chan struct{})}
+	if r.Answered {
+		g.name += " answered"
+	}
+	g.name = strings.Join(append([]string{g.name}, r.To...), " ")
+	s.note("gate %s", g.name)
+	if g.passed == r.N {
+		close(g.shut)
+		s.gates[r.Client] = g
+	}
+	return g, nil
+}
+
 func (s *stage) Inject(_ context.Context, d FaultRequest) (func(context.Context) error, error) {
 	name := d.Kind + " " + strings.Join(d.Nodes, ",")
+	time.Sleep(s.lands)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.broken[d.Kind]; err != nil {
 		return nil, err
 	}
-	s.log = append(s.log, name)
+	said := name
+	if d.Slow.Delay > 0 || d.Loss > 0 {
+		said += fmt.Sprint(" ", d.Slow, " ", d.Loss)
+	}
+	s.note("%s", said)
 	if d.Kind == "pause" {
 		s.paused[d.Nodes[0]] = make(chan struct{})
 	}
@@ -90,7 +165,8 @@ func (s *stage) Inject(_ context.Context, d FaultRequest) (func(context.Context)
 	return func(context.Context) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.log, s.healed = append(s.log, "end "+name), append(s.healed, name)
+		s.note("end %s", name)
+		s.healed = append(s.healed, name)
 		if d.Kind == "kill" {
 			s.killed[d.Nodes[0]] = false
 		}
@@ -106,13 +182,20 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 	done := make(chan workloads.Done, 1)
 	s.perform.Go(func() {
 		s.mu.Lock()
-		paused := s.paused[client]
+		paused, gate := s.paused[client], s.gates[client]
+		delete(s.gates, client)
 		s.mu.Unlock()
+		if gate != nil {
+			if <-gate.open; gate.dead {
+				return
+			}
+		}
 		if paused != nil {
 			<-paused
 		}
+		time.Sleep(s.takes[client+" "+act])
 		outcome := workloads.Did
-		if act == history.Acquire {
+		if verb(act) == history.Acquire {
 			outcome = workloads.Granted
 			if !s.acquire(client) {
 				return
@@ -125,7 +208,7 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 		if act == history.Release && s.holder == client {
 			s.holder = ""
 		}
-		s.log = append(s.log, fmt.Sprintf("%s %s %s", client, act, outcome))
+		s.note("%s %s %s", client, act, outcome)
 		s.mu.Unlock()
 		done <- workloads.Done{Outcome: outcome}
 	})
@@ -206,8 +289,24 @@ func TestPlay(t *testing.T) {
 		{"whatever comes of a late release", "  - A: acquire\n  - A: release\n", func(s *stage) { s.refuse["A release"] = workloads.NotHeld }, "A acquire granted; A release not held", "0s"},
 		{"all is healed, the latest first", "  - A: acquire\n  - pause: A\n  - clock: redis +5s\n  - cut: B to redis\n", nil,
 			"A acquire granted; pause A; clock redis; partition B; end partition B; end clock redis; end pause A", "0s"},
+		{"a clock runs wrong", "  - A: acquire\n  - clock: redis x1.5\n  - clock: redis strobe 50ms\n  - clock: redis right\n", nil,
+			"A acquire granted; clock redis; end clock redis; clock redis; end clock redis", "0s"},
 		{"a clock is set anew", "  - A: acquire\n  - clock: redis +5s\n  - clock: redis +9s\n  - clock: redis right\n", nil,
 			"A acquire granted; clock redis; end clock redis; clock redis; end clock redis", "0s"},
+		{"held, and delivered one by one", "  - A: acquire\n  - hold: A to servers\n  - await: 2 messages from A to redis\n  - deliver: 1 from A to redis\n  - deliver: A to servers\n", nil,
+			"A acquire granted; hold A; 2 held from A to redis; 1 delivered from A to redis; end hold A", "0s"},
+		{"a reset ends the hold", "  - A: acquire\n  - hold: A to redis\n  - reset: A to redis silently\n", nil,
+			"A acquire granted; hold A; reset A; end hold A; end reset A", "0s"},
+		{"the act's messages, and what strikes after the second", "  - A: acquire\n  - A: release &\n  - await: 2 messages of A's release to servers sent\n  - cut: A to redis\n  - pause: redis\n  - await: A done\n", func(s *stage) { s.messages = 3 },
+			"A acquire granted; gate A 2 redis; partition A; pause redis; open A 2 redis; A release ok; end pause redis; end partition A", "0s"},
+		{"answers, of an act that comes later", "  - A: acquire, read, write &\n  - await: message of A's write answered\n  - await: A done\n  - A: release\n", func(s *stage) { s.messages = 1 },
+			"A acquire granted; A read ok; gate A 1 answered; open A 1 answered; A write ok; A release ok", "0s"},
+		{"messages that need not come", "  - A: acquire\n  - A: release &\n  - await: message of A's release sent or 300ms\n  - cut: A to redis\n", nil,
+			"A acquire granted; gate A 1; A release ok; open A 1; partition A; end partition A", "300ms"},
+		{"a script that ends opens every gate", "  - B: acquire\n  - A: acquire &\n  - await: message of A's acquire sent\n  - kill: A\n", func(s *stage) { s.messages = 1 },
+			"B acquire granted; gate A 1; kill A; open A 1; end kill A", "0s"},
+		{"slow, lossy and cut links are healed", "  - A: acquire\n  - slow: A to redis 50ms±10ms 100kB/s\n  - loss: A to redis 20%\n  - cut: A from redis\n  - heal: A to redis\n  - A: write\n  - heal\n", nil,
+			"A acquire granted; slow A {50ms 10ms 100000} 0; loss A {0s 0s 0} 0.2; partition A; end slow A; end loss A; A write ok; end partition A", "0s"},
 		{"a killed client is forgotten", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - kill: B\n  - A: release\n", nil, "A acquire granted; kill B; A release ok; end kill B", "0s"},
 		{"and starts anew", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - kill: B\n  - start: B\n  - A: release\n  - B: acquire\n", nil,
 			"A acquire granted; kill B; end kill B; A release ok; B acquire granted", "0s"},
@@ -242,6 +341,12 @@ func TestPlayFails(t *testing.T) {
 		{"an expired check", "  - A: acquire, check, write\n", func(s *stage) { s.refuse["A check"] = workloads.Expired }, "mine.yaml:8: A: acquire, check, write: check expired"},
 		{"a fault that does not land", "  - A: acquire\n  - pause: A\n", func(s *stage) { s.broken["pause"] = errors.New("no hands") }, "mine.yaml:9: pause: A: no hands"},
 		{"an event that never comes", "  - A: acquire\n  - await: request at redis\n", nil, "mine.yaml:9: await: request at redis: a request at redis did not come within 30s"},
+		{"messages that did not come", "  - A: acquire\n  - A: release &\n  - await: 2 messages of A's release sent\n", func(s *stage) { s.messages = 1 },
+			"mine.yaml:10: await: 2 messages of A's release sent: A's release was over after 1 of 2 messages sent"},
+		{"messages of an act that was not come to", "  - A: acquire, write, release &\n  - await: message of A's release sent\n", func(s *stage) { s.refuse["A write"] = workloads.Refused },
+			"mine.yaml:9: await: message of A's release sent: A did not come to its release: write refused"},
+		{"messages that cannot be counted", "  - A: acquire, write &\n  - await: message of A's write sent\n", func(s *stage) { s.broken["gate"] = errors.New("no door") },
+			"mine.yaml:9: await: message of A's write sent: count the messages of A's write: no door"},
 		{"a grant that cannot come", "  - A: acquire &\n  - await: A granted\n", func(s *stage) { s.refuse["A acquire"] = workloads.Failed }, "mine.yaml:9: await: A granted: A was not granted"},
 	}
 	for _, tt := range tests {

@@ -43,6 +43,14 @@ type Scenario struct {
 	Steps   []Step
 	Run     *Run // instead of steps: a run of autonomous clients
 
+	// Instead of steps: what each client carries out by itself, and the faults that strike
+	// at what they do.
+	Programs map[string]Program
+	Strikes  []Strike
+	// Replay is how often it came to what is expected when that was measured, as written:
+	// "100 of 100".
+	Replay string
+
 	Expect []Expectation
 }
 
@@ -123,7 +131,7 @@ func (s *Scenario) Faults() []string {
 			add(f)
 		}
 	}
-	for _, st := range s.Steps {
+	for _, st := range s.allSteps() {
 		if w, ok := st.word(); ok {
 			add(w.fault)
 		}
@@ -131,16 +139,62 @@ func (s *Scenario) Faults() []string {
 	return out
 }
 
+// Needed lists the kinds of fault that the machine must be able to do: those of Faults,
+// and what a gate needs.
+func (s *Scenario) Needed() []string {
+	out := s.Faults()
+	gated := slices.ContainsFunc(s.Steps, func(st Step) bool { return len(st.Gates) > 0 })
+	if gated && !slices.Contains(out, holdWord.fault) {
+		out = append(out, holdWord.fault)
+	}
+	return out
+}
+
+// allSteps are the script's steps, or the faults that strike programs.
+func (s *Scenario) allSteps() []Step {
+	out := slices.Clone(s.Steps)
+	for _, st := range s.Strikes {
+		out = append(out, st.Fault)
+	}
+	return out
+}
+
+// awaits are the events that steps, programs and faults wait for.
+func (s *Scenario) awaits() []*Await {
+	var out []*Await
+	add := func(a *Await) {
+		if a != nil {
+			out = append(out, a)
+		}
+	}
+	for _, st := range s.Steps {
+		add(st.Await)
+	}
+	for _, c := range s.Clients {
+		for _, m := range s.Programs[c] {
+			add(m.Await)
+		}
+	}
+	for _, st := range s.Strikes {
+		add(st.When.Await)
+		add(st.Until.Await)
+	}
+	return out
+}
+
 // Looks says whether a step waits for what only the servers know of the lock.
 func (s *Scenario) Looks() bool {
-	return slices.ContainsFunc(s.Steps, func(st Step) bool {
-		return st.Await != nil && st.Await.event().looks
-	})
+	return slices.ContainsFunc(s.awaits(), func(a *Await) bool { return a.event().looks })
 }
 
 // Touches says whether some step reads or writes the register.
 func (s *Scenario) Touches() bool {
 	touching := []string{history.Read, history.Write, history.Add, workloads.Check}
+	for _, program := range s.Programs {
+		if slices.ContainsFunc(program, func(m Move) bool { return slices.Contains(touching, m.Do) }) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(s.Steps, func(st Step) bool {
 		return slices.ContainsFunc(st.Acts, func(act string) bool { return slices.Contains(touching, act) })
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/picklock/picklock/internal/link"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -15,8 +16,23 @@ type FaultRequest struct {
 	// Peers are, of a partition, the receivers; with Both it goes both ways.
 	Peers []string
 	Both  bool
-	By    time.Duration // of a clock: the jump
-	Wipe  bool          // of a kill: the data is gone
+	// By, Rate and Strobe are how a clock goes wrong: a jump, how many seconds it counts in
+	// a true one (0 is 1), a jump to and fro.
+	By     time.Duration
+	Rate   float64
+	Strobe time.Duration
+	Wipe   bool // of a kill: the data is gone
+	// Manner is, of a reset, how connections end: "" both ends are told, "silently"
+	// neither, "half-open" one end only has forgotten it.
+	Manner string
+	// Disk is what is wrong with a disk: stall, full or eio; of a stall, Stall is how long a
+	// sync takes, 0 for as long as the fault is on.
+	Disk  string
+	Stall time.Duration
+	Torn  bool // of a power loss: a part of one write is left
+	// Slow and Loss are how bad a link is; Loss is the part of the packets that is lost.
+	Slow link.Slow
+	Loss float64
 }
 
 // Stage is what a scenario is played on.
@@ -26,7 +42,16 @@ type Stage interface {
 	Act(client, act string) (<-chan workloads.Done, error)
 	// Inject does a fault, sees that it landed, and returns what undoes it.
 	Inject(ctx context.Context, r FaultRequest) (heal func(context.Context) error, err error)
-	// Mark notes what a server has written, for a later power loss.
+	// Messages returns when so many messages from some nodes to others are held.
+	Messages(ctx context.Context, from, to []string, count int) error
+	// Deliver lets so many of the messages from some nodes to others go, which it waits
+	// for where they have not come yet, and goes on holding.
+	Deliver(ctx context.Context, from, to []string, count int) error
+	// Gate counts a client's messages from now on, for an act that is about to begin, and
+	// lets nothing pass after the last: see Gate. It must be opened in the end.
+	Gate(ctx context.Context, r GateRequest) (Gate, error)
+	// Mark sees to it that a later power loss takes nothing that a server has written
+	// before.
 	Mark(ctx context.Context, server string) error
 	// Look counts what a server has for the lock: the holder and the waiting.
 	Look(ctx context.Context, server string) (int, error)

@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/picklock/picklock/internal/link"
 	"github.com/picklock/picklock/internal/meant"
 )
 
@@ -18,12 +19,22 @@ type Step struct {
 
 	Client     string // of an act
 	Acts       []string
-	Background bool // started, not waited for
+	Background bool      // started, not waited for
+	Gates      []ActGate // on their messages
 
 	Nodes, Peers []string // whom a fault hits; of a cut, the two sides
 	Both         bool     // a cut both ways
 	By           time.Duration
+	Rate         float64       // of a clock
+	Strobe       time.Duration // of a clock
 	Wipe         bool
+	N            int           // of a deliver: how many messages; 0: all
+	Manner       string        // of a reset
+	Disk         string        // what is wrong with it, "" for nothing
+	Stall        time.Duration // of a disk that stalls
+	Torn         bool
+	Slow         link.Slow
+	Loss         float64 // of a link: the part of the packets that is lost
 	Await        *Await
 	Count        string
 }

@@ -78,6 +78,9 @@ func (c *client) once(ctx context.Context, key string, section Section) bool {
 		return false
 	}
 	part := c.long()
+	if part > 1 {
+		h.overrun = time.Duration(part * float64(c.cfg.TTL))
+	}
 	held := context.WithoutCancel(ctx)
 	section(held, h)
 	h.linger(ctx, part)

@@ -27,6 +27,7 @@ type holding struct {
 	looking  sync.Mutex    // held while the client looks away from what the library tells
 	until    atomic.Int64  // end of the lease as the client knows it (history.Now)
 	writes   int
+	overrun  time.Duration // how long the section lasts that is longer than its lease
 }
 
 // event is an event of this grant.
@@ -44,7 +45,7 @@ func (h *holding) fail(f string, err error) {
 // hold works for about the configured time; false says that the client learnt of
 // the grant's loss and has to give up.
 func (h *holding) hold(ctx context.Context) bool {
-	d := h.c.jitter(h.c.cfg.Hold)
+	d := max(h.c.jitter(h.c.cfg.Hold), h.overrun)
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -47,10 +47,20 @@ type Command struct {
 	ID int64  `json:"id,omitempty"` // of an act; its Done repeats it
 	// Workload, of CommandGo, is what to do where the Config left it open.
 	Workload string `json:"workload,omitempty"`
+	// Key, of CommandKey, is the lock's key from now on.
+	Key string `json:"key,omitempty"`
 }
 
-// CommandGo starts the critical sections. The end of input stops them.
-const CommandGo = "go"
+const (
+	// CommandGo starts the critical sections. The end of input stops them.
+	CommandGo = "go"
+	// CommandKey has a scripted client forget what it holds and go on with another key:
+	// what it knows of no key (its connections, its session) it keeps.
+	CommandKey = "key"
+	// CommandCancel has a scripted client give up the act that it is doing. Nothing
+	// answers but that act.
+	CommandCancel = "cancel"
+)
 
 // Done ends one act of a scripted client.
 type Done struct {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/picklock/picklock/clients"
@@ -23,6 +24,34 @@ type script struct {
 	// away: the client has looked at its lease and goes on to its write. What it is
 	// told in between it sees only afterwards.
 	away bool
+
+	mu        sync.Mutex
+	cancelAct context.CancelFunc // ends the act that is under way; nil for none
+}
+
+// cancelable is the context of one act.
+func (s *script) cancelable(ctx context.Context) context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancelAct != nil {
+		s.cancelAct()
+	}
+	ctx, s.cancelAct = context.WithCancel(ctx)
+	return ctx
+}
+
+func (s *script) cancel() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cancelAct != nil {
+		s.cancelAct()
+	}
+}
+
+// rekey leaves the key for another.
+func (s *script) rekey(key string) {
+	s.end()
+	s.cfg.KeyNames = []string{key}
 }
 
 // acts is the table of what a scripted client can be told to do.
@@ -74,6 +103,7 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 	defer stop()
 	commands, broken := make(chan Command, 16), make(chan error, 1)
 	commands <- first
+	s := &script{client: c}
 	go func() {
 		// The harness closes our input to stop us; reading ends with the process.
 		defer stop()
@@ -84,15 +114,23 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 				broken <- err
 				return
 			}
+			if cmd.Do == CommandCancel {
+				s.cancel()
+				continue
+			}
 			commands <- cmd
 		}
 	}()
-	s := &script{client: c}
 	defer s.end()
 	for {
 		select {
 		case cmd := <-commands:
-			outcome, err := s.do(ctx, cmd.Do)
+			if cmd.Do == CommandKey {
+				s.rekey(cmd.Key)
+				c.out.send(Message{Done: &Done{ID: cmd.ID, Outcome: Did}})
+				continue
+			}
+			outcome, err := s.do(s.cancelable(ctx), cmd.Do)
 			if errors.Is(err, ErrNoAct) {
 				return err
 			}

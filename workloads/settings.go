@@ -21,7 +21,10 @@ type Settings struct {
 	Hold time.Duration `json:"hold"`
 	// Reach is the part of its lease at which a long section ends at the latest (see
 	// linger.go), where the user did not say how long they should be; 0: none is long.
-	Reach      float64       `json:"reach,omitempty"`
+	Reach float64 `json:"reach,omitempty"`
+	// Overrun is how many leases the longest of the long sections last, where some are
+	// longer than their lease (see linger.go); 0: none is.
+	Overrun    float64       `json:"overrun,omitempty"`
 	Limit      time.Duration `json:"time_limit"`
 	Rate       float64       `json:"rate,omitempty"`        // critical sections a second and client at most; 0: no limit
 	Renew      bool          `json:"renew,omitempty"`       // a watchdog renews the lease every TTL/3

@@ -172,7 +172,7 @@ func TestExecRenew(t *testing.T) {
 
 // TestExecRenewed: what a watchdog says is taken for the grant that it is of.
 func TestExecRenewed(t *testing.T) {
-	c := &child{dead: make(chan struct{}), grants: map[string][]*childGrant{}, calls: map[int64]call{}}
+	c := &child{grants: map[string][]*childGrant{}}
 	asked := history.Now()
 	g := &childGrant{asked: asked, lost: make(chan struct{}), renewals: make(chan clients.Renewal, 2)}
 	c.grants["k"] = []*childGrant{g}
@@ -180,7 +180,7 @@ func TestExecRenewed(t *testing.T) {
 		return []byte(`{"event":"renewed","key":"` + key + `","lease_ms":500,"since_ns":` + strconv.FormatInt(since, 10) + `}`)
 	}
 	for _, l := range [][]byte{line("other", asked), line("k", asked-5), line("k", asked)} {
-		if err := c.take(l); err != nil {
+		if _, _, err := c.take(l, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +195,7 @@ func TestExecRenewed(t *testing.T) {
 		string(line("k", time.Now().UnixNano())):       "wall clock",
 		string(line("k", asked+int64(time.Hour))):      "later than now",
 	} {
-		if err := c.take([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := c.take([]byte(text), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -1,12 +1,12 @@
 package exec
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/lines"
 	"github.com/picklock/picklock/internal/proc"
 )
 
@@ -32,6 +33,8 @@ type execRequest struct {
 	Key     string            `json:"key,omitempty"`
 	Mode    string            `json:"mode,omitempty"` // of an acquire: "shared", or nothing for oneself alone
 	Timeout int64             `json:"timeout_ms,omitempty"`
+
+	asked int64 // when (history.Now)
 }
 
 type execAnswer struct {
@@ -71,18 +74,15 @@ const (
 // child is one process that speaks the exec protocol. It is in our process group,
 // so that what pauses or kills us does the same to it.
 type child struct {
-	in    *os.File // to the child
-	out   *os.File // from it
-	kill  func()
-	group sync.WaitGroup
-	dead  chan struct{} // closes when the child is of no more use
-	// reaped closes when its exit status is part of the reason.
-	reaped chan struct{}
+	*lines.Asker[*execRequest, execAnswer]
+	in   *os.File // to the child
+	kill func()
+	exit error // how it ended: set before reaped closes
+	// waiting for its end is the one goroutine; the other is the Asker's.
+	waiting sync.WaitGroup
+	reaped  chan struct{}
 
-	mu    sync.Mutex
-	why   error // set before dead closes
-	id    int64
-	calls map[int64]call
+	mu sync.Mutex
 	// grants are those that are held, by key; several only of one who holds a lock more
 	// than once.
 	grants map[string][]*childGrant
@@ -91,12 +91,6 @@ type child struct {
 
 // errNotAsked: the child had ended before it could take the request.
 var errNotAsked = errors.New("not asked")
-
-type call struct {
-	request execRequest
-	asked   int64
-	answer  chan execAnswer // never blocks: it has room for the one answer
-}
 
 // programError is an error that wraps ErrProgram and does not say so twice.
 type programError struct{ error }
@@ -125,9 +119,9 @@ func startChild(command string) (*child, error) {
 	}
 	defer childOut.Close()
 	cmd.Stdin, cmd.Stdout = childIn, childOut
-	c := &child{in: in, out: out, dead: make(chan struct{}), reaped: make(chan struct{}), calls: map[int64]call{}, grants: map[string][]*childGrant{}}
+	c := &child{in: in, reaped: make(chan struct{}), grants: map[string][]*childGrant{}}
 	started := make(chan error)
-	c.group.Go(func() {
+	c.waiting.Go(func() {
 		// What DieWithParent asks for happens when the thread that started the child
 		// ends: this one stays until the child has ended.
 		runtime.LockOSThread()
@@ -137,56 +131,68 @@ func startChild(command string) (*child, error) {
 		if err != nil {
 			return
 		}
-		err = cmd.Wait()
-		if err == nil {
-			err = errors.New("exit status 0")
+		if c.exit = cmd.Wait(); c.exit == nil {
+			c.exit = errors.New("exit status 0")
 		}
 		// What it said last is still in the pipe, which a grandchild may keep open.
 		out.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-		<-c.dead
-		c.mu.Lock()
-		c.why = fmt.Errorf("%w (%w)", c.why, err)
-		c.mu.Unlock()
 		close(c.reaped)
 	})
 	if err := <-started; err != nil {
-		c.group.Wait()
+		c.waiting.Wait()
 		in.Close()
 		out.Close()
 		return nil, err
 	}
 	c.kill = func() { cmd.Process.Kill() }
-	c.group.Go(c.listen)
+	c.Asker = lines.NewAsker(patient{in}, out, lines.Protocol[*execRequest, execAnswer]{
+		Longest: childLine,
+		Number:  func(r **execRequest, id int64) { (*r).ID, (*r).asked = id, history.Now() },
+		Take:    c.take,
+		End:     c.end,
+	})
 	return c, nil
+}
+
+// patient is the way to a child, which may take its time to read.
+type patient struct{ *os.File }
+
+func (p patient) Write(b []byte) (int, error) {
+	p.SetWriteDeadline(time.Now().Add(childWrite))
+	return p.File.Write(b)
 }
 
 // ended is nil as long as the child can be asked, then the reason.
 func (c *child) ended() error {
-	select {
-	case <-c.dead:
-		t := time.NewTimer(childGrace)
-		defer t.Stop()
-		select {
-		case <-c.reaped:
-		case <-t.C:
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.why
-	default:
+	why := c.Err()
+	if why == nil {
 		return nil
+	}
+	t := time.NewTimer(childGrace)
+	defer t.Stop()
+	select {
+	case <-c.reaped:
+		return fmt.Errorf("%w (%w)", why, c.exit)
+	case <-t.C:
+		return why
 	}
 }
 
-// fail ends the child, for the first reason given.
-func (c *child) fail(why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.why == nil {
-		c.why = why
-		close(c.dead)
-		c.kill()
+// end ends the child, and tells its mistakes from ours: what comes from reading is the
+// program's doing.
+func (c *child) end(why error, half []byte) error {
+	c.kill()
+	switch {
+	case errors.Is(why, lines.ErrNotSent):
+		return programError{fmt.Errorf("child takes no requests: %w", why)}
+	case errors.Is(why, lines.ErrTooLong):
+		return programError{fmt.Errorf("child wrote a line of more than %d bytes: %s", childLine, quote(half))}
+	case errors.Is(why, lines.ErrHalf):
+		return programError{fmt.Errorf("child ended in the middle of a line: %s", quote(half))}
+	case errors.Is(why, io.EOF), errors.Is(why, os.ErrDeadlineExceeded), errors.Is(why, os.ErrClosed):
+		return programError{errors.New("child ended")}
 	}
+	return why
 }
 
 // ask sends a request and waits for the answer until grace after ctx has ended.
@@ -198,76 +204,58 @@ func (c *child) ask(ctx context.Context, r execRequest, grace time.Duration) (ex
 	if err := ctx.Err(); err != nil {
 		return execAnswer{}, err
 	}
-	answer := make(chan execAnswer, 1)
-	c.mu.Lock()
-	c.id++
-	r.ID = c.id
-	c.calls[r.ID] = call{r, history.Now(), answer}
-	line, err := json.Marshal(r)
-	if err == nil {
-		c.in.SetWriteDeadline(time.Now().Add(childWrite))
-		_, err = c.in.Write(append(line, '\n'))
-	}
-	c.mu.Unlock()
-	if err != nil { // so the line's end certainly did not get there
-		select {
-		case <-c.dead: // for the reason that its last words give
-		case <-time.After(childGrace):
-			c.fail(programError{fmt.Errorf("child takes no requests: %w", err)})
-		}
-		return execAnswer{}, fmt.Errorf("%w: %w", errNotAsked, c.ended())
-	}
-	select {
-	case a := <-answer:
+	late, cancel := after(ctx, grace)
+	defer cancel()
+	a, err := c.Ask(late, &r)
+	switch {
+	case err == nil:
 		return a, nil
-	case <-c.dead:
-	case <-ctx.Done():
-		t := time.NewTimer(grace)
-		defer t.Stop()
-		select {
-		case a := <-answer:
-			return a, nil
-		case <-c.dead:
-		case <-t.C:
-			c.fail(fmt.Errorf("child did not answer %s: %w", line, ctx.Err()))
-		}
+	case errors.Is(err, lines.ErrNotSent) && c.Err() != nil:
+		return a, fmt.Errorf("%w: %w", errNotAsked, c.ended())
+	case errors.Is(err, lines.ErrNotSent):
+		return a, fmt.Errorf("%w: %w", errNotAsked, err)
+	case late.Err() != nil:
+		line, _ := json.Marshal(r) // it was sent, so it can be written
+		c.Fail(fmt.Errorf("child did not answer %s: %w", line, ctx.Err()))
 	}
-	return execAnswer{}, fmt.Errorf("%w: %w", clients.ErrUnknown, c.ended())
+	return a, fmt.Errorf("%w: %w", clients.ErrUnknown, c.ended())
 }
 
-// listen takes the child's lines until it ends or breaks the protocol.
-func (c *child) listen() {
-	br := bufio.NewReaderSize(c.out, childLine)
-	for {
-		line, err := br.ReadSlice('\n')
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			err = fmt.Errorf("child wrote a line of more than %d bytes: %s", childLine, quote(line))
-		case err != nil && len(line) > 0:
-			err = fmt.Errorf("child ended in the middle of a line: %s", quote(line))
-		case err != nil:
-			err = errors.New("child ended")
-		default:
-			err = c.take(bytes.TrimSpace(line))
-		}
-		if err != nil {
-			c.fail(programError{err})
-			return
+// after is a context that ends grace after ctx has.
+func after(ctx context.Context, grace time.Duration) (context.Context, func()) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	timer := make(chan *time.Timer, 1)
+	stop := context.AfterFunc(ctx, func() { timer <- time.AfterFunc(grace, cancel) })
+	return late, func() {
+		cancel()
+		if !stop() {
+			(<-timer).Stop()
 		}
 	}
 }
 
-func (c *child) take(line []byte) error {
+// take takes a line of the child's.
+func (c *child) take(line []byte, open func(id int64) (*execRequest, bool)) (int64, execAnswer, error) {
 	a := execAnswer{line: quote(line)}
-	if err := json.Unmarshal(line, &a); err != nil {
+	if err := c.read(&a, bytes.TrimSpace(line), open); err != nil {
+		return 0, a, programError{err}
+	}
+	if a.Event != "" {
+		return 0, a, nil
+	}
+	return a.ID, a, nil
+}
+
+func (c *child) read(a *execAnswer, line []byte, open func(id int64) (*execRequest, bool)) error {
+	if err := json.Unmarshal(line, a); err != nil {
 		return fmt.Errorf("child wrote %s: not a JSON object of the expected form (what is no answer belongs on standard error): %w", a.line, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a.Event != "" {
-		return c.event(a)
+		return c.event(*a)
 	}
-	call, ok := c.calls[a.ID]
+	r, ok := open(a.ID)
 	switch {
 	case !ok:
 		return fmt.Errorf("child wrote %s: no request with that id is open", a.line)
@@ -275,18 +263,16 @@ func (c *child) take(line []byte) error {
 		return fmt.Errorf(`child wrote %s: an answer needs "ok"`, a.line)
 	}
 	if *a.OK {
-		if err := c.granted(&a, call, line); err != nil {
+		if err := c.granted(a, r, line); err != nil {
 			return fmt.Errorf("child wrote %s: %w", a.line, err)
 		}
 	}
-	delete(c.calls, a.ID)
-	call.answer <- a
 	return nil
 }
 
 // granted checks and keeps what the answer to a request that was granted says besides.
-func (c *child) granted(a *execAnswer, call call, line []byte) error {
-	switch call.request.Op {
+func (c *child) granted(a *execAnswer, r *execRequest, line []byte) error {
+	switch r.Op {
 	case "open":
 		declared := struct {
 			*clients.Abilities
@@ -299,12 +285,11 @@ func (c *child) granted(a *execAnswer, call call, line []byte) error {
 			a.abilities.Kind = clients.Reentrant
 		}
 	case "acquire":
-		a.grant = &childGrant{asked: call.asked, lost: make(chan struct{}), renewals: make(chan clients.Renewal, renewalRoom)}
-		key := call.request.Key
+		a.grant = &childGrant{asked: r.asked, lost: make(chan struct{}), renewals: make(chan clients.Renewal, renewalRoom)}
 		if !c.nested {
-			c.grants[key] = nil // whose client has let go of it
+			c.grants[r.Key] = nil // whose client has let go of it
 		}
-		c.grants[key] = append(c.grants[key], a.grant)
+		c.grants[r.Key] = append(c.grants[r.Key], a.grant)
 	}
 	return nil
 }
@@ -361,15 +346,15 @@ func (c *child) close() {
 		if _, err := c.ask(ctx, execRequest{Op: "close"}, 0); err == nil {
 			c.in.Close()
 			select {
-			case <-c.dead:
+			case <-c.Ended():
 			case <-ctx.Done():
 			}
 		}
-		c.fail(errors.New("closed"))
+		c.Fail(errors.New("closed"))
 	}
 	c.in.Close()
-	c.group.Wait()
-	c.out.Close()
+	c.Wait()
+	c.waiting.Wait()
 }
 
 func quote(line []byte) string {

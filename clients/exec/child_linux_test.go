@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/picklock/picklock/clients"
 )
@@ -28,7 +31,10 @@ func parent(lock string) error {
 // TestExecDiesWithWorker kills a worker: its child must not live on, even one that
 // does not look at its standard input, and it is in the worker's process group.
 func TestExecDiesWithWorker(t *testing.T) {
-	pidFile := filepath.Join(t.TempDir(), "pid")
+	pidFile := filepath.Join(t.TempDir(), "pid") // a pipe: to read it is to await the child
+	if err := unix.Mkfifo(pidFile, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	lock := script(t, opened+"echo $$ >"+pidFile+"; exec sleep 1000")
 	self, err := os.Executable()
 	if err != nil {
@@ -48,25 +54,33 @@ func TestExecDiesWithWorker(t *testing.T) {
 	if _, err := io.ReadFull(out, make([]byte, len("open\n"))); err != nil {
 		t.Fatal(err)
 	}
-	var pid int
-	for pid == 0 {
-		b, _ := os.ReadFile(pidFile)
-		pid, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+	b, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
 	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
 	if got, want := stat(pid)[2], stat(cmd.Process.Pid)[2]; got != want {
 		t.Errorf("child in process group %s, worker in %s", got, want)
 	}
 	cmd.Process.Kill()
-	deadline := time.Now().Add(20 * time.Second)
+	ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} // readable at its end
 	for {
-		f := stat(pid)
-		if f == nil || f[0] == "Z" {
-			return
+		n, err := unix.Poll(ended, 20_000)
+		if errors.Is(err, unix.EINTR) {
+			continue
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("child %d lives on", pid)
+		if n != 1 || err != nil {
+			t.Fatalf("child %d lives on: %v", pid, err)
 		}
-		time.Sleep(5 * time.Millisecond)
+		return
 	}
 }
 

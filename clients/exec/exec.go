@@ -205,7 +205,7 @@ func (l *execLock) acquire(ctx context.Context, key, mode string) (clients.Grant
 	}
 	if err := l.check(a, sent); err != nil {
 		err = programError{fmt.Errorf("child wrote %s: %w", a.line, err)}
-		c.fail(err)
+		c.Fail(err)
 		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w: %w", key, clients.ErrUnknown, err)
 	}
 	g := clients.Grant{Key: key, Token: a.Token, Lost: a.grant.lost, Renewals: a.grant.renewals, Ref: execRef{c, a.grant}}
@@ -300,7 +300,7 @@ func (r execRenewer) Renew(ctx context.Context, g clients.Grant) (clients.Renewa
 		}
 		if err != nil {
 			err = programError{fmt.Errorf("child wrote %s: %w", a.line, err)}
-			c.fail(err)
+			c.Fail(err)
 			err = fmt.Errorf("%w: %w", clients.ErrUnknown, err)
 		}
 	}

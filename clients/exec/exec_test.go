@@ -179,7 +179,7 @@ func TestExecRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-g.Ref.(execRef).child.dead
+	<-g.Ref.(execRef).child.Ended()
 	if err := l.Release(ctx, g); !errors.Is(err, clients.ErrUnknown) {
 		t.Errorf("release after the child's end: %v, want an unknown outcome", err)
 	}

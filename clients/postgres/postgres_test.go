@@ -34,15 +34,7 @@ func startPostgres(t testing.TB) []*contract.Server {
 		exec "$1/postgres" -D "$2/data" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
 			-c dynamic_shared_memory_type=mmap -c shared_buffers=16MB`, "sh", bin, dir, port)
 	inNamespaces(cmd)
-	s := servers.Start(t, port, cmd)
-	for range 600 { // its port is open before it serves
-		if _, err := pgAsk(t.Context(), s.Addr, "SELECT true"); err == nil {
-			return []*contract.Server{s}
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal("Postgres took connections and never served")
-	return nil
+	return []*contract.Server{servers.StartSaying(t, port, cmd, "database system is ready to accept connections")}
 }
 
 // ask runs a statement on a connection of its own.

@@ -133,7 +133,7 @@ func examine(ctx context.Context, sandbox *local.Sandbox) ([]finding, error) {
 		space.About = sandbox.Why + ": nodes are plain processes on loopback addresses"
 	}
 	findings := []finding{space}
-	env := &nemesis.Env{Injector: nemesis.LocalInjector{}, Isolated: sandbox.Isolated}
+	env := &nemesis.Env{Injector: nemesis.NewLocalInjector(), Isolated: sandbox.Isolated}
 	for _, k := range nemesis.Kinds() {
 		f := finding{"fault " + k.Name, true, k.About}
 		if err := k.Possible(env); err != nil {

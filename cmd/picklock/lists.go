@@ -141,9 +141,20 @@ func faultsCommand() *cobra.Command {
 		Use: "faults", Short: "List the faults and their targets", Args: noArguments,
 		Long: `List the faults and the words that may follow each.
 
-Any fault takes the word held as well (kill:one:held): it strikes only when a
-client has read and not yet written. Targets: holder (the client that has read and not yet written), client (any),
-leader, one, minority, majority, all (servers), or a node's name.`,
+all is every fault that the lock's cluster can take, two at a time, aimed at those who
+matter: holder, waiter, leader, majority. Some critical sections are longer than the
+lease then. run.json names what was drawn from.
+
+A name alone (pause) strikes any one server or any one client. Any fault takes the word
+held as well (kill:one:held): it strikes only when a client has read and not yet written.
+Targets: holder (the client that has read and not yet written), waiter (one that has asked
+for the lock and has no answer yet), client (any), leader, one, minority, majority, all
+(servers), or a node's name.
+
+A partition can have a shape instead: halves (two groups of servers and clients), bridge
+(two groups, and one server that both reach), ring (each server hears only its neighbours,
+a majority, and no two hear the same). A clock jumps (+5s, -1m), runs at a rate (x1.1: 1.1 s
+in a true second), or strobes (strobe:50ms: to and fro every 4.2 ms).`,
 		RunE: func(*cobra.Command, []string) error {
 			lines := []faultLine{}
 			for _, k := range nemesis.Kinds() {

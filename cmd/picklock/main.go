@@ -85,7 +85,7 @@ Ctrl-C (or SIGTERM) cuts a run short: faults are healed, what there is is judged
 reported. Nothing can be said to have held then. A second one ends at once.`,
 		Example: `  picklock demo
   picklock run --lock redis --faults pause:holder
-  picklock run --lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s`,
+  picklock run --lock etcd --faults all --fencing read-write --time-limit 60s`,
 		Version:       harness.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -94,8 +94,8 @@ reported. Nothing can be said to have held then. A second one ends at once.`,
 	root.SetVersionTemplate("picklock {{.Version}}\n")
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(unknownFlag)
-	root.AddCommand(runCommand(), demoCommand(), scenarioCommand(), matrixCommand(), doctorCommand(), checkCommand(), reportCommand(), diffCommand(), initCommand(), describeCommand(), locksCommand(), faultsCommand(),
-		cleanCommand(), workerCommand(), registerCommand(), serverCommand(), agentCommand(), lookCommand())
+	root.AddCommand(runCommand(), huntCommand(), shrinkCommand(), demoCommand(), scenarioCommand(), matrixCommand(), doctorCommand(), checkCommand(), reportCommand(), diffCommand(), initCommand(), describeCommand(), locksCommand(), faultsCommand(),
+		cleanCommand(), workerCommand(), registerCommand(), serverCommand(), agentCommand(), diskCommand(), lookCommand(), laneCommand())
 	completeValues(root)
 	return root
 }

@@ -50,7 +50,7 @@ once. With --runs, the exit code is 1 if any run broke the lock, 2 if none did a
 is unknown or left out, 0 if all held.`,
 		Example: `  picklock run --lock redis --faults pause:holder
   picklock run --lock redlock --faults clock:majority --time-limit 20s
-  picklock run --lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 60s
+  picklock run --lock etcd --faults all --fencing read-write --time-limit 60s
   picklock run --lock 'exec:python3 my_lock.py' --cluster redis
   picklock run --lock 'exec:python3 my_lock.py' --cluster redis --fencing read-write --faults pause:holder
   picklock run --lock redis --faults clock --runs 20 --seed 1 --time-limit 10s`,

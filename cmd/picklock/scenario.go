@@ -110,7 +110,8 @@ func scenarioRun() *cobra.Command {
 	o := harness.ScenarioOptions{Host: harness.Host{Locks: lockTable, Backends: backends}}
 	var file, runtime, clientImage string
 	var options, abilities []string
-	var asJSON bool
+	var asJSON, load bool
+	var runs int
 	c := &cobra.Command{
 		Use: "run NAME", Short: "Play one scenario on one lock and say whether what was expected came of it",
 		Long: `Play one scenario on one lock and say whether what was expected came of it.
@@ -118,7 +119,8 @@ func scenarioRun() *cobra.Command {
 Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 254 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock scenario run pause-holder --lock redis
-  picklock scenario run pause-holder --lock etcd --fencing read-write`,
+  picklock scenario run pause-holder --lock etcd --fencing read-write
+  picklock scenario run way-1-stale-write --file way-1-stale-write.yaml --runs 100 --load`,
 		Args: oneArgument("a scenario's name (see picklock scenario list)"), ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Scenario, err = findScenario(args[0], file); err != nil {
@@ -144,7 +146,13 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 			if _, err := register.ParseDiscipline(o.Fencing); err != nil {
 				return usage(err)
 			}
-			return runScenario(cmd.Context(), o, runtime, clientImage, asJSON)
+			if runs < 1 || runs > maxRuns {
+				return usage(fmt.Errorf("--runs %d: want 1 to %d", runs, maxRuns))
+			}
+			if load && runs == 1 {
+				return usage(errors.New("--load goes with --runs: it says how often it comes under load, too"))
+			}
+			return runScenario(cmd.Context(), o, runtime, clientImage, runs, load, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -159,11 +167,13 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 	f.StringVar(&o.Out, "out", "", "run directory (default: a new one below ./picklock-results)")
 	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local, docker")
 	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
+	f.IntVar(&runs, "runs", 1, "play it so many times, and say how often it came to what is expected")
+	f.BoolVar(&load, "load", false, "with --runs: as often again with all processors busy")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
 
-func runScenario(ctx context.Context, o harness.ScenarioOptions, runtime, clientImage string, asJSON bool) error {
+func runScenario(ctx context.Context, o harness.ScenarioOptions, runtime, clientImage string, runs int, load, asJSON bool) error {
 	var err error
 	if o.Runtime, err = findRuntime(ctx, runtime, clientImage); err != nil {
 		return err
@@ -175,6 +185,9 @@ func runScenario(ctx context.Context, o harness.ScenarioOptions, runtime, client
 		return fmt.Errorf("find the own program: %w", err)
 	}
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if runs > 1 {
+		return runMany(ctx, o, runtime, clientImage, runs, load, asJSON)
+	}
 	if !asJSON {
 		o.Step = func(s scenarios.Taken) {
 			fmt.Fprintf(os.Stderr, "%9.3f s  %-40s %s\n", float64(s.At)/1e9, s.Text, s.Outcome)

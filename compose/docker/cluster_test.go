@@ -16,6 +16,7 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/nemesis/clock"
 )
 
 func nodeOf(t *testing.T, c *Cluster, name string) compose.Node {
@@ -178,7 +179,7 @@ func TestAgentRefusesForeigners(t *testing.T) {
 		"signal another run's":        hands.Signal(ctx, foreign, syscall.SIGSTOP),
 		"allow this process":          hands.Allow(ctx, redis.id, self),
 		"allow another run's process": hands.Allow(ctx, redis.id, foreign),
-		"shift this process":          hands.Shift(ctx, self, time.Hour),
+		"shift this process":          hands.SetClock(ctx, self, clock.Setting{Offset: time.Hour}),
 		"cut the host off":            hands.Drop(ctx, "/proc/1/ns/net", []string{"10.0.0.1"}),
 		"cut this process off":        hands.Drop(ctx, "/proc/self/ns/net", []string{"10.0.0.1"}),
 		"cut a path":                  hands.Drop(ctx, "/proc/"+"1/../self/ns/net", []string{"10.0.0.1"}),
@@ -241,15 +242,15 @@ func TestAgentHealsAtItsEnd(t *testing.T) {
 	if err := hands.Clock(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := hands.Shift(ctx, n.PID, time.Hour); err != nil {
+	if err := hands.SetClock(ctx, n.PID, clock.Setting{Offset: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	ahead := func(c *Cluster, hands *nemesis.Remote) time.Duration {
-		d, err := hands.Offset(ctx, nodeOf(t, c, "redis").PID)
+		d, err := hands.ReadClock(ctx, nodeOf(t, c, "redis").PID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d
+		return d.Offset
 	}
 	if d := ahead(c, hands); d != time.Hour {
 		t.Errorf("the clock is %v ahead", d)

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/testkit"
 	"github.com/picklock/picklock/nemesis"
@@ -33,29 +31,15 @@ var programRef string
 var engineless error
 
 func TestMain(m *testing.M) {
-	path, remove, err := testkit.Program()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	program = path
-	code := 1
-	if err := prepare(); err == nil {
-		code = m.Run()
-	} else if errors.As(err, new(absent)) {
-		engineless = err
-		code = m.Run()
-	} else {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, "goroutines are left:", err)
-			code = 1
+	os.Exit(testkit.WithProgram(&program, func() int {
+		if err := prepare(); errors.As(err, new(absent)) {
+			engineless = err
+		} else if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
 		}
-	}
-	remove()
-	os.Exit(code)
+		return testkit.NoneLeft(m.Run())
+	}))
 }
 
 // absent is what a machine lacks for the tests that need an engine.

@@ -24,9 +24,11 @@ type Cluster struct {
 	opts    compose.Options
 	net     *network // nil without namespaces
 	loop    loopback
+	disks   *disks // nil where servers have none
 	waiting sync.WaitGroup
 
-	adding sync.Mutex // orders the changes to the network
+	adding   sync.Mutex // orders the changes to the network
+	reviving sync.Mutex // orders the starts of servers that have ended because of their disks
 
 	starting sync.Mutex // orders starts, and the end of all starts
 	spawner  *spawner   // nil once the cluster is closed
@@ -72,14 +74,25 @@ func (l *Sandbox) Start(ctx context.Context, def *compose.Definition, opts compo
 	} else {
 		c.loop = newLoopback()
 	}
+	if l.Isolated && opts.Disks {
+		if err := c.startDisks(); err != nil {
+			return nil, err
+		}
+	}
 	if dir := c.Directory(); dir != "" {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return nil, fmt.Errorf("make the shared directory: %w", err)
 		}
 	}
 	for _, s := range def.Members() {
-		if _, err := c.addNode(s.Name, s.Spec.Role, s.Spec.Ports, &s); err != nil {
+		n, err := c.addNode(s.Name, s.Spec.Role, s.Spec.Ports, &s)
+		if err != nil {
 			return nil, err
+		}
+		if c.disks != nil && s.Spec.Role == compose.Server {
+			if err := c.mountDisk(ctx, n); err != nil {
+				return nil, err
+			}
 		}
 	}
 	g, gctx := errgroup.WithContext(ctx)
@@ -122,7 +135,7 @@ func check(def *compose.Definition) error {
 }
 
 func (c *Cluster) addNode(name string, role compose.Role, ports []int, svc *compose.Service) (*node, error) {
-	n := &node{name: name, svc: svc, dir: filepath.Join(c.opts.DataDir, name)}
+	n := &node{name: name, svc: svc, dir: filepath.Join(c.opts.DataDir, name), starting: make(chan struct{}, 1)}
 	c.adding.Lock()
 	defer c.adding.Unlock()
 	var err error
@@ -164,9 +177,17 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 	if n.svc == nil {
 		return fmt.Errorf("%s is not a server", name)
 	}
+	n.starting <- struct{}{}
+	defer func() { <-n.starting }()
 	c.mu.Lock()
 	v := nodeVars(c.opts.Self, c.def, c.nodes, n, c.opts.Vars)
 	c.mu.Unlock()
+	if n.disk {
+		if _, err := c.disks.ask(ctx, compose.DiskRequest{Do: "set", Disk: name}); err != nil {
+			return fmt.Errorf("start %s: %w", name, err) // on a broken one it would never answer
+		}
+		c.setBroken(n, false)
+	}
 	if fresh {
 		if err := n.layOut(v); err != nil {
 			return fmt.Errorf("prepare %s: %w", name, err)
@@ -184,6 +205,13 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 	defer cancel()
 	if err := n.svc.Spec.Ready.Await(ready, member.HostPort(), life.Gone()); err != nil {
 		return fmt.Errorf("start %s: %w%s", name, err, n.tail(c.opts.LogDir))
+	}
+	if n.disk && fresh {
+		// What was made by hand, and by a server that sets itself up, is no part of the
+		// experiment: it is on the disk when the server first answers.
+		if _, err := c.disks.ask(ctx, compose.DiskRequest{Do: "sync", Disk: name}); err != nil {
+			return fmt.Errorf("start %s: %w", name, err)
+		}
 	}
 	return nil
 }
@@ -220,6 +248,13 @@ func (c *Cluster) run(n *node, cmd *exec.Cmd) (*compose.Life, error) {
 		c.Ended(n.name, life, err, func() error {
 			return fmt.Errorf("%s ended by itself: %s%s", n.name, cmd.ProcessState, n.tail(c.opts.LogDir))
 		})
+		if n.disk && c.Excused(n.name) {
+			ctx, cancel := context.WithTimeout(context.Background(), compose.ReadyWithin)
+			defer cancel()
+			if err := c.revive(ctx, n.name); err != nil {
+				c.Report(func() error { return err })
+			}
+		}
 	})
 	return life, nil
 }
@@ -274,6 +309,9 @@ func (c *Cluster) Close() error {
 	var errs []error
 	for _, n := range c.Nodes() {
 		errs = append(errs, c.Kill(ctx, n.Name))
+	}
+	if c.disks != nil {
+		errs = append(errs, c.disks.close())
 	}
 	c.waiting.Wait()
 	if spawner == nil {

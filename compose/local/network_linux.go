@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -103,7 +104,35 @@ func (n *network) connect(space *os.File, link, addr string) error {
 			return err
 		}
 	}
-	return nil
+	if err := awaitUp(h, "eth0"); err != nil {
+		return err
+	}
+	here, err := netlink.NewHandle()
+	if err != nil {
+		return err
+	}
+	defer here.Close()
+	return awaitUp(here, link)
+}
+
+// upWithin is how long a link of two ends on this machine may take to come up.
+const upWithin = 10 * time.Second
+
+// awaitUp waits until a link carries packets, which is a moment after it was set up. What
+// is sent before is lost, an ARP request among it, and that comes again after a second.
+func awaitUp(h *netlink.Handle, name string) error {
+	for deadline := time.Now().Add(upWithin); ; time.Sleep(100 * time.Microsecond) { // mostly it is up at once
+		l, err := h.LinkByName(name)
+		if err != nil {
+			return err
+		}
+		if l.Attrs().OperState == netlink.OperUp {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s is not up after %v but %s", name, upWithin, l.Attrs().OperState)
+		}
+	}
 }
 
 func (n *network) writeHosts() error {

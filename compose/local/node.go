@@ -19,6 +19,11 @@ type node struct {
 	ports []int
 	dir   string
 	svc   *compose.Service // nil for our own programs
+	disk  bool             // dir is a disk of ours
+	// broken: the disk suffers a fault. It changes under the cluster's lock.
+	broken bool
+	// starting holds one while a server is being started.
+	starting chan struct{}
 }
 
 func (n *node) log(dir string) string { return filepath.Join(dir, n.name+".log") }
@@ -28,10 +33,7 @@ func (n *node) tail(dir string) string { return compose.Tail(n.log(dir)) }
 
 // layOut empties the data directory and writes the service's files into it.
 func (n *node) layOut(v vars) error {
-	if err := os.RemoveAll(n.dir); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(n.dir, 0o755); err != nil {
+	if err := n.empty(); err != nil {
 		return err
 	}
 	for name, content := range n.svc.Spec.Local.Files {
@@ -47,6 +49,24 @@ func (n *node) layOut(v vars) error {
 			return err
 		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// empty makes the data directory, or empties it: not by making it anew, it may be the
+// root of a disk.
+func (n *node) empty() error {
+	if err := os.MkdirAll(n.dir, 0o755); err != nil {
+		return err
+	}
+	inside, err := os.ReadDir(n.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range inside {
+		if err := os.RemoveAll(filepath.Join(n.dir, e.Name())); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // Runtime runs clusters on a Docker engine.
@@ -59,6 +60,10 @@ func (d *Runtime) Injector() nemesis.Injector {
 type unasked struct{ nemesis.Injector }
 
 func (unasked) Clock(context.Context) error { return nil }
+
+func (unasked) Wire(context.Context, string, wire.Order) (wire.Report, error) {
+	return wire.Report{}, nil
+}
 
 // Isolated implements Runtime.
 func (*Runtime) Isolated() bool { return true }

@@ -4,12 +4,9 @@
 package inprocess
 
 import (
-	"fmt"
 	"os"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/redis"
@@ -22,21 +19,7 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
-	path, remove, err := testkit.Program()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	program = path
-	code := m.Run()
-	remove()
-	if code == 0 {
-		if err := goleak.Find(); err != nil {
-			fmt.Fprintln(os.Stderr, "goroutines are left:", err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	os.Exit(testkit.NoneLeft(testkit.WithProgram(&program, m.Run)))
 }
 
 // options are those of a lock that holds under everything that the tests do.

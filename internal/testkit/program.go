@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"go.uber.org/goleak"
 )
 
 // ProgramEnv is the path of a picklock program that was built from the tree under test,
@@ -40,4 +42,28 @@ func Program() (path string, remove func(), err error) {
 		return "", nil, fmt.Errorf("build picklock: %w\n%s", err, out)
 	}
 	return path, remove, nil
+}
+
+// WithProgram runs a package's tests with the program at hand, and returns their exit code.
+func WithProgram(program *string, run func() int) int {
+	path, remove, err := Program()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer remove()
+	*program = path
+	return run()
+}
+
+// NoneLeft is the exit code of a package's tests that may leave no goroutine behind.
+func NoneLeft(code int) int {
+	if code != 0 {
+		return code
+	}
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, "goroutines are left:", err)
+		return 1
+	}
+	return 0
 }

@@ -1,10 +1,11 @@
-// Package clock shifts the wall clock of one running process and of no other.
+// Package clock makes the wall clock of one running process, and of no other, wrong: ahead
+// or behind, fast or slow, or jumping to and fro.
 //
 // It patches the process's own copy of the vDSO, the kernel's code page through
 // which C libraries, the Go runtime and the JVM read the time: the entry of each
-// clock function gets a jump to a shim that calls the original and adds an offset.
-// Patching stops the process once, for about a millisecond; each later change of the
-// offset is one byte written while the process runs on.
+// clock function gets a jump to a shim that calls the original and computes the wrong
+// time from the true one. Patching stops the process once, for about a millisecond; each
+// later setting is written while the process runs on.
 //
 // The package knows processes, ptrace and x86-64 code. It must not know nodes,
 // faults or schedules; the nemesis decides whose clock goes wrong and when.
@@ -24,8 +25,46 @@ import (
 // process (a 32-bit one, say), cannot have its clock shifted at all.
 var ErrUnsupported = errors.New("cannot shift a process's clock")
 
-// maxOffset is what a slot's 32-bit seconds hold, a little over 68 years.
-const maxOffset = (1<<31 - 1) * time.Second
+const (
+	maxOffset = (1<<31 - 1) * time.Second
+	// maxRate bounds rates, which are at least 1/maxRate.
+	maxRate = 100
+)
+
+// strobeShift is the bit of the true time in ns that says whether a strobing clock has
+// jumped.
+const strobeShift = 22
+
+// StrobeEvery is how often a strobing clock jumps: every 2^22 ns, about 4.2 ms.
+const StrobeEvery = time.Duration(1) << strobeShift
+
+// Setting is how far a process's clock is off. The zero Setting is the right clock.
+type Setting struct {
+	// Offset is how far it is ahead of the true time, or behind if negative: when it is
+	// set, or when it was read. It is cut to whole microseconds.
+	Offset time.Duration
+	// Rate is how many seconds it counts in a true one from then on; 0 is 1, too.
+	Rate float64
+	// Strobe is added to it and taken away again, by turns every StrobeEvery; all
+	// processes' at the same instants.
+	Strobe time.Duration
+}
+
+// Right says whether it is the true time and stays so.
+func (s Setting) Right() bool { return s.Offset == 0 && (s.Rate == 0 || s.Rate == 1) && s.Strobe == 0 }
+
+// Check says what is wrong with a setting.
+func (s Setting) Check() error {
+	switch {
+	case s.Offset > maxOffset || s.Offset < -maxOffset:
+		return fmt.Errorf("offset %v is beyond 68 years", s.Offset)
+	case s.Strobe > maxOffset || s.Strobe < -maxOffset:
+		return fmt.Errorf("strobe %v is beyond 68 years", s.Strobe)
+	case s.Rate != 0 && !(s.Rate >= 1./maxRate && s.Rate <= maxRate):
+		return fmt.Errorf("rate %v is not between %v and %v", s.Rate, 1./maxRate, maxRate)
+	}
+	return nil
+}
 
 // Report says what one Shift did to the process.
 type Report struct {
@@ -46,38 +85,49 @@ type Report struct {
 	Retries int
 }
 
-// Shift makes process pid read CLOCK_REALTIME (also COARSE, ALARM, TAI,
-// gettimeofday and time) offset ahead of the true time, or behind it if negative.
-// CLOCK_MONOTONIC and BOOTTIME stay true. Offsets are absolute, not cumulative: 0
-// heals, and leaves the hook in place. They are cut to whole microseconds, so that
-// gettimeofday and clock_gettime never disagree.
+// Set makes process pid's CLOCK_REALTIME (also COARSE, ALARM, TAI, gettimeofday and time)
+// go as the setting says, counted from the true time: settings are absolute, not
+// cumulative. CLOCK_MONOTONIC and BOOTTIME stay true. The zero Setting heals, and leaves
+// the hook in place. At is when that begins, in ns since 1970 of the true time, which may
+// be past: processes that are set one after the other with one At have one clock. 0 is now.
 //
-// The first shift of a process installs the hook. A process stopped by SIGSTOP stays
-// stopped. Children forked later inherit hook and offset, and are then on their own;
+// The first setting of a process installs the hook. A process stopped by SIGSTOP stays
+// stopped. Children forked later inherit hook and setting, and are then on their own;
 // exec forgets both. Calls for different processes run in parallel.
 //
 // The error wraps os.ErrProcessDone if the process has ended, os.ErrPermission if
 // the caller may not trace it, ErrUnsupported if the process cannot be patched.
-// After an error from the first shift the clock is unshifted.
-func Shift(ctx context.Context, pid int, offset time.Duration) (Report, error) {
-	if offset > maxOffset || offset < -maxOffset {
-		return Report{}, fmt.Errorf("shift the clock of process %d: offset %v is beyond 68 years", pid, offset)
+// After an error from the first setting the clock is right.
+func Set(ctx context.Context, pid int, to Setting, at int64) (Report, error) {
+	if err := to.Check(); err != nil {
+		return Report{}, fmt.Errorf("set the clock of process %d: %w", pid, err)
 	}
-	r, err := shift(ctx, pid, offset.Truncate(time.Microsecond))
+	if at == 0 {
+		at = Now()
+	}
+	to.Offset, to.Strobe = to.Offset.Truncate(time.Microsecond), to.Strobe.Truncate(time.Microsecond)
+	r, err := set(ctx, pid, to.slot(at))
 	if err != nil {
-		return Report{}, fmt.Errorf("shift the clock of process %d: %w", pid, err)
+		return Report{}, fmt.Errorf("set the clock of process %d: %w", pid, err)
 	}
 	return r, nil
 }
 
-// Read returns how far ahead the clock of process pid is set now, by reading it back
-// from the process's memory: 0 if it was never shifted. It does not stop the process.
-func Read(pid int) (time.Duration, error) {
-	d, err := read(pid)
+// Now is the true time in ns since 1970, as far as this process's own clock is.
+func Now() int64 { return time.Now().UnixNano() }
+
+// Read returns how process pid's clock is set at the true time at (0 is now), by reading
+// it back from the process's memory: the right clock if it was never set. It does not stop
+// the process.
+func Read(pid int, at int64) (Setting, error) {
+	s, err := read(pid)
 	if err != nil {
-		return 0, fmt.Errorf("read the clock offset of process %d: %w", pid, err)
+		return Setting{}, fmt.Errorf("read how the clock of process %d is set: %w", pid, err)
 	}
-	return d, nil
+	if at == 0 {
+		at = Now()
+	}
+	return s.setting(at), nil
 }
 
 // Supported returns nil if Shift works on this machine, else an error that wraps

@@ -19,7 +19,7 @@ const installTimeout = 3 * time.Second
 // one writer may pick the next slot. Processes that share an entry merely wait.
 var busy [64]sync.Mutex
 
-func shift(ctx context.Context, pid int, offset time.Duration) (Report, error) {
+func set(ctx context.Context, pid int, to slot) (Report, error) {
 	lock := &busy[uint(pid)%uint(len(busy))]
 	lock.Lock()
 	defer lock.Unlock()
@@ -31,7 +31,7 @@ func shift(ctx context.Context, pid int, offset time.Duration) (Report, error) {
 		return Report{}, err
 	}
 	for {
-		err := attempt(ctx, pid, offset, &r)
+		err := attempt(ctx, pid, to, &r)
 		if err == nil {
 			return r, nil
 		}
@@ -45,9 +45,9 @@ func shift(ctx context.Context, pid int, offset time.Duration) (Report, error) {
 	}
 }
 
-// attempt shifts the clock of pid if it has the hook, and tries once to install it if
+// attempt sets the clock of pid if it has the hook, and tries once to install it if
 // it has not.
-func attempt(ctx context.Context, pid int, offset time.Duration, r *Report) error {
+func attempt(ctx context.Context, pid int, to slot, r *Report) error {
 	p, err := openProcess(pid)
 	if err != nil {
 		return err
@@ -57,17 +57,17 @@ func attempt(ctx context.Context, pid int, offset time.Duration, r *Report) erro
 	if err != nil {
 		return err
 	}
-	if data == 0 && offset == 0 {
+	if data == 0 && to == (slot{}) {
 		return nil // nothing to heal
 	}
 	if data == 0 {
-		prog, err := build(p.v, offset)
+		prog, err := build(p.v, to)
 		if err != nil {
 			return err
 		}
 		return onTracer(func() error { return p.install(ctx, prog, r) })
 	}
-	err = p.flip(data, offset)
+	err = p.flip(data, to)
 	if errors.Is(err, unix.EIO) {
 		// A kernel with proc_mem.force_override=ptrace lets only a tracer write.
 		err = onTracer(func() error {
@@ -76,27 +76,27 @@ func attempt(ctx context.Context, pid int, offset time.Duration, r *Report) erro
 			if err != nil {
 				return err
 			}
-			return p.flip(data, offset)
+			return p.flip(data, to)
 		})
 	}
 	return err
 }
 
-func read(pid int) (time.Duration, error) {
+func read(pid int) (slot, error) {
 	p, err := openProcess(pid)
 	if err != nil {
-		return 0, err
+		return slot{}, err
 	}
 	defer p.close()
 	data, err := p.v.hookData()
 	if err != nil || data == 0 {
-		return 0, err
+		return slot{}, err
 	}
 	block, err := p.block(data)
 	if err != nil {
-		return 0, explain(pid, err)
+		return slot{}, explain(pid, err)
 	}
-	return decodeSlot(binary.LittleEndian.Uint64(block[slotsAt+8*int(block[0]):])), nil
+	return decodeSlot(block[slotsAt+slotLen*int(block[0]%slots):]), nil
 }
 
 // block reads the hook's data block.
@@ -105,25 +105,21 @@ func (p *process) block(data uint64) ([]byte, error) {
 	if _, err := p.mem.ReadAt(b, int64(data)); err != nil {
 		return nil, fmt.Errorf("read the hook's data: %w", err)
 	}
-	if b[0] >= slots {
-		return nil, fmt.Errorf("the hook's data is damaged: slot %d of %d", b[0], slots)
-	}
 	return b, nil
 }
 
-// flip writes offset into the next slot and then makes that slot the one in use.
-func (p *process) flip(data uint64, offset time.Duration) error {
+// flip writes the next slot and then makes it the one in use.
+func (p *process) flip(data uint64, to slot) error {
 	b, err := p.block(data)
 	if err != nil {
 		return err
 	}
-	next := (b[0] + 1) % slots
-	w := binary.LittleEndian.AppendUint64(nil, encodeSlot(offset))
-	if _, err := p.mem.WriteAt(w, int64(data)+slotsAt+8*int64(next)); err != nil {
-		return fmt.Errorf("write the offset: %w", err)
+	next := b[0] + 1
+	if _, err := p.mem.WriteAt(to.encode(), int64(data)+slotsAt+slotLen*int64(next%slots)); err != nil {
+		return fmt.Errorf("write the setting: %w", err)
 	}
 	if _, err := p.mem.WriteAt([]byte{next}, int64(data)); err != nil {
-		return fmt.Errorf("switch to the new offset: %w", err)
+		return fmt.Errorf("switch to the new setting: %w", err)
 	}
 	return nil
 }

@@ -6,12 +6,11 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"time"
 )
 
-func shift(context.Context, int, time.Duration) (Report, error) { return Report{}, supported() }
+func set(context.Context, int, slot) (Report, error) { return Report{}, supported() }
 
-func read(int) (time.Duration, error) { return 0, supported() }
+func read(int) (slot, error) { return slot{}, supported() }
 
 func supported() error {
 	return fmt.Errorf("%w: needs Linux on x86-64, this is %s/%s", ErrUnsupported, runtime.GOOS, runtime.GOARCH)

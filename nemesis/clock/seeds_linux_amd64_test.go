@@ -3,7 +3,6 @@ package clock
 import (
 	"os"
 	"testing"
-	"time"
 )
 
 // seeds returns this machine's vDSO for the fuzzer to damage.
@@ -22,7 +21,7 @@ func TestThisMachinesVDSO(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.close()
-	prog, err := build(p.v, time.Hour)
+	prog, err := build(p.v, anHour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 func seeds() [][]byte { return nil }
 
 func TestUnsupportedHere(t *testing.T) {
-	_, shiftErr := Shift(context.Background(), 1, 1)
+	_, shiftErr := shift(context.Background(), 1, 1)
 	_, readErr := Read(1)
 	for _, err := range []error{shiftErr, readErr, Supported()} {
 		if !errors.Is(err, ErrUnsupported) {

@@ -130,6 +130,51 @@ func TestRedis(t *testing.T) {
 	}
 }
 
+// runs measures how many seconds a clock counts in a true one.
+func runs(t *testing.T, read func() time.Time, want float64) {
+	t.Helper()
+	reading := func() (wrong, before, after time.Time) {
+		before = time.Now()
+		wrong = read()
+		return wrong, before, time.Now()
+	}
+	wrong, before, after := reading()
+	time.Sleep(300 * time.Millisecond) // the longer, the finer; nothing is awaited
+	later, before2, after2 := reading()
+	got := float64(later.Sub(wrong))
+	least, most := float64(before2.Sub(after)), float64(after2.Sub(before))
+	t.Logf("asked x%v, measured x%.4f", want, got/((least+most)/2))
+	if slack := float64(2 * time.Millisecond); got < want*least-slack || got > want*most+slack {
+		t.Errorf("the clock counted %v in %v to %v, asked for x%v", time.Duration(got), time.Duration(least), time.Duration(most), want)
+	}
+}
+
+func TestRedisRuns(t *testing.T) {
+	s := startRedis(t)
+	read := func() time.Time {
+		f := strings.Fields(s.do("TIME"))
+		sec, _ := strconv.ParseInt(f[0], 10, 64)
+		us, _ := strconv.ParseInt(f[1], 10, 64)
+		return time.Unix(sec, us*1000)
+	}
+	for _, rate := range []float64{1.1, 0.5, 10, 1} {
+		if _, err := Set(t.Context(), s.pid, Setting{Rate: rate}, 0); err != nil {
+			t.Fatal(err)
+		}
+		runs(t, read, rate)
+	}
+	// A lease of 10 s is over after one.
+	if _, err := Set(t.Context(), s.pid, Setting{Rate: 10}, 0); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now()
+	s.do("SET k v PX 10000")
+	eventually(t, "the key expires", func() bool { return s.do("GET k") == "(nil)" })
+	if took := time.Since(before); took < 990*time.Millisecond || took > 5*time.Second {
+		t.Errorf("a lease of 10 s at ten times the speed ended after %v", took)
+	}
+}
+
 // Redis forks to save: the child has the clock that its parent had at that moment.
 func TestForkInheritsTheClock(t *testing.T) {
 	s := startRedis(t)
@@ -241,6 +286,19 @@ func TestJVM(t *testing.T) {
 	}
 	mustShift(t, p.pid, time.Hour)
 	check(time.Hour)
+	for _, rate := range []float64{1.1, 0.5, 10, 1} {
+		if _, err := Set(t.Context(), p.pid, Setting{Rate: rate}, 0); err != nil {
+			t.Fatal(err)
+		}
+		runs(t, func() time.Time {
+			var ms, mono int64
+			if _, err := fmt.Sscan(p.ask("?"), &ms, &mono); err != nil {
+				t.Fatal(err)
+			}
+			return time.UnixMilli(ms)
+		}, rate)
+	}
+	check(0)
 	slices.Sort(held)
 	t.Logf("%d installs, %d threads: stopped p50 %v, max %v", len(held), threads, held[len(held)/2], held[len(held)-1])
 }

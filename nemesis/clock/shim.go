@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"time"
 )
 
 // The hook's region, in the unused tail of the vDSO's last page:
@@ -12,18 +11,18 @@ import (
 //	  0  magic, 8 bytes
 //	  8  address of the data block, 8 bytes
 //	 16  the overwritten bytes of each hooked function in the order of hooked, 8 bytes each
-//	 64  data block: index of the slot in use, 1 byte; at +8 four slots of 8 bytes
-//	128  code: trampolines, then shims
+//	 64  data block: how often it was set, 1 byte; at +8 four slots of 32 bytes
+//	208  code: trampolines, then shims
 //
 // The data block is found by its address, never by its place, so that it can live in
 // a mapping that forked workers share without a change to the code.
 const (
-	magic      = "pklck\x00\x00\x01"
+	magic      = "pklck\x00\x00\x02"
 	dataAt     = 64
 	slots      = 4
 	slotsAt    = 8 // in the data block
-	dataLen    = slotsAt + 8*slots
-	codeAt     = 128
+	dataLen    = slotsAt + slotLen*slots
+	codeAt     = 208
 	regionOrig = 16
 )
 
@@ -36,21 +35,6 @@ const clockGettime = "__vdso_clock_gettime"
 // shiftedClocks are the clock ids that take the offset: REALTIME, REALTIME_COARSE,
 // REALTIME_ALARM and TAI, as bits.
 const shiftedClocks = 1<<0 | 1<<5 | 1<<8 | 1<<11
-
-// A slot holds seconds in its upper and nanoseconds in its lower half: one load reads
-// a whole offset, and one byte, the index, says which slot counts. So a reader sees
-// the old offset or the new one, however the kernel's copy into the process is split.
-func encodeSlot(d time.Duration) uint64 {
-	s, ns := int64(d/time.Second), int64(d%time.Second)
-	if ns < 0 {
-		s, ns = s-1, ns+1e9
-	}
-	return uint64(s)<<32 | uint64(ns)
-}
-
-func decodeSlot(w uint64) time.Duration {
-	return time.Duration(int64(w)>>32)*time.Second + time.Duration(uint32(w))
-}
 
 // site is one function to be hooked.
 type site struct {
@@ -137,8 +121,8 @@ func (v *image) unpatched() *image {
 }
 
 // build makes the program that hooks the process with image v and starts it with the
-// given offset.
-func build(v *image, offset time.Duration) (*program, error) {
+// given slot.
+func build(v *image, first slot) (*program, error) {
 	if _, ok := v.funcs[clockGettime]; !ok {
 		return nil, fmt.Errorf("%w: its vDSO has no %s", ErrUnsupported, clockGettime)
 	}
@@ -191,7 +175,7 @@ func build(v *image, offset time.Duration) (*program, error) {
 	le := binary.LittleEndian
 	copy(code, magic)
 	le.PutUint64(code[8:], p.data)
-	le.PutUint64(code[dataAt+slotsAt:], encodeSlot(offset))
+	copy(code[dataAt+slotsAt:], first.encode())
 	for i := range p.sites {
 		s := &p.sites[i]
 		j := newAssembler(s.entry)
@@ -215,70 +199,105 @@ var shims = map[string]func(a *assembler, data uint64){
 	"__vdso_time":         shimTime,
 }
 
-// loadOffset puts the offset's seconds into rcx and its nanoseconds into rdx.
-func loadOffset(a *assembler, data uint64) {
-	a.emitTo(data, 0x0f, 0xb6, 0x0d)         // movzx ecx, byte [index]
-	a.emitTo(data+slotsAt, 0x48, 0x8d, 0x15) // lea rdx, [slots]
-	a.emit(0x48, 0x8b, 0x0c, 0xca)           // mov rcx, [rdx+rcx*8]
-	a.emit(0x89, 0xca)                       // mov edx, ecx
-	a.emit(0x48, 0xc1, 0xf9, 0x20)           // sar rcx, 32
-}
-
-// carry brings rdx, a fraction of a second in parts of unit, below unit.
-func carry(a *assembler, unit uint32, done string) {
-	a.emit32(unit, 0x48, 0x81, 0xfa) // cmp rdx, unit
-	a.short(0x7c, done)              // jl done
-	a.emit32(unit, 0x48, 0x81, 0xea) // sub rdx, unit
-	a.emit(0x48, 0xff, 0xc1)         // inc rcx
-	a.place(done)
-}
-
 // int clock_gettime(clockid_t edi, struct timespec *rsi)
+//
+// The slot that counts is the one that the byte's lowest bits name. A reader that finds
+// the byte changed afterwards reads again: so it sees what was set before or after, however
+// the kernel's copy into the process is split, and however often it was set meanwhile
+// (unless that was a multiple of 256 times).
 func shimClockGettime(a *assembler, data uint64) {
 	a.emit(0x57)                   // push rdi
 	a.emit(0x56)                   // push rsi
 	a.emit(0x48, 0x83, 0xec, 0x08) // sub rsp, 8
 	a.call("original " + clockGettime)
-	a.emit(0x48, 0x83, 0xc4, 0x08)     // add rsp, 8
-	a.emit(0x5e)                       // pop rsi
-	a.emit(0x5f)                       // pop rdi
-	a.emit(0x85, 0xc0)                 // test eax, eax
-	a.short(0x75, "cg out")            // jnz: it failed
-	a.emit(0x83, 0xff, 0x0b)           // cmp edi, 11
-	a.short(0x77, "cg out")            // ja: also every negative id, a CPU-time or device clock
-	a.emit32(shiftedClocks, 0xba)      // mov edx, shiftedClocks
-	a.emit(0x0f, 0xa3, 0xfa)           // bt edx, edi
-	a.short(0x73, "cg out")            // jnc
-	loadOffset(a, data)                //
-	a.emit(0x48, 0x03, 0x0e)           // add rcx, [rsi]
-	a.emit(0x48, 0x03, 0x56, 0x08)     // add rdx, [rsi+8]
-	carry(a, 1_000_000_000, "cg save") //
-	a.emit(0x48, 0x89, 0x0e)           // mov [rsi], rcx
-	a.emit(0x48, 0x89, 0x56, 0x08)     // mov [rsi+8], rdx
+	a.emit(0x48, 0x83, 0xc4, 0x08) // add rsp, 8
+	a.emit(0x5e)                   // pop rsi
+	a.emit(0x5f)                   // pop rdi
+	a.emit(0x85, 0xc0)             // test eax, eax
+	a.short(0x75, "cg out")        // jnz: it failed
+	a.emit(0x83, 0xff, 0x0b)       // cmp edi, 11
+	a.short(0x77, "cg out")        // ja: also every negative id, a CPU-time or device clock
+	a.emit32(shiftedClocks, 0xba)  // mov edx, shiftedClocks
+	a.emit(0x0f, 0xa3, 0xfa)       // bt edx, edi
+	a.short(0x72, "cg wrong")      // jc
 	a.place("cg out")
 	a.emit(0xc3) // ret
+
+	a.place("cg wrong")
+	a.emit32(second, 0x48, 0x69, 0x06) // imul rax, [rsi], 1e9
+	a.emit(0x48, 0x03, 0x46, 0x08)     // add rax, [rsi+8]
+	a.emit(0x49, 0x89, 0xc3)           // mov r11, rax: the true time in ns
+	a.place("cg slot")
+	a.emitTo(data, 0x0f, 0xb6, 0x0d)         // movzx ecx, byte [set]
+	a.emit(0x41, 0x89, 0xc8)                 // mov r8d, ecx
+	a.emit(0x83, 0xe1, slots-1)              // and ecx, slots-1
+	a.emit(0xc1, 0xe1, 0x05)                 // shl ecx, 5
+	a.emitTo(data+slotsAt, 0x48, 0x8d, 0x15) // lea rdx, [slots]
+	a.emit(0x4c, 0x8b, 0x0c, 0x0a)           // mov r9, [rdx+rcx]: gain
+	a.emit(0x4c, 0x8b, 0x54, 0x0a, 0x08)     // mov r10, [rdx+rcx+8]: ahead
+	a.emit(0x48, 0x8b, 0x7c, 0x0a, 0x10)     // mov rdi, [rdx+rcx+16]: strobe
+	a.emitTo(data, 0x0f, 0xb6, 0x0d)         // movzx ecx, byte [set]
+	a.emit(0x44, 0x39, 0xc1)                 // cmp ecx, r8d
+	a.short(0x75, "cg slot")                 // jne
+	a.emit(0x4d, 0x85, 0xc9)                 // test r9, r9
+	a.short(0x74, "cg even")                 // jz: no multiplication
+	a.emit(0x49, 0xf7, 0xe9)                 // imul r9
+	a.emit(0x48, 0x0f, 0xac, 0xd0, 0x20)     // shrd rax, rdx, 32
+	a.emit(0x4c, 0x01, 0xd8)                 // add rax, r11
+	a.place("cg even")
+	a.emit(0x4c, 0x01, 0xd0)                    // add rax, r10
+	a.emit(0x49, 0x0f, 0xba, 0xe3, strobeShift) // bt r11, strobeShift
+	a.short(0x73, "cg split")                   // jnc
+	a.emit(0x48, 0x01, 0xf8)                    // add rax, rdi
+	a.place("cg split")
+	a.emit(0x48, 0x99)          // cqo
+	a.emit32(second, 0xb9)      // mov ecx, 1e9
+	a.emit(0x48, 0xf7, 0xf9)    // idiv rcx
+	a.emit(0x48, 0x85, 0xd2)    // test rdx, rdx
+	a.short(0x79, "cg save")    // jns
+	a.emit(0x48, 0xff, 0xc8)    // dec rax: before 1970
+	a.emit(0x48, 0x01, 0xca)    // add rdx, rcx
+	a.place("cg save")          //
+	a.emit(0x48, 0x89, 0x06)    // mov [rsi], rax
+	a.emit(0x48, 0x89, 0x56, 8) // mov [rsi+8], rdx
+	a.emit(0x31, 0xc0)          // xor eax, eax
+	a.emit(0xc3)                // ret
 }
 
-// int gettimeofday(struct timeval *rdi, struct timezone *rsi)
-func shimGettimeofday(a *assembler, data uint64) {
-	a.emit(0x57) // push rdi
+// int gettimeofday(struct timeval *rdi, struct timezone *rsi). Its time is that of the
+// shifted clock, so that the two never disagree; the original knows the time zone.
+func shimGettimeofday(a *assembler, _ uint64) {
+	a.emit(0x48, 0x85, 0xf6) // test rsi, rsi
+	a.short(0x74, "gt time") // jz: nobody wants the time zone
+	a.emit(0x57)             // push rdi
 	a.call("original __vdso_gettimeofday")
-	a.emit(0x5f)             // pop rdi
-	a.emit(0x85, 0xc0)       // test eax, eax
-	a.short(0x75, "gt out")  // jnz: it failed
-	a.emit(0x48, 0x85, 0xff) // test rdi, rdi
-	a.short(0x74, "gt out")  // jz: only the time zone was asked for
-	loadOffset(a, data)
+	a.emit(0x5f)            // pop rdi
+	a.emit(0x85, 0xc0)      // test eax, eax
+	a.short(0x75, "gt out") // jnz: it failed
+	a.place("gt time")
+	a.emit(0x31, 0xc0)             // xor eax, eax
+	a.emit(0x48, 0x85, 0xff)       // test rdi, rdi
+	a.short(0x74, "gt out")        // jz
+	a.emit(0x57)                   // push rdi
+	a.emit(0x48, 0x83, 0xec, 0x10) // sub rsp, 16
+	a.emit(0x31, 0xff)             // xor edi, edi: CLOCK_REALTIME
+	a.emit(0x48, 0x89, 0xe6)       // mov rsi, rsp
+	a.call(clockGettime)
+	a.emit(0x48, 0x8b, 0x0c, 0x24)         // mov rcx, [rsp]
+	a.emit(0x48, 0x8b, 0x54, 0x24, 0x08)   // mov rdx, [rsp+8]
+	a.emit(0x48, 0x83, 0xc4, 0x10)         // add rsp, 16
+	a.emit(0x5f)                           // pop rdi
+	a.emit(0x85, 0xc0)                     // test eax, eax
+	a.short(0x75, "gt out")                // jnz
 	a.emit32(0x10624dd3, 0x48, 0x69, 0xd2) // imul rdx, rdx, 2^38/1000
 	a.emit(0x48, 0xc1, 0xea, 0x26)         // shr rdx, 38: now microseconds
-	a.emit(0x48, 0x03, 0x0f)               // add rcx, [rdi]
-	a.emit(0x48, 0x03, 0x57, 0x08)         // add rdx, [rdi+8]
-	carry(a, 1_000_000, "gt save")
-	a.emit(0x48, 0x89, 0x0f)       // mov [rdi], rcx
-	a.emit(0x48, 0x89, 0x57, 0x08) // mov [rdi+8], rdx
+	a.emit(0x48, 0x89, 0x0f)               // mov [rdi], rcx
+	a.emit(0x48, 0x89, 0x57, 0x08)         // mov [rdi+8], rdx
 	a.place("gt out")
 	a.emit(0xc3) // ret
 }
+
+const second = 1_000_000_000
 
 // time_t time(time_t *rdi). Its seconds are those of the shifted coarse clock: adding
 // an offset to the true seconds would turn over at another instant than that clock.

@@ -23,6 +23,13 @@ func onTracer(f func() error) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlock: that is what ends the thread
+		if unix.Gettid() == unix.Getpid() {
+			// The main thread never ends before the process does, and would keep what f
+			// left behind. While it is held here, no other goroutine can be on it.
+			done <- onTracer(f)
+			runtime.UnlockOSThread()
+			return
+		}
 		done <- f()
 	}()
 	return <-done

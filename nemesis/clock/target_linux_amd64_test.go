@@ -137,35 +137,53 @@ func (p *target) checkClocks(offset time.Duration) {
 
 func (p *target) checkAnswer(line string, offset time.Duration) {
 	p.t.Helper()
+	p.checkSetting(line, Setting{Offset: offset}, 0)
+}
+
+// checkSetting is checkAnswer for any setting but a strobe, counted from at.
+func (p *target) checkSetting(line string, to Setting, at int64) {
+	p.t.Helper()
 	var got map[string]struct{ Before, Value, After int64 }
 	if err := json.Unmarshal([]byte(line), &got); err != nil {
 		p.t.Fatalf("%v: %s", err, line)
 	}
-	shifted := map[string]bool{"time.Now": true, "gettimeofday": true, "time": true, "REALTIME": true, "REALTIME_COARSE": true, "REALTIME_ALARM": true, "TAI": true}
-	if len(got) < 11 {
+	shifted := map[string]bool{"time.Now": true, "gettimeofday": true, "gettimeofday and zone": true, "time": true, "REALTIME": true, "REALTIME_COARSE": true, "REALTIME_ALARM": true, "TAI": true}
+	if len(got) < 12 {
 		p.t.Fatalf("%d clocks: %s", len(got), line)
 	}
 	for name, r := range got {
-		o, unit := int64(0), int64(1)
+		wrong, unit := func(t int64) int64 { return t }, int64(1)
 		if shifted[name] {
-			o = int64(offset)
+			wrong = func(t int64) int64 { return t + int64(to.slot(at).setting(t).Offset) }
 		}
 		switch name {
-		case "gettimeofday":
+		case "gettimeofday", "gettimeofday and zone":
 			unit = 1000
 		case "time":
 			unit = int64(time.Second)
 		}
-		lo, hi := (r.Before+o)/unit*unit, (r.After+o)/unit*unit
+		floor := func(t int64) int64 { return t - (t%unit+unit)%unit } // before 1970, too
+		lo, hi := floor(wrong(r.Before)), floor(wrong(r.After))
 		if r.Value < lo || r.Value > hi {
-			p.t.Errorf("offset %v: %s is off by %v", offset, name, time.Duration(r.Value-lo))
+			p.t.Errorf("%+v: %s is off by %v", to, name, time.Duration(r.Value-lo))
 		}
 	}
 }
 
+// shift sets a process's clock that far ahead.
+func shift(ctx context.Context, pid int, d time.Duration) (Report, error) {
+	return Set(ctx, pid, Setting{Offset: d}, 0)
+}
+
+// offset is how far a process's clock is ahead.
+func offset(pid int) (time.Duration, error) {
+	s, err := Read(pid, 0)
+	return s.Offset, err
+}
+
 func mustShift(t *testing.T, pid int, d time.Duration) Report {
 	t.Helper()
-	r, err := Shift(context.Background(), pid, d)
+	r, err := shift(context.Background(), pid, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +192,7 @@ func mustShift(t *testing.T, pid int, d time.Duration) Report {
 
 func mustRead(t *testing.T, pid int, want time.Duration) {
 	t.Helper()
-	if got, err := Read(pid); err != nil || got != want {
+	if got, err := offset(pid); err != nil || got != want {
 		t.Fatalf("Read: %v, %v; want %v", got, err, want)
 	}
 }

@@ -4,12 +4,15 @@
 package servers
 
 import (
+	"bufio"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,6 +52,26 @@ func Start(t testing.TB, port string, cmd *exec.Cmd) *contract.Server {
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
+	s := launch(t, port, cmd)
+	t.Cleanup(s.Kill)
+	deadline := time.Now().Add(60 * time.Second)
+	for {
+		conn, err := net.Dial("tcp", s.Addr)
+		if err == nil {
+			conn.Close()
+			return s
+		}
+		if time.Now().After(deadline) {
+			out, _ := os.ReadFile(log.Name())
+			t.Fatalf("%s never answered on %s:\n%s", cmd.Path, s.Addr, out)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// launch starts a server.
+func launch(t testing.TB, port string, cmd *exec.Cmd) *contract.Server {
+	t.Helper()
 	dead := make(chan struct{})
 	s := &contract.Server{Addr: "127.0.0.1:" + port, Kill: func() {
 		cmd.Process.Kill()
@@ -69,20 +92,51 @@ func Start(t testing.TB, port string, cmd *exec.Cmd) *contract.Server {
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Kill)
-	deadline := time.Now().Add(60 * time.Second)
-	for {
-		conn, err := net.Dial("tcp", s.Addr)
-		if err == nil {
-			conn.Close()
-			return s
-		}
-		if time.Now().After(deadline) {
-			out, _ := os.ReadFile(log.Name())
-			t.Fatalf("%s never answered on %s:\n%s", cmd.Path, s.Addr, out)
-		}
-		time.Sleep(10 * time.Millisecond)
+	return s
+}
+
+// StartSaying runs a server until the test ends and waits until it writes these words: its
+// port may be open before it serves.
+func StartSaying(t testing.TB, port string, cmd *exec.Cmd, words string) *contract.Server {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
 	}
+	said, over := make(chan struct{}), make(chan string)
+	tell := sync.OnceFunc(func() { close(said) })
+	go func() {
+		defer r.Close()
+		var log strings.Builder
+		for in := bufio.NewScanner(r); in.Scan(); { // to its end, so that the server can go on
+			if log.Len() < 64<<10 {
+				fmt.Fprintln(&log, in.Text())
+			}
+			if strings.Contains(in.Text(), words) {
+				tell()
+			}
+		}
+		over <- log.String()
+	}()
+	cmd.Stdout, cmd.Stderr = w, w
+	s := launch(t, port, cmd)
+	w.Close() // the server has its own
+	kill := s.Kill
+	s.Kill = sync.OnceFunc(func() {
+		kill()
+		<-over
+	})
+	t.Cleanup(s.Kill)
+	select {
+	case <-said:
+		return s
+	case log := <-over:
+		close(over)
+		t.Fatalf("%s ended before it said %q:\n%s", cmd.Path, words, log)
+	case <-time.After(60 * time.Second):
+		t.Fatalf("%s never said %q", cmd.Path, words)
+	}
+	return nil
 }
 
 // Redis starts n servers without persistence.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -23,7 +22,10 @@ func Backend() register.Backend {
 	return register.Backend{
 		Name: "etcd", About: "keys in etcd: one transaction that compares and writes, ordered by its revision", Cluster: "etcd-single",
 		Open: func(addr string, d register.Discipline) register.Resource {
-			return &etcdResource{addr: addr, discipline: d}
+			return &etcdResource{Way: register.Way[*clientv3.Client]{
+				Addr: addr, Discipline: d, Hang: (*clientv3.Client).Close,
+				Dial: func(context.Context, string) (*clientv3.Client, error) { return openEtcd(addr) },
+			}}
 		},
 		Keep: keepEtcd,
 	}
@@ -49,14 +51,9 @@ type etcdNote struct {
 	End bool `json:"end,omitempty"`
 }
 
-// etcdResource is one client, given up when it is in doubt.
 type etcdResource struct {
-	addr       string
-	discipline register.Discipline
-
-	mu     sync.Mutex
-	client *clientv3.Client
-	id     int64
+	register.Way[*clientv3.Client]
+	id int64 // of the latest request; one at a time
 }
 
 func openEtcd(addr string) (*clientv3.Client, error) {
@@ -64,39 +61,28 @@ func openEtcd(addr string) (*clientv3.Client, error) {
 }
 
 func (p *etcdResource) Do(ctx context.Context, r register.Request) (register.Reply, error) {
-	if err := p.discipline.Ready(r); err != nil {
-		return register.Reply{}, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
-	}
-	if p.client == nil {
-		var err error
-		if p.client, err = openEtcd(p.addr); err != nil {
-			return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
-		}
-	}
+	return p.Way.Do(ctx, r, func(c *clientv3.Client) (register.Reply, error) { return p.send(ctx, c, r) })
+}
+
+func (p *etcdResource) send(ctx context.Context, c *clientv3.Client, r register.Request) (register.Reply, error) {
 	p.id++
 	r.ID = p.id
-	txn, err := p.transaction(ctx, r)
+	txn, err := p.transaction(ctx, c, r)
 	if err != nil {
-		return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+		return register.Reply{}, p.NotSent(err)
 	}
 	got, err := txn.Commit()
 	if err != nil {
-		_ = p.drop()
-		return register.Reply{}, fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, register.ErrUnknown, err)
+		return register.Reply{}, p.InDoubt(r, err)
 	}
 	if !got.Succeeded {
 		var highest int64
 		for _, kv := range got.Responses[1].GetResponseRange().GetKvs() {
 			if highest, err = strconv.ParseInt(string(kv.Value), 10, 64); err != nil {
-				return register.Reply{}, fmt.Errorf("register %s: the token of %s: %w", p.addr, r.Key, err)
+				return register.Reply{}, fmt.Errorf("register %s: the token of %s: %w", p.Addr, r.Key, err)
 			}
 		}
-		return register.Reply{}, p.discipline.Refused(r, highest)
+		return register.Reply{}, p.Discipline.Refused(r, highest)
 	}
 	reply := register.Reply{Value: r.Value}
 	if r.F != history.Read {
@@ -111,7 +97,7 @@ func (p *etcdResource) Do(ctx context.Context, r register.Request) (register.Rep
 }
 
 // transaction is all of one request: the comparison, the effect and the note.
-func (p *etcdResource) transaction(ctx context.Context, r register.Request) (clientv3.Txn, error) {
+func (p *etcdResource) transaction(ctx context.Context, c *clientv3.Client, r register.Request) (clientv3.Txn, error) {
 	write := r.F != history.Read
 	note, err := json.Marshal(etcdNote{Request: r})
 	if err != nil {
@@ -128,29 +114,14 @@ func (p *etcdResource) transaction(ctx context.Context, r register.Request) (cli
 	} else {
 		then = append(then, clientv3.OpGet(etcdValue(r.Key)))
 	}
-	if p.discipline.Fenced() && p.discipline.Raises(write) {
+	if p.Discipline.Fenced() && p.Discipline.Raises(write) {
 		then = append(then, clientv3.OpPut(etcdToken(r.Key), pad(r.Token)))
 	}
-	txn := p.client.Txn(ctx)
-	if bar := p.discipline.Bar(write, r.Token); bar != register.Unbarred {
+	txn := c.Txn(ctx)
+	if bar := p.Discipline.Bar(write, r.Token); bar != register.Unbarred {
 		txn = txn.If(clientv3.Compare(clientv3.Value(etcdToken(r.Key)), "<", pad(bar)))
 	}
 	return txn.Then(then...).Else(clientv3.OpPut(place, string(against)), clientv3.OpGet(etcdToken(r.Key))), nil
-}
-
-func (p *etcdResource) drop() error {
-	if p.client == nil {
-		return nil
-	}
-	client := p.client
-	p.client = nil
-	return client.Close()
-}
-
-func (p *etcdResource) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.drop()
 }
 
 // etcdKeeper watches the notes as they come: etcd has no clock, so the time of an

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,7 +21,10 @@ func Backend() register.Backend {
 	return register.Backend{
 		Name: "postgres", About: "a table in Postgres: a conditional UPDATE, with an audit row in the same statement", Cluster: "postgres",
 		Open: func(addr string, d register.Discipline) register.Resource {
-			return &pgResource{addr: addr, discipline: d}
+			return &pgResource{register.Way[*pgconn.PgConn]{
+				Addr: addr, Discipline: d, Dial: pgConnect,
+				Hang: func(c *pgconn.PgConn) error { return c.Conn().Close() },
+			}}
 		},
 		Keep: keepPostgres,
 	}
@@ -53,45 +55,38 @@ const (
 		SELECT $2, $8, $1, $3, $4, value, $6, version, token, false FROM done RETURNING value, version, highest`
 )
 
-// pgResource is one connection, made when it is needed and given up when it is in
-// doubt.
 type pgResource struct {
-	addr       string
-	discipline register.Discipline
-
-	mu   sync.Mutex
-	conn *pgconn.PgConn
+	register.Way[*pgconn.PgConn]
 }
 
 func (p *pgResource) Do(ctx context.Context, r register.Request) (register.Reply, error) {
-	if err := p.discipline.Ready(r); err != nil {
-		return register.Reply{}, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	return p.Way.Do(ctx, r, func(c *pgconn.PgConn) (register.Reply, error) { return p.send(ctx, c, r) })
+}
+
+func (p *pgResource) send(ctx context.Context, c *pgconn.PgConn, r register.Request) (register.Reply, error) {
 	write := r.F != history.Read
 	sql := pgWrite
 	switch {
-	case !write && p.discipline.Raises(false):
+	case !write && p.Discipline.Raises(false):
 		sql = pgReadFenced
 	case !write:
 		sql = pgRead
 	}
-	bar := p.discipline.Bar(write, r.Token)
+	bar := p.Discipline.Bar(write, r.Token)
 	args := []string{r.Key, r.Process, r.Grant, strconv.FormatInt(r.Token, 10), r.Value, r.Parent, strconv.FormatInt(bar, 10), r.F}
-	row, err := p.query(ctx, sql, args)
+	row, err := query(ctx, c, sql, args)
 	if err != nil || row != nil {
 		return row.reply(), p.describe(r, err)
 	}
 	// The highest token only rises: what refused it would refuse it still.
-	if row, err = p.query(ctx, pgRefused, args); err != nil {
+	if row, err = query(ctx, c, pgRefused, args); err != nil {
 		// It had no effect, whatever became of the note of that.
-		return register.Reply{}, fmt.Errorf("register %s: refused, but not noted: %w", p.addr, err)
+		return register.Reply{}, fmt.Errorf("register %s: refused, but not noted: %w", p.Addr, err)
 	}
 	if row == nil {
-		return register.Reply{}, fmt.Errorf("register %s: no key %q", p.addr, r.Key)
+		return register.Reply{}, fmt.Errorf("register %s: no key %q", p.Addr, r.Key)
 	}
-	return register.Reply{}, p.discipline.Refused(r, row.highest)
+	return register.Reply{}, p.Discipline.Refused(r, row.highest)
 }
 
 func (p *pgResource) describe(r register.Request, err error) error {
@@ -99,13 +94,13 @@ func (p *pgResource) describe(r register.Request, err error) error {
 	case err == nil:
 		return nil
 	case pgconn.SafeToRetry(err):
-		return fmt.Errorf("register %s: not sent: %w", p.addr, err)
+		return p.NotSent(err)
 	}
 	var e *pgconn.PgError
 	if errors.As(err, &e) && e.Severity == "ERROR" {
-		return fmt.Errorf("register %s: %w", p.addr, err) // rolled back
+		return fmt.Errorf("register %s: %w", p.Addr, err) // rolled back
 	}
-	return fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, register.ErrUnknown, err)
+	return p.InDoubt(r, err)
 }
 
 type pgRow struct {
@@ -121,25 +116,14 @@ func (r *pgRow) reply() register.Reply {
 }
 
 // query returns the first row, nil for none.
-func (p *pgResource) query(ctx context.Context, sql string, args []string) (*pgRow, error) {
-	if p.conn == nil {
-		conn, err := pgConnect(ctx, p.addr)
-		if err != nil {
-			return nil, unsent{err}
-		}
-		p.conn = conn
-	}
+func query(ctx context.Context, c *pgconn.PgConn, sql string, args []string) (*pgRow, error) {
 	const text, bigint = pgtype.TextOID, pgtype.Int8OID
 	values := make([][]byte, len(args))
 	for i, a := range args {
 		values[i] = []byte(a)
 	}
-	res := p.conn.ExecParams(ctx, sql, values, []uint32{text, text, text, bigint, text, text, bigint, text}, nil, nil).Read()
+	res := c.ExecParams(ctx, sql, values, []uint32{text, text, text, bigint, text, text, bigint, text}, nil, nil).Read()
 	if res.Err != nil {
-		var e *pgconn.PgError
-		if !errors.As(res.Err, &e) || e.Severity != "ERROR" {
-			p.drop()
-		}
 		return nil, res.Err
 	}
 	if len(res.Rows) == 0 {
@@ -152,12 +136,6 @@ func (p *pgResource) query(ctx context.Context, sql string, args []string) (*pgR
 	return row, errors.Join(err, err2)
 }
 
-// unsent marks what failed before anything was sent, as pgconn's own errors say it.
-type unsent struct{ error }
-
-func (e unsent) Unwrap() error   { return e.error }
-func (unsent) SafeToRetry() bool { return true }
-
 func pgConnect(ctx context.Context, addr string) (*pgconn.PgConn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -168,21 +146,6 @@ func pgConnect(ctx context.Context, addr string) (*pgconn.PgConn, error) {
 		return nil, err
 	}
 	return pgconn.ConnectConfig(ctx, c)
-}
-
-// drop closes the connection: what the kernel has taken, it goes on sending.
-func (p *pgResource) drop() {
-	if p.conn != nil {
-		p.conn.Conn().Close()
-		p.conn = nil
-	}
-}
-
-func (p *pgResource) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drop()
-	return nil
 }
 
 type pgKeeper struct {

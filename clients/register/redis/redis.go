@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,7 +22,10 @@ func Backend() register.Backend {
 	return register.Backend{
 		Name: "redis", About: "a hash in Redis: one Lua script that compares, writes and appends to a stream", Cluster: "redis",
 		Open: func(addr string, d register.Discipline) register.Resource {
-			return &redisResource{addr: addr, discipline: d}
+			return &redisResource{register.Way[*redis.Client]{
+				Addr: addr, Discipline: d, Hang: (*redis.Client).Close,
+				Dial: func(context.Context, string) (*redis.Client, error) { return openRedis(addr), nil },
+			}}
 		},
 		Keep: keepRedis,
 	}
@@ -56,53 +58,40 @@ const redisLog = "{picklock}:effects"
 
 func redisKey(key string) string { return "{picklock}:resource:" + key }
 
-// redisResource is one connection, given up when it is in doubt.
 type redisResource struct {
-	addr       string
-	discipline register.Discipline
-
-	mu sync.Mutex
-	db *redis.Client
+	register.Way[*redis.Client]
 }
 
 func (p *redisResource) Do(ctx context.Context, r register.Request) (register.Reply, error) {
-	if err := p.discipline.Ready(r); err != nil {
-		return register.Reply{}, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
-	}
-	if p.db == nil {
-		p.db = openRedis(p.addr)
-	}
+	return p.Way.Do(ctx, r, func(db *redis.Client) (register.Reply, error) { return p.send(ctx, db, r) })
+}
+
+func (p *redisResource) send(ctx context.Context, db *redis.Client, r register.Request) (register.Reply, error) {
 	write := r.F != history.Read
 	raises := 0
-	if p.discipline.Raises(write) {
+	if p.Discipline.Raises(write) {
 		raises = 1
 	}
-	got, err := redisScript.Run(ctx, p.db, []string{redisKey(r.Key), redisLog},
-		r.Token, r.Value, p.discipline.Bar(write, r.Token), r.F, raises, r.Key, r.Process, r.Grant, r.Parent).Slice()
+	got, err := redisScript.Run(ctx, db, []string{redisKey(r.Key), redisLog},
+		r.Token, r.Value, p.Discipline.Bar(write, r.Token), r.F, raises, r.Key, r.Process, r.Grant, r.Parent).Slice()
 	var said redis.Error
 	var dial *net.OpError
 	switch {
 	case errors.As(err, &said):
-		return register.Reply{}, fmt.Errorf("register %s: %w", p.addr, err)
+		return register.Reply{}, fmt.Errorf("register %s: %w", p.Addr, err)
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return register.Reply{}, fmt.Errorf("register %s: not sent: %w", p.addr, err)
+		return register.Reply{}, p.NotSent(err)
 	case err != nil:
-		_ = p.drop()
-		return register.Reply{}, fmt.Errorf("register %s: %s: %w: %w", p.addr, r.F, register.ErrUnknown, err)
+		return register.Reply{}, p.InDoubt(r, err)
 	case len(got) != 4:
-		return register.Reply{}, fmt.Errorf("register %s: %s: %w: an answer of %d parts", p.addr, r.F, register.ErrUnknown, len(got))
+		return register.Reply{}, p.InDoubt(r, fmt.Errorf("an answer of %d parts", len(got)))
 	}
 	refused, _ := got[0].(int64)
 	value, _ := got[1].(string)
 	version, _ := got[2].(int64)
 	highest, _ := got[3].(int64)
 	if refused == 1 {
-		return register.Reply{}, p.discipline.Refused(r, highest)
+		return register.Reply{}, p.Discipline.Refused(r, highest)
 	}
 	return register.Reply{Value: value, Version: version}, nil
 }
@@ -114,21 +103,6 @@ func openRedis(addr string) *redis.Client {
 		Addr: addr, MaxRetries: -1, DialerRetries: 1, PoolSize: 1, ContextTimeoutEnabled: true,
 		ReadTimeout: 30 * time.Second, DisableIdentity: true,
 	})
-}
-
-func (p *redisResource) drop() error {
-	if p.db == nil {
-		return nil
-	}
-	db := p.db
-	p.db = nil
-	return db.Close()
-}
-
-func (p *redisResource) Close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.drop()
 }
 
 type redisKeeper struct {

@@ -88,8 +88,8 @@ func vdso(name string, a uintptr, p *pair) int64 {
 	return p.sec*1e9 + p.frac
 }
 
-func gettimeofday(p *pair) int64 {
-	rc := call(funcs["__vdso_gettimeofday"], uintptr(unsafe.Pointer(p)), 0)
+func gettimeofday(p *pair, zone uintptr) int64 {
+	rc := call(funcs["__vdso_gettimeofday"], uintptr(unsafe.Pointer(p)), zone)
 	if int32(rc) != 0 || p.frac < 0 || p.frac >= 1e6 {
 		fatal("gettimeofday returned", int32(rc), *p)
 	}
@@ -124,13 +124,23 @@ func clocks() map[string]reading {
 	p := newPair()
 	missing(p, -5) // a device that is not open
 	missing(p, 12) // no clock has this number
-	if rc := int32(call(funcs["__vdso_gettimeofday"], 0, uintptr(unsafe.Pointer(p)))); rc != 0 {
-		fatal("gettimeofday for the time zone alone returned", rc)
+	*p = pair{-1, -1}
+	if rc := int32(call(funcs["__vdso_gettimeofday"], 0, uintptr(unsafe.Pointer(p)))); rc != 0 || p.sec == -1 {
+		fatal("gettimeofday for the time zone alone returned", rc, *p)
 	}
 	out := map[string]reading{
 		"time.Now":     read(0, func() int64 { return time.Now().UnixNano() }),
-		"gettimeofday": read(0, func() int64 { return gettimeofday(p) }),
-		"time":         read(5, func() int64 { return timeOf(p) }),
+		"gettimeofday": read(0, func() int64 { return gettimeofday(p, 0) }),
+		"gettimeofday and zone": read(0, func() int64 {
+			zone := newPair()
+			*zone = pair{-1, -1}
+			t := gettimeofday(p, uintptr(unsafe.Pointer(zone)))
+			if zone.sec == -1 {
+				fatal("gettimeofday left the time zone out")
+			}
+			return t
+		}),
+		"time": read(5, func() int64 { return timeOf(p) }),
 	}
 	for name, id := range map[string]uintptr{"REALTIME": 0, "MONOTONIC": 1, "PROCESS_CPUTIME": 2, "MONOTONIC_RAW": 4,
 		"REALTIME_COARSE": 5, "MONOTONIC_COARSE": 6, "BOOTTIME": 7, "REALTIME_ALARM": 8, "BOOTTIME_ALARM": 9, "TAI": 11} {
@@ -178,7 +188,7 @@ func spin(only string, started chan<- int) {
 			last = m
 		}
 		if only == "" || only == "__vdso_gettimeofday" {
-			gettimeofday(p)
+			gettimeofday(p, 0)
 		}
 		if only == "" || only == "__vdso_time" {
 			timeOf(p)

@@ -1,13 +1,19 @@
 package nemesis
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/picklock/picklock/nemesis/clock"
+	"github.com/picklock/picklock/nemesis/wire"
 )
+
+// longestMessage is how long one message of the agent's protocol may be: a machine's table
+// of sockets, at 150 bytes a socket, is the longest that is asked for.
+const longestMessage = 64 << 20
 
 // The agent's protocol: JSON-RPC 2.0, one message a line, answers in any order.
 type (
@@ -32,26 +38,42 @@ type (
 		NetNS     string   `json:"netns,omitempty"`
 		From      []string `json:"from,omitempty"`
 		Addr      string   `json:"addr,omitempty"`
-		Offset    int64    `json:"offset,omitempty"` // ns
-		Port      bool     `json:"port,omitempty"`   // ask only whether the port opens
-		Send      string   `json:"send,omitempty"`
-		Expect    string   `json:"expect,omitempty"`
-		TLS       bool     `json:"tls,omitempty"`
+		clockSetting
+		Port   bool       `json:"port,omitempty"` // ask only whether the port opens
+		Send   string     `json:"send,omitempty"`
+		Expect string     `json:"expect,omitempty"`
+		TLS    bool       `json:"tls,omitempty"`
+		Wire   wire.Order `json:"wire,omitzero"`
 	}
 	result struct {
 		Yes     bool              `json:"yes,omitempty"`
 		Dropped map[string]uint64 `json:"dropped,omitempty"`
-		Offset  int64             `json:"offset,omitempty"`
-		Now     int64             `json:"now,omitempty"`
-		Boot    string            `json:"boot,omitempty"` // see bootID
-		Table   string            `json:"table,omitempty"`
-		Text    string            `json:"text,omitempty"` // of a server's answer, what matched
+		clockSetting
+		Now   int64        `json:"now,omitempty"`
+		Boot  string       `json:"boot,omitempty"` // see bootID
+		Table string       `json:"table,omitempty"`
+		Text  string       `json:"text,omitempty"` // of a server's answer, what matched
+		Wire  *wire.Report `json:"wire,omitempty"`
+	}
+	// clockSetting is a clock.Setting.
+	clockSetting struct {
+		Offset int64   `json:"offset,omitempty"` // ns
+		Rate   float64 `json:"rate,omitempty"`
+		Strobe int64   `json:"strobe,omitempty"` // ns
 	}
 	rpcError struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
 )
+
+func wireClock(s clock.Setting) clockSetting {
+	return clockSetting{int64(s.Offset), s.Rate, int64(s.Strobe)}
+}
+
+func (s clockSetting) clock() clock.Setting {
+	return clock.Setting{Offset: time.Duration(s.Offset), Rate: s.Rate, Strobe: time.Duration(s.Strobe)}
+}
 
 // Codes of errors that callers tell apart; -32000 to -32099 are the server's own in
 // JSON-RPC 2.0.
@@ -60,6 +82,8 @@ const (
 	codeProcessDone
 	codeUnsupported
 	codeRefused
+	codeUnheld
+	codeLate
 )
 
 // ErrRefused is wrapped by the agent's errors about processes that are none of its
@@ -71,6 +95,8 @@ var meanings = map[int][]error{
 	codeProcessDone: {os.ErrProcessDone, syscall.ESRCH},
 	codeUnsupported: {clock.ErrUnsupported},
 	codeRefused:     {ErrRefused},
+	codeUnheld:      {wire.ErrUnsupported},
+	codeLate:        {context.DeadlineExceeded},
 }
 
 func wireError(err error) *rpcError {
@@ -95,9 +121,4 @@ func (e *rpcError) Is(target error) bool {
 		}
 	}
 	return false
-}
-
-func line(v any) ([]byte, error) {
-	text, err := json.Marshal(v)
-	return append(text, '\n'), err
 }

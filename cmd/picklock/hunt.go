@@ -1,0 +1,382 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/hunt/lanes"
+	huntreport "github.com/picklock/picklock/hunt/report"
+	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// kindNames are the kinds of fault.
+func kindNames() []string {
+	var out []string
+	for _, k := range nemesis.Kinds() {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// huntFlags are what the command line says of a hunt.
+type huntFlags struct {
+	lanes.Options
+	options, abilities, find []string
+	limit, finish            time.Duration
+	depth, jobs, replays     int
+	seed                     uint64
+	strategy, resume, out    string
+	asJSON, first, beyond    bool
+	given                    time.Duration // the lease that the user named; 0: none
+}
+
+func huntCommand() *cobra.Command {
+	var f huntFlags
+	c := &cobra.Command{
+		Use: "hunt", Short: "Search for the least that it takes to break a lock",
+		Long: `Search the schedules of a lock for ways to break it: what the clients do, which
+faults strike, and at which of their steps. All schedules with no fault and with one come
+first, then the pairs that mean something, then those that came closest, changed again
+and again for as long as there is time. Whatever breaks a promise is played again until
+it is certain, made as small as it goes, and written as a scenario that
+picklock scenario run plays.
+
+A hunt that finds nothing says how far it looked; that is no proof that there is nothing.
+
+Exit codes: 0 nothing was found, 1 a way to break the lock was found, 2 too much could
+not be played as it was meant, 254 unusable arguments, 255 picklock itself failed.`,
+		Example: `  picklock hunt --lock redis
+  picklock hunt --lock etcd --fencing read-write --time 5m
+  picklock hunt --lock exec:./mylock --cluster redis --find granted-early`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("seed") {
+				f.seed = rand.Uint64N(1 << 32)
+			}
+			return f.run(cmd.Context())
+		},
+	}
+	s := &f.Settings
+	fl := c.Flags()
+	fl.StringVar(&s.Lock, "lock", "redis", "the lock to break: a name (see picklock locks), or exec:PROGRAM")
+	lockOptionFlag(fl, &f.options)
+	abilityFlag(fl, &f.abilities)
+	fl.StringVar(&s.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the lock's own)")
+	fl.StringVar(&s.Fencing, "fencing", "none", fencingHelp+listed(fencingValues()))
+	fl.DurationVar(&s.TTL, "ttl", 0, "the lease (default: as short as the lock keeps to, 250ms at least)")
+	fl.StringSliceVar(&s.Faults, "faults", []string{"all"}, "kinds of fault that may strike: "+strings.Join(kindNames(), ", ")+", on one side only as kill:client or kill:server, all, or none")
+	fl.BoolVar(&s.IgnoreLost, "ignore-lost", false, "clients go on when their library says that the lock is lost")
+	fl.DurationVar(&f.limit, "time", 2*time.Minute, "how long to search; what is found is then made small and measured")
+	fl.DurationVar(&f.finish, "finish", 5*time.Minute, "how long that may take; 0s: it is left as it was found")
+	fl.IntVar(&f.depth, "depth", 2, "how many faults a schedule of the space has at most: 0, 1 or 2")
+	fl.StringSliceVar(&f.find, "find", nil, "look for these anomalies only (default: all that break a required property)")
+	fl.BoolVar(&f.beyond, "beyond-leases", false, "leave out what follows from a lease alone: a write that comes too late, which only fencing can refuse")
+	fl.IntVar(&f.jobs, "jobs", 0, "how many schedules are played side by side (default: by the machine)")
+	fl.IntVar(&f.replays, "replays", 20, "how often each way is played alone in the end")
+	fl.StringVar(&f.strategy, "strategy", hunt.Guided, "how to search: "+strings.Join(hunt.Strategies(), ", "))
+	fl.BoolVar(&f.first, "first", false, "end with the first way that repeats")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of what is drawn (default: a new one)")
+	fl.StringVar(&f.resume, "resume", "", "go on with the hunt in this folder")
+	fl.StringVar(&f.out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
+	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local, docker")
+	fl.StringVar(&f.ClientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
+	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
+	return c
+}
+
+// check says what of the flags cannot work.
+func (f *huntFlags) check() (clients.Info, error) {
+	info, err := lockTable.Lookup(f.Settings.Lock)
+	if err != nil {
+		return info, err
+	}
+	f.Settings.Lock = info.Name
+	if info.Unlocked != nil {
+		return info, fmt.Errorf("%s is no lock: there is nothing to break", info.Name)
+	}
+	if f.Extra, err = clients.ParseOptions(f.options); err != nil {
+		return info, err
+	}
+	if f.Abilities, err = clients.ParseAbilities(f.abilities); err != nil {
+		return info, err
+	}
+	if err := errors.Join(info.CheckOptions(f.Extra), info.CheckAbilities(f.Abilities), knownRuntime(f.Runtime, f.ClientImage)); err != nil {
+		return info, err
+	}
+	if _, err := register.ParseDiscipline(f.Settings.Fencing); err != nil {
+		return info, err
+	}
+	for _, k := range f.Settings.Faults {
+		kind, whom, aimed := strings.Cut(k, ":")
+		if aimed && whom != "client" && whom != "server" {
+			return info, fmt.Errorf("--faults %s: a hunt aims by itself: give a kind, or a kind on one side, as %s:client or %s:server", k, kind, kind)
+		}
+		if kind != "all" && kind != "none" && !slices.Contains(kindNames(), kind) || aimed && kind == "all" {
+			return info, fmt.Errorf("--faults: %w", meant.Unknown("kind of fault", kind, append(kindNames(), "all", "none")))
+		}
+	}
+	for _, a := range f.find {
+		if !slices.Contains(scenarios.Anomalies, a) {
+			return info, fmt.Errorf("--find: %w", meant.Unknown("anomaly", a, scenarios.Anomalies))
+		}
+	}
+	switch {
+	case !slices.Contains(hunt.Strategies(), f.strategy):
+		return info, fmt.Errorf("--strategy: %w", meant.Unknown("strategy", f.strategy, hunt.Strategies()))
+	case f.depth < 0 || f.depth > 2:
+		return info, fmt.Errorf("--depth %d: want 0, 1 or 2", f.depth)
+	case f.limit < time.Second:
+		return info, fmt.Errorf("--time %v: want at least 1s", f.limit)
+	case f.finish < 0:
+		return info, fmt.Errorf("--finish %v is negative", f.finish)
+	case f.replays < 1 || f.replays > 10000:
+		return info, fmt.Errorf("--replays %d: want 1 to 10000", f.replays)
+	case f.jobs < 0 || f.jobs > 64:
+		return info, fmt.Errorf("--jobs %d: want 1 to 64", f.jobs)
+	}
+	return info, nil
+}
+
+func (f *huntFlags) run(ctx context.Context) (err error) {
+	info, err := f.check()
+	if err != nil {
+		return usage(err)
+	}
+	given := f.Settings.TTL
+	target, err := f.Target(ctx, info)
+	if err != nil {
+		return usage(err)
+	}
+	f.given = given
+	if f.Self, err = os.Executable(); err != nil {
+		return fmt.Errorf("find the own program: %w", err)
+	}
+	if f.jobs == 0 {
+		f.jobs = jobsFor(len(target.Servers))
+	}
+	dir, err := huntreport.Open(f.out, f.resume, target.Lock)
+	if err != nil {
+		return usage(err)
+	}
+	defer dir.Close()
+	f.Dir = dir.Lanes()
+	known, err := dir.Known()
+	if err != nil {
+		return err
+	}
+	ui := newHuntProgress(os.Stderr)
+	pool, players, target, err := f.open(untilAbandoned(ctx), info, target, ui)
+	if err != nil {
+		return huntError(err)
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	search := hunt.New(hunt.Options{
+		Target: target, Strategy: f.strategy, Depth: f.depth, Time: f.limit, Find: f.find, BeyondLeases: f.beyond, FirstWay: f.first, Seed: f.seed,
+		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.way,
+	})
+	result, err := search.Run(ctx, players)
+	if err != nil {
+		return huntError(err)
+	}
+	if ctx.Err() == nil && f.finish > 0 {
+		err = search.Finish(ctx, players, hunt.FinishOptions{
+			Replays: f.replays, Time: f.finish, Tell: func(text string) { ui.say("%s", text) }, Vary: pool.Vary, Fencing: f.others(info),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	result.Command, result.Starts, result.Versions = f.command(), pool.Starts(), map[string]string{"picklock": harness.Version()}
+	if err := dir.Write(result); err != nil {
+		return err
+	}
+	ui.close()
+	if f.asJSON {
+		err = printJSON(result)
+	} else {
+		err = huntreport.Summary(os.Stdout, result, dir.Path())
+	}
+	if err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	switch {
+	case len(result.Ways) > 0:
+		return &exitError{exitInvalid, nil}
+	case result.CutShort || result.Plays == 0 || 2*result.Void > result.Plays:
+		return &exitError{exitUnknown, nil}
+	}
+	return nil
+}
+
+// longestLease is the longest one that is chosen where the user named none.
+const longestLease = 2 * time.Second
+
+// open starts the lanes. Where the user named no lease and this machine is too busy for a
+// short one, it is made longer: what the machine does late must be a small part of it.
+func (f *huntFlags) open(ctx context.Context, info clients.Info, target hunt.Target, ui *huntProgress) (*lanes.Pool, []hunt.Player, hunt.Target, error) {
+	chosen := f.given == 0
+	for {
+		pool := lanes.NewPool(f.Options, target)
+		ui.say("start %d lanes of %s, with a lease of %v", f.jobs, target.Lock, target.TTL)
+		players, err := pool.Open(ctx, f.jobs)
+		if err != nil {
+			return nil, nil, target, err
+		}
+		busy, err := target.Probe(ctx, players)
+		if err != nil {
+			return nil, nil, target, errors.Join(err, pool.Close())
+		}
+		if !chosen || busy <= 0.15 || 2*target.TTL > longestLease {
+			return pool, players, target, nil
+		}
+		ui.say("this machine is too busy for a lease of %v: %.0f %% of the plays were disturbed", target.TTL, 100*busy)
+		if err := pool.Close(); err != nil {
+			return nil, nil, target, err
+		}
+		f.Settings.TTL = 2 * target.TTL
+		if target, err = f.Target(ctx, info); err != nil {
+			return nil, nil, target, err
+		}
+	}
+}
+
+func huntError(err error) error {
+	if errors.Is(err, harness.ErrUsage) || errors.Is(err, hunt.ErrUnusable) {
+		return usage(err)
+	}
+	return err
+}
+
+// others are the disciplines that might help: those that the lock can be used with.
+func (f *huntFlags) others(info clients.Info) []string {
+	if !info.Fencing && !info.Declares {
+		return nil
+	}
+	var out []string
+	for _, d := range []string{"write", "read-write"} {
+		if d != f.Settings.Fencing {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// jobsFor is how many lanes keep this machine busy and not too busy: most of a play is
+// waiting. Each has servers of its own.
+func jobsFor(servers int) int {
+	perCPU := 3
+	if servers > 2 {
+		perCPU = 2
+	}
+	return max(1, min(16, perCPU*runtime.NumCPU()))
+}
+
+// command is the command line that makes the hunt again.
+func (f *huntFlags) command() []string {
+	s := f.Settings
+	c := []string{"picklock", "hunt", "--lock", s.Lock}
+	for _, o := range f.options {
+		c = append(c, "--lock-option", o)
+	}
+	for _, a := range f.abilities {
+		c = append(c, "--ability", a)
+	}
+	if s.Fencing != "none" {
+		c = append(c, "--fencing", s.Fencing)
+	}
+	if !slices.Equal(s.Faults, []string{"all"}) {
+		c = append(c, "--faults", strings.Join(s.Faults, ","))
+	}
+	if len(f.find) > 0 {
+		c = append(c, "--find", strings.Join(f.find, ","))
+	}
+	if f.beyond {
+		c = append(c, "--beyond-leases")
+	}
+	if f.Runtime != "local" {
+		c = append(c, "--runtime", f.Runtime)
+	}
+	if s.IgnoreLost {
+		c = append(c, "--ignore-lost")
+	}
+	return append(c, "--ttl", s.TTL.String(), "--time", f.limit.String(), "--depth", fmt.Sprint(f.depth), "--jobs", fmt.Sprint(f.jobs), "--seed", fmt.Sprint(f.seed))
+}
+
+// huntProgress is what is seen of a hunt while it goes on.
+type huntProgress struct {
+	mu   sync.Mutex
+	out  io.Writer
+	last time.Time
+	live bool // the last line is to be written over
+}
+
+func newHuntProgress(out io.Writer) *huntProgress { return &huntProgress{out: out} }
+
+const huntEvery = time.Second
+
+func (u *huntProgress) progress(p hunt.Progress) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if time.Since(u.last) < huntEvery {
+		return
+	}
+	u.last = time.Now()
+	var depth string
+	switch {
+	case p.Guided > 0:
+		depth = fmt.Sprintf("%d guided", p.Guided)
+	case p.Depth == 0:
+		depth = "depth 0"
+	default:
+		depth = fmt.Sprintf("depth %d done", p.Depth-1)
+	}
+	line := fmt.Sprintf("%4.0f s left  %5d schedules, %.1f a second, %s  %d states  %d found", max(0, p.Left.Seconds()), p.Plays, float64(p.Plays)/max(0.1, p.Elapsed.Seconds()), depth, p.States, len(p.Ways))
+	if f, ok := u.out.(*os.File); !ok || !isTerminal(f) {
+		if int(p.Elapsed.Seconds())%10 == 0 {
+			fmt.Fprintln(u.out, line)
+		}
+		return
+	}
+	u.live = true
+	fmt.Fprintf(u.out, "\r\033[K%s", line)
+}
+
+func (u *huntProgress) way(w *hunt.Way) {
+	u.say("%6.1f s  found %s (%d of %d plays)", w.FirstSecond, w.Signature, w.Search.Hits, w.Search.Plays)
+}
+
+func (u *huntProgress) say(format string, args ...any) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.live {
+		fmt.Fprint(u.out, "\r\033[K")
+		u.live = false
+	}
+	fmt.Fprintf(u.out, format+"\n", args...)
+}
+
+func (u *huntProgress) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.live {
+		fmt.Fprint(u.out, "\r\033[K")
+		u.live = false
+	}
+}

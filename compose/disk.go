@@ -1,0 +1,69 @@
+package compose
+
+import (
+	"context"
+	"time"
+)
+
+// DiskFault is what is wrong with a disk of ours.
+type DiskFault string
+
+const (
+	DiskWell  DiskFault = ""
+	DiskStall DiskFault = "stall" // a sync takes long, or does not end
+	DiskFull  DiskFault = "full"  // nothing that needs room can be written (ENOSPC)
+	DiskEIO   DiskFault = "eio"   // no write and no sync succeeds
+)
+
+// DiskProbe is the name of a file in the root of each disk of ours that meets the disk's
+// faults and changes nothing: what is written there is not kept.
+const DiskProbe = ".picklock-probe"
+
+// PowerLost is what a loss of power has taken from a server's disk.
+type PowerLost struct {
+	Bytes int64 `json:"bytes"` // written and not synced
+	Files int   `json:"files"` // that they were in
+	Names int   `json:"names"` // how often a file was made, moved or removed, and is not
+	Torn  int64 `json:"torn"`  // bytes that were left of one write
+}
+
+// Disked is a Cluster whose servers may have disks of ours, which know what was synced.
+type Disked interface {
+	// Disks says whether they have: a run that does not ask for them (Options.Disks)
+	// gets none.
+	Disks() bool
+	// SetDisk makes a server's disk suffer a fault, DiskWell for none. Of a stall, d is
+	// how long each sync takes; 0: until another fault is set.
+	SetDisk(ctx context.Context, node string, fault DiskFault, d time.Duration) error
+	// TryDisk writes to a server's disk and syncs, as the server would, and returns the
+	// error; one that wraps ctx's if that takes longer than ctx.
+	TryDisk(ctx context.Context, node string) error
+	// Unsynced says what a loss of power would take from a server now.
+	Unsynced(ctx context.Context, node string) (PowerLost, error)
+	// CutPower throws away what a server that is down has not synced. With tear, a part
+	// of one write is left.
+	CutPower(ctx context.Context, node string, tear bool) (PowerLost, error)
+}
+
+// LongestDiskLine is how many bytes a request or an answer may have.
+const LongestDiskLine = 64 << 10
+
+// DiskRequest and DiskAnswer are what the process that serves a run's disks is told and
+// says, as JSON, a line each.
+type DiskRequest struct {
+	ID    int64         `json:"id"`
+	Do    string        `json:"do"`   // mount, set, lose, sync, pending
+	Disk  string        `json:"disk"` // the server's name
+	At    string        `json:"at,omitempty"`
+	Store string        `json:"store,omitempty"`
+	Fault DiskFault     `json:"fault,omitempty"`
+	Stall time.Duration `json:"stall,omitempty"` // ns
+	Tear  bool          `json:"tear,omitempty"`
+}
+
+// DiskAnswer answers one DiskRequest.
+type DiskAnswer struct {
+	ID    int64     `json:"id"`              // of the request
+	Error string    `json:"error,omitempty"` // "" if it was done
+	Lost  PowerLost `json:"lost"`            // of lose, and what pending would lose
+}

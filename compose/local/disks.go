@@ -1,0 +1,240 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/lines"
+)
+
+// disks is the process that serves the servers' disks: one of its own, so that it
+// outlives them, and so that nobody who uses a disk waits for himself. It ends with the
+// cluster, and takes the disks along.
+type disks struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	asker  *lines.Asker[compose.DiskRequest, compose.DiskAnswer]
+	trying sync.WaitGroup
+}
+
+// diskProtocol is how the process is spoken to.
+var diskProtocol = lines.Protocol[compose.DiskRequest, compose.DiskAnswer]{
+	Longest: compose.LongestDiskLine,
+	Number:  func(r *compose.DiskRequest, id int64) { r.ID = id },
+	Take: func(line []byte, _ func(int64) (compose.DiskRequest, bool)) (int64, compose.DiskAnswer, error) {
+		var a compose.DiskAnswer
+		if err := json.Unmarshal(line, &a); err != nil {
+			return 0, a, fmt.Errorf("it said %.200q: %w", line, err)
+		}
+		return a.ID, a, nil
+	},
+	End: func(error, []byte) error { return errors.New("what serves the disks is gone") },
+}
+
+// startDisks starts the process. How it ends, the cluster reports.
+func (c *Cluster) startDisks() error {
+	log, err := os.OpenFile(filepath.Join(c.opts.LogDir, "disks.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(c.opts.Self, "disk")
+	cmd.Stderr = log
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	cmd.Stdout = w
+	ended, err := c.spawner.start(cmd, "")
+	if err != nil {
+		return errors.Join(fmt.Errorf("serve disks: %w", err), r.Close())
+	}
+	c.disks = &disks{cmd: cmd, in: in, asker: lines.NewAsker(in, r, diskProtocol)}
+	c.waiting.Go(func() {
+		_ = ended()
+		c.Report(func() error {
+			return fmt.Errorf("what serves the servers' disks ended by itself: %s%s", cmd.ProcessState, compose.Tail(log.Name()))
+		})
+	})
+	return nil
+}
+
+// ask has something done to a disk.
+func (d *disks) ask(ctx context.Context, r compose.DiskRequest) (compose.PowerLost, error) {
+	a, err := d.asker.Ask(ctx, r)
+	if err != nil {
+		return a.Lost, fmt.Errorf("%s the disk of %s: %w", r.Do, r.Disk, err)
+	}
+	if a.Error != "" {
+		return a.Lost, fmt.Errorf("disk of %s: %s", r.Disk, a.Error)
+	}
+	return a.Lost, nil
+}
+
+// close ends the process; its disks are unmounted then, or torn off where that takes
+// too long.
+func (d *disks) close() error {
+	err := d.in.Close()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
+	t := time.NewTimer(10 * time.Second)
+	defer t.Stop()
+	select {
+	case <-d.asker.Ended():
+	case <-t.C:
+		err = errors.Join(err, errors.New("what serves the disks does not end: it was killed"), d.cmd.Process.Kill())
+	}
+	d.asker.Wait()
+	d.trying.Wait()
+	return err
+}
+
+// mountDisk gives a server a disk.
+func (c *Cluster) mountDisk(ctx context.Context, n *node) error {
+	if err := os.Mkdir(n.dir, 0o755); err != nil {
+		return err
+	}
+	_, err := c.disks.ask(ctx, compose.DiskRequest{Do: "mount", Disk: n.name, At: n.dir, Store: filepath.Join(c.opts.DataDir, ".disks", n.name)})
+	n.disk = err == nil
+	return err
+}
+
+// Disks implements compose.Disked.
+func (c *Cluster) Disks() bool { return c.disks != nil }
+
+// withDisk finds a server that has a disk.
+func (c *Cluster) withDisk(name string) (*node, error) {
+	if _, err := c.Find(name); err != nil {
+		return nil, err
+	}
+	n := c.node(name)
+	if !n.disk {
+		return nil, fmt.Errorf("%s has no disk of its own here", name)
+	}
+	return n, nil
+}
+
+// shaken is how long after a fault of its disk a server may still end of it: it logs and
+// cleans up before it does.
+const shaken = 10 * time.Second
+
+// SetDisk implements compose.Disked. A server that ends by itself on a broken disk has
+// not failed the run; when the disk works again, so does the server.
+func (c *Cluster) SetDisk(ctx context.Context, name string, fault compose.DiskFault, d time.Duration) error {
+	n, err := c.withDisk(name)
+	if err != nil {
+		return err
+	}
+	well := fault == compose.DiskWell
+	if !well {
+		// Whoever starts a server waits until it answers, which it would not on a broken
+		// disk.
+		select {
+		case n.starting <- struct{}{}:
+			defer func() { <-n.starting }()
+		case <-ctx.Done():
+			return fmt.Errorf("%s is still being started: %w", name, ctx.Err())
+		}
+		c.Excuse(name, 24*time.Hour)
+		c.setBroken(n, true)
+	}
+	if _, err := c.disks.ask(ctx, compose.DiskRequest{Do: "set", Disk: name, Fault: fault, Stall: d}); err != nil || !well {
+		return err
+	}
+	if !c.setBroken(n, false) {
+		return nil // it was well
+	}
+	c.Excuse(name, shaken)
+	return c.revive(ctx, name)
+}
+
+// setBroken notes whether a disk is broken, and returns whether it was.
+func (c *Cluster) setBroken(n *node, broken bool) (was bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was, n.broken = n.broken, broken
+	return was
+}
+
+// revive starts a server that has ended because of its disk, if that works again.
+func (c *Cluster) revive(ctx context.Context, name string) error {
+	c.reviving.Lock()
+	defer c.reviving.Unlock()
+	c.mu.Lock()
+	broken := c.nodes[name].broken
+	c.mu.Unlock()
+	now, err := c.Find(name)
+	if err != nil || broken || now.PID != 0 || !c.Excused(name) {
+		return err
+	}
+	err = c.startServer(ctx, name, false)
+	if !c.Excused(name) {
+		return nil // it was killed meanwhile: who did that starts it
+	}
+	return err
+}
+
+// TryDisk implements compose.Disked.
+func (c *Cluster) TryDisk(ctx context.Context, name string) error {
+	n, err := c.withDisk(name)
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	c.disks.trying.Go(func() { done <- tryDisk(filepath.Join(n.dir, compose.DiskProbe)) })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tryDisk writes and syncs. Not through package os: its poller would ask the disk about
+// readiness.
+func tryDisk(path string) error {
+	fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	if _, err := syscall.Write(fd, []byte{0}); err != nil {
+		return err
+	}
+	return syscall.Fsync(fd)
+}
+
+// Unsynced implements compose.Disked.
+func (c *Cluster) Unsynced(ctx context.Context, name string) (compose.PowerLost, error) {
+	if _, err := c.withDisk(name); err != nil {
+		return compose.PowerLost{}, err
+	}
+	return c.disks.ask(ctx, compose.DiskRequest{Do: "pending", Disk: name})
+}
+
+// CutPower implements compose.Disked.
+func (c *Cluster) CutPower(ctx context.Context, name string, tear bool) (compose.PowerLost, error) {
+	if _, err := c.withDisk(name); err != nil {
+		return compose.PowerLost{}, err
+	}
+	if now, err := c.Find(name); err != nil || now.PID != 0 {
+		return compose.PowerLost{}, errors.Join(errors.New("it still runs"), err)
+	}
+	return c.disks.ask(ctx, compose.DiskRequest{Do: "lose", Disk: name, Tear: tear})
+}

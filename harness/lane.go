@@ -1,0 +1,301 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+	"github.com/picklock/picklock/workloads"
+)
+
+// Lane plays one schedule after the other on servers, a register and clients that stay up
+// between the plays: most of what a short run takes is to start and to end them. Every
+// play gets a key of its own, so that it finds its lock free and its register empty.
+// Whoever was harmed is replaced before the next play; servers are started anew where
+// harm stays. Plays follow one another; other lanes may play beside this one.
+type Lane struct {
+	options LaneOptions
+	plan    *plan
+	dir     string
+
+	at     *laneRun // nil: nothing runs
+	opened int
+}
+
+// LaneOptions says what a lane's plays have in common.
+type LaneOptions struct {
+	Options
+	Clients []string // the names that schedules may use
+	Faults  []string // the kinds that schedules may use: some have to be prepared for
+	Bound   time.Duration
+}
+
+// laneRun is what runs on a lane.
+type laneRun struct {
+	*run
+	log   *effectLog
+	plays int
+	harm  harm
+
+	mu     sync.Mutex
+	script *script         // of the play that is under way
+	events []history.Event // since it began
+}
+
+// Played is what came of one play.
+type Played struct {
+	Verdict checker.Verdict
+	Events  []history.Event // in their order, their times from the play's start
+	Effects []history.Effect
+	Steps   []results.StepTaken
+	// Void is why the play proves nothing of its schedule; "" if it does. What it found
+	// stands all the same.
+	Void string
+	// VoidOf is the fault that did not strike as it was meant; Cannot says that it cannot
+	// be done here.
+	VoidOf string
+	Cannot bool
+	// Busy: it is void because this machine was too busy.
+	Busy  bool
+	Took  time.Duration // of the play itself
+	Setup time.Duration // what was started anew for it
+	Run   results.Run
+}
+
+// NewLane makes a lane that keeps its servers' logs and data below dir. Nothing runs
+// before the first play.
+func NewLane(o LaneOptions, dir string) (*Lane, error) {
+	opts := o.Options
+	opts.Clients, opts.Faults = len(o.Clients), nil
+	p, err := opts.plan()
+	if err != nil {
+		return nil, err
+	}
+	if p.lock.Unlocked != nil {
+		return nil, fmt.Errorf("%w: %s is no lock: its clients take none", ErrUsage, p.lock.Name)
+	}
+	if p.backend.Keep != nil {
+		return nil, fmt.Errorf("%w: the register %s cannot be used here: every schedule needs an empty one, which picklock's own register is", ErrUsage, p.Register)
+	}
+	if o.Bound > 0 {
+		p.bound = o.Bound
+	}
+	p.names, p.scripted, p.byProgram, p.disks = o.Clients, true, true, p.needsDisks(o.Faults...)
+	return &Lane{options: o, plan: p, dir: dir}, nil
+}
+
+// Starts is how often servers and clients were started all together.
+func (l *Lane) Starts() int { return l.opened }
+
+// Close ends what runs on the lane.
+func (l *Lane) Close(ctx context.Context) error {
+	if l.at == nil {
+		return nil
+	}
+	r := l.at
+	l.at = nil
+	r.stalls.stop()
+	var err error
+	if r.cluster != nil {
+		err = r.cluster.Close()
+	}
+	if r.rec != nil {
+		err = errors.Join(err, r.rec.finish())
+	}
+	return errors.Join(err, r.dir.Discard())
+}
+
+// Play plays a schedule and judges it. An error is a failure of ours: of the schedule
+// nothing is known. The lane can be used again all the same.
+func (l *Lane) Play(ctx context.Context, s *scenarios.Scenario) (*Played, error) {
+	began := time.Now()
+	if err := l.ready(ctx, s); err != nil {
+		return nil, errors.Join(err, l.Close(ctx))
+	}
+	setup := time.Since(began)
+	p, err := l.at.play(ctx, s)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("play %s: %w", s.Name, err), l.Close(ctx))
+	}
+	p.Setup = setup
+	return p, nil
+}
+
+// ready sees to it that everything is up and whole, and gives the clients a new key.
+func (l *Lane) ready(ctx context.Context, s *scenarios.Scenario) error {
+	if l.at != nil && (l.at.harm.stays || l.at.mend(ctx) != nil) {
+		if err := l.Close(ctx); err != nil {
+			return fmt.Errorf("end what ran before: %w", err)
+		}
+	}
+	if l.at == nil {
+		if err := l.open(ctx); err != nil {
+			return err
+		}
+	}
+	return l.at.rekey(ctx, s)
+}
+
+func (l *Lane) open(ctx context.Context) error {
+	l.opened++
+	p := *l.plan
+	p.Out = filepath.Join(l.dir, fmt.Sprint(l.opened))
+	r := &laneRun{log: newEffectLog()}
+	var err error
+	if r.run, err = p.run(ctx, p.describe(p.Options), func(*run) driver { return r }); err != nil {
+		return err
+	}
+	r.registerLog = r.log
+	if err := r.setup(ctx); err != nil {
+		if r.cluster != nil {
+			err = errors.Join(err, r.cluster.Close())
+		}
+		r.stalls.stop()
+		return err
+	}
+	r.rec.forget()
+	l.at = r
+	return nil
+}
+
+// observe implements driver.
+func (r *laneRun) observe(e history.Event) {
+	r.mu.Lock()
+	r.events = append(r.events, e)
+	sc := r.script
+	r.mu.Unlock()
+	if sc != nil {
+		sc.observe(e)
+	}
+}
+
+// onMessage implements driver.
+func (r *laneRun) onMessage(client string, m workloads.Message) {
+	r.mu.Lock()
+	sc := r.script
+	r.mu.Unlock()
+	if sc != nil {
+		sc.onMessage(client, m)
+	}
+}
+
+// drive and heal implement driver; a lane's plays drive by themselves.
+func (r *laneRun) drive(context.Context, context.Context) error { return nil }
+func (r *laneRun) heal(context.Context) error                   { return nil }
+
+// rekey begins the next play's key with all clients of the schedule.
+func (r *laneRun) rekey(ctx context.Context, s *scenarios.Scenario) error {
+	r.plays++
+	key := fmt.Sprintf("h%d", r.plays)
+	r.keys = []string{key}
+	sc := newScript(r.run, s, nil)
+	r.mu.Lock()
+	r.script, r.events = sc, nil
+	r.mu.Unlock()
+	within := time.After(openWithin)
+	for _, name := range s.Clients {
+		done, err := sc.tell(name, workloads.Command{Do: workloads.CommandKey, Key: key})
+		if err != nil {
+			return err
+		}
+		select {
+		case <-done:
+		case <-within:
+			return fmt.Errorf("%s did not go on to another key within %v", name, openWithin)
+		case err := <-r.workers.failed:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	r.workers.setKey(key)
+	return nil
+}
+
+// play is one play, from its first move to its verdict.
+func (r *laneRun) play(ctx context.Context, s *scenarios.Scenario) (*Played, error) {
+	sc := r.script
+	start := r.Runtime.Now() - r.start
+	ectx, stop := r.watched(ctx)
+	err := sc.drive(ctx, ectx)
+	stop()
+	if cause := context.Cause(ectx); cause != nil && !errors.Is(cause, errEnough) {
+		err = cause
+	}
+	if herr := sc.heal(ctx); herr != nil {
+		err = errors.Join(err, herr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	took := time.Duration(r.Runtime.Now() - r.start - start)
+	r.harm = harmOf(s, r.names, sc.Servers())
+	r.mu.Lock()
+	events := r.events
+	r.script, r.events = nil, nil
+	r.mu.Unlock()
+
+	p := &Played{Took: took, Steps: sc.taken(), Run: r.desc}
+	p.Events = playEvents(events, r.keys[0], start)
+	if p.Effects, err = r.log.of(ctx, r.keys[0], answered(p.Events)); err != nil {
+		return nil, err
+	}
+	for i := range p.Effects {
+		p.Effects[i].Seq, p.Effects[i].Time = int64(i+1), p.Effects[i].Time-start
+	}
+	p.Run.Scenario, p.Run.Faults = s.Name, s.Faults()
+	asked := p.Run.Asked()
+	asked.SkipCrossCheck, asked.Bound = true, int64(r.bound)
+	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: asked})
+	var void *scenarios.VoidError
+	if errors.As(sc.stepErr, &void) {
+		p.Void, p.Busy, p.VoidOf, p.Cannot = void.Why, void.Busy(), void.Strike.Fault.Text, void.Err != nil
+	}
+	if p.Verdict.Stats.Stalls > 0 {
+		p.Void, p.Busy = "this machine stood still", true
+	}
+	return p, nil
+}
+
+// playEvents are the events of one play, in order, their times from its start.
+func playEvents(events []history.Event, key string, start int64) []history.Event {
+	out := []history.Event{}
+	for _, e := range events {
+		if e.Time < start || e.Process != history.Nemesis && e.Key != key {
+			continue
+		}
+		e.Time -= start
+		if e.Since != 0 {
+			e.Since -= start
+		}
+		out = append(out, e)
+	}
+	slices.SortStableFunc(out, func(a, b history.Event) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Index, b.Index))
+	})
+	for i := range out {
+		out[i].Index = int64(i)
+	}
+	return out
+}
+
+// answered counts the operations that the register has certainly carried out or refused.
+func answered(events []history.Event) int {
+	n := 0
+	for _, e := range events {
+		touches := e.F == history.Read || e.F == history.Write || e.F == history.Add
+		if touches && e.Process != history.Nemesis && e.Type == history.OK {
+			n++
+		}
+	}
+	return n
+}

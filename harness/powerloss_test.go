@@ -1,0 +1,85 @@
+package harness_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/picklock/picklock/internal/testkit"
+)
+
+// needDisks leaves a test out where no disk of ours can be mounted.
+func needDisks(t *testing.T) {
+	t.Helper()
+	out, _, _ := command(t, "doctor", "--json")
+	if strings.Contains(out, "cannot mount a disk of ours") || strings.Contains(out, "mounted in namespaces") {
+		testkit.Need(t, "fuse", fmt.Errorf("no disk of ours can be mounted: see picklock doctor"))
+	}
+}
+
+// A holds the lock when all servers lose their power. Whose servers sync what they
+// acknowledge still has A's lock afterwards, and B waits; whose do not has forgotten it,
+// and what comes of that is proved.
+func TestPowerLossIsProved(t *testing.T) {
+	t.Parallel()
+	needDisks(t)
+	const head = "name: mine\nabout: mine\nlocks: [%s]\ncluster: %s\nclients: [A, B]\nttl: 20s\nsteps:\n" +
+		"  - A: acquire, read, check\n  - pause: A\n  - powerloss: servers torn\n  - start: servers\n"
+	const safe = "  - B: acquire, read, write, release &\n  - await: B granted or 1s\n  - resume: A\n  - A: write, release\n  - await: B done\nexpect: {%s: valid}\n"
+	const unsafe = "  - A: write &\n  - B: acquire, read, write\n  - resume: A\n  - await: A done\nexpect: {%s: valid}\n"
+	tests := []struct {
+		lock, cluster, need string
+		from, to            string // what makes the cluster's servers unsafe
+		finds               string // then
+	}{
+		{"etcd", "etcd", "etcd", "- --log-level=warn", "- --log-level=warn\n        - --unsafe-no-fsync", "granted-early"},
+		{"postgres-table", "postgres", "postgres", "exec postgres ", "exec postgres -c fsync=off ", "granted-early"},
+		{"zookeeper", "zookeeper", "zookeeper", "- -XX:-UsePerfData", "- -XX:-UsePerfData\n        - -Dzookeeper.forceSync=no", "stale-write"},
+	}
+	for _, tt := range tests {
+		need(t, tt.need)
+		text, err := os.ReadFile(filepath.Join("..", "compose", tt.cluster+".yml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.Replace(string(text), tt.from, tt.to, 1)
+		if changed == string(text) {
+			t.Fatalf("no %q in %s", tt.from, tt.cluster)
+		}
+		broken := filepath.Join(t.TempDir(), tt.cluster+".yml")
+		if err := os.WriteFile(broken, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for cluster, then := range map[string]string{tt.cluster: safe, broken: unsafe} {
+			t.Run(tt.lock+" on "+filepath.Base(cluster), func(t *testing.T) {
+				t.Parallel()
+				file := filepath.Join(t.TempDir(), "mine.yaml")
+				if err := os.WriteFile(file, []byte(fmt.Sprintf(head, tt.lock, cluster)+fmt.Sprintf(then, tt.lock)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				code, says := 0, "as expected"
+				if then == unsafe {
+					code, says = 1, "not expected: "
+				}
+				stdout, stderr, got := command(t, "scenario", "run", "mine", "--file", file, "--lock", tt.lock, "--out", filepath.Join(t.TempDir(), "run"))
+				if got != code || !strings.Contains(stdout, says) || then == unsafe && !strings.Contains(stdout, tt.finds) {
+					t.Errorf("exit %d, want %d and %q\n%s%s", got, code, says, stdout, stderr)
+				}
+			})
+		}
+	}
+}
+
+// A run survives broken disks, and every fault of theirs lands: servers that end because
+// of them are started again.
+func TestBrokenDisks(t *testing.T) {
+	t.Parallel()
+	needDisks(t)
+	need(t, "etcd")
+	stdout, stderr, code := command(t, "run", "--lock", "etcd", "--faults", "disk:one:eio,disk:leader:full,disk:one:stall:50ms,powerloss:minority:torn", "--fencing", "read-write", "--time-limit", "12s", "--seed", "7", "--out", filepath.Join(t.TempDir(), "run"))
+	if code != 0 || !strings.Contains(stdout, "held under") {
+		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
+	}
+}

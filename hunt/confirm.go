@@ -1,0 +1,79 @@
+package hunt
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// confirm plays what broke the lock again until it is decided whether it repeats. What was
+// proved once stays proved: it is kept with its rate.
+func (h *Search) confirm(ctx context.Context, p Player, at point, sig Signature, out *Outcome) {
+	w := &Way{Signature: sig, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Plays: 1}}
+	w.Explanation, w.Anomalies = explain(out, sig)
+	w.Proof = proofOf(out, sig)
+	w.FirstFaults, w.FirstSteps = len(at.schedule.Strikes), stepsOf(at.schedule)
+	w.Faults, w.Steps = w.FirstFaults, w.FirstSteps
+	h.mu.Lock()
+	w.FirstPlay, w.FirstSecond = h.result.Plays, time.Since(h.began).Seconds()
+	h.mu.Unlock()
+	rate, _ := h.repeat(ctx, p, at.schedule, sig, &sequential{}, 3)
+	w.Search.Hits += rate.Hits
+	w.Search.Plays += rate.Plays
+	w.Search.Void += rate.Void
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.pending, pendingKey(sig))
+	h.ways = append(h.ways, w)
+	if h.o.Tell != nil {
+		h.o.Tell(w)
+	}
+	h.progress()
+}
+
+// repeat plays a schedule until the test has decided, or until so many plays showed the
+// signature; 0: as many as the test wants.
+func (h *Search) repeat(ctx context.Context, p Player, s *scenarios.Scenario, sig Signature, q *sequential, enough int) (Rate, bool) {
+	var r Rate
+	for !q.decided() && ctx.Err() == nil && r.Void < 2*enoughHits && (enough == 0 || q.hits < enough) {
+		out, err := p.Play(ctx, s)
+		h.mu.Lock()
+		h.result.Plays++
+		h.mu.Unlock()
+		if err != nil || out.Busy {
+			r.Void++
+			continue
+		}
+		hit := slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() })
+		q.take(hit)
+		r.take(hit)
+	}
+	return r, q.accepted() || enough > 0 && q.hits >= enough
+}
+
+// explain is the proof that a play gives of a signature, and the anomalies in it.
+func explain(out *Outcome, sig Signature) (string, []string) {
+	text := ""
+	var names []string
+	for _, g := range out.Verdict.Groups() {
+		same := g.Name == sig.Anomaly && g.Cause == sig.Cause || sig.Anomaly == LateWrite && late(g)
+		if same && text == "" {
+			text = out.Verdict.Anomalies[g.First].Explanation
+		}
+		if same && g.Required && !slices.Contains(names, g.Name) {
+			names = append(names, g.Name)
+		}
+	}
+	return text, names
+}
+
+// stepsOf counts the moves of all programs.
+func stepsOf(s *scenarios.Scenario) int {
+	n := 0
+	for _, p := range s.Programs {
+		n += len(p)
+	}
+	return n
+}

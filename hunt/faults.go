@@ -1,0 +1,124 @@
+package hunt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// fault is one fault that a schedule can have, before it is known when it strikes.
+type fault struct {
+	text  string // as a scenario has it: "pause: A"
+	word  string
+	whom  string // the client that it falls on; "" for servers
+	rank  int    // how soon it is tried: what happens to locks every day comes first
+	lasts bool   // it ends: its until matters
+	at    func(a scenarios.Anchor) bool
+	sent  []scenarios.Where // besides before a move: at a message of it
+}
+
+// anchors are chosen so that what cannot matter is not tried: a fault of one client
+// strikes at that client's own moves, one of its link to the lock where it asks the lock
+// something, one of its link to the register where it touches that.
+func asking(a scenarios.Anchor) bool {
+	return asks(a.Do)
+}
+func touching(a scenarios.Anchor) bool { return touches(a.Do) && a.Do != history.Read }
+func acting(a scenarios.Anchor) bool   { return a.Do != scenarios.Hold && a.Do != scenarios.Wait }
+
+// faults lists what can strike the target's clients and servers.
+func faults(t Target, clients []string) []fault {
+	var out []fault
+	add := func(f fault) {
+		word, _, _ := strings.Cut(f.text, ":")
+		f.word = word
+		if t.allows(f) {
+			out = append(out, f)
+		}
+	}
+	// Given in time, not in leases: the clock is what leases are measured with.
+	ahead, behind := 3*t.TTL, -t.TTL/2
+	for i, c := range clients {
+		later := 4 * i // A's faults before B's
+		add(fault{text: "pause: " + c, whom: c, rank: 0 + later, lasts: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+		add(fault{text: "kill: " + c, whom: c, rank: 2 + later, lasts: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+		add(fault{text: fmt.Sprintf("clock: %s +%v", c, ahead), whom: c, rank: 3 + later, lasts: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+		add(fault{text: fmt.Sprintf("clock: %s %v", c, behind), whom: c, rank: 4 + later, lasts: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+		add(fault{text: "hold: " + c + " to register", whom: c, rank: 1 + later, lasts: true, at: touching})
+		if len(t.Servers) == 0 {
+			continue
+		}
+		add(fault{text: "hold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, at: asking, sent: []scenarios.Where{scenarios.Answered}})
+		add(fault{text: "hold: " + c + " to " + scenarios.Servers, whom: c, rank: 2 + later, lasts: true, at: asking, sent: []scenarios.Where{scenarios.Sent}})
+		add(fault{text: "cut: " + c + " from " + scenarios.Servers, whom: c, rank: 3 + later, lasts: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+		add(fault{text: "reset: " + c + " to " + scenarios.Servers, whom: c, rank: 4 + later, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+	}
+	for _, servers := range serverSets(t.Servers) {
+		name := strings.Join(servers, ", ")
+		add(fault{text: "pause: " + name, rank: 4, lasts: true, at: asking})
+		add(fault{text: "kill: " + name, rank: 3, lasts: true, at: asking})
+		add(fault{text: "kill: " + name + " without data", rank: 6, lasts: true, at: asking})
+		for _, s := range servers {
+			if len(servers) > 1 && s != servers[0] {
+				break // a clock is one server's; a majority of them is two faults
+			}
+			if s == scenarios.Servers {
+				s = t.Servers[0]
+			}
+			add(fault{text: fmt.Sprintf("clock: %s +%v", s, ahead), rank: 3, lasts: true, at: asking})
+			add(fault{text: fmt.Sprintf("clock: %s %v", s, behind), rank: 6, lasts: true, at: asking})
+			if len(servers) == 1 {
+				add(fault{text: "failover: " + s, rank: 4, at: asking})
+				add(fault{text: "powerloss: " + s, rank: 7, lasts: true, at: asking})
+				add(fault{text: "disk: " + s + " stall", rank: 8, lasts: true, at: asking})
+			}
+		}
+		if len(t.Servers) > 1 && len(servers) < len(t.Servers) && name != scenarios.Servers {
+			var rest []string
+			for _, s := range t.Servers {
+				if !slices.Contains(servers, s) {
+					rest = append(rest, s)
+				}
+			}
+			add(fault{text: "cut: " + name + " from " + strings.Join(rest, ", "), rank: 5, lasts: true, at: asking})
+		}
+	}
+	// The same text twice is the same fault.
+	seen := map[string]bool{}
+	out = slices.DeleteFunc(out, func(f fault) bool {
+		twice := seen[f.text]
+		seen[f.text] = true
+		return twice
+	})
+	slices.SortStableFunc(out, func(a, b fault) int { return a.rank - b.rank })
+	return out
+}
+
+// serverSets are the sets of servers that faults fall on: one, all, and of several the
+// first majority. Which one of equal servers it is makes no difference; where they are not
+// equal, the first is tried and the others left to the guided search.
+func serverSets(servers []string) [][]string {
+	switch len(servers) {
+	case 0:
+		return nil
+	case 1:
+		return [][]string{servers}
+	case 2:
+		return [][]string{servers[:1], servers[1:], {scenarios.Servers}}
+	}
+	return [][]string{servers[:1], servers[:len(servers)/2+1], {scenarios.Servers}}
+}
+
+// kindOf is the kind of fault behind a word.
+func kindOf(word string) string {
+	switch word {
+	case "cut":
+		return "partition"
+	case "deliver":
+		return "hold"
+	}
+	return word
+}

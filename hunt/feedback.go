@@ -1,0 +1,132 @@
+package hunt
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/history"
+)
+
+// feedback is what a play was worth to the search, besides what it broke.
+type feedback struct {
+	states  []uint64           // abstract states, and steps from one to another
+	margins map[string]float64 // by property: how close it came, in leases; 0 is a violation
+}
+
+// clientState is what the history says of one client at one moment.
+type clientState struct {
+	asks, believes, lost, writes bool
+	until                        int64 // of its lease; 0: none
+	belief                       int64 // when its belief ended
+}
+
+// observe reads the plain trace of a play: who believes, whose lease lives, who waits, what
+// is on, and in which order. Plain traces do as well as models of the system under test
+// (Dragoi et al., Model-guided fuzzing of distributed systems, 2024).
+func observe(events []history.Event, ttl time.Duration) feedback {
+	f := feedback{margins: map[string]float64{}}
+	clients := map[string]*clientState{}
+	on := map[string]int{}
+	var last uint64
+	for _, e := range events {
+		if e.Process == history.Nemesis {
+			if e.Phase == history.Begin && e.Landed {
+				on[e.F]++
+			} else if e.Phase == history.End && on[e.F] > 0 {
+				on[e.F]--
+			}
+		} else {
+			c := clients[e.Process]
+			if c == nil {
+				c = &clientState{}
+				clients[e.Process] = c
+			}
+			f.margin(clients, e, ttl)
+			c.step(e)
+		}
+		now := abstract(clients, on, e)
+		if now == last {
+			continue
+		}
+		f.states = append(f.states, now, now*31+last)
+		last = now
+	}
+	slices.Sort(f.states)
+	f.states = slices.Compact(f.states)
+	return f
+}
+
+func (c *clientState) step(e history.Event) {
+	switch {
+	case e.F == history.Acquire:
+		c.asks = e.Type == history.Invoke
+		if e.Type == history.OK {
+			c.believes, c.lost, c.until = true, false, 0
+		}
+	case e.F == history.Release && e.Type == history.Invoke:
+		c.believes, c.belief = false, e.Time
+	case e.F == history.Lost:
+		c.lost, c.believes, c.belief = true, false, e.Time
+	case e.F == history.Write || e.F == history.Add:
+		c.writes = e.Type == history.Invoke
+	}
+	if e.Type == history.OK && e.Lease > 0 && (e.F == history.Acquire || e.F == history.Renew) {
+		c.until = e.Since + e.Lease
+	}
+}
+
+// margin measures how far the play was from a violation as another client is granted the
+// lock or acts on the resource.
+func (f *feedback) margin(clients map[string]*clientState, e history.Event, ttl time.Duration) {
+	closer := func(property string, by int64) {
+		m := float64(by) / float64(ttl)
+		if have, ok := f.margins[property]; !ok || m < have {
+			f.margins[property] = max(0, m)
+		}
+	}
+	for name, c := range clients {
+		if name == e.Process {
+			continue
+		}
+		switch {
+		case e.F == history.Acquire && e.Type == history.OK && c.until > 0:
+			closer("exclusion", e.Time-c.until) // negative is a violation, or an excused one
+			if c.belief > 0 {
+				closer("belief", e.Time-c.belief)
+			}
+		case (e.F == history.Write || e.F == history.Add) && e.Type == history.Invoke && c.believes:
+			closer("register", 0)
+		case (e.F == history.Write || e.F == history.Add) && e.Type == history.Invoke && c.belief > 0:
+			closer("register", e.Time-c.belief)
+		}
+	}
+}
+
+// abstract is the state after an event, without names of grants and without times: only
+// whether a lease is over.
+func abstract(clients map[string]*clientState, on map[string]int, e history.Event) uint64 {
+	var b strings.Builder
+	for _, name := range clientNames {
+		c := clients[name]
+		if c == nil {
+			b.WriteString("-")
+			continue
+		}
+		over := c.until > 0 && e.Time > c.until
+		fmt.Fprintf(&b, "%s%t%t%t%t%t;", name, c.asks, c.believes, c.lost, c.writes, over && c.believes)
+	}
+	var faults []string
+	for k, n := range on {
+		if n > 0 {
+			faults = append(faults, k)
+		}
+	}
+	slices.Sort(faults)
+	fmt.Fprintf(&b, "%v %s %s %s", faults, e.Process, e.F, e.Type)
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(b.String())) // cannot fail
+	return h.Sum64()
+}

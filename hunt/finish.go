@@ -1,0 +1,343 @@
+package hunt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/format"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// FinishOptions says what is done with the ways that a search has found.
+type FinishOptions struct {
+	Replays int           // how often each is played alone in the end
+	Time    time.Duration // for all of it; 0: no limit
+	Tell    func(text string)
+	// Vary gives a player of the same lock on which something is different, and what ends
+	// it; nil: no remedy is tried that needs one.
+	Vary func(ctx context.Context, v Variation) (Player, func() error, error)
+	// Fencing are the disciplines that might help.
+	Fencing []string
+}
+
+// Variation is what is different for a remedy.
+type Variation struct {
+	Fencing string
+	TTL     time.Duration
+}
+
+// shrinkBudget is how many plays the shrinking of one way may take.
+const shrinkBudget = 250
+
+// Finish makes every steady way as small as it goes, measures its rate with the machine to
+// itself, and tries what might help. The ways are shrunk side by side, one a player; what
+// is measured is measured alone.
+func (h *Search) Finish(ctx context.Context, players []Player, o FinishOptions) error {
+	if o.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Time)
+		defer cancel()
+	}
+	h.shrinkAll(ctx, players, o)
+	h.merge()
+	h.name()
+	for _, w := range h.ways {
+		if ctx.Err() != nil {
+			break
+		}
+		o.tell("play %s alone, %d times", w.Name, o.Replays)
+		if err := h.alone(ctx, players[0], w, o); err != nil {
+			return err
+		}
+	}
+	for _, w := range h.ways {
+		if ctx.Err() == nil && w.Steady() {
+			o.tell("try what helps against %s", w.Name)
+			h.remedies(ctx, players[0], w, o)
+		}
+	}
+	h.order()
+	h.result.Ways = h.ways
+	return nil
+}
+
+func (o FinishOptions) tell(format string, args ...any) {
+	if o.Tell != nil {
+		o.Tell(fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *Way) scenario() (*scenarios.Scenario, error) {
+	return scenarios.Parse(w.Name+".yaml", []byte(w.Schedule))
+}
+
+func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOptions) {
+	queue := make(chan *Way, len(h.ways))
+	for _, w := range h.ways {
+		if w.Steady() {
+			queue <- w
+		}
+	}
+	close(queue)
+	over := make(chan struct{})
+	for _, p := range players {
+		go func() {
+			defer func() { over <- struct{}{} }()
+			for w := range queue {
+				s, err := w.scenario()
+				if err != nil || ctx.Err() != nil {
+					continue // it is kept as it was found
+				}
+				o.tell("shrink %s", w.Signature)
+				k := &shrinker{h: h, player: p, sig: w.Signature, budget: shrinkBudget}
+				small, needed := k.shrink(ctx, s)
+				h.mu.Lock()
+				w.Needed, w.ShrinkPlays, w.trail = needed, k.plays, k.trail
+				w.is(small)
+				h.mu.Unlock()
+			}
+		}()
+	}
+	for range players {
+		<-over
+	}
+}
+
+// is makes a schedule the way's own.
+func (w *Way) is(s *scenarios.Scenario) {
+	w.Schedule, w.Faults, w.Steps, w.Kinds = string(s.Write()), len(s.Strikes), stepsOf(s), kindsOf(s)
+}
+
+// merge leaves of ways that are the same now the smallest.
+func (h *Search) merge() {
+	h.order()
+	var out []*Way
+	for _, w := range h.ways {
+		i := slices.IndexFunc(out, func(o *Way) bool { return o.Steady() && o.within(w.Signature) })
+		if i < 0 {
+			out = append(out, w)
+			continue
+		}
+		out[i].Seen += w.Seen
+		if w.FirstSecond < out[i].FirstSecond {
+			out[i].FirstSecond, out[i].FirstPlay = w.FirstSecond, w.FirstPlay
+		}
+	}
+	h.ways = out
+}
+
+// name numbers the ways.
+func (h *Search) name() {
+	for i, w := range h.ways {
+		w.Name = fmt.Sprintf("way-%d-%s", i+1, w.Anomaly)
+	}
+}
+
+// order is that of the map: what is steady first, then by what it takes, then by the
+// depth of the anomaly.
+func (h *Search) order() {
+	depth := map[string]int{LateWrite: 100}
+	for _, a := range verdict.Anomalies() {
+		depth[a.Name] = a.Depth
+	}
+	slices.SortStableFunc(h.ways, func(a, b *Way) int {
+		switch {
+		case a.Steady() != b.Steady():
+			if a.Steady() {
+				return -1
+			}
+			return 1
+		case (a.Anomaly == LateWrite) != (b.Anomaly == LateWrite):
+			return depth[a.Anomaly] - depth[b.Anomaly]
+		case a.Faults != b.Faults:
+			return a.Faults - b.Faults
+		case a.Steps != b.Steps:
+			return a.Steps - b.Steps
+		}
+		return depth[a.Anomaly] - depth[b.Anomaly]
+	})
+}
+
+// alone measures how often a way shows itself while nothing else is played.
+func (h *Search) alone(ctx context.Context, p Player, w *Way, o FinishOptions) error {
+	s, err := w.scenario()
+	if err != nil {
+		return fmt.Errorf("read the schedule that was found: %w", err)
+	}
+	measure := func() {
+		w.Alone = h.rate(ctx, p, s, w.Signature, o.Replays, func(out *Outcome) {
+			if p := proofOf(out, w.Signature); p != nil { // what is told and what is drawn are of one play
+				w.Proof = p
+				w.Explanation, _ = explain(out, w.Signature)
+			}
+		})
+	}
+	measure()
+	// What was made smaller at the price of its rate is taken back, step by step.
+	for !w.reliable() && len(w.trail) > 0 && ctx.Err() == nil {
+		last := len(w.trail) - 1
+		if s, err = scenarios.Parse(w.Name+".yaml", []byte(w.trail[last])); err != nil {
+			return fmt.Errorf("read the schedule that was found: %w", err)
+		}
+		w.trail, w.Needed = w.trail[:last], nil
+		w.is(s)
+		measure()
+	}
+	s.Name = w.Name
+	s.About = fmt.Sprintf("Found by picklock hunt. %s: %s", w.Signature, w.Explanation)
+	s.Replay = fmt.Sprintf("%d of %d", w.Alone.Hits, w.Alone.Plays)
+	s.Expect = []scenarios.Expectation{{Lock: h.o.Target.Lock, Fencing: scenarios.Every, Must: w.mustSee(), May: others(w.mustSee())}}
+	w.Schedule = string(s.Write())
+	return nil
+}
+
+// mustSee are the anomalies that make the way.
+func (w *Way) mustSee() []string {
+	if w.Anomaly == LateWrite {
+		return w.Anomalies[:min(1, len(w.Anomalies))]
+	}
+	return []string{w.Anomaly}
+}
+
+// others are the anomalies that may come of it besides.
+func others(must []string) []string {
+	var out []string
+	for _, a := range scenarios.Anomalies {
+		if !slices.Contains(must, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// rate plays a schedule so many times; seen is told of each play that counts.
+func (h *Search) rate(ctx context.Context, p Player, s *scenarios.Scenario, sig Signature, times int, seen func(*Outcome)) Rate {
+	var r Rate
+	for r.Plays < times && r.Void <= times && ctx.Err() == nil {
+		out, err := p.Play(ctx, s)
+		if err != nil || out.Busy {
+			r.Void++
+			continue
+		}
+		if seen != nil {
+			seen(out)
+		}
+		r.take(slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() }))
+	}
+	return r
+}
+
+// remedies tries on a way what is said to help against it.
+func (h *Search) remedies(ctx context.Context, p Player, w *Way, o FinishOptions) {
+	const times = 10
+	s, err := w.scenario()
+	if err != nil {
+		return
+	}
+	try := func(name string, p Player, s *scenarios.Scenario) {
+		if s = h.mutator.whole(s); s != nil && ctx.Err() == nil {
+			w.Remedies = append(w.Remedies, Remedy{Name: name, Rate: h.rate(ctx, p, s, w.Signature, times, nil)})
+		}
+	}
+	if checked, ok := checking(s); ok {
+		try("looking at the lease before each write (--check-lease)", p, checked)
+	}
+	if o.Vary == nil {
+		return
+	}
+	vary := func(name string, v Variation, s *scenarios.Scenario) {
+		q, end, err := o.Vary(ctx, v)
+		if err != nil {
+			w.Remedies = append(w.Remedies, Remedy{Name: name, Why: err.Error()})
+			return
+		}
+		try(name, q, s)
+		if err := end(); err != nil {
+			o.tell("end what a remedy was tried on: %v", err)
+		}
+	}
+	for _, f := range o.Fencing {
+		c := clone(s)
+		c.Fencing, c.Expect = []string{f}, nil
+		vary("--fencing "+f, Variation{Fencing: f, TTL: h.o.Target.TTL}, c)
+	}
+	c := clone(s)
+	c.TTL = 3 * h.o.Target.TTL
+	vary(fmt.Sprintf("a lease of %v, the sections as long as before (--ttl)", c.TTL), Variation{Fencing: h.o.Target.Fencing, TTL: c.TTL}, inTime(c, h.o.Target.TTL))
+}
+
+// checking puts a look at the lease before every write.
+func checking(s *scenarios.Scenario) (*scenarios.Scenario, bool) {
+	c, any := clone(s), false
+	for name, p := range c.Programs {
+		var out scenarios.Program
+		for i, m := range p {
+			if (m.Do == history.Write || m.Do == history.Add) && (i == 0 || p[i-1].Do != "check") {
+				out = append(out, scenarios.Move{Do: "check"})
+				any = true
+			}
+			out = append(out, m)
+		}
+		c.Programs[name] = out
+	}
+	return c, any
+}
+
+// inTime writes a schedule's leases as times, so that a longer lease makes nothing else
+// longer.
+func inTime(s *scenarios.Scenario, ttl time.Duration) *scenarios.Scenario {
+	fix := func(sp *scenarios.Span) {
+		if sp.Leases > 0 {
+			*sp = scenarios.Span{Fixed: sp.Of(ttl).Round(time.Millisecond)}
+		}
+	}
+	for i := range s.Strikes {
+		fix(&s.Strikes[i].Until.Or)
+	}
+	for _, p := range s.Programs {
+		for i := range p {
+			fix(&p[i].Span)
+		}
+	}
+	return s
+}
+
+// Summary is a hunt in one sentence: what was found, or how far it was looked.
+func (r *Result) Summary() string {
+	steady := 0
+	for _, w := range r.Ways {
+		if w.Steady() {
+			steady++
+		}
+	}
+	if len(r.Ways) > 0 {
+		return fmt.Sprintf("%s with --fencing %s breaks in %d %s", r.Lock, r.Fencing, len(r.Ways), format.Noun(len(r.Ways), "way", "ways"))
+	}
+	var parts []string
+	all, deepest := 0, -1
+	for _, d := range r.Depths {
+		all += d.Played - d.Void
+		if d.Done {
+			deepest = d.Faults
+		}
+	}
+	if deepest >= 0 {
+		n := 0
+		for _, d := range r.Depths[:deepest+1] {
+			n += d.Played - d.Void
+		}
+		parts = append(parts, fmt.Sprintf("none of the %d schedules with at most %d %s broke it", n, deepest, format.Noun(deepest, "fault", "faults")))
+	}
+	if rest := r.Plays - r.Void; rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d schedules were played all together", rest))
+	}
+	if len(parts) == 0 {
+		return "nothing was played"
+	}
+	return strings.Join(parts, "; ")
+}

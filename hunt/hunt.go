@@ -1,0 +1,88 @@
+// Package hunt searches the schedules of a lock for ways to break it: every one up to a
+// depth first, in a fixed order, then those that look most like coming close. What breaks
+// a promise is played again until that is certain, made as small as it goes, and handed
+// out as a scenario. It knows schedules and what a play of one is worth; it must not know
+// how one is played, nor how an anomaly is proved.
+package hunt
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Player plays one schedule after the other. Several play side by side.
+type Player interface {
+	Play(ctx context.Context, s *scenarios.Scenario) (*Outcome, error)
+}
+
+// Outcome is what came of one play.
+type Outcome struct {
+	Verdict verdict.Verdict
+	Events  []history.Event // in their order, times from the play's start
+	Void    string          // why it proves nothing of its schedule; "" if it does
+	VoidOf  string          // the fault that did not strike as it was meant
+	Cannot  bool            // that fault cannot be done here
+	Busy    bool            // it is void because this machine was too busy
+	Took    time.Duration
+	Setup   time.Duration // what was mended or started for it
+}
+
+// Target is what is known of the lock before anything is played.
+type Target struct {
+	Lock    string
+	Fencing string
+	TTL     time.Duration
+	Bound   time.Duration // the liveness bound of a play; 0: the harness's own
+	Extra   map[string]string
+	Cluster string // "" for the lock's own
+	Runtime string // "" for any
+	Servers []string
+	Permits int      // how many clients may hold it at once; 0: one
+	Kinds   []string // of faults that may be used, as "pause" or "kill:client"; nil: all
+}
+
+// clientNames are the names that schedules use.
+var clientNames = []string{"A", "B", "C", "D"}
+
+// ClientNames are the clients that a player must have for the target.
+func (t Target) ClientNames() []string {
+	if t.Permits > 1 {
+		return clientNames[:min(len(clientNames), t.Permits+2)]
+	}
+	return clientNames[:3]
+}
+
+// allows says that a fault may be used: its kind, or its kind on those whom it falls on.
+func (t Target) allows(f fault) bool {
+	kind, whom := kindOf(f.word), ":server"
+	if f.whom != "" {
+		whom = ":client"
+	}
+	return t.Kinds == nil || slices.Contains(t.Kinds, kind) || slices.Contains(t.Kinds, kind+whom)
+}
+
+// schedule makes a scenario of programs and strikes.
+func (t Target) schedule(w workload, strikes ...scenarios.Strike) *scenarios.Scenario {
+	s := &scenarios.Scenario{
+		Name: "schedule", About: "a schedule of picklock hunt", File: "schedule.yaml",
+		Locks: []string{t.Lock}, Fencing: []string{t.Fencing}, Cluster: t.Cluster, Runtime: t.Runtime, Extra: t.Extra,
+		TTL: t.TTL, Bound: t.Bound, Programs: map[string]scenarios.Program{}, Strikes: strikes,
+	}
+	for i, p := range w.programs {
+		s.Clients = append(s.Clients, clientNames[i])
+		s.Programs[clientNames[i]] = p
+	}
+	return s
+}
+
+// key is a schedule's text: two of one key are the same schedule.
+func key(s *scenarios.Scenario) string {
+	c := *s
+	c.Name, c.About, c.Expect, c.Replay = "schedule", "x", nil, ""
+	return string(c.Write())
+}

@@ -1,0 +1,260 @@
+// Package lanes lets a hunt play on real servers: it knows which lanes a lock needs and
+// gives them to the search as players. It must not know what the search does with them.
+package lanes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/scenarios"
+	"github.com/picklock/picklock/workloads"
+)
+
+// Options says what lanes are for.
+type Options struct {
+	Settings  workloads.Settings // Lock, Cluster, Fencing, TTL (0: as short as it goes), IgnoreLost, Faults: kinds
+	Extra     map[string]string
+	Abilities map[string]string
+
+	Runtime     string
+	ClientImage string
+	Self        string // path of the picklock program
+	Dir         string // their logs and data go below it
+}
+
+// shortest is the lease of a hunt where the lock keeps so short a one: long enough that
+// what this machine does late is a small part of it.
+const shortest = 250 * time.Millisecond
+
+// Target is what is known of the lock before anything is played.
+func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, error) {
+	s, usual := &o.Settings, harness.Defaults()
+	s.Keys, s.Limit, s.Workload = usual.Keys, usual.Limit, harness.WorkloadFor(info)
+	if s.Cluster == "" {
+		s.Cluster = info.Cluster
+	}
+	if s.TTL == 0 {
+		s.TTL = max(shortest, info.MinTTL)
+	}
+	if s.Fencing == "" {
+		s.Fencing = "none"
+	}
+	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Extra: o.Extra, Permits: info.Permits(o.Extra)}
+	if s.Cluster != info.Cluster {
+		t.Cluster = s.Cluster
+	}
+	if o.Runtime != "local" {
+		t.Runtime = o.Runtime
+	}
+	if s.Cluster != "" && s.Cluster != "none" {
+		def, err := compose.Load(ctx, s.Cluster)
+		if err != nil {
+			return t, fmt.Errorf("%w: %w", harness.ErrUsage, err)
+		}
+		for _, srv := range def.Servers() {
+			t.Servers = append(t.Servers, srv.Name)
+		}
+	}
+	if len(s.Faults) > 0 && !slices.Contains(s.Faults, nemesis.All) {
+		t.Kinds = s.Faults
+	}
+	return t, nil
+}
+
+// Pool is the lanes of one hunt.
+type Pool struct {
+	o      Options
+	target hunt.Target
+
+	mu    sync.Mutex
+	lanes []*lane
+	n     int
+}
+
+// NewPool prepares lanes. None runs before it is opened.
+func NewPool(o Options, t hunt.Target) *Pool { return &Pool{o: o, target: t} }
+
+// Open starts lanes, side by side.
+func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Player, error) {
+	type opened struct {
+		lane *lane
+		err  error
+	}
+	over := make(chan opened, n)
+	for range n {
+		go func() {
+			l, err := p.open(ctx, p.o.Settings)
+			over <- opened{l, err}
+		}()
+	}
+	var players []hunt.Player
+	var first error
+	for range n {
+		o := <-over
+		if o.err != nil {
+			first = errors.Join(first, o.err)
+			continue
+		}
+		players = append(players, o.lane)
+	}
+	if first != nil {
+		return nil, errors.Join(first, p.Close())
+	}
+	return players, nil
+}
+
+func (p *Pool) open(ctx context.Context, s workloads.Settings) (*lane, error) {
+	p.mu.Lock()
+	p.n++
+	dir := filepath.Join(p.o.Dir, fmt.Sprintf("lane-%d", p.n))
+	p.mu.Unlock()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of a lane: %w", err)
+	}
+	faults := s.Faults
+	s.Faults, s.Clients = nil, len(p.target.ClientNames())
+	l := &lane{self: p.o.Self, log: filepath.Join(dir, "lane.log"), config: harness.LaneConfig{
+		Settings: s, Extra: p.o.Extra, Abilities: p.o.Abilities, Clients: p.target.ClientNames(), Faults: kinds(faults),
+		Bound: p.target.Bound, Runtime: p.o.Runtime, ClientImage: p.o.ClientImage, Dir: dir,
+	}}
+	p.mu.Lock()
+	p.lanes = append(p.lanes, l)
+	p.mu.Unlock()
+	return l, l.start(ctx)
+}
+
+// kinds are the faults that servers have to be prepared for. Disks of ours make every sync
+// slower, so that they are there only where a hunt is asked for them.
+func kinds(faults []string) []string {
+	var out []string
+	for _, f := range faults {
+		if kind, _, _ := strings.Cut(f, ":"); kind != nemesis.All && kind != "none" {
+			out = append(out, kind)
+		}
+	}
+	return out
+}
+
+// Vary gives a player on which something is different.
+func (p *Pool) Vary(ctx context.Context, v hunt.Variation) (hunt.Player, func() error, error) {
+	s := p.o.Settings
+	s.Fencing, s.TTL = v.Fencing, v.TTL
+	l, err := p.open(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l, l.close, nil
+}
+
+// Starts is how often servers and clients were started all together.
+func (p *Pool) Starts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, l := range p.lanes {
+		n += l.count()
+	}
+	return n
+}
+
+// Close ends all lanes.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	lanes := p.lanes
+	p.mu.Unlock()
+	over := make(chan error, len(lanes))
+	for _, l := range lanes {
+		go func() { over <- l.close() }()
+	}
+	var errs []error
+	for range lanes {
+		errs = append(errs, <-over)
+	}
+	return errors.Join(errs...)
+}
+
+// lane is one lane's process, started again when it ends.
+type lane struct {
+	self, log string
+	config    harness.LaneConfig
+
+	mu     sync.Mutex
+	remote *harness.RemoteLane
+	before int // starts of processes that have ended
+}
+
+func (l *lane) start(ctx context.Context) error {
+	r, err := harness.StartLane(ctx, l.self, l.log, l.config)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.remote = r
+	return nil
+}
+
+// playWithin is how long one play may take with all that it needs started anew.
+const playWithin = 3 * time.Minute
+
+// Play implements hunt.Player.
+func (l *lane) Play(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
+	l.mu.Lock()
+	r := l.remote
+	l.mu.Unlock()
+	if r == nil {
+		if err := l.start(ctx); err != nil {
+			return nil, err
+		}
+		r = l.remote
+	}
+	bounded, cancel := context.WithTimeout(ctx, playWithin)
+	defer cancel()
+	p, err := r.Play(bounded, s)
+	if errors.Is(err, harness.ErrUsage) {
+		return nil, fmt.Errorf("%w: %w", hunt.ErrUnusable, err)
+	}
+	if err != nil {
+		if ctx.Err() == nil && r.Ended() {
+			return nil, errors.Join(err, l.close())
+		}
+		return nil, err
+	}
+	return &hunt.Outcome{Verdict: p.Verdict, Events: p.Events, Void: p.Void, VoidOf: p.VoidOf, Cannot: p.Cannot, Busy: p.Busy, Took: p.Took, Setup: p.Setup}, nil
+}
+
+func (l *lane) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.remote == nil {
+		return l.before
+	}
+	return l.before + l.remote.Starts()
+}
+
+func (l *lane) close() error {
+	l.mu.Lock()
+	r := l.remote
+	l.remote = nil
+	l.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	err := r.Close()
+	l.mu.Lock()
+	l.before += r.Starts()
+	l.mu.Unlock()
+	return err
+}

@@ -1,0 +1,120 @@
+package hunt
+
+import (
+	"slices"
+	"strings"
+)
+
+// enoughVoid is how often an anchor did not come, or a fault could not be done, until it is
+// not tried again.
+const enoughVoid = 2
+
+// enoughCannot is how often a fault that never struck is tried: a connection to break, say,
+// is not there at every anchor.
+const enoughCannot = 4
+
+// took takes what came of a play. It returns the signatures of what it broke that have to
+// be confirmed.
+func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failures = 0
+	h.result.Plays++
+	if out.Busy {
+		h.result.Void++
+		h.result.Busy++
+		if h.strikes["busy "+key(p.schedule)]++; h.strikes["busy "+key(p.schedule)] < 3 {
+			h.retry = append(h.retry, p)
+		}
+		h.progress()
+		return nil
+	}
+	f := observe(out.Events, h.o.Target.TTL)
+	h.corpus.add(p.schedule, f)
+	var broke []Signature
+	if out.Void != "" {
+		h.void(p, out)
+	} else {
+		for _, st := range p.schedule.Strikes {
+			h.landed[st.Fault.Text] = true
+		}
+	}
+	broke = h.o.signatures(out.Verdict, p.schedule)
+	h.count(p, guided, out, len(broke) > 0)
+	if len(p.schedule.Strikes) == 1 && slices.ContainsFunc(broke, func(s Signature) bool { return s.Anomaly != LateWrite }) {
+		h.breaking[h.strikeKey(p.workload, p.schedule.Strikes[0])] = true
+	}
+	if h.o.Record != nil {
+		r := Played{Schedule: key(p.schedule), Depth: p.depth, Guided: guided, Void: out.Void, Took: out.Took, Setup: out.Setup}
+		for _, b := range broke {
+			r.Broke = append(r.Broke, b.root())
+		}
+		h.o.Record(r)
+	}
+	var fresh []Signature
+	for _, sig := range broke {
+		if h.knownWay(sig) {
+			continue
+		}
+		h.pending[pendingKey(sig)] = true
+		fresh = append(fresh, sig)
+	}
+	h.progress()
+	return fresh
+}
+
+func (h *Search) count(p point, guided bool, out *Outcome, broke bool) {
+	if out.Void != "" {
+		h.result.Void++
+	}
+	if guided {
+		h.result.Guided++
+		return
+	}
+	d := &h.result.Depths[p.depth]
+	d.Played++
+	if out.Void != "" {
+		d.Void++
+	}
+	if broke {
+		d.Broke++
+	}
+}
+
+// void learns from a play that was not as it was meant.
+func (h *Search) void(p point, out *Outcome) {
+	for _, st := range p.schedule.Strikes {
+		switch {
+		case out.Cannot && out.VoidOf == st.Fault.Text:
+			// One that has struck once can be done here, and had nothing to strike this time.
+			k := "fault " + st.Fault.Text
+			if h.strikes[k]++; h.strikes[k] >= enoughCannot && !h.landed[st.Fault.Text] {
+				h.gone[k] = out.Void
+			}
+		case !out.Cannot && out.VoidOf == st.Fault.Text && p.workload != "" && p.depth == 1:
+			k := p.workload + "|" + st.When.String()
+			if h.strikes[k]++; h.strikes[k] >= enoughVoid {
+				h.gone[k] = out.Void
+			}
+		}
+	}
+}
+
+func pendingKey(s Signature) string { return s.root() + "|" + strings.Join(s.Kinds, ",") }
+
+// knownWay says that a signature is of a way that is known or being confirmed, and counts
+// it there.
+func (h *Search) knownWay(sig Signature) bool {
+	for _, w := range h.ways {
+		if w.within(sig) && w.Search.Hits > 1 || pendingKey(w.Signature) == pendingKey(sig) {
+			w.Seen++
+			return true
+		}
+	}
+	for k := range h.pending {
+		if k == pendingKey(sig) || sig.Anomaly == LateWrite && strings.HasPrefix(k, sig.root()+"|") {
+			return true
+		}
+	}
+	return false
+}

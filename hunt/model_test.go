@@ -1,0 +1,140 @@
+package hunt
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/scenarios"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bug is planted in a model: it shows itself in the schedules that have what it needs.
+type bug struct {
+	anomaly, cause string
+	needs          func(s *scenarios.Scenario) bool
+}
+
+// model plays schedules as a lock with such bugs would, without a lock.
+type model struct {
+	bugs []bug
+	busy map[string]int // of so many plays of a schedule the machine is too busy; "" for any
+	void func(s *scenarios.Scenario) (of, why string, cannot bool)
+
+	mu     sync.Mutex
+	played []string
+	seen   map[string]int // busy plays
+	after  func(plays int)
+}
+
+func (m *model) Play(_ context.Context, s *scenarios.Scenario) (*Outcome, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := key(s)
+	m.played = append(m.played, k)
+	if m.after != nil {
+		m.after(len(m.played))
+	}
+	limit, ok := m.busy[k]
+	if !ok {
+		limit = m.busy[""]
+	}
+	if m.seen == nil {
+		m.seen = map[string]int{}
+	}
+	if m.seen[k] < limit {
+		m.seen[k]++
+		return &Outcome{Busy: true, Void: "busy"}, nil
+	}
+	out := &Outcome{Took: time.Millisecond, Verdict: verdict.Verdict{Valid: verdict.True, Properties: map[string]verdict.Property{}}}
+	if m.void != nil {
+		out.VoidOf, out.Void, out.Cannot = m.void(s)
+	}
+	for i, b := range m.bugs {
+		if !b.needs(s) {
+			continue
+		}
+		j := slices.IndexFunc(verdict.Anomalies(), func(k verdict.AnomalyInfo) bool { return k.Name == b.anomaly })
+		property := verdict.Anomalies()[j].Property
+		out.Verdict.Properties[property] = verdict.Property{Valid: verdict.False, Required: true, Anomalies: 1}
+		out.Verdict.Valid = verdict.False
+		out.Verdict.Anomalies = append(out.Verdict.Anomalies, verdict.Anomaly{
+			Name: b.anomaly, Property: property, Cause: b.cause, Key: string(rune('a' + i)), Explanation: b.anomaly + " was proved",
+		})
+	}
+	return out, nil
+}
+
+// struck says that a fault of the kind falls on the node.
+func struck(word, node string) func(s *scenarios.Scenario) bool {
+	return func(s *scenarios.Scenario) bool {
+		return slices.ContainsFunc(s.Strikes, func(st scenarios.Strike) bool {
+			return st.Fault.Word == word && (node == "" || slices.Contains(st.Fault.Nodes, node))
+		})
+	}
+}
+
+func both(a, b func(s *scenarios.Scenario) bool) func(s *scenarios.Scenario) bool {
+	return func(s *scenarios.Scenario) bool { return a(s) && b(s) }
+}
+
+// target is a lock with so many servers.
+func target(servers, permits int, kinds ...string) Target {
+	t := Target{Lock: "model", Fencing: "none", TTL: 250 * time.Millisecond, Bound: 2 * time.Second, Permits: permits, Kinds: kinds}
+	names := []string{"s1", "s2", "s3", "s4", "s5"}
+	t.Servers = names[:servers]
+	if servers == 1 {
+		t.Servers = []string{"redis"}
+	}
+	return t
+}
+
+// search plays the model to the end of the space.
+func search(t *testing.T, m *model, o Options, players int) (*Search, *Result) {
+	t.Helper()
+	if o.Time == 0 {
+		o.Time = time.Minute
+	}
+	if o.Strategy == "" {
+		o.Strategy = Exhaustive
+	}
+	h := New(o)
+	all := make([]Player, players)
+	for i := range all {
+		all[i] = m
+	}
+	r, err := h.Run(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, r
+}
+
+// points counts the space.
+func points(t Target, depth int) int {
+	n := 0
+	for range space(t, depth, func(point) bool { return false }) {
+		n++
+	}
+	return n
+}
+
+func wayNames(r *Result) []string {
+	var out []string
+	for _, w := range r.Ways {
+		out = append(out, w.String())
+	}
+	slices.Sort(out)
+	return out
+}
+
+func text(s *scenarios.Scenario) string {
+	return strings.TrimSpace(string(s.Write()))
+}

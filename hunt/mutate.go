@@ -1,0 +1,162 @@
+package hunt
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// maxStrikes is how many faults a mutated schedule has at most: more are seldom what it
+// takes, and keep the lock from being granted at all.
+const maxStrikes = 4
+
+// mutator changes schedules. It is not safe for concurrent use.
+type mutator struct {
+	t         Target
+	rng       *rand.Rand
+	workloads []workload
+	strikes   map[string][]scenarios.Strike // by workload, all that the space has
+}
+
+func newMutator(t Target, seed uint64) *mutator {
+	m := &mutator{t: t, rng: rand.New(rand.NewPCG(seed, 13)), workloads: workloads(t), strikes: map[string][]scenarios.Strike{}}
+	for _, w := range m.workloads {
+		for _, f := range faults(t, clientNames[:len(w.programs)]) {
+			m.strikes[w.name] = append(m.strikes[w.name], strikesOf(t, w, f)...)
+		}
+	}
+	return m
+}
+
+// random draws a schedule of the same language that owes nothing to what was seen.
+func (m *mutator) random() *scenarios.Scenario {
+	w := m.workloads[m.rng.IntN(len(m.workloads))]
+	s := m.t.schedule(w)
+	for range 1 + m.rng.IntN(3) {
+		m.strike(s)
+	}
+	m.program(s)
+	return m.whole(s)
+}
+
+// mutate makes a schedule that differs from s in one to three places.
+func (m *mutator) mutate(s *scenarios.Scenario) *scenarios.Scenario {
+	s = clone(s)
+	for range 1 + m.rng.IntN(3) {
+		switch n := m.rng.IntN(10); {
+		case n < 4:
+			m.strike(s)
+		case n < 5 && len(s.Strikes) > 0:
+			i := m.rng.IntN(len(s.Strikes))
+			s.Strikes = slices.Delete(s.Strikes, i, i+1)
+		case n < 7 && len(s.Strikes) > 0:
+			m.end(&s.Strikes[m.rng.IntN(len(s.Strikes))])
+		default:
+			m.program(s)
+		}
+	}
+	return m.whole(s)
+}
+
+// strike adds a fault, in place of another where there are enough.
+func (m *mutator) strike(s *scenarios.Scenario) {
+	all := m.strikes[m.workloads[m.rng.IntN(len(m.workloads))].name]
+	if len(all) == 0 {
+		return
+	}
+	st := all[m.rng.IntN(len(all))]
+	if len(s.Strikes) >= maxStrikes {
+		s.Strikes[m.rng.IntN(len(s.Strikes))] = st
+		return
+	}
+	s.Strikes = append(s.Strikes, st)
+}
+
+// end changes how long a fault lasts, log-uniformly between a tenth of a lease and four.
+func (m *mutator) end(st *scenarios.Strike) {
+	st.Until.Or = scenarios.Span{Leases: m.leases(0.1, 4)}
+	if m.rng.IntN(2) == 0 {
+		st.Until.Await, st.Until.Move = nil, scenarios.Anchor{}
+	}
+}
+
+// leases draws a length of time log-uniformly, with two digits.
+func (m *mutator) leases(low, high float64) float64 {
+	x := math.Exp(math.Log(low) + m.rng.Float64()*(math.Log(high)-math.Log(low)))
+	return math.Round(x*100) / 100
+}
+
+// program changes what a client does.
+func (m *mutator) program(s *scenarios.Scenario) {
+	c := s.Clients[m.rng.IntN(len(s.Clients))]
+	p := slices.Clone(s.Programs[c])
+	i := m.rng.IntN(len(p))
+	switch m.rng.IntN(5) {
+	case 0: // think longer, or less long
+		if j := slices.IndexFunc(p, func(mv scenarios.Move) bool { return mv.Do == scenarios.Hold }); j >= 0 {
+			p[j].Span = scenarios.Span{Leases: m.leases(0.05, 2.5)}
+			break
+		}
+		fallthrough
+	case 1:
+		if after(p, i) {
+			p = slices.Insert(p, i, scenarios.Move{Do: scenarios.Hold, Span: scenarios.Span{Leases: m.leases(0.05, 2.5)}})
+		}
+	case 2:
+		if after(p, i) {
+			p = slices.Insert(p, i, scenarios.Move{Do: history.Renew})
+		}
+	case 3: // come back for more
+		if len(p) < 16 {
+			p = append(p, scenarios.Move{Do: history.Acquire}, scenarios.Move{Do: history.Read}, scenarios.Move{Do: history.Write}, scenarios.Move{Do: history.Release})
+		}
+	case 4: // give up early, or wait for as long as it takes
+		for j := range p {
+			if p[j].Do == history.Acquire {
+				p[j].Span = scenarios.Span{}
+				if m.rng.IntN(2) == 0 {
+					p[j].Span.Leases = m.leases(0.1, 2)
+				}
+			}
+		}
+	}
+	s.Programs[c] = p
+}
+
+// after says that a move put at i lies within a section.
+func after(p scenarios.Program, i int) bool {
+	for _, m := range slices.Backward(p[:i]) {
+		switch m.Do {
+		case history.Acquire:
+			return true
+		case history.Release:
+			return false
+		}
+	}
+	return false
+}
+
+// whole is s if it is a schedule that can be written and read; nil if not: an anchor may
+// be gone, or a client that a fault names.
+func (m *mutator) whole(s *scenarios.Scenario) *scenarios.Scenario {
+	out, err := scenarios.Parse("schedule.yaml", s.Write())
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// clone copies a schedule as far as mutation changes it.
+func clone(s *scenarios.Scenario) *scenarios.Scenario {
+	c := *s
+	c.Strikes = slices.Clone(s.Strikes)
+	c.Clients = slices.Clone(s.Clients)
+	c.Programs = map[string]scenarios.Program{}
+	for k, v := range s.Programs {
+		c.Programs[k] = slices.Clone(v)
+	}
+	return &c
+}

@@ -1,0 +1,177 @@
+// Package report is what people and programs read of a hunt: its folder, hunt.json, the
+// scenarios that were found, the summary and hunt.html. It knows what a hunt found, not
+// how.
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/results"
+)
+
+// The files of a hunt's folder. They are public: other tools read them.
+const (
+	ResultFile  = "hunt.json"
+	PlayedFile  = "played.jsonl" // every schedule that was played, as it was played
+	WaysFolder  = "ways"         // a scenario for each way
+	LanesFolder = "lanes"        // the servers' logs
+	PageFile    = "hunt.html"
+	JUnitFile   = "hunt-junit.xml"
+)
+
+// Dir is a hunt's folder.
+type Dir struct {
+	path string
+	made bool // for this hunt: it does not go on with another
+
+	mu     sync.Mutex
+	played *os.File
+	err    error
+}
+
+// Open makes a folder for a hunt at out ("": a new one below results.Root), or opens that
+// of one which goes on.
+func Open(out, resume, lock string) (*Dir, error) {
+	d := &Dir{path: out, made: resume == ""}
+	switch {
+	case resume != "" && out != "":
+		return nil, errors.New("--resume names the folder already: leave out --out")
+	case resume != "":
+		d.path = resume
+		if _, err := os.Stat(filepath.Join(resume, PlayedFile)); err != nil {
+			return nil, fmt.Errorf("--resume %s is no folder of a hunt: %w", resume, err)
+		}
+	case out == "":
+		name := strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+				return r
+			}
+			return '-'
+		}, lock)
+		d.path = filepath.Join(results.Root, time.Now().Format("20060102-150405")+"-hunt-"+name[:min(len(name), 40)])
+	}
+	if resume == "" {
+		if entries, err := os.ReadDir(d.path); err == nil && len(entries) > 0 {
+			return nil, fmt.Errorf("%s is not empty: name another folder with --out, or go on with --resume", d.path)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(d.path, LanesFolder), 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of the hunt: %w (name another with --out)", err)
+	}
+	var err error
+	if d.played, err = os.OpenFile(filepath.Join(d.path, PlayedFile), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644); err != nil {
+		return nil, fmt.Errorf("keep what was played: %w", err)
+	}
+	return d, nil
+}
+
+// Path is the folder.
+func (d *Dir) Path() string { return d.path }
+
+// Lanes is the folder of the servers' logs.
+func (d *Dir) Lanes() string { return filepath.Join(d.path, LanesFolder) }
+
+// Known reads what was played before. A last line that is half written is that of a hunt
+// that was killed: its schedule is played again.
+func (d *Dir) Known() ([]hunt.Played, error) {
+	b, err := os.ReadFile(filepath.Join(d.path, PlayedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was played: %w", err)
+	}
+	var out []hunt.Played
+	for n, line := range bytes.SplitAfter(b, []byte("\n")) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			if len(line) > 0 {
+				if err := d.played.Truncate(int64(len(b) - len(line))); err != nil {
+					return nil, fmt.Errorf("cut off the half line of %s: %w", PlayedFile, err)
+				}
+			}
+			break
+		}
+		var p hunt.Played
+		if err := json.Unmarshal(line, &p); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(d.path, PlayedFile), n+1, err)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// Record keeps a play, at once.
+func (d *Dir) Record(p hunt.Played) {
+	line, err := json.Marshal(p)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err == nil {
+		_, err = d.played.Write(append(line, '\n'))
+	}
+	d.err = errors.Join(d.err, err)
+}
+
+// Write writes the results.
+func (d *Dir) Write(r *hunt.Result) error {
+	d.mu.Lock()
+	err := d.err
+	d.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("keep what was played: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(d.path, WaysFolder), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the ways: %w", err)
+	}
+	for _, w := range r.Ways {
+		if err := os.WriteFile(filepath.Join(d.path, d.WayFile(w)), []byte(w.Schedule), 0o644); err != nil {
+			return fmt.Errorf("write a way's scenario: %w", err)
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return fmt.Errorf("write %s: %w", ResultFile, err)
+	}
+	if err := os.WriteFile(filepath.Join(d.path, ResultFile), b.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", ResultFile, err)
+	}
+	for name, write := range map[string]func(io.Writer, *hunt.Result, string) error{PageFile: HTML, JUnitFile: JUnit} {
+		var b bytes.Buffer
+		err := write(&b, r, d.path)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(d.path, name), b.Bytes(), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// WayFile is where a way's scenario is, within the folder.
+func (d *Dir) WayFile(w *hunt.Way) string { return filepath.Join(WaysFolder, w.Name+".yaml") }
+
+// Close closes the files. A folder that was made for a hunt in which nothing was played
+// goes.
+func (d *Dir) Close() error {
+	at, err := d.played.Stat()
+	if err = errors.Join(err, d.played.Close()); err != nil || at.Size() > 0 || !d.made {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(d.path, ResultFile)); err == nil {
+		return nil
+	}
+	return os.RemoveAll(d.path)
+}

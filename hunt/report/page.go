@@ -1,0 +1,187 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/internal/format"
+	"github.com/picklock/picklock/results"
+)
+
+//go:embed assets/hunt.html.tmpl
+var pageHTML string
+
+//go:embed assets/hunt.css
+var pageCSS string
+
+//go:embed assets/hunt.js
+var pageJS string
+
+var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("hunt").Parse(pageHTML)) })
+
+// page is what the template shows: text only, ready to read.
+type page struct {
+	CSP                          string
+	CSS                          template.CSS
+	JS                           template.JS
+	Title, Valid, Headline, Lead string
+	Started, Tested, Covered     string
+	Ways                         []wayView
+	Depths                       []hunt.Depth
+	Curve                        template.HTML
+	Impossible                   []string
+	Command, Versions            string
+}
+
+type wayView struct {
+	Number                              int
+	What, Takes, Rate, Replays, Command string
+	Explanation, Caption                string
+	Once                                bool // it was proved, and does not come at will
+	Help, Story, Needed                 []string
+	Remedies                            []remedyView
+	Picture                             template.HTML
+}
+
+type remedyView struct{ Class, Text string }
+
+// longest bounds a text that a lock or a server may have written.
+const longest = 2000
+
+func clip(s string) string {
+	r := []rune(s)
+	if len(r) <= longest {
+		return s
+	}
+	return string(r[:longest]) + "…"
+}
+
+// HTML writes hunt.html: one file that needs nothing else, no network and, but for its
+// buttons, no script.
+func HTML(w io.Writer, r *hunt.Result, dir string) error {
+	css := results.Style() + pageCSS
+	p := page{
+		CSP: results.Policy(css, pageJS), CSS: template.CSS(css), JS: template.JS(pageJS), //nolint:gosec // our own files
+		Headline: clip(r.Summary()), Lead: lead(r), Covered: covered(r), Depths: r.Depths, Curve: curve(r),
+		Command: strings.Join(quoted(r.Command), " "), Valid: "holds",
+		Tested: clip(fmt.Sprintf("%s · fencing %s · lease %v · searched for %v · seed %d", r.Lock, r.Fencing, time.Duration(r.TTL), time.Duration(r.Seconds*1e9).Round(time.Second), r.Seed)),
+	}
+	switch {
+	case len(r.Ways) > 0:
+		p.Valid = "broken"
+	case r.CutShort || r.Plays == 0 || 2*r.Void > r.Plays:
+		p.Valid = "unknown"
+	}
+	p.Title = "picklock hunt: " + p.Headline
+	if !r.Started.IsZero() {
+		p.Started = r.Started.Format("2006-01-02 15:04:05 MST")
+	}
+	for _, i := range r.Impossible {
+		p.Impossible = append(p.Impossible, clip(i))
+	}
+	for k, v := range r.Versions {
+		p.Versions += k + " " + v + " "
+	}
+	for i, way := range r.Ways {
+		p.Ways = append(p.Ways, view(r, way, i+1, dir))
+	}
+	return pageTemplate().Execute(w, p)
+}
+
+func view(r *hunt.Result, w *hunt.Way, n int, dir string) wayView {
+	v := wayView{
+		Number: n, What: what(w), Takes: w.Takes(), Replays: rateWords(w), Command: Again(r, w, dir), Explanation: clip(w.Explanation),
+		Once: !w.Steady(), Story: picture(w), Needed: slices.DeleteFunc(slices.Clone(w.Needed), func(s string) bool { return s == "" }),
+	}
+	rate := w.Alone
+	if rate.Plays == 0 {
+		rate = w.Search
+	}
+	v.Rate = fmt.Sprintf("%d of %d", rate.Hits, rate.Plays)
+	for _, m := range w.Remedies {
+		switch {
+		case m.Why != "":
+			v.Remedies = append(v.Remedies, remedyView{"untried", clip(fmt.Sprintf("%s was not tried: %s", m.Name, m.Why))})
+		case m.Rate.Plays == 0:
+			v.Remedies = append(v.Remedies, remedyView{"untried", fmt.Sprintf("%s: no play of it counts", m.Name)})
+		case m.Rate.Hits == 0:
+			v.Help = append(v.Help, m.Name)
+			v.Remedies = append(v.Remedies, remedyView{"helps", fmt.Sprintf("%s: it goes away (0 of %d)", m.Name, m.Rate.Plays)})
+		default:
+			v.Remedies = append(v.Remedies, remedyView{"helpless", fmt.Sprintf("%s: it does not go away (%d of %d)", m.Name, m.Rate.Hits, m.Rate.Plays)})
+		}
+	}
+	if p := w.Proof; p != nil {
+		var run results.Run
+		run.Lock, run.Fencing, run.TTL = r.Lock, r.Fencing, time.Duration(r.TTL)
+		v.Picture, v.Caption = results.Still(run, p.Anomaly, p.Events)
+	}
+	return v
+}
+
+// lead says how sure it is and what helps against most.
+func lead(r *hunt.Result) string {
+	if len(r.Ways) == 0 {
+		return "That is no proof that there is nothing: below is how far it was looked."
+	}
+	easiest, steady := r.Ways[0], 0
+	for _, w := range r.Ways {
+		if w.Steady() {
+			steady++
+		}
+	}
+	return fmt.Sprintf("The least that it takes: %s. %d of %d %s at will.", easiest.Takes(), steady, len(r.Ways), format.Noun(steady, "comes", "come"))
+}
+
+// quoted makes words a shell's.
+func quoted(words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		if out[i] = w; w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=,./:+%@") != "" {
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return out
+}
+
+// The curve's measures.
+const (
+	curveWidth, curveHeight, curveBase = 900.0, 160.0, 130.0
+)
+
+// curve draws the states that were seen over the time.
+func curve(r *hunt.Result) template.HTML {
+	if len(r.Curve) < 2 {
+		return ""
+	}
+	last := r.Curve[len(r.Curve)-1]
+	x := func(s float64) float64 { return 50 + (curveWidth-60)*s/max(last.Seconds, 0.001) }
+	most := 1
+	for _, c := range r.Curve {
+		most = max(most, c.States)
+	}
+	y := func(states int) float64 { return curveBase - (curveBase-20)*float64(states)/float64(most) }
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="curve" viewBox="0 0 %g %g" role="img" aria-label="%s">`, curveWidth, curveHeight, html.EscapeString(fmt.Sprintf("%d states seen in %.0f seconds", last.States, last.Seconds)))
+	fmt.Fprintf(&b, `<line class="base" x1="50" x2="%.1f" y1="%g" y2="%g"/><text x="50" y="%g">0 s</text><text x="%.1f" y="%g" text-anchor="end">%.0f s</text><text x="44" y="26" text-anchor="end">%d</text>`,
+		x(last.Seconds), curveBase, curveBase, curveBase+18, x(last.Seconds), curveBase+18, last.Seconds, most)
+	for _, w := range r.Ways {
+		if w.FirstSecond <= last.Seconds {
+			fmt.Fprintf(&b, `<line class="found" x1="%.1f" x2="%.1f" y1="14" y2="%g"/>`, x(w.FirstSecond), x(w.FirstSecond), curveBase)
+		}
+	}
+	b.WriteString(`<polyline class="line" points="`)
+	for _, c := range r.Curve {
+		fmt.Fprintf(&b, "%.1f,%.1f ", x(c.Seconds), y(c.States))
+	}
+	b.WriteString(`"/></svg>`)
+	return template.HTML(b.String()) //nolint:gosec // numbers, and one text that was escaped
+}

@@ -1,0 +1,292 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/hunt"
+)
+
+const schedule = `name: way-1-granted-early
+about: "x"
+locks: [redis]
+fencing: [none]
+ttl: 250ms
+clients:
+  A: acquire, read, hold 1.3 leases, write, release
+  B: await A granted, acquire, read, write, release
+faults:
+  - when: before A's write
+    pause: A
+    until: after B's write or 3 leases
+`
+
+// result is what a hunt found: two ways, of which one comes once only.
+func result() *hunt.Result {
+	ms := int64(time.Millisecond)
+	at := func(i int64, who string, t history.Type, f string, time int64) history.Event {
+		return history.Event{Index: i, Process: who, Type: t, F: f, Key: "h1", Time: time * ms}
+	}
+	events := []history.Event{
+		at(0, "A", history.Invoke, history.Acquire, 1), at(1, "A", history.OK, history.Acquire, 5),
+		at(2, "B", history.Invoke, history.Acquire, 20), at(3, "B", history.OK, history.Acquire, 200),
+		at(4, "B", history.Invoke, history.Release, 300), at(5, "A", history.Invoke, history.Release, 330),
+	}
+	events[1].Grant, events[1].Lease, events[1].Since = "A-1", 250*ms, ms
+	events[3].Grant, events[3].Lease, events[3].Since = "B-1", 250*ms, 20*ms
+	return &hunt.Result{
+		Lock: "redis", Fencing: "none", TTL: 250 * ms, Seed: 7, Seconds: 60, Plays: 120, Void: 8, Busy: 2, States: 90, Guided: 20,
+		Command: []string{"picklock", "hunt", "--lock", "redis"}, Started: time.Date(2026, 11, 22, 13, 0, 0, 0, time.UTC),
+		Depths: []hunt.Depth{{Faults: 0, Played: 6, Done: true}, {Faults: 1, Played: 94, Void: 8, Broke: 3}},
+		Curve:  []hunt.Sample{{Seconds: 1, Plays: 10, States: 20}, {Seconds: 30, Plays: 60, States: 70}, {Seconds: 60, Plays: 120, States: 90}},
+		Ways: []*hunt.Way{
+			{
+				Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"a pause of a client"}}, Name: "way-1-granted-early", Schedule: schedule,
+				Explanation: "B was granted the lock 51 ms before A's lease was over.", Anomalies: []string{"granted-early"}, FirstSecond: 12, Faults: 1, Steps: 10,
+				Search: hunt.Rate{Hits: 3, Plays: 3}, Alone: hunt.Rate{Hits: 20, Plays: 20}, Needed: []string{"pause: A", "client B"},
+				Remedies: []hunt.Remedy{{Name: "--fencing read-write", Rate: hunt.Rate{Plays: 10}}, {Name: "--check-lease", Rate: hunt.Rate{Hits: 10, Plays: 10}}, {Name: "a longer lease", Why: "no server"}},
+				Proof:    &hunt.Proof{Events: events, Anomaly: verdict.Anomaly{Name: "granted-early", Property: "exclusion", Key: "h1", Processes: []string{"A", "B"}, Grants: []string{"A-1", "B-1"}, Time: 200 * ms, Events: []int64{1, 3}}},
+			},
+			{
+				Signature: hunt.Signature{Anomaly: hunt.LateWrite}, Name: "way-2-late-write", Schedule: schedule, Anomalies: []string{"stale-write"},
+				Search: hunt.Rate{Hits: 1, Plays: 3},
+			},
+		},
+		Impossible: []string{"failover: redis: there is nobody to take over"}, Versions: map[string]string{"picklock": "v1"},
+	}
+}
+
+// clean is a hunt that found nothing.
+func clean() *hunt.Result {
+	r := result()
+	r.Ways, r.Depths[1].Done, r.Depths[1].Broke = nil, true, 0
+	return r
+}
+
+func render(t *testing.T, r *hunt.Result) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := HTML(&b, r, "dir"); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPage(t *testing.T) {
+	page := render(t, result())
+	for _, want := range []string{
+		"redis with --fencing none breaks in 2 ways", `verdict-broken`, "a pause of a client", "granted-early", "nothing at all", "20 of 20", "B was granted the lock 51 ms before",
+		"<svg", "picklock scenario run way-1-granted-early --file dir/ways/way-1-granted-early.yaml --lock redis --fencing none", "--fencing read-write: it goes away (0 of 10)",
+		"--check-lease: it does not go away (10 of 10)", "a longer lease was not tried: no server", "pause: A, client B", "fault: pause: A when before A&#39;s write", "there is nobody to take over",
+		"picklock hunt --lock redis", `class="curve"`, "1 of 2 comes at will",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, no := range []string{"http://", "https://", " src="} {
+		if strings.Contains(strings.ReplaceAll(page, "http://www.w3.org/2000/svg", ""), no) {
+			t.Errorf("the page asks for something: %q", no)
+		}
+	}
+	page = render(t, clean())
+	if !strings.Contains(page, "none of the 92 schedules with at most 1 fault broke it") || !strings.Contains(page, "verdict-holds") || strings.Contains(page, `class="map"`) {
+		t.Error("the page of a hunt that found nothing")
+	}
+	void := clean()
+	void.Void = 100
+	if !strings.Contains(render(t, void), "verdict-unknown") {
+		t.Error("too much was void")
+	}
+	if page := render(t, &hunt.Result{}); !strings.Contains(page, "nothing was played") {
+		t.Error("the page of nothing")
+	}
+}
+
+const evil = `</style></script><script>alert(1)</script><img src=x onerror=alert(1)>"'` + "`"
+
+// hostile is a result in which a lock or a server wrote everything.
+func hostile() *hunt.Result {
+	r := result()
+	r.Lock, r.Fencing, r.Command, r.Impossible = "exec:"+evil, evil, []string{"picklock", evil}, []string{evil}
+	r.Versions = map[string]string{evil: evil}
+	w := r.Ways[0]
+	w.Explanation, w.Name, w.Cause, w.Kinds, w.Needed = evil, evil, evil, []string{evil}, []string{evil}
+	w.Remedies = append(w.Remedies, hunt.Remedy{Name: evil, Why: evil}, hunt.Remedy{Name: evil, Rate: hunt.Rate{Hits: 1, Plays: 2}})
+	w.Schedule = strings.ReplaceAll(schedule, `"x"`, `"y"`)
+	for i := range w.Proof.Events {
+		w.Proof.Events[i].Process, w.Proof.Events[i].Key = evil, evil
+	}
+	w.Proof.Anomaly.Name, w.Proof.Anomaly.Key, w.Proof.Anomaly.Processes = evil, evil, []string{evil}
+	return r
+}
+
+func TestHostilePage(t *testing.T) {
+	page := render(t, hostile())
+	if strings.Contains(page, "<img") || strings.Count(page, "<script") != 1 || strings.Count(page, "</script>") != 1 || strings.Count(page, "</style>") != 1 {
+		t.Error("what a lock wrote is markup")
+	}
+}
+
+func TestJUnit(t *testing.T) {
+	read := func(r *hunt.Result) junitSuite {
+		var b bytes.Buffer
+		if err := JUnit(&b, r, "dir"); err != nil {
+			t.Fatal(err)
+		}
+		var s junitSuite
+		if err := xml.Unmarshal(b.Bytes(), &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := read(result())
+	if s.Tests != 4 || s.Failures != 2 || s.Skipped != 0 {
+		t.Errorf("%+v", s)
+	}
+	for _, c := range s.Cases {
+		want := map[string]string{"exclusion": "granted-early — by a pause of a client", "register": "a write that comes too late (stale-write) — by nothing at all"}[c.Name]
+		if (c.Failure != nil) != (want != "") || want != "" && c.Failure.Message != want {
+			t.Errorf("%s: %+v", c.Name, c.Failure)
+		}
+	}
+	if s := read(clean()); s.Failures != 0 || s.Skipped != 0 || s.Tests != 4 {
+		t.Errorf("a hunt that found nothing: %+v", s)
+	}
+	void := clean()
+	void.CutShort = true
+	if s := read(void); s.Skipped != 4 {
+		t.Errorf("a hunt that was cut short: %+v", s)
+	}
+	read(hostile())
+}
+
+// A hunt that was killed loses no more than the line that it was writing.
+func TestKnown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hunt")
+	d, err := Open(path, "", "redis")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"one", "two"} {
+		d.Record(hunt.Played{Schedule: s, Depth: 1, Broke: []string{"x"}})
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(path, PlayedFile)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(whole, []byte(`{"schedule":"thr`)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, "", "redis"); err == nil || !strings.Contains(err.Error(), "--resume") {
+		t.Errorf("opened again: %v", err)
+	}
+	if _, err := Open(path, path, "redis"); err == nil {
+		t.Error("--out beside --resume")
+	}
+	if _, err := Open("", t.TempDir(), "redis"); err == nil || !strings.Contains(err.Error(), "no folder of a hunt") {
+		t.Errorf("resumed what is none: %v", err)
+	}
+	for range 2 {
+		if d, err = Open("", path, "redis"); err != nil {
+			t.Fatal(err)
+		}
+		known, err := d.Known()
+		if err != nil || len(known) < 2 || known[1].Schedule != "two" || known[1].Broke[0] != "x" {
+			t.Fatalf("%+v, %v", known, err)
+		}
+		d.Record(hunt.Played{Schedule: "three"})
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, _ := os.ReadFile(file); bytes.Count(b, []byte("\n")) != 4 || bytes.Contains(b, []byte("thr{")) {
+		t.Errorf("the file:\n%s", b)
+	}
+	if err := os.WriteFile(file, []byte("{}\nnot\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err = Open("", path, "redis")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.Known(); err == nil || !strings.Contains(err.Error(), PlayedFile+":2") {
+		t.Errorf("a line that is none: %v", err)
+	}
+}
+
+// What is written can be read, and everything is there.
+func TestWrite(t *testing.T) {
+	d, err := Open(filepath.Join(t.TempDir(), "hunt"), "", "redis")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	r := result()
+	if err := d.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{ResultFile, PageFile, JUnitFile, d.WayFile(r.Ways[0])} {
+		if _, err := os.Stat(filepath.Join(d.Path(), name)); err != nil {
+			t.Error(err)
+		}
+	}
+	again, err := readResult(d.Path())
+	if err != nil || len(again.Ways) != 2 || again.Ways[0].Proof == nil || len(again.Ways[0].Proof.Events) != 6 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	var b bytes.Buffer
+	if err := Summary(&b, again, d.Path()); err != nil || !strings.Contains(b.String(), "20 of 20 alone") {
+		t.Errorf("%s, %v", b.String(), err)
+	}
+}
+
+// readResult reads a hunt's result as another program would.
+func readResult(path string) (*hunt.Result, error) {
+	b, err := os.ReadFile(filepath.Join(path, ResultFile))
+	if err != nil {
+		return nil, err
+	}
+	var r hunt.Result
+	return &r, json.Unmarshal(b, &r)
+}
+
+// A folder in which nothing was played goes; one that a hunt goes on in stays.
+func TestEmptyFolderGoes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hunt")
+	for _, resume := range []bool{false, true} {
+		out, from := path, ""
+		if resume {
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(path, PlayedFile), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			out, from = "", path
+		}
+		d, err := Open(out, from, "redis")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); (err == nil) != resume {
+			t.Errorf("resumed %v: the folder: %v", resume, err)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/internal/format"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Summary prints what a hunt found: the map of how the lock breaks, by what it takes, and
+// how far it was looked.
+func Summary(w io.Writer, r *hunt.Result, dir string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", r.Summary())
+	for _, way := range r.Ways {
+		fmt.Fprintf(&b, "\n%s\n", heading(way))
+		if way.Explanation != "" {
+			fmt.Fprintf(&b, "  %s\n", way.Explanation)
+		}
+		fmt.Fprintf(&b, "  takes:    %s; %d %s, %d %s\n", way.Takes(), way.Faults, format.Noun(way.Faults, "fault", "faults"), way.Steps, format.Noun(way.Steps, "step", "steps"))
+		for _, line := range picture(way) {
+			fmt.Fprintf(&b, "            %s\n", line)
+		}
+		fmt.Fprintf(&b, "  replays:  %s\n", rateWords(way))
+		if helps := remedyWords(way); len(helps) > 0 {
+			fmt.Fprintf(&b, "  helps:    %s\n", strings.Join(helps, "\n            "))
+		}
+		fmt.Fprintf(&b, "  again:    %s\n", Again(r, way, dir))
+	}
+	fmt.Fprintf(&b, "\ncovered:  %s\n", covered(r))
+	for _, i := range r.Impossible {
+		fmt.Fprintf(&b, "left out: %s\n", i)
+	}
+	fmt.Fprintf(&b, "results:  %s\n", dir)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func heading(w *hunt.Way) string { return what(w) + " — by " + w.Takes() }
+
+// what is what breaks.
+func what(w *hunt.Way) string {
+	what := w.Anomaly
+	if w.Anomaly == hunt.LateWrite {
+		what = "a write that comes too late (" + strings.Join(w.Anomalies, ", ") + ")"
+	} else if w.Cause != "" && w.Cause != w.Anomaly {
+		what += " (" + w.Cause + ")"
+	}
+	return what
+}
+
+// picture is the schedule as a few lines.
+func picture(w *hunt.Way) []string {
+	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Schedule))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, c := range s.Clients {
+		out = append(out, c+": "+s.Programs[c].String())
+	}
+	for _, st := range s.Strikes {
+		out = append(out, "fault: "+st.String())
+	}
+	return out
+}
+
+func rateWords(w *hunt.Way) string {
+	r, how := w.Alone, "alone"
+	if r.Plays == 0 {
+		r, how = w.Search, "beside other plays"
+	}
+	low, high := r.Interval()
+	text := fmt.Sprintf("%d of %d %s (%.0f to %.0f %%)", r.Hits, r.Plays, how, 100*low, 100*high)
+	if !w.Steady() {
+		text += ": it was proved, and does not come at will"
+	}
+	return text
+}
+
+func remedyWords(w *hunt.Way) []string {
+	var out []string
+	for _, m := range w.Remedies {
+		switch {
+		case m.Why != "":
+			continue
+		case m.Rate.Hits == 0:
+			out = append(out, fmt.Sprintf("goes away with %s (0 of %d)", m.Name, m.Rate.Plays))
+		default:
+			out = append(out, fmt.Sprintf("does not go away with %s (%d of %d)", m.Name, m.Rate.Hits, m.Rate.Plays))
+		}
+	}
+	return out
+}
+
+// Again is the command that plays a way again.
+func Again(r *hunt.Result, w *hunt.Way, dir string) string {
+	return strings.Join(quoted([]string{"picklock", "scenario", "run", w.Name, "--file", filepath.Join(dir, WaysFolder, w.Name+".yaml"), "--lock", r.Lock, "--fencing", r.Fencing}), " ")
+}
+
+func covered(r *hunt.Result) string {
+	var parts []string
+	for _, d := range r.Depths {
+		if d.Played == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%d with %d %s", d.Played, d.Faults, format.Noun(d.Faults, "fault", "faults"))
+		if d.Done {
+			text += " (all)"
+		}
+		parts = append(parts, text)
+	}
+	if r.Guided > 0 {
+		parts = append(parts, fmt.Sprintf("%d guided", r.Guided))
+	}
+	return fmt.Sprintf("schedules: %s; %d void, %d of them because this machine was busy; %d states; %.1f plays a second", strings.Join(parts, ", "), r.Void, r.Busy, r.States, float64(r.Plays)/max(0.1, r.Seconds))
+}

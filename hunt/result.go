@@ -1,0 +1,124 @@
+package hunt
+
+import (
+	"math"
+	"time"
+)
+
+// Result is what a hunt came to; it is what hunt.json holds.
+type Result struct {
+	Lock     string    `json:"lock"`
+	Fencing  string    `json:"fencing"`
+	TTL      int64     `json:"ttl"` // ns
+	Strategy string    `json:"strategy"`
+	Seed     uint64    `json:"seed"`
+	Command  []string  `json:"command,omitempty"`
+	Started  time.Time `json:"started"`
+	Seconds  float64   `json:"seconds"` // of the search, without what came after it
+
+	Plays  int `json:"plays"` // all of them, those of confirmation too
+	Void   int `json:"void"`
+	Busy   int `json:"busy"` // of the void ones: this machine was too busy
+	Failed int `json:"failed,omitempty"`
+	States int `json:"states"`
+	// Depths say how much of the space was played, by the number of faults.
+	Depths []Depth `json:"depths"`
+	Guided int     `json:"guided"` // schedules beyond the space
+
+	Ways       []*Way   `json:"ways"`
+	Impossible []string `json:"impossible,omitempty"` // faults that could not be done here, and why
+	Curve      []Sample `json:"curve"`
+	CutShort   bool     `json:"cut_short,omitempty"`
+
+	Versions map[string]string `json:"versions,omitempty"`
+	CPU      float64           `json:"cpu_seconds,omitempty"`
+	Starts   int               `json:"starts,omitempty"` // of clusters
+}
+
+// Depth is what was played of the schedules with so many faults.
+type Depth struct {
+	Faults int  `json:"faults"`
+	Played int  `json:"played"`
+	Void   int  `json:"void"` // could not be played as they were meant
+	Broke  int  `json:"broke"`
+	Done   bool `json:"done"` // there are no more of them
+}
+
+// Sample is the search at one moment.
+type Sample struct {
+	Seconds float64 `json:"seconds"`
+	Plays   int     `json:"plays"`
+	States  int     `json:"states"`
+	Ways    int     `json:"ways"`
+}
+
+// Way is one way to break the lock: the smallest schedule that is known for a signature.
+type Way struct {
+	Signature
+	Name        string   `json:"name"` // of the scenario, and of its file
+	Explanation string   `json:"explanation"`
+	Anomalies   []string `json:"anomalies"`
+	Schedule    string   `json:"schedule"` // as a scenario's file has it
+	FirstPlay   int      `json:"first_play"`
+	FirstSecond float64  `json:"first_second"`
+	FirstFaults int      `json:"first_faults"`
+	FirstSteps  int      `json:"first_steps"`
+	Faults      int      `json:"faults"`
+	Steps       int      `json:"steps"`
+	ShrinkPlays int      `json:"shrink_plays,omitempty"`
+	Seen        int      `json:"seen"`   // schedules that broke it this way
+	Search      Rate     `json:"search"` // while others were played
+	Alone       Rate     `json:"alone"`  // with the machine to itself
+	Needed      []string `json:"needed,omitempty"`
+	Remedies    []Remedy `json:"remedies,omitempty"`
+	Proof       *Proof   `json:"proof,omitempty"` // of one play
+
+	trail []string // larger schedules that showed it, the latest last
+}
+
+// Steady says that the way can be shown at will.
+func (w *Way) Steady() bool {
+	r := w.Alone
+	if r.Plays == 0 {
+		r = w.Search
+	}
+	return r.Plays > 0 && float64(r.Hits) >= 0.7*float64(r.Plays)
+}
+
+// reliable says that it came nearly every time with the machine to itself.
+func (w *Way) reliable() bool { return float64(w.Alone.Hits) >= 0.95*float64(w.Alone.Plays) }
+
+// Remedy is what might help, and whether it did.
+type Remedy struct {
+	Name   string `json:"name"`
+	Rate   Rate   `json:"rate"`
+	Why    string `json:"why,omitempty"` // it was not tried
+	Others string `json:"others,omitempty"`
+}
+
+// Rate is of so many plays how many showed it.
+type Rate struct {
+	Hits  int `json:"hits"`
+	Plays int `json:"plays"`
+	Void  int `json:"void,omitempty"` // not counted
+}
+
+func (r *Rate) take(hit bool) {
+	r.Plays++
+	if hit {
+		r.Hits++
+	}
+}
+
+// Interval is where the true rate lies, at 95 % (E. B. Wilson, Probable inference, the law
+// of succession, and statistical inference, 1927).
+func (r Rate) Interval() (low, high float64) {
+	if r.Plays == 0 {
+		return 0, 1
+	}
+	const z = 1.96
+	n, p := float64(r.Plays), float64(r.Hits)/float64(r.Plays)
+	mid := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return max(0, mid-half), min(1, mid+half)
+}

@@ -1,0 +1,385 @@
+package hunt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// The ways to choose what is played next.
+const (
+	Guided     = "guided"     // the space first, then mutation by feedback
+	Exhaustive = "exhaustive" // the space alone
+	Random     = "random"     // schedules of the same language drawn at random
+)
+
+// Strategies lists them.
+func Strategies() []string { return []string{Guided, Exhaustive, Random} }
+
+// Options says what to search and for how long.
+type Options struct {
+	Target   Target
+	Strategy string        // "" for Guided
+	Depth    int           // of the space
+	Time     time.Duration // for the search
+	Find     []string      // anomalies; nil: all of required properties
+	// BeyondLeases leaves out what follows from a lease alone: late writes.
+	BeyondLeases bool
+	FirstWay     bool // end with the first way that repeats
+	Seed         uint64
+	Known        []Played       // of an earlier search that goes on here
+	Progress     func(Progress) // may be nil; told often
+	Record       func(Played)   // may be nil; told of every play
+	Tell         func(way *Way) // may be nil; told of each way as it is found
+}
+
+// Played is one play as a search that goes on later has to know it.
+type Played struct {
+	Schedule string   `json:"schedule"`
+	Depth    int      `json:"depth"`
+	Guided   bool     `json:"guided,omitempty"`
+	Void     string   `json:"void,omitempty"`
+	Broke    []string `json:"broke,omitempty"`
+	// Took is how long the play lasted, Setup what was mended or started for it, in ns.
+	Took  time.Duration `json:"took"`
+	Setup time.Duration `json:"setup"`
+}
+
+// Progress is the search as it goes.
+type Progress struct {
+	Plays, Void, States, Depth int
+	Guided                     int
+	Ways                       []*Way
+	Elapsed, Left              time.Duration
+}
+
+// Search looks for ways to break a lock.
+type Search struct {
+	o       Options
+	mu      sync.Mutex
+	began   time.Time
+	result  Result
+	points  func() (point, bool)
+	stop    func()
+	retry   []point
+	mutator *mutator
+	corpus  *corpus
+	played  map[string]bool
+
+	pending    map[string]bool // signatures that are being confirmed
+	ways       []*Way
+	gone       map[string]string // anchors of a workload that never come, and faults that cannot be done
+	strikes    map[string]int    // how often that was seen
+	landed     map[string]bool   // faults that have struck
+	breaking   map[string]bool   // strikes that alone break it, by workload
+	exhausted  bool
+	failures   int
+	lastSample time.Time
+}
+
+// New prepares a search.
+func New(o Options) *Search {
+	if o.Strategy == "" {
+		o.Strategy = Guided
+	}
+	h := &Search{
+		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
+		gone: map[string]string{}, strikes: map[string]int{}, breaking: map[string]bool{}, landed: map[string]bool{},
+	}
+	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Ways: []*Way{}, Curve: []Sample{}}
+	for d := range o.Depth + 1 {
+		h.result.Depths = append(h.result.Depths, Depth{Faults: d})
+	}
+	for _, p := range o.Known {
+		h.known(p)
+	}
+	h.points, h.stop = iter.Pull(space(o.Target, o.Depth, h.pointless))
+	return h
+}
+
+// known takes a play of an earlier search.
+func (h *Search) known(p Played) {
+	for _, root := range p.Broke {
+		if h.strikes["known "+root]++; h.strikes["known "+root] > 1 {
+			continue
+		}
+		// The first of each kind is played again: it has to be confirmed.
+		s, err := scenarios.Parse("schedule.yaml", []byte(p.Schedule))
+		if err != nil {
+			continue // written by another version: it is not known
+		}
+		h.played[key(s)] = true
+		h.retry = append(h.retry, point{schedule: s, depth: p.Depth, guided: p.Guided || p.Depth >= len(h.result.Depths)})
+		return
+	}
+	h.result.Plays++
+	h.played[p.Schedule] = true
+	if p.Guided {
+		h.result.Guided++
+		return
+	}
+	if p.Depth < len(h.result.Depths) {
+		d := &h.result.Depths[p.Depth]
+		d.Played++
+		if p.Void != "" {
+			d.Void++
+		}
+		if len(p.Broke) > 0 {
+			d.Broke++
+		}
+	}
+}
+
+// ErrUnusable marks what no play can get around: a server that is not installed, options
+// that cannot work.
+var ErrUnusable = errors.New("nothing can be played")
+
+// errNoPlayers: every player failed again and again.
+var errNoPlayers = errors.New("no schedule can be played")
+
+// Run searches with all players until the time is over, the space is played (where nothing
+// follows it), or ctx ends.
+func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
+	h.began = time.Now()
+	h.result.Started = h.began
+	defer h.stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(h.o.Time, func() { cancel(errTime) })
+	defer timer.Stop()
+	var group sync.WaitGroup
+	for _, p := range players {
+		group.Go(func() {
+			if err := h.work(ctx, p); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	group.Wait()
+	cause := context.Cause(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sample(true)
+	h.result.Seconds = time.Since(h.began).Seconds()
+	h.result.States = len(h.corpus.states)
+	h.order()
+	h.name()
+	h.result.Ways = h.ways
+	for text, why := range h.gone {
+		if fault, ok := strings.CutPrefix(text, "fault "); ok {
+			h.result.Impossible = append(h.result.Impossible, fault+": "+why)
+		}
+	}
+	slices.Sort(h.result.Impossible)
+	switch {
+	case cause == nil, errors.Is(cause, errTime), errors.Is(cause, errFound):
+		return &h.result, nil
+	case errors.Is(cause, context.Canceled):
+		h.result.CutShort = true
+		return &h.result, nil
+	}
+	return &h.result, cause
+}
+
+var (
+	errTime  = errors.New("the time is over")
+	errFound = errors.New("found")
+)
+
+// Probe plays the target's first workload, without a fault, some times with every player,
+// and says which part of the plays this machine was too busy for.
+func (t Target) Probe(ctx context.Context, players []Player) (busy float64, err error) {
+	const times = 3
+	s := t.schedule(workloads(t)[0])
+	type probed struct {
+		busy bool
+		err  error
+	}
+	over := make(chan probed, len(players))
+	for _, p := range players {
+		go func() {
+			for range times {
+				out, err := p.Play(ctx, s)
+				over <- probed{out != nil && out.Busy, err}
+			}
+		}()
+	}
+	n := 0
+	for range times * len(players) {
+		p := <-over
+		if p.busy {
+			n++
+		}
+		if p.err != nil && (err == nil || errors.Is(p.err, ErrUnusable)) {
+			err = p.err
+		}
+	}
+	return float64(n) / float64(times*len(players)), err
+}
+
+// work plays with one player until there is nothing more to play.
+func (h *Search) work(ctx context.Context, p Player) error {
+	for ctx.Err() == nil {
+		next, guided, ok := h.next()
+		if !ok {
+			return nil
+		}
+		out, err := p.Play(ctx, next.schedule)
+		if err != nil && ctx.Err() == nil {
+			if err := h.failed(err); err != nil {
+				return err
+			}
+		}
+		if err != nil || ctx.Err() != nil {
+			continue
+		}
+		for _, sig := range h.took(next, guided, out) {
+			h.confirm(ctx, p, next, sig, out)
+			if h.o.FirstWay && h.found() {
+				return errFound
+			}
+		}
+	}
+	return nil
+}
+
+func (h *Search) found() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.ways, func(w *Way) bool { return w.Search.Hits > 1 })
+}
+
+// failed counts failures of players; too many of them end the search.
+func (h *Search) failed(err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.result.Failed++
+	if errors.Is(err, ErrUnusable) {
+		return err
+	}
+	if h.failures++; h.failures >= 5 {
+		return fmt.Errorf("%w: %w", errNoPlayers, err)
+	}
+	return nil
+}
+
+// next is what to play now.
+func (h *Search) next() (_ point, guided, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.retry) > 0 {
+		p := h.retry[0]
+		h.retry = h.retry[1:]
+		return p, p.guided, true
+	}
+	for h.o.Strategy != Random && !h.exhausted {
+		p, more := h.points()
+		if !more {
+			h.exhausted = true
+			for i := range h.result.Depths {
+				h.result.Depths[i].Done = true
+			}
+			break
+		}
+		for d := range p.depth {
+			h.result.Depths[d].Done = true
+		}
+		if k := key(p.schedule); !h.played[k] {
+			h.played[k] = true
+			return p, false, true
+		}
+	}
+	if h.o.Strategy == Exhaustive {
+		return point{}, false, false
+	}
+	for range 1000 {
+		var s *scenarios.Scenario
+		if from := h.corpus.choose(h.mutator.rng); from != nil && h.o.Strategy == Guided && h.mutator.rng.IntN(10) > 0 {
+			s = h.mutator.mutate(from)
+		} else {
+			s = h.mutator.random()
+		}
+		if s == nil {
+			continue
+		}
+		p := point{schedule: s, depth: len(s.Strikes), guided: true}
+		if k := key(s); !h.played[k] && !h.hopeless(p) {
+			h.played[k] = true
+			return p, true, true
+		}
+	}
+	return point{}, false, false
+}
+
+// pointless says that a schedule of the space need not be played after what was seen. h.mu
+// is held.
+func (h *Search) pointless(p point) bool {
+	if h.hopeless(p) {
+		return true
+	}
+	if p.depth < 2 {
+		return false
+	}
+	// A fault that alone breaks it breaks it in company: that says nothing new.
+	for _, st := range p.schedule.Strikes {
+		if h.breaking[h.strikeKey(p.workload, st)] {
+			return true
+		}
+	}
+	return false
+}
+
+// hopeless says that one of the faults cannot be done here, or that its anchor never comes.
+func (h *Search) hopeless(p point) bool {
+	for _, st := range p.schedule.Strikes {
+		if h.gone["fault "+st.Fault.Word] != "" || h.gone["fault "+st.Fault.Text] != "" || p.workload != "" && h.gone[p.workload+"|"+st.When.String()] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// strikeKey is one text for a fault in a workload and for all that are the same but for the
+// names of clients that do the same.
+func (h *Search) strikeKey(workload string, st scenarios.Strike) string {
+	for _, w := range h.mutator.workloads {
+		if w.name == workload {
+			return workload + "|" + w.same([]scenarios.Strike{st})
+		}
+	}
+	return "|" + st.String()
+}
+
+// sampleEvery is how often the curve gets a point.
+const sampleEvery = time.Second
+
+func (h *Search) sample(now bool) {
+	if !now && time.Since(h.lastSample) < sampleEvery {
+		return
+	}
+	h.lastSample = time.Now()
+	h.result.Curve = append(h.result.Curve, Sample{time.Since(h.began).Seconds(), h.result.Plays, len(h.corpus.states), len(h.ways)})
+}
+
+// progress tells how it goes. h.mu is held.
+func (h *Search) progress() {
+	h.sample(false)
+	if h.o.Progress == nil {
+		return
+	}
+	p := Progress{Plays: h.result.Plays, Void: h.result.Void, States: len(h.corpus.states), Guided: h.result.Guided, Ways: slices.Clone(h.ways), Elapsed: time.Since(h.began)}
+	p.Left = h.o.Time - p.Elapsed
+	for _, d := range h.result.Depths {
+		if d.Done {
+			p.Depth = d.Faults + 1
+		}
+	}
+	h.o.Progress(p)
+}

@@ -1,0 +1,253 @@
+package hunt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// A hunt that finds nothing says how much there was to play, and has played it.
+func TestNothingFound(t *testing.T) {
+	on := target(1, 1, "pause", "kill")
+	m := &model{}
+	_, r := search(t, m, Options{Target: on, Depth: 1}, 3)
+	want := points(on, 1)
+	if len(m.played) != want || r.Plays != want {
+		t.Errorf("%d plays, %d told, of %d points", len(m.played), r.Plays, want)
+	}
+	if got, want := r.Summary(), fmt.Sprintf("none of the %d schedules with at most 1 fault broke it", want); !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	slices.Sort(m.played)
+	if n := len(slices.Compact(m.played)); n != want {
+		t.Errorf("%d different ones of %d", n, want)
+	}
+	for _, d := range r.Depths {
+		if !d.Done {
+			t.Errorf("depth %d is not done", d.Faults)
+		}
+	}
+}
+
+// A search that is cut short does not say that a depth is done.
+func TestCutShort(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &model{after: func(n int) {
+		if n == 40 {
+			cancel()
+		}
+	}}
+	r, err := New(Options{Target: target(1, 1), Depth: 1, Time: time.Minute}).Run(ctx, []Player{m})
+	if err != nil || !r.CutShort || !r.Depths[0].Done || r.Depths[1].Done || r.Plays > 40 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := r.Summary(); !strings.HasPrefix(got, fmt.Sprintf("none of the %d schedules with at most 0 faults broke it", r.Depths[0].Played)) {
+		t.Errorf("%q", got)
+	}
+}
+
+// What this machine was too busy for is played again, and not counted.
+func TestBusy(t *testing.T) {
+	on := target(1, 1, "pause")
+	m := &model{busy: map[string]int{"": 2}}
+	_, r := search(t, m, Options{Target: on, Depth: 1}, 2)
+	want := points(on, 1)
+	played := 0
+	for _, d := range r.Depths {
+		played += d.Played - d.Void
+	}
+	if played != want || r.Busy != 2*want || r.Plays != 3*want {
+		t.Errorf("%d of %d played, %d busy, %d in all", played, want, r.Busy, r.Plays)
+	}
+	// One for which it is always too busy is given up.
+	m = &model{busy: map[string]int{"": 1000}}
+	if _, r = search(t, m, Options{Target: on, Depth: 0}, 1); r.Plays != 3*points(on, 0) || r.Depths[0].Played != 0 {
+		t.Errorf("%d plays of %d, %d counted", r.Plays, points(on, 0), r.Depths[0].Played)
+	}
+}
+
+// A guided schedule that is played again may have more faults than the space.
+func TestBusyBeyondTheSpace(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &model{busy: map[string]int{"": 1}, after: func(n int) {
+		if n == 400 {
+			cancel()
+		}
+	}}
+	r, err := New(Options{Target: target(3, 1), Strategy: Random, Depth: 0, Time: time.Minute, Seed: 1}).Run(ctx, []Player{m})
+	if err != nil || r.Guided < 100 || r.Depths[0].Played != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// An anchor that never comes, and a fault that cannot be done, are given up.
+func TestVoidIsGivenUp(t *testing.T) {
+	on := target(1, 1, "pause", "clock")
+	never := func(st scenarios.Strike) bool { return strings.Contains(st.When.String(), "renew") }
+	m := &model{void: func(s *scenarios.Scenario) (of, why string, cannot bool) {
+		for _, st := range s.Strikes {
+			switch {
+			case st.Fault.Word == "clock":
+				return st.Fault.Text, "no clock here", true
+			case never(st):
+				return st.Fault.Text, "its anchor never came", false
+			}
+		}
+		return "", "", false
+	}}
+	_, r := search(t, m, Options{Target: on, Depth: 1}, 1)
+	anchors, clocks := map[string]int{}, map[string]int{}
+	for _, played := range m.played {
+		s, err := scenarios.Parse("s.yaml", []byte(played))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, st := range s.Strikes {
+			switch {
+			case st.Fault.Word == "clock":
+				clocks[st.Fault.Text]++
+			case never(st):
+				anchors[s.Programs["A"].String()+st.When.String()]++
+			}
+		}
+	}
+	for what, n := range anchors {
+		if n > enoughVoid {
+			t.Errorf("%s was tried %d times", what, n)
+		}
+	}
+	for what, n := range clocks {
+		if n > enoughCannot {
+			t.Errorf("%s was tried %d times", what, n)
+		}
+	}
+	if len(anchors) == 0 || len(clocks) == 0 || len(r.Impossible) != len(clocks) || !strings.HasSuffix(r.Impossible[0], ": no clock here") {
+		t.Errorf("%d anchors, %d clocks, impossible %q", len(anchors), len(clocks), r.Impossible)
+	}
+	if r.Void == 0 || r.Depths[1].Void != r.Void {
+		t.Errorf("%d void, %+v", r.Void, r.Depths)
+	}
+}
+
+// Violations of one signature are one way, and a write that comes too late is one way,
+// however it came about.
+func TestWays(t *testing.T) {
+	m := &model{bugs: []bug{
+		{"granted-early", "", both(struck("pause", "A"), func(s *scenarios.Scenario) bool { return len(s.Strikes) == 1 })},
+		{"granted-early", "", both(struck("kill", "redis"), func(s *scenarios.Scenario) bool { return len(s.Strikes) == 1 })},
+		{"wrong-release", "", struck("kill", "A")},
+		{"stale-write", "", struck("pause", "")},
+		{"stale-write", "", struck("hold", "")},
+	}}
+	_, r := search(t, m, Options{Target: target(1, 1, "pause", "kill", "hold"), Depth: 1}, 2)
+	got := wayNames(r)
+	late := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !strings.HasPrefix(s, LateWrite) })
+	rest := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return strings.HasPrefix(s, LateWrite) })
+	want := []string{"granted-early by a crash of a server", "granted-early by a lost disk of a server", "granted-early by a pause of a client", "wrong-release by a crash of a client"}
+	if !slices.Equal(rest, want) || len(late) != 1 {
+		t.Errorf("%q, want %q and one late write", got, want)
+	}
+	for _, w := range r.Ways {
+		if !w.Steady() || w.Seen < 2 || w.Explanation == "" || w.Proof == nil || w.Search.Plays < 3 || len(w.Anomalies) != 1 {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// A violation that does not come again is kept, and not called steady.
+func TestOnce(t *testing.T) {
+	times := 0
+	m := &model{bugs: []bug{{"granted-early", "", func(s *scenarios.Scenario) bool {
+		times++
+		return times == 5
+	}}}}
+	_, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 0}, 1)
+	if len(r.Ways) != 1 || r.Ways[0].Steady() || r.Ways[0].Search.Hits != 1 || r.Ways[0].Search.Plays != 3 {
+		t.Errorf("%+v", r.Ways)
+	}
+}
+
+// Pairs are not tried of what breaks it alone.
+func TestAloneIsEnough(t *testing.T) {
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
+	search(t, m, Options{Target: target(1, 1, "pause", "kill"), Depth: 2}, 1)
+	for _, k := range m.played {
+		s, err := scenarios.Parse("s.yaml", []byte(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Strikes) == 2 && struck("pause", "")(s) {
+			t.Fatalf("played although the pause alone is enough:\n%s", k)
+		}
+	}
+}
+
+// A hunt that goes on plays nothing twice but what it has to confirm, and comes to the same
+// ways and the same number.
+func TestResume(t *testing.T) {
+	on := target(1, 1, "pause", "kill")
+	bugs := []bug{{"granted-early", "", struck("pause", "A")}}
+	whole := &model{bugs: bugs}
+	_, all := search(t, whole, Options{Target: on, Depth: 1}, 1)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var record []Played
+	m := &model{bugs: bugs, after: func(n int) {
+		if n == 60 {
+			cancel()
+		}
+	}}
+	first, err := New(Options{Target: on, Depth: 1, Strategy: Exhaustive, Time: time.Minute, Record: func(p Played) { record = append(record, p) }}).Run(ctx, []Player{m})
+	if err != nil || len(first.Ways) == 0 || len(record) < 20 {
+		t.Fatalf("%d ways, %d recorded, %v", len(first.Ways), len(record), err)
+	}
+	again := &model{bugs: bugs}
+	_, r := search(t, again, Options{Target: on, Depth: 1, Known: record}, 1)
+	if !slices.Equal(wayNames(r), wayNames(all)) {
+		t.Errorf("ways %q, want %q", wayNames(r), wayNames(all))
+	}
+	confirmed := map[string]bool{}
+	for _, p := range record {
+		if len(p.Broke) > 0 && len(confirmed) == 0 {
+			confirmed[p.Schedule] = true
+		}
+	}
+	for _, p := range record {
+		if slices.Contains(again.played, p.Schedule) && !confirmed[p.Schedule] {
+			t.Errorf("played again:\n%s", p.Schedule)
+		}
+	}
+	for i := range all.Depths {
+		if all.Depths[i].Played != r.Depths[i].Played || all.Depths[i].Broke != r.Depths[i].Broke {
+			t.Errorf("depth %d: %+v, in one go %+v", i, r.Depths[i], all.Depths[i])
+		}
+	}
+}
+
+// FirstWay ends with the first that repeats.
+func TestFirstWay(t *testing.T) {
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}}}
+	_, r := search(t, m, Options{Target: target(1, 1), Depth: 2, FirstWay: true, Strategy: Guided}, 1)
+	if len(r.Ways) != 1 || len(m.played) > 200 {
+		t.Errorf("%d ways after %d plays", len(r.Ways), len(m.played))
+	}
+}
+
+// Find looks for nothing else.
+func TestFind(t *testing.T) {
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}, {"wrong-release", "", struck("kill", "")}}}
+	_, r := search(t, m, Options{Target: target(1, 1, "pause", "kill"), Depth: 1, Find: []string{"wrong-release"}}, 1)
+	for _, w := range r.Ways {
+		if w.Anomaly != "wrong-release" {
+			t.Errorf("found %s", w.Signature)
+		}
+	}
+	if len(r.Ways) == 0 {
+		t.Error("nothing found")
+	}
+}

@@ -1,0 +1,173 @@
+package hunt
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// shrink makes a schedule as small as it goes while it shows the same signature: faults
+// away, then clients, then moves, then simpler ends and rounder times. A change is kept
+// only if the same signature comes again by the sequential test; the last one that was
+// kept is taken back if the whole is not steady any more at the end. It returns what each
+// remaining part was needed for.
+type shrinker struct {
+	h      *Search
+	player Player
+	sig    Signature
+	plays  int
+	budget int      // of plays
+	trail  []string // the schedules that were kept before the last one
+}
+
+// edit is one way to make a schedule smaller.
+type edit struct {
+	what   string
+	change func(s *scenarios.Scenario)
+	drops  bool // a part is taken away: if that fails, the part is needed
+}
+
+func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenarios.Scenario, []string) {
+	tried := map[string]bool{key(s): true}
+	var needed []string
+	for again := true; again && ctx.Err() == nil && k.plays < k.budget; {
+		again = false
+		needed = nil
+		for _, e := range edits(s) {
+			smaller := clone(s)
+			e.change(smaller)
+			tidy(smaller)
+			smaller = k.h.mutator.whole(smaller)
+			if smaller == nil || size(smaller) >= size(s) {
+				continue
+			}
+			id := key(smaller)
+			if tried[id] {
+				if e.drops {
+					needed = append(needed, e.what)
+				}
+				continue
+			}
+			tried[id] = true
+			if k.plays >= k.budget || ctx.Err() != nil {
+				break
+			}
+			if !k.same(ctx, smaller) {
+				if e.drops {
+					needed = append(needed, e.what)
+				}
+				continue
+			}
+			k.trail = append(k.trail, string(s.Write()))
+			s, again = smaller, true
+			break
+		}
+	}
+	return s, needed
+}
+
+// same says that a schedule steadily shows the signature.
+func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario) bool {
+	r, ok := k.h.repeat(ctx, k.player, s, k.sig, &sequential{}, 0)
+	k.plays += r.Plays + r.Void
+	return ok
+}
+
+// edits are all ways to make a schedule smaller, those that take away most first.
+func edits(s *scenarios.Scenario) []edit {
+	var out []edit
+	for i, st := range s.Strikes {
+		out = append(out, edit{st.Fault.Text, func(s *scenarios.Scenario) { s.Strikes = slices.Delete(s.Strikes, i, i+1) }, true})
+	}
+	for _, c := range slices.Backward(s.Clients) {
+		out = append(out, edit{"client " + c, func(s *scenarios.Scenario) { dropClient(s, c) }, true})
+	}
+	for _, c := range s.Clients {
+		// From an acquire on to the end, then move by move.
+		for i, m := range s.Programs[c] {
+			if i > 0 && m.Do == history.Acquire {
+				out = append(out, edit{c + "'s later sections", func(s *scenarios.Scenario) { s.Programs[c] = s.Programs[c][:i] }, true})
+			}
+		}
+		for i, m := range slices.Backward(s.Programs[c]) {
+			out = append(out, edit{c + "'s " + m.String(), func(s *scenarios.Scenario) { s.Programs[c] = slices.Delete(s.Programs[c], i, i+1) }, true})
+		}
+	}
+	for i, st := range s.Strikes {
+		if st.Until.Await != nil || st.Until.Move.Client != "" {
+			out = append(out, edit{"", func(s *scenarios.Scenario) { s.Strikes[i].Until = scenarios.Until{Or: st.Until.Or} }, false})
+		}
+		out = append(out, edit{"", func(s *scenarios.Scenario) { round(&s.Strikes[i].Until.Or) }, false})
+	}
+	for _, c := range s.Clients {
+		for i := range s.Programs[c] {
+			out = append(out, edit{"", func(s *scenarios.Scenario) { round(&s.Programs[c][i].Span) }, false})
+		}
+	}
+	return out
+}
+
+// dropClient takes a client away, and with it the faults that name it.
+func dropClient(s *scenarios.Scenario, c string) {
+	s.Clients = slices.DeleteFunc(s.Clients, func(o string) bool { return o == c })
+	delete(s.Programs, c)
+	s.Strikes = slices.DeleteFunc(s.Strikes, func(st scenarios.Strike) bool {
+		return st.When.Client == c || slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c) || st.When.Await != nil && st.When.Await.Client == c
+	})
+	for i := range s.Strikes {
+		u := &s.Strikes[i].Until
+		if u.Await != nil && u.Await.Client == c || u.Move.Client == c {
+			*u = scenarios.Until{Or: u.Or}
+		}
+	}
+}
+
+// tidy takes away what waits for a client that is gone, and moves that nothing follows.
+func tidy(s *scenarios.Scenario) {
+	for _, c := range s.Clients {
+		p := slices.DeleteFunc(slices.Clone(s.Programs[c]), func(m scenarios.Move) bool {
+			return m.Do == scenarios.Wait && m.Await.Client != "" && !slices.Contains(s.Clients, m.Await.Client)
+		})
+		for len(p) > 0 && (p[len(p)-1].Do == scenarios.Hold || p[len(p)-1].Do == scenarios.Wait) {
+			p = p[:len(p)-1]
+		}
+		s.Programs[c] = p
+	}
+}
+
+// round makes a length of time one that is read at a glance.
+func round(s *scenarios.Span) {
+	if s.Leases > 0 {
+		s.Leases = max(0.1, math.Round(s.Leases*2)/2)
+	}
+}
+
+// size orders schedules: fewer faults first, then clients, moves, and simpler words.
+func size(s *scenarios.Scenario) int {
+	n := 10000*len(s.Strikes) + 1000*len(s.Clients)
+	for _, st := range s.Strikes {
+		if st.Until.Await != nil || st.Until.Move.Client != "" {
+			n++
+		}
+		n += odd(st.Until.Or)
+	}
+	for _, p := range s.Programs {
+		n += 20 * len(p)
+		for _, m := range p {
+			n += odd(m.Span)
+		}
+	}
+	return n
+}
+
+// odd is 1 for a time that is not round.
+func odd(s scenarios.Span) int {
+	r := s
+	if round(&r); r != s {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,146 @@
+package hunt
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Whatever a bug needs, shrinking ends at a schedule that has it and of which nothing can
+// be taken away, and every schedule that it kept on the way had it.
+func TestShrink(t *testing.T) {
+	on := target(3, 1)
+	words := []string{"pause", "kill", "hold", "cut", "clock"}
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.SampledFrom(words).Draw(t, "word")
+		writes := rapid.IntRange(0, 2).Draw(t, "writes")
+		clients := rapid.IntRange(1, 3).Draw(t, "clients")
+		needs := both(struck(word, ""), func(s *scenarios.Scenario) bool {
+			n := 0
+			for _, p := range s.Programs {
+				for _, m := range p {
+					if m.Do == "write" {
+						n++
+					}
+				}
+			}
+			return n >= writes && len(s.Clients) >= clients
+		})
+		m := &model{bugs: []bug{{"granted-early", "x", needs}, {"wrong-release", "", func(s *scenarios.Scenario) bool { return len(s.Strikes) == 0 }}}}
+		h := New(Options{Target: on, Seed: rapid.Uint64().Draw(t, "seed")})
+		defer h.stop()
+		var s *scenarios.Scenario
+		for s == nil || !needs(s) {
+			s = h.mutator.random()
+		}
+		sig := Signature{Anomaly: "granted-early", Cause: "x"}
+		k := &shrinker{h: h, player: m, sig: sig, budget: 1 << 20}
+		small, needed := k.shrink(t.Context(), s)
+		if !needs(small) || len(small.Strikes) != 1 || len(small.Clients) > len(s.Clients) {
+			t.Fatalf("not what was sought:\n%s", text(small))
+		}
+		if size(small) > size(s) {
+			t.Fatalf("larger:\n%s", text(small))
+		}
+		for _, e := range edits(small) {
+			less := clone(small)
+			e.change(less)
+			tidy(less)
+			if less = h.mutator.whole(less); less != nil && size(less) < size(small) && needs(less) {
+				t.Fatalf("%q could be taken away still:\n%s", e.what, text(small))
+			}
+		}
+		if !slices.Contains(needed, small.Strikes[0].Fault.Text) {
+			t.Fatalf("the fault is not said to be needed: %q", needed)
+		}
+	})
+}
+
+// A budget that is over ends it, with what there is.
+func TestShrinkBudget(t *testing.T) {
+	h := New(Options{Target: target(1, 1), Seed: 3})
+	defer h.stop()
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
+	s := h.mutator.random()
+	for s == nil || !struck("pause", "")(s) {
+		s = h.mutator.random()
+	}
+	k := &shrinker{h: h, player: m, sig: Signature{Anomaly: "granted-early"}, budget: 20}
+	small, _ := k.shrink(t.Context(), s)
+	if !struck("pause", "")(small) || len(m.played) > 20+enoughHits {
+		t.Errorf("%d plays", len(m.played))
+	}
+}
+
+// The test tells what comes nine times in ten from what comes every other time.
+func TestSequential(t *testing.T) {
+	var accepted func(q sequential, rate float64) float64
+	accepted = func(q sequential, rate float64) float64 {
+		if q.decided() {
+			if q.accepted() {
+				return 1
+			}
+			return 0
+		}
+		hit, miss := q, q
+		hit.take(true)
+		miss.take(false)
+		return rate*accepted(hit, rate) + (1-rate)*accepted(miss, rate)
+	}
+	for rate, want := range map[float64][2]float64{0: {0, 0}, 0.3: {0, 0.005}, 0.5: {0, 0.05}, 0.9: {0.85, 1}, 0.99: {0.99, 1}, 1: {1, 1}} {
+		if got := accepted(sequential{}, rate); got < want[0] || got > want[1] {
+			t.Errorf("a rate of %v is accepted with %.3f, want %v", rate, got, want)
+		} else {
+			t.Logf("a rate of %v is accepted with %.4f", rate, got)
+		}
+	}
+}
+
+// The interval against published figures (R. G. Newcombe, Two-sided confidence intervals
+// for the single proportion, 1998, table I, method 3).
+func TestInterval(t *testing.T) {
+	for _, x := range []struct {
+		r         Rate
+		low, high float64
+	}{
+		{Rate{Hits: 81, Plays: 263}, 0.2553, 0.3662},
+		{Rate{Hits: 15, Plays: 148}, 0.0624, 0.1605},
+		{Rate{Hits: 0, Plays: 20}, 0, 0.1611},
+		{Rate{Hits: 1, Plays: 29}, 0.0061, 0.1718},
+		{Rate{Hits: 20, Plays: 20}, 0.8389, 1},
+		{Rate{}, 0, 1},
+	} {
+		low, high := x.r.Interval()
+		if math.Abs(low-x.low) > 0.0001 || math.Abs(high-x.high) > 0.0001 {
+			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", x.r.Hits, x.r.Plays, low, high, x.low, x.high)
+		}
+	}
+}
+
+// Shrink finds by itself what a schedule breaks, and says where it breaks nothing.
+func TestShrinkSchedule(t *testing.T) {
+	on := target(1, 1)
+	s, err := scenarios.Parse("s.yaml", []byte("name: mine\nabout: x\nlocks: [model]\nttl: 250ms\nclients:\n  A: acquire, read, write, release\n  B: acquire, read, write, release\nfaults:\n  - when: before A's write\n    pause: A\n  - when: before B's write\n    kill: B\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}}, busy: map[string]int{"": 1}}
+	got, err := Shrink(t.Context(), on, m, s, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Faults != [2]int{2, 1} || got.Steps[1] >= got.Steps[0] || got.Signature.String() != "granted-early by a pause of a client" {
+		t.Errorf("%+v", got)
+	}
+	if small, err := scenarios.Parse("s.yaml", []byte(got.Schedule)); err != nil || small.Name != "mine" || small.Expected("model", "none") == nil {
+		t.Errorf("%v\n%s", err, got.Schedule)
+	}
+	if _, err := Shrink(t.Context(), on, &model{}, s, 1000); !errors.Is(err, ErrHolds) {
+		t.Errorf("of what breaks nothing: %v", err)
+	}
+}

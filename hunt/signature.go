@@ -1,0 +1,132 @@
+package hunt
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Signature is one way to break a lock: two violations of one signature are the same way.
+type Signature struct {
+	Anomaly string   `json:"anomaly"`
+	Cause   string   `json:"cause,omitempty"`
+	Kinds   []string `json:"kinds"` // of fault, and on whom they fall: "pause of a client"
+}
+
+// LateWrite stands for all that follows from a lease alone: a write of a client that no
+// longer has the lock reaches a resource that does not look at tokens. However it is
+// brought about, it is one way, and fencing is what helps.
+const LateWrite = "late-write"
+
+func (s Signature) String() string {
+	text := s.Anomaly
+	if s.Cause != "" && s.Cause != s.Anomaly {
+		text += " (" + s.Cause + ")"
+	}
+	return text + " by " + s.Takes()
+}
+
+// Takes is what it takes.
+func (s Signature) Takes() string {
+	if len(s.Kinds) == 0 {
+		return "nothing at all"
+	}
+	return strings.Join(s.Kinds, " and ")
+}
+
+// root is the signature without the faults.
+func (s Signature) root() string { return s.Anomaly + "|" + s.Cause }
+
+// within says that whatever brings s about is among what brings o about.
+func (s Signature) within(o Signature) bool {
+	if s.root() != o.root() {
+		return false
+	}
+	if s.Anomaly == LateWrite {
+		return true
+	}
+	return !slices.ContainsFunc(s.Kinds, func(k string) bool { return !slices.Contains(o.Kinds, k) })
+}
+
+// signatures are what a verdict proves broken, the deepest cause first: of what is looked
+// for, or of every required property.
+func (o Options) signatures(v verdict.Verdict, s *scenarios.Scenario) []Signature {
+	var out []Signature
+	find := o.Find
+	for _, g := range v.Groups() {
+		if o.BeyondLeases && late(g) {
+			continue
+		}
+		if !g.Required && !slices.Contains(find, g.Name) {
+			continue
+		}
+		if find != nil && !slices.Contains(find, g.Name) && !slices.ContainsFunc(g.LedTo, func(c verdict.Consequence) bool { return slices.Contains(find, c.Name) }) {
+			continue
+		}
+		sig := Signature{Anomaly: g.Name, Cause: g.Cause, Kinds: kindsOf(s)}
+		if late(g) {
+			sig.Anomaly, sig.Cause = LateWrite, ""
+		}
+		if !slices.ContainsFunc(out, func(o Signature) bool { return o.root() == sig.root() }) {
+			out = append(out, sig)
+		}
+	}
+	return out
+}
+
+// late says that a group is no more than a write that came too late.
+func late(g verdict.Group) bool {
+	return g.Property == verdict.Register && !slices.Contains([]string{"interleaved", "granted-early", "renewed-late"}, g.Cause)
+}
+
+// kindsOf names the faults of a schedule by their kind and whom they fall on.
+func kindsOf(s *scenarios.Scenario) []string {
+	out := []string{}
+	for _, st := range s.Strikes {
+		k := kindWords(s, st)
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func kindWords(s *scenarios.Scenario, st scenarios.Strike) string {
+	client := func(nodes []string) bool {
+		return slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(s.Clients, n) })
+	}
+	whom := "a server"
+	if client(st.Fault.Nodes) || client(st.Fault.Peers) {
+		whom = "a client"
+	}
+	register := slices.Contains(st.Fault.Nodes, "register") || slices.Contains(st.Fault.Peers, "register")
+	switch st.Fault.Word {
+	case "hold":
+		switch {
+		case register:
+			return "one slow message to the resource"
+		case client(st.Fault.Peers):
+			return "one slow answer"
+		}
+		return "one slow request"
+	case "cut":
+		return "a cut of " + whom
+	case "reset":
+		return "a reset connection"
+	case "clock":
+		return "a wrong clock of " + whom
+	case "kill":
+		if st.Fault.Wipe {
+			return "a lost disk of " + whom
+		}
+		return "a crash of " + whom
+	case "powerloss":
+		return "a loss of power"
+	case "pause":
+		return "a pause of " + whom
+	}
+	return st.Fault.Word + " of " + whom
+}

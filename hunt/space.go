@@ -1,0 +1,181 @@
+package hunt
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// point is one schedule of the space, and at which depth it lies.
+type point struct {
+	schedule *scenarios.Scenario
+	depth    int // how many faults it has
+	workload string
+	guided   bool // it is none of the space
+}
+
+// space gives the schedules up to a depth, the shallow ones first, in an order that does
+// not change. skip is asked before each: what was seen meanwhile may make it pointless.
+func space(t Target, depth int, skip func(point) bool) iter.Seq[point] {
+	return func(yield func(point) bool) {
+		seen := map[string]bool{} // what equal clients do in each other's place counts once
+		give := func(w workload, strikes ...scenarios.Strike) bool {
+			p := point{schedule: t.schedule(w, strikes...), depth: len(strikes), workload: w.name}
+			k := w.name + "|" + w.same(strikes)
+			if seen[k] || skip(p) {
+				return true
+			}
+			seen[k] = true
+			return yield(p)
+		}
+		all := workloads(t)
+		for _, w := range all {
+			if !give(w) {
+				return
+			}
+		}
+		if depth < 1 {
+			return
+		}
+		for c := range single(t, all) {
+			if !give(c.workload, c.strike) {
+				return
+			}
+		}
+		if depth < 2 {
+			return
+		}
+		for _, c := range pairs(t, all) {
+			if !give(c.workload, c.strikes[0], c.strikes[1]) {
+				return
+			}
+		}
+	}
+}
+
+type one struct {
+	workload workload
+	strike   scenarios.Strike
+	rank     int
+}
+
+// single gives every fault at every anchor of every workload, what is most telling first:
+// a search that is cut short has tried that, and something of everything else.
+func single(t Target, all []workload) iter.Seq[one] {
+	var list []one
+	for i, w := range all {
+		for _, f := range faults(t, clientNames[:len(w.programs)]) {
+			anchor, n := scenarios.Anchor{}, -1
+			for _, s := range strikesOf(t, w, f) {
+				late := 1 // another end of the same
+				if s.When != anchor {
+					anchor, n, late = s.When, n+1, 0
+				}
+				list = append(list, one{w, s, f.rank + 2*i + 2*n + late})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b one) int { return a.rank - b.rank })
+	return slices.Values(list)
+}
+
+// strikesOf are the strikes of one fault in one workload: at each of its anchors, with
+// each of its ends.
+func strikesOf(t Target, w workload, f fault) []scenarios.Strike {
+	var out []scenarios.Strike
+	for _, a := range anchorsOf(t, w, f) {
+		for _, u := range untils(w, f, a) {
+			s, err := scenarios.NewStrike(f.text, a, u)
+			if err != nil {
+				continue // a fault that the language does not know on this target
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// messages is how many messages of one act are tried as anchors: an acquire of most locks
+// takes one to three. Those that never come are given up.
+const messages = 3
+
+// anchorsOf are where a fault strikes in a workload, the most telling first: who stops is
+// missed most before a write, and a wrong clock or a bad link matter most to who asks for
+// the lock.
+func anchorsOf(t Target, w workload, f fault) []scenarios.Anchor {
+	var out []scenarios.Anchor
+	for i, p := range w.programs {
+		c := clientNames[i]
+		if f.whom != "" && f.whom != c || f.whom == "" && i > 1 {
+			continue
+		}
+		for _, a := range moves(c, p) {
+			if !f.at(a) {
+				continue
+			}
+			out = append(out, a)
+			for _, where := range f.sent {
+				for n := 1; asks(a.Do) && n <= messages && len(t.Servers) > 0; n++ {
+					b := a
+					b.At, b.N = where, n
+					out = append(out, b)
+				}
+			}
+		}
+		if f.whom == c || f.whom == "" && i == 1 {
+			out = append(out, scenarios.Anchor{At: scenarios.Event, Await: scenarios.AwaitClient(c, "waiting")})
+		}
+	}
+	order := map[string]int{history.Acquire: 0, history.Renew: 0, history.Release: 1}
+	if f.word == "pause" || f.word == "kill" || !f.at(scenarios.Anchor{Do: history.Acquire}) {
+		order = map[string]int{history.Write: 0, history.Release: 1, history.Renew: 1}
+	}
+	slices.SortStableFunc(out, func(a, b scenarios.Anchor) int { return place(order, f, a) - place(order, f, b) })
+	return out
+}
+
+func place(order map[string]int, f fault, a scenarios.Anchor) int {
+	n, ok := order[a.Do]
+	if !ok {
+		n = 2
+	}
+	if a.At == scenarios.Sent || a.At == scenarios.Answered {
+		n += 2 * a.N
+		if f.word == "clock" { // it matters most while something is measured with it
+			n -= 3
+		}
+	}
+	return n
+}
+
+// untils are the ends of a fault: when somebody else has been granted the lock and has done
+// something with it, or after a time that is shorter, or longer, than a lease.
+func untils(w workload, f fault, a scenarios.Anchor) []scenarios.Until {
+	if !f.lasts {
+		return []scenarios.Until{{}}
+	}
+	var out []scenarios.Until
+	for i, p := range w.programs {
+		c := clientNames[i]
+		if c == f.whom || f.whom == "" && c == a.Client {
+			continue
+		}
+		u := scenarios.Until{Or: scenarios.Span{Leases: 3}}
+		// After the successor's first section has done something, and in its middle.
+		var touched []scenarios.Until
+		for _, m := range moves(c, p) {
+			if touches(m.Do) && m.Nth == 1 {
+				v := u
+				v.Move = m
+				v.Move.At = scenarios.After
+				touched = append(touched, v)
+			}
+		}
+		slices.Reverse(touched)
+		out = append(out, touched...)
+		break
+	}
+	return append(out, scenarios.Until{Or: scenarios.Span{Leases: 0.6}}, scenarios.Until{Or: scenarios.Span{Leases: 1.6}})
+}

@@ -1,0 +1,140 @@
+package hunt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Every point of the space can be written and read, is given once, and in one order.
+func TestSpace(t *testing.T) {
+	for _, servers := range []int{0, 1, 3, 5} {
+		for _, permits := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%d servers, %d permits", servers, permits), func(t *testing.T) {
+				on := target(servers, permits)
+				seen := map[string]bool{}
+				var first []string
+				at := 0
+				for p := range space(on, 2, func(point) bool { return false }) {
+					k := key(p.schedule)
+					if seen[k] {
+						t.Fatalf("twice:\n%s", k)
+					}
+					seen[k] = true
+					if p.depth < at || p.depth != len(p.schedule.Strikes) {
+						t.Fatalf("depth %d with %d faults after depth %d", p.depth, len(p.schedule.Strikes), at)
+					}
+					at = p.depth
+					if len(first) < 1000 {
+						first = append(first, k)
+					}
+					if p.depth == 2 && len(seen)%29 != 0 {
+						continue // of the many pairs some
+					}
+					s, err := scenarios.Parse("schedule.yaml", p.schedule.Write())
+					if err != nil {
+						t.Fatalf("%v\n%s", err, text(p.schedule))
+					}
+					if text(s) != text(p.schedule) {
+						t.Fatalf("written\n%s\nread\n%s", text(p.schedule), text(s))
+					}
+				}
+				if at != 2 {
+					t.Errorf("no pairs")
+				}
+				i := 0
+				for p := range space(on, 2, func(point) bool { return false }) {
+					if i == len(first) {
+						break
+					}
+					if key(p.schedule) != first[i] {
+						t.Fatalf("point %d is another one the second time", i)
+					}
+					i++
+				}
+				t.Logf("%d points, %d with at most one fault", len(seen), points(on, 1))
+			})
+		}
+	}
+}
+
+// What differs in names only is tried once.
+func TestSymmetry(t *testing.T) {
+	on := target(3, 1)
+	race := map[string]bool{}
+	for p := range space(on, 1, func(point) bool { return false }) {
+		for _, st := range p.schedule.Strikes {
+			nodes := slices.Concat(st.Fault.Nodes, st.Fault.Peers)
+			if slices.Contains(nodes, "s2") && !slices.Contains(nodes, "s1") || slices.Contains(nodes, "s3") && !slices.Contains(nodes, "s2") {
+				t.Errorf("%s: the first servers stand for all", st)
+			}
+			if p.workload == "race" {
+				race[st.String()] = true
+			}
+		}
+	}
+	if !race["pause: A when before A's write until after B's write or 3 leases"] {
+		t.Errorf("the race has no pause of A: %v", race)
+	}
+	for text := range race {
+		for a, b := range map[string]string{"A": "B", "B": "C"} {
+			other := renamed(text, map[string]string{a: b, b: a})
+			if other != text && race[other] {
+				t.Errorf("%q and %q are the same among clients that do the same", text, other)
+			}
+		}
+	}
+	for _, w := range workloads(on) {
+		if n := len(w.swaps); w.name == "race" && n != 6 || w.name != "race" && n != 1 {
+			t.Errorf("%s: its clients can swap places in %d ways", w.name, n)
+		}
+	}
+}
+
+// Faults of kinds that are not asked for are left out, and those of servers where there are
+// none.
+func TestKinds(t *testing.T) {
+	for p := range space(target(1, 1, "pause"), 2, func(point) bool { return false }) {
+		for _, st := range p.schedule.Strikes {
+			if st.Fault.Word != "pause" {
+				t.Fatalf("%s among pauses", st)
+			}
+		}
+	}
+	for p := range space(target(0, 1), 1, func(point) bool { return false }) {
+		for _, st := range p.schedule.Strikes {
+			if strings.Contains(st.String(), scenarios.Servers) || st.When.At == scenarios.Sent || st.When.At == scenarios.Answered {
+				t.Fatalf("%s without servers", st)
+			}
+		}
+	}
+}
+
+func TestPairsMeanSomething(t *testing.T) {
+	strike := func(fault, client, do string) scenarios.Strike {
+		s, err := scenarios.NewStrike(fault, scenarios.Anchor{At: scenarios.Before, Client: client, Do: do, Nth: 1}, scenarios.Until{Or: scenarios.Span{Leases: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	pause := strike("pause: A", "A", "write")
+	for _, tt := range []struct {
+		other scenarios.Strike
+		want  bool
+	}{
+		{strike("pause: A", "A", "release"), false},
+		{strike("pause: B", "B", "write"), true},
+		{strike("cut: A from servers", "A", "write"), false},  // it does not run
+		{strike("cut: A from servers", "A", "release"), true}, // it runs again
+		{strike("clock: A +5s", "A", "write"), true},          // time goes on while it does not
+		{strike("kill: servers", "B", "acquire"), true},
+	} {
+		if got := meaningful(pause, tt.other); got != tt.want {
+			t.Errorf("%s beside %s: %v", pause, tt.other, got)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package hunt
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// workload is what the clients of a schedule do: client i carries out programs[i].
+type workload struct {
+	name     string
+	programs []scenarios.Program
+	swaps    []map[string]string // of clients that change nothing
+}
+
+// workloads are what is searched: a bug that no program can reach is not found, however
+// many faults strike. A has the lock first in all of them, as far as one can say.
+func workloads(t Target) []workload {
+	texts := [][]string{
+		{"overlap", // A's section and what follows it, with two who wait
+			"acquire, read, hold 0.2 leases, write, release",
+			"await A granted, acquire, read, hold 0.3 leases, write, release",
+			"await B granted, acquire, read, write, release"},
+		{"outlive", // a section that is longer than the lease, and B's begins before A's ends
+			"acquire, read, hold 1.3 leases, write, release",
+			"await A granted, acquire, read, hold 0.6 leases, write, release",
+			"await B granted, acquire, read, write, release"},
+		{"again", // both come back for more
+			"acquire, read, write, release, acquire, read, hold 0.1 leases, write, release",
+			"await A granted, acquire, read, write, release, acquire, read, write, release"},
+		{"renew", // A extends its lease
+			"acquire, read, hold 0.6 leases, renew, hold 0.6 leases, write, release",
+			"await A granted, acquire, read, hold 0.3 leases, write, release",
+			"await B granted, acquire, read, write, release"},
+		{"give-up", // B does not wait for long, and comes back
+			"acquire, read, hold 0.7 leases, write, release",
+			"await A granted, acquire within 0.3 leases, read, write, release, acquire, read, hold 0.3 leases, write, release",
+			"await A granted, acquire, read, write, release"},
+		{"race", // all ask at once
+			"acquire, read, hold 0.1 leases, write, release",
+			"acquire, read, hold 0.1 leases, write, release",
+			"acquire, read, hold 0.1 leases, write, release"},
+	}
+	if t.Permits > 1 {
+		texts = crowd(t.Permits)
+	}
+	var out []workload
+	for _, text := range texts {
+		w := workload{name: text[0]}
+		for _, program := range text[1:] {
+			w.programs = append(w.programs, scenarios.MustProgram(program, clientNames))
+		}
+		w.swaps = swaps(w.programs)
+		out = append(out, w)
+	}
+	return out
+}
+
+// crowd are workloads for a lock that several hold at once.
+func crowd(permits int) [][]string {
+	n := len(Target{Permits: permits}.ClientNames())
+	race, late := []string{"race"}, []string{"late"}
+	for i := range n {
+		race = append(race, "acquire, read, hold 0.3 leases, write, release")
+		if i == 0 {
+			late = append(late, "acquire, read, hold 1.3 leases, write, release")
+			continue
+		}
+		late = append(late, fmt.Sprintf("await %s granted, acquire, read, hold 0.5 leases, write, release", clientNames[i-1]))
+	}
+	again := append([]string{"again"}, race[1:]...)
+	for i := range again[1:] {
+		again[i+1] = strings.Repeat(again[i+1]+", ", 2)
+		again[i+1] = strings.TrimSuffix(again[i+1], ", ")
+	}
+	return [][]string{race, late, again}
+}
+
+// moves counts how often a program makes a move, and lists each as an anchor's client,
+// word and number.
+func moves(client string, p scenarios.Program) []scenarios.Anchor {
+	count := map[string]int{}
+	var out []scenarios.Anchor
+	for _, m := range p {
+		count[m.Do]++
+		out = append(out, scenarios.Anchor{At: scenarios.Before, Client: client, Do: m.Do, Nth: count[m.Do]})
+	}
+	return out
+}
+
+// asks says that the move is one that the lock service hears of.
+func asks(do string) bool {
+	return do == history.Acquire || do == history.Release || do == history.Renew
+}
+
+// touches says that the move is one that the register hears of.
+func touches(do string) bool {
+	return do == history.Read || do == history.Write || do == history.Add
+}

@@ -1,0 +1,193 @@
+package lines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// ErrNotSent is wrapped where the other end certainly did not get the whole request.
+var ErrNotSent = errors.New("the request was not sent")
+
+// ErrEnded is wrapped where no answer can come any more. The reason is wrapped, too.
+var ErrEnded = errors.New("no answer will come")
+
+// lastWords is how long one whom nothing can be written to may take to say why.
+const lastWords = time.Second
+
+// Protocol is what an Asker has to know of its lines. Requests Q are written as JSON.
+type Protocol[Q, A any] struct {
+	// Longest is how many bytes a line of the other end may have.
+	Longest int
+	// Number puts a request's number into it, 1 or more, as the other end will name it.
+	Number func(q *Q, id int64)
+	// Take reads a line of the other end: the number of the request that it answers and
+	// the answer, or 0 where it answers none. open finds a request that has no answer
+	// yet. An error ends all. It is called by one goroutine at a time, and must not ask.
+	Take func(line []byte, open func(id int64) (Q, bool)) (id int64, answer A, err error)
+	// End is called once, as soon as there are no more answers: why is what Fail was
+	// given, or why reading ended, as Next of Reader returns it, half a line beside.
+	// What it returns is what all who ask are told. nil: why itself.
+	End func(why error, half []byte) error
+}
+
+// Asker asks over a pair of pipes. Answers may come in any order; those for which nobody
+// waits any more are taken and dropped. It owns one goroutine, which reads until out ends
+// or a line is wrong, and closes out then: to end it, end the other end.
+type Asker[Q, A any] struct {
+	protocol Protocol[Q, A]
+	in       io.Writer
+	writing  chan struct{} // holds one: lines stay whole
+
+	once  sync.Once
+	ended chan struct{}
+	why   error // set before ended closes
+	read  chan struct{}
+
+	mu   sync.Mutex
+	last int64
+	open map[int64]waiting[Q, A]
+}
+
+type waiting[Q, A any] struct {
+	request Q
+	answer  chan A // has room for one, and gets only one: nobody need wait any more
+}
+
+// NewAsker asks by in and reads the answers from out.
+func NewAsker[Q, A any](in io.Writer, out io.ReadCloser, p Protocol[Q, A]) *Asker[Q, A] {
+	a := &Asker[Q, A]{
+		protocol: p, in: in, writing: make(chan struct{}, 1),
+		ended: make(chan struct{}), read: make(chan struct{}), open: map[int64]waiting[Q, A]{},
+	}
+	go a.listen(out)
+	return a
+}
+
+func (a *Asker[Q, A]) listen(out io.ReadCloser) {
+	defer close(a.read)
+	defer out.Close()
+	for lines := NewReader(out, a.protocol.Longest); ; {
+		line, err := lines.Next()
+		if err != nil {
+			a.fail(err, line)
+			return
+		}
+		id, answer, err := a.protocol.Take(line, a.find)
+		if err != nil {
+			a.fail(err, nil)
+			return
+		}
+		a.mu.Lock()
+		w, ok := a.open[id]
+		delete(a.open, id)
+		a.mu.Unlock()
+		if ok {
+			w.answer <- answer
+		}
+	}
+}
+
+func (a *Asker[Q, A]) find(id int64) (Q, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	w, ok := a.open[id]
+	return w.request, ok
+}
+
+func (a *Asker[Q, A]) fail(why error, half []byte) {
+	a.once.Do(func() {
+		if a.protocol.End != nil {
+			why = a.protocol.End(why, half)
+		}
+		a.why = why
+		close(a.ended)
+	})
+}
+
+// Fail ends it for the first reason given: who waits for an answer gets none.
+func (a *Asker[Q, A]) Fail(why error) { a.fail(why, nil) }
+
+// Ended closes when no answer will come any more.
+func (a *Asker[Q, A]) Ended() <-chan struct{} { return a.ended }
+
+// Err is nil as long as it can be asked, then the reason.
+func (a *Asker[Q, A]) Err() error {
+	select {
+	case <-a.ended:
+		return a.why
+	default:
+		return nil
+	}
+}
+
+// Wait returns when the goroutine has ended, and out is closed.
+func (a *Asker[Q, A]) Wait() { <-a.read }
+
+// Ask sends a request and waits for its answer. The error wraps ErrNotSent, ErrEnded, or
+// that of ctx where that ended first; an answer that comes later is dropped.
+func (a *Asker[Q, A]) Ask(ctx context.Context, q Q) (answer A, err error) {
+	if err := a.Err(); err != nil {
+		return answer, fmt.Errorf("%w: %w", ErrNotSent, err)
+	}
+	select { // of several reasons, each is as good
+	case a.writing <- struct{}{}:
+	case <-ctx.Done():
+		return answer, fmt.Errorf("%w: %w", ErrNotSent, ctx.Err())
+	case <-a.ended:
+		return answer, fmt.Errorf("%w: %w", ErrNotSent, a.why)
+	}
+	got := make(chan A, 1)
+	err = a.send(q, got)
+	<-a.writing
+	if err != nil {
+		// Its end may tell more than that it cannot be written to.
+		t := time.NewTimer(lastWords)
+		defer t.Stop()
+		select {
+		case <-a.ended:
+		case <-t.C:
+			a.Fail(fmt.Errorf("%w: %w", ErrNotSent, err)) // half a line may be on its way
+		}
+		return answer, fmt.Errorf("%w: %w", ErrNotSent, a.why)
+	}
+	select {
+	case answer = <-got:
+		return answer, nil
+	case <-a.ended:
+		err = fmt.Errorf("%w: %w", ErrEnded, a.why)
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	select {
+	case answer = <-got: // both at once
+		return answer, nil
+	default:
+		return answer, err
+	}
+}
+
+// send numbers a request, notes who waits for its answer and writes it.
+func (a *Asker[Q, A]) send(q Q, got chan A) error {
+	a.mu.Lock()
+	a.last++
+	id := a.last
+	a.protocol.Number(&q, id)
+	a.open[id] = waiting[Q, A]{request: q, answer: got}
+	a.mu.Unlock()
+	return Write(a.in, q)
+}
+
+// Write writes v as one line of JSON, in one piece.
+func Write(out io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %T: %w", v, err)
+	}
+	_, err = out.Write(append(text, '\n'))
+	return err
+}

@@ -1,0 +1,252 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+)
+
+// All asks for every fault that the cluster can take, aimed at those who matter.
+const All = "all"
+
+// errNobody: there is nobody whom the fault could hit.
+var errNobody = errors.New("there is nobody here whom it could hit")
+
+// parseAll makes one spec of the table: each of its strikes is drawn from all entries.
+func parseAll() (Spec, error) {
+	s := Spec{Text: All, OneOf: []Spec{}}
+	for _, k := range kinds {
+		of, err := k.parseEach(k.All)
+		if err != nil {
+			return Spec{}, err
+		}
+		s.OneOf = append(s.OneOf, of...)
+	}
+	return s, nil
+}
+
+// parseEach reads words that may follow the kind's name, one spec for each.
+func (k Kind) parseEach(words []string) ([]Spec, error) {
+	var out []Spec
+	for _, w := range words {
+		text := k.Name
+		if w != "" {
+			text += ":" + w
+		}
+		s, err := parseOne(k, text, split(w))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// ready leaves of a spec what can strike this cluster. An error says that nothing can.
+func (n *Nemesis) ready(ctx context.Context, s Spec) (Spec, error) {
+	if s.OneOf == nil {
+		_, err := n.possible(ctx, s)
+		return s, err
+	}
+	var left []Spec
+	var first error
+	for _, o := range s.OneOf {
+		hits, err := n.possible(ctx, o)
+		switch {
+		case err != nil && first == nil:
+			first = err
+		case err == nil && hits:
+			left = append(left, o)
+		}
+	}
+	if len(left) == 0 && first == nil {
+		first = errNobody
+	}
+	s.OneOf = left
+	if len(left) > 0 {
+		return s, nil
+	}
+	return s, first
+}
+
+// possible says whether a fault would hit somebody, were there a holder and one who
+// waits. An error says that it can never strike here.
+func (n *Nemesis) possible(ctx context.Context, s Spec) (bool, error) {
+	if err := s.Kind.Possible(n.env); err != nil {
+		return false, err
+	}
+	anyClient := ""
+	for _, node := range n.env.Cluster.Nodes() {
+		if node.Role == compose.Client {
+			anyClient = node.Name
+		}
+	}
+	n.env.watch = newWatch(n.env.Holds)
+	n.env.watch.observe(history.Event{Process: anyClient, F: history.Acquire, Type: history.Invoke})
+	f, err := s.Plan.Pick(ctx, n.env, rand.New(rand.NewPCG(0, 0)), anyClient)
+	return f != nil, err
+}
+
+// LeftOut says which kinds of All this machine cannot do, and why: a reader who thinks
+// that they were tried would be wrong.
+func (n *Nemesis) LeftOut() []string {
+	var out []string
+	if n.Drawn() == nil {
+		return nil
+	}
+	for _, k := range kinds {
+		if err := k.Possible(n.env); len(k.All) > 0 && err != nil {
+			out = append(out, fmt.Sprintf("--faults %s is without %s: %v", All, k.Name, err))
+		}
+	}
+	return out
+}
+
+// Drawn lists what the faults of All are drawn from on this cluster, as they would be
+// written one by one; nil where All was not asked for.
+func (n *Nemesis) Drawn() []string {
+	var out []string
+	for _, s := range n.specs {
+		if s.Text != All || out != nil {
+			continue
+		}
+		for _, o := range s.OneOf {
+			if !slices.Contains(out, o.Text) {
+				out = append(out, o.Text)
+			}
+		}
+	}
+	return out
+}
+
+// draw is the order in which loops go through the entries of a spec: kind after kind, so
+// that one with many targets does not push the others out, and within a kind target after
+// target, all in an order of chance.
+type draw struct {
+	mu    sync.Mutex
+	rng   *rand.Rand
+	spec  Spec
+	kinds []string          // those still to come before all come again
+	left  map[string][]Spec // by kind: its targets still to come
+}
+
+func newDraw(s Spec, rng *rand.Rand) *draw {
+	return &draw{rng: rng, spec: s, left: map[string][]Spec{}}
+}
+
+func (d *draw) next() Spec {
+	if d.spec.OneOf == nil {
+		return d.spec
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.kinds) == 0 {
+		d.kinds = d.round()
+	}
+	kind := d.kinds[0]
+	d.kinds = d.kinds[1:]
+	of := d.left[kind]
+	if len(of) == 0 {
+		for _, s := range d.spec.OneOf {
+			if s.Kind.Name == kind {
+				of = append(of, s)
+			}
+		}
+		d.rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	}
+	d.left[kind] = of[1:]
+	return of[0]
+}
+
+// round is every kind once, so that a short run tries all of them, and then those again
+// that have a larger share of All.
+func (d *draw) round() []string {
+	var once, again []string
+	for _, s := range d.spec.OneOf {
+		if slices.Contains(once, s.Kind.Name) {
+			continue
+		}
+		once = append(once, s.Kind.Name)
+		if s.hitsClients() { // servers suffer seldom enough as it is
+			again = append(again, slices.Repeat([]string{s.Kind.Name}, max(1, s.Kind.Share)-1)...)
+		}
+	}
+	for _, of := range [][]string{once, again} {
+		d.rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+	}
+	return append(once, again...)
+}
+
+// track is one loop that strikes, and how many leases it rests between two strikes.
+type track struct {
+	draw       *draw
+	resting    [2]float64
+	persistent bool // where there is nobody to hit, it looks for another at once
+}
+
+// tracks are the loops of the nemesis: one for each spec. All has three: at any time two
+// clients may suffer, and servers at times, with rests in which the lock is granted. Under
+// more it is granted to nobody.
+func (n *Nemesis) tracks() []track {
+	var out []track
+	add := func(s Spec, loops int, resting [2]float64) {
+		d := newDraw(s, rand.New(rand.NewPCG(n.seed, 1<<32+uint64(len(out)))))
+		for range loops {
+			out = append(out, track{d, resting, s.OneOf != nil})
+		}
+	}
+	for _, s := range n.specs {
+		if s.Text != All {
+			add(s, 1, [2]float64{0.5, 2})
+			continue
+		}
+		var clients, servers []Spec
+		for _, o := range s.OneOf {
+			if o.hitsClients() {
+				clients = append(clients, o)
+			} else {
+				servers = append(servers, o)
+			}
+		}
+		if len(clients) > 0 {
+			add(Spec{Text: All, OneOf: clients}, 2, [2]float64{0.2, 1})
+		}
+		if len(servers) > 0 {
+			add(Spec{Text: All, OneOf: servers}, 1, [2]float64{0.5, 2.5})
+		}
+	}
+	return out
+}
+
+// Kinds are the names of the kinds of fault that the spec may strike with.
+func (s Spec) Kinds() []string {
+	if s.OneOf == nil {
+		return []string{s.Kind.Name}
+	}
+	var out []string
+	for _, o := range s.OneOf {
+		out = append(out, o.Kind.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// hitsClients says that a client is the target of the spec.
+func (s Spec) hitsClients() bool {
+	words := strings.Split(s.Text, ":")
+	return slices.ContainsFunc(words[1:], func(w string) bool { return slices.Contains([]target{holder, waiter, client}, target(w)) })
+}
+
+func (s Spec) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("fault %s: %w", s.Text, err)
+}

@@ -1,0 +1,189 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+)
+
+// prepared is a nemesis with one entry of --faults, for a cluster of these roles.
+func prepared(t *testing.T, fault string, env *Env, without ...compose.Role) (*Nemesis, error) {
+	t.Helper()
+	spec, err := Parse(fault)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newFakeCluster()
+	c.nodes = slices.DeleteFunc(c.nodes, func(n compose.Node) bool { return slices.Contains(without, n.Role) })
+	env.Cluster, env.TTL = c, time.Second
+	if env.Injector == nil {
+		env.Injector = newFakeInjector()
+	}
+	return New(t.Context(), env, []Spec{spec}, 1, 0, nil)
+}
+
+// drawn counts what so many strikes of an entry are drawn from.
+func drawn(n *Nemesis, strikes int) map[string]int {
+	out := map[string]int{}
+	d := newDraw(n.specs[0], rand.New(rand.NewPCG(3, 0)))
+	for range strikes {
+		out[d.next().Text]++
+	}
+	return out
+}
+
+func TestAPlainWordFallsOnClientsAsWellAsOnServers(t *testing.T) {
+	for fault, want := range map[string][]string{
+		"pause": {"pause:client", "pause:one"}, "kill": {"kill:client", "kill:one"}, "clock": {"clock:client", "clock:one"},
+		"partition": {"partition:client", "partition:one"}, "pause:held": {"pause:client:held", "pause:one:held"},
+	} {
+		n, err := prepared(t, fault, &Env{Isolated: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := drawn(n, 10); len(got) != 2 || got[want[0]] != 5 || got[want[1]] != 5 {
+			t.Errorf("%s: %v, want %v", fault, got, want)
+		}
+	}
+	n, err := prepared(t, "pause", &Env{}, compose.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := drawn(n, 4); got["pause:client"] != 4 {
+		t.Errorf("without servers: %v", got)
+	}
+}
+
+// noClock is a machine that cannot shift clocks.
+type noClock struct{ *fakeInjector }
+
+func (noClock) Clock(context.Context) error { return errors.New("no clocks here") }
+
+func TestAllIsWhatTheClusterCanTake(t *testing.T) {
+	for name, tt := range map[string]struct {
+		env     Env
+		without []compose.Role
+		has     []string
+		hasNot  []string // as a prefix
+	}{
+		"everything there": {Env{Isolated: true}, nil, []string{"pause:holder", "pause:waiter", "kill:leader", "partition:holder:register", "partition:halves", "partition:bridge", "partition:ring", "clock:waiter", "clock:client:strobe", "clock:leader:strobe"}, []string{"failover", "powerloss", "kill:one:wipe"}},
+		"one network":      {Env{}, nil, []string{"pause:waiter", "kill:one"}, []string{"partition"}},
+		"no servers":       {Env{Isolated: true}, []compose.Role{compose.Server}, []string{"pause:holder", "partition:holder:register", "clock:client"}, []string{"pause:leader", "kill:one", "partition:leader", "partition:bridge", "partition:ring", "clock:leader"}},
+		"no clocks":        {Env{Isolated: true, Injector: noClock{newFakeInjector()}}, nil, []string{"kill:waiter"}, []string{"clock"}},
+	} {
+		n, err := prepared(t, All, &tt.env, tt.without...)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got := n.Drawn()
+		for _, want := range tt.has {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: no %s among %v", name, want, got)
+			}
+		}
+		for _, not := range tt.hasNot {
+			if slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, not) }) {
+				t.Errorf("%s: %s among %v", name, not, got)
+			}
+		}
+		if left := strings.Join(n.LeftOut(), "; "); strings.Contains(left, "no clocks here") != (name == "no clocks") || strings.Contains(left, "partition") != (tt.env.Isolated == false) {
+			t.Errorf("%s: left out: %s", name, left)
+		}
+		tracks := 3 // two strike clients, one strikes servers
+		if len(tt.without) > 0 {
+			tracks = 2
+		}
+		if len(n.tracks()) != tracks {
+			t.Errorf("%s: %d tracks, want %d", name, len(n.tracks()), tracks)
+		}
+	}
+	if n, err := prepared(t, "pause:holder", &Env{}); err != nil || n.Drawn() != nil || n.LeftOut() != nil {
+		t.Errorf("a fault of its own: drawn from %v, left out %v, %v", n.Drawn(), n.LeftOut(), err)
+	}
+	if _, err := prepared(t, "pause", &Env{}, compose.Server, compose.Client); err == nil || !strings.Contains(err.Error(), "nobody here") {
+		t.Errorf("nobody to hit: %v", err)
+	}
+}
+
+// A kind with many targets does not push the others out, and no target another.
+func TestAllDrawsKindsEvenly(t *testing.T) {
+	n, err := prepared(t, All, &Env{Isolated: true}, compose.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, share, perKind := map[string]int{}, map[string]int{}, map[string]int{}
+	round := 0
+	for _, o := range n.specs[0].OneOf {
+		if name := o.Kind.Name; targets[name] == 0 {
+			share[name] = max(1, o.Kind.Share)
+			round += share[name]
+		}
+		targets[o.Kind.Name]++
+	}
+	const rounds = 60
+	got := drawn(n, rounds*round)
+	for text, times := range got {
+		kind, _, _ := strings.Cut(text, ":")
+		perKind[kind] += times
+		if least := rounds * share[kind] / targets[kind]; times < least {
+			t.Errorf("%s was drawn %d times, want at least %d", text, times, least)
+		}
+	}
+	for kind, times := range perKind {
+		if times != rounds*share[kind] {
+			t.Errorf("%s was drawn %d times, want %d", kind, times, rounds*share[kind])
+		}
+	}
+}
+
+// Nobody waits who was answered, however that went.
+func TestWaiters(t *testing.T) {
+	w := newWatch(false)
+	for _, e := range []history.Event{
+		{Process: "c1", F: history.Acquire, Type: history.Invoke}, {Process: "c2", F: history.Acquire, Type: history.Invoke},
+		{Process: "c3", F: history.Acquire, Type: history.Invoke}, {Process: "c4", F: history.Release, Type: history.Invoke},
+		{Process: "c2", F: history.Acquire, Type: history.OK}, {Process: "c3", F: history.Acquire, Type: history.Fail},
+	} {
+		w.observe(e)
+	}
+	if got := w.asking(); !slices.Equal(got, []string{"c1"}) {
+		t.Errorf("waiting are %v", got)
+	}
+}
+
+// A holder's fault ends when another has written, or before: when it has read.
+func TestHarmIsDone(t *testing.T) {
+	over := func(c <-chan struct{}) bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
+	}
+	w := newWatch(false)
+	seen := func(process, f string) {
+		w.observe(history.Event{Process: process, Key: "k0", F: f, Type: history.OK})
+	}
+	seen("c1", history.Read)
+	early, late := w.harm("c1", true), w.harm("c1", false)
+	seen("c1", history.Read)
+	if over(early) || over(late) {
+		t.Error("ended by the victim's own read")
+	}
+	seen("c2", history.Read)
+	if !over(early) || over(late) {
+		t.Errorf("after another's read: early %v, late %v", over(early), over(late))
+	}
+	seen("c2", history.Write)
+	if !over(late) {
+		t.Error("not ended by another's write")
+	}
+}

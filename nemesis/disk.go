@@ -1,0 +1,207 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+var diskKind = Kind{
+	Name:     "disk",
+	About:    "give servers a disk that hangs in every sync (stall, for so long if a time follows), is full, or fails (eio)",
+	Usage:    "[:leader|one|minority|majority|all|NODE][:stall[:DURATION]|:full|:eio]",
+	All:      []string{"leader:stall", "one"},
+	Parse:    parseDisk,
+	Make:     makeDisk,
+	Possible: diskPossible,
+	Disks:    true,
+}
+
+// DiskInjector is an injector that can say what this machine lacks for disks of ours.
+type DiskInjector interface {
+	// Disk returns nil if one can be mounted.
+	Disk(ctx context.Context) error
+}
+
+func diskPossible(e *Env) error {
+	i, ok := e.Injector.(DiskInjector)
+	if !ok {
+		return errNoDisks
+	}
+	if !e.Isolated {
+		return errors.New("a disk of ours is mounted in namespaces: see picklock doctor")
+	}
+	if err := i.Disk(context.Background()); err != nil {
+		return fmt.Errorf("this machine cannot mount a disk of ours: %w", err)
+	}
+	return nil
+}
+
+// Disks says whether servers need disks of ours for a kind of fault, and this machine
+// can give them some.
+func Disks(e *Env, kinds []string) bool {
+	return slices.ContainsFunc(kinds, func(name string) bool {
+		k, ok := lookup(name)
+		return ok && k.Disks
+	}) && diskPossible(e) == nil
+}
+
+type diskPlan struct {
+	target target
+	fault  compose.DiskFault // "": any
+	stall  time.Duration
+}
+
+func parseDisk(words []string) (Plan, error) {
+	p := diskPlan{}
+	words = slices.Clone(words)
+	if i := slices.IndexFunc(words, isDiskFault); i >= 0 {
+		p.fault = compose.DiskFault(words[i])
+		if p.fault == compose.DiskStall && i+1 < len(words) {
+			var err error
+			if p.stall, err = time.ParseDuration(words[i+1]); err != nil || p.stall <= 0 {
+				return nil, fmt.Errorf("%q is no time that a sync takes", words[i+1])
+			}
+			words = slices.Delete(words, i+1, i+2)
+		}
+		words = slices.Delete(words, i, i+1)
+	}
+	var err error
+	p.target, err = serverTarget(words)
+	return p, err
+}
+
+func isDiskFault(word string) bool {
+	switch compose.DiskFault(word) {
+	case compose.DiskStall, compose.DiskFull, compose.DiskEIO:
+		return true
+	}
+	return false
+}
+
+func (diskPlan) Trigger() Trigger { return Sometimes }
+
+func (diskPlan) Duration(e *Env, rng *rand.Rand) time.Duration { return between(rng, e.TTL, 0.5, 2) }
+
+func (p diskPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
+	nodes, err := p.target.pick(ctx, e, rng, holding)
+	if err != nil || !allUp(nodes) {
+		return nil, err
+	}
+	fault := p.fault
+	if fault == compose.DiskWell {
+		all := []compose.DiskFault{compose.DiskStall, compose.DiskFull, compose.DiskEIO}
+		fault = all[rng.IntN(len(all))]
+	}
+	return newDiskFault(e, nodes, fault, p.stall)
+}
+
+func makeDisk(e *Env, r FaultRequest) (Fault, error) {
+	nodes, err := r.victims(e)
+	if err != nil {
+		return nil, err
+	}
+	if !isDiskFault(r.Disk) {
+		return nil, fmt.Errorf("no disk fault %q: want stall, full or eio", r.Disk)
+	}
+	return newDiskFault(e, nodes, compose.DiskFault(r.Disk), r.Stall)
+}
+
+func newDiskFault(e *Env, nodes []compose.Node, fault compose.DiskFault, stall time.Duration) (Fault, error) {
+	d, err := disked(e)
+	if err != nil {
+		return nil, err
+	}
+	return &diskFault{env: e, disks: d, nodes: nodes, fault: fault, stall: stall}, nil
+}
+
+type diskFault struct {
+	env   *Env
+	disks compose.Disked
+	nodes []compose.Node
+	fault compose.DiskFault
+	stall time.Duration // of each sync; 0: as long as the fault
+}
+
+func (d *diskFault) Nodes() []string { return names(d.nodes) }
+
+func (d *diskFault) Detail() string {
+	switch {
+	case d.fault == compose.DiskFull:
+		return "disk full"
+	case d.fault == compose.DiskEIO:
+		return "disk fails"
+	case d.stall > 0:
+		return fmt.Sprintf("every sync takes %v", d.stall)
+	}
+	return "every sync hangs"
+}
+
+func (d *diskFault) Inject(ctx context.Context) error {
+	for _, n := range d.nodes {
+		if err := d.disks.SetDisk(ctx, n.Name, d.fault, d.stall); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notYet is how long a sync has to hang to be seen to.
+const notYet = 50 * time.Millisecond
+
+// Verify writes to the disks, and syncs, as the servers would.
+func (d *diskFault) Verify(ctx context.Context) error {
+	for _, n := range d.nodes {
+		within := ctx
+		var cancel context.CancelFunc = func() {}
+		if d.fault == compose.DiskStall {
+			least := notYet
+			if d.stall > 0 {
+				least = min(least, d.stall/2)
+			}
+			within, cancel = context.WithTimeout(ctx, least)
+		}
+		err := d.disks.TryDisk(within, n.Name)
+		cancel()
+		want := map[compose.DiskFault]error{
+			compose.DiskStall: context.DeadlineExceeded, compose.DiskFull: syscall.ENOSPC, compose.DiskEIO: syscall.EIO,
+		}[d.fault]
+		if !errors.Is(err, want) {
+			return fmt.Errorf("the disk of %s: %s was not seen, but %v", n.Name, d.fault, orWell(err))
+		}
+	}
+	return nil
+}
+
+func orWell(err error) string {
+	if err == nil {
+		return "that it works"
+	}
+	return strings.TrimSpace(err.Error())
+}
+
+// Heal also brings servers back that have ended because of their disk.
+func (d *diskFault) Heal(ctx context.Context) error {
+	errs := make(chan error, len(d.nodes))
+	for _, n := range d.nodes {
+		go func() {
+			err := d.disks.SetDisk(ctx, n.Name, compose.DiskWell, 0)
+			if err == nil {
+				err = d.disks.TryDisk(ctx, n.Name)
+			}
+			errs <- err
+		}()
+	}
+	var all error
+	for range d.nodes {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}

@@ -1,0 +1,93 @@
+package disk
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+)
+
+// gate is where a disk's faults are: whatever writes or syncs goes through it.
+type gate struct {
+	mu     sync.Mutex
+	fault  compose.DiskFault
+	stall  time.Duration
+	change chan struct{} // closed when the fault changes
+}
+
+func newGate() *gate { return &gate{change: make(chan struct{})} }
+
+// set makes the disk suffer a fault, "" for none. Of a stall, d is how long each sync
+// takes; 0: until the fault ends.
+func (g *gate) set(fault compose.DiskFault, d time.Duration) error {
+	switch fault {
+	case compose.DiskWell, compose.DiskStall, compose.DiskFull, compose.DiskEIO:
+	default:
+		return fmt.Errorf("no disk fault %q", fault)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fault, g.stall = fault, d
+	close(g.change)
+	g.change = make(chan struct{})
+	return nil
+}
+
+// write lets a write or a change of names through. It grows what is on the disk, or
+// only changes it, which a full disk still can.
+func (g *gate) write(grows bool) syscall.Errno {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.fault == compose.DiskEIO:
+		return syscall.EIO
+	case g.fault == compose.DiskFull && grows:
+		return syscall.ENOSPC
+	}
+	return 0
+}
+
+// sync lets a sync through, sooner or later. interrupted is closed when the caller got
+// a signal; dying then says whether it is one that nobody survives: who lives on would
+// take an interrupted sync for a broken disk.
+func (g *gate) sync(interrupted <-chan struct{}, dying func() bool) syscall.Errno {
+	g.mu.Lock()
+	fault, d, change := g.fault, g.stall, g.change
+	g.mu.Unlock()
+	switch fault {
+	case compose.DiskEIO:
+		return syscall.EIO
+	case compose.DiskStall:
+	default:
+		return 0
+	}
+	var over <-chan time.Time // never, without a time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		over = t.C
+	}
+	next := interrupted // for another fault
+	var look <-chan time.Time
+	for {
+		select {
+		case <-over:
+			return 0
+		case <-change:
+			return g.sync(next, dying)
+		case <-interrupted:
+			// The kernel says so once, and a deadly signal may follow another.
+			t := time.NewTicker(10 * time.Millisecond)
+			defer t.Stop()
+			again := make(chan struct{})
+			close(again)
+			interrupted, look, next = nil, t.C, again
+		case <-look:
+		}
+		if look != nil && dying() {
+			return syscall.EINTR
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/lines"
+)
+
+// mounted is what a server needs of a disk.
+type mounted interface {
+	set(r compose.DiskRequest) error
+	Lose(tear bool) (compose.PowerLost, error)
+	Sync() error
+	Pending() compose.PowerLost
+	Close() error
+}
+
+// server does to disks what it is asked, one request after the other.
+type server struct {
+	mount func(at, store string) (mounted, error)
+
+	mu    sync.Mutex
+	disks map[string]mounted
+}
+
+// Serve mounts disks and does to them what is asked, until in or ctx ends. Then all of
+// them are unmounted.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	s := &server{mount: func(at, store string) (mounted, error) { return Mount(at, store) }, disks: map[string]mounted{}}
+	err := lines.Serve(ctx, in, compose.LongestDiskLine, lines.NewAnswerer(out), func(_ context.Context, r compose.DiskRequest) any {
+		a := compose.DiskAnswer{ID: r.ID}
+		var err error
+		if a.Lost, err = s.do(r); err != nil {
+			a.Error = err.Error()
+		}
+		return a
+	})
+	for _, d := range s.disks {
+		err = errors.Join(err, d.Close())
+	}
+	return err
+}
+
+func (s *server) do(r compose.DiskRequest) (lost compose.PowerLost, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.disks[r.Disk]
+	switch {
+	case r.Do == "mount" && ok:
+		return lost, fmt.Errorf("there is a disk %q", r.Disk)
+	case r.Do == "mount":
+		if d, err = s.mount(r.At, r.Store); err == nil {
+			s.disks[r.Disk] = d
+		}
+		return lost, err
+	case !ok:
+		return lost, fmt.Errorf("no disk %q", r.Disk)
+	}
+	switch r.Do {
+	case "set":
+		return lost, d.set(r)
+	case "sync":
+		return lost, d.Sync()
+	case "pending":
+		return d.Pending(), nil
+	case "lose":
+		return d.Lose(r.Tear)
+	}
+	return lost, fmt.Errorf("no such thing to do with a disk: %q", r.Do)
+}

@@ -1,0 +1,183 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/nemesis/clock"
+	"github.com/picklock/picklock/nemesis/wire"
+)
+
+// fakeCluster has three servers, two clients and a register, and notes what is
+// done to it.
+type fakeCluster struct {
+	mu    sync.Mutex
+	nodes []compose.Node
+	log   []string
+}
+
+func newFakeCluster() *fakeCluster { return newFake("s1", "s2", "s3", "c1", "c2", "register") }
+
+func newFake(nodes ...string) *fakeCluster {
+	c := &fakeCluster{}
+	for i, name := range nodes {
+		role := compose.Server
+		switch name[0] {
+		case 'c':
+			role = compose.Client
+		case 'r':
+			role = compose.Register
+		}
+		c.nodes = append(c.nodes, compose.Node{Name: name, Role: role, Addr: fmt.Sprintf("10.0.0.%d", i+1), PID: 100 + i, NetNS: name})
+	}
+	return c
+}
+
+func (c *fakeCluster) Nodes() []compose.Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.nodes)
+}
+
+func (c *fakeCluster) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log = append(c.log, fmt.Sprintf(format, args...))
+}
+
+func (c *fakeCluster) setPID(name string, pid int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.nodes {
+		if c.nodes[i].Name == name {
+			c.nodes[i].PID = pid
+		}
+	}
+}
+
+func (c *fakeCluster) Spawn(context.Context, compose.Program) (*compose.Process, error) {
+	return nil, errors.New("not in this test")
+}
+
+func (c *fakeCluster) Kill(_ context.Context, name string) error {
+	c.note("kill %s", name)
+	c.setPID(name, 0)
+	return nil
+}
+
+func (c *fakeCluster) Restart(_ context.Context, name string, fresh bool) error {
+	c.note("restart %s %v", name, fresh)
+	c.setPID(name, 999)
+	return nil
+}
+
+func (c *fakeCluster) Leader(context.Context) (string, error) { return "s2", nil }
+
+func (c *fakeCluster) Died() <-chan error { return nil }
+
+func (c *fakeCluster) Close() error { return nil }
+
+// fakeInjector does what it is told, or nothing at all where numb.
+type fakeInjector struct {
+	mu      sync.Mutex
+	numb    bool
+	stopped map[int]bool
+	drops   map[string][]string
+	clocks  map[int]clock.Setting
+	set     map[int]int64         // when
+	wires   map[string]wire.Order // by namespace and address
+}
+
+func newFakeInjector() *fakeInjector {
+	return &fakeInjector{stopped: map[int]bool{}, drops: map[string][]string{}, clocks: map[int]clock.Setting{}, set: map[int]int64{}, wires: map[string]wire.Order{}}
+}
+
+func (h *fakeInjector) Signal(_ context.Context, pid int, sig syscall.Signal) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stopped[pid] = sig == syscall.SIGSTOP && !h.numb
+	return nil
+}
+
+func (h *fakeInjector) Stopped(_ context.Context, pid int) (bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stopped[pid], nil
+}
+
+func (h *fakeInjector) Drop(_ context.Context, netns string, from []string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	slices.Sort(from)
+	h.drops[netns] = from
+	return nil
+}
+
+func (h *fakeInjector) Dropped(_ context.Context, netns string) (map[string]uint64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := map[string]uint64{}
+	for _, from := range h.drops[netns] {
+		out[from] = 1
+	}
+	return out, nil
+}
+
+func (h *fakeInjector) Reach(context.Context, string, string) (bool, error) { return h.numb, nil }
+
+func (h *fakeInjector) SetClock(_ context.Context, pid int, to clock.Setting) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clocks[pid], h.set[pid] = to, history.Now()
+	return nil
+}
+
+func (h *fakeInjector) ReadClock(_ context.Context, pid int) (clock.Setting, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	to := h.clocks[pid]
+	if to.Rate != 0 && !h.numb {
+		to.Offset += time.Duration(float64(history.Now()-h.set[pid]) * (to.Rate - 1))
+	}
+	return to, nil
+}
+
+// Wire notes the latest hold or shape of each way, and sees every probe.
+func (h *fakeInjector) Wire(_ context.Context, netns string, o wire.Order) (wire.Report, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var r wire.Report
+	for _, to := range o.To {
+		switch key := netns + " " + to; o.Do {
+		case wire.Hold:
+			h.wires[key] = o
+		case wire.Shaped:
+			h.wires[key] = o
+			if o.Shape == (wire.Shape{}) {
+				delete(h.wires, key)
+			}
+		case wire.Deliver, wire.Discard:
+			if o.N == 0 {
+				delete(h.wires, key)
+			}
+			r.Messages++
+		case wire.Ping:
+			r.Took = 2 * h.wires[key].Shape.Delay
+		case wire.Count:
+			r.Lost, r.Passed = 1, 2
+		}
+	}
+	if h.numb && o.Do == wire.Probe {
+		return r, errors.New("no probe was seen")
+	}
+	return r, nil
+}
+
+func (h *fakeInjector) Clock(context.Context) error { return nil }

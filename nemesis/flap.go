@@ -1,0 +1,41 @@
+package nemesis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/picklock/picklock/nemesis/wire"
+)
+
+var flapKind = Kind{
+	Name:     "flap",
+	About:    "cut links and heal them, again and again: so long down, so long up",
+	Usage:    linkWords + "[:DURATION]",
+	Plain:    []string{"one", "client"},
+	All:      []string{"client"},
+	Parse:    parseFlap,
+	Make:     noStep,
+	Possible: wireable,
+	Overlaps: true, // shapes are combined
+}
+
+// parseFlap reads "flap:leader:200ms".
+func parseFlap(words []string) (Plan, error) {
+	var each time.Duration
+	p, err := parseShape(words, func(value string) (err error) {
+		if each, err = time.ParseDuration(value); err != nil || each <= 0 {
+			return fmt.Errorf("%q is no length of time: want one like 200ms", value)
+		}
+		return nil
+	})
+	p.shape = func(e *Env, rng *rand.Rand) (wire.Shape, string) {
+		every := each
+		if every == 0 {
+			every = between(rng, e.TTL, 0.1, 0.7).Round(time.Millisecond)
+		}
+		return wire.Shape{Flap: every}, fmt.Sprintf("cut and healed every %v", every)
+	}
+	p.seen = lossSeen
+	return p, err
+}

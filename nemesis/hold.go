@@ -1,0 +1,160 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/nemesis/wire"
+)
+
+var holdKind = Kind{
+	Name:     "hold",
+	About:    "keep messages at their sender's door, in order, and deliver them later: nothing is lost or sent again",
+	Usage:    "[:one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]",
+	Plain:    []string{"one", "client"},
+	All:      []string{"holder:register:out", "holder:register:out", "holder:register:out", "holder:servers", "waiter:servers:in", "client:out", "leader:clients:out", "one:servers"},
+	Share:    4,
+	Parse:    parseHold,
+	Make:     makeHold,
+	Possible: wireable,
+	Overlaps: true, // holds are counted
+}
+
+// holdPlan holds what a partition would cut.
+type holdPlan struct{ partitionPlan }
+
+func parseHold(words []string) (Plan, error) {
+	p, err := parseLinks(words)
+	return holdPlan{p}, err
+}
+
+func (p holdPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
+	inside, links, err := p.choose(ctx, e, rng, holding)
+	if err != nil || len(inside) == 0 || !allUp(inside) {
+		return nil, err
+	}
+	f := &hold{env: e, both: p.dir == ""}
+	for _, x := range links {
+		f.ways = append(f.ways, way(x))
+		if p.dir == "" && contains(inside, compose.Node{Name: x.to}) {
+			continue // the way back of one that is named already
+		}
+		f.from, f.to = both(f.from, []string{x.from}), both(f.to, []string{x.to})
+	}
+	if p.target == holder {
+		// What is late is worst in the middle of another's section.
+		f.harm = e.watch.harm(inside[0].Name, true)
+	}
+	return f, nil
+}
+
+func makeHold(e *Env, r FaultRequest) (Fault, error) {
+	f := &hold{env: e, from: r.Nodes, to: r.Peers}
+	from, to, err := r.sides(e)
+	if err != nil {
+		return nil, err
+	}
+	f.ways, err = waysBetween(from, to, r.Both)
+	f.both = r.Both
+	return f, err
+}
+
+// sides are the nodes from and to which packets go.
+func (r FaultRequest) sides(e *Env) (from, to []compose.Node, err error) {
+	if from, err = e.named(r.Nodes); err != nil {
+		return nil, nil, err
+	}
+	to, err = e.named(r.Peers)
+	return from, to, err
+}
+
+type hold struct {
+	env      *Env
+	from, to []string
+	both     bool
+	ways     []way
+	harm     <-chan struct{} // closed when the harm is done; nil where nothing tells of it
+
+	begun time.Time
+	ended bool
+	done  wire.Report // of the delivery
+}
+
+func (h *hold) Nodes() []string { return both(h.from, h.to) }
+
+// Await implements Awaiter, as for a paused holder.
+func (h *hold) Await() <-chan struct{} { return h.harm }
+
+// both joins two lists of names.
+func both(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, name := range b {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (h *hold) Detail() string {
+	what := "messages from " + strings.Join(h.from, ", ") + " to " + strings.Join(h.to, ", ")
+	if h.both {
+		what = "messages between " + strings.Join(h.from, ", ") + " and " + strings.Join(h.to, ", ")
+	}
+	if !h.ended {
+		return what + " held"
+	}
+	text := fmt.Sprintf("%d %s delivered after %s", h.done.Messages, what, time.Since(h.begun).Round(time.Millisecond))
+	if h.done.GivenUp > 0 {
+		text += fmt.Sprintf("; their sender had given up %d connections by then", h.done.GivenUp)
+	}
+	return text
+}
+
+func (h *hold) Inject(ctx context.Context) error {
+	h.begun = time.Now()
+	return h.env.ways.hold(ctx, h.ways)
+}
+
+// Verify sends a packet of its own each of the ways and sees it held.
+func (h *hold) Verify(ctx context.Context) error { return h.env.ways.probe(ctx, h.ways) }
+
+func (h *hold) Heal(ctx context.Context) error {
+	r, err := h.env.ways.deliver(ctx, h.ways)
+	if err == nil {
+		h.ended, h.done = true, r
+	}
+	return err
+}
+
+// Messages returns when n messages from some nodes to others are held.
+func (n *Nemesis) Messages(ctx context.Context, from, to []string, count int) error {
+	some, err := n.waysOf(from, to)
+	if err != nil {
+		return err
+	}
+	return n.env.ways.await(ctx, some, count)
+}
+
+// Deliver lets the next messages from some nodes to others go, and goes on holding. It
+// waits for those that have not come yet.
+func (n *Nemesis) Deliver(ctx context.Context, from, to []string, count int) error {
+	some, err := n.waysOf(from, to)
+	if err != nil {
+		return err
+	}
+	return n.env.ways.next(ctx, some, count)
+}
+
+func (n *Nemesis) waysOf(from, to []string) ([]way, error) {
+	a, b, err := FaultRequest{Nodes: from, Peers: to}.sides(n.env)
+	if err != nil {
+		return nil, err
+	}
+	return waysBetween(a, b, false)
+}

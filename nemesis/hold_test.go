@@ -1,0 +1,164 @@
+package nemesis
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/link"
+	"github.com/picklock/picklock/nemesis/wire"
+)
+
+// What is asked for by name is held, delivered and written down.
+func TestHoldAndReset(t *testing.T) {
+	tests := []struct {
+		name    string
+		request FaultRequest
+		numb    bool
+		want    []string // ways that are held
+		wrong   string
+		end     string
+	}{
+		{"one way", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1", "s2"}}, false, []string{"c1 s1", "c1 s2"}, "", "2 messages from c1 to s1, s2 delivered after "},
+		{"both ways", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1"}, Both: true}, false, []string{"c1 s1", "s1 c1"}, "", "2 messages between c1 and s1 delivered after "},
+		{"not seen", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1"}}, true, nil, "did not land: c1 to s1: no probe was seen", ""},
+		{"itself", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"c1"}}, false, nil, "c1 sends nothing to itself", ""},
+		{"nobody", FaultRequest{Kind: "hold", Nodes: []string{"c9"}, Peers: []string{"s1"}}, false, nil, `no node "c9"`, ""},
+		{"no connection", FaultRequest{Kind: "reset", Nodes: []string{"c1"}, Peers: []string{"s1"}}, false, nil, "did not land: there is no connection between c1 and s1", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c, h := newFakeCluster(), newFakeInjector()
+			h.numb = tt.numb
+			var events []history.Event
+			env := &Env{Cluster: c, Injector: h, Isolated: true, TTL: time.Second}
+			n, err := New(t.Context(), env, nil, 1, history.Now(), func(e history.Event) { events = append(events, e) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			heal, err := n.Inject(t.Context(), tt.request)
+			if tt.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.wrong) {
+					t.Fatalf("%v, want %q", err, tt.wrong)
+				}
+				if len(h.wires) > 0 {
+					t.Errorf("still held: %v", h.wires)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(h.wires) != len(tt.want) {
+				t.Errorf("held %v, want %v", h.wires, tt.want)
+			}
+			for _, want := range tt.want {
+				from, to, _ := strings.Cut(want, " ")
+				a, _ := env.node(from)
+				b, _ := env.node(to)
+				if h.wires[a.NetNS+" "+b.Addr].Do != wire.Hold {
+					t.Errorf("%s is not held", want)
+				}
+			}
+			if err := n.Deliver(t.Context(), tt.request.Nodes, tt.request.Peers[:1], 1); err != nil {
+				t.Error(err)
+			}
+			if err := n.Messages(t.Context(), tt.request.Nodes, tt.request.Peers[:1], 0); err != nil {
+				t.Error(err)
+			}
+			if err := heal(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if len(h.wires) > 0 {
+				t.Errorf("still held: %v", h.wires)
+			}
+			if len(events) != 2 || !events[0].Landed || !strings.HasSuffix(events[0].Detail, " held") || !strings.HasPrefix(events[1].Detail, tt.end) {
+				t.Errorf("%+v, want a hold that landed and %q", events, tt.end)
+			}
+		})
+	}
+}
+
+// Two faults on one way are both felt, and the end of one leaves the other's.
+func TestWaysAreShared(t *testing.T) {
+	c, h := newFakeCluster(), newFakeInjector()
+	env := &Env{Cluster: c, Injector: h, Isolated: true}
+	env.net, env.ways = newCuts(env), newWays(env)
+	x := []way{{"c1", "s1"}}
+	a, _ := env.node("c1")
+	b, _ := env.node("s1")
+	is := func(want wire.Order) {
+		t.Helper()
+		got := h.wires[a.NetNS+" "+b.Addr]
+		if got.Do != want.Do || got.Shape != want.Shape {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	do := func(f func(context.Context) error) {
+		t.Helper()
+		if err := f(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slow, lossy := wire.Shape{Delay: time.Second, Rate: 9}, wire.Shape{Loss: 0.5, Rate: 5}
+	do(func(ctx context.Context) error { return env.ways.shape(ctx, x, slow) })
+	do(func(ctx context.Context) error { return env.ways.shape(ctx, x, lossy) })
+	is(wire.Order{Do: wire.Shaped, Shape: wire.Shape{Delay: time.Second, Loss: 0.5, Rate: 5}})
+	do(func(ctx context.Context) error { return env.ways.unshape(ctx, x, slow) })
+	is(wire.Order{Do: wire.Shaped, Shape: lossy})
+	do(func(ctx context.Context) error { return env.ways.unshape(ctx, x, lossy) })
+	do(func(ctx context.Context) error { return env.ways.hold(ctx, x) })
+	do(func(ctx context.Context) error { return env.ways.hold(ctx, x) })
+	do(func(ctx context.Context) error { _, err := env.ways.deliver(ctx, x); return err })
+	is(wire.Order{Do: wire.Hold})
+	do(func(ctx context.Context) error { _, err := env.ways.deliver(ctx, x); return err })
+	is(wire.Order{})
+}
+
+// What a step asks of a link is done to it, measured and written down, and ends.
+func TestLinksMadeBad(t *testing.T) {
+	tests := []struct {
+		name, wrong, want string
+		request           FaultRequest
+		shape             wire.Shape
+	}{
+		{"slow one way", "", "c1 to s1 slowed by 5ms±1ms and to 9 kB/s, measured 10ms there and back", FaultRequest{Kind: "slow", Nodes: []string{"c1"}, Peers: []string{"s1"}, Slow: link.Slow{Delay: 5 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}}, wire.Shape{Delay: 5 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}},
+		{"lossy", "", "c1 to s1 lose 50 % of their packets", FaultRequest{Kind: "loss", Nodes: []string{"c1"}, Peers: []string{"s1"}, Loss: 0.5}, wire.Shape{Loss: 0.5}},
+		{"slow by nothing", "neither a delay nor a rate", "", FaultRequest{Kind: "slow", Nodes: []string{"c1"}, Peers: []string{"s1"}}, wire.Shape{}},
+		{"loses nothing", "0 is no part of the packets", "", FaultRequest{Kind: "loss", Nodes: []string{"c1"}, Peers: []string{"s1"}}, wire.Shape{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newFakeInjector()
+			var events []history.Event
+			env := &Env{Cluster: newFakeCluster(), Injector: h, Isolated: true, TTL: time.Second}
+			n, err := New(t.Context(), env, nil, 1, history.Now(), func(e history.Event) { events = append(events, e) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			heal, err := n.Inject(t.Context(), tt.request)
+			if tt.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.wrong) {
+					t.Fatalf("%v, want %q", err, tt.wrong)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, _ := env.node("c1")
+			b, _ := env.node("s1")
+			if got := h.wires[a.NetNS+" "+b.Addr].Shape; got != tt.shape || len(h.wires) != 1 {
+				t.Errorf("%+v, want %+v one way", h.wires, tt.shape)
+			}
+			if err := heal(t.Context()); err != nil || len(h.wires) != 0 {
+				t.Errorf("after the end: %v, %v", h.wires, err)
+			}
+			if len(events) != 2 || !events[0].Landed || events[0].Detail != tt.want {
+				t.Errorf("%+v, want %q", events, tt.want)
+			}
+		})
+	}
+}

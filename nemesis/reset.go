@@ -1,0 +1,230 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/nemesis/wire"
+)
+
+var resetKind = Kind{
+	Name:     "reset",
+	About:    "end the connections that there are; new ones work. Both ends are told, or neither (silently), or one has forgotten it (half-open)",
+	Usage:    "[:one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:silently|half-open]",
+	Plain:    []string{"one", "client"},
+	All:      []string{"holder:servers", "waiter", "client:half-open"},
+	Parse:    parseReset,
+	Make:     makeReset,
+	Possible: wireable,
+}
+
+// How a reset ends connections.
+const (
+	ResetLoudly   = ""
+	ResetSilently = "silently"
+	ResetHalfOpen = "half-open"
+)
+
+type resetPlan struct {
+	partitionPlan
+	manner string
+}
+
+func parseReset(words []string) (Plan, error) {
+	p := resetPlan{}
+	for _, m := range []string{ResetSilently, ResetHalfOpen} {
+		if i := slices.Index(words, m); i >= 0 {
+			words = slices.Delete(slices.Clone(words), i, i+1)
+			if p.manner != "" {
+				return nil, fmt.Errorf("%s and %s are two ways", p.manner, m)
+			}
+			p.manner = m
+		}
+	}
+	if slices.Contains(words, "in") || slices.Contains(words, "out") {
+		return nil, errors.New("a connection has both directions: leave in and out away")
+	}
+	var err error
+	p.partitionPlan, err = parseLinks(words)
+	return p, err
+}
+
+// Duration is how long it stays untold; a loud one is over at once.
+func (p resetPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
+	if p.manner == ResetLoudly {
+		return 0
+	}
+	return p.partitionPlan.Duration(e, rng)
+}
+
+func (p resetPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
+	p.dir = "out"
+	inside, links, err := p.choose(ctx, e, rng, holding)
+	if err != nil || len(inside) == 0 || !allUp(inside) {
+		return nil, err
+	}
+	f := &reset{env: e, manner: p.manner, nodes: linked(inside, links), from: names(inside)}
+	for _, x := range links {
+		f.ways = append(f.ways, way(x))
+		f.to = both(f.to, []string{x.to})
+	}
+	if p.target == holder && p.manner != ResetLoudly {
+		f.harm = e.watch.harm(inside[0].Name, rng.IntN(3) > 0)
+	}
+	return f, nil
+}
+
+func makeReset(e *Env, r FaultRequest) (Fault, error) {
+	from, to, err := r.sides(e)
+	if err != nil {
+		return nil, err
+	}
+	f := &reset{env: e, manner: r.Manner, nodes: both(r.Nodes, r.Peers), from: r.Nodes, to: r.Peers, held: true}
+	f.ways, err = waysBetween(from, to, false)
+	return f, err
+}
+
+// reset ends connections. Its ways lead from the nodes that are hit to the others.
+type reset struct {
+	env      *Env
+	manner   string
+	nodes    []string
+	from, to []string
+	ways     []way
+	held     bool // what is held between them goes, too
+	harm     <-chan struct{}
+
+	broken map[way][]wire.FlowPair
+	thrown int
+}
+
+func (r *reset) Nodes() []string { return r.nodes }
+
+func (r *reset) Detail() string {
+	n := 0
+	for _, flows := range r.broken {
+		n += len(flows)
+	}
+	text := fmt.Sprintf("%d connections between %s and %s ", n, strings.Join(r.from, ", "), strings.Join(r.to, ", "))
+	switch r.manner {
+	case ResetSilently:
+		text += "let down, and neither end told"
+	case ResetHalfOpen:
+		text += "forgotten by " + strings.Join(r.from, ", ") + " only"
+	default:
+		text += "reset"
+	}
+	if r.thrown > 0 {
+		text += fmt.Sprintf("; %d held messages thrown away", r.thrown)
+	}
+	return text
+}
+
+// Await implements Awaiter, as for a cut-off holder.
+func (r *reset) Await() <-chan struct{} { return r.harm }
+
+func (r *reset) Inject(ctx context.Context) (err error) {
+	r.broken = map[way][]wire.FlowPair{}
+	if r.held {
+		if r.thrown, err = r.env.ways.discard(ctx, append(slices.Clone(r.ways), backward(r.ways)...)); err != nil {
+			return err
+		}
+	}
+	for _, x := range r.ways {
+		order := wire.Order{Do: wire.Break}
+		switch r.manner {
+		case ResetSilently:
+			order.Do = wire.List
+		case ResetHalfOpen:
+			order.Manner = wire.HalfOpen
+		}
+		got, err := r.env.ways.order(ctx, x, order)
+		if errors.Is(err, errDown) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.broken[x] = got.Flows
+		if r.manner == ResetSilently && len(got.Flows) > 0 {
+			if err := r.mute(ctx, x, got.Flows); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func backward(some []way) []way {
+	var out []way
+	for _, x := range some {
+		out = append(out, way{x.to, x.from})
+	}
+	return out
+}
+
+// mute lets neither end hear the other on these connections.
+func (r *reset) mute(ctx context.Context, x way, flows []wire.FlowPair) error {
+	from, _, err := r.env.ways.ends(x)
+	if err != nil {
+		return err
+	}
+	if _, err := r.env.ways.order(ctx, x, wire.Order{Do: wire.Mute, Flows: flows}); err != nil {
+		return err
+	}
+	var back []wire.FlowPair
+	for _, f := range flows {
+		back = append(back, wire.FlowPair{To: from.Addr, FromPort: f.ToPort, ToPort: f.FromPort})
+	}
+	_, err = r.env.ways.order(ctx, way{x.to, x.from}, wire.Order{Do: wire.Mute, Flows: back})
+	if errors.Is(err, errDown) {
+		return nil
+	}
+	return err
+}
+
+// Verify looks whether there was a connection at all, and whether the ends that were
+// told have it no more.
+func (r *reset) Verify(ctx context.Context) error {
+	n := 0
+	for x, flows := range r.broken {
+		n += len(flows)
+		if r.manner == ResetSilently {
+			continue
+		}
+		now, err := r.env.ways.order(ctx, x, wire.Order{Do: wire.List})
+		if err != nil && !errors.Is(err, errDown) {
+			return err
+		}
+		for _, f := range flows {
+			if slices.Contains(now.Flows, f) {
+				return fmt.Errorf("%s still has its connection with %s from port %d", x.from, x.to, f.FromPort)
+			}
+		}
+	}
+	if n == 0 {
+		return fmt.Errorf("there is no connection between %s and %s", strings.Join(r.from, ", "), strings.Join(r.to, ", "))
+	}
+	return nil
+}
+
+func (r *reset) Heal(ctx context.Context) (all error) {
+	if r.manner == ResetLoudly {
+		return nil
+	}
+	some := r.ways
+	if r.manner == ResetSilently {
+		some = append(slices.Clone(some), backward(some)...)
+	}
+	for _, x := range some {
+		if _, err := r.env.ways.order(ctx, x, wire.Order{Do: wire.Unmute}); err != nil && !errors.Is(err, errDown) {
+			all = errors.Join(all, err)
+		}
+	}
+	return all
+}

@@ -1,0 +1,115 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/internal/link"
+	"github.com/picklock/picklock/nemesis/wire"
+)
+
+var slowKind = Kind{
+	Name:     "slow",
+	About:    "make links slow: each packet comes later by a delay, and no faster than a rate; packets do not overtake one another",
+	Usage:    linkWords + "[:DELAY[±JITTER]][:RATEkB/s]",
+	Plain:    []string{"one", "client"},
+	All:      []string{"client", "holder:servers", "waiter"},
+	Parse:    parseSlow,
+	Make:     makeSlow,
+	Possible: wireable,
+	Overlaps: true, // shapes are combined
+}
+
+// parseSlow reads "slow:c1:50ms±10ms:100kB/s".
+func parseSlow(words []string) (Plan, error) {
+	var slow link.Slow
+	p, err := parseShape(words, slow.Read)
+	p.shape = func(e *Env, rng *rand.Rand) (wire.Shape, string) {
+		s := slowShape(slow)
+		if s.Delay == 0 && s.Rate == 0 { // round trips of a part of a lease, up to more than one
+			s.Delay = between(rng, e.TTL, 0.02, 0.6).Round(time.Millisecond)
+			s.Jitter = s.Delay / 2
+		}
+		return s, slowness(s)
+	}
+	p.seen = delaySeen
+	return p, err
+}
+
+func slowShape(s link.Slow) wire.Shape {
+	return wire.Shape{Delay: s.Delay, Jitter: s.Jitter, Rate: s.Rate}
+}
+
+// makeSlow makes the links slow that a step names.
+func makeSlow(e *Env, r FaultRequest) (Fault, error) {
+	s := slowShape(r.Slow)
+	if s == (wire.Shape{}) {
+		return nil, errors.New("neither a delay nor a rate is given")
+	}
+	return makeShaping(e, r, s, slowness(s), delaySeen)
+}
+
+// slowness says how slow: "slowed by 50ms±10ms, to 100 kB/s".
+func slowness(s wire.Shape) string {
+	var parts []string
+	if s.Delay > 0 {
+		parts = append(parts, "by "+s.Delay.String())
+	}
+	if s.Jitter > 0 {
+		parts[0] += "±" + s.Jitter.String()
+	}
+	if s.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("to %g kB/s", float64(s.Rate)/1000))
+	}
+	return "slowed " + strings.Join(parts, " and ")
+}
+
+// delaySeen measures the time there and back on each link, which must be no less than
+// what its slow directions add to it.
+func delaySeen(ctx context.Context, s *shaping, up []way) (string, error) {
+	type measure struct {
+		took time.Duration
+		err  error
+	}
+	measures := make(chan measure, len(up))
+	for _, x := range up {
+		least := s.shape.Delay - s.shape.Jitter
+		for _, y := range up {
+			if y == (way{x.to, x.from}) {
+				least += s.shape.Delay - s.shape.Jitter
+			}
+		}
+		go func() {
+			r, err := s.env.ways.order(ctx, x, wire.Order{Do: wire.Ping})
+			if err == nil && r.Took < least {
+				err = fmt.Errorf("%s to %s: there and back took %v, want at least %v", x.from, x.to, r.Took.Round(time.Microsecond), least)
+			}
+			measures <- measure{r.Took, err}
+		}()
+	}
+	var low, high time.Duration
+	var all error
+	for range up {
+		m := <-measures
+		if all = errors.Join(all, m.err); m.err != nil {
+			continue
+		}
+		if low == 0 || m.took < low {
+			low = m.took
+		}
+		high = max(high, m.took)
+	}
+	// Another fault may have cut a link meanwhile; one that was seen to be fast is not slow.
+	if low == 0 {
+		return "", all
+	}
+	text := "measured " + low.Round(100*time.Microsecond).String()
+	if high.Round(100*time.Microsecond) != low.Round(100*time.Microsecond) {
+		text += " to " + high.Round(100*time.Microsecond).String()
+	}
+	return text + " there and back", nil
+}

@@ -1,0 +1,353 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/florianl/go-nfqueue/v2"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/picklock/picklock/internal/proc"
+)
+
+const (
+	queueNumber = 7077
+	// queueLength is how many packets may wait, and queueBuffer how many bytes of news of
+	// them may lie unread: what does not fit is lost. The kernel's own are 1,024 and 212,992.
+	queueLength = 1 << 16
+	queueBuffer = 16 << 20
+)
+
+// door is where the packets of one network namespace leave it. It has a listener, and
+// rules that lead packets to it, for as long as something is done to some way.
+type door struct {
+	ns    *os.File
+	queue *nfqueue.Nfqueue
+	stop  context.CancelFunc
+	timer *time.Timer // lets late packets go
+	cork  []byte      // what corking was before; nil if it could not be changed
+
+	changing sync.Mutex // orders changes of the rules
+	closed   bool
+
+	mu      sync.Mutex
+	ways    map[netip.Addr]*lane
+	changed chan struct{}            // closed and replaced when a message has come to wait
+	probes  map[uint16]chan struct{} // by the port that a probe comes from
+	timed   time.Time                // when timer goes off
+}
+
+// open begins to listen at the namespace's door. No packet comes before a way is set.
+func open(ns *os.File) (*door, error) {
+	d := &door{ns: ns, ways: map[netip.Addr]*lane{}, changed: make(chan struct{}), probes: map[uint16]chan struct{}{}}
+	q, err := nfqueue.Open(&nfqueue.Config{
+		NetNS: int(ns.Fd()), NfQueue: queueNumber, MaxQueueLen: queueLength, MaxPacketLen: snap,
+		Copymode: nfqueue.NfQnlCopyPacket, Flags: nfqueue.NfQaCfgFlagGSO, AfFamily: unix.AF_INET,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open a packet queue (NFQUEUE): %w: %w", ErrUnsupported, err)
+	}
+	// That some packets were lost tells the kernel to whoever sends to us, which is TCP's
+	// to mend; it must not end the listening.
+	_ = q.SetOption(netlink.NoENOBUFS, true)
+	enlarge(q)
+	ctx, stop := context.WithCancel(context.Background()) // ends in close
+	d.queue, d.stop = q, stop
+	d.timer = time.AfterFunc(time.Hour, d.release)
+	d.cork = corking(ns, []byte("0"))
+	if err := q.RegisterWithErrorFunc(ctx, d.take, func(error) int {
+		if ctx.Err() != nil {
+			return 1
+		}
+		return 0
+	}); err != nil {
+		stop()
+		d.timer.Stop()
+		return nil, errors.Join(fmt.Errorf("listen to packet queue %d (NFQUEUE): %w: %w", queueNumber, ErrUnsupported, err), q.Close())
+	}
+	return d, nil
+}
+
+// enlarge makes room for the news of a burst, as much as may be had.
+func enlarge(q *nfqueue.Nfqueue) {
+	raw, err := q.Con.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, queueBuffer) != nil {
+			_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, queueBuffer)
+		}
+	})
+}
+
+// corking sets whether the namespace's kernel joins a small message to the next as long
+// as one before it has not left, and returns what it was; nil if it may not be changed.
+// Where it does, of several that one connection sends in a row the first waits alone.
+func corking(ns *os.File, to []byte) (was []byte) {
+	const file = "/proc/sys/net/ipv4/tcp_autocorking"
+	if err := proc.InNetNS(ns, func() {
+		old, err := os.ReadFile(file)
+		if err == nil && os.WriteFile(file, to, 0) == nil {
+			was = old
+		}
+	}); err != nil {
+		return nil
+	}
+	return was
+}
+
+// verdict tells the kernel what becomes of a packet.
+func (d *door) verdict(id uint32, accept bool) {
+	v := nfqueue.NfDrop
+	if accept {
+		v = nfqueue.NfAccept
+	}
+	_ = d.queue.SetVerdict(id, v) // a packet that is gone needs none
+}
+
+// take is told of every packet.
+func (d *door) take(a nfqueue.Attribute) int {
+	if a.PacketID == nil {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var p packet
+	ok := false
+	if a.Payload != nil {
+		whole := uint32(0)
+		if a.CapLen != nil {
+			whole = *a.CapLen
+		}
+		p, ok = parse(*a.Payload, whole)
+	}
+	p.id = *a.PacketID
+	l := d.ways[p.to]
+	if !ok || l == nil {
+		d.verdict(p.id, true)
+		return 0
+	}
+	if c := d.probes[p.flow.from]; c != nil && p.opens {
+		delete(d.probes, p.flow.from)
+		close(c)
+		if l.holding {
+			d.verdict(p.id, false)
+			return 0
+		}
+	}
+	due, news := l.take(p, time.Now())
+	if news {
+		close(d.changed)
+		d.changed = make(chan struct{})
+	}
+	d.wake(due)
+	return 0
+}
+
+// wake sees to it that release is called at due; d.mu is held.
+func (d *door) wake(due time.Time) {
+	if !due.IsZero() && (d.timed.IsZero() || due.Before(d.timed)) {
+		d.timed = due
+		d.timer.Reset(time.Until(due))
+	}
+}
+
+// release lets late packets go.
+func (d *door) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timed = time.Time{}
+	now := time.Now()
+	for _, l := range d.ways {
+		d.wake(l.release(now))
+	}
+}
+
+// set changes the ways to some addresses, and leads their packets here or, where nothing
+// is done to them any more, elsewhere.
+func (d *door) set(to []netip.Addr, change func(a netip.Addr, l *lane)) error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	if d.closed {
+		return nil // nothing was done to any way
+	}
+	d.mu.Lock()
+	for _, a := range to {
+		if d.ways[a] == nil {
+			d.ways[a] = &lane{verdict: d.verdict}
+		}
+		change(a, d.ways[a])
+	}
+	var busy []netip.Addr
+	for a, l := range d.ways {
+		if !l.idle() {
+			busy = append(busy, a)
+		}
+	}
+	d.mu.Unlock()
+	if err := lead(d.ns, busy); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for a, l := range d.ways {
+		if l.idle() {
+			delete(d.ways, a)
+		}
+	}
+	return nil
+}
+
+// idle says that nothing is done here any more.
+func (d *door) idle() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.ways) == 0
+}
+
+// givenUp counts the connections with held data that their sender no longer has.
+func (d *door) givenUp(to []netip.Addr) (int, error) {
+	have, err := connections(d.ns, to)
+	if err != nil {
+		return 0, err
+	}
+	there := map[FlowPair]bool{}
+	for _, c := range have {
+		there[c.pair()] = true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	gone := map[FlowPair]bool{}
+	for _, a := range to {
+		if d.ways[a] == nil {
+			continue
+		}
+		for _, p := range d.ways[a].held {
+			if f := (FlowPair{a.String(), p.flow.from, p.flow.to}); p.payload > 0 && !there[f] {
+				gone[f] = true
+			}
+		}
+	}
+	return len(gone), nil
+}
+
+// lanes are the ways on which something is done, in the addresses' order.
+func (d *door) lanes(to []netip.Addr) []*lane {
+	var out []*lane
+	for _, a := range to {
+		if l := d.ways[a]; l != nil {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// waiting counts the messages that wait; d.mu is held.
+func (d *door) waiting(to []netip.Addr) (n int) {
+	for _, l := range d.lanes(to) {
+		n += l.messages
+	}
+	return n
+}
+
+// await returns when n messages wait, and how many do.
+func (d *door) await(ctx context.Context, to []netip.Addr, n int) (int, error) {
+	for {
+		d.mu.Lock()
+		have, changed := d.waiting(to), d.changed
+		d.mu.Unlock()
+		if have >= n {
+			return have, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return have, fmt.Errorf("%d of %d messages to %s came: %w", have, n, texts(to), ctx.Err())
+		}
+	}
+}
+
+// next lets the next n messages go, the one that came first first.
+func (d *door) next(ctx context.Context, to []netip.Addr, n int) error {
+	for left := n; left > 0; {
+		if _, err := d.await(ctx, to, 1); err != nil {
+			return fmt.Errorf("%d of %d messages went: %w", n-left, n, err)
+		}
+		d.mu.Lock()
+		// The kernel numbers packets as they come.
+		var first *lane
+		for _, l := range d.lanes(to) {
+			if l.messages > 0 && (first == nil || int32(l.held[0].id-first.held[0].id) < 0) {
+				first = l
+			}
+		}
+		if first != nil {
+			left -= first.deliver(1, true)
+		}
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+// drainWithin bounds how long packets that are on their way through the door may take.
+const drainWithin = 2 * time.Second
+
+// close ends the listening once no packet is on its way through the door any more.
+func (d *door) close() error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	d.closed = true
+	end := time.Now().Add(drainWithin)
+	for n := 1; n > 0 && time.Now().Before(end); {
+		var err error
+		if n, err = queued(d.ns); err != nil {
+			break // it cannot be seen: what is lost is sent again
+		}
+		if n > 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	d.stop()
+	d.timer.Stop()
+	if d.cork != nil {
+		corking(d.ns, d.cork)
+	}
+	err := d.queue.Close()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
+	return errors.Join(err, d.ns.Close())
+}
+
+// queued counts the packets in the namespace's queue of ours.
+func queued(ns *os.File) (n int, err error) {
+	var text []byte
+	if nerr := proc.InNetNS(ns, func() { text, err = os.ReadFile("/proc/thread-self/net/netfilter/nfnetlink_queue") }); nerr != nil {
+		return 0, nerr
+	}
+	for line := range strings.Lines(string(text)) {
+		var queue, port, total int
+		if _, err := fmt.Sscan(line, &queue, &port, &total); err == nil && queue == queueNumber {
+			return total, nil
+		}
+	}
+	return 0, err
+}
+
+func texts(to []netip.Addr) string {
+	var out []string
+	for _, a := range to {
+		out = append(out, a.String())
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package wire
+
+import "context"
+
+// Doors are none: this needs Linux.
+type Doors struct{}
+
+// NewDoors are none.
+func NewDoors() *Doors { return &Doors{} }
+
+// Order does nothing.
+func (*Doors) Order(context.Context, string, Order) (Report, error) { return Report{}, ErrUnsupported }
+
+// Close does nothing.
+func (*Doors) Close() error { return nil }

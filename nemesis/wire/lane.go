@@ -1,0 +1,181 @@
+package wire
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// lane is the way from a namespace to one address. Its door's mutex guards it.
+type lane struct {
+	verdict func(id uint32, accept bool)
+
+	holding  bool
+	held     []packet
+	messages int // among held
+
+	muted map[flow]bool
+
+	posts []post          // in gates
+	said  map[flow]uint32 // where the next new byte of a flow begins, as long as there are posts
+
+	shape  Shape
+	since  time.Time // of the shape
+	busy   time.Time // until when the packets that came so far take up the rate
+	last   time.Time // when the last of late is due
+	late   []delayed
+	lost   int
+	passed int
+}
+
+type delayed struct {
+	packet
+	due time.Time
+}
+
+// take decides about a packet that has come. due is when more is to be done, zero if
+// nothing is; news says that a message has come to wait.
+func (l *lane) take(p packet, now time.Time) (due time.Time, news bool) {
+	switch {
+	case l.muted[p.flow]:
+		l.verdict(p.id, false)
+	case l.holding:
+		return time.Time{}, l.hold(p)
+	case l.shape != Shape{}:
+		return l.fare(p, now), false
+	case l.shut():
+		return time.Time{}, l.hold(p)
+	default:
+		l.pass(p)
+	}
+	return time.Time{}, false
+}
+
+// hold keeps a packet. What carries nothing and ends nothing passes: a connection that
+// opens has said nothing yet, and without the acknowledgement of what has come the other
+// end would send it again.
+func (l *lane) hold(p packet) (news bool) {
+	if p.payload == 0 && !p.ends {
+		l.verdict(p.id, true)
+		return false
+	}
+	for _, q := range l.held {
+		if q.flow == p.flow && q.seq == p.seq && q.payload > 0 && p.payload > 0 {
+			l.verdict(p.id, false) // the same again
+			return false
+		}
+	}
+	l.held = append(l.held, p)
+	if p.payload > 0 {
+		l.messages++
+	}
+	return p.payload > 0
+}
+
+// deliver lets what waits go up to the n-th message, all of it where n is -1 and no gate
+// is shut, and returns how many messages went.
+func (l *lane) deliver(n int, accept bool) (went int) {
+	for len(l.held) > 0 && went != n {
+		if n < 0 && accept && l.shut() {
+			break
+		}
+		p := l.held[0]
+		l.held = l.held[1:]
+		if p.payload > 0 {
+			l.messages--
+			went++
+		}
+		if accept {
+			l.pass(p)
+		} else {
+			l.verdict(p.id, false)
+		}
+	}
+	return went
+}
+
+// fare does to a packet what the shape wants.
+func (l *lane) fare(p packet, now time.Time) (due time.Time) {
+	s := l.shape
+	down := s.Flap > 0 && now.Sub(l.since)/s.Flap%2 == 0
+	if down || s.Loss > 0 && rand.Float64() < s.Loss {
+		l.lost++
+		l.verdict(p.id, false)
+		return time.Time{}
+	}
+	l.passed++
+	at := now
+	if s.Rate > 0 {
+		if l.busy.Before(now) {
+			l.busy = now
+		}
+		l.busy = l.busy.Add(time.Duration(float64(p.size) / float64(s.Rate) * float64(time.Second)))
+		at = l.busy
+	}
+	at = at.Add(s.Delay)
+	if s.Jitter > 0 {
+		at = at.Add(time.Duration((2*rand.Float64() - 1) * float64(s.Jitter)))
+	}
+	if at.Before(l.last) { // packets do not overtake one another
+		at = l.last
+	}
+	if !at.After(now) && len(l.late) == 0 && !l.shut() {
+		l.pass(p)
+		return time.Time{}
+	}
+	l.last = at
+	l.late = append(l.late, delayed{p, at})
+	return l.late[0].due
+}
+
+// release lets go what is due, and returns when the next is; zero if there is none.
+func (l *lane) release(now time.Time) (due time.Time) {
+	for len(l.late) > 0 {
+		if l.late[0].due.After(now) {
+			return l.late[0].due
+		}
+		if l.shut() {
+			return time.Time{} // who opens the gate asks again
+		}
+		l.pass(l.late[0].packet)
+		l.late = l.late[1:]
+	}
+	return time.Time{}
+}
+
+// setShape changes how bad the way is. What is on its way is let go where it gets good.
+func (l *lane) setShape(s Shape, now time.Time) {
+	if s == (Shape{}) {
+		for _, d := range l.late {
+			if l.shut() {
+				l.hold(d.packet)
+			} else {
+				l.pass(d.packet)
+			}
+		}
+		l.late, l.last = nil, time.Time{}
+	} else if l.shape == (Shape{}) {
+		l.lost, l.passed = 0, 0
+	}
+	l.shape, l.since, l.busy = s, now, time.Time{}
+}
+
+// mute drops what comes of a flow from now on.
+func (l *lane) mute(f flow) {
+	if l.muted == nil {
+		l.muted = map[flow]bool{}
+	}
+	l.muted[f] = true
+}
+
+// clear lets everything go.
+func (l *lane) clear() {
+	l.posts, l.holding = nil, false
+	l.deliver(-1, true)
+	clear(l.muted)
+	l.setShape(Shape{}, time.Time{})
+}
+
+// idle says that nothing is done on this way.
+func (l *lane) idle() bool {
+	return !l.holding && len(l.held) == 0 && len(l.late) == 0 && len(l.muted) == 0 && len(l.posts) == 0 && l.shape == Shape{}
+}

@@ -1,0 +1,280 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Player lets clients carry out their programs while faults strike at what they do. Like
+// a Runner, it is told of events from any goroutine while Play runs in another.
+type Player struct {
+	*Runner
+	// IgnoreLost: a client goes on to act under a grant of which its library has said
+	// that it is lost.
+	IgnoreLost bool
+	// Patience is how long, after all faults are over, clients may go on to wait for the
+	// lock before they are told to give up.
+	Patience time.Duration
+
+	strikes []*strikeState
+	tell    func(Taken)
+	passed  map[Anchor]bool // moves that have ended; Runner.mu guards it
+	ended   sync.WaitGroup  // of strikes
+}
+
+// Canceler is a Stage that can have a client give up what it is doing.
+type Canceler interface{ Cancel(client string) error }
+
+// strikeState is one strike of a play.
+type strikeState struct {
+	*Strike
+	runner  *Runner // injects it, and undoes it
+	once    sync.Once
+	struck  bool
+	on      bool // and has not been undone; Player.mu guards it
+	outcome error
+	late    time.Duration  // from its anchor to when it was on
+	grants  map[string]int // when it struck
+}
+
+// NewPlayer prepares a scenario with programs; tell is told of every move and fault, and
+// may be nil.
+func NewPlayer(s *Scenario, stage Stage, tell func(Taken)) *Player {
+	p := &Player{Runner: NewRunner(s, stage, nil), tell: tell, passed: map[Anchor]bool{}, Patience: awaitWithin}
+	for i := range s.Strikes {
+		r := NewRunner(s, stage, nil)
+		r.killed = p.forget
+		p.strikes = append(p.strikes, &strikeState{Strike: &s.Strikes[i], runner: r})
+	}
+	return p
+}
+
+// VoidError is why a play proves nothing of its schedule: a fault did not strike, or not
+// at its anchor.
+type VoidError struct {
+	Strike Strike
+	Why    string
+	Err    error // what went wrong with the fault; nil where its anchor never came
+	late   bool
+}
+
+// Busy says that this machine was too busy for the fault to strike in time.
+func (e *VoidError) Busy() bool { return e.late }
+
+func (e *VoidError) Error() string {
+	return fmt.Sprintf("void: %s: %s", e.Strike.Fault.Text, e.Why)
+}
+
+func (e *VoidError) Unwrap() error { return e.Err }
+
+// Play plays the schedule to its end: until every client has come to the end of its
+// program and every fault is over. It returns a VoidError where a fault did not strike at
+// its anchor. Heal must be called in the end all the same.
+func (p *Player) Play(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer p.following.Wait()
+	defer p.ended.Wait()
+	if err := p.reach(ctx, Anchor{At: Start}); err != nil {
+		return err
+	}
+	for _, st := range p.strikes {
+		if st.When.At == Event {
+			p.ended.Go(func() {
+				if p.awaitSince(ctx, st.When.Await, nil) == nil {
+					p.strike(ctx, st, p.stage.Now())
+				}
+			})
+		}
+	}
+	failed := make(chan error, len(p.scenario.Clients))
+	for _, c := range p.scenario.Clients {
+		go func() { failed <- p.carryOut(ctx, c) }()
+	}
+	p.ended.Go(func() { p.giveUp(ctx) })
+	var first error
+	for range p.scenario.Clients {
+		if err := <-failed; err != nil && first == nil {
+			first = err
+			cancel(err)
+		}
+	}
+	cancel(errOver)
+	if first != nil {
+		return first
+	}
+	p.ended.Wait()
+	return p.void()
+}
+
+var errOver = errors.New("the play is over")
+
+// void says which strike did not strike as it was meant to.
+func (p *Player) void() error {
+	for _, st := range p.strikes {
+		switch {
+		case !st.struck:
+			return &VoidError{*st.Strike, "its anchor never came: " + st.When.String(), nil, false}
+		case st.outcome != nil:
+			return &VoidError{*st.Strike, st.outcome.Error(), st.outcome, false}
+		case st.late > p.scenario.slack():
+			return &VoidError{*st.Strike, fmt.Sprintf("it struck %v after its anchor: this machine is too busy", st.late.Round(time.Millisecond)), nil, true}
+		}
+	}
+	return nil
+}
+
+// Heal undoes all faults that are still on.
+func (p *Player) Heal(ctx context.Context) error {
+	var errs []error
+	for _, st := range slices.Backward(p.strikes) {
+		errs = append(errs, st.runner.Heal(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// reach strikes with all that is anchored here, and returns when that is on.
+func (p *Player) reach(ctx context.Context, a Anchor) error {
+	now := p.stage.Now()
+	if a.At == After {
+		p.mu.Lock()
+		p.passed[a] = true
+		p.change()
+		p.mu.Unlock()
+	}
+	for _, st := range p.strikes {
+		if st.When == a {
+			p.strike(ctx, st, now)
+		}
+	}
+	return ctx.Err()
+}
+
+// strike injects one fault, once, and sees to its end.
+func (p *Player) strike(ctx context.Context, st *strikeState, anchor int64) {
+	st.once.Do(func() {
+		st.struck, st.grants = true, p.grants()
+		w, _ := st.Fault.word()
+		began := p.stage.Now()
+		// On before it strikes: a client that dies of it must not look alive.
+		p.turn(st, true)
+		_, st.outcome = w.take(st.runner, ctx, st.Fault)
+		st.late = time.Duration(began - anchor)
+		p.told(st.Line, st.Fault.Text, began, st.outcome)
+		if st.outcome != nil || st.Fault.momentary() {
+			p.turn(st, false)
+			return
+		}
+		p.ended.Go(func() { p.lift(ctx, st) })
+	})
+}
+
+// lift ends a fault when its until says so, or when the play is over.
+func (p *Player) lift(ctx context.Context, st *strikeState) {
+	bounded, cancel := context.WithTimeout(ctx, st.Until.Or.Of(p.scenario.TTL))
+	defer cancel()
+	switch u := st.Until; { // the end of a wait ends the fault, too
+	case u.Move.Client != "":
+		_ = p.awaitThat(bounded, func() bool { return p.passed[u.Move] })
+	case u.Await != nil:
+		_ = p.awaitSince(bounded, u.Await, st.grants)
+	default:
+		<-bounded.Done()
+	}
+	began := p.stage.Now()
+	err := st.runner.Heal(context.WithoutCancel(ctx))
+	p.told(st.Line, "end of "+st.Fault.Text, began, err)
+	p.turn(st, false)
+	if err != nil {
+		st.outcome = fmt.Errorf("it could not be undone: %w", err)
+	}
+}
+
+// turn notes that a strike is on, or off.
+func (p *Player) turn(st *strikeState, on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if st.on != on {
+		st.on = on
+		p.change()
+	}
+}
+
+// grants counts each client's grants.
+func (p *Player) grants() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := map[string]int{}
+	for name, c := range p.clients {
+		out[name] = c.grants
+	}
+	return out
+}
+
+// awaitSince waits for what comes of an event after some moment, when there had been so
+// many grants: one that a client had before is not the one that is meant.
+func (p *Player) awaitSince(ctx context.Context, a *Await, grants map[string]int) error {
+	if a.What != grantedEvent.what {
+		return p.awaitEvent(ctx, a)
+	}
+	return p.awaitThat(ctx, func() bool { return p.clients[a.Client].grants > grants[a.Client] })
+}
+
+// awaitThat waits until something is so; p.mu is held when it is asked.
+func (p *Player) awaitThat(ctx context.Context, is func() bool) error {
+	for {
+		p.mu.Lock()
+		there, changed := is(), p.changed
+		p.mu.Unlock()
+		if there {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (p *Player) told(line int, text string, began int64, err error) {
+	if p.tell == nil {
+		return
+	}
+	t := Taken{Line: line, Text: text, At: began, Took: time.Duration(p.stage.Now() - began)}
+	if err != nil {
+		t.Outcome = err.Error()
+	}
+	p.tell(t)
+}
+
+// giveUp has clients that still wait for the lock give up, Patience after nothing has
+// changed any more.
+func (p *Player) giveUp(ctx context.Context) {
+	c, ok := p.stage.(Canceler)
+	if !ok {
+		return
+	}
+	t := time.NewTimer(p.Patience)
+	defer t.Stop()
+	for {
+		p.mu.Lock()
+		changed := p.changed
+		p.mu.Unlock()
+		select {
+		case <-changed:
+			t.Reset(p.Patience)
+		case <-t.C:
+			for _, name := range p.scenario.Clients {
+				_ = c.Cancel(name) // one that is dead has given up
+			}
+			t.Reset(p.Patience)
+		case <-ctx.Done():
+			return
+		}
+	}
+}

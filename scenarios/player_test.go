@@ -1,0 +1,299 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/workloads"
+)
+
+// scheduled is what came of a schedule in a bubble.
+type scheduled struct {
+	log  []string // of the stage, with times
+	told []string // moves and faults
+	took time.Duration
+	err  error
+}
+
+// canceling is a stage whose clients can be told to give up.
+type canceling struct {
+	*stage
+	times int
+}
+
+func (s *canceling) Cancel(client string) error {
+	s.say("cancel %s", client)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.times++
+	s.refuse[client+" acquire"] = workloads.Failed
+	return nil
+}
+
+// playSchedule plays programs and faults.
+func playSchedule(t *testing.T, text string, prepare func(*stage, *Player)) (out scheduled) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Parse("mine.yaml", []byte(scheduleHead+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := emptyStage()
+		st.timed = true
+		p := NewPlayer(s, &canceling{stage: st}, func(x Taken) {
+			st.mu.Lock()
+			defer st.mu.Unlock()
+			out.told = append(out.told, fmt.Sprintf("%s %s", x.Text, x.Outcome))
+		})
+		st.runner = p.Runner
+		if prepare != nil {
+			prepare(st, p)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		out.err = p.Play(ctx)
+		out.took = time.Since(began)
+		if err := p.Heal(ctx); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		st.mu.Lock()
+		for _, c := range s.Clients {
+			st.killed[c] = true // ends who still waits
+		}
+		out.log = slices.Clone(st.log)
+		st.mu.Unlock()
+		st.perform.Wait()
+	})
+	return out
+}
+
+// slowly makes faults and writes take their time, so that it shows what comes first.
+func slowly(s *stage, _ *Player) {
+	s.lands = 100 * time.Millisecond
+	s.takes["A write"], s.takes["A acquire"] = 300*time.Millisecond, 200*time.Millisecond
+}
+
+func TestPlayer(t *testing.T) {
+	messages := func(n int) func(*stage, *Player) { return func(s *stage, _ *Player) { s.messages = n } }
+	refuse := func(act string, o workloads.Outcome) func(*stage, *Player) {
+		return func(s *stage, _ *Player) { s.refuse[act] = o }
+	}
+	tests := []struct {
+		name, text string
+		prepare    func(*stage, *Player)
+		want       string // the log
+	}{
+		{"no fault", "clients:\n  A: acquire, read, hold 0.305 leases, write, release\n  B: await A granted, acquire, write\n", nil,
+			"0s A acquire granted; 0s A read ok; 300ms A write ok; 300ms A release ok; 310ms B acquire granted; 310ms B write ok"},
+
+		// Where a fault strikes.
+		{"at the start", "clients:\n  A: acquire\n" + strike("start", "cut: A to redis", "50ms"), slowly,
+			"100ms partition A; 150ms end partition A; 300ms A acquire granted"},
+		{"before a move", "clients:\n  A: acquire, write, release\n" + strike("before A's write", "cut: A to redis", "50ms"), slowly,
+			"200ms A acquire granted; 300ms partition A; 350ms end partition A; 600ms A write ok; 600ms A release ok"},
+		{"during a move", "clients:\n  A: acquire, write, release\n" + strike("A's write", "cut: A to redis", "50ms"), slowly,
+			"200ms A acquire granted; 300ms partition A; 350ms end partition A; 500ms A write ok; 500ms A release ok"},
+		{"after a move", "clients:\n  A: acquire, write, release\n" + strike("after A's write", "cut: A to redis", "50ms"), slowly,
+			"200ms A acquire granted; 500ms A write ok; 600ms partition A; 600ms A release ok; 600ms end partition A"},
+		{"during a hold", "clients:\n  A: acquire, hold 1 lease, write\n" + strike("A's hold", "cut: A to redis", "0.5 leases"), nil,
+			"0s A acquire granted; 0s partition A; 500ms end partition A; 1s A write ok"},
+		{"after a hold", "clients:\n  A: acquire, hold 1 lease, write\n" + strike("after A's hold", "cut: A to redis", "0.5 leases"), nil,
+			"0s A acquire granted; 1s partition A; 1s A write ok; 1s end partition A"},
+		{"before an await", "clients:\n  A: acquire, hold 0.205 leases, release\n  B: await A granted, acquire\n" + strike("after B's await", "clock: B +5s", "1 lease"), nil,
+			"0s A acquire granted; 0s clock B; 200ms A release ok; 210ms B acquire granted; 210ms end clock B"},
+		{"the second time", "clients:\n  A: acquire, read, hold 0.2 leases, read, release\n" + strike("before A's 2nd read", "pause: A", "0.5 leases"), nil,
+			"0s A acquire granted; 0s A read ok; 200ms pause A; 700ms end pause A; 700ms A read ok; 700ms A release ok"},
+		{"at a message", "clients:\n  A: acquire, release\n" + strike("A's release has sent message 2", "cut: A to redis", "300ms"), messages(3),
+			"0s A acquire granted; 0s gate A 2 redis; 0s partition A; 0s open A 2 redis; 0s A release ok; 0s end partition A"},
+		{"at an answer", "clients:\n  A: acquire, release\n" + strike("A's release has got answer 1", "cut: A to redis", "300ms"), messages(1),
+			"0s A acquire granted; 0s gate A 1 answered redis; 0s partition A; 0s open A 1 answered redis; 0s A release ok; 0s end partition A"},
+		{"at an event", "clients:\n  A: acquire, hold 0.505 leases, release\n  B: await A granted, acquire\n" + strike("B waiting", "clock: A +5s", "0.2 leases"), nil,
+			"0s A acquire granted; 0s clock A; 200ms end clock A; 500ms A release ok; 510ms B acquire granted"},
+		{"at the end of a lease", "clients:\n  A: acquire, hold 1.3 leases, write\n" + strike("lease of A over", "clock: A +5s", "0.1 leases"), nil,
+			"0s A acquire granted; 1s clock A; 1.1s end clock A; 1.3s A write ok"},
+		{"at what a server knows", "clients:\n  A: acquire, hold 0.5 leases, release, acquire\n" + strike("key on redis", "clock: A +5s", "0.1 leases"), nil,
+			"0s A acquire granted; 0s clock A; 100ms end clock A; 500ms A release ok; 500ms A acquire granted"},
+		{"at quiet", "clients:\n  A: acquire, hold 0.5 leases, release\n" + strike("quiet 200ms", "clock: A +5s", "0.1 leases"), nil,
+			"0s A acquire granted; 200ms clock A; 300ms end clock A; 500ms A release ok"},
+		{"two at one anchor, in their order", "clients:\n  A: acquire, write\n" + strike("before A's write", "cut: A to redis", "0.1 leases") + more("before A's write", "pause: A", "0.3 leases"), nil,
+			"0s A acquire granted; 0s partition A; 0s pause A; 100ms end partition A; 300ms end pause A; 300ms A write ok"},
+
+		// How it ends.
+		{"until an event", "clients:\n  A: acquire, write\n  B: await A granted, acquire, hold 0.2 leases, write\n" + strike("before A's write", "pause: A", "B granted or 9 leases"), nil,
+			"0s A acquire granted; 0s pause A; 1s B acquire granted; 1s end pause A; 1s A write ok; 1.2s B write ok"},
+		{"until a move", "clients:\n  A: acquire, write\n  B: await A granted, acquire, hold 0.2 leases, write\n" + strike("before A's write", "pause: A", "after B's write or 9 leases"), nil,
+			"0s A acquire granted; 0s pause A; 1s B acquire granted; 1.2s B write ok; 1.2s end pause A; 1.2s A write ok"},
+		{"until a time", "clients:\n  A: acquire, write\n  B: await A granted, acquire\n" + strike("before A's write", "pause: A", "B granted or 0.4 leases"), nil,
+			"0s A acquire granted; 0s pause A; 400ms end pause A; 400ms A write ok; 1s B acquire granted"},
+		{"until nothing was said", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", ""), nil,
+			"0s A acquire granted; 0s pause A; 2s end pause A; 2s A write ok"},
+		{"a grant from before does not end it", "clients:\n  A: acquire, release\n  B: await 300ms after A granted, acquire, hold 0.2 leases, release, await quiet 400ms, acquire, hold 0.1 leases, release\n" + strike("after B's hold", "clock: A +5s", "B granted or 9 leases"), nil,
+			"0s A acquire granted; 0s A release ok; 300ms B acquire granted; 500ms clock A; 500ms B release ok; 900ms B acquire granted; 900ms end clock A; 1s B release ok"},
+		{"the end of the play ends it", "clients:\n  A: acquire\n" + strike("start", "clock: A +5s", "9 leases"), nil, "0s clock A; 0s A acquire granted; 0s end clock A"},
+
+		// What makes no sense any more.
+		{"nothing without a grant", "clients:\n  A: acquire, read, check, hold 1 lease, renew, write, release, acquire\n", refuse("A acquire", workloads.Failed),
+			"0s A acquire failed; 0s A acquire failed"},
+		{"nothing under a lease that is over, but to release", "clients:\n  A: acquire, check, write, hold 1 lease, release, acquire\n", refuse("A check", workloads.Expired),
+			"0s A acquire granted; 0s A check expired; 0s A release ok; 0s A acquire granted"},
+		{"nothing of what is not held", "clients:\n  A: acquire, renew, write, acquire, write\n", refuse("A renew", workloads.NotHeld),
+			"0s A acquire granted; 0s A renew not held; 1s A acquire granted; 1s A write ok"},
+		{"a second acquire under a grant", "clients:\n  A: acquire, acquire, write\n", nil, "0s A acquire granted; 0s A write ok"},
+		{"a refused write is followed by the next", "clients:\n  A: acquire, write, read\n", refuse("A write", workloads.Refused), "0s A acquire granted; 0s A write refused; 0s A read ok"},
+		{"an await that does not come", "clients:\n  A: acquire, write\n  B: await 9 queued, acquire, write\n", nil, "0s A acquire granted; 0s A write ok; 3s B acquire granted; 3s B write ok"},
+		{"an await that need not come", "clients:\n  A: acquire, await B granted or 300ms, write\n  B: await A granted, acquire\n", nil, "0s A acquire granted; 300ms A write ok; 1s B acquire granted"},
+
+		// Killed.
+		{"a killed client goes on at its next acquire", "clients:\n  A: acquire, read, write, release, acquire, write\n" + strike("before A's write", "kill: A", "0.5 leases"), nil,
+			"0s A acquire granted; 0s A read ok; 0s kill A; 500ms end kill A; 1s A acquire granted; 1s A write ok"},
+		{"killed and started again while it thought", "clients:\n  A: acquire, hold 1.3 leases, write, release, acquire, write\n" + strike("A's hold", "kill: A", "0.5 leases"), nil,
+			"0s A acquire granted; 0s kill A; 500ms end kill A; 1.3s A acquire granted; 1.3s A write ok"},
+		{"killed as it asks", "clients:\n  A: acquire, hold 0.905 leases, release\n  B: await A granted, acquire, write, acquire, write\n" + strike("B waiting", "kill: B", "0.2 leases"), nil,
+			"0s A acquire granted; 0s kill B; 200ms end kill B; 900ms A release ok; 910ms B acquire granted; 910ms B write ok"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := playSchedule(t, tt.text, tt.prepare)
+			if got.err != nil {
+				t.Error(got.err)
+			}
+			if log := strings.Join(got.log, "; "); log != tt.want {
+				t.Errorf("done %s\nwant %s\ntold %q", log, tt.want, got.told)
+			}
+		})
+	}
+}
+
+// A play of which a fault did not strike as it was meant is void, whatever came of it.
+func TestVoid(t *testing.T) {
+	broken := func(kind string) func(*stage, *Player) {
+		return func(s *stage, _ *Player) { s.broken[kind] = errors.New("no hands") }
+	}
+	tests := []struct {
+		name, text string
+		prepare    func(*stage, *Player)
+		why        string
+		of         string
+		cannot     bool
+		busy       bool
+	}{
+		{"a move that is passed over", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", ""), func(s *stage, _ *Player) { s.refuse["A acquire"] = workloads.Failed },
+			"its anchor never came: before A's write", "pause: A", false, false},
+		{"an event that never comes", "clients:\n  A: acquire\n  B: acquire within 0.1 leases\n" + strike("B lost", "pause: A", ""), nil, "its anchor never came: B lost", "pause: A", false, false},
+		{"too few messages", "clients:\n  A: acquire, release\n" + strike("A's release has sent message 2", "pause: A", ""), func(s *stage, _ *Player) { s.messages = 1 },
+			"its anchor never came: A's release has sent message 2", "pause: A", false, false},
+		{"a fault that does not land", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), broken("pause"), "no hands", "pause: A", true, false},
+		{"messages that cannot be counted", "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "pause: A", ""), broken("gate"), "no hands", "pause: A", true, false},
+		{"the second of two", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("start", "clock: A +5s", ""), broken("clock"), "no hands", "clock: A +5s", true, false},
+		{"a fault that strikes too late", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("A's write", "pause: A", ""), func(s *stage, _ *Player) { s.lands = 300 * time.Millisecond },
+			"it struck 300ms after its anchor: this machine is too busy", "pause: A", false, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := playSchedule(t, tt.text, tt.prepare)
+			var void *VoidError
+			if !errors.As(got.err, &void) {
+				t.Fatalf("not void: %v", got.err)
+			}
+			if void.Why != tt.why || void.Strike.Fault.Text != tt.of || void.Err != nil != tt.cannot || void.Busy() != tt.busy {
+				t.Errorf("%q of %s, cannot %v, busy %v", void.Why, void.Strike.Fault.Text, void.Err, void.Busy())
+			}
+		})
+	}
+}
+
+// What a client has opened is shut by nothing that comes later.
+func TestGatesOfAVoidPlayAreOpened(t *testing.T) {
+	text := "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "cut: A to redis", "") + more("A's write has sent message 2", "pause: A", "")
+	count := 0
+	got := playSchedule(t, text, func(s *stage, p *Player) {
+		s.messages = 3
+		p.stage = &second{Stage: p.stage, count: &count}
+	})
+	var void *VoidError
+	if !errors.As(got.err, &void) || !slices.ContainsFunc(got.log, func(l string) bool { return strings.HasSuffix(l, "open A 1 redis") }) {
+		t.Errorf("%v: %q", got.err, got.log)
+	}
+}
+
+// second is a stage that has one gate.
+type second struct {
+	Stage
+	count *int
+}
+
+func (s *second) Gate(ctx context.Context, r GateRequest) (Gate, error) {
+	if *s.count++; *s.count > 1 {
+		return nil, errors.New("no second door")
+	}
+	return s.Stage.Gate(ctx, r)
+}
+
+// A client is told that its grant is gone; what it does then is the play's choice.
+func TestIgnoreLost(t *testing.T) {
+	const text = "clients:\n  A: acquire, hold 0.5 leases, write, release\n"
+	for ignore, want := range map[bool]string{false: "0s A acquire granted; 500ms A release ok", true: "0s A acquire granted; 500ms A write ok; 500ms A release ok"} {
+		got := playSchedule(t, text, func(s *stage, p *Player) {
+			p.IgnoreLost = ignore
+			time.AfterFunc(200*time.Millisecond, func() {
+				p.Observe(history.Event{Process: "A", F: history.Lost, Type: history.Info, Time: s.Now()})
+			})
+		})
+		if log := strings.Join(got.log, "; "); got.err != nil || log != want {
+			t.Errorf("ignoring %v: %s, want %s (%v)", ignore, log, want, got.err)
+		}
+	}
+}
+
+// Clients that wait for what does not come give up, once nothing happens any more.
+func TestGiveUp(t *testing.T) {
+	got := playSchedule(t, "clients:\n  A: acquire, hold 0.5 leases\n  B: await A granted, acquire, write\n", func(s *stage, p *Player) {
+		p.Patience = 3 * time.Second
+		s.until, s.holder = time.Now().Add(time.Hour), "another"
+		s.refuse["A acquire"] = workloads.Granted
+	})
+	want := []string{"0s A acquire granted", "4s cancel A", "4s cancel B", "4s B acquire failed"}
+	if got.err != nil || len(got.log) != 4 || got.log[0] != want[0] || !strings.HasSuffix(got.log[1], "cancel A") || !strings.HasSuffix(got.log[3], "B acquire failed") {
+		t.Errorf("%q, want %q (%v)", got.log, want, got.err)
+	}
+}
+
+// The told are the moves and the faults, with what came of them.
+func TestPlayerTells(t *testing.T) {
+	got := playSchedule(t, "clients:\n  A: acquire within 0.5 leases, write\n"+strike("before A's write", "pause: A", "0.1 leases"), nil)
+	want := []string{"A: acquire within 0.5 leases granted", "pause: A ", "end of pause: A ", "A: write ok"}
+	if !slices.Equal(got.told, want) {
+		t.Errorf("%q, want %q", got.told, want)
+	}
+}
+
+// A play that is given up ends, and nobody is left behind.
+func TestPlayerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Parse("mine.yaml", []byte(scheduleHead+"clients:\n  A: acquire, hold 5 leases, write\n"+strike("A's hold", "pause: A", "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := emptyStage()
+		p := NewPlayer(s, st, nil)
+		st.runner = p.Runner
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("enough")
+		time.AfterFunc(time.Second, func() { cancel(why) })
+		if err := p.Play(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		if err := p.Heal(t.Context()); err != nil || len(st.healed) != 1 {
+			t.Errorf("healed %q, %v", st.healed, err)
+		}
+		st.perform.Wait()
+	})
+}

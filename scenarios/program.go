@@ -1,0 +1,155 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/workloads"
+)
+
+// Program is what one client carries out by itself, move after move. One that makes no
+// sense when its turn comes (a write without a grant) is passed over.
+type Program []Move
+
+// Move is one line of a program.
+type Move struct {
+	// Do is an act of workloads, or Hold, or Wait.
+	Do    string
+	Span  Span   // of Hold: how long; of an acquire: how long it may wait, 0 for any time
+	Await *Await // of Wait
+}
+
+// What a client can do besides the acts that it is told one by one.
+const (
+	Hold = "hold"  // keeps the section going: it thinks
+	Wait = "await" // for an event that somebody else brings about
+)
+
+func (m Move) String() string {
+	switch {
+	case m.Do == Hold:
+		return Hold + " " + m.Span.String()
+	case m.Do == Wait:
+		return Wait + " " + m.Await.written()
+	case m.Span != Span{}:
+		return m.Do + " within " + m.Span.String()
+	}
+	return m.Do
+}
+
+func (p Program) String() string {
+	words := make([]string, len(p))
+	for i, m := range p {
+		words[i] = m.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// programs reads the clients of a scenario whose clients carry out programs.
+func (p *parser) programs(n *yaml.Node) error {
+	p.s.Programs = map[string]Program{}
+	if len(n.Content) == 0 {
+		return p.errorf(n, "clients: want at least one, as A: acquire, read, write, release")
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		if _, twice := p.s.Programs[name]; twice {
+			return p.errorf(n.Content[i], "client %s again", name)
+		}
+		p.s.Clients, p.s.Programs[name] = append(p.s.Clients, name), nil
+	}
+	if err := p.clientNames(n); err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		program, err := p.program(n.Content[i+1])
+		if err != nil {
+			return err
+		}
+		p.s.Programs[n.Content[i].Value] = program
+	}
+	return nil
+}
+
+func (p *parser) program(n *yaml.Node) (Program, error) {
+	text, err := p.text(n)
+	if err != nil {
+		return nil, err
+	}
+	var out Program
+	asks := false
+	for _, word := range strings.Split(text, ",") {
+		m, err := p.move(n, strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		asks = asks || m.Do == history.Acquire
+		out = append(out, m)
+	}
+	if !asks {
+		return nil, p.errorf(n, "this client never asks for the lock: give it an acquire")
+	}
+	return out, nil
+}
+
+func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
+	if rest, ok := strings.CutPrefix(text, Hold+" "); ok {
+		m.Do = Hold
+		if m.Span, err = parseSpan(rest); err != nil {
+			err = p.errorf(n, "hold: %v", err)
+		}
+		return m, err
+	}
+	if rest, ok := strings.CutPrefix(text, Wait+" "); ok {
+		m.Do = Wait
+		m.Await, err = p.eventOfAll(n, rest)
+		return m, err
+	}
+	name, limit, limited := strings.Cut(text, " within ")
+	if limited && name == history.Acquire {
+		if m.Span, err = parseSpan(limit); err != nil {
+			return m, p.errorf(n, "acquire within: %v", err)
+		}
+		text = name
+	}
+	m.Do, _, err = workloads.ParseAct(text)
+	if errors.Is(err, workloads.ErrNoAct) {
+		have := append(workloads.Acts(), "hold 1.3 leases", "await B granted")
+		err = fmt.Errorf("unknown move %q%s (a client can %s)", text, meant.Word(name, slices.Concat(workloads.Acts(), []string{Hold, Wait})), strings.Join(have, ", "))
+	}
+	if err != nil {
+		return m, p.errorf(n, "%v", err)
+	}
+	return m, nil
+}
+
+// eventOfAll reads an event that is not one of a script's own steps: which messages of an
+// act have passed is known only where a fault is anchored at them.
+func (p *parser) eventOfAll(n *yaml.Node, text string) (*Await, error) {
+	a, err := p.event(n, text)
+	if err == nil && a.Act != "" {
+		err = p.errorf(n, "%q: messages of a move are a fault's anchor, as when: %s's %s has sent message %d", text, a.Client, a.Act, a.N)
+	}
+	return a, err
+}
+
+// ParseProgram reads a program that speaks of clients.
+func ParseProgram(text string, clients []string) (Program, error) {
+	p := &parser{file: "a program", s: &Scenario{Clients: clients}}
+	return p.program(&yaml.Node{Kind: yaml.ScalarNode, Value: text})
+}
+
+// MustProgram is ParseProgram of a text that is a part of this program.
+func MustProgram(text string, clients []string) Program {
+	p, err := ParseProgram(text, clients)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
