@@ -1,11 +1,14 @@
 package history
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
-// The fast decoders read the lines that picklock itself writes: known names, plain
-// numbers, strings without escapes. Of every other line they say so by returning
-// false, and encoding/json decides, so that there is one meaning of a line and
-// not two (FuzzFastDecoder compares them).
+// The fast decoders read the lines that picklock itself writes, and those that others
+// write: with spaces, in another order of the members, with members that are not ours. Of
+// every other line they say so by returning false, and encoding/json decides, so that
+// there is one meaning of a line and not two (FuzzFastDecoder compares them).
 
 // cursor walks over one line. bad is sticky: once set, the line is not for the
 // fast decoder.
@@ -69,7 +72,7 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// raw eats a string and returns what is between its quotes.
+// raw eats a string and returns what it says.
 func (c *cursor) raw() []byte {
 	b, i := c.b, c.i
 	if c.bad || i >= len(b) || b[i] != '"' {
@@ -82,11 +85,23 @@ func (c *cursor) raw() []byte {
 		i++
 	}
 	if i >= len(b) || b[i] != '"' {
-		c.bad = true
-		return nil
+		return c.escaped()
 	}
 	c.i = i + 1
 	return b[from:i]
+}
+
+// escaped is raw of a string that does not stand for itself: only encoding/json knows
+// what becomes of half a surrogate, and of bytes that are no UTF-8.
+func (c *cursor) escaped() []byte {
+	from := c.i
+	c.skipString()
+	var s string
+	if c.bad || json.Unmarshal(c.b[from:c.i], &s) != nil {
+		c.bad = true
+		return nil
+	}
+	return []byte(s)
 }
 
 // name eats a member's name and the colon.
@@ -181,27 +196,45 @@ func (c *cursor) boolean() bool {
 	return false
 }
 
-func fastEvent(line []byte, e *Event, in *interner) bool {
-	c := cursor{b: line, in: in}
-	// Every event begins with these five, and picklock writes them in this order.
-	var more bool
-	if c.eat(`{"index":`) {
-		e.Index = c.num()
-		if c.eat(`,"time":`) {
-			e.Time = c.num()
-			if c.eat(`,"process":`) {
-				e.Process = c.str()
-				if c.eat(`,"type":`) {
-					e.Type = c.typ()
-				}
+// null eats the word null, which leaves a member as it is.
+func (c *cursor) null() bool {
+	return c.i < len(c.b) && c.b[c.i] == 'n' && c.eat("null")
+}
+
+// first eats the members that every event begins with, in picklock's own order, with or
+// without spaces as Python's json.dumps writes them. It says whether another follows.
+func (c *cursor) first(e *Event) bool {
+	if !c.eat(`{"index":`) {
+		return c.open()
+	}
+	c.space()
+	e.Index = c.num()
+	if c.eat(`,"time":`) || c.eat(`, "time":`) {
+		c.space()
+		e.Time = c.num()
+		if c.eat(`,"process":`) || c.eat(`, "process":`) {
+			c.space()
+			e.Process = c.str()
+			if c.eat(`,"type":`) || c.eat(`, "type":`) {
+				c.space()
+				e.Type = c.typ()
 			}
 		}
-		more = c.next()
-	} else {
-		more = c.open()
 	}
-	for ; more; more = c.next() {
-		switch string(c.name()) {
+	return c.next()
+}
+
+func fastEvent(line []byte, e *Event, in *interner) bool {
+	c := cursor{b: line, in: in}
+	for more := c.first(e); more; more = c.next() {
+		name := c.name()
+		if c.null() {
+			if string(name) == "nodes" {
+				e.Nodes = nil
+			}
+			continue
+		}
+		switch string(name) {
 		case "index":
 			e.Index = c.num()
 		case "time":
@@ -230,12 +263,24 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.Permits = c.num()
 		case "held":
 			e.Held = c.boolean()
+		case "error":
+			e.Error = c.str()
+		case "client_failed":
+			e.ClientFailed = c.boolean()
+		case "nodes":
+			from := c.i
+			c.skip()
+			if c.bad || json.Unmarshal(c.b[from:c.i], &e.Nodes) != nil {
+				return false
+			}
 		case "phase":
 			e.Phase = c.str()
 		case "landed":
 			e.Landed = c.boolean()
-		default: // error, nodes, detail: rare
-			return false
+		case "detail":
+			e.Detail = c.str()
+		default:
+			c.foreign(name, eventNames)
 		}
 	}
 	return c.done()
@@ -244,7 +289,11 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 func fastEffect(line []byte, e *Effect, in *interner) bool {
 	c := cursor{b: line, in: in}
 	for more := c.open(); more; more = c.next() {
-		switch string(c.name()) {
+		name := c.name()
+		if c.null() {
+			continue
+		}
+		switch string(name) {
 		case "seq":
 			e.Seq = c.num()
 		case "time":
@@ -270,7 +319,7 @@ func fastEffect(line []byte, e *Effect, in *interner) bool {
 		case "error":
 			e.Error = c.str()
 		default:
-			return false
+			c.foreign(name, effectNames)
 		}
 	}
 	return c.done()

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,6 +34,10 @@ func FuzzFastDecoder(f *testing.F) {
 		`{"index":7,"time":26,"process":"nemesis","type":"info","f":"pause","nodes":["c1"],"phase":"begin","landed":true}`,
 		`{"seq":3,"time":5,"process":"c1","f":"add","key":"k0","grant":"c1.1","value":"c1.1.1","parent":"x","version":2,"highest":33,"error":"no"}`,
 		` { "index" : -1 , "time":01, "Key":"a", "held":falsey } x`, `{"value":"\u00e9","index":12345678901234567890}`, `{}`, `{"held":null}`, `{"index":1.0}`, `{"index":-0}`, `[]`, ``,
+		`{"index": 0, "time": 1203345, "process": "c1", "type": "invoke", "f": "acquire", "key": "k\u00f6", "value": null}`,
+		`{"f":"read","host":{"a":[1,-2.5e+3,"\"\\",[],{}],"b":{"c":null}},"thread":7,"type":"ok","process":"é","index":3,"time":4}`,
+		`{"Index":3,"\u0069ndex":4,"ho\u017ft":1,"\u017feq":2,"proces\u017f":"x"}`, `{"x":01}`, `{"x":[1,]}`, `{"x":"\ud800"}`, `{"x":"\q"}`, `{"x":1e}`, `{"x":-}`, `{"x":tru}`,
+		`{"nodes":["a","b"],"nodes":[null],"client_failed":true,"detail":"clock\t+2m","error":"\u0000\ud83d\ude00\ud83d"}`, `{"nodes":null,"nodes":[]}`, `{"nodes":[1]}`,
 	} {
 		f.Add([]byte(line))
 	}
@@ -53,7 +59,7 @@ func FuzzFastDecoder(f *testing.F) {
 
 // TestFastDecoderIsUsed: the lines that picklock writes need no encoding/json.
 func TestFastDecoderIsUsed(t *testing.T) {
-	full := Event{Index: 3, Time: 4, Process: "c1", Type: OK, F: Acquire, Key: "k", Grant: "c1.1", Token: 3, Value: "v", Since: 5, Lease: 6, Mode: Shared, Permits: 3, Held: true, Phase: Begin, Landed: true}
+	full := Event{Index: 3, Time: 4, Process: "c1", Type: OK, F: Acquire, Key: "k", Grant: "c1.1", Token: 3, Value: "v", Since: 5, Lease: 6, Mode: Shared, Permits: 3, Held: true, Error: "e", ClientFailed: true, Phase: Begin, Landed: true, Nodes: []string{"c1"}, Detail: "d"}
 	line, err := json.Marshal(full)
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +76,59 @@ func TestFastDecoderIsUsed(t *testing.T) {
 	if !fastEffect(line, &got, &interner{}) || got != eff {
 		t.Errorf("%s read as %+v", line, got)
 	}
+}
+
+// TestForeignWriting: whoever else writes histories uses other spaces and another order of
+// the members, escapes what need not be, has members of their own and nulls. All of it is
+// read as encoding/json reads it, and without it.
+func TestForeignWriting(t *testing.T) {
+	text := rapid.OneOf(rapid.StringMatching(`[a-z0-9. ]{0,8}`), rapid.String())
+	foreign := rapid.SampledFrom([]string{`7`, `-0.5e-3`, `"x"`, `"\u00e9\n\"é"`, `null`, `true`, `[]`, `[ 1 , "]" , [ ] ]`, `{"key":{"index":9}}`, `{ }`})
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.Int64Range(-1e17, 1e17)
+		want := Event{
+			Index: number.Draw(t, "index"), Time: number.Draw(t, "time"), Process: text.Draw(t, "process"), Type: rapid.SampledFrom([]Type{Invoke, OK, "other"}).Draw(t, "type"),
+			F: text.Draw(t, "f"), Key: text.Draw(t, "key"), Token: number.Draw(t, "token"), Value: text.Draw(t, "value"), Held: rapid.Bool().Draw(t, "held"),
+			Error: text.Draw(t, "error"), ClientFailed: rapid.Bool().Draw(t, "failed"), Nodes: rapid.SliceOfN(text, 0, 2).Draw(t, "nodes"), Detail: text.Draw(t, "detail"),
+		}
+		whole, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(whole, &fields); err != nil {
+			t.Fatal(err)
+		}
+		var members []string
+		space := rapid.SampledFrom([]string{"", "", " ", "  ", "\t"})
+		for name, value := range fields {
+			members = append(members, `"`+name+`"`+space.Draw(t, "before")+":"+space.Draw(t, "after")+string(value))
+		}
+		for _, name := range []string{"thread", "threadId", "host_name", "", "Nested", "a\\u0062"} {
+			if rapid.Bool().Draw(t, "has "+name) {
+				members = append(members, `"`+name+`":`+foreign.Draw(t, name))
+			}
+		}
+		slices.Sort(members)
+		order := rapid.Permutation(members).Draw(t, "order")
+		line := []byte("{" + strings.Join(order, space.Draw(t, "left")+","+space.Draw(t, "right")) + "}" + space.Draw(t, "end"))
+		var got Event
+		if !fastEvent(line, &got, &interner{}) {
+			t.Fatalf("%s is left to encoding/json", line)
+		}
+		if want, err := slow[Event](line); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: %+v, encoding/json says %+v %v", line, got, want, err)
+		}
+		// One byte of it lost or changed: both take it for the same, or refuse it.
+		at := rapid.IntRange(0, len(line)-1).Draw(t, "at")
+		damaged := slices.Concat(line[:at], rapid.SampledFrom([][]byte{nil, {'"'}, {'}'}, {' '}, {'0'}, {'\\'}, {0xff}}).Draw(t, "damage"), line[at+1:])
+		got = Event{}
+		if fastEvent(damaged, &got, &interner{}) {
+			if want, err := slow[Event](damaged); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s: %+v, encoding/json says %+v %v", damaged, got, want, err)
+			}
+		}
+	})
 }
 
 func line(i int) string {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // shape is a history to write: a sound lock that many clients want all the time;
@@ -16,6 +18,28 @@ type shape struct {
 	register bool // each grant reads and writes, too
 	late     bool // in the last percent a grant comes while another one's lease is alive
 	unknown  int  // operations of unknown outcome, spread over the history
+	// foreign writes a line as others do: nil for picklock's own writing.
+	foreign func(line string) string
+}
+
+// spaced is a line as Python's json.dumps writes it.
+func spaced(line string) string {
+	return strings.NewReplacer(`":`, `": `, `,"`, `, "`).Replace(line)
+}
+
+// reversed is a line with its members in the opposite order.
+func reversed(line string) string {
+	members := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "{"), "}\n"), `,"`)
+	for i := 1; i < len(members); i++ {
+		members[i] = `"` + members[i]
+	}
+	slices.Reverse(members)
+	return "{" + strings.Join(members, ",") + "}\n"
+}
+
+// adorned is a line with members that are none of ours.
+func adorned(line string) string {
+	return strings.TrimSuffix(line, "}\n") + `,"thread":7,"host":{"name":"a1","zone":null}}` + "\n"
 }
 
 // write makes the history, and the register's log where there is one.
@@ -45,6 +69,10 @@ func (s shape) write(events, effects string) error {
 		line = append(append(append(line, typ...), `","f":"`...), f...)
 		line = append(append(append(line, `","key":"k0"`...), rest...), "}\n"...)
 		index++
+		if s.foreign != nil {
+			_, _ = w.WriteString(s.foreign(string(line)))
+			return
+		}
 		_, _ = w.Write(line)
 	}
 	eff := func(process, f, grant, value string) {

@@ -2,8 +2,9 @@
 // taken in a process of its own, from file to verdict, so that its memory can be
 // told.
 //
-//	bench          measures everything
-//	bench -small   without the ten million events and Porcupine's 100,000 operations
+//	bench            measures everything
+//	bench -small     without the ten million events and Porcupine's 100,000 operations
+//	bench -foreign   only what others write, beside our own writing
 package main
 
 import (
@@ -36,7 +37,7 @@ func main() {
 	case len(args) == 2 && args[0] == "-porcupine":
 		err = measure(func() (string, error) { return search(args[1]) })
 	default:
-		err = bench(len(args) == 1 && args[0] == "-small")
+		err = bench(len(args) == 1 && args[0] == "-small", len(args) == 1 && args[0] == "-foreign")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -145,7 +146,9 @@ const rounds = 5
 type row struct {
 	shape
 	what         string
-	events, log  string // files
+	events       string // file, and that of the register's operations
+	effects      string
+	log          string // effects, where it is to be judged
 	whole, exact measured
 }
 
@@ -172,13 +175,16 @@ func (r *row) measureOnce() error {
 // each is the time for an event.
 func (r *row) each() time.Duration { return r.exact.Took / time.Duration(r.shape.events) }
 
-func bench(small bool) error {
+func bench(small, foreign bool) error {
 	dir, err := os.MkdirTemp("", "picklock-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	fmt.Printf("%d CPUs; 50 clients on one lock, from file to verdict; the quickest of %d\n", runtime.NumCPU(), rounds)
+	if err := benchForeign(dir); err != nil || foreign {
+		return err
+	}
 	if err := benchSizes(dir, small); err != nil {
 		return err
 	}
@@ -203,40 +209,92 @@ func benchSizes(dir string, small bool) error {
 			&row{shape: shape{events: 1_000_000, clients: 50, register: register, late: true}, what: "- broken in the last percent"},
 			&row{shape: shape{events: 1_000_000, clients: 50, register: register, unknown: 200}, what: "- 200 operations of unknown outcome"})
 	}
-	for i, r := range rows {
-		r.events = filepath.Join(dir, strconv.Itoa(i)+".jsonl")
-		effects := filepath.Join(dir, strconv.Itoa(i)+".register.jsonl")
-		if err := r.write(r.events, effects); err != nil {
-			return err
-		}
-		if r.register {
-			r.log = effects
-		}
-		defer os.Remove(r.events)
-		defer os.Remove(effects)
+	remove, err := measureRows(dir, rows)
+	defer remove()
+	if err != nil {
+		return err
 	}
-	for range rounds {
-		for _, r := range rows {
-			if err := r.measureOnce(); err != nil {
-				return err
-			}
-		}
-	}
-	fmt.Printf("%-36s %9s %11s %11s %11s %10s  valid\n", "history", "events", "time", "CPU time", "an event*", "memory")
+	printHead()
 	least, most := rows[0].each(), rows[0].each()
 	for i, r := range rows {
 		if i > 0 && r.register != rows[i-1].register {
 			fmt.Printf("- from 10^4 to 10^%d events the time for an event differs by %.2f times\n", len(strconv.Itoa(largest))-1, float64(most)/float64(least))
 			least, most = r.each(), r.each()
 		}
-		fmt.Printf("%-36s %9d %9.3f s %9.3f s %8d ns %7d MB  %s\n", r.what, r.shape.events, r.whole.Took.Seconds(), r.whole.CPU.Seconds(),
-			r.each().Nanoseconds(), r.whole.RSS>>20, r.whole.Valid)
+		r.print()
 		if !r.late && r.unknown == 0 {
 			least, most = min(least, r.each()), max(most, r.each())
 		}
 	}
 	fmt.Printf("- from 10^4 to 10^%d events the time for an event differs by %.2f times\n", len(strconv.Itoa(largest))-1, float64(most)/float64(least))
 	fmt.Println("* without the second opinion, whose cost does not depend on the length")
+	return nil
+}
+
+// measureRows writes the histories and measures each, turn about. The files are there
+// until remove is called.
+func measureRows(dir string, rows []*row) (remove func(), err error) {
+	remove = func() {
+		for _, r := range rows {
+			os.Remove(r.events)
+			os.Remove(r.effects)
+		}
+	}
+	for i, r := range rows {
+		r.events = filepath.Join(dir, strconv.Itoa(i)+".jsonl")
+		r.effects = filepath.Join(dir, strconv.Itoa(i)+".register.jsonl")
+		if err := r.write(r.events, r.effects); err != nil {
+			return remove, err
+		}
+		if r.register {
+			r.log = r.effects
+		}
+	}
+	for range rounds {
+		for _, r := range rows {
+			if err := r.measureOnce(); err != nil {
+				return remove, err
+			}
+		}
+	}
+	return remove, nil
+}
+
+func printHead() {
+	fmt.Printf("%-36s %9s %11s %11s %11s %10s  valid\n", "history", "events", "time", "CPU time", "an event*", "memory")
+}
+
+func (r *row) print() {
+	fmt.Printf("%-36s %9d %9.3f s %9.3f s %8d ns %7d MB  %s\n", r.what, r.shape.events, r.whole.Took.Seconds(), r.whole.CPU.Seconds(),
+		r.each().Nanoseconds(), r.whole.RSS>>20, r.whole.Valid)
+}
+
+// benchForeign measures histories that others could have written, beside our own.
+func benchForeign(dir string) error {
+	own := shape{events: 2_000_000, clients: 50}
+	rows := []*row{{shape: own, what: "lock, as picklock writes it"}}
+	for _, w := range []struct {
+		what    string
+		foreign func(string) string
+	}{{"- with spaces", spaced}, {"- members in another order", reversed}, {"- with members of others", adorned}} {
+		other := own
+		other.foreign = w.foreign
+		rows = append(rows, &row{shape: other, what: w.what})
+	}
+	remove, err := measureRows(dir, rows)
+	defer remove()
+	if err != nil {
+		return err
+	}
+	printHead()
+	slowest := time.Duration(0)
+	for i, r := range rows {
+		r.print()
+		if i > 0 {
+			slowest = max(slowest, r.exact.Took)
+		}
+	}
+	fmt.Printf("- the slowest takes %.2f times as long as our own\n\n", float64(slowest)/float64(rows[0].exact.Took))
 	return nil
 }
 
