@@ -25,6 +25,7 @@ type fault struct {
 	clients    int // how many of the nodes are clients
 	begin, end int64
 	ended      bool
+	stays      string // why it could not be healed
 	landed     bool
 }
 
@@ -86,6 +87,9 @@ func (r *faultReader) read(e *history.Event, t int64) {
 			f.end, f.ended = t, true
 			r.open[id] = list[1:]
 		}
+	}
+	if list := r.open[id]; e.Phase == "" && e.Error != "" && len(list) > 0 {
+		r.list[list[len(list)-1]].stays = e.Error
 	}
 	switch {
 	case e.F != Stall:

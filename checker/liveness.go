@@ -10,7 +10,10 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 		if f.landed && f.name != Stall {
 			last = max(last, f.end)
 			if !f.ended {
-				open = f.name
+				open = "fault " + f.name + " was never healed"
+				if f.stays != "" {
+					open += " (" + f.stays + ")"
+				}
 			}
 		}
 	}
@@ -31,7 +34,7 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 	case an.stats.Grants == 0:
 		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
 	case last >= 0 && after == 0 && open != "":
-		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("fault %s was never healed, so nothing shows that the lock comes back", open)}
+		return Property{Valid: Unknown, Required: true, Why: open + ", so nothing shows that the lock comes back"}
 	case last >= 0 && after == 0:
 		return Property{Valid: Unknown, Required: true, Why: "no grant came after the last fault was healed: the run was too short to tell whether the lock comes back"}
 	case an.stats.Contested == 0:

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/picklock/picklock/history"
 )
 
 // TestWhy: what each verdict says that it rests on, word for word.
@@ -153,5 +155,22 @@ func TestSortAnomalies(t *testing.T) {
 		if sortAnomalies(got); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v", got)
 		}
+	}
+}
+
+// A server that did not start again after a fault is named as the reason why the lock's
+// coming back was not seen.
+func TestWhyAFaultStays(t *testing.T) {
+	in := script(t, `
+0.10-0.11 c1 acquire c1.1 lease=1
+0.12-0.35 c2 acquire c2.1 lease=1
+0.30-0.31 c1 release c1.1
+0.36- nemesis powerloss s1
+0.40-0.50 c1 acquire !timeout
+`)
+	in.Events = append(in.Events, history.Event{Process: history.Nemesis, Type: history.Info, Time: 450e6, F: "powerloss", Nodes: []string{"s1"}, Error: "s1 did not start again"})
+	const want = "fault powerloss was never healed (s1 did not start again), so nothing shows that the lock comes back"
+	if p := Check(in).Properties[Liveness]; p.Valid != Unknown || p.Why != want {
+		t.Errorf("%v: %s\nwant %s", p.Valid, p.Why, want)
 	}
 }

@@ -45,6 +45,7 @@ type member struct {
 	killed  time.Time
 	mark    *mark     // of its log, for a power loss
 	excused time.Time // until then it may end by itself
+	restart bool      // it is being started again: whoever does that hears of its end
 }
 
 // Life is one run of a node's process, from a start to its end.
@@ -173,7 +174,7 @@ func (m *Members) Began(name string, pid int, netns string) (*Life, error) {
 func (m *Members) Ended(name string, l *Life, err error, why func() error) {
 	m.mu.Lock()
 	n := m.nodes[name]
-	killed := !n.killed.IsZero() || time.Now().Before(n.excused)
+	killed := !n.killed.IsZero() || time.Now().Before(n.excused) || n.restart
 	if n.life == l {
 		n.PID, n.NetNS = 0, n.home
 	}
@@ -183,6 +184,20 @@ func (m *Members) Ended(name string, l *Life, err error, why func() error) {
 	if !killed && (n.Role == Server || err != nil) {
 		m.Report(why)
 	}
+}
+
+// Restarting notes that a server is being started again until done is called: if it ends
+// meanwhile, Died does not tell, for whoever starts it does.
+func (m *Members) Restarting(name string) (done func()) {
+	set := func(on bool) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if n := m.nodes[name]; n != nil {
+			n.restart = on
+		}
+	}
+	set(true)
+	return func() { set(false) }
 }
 
 // Excuse says that a node may end by itself for so long, and Died need not tell.

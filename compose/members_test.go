@@ -290,3 +290,18 @@ func TestMembersPowerLossNeedsALog(t *testing.T) {
 		t.Errorf("no log: %v", err)
 	}
 }
+
+// Who starts a server again hears of its end; afterwards it is told as any other.
+func TestEndWhileRestarting(t *testing.T) {
+	m, _ := pair("")
+	done := m.Restarting("s1")
+	begin(t, m, "s1")(errors.New("exit status 1"))
+	if err := died(m); err != nil {
+		t.Errorf("told twice: %v", err)
+	}
+	done()
+	begin(t, m, "s1")(errors.New("exit status 1"))
+	if died(m) == nil {
+		t.Error("afterwards nobody is told")
+	}
+}

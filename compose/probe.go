@@ -85,6 +85,9 @@ func (p *Probe) Await(ctx context.Context, addr string, gone <-chan struct{}) er
 	})
 }
 
+// ErrEnded says that a server's program ended before it answered.
+var ErrEnded = errors.New("it ended while it was starting")
+
 // AwaitBy is Await with another way to ask: not every server can be reached from
 // here.
 func (p *Probe) AwaitBy(ctx context.Context, addr string, gone <-chan struct{}, ask func(context.Context) (bool, error)) error {
@@ -111,7 +114,7 @@ func (p *Probe) AwaitBy(ctx context.Context, addr string, gone <-chan struct{}, 
 			}
 			return fmt.Errorf("no answer at %s: %w", addr, last)
 		case <-gone:
-			return errors.New("it ended while it was starting")
+			return ErrEnded
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

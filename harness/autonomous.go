@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -37,11 +38,15 @@ func (a *autonomous) drive(ctx, enough context.Context) error {
 			return err
 		}
 	}
-	harm, stop := context.WithTimeout(ctx, a.Limit-a.healing)
+	striking, stop := context.WithCancel(ctx)
+	harm, up := context.WithTimeout(striking, a.Limit-a.healing)
+	late, tooLate := context.WithTimeout(striking, a.Limit-a.healing+a.patience)
 	a.harmless, a.healed = stop, make(chan error, 1)
 	go func() {
 		defer close(a.healed)
-		a.healed <- a.nemesis.Run(ctx, harm)
+		defer up()
+		defer tooLate()
+		a.healed <- a.nemesis.Run(ctx, harm, late)
 	}()
 	return a.watch(enough)
 }
@@ -66,6 +71,9 @@ func (a *autonomous) watch(ctx context.Context) error {
 		select {
 		case <-limit:
 			limit = nil
+			if owed := a.nemesis.Outstanding(); len(owed) > 0 {
+				a.Observer.Phase("strike with what has not struck yet: "+strings.Join(owed, ", "), time.Now().Add(a.patience-a.healing))
+			}
 		case err := <-healed:
 			if err != nil {
 				return err

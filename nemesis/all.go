@@ -135,10 +135,15 @@ type draw struct {
 	spec  Spec
 	kinds []string          // those still to come before all come again
 	left  map[string][]Spec // by kind: its targets still to come
+	owed  []string          // the kinds of All that have struck nobody yet
 }
 
 func newDraw(s Spec, rng *rand.Rand) *draw {
-	return &draw{rng: rng, spec: s, left: map[string][]Spec{}}
+	d := &draw{rng: rng, spec: s, left: map[string][]Spec{}}
+	if s.Text == All {
+		d.owed = s.Kinds()
+	}
+	return d
 }
 
 func (d *draw) next() Spec {
@@ -152,6 +157,36 @@ func (d *draw) next() Spec {
 	}
 	kind := d.kinds[0]
 	d.kinds = d.kinds[1:]
+	return d.target(kind)
+}
+
+// struck notes that a kind has struck.
+func (d *draw) struck(kind string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.owed = slices.DeleteFunc(d.owed, func(k string) bool { return k == kind })
+}
+
+// due is one of a kind that has struck nobody yet; false says that all have.
+func (d *draw) due() (Spec, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.owed) == 0 {
+		return Spec{}, false
+	}
+	kind := d.owed[0]
+	d.owed = append(d.owed[1:], kind) // its turn comes again after the others'
+	return d.target(kind), true
+}
+
+func (d *draw) outstanding() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(slices.Values(d.owed))
+}
+
+// target is the next one of a kind; mu is held.
+func (d *draw) target(kind string) Spec {
 	of := d.left[kind]
 	if len(of) == 0 {
 		for _, s := range d.spec.OneOf {

@@ -6,8 +6,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
@@ -185,5 +188,62 @@ func TestHarmIsDone(t *testing.T) {
 	seen("c2", history.Write)
 	if !over(late) {
 		t.Error("not ended by another's write")
+	}
+}
+
+// Where the time was too short for a kind of All, it strikes yet: what never struck could
+// not be judged. What was asked for by name, and a run that is given up, are at their end.
+func TestWhatHasNotStruckStrikesYet(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	struck := func(fault string, late context.Context) ([]string, *Nemesis) {
+		spec, err := Parse(fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		var kinds []string
+		c := newFakeCluster()
+		env := &Env{Cluster: c, Injector: newFakeInjector(), Isolated: true, TTL: 5 * time.Millisecond, Respawn: func(context.Context, string) error { return nil }}
+		n, err := New(t.Context(), env, []Spec{spec}, 3, history.Now(), func(e history.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Phase == history.Begin && !slices.Contains(kinds, e.F) {
+				kinds = append(kinds, e.F)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- n.Run(t.Context(), over, late) }()
+		for {
+			n.Observe(history.Event{Process: "c1", Type: history.OK, F: history.Read, Key: "k0"})
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Fatal(err)
+				}
+				slices.Sort(kinds)
+				return kinds, n
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+	late, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	got, n := struck(All, late)
+	if want := n.specs[0].Kinds(); !slices.Equal(got, want) || len(n.Outstanding()) != 0 {
+		t.Errorf("struck %v, want %v; outstanding %v", got, want, n.Outstanding())
+	}
+	if late.Err() != nil {
+		t.Error("it went on when everything had struck")
+	}
+	if got, n := struck(All, over); len(got) != 0 || !slices.Equal(n.Outstanding(), n.specs[0].Kinds()) {
+		t.Errorf("given up: struck %v, outstanding %v", got, n.Outstanding())
+	}
+	if got, n := struck("pause", late); len(got) != 0 || len(n.Outstanding()) != 0 {
+		t.Errorf("by name: struck %v, outstanding %v", got, n.Outstanding())
 	}
 }

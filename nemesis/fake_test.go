@@ -21,6 +21,7 @@ type fakeCluster struct {
 	mu    sync.Mutex
 	nodes []compose.Node
 	log   []string
+	stays error // what a restart fails with
 }
 
 func newFakeCluster() *fakeCluster { return newFake("s1", "s2", "s3", "c1", "c2", "register") }
@@ -74,6 +75,9 @@ func (c *fakeCluster) Kill(_ context.Context, name string) error {
 
 func (c *fakeCluster) Restart(_ context.Context, name string, fresh bool) error {
 	c.note("restart %s %v", name, fresh)
+	if c.stays != nil {
+		return c.stays
+	}
 	c.setPID(name, 999)
 	return nil
 }

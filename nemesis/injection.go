@@ -59,6 +59,20 @@ func (i *injection) heal(ctx context.Context) error {
 	return nil
 }
 
+// leave records that the fault stays: what it hit does not start any more.
+func (i *injection) leave(down *notBack) {
+	var still []string
+	for _, name := range i.fault.Nodes() {
+		if now, ok := i.nemesis.env.node(name); ok && now.PID == 0 {
+			still = append(still, name)
+		}
+	}
+	i.nemesis.write(history.Event{
+		F: i.kind, Nodes: i.fault.Nodes(), Time: i.nemesis.env.now() - i.nemesis.start, Detail: down.Error(),
+		Error: strings.Join(still, ", ") + " did not start again: what is said of it in nodes/ tells why",
+	})
+}
+
 func (n *Nemesis) write(e history.Event) {
 	e.Process, e.Type = history.Nemesis, history.Info
 	n.record(e)

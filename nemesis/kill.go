@@ -125,8 +125,24 @@ func (k *kill) Heal(ctx context.Context) error {
 		}()
 	}
 	var all error
+	down := &notBack{}
 	for range k.nodes {
-		all = errors.Join(all, <-errs)
+		err := <-errs
+		if errors.Is(err, compose.ErrEnded) {
+			down.errs = append(down.errs, err)
+		} else {
+			all = errors.Join(all, err)
+		}
 	}
-	return all
+	if len(down.errs) == 0 || all != nil {
+		return errors.Join(append(down.errs, all)...)
+	}
+	return down
 }
+
+// notBack says that servers do not start any more after what was done to them. That is
+// how they are, and no failure of ours.
+type notBack struct{ errs []error }
+
+func (e *notBack) Error() string   { return errors.Join(e.errs...).Error() }
+func (e *notBack) Unwrap() []error { return e.errs }

@@ -3,6 +3,7 @@ package nemesis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func strikeOnce(t *testing.T, c *fakeCluster, h *fakeInjector, fault string) []h
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- n.Run(context.Background(), ctx) }()
+	go func() { done <- n.Run(context.Background(), ctx, ctx) }()
 	for {
 		// Somebody reads and has not yet written, now and then.
 		n.Observe(history.Event{Process: "c1", Type: history.OK, F: history.Read, Key: "k0"})
@@ -276,5 +277,48 @@ func TestHealedOnce(t *testing.T) {
 				t.Errorf("events %+v, want one begin and one end", events)
 			}
 		})
+	}
+}
+
+// A server that ends as soon as it is started again is how that server is: it is recorded,
+// the fault stays, and the run goes on. What else keeps a fault from being healed is an error.
+func TestServerDoesNotComeBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stays error
+		want  string
+	}{
+		"ended":    {fmt.Errorf("start s1: %w", compose.ErrEnded), ""},
+		"no cause": {errors.New("start s1: no answer"), "heal kill of s1: start s1: no answer"},
+	} {
+		c := newFakeCluster()
+		c.stays = tt.stays
+		over, cancel := context.WithTimeout(t.Context(), time.Minute)
+		var events []history.Event
+		env := &Env{Cluster: c, Injector: newFakeInjector(), TTL: time.Millisecond}
+		spec, err := Parse("kill:s1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := New(t.Context(), env, []Spec{spec}, 1, history.Now(), func(e history.Event) {
+			events = append(events, e)
+			if e.Phase != history.Begin {
+				cancel()
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = n.Run(t.Context(), over, over)
+		cancel()
+		switch {
+		case tt.want != "":
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v, want %q", name, err, tt.want)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		case len(events) != 2 || events[1].Phase != "" || !strings.HasPrefix(events[1].Error, "s1 did not start again") || !strings.Contains(events[1].Detail, tt.stays.Error()):
+			t.Errorf("%s: %+v", name, events)
+		}
 	}
 }

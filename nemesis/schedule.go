@@ -29,6 +29,7 @@ type Nemesis struct {
 
 	mu     sync.Mutex
 	active []string // "pause c1"
+	draws  []*draw  // of its tracks
 }
 
 // New prepares the faults for a cluster whose nodes all run. start is the run's
@@ -64,14 +65,21 @@ func (n *Nemesis) Active() []string {
 }
 
 // Run strikes until harm ends and returns when everything is healed, and seen to
-// be healed. An error means that something was left broken. The end of ctx, of which
-// harm is a part, abandons what is under way.
-func (n *Nemesis) Run(ctx, harm context.Context) error {
+// be healed. Where the machine was so slow that a kind of All has not struck by then, it
+// strikes with that until late ends: a run that never tried it could not be judged. An
+// error means that something was left broken. The end of ctx, of which harm and late are
+// parts, abandons what is under way.
+func (n *Nemesis) Run(ctx, harm, late context.Context) error {
 	tracks := n.tracks()
+	n.mu.Lock()
+	for _, t := range tracks {
+		n.draws = append(n.draws, t.draw)
+	}
+	n.mu.Unlock()
 	errs := make(chan error, len(tracks))
 	for i, t := range tracks {
 		rng := rand.New(rand.NewPCG(n.seed, uint64(i)))
-		go func() { errs <- n.loop(ctx, harm, t, rng) }()
+		go func() { errs <- n.loop(ctx, harm, late, t, rng) }()
 	}
 	var all error
 	for range tracks {
@@ -80,16 +88,39 @@ func (n *Nemesis) Run(ctx, harm context.Context) error {
 	return all
 }
 
-func (n *Nemesis) loop(ctx, harm context.Context, t track, rng *rand.Rand) error {
+// Outstanding lists the kinds of All that have struck nobody yet.
+func (n *Nemesis) Outstanding() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var out []string
+	for _, d := range n.draws {
+		out = append(out, d.outstanding()...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (n *Nemesis) loop(ctx, harm, late context.Context, t track, rng *rand.Rand) error {
 	next := t.draw.next()
 	rest := between(rng, n.env.TTL, 0.5, 1.5)
 	if next.Plan.Trigger() == WhileHeld {
 		rest = 0
 	}
-	for wait(harm, rest, nil) {
-		struck, err := n.strike(ctx, harm, next, rng)
+	for {
+		while := harm
+		if !wait(harm, rest, nil) {
+			due, any := t.draw.due()
+			if !any || !wait(late, min(rest, n.env.TTL/2), nil) {
+				return nil
+			}
+			next, while = due, late
+		}
+		struck, err := n.strike(ctx, while, next, rng)
 		if err != nil {
 			return next.wrap(err)
+		}
+		if struck {
+			t.draw.struck(next.Kind.Name)
 		}
 		next = t.draw.next()
 		rest = between(rng, n.env.TTL, t.resting[0], t.resting[1])
@@ -97,7 +128,6 @@ func (n *Nemesis) loop(ctx, harm context.Context, t track, rng *rand.Rand) error
 			rest = n.env.TTL / 20
 		}
 	}
-	return nil
 }
 
 // strike does the fault once, from choosing its victims to healing them; false says that
@@ -138,7 +168,12 @@ func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) (boo
 		}
 		wait(harm, duration, done)
 	}
-	return true, i.heal(ctx)
+	err = i.heal(ctx)
+	if down := (*notBack)(nil); errors.As(err, &down) {
+		i.leave(down)
+		return true, nil
+	}
+	return true, err
 }
 
 // claim notes the victims; false says that one of them already suffers the same.

@@ -107,7 +107,7 @@ func (c *Cluster) running(ctx context.Context, n *node) (*compose.Life, error) {
 		return nil, fmt.Errorf("container %s is not of this run", i.Name)
 	}
 	if i.PID == 0 {
-		return nil, fmt.Errorf("its container ended at once with exit code %d%s", i.Code, colon(i.Error))
+		return nil, fmt.Errorf("%w: its container has exit code %d%s", compose.ErrEnded, i.Code, colon(i.Error))
 	}
 	if got := i.Addrs[project(c.run)]; got != n.addr {
 		return nil, fmt.Errorf("its container has the address %q instead of %s", got, n.addr)
@@ -206,6 +206,7 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 		n.id = id
 		c.mu.Unlock()
 	}
+	defer c.Restarting(name)()
 	if err := c.engine.start(ctx, n.id); err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}

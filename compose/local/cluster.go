@@ -264,6 +264,7 @@ func (c *Cluster) Kill(ctx context.Context, name string) error { return c.End(ct
 
 // Restart implements compose.Cluster.
 func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
+	defer c.Restarting(name)()
 	return c.startServer(ctx, name, fresh)
 }
 
