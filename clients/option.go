@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/picklock/picklock/internal/meant"
 )
@@ -16,6 +18,42 @@ type Option struct {
 	Default string // the value that holds where none is given, in words if it depends
 	// Check says whether a value can be used; nil: any text can.
 	Check func(value string) error
+	// Safer are values with which the lock is said to be safer than with others, the
+	// default among them where it is such a one; "2 leases" is the length of two leases. A
+	// hunt tries them against what it has found.
+	Safer []string
+}
+
+// Setting is a value of an option.
+type Setting struct{ Name, Value string }
+
+// Remedies lists the settings that are said to make the lock safer, can be had with this
+// lease, and are not in force with these options.
+func (i Info) Remedies(extra map[string]string, ttl time.Duration) []Setting {
+	var out []Setting
+	for _, o := range i.Options {
+		now, given := extra[o.Name]
+		if !given {
+			now = o.Default
+		}
+		now = inLeases(now, ttl)
+		for _, value := range o.Safer {
+			if value = inLeases(value, ttl); value != now && (o.Check == nil || o.Check(value) == nil) {
+				out = append(out, Setting{o.Name, value})
+			}
+		}
+	}
+	return out
+}
+
+// inLeases writes what is told in leases as a length of time, and leaves all else as it is.
+func inLeases(value string, ttl time.Duration) string {
+	number, ok := strings.CutSuffix(value, " leases")
+	n, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil {
+		return value
+	}
+	return time.Duration(n * float64(ttl)).String()
 }
 
 // CheckOptions returns an error that lists what the lock knows if it does not know

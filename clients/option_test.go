@@ -1,8 +1,11 @@
 package clients
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestParseOptions(t *testing.T) {
@@ -31,5 +34,35 @@ func TestParseAbilities(t *testing.T) {
 	redis := Info{Name: "redis"}
 	if err := redis.CheckAbilities(map[string]string{"tokens": "yes"}); err == nil || !strings.Contains(err.Error(), "--ability is for exec locks") {
 		t.Errorf("of a lock that is known: %v", err)
+	}
+}
+
+// Of what is said to be safer only what is not in force, and what can be had, is a remedy.
+func TestRemedies(t *testing.T) {
+	i := Info{Name: "l", Options: []Option{
+		{Name: "plain", Default: "1"},
+		{Name: "switch", Default: "no", Safer: []string{"yes"}},
+		{Name: "clock", Default: "server", Safer: []string{"server"}},
+		{Name: "delay", Default: "2 leases", Safer: []string{"2 leases", "4 leases"}, Check: func(v string) error {
+			if d, err := time.ParseDuration(v); err != nil || d > time.Minute {
+				return errors.New("want up to 1m")
+			}
+			return nil
+		}},
+	}}
+	for name, tc := range map[string]struct {
+		extra map[string]string
+		ttl   time.Duration
+		want  []Setting
+	}{
+		"defaults":      {nil, time.Second, []Setting{{"switch", "yes"}, {"delay", "4s"}}},
+		"short lease":   {nil, 250 * time.Millisecond, []Setting{{"switch", "yes"}, {"delay", "1s"}}},
+		"already":       {map[string]string{"switch": "yes", "delay": "4s"}, time.Second, []Setting{{"delay", "2s"}}},
+		"back":          {map[string]string{"clock": "client", "plain": "7"}, time.Second, []Setting{{"switch", "yes"}, {"clock", "server"}, {"delay", "4s"}}},
+		"cannot be had": {nil, 20 * time.Second, []Setting{{"switch", "yes"}}},
+	} {
+		if got := i.Remedies(tc.extra, tc.ttl); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
 	}
 }

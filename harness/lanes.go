@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/internal/lines"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
@@ -54,8 +52,9 @@ type laneAnswer struct {
 const longestLaneLine = 64 << 20
 
 // ServeLane is the lane's process: it plays what in brings, one after the other, until in
-// ends. open finds the runtime that a configuration names.
-func ServeLane(ctx context.Context, in io.Reader, out io.Writer, locks *clients.Table, backends register.Backends, open func(context.Context, *LaneConfig) (Runtime, error)) (err error) {
+// ends. open finds what a configuration is played on and with: the tables of the host, its
+// runtime and its program.
+func ServeLane(ctx context.Context, in io.Reader, out io.Writer, open func(context.Context, *LaneConfig) (Host, error)) (err error) {
 	var lane *Lane
 	defer func() {
 		if lane != nil {
@@ -70,7 +69,7 @@ func ServeLane(ctx context.Context, in io.Reader, out io.Writer, locks *clients.
 		var err error
 		switch {
 		case q.Open != nil && lane == nil:
-			lane, err = q.Open.lane(ctx, locks, backends, open)
+			lane, err = q.Open.lane(ctx, open)
 		case lane == nil:
 			err = errors.New("the lane was not opened")
 		default:
@@ -87,16 +86,13 @@ func ServeLane(ctx context.Context, in io.Reader, out io.Writer, locks *clients.
 	})
 }
 
-func (c *LaneConfig) lane(ctx context.Context, locks *clients.Table, backends register.Backends, open func(context.Context, *LaneConfig) (Runtime, error)) (*Lane, error) {
-	o := Options{Settings: c.Settings}
-	o.Extra, o.Abilities, o.Locks, o.Backends = c.Extra, c.Abilities, locks, backends
-	var err error
-	if o.Runtime, err = open(ctx, c); err != nil {
+func (c *LaneConfig) lane(ctx context.Context, open func(context.Context, *LaneConfig) (Host, error)) (*Lane, error) {
+	host, err := open(ctx, c)
+	if err != nil {
 		return nil, err
 	}
-	if o.Self, err = os.Executable(); err != nil {
-		return nil, fmt.Errorf("find the own program: %w", err)
-	}
+	o := Options{Settings: c.Settings, Host: host}
+	o.Extra, o.Abilities = c.Extra, c.Abilities
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	return NewLane(LaneOptions{Options: o, Clients: c.Clients, Faults: c.Faults, Bound: c.Bound}, c.Dir)
 }

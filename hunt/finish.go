@@ -3,6 +3,7 @@ package hunt
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,14 +22,19 @@ type FinishOptions struct {
 	// Vary gives a player of the same lock on which something is different, and what ends
 	// it; nil: no remedy is tried that needs one.
 	Vary func(ctx context.Context, v Variation) (Player, func() error, error)
-	// Fencing are the disciplines that might help.
+	// Fencing are the disciplines that might help, Options the settings of the lock.
 	Fencing []string
+	Options []Setting
 }
+
+// Setting is a value of an option of the lock.
+type Setting struct{ Name, Value string }
 
 // Variation is what is different for a remedy.
 type Variation struct {
 	Fencing string
 	TTL     time.Duration
+	Option  Setting // the zero one for none
 }
 
 // shrinkBudget is how many plays the shrinking of one way may take.
@@ -265,6 +271,14 @@ func (h *Search) remedies(ctx context.Context, p Player, w *Way, o FinishOptions
 		c := clone(s)
 		c.Fencing, c.Expect = []string{f}, nil
 		vary("--fencing "+f, Variation{Fencing: f, TTL: h.o.Target.TTL}, c)
+	}
+	for _, option := range o.Options {
+		c := clone(s)
+		if c.Extra, c.Expect = maps.Clone(s.Extra), nil; c.Extra == nil {
+			c.Extra = map[string]string{}
+		}
+		c.Extra[option.Name] = option.Value
+		vary(fmt.Sprintf("--lock-option %s=%s", option.Name, option.Value), Variation{Fencing: h.o.Target.Fencing, TTL: h.o.Target.TTL, Option: option}, c)
 	}
 	c := clone(s)
 	c.TTL = 3 * h.o.Target.TTL

@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -13,6 +14,7 @@ type Result struct {
 	Strategy string    `json:"strategy"`
 	Seed     uint64    `json:"seed"`
 	Command  []string  `json:"command,omitempty"`
+	Again    string    `json:"again,omitempty"` // how a way is played again, its file where WayFile stands; "": by picklock scenario run
 	Started  time.Time `json:"started"`
 	Seconds  float64   `json:"seconds"` // of the search, without what came after it
 
@@ -34,6 +36,22 @@ type Result struct {
 	CPU      float64           `json:"cpu_seconds,omitempty"`
 	Starts   int               `json:"starts,omitempty"` // of clusters
 }
+
+// Unproved says why a hunt that found nothing proves nothing; "" if it does.
+func (r *Result) Unproved() string {
+	switch {
+	case r.CutShort:
+		return "the hunt was cut short"
+	case r.Plays == 0:
+		return "nothing was played"
+	case 2*r.Void > r.Plays:
+		return fmt.Sprintf("%d of %d schedules could not be played as they were meant, %d of them because this machine was too busy", r.Void, r.Plays, r.Busy)
+	}
+	return ""
+}
+
+// WayFile stands for the file of a way in Result.Again.
+const WayFile = "{file}"
 
 // Depth is what was played of the schedules with so many faults.
 type Depth struct {

@@ -86,3 +86,21 @@ func TestAliases(t *testing.T) {
 		}
 	}
 }
+
+// TestSafer: what is said to be safer is something that the option can be set to.
+func TestSafer(t *testing.T) {
+	settings := 0
+	for _, i := range Locks().All() {
+		for _, o := range i.Options {
+			one := clients.Info{Options: []clients.Option{o}}
+			got := one.Remedies(map[string]string{o.Name: "none of these"}, max(i.MinTTL, time.Second))
+			if len(got) != len(o.Safer) {
+				t.Errorf("%s: of %s only %v can be set", i.Name, o.Safer, got)
+			}
+			settings += len(got)
+		}
+	}
+	if settings == 0 {
+		t.Error("no option of any lock is said to make it safer")
+	}
+}

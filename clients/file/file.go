@@ -26,7 +26,7 @@ func fileInfo() clients.Info {
 		Naive:   true,
 		Options: []clients.Option{{
 			Name: "stale", About: "the age at which a lock file is removed, and with that the lease; never: whoever crashes keeps the lock",
-			Default: "the lease asked for", Check: wire.Checks(parseStale),
+			Default: "the lease asked for", Check: wire.Checks(parseStale), Safer: []string{"never"},
 		}},
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			if o.Directory == "" {

@@ -49,7 +49,7 @@ func openPostgres(name string, pooler bool, wrap func(*postgres) (clients.Lock, 
 
 // pgKeepalive is the option of the locks that last as long as a connection.
 var pgKeepalive = clients.Option{
-	Name: "keepalive", Default: "ttl", Check: wire.Checks(parseKeepalive),
+	Name: "keepalive", Default: "ttl", Check: wire.Checks(parseKeepalive), Safer: []string{"ttl"},
 	About: "when a peer that fell silent is given up, and its lock free: ttl (after about a TTL) or system (the systems' own times, two hours on most)",
 }
 

@@ -46,11 +46,11 @@ var (
 	parseTransaction = wire.OneOf("own", "begun")
 
 	pgClock = clients.Option{
-		Name: "clock", Default: "clock_timestamp", Check: wire.Checks(parseClock),
+		Name: "clock", Default: "clock_timestamp", Check: wire.Checks(parseClock), Safer: []string{"clock_timestamp"},
 		About: "the server's function that judges the lease: clock_timestamp, or now, which stands still in a transaction",
 	}
 	pgTransaction = clients.Option{
-		Name: "transaction", Default: "own", Check: wire.Checks(parseTransaction),
+		Name: "transaction", Default: "own", Check: wire.Checks(parseTransaction), Safer: []string{"own"},
 		About: "the lock is taken in a transaction of its own, or in one that was begun before; with clock=now the lease is then shorter than its holder thinks",
 	}
 )

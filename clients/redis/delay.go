@@ -18,7 +18,7 @@ func redisDelayInfo() clients.Info {
 		Confirms: true,
 		MinTTL:   time.Millisecond,
 		Inspect:  lookRedis,
-		Options:  []clients.Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: wire.Checks(wire.ParseLength)}},
+		Options:  []clients.Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: wire.Checks(wire.ParseLength), Safer: []string{"4 leases"}}},
 		Withheld: wire.LockDelay,
 		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
 			delay, err := wire.Read(o, "delay", 2*o.TTL, wire.ParseLength)

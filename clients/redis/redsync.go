@@ -26,9 +26,9 @@ func redsyncInfo() clients.Info {
 		Inspect: lookRedis,
 		Options: append([]clients.Option{
 			{Name: "tries", About: "how often one Lock tries before it gives up", Default: "32", Check: wire.Checks(wire.ParseCount)},
-			{Name: "drift-factor", About: "share of the expiry kept back for clocks that run at different speeds", Default: "0.01", Check: wire.Checks(parseShare)},
-			{Name: "fail-fast", About: "go on as soon as a majority has answered", Default: "no", Check: wire.Checks(wire.ParseSwitch)},
-			{Name: "set-nx-on-extend", About: "an extension takes the lock anew where it is gone: whoever had it meanwhile is not noticed", Default: "no", Check: wire.Checks(wire.ParseSwitch)},
+			{Name: "drift-factor", About: "share of the expiry kept back for clocks that run at different speeds", Default: "0.01", Check: wire.Checks(parseShare), Safer: []string{"0.1"}},
+			{Name: "fail-fast", About: "go on as soon as a majority has answered", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"no"}},
+			{Name: "set-nx-on-extend", About: "an extension takes the lock anew where it is gone: whoever had it meanwhile is not noticed", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"no"}},
 		}, goRedisOptions...),
 		Open: openRedsync,
 	}
@@ -112,9 +112,9 @@ func (l *shippedRedsync) until(m *redsync.Mutex, asked int64) clients.Renewal {
 // goRedisOptions are the settings of go-redis that decide what a lock on top of it
 // makes of lost answers.
 var goRedisOptions = []clients.Option{
-	{Name: "max-retries", About: "how often go-redis sends a command again that was not answered", Default: "3", Check: wire.Checks(wire.ParseCount)},
-	{Name: "read-timeout", About: "how long go-redis waits for an answer", Default: "5s", Check: wire.Checks(wire.ParseLength)},
-	{Name: "context-timeout", About: "go-redis gives a command up when its context ends (ContextTimeoutEnabled)", Default: "no", Check: wire.Checks(wire.ParseSwitch)},
+	{Name: "max-retries", About: "how often go-redis sends a command again that was not answered", Default: "3", Check: wire.Checks(wire.ParseCount), Safer: []string{"0"}},
+	{Name: "read-timeout", About: "how long go-redis waits for an answer", Default: "5s", Check: wire.Checks(wire.ParseLength), Safer: []string{"0.2 leases"}},
+	{Name: "context-timeout", About: "go-redis gives a command up when its context ends (ContextTimeoutEnabled)", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"yes"}},
 }
 
 // goRedis is a configuration of go-redis with all defaults but for goRedisOptions.

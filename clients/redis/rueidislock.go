@@ -25,11 +25,11 @@ func rueidislockInfo() clients.Info {
 			return lookRedis(ctx, server, rueidisKey(key))
 		},
 		Options: []clients.Option{
-			{Name: "key-majority", About: "how many of the lock's keys (2n-1) have to be held; the README wants 1 for one Redis", Default: "2", Check: wire.Checks(parsePositive)},
-			{Name: "extend-interval", About: "how often the library extends the keys", Default: "half of the ttl", Check: wire.Checks(wire.ParseLength)},
+			{Name: "key-majority", About: "how many of the lock's keys (2n-1) have to be held; the README wants 1 for one Redis", Default: "2", Check: wire.Checks(parsePositive), Safer: []string{"1"}},
+			{Name: "extend-interval", About: "how often the library extends the keys", Default: "half of the ttl", Check: wire.Checks(wire.ParseLength), Safer: []string{"0.2 leases"}},
 			{Name: "try-next-after", About: "how long it waits for one key's answer", Default: "20ms", Check: wire.Checks(wire.ParseLength)},
-			{Name: "fallback-set-px", About: "leases by length (PX) instead of by the client's wall clock (PXAT)", Default: "no", Check: wire.Checks(wire.ParseSwitch)},
-			{Name: "no-loop-tracking", About: "the server does not tell a client of the keys that it changed itself", Default: "no", Check: wire.Checks(wire.ParseSwitch)},
+			{Name: "fallback-set-px", About: "leases by length (PX) instead of by the client's wall clock (PXAT)", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"yes"}},
+			{Name: "no-loop-tracking", About: "the server does not tell a client of the keys that it changed itself", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"yes"}},
 		},
 		Open: openRueidislock,
 	}

@@ -23,7 +23,7 @@ func zkLockInfo() clients.Info {
 		MinTTL:   400 * time.Millisecond,
 		Inspect:  lookZooKeeper,
 		Options: []clients.Option{{
-			Name: "careful", Default: "no", Check: wire.Checks(wire.ParseSwitch),
+			Name: "careful", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"yes"},
 			About: "give a grant up when its session ends, and a session, with all that it left, whenever zk.Lock returns an error",
 		}},
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {

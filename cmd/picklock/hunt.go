@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -44,7 +43,6 @@ type huntFlags struct {
 	seed                     uint64
 	strategy, resume, out    string
 	asJSON, first, beyond    bool
-	given                    time.Duration // the lease that the user named; 0: none
 }
 
 func huntCommand() *cobra.Command {
@@ -123,14 +121,8 @@ func (f *huntFlags) check() (clients.Info, error) {
 	if _, err := register.ParseDiscipline(f.Settings.Fencing); err != nil {
 		return info, err
 	}
-	for _, k := range f.Settings.Faults {
-		kind, whom, aimed := strings.Cut(k, ":")
-		if aimed && whom != "client" && whom != "server" {
-			return info, fmt.Errorf("--faults %s: a hunt aims by itself: give a kind, or a kind on one side, as %s:client or %s:server", k, kind, kind)
-		}
-		if kind != "all" && kind != "none" && !slices.Contains(kindNames(), kind) || aimed && kind == "all" {
-			return info, fmt.Errorf("--faults: %w", meant.Unknown("kind of fault", kind, append(kindNames(), "all", "none")))
-		}
+	if err := lanes.CheckFaults(f.Settings.Faults); err != nil {
+		return info, fmt.Errorf("--faults: %w", err)
 	}
 	for _, a := range f.find {
 		if !slices.Contains(scenarios.Anomalies, a) {
@@ -159,17 +151,15 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	given := f.Settings.TTL
 	target, err := f.Target(ctx, info)
 	if err != nil {
 		return usage(err)
 	}
-	f.given = given
 	if f.Self, err = os.Executable(); err != nil {
 		return fmt.Errorf("find the own program: %w", err)
 	}
 	if f.jobs == 0 {
-		f.jobs = jobsFor(len(target.Servers))
+		f.jobs = lanes.Jobs(target)
 	}
 	dir, err := huntreport.Open(f.out, f.resume, target.Lock)
 	if err != nil {
@@ -182,7 +172,7 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		return err
 	}
 	ui := newHuntProgress(os.Stderr)
-	pool, players, target, err := f.open(untilAbandoned(ctx), info, target, ui)
+	pool, players, target, err := f.Start(untilAbandoned(ctx), info, target, f.jobs, func(text string) { ui.say("%s", text) })
 	if err != nil {
 		return huntError(err)
 	}
@@ -196,10 +186,9 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		return huntError(err)
 	}
 	if ctx.Err() == nil && f.finish > 0 {
-		err = search.Finish(ctx, players, hunt.FinishOptions{
-			Replays: f.replays, Time: f.finish, Tell: func(text string) { ui.say("%s", text) }, Vary: pool.Vary, Fencing: f.others(info),
-		})
-		if err != nil {
+		o := pool.Remedies(info)
+		o.Replays, o.Time, o.Tell = f.replays, f.finish, func(text string) { ui.say("%s", text) }
+		if err := search.Finish(ctx, players, o); err != nil {
 			return err
 		}
 	}
@@ -219,42 +208,10 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	switch {
 	case len(result.Ways) > 0:
 		return &exitError{exitInvalid, nil}
-	case result.CutShort || result.Plays == 0 || 2*result.Void > result.Plays:
+	case result.Unproved() != "":
 		return &exitError{exitUnknown, nil}
 	}
 	return nil
-}
-
-// longestLease is the longest one that is chosen where the user named none.
-const longestLease = 2 * time.Second
-
-// open starts the lanes. Where the user named no lease and this machine is too busy for a
-// short one, it is made longer: what the machine does late must be a small part of it.
-func (f *huntFlags) open(ctx context.Context, info clients.Info, target hunt.Target, ui *huntProgress) (*lanes.Pool, []hunt.Player, hunt.Target, error) {
-	chosen := f.given == 0
-	for {
-		pool := lanes.NewPool(f.Options, target)
-		ui.say("start %d lanes of %s, with a lease of %v", f.jobs, target.Lock, target.TTL)
-		players, err := pool.Open(ctx, f.jobs)
-		if err != nil {
-			return nil, nil, target, err
-		}
-		busy, err := target.Probe(ctx, players)
-		if err != nil {
-			return nil, nil, target, errors.Join(err, pool.Close())
-		}
-		if !chosen || busy <= 0.15 || 2*target.TTL > longestLease {
-			return pool, players, target, nil
-		}
-		ui.say("this machine is too busy for a lease of %v: %.0f %% of the plays were disturbed", target.TTL, 100*busy)
-		if err := pool.Close(); err != nil {
-			return nil, nil, target, err
-		}
-		f.Settings.TTL = 2 * target.TTL
-		if target, err = f.Target(ctx, info); err != nil {
-			return nil, nil, target, err
-		}
-	}
 }
 
 func huntError(err error) error {
@@ -262,30 +219,6 @@ func huntError(err error) error {
 		return usage(err)
 	}
 	return err
-}
-
-// others are the disciplines that might help: those that the lock can be used with.
-func (f *huntFlags) others(info clients.Info) []string {
-	if !info.Fencing && !info.Declares {
-		return nil
-	}
-	var out []string
-	for _, d := range []string{"write", "read-write"} {
-		if d != f.Settings.Fencing {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
-// jobsFor is how many lanes keep this machine busy and not too busy: most of a play is
-// waiting. Each has servers of its own.
-func jobsFor(servers int) int {
-	perCPU := 3
-	if servers > 2 {
-		perCPU = 2
-	}
-	return max(1, min(16, perCPU*runtime.NumCPU()))
 }
 
 // command is the command line that makes the hunt again.

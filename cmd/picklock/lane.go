@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,12 @@ func laneCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return harness.ServeLane(cmd.Context(), os.Stdin, os.Stdout, lockTable, backends, func(context.Context, *harness.LaneConfig) (harness.Runtime, error) {
-				return found, nil
+			self, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find the own program: %w", err)
+			}
+			return harness.ServeLane(cmd.Context(), os.Stdin, os.Stdout, func(context.Context, *harness.LaneConfig) (harness.Host, error) {
+				return harness.Host{Locks: lockTable, Backends: backends, Runtime: found, Self: self}, nil
 			})
 		},
 	}

@@ -37,12 +37,15 @@ type lockOption struct {
 	Name    string `json:"name"`
 	About   string `json:"about"`
 	Default string `json:"default"`
+	// Safer are the values, other than the default, that a hunt tries as a remedy.
+	Safer []string `json:"safer,omitempty"`
 }
 
 func lockOptions(i clients.Info) []lockOption {
 	var out []lockOption
 	for _, o := range i.Options {
-		out = append(out, lockOption{o.Name, o.About, o.Default})
+		safer := slices.DeleteFunc(slices.Clone(o.Safer), func(value string) bool { return value == o.Default })
+		out = append(out, lockOption{o.Name, o.About, o.Default, safer})
 	}
 	return out
 }
@@ -61,7 +64,11 @@ func (l lockLine) rows() []string {
 		out = append(out, fmt.Sprintf("\t\t\t\t  with --runtime %s the service is emulated by %s", runtime, l.Emulated[runtime]))
 	}
 	for _, o := range l.Options {
-		out = append(out, fmt.Sprintf("\t\t\t\t  --lock-option %s=...: %s (default: %s)", o.Name, o.About, o.Default))
+		values := "default: " + o.Default
+		if len(o.Safer) > 0 {
+			values += "; perhaps safer: " + strings.Join(o.Safer, ", ")
+		}
+		out = append(out, fmt.Sprintf("\t\t\t\t  --lock-option %s=...: %s (%s)", o.Name, o.About, values))
 	}
 	return out
 }

@@ -63,10 +63,10 @@ func reference(t *testing.T) []byte {
 		options = append(options, lockLine{Name: l.Name, Options: lockOptions(l)})
 	}
 	row("`exec:COMMAND`", "as told", "if it gives any", "mutex", "a program in any language: [exec.md](exec.md)")
-	table("Options of the locks (`--lock-option NAME=VALUE`)", "lock", "option", "default", "what it is")
+	table("Options of the locks (`--lock-option NAME=VALUE`)", "lock", "option", "default", "perhaps safer", "what it is")
 	for _, l := range options {
 		for _, o := range l.Options {
-			row("`"+l.Name+"`", "`"+o.Name+"`", o.Default, o.About)
+			row("`"+l.Name+"`", "`"+o.Name+"`", o.Default, strings.Join(o.Safer, ", "), o.About)
 		}
 	}
 	table("Faults (`--faults`)", "fault", "what it does", "how to write it")

@@ -32,6 +32,8 @@ type Options struct {
 	ClientImage string
 	Self        string // path of the picklock program
 	Dir         string // their logs and data go below it
+
+	chosen bool // the lease is not what the user named
 }
 
 // shortest is the lease of a hunt where the lock keeps so short a one: long enough that
@@ -46,7 +48,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 		s.Cluster = info.Cluster
 	}
 	if s.TTL == 0 {
-		s.TTL = max(shortest, info.MinTTL)
+		s.TTL, o.chosen = max(shortest, info.MinTTL), true
 	}
 	if s.Fencing == "" {
 		s.Fencing = "none"
@@ -95,7 +97,7 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Player, error) {
 	over := make(chan opened, n)
 	for range n {
 		go func() {
-			l, err := p.open(ctx, p.o.Settings)
+			l, err := p.open(ctx, p.o.Settings, p.o.Extra)
 			over <- opened{l, err}
 		}()
 	}
@@ -115,7 +117,7 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Player, error) {
 	return players, nil
 }
 
-func (p *Pool) open(ctx context.Context, s workloads.Settings) (*lane, error) {
+func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]string) (*lane, error) {
 	p.mu.Lock()
 	p.n++
 	dir := filepath.Join(p.o.Dir, fmt.Sprintf("lane-%d", p.n))
@@ -126,7 +128,7 @@ func (p *Pool) open(ctx context.Context, s workloads.Settings) (*lane, error) {
 	faults := s.Faults
 	s.Faults, s.Clients = nil, len(p.target.ClientNames())
 	l := &lane{self: p.o.Self, log: filepath.Join(dir, "lane.log"), config: harness.LaneConfig{
-		Settings: s, Extra: p.o.Extra, Abilities: p.o.Abilities, Clients: p.target.ClientNames(), Faults: kinds(faults),
+		Settings: s, Extra: extra, Abilities: p.o.Abilities, Clients: p.target.ClientNames(), Faults: kinds(faults),
 		Bound: p.target.Bound, Runtime: p.o.Runtime, ClientImage: p.o.ClientImage, Dir: dir,
 	}}
 	p.mu.Lock()
@@ -145,17 +147,6 @@ func kinds(faults []string) []string {
 		}
 	}
 	return out
-}
-
-// Vary gives a player on which something is different.
-func (p *Pool) Vary(ctx context.Context, v hunt.Variation) (hunt.Player, func() error, error) {
-	s := p.o.Settings
-	s.Fencing, s.TTL = v.Fencing, v.TTL
-	l, err := p.open(ctx, s)
-	if err != nil {
-		return nil, nil, err
-	}
-	return l, l.close, nil
 }
 
 // Starts is how often servers and clients were started all together.

@@ -41,7 +41,7 @@ var promises = []string{verdict.Exclusion, verdict.Register, verdict.Tokens, ver
 // broke is skipped, for nothing is proved of it.
 func JUnit(w io.Writer, r *hunt.Result, dir string) error {
 	s := junitSuite{Name: "picklock.hunt." + r.Lock, Tests: len(promises), Time: fmt.Sprintf("%.3f", r.Seconds)}
-	little := r.CutShort || r.Plays == 0 || 2*r.Void > r.Plays
+	little := r.Unproved()
 	of := map[string]string{hunt.LateWrite: verdict.Register}
 	for _, a := range verdict.Anomalies() {
 		of[a.Name] = a.Property
@@ -62,8 +62,8 @@ func JUnit(w io.Writer, r *hunt.Result, dir string) error {
 		case c.Failure != nil:
 			c.Failure.Text = strings.Join(lines, "\n\n")
 			s.Failures++
-		case little:
-			c.Skipped = &junitMessage{Message: "too little could be played: " + r.Summary()}
+		case little != "":
+			c.Skipped = &junitMessage{Message: "too little could be played: " + little + "; " + r.Summary()}
 			s.Skipped++
 		}
 		s.Cases = append(s.Cases, c)

@@ -77,7 +77,7 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 	switch {
 	case len(r.Ways) > 0:
 		p.Valid = "broken"
-	case r.CutShort || r.Plays == 0 || 2*r.Void > r.Plays:
+	case r.Unproved() != "":
 		p.Valid = "unknown"
 	}
 	p.Title = "picklock hunt: " + p.Headline

@@ -52,7 +52,7 @@ func result() *hunt.Result {
 				Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"a pause of a client"}}, Name: "way-1-granted-early", Schedule: schedule,
 				Explanation: "B was granted the lock 51 ms before A's lease was over.", Anomalies: []string{"granted-early"}, FirstSecond: 12, Faults: 1, Steps: 10,
 				Search: hunt.Rate{Hits: 3, Plays: 3}, Alone: hunt.Rate{Hits: 20, Plays: 20}, Needed: []string{"pause: A", "client B"},
-				Remedies: []hunt.Remedy{{Name: "--fencing read-write", Rate: hunt.Rate{Plays: 10}}, {Name: "--check-lease", Rate: hunt.Rate{Hits: 10, Plays: 10}}, {Name: "a longer lease", Why: "no server"}},
+				Remedies: []hunt.Remedy{{Name: "--fencing read-write", Rate: hunt.Rate{Plays: 10}}, {Name: "--check-lease", Rate: hunt.Rate{Hits: 10, Plays: 10}}, {Name: "a longer lease", Why: "no server"}, {Name: "--lock-option delay=1s", Rate: hunt.Rate{Void: 11}}},
 				Proof:    &hunt.Proof{Events: events, Anomaly: verdict.Anomaly{Name: "granted-early", Property: "exclusion", Key: "h1", Processes: []string{"A", "B"}, Grants: []string{"A-1", "B-1"}, Time: 200 * ms, Events: []int64{1, 3}}},
 			},
 			{
@@ -251,6 +251,19 @@ func TestWrite(t *testing.T) {
 	var b bytes.Buffer
 	if err := Summary(&b, again, d.Path()); err != nil || !strings.Contains(b.String(), "20 of 20 alone") {
 		t.Errorf("%s, %v", b.String(), err)
+	}
+	if strings.Contains(b.String(), "delay=1s") {
+		t.Errorf("a remedy of which no play counts is told of:\n%s", b.String())
+	}
+}
+
+// What plays a way again can be something else than the command line.
+func TestAgain(t *testing.T) {
+	r := result()
+	r.Again = "play(" + hunt.WayFile + ")"
+	var b bytes.Buffer
+	if err := Summary(&b, r, "dir"); err != nil || !strings.Contains(b.String(), "again:    play(dir/ways/way-1-granted-early.yaml)\n") {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
 

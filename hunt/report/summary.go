@@ -86,7 +86,7 @@ func remedyWords(w *hunt.Way) []string {
 	var out []string
 	for _, m := range w.Remedies {
 		switch {
-		case m.Why != "":
+		case m.Why != "" || m.Rate.Plays == 0:
 			continue
 		case m.Rate.Hits == 0:
 			out = append(out, fmt.Sprintf("goes away with %s (0 of %d)", m.Name, m.Rate.Plays))
@@ -97,9 +97,13 @@ func remedyWords(w *hunt.Way) []string {
 	return out
 }
 
-// Again is the command that plays a way again.
+// Again is how a way is played again: a command, or what the hunt says of it.
 func Again(r *hunt.Result, w *hunt.Way, dir string) string {
-	return strings.Join(quoted([]string{"picklock", "scenario", "run", w.Name, "--file", filepath.Join(dir, WaysFolder, w.Name+".yaml"), "--lock", r.Lock, "--fencing", r.Fencing}), " ")
+	file := filepath.Join(dir, WaysFolder, w.Name+".yaml")
+	if r.Again != "" {
+		return strings.ReplaceAll(r.Again, hunt.WayFile, file)
+	}
+	return strings.Join(quoted([]string{"picklock", "scenario", "run", w.Name, "--file", file, "--lock", r.Lock, "--fencing", r.Fencing}), " ")
 }
 
 func covered(r *hunt.Result) string {

@@ -1,0 +1,83 @@
+package lanes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/nemesis"
+)
+
+// longestLease is the longest one that is chosen where the user named none.
+const longestLease = 2 * time.Second
+
+// tooBusy is the part of the plays that this machine may disturb before the lease is made
+// longer.
+const tooBusy = 0.15
+
+// Jobs is how many lanes keep this machine busy and not too busy: most of a play is
+// waiting. Each has servers of its own.
+func Jobs(t hunt.Target) int {
+	perCPU := 3
+	if len(t.Servers) > 2 {
+		perCPU = 2
+	}
+	return max(1, min(16, perCPU*runtime.NumCPU()))
+}
+
+// Start starts so many lanes for a target that Target has made. Where the user named no
+// lease and this machine is too busy for a short one, it is made longer, and the target
+// that is returned says so: what the machine does late must be a small part of it. say is
+// told how it goes.
+func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Target, n int, say func(text string)) (*Pool, []hunt.Player, hunt.Target, error) {
+	for {
+		pool := NewPool(*o, target)
+		say(fmt.Sprintf("start %d lanes of %s, with a lease of %v", n, target.Lock, target.TTL))
+		players, err := pool.Open(ctx, n)
+		if err != nil {
+			return nil, nil, target, err
+		}
+		busy, err := target.Probe(ctx, players)
+		if err != nil {
+			return nil, nil, target, errors.Join(err, pool.Close())
+		}
+		if !o.chosen || busy <= tooBusy || 2*target.TTL > longestLease {
+			return pool, players, target, nil
+		}
+		say(fmt.Sprintf("this machine is too busy for a lease of %v: %.0f %% of the plays were disturbed", target.TTL, 100*busy))
+		if err := pool.Close(); err != nil {
+			return nil, nil, target, err
+		}
+		o.Settings.TTL = 2 * target.TTL
+		if target, err = o.Target(ctx, info); err != nil {
+			return nil, nil, target, err
+		}
+	}
+}
+
+// CheckFaults says what of the kinds of fault of a hunt cannot be: each is a kind, or a
+// kind on one side as kill:client or kill:server, all, or none.
+func CheckFaults(faults []string) error {
+	var known []string
+	for _, k := range nemesis.Kinds() {
+		known = append(known, k.Name)
+	}
+	known = append(known, nemesis.All, "none")
+	for _, f := range faults {
+		kind, whom, aimed := strings.Cut(f, ":")
+		if aimed && whom != "client" && whom != "server" {
+			return fmt.Errorf("%s: a hunt aims by itself: give a kind, or a kind on one side, as %s:client or %s:server", f, kind, kind)
+		}
+		if !slices.Contains(known, kind) || aimed && kind == nemesis.All {
+			return meant.Unknown("kind of fault", kind, known)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package hunt
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Whatever is said to help is tried on every way as often as all else, and what is told is
+// whether it did.
+func TestRemedies(t *testing.T) {
+	breaks := func(s *scenarios.Scenario) bool {
+		return struck("pause", "")(s) && s.Extra["careful"] != "yes" && !slices.Contains(s.Fencing, "read-write")
+	}
+	m := &model{bugs: []bug{{"granted-early", "", breaks}}}
+	on := target(1, 1, "pause")
+	on.Extra = map[string]string{"other": "1"}
+	h, _ := search(t, m, Options{Target: on, Depth: 1, FirstWay: true}, 1)
+	var tried []Variation
+	ended := 0
+	err := h.Finish(t.Context(), []Player{m}, FinishOptions{
+		Replays: 5, Fencing: []string{"write", "read-write"}, Options: []Setting{{"careful", "yes"}, {"delay", "1s"}, {"gone", "x"}},
+		Vary: func(_ context.Context, v Variation) (Player, func() error, error) {
+			if tried = append(tried, v); v.Option.Name == "gone" {
+				return nil, nil, errors.New("no such option")
+			}
+			return m, func() error { ended++; return nil }, nil
+		},
+	})
+	if err != nil || len(h.result.Ways) != 1 {
+		t.Fatalf("%v, ways %v", err, wayNames(&h.result))
+	}
+	w, usual := h.result.Ways[0], Variation{Fencing: "none", TTL: on.TTL}
+	with := func(change func(*Variation)) Variation { v := usual; change(&v); return v }
+	want := []Variation{
+		with(func(v *Variation) { v.Fencing = "write" }), with(func(v *Variation) { v.Fencing = "read-write" }),
+		with(func(v *Variation) { v.Option = Setting{"careful", "yes"} }), with(func(v *Variation) { v.Option = Setting{"delay", "1s"} }), with(func(v *Variation) { v.Option = Setting{"gone", "x"} }),
+		with(func(v *Variation) { v.TTL = 3 * on.TTL }),
+	}
+	if !slices.Equal(tried, want) || ended != len(want)-1 {
+		t.Errorf("tried %+v, want %+v; %d were ended", tried, want, ended)
+	}
+	hits := map[string]int{"--fencing write": 10, "--fencing read-write": 0, "--lock-option careful=yes": 0, "--lock-option delay=1s": 10, "a lease of 750ms, the sections as long as before (--ttl)": 10}
+	for _, r := range w.Remedies {
+		switch want, known := hits[r.Name]; {
+		case r.Name == "--lock-option gone=x":
+			if r.Why != "no such option" || r.Rate.Plays != 0 {
+				t.Errorf("%+v", r)
+			}
+		case strings.HasPrefix(r.Name, "looking at the lease"):
+		case !known || r.Rate != Rate{Hits: want, Plays: 10}:
+			t.Errorf("%+v, want %d of 10", r, want)
+		default:
+			delete(hits, r.Name)
+		}
+	}
+	if len(hits) > 0 {
+		t.Errorf("not tried: %v", hits)
+	}
+	// What is tried with an option goes on with the others.
+	for _, k := range m.played {
+		if strings.Contains(k, "careful") && !strings.Contains(k, "other") {
+			t.Fatalf("played without the options of the hunt:\n%s", k)
+		}
+	}
+}
+
+// A remedy with which no play counts is not said to help.
+func TestRemedyNotPlayed(t *testing.T) {
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
+	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
+	never := &model{busy: map[string]int{"": 1 << 20}}
+	err := h.Finish(t.Context(), []Player{m}, FinishOptions{
+		Replays: 5, Time: time.Minute, Options: []Setting{{"careful", "yes"}},
+		Vary: func(context.Context, Variation) (Player, func() error, error) {
+			return never, func() error { return nil }, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range h.result.Ways[0].Remedies {
+		if strings.Contains(r.Name, "careful") && (r.Rate.Plays != 0 || r.Rate.Void == 0) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
