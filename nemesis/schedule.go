@@ -131,7 +131,7 @@ func (n *Nemesis) loop(ctx, harm, late context.Context, t track, rng *rand.Rand)
 }
 
 // strike does the fault once, from choosing its victims to healing them; false says that
-// there was nobody to hit.
+// there was nobody to hit, or that it did not land.
 func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) (bool, error) {
 	duration := s.Plan.Duration(n.env, rng)
 	aware := rng.IntN(2) == 0
@@ -161,7 +161,8 @@ func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) (boo
 	// A fault that has begun is seen through even when the run is over: it must be
 	// healed, and the history must say what was done.
 	i, err := n.inject(ctx, s.Kind, f)
-	if err == nil {
+	landed := err == nil
+	if landed {
 		var done <-chan struct{}
 		if a, ok := f.(Awaiter); ok {
 			done = a.Await()
@@ -171,9 +172,9 @@ func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) (boo
 	err = i.heal(ctx)
 	if down := (*notBack)(nil); errors.As(err, &down) {
 		i.leave(down)
-		return true, nil
+		return landed, nil
 	}
-	return true, err
+	return landed, err
 }
 
 // claim notes the victims; false says that one of them already suffers the same.
