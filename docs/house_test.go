@@ -23,6 +23,7 @@ var house = []struct {
 	{pkg: "clients/register", most: 4},
 	{pkg: "workloads", most: 6},
 	{pkg: "hunt", most: 12, modules: []string{"go.yaml.in/yaml/v3"}},
+	{pkg: "hunt/record", most: 13, modules: []string{"go.yaml.in/yaml/v3"}},
 	{pkg: "scenarios", most: 10, modules: []string{"go.yaml.in/yaml/v3"}},
 }
 

@@ -104,7 +104,7 @@ func (w *Way) Steady() bool {
 }
 
 // reliable says that it came nearly every time with the machine to itself.
-func (w *Way) reliable() bool { return float64(w.Alone.Hits) >= 0.95*float64(w.Alone.Plays) }
+func (w *Way) reliable() bool { return w.Alone.nearlyAlways() }
 
 // Remedy is what might help, and whether it did.
 type Remedy struct {
@@ -120,6 +120,12 @@ type Rate struct {
 	Plays int `json:"plays"`
 	Void  int `json:"void,omitempty"` // not counted
 }
+
+// nearlyAlways is what a rate has to be for a schedule to replay at will.
+func (r Rate) nearlyAlways() bool { return float64(r.Hits) >= 0.95*float64(r.Plays) }
+
+// share is the part of the plays that showed it.
+func (r Rate) share() float64 { return float64(r.Hits) / float64(max(1, r.Plays)) }
 
 func (r *Rate) take(hit bool) {
 	r.Plays++

@@ -130,7 +130,7 @@ func TestShrinkSchedule(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}}, busy: map[string]int{"": 1}}
-	got, err := Shrink(t.Context(), on, m, s, 1000)
+	got, err := Shrink(t.Context(), on, m, s, ShrinkOptions{Budget: 1000, Replays: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestShrinkSchedule(t *testing.T) {
 	if small, err := scenarios.Parse("s.yaml", []byte(got.Schedule)); err != nil || small.Name != "mine" || small.Expected("model", "none") == nil {
 		t.Errorf("%v\n%s", err, got.Schedule)
 	}
-	if _, err := Shrink(t.Context(), on, &model{}, s, 1000); !errors.Is(err, ErrHolds) {
+	if _, err := Shrink(t.Context(), on, &model{}, s, ShrinkOptions{Budget: 1000}); !errors.Is(err, ErrHolds) {
 		t.Errorf("of what breaks nothing: %v", err)
 	}
 }

@@ -15,7 +15,16 @@ type Shrunk struct {
 	Faults    [2]int    `json:"faults"`   // before and after
 	Steps     [2]int    `json:"steps"`
 	Needed    []string  `json:"needed,omitempty"`
-	Plays     int       `json:"plays"`
+	Plays     int       `json:"plays"` // until it was found; those of Rate not among them
+	Rate      Rate      `json:"rate"`  // of the last plays, after nothing was changed any more
+}
+
+// ShrinkOptions says how a schedule is made smaller.
+type ShrinkOptions struct {
+	Like    *Signature // the way that must stay; nil: the first that it shows
+	Find    []string   // anomalies; nil: all of required properties
+	Budget  int        // of plays
+	Replays int        // how often what remains is played in the end
 }
 
 // ErrHolds is that a schedule that was to be made smaller breaks nothing.
@@ -25,11 +34,14 @@ var ErrHolds = errors.New("it breaks nothing")
 const provedWithin = 10
 
 // Shrink makes a schedule as small as it goes while it breaks the lock in the same way.
-func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, budget int) (*Shrunk, error) {
-	h := New(Options{Target: t})
+func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, o ShrinkOptions) (*Shrunk, error) {
+	h := New(Options{Target: t, Find: o.Find})
 	defer h.stop()
-	k := &shrinker{h: h, player: p, budget: budget}
-	found := false
+	k := &shrinker{h: h, player: p, budget: o.Budget}
+	found := o.Like != nil
+	if found {
+		k.sig = *o.Like
+	}
 	for k.plays < provedWithin && !found {
 		out, err := p.Play(ctx, s)
 		if err != nil {
@@ -44,6 +56,11 @@ func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, budg
 		return nil, fmt.Errorf("%s was played %d times: %w", s.Name, k.plays, ErrHolds)
 	}
 	small, needed := k.shrink(ctx, s)
+	out := &Shrunk{Needed: needed, Plays: k.plays}
+	kept := len(k.trail)
+	if small, out.Rate = k.settle(ctx, small, o.Replays); len(k.trail) < kept {
+		out.Needed = nil // of another schedule
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -53,8 +70,29 @@ func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, budg
 		small.Expect = nil // whichever of its anomalies it comes to
 	}
 	small.Name, small.About, small.Replay = s.Name, s.About, ""
-	return &Shrunk{
-		Signature: k.sig, Schedule: string(small.Write()), Needed: needed, Plays: k.plays,
-		Faults: [2]int{len(s.Strikes), len(small.Strikes)}, Steps: [2]int{stepsOf(s), stepsOf(small)},
-	}, nil
+	if out.Rate.Plays > 0 {
+		small.Replay = fmt.Sprintf("%d of %d", out.Rate.Hits, out.Rate.Plays)
+	}
+	out.Signature, out.Schedule = k.sig, string(small.Write())
+	out.Faults, out.Steps = [2]int{len(s.Strikes), len(small.Strikes)}, [2]int{stepsOf(s), stepsOf(small)}
+	return out, nil
+}
+
+// settle measures how often what is left shows itself, and takes back what was left away
+// last for as long as that is not nearly every time.
+func (k *shrinker) settle(ctx context.Context, s *scenarios.Scenario, replays int) (*scenarios.Scenario, Rate) {
+	rate := k.h.rate(ctx, k.player, s, k.sig, replays, nil)
+	for !rate.nearlyAlways() && len(k.trail) > 0 && ctx.Err() == nil {
+		last := len(k.trail) - 1
+		larger, err := scenarios.Parse(s.File, []byte(k.trail[last]))
+		if err != nil {
+			break
+		}
+		again := k.h.rate(ctx, k.player, larger, k.sig, replays, nil)
+		if again.share() <= rate.share() {
+			break // what is larger is no steadier
+		}
+		s, rate, k.trail = larger, again, k.trail[:last]
+	}
+	return s, rate
 }

@@ -20,12 +20,14 @@ type Signature struct {
 // brought about, it is one way, and fencing is what helps.
 const LateWrite = "late-write"
 
-func (s Signature) String() string {
-	text := s.Anomaly
+func (s Signature) String() string { return s.Name() + " by " + s.Takes() }
+
+// Name is the way without the faults that it takes.
+func (s Signature) Name() string {
 	if s.Cause != "" && s.Cause != s.Anomaly {
-		text += " (" + s.Cause + ")"
+		return s.Anomaly + " (" + s.Cause + ")"
 	}
-	return text + " by " + s.Takes()
+	return s.Anomaly
 }
 
 // Takes is what it takes.

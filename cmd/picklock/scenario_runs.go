@@ -138,7 +138,7 @@ func player(ctx context.Context, o harness.ScenarioOptions, runtimeName, clientI
 			return r.Verdict, r.Result.Met == checker.True, r.Result.Met != checker.Unknown, nil
 		}, func() error { return nil }, nil
 	}
-	p, _, end, err := oneLane(ctx, o, runtimeName, clientImage)
+	p, _, end, err := oneLane(ctx, laneFor{ScenarioOptions: o, runtime: runtimeName, clientImage: clientImage, faults: s.Faults()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,8 +152,16 @@ func player(ctx context.Context, o harness.ScenarioOptions, runtimeName, clientI
 	}, end, nil
 }
 
-// oneLane opens a lane for a scenario's clients and faults.
-func oneLane(ctx context.Context, o harness.ScenarioOptions, runtimeName, clientImage string) (hunt.Player, hunt.Target, func() error, error) {
+// laneFor says what a lane is opened for.
+type laneFor struct {
+	harness.ScenarioOptions
+	runtime, clientImage string
+	faults               []string // kinds that servers have to be prepared for
+	ignoreLost           bool
+}
+
+// oneLane opens a lane for a scenario's clients.
+func oneLane(ctx context.Context, o laneFor) (hunt.Player, hunt.Target, func() error, error) {
 	s := o.Scenario
 	var target hunt.Target
 	info, err := lockTable.Lookup(o.Lock)
@@ -165,7 +173,7 @@ func oneLane(ctx context.Context, o harness.ScenarioOptions, runtimeName, client
 		return nil, target, nil, fmt.Errorf("make a folder for the servers' logs: %w", err)
 	}
 	remove := func() error { return os.RemoveAll(dir) }
-	lo := lanes.Options{Extra: o.Extra, Abilities: o.Abilities, Runtime: runtimeName, ClientImage: clientImage, Self: o.Self, Dir: dir}
+	lo := lanes.Options{Extra: o.Extra, Abilities: o.Abilities, Runtime: o.runtime, ClientImage: o.clientImage, Self: o.Self, Dir: dir}
 	lo.Settings.Lock, lo.Settings.Fencing, lo.Settings.Cluster, lo.Settings.TTL = o.Lock, o.Fencing, s.Cluster, s.TTL
 	if o.Cluster != "" {
 		lo.Settings.Cluster = o.Cluster
@@ -182,7 +190,7 @@ func oneLane(ctx context.Context, o harness.ScenarioOptions, runtimeName, client
 			return nil, target, nil, errors.Join(usage(fmt.Errorf("clients are called %s, not %s", strings.Join(target.ClientNames(), ", "), c)), remove())
 		}
 	}
-	lo.Settings.Faults = s.Faults()
+	lo.Settings.Faults, lo.Settings.IgnoreLost = o.faults, o.ignoreLost
 	pool := lanes.NewPool(lo, target)
 	players, err := pool.Open(untilAbandoned(ctx), 1)
 	if err != nil {

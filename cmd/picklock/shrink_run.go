@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/hunt/record"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// built says what a scenario was built from.
+type built struct {
+	Run      string    `json:"run"`
+	Acts     int       `json:"acts"`    // of all its clients
+	Faults   int       `json:"faults"`  // that landed
+	Times    int       `json:"times"`   // how often the violation is proved
+	Tried    int       `json:"tried"`   // schedules, until one came again
+	Of       int       `json:"of"`      // that could be built
+	How      string    `json:"how"`     // what is otherwise in it than in the record; "" for nothing
+	Plays    int       `json:"plays"`   // of all that were tried
+	Repeated hunt.Rate `json:"repeats"` // of the one that came again
+}
+
+// shortLease is the lease of what is built from a run with a longer one: a play lasts a few
+// of them, and what this machine does late must be a small part of one.
+const shortLease = 500 * time.Millisecond
+
+// ofRun builds a scenario from a run's record and shrinks it.
+func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
+	loaded, err := results.Open(path)
+	if errors.Is(err, results.ErrNoRun) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	v := loaded.Verdict
+	if v == nil {
+		return usage(fmt.Errorf("%s has no verdict: judge it with picklock check %s", path, path))
+	}
+	ways := hunt.BrokenBy(*v, o.find)
+	if len(ways) == 0 {
+		what := "broke no required property"
+		if o.find != nil {
+			what = "shows no " + strings.Join(o.find, ", ")
+		}
+		fmt.Fprintf(os.Stderr, "picklock: %s %s (its verdict is %v): there is nothing to make smaller\n", path, what, v.Valid)
+		return &exitError{exitInvalid, nil}
+	}
+	// A run that was a scenario with programs has it in its directory.
+	if file := loaded.Dir.File("scenario.yaml"); loaded.Run.Scenario != "" {
+		if s, err := scenarios.Load(file); err == nil && s.Programs != nil && !o.given("ttl") {
+			if o.Lock == "" {
+				o.Lock = loaded.Run.Lock
+			}
+			if !o.given("fencing") {
+				o.Fencing = loaded.Run.Fencing
+			}
+			return o.ofFile(ctx, file)
+		}
+	}
+	way := ways[0]
+	tries, b, ignore, err := o.build(loaded, way)
+	if err != nil {
+		return usage(fmt.Errorf("%s: %w", path, err))
+	}
+	all := make([]*scenarios.Scenario, len(tries))
+	var kinds []string
+	for i, t := range tries {
+		all[i] = t.Schedule
+		for _, k := range t.Schedule.Faults() {
+			if !slices.Contains(kinds, k) {
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	o.Scenario = all[0]
+	p, target, end, err := oneLane(ctx, laneFor{ScenarioOptions: o.ScenarioOptions, runtime: o.runtime, faults: kinds, ignoreLost: ignore})
+	if err != nil {
+		return huntError(err)
+	}
+	fmt.Fprintf(os.Stderr, "%d acts and %d faults; %s is proved %d times; %d schedules can be built from that\n", b.Acts, b.Faults, way.Signature.Name(), b.Times, len(all))
+	again, err := hunt.Repeats(ctx, target, p, all, way, o.find, func(i int, r hunt.Rate) {
+		text := fmt.Sprintf("schedule %d: %d faults, came in %d of %d plays", i+1, len(all[i].Strikes), r.Hits, r.Plays)
+		if r.Void > 0 {
+			text += fmt.Sprintf(", %d void", r.Void)
+		}
+		if tries[i].How != "" {
+			text += ": " + tries[i].How
+		}
+		fmt.Fprintln(os.Stderr, text)
+	})
+	if errors.Is(err, hunt.ErrNever) {
+		fmt.Fprintf(os.Stderr, "picklock: the schedules built from %s did not repeat %s: %v. It may need the timing of that run, or more clients than take part in a schedule\n", path, way.Signature.Name(), err)
+		return errors.Join(&exitError{exitUnknown, nil}, end())
+	}
+	if err != nil {
+		return huntError(errors.Join(err, end()))
+	}
+	if again.Signature.Name() != way.Signature.Name() {
+		fmt.Fprintf(os.Stderr, "none showed %s; schedule %d shows %s in %d of %d plays\n", way.Signature.Name(), again.Place+1, again.Signature.Name(), again.Rate.Hits, again.Rate.Plays)
+	}
+	if !again.Steady {
+		fmt.Fprintf(os.Stderr, "schedule %d is the one that shows it most often, in %d of %d plays: it does not come at will\n", again.Place+1, again.Rate.Hits, again.Rate.Plays)
+	}
+	how := o.how()
+	how.Like = &again.Signature
+	small, err := hunt.Shrink(ctx, target, p, all[again.Place], how)
+	if err = errors.Join(err, end()); err != nil {
+		return huntError(err)
+	}
+	b.Tried, b.Of, b.How, b.Plays, b.Repeated = again.Tried, len(all), tries[again.Place].How, again.Plays, again.Rate
+	return o.print(shrunk{small, b})
+}
+
+// build reads a run's record and builds schedules from it.
+func (o *shrinkFlags) build(loaded *results.Loaded, way hunt.Broken) ([]record.Try, *built, bool, error) {
+	run := loaded.Run
+	if run.Register != "" {
+		return nil, nil, false, fmt.Errorf("%w: its register was %s, and a schedule is played with picklock's own", record.ErrNoSchedule, run.Register)
+	}
+	said := saidOf(run.Command)
+	if o.Lock == "" {
+		o.Lock = run.Lock
+		if !o.given("lock-option") {
+			var err error
+			if o.Extra, err = clients.ParseOptions(said["--lock-option"]); err != nil {
+				return nil, nil, false, err
+			}
+		}
+		var err error
+		if o.Abilities, err = clients.ParseAbilities(said["--ability"]); err != nil {
+			return nil, nil, false, err
+		}
+	}
+	info, err := lockTable.Lookup(o.Lock)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if !o.given("fencing") {
+		o.Fencing = run.Fencing
+	}
+	if o.Cluster == "" && run.Cluster != info.Cluster {
+		o.Cluster = run.Cluster
+	}
+	if !o.given("runtime") && run.Runtime != "" {
+		o.runtime = run.Runtime
+	}
+	lease := o.ttl
+	if lease == 0 {
+		lease = min(run.TTL, max(shortLease, info.MinTTL))
+	}
+	events, err := history.ReadFile(loaded.Dir.History())
+	if err != nil {
+		return nil, nil, false, results.Damaged(err)
+	}
+	history.Sort(events)
+	r := record.Run{
+		Lock: o.Lock, Fencing: o.Fencing, Cluster: o.Cluster, Options: o.Extra,
+		Clients: hunt.Target{Permits: info.Permits(o.Extra)}.ClientNames(),
+		TTL:     run.TTL, Lease: lease, CheckLease: run.CheckLease, Events: events,
+	}
+	for _, n := range run.Nodes {
+		if n.Role == "server" {
+			r.Servers = append(r.Servers, n.Name)
+		}
+	}
+	var anomalies []verdict.Anomaly
+	for _, i := range way.Anomalies {
+		anomalies = append(anomalies, loaded.Verdict.Anomalies[i])
+	}
+	b := &built{Run: filepath.Base(loaded.Dir.Path()), Times: len(anomalies)}
+	for _, e := range events {
+		switch {
+		case e.Process != history.Nemesis && e.Type == history.Invoke:
+			b.Acts++
+		case e.Process == history.Nemesis && e.Phase == history.Begin && e.Landed:
+			b.Faults++
+		}
+	}
+	tries, err := r.Schedules(anomalies)
+	return tries, b, run.IgnoreLost, err
+}
+
+// saidOf are the values of a recorded command line's flags that run.json has nowhere else.
+func saidOf(command []string) map[string][]string {
+	out := map[string][]string{}
+	for i, word := range command {
+		if (word == "--lock-option" || word == "--ability") && i+1 < len(command) {
+			out[word] = append(out[word], command[i+1])
+		}
+	}
+	return out
+}

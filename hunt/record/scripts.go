@@ -1,0 +1,175 @@
+package record
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+	"github.com/picklock/picklock/workloads"
+)
+
+// script is what one client did, move by move.
+type script struct {
+	name, process string
+	moves         []move
+}
+
+// move is a move of a program, and when that was.
+type move struct {
+	scenarios.Move
+	from, to int64
+	nth      int // of the moves of this word, from 1
+}
+
+func (c script) program() scenarios.Program {
+	var out scenarios.Program
+	for _, m := range c.moves {
+		out = append(out, m.Move)
+	}
+	return out
+}
+
+// thinking is which part of a lease lies at least between two acts until it is a hold of its
+// own: less is what any client needs.
+const thinking = 0.08
+
+// scripts turn what the clients of a window did into programs.
+func (r Run) scripts(w window, l looser) []script {
+	var out []script
+	for i, p := range w.clients {
+		out = append(out, script{name: r.Clients[i], process: p})
+	}
+	paused := r.stops("pause")
+	for i := range out {
+		r.fill(&out[i], w, l, out, paused[out[i].process])
+	}
+	return slices.DeleteFunc(out, func(c script) bool { return len(c.moves) == 0 })
+}
+
+// fill writes one client's program.
+func (r Run) fill(c *script, w window, l looser, all []script, paused []stretch) {
+	granted, awaited := map[string]bool{}, map[string]bool{}
+	held, last := "", int64(0) // the grant that it has, and when its latest act under it ended
+	for _, a := range w.acts {
+		// What was begun before the violation is gone on with to the section's end.
+		if a.process != c.process || a.to < w.from || a.from > w.to && (held == "" || a.grant != held) {
+			continue
+		}
+		if a.do == history.Acquire {
+			if a.outcome == history.Fail {
+				continue // it changed nothing, and others decide whether it would fail again
+			}
+			if before := w.before(a, l, c, all); before != "" && !awaited[before] {
+				awaited[before] = true
+				c.add(scenarios.Move{Do: scenarios.Wait, Await: scenarios.AwaitClient(before, "granted")}, max(a.from, w.from), max(a.from, w.from))
+			}
+			m := scenarios.Move{Do: a.do}
+			if a.outcome == history.Info && a.to != open {
+				m.Span = r.span(a.to - a.from)
+			}
+			held, last, granted[a.grant] = "", a.to, true
+			if a.outcome == history.OK {
+				held = a.grant
+			}
+			c.add(m, max(a.from, w.from), a.to)
+			continue
+		}
+		if a.grant == "" || !granted[a.grant] {
+			continue // of a section that began before
+		}
+		if a.grant == held {
+			gap := stretch{last, a.from}
+			if other := w.meanwhile(gap, c, all, paused); other != "" && !awaited[other] {
+				awaited[other] = true
+				c.add(scenarios.Move{Do: scenarios.Wait, Await: scenarios.AwaitClient(other, "granted")}, gap.from, gap.to)
+			} else if net := gap.to - gap.from - gap.shared(paused); float64(net) >= thinking*float64(r.TTL) {
+				c.add(scenarios.Move{Do: scenarios.Hold, Span: r.span(net)}, gap.from, gap.to)
+			}
+		}
+		if r.CheckLease && (a.do == history.Write || a.do == history.Add) {
+			c.add(scenarios.Move{Do: workloads.Check}, a.from, a.from)
+		}
+		c.add(scenarios.Move{Do: a.do}, a.from, a.to)
+		if last = a.to; a.do == history.Release {
+			held = ""
+		}
+	}
+	if held != "" {
+		c.add(scenarios.Move{Do: history.Release}, w.to, open)
+	}
+	if !slices.ContainsFunc(c.moves, func(m move) bool { return m.Do == history.Acquire }) {
+		c.moves = nil
+	}
+}
+
+func (c *script) add(m scenarios.Move, from, to int64) {
+	n := 1
+	for _, o := range c.moves {
+		if o.Do == m.Do {
+			n++
+		}
+	}
+	c.moves = append(c.moves, move{m, from, to, n})
+}
+
+// before names the client that had been granted the lock last when c was granted it, or asked
+// in vain: so that they come to it in the order of the record.
+func (w window) before(a act, l looser, c *script, all []script) string {
+	at := a.from
+	if a.outcome == history.OK && !l.early {
+		at = a.to
+	}
+	name := ""
+	for _, h := range w.holds {
+		if !w.has(h) || h.from >= at {
+			continue
+		}
+		for _, o := range all {
+			if o.process == h.process && o.process != c.process {
+				name = o.name
+			}
+		}
+	}
+	return name
+}
+
+// has says that a grant is one of those that the programs ask for.
+func (w window) has(h hold) bool { return h.from >= w.from && h.asked <= w.to }
+
+// meanwhile names the client that was granted the lock between two acts of c, which was not
+// stopped then: in a schedule it must not be done before that.
+func (w window) meanwhile(gap stretch, c *script, all []script, paused []stretch) string {
+	for _, h := range w.holds {
+		at := stretch{h.from, h.from + 1}
+		if !w.has(h) || h.from <= gap.from || h.from >= gap.to || at.shared(paused) > 0 {
+			continue
+		}
+		for _, o := range all {
+			if o.process == h.process && o.process != c.process {
+				return o.name
+			}
+		}
+	}
+	return ""
+}
+
+// span is a time of the run as a part of its lease.
+func (r Run) span(ns int64) scenarios.Span {
+	const most = 20
+	leases := math.Round(100*float64(ns)/float64(r.TTL)) / 100
+	return scenarios.Span{Leases: min(most, max(0.01, leases))}
+}
+
+// scaled is a time of a fault where the lease is another one than the run's.
+func (r Run) scaled(d time.Duration) time.Duration {
+	return max(time.Millisecond, (time.Duration(float64(d.Abs())*float64(r.Lease)/float64(r.TTL))).Round(time.Millisecond)) * time.Duration(sign(d))
+}
+
+func sign(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return 1
+}

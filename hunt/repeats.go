@@ -1,0 +1,123 @@
+package hunt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Broken is one way in which a run broke the lock.
+type Broken struct {
+	Signature Signature // without the faults
+	Anomaly   string    // by which it shows first
+	Anomalies []int     // places of those among the verdict's
+}
+
+// BrokenBy lists the ways in which a verdict says that the lock was broken, the deepest cause
+// first: those of find, or of every required property where that is nil.
+func BrokenBy(v verdict.Verdict, find []string) []Broken {
+	o := Options{Find: find}
+	var out []Broken
+	for _, sig := range o.signatures(v, &scenarios.Scenario{}) {
+		for _, g := range v.Groups() {
+			if sig.of(g) {
+				out = append(out, Broken{sig, g.Name, g.Members})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// of says that a group of a verdict is what the signature stands for.
+func (s Signature) of(g verdict.Group) bool {
+	return g.Name == s.Anomaly && g.Cause == s.Cause || s.Anomaly == LateWrite && late(g)
+}
+
+// Repeated is the schedule of several that shows what a run did.
+type Repeated struct {
+	Place     int       // among those that could be played
+	Signature Signature // what it shows: the run's, or the same anomaly from another cause
+	Rate      Rate      // of its plays
+	Steady    bool      // it passed the sequential test
+	Tried     int       // how many were played
+	Plays     int       // of all of them together
+}
+
+// ErrNever is that none of the schedules showed what was looked for.
+var ErrNever = errors.New("it did not come again")
+
+// Repeats plays schedules in their order until one steadily breaks the lock as a run did.
+// Where none does it returns one that steadily shows the same anomaly from another cause, and
+// after that the one that showed either most often; the error is ErrNever where there is none
+// of these. tell is told of each.
+func Repeats(ctx context.Context, t Target, p Player, all []*scenarios.Scenario, like Broken, find []string, tell func(place int, r Rate)) (Repeated, error) {
+	h := New(Options{Target: t, Find: find})
+	defer h.stop()
+	best, other := Repeated{Place: -1}, Repeated{Place: -1}
+	plays := 0
+	for i, s := range all {
+		// What is seen besides is what may be come back to.
+		alike := map[string]*Repeated{}
+		watched := watch{p, func(out *Outcome) {
+			for _, sig := range h.o.signatures(out.Verdict, s) {
+				if !slices.ContainsFunc(out.Verdict.Groups(), func(g verdict.Group) bool { return g.Name == like.Anomaly && sig.of(g) }) {
+					continue
+				}
+				if alike[sig.root()] == nil {
+					alike[sig.root()] = &Repeated{Place: i, Signature: sig}
+				}
+				alike[sig.root()].Rate.Hits++
+			}
+		}}
+		rate, steady := h.repeat(ctx, watched, s, like.Signature, &sequential{}, 0)
+		if err := ctx.Err(); err != nil {
+			return best, err
+		}
+		tell(i, rate)
+		best.Tried++
+		plays += rate.Plays + rate.Void
+		if r := (Repeated{i, like.Signature, rate, steady, best.Tried, 0}); rate.Hits > 0 && (best.Place < 0 || rate.share() > best.Rate.share()) {
+			best = r
+		}
+		for _, r := range alike {
+			if r.Rate.Plays = rate.Plays; other.Place < 0 || r.Rate.share() > other.Rate.share() {
+				other = *r
+			}
+		}
+		if steady {
+			break
+		}
+	}
+	tried := best.Tried
+	if !best.Steady && other.Place >= 0 {
+		rate, steady := h.repeat(ctx, p, all[other.Place], other.Signature, &sequential{}, 0)
+		plays += rate.Plays + rate.Void
+		if other.Rate, other.Steady = rate, steady; rate.Hits > 0 && (steady || best.Place < 0) {
+			best = other
+		}
+	}
+	best.Tried, best.Plays = tried, plays
+	if best.Place < 0 {
+		return best, fmt.Errorf("%d schedules were played %d times: %w", tried, plays, ErrNever)
+	}
+	return best, ctx.Err()
+}
+
+// watch is a player whose plays that count somebody looks at.
+type watch struct {
+	Player
+	saw func(*Outcome)
+}
+
+func (w watch) Play(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+	out, err := w.Player.Play(ctx, s)
+	if err == nil && !out.Busy {
+		w.saw(out)
+	}
+	return out, err
+}
