@@ -102,6 +102,7 @@ func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOption
 				o.tell("shrink %s", w.Signature)
 				k := &shrinker{h: h, player: p, sig: w.Signature, budget: shrinkBudget}
 				small, needed := k.shrink(ctx, s)
+				small = k.center(ctx, small)
 				h.mu.Lock()
 				w.Needed, w.ShrinkPlays, w.trail = needed, k.plays, k.trail
 				w.is(small)

@@ -56,6 +56,7 @@ func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, o Sh
 		return nil, fmt.Errorf("%s was played %d times: %w", s.Name, k.plays, ErrHolds)
 	}
 	small, needed := k.shrink(ctx, s)
+	small = k.center(ctx, small)
 	out := &Shrunk{Needed: needed, Plays: k.plays}
 	kept := len(k.trail)
 	if small, out.Rate = k.settle(ctx, small, o.Replays); len(k.trail) < kept {
