@@ -102,7 +102,7 @@ func TestSinceWithin(t *testing.T) {
 		"later":        {now + 1e9, "out of range: it is later than now"},
 		"earlier":      {from - 7, "out of range: the acquire was asked for at"},
 	} {
-		err := sinceWithin(tc.since, from, now)
+		err := SinceWithin(tc.since, from, now)
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}

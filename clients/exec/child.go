@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,38 +19,6 @@ import (
 	"github.com/picklock/picklock/internal/proc"
 )
 
-// execRequest and execAnswer are the lines of the exec protocol.
-type execRequest struct {
-	ID      int64             `json:"id"`
-	Op      string            `json:"op"` // open, acquire, renew, release or close
-	Servers []string          `json:"servers,omitempty"`
-	Shared  string            `json:"directory,omitempty"` // see Options.Directory
-	Client  string            `json:"client,omitempty"`
-	TTL     int64             `json:"ttl_ms,omitempty"`
-	Options map[string]string `json:"options,omitzero"`
-	Key     string            `json:"key,omitempty"`
-	Mode    string            `json:"mode,omitempty"` // of an acquire: "shared", or nothing for oneself alone
-	Timeout int64             `json:"timeout_ms,omitempty"`
-
-	asked int64 // when (history.Now)
-}
-
-type execAnswer struct {
-	ID       int64  `json:"id"`
-	OK       *bool  `json:"ok"`
-	Error    string `json:"error"`
-	Definite bool   `json:"definite"`
-	Token    int64  `json:"token"`
-	Lease    int64  `json:"lease_ms"`
-	Since    int64  `json:"since_ns"`
-	Event    string `json:"event"` // "lost" or "renewed", in a line that answers nothing
-	Key      string `json:"key"`
-
-	line      string            // as the child wrote it
-	abilities clients.Abilities // of an open
-	grant     *childGrant       // of an acquire that was granted
-}
-
 // childGrant is what the child may say of a grant by itself.
 type childGrant struct {
 	asked    int64         // when the acquire was asked for (history.Now)
@@ -61,20 +27,18 @@ type childGrant struct {
 }
 
 const (
-	childLine  = 64 << 10 // the longest line that a child may write
-	childSays  = 200      // how much of a line an error quotes
-	childError = 2000     // how much of its own error
+	childSays  = 200  // how much of a line an error quotes
+	childError = 2000 // how much of its own error
 	// renewalRoom is how many renewals wait until the client takes them.
 	renewalRoom = 16
-	maxLease    = int64(10 * 365 * 24 * time.Hour / time.Millisecond) // in lease_ms
-	childGrace  = time.Second                                         // to end after a close, and to be reaped
-	childWrite  = 10 * time.Second                                    // to take a request; more only a child that does not read
+	childGrace  = time.Second      // to end after a close, and to be reaped
+	childWrite  = 10 * time.Second // to take a request; more only a child that does not read
 )
 
 // child is one process that speaks the exec protocol. It is in our process group,
 // so that what pauses or kills us does the same to it.
 type child struct {
-	*lines.Asker[*execRequest, execAnswer]
+	*lines.Asker[*Request, Answer]
 	in   *os.File // to the child
 	kill func()
 	exit error // how it ended: set before reaped closes
@@ -98,13 +62,9 @@ type programError struct{ error }
 func (programError) Is(target error) bool { return target == clients.ErrProgram }
 func (e programError) Unwrap() error      { return e.error }
 
-// startChild runs command by sh. A plain command replaces the shell, so that to
-// kill the one is to kill the other.
+// startChild starts the program.
 func startChild(command string) (*child, error) {
-	if !strings.ContainsAny(command, "|&;<>(){}=!\n") {
-		command = "exec " + command
-	}
-	cmd := exec.Command("sh", "-c", command)
+	cmd := Command(command)
 	cmd.Stderr = os.Stderr
 	proc.DieWithParent(cmd)
 	childIn, in, err := os.Pipe()
@@ -145,9 +105,9 @@ func startChild(command string) (*child, error) {
 		return nil, err
 	}
 	c.kill = func() { cmd.Process.Kill() }
-	c.Asker = lines.NewAsker(patient{in}, out, lines.Protocol[*execRequest, execAnswer]{
-		Longest: childLine,
-		Number:  func(r **execRequest, id int64) { (*r).ID, (*r).asked = id, history.Now() },
+	c.Asker = lines.NewAsker(patient{in}, out, lines.Protocol[*Request, Answer]{
+		Longest: LongestLine,
+		Number:  func(r **Request, id int64) { (*r).ID, (*r).asked = id, history.Now() },
 		Take:    c.take,
 		End:     c.end,
 	})
@@ -186,7 +146,7 @@ func (c *child) end(why error, half []byte) error {
 	case errors.Is(why, lines.ErrNotSent):
 		return programError{fmt.Errorf("child takes no requests: %w", why)}
 	case errors.Is(why, lines.ErrTooLong):
-		return programError{fmt.Errorf("child wrote a line of more than %d bytes: %s", childLine, quote(half))}
+		return programError{fmt.Errorf("child wrote a line of more than %d bytes: %s", LongestLine, quote(half))}
 	case errors.Is(why, lines.ErrHalf):
 		return programError{fmt.Errorf("child ended in the middle of a line: %s", quote(half))}
 	case errors.Is(why, io.EOF), errors.Is(why, os.ErrDeadlineExceeded), errors.Is(why, os.ErrClosed):
@@ -197,12 +157,12 @@ func (c *child) end(why error, half []byte) error {
 
 // ask sends a request and waits for the answer until grace after ctx has ended.
 // The error wraps ErrUnknown if the child got the request and never answered.
-func (c *child) ask(ctx context.Context, r execRequest, grace time.Duration) (execAnswer, error) {
+func (c *child) ask(ctx context.Context, r Request, grace time.Duration) (Answer, error) {
 	if err := c.ended(); err != nil {
-		return execAnswer{}, fmt.Errorf("%w: %w", errNotAsked, err)
+		return Answer{}, fmt.Errorf("%w: %w", errNotAsked, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return execAnswer{}, err
+		return Answer{}, err
 	}
 	late, cancel := after(ctx, grace)
 	defer cancel()
@@ -235,8 +195,8 @@ func after(ctx context.Context, grace time.Duration) (context.Context, func()) {
 }
 
 // take takes a line of the child's.
-func (c *child) take(line []byte, open func(id int64) (*execRequest, bool)) (int64, execAnswer, error) {
-	a := execAnswer{line: quote(line)}
+func (c *child) take(line []byte, open func(id int64) (*Request, bool)) (int64, Answer, error) {
+	a := Answer{line: quote(line)}
 	if err := c.read(&a, bytes.TrimSpace(line), open); err != nil {
 		return 0, a, programError{err}
 	}
@@ -246,7 +206,7 @@ func (c *child) take(line []byte, open func(id int64) (*execRequest, bool)) (int
 	return a.ID, a, nil
 }
 
-func (c *child) read(a *execAnswer, line []byte, open func(id int64) (*execRequest, bool)) error {
+func (c *child) read(a *Answer, line []byte, open func(id int64) (*Request, bool)) error {
 	if err := json.Unmarshal(line, a); err != nil {
 		return fmt.Errorf("child wrote %s: not a JSON object of the expected form (what is no answer belongs on standard error): %w", a.line, err)
 	}
@@ -271,19 +231,12 @@ func (c *child) read(a *execAnswer, line []byte, open func(id int64) (*execReque
 }
 
 // granted checks and keeps what the answer to a request that was granted says besides.
-func (c *child) granted(a *execAnswer, r *execRequest, line []byte) error {
+func (c *child) granted(a *Answer, r *Request, line []byte) error {
 	switch r.Op {
 	case "open":
-		declared := struct {
-			*clients.Abilities
-			Reentrant bool `json:"reentrant"`
-		}{Abilities: &a.abilities}
-		if err := json.Unmarshal(line, &declared); err != nil {
-			return err
-		}
-		if declared.Reentrant && a.abilities.Kind == "" {
-			a.abilities.Kind = clients.Reentrant
-		}
+		var err error
+		a.abilities, err = Declared(line)
+		return err
 	case "acquire":
 		a.grant = &childGrant{asked: r.asked, lost: make(chan struct{}), renewals: make(chan clients.Renewal, renewalRoom)}
 		if !c.nested {
@@ -295,7 +248,7 @@ func (c *child) granted(a *execAnswer, r *execRequest, line []byte) error {
 }
 
 // event takes a line that answers nothing. One of a key that is not held is late.
-func (c *child) event(a execAnswer) error {
+func (c *child) event(a Answer) error {
 	if a.Key == "" || a.Event != "lost" && a.Event != "renewed" {
 		return fmt.Errorf(`child wrote %s: want {"event":"lost","key":...}, {"event":"renewed","key":...} or an answer`, a.line)
 	}
@@ -309,7 +262,7 @@ func (c *child) event(a execAnswer) error {
 	if a.Lease <= 0 || a.Lease > maxLease || a.Since <= 0 {
 		return fmt.Errorf(`child wrote %s: "renewed" needs "lease_ms" and "since_ns", right before the request that was answered`, a.line)
 	}
-	if err := sinceWithin(a.Since, 0, history.Now()); err != nil {
+	if err := SinceWithin(a.Since, 0, history.Now()); err != nil {
 		return fmt.Errorf("child wrote %s: %w", a.line, err)
 	}
 	for _, g := range c.grants[a.Key] {
@@ -343,7 +296,7 @@ func (c *child) close() {
 		ctx, cancel := context.WithTimeout(context.Background(), childGrace)
 		defer cancel()
 		// An answer is a courtesy, and so is ending by itself.
-		if _, err := c.ask(ctx, execRequest{Op: "close"}, 0); err == nil {
+		if _, err := c.ask(ctx, Request{Op: "close"}, 0); err == nil {
 			c.in.Close()
 			select {
 			case <-c.Ended():

@@ -105,7 +105,7 @@ func (l *execLock) started(ctx context.Context) (*child, error) {
 	if err != nil {
 		return nil, programError{fmt.Errorf("start: %w", err)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, OpenWithin)
 	defer cancel()
 	if err := l.open(ctx, c); err != nil {
 		c.close()
@@ -120,7 +120,7 @@ func (l *execLock) started(ctx context.Context) (*child, error) {
 
 // open opens the lock in a new child.
 func (l *execLock) open(ctx context.Context, c *child) error {
-	r := execRequest{
+	r := Request{
 		Op: "open", Servers: l.options.Servers, Shared: l.options.Directory, Client: l.options.Client,
 		TTL: l.options.TTL.Milliseconds(), Options: l.options.Extra,
 	}
@@ -144,7 +144,7 @@ func (l *execLock) open(ctx context.Context, c *child) error {
 func withoutUnknown(err error) error { return errors.New(err.Error()) }
 
 // declared takes what a child declares. All children of one lock must agree.
-func (l *execLock) declared(answer execAnswer, c *child) error {
+func (l *execLock) declared(answer Answer, c *child) error {
 	a, err := answer.abilities.With(l.options.Abilities)
 	if err == nil {
 		err = a.Check()
@@ -164,8 +164,8 @@ func (l *execLock) declared(answer execAnswer, c *child) error {
 
 // ask puts a request to the child and tells its kinds of refusal apart. The child
 // has the same deadline as we, so it gets a moment more to say that it passed.
-func (l *execLock) ask(ctx context.Context, c *child, r execRequest) (execAnswer, error) {
-	a, err := c.ask(ctx, r, min(max(l.options.TTL, 250*time.Millisecond), 2*time.Second))
+func (l *execLock) ask(ctx context.Context, c *child, r Request) (Answer, error) {
+	a, err := c.ask(ctx, r, Grace(l.options.TTL))
 	switch {
 	case err != nil || *a.OK:
 		return a, err
@@ -190,7 +190,7 @@ func (l *execLock) Acquire(ctx context.Context, key string) (clients.Grant, erro
 }
 
 func (l *execLock) acquire(ctx context.Context, key, mode string) (clients.Grant, error) {
-	r := execRequest{Op: "acquire", Key: key, Mode: mode}
+	r := Request{Op: "acquire", Key: key, Mode: mode}
 	c, err := l.started(ctx)
 	if err != nil {
 		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w", key, err)
@@ -221,7 +221,7 @@ func (l *execLock) acquire(ctx context.Context, key, mode string) (clients.Grant
 }
 
 // check compares a grant with what is possible, and with what the child has declared.
-func (l *execLock) check(a execAnswer, sent int64) error {
+func (l *execLock) check(a Answer, sent int64) error {
 	declares := l.Abilities()
 	switch {
 	case a.Token < 0:
@@ -233,37 +233,7 @@ func (l *execLock) check(a execAnswer, sent int64) error {
 	case a.Lease > 0 && declares.Lease != nil && !*declares.Lease:
 		return errors.New(`no grant has a lease, as was declared, and this one has a "lease_ms"`)
 	}
-	return leaseWithin(a, sent)
-}
-
-// leaseWithin says what is wrong with a lease that was asked for at sent.
-func leaseWithin(a execAnswer, sent int64) error {
-	if a.Lease < 0 || a.Lease > maxLease {
-		return fmt.Errorf("lease_ms out of range: want 0 to %d", maxLease)
-	}
-	if a.Since == 0 {
-		return nil
-	}
-	return sinceWithin(a.Since, sent, history.Now())
-}
-
-// sinceWithin says what is wrong with a since_ns that lies outside of from to now.
-func sinceWithin(since, from, now int64) error {
-	const year = 365 * 24 * int64(time.Hour)
-	wall := time.Now().UnixNano()
-	switch {
-	case since >= from && since <= now:
-		return nil
-	case since > wall-year && since < wall+year:
-		return fmt.Errorf("since_ns %d is a wall clock's time (time.time_ns?): give the monotonic clock's, as time.monotonic_ns()", since)
-	case since > 0 && since < from && slices.ContainsFunc([]int64{1e3, 1e6, 1e9}, func(unit int64) bool {
-		return since <= now/unit && since >= from/unit
-	}):
-		return fmt.Errorf("since_ns %d is not in nanoseconds: the monotonic clock stands at %d", since, now)
-	case since > now:
-		return fmt.Errorf("since_ns %d out of range: it is later than now, %d on CLOCK_MONOTONIC", since, now)
-	}
-	return fmt.Errorf("since_ns %d out of range: the acquire was asked for at %d on CLOCK_MONOTONIC, so that the request that was granted came later", since, from)
+	return LeaseWithin(a, sent)
 }
 
 // execRef is a grant's Ref.
@@ -275,7 +245,7 @@ type execRef struct {
 func (l *execLock) Release(ctx context.Context, g clients.Grant) error {
 	ref := g.Ref.(execRef)
 	ref.child.release(g.Key, ref.grant)
-	_, err := l.ask(ctx, ref.child, execRequest{Op: "release", Key: g.Key})
+	_, err := l.ask(ctx, ref.child, Request{Op: "release", Key: g.Key})
 	if errors.Is(err, errNotAsked) {
 		// Its end may have released the lock: connections closed, file locks dropped.
 		err = fmt.Errorf("%w: %w", clients.ErrUnknown, err)
@@ -293,9 +263,9 @@ type execRenewer struct{ l *execLock }
 func (r execRenewer) Renew(ctx context.Context, g clients.Grant) (clients.Renewal, error) {
 	c := g.Ref.(execRef).child
 	sent := history.Now()
-	a, err := r.l.ask(ctx, c, execRequest{Op: "renew", Key: g.Key})
+	a, err := r.l.ask(ctx, c, Request{Op: "renew", Key: g.Key})
 	if err == nil {
-		if err = leaseWithin(a, sent); err == nil && a.Lease == 0 {
+		if err = LeaseWithin(a, sent); err == nil && a.Lease == 0 {
 			err = errors.New(`a renew that succeeded needs "lease_ms"`)
 		}
 		if err != nil {

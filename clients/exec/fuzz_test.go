@@ -22,9 +22,9 @@ func FuzzExecAnswer(f *testing.F) {
 		held := &childGrant{lost: make(chan struct{}), renewals: make(chan clients.Renewal, 1)}
 		c := &child{grants: map[string][]*childGrant{"k0": {held}}}
 		asked := map[int64]string{2: "acquire", 3: "release", 4: "open"}
-		id, a, err := c.take(line, func(id int64) (*execRequest, bool) {
+		id, a, err := c.take(line, func(id int64) (*Request, bool) {
 			op, ok := asked[id]
-			return &execRequest{ID: id, Op: op, Key: "k1"}, ok
+			return &Request{ID: id, Op: op, Key: "k1"}, ok
 		})
 		answered := err == nil && id != 0
 		if answered {

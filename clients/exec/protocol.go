@@ -1,0 +1,116 @@
+package exec
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/history"
+)
+
+// Request is a line that a program is sent.
+type Request struct {
+	ID      int64             `json:"id"`
+	Op      string            `json:"op"` // open, acquire, renew, release or close
+	Servers []string          `json:"servers,omitempty"`
+	Shared  string            `json:"directory,omitempty"` // see Options.Directory
+	Client  string            `json:"client,omitempty"`
+	TTL     int64             `json:"ttl_ms,omitempty"`
+	Options map[string]string `json:"options,omitzero"`
+	Key     string            `json:"key,omitempty"`
+	Mode    string            `json:"mode,omitempty"` // of an acquire: "shared", or nothing for oneself alone
+	Timeout int64             `json:"timeout_ms,omitempty"`
+
+	asked int64 // when (history.Now)
+}
+
+// Answer is a line that a program writes, an event included.
+type Answer struct {
+	ID       int64  `json:"id"`
+	OK       *bool  `json:"ok"`
+	Error    string `json:"error"`
+	Definite bool   `json:"definite"`
+	Token    int64  `json:"token"`
+	Lease    int64  `json:"lease_ms"`
+	Since    int64  `json:"since_ns"`
+	Event    string `json:"event"` // "lost" or "renewed", in a line that answers nothing
+	Key      string `json:"key"`
+
+	line      string            // as the child wrote it
+	abilities clients.Abilities // of an open
+	grant     *childGrant       // of an acquire that was granted
+}
+
+const (
+	// LongestLine is how many bytes a line that a program writes may have.
+	LongestLine = 64 << 10
+	// OpenWithin is how long a program may take to answer open.
+	OpenWithin = 15 * time.Second
+
+	maxLease = int64(10 * 365 * 24 * time.Hour / time.Millisecond) // in lease_ms
+)
+
+// Grace is how long after its time-out an answer may come: the program has the same
+// deadline as we, and needs a moment to say that it passed.
+func Grace(ttl time.Duration) time.Duration {
+	return min(max(ttl, 250*time.Millisecond), 2*time.Second)
+}
+
+// Command runs a program's command by sh. A plain command replaces the shell, so that to
+// kill the one is to kill the other.
+func Command(command string) *exec.Cmd {
+	if !strings.ContainsAny(command, "|&;<>(){}=!\n") {
+		command = "exec " + command
+	}
+	return exec.Command("sh", "-c", command)
+}
+
+// Declared is what an answer to open declares. It may still contradict itself: see Check.
+func Declared(line []byte) (clients.Abilities, error) {
+	var a clients.Abilities
+	declared := struct {
+		*clients.Abilities
+		Reentrant bool `json:"reentrant"`
+	}{Abilities: &a}
+	if err := json.Unmarshal(line, &declared); err != nil {
+		return a, err
+	}
+	if declared.Reentrant && a.Kind == "" {
+		a.Kind = clients.Reentrant
+	}
+	return a, nil
+}
+
+// LeaseWithin says what is wrong with the lease of an answer that was asked for at sent.
+func LeaseWithin(a Answer, sent int64) error {
+	if a.Lease < 0 || a.Lease > maxLease {
+		return fmt.Errorf("lease_ms out of range: want 0 to %d", maxLease)
+	}
+	if a.Since == 0 {
+		return nil
+	}
+	return SinceWithin(a.Since, sent, history.Now())
+}
+
+// SinceWithin says what is wrong with a since_ns that lies outside of from to now.
+func SinceWithin(since, from, now int64) error {
+	const year = 365 * 24 * int64(time.Hour)
+	wall := time.Now().UnixNano()
+	switch {
+	case since >= from && since <= now:
+		return nil
+	case since > wall-year && since < wall+year:
+		return fmt.Errorf("since_ns %d is a wall clock's time (time.time_ns?): give the monotonic clock's, as time.monotonic_ns()", since)
+	case since > 0 && since < from && slices.ContainsFunc([]int64{1e3, 1e6, 1e9}, func(unit int64) bool {
+		return since <= now/unit && since >= from/unit
+	}):
+		return fmt.Errorf("since_ns %d is not in nanoseconds: the monotonic clock stands at %d", since, now)
+	case since > now:
+		return fmt.Errorf("since_ns %d out of range: it is later than now, %d on CLOCK_MONOTONIC", since, now)
+	}
+	return fmt.Errorf("since_ns %d out of range: the acquire was asked for at %d on CLOCK_MONOTONIC, so that the request that was granted came later", since, from)
+}
