@@ -1,13 +1,62 @@
 package main
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/picklock/picklock/harness/conform"
+	"github.com/picklock/picklock/internal/testkit"
+	"github.com/picklock/picklock/nemesis/clock"
 )
+
+// TestSkeletonsPassExecCheck: what init writes has nothing wrong in it, nor left out.
+func TestSkeletonsPassExecCheck(t *testing.T) {
+	testkit.NeedProgram(t, "redis-server", "redis-server")
+	program, remove, err := testkit.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	tools := map[string][2]string{"go": {"go", "golang"}, "java": {"javac", "default-jdk-headless"}, "node": {"node", "nodejs"}, "python": {"python3", "python3"}}
+	for lang, how := range languages {
+		t.Run(lang, func(t *testing.T) {
+			testkit.NeedProgram(t, tools[lang][0], tools[lang][1])
+			dir := filepath.Join(t.TempDir(), "lock")
+			if err := writeSkeleton(dir, lang); err != nil {
+				t.Fatal(err)
+			}
+			if build := strings.Fields(strings.ReplaceAll(how.build, "{}", dir)); len(build) > 0 {
+				if out, err := exec.CommandContext(t.Context(), build[0], build[1:]...).CombinedOutput(); err != nil {
+					t.Fatalf("%q: %v\n%s", build, err, out)
+				}
+			}
+			out, err := exec.CommandContext(t.Context(), program, "exec", "check", strings.ReplaceAll(how.run, "{}", dir), "--cluster", filepath.Join(dir, "compose.yml"), "--json").Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			var all checked
+			if err := json.Unmarshal(out, &all); err != nil {
+				t.Fatal(err)
+			}
+			clocks := clock.Supported()
+			for _, r := range all.Checks {
+				if r.Outcome != conform.OK && (r.Check != "clock" || clocks == nil) {
+					t.Errorf("%s: %s %s %v", r.Check, r.Outcome, r.Why, r.Problems)
+				}
+			}
+			if len(all.Checks) < 20 {
+				t.Errorf("only %d checks were made", len(all.Checks))
+			}
+		})
+	}
+}
 
 // protocolWords are those of docs/exec.md: the requests and events of its lines, and the
 // first column of its tables.

@@ -79,12 +79,13 @@ public class CuratorLock {
                         }
                     }
                     case "release" -> held.remove(key).release(); // of a node that is gone too, without a word
-                    default -> {
+                    case "close" -> {
                         if (client != null) {
                             client.close();
                         }
                         return;
                     }
+                    default -> answer = failure("unknown request", true);
                 }
             } catch (Exception e) { // it may have taken effect or not
                 answer = failure(e.toString(), false);

@@ -57,9 +57,11 @@ for request in map(json.loads, sys.stdin):
             answer = acquire(request["key"], request.get("timeout_ms", 60_000))
         elif request["op"] == "release":
             answer = release(request["key"])
-        else:
+        elif request["op"] == "close":
             zk.stop()
             break
+        else:
+            answer = {"ok": False, "error": "unknown request", "definite": True}
     except (KazooException, zk.handler.timeout_exception) as e:  # it may have taken effect or not
         answer = {"ok": False, "error": repr(e), "definite": False}
     say({"id": request["id"], **answer})

@@ -53,8 +53,10 @@ for request in map(json.loads, sys.stdin):
             answer = acquire(request["key"], request.get("timeout_ms", 60_000))
         elif request["op"] == "release":
             answer = release(request["key"])
-        else:
+        elif request["op"] == "close":
             break
+        else:
+            answer = {"ok": False, "error": "unknown request", "definite": True}
     except RedisError as e:  # it may have taken effect or not
         answer = {"ok": False, "error": str(e), "definite": False}
     print(json.dumps({"id": request["id"], **answer}), flush=True)

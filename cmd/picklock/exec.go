@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/harness/conform"
+)
+
+func execCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "exec", Short: "Work on the program of an exec lock", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(execCheckCommand())
+	return c
+}
+
+// checked is what picklock exec check --json prints.
+type checked struct {
+	Command string           `json:"command"`
+	Wrong   int              `json:"wrong"`
+	Checks  []conform.Result `json:"checks"`
+}
+
+func execCheckCommand() *cobra.Command {
+	o := harness.Defaults()
+	o.Locks, o.Backends = lockTable, backends
+	o.Cluster, o.TTL = "none", 2*time.Second
+	var options, abilities []string
+	var runtime, clientImage string
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "check COMMAND", Short: "Try a program against the exec protocol",
+		Long: `Try a program against the protocol of exec locks (docs/exec.md), and say of each thing
+that is asked of it whether it is right, and if not, what to do about it. The cluster is
+started, and the program several times, as a client starts it; nothing of it is left.
+
+It says nothing of whether the lock is safe: picklock run does.
+
+Exit codes: 0 all that could be tried is right, 1 something is wrong, 254 unusable
+arguments, 255 picklock itself failed.`,
+		Example: `  picklock exec check 'python3 my_lock.py' --cluster redis
+  picklock exec check 'mylock/lock' --cluster mylock/compose.yml --json
+  picklock exec check 'node lock.js' --cluster redis --lock-option retries=3 --ttl 5s`,
+		Args: oneArgument("a command, as one word: 'python3 my_lock.py'"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			o.Lock = clients.ExecPrefix + strings.TrimPrefix(args[0], clients.ExecPrefix)
+			if o.Extra, err = clients.ParseOptions(options); err != nil {
+				return usage(err)
+			}
+			if o.Abilities, err = clients.ParseAbilities(abilities); err != nil {
+				return usage(err)
+			}
+			if err := o.Check(); err != nil {
+				return usage(err)
+			}
+			if o.Runtime, err = findRuntime(cmd.Context(), runtime, clientImage); err != nil {
+				return err
+			}
+			if o.Self, err = os.Executable(); err != nil {
+				return fmt.Errorf("find the own program: %w", err)
+			}
+			return execCheck(cmd.Context(), o, asJSON)
+		},
+	}
+	f := c.Flags()
+	lockOptionFlag(f, &options)
+	abilityFlag(f, &abilities)
+	f.StringVar(&o.Cluster, "cluster", o.Cluster, "cluster to start it on: a name, a Compose file, or none")
+	f.DurationVar(&o.TTL, "ttl", o.TTL, "lease, or session timeout, that is asked for; a shorter one makes it quicker")
+	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local, docker")
+	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the program runs in")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func execCheck(ctx context.Context, o harness.Options, asJSON bool) error {
+	all := checked{Command: strings.TrimPrefix(o.Lock, clients.ExecPrefix)}
+	err := harness.Conform(ctx, o, func(r conform.Result) {
+		all.Checks = append(all.Checks, r)
+		if r.Outcome == conform.Wrong {
+			all.Wrong++
+		}
+		if !asJSON {
+			printResult(r)
+		}
+	})
+	if errors.Is(err, harness.ErrUsage) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(all)
+	} else if all.Wrong == 0 {
+		_, err = fmt.Println("The program speaks the protocol. What the lock is worth: picklock run --lock 'exec:" + all.Command + "' --cluster " + o.Cluster)
+	} else {
+		_, err = fmt.Printf("%d of %d are wrong: docs/exec.md says how they should be.\n", all.Wrong, len(all.Checks))
+	}
+	if err == nil && all.Wrong > 0 {
+		err = &exitError{exitInvalid, nil}
+	}
+	return err
+}
+
+// printResult prints a line for what a check found, and one for each further problem.
+func printResult(r conform.Result) {
+	row := func(outcome conform.Outcome, text string) { fmt.Printf("%-9s  %-9s  %s\n", outcome, r.Check, text) }
+	switch r.Outcome {
+	case conform.Wrong:
+		for _, p := range r.Problems {
+			row(r.Outcome, p.What+". Remedy: "+p.Remedy)
+		}
+	case conform.NotTried:
+		row(r.Outcome, r.Why)
+	default:
+		row(r.Outcome, r.About)
+	}
+}
+
+// conformCommand is what tries a program, on a client's node.
+func conformCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "conform", Short: "Try a program, told on standard input", Hidden: true, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in := bufio.NewReader(os.Stdin)
+			line, err := in.ReadBytes('\n')
+			if err != nil {
+				return fmt.Errorf("read what to try: %w", err)
+			}
+			var cfg conform.Config
+			if err := json.Unmarshal(line, &cfg); err != nil {
+				return fmt.Errorf("read what to try: %w", err)
+			}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			go func() { // ends with standard input, or with the program
+				_, _ = io.Copy(io.Discard, in)
+				cancel()
+			}()
+			out := json.NewEncoder(os.Stdout)
+			return conform.Run(ctx, cfg, func(r conform.Result) { _ = out.Encode(r) })
+		},
+	}
+}

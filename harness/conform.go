@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/harness/conform"
+)
+
+// Conform starts the cluster and tries the program of an exec lock against the protocol,
+// on a client's node. Each check's result is handed over when it is there.
+func Conform(ctx context.Context, o Options, found func(conform.Result)) (err error) {
+	o.Clients, o.Fencing, o.Workload = 1, Defaults().Fencing, ""
+	o.Observer, o.Log = silent{}, slog.New(slog.DiscardHandler)
+	p, err := o.plan()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "picklock-conform-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the nodes: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	def, err := p.definition(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	r := &run{plan: p}
+	if r.cluster, err = r.startCluster(ctx, def, filepath.Join(dir, "nodes"), filepath.Join(dir, "data")); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.cluster.Close()) }()
+	proc, err := r.cluster.Spawn(ctx, compose.Program{Name: p.names[0], Role: compose.Client, Args: []string{"conform"}})
+	if err != nil {
+		return err
+	}
+	cfg := conform.Config{Command: strings.TrimPrefix(p.Lock, clients.ExecPrefix), Servers: r.servers(), TTL: p.TTL, Extra: p.Extra, Abilities: p.Abilities}
+	if s, ok := r.cluster.(compose.Sharing); ok {
+		cfg.Directory = s.Directory()
+	}
+	if err := json.NewEncoder(proc.Stdin).Encode(cfg); err != nil {
+		return fmt.Errorf("say what to try: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { proc.Stdin.Close() }) // it ends then, with what it has started
+	defer stop()
+	defer proc.Stdout.Close()
+	for results := json.NewDecoder(proc.Stdout); ; {
+		var result conform.Result
+		err := results.Decode(&result)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, io.EOF):
+			<-proc.Done
+			return proc.Err()
+		case err != nil:
+			return fmt.Errorf("read what was found: %w", err)
+		}
+		found(result)
+	}
+}
