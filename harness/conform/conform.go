@@ -67,6 +67,10 @@ func (s skip) Error() string { return string(s) }
 // Run makes all checks, one after the other, and hands over what each found. The error is
 // that of ctx, or of this machine. No process of the program's is left when it returns.
 func Run(ctx context.Context, cfg Config, found func(Result)) error {
+	return run(ctx, cfg, checks, found)
+}
+
+func run(ctx context.Context, cfg Config, checks []check, found func(Result)) error {
 	b := &bench{Config: cfg, run: strconv.FormatInt(time.Now().UnixNano(), 36), came: map[string]Outcome{}, seen: map[string][]Problem{}}
 	for _, c := range checks {
 		r := Result{Check: c.name, About: c.about, Outcome: OK}

@@ -92,6 +92,19 @@ func python(t *testing.T) string {
 	return strings.TrimSpace(string(out)) + " -I -S"
 }
 
+// slow are the checks that have to wait or to start many programs. They are made where the
+// mistake is one of theirs, and of the program that is right.
+var slow = []string{"kind", "time-out", "clock", "confirms", "close", "stdin", "group", "children"}
+
+// checksFor are those that are made of a mistake.
+func checksFor(mistake string) []check {
+	want := mistakes[mistake]
+	if mistake == "" || slices.ContainsFunc(slow, func(name string) bool { return want[name] != "" }) {
+		return checks
+	}
+	return slices.DeleteFunc(slices.Clone(checks), func(c check) bool { return slices.Contains(slow, c.name) })
+}
+
 // TestMistakes: each planted mistake is named by its check and by no other, and the right
 // program passes all.
 func TestMistakes(t *testing.T) {
@@ -103,14 +116,14 @@ func TestMistakes(t *testing.T) {
 		c := make(chan []Result, 1)
 		found[name] = c
 		cfg := Config{
-			Command: python + " testdata/lock.py " + name, TTL: time.Second,
+			Command: python + " testdata/lock.py " + name, TTL: 2 * time.Second,
 			Extra: map[string]string{"file": filepath.Join(t.TempDir(), "locks")},
 		}
 		go func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
 			var all []Result
-			err := Run(t.Context(), cfg, func(r Result) { all = append(all, r) })
+			err := run(t.Context(), cfg, checksFor(name), func(r Result) { all = append(all, r) })
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -120,8 +133,8 @@ func TestMistakes(t *testing.T) {
 	for name, want := range mistakes {
 		all := <-found[name]
 		t.Run(name, func(t *testing.T) {
-			if len(all) != len(checks) {
-				t.Fatalf("%d results of %d checks", len(all), len(checks))
+			if n := len(checksFor(name)); len(all) != n {
+				t.Fatalf("%d results of %d checks", len(all), n)
 			}
 			for _, r := range all {
 				said := ""

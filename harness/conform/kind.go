@@ -24,12 +24,12 @@ func kinds(ctx context.Context, t *trial) error {
 	case clients.Reentrant:
 		return reenters(ctx, t)
 	}
-	for i := range holders {
-		p, err := t.opened(ctx, fmt.Sprintf("c%d", i+1))
-		if err != nil {
-			return err
-		}
-		wait := t.TTL / 2 // or the lease of the first would be over
+	programs, err := t.openedAll(ctx, holders)
+	if err != nil {
+		return err
+	}
+	for i, p := range programs {
+		wait := t.TTL / 4 // or the lease of the first would be over
 		if i == 0 {
 			wait = answerWithin
 		}
@@ -49,7 +49,7 @@ func reenters(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	for _, wait := range []time.Duration{answerWithin, t.TTL / 2} { // before the first lease is over
+	for _, wait := range []time.Duration{answerWithin, t.TTL / 4} { // before the first lease is over
 		_, err := p.grantedWithin(ctx, t.key("k"), "", wait)
 		if wrong, ok := asProblem(err); ok && wait != answerWithin {
 			return Problem{"it declared to be reentrant; asked again for what it holds, " + wrong.What, "grant it again, and count"}

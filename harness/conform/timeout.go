@@ -28,16 +28,13 @@ func (t *trial) waitInVain(ctx context.Context, key string, wait time.Duration, 
 	if holders >= maxPrograms {
 		return skip(fmt.Sprintf("it would take %d programs", holders+1))
 	}
-	waiter, err := t.opened(ctx, "c0")
+	programs, err := t.openedAll(ctx, holders+1)
 	if err != nil {
 		return err
 	}
+	waiter := programs[holders]
 	end := int64(0) // of the first lease; 0 if there is none
-	for i := range holders {
-		p, err := t.opened(ctx, fmt.Sprintf("c%d", i+1))
-		if err != nil {
-			return err
-		}
+	for _, p := range programs[:holders] {
 		a, err := p.granted(ctx, key, "")
 		if err != nil {
 			return err

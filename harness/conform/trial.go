@@ -60,6 +60,20 @@ func (t *trial) opened(ctx context.Context, client string) (*program, error) {
 	return p, err
 }
 
+// openedAll opens programs of that many clients. Who needs several opens them first:
+// to start one takes longer than some leases.
+func (t *trial) openedAll(ctx context.Context, n int) ([]*program, error) {
+	var out []*program
+	for i := range n {
+		p, err := t.opened(ctx, fmt.Sprintf("c%d", i+1))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
 // granted acquires a lock that is free, or becomes free by itself.
 func (p *program) granted(ctx context.Context, key, mode string) (reply, error) {
 	return p.grantedWithin(ctx, key, mode, 2*p.TTL+answerWithin)
