@@ -37,6 +37,7 @@ type LaneOptions struct {
 	Clients []string // the names that schedules may use
 	Faults  []string // the kinds that schedules may use: some have to be prepared for
 	Bound   time.Duration
+	Keys    string // how the names of its keys begin; "": of no matter
 }
 
 // laneRun is what runs on a lane.
@@ -89,6 +90,7 @@ func NewLane(o LaneOptions, dir string) (*Lane, error) {
 	if o.Bound > 0 {
 		p.bound = o.Bound
 	}
+	o.Keys = cmp.Or(o.Keys, "h")
 	p.names, p.scripted, p.byProgram, p.disks = o.Clients, true, true, p.needsDisks(o.Faults...)
 	return &Lane{options: o, plan: p, dir: dir}, nil
 }
@@ -97,7 +99,11 @@ func NewLane(o LaneOptions, dir string) (*Lane, error) {
 func (l *Lane) Starts() int { return l.opened }
 
 // Close ends what runs on the lane.
-func (l *Lane) Close(ctx context.Context) error {
+func (l *Lane) Close(context.Context) error { return l.end(false) }
+
+// end ends what runs on the lane. What its nodes said is kept where something failed: it
+// may say why.
+func (l *Lane) end(failed bool) error {
 	if l.at == nil {
 		return nil
 	}
@@ -111,6 +117,9 @@ func (l *Lane) Close(ctx context.Context) error {
 	if r.rec != nil {
 		err = errors.Join(err, r.rec.finish())
 	}
+	if failed {
+		return err
+	}
 	return errors.Join(err, r.dir.Discard())
 }
 
@@ -119,12 +128,12 @@ func (l *Lane) Close(ctx context.Context) error {
 func (l *Lane) Play(ctx context.Context, s *scenarios.Scenario) (*Played, error) {
 	began := time.Now()
 	if err := l.ready(ctx, s); err != nil {
-		return nil, errors.Join(err, l.Close(ctx))
+		return nil, errors.Join(err, l.end(true))
 	}
 	setup := time.Since(began)
 	p, err := l.at.play(ctx, s)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("play %s: %w", s.Name, err), l.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("play %s: %w", s.Name, err), l.end(true))
 	}
 	p.Setup = setup
 	return p, nil
@@ -133,7 +142,7 @@ func (l *Lane) Play(ctx context.Context, s *scenarios.Scenario) (*Played, error)
 // ready sees to it that everything is up and whole, and gives the clients a new key.
 func (l *Lane) ready(ctx context.Context, s *scenarios.Scenario) error {
 	if l.at != nil && (l.at.harm.stays || l.at.mend(ctx) != nil) {
-		if err := l.Close(ctx); err != nil {
+		if err := l.end(false); err != nil {
 			return fmt.Errorf("end what ran before: %w", err)
 		}
 	}
@@ -142,7 +151,7 @@ func (l *Lane) ready(ctx context.Context, s *scenarios.Scenario) error {
 			return err
 		}
 	}
-	return l.at.rekey(ctx, s)
+	return l.at.rekey(ctx, s, l.options.Keys)
 }
 
 func (l *Lane) open(ctx context.Context) error {
@@ -193,9 +202,9 @@ func (r *laneRun) drive(context.Context, context.Context) error { return nil }
 func (r *laneRun) heal(context.Context) error                   { return nil }
 
 // rekey begins the next play's key with all clients of the schedule.
-func (r *laneRun) rekey(ctx context.Context, s *scenarios.Scenario) error {
+func (r *laneRun) rekey(ctx context.Context, s *scenarios.Scenario, prefix string) error {
 	r.plays++
-	key := fmt.Sprintf("h%d", r.plays)
+	key := fmt.Sprintf("%s%d", prefix, r.plays)
 	r.keys = []string{key}
 	sc := newScript(r.run, s, nil)
 	r.mu.Lock()

@@ -31,7 +31,8 @@ type LaneConfig struct {
 	Bound       time.Duration      `json:"bound,omitempty"`
 	Runtime     string             `json:"runtime"`
 	ClientImage string             `json:"client_image,omitempty"`
-	Dir         string             `json:"dir"` // of its servers' logs and data
+	Dir         string             `json:"dir"`            // of its servers' logs and data
+	Keys        string             `json:"keys,omitempty"` // how the names of its keys begin; "": of no matter, for nobody else uses its servers
 }
 
 type laneRequest struct {
@@ -94,7 +95,7 @@ func (c *LaneConfig) lane(ctx context.Context, open func(context.Context, *LaneC
 	o := Options{Settings: c.Settings, Host: host}
 	o.Extra, o.Abilities = c.Extra, c.Abilities
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	return NewLane(LaneOptions{Options: o, Clients: c.Clients, Faults: c.Faults, Bound: c.Bound}, c.Dir)
+	return NewLane(LaneOptions{Options: o, Clients: c.Clients, Faults: c.Faults, Bound: c.Bound, Keys: c.Keys}, c.Dir)
 }
 
 // RemoteLane is a lane in a process of its own.

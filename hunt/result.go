@@ -14,7 +14,7 @@ type Result struct {
 	Strategy string    `json:"strategy"`
 	Seed     uint64    `json:"seed"`
 	Command  []string  `json:"command,omitempty"`
-	Again    string    `json:"again,omitempty"` // how a way is played again, its file where WayFile stands; "": by picklock scenario run
+	Again    string    `json:"again,omitempty"` // how a way is played again, its file and its name where WayFile and WayName stand; "": by picklock scenario run
 	Started  time.Time `json:"started"`
 	Seconds  float64   `json:"seconds"` // of the search, without what came after it
 
@@ -50,8 +50,11 @@ func (r *Result) Unproved() string {
 	return ""
 }
 
-// WayFile stands for the file of a way in Result.Again.
-const WayFile = "{file}"
+// What stands for the file of a way, and for its name, in Result.Again.
+const (
+	WayFile = "{file}"
+	WayName = "{name}"
+)
 
 // Depth is what was played of the schedules with so many faults.
 type Depth struct {

@@ -26,11 +26,11 @@ import (
 var backends = register.Backends{register.OwnServer()}
 
 // Child says that this process is not the test but a part of its experiment, started
-// by Run. A test that prepares something once only, such as a server of its own, asks
+// by Run or Hunt. A test that prepares something once only, such as a server of its own, asks
 // before it does.
 func Child() bool { return os.Getenv(orderEnv) != "" }
 
-// child carries the order out and ends the process, if it is for this call of Run.
+// child carries the order out and ends the process, if it is for this call of Run or Hunt.
 func child(test string, call int, open Open, serve func(context.Context, string, []string) error) {
 	var x order
 	text, err := os.ReadFile(os.Getenv(orderEnv))
@@ -45,17 +45,9 @@ func child(test string, call int, open Open, serve func(context.Context, string,
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	locks := clients.NewTable(nil, clients.Info{
-		Name: x.lockName(), About: "the lock of a Go test", Cluster: x.Cluster, Fencing: x.Fencing != "none", Confirms: x.Confirms, AnyOption: true,
-		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
-			if len(x.Servers) > 0 {
-				o.Servers = x.Servers
-			}
-			return open(ctx, o)
-		},
-	})
+	locks := clients.NewTable(nil, x.info(open))
 	if x.Node {
-		err = node(ctx, locks, serve, flag.Args())
+		err = x.node(ctx, locks, serve, flag.Args())
 	} else {
 		err = x.controller(ctx, locks)
 	}
@@ -67,8 +59,21 @@ func child(test string, call int, open Open, serve func(context.Context, string,
 	os.Exit(0)
 }
 
+// info is the lock of the test.
+func (x order) info(open Open) clients.Info {
+	return clients.Info{
+		Name: x.lockName(), About: "the lock of a Go test", Cluster: x.Cluster, Fencing: x.Fencing != "none", Confirms: x.Confirms, AnyOption: true,
+		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
+			if len(x.Servers) > 0 {
+				o.Servers = x.Servers
+			}
+			return open(ctx, o)
+		},
+	}
+}
+
 // node does what the picklock program does under these arguments.
-func node(ctx context.Context, locks *clients.Table, serve func(context.Context, string, []string) error, args []string) error {
+func (x order) node(ctx context.Context, locks *clients.Table, serve func(context.Context, string, []string) error, args []string) error {
 	if len(args) == 0 {
 		return errors.New("no arguments")
 	}
@@ -77,6 +82,8 @@ func node(ctx context.Context, locks *clients.Table, serve func(context.Context,
 		return workloads.Worker(ctx, workloads.Tables{Locks: locks, Backends: backends}, os.Stdin, os.Stdout, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	case "register":
 		return serveRegister(ctx, args)
+	case "lane":
+		return x.lane(ctx, locks)
 	case "server":
 		if len(args) == 0 || serve == nil {
 			return errors.New("which server? (Options.Builtin)")
@@ -106,6 +113,21 @@ func serveRegister(ctx context.Context, args []string) error {
 	}
 	fmt.Println(harness.RegisterReady)
 	return register.Serve(untilInputEnds(ctx), ln, register.NewStore(d, *start), os.Stdout)
+}
+
+// lane plays a hunt's schedules, in namespaces where they can be had, until standard input
+// ends.
+func (x order) lane(ctx context.Context, locks *clients.Table) error {
+	if err := os.WriteFile(came(x.Program), nil, 0o600); err != nil {
+		return fmt.Errorf("say that the lane is there: %w", err)
+	}
+	sandbox, code, done := local.Enter()
+	if done {
+		os.Exit(code)
+	}
+	return harness.ServeLane(ctx, os.Stdin, os.Stdout, func(context.Context, *harness.LaneConfig) (harness.Host, error) {
+		return harness.Host{Locks: locks, Backends: backends, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, NoDisks: true}, nil
+	})
 }
 
 // untilInputEnds is ctx, which also ends with standard input.
@@ -145,7 +167,7 @@ func (x order) play(ctx context.Context, sandbox *local.Sandbox, locks *clients.
 		Scenario: s, Lock: x.lockName(), Fencing: x.Fencing, Cluster: x.Cluster, Seed: x.Seed,
 		Host: harness.Host{
 			Locks: locks, Backends: backends, Extra: x.Extra, Out: x.Out, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, NoDisks: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-			Again: append([]string{"go", "test"}, "-run", x.flags()[0][len("-test.run="):]),
+			Again: x.again(),
 		},
 	}
 	if o.Cluster == "" {

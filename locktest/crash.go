@@ -14,7 +14,7 @@ var crashed = regexp.MustCompile(`(?m)^(panic: |fatal error: |SIG[A-Z]+: )`)
 const crashLines = 40
 
 // crash finds what a client said that broke down, in its log: the beginning of a panic
-// and its stack; "" if none did.
+// and its stack; "" if none did. dir is the folder of a run, or a pattern of such.
 func crash(dir string) string {
 	logs, err := filepath.Glob(filepath.Join(dir, "nodes", "*.log"))
 	if err != nil {

@@ -87,6 +87,17 @@ func ExampleRun() {
 	})
 }
 
+// Whatever breaks the lock, beside the write of a holder that goes on after its lease, for
+// this lock has no tokens: found without a scenario, within two minutes.
+func ExampleHunt() {
+	var t *testing.T
+
+	locktest.Hunt(t, openMine, locktest.HuntOptions{
+		Cluster:      "redis",
+		BeyondLeases: true,
+	})
+}
+
 // Some scenarios only, one of them of one's own. That a paused holder's write gets
 // through is known of this lock, and has to be seen.
 func ExampleRun_expect() {

@@ -8,12 +8,13 @@
 //	}
 //
 // Each scenario is a subtest. One that ends otherwise than expected fails, in one
-// sentence and with the path of a report that proves it.
+// sentence and with the path of a report that proves it. Hunt searches for the least
+// that it takes to break the lock instead, and fails with each way that it finds.
 //
 // A client has to be a process of its own, so that it can be stopped, killed and cut
-// off. Run therefore has the test binary started again, once for each client, with
-// nothing to do but this very test up to this very call of Run, which never returns
-// there. What the test does before Run is done in each of those processes as well:
+// off. Run and Hunt therefore have the test binary started again, once for each client,
+// with nothing to do but this very test up to this very call of Run or Hunt, which never
+// returns there. What the test does before it is done in each of those processes as well:
 // keep it short, and skip what must be done once only when Child says so.
 //
 // It needs no root. On Linux the nodes live in namespaces of their own where the
@@ -102,17 +103,45 @@ const runName = "run"
 
 var (
 	callsMu sync.Mutex
-	calls   = map[string]int{} // of Run, by test
+	calls   = map[string]int{} // of Run and Hunt, by test
 )
+
+// nth says which of the test's calls of Run and Hunt this is.
+func nth(t *testing.T) int {
+	callsMu.Lock()
+	defer callsMu.Unlock()
+	n := calls[t.Name()]
+	calls[t.Name()]++
+	return n
+}
+
+// folder is where the reports go: the one that is named, or a new one, which goes if the
+// test passes.
+func folder(t *testing.T, out string) string {
+	t.Helper()
+	var err error
+	if out == "" {
+		if out, err = os.MkdirTemp("", "picklock-"+fileName(t.Name())+"-"); err != nil {
+			t.Fatalf("locktest: %v", err)
+		}
+		made := out
+		t.Cleanup(func() {
+			if !t.Failed() {
+				os.RemoveAll(made)
+			}
+		})
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	return out
+}
 
 // Run tests a lock. The test fails if a scenario ends otherwise than expected, or
 // proves too little.
 func Run(t *testing.T, open Open, o Options) {
 	t.Helper()
-	callsMu.Lock()
-	call := calls[t.Name()]
-	calls[t.Name()]++
-	callsMu.Unlock()
+	call := nth(t)
 	if Child() {
 		child(t.Name(), call, open, o.Builtin)
 		return // this call is not the one that the process was started for
@@ -128,20 +157,7 @@ func Run(t *testing.T, open Open, o Options) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	out := o.Out
-	if out == "" {
-		if out, err = os.MkdirTemp("", "picklock-"+fileName(t.Name())+"-"); err != nil {
-			t.Fatalf("locktest: %v", err)
-		}
-		defer func() {
-			if !t.Failed() {
-				os.RemoveAll(out)
-			}
-		}()
-	}
-	if out, err = filepath.Abs(out); err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
+	out := folder(t, o.Out)
 	var orders []order
 	for _, s := range played {
 		orders = append(orders, o.order(s, t.Name(), call, filepath.Join(out, s.Name)))

@@ -142,10 +142,11 @@ func (panicking) Acquire(context.Context, string) (clients.Grant, error) {
 }
 func (panicking) Close() error { return nil }
 
+func openPanics(context.Context, clients.Options) (clients.Lock, error) { return panicking{}, nil }
+
 func TestInnerPanics(t *testing.T) {
 	onlyInner(t)
-	locktest.Run(t, func(context.Context, clients.Options) (clients.Lock, error) { return panicking{}, nil },
-		locktest.Options{Cluster: "none", Scenarios: []string{"pause-holder"}})
+	locktest.Run(t, openPanics, locktest.Options{Cluster: "none", Scenarios: []string{"pause-holder"}})
 }
 
 func TestInnerPanicsAtOnce(t *testing.T) {
@@ -189,12 +190,18 @@ func TestFailures(t *testing.T) {
 			"--- FAIL: TestInnerNaive/of_mine/pause-holder", "not expected: stale-write: A wrote under A.1 at", "expected: valid", "report: /",
 			"--- FAIL: TestInnerNaive/of_mine/deletes-anothers", "not expected: wrong-release: A released at", "granted-early: C was granted the lock",
 		}, nil},
-		"TestInnerMissed":       {false, []string{"expected, but not seen: stale-write", "expected: stale-write"}, nil},
-		"TestInnerSecond":       {false, []string{"--- PASS: TestInnerSecond/pause-holder ", "--- FAIL: TestInnerSecond/pause-holder#01"}, nil},
-		"TestInnerPanics":       {false, []string{"--- FAIL: TestInnerPanics/pause-holder", "client A broke down:", "panic: out of luck in Acquire", "locktest_test.go:"}, nil},
-		"TestInnerPanicsAtOnce": {false, []string{"--- FAIL: TestInnerPanicsAtOnce/pause-holder", "broke down:", "panic: out of luck in Open", "locktest_test.go:"}, nil},
-		"TestInnerBroken":       {false, []string{"no luck today"}, nil},
-		"TestInnerNeverComes":   {false, []string{"the test ended before it came to call 1 of locktest.Run", "PASS"}, nil},
+		"TestInnerMissed":         {false, []string{"expected, but not seen: stale-write", "expected: stale-write"}, nil},
+		"TestInnerSecond":         {false, []string{"--- PASS: TestInnerSecond/pause-holder ", "--- FAIL: TestInnerSecond/pause-holder#01"}, nil},
+		"TestInnerPanics":         {false, []string{"--- FAIL: TestInnerPanics/pause-holder", "client A broke down:", "panic: out of luck in Acquire", "locktest_test.go:"}, nil},
+		"TestInnerPanicsAtOnce":   {false, []string{"--- FAIL: TestInnerPanicsAtOnce/pause-holder", "broke down:", "panic: out of luck in Open", "locktest_test.go:"}, nil},
+		"TestInnerBroken":         {false, []string{"no luck today"}, nil},
+		"TestInnerNeverComes":     {false, []string{"the test ended before it came to call 1 of locktest.Run or locktest.Hunt", "PASS"}, nil},
+		"TestInnerHuntPanics":     {false, []string{"--- FAIL: TestInnerHuntPanics", "client A broke down:", "panic: out of luck in Acquire", "locktest_test.go:"}, nil},
+		"TestInnerHuntNeverComes": {false, []string{"the test ended before it came to call 1 of locktest.Run or locktest.Hunt"}, nil},
+		"TestInnerHuntUsage": {false, []string{
+			"what does the lock run on?", "set Options.Builtin to builtin.Run", `unknown fencing "wishful"`, "nowhere", `unknown kind of fault "puase": did you mean pause?`, "pause:holder: a hunt aims by itself",
+			`unknown anomaly "stale-wirte": did you mean stale-write?`, "depth 3: want 1 or 2", "a hunt of 1ms: want 1s at least", "a hunt of 1h0m0s: want 1s at least",
+		}, []string{"--- PASS"}},
 		"TestInnerUsage": {false, []string{
 			"what does the lock run on?", "set Options.Builtin to builtin.Run", "either Options.Cluster or Options.Servers", `unknown fencing "wishful"`, `unknown scenario "nope"`, `something is expected of "run"`,
 		}, []string{"--- PASS"}},
@@ -230,33 +237,41 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// startRedis starts a server that the test ends, and returns its address.
+func startRedis(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	for {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			conn.Close()
+			return addr
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // TestServersOfOnesOwn: servers that the test has started, whose addresses only it
 // knows, and a process that starts no second ones.
 func TestServersOfOnesOwn(t *testing.T) {
 	needRedis(t)
 	var addr string
 	if !locktest.Child() {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr = ln.Addr().String()
-		ln.Close()
-		_, port, _ := net.SplitHostPort(addr)
-		cmd := exec.CommandContext(t.Context(), "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer cmd.Wait()
-		defer cmd.Process.Kill()
-		for {
-			conn, err := net.Dial("tcp", addr)
-			if err == nil {
-				conn.Close()
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		addr = startRedis(t)
 	}
 	out := t.TempDir()
 	locktest.Run(t, openMine, locktest.Options{

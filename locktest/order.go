@@ -20,9 +20,13 @@ import (
 // an experiment: the path of its order.
 const orderEnv = "PICKLOCK_LOCKTEST"
 
+// loopback keeps a started test binary in this machine's network: in one of its own it
+// would not reach servers that run already.
+const loopback = "PICKLOCK_LAB=loopback"
+
 // order tells a started test binary what to be.
 type order struct {
-	Test string `json:"test"` // whose call of Run
+	Test string `json:"test"` // whose call of Run or Hunt
 	Call int    `json:"call"` // which one
 	// Node: it runs what its arguments say on a node of a cluster; else it plays the
 	// scenario.
@@ -63,6 +67,19 @@ func (o order) flags() []string {
 	return []string{"-test.run=" + strings.Join(elements, "/"), "-test.count=1", "-test.timeout=0", "-test.parallel=1"}
 }
 
+// again is the command that runs the test again.
+func (o order) again() []string {
+	return []string{"go", "test", "-run", o.flags()[0][len("-test.run="):]}
+}
+
+// missed says that a started test binary did not get as far as this order's call.
+func (o order) missed() string {
+	return fmt.Sprintf("the test ended before it came to call %d of locktest.Run or locktest.Hunt", o.Call+1)
+}
+
+// came is the file, beside the program, by which a lane shows that it got there.
+func came(program string) string { return program + ".came" }
+
 // write writes the order to a file.
 func (o order) write(path string) error {
 	text, err := json.MarshalIndent(o, "", "  ")
@@ -96,7 +113,7 @@ func inProcess(ctx context.Context, x order) (c results.Cell, err error) {
 	cmd := exec.CommandContext(ctx, self, x.flags()...)
 	cmd.Env = append(os.Environ(), orderEnv+"="+path)
 	if len(x.Servers) > 0 {
-		cmd.Env = append(cmd.Env, "PICKLOCK_LAB=loopback") // in a network of its own it would not reach them
+		cmd.Env = append(cmd.Env, loopback)
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
@@ -112,7 +129,7 @@ func inProcess(ctx context.Context, x order) (c results.Cell, err error) {
 	text, err := os.ReadFile(x.Result)
 	if err != nil {
 		if runErr == nil {
-			runErr = fmt.Errorf("the test ended before it came to call %d of locktest.Run", x.Call+1)
+			runErr = errors.New(x.missed())
 		}
 		return c, fmt.Errorf("play %s: %w\n%s", x.Scenario, runErr, strings.TrimSpace(said.String()))
 	}
@@ -133,19 +150,24 @@ type outcome struct {
 }
 
 // writeProgram writes what the harness starts on the nodes instead of picklock: this
-// test binary, told to come to this call of Run and to do there what its arguments say.
+// test binary, told to come to this call of Run or Hunt and to do there what its arguments
+// say.
 func writeProgram(dir, self string, x order) (string, error) {
-	x.Node = true
+	program := filepath.Join(dir, "node")
+	x.Node, x.Program = true, program
 	path := filepath.Join(dir, "node.json")
 	if err := x.write(path); err != nil {
 		return "", err
 	}
-	words := []string{"#!/bin/sh\n" + orderEnv + "=" + quote(path), "exec", quote(self)}
+	words := []string{"#!/bin/sh\n" + orderEnv + "=" + quote(path)}
+	if len(x.Servers) > 0 {
+		words = append(words, loopback)
+	}
+	words = append(words, "exec", quote(self))
 	for _, f := range x.flags() {
 		words = append(words, quote(f))
 	}
 	script := strings.Join(words, " ") + ` -- "$@"` + "\n"
-	program := filepath.Join(dir, "node")
 	return program, os.WriteFile(program, []byte(script), 0o700)
 }
 

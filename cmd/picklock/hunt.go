@@ -174,6 +174,9 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	ui := newHuntProgress(os.Stderr)
 	pool, players, target, err := f.Start(untilAbandoned(ctx), info, target, f.jobs, func(text string) { ui.say("%s", text) })
 	if err != nil {
+		if !unusable(err) {
+			dir.Keep()
+		}
 		return huntError(err)
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
@@ -215,10 +218,15 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 }
 
 func huntError(err error) error {
-	if errors.Is(err, harness.ErrUsage) || errors.Is(err, hunt.ErrUnusable) {
+	if unusable(err) {
 		return usage(err)
 	}
 	return err
+}
+
+// unusable says that nothing that was asked for can be played.
+func unusable(err error) bool {
+	return errors.Is(err, harness.ErrUsage) || errors.Is(err, hunt.ErrUnusable)
 }
 
 // command is the command line that makes the hunt again.

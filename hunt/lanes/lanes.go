@@ -32,6 +32,9 @@ type Options struct {
 	ClientImage string
 	Self        string // path of the picklock program
 	Dir         string // their logs and data go below it
+	// Keys is how the names of all keys begin where the lanes share servers with each
+	// other or with anybody else; "" where each has its own.
+	Keys string
 
 	chosen bool // the lease is not what the user named
 }
@@ -120,7 +123,10 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Player, error) {
 func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]string) (*lane, error) {
 	p.mu.Lock()
 	p.n++
-	dir := filepath.Join(p.o.Dir, fmt.Sprintf("lane-%d", p.n))
+	dir, keys := filepath.Join(p.o.Dir, fmt.Sprintf("lane-%d", p.n)), ""
+	if p.o.Keys != "" {
+		keys = fmt.Sprintf("%s-%d-", p.o.Keys, p.n)
+	}
 	p.mu.Unlock()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of a lane: %w", err)
@@ -129,7 +135,7 @@ func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]
 	s.Faults, s.Clients = nil, len(p.target.ClientNames())
 	l := &lane{self: p.o.Self, log: filepath.Join(dir, "lane.log"), config: harness.LaneConfig{
 		Settings: s, Extra: extra, Abilities: p.o.Abilities, Clients: p.target.ClientNames(), Faults: kinds(faults),
-		Bound: p.target.Bound, Runtime: p.o.Runtime, ClientImage: p.o.ClientImage, Dir: dir,
+		Bound: p.target.Bound, Runtime: p.o.Runtime, ClientImage: p.o.ClientImage, Dir: dir, Keys: keys,
 	}}
 	p.mu.Lock()
 	p.lanes = append(p.lanes, l)

@@ -34,6 +34,7 @@ const (
 type Dir struct {
 	path string
 	made bool // for this hunt: it does not go on with another
+	kept bool
 
 	mu     sync.Mutex
 	played *os.File
@@ -163,11 +164,14 @@ func (d *Dir) Write(r *hunt.Result) error {
 // WayFile is where a way's scenario is, within the folder.
 func (d *Dir) WayFile(w *hunt.Way) string { return filepath.Join(WaysFolder, w.Name+".yaml") }
 
+// Keep lets the folder stay though nothing was played: what the lanes said may say why.
+func (d *Dir) Keep() { d.kept = true }
+
 // Close closes the files. A folder that was made for a hunt in which nothing was played
-// goes.
+// goes, unless it is to be kept.
 func (d *Dir) Close() error {
 	at, err := d.played.Stat()
-	if err = errors.Join(err, d.played.Close()); err != nil || at.Size() > 0 || !d.made {
+	if err = errors.Join(err, d.played.Close()); err != nil || at.Size() > 0 || !d.made || d.kept {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(d.path, ResultFile)); err == nil {

@@ -260,9 +260,9 @@ func TestWrite(t *testing.T) {
 // What plays a way again can be something else than the command line.
 func TestAgain(t *testing.T) {
 	r := result()
-	r.Again = "play(" + hunt.WayFile + ")"
+	r.Again = "play(" + hunt.WayName + ", " + hunt.WayFile + ")"
 	var b bytes.Buffer
-	if err := Summary(&b, r, "dir"); err != nil || !strings.Contains(b.String(), "again:    play(dir/ways/way-1-granted-early.yaml)\n") {
+	if err := Summary(&b, r, "dir"); err != nil || !strings.Contains(b.String(), "again:    play(way-1-granted-early, dir/ways/way-1-granted-early.yaml)\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

@@ -40,6 +40,12 @@ func Summary(w io.Writer, r *hunt.Result, dir string) error {
 	return err
 }
 
+// Sentence is a way in one line: what breaks, by what, the events that prove it, and how
+// often it came.
+func Sentence(w *hunt.Way) string {
+	return fmt.Sprintf("%s: %s (%s)", heading(w), w.Explanation, rateWords(w))
+}
+
 func heading(w *hunt.Way) string { return what(w) + " — by " + w.Takes() }
 
 // what is what breaks.
@@ -101,7 +107,7 @@ func remedyWords(w *hunt.Way) []string {
 func Again(r *hunt.Result, w *hunt.Way, dir string) string {
 	file := filepath.Join(dir, WaysFolder, w.Name+".yaml")
 	if r.Again != "" {
-		return strings.ReplaceAll(r.Again, hunt.WayFile, file)
+		return strings.NewReplacer(hunt.WayFile, file, hunt.WayName, w.Name).Replace(r.Again)
 	}
 	return strings.Join(quoted([]string{"picklock", "scenario", "run", w.Name, "--file", file, "--lock", r.Lock, "--fencing", r.Fencing}), " ")
 }

@@ -1,0 +1,153 @@
+package locktest_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/hunt"
+	huntreport "github.com/picklock/picklock/hunt/report"
+	"github.com/picklock/picklock/locktest"
+)
+
+// outEnv and replayEnv tell a test that fails on purpose where its results go, and which
+// scenario to play.
+const (
+	outEnv    = "PICKLOCK_LOCKTEST_OUT"
+	replayEnv = "PICKLOCK_LOCKTEST_REPLAY"
+)
+
+// readHunt reads hunt.json below a folder of results.
+func readHunt(t *testing.T, out string) (r hunt.Result) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(out, "hunt", huntreport.ResultFile))
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestHuntHolds: locks that are right are accused of nothing, and were played.
+func TestHuntHolds(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	needRedis(t)
+	var addr string
+	if !locktest.Child() {
+		addr = startRedis(t)
+	}
+	for name, x := range map[string]struct {
+		open locktest.Open
+		o    locktest.HuntOptions
+	}{
+		"fenced":  {openTool("redis-lua"), locktest.HuntOptions{Cluster: "redis", Fencing: "read-write", Faults: []string{"pause:client", "kill:client", "hold"}, Depth: 1}},
+		"release": {openMine, locktest.HuntOptions{Cluster: "redis", Find: []string{"wrong-release"}}},
+		"servers": {openMine, locktest.HuntOptions{Servers: []string{addr}, Find: []string{"wrong-release", "granted-early"}, Faults: []string{"none"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x.o.TTL, x.o.Limit, x.o.Out = 500*time.Millisecond, 8*time.Second, t.TempDir()
+			locktest.Hunt(t, x.open, x.o)
+			r := readHunt(t, x.o.Out)
+			if r.Plays-r.Void < 6 || !r.Depths[0].Done || r.TTL != int64(x.o.TTL) || x.o.Fencing != "" && r.Fencing != x.o.Fencing {
+				t.Errorf("%d plays, %d void, of depth 0 all: %v; a lease of %v, fencing %s", r.Plays, r.Void, r.Depths[0].Done, time.Duration(r.TTL), r.Fencing)
+			}
+		})
+	}
+}
+
+// TestInnerHuntFinds: what openPlain does wrong shows itself without any fault.
+func TestInnerHuntFinds(t *testing.T) {
+	onlyInner(t)
+	locktest.Hunt(t, openPlain, locktest.HuntOptions{Cluster: "redis", Faults: []string{"none"}, Find: []string{"wrong-release"}, Limit: 3 * time.Second, Out: os.Getenv(outEnv)})
+}
+
+// TestInnerReplay plays what was found on the lock with the mistake, and on its twin
+// without. Of the latter so small a schedule may prove nothing.
+func TestInnerReplay(t *testing.T) {
+	onlyInner(t)
+	file := os.Getenv(replayEnv)
+	o := locktest.Options{Cluster: "redis", Scenarios: []string{file}, Expect: map[string][]string{strings.TrimSuffix(filepath.Base(file), ".yaml"): {}}}
+	t.Run("plain", func(t *testing.T) { locktest.Run(t, openPlain, o) })
+	t.Run("mine", func(t *testing.T) { locktest.Run(t, openMine, o) })
+}
+
+// TestHuntFinds: the way is told, and what is told plays it again.
+func TestHuntFinds(t *testing.T) {
+	t.Parallel()
+	if locktest.Child() {
+		t.Skip("a part of another test")
+	}
+	if testing.Short() {
+		t.Skip("it takes a minute")
+	}
+	needRedis(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	said, code := inner(t, self, "TestInnerHuntFinds", func(cmd *exec.Cmd) {
+		cmd.Env = append(cmd.Env, outEnv+"="+out)
+		cmd.Args = append(cmd.Args, "-test.timeout=90s") // it ends before that, however much there is to make small
+	})
+	way := filepath.Join(out, "hunt", "ways", "way-1-wrong-release.yaml")
+	for _, s := range []string{
+		"--- FAIL: TestInnerHuntFinds", "wrong-release — by nothing at all: ", " released at ", " the lock that ", "scenario: " + way + "\n", "report: " + filepath.Join(out, "hunt", "hunt.html") + "\n",
+	} {
+		if code != 1 || !strings.Contains(said, s) {
+			t.Errorf("exit code %d, or it does not say %q", code, s)
+		}
+	}
+	if strings.Count(said, "scenario: ") != 1 {
+		t.Error("want one way")
+	}
+	r := readHunt(t, out)
+	if strings.Join(r.Command, " ") != "go test -run ^TestInnerHuntFinds$" || !strings.Contains(r.Again, "locktest.Run(") {
+		t.Errorf("it is said to be done again by %q, a way by %q", r.Command, r.Again)
+	}
+	page, err := os.ReadFile(filepath.Join(out, "hunt", huntreport.PageFile))
+	if err != nil || !strings.Contains(string(page), "way-1-wrong-release&#34;: {}") {
+		t.Errorf("%v, or the page does not say how a way is played again", err)
+	}
+	if t.Failed() {
+		t.Fatal(said)
+	}
+	said, code = inner(t, self, "TestInnerReplay", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, replayEnv+"="+way) })
+	plain, mine, _ := strings.Cut(said, "=== RUN   TestInnerReplay/mine/")
+	if code != 1 || !strings.Contains(plain, "not expected: wrong-release: ") || mine == "" || strings.Contains(mine, "not expected: ") {
+		t.Errorf("exit code %d, or it does not break the one lock, or breaks the other\n%s", code, said)
+	}
+}
+
+func TestInnerHuntPanics(t *testing.T) {
+	onlyInner(t)
+	locktest.Hunt(t, openPanics, locktest.HuntOptions{Cluster: "none", Limit: 5 * time.Second})
+}
+
+func TestInnerHuntNeverComes(t *testing.T) {
+	onlyInner(t)
+	if locktest.Child() {
+		t.Skip("not here")
+	}
+	locktest.Hunt(t, openMine, locktest.HuntOptions{Cluster: "none", Limit: 5 * time.Second})
+}
+
+func TestInnerHuntUsage(t *testing.T) {
+	onlyInner(t)
+	for name, o := range map[string]locktest.HuntOptions{
+		"nothing": {}, "builtin": {Cluster: "etcd"}, "fencing": {Cluster: "redis", Fencing: "wishful"}, "cluster": {Cluster: "nowhere"},
+		"faults": {Cluster: "redis", Faults: []string{"puase"}}, "aimed": {Cluster: "redis", Faults: []string{"pause:holder"}}, "find": {Cluster: "redis", Find: []string{"stale-wirte"}},
+		"depth": {Cluster: "redis", Depth: 3}, "short": {Cluster: "redis", Limit: time.Millisecond}, "long": {Cluster: "redis", Limit: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) { locktest.Hunt(t, openMine, o) })
+	}
+}
