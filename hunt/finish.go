@@ -142,6 +142,9 @@ func (h *Search) merge() {
 func (h *Search) name() {
 	for i, w := range h.ways {
 		w.Name = fmt.Sprintf("way-%d-%s", i+1, w.Anomaly)
+		if s, err := w.scenario(); err == nil { // what was written can be read
+			h.sign(w, s)
+		}
 	}
 }
 
@@ -195,12 +198,19 @@ func (h *Search) alone(ctx context.Context, p Player, w *Way, o FinishOptions) e
 		w.is(s)
 		measure()
 	}
+	h.sign(w, s)
+	return nil
+}
+
+// sign makes a schedule the scenario of the way, as its file has it: with its name, what
+// was found, how often it came, and what is to be seen.
+func (h *Search) sign(w *Way, s *scenarios.Scenario) {
 	s.Name = w.Name
 	s.About = fmt.Sprintf("Found by picklock hunt. %s: %s", w.Signature, w.Explanation)
-	s.Replay = fmt.Sprintf("%d of %d", w.Alone.Hits, w.Alone.Plays)
+	r := w.rate()
+	s.Replay = fmt.Sprintf("%d of %d", r.Hits, r.Plays)
 	s.Expect = []scenarios.Expectation{{Lock: h.o.Target.Lock, Fencing: scenarios.Every, Must: w.mustSee(), May: others(w.mustSee())}}
 	w.Schedule = string(s.Write())
-	return nil
 }
 
 // mustSee are the anomalies that make the way.

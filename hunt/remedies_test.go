@@ -90,3 +90,27 @@ func TestRemedyNotPlayed(t *testing.T) {
 		}
 	}
 }
+
+// A way that nothing was done with is a scenario all the same: it has its name, and what
+// is to be seen.
+func TestWayIsScenario(t *testing.T) {
+	for name, finish := range map[string]bool{"found": false, "finished in no time": true} {
+		t.Run(name, func(t *testing.T) {
+			m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
+			h, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
+			if finish {
+				if err := h.Finish(t.Context(), []Player{m}, FinishOptions{Replays: 5, Time: 1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w := r.Ways[0]
+			s, err := w.scenario()
+			if err != nil || w.Name == "" || s.Name != w.Name || w.Alone.Plays != 0 {
+				t.Fatalf("%v, %s, measured %v:\n%s", err, w.Name, w.Alone, w.Schedule)
+			}
+			if want := s.Expected("model", "none"); want == nil || !slices.Equal(want.Must, []string{"granted-early"}) || s.Replay != "4 of 4" {
+				t.Errorf("expected %+v, replays %s", want, s.Replay)
+			}
+		})
+	}
+}

@@ -99,11 +99,16 @@ type Way struct {
 
 // Steady says that the way can be shown at will.
 func (w *Way) Steady() bool {
-	r := w.Alone
-	if r.Plays == 0 {
-		r = w.Search
-	}
+	r := w.rate()
 	return r.Plays > 0 && float64(r.Hits) >= 0.7*float64(r.Plays)
+}
+
+// rate is how often it came: with the machine to itself, if that was measured.
+func (w *Way) rate() Rate {
+	if w.Alone.Plays == 0 {
+		return w.Search
+	}
+	return w.Alone
 }
 
 // reliable says that it came nearly every time with the machine to itself.
