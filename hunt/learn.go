@@ -3,6 +3,8 @@ package hunt
 import (
 	"slices"
 	"strings"
+
+	"github.com/picklock/picklock/history"
 )
 
 // enoughVoid is how often an anchor did not come, or a fault could not be done, until it is
@@ -29,6 +31,10 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 		h.progress()
 		return nil
 	}
+	granted := slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.F == history.Acquire && e.Type == history.OK })
+	if granted {
+		h.result.Granted++
+	}
 	f := observe(out.Events, h.o.Target.TTL)
 	h.corpus.add(p.schedule, f)
 	var broke []Signature
@@ -45,7 +51,7 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 		h.breaking[h.strikeKey(p.workload, p.schedule.Strikes[0])] = true
 	}
 	if h.o.Record != nil {
-		r := Played{Schedule: key(p.schedule), Depth: p.depth, Guided: guided, Void: out.Void, Took: out.Took, Setup: out.Setup}
+		r := Played{Schedule: key(p.schedule), Depth: p.depth, Guided: guided, Void: out.Void, Granted: granted, Took: out.Took, Setup: out.Setup}
 		for _, b := range broke {
 			r.Broke = append(r.Broke, b.root())
 		}

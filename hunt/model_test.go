@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -25,6 +26,7 @@ type bug struct {
 // model plays schedules as a lock with such bugs would, without a lock.
 type model struct {
 	bugs []bug
+	dead bool           // nobody ever gets the lock
 	busy map[string]int // of so many plays of a schedule the machine is too busy; "" for any
 	void func(s *scenarios.Scenario) (of, why string, cannot bool)
 
@@ -56,6 +58,9 @@ func (m *model) Play(_ context.Context, s *scenarios.Scenario) (*Outcome, error)
 	out := &Outcome{Took: time.Millisecond, Verdict: verdict.Verdict{Valid: verdict.True, Properties: map[string]verdict.Property{}}}
 	if m.void != nil {
 		out.VoidOf, out.Void, out.Cannot = m.void(s)
+	}
+	if !m.dead {
+		out.Events = []history.Event{{Process: "A", Type: history.OK, F: history.Acquire, Key: "k", Time: 1}}
 	}
 	for i, b := range m.bugs {
 		if !b.needs(s) {

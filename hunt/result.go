@@ -22,7 +22,10 @@ type Result struct {
 	Void   int `json:"void"`
 	Busy   int `json:"busy"` // of the void ones: this machine was too busy
 	Failed int `json:"failed,omitempty"`
-	States int `json:"states"`
+	// Granted counts the schedules, without those of confirmation, in which somebody got the
+	// lock.
+	Granted int `json:"granted"`
+	States  int `json:"states"`
 	// Depths say how much of the space was played, by the number of faults.
 	Depths []Depth `json:"depths"`
 	Guided int     `json:"guided"` // schedules beyond the space
@@ -46,6 +49,9 @@ func (r *Result) Unproved() string {
 		return "nothing was played"
 	case 2*r.Void > r.Plays:
 		return fmt.Sprintf("%d of %d schedules could not be played as they were meant, %d of them because this machine was too busy", r.Void, r.Plays, r.Busy)
+	}
+	if r.Granted == 0 {
+		return "in no schedule did anybody get the lock"
 	}
 	return ""
 }

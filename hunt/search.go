@@ -47,6 +47,7 @@ type Played struct {
 	Guided   bool     `json:"guided,omitempty"`
 	Void     string   `json:"void,omitempty"`
 	Broke    []string `json:"broke,omitempty"`
+	Granted  bool     `json:"granted,omitempty"` // somebody got the lock
 	// Took is how long the play lasted, Setup what was mended or started for it, in ns.
 	Took  time.Duration `json:"took"`
 	Setup time.Duration `json:"setup"`
@@ -120,6 +121,9 @@ func (h *Search) known(p Played) {
 		return
 	}
 	h.result.Plays++
+	if p.Granted {
+		h.result.Granted++
+	}
 	h.played[p.Schedule] = true
 	if p.Guided {
 		h.result.Guided++

@@ -34,6 +34,24 @@ func TestNothingFound(t *testing.T) {
 	}
 }
 
+// A hunt in which nobody ever got the lock proves nothing, nor does one that goes on with
+// it.
+func TestNeverGranted(t *testing.T) {
+	on := target(1, 1, "pause")
+	for _, dead := range []bool{false, true} {
+		var known []Played
+		o := Options{Target: on, Depth: 1, Record: func(p Played) { known = append(known, p) }}
+		_, r := search(t, &model{dead: dead}, o, 1)
+		o.Known, o.Record = known, nil
+		_, again := search(t, &model{dead: true}, o, 1)
+		for _, r := range []*Result{r, again} {
+			if r.Plays == 0 || (r.Unproved() != "") != dead || dead && r.Granted != 0 || !dead && r.Granted != r.Plays {
+				t.Errorf("nobody gets it: %v; %d plays, granted in %d: %q", dead, r.Plays, r.Granted, r.Unproved())
+			}
+		}
+	}
+}
+
 // A search that is cut short does not say that a depth is done.
 func TestCutShort(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,6 +1,7 @@
 package locktest_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -9,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/hunt"
 	huntreport "github.com/picklock/picklock/hunt/report"
 	"github.com/picklock/picklock/locktest"
@@ -34,6 +38,49 @@ func readHunt(t *testing.T, out string) (r hunt.Result) {
 	return r
 }
 
+// noting is a lock that notes in the service which lane has used a key: clients are
+// children of their lane's process.
+type noting struct{ *mine }
+
+const notes = "lanes-of:"
+
+func openNoting(ctx context.Context, o clients.Options) (clients.Lock, error) {
+	l, err := openMine(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return noting{l.(*mine)}, nil
+}
+
+func (n noting) Acquire(ctx context.Context, key string) (clients.Grant, error) {
+	if err := n.db.SAdd(ctx, notes+key, os.Getppid()).Err(); err != nil {
+		return clients.Grant{}, err
+	}
+	return n.mine.Acquire(ctx, key)
+}
+
+// checkNotes: on servers that all lanes share, each lane has keys of its own.
+func checkNotes(t *testing.T, addr string) {
+	t.Helper()
+	db := redis.NewClient(&redis.Options{Addr: addr})
+	defer db.Close()
+	keys, err := db.Keys(t.Context(), notes+"*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for _, k := range keys {
+		lanes, err := db.SMembers(t.Context(), k).Result()
+		if err != nil || len(lanes) != 1 {
+			t.Fatalf("%s: %v, %v", k, lanes, err)
+		}
+		all[lanes[0]] = true
+	}
+	if len(all) < 2 {
+		t.Errorf("%d lanes have played, want some", len(all))
+	}
+}
+
 // TestHuntHolds: locks that are right are accused of nothing, and were played.
 func TestHuntHolds(t *testing.T) {
 	t.Parallel()
@@ -51,7 +98,7 @@ func TestHuntHolds(t *testing.T) {
 	}{
 		"fenced":  {openTool("redis-lua"), locktest.HuntOptions{Cluster: "redis", Fencing: "read-write", Faults: []string{"pause:client", "kill:client", "hold"}, Depth: 1}},
 		"release": {openMine, locktest.HuntOptions{Cluster: "redis", Find: []string{"wrong-release"}}},
-		"servers": {openMine, locktest.HuntOptions{Servers: []string{addr}, Find: []string{"wrong-release", "granted-early"}, Faults: []string{"none"}}},
+		"servers": {openNoting, locktest.HuntOptions{Servers: []string{addr}, Find: []string{"wrong-release", "granted-early"}, Faults: []string{"none"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x.o.TTL, x.o.Limit, x.o.Out = 500*time.Millisecond, 8*time.Second, t.TempDir()
@@ -59,6 +106,9 @@ func TestHuntHolds(t *testing.T) {
 			r := readHunt(t, x.o.Out)
 			if r.Plays-r.Void < 6 || !r.Depths[0].Done || r.TTL != int64(x.o.TTL) || x.o.Fencing != "" && r.Fencing != x.o.Fencing {
 				t.Errorf("%d plays, %d void, of depth 0 all: %v; a lease of %v, fencing %s", r.Plays, r.Void, r.Depths[0].Done, time.Duration(r.TTL), r.Fencing)
+			}
+			if x.o.Servers != nil {
+				checkNotes(t, addr)
 			}
 		})
 	}
@@ -139,6 +189,14 @@ func TestInnerHuntNeverComes(t *testing.T) {
 		t.Skip("not here")
 	}
 	locktest.Hunt(t, openMine, locktest.HuntOptions{Cluster: "none", Limit: 5 * time.Second})
+}
+
+// TestInnerHuntNever: a lock that nobody ever gets is not said to hold.
+func TestInnerHuntNever(t *testing.T) {
+	onlyInner(t)
+	locktest.Hunt(t, func(_ context.Context, o clients.Options) (clients.Lock, error) {
+		return openMine(t.Context(), clients.Options{Servers: []string{"127.0.0.1:1"}, TTL: o.TTL})
+	}, locktest.HuntOptions{Cluster: "none", Faults: []string{"none"}, Limit: 3 * time.Second, TTL: 250 * time.Millisecond, Find: []string{"wrong-release"}})
 }
 
 func TestInnerHuntUsage(t *testing.T) {

@@ -43,7 +43,7 @@ func result() *hunt.Result {
 	events[1].Grant, events[1].Lease, events[1].Since = "A-1", 250*ms, ms
 	events[3].Grant, events[3].Lease, events[3].Since = "B-1", 250*ms, 20*ms
 	return &hunt.Result{
-		Lock: "redis", Fencing: "none", TTL: 250 * ms, Seed: 7, Seconds: 60, Plays: 120, Void: 8, Busy: 2, States: 90, Guided: 20,
+		Lock: "redis", Fencing: "none", TTL: 250 * ms, Seed: 7, Seconds: 60, Plays: 120, Granted: 110, Void: 8, Busy: 2, States: 90, Guided: 20,
 		Command: []string{"picklock", "hunt", "--lock", "redis"}, Started: time.Date(2026, 11, 22, 13, 0, 0, 0, time.UTC),
 		Depths: []hunt.Depth{{Faults: 0, Played: 6, Done: true}, {Faults: 1, Played: 94, Void: 8, Broke: 3}},
 		Curve:  []hunt.Sample{{Seconds: 1, Plays: 10, States: 20}, {Seconds: 30, Plays: 60, States: 70}, {Seconds: 60, Plays: 120, States: 90}},
@@ -105,6 +105,11 @@ func TestPage(t *testing.T) {
 	void.Void = 100
 	if !strings.Contains(render(t, void), "verdict-unknown") {
 		t.Error("too much was void")
+	}
+	never := clean()
+	never.Granted = 0
+	if !strings.Contains(render(t, never), "verdict-unknown") {
+		t.Error("nobody ever got the lock")
 	}
 	if page := render(t, &hunt.Result{}); !strings.Contains(page, "nothing was played") {
 		t.Error("the page of nothing")
