@@ -40,7 +40,7 @@ func faults(t Target, clients []string) []fault {
 		}
 	}
 	// Given in time, not in leases: the clock is what leases are measured with.
-	ahead, behind := 3*t.TTL, -t.TTL/2
+	ahead, behind := 3*t.TTL, -2*t.TTL
 	for i, c := range clients {
 		later := 4 * i // A's faults before B's
 		add(fault{text: "pause: " + c, whom: c, rank: 0 + later, lasts: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})

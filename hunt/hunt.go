@@ -57,6 +57,9 @@ func (t Target) ClientNames() []string {
 	return clientNames[:3]
 }
 
+// fenced says that the resource looks at tokens.
+func (t Target) fenced() bool { return t.Fencing != "" && t.Fencing != "none" }
+
 // allows says that a fault may be used: its kind, or its kind on those whom it falls on.
 func (t Target) allows(f fault) bool {
 	kind, whom := kindOf(f.word), ":server"

@@ -19,12 +19,10 @@ func pairs(t Target, all []workload) []two {
 	var out []two
 	for i, w := range all {
 		var list []one
-		for _, f := range faults(t, clientNames[:len(w.programs)]) {
-			strikes := strikesOf(t, w, f)
+		for _, f := range faults(t, w.leading(t)) {
 			// Of every fault its most telling anchors are enough.
-			for _, s := range strikes[:min(len(strikes), 3)] {
-				list = append(list, one{w, s, f.rank})
-			}
+			strikes := tried(t, all, i, f)
+			list = append(list, strikes[:min(len(strikes), 2)]...)
 		}
 		for j, a := range list {
 			for _, b := range list[j+1:] {

@@ -1,8 +1,10 @@
 package hunt
 
 import (
+	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
@@ -58,27 +60,59 @@ func space(t Target, depth int, skip func(point) bool) iter.Seq[point] {
 type one struct {
 	workload workload
 	strike   scenarios.Strike
-	rank     int
+	rank     int // of its fault
+	turn     int // among those of its fault
 }
 
-// single gives every fault at every anchor of every workload, what is most telling first:
-// a search that is cut short has tried that, and something of everything else.
+// single gives every fault at every anchor that is new in its workload. The faults take
+// turns, each with its most telling anchor first: a search that is cut short has tried
+// something of every fault, and a bug that takes a wrong clock is not found after all pauses.
 func single(t Target, all []workload) iter.Seq[one] {
-	var list []one
-	for i, w := range all {
-		for _, f := range faults(t, clientNames[:len(w.programs)]) {
-			anchor, n := scenarios.Anchor{}, -1
-			for _, s := range strikesOf(t, w, f) {
-				late := 1 // another end of the same
-				if s.When != anchor {
-					anchor, n, late = s.When, n+1, 0
-				}
-				list = append(list, one{w, s, f.rank + 2*i + 2*n + late})
-			}
+	queues := map[string][]one{}
+	for i := range all {
+		for _, f := range faults(t, all[i].leading(t)) {
+			queues[f.text] = append(queues[f.text], tried(t, all, i, f)...)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b one) int { return a.rank - b.rank })
+	var list []one
+	for _, q := range queues {
+		slices.SortStableFunc(q, func(a, b one) int { return a.turn - b.turn })
+		for turn := range q {
+			q[turn].turn = turn
+		}
+		list = append(list, q...)
+	}
+	slices.SortFunc(list, func(a, b one) int {
+		return cmp.Or(a.turn-b.turn, a.rank-b.rank, strings.Compare(a.strike.Fault.Text, b.strike.Fault.Text))
+	})
 	return slices.Values(list)
+}
+
+// tried are the strikes of a fault that the space has in one workload, the most telling
+// first.
+func tried(t Target, all []workload, i int, f fault) []one {
+	var out []one
+	anchor, n := scenarios.Anchor{}, -1
+	for _, s := range strikesOf(t, all[i], f) {
+		late := 1 // another end of the same
+		if s.When != anchor {
+			anchor, n, late = s.When, n+1, 0
+		}
+		// What a wrong clock does shows only later, by what follows.
+		if f.tells(t, s.Until, late > 0) && (f.word == "clock" || all[i].opens(all[:i], s.When)) {
+			out = append(out, one{all[i], s, f.rank, 2*i + 2*n + late})
+		}
+	}
+	return out
+}
+
+// leading are the clients that faults of the space fall on: a third does what the second
+// does, a turn later.
+func (w workload) leading(t Target) []string {
+	if t.Permits > 1 {
+		return clientNames[:len(w.programs)]
+	}
+	return clientNames[:min(2, len(w.programs))]
 }
 
 // strikesOf are the strikes of one fault in one workload: at each of its anchors, with
@@ -178,4 +212,20 @@ func untils(w workload, f fault, a scenarios.Anchor) []scenarios.Until {
 		break
 	}
 	return append(out, scenarios.Until{Or: scenarios.Span{Leases: 0.6}}, scenarios.Until{Or: scenarios.Span{Leases: 1.6}})
+}
+
+// tells says whether an end is tried in the space. The others are what the guided search
+// comes to: they lead to the same but for a few times.
+func (f fault) tells(t Target, u scenarios.Until, another bool) bool {
+	switch {
+	case !f.lasts:
+		return true
+	case u.Move.Do == history.Read && !t.fenced():
+		return false // a late write spoils as much after the successor's own
+	case f.word == "kill" && f.whom != "": // it does not go on with its program
+		return !another
+	case f.word == "clock" || f.whom != "": // when the successor has done something, and late
+		return u.Or.Leases > 1
+	}
+	return u.Move.Do == "" // nobody is granted anything meanwhile: within the lease, and late
 }

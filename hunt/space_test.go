@@ -76,8 +76,8 @@ func TestSymmetry(t *testing.T) {
 			}
 		}
 	}
-	if !race["pause: A when before A's write until after B's write or 3 leases"] {
-		t.Errorf("the race has no pause of A: %v", race)
+	if a, b := "pause: A when before A's write until after B's write or 3 leases", "pause: B when before B's write until after A's write or 3 leases"; race[a] == race[b] {
+		t.Errorf("a pause before the write: A's %v, B's %v, want one of them", race[a], race[b])
 	}
 	for text := range race {
 		for a, b := range map[string]string{"A": "B", "B": "C"} {
@@ -137,4 +137,60 @@ func TestPairsMeanSomething(t *testing.T) {
 			t.Errorf("%s beside %s: %v", pause, tt.other, got)
 		}
 	}
+}
+
+// An anchor is tried once up to which the programs are the same, and again where the others
+// begin otherwise.
+func TestAnchorsThatOpen(t *testing.T) {
+	of := func(texts ...string) (w workload) {
+		for _, text := range texts {
+			w.programs = append(w.programs, scenarios.MustProgram(text, clientNames))
+		}
+		return w
+	}
+	first := of("acquire, read, hold 0.2 leases, write, release", "await A granted, acquire, read, release")
+	longer := of("acquire, read, hold 1.3 leases, write, release", "await A granted, acquire, read, release")
+	race := of("acquire, read, hold 0.2 leases, write, release", "acquire, read, release")
+	at := func(client, do string) scenarios.Anchor {
+		return scenarios.Anchor{At: scenarios.Before, Client: client, Do: do, Nth: 1}
+	}
+	for _, tt := range []struct {
+		w    workload
+		at   scenarios.Anchor
+		want bool
+	}{
+		{longer, at("A", "acquire"), false},
+		{longer, at("A", "read"), false},
+		{longer, at("A", "hold"), true},
+		{longer, at("A", "write"), true},
+		{longer, at("B", "release"), false},
+		{longer, scenarios.Anchor{At: scenarios.Event, Await: scenarios.AwaitClient("B", "waiting")}, false},
+		{race, at("A", "acquire"), true},
+		{race, scenarios.Anchor{At: scenarios.Event, Await: scenarios.AwaitClient("B", "waiting")}, true},
+		{longer, scenarios.Anchor{At: scenarios.Start}, true},
+	} {
+		if got := tt.w.opens([]workload{first}, tt.at); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.at, got, tt.want)
+		}
+	}
+}
+
+// Every fault has its turn before any has a second one.
+func TestFaultsTakeTurns(t *testing.T) {
+	on := target(3, 1)
+	n := len(faults(on, clientNames[:2]))
+	seen := map[string]bool{}
+	for p := range space(on, 1, func(point) bool { return false }) {
+		if p.depth == 0 {
+			continue
+		}
+		text := p.schedule.Strikes[0].Fault.Text
+		if seen[text] {
+			t.Fatalf("%s for the second time after %d of %d faults", text, len(seen), n)
+		}
+		if seen[text] = true; len(seen) == n {
+			return
+		}
+	}
+	t.Fatalf("%d faults of %d", len(seen), n)
 }

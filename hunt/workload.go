@@ -2,6 +2,7 @@ package hunt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/picklock/picklock/history"
@@ -98,4 +99,50 @@ func asks(do string) bool {
 // touches says that the move is one that the register hears of.
 func touches(do string) bool {
 	return do == history.Read || do == history.Write || do == history.Add
+}
+
+// opens says that an anchor is at a point that none of the earlier workloads comes to: until
+// then its client has done something else, or the others began otherwise.
+func (w workload) opens(earlier []workload, a scenarios.Anchor) bool {
+	name := a.Client
+	if a.Await != nil {
+		name = a.Await.Client
+	}
+	c := slices.Index(clientNames, name)
+	if c < 0 {
+		return true
+	}
+	for _, e := range earlier {
+		if c < len(e.programs) && e.begins(w, c) && until(w.programs[c], a) == until(e.programs[c], a) {
+			return false
+		}
+	}
+	return true
+}
+
+// begins says that the other clients begin as they do in another workload.
+func (w workload) begins(as workload, client int) bool {
+	for i := range min(len(w.programs), len(as.programs)) {
+		if i != client && w.programs[i][0].String() != as.programs[i][0].String() {
+			return false
+		}
+	}
+	return true
+}
+
+// until is a program up to the move of an anchor.
+func until(p scenarios.Program, a scenarios.Anchor) string {
+	do, nth := a.Do, a.Nth
+	if do == "" { // an event: it waits for its first grant
+		do, nth = history.Acquire, 1
+	}
+	for i, m := range p {
+		if m.Do != do {
+			continue
+		}
+		if nth--; nth <= 0 {
+			return p[:i+1].String()
+		}
+	}
+	return p.String()
 }
