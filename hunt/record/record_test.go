@@ -172,6 +172,42 @@ faults:
 `, verdict.Anomaly{Name: "deadlock", Key: "k0", Processes: []string{"c1", "c2"}, Time: 530e6, Events: []int64{0, 7}}, "", `  A: acquire, release
   B: acquire within 0.4 leases
 `},
+		{"a late write between another's read and write is given time for", `
+	0    c1 acquire
+	10   c1 acquired c1.1
+	20   x  +pause c1 stopped
+	1010 c2 acquire
+	1020 c2 acquired c2.1
+	1021 c2 read c2.1
+	1022 c2 was-read c2.1
+	1030 c1 write c1.1
+	1031 x  -pause c1 stopped
+	1032 c1 written c1.1
+	1050 c2 write c2.1
+`, verdict.Anomaly{Name: "stale-write", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 1050e6, Events: []int64{1, 10}}, "", `  A: acquire, write, release
+  B: await A granted, acquire, read, hold 0.1 leases, write, release
+faults:
+  - when: after A's acquire
+    pause: A
+    until: after B's read or 3.2 leases
+`},
+		{"who does not hear of its grant asks again, and not before the other has the lock", `
+	0    c2 acquire
+	10   c1 acquire
+	20   c1 acquired c1.1
+	30   x  +kill redis killed
+	50   c2 unknown
+	55   c2 acquire
+	60   x  -kill redis killed
+	70   c2 acquired c2.1
+	80   c1 release c1.1
+`, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 70e6, Events: []int64{2, 7}}, "", `  A: acquire, await B granted, release
+  B: await A granted, acquire within 0.05 leases, acquire, release
+faults:
+  - when: after A's acquire
+    kill: redis
+    until: 0.1 leases
+`},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			tries, err := of(recorded(t, x.history)).Schedules([]verdict.Anomaly{x.anomaly})

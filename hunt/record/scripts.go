@@ -33,7 +33,7 @@ func (c script) program() scenarios.Program {
 
 // thinking is which part of a lease lies at least between two acts until it is a hold of its
 // own: less is what any client needs.
-const thinking = 0.08
+const thinking = 0.1
 
 // scripts turn what the clients of a window did into programs.
 func (r Run) scripts(w window, l looser) []script {
@@ -73,7 +73,7 @@ func (r Run) fill(c *script, w window, l looser, all []script, paused []stretch)
 			if a.outcome == history.OK {
 				held = a.grant
 			}
-			c.add(m, max(a.from, w.from), a.to)
+			c.add(m, a.from, a.to)
 			continue
 		}
 		if a.grant == "" || !granted[a.grant] {
@@ -86,9 +86,11 @@ func (r Run) fill(c *script, w window, l looser, all []script, paused []stretch)
 				c.add(scenarios.Move{Do: scenarios.Wait, Await: scenarios.AwaitClient(other, "granted")}, gap.from, gap.to)
 			} else if net := gap.to - gap.from - gap.shared(paused); float64(net) >= thinking*float64(r.TTL) {
 				c.add(scenarios.Move{Do: scenarios.Hold, Span: r.span(net)}, gap.from, gap.to)
+			} else if writes(a) && gap.shared(paused) == 0 && w.wrote(gap, c, all) {
+				c.add(scenarios.Move{Do: scenarios.Hold, Span: scenarios.Span{Leases: thinking}}, gap.from, gap.to)
 			}
 		}
-		if r.CheckLease && (a.do == history.Write || a.do == history.Add) {
+		if r.CheckLease && writes(a) {
 			c.add(scenarios.Move{Do: workloads.Check}, a.from, a.from)
 		}
 		c.add(scenarios.Move{Do: a.do}, a.from, a.to)
@@ -114,11 +116,11 @@ func (c *script) add(m scenarios.Move, from, to int64) {
 	c.moves = append(c.moves, move{m, from, to, n})
 }
 
-// before names the client that had been granted the lock last when c was granted it, or asked
-// in vain: so that they come to it in the order of the record.
+// before names the client that had been granted the lock last when c was granted it, or gave
+// up: so that they come to it in the order of the record.
 func (w window) before(a act, l looser, c *script, all []script) string {
 	at := a.from
-	if a.outcome == history.OK && !l.early {
+	if a.to != open && !l.early {
 		at = a.to
 	}
 	name := ""
@@ -153,6 +155,17 @@ func (w window) meanwhile(gap stretch, c *script, all []script, paused []stretch
 		}
 	}
 	return ""
+}
+
+func writes(a act) bool { return a.do == history.Write || a.do == history.Add }
+
+// wrote says that another client wrote between two acts of c, however short that was: in a
+// schedule there must be time for it.
+func (w window) wrote(gap stretch, c *script, all []script) bool {
+	return slices.ContainsFunc(w.acts, func(a act) bool {
+		return writes(a) && a.process != c.process && a.from > gap.from && a.to < gap.to &&
+			slices.ContainsFunc(all, func(o script) bool { return o.process == a.process })
+	})
 }
 
 // span is a time of the run as a part of its lease.

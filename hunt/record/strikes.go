@@ -111,7 +111,7 @@ func (r Run) nearest(of []script, all []moment, at int64) int {
 		if len(of) == 1 && m.anchor.At == scenarios.During && under(of[0], m.anchor, at) {
 			return i
 		}
-		if d < least {
+		if d <= least { // of those at one time the last
 			best, least = i, d
 		}
 	}
@@ -147,7 +147,7 @@ func (r Run) until(w window, scripts []script, f fault, l looser) scenarios.Unti
 		}
 		for _, m := range c.moves {
 			acts := m.Do != scenarios.Hold && m.Do != scenarios.Wait && m.to != open
-			if acts && m.to > from && m.to <= f.to && m.to > f.to-int64(near*float64(r.TTL)) && (last == nil || m.to > last.to) {
+			if granted := m.Do == history.Acquire && m.Span == (scenarios.Span{}); acts && (granted || m.Do != history.Acquire) && m.to > from && m.to <= f.to && m.to > f.to-int64(near*float64(r.TTL)) && (last == nil || m.to > last.to) {
 				last, by = &m, c.name
 			}
 		}
