@@ -35,7 +35,8 @@ func (s Source) Events() ([]Event, error) {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
-	return Decode(f, s.String())
+	events, err := Decode(f, s.String())
+	return events, s.Located(err)
 }
 
 // Decode is ReadFile on any reader; name stands for the file in errors.

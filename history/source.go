@@ -13,6 +13,21 @@ import (
 type Source struct {
 	Path string
 	Name string // "" for Path
+	// CSV: its first line names columns, and each further one is an event. It is read as
+	// the JSON lines that say the same. Columns has the column that stands for a member,
+	// where it has another name.
+	CSV     bool
+	Columns map[string]string
+}
+
+// Located gives the line of an error of Decode its number in the file: a CSV file begins
+// with a line that is no event.
+func (s Source) Located(err error) error {
+	var at *LineError
+	if s.CSV && errors.As(err, &at) {
+		return &LineError{at.File, at.Line + 1, at.Err}
+	}
+	return err
 }
 
 // String is the file's name in errors.
@@ -23,7 +38,8 @@ func (s Source) String() string {
 	return s.Path
 }
 
-// Open opens the file, and decompresses it on the fly where it is a gzip file.
+// Open opens the file, and decompresses it on the fly where it is a gzip file; of a CSV file
+// it gives JSON lines.
 func (s Source) Open() (io.ReadCloser, error) {
 	f, err := os.Open(s.Path)
 	if err != nil {
@@ -33,6 +49,12 @@ func (s Source) Open() (io.ReadCloser, error) {
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", s, err)
+	}
+	if s.CSV {
+		if r, err = newCSV(r, s.String(), s.Columns); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("%s: %w", s, err)
+		}
 	}
 	return struct {
 		io.Reader

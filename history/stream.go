@@ -57,7 +57,7 @@ func (s Source) Stream(observe func(*Event) error) error {
 		return fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
-	return Stream(f, s.String(), observe)
+	return s.Located(Stream(f, s.String(), observe))
 }
 
 // StreamEffectsFile is StreamEffects on a file.
@@ -127,6 +127,10 @@ func stream[T any](r io.Reader, name string, fast func([]byte, *T, *interner) bo
 			if err := take(&b.records[i]); err != nil {
 				return &LineError{name, line + i + 1, err}
 			}
+		}
+		var at *LineError
+		if errors.As(b.err, &at) {
+			return at // the reader knows better
 		}
 		if b.err != nil {
 			return &LineError{name, line + b.lines + 1, b.err}

@@ -20,6 +20,7 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/checker/model"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/workloads"
 )
@@ -35,6 +36,7 @@ type checkFlags struct {
 	fair    time.Duration
 	out     string
 	format  bool
+	columns []string // as --map has them
 }
 
 func checkCommand() *cobra.Command {
@@ -52,6 +54,10 @@ schema. A history that contradicts itself (an unknown operation, a release of a
 grant that nobody was given, an answer to what was never asked) is an error that
 names file and line.
 
+A file whose name ends with .csv (or .csv.gz) has a first line that names its columns, as
+the members of an event are named; all others are passed over. --map says which column
+stands for which member, and that what is read is CSV, whatever its name.
+
 Histories of Jepsen (EDN, one vector of maps or one map after another) and
 Jepsen's text logs as in Porcupine's test data are checked against a sequential
 model: ` + strings.Join(model.Names(), ", ") + `
@@ -64,6 +70,7 @@ is not there, a model that does not fit), 255 what cannot be a history.`,
   picklock check history.jsonl.gz --out report
   ssh host cat history.jsonl | picklock check -
   picklock check history.edn --model reentrant-fenced-mutex --timeout 1m
+  picklock check trace.csv --map time=ts_ns,process=host,key=lock_name
   picklock check --format > history.schema.json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if flags.format {
@@ -84,6 +91,7 @@ is not there, a model that does not fit), 255 what cannot be a history.`,
 	c.Flags().DurationVar(&flags.timeout, "timeout", 0, "give up after this time: what is not decided by then is unknown")
 	c.Flags().DurationVar(&flags.fair, "fair", 0, "report starvation: a client that waited longer than this while others were served")
 	c.Flags().StringVar(&flags.out, "out", "", "write what is found in FILE to this new directory: report.html, verdict.json, junit.xml")
+	c.Flags().StringSliceVar(&flags.columns, "map", nil, "MEMBER=COLUMN, separated by commas: the column of a CSV file that stands for a member of the events")
 	c.Flags().BoolVar(&flags.format, "format", false, "print the JSON schema of history.jsonl and register.jsonl")
 	return c
 }
@@ -117,6 +125,9 @@ func (flags checkFlags) judge(ctx context.Context, arg string, stdin io.Reader) 
 			}
 			defer os.Remove(src.Path)
 		}
+		if fi.IsDir() && len(flags.columns) > 0 {
+			return usage(fmt.Errorf("check: --map is for a CSV file, and %s is a run directory", arg))
+		}
 		if fi.IsDir() && flags.out != "" {
 			return usage(fmt.Errorf("check: --out is for a file: the report of %s is rewritten in its place", arg))
 		}
@@ -126,9 +137,33 @@ func (flags checkFlags) judge(ctx context.Context, arg string, stdin io.Reader) 
 			return flags.dir(ctx, arg)
 		}
 	}
+	src, err := flags.named(src)
+	if err != nil {
+		return usage(fmt.Errorf("check: %w", err))
+	}
 	ctx, cancel := flags.limit(ctx)
 	defer cancel()
 	return flags.file(ctx, src)
+}
+
+// named says of a file whether it is CSV, and how its columns are named.
+func (flags checkFlags) named(src history.Source) (history.Source, error) {
+	name := strings.TrimSuffix(src.String(), ".gz")
+	src.CSV = len(flags.columns) > 0 || strings.EqualFold(filepath.Ext(name), ".csv")
+	for _, text := range flags.columns {
+		member, column, ok := strings.Cut(text, "=")
+		if !ok || column == "" {
+			return src, fmt.Errorf("--map %s: want MEMBER=COLUMN, as time=ts", text)
+		}
+		if !slices.Contains(history.Members(), member) {
+			return src, meant.Unknown("member of an event", member, history.Members())
+		}
+		if src.Columns == nil {
+			src.Columns = map[string]string{}
+		}
+		src.Columns[member] = column
+	}
+	return src, nil
 }
 
 func (flags checkFlags) limit(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -198,7 +233,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 
 func (flags checkFlags) file(ctx context.Context, src history.Source) error {
 	f, err := src.Open()
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, history.ErrColumns) {
 		return usage(fmt.Errorf("check: %w", err))
 	}
 	if err != nil {
@@ -261,6 +296,9 @@ func recorded(src history.Source, v checker.Verdict) results.Run {
 		again = "-"
 	}
 	run := results.Run{Settings: workloads.Settings{Lock: "recorded"}, Command: []string{"picklock", "check", again}}
+	for _, member := range slices.Sorted(maps.Keys(src.Columns)) {
+		run.Command = append(run.Command, "--map", member+"="+src.Columns[member])
+	}
 	for _, name := range slices.Sorted(maps.Keys(v.Stats.Faults)) {
 		if v.Stats.Faults[name].Landed > 0 {
 			run.Faults = append(run.Faults, name)

@@ -52,7 +52,7 @@ func smallEvents(src history.Source) ([]history.Event, error) {
 	if errors.Is(err, errLarge) {
 		return nil, usage(fmt.Errorf("check: %w", err))
 	}
-	return events, err
+	return events, src.Located(err)
 }
 
 // upTo reads so many bytes, and fails where there are more.

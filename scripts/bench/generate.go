@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -20,6 +21,23 @@ type shape struct {
 	unknown  int  // operations of unknown outcome, spread over the history
 	// foreign writes a line as others do: nil for picklock's own writing.
 	foreign func(line string) string
+	csv     bool // as a CSV file with named columns
+}
+
+// columns are those of a CSV file, beside one that is not ours.
+var columns = []string{"process", "type", "f", "thread", "time", "key", "grant", "token", "since", "lease", "held", "value", "error", "index"}
+
+// inColumns is a line of CSV.
+func inColumns(line string) string {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(line), &members); err != nil {
+		panic(err) // we have written it
+	}
+	cells := make([]string, len(columns))
+	for i, c := range columns {
+		cells[i] = strings.Trim(string(members[c]), `"`)
+	}
+	return strings.Join(cells, ",") + "\n"
 }
 
 // spaced is a line as Python's json.dumps writes it.
@@ -50,6 +68,10 @@ func (s shape) write(events, effects string) error {
 	}
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<20)
+	if s.csv {
+		_, _ = w.WriteString(strings.Join(columns, ",") + "\n")
+		s.foreign = inColumns
+	}
 	g, err := os.Create(effects)
 	if err != nil {
 		return err

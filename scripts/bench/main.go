@@ -83,7 +83,8 @@ func check(events, effects string, exact bool) (string, error) {
 		debug.SetGCPercent(-1)
 		debug.SetMemoryLimit(1700 << 20)
 	}
-	v, err := checker.CheckFiles(context.Background(), events, effects, checker.Options{SkipCrossCheck: exact}, nil)
+	src := history.Source{Path: events, CSV: filepath.Ext(events) == ".csv"}
+	v, err := checker.CheckSource(context.Background(), src, effects, checker.Options{SkipCrossCheck: exact}, nil)
 	return v.Valid.String(), err
 }
 
@@ -242,6 +243,9 @@ func measureRows(dir string, rows []*row) (remove func(), err error) {
 	}
 	for i, r := range rows {
 		r.events = filepath.Join(dir, strconv.Itoa(i)+".jsonl")
+		if r.csv {
+			r.events = filepath.Join(dir, strconv.Itoa(i)+".csv")
+		}
 		r.effects = filepath.Join(dir, strconv.Itoa(i)+".register.jsonl")
 		if err := r.write(r.events, r.effects); err != nil {
 			return remove, err
@@ -281,6 +285,9 @@ func benchForeign(dir string) error {
 		other.foreign = w.foreign
 		rows = append(rows, &row{shape: other, what: w.what})
 	}
+	table := own
+	table.csv = true
+	rows = append(rows, &row{shape: table, what: "- as CSV with named columns"})
 	remove, err := measureRows(dir, rows)
 	defer remove()
 	if err != nil {
