@@ -45,8 +45,8 @@ that were on, each tied to what a client did then. Where that does not come agai
 built less exactly, in the order that docs/hunt.md gives.
 
 Exit codes: 0 it was made as small as it goes, 1 it breaks nothing, 2 nothing that was
-built from the run's record came again, 254 unusable arguments, 255 picklock itself
-failed.`,
+built from the run's record came again, or what remains came in none of its last plays,
+254 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock shrink mine.yaml --lock redis --out small.yaml
   picklock shrink picklock-results/latest --out small.yaml
   picklock shrink picklock-results/latest --find granted-early`,
@@ -155,12 +155,19 @@ func (o *shrinkFlags) print(s shrunk) error {
 			return fmt.Errorf("write the scenario: %w", err)
 		}
 	}
+	var err error
 	switch {
 	case o.asJSON:
-		return printJSON(s)
+		err = printJSON(s)
 	case o.out == "":
-		_, err := os.Stdout.WriteString(s.Schedule)
-		return err
+		_, err = os.Stdout.WriteString(s.Schedule)
+	}
+	if err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	if s.Rate.Plays > 0 && s.Rate.Hits == 0 {
+		fmt.Fprintln(os.Stderr, "picklock: it did not come again: what it was shrunk from was chance")
+		return &exitError{exitUnknown, nil}
 	}
 	return nil
 }
