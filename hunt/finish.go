@@ -49,7 +49,7 @@ func (h *Search) Finish(ctx context.Context, players []Player, o FinishOptions) 
 		ctx, cancel = context.WithTimeout(ctx, o.Time)
 		defer cancel()
 	}
-	h.shrinkAll(ctx, players, o)
+	h.shrinkWithin(ctx, players, o)
 	h.merge()
 	h.name()
 	for _, w := range h.ways {
@@ -70,6 +70,17 @@ func (h *Search) Finish(ctx context.Context, players []Player, o FinishOptions) 
 	h.order()
 	h.result.Ways = h.ways
 	return nil
+}
+
+// shrinkWithin leaves half of the time for what follows: how often a way comes and what
+// helps is worth more than its last step less.
+func (h *Search) shrinkWithin(ctx context.Context, players []Player, o FinishOptions) {
+	if o.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Time/2)
+		defer cancel()
+	}
+	h.shrinkAll(ctx, players, o)
 }
 
 func (o FinishOptions) tell(format string, args ...any) {

@@ -91,6 +91,33 @@ func TestRemedyNotPlayed(t *testing.T) {
 	}
 }
 
+// slow is a player whose plays take time.
+type slow struct {
+	*model
+	each time.Duration
+}
+
+func (s slow) Play(ctx context.Context, x *scenarios.Scenario) (*Outcome, error) {
+	select {
+	case <-time.After(s.each):
+		return s.model.Play(ctx, x)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// However long it takes to make a way small, there is time left to measure it.
+func TestTimeForRemedies(t *testing.T) {
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
+	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
+	if err := h.Finish(t.Context(), []Player{slow{m, 40 * time.Millisecond}}, FinishOptions{Replays: 2, Time: 2 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if w := h.result.Ways[0]; w.ShrinkPlays < 10 || w.Alone.Plays != 2 {
+		t.Errorf("%d plays to make it small, alone %+v", w.ShrinkPlays, w.Alone)
+	}
+}
+
 // A way that nothing was done with is a scenario all the same: it has its name, and what
 // is to be seen.
 func TestWayIsScenario(t *testing.T) {

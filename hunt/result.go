@@ -47,11 +47,10 @@ func (r *Result) Unproved() string {
 		return "the hunt was cut short"
 	case r.Plays == 0:
 		return "nothing was played"
+	case r.Granted == 0 && r.Plays > r.Busy:
+		return "in no schedule did anybody get the lock"
 	case 2*r.Void > r.Plays:
 		return fmt.Sprintf("%d of %d schedules could not be played as they were meant, %d of them because this machine was too busy", r.Void, r.Plays, r.Busy)
-	}
-	if r.Granted == 0 {
-		return "in no schedule did anybody get the lock"
 	}
 	return ""
 }

@@ -196,7 +196,7 @@ func TestInnerHuntNever(t *testing.T) {
 	onlyInner(t)
 	locktest.Hunt(t, func(_ context.Context, o clients.Options) (clients.Lock, error) {
 		return openMine(t.Context(), clients.Options{Servers: []string{"127.0.0.1:1"}, TTL: o.TTL})
-	}, locktest.HuntOptions{Cluster: "none", Faults: []string{"none"}, Limit: 3 * time.Second, TTL: 250 * time.Millisecond, Find: []string{"wrong-release"}})
+	}, locktest.HuntOptions{Cluster: "none", Faults: []string{"none"}, Limit: 3 * time.Second, TTL: 500 * time.Millisecond, Find: []string{"wrong-release"}})
 }
 
 func TestInnerHuntUsage(t *testing.T) {
