@@ -59,6 +59,8 @@ type Unsynced interface {
 	AwaitWritten(ctx context.Context, node string) error
 	// MarkSynced does so and notes what is there, for a power loss soon after.
 	MarkSynced(ctx context.Context, node string) error
+	// Loses says why a power loss of a server cannot be played; nil where it can.
+	Loses(ctx context.Context, node string) error
 	// LosePower takes from a killed server's log what it had appended since the
 	// mark and not synced by its own rule, and returns how many bytes that were.
 	LosePower(ctx context.Context, node string) (int64, error)

@@ -263,8 +263,14 @@ func TestMembersPowerLossNeedsALog(t *testing.T) {
 	ctx := t.Context()
 	m, p := pair("1s")
 	end := begin(t, m, "s1")
+	if err := m.Loses(ctx, "s1"); err == nil || !strings.Contains(err.Error(), "never marked") {
+		t.Errorf("not yet marked: %v", err)
+	}
 	if err := m.MarkSynced(ctx, "s1"); err != nil {
 		t.Fatal(err)
+	}
+	if err := m.Loses(ctx, "s1"); err != nil {
+		t.Errorf("marked: %v", err)
 	}
 	end(nil)
 	if _, err := m.LosePower(ctx, "s1"); err == nil || !strings.Contains(err.Error(), "not killed") {

@@ -74,6 +74,27 @@ func (m *Members) MarkSynced(ctx context.Context, name string) error {
 	return nil
 }
 
+// Loses says why a power loss of a server that runs cannot be played. What depends on when
+// it is killed, LosePower says.
+func (m *Members) Loses(ctx context.Context, name string) error {
+	log, _, err := m.sizes(ctx, name)
+	if err != nil {
+		return err
+	}
+	unsynced, err := log.Window()
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if unsynced != 0 && m.nodes[name].mark == nil {
+		return errUnmarked
+	}
+	return nil
+}
+
+var errUnmarked = errors.New("its log was never marked: mark it first, or have its disk know what was synced (--runtime local)")
+
 // LosePower cuts a killed server's log back to the mark and returns how many bytes
 // that took: a process that is killed loses nothing that it has written, a machine
 // without power loses what was not synced. A server that syncs every write before it
@@ -100,7 +121,7 @@ func (m *Members) LosePower(ctx context.Context, name string) (int64, error) {
 	case unsynced == 0:
 		return 0, nil
 	case mark == nil:
-		return 0, errors.New("its log was never marked: mark it first, or have its disk know what was synced (--runtime local)")
+		return 0, errUnmarked
 	case killed.Sub(mark.at) > unsynced:
 		return 0, fmt.Errorf("its log was marked %v before, and what is older than %v is on the disk", killed.Sub(mark.at).Round(time.Millisecond), unsynced)
 	}

@@ -42,7 +42,7 @@ func (h *Search) repeat(ctx context.Context, p Player, s *scenarios.Scenario, si
 		h.mu.Lock()
 		h.result.Plays++
 		h.mu.Unlock()
-		if err != nil || out.Busy {
+		if err != nil || out.Busy || out.Cannot {
 			r.Void++
 			continue
 		}

@@ -45,7 +45,10 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 			h.landed[st.Fault.Text] = true
 		}
 	}
-	broke = h.o.signatures(out.Verdict, p.schedule)
+	// What a fault did that could not be done is not that fault's doing.
+	if !out.Cannot {
+		broke = h.o.signatures(out.Verdict, p.schedule)
+	}
 	h.count(p, guided, out, len(broke) > 0)
 	if len(p.schedule.Strikes) == 1 && slices.ContainsFunc(broke, func(s Signature) bool { return s.Anomaly != LateWrite }) {
 		h.breaking[h.strikeKey(p.workload, p.schedule.Strikes[0])] = true
@@ -85,6 +88,15 @@ func (h *Search) count(p point, guided bool, out *Outcome, broke bool) {
 	if broke {
 		d.Broke++
 	}
+}
+
+// reason is why a fault cannot be done, without the fault's own name before it.
+func reason(fault, why string) string {
+	word, _, _ := strings.Cut(fault, ":")
+	if _, after, ok := strings.Cut(why, " did not land: "); ok {
+		why = after
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(why, word+": "), "fault "+word+": ")
 }
 
 // void learns from a play that was not as it was meant.

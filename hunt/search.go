@@ -178,7 +178,7 @@ func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
 	h.result.Ways = h.ways
 	for text, why := range h.gone {
 		if fault, ok := strings.CutPrefix(text, "fault "); ok {
-			h.result.Impossible = append(h.result.Impossible, fault+": "+why)
+			h.result.Impossible = append(h.result.Impossible, fault+": "+reason(fault, why))
 		}
 	}
 	slices.Sort(h.result.Impossible)

@@ -269,3 +269,34 @@ func TestFind(t *testing.T) {
 		t.Error("nothing found")
 	}
 }
+
+// What a fault did that could not be done is not its doing.
+func TestNothingByWhatCannotBeDone(t *testing.T) {
+	for _, cannot := range []bool{true, false} {
+		m := &model{
+			bugs: []bug{{"granted-early", "", struck("powerloss", "")}},
+			void: func(s *scenarios.Scenario) (of, why string, _ bool) {
+				if !struck("powerloss", "")(s) {
+					return "", "", false
+				}
+				return s.Strikes[0].Fault.Text, "not as it was meant", cannot
+			},
+		}
+		_, r := search(t, m, Options{Target: target(1, 1, "powerloss"), Depth: 1}, 1)
+		if found := len(r.Ways) > 0; found == cannot {
+			t.Errorf("cannot be done %v: found %v", cannot, wayNames(r))
+		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	for why, want := range map[string]string{
+		"disk: fault disk: the servers have no disks":              "the servers have no disks",
+		"fault disk on s1 did not land: sync of s1: still at once": "sync of s1: still at once",
+		"no disks here": "no disks here",
+	} {
+		if got := reason("disk: s1 stall", why); got != want {
+			t.Errorf("%q: %q, want %q", why, got, want)
+		}
+	}
+}

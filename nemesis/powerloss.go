@@ -87,6 +87,12 @@ func (p *powerLoss) Detail() string {
 }
 
 func (p *powerLoss) Inject(ctx context.Context) error {
+	// A server that was only killed has suffered something else.
+	for _, n := range p.nodes {
+		if err := p.loses(ctx, n); err != nil {
+			return fmt.Errorf("power loss of %s: %w", n.Name, err)
+		}
+	}
 	// All of them first: whoever still runs could sync what another has told it.
 	if err := p.kill.Inject(ctx); err != nil {
 		return err
@@ -106,19 +112,27 @@ func (p *powerLoss) Inject(ctx context.Context) error {
 	return nil
 }
 
+// loses says why a power loss of a server that runs cannot be played.
+func (p *powerLoss) loses(ctx context.Context, n compose.Node) error {
+	if _, err := disked(p.env); err == nil {
+		return nil
+	}
+	c, ok := p.env.Cluster.(compose.Unsynced)
+	switch {
+	case !ok:
+		return errors.New("this runtime does not know what a server has synced")
+	case p.torn:
+		return errors.New("only a disk of ours can tear a write: use --runtime local")
+	}
+	return c.Loses(ctx, n.Name)
+}
+
 // cut takes from a server that is down what it has not synced.
 func (p *powerLoss) cut(ctx context.Context, n compose.Node) (lost compose.PowerLost, err error) {
 	if d, err := disked(p.env); err == nil {
 		return d.CutPower(ctx, n.Name, p.torn)
 	}
-	c, ok := p.env.Cluster.(compose.Unsynced)
-	switch {
-	case !ok:
-		return lost, errors.New("this runtime does not know what a server has synced")
-	case p.torn:
-		return lost, errors.New("only a disk of ours can tear a write: use --runtime local")
-	}
-	lost.Bytes, err = c.LosePower(ctx, n.Name)
+	lost.Bytes, err = p.env.Cluster.(compose.Unsynced).LosePower(ctx, n.Name)
 	return lost, err
 }
 
