@@ -103,11 +103,12 @@ func execCheck(ctx context.Context, o harness.Options, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	switch {
+	case asJSON:
 		err = printJSON(all)
-	} else if all.Wrong == 0 {
+	case all.Wrong == 0:
 		_, err = fmt.Println("The program speaks the protocol. What the lock is worth: picklock run --lock 'exec:" + all.Command + "' --cluster " + o.Cluster)
-	} else {
+	default:
 		_, err = fmt.Printf("%d of %d are wrong: docs/exec.md says how they should be.\n", all.Wrong, len(all.Checks))
 	}
 	if err == nil && all.Wrong > 0 {

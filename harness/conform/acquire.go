@@ -7,6 +7,6 @@ func acquires(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.granted(ctx, t.key("k"), "")
+	_, err = p.granted(ctx, t.key("k"))
 	return err
 }

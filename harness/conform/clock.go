@@ -25,7 +25,7 @@ func wallClock(ctx context.Context, t *trial) error {
 		if err := p.setClock(ctx, to); err != nil {
 			return err
 		}
-		a, err := p.granted(ctx, t.key(fmt.Sprint(i)), "")
+		a, err := p.granted(ctx, t.key(fmt.Sprint(i)))
 		if err != nil {
 			return err
 		}

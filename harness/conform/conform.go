@@ -111,7 +111,7 @@ func (b *bench) try(ctx context.Context, c check, r *Result) error {
 	if err == nil && c.try != nil {
 		t := &trial{bench: b, check: c.name}
 		err = c.try(ctx, t)
-		err = errors.Join(err, t.end())
+		t.end()
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -24,7 +24,7 @@ func closes(ctx context.Context, t *trial) error {
 			break
 		} else if holds {
 			what = ", holding a lock"
-			if _, err := p.granted(ctx, t.key("k"), ""); err != nil {
+			if _, err := p.granted(ctx, t.key("k")); err != nil {
 				return err
 			}
 		}

@@ -235,7 +235,7 @@ func (p *program) kill() {
 }
 
 // stop ends all of it, and waits until it has ended.
-func (p *program) stop() error {
+func (p *program) stop() {
 	p.members()
 	p.kill()
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
@@ -243,7 +243,6 @@ func (p *program) stop() error {
 		_ = syscall.Kill(m.PID, syscall.SIGKILL)
 	}
 	p.working.Wait()
-	return nil
 }
 
 // tail keeps the end of what is written to it.

@@ -8,7 +8,7 @@ func releases(ctx context.Context, t *trial) error {
 		return err
 	}
 	for range 2 { // what was released can be had again
-		if _, err := p.granted(ctx, t.key("k"), ""); err != nil {
+		if _, err := p.granted(ctx, t.key("k")); err != nil {
 			return err
 		}
 		a, err := p.released(ctx, t.key("k"))

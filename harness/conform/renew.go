@@ -14,7 +14,7 @@ func renews(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.granted(ctx, t.key("k"), ""); err != nil {
+	if _, err := p.granted(ctx, t.key("k")); err != nil {
 		return err
 	}
 	a, err := p.ask(ctx, lock.Request{Op: "renew", Key: t.key("k")}, answerWithin)

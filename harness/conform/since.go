@@ -13,7 +13,7 @@ func since(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	a, err := p.granted(ctx, t.key("k"), "")
+	a, err := p.granted(ctx, t.key("k"))
 	if err != nil {
 		return err
 	}

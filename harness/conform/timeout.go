@@ -35,7 +35,7 @@ func (t *trial) waitInVain(ctx context.Context, key string, wait time.Duration, 
 	waiter := programs[holders]
 	end := int64(0) // of the first lease; 0 if there is none
 	for _, p := range programs[:holders] {
-		a, err := p.granted(ctx, key, "")
+		a, err := p.granted(ctx, key)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ func tokens(ctx context.Context, t *trial) error {
 			return err
 		}
 		for range 2 {
-			a, err := p.granted(ctx, t.key("k"), "")
+			a, err := p.granted(ctx, t.key("k"))
 			if err != nil {
 				return err
 			}

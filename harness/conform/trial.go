@@ -2,7 +2,6 @@ package conform
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -20,13 +19,11 @@ type trial struct {
 }
 
 // end ends all that the check has started.
-func (t *trial) end() error {
-	var errs []error
+func (t *trial) end() {
 	for _, p := range t.programs {
-		errs = append(errs, p.stop())
+		p.stop()
 	}
 	t.programs = nil
-	return errors.Join(errs...)
 }
 
 // key is a lock that nobody else uses.
@@ -75,8 +72,8 @@ func (t *trial) openedAll(ctx context.Context, n int) ([]*program, error) {
 }
 
 // granted acquires a lock that is free, or becomes free by itself.
-func (p *program) granted(ctx context.Context, key, mode string) (reply, error) {
-	return p.grantedWithin(ctx, key, mode, 2*p.TTL+answerWithin)
+func (p *program) granted(ctx context.Context, key string) (reply, error) {
+	return p.grantedWithin(ctx, key, "", 2*p.TTL+answerWithin)
 }
 
 func (p *program) grantedWithin(ctx context.Context, key, mode string, wait time.Duration) (reply, error) {

@@ -71,14 +71,14 @@ func (r Run) holds(acts []act) []hold {
 	}
 	kills := r.stops("kill")
 	for _, a := range acts {
-		switch {
-		case a.do == history.Acquire:
+		switch a.do {
+		case history.Acquire:
 			end(a.process, a.from)
 			if a.outcome == history.OK {
 				latest[a.process] = len(out)
 				out = append(out, hold{a.process, a.grant, a.from, a.to, open})
 			}
-		case a.do == history.Release:
+		case history.Release:
 			if i, ok := latest[a.process]; ok && out[i].grant == a.grant {
 				end(a.process, a.from)
 			}
