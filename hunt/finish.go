@@ -248,12 +248,15 @@ func (h *Search) rate(ctx context.Context, p Player, s *scenarios.Scenario, sig 
 	var r Rate
 	for r.Plays < times && r.Void <= times && ctx.Err() == nil {
 		out, err := p.Play(ctx, s)
-		if err != nil || out.Busy {
+		if err != nil || out.Busy || out.Cannot {
 			r.Void++
 			continue
 		}
 		if seen != nil {
 			seen(out)
+		}
+		if out.Void != "" {
+			r.Missed++
 		}
 		r.take(slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() }))
 	}

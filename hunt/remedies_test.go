@@ -141,3 +141,20 @@ func TestWayIsScenario(t *testing.T) {
 		})
 	}
 }
+
+// A play in which an anchor never came is one that says little; one in which a fault could
+// not be done is none.
+func TestRateTellsWhatWasMissed(t *testing.T) {
+	for _, cannot := range []bool{false, true} {
+		m := &model{void: func(s *scenarios.Scenario) (of, why string, _ bool) { return "pause: A", "not as it was meant", cannot }}
+		h := New(Options{Target: target(1, 1), Time: time.Minute})
+		got := h.rate(t.Context(), m, target(1, 1).schedule(workloads(target(1, 1))[0]), Signature{Anomaly: "granted-early"}, 4, nil)
+		want := Rate{Plays: 4, Missed: 4}
+		if cannot {
+			want = Rate{Void: 5}
+		}
+		if got != want {
+			t.Errorf("cannot be done %v: %+v, want %+v", cannot, got, want)
+		}
+	}
+}

@@ -132,7 +132,13 @@ type Rate struct {
 	Hits  int `json:"hits"`
 	Plays int `json:"plays"`
 	Void  int `json:"void,omitempty"` // not counted
+	// Missed are those of the plays in which a fault's anchor never came: that nothing broke
+	// in them says little.
+	Missed int `json:"missed,omitempty"`
 }
+
+// Helps says that a remedy was seen to help: the faults struck, and nothing broke.
+func (r Rate) Helps() bool { return r.Hits == 0 && r.Plays > r.Missed }
 
 // nearlyAlways is what a rate has to be for a schedule to replay at will.
 func (r Rate) nearlyAlways() bool { return float64(r.Hits) >= 0.95*float64(r.Plays) }

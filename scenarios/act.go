@@ -103,7 +103,10 @@ func (r *Runner) act(ctx context.Context, st Step) (string, error) {
 		err := r.follow(ctx, st, ch, first)
 		if err != nil && st.Background && ctx.Err() == nil {
 			r.mu.Lock()
-			r.failed = errors.Join(r.failed, err)
+			if r.failed == nil {
+				r.failed = &StepError{r.scenario.File, st, err}
+			}
+			r.change()
 			r.mu.Unlock()
 		}
 		over <- err

@@ -119,12 +119,16 @@ func (r *Runner) awaitGate(ctx context.Context, a *Await) (err error) {
 func (r *Runner) armed(ctx context.Context, a *Await) (*actGate, error) {
 	for {
 		r.mu.Lock()
-		g, changed, last := r.gates[a], r.changed, r.clients[a.Client].last
+		g, changed, last, failed := r.gates[a], r.changed, r.clients[a.Client].last, r.failed
 		ended := last != nil && last.done
 		r.mu.Unlock()
 		switch {
-		case g != nil:
-			return g, g.err
+		case g != nil && g.err == nil:
+			return g, nil
+		case g != nil: // the act cannot begin: its step says so
+			if failed != nil {
+				return nil, failed
+			}
 		case ended:
 			return nil, a.never(ctx, fmt.Errorf("%s did not come to its %s: %s %s", a.Client, a.Act, last.act, last.outcome.Outcome))
 		}

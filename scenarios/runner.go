@@ -24,7 +24,7 @@ type Runner struct {
 	counts  map[string]int
 	counter string // counting, if not ""
 	unfit   *Unfit // nil as long as the lock could do all that it was told to
-	failed  error  // of acts that nobody waits for
+	failed  error  // a StepError, of acts that nobody waits for
 	heals   map[string]func(context.Context) error
 	order   []string // of heals
 	gates   map[*Await]*actGate
@@ -139,6 +139,9 @@ func (r *Runner) Play(ctx context.Context) (err error) {
 		}
 		if r.tell != nil {
 			r.tell(Taken{Line: st.Line, Text: st.Text, At: began, Took: time.Duration(r.stage.Now() - began), Outcome: outcome})
+		}
+		if failed := (*StepError)(nil); errors.As(err, &failed) {
+			return failed // of an act that began before
 		}
 		if err != nil {
 			return &StepError{r.scenario.File, st, err}

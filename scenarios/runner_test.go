@@ -346,7 +346,7 @@ func TestPlayFails(t *testing.T) {
 		{"messages of an act that was not come to", "  - A: acquire, write, release &\n  - await: message of A's release sent\n", func(s *stage) { s.refuse["A write"] = workloads.Refused },
 			"mine.yaml:9: await: message of A's release sent: A did not come to its release: write refused"},
 		{"messages that cannot be counted", "  - A: acquire, write &\n  - await: message of A's write sent\n", func(s *stage) { s.broken["gate"] = errors.New("no door") },
-			"mine.yaml:9: await: message of A's write sent: count the messages of A's write: no door"},
+			"mine.yaml:8: A: acquire, write &: count the messages of A's write: no door"},
 		{"a grant that cannot come", "  - A: acquire &\n  - await: A granted\n", func(s *stage) { s.refuse["A acquire"] = workloads.Failed }, "mine.yaml:9: await: A granted: A was not granted"},
 	}
 	for _, tt := range tests {

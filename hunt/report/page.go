@@ -112,9 +112,11 @@ func view(r *hunt.Result, w *hunt.Way, n int, dir string) wayView {
 			v.Remedies = append(v.Remedies, remedyView{"untried", clip(fmt.Sprintf("%s was not tried: %s", m.Name, m.Why))})
 		case m.Rate.Plays == 0:
 			v.Remedies = append(v.Remedies, remedyView{"untried", fmt.Sprintf("%s: no play of it counts", m.Name)})
-		case m.Rate.Hits == 0:
+		case m.Rate.Helps():
 			v.Help = append(v.Help, m.Name)
-			v.Remedies = append(v.Remedies, remedyView{"helps", fmt.Sprintf("%s: it goes away (0 of %d)", m.Name, m.Rate.Plays)})
+			v.Remedies = append(v.Remedies, remedyView{"helps", fmt.Sprintf("%s: it goes away (%s)", m.Name, noneOf(m.Rate))})
+		case m.Rate.Hits == 0:
+			v.Remedies = append(v.Remedies, remedyView{"untried", fmt.Sprintf("%s: its fault came to strike in none of %d plays", m.Name, m.Rate.Plays)})
 		default:
 			v.Remedies = append(v.Remedies, remedyView{"helpless", fmt.Sprintf("%s: it does not go away (%d of %d)", m.Name, m.Rate.Hits, m.Rate.Plays)})
 		}

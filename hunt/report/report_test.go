@@ -262,6 +262,31 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// That nothing broke where the fault did not come to strike is no help.
+func TestHelp(t *testing.T) {
+	for _, tt := range []struct {
+		rate    hunt.Rate
+		summary string
+		page    string
+	}{
+		{hunt.Rate{Plays: 10}, "goes away with X (0 of 10)", "X: it goes away (0 of 10)"},
+		{hunt.Rate{Plays: 10, Missed: 4}, "goes away with X (0 of 10, in 4 of which its fault did not come to strike)", "X: it goes away (0 of 10, in 4 of which its fault did not come to strike)"},
+		{hunt.Rate{Plays: 10, Missed: 10}, "", "X: its fault came to strike in none of 10 plays"},
+		{hunt.Rate{Hits: 1, Plays: 10, Missed: 9}, "does not go away with X (1 of 10)", "X: it does not go away (1 of 10)"},
+	} {
+		r := result()
+		w := r.Ways[0]
+		w.Remedies = []hunt.Remedy{{Name: "X", Rate: tt.rate}}
+		if got := strings.Join(remedyWords(w), "; "); got != tt.summary {
+			t.Errorf("%+v: %q, want %q", tt.rate, got, tt.summary)
+		}
+		v := view(r, w, 1, "")
+		if len(v.Remedies) != 1 || v.Remedies[0].Text != tt.page || (len(v.Help) == 1) != tt.rate.Helps() {
+			t.Errorf("%+v: %+v, helps %q, want %q", tt.rate, v.Remedies, v.Help, tt.page)
+		}
+	}
+}
+
 // What plays a way again can be something else than the command line.
 func TestAgain(t *testing.T) {
 	r := result()

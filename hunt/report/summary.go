@@ -94,13 +94,23 @@ func remedyWords(w *hunt.Way) []string {
 		switch {
 		case m.Why != "" || m.Rate.Plays == 0:
 			continue
+		case m.Rate.Helps():
+			out = append(out, fmt.Sprintf("goes away with %s (%s)", m.Name, noneOf(m.Rate)))
 		case m.Rate.Hits == 0:
-			out = append(out, fmt.Sprintf("goes away with %s (0 of %d)", m.Name, m.Rate.Plays))
+			continue // nothing was tried
 		default:
 			out = append(out, fmt.Sprintf("does not go away with %s (%d of %d)", m.Name, m.Rate.Hits, m.Rate.Plays))
 		}
 	}
 	return out
+}
+
+// noneOf is the rate of what was not seen.
+func noneOf(r hunt.Rate) string {
+	if r.Missed > 0 {
+		return fmt.Sprintf("0 of %d, in %d of which its fault did not come to strike", r.Plays, r.Missed)
+	}
+	return fmt.Sprintf("0 of %d", r.Plays)
 }
 
 // Again is how a way is played again: a command, or what the hunt says of it.
