@@ -120,7 +120,7 @@ func (w workload) leading(t Target) []string {
 func strikesOf(t Target, w workload, f fault) []scenarios.Strike {
 	var out []scenarios.Strike
 	for _, a := range anchorsOf(t, w, f) {
-		for _, u := range untils(w, f, a) {
+		for _, u := range untils(t, w, f, a) {
 			s, err := scenarios.NewStrike(f.text, a, u)
 			if err != nil {
 				continue // a fault that the language does not know on this target
@@ -186,7 +186,7 @@ func place(order map[string]int, f fault, a scenarios.Anchor) int {
 
 // untils are the ends of a fault: when somebody else has been granted the lock and has done
 // something with it, or after a time that is shorter, or longer, than a lease.
-func untils(w workload, f fault, a scenarios.Anchor) []scenarios.Until {
+func untils(t Target, w workload, f fault, a scenarios.Anchor) []scenarios.Until {
 	if !f.lasts {
 		return []scenarios.Until{{}}
 	}
@@ -207,7 +207,11 @@ func untils(w workload, f fault, a scenarios.Anchor) []scenarios.Until {
 				touched = append(touched, v)
 			}
 		}
-		slices.Reverse(touched)
+		// The last is the most telling, but where the resource refuses older tokens: once the
+		// successor has written, it lets nothing late through.
+		if !t.fenced() {
+			slices.Reverse(touched)
+		}
 		out = append(out, touched...)
 		break
 	}

@@ -194,3 +194,20 @@ func TestFaultsTakeTurns(t *testing.T) {
 	}
 	t.Fatalf("%d faults of %d", len(seen), n)
 }
+
+// A resource that refuses older tokens is best reached before the successor has written.
+func TestFencedIsReachedBeforeTheWrite(t *testing.T) {
+	for fencing, want := range map[string]string{"none": "after B's write", "write": "after B's read"} {
+		on := target(1, 1, "pause")
+		on.Fencing = fencing
+		for p := range space(on, 1, func(point) bool { return false }) {
+			if p.depth == 0 {
+				continue
+			}
+			if got := p.schedule.Strikes[0].Until.String(); !strings.HasPrefix(got, want) {
+				t.Errorf("--fencing %s: %q first, want %q", fencing, got, want)
+			}
+			break
+		}
+	}
+}

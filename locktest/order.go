@@ -111,7 +111,11 @@ func inProcess(ctx context.Context, x order) (c results.Cell, err error) {
 		return c, fmt.Errorf("prepare: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, self, x.flags()...)
-	cmd.Env = append(os.Environ(), orderEnv+"="+path)
+	scratch, err := scratchDir(files)
+	if err != nil {
+		return c, err
+	}
+	cmd.Env = append(os.Environ(), orderEnv+"="+path, "TMPDIR="+scratch)
 	if len(x.Servers) > 0 {
 		cmd.Env = append(cmd.Env, loopback)
 	}
@@ -159,7 +163,11 @@ func writeProgram(dir, self string, x order) (string, error) {
 	if err := x.write(path); err != nil {
 		return "", err
 	}
-	words := []string{"#!/bin/sh\n" + orderEnv + "=" + quote(path)}
+	scratch, err := scratchDir(dir)
+	if err != nil {
+		return "", err
+	}
+	words := []string{"#!/bin/sh\n" + orderEnv + "=" + quote(path), "TMPDIR=" + quote(scratch)}
 	if len(x.Servers) > 0 {
 		words = append(words, loopback)
 	}
@@ -173,3 +181,13 @@ func writeProgram(dir, self string, x order) (string, error) {
 
 // quote makes a word of the shell's.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// scratchDir is where a started test binary has its temporary folder: it comes to no end at
+// which its test would clean up, and we do.
+func scratchDir(dir string) (string, error) {
+	scratch := filepath.Join(dir, "tmp")
+	if err := os.MkdirAll(scratch, 0o700); err != nil {
+		return "", fmt.Errorf("prepare: %w", err)
+	}
+	return scratch, nil
+}
