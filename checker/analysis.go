@@ -24,9 +24,13 @@ type analysis struct {
 	tokens   tokens
 	tenure   tenure
 	overlaps overlaps
+	let      *letting // nil where all was kept
+	waits    *waitTimes
 	log      *registerLog // nil where there is none
 	register registerFacts
 	stats    Stats // all but what depends on the verdict
+	clocks   clocks
+	failing  bool // programs of clients failed, excused or not
 	// unlocked says that the run was one without a lock.
 	unlocked bool
 }
@@ -52,22 +56,41 @@ func byTime(a, b history.Event) int {
 	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Index, b.Index))
 }
 
+// defaultBound is what Options.Bound is where it is not said.
+const defaultBound = 5e9
+
 // analysis draws together what is known once all has been read. The reader is of no
 // more use then.
 func (r *reader) analysis(opt Options) *analysis {
 	if opt.Bound <= 0 {
-		opt.Bound = 5e9
+		opt.Bound = defaultBound
 	}
-	an := &analysis{opt: opt, last: r.last, ids: &r.names}
+	an := &analysis{opt: opt, let: r.let, waits: &r.waits, last: r.last, ids: &r.names, clocks: r.clocks(opt.Skew)}
+	if opt.widened {
+		widenFaults(r.faults.list, opt.Skew)
+		opt.Bound += 4 * opt.Skew // each end of a wait and of what ends it may be that near
+		if opt.TTL > 0 {
+			opt.TTL = max(1, opt.TTL-2*opt.Skew)
+		}
+		an.opt = opt
+	}
+	an.failing = len(r.failures) > 0
 	an.faults = newFaultLog(r.faults.list, r.last, r.names.isClient)
 	an.failed = r.failures.unexcused(an.faults.list)
 	an.evidence = evidence{r.places, an.faults}
+	if an.let != nil {
+		an.let.sinceHealed(r)
+	}
 	an.stats = Stats{
 		Events: r.seen, Duration: r.last, Grants: r.grants, FirstGrant: r.first,
 		Faults: r.faults.counts, Stalls: r.faults.stalls,
 	}
 	r.settle()
 	an.locks = r.sortedLocks()
+	var doubted map[*lock]bool
+	if opt.widened {
+		doubted = an.widen()
+	}
 	for _, k := range an.locks {
 		an.complete(k)
 	}
@@ -79,8 +102,12 @@ func (r *reader) analysis(opt Options) *analysis {
 	}
 	an.log = join(r.effects, an.locks, an.ids)
 	an.tokens = newTokens(an.locks)
+	an.tokens.doubted = doubted
 	an.tenure = tenure{opt.TTL, an.faults}
 	an.overlaps = newOverlaps(an.locks, &an.tenure, &an.tokens, an.faults)
+	if opt.widened {
+		an.overlaps.wrong = nil // by whose release, only the order of nearby events says
+	}
 	an.register = newRegisterFacts(an.log, an.locks, an.ids)
 	an.countRegister()
 	return an
@@ -117,8 +144,11 @@ func (an *analysis) complete(k *lock) {
 			}
 		}
 	}
-	for _, g := range k.grants {
-		g.believedEnd = min(g.believedEnd, an.last)
+	an.stats.Contested += k.gone.contested
+	an.maxLease = max(an.maxLease, k.gone.maxLease)
+	for i, g := range k.grants {
+		g.n = int32(i)
+		g.believedEnd = min(g.believedEnd, an.last-an.margin())
 		g.findAlive()
 		if !k.mutex() {
 			g.token = 0 // who may hold the lock together needs no order

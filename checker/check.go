@@ -14,7 +14,12 @@ func Check(in Input) Verdict { return CheckContext(context.Background(), in) }
 
 // CheckContext is Check with an end: the properties that are not decided when ctx
 // ends are unknown, the others keep their verdicts.
-func CheckContext(ctx context.Context, in Input) Verdict { return analyse(in).verdict(ctx) }
+func CheckContext(ctx context.Context, in Input) Verdict {
+	if in.Options.Skew > 0 {
+		return verdictWithin(ctx, analyse(in), analyse(in.widened()))
+	}
+	return analyse(in).verdict(ctx)
+}
 
 // verdict runs all checks. When ctx ends, the properties that are not decided by
 // then are unknown; what was found until then stays.
@@ -37,7 +42,7 @@ func (an *analysis) verdict(ctx context.Context) Verdict {
 		v.Anomalies = append(v.Anomalies, found...)
 	}
 	sortAnomalies(v.Anomalies)
-	v.Stats.Waits = waits(an.locks)
+	v.Stats.Waits = an.waits.summary()
 
 	for _, j := range judges() {
 		p := j.decide(an, count[j.name])

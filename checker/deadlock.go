@@ -59,6 +59,7 @@ func busy(an *analysis, k *lock) []span {
 			busy = append(busy, span{f.begin, f.end})
 		}
 	}
+	busy = append(busy, k.gone.busy...)
 	for _, g := range k.grants {
 		end := g.believedEnd
 		if g.lease > 0 {
@@ -123,16 +124,18 @@ func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
 		ops []*op
 	}
 	waits := map[string]*wait{}
+	pause := int64(patience) - k.margin // between times of one clock
 	var best *wait
 	for _, o := range asked { // by invoke
 		if o.invT >= free.to {
 			break
 		}
-		if o.endT <= free.from || o.failed {
+		// One that ended too near to the stretch's begin may have ended before it.
+		if o.endT-4*k.margin <= free.from || o.failed {
 			continue
 		}
 		w := waits[o.process]
-		if w == nil || o.invT-w.to >= patience {
+		if w == nil || o.invT-w.to >= pause {
 			w = &wait{span: span{max(o.invT, free.from), 0}}
 			waits[o.process] = w
 		}

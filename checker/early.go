@@ -89,7 +89,7 @@ func (g *grant) givenWithin() span {
 	if g.lease > 0 {
 		from = max(from, satAdd(g.since, g.lease))
 	}
-	return span{min(from, g.okT), g.okT}
+	return span{min(from, g.okT-g.lock.margin), g.okT}
 }
 
 // coverOf returns the fewest grants whose alive intervals, as open sets, cover

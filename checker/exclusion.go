@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -44,15 +43,17 @@ func askedWhileHeld(an *analysis) (asked, held int) {
 		pieces := an.tenure.certainPieces(k)
 		last := (*grant)(nil)
 		for _, p := range pieces {
-			if p.g != last {
+			if p.g != last && !p.g.let {
 				held++
 			}
 			last = p.g
 		}
-		// Where nothing is wrong they do not meet, and the latest to begin reaches furthest.
-		meets := func(process string, from, to int64) bool {
-			n, _ := slices.BinarySearchFunc(pieces, to, func(p piece, t int64) int { return cmp.Compare(p.from, t) })
-			return n > 0 && pieces[n-1].g.process != process && pieces[n-1].to > from
+		asked, held = asked+k.gone.asked, held+k.gone.held
+		meets := func(known tried, process string, from, to int64) bool {
+			if known != undecided {
+				return known == triedIt
+			}
+			return anotherHad(pieces, process, from, to)
 		}
 		if !k.mutex() { // a request beside a holder need not wait
 			for _, g := range k.grants {
@@ -63,12 +64,15 @@ func askedWhileHeld(an *analysis) (asked, held int) {
 			continue
 		}
 		for _, o := range k.acquires {
-			if meets(o.process, o.invT, o.endT) {
+			if o.comp < 0 && an.opt.widened {
+				continue // how long it was under way, another clock may tell
+			}
+			if meets(o.tried, o.process, o.invT+k.margin, o.endT-k.margin) {
 				asked++
 			}
 		}
 		for _, g := range k.grants {
-			if g.inv >= 0 && meets(g.process, g.invT, g.okT) {
+			if g.inv >= 0 && meets(g.tried, g.process, g.invT+k.margin, g.okT-k.margin) {
 				asked++
 			}
 		}

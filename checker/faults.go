@@ -68,6 +68,7 @@ type faultReader struct {
 	open   map[string][]int // places of those without an end
 	counts map[string]FaultCount
 	stalls int
+	healed int64 // when the latest of those ended that landed, -1 for none
 }
 
 func (r *faultReader) read(e *history.Event, t int64) {
@@ -86,6 +87,9 @@ func (r *faultReader) read(e *history.Event, t int64) {
 			f := &r.list[list[0]]
 			f.end, f.ended = t, true
 			r.open[id] = list[1:]
+			if f.landed && f.name != Stall {
+				r.healed = t
+			}
 		}
 	}
 	if list := r.open[id]; e.Phase == "" && e.Error != "" && len(list) > 0 {

@@ -21,6 +21,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		*p.spare = op{f: fAcquire, process: p.name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e)}
 		p.acquire, p.spare = p.spare, nil
 		k.now.open++
+		r.let.asked(k, p)
 		return
 	}
 	o := p.acquire
@@ -32,7 +33,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		if o.endT == never {
 			o.lock.now.open--
 		}
-		o.endT = t
+		o.endT, o.tried = t, undecided
 	}
 	if e.Type != history.OK {
 		if o != nil {
@@ -53,7 +54,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	}
 	k.learn(e)
 	if o != nil {
-		g.inv, g.invT, g.lo = o.inv, o.invT, o.invT
+		g.inv, g.invT, g.lo, g.kept = o.inv, o.invT, o.invT, o.kept
 		// The grant says all that its acquire did.
 		p.acquire, p.spare = nil, o
 	}
@@ -62,6 +63,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	}
 	r.endHold(p, k, e, t)
 	g.contested = k.contestedBy(g, o)
+	r.let.granted(r, g)
 	g.n = int32(len(k.grants))
 	k.grants = push(k.grants, g)
 	k.now.held++
@@ -81,6 +83,10 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if r.grants == 1 {
 		r.first = t
 	}
+	if g.inv >= 0 {
+		r.waits.add(g.okT - g.invT)
+	}
+	r.let.look(r, k)
 }
 
 // sane bounds a claimed instant by the time of the event that claims it.
@@ -104,11 +110,19 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 		ref.key = e.Key
 	}
 	g := r.grantOf(e, p)
+	if g == nil && r.let.isGone(e) {
+		return
+	}
 	if e.Type == history.Invoke {
 		k := r.lockOf(g, e)
 		o := r.ops.next()
 		*o = op{f: f, process: p.name, lock: k, grant: g, inv: i, comp: -1, invT: t, endT: never, value: e.Value}
 		p.open.put(ref, o)
+		if g != nil {
+			g.open++
+			g.touched = g.touched || (f != fRelease && f != fRenew)
+			g.kept = g.kept || (f == fRelease && g.release != nil)
+		}
 		switch f {
 		case fRelease:
 			k.released = push(k.released, o)
@@ -128,11 +142,17 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 	}
 	p.open.drop(ref)
 	if o != nil {
+		if o.grant != nil {
+			o.grant.open--
+		}
 		o.comp, o.endT, o.typ = i, t, outcomeOf(e.Type)
 		if f == fRead {
 			o.value = e.Value
 		}
 		o.heldOK = e.Held && e.Type == history.OK && g != nil && g.process == e.Process
+	}
+	if g != nil && g.decided && e.Type == history.OK && (f == fRenew || e.Held) {
+		r.let.undone = true
 	}
 	if g == nil || e.Process != g.process {
 		return

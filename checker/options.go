@@ -22,12 +22,18 @@ type Options struct {
 	// Fair, in ns, is how long a client may wait for a contested lock while others
 	// are granted it; more is starvation. 0: starvation is not judged.
 	Fair int64
+	// Skew, in ns, is how far the clocks of any two machines may be apart (Event.Machine;
+	// a process that names none is a machine of its own). 0: all times are of one clock.
+	Skew int64
 	// SkipCrossCheck leaves out the second opinion of Porcupine, whose cost is bounded
 	// (about 10 ms, a second at most) and not that of the exact checks.
 	SkipCrossCheck bool
 	// NoLock: the clients share the register without a lock. Only the register is
 	// judged then, and required.
 	NoLock bool
+	// widened: nothing is taken from the times but what holds however the machines' clocks
+	// are shifted within Skew.
+	widened bool
 	// Fencing is the register's discipline: none, write, write-strict, read-write.
 	Fencing string
 }

@@ -8,10 +8,11 @@ import (
 // tokens is what the locks' fencing tokens say of the order of their grants.
 type tokens struct {
 	regressed, reused map[*lock][]grantPair // see regressions and reuses; only where there are any
+	doubted           map[*lock]bool        // they may contradict it, within the skew of the clocks
 }
 
 func newTokens(locks []*lock) tokens {
-	t := tokens{map[*lock][]grantPair{}, map[*lock][]grantPair{}}
+	t := tokens{map[*lock][]grantPair{}, map[*lock][]grantPair{}, nil}
 	for _, k := range locks {
 		if found := regressions(k.grants); len(found) > 0 {
 			t.regressed[k] = found
@@ -25,7 +26,9 @@ func newTokens(locks []*lock) tokens {
 
 // unsound says that the lock's tokens contradict the order of its grants, so that they
 // cannot order anything else.
-func (t *tokens) unsound(k *lock) bool { return len(t.regressed[k]) > 0 || len(t.reused[k]) > 0 }
+func (t *tokens) unsound(k *lock) bool {
+	return len(t.regressed[k]) > 0 || len(t.reused[k]) > 0 || t.doubted[k]
+}
 
 // order says whether the tokens of two grants order them.
 func (t *tokens) order(a, b *grant) bool {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/picklock/picklock/internal/format"
-	"github.com/picklock/picklock/internal/percentile"
 )
 
 // findStarvation finds clients that waited for longer than is fair while others
@@ -18,7 +17,7 @@ import (
 // deadlock, and one anomaly is told for each. Proof: the acquires that waited, and
 // two grants to others within that time: one would be the queue's head.
 func findStarvation(an *analysis) []Anomaly {
-	if an.opt.Fair <= 0 {
+	if an.opt.Fair <= 0 || an.opt.widened {
 		return nil
 	}
 	var out []Anomaly
@@ -88,21 +87,4 @@ type waiting struct {
 func (w *waiting) served() bool {
 	last := w.ops[len(w.ops)-1]
 	return last.typ == tOK || last.comp < 0
-}
-
-// waits measures how long the granted acquires took.
-func waits(locks []*lock) *Waits {
-	var all []int64
-	for _, k := range locks {
-		for _, g := range k.grants {
-			if g.inv >= 0 {
-				all = append(all, g.okT-g.invT)
-			}
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	slices.Sort(all)
-	return &Waits{P50: percentile.Of(all, 50), P95: percentile.Of(all, 95), P99: percentile.Of(all, 99), Max: all[len(all)-1]}
 }

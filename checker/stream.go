@@ -15,6 +15,7 @@ import (
 type Stream struct {
 	opt   Options
 	r     *reader
+	wide  *reader // the same for what holds within Options.Skew; nil where that is 0
 	twice history.Duplicates
 }
 
@@ -24,8 +25,17 @@ var ErrOrder = errors.New("the events are not ordered by time")
 // maxEvents is how many events places can number.
 const maxEvents = math.MaxInt32
 
-// NewStream starts with an empty history.
-func NewStream(opt Options) *Stream { return &Stream{opt: opt, r: newReader()} }
+// newStream starts with an empty history; let is nil where everything is kept.
+func newStream(opt Options, let *letting) *Stream {
+	s := &Stream{opt: opt, r: newReader()}
+	if let != nil {
+		s.r.let, s.r.ops.most, s.r.granted.most = let, letBlock, letBlock
+	}
+	if opt.Skew > 0 {
+		s.wide = newReader()
+	}
+	return s
+}
 
 // Observe takes the next event; ErrOrder if it comes out of order.
 func (s *Stream) Observe(e *history.Event) error {
@@ -39,6 +49,12 @@ func (s *Stream) Observe(e *history.Event) error {
 		return err
 	}
 	s.r.readEvent(e)
+	if s.r.let != nil && s.r.let.undone {
+		return errLetGo
+	}
+	if s.wide != nil {
+		s.wide.readEvent(e)
+	}
 	return nil
 }
 
@@ -52,17 +68,26 @@ func (s *Stream) inPlace(e *history.Event) error {
 }
 
 // ObserveEffect takes the next line of the register's log, after all events.
-func (s *Stream) ObserveEffect(e *history.Effect) { s.r.addEffect(e) }
+func (s *Stream) ObserveEffect(e *history.Effect) {
+	s.r.addEffect(e)
+	if s.wide != nil {
+		s.wide.addEffect(e)
+	}
+}
 
 // Verdict judges what has been observed. It can be asked for once. When ctx ends,
 // the properties that are not decided by then are unknown.
 func (s *Stream) Verdict(ctx context.Context) Verdict {
+	if s.wide != nil {
+		in := Input{Options: s.opt}
+		return verdictWithin(ctx, s.r.analysis(s.opt), s.wide.analysis(in.widened().Options))
+	}
 	return s.r.analysis(s.opt).verdict(ctx)
 }
 
 // CheckFiles draws the verdict from a history file and, unless its name is empty,
 // a register's log, in memory that is a fraction of theirs. A history that is not
-// in order is read again as a whole and sorted first; one that contradicts itself is
+// in order is read again and sorted first, in files of its own; one that contradicts itself is
 // refused, with file and line. When ctx ends before all is read, nothing is known, and
 // ctx's error says so. progress, if it is not nil, is told now and then how many events
 // have been read.
@@ -72,10 +97,19 @@ func CheckFiles(ctx context.Context, events, effects string, opt Options, progre
 
 // CheckSource is CheckFiles on any source of events.
 func CheckSource(ctx context.Context, events history.Source, effects string, opt Options, progress func(events int)) (Verdict, error) {
-	s := NewStream(opt)
+	return checkSource(ctx, events, effects, opt, newLetting(opt, effects != ""), progress)
+}
+
+// checkSource lets go as it is told, as long as what comes allows it; nil: of nothing.
+func checkSource(ctx context.Context, events history.Source, effects string, opt Options, let *letting, progress func(events int)) (Verdict, error) {
+	s := newStream(opt, let)
 	err := s.inOrder(ctx, events, progress)
 	if errors.Is(err, ErrOrder) {
-		err = s.sorted(ctx, events, opt)
+		s = newStream(opt, let.anew())
+		err = s.sorted(ctx, events, progress)
+	}
+	if errors.Is(err, errLetGo) {
+		return checkSource(ctx, events, effects, opt, nil, progress)
 	}
 	if err != nil {
 		return Verdict{}, err
@@ -100,17 +134,17 @@ func CheckSource(ctx context.Context, events history.Source, effects string, opt
 func (s *Stream) inOrder(ctx context.Context, events history.Source, progress func(events int)) error {
 	var valid history.Validator
 	var unsound error
-	line := 0
-	err := events.Stream(func(e *history.Event) error {
-		if line&(1<<12-1) == 0 {
+	n := 0
+	err := events.Lines(func(e *history.Event, line int) error {
+		if n&(1<<12-1) == 0 {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if progress != nil {
-				progress(line)
+				progress(n)
 			}
 		}
-		line++
+		n++
 		if unsound != nil {
 			return s.inPlace(e)
 		}
@@ -128,19 +162,23 @@ func (s *Stream) inOrder(ctx context.Context, events history.Source, progress fu
 	return unsound
 }
 
-func (s *Stream) sorted(ctx context.Context, events history.Source, opt Options) error {
-	*s = *NewStream(opt)
-	list, err := events.Events()
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		if i&(1<<12-1) == 0 && ctx.Err() != nil {
-			return ctx.Err()
+// sorted reads a history that is not in order.
+func (s *Stream) sorted(ctx context.Context, events history.Source, progress func(events int)) error {
+	var valid history.Validator
+	n := 0
+	return events.InOrder(func(e *history.Event, _ int) error {
+		if n&(1<<12-1) == 0 {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if progress != nil {
+				progress(n)
+			}
 		}
-		if err := s.Observe(&list[i]); err != nil {
+		n++
+		if err := s.Observe(e); err != nil {
 			return err
 		}
-	}
-	return nil
+		return valid.Check(e)
+	})
 }

@@ -63,17 +63,16 @@ func (n *tenure) firmEnd(g *grant) int64 {
 	return g.aliveUntil(g.okT)
 }
 
-// certainPieces lists when grants had the lock for certain, by begin.
+// certainPieces lists when grants had the lock for certain, by begin: those that are known
+// of, and the last of those that were let go.
 func (n *tenure) certainPieces(k *lock) []piece {
-	out := n.firmPieces(k)
-	for _, g := range k.grants {
-		if !g.timeless() {
-			continue
-		}
-		for _, s := range g.pieces() { // by the service's own word
-			out = append(out, piece{s, g})
-		}
+	return mergePieces(append(onlyLet(k.gone.firm), n.firmPieces(k)...), append(onlyLet(k.gone.word), wordPieces(k.grants)...))
+}
+
+// certain says whether a grant had the lock for certain at some time.
+func (n *tenure) certain(g *grant) bool {
+	if len(g.pieces()) > 0 {
+		return true
 	}
-	sortBy(out, func(p piece) int64 { return p.from })
-	return out
+	return g.timeless() && n.firm(g).to > g.okT
 }

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 )
@@ -30,13 +32,39 @@ func ReadFile(path string) ([]Event, error) { return Source{Path: path}.Events()
 
 // Events is ReadFile on any source.
 func (s Source) Events() ([]Event, error) {
+	if s.Spans {
+		return s.readSpans()
+	}
+	return s.EventsUpTo(math.MaxInt64)
+}
+
+// ErrLarge says that a history is larger than was asked for.
+var ErrLarge = errors.New("the history is too large")
+
+// EventsUpTo is Events of lines that are together no longer than that, in bytes; ErrLarge
+// of a longer history.
+func (s Source) EventsUpTo(bytes int64) ([]Event, error) {
 	f, err := s.Open()
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
-	events, err := Decode(f, s.String())
-	return events, s.Located(err)
+	events, err := Decode(&upTo{f, bytes}, s.String())
+	return events, s.located(err)
+}
+
+// upTo reads so many bytes, and fails where there are more.
+type upTo struct {
+	r    io.Reader
+	left int64
+}
+
+func (u *upTo) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if u.left -= int64(n); u.left < 0 {
+		return 0, ErrLarge
+	}
+	return n, err
 }
 
 // Decode is ReadFile on any reader; name stands for the file in errors.
@@ -141,8 +169,13 @@ func Sort(events []Event) {
 	}
 }
 
-func byTime(a, b Event) int {
-	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Index, b.Index))
+func byTime(a, b Event) int { return byTimeAt(&a, &b) }
+
+func byTimeAt(a, b *Event) int {
+	if a.Time != b.Time {
+		return cmp.Compare(a.Time, b.Time)
+	}
+	return cmp.Compare(a.Index, b.Index)
 }
 
 // ReadEffects reads a register's log, in its own order.

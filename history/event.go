@@ -51,6 +51,9 @@ type Event struct {
 	Process string `json:"process"`
 	Type    Type   `json:"type"`
 	F       string `json:"f"`
+	// Machine is whose clock the event's times are of, where processes of several
+	// machines wrote the history; "" where that is said elsewhere, or does not matter.
+	Machine string `json:"machine,omitempty"`
 
 	Key   string `json:"key,omitempty"`
 	Grant string `json:"grant,omitempty"` // "c1.7": the process and the number of its acquire

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"strings"
 )
@@ -59,7 +60,7 @@ func (c *cursor) done() bool {
 }
 
 func (c *cursor) space() {
-	for c.i < len(c.b) && (c.b[c.i] == ' ' || c.b[c.i] == '\t' || c.b[c.i] == '\r') {
+	for c.i < len(c.b) && (c.b[c.i] == ' ' || c.b[c.i] == '\t' || c.b[c.i] == '\r' || c.b[c.i] == '\n') {
 		c.i++
 	}
 }
@@ -245,6 +246,8 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.Type = c.typ()
 		case "f":
 			e.F = c.word()
+		case "machine":
+			e.Machine = c.str()
 		case "key":
 			e.Key = c.str()
 		case "grant":
@@ -335,15 +338,26 @@ type interner struct {
 
 const blockSize = 1 << 15
 
+// place4096 spreads strings by their length and their first and last eight bytes.
+func place4096(b []byte) uint64 {
+	var first, last uint64
+	if n := len(b); n >= 8 {
+		first, last = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[n-8:])
+	} else {
+		for _, ch := range b {
+			first = first<<8 | uint64(ch)
+		}
+	}
+	h := (first ^ uint64(len(b))) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>32 ^ last) * 0xd6e8feb86659fd93
+	return h >> 52
+}
+
 func (in *interner) string(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	h := uint32(2166136261)
-	for _, ch := range b {
-		h = (h ^ uint32(ch)) * 16777619
-	}
-	slot := &in.table[(h^h>>15)&(1<<12-1)]
+	slot := &in.table[place4096(b)]
 	if *slot == string(b) {
 		return *slot
 	}

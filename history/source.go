@@ -18,14 +18,27 @@ type Source struct {
 	// where it has another name.
 	CSV     bool
 	Columns map[string]string
+	// Spans: it is a trace of OpenTelemetry's, each span of a lock's operation two events.
+	// Columns then has the attribute that stands for a member, and the names of the spans
+	// that are an operation.
+	Spans bool
+	// Note, if it is not nil, is told in words what of a trace was passed over.
+	Note func(string)
 }
 
-// Located gives the line of an error of Decode its number in the file: a CSV file begins
-// with a line that is no event.
-func (s Source) Located(err error) error {
+// line is where in the file the n-th line stands that Open gives.
+func (s Source) line(n int) int {
+	if s.CSV {
+		return n + 1 // after the one that names the columns
+	}
+	return n
+}
+
+// located gives the line of an error of Decode its number in the file.
+func (s Source) located(err error) error {
 	var at *LineError
-	if s.CSV && errors.As(err, &at) {
-		return &LineError{at.File, at.Line + 1, at.Err}
+	if errors.As(err, &at) {
+		return &LineError{at.File, s.line(at.Line), at.Err}
 	}
 	return err
 }
@@ -39,7 +52,7 @@ func (s Source) String() string {
 }
 
 // Open opens the file, and decompresses it on the fly where it is a gzip file; of a CSV file
-// it gives JSON lines.
+// it gives JSON lines, of a trace what stands in the file.
 func (s Source) Open() (io.ReadCloser, error) {
 	f, err := os.Open(s.Path)
 	if err != nil {
@@ -60,6 +73,22 @@ func (s Source) Open() (io.ReadCloser, error) {
 		io.Reader
 		io.Closer
 	}{r, f}, nil
+}
+
+// Head is what the file begins with, decompressed: 4 KB, or less where it is shorter.
+func (s Source) Head() ([]byte, error) {
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := Decompress(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s, err)
+	}
+	head := make([]byte, 4096)
+	n, _ := io.ReadFull(r, head) // what cannot be read is for those to say who read it all
+	return head[:n], nil
 }
 
 // A gzip file may grow to bombMin bytes, or to bombRatio times its size: histories

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"sync"
 )
 
 // batchBytes is how much of a file one batch holds: enough to make handing it
@@ -20,18 +19,22 @@ const batchBytes = 1 << 14
 // error from observe ends the reading and is returned with file and line. Lines
 // are decoded on all CPUs; observe is called by the caller's goroutine.
 func Stream(r io.Reader, name string, observe func(*Event) error) error {
-	return stream(r, name, fastEvent, func(e *Event) error {
+	return streamLines(r, name, func(e *Event, _ int) error { return observe(e) })
+}
+
+func streamLines(r io.Reader, name string, observe func(e *Event, line int) error) error {
+	return stream(r, name, fastEvent, func(e *Event, line int) error {
 		if err := validEvent(e); err != nil {
 			return err
 		}
-		return observe(e)
+		return observe(e, line)
 	})
 }
 
 // StreamEffects is Stream for a register's log.
 func StreamEffects(r io.Reader, name string, observe func(*Effect) error) error {
 	last := int64(0)
-	return stream(r, name, fastEffect, func(e *Effect) error {
+	return stream(r, name, fastEffect, func(e *Effect, _ int) error {
 		switch {
 		case e.Seq <= last:
 			return fmt.Errorf("sequence number %d after %d", e.Seq, last)
@@ -52,12 +55,20 @@ func StreamFile(path string, observe func(*Event) error) error {
 
 // Stream is StreamFile on any source.
 func (s Source) Stream(observe func(*Event) error) error {
+	return s.Lines(func(e *Event, _ int) error { return observe(e) })
+}
+
+// Lines is Stream, and says on which line of the file each event stands.
+func (s Source) Lines(observe func(e *Event, line int) error) error {
+	if s.Spans {
+		return s.spans(observe)
+	}
 	f, err := s.Open()
 	if err != nil {
 		return fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
-	return s.Located(Stream(f, s.String(), observe))
+	return s.located(streamLines(f, s.String(), func(e *Event, line int) error { return observe(e, s.line(line)) }))
 }
 
 // StreamEffectsFile is StreamEffects on a file.
@@ -78,70 +89,39 @@ type batch[T any] struct {
 	records []T
 	lines   int   // whole lines decoded
 	err     error // of the line after them
-	decoded chan struct{}
 }
 
 // stream decodes one record a line. A last line without a newline that does not
 // parse is what a crash leaves behind and is dropped; any other damage is an error.
-func stream[T any](r io.Reader, name string, fast func([]byte, *T, *interner) bool, take func(*T) error) error {
-	workers := runtime.GOMAXPROCS(0)
-	todo := make(chan *batch[T], workers)
-	inOrder := make(chan *batch[T], 2*workers)
-	free := make(chan *batch[T], 4*workers)
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer close(stop)
-
-	wg.Go(func() {
-		defer close(todo)
-		defer close(inOrder)
-		readBatches(r, free, func(b *batch[T]) bool {
-			select {
-			case inOrder <- b:
-			case <-stop:
-				return false
-			}
-			select {
-			case todo <- b:
-				return true
-			case <-stop:
-				return false
-			}
-		})
-	})
-	for range workers {
-		wg.Go(func() {
-			in := &interner{}
-			for b := range todo {
-				b.decode(fast, in)
-				close(b.decoded)
-			}
-		})
-	}
-
+func stream[T any](r io.Reader, name string, fast func([]byte, *T, *interner) bool, take func(e *T, line int) error) error {
+	free := make(chan *batch[T], 4*runtime.GOMAXPROCS(0))
 	line := 0
-	for b := range inOrder {
-		<-b.decoded
-		for i := range b.records {
-			if err := take(&b.records[i]); err != nil {
-				return &LineError{name, line + i + 1, err}
+	return ordered(
+		func(emit func(*batch[T]) bool) { readBatches(r, free, emit) },
+		func() func(*batch[T]) {
+			in := &interner{}
+			return func(b *batch[T]) { b.decode(fast, in) }
+		},
+		func(b *batch[T]) error {
+			for i := range b.records {
+				if err := take(&b.records[i], line+i+1); err != nil {
+					return &LineError{name, line + i + 1, err}
+				}
 			}
-		}
-		var at *LineError
-		if errors.As(b.err, &at) {
-			return at // the reader knows better
-		}
-		if b.err != nil {
-			return &LineError{name, line + b.lines + 1, b.err}
-		}
-		line += b.lines
-		select {
-		case free <- b:
-		default:
-		}
-	}
-	return nil
+			var at *LineError
+			if errors.As(b.err, &at) {
+				return at // the reader knows better
+			}
+			if b.err != nil {
+				return &LineError{name, line + b.lines + 1, b.err}
+			}
+			line += b.lines
+			select {
+			case free <- b:
+			default:
+			}
+			return nil
+		})
 }
 
 // readBatches cuts what r gives into batches of whole lines, until r ends or emit
@@ -155,7 +135,7 @@ func readBatches[T any](r io.Reader, free <-chan *batch[T], emit func(*batch[T])
 		default:
 			b = &batch[T]{}
 		}
-		b.err, b.torn, b.lines, b.records, b.decoded = nil, false, 0, b.records[:0], make(chan struct{})
+		b.err, b.torn, b.lines, b.records = nil, false, 0, b.records[:0]
 		text := append(b.text[:0], carry...) //nolint:gocritic // its room is used again
 		var end int
 		var err error

@@ -33,6 +33,12 @@ func (v *Validator) Check(e *Event) error {
 		return v.fault(e)
 	}
 	p := v.procs.get(e.Process)
+	if e.Machine != p.machine && e.Machine != "" {
+		if p.machine != "" {
+			return fmt.Errorf("%s is on machine %s, and was on %s before: a process has one clock, so name it apart on each", quote(p.name), quote(e.Machine), quote(p.machine))
+		}
+		p.machine = e.Machine
+	}
 	switch e.F {
 	case Acquire:
 		v.lock(e)

@@ -99,6 +99,7 @@ func (s *openOps) excuse() {
 // process is what has to be known of one process.
 type process struct {
 	name    string
+	machine string // "" if none of its events has named one
 	acquire openAcquire
 	ops     openOps
 	dying   int       // kills of it that are under way

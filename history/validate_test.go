@@ -186,3 +186,11 @@ func TestValidatorForgets(t *testing.T) {
 		t.Errorf("%d grants, %d operations open, %d names and %d values in tables", len(p.own), len(p.ops.more), len(v.grants.others), len(v.values.others))
 	}
 }
+
+// TestOneMachine: a process has one clock.
+func TestOneMachine(t *testing.T) {
+	_, err := Decode(strings.NewReader(lines(t, "c1 invoke acquire key=k machine=a\nc1 ok acquire key=k grant=c1.1\nc2 invoke acquire key=k machine=b\nc1 invoke release grant=c1.1 machine=b")), "h")
+	if err == nil || !strings.Contains(err.Error(), `h:4: "c1" is on machine "b", and was on "a" before`) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -13,8 +14,9 @@ import (
 
 // The files that a scenario's run has besides those of every run.
 const (
-	CellFile     = "scenario.json"
-	ScenarioFile = "scenario.yaml" // as it was played
+	CellFile      = "scenario.json"
+	ScenarioFile  = "scenario.yaml"      // as it was played
+	CellJUnitFile = "scenario-junit.xml" // one case: whether what was expected came
 )
 
 // Cell is one scenario on one lock with one discipline: what was expected and what
@@ -60,9 +62,17 @@ type StepTaken struct {
 	Outcome string        `json:"outcome,omitempty"`
 }
 
-// WriteCell writes scenario.json, and the scenario itself.
+// WriteCell writes scenario.json, the scenario itself, and whether it came to what was
+// expected as JUnit, which junit.xml, of what the run proved, cannot say.
 func (d *Dir) WriteCell(c Cell, scenario []byte) error {
 	if err := d.write(ScenarioFile, scenario); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := MatrixJUnit(&b, &Matrix{Started: c.Started, Cells: []Cell{c}}); err != nil {
+		return fmt.Errorf("write %s: %w", CellJUnitFile, err)
+	}
+	if err := d.write(CellJUnitFile, b.Bytes()); err != nil {
 		return err
 	}
 	return d.writeJSON(CellFile, c)

@@ -245,20 +245,20 @@ func TestOpenErrorsNameFileAndRemedy(t *testing.T) {
 }
 
 func TestJUnit(t *testing.T) {
-	parse := func(s sample) junitSuite {
+	parse := func(s sample) JUnitSuite {
 		t.Helper()
 		var b strings.Builder
 		if err := JUnit(&b, s.run, s.verdict); err != nil {
 			t.Fatal(err)
 		}
-		var suite junitSuite
+		var suite JUnitSuite
 		if err := xml.Unmarshal([]byte(b.String()), &suite); err != nil {
 			t.Fatalf("%v in %s", err, b.String())
 		}
 		return suite
 	}
-	byName := func(s junitSuite) map[string]junitCase {
-		out := map[string]junitCase{}
+	byName := func(s JUnitSuite) map[string]JUnitCase {
+		out := map[string]JUnitCase{}
 		for _, c := range s.Cases {
 			out[c.Name] = c
 		}

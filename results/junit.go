@@ -1,49 +1,12 @@
 package results
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/picklock/picklock/checker"
 )
-
-type junitSuite struct {
-	XMLName    xml.Name        `xml:"testsuite"`
-	Name       string          `xml:"name,attr"`
-	Tests      int             `xml:"tests,attr"`
-	Failures   int             `xml:"failures,attr"`
-	Errors     int             `xml:"errors,attr"`
-	Skipped    int             `xml:"skipped,attr"`
-	Time       string          `xml:"time,attr"`
-	Timestamp  string          `xml:"timestamp,attr,omitempty"`
-	Properties []junitProperty `xml:"properties>property"`
-	Cases      []junitCase     `xml:"testcase"`
-}
-
-type junitProperty struct {
-	Name  string `xml:"name,attr"`
-	Value string `xml:"value,attr"`
-}
-
-type junitCase struct {
-	Name    string        `xml:"name,attr"`
-	Class   string        `xml:"classname,attr"`
-	Time    string        `xml:"time,attr"`
-	Failure *junitFailure `xml:"failure,omitempty"`
-	Skipped *junitSkipped `xml:"skipped,omitempty"`
-}
-
-type junitFailure struct {
-	Message string `xml:"message,attr"`
-	Type    string `xml:"type,attr"`
-	Text    string `xml:",chardata"`
-}
-
-type junitSkipped struct {
-	Message string `xml:"message,attr"`
-}
 
 // maxJUnit is how many kinds of anomaly one case tells of.
 const maxJUnit = 20
@@ -52,12 +15,12 @@ const maxJUnit = 20
 // broken property that was required fails; one that was not, or that is
 // unknown, is skipped with the reason, for it proves nothing and decides nothing.
 func JUnit(w io.Writer, run Run, v checker.Verdict) error {
-	s := junitSuite{Name: "picklock." + firstNonEmpty(clip(run.Lock, 200), "unnamed"), Time: fmt.Sprintf("%.3f", float64(v.Stats.Duration)/1e9)}
+	s := JUnitSuite{Name: "picklock." + firstNonEmpty(clip(run.Lock, 200), "unnamed"), Time: fmt.Sprintf("%.3f", float64(v.Stats.Duration)/1e9)}
 	if !run.Started.IsZero() {
 		s.Timestamp = run.Started.UTC().Format("2006-01-02T15:04:05")
 	}
 	prop := func(name, value string) {
-		s.Properties = append(s.Properties, junitProperty{name, clip(value, 1000)})
+		s.Properties = append(s.Properties, JUnitProperty{name, clip(value, 1000)})
 	}
 	prop("command", Command(run))
 	prop("faults", firstNonEmpty(strings.Join(run.Faults, ","), "none"))
@@ -72,28 +35,28 @@ func JUnit(w io.Writer, run Run, v checker.Verdict) error {
 	explained, causes := false, rootCauses(run, v)
 	for _, name := range propertyNames(v) {
 		p, judged := v.Properties[name]
-		c := junitCase{Name: clip(name, 100), Class: s.Name, Time: "0"}
+		c := JUnitCase{Name: clip(name, 100), Class: s.Name, Time: "0"}
 		switch {
 		case !judged:
-			c.Skipped = &junitSkipped{"not checked"}
+			c.Skipped = &JUnitSkipped{"not checked"}
 		case p.Valid == checker.False && p.Required:
 			explained = true
 			c.Failure = failure(name, p, causes)
 		case p.Valid == checker.False:
-			c.Skipped = &junitSkipped{fmt.Sprintf("broken, but not required: %s", plural(p.Anomalies, "anomaly", "anomalies"))}
+			c.Skipped = &JUnitSkipped{fmt.Sprintf("broken, but not required: %s", plural(p.Anomalies, "anomaly", "anomalies"))}
 		case p.Valid == checker.Unknown:
 			explained = explained || p.Required && v.Valid == checker.Unknown
-			c.Skipped = &junitSkipped{"unknown: " + firstNonEmpty(clip(p.Why, 1000), "the checker gave no reason")}
+			c.Skipped = &JUnitSkipped{"unknown: " + firstNonEmpty(clip(p.Why, 1000), "the checker gave no reason")}
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	// A verdict that no single property explains has a case of its own.
 	if (!explained || run.CutShort > 0 && v.Valid == checker.Unknown) && v.Valid != checker.True {
-		c := junitCase{Name: "verdict", Class: s.Name, Time: "0"}
+		c := JUnitCase{Name: "verdict", Class: s.Name, Time: "0"}
 		if v.Valid == checker.Unknown {
-			c.Skipped = &junitSkipped{"unknown: " + strings.Join(missing(run, v), " ")}
+			c.Skipped = &JUnitSkipped{"unknown: " + strings.Join(missing(run, v), " ")}
 		} else {
-			c.Failure = &junitFailure{Message: clip(headline(run, v), 500), Type: "verdict", Text: clip(v.Why, 2000)}
+			c.Failure = &JUnitFailure{Message: clip(headline(run, v), 500), Type: "verdict", Text: clip(v.Why, 2000)}
 		}
 		s.Cases = append(s.Cases, c)
 	}
@@ -106,21 +69,12 @@ func JUnit(w io.Writer, run Run, v checker.Verdict) error {
 			s.Skipped++
 		}
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(s); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return WriteJUnit(w, s)
 }
 
 // failure tells of a broken property by root cause, the deepest first.
-func failure(name string, p checker.Property, causes []rootCause) *junitFailure {
-	f := &junitFailure{Message: fmt.Sprintf("%s is broken: %s", clip(name, 100), plural(p.Anomalies, "anomaly", "anomalies")), Type: "broken"}
+func failure(name string, p checker.Property, causes []rootCause) *JUnitFailure {
+	f := &JUnitFailure{Message: fmt.Sprintf("%s is broken: %s", clip(name, 100), plural(p.Anomalies, "anomaly", "anomalies")), Type: "broken"}
 	var lines []string
 	say := func(kind, why, at, proof string) {
 		if len(lines) == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/internal/format"
+	"github.com/picklock/picklock/internal/shard"
 )
 
 // Matrix is locks x scenarios x disciplines: what matrix.json holds.
@@ -20,6 +21,8 @@ type Matrix struct {
 	Cells     []Cell   `json:"cells"`
 	// Paces are how fast the locks were, by name; empty where that was not measured.
 	Paces []Pace `json:"paces,omitempty"`
+	// Shard is which of the cells these are: nil for all.
+	Shard *shard.Shard `json:"shard,omitempty"`
 }
 
 // Played says what a scenario is about.

@@ -328,7 +328,7 @@ func MatrixSummary(w io.Writer, m *Matrix, page string, color bool) error {
 
 type junitSuites struct {
 	XMLName xml.Name     `xml:"testsuites"`
-	Suites  []junitSuite `xml:"testsuite"`
+	Suites  []JUnitSuite `xml:"testsuite"`
 }
 
 // MatrixJUnit writes junit.xml: a suite a lock, a case a scenario and discipline. The
@@ -337,19 +337,19 @@ func MatrixJUnit(w io.Writer, m *Matrix) error {
 	var all junitSuites
 	for _, c := range m.Cells {
 		name := "picklock." + firstNonEmpty(clip(c.Lock, 200), "unnamed")
-		i := slices.IndexFunc(all.Suites, func(s junitSuite) bool { return s.Name == name })
+		i := slices.IndexFunc(all.Suites, func(s JUnitSuite) bool { return s.Name == name })
 		if i < 0 {
-			all.Suites, i = append(all.Suites, junitSuite{Name: name, Timestamp: m.Started.UTC().Format("2006-01-02T15:04:05")}), len(all.Suites)
+			all.Suites, i = append(all.Suites, JUnitSuite{Name: name, Timestamp: m.Started.UTC().Format("2006-01-02T15:04:05")}), len(all.Suites)
 		}
 		s := &all.Suites[i]
-		jc := junitCase{Name: clip(c.Scenario, 100) + ", fencing " + clip(c.Fencing, 40), Class: name, Time: fmt.Sprintf("%.3f", c.Seconds)}
+		jc := JUnitCase{Name: clip(c.Scenario, 100) + ", fencing " + clip(c.Fencing, 40), Class: name, Time: fmt.Sprintf("%.3f", c.Seconds)}
 		switch state := c.State(); state {
 		case Unexpected, Violated:
 			text := fmt.Sprintf("expected: %s\nfound: %s\n%s\n%s", firstNonEmpty(clip(c.Expected, 300), "valid"), c.found(), clip(c.Why, 2000), clip(c.Sentence, 2000))
-			jc.Failure = &junitFailure{Message: clip(firstNonEmpty(c.Sentence, c.Why), 500), Type: firstNonEmpty(strings.Join(c.Broken, " "), "missing"), Text: text}
+			jc.Failure = &JUnitFailure{Message: clip(firstNonEmpty(c.Sentence, c.Why), 500), Type: firstNonEmpty(strings.Join(c.Broken, " "), "missing"), Text: text}
 			s.Failures++
 		case Inconclusive, LeftOut:
-			jc.Skipped = &junitSkipped{Message: clip(string(state)+": "+firstNonEmpty(c.LeftOut, c.Why), 1000)}
+			jc.Skipped = &JUnitSkipped{Message: clip(string(state)+": "+firstNonEmpty(c.LeftOut, c.Why), 1000)}
 			s.Skipped++
 		}
 		s.Tests++
@@ -364,14 +364,5 @@ func MatrixJUnit(w io.Writer, m *Matrix) error {
 		}
 		all.Suites[i].Time = fmt.Sprintf("%.3f", total)
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(all); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return WriteJUnit(w, all)
 }

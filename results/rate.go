@@ -1,7 +1,7 @@
 package results
 
 import (
-	"encoding/xml"
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -171,26 +171,26 @@ func WriteRuns(r Runs) error {
 	if err := d.writeJSON(RunsFile, r); err != nil {
 		return err
 	}
-	s := junitSuite{Name: "picklock." + firstNonEmpty(clip(r.Lock, 200), "unnamed"), Tests: len(r.Runs)}
+	s := JUnitSuite{Name: "picklock." + firstNonEmpty(clip(r.Lock, 200), "unnamed"), Tests: len(r.Runs)}
 	seconds := 0.0
 	for _, one := range r.Runs {
-		c := junitCase{Name: fmt.Sprintf("seed %d", one.Seed), Class: s.Name, Time: fmt.Sprintf("%.3f", one.Seconds)}
+		c := JUnitCase{Name: fmt.Sprintf("seed %d", one.Seed), Class: s.Name, Time: fmt.Sprintf("%.3f", one.Seconds)}
 		seconds += one.Seconds
 		switch one.Valid {
 		case checker.False:
 			s.Failures++
-			c.Failure = &junitFailure{Message: clip(one.Line(false), 500), Type: "broken", Text: clip(one.Sentence, 2000)}
+			c.Failure = &JUnitFailure{Message: clip(one.Line(false), 500), Type: "broken", Text: clip(one.Sentence, 2000)}
 		case checker.Unknown:
 			s.Skipped++
-			c.Skipped = &junitSkipped{"unknown: " + clip(one.Why, 1000)}
+			c.Skipped = &JUnitSkipped{"unknown: " + clip(one.Why, 1000)}
 		}
 		s.Cases = append(s.Cases, c)
 	}
 	s.Time = fmt.Sprintf("%.3f", seconds)
-	s.Properties = []junitProperty{{"rate", r.Rate.words()}}
-	text, err := xml.MarshalIndent(s, "", "  ")
-	if err != nil {
+	s.Properties = []JUnitProperty{{"rate", r.Rate.words()}}
+	var b bytes.Buffer
+	if err := WriteJUnit(&b, s); err != nil {
 		return fmt.Errorf("write %s: %w", d.File(JUnitFile), err)
 	}
-	return d.write(JUnitFile, append([]byte(xml.Header), append(text, '\n')...))
+	return d.write(JUnitFile, b.Bytes())
 }

@@ -31,6 +31,9 @@ type Run struct {
 	Versions map[string]string `json:"versions"` // picklock, go, and each service's own
 	Machine  Machine           `json:"machine"`
 	Bound    time.Duration     `json:"bound"` // the liveness bound, ns
+	// Skew is how far apart the clocks of the machines may be whose times a history from
+	// elsewhere has, ns; 0 where all are of one clock.
+	Skew time.Duration `json:"skew,omitempty"`
 	// Warnings are what makes the run prove less than its reader may think.
 	Warnings []string `json:"warnings,omitempty"`
 	// CutShort is how long the run lasted before it was interrupted; 0 for one that did
@@ -43,7 +46,7 @@ const everything = "all"
 
 // Asked is what the checker has to know of what was asked of the run.
 func (r Run) Asked() checker.Options {
-	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), Fencing: r.Fencing, NoLock: r.NoLock, TTL: int64(r.TTL), Faults: r.kinds()}
+	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), Fencing: r.Fencing, NoLock: r.NoLock, TTL: int64(r.TTL), Skew: int64(r.Skew), Faults: r.kinds()}
 	slices.Sort(o.Faults)
 	return o
 }
@@ -65,6 +68,8 @@ type Node struct {
 	Name string `json:"name"`
 	Role string `json:"role"` // server, client or register
 	Addr string `json:"addr"`
+	// External is the address of the server that the node stands for, where that ran already.
+	External string `json:"external,omitempty"`
 }
 
 // Machine is where it ran.

@@ -211,12 +211,12 @@ func redisPaused(pauses int) sample {
 func nodes(clients []string, servers ...string) []Node {
 	var out []Node
 	for i, n := range servers {
-		out = append(out, Node{n, roleServer, fmt.Sprintf("10.0.0.%d:6379", i+2)})
+		out = append(out, Node{Name: n, Role: roleServer, Addr: fmt.Sprintf("10.0.0.%d:6379", i+2)})
 	}
 	for i, c := range clients {
-		out = append(out, Node{c, roleClient, fmt.Sprintf("10.0.1.%d", i+2)})
+		out = append(out, Node{Name: c, Role: roleClient, Addr: fmt.Sprintf("10.0.1.%d", i+2)})
 	}
-	return append(out, Node{"register", roleRegister, "10.0.2.2:7000"})
+	return append(out, Node{Name: "register", Role: roleRegister, Addr: "10.0.2.2:7000"})
 }
 
 func (s *sim) stats(v *checker.Verdict) {

@@ -69,6 +69,11 @@ func ReadJepsen(r io.Reader, name string) (*History, error) {
 			return fail(d.line, err)
 		}
 	}
+	return joined(events, name)
+}
+
+// joined puts events into their order, and invocations and completions together.
+func joined(events []jepsenEvent, name string) (*History, error) {
 	if err := order(events); err != nil {
 		return nil, fmt.Errorf("%s:%w", name, err)
 	}
@@ -80,7 +85,7 @@ func ReadJepsen(r io.Reader, name string) (*History, error) {
 			e.key, e.value = e.value.items[0].String(), e.value.items[1]
 		}
 		if err := p.event(e); err != nil {
-			return fail(e.line, err)
+			return nil, &LineError{name, e.line, err}
 		}
 	}
 	return p.finish(), nil

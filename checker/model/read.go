@@ -12,8 +12,8 @@ import (
 // ErrOwnFormat says that a file is picklock's own history, for package checker.
 var ErrOwnFormat = errors.New("a history of picklock's own")
 
-// Read reads a history in whatever format it is: EDN maps (Jepsen), or lines of
-// Jepsen's log (Porcupine's test data). ErrOwnFormat for JSON lines, and for what is
+// Read reads a history in whatever format it is: EDN maps or columns (Jepsen's history.edn
+// and history.txt), or lines of Jepsen's log (Porcupine's test data). ErrOwnFormat for JSON lines, and for what is
 // named so. A file that holds nothing is a history of nothing.
 func Read(r io.Reader, name string) (*History, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
@@ -31,6 +31,8 @@ func Read(r io.Reader, name string) (*History, error) {
 		return &History{File: name}, nil
 	case isJSON(text):
 		return nil, ErrOwnFormat
+	case isText(text):
+		return ReadText(br, name)
 	case bytes.Contains(head, []byte("jepsen.util")):
 		return ReadLog(br, name)
 	case bytes.IndexByte([]byte("{[(#;"), text[0]) >= 0:

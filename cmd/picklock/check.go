@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/picklock/picklock/checker/model"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/room"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/workloads"
 )
@@ -34,9 +34,11 @@ type checkFlags struct {
 	model   string
 	timeout time.Duration
 	fair    time.Duration
+	skew    time.Duration
 	out     string
 	format  bool
-	columns []string // as --map has them
+	columns []string       // as --map has them
+	jepsen  *model.Results // of the run that is judged, nil where there are none
 }
 
 func checkCommand() *cobra.Command {
@@ -58,10 +60,22 @@ A file whose name ends with .csv (or .csv.gz) has a first line that names its co
 the members of an event are named; all others are passed over. --map says which column
 stands for which member, and that what is read is CSV, whatever its name.
 
+A trace of OpenTelemetry (OTLP's JSON, one request or one a line) is known by its first
+member, resourceSpans. Spans named acquire, release, renew, lost, read, write and add are
+operations of a lock; their attributes are named as the members of an event. --map gives
+the names that a trace has instead: acquire=NAME of the spans, key=ATTRIBUTE of what they
+say, lease=ATTRIBUTE/ms with its unit. docs/checker.md has all of it.
+
+Where the times are of several machines, --skew says how far apart their clocks may be:
+what some shift of the clocks would explain is not false, and what some shift would break is
+not true, but unknown. --map machine=NAME says which processes share a clock; without it,
+each has its own.
+
 Histories of Jepsen (EDN, one vector of maps or one map after another) and
 Jepsen's text logs as in Porcupine's test data are checked against a sequential
 model: ` + strings.Join(model.Names(), ", ") + `
-The model is recognised where the operations tell.
+The model is recognised where the operations tell. A directory of Jepsen's store is
+judged by its history.edn, or its history.txt; what its results.edn says is compared.
 
 Exit codes: 0 valid, 1 not valid, 2 unknown, 254 unusable arguments (a file that
 is not there, a model that does not fit), 255 what cannot be a history.`,
@@ -69,8 +83,11 @@ is not there, a model that does not fit), 255 what cannot be a history.`,
   picklock check history.jsonl --json
   picklock check history.jsonl.gz --out report
   ssh host cat history.jsonl | picklock check -
+  picklock check store/lock/latest
   picklock check history.edn --model reentrant-fenced-mutex --timeout 1m
   picklock check trace.csv --map time=ts_ns,process=host,key=lock_name
+  picklock check spans.json --map acquire=redis.lock,release=redis.unlock,key=lock.name,lease=lock.ttl/ms
+  picklock check spans.json --skew 10ms --map machine=host.name
   picklock check --format > history.schema.json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if flags.format {
@@ -90,16 +107,20 @@ is not there, a model that does not fit), 255 what cannot be a history.`,
 	c.Flags().StringVar(&flags.model, "model", "", "check against this sequential model")
 	c.Flags().DurationVar(&flags.timeout, "timeout", 0, "give up after this time: what is not decided by then is unknown")
 	c.Flags().DurationVar(&flags.fair, "fair", 0, "report starvation: a client that waited longer than this while others were served")
+	c.Flags().DurationVar(&flags.skew, "skew", 0, "the times are of several machines, whose clocks are up to this far apart: what that leaves open is unknown")
 	c.Flags().StringVar(&flags.out, "out", "", "write what is found in FILE to this new directory: report.html, verdict.json, junit.xml")
-	c.Flags().StringSliceVar(&flags.columns, "map", nil, "MEMBER=COLUMN, separated by commas: the column of a CSV file that stands for a member of the events")
+	c.Flags().StringSliceVar(&flags.columns, "map", nil, "MEMBER=NAME, separated by commas: the column of a CSV file, or the attribute of a trace's spans, that stands for a member of the events")
 	c.Flags().BoolVar(&flags.format, "format", false, "print the JSON schema of history.jsonl and register.jsonl")
 	return c
 }
 
 // judge judges what the argument names.
 func (flags checkFlags) judge(ctx context.Context, arg string, stdin io.Reader) error {
-	if flags.timeout < 0 || flags.fair < 0 {
-		return usage(errors.New("--timeout and --fair: want a length of time that is not negative"))
+	if flags.timeout < 0 || flags.fair < 0 || flags.skew < 0 {
+		return usage(errors.New("--timeout, --fair and --skew: want a length of time that is not negative"))
+	}
+	if flags.skew > 0 && flags.model != "" {
+		return usage(errors.New("check: --skew is for histories with times, and a model is checked against an order: leave one of --skew and --model out"))
 	}
 	src := history.Source{Path: arg}
 	if arg == "-" {
@@ -125,8 +146,16 @@ func (flags checkFlags) judge(ctx context.Context, arg string, stdin io.Reader) 
 			}
 			defer os.Remove(src.Path)
 		}
+		if stored, ok := model.StoredHistory(arg); ok && fi.IsDir() && !isRun(arg) {
+			ctx, cancel := flags.limit(ctx)
+			defer cancel()
+			return flags.stored(ctx, arg, stored)
+		}
 		if fi.IsDir() && len(flags.columns) > 0 {
-			return usage(fmt.Errorf("check: --map is for a CSV file, and %s is a run directory", arg))
+			return usage(fmt.Errorf("check: --map is for a CSV file or a trace, and %s is a run directory", arg))
+		}
+		if fi.IsDir() && flags.skew > 0 {
+			return usage(fmt.Errorf("check: --skew is for a file: what it was for %s, its run.json says", arg))
 		}
 		if fi.IsDir() && flags.out != "" {
 			return usage(fmt.Errorf("check: --out is for a file: the report of %s is rewritten in its place", arg))
@@ -139,24 +168,34 @@ func (flags checkFlags) judge(ctx context.Context, arg string, stdin io.Reader) 
 	}
 	src, err := flags.named(src)
 	if err != nil {
-		return usage(fmt.Errorf("check: %w", err))
+		return err
 	}
 	ctx, cancel := flags.limit(ctx)
 	defer cancel()
 	return flags.file(ctx, src)
 }
 
-// named says of a file whether it is CSV, and how its columns are named.
+// named says of a file whether it is CSV or a trace, and how its columns or attributes are
+// named.
 func (flags checkFlags) named(src history.Source) (history.Source, error) {
-	name := strings.TrimSuffix(src.String(), ".gz")
-	src.CSV = len(flags.columns) > 0 || strings.EqualFold(filepath.Ext(name), ".csv")
+	head, err := src.Head()
+	if err != nil {
+		return src, unreadable(err)
+	}
+	src.Spans = history.IsSpans(head)
+	src.CSV = !src.Spans && (len(flags.columns) > 0 || strings.EqualFold(filepath.Ext(strings.TrimSuffix(src.String(), ".gz")), ".csv"))
+	src.Note = func(what string) { fmt.Fprintln(os.Stderr, "picklock:", printable(what)) }
+	members, what := history.Members(), "member of an event"
+	if src.Spans {
+		members, what = history.SpanMembers(), "member or operation of a span"
+	}
 	for _, text := range flags.columns {
 		member, column, ok := strings.Cut(text, "=")
 		if !ok || column == "" {
-			return src, fmt.Errorf("--map %s: want MEMBER=COLUMN, as time=ts", text)
+			return src, usage(fmt.Errorf("check: --map %s: want MEMBER=COLUMN, as time=ts, or MEMBER=ATTRIBUTE, as key=lock.name", text))
 		}
-		if !slices.Contains(history.Members(), member) {
-			return src, meant.Unknown("member of an event", member, history.Members())
+		if !slices.Contains(members, member) {
+			return src, usage(fmt.Errorf("check: %w", meant.Unknown(what, member, members)))
 		}
 		if src.Columns == nil {
 			src.Columns = map[string]string{}
@@ -164,6 +203,22 @@ func (flags checkFlags) named(src history.Source) (history.Source, error) {
 		src.Columns[member] = column
 	}
 	return src, nil
+}
+
+// unreadable is the error of a file that cannot be opened, or not as it was asked for.
+func unreadable(err error) error {
+	for _, wrong := range []error{fs.ErrNotExist, fs.ErrPermission, history.ErrColumns, history.ErrSpans} {
+		if errors.Is(err, wrong) {
+			return usage(fmt.Errorf("check: %w", err))
+		}
+	}
+	return err
+}
+
+// isRun says whether a directory is one of our own runs'.
+func isRun(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, results.RunFile))
+	return err == nil
 }
 
 func (flags checkFlags) limit(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -202,7 +257,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 		return flags.file(ctx, history.Source{Path: filepath.Join(path, results.HistoryFile)})
 	}
 	if _, err := os.Stat(filepath.Join(path, results.RunFile)); errors.Is(err, fs.ErrNotExist) {
-		return usage(fmt.Errorf("no run directory: %s has no %s: name a run directory, or a history.jsonl in it", path, results.RunFile))
+		return usage(fmt.Errorf("no run directory: %s has no %s: name a run directory, or a history.jsonl in it, or what Jepsen stored, with a history.edn or history.txt", path, results.RunFile))
 	}
 	fi, err := os.Stat(filepath.Join(path, results.HistoryFile))
 	if (err != nil || fi.Size() <= largeHistory) && flags.timeout == 0 && flags.fair == 0 {
@@ -232,12 +287,12 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 }
 
 func (flags checkFlags) file(ctx context.Context, src history.Source) error {
-	f, err := src.Open()
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, history.ErrColumns) {
-		return usage(fmt.Errorf("check: %w", err))
+	if src.Spans {
+		return unreadable(flags.own(ctx, src))
 	}
+	f, err := src.Open()
 	if err != nil {
-		return err
+		return unreadable(err)
 	}
 	defer f.Close()
 	h, err := model.Read(f, src.String())
@@ -247,12 +302,20 @@ func (flags checkFlags) file(ctx context.Context, src history.Source) error {
 	if err != nil {
 		return err
 	}
-	return flags.check(ctx, h, func() (*model.Model, error) {
+	if flags.skew > 0 {
+		return usage(fmt.Errorf("check: --skew is for histories with times: what %s is checked against is an order", src))
+	}
+	return flags.check(ctx, h, flags.modelOf(h))
+}
+
+// modelOf is the model that is asked for, or the one that the operations tell.
+func (flags checkFlags) modelOf(h *model.History) func() (*model.Model, error) {
+	return func() (*model.Model, error) {
 		if flags.model != "" {
 			return model.Named(flags.model)
 		}
 		return model.Recognise(h)
-	})
+	}
 }
 
 // own judges a history of our own: by all properties, or by a model if one is named.
@@ -261,14 +324,14 @@ func (flags checkFlags) own(ctx context.Context, src history.Source) error {
 		if flags.out != "" {
 			return flags.reported(ctx, src)
 		}
-		v, err := flags.stream(ctx, src, "", checker.Options{})
+		v, err := flags.stream(ctx, src, "", checker.Options{Skew: int64(flags.skew)})
 		if err != nil {
 			return err
 		}
 		if v.Stats.Events == 0 && ctx.Err() == nil {
 			return flags.nothing(src.String(), emptyHistory, v)
 		}
-		return report("", recorded(src, v), v, flags.json)
+		return report("", flags.recorded(src, v), v, flags.json)
 	}
 	m, err := model.Named(flags.model)
 	if err != nil {
@@ -290,12 +353,15 @@ func (flags checkFlags) own(ctx context.Context, src history.Source) error {
 
 // recorded is the run that a history on its own is of: what was asked of it is not
 // known; the faults are those that struck.
-func recorded(src history.Source, v checker.Verdict) results.Run {
+func (flags checkFlags) recorded(src history.Source, v checker.Verdict) results.Run {
 	again := src.String()
 	if again == stdinName {
 		again = "-"
 	}
-	run := results.Run{Settings: workloads.Settings{Lock: "recorded"}, Command: []string{"picklock", "check", again}}
+	run := results.Run{Settings: workloads.Settings{Lock: "recorded"}, Command: []string{"picklock", "check", again}, Skew: flags.skew}
+	if flags.skew > 0 {
+		run.Command = append(run.Command, "--skew", flags.skew.String())
+	}
 	for _, member := range slices.Sorted(maps.Keys(src.Columns)) {
 		run.Command = append(run.Command, "--map", member+"="+src.Columns[member])
 	}
@@ -327,7 +393,7 @@ func (flags checkFlags) nothing(name, why string, v checker.Verdict) error {
 func (flags checkFlags) stream(ctx context.Context, events history.Source, effects string, opt checker.Options) (checker.Verdict, error) {
 	opt.Fair = int64(flags.fair)
 	if fi, err := os.Stat(events.Path); err == nil && fi.Size() > largeHistory {
-		defer roomy()()
+		defer room.Make()()
 	}
 	tell := teller("events read")
 	v, err := checker.CheckSource(ctx, events, effects, opt, func(n int) { tell(n, 0) })
@@ -340,19 +406,6 @@ func (flags checkFlags) stream(ctx context.Context, events history.Source, effec
 		return v, nil
 	}
 	return v, err
-}
-
-// roomy lets memory grow to what a history of ten million events needs before it
-// is collected at all, and returns how to go back.
-func roomy() func() {
-	percent := debug.SetGCPercent(-1)
-	limit := debug.SetMemoryLimit(1700 << 20)
-	if percent < 0 {
-		percent = 100
-	}
-	// Beyond that the limit would only cost time: let it grow in steps.
-	stop := time.AfterFunc(15*time.Second, func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) })
-	return func() { stop.Stop(); debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) }
 }
 
 // teller writes progress to stderr, at most twice a second and not before two

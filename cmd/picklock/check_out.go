@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/checker/model"
@@ -23,11 +22,11 @@ func (flags checkFlags) reported(ctx context.Context, src history.Source) error 
 	for i := range events {
 		events[i].Index = int64(i)
 	}
-	v := checker.CheckContext(ctx, checker.Input{Events: events, Options: checker.Options{Fair: int64(flags.fair)}})
+	v := checker.CheckContext(ctx, checker.Input{Events: events, Options: checker.Options{Fair: int64(flags.fair), Skew: int64(flags.skew)}})
 	if len(events) == 0 {
 		return flags.nothing(src.String(), emptyHistory, v)
 	}
-	run := recorded(src, v)
+	run := flags.recorded(src, v)
 	dir, err := results.CreateAt(flags.out)
 	if err != nil {
 		return usage(fmt.Errorf("check: %w", err))
@@ -38,35 +37,23 @@ func (flags checkFlags) reported(ctx context.Context, src history.Source) error 
 	return report(dir.Report(), run, v, flags.json)
 }
 
-// errLarge says that a history is too large for a report.
-var errLarge = fmt.Errorf("a history of more than %d MB, which a report cannot show: judge it without --out", largeHistory>>20)
+// maxReported is how many events of a trace a report can show.
+const maxReported = 1 << 20
 
 // smallEvents reads a history that a report can show.
 func smallEvents(src history.Source) ([]history.Event, error) {
-	f, err := src.Open()
-	if err != nil {
-		return nil, usage(fmt.Errorf("check: %w", err))
+	if src.Spans {
+		events, err := src.Events()
+		if err == nil && len(events) > maxReported {
+			return nil, usage(fmt.Errorf("check: a trace of %d events, which a report cannot show: judge it without --out", len(events)))
+		}
+		return events, unreadable(err)
 	}
-	defer f.Close()
-	events, err := history.Decode(&upTo{r: f, left: largeHistory}, src.String())
-	if errors.Is(err, errLarge) {
-		return nil, usage(fmt.Errorf("check: %w", err))
+	events, err := src.EventsUpTo(largeHistory)
+	if errors.Is(err, history.ErrLarge) {
+		return nil, usage(fmt.Errorf("check: a history of more than %d MB, which a report cannot show: judge it without --out", largeHistory>>20))
 	}
-	return events, src.Located(err)
-}
-
-// upTo reads so many bytes, and fails where there are more.
-type upTo struct {
-	r    io.Reader
-	left int64
-}
-
-func (u *upTo) Read(p []byte) (int, error) {
-	n, err := u.r.Read(p)
-	if u.left -= int64(n); u.left < 0 {
-		return 0, errLarge
-	}
-	return n, err
+	return events, unreadable(err)
 }
 
 // writeModel writes what a model says of another tool's history, and returns where the

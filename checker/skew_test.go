@@ -1,0 +1,263 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/picklock/picklock/history"
+)
+
+// drawSkewed draws a small history of processes on several machines: locks of each kind,
+// with leases, tokens, renewals and losses or without, reads and writes, faults.
+func drawSkewed(t *rapid.T) []history.Event {
+	draw := func(name string, n int64) int64 { return rapid.Int64Range(0, n).Draw(t, name) }
+	kind := rapid.SampledFrom([]string{"mutex", "mutex", "mutex", "rw", "semaphore", "reentrant"}).Draw(t, "kind")
+	leases := rapid.Bool().Draw(t, "leases")
+	tokens := rapid.Bool().Draw(t, "tokens")
+	spread := rapid.SampledFrom([]int64{2, 6, 20}).Draw(t, "spread")
+	machines := rapid.IntRange(1, 3).Draw(t, "machines")
+	var ev []history.Event
+	token, next := int64(0), 2*spread
+	for p := range rapid.IntRange(2, 4).Draw(t, "processes") {
+		process, machine := fmt.Sprintf("c%d", p+1), ""
+		if rapid.IntRange(0, 3).Draw(t, "named") > 0 {
+			machine = fmt.Sprintf("m%d", p%machines)
+		}
+		at := next
+		orderly := kind == "mutex" && rapid.IntRange(0, 2).Draw(t, "orderly") > 0
+		if orderly { // asks while the one before holds it, and is granted it after that
+			at -= draw("asks early", 2*spread)
+		}
+		add := func(e history.Event) {
+			e.Time, e.Process, e.Key, e.Machine = at, process, "k", machine
+			ev = append(ev, e)
+		}
+		for n := range rapid.IntRange(1, 2).Draw(t, "holds") {
+			at += draw("idle", spread)
+			e := history.Event{Type: history.Invoke, F: history.Acquire}
+			switch {
+			case kind == "semaphore":
+				e.Permits = 2
+			case kind == "rw" && rapid.Bool().Draw(t, "shares"):
+				e.Mode = history.Shared
+			}
+			add(e)
+			since := at
+			at += draw("wait", spread)
+			if orderly {
+				at = max(at, next+draw("handed over", spread))
+			}
+			if rapid.IntRange(0, 5).Draw(t, "outcome") == 0 {
+				e.Type = rapid.SampledFrom([]history.Type{history.Fail, history.Info}).Draw(t, "refused")
+				add(e)
+				at++
+				continue
+			}
+			grant := fmt.Sprintf("%s.%d", process, n+1)
+			e.Type, e.Grant = history.OK, grant
+			if leases {
+				e.Since, e.Lease = since, 1+draw("lease", 3*spread)
+			}
+			if tokens {
+				token++
+				e.Token = token
+				if rapid.IntRange(0, 5).Draw(t, "odd") == 0 {
+					e.Token = 1 + draw("token", 5)
+				}
+			}
+			add(e)
+			e = history.Event{Grant: grant}
+			for i := range rapid.IntRange(0, 2).Draw(t, "operations") {
+				at += draw("before", spread)
+				e.F = rapid.SampledFrom([]string{history.Read, history.Write, history.Renew, history.Lost}).Draw(t, "f")
+				if e.F == history.Lost {
+					e.Type = history.Info
+					add(e)
+					continue
+				}
+				e.Type, e.Value = history.Invoke, ""
+				if e.F == history.Write {
+					e.Value = fmt.Sprintf("%s.%d", grant, i)
+				}
+				add(e)
+				asked := at
+				at += draw("takes", spread)
+				done := e
+				done.Type = rapid.SampledFrom([]history.Type{history.OK, history.OK, history.Fail}).Draw(t, "done")
+				switch {
+				case e.F == history.Read && done.Type == history.OK:
+					done.Value = rapid.SampledFrom([]string{"", "c1.1.0", "c2.1.0"}).Draw(t, "read")
+				case e.F == history.Renew && done.Type == history.OK && leases:
+					done.Since, done.Lease, done.Held = asked, 1+draw("more", 3*spread), rapid.Bool().Draw(t, "held")
+				}
+				add(done)
+			}
+			at += draw("hold", spread)
+			if rapid.IntRange(0, 4).Draw(t, "forgets") > 0 {
+				e.F, e.Type, e.Value = history.Release, history.Invoke, ""
+				add(e)
+				at += draw("back", spread)
+				e.Type, e.Held = history.OK, rapid.Bool().Draw(t, "was held")
+				add(e)
+			}
+			at += draw("rest", 1)
+			if orderly {
+				next = at
+			}
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "faults") == 0 {
+		at := draw("strikes", 4*spread)
+		f := history.Event{
+			Process: history.Nemesis, Type: history.Info, F: rapid.SampledFrom([]string{"pause", "kill", "partition"}).Draw(t, "fault"),
+			Nodes: []string{rapid.SampledFrom([]string{"c1", "c2", "s1"}).Draw(t, "struck")}, Phase: history.Begin, Landed: true, Time: at,
+		}
+		ev = append(ev, f)
+		f.Phase, f.Landed, f.Time = history.End, false, at+draw("lasts", spread)
+		ev = append(ev, f)
+	}
+	slices.SortStableFunc(ev, func(a, b history.Event) int { return int(a.Time - b.Time) })
+	for i := range ev {
+		ev[i].Index = int64(i)
+	}
+	return ev
+}
+
+// clockOf says whose clock an event's times are of.
+func clockOf(e history.Event) string {
+	if e.Machine != "" {
+		return "machine " + e.Machine
+	}
+	return "process " + e.Process
+}
+
+// shifted is a history with the clock of each machine set forward by so much.
+func shifted(events []history.Event, by map[string]int64) []history.Event {
+	out := slices.Clone(events)
+	for i := range out {
+		d := by[clockOf(out[i])]
+		out[i].Time += d
+		if out[i].Lease > 0 {
+			out[i].Since += d
+		}
+	}
+	return out
+}
+
+// everyShift calls f with each way to shift the clocks that leaves none further from
+// another than skew.
+func everyShift(events []history.Event, skew int64, f func(by map[string]int64)) {
+	var clocks []string
+	for _, e := range events {
+		if c := clockOf(e); !slices.Contains(clocks, c) {
+			clocks = append(clocks, c)
+		}
+	}
+	by := map[string]int64{}
+	var set func(i int)
+	set = func(i int) {
+		if i == len(clocks) {
+			f(by)
+			return
+		}
+		for d := range skew + 1 {
+			by[clocks[i]] = d
+			set(i + 1)
+		}
+	}
+	set(0)
+}
+
+// TestSkewAgainstEveryShift: what is said of clocks that are apart holds however they are
+// shifted, and something is said.
+func TestSkewAgainstEveryShift(t *testing.T) {
+	said := map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		events := drawSkewed(rt)
+		skew := rapid.Int64Range(1, 3).Draw(rt, "skew")
+		opt := Options{Bound: rapid.SampledFrom([]int64{0, 0, 20}).Draw(rt, "bound"), SkipCrossCheck: true}
+		if rapid.Bool().Draw(rt, "belief") {
+			opt.Require = []string{Belief}
+		}
+		opt.Fair = rapid.SampledFrom([]int64{0, 0, 0, 10}).Draw(rt, "fair")
+		apart := opt
+		apart.Skew = skew
+		got := Check(Input{Events: events, Options: apart})
+		for name, p := range got.Properties {
+			said[name+" "+p.Valid.String()]++
+		}
+		said["all "+got.Valid.String()]++
+		agree, want := map[string]bool{}, map[string]Validity{}
+		everyShift(events, skew, func(by map[string]int64) {
+			v := Check(Input{Events: shifted(events, by), Options: opt})
+			compare := func(name string, says, is Validity) {
+				if says != Unknown && says != is {
+					rt.Fatalf("%s is said to be %v, and is %v with the clocks %v (skew %d): %s\n%s\n%s", name, says, is, by, skew, got.Properties[name].Why, v.Properties[name].Why, dump(world{in: Input{Events: events}}))
+				}
+				if w, seen := want[name]; !seen {
+					want[name], agree[name] = is, true
+				} else if w != is {
+					agree[name] = false
+				}
+			}
+			for _, name := range Properties {
+				compare(name, got.Properties[name].Valid, v.Properties[name].Valid)
+			}
+			compare("all", got.Valid, v.Valid)
+		})
+		for name, all := range agree {
+			if all {
+				said[name+" "+want[name].String()+" under every shift"]++
+			}
+		}
+	})
+	for _, name := range append([]string{"all"}, Properties...) {
+		t.Logf("%-9s true %d of %d, false %d of %d, unknown %d", name, said[name+" true"], said[name+" true under every shift"],
+			said[name+" false"], said[name+" false under every shift"], said[name+" unknown"])
+	}
+}
+
+// TestSkewWithLog: the register's log orders what was done to it, whatever the clocks say;
+// shifts that contradict it were not the clocks'.
+func TestSkewWithLog(t *testing.T) {
+	said := map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		tokens := rapid.Bool().Draw(rt, "tokens")
+		w := simulate(rt, rapid.Bool().Draw(rt, "sound"), tokens, tokens && rapid.Bool().Draw(rt, "fencing"), rapid.Bool().Draw(rt, "leases"))
+		machines := rapid.IntRange(1, 3).Draw(rt, "machines")
+		for i := range w.in.Events {
+			n := int(w.in.Events[i].Process[1])
+			w.in.Events[i].Machine = fmt.Sprintf("m%d", n%machines)
+		}
+		skew := rapid.Int64Range(1, 40).Draw(rt, "skew")
+		w.in.Options.SkipCrossCheck = true
+		in := w.in
+		in.Options.Skew = skew
+		got := Check(in)
+		said[got.Properties[Register].Valid.String()]++
+		for range 12 {
+			by := map[string]int64{}
+			for m := range machines {
+				by[fmt.Sprintf("machine m%d", m)] = rapid.Int64Range(0, skew).Draw(rt, "shift")
+			}
+			in := w.in
+			in.Events = shifted(w.in.Events, by)
+			v := Check(in)
+			if slices.ContainsFunc(v.Anomalies, func(a Anomaly) bool { return a.Name == "nonlinearizable" && a.Cause == "order" }) {
+				continue
+			}
+			for _, name := range Properties {
+				if says, is := got.Properties[name].Valid, v.Properties[name].Valid; says != Unknown && says != is {
+					rt.Fatalf("%s is said to be %v, and is %v with the clocks %v (skew %d): %s\n%v\n%s", name, says, is, by, skew, got.Properties[name].Why, v.Anomalies, dump(w))
+				}
+			}
+		}
+	})
+	t.Logf("register: %v", said)
+	if !testing.Short() && (said["true"] == 0 || said["false"] == 0) {
+		t.Error("nothing was said")
+	}
+}

@@ -1,0 +1,128 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrSpans says that a trace's spans do not make events as their names and attributes are
+// mapped.
+var ErrSpans = errors.New("the spans do not make events")
+
+// SpanName stands for a span's own name where an attribute is asked for.
+const SpanName = "span.name"
+
+// instance is whose the resource is, where no attribute says who did something.
+const instance = "service.instance.id"
+
+// slot is what an attribute of a span stands for: a member of an event.
+type slot uint8
+
+const (
+	atKey slot = iota
+	atGrant
+	atToken
+	atValue
+	atSince
+	atLease
+	atMode
+	atPermits
+	atHeld
+	atError
+	atClientFailed
+	atNodes
+	atLanded
+	atDetail
+	atType
+	atF
+	atMachine
+	atInstance
+	atProcess // and those after it: a process can have a name of several parts
+	slots     = atProcess + 4
+)
+
+var slotNames = []string{
+	atKey: "key", atGrant: "grant", atToken: "token", atValue: "value", atSince: "since", atLease: "lease", atMode: "mode",
+	atPermits: "permits", atHeld: "held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atLanded: "landed",
+	atDetail: "detail", atType: "type", atF: "f", atMachine: "machine", atInstance: "", atProcess: "process",
+}
+
+var operations = []string{Acquire, Release, Renew, Lost, Read, Write, Add}
+
+// SpanMembers are what can be mapped of a trace: the members of an event, to the names of
+// attributes, and the operations, to the names of spans.
+func SpanMembers() []string {
+	return append(slices.DeleteFunc(slices.Clone(slotNames), func(s string) bool { return s == "" }), operations...)
+}
+
+// units are how many digits of a nanosecond's an attribute's unit has after it.
+var units = []struct {
+	suffix string
+	digits int
+}{{"/ns", 0}, {"/us", 3}, {"/ms", 6}, {"/s", 9}}
+
+// spanMap says what the names and attributes of spans stand for. Nothing changes it.
+type spanMap struct {
+	attributes map[string]uint32 // the slots of an attribute, a bit each
+	verbs      map[string]string // span names, or what the attribute for f says
+	digits     [slots]int        // of a time's unit
+	parts      slot              // the end of the slots of the process
+	named      [slots]bool       // an attribute is asked for by name
+	byName     [slots]bool       // it is the span's own name
+}
+
+func newSpanMap(as map[string]string) (*spanMap, error) {
+	m := &spanMap{attributes: map[string]uint32{instance: 1 << atInstance}, verbs: map[string]string{}, parts: atProcess + 1}
+	for at, member := range slotNames {
+		if member == "" {
+			continue
+		}
+		from, named := as[member]
+		m.named[at] = named
+		if !named {
+			from = member
+		}
+		if s := slot(at); s == atSince || s == atLease {
+			for _, u := range units {
+				if name, ok := strings.CutSuffix(from, u.suffix); ok {
+					from, m.digits[at] = name, u.digits
+					break
+				}
+			}
+		}
+		parts := []string{from}
+		if slot(at) == atProcess {
+			parts = strings.Split(from, "+")
+			if m.parts = atProcess + slot(len(parts)); m.parts > slots {
+				return nil, fmt.Errorf("%w: process is of %d attributes, of 4 at most", ErrSpans, len(parts))
+			}
+		}
+		for i, name := range parts {
+			if name == SpanName {
+				m.byName[at+i] = true
+				continue
+			}
+			if !named && slot(at) == atF {
+				continue // the span's name says what is done
+			}
+			m.attributes[name] |= 1 << (at + i)
+		}
+	}
+	for _, f := range operations {
+		names, named := as[f]
+		if !named {
+			names = f
+		}
+		for name := range strings.SplitSeq(names, "|") {
+			if other, twice := m.verbs[name]; twice && named && as[other] != "" {
+				return nil, fmt.Errorf("%w: spans named %s would be of %s and of %s", ErrSpans, quote(name), other, f)
+			} else if twice && !named {
+				continue
+			}
+			m.verbs[name] = f
+		}
+	}
+	return m, nil
+}
