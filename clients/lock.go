@@ -98,6 +98,10 @@ type Options struct {
 	// cluster has none.
 	Directory string
 
+	// External is how the servers are reached where they are not picklock's own; nil where
+	// they are.
+	External *External
+
 	// Waiting, where not nil, is called when the service has put an acquire in
 	// line or refused it for now, and Woken when it told the one in line that
 	// something changed. Both may be called from any goroutine.
@@ -156,9 +160,12 @@ type Info struct {
 	// Naive marks a recipe that people copy from articles and that is known to be
 	// wrong: it is here so that one can see how it breaks.
 	Naive bool
-	// Inspect counts what one server (host:port) has for a key: the holder's entry and
-	// those of the waiting in line. nil where nobody needs to know.
-	Inspect func(ctx context.Context, server, key string) (int, error)
+	// Inspect counts what the one server of o has for a key: the holder's entry and those
+	// of the waiting in line. nil where nobody needs to know.
+	Inspect func(ctx context.Context, o Options, key string) (int, error)
+	// Service is the lock's service; nil where it has none, or where it is not made for
+	// servers that others use, too.
+	Service *Service
 	// Unlocked opens a way to change the resource that needs no lock, in place of
 	// Open; nil for a lock.
 	Unlocked func(context.Context, Options) (Unlocked, error)

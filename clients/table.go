@@ -75,3 +75,19 @@ func (t *Table) Lookup(name string) (Info, error) {
 	}
 	return Info{}, meant.Unknown("lock", name, names, "or exec:COMMAND")
 }
+
+// Anybodys is the service of that name for locks of anybody's (see Service.Anybodys).
+func (t *Table) Anybodys(name string) (*Service, error) {
+	var names []string
+	for _, i := range t.All() {
+		s := i.Service.Anybodys()
+		switch {
+		case s == nil || slices.Contains(names, s.Name):
+			continue
+		case s.Name == name:
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return nil, meant.Unknown("service of which picklock can remove what locks of your own leave", name, names)
+}

@@ -45,7 +45,7 @@ func (d *Definition) With(ctx context.Context, cluster, name string, role Role) 
 	service["x-picklock"] = spec
 	services[name] = service
 	whole["services"] = services
-	out := &Definition{Name: d.Name, File: d.File}
+	out := &Definition{Name: d.Name, File: d.File, Access: d.Access}
 	if out.File == "" {
 		out.File = other.File
 	}

@@ -33,6 +33,10 @@ type Node struct {
 	PID int
 	// NetNS is a path to the node's network namespace; "" where nodes share one.
 	NetNS string
+	// External is the address of the service that the node stands for, which runs outside
+	// of the cluster: the node hands on connections to it. "" for a node that is what it
+	// is called.
+	External string
 }
 
 // HostPort is the service's address as a client dials it.

@@ -122,14 +122,58 @@ func (m *Members) Promote(ctx context.Context, name string) error {
 	if err := m.tell(ctx, n, s.Spec.Promote); err != nil {
 		return fmt.Errorf("promote %s: %w", name, err)
 	}
+	m.mu.Lock()
+	m.led = name
+	m.mu.Unlock()
 	for _, s := range m.def.Servers() {
 		other, err := m.Find(s.Name)
 		if err != nil || s.Name == name || s.Spec.Follow == nil || other.PID == 0 {
 			continue
 		}
-		follow := *s.Spec.Follow
-		follow.Send = strings.NewReplacer("{addr}", n.Addr, "{port}", strconv.Itoa(n.Port)).Replace(follow.Send)
-		_ = m.tell(ctx, other, &follow) // cut off, it goes on as it was: that is what a takeover is like
+		_ = m.tell(ctx, other, s.Spec.follow(n)) // cut off, it goes on as it was: that is what a takeover is like
+	}
+	return nil
+}
+
+// follow asks a server to become the replica of another.
+func (s Spec) follow(leader Node) *Probe {
+	p := *s.Follow
+	p.Send = strings.NewReplacer("{addr}", leader.Addr, "{port}", strconv.Itoa(leader.Port)).Replace(p.Send)
+	return &p
+}
+
+// Recall tells a server that has been started again which role the last failover gave it,
+// where it has forgotten that: two that each follow the other would never serve again. It
+// asks until the server takes it, ctx ends, or gone is closed.
+func (m *Members) Recall(ctx context.Context, name string, gone <-chan struct{}) error {
+	n, s, err := m.server(name)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	led := m.led
+	m.mu.Unlock()
+	if led == "" || !s.Spec.Forgets || s.Spec.Promote == nil || s.Spec.Follow == nil {
+		return nil
+	}
+	role := s.Spec.Promote
+	if led != name {
+		leader, err := m.Find(led)
+		if err != nil {
+			return err
+		}
+		role = s.Spec.follow(leader)
+	}
+	err = role.AwaitBy(ctx, n.HostPort(), gone, func(ctx context.Context) (bool, error) {
+		now, err := m.Find(name)
+		if err != nil {
+			return false, err
+		}
+		_, ok, err := m.reach.Ask(ctx, now, role)
+		return ok, err
+	})
+	if err != nil {
+		return fmt.Errorf("tell %s its role since %s was promoted: %w", name, led, err)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/types"
 
+	"github.com/picklock/picklock/internal/access"
 	"github.com/picklock/picklock/internal/meant"
 )
 
@@ -34,6 +35,8 @@ type Definition struct {
 	// Directory is the volume that all clients share (x-picklock: {directory: NAME} of
 	// the whole file), "" for none. A cluster that has one needs no server.
 	Directory string
+	// Access is how servers that run already are reached.
+	Access access.Access
 }
 
 // Service is one service of the file.
@@ -58,12 +61,18 @@ type Spec struct {
 	// replica of the one at {addr} and {port}; nil where there are no replicas.
 	Promote *Probe `mapstructure:"promote"`
 	Follow  *Probe `mapstructure:"follow"`
+	// Forgets says that a server which is started again has the role of its command line, and
+	// not the one that a failover gave it: it is told again.
+	Forgets bool `mapstructure:"forgets"`
 	// Version asks a server what it is: the expression's first group is the answer.
 	Version *Probe `mapstructure:"version"`
 	Log     *Log   `mapstructure:"log"`
 	// Emulator names the program that stands in for the service, where the image is not
 	// the service itself.
 	Emulator string `mapstructure:"emulator"`
+	// External is the HOST:PORT of a server that runs already and is not picklock's to
+	// harm: what is started is a forwarder to it. "" for a server that is started.
+	External string `mapstructure:"external"`
 	Local    *Local `mapstructure:"local"`
 }
 
@@ -197,11 +206,14 @@ func Names() []string {
 	return names
 }
 
-// Load reads an embedded cluster by name, or a Compose file by path.
+// Load reads an embedded cluster by name, or a Compose file by path; "endpoint:HOST:PORT,.."
+// is one of servers that run already.
 func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 	d := &Definition{Name: nameOrFile, File: nameOrFile}
 	var err error
 	switch {
+	case strings.HasPrefix(nameOrFile, EndpointPrefix):
+		d.Source, err = endpoints(strings.TrimPrefix(nameOrFile, EndpointPrefix))
 	case slices.Contains(Names(), nameOrFile):
 		d.File = nameOrFile + ".yml"
 		d.Source, err = files.ReadFile(d.File)
@@ -213,6 +225,9 @@ func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read cluster definition: %w", err)
+	}
+	if err := d.expand(); err != nil {
+		return nil, fmt.Errorf("load %s: %w", d.File, err)
 	}
 	if err := d.parse(ctx); err != nil {
 		return nil, err
@@ -243,6 +258,7 @@ func (d *Definition) parse(ctx context.Context) error {
 	}
 	var whole struct {
 		Directory string `mapstructure:"directory"`
+		Owned     bool   `mapstructure:"i_own_this_service"`
 	}
 	ours := reflect.TypeOf(whole)
 	if members, _ := project.Extensions["x-picklock"].(map[string]any); members["role"] != nil {
@@ -271,6 +287,9 @@ func (d *Definition) parse(ctx context.Context) error {
 			if s.Spec.Ports, err = parsePorts(port); err != nil {
 				return fmt.Errorf("load %s: service %s: label picklock.port: %w", d.File, name, err)
 			}
+		}
+		if err := s.fillExternal(whole.Owned); err != nil {
+			return fmt.Errorf("load %s: %w", d.File, err)
 		}
 		if err := s.check(); err != nil {
 			return fmt.Errorf("load %s: service %s: %w", d.File, name, err)

@@ -22,6 +22,7 @@ type Members struct {
 	order   []string
 	nodes   map[string]*member
 	closing bool
+	led     string // who was promoted last; "": nobody
 }
 
 // Reach is how a runtime gets at a node.

@@ -97,10 +97,13 @@ func Describe(ctx context.Context, o Options) (_ clients.Info, _ *clients.Abilit
 		return p.lock, nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	r := &run{plan: p, start: history.Now(), keys: keyNames("", p.Keys)}
+	if err := r.useExternal(def); err != nil {
+		return p.lock, nil, err
+	}
 	if r.cluster, err = r.startCluster(ctx, def, filepath.Join(dir, "nodes"), filepath.Join(dir, "data")); err != nil {
 		return p.lock, nil, err
 	}
-	defer func() { err = errors.Join(err, r.cluster.Close()) }()
+	defer func() { err = errors.Join(err, r.cleanExternal(), r.cluster.Close()) }()
 	if r.rec, err = newRecorder(filepath.Join(dir, "history")); err != nil {
 		return p.lock, nil, err
 	}

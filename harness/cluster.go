@@ -21,12 +21,19 @@ func (r *run) enterCluster(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	r.logs = r.dir.File("nodes")
+	if err := r.useExternal(def); err != nil {
+		return err
+	}
 	r.emulators = strings.Join(def.Emulators(r.Runtime.Name()), ", ")
 	if r.Reuse != nil {
-		return r.Reuse.enter(ctx, r, def)
+		err = r.Reuse.enter(ctx, r, def)
+	} else {
+		r.cluster, err = r.startCluster(ctx, def, r.logs, r.dir.File("data"))
 	}
-	r.cluster, err = r.startCluster(ctx, def, r.logs, r.dir.File("data"))
-	return err
+	if err != nil {
+		return err
+	}
+	return r.tryExternal(ctx)
 }
 
 // startCluster starts the servers. Their logs go to logs.
@@ -54,13 +61,14 @@ func (r *run) startCluster(ctx context.Context, def *compose.Definition, logs, d
 // leaveCluster ends the cluster, or leaves it to the next run if that wants it and this
 // one, whose error is given, has broken nothing.
 func (r *run) leaveCluster(failed error) error {
-	switch {
-	case r.cluster == nil:
+	if r.cluster == nil {
 		return nil
-	case r.Reuse != nil:
-		return r.Reuse.leave(failed)
 	}
-	err := r.cluster.Close()
+	err := r.cleanExternal()
+	if r.Reuse != nil {
+		return errors.Join(err, r.Reuse.leave(errors.Join(failed, err)))
+	}
+	err = errors.Join(err, r.cluster.Close())
 	if l, ok := r.cluster.(compose.Leaving); ok && len(l.Left()) > 0 && failed == nil {
 		r.desc.Warnings = append(r.desc.Warnings, l.Left()...)
 		err = errors.Join(err, r.dir.WriteRun(r.desc))
@@ -77,7 +85,7 @@ func (r *run) describeCluster(ctx context.Context) error {
 		if n.Role == compose.Helper || n.Role == compose.Client && !slices.Contains(r.names, n.Name) {
 			continue
 		}
-		d.Nodes = append(d.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort()})
+		d.Nodes = append(d.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort(), External: n.External})
 	}
 	if v, ok := r.cluster.(compose.Versioned); ok {
 		maps.Copy(d.Versions, v.Versions(ctx))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/picklock/picklock/compose"
 )
 
 // optionFlags gives a lock's options as they are written on the command line.
@@ -37,7 +39,7 @@ func (o Options) Command() []string {
 	}
 	c = append(c, optionFlags(o.Extra)...)
 	c = append(c, abilityFlags(o.Abilities)...)
-	add("--cluster", o.Cluster, "")
+	c = append(c, compose.Flags(o.Cluster)...)
 	add("--faults", strings.Join(o.Faults, ","), "")
 	add("--fencing", o.Fencing, d.Fencing)
 	add("--register", o.Register, d.Register)

@@ -20,7 +20,7 @@ import (
 // on a client's node. Each check's result is handed over when it is there.
 func Conform(ctx context.Context, o Options, found func(conform.Result)) (err error) {
 	o.Clients, o.Fencing, o.Workload = 1, Defaults().Fencing, ""
-	o.Observer, o.Log = silent{}, slog.New(slog.DiscardHandler)
+	o.Observer, o.Log = quiet{to: o.Observer}, slog.New(slog.DiscardHandler)
 	p, err := o.plan()
 	if err != nil {
 		return err
@@ -34,16 +34,22 @@ func Conform(ctx context.Context, o Options, found func(conform.Result)) (err er
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
-	r := &run{plan: p}
+	r := &run{plan: p, conforms: true}
+	if err := r.useExternal(def); err != nil {
+		return err
+	}
 	if r.cluster, err = r.startCluster(ctx, def, filepath.Join(dir, "nodes"), filepath.Join(dir, "data")); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.cluster.Close()) }()
+	defer func() { err = errors.Join(err, r.cleanExternal(), r.cluster.Close()) }()
+	if err := r.tryExternal(ctx); err != nil {
+		return err
+	}
 	proc, err := r.cluster.Spawn(ctx, compose.Program{Name: p.names[0], Role: compose.Client, Args: []string{"conform"}})
 	if err != nil {
 		return err
 	}
-	cfg := conform.Config{Command: strings.TrimPrefix(p.Lock, clients.ExecPrefix), Servers: r.servers(), TTL: p.TTL, Extra: p.Extra, Abilities: p.Abilities}
+	cfg := conform.Config{Command: strings.TrimPrefix(p.Lock, clients.ExecPrefix), Servers: r.servers(), Mark: r.mark, TTL: p.TTL, Extra: p.Extra, Abilities: p.Abilities}
 	if s, ok := r.cluster.(compose.Sharing); ok {
 		cfg.Directory = s.Directory()
 	}
@@ -66,5 +72,18 @@ func Conform(ctx context.Context, o Options, found func(conform.Result)) (err er
 			return fmt.Errorf("read what was found: %w", err)
 		}
 		found(result)
+	}
+}
+
+// quiet is an Observer that hears only what will be done to servers of somebody's own.
+type quiet struct {
+	silent
+	to Observer
+}
+
+// Announce implements Announcer.
+func (q quiet) Announce(text string) {
+	if a, ok := q.to.(Announcer); ok {
+		a.Announce(text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -26,6 +27,8 @@ type (
 		ID     int64  `json:"id"` // 0 in an answer: ready for requests
 		Server string `json:"server"`
 		Key    string `json:"key"`
+		// External is how the server is reached where it is somebody's own.
+		External *clients.External `json:"external,omitempty"`
 	}
 	inspected struct {
 		ID    int64  `json:"id"`
@@ -48,7 +51,7 @@ func ServeInspections(ctx context.Context, locks *clients.Table, lock string, in
 		return fmt.Errorf("say that it is ready: %w", err)
 	}
 	return lines.Serve(ctx, in, longestInspection, answers, func(ctx context.Context, q inspection) any {
-		n, err := info.Inspect(ctx, q.Server, q.Key)
+		n, err := info.Inspect(ctx, clients.Options{Servers: []string{q.Server}, External: q.External, Client: "inspector", Log: slog.New(slog.DiscardHandler)}, q.Key)
 		a := inspected{ID: q.ID, N: n}
 		if err != nil {
 			a.Error = err.Error()
@@ -105,9 +108,10 @@ func startInspector(ctx context.Context, c compose.Cluster, lock string) (*inspe
 	}
 }
 
-// inspect counts what a server has for a key (see clients.Info.Inspect).
-func (l *inspector) inspect(ctx context.Context, server, key string) (int, error) {
-	a, err := l.Ask(ctx, inspection{Server: server, Key: key})
+// inspect counts what the one server of o has for a key (see clients.Info.Inspect).
+func (l *inspector) inspect(ctx context.Context, o clients.Options, key string) (int, error) {
+	server := o.Servers[0]
+	a, err := l.Ask(ctx, inspection{Server: server, Key: key, External: o.External})
 	switch gone := l.Err(); {
 	case err != nil && gone != nil:
 		return 0, fmt.Errorf("look at %s: %w", server, gone)

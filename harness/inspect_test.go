@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/compose"
 )
@@ -66,23 +67,23 @@ func TestInspector(t *testing.T) {
 	// A look that was given up holds nobody back, and its answer is nobody else's.
 	given, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
-	if _, err := l.inspect(given, mute, "k0"); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := l.inspect(given, clients.Options{Servers: []string{mute}}, "k0"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("given up: %v", err)
 	}
 	for range 3 {
 		for server, want := range map[string]int{there: 1, gone: 0} {
-			if n, err := l.inspect(ctx, server, "k0"); n != want || err != nil {
+			if n, err := l.inspect(ctx, clients.Options{Servers: []string{server}}, "k0"); n != want || err != nil {
 				t.Errorf("look at %s: %d, %v; want %d", server, n, err, want)
 			}
 		}
 	}
-	if _, err := l.inspect(ctx, "127.0.0.1:1", "k0"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+	if _, err := l.inspect(ctx, clients.Options{Servers: []string{"127.0.0.1:1"}}, "k0"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("nobody is there: %v", err)
 	}
 	if err := l.stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := l.inspect(ctx, there, "k0"); err == nil {
+	if _, err := l.inspect(ctx, clients.Options{Servers: []string{there}}, "k0"); err == nil {
 		t.Error("it looks after its end")
 	}
 	if _, err := startInspector(ctx, &inProcess{ended: make(chan struct{})}, "redsync-nope"); err == nil || !strings.Contains(err.Error(), "unknown lock") {

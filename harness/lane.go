@@ -112,7 +112,7 @@ func (l *Lane) end(failed bool) error {
 	r.stalls.stop()
 	var err error
 	if r.cluster != nil {
-		err = r.cluster.Close()
+		err = errors.Join(r.cleanExternal(), r.cluster.Close())
 	}
 	if r.rec != nil {
 		err = errors.Join(err, r.rec.finish())
@@ -166,7 +166,7 @@ func (l *Lane) open(ctx context.Context) error {
 	r.registerLog = r.log
 	if err := r.setup(ctx); err != nil {
 		if r.cluster != nil {
-			err = errors.Join(err, r.cluster.Close())
+			err = errors.Join(err, r.cleanExternal(), r.cluster.Close())
 		}
 		r.stalls.stop()
 		return err
@@ -204,7 +204,7 @@ func (r *laneRun) heal(context.Context) error                   { return nil }
 // rekey begins the next play's key with all clients of the schedule.
 func (r *laneRun) rekey(ctx context.Context, s *scenarios.Scenario, prefix string) error {
 	r.plays++
-	key := fmt.Sprintf("%s%d", prefix, r.plays)
+	key := fmt.Sprintf("%s%s%d", r.mark, prefix, r.plays)
 	r.keys = []string{key}
 	sc := newScript(r.run, s, nil)
 	r.mu.Lock()

@@ -19,9 +19,13 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/internal/shard"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
+
+// CellsFolder is where a matrix keeps the runs of its cells.
+const CellsFolder = "cells"
 
 // MatrixOptions says which cells to play and how.
 type MatrixOptions struct {
@@ -33,6 +37,7 @@ type MatrixOptions struct {
 	Abilities map[string]string            // what the user says that exec locks can do
 	Declared  map[string]clients.Abilities // what they declare themselves, by lock; see Describe
 	Runs      int                          // of every cell
+	Shard     shard.Shard                  // of the cells; the zero one for all
 	Jobs      int                          // at a time
 	Out       string                       // finished cells that are there already are kept
 	Runtime   string
@@ -90,6 +95,7 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
+	cells = o.sharded(cells)
 	if o.Out, err = filepath.Abs(o.Out); err != nil {
 		return nil, err
 	}
@@ -164,7 +170,21 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 		}
 	}
 	m.Finished = time.Now()
+	if !o.Shard.Whole() {
+		m.Shard = &o.Shard
+	}
 	return m, nil
+}
+
+// sharded are the cells of the shard.
+func (o MatrixOptions) sharded(cells []scenarios.Cell) []scenarios.Cell {
+	var out []scenarios.Cell
+	for place, c := range cells {
+		if o.Shard.Has(place) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // cell plays one cell as often as is asked for; kept says that all of it was there.
@@ -175,7 +195,7 @@ func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.
 		sum.Expected, sum.Must = e.String(), e.Must
 	}
 	for i := range max(1, o.Runs) {
-		dir := filepath.Join(o.Out, "cells", cellName(c), strconv.Itoa(i+1))
+		dir := filepath.Join(o.Out, CellsFolder, cellName(c), strconv.Itoa(i+1))
 		one, err := results.ReadCell(filepath.Join(dir, results.CellFile))
 		text, rerr := os.ReadFile(filepath.Join(dir, results.ScenarioFile))
 		if err != nil || rerr != nil || one.CutShort || !bytes.Equal(text, c.Scenario.Text) || !slices.Equal(one.Command, o.command(c)) {

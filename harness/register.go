@@ -3,6 +3,7 @@ package harness
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -116,5 +117,10 @@ func (r *run) registerWay(servers []string) []string {
 	if !r.asks {
 		return nil
 	}
-	return append([]string{"--lock", r.Lock, "--servers", strings.Join(servers, ","), "--ttl", r.TTL.String()}, optionFlags(r.Extra)...)
+	way := append([]string{"--lock", r.Lock, "--servers", strings.Join(servers, ","), "--ttl", r.TTL.String()}, optionFlags(r.Extra)...)
+	if r.access != nil {
+		text, _ := json.Marshal(r.access) // strings; secrets are where it says, not in it
+		way = append(way, "--external", string(text))
+	}
+	return way
 }

@@ -75,7 +75,7 @@ func (u *Reuse) enter(ctx context.Context, r *run, def *compose.Definition) erro
 	}
 	u.runs++
 	r.cluster, r.logs, r.start = u.cluster, filepath.Join(at, "nodes"), r.Runtime.Now()
-	r.keys = keyNames(fmt.Sprintf("r%d", u.runs), r.Keys)
+	r.keys = keyNames(fmt.Sprintf("%sr%d", r.mark, u.runs), r.Keys)
 	return nil
 }
 

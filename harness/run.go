@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
@@ -50,7 +51,11 @@ type run struct {
 	cluster   compose.Cluster
 	logs      string // the folder of the nodes' logs
 	keys      []string
-	emulators string // what stands in for the service, where something does
+	external  []string          // the addresses of servers that run already
+	access    *clients.External // how they are reached
+	conforms  bool              // its clients try a program against the protocol
+	mark      string            // in the names of all keys there; "" where the servers are the run's own
+	emulators string            // what stands in for the service, where something does
 	rec       *recorder
 	workers   *workers
 	nemesis   *nemesis.Nemesis

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
@@ -22,6 +24,9 @@ type ScenarioOptions struct {
 	Register string // what the protected resource is made of; "": our own server
 	Cluster  string // overrides the scenario's and the lock's own
 	Seed     uint64 // of a run without a script
+	// Forbid are anomalies that must not appear, whatever else does; none: what the scenario
+	// itself expects.
+	Forbid []string
 	// Host's Extra are the lock's own options; those of the scenario hold besides.
 	Host
 	Step func(scenarios.Taken) // may be nil: told of every step taken
@@ -45,13 +50,27 @@ func (o ScenarioOptions) ScenarioCommand() []string {
 	if o.Register != "" && o.Register != register.Builtin {
 		c = append(c, "--register", o.Register)
 	}
-	if o.Cluster != "" {
-		c = append(c, "--cluster", o.Cluster)
+	c = append(c, compose.Flags(o.Cluster)...)
+	if len(o.Forbid) > 0 {
+		c = append(c, "--forbid", strings.Join(o.Forbid, ","))
 	}
 	if _, err := scenarios.Lookup(o.Scenario.Name); err != nil {
 		c = append(c, "--file", o.Scenario.File)
 	}
 	return append(c, runtimeFlags(o.Runtime)...)
+}
+
+// Expected is what must come of it; known says that somebody has said so. Of a lock that the
+// file does not name it is that it holds.
+func (o ScenarioOptions) Expected() (want *scenarios.Expectation, known bool, err error) {
+	if len(o.Forbid) > 0 {
+		want, err = scenarios.Forbidding(o.Forbid)
+		return want, true, err
+	}
+	if want = o.Scenario.Expected(o.Lock, o.Fencing); want == nil || !o.Scenario.AppliesTo(o.Lock) {
+		return &scenarios.Expectation{}, false, nil
+	}
+	return want, true, nil
 }
 
 // RunScenario plays a scenario and judges what came of it. Errors are as for Run.
@@ -63,10 +82,12 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 	if o.Fencing == "" {
 		o.Fencing = "none"
 	}
-	want, expected := s.Expected(o.Lock, o.Fencing), ""
-	if want == nil || !s.AppliesTo(o.Lock) {
-		want = &scenarios.Expectation{} // of a lock that the file does not name: that it holds
-	} else {
+	want, known, err := o.Expected()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	expected := ""
+	if known {
 		expected = want.String()
 	}
 	opts := o.runOptions()

@@ -5,12 +5,14 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/compose"
 )
 
 // serviceOf names the service behind a lock, so that the locks of one can be looked at
 // together: that of its cluster, whatever the shape it is run in.
 func serviceOf(locks *clients.Table, lock, cluster string) string {
-	if info, err := locks.Lookup(lock); err == nil && (cluster == "" || cluster == "none") {
+	started := cluster != "" && cluster != "none" && !strings.HasPrefix(cluster, compose.EndpointPrefix)
+	if info, err := locks.Lookup(lock); err == nil && !started {
 		cluster = info.Cluster
 	}
 	cluster = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(cluster), ".yml"), ".yaml")

@@ -107,7 +107,7 @@ func (sc *script) Look(ctx context.Context, server string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return sc.inspector.inspect(ctx, n.HostPort(), sc.keys[0])
+	return sc.inspector.inspect(ctx, sc.externalOptions().At(n.HostPort()), sc.keys[0])
 }
 
 // Unread implements scenarios.Stage.

@@ -36,7 +36,7 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 // workerConfig is what all clients are told, but for their names.
 func (r *run) workerConfig(servers []string, registerAt string) workloads.Config {
 	c := workloads.Config{
-		Settings: r.Settings, Servers: servers, RegisterAddr: registerAt, KeyNames: r.keys,
+		Settings: r.Settings, Servers: servers, External: r.access, RegisterAddr: registerAt, KeyNames: r.keys,
 		Wait: max(4*r.TTL, 2*time.Second), Timeout: max(2*r.TTL, time.Second),
 		Extra: r.Extra, Abilities: r.Abilities, Scripted: r.scripted, Start: r.start,
 	}

@@ -11,7 +11,7 @@ import (
 // confirm plays what broke the lock again until it is decided whether it repeats. What was
 // proved once stays proved: it is kept with its rate.
 func (h *Search) confirm(ctx context.Context, p Player, at point, sig Signature, out *Outcome) {
-	w := &Way{Signature: sig, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Plays: 1}}
+	w := &Way{Signature: sig, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Plays: 1}, Larger: asFound}
 	w.Explanation, w.Anomalies = explain(out, sig)
 	w.Proof = proofOf(out, sig)
 	w.FirstFaults, w.FirstSteps = len(at.schedule.Strikes), stepsOf(at.schedule)
@@ -26,11 +26,31 @@ func (h *Search) confirm(ctx context.Context, p Player, at point, sig Signature,
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.pending, pendingKey(sig))
-	h.ways = append(h.ways, w)
+	if !h.keep(w) {
+		return
+	}
 	if h.o.Tell != nil {
 		h.o.Tell(w)
 	}
 	h.progress()
+}
+
+// keep takes a way in; false: the same is known already, and came no more seldom. h.mu is held.
+func (h *Search) keep(w *Way) bool {
+	i := slices.IndexFunc(h.ways, func(known *Way) bool { return pendingKey(known.Signature) == pendingKey(w.Signature) })
+	if i < 0 {
+		h.ways = append(h.ways, w)
+		return true
+	}
+	known := h.ways[i]
+	known.Seen++
+	known.others++
+	if w.Search.share() <= known.Search.share() {
+		return false
+	}
+	w.Seen, w.others = known.Seen, known.others
+	h.ways[i] = w
+	return true
 }
 
 // repeat plays a schedule until the test has decided, or until so many plays showed the

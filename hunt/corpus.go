@@ -2,16 +2,20 @@ package hunt
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/picklock/picklock/scenarios"
 )
 
-// entry is a schedule that showed something new.
+// entry is a schedule that showed something new. It is changed only after it has shown it
+// again: what one play brought may have been the machine's doing.
 type entry struct {
 	schedule *scenarios.Scenario
-	gain     int // new states that it brought
-	close    bool
+	gained   []uint64           // new states that it brought
+	closest  map[string]float64 // margins that no other had, by property
 	chosen   int
+	asked    bool // it is being played again
+	proven   bool // it showed something of that again
 }
 
 // corpus is what guided mutation starts from. There is one archive for each property's
@@ -31,31 +35,49 @@ func newCorpus() *corpus {
 	return &corpus{states: map[uint64]bool{}, archives: map[string]*archive{}}
 }
 
-// add takes what a play showed; it says how many states were new.
-func (c *corpus) add(s *scenarios.Scenario, f feedback) int {
-	e := &entry{schedule: s}
+// add takes what a play showed.
+func (c *corpus) add(s *scenarios.Scenario, f feedback) {
+	e := &entry{schedule: s, closest: map[string]float64{}}
 	for _, st := range f.states {
 		if !c.states[st] {
 			c.states[st] = true
-			e.gain++
+			e.gained = append(e.gained, st)
 		}
 	}
 	for property, m := range f.margins {
 		a := c.archives[property]
-		if a == nil || m < a.margin*0.9 {
+		if a == nil || m < a.margin*closer {
 			c.archives[property] = &archive{m, e}
-			e.close = true
+			e.closest[property] = m
 		}
 	}
-	if e.gain > 0 || e.close {
+	if len(e.gained) > 0 || len(e.closest) > 0 {
 		c.entries = append(c.entries, e)
 	}
-	return e.gain
+}
+
+// closer is what a margin has to be of another to count as closer.
+const closer = 0.9
+
+// again takes what an entry showed when it was played once more: it stays if that was some
+// of what was new about it.
+func (c *corpus) again(e *entry, f feedback) {
+	e.proven = slices.ContainsFunc(e.gained, func(st uint64) bool { return slices.Contains(f.states, st) })
+	for property, m := range e.closest {
+		if have, ok := f.margins[property]; ok && have*closer <= m {
+			e.proven = true
+		} else if a := c.archives[property]; a != nil && a.entry == e {
+			delete(c.archives, property)
+		}
+	}
+	if !e.proven {
+		c.entries = slices.DeleteFunc(c.entries, func(o *entry) bool { return o == e })
+	}
 }
 
 // choose draws a schedule to change: half of the time one that is close to a violation,
 // else one in favour of what was new and has not been chosen often.
-func (c *corpus) choose(rng *rand.Rand) *scenarios.Scenario {
+func (c *corpus) choose(rng *rand.Rand) *entry {
 	if len(c.entries) == 0 {
 		return nil
 	}
@@ -67,7 +89,7 @@ func (c *corpus) choose(rng *rand.Rand) *scenarios.Scenario {
 			}
 		}
 		if len(closest) > 0 {
-			return closest[rng.IntN(len(closest))].schedule
+			return closest[rng.IntN(len(closest))]
 		}
 	}
 	best := c.entries[rng.IntN(len(c.entries))]
@@ -78,7 +100,7 @@ func (c *corpus) choose(rng *rand.Rand) *scenarios.Scenario {
 		}
 	}
 	best.chosen++
-	return best.schedule
+	return best
 }
 
-func (e *entry) worth() float64 { return float64(e.gain+1) / float64(e.chosen+1) }
+func (e *entry) worth() float64 { return float64(len(e.gained)+1) / float64(e.chosen+1) }

@@ -56,11 +56,16 @@ func faults(t Target, clients []string) []fault {
 		add(fault{text: "cut: " + c + " from " + scenarios.Servers, whom: c, rank: 3 + later, lasts: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
 		add(fault{text: "reset: " + c + " to " + scenarios.Servers, whom: c, rank: 4 + later, at: acting, sent: []scenarios.Where{scenarios.Sent}})
 	}
+	if t.External {
+		return out
+	}
 	for _, servers := range serverSets(t.Servers) {
 		name := strings.Join(servers, ", ")
 		add(fault{text: "pause: " + name, rank: 4, lasts: true, at: asking})
 		add(fault{text: "kill: " + name, rank: 3, lasts: true, at: asking})
-		add(fault{text: "kill: " + name + " without data", rank: 6, lasts: true, at: asking})
+		if t.minority(servers) {
+			add(fault{text: "kill: " + name + " without data", rank: 6, lasts: true, at: asking})
+		}
 		for _, s := range servers {
 			if len(servers) > 1 && s != servers[0] {
 				break // a clock is one server's; a majority of them is two faults
@@ -95,6 +100,12 @@ func faults(t Target, clients []string) []fault {
 	})
 	slices.SortStableFunc(out, func(a, b fault) int { return a.rank - b.rank })
 	return out
+}
+
+// minority says that a majority of the servers is left without these. What is kept on no
+// server any more, no lock can know: that its only disk was lost says nothing of a lock.
+func (t Target) minority(servers []string) bool {
+	return servers[0] != scenarios.Servers && 2*len(servers) < len(t.Servers)
 }
 
 // serverSets are the sets of servers that faults fall on: one, all, and of several the

@@ -37,40 +37,18 @@ type Variation struct {
 	Option  Setting // the zero one for none
 }
 
-// shrinkBudget is how many plays the shrinking of one way may take.
-const shrinkBudget = 250
+// shrinkBudget is how many plays the shrinking of one way may take; unsteadyBudget that of one
+// that does not come at will, of which each look takes more of them.
+const (
+	shrinkBudget   = 250
+	unsteadyBudget = 400
+)
 
-// Finish makes every steady way as small as it goes, measures its rate with the machine to
-// itself, and tries what might help. The ways are shrunk side by side, one a player; what
-// is measured is measured alone.
-func (h *Search) Finish(ctx context.Context, players []Player, o FinishOptions) error {
-	if o.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Time)
-		defer cancel()
-	}
-	h.shrinkWithin(ctx, players, o)
-	h.merge()
-	h.name()
-	for _, w := range h.ways {
-		if ctx.Err() != nil {
-			break
-		}
-		o.tell("play %s alone, %d times", w.Name, o.Replays)
-		if err := h.alone(ctx, players[0], w, o); err != nil {
-			return err
-		}
-	}
-	for _, w := range h.ways {
-		if ctx.Err() == nil && w.Steady() {
-			o.tell("try what helps against %s", w.Name)
-			h.remedies(ctx, players[0], w, o)
-		}
-	}
-	h.order()
-	h.result.Ways = h.ways
-	return nil
-}
+// Why a way may not be the least.
+const (
+	asFound  = "it is as it was found"
+	timeOver = "the time was over"
+)
 
 // shrinkWithin leaves half of the time for what follows: how often a way comes and what
 // helps is worth more than its last step less.
@@ -95,9 +73,11 @@ func (w *Way) scenario() (*scenarios.Scenario, error) {
 
 func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOptions) {
 	queue := make(chan *Way, len(h.ways))
-	for _, w := range h.ways {
-		if w.Steady() {
-			queue <- w
+	for _, steady := range []bool{true, false} {
+		for _, w := range h.ways {
+			if w.Steady() == steady {
+				queue <- w
+			}
 		}
 	}
 	close(queue)
@@ -107,23 +87,42 @@ func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOption
 			defer func() { over <- struct{}{} }()
 			for w := range queue {
 				s, err := w.scenario()
-				if err != nil || ctx.Err() != nil {
-					continue // it is kept as it was found
+				if err == nil && ctx.Err() == nil {
+					o.tell("shrink %s", w.Signature)
+					h.shrinkWay(ctx, p, w, s)
+				} else if err == nil {
+					w.Larger = timeOver
 				}
-				o.tell("shrink %s", w.Signature)
-				k := &shrinker{h: h, player: p, sig: w.Signature, budget: shrinkBudget}
-				small, needed := k.shrink(ctx, s)
-				small = k.center(ctx, small)
-				h.mu.Lock()
-				w.Needed, w.ShrinkPlays, w.trail = needed, k.plays, k.trail
-				w.is(small)
-				h.mu.Unlock()
 			}
 		}()
 	}
 	for range players {
 		<-over
 	}
+}
+
+// shrinkWay makes one way as small as it goes.
+func (h *Search) shrinkWay(ctx context.Context, p Player, w *Way, s *scenarios.Scenario) {
+	k := &shrinker{h: h, player: p, sig: w.Signature, budget: shrinkBudget}
+	rate, err := k.measure(ctx, s)
+	var needed []string
+	if k.share > 0 {
+		k.budget = unsteadyBudget
+	}
+	if err == nil {
+		s, needed = k.shrink(ctx, s)
+		s = k.center(ctx, s)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.Larger = k.over(ctx); err != nil {
+		w.Larger = err.Error()
+	}
+	if k.share > 0 { // with many plays it is known better
+		w.Search, w.share = rate, k.share
+	}
+	w.Needed, w.ShrinkPlays, w.trail = needed, k.plays, k.trail
+	w.is(s)
 }
 
 // is makes a schedule the way's own.
@@ -136,7 +135,7 @@ func (h *Search) merge() {
 	h.order()
 	var out []*Way
 	for _, w := range h.ways {
-		i := slices.IndexFunc(out, func(o *Way) bool { return o.Steady() && o.within(w.Signature) })
+		i := slices.IndexFunc(out, func(o *Way) bool { return o.Steady() && o.within(w.Signature) || o.String() == w.String() })
 		if i < 0 {
 			out = append(out, w)
 			continue
@@ -228,6 +227,15 @@ func (h *Search) sign(w *Way, s *scenarios.Scenario) {
 func (w *Way) mustSee() []string {
 	if w.Anomaly == LateWrite {
 		return w.Anomalies[:min(1, len(w.Anomalies))]
+	}
+	return []string{w.Anomaly}
+}
+
+// Forbid are the anomalies that must not appear any more once the lock is mended: all that the
+// way came to.
+func (w *Way) Forbid() []string {
+	if w.Anomaly == LateWrite {
+		return slices.Clone(w.Anomalies)
 	}
 	return []string{w.Anomaly}
 }

@@ -42,8 +42,11 @@ type Target struct {
 	Cluster string // "" for the lock's own
 	Runtime string // "" for any
 	Servers []string
-	Permits int      // how many clients may hold it at once; 0: one
-	Kinds   []string // of faults that may be used, as "pause" or "kill:client"; nil: all
+	// External: the servers run already, and nothing is done to them but to their links with
+	// clients.
+	External bool
+	Permits  int      // how many clients may hold it at once; 0: one
+	Kinds    []string // of faults that may be used, as "pause" or "kill:client"; nil: all
 }
 
 // clientNames are the names that schedules use.

@@ -36,6 +36,11 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 		h.result.Granted++
 	}
 	f := observe(out.Events, h.o.Target.TTL)
+	if p.again != nil {
+		if h.corpus.again(p.again, f); p.again.proven && h.o.Shared != nil {
+			h.o.Shared.Offer(p.again.gain())
+		}
+	}
 	h.corpus.add(p.schedule, f)
 	var broke []Signature
 	if out.Void != "" {
@@ -49,11 +54,15 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 	if !out.Cannot {
 		broke = h.o.signatures(out.Verdict, p.schedule)
 	}
-	h.count(p, guided, out, len(broke) > 0)
+	if p.again == nil {
+		h.count(p, guided, out, len(broke) > 0)
+	} else if out.Void != "" {
+		h.result.Void++
+	}
 	if len(p.schedule.Strikes) == 1 && slices.ContainsFunc(broke, func(s Signature) bool { return s.Anomaly != LateWrite }) {
 		h.breaking[h.strikeKey(p.workload, p.schedule.Strikes[0])] = true
 	}
-	if h.o.Record != nil {
+	if h.o.Record != nil && p.again == nil {
 		r := Played{Schedule: key(p.schedule), Depth: p.depth, Guided: guided, Void: out.Void, Granted: granted, Took: out.Took, Setup: out.Setup}
 		for _, b := range broke {
 			r.Broke = append(r.Broke, b.root())
@@ -120,12 +129,25 @@ func (h *Search) void(p point, out *Outcome) {
 
 func pendingKey(s Signature) string { return s.root() + "|" + strings.Join(s.Kinds, ",") }
 
+// enoughOthers is how many more schedules are confirmed of a way that does not come at will.
+const enoughOthers = 8
+
 // knownWay says that a signature is of a way that is known or being confirmed, and counts
-// it there.
+// it there. One that came by luck is no reason to pass over a schedule that may show the
+// same at will.
 func (h *Search) knownWay(sig Signature) bool {
 	for _, w := range h.ways {
-		if w.within(sig) && w.Search.Hits > 1 || pendingKey(w.Signature) == pendingKey(sig) {
+		same := pendingKey(w.Signature) == pendingKey(sig)
+		if same && !w.Steady() && w.others < enoughOthers {
+			continue
+		}
+		if w.within(sig) && w.Search.Hits > 1 || same {
 			w.Seen++
+			return true
+		}
+	}
+	for _, known := range h.o.KnownWays {
+		if known.within(sig) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package hunt
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +27,8 @@ type bug struct {
 // model plays schedules as a lock with such bugs would, without a lock.
 type model struct {
 	bugs []bug
+	rate float64        // of the plays in which bugs show, where they can; 0: all
+	rng  *rand.Rand     // with rate
 	dead bool           // nobody ever gets the lock
 	busy map[string]int // of so many plays of a schedule the machine is too busy; "" for any
 	void func(s *scenarios.Scenario) (of, why string, cannot bool)
@@ -63,7 +66,7 @@ func (m *model) Play(_ context.Context, s *scenarios.Scenario) (*Outcome, error)
 		out.Events = []history.Event{{Process: "A", Type: history.OK, F: history.Acquire, Key: "k", Time: 1}}
 	}
 	for i, b := range m.bugs {
-		if !b.needs(s) {
+		if !b.needs(s) || m.rate > 0 && m.rng.Float64() >= m.rate {
 			continue
 		}
 		j := slices.IndexFunc(verdict.Anomalies(), func(k verdict.AnomalyInfo) bool { return k.Name == b.anomaly })
@@ -125,7 +128,7 @@ func search(t *testing.T, m *model, o Options, players int) (*Search, *Result) {
 // points counts the space.
 func points(t Target, depth int) int {
 	n := 0
-	for range space(t, depth, func(point) bool { return false }) {
+	for range space(t, depth) {
 		n++
 	}
 	return n

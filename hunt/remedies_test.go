@@ -3,6 +3,8 @@ package hunt
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -156,6 +158,53 @@ func TestRateTellsWhatWasMissed(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("cannot be done %v: %+v, want %+v", cannot, got, want)
+		}
+	}
+}
+
+// What there was no time for is said, of each way and of the whole.
+func TestNoTimeToFinish(t *testing.T) {
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
+	h, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
+	if len(r.Ways) != 1 || r.Ways[0].Larger != asFound {
+		t.Fatalf("as it was found: %+v", r.Ways)
+	}
+	var told []string
+	finish := func(ctx context.Context) *Result {
+		told, h.result.Unfinished = nil, nil
+		if err := h.Finish(ctx, []Player{m}, FinishOptions{Replays: 5, Time: time.Minute, Tell: func(text string) { told = append(told, text) }}); err != nil {
+			t.Fatal(err)
+		}
+		return &h.result
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	want := []string{"1 of 1 way may not be the least", "1 of 1 way not played alone as often as was asked for", "not all that might help was tried on 1 of 1 way"}
+	if r := finish(over); r.Ways[0].Larger != timeOver || !slices.Equal(r.Unfinished, want) || len(told) != 1 || !strings.Contains(told[0], want[0]) {
+		t.Errorf("%q, unfinished %q, told %q", r.Ways[0].Larger, r.Unfinished, told)
+	}
+	if r := finish(t.Context()); r.Ways[0].Larger != "" || len(r.Unfinished) != 0 {
+		t.Errorf("with time enough: %q, unfinished %q", r.Ways[0].Larger, r.Unfinished)
+	}
+}
+
+// A way that comes now and then is made smaller, too, and one that comes too seldom is said to be
+// as it was found.
+func TestFinishUnsteady(t *testing.T) {
+	for rate, want := range map[float64]string{0.6: "", 0.03: "too seldom for it to be made smaller"} {
+		m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
+		h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
+		before := h.ways[0].Steps
+		m.rate, m.rng = rate, rand.New(rand.NewPCG(3, 3))
+		if err := h.Finish(t.Context(), []Player{m}, FinishOptions{Replays: 20, Time: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+		w := h.result.Ways[0]
+		if (want == "") != (w.Larger == "") || !strings.Contains(w.Larger, want) || (w.Steps < before) != (want == "") {
+			t.Errorf("rate %v: %q, %d steps of %d, %+v", rate, w.Larger, w.Steps, before, w.Alone)
+		}
+		if want == "" && !strings.Contains(w.Schedule, fmt.Sprintf("replay: \"%d of 20\"", w.Alone.Hits)) {
+			t.Errorf("its file does not say how often it comes:\n%s", w.Schedule)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // Result is what a hunt came to; it is what hunt.json holds.
@@ -32,8 +34,12 @@ type Result struct {
 
 	Ways       []*Way   `json:"ways"`
 	Impossible []string `json:"impossible,omitempty"` // faults that could not be done here, and why
+	// Uneven are the faults that only some of those who played it together could do: shards or
+	// workers whose rights are not the same.
+	Uneven     []string `json:"uneven,omitempty"`
 	Curve      []Sample `json:"curve"`
 	CutShort   bool     `json:"cut_short,omitempty"`
+	Unfinished []string `json:"unfinished,omitempty"` // what there was no time for after the search
 
 	Versions map[string]string `json:"versions,omitempty"`
 	CPU      float64           `json:"cpu_seconds,omitempty"`
@@ -47,6 +53,9 @@ func (r *Result) Unproved() string {
 		return "the hunt was cut short"
 	case r.Plays == 0:
 		return "nothing was played"
+	case len(r.Uneven) > 0:
+		return fmt.Sprintf("%d %s, which only some of the machines could do: give all the same rights (picklock doctor); the first is %s",
+			len(r.Uneven), format.Noun(len(r.Uneven), "fault was passed over", "faults were passed over"), r.Uneven[0])
 	case r.Granted == 0 && r.Plays > r.Busy:
 		return "in no schedule did anybody get the lock"
 	case 2*r.Void > r.Plays:
@@ -92,14 +101,21 @@ type Way struct {
 	Faults      int      `json:"faults"`
 	Steps       int      `json:"steps"`
 	ShrinkPlays int      `json:"shrink_plays,omitempty"`
-	Seen        int      `json:"seen"`   // schedules that broke it this way
-	Search      Rate     `json:"search"` // while others were played
-	Alone       Rate     `json:"alone"`  // with the machine to itself
-	Needed      []string `json:"needed,omitempty"`
-	Remedies    []Remedy `json:"remedies,omitempty"`
-	Proof       *Proof   `json:"proof,omitempty"` // of one play
+	// Larger is why it may not be the least that it takes; "": nothing more can be left away.
+	Larger   string   `json:"larger,omitempty"`
+	Seen     int      `json:"seen"`   // schedules that broke it this way
+	Search   Rate     `json:"search"` // while others were played
+	Alone    Rate     `json:"alone"`  // with the machine to itself
+	Needed   []string `json:"needed,omitempty"`
+	Remedies []Remedy `json:"remedies,omitempty"`
+	Proof    *Proof   `json:"proof,omitempty"` // of one play
+
+	others int // schedules that were confirmed besides, because it did not come at will
 
 	trail []string // larger schedules that showed it, the latest last
+	share float64  // of the plays that showed it when it was found; 0: nearly all
+
+	unmeasured, untried bool // there was no time to play it alone, and to try what might help
 }
 
 // Steady says that the way can be shown at will.
@@ -116,8 +132,11 @@ func (w *Way) rate() Rate {
 	return w.Alone
 }
 
-// reliable says that it came nearly every time with the machine to itself.
-func (w *Way) reliable() bool { return w.Alone.nearlyAlways() }
+// reliable says that it came nearly every time with the machine to itself, or half as often as
+// when it was found.
+func (w *Way) reliable() bool {
+	return w.Alone.nearlyAlways() || w.share > 0 && w.Alone.share() >= w.share/2
+}
 
 // Remedy is what might help, and whether it did.
 type Remedy struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,17 +28,23 @@ func Strategies() []string { return []string{Guided, Exhaustive, Random} }
 type Options struct {
 	Target   Target
 	Strategy string        // "" for Guided
-	Depth    int           // of the space
+	Depth    int           // of the space; -1 for none of it
+	Part     Part          // of the space; the zero one for all of it
 	Time     time.Duration // for the search
 	Find     []string      // anomalies; nil: all of required properties
 	// BeyondLeases leaves out what follows from a lease alone: late writes.
 	BeyondLeases bool
 	FirstWay     bool // end with the first way that repeats
 	Seed         uint64
-	Known        []Played       // of an earlier search that goes on here
-	Progress     func(Progress) // may be nil; told often
-	Record       func(Played)   // may be nil; told of every play
-	Tell         func(way *Way) // may be nil; told of each way as it is found
+	Known        []Played    // of an earlier search that goes on here
+	KnownWays    []Signature // found elsewhere: they are not confirmed again, nor told
+	Shared       Shared      // what other searches gain meanwhile; may be nil
+	// Gone is what an earlier part of the same hunt learned (Portion.Gone): anchors that never
+	// come, and faults that cannot be done, are not tried again.
+	Gone     map[string]string
+	Progress func(Progress) // may be nil; told often
+	Record   func(Played)   // may be nil; told of every play
+	Tell     func(way *Way) // may be nil; told of each way as it is found
 }
 
 // Played is one play as a search that goes on later has to know it.
@@ -79,7 +86,9 @@ type Search struct {
 	gone       map[string]string // anchors of a workload that never come, and faults that cannot be done
 	strikes    map[string]int    // how often that was seen
 	landed     map[string]bool   // faults that have struck
+	skipped    map[string]int    // schedules of the space that were passed over since a fault could not be done
 	breaking   map[string]bool   // strikes that alone break it, by workload
+	spaced     map[int]bool      // depths of which a portion said how far it came
 	exhausted  bool
 	failures   int
 	lastSample time.Time
@@ -92,16 +101,17 @@ func New(o Options) *Search {
 	}
 	h := &Search{
 		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
-		gone: map[string]string{}, strikes: map[string]int{}, breaking: map[string]bool{}, landed: map[string]bool{},
+		gone: map[string]string{}, strikes: map[string]int{}, breaking: map[string]bool{}, landed: map[string]bool{}, skipped: map[string]int{},
 	}
 	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Ways: []*Way{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {
 		h.result.Depths = append(h.result.Depths, Depth{Faults: d})
 	}
+	maps.Copy(h.gone, o.Gone)
 	for _, p := range o.Known {
 		h.known(p)
 	}
-	h.points, h.stop = iter.Pull(space(o.Target, o.Depth, h.pointless))
+	h.points, h.stop = iter.Pull(portionOf(o.Target, o.Depth, o.Part, h.pointless))
 	return h
 }
 
@@ -176,12 +186,7 @@ func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
 	h.order()
 	h.name()
 	h.result.Ways = h.ways
-	for text, why := range h.gone {
-		if fault, ok := strings.CutPrefix(text, "fault "); ok {
-			h.result.Impossible = append(h.result.Impossible, fault+": "+reason(fault, why))
-		}
-	}
-	slices.Sort(h.result.Impossible)
+	h.result.Impossible = h.impossible()
 	switch {
 	case cause == nil, errors.Is(cause, errTime), errors.Is(cause, errFound):
 		return &h.result, nil
@@ -190,6 +195,18 @@ func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
 		return &h.result, nil
 	}
 	return &h.result, cause
+}
+
+// impossible are the faults that could not be done here, and why.
+func (h *Search) impossible() []string {
+	var out []string
+	for text, why := range h.gone {
+		if fault, ok := strings.CutPrefix(text, "fault "); ok {
+			out = append(out, fault+": "+reason(fault, why))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 var (
@@ -303,10 +320,17 @@ func (h *Search) next() (_ point, guided, ok bool) {
 	if h.o.Strategy == Exhaustive {
 		return point{}, false, false
 	}
+	h.exchange()
 	for range 1000 {
 		var s *scenarios.Scenario
 		if from := h.corpus.choose(h.mutator.rng); from != nil && h.o.Strategy == Guided && h.mutator.rng.IntN(10) > 0 {
-			s = h.mutator.mutate(from)
+			if !from.asked {
+				from.asked = true
+				return point{schedule: from.schedule, depth: len(from.schedule.Strikes), guided: true, again: from}, true, true
+			}
+			if from.proven {
+				s = h.mutator.mutate(from.schedule)
+			}
 		} else {
 			s = h.mutator.random()
 		}
@@ -325,6 +349,11 @@ func (h *Search) next() (_ point, guided, ok bool) {
 // pointless says that a schedule of the space need not be played after what was seen. h.mu
 // is held.
 func (h *Search) pointless(p point) bool {
+	for _, st := range p.schedule.Strikes {
+		if h.undoable(st) {
+			h.skipped[st.Fault.Text]++
+		}
+	}
 	if h.hopeless(p) {
 		return true
 	}
@@ -343,11 +372,16 @@ func (h *Search) pointless(p point) bool {
 // hopeless says that one of the faults cannot be done here, or that its anchor never comes.
 func (h *Search) hopeless(p point) bool {
 	for _, st := range p.schedule.Strikes {
-		if h.gone["fault "+st.Fault.Word] != "" || h.gone["fault "+st.Fault.Text] != "" || p.workload != "" && h.gone[p.workload+"|"+st.When.String()] != "" {
+		if h.undoable(st) || p.workload != "" && h.gone[p.workload+"|"+st.When.String()] != "" {
 			return true
 		}
 	}
 	return false
+}
+
+// undoable says that a fault could not be done here.
+func (h *Search) undoable(st scenarios.Strike) bool {
+	return h.gone["fault "+st.Fault.Word] != "" || h.gone["fault "+st.Fault.Text] != ""
 }
 
 // strikeKey is one text for a fault in a workload and for all that are the same but for the

@@ -1,10 +1,14 @@
 package hunt
 
-// sequential is a test of how often a schedule shows what it is to show: it tells a rate of
-// 0.9 or more from one of 0.5 or less with as few plays as that takes (A. Wald, Sequential
-// analysis, 1947). Two failures in a row, or three in all, reject; eight successes
-// accept.
+import "math"
+
+// sequential is a test of how often a schedule shows what it is to show, with as few plays as
+// that takes (A. Wald, Sequential analysis, 1947). With no share it tells a rate of 0.9 or more
+// from one of 0.5 or less: two failures in a row, or three in all, reject; eight successes
+// accept. With one, which a schedule was measured to have, it tells that rate or more from half
+// of it or less, and is wrong once in ten.
 type sequential struct {
+	share             float64
 	hits, misses, row int
 }
 
@@ -12,6 +16,13 @@ const (
 	enoughHits = 8
 	missesRow  = 2
 )
+
+// surest is the highest rate that is tested for: with 1, one failure would decide.
+const surest = 0.95
+
+// evidence is when the test with a share has decided: the logarithm of how much likelier one
+// rate has become than the other, ln((1-0.1)/0.1).
+var evidence = math.Log(9)
 
 func (q *sequential) take(hit bool) {
 	if hit {
@@ -23,6 +34,26 @@ func (q *sequential) take(hit bool) {
 	q.row++
 }
 
-func (q *sequential) accepted() bool { return q.hits >= enoughHits && !q.rejected() }
-func (q *sequential) rejected() bool { return q.row >= missesRow || q.misses >= 3 }
-func (q *sequential) decided() bool  { return q.accepted() || q.rejected() }
+func (q *sequential) accepted() bool {
+	if q.share > 0 {
+		return q.likelier() >= evidence
+	}
+	return q.hits >= enoughHits && !q.rejected()
+}
+
+func (q *sequential) rejected() bool {
+	if q.share > 0 {
+		return q.likelier() <= -evidence
+	}
+	return q.row >= missesRow || q.misses >= 3
+}
+
+func (q *sequential) decided() bool { return q.accepted() || q.rejected() }
+
+// likelier is the logarithm of how much likelier the plays are at the whole rate than at half
+// of it.
+func (q *sequential) likelier() float64 {
+	whole := min(q.share, surest)
+	half := whole / 2
+	return float64(q.hits)*math.Log(whole/half) + float64(q.misses)*math.Log((1-whole)/(1-half))
+}

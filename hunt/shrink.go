@@ -2,6 +2,8 @@ package hunt
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -11,7 +13,8 @@ import (
 
 // shrink makes a schedule as small as it goes while it shows the same signature: faults
 // away, then clients, then moves, then simpler ends and rounder times. A change is kept
-// only if the same signature comes again by the sequential test; the last one that was
+// only if the same signature comes again by the sequential test, nearly always or, of what
+// does not come at will, as often as it did and not half as often; the last one that was
 // kept is taken back if the whole is not steady any more at the end. It returns what each
 // remaining part was needed for.
 type shrinker struct {
@@ -21,6 +24,50 @@ type shrinker struct {
 	plays  int
 	budget int      // of plays
 	trail  []string // the schedules that were kept before the last one
+	share  float64  // of the plays that show it; 0: nearly all of them
+}
+
+// measuredBy is how often a schedule that does not come at will is played until it is said how
+// often it does.
+const measuredBy = 20
+
+// seldom is the rate below which nothing is left away: each look would take a hundred plays.
+const seldom = 0.2
+
+// ErrSeldom is that a schedule shows what it is to show too seldom for it to be made smaller.
+var ErrSeldom = errors.New("too seldom for it to be made smaller")
+
+// measure says how often the schedule shows the signature before anything is left away: what is
+// left must show it as often, or half as often where it does not come at will.
+func (k *shrinker) measure(ctx context.Context, s *scenarios.Scenario) (Rate, error) {
+	r, steady := k.h.repeat(ctx, k.player, s, k.sig, &sequential{}, 0)
+	k.plays += r.Plays + r.Void
+	if steady || k.over(ctx) == timeOver {
+		return r, nil
+	}
+	more := k.h.rate(ctx, k.player, s, k.sig, measuredBy-r.Plays, nil)
+	k.plays += more.Plays + more.Void
+	r.Hits, r.Plays, r.Void = r.Hits+more.Hits, r.Plays+more.Plays, r.Void+more.Void
+	if k.share = r.share(); k.share < seldom && ctx.Err() == nil {
+		return r, fmt.Errorf("it came in %d of %d plays: %w", r.Hits, r.Plays, ErrSeldom)
+	}
+	return r, nil
+}
+
+// steadyEnough says that a rate is what the schedule had at first, or nearly always.
+func (k *shrinker) steadyEnough(r Rate) bool {
+	return r.nearlyAlways() || k.share > 0 && r.share() >= k.share/2
+}
+
+// over says why what is left may not be as small as it goes; "" if it is.
+func (k *shrinker) over(ctx context.Context) string {
+	switch {
+	case ctx.Err() != nil:
+		return timeOver
+	case k.plays >= k.budget:
+		return fmt.Sprintf("%d plays were not enough", k.budget)
+	}
+	return ""
 }
 
 // edit is one way to make a schedule smaller.
@@ -71,7 +118,7 @@ func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenario
 
 // same says that a schedule steadily shows the signature.
 func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario) bool {
-	r, ok := k.h.repeat(ctx, k.player, s, k.sig, &sequential{}, 0)
+	r, ok := k.h.repeat(ctx, k.player, s, k.sig, &sequential{share: k.share}, 0)
 	k.plays += r.Plays + r.Void
 	return ok
 }

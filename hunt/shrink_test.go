@@ -3,6 +3,7 @@ package hunt
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -77,6 +78,63 @@ func TestShrinkBudget(t *testing.T) {
 	}
 }
 
+// What comes now and then is made as small as what comes at will, and not to what comes more
+// seldom still.
+func TestShrinkUnsteady(t *testing.T) {
+	const text = "name: mine\nabout: x\nlocks: [model]\nttl: 250ms\nclients:\n  A: acquire, read, write, release\n  B: acquire, read, write, release\nfaults:\n  - when: before A's write\n    pause: A\n  - when: before B's write\n    kill: B\n"
+	s, err := scenarios.Parse("s.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		rate   float64
+		faults int
+		err    error
+	}{{0.7, 1, nil}, {0.5, 1, nil}, {0.02, 0, ErrSeldom}} {
+		for seed := range uint64(5) {
+			m := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}}, rate: x.rate, rng: rand.New(rand.NewPCG(seed, 1))}
+			got, err := Shrink(t.Context(), target(1, 1), m, s, ShrinkOptions{Like: &Signature{Anomaly: "granted-early"}, Budget: 5000, Replays: 50})
+			if !errors.Is(err, x.err) {
+				t.Errorf("rate %v, seed %d: %v", x.rate, seed, err)
+			}
+			if err != nil {
+				continue
+			}
+			if got.Faults[1] != x.faults || got.Steps[1] >= got.Steps[0] || got.Rate.share() < x.rate/2 {
+				t.Errorf("rate %v, seed %d: %+v\n%s", x.rate, seed, got, got.Schedule)
+			}
+		}
+	}
+}
+
+// What is needed for as often as it comes is not left away.
+func TestShrinkKeepsTheRate(t *testing.T) {
+	s, err := scenarios.Parse("s.yaml", []byte("name: mine\nabout: x\nlocks: [model]\nttl: 250ms\nclients:\n  A: acquire, write\nfaults:\n  - when: before A's write\n    pause: A\n  - when: start\n    clock: redis +5s\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		m := &model{bugs: []bug{{"granted-early", "", func(s *scenarios.Scenario) bool {
+			return struck("pause", "A")(s) && rng.Float64() < 0.6 && (struck("clock", "redis")(s) || rng.Float64() < 0.2)
+		}}}}
+		h := New(Options{Target: target(1, 1)})
+		k := &shrinker{h: h, player: m, sig: Signature{Anomaly: "granted-early"}, budget: 5000}
+		_, err := k.measure(t.Context(), s)
+		small, _ := k.shrink(t.Context(), s)
+		if h.stop(); err != nil || k.share > 0.9 {
+			t.Errorf("seed %d: measured %v, %v", seed, k.share, err)
+		}
+		if struck("clock", "redis")(small) {
+			kept++
+		}
+	}
+	if kept < 18 {
+		t.Errorf("what makes it come five times as often was kept %d times of 20", kept)
+	}
+}
+
 // The test tells what comes nine times in ten from what comes every other time.
 func TestSequential(t *testing.T) {
 	var accepted func(q sequential, rate float64) float64
@@ -97,6 +155,24 @@ func TestSequential(t *testing.T) {
 			t.Errorf("a rate of %v is accepted with %.3f, want %v", rate, got, want)
 		} else {
 			t.Logf("a rate of %v is accepted with %.4f", rate, got)
+		}
+	}
+	// With a share it tells that rate from half of it.
+	for _, share := range []float64{0.2, 0.5, 0.9, 1} {
+		for rate, want := range map[float64][2]float64{share: {0.88, 1}, share / 2: {0, 0.12}, share / 4: {0, 0.01}} {
+			rng, accepted := rand.New(rand.NewPCG(1, 1)), 0
+			for range 4000 {
+				q := sequential{share: share}
+				for !q.decided() {
+					q.take(rng.Float64() < rate)
+				}
+				if q.accepted() {
+					accepted++
+				}
+			}
+			if got := float64(accepted) / 4000; got < want[0] || got > want[1] {
+				t.Errorf("with a share of %v, a rate of %v is accepted with %.3f, want %v", share, rate, got, want)
+			}
 		}
 	}
 }

@@ -55,6 +55,9 @@ func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, o Sh
 	if !found {
 		return nil, fmt.Errorf("%s was played %d times: %w", s.Name, k.plays, ErrHolds)
 	}
+	if _, err := k.measure(ctx, s); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
+	}
 	small, needed := k.shrink(ctx, s)
 	small = k.center(ctx, small)
 	out := &Shrunk{Needed: needed, Plays: k.plays}
@@ -80,10 +83,10 @@ func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, o Sh
 }
 
 // settle measures how often what is left shows itself, and takes back what was left away
-// last for as long as that is not nearly every time.
+// last for as long as that is not nearly every time, or half as often as it came at first.
 func (k *shrinker) settle(ctx context.Context, s *scenarios.Scenario, replays int) (*scenarios.Scenario, Rate) {
 	rate := k.h.rate(ctx, k.player, s, k.sig, replays, nil)
-	for !rate.nearlyAlways() && len(k.trail) > 0 && ctx.Err() == nil {
+	for !k.steadyEnough(rate) && len(k.trail) > 0 && ctx.Err() == nil {
 		last := len(k.trail) - 1
 		larger, err := scenarios.Parse(s.File, []byte(k.trail[last]))
 		if err != nil {

@@ -116,6 +116,8 @@ func kindWords(s *scenarios.Scenario, st scenarios.Strike) string {
 		return "one slow request"
 	case "cut":
 		return "a cut of " + whom
+	case "flap":
+		return "a flapping link of " + whom
 	case "reset":
 		return "a reset connection"
 	case "clock":

@@ -15,22 +15,26 @@ type point struct {
 	schedule *scenarios.Scenario
 	depth    int // how many faults it has
 	workload string
-	guided   bool // it is none of the space
+	guided   bool   // it is none of the space
+	again    *entry // it is played once more, to see whether it shows that again
 }
 
 // space gives the schedules up to a depth, the shallow ones first, in an order that does
-// not change. skip is asked before each: what was seen meanwhile may make it pointless.
-func space(t Target, depth int, skip func(point) bool) iter.Seq[point] {
+// not change.
+func space(t Target, depth int) iter.Seq[point] {
 	return func(yield func(point) bool) {
 		seen := map[string]bool{} // what equal clients do in each other's place counts once
 		give := func(w workload, strikes ...scenarios.Strike) bool {
 			p := point{schedule: t.schedule(w, strikes...), depth: len(strikes), workload: w.name}
 			k := w.name + "|" + w.same(strikes)
-			if seen[k] || skip(p) {
+			if seen[k] {
 				return true
 			}
 			seen[k] = true
 			return yield(p)
+		}
+		if depth < 0 {
+			return
 		}
 		all := workloads(t)
 		for _, w := range all {

@@ -18,7 +18,7 @@ func TestSpace(t *testing.T) {
 				seen := map[string]bool{}
 				var first []string
 				at := 0
-				for p := range space(on, 2, func(point) bool { return false }) {
+				for p := range space(on, 2) {
 					k := key(p.schedule)
 					if seen[k] {
 						t.Fatalf("twice:\n%s", k)
@@ -46,7 +46,7 @@ func TestSpace(t *testing.T) {
 					t.Errorf("no pairs")
 				}
 				i := 0
-				for p := range space(on, 2, func(point) bool { return false }) {
+				for p := range space(on, 2) {
 					if i == len(first) {
 						break
 					}
@@ -65,7 +65,7 @@ func TestSpace(t *testing.T) {
 func TestSymmetry(t *testing.T) {
 	on := target(3, 1)
 	race := map[string]bool{}
-	for p := range space(on, 1, func(point) bool { return false }) {
+	for p := range space(on, 1) {
 		for _, st := range p.schedule.Strikes {
 			nodes := slices.Concat(st.Fault.Nodes, st.Fault.Peers)
 			if slices.Contains(nodes, "s2") && !slices.Contains(nodes, "s1") || slices.Contains(nodes, "s3") && !slices.Contains(nodes, "s2") {
@@ -97,14 +97,14 @@ func TestSymmetry(t *testing.T) {
 // Faults of kinds that are not asked for are left out, and those of servers where there are
 // none.
 func TestKinds(t *testing.T) {
-	for p := range space(target(1, 1, "pause"), 2, func(point) bool { return false }) {
+	for p := range space(target(1, 1, "pause"), 2) {
 		for _, st := range p.schedule.Strikes {
 			if st.Fault.Word != "pause" {
 				t.Fatalf("%s among pauses", st)
 			}
 		}
 	}
-	for p := range space(target(0, 1), 1, func(point) bool { return false }) {
+	for p := range space(target(0, 1), 1) {
 		for _, st := range p.schedule.Strikes {
 			if strings.Contains(st.String(), scenarios.Servers) || st.When.At == scenarios.Sent || st.When.At == scenarios.Answered {
 				t.Fatalf("%s without servers", st)
@@ -180,7 +180,7 @@ func TestFaultsTakeTurns(t *testing.T) {
 	on := target(3, 1)
 	n := len(faults(on, clientNames[:2]))
 	seen := map[string]bool{}
-	for p := range space(on, 1, func(point) bool { return false }) {
+	for p := range space(on, 1) {
 		if p.depth == 0 {
 			continue
 		}
@@ -200,7 +200,7 @@ func TestFencedIsReachedBeforeTheWrite(t *testing.T) {
 	for fencing, want := range map[string]string{"none": "after B's write", "write": "after B's read"} {
 		on := target(1, 1, "pause")
 		on.Fencing = fencing
-		for p := range space(on, 1, func(point) bool { return false }) {
+		for p := range space(on, 1) {
 			if p.depth == 0 {
 				continue
 			}
@@ -208,6 +208,23 @@ func TestFencedIsReachedBeforeTheWrite(t *testing.T) {
 				t.Errorf("--fencing %s: %q first, want %q", fencing, got, want)
 			}
 			break
+		}
+	}
+}
+
+// TestLostDisks: a hunt takes the disk of a minority, never that of the only server, of one
+// of two, or of a majority.
+func TestLostDisks(t *testing.T) {
+	for servers, want := range map[int][]string{1: nil, 2: nil, 3: {"s1"}, 5: {"s1"}} {
+		on := target(servers, 1)
+		var got []string
+		for _, f := range faults(on, clientNames[:2]) {
+			if name, ok := strings.CutSuffix(f.text, " without data"); ok {
+				got = append(got, strings.TrimPrefix(name, "kill: "))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("of %d servers the disks of %v are lost, want %v", servers, got, want)
 		}
 	}
 }

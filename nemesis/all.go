@@ -60,6 +60,8 @@ func (n *Nemesis) ready(ctx context.Context, s Spec) (Spec, error) {
 	for _, o := range s.OneOf {
 		hits, err := n.possible(ctx, o)
 		switch {
+		case errors.Is(err, errExternal) && s.Text != All: // who names a fault wants all of it
+			return s, err
 		case err != nil && first == nil:
 			first = err
 		case err == nil && hits:
@@ -79,6 +81,9 @@ func (n *Nemesis) ready(ctx context.Context, s Spec) (Spec, error) {
 // possible says whether a fault would hit somebody, were there a holder and one who
 // waits. An error says that it can never strike here.
 func (n *Nemesis) possible(ctx context.Context, s Spec) (bool, error) {
+	if err := n.env.hasTargets(s.Kind); err != nil {
+		return false, err
+	}
 	if err := s.Kind.Possible(n.env); err != nil {
 		return false, err
 	}
@@ -91,6 +96,9 @@ func (n *Nemesis) possible(ctx context.Context, s Spec) (bool, error) {
 	n.env.watch = newWatch(n.env.Holds)
 	n.env.watch.observe(history.Event{Process: anyClient, F: history.Acquire, Type: history.Invoke})
 	f, err := s.Plan.Pick(ctx, n.env, rand.New(rand.NewPCG(0, 0)), anyClient)
+	if f != nil && err == nil {
+		err = n.env.spares(s.Kind, f)
+	}
 	return f != nil, err
 }
 
@@ -101,7 +109,13 @@ func (n *Nemesis) LeftOut() []string {
 	if n.Drawn() == nil {
 		return nil
 	}
+	if text := n.env.leftAlone(); text != "" {
+		out = append(out, text)
+	}
 	for _, k := range kinds {
+		if n.env.hasTargets(k) != nil {
+			continue // that has been said
+		}
 		if err := k.Possible(n.env); len(k.All) > 0 && err != nil {
 			out = append(out, fmt.Sprintf("--faults %s is without %s: %v", All, k.Name, err))
 		}

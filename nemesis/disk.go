@@ -22,6 +22,7 @@ var diskKind = Kind{
 	Make:     makeDisk,
 	Possible: diskPossible,
 	Disks:    true,
+	Servers:  true,
 }
 
 // DiskInjector is an injector that can say what this machine lacks for disks of ours.

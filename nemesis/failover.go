@@ -18,6 +18,7 @@ var failoverKind = Kind{
 	Parse:    parseFailover,
 	Make:     makeFailover,
 	Possible: func(*Env) error { return nil },
+	Servers:  true,
 }
 
 var errNoReplicas = errors.New("this cluster has no replicas to promote: its Compose file has no x-picklock.promote")

@@ -15,7 +15,7 @@ var flapKind = Kind{
 	Plain:    []string{"one", "client"},
 	All:      []string{"client"},
 	Parse:    parseFlap,
-	Make:     noStep,
+	Make:     makeFlap,
 	Possible: wireable,
 	Overlaps: true, // shapes are combined
 }
@@ -34,8 +34,18 @@ func parseFlap(words []string) (Plan, error) {
 		if every == 0 {
 			every = between(rng, e.TTL, 0.1, 0.7).Round(time.Millisecond)
 		}
-		return wire.Shape{Flap: every}, fmt.Sprintf("cut and healed every %v", every)
+		return wire.Shape{Flap: every}, flapping(every)
 	}
 	p.seen = lossSeen
 	return p, err
+}
+
+func flapping(every time.Duration) string { return fmt.Sprintf("cut and healed every %v", every) }
+
+// makeFlap makes the links flap that a step names.
+func makeFlap(e *Env, r FaultRequest) (Fault, error) {
+	if r.Flap <= 0 {
+		return nil, fmt.Errorf("%v is no time to be down and up again", r.Flap)
+	}
+	return makeShaping(e, r, wire.Shape{Flap: r.Flap}, flapping(r.Flap), lossSeen)
 }

@@ -126,6 +126,8 @@ func TestLinksMadeBad(t *testing.T) {
 	}{
 		{"slow one way", "", "c1 to s1 slowed by 5ms±1ms and to 9 kB/s, measured 10ms there and back", FaultRequest{Kind: "slow", Nodes: []string{"c1"}, Peers: []string{"s1"}, Slow: link.Slow{Delay: 5 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}}, wire.Shape{Delay: 5 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}},
 		{"lossy", "", "c1 to s1 lose 50 % of their packets", FaultRequest{Kind: "loss", Nodes: []string{"c1"}, Peers: []string{"s1"}, Loss: 0.5}, wire.Shape{Loss: 0.5}},
+		{"flapping", "", "c1 to s1 cut and healed every 50ms", FaultRequest{Kind: "flap", Nodes: []string{"c1"}, Peers: []string{"s1"}, Flap: 50 * time.Millisecond}, wire.Shape{Flap: 50 * time.Millisecond}},
+		{"flaps in no time", "no time to be down", "", FaultRequest{Kind: "flap", Nodes: []string{"c1"}, Peers: []string{"s1"}}, wire.Shape{}},
 		{"slow by nothing", "neither a delay nor a rate", "", FaultRequest{Kind: "slow", Nodes: []string{"c1"}, Peers: []string{"s1"}}, wire.Shape{}},
 		{"loses nothing", "0 is no part of the packets", "", FaultRequest{Kind: "loss", Nodes: []string{"c1"}, Peers: []string{"s1"}}, wire.Shape{}},
 	}

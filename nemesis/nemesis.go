@@ -52,6 +52,8 @@ type Kind struct {
 	Make func(e *Env, r FaultRequest) (Fault, error)
 	// Possible says what this machine lacks to do it; nil where all is there.
 	Possible func(e *Env) error
+	// Servers: it hits nobody else.
+	Servers bool
 	// Disks: the servers need disks of ours for it, where they can have them.
 	Disks bool
 	// Overlaps: the same node may be hit twice at a time.

@@ -158,6 +158,9 @@ func (p partitionPlan) around(e *Env, nodes, inside []compose.Node) (links []cut
 			if a.Role == compose.Client && b.Role == compose.Client {
 				continue // they never speak to each other
 			}
+			if external(a, b) {
+				continue // they speak to each other elsewhere
+			}
 			if p.links == "" && a.Role == compose.Client && b.Role == compose.Register {
 				continue // the register is among them as one who asks the servers
 			}
@@ -267,6 +270,8 @@ func (p partitionPlan) others(inside []compose.Node) string {
 		return string(p.links)
 	case inside[0].Role == compose.Client:
 		return "servers"
+	case inside[0].External != "":
+		return "clients"
 	}
 	return "servers and clients"
 }

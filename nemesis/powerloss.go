@@ -20,6 +20,7 @@ var powerLossKind = Kind{
 	// A scenario can say itself since when nothing was synced; others look in Pick.
 	Possible: func(*Env) error { return nil },
 	Disks:    true,
+	Servers:  true,
 }
 
 type powerLossPlan struct {

@@ -32,9 +32,11 @@ type FaultRequest struct {
 	Disk  string
 	Stall time.Duration
 	Torn  bool // of a power loss: a part of one write is left
-	// Slow and Loss are how bad a link is; Loss is the part of the packets that is lost.
+	// Slow, Loss and Flap are how bad a link is; Loss is the part of the packets that is lost,
+	// Flap how long it is down, and up, each time.
 	Slow link.Slow
 	Loss float64
+	Flap time.Duration
 }
 
 // Possible says what this machine lacks to do it; nil where all is there.
@@ -42,6 +44,9 @@ func (r FaultRequest) Possible(e *Env) error {
 	k, ok := lookup(r.Kind)
 	if !ok {
 		return fmt.Errorf("unknown fault %q", r.Kind)
+	}
+	if err := e.hasTargets(k); err != nil {
+		return fmt.Errorf("fault %s: %w", r.Kind, err)
 	}
 	if err := k.Possible(e); err != nil {
 		return fmt.Errorf("fault %s: %w", r.Kind, err)
@@ -58,6 +63,9 @@ func (n *Nemesis) Inject(ctx context.Context, r FaultRequest) (heal func(context
 	}
 	k, _ := lookup(r.Kind)
 	f, err := k.Make(n.env, r)
+	if err == nil {
+		err = n.env.spares(k, f)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", r.Kind, err)
 	}

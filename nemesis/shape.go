@@ -82,11 +82,6 @@ func makeShaping(e *Env, r FaultRequest, s wire.Shape, done string, seen seen) (
 	return f, err
 }
 
-// noStep is the Make of a fault that no step asks for.
-func noStep(*Env, FaultRequest) (Fault, error) {
-	return nil, errors.New("no step of a scenario does this: give it in the faults of a run")
-}
-
 // shaping makes ways slow or lossy.
 type shaping struct {
 	env   *Env

@@ -11,7 +11,7 @@ import (
 // cutWord cuts links: "cut: A from redis4, redis5" both ways, "cut: A to redis4" one way.
 var cutWord = stepWord{name: "cut", fault: "partition", read: (*parser).cut, after: (*order).harmed, take: (*Runner).cut}
 
-// healWord ends what was done to a link, a cut or whatever makes it slow or lossy: "heal: A to
+// healWord ends what was done to a link, a cut or whatever makes it slow, lossy or flapping: "heal: A to
 // redis4"; or to all links, and what came of a reset of which not both ends were told: "heal".
 var healWord = stepWord{name: "heal", read: (*parser).heal, after: (*order).heal, take: (*Runner).heal}
 
@@ -86,7 +86,7 @@ func (r *Runner) cut(ctx context.Context, st Step) (string, error) {
 }
 
 func (r *Runner) heal(ctx context.Context, st Step) (string, error) {
-	links := []string{"cut", "slow", "loss"}
+	links := []string{"cut", "slow", "loss", "flap"}
 	for _, name := range slices.Clone(r.order) {
 		word, what, _ := strings.Cut(name, " ")
 		harm := slices.Contains(links, word)

@@ -17,6 +17,7 @@ type Expectation struct {
 	Lock, Fencing string
 	Must          []string       // anomalies that must appear; none: the verdict must be valid
 	May           []string       // anomalies that may
+	Not           []string       // anomalies that must not; where there are any, all others may
 	Counts        map[string]int // what a count must come to, by its name
 }
 
@@ -64,8 +65,12 @@ func (s *Scenario) AppliesTo(lock string) bool {
 }
 
 func (e *Expectation) String() string {
-	text := strings.Join(e.Must, ", ")
-	if len(e.Must) == 0 {
+	words := slices.Clone(e.Must)
+	for _, name := range e.Not {
+		words = append(words, "no "+name)
+	}
+	text := strings.Join(words, ", ")
+	if len(words) == 0 {
 		text = "valid"
 	}
 	if len(e.May) > 0 {
@@ -86,8 +91,11 @@ func (e *Expectation) Judge(v verdict.Verdict, counts map[string]int) (verdict.V
 		a := &v.Anomalies[i]
 		// No lease keeps belief under a long enough pause: what is not required is
 		// not held against the lock, unless it is asked for.
-		expected := slices.Contains(e.Must, a.Name) || slices.Contains(e.May, a.Name)
-		if !found[a.Name] && !expected && v.Properties[a.Property].Required {
+		expected := slices.Contains(e.Must, a.Name) || slices.Contains(e.May, a.Name) || !v.Properties[a.Property].Required
+		if len(e.Not) > 0 {
+			expected = !slices.Contains(e.Not, a.Name)
+		}
+		if !found[a.Name] && !expected {
 			unexpected = append(unexpected, a.Name+": "+a.Explanation)
 		}
 		found[a.Name] = true
@@ -104,8 +112,11 @@ func (e *Expectation) Judge(v verdict.Verdict, counts map[string]int) (verdict.V
 		return verdict.Unknown, "no " + strings.Join(missing, ", ") + "; " + v.Why
 	case len(missing) > 0:
 		return verdict.False, "expected, but not seen: " + strings.Join(missing, ", ")
-	case len(e.Must) == 0 && v.Valid == verdict.Unknown:
+	case len(e.Must) == 0 && len(e.Not) == 0 && v.Valid == verdict.Unknown:
 		return verdict.Unknown, v.Why
+	}
+	if why := e.untried(v); why != "" {
+		return verdict.Unknown, why
 	}
 	for _, name := range sortedKeys(e.Counts) {
 		if counts[name] != e.Counts[name] {
@@ -115,7 +126,36 @@ func (e *Expectation) Judge(v verdict.Verdict, counts map[string]int) (verdict.V
 	return verdict.True, ""
 }
 
-func sortedKeys(m map[string]int) []string {
+// untried says why it is no wonder that what must not appear did not: nothing put the lock to
+// that test. What else is unknown of the run is no matter here.
+func (e *Expectation) untried(v verdict.Verdict) string {
+	if len(e.Not) == 0 {
+		return ""
+	}
+	for _, kind := range sortedKeys(v.Stats.Faults) {
+		if f := v.Stats.Faults[kind]; f.Injected > 0 && f.Landed == 0 {
+			return fmt.Sprintf("fault %s never landed", kind)
+		}
+	}
+	for _, a := range verdict.Anomalies() {
+		if p := v.Properties[a.Property]; slices.Contains(e.Not, a.Name) && p.Valid == verdict.Unknown {
+			return fmt.Sprintf("nothing says whether %s was tried: %s: %s", a.Name, a.Property, p.Why)
+		}
+	}
+	return ""
+}
+
+// Forbidding is the expectation that anomalies do not appear, whatever else does.
+func Forbidding(anomalies []string) (*Expectation, error) {
+	for _, name := range anomalies {
+		if !slices.Contains(Anomalies, name) {
+			return nil, meant.Unknown("anomaly", name, Anomalies)
+		}
+	}
+	return &Expectation{Lock: Every, Fencing: Every, Not: anomalies}, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
 	var out []string
 	for k := range m {
 		out = append(out, k)
@@ -159,7 +199,7 @@ func (p *parser) expect(n *yaml.Node) error {
 	return nil
 }
 
-var outcomeFields = []string{"must", "may", "counts"}
+var outcomeFields = []string{"must", "may", "not", "counts"}
 
 // byDiscipline tells a mapping of disciplines from an outcome that is written out.
 func byDiscipline(n *yaml.Node) bool {
@@ -184,6 +224,10 @@ func (p *parser) outcome(lock, fencing string, n *yaml.Node) (err error) {
 			e.Must, err = p.anomalies(v)
 		case "may":
 			e.May, err = p.anomalies(v)
+		case "not":
+			if e.Not, err = p.anomalies(v); err == nil && len(e.Not) == 0 {
+				err = p.errorf(v, "not: name the anomalies that must not appear")
+			}
 		case "counts":
 			if err = v.Decode(&e.Counts); err != nil {
 				err = p.errorf(v, "counts: want a mapping of names to numbers")
@@ -194,6 +238,14 @@ func (p *parser) outcome(lock, fencing string, n *yaml.Node) (err error) {
 		if err != nil {
 			return err
 		}
+	}
+	for _, name := range e.Not {
+		if slices.Contains(e.Must, name) {
+			return p.errorf(n, "%s cannot be both what must appear and what must not", name)
+		}
+	}
+	if len(e.Not) > 0 && len(e.May) > 0 {
+		return p.errorf(n, "leave out may: beside not, all anomalies that it does not name may appear")
 	}
 	return nil
 }

@@ -21,6 +21,16 @@ func drawn(valid verdict.Validity, anomalies ...string) verdict.Verdict {
 func TestJudge(t *testing.T) {
 	stale := Expectation{Must: []string{"stale-write"}}
 	perhaps := Expectation{Must: []string{"stale-write"}, May: []string{"lost-update"}}
+	gone, err := Forbidding([]string{"granted-early"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := func(v verdict.Verdict, exclusion verdict.Validity) verdict.Verdict {
+		v.Properties[verdict.Exclusion] = verdict.Property{Valid: exclusion, Required: true, Why: "nobody asked"}
+		return v
+	}
+	unlanded := tried(drawn(verdict.True), verdict.True)
+	unlanded.Stats.Faults = map[string]verdict.FaultCount{"kill": {Injected: 1}}
 	herd := Expectation{Counts: map[string]int{WakeUps: 8}}
 	tests := []struct {
 		name   string
@@ -44,6 +54,14 @@ func TestJudge(t *testing.T) {
 		{"perhaps", perhaps, drawn(verdict.False, "stale-write", "lost-update"), 0, verdict.True, ""},
 		{"perhaps not", perhaps, drawn(verdict.False, "stale-write"), 0, verdict.True, ""},
 		{"perhaps alone", perhaps, drawn(verdict.False, "lost-update"), 0, verdict.False, "not seen: stale-write"},
+		{"forbidden, and gone", *gone, tried(drawn(verdict.True), verdict.True), 0, verdict.True, ""},
+		{"forbidden, and another came", *gone, tried(drawn(verdict.False, "stale-write", "two-holders"), verdict.True), 0, verdict.True, ""},
+		{"forbidden, and what is unknown is something else", *gone, tried(drawn(verdict.Unknown), verdict.True), 0, verdict.True, ""},
+		{"forbidden, and came", *gone, tried(drawn(verdict.False, "stale-write", "granted-early"), verdict.False), 0, verdict.False, "not expected: granted-early: because"},
+		{"forbidden, and not tried", *gone, tried(drawn(verdict.False, "stale-write"), verdict.Unknown), 0, verdict.Unknown, "whether granted-early was tried: exclusion: nobody asked"},
+		{"forbidden, and no fault landed", *gone, unlanded, 0, verdict.Unknown, "fault kill never landed"},
+		{"belief forbidden", Expectation{Not: []string{"two-holders"}}, drawn(verdict.True, "two-holders"), 0, verdict.False, "not expected: two-holders"},
+		{"one without the other", Expectation{Must: []string{"stale-write"}, Not: []string{"granted-early"}}, tried(drawn(verdict.True), verdict.True), 0, verdict.False, "not seen: stale-write"},
 		{"belief asked for", Expectation{Must: []string{"two-holders"}}, drawn(verdict.True), 0, verdict.False, "not seen: two-holders"},
 		{"counted", herd, drawn(verdict.True), 8, verdict.True, ""},
 		{"counted otherwise", herd, drawn(verdict.True), 7, verdict.False, "7 wake-ups, expected 8"},
@@ -55,6 +73,15 @@ func TestJudge(t *testing.T) {
 				t.Errorf("%v, %q; want %v, %q", met, why, tt.met, tt.why)
 			}
 		})
+	}
+}
+
+func TestForbidding(t *testing.T) {
+	if e, err := Forbidding([]string{"granted-early", "deadlock"}); err != nil || e.String() != "no granted-early, no deadlock" {
+		t.Errorf("%v, %v", e, err)
+	}
+	if _, err := Forbidding([]string{"granted-eraly"}); err == nil || !strings.Contains(err.Error(), "did you mean granted-early?") {
+		t.Errorf("an anomaly that is none: %v", err)
 	}
 }
 

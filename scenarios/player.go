@@ -37,8 +37,9 @@ type strikeState struct {
 	struck  bool
 	on      bool // and has not been undone; Player.mu guards it
 	outcome error
-	late    time.Duration  // from its anchor to when it was on
+	late    time.Duration  // from its anchor to when it struck
 	grants  map[string]int // when it struck
+	past    bool           // what its until speaks of had come by then
 }
 
 // NewPlayer prepares a scenario with programs; tell is told of every move and fault, and
@@ -146,10 +147,25 @@ func (p *Player) reach(ctx context.Context, a Anchor) error {
 		p.change()
 		p.mu.Unlock()
 	}
+	var here []*strikeState
 	for _, st := range p.strikes {
 		if st.When == a {
-			p.strike(ctx, st, now)
+			here = append(here, st)
 		}
+	}
+	if a.At == During { // the client goes on meanwhile: none may wait for another
+		var on sync.WaitGroup
+		for _, st := range here {
+			on.Go(func() { p.strike(ctx, st, now) })
+		}
+		on.Wait()
+		return ctx.Err()
+	}
+	// The client stands here until all are on, in their order: one is late only if it is after
+	// those before it are on.
+	for _, st := range here {
+		p.strike(ctx, st, now)
+		now = p.stage.Now()
 	}
 	return ctx.Err()
 }
@@ -157,7 +173,7 @@ func (p *Player) reach(ctx context.Context, a Anchor) error {
 // strike injects one fault, once, and sees to its end.
 func (p *Player) strike(ctx context.Context, st *strikeState, anchor int64) {
 	st.once.Do(func() {
-		st.struck, st.grants = true, p.grants()
+		st.struck, st.grants, st.past = true, p.grants(), p.past(st.Until)
 		w, _ := st.Fault.word()
 		began := p.stage.Now()
 		// On before it strikes: a client that dies of it must not look alive.
@@ -173,13 +189,36 @@ func (p *Player) strike(ctx context.Context, st *strikeState, anchor int64) {
 	})
 }
 
+// past says that what ends a fault has come already. What is meant is what comes of it after
+// the fault has struck: one that ended as it began would prove nothing.
+func (p *Player) past(u Until) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u.Move.Client != "" {
+		return p.passed[u.Move]
+	}
+	return u.Await != nil && u.Await.What != grantedEvent.what && p.isSo(u.Await)
+}
+
+// isSo says that an event of those that clients tell of has come. p.mu is held.
+func (p *Player) isSo(a *Await) bool {
+	at, err := a.event().at(p.Runner, a)
+	return err == nil && at != 0 && at <= p.stage.Now()
+}
+
 // lift ends a fault when its until says so, or when the play is over.
 func (p *Player) lift(ctx context.Context, st *strikeState) {
 	bounded, cancel := context.WithTimeout(ctx, st.Until.Or.Of(p.scenario.TTL))
 	defer cancel()
 	switch u := st.Until; { // the end of a wait ends the fault, too
+	case u.Move.Client != "" && st.past: // a client makes a move once
+		<-bounded.Done()
 	case u.Move.Client != "":
 		_ = p.awaitThat(bounded, func() bool { return p.passed[u.Move] })
+	case u.Await != nil && st.past:
+		if p.awaitThat(bounded, func() bool { return !p.isSo(u.Await) }) == nil {
+			_ = p.awaitSince(bounded, u.Await, st.grants)
+		}
 	case u.Await != nil:
 		_ = p.awaitSince(bounded, u.Await, st.grants)
 	default:

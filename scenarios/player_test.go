@@ -137,6 +137,12 @@ func TestPlayer(t *testing.T) {
 			"0s A acquire granted; 0s pause A; 2s end pause A; 2s A write ok"},
 		{"a grant from before does not end it", "clients:\n  A: acquire, release\n  B: await 300ms after A granted, acquire, hold 0.2 leases, release, await quiet 400ms, acquire, hold 0.1 leases, release\n" + strike("after B's hold", "clock: A +5s", "B granted or 9 leases"), nil,
 			"0s A acquire granted; 0s A release ok; 300ms B acquire granted; 500ms clock A; 500ms B release ok; 900ms B acquire granted; 900ms end clock A; 1s B release ok"},
+		{"a move from before does not end it", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", "after A's acquire or 0.4 leases"), nil,
+			"0s A acquire granted; 0s pause A; 400ms end pause A; 400ms A write ok"},
+		{"what was so before does not end it", "clients:\n  A: acquire, hold 1.3 leases, write\n" + strike("before A's write", "pause: A", "lease of A over or 0.4 leases"), nil,
+			"0s A acquire granted; 1.3s pause A; 1.7s end pause A; 1.7s A write ok"},
+		{"but when it comes anew", "clients:\n  A: acquire, hold 1.1 leases, release, acquire, hold 1.5 leases, release\n" + strike("after A's hold", "clock: redis +5s", "lease of A over or 9 leases"), nil,
+			"0s A acquire granted; 1.1s clock redis; 1.1s A release ok; 1.1s A acquire granted; 2.1s end clock redis; 2.6s A release ok"},
 		{"the end of the play ends it", "clients:\n  A: acquire\n" + strike("start", "clock: A +5s", "9 leases"), nil, "0s clock A; 0s A acquire granted; 0s end clock A"},
 
 		// What makes no sense any more.
@@ -193,7 +199,7 @@ func TestVoid(t *testing.T) {
 		{"a fault that does not land", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), broken("pause"), "no hands", "pause: A", true, false},
 		{"messages that cannot be counted", "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "pause: A", ""), broken("gate"), "no hands", "pause: A", true, false},
 		{"the second of two", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("start", "clock: A +5s", ""), broken("clock"), "no hands", "clock: A +5s", true, false},
-		{"a fault that strikes too late", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("A's write", "pause: A", ""), func(s *stage, _ *Player) { s.lands = 300 * time.Millisecond },
+		{"a fault that strikes too late", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), func(s *stage, _ *Player) { s.skip = 300 * time.Millisecond },
 			"it struck 300ms after its anchor: this machine is too busy", "pause: A", false, true},
 	}
 	for _, tt := range tests {
@@ -207,6 +213,27 @@ func TestVoid(t *testing.T) {
 				t.Errorf("%q of %s, cannot %v, busy %v", void.Why, void.Strike.Fault.Text, void.Err, void.Busy())
 			}
 		})
+	}
+}
+
+// Of two at one anchor none is late because the other takes its time: where the client waits they
+// strike in their order, where it goes on both at once.
+func TestTwoAtOneAnchor(t *testing.T) {
+	slow := func(s *stage, _ *Player) {
+		s.lands, s.takes["A write"] = 300*time.Millisecond, 900*time.Millisecond
+	}
+	for when, want := range map[string]string{
+		"before A's write": "0s A acquire granted; 1.5s A write ok; 300ms partition A; 600ms clock A",
+		"A's write":        "0s A acquire granted; 300ms clock A; 300ms partition A; 900ms A write ok",
+	} {
+		got := playSchedule(t, "clients:\n  A: acquire, write\n"+strike(when, "cut: A to redis", "9 leases")+more(when, "clock: A +5s", "9 leases"), slow)
+		if got.err != nil {
+			t.Errorf("%s: %v", when, got.err)
+		}
+		log := slices.DeleteFunc(got.log, func(l string) bool { return strings.Contains(l, " end ") })
+		if slices.Sort(log); strings.Join(log, "; ") != want {
+			t.Errorf("%s: done %s\nwant %s", when, strings.Join(log, "; "), want)
+		}
 	}
 }
 

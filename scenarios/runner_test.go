@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +38,8 @@ type stage struct {
 	takes    map[string]time.Duration // how long acts take, by "A write"
 	gates    map[string]*gate         // that are shut, by client
 	perform  sync.WaitGroup
+	skip     time.Duration // that the machine loses between two looks at the clock
+	skipped  atomic.Int64
 }
 
 func newStage(t *testing.T, steps string) (*stage, *Scenario) {
@@ -54,7 +57,7 @@ func emptyStage() *stage {
 	return &stage{start: time.Now(), paused: map[string]chan struct{}{}, killed: map[string]bool{}, refuse: map[string]workloads.Outcome{}, broken: map[string]error{}, gates: map[string]*gate{}, takes: map[string]time.Duration{}}
 }
 
-func (s *stage) Now() int64        { return int64(time.Since(s.start)) + 1 }
+func (s *stage) Now() int64        { return int64(time.Since(s.start)) + 1 + s.skipped.Add(int64(s.skip)) }
 func (s *stage) Servers() []string { return []string{"redis"} }
 func (s *stage) Mark(context.Context, string) error {
 	s.say("mark")
@@ -154,6 +157,9 @@ func (s *stage) Inject(_ context.Context, d FaultRequest) (func(context.Context)
 	said := name
 	if d.Slow.Delay > 0 || d.Loss > 0 {
 		said += fmt.Sprint(" ", d.Slow, " ", d.Loss)
+	}
+	if d.Flap > 0 {
+		said += fmt.Sprint(" ", d.Flap)
 	}
 	s.note("%s", said)
 	if d.Kind == "pause" {
@@ -307,6 +313,8 @@ func TestPlay(t *testing.T) {
 			"B acquire granted; gate A 1; kill A; open A 1; end kill A", "0s"},
 		{"slow, lossy and cut links are healed", "  - A: acquire\n  - slow: A to redis 50ms±10ms 100kB/s\n  - loss: A to redis 20%\n  - cut: A from redis\n  - heal: A to redis\n  - A: write\n  - heal\n", nil,
 			"A acquire granted; slow A {50ms 10ms 100000} 0; loss A {0s 0s 0} 0.2; partition A; end slow A; end loss A; A write ok; end partition A", "0s"},
+		{"a flapping link is healed", "  - A: acquire\n  - flap: A from redis 200ms\n  - A: write\n  - heal: A from redis\n", nil,
+			"A acquire granted; flap A 200ms; A write ok; end flap A", "0s"},
 		{"a killed client is forgotten", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - kill: B\n  - A: release\n", nil, "A acquire granted; kill B; A release ok; end kill B", "0s"},
 		{"and starts anew", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - kill: B\n  - start: B\n  - A: release\n  - B: acquire\n", nil,
 			"A acquire granted; kill B; end kill B; A release ok; B acquire granted", "0s"},

@@ -38,6 +38,9 @@ var schedules = []string{
 	twoClients + strike("2 queued", "disk: redis stall 2s", "2 leases"),
 	twoClients + strike("message from A to redis", "slow: A to redis 50ms±10ms 100kB/s", "2 leases"),
 	twoClients + strike("quiet 200ms", "loss: A to redis 20%", "2 leases") + more("A's read", "pause: servers", "2 leases"),
+	twoClients + "expect:\n  redis: {not: [granted-early, deadlock]}\n",
+	twoClients + "expect:\n  redis: {must: [stale-write], not: [granted-early]}\n",
+	twoClients + strike("quiet 200ms", "flap: A from redis 200ms", "2 leases"),
 	"bound: 3s\nreplay: \"9 of 10\"\noptions:\n  \"n\": \"1\"\nclients:\n  A: acquire, renew, check, hold 1 lease, await quiet 200ms, add\n",
 }
 

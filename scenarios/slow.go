@@ -51,7 +51,7 @@ func (p *parser) loss(n *yaml.Node, st *Step, rest string) (err error) {
 func (r *Runner) bad(ctx context.Context, st Step) (string, error) {
 	request := FaultRequest{
 		Kind: st.Word, Nodes: r.resolve(st.Nodes), Peers: r.resolve(st.Peers), Both: st.Both,
-		Slow: st.Slow, Loss: st.Loss,
+		Slow: st.Slow, Loss: st.Loss, Flap: st.Flap,
 	}
 	return "", r.inject(ctx, request, st.Word+" "+st.link())
 }

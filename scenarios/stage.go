@@ -30,9 +30,11 @@ type FaultRequest struct {
 	Disk  string
 	Stall time.Duration
 	Torn  bool // of a power loss: a part of one write is left
-	// Slow and Loss are how bad a link is; Loss is the part of the packets that is lost.
+	// Slow, Loss and Flap are how bad a link is; Loss is the part of the packets that is lost,
+	// Flap how long it is down, and up, each time.
 	Slow link.Slow
 	Loss float64
+	Flap time.Duration
 }
 
 // Stage is what a scenario is played on.

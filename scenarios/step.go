@@ -34,7 +34,8 @@ type Step struct {
 	Stall        time.Duration // of a disk that stalls
 	Torn         bool
 	Slow         link.Slow
-	Loss         float64 // of a link: the part of the packets that is lost
+	Loss         float64       // of a link: the part of the packets that is lost
+	Flap         time.Duration // of a link: so long it is down, and so long up
 	Await        *Await
 	Count        string
 }

@@ -35,6 +35,7 @@ var stepWords = []stepWord{
 	resetWord,
 	slowWord,
 	lossWord,
+	flapWord,
 	clockWord,
 	failoverWord,
 	powerLossWord,

@@ -108,7 +108,12 @@ func (s *Scenario) Write(comments ...string) []byte {
 		if len(e.Must) > 0 {
 			want = "[" + strings.Join(e.Must, ", ") + "]"
 		}
-		if len(e.May) > 0 {
+		if len(e.Not) > 0 {
+			want = fmt.Sprintf("{not: [%s]}", strings.Join(e.Not, ", "))
+			if len(e.Must) > 0 {
+				want = fmt.Sprintf("{must: [%s], not: [%s]}", strings.Join(e.Must, ", "), strings.Join(e.Not, ", "))
+			}
+		} else if len(e.May) > 0 {
 			want = fmt.Sprintf("{must: %s, may: [%s]}", want, strings.Join(e.May, ", "))
 		}
 		fmt.Fprintf(&b, "  %s: %s\n", quoted(e.Lock), want)

@@ -19,6 +19,9 @@ type Config struct {
 	Settings
 	Process string   `json:"process"`
 	Servers []string `json:"servers"` // of the lock's service, host:port
+	// External is how they are reached where they run already; nil where they are
+	// picklock's own.
+	External *clients.External `json:"external,omitempty"`
 	// RegisterAddr is where the protected resource listens, host:port.
 	RegisterAddr string `json:"register_addr"`
 	// Directory is one that all clients share, "" where there is none.

@@ -57,7 +57,7 @@ func openConsul(_ context.Context, o clients.Options) (clients.Lock, error) {
 }
 
 func newConsulLock(o clients.Options) *consulLock {
-	l := &consulLock{options: o, delay: consulDelay(o), http: api.DefaultConfig().Transport}
+	l := &consulLock{options: o, delay: consulDelay(o), http: newTransport(o)}
 	l.stopped, l.stop = context.WithCancel(context.Background())
 	for _, c := range o.Client { // c1, c2, ... speak to one server each, as to the agent of their machine
 		l.at += int(c)
@@ -94,7 +94,7 @@ func (l *consulLock) client() (*api.Client, *consulWire, error) {
 	server := l.options.Servers[l.at%len(l.options.Servers)]
 	l.mu.Unlock()
 	w := newConsulWire(l.stopped, l.http, l.options)
-	c, err := api.NewClient(&api.Config{Address: server, Scheme: "http", HttpClient: &http.Client{Transport: w}})
+	c, err := newClient(l.options, server, &http.Client{Transport: w})
 	return c, w, err
 }
 
@@ -172,7 +172,7 @@ func (l *consulLock) once(ctx context.Context, key string) (clients.Grant, error
 	}
 	value := rand.Text()
 	lock, err := c.LockOpts(&api.LockOptions{
-		Key: "picklock/" + key, Value: []byte(value), SessionName: l.options.Client,
+		Key: keyFolder + key, Value: []byte(value), SessionName: sessionName(l.options, key),
 		SessionTTL: l.options.TTL.String(), LockDelay: l.delay,
 		LockWaitTime: min(max(l.options.TTL/2, 250*time.Millisecond), time.Second), // so long does it not look at ctx
 	})
@@ -198,7 +198,7 @@ func (l *consulLock) own(c *api.Client, w *consulWire, key, value string) (*api.
 	ctx, cancel := context.WithTimeout(w.ctx, max(l.options.TTL, time.Second))
 	defer cancel()
 	q := (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx)
-	pair, _, err := c.KV().Get("picklock/"+key, q)
+	pair, _, err := c.KV().Get(keyFolder+key, q)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the token: %w", err)

@@ -5,8 +5,8 @@ import "github.com/picklock/picklock/clients"
 
 // Locks are the lines of the table, one a lock.
 func Locks() []clients.Info {
-	return []clients.Info{
+	return service().Locks(
 		consulInfo(),
 		consulSemaphoreInfo(),
-	}
+	)
 }

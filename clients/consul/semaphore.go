@@ -54,7 +54,7 @@ func (l consulSemaphore) once(ctx context.Context, key string) (clients.Grant, e
 		return clients.Grant{}, err
 	}
 	s, err := c.SemaphoreOpts(&api.SemaphoreOptions{
-		Prefix: "picklock-semaphore/" + key, Limit: l.permits, SessionName: l.options.Client, SessionTTL: l.options.TTL.String(),
+		Prefix: semaphoreFolder + key, Limit: l.permits, SessionName: sessionName(l.options, key), SessionTTL: l.options.TTL.String(),
 		SemaphoreWaitTime: min(max(l.options.TTL/2, 250*time.Millisecond), time.Second), // so long does it not look at ctx
 	})
 	if err != nil {

@@ -138,7 +138,7 @@ func (q consulSequencer) Valid(ctx context.Context, key string, token int64) (bo
 		return false, fmt.Errorf("consul: who holds %s: %w", key, err)
 	}
 	defer w.end()
-	pair, _, err := c.KV().Get("picklock/"+key, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
+	pair, _, err := c.KV().Get(keyFolder+key, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx))
 	if err != nil {
 		q.lock.elsewhere()
 		return false, fmt.Errorf("consul: who holds %s: %w", key, err)
@@ -149,16 +149,17 @@ func (q consulSequencer) Valid(ctx context.Context, key string, token int64) (bo
 func (q consulSequencer) Close() error { return q.lock.Close() }
 
 // lookConsul says whether somebody holds the key; who waits leaves nothing there.
-func lookConsul(ctx context.Context, server, key string) (int, error) {
+func lookConsul(ctx context.Context, o clients.Options, key string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, wire.InspectWithin)
 	defer cancel()
-	t := api.DefaultConfig().Transport
+	server := o.Servers[0]
+	t := newTransport(o)
 	defer t.CloseIdleConnections()
-	c, err := api.NewClient(&api.Config{Address: server, Scheme: "http", HttpClient: &http.Client{Transport: t, Timeout: wire.InspectWithin}})
+	c, err := newClient(o, server, &http.Client{Transport: t, Timeout: wire.InspectWithin})
 	if err != nil {
 		return 0, fmt.Errorf("look at %s: %w", server, err)
 	}
-	pair, _, err := c.KV().Get("picklock/"+key, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
+	pair, _, err := c.KV().Get(keyFolder+key, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
 	if err != nil {
 		return 0, fmt.Errorf("look at %s: %w", server, err)
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/picklock/picklock/clients/internal/wire"
 )
 
-// dynamoTable is the table of all locks: one item a lock, its key in "id".
+// dynamoTable is the table of all locks, on a service that picklock has started: one item a
+// lock, its key in "id".
 const dynamoTable = "picklock"
 
 // dynamo is one client's way to the table. It does one thing when told to: nothing is
@@ -42,7 +43,7 @@ func newDynamo(name string, o clients.Options) (*dynamo, error) {
 		// A request has to go out in one piece (see wire.Tap).
 		WriteBufferSize: 64 << 10,
 	}}
-	d.db = dynamodb.New(dynamodb.Options{
+	c := dynamodb.Options{
 		BaseEndpoint: aws.String("http://" + o.Servers[0]),
 		Region:       "us-east-1",
 		HTTPClient:   d.http,
@@ -50,7 +51,11 @@ func newDynamo(name string, o clients.Options) (*dynamo, error) {
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "picklock", SecretAccessKey: "picklock"}, nil // nobody checks them
 		}),
-	})
+	}
+	if err := d.reach(&c); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	d.db = dynamodb.New(c)
 	return d, nil
 }
 
@@ -77,7 +82,7 @@ func (d *dynamo) acquire(ctx context.Context, key string, attempt func(context.C
 			return clients.Grant{}, fmt.Errorf("%s: acquire %s: %w", d.name, key, err)
 		case errors.Is(err, errDynamoHeld):
 			d.options.TellWaiting()
-		case errors.As(err, &none):
+		case errors.As(err, &none) && d.options.External == nil: // else whoever runs the clients makes it
 			if err := d.create(grace); err != nil && ctx.Err() == nil {
 				last = err
 			}
@@ -121,7 +126,7 @@ func dynamoRefused(err error) bool {
 func (d *dynamo) get(ctx context.Context, key string) (map[string]types.AttributeValue, error) {
 	var item map[string]types.AttributeValue
 	_, err := d.do(ctx, "", func(ctx context.Context) error {
-		out, err := d.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String(dynamoTable), Key: dynamoKey(key), ConsistentRead: aws.Bool(true)})
+		out, err := d.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String(tableOf(d.options, key)), Key: dynamoKey(key), ConsistentRead: aws.Bool(true)})
 		if err == nil {
 			item = out.Item
 		}
@@ -137,7 +142,7 @@ func (d *dynamo) update(ctx context.Context, key, mark, condition, change string
 	var item map[string]types.AttributeValue
 	sent, err := d.do(ctx, mark, func(ctx context.Context) error {
 		out, err := d.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: aws.String(dynamoTable), Key: dynamoKey(key),
+			TableName: aws.String(tableOf(d.options, key)), Key: dynamoKey(key),
 			ConditionExpression: aws.String(condition), UpdateExpression: aws.String(change), ExpressionAttributeValues: values,
 			ReturnValues: types.ReturnValueAllNew,
 		})
@@ -156,11 +161,7 @@ func (d *dynamo) update(ctx context.Context, key, mark, condition, change string
 // create makes the table, unless another client is quicker.
 func (d *dynamo) create(ctx context.Context) error {
 	_, err := d.do(ctx, "", func(ctx context.Context) error {
-		_, err := d.db.CreateTable(ctx, &dynamodb.CreateTableInput{
-			TableName: aws.String(dynamoTable), BillingMode: types.BillingModePayPerRequest,
-			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-		})
+		_, err := d.db.CreateTable(ctx, newTable(dynamoTable))
 		return err
 	})
 	var there *types.ResourceInUseException
@@ -168,6 +169,15 @@ func (d *dynamo) create(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// newTable is a table as the locks need it, that costs nothing where nobody uses it.
+func newTable(name string) *dynamodb.CreateTableInput {
+	return &dynamodb.CreateTableInput{
+		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+	}
 }
 
 func dynamoKey(key string) map[string]types.AttributeValue {
@@ -181,8 +191,10 @@ func (d *dynamo) Close() error {
 }
 
 // lookDynamo counts the holder's mark.
-func lookDynamo(ctx context.Context, server, key string) (int, error) {
-	d, err := newDynamo("dynamodb", clients.Options{Servers: []string{server}, TTL: wire.InspectWithin})
+func lookDynamo(ctx context.Context, o clients.Options, key string) (int, error) {
+	server := o.Servers[0]
+	o.TTL = wire.InspectWithin
+	d, err := newDynamo("dynamodb", o)
 	if err != nil {
 		return 0, err
 	}

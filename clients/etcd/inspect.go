@@ -5,14 +5,15 @@ import (
 	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/internal/wire"
 )
 
 // lookEtcd counts the keys in the mutex's line.
-func lookEtcd(ctx context.Context, server, key string) (int, error) {
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{server}, Logger: zap.NewNop()})
+func lookEtcd(ctx context.Context, o clients.Options, key string) (int, error) {
+	server := o.Servers[0]
+	c, err := newClient(o, clientv3.Config{})
 	if err != nil {
 		return 0, fmt.Errorf("look at %s: %w", server, err)
 	}

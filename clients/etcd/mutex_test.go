@@ -183,7 +183,7 @@ func TestSequencerWaiting(t *testing.T) {
 		waiting <- g
 	}()
 	for n := 0; n < 2; {
-		if n, err = lookEtcd(ctx, servers[0].Addr, "k"); err != nil {
+		if n, err = lookEtcd(ctx, clients.Options{Servers: contract.Addrs(servers)[:1]}, "k"); err != nil {
 			t.Fatal(err)
 		}
 	}

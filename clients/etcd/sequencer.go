@@ -7,7 +7,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/picklock/picklock/clients"
 )
@@ -33,7 +32,7 @@ func openEtcdSequencer(_ context.Context, o clients.Options) (clients.Sequencer,
 	if len(o.Servers) == 0 {
 		return nil, errors.New("etcd: no servers given")
 	}
-	c, err := clientv3.New(clientv3.Config{Endpoints: o.Servers, DialTimeout: 5 * time.Second, Logger: zap.NewNop()})
+	c, err := newClient(o, clientv3.Config{DialTimeout: 5 * time.Second})
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}

@@ -8,7 +8,6 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
-	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
 	"github.com/picklock/picklock/clients"
@@ -47,14 +46,12 @@ func (l *etcdLock) session(ctx context.Context) (*etcdSession, error) {
 	s = &etcdSession{watch: leaseWatch{queued: l.options.TellWaiting, delay: l.delay}}
 	ttl := l.options.TTL
 	var err error
-	s.client, err = clientv3.New(clientv3.Config{
-		Endpoints:   l.options.Servers,
+	s.client, err = newClient(l.options, clientv3.Config{
 		DialOptions: s.watch.dialOptions(),
 		// gRPC pings every 10 s at most, but the timeout is also that of TCP for
 		// data in flight, of which a keepalive puts some there every ttl/3.
 		DialKeepAliveTime:    max(ttl/2, 10*time.Second),
 		DialKeepAliveTimeout: ttl / 2,
-		Logger:               zap.NewNop(),
 	})
 	if err != nil {
 		return nil, err

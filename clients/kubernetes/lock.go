@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
@@ -39,7 +41,8 @@ func kubernetesInfo() clients.Info {
 	}
 }
 
-// The cluster's API server knows this token, and Leases are kept in this namespace.
+// The API server that picklock starts knows this token, and Leases are kept in this namespace
+// there.
 const (
 	kubeToken     = "picklock"
 	kubeNamespace = "default"
@@ -64,23 +67,34 @@ type kubeLock struct {
 	group   sync.WaitGroup // electors
 	ctx     context.Context
 	stop    context.CancelFunc // ends all electors
+
+	namespace string
+	http      http.RoundTripper // where it is the lock's own; nil else
 }
 
 func newKubeLock(o clients.Options) (*kubeLock, error) {
 	if len(o.Servers) == 0 {
 		return nil, errors.New("kubernetes: no servers given")
 	}
-	c, err := coordination.NewForConfig(&rest.Config{
-		Host: "https://" + o.Servers[0], BearerToken: kubeToken,
-		TLSClientConfig: rest.TLSClientConfig{Insecure: true}, // its certificate is made at its start
-		// The components' own bound for a request (resourcelock.NewFromKubeconfig).
-		Timeout: max(o.TTL/3, time.Second),
-		QPS:     -1, // 5 a second, the default, is less than a short lease needs
-	})
+	config, namespace, err := reach(o)
+	if err != nil {
+		return nil, err
+	}
+	// The components' own bound for a request (resourcelock.NewFromKubeconfig).
+	config.Timeout = max(o.TTL/3, time.Second)
+	config.QPS = -1 // 5 a second, the default, is less than a short lease needs
+	h, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes: %w", err)
 	}
-	l := &kubeLock{options: o, leases: c}
+	c, err := coordination.NewForConfigAndClient(config, h)
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: %w", err)
+	}
+	l := &kubeLock{options: o, leases: c, namespace: namespace}
+	if o.External != nil { // else the module keeps it for all of a process
+		l.http = h.Transport
+	}
 	l.ctx, l.stop = context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	return l, nil
 }
@@ -95,7 +109,7 @@ type kubeGrant struct {
 func (l *kubeLock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	record := &kubeRecord{
 		LeaseLock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Name: key, Namespace: kubeNamespace},
+			LeaseMeta:  metav1.ObjectMeta{Name: key, Namespace: l.namespace},
 			Client:     l.leases,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: l.options.Client + "_" + rand.Text()},
 		},
@@ -151,5 +165,8 @@ func (l *kubeLock) Release(ctx context.Context, g clients.Grant) error {
 func (l *kubeLock) Close() error {
 	l.stop()
 	l.group.Wait()
+	if l.http != nil {
+		utilnet.CloseIdleConnectionsFor(l.http)
+	}
 	return nil
 }

@@ -175,7 +175,7 @@ func openKubeSequencer(_ context.Context, o clients.Options) (clients.Sequencer,
 }
 
 func (q kubeSequencer) Valid(ctx context.Context, key string, token int64) (bool, error) {
-	lease, err := q.lock.leases.Leases(kubeNamespace).Get(ctx, key, metav1.GetOptions{})
+	lease, err := q.lock.leases.Leases(q.lock.namespace).Get(ctx, key, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -189,15 +189,17 @@ func (q kubeSequencer) Valid(ctx context.Context, key string, token int64) (bool
 func (q kubeSequencer) Close() error { return q.lock.Close() }
 
 // lookKube says whether somebody holds the Lease; who waits leaves nothing there.
-func lookKube(ctx context.Context, server, key string) (int, error) {
-	l, err := newKubeLock(clients.Options{Servers: []string{server}, TTL: wire.InspectWithin})
+func lookKube(ctx context.Context, o clients.Options, key string) (int, error) {
+	server := o.Servers[0]
+	o.TTL = wire.InspectWithin
+	l, err := newKubeLock(o)
 	if err != nil {
 		return 0, err
 	}
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(ctx, wire.InspectWithin)
 	defer cancel()
-	lease, err := l.leases.Leases(kubeNamespace).Get(ctx, key, metav1.GetOptions{})
+	lease, err := l.leases.Leases(l.namespace).Get(ctx, key, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return 0, nil

@@ -97,6 +97,9 @@ func pgConfig(o clients.Options, pooler bool) (*pgconn.Config, error) {
 		}
 	}
 	c.ConnectTimeout, c.DialFunc = patience, dialer.DialContext
+	if err := reach(c, o); err != nil {
+		return nil, err
+	}
 	c.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgCancel{conn: conn, grace: min(max(o.TTL/2, 250*time.Millisecond), time.Second)}
 	}

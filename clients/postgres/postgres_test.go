@@ -40,7 +40,7 @@ func startPostgres(t testing.TB) []*contract.Server {
 // ask runs a statement on a connection of its own.
 func ask(t testing.TB, s *contract.Server, sql string, args ...string) string {
 	t.Helper()
-	text, err := pgAsk(t.Context(), s.Addr, sql, args...)
+	text, err := pgAsk(t.Context(), clients.Options{Servers: []string{s.Addr}}, sql, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestPostgresWaiter(t *testing.T) {
 			queued := func(want int) {
 				t.Helper()
 				for {
-					n, err := info.Inspect(ctx, servers[0].Addr, "k")
+					n, err := info.Inspect(ctx, clients.Options{Servers: contract.Addrs(servers)[:1]}, "k")
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -3,17 +3,20 @@ package redis
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
-	"net"
+	"io"
 	"strings"
+	"time"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/internal/wire"
 )
 
 // lookRedis counts the key itself, in plain words on a connection of its own: a
 // stopped server must cost one look, not a client library's state.
-func lookRedis(ctx context.Context, server, key string) (int, error) {
-	reply, err := redisWord(ctx, server, "EXISTS", key)
+func lookRedis(ctx context.Context, o clients.Options, key string) (int, error) {
+	reply, err := redisWord(ctx, o, "EXISTS", key)
 	if err != nil {
 		return 0, err
 	}
@@ -23,28 +26,56 @@ func lookRedis(ctx context.Context, server, key string) (int, error) {
 	return 0, nil
 }
 
-// redisWord sends one command and returns the first line of its reply.
-func redisWord(ctx context.Context, server string, words ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, wire.InspectWithin)
-	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", server)
+// redisWord sends one command to the first server and returns the first line of its reply.
+func redisWord(ctx context.Context, o clients.Options, words ...string) (string, error) {
+	server := o.Servers[0]
+	line, err := func() (string, error) {
+		username, password, err := o.Login()
+		if err != nil {
+			return "", err
+		}
+		conn, err := o.Dial(ctx, "tcp", server, wire.InspectWithin)
+		if err != nil {
+			return "", err
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(wire.InspectWithin))
+		stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+		defer stop()
+		c := redisConn{conn, bufio.NewReader(conn)}
+		if password != "" {
+			login := []string{"AUTH", password}
+			if username != "" {
+				login = []string{"AUTH", username, password}
+			}
+			if said, err := c.word(login); err != nil || said != "+OK" {
+				return "", errors.Join(fmt.Errorf("it does not take the password: %s", said), err)
+			}
+		}
+		return c.word(words)
+	}()
 	if err != nil {
 		return "", fmt.Errorf("look at %s: %w", server, err)
 	}
-	defer conn.Close()
-	end, _ := ctx.Deadline()
-	conn.SetDeadline(end)
+	return line, nil
+}
+
+// redisConn is a connection to a Redis on which one command is sent after the other.
+type redisConn struct {
+	to   io.Writer
+	from *bufio.Reader
+}
+
+// word sends a command and returns the first line of its reply.
+func (c redisConn) word(words []string) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(words))
 	for _, w := range words {
 		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
 	}
-	if _, err := conn.Write([]byte(b.String())); err != nil {
-		return "", fmt.Errorf("look at %s: %w", server, err)
+	if _, err := io.WriteString(c.to, b.String()); err != nil {
+		return "", err
 	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		return "", fmt.Errorf("look at %s: %w", server, err)
-	}
-	return strings.TrimSpace(line), nil
+	line, err := c.from.ReadString('\n')
+	return strings.TrimSpace(line), err
 }

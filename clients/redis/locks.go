@@ -6,7 +6,7 @@ import "github.com/picklock/picklock/clients"
 
 // Locks are the lines of the table, one a lock.
 func Locks() []clients.Info {
-	return []clients.Info{
+	return service().Locks(
 		queueInfo(),
 		redisInfo(),
 		redisCounterInfo(),
@@ -27,5 +27,5 @@ func Locks() []clients.Info {
 		redlockWallclockInfo(),
 		redsyncInfo(),
 		rueidislockInfo(),
-	}
+	)
 }

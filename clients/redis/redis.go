@@ -41,7 +41,7 @@ func openRedis(wrap func(*redisLock) clients.Lock) func(context.Context, clients
 // for its answer.
 func newRedisLock(o clients.Options, addr string, patience time.Duration) *redisLock {
 	l := &redisLock{options: o, ttl: o.TTL, turn: make(chan struct{}, 1)}
-	l.db = newRedis(addr, patience, &l.wire)
+	l.db = newRedis(o, addr, patience, &l.wire)
 	return l
 }
 
@@ -65,23 +65,24 @@ type redisLock struct {
 // newRedis makes a client that does one thing when told to: it never sends a
 // command twice, and a command that is not answered in the time that its lease
 // would last is given up.
-func newRedis(addr string, ttl time.Duration, w *wire.Tap) *redis.Client {
+func newRedis(o clients.Options, addr string, ttl time.Duration, w *wire.Tap) *redis.Client {
 	logging.Disable() // it logs every dial that a fault makes fail
 	patience := min(max(ttl, 100*time.Millisecond), 5*time.Second)
 	return redis.NewClient(&redis.Options{
-		Addr:                     addr,
-		Dialer:                   w.Dialer(min(patience, 500*time.Millisecond)),
-		MaxRetries:               -1,
-		DialerRetries:            1,
-		DialTimeout:              min(patience, 500*time.Millisecond),
-		ReadTimeout:              patience,
-		WriteTimeout:             patience,
-		PoolTimeout:              patience,
-		ContextTimeoutEnabled:    true,
-		PoolSize:                 10000, // after so many failed dials the pool tries only once a second
-		PipelinePoolSize:         -1,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		Addr:                       addr,
+		Dialer:                     w.DialerOf(o, dialWithin(o, patience)),
+		CredentialsProviderContext: credentials(o),
+		MaxRetries:                 -1,
+		DialerRetries:              1,
+		DialTimeout:                min(patience, 500*time.Millisecond),
+		ReadTimeout:                patience,
+		WriteTimeout:               patience,
+		PoolTimeout:                patience,
+		ContextTimeoutEnabled:      true,
+		PoolSize:                   10000, // after so many failed dials the pool tries only once a second
+		PipelinePoolSize:           -1,
+		DisableIdentity:            true,
+		MaintNotificationsConfig:   &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 }
 

@@ -52,7 +52,7 @@ func openRedislock(_ context.Context, o clients.Options) (clients.Lock, error) {
 	}
 	l := &redislockLock{options: o}
 	settings.Addr = o.Servers[0]
-	dial := redis.NewDialer(settings)
+	dial := dialer(o, settings)
 	settings.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := dial(ctx, network, addr)
 		if err != nil {

@@ -46,7 +46,7 @@ type redlock struct {
 const redlockDrift = 0.01
 
 func openRedlock(_ context.Context, o clients.Options) (clients.Lock, error) {
-	return newRedlock(o, func(addr string) *redis.Client { return newRedis(addr, o.TTL, new(wire.Tap)) })
+	return newRedlock(o, func(addr string) *redis.Client { return newRedis(o, addr, o.TTL, new(wire.Tap)) })
 }
 
 // newRedlock opens redsync on one client for each server.

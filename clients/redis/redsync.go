@@ -54,6 +54,7 @@ func openRedsync(_ context.Context, o clients.Options) (clients.Lock, error) {
 	inner, err := newRedlock(o, func(addr string) *redis.Client {
 		s := *settings
 		s.Addr = addr
+		s.Dialer = dialer(o, &s)
 		return redis.NewClient(&s)
 	})
 	if err != nil {
@@ -129,7 +130,7 @@ func goRedis(o clients.Options) (*redis.Options, error) {
 	if retries == 0 {
 		retries = -1 // as go-redis spells none
 	}
-	return &redis.Options{MaxRetries: retries, DialTimeout: 5 * time.Second, ReadTimeout: read, ContextTimeoutEnabled: heed}, nil
+	return &redis.Options{MaxRetries: retries, DialTimeout: 5 * time.Second, ReadTimeout: read, ContextTimeoutEnabled: heed, CredentialsProviderContext: credentials(o)}, nil
 }
 
 func parseShare(text string) (float64, error) {

@@ -21,8 +21,8 @@ func rueidislockInfo() clients.Info {
 		Cluster: "redis",
 		Module:  "github.com/redis/rueidis",
 		MinTTL:  50 * time.Millisecond,
-		Inspect: func(ctx context.Context, server, key string) (int, error) {
-			return lookRedis(ctx, server, rueidisKey(key))
+		Inspect: func(ctx context.Context, o clients.Options, key string) (int, error) {
+			return lookRedis(ctx, o, rueidisKey(key))
 		},
 		Options: []clients.Option{
 			{Name: "key-majority", About: "how many of the lock's keys (2n-1) have to be held; the README wants 1 for one Redis", Default: "2", Check: wire.Checks(parsePositive), Safer: []string{"1"}},
@@ -69,7 +69,7 @@ func openRueidislock(_ context.Context, o clients.Options) (clients.Lock, error)
 	l := &rueidisLock{options: o, majority: majority, answers: newRueidisAnswers()}
 	var err error
 	l.locker, err = rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption: rueidis.ClientOption{InitAddress: o.Servers[:1]},
+		ClientOption: rueidisAt(o),
 		ClientBuilder: func(c rueidis.ClientOption) (rueidis.Client, error) {
 			client, err := rueidis.NewClient(c)
 			if err != nil {

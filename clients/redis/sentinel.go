@@ -40,39 +40,46 @@ func openRedisSentinel(ctx context.Context, o clients.Options) (clients.Lock, er
 	if len(o.Servers) == 0 {
 		return nil, errors.New("redis-sentinel: no server given")
 	}
-	sentinels, err := findSentinels(ctx, o)
+	sentinels, as, err := findSentinels(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("redis-sentinel: %w", err)
 	}
 	l := &redisLock{options: o, ttl: o.TTL, turn: make(chan struct{}, 1)}
-	l.db = newFailover(sentinels, o, &l.wire)
+	l.db, err = newFailover(sentinels, o, as, &l.wire)
+	if err != nil {
+		return nil, fmt.Errorf("redis-sentinel: %w", err)
+	}
 	return redisLua{l}, nil
 }
 
-// findSentinels asks the servers which of them are sentinels. One that is down is
-// heard of from the others.
-func findSentinels(ctx context.Context, o clients.Options) ([]string, error) {
-	var out []string
+// findSentinels asks the servers which of them are sentinels, and how one comes to those. One
+// that is down is heard of from the others.
+func findSentinels(ctx context.Context, o clients.Options) (out []string, as clients.Options, err error) {
+	as = o
 	var last error
 	for _, addr := range o.Servers {
-		c := newRedis(addr, time.Second, new(wire.Tap))
-		role, err := c.Do(ctx, "ROLE").Slice()
-		if err == nil && len(role) > 0 && role[0] == "sentinel" {
-			out = append(out, addr)
+		name, let, err := role(ctx, o, addr, time.Second)
+		if err == nil && name == sentinelRole {
+			out, as = append(out, addr), let
 		}
-		last = errors.Join(last, err, c.Close())
+		last = errors.Join(last, err)
 	}
 	if len(out) == 0 {
-		return nil, errors.Join(errors.New("no server says that it is a sentinel"), last)
+		return nil, as, errors.Join(errors.New("no server says that it is a sentinel"), last)
 	}
-	return out, nil
+	return out, as, nil
 }
 
-// newFailover makes a client as newRedis does, for whichever master there is.
-func newFailover(sentinels []string, o clients.Options, w *wire.Tap) *redis.Client {
+// newFailover makes a client as newRedis does, for whichever master there is. as is how the
+// sentinels let us in.
+func newFailover(sentinels []string, o, as clients.Options, w *wire.Tap) (*redis.Client, error) {
 	logging.Disable()
+	username, password, err := as.Login()
+	if err != nil {
+		return nil, err
+	}
 	patience := min(max(o.TTL, 100*time.Millisecond), 5*time.Second)
-	dial := w.Dialer(min(patience, 500*time.Millisecond))
+	dial := w.DialerOf(o, dialWithin(o, patience))
 	master := o.Extra["master"]
 	if master == "" {
 		master = "mymaster"
@@ -80,6 +87,9 @@ func newFailover(sentinels []string, o clients.Options, w *wire.Tap) *redis.Clie
 	return redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName:    master,
 		SentinelAddrs: sentinels,
+
+		SentinelUsername: username,
+		SentinelPassword: password,
 		// The kernel knows that a killed master's connection is gone.
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := dial(ctx, network, addr)
@@ -88,15 +98,16 @@ func newFailover(sentinels []string, o clients.Options, w *wire.Tap) *redis.Clie
 			}
 			return wire.Open(c), nil
 		},
-		MaxRetries:            -1,
-		DialerRetries:         1,
-		DialTimeout:           min(patience, 500*time.Millisecond),
-		ReadTimeout:           patience,
-		WriteTimeout:          patience,
-		PoolTimeout:           patience,
-		ContextTimeoutEnabled: true,
-		PoolSize:              10000, // as in newRedis
-		PipelinePoolSize:      -1,
-		DisableIdentity:       true,
-	})
+		CredentialsProviderContext: credentials(o),
+		MaxRetries:                 -1,
+		DialerRetries:              1,
+		DialTimeout:                min(patience, 500*time.Millisecond),
+		ReadTimeout:                patience,
+		WriteTimeout:               patience,
+		PoolTimeout:                patience,
+		ContextTimeoutEnabled:      true,
+		PoolSize:                   10000, // as in newRedis
+		PipelinePoolSize:           -1,
+		DisableIdentity:            true,
+	}), nil
 }

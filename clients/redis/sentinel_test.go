@@ -72,7 +72,7 @@ func TestSentinelFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range servers[1:3] {
-		for has, err := lookRedis(ctx, s.Addr, "k"); err != nil || has != 1; has, err = lookRedis(ctx, s.Addr, "k") {
+		for has, err := lookRedis(ctx, clients.Options{Servers: []string{s.Addr}}, "k"); err != nil || has != 1; has, err = lookRedis(ctx, clients.Options{Servers: []string{s.Addr}}, "k") {
 			if !wire.Pause(ctx, 2*time.Millisecond) {
 				t.Fatal("the grant never reached the replicas")
 			}

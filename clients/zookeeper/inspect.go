@@ -4,16 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/internal/wire"
 )
 
 // lookZooKeeper counts the nodes in the lock's line, as this server knows them.
-func lookZooKeeper(ctx context.Context, server, key string) (int, error) {
-	conn, events, err := zk.Connect([]string{server}, wire.InspectWithin, zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+func lookZooKeeper(ctx context.Context, o clients.Options, key string) (int, error) {
+	server := o.Servers[0]
+	connect := func(network, addr string, within time.Duration) (net.Conn, error) {
+		return dial(ctx, o, network, addr, within)
+	}
+	conn, events, err := zk.Connect([]string{server}, wire.InspectWithin, zk.WithDialer(connect), zk.WithLogInfo(false), zk.WithLogger(noLog{}))
 	if err != nil {
 		return 0, fmt.Errorf("look at %s: %w", server, err)
 	}

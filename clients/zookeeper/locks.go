@@ -5,9 +5,9 @@ import "github.com/picklock/picklock/clients"
 
 // Locks are the lines of the table, one a lock.
 func Locks() []clients.Info {
-	return []clients.Info{
+	return service().Locks(
 		zkLockInfo(),
 		zkparentInfo(),
 		zookeeperInfo(),
-	}
+	)
 }

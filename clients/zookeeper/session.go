@@ -64,12 +64,12 @@ func newZKSession(o clients.Options, shipped bool) (*zkSession, error) {
 	s := &zkSession{options: o, ttl: o.TTL, lost: make(chan struct{}), cancel: cancel}
 	// One dead server must not use up the session's time.
 	patience := min(max(o.TTL/time.Duration(len(o.Servers)+1), 100*time.Millisecond), time.Second)
-	dial := func(network, addr string, usual time.Duration) (net.Conn, error) {
+	connect := func(network, addr string, usual time.Duration) (net.Conn, error) {
 		within := patience
 		if shipped {
 			within = usual
 		}
-		c, err := (&net.Dialer{Timeout: within}).DialContext(dialing, network, addr)
+		c, err := dial(dialing, o, network, addr, within)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func newZKSession(o clients.Options, shipped bool) (*zkSession, error) {
 	var expired sync.Once
 	var err error
 	s.conn, s.events, err = zk.Connect(o.Servers, o.TTL,
-		zk.WithDialer(dial), zk.WithLogInfo(false), zk.WithLogger(zkLog{o.Log}),
+		zk.WithDialer(connect), zk.WithLogInfo(false), zk.WithLogger(zkLog{o.Log}),
 		zk.WithEventCallback(func(e zk.Event) {
 			if e.State == zk.StateExpired {
 				expired.Do(func() { close(s.lost) })

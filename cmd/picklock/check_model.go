@@ -45,12 +45,14 @@ func (flags checkFlags) check(ctx context.Context, h *model.History, of func() (
 			return err
 		}
 	}
+	compared := flags.compare(v)
 	if flags.json {
-		if err := printJSON(v); err != nil {
+		if err := printJSON(compared.with(v)); err != nil {
 			return fmt.Errorf("print the verdict: %w", err)
 		}
 	} else {
 		printModel(h, m, v)
+		compared.print(m)
 		if written != "" {
 			fmt.Printf("  report: %s\n", printable(written))
 		}

@@ -17,14 +17,30 @@ import (
 
 func cleanCommand() *cobra.Command {
 	var asJSON bool
+	var s leftThere
 	c := &cobra.Command{
 		Use: "clean", Short: "Remove what killed runs left behind", Args: noArguments,
 		Long: `Remove the containers, networks, volumes and images that dead runs left on the
 Docker engine, and empty data directories below ./picklock-results. Whatever
 does not carry picklock's label, or belongs to a run that is still alive, stays.
-Of a run with --runtime local the kernel leaves nothing else.`,
+Of a run with --runtime local the kernel leaves nothing else.
+
+With --endpoint, or a --cluster of servers that run already, remove nothing of that, but what
+killed runs left on these servers (docs/endpoint.md): everything with the mark of a run,
+which the run has said, or with anything that looks like one. Of a run that is still under
+way that takes the lock away.`,
+		Example: `  picklock clean
+  picklock clean --endpoint 127.0.0.1:6379 --lock redis --mark picklock-abcdefghij-
+  picklock clean --endpoint etcd.example.com:2379 --i-own-this-service --lock etcd --all-marks
+  picklock clean --endpoint 127.0.0.1:6379 --clean-as redis --mark picklock-abcdefghij-`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			removed, err := clean(cmd.Context())
+			var removed []string
+			var err error
+			if s.asked() {
+				removed, err = s.clean(cmd.Context())
+			} else {
+				removed, err = clean(cmd.Context())
+			}
 			if asJSON {
 				if removed == nil {
 					removed = []string{}
@@ -38,6 +54,7 @@ Of a run with --runtime local the kernel leaves nothing else.`,
 			return err
 		},
 	}
+	s.flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -64,6 +64,7 @@ otherwise.`,
 	lockOptionFlag(f, &options)
 	abilityFlag(f, &abilities)
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to start it on: a name, a Compose file, or none (default: the lock's own)")
+	endpointFlags(c, &o.Cluster)
 	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local, docker")
 	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the client runs in, for an exec lock's program")
 	f.BoolVar(&asJSON, "json", false, "print JSON")

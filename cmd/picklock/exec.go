@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/harness/conform"
+	"github.com/picklock/picklock/history"
 )
 
 func execCommand() *cobra.Command {
@@ -53,7 +55,8 @@ Exit codes: 0 all that could be tried is right, 1 something is wrong, 254 unusab
 arguments, 255 picklock itself failed.`,
 		Example: `  picklock exec check 'python3 my_lock.py' --cluster redis
   picklock exec check 'mylock/lock' --cluster mylock/compose.yml --json
-  picklock exec check 'node lock.js' --cluster redis --lock-option retries=3 --ttl 5s`,
+  picklock exec check 'node lock.js' --cluster redis --lock-option retries=3 --ttl 5s
+  picklock exec check 'mylock/lock' --endpoint 127.0.0.1:6379 --clean-as redis`,
 		Args: oneArgument("a command, as one word: 'python3 my_lock.py'"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o.Lock = clients.ExecPrefix + strings.TrimPrefix(args[0], clients.ExecPrefix)
@@ -72,6 +75,7 @@ arguments, 255 picklock itself failed.`,
 			if o.Self, err = os.Executable(); err != nil {
 				return fmt.Errorf("find the own program: %w", err)
 			}
+			o.Observer = announcing{}
 			return execCheck(cmd.Context(), o, asJSON)
 		},
 	}
@@ -79,6 +83,7 @@ arguments, 255 picklock itself failed.`,
 	lockOptionFlag(f, &options)
 	abilityFlag(f, &abilities)
 	f.StringVar(&o.Cluster, "cluster", o.Cluster, "cluster to start it on: a name, a Compose file, or none")
+	endpointFlags(c, &o.Cluster)
 	f.DurationVar(&o.TTL, "ttl", o.TTL, "lease, or session timeout, that is asked for; a shorter one makes it quicker")
 	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local, docker")
 	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the program runs in")
@@ -107,7 +112,7 @@ func execCheck(ctx context.Context, o harness.Options, asJSON bool) error {
 	case asJSON:
 		err = printJSON(all)
 	case all.Wrong == 0:
-		_, err = fmt.Println("The program speaks the protocol. What the lock is worth: picklock run --lock 'exec:" + all.Command + "' --cluster " + o.Cluster)
+		_, err = fmt.Println("The program speaks the protocol. What the lock is worth: picklock run --lock 'exec:" + all.Command + "' " + strings.Join(compose.Flags(o.Cluster), " "))
 	default:
 		_, err = fmt.Printf("%d of %d are wrong: docs/exec.md says how they should be.\n", all.Wrong, len(all.Checks))
 	}
@@ -116,6 +121,15 @@ func execCheck(ctx context.Context, o harness.Options, asJSON bool) error {
 	}
 	return err
 }
+
+// announcing says what will be done to servers of somebody's own, and nothing else.
+type announcing struct{}
+
+func (announcing) Phase(string, time.Time) {}
+func (announcing) Event(history.Event)     {}
+
+// Announce implements harness.Announcer.
+func (announcing) Announce(text string) { fmt.Fprintln(os.Stderr, "picklock:", text) }
 
 // printResult prints a line for what a check found, and one for each further problem.
 func printResult(r conform.Result) {

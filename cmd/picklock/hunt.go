@@ -16,11 +16,13 @@ import (
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/hunt/lanes"
 	huntreport "github.com/picklock/picklock/hunt/report"
 	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/shard"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -42,6 +44,8 @@ type huntFlags struct {
 	depth, jobs, replays     int
 	seed                     uint64
 	strategy, resume, out    string
+	shard                    string
+	part                     shard.Shard
 	asJSON, first, beyond    bool
 }
 
@@ -77,6 +81,7 @@ not be played as it was meant, 254 unusable arguments, 255 picklock itself faile
 	lockOptionFlag(fl, &f.options)
 	abilityFlag(fl, &f.abilities)
 	fl.StringVar(&s.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the lock's own)")
+	endpointFlagsTold(c, &s.Cluster)
 	fl.StringVar(&s.Fencing, "fencing", "none", fencingHelp+listed(fencingValues()))
 	fl.DurationVar(&s.TTL, "ttl", 0, "the lease (default: as short as the lock keeps to, 250ms at least)")
 	fl.StringSliceVar(&s.Faults, "faults", []string{"all"}, "kinds of fault that may strike: "+strings.Join(kindNames(), ", ")+", on one side only as kill:client or kill:server, all, or none")
@@ -92,6 +97,7 @@ not be played as it was meant, 254 unusable arguments, 255 picklock itself faile
 	fl.BoolVar(&f.first, "first", false, "end with the first way that repeats")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of what is drawn (default: a new one)")
 	fl.StringVar(&f.resume, "resume", "", "go on with the hunt in this folder")
+	fl.StringVar(&f.shard, "shard", "", shardHelp)
 	fl.StringVar(&f.out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local, docker")
 	fl.StringVar(&f.ClientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
@@ -128,6 +134,9 @@ func (f *huntFlags) check() (clients.Info, error) {
 		if !slices.Contains(scenarios.Anomalies, a) {
 			return info, fmt.Errorf("--find: %w", meant.Unknown("anomaly", a, scenarios.Anomalies))
 		}
+	}
+	if f.part, err = shard.Parse(f.shard, os.Getenv); err != nil {
+		return info, fmt.Errorf("--%w", err)
 	}
 	switch {
 	case !slices.Contains(hunt.Strategies(), f.strategy):
@@ -181,7 +190,7 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	search := hunt.New(hunt.Options{
-		Target: target, Strategy: f.strategy, Depth: f.depth, Time: f.limit, Find: f.find, BeyondLeases: f.beyond, FirstWay: f.first, Seed: f.seed,
+		Target: target, Strategy: f.strategy, Depth: f.depth, Part: partOf(f.part), Time: f.limit, Find: f.find, BeyondLeases: f.beyond, FirstWay: f.first, Seed: f.seed,
 		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.way,
 	})
 	result, err := search.Run(ctx, players)
@@ -196,11 +205,30 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		}
 	}
 	result.Command, result.Starts, result.Versions = f.command(), pool.Starts(), map[string]string{"picklock": harness.Version()}
-	if err := dir.Write(result); err != nil {
-		return err
+	if !f.part.Whole() {
+		if err := dir.WritePortion(f.part, search.Portion()); err != nil {
+			return err
+		}
 	}
 	ui.close()
-	if f.asJSON {
+	return writeHunt(dir, result, f.asJSON)
+}
+
+// partOf is the part of the space that a shard plays.
+func partOf(s shard.Shard) hunt.Part {
+	if s.Whole() {
+		return hunt.Part{}
+	}
+	return hunt.Part{First: s.Index - 1, Step: s.Of}
+}
+
+// writeHunt writes and prints what a hunt came to, and says it with the exit code.
+func writeHunt(dir *huntreport.Dir, result *hunt.Result, asJSON bool) error {
+	err := dir.Write(result)
+	if err != nil {
+		return err
+	}
+	if asJSON {
 		err = printJSON(result)
 	} else {
 		err = huntreport.Summary(os.Stdout, result, dir.Path())
@@ -239,6 +267,7 @@ func (f *huntFlags) command() []string {
 	for _, a := range f.abilities {
 		c = append(c, "--ability", a)
 	}
+	c = append(c, compose.Flags(s.Cluster)...)
 	if s.Fencing != "none" {
 		c = append(c, "--fencing", s.Fencing)
 	}
@@ -254,8 +283,14 @@ func (f *huntFlags) command() []string {
 	if f.Runtime != "local" {
 		c = append(c, "--runtime", f.Runtime)
 	}
+	if f.ClientImage != "" {
+		c = append(c, "--client-image", f.ClientImage)
+	}
 	if s.IgnoreLost {
 		c = append(c, "--ignore-lost")
+	}
+	if !f.part.Whole() {
+		c = append(c, "--shard", f.part.String())
 	}
 	return append(c, "--ttl", s.TTL.String(), "--time", f.limit.String(), "--depth", fmt.Sprint(f.depth), "--jobs", fmt.Sprint(f.jobs), "--seed", fmt.Sprint(f.seed))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/shard"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -29,6 +30,7 @@ type matrixFlags struct {
 	names, files        []string
 	options, abilities  []string
 	expect, writeExpect string
+	shard               string
 	asJSON              bool
 	pace                time.Duration
 }
@@ -47,7 +49,8 @@ proved too little, 254 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock matrix
   picklock matrix --locks redis,etcd --scenarios pause-holder,delayed-write --out m
   picklock matrix --locks redis --write-expect picklock.yaml
-  picklock matrix --locks redis --expect picklock.yaml`,
+  picklock matrix --locks redis --expect picklock.yaml
+  picklock matrix --shard 1/3 --out shard-1    # then: picklock merge shard-*`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := c.Flags()
@@ -58,6 +61,7 @@ proved too little, 254 unusable arguments, 255 picklock itself failed.`,
 	fl.StringSliceVar(&f.files, "file", nil, "scenario files of your own, instead of the catalogue unless --scenarios names some of it")
 	fl.StringSliceVar(&f.Fencing, "fencing", nil, "disciplines, separated by commas: "+listed(fencingValues())+" (default: those that each scenario names)")
 	fl.StringVar(&f.Cluster, "cluster", "", "cluster to run on: a name or a Compose file (default: the scenario's, or the lock's own)")
+	endpointFlagsTold(c, &f.Cluster)
 	fl.IntVar(&f.Runs, "runs", 1, "how often each cell is played")
 	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "cells at a time (default: twice as many as there are CPUs; with --runtime docker as many as the engine's machine has)")
 	fl.StringVar(&f.Out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
@@ -66,6 +70,7 @@ proved too little, 254 unusable arguments, 255 picklock itself failed.`,
 	fl.DurationVar(&f.pace, "pace", 0, "measure also how fast each lock is, in runs of this length (for example 5s)")
 	fl.StringVar(&f.expect, "expect", "", "compare with this file instead of the scenarios' own expectations")
 	fl.StringVar(&f.writeExpect, "write-expect", "", "write what came of it to this file, for --expect")
+	fl.StringVar(&f.shard, "shard", "", shardHelp)
 	fl.BoolVar(&f.asJSON, "json", false, "print the matrix as JSON")
 	return c
 }
@@ -142,25 +147,33 @@ func (f *matrixFlags) reach(ctx context.Context) error {
 }
 
 func (f *matrixFlags) report(m *results.Matrix) error {
-	if err := results.WriteMatrix(f.Out, m); err != nil {
+	if err := writeMatrix(f.Out, m, f.asJSON); err != nil {
 		return err
-	}
-	if err := results.GitHub(m, os.Getenv, os.Stdout, f.asJSON); err != nil {
-		return err
-	}
-	var err error
-	if f.asJSON {
-		err = printJSON(m)
-	} else {
-		err = results.MatrixSummary(os.Stdout, m, filepath.Join(f.Out, results.MatrixPage), colourful(os.Stdout))
-	}
-	if err != nil {
-		return fmt.Errorf("print the matrix: %w", err)
 	}
 	if f.writeExpect != "" {
 		return nil // what came of it is what is expected from now on
 	}
 	return met(m.Validity())
+}
+
+// writeMatrix writes and prints a matrix.
+func writeMatrix(out string, m *results.Matrix, asJSON bool) error {
+	if err := results.WriteMatrix(out, m); err != nil {
+		return err
+	}
+	if err := results.GitHub(m, os.Getenv, os.Stdout, asJSON); err != nil {
+		return err
+	}
+	var err error
+	if asJSON {
+		err = printJSON(m)
+	} else {
+		err = results.MatrixSummary(os.Stdout, m, filepath.Join(out, results.MatrixPage), colourful(os.Stdout))
+	}
+	if err != nil {
+		return fmt.Errorf("print the matrix: %w", err)
+	}
+	return nil
 }
 
 // resolve looks all names up.
@@ -210,7 +223,15 @@ func (f *matrixFlags) resolve(ctx context.Context) error {
 		}
 		seen = append(seen, s.Name)
 	}
+	var err error
+	if f.Shard, err = shard.Parse(f.shard, os.Getenv); err != nil {
+		return fmt.Errorf("--%w", err)
+	}
 	switch {
+	case !f.Shard.Whole() && (f.expect != "" || f.writeExpect != ""):
+		return errors.New("--expect and --write-expect are of the whole matrix: give them to picklock merge")
+	case !f.Shard.Whole() && f.pace != 0:
+		return errors.New("--pace is measured with the machine to itself: leave it out with --shard")
 	case f.Runs < 1:
 		return fmt.Errorf("--runs %d: want at least 1", f.Runs)
 	case f.Jobs < 0:
@@ -241,7 +262,6 @@ func (f *matrixFlags) resolve(ctx context.Context) error {
 			return fmt.Errorf("--cluster: %w", err)
 		}
 	}
-	var err error
 	if f.Extra, err = clients.ParseOptions(f.options); err != nil {
 		return err
 	}

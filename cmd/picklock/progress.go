@@ -79,6 +79,16 @@ func (p *progress) Phase(name string, until time.Time) {
 	}
 }
 
+// Announce implements harness.Announcer.
+func (p *progress) Announce(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tty {
+		p.draw("")
+	}
+	fmt.Fprintf(p.w, "picklock: %s\n", text)
+}
+
 // Event implements harness.Observer.
 func (p *progress) Event(e history.Event) {
 	p.mu.Lock()

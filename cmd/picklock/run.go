@@ -53,6 +53,7 @@ is unknown or left out, 0 if all held.`,
   picklock run --lock etcd --faults all --fencing read-write --time-limit 60s
   picklock run --lock 'exec:python3 my_lock.py' --cluster redis
   picklock run --lock 'exec:python3 my_lock.py' --cluster redis --fencing read-write --faults pause:holder
+  picklock run --lock redis --endpoint 127.0.0.1:6379 --faults pause:holder
   picklock run --lock redis --faults clock --runs 20 --seed 1 --time-limit 10s`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -94,6 +95,7 @@ is unknown or left out, 0 if all held.`,
 	abilityFlag(f, &abilities)
 	f.StringVar(&o.Cluster, "compose", "", "the same as --cluster, for a Compose file of your own")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name, a Compose file, or none (default: the lock's own)")
+	endpointFlags(c, &o.Cluster)
 	f.StringSliceVar(&o.Faults, "faults", nil, "faults, separated by commas (see picklock faults)")
 	f.StringVar(&o.Fencing, "fencing", o.Fencing, fencingHelp+listed(fencingValues()))
 	f.StringVar(&o.Register, "register", o.Register, registerHelp+listed(registerValues()))

@@ -116,11 +116,15 @@ func scenarioRun() *cobra.Command {
 		Use: "run NAME", Short: "Play one scenario on one lock and say whether what was expected came of it",
 		Long: `Play one scenario on one lock and say whether what was expected came of it.
 
+With --forbid it is a test that one thing does not come back: what the file expects is left
+aside, and so is every other anomaly.
+
 Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 254 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock scenario run pause-holder --lock redis
   picklock scenario run pause-holder --lock etcd --fencing read-write
-  picklock scenario run way-1-stale-write --file way-1-stale-write.yaml --runs 100 --load`,
+  picklock scenario run way-1-stale-write --file way-1-stale-write.yaml --runs 100 --load
+  picklock scenario run way-1-granted-early --file way-1-granted-early.yaml --forbid granted-early`,
 		Args: oneArgument("a scenario's name (see picklock scenario list)"), ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Scenario, err = findScenario(args[0], file); err != nil {
@@ -146,6 +150,9 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 			if _, err := register.ParseDiscipline(o.Fencing); err != nil {
 				return usage(err)
 			}
+			if _, _, err := o.Expected(); err != nil {
+				return usage(fmt.Errorf("--forbid: %w", err))
+			}
 			if runs < 1 || runs > maxRuns {
 				return usage(fmt.Errorf("--runs %d: want 1 to %d", runs, maxRuns))
 			}
@@ -162,11 +169,13 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 	f.StringVar(&o.Fencing, "fencing", "none", fencingHelp+listed(fencingValues()))
 	f.StringVar(&o.Register, "register", register.Builtin, registerHelp+listed(registerValues()))
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the scenario's, or the lock's own)")
+	endpointFlags(c, &o.Cluster)
 	f.StringVar(&file, "file", "", "a file of your own instead of the catalogue's")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of a scenario without a script (default: a new one)")
 	f.StringVar(&o.Out, "out", "", "run directory (default: a new one below ./picklock-results)")
 	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local, docker")
 	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
+	f.StringSliceVar(&o.Forbid, "forbid", nil, "expect only that these anomalies do not appear, whatever else does")
 	f.IntVar(&runs, "runs", 1, "play it so many times, and say how often it came to what is expected")
 	f.BoolVar(&load, "load", false, "with --runs: as often again with all processors busy")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")

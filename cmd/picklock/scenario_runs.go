@@ -57,9 +57,9 @@ type replays struct {
 
 // runMany plays a scenario many times and says how often it came to what is expected.
 func runMany(ctx context.Context, o harness.ScenarioOptions, runtimeName, clientImage string, times int, load, asJSON bool) error {
-	want := o.Scenario.Expected(o.Lock, o.Fencing)
-	if want == nil || !o.Scenario.AppliesTo(o.Lock) {
-		want = &scenarios.Expectation{} // of a lock that the file does not name: that it holds
+	want, _, err := o.Expected()
+	if err != nil {
+		return usage(err)
 	}
 	out := replays{Scenario: o.Scenario.Name, Lock: o.Lock, Fencing: o.Fencing, Expected: want.String()}
 	play, end, err := player(ctx, o, runtimeName, clientImage, want)

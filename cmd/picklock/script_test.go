@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,16 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			if err := os.WriteFile(filepath.Join(e.WorkDir, "redis_lock.py"), example, 0o600); err != nil {
+				return err
+			}
+			// For scripts that start a server.
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			_, port, _ := net.SplitHostPort(ln.Addr().String())
+			e.Setenv("FREE_PORT", port)
+			if err := ln.Close(); err != nil {
 				return err
 			}
 			// For scripts that compile; there is no home to keep it in.

@@ -71,6 +71,7 @@ built from the run's record came again, or what remains came in none of its last
 	lockOptionFlag(f, &o.options)
 	f.StringVar(&o.Fencing, "fencing", "none", fencingHelp+listed(fencingValues())+"; of a run the default is the run's")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the scenario's, the run's, or the lock's own)")
+	endpointFlagsTold(c, &o.Cluster)
 	f.StringVar(&o.runtime, "runtime", "local", "where the nodes run: local, docker")
 	f.StringSliceVar(&o.find, "find", nil, "keep one of these anomalies (default: the deepest that breaks a required property)")
 	f.DurationVar(&o.ttl, "ttl", 0, "of a run: the lease of what is built from it (default: the run's, or 500ms where that is shorter and the lock keeps to it)")

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,7 +32,7 @@ func workerCommand() *cobra.Command {
 
 // registerCommand is what runs on the register's node.
 func registerCommand() *cobra.Command {
-	var listen, fencing, lock, backend, at string
+	var listen, fencing, lock, backend, at, external string
 	var keys []string
 	var start int64
 	var o clients.Options
@@ -42,6 +43,11 @@ func registerCommand() *cobra.Command {
 			var err error
 			if o.Extra, err = clients.ParseOptions(extra); err != nil {
 				return usage(err)
+			}
+			if external != "" {
+				if err := json.Unmarshal([]byte(external), &o.External); err != nil {
+					return usage(fmt.Errorf("read how the lock's servers are reached: %w", err))
+				}
 			}
 			if backend != "" {
 				return keepRegister(cmd.Context(), backend, at, fencing, keys, start)
@@ -57,6 +63,7 @@ func registerCommand() *cobra.Command {
 	c.Flags().Int64Var(&start, "start", 0, "the run's start on the monotonic clock, in ns")
 	c.Flags().StringVar(&lock, "lock", "", "for a discipline that asks the lock service: the lock")
 	c.Flags().StringSliceVar(&o.Servers, "servers", nil, "the lock's servers")
+	c.Flags().StringVar(&external, "external", "", "how they are reached where they are somebody's own, in JSON")
 	c.Flags().DurationVar(&o.TTL, "ttl", time.Second, "the lock's lease")
 	lockOptionFlag(c.Flags(), &extra)
 	return c

@@ -57,6 +57,9 @@ func project(run string) string { return "picklock-" + run }
 
 // Start brings the definition's services up and returns when all servers answer.
 func (e *Engine) Start(ctx context.Context, def *compose.Definition, opts Options) (_ *Cluster, err error) {
+	if at := def.External(); len(at) > 0 {
+		return nil, compose.Impossible("a service that runs already, as " + at[0] + ", is reached with --runtime local only: containers have no forwarder to it")
+	}
 	id := make([]byte, 6)
 	_, _ = rand.Read(id) // never fails
 	c := &Cluster{

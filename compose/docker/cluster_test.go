@@ -91,8 +91,17 @@ func TestClusterLife(t *testing.T) {
 		t.Errorf("a killed server counts as dead: %v", err)
 	default:
 	}
-	if text, err := os.ReadFile(c.log("redis")); err != nil || strings.Count(string(text), "Ready to accept connections") != 3 {
-		t.Errorf("the log has not the lines of all three starts (%v):\n%s", err, text)
+	// The engine hands what a container says on when it comes to that.
+	const ready = "Ready to accept connections"
+	var text []byte
+	for until := time.Now().Add(30 * time.Second); time.Now().Before(until) && strings.Count(string(text), ready) < 3; time.Sleep(20 * time.Millisecond) {
+		var err error
+		if text, err = os.ReadFile(c.log("redis")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Count(string(text), ready) != 3 {
+		t.Errorf("the log has not the lines of all three starts:\n%s", text)
 	}
 	if err := hands.Kill(ctx, nodeOf(t, c, "redis").PID); err != nil {
 		t.Fatal(err)

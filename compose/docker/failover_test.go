@@ -25,6 +25,18 @@ func TestPromote(t *testing.T) {
 		}
 		n := nodeOf(t, c, next)
 		tell(t, c, hands, old, "INFO replication", "master_host:"+regexp.QuoteMeta(n.Addr))
+		// By their command lines both would follow redis1, or nobody.
+		for _, crashed := range []string{next, old} {
+			if err := c.Kill(ctx, crashed); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Restart(ctx, crashed, false); err != nil {
+				t.Fatal(err)
+			}
+			if leads, err := c.Leads(ctx, crashed); err != nil || leads != (crashed == next) {
+				t.Errorf("%s promoted, crash of %s: it leads: %v, %v", next, crashed, leads, err)
+			}
+		}
 	}
 	title := load(t, "redis-replica").Servers()[0].Title()
 	if v := c.Versions(ctx)[title]; !regexp.MustCompile(`^\d+\.\d+\.\d+ \S+ \(sha256:[0-9a-f]{12}\)$`).MatchString(v) {

@@ -82,6 +82,9 @@ func (c *Cluster) adopt(ctx context.Context, n *node) error {
 	}
 	ready, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
+	if err := c.Recall(ready, n.name, life.Gone()); err != nil {
+		return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
+	}
 	err = n.svc.Spec.Ready.AwaitBy(ready, member.HostPort(), life.Gone(), func(ctx context.Context) (bool, error) {
 		now, err := c.Find(n.name)
 		if err != nil {

@@ -89,7 +89,7 @@ func (l *Sandbox) Start(ctx context.Context, def *compose.Definition, opts compo
 		if err != nil {
 			return nil, err
 		}
-		if c.disks != nil && s.Spec.Role == compose.Server {
+		if c.disks != nil && s.Spec.Role == compose.Server && s.Spec.External == "" {
 			if err := c.mountDisk(ctx, n); err != nil {
 				return nil, err
 			}
@@ -152,6 +152,9 @@ func (c *Cluster) addNode(name string, role compose.Role, ports []int, svc *comp
 	if len(n.ports) > 0 {
 		member.Port = n.ports[0]
 	}
+	if svc != nil {
+		member.External = svc.Spec.External
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nodes[name] = n
@@ -197,13 +200,21 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
+	if c.sandbox.outside != nil && n.svc.Spec.External != "" {
+		cmd.ExtraFiles = []*os.File{c.sandbox.outside}
+		cmd.Args = append(cmd.Args, "--via", "3") // the first of them
+	}
 	life, err := c.run(n, cmd)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	ready, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
-	if err := n.svc.Spec.Ready.Await(ready, member.HostPort(), life.Gone()); err != nil {
+	err = c.Recall(ready, name, life.Gone())
+	if err == nil {
+		err = n.svc.Spec.Ready.Await(ready, member.HostPort(), life.Gone())
+	}
+	if err != nil {
 		return fmt.Errorf("start %s: %w%s", name, err, n.tail(c.opts.LogDir))
 	}
 	if n.disk && fresh {

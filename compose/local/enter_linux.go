@@ -13,6 +13,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/picklock/picklock/compose/forward"
 )
 
 // Enter moves the program into namespaces of its own by running it again inside
@@ -39,6 +41,9 @@ func Enter() (sandbox *Sandbox, code int, done bool) {
 	return nil, code, true
 }
 
+// outsideFD is the inner process's end of the socket over which the outer one dials for it.
+const outsideFD = 4
+
 // inner prepares the new namespaces and tells the outer process over descriptor 3
 // whether that worked.
 func inner() (*Sandbox, int, bool) {
@@ -53,9 +58,11 @@ func inner() (*Sandbox, int, bool) {
 	}
 	fmt.Fprint(status, "ok")
 	status.Close()
-	// Programs that the sandbox starts are not sandboxes themselves.
+	// Programs that the sandbox starts are not sandboxes themselves, and only those that
+	// are given the way out have it.
 	os.Unsetenv(sandboxEnv)
-	return &Sandbox{Isolated: true}, 0, false
+	unix.CloseOnExec(outsideFD)
+	return &Sandbox{Isolated: true, outside: os.NewFile(outsideFD, "outside")}, 0, false
 }
 
 func prepare() error {
@@ -88,6 +95,10 @@ func reexec() (int, error) {
 		return 0, err
 	}
 	defer r.Close()
+	inside, outside, err := forward.Pair()
+	if err != nil {
+		return 0, err
+	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
@@ -96,7 +107,7 @@ func reexec() (int, error) {
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), sandboxEnv+"=inner")
-	cmd.ExtraFiles = []*os.File{w}
+	cmd.ExtraFiles = []*os.File{w, inside} // 3 and outsideFD
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC,
 		Pdeathsig:  syscall.SIGKILL,
@@ -133,9 +144,13 @@ func reexec() (int, error) {
 		}
 		result <- outcome{exitCode(cmd.ProcessState), nil}
 	}()
-	if err := <-started; err != nil {
+	dialled := make(chan error, 1)
+	go func() { dialled <- forward.Outside(outside) }()
+	err = <-started
+	inside.Close()
+	if err != nil {
 		w.Close()
-		return 0, fmt.Errorf("make namespaces: %w (kernel or container forbids it)", err)
+		return 0, errors.Join(fmt.Errorf("make namespaces: %w (kernel or container forbids it)", err), <-dialled)
 	}
 	w.Close()
 	word, err := io.ReadAll(r)
@@ -147,6 +162,10 @@ func reexec() (int, error) {
 		select {
 		case s := <-signals:
 			_ = cmd.Process.Signal(s) // it may just have ended
+		case err := <-dialled:
+			if dialled = nil; err != nil {
+				fmt.Fprintln(os.Stderr, "picklock:", err)
+			}
 		case o := <-result:
 			if o.err != nil {
 				fmt.Fprintln(os.Stderr, "picklock: wait for the inner process:", o.err)

@@ -259,7 +259,8 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// A replica takes over, and the old master follows it.
+// A replica takes over, and the old master follows it, after a crash of either, too: by their
+// command lines they would follow each other, or nobody.
 func TestPromote(t *testing.T) {
 	c := start(t, sandbox, "redis-replica")
 	ctx := t.Context()
@@ -269,9 +270,19 @@ func TestPromote(t *testing.T) {
 	if err := c.Promote(ctx, "redis2"); err != nil {
 		t.Fatal(err)
 	}
-	for node, want := range map[string]bool{"redis1": false, "redis2": true} {
-		if leads, err := c.Leads(ctx, node); err != nil || leads != want {
-			t.Errorf("%s leads: %v, %v", node, leads, err)
+	for _, crashed := range []string{"", "redis2", "redis1"} {
+		if crashed != "" {
+			if err := c.Kill(ctx, crashed); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Restart(ctx, crashed, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for node, want := range map[string]bool{"redis1": false, "redis2": true} {
+			if leads, err := c.Leads(ctx, node); err != nil || leads != want {
+				t.Errorf("crash of %q: %s leads: %v, %v", crashed, node, leads, err)
+			}
 		}
 	}
 	if v := c.Versions(ctx); len(v) != 1 || !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(v["redis"]) {

@@ -5,6 +5,8 @@
 // addresses. It must not know locks, faults or histories.
 package local
 
+import "os"
+
 // Sandbox is the place where this process runs clusters.
 type Sandbox struct {
 	// Isolated: this process is the first one in user, network, mount, IPC and
@@ -12,6 +14,10 @@ type Sandbox struct {
 	Isolated bool
 	// Why says what stood in the way of namespaces where Isolated is false.
 	Why string
+
+	// outside is where to ask for connections out of the sandbox (see forward.Outside);
+	// nil where its nodes share this machine's network.
+	outside *os.File
 }
 
 // The environment variable that tells the re-executed program where it is.

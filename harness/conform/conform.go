@@ -21,6 +21,7 @@ type Config struct {
 	Command   string            `json:"command"`
 	Servers   []string          `json:"servers,omitempty"`   // for open
 	Directory string            `json:"directory,omitempty"` // for open
+	Mark      string            `json:"mark,omitempty"`      // is to be in keys; "" for nothing
 	TTL       time.Duration     `json:"ttl"`                 // the lease that is asked for
 	Extra     map[string]string `json:"extra,omitempty"`     // the lock's own options
 	Abilities map[string]string `json:"abilities,omitempty"` // over what the program declares

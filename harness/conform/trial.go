@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -27,7 +28,9 @@ func (t *trial) end() {
 }
 
 // key is a lock that nobody else uses.
-func (t *trial) key(name string) string { return "picklock-" + t.check + "-" + name + "-" + t.run }
+func (t *trial) key(name string) string {
+	return cmp.Or(t.Mark, "picklock-") + t.check + "-" + name + "-" + t.run
+}
 
 // start starts a program and opens its lock.
 func (t *trial) start(ctx context.Context, client string) (*program, reply, error) {

@@ -71,6 +71,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 		for _, srv := range def.Servers() {
 			t.Servers = append(t.Servers, srv.Name)
 		}
+		t.External = len(def.External()) > 0
 	}
 	if len(s.Faults) > 0 && !slices.Contains(s.Faults, nemesis.All) {
 		t.Kinds = s.Faults
@@ -93,29 +94,21 @@ func NewPool(o Options, t hunt.Target) *Pool { return &Pool{o: o, target: t} }
 
 // Open starts lanes, side by side.
 func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Player, error) {
-	type opened struct {
-		lane *lane
-		err  error
-	}
-	over := make(chan opened, n)
+	over := make(chan failure, n)
 	for range n {
 		go func() {
 			l, err := p.open(ctx, p.o.Settings, p.o.Extra)
-			over <- opened{l, err}
+			over <- failure{l, err}
 		}()
 	}
 	var players []hunt.Player
-	var first error
+	var all []failure
 	for range n {
 		o := <-over
-		if o.err != nil {
-			first = errors.Join(first, o.err)
-			continue
-		}
-		players = append(players, o.lane)
+		all, players = append(all, o), append(players, o.lane)
 	}
-	if first != nil {
-		return nil, errors.Join(first, p.Close())
+	if err := once(all, n); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
 	return players, nil
 }
@@ -128,9 +121,6 @@ func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]
 		keys = fmt.Sprintf("%s-%d-", p.o.Keys, p.n)
 	}
 	p.mu.Unlock()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of a lane: %w", err)
-	}
 	faults := s.Faults
 	s.Faults, s.Clients = nil, len(p.target.ClientNames())
 	l := &lane{self: p.o.Self, log: filepath.Join(dir, "lane.log"), config: harness.LaneConfig{
@@ -140,6 +130,9 @@ func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]
 	p.mu.Lock()
 	p.lanes = append(p.lanes, l)
 	p.mu.Unlock()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return l, fmt.Errorf("make the folder of a lane: %w", err)
+	}
 	return l, l.start(ctx)
 }
 
@@ -171,15 +164,15 @@ func (p *Pool) Close() error {
 	p.mu.Lock()
 	lanes := p.lanes
 	p.mu.Unlock()
-	over := make(chan error, len(lanes))
+	over := make(chan failure, len(lanes))
 	for _, l := range lanes {
-		go func() { over <- l.close() }()
+		go func() { over <- failure{l, l.close()} }()
 	}
-	var errs []error
+	var all []failure
 	for range lanes {
-		errs = append(errs, <-over)
+		all = append(all, <-over)
 	}
-	return errors.Join(errs...)
+	return once(all, len(lanes))
 }
 
 // lane is one lane's process, started again when it ends.

@@ -50,8 +50,8 @@ var detailForms = []detailForm{
 	{"partition", form(`(.+) cut off from (.+?)(?:; .* hears both)?`), between("cut: %s from %s")},
 	{"partition", form(`(.+) hears nothing from (.+?)(?:; .* hears both)?`), back("cut: %s to %s")},
 	{"partition", form(`(.+?)(?: is)? not heard by (.+?)(?:; .* hears both)?`), between("cut: %s to %s")},
-	{"flap", form(`(.+?) and (.+) cut and healed every .*`), between("cut: %s from %s")},
-	{"flap", form(`(.+) to (.+) cut and healed every .*`), between("cut: %s to %s")},
+	{"flap", form(`(.+?) and (.+) cut and healed every ([^,]+).*`), flapping("flap: %s from %s")},
+	{"flap", form(`(.+) to (.+) cut and healed every ([^,]+).*`), flapping("flap: %s to %s")},
 	{"hold", form(`messages between (.+) and (.+) held`), between("hold: %s from %s")},
 	{"hold", form(`messages from (.+) to (.+) held`), between("hold: %s to %s")},
 	{"reset", form(`\d+ connections between (.+) and (.+) let down, and neither end told.*`), between("reset: %s to %s silently")},
@@ -176,6 +176,13 @@ func between(step string) stepsOf {
 
 func back(step string) stepsOf {
 	return func(_ Run, w sides, m []string) ([]string, error) { return w.link(step, m[2], m[1]), nil }
+}
+
+func flapping(step string) stepsOf {
+	return func(r Run, w sides, m []string) ([]string, error) {
+		each, err := r.length(m[3])
+		return w.link(step+" "+each, m[1], m[2]), err
+	}
 }
 
 func lossy(step string) stepsOf {

@@ -179,3 +179,6 @@ func (d *Dir) Close() error {
 	}
 	return os.RemoveAll(d.path)
 }
+
+// WriteTo writes the results of a hunt that other machines played into a folder.
+func WriteTo(folder string, r *hunt.Result) error { return (&Dir{path: folder}).Write(r) }

@@ -37,13 +37,15 @@ type page struct {
 	Ways                         []wayView
 	Depths                       []hunt.Depth
 	Curve                        template.HTML
-	Impossible                   []string
+	Impossible, Unfinished       []string
 	Command, Versions            string
 }
 
 type wayView struct {
 	Number                              int
 	What, Takes, Rate, Replays, Command string
+	Test                                string // the command as a test; "" for none
+	Larger                              string // why it may take less
 	Explanation, Caption                string
 	Once                                bool // it was proved, and does not come at will
 	Help, Story, Needed                 []string
@@ -70,7 +72,7 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 	css := results.Style() + pageCSS
 	p := page{
 		CSP: results.Policy(css, pageJS), CSS: template.CSS(css), JS: template.JS(pageJS), //nolint:gosec // our own files
-		Headline: clip(r.Summary()), Lead: lead(r), Covered: covered(r), Depths: r.Depths, Curve: curve(r),
+		Headline: clip(r.Summary()), Lead: lead(r), Covered: covered(r), Unfinished: r.Unfinished, Depths: r.Depths, Curve: curve(r),
 		Command: strings.Join(quoted(r.Command), " "), Valid: "holds",
 		Tested: clip(fmt.Sprintf("%s · fencing %s · lease %v · searched for %v · seed %d", r.Lock, r.Fencing, time.Duration(r.TTL), time.Duration(r.Seconds*1e9).Round(time.Second), r.Seed)),
 	}
@@ -98,7 +100,7 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 
 func view(r *hunt.Result, w *hunt.Way, n int, dir string) wayView {
 	v := wayView{
-		Number: n, What: what(w), Takes: w.Takes(), Replays: rateWords(w), Command: Again(r, w, dir), Explanation: clip(w.Explanation),
+		Number: n, What: what(w), Takes: w.Takes(), Replays: rateWords(w), Command: Again(r, w, dir), Test: AsTest(r, w, dir), Larger: w.Larger, Explanation: clip(w.Explanation),
 		Once: !w.Steady(), Story: picture(w), Needed: slices.DeleteFunc(slices.Clone(w.Needed), func(s string) bool { return s == "" }),
 	}
 	rate := w.Alone

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/results"
 )
 
 const schedule = `name: way-1-granted-early
@@ -141,13 +143,56 @@ func TestHostilePage(t *testing.T) {
 	}
 }
 
+// What is not the least, and what there was no time for, is said to be so.
+func TestUnfinished(t *testing.T) {
+	r := result()
+	r.Ways[1].Larger, r.Unfinished = "the time was over", []string{"1 of 2 ways may not be the least"}
+	var text, page bytes.Buffer
+	if err := errors.Join(Summary(&text, r, "dir"), HTML(&page, r, "dir")); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"perhaps less: the time was over\n", "no time:  1 of 2 ways may not be the least (--finish)\n"} {
+		if strings.Count(text.String(), want) != 1 {
+			t.Errorf("the summary does not say %q once:\n%s", want, text.String())
+		}
+	}
+	for _, want := range []string{"Perhaps less is enough: the time was over.", "<li>1 of 2 ways may not be the least</li>"} {
+		if strings.Count(page.String(), want) != 1 {
+			t.Errorf("the page does not say %q once", want)
+		}
+	}
+}
+
+// What was found is a test of the lock once it is mended: for its own anomalies only.
+func TestAsTest(t *testing.T) {
+	r := result()
+	for i, want := range []string{" --forbid granted-early", " --forbid stale-write"} {
+		if got := AsTest(r, r.Ways[i], "dir"); got != Again(r, r.Ways[i], "dir")+want {
+			t.Errorf("%s: %s", r.Ways[i].Name, got)
+		}
+	}
+	var text, page bytes.Buffer
+	if err := errors.Join(Summary(&text, r, "dir"), HTML(&page, r, "dir")); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]*bytes.Buffer{"summary": &text, "page": &page} {
+		if n := strings.Count(b.String(), "--forbid granted-early"); n != 1 {
+			t.Errorf("the %s has the command %d times", name, n)
+		}
+	}
+	r.Again = "go test -run {name}"
+	if got := AsTest(r, r.Ways[0], "dir"); got != "" {
+		t.Errorf("what no command plays: %s", got)
+	}
+}
+
 func TestJUnit(t *testing.T) {
-	read := func(r *hunt.Result) junitSuite {
+	read := func(r *hunt.Result) results.JUnitSuite {
 		var b bytes.Buffer
 		if err := JUnit(&b, r, "dir"); err != nil {
 			t.Fatal(err)
 		}
-		var s junitSuite
+		var s results.JUnitSuite
 		if err := xml.Unmarshal(b.Bytes(), &s); err != nil {
 			t.Fatal(err)
 		}

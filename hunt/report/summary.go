@@ -25,13 +25,22 @@ func Summary(w io.Writer, r *hunt.Result, dir string) error {
 		for _, line := range picture(way) {
 			fmt.Fprintf(&b, "            %s\n", line)
 		}
+		if way.Larger != "" {
+			fmt.Fprintf(&b, "            perhaps less: %s\n", way.Larger)
+		}
 		fmt.Fprintf(&b, "  replays:  %s\n", rateWords(way))
 		if helps := remedyWords(way); len(helps) > 0 {
 			fmt.Fprintf(&b, "  helps:    %s\n", strings.Join(helps, "\n            "))
 		}
 		fmt.Fprintf(&b, "  again:    %s\n", Again(r, way, dir))
+		if test := AsTest(r, way, dir); test != "" {
+			fmt.Fprintf(&b, "  as test:  %s\n", test)
+		}
 	}
 	fmt.Fprintf(&b, "\ncovered:  %s\n", covered(r))
+	for _, u := range r.Unfinished {
+		fmt.Fprintf(&b, "no time:  %s (--finish)\n", u)
+	}
 	for _, i := range r.Impossible {
 		fmt.Fprintf(&b, "left out: %s\n", i)
 	}
@@ -120,6 +129,16 @@ func Again(r *hunt.Result, w *hunt.Way, dir string) string {
 		return strings.NewReplacer(hunt.WayFile, file, hunt.WayName, w.Name).Replace(r.Again)
 	}
 	return strings.Join(quoted([]string{"picklock", "scenario", "run", w.Name, "--file", file, "--lock", r.Lock, "--fencing", r.Fencing}), " ")
+}
+
+// AsTest is a command that succeeds once the lock does not break in this way any more; "" where
+// a way is not played by a command.
+func AsTest(r *hunt.Result, w *hunt.Way, dir string) string {
+	forbid := w.Forbid()
+	if r.Again != "" || len(forbid) == 0 {
+		return ""
+	}
+	return Again(r, w, dir) + " --forbid " + strings.Join(forbid, ",")
 }
 
 func covered(r *hunt.Result) string {

@@ -5,12 +5,14 @@ package wire
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/history"
 )
 
@@ -59,6 +61,17 @@ func (t *Tap) Dialer(timeout time.Duration) func(context.Context, string, string
 	}
 }
 
+// DialerOf is Dialer for the servers of a lock's options, which may be somebody's own.
+func (t *Tap) DialerOf(o clients.Options, timeout time.Duration) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := o.Dial(ctx, network, addr, timeout)
+		if err != nil {
+			return nil, err
+		}
+		return tapConn{c, t}, nil // above TLS, where a command can still be told
+	}
+}
+
 // Conn watches what is written to c.
 func (t *Tap) Conn(c net.Conn) net.Conn { return tapConn{c, t} }
 
@@ -93,6 +106,9 @@ func (c openConn) SyscallConn() (syscall.RawConn, error) {
 	inner := c.Conn
 	if w, ok := inner.(tapConn); ok {
 		inner = w.Conn
+	}
+	if w, ok := inner.(*tls.Conn); ok {
+		inner = w.NetConn()
 	}
 	s, ok := inner.(syscall.Conn)
 	if !ok {

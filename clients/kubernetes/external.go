@@ -1,0 +1,158 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/picklock/picklock/clients"
+)
+
+func service() *clients.Service {
+	return &clients.Service{Name: "kubernetes", Fetch: fetch, Clean: clean, Names: names}
+}
+
+// configVariable names the kubeconfig for picklock alone; else it is where kubectl has it.
+const configVariable = "PICKLOCK_KUBECONFIG"
+
+// dialWithin is how long an API server of somebody's own may take to take a connection.
+const dialWithin = 5 * time.Second
+
+// kubeconfig is how the current context of the user's kubeconfig reaches its API server, the
+// server's host and port, and the context's namespace.
+func kubeconfig() (c *rest.Config, server, namespace string, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if path := os.Getenv(configVariable); path != "" {
+		rules.ExplicitPath = path
+	}
+	from := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
+	if c, err = from.ClientConfig(); err == nil {
+		namespace, _, err = from.Namespace()
+	}
+	if err != nil {
+		return nil, "", "", fmt.Errorf("kubernetes: read the kubeconfig that %s or KUBECONFIG names: %w", configVariable, err)
+	}
+	if c.Proxy != nil {
+		return nil, "", "", errors.New("kubernetes: the kubeconfig has a proxy-url, which a run cannot go through: leave it out, or take a context without one")
+	}
+	host := c.Host
+	if !strings.Contains(host, "://") {
+		host = "https://" + host
+	}
+	u, err := url.Parse(host)
+	if err != nil {
+		return nil, "", "", fmt.Errorf("kubernetes: the kubeconfig's server: %w", err)
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return c, net.JoinHostPort(u.Hostname(), port), namespace, nil
+}
+
+// Server is the HOST:PORT of the API server in the user's kubeconfig.
+func Server() (string, error) {
+	_, server, _, err := kubeconfig()
+	return server, err
+}
+
+// fetch sees to it that clients find the kubeconfig, wherever they are started, and that it is
+// of the server that they are to be tested on.
+func fetch(_ context.Context, e clients.External) error {
+	if path := os.Getenv(configVariable); path != "" {
+		whole, err := filepath.Abs(path)
+		if err == nil {
+			err = os.Setenv(configVariable, whole)
+		}
+		if err != nil {
+			return fmt.Errorf("kubernetes: find %s: %w", path, err)
+		}
+	}
+	server, err := Server()
+	if err == nil && (len(e.Addresses) != 1 || e.Addresses[0] != server) {
+		err = fmt.Errorf("kubernetes: the kubeconfig's context is of the server %s, and the run is to be on %s: say --endpoint %s, or name another kubeconfig in %s", server, strings.Join(e.Addresses, ","), server, configVariable)
+	}
+	return err
+}
+
+// reach is how a client comes to the API server, and the namespace of its Leases.
+func reach(o clients.Options) (*rest.Config, string, error) {
+	if o.External == nil {
+		return &rest.Config{
+			Host: "https://" + o.Servers[0], BearerToken: kubeToken,
+			TLSClientConfig: rest.TLSClientConfig{Insecure: true}, // its certificate is made at its start
+		}, kubeNamespace, nil
+	}
+	c, _, namespace, err := kubeconfig()
+	if err != nil {
+		return nil, "", err
+	}
+	// No proxy that the environment names is between. The module speaks TLS itself.
+	c.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
+	c.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return (&net.Dialer{Timeout: dialWithin}).DialContext(ctx, network, o.Reached(addr))
+	}
+	return c, namespace, nil
+}
+
+// clean deletes the Leases of all locks.
+func clean(ctx context.Context, o clients.Options, mark string) (n int, err error) {
+	o.TTL = max(o.TTL, 15*time.Second) // a third of which a request may take
+	l, err := newKubeLock(o)
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	fail := func(err error) (int, error) {
+		return n, fmt.Errorf("kubernetes: remove the Leases with %s from the namespace %s: %w", mark, l.namespace, err)
+	}
+	leases := l.leases.Leases(l.namespace)
+	// Whoever may not delete is told so before anything is written: there is no such Lease.
+	if err := leases.Delete(ctx, mark+"none", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return fail(err)
+	}
+	all, err := leases.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fail(err)
+	}
+	for _, lease := range all.Items {
+		if !strings.HasPrefix(lease.Name, mark) {
+			continue
+		}
+		if err := leases.Delete(ctx, lease.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fail(err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// names are the Leases of the namespace.
+func names(ctx context.Context, o clients.Options) (out []string, err error) {
+	o.TTL = max(o.TTL, 15*time.Second)
+	l, err := newKubeLock(o)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	all, err := l.leases.Leases(l.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: look for the Leases of runs: %w", err)
+	}
+	for _, lease := range all.Items {
+		out = append(out, lease.Name)
+	}
+	return out, nil
+}

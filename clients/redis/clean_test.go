@@ -1,0 +1,130 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/internal/servers"
+)
+
+// dump is all that a server keeps, by key.
+func dump(t *testing.T, addr string) map[string]string {
+	t.Helper()
+	db := redis.NewClient(&redis.Options{Addr: addr})
+	defer db.Close()
+	keys, err := db.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, key := range keys {
+		if out[key], err = db.Dump(t.Context(), key).Result(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// left counts the keys that are on the servers beside those before.
+func left(t *testing.T, addrs []string, before map[string]string) int {
+	t.Helper()
+	n := 0
+	for _, addr := range addrs {
+		for key := range dump(t, addr) {
+			if _, ok := before[key]; !ok {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// awaitAlone waits until nobody else is connected with the server: what has been sent to
+// it has come by then.
+func awaitAlone(ctx context.Context, t *testing.T, addr string) {
+	t.Helper()
+	db := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 1})
+	defer db.Close()
+	for {
+		list, err := db.ClientList(ctx).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(list, "\n") <= 1 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("others are still connected with %s:\n%s", addr, list)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// What the locks leave on a server is removed, and nothing of anybody else's.
+func TestClean(t *testing.T) {
+	const mark = "picklock-0123456789-"
+	var addrs []string
+	for _, s := range servers.Redis(t, 3) {
+		addrs = append(addrs, s.Addr)
+	}
+	others := map[string]any{"k0": "1", "picklock-": "2", "picklock-0123456780-k0": "3", "rueidislock:0:k0": "4"}
+	for i := range 2 * scanCount {
+		others[fmt.Sprintf("other:%d", i)] = i
+	}
+	for _, addr := range addrs {
+		db := redis.NewClient(&redis.Options{Addr: addr})
+		if err := db.MSet(t.Context(), others).Err(); err != nil {
+			t.Fatal(err)
+		}
+		db.Close()
+	}
+	before := dump(t, addrs[0])
+	for _, info := range Locks() {
+		if info.Cluster == "redis-sentinel" || info.Unlocked != nil {
+			continue // sentinels keep no keys, and what is no lock takes none
+		}
+		t.Run(info.Name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			o := clients.Options{Servers: addrs, Client: "c1", TTL: time.Minute, Log: slog.New(slog.DiscardHandler)}
+			l, err := info.Open(ctx, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = l.Acquire(ctx, mark+"k0")
+			held := left(t, addrs, before)
+			l.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held == 0 {
+				t.Fatal("a lock that is held left nothing")
+			}
+			// A lock on several servers is granted before the last of them has answered.
+			for _, addr := range addrs {
+				awaitAlone(ctx, t, addr)
+			}
+			held = left(t, addrs, before)
+			if n, err := service().Clean(ctx, o, mark); err != nil || n != held {
+				t.Fatalf("%d removed of %d, %v", n, held, err)
+			}
+			for _, addr := range addrs {
+				if after := dump(t, addr); !maps.Equal(after, before) {
+					t.Errorf("%s has %d keys, had %d", addr, len(after), len(before))
+				}
+			}
+			if n, err := service().Clean(ctx, o, mark); err != nil || n != 0 {
+				t.Errorf("%d removed once more, %v", n, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/internal/servers"
+	"github.com/picklock/picklock/internal/access"
+	"github.com/picklock/picklock/internal/testkit"
+)
+
+// tree is all that there is below a node, with what made it.
+func tree(t *testing.T, s *zkSession, node string, out map[string]string) map[string]string {
+	t.Helper()
+	nodes, err := s.syncedChildren(t.Context(), node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		path := node + "/" + n
+		if node == "/" {
+			path = "/" + n
+		}
+		stat, err := s.stat(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[path] = fmt.Sprint(stat.Czxid)
+		tree(t, s, path, out)
+	}
+	return out
+}
+
+// The locks come through TLS and SASL to a server that takes nobody else, and leave it as it
+// was.
+func TestLocksOnAServerOfOthers(t *testing.T) {
+	const mark = "picklock-0123456789-"
+	ca, cert, key := testkit.Certificate(t)
+	port := servers.FreePort(t)
+	at := servers.Start(t, port, testkit.GuardedZooKeeper(t, port, servers.FreePort(t), cert, key, "hidden-word")).Addr
+	t.Setenv("A_PASSWORD", "hidden-word")
+	t.Setenv("ANOTHER", "another-word")
+	options := func(change func(*access.Access)) clients.Options {
+		a := access.Access{TLS: true, CA: ca, Username: "locks", PasswordEnv: "A_PASSWORD"}
+		change(&a)
+		return clients.Options{Servers: []string{at}, Client: "c1", TTL: 2 * time.Second, Log: slog.New(slog.DiscardHandler), External: &clients.External{Addresses: []string{at}, Access: a}}
+	}
+	good := options(func(*access.Access) {})
+	others, err := newZKSession(good, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer others.close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := others.connected(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, there := range []bool{false, true} { // the locks' common parent
+		if there {
+			for _, node := range []string{"/picklock", "/picklock/k0", "/picklock/picklock-k0", "/other"} {
+				if _, err := others.create(ctx, node, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		before := tree(t, others, "/", map[string]string{})
+		for _, info := range Locks() {
+			l, err := info.Open(ctx, good)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Acquire(ctx, mark+"k0"); err != nil {
+				t.Fatalf("%s: %v", info.Name, err)
+			}
+			if n, err := service().Clean(ctx, good, mark); err != nil || n < 2 {
+				t.Errorf("%s: %d removed, %v", info.Name, n, err)
+			}
+			if after := tree(t, others, "/", map[string]string{}); !maps.Equal(before, after) {
+				t.Errorf("%s: the server has %v, had %v", info.Name, slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	before := tree(t, others, "/", map[string]string{})
+	for _, node := range []string{"/app", "/app/x-" + mark + "k0", "/app/x-" + mark + "k0/1", "/" + mark} {
+		if _, err := others.create(ctx, node, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := service().CleanAll(ctx, good, mark); n != 3 || err != nil {
+		t.Errorf("%d removed wherever they are, %v", n, err)
+	}
+	if err := others.delete(ctx, "/app"); err != nil {
+		t.Error(err)
+	}
+	if after := tree(t, others, "/", map[string]string{}); !maps.Equal(before, after) {
+		t.Errorf("the server has %v, had %v", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
+	}
+	for name, change := range map[string]func(*access.Access){
+		"another password": func(a *access.Access) { a.PasswordEnv = "ANOTHER" },
+		"nobody":           func(a *access.Access) { a.Username, a.PasswordEnv = "", "" },
+		"nobody to trust":  func(a *access.Access) { a.CA = "" },
+	} {
+		l, err := named("zookeeper").Open(ctx, options(change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		if _, err := l.Acquire(short, mark+"k1"); err == nil {
+			t.Errorf("%s: the lock was granted", name)
+		}
+		cancel()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

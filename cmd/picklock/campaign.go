@@ -1,0 +1,356 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/fleet/coordinator"
+	"github.com/picklock/picklock/fleet/stream"
+	"github.com/picklock/picklock/fleet/worker"
+	"github.com/picklock/picklock/internal/format"
+	"github.com/picklock/picklock/results"
+)
+
+// campaignFlags are what the command line says of a campaign.
+type campaignFlags struct {
+	queue            queueFlags
+	work             workFlags
+	serve, cert, key string
+	out, against     string
+	alsoWork, plan   bool
+	asJSON           bool
+	id               string
+	campaign         *fleet.Campaign
+	jobs             []fleet.Job
+	changes          []fleet.Change
+	text             []byte
+	server           *stream.Server
+	before           *fleet.Report
+}
+
+func campaignCommand() *cobra.Command {
+	var f campaignFlags
+	c := &cobra.Command{
+		Use: "campaign FILE", Short: "Do what a file says, on this machine or on many",
+		Long: `Do the hunts, matrices and runs that a file lists:
+
+    name: nightly
+    tasks:
+      - hunt:   {locks: [redis, etcd], fencing: [none, read-write], time: 10m}
+      - matrix: {locks: [redis], scenarios: [pause-holder, delayed-write]}
+      - run:    {locks: [etcd], faults: [all], fencing: [read-write], time: 1m, runs: 10}
+
+On one machine there is nothing to set up. With --queue the work goes to a NATS server with
+JetStream, and with --serve to one in this process that others reach; there any number of
+picklock work do it. A campaign that was interrupted goes on with the same --out.
+
+Exit codes: 0 nothing broke, 1 something did, 2 too little could be played, 254 unusable
+arguments, 255 picklock itself failed. With --against only what is different from an
+earlier campaign counts: 1 if something broke that did not before.`,
+		Example: `  picklock campaign nightly.yaml
+  picklock campaign nightly.yaml --serve :4222         # elsewhere: picklock work --queue nats://...
+  picklock campaign nightly.yaml --queue nats://queue.example:4222
+  picklock campaign nightly.yaml --out today --against yesterday`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage(errors.New("say which file: picklock campaign FILE (see --help)"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("work") {
+				f.alsoWork = f.queue.url == "" && f.serve == ""
+			}
+			return f.run(cmd.Context(), args[0])
+		},
+	}
+	fl := c.Flags()
+	f.queue.add(c)
+	fl.StringVar(&f.serve, "serve", "", "let other machines take part: listen on this address, as 0.0.0.0:4222; needs "+tokenVariable+" or "+tokenFileVariable+" unless it is loopback")
+	fl.StringVar(&f.cert, "serve-cert", "", "with --serve: file of the certificate, so that all speak TLS")
+	fl.StringVar(&f.key, "serve-key", "", "with --serve: file of its key")
+	fl.StringVar(&f.out, "out", "", "folder of the results, and of the queue's files (default: a new one below ./picklock-results)")
+	fl.StringVar(&f.against, "against", "", "compare with the campaign in this folder")
+	fl.BoolVar(&f.alsoWork, "work", false, "do some of the work in this process, too (default: without --queue and --serve)")
+	fl.BoolVar(&f.work.allowExec, "allow-exec", true, "with --work: run programs and Compose files that the file names")
+	fl.IntVar(&f.work.jobs, "jobs", 0, "with --work: how many schedules or cells are played side by side (default: by the machine)")
+	fl.BoolVar(&f.plan, "plan", false, "say what would be done, and do nothing")
+	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
+	return c
+}
+
+func (f *campaignFlags) run(ctx context.Context, file string) (err error) {
+	if err := f.check(ctx, file); err != nil {
+		return usage(err)
+	}
+	if f.plan {
+		return f.sayPlan(os.Stdout)
+	}
+	if err := f.open(); err != nil {
+		return err
+	}
+	if f.queue.url == "" {
+		token, err := queueToken()
+		if err != nil {
+			return usage(err)
+		}
+		f.server, err = stream.Serve(stream.ServerOptions{Dir: filepath.Join(f.out, queueFolder), Listen: f.serve, Token: token, Certificate: f.cert, Key: f.key})
+		if err != nil {
+			return usage(err)
+		}
+		defer f.server.Close()
+		if f.serve != "" {
+			fmt.Fprintf(os.Stderr, "picklock: workers: picklock work --queue %s\n", strings.Join(f.server.URLs(), ", or --queue "))
+		}
+	}
+	out, err := f.lead(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted: the same command with --out %s goes on", f.out)
+		}
+		return err
+	}
+	if err := out.Write(f.out); err != nil {
+		return err
+	}
+	return f.report(out.Report)
+}
+
+func (f *campaignFlags) check(ctx context.Context, file string) (err error) {
+	if f.queue.url != "" && f.serve != "" {
+		return errors.New("--queue names a queue that exists, --serve makes one: give one of them")
+	}
+	if (f.cert != "" || f.key != "") && (f.serve == "" || f.cert == "" || f.key == "") {
+		return errors.New("--serve-cert and --serve-key belong together, and to --serve")
+	}
+	if err := f.queue.check(); err != nil {
+		return err
+	}
+	if f.text, err = os.ReadFile(file); err != nil {
+		return fmt.Errorf("read the campaign: %w", err)
+	}
+	if f.campaign, err = fleet.Load(file); err != nil {
+		return err
+	}
+	if f.jobs, err = f.campaign.Jobs(ctx, lockTable); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if f.against != "" {
+		f.before, err = coordinator.Read(f.against)
+	}
+	return err
+}
+
+// sayPlan lists the jobs.
+func (f *campaignFlags) sayPlan(w io.Writer) error {
+	var b strings.Builder
+	items := 0
+	for _, j := range f.jobs {
+		n := len(j.Items())
+		items += n
+		what := fmt.Sprintf("%d %s", len(j.Cells), format.Noun(len(j.Cells), "cell", "cells"))
+		if j.Hunt != nil {
+			what = fmt.Sprintf("%d schedules with up to %d %s", j.Hunt.Size, j.Hunt.Depth, format.Noun(j.Hunt.Depth, "fault", "faults"))
+		}
+		fmt.Fprintf(&b, "%3d  %-40s %s, %d %s\n", j.Number+1, j.Name, what, n, format.Noun(n, "item", "items"))
+	}
+	fmt.Fprintf(&b, "%d %s, %d %s\n", len(f.jobs), format.Noun(len(f.jobs), "job", "jobs"), items, format.Noun(items, "item", "items"))
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("print the plan: %w", err)
+	}
+	return nil
+}
+
+// What a campaign's folder has beside its results.
+const (
+	queueFolder  = "queue"
+	campaignFile = "campaign.yaml" // as it was given
+	idFile       = "campaign.id"
+)
+
+// open makes the campaign's folder, or opens that of one that goes on.
+func (f *campaignFlags) open() error {
+	if f.out == "" {
+		f.out = filepath.Join(results.Root, time.Now().Format("20060102-150405")+"-"+f.campaign.Name)
+	}
+	id, err := os.ReadFile(filepath.Join(f.out, idFile))
+	switch {
+	case err == nil:
+		text, err := os.ReadFile(filepath.Join(f.out, campaignFile))
+		if err != nil {
+			return usage(fmt.Errorf("--out: read the campaign that goes on: %w", err))
+		}
+		if !bytes.Equal(text, f.text) {
+			return usage(fmt.Errorf("--out %s is of another campaign: its %s is not this file", f.out, campaignFile))
+		}
+		f.id = strings.TrimSpace(string(id))
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return usage(fmt.Errorf("--out: %w", err))
+	}
+	if entries, err := os.ReadDir(f.out); err == nil && len(entries) > 0 {
+		return usage(fmt.Errorf("%s is not empty, and no campaign's: name another folder with --out", f.out))
+	}
+	var drawn [4]byte
+	if _, err := rand.Read(drawn[:]); err != nil {
+		return fmt.Errorf("draw the campaign's id: %w", err)
+	}
+	f.id = f.campaign.Name + "-" + hex.EncodeToString(drawn[:])
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return usage(fmt.Errorf("--out: %w", err))
+	}
+	for name, text := range map[string][]byte{campaignFile: f.text, idFile: []byte(f.id + "\n")} {
+		if err := os.WriteFile(filepath.Join(f.out, name), text, 0o644); err != nil {
+			return fmt.Errorf("keep the campaign: %w", err)
+		}
+	}
+	return nil
+}
+
+// lead leads the campaign, and works beside that if it should.
+func (f *campaignFlags) lead(ctx context.Context) (_ *coordinator.Outcome, err error) {
+	q, err := f.queue.connect(ctx, "coordinator of "+f.id, f.server)
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if f.alsoWork {
+		stop, failed := f.workBeside(ctx, cancel)
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	p := &campaignProgress{out: os.Stderr}
+	return coordinator.Run(ctx, coordinator.Options{Queue: q, ID: f.id, Name: f.campaign.Name, Jobs: f.jobs, Tell: p.tell})
+}
+
+// workBeside starts a worker in this process; stop ends it. If it fails it ends all, for nobody
+// else may be there to go on.
+func (f *campaignFlags) workBeside(ctx context.Context, cancel context.CancelCauseFunc) (stop func() error, err error) {
+	o, end, err := f.work.options()
+	if err != nil {
+		return nil, err
+	}
+	if o.Queue, err = f.queue.connect(ctx, o.Name, f.server); err != nil {
+		return nil, errors.Join(err, end())
+	}
+	if err := hideToken(); err != nil {
+		o.Queue.Close()
+		return nil, errors.Join(fmt.Errorf("keep the token from what is started: %w", err), end())
+	}
+	o.Campaign = f.id
+	over := make(chan error, 1)
+	go func() {
+		err := worker.Run(ctx, o)
+		if err != nil {
+			cancel(err)
+		}
+		over <- err
+	}()
+	return func() error {
+		cancel(nil)
+		err := errors.Join(<-over, end())
+		o.Queue.Close()
+		return err
+	}, nil
+}
+
+// report prints what the campaign came to, and says it with the exit code.
+func (f *campaignFlags) report(r *fleet.Report) error {
+	valid := r.Valid()
+	if f.before != nil {
+		f.changes = r.Compare(f.before)
+		valid = fleet.Regressed(f.changes)
+	}
+	var err error
+	if f.asJSON {
+		err = printJSON(struct {
+			*fleet.Report
+			Changes []fleet.Change `json:"changes,omitempty"`
+		}{r, f.changes})
+	} else {
+		_, err = io.WriteString(os.Stdout, f.words(r))
+	}
+	if err != nil {
+		return fmt.Errorf("print the campaign: %w", err)
+	}
+	return met(valid)
+}
+
+func (f *campaignFlags) words(r *fleet.Report) string {
+	var b strings.Builder
+	sign := map[checker.Validity]string{checker.True: "held   ", checker.False: "BROKEN ", checker.Unknown: "unknown"}
+	for _, j := range r.Jobs {
+		fmt.Fprintf(&b, "%s %s: %s\n", sign[j.Valid], j.Name, j.Headline)
+		for _, x := range j.Findings {
+			fmt.Fprintf(&b, "          %s\n", findingWords(x))
+		}
+		for _, d := range j.Dead {
+			fmt.Fprintf(&b, "          item %s could not be done: %s\n", d.Item, d.Why)
+		}
+	}
+	if f.before != nil {
+		fmt.Fprintf(&b, "\nagainst %s:\n", f.against)
+		for _, c := range f.changes {
+			fmt.Fprintf(&b, "  %s: %s, before: %s\n", c.Job, c.Now, c.Before)
+			for _, x := range c.New {
+				fmt.Fprintf(&b, "    new:  %s\n", findingWords(x))
+			}
+			for _, x := range c.Gone {
+				fmt.Fprintf(&b, "    gone: %s\n", findingWords(x))
+			}
+		}
+		if len(f.changes) == 0 {
+			b.WriteString("  nothing is different\n")
+		}
+	}
+	fmt.Fprintf(&b, "results: %s (picklock serve %s)\n", f.out, f.out)
+	return b.String()
+}
+
+func findingWords(x fleet.Finding) string {
+	text := fmt.Sprintf("%s: %s, by %s", x.Of, x.What, x.Takes)
+	if x.Rate != "" {
+		text += " (" + x.Rate + ")"
+	}
+	return text
+}
+
+// campaignProgress is what is seen of a campaign while it goes on.
+type campaignProgress struct {
+	out  io.Writer
+	last time.Time
+}
+
+// tell says how far it is, at most every second.
+func (u *campaignProgress) tell(p coordinator.Progress) {
+	if time.Since(u.last) < time.Second && p.Done < p.Items {
+		return
+	}
+	u.last = time.Now()
+	dead := ""
+	if p.Dead > 0 {
+		dead = fmt.Sprintf(", %d that nobody could do", p.Dead)
+	}
+	if p.Foreign > 0 {
+		dead += fmt.Sprintf(", %d results of no item of it", p.Foreign)
+	}
+	fmt.Fprintf(u.out, "picklock: %4.0f s  %d of %d items%s, %d plays, %d found\n", p.Elapsed.Seconds(), p.Done, p.Items, dead, p.Plays, p.Ways)
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/kubernetes"
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/compose/forward"
+	"github.com/picklock/picklock/harness"
+)
+
+// fromKubeconfig stands for the server of the user's kubeconfig.
+const fromKubeconfig = "kubeconfig"
+
+// endpointFlags adds what names servers that run already, in place of a cluster, to a
+// command that has --cluster.
+func endpointFlags(c *cobra.Command, cluster *string) {
+	f := c.Flags()
+	f.Func("endpoint", "HOST:PORT[,..]: servers that run already and are not to be harmed, in place of --cluster (see docs/endpoint.md)", func(list string) error {
+		for _, other := range []string{"cluster", "compose"} {
+			if f.Changed(other) {
+				return errors.New("either servers that run already or --" + other)
+			}
+		}
+		if list == fromKubeconfig {
+			var err error
+			if list, err = kubernetes.Server(); err != nil {
+				return err
+			}
+		}
+		*cluster = compose.EndpointPrefix + list
+		return nil
+	})
+	// Programs that are started for the run must know it, too.
+	f.BoolFunc("i-own-this-service", "with --endpoint: its servers are mine to test although they are not on this machine's loopback", func(text string) error {
+		if text != "true" {
+			return os.Unsetenv(compose.OwnVariable)
+		}
+		return os.Setenv(compose.OwnVariable, "yes")
+	})
+	f.Func("clean-as", "with servers that run already: an exec: lock's service, redis, etcd, zookeeper or consul, where what its program leaves is found by the mark in its name and removed", func(name string) error {
+		if _, err := lockTable.Anybodys(name); err != nil {
+			return err
+		}
+		return os.Setenv(compose.CleanVariable, name)
+	})
+	before := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if f.Changed("endpoint") && !strings.HasPrefix(*cluster, compose.EndpointPrefix) {
+			return usage(errors.New("either --endpoint or --cluster: servers run already, or they are started"))
+		}
+		for _, name := range []string{"lock", "locks"} {
+			if l := f.Lookup(name); l != nil {
+				if err := fetchLogins(cmd.Context(), l.Value.String(), *cluster); err != nil {
+					return err
+				}
+			}
+		}
+		if before != nil {
+			return before(cmd, args)
+		}
+		return nil
+	}
+}
+
+// fetchLogins gets what clients of these locks come with and cannot get from where they are
+// (see clients.Service.Fetch), before this program has gone where they are.
+func fetchLogins(ctx context.Context, locks, cluster string) error {
+	for lock := range strings.SplitSeq(strings.Trim(locks, "[]"), ",") {
+		info, err := lockTable.Lookup(lock)
+		if err != nil || info.Service == nil || info.Service.Fetch == nil || cluster == "" {
+			continue // what is wrong with the lock is said where it is used
+		}
+		def, err := compose.Load(ctx, cluster)
+		if err != nil || len(def.External()) == 0 {
+			continue // as with the cluster
+		}
+		if err := info.Service.Fetch(ctx, clients.External{Addresses: def.External(), Access: def.Access}); err != nil {
+			return usage(err)
+		}
+	}
+	return nil
+}
+
+// endpointFlagsTold are those of a command whose runs are programs of their own: it says
+// itself what they will do to the servers.
+func endpointFlagsTold(c *cobra.Command, cluster *string) {
+	endpointFlags(c, cluster)
+	before := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := before(cmd, args); err != nil {
+			return err
+		}
+		// What is wrong with a cluster is said where it is used.
+		if def, err := compose.Load(cmd.Context(), *cluster); *cluster != "" && err == nil && len(def.External()) > 0 {
+			fmt.Fprintln(cmd.ErrOrStderr(), "picklock:", harness.ExternalPlays(strings.Join(def.External(), ",")))
+		}
+		return nil
+	}
+}
+
+// forwardCommand is what runs in place of a server that runs already.
+func forwardCommand() *cobra.Command {
+	var listen, to string
+	var via int
+	c := &cobra.Command{
+		Use: "forward", Short: "Hand connections on to a server outside", Hidden: true, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var out *os.File
+			if via > 0 {
+				out = os.NewFile(uintptr(via), fmt.Sprintf("descriptor %d", via))
+			}
+			return forward.Run(cmd.Context(), listen, to, out, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		},
+	}
+	c.Flags().StringVar(&listen, "listen", "", "where clients connect")
+	c.Flags().StringVar(&to, "to", "", "the server")
+	c.Flags().IntVar(&via, "via", 0, "the descriptor of whoever dials the server; 0 to dial it from here")
+	return c
+}

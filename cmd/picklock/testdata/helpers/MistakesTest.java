@@ -1,0 +1,48 @@
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What tests with mistakes in them come to; found has none. */
+@ExtendWith(Picklock.Resolver.class)
+class MistakesTest {
+    static final class Noisy extends RedisLockTest.Adapted {
+        Noisy(Picklock.Client client) {
+            super(client);
+            System.out.println("a word of the lock");
+        }
+
+        @Override
+        public long token() { return 1; } // none that rises
+    }
+
+    private static final Class<? extends Picklock.Lock> LOCK = RedisLockTest.Adapted.class;
+
+    @Test
+    void noisy(Picklock picklock) throws Exception {
+        picklock.check(Noisy.class, "--cluster=redis");
+    }
+
+    @Test
+    void found(Picklock picklock) throws Exception {
+        picklock.hunt(LOCK, "--cluster=redis", "--depth=0", "--faults=none", "--jobs=1", "--time=20s", "--first", "--finish=0s").breaks("stale-write");
+    }
+
+    @Test
+    void unproved(Picklock picklock) throws Exception {
+        picklock.run(LOCK, "--cluster=redis", "--clients=1", "--time-limit=1s").holds();
+    }
+
+    @Test
+    void unasked(Picklock picklock) throws Exception {
+        picklock.run(LOCK, "--cluster=redis", "--clients=1", "--time-limit=1s");
+    }
+
+    @Test
+    void cannot(Picklock picklock) throws Exception {
+        picklock.run(LOCK, "--cluster=nowhere").holds();
+    }
+
+    @Test
+    void anotherAnomaly(Picklock picklock) throws Exception {
+        picklock.scenario("pause-holder", LOCK, "--cluster=redis").asExpected().breaks("token-reuse");
+    }
+}

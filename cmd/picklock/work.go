@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/fleet/worker"
+)
+
+// workFlags are what the command line says of a worker.
+type workFlags struct {
+	queue     queueFlags
+	locks     []string
+	allowExec bool
+	jobs      int
+	name, dir string
+	drain     bool
+}
+
+func workCommand() *cobra.Command {
+	var f workFlags
+	c := &cobra.Command{
+		Use: "work", Short: "Do the work of campaigns, as long as there is any", Args: noArguments,
+		Long: `Take items of campaigns off a queue, play them on this machine, and say what came of
+them. Any number of workers may be started, and ended at any time: what one was doing is
+then done by another.
+
+A worker runs the locks that picklock knows, or those of --locks only. What a campaign
+says is no reason to run a program: exec: locks and Compose files of one's own need
+--allow-exec.`,
+		Example: `  picklock work --queue nats://queue.example:4222
+  picklock work --queue tls://queue.example:4222 --queue-ca ca.pem --locks redis,etcd
+  picklock work --queue nats://127.0.0.1:4222 --drain`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
+	}
+	fl := c.Flags()
+	f.queue.add(c)
+	fl.StringSliceVar(&f.locks, "locks", nil, "run these locks only (default: all)")
+	fl.BoolVar(&f.allowExec, "allow-exec", false, "run programs and Compose files that a campaign names")
+	fl.IntVar(&f.jobs, "jobs", 0, "how many schedules or cells are played side by side (default: by the machine)")
+	fl.StringVar(&f.name, "name", "", "the worker's name (default: the machine's, and the process's id)")
+	fl.StringVar(&f.dir, "dir", "", "folder of the servers' logs and data (default: a temporary one)")
+	fl.BoolVar(&f.drain, "drain", false, "end when nothing is left to do")
+	return c
+}
+
+func (f *workFlags) run(ctx context.Context) (err error) {
+	if f.queue.url == "" {
+		return usage(errors.New("say which queue: --queue nats://HOST:PORT"))
+	}
+	if err := f.queue.check(); err != nil {
+		return usage(err)
+	}
+	o, end, err := f.options()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	if o.Queue, err = f.queue.connect(ctx, o.Name, nil); err != nil {
+		if ctx.Err() != nil {
+			return nil // it was to end, and has nothing to give back
+		}
+		return err
+	}
+	defer o.Queue.Close()
+	if err := hideToken(); err != nil {
+		return fmt.Errorf("keep the token from what is started: %w", err)
+	}
+	return worker.Run(ctx, o)
+}
+
+// options are the worker's, without its queue; end removes what was made for it.
+func (f *workFlags) options() (o worker.Options, end func() error, err error) {
+	end = func() error { return nil }
+	for i, l := range f.locks {
+		info, err := lockTable.Lookup(l)
+		if err != nil {
+			return o, end, usage(fmt.Errorf("--locks: %w", err))
+		}
+		f.locks[i] = info.Name
+	}
+	if f.jobs < 0 || f.jobs > 64 {
+		return o, end, usage(fmt.Errorf("--jobs %d: want 1 to 64", f.jobs))
+	}
+	o = worker.Options{
+		Table: lockTable, Name: f.name, Locks: f.locks, AllowExec: f.allowExec, Jobs: f.jobs, Dir: f.dir, Drain: f.drain,
+		Say: func(text string) { fmt.Fprintf(os.Stderr, "picklock: %s %s\n", time.Now().Format("15:04:05"), text) },
+	}
+	if o.Self, err = os.Executable(); err != nil {
+		return o, end, fmt.Errorf("find the own program: %w", err)
+	}
+	if o.Name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return o, end, fmt.Errorf("find the machine's name: %w (give one with --name)", err)
+		}
+		o.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
+	}
+	if o.Dir == "" {
+		if o.Dir, err = os.MkdirTemp("", "picklock-work-"); err != nil {
+			return o, end, fmt.Errorf("make a folder to work in: %w (name one with --dir)", err)
+		}
+		dir := o.Dir
+		end = func() error { return os.RemoveAll(dir) }
+	} else if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return o, end, usage(fmt.Errorf("--dir: %w", err))
+	}
+	return o, end, nil
+}

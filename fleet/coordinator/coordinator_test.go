@@ -1,0 +1,359 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/clients/all"
+	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/fleet/stream"
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/results"
+)
+
+// left is what nats.go 1.55 leaves behind where a publisher is cleaned up before this one has
+// read which channel it is to wait for: it waits for none then.
+const left = "github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(left)) }
+
+const file = `
+name: x
+tasks:
+  - hunt: {locks: [redis], depth: 0, slice: 2, finish: 1s}
+  - matrix: {locks: [redis, etcd], scenarios: [pause-holder], fencing: [none], runs: 2}
+`
+
+func plan(t *testing.T, text string) []fleet.Job {
+	t.Helper()
+	c, err := fleet.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := c.Jobs(t.Context(), all.Locks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobs
+}
+
+func connect(t *testing.T, s *stream.Server) *stream.Queue {
+	t.Helper()
+	q, err := stream.Connect(t.Context(), stream.Options{Server: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	return q
+}
+
+func serve(t *testing.T) *stream.Server {
+	t.Helper()
+	s, err := stream.Serve(stream.ServerOptions{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// hand answers items with what answer gives, until so many are done.
+func hand(t *testing.T, q *stream.Queue, jobs, enough int, answer func(i fleet.Item, r *fleet.Result) *fleet.Payload) error {
+	t.Helper()
+	ctx := t.Context()
+	for done := 0; done < enough; {
+		c, err := q.Open(ctx, "x-1")
+		if err != nil {
+			time.Sleep(5 * time.Millisecond) // the coordinator has not made it yet
+			continue
+		}
+		for n := 0; n < jobs && done < enough; n++ {
+			taken, err := c.Take(ctx, n, 20*time.Millisecond)
+			if err != nil {
+				return err
+			}
+			if taken == nil {
+				continue
+			}
+			r := fleet.Result{Worker: "w", Started: time.Now(), Seconds: 1, Plays: 3}
+			p := answer(taken.Item, &r)
+			if err := taken.Done(ctx, r, p); err != nil {
+				return err
+			}
+			done++
+		}
+	}
+	return nil
+}
+
+// both waits for the hand, unless the coordinator failed: then nothing more comes.
+func both(t *testing.T, err error, hand <-chan error) error {
+	t.Helper()
+	if err != nil {
+		return err
+	}
+	return <-hand
+}
+
+func portion(i fleet.Item) *fleet.Payload {
+	p := hunt.Portion{Result: hunt.Result{Lock: "redis", Fencing: "none", Plays: i.End - i.First, Granted: i.End - i.First, Depths: []hunt.Depth{{Played: i.End - i.First, Done: true}}}}
+	return &fleet.Payload{Portion: &p}
+}
+
+// found is a way as a finish leaves it, or with what was measured.
+func found(number, hits int) *hunt.Way {
+	return &hunt.Way{
+		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{fmt.Sprint(number)}}, Name: fmt.Sprintf("way-%d-granted-early", number),
+		Search: hunt.Rate{Hits: 4, Plays: 4}, Alone: hunt.Rate{Hits: hits, Plays: min(hits, 1) * 10},
+	}
+}
+
+// usual answers as workers do that find a way, and that see a cell break in its second run.
+func usual(i fleet.Item, r *fleet.Result) *fleet.Payload {
+	switch i.Kind {
+	case fleet.Slice:
+		return portion(i)
+	case fleet.Finish:
+		return &fleet.Payload{Hunt: &hunt.Result{Lock: "redis", Fencing: "none", Plays: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Played: 6, Done: true}},
+			Ways: []*hunt.Way{found(1, 0), found(2, 0)}}, Finds: []hunt.Find{{Way: found(1, 0)}, {Way: found(2, 0)}}}
+	case fleet.Measure:
+		return &fleet.Payload{Finds: []hunt.Find{{Way: found(i.Number+1, 9+i.Number)}}}
+	}
+	cell := results.Cell{Runs: 1, Clean: 1, Met: checker.True, Valid: checker.True, Scenario: "another", Dir: "../../etc"}
+	if i.Number%2 == 1 {
+		cell.Clean, cell.Met, cell.Valid, cell.Broken = 0, checker.False, checker.False, []string{"granted-early"}
+		return &fleet.Payload{Cell: &cell, Report: []byte("<p>report</p>")}
+	}
+	return &fleet.Payload{Cell: &cell}
+}
+
+func TestCampaign(t *testing.T) {
+	s := serve(t)
+	jobs := plan(t, file)
+	var last Progress
+	over := make(chan error, 1)
+	go func() { over <- hand(t, connect(t, s), len(jobs), 3+1+2+4, usual) }()
+	out, err := Run(t.Context(), Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, Tell: func(p Progress) { last = p }})
+	if err := both(t, err, over); err != nil {
+		t.Fatal(err)
+	}
+	c, err := connect(t, s).Open(t.Context(), "x-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := c.Reported(t.Context()); err != nil || kept == nil || kept.Valid() != checker.False || len(kept.Jobs) != 2 {
+		t.Errorf("on the queue it came to %+v, %v", kept, err)
+	}
+	if last.Done != 10 || last.Items != 10 || last.Plays != 30 || last.Ways != 0 {
+		t.Errorf("the last that was told is %+v", last)
+	}
+	dir := t.TempDir()
+	if err := out.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Valid() != checker.False || r.Jobs[0].Valid != checker.False || r.Jobs[0].Findings[0].What != "granted-early" || r.Jobs[0].Items != 6 {
+		t.Errorf("%+v", r.Jobs[0])
+	}
+	if f := r.Jobs[0].Findings; len(f) != 2 || f[0].Rate != "9 of 10" || f[1].Rate != "10 of 10" {
+		t.Errorf("what was measured is not there: %+v", f)
+	}
+	m := r.Jobs[1]
+	if m.Valid != checker.False || len(m.Findings) != 2 || m.Findings[0].Rate != "1 of 2" || m.Findings[1].Of != "pause-holder, etcd, none" {
+		t.Errorf("%+v", m)
+	}
+	for _, name := range []string{"junit.xml", "jobs/001/hunt.html", "jobs/001/ways/way-1-granted-early.yaml", "jobs/002/matrix.html", "jobs/002/cells/1/2/report.html", "jobs/002/cells/2/4/report.html"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if r.Jobs[0].Folder != "jobs/001" || r.Jobs[0].Page != "hunt.html" {
+		t.Errorf("the hunt's page is %s in %s", r.Jobs[0].Page, r.Jobs[0].Folder)
+	}
+}
+
+// TestStartedAgain: a coordinator that ends in the middle goes on, and what was done before is
+// not done again.
+func TestStartedAgain(t *testing.T) {
+	s := serve(t)
+	jobs := plan(t, file)
+	var mu sync.Mutex
+	seen := map[string]int{}
+	answer := func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[i.ID()]++
+		return usual(i, r)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- hand(t, connect(t, s), len(jobs), 3, answer) }()
+	_, err := Run(ctx, Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, Tell: func(p Progress) {
+		if p.Done == 3 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, want that it was cancelled", err)
+	}
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	go func() { over <- hand(t, connect(t, s), len(jobs), 7, answer) }()
+	out, err := Run(t.Context(), Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
+	if err := both(t, err, over); err != nil {
+		t.Fatal(err)
+	}
+	for id, n := range seen {
+		if n != 1 {
+			t.Errorf("%s was done %d times", id, n)
+		}
+	}
+	if len(seen) != 10 || len(out.Report.Jobs[1].Findings) != 2 {
+		t.Errorf("%d items, %+v", len(seen), out.Report.Jobs)
+	}
+}
+
+// TestDead: what nobody could do makes a job unknown, never held, and is told.
+func TestDead(t *testing.T) {
+	s := serve(t)
+	jobs := plan(t, strings.ReplaceAll(file, ", runs: 2", ""))
+	over := make(chan error, 1)
+	go func() {
+		over <- hand(t, connect(t, s), len(jobs), 3+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+			switch {
+			case i.Kind == fleet.Slice && i.Number == 1, i.Kind == fleet.Run && i.Number == 1:
+				r.Dead = "no redis"
+				return nil
+			case i.Kind == fleet.Finish:
+				return &fleet.Payload{Hunt: &hunt.Result{Plays: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Played: 4, Done: true}}}}
+			}
+			return usual(i, r)
+		})
+	}()
+	out, err := Run(t.Context(), Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
+	if err := both(t, err, over); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range out.Report.Jobs {
+		if j.Valid != checker.Unknown || len(j.Dead) != 1 || j.Dead[0].Why != "no redis" {
+			t.Errorf("%+v", j)
+		}
+	}
+	if out.Hunts[0].Depths[0].Done || out.Hunts[0].Plays != 2 {
+		t.Errorf("a slice is missing, and the hunt says %+v", out.Hunts[0])
+	}
+	if c := out.Cells[1].Cells[1]; c.State() != results.LeftOut || !strings.Contains(c.LeftOut, "no redis") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestUnmeasured: a way that nobody could measure is there as it was found, and that is told;
+// when the time for what was found is over the rest is skipped.
+func TestUnmeasured(t *testing.T) {
+	s := serve(t)
+	jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], depth: 0, slice: 9, finish: 10s}}]")
+	q := connect(t, s)
+	over := make(chan error, 1)
+	go func() {
+		over <- hand(t, q, 1, 4, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+			switch {
+			case i.Kind == fleet.Measure && i.Number == 0:
+				r.Seconds = 11
+			case i.Kind == fleet.Measure:
+				r.Skipped = true
+				return nil
+			}
+			return usual(i, r)
+		})
+	}()
+	out, err := Run(t.Context(), Options{Queue: q, ID: "x-1", Name: "x", Jobs: jobs})
+	if err := both(t, err, over); err != nil {
+		t.Fatal(err)
+	}
+	h := out.Hunts[0]
+	if len(h.Ways) != 2 || len(h.Unfinished) != 2 || !strings.Contains(h.Unfinished[0], "1 of 2 ways not played alone") {
+		t.Errorf("%d ways, %q", len(h.Ways), h.Unfinished)
+	}
+	c, err := q.Open(t.Context(), "x-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if late, err := c.Marked(t.Context(), fleet.MeasuredMark(0)); err != nil || !late {
+		t.Errorf("that the time is over is not on the queue: %v, %v", late, err)
+	}
+}
+
+// TestTime: the time that the space leaves is searched by mutation, and when it is over what
+// waits is skipped.
+func TestTime(t *testing.T) {
+	for _, c := range []struct {
+		time     string
+		kinds    string
+		whole    bool
+		answered int
+	}{
+		{"40s", "slice slice slice guided guided finish", true, 6},
+		{"1500ms", "slice slice slice finish", false, 4},
+	} {
+		t.Run(c.time, func(t *testing.T) {
+			s := serve(t)
+			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], depth: 0, slice: 2, time: "+c.time+"}}]")
+			var kinds []string
+			over := make(chan error, 1)
+			go func() {
+				over <- hand(t, connect(t, s), 1, c.answered, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+					kinds = append(kinds, i.Kind)
+					if !c.whole && i.Number == 2 {
+						r.Skipped = true // what a worker says of a job whose time is over
+						return nil
+					}
+					if i.Kind == fleet.Guided {
+						return &fleet.Payload{Portion: &hunt.Portion{Result: hunt.Result{Plays: 1, Granted: 1}}}
+					}
+					if i.Kind == fleet.Finish {
+						return &fleet.Payload{Hunt: &hunt.Result{Plays: 6, Granted: 6, Depths: []hunt.Depth{{Done: true}}}}
+					}
+					return usual(i, r)
+				})
+			}()
+			out, err := Run(t.Context(), Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
+			if err := both(t, err, over); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(kinds, " "); got != c.kinds {
+				t.Errorf("%s, want %s", got, c.kinds)
+			}
+			if done := out.Hunts[0].Depths[0].Done; done != c.whole {
+				t.Errorf("the space is said to be whole: %v", done)
+			}
+		})
+	}
+}
+
+// TestForeign: a result of an item that the campaign does not have is passed over.
+func TestForeign(t *testing.T) {
+	s := &state{sent: map[string]bool{"0.run.0": true, "0.run.1": true}, done: map[string]fleet.Result{}}
+	k := &coordinator{jobs: []*state{s}, foreign: map[string]bool{}}
+	for _, id := range []string{"", "7.run.0", "-1.run.0", "x", "0.run.2", "0.slice.0", "0.run.0"} {
+		if err := k.took(t.Context(), fleet.Result{Item: id}); err != nil {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if len(s.done) != 1 || len(k.foreign) != 6 || s.ended {
+		t.Errorf("%d results were taken and %d passed over", len(s.done), len(k.foreign))
+	}
+}

@@ -1,0 +1,183 @@
+package coordinator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/results"
+)
+
+// Outcome is what a campaign came to, with all that is written of it.
+type Outcome struct {
+	Report *fleet.Report
+	Hunts  map[int]*hunt.Result    // by job
+	Cells  map[int]*results.Matrix // by job
+	// Pages are the reports of runs that broke something, by job and by the folder of a cell.
+	Pages map[int]map[string][]byte
+}
+
+// outcome fetches what came of all items.
+func (k *coordinator) outcome(ctx context.Context) (*Outcome, error) {
+	out := &Outcome{
+		Report: &fleet.Report{ID: k.o.ID, Name: k.o.Name, Version: k.about.Version, Started: k.about.Started, Finished: time.Now()},
+		Hunts:  map[int]*hunt.Result{}, Cells: map[int]*results.Matrix{}, Pages: map[int]map[string][]byte{},
+	}
+	for _, s := range k.jobs {
+		j := fleet.JobReport{Number: s.job.Number, Name: s.job.Name, Lock: s.job.Lock, Fencing: s.job.Fencing, Images: s.job.Images, Items: len(s.sent)}
+		workers := map[string]bool{}
+		for id, r := range s.done {
+			j.Seconds += r.Seconds
+			j.Plays += r.Plays
+			workers[r.Worker] = true
+			switch {
+			case r.Dead != "":
+				j.Dead = append(j.Dead, fleet.Dead{Item: id, Why: r.Dead})
+			case r.Skipped:
+				j.Skipped++
+			}
+		}
+		j.Workers = len(workers)
+		slices.SortFunc(j.Dead, func(a, b fleet.Dead) int { return cmp.Compare(a.Item, b.Item) })
+		var err error
+		if s.job.Hunt != nil {
+			err = k.hunt(ctx, s, &j, out)
+		} else {
+			err = k.cells(ctx, s, &j, out)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Report.Jobs = append(out.Report.Jobs, j)
+	}
+	return out, nil
+}
+
+// hunt is what the finish of a hunt came to. Where nobody could finish it, what was found is
+// as it was found.
+func (k *coordinator) hunt(ctx context.Context, s *state, j *fleet.JobReport, out *Outcome) error {
+	r, err := k.finished(ctx, s)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		if r, err = k.unfinished(ctx, s); err != nil {
+			return err
+		}
+	}
+	if r != nil {
+		if s.stopped || len(j.Dead) > 0 {
+			for i := range r.Depths {
+				r.Depths[i].Done = r.Depths[i].Done && j.Skipped == 0 && len(j.Dead) == 0
+			}
+		}
+		r.Command = s.job.Command()
+		out.Hunts[s.job.Number] = r
+	}
+	j.Hunted(r)
+	return nil
+}
+
+func (k *coordinator) finished(ctx context.Context, s *state) (*hunt.Result, error) {
+	r := s.done[finishOf(s)]
+	if r.Object == "" {
+		return nil, nil
+	}
+	p, err := k.c.Payload(ctx, r.Object)
+	if err != nil {
+		return nil, err
+	}
+	if p.Hunt == nil || slices.ContainsFunc(p.Finds, func(f hunt.Find) bool { return f.Way == nil }) {
+		return nil, fmt.Errorf("%s is no result of a hunt", r.Object)
+	}
+	for i := range p.Finds {
+		if p.Finds[i], err = k.measured(ctx, s, i, p.Finds[i]); err != nil {
+			return nil, err
+		}
+	}
+	return hunt.Gather(*p.Hunt, p.Finds), nil
+}
+
+// measured is a way with what was measured of it; where nobody did, it says so.
+func (k *coordinator) measured(ctx context.Context, s *state, i int, f hunt.Find) (hunt.Find, error) {
+	r := s.done[fleet.Item{Job: s.job.Number, Kind: fleet.Measure, Number: i}.ID()]
+	if r.Object == "" {
+		f.Unmeasured, f.Untried = true, f.Way.Steady()
+		return f, nil
+	}
+	p, err := k.c.Payload(ctx, r.Object)
+	if err != nil {
+		return f, err
+	}
+	if len(p.Finds) != 1 || p.Finds[0].Way == nil || p.Finds[0].Way.Name != f.Way.Name {
+		return f, fmt.Errorf("%s is not of the way %s", r.Object, f.Way.Name)
+	}
+	return p.Finds[0], nil
+}
+
+func (k *coordinator) unfinished(ctx context.Context, s *state) (*hunt.Result, error) {
+	var portions []hunt.Portion
+	for _, name := range s.objects() {
+		p, err := k.c.Payload(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if p.Portion != nil {
+			portions = append(portions, *p.Portion)
+		}
+	}
+	if len(portions) == 0 {
+		return nil, nil
+	}
+	h := s.job.Hunt
+	search := hunt.Assemble(hunt.Options{Target: hunt.Target{Lock: s.job.Lock, Fencing: s.job.Fencing, TTL: h.TTL}, Depth: h.Depth, Seed: h.Seed}, portions)
+	return search.Result(), nil
+}
+
+// cells puts the runs of a matrix together: what came of one cell in several runs is one cell.
+func (k *coordinator) cells(ctx context.Context, s *state, j *fleet.JobReport, out *Outcome) error {
+	m := &results.Matrix{Started: k.about.Started, Finished: out.Report.Finished, Versions: map[string]string{}, Machine: results.Machine{}, Cells: make([]results.Cell, len(s.job.Cells))}
+	for _, p := range s.job.Played {
+		m.Scenarios = append(m.Scenarios, results.Played(p))
+	}
+	pages := map[string][]byte{}
+	for _, i := range s.job.Items() { // in order, whoever was first
+		c := s.job.Cells[i.First]
+		cell := &m.Cells[i.First]
+		r := s.done[i.ID()]
+		one := results.Cell{Scenario: c.Scenario, Lock: c.Lock, Fencing: c.Fencing}
+		if r.Object == "" {
+			one.LeftOut = "nobody could play it: " + r.Dead
+		} else {
+			p, err := k.c.Payload(ctx, r.Object)
+			if err != nil {
+				return err
+			}
+			if p.Cell == nil {
+				return fmt.Errorf("%s is no cell of a matrix", r.Object)
+			}
+			one = *p.Cell
+			one.Scenario, one.Lock, one.Fencing = c.Scenario, c.Lock, c.Fencing
+			one.Dir = ""
+			if len(p.Report) > 0 {
+				one.Dir = fmt.Sprintf("cells/%d/%d", i.First+1, i.Number+1)
+				pages[one.Dir] = p.Report
+			}
+		}
+		for name, v := range one.Versions {
+			m.Versions[name] = v
+		}
+		if cell.Scenario == "" {
+			*cell = one
+		} else {
+			cell.Add(one)
+		}
+	}
+	out.Cells[s.job.Number], out.Pages[s.job.Number] = m, pages
+	j.Played(m)
+	return nil
+}

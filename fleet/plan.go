@@ -1,0 +1,311 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/hunt/lanes"
+	"github.com/picklock/picklock/scenarios"
+	"github.com/picklock/picklock/workloads"
+)
+
+// What a task that does not say it is given.
+const (
+	usualSlice  = 200
+	usualFinish = 5 * time.Minute
+	usualPlays  = 20
+	usualRun    = 30 * time.Second
+)
+
+// Jobs divides a campaign into jobs. It is the same on every call: what was done before an
+// interruption is found again by its number.
+func (c *Campaign) Jobs(ctx context.Context, table *clients.Table) ([]Job, error) {
+	var out []Job
+	for i, t := range c.Tasks {
+		var jobs []Job
+		var err error
+		switch {
+		case t.Hunt != nil:
+			jobs, err = c.hunts(ctx, table, t.Hunt)
+		case t.Matrix != nil:
+			jobs, err = c.matrix(table, t.Matrix)
+		case t.Run != nil:
+			jobs, err = c.runs(table, t.Run)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("task %d: %w", i+1, err)
+		}
+		out = append(out, jobs...)
+	}
+	names := map[string]int{}
+	for i := range out {
+		// By its name a job is compared with that of another campaign.
+		if names[out[i].Name]++; names[out[i].Name] > 1 {
+			out[i].Name += fmt.Sprintf(" (%d)", names[out[i].Name])
+		}
+		out[i].Number = i
+		out[i].Runtime = c.Runtime
+		if c.Runtime == "" {
+			out[i].Runtime = "local"
+		}
+	}
+	return out, nil
+}
+
+func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask) ([]Job, error) {
+	h := Hunt{Faults: t.Faults, Find: t.Find, Beyond: t.Beyond, TTL: t.TTL, Depth: 1, Slice: t.Slice, Time: t.Time, Finish: t.Finish, Plays: t.Plays, Seed: t.Seed}
+	if h.Faults == nil {
+		h.Faults = []string{"all"}
+	}
+	if t.Depth != nil {
+		h.Depth = *t.Depth
+	}
+	for _, d := range []struct {
+		to    *int
+		usual int
+	}{{&h.Slice, usualSlice}, {&h.Plays, usualPlays}} {
+		if *d.to == 0 {
+			*d.to = d.usual
+		}
+	}
+	if h.Finish == 0 {
+		h.Finish = usualFinish
+	}
+	var out []Job
+	for j := range t.each(t.Fencing, []string{"none"}) {
+		info, err := table.Lookup(j.Lock)
+		if err != nil {
+			return nil, err
+		}
+		one := h
+		j.Lock, j.Hunt, j.Name = info.Name, &one, title("hunt", info.Name, j.Fencing, j.Images)
+		o := j.Lanes(c.Runtime)
+		if err := errors.Join(CheckHunt(info, j), lanes.CheckFaults(h.Faults)); err != nil {
+			return nil, err
+		}
+		target, err := o.Target(ctx, info)
+		if err != nil {
+			return nil, err
+		}
+		one.Size = target.Size(h.Depth)
+		out = append(out, j)
+	}
+	return out, nil
+}
+
+// Lanes says what a job's hunt plays on.
+func (j Job) Lanes(runtime string) *lanes.Options {
+	if runtime == "" {
+		runtime = "local"
+	}
+	o := &lanes.Options{Settings: workloads.Settings{Lock: j.Lock, Cluster: j.Cluster, Fencing: j.Fencing}, Extra: j.Options, Abilities: j.Abilities, Runtime: runtime}
+	if j.Hunt != nil {
+		o.Settings.Faults, o.Settings.TTL = slices.Clone(j.Hunt.Faults), j.Hunt.TTL
+	}
+	return o
+}
+
+// CheckHunt says what of a job's hunt its lock cannot do.
+func CheckHunt(info clients.Info, j Job) error {
+	if info.Unlocked != nil {
+		return fmt.Errorf("%s is no lock: there is nothing to break", info.Name)
+	}
+	if _, err := register.ParseDiscipline(j.Fencing); err != nil {
+		return err
+	}
+	return errors.Join(info.CheckOptions(j.Options), info.CheckAbilities(j.Abilities))
+}
+
+// each gives a job for every lock with every discipline and every choice of images.
+func (l Locks) each(fencing, usual []string) func(yield func(Job) bool) {
+	if len(fencing) == 0 {
+		fencing = usual
+	}
+	return func(yield func(Job) bool) {
+		for _, images := range l.choices() {
+			for _, lock := range l.Locks {
+				for _, f := range fencing {
+					if !yield(Job{Lock: lock, Fencing: f, Options: l.Options, Abilities: l.Abilities, Cluster: l.Cluster, Images: images}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// choices are all ways to take one image for each service.
+func (l Locks) choices() []map[string]string {
+	out := []map[string]string{nil}
+	for _, service := range slices.Sorted(maps.Keys(l.Images)) {
+		var more []map[string]string
+		for _, m := range out {
+			for _, image := range l.Images[service] {
+				one := maps.Clone(m)
+				if one == nil {
+					one = map[string]string{}
+				}
+				one[service] = image
+				more = append(more, one)
+			}
+		}
+		out = more
+	}
+	return out
+}
+
+func (c *Campaign) matrix(table *clients.Table, t *MatrixTask) ([]Job, error) {
+	var all []*scenarios.Scenario
+	for _, f := range t.Files {
+		if !filepath.IsAbs(f) {
+			f = filepath.Join(c.folder, f)
+		}
+		s, err := scenarios.Load(f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	for _, name := range t.Scenarios {
+		s, err := scenarios.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		var err error
+		if all, err = scenarios.All(); err != nil {
+			return nil, err
+		}
+	}
+	locks := slices.Clone(t.Locks.Locks)
+	for i, l := range locks {
+		info, err := table.Lookup(l)
+		if err != nil {
+			return nil, err
+		}
+		locks[i] = info.Name // the scenarios know no aliases
+	}
+	o := harness.MatrixOptions{Scenarios: all, Locks: locks, Fencing: t.Fencing, Cluster: t.Cluster, Extra: t.Options, Abilities: t.Abilities, Table: table}
+	cells, err := o.Cells()
+	if err != nil {
+		return nil, err
+	}
+	return t.jobs("matrix", all, cells, max(1, t.Runs)), nil
+}
+
+// jobs are the cells once for every choice of images.
+func (l Locks) jobs(kind string, all []*scenarios.Scenario, cells []scenarios.Cell, runs int) []Job {
+	var out []Job
+	for _, images := range l.choices() {
+		j := Job{Name: title(kind, "", "", images), Options: l.Options, Abilities: l.Abilities, Cluster: l.Cluster, Images: images}
+		for _, s := range all {
+			j.Played = append(j.Played, Played{s.Name, s.About, s.Source})
+		}
+		for _, c := range cells {
+			j.Cells = append(j.Cells, Cell{Scenario: c.Scenario.Name, Text: string(c.Scenario.Text), Lock: c.Lock, Fencing: c.Fencing, Runs: runs})
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// runs makes a scenario without a script of what is to be run: its cells are those of a
+// matrix.
+func (c *Campaign) runs(table *clients.Table, t *RunTask) ([]Job, error) {
+	limit := t.Time
+	if limit == 0 {
+		limit = usualRun
+	}
+	fencing := t.Fencing
+	if len(fencing) == 0 {
+		fencing = []string{"none"}
+	}
+	var cells []scenarios.Cell
+	var all []*scenarios.Scenario
+	for _, lock := range t.Locks.Locks {
+		info, err := table.Lookup(lock)
+		if err != nil {
+			return nil, err
+		}
+		s, err := t.scenario(info, limit, fencing)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+		o := harness.MatrixOptions{Scenarios: []*scenarios.Scenario{s}, Locks: s.Locks, Fencing: fencing, Cluster: t.Cluster, Extra: t.Options, Abilities: t.Abilities, Table: table}
+		of, err := o.Cells()
+		if err != nil {
+			return nil, fmt.Errorf("%s cannot be run with fencing %s: does it give tokens? (see picklock locks)", info.Name, strings.Join(fencing, ", "))
+		}
+		cells = append(cells, of...)
+	}
+	return t.jobs("run", all, cells, max(1, t.Runs)), nil
+}
+
+// scenario is a run of a lock as a file has it.
+func (t *RunTask) scenario(info clients.Info, limit time.Duration, fencing []string) (*scenarios.Scenario, error) {
+	usual := harness.Defaults()
+	ttl, workload := t.TTL, t.Workload
+	if ttl == 0 {
+		ttl = max(usual.TTL, info.MinTTL)
+	}
+	if workload == "" {
+		workload = harness.WorkloadFor(info)
+	}
+	name := "run-" + strings.ToLower(slug(info.Name))
+	text, err := yaml.Marshal(map[string]any{
+		"name": name, "about": fmt.Sprintf("%s for %v under %s.", info.Name, limit, strings.Join(t.Faults, ", ")),
+		"locks": []string{info.Name}, "fencing": fencing, "ttl": ttl.String(),
+		"expect": map[string]string{scenarios.Every: "valid"},
+		"run": map[string]any{
+			"clients": cmp.Or(t.Clients, usual.Clients), "keys": cmp.Or(t.Keys, usual.Keys), "workload": workload,
+			"faults": t.Faults, "time-limit": limit.String(),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write the run down: %w", err)
+	}
+	return scenarios.Parse(name+".yaml", text)
+}
+
+// slug is a name as a file may have it.
+func slug(name string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, name[:min(len(name), 40)]), "-")
+}
+
+// Items are what the job consists of from the start. What is guided, and the finish, follow
+// from what these come to; see Next.
+func (j Job) Items() []Item {
+	var out []Item
+	if j.Hunt == nil {
+		for cell, c := range j.Cells {
+			for range c.Runs {
+				out = append(out, Item{Job: j.Number, Kind: Run, Number: len(out), First: cell})
+			}
+		}
+		return out
+	}
+	for at := 0; at < j.Hunt.Size; at += j.Hunt.Slice {
+		out = append(out, Item{Job: j.Number, Kind: Slice, Number: len(out), First: at, End: min(at+j.Hunt.Slice, j.Hunt.Size)})
+	}
+	return out
+}

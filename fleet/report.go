@@ -1,0 +1,194 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/results"
+)
+
+// Report is what campaign.json holds: what a campaign came to, job by job.
+type Report struct {
+	ID       string      `json:"id"`
+	Name     string      `json:"name"`
+	Version  string      `json:"version"`
+	Started  time.Time   `json:"started"`
+	Finished time.Time   `json:"finished"`
+	Jobs     []JobReport `json:"jobs"`
+}
+
+// JobReport is what a job came to.
+type JobReport struct {
+	Number  int               `json:"number"`
+	Name    string            `json:"name"`
+	Lock    string            `json:"lock,omitempty"`
+	Fencing string            `json:"fencing,omitempty"`
+	Images  map[string]string `json:"images,omitempty"`
+
+	// Valid is the job's verdict: false where something broke that was not expected, unknown
+	// where too little was played.
+	Valid    checker.Validity `json:"valid"`
+	Headline string           `json:"headline"`
+	Findings []Finding        `json:"findings,omitempty"`
+	Folder   string           `json:"folder,omitempty"` // of its reports, below the campaign's
+	Page     string           `json:"page,omitempty"`   // in it
+
+	Items   int     `json:"items"`
+	Skipped int     `json:"skipped,omitempty"` // its time was over
+	Dead    []Dead  `json:"dead,omitempty"`    // items that nobody could do
+	Plays   int     `json:"plays"`
+	Seconds float64 `json:"seconds"` // of all workers together
+	Workers int     `json:"workers"`
+}
+
+// Finding is one thing that broke.
+type Finding struct {
+	Of    string `json:"of"`    // the lock and the discipline, and the scenario where there is one
+	What  string `json:"what"`  // the anomaly, and its cause
+	Takes string `json:"takes"` // what brings it about
+	Rate  string `json:"rate,omitempty"`
+}
+
+// key is what makes two findings the same one in two campaigns.
+func (f Finding) key() string { return f.Of + "|" + f.What + "|" + f.Takes }
+
+// Dead is an item that nobody could do.
+type Dead struct {
+	Item string `json:"item"`
+	Why  string `json:"why"`
+}
+
+// Hunted takes what a hunt came to; nil: nothing of it could be played.
+func (j *JobReport) Hunted(r *hunt.Result) {
+	j.Valid = checker.True
+	if r == nil {
+		j.Valid, j.Headline = checker.Unknown, "nothing of it could be played"
+		return
+	}
+	for _, w := range r.Ways {
+		f := Finding{Of: j.Lock + ", " + j.Fencing, What: w.Signature.Name(), Takes: w.Takes()}
+		if rate := w.Alone; rate.Plays > 0 {
+			f.Rate = fmt.Sprintf("%d of %d", rate.Hits, rate.Plays)
+		}
+		j.Findings = append(j.Findings, f)
+	}
+	j.Headline = r.Summary()
+	switch little := r.Unproved(); {
+	case len(r.Ways) > 0:
+		j.Valid = checker.False
+	case little != "":
+		j.Valid, j.Headline = checker.Unknown, little
+	case len(j.Dead) > 0:
+		j.Valid = checker.Unknown
+	}
+}
+
+// Played takes what the cells of a matrix came to.
+func (j *JobReport) Played(m *results.Matrix) {
+	j.Valid = m.Validity()
+	var words []string
+	for _, s := range results.States {
+		if n := m.Count()[s]; n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	j.Headline = strings.Join(words, ", ")
+	for _, c := range m.Cells {
+		if s := c.State(); s != results.Violated && s != results.Unexpected {
+			continue
+		}
+		f := Finding{Of: fmt.Sprintf("%s, %s, %s", c.Scenario, c.Lock, c.Fencing), What: strings.Join(c.Broken, ", "), Takes: c.Scenario}
+		if f.What == "" {
+			f.What = "no violation, where one was expected"
+		}
+		if c.Runs > 1 {
+			f.Rate = fmt.Sprintf("%d of %d", c.Runs-c.Clean, c.Runs)
+		}
+		j.Findings = append(j.Findings, f)
+	}
+	if j.Valid == checker.True && len(j.Dead) > 0 {
+		j.Valid = checker.Unknown
+	}
+}
+
+// Valid is the campaign's verdict: the worst of its jobs'.
+func (r *Report) Valid() checker.Validity {
+	out := checker.True
+	for _, j := range r.Jobs {
+		switch j.Valid {
+		case checker.False:
+			return checker.False
+		case checker.Unknown:
+			out = checker.Unknown
+		}
+	}
+	return out
+}
+
+// Change is what is different from an earlier campaign in one job.
+type Change struct {
+	Job     string    `json:"job"`
+	New     []Finding `json:"new,omitempty"`  // broke now and not before
+	Gone    []Finding `json:"gone,omitempty"` // broke before and not now
+	Before  string    `json:"before,omitempty"`
+	Now     string    `json:"now,omitempty"`
+	Missing bool      `json:"missing,omitempty"` // the job is no longer there
+}
+
+// Compare says what is different from an earlier campaign, job by job, by their names: what
+// broke, what no longer does, and what is no longer proved.
+func (r *Report) Compare(before *Report) []Change {
+	var out []Change
+	find := func(all []JobReport, name string) *JobReport {
+		if i := slices.IndexFunc(all, func(j JobReport) bool { return j.Name == name }); i >= 0 {
+			return &all[i]
+		}
+		return nil
+	}
+	for _, now := range r.Jobs {
+		c := Change{Job: now.Name, Now: now.Valid.String(), Before: "not there"}
+		var was []Finding
+		if b := find(before.Jobs, now.Name); b != nil {
+			was, c.Before = b.Findings, b.Valid.String()
+		}
+		c.New, c.Gone = without(now.Findings, was), without(was, now.Findings)
+		if len(c.New)+len(c.Gone) > 0 || c.Before != c.Now {
+			out = append(out, c)
+		}
+	}
+	for _, b := range before.Jobs {
+		if find(r.Jobs, b.Name) == nil {
+			out = append(out, Change{Job: b.Name, Before: b.Valid.String(), Now: "not there", Missing: true})
+		}
+	}
+	return out
+}
+
+func without(all, known []Finding) []Finding {
+	var out []Finding
+	for _, f := range all {
+		if !slices.ContainsFunc(known, func(k Finding) bool { return k.key() == f.key() }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Regressed is the verdict on changes: false where something broke that did not before,
+// unknown where something held before of which too little is known now.
+func Regressed(changes []Change) checker.Validity {
+	out := checker.True
+	for _, c := range changes {
+		switch {
+		case len(c.New) > 0:
+			return checker.False
+		case c.Missing, c.Now == checker.Unknown.String() && c.Before != checker.Unknown.String():
+			out = checker.Unknown
+		}
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Options says which queue is meant.
+type Options struct {
+	URL    string  // nats://host:port[,...] or tls://...
+	Server *Server // instead: one in this process
+	Token  string
+	CA     string // file in PEM of who signed the server's certificate
+	// Certificate and Key are the client's own, where the server asks for one.
+	Certificate, Key string
+	Name             string // of this client, as the server's monitoring shows it
+	// Wait is how long a queue that is not there yet is waited for; 0: not at all. Say is told
+	// once that it is, and may be nil.
+	Wait time.Duration
+	Say  func(text string)
+}
+
+// Queue is a connection to a JetStream. It outlives restarts of the server: what is asked
+// meanwhile waits.
+type Queue struct {
+	nc *nats.Conn
+	js jetstream.JetStream
+}
+
+// ErrUnreachable is that there is no queue at the address, or that it does not let us in.
+var ErrUnreachable = errors.New("the queue cannot be reached")
+
+const (
+	connectWithin = 10 * time.Second
+	// askWithin is how long one request may take before it is asked again.
+	askWithin = 10 * time.Second
+	// A queue that is not there is asked for again after these.
+	firstWait, longestWait = 200 * time.Millisecond, 5 * time.Second
+)
+
+// Connect reaches a queue. One that is not there yet is waited for as long as the options say;
+// one that does not let us in is not.
+func Connect(ctx context.Context, o Options) (*Queue, error) {
+	until, wait, said := time.Now().Add(o.Wait), firstWait, false
+	for {
+		q, err := once(ctx, o)
+		if err == nil || !absent(err) || ctx.Err() != nil || !time.Now().Before(until) {
+			return q, err
+		}
+		if !said && o.Say != nil {
+			o.Say(fmt.Sprintf("there is no queue at %s yet: it is waited for up to %v", places(o.URL), o.Wait))
+		}
+		said = true
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(min(wait, time.Until(until))):
+			wait = min(2*wait, longestWait)
+		}
+	}
+}
+
+// absent says that the queue may be there later: nobody listens, its name is not known yet, or
+// its JetStream is still starting.
+func absent(err error) bool {
+	var dns *net.DNSError
+	var network net.Error
+	var refused *jetstream.APIError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Code >= 500
+	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrNoResponders),
+		errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, context.DeadlineExceeded):
+		return true
+	case errors.As(err, &dns):
+		return true
+	}
+	return errors.As(err, &network) && network.Timeout()
+}
+
+// places are the hosts and ports of a queue's addresses, without the names and passwords that
+// may stand in them.
+func places(urls string) string {
+	var out []string
+	for _, one := range strings.Split(urls, ",") {
+		if u, err := url.Parse(strings.TrimSpace(one)); err == nil && u.Host != "" {
+			out = append(out, u.Host)
+		}
+	}
+	if len(out) == 0 {
+		return "its address"
+	}
+	return strings.Join(out, ", ")
+}
+
+// once asks for the queue once.
+func once(ctx context.Context, o Options) (*Queue, error) {
+	first := &dialer{ctx: ctx}
+	opts := []nats.Option{
+		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.Timeout(connectWithin),
+		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3), nats.SetCustomDialer(first), nats.SkipHostLookup(),
+	}
+	if o.Server != nil {
+		opts = append(opts, nats.InProcessServer(o.Server.s))
+	}
+	if o.Token != "" {
+		opts = append(opts, nats.Token(o.Token))
+	}
+	if o.CA != "" {
+		opts = append(opts, nats.RootCAs(o.CA))
+	}
+	if o.Certificate != "" {
+		opts = append(opts, nats.ClientCert(o.Certificate, o.Key))
+	}
+	nc, err := nats.Connect(o.URL, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w (token: PICKLOCK_QUEUE_TOKEN; TLS: tls://, --queue-ca)", ErrUnreachable, err)
+	}
+	js, err := jetstream.New(nc)
+	if err == nil {
+		asked, cancel := context.WithTimeout(ctx, askWithin)
+		defer cancel()
+		_, err = js.AccountInfo(asked)
+	}
+	if err != nil {
+		nc.Close()
+		return nil, fmt.Errorf("%w: its JetStream does not answer: %w", ErrUnreachable, err)
+	}
+	first.done()
+	return &Queue{nc, js}, nil
+}
+
+// dialer ends the first connecting with a context, whatever the server does meanwhile. Later,
+// when a connection is made again, that context may be over: what is under way is still said.
+type dialer struct {
+	mu   sync.Mutex
+	ctx  context.Context //nolint:containedctx // nats asks for a connection without one
+	stop []func() bool
+}
+
+// Dial implements nats.CustomDialer.
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c, err := (&net.Dialer{Timeout: connectWithin}).DialContext(d.ctx, network, address)
+	if err == nil && d.ctx.Done() != nil {
+		d.stop = append(d.stop, context.AfterFunc(d.ctx, func() { _ = c.Close() })) // it was to be ended
+	}
+	return c, err
+}
+
+// done says that the first connection is there.
+func (d *dialer) done() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ctx = context.Background()
+	for _, stop := range d.stop {
+		stop()
+	}
+	d.stop = nil
+}
+
+// Close ends the connection.
+func (q *Queue) Close() { q.nc.Close() }
+
+// patiently asks until there is an answer: a server that is started again, or an election in
+// a cluster, is no failure. What the server refuses is.
+func patiently(ctx context.Context, ask func(ctx context.Context) error) error {
+	wait := 100 * time.Millisecond
+	for {
+		bounded, cancel := context.WithTimeout(ctx, askWithin)
+		err := ask(bounded)
+		cancel()
+		if err == nil || ctx.Err() != nil || !passing(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+			wait = min(2*wait, 2*time.Second)
+		}
+	}
+}
+
+// passing says that asking again may help.
+func passing(err error) bool {
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) {
+		return refused.Code >= 500
+	}
+	for _, e := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrNoServers,
+		nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrNoHeartbeat, jetstream.ErrConsumerLeadershipChanged, jetstream.ErrJetStreamNotEnabled,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// nowhere is an address at which nobody listens.
+func nowhere(t *testing.T) string {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestWait: a queue that is not there yet is waited for, which is said once.
+func TestWait(t *testing.T) {
+	at := nowhere(t)
+	said := make(chan string, 100)
+	over := make(chan error, 1)
+	go func() {
+		q, err := Connect(t.Context(), Options{URL: "nats://secret@" + at, Wait: 5 * time.Minute, Say: func(text string) { said <- text }})
+		if err == nil {
+			q.Close()
+		}
+		over <- err
+	}()
+	if text := <-said; !strings.Contains(text, at+" yet") || strings.Contains(text, "secret") {
+		t.Errorf("said is %q", text)
+	}
+	time.Sleep(3 * firstWait) // it is asked for again meanwhile
+	s, err := Serve(ServerOptions{Dir: t.TempDir(), Listen: at, Token: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	if len(said) > 0 {
+		t.Errorf("said again is %q", <-said)
+	}
+}
+
+// TestWaitIsOver: after the time, and at once where the queue is there and lets nobody in, or
+// the context ends; even while a server says nothing.
+func TestWaitIsOver(t *testing.T) {
+	s, err := Serve(ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: "right"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var lc net.ListenConfig
+	silent, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for name, c := range map[string]struct {
+		url, token string
+		wait       time.Duration
+		cancel     time.Duration // after which the context ends; 0: it does not
+		least      time.Duration
+	}{
+		"nobody there":        {"nats://" + nowhere(t), "", 500 * time.Millisecond, 0, 500 * time.Millisecond},
+		"not let in":          {s.URL(), "wrong", 5 * time.Minute, 0, 0},
+		"no address":          {"nats://%%", "", 5 * time.Minute, 0, 0},
+		"ended while waiting": {"nats://" + nowhere(t), "", 5 * time.Minute, 400 * time.Millisecond, 0},
+		"ended while it asks": {"nats://" + silent.Addr().String(), "", 5 * time.Minute, 400 * time.Millisecond, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.cancel > 0 {
+				time.AfterFunc(c.cancel, cancel)
+			}
+			began := time.Now()
+			q, err := Connect(ctx, Options{URL: c.url, Token: c.token, Wait: c.wait})
+			if took := time.Since(began); !errors.Is(err, ErrUnreachable) || took < c.least || took > connectWithin/2 {
+				t.Errorf("after %v: %v, %v", took, q, err)
+			}
+		})
+	}
+}
+
+// TestAgain: the context of the first connection is not that of those that are made later.
+func TestAgain(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Serve(ServerOptions{Dir: dir, Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	q, err := Connect(ctx, Options{URL: s.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	cancel()
+	s.Close()
+	if s, err = Serve(ServerOptions{Dir: dir, Listen: strings.TrimPrefix(s.URL(), "nats://")}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := q.Prepare(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestURLs: what workers are told is an address that they can use.
+func TestURLs(t *testing.T) {
+	for listen, own := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true, "[::]:0": true} {
+		if strings.HasPrefix(listen, "[") {
+			var lc net.ListenConfig
+			l, err := lc.Listen(t.Context(), "tcp", listen)
+			if err != nil {
+				continue // no IPv6 here
+			}
+			l.Close()
+		}
+		s, err := Serve(ServerOptions{Dir: t.TempDir(), Listen: listen, Token: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		all := s.URLs()
+		if len(all) == 0 || !own && (len(all) != 1 || all[0] != s.URL()) {
+			t.Errorf("%s: %q", listen, all)
+		}
+		for _, text := range all {
+			u, err := url.Parse(text)
+			if err != nil || net.ParseIP(u.Hostname()).IsUnspecified() {
+				t.Fatalf("%s: %s, %v", listen, text, err)
+			}
+			q, err := Connect(t.Context(), Options{URL: text, Token: "x"})
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+				continue
+			}
+			q.Close()
+		}
+	}
+}

@@ -1,0 +1,433 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/hunt"
+)
+
+// left is what nats.go 1.55 leaves behind where a publisher is cleaned up before this one has
+// read which channel it is to wait for: it waits for none then.
+const left = "github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(left)) }
+
+// queue is a JetStream in this process and a connection to it.
+func queue(t *testing.T) *Queue {
+	t.Helper()
+	s, err := Serve(ServerOptions{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return connect(t, Options{Server: s})
+}
+
+func connect(t *testing.T, o Options) *Queue {
+	t.Helper()
+	q, err := Connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	return q
+}
+
+var about = About{ID: "x-1", Name: "x", Version: "v", Jobs: 2, Started: time.Unix(1, 0)}
+
+func campaign(t *testing.T, q *Queue) *Campaign {
+	t.Helper()
+	c, err := q.Create(t.Context(), about, []fleet.Job{{Number: 0, Name: "one"}, {Number: 1, Name: "two"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func take(t *testing.T, c *Campaign, job int) *Taken {
+	t.Helper()
+	got, err := c.Take(t.Context(), job, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got == nil {
+		t.Fatalf("job %d has no item", job)
+	}
+	return got
+}
+
+// nothing waits so long only where nothing is expected.
+func nothing(t *testing.T, c *Campaign, job int) {
+	t.Helper()
+	if got, err := c.Take(t.Context(), job, 100*time.Millisecond); err != nil || got != nil {
+		t.Fatalf("job %d gave %+v, %v", job, got, err)
+	}
+}
+
+func results(t *testing.T, c *Campaign, n int) []fleet.Result {
+	t.Helper()
+	var out []fleet.Result
+	enough := errors.New("enough")
+	err := c.Results(t.Context(), func(r fleet.Result) error {
+		if out = append(out, r); len(out) == n {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func item(job, n int) fleet.Item { return fleet.Item{Job: job, Kind: fleet.Slice, Number: n, End: 1} }
+
+func send(t *testing.T, c *Campaign, items ...fleet.Item) {
+	t.Helper()
+	if err := c.Send(t.Context(), items); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestItemsGoToTheirJobs(t *testing.T) {
+	q := queue(t)
+	c := campaign(t, q)
+	send(t, c, item(0, 0), item(1, 0), item(0, 1))
+	send(t, c, item(0, 0)) // sent again by a coordinator that was started again
+	a, b := take(t, c, 0), take(t, c, 0)
+	if a.Item.ID() != "0.slice.0" || b.Item.ID() != "0.slice.1" || a.Delivered != 1 {
+		t.Errorf("took %s and %s", a.Item.ID(), b.Item.ID())
+	}
+	nothing(t, c, 0)
+	all, err := q.Waiting(t.Context())
+	if err != nil || len(all) != 2 || all[0] != (Waiting{"x-1", 0, 0, 2}) || all[1] != (Waiting{"x-1", 1, 1, 0}) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if d := take(t, c, 1); d.Item.ID() != "1.slice.0" {
+		t.Errorf("job 1 gave %s", d.Item.ID())
+	}
+}
+
+// TestDoneTwice: an item that two workers did counts once, and what the second sent is gone.
+func TestDoneTwice(t *testing.T) {
+	c := campaign(t, queue(t))
+	send(t, c, item(0, 0), item(0, 1))
+	first := take(t, c, 0)
+	second := &Taken{Item: first.Item, c: c, msg: take(t, c, 0).msg}
+	for worker, taken := range map[string]*Taken{"a": first} {
+		if done, err := taken.Finished(t.Context()); err != nil || done {
+			t.Fatalf("done before it was: %v, %v", done, err)
+		}
+		if err := taken.Done(t.Context(), fleet.Result{Worker: worker, Plays: 1}, &fleet.Payload{Report: []byte(worker)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := second.Done(t.Context(), fleet.Result{Worker: "b", Plays: 2}, &fleet.Payload{Report: []byte("b")}); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := second.Finished(t.Context()); err != nil || !done {
+		t.Errorf("it is done: %v, %v", done, err)
+	}
+	got := results(t, c, 1)[0]
+	if got.Worker != "a" || got.Item != "0.slice.0" {
+		t.Errorf("what counts is %+v", got)
+	}
+	p, err := c.Payload(t.Context(), got.Object)
+	if err != nil || string(p.Report) != "a" {
+		t.Errorf("%v, %v", p, err)
+	}
+	if _, err := c.Payload(t.Context(), "0.slice.0/b"); err == nil {
+		t.Error("the second payload is still there")
+	}
+}
+
+// TestFailedIsGivenAgain: with what went wrong kept, so that who lays the item aside can say
+// it.
+func TestFailedIsGivenAgain(t *testing.T) {
+	c := campaign(t, queue(t))
+	send(t, c, item(0, 0))
+	if text, err := take(t, c, 0).Failures(t.Context()); err != nil || !strings.Contains(text, "not heard of") {
+		t.Errorf("%q, %v", text, err)
+	}
+	// The one above is still out: give it back.
+	c2 := campaign(t, queue(t))
+	send(t, c2, item(0, 0))
+	first := take(t, c2, 0)
+	if err := first.Failed(t.Context(), "w", errors.New("no redis")); err != nil {
+		t.Fatal(err)
+	}
+	again := take(t, c2, 0)
+	text, err := again.Failures(t.Context())
+	if again.Delivered != 2 || err != nil || text != "w: no redis" {
+		t.Errorf("delivered %d times, failures %q, %v", again.Delivered, text, err)
+	}
+	if err := again.Return(); err != nil {
+		t.Fatal(err)
+	}
+	if third := take(t, c2, 0); third.Delivered != 3 {
+		t.Errorf("delivered %d times, want 3", third.Delivered)
+	}
+}
+
+// TestRestart: a server that ends goes on with what it had, and who was connected with it.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Serve(ServerOptions{Dir: dir, Listen: "127.0.0.1:0", Token: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := s.URL()
+	q := connect(t, Options{URL: url, Token: "secret"})
+	c := campaign(t, q)
+	send(t, c, item(0, 0), item(0, 1))
+	first := take(t, c, 0)
+	ways, err := c.FollowWays(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ways.Close()
+	s.Close()
+	again := make(chan *Server)
+	go func() {
+		s, err := Serve(ServerOptions{Dir: dir, Listen: strings.TrimPrefix(url, "nats://"), Token: "secret"})
+		if err != nil {
+			t.Error(err)
+		}
+		again <- s
+	}()
+	if err := first.Done(t.Context(), fleet.Result{Worker: "a"}, nil); err != nil {
+		t.Error(err)
+	}
+	s = <-again
+	defer s.Close()
+	defer q.Close()
+	if err := c.Found(t.Context(), 0, hunt.Signature{Anomaly: "granted-early"}); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if known, err := ways.Known(); err != nil || len(known) > 0 || time.Now().After(end) {
+			if len(known) != 1 {
+				t.Errorf("who follows what is found knows %v, %v", known, err)
+			}
+			break
+		}
+	}
+	if second := take(t, c, 0); second.Item.ID() != "0.slice.1" {
+		t.Errorf("took %s", second.Item.ID())
+	}
+	if got := results(t, c, 1); got[0].Worker != "a" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhoMayListen(t *testing.T) {
+	for _, c := range []struct {
+		listen, token, want string
+	}{
+		{"0.0.0.0:0", "", "needs a token"},
+		{"example.org:1", "", "needs a token"},
+		{"nowhere", "x", "HOST:PORT"},
+		{"127.0.0.1:x", "", "port"},
+		{"127.0.0.1:70000", "", "port"},
+	} {
+		s, err := Serve(ServerOptions{Dir: t.TempDir(), Listen: c.listen, Token: c.token})
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with token %q: %v, want %q", c.listen, c.token, err, c.want)
+		}
+	}
+	s, err := Serve(ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: "right"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, token := range []string{"", "wrong"} {
+		if q, err := Connect(t.Context(), Options{URL: s.URL(), Token: token}); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("token %q: %v, %v", token, q, err)
+		}
+	}
+}
+
+func TestGainsAreShared(t *testing.T) {
+	c := campaign(t, queue(t))
+	open := func(job int, worker string) *Gains {
+		g, err := c.Gains(t.Context(), job, worker)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(g.Close)
+		return g
+	}
+	a, b, other := open(0, "a"), open(0, "b"), open(1, "c")
+	a.Offer(hunt.Gain{Schedule: "s", States: []uint64{7}})
+	late := open(0, "late")
+	for name, g := range map[string]*Gains{"b": b, "late": late} {
+		got := await(t, g)
+		if len(got) != 1 || got[0].Schedule != "s" || got[0].States[0] != 7 {
+			t.Errorf("%s took %+v", name, got)
+		}
+	}
+	if got := append(a.Take(), other.Take()...); len(got) > 0 {
+		t.Errorf("its own, or another job's: %+v", got)
+	}
+}
+
+func await(t *testing.T, g *Gains) []hunt.Gain {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		if got := g.Take(); len(got) > 0 {
+			return got
+		}
+	}
+	return nil
+}
+
+func TestBoard(t *testing.T) {
+	q := queue(t)
+	if all, err := q.Workers(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("a new queue has workers %v, %v", all, err)
+	}
+	c := campaign(t, q)
+	for _, name := range []string{"b", "a", "b"} {
+		if err := q.Tell(t.Context(), fleet.Worker{Name: name, Plays: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := q.Workers(t.Context())
+	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Plays != 3 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for range 2 {
+		if err := c.Found(t.Context(), 1, hunt.Signature{Anomaly: "granted-early", Kinds: []string{"pause of a client"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ways, err := c.Ways(t.Context(), 1)
+	if err != nil || len(ways) != 1 || ways[0].Anomaly != "granted-early" {
+		t.Errorf("%+v, %v", ways, err)
+	}
+	followed(t, c)
+	if ways, err := c.Ways(t.Context(), 0); err != nil || len(ways) != 1 {
+		t.Errorf("the other job has %+v, %v", ways, err)
+	}
+}
+
+// followed: who follows job 1, in which one way was found, knows it at once, its own at once, and
+// those of others when they come.
+func followed(t *testing.T, c *Campaign) {
+	t.Helper()
+	f, err := c.FollowWays(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	names := func() (out []string) {
+		ways, err := f.Known()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range ways {
+			out = append(out, w.Anomaly)
+		}
+		slices.Sort(out)
+		return out
+	}
+	if got := names(); !slices.Equal(got, []string{"granted-early"}) {
+		t.Errorf("what was there: %q", got)
+	}
+	f.Add(hunt.Signature{Anomaly: "own"})
+	if got := names(); len(got) != 2 {
+		t.Errorf("with the own one: %q", got)
+	}
+	for job, name := range map[int]string{1: "later", 0: "other"} {
+		if err := c.Found(t.Context(), job, hunt.Signature{Anomaly: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for end := time.Now().Add(30 * time.Second); len(names()) < 3 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if got := names(); !slices.Equal(got, []string{"granted-early", "later", "own"}) {
+		t.Errorf("with what came later: %q", got)
+	}
+}
+
+// TestEnd: what is left of a campaign that has ended is taken back, and others are left alone.
+func TestEnd(t *testing.T) {
+	q := queue(t)
+	c := campaign(t, q)
+	other := about
+	other.ID = "other"
+	o, err := q.Create(t.Context(), other, []fleet.Job{{Number: 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, c, item(0, 0))
+	send(t, o, item(0, 0))
+	if err := c.End(t.Context(), about); err != nil {
+		t.Fatal(err)
+	}
+	nothing(t, c, 0)
+	take(t, o, 0)
+	all, err := q.Campaigns(t.Context())
+	if err != nil || len(all) != 2 || all[0].Ended == all[1].Ended {
+		t.Errorf("%+v, %v", all, err)
+	}
+	waiting, err := q.Waiting(t.Context())
+	if err != nil || len(waiting) != 1 || waiting[0].Campaign != "other" {
+		t.Errorf("%+v, %v", waiting, err)
+	}
+}
+
+// TestUnreadable: an item whose result is none is not done again, and what cannot be read of
+// others does not keep what can.
+func TestUnreadable(t *testing.T) {
+	q := queue(t)
+	c := campaign(t, q)
+	send(t, c, item(0, 0))
+	for key, text := range map[string]string{"done.0.slice.0": "{", "way.0.bad": "{"} {
+		if _, err := c.kv.Put(t.Context(), key, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if done, err := take(t, c, 0).Finished(t.Context()); err != nil || !done {
+		t.Errorf("it counts as done: %v, %v", done, err)
+	}
+	if got := results(t, c, 1)[0]; got.Item != "0.slice.0" || !strings.Contains(got.Dead, "cannot be read") {
+		t.Errorf("%+v", got)
+	}
+	if err := c.Found(t.Context(), 0, hunt.Signature{Anomaly: "granted-early"}); err != nil {
+		t.Fatal(err)
+	}
+	if ways, err := c.Ways(t.Context(), 0); err != nil || len(ways) != 1 {
+		t.Errorf("%v, %v", ways, err)
+	}
+	if err := c.Report(t.Context(), &fleet.Report{ID: "another"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Reported(t.Context()); !errors.Is(err, ErrUnreadable) {
+		t.Errorf("what another came to: %v", err)
+	}
+	if a, there, err := q.About(t.Context(), "nobody"); there || err != nil {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	c := campaign(t, queue(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Results(ctx, func(fleet.Result) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,91 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// put writes a value.
+func put(ctx context.Context, kv jetstream.KeyValue, key string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	return patiently(ctx, func(ctx context.Context) error {
+		if _, err := kv.Put(ctx, key, b); err != nil {
+			return fmt.Errorf("write %s: %w", key, err)
+		}
+		return nil
+	})
+}
+
+// get reads a value; false where there is none.
+func get(ctx context.Context, kv jetstream.KeyValue, key string, v any) (bool, error) {
+	b, err := value(ctx, kv, key)
+	if err != nil || b == nil {
+		return false, err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return false, fmt.Errorf("%s of %s: %w: %w", key, kv.Bucket(), ErrUnreadable, err)
+	}
+	return true, nil
+}
+
+// value is a value as it was written; nil where there is none.
+func value(ctx context.Context, kv jetstream.KeyValue, key string) (b []byte, err error) {
+	err = patiently(ctx, func(ctx context.Context) error {
+		e, err := kv.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", key, err)
+		}
+		b = append([]byte{}, e.Value()...)
+		return nil
+	})
+	return b, err
+}
+
+// ErrUnreadable says that some of what is on the queue is not what it should be: somebody else
+// wrote it, or another version did. What can be read is there beside the error.
+var ErrUnreadable = errors.New("it cannot be read")
+
+// all reads the values whose keys match: those that can be read, and ErrUnreadable with the
+// keys of those that cannot.
+func all[T any](ctx context.Context, kv jetstream.KeyValue, keys string) ([]T, error) {
+	var out []T
+	var bad []error
+	err := patiently(ctx, func(ctx context.Context) error {
+		out, bad = nil, nil
+		w, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
+		if err != nil {
+			return fmt.Errorf("read %s of %s: %w", keys, kv.Bucket(), err)
+		}
+		defer func() { _ = w.Stop() }() // it has said all
+		for {
+			select {
+			case e, ok := <-w.Updates():
+				if !ok {
+					return fmt.Errorf("read %s of %s: %w", keys, kv.Bucket(), jetstream.ErrNoHeartbeat)
+				}
+				if e == nil {
+					return nil
+				}
+				var v T
+				if err := json.Unmarshal(e.Value(), &v); err != nil {
+					bad = append(bad, fmt.Errorf("%s of %s: %w: %w", e.Key(), kv.Bucket(), ErrUnreadable, err))
+					continue
+				}
+				out = append(out, v)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	})
+	return out, errors.Join(append(bad, err)...)
+}

@@ -1,0 +1,233 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/picklock/picklock/fleet"
+)
+
+// Send puts items onto the queue. An item that is sent twice within two minutes is there once;
+// later it is done twice at most, and counts once.
+func (c *Campaign) Send(ctx context.Context, items []fleet.Item) error {
+	for _, i := range items {
+		b, err := json.Marshal(i)
+		if err != nil {
+			return fmt.Errorf("send item %s: %w", i.ID(), err)
+		}
+		err = patiently(ctx, func(ctx context.Context) error {
+			if _, err := c.q.js.Publish(ctx, c.subject(i.Job), b, jetstream.WithMsgID(c.ID+"."+i.ID())); err != nil {
+				return fmt.Errorf("send item %s: %w", i.ID(), err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Mark keeps that something was done that is not done again after a restart; Marked asks.
+func (c *Campaign) Mark(ctx context.Context, what string) error {
+	return put(ctx, c.kv, "mark."+what, true)
+}
+
+// Marked says whether Mark was called.
+func (c *Campaign) Marked(ctx context.Context, what string) (bool, error) {
+	var v bool
+	return get(ctx, c.kv, "mark."+what, &v)
+}
+
+// Stop says that a job's time is over: items of it that are still waiting are skipped.
+func (c *Campaign) Stop(ctx context.Context, job int) error {
+	return c.Mark(ctx, fmt.Sprintf("stop.%d", job))
+}
+
+// Stopped says whether it is.
+func (c *Campaign) Stopped(ctx context.Context, job int) (bool, error) {
+	return c.Marked(ctx, fmt.Sprintf("stop.%d", job))
+}
+
+// Waiting is how much of a job waits and how much is being done.
+type Waiting struct {
+	Campaign  string
+	Job       int
+	Waits, On int
+}
+
+// Waiting lists what there is to do on the queue.
+func (q *Queue) Waiting(ctx context.Context) ([]Waiting, error) {
+	var out []Waiting
+	err := patiently(ctx, func(ctx context.Context) error {
+		out = nil
+		s, err := q.js.Stream(ctx, workStream)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			return nil // nobody has made a campaign yet
+		}
+		if err != nil {
+			return fmt.Errorf("look at the queue: %w", err)
+		}
+		list := s.ListConsumers(ctx)
+		for i := range list.Info() {
+			if campaign, job, ok := ofConsumer(i.Name); ok {
+				out = append(out, Waiting{campaign, job, int(i.NumPending), i.NumAckPending})
+			}
+		}
+		if list.Err() != nil {
+			return fmt.Errorf("look at the queue: %w", list.Err())
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Taken is an item that this worker has to do or to give back.
+type Taken struct {
+	Item      fleet.Item
+	Delivered int // how often it was given to a worker, this time among them
+
+	c   *Campaign
+	msg jetstream.Msg
+}
+
+// Take asks for an item of a job and waits so long for one; nil where there is none.
+func (c *Campaign) Take(ctx context.Context, job int, wait time.Duration) (*Taken, error) {
+	var t *Taken
+	err := patiently(ctx, func(ctx context.Context) error {
+		cons, err := c.q.js.Consumer(ctx, workStream, c.consumer(job))
+		if errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return nil // the campaign has ended
+		}
+		if err != nil {
+			return fmt.Errorf("ask for work: %w", err)
+		}
+		batch, err := cons.Fetch(1, jetstream.FetchMaxWait(wait))
+		if err != nil {
+			return fmt.Errorf("ask for work: %w", err)
+		}
+		for msg := range batch.Messages() {
+			t, err = c.taken(msg)
+			return err
+		}
+		err = batch.Error()
+		if err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrConsumerDeleted) {
+			return nil // nothing came, or the campaign has ended
+		}
+		return fmt.Errorf("ask for work: %w", err)
+	})
+	return t, err
+}
+
+func (c *Campaign) taken(msg jetstream.Msg) (*Taken, error) {
+	t := &Taken{c: c, msg: msg, Delivered: 1}
+	if m, err := msg.Metadata(); err == nil {
+		t.Delivered = int(m.NumDelivered)
+	}
+	if err := json.Unmarshal(msg.Data(), &t.Item); err != nil {
+		return nil, errors.Join(fmt.Errorf("an item that cannot be read: %w", err), msg.Term())
+	}
+	return t, nil
+}
+
+// Keep tells the queue that the item is being done, until the function that it returns is
+// called.
+func (t *Taken) Keep() (stop func()) {
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(ackWait / 4)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				_ = t.msg.InProgress() // a queue that is away hears the next one
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(over); <-done })
+}
+
+// Finished says whether the item was done already, by whomever.
+func (t *Taken) Finished(ctx context.Context) (bool, error) {
+	b, err := value(ctx, t.c.kv, doneKey(t.Item))
+	return b != nil, err // whether it can be read is for the coordinator to say
+}
+
+// Done keeps what came of the item and takes it off the queue. The first result of an item
+// counts: a second one is let go.
+func (t *Taken) Done(ctx context.Context, r fleet.Result, p *fleet.Payload) error {
+	if p != nil {
+		var err error
+		if r.Object, err = t.c.putObject(ctx, t.Item.ID()+"/"+r.Worker, p); err != nil {
+			return err
+		}
+	}
+	r.Item = t.Item.ID()
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("keep the result of item %s: %w", r.Item, err)
+	}
+	second := false
+	err = patiently(ctx, func(ctx context.Context) error {
+		if _, err := t.c.kv.Create(ctx, doneKey(t.Item), b); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+			return fmt.Errorf("keep the result of item %s: %w", r.Item, err)
+		} else if err != nil {
+			second = true
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if second {
+		var kept fleet.Result
+		if there, err := get(ctx, t.c.kv, doneKey(t.Item), &kept); err == nil && there && r.Object != "" && kept.Object != r.Object {
+			_ = t.c.objects.Delete(ctx, r.Object) // nobody asks for it
+		}
+	}
+	return t.Drop(ctx)
+}
+
+// Drop takes the item off the queue.
+func (t *Taken) Drop(ctx context.Context) error {
+	return patiently(ctx, func(ctx context.Context) error {
+		if err := t.msg.DoubleAck(ctx); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+			return fmt.Errorf("take item %s off the queue: %w", t.Item.ID(), err)
+		}
+		return nil
+	})
+}
+
+// Failed gives the item back: another worker may do better. What went wrong is kept.
+func (t *Taken) Failed(ctx context.Context, worker string, cause error) error {
+	key := fmt.Sprintf("fail.%s.%d", t.Item.ID(), t.Delivered)
+	if err := put(ctx, t.c.kv, key, fmt.Sprintf("%s: %v", worker, cause)); err != nil {
+		return err
+	}
+	if err := t.msg.NakWithDelay(time.Duration(t.Delivered) * time.Second); err != nil {
+		return fmt.Errorf("give item %s back: %w", t.Item.ID(), err)
+	}
+	return nil
+}
+
+// Return gives the item back at once, since this worker ends.
+func (t *Taken) Return() error { return t.msg.Nak() }
+
+// Failures are what went wrong with the item so far.
+func (t *Taken) Failures(ctx context.Context) (string, error) {
+	list, err := all[string](ctx, t.c.kv, "fail."+t.Item.ID()+".*")
+	if len(list) == 0 {
+		return "the workers that took it were not heard of again", err
+	}
+	return strings.Join(list, "; "), err
+}

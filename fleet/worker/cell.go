@@ -1,0 +1,83 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// largestReport is how large a report may be to be sent.
+const largestReport = 16 << 20
+
+// cell plays one cell once, as a matrix does.
+func (w *worker) cell(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) (_ *fleet.Payload, err error) {
+	c := j.job.Cells[i.First]
+	dir, err := os.MkdirTemp(w.o.Dir, "cell-")
+	if err != nil {
+		return nil, fmt.Errorf("make the folder of a cell: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	s, err := scenarioOf(c, dir)
+	if err != nil {
+		return nil, err
+	}
+	o := harness.MatrixOptions{
+		Scenarios: []*scenarios.Scenario{s}, Locks: []string{c.Lock}, Fencing: []string{c.Fencing}, Cluster: j.job.Cluster, Extra: j.job.Options,
+		Abilities: j.job.Abilities, Runs: 1, Jobs: 1, Out: dir, Runtime: j.job.Runtime, Self: w.o.Self, Table: w.o.Table,
+	}
+	if err := o.Describe(ctx); err != nil {
+		return nil, err
+	}
+	m, err := harness.Matrix(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	one := m.Cells[0]
+	r.Plays = 1
+	p := &fleet.Payload{Cell: &one}
+	if len(one.Broken) > 0 || one.Met == checker.False {
+		r.Ways = 1
+		if p.Report, err = report(filepath.Join(dir, filepath.FromSlash(one.Dir))); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// scenarioOf is the scenario of a cell: that of the catalogue where it is the same.
+func scenarioOf(c fleet.Cell, dir string) (*scenarios.Scenario, error) {
+	if s, err := scenarios.Lookup(c.Scenario); err == nil && string(s.Text) == c.Text {
+		return s, nil
+	}
+	file := filepath.Join(dir, c.Scenario+".yaml")
+	if err := os.WriteFile(file, []byte(c.Text), 0o644); err != nil {
+		return nil, fmt.Errorf("write a cell's scenario: %w", err)
+	}
+	s, err := scenarios.Load(file)
+	if err != nil {
+		return nil, err
+	}
+	s.File = file
+	return s, nil
+}
+
+// report is the page of a run, if it has one that can be sent.
+func report(dir string) ([]byte, error) {
+	file := filepath.Join(dir, results.ReportFile)
+	if at, err := os.Stat(file); err != nil || at.Size() > largestReport {
+		return nil, nil //nolint:nilerr // a run that was left out has none
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read a cell's report: %w", err)
+	}
+	return b, nil
+}

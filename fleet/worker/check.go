@@ -1,0 +1,157 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/register"
+	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/hunt/lanes"
+	"github.com/picklock/picklock/scenarios"
+)
+
+var (
+	plainName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$`)
+	imageName = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._/:@-]{0,299}$`)
+)
+
+// What a job may ask for at most.
+const (
+	longestTTL    = time.Minute
+	longestFinish = 6 * time.Hour
+	mostPlays     = 10000
+	mostCells     = 100000
+)
+
+// check looks at a job as at anything that came over a network, and whether the worker's own
+// configuration allows it.
+func (w *worker) check(ctx context.Context, campaign string, j fleet.Job) error {
+	if err := w.version(ctx, campaign); err != nil {
+		return err
+	}
+	return w.checkJob(ctx, j)
+}
+
+func (w *worker) checkJob(ctx context.Context, j fleet.Job) error {
+	if j.Cluster != "" && !plainName.MatchString(j.Cluster) && !w.o.AllowExec {
+		return fmt.Errorf("cluster %q is a file: a Compose file names programs to run; --allow-exec lets it", j.Cluster)
+	}
+	if j.Runtime != "local" && j.Runtime != "docker" {
+		return fmt.Errorf("runtime %q is unknown here", j.Runtime)
+	}
+	for service, image := range j.Images {
+		if !plainName.MatchString(service) || !imageName.MatchString(image) {
+			return fmt.Errorf("image %q of %q is none", image, service)
+		}
+	}
+	if j.Hunt != nil {
+		return w.checkHunt(ctx, j)
+	}
+	return w.checkCells(j)
+}
+
+func (w *worker) checkHunt(ctx context.Context, j fleet.Job) error {
+	info, err := w.allowed(j.Lock)
+	if err != nil {
+		return err
+	}
+	h := j.Hunt
+	switch {
+	case h.Depth < 0 || h.Depth > 2 || h.Slice < 1:
+		return fmt.Errorf("depth %d in slices of %d: want 0 to 2 in slices of 1 at least", h.Depth, h.Slice)
+	case h.TTL < 0 || h.TTL > longestTTL || h.Finish < 0 || h.Finish > longestFinish || h.Plays < 1 || h.Plays > mostPlays:
+		return fmt.Errorf("lease %v, finish %v, %d replays: want up to %v, %v, %d", h.TTL, h.Finish, h.Plays, longestTTL, longestFinish, mostPlays)
+	}
+	for _, a := range h.Find {
+		if !slices.Contains(scenarios.Anomalies, a) {
+			return fmt.Errorf("anomaly %q is unknown here", a)
+		}
+	}
+	if err := errors.Join(fleet.CheckHunt(info, j), lanes.CheckFaults(h.Faults)); err != nil {
+		return err
+	}
+	target, err := w.target(ctx, info, j)
+	if err != nil {
+		return err
+	}
+	if n := target.Size(h.Depth); n != h.Size {
+		return fmt.Errorf("its space has %d schedules here and %d where it was planned: are both of one version?", n, h.Size)
+	}
+	return nil
+}
+
+func (w *worker) target(ctx context.Context, info clients.Info, j fleet.Job) (hunt.Target, error) {
+	return j.Lanes(j.Runtime).Target(ctx, info)
+}
+
+func (w *worker) checkCells(j fleet.Job) error {
+	if len(j.Cells) == 0 || len(j.Cells) > mostCells {
+		return fmt.Errorf("%d cells: want 1 to %d", len(j.Cells), mostCells)
+	}
+	for _, c := range j.Cells {
+		info, err := w.allowed(c.Lock)
+		if err != nil {
+			return err
+		}
+		if !plainName.MatchString(c.Scenario) {
+			return fmt.Errorf("scenario %q: no name of a scenario", c.Scenario)
+		}
+		if _, err := scenarios.Parse(c.Scenario+".yaml", []byte(c.Text)); err != nil {
+			return err
+		}
+		if _, err := register.ParseDiscipline(c.Fencing); err != nil {
+			return err
+		}
+		if err := errors.Join(info.CheckOptions(j.Options), info.CheckAbilities(j.Abilities)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowed looks a lock up that this worker may run.
+func (w *worker) allowed(lock string) (clients.Info, error) {
+	info, err := w.o.Table.Lookup(lock)
+	switch {
+	case err != nil:
+		return info, err
+	case info.IsExec() && !w.o.AllowExec:
+		return info, fmt.Errorf("%s is a program: --allow-exec lets campaigns name programs", lock)
+	case w.o.Locks != nil && !slices.Contains(w.o.Locks, info.Name):
+		return info, fmt.Errorf("%s is not among --locks %s", info.Name, strings.Join(w.o.Locks, ","))
+	}
+	return info, nil
+}
+
+// images lets Compose files find a job's images, and returns what takes that back. A worker
+// does one job at a time.
+func images(all map[string]string) (restore func()) {
+	var undo []func()
+	for service, image := range all {
+		name := "PICKLOCK_" + strings.ToUpper(strings.ReplaceAll(service, "-", "_")) + "_IMAGE"
+		before, was := os.LookupEnv(name)
+		if os.Setenv(name, image) != nil {
+			continue // a name was checked to be none that could be refused
+		}
+		undo = append(undo, func() {
+			if was {
+				_ = os.Setenv(name, before) // it was set before
+			} else {
+				_ = os.Unsetenv(name) // it was set here
+			}
+		})
+	}
+	return func() {
+		for _, u := range undo {
+			u()
+		}
+	}
+}

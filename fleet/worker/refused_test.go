@@ -1,0 +1,68 @@
+package worker
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/picklock/picklock/clients/all"
+	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/fleet/stream"
+)
+
+// TestNoCampaign: work of a campaign that is not there, or that cannot be read, is no reason to
+// end.
+func TestNoCampaign(t *testing.T) {
+	server, err := stream.Serve(stream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	q, err := stream.Connect(t.Context(), stream.Options{Server: server})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	nc, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"gone", "bad"} {
+		c, err := q.Create(t.Context(), stream.About{ID: id, Jobs: 1, Started: time.Now()}, []fleet.Job{{Number: 0}})
+		if err == nil {
+			err = c.Send(t.Context(), []fleet.Item{{Kind: fleet.Run}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	kv, err := js.KeyValue(t.Context(), "picklock-bad")
+	if err == nil {
+		_, err = kv.Put(t.Context(), "job.0", []byte("{"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteKeyValue(t.Context(), "picklock-gone"); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	w := &worker{o: Options{Queue: q, Table: all.Locks(), Say: func(s string) { said = append(said, s) }}, jobs: map[string]*job{}}
+	for range 2 {
+		if j, more, err := w.choose(t.Context()); j != nil || !more || err != nil {
+			t.Fatalf("%v, %v, %v", j, more, err)
+		}
+	}
+	told := strings.Join(said, "\n")
+	if len(said) != 2 || !strings.Contains(told, "job 0 of gone is not done here") || !strings.Contains(told, "job 0 of bad is not done here") {
+		t.Errorf("said is %q", said)
+	}
+}

@@ -1,0 +1,129 @@
+package hunt
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/picklock/picklock/internal/format"
+)
+
+// Finish makes every way as small as it goes, those that come at will first, measures its rate
+// with the machine to itself, and tries what might help. The ways are shrunk side by side, one a
+// player; what is measured is measured alone.
+func (h *Search) Finish(ctx context.Context, players []Player, o FinishOptions) error {
+	if o.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Time)
+		defer cancel()
+	}
+	h.Shrink(ctx, players, o)
+	if err := h.Measure(ctx, players[0], o); err != nil {
+		return err
+	}
+	h.conclude(o)
+	return nil
+}
+
+// Shrink is the first half of Finish: afterwards the ways are as small as they go, and have
+// their names.
+func (h *Search) Shrink(ctx context.Context, players []Player, o FinishOptions) {
+	h.shrinkWithin(ctx, players, o)
+	h.merge()
+	h.name()
+	h.result.Ways = h.ways
+}
+
+// Measure is the second half of Finish, until ctx ends.
+func (h *Search) Measure(ctx context.Context, p Player, o FinishOptions) error {
+	for _, w := range h.ways {
+		if ctx.Err() == nil {
+			o.tell("play %s alone, %d times", w.Name, o.Replays)
+			if err := h.alone(ctx, p, w, o); err != nil {
+				return err
+			}
+		}
+		w.unmeasured = ctx.Err() != nil
+	}
+	for _, w := range h.ways {
+		if !w.Steady() {
+			continue
+		}
+		if ctx.Err() == nil {
+			o.tell("try what helps against %s", w.Name)
+			h.remedies(ctx, p, w, o)
+		}
+		w.untried = ctx.Err() != nil
+	}
+	return nil
+}
+
+func (h *Search) conclude(o FinishOptions) {
+	h.order()
+	h.result.Ways = h.ways
+	h.unfinished(o)
+}
+
+// unfinished says what there was no time for.
+func (h *Search) unfinished(o FinishOptions) {
+	for _, x := range []struct {
+		of   func(w *Way) bool
+		what string
+	}{
+		{func(w *Way) bool { return w.Larger == timeOver }, "%s may not be the least"},
+		{func(w *Way) bool { return w.unmeasured }, "%s not played alone as often as was asked for"},
+		{func(w *Way) bool { return w.untried }, "not all that might help was tried on %s"},
+	} {
+		n := 0
+		for _, w := range h.ways {
+			if x.of(w) {
+				n++
+			}
+		}
+		if n > 0 {
+			it := fmt.Sprintf("%d of %d %s", n, len(h.ways), format.Noun(len(h.ways), "way", "ways"))
+			h.result.Unfinished = append(h.result.Unfinished, fmt.Sprintf(x.what, it))
+		}
+	}
+	if len(h.result.Unfinished) > 0 {
+		o.tell("the time for what was found was over: %s", strings.Join(h.result.Unfinished, "; "))
+	}
+}
+
+// Find is a way on its way to another machine, with what is needed to go on with it there.
+type Find struct {
+	Way   *Way     `json:"way"`
+	Trail []string `json:"trail,omitempty"` // larger schedules that showed it, the latest last
+	Share float64  `json:"share,omitempty"` // of the plays that showed it when it was found; 0: nearly all
+	// There was no time to play it alone, and to try what might help.
+	Unmeasured bool `json:"unmeasured,omitempty"`
+	Untried    bool `json:"untried,omitempty"`
+}
+
+// Finds are the ways of a search, to be gone on with elsewhere.
+func (h *Search) Finds() []Find {
+	var out []Find
+	for _, w := range h.ways {
+		out = append(out, Find{w, w.trail, w.share, w.unmeasured, w.untried})
+	}
+	return out
+}
+
+// Adopt goes on with finds of another search.
+func (h *Search) Adopt(finds []Find) {
+	h.ways = nil
+	for _, f := range finds {
+		w := *f.Way
+		w.trail, w.share, w.unmeasured, w.untried = f.Trail, f.Share, f.Unmeasured, f.Untried
+		h.ways = append(h.ways, &w)
+	}
+}
+
+// Gather is what a hunt came to whose ways were measured on several machines: as if Finish had
+// done it on one.
+func Gather(r Result, finds []Find) *Result {
+	h := &Search{result: r}
+	h.Adopt(finds)
+	h.conclude(FinishOptions{})
+	return &h.result
+}

@@ -1,0 +1,89 @@
+package hunt
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+)
+
+// travels is what comes over a network.
+func travels[T any](t *testing.T, v T) (out T) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestMeasuredByMany: ways that are measured one by one, each elsewhere, in any order, come to
+// what one machine makes of them all.
+func TestMeasuredByMany(t *testing.T) {
+	m := func() *model {
+		return &model{bugs: []bug{
+			{"granted-early", "clock", both(struck("pause", "A"), struck("kill", "B"))},
+			{"stale-write", "renewed-late", struck("hold", "")},
+			{"lost-update", "", struck("pause", "B")},
+		}}
+	}
+	o := Options{Target: target(1, 1, "pause", "kill", "hold"), Depth: 2}
+	parts := portions(t, m, o, Part{First: 0, Step: 2}, Part{First: 1, Step: 2})
+	finish := FinishOptions{Replays: 3, Fencing: []string{"write"}, Vary: func(context.Context, Variation) (Player, func() error, error) {
+		return m(), func() error { return nil }, nil
+	}}
+	one := Assemble(o, parts)
+	if err := one.Finish(t.Context(), []Player{m()}, finish); err != nil {
+		t.Fatal(err)
+	}
+	many := Assemble(o, parts)
+	many.Shrink(t.Context(), []Player{m()}, finish)
+	finds := travels(t, many.Finds())
+	for i := range slices.Backward(finds) {
+		other := Assemble(o, nil)
+		other.Adopt(finds[i : i+1])
+		if err := other.Measure(t.Context(), m(), finish); err != nil {
+			t.Fatal(err)
+		}
+		finds[i] = travels(t, other.Finds())[0]
+	}
+	got := Gather(travels(t, *many.Result()), finds)
+	want := one.Result()
+	if len(want.Ways) < 2 || len(want.Ways[0].Remedies) == 0 {
+		t.Fatalf("one machine came to %v", wayNames(want))
+	}
+	for _, r := range []*Result{want, got} {
+		for _, w := range r.Ways {
+			w.Proof = nil // of whichever play
+		}
+	}
+	x, _ := json.MarshalIndent(want.Ways, "", " ")
+	y, _ := json.MarshalIndent(got.Ways, "", " ")
+	if string(x) != string(y) || !slices.Equal(got.Unfinished, want.Unfinished) || got.Plays != want.Plays {
+		t.Errorf("one machine: %s\nmany: %s", x, y)
+	}
+}
+
+// TestTrailTravels: what was made smaller at the price of its rate is taken back elsewhere, too,
+// and what there was no time for is told by whoever gathers it.
+func TestTrailTravels(t *testing.T) {
+	w := &Way{Signature: Signature{Anomaly: "stale-write"}, Name: "way-1-stale-write", Search: Rate{Hits: 4, Plays: 4}, trail: []string{"larger"}, share: 0.5}
+	h := New(Options{Target: target(1, 1)})
+	h.stop()
+	h.Adopt(travels(t, []Find{{Way: w, Trail: w.trail, Share: w.share}}))
+	if got := h.ways[0]; !slices.Equal(got.trail, w.trail) || got.share != 0.5 {
+		t.Errorf("%+v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := h.Measure(ctx, nil, FinishOptions{Replays: 3, Time: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	if r := Gather(Result{}, travels(t, h.Finds())); len(r.Unfinished) != 2 || len(r.Ways) != 1 {
+		t.Errorf("%q", r.Unfinished)
+	}
+}

@@ -1,0 +1,207 @@
+package hunt
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Part is which schedules of the space a search plays: every Step-th from First on that
+// comes before End. The zero Part is all of them. Places in the space are the same on every
+// machine, whatever is left out there after what was seen.
+type Part struct {
+	First int `json:"first,omitempty"`
+	Step  int `json:"step,omitempty"` // 0: 1
+	End   int `json:"end,omitempty"`  // 0: no end
+}
+
+// has says that a place is in the part.
+func (p Part) has(place int) bool {
+	return place >= p.First && (p.End == 0 || place < p.End) && (place-p.First)%max(1, p.Step) == 0
+}
+
+// over says that no later place is in the part.
+func (p Part) over(place int) bool { return p.End > 0 && place >= p.End }
+
+// Size is how many places the space of the target has up to a depth.
+func (t Target) Size(depth int) int {
+	n := 0
+	for range numbered(t, depth) {
+		n++
+	}
+	return n
+}
+
+// numbered gives the space without what symmetry leaves out, each point with its place.
+func numbered(t Target, depth int) iter.Seq2[int, point] {
+	return func(yield func(int, point) bool) {
+		n := 0
+		for p := range space(t, depth) {
+			if !yield(n, p) {
+				return
+			}
+			n++
+		}
+	}
+}
+
+// portionOf gives the schedules of a part of the space. skip is asked before each.
+func portionOf(t Target, depth int, part Part, skip func(point) bool) iter.Seq[point] {
+	return func(yield func(point) bool) {
+		for place, p := range numbered(t, depth) {
+			if part.over(place) {
+				return
+			}
+			if part.has(place) && !skip(p) && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// Portion is what one part of a hunt came to, with all that it takes to put it together
+// with others: those of other shards, or of other workers.
+type Portion struct {
+	Result Result            `json:"result"`
+	States []uint64          `json:"states,omitempty"`
+	Gone   map[string]string `json:"gone,omitempty"`   // anchors that never come and faults that could not be done, with the reason
+	Landed []string          `json:"landed,omitempty"` // faults that have struck
+	// Skipped counts, by fault, the schedules that were passed over since it could not be done.
+	Skipped map[string]int `json:"skipped,omitempty"`
+}
+
+// Portion is what the search has come to.
+func (h *Search) Portion() Portion {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.result
+	r.Ways = slices.Clone(h.ways)
+	return Portion{
+		Result: r, Gone: maps.Clone(h.gone),
+		States: slices.Sorted(maps.Keys(h.corpus.states)), Landed: slices.Sorted(maps.Keys(h.landed)), Skipped: maps.Clone(h.skipped),
+	}
+}
+
+// Assemble is the search that all portions together are, as if one machine had made it: its
+// ways can be finished. Portions are of different parts: what is given twice counts twice.
+func Assemble(o Options, portions []Portion) *Search {
+	h := New(o)
+	h.stop()
+	h.stop, h.spaced = func() {}, map[int]bool{}
+	for _, p := range slices.SortedFunc(slices.Values(portions), func(a, b Portion) int { return a.Result.Started.Compare(b.Result.Started) }) {
+		h.add(p)
+	}
+	h.uneven()
+	for fault := range h.landed {
+		delete(h.gone, "fault "+fault)
+	}
+	h.result.Curve = together(portions)
+	h.result.States = len(h.corpus.states)
+	h.result.Impossible = h.impossible()
+	h.merge()
+	h.name()
+	h.result.Ways = h.ways
+	return h
+}
+
+// uneven says which faults some of those who played could do and others passed over: what
+// these left out was played by nobody, and nothing is whole.
+func (h *Search) uneven() {
+	for _, fault := range slices.Sorted(maps.Keys(h.skipped)) {
+		if h.landed[fault] {
+			h.result.Uneven = append(h.result.Uneven, fmt.Sprintf("%s: passed over in %d schedules", fault, h.skipped[fault]))
+		}
+	}
+	if len(h.result.Uneven) == 0 {
+		return
+	}
+	for i := range h.result.Depths {
+		if d := &h.result.Depths[i]; d.Faults > 0 {
+			d.Done = false
+		}
+	}
+}
+
+// Result is what the search has come to, for what is read of it.
+func (h *Search) Result() *Result { return &h.result }
+
+func (h *Search) add(p Portion) {
+	r, q := &h.result, p.Result
+	if r.Started.IsZero() {
+		r.Started = q.Started
+	}
+	r.Seconds += q.Seconds
+	r.Plays += q.Plays
+	r.Void += q.Void
+	r.Busy += q.Busy
+	r.Failed += q.Failed
+	r.Granted += q.Granted
+	r.Guided += q.Guided
+	r.CPU += q.CPU
+	r.Starts += q.Starts
+	r.CutShort = r.CutShort || q.CutShort
+	r.TTL = max(r.TTL, q.TTL)
+	for i := range r.Depths {
+		d := &r.Depths[i]
+		for _, e := range q.Depths {
+			if e.Faults == d.Faults {
+				d.Done = (d.Done || !h.spaced[d.Faults]) && e.Done
+				h.spaced[d.Faults] = true
+				d.Played += e.Played
+				d.Void += e.Void
+				d.Broke += e.Broke
+			}
+		}
+	}
+	for _, st := range p.States {
+		h.corpus.states[st] = true
+	}
+	maps.Copy(h.gone, p.Gone)
+	for _, f := range p.Landed {
+		h.landed[f] = true
+	}
+	for f, n := range p.Skipped {
+		h.skipped[f] += n
+	}
+	for _, w := range q.Ways {
+		c := *w
+		h.ways = append(h.ways, &c)
+	}
+}
+
+// curvePoints is how many points a curve of several portions has at most.
+const curvePoints = 500
+
+// together adds the curves of all portions up, by the clock. New states that two of them
+// saw cannot be told apart: the curve has the most that one had seen.
+func together(portions []Portion) []Sample {
+	type at struct {
+		when    time.Time
+		portion int
+		sample  Sample
+	}
+	var all []at
+	for i, p := range portions {
+		for _, s := range p.Result.Curve {
+			all = append(all, at{p.Result.Started.Add(time.Duration(s.Seconds * float64(time.Second))), i, s})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b at) int { return cmp.Or(a.when.Compare(b.when), a.portion-b.portion) })
+	curve := []Sample{}
+	last, sum := map[int]Sample{}, Sample{}
+	for i, a := range all {
+		before := last[a.portion]
+		last[a.portion] = a.sample
+		sum.Seconds = a.when.Sub(portions[all[0].portion].Result.Started).Seconds()
+		sum.Plays += a.sample.Plays - before.Plays
+		sum.Ways += a.sample.Ways - before.Ways
+		sum.States = max(sum.States, a.sample.States)
+		if i%max(1, len(all)/curvePoints) == 0 || i == len(all)-1 {
+			curve = append(curve, sum)
+		}
+	}
+	return curve
+}
