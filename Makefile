@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench docker-soak disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench bench-memory docker-soak disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -27,7 +27,7 @@ catalogue-docker: build
 	images=$$(scripts/images) && eval "$$images" && bin/picklock matrix --runtime docker
 
 test:
-	scripts/install redis-server zookeeper java chromium python3 redis-py kazoo curator postgres pgbouncer
+	scripts/install redis-server zookeeper java chromium python3 redis-py kazoo curator pytest junit5 node postgres pgbouncer
 	scripts/test
 
 # What needs no server and no browser: for the inner loop.
@@ -63,12 +63,37 @@ lint-darwin:
 
 bench:
 	$(GO) run ./scripts/bench
+	$(GO) test -v -run Oracle -timeout 30m ./checker/model -rapid.checks=10000
+
+# The memory that judging a hundred million events takes: a few minutes, nothing on disk.
+bench-memory:
+	$(GO) run ./scripts/bench -memory
 
 # How long the hunt and the random nemesis take to find what is known to break: an hour
 # and more. ARGS="-targets redis-del,zk-lock -seeds 5 -arms guided,exhaustive,random,nemesis"
 bench-hunt: build
 	$(GO) run ./scripts/bench-hunt $(ARGS)
-	$(GO) test -v -run Oracle -timeout 30m ./checker/model -rapid.checks=10000
+
+# Locks that are right, fenced, hunted for five minutes each: whatever is found must be true
+# of the lock. 45 minutes. TIME=1m LOCKS="etcd zookeeper"
+hunt-sound: build
+	scripts/install redis-server zookeeper java postgres
+	scripts/hunt-sound
+
+# One campaign alone, and again with workers and the NATS server killed at random: the same
+# must be found, and nothing be missing. 15 minutes.
+fleet-soak: build
+	scripts/install redis-server
+	$(GO) run ./scripts/fleet-soak $(ARGS)
+
+# The same in containers of a Docker Swarm on this machine. 20 minutes.
+fleet-swarm-soak: image
+	scripts/install redis-server
+	$(GO) run ./scripts/fleet-soak -swarm $(ARGS)
+
+# How many workers one queue feeds: a real JetStream, workers that only wait. 6 minutes.
+fleet-scale:
+	$(GO) run ./scripts/fleet-scale $(ARGS)
 
 # Which inverted comparisons of the checker does no test notice?
 mutate:
@@ -85,6 +110,11 @@ zoo:
 hunt-zoo: build
 	scripts/install redis-server
 	scripts/hunt-zoo
+
+# What init writes, in every language, through exec check, a run, the matrix and a hunt.
+skeletons: build
+	scripts/install redis-server
+	scripts/skeletons
 
 # Every parser for a moment each; FUZZTIME=10000000x for more.
 fuzz:
@@ -111,6 +141,23 @@ late-messages: build
 docker-soak:
 	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run TestRunsLeaveNothing ./compose/docker
 	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run 'TestExperiments/docker|TestUnfencedEtcdLosesUpdates/docker|TestPostgresScenariosOnDocker' ./harness
+
+# picklock itself with redis-server, for workers in containers (docs/fleet.md).
+image: build
+	scripts/images --again picklock
+
+# What a release hands out, in bin/release: programs, pages of the manual, completion,
+# checksums. Nothing is published. 10 minutes the first time.
+release:
+	scripts/release
+
+# That `go install ...@VERSION` works for somebody who has nothing of picklock.
+go-install:
+	scripts/go-install
+
+# A campaign on a Swarm of this machine: a coordinator and four workers in containers.
+fleet-swarm: image
+	scripts/fleet-swarm
 
 clean:
 	rm -rf bin

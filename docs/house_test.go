@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -75,5 +76,30 @@ func TestServicesApart(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestQueueApart: only the queue's own folder brings the queue along.
+func TestQueueApart(t *testing.T) {
+	for _, pkg := range []string{"fleet", "hunt/lanes", "harness", "locktest"} {
+		for path, mod := range dependencies(t, pkg) {
+			if strings.HasPrefix(mod, "github.com/nats-io/") {
+				t.Errorf("%s brings %s along", pkg, path)
+			}
+		}
+	}
+}
+
+// TestGoInstallWorks: go install refuses a module that replaces or excludes others.
+// Whether all of it comes through a proxy shows make go-install.
+func TestGoInstallWorks(t *testing.T) {
+	mod, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mod)) {
+		if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); word == "replace" || word == "exclude" {
+			t.Errorf("go.mod says %q: go install ...@latest refuses that", strings.TrimSpace(line))
+		}
 	}
 }

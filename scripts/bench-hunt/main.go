@@ -213,8 +213,11 @@ func call(ctx context.Context, program string, args []string, into any) error {
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 2) {
-		lines := strings.Split(strings.TrimSpace(serr.String()), "\n")
-		return fmt.Errorf("%w: %s", err, lines[len(lines)-1])
+		why := strings.TrimSpace(serr.String())
+		if i := strings.LastIndex(why, "\npicklock: "); i >= 0 {
+			why = why[i+1:] // what it said before was how far it had come
+		}
+		return fmt.Errorf("%v: %w: %s", args, err, strings.ReplaceAll(why, "\n", "; "))
 	}
 	return json.Unmarshal(out, into)
 }

@@ -22,6 +22,7 @@ type shape struct {
 	// foreign writes a line as others do: nil for picklock's own writing.
 	foreign func(line string) string
 	csv     bool // as a CSV file with named columns
+	trace   bool // as a trace of OpenTelemetry's
 }
 
 // columns are those of a CSV file, beside one that is not ours.
@@ -72,6 +73,10 @@ func (s shape) write(events, effects string) error {
 		_, _ = w.WriteString(strings.Join(columns, ",") + "\n")
 		s.foreign = inColumns
 	}
+	var spans *tracer
+	if s.trace {
+		spans = &tracer{w: w, open: map[string]map[string]json.RawMessage{}}
+	}
 	g, err := os.Create(effects)
 	if err != nil {
 		return err
@@ -91,6 +96,10 @@ func (s shape) write(events, effects string) error {
 		line = append(append(append(line, typ...), `","f":"`...), f...)
 		line = append(append(append(line, `","key":"k0"`...), rest...), "}\n"...)
 		index++
+		if spans != nil {
+			spans.event(line)
+			return
+		}
 		if s.foreign != nil {
 			_, _ = w.WriteString(s.foreign(string(line)))
 			return
@@ -152,6 +161,9 @@ func (s shape) write(events, effects string) error {
 			ev(p, "ok", "release", grant+`,"held":true`)
 		}
 		ev(p, "invoke", "acquire", "")
+	}
+	if spans != nil {
+		spans.end()
 	}
 	if err := lw.Flush(); err != nil {
 		return err

@@ -5,6 +5,8 @@
 //	bench            measures everything
 //	bench -small     without the ten million events and Porcupine's 100,000 operations
 //	bench -foreign   only what others write, beside our own writing
+//	bench -memory    only histories of up to a hundred million events, which are written
+//	                 into a pipe while they are read
 package main
 
 import (
@@ -16,7 +18,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/room"
 )
 
 func main() {
@@ -37,6 +39,10 @@ func main() {
 	case len(args) == 2 && args[0] == "-porcupine":
 		err = measure(func() (string, error) { return search(args[1]) })
 	default:
+		if len(args) == 1 && args[0] == "-memory" {
+			err = benchMemory()
+			break
+		}
 		err = bench(len(args) == 1 && args[0] == "-small", len(args) == 1 && args[0] == "-foreign")
 	}
 	if err != nil {
@@ -79,11 +85,10 @@ func measure(f func() (string, error)) error {
 
 func check(events, effects string, exact bool) (string, error) {
 	// As picklock check does for large files.
-	if fi, err := os.Stat(events); err == nil && fi.Size() > 256<<20 {
-		debug.SetGCPercent(-1)
-		debug.SetMemoryLimit(1700 << 20)
+	if fi, err := os.Stat(events); err == nil && (fi.Size() > 256<<20 || fi.Mode()&os.ModeNamedPipe != 0) {
+		defer room.Make()()
 	}
-	src := history.Source{Path: events, CSV: filepath.Ext(events) == ".csv"}
+	src := history.Source{Path: events, CSV: filepath.Ext(events) == ".csv", Spans: filepath.Ext(events) == ".json"}
 	v, err := checker.CheckSource(context.Background(), src, effects, checker.Options{SkipCrossCheck: exact}, nil)
 	return v.Valid.String(), err
 }
@@ -246,6 +251,9 @@ func measureRows(dir string, rows []*row) (remove func(), err error) {
 		if r.csv {
 			r.events = filepath.Join(dir, strconv.Itoa(i)+".csv")
 		}
+		if r.trace {
+			r.events = filepath.Join(dir, strconv.Itoa(i)+".json")
+		}
 		r.effects = filepath.Join(dir, strconv.Itoa(i)+".register.jsonl")
 		if err := r.write(r.events, r.effects); err != nil {
 			return remove, err
@@ -287,7 +295,9 @@ func benchForeign(dir string) error {
 	}
 	table := own
 	table.csv = true
-	rows = append(rows, &row{shape: table, what: "- as CSV with named columns"})
+	trace := own
+	trace.trace = true
+	rows = append(rows, &row{shape: table, what: "- as CSV with named columns"}, &row{shape: trace, what: "- as spans of OpenTelemetry's"})
 	remove, err := measureRows(dir, rows)
 	defer remove()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,9 +24,13 @@ func main() {
 	locks := flag.String("locks", "redis,redlock,etcd,zookeeper,postgres-table,redis-del,zk-lock", "which locks")
 	search := flag.Duration("time", 30*time.Second, "to search on each")
 	finish := flag.Duration("finish", 30*time.Second, "to make small, and to replay, what was found")
+	replays := flag.Int("replays", 20, "how often each way is played in the end")
+	again := flag.Int("again", 0, "play the scenario of each way that comes at will so often again, alone and with all processors busy")
+	out := flag.String("out", "", "folder that keeps the hunts (default: none)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := table(ctx, *program, strings.Split(*locks, ","), *search, *finish)
+	t := table{program: *program, search: *search, finish: *finish, replays: *replays, times: *again, out: *out}
+	err := t.print(ctx, strings.Split(*locks, ","))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "hunt-table:", err)
@@ -33,45 +38,138 @@ func main() {
 	}
 }
 
-func table(ctx context.Context, program string, locks []string, search, finish time.Duration) error {
-	dir, err := os.MkdirTemp("", "picklock-hunt-table-")
-	if err != nil {
-		return err
+type table struct {
+	program        string
+	search, finish time.Duration
+	replays, times int
+	out            string
+	ways           []string // rows of the second table
+	faults, steps  []int    // of the ways that come at will, at the least
+	alone, loaded  played
+}
+
+// played is how often ways came again of how many plays, and how many of the ways in at
+// least 99 and in at least 95 of 100.
+type played struct{ ways, always, nearly, hits, plays int }
+
+func (p *played) add(r hunt.Rate) {
+	p.ways, p.hits, p.plays = p.ways+1, p.hits+r.Hits, p.plays+r.Plays
+	if 100*r.Hits >= 99*r.Plays {
+		p.always++
 	}
-	defer os.RemoveAll(dir)
+	if 100*r.Hits >= 95*r.Plays {
+		p.nearly++
+	}
+}
+
+func (p played) String() string {
+	return fmt.Sprintf("%d of %d plays; of %d ways %d came in 99 of 100 plays, %d in 95", p.hits, p.plays, p.ways, p.always, p.nearly)
+}
+
+// print prints what it takes at least to break each lock, and then what shrinking made of
+// each way and how steadily it is played again.
+func (t *table) print(ctx context.Context, locks []string) error {
+	dir := t.out
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "picklock-hunt-table-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+	}
 	fmt.Println("| lock | without fencing | with `--fencing read-write` |\n|---|---|---|")
 	for _, lock := range locks {
 		row := []string{lock}
 		for _, fencing := range []string{"none", "read-write"} {
-			cmd := exec.CommandContext(ctx, program, "hunt", "--lock", lock, "--fencing", fencing, "--seed", "1", "--json",
-				"--time", search.String(), "--finish", finish.String(), "--out", filepath.Join(dir, lock+"-"+fencing))
-			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-			cmd.WaitDelay = time.Minute
-			out, err := cmd.Output()
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			var exit *exec.ExitError
-			if errors.As(err, &exit) && exit.ExitCode() == unusable && fencing != "none" {
+			to := filepath.Join(dir, lock+"-"+fencing)
+			r, err := t.hunt(ctx, lock, fencing, to)
+			if errors.Is(err, errUnusable) && fencing != "none" {
 				row = append(row, "") // it gives no tokens
 				continue
 			}
-			if err != nil && (exit == nil || exit.ExitCode() > 2) {
+			if err != nil {
 				return fmt.Errorf("hunt on %s with --fencing %s: %w", lock, fencing, err)
 			}
-			var r hunt.Result
-			if err := json.Unmarshal(out, &r); err != nil {
-				return fmt.Errorf("hunt on %s with --fencing %s: %w", lock, fencing, err)
+			for _, w := range r.Ways {
+				line, err := t.way(ctx, to, lock, fencing, w)
+				if err != nil {
+					return fmt.Errorf("play %s of %s again: %w", w.Name, lock, err)
+				}
+				t.ways = append(t.ways, line)
 			}
-			row = append(row, cell(&r))
+			row = append(row, cell(r))
 		}
 		fmt.Printf("| %s |\n", strings.Join(row, " | "))
+	}
+	fmt.Println("\n| lock | fencing | way | faults and steps as found | at the least | plays to shrink it | came again | alone | loaded |\n|---|---|---|---|---|---|---|---|---|")
+	for _, w := range t.ways {
+		fmt.Printf("| %s |\n", w)
+	}
+	if len(t.faults) > 0 {
+		slices.Sort(t.faults)
+		slices.Sort(t.steps)
+		fmt.Printf("\n%d ways that come at will: %d faults and %d steps in the median\n", len(t.faults), t.faults[len(t.faults)/2], t.steps[len(t.steps)/2])
+	}
+	if t.times > 0 {
+		fmt.Printf("alone: %v\nloaded: %v\n", t.alone, t.loaded)
 	}
 	return nil
 }
 
+// way is a row of the second table: what shrinking made of the way, and how often its
+// scenario came again.
+func (t *table) way(ctx context.Context, dir, lock, fencing string, w *hunt.Way) (string, error) {
+	row := fmt.Sprintf("%s | %s | %s | %d, %d | %d, %d | %d | %s", lock, fencing, w.Signature, w.FirstFaults, w.FirstSteps, w.Faults, w.Steps, w.ShrinkPlays, rate(w))
+	if !w.Steady() {
+		return row + " | | ", nil
+	}
+	t.faults, t.steps = append(t.faults, w.Faults), append(t.steps, w.Steps)
+	if t.times == 0 {
+		return row + " | | ", nil
+	}
+	var r struct{ Alone, Loaded hunt.Rate }
+	err := t.call(ctx, &r, "scenario", "run", w.Name, "--file", filepath.Join(dir, "ways", w.Name+".yaml"), "--lock", lock, "--fencing", fencing,
+		"--runs", fmt.Sprint(t.times), "--load", "--json")
+	if err != nil {
+		return "", err
+	}
+	t.alone.add(r.Alone)
+	t.loaded.add(r.Loaded)
+	return fmt.Sprintf("%s | %d of %d | %d of %d", row, r.Alone.Hits, r.Alone.Plays, r.Loaded.Hits, r.Loaded.Plays), nil
+}
+
+// hunt makes one hunt.
+func (t *table) hunt(ctx context.Context, lock, fencing, dir string) (*hunt.Result, error) {
+	var r hunt.Result
+	return &r, t.call(ctx, &r, "hunt", "--lock", lock, "--fencing", fencing, "--seed", "1", "--json",
+		"--time", t.search.String(), "--finish", t.finish.String(), "--replays", fmt.Sprint(t.replays), "--out", dir)
+}
+
+// call runs picklock and reads what it prints; whatever it found is no error.
+func (t *table) call(ctx context.Context, into any, args ...string) error {
+	cmd := exec.CommandContext(ctx, t.program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	var serr strings.Builder
+	cmd.Stderr = &serr
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == unusable {
+		return errUnusable
+	}
+	if err != nil && (exit == nil || exit.ExitCode() > 2) {
+		return fmt.Errorf("%w: %s", err, serr.String())
+	}
+	return json.Unmarshal(out, into)
+}
+
 // unusable is picklock's exit code for options that cannot work.
 const unusable = 254
+
+var errUnusable = errors.New("options that cannot work")
 
 // cell is the least that breaks the lock itself, and whether a late write comes by leases
 // alone; or how many schedules broke nothing.
