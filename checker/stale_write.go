@@ -267,15 +267,50 @@ func staleCause(old, young *grant, w touch) string {
 	return "lease-outlived"
 }
 
+// interleaved accuses one of two writes without saying which. Where one of them came when
+// its own client no longer had the lock, and the two leases were never alive at once, that
+// client is told as the cause: whether the order of the grants is certain hangs only on
+// when the other one began to wait, and nothing is said against the service.
 func interleaved(an *analysis, own, between, w *effect) Anomaly {
 	a := Anomaly{
 		Name: "stale-write", Property: Register, Key: w.key(), Time: w.t, Cause: "interleaved",
 		Grants:  []string{w.g.id, between.g.id},
-		Events:  an.evidence.at(w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv),
 		Effects: []int64{own.seq, between.seq, w.seq},
 		Sizes:   map[string]int64{"after_touch": w.t - between.t},
 		Explanation: fmt.Sprintf("%s wrote%s at %s, %s after %s had written%s in the middle of %s's critical section: whichever of the two grants is older, one of these writes is stale",
 			w.g.process, w.g.with(), format.Instant(w.t), dur(w.t-between.t), between.g.process, between.g.with(), w.g.process),
 	}
+	places := []int32{w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv}
+	if late, cause := lateOf(w, between); cause != "" {
+		a.Cause = cause
+		a.Sizes["late"] = late.t - late.g.promised
+		places = append(places, late.g.promiseProof(late.op.invT))
+		a.Explanation += late.g.leaseWords(late.g.process+"'s", late.t)
+	}
+	a.Events = an.evidence.at(places...)
 	return an.evidence.finish(a, min(w.g.okT, between.g.okT, own.t), w.g.process, between.g.process)
+}
+
+// lateOf returns the first of two grants' writes that came after its own lease, and how;
+// no cause where none did, or where the two leases were alive at once.
+func lateOf(w, between *effect) (*effect, string) {
+	for _, p := range w.g.pieces() {
+		for _, q := range between.g.pieces() {
+			if max(p.from, q.from) < min(p.to, q.to) {
+				return nil, ""
+			}
+		}
+	}
+	for _, e := range []*effect{w, between} {
+		switch g := e.g; {
+		case g.promised == 0 || e.t < g.promised:
+		case g.promised <= g.okT:
+			return e, "never-held"
+		case e.op.invT < g.promised:
+			return e, "delayed"
+		default:
+			return e, "lease-outlived"
+		}
+	}
+	return nil, ""
 }
