@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -200,7 +201,8 @@ func TestVoid(t *testing.T) {
 		{"messages that cannot be counted", "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "pause: A", ""), broken("gate"), "no hands", "pause: A", true, false},
 		{"the second of two", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("start", "clock: A +5s", ""), broken("clock"), "no hands", "clock: A +5s", true, false},
 		{"a fault that strikes too late", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), func(s *stage, _ *Player) { s.skip = 300 * time.Millisecond },
-			"it struck 300ms after its anchor: this machine is too busy", "pause: A", false, true},
+			// Whoever else looks at the clock meanwhile makes it later.
+			`it struck \d+00ms after its anchor: this machine is too busy`, "pause: A", false, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -209,7 +211,7 @@ func TestVoid(t *testing.T) {
 			if !errors.As(got.err, &void) {
 				t.Fatalf("not void: %v", got.err)
 			}
-			if void.Why != tt.why || void.Strike.Fault.Text != tt.of || void.Err != nil != tt.cannot || void.Busy() != tt.busy {
+			if !regexp.MustCompile("^"+tt.why+"$").MatchString(void.Why) || void.Strike.Fault.Text != tt.of || void.Err != nil != tt.cannot || void.Busy() != tt.busy {
 				t.Errorf("%q of %s, cannot %v, busy %v", void.Why, void.Strike.Fault.Text, void.Err, void.Busy())
 			}
 		})
