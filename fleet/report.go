@@ -37,12 +37,15 @@ type JobReport struct {
 	Folder   string           `json:"folder,omitempty"` // of its reports, below the campaign's
 	Page     string           `json:"page,omitempty"`   // in it
 
-	Items   int     `json:"items"`
-	Skipped int     `json:"skipped,omitempty"` // its time was over
-	Dead    []Dead  `json:"dead,omitempty"`    // items that nobody could do
-	Plays   int     `json:"plays"`
-	Seconds float64 `json:"seconds"` // of all workers together
-	Workers int     `json:"workers"`
+	Items   int `json:"items"`
+	Skipped int `json:"skipped,omitempty"` // the time of the search was over
+	// Unmeasured are items whose way was not played alone: the time for that was over, and
+	// nothing of the search is missing.
+	Unmeasured int     `json:"unmeasured,omitempty"`
+	Dead       []Dead  `json:"dead,omitempty"` // items that nobody could do
+	Plays      int     `json:"plays"`
+	Seconds    float64 `json:"seconds"` // of all workers together
+	Workers    int     `json:"workers"`
 }
 
 // Finding is one thing that broke.

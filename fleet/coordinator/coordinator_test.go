@@ -288,6 +288,9 @@ func TestUnmeasured(t *testing.T) {
 	if len(h.Ways) != 2 || len(h.Unfinished) != 2 || !strings.Contains(h.Unfinished[0], "1 of 2 ways not played alone") {
 		t.Errorf("%d ways, %q", len(h.Ways), h.Unfinished)
 	}
+	if j := out.Report.Jobs[0]; j.Skipped != 0 || j.Unmeasured != 1 {
+		t.Errorf("%d skipped, %d not measured: nothing of the search is missing", j.Skipped, j.Unmeasured)
+	}
 	c, err := q.Open(t.Context(), "x-1")
 	if err != nil {
 		t.Fatal(err)

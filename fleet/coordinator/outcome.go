@@ -37,6 +37,8 @@ func (k *coordinator) outcome(ctx context.Context) (*Outcome, error) {
 			switch {
 			case r.Dead != "":
 				j.Dead = append(j.Dead, fleet.Dead{Item: id, Why: r.Dead})
+			case r.Skipped && fleet.KindOf(id) == fleet.Measure:
+				j.Unmeasured++
 			case r.Skipped:
 				j.Skipped++
 			}

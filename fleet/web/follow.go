@@ -33,17 +33,19 @@ type following struct {
 
 // tally is how far a job is.
 type tally struct {
-	job            fleet.Job
-	done           map[string]bool // items
-	workers        map[string]bool
-	dead           []fleet.Dead
-	skipped, plays int
-	broke          int // items of which a worker says that something broke
-	asked          int // what broke was when the ways were asked for
-	seconds        float64
-	ways           []hunt.Signature
-	waits, on      int
-	known          int // items, when the queue was last asked: done, waiting, and with workers
+	job     fleet.Job
+	done    map[string]bool // items
+	workers map[string]bool
+	dead    []fleet.Dead
+	plays   int
+	// As the report counts them.
+	skipped, unmeasured int
+	broke               int // items of which a worker says that something broke
+	asked               int // what broke was when the ways were asked for
+	seconds             float64
+	ways                []hunt.Signature
+	waits, on           int
+	known               int // items, when the queue was last asked: done, waiting, and with workers
 }
 
 // begin says that the campaign is to be followed, unless it is.
@@ -94,6 +96,8 @@ func (f *following) take(r fleet.Result) {
 	switch {
 	case r.Dead != "":
 		t.dead = append(t.dead, fleet.Dead{Item: r.Item, Why: r.Dead})
+	case r.Skipped && fleet.KindOf(r.Item) == fleet.Measure:
+		t.unmeasured++
 	case r.Skipped:
 		t.skipped++
 	case r.Ways > 0:
@@ -188,7 +192,7 @@ func (t *tally) view() Job {
 	j := Job{
 		JobReport: fleet.JobReport{
 			Number: t.job.Number, Name: t.job.Name, Lock: t.job.Lock, Fencing: t.job.Fencing, Images: t.job.Images, Valid: checker.Unknown,
-			Skipped: t.skipped, Dead: slices.Clone(t.dead), Plays: t.plays, Seconds: t.seconds, Workers: len(t.workers),
+			Skipped: t.skipped, Unmeasured: t.unmeasured, Dead: slices.Clone(t.dead), Plays: t.plays, Seconds: t.seconds, Workers: len(t.workers),
 		},
 		Done: len(t.done), Waits: t.waits, On: t.on,
 	}

@@ -70,7 +70,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	file := filepath.Join(*out, "soak.yaml")
-	text := fmt.Sprintf("name: soak\ntasks:\n  - hunt: {locks: [%s], depth: 1, faults: [%s], slice: %d, finish: 30s, replays: 5, seed: 1}\n", *locks, *faults, *slice)
+	text := fmt.Sprintf("name: soak\ntasks:\n  - hunt: {locks: [%s], depth: 1, faults: [%s], slice: %d, finish: 1m, replays: 5, seed: 1}\n", *locks, *faults, *slice)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write the campaign: %w", err)
 	}
@@ -248,6 +248,9 @@ func compare(sizes []int, alone, many *outcome) error {
 			j := o.report.Jobs[i]
 			if played(o.hunts[i]) > sizes[i] {
 				wrong = append(wrong, fmt.Sprintf("%s: %d schedules were played, and there are %d", name, played(o.hunts[i]), sizes[i]))
+			}
+			if j.Unmeasured > 0 {
+				fmt.Printf("fleet-soak: %s: %d ways were not played alone, the time for that was over\n", name, j.Unmeasured)
 			}
 			if len(j.Dead) > 0 || j.Skipped > 0 {
 				wrong = append(wrong, fmt.Sprintf("%s: %d items skipped, and some that nobody could do: %v", name, j.Skipped, j.Dead))
