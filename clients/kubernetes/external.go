@@ -47,6 +47,11 @@ func kubeconfig() (c *rest.Config, server, namespace string, err error) {
 	if c.Proxy != nil {
 		return nil, "", "", errors.New("kubernetes: the kubeconfig has a proxy-url, which a run cannot go through: leave it out, or take a context without one")
 	}
+	// As data: the module watches files for as long as it pleases, and a run is short.
+	if err := rest.LoadTLSFiles(c); err != nil {
+		return nil, "", "", fmt.Errorf("kubernetes: read a file that the kubeconfig names: %w", err)
+	}
+	c.CAFile, c.CertFile, c.KeyFile = "", "", ""
 	host := c.Host
 	if !strings.Contains(host, "://") {
 		host = "https://" + host
