@@ -222,22 +222,12 @@ func (an *analysis) longWaits(k *lock) bool {
 	if an.opt.Fair > 0 {
 		limit = min(limit, an.opt.Fair)
 	}
-	now := map[string]*waiting{}
-	for _, o := range k.allAcquires() { // by invoke
-		if o.failed {
-			continue
-		}
-		w := now[o.process]
-		if w == nil || o.invT-w.to >= patience || w.served() {
-			w = &waiting{span: span{o.invT, 0}}
-			now[o.process] = w
-		}
-		w.to, w.ops = max(w.to, o.endT), append(w.ops[:0], o)
-		if w.to-w.from > limit-an.clocks.skew {
-			return true
-		}
-	}
-	return false
+	long := false
+	k.eachWait(func(w *waiting) bool {
+		long = w.to-w.from > limit-an.clocks.skew
+		return !long
+	})
+	return long
 }
 
 // nearFaults is near for what liveness takes from faults, which have a clock of their own.

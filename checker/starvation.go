@@ -24,20 +24,12 @@ func findStarvation(an *analysis) []Anomaly {
 	unsettled := an.faults.unsettled
 	for _, k := range an.locks {
 		var waits []*waiting
-		now := map[string]*waiting{}
-		for _, o := range k.allAcquires() { // by invoke
-			if o.failed {
-				continue
-			}
-			w := now[o.process]
-			if w == nil || o.invT-w.to >= patience || w.served() {
-				w = &waiting{span: span{o.invT, 0}}
-				now[o.process] = w
+		k.eachWait(func(w *waiting) bool {
+			if len(w.ops) == 1 {
 				waits = append(waits, w)
 			}
-			w.to = max(w.to, o.endT)
-			w.ops = append(w.ops, o)
-		}
+			return true
+		})
 		for _, w := range waits {
 			process := w.ops[0].process
 			if w.to-w.from <= an.opt.Fair || len(an.faults.on(w.from, w.to)) > 0 || slices.ContainsFunc(unsettled, func(s span) bool { return s.from <= w.to && w.from <= s.to }) {
@@ -87,4 +79,24 @@ type waiting struct {
 func (w *waiting) served() bool {
 	last := w.ops[len(w.ops)-1]
 	return last.typ == tOK || last.comp < 0
+}
+
+// eachWait tells of every wait, and again whenever it has gone on, until tell says no.
+func (k *lock) eachWait(tell func(*waiting) bool) {
+	now := map[string]*waiting{}
+	for _, o := range k.allAcquires() { // by invoke
+		if o.failed {
+			continue
+		}
+		w := now[o.process]
+		if w == nil || o.invT-w.to >= patience || w.served() {
+			w = &waiting{span: span{o.invT, 0}}
+			now[o.process] = w
+		}
+		w.to = max(w.to, o.endT)
+		w.ops = append(w.ops, o)
+		if !tell(w) {
+			return
+		}
+	}
 }
