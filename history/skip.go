@@ -85,25 +85,7 @@ func (c *cursor) skipWithin(depth int) {
 }
 
 func (c *cursor) skipArray(depth int) {
-	c.i++
-	c.space()
-	if c.eat("]") {
-		return
-	}
-	for {
-		c.skipWithin(depth - 1)
-		c.space()
-		switch {
-		case c.bad:
-			return
-		case c.eat("]"):
-			return
-		case !c.eat(","):
-			c.bad = true
-			return
-		}
-		c.space()
-	}
+	c.elements(func() { c.skipWithin(depth - 1) })
 }
 
 // skipString eats a string, with all that may stand in one.
