@@ -8,58 +8,21 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/picklock/picklock/internal/testkit"
+	"github.com/picklock/picklock/internal/testkit/browser"
 )
 
-const chromium = "/usr/bin/chromium"
-
-// browser starts one headless chromium and collects what it complains about.
-func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
+// open opens a window, and says how to hear what it complains about.
+func open(t *testing.T) (ctx context.Context, complaints func() []string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it needs a browser")
-	}
-	_, err := os.Stat(chromium)
-	testkit.Need(t, "chromium", err)
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.UserDataDir(t.TempDir()))
-	ctx, stop := chromedp.NewExecAllocator(t.Context(), opts...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(ctx)
-	t.Cleanup(func() { _ = chromedp.Cancel(ctx); cancel() })
-	ctx, late := context.WithTimeout(ctx, 90*time.Second)
-	t.Cleanup(late)
-	var mu sync.Mutex
-	var said []string
-	add := func(s string) { mu.Lock(); said = append(said, s); mu.Unlock() }
-	err = chromedp.Listen(ctx, func(ev any) {
-		switch ev := ev.(type) {
-		case *runtime.EventExceptionThrown:
-			add("exception: " + ev.ExceptionDetails.Text)
-		case *runtime.EventConsoleAPICalled:
-			add("console: " + string(ev.Type))
-		case *log.EventEntryAdded:
-			if strings.Contains(ev.Entry.Text, "willReadFrequently") {
-				return // about this test's own look at the pixels
-			}
-			add(string(ev.Entry.Level) + ": " + ev.Entry.Text)
-		}
-	})
-	if err != nil {
-		t.Fatalf("start %s: %v", chromium, err)
-	}
-	do(t, ctx, call(log.Enable, cdp.Empty{}), call(runtime.Enable, cdp.Empty{}))
-	return ctx, func() []string { mu.Lock(); defer mu.Unlock(); return append([]string(nil), said...) }
+	w := browser.Open(t)
+	return w.Ctx, w.Complaints
 }
 
 func onDisk(t *testing.T, s sample) string {
@@ -71,17 +34,9 @@ func onDisk(t *testing.T, s sample) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// call makes an action of one command of the browser's protocol.
-func call[P any](c cdp.Command[P, cdp.Empty], params P) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, c, params)
-		return err
-	})
-}
-
 // mediaOf shows the page on another medium ("" is the screen), in a colour scheme.
 func mediaOf(medium, scheme string) chromedp.Action[chromedp.Void] {
-	return call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	return browser.Call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 }
 
 func do(t *testing.T, ctx context.Context, actions ...chromedp.Action[chromedp.Void]) {
@@ -137,7 +92,7 @@ func colours(t *testing.T, ctx context.Context, variable string) int {
 }
 
 func TestReportInABrowser(t *testing.T) {
-	ctx, complaints := browser(t)
+	ctx, complaints := open(t)
 	s := redisPaused(8)
 	first, third := s.verdict.Anomalies[1], s.verdict.Anomalies[3] // of each kind the first, then the others
 	do(t, ctx, chromedp.Navigate(onDisk(t, s)), drawn("d.chosen === '0'"))
@@ -186,7 +141,7 @@ func TestReportInABrowser(t *testing.T) {
 }
 
 func TestHostileReportInABrowser(t *testing.T) {
-	ctx, complaints := browser(t)
+	ctx, complaints := open(t)
 	do(t, ctx, chromedp.Navigate(onDisk(t, hostileSample())), drawn("d.chosen === '0'"))
 	imgs, scripts := eval[int](t, ctx, "document.images.length"), eval[int](t, ctx, "document.scripts.length")
 	if imgs != 0 || scripts != 2 {
@@ -198,8 +153,8 @@ func TestHostileReportInABrowser(t *testing.T) {
 }
 
 func TestReportWithoutScript(t *testing.T) {
-	ctx, _ := browser(t)
-	do(t, ctx, call(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(onDisk(t, redisPaused(3))), chromedp.WaitVisible(chromedp.CSS("svg.picture")))
+	ctx, _ := open(t)
+	do(t, ctx, browser.Call(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(onDisk(t, redisPaused(3))), chromedp.WaitVisible(chromedp.CSS("svg.picture")))
 	do(t, ctx, chromedp.WaitNotVisible(chromedp.CSS("#timeline")))
 	words, err := chromedp.Run(ctx, chromedp.TextContent(chromedp.CSS("svg.picture")))
 	if err != nil {
@@ -213,7 +168,7 @@ func TestReportWithoutScript(t *testing.T) {
 }
 
 func TestBigAndSmallReportsInABrowser(t *testing.T) {
-	ctx, complaints := browser(t)
+	ctx, complaints := open(t)
 	one := redisPaused(1)
 	one.events, one.effects, one.verdict.Anomalies = one.events[:1], nil, nil
 	none := one

@@ -12,7 +12,7 @@ import (
 // TestScriptWritesAsThePageDoes runs one table through both: the same length of time is
 // the same text in the page and in what its script draws.
 func TestScriptWritesAsThePageDoes(t *testing.T) {
-	ctx, _ := browser(t)
+	ctx, _ := open(t)
 	us := []int64{0, 1, 999, 1000, 1125, 1135, 12_250, 12_750, 999_994, 999_995, 1e6, 1.125e6, 1.375e6, 62_500, 187_500, 59.95e6, 599.9e6, 600e6, 630e6, 690e6, 7199e6, 7200e6, 9000e6, -1, -62_500, -1.5e6}
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20_000 {

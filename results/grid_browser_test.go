@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/picklock/picklock/internal/testkit/browser"
 )
 
 // matrixOnDisk writes the matrix and a report for each of its cells.
@@ -47,7 +48,7 @@ func played(t *testing.T, ctx context.Context) string {
 }
 
 func TestMatrixInABrowser(t *testing.T) {
-	ctx, complaints := browser(t)
+	ctx, complaints := open(t)
 	m := gridMatrix(48, 55)
 	do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(matrixOnDisk(t, m)), chromedp.WaitVisible(chromedp.CSS("table.grid")))
 
@@ -184,19 +185,19 @@ func gridOnAPhone(t *testing.T, ctx context.Context) {
 }
 
 func gridOnPaper(t *testing.T, ctx context.Context) {
-	do(t, ctx, chromedp.EmulateViewport(1040, 720), call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
+	do(t, ctx, chromedp.EmulateViewport(1040, 720), browser.Call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
 	if w := eval[float64](t, ctx, `document.querySelector("table.grid").getBoundingClientRect().right`); w > 1040 {
 		t.Errorf("the picture ends at %.0f px of a page of 1040", w)
 	}
 	if eval[bool](t, ctx, `document.querySelector(".services").checkVisibility()`) {
 		t.Error("the filter is printed")
 	}
-	do(t, ctx, chromedp.EmulateViewport(1280, 800), call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
+	do(t, ctx, chromedp.EmulateViewport(1280, 800), browser.Call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
 }
 
 // Without a script every square is a link that says what it is.
 func TestMatrixWithoutScript(t *testing.T) {
-	ctx, _ := browser(t)
-	do(t, ctx, call(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(matrixOnDisk(t, gridMatrix(4, 5))), chromedp.WaitVisible(chromedp.CSS("table.grid a[title]")))
+	ctx, _ := open(t)
+	do(t, ctx, browser.Call(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(matrixOnDisk(t, gridMatrix(4, 5))), chromedp.WaitVisible(chromedp.CSS("table.grid a[title]")))
 	do(t, ctx, chromedp.WaitNotVisible(chromedp.CSS(".services")))
 }

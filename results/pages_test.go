@@ -105,7 +105,7 @@ func oneOfEach(t *testing.T) map[string]sample {
 // shows something, nothing is wider than a phone, and the browser has nothing to say.
 func TestEveryKindOfReportInABrowser(t *testing.T) {
 	pages := oneOfEach(t)
-	ctx, complaints := browser(t)
+	ctx, complaints := open(t)
 	do(t, ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(1), chromedp.EmulateMobile))
 	before := 0
 	for name, s := range pages {
@@ -151,7 +151,7 @@ func crowd(n int) sample {
 
 func TestTwoHundredClientsInABrowser(t *testing.T) {
 	s := crowd(200)
-	ctx, complaints := browser(t)
+	ctx, complaints := open(t)
 	page := render(t, s)
 	if len(page) > 3<<20 {
 		t.Errorf("the page has %d bytes", len(page))
@@ -183,7 +183,7 @@ func TestTwoHundredClientsInABrowser(t *testing.T) {
 
 // On paper all proofs are open, nothing scrolls, and it is light.
 func TestReportOnPaper(t *testing.T) {
-	ctx, complaints := browser(t)
+	ctx, complaints := open(t)
 	do(t, ctx, chromedp.EmulateViewport(720, 1000), chromedp.Navigate(onDisk(t, redisPaused(4))), drawn("true"), mediaOf("print", "dark"))
 	got := eval[map[string]float64](t, ctx, `(() => {
 		const seen = (e) => e.getBoundingClientRect().height > 0 ? 1 : 0, all = (q) => [...document.querySelectorAll(q)], share = (q) => all(q).filter(seen).length / all(q).length;

@@ -52,7 +52,7 @@ func TestPictureInABrowser(t *testing.T) {
 		}
 		s = sample{l.Run, x.events, x.effects, *l.Verdict}
 	}
-	ctx, complaints := browser(t)
+	ctx, complaints := open(t)
 	do(t, ctx, chromedp.EmulateViewport(1200, 940, chromedp.EmulateScale(1)), mediaOf("", "light"), chromedp.Navigate(onDisk(t, s)), drawn("d.chosen === '0'"))
 	for _, what := range []string{"h1", ".cause .says", ".cause .do", "#canvas"} {
 		if !eval[bool](t, ctx, `(() => { const r = document.querySelector("`+what+`").getBoundingClientRect(); return r.height > 0 && r.top >= 0 && r.top < 700 })()`) {
