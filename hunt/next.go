@@ -1,0 +1,109 @@
+package hunt
+
+import (
+	"github.com/picklock/picklock/scenarios"
+)
+
+// next is what to play now.
+func (h *Search) next() (_ point, guided, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.retry) > 0 {
+		p := h.retry[0]
+		h.retry = h.retry[1:]
+		return p, p.guided, true
+	}
+	for h.o.Strategy != Random && !h.exhausted {
+		p, more := h.points()
+		if !more {
+			h.exhausted = true
+			for i := range h.result.Depths {
+				h.result.Depths[i].Done = true
+			}
+			break
+		}
+		for d := range p.depth {
+			h.result.Depths[d].Done = true
+		}
+		if k := key(p.schedule); !h.played[k] {
+			h.played[k] = true
+			return p, false, true
+		}
+	}
+	if h.o.Strategy == Exhaustive {
+		return point{}, false, false
+	}
+	h.exchange()
+	for range 1000 {
+		var s *scenarios.Scenario
+		if from := h.corpus.choose(h.mutator.rng); from != nil && h.o.Strategy == Guided && h.mutator.rng.IntN(10) > 0 {
+			if !from.asked {
+				from.asked = true
+				return point{schedule: from.schedule, depth: len(from.schedule.Strikes), guided: true, again: from}, true, true
+			}
+			if from.proven {
+				s = h.mutator.mutate(from.schedule)
+			}
+		} else {
+			s = h.mutator.random()
+		}
+		if s == nil {
+			continue
+		}
+		p := point{schedule: s, depth: len(s.Strikes), guided: true}
+		if k := key(s); !h.played[k] && !h.hopeless(p) {
+			h.played[k] = true
+			return p, true, true
+		}
+	}
+	return point{}, false, false
+}
+
+// pointless says that a schedule of the space need not be played after what was seen. h.mu
+// is held.
+func (h *Search) pointless(p point) bool {
+	for _, st := range p.schedule.Strikes {
+		if h.undoable(st) {
+			h.skipped[st.Fault.Text]++
+		}
+	}
+	if h.hopeless(p) {
+		return true
+	}
+	if p.depth < 2 {
+		return false
+	}
+	// A fault that alone breaks it breaks it in company: that says nothing new.
+	for _, st := range p.schedule.Strikes {
+		if h.breaking[h.strikeKey(p.workload, st)] {
+			return true
+		}
+	}
+	return false
+}
+
+// hopeless says that one of the faults cannot be done here, or that its anchor never comes.
+func (h *Search) hopeless(p point) bool {
+	for _, st := range p.schedule.Strikes {
+		if h.undoable(st) || p.workload != "" && h.gone[p.workload+"|"+st.When.String()] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// undoable says that a fault could not be done here.
+func (h *Search) undoable(st scenarios.Strike) bool {
+	return h.gone["fault "+st.Fault.Word] != "" || h.gone["fault "+st.Fault.Text] != ""
+}
+
+// strikeKey is one text for a fault in a workload and for all that are the same but for the
+// names of clients that do the same.
+func (h *Search) strikeKey(workload string, st scenarios.Strike) string {
+	for _, w := range h.mutator.workloads {
+		if w.name == workload {
+			return workload + "|" + w.same([]scenarios.Strike{st})
+		}
+	}
+	return "|" + st.String()
+}

@@ -1,0 +1,41 @@
+package hunt
+
+import (
+	"slices"
+	"time"
+)
+
+// Progress is the search as it goes.
+type Progress struct {
+	Plays, Void, States, Depth int
+	Guided                     int
+	Ways                       []*Way
+	Elapsed, Left              time.Duration
+}
+
+// sampleEvery is how often the curve gets a point.
+const sampleEvery = time.Second
+
+func (h *Search) sample(now bool) {
+	if !now && time.Since(h.lastSample) < sampleEvery {
+		return
+	}
+	h.lastSample = time.Now()
+	h.result.Curve = append(h.result.Curve, Sample{time.Since(h.began).Seconds(), h.result.Plays, len(h.corpus.states), len(h.ways)})
+}
+
+// progress tells how it goes. h.mu is held.
+func (h *Search) progress() {
+	h.sample(false)
+	if h.o.Progress == nil {
+		return
+	}
+	p := Progress{Plays: h.result.Plays, Void: h.result.Void, States: len(h.corpus.states), Guided: h.result.Guided, Ways: slices.Clone(h.ways), Elapsed: time.Since(h.began)}
+	p.Left = h.o.Time - p.Elapsed
+	for _, d := range h.result.Depths {
+		if d.Done {
+			p.Depth = d.Faults + 1
+		}
+	}
+	h.o.Progress(p)
+}
