@@ -74,19 +74,23 @@ func redisOutside(t *testing.T) (addr string, dump func() map[string]string) {
 	if err := db.MSet(t.Context(), "k0", "not yours", "picklock-k0", "nor this", "other", "nor that").Err(); err != nil {
 		t.Fatal(err)
 	}
-	return addr, func() map[string]string {
-		out := map[string]string{}
-		keys, err := db.Keys(t.Context(), "*").Result()
-		for _, key := range keys {
-			if err == nil {
-				out[key], err = db.Dump(t.Context(), key).Result()
-			}
+	return addr, func() map[string]string { return keysOf(t, db) }
+}
+
+// keysOf is all that a Redis holds.
+func keysOf(t *testing.T, db *redis.Client) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	keys, err := db.Keys(t.Context(), "*").Result()
+	for _, key := range keys {
+		if err == nil {
+			out[key], err = db.Dump(t.Context(), key).Result()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func TestEndpoint(t *testing.T) {

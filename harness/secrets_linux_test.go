@@ -72,19 +72,7 @@ func redisBehindTLS(t *testing.T) guarded {
 	if err := db.MSet(t.Context(), "k0", "not yours", "picklock-k0", "nor this").Err(); err != nil {
 		t.Fatal(err)
 	}
-	g.dump = func() map[string]string {
-		out := map[string]string{}
-		keys, err := db.Keys(t.Context(), "*").Result()
-		for _, key := range keys {
-			if err == nil {
-				out[key], err = db.Dump(t.Context(), key).Result()
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
-	}
+	g.dump = func() map[string]string { return keysOf(t, db) }
 	return g
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/fleet"
 	"github.com/picklock/picklock/fleet/stream"
+	"github.com/picklock/picklock/fleet/stream/streamtest"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/results"
 )
@@ -45,26 +46,6 @@ func plan(t *testing.T, text string) []fleet.Job {
 		t.Fatal(err)
 	}
 	return jobs
-}
-
-func connect(t *testing.T, s *stream.Server) *stream.Queue {
-	t.Helper()
-	q, err := stream.Connect(t.Context(), stream.Options{Server: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(q.Close)
-	return q
-}
-
-func serve(t *testing.T) *stream.Server {
-	t.Helper()
-	s, err := stream.Serve(stream.ServerOptions{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return s
 }
 
 // hand answers items with what answer gives, until so many are done.
@@ -138,16 +119,16 @@ func usual(i fleet.Item, r *fleet.Result) *fleet.Payload {
 }
 
 func TestCampaign(t *testing.T) {
-	s := serve(t)
+	s := streamtest.Serve(t)
 	jobs := plan(t, file)
 	var last Progress
 	over := make(chan error, 1)
-	go func() { over <- hand(t, connect(t, s), len(jobs), 3+1+2+4, usual) }()
-	out, err := Run(t.Context(), Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, Tell: func(p Progress) { last = p }})
+	go func() { over <- hand(t, streamtest.Connect(t, s), len(jobs), 3+1+2+4, usual) }()
+	out, err := Run(t.Context(), Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, Tell: func(p Progress) { last = p }})
 	if err := both(t, err, over); err != nil {
 		t.Fatal(err)
 	}
-	c, err := connect(t, s).Open(t.Context(), "x-1")
+	c, err := streamtest.Connect(t, s).Open(t.Context(), "x-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +169,7 @@ func TestCampaign(t *testing.T) {
 // TestStartedAgain: a coordinator that ends in the middle goes on, and what was done before is
 // not done again.
 func TestStartedAgain(t *testing.T) {
-	s := serve(t)
+	s := streamtest.Serve(t)
 	jobs := plan(t, file)
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -200,8 +181,8 @@ func TestStartedAgain(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
-	go func() { over <- hand(t, connect(t, s), len(jobs), 3, answer) }()
-	_, err := Run(ctx, Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, Tell: func(p Progress) {
+	go func() { over <- hand(t, streamtest.Connect(t, s), len(jobs), 3, answer) }()
+	_, err := Run(ctx, Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, Tell: func(p Progress) {
 		if p.Done == 3 {
 			cancel()
 		}
@@ -212,8 +193,8 @@ func TestStartedAgain(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Fatal(err)
 	}
-	go func() { over <- hand(t, connect(t, s), len(jobs), 7, answer) }()
-	out, err := Run(t.Context(), Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
+	go func() { over <- hand(t, streamtest.Connect(t, s), len(jobs), 7, answer) }()
+	out, err := Run(t.Context(), Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
 	if err := both(t, err, over); err != nil {
 		t.Fatal(err)
 	}
@@ -229,11 +210,11 @@ func TestStartedAgain(t *testing.T) {
 
 // TestDead: what nobody could do makes a job unknown, never held, and is told.
 func TestDead(t *testing.T) {
-	s := serve(t)
+	s := streamtest.Serve(t)
 	jobs := plan(t, strings.ReplaceAll(file, ", runs: 2", ""))
 	over := make(chan error, 1)
 	go func() {
-		over <- hand(t, connect(t, s), len(jobs), 3+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+		over <- hand(t, streamtest.Connect(t, s), len(jobs), 3+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
 			switch {
 			case i.Kind == fleet.Slice && i.Number == 1, i.Kind == fleet.Run && i.Number == 1:
 				r.Dead = "no redis"
@@ -244,7 +225,7 @@ func TestDead(t *testing.T) {
 			return usual(i, r)
 		})
 	}()
-	out, err := Run(t.Context(), Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
+	out, err := Run(t.Context(), Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
 	if err := both(t, err, over); err != nil {
 		t.Fatal(err)
 	}
@@ -264,9 +245,9 @@ func TestDead(t *testing.T) {
 // TestUnmeasured: a way that nobody could measure is there as it was found, and that is told;
 // when the time for what was found is over the rest is skipped.
 func TestUnmeasured(t *testing.T) {
-	s := serve(t)
+	s := streamtest.Serve(t)
 	jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], depth: 0, slice: 9, finish: 10s}}]")
-	q := connect(t, s)
+	q := streamtest.Connect(t, s)
 	over := make(chan error, 1)
 	go func() {
 		over <- hand(t, q, 1, 4, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
@@ -313,12 +294,12 @@ func TestTime(t *testing.T) {
 		{"1500ms", "slice slice slice finish", false, 4},
 	} {
 		t.Run(c.time, func(t *testing.T) {
-			s := serve(t)
+			s := streamtest.Serve(t)
 			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], depth: 0, slice: 2, time: "+c.time+"}}]")
 			var kinds []string
 			over := make(chan error, 1)
 			go func() {
-				over <- hand(t, connect(t, s), 1, c.answered, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+				over <- hand(t, streamtest.Connect(t, s), 1, c.answered, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
 					kinds = append(kinds, i.Kind)
 					if !c.whole && i.Number == 2 {
 						r.Skipped = true // what a worker says of a job whose time is over
@@ -333,7 +314,7 @@ func TestTime(t *testing.T) {
 					return usual(i, r)
 				})
 			}()
-			out, err := Run(t.Context(), Options{Queue: connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
+			out, err := Run(t.Context(), Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
 			if err := both(t, err, over); err != nil {
 				t.Fatal(err)
 			}

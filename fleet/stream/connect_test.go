@@ -150,3 +150,33 @@ func TestURLs(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoMayListen(t *testing.T) {
+	for _, c := range []struct {
+		listen, token, want string
+	}{
+		{"0.0.0.0:0", "", "needs a token"},
+		{"example.org:1", "", "needs a token"},
+		{"nowhere", "x", "HOST:PORT"},
+		{"127.0.0.1:x", "", "port"},
+		{"127.0.0.1:70000", "", "port"},
+	} {
+		s, err := Serve(ServerOptions{Dir: t.TempDir(), Listen: c.listen, Token: c.token})
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with token %q: %v, want %q", c.listen, c.token, err, c.want)
+		}
+	}
+	s, err := Serve(ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: "right"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, token := range []string{"", "wrong"} {
+		if q, err := Connect(t.Context(), Options{URL: s.URL(), Token: token}); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("token %q: %v, %v", token, q, err)
+		}
+	}
+}

@@ -13,22 +13,14 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/fleet"
 	"github.com/picklock/picklock/fleet/stream"
+	"github.com/picklock/picklock/fleet/stream/streamtest"
 	"github.com/picklock/picklock/hunt"
 )
 
 // A campaign that goes on is seen as it goes: what is done, what was found, who works. The page
 // ends with its context.
 func TestQueueIsFollowed(t *testing.T) {
-	server, err := stream.Serve(stream.ServerOptions{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	q, err := stream.Connect(t.Context(), stream.Options{Server: server})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
+	q := streamtest.Queue(t)
 	jobs := []fleet.Job{
 		{Number: 0, Name: "hunt redis none", Lock: "redis", Fencing: "none", Hunt: &hunt1},
 		{Number: 1, Name: "matrix", Cells: []fleet.Cell{{Scenario: "a", Runs: 1}}},

@@ -8,36 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/fleet"
 	"github.com/picklock/picklock/fleet/stream"
+	"github.com/picklock/picklock/fleet/stream/streamtest"
 )
 
 // onQueue is a queue that is looked at, and a connection to it that writes whatever it likes.
 func onQueue(t *testing.T) (*Site, *stream.Queue, jetstream.JetStream) {
 	t.Helper()
-	server, err := stream.Serve(stream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Close)
-	q, err := stream.Connect(t.Context(), stream.Options{Server: server})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(q.Close)
-	nc, err := nats.Connect(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := streamtest.Serve(t)
+	q, js := streamtest.Connect(t, server), streamtest.Raw(t, server)
 	s, err := New(Options{Queue: q, Loopback: true})
 	if err != nil {
 		t.Fatal(err)

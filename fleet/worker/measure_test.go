@@ -9,21 +9,13 @@ import (
 	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/fleet"
 	"github.com/picklock/picklock/fleet/stream"
+	"github.com/picklock/picklock/fleet/stream/streamtest"
 )
 
 // TestNotMeasured: when the time for what was found is over, what is left is skipped; an item
 // that names no way fails, and nothing is brought up for it.
 func TestNotMeasured(t *testing.T) {
-	server, err := stream.Serve(stream.ServerOptions{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	q, err := stream.Connect(t.Context(), stream.Options{Server: server})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
+	q := streamtest.Queue(t)
 	h, _ := jobs(t)
 	c, err := q.Create(t.Context(), stream.About{ID: "x-1", Jobs: 1, Started: time.Now()}, []fleet.Job{h})
 	if err != nil {

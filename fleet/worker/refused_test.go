@@ -5,36 +5,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/picklock/picklock/clients/all"
 	"github.com/picklock/picklock/fleet"
 	"github.com/picklock/picklock/fleet/stream"
+	"github.com/picklock/picklock/fleet/stream/streamtest"
 )
 
 // TestNoCampaign: work of a campaign that is not there, or that cannot be read, is no reason to
 // end.
 func TestNoCampaign(t *testing.T) {
-	server, err := stream.Serve(stream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	q, err := stream.Connect(t.Context(), stream.Options{Server: server})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer q.Close()
-	nc, err := nats.Connect(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := streamtest.Serve(t)
+	q, js := streamtest.Connect(t, server), streamtest.Raw(t, server)
 	for _, id := range []string{"gone", "bad"} {
 		c, err := q.Create(t.Context(), stream.About{ID: id, Jobs: 1, Started: time.Now()}, []fleet.Job{{Number: 0}})
 		if err == nil {
