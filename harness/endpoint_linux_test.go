@@ -164,7 +164,7 @@ func TestEndpointRefusals(t *testing.T) {
 
 // A run that is interrupted cleans up, one that is killed leaves nothing on this machine.
 func TestEndpointEndsEarly(t *testing.T) {
-	t.Parallel()
+	// Not beside others: what is on the machine before and after is compared.
 	addr, dump := redisOutside(t)
 	before := dump()
 	here := surroundings(t)

@@ -25,17 +25,24 @@ type spaces struct {
 	mounts map[string]bool     // as /proc names them
 }
 
+// ours are the namespaces of the tests, as they were before one of their threads, of which
+// the first may be one, went elsewhere.
+var ours = func() (o struct {
+	net uint64
+	mnt string
+}) {
+	o.net, _ = proc.NetNSNumber("/proc/self/ns/net")
+	o.mnt, _ = os.Readlink("/proc/self/ns/mnt")
+	return o
+}()
+
 func (u *underway) spaces(t *testing.T) spaces {
 	t.Helper()
 	s := spaces{map[uint64]*os.File{}, map[string]bool{}}
-	own, err := proc.NetNSNumber("/proc/self/ns/net")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for pid := range u.processes() {
 		path := fmt.Sprintf("/proc/%d/ns/net", pid)
 		number, err := proc.NetNSNumber(path)
-		if err != nil || number == own || s.net[number] != nil {
+		if err != nil || number == ours.net || s.net[number] != nil {
 			continue
 		}
 		if s.net[number], err = os.Open(path); err != nil {
@@ -45,9 +52,7 @@ func (u *underway) spaces(t *testing.T) spaces {
 			s.mounts[mnt] = true
 		}
 	}
-	if ns, err := os.Readlink("/proc/self/ns/mnt"); err == nil {
-		delete(s.mounts, ns)
-	}
+	delete(s.mounts, ours.mnt)
 	return s
 }
 
