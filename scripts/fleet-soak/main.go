@@ -66,6 +66,9 @@ func run(ctx context.Context) (err error) {
 			return fmt.Errorf("make a folder: %w", err)
 		}
 	}
+	if err := os.MkdirAll(*out, 0o755); err != nil {
+		return fmt.Errorf("make a folder: %w", err)
+	}
 	if *program, err = filepath.Abs(*program); err != nil {
 		return err
 	}
