@@ -25,7 +25,7 @@ func (o *order) kill(n *yaml.Node, st *Step) error {
 		if err := o.isUp(n, st, node); err != nil {
 			return err
 		}
-		o.broken["kill "+node] = st.Line
+		o.broken[killed+node] = st.Line
 		if c := o.clients[node]; c != nil {
 			*c = clientOrder{dead: true}
 		}
@@ -48,9 +48,12 @@ func (o *order) start(n *yaml.Node, st *Step) error {
 	return nil
 }
 
+// killed begins the name of a kill that was not undone.
+const killed = "kill "
+
 func (r *Runner) kill(ctx context.Context, st Step) (string, error) {
 	return "", r.each(st.Nodes, func(node string) error {
-		err := r.inject(ctx, FaultRequest{Kind: "kill", Nodes: []string{node}, Wipe: st.Wipe}, "kill "+node)
+		err := r.inject(ctx, FaultRequest{Kind: "kill", Nodes: []string{node}, Wipe: st.Wipe}, killed+node)
 		if err == nil {
 			r.killed(node)
 		}
@@ -59,12 +62,15 @@ func (r *Runner) kill(ctx context.Context, st Step) (string, error) {
 }
 
 func (r *Runner) start(ctx context.Context, st Step) (string, error) {
-	return "", r.each(st.Nodes, func(node string) error {
+	var names []string
+	for _, node := range r.resolve(st.Nodes) {
 		if r.heals["powerloss "+node] != nil {
-			return r.undo(ctx, "powerloss "+node)
+			names = append(names, "powerloss "+node)
+		} else {
+			names = append(names, killed+node)
 		}
-		return r.undo(ctx, "kill "+node)
-	})
+	}
+	return "", r.undo(ctx, names...)
 }
 
 // forget drops what a killed client was doing.

@@ -40,7 +40,7 @@ func (o *order) next(n *yaml.Node, st *Step) error {
 
 // isUp says that a node is neither killed nor without power.
 func (o *order) isUp(n *yaml.Node, st *Step, node string) error {
-	if line := max(o.broken["kill "+node], o.broken["powerloss "+node]); line != 0 {
+	if line := max(o.broken[killed+node], o.broken["powerloss "+node]); line != 0 {
 		return o.p.errorf(n, "%s: %s is down since line %d", st.Word, node, line)
 	}
 	return nil

@@ -104,6 +104,27 @@ func TestPlay(t *testing.T) {
 	}
 }
 
+// Members of a quorum that were killed answer only together, whoever starts them.
+func TestAllStartAtOnce(t *testing.T) {
+	for name, steps := range map[string]string{
+		"by a step":     "  - A: acquire\n  - kill: servers\n  - start: servers\n",
+		"in the end":    "  - A: acquire\n  - kill: servers\n",
+		"by their name": "  - A: acquire\n  - kill: redis2\n  - kill: redis, redis3\n  - start: redis, redis2, redis3\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			log, _, err := play(t, steps, func(s *stage) { s.servers = []string{"redis2", "redis3"} })
+			if err != nil {
+				t.Error(err)
+			}
+			for _, node := range []string{"redis", "redis2", "redis3"} {
+				if n := slices.Index(log, "end kill "+node); n < 4 {
+					t.Errorf("%s was started as the %dth: %q", node, n, log)
+				}
+			}
+		})
+	}
+}
+
 func TestPlayFails(t *testing.T) {
 	tests := []struct {
 		name, steps string

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,9 @@ type stage struct {
 	takes    map[string]time.Duration // how long acts take, by "A write"
 	gates    map[string]*gate         // that are shut, by client
 	perform  sync.WaitGroup
-	skip     time.Duration // that the machine loses between two looks at the clock
+	servers  []string       // besides redis; of those that were killed none starts before all of them do
+	started  sync.WaitGroup // counts those that have still to
+	skip     time.Duration  // that the machine loses between two looks at the clock
 	skipped  atomic.Int64
 }
 
@@ -55,7 +58,7 @@ func emptyStage() *stage {
 }
 
 func (s *stage) Now() int64        { return int64(time.Since(s.start)) + 1 + s.skipped.Add(int64(s.skip)) }
-func (s *stage) Servers() []string { return []string{"redis"} }
+func (s *stage) Servers() []string { return append([]string{"redis"}, s.servers...) }
 func (s *stage) Mark(context.Context, string) error {
 	s.say("mark")
 	return nil
@@ -165,7 +168,15 @@ func (s *stage) Inject(_ context.Context, d FaultRequest) (func(context.Context)
 	if d.Kind == "kill" {
 		s.killed[d.Nodes[0]] = true
 	}
+	quorum := d.Kind == "kill" && len(s.servers) > 0 && slices.Contains(s.Servers(), d.Nodes[0])
+	if quorum {
+		s.started.Add(1)
+	}
 	return func(context.Context) error {
+		if quorum {
+			s.started.Done()
+			s.started.Wait()
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.note("end %s", name)
