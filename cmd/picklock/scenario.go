@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ one's own.`,
 		Example: `  picklock scenario list
   picklock scenario run pause-holder --lock redis
   picklock scenario run redlock-clock-jump
-  picklock scenario run mine --file mine.yaml --lock etcd --fencing read-write`,
+  picklock scenario run mine.yaml --lock etcd --fencing read-write`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -77,7 +78,7 @@ func scenarioList() *cobra.Command {
 func scenarioShow() *cobra.Command {
 	var file string
 	c := &cobra.Command{
-		Use: "show NAME", Short: "Print a scenario's file", Args: oneArgument("a scenario's name"), ValidArgsFunction: completeScenario,
+		Use: "show NAME|FILE.yaml", Short: "Print a scenario's file", Args: oneArgument("a scenario's name, or its file"), ValidArgsFunction: completeScenario,
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, err := findScenario(args[0], file)
 			if err != nil {
@@ -91,7 +92,13 @@ func scenarioShow() *cobra.Command {
 	return c
 }
 
+// findScenario is the scenario of the name, in the file if one is given. What ends as a file of
+// a scenario does is the file itself.
 func findScenario(name, file string) (*scenarios.Scenario, error) {
+	if ext := filepath.Ext(name); file == "" && (ext == ".yaml" || ext == ".yml") {
+		s, err := scenarios.Load(name)
+		return s, usage(err)
+	}
 	if file == "" {
 		s, err := scenarios.Lookup(name)
 		return s, usage(err)
@@ -113,7 +120,7 @@ func scenarioRun() *cobra.Command {
 	var asJSON, load bool
 	var runs int
 	c := &cobra.Command{
-		Use: "run NAME", Short: "Play one scenario on one lock and say whether what was expected came of it",
+		Use: "run NAME|FILE.yaml", Short: "Play one scenario on one lock and say whether what was expected came of it",
 		Long: `Play one scenario on one lock and say whether what was expected came of it.
 
 With --forbid it is a test that one thing does not come back: what the file expects is left
@@ -123,9 +130,9 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 254 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock scenario run pause-holder --lock redis
   picklock scenario run pause-holder --lock etcd --fencing read-write
-  picklock scenario run way-1-stale-write --file way-1-stale-write.yaml --runs 100 --load
-  picklock scenario run way-1-granted-early --file way-1-granted-early.yaml --forbid granted-early`,
-		Args: oneArgument("a scenario's name (see picklock scenario list)"), ValidArgsFunction: completeScenario,
+  picklock scenario run way-1-stale-write.yaml --runs 100 --load
+  picklock scenario run way-1-granted-early.yaml --forbid granted-early`,
+		Args: oneArgument("a scenario's name (see picklock scenario list), or a file of your own"), ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Scenario, err = findScenario(args[0], file); err != nil {
 				return err
