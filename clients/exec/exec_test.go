@@ -187,3 +187,13 @@ func TestExecRestart(t *testing.T) {
 		t.Errorf("acquire by a new child: %v", err)
 	}
 }
+
+// A JVM has no file that it would share with those of other clients, and the options that the
+// user gives to every JVM.
+func TestJavaOptions(t *testing.T) {
+	t.Setenv("JAVA_TOOL_OPTIONS", "-Xmx64m")
+	out, err := Command("printenv JAVA_TOOL_OPTIONS").Output()
+	if err != nil || string(out) != "-XX:-UsePerfData -Xmx64m\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}

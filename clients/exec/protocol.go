@@ -3,6 +3,7 @@ package exec
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -66,7 +67,19 @@ func Command(command string) *exec.Cmd {
 	if !strings.ContainsAny(command, "|&;<>(){}=!\n") {
 		command = "exec " + command
 	}
-	return exec.Command("sh", "-c", command)
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Env = append(os.Environ(), javaOptions(os.Getenv(javaVariable)))
+	return cmd
+}
+
+// javaVariable has options for every JVM that a program starts.
+const javaVariable = "JAVA_TOOL_OPTIONS"
+
+// javaOptions keep a JVM from sharing a file with others: clients are the same process numbers
+// in spaces of their own, the file is named by the number, and a JVM that finds it locked says
+// so on standard output, amid its answers.
+func javaOptions(own string) string {
+	return javaVariable + "=" + strings.TrimSpace("-XX:-UsePerfData "+own)
 }
 
 // Declared is what an answer to open declares. It may still contradict itself: see Check.
