@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// natsServer is a NATS server with its files on disk, killed and started again.
+type natsServer struct {
+	ctx               context.Context //nolint:containedctx // of the soak
+	path, listen, url string
+	cmd               *exec.Cmd
+}
+
+func newServer(ctx context.Context) (*natsServer, error) {
+	s := &natsServer{ctx: ctx, path: filepath.Join(*out, "nats-server")}
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.path, "github.com/nats-io/nats-server/v2")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the NATS server: %w: %s", err, text)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("find a port: %w", err)
+	}
+	s.listen = l.Addr().String()
+	s.url = "nats://" + s.listen
+	return s, l.Close()
+}
+
+func (s *natsServer) start() error {
+	_, port, err := net.SplitHostPort(s.listen)
+	if err != nil {
+		return err
+	}
+	s.cmd = exec.CommandContext(s.ctx, s.path, "-js", "-sd", filepath.Join(*out, "nats"), "-a", "127.0.0.1", "-p", port, "-auth", token, "-l", filepath.Join(*out, "nats.log"))
+	if err := s.cmd.Start(); err != nil {
+		return fmt.Errorf("start the NATS server: %w", err)
+	}
+	for s.ctx.Err() == nil {
+		if c, err := net.Dial("tcp", s.listen); err == nil {
+			return c.Close()
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return s.ctx.Err()
+}
+
+func (s *natsServer) kill() {
+	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Wait()         // that it was killed is known
+}
+
+// restarted is a worker that is started again whenever it ends.
+type restarted struct {
+	name, url string
+	pid       atomic.Int64
+}
+
+func (r *restarted) run(ctx context.Context) error {
+	for n := 0; ctx.Err() == nil; n++ {
+		c := command(ctx, r.name, "work", "--queue", r.url, "--name", fmt.Sprintf("%s-%d", r.name, n), "--jobs", "2")
+		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+		c.WaitDelay = 30 * time.Second
+		if err := c.Start(); err != nil {
+			return fmt.Errorf("start %s: %w", r.name, err)
+		}
+		r.pid.Store(int64(c.Process.Pid))
+		_ = c.Wait() // it is killed again and again
+	}
+	return nil
+}
+
+// kill ends the worker's own process, as a machine that loses power would: what it started
+// has to see that by itself.
+func (r *restarted) kill() {
+	if pid := int(r.pid.Load()); pid > 0 {
+		fmt.Println("fleet-soak: kill", r.name)
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+	}
+}
