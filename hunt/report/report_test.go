@@ -166,7 +166,7 @@ func TestUnfinished(t *testing.T) {
 // What was found is a test of the lock once it is mended: for its own anomalies only.
 func TestAsTest(t *testing.T) {
 	r := result()
-	for i, want := range []string{" --forbid granted-early", " --forbid stale-write"} {
+	for i, want := range []string{" --forbid granted-early --runs 20", " --forbid stale-write --runs 20"} {
 		if got := AsTest(r, r.Ways[i], "dir"); got != Again(r, r.Ways[i], "dir")+want {
 			t.Errorf("%s: %s", r.Ways[i].Name, got)
 		}

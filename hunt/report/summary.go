@@ -132,13 +132,13 @@ func Again(r *hunt.Result, w *hunt.Way, dir string) string {
 }
 
 // AsTest is a command that succeeds once the lock does not break in this way any more; "" where
-// a way is not played by a command.
+// a way is not played by a command. It plays often: a race may well not come in one play.
 func AsTest(r *hunt.Result, w *hunt.Way, dir string) string {
 	forbid := w.Forbid()
 	if r.Again != "" || len(forbid) == 0 {
 		return ""
 	}
-	return Again(r, w, dir) + " --forbid " + strings.Join(forbid, ",")
+	return Again(r, w, dir) + " --forbid " + strings.Join(forbid, ",") + " --runs 20"
 }
 
 func covered(r *hunt.Result) string {
