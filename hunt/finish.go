@@ -123,11 +123,12 @@ func (h *Search) shrinkWay(ctx context.Context, p Player, w *Way, s *scenarios.S
 	}
 	w.Needed, w.ShrinkPlays, w.trail = needed, k.plays, k.trail
 	w.is(s)
+	w.Kinds = h.o.Target.kindsOf(s)
 }
 
 // is makes a schedule the way's own.
 func (w *Way) is(s *scenarios.Scenario) {
-	w.Schedule, w.Faults, w.Steps, w.Kinds = string(s.Write()), len(s.Strikes), stepsOf(s), kindsOf(s)
+	w.Schedule, w.Faults, w.Steps = string(s.Write()), len(s.Strikes), stepsOf(s)
 }
 
 // merge leaves of ways that are the same now the smallest.
@@ -206,6 +207,7 @@ func (h *Search) alone(ctx context.Context, p Player, w *Way, o FinishOptions) e
 		}
 		w.trail, w.Needed = w.trail[:last], nil
 		w.is(s)
+		w.Kinds = h.o.Target.kindsOf(s)
 		measure()
 	}
 	h.sign(w, s)
@@ -303,7 +305,7 @@ func (h *Search) remedies(ctx context.Context, p Player, w *Way, o FinishOptions
 	for _, f := range o.Fencing {
 		c := clone(s)
 		c.Fencing, c.Expect = []string{f}, nil
-		vary("--fencing "+f, Variation{Fencing: f, TTL: h.o.Target.TTL}, c)
+		vary("--fencing "+f, Variation{Fencing: f, TTL: s.TTL}, c)
 	}
 	for _, option := range o.Options {
 		c := clone(s)
@@ -311,11 +313,11 @@ func (h *Search) remedies(ctx context.Context, p Player, w *Way, o FinishOptions
 			c.Extra = map[string]string{}
 		}
 		c.Extra[option.Name] = option.Value
-		vary(fmt.Sprintf("--lock-option %s=%s", option.Name, option.Value), Variation{Fencing: h.o.Target.Fencing, TTL: h.o.Target.TTL, Option: option}, c)
+		vary(fmt.Sprintf("--lock-option %s=%s", option.Name, option.Value), Variation{Fencing: h.o.Target.Fencing, TTL: s.TTL, Option: option}, c)
 	}
 	c := clone(s)
-	c.TTL = 3 * h.o.Target.TTL
-	vary(fmt.Sprintf("a lease of %v, the sections as long as before (--ttl)", c.TTL), Variation{Fencing: h.o.Target.Fencing, TTL: c.TTL}, inTime(c, h.o.Target.TTL))
+	c.TTL = 3 * s.TTL
+	vary(fmt.Sprintf("a lease of %v, the sections as long as before (--ttl)", c.TTL), Variation{Fencing: h.o.Target.Fencing, TTL: c.TTL}, inTime(c, s.TTL))
 }
 
 // checking puts a look at the lease before every write.

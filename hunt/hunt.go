@@ -6,6 +6,7 @@
 package hunt
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -37,6 +38,9 @@ type Target struct {
 	Lock    string
 	Fencing string
 	TTL     time.Duration
+	// Leases are others that are tried, without a fault: a lock may keep some exactly and
+	// round others.
+	Leases  []time.Duration
 	Bound   time.Duration // the liveness bound of a play; 0: the harness's own
 	Extra   map[string]string
 	Cluster string // "" for the lock's own
@@ -77,7 +81,7 @@ func (t Target) schedule(w workload, strikes ...scenarios.Strike) *scenarios.Sce
 	s := &scenarios.Scenario{
 		Name: "schedule", About: "a schedule of picklock hunt", File: "schedule.yaml",
 		Locks: []string{t.Lock}, Fencing: []string{t.Fencing}, Cluster: t.Cluster, Runtime: t.Runtime, Extra: t.Extra,
-		TTL: t.TTL, Bound: t.Bound, Programs: map[string]scenarios.Program{}, Strikes: strikes,
+		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, Programs: map[string]scenarios.Program{}, Strikes: strikes,
 	}
 	for i, p := range w.programs {
 		s.Clients = append(s.Clients, clientNames[i])

@@ -41,7 +41,9 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 			h.o.Shared.Offer(p.again.gain())
 		}
 	}
-	h.corpus.add(p.schedule, f)
+	if p.schedule.TTL == h.o.Target.TTL { // margins are in leases, and a longer lease takes longer
+		h.corpus.add(p.schedule, f)
+	}
 	var broke []Signature
 	if out.Void != "" {
 		h.void(p, out)

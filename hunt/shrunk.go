@@ -68,7 +68,7 @@ func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, o Sh
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	k.sig.Kinds = kindsOf(small)
+	k.sig.Kinds = t.kindsOf(small)
 	small.Expect = []scenarios.Expectation{{Lock: t.Lock, Fencing: scenarios.Every, Must: []string{k.sig.Anomaly}, May: others([]string{k.sig.Anomaly})}}
 	if k.sig.Anomaly == LateWrite {
 		small.Expect = nil // whichever of its anomalies it comes to

@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -67,7 +68,7 @@ func (o Options) signatures(v verdict.Verdict, s *scenarios.Scenario) []Signatur
 		if find != nil && !slices.Contains(find, g.Name) && !slices.ContainsFunc(g.LedTo, func(c verdict.Consequence) bool { return slices.Contains(find, c.Name) }) {
 			continue
 		}
-		sig := Signature{Anomaly: g.Name, Cause: g.Cause, Kinds: kindsOf(s)}
+		sig := Signature{Anomaly: g.Name, Cause: g.Cause, Kinds: o.Target.kindsOf(s)}
 		if late(g) {
 			sig.Anomaly, sig.Cause = LateWrite, ""
 		}
@@ -83,9 +84,13 @@ func late(g verdict.Group) bool {
 	return g.Property == verdict.Register && !slices.Contains([]string{"interleaved", "granted-early", "renewed-late"}, g.Cause)
 }
 
-// kindsOf names the faults of a schedule by their kind and whom they fall on.
-func kindsOf(s *scenarios.Scenario) []string {
+// kindsOf names what a schedule takes: its faults by their kind and whom they fall on, and a
+// lease that is not the one that all the others have.
+func (t Target) kindsOf(s *scenarios.Scenario) []string {
 	out := []string{}
+	if slices.Contains(t.Leases, s.TTL) {
+		out = append(out, fmt.Sprintf("a lease of %v", s.TTL))
+	}
 	for _, st := range s.Strikes {
 		k := kindWords(s, st)
 		if !slices.Contains(out, k) {

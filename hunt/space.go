@@ -42,13 +42,28 @@ func space(t Target, depth int) iter.Seq[point] {
 				return
 			}
 		}
+		// They take longer than all the others: every fault has its first turn before them.
+		rest := leased(t, all)
+		others := func() bool {
+			for _, w := range rest {
+				if !give(w) {
+					return false
+				}
+			}
+			rest = nil
+			return true
+		}
 		if depth < 1 {
+			others()
 			return
 		}
 		for c := range single(t, all) {
-			if !give(c.workload, c.strike) {
+			if c.turn > 0 && !others() || !give(c.workload, c.strike) {
 				return
 			}
+		}
+		if !others() {
+			return
 		}
 		if depth < 2 {
 			return
@@ -103,11 +118,28 @@ func tried(t Target, all []workload, i int, f fault) []one {
 			anchor, n, late = s.When, n+1, 0
 		}
 		// What a wrong clock does shows only later, by what follows.
-		if f.tells(t, s.Until, late > 0) && (f.word == "clock" || all[i].opens(all[:i], s.When)) {
-			out = append(out, one{all[i], s, f.rank, 2*i + 2*n + late})
+		if f.tells(t, s, late > 0) && (f.word == "clock" || all[i].opens(all[:i], s.When)) {
+			out = append(out, one{all[i], s, f.rank, 2*f.order(all, i, s.When) + 2*n + late})
 		}
 	}
 	return out
+}
+
+// order is which one of the workloads a fault has its turn in. A wrong clock tells most where
+// a section is longer than the lease, and everybody relies on when it ends, or where all ask at
+// once, and each judges the others by its own. A renewal does not wait until all is tried that
+// happens without one.
+func (f fault) order(all []workload, i int, at scenarios.Anchor) int {
+	first := slices.IndexFunc(all, workload.outlives)
+	switch {
+	case at.Do == history.Renew:
+		return min(i, 1)
+	case f.word != "clock" || len(all[0].swaps) > 1 || first < 0 || i > first:
+		return i
+	case i == first:
+		return 0
+	}
+	return i + 1
 }
 
 // leading are the clients that faults of the space fall on: a third does what the second
@@ -176,14 +208,20 @@ func anchorsOf(t Target, w workload, f fault) []scenarios.Anchor {
 
 func place(order map[string]int, f fault, a scenarios.Anchor) int {
 	n, ok := order[a.Do]
-	if !ok {
+	switch {
+	case a.At == scenarios.Event && f.whom == "":
+		return -1 // what befalls a server tells most while one has the lock and another asks
+	case !ok:
 		n = 2
 	}
-	if a.At == scenarios.Sent || a.At == scenarios.Answered {
+	switch {
+	case a.At != scenarios.Sent && a.At != scenarios.Answered:
+	case f.word == "clock": // it matters most while something is measured with it
+		n += 2*a.N - 3
+	case f.word == "pause": // what is asked in two messages is not asked at once
+		n += a.N
+	default:
 		n += 2 * a.N
-		if f.word == "clock" { // it matters most while something is measured with it
-			n -= 3
-		}
 	}
 	return n
 }
@@ -211,9 +249,7 @@ func untils(t Target, w workload, f fault, a scenarios.Anchor) []scenarios.Until
 				touched = append(touched, v)
 			}
 		}
-		// The last is the most telling, but where the resource refuses older tokens: once the
-		// successor has written, it lets nothing late through.
-		if !t.fenced() {
+		if !middle(t, a) {
 			slices.Reverse(touched)
 		}
 		out = append(out, touched...)
@@ -222,13 +258,22 @@ func untils(t Target, w workload, f fault, a scenarios.Anchor) []scenarios.Until
 	return append(out, scenarios.Until{Or: scenarios.Span{Leases: 0.6}}, scenarios.Until{Or: scenarios.Span{Leases: 1.6}})
 }
 
+// middle says that what strikes there does most harm when it ends in the middle of the
+// successor's section, and not near its end: a resource that refuses older tokens lets
+// nothing late through once the successor has written, and a late release or renewal finds
+// nobody's lock once the successor has released it.
+func middle(t Target, a scenarios.Anchor) bool {
+	return t.fenced() || a.Do == history.Release || a.Do == history.Renew
+}
+
 // tells says whether an end is tried in the space. The others are what the guided search
 // comes to: they lead to the same but for a few times.
-func (f fault) tells(t Target, u scenarios.Until, another bool) bool {
+func (f fault) tells(t Target, s scenarios.Strike, another bool) bool {
+	u := s.Until
 	switch {
 	case !f.lasts:
 		return true
-	case u.Move.Do == history.Read && !t.fenced():
+	case u.Move.Do == history.Read && !middle(t, s.When):
 		return false // a late write spoils as much after the successor's own
 	case f.word == "kill" && f.whom != "": // it does not go on with its program
 		return !another

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -227,4 +229,89 @@ func TestLostDisks(t *testing.T) {
 			t.Errorf("of %d servers the disks of %v are lost, want %v", servers, got, want)
 		}
 	}
+}
+
+// Other leases are tried without a fault, by what tells how long a lease is kept, after every
+// fault had its first turn: they take longer.
+func TestOtherLeases(t *testing.T) {
+	for _, permits := range []int{1, 2} {
+		on := target(1, permits)
+		on.Leases = []time.Duration{1500 * time.Millisecond}
+		kinds := len(faults(on, clientNames[:2]))
+		for depth := range 3 {
+			var got []string
+			with := 0
+			for p := range space(on, depth) {
+				if p.schedule.TTL == on.TTL {
+					with += len(p.schedule.Strikes)
+					continue
+				}
+				got = append(got, p.workload)
+				if len(p.schedule.Strikes) > 0 || p.depth != 0 {
+					t.Errorf("%s has a fault", p.workload)
+				}
+				if depth > 0 && permits == 1 && with != kinds {
+					t.Errorf("depth %d: %s after %d schedules with a fault, want %d", depth, p.workload, with, kinds)
+				}
+				if names := on.kindsOf(p.schedule); !slices.Equal(names, []string{"a lease of 1.5s"}) {
+					t.Errorf("it takes %q", names)
+				}
+				if again, err := scenarios.Parse("schedule.yaml", p.schedule.Write()); err != nil || again.TTL != on.Leases[0] {
+					t.Errorf("written and read: %v, %v", again, err)
+				}
+			}
+			want := []string{"outlive at 1.5s", "renew at 1.5s"}
+			if permits > 1 {
+				want = []string{"late at 1.5s"}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%d permits, depth %d: %q, want %q", permits, depth, got, want)
+			}
+		}
+	}
+}
+
+// What a fault is tried at first is what tells most of it.
+func TestFirstOfAFault(t *testing.T) {
+	on := target(1, 1)
+	first := map[string]point{}
+	for p := range space(on, 1) {
+		if p.depth == 0 {
+			continue
+		}
+		if text := p.schedule.Strikes[0].Fault.Text; first[text].schedule == nil {
+			first[text] = p
+		}
+	}
+	for fault, want := range map[string][2]string{
+		"pause: A":            {"overlap", "before A's write"},
+		"clock: A -500ms":     {"outlive", "A's acquire has sent message 1"},
+		"clock: redis +750ms": {"outlive", "B waiting"},
+		"kill: redis":         {"overlap", "B waiting"},
+	} {
+		p := first[fault]
+		if p.schedule == nil {
+			t.Errorf("%s is never tried", fault)
+		} else if at := p.schedule.Strikes[0].When.String(); p.workload != want[0] || at != want[1] {
+			t.Errorf("%s first in %s at %q, want %s at %q", fault, p.workload, at, want[0], want[1])
+		}
+	}
+}
+
+// A client that stops amid its release goes on while its successor still has the lock.
+func TestLateReleaseFindsTheSuccessor(t *testing.T) {
+	for p := range space(target(1, 1, "pause:client"), 1) {
+		if p.depth == 0 || p.workload != "overlap" {
+			continue
+		}
+		st := p.schedule.Strikes[0]
+		if st.Fault.Text != "pause: A" || st.When.Do != history.Release || st.When.At != scenarios.Sent {
+			continue
+		}
+		if got := st.Until.String(); !strings.HasPrefix(got, "after B's read") {
+			t.Errorf("%s: until %q first", st.When, got)
+		}
+		return
+	}
+	t.Error("nobody is stopped amid a release")
 }

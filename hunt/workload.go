@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
@@ -14,6 +15,36 @@ type workload struct {
 	name     string
 	programs []scenarios.Program
 	swaps    []map[string]string // of clients that change nothing
+	lease    time.Duration       // 0: the target's
+}
+
+// outlives says that a section is longer than the lease.
+func (w workload) outlives() bool {
+	return slices.ContainsFunc(w.programs, func(p scenarios.Program) bool {
+		return slices.ContainsFunc(p, func(m scenarios.Move) bool { return m.Do == scenarios.Hold && m.Span.Leases > 1 })
+	})
+}
+
+// renews says that a lease is extended.
+func (w workload) renews() bool {
+	return slices.ContainsFunc(w.programs, func(p scenarios.Program) bool {
+		return slices.ContainsFunc(p, func(m scenarios.Move) bool { return m.Do == history.Renew })
+	})
+}
+
+// leased are the workloads that tell how long a lease is kept, once with each of the target's
+// other leases.
+func leased(t Target, all []workload) []workload {
+	var out []workload
+	for _, lease := range t.Leases {
+		for _, w := range all {
+			if w.outlives() || w.renews() {
+				w.name, w.lease = fmt.Sprintf("%s at %v", w.name, lease), lease
+				out = append(out, w)
+			}
+		}
+	}
+	return out
 }
 
 // workloads are what is searched: a bug that no program can reach is not found, however

@@ -18,7 +18,6 @@ import (
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/nemesis"
-	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -53,10 +52,14 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	if s.TTL == 0 {
 		s.TTL, o.chosen = max(shortest, info.MinTTL), true
 	}
+	var leases []time.Duration
+	if o.chosen {
+		leases = uneven(s.TTL)
+	}
 	if s.Fencing == "" {
 		s.Fencing = "none"
 	}
-	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Extra: o.Extra, Permits: info.Permits(o.Extra)}
+	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, Extra: o.Extra, Permits: info.Permits(o.Extra)}
 	if s.Cluster != info.Cluster {
 		t.Cluster = s.Cluster
 	}
@@ -77,6 +80,16 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 		t.Kinds = s.Faults
 	}
 	return t, nil
+}
+
+// uneven are leases, beside the usual one, that are no whole number of seconds: a lock may
+// well drop what is beyond the second.
+func uneven(usual time.Duration) []time.Duration {
+	lease := max(time.Second, usual.Truncate(time.Second)) + time.Second/2
+	if lease == usual || lease > longestLease+time.Second/2 {
+		return nil // the plays would last too long
+	}
+	return []time.Duration{lease}
 }
 
 // Pool is the lanes of one hunt.
@@ -173,78 +186,4 @@ func (p *Pool) Close() error {
 		all = append(all, <-over)
 	}
 	return once(all, len(lanes))
-}
-
-// lane is one lane's process, started again when it ends.
-type lane struct {
-	self, log string
-	config    harness.LaneConfig
-
-	mu     sync.Mutex
-	remote *harness.RemoteLane
-	before int // starts of processes that have ended
-}
-
-func (l *lane) start(ctx context.Context) error {
-	r, err := harness.StartLane(ctx, l.self, l.log, l.config)
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.remote = r
-	return nil
-}
-
-// playWithin is how long one play may take with all that it needs started anew.
-const playWithin = 3 * time.Minute
-
-// Play implements hunt.Player.
-func (l *lane) Play(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
-	l.mu.Lock()
-	r := l.remote
-	l.mu.Unlock()
-	if r == nil {
-		if err := l.start(ctx); err != nil {
-			return nil, err
-		}
-		r = l.remote
-	}
-	bounded, cancel := context.WithTimeout(ctx, playWithin)
-	defer cancel()
-	p, err := r.Play(bounded, s)
-	if errors.Is(err, harness.ErrUsage) {
-		return nil, fmt.Errorf("%w: %w", hunt.ErrUnusable, err)
-	}
-	if err != nil {
-		if ctx.Err() == nil && r.Ended() {
-			return nil, errors.Join(err, l.close())
-		}
-		return nil, err
-	}
-	return &hunt.Outcome{Verdict: p.Verdict, Events: p.Events, Void: p.Void, VoidOf: p.VoidOf, Cannot: p.Cannot, Busy: p.Busy, Took: p.Took, Setup: p.Setup}, nil
-}
-
-func (l *lane) count() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.remote == nil {
-		return l.before
-	}
-	return l.before + l.remote.Starts()
-}
-
-func (l *lane) close() error {
-	l.mu.Lock()
-	r := l.remote
-	l.remote = nil
-	l.mu.Unlock()
-	if r == nil {
-		return nil
-	}
-	err := r.Close()
-	l.mu.Lock()
-	l.before += r.Starts()
-	l.mu.Unlock()
-	return err
 }
