@@ -22,6 +22,7 @@ import (
 	"github.com/picklock/picklock/hunt/lanes"
 	huntreport "github.com/picklock/picklock/hunt/report"
 	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/internal/shard"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/scenarios"
@@ -193,10 +194,12 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		Target: target, Strategy: f.strategy, Depth: f.depth, Part: partOf(f.part), Time: f.limit, Find: f.find, BeyondLeases: f.beyond, FirstWay: f.first, Seed: f.seed,
 		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.way,
 	})
+	before := f.used()
 	result, err := search.Run(ctx, players)
 	if err != nil {
 		return huntError(err)
 	}
+	result.CPU = (f.used() - before).Seconds()
 	if ctx.Err() == nil && f.finish > 0 {
 		o := pool.Remedies(info)
 		o.Replays, o.Time, o.Tell = f.replays, f.finish, func(text string) { ui.say("%s", text) }
@@ -212,6 +215,19 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	}
 	ui.close()
 	return writeHunt(dir, result, f.asJSON)
+}
+
+// used is the processor time of all processes of the hunt; 0 where that is not known: nodes on
+// an engine are none of ours.
+func (f *huntFlags) used() time.Duration {
+	if f.Runtime != "local" {
+		return 0
+	}
+	used, err := proc.CPU(os.Getpid())
+	if err != nil {
+		return 0
+	}
+	return used
 }
 
 // partOf is the part of the space that a shard plays.

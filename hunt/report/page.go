@@ -14,6 +14,7 @@ import (
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
 )
 
 //go:embed assets/hunt.html.tmpl
@@ -126,6 +127,9 @@ func view(r *hunt.Result, w *hunt.Way, n int, dir string) wayView {
 	if p := w.Proof; p != nil {
 		var run results.Run
 		run.Lock, run.Fencing, run.TTL = r.Lock, r.Fencing, time.Duration(r.TTL)
+		if s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Schedule)); err == nil {
+			run.TTL = s.TTL // the way may need another lease
+		}
 		v.Picture, v.Caption = results.Still(run, p.Anomaly, p.Events)
 	}
 	return v

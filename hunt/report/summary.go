@@ -156,5 +156,9 @@ func covered(r *hunt.Result) string {
 	if r.Guided > 0 {
 		parts = append(parts, fmt.Sprintf("%d guided", r.Guided))
 	}
-	return fmt.Sprintf("schedules: %s; %d void, %d of them because this machine was busy; %d states; %.1f plays a second", strings.Join(parts, ", "), r.Void, r.Busy, r.States, float64(r.Plays)/max(0.1, r.Seconds))
+	text := fmt.Sprintf("schedules: %s; %d void, %d of them because this machine was busy; %d states; %.1f plays a second", strings.Join(parts, ", "), r.Void, r.Busy, r.States, float64(r.Plays)/max(0.1, r.Seconds))
+	if r.CPU > 0 && r.Plays > 0 {
+		text += fmt.Sprintf(", %.2f s of a processor each", r.CPU/float64(r.Plays))
+	}
+	return text
 }

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 )
 
 // Process is one process as the kernel lists it.
 type Process struct {
 	PID, Parent, Group int
 	State              byte // as in /proc/PID/stat: T for stopped, Z for ended
+	// CPU is what it has used, with its children that have ended; 0 where that is not known.
+	CPU time.Duration
 }
 
 // Ended says that there is nothing left of it but its exit code.
@@ -46,6 +49,27 @@ func Tree(pid int) ([]Process, error) {
 		out[0], out[i] = out[i], out[0]
 	}
 	return out, nil
+}
+
+// CPU is what a process and all that descend from it have used, those that have ended among
+// them; 0 where that is not known.
+func CPU(pid int) (time.Duration, error) {
+	all, err := List()
+	if err != nil {
+		return 0, err
+	}
+	var sum time.Duration
+	in := map[int]bool{}
+	for more := true; more; {
+		more = false
+		for _, p := range all {
+			if !in[p.PID] && (p.PID == pid || in[p.Parent]) {
+				in[p.PID], more = true, true
+				sum += p.CPU
+			}
+		}
+	}
+	return sum, nil
 }
 
 // Living is Tree without the processes that have ended. Where none is left, the error

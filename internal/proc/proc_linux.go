@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 )
 
 // PIDs lists the ids of all processes that there are.
@@ -66,5 +67,15 @@ func parseStat(text []byte) (Process, bool) {
 	}
 	parent, perr := strconv.Atoi(string(f[1]))
 	group, gerr := strconv.Atoi(string(f[2]))
-	return Process{Parent: parent, Group: group, State: f[0][0]}, perr == nil && gerr == nil
+	p := Process{Parent: parent, Group: group, State: f[0][0]}
+	if len(f) > 14 {
+		for _, ticks := range f[11:15] { // utime, stime, cutime and cstime of proc(5)
+			n, _ := strconv.ParseInt(string(ticks), 10, 64)
+			p.CPU += time.Duration(n) * tick
+		}
+	}
+	return p, perr == nil && gerr == nil
 }
+
+// tick is what /proc counts in, on all machines that Go runs on.
+const tick = time.Second / 100

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestParseStat(t *testing.T) {
@@ -17,6 +18,7 @@ func TestParseStat(t *testing.T) {
 	}{
 		{"7 (sh) T 1 42 1 0", Process{Parent: 1, Group: 42, State: 'T'}, true},
 		{"7 (a ) b (c) R 3 43 1 0", Process{Parent: 3, Group: 43, State: 'R'}, true},
+		{"7 (sh) S 1 42 1 0 -1 0 0 0 0 0 100 20 3 4 20 0", Process{Parent: 1, Group: 42, State: 'S', CPU: 1270 * time.Millisecond}, true},
 		{"7 (sh) T 1 x", Process{}, false},
 		{"7 (sh) T", Process{}, false},
 		{"", Process{}, false},
@@ -62,5 +64,38 @@ func TestTree(t *testing.T) {
 	}
 	if got, err := Living(pid); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("Living = %+v, %v; want os.ErrProcessDone", got, err)
+	}
+}
+
+// What children used counts while they run, and once they have ended.
+func TestCPU(t *testing.T) {
+	const spin = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; "
+	cmd := exec.Command("sh", "-c", "( "+spin+") ; ( "+spin+" echo ready; read x ) ; :")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	got, err := CPU(cmd.Process.Pid)
+	self, ok := Find(cmd.Process.Pid)
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	whole := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if err != nil || !ok || got > whole+5*tick || got < whole/2 || self.CPU >= got {
+		t.Errorf("%v, %v of its own and of what has ended, %v when all of it had; %v", got, self.CPU, whole, err)
+	}
+	if none, err := CPU(1 << 30); none != 0 || err != nil {
+		t.Errorf("of nobody: %v, %v", none, err)
 	}
 }
