@@ -108,7 +108,7 @@ func Describe(ctx context.Context, o Options) (_ clients.Info, _ *clients.Abilit
 		return p.lock, nil, err
 	}
 	r.workers = newWorkers(r.cluster, r.rec, r.workerConfig(r.servers(), ""), func(string, workloads.Message) {})
-	if err := r.workers.spawn(ctx, p.names[0]); err != nil {
+	if err := r.workers.spawn(ctx, p.names[0], false); err != nil {
 		return p.lock, nil, fmt.Errorf("%w%s", err, compose.Tail(filepath.Join(dir, "nodes", p.names[0]+".log")))
 	}
 	declared := r.workers.abilities()

@@ -23,7 +23,7 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 	}
 	all := make(chan started, len(r.names))
 	for _, name := range r.names {
-		go func() { all <- started{name, r.workers.spawn(ctx, name)} }()
+		go func() { all <- started{name, r.workers.spawn(ctx, name, false)} }()
 	}
 	failed := map[string]error{}
 	for range r.names {

@@ -58,7 +58,7 @@ type worker struct {
 
 // spawn starts a worker and waits until its lock is open; the sections start at
 // start.
-func (ws *workers) spawn(ctx context.Context, name string) error {
+func (ws *workers) spawn(ctx context.Context, name string, again bool) error {
 	proc, err := ws.cluster.Spawn(ctx, compose.Program{Name: name, Role: compose.Client, Args: []string{"worker"}})
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (ws *workers) spawn(ctx context.Context, name string) error {
 	ws.mu.Lock()
 	cfg := ws.cfg
 	ws.mu.Unlock()
-	cfg.Process, cfg.Grants = name, ws.rec.granted(name)
+	cfg.Process, cfg.Grants, cfg.Again = name, ws.rec.granted(name), again
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // cannot fail
 	cfg.Seed ^= h.Sum64()
@@ -124,7 +124,7 @@ func (ws *workers) respawn(ctx context.Context, name string) error {
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the last events of %s: %w", name, ctx.Err())
 	}
-	if err := ws.spawn(ctx, name); err != nil || ws.cfg.Scripted {
+	if err := ws.spawn(ctx, name, true); err != nil || ws.cfg.Scripted {
 		return err
 	}
 	return ws.start(name)

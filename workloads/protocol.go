@@ -42,6 +42,9 @@ type Config struct {
 	// Grants is how many grants the process had before: a worker that is started
 	// again must not reuse their names.
 	Grants int `json:"grants"`
+	// Again: the client was killed and comes back. Where its lock cannot be opened yet, because
+	// the service does not answer, it tries again.
+	Again bool `json:"again,omitempty"`
 }
 
 // Command is a later line of input.

@@ -88,7 +88,7 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 	if len(cfg.KeyNames) == 0 {
 		return nil, nil, errors.New("no keys to lock")
 	}
-	octx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	octx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
 	options := clients.Options{
 		Servers: cfg.Servers, External: cfg.External, Client: cfg.Process, TTL: cfg.TTL, Directory: cfg.Directory, Extra: cfg.Extra, Abilities: cfg.Abilities, Log: log,
@@ -102,7 +102,7 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 		c, err := openUnlocked(octx, cfg, info, options, o)
 		return c, nil, err
 	}
-	lock, err := info.Open(octx, options)
+	lock, err := openLock(octx, info, options, cfg.Again)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open lock %s: %w", info.Name, err)
 	}
@@ -128,6 +128,30 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 		rng:      rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))),
 		grants:   cfg.Grants,
 	}, declared, nil
+}
+
+// openWithin is how long opening a lock may take. openAgain is when a client that comes back
+// tries once more: a service that is down tells nobody when it is up.
+const (
+	openWithin = 15 * time.Second
+	openAgain  = 100 * time.Millisecond
+)
+
+// openLock opens the lock. A client that comes back tries until it can: a library that
+// connects at once finds a service that a fault has stopped, and waits for it as an
+// application that is started again and again would.
+func openLock(ctx context.Context, info clients.Info, o clients.Options, again bool) (clients.Lock, error) {
+	for {
+		lock, err := info.Open(ctx, o)
+		if err == nil || !again {
+			return lock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(openAgain):
+		}
+	}
 }
 
 // openRegister makes the client's way to the register, whatever that is made of.
