@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(
 const file = `
 name: x
 tasks:
-  - hunt: {locks: [redis], depth: 0, slice: 2, finish: 1s}
+  - hunt: {locks: [redis], ttl: 250ms, depth: 0, slice: 2, finish: 1s}
   - matrix: {locks: [redis, etcd], scenarios: [pause-holder], fencing: [none], runs: 2}
 `
 
@@ -246,7 +246,7 @@ func TestDead(t *testing.T) {
 // when the time for what was found is over the rest is skipped.
 func TestUnmeasured(t *testing.T) {
 	s := streamtest.Serve(t)
-	jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], depth: 0, slice: 9, finish: 10s}}]")
+	jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, depth: 0, slice: 9, finish: 10s}}]")
 	q := streamtest.Connect(t, s)
 	over := make(chan error, 1)
 	go func() {
@@ -295,7 +295,7 @@ func TestTime(t *testing.T) {
 	} {
 		t.Run(c.time, func(t *testing.T) {
 			s := streamtest.Serve(t)
-			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], depth: 0, slice: 2, time: "+c.time+"}}]")
+			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, depth: 0, slice: 2, time: "+c.time+"}}]")
 			var kinds []string
 			over := make(chan error, 1)
 			go func() {
