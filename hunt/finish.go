@@ -122,13 +122,12 @@ func (h *Search) shrinkWay(ctx context.Context, p Player, w *Way, s *scenarios.S
 		w.Search, w.share = rate, k.share
 	}
 	w.Needed, w.ShrinkPlays, w.trail = needed, k.plays, k.trail
-	w.is(s)
-	w.Kinds = h.o.Target.kindsOf(s)
+	w.is(h.o.Target, s)
 }
 
 // is makes a schedule the way's own.
-func (w *Way) is(s *scenarios.Scenario) {
-	w.Schedule, w.Faults, w.Steps = string(s.Write()), len(s.Strikes), stepsOf(s)
+func (w *Way) is(t Target, s *scenarios.Scenario) {
+	w.Schedule, w.Faults, w.Steps, w.Kinds = string(s.Write()), len(s.Strikes), stepsOf(s), t.kindsOf(s)
 }
 
 // merge leaves of ways that are the same now the smallest.
@@ -206,8 +205,7 @@ func (h *Search) alone(ctx context.Context, p Player, w *Way, o FinishOptions) e
 			return fmt.Errorf("read the schedule that was found: %w", err)
 		}
 		w.trail, w.Needed = w.trail[:last], nil
-		w.is(s)
-		w.Kinds = h.o.Target.kindsOf(s)
+		w.is(h.o.Target, s)
 		measure()
 	}
 	h.sign(w, s)
