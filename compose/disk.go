@@ -53,7 +53,7 @@ const LongestDiskLine = 64 << 10
 type DiskRequest struct {
 	ID    int64         `json:"id"`
 	Do    string        `json:"do"`   // mount, set, lose, sync, pending
-	Disk  string        `json:"disk"` // the server's name
+	Disk  string        `json:"disk"` // the server's name; of sync also "": all, at one moment
 	At    string        `json:"at,omitempty"`
 	Store string        `json:"store,omitempty"`
 	Fault DiskFault     `json:"fault,omitempty"`

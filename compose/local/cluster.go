@@ -99,7 +99,16 @@ func (l *Sandbox) Start(ctx context.Context, def *compose.Definition, opts compo
 	for _, s := range def.Members() {
 		g.Go(func() error { return c.startServer(gctx, s.Name, true) })
 	}
-	return c, g.Wait()
+	if err := g.Wait(); err != nil || c.disks == nil {
+		return c, err
+	}
+	// What was made by hand, and by servers that set themselves up, is no part of the
+	// experiment: it is on the disks when all of them answer. On all at one moment: members
+	// of a quorum that each kept another part of their common log are no cluster any more.
+	if _, err := c.disks.ask(ctx, compose.DiskRequest{Do: "sync"}); err != nil {
+		return c, fmt.Errorf("start %s: %w", def.Name, err)
+	}
+	return c, nil
 }
 
 // Directory implements compose.Sharing.
@@ -217,13 +226,6 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 	if err != nil {
 		return fmt.Errorf("start %s: %w%s", name, err, n.tail(c.opts.LogDir))
 	}
-	if n.disk && fresh {
-		// What was made by hand, and by a server that sets itself up, is no part of the
-		// experiment: it is on the disk when the server first answers.
-		if _, err := c.disks.ask(ctx, compose.DiskRequest{Do: "sync", Disk: name}); err != nil {
-			return fmt.Errorf("start %s: %w", name, err)
-		}
-	}
 	return nil
 }
 
@@ -276,7 +278,15 @@ func (c *Cluster) Kill(ctx context.Context, name string) error { return c.End(ct
 // Restart implements compose.Cluster.
 func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 	defer c.Restarting(name)()
-	return c.startServer(ctx, name, fresh)
+	if err := c.startServer(ctx, name, fresh); err != nil || !fresh || !c.node(name).disk {
+		return err
+	}
+	// Of its setting itself up again, as at the cluster's start. What the others have not
+	// synced stays theirs to lose.
+	if _, err := c.disks.ask(ctx, compose.DiskRequest{Do: "sync", Disk: name}); err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	return nil
 }
 
 // Versions tells the version of each kind of server: what it says of itself, or else

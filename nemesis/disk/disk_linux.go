@@ -95,8 +95,9 @@ func (d *Disk) Lose(tear bool) (compose.PowerLost, error) {
 	return lost, d.mount()
 }
 
-// Sync makes all durable that is on the disk now.
-func (d *Disk) Sync() error { return d.journal.syncAll() }
+// Freeze lets nothing on the disk change until sync is called, once, which makes all durable
+// that is on it.
+func (d *Disk) Freeze() (sync func() error) { return d.journal.freeze() }
 
 // Pending says what a loss of power would take now.
 func (d *Disk) Pending() compose.PowerLost { return d.journal.pending() }

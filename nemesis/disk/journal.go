@@ -185,15 +185,18 @@ func (j *journal) sync(f *os.File) error {
 	return j.forget(ino)
 }
 
-// syncAll makes everything durable.
-func (j *journal) syncAll() error {
+// freeze lets nothing change until the function that it returns is called, once, which
+// makes everything durable as it is.
+func (j *journal) freeze() (syncAll func() error) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	err := j.syncNames()
-	for ino := range j.files {
-		err = errors.Join(err, j.forget(ino))
+	return func() error {
+		defer j.mu.Unlock()
+		err := j.syncNames()
+		for ino := range j.files {
+			err = errors.Join(err, j.forget(ino))
+		}
+		return err
 	}
-	return err
 }
 
 func (j *journal) syncNames() error {

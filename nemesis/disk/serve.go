@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/picklock/picklock/compose"
@@ -15,7 +17,7 @@ import (
 type mounted interface {
 	set(r compose.DiskRequest) error
 	Lose(tear bool) (compose.PowerLost, error)
-	Sync() error
+	Freeze() (sync func() error)
 	Pending() compose.PowerLost
 	Close() error
 }
@@ -46,11 +48,26 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
+// syncAtOnce makes disks durable as they are at one moment: none changes until all stand still. So
+// what one server has told another before it wrote it down is never durable there alone.
+func syncAtOnce(disks ...mounted) (err error) {
+	var frozen []func() error
+	for _, d := range disks {
+		frozen = append(frozen, d.Freeze())
+	}
+	for _, syncAll := range frozen {
+		err = errors.Join(err, syncAll())
+	}
+	return err
+}
+
 func (s *server) do(r compose.DiskRequest) (lost compose.PowerLost, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.disks[r.Disk]
 	switch {
+	case r.Do == "sync" && r.Disk == "":
+		return lost, syncAtOnce(slices.Collect(maps.Values(s.disks))...)
 	case r.Do == "mount" && ok:
 		return lost, fmt.Errorf("there is a disk %q", r.Disk)
 	case r.Do == "mount":
@@ -65,7 +82,7 @@ func (s *server) do(r compose.DiskRequest) (lost compose.PowerLost, err error) {
 	case "set":
 		return lost, d.set(r)
 	case "sync":
-		return lost, d.Sync()
+		return lost, syncAtOnce(d)
 	case "pending":
 		return d.Pending(), nil
 	case "lose":
