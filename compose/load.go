@@ -64,6 +64,9 @@ type Spec struct {
 	// Forgets says that a server which is started again has the role of its command line, and
 	// not the one that a failover gave it: it is told again.
 	Forgets bool `mapstructure:"forgets"`
+	// NeedsData says why a server that has lost its data cannot join the others again; ""
+	// where it can, or where it is alone.
+	NeedsData string `mapstructure:"needs_data"`
 	// Version asks a server what it is: the expression's first group is the answer.
 	Version *Probe `mapstructure:"version"`
 	Log     *Log   `mapstructure:"log"`

@@ -246,3 +246,19 @@ func (m *Members) End(ctx context.Context, name string, kill func(pid int) error
 		return fmt.Errorf("kill %s: still there: %w", name, ctx.Err())
 	}
 }
+
+// DataBound is a Cluster that knows which of its servers cannot join the others again once
+// they have lost their data.
+type DataBound interface {
+	// NeedsData says why; "" for a server that can, and for what is no server.
+	NeedsData(name string) string
+}
+
+// NeedsData implements DataBound.
+func (m *Members) NeedsData(name string) string {
+	_, s, err := m.server(name)
+	if err != nil {
+		return ""
+	}
+	return s.Spec.NeedsData
+}

@@ -7,11 +7,16 @@ import (
 	"strings"
 )
 
-// tailLines is how many lines of a log an error shows.
-const tailLines = 5
+const (
+	tailLines = 5         // of a log, that an error shows
+	tailWidth = 240       // of such a line, in runes
+	tailBytes = 64 * 1024 // of a log, that are read
+	tailHead  = "; the last lines of "
+)
 
 // Tail returns the last lines of a log file as the end of an error message: "" if
-// there is no such file.
+// there is no such file. Stack traces are left out: they say nothing to whoever runs the
+// server, and push out the line that does.
 func Tail(path string) string {
 	lines := LastLines(path)
 	switch {
@@ -20,11 +25,46 @@ func Tail(path string) string {
 	case len(lines) == 0:
 		return " (its log is empty)"
 	}
+	lines = withoutTraces(lines)
 	lines = lines[max(0, len(lines)-tailLines):]
-	return fmt.Sprintf("; the last lines of %s:\n  %s", path, strings.Join(lines, "\n  "))
+	for i, l := range lines {
+		if r := []rune(l); len(r) > tailWidth {
+			lines[i] = string(r[:tailWidth]) + "…"
+		}
+	}
+	return fmt.Sprintf("%s%s:\n  %s", tailHead, path, strings.Join(lines, "\n  "))
 }
 
-// LastLines returns the last lines of a log file, 2 KB at most: nil if there is no such
+// WithoutTail cuts from an error's text the lines of a log that Tail has added, for places
+// with room for one line.
+func WithoutTail(text string) string {
+	text, _, _ = strings.Cut(text, tailHead)
+	text, _, _ = strings.Cut(text, "\n")
+	return strings.TrimSpace(text)
+}
+
+// withoutTraces leaves out what follows the line of an exception or a panic: indented lines,
+// and in Go's traces the names of functions, too, up to the trace's end.
+func withoutTraces(lines []string) []string {
+	var out []string
+	trace := false // of Go: it is the last that the program says
+	for _, l := range lines {
+		if strings.HasPrefix(l, "goroutine ") && strings.HasSuffix(strings.TrimSpace(l), ":") {
+			trace = true
+		}
+		indented := len(l) > 0 && (l[0] == ' ' || l[0] == '\t')
+		if trace || indented || strings.TrimSpace(l) == "" {
+			continue
+		}
+		out = append(out, l)
+	}
+	if len(out) == 0 {
+		return lines // it has nothing else
+	}
+	return out
+}
+
+// LastLines returns the last lines of a log file, 64 KB at most: nil if there is no such
 // file, none if it is empty.
 func LastLines(path string) []string {
 	f, err := os.Open(path)
@@ -32,15 +72,20 @@ func LastLines(path string) []string {
 		return nil
 	}
 	defer f.Close()
-	const most = 2048
-	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > most {
-		_, _ = f.Seek(-most, io.SeekEnd) // on failure the beginning is shown instead
-	} else {
-		_, _ = f.Seek(0, io.SeekStart)
+	cut := false
+	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > tailBytes {
+		_, err = f.Seek(-tailBytes, io.SeekEnd)
+		cut = err == nil
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, most))
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) == 1 && lines[0] == "" {
+	if !cut {
+		_, _ = f.Seek(0, io.SeekStart) // where even that fails, nothing is read
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, tailBytes))
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	if cut && len(lines) > 1 {
+		lines = lines[1:] // the first has lost its beginning
+	}
+	if len(lines) == 1 && strings.TrimSpace(lines[0]) == "" {
 		return []string{}
 	}
 	return lines

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
@@ -267,7 +268,7 @@ func (r *laneRun) play(ctx context.Context, s *scenarios.Scenario) (*Played, err
 	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: asked})
 	var void *scenarios.VoidError
 	if errors.As(sc.stepErr, &void) {
-		p.Void, p.Busy, p.VoidOf, p.Cannot = void.Why, void.Busy(), void.Strike.Fault.Text, void.Err != nil
+		p.Void, p.Busy, p.VoidOf, p.Cannot = compose.WithoutTail(void.Why), void.Busy(), void.Strike.Fault.Text, void.Err != nil
 	}
 	if p.Verdict.Stats.Stalls > 0 {
 		p.Void, p.Busy = "this machine stood still", true

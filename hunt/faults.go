@@ -64,7 +64,7 @@ func faults(t Target, clients []string) []fault {
 		add(fault{text: "pause: " + name, rank: 4, lasts: true, at: asking})
 		add(fault{text: "kill: " + name, rank: 3, lasts: true, at: asking})
 		if t.minority(servers) {
-			add(fault{text: "kill: " + name + " without data", rank: 6, lasts: true, at: asking})
+			add(fault{text: "kill: " + name + withoutData, rank: 6, lasts: true, at: asking})
 		}
 		for _, s := range servers {
 			if len(servers) > 1 && s != servers[0] {

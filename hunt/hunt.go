@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/picklock/picklock/checker/verdict"
@@ -49,8 +50,11 @@ type Target struct {
 	// External: the servers run already, and nothing is done to them but to their links with
 	// clients.
 	External bool
-	Permits  int      // how many clients may hold it at once; 0: one
-	Kinds    []string // of faults that may be used, as "pause" or "kill:client"; nil: all
+	// Unable are the faults that this cluster can never do, and why: a key of them is a
+	// fault's word, or WipeFault. They are no part of the space.
+	Unable  map[string]string
+	Permits int      // how many clients may hold it at once; 0: one
+	Kinds   []string // of faults that may be used, as "pause" or "kill:client"; nil: all
 }
 
 // clientNames are the names that schedules use.
@@ -73,7 +77,34 @@ func (t Target) allows(f fault) bool {
 	if f.whom != "" {
 		whom = ":client"
 	}
-	return t.Kinds == nil || slices.Contains(t.Kinds, kind) || slices.Contains(t.Kinds, kind+whom)
+	if t.Kinds != nil && !slices.Contains(t.Kinds, kind) && !slices.Contains(t.Kinds, kind+whom) {
+		return false
+	}
+	unable := f.word
+	if strings.HasSuffix(f.text, withoutData) {
+		unable = WipeFault
+	}
+	return t.Unable[unable] == ""
+}
+
+const withoutData = " without data"
+
+// WipeFault is, in Target.Unable, a server's kill that takes its data along.
+const WipeFault = "kill" + withoutData
+
+// unable are the faults that were asked for and that the cluster can never do, with why.
+func (t Target) unable() []string {
+	if t.External {
+		return nil // it has no fault of servers at all
+	}
+	var out []string
+	for fault, why := range t.Unable {
+		kind, _, _ := strings.Cut(fault, " ")
+		if t.Kinds == nil || slices.Contains(t.Kinds, kind) || slices.Contains(t.Kinds, kind+":server") {
+			out = append(out, fault+": "+why)
+		}
+	}
+	return out
 }
 
 // schedule makes a scenario of programs and strikes.

@@ -191,7 +191,7 @@ func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
 
 // impossible are the faults that could not be done here, and why.
 func (h *Search) impossible() []string {
-	var out []string
+	out := h.o.Target.unable()
 	for text, why := range h.gone {
 		if fault, ok := strings.CutPrefix(text, "fault "); ok {
 			out = append(out, fault+": "+reason(fault, why))

@@ -115,6 +115,42 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// What the cluster can never do is not in the space, and is named.
+func TestUnableIsNotTried(t *testing.T) {
+	const why = "it has no replicas"
+	for _, tt := range []struct {
+		unable string
+		kinds  []string
+		named  []string
+	}{
+		{"failover", nil, []string{"failover: " + why}},
+		{"failover", []string{"pause"}, nil}, // nobody asked for it
+		{WipeFault, []string{"kill:server"}, []string{WipeFault + ": " + why}},
+		{WipeFault, []string{"kill:client"}, nil},
+	} {
+		tg := target(3, 1, tt.kinds...)
+		texts := func() (out []string) {
+			for _, f := range faults(tg, clientNames[:2]) {
+				if strings.HasPrefix(f.text, "failover") || strings.HasPrefix(f.text, "kill: s") {
+					out = append(out, f.text)
+				}
+			}
+			return out
+		}
+		before := texts()
+		tg.Unable = map[string]string{tt.unable: why}
+		want := slices.DeleteFunc(slices.Clone(before), func(f string) bool {
+			return tt.unable == WipeFault && strings.HasSuffix(f, withoutData) || tt.unable == "failover" && strings.HasPrefix(f, "failover")
+		})
+		if got := texts(); !slices.Equal(got, want) || tt.named != nil && len(got) == len(before) {
+			t.Errorf("%s, of %q: left %q", tt.unable, before, got)
+		}
+		if got := tg.unable(); !slices.Equal(got, tt.named) {
+			t.Errorf("%s of %v: named %q, want %q", tt.unable, tt.kinds, got, tt.named)
+		}
+	}
+}
+
 func TestPairsMeanSomething(t *testing.T) {
 	strike := func(fault, client, do string) scenarios.Strike {
 		s, err := scenarios.NewStrike(fault, scenarios.Anchor{At: scenarios.Before, Client: client, Do: do, Nth: 1}, scenarios.Until{Or: scenarios.Span{Leases: 1}})

@@ -21,7 +21,10 @@ var failoverKind = Kind{
 	Servers:  true,
 }
 
-var errNoReplicas = errors.New("this cluster has no replicas to promote: its Compose file has no x-picklock.promote")
+// NoReplicas says why a cluster can do no failover.
+const NoReplicas = "this cluster has no replicas to promote: its Compose file has no x-picklock.promote"
+
+var errNoReplicas = errors.New(NoReplicas)
 
 type failoverPlan struct{ target target }
 

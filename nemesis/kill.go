@@ -64,7 +64,8 @@ func (p killPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding stri
 	if err != nil || !allUp(nodes) {
 		return nil, err
 	}
-	return &kill{e, nodes, p.wipe}, nil
+	k := &kill{e, nodes, p.wipe}
+	return k, k.canRejoin()
 }
 
 func makeKill(e *Env, r FaultRequest) (Fault, error) {
@@ -72,13 +73,28 @@ func makeKill(e *Env, r FaultRequest) (Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &kill{e, nodes, r.Wipe}, nil
+	k := &kill{e, nodes, r.Wipe}
+	return k, k.canRejoin()
 }
 
 type kill struct {
 	env   *Env
 	nodes []compose.Node
 	wipe  bool
+}
+
+// canRejoin says why a server would never come back without its data.
+func (k *kill) canRejoin() error {
+	c, ok := k.env.Cluster.(compose.DataBound)
+	if !k.wipe || !ok {
+		return nil
+	}
+	for _, n := range k.nodes {
+		if why := c.NeedsData(n.Name); why != "" {
+			return fmt.Errorf("%s cannot come back without its data: %s", n.Name, why)
+		}
+	}
+	return nil
 }
 
 func (k *kill) Nodes() []string { return names(k.nodes) }

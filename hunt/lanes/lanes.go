@@ -75,11 +75,26 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 			t.Servers = append(t.Servers, srv.Name)
 		}
 		t.External = len(def.External()) > 0
+		t.Unable = unable(def)
 	}
 	if len(s.Faults) > 0 && !slices.Contains(s.Faults, nemesis.All) {
 		t.Kinds = s.Faults
 	}
 	return t, nil
+}
+
+// unable are the faults that a cluster can never do, and why, as Target.Unable has them.
+func unable(def *compose.Definition) map[string]string {
+	out := map[string]string{"failover": nemesis.NoReplicas}
+	for _, s := range def.Servers() {
+		if s.Spec.Promote != nil {
+			delete(out, "failover")
+		}
+		if why := s.Spec.NeedsData; why != "" {
+			out[hunt.WipeFault] = why
+		}
+	}
+	return out
 }
 
 // uneven are leases, beside the usual one, that are no whole number of seconds: a lock may
