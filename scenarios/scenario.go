@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -109,13 +110,18 @@ func Lookup(name string) (*Scenario, error) {
 	return nil, fmt.Errorf("unknown scenario %q%s (have %s)", name, meant.Word(name, names), strings.Join(names, ", "))
 }
 
-// Load reads a user's own scenario.
+// Load reads a user's own scenario. A cluster that is a relative path is one to the
+// scenario's folder.
 func Load(path string) (*Scenario, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
-	return Parse(path, text)
+	s, err := Parse(path, text)
+	if err == nil {
+		s.resolveCluster(filepath.Dir(path))
+	}
+	return s, err
 }
 
 // Faults lists the kinds of fault that the steps or the run use, each once.

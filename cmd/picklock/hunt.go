@@ -97,12 +97,21 @@ not be played as it was meant, 254 unusable arguments, 255 picklock itself faile
 	fl.StringVar(&f.strategy, "strategy", hunt.Guided, "how to search: "+strings.Join(hunt.Strategies(), ", "))
 	fl.BoolVar(&f.first, "first", false, "end with the first way that repeats")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of what is drawn (default: a new one)")
-	fl.StringVar(&f.resume, "resume", "", "go on with the hunt in this folder")
+	fl.StringVar(&f.resume, "resume", "", "go on with the hunt in this folder, with the flags that it was begun with (other --time, --finish, --jobs and --replays may be given)")
 	fl.StringVar(&f.shard, "shard", "", shardHelp)
 	fl.StringVar(&f.out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local, docker")
 	fl.StringVar(&f.ClientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
 	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
+	before := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if f.resume != "" && f.out == "" {
+			if err := takeUp(cmd, f.resume); err != nil {
+				return err
+			}
+		}
+		return before(cmd, args)
+	}
 	return c
 }
 
@@ -190,6 +199,9 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		return huntError(err)
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
+	if err := dir.Begin(f.command()); err != nil {
+		return err
+	}
 	search := hunt.New(hunt.Options{
 		Target: target, Strategy: f.strategy, Depth: f.depth, Part: partOf(f.part), Time: f.limit, Find: f.find, BeyondLeases: f.beyond, FirstWay: f.first, Seed: f.seed,
 		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.way,
@@ -307,6 +319,9 @@ func (f *huntFlags) command() []string {
 	}
 	if !f.part.Whole() {
 		c = append(c, "--shard", f.part.String())
+	}
+	if f.strategy != hunt.Guided {
+		c = append(c, "--strategy", f.strategy)
 	}
 	return append(c, "--ttl", s.TTL.String(), "--time", f.limit.String(), "--depth", fmt.Sprint(f.depth), "--jobs", fmt.Sprint(f.jobs), "--seed", fmt.Sprint(f.seed))
 }

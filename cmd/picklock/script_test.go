@@ -21,7 +21,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer remove()
+	t.Cleanup(remove) // the scripts run beside each other, after this function has returned
 	bin := filepath.Dir(path)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -152,7 +153,11 @@ func (o *shrinkFlags) print(s shrunk) error {
 		fmt.Fprintf(os.Stderr, "it comes in %d of %d plays (%.1f to %.1f %%), %d void\n", r.Hits, r.Plays, 100*low, 100*high, r.Void)
 	}
 	if o.out != "" {
-		if err := os.WriteFile(o.out, []byte(s.Schedule), 0o644); err != nil {
+		text, err := scenarios.WrittenTo(filepath.Dir(o.out), []byte(s.Schedule))
+		if err == nil {
+			err = os.WriteFile(o.out, text, 0o644)
+		}
+		if err != nil {
 			return fmt.Errorf("write the scenario: %w", err)
 		}
 	}

@@ -18,11 +18,13 @@ import (
 
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/results"
+	"github.com/picklock/picklock/scenarios"
 )
 
 // The files of a hunt's folder. They are public: other tools read them.
 const (
 	ResultFile  = "hunt.json"
+	CommandFile = "command.json" // the command line, which a hunt that goes on takes up
 	PlayedFile  = "played.jsonl" // every schedule that was played, as it was played
 	WaysFolder  = "ways"         // a scenario for each way
 	LanesFolder = "lanes"        // the servers' logs
@@ -32,9 +34,10 @@ const (
 
 // Dir is a hunt's folder.
 type Dir struct {
-	path string
-	made bool // for this hunt: it does not go on with another
-	kept bool
+	path  string
+	lanes string
+	made  bool // for this hunt: it does not go on with another
+	kept  bool
 
 	mu     sync.Mutex
 	played *os.File
@@ -67,10 +70,18 @@ func Open(out, resume, lock string) (*Dir, error) {
 			return nil, fmt.Errorf("%s is not empty: name another folder with --out, or go on with --resume", d.path)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(d.path, LanesFolder), 0o755); err != nil {
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the hunt: %w (name another with --out)", err)
 	}
-	var err error
+	d.lanes = filepath.Join(d.path, LanesFolder)
+	err := os.Mkdir(d.lanes, 0o755)
+	for n := 2; errors.Is(err, fs.ErrExist) && resume != ""; n++ {
+		d.lanes = filepath.Join(d.path, fmt.Sprintf("%s-%d", LanesFolder, n))
+		err = os.Mkdir(d.lanes, 0o755)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make the folder of the servers' logs: %w", err)
+	}
 	if d.played, err = os.OpenFile(filepath.Join(d.path, PlayedFile), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644); err != nil {
 		return nil, fmt.Errorf("keep what was played: %w", err)
 	}
@@ -80,8 +91,36 @@ func Open(out, resume, lock string) (*Dir, error) {
 // Path is the folder.
 func (d *Dir) Path() string { return d.path }
 
-// Lanes is the folder of the servers' logs.
-func (d *Dir) Lanes() string { return filepath.Join(d.path, LanesFolder) }
+// Lanes is the folder of the servers' logs: one of its own each time that a hunt goes on.
+func (d *Dir) Lanes() string { return d.lanes }
+
+// Begin keeps the command line for a hunt that goes on.
+func (d *Dir) Begin(command []string) error {
+	if !d.made {
+		return nil
+	}
+	b, err := json.Marshal(command)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(d.path, CommandFile), append(b, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the command line of the hunt: %w", err)
+	}
+	return nil
+}
+
+// Command is the command line that the hunt in a folder was begun with.
+func Command(folder string) ([]string, error) {
+	b, err := os.ReadFile(filepath.Join(folder, CommandFile))
+	if err != nil {
+		return nil, fmt.Errorf("--resume %s is no folder of a hunt: %w", folder, err)
+	}
+	var out []string
+	if err := json.Unmarshal(b, &out); err != nil {
+		return nil, fmt.Errorf("--resume %s: read %s: %w", folder, CommandFile, err)
+	}
+	return out, nil
+}
 
 // Known reads what was played before. A last line that is half written is that of a hunt
 // that was killed: its schedule is played again.
@@ -135,7 +174,12 @@ func (d *Dir) Write(r *hunt.Result) error {
 		return fmt.Errorf("make the folder of the ways: %w", err)
 	}
 	for _, w := range r.Ways {
-		if err := os.WriteFile(filepath.Join(d.path, d.WayFile(w)), []byte(w.Schedule), 0o644); err != nil {
+		file := filepath.Join(d.path, d.WayFile(w))
+		text, err := scenarios.WrittenTo(filepath.Dir(file), []byte(w.Schedule))
+		if err == nil {
+			err = os.WriteFile(file, text, 0o644)
+		}
+		if err != nil {
 			return fmt.Errorf("write a way's scenario: %w", err)
 		}
 	}

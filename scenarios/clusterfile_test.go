@@ -1,0 +1,58 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A scenario that was written into another folder names the same Compose file when it is
+// loaded, from wherever that is done; what is no relative path stays as it is.
+func TestClusterFile(t *testing.T) {
+	work := t.TempDir()
+	for _, tt := range []struct{ cluster, written, loaded string }{
+		{"my.yml", "../../my.yml", "my.yml"},
+		{"sub/my.yml", "../../sub/my.yml", "sub/my.yml"},
+		{"out/ways/my.yml", "my.yml", "out/ways/my.yml"},
+		{"redis", "redis", "redis"},
+		{"endpoint:127.0.0.1:6379", "endpoint:127.0.0.1:6379", "endpoint:127.0.0.1:6379"},
+		{"/etc/my.yml", "/etc/my.yml", "/etc/my.yml"},
+		{"", "", ""},
+	} {
+		t.Run(tt.cluster, func(t *testing.T) {
+			t.Chdir(work)
+			s := &Scenario{Name: "x", About: "x", Locks: []string{"redis"}, Cluster: tt.cluster, TTL: time.Second, Clients: []string{"A"}, Programs: map[string]Program{"A": MustProgram("acquire", []string{"A"})}}
+			folder := filepath.Join("out", "ways")
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			text, err := WrittenTo(folder, s.Write("why: x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.written != "" && !strings.Contains(string(text), "\ncluster: "+quoted(tt.written)+"\n") || !strings.HasPrefix(string(text), "# why: x\n") {
+				t.Errorf("written as\n%s", text)
+			}
+			file := filepath.Join(folder, "x.yaml")
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range []string{work, t.TempDir()} {
+				t.Chdir(at)
+				got, err := Load(filepath.Join(work, file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := tt.loaded
+				if isClusterFile(want) {
+					want = filepath.Join(work, want)
+				}
+				if got.Cluster != want {
+					t.Errorf("loaded in %s: %q, want %q", at, got.Cluster, want)
+				}
+			}
+		})
+	}
+}
