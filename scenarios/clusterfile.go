@@ -29,6 +29,9 @@ func (s *Scenario) resolveCluster(folder string) {
 // WrittenTo is the text of a scenario that Write has made, for a file in folder: a Compose
 // file that is named relative to the working directory is named relative to folder.
 func WrittenTo(folder string, text []byte) ([]byte, error) {
+	if !bytes.Contains(text, []byte("\ncluster: ")) {
+		return text, nil
+	}
 	s, err := Parse("schedule.yaml", text)
 	if err != nil || !isClusterFile(s.Cluster) {
 		return text, err

@@ -79,7 +79,7 @@ func (f *queueFlags) connect(ctx context.Context, name string, server *stream.Se
 	if err != nil {
 		return nil, usage(err)
 	}
-	o := stream.Options{URL: f.url, Server: server, Token: token, Name: name, Wait: f.wait, Say: func(text string) { fmt.Fprintf(os.Stderr, "picklock: %s (--wait)\n", text) }}
+	o := stream.Options{URL: f.url, Server: server, Token: token, Name: name, Wait: f.wait, Say: func(text string) { fmt.Fprintf(os.Stderr, "picklock: %s\n", text) }}
 	if server == nil {
 		o.CA, o.Certificate, o.Key = f.ca, f.certificate, f.key
 	}

@@ -26,7 +26,7 @@ type Options struct {
 	Certificate, Key string
 	Name             string // of this client, as the server's monitoring shows it
 	// Wait is how long a queue that is not there yet is waited for; 0: not at all. Say is told
-	// once that it is, and may be nil.
+	// once that it is, and later when the queue is lost and when it is back. It may be nil.
 	Wait time.Duration
 	Say  func(text string)
 }
@@ -59,7 +59,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 			return q, err
 		}
 		if !said && o.Say != nil {
-			o.Say(fmt.Sprintf("there is no queue at %s yet: it is waited for up to %v", places(o.URL), o.Wait))
+			o.Say(fmt.Sprintf("there is no queue at %s yet: it is waited for up to %v (--wait)", places(o.URL), o.Wait))
 		}
 		said = true
 		select {
@@ -111,6 +111,7 @@ func once(ctx context.Context, o Options) (*Queue, error) {
 		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.Timeout(connectWithin),
 		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3), nats.SetCustomDialer(first), nats.SkipHostLookup(),
 	}
+	opts = append(opts, o.watch()...)
 	if o.Server != nil {
 		opts = append(opts, nats.InProcessServer(o.Server.s))
 	}
@@ -139,6 +140,26 @@ func once(ctx context.Context, o Options) (*Queue, error) {
 	}
 	first.done()
 	return &Queue{nc, js}, nil
+}
+
+// watch says when the queue is lost and when it is back, each once. What becomes of a
+// subscription meanwhile is no news to people, and its owner learns of it from its own errors:
+// the library would print it to standard error, again and again.
+func (o Options) watch() []nats.Option {
+	say := func(text string) {
+		if o.Say != nil {
+			o.Say(text)
+		}
+	}
+	return []nats.Option{
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
+		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
+			if err != nil && !nc.IsClosed() {
+				say(fmt.Sprintf("the queue at %s is gone: it is asked for again until it is back, or until this is ended", places(o.URL)))
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { say(fmt.Sprintf("the queue at %s is back", places(o.URL))) }),
+	}
 }
 
 // dialer ends the first connecting with a context, whatever the server does meanwhile. Later,

@@ -92,7 +92,8 @@ func TestWaitIsOver(t *testing.T) {
 	}
 }
 
-// TestAgain: the context of the first connection is not that of those that are made later.
+// TestAgain: the context of the first connection is not that of those that are made later. That
+// the queue is lost, and that it is back, each is said once.
 func TestAgain(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Serve(ServerOptions{Dir: dir, Listen: "127.0.0.1:0"})
@@ -100,19 +101,26 @@ func TestAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	q, err := Connect(ctx, Options{URL: s.URL()})
+	said := make(chan string, 100)
+	q, err := Connect(ctx, Options{URL: s.URL(), Say: func(text string) { said <- text }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer q.Close()
 	cancel()
 	s.Close()
+	if text := <-said; !strings.Contains(text, "is gone") {
+		t.Errorf("said is %q", text)
+	}
 	if s, err = Serve(ServerOptions{Dir: dir, Listen: strings.TrimPrefix(s.URL(), "nats://")}); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	if err := q.Prepare(t.Context()); err != nil {
 		t.Error(err)
+	}
+	if text := <-said; !strings.Contains(text, "is back") || len(said) > 0 {
+		t.Errorf("said is %q, and %d more", text, len(said))
 	}
 }
 

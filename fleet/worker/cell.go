@@ -43,8 +43,10 @@ func (w *worker) cell(ctx context.Context, j *job, i fleet.Item, r *fleet.Result
 	one := m.Cells[0]
 	r.Plays = 1
 	p := &fleet.Payload{Cell: &one}
+	if s := one.State(); s == results.Violated || s == results.Unexpected {
+		r.Ways = 1 // as fleet.JobReport.Played counts: what broke as expected is no finding
+	}
 	if len(one.Broken) > 0 || one.Met == checker.False {
-		r.Ways = 1
 		if p.Report, err = report(filepath.Join(dir, filepath.FromSlash(one.Dir))); err != nil {
 			return nil, err
 		}
