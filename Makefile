@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench bench-memory docker-soak disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench bench-memory docker-soak disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale engine-stop clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -24,6 +24,7 @@ matrix-docs: build
 # The same on a Docker engine, on images built from this machine's packages. On
 # images of a registry: bin/picklock matrix --runtime docker.
 catalogue-docker: build
+	scripts/engine
 	images=$$(scripts/images) && eval "$$images" && bin/picklock matrix --runtime docker
 
 test:
@@ -139,11 +140,13 @@ late-messages: build
 
 # Runs in a row and two at once on the Docker engine, which must leave nothing.
 docker-soak:
+	scripts/engine
 	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run TestRunsLeaveNothing ./compose/docker
 	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run 'TestExperiments/docker|TestUnfencedEtcdLosesUpdates/docker|TestPostgresScenariosOnDocker' ./harness
 
 # picklock itself with redis-server, for workers in containers (docs/fleet.md).
 image: build
+	scripts/engine
 	scripts/images --again picklock
 
 # What a release hands out, in bin/release: programs, pages of the manual, completion,
@@ -158,6 +161,10 @@ go-install:
 # A campaign on a Swarm of this machine: a coordinator and four workers in containers.
 fleet-swarm: image
 	scripts/fleet-swarm
+
+# Ends the Docker engine that a target has started (scripts/engine), with its containers.
+engine-stop:
+	scripts/engine stop
 
 clean:
 	rm -rf bin
