@@ -34,6 +34,4 @@ type Options struct {
 	// widened: nothing is taken from the times but what holds however the machines' clocks
 	// are shifted within Skew.
 	widened bool
-	// Fencing is the register's discipline: none, write, write-strict, read-write.
-	Fencing string
 }

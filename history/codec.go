@@ -9,7 +9,9 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 )
 
 // LineError is a line that is not a whole, well-formed record.
@@ -69,12 +71,39 @@ func (u *upTo) Read(p []byte) (int, error) {
 
 // Decode is ReadFile on any reader; name stands for the file in errors.
 func Decode(r io.Reader, name string) ([]Event, error) {
+	events, _, err := decode(r, name)
+	return events, err
+}
+
+// EventsAt is Events, and says on which line of the file each stands.
+func (s Source) EventsAt() (events []Event, at func(i int) int, err error) {
+	if s.Spans {
+		events, err = s.readSpans()
+		return events, func(i int) int { return i + 1 }, err // a span is two events, on no line of its own
+	}
+	f, err := s.Open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read history: %w", err)
+	}
+	defer f.Close()
+	events, lines, err := decode(f, s.String())
+	return events, func(i int) int {
+		if lines != nil {
+			i = int(lines[i])
+		}
+		return s.line(i + 1)
+	}, s.located(err)
+}
+
+// decode is Decode, and says at which place in the file each event stood; nil where that is
+// its place in the list.
+func decode(r io.Reader, name string) ([]Event, []int32, error) {
 	var events []Event
 	if err := Stream(r, name, func(e *Event) error {
 		events = append(events, *e)
 		return nil
 	}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	lines := sortLines(events)
 	var d Duplicates
@@ -89,10 +118,10 @@ func Decode(r io.Reader, name string) ([]Event, error) {
 			if lines != nil {
 				line = int(lines[i])
 			}
-			return nil, &LineError{name, line + 1, err}
+			return nil, nil, &LineError{name, line + 1, err}
 		}
 	}
-	return events, nil
+	return events, lines, nil
 }
 
 // sortLines is Sort, and returns where each event stood; nil where all stay. Each line
@@ -130,7 +159,9 @@ func sortLines(events []Event) []int32 {
 // Duplicates finds an event that stands in a history twice. A process does one
 // thing at a time, so that two events of one process that agree in their time and
 // in what they say are one event, written twice; taken for two, they would prove
-// what never happened. Its zero value is ready for use.
+// what never happened. A coarse clock gives two tries the same time: they are two where
+// the process said something else between them, and where neither was granted or written
+// what no other can be. Its zero value is ready for use.
 type Duplicates struct {
 	time int64
 	seen []seenEvent // at that time
@@ -143,6 +174,24 @@ type seenEvent struct {
 	phase                         string
 }
 
+// same says that the two differ in their index at most.
+func (s seenEvent) same(o seenEvent) bool {
+	s.index = o.index
+	return s == o
+}
+
+// once says that there can be only one such event: a grant is given once, and no two writes
+// are of one value.
+func (s seenEvent) once() bool {
+	switch s.f {
+	case Acquire:
+		return s.typ == OK && s.grant != ""
+	case Write, Add:
+		return s.value != ""
+	}
+	return false
+}
+
 // maxSameTime bounds how many events of one instant are compared.
 const maxSameTime = 64
 
@@ -151,13 +200,19 @@ func (d *Duplicates) Check(e *Event) error {
 	if e.Time != d.time {
 		d.time, d.seen = e.Time, d.seen[:0]
 	}
-	for _, s := range d.seen {
-		if s.process == e.Process && s.typ == e.Type && s.f == e.F && s.key == e.Key && s.grant == e.Grant && s.value == e.Value && s.phase == e.Phase && e.Process != Nemesis {
+	now := seenEvent{e.Index, e.Process, e.F, e.Key, e.Grant, e.Value, e.Type, e.Phase}
+	latest := true // of the process, at this time
+	for _, s := range slices.Backward(d.seen) {
+		if s.process != e.Process || e.Process == Nemesis {
+			continue
+		}
+		if s.same(now) && (latest || now.once()) {
 			return fmt.Errorf("event %d and event %d are one event of %s, written twice: remove one of the lines", s.index, e.Index, quote(e.Process))
 		}
+		latest = false
 	}
 	if len(d.seen) < maxSameTime {
-		d.seen = append(d.seen, seenEvent{e.Index, e.Process, e.F, e.Key, e.Grant, e.Value, e.Type, e.Phase})
+		d.seen = append(d.seen, now)
 	}
 	return nil
 }
@@ -259,11 +314,31 @@ func writeFile(path string, all func(write func(*Event) error) error) error {
 	if err == nil {
 		err = w.Flush()
 	}
+	if err == nil {
+		err = f.Sync() // a rename that outlives a crash must not name a file that does not
+	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
 		return fmt.Errorf("write history: %w", err)
 	}
-	return os.Rename(tmp, path)
+	if err := os.Rename(tmp, path); err != nil {
+		return fmt.Errorf("write history: %w", err)
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder puts a folder's names on the disk. Where folders cannot be synced, as on some
+// network file systems, they are there as far as anybody can tell.
+func syncFolder(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("write history: %w", err)
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return fmt.Errorf("write history: %w", err)
+	}
+	return nil
 }

@@ -91,8 +91,8 @@ type batch[T any] struct {
 	err     error // of the line after them
 }
 
-// stream decodes one record a line. A last line without a newline that does not
-// parse is what a crash leaves behind and is dropped; any other damage is an error.
+// stream decodes one record a line. A last line without a newline that is cut off is what a
+// crash leaves behind and is dropped; any other damage is an error.
 func stream[T any](r io.Reader, name string, fast func([]byte, *T, *interner) bool, take func(e *T, line int) error) error {
 	free := make(chan *batch[T], 4*runtime.GOMAXPROCS(0))
 	line := 0
@@ -194,7 +194,7 @@ func (b *batch[T]) decode(fast func([]byte, *T, *interner) bool, in *interner) {
 			err := decodeLine(line, v)
 			if err != nil {
 				b.records = b.records[:len(b.records)-1]
-				if !whole && b.torn {
+				if !whole && b.torn && cutOff(line, err) {
 					return
 				}
 				b.err = err
@@ -203,6 +203,12 @@ func (b *batch[T]) decode(fast func([]byte, *T, *interner) bool, in *interner) {
 		}
 		b.lines++
 	}
+}
+
+// cutOff says that a line has no mistake but that it ends too early: more could follow that
+// makes it a record.
+func cutOff(line []byte, err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || len(bytes.TrimSpace(line)) == 0
 }
 
 func decodeLine(line []byte, v any) error {

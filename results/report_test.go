@@ -240,7 +240,7 @@ func TestSamplesAreWhatTheyClaim(t *testing.T) {
 			name, _, _ := strings.Cut(f, ":")
 			names = append(names, name)
 		}
-		v := checker.Check(checker.Input{Events: s.events, Effects: s.effects, Options: checker.Options{Faults: names, Fencing: s.run.Fencing}})
+		v := checker.Check(checker.Input{Events: s.events, Effects: s.effects, Options: checker.Options{Faults: names}})
 		if v.Valid != s.verdict.Valid {
 			t.Errorf("%s: the checker says %v: %s", s.run.Lock, v.Valid, v.Why)
 		}

@@ -301,7 +301,7 @@ func TestExplainLong(t *testing.T) {
 func TestOpString(t *testing.T) {
 	for text, want := range map[string]string{
 		"a read 1":          "process a: read -> 1",
-		"a get 1":           "process a: get -> 1",
+		"a get 1":           "process a: get -> \"1\"",
 		"a read {1,2}":      "process a: read -> a set of 2",
 		"a write 1 fence=3": "process a: write 1 (fence 3)",
 		"a write 1 ?":       "process a: write 1 -> unknown",
@@ -309,8 +309,8 @@ func TestOpString(t *testing.T) {
 		"a cas 1 2 !":       "process a: cas 1 to 2 -> another value",
 		"a cas 1 2 ?":       "process a: cas 1 to 2 -> unknown",
 		"a add 1":           "process a: add 1",
-		"a put 1":           "process a: put 1",
-		"a append 1":        "process a: append 1",
+		"a put 1":           "process a: put \"1\"",
+		"a append 1":        "process a: append \"1\"",
 		"a acquire fence=2": "process a: acquire (fence 2)",
 		"a acquire":         "process a: acquire",
 		"a release-read":    "process a: release-read",

@@ -17,6 +17,7 @@ const (
 	kBool
 	kNumber
 	kString
+	kChar
 	kKeyword
 	kSymbol
 	kList // lists, vectors and sets
@@ -30,6 +31,7 @@ type value struct {
 	n     int64
 	whole bool // n holds the number
 	set   bool
+	tag   string // of an atom or a string: #inst
 	items []value
 	line  int
 }
@@ -145,7 +147,7 @@ func (d *ednReader) value(b byte) (value, bool, error) {
 	case '\\':
 		var first byte
 		if first, err = d.byte(); err == nil {
-			v.kind = kString
+			v.kind = kChar
 			v.text, err = d.atom(first)
 		}
 	default:
@@ -186,11 +188,16 @@ func (d *ednReader) dispatch() (value, bool, error) {
 		text, err := d.atom(b)
 		return value{kind: kSymbol, text: text, line: line}, true, err
 	}
-	// A tag: what it is put on is enough.
-	if _, err := d.atom(b); err != nil {
+	tag, err := d.atom(b)
+	if err != nil {
 		return value{}, false, err
 	}
 	v, err := d.inner()
+	// Of what has members they are enough: Clojure writes equal maps, pairs and sets with
+	// different tags, after the types that hold them.
+	if v.kind != kList && v.kind != kMap {
+		v.tag = tag
+	}
 	return v, true, err
 }
 
@@ -235,6 +242,17 @@ func (d *ednReader) quoted() (string, error) {
 				b = '\t'
 			case 'r':
 				b = '\r'
+			case 'b':
+				b = '\b'
+			case 'f':
+				b = '\f'
+			case 'u':
+				r, err := d.unicode()
+				if err != nil {
+					return "", err
+				}
+				out.WriteRune(r)
+				continue
 			}
 		}
 		if out.Len() >= maxAtom {
@@ -242,6 +260,23 @@ func (d *ednReader) quoted() (string, error) {
 		}
 		out.WriteByte(b)
 	}
+}
+
+// unicode reads the four hexadecimal digits of an escaped character.
+func (d *ednReader) unicode() (rune, error) {
+	var digits [4]byte
+	for i := range digits {
+		b, err := d.byte()
+		if err != nil {
+			return 0, more(err)
+		}
+		digits[i] = b
+	}
+	n, err := strconv.ParseUint(string(digits[:]), 16, 16)
+	if err != nil {
+		return 0, fmt.Errorf("\\u%s is no character: want four hexadecimal digits", digits[:])
+	}
+	return rune(n), nil
 }
 
 // atom reads on from b to the end of a number, keyword or symbol.
@@ -296,31 +331,4 @@ func (v value) get(name string) value {
 		}
 	}
 	return out
-}
-
-// String writes the value so that equal values read the same.
-func (v value) String() string {
-	switch v.kind {
-	case kNil:
-		return "nil"
-	case kString:
-		return strconv.Quote(v.text)
-	case kKeyword:
-		return ":" + v.text
-	case kNumber:
-		if v.whole {
-			return strconv.FormatInt(v.n, 10)
-		}
-		return v.text
-	case kList, kMap:
-		var parts []string
-		for _, i := range v.items {
-			parts = append(parts, i.String())
-		}
-		if v.kind == kMap {
-			return "{" + strings.Join(parts, " ") + "}"
-		}
-		return "[" + strings.Join(parts, " ") + "]"
-	}
-	return v.text
 }

@@ -181,7 +181,7 @@ func TestModelsOfOwnEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := FromEvents(events, m, "h")
+		h, err := FromEvents(events, func(i int) int { return i + 1 }, m, "h")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -232,9 +232,6 @@ func (o *Op) asked(v value) error {
 		o.Arg, o.Arg2 = v.items[0].String(), v.items[1].String()
 	case "write", "put", "append", "add":
 		o.Arg = v.String()
-		if v.kind == kString {
-			o.Arg = v.text
-		}
 		o.fenced(v)
 	}
 	return nil
@@ -255,9 +252,6 @@ func (o *Op) answered(v value) error {
 		}
 	case "read", "get":
 		o.Out = v.String()
-		if v.kind == kString {
-			o.Out = v.text
-		}
 		o.fenced(v)
 		if v.kind == kList {
 			o.Elems = []string{}

@@ -71,7 +71,7 @@ func TestKindsAgree(t *testing.T) {
 						lines = append(lines[:i], lines[i+1:]...)
 					}
 				}
-				h, err := FromEvents(events, m, "h")
+				h, err := FromEvents(events, func(i int) int { return i + 1 }, m, "h")
 				if err != nil {
 					t.Fatal(err)
 				}

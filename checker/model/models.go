@@ -40,7 +40,7 @@ func models() []Model {
 		{"cas-register", "register with compare-and-set", []string{"read", "write", "cas"}, "nil", stepRegister, exactRegister},
 		{"fenced-register", "a register that accepts [fence value] only if no greater fence has touched it; a read may bring one, too", []string{"read", "write"}, fenced{value: "nil"}, stepFencedRegister, nil},
 		{"set", "a set that only grows: a read returns all that was added", []string{"read", "add"}, "", stepSet, exactSet},
-		{"kv", "a string that can be read, replaced and appended to", []string{"get", "put", "append"}, "", stepKV, nil},
+		{"kv", "a string that can be read, replaced and appended to", []string{"get", "put", "append"}, "nil", stepKV, nil},
 	}
 }
 
@@ -309,12 +309,29 @@ func stepSet(state any, o *Op) (bool, any) {
 	return slices.Equal(slices.Compact(read), in), state
 }
 
+// stepKV begins with a key that is not there: it is read as nil or as an empty string, and
+// appended to as one.
 func stepKV(state any, o *Op) (bool, any) {
+	s := state.(string)
 	switch o.F {
 	case "get":
-		return o.Type == Info || o.Out == state, state
+		return o.Type == Info || o.Out == s || s == "nil" && o.Out == text(""), s
 	case "put":
 		return true, o.Arg
 	}
-	return true, state.(string) + o.Arg
+	return true, joinedText(s, o.Arg)
+}
+
+// joinedText is the string of two; what is no string counts as it is written.
+func joinedText(a, b string) string {
+	plain := func(v string) string {
+		if s, err := strconv.Unquote(v); err == nil {
+			return s
+		}
+		return v
+	}
+	if a == "nil" {
+		a = text("")
+	}
+	return text(plain(a) + plain(b))
 }

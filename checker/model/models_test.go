@@ -53,7 +53,9 @@ func sequence(t testing.TB, text string) []*Op {
 		}
 		o.Under = arg(0)
 		switch o.F {
-		case "read", "get":
+		case "get", "put", "append":
+			o.Arg, o.Out = strconv.Quote(arg(0)), strconv.Quote(arg(0))
+		case "read":
 			o.Out = arg(0)
 			if set, is := strings.CutPrefix(o.Out, "{"); is {
 				o.Elems = strings.FieldsFunc(set, func(r rune) bool { return r == ',' || r == '}' })

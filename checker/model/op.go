@@ -32,12 +32,13 @@ type Op struct {
 	Key     string // which of several objects
 	F       string // acquire, release, read, write, cas, add, get, put, append, ...
 	Type    Outcome
-	Arg     string   // written, added, appended; cas: expected
-	Arg2    string   // cas: new
-	Out     string   // read
-	Elems   []string // read of a set
-	Fence   int64    // fencing token; 0: none
-	Under   string   // of a pair [fence value], the value
+	// Values are in their canonical form (see value.String): only texts of equal values are equal.
+	Arg   string   // written, added, appended; cas: expected
+	Arg2  string   // cas: new
+	Out   string   // read
+	Elems []string // read of a set
+	Fence int64    // fencing token; 0: none
+	Under string   // of a pair [fence value], the value
 	// Call and Return are places in the order of the history's events.
 	Call, Return int
 	// CallAt and ReturnAt say where the events stand in the file.
@@ -54,17 +55,17 @@ func (o *Op) String() string {
 	s := fmt.Sprintf("process %s: %s", o.Process, o.F)
 	switch o.F {
 	case "read", "get":
-		s += " -> " + o.Out
+		s += " -> " + shown(o.Out)
 		if o.Elems != nil {
 			s = fmt.Sprintf("process %s: %s -> a set of %d", o.Process, o.F, len(o.Elems))
 		}
 	case "cas":
-		s += " " + o.Arg + " to " + o.Arg2
+		s += " " + shown(o.Arg) + " to " + shown(o.Arg2)
 		if o.Type == Mismatch {
 			s += " -> another value"
 		}
 	case "write", "add", "put", "append":
-		s += " " + o.Arg
+		s += " " + shown(o.Arg)
 	}
 	if o.Fence != 0 {
 		s += fmt.Sprintf(" (fence %d)", o.Fence)

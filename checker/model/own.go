@@ -11,12 +11,15 @@ import (
 // lock's acquires and releases, with the tokens as fences and those that are shared as
 // reads, or a register's reads and writes. Leases are unknown to models: a lease that ran out looks like a lock
 // that was given twice.
-func FromEvents(events []history.Event, m *Model, name string) (*History, error) {
+// line says where in the file the i-th of them stands.
+func FromEvents(events []history.Event, line func(i int) int, m *Model, name string) (*History, error) {
 	if slices.Contains([]string{"set", "kv"}, m.Name) {
 		return nil, unfit{fmt.Errorf("%s: picklock's own histories have no operations of model %s", name, m.Name)}
 	}
 	p := &pairing{h: &History{File: name}}
 	shares := map[string]bool{} // by grant
+	// The token is the grant's: what stands on reads and writes is a copy that nobody vouches for.
+	tokens := map[string]int64{}
 	for i := range events {
 		e := &events[i]
 		if e.Process == history.Nemesis {
@@ -25,6 +28,9 @@ func FromEvents(events []history.Event, m *Model, name string) (*History, error)
 		f := e.F
 		if f == history.Acquire && e.Type == history.OK && e.Mode == history.Shared {
 			shares[e.Grant] = true
+		}
+		if f == history.Acquire && e.Type == history.OK && e.Grant != "" {
+			tokens[e.Grant] = max(0, e.Token)
 		}
 		if m.Name == "rw-lock" && (f == history.Acquire || f == history.Release) {
 			f += "-write"
@@ -35,15 +41,15 @@ func FromEvents(events []history.Event, m *Model, name string) (*History, error)
 		if !slices.Contains(m.Fs, f) {
 			continue
 		}
-		at := At{e.Index, int(e.Index) + 1}
+		at := At{e.Index, line(i)}
 		if e.Type == history.Invoke {
 			if old := p.open[e.Process]; old != nil {
 				// Its client was killed and came back: nobody learnt what became of it.
 				delete(p.open, e.Process)
 			}
-			o := &Op{Process: e.Process, Owner: e.Process, Key: e.Key, F: f, Arg: e.Value, Under: e.Value}
+			o := &Op{Process: e.Process, Owner: e.Process, Key: e.Key, F: f, Arg: text(e.Value), Under: text(e.Value)}
 			if m.Name == "fenced-register" {
-				o.Fence = e.Token
+				o.Fence = tokens[e.Grant]
 			}
 			if err := p.invoke(o, at); err != nil {
 				return nil, &LineError{name, at.Line, err}
@@ -52,7 +58,7 @@ func FromEvents(events []history.Event, m *Model, name string) (*History, error)
 		}
 		o, err := p.complete(e.Process, f)
 		if err != nil {
-			return nil, fmt.Errorf("%s: event %d: %w", name, e.Index, err)
+			return nil, &LineError{name, at.Line, err}
 		}
 		switch e.Type {
 		case history.Fail:
@@ -67,9 +73,9 @@ func FromEvents(events []history.Event, m *Model, name string) (*History, error)
 		case history.Acquire:
 			o.Fence = max(0, e.Token)
 		case history.Read:
-			o.Out = e.Value
-			if o.Out == "" {
-				o.Out = "nil"
+			o.Out = "nil"
+			if e.Value != "" {
+				o.Out = text(e.Value)
 			}
 			o.Under = o.Out
 		}

@@ -19,18 +19,19 @@ func TestFromEvents(t *testing.T) {
 		events = append(events, e)
 	}
 	token := func(n int64) func(*history.Event) { return func(e *history.Event) { e.Token = n } }
+	grant := func(g string) func(*history.Event) { return func(e *history.Event) { e.Grant = g } }
 	value := func(v string) func(*history.Event) { return func(e *history.Event) { e.Value = v } }
 	ev("c1", history.Invoke, history.Acquire)
-	ev("c1", history.OK, history.Acquire, token(7))
+	ev("c1", history.OK, history.Acquire, token(7), grant("c1.1"))
 	ev(history.Nemesis, history.Info, "pause")
-	ev("c1", history.Invoke, history.Read, token(7))
+	ev("c1", history.Invoke, history.Read, grant("c1.1"))
 	ev("c1", history.OK, history.Read, value(""))
-	ev("c1", history.Invoke, history.Write, value("a"), token(7))
+	ev("c1", history.Invoke, history.Write, value("a"), grant("c1.1"), token(9))
 	ev("c1", history.OK, history.Write)
-	ev("c1", history.Invoke, history.Write, value("b"), token(7))
+	ev("c1", history.Invoke, history.Write, value("b"), grant("c1.1"), token(9))
 	ev("c1", history.Fail, history.Write)
-	ev("c1", history.Invoke, history.Write, value("c"), token(7)) // then it was killed
-	ev("c1", history.Invoke, history.Read, token(7))
+	ev("c1", history.Invoke, history.Write, value("c"), grant("c1.1"), token(9)) // then it was killed
+	ev("c1", history.Invoke, history.Read, grant("c1.1"))
 	ev("c1", history.OK, history.Read, value("a"))
 	ev("c1", history.Invoke, history.Release)
 	ev("c1", history.Info, history.Release)
@@ -46,7 +47,7 @@ func TestFromEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := FromEvents(events, m, "h")
+		h, err := FromEvents(events, func(i int) int { return i + 1 }, m, "h")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -71,12 +72,12 @@ func TestFromEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := FromEvents(events, m, "h"); err == nil || !strings.Contains(err.Error(), "have no operations of model "+name) {
+		if _, err := FromEvents(events, func(i int) int { return i + 1 }, m, "h"); err == nil || !strings.Contains(err.Error(), "have no operations of model "+name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	m, _ := Named("owner-mutex")
-	if _, err := FromEvents(events[1:], m, "h"); err == nil || !strings.Contains(err.Error(), "h: event 1: process c1 completes a acquire that it never invoked") {
+	if _, err := FromEvents(events[1:], func(i int) int { return i + 2 }, m, "h"); err == nil || !strings.Contains(err.Error(), "h:2: process c1 completes a acquire that it never invoked") {
 		t.Errorf("%v", err)
 	}
 }

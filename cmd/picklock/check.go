@@ -266,11 +266,11 @@ func (flags checkFlags) own(ctx context.Context, src history.Source) error {
 	if err != nil {
 		return usage(fmt.Errorf("check: %w", err))
 	}
-	events, err := src.Events()
+	events, line, err := src.EventsAt()
 	if err != nil {
 		return err
 	}
-	h, err := model.FromEvents(events, m, src.String())
+	h, err := model.FromEvents(events, line, m, src.String())
 	if errors.Is(err, model.ErrUnfit) {
 		return usage(fmt.Errorf("check: %w", err))
 	}

@@ -37,7 +37,8 @@ type Protocol[Q, A any] struct {
 
 // Asker asks over a pair of pipes. Answers may come in any order; those for which nobody
 // waits any more are taken and dropped. It owns one goroutine, which reads until out ends
-// or a line is wrong, and closes out then: to end it, end the other end.
+// or a line is wrong, and closes out then: to end it, end the other end. A request that the other end
+// does not read keeps a goroutine more, until in is read from or its other end is closed.
 type Asker[Q, A any] struct {
 	protocol Protocol[Q, A]
 	in       io.Writer
@@ -141,9 +142,18 @@ func (a *Asker[Q, A]) Ask(ctx context.Context, q Q) (answer A, err error) {
 	case <-a.ended:
 		return answer, fmt.Errorf("%w: %w", ErrNotSent, a.why)
 	}
-	got := make(chan A, 1)
-	err = a.send(q, got)
-	<-a.writing
+	got, sent := make(chan A, 1), make(chan error, 1)
+	// A full pipe keeps the write until it is read from or closed, whatever ctx says.
+	go func() {
+		err := a.send(q, got)
+		<-a.writing
+		sent <- err
+	}()
+	select {
+	case err = <-sent:
+	case <-ctx.Done():
+		return answer, ctx.Err() // some of it may have been read
+	}
 	if err != nil {
 		// Its end may tell more than that it cannot be written to.
 		t := time.NewTimer(lastWords)

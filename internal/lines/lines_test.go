@@ -381,3 +381,27 @@ func TestLinesStayWhole(t *testing.T) {
 		t.Errorf("ended by %v", a.Err())
 	}
 }
+
+// A program that does not read keeps nobody past its context: the pipe is full, and whether
+// what was written will be read is not known.
+func TestFullPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := ask(t)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if got := <-o.asked(ctx, "nobody reads this"); !errors.Is(got.err, context.DeadlineExceeded) || errors.Is(got.err, ErrNotSent) {
+			t.Errorf("%v", got.err)
+		}
+		// It is read late: the next one is not mixed up with it.
+		next := o.asked(t.Context(), "next")
+		first := o.got(t)
+		second := o.got(t)
+		if first.Text != "nobody reads this" || second.Text != "next" {
+			t.Errorf("%+v, %+v", first, second)
+		}
+		o.out.Write([]byte(fmt.Sprintf(`{"ID":%d,"Text":"late"}`+"\n"+`{"ID":%d,"Text":"yes"}`+"\n", first.ID, second.ID)))
+		if got := <-next; got.err != nil || got.text != "next: yes" {
+			t.Errorf("%+v", got)
+		}
+	})
+}
