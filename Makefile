@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench bench-memory docker-soak disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale engine-stop clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench bench-memory docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -21,11 +21,10 @@ matrix-docs: build
 	scripts/install redis-server zookeeper java postgres pgbouncer
 	scripts/matrix-docs
 
-# The same on a Docker engine, on images built from this machine's packages. On
-# images of a registry: bin/picklock matrix --runtime docker.
+# The same on a Docker engine, which is started where none answers, on images built from this
+# machine's packages. On images of a registry: bin/picklock matrix --runtime docker.
 catalogue-docker: build
-	scripts/engine
-	images=$$(scripts/images) && eval "$$images" && bin/picklock matrix --runtime docker
+	scripts/engine run sh -c 'images=$$(scripts/images) && eval "$$images" && bin/picklock matrix --runtime docker'
 
 test:
 	scripts/install redis-server zookeeper java chromium python3 redis-py kazoo curator pytest junit5 node postgres pgbouncer
@@ -41,7 +40,7 @@ check:
 # and the tests that see the program from outside.
 race:
 	scripts/install gcc redis-server
-	CGO_ENABLED=1 $(GO) test -race -short -p 2 -timeout 15m ./history ./checker/... ./workloads ./scenarios ./nemesis ./internal/... ./compose ./harness/inprocess
+	CGO_ENABLED=1 scripts/engine run --optional $(GO) test -race -short -p 2 -timeout 15m ./history ./checker/... ./workloads ./scenarios ./nemesis ./internal/... ./compose ./harness/inprocess
 
 # Locks that are right, under everything that clients and replicated servers can suffer:
 # not one may be accused.
@@ -88,9 +87,9 @@ fleet-soak: build
 	$(GO) run ./scripts/fleet-soak $(ARGS)
 
 # The same in containers of a Docker Swarm on this machine. 20 minutes.
-fleet-swarm-soak: image
+fleet-swarm-soak: build
 	scripts/install redis-server
-	$(GO) run ./scripts/fleet-soak -swarm $(ARGS)
+	scripts/engine run sh -c 'scripts/images --again picklock && $(GO) run ./scripts/fleet-soak -swarm $(ARGS)'
 
 # How many workers one queue feeds: a real JetStream, workers that only wait. 6 minutes.
 fleet-scale:
@@ -140,7 +139,9 @@ late-messages: build
 
 # Runs in a row and two at once on the Docker engine, which must leave nothing.
 docker-soak:
-	scripts/engine
+	scripts/engine run $(MAKE) docker-soak-here
+
+docker-soak-here:
 	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run TestRunsLeaveNothing ./compose/docker
 	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run 'TestExperiments/docker|TestUnfencedEtcdLosesUpdates/docker|TestPostgresScenariosOnDocker' ./harness
 
@@ -159,12 +160,8 @@ go-install:
 	scripts/go-install
 
 # A campaign on a Swarm of this machine: a coordinator and four workers in containers.
-fleet-swarm: image
-	scripts/fleet-swarm
-
-# Ends the Docker engine that a target has started (scripts/engine), with its containers.
-engine-stop:
-	scripts/engine stop
+fleet-swarm: build
+	scripts/engine run sh -c 'scripts/images --again picklock && scripts/fleet-swarm'
 
 clean:
 	rm -rf bin

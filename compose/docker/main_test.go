@@ -51,7 +51,7 @@ func prepare() error {
 	defer cancel()
 	e, err := Connect(ctx)
 	if err != nil {
-		return absent{err}
+		return absent{fmt.Errorf("%w (scripts/engine starts one)", err)}
 	}
 	defer e.Close()
 	if _, err := e.Compose(ctx); err != nil {

@@ -15,7 +15,7 @@ import (
 // named there. An error says what this machine lacks.
 func Images(servers ...string) error {
 	if out, err := exec.Command("docker", "version").CombinedOutput(); err != nil {
-		return fmt.Errorf("no Docker engine answers: %s", bytes.TrimSpace(out))
+		return fmt.Errorf("no Docker engine answers (scripts/engine starts one): %s", bytes.TrimSpace(out))
 	}
 	root, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
