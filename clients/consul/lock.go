@@ -21,6 +21,7 @@ func consulInfo() clients.Info {
 		About:    "Consul: the api module's Lock on a session of its own, with lock-delay (option delay); the key's LockIndex is the token",
 		Cluster:  "consul",
 		Fencing:  true,
+		Module:   "github.com/hashicorp/consul/api",
 		Confirms: true, // the release's answer says whether the session still held the key
 		MinTTL:   time.Second,
 		Inspect:  lookConsul,

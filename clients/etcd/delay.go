@@ -18,6 +18,7 @@ func etcdDelayInfo() clients.Info {
 		About:    "etcd with Chubby's lock-delay: a lock that was lost and not released is withheld for two more leases (option delay)",
 		Cluster:  "etcd",
 		Fencing:  true,
+		Module:   "go.etcd.io/etcd/client/v3",
 		Confirms: true,
 		MinTTL:   time.Second,
 		Inspect:  lookEtcd,

@@ -17,6 +17,7 @@ func etcdSequencerInfo() clients.Info {
 		About:     "the same lock as etcd, for a resource that asks etcd whether the token is in force (--fencing sequencer), as with Chubby",
 		Cluster:   "etcd",
 		Fencing:   true,
+		Module:    "go.etcd.io/etcd/client/v3",
 		Confirms:  true,
 		MinTTL:    time.Second,
 		Inspect:   lookEtcd,

@@ -81,6 +81,8 @@ func startChild(command string) (*child, error) {
 	cmd.Stdin, cmd.Stdout = childIn, childOut
 	c := &child{in: in, reaped: make(chan struct{}), grants: map[string][]*childGrant{}}
 	started := make(chan error)
+	var number sync.Mutex // the child's stays its own while this is held
+	free := false         // it is another's by now, perhaps
 	c.waiting.Go(func() {
 		// What DieWithParent asks for happens when the thread that started the child
 		// ends: this one stays until the child has ended.
@@ -91,9 +93,13 @@ func startChild(command string) (*child, error) {
 		if err != nil {
 			return
 		}
+		_ = proc.AwaitEnd(cmd.Process.Pid) // where that cannot be told, Wait does it
+		number.Lock()
 		if c.exit = cmd.Wait(); c.exit == nil {
 			c.exit = errors.New("exit status 0")
 		}
+		free = true
+		number.Unlock()
 		// What it said last is still in the pipe, which a grandchild may keep open.
 		out.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 		close(c.reaped)
@@ -104,7 +110,19 @@ func startChild(command string) (*child, error) {
 		out.Close()
 		return nil, err
 	}
-	c.kill = func() { cmd.Process.Kill() }
+	// The shell alone is not the program: of a pipe, or a command after an assignment, it is
+	// the parent, and what it leaves may take the lock and keep it.
+	c.kill = func() {
+		number.Lock()
+		defer number.Unlock()
+		if free {
+			return
+		}
+		if err := proc.KillDescent(cmd.Process.Pid); err != nil {
+			fmt.Fprintf(os.Stderr, "picklock: end the program: %v\n", err)
+			cmd.Process.Kill()
+		}
+	}
 	c.Asker = lines.NewAsker(patient{in}, out, lines.Protocol[*Request, Answer]{
 		Longest: LongestLine,
 		Number:  func(r **Request, id int64) { (*r).ID, (*r).asked = id, history.Now() },

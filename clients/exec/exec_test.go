@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // script writes a shell script that plays a child and returns its exec lock's
@@ -70,6 +72,44 @@ func TestExecAcquire(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, tc.want)
 			case errors.Is(err, clients.ErrUnknown) != tc.unknown:
 				t.Errorf("error %v, want unknown outcome: %v", err, tc.unknown)
+			}
+		})
+	}
+}
+
+// TestExecEndsTheWholeProgram: a shell that waits for the program is not the program.
+func TestExecEndsTheWholeProgram(t *testing.T) {
+	for name, form := range map[string]string{"after an assignment": "A=1 sh %s", "in a pipe": "sh %s | cat", "after another": "true && sh %s; true", "alone": "sh %s"} {
+		t.Run(name, func(t *testing.T) {
+			said := filepath.Join(t.TempDir(), "pid")
+			body := filepath.Join(t.TempDir(), "program.sh")
+			text := "say() { echo \"$1\"; }\n" + opened + "\necho $$ >" + said + "\nsleep 300; true\n"
+			if err := os.WriteFile(body, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			l := contract.Open(t, named(fmt.Sprintf("exec:"+form, body)), "c1", nil, 250*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			if _, err := l.Acquire(ctx, "k"); !errors.Is(err, clients.ErrUnknown) {
+				t.Fatalf("%v", err)
+			}
+			pid, err := os.ReadFile(said)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := strconv.Atoi(strings.TrimSpace(string(pid)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(10 * time.Second); ; {
+				p, ok := proc.Find(n)
+				if !ok || p.Ended() {
+					return
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("the program lives on: %+v", p)
+				}
+				time.Sleep(time.Millisecond) // its parent is gone: nobody is told of its end
 			}
 		})
 	}

@@ -28,6 +28,7 @@ func kubernetesInfo() clients.Info {
 		About:   "Kubernetes: client-go's leader election on a Lease, with ReleaseOnCancel; one more than leaseTransitions is the token",
 		Cluster: "kubernetes",
 		Fencing: true,
+		Module:  "k8s.io/client-go",
 		MinTTL:  time.Second,
 		Inspect: lookKube,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {

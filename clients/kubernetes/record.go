@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type kubeRecord struct {
 	last     clients.Renewal        // the newest answered write that made or kept us the holder
 	listens  chan<- clients.Renewal // of the grant in force, nil before
 	open     error                  // why nobody knows whether the latest write took effect
+	base     []byte                 // the record that it was to replace, nil for a create
+	seen     []byte                 // the record of the latest read; nil if none, or since we wrote
 	read     error                  // why the latest read failed
 	asked    bool                   // our user releases
 	release  error                  // what the release of the user's wish came to
@@ -40,9 +43,13 @@ func (r *kubeRecord) Get(ctx context.Context) (*resourcelock.LeaderElectionRecor
 	record, raw, err := r.LeaseLock.Get(ctx)
 	r.mu.Lock()
 	r.read = err
-	if err == nil && record.HolderIdentity != r.Identity() {
-		r.open = nil // an update of ours would be in it, or has failed
+	if err == nil && record.HolderIdentity != r.Identity() && !bytes.Equal(raw, r.base) {
+		// Another record than the one that our write was to replace: the write came before
+		// and was replaced, or it will be refused. Where the record is the same, the write may
+		// still be on its way.
+		r.open = nil
 	}
+	r.seen = raw
 	r.mu.Unlock()
 	if err == nil && record.HolderIdentity != "" && record.HolderIdentity != r.Identity() {
 		r.options.TellWaiting()
@@ -61,6 +68,7 @@ func (r *kubeRecord) Update(ctx context.Context, ler resourcelock.LeaderElection
 func (r *kubeRecord) write(ctx context.Context, ler resourcelock.LeaderElectionRecord, do func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	r.mu.Lock()
 	waits := r.listens == nil
+	base := r.seen
 	r.mu.Unlock()
 	if waits {
 		// The last request of a wait gets a moment to be answered, as with other locks.
@@ -78,9 +86,10 @@ func (r *kubeRecord) write(ctx context.Context, ler resourcelock.LeaderElectionR
 	r.open = nil
 	switch {
 	case err != nil && !kubeRefused(err):
-		r.open = err
+		r.open, r.base = err, base
 	case err == nil && ler.HolderIdentity == r.Identity():
 		r.token = int64(ler.LeaderTransitions) + 1
+		r.seen = nil
 		r.last = clients.Renewal{Since: sent, Lease: time.Duration(ler.LeaseDurationSeconds) * time.Second}
 		select {
 		case r.listens <- r.last:

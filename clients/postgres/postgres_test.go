@@ -4,15 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/clients/internal/servers"
+	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/internal/testkit"
 )
 
@@ -216,6 +221,95 @@ func TestPostgresWaiter(t *testing.T) {
 			queued(0)
 		})
 	}
+}
+
+// TestPostgresCancelledWinner: a session that was handed the lock and cancelled before it could
+// look answers that it was cancelled. It must not go back into use with the lock.
+func TestPostgresCancelledWinner(t *testing.T) {
+	servers := startPostgres(t)
+	ctx := contract.Within(t, 60*time.Second)
+	info := named("postgres-session")
+	open := func(name string) clients.Lock {
+		return contract.Open(t, info, name, contract.Addrs(servers), 5*time.Second)
+	}
+	a, b, c := open("a"), open("b"), open("c")
+	for n := range 5 {
+		key := fmt.Sprintf("k%d", n)
+		g, err := a.Acquire(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, cancel := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() {
+			_, err := b.Acquire(short, key)
+			done <- err
+		}()
+		pid := waitingBackend(ctx, t)
+		signal(t, pid, syscall.SIGSTOP)
+		if err := a.Release(ctx, g); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		for !pending(t, pid, syscall.SIGINT) { // the server has sent what the cancelling asks for
+			if ctx.Err() != nil {
+				t.Fatal("no cancel reached the server")
+			}
+		}
+		signal(t, pid, syscall.SIGCONT)
+		if err := <-done; err == nil {
+			t.Fatal("a wait that was cancelled was granted")
+		}
+		if g, err = c.Acquire(ctx, key); err != nil {
+			t.Fatalf("nobody holds %s: %v", key, err)
+		}
+		if err := c.Release(ctx, g); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// waitingBackend is the process of the one session that waits for a lock.
+func waitingBackend(ctx context.Context, t *testing.T) int {
+	t.Helper()
+	for ctx.Err() == nil {
+		all, err := proc.Tree(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range all {
+			if title, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID)); err == nil && strings.Contains(string(title), "SELECT waiting") {
+				return p.PID
+			}
+		}
+	}
+	t.Fatal("no session waits")
+	return 0
+}
+
+func signal(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pending says whether a signal waits for a process that does not run.
+func pending(t *testing.T, pid int, s syscall.Signal) bool {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set uint64
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if mask, ok := strings.CutPrefix(line, "ShdPnd:\t"); ok {
+			if set, err = strconv.ParseUint(mask, 16, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return set&(1<<(uint(s)-1)) != 0
 }
 
 // TestPostgresOptions: what is asked for reaches the server, and this machine's own

@@ -47,7 +47,7 @@ const (
 // Acquire queues up at the server when the lock is held.
 func (l pgSessionLock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	return l.acquire(ctx, key, func(ctx context.Context, s *pgSession) (clients.Grant, error) {
-		if err := l.lock(ctx, s, pgTryLock, pgLock, key); err != nil {
+		if err := l.lock(ctx, s, pgTryLock, pgLock, pgUnlock, key); err != nil {
 			return clients.Grant{}, err
 		}
 		token, err := l.token(ctx, s)
@@ -59,9 +59,10 @@ func (l pgSessionLock) Acquire(ctx context.Context, key string) (clients.Grant, 
 	})
 }
 
-// lock takes an advisory lock for the session, at once or after a wait. An error is
-// definite unless it wraps ErrUnknown; the session is then given up or free again.
-func (p *postgres) lock(ctx context.Context, s *pgSession, try, wait, key string) error {
+// lock takes an advisory lock for the session, at once or after a wait. unlock gives it back;
+// "" where the end of a transaction does. An error is
+// definite unless it wraps ErrUnknown; the session is then given up, or free again and without the lock.
+func (p *postgres) lock(ctx context.Context, s *pgSession, try, wait, unlock, key string) error {
 	grace, cancel := wire.WithGrace(ctx, p.options.TTL)
 	defer cancel()
 	got, err := s.value(grace, try, key)
@@ -75,10 +76,24 @@ func (p *postgres) lock(ctx context.Context, s *pgSession, try, wait, key string
 	case pgDoubt(err) && !pgEnded(err):
 		p.drop(s)
 		return fmt.Errorf("%w: %w", clients.ErrUnknown, err)
+	case unlock != "" && pgCode(err) == pgQueryCanceled:
+		// A session may be handed the lock, be cancelled before it looks, and answer that it
+		// was cancelled: it has the lock then, and goes back into use only without it.
+		clean, cancel := wire.WithGrace(ctx, p.options.TTL)
+		defer cancel()
+		if _, uerr := s.value(clean, unlock, key); uerr != nil {
+			p.drop(s)
+			if !pgEnded(uerr) {
+				return fmt.Errorf("%w: %w", clients.ErrUnknown, err)
+			}
+		}
 	}
 	p.free(s)
 	return err
 }
+
+// pgQueryCanceled is the SQLSTATE of a statement that was cancelled.
+const pgQueryCanceled = "57014"
 
 // token draws a token for a session that has its lock.
 func (l pgSessionLock) token(ctx context.Context, s *pgSession) (int64, error) {

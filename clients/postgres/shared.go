@@ -50,7 +50,7 @@ func (l pgSharedLock) AcquireShared(ctx context.Context, key string) (clients.Gr
 
 func (l pgSharedLock) take(ctx context.Context, key, try, wait, unlock string) (clients.Grant, error) {
 	return l.acquire(ctx, key, func(ctx context.Context, s *pgSession) (clients.Grant, error) {
-		if err := l.lock(ctx, s, try, wait, key); err != nil {
+		if err := l.lock(ctx, s, try, wait, unlock, key); err != nil {
 			return clients.Grant{}, err
 		}
 		return clients.Grant{Lost: s.lost, Ref: pgSharedGrant{s, unlock}}, nil

@@ -40,7 +40,7 @@ func (l pgXactLock) Acquire(ctx context.Context, key string) (clients.Grant, err
 		if err := l.begin(ctx, s); err != nil {
 			return clients.Grant{}, err
 		}
-		if err := l.lock(ctx, s, pgTryLockXact, pgLockXact, key); err != nil {
+		if err := l.lock(ctx, s, pgTryLockXact, pgLockXact, "", key); err != nil {
 			return clients.Grant{}, err
 		}
 		return clients.Grant{Lost: s.lost, Ref: s}, nil

@@ -50,16 +50,10 @@ func (l *ownRedlock) Acquire(ctx context.Context, key string) (clients.Grant, er
 			}
 		}
 		// What a server has not heard of in time expires there.
-		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.options.TTL)
+		l.take(ctx, clients.Grant{Key: key, Ref: value})
 		if ctx.Err() != nil {
-			l.group.Go(func() {
-				defer cancel()
-				l.take(clean, clients.Grant{Key: key, Ref: value})
-			})
 			return clients.Grant{}, wire.Timeout(ctx, "redlock", key, nil)
 		}
-		l.take(clean, clients.Grant{Key: key, Ref: value})
-		cancel()
 		l.options.TellWaiting()
 		if !wire.Pause(ctx, l.options.TTL/50) {
 			return clients.Grant{}, wire.Timeout(ctx, "redlock", key, nil)
@@ -92,21 +86,35 @@ func (l *ownRedlock) round(ctx context.Context, key, value string) bool {
 	return 2*yes > len(l.nodes)
 }
 
-// take removes the value from all servers and returns how many had it.
+// take removes the value from all servers and returns how many had it and how many did not. It
+// waits for a majority that says one of the two, or for all, as long as ctx lasts. Servers that
+// have not answered by then are still asked, for a lease: those that are in reach must not keep
+// a key because another is not.
 func (l *ownRedlock) take(ctx context.Context, g clients.Grant) (had, gone int) {
+	asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.options.TTL)
 	answers := make(chan error, len(l.nodes))
+	var all sync.WaitGroup
 	for _, n := range l.nodes {
-		l.group.Go(func() { answers <- n.Release(ctx, g) })
+		all.Add(1)
+		l.group.Go(func() {
+			defer all.Done()
+			answers <- n.Release(asked, g)
+		})
 	}
-	for had+gone < len(l.nodes) {
-		err := <-answers
-		switch {
-		case err == nil:
-			had++
-		case errors.Is(err, clients.ErrNotHeld):
-			gone++
-		default:
-			return had, gone // some are out of reach: what is left expires
+	l.group.Go(func() {
+		defer cancel()
+		all.Wait()
+	})
+	for n := 0; n < len(l.nodes) && 2*had <= len(l.nodes) && 2*gone <= len(l.nodes); n++ {
+		select {
+		case err := <-answers:
+			if err == nil {
+				had++
+			} else if errors.Is(err, clients.ErrNotHeld) {
+				gone++
+			}
+		case <-ctx.Done():
+			return had, gone
 		}
 	}
 	return had, gone

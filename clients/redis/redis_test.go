@@ -2,6 +2,7 @@ package redis
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os/exec"
 	"strings"
@@ -89,6 +90,37 @@ func TestRedlockMajority(t *testing.T) {
 	}
 	if _, err := l.Acquire(contract.Within(t, 300*time.Millisecond), "k"); err == nil || errors.Is(err, clients.ErrUnknown) {
 		t.Errorf("acquire on two of five: %v; want a definite failure", err)
+	}
+}
+
+// TestOwnRedlockTakesAll: one server that cannot be reached keeps no key on the others, and
+// leaves no doubt about a release that a majority has carried out.
+func TestOwnRedlockTakesAll(t *testing.T) {
+	t.Parallel()
+	all := servers.Redis(t, 5)
+	const ttl = 60 * time.Second // no key goes by itself within this test
+	l := contract.Open(t, named("redlock-nocheck"), "c1", contract.Addrs(all), ttl).(*ownRedlock)
+	ctx := contract.Within(t, 50*time.Second)
+	all[0].Kill()
+	for n := range 10 {
+		key := fmt.Sprintf("k%d", n)
+		g, err := l.Acquire(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(ctx, g); err != nil {
+			t.Errorf("released on four of five: %v", err)
+		}
+		for _, s := range all[1:] {
+			one := contract.Open(t, named("redis"), "c2", []string{s.Addr}, ttl)
+			g, err := one.Acquire(ctx, key)
+			if err != nil {
+				t.Fatalf("%s still has %s: %v", s.Addr, key, err)
+			}
+			if err := one.Release(ctx, g); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 
