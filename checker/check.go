@@ -54,6 +54,7 @@ func (an *analysis) verdict(ctx context.Context) Verdict {
 		}
 		v.Properties[j.name] = p
 	}
+	checkTogether(an, &v)
 	if !an.opt.SkipCrossCheck {
 		crossCheck(ctx, an, &v)
 	}

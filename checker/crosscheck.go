@@ -45,7 +45,6 @@ func crossCheck(ctx context.Context, an *analysis, v *Verdict) {
 			v.Properties[job.property] = p
 		}
 	}
-	crossCheckBoth(groups, v, stop)
 }
 
 // disagreement has Porcupine check windows, and says where it disagrees.
@@ -72,31 +71,4 @@ func legal(ok bool) string {
 		return "legal"
 	}
 	return "illegal"
-}
-
-// crossCheckBoth looks for what no property shows by itself: grants that some order
-// keeps apart, and tokens that some order lets rise, but no order does both. Which
-// of the two is broken, nobody can say.
-func crossCheckBoth(groups []grantGroup, v *Verdict, stop time.Time) {
-	e, t := v.Properties[Exclusion], v.Properties[Tokens]
-	if e.Valid != True || t.Valid != True {
-		return
-	}
-	for _, w := range sample(grantWindows(groups, nil, func(g []*grant) question {
-		if !g[0].lock.mutex() { // no tokens
-			return question{model: lockModel(false, false)}
-		}
-		return question{model: lockModel(true, true), calls: lockCalls(g, true)}
-	})) {
-		if time.Now().After(stop) {
-			return
-		}
-		q := w.build()
-		if porcupine.CheckOperationsTimeout(q.model, q.calls, windowTimeout) == porcupine.Illegal {
-			t.Valid = Unknown
-			t.Why = fmt.Sprintf("on key %s from %s on no order of the grants keeps them apart and lets their tokens rise too: exclusion or tokens is broken, and nothing says which", w.key, format.Instant(w.from))
-			v.Properties[Tokens] = t
-			return
-		}
-	}
 }

@@ -61,30 +61,40 @@ func busy(an *analysis, k *lock) []span {
 	}
 	busy = append(busy, k.gone.busy...)
 	for _, g := range k.grants {
-		end := g.believedEnd
-		if g.lease > 0 {
-			end = max(end, satAdd(g.okT, g.lease))
-			for _, r := range g.renewals() {
-				if r.until > 0 {
-					end = max(end, satAdd(r.okT, g.lease))
-				}
-			}
-		}
-		if r := g.release; r != nil && r.typ == tOK {
-			end = r.endT
-		}
-		busy = append(busy, span{g.lo, max(end, g.okT)})
+		busy = append(busy, span{g.lo, g.heldUntil()})
 	}
 	for _, o := range k.acquires {
-		if o.typ == tInfo && o.comp >= 0 && an.maxLease > 0 {
-			busy = append(busy, span{o.endT, satAdd(o.endT, an.maxLease)})
-		} else if o.comp < 0 && o.endT < an.last {
-			// Its client was killed while it waited.
-			busy = append(busy, span{o.endT, satAdd(o.endT, an.maxLease)})
+		// It may have been granted as soon as it was sent: nobody learnt of it.
+		unknown := o.typ == tInfo && o.comp >= 0
+		killed := o.comp < 0 && o.endT < an.last // its client was, while it waited
+		if !unknown && !killed {
+			continue
 		}
+		until := int64(never) // a hold without a lease need not end
+		if an.maxLease > 0 {
+			until = satAdd(o.endT, an.maxLease)
+		}
+		busy = append(busy, span{o.invT, until})
 	}
 	slices.SortFunc(busy, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return busy
+}
+
+// heldUntil is the latest instant at which a grant can still have had the lock.
+func (g *grant) heldUntil() int64 {
+	end := g.believedEnd
+	if g.lease > 0 {
+		end = max(end, satAdd(g.okT, g.lease))
+		for _, r := range g.renewals() {
+			if r.until > 0 {
+				end = max(end, satAdd(r.okT, g.lease))
+			}
+		}
+	}
+	if r := g.release; r != nil && r.typ == tOK {
+		end = r.endT
+	}
+	return max(end, g.okT)
 }
 
 // waitProof lists the events that show a wait of more than bound: no more of it is
@@ -119,32 +129,12 @@ func gaps(busy []span, last, bound int64) []span {
 
 // deadlock looks for a client that waited for longer than the bound within free.
 func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
-	type wait struct {
-		span
-		ops []*op
-	}
-	waits := map[string]*wait{}
-	pause := int64(patience) - k.margin // between times of one clock
 	var best *wait
-	for _, o := range asked { // by invoke
-		if o.invT >= free.to {
-			break
-		}
-		// One that ended too near to the stretch's begin may have ended before it.
-		if o.endT-4*k.margin <= free.from || o.failed {
-			continue
-		}
-		w := waits[o.process]
-		if w == nil || o.invT-w.to >= pause {
-			w = &wait{span: span{max(o.invT, free.from), 0}}
-			waits[o.process] = w
-		}
-		w.to = min(max(w.to, o.endT), free.to)
-		w.ops = append(w.ops, o)
+	waitsWithin(k, asked, free, func(w *wait) {
 		if w.to-w.from > an.opt.Bound && (best == nil || w.from < best.from) {
 			best = w
 		}
-	}
+	})
 	if best == nil {
 		return Anomaly{}, false
 	}
@@ -172,6 +162,36 @@ func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
 		}
 	}
 	return an.evidence.finish(a, best.from, process), true
+}
+
+// wait is how long one client has waited without a break, and its acquires meanwhile.
+type wait struct {
+	span
+	ops []*op
+}
+
+// waitsWithin tells, each time that one grows, of the waits within a stretch in which nobody
+// had the lock. asked are acquires, by invoke.
+func waitsWithin(k *lock, asked []*op, free span, tell func(*wait)) {
+	waits := map[string]*wait{}
+	pause := int64(patience) - k.margin // between times of one clock
+	for _, o := range asked {
+		if o.invT >= free.to {
+			break
+		}
+		// One that ended too near to the stretch's begin may have ended before it.
+		if o.endT-4*k.margin <= free.from || o.failed {
+			continue
+		}
+		w := waits[o.process]
+		if w == nil || o.invT-w.to >= pause {
+			w = &wait{span: span{max(o.invT, free.from), 0}}
+			waits[o.process] = w
+		}
+		w.to = min(max(w.to, o.endT), free.to)
+		w.ops = append(w.ops, o)
+		tell(w)
+	}
 }
 
 // crashed says whether, and when, a kill ended g's hold.

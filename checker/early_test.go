@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -170,5 +171,72 @@ func TestTokensAreExact(t *testing.T) {
 	})
 	if min(good, bad) == 0 && !testing.Short() {
 		t.Errorf("%d good and %d bad histories: the test sees one side only", good, bad)
+	}
+}
+
+// TestTogetherIsExact: the walk by token finds what Porcupine finds by searching, for
+// exclusion and rising tokens at once.
+func TestTogetherIsExact(t *testing.T) {
+	seen := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		small := drawGrants(t)
+		tokens := make([]int64, len(small))
+		for i := range tokens {
+			tokens[i] = small[i].ok + rapid.Int64Range(0, 4).Draw(t, "token")
+		}
+		distinct := slices.Clone(tokens)
+		slices.Sort(distinct)
+		if len(slices.Compact(distinct)) < len(tokens) {
+			t.Skip("two grants have one token")
+		}
+		grants := analyse(Input{Events: grantEvents(small, tokens)}).lockNamed("k").grants
+		earlier, _ := jointBreak(grants)
+		exact := earlier == nil
+		if arbiter := porcupine.CheckOperations(lockModel(true, true), lockCalls(grants, true)); arbiter != exact {
+			t.Fatalf("exact %v, Porcupine %v", exact, arbiter)
+		}
+		switch {
+		case exact:
+			seen["whole"]++
+		case len(earlyOf(grants)) == 0 && len(regressions(grants)) == 0:
+			seen["broken only together"]++
+		default:
+			seen["broken"]++
+		}
+	})
+	if len(seen) < 3 && !testing.Short() {
+		t.Errorf("the test sees only %v", seen)
+	}
+}
+
+// TestTogetherAnywhere: where in a long history the break lies makes no difference.
+func TestTogetherAnywhere(t *testing.T) {
+	const n = 10_000
+	for _, tt := range []struct {
+		at   int64 // the grants that are swapped, -1 for none
+		want Validity
+	}{{-1, True}, {0, Unknown}, {7_000, Unknown}, {7_150, Unknown}, {n - 2, Unknown}} {
+		var events []history.Event
+		add := func(at int64, process string, typ history.Type, f, grant string, token, since, lease int64) {
+			events = append(events, history.Event{Index: int64(len(events)), Time: at, Process: process, Type: typ, F: f, Key: "k", Grant: grant, Token: token, Since: since, Lease: lease})
+		}
+		for i := int64(0); i < n/2; i++ {
+			at, a, b := 1000*(i+1), fmt.Sprintf("a.%d", i+1), fmt.Sprintf("b.%d", i+1)
+			first, second := 2*i+1, 2*i+2
+			if i == tt.at/2 && tt.at >= 0 {
+				first, second = second, first
+			}
+			// b can have been granted when a's lease had run out: if its token is the greater.
+			add(at+100, "a", history.Invoke, history.Acquire, "", 0, 0, 0)
+			add(at+101, "b", history.Invoke, history.Acquire, "", 0, 0, 0)
+			add(at+300, "a", history.OK, history.Acquire, a, first, at+150, 200)
+			add(at+400, "b", history.OK, history.Acquire, b, second, at+200, 1000)
+			add(at+500, "b", history.Invoke, history.Release, b, 0, 0, 0)
+			add(at+510, "b", history.OK, history.Release, b, 0, 0, 0)
+		}
+		v := Check(Input{Events: events, Options: Options{SkipCrossCheck: true}})
+		if e, got := v.Properties[Exclusion], v.Properties[Tokens]; e.Valid != True || got.Valid != tt.want {
+			t.Errorf("swapped at %d: exclusion %v (%s), tokens %v (%s)", tt.at, e.Valid, e.Why, got.Valid, got.Why)
+		}
 	}
 }

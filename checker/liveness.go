@@ -42,7 +42,11 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 		return Property{Valid: Unknown, Required: true, Why: "no grant came after the last fault was healed: the run was too short to tell whether the lock comes back"}
 	case an.stats.Contested == 0:
 		return Property{Valid: Unknown, Required: true, Why: contention(an) + ": nobody had to wait for the lock, so nothing was tried"}
-	case last >= 0:
+	}
+	if why := unanswered(an); why != "" {
+		return Property{Valid: Unknown, Required: true, Why: why}
+	}
+	if last >= 0 {
 		return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s after the last fault was healed; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(an.opt.Bound))}
 	}
 	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(an.opt.Bound))}

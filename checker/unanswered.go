@@ -1,0 +1,48 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
+
+// patientPart is the part of the bound that a client may wait for a free lock at the end of
+// the record, whatever the waits before came to: some time goes by before each grant.
+const patientPart = 10
+
+// unanswered says who was still waiting, when the record ended, for a lock that nobody held,
+// longer than any wait before that was rewarded; "" if nobody was. The record is too short
+// then to tell a lock that was about to be granted from one that never would have been.
+func unanswered(an *analysis) string {
+	for _, k := range an.locks {
+		free := gaps(busy(an, k), an.last, an.opt.Bound/patientPart)
+		if len(free) == 0 || free[len(free)-1].to != an.last {
+			continue
+		}
+		enough := max(an.opt.Bound/patientPart, 2*longestRewarded(k))
+		var longest *wait
+		waitsWithin(k, k.allAcquires(), free[len(free)-1], func(w *wait) {
+			if w.to > an.last-int64(patience) && w.to-w.from > enough && (longest == nil || w.from < longest.from) {
+				longest = w
+			}
+		})
+		if longest != nil {
+			return fmt.Sprintf("%s had waited %s for the lock %s, which nobody held, when the record ended at %s: too short to tell whether it would have been granted within the bound of %s",
+				longest.ops[0].process, dur(longest.to-longest.from), k.name, format.Instant(an.last), dur(an.opt.Bound))
+		}
+	}
+	return ""
+}
+
+// longestRewarded is the longest that a grant came after it was asked for and its predecessors
+// had given the lock back.
+func longestRewarded(k *lock) int64 {
+	longest, until := int64(0), int64(0)
+	for _, g := range k.grants { // by ok
+		if g.inv >= 0 {
+			longest = max(longest, g.okT-max(g.invT, min(until, g.okT)))
+		}
+		until = max(until, g.heldUntil())
+	}
+	return longest
+}
