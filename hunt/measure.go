@@ -46,6 +46,9 @@ func (h *Search) Measure(ctx context.Context, p Player, o FinishOptions) error {
 		w.unmeasured = ctx.Err() != nil
 	}
 	for _, w := range h.ways {
+		if ctx.Err() == nil {
+			h.without(ctx, p, w)
+		}
 		if !w.Steady() {
 			continue
 		}

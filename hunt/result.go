@@ -108,7 +108,9 @@ type Way struct {
 	Alone    Rate     `json:"alone"`  // with the machine to itself
 	Needed   []string `json:"needed,omitempty"`
 	Remedies []Remedy `json:"remedies,omitempty"`
-	Proof    *Proof   `json:"proof,omitempty"` // of one play
+	// Without are the way's faults, each with how often it came when that one was left away.
+	Without []Remedy `json:"without,omitempty"`
+	Proof   *Proof   `json:"proof,omitempty"` // of one play
 
 	others int // schedules that were confirmed besides, because it did not come at will
 

@@ -93,8 +93,7 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	word := map[checker.Validity]string{checker.True: "as expected", checker.False: "not as expected", checker.Unknown: "inconclusive"}[c.Met]
-	fmt.Fprintf(&b, "%s %s\n", p.sign(c.Met), p.bold(fmt.Sprintf("%s on %s, fencing %s: %s", clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing, word)))
+	fmt.Fprintf(&b, "%s %s\n", p.cellSign(c), p.bold(fmt.Sprintf("%s on %s, fencing %s: %s", clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing, c.word())))
 	fmt.Fprintf(&b, "  expected: %s\n  found:    %s\n", clip(c.Expected, 300), c.found())
 	if c.Why != "" {
 		fmt.Fprintf(&b, "  why:      %s\n", clip(c.Why, 2000))
@@ -113,6 +112,27 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// word says what the lock did and whether that was expected.
+func (c Cell) word() string {
+	did := map[checker.Validity]string{checker.True: "held, ", checker.False: "broke, "}[c.Valid]
+	switch c.Met {
+	case checker.True:
+		return did + "as expected"
+	case checker.False:
+		return did + "not as expected"
+	}
+	return "inconclusive"
+}
+
+// cellSign is the tick of a lock that held, as was expected. One that broke has none,
+// whoever expected it.
+func (p paint) cellSign(c Cell) string {
+	if c.Met == checker.True && c.Valid == checker.False {
+		return p.wrap("32", "●")
+	}
+	return p.sign(c.Met)
 }
 
 // found lists the anomalies: "stale-write 1, two-holders 2", or the verdict where

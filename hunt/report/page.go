@@ -49,7 +49,7 @@ type wayView struct {
 	Larger                              string // why it may take less
 	Explanation, Caption                string
 	Once                                bool // it was proved, and does not come at will
-	Help, Story, Needed                 []string
+	Help, Story, Needed, Cause          []string
 	Remedies                            []remedyView
 	Picture                             template.HTML
 }
@@ -102,13 +102,9 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 func view(r *hunt.Result, w *hunt.Way, n int, dir string) wayView {
 	v := wayView{
 		Number: n, What: what(w), Takes: w.Takes(), Replays: rateWords(w), Command: Again(r, w, dir), Test: AsTest(r, w, dir), Larger: w.Larger, Explanation: clip(w.Explanation),
-		Once: !w.Steady(), Story: picture(w), Needed: slices.DeleteFunc(slices.Clone(w.Needed), func(s string) bool { return s == "" }),
+		Once: !w.Steady(), Story: picture(w), Cause: causeWords(w), Needed: slices.DeleteFunc(slices.Clone(w.Needed), func(s string) bool { return s == "" }),
 	}
-	rate := w.Alone
-	if rate.Plays == 0 {
-		rate = w.Search
-	}
-	v.Rate = fmt.Sprintf("%d of %d", rate.Hits, rate.Plays)
+	v.Rate = shareWords(rateOf(w))
 	for _, m := range w.Remedies {
 		switch {
 		case m.Why != "":
@@ -135,6 +131,8 @@ func view(r *hunt.Result, w *hunt.Way, n int, dir string) wayView {
 	return v
 }
 
+func shareWords(r hunt.Rate) string { return fmt.Sprintf("%d of %d", r.Hits, r.Plays) }
+
 // lead says how sure it is and what helps against most.
 func lead(r *hunt.Result) string {
 	if len(r.Ways) == 0 {
@@ -142,11 +140,14 @@ func lead(r *hunt.Result) string {
 	}
 	easiest, steady := r.Ways[0], 0
 	for _, w := range r.Ways {
+		if w.Faults < easiest.Faults {
+			easiest = w
+		}
 		if w.Steady() {
 			steady++
 		}
 	}
-	return fmt.Sprintf("The least that it takes: %s. %d of %d %s at will.", easiest.Takes(), steady, len(r.Ways), format.Noun(steady, "comes", "come"))
+	return fmt.Sprintf("The least that it takes: %s (%s). %d of %d %s at will.", easiest.Takes(), shareWords(rateOf(easiest)), steady, len(r.Ways), format.Noun(steady, "comes", "come"))
 }
 
 // quoted makes words a shell's.

@@ -54,6 +54,7 @@ func result() *hunt.Result {
 				Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"a pause of a client"}}, Name: "way-1-granted-early", Schedule: schedule,
 				Explanation: "B was granted the lock 51 ms before A's lease was over.", Anomalies: []string{"granted-early"}, FirstSecond: 12, Faults: 1, Steps: 10,
 				Search: hunt.Rate{Hits: 3, Plays: 3}, Alone: hunt.Rate{Hits: 20, Plays: 20}, Needed: []string{"pause: A", "client B"},
+				Without:  []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Plays: 10}}},
 				Remedies: []hunt.Remedy{{Name: "--fencing read-write", Rate: hunt.Rate{Plays: 10}}, {Name: "--check-lease", Rate: hunt.Rate{Hits: 10, Plays: 10}}, {Name: "a longer lease", Why: "no server"}, {Name: "--lock-option delay=1s", Rate: hunt.Rate{Void: 11}}},
 				Proof:    &hunt.Proof{Events: events, Anomaly: verdict.Anomaly{Name: "granted-early", Property: "exclusion", Key: "h1", Processes: []string{"A", "B"}, Grants: []string{"A-1", "B-1"}, Time: 200 * ms, Events: []int64{1, 3}}},
 			},
@@ -89,6 +90,9 @@ func TestPage(t *testing.T) {
 		"<svg", "picklock scenario run way-1-granted-early --file dir/ways/way-1-granted-early.yaml --lock redis --fencing none", "--fencing read-write: it goes away (0 of 10)",
 		"--check-lease: it does not go away (10 of 10)", "a longer lease was not tried: no server", "pause: A, client B", "fault: pause: A when before A&#39;s write", "there is nobody to take over",
 		"picklock hunt --lock redis", `class="curve"`, "1 of 2 comes at will",
+		// The second way needs nothing, so that is the least, whatever comes first.
+		"The least that it takes: nothing at all (1 of 3)", "confirmed: without pause: A it does not break (0 of 10)", "no fault: it comes without any",
+		"It takes all of this",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -376,5 +380,38 @@ func TestEmptyFolderGoes(t *testing.T) {
 		if _, err := os.Stat(path); (err == nil) != resume {
 			t.Errorf("resumed %v: the folder: %v", resume, err)
 		}
+	}
+}
+
+// TestCauseWords: a fault is a way's cause for certain only where the way was played without
+// it and did not come.
+func TestCauseWords(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		faults  int
+		without []hunt.Remedy
+		want    string
+	}{
+		{"none", 0, nil, "no fault: it comes without any"},
+		{"no time", 1, nil, "probably a pause of a client: it was not played without"},
+		{"needed", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Plays: 10}}}, "confirmed: without pause: A it does not break (0 of 10)"},
+		{"never came to it", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Plays: 10, Missed: 10}}}, "probably pause: A: no play without it counts"},
+		{"a bystander", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Hits: 9, Plays: 10}}}, "not pause: A: without it it breaks as well (9 of 10)"},
+		{"a helper", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Hits: 2, Plays: 10}}}, "pause: A makes it likelier: without it it breaks in 2 of 10"},
+	} {
+		w := &hunt.Way{Signature: hunt.Signature{Kinds: []string{"a pause of a client"}}, Faults: c.faults, Alone: hunt.Rate{Hits: 20, Plays: 20}, Without: c.without}
+		if got := strings.Join(causeWords(w), "; "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestPerhapsLess: what may not be the least is not said to take all of it.
+func TestPerhapsLess(t *testing.T) {
+	r := result()
+	r.Ways[0].Larger = "the time was over"
+	page := render(t, r)
+	if strings.Contains(page, "It takes all of this") || !strings.Contains(page, "Without any one of these it did not come as often") || !strings.Contains(page, "Perhaps less is enough: the time was over") {
+		t.Error("the page says both that less may be enough and that it takes all")
 	}
 }

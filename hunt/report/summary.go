@@ -28,6 +28,7 @@ func Summary(w io.Writer, r *hunt.Result, dir string) error {
 		if way.Larger != "" {
 			fmt.Fprintf(&b, "            perhaps less: %s\n", way.Larger)
 		}
+		fmt.Fprintf(&b, "  cause:    %s\n", strings.Join(causeWords(way), "\n            "))
 		fmt.Fprintf(&b, "  replays:  %s\n", rateWords(way))
 		if helps := remedyWords(way); len(helps) > 0 {
 			fmt.Fprintf(&b, "  helps:    %s\n", strings.Join(helps, "\n            "))
@@ -82,6 +83,39 @@ func picture(w *hunt.Way) []string {
 		out = append(out, "fault: "+st.String())
 	}
 	return out
+}
+
+// causeWords says which of a way's faults are its cause, and how that is known: by playing it
+// without them.
+func causeWords(w *hunt.Way) []string {
+	if w.Faults == 0 {
+		return []string{"no fault: it comes without any"}
+	}
+	var out []string
+	for _, r := range w.Without {
+		switch {
+		case r.Rate.Helps():
+			out = append(out, fmt.Sprintf("confirmed: without %s it does not break (%s)", r.Name, noneOf(r.Rate)))
+		case r.Rate.Hits == 0:
+			out = append(out, fmt.Sprintf("probably %s: no play without it counts", r.Name))
+		case 2*r.Rate.Hits*max(1, rateOf(w).Plays) >= rateOf(w).Hits*r.Rate.Plays:
+			out = append(out, fmt.Sprintf("not %s: without it it breaks as well (%d of %d)", r.Name, r.Rate.Hits, r.Rate.Plays))
+		default:
+			out = append(out, fmt.Sprintf("%s makes it likelier: without it it breaks in %d of %d", r.Name, r.Rate.Hits, r.Rate.Plays))
+		}
+	}
+	if len(w.Without) < w.Faults {
+		out = append(out, fmt.Sprintf("probably %s: it was not played without", w.Takes()))
+	}
+	return out
+}
+
+// rateOf is how often a way came: with the machine to itself, if that was measured.
+func rateOf(w *hunt.Way) hunt.Rate {
+	if w.Alone.Plays == 0 {
+		return w.Search
+	}
+	return w.Alone
 }
 
 func rateWords(w *hunt.Way) string {

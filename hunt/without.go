@@ -1,0 +1,38 @@
+package hunt
+
+import (
+	"context"
+	"slices"
+)
+
+const (
+	// withoutPlays is how often a way is played without one of its faults.
+	withoutPlays = 10
+	// tellable is the part of its plays a way has to show itself in for so many plays without a
+	// fault to say that it is needed: at less, they might show nothing by chance.
+	tellable = 0.3
+)
+
+// without plays a way again without each of its faults: a fault is the cause of what does not
+// come without it.
+func (h *Search) without(ctx context.Context, p Player, w *Way) {
+	s, err := w.scenario()
+	if err != nil || w.rate().share() < tellable {
+		return
+	}
+	w.Without = nil
+	for i, st := range s.Strikes {
+		c := clone(s)
+		c.Strikes = slices.Delete(c.Strikes, i, i+1)
+		c.Expect = nil
+		if c = h.mutator.whole(c); c != nil && ctx.Err() == nil {
+			w.Without = append(w.Without, Remedy{Name: st.Fault.Text, Rate: h.rate(ctx, p, c, w.Signature, withoutPlays, nil)})
+		}
+	}
+}
+
+// Confirmed says that each of the way's faults was seen to be needed: it did not break without
+// any one of them. A way that takes no fault is confirmed as such.
+func (w *Way) Confirmed() bool {
+	return len(w.Without) == w.Faults && !slices.ContainsFunc(w.Without, func(r Remedy) bool { return !r.Rate.Helps() })
+}
