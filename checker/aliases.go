@@ -15,6 +15,7 @@ type (
 	Group       = verdict.Group
 	Consequence = verdict.Consequence
 	AnomalyInfo = verdict.AnomalyInfo
+	Suspect     = verdict.Suspect
 )
 
 const (

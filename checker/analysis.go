@@ -12,6 +12,7 @@ import (
 // finders and the judges read it, and nothing of each other.
 type analysis struct {
 	opt    Options
+	began  int64   // time of the first event
 	last   int64   // time of the last event: the end of what is known
 	locks  []*lock // by name
 	ids    *names
@@ -24,6 +25,7 @@ type analysis struct {
 	tokens   tokens
 	tenure   tenure
 	overlaps overlaps
+	suspects suspects
 	let      *letting // nil where all was kept
 	waits    *waitTimes
 	log      *registerLog // nil where there is none
@@ -65,7 +67,7 @@ func (r *reader) analysis(opt Options) *analysis {
 	if opt.Bound <= 0 {
 		opt.Bound = defaultBound
 	}
-	an := &analysis{opt: opt, let: r.let, waits: &r.waits, last: r.last, ids: &r.names, clocks: r.clocks(opt.Skew)}
+	an := &analysis{opt: opt, let: r.let, waits: &r.waits, began: r.began, last: r.last, ids: &r.names, clocks: r.clocks(opt.Skew)}
 	if opt.widened {
 		widenFaults(r.faults.list, opt.Skew)
 		opt.Bound += 4 * opt.Skew // each end of a wait and of what ends it may be that near
@@ -108,6 +110,7 @@ func (r *reader) analysis(opt Options) *analysis {
 	if opt.widened {
 		an.overlaps.wrong = nil // by whose release, only the order of nearby events says
 	}
+	an.suspects = newSuspects(an)
 	an.register = newRegisterFacts(an.log, an.locks, an.ids)
 	an.countRegister()
 	return an

@@ -15,8 +15,8 @@ import (
 // TestCorpus runs the small histories of testdata: for every anomaly some that
 // break the property and some that almost do. A file's "# want:" line names all
 // anomalies that must be found, no more and no fewer; "# valid:" the verdict;
-// "# says:" a part of an anomaly's explanation; "# overlap:" and "# faults:" what the
-// first anomaly says of them; "# exclusion: unknown, WHY" the
+// "# says:" a part of an anomaly's explanation; "# overlap:", "# faults:", "# bystanders:" and
+// "# suspect:" what the first anomaly says of them; "# exclusion: unknown, WHY" the
 // verdict on a property and a part of its reason.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
@@ -59,6 +59,14 @@ func TestCorpus(t *testing.T) {
 				case name == "faults":
 					if got := strings.Join(v.Anomalies[0].Faults, " "); got != strings.TrimSuffix(value, "none") {
 						t.Errorf("faults %q, want %q", got, value)
+					}
+				case name == "bystanders":
+					if got := strings.Join(v.Anomalies[0].Bystanders, " "); got != strings.TrimSuffix(value, "none") {
+						t.Errorf("bystanders %q, want %q", got, value)
+					}
+				case name == "suspect":
+					if got := v.Anomalies[0].Suspect.Kind(); got != strings.TrimSuffix(value, "none") {
+						t.Errorf("suspect %q, want %q", got, value)
 					}
 				case name == "overlap":
 					if got := time.Duration(v.Anomalies[0].Sizes["overlap"]).String(); got != value {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -148,6 +149,7 @@ func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
 	}
 	// Before the stretch lies what left the lock in this state.
 	var before []*grant
+	var why blamed
 	for _, g := range k.grants {
 		if g.okT <= best.from {
 			before = append(before, g)
@@ -156,12 +158,15 @@ func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
 	if len(before) > 0 {
 		g := before[len(before)-1]
 		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, format.Instant(g.okT))
-		if at, ok := crashed(an, g); ok {
+		if f := crashed(an, g); f != nil {
 			a.Cause = "crashed-holder"
-			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", format.Instant(at))
+			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", format.Instant(f.begin))
+			why = blamed{suspect: &part{fault: f, side: verdict.OnClient}}
+		} else {
+			why = an.suspects.leftBehind(g, best.from)
 		}
 	}
-	return an.evidence.finish(a, best.from, process), true
+	return an.evidence.finish(a, best.from, why, process), true
 }
 
 // wait is how long one client has waited without a break, and its acquires meanwhile.
@@ -194,15 +199,16 @@ func waitsWithin(k *lock, asked []*op, free span, tell func(*wait)) {
 	}
 }
 
-// crashed says whether, and when, a kill ended g's hold.
-func crashed(an *analysis, g *grant) (int64, bool) {
+// crashed is the kill, if it was one, that ended g's hold.
+func crashed(an *analysis, g *grant) *fault {
 	if g.release != nil || g.lost >= 0 {
-		return 0, false
+		return nil
 	}
-	for _, f := range an.faults.list {
+	for i := range an.faults.list {
+		f := &an.faults.list[i]
 		if f.landed && baseName(f.name) == "kill" && slices.Contains(f.nodes, g.process) && f.begin >= g.okT && f.begin == g.believedEnd {
-			return f.begin, true
+			return f
 		}
 	}
-	return 0, false
+	return nil
 }

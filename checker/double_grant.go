@@ -36,7 +36,7 @@ func findDoubleGrants(an *analysis) []Anomaly {
 			a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", format.Instant(d.release.invT), d.release.process)
 		}
 		a.Events = an.evidence.at(places...)
-		out = append(out, an.evidence.finish(a, from, newer.process))
+		out = append(out, an.evidence.finish(a, from, blamed{}, newer.process))
 	}
 	return out
 }

@@ -151,6 +151,11 @@ func gist(v Verdict, began int64) Verdict {
 		a := &v.Anomalies[i]
 		a.Time -= began
 		a.Events, a.Explanation = nil, ""
+		if a.Suspect != nil {
+			shifted := *a.Suspect
+			shifted.Begin, shifted.End = shifted.Begin-began, shifted.End-began
+			a.Suspect = &shifted
+		}
 	}
 	slices.SortFunc(v.Anomalies, func(a, b Anomaly) int {
 		return strings.Compare(fmt.Sprint(a.Time, a.Name, a.Grants), fmt.Sprint(b.Time, b.Name, b.Grants))

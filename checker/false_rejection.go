@@ -50,7 +50,7 @@ func findFalseRejections(an *analysis) []Anomaly {
 		if an.tokens.unsound(g.lock) {
 			a.Cause = "token-regression"
 		}
-		out = append(out, an.evidence.finish(a, g.okT, g.process))
+		out = append(out, an.evidence.finish(a, g.okT, blamed{}, g.process))
 	}
 	return out
 }

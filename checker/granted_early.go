@@ -60,7 +60,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		}
 		a.Grants = append(a.Grants, newer.id)
 		a.Events = an.evidence.at(places...)
-		out = append(out, an.evidence.finish(a, from, newer.process))
+		out = append(out, an.evidence.finish(a, from, an.suspects.early[newer], newer.process))
 	}
 	return out
 }

@@ -47,6 +47,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 		}
 	}
 	var late string
+	var why blamed
 	for _, e := range []*effect{victim, by} {
 		if e.g == nil {
 			continue
@@ -59,11 +60,15 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 	if by.g != nil && victim.g != nil {
 		switch {
 		case by.g != victim.g && an.tokens.certainlyOlder(by.g, victim.g):
-			a.Cause = staleCause(by.g, victim.g, touch{by.g, by.op, by, by.t})
+			w := touch{by.g, by.op, by, by.t}
+			a.Cause = staleCause(by.g, victim.g, w)
+			why = an.suspects.wrote(a.Cause, by.g, victim.g, w)
 			late = by.g.leaseWords("its", by.t)
 		case by.g != victim.g && an.tokens.certainlyOlder(victim.g, by.g):
 			// The older grant wrote between the newer one's look and its write.
-			a.Cause = staleCause(victim.g, by.g, touch{victim.g, victim.op, victim, victim.t})
+			w := touch{victim.g, victim.op, victim, victim.t}
+			a.Cause = staleCause(victim.g, by.g, w)
+			why = an.suspects.wrote(a.Cause, victim.g, by.g, w)
 		}
 	}
 	a.Events = an.evidence.at(places...)
@@ -78,7 +83,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 	case n > 1:
 		a.Explanation += fmt.Sprintf("; %d more updates were overwritten with it", n)
 	}
-	return an.evidence.finish(a, from, victim.process(), by.process())
+	return an.evidence.finish(a, from, why, victim.process(), by.process())
 }
 
 func with(g *grant) string {
@@ -131,7 +136,7 @@ func lostWithoutLog(an *analysis) []Anomaly {
 				Explanation: fmt.Sprintf("the update of %s (%q, acknowledged) at %s was overwritten %s later by %s%s, which had last looked at %s",
 					v.process, v.value, format.Instant(v.endT), dur(o.endT-v.endT), o.process, o.grant.with(), format.Instant(seen.endT)),
 			}
-			out = append(out, an.evidence.finish(a, seen.invT, v.process, o.process))
+			out = append(out, an.evidence.finish(a, seen.invT, blamed{}, v.process, o.process))
 		}
 	}
 	return out

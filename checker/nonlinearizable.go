@@ -38,5 +38,6 @@ func (c contradiction) anomaly(k *lock, v evidence) Anomaly {
 		a.Effects = append(a.Effects, e.seq)
 	}
 	a.Events = v.at(places...)
-	return v.finish(a, from, processes...)
+	touched := blamed{parts: v.faults.parts(resourceStake(from, a.Time, processes))}
+	return v.finish(a, from, touched, processes...)
 }

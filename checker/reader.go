@@ -10,6 +10,7 @@ import (
 // is known of them, faults with their ends. It keeps what the anomalies need of the
 // events, about a tenth of their size. What it read, analysis draws together.
 type reader struct {
+	began    int64 // time of the first event
 	last     int64 // time of the last event: the end of what is known
 	seen     int   // events so far
 	order    place // of the last event
@@ -54,6 +55,9 @@ func (r *reader) readEvent(e *history.Event) {
 	r.order = place{e.Time, e.Index}
 	// Sums of what a file may claim must stay numbers.
 	t := min(e.Time, never)
+	if i == 0 {
+		r.began = t
+	}
 	r.last = t
 	r.places.add(i, e.Index)
 	if e.Process == history.Nemesis {

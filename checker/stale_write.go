@@ -232,7 +232,7 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 	default:
 		a.Explanation += old.leaseWords("its", w.t)
 	}
-	return an.evidence.finish(a, min(old.okT, young.okT, newer.t, w.op.invT), old.process, young.process)
+	return an.evidence.finish(a, min(old.okT, young.okT, newer.t, w.op.invT), an.suspects.wrote(a.Cause, old, young, w), old.process, young.process)
 }
 
 func past(f verb) string {
@@ -281,14 +281,18 @@ func interleaved(an *analysis, own, between, w *effect) Anomaly {
 			w.g.process, w.g.with(), format.Instant(w.t), dur(w.t-between.t), between.g.process, between.g.with(), w.g.process),
 	}
 	places := []int32{w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv}
+	guilty, other := w, between.g
 	if late, cause := lateOf(w, between); cause != "" {
 		a.Cause = cause
+		if guilty = late; late == between {
+			other = w.g
+		}
 		a.Sizes["late"] = late.t - late.g.promised
 		places = append(places, late.g.promiseProof(late.op.invT))
 		a.Explanation += late.g.leaseWords(late.g.process+"'s", late.t)
 	}
 	a.Events = an.evidence.at(places...)
-	return an.evidence.finish(a, min(w.g.okT, between.g.okT, own.t), w.g.process, between.g.process)
+	return an.evidence.finish(a, min(w.g.okT, between.g.okT, own.t), an.suspects.wrote(a.Cause, guilty.g, other, touch{guilty.g, guilty.op, guilty, guilty.t}), w.g.process, between.g.process)
 }
 
 // lateOf returns the first of two grants' writes that came after its own lease, and how;

@@ -62,7 +62,7 @@ func findStarvation(an *analysis) []Anomaly {
 				places = append(places, g.ok, g.loProof())
 			}
 			a.Events = an.evidence.at(places...)
-			out = append(out, an.evidence.finish(a, w.from, process))
+			out = append(out, an.evidence.finish(a, w.from, blamed{}, process))
 		}
 	}
 	return out

@@ -20,7 +20,7 @@ func findTokenRegression(an *analysis) []Anomaly {
 				Explanation: fmt.Sprintf("%s was granted token %d by %s, although %s had been granted the greater token %d at least %s earlier",
 					p.newer.process, p.newer.token, format.Instant(p.newer.okT), p.older.process, p.older.token, dur(p.newer.lo-p.older.okT)),
 			}
-			out = append(out, an.evidence.finish(a, p.older.okT, p.older.process, p.newer.process))
+			out = append(out, an.evidence.finish(a, p.older.okT, an.suspects.tokens[p.newer], p.older.process, p.newer.process))
 		}
 	}
 	return out

@@ -19,7 +19,7 @@ func findTokenReuse(an *analysis) []Anomaly {
 				Explanation: fmt.Sprintf("%s was granted token %d at %s, which %s had been granted %s before",
 					p.newer.process, p.newer.token, format.Instant(p.newer.okT), p.older.process, dur(p.newer.okT-p.older.okT)),
 			}
-			out = append(out, an.evidence.finish(a, p.older.okT, p.older.process, p.newer.process))
+			out = append(out, an.evidence.finish(a, p.older.okT, an.suspects.tokens[p.newer], p.older.process, p.newer.process))
 		}
 	}
 	return out

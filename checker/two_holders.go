@@ -43,18 +43,19 @@ func twoHolders(an *analysis, older, newer *grant, early bool) Anomaly {
 	}
 	a.Explanation = fmt.Sprintf("%s still believed that it held the lock when %s by %s; both believed it for %s",
 		older.process, newer.got(), format.Instant(newer.okT), dur(overlap))
-	blame(&a, older, newer, early || older.aliveAt(newer.okT))
-	return an.evidence.finish(a, older.okT, older.process, newer.process)
+	late := blame(&a, older, newer, early || older.aliveAt(newer.okT))
+	return an.evidence.finish(a, older.okT, an.suspects.believed(a.Cause, late, older, newer), older.process, newer.process)
 }
 
 // blame says why older's client went on believing, or newer's began to; early
-// says that the service is to blame.
-func blame(a *Anomaly, older, newer *grant, early bool) {
+// says that the service is to blame. It returns the one of the two that was late, or older.
+func blame(a *Anomaly, older, newer *grant, early bool) *grant {
 	switch {
 	case newer.lease > 0 && newer.promised <= newer.okT:
 		a.Cause = "never-held"
 		a.Sizes["late"] = newer.okT - newer.promised
 		a.Explanation += newer.overWords()
+		return newer
 	case older.lease > 0 && older.promised <= older.okT:
 		a.Cause = "never-held"
 		a.Sizes["late"] = older.okT - older.promised
@@ -68,4 +69,5 @@ func blame(a *Anomaly, older, newer *grant, early bool) {
 		a.Sizes["late"] = newer.okT - older.promised
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
 	}
+	return older
 }

@@ -54,6 +54,6 @@ func tooMany(an *analysis, older []*grant, newer *grant, early bool) Anomaly {
 		a.Explanation = older[0].process + " still believed that it held the lock"
 	}
 	a.Explanation += fmt.Sprintf(" when %s by %s; %s for %s", newer.gets(), format.Instant(newer.okT), all, dur(a.Sizes["overlap"]))
-	blame(&a, culprit, newer, early)
-	return an.evidence.finish(a, from, newer.process)
+	late := blame(&a, culprit, newer, early)
+	return an.evidence.finish(a, from, an.suspects.believed(a.Cause, late, culprit, newer), newer.process)
 }

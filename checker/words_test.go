@@ -52,36 +52,31 @@ func TestLeaseWords(t *testing.T) {
 	}
 }
 
-// TestFaultWords: two faults are named, those of the processes concerned first;
-// the others are counted.
+// TestFaultWords: two faults of each sort are named, the suspect first; the others are
+// counted.
 func TestFaultWords(t *testing.T) {
 	pause := &fault{name: "pause", nodes: []string{"c1"}, begin: 1e9, end: 2e9, ended: true}
 	clock := &fault{name: "clock", nodes: []string{"s1", "s2"}, begin: 1e9, end: 3e9}
 	kill := &fault{name: "kill", begin: 1.5e9, end: 3e9, ended: true}
 	slow := &fault{name: "slow", nodes: []string{"c2", "s1"}, begin: 1.5e9, end: 3e9, ended: true}
-	hold := &fault{name: "hold", nodes: []string{"c5", "s1"}, clients: 1, begin: 0.5e9, end: 3e9}
 	const (
 		clocked = "; clock of s1, s2 was on from 1.000 s"
 		paused  = "; pause of c1 was on from 1.000 s to 2.000 s"
-		killed  = "; kill was on from 1.500 s to 3.000 s"
-		slowed  = "; slow of c2, s1 was on from 1.500 s to 3.000 s"
+		none    = "; also on, with no part that can be seen: "
 	)
 	for _, c := range []struct {
-		on        []*fault
-		processes []string
-		want      string
+		had, beside []*fault
+		want        string
 	}{
-		{nil, []string{"c1"}, ""},
-		{[]*fault{clock, pause}, []string{"c1"}, paused + clocked},
-		{[]*fault{clock, pause}, []string{"c3"}, clocked + paused},
-		{[]*fault{pause, clock}, []string{"c1"}, paused + clocked},
-		{[]*fault{clock, kill, pause}, []string{"c1"}, paused + clocked + "; one more fault was on"},
-		{[]*fault{clock, kill, pause, slow}, []string{"c1", "c2"}, paused + slowed + "; 2 more faults were on"},
-		{[]*fault{kill}, []string{"c1"}, killed},
-		// What was between another client and the service explains nothing here.
-		{[]*fault{hold, clock, kill}, []string{"c1"}, clocked + killed + "; one more fault was on"},
+		{nil, nil, ""},
+		{[]*fault{pause, clock}, nil, paused + clocked},
+		{[]*fault{clock, pause}, nil, clocked + paused},
+		{[]*fault{clock, pause, kill}, nil, clocked + paused + "; one more fault was on"},
+		{[]*fault{clock, pause, kill, slow}, nil, clocked + paused + "; 2 more faults were on"},
+		{nil, []*fault{kill, slow}, none + "kill, slow of c2, s1"},
+		{[]*fault{pause}, []*fault{clock, kill, slow}, paused + none + "clock of s1, s2, kill and 1 more"},
 	} {
-		if got := faultWords(c.on, c.processes); got != c.want {
+		if got := faultWords(c.had) + besideWords(c.beside); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

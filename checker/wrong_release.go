@@ -37,7 +37,7 @@ func findWrongReleases(an *analysis) []Anomaly {
 				w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT),
 				w.next.got(), format.Instant(w.next.okT), w.victim.process, dur(left)),
 		}
-		out = append(out, an.evidence.finish(a, w.by.okT, w.by.process, w.victim.process, w.next.process))
+		out = append(out, an.evidence.finish(a, w.by.okT, an.suspects.released(w), w.by.process, w.victim.process, w.next.process))
 	}
 	return out
 }
@@ -52,5 +52,5 @@ func wrongOfTimeless(an *analysis, w *wrongRelease) Anomaly {
 		Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s still held it",
 			w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT), w.next.got(), format.Instant(w.next.okT), w.victim.process),
 	}
-	return an.evidence.finish(a, w.by.okT, w.by.process, w.victim.process, w.next.process)
+	return an.evidence.finish(a, w.by.okT, an.suspects.released(w), w.by.process, w.victim.process, w.next.process)
 }

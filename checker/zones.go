@@ -45,7 +45,7 @@ func zonesOf(an *analysis, k *lock) []Anomaly {
 		}
 		a.Events = an.evidence.at(places...)
 		a.Explanation = fmt.Sprintf(text, args...)
-		out = append(out, an.evidence.finish(a, from, processes...))
+		out = append(out, an.evidence.finish(a, from, an.suspects.touched(resourceStake(from, a.Time, processes)), processes...))
 	}
 
 	zones, bad := clusters(k.ops)

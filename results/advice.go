@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -36,10 +37,24 @@ var advices = []advice{
 	{"wrong-release", "", nil, "a client released the lock without looking at the owner, and freed another client's",
 		"compare the owner and delete in one step", "remedies.md#wrong-release"},
 
-	{"token-regression", "", during("failover", "powerloss"), "the counter of the tokens was lost with a server",
+	{"token-regression", "", struck(failed), "the service forgot its grants and the counter of the tokens when its server failed",
 		"keep the counter where the lock is kept, and as safe; go on from the greatest token that the resource has seen", "remedies.md#tokens"},
+	{"token-regression", "", struck(promoted), "the server that took over did not know the latest token",
+		"keep the counter where the lock is kept, and as safe; go on from the greatest token that the resource has seen", "remedies.md#tokens"},
+	{"token-regression", "", struck(serverClock), "the tokens follow the service's clock, which was set",
+		"count the tokens up; no clock orders grants", "remedies.md#tokens"},
+	{"token-regression", "", struck(clientClock), "the tokens follow a client's clock, which was set",
+		"let the service count the tokens up; no clock orders grants", "remedies.md#tokens"},
 	{"token-regression", "", nil, "the token is not drawn in the order of the grants: before the lock is won, or after it",
 		"draw it in the same step that takes the lock", "remedies.md#tokens"},
+	{"token-reuse", "", struck(failed), "the service forgot its grants and the counter of the tokens when its server failed",
+		"keep the counter where the lock is kept, and as safe; go on from the greatest token that the resource has seen", "remedies.md#tokens"},
+	{"token-reuse", "", struck(promoted), "the server that took over did not know the latest token",
+		"keep the counter where the lock is kept, and as safe; go on from the greatest token that the resource has seen", "remedies.md#tokens"},
+	{"token-reuse", "", struck(serverClock), "the tokens follow the service's clock, which was set",
+		"count the tokens up; no clock orders grants", "remedies.md#tokens"},
+	{"token-reuse", "", struck(clientClock), "the tokens follow a client's clock, which was set",
+		"let the service count the tokens up; no clock orders grants", "remedies.md#tokens"},
 	{"token-reuse", "", nil, "two grants carry one token: not every grant draws a new one",
 		"raise the counter in the same step that takes the lock, in the service and not in the client", "remedies.md#tokens"},
 
@@ -47,14 +62,22 @@ var advices = []advice{
 		"renew only what is still one's own: compare the owner and extend in one step", "remedies.md#renewing"},
 	{"granted-early", "wrong-release", nil, "a client released the lock without looking at the owner, and freed another client's",
 		"compare the owner and delete in one step", "remedies.md#wrong-release"},
-	{"granted-early", "granted-early", during("clock"), "the lease is counted by a clock that was set",
-		"count leases by a clock that nobody sets, or fence the resource", "clock.md"},
-	{"granted-early", "granted-early", during("failover", "powerloss"), "the service forgot a grant when a server failed",
+	{"granted-early", "granted-early", struck(failed), "the service forgot a grant when its server failed",
 		"use a service that has a grant on a majority's disks before it answers, or fence the resource", "remedies.md#lost-grants"},
+	{"granted-early", "granted-early", struck(promoted), "the server that took over did not know of a grant",
+		"use a service that has a grant on a majority's disks before it answers, or fence the resource", "remedies.md#lost-grants"},
+	{"granted-early", "granted-early", struck(serverClock), "the lease is counted by the service's clock, which was set",
+		"count leases by a clock that nobody sets, or fence the resource", "clock.md"},
+	{"granted-early", "granted-early", struck(clientClock), "the lease is counted by a client's clock, which was set",
+		"let the service count leases, by a clock that nobody sets, or fence the resource", "clock.md"},
+	{"granted-early", "granted-early", struck(server), "the service gave the lock away while another client's lease had time left, and a fault was on: it may have forgotten the grant",
+		"see in the proof what the fault struck; a service must have a grant on a majority's disks before it answers", "remedies.md#lost-grants"},
+	{"granted-early", "granted-early", struck(clientLinks), "the lock went to two clients when messages of a client were lost or late",
+		"a missing answer is neither a grant nor a release: ask again as the same owner, and compare the owner in every step", "remedies.md#one-step"},
+	{"granted-early", "granted-early", struck(clientStopped), "the lock went to two clients when a client was stopped in the middle of a step",
+		"taking, renewing and releasing must each be one step that compares the owner", "remedies.md#one-step"},
 	{"granted-early", "granted-early", shareOfLease, "the lock was given away after % of the lease that it had promised",
 		"give the key the expiry that its client counts on, in the same step that takes it", "remedies.md#short-lease"},
-	{"granted-early", "granted-early", during("kill", "partition"), "the service gave the lock away while another client's lease had time left, and a fault was on: it may have forgotten the grant",
-		"see in the proof what the fault struck; a service must have a grant on a majority's disks before it answers", "remedies.md#lost-grants"},
 	{"granted-early", "granted-early", atOnce, "two clients were granted the lock at the same moment: whether it is free and taking it are two steps",
 		"look and take in one step: set if absent, compare and swap, a unique key", "remedies.md#one-step"},
 	{"granted-early", "granted-early", nil, "the service gave the lock away while another client's lease had time left",
@@ -63,8 +86,16 @@ var advices = []advice{
 	{"double-grant", "", nil, "the service granted the lock to two clients at once, and no fault excuses it",
 		"look and take in one step: set if absent, compare and swap, a unique key", "remedies.md#one-step"},
 
-	{"stale-write", "lease-outlived", without, "the section was longer than the lease",
+	{"stale-write", "lease-outlived", struck(none), "the section was longer than the lease",
 		"keep sections shorter than the lease or renew it; nothing but fencing at the resource helps when that fails", "fencing.md"},
+	{"stale-write", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and it wrote all the same",
+		"only fencing at the resource helps", "fencing.md"},
+	{"stale-write", "lease-outlived", struck(clientLinks), "the lease ended while its holder's messages were lost or late, and it wrote all the same",
+		"only fencing at the resource helps", "fencing.md"},
+	{"stale-write", "lease-outlived", struck(server), "the lease ended while the service did not answer its holder, and it wrote all the same",
+		"only fencing at the resource helps", "fencing.md"},
+	{"stale-write", "lease-outlived", struck(resource), "the lease ended while the resource did not answer its holder, and it wrote all the same",
+		"only fencing at the resource helps", "fencing.md"},
 	{"stale-write", "lease-outlived", nil, "the lease ended while its holder was stopped or cut off, and it wrote all the same",
 		"only fencing at the resource helps", "fencing.md"},
 	{"stale-write", "delayed", nil, "a write that was sent in time arrived when the lock had gone to another client",
@@ -81,9 +112,21 @@ var advices = []advice{
 		"end the section when the loss is told: cancel its context", "remedies.md#ignored-loss"},
 	{"stale-write", "interleaved", nil, "two critical sections ran into each other",
 		"look at how both came to be granted the lock; fencing at the resource keeps one of them out", "fencing.md"},
+	{"stale-write", "", struck(failed), "the service dropped the lock when its server failed, and the client wrote all the same",
+		"let the lock tell its client of the loss, and fence the resource", "fencing.md"},
 	{"stale-write", "", nil, "a client wrote after the lock had gone to another one",
 		"let the lock tell its client of the loss, and fence the resource", "fencing.md"},
 
+	{"lost-update", "lease-outlived", struck(none), "the section was longer than the lease",
+		"keep sections shorter than the lease or renew it; nothing but fencing at the resource helps when that fails", "fencing.md"},
+	{"lost-update", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and what it wrote was computed from an old value",
+		"only fencing at the resource helps", "fencing.md"},
+	{"lost-update", "lease-outlived", struck(clientLinks), "the lease ended while its holder's messages were lost or late, and what it wrote was computed from an old value",
+		"only fencing at the resource helps", "fencing.md"},
+	{"lost-update", "lease-outlived", struck(server), "the lease ended while the service did not answer its holder, and what it wrote was computed from an old value",
+		"only fencing at the resource helps", "fencing.md"},
+	{"lost-update", "lease-outlived", struck(resource), "the lease ended while the resource did not answer its holder, and what it wrote was computed from an old value",
+		"only fencing at the resource helps", "fencing.md"},
 	{"lost-update", "lease-outlived", nil, "the lease ended while its holder was stopped or cut off, and what it wrote was computed from an old value",
 		"only fencing at the resource helps", "fencing.md"},
 	{"lost-update", "delayed", nil, "a write that was sent in time arrived when the lock had gone to another client",
@@ -123,7 +166,16 @@ var advices = []advice{
 		"give waiters a time limit after which they look again, and let a lost session leave the queue", "remedies.md#stuck-queue"},
 	{"starvation", "", nil, "others were served again and again while a client waited", "serve waiters in the order in which they came", "remedies.md#stuck-queue"},
 
-	{"two-holders", "lease-outlived", without, "the section was longer than the lease", "keep sections shorter than the lease, or renew it", "remedies.md#two-holders"},
+	{"two-holders", "lease-outlived", struck(none), "the section was longer than the lease",
+		"keep sections shorter than the lease, or renew it", "remedies.md#two-holders"},
+	{"two-holders", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and it could not know",
+		"no lease can prevent this: fencing at the resource makes it harmless", "fencing.md"},
+	{"two-holders", "lease-outlived", struck(clientLinks), "the lease ended while its holder's messages were lost or late, and it could not know",
+		"no lease can prevent this: fencing at the resource makes it harmless", "fencing.md"},
+	{"two-holders", "lease-outlived", struck(server), "the lease ended while the service did not answer its holder, and it could not know",
+		"no lease can prevent this: fencing at the resource makes it harmless", "fencing.md"},
+	{"two-holders", "lease-outlived", struck(resource), "the lease ended while the resource did not answer its holder, and it could not know",
+		"no lease can prevent this: fencing at the resource makes it harmless", "fencing.md"},
 	{"two-holders", "lease-outlived", nil, "the lease ended while its holder was stopped or cut off, and it could not know",
 		"no lease can prevent this: fencing at the resource makes it harmless", "fencing.md"},
 	{"two-holders", "granted-early", nil, "the service gave the lock away while another client's lease had time left",
@@ -152,51 +204,91 @@ func adviceOn(s seen) (advice, bool) {
 	return advice{}, false
 }
 
-// during fits where one of the faults was on while the first anomaly came about.
-func during(faults ...string) func(seen) (string, bool) {
+// Kinds of suspects.
+var (
+	none          = kinds{}
+	failed        = kinds{verdict.OnServer: {"kill", "powerloss"}}
+	promoted      = kinds{verdict.OnServer: {"failover"}}
+	server        = kinds{verdict.OnServer: nil}
+	serverClock   = kinds{verdict.OnServer: {"clock"}}
+	clientClock   = kinds{verdict.OnClient: {"clock"}}
+	clientLinks   = kinds{verdict.OnClient: {"partition", "flap", "reset", "loss", "hold", "slow"}}
+	clientStopped = kinds{verdict.OnClient: {"pause", "kill"}}
+	stopped       = kinds{verdict.OnClient: {"pause"}, verdict.OnMachine: nil}
+	resource      = kinds{verdict.OnResource: nil}
+)
+
+// kinds are faults by where they mattered; nil stands for all.
+type kinds map[verdict.Side][]string
+
+// struck fits where a fault of these kinds is suspected; of none, where no fault is.
+func struck(k kinds) func(seen) (string, bool) {
 	return func(s seen) (string, bool) {
-		return "", len(s.list) > 0 && slices.ContainsFunc(s.list[0].Faults, func(f string) bool {
-			name, _, _ := strings.Cut(f, "-")
-			return slices.Contains(faults, name)
-		})
+		suspect := s.suspect()
+		if suspect == nil {
+			return "", len(k) == 0
+		}
+		names, ok := k[suspect.On]
+		base, _, _ := strings.Cut(suspect.Fault, ":")
+		return "", ok && (names == nil || slices.Contains(names, base))
 	}
 }
 
-// without fits where no fault was on during any of them.
-func without(s seen) (string, bool) {
-	return "", !slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return len(a.Faults) > 0 })
+// ofFault says that the advice is on the fault that is suspected, not on the lock that did
+// wrong under it.
+func (a advice) ofFault(s seen) bool {
+	if a.fits == nil {
+		return false
+	}
+	bare := s
+	bare.list = slices.Clone(s.list)
+	for i := range bare.list {
+		bare.list[i].Suspect = nil
+	}
+	_, without := a.fits(bare)
+	return !without
+}
+
+// suspect is that of the group's first anomaly, of the kind that all of them have.
+func (s seen) suspect() *verdict.Suspect {
+	if len(s.list) == 0 {
+		return nil
+	}
+	return s.list[0].Suspect
 }
 
 func unlocked(s seen) (string, bool) { return "", s.run.NoLock }
 
-// atOnce fits where the second grant came as soon as the first, most of the time.
-func atOnce(s seen) (string, bool) {
-	n := 0
+// by names the fault that is suspected of the whole group: "kill of redis"; where not all
+// were struck alike, only what kind it is: "pause of a client".
+func (s seen) by() string {
+	first := s.suspect()
+	if first == nil {
+		return ""
+	}
+	if len(first.Nodes) == 0 || slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Suspect == nil || !slices.Equal(a.Suspect.Nodes, first.Nodes) }) {
+		return clip(first.Kind(), 100)
+	}
+	return clip(first.Fault+" of "+format.And(first.Nodes), 100)
+}
+
+// early is how the group's locks were given away.
+func (s seen) early() []verdict.Early {
+	var out []verdict.Early
 	for _, a := range s.list {
-		if lease, left := a.Sizes["lease"], a.Sizes["remaining"]; lease > 0 && left > lease-lease/20 && len(a.Grants) == 2 {
-			n++
+		if len(a.Grants) == 2 {
+			out = append(out, verdict.Early{Lease: a.Sizes["lease"], Left: a.Sizes["remaining"]})
 		}
 	}
-	return "", 2*n > len(s.list)
+	return out
 }
+
+// atOnce fits where the second grant came as soon as the first, most of the time.
+func atOnce(s seen) (string, bool) { return "", verdict.AtOnce(s.early()) }
 
 // shareOfLease fits where leases were cut short again and again at about the same
 // share of their length: "60 %".
 func shareOfLease(s seen) (string, bool) {
-	var shares []float64
-	for _, a := range s.list {
-		if lease, left := a.Sizes["lease"], a.Sizes["remaining"]; lease > 0 && left > 0 && left < lease && len(a.Grants) == 2 {
-			shares = append(shares, 100*(1-float64(left)/float64(lease)))
-		}
-	}
-	if len(shares) < 3 || 2*len(shares) < len(s.list) {
-		return "", false
-	}
-	slices.Sort(shares)
-	// Whoever comes first comes just after the end; others were busy, and come later.
-	low, middle := shares[0], shares[len(shares)/2]
-	if low < 5 || middle-low > 15 {
-		return "", false
-	}
-	return "about " + format.Digits(float64(int(low+.5))) + " %", true
+	low, ok := verdict.SteadyShare(s.early())
+	return "about " + format.Digits(float64(int(low+.5))) + " %", ok
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 )
 
 // checkerCauses reads from the checker's source every cause that it gives to every
@@ -157,10 +158,13 @@ func TestAdviceLinksResolve(t *testing.T) {
 }
 
 func TestAdviceFits(t *testing.T) {
-	early := func(n int, left func(int) int64, faults ...string) []checker.Anomaly {
+	by := func(fault string, on verdict.Side) *verdict.Suspect {
+		return &verdict.Suspect{Fault: fault, Nodes: []string{"n"}, On: on}
+	}
+	early := func(n int, left func(int) int64, suspect *verdict.Suspect) []checker.Anomaly {
 		var out []checker.Anomaly
 		for i := range n {
-			out = append(out, checker.Anomaly{Name: "granted-early", Cause: "granted-early", Grants: []string{"a", "b"}, Faults: faults,
+			out = append(out, checker.Anomaly{Name: "granted-early", Cause: "granted-early", Grants: []string{"a", "b"}, Suspect: suspect,
 				Sizes: map[string]int64{"lease": 1000 * ms, "remaining": left(i)}})
 		}
 		return out
@@ -174,13 +178,24 @@ func TestAdviceFits(t *testing.T) {
 		says, page  string
 		differently bool
 	}{
-		{"a key that expires too soon", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms)), "after about 60 % of the lease", "short-lease", false},
-		{"two of them prove no habit", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(2, flat(400*ms)), "about", "", true},
-		{"here and there", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, func(i int) int64 { return int64(i*100+50) * ms }), "about", "", true},
-		{"at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(995*ms)), "at the same moment", "one-step", false},
-		{"a clock", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(1, flat(400*ms), "clock-jump"), "by a clock that was set", "clock.md", false},
-		{"a failover", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(1, flat(400*ms), "failover"), "forgot a grant", "lost-grants", false},
-		{"stopped", checker.Group{Name: "stale-write", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{Faults: []string{"pause"}}}, "while its holder was stopped", "fencing.md", false},
+		{"a key that expires too soon", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), nil), "after about 60 % of the lease", "short-lease", false},
+		{"two of them prove no habit", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(2, flat(400*ms), nil), "about", "", true},
+		{"here and there", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, func(i int) int64 { return int64(i*100+50) * ms }, nil), "about", "", true},
+		{"at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(995*ms), nil), "at the same moment", "one-step", false},
+		{"a clock of a server", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("clock", verdict.OnServer)), "by the service's clock", "clock.md", false},
+		{"a clock of a client", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("clock", verdict.OnClient)), "by a client's clock", "clock.md", false},
+		{"a failover", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("failover", verdict.OnServer)), "that took over did not know", "lost-grants", false},
+		{"a kill", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("kill", verdict.OnServer)), "forgot a grant when its server failed", "lost-grants", false},
+		{"a loss of power", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("powerloss", verdict.OnServer)), "forgot a grant when its server failed", "lost-grants", false},
+		{"a cut between servers", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("partition", verdict.OnServer)), "may have forgotten", "lost-grants", false},
+		{"a cut of a client", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("partition", verdict.OnClient)), "lost or late", "one-step", false},
+		{"a pause of a client", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("pause", verdict.OnClient)), "in the middle of a step", "one-step", false},
+		{"stopped", checker.Group{Name: "stale-write", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{Suspect: by("pause", verdict.OnClient)}}, "while its holder was stopped", "fencing.md", false},
+		{"cut off", checker.Group{Name: "lost-update", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{Suspect: by("flap", verdict.OnClient)}}, "messages were lost or late", "fencing.md", false},
+		{"a service that does not answer", checker.Group{Name: "two-holders", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{Suspect: by("pause", verdict.OnServer)}}, "did not answer its holder", "fencing.md", false},
+		{"bystanders only", checker.Group{Name: "stale-write", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{Bystanders: []string{"pause"}}}, "the section was longer than the lease", "fencing.md", false},
+		{"a counter that was lost", checker.Group{Name: "token-reuse"}, Run{}, []checker.Anomaly{{Suspect: by("kill", verdict.OnServer)}}, "forgot its grants and the counter", "tokens", false},
+		{"tokens of a clock", checker.Group{Name: "token-regression"}, Run{}, []checker.Anomaly{{Suspect: by("clock", verdict.OnClient)}}, "follow a client's clock", "tokens", false},
 		{"slow by itself", checker.Group{Name: "stale-write", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{}}, "the section was longer than the lease", "fencing.md", false},
 		{"crashed", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, nil, "nobody frees the lock", "crashed-holder", false},
 		{"no lock", checker.Group{Name: "lost-update"}, Run{NoLock: true}, nil, "others had changed meanwhile", "one-step", false},

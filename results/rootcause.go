@@ -48,6 +48,14 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 		}
 		if a, ok := adviceOn(s); ok {
 			r.Says, r.Do, r.Link = a.says, a.do, docs+a.page
+			if by := s.by(); by != "" {
+				// Only the same run without the fault could prove it.
+				if a.ofFault(s) {
+					r.Says += "; probably brought about by " + by
+				} else {
+					r.Says += "; it probably took " + by
+				}
+			}
 		}
 		var certain, perhaps []string
 		for _, c := range g.LedTo {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/workloads"
@@ -193,11 +194,11 @@ func redisPaused(pauses int) sample {
 		}
 		v.Anomalies = append(v.Anomalies,
 			checker.Anomaly{Name: "two-holders", Property: checker.Belief, Key: "k0", Processes: []string{h.a, h.b}, Grants: []string{h.ga, h.gb}, Time: h.grantB,
-				Events: []int64{proof[0], proof[1], s.find(h.a, history.Release, history.Invoke, h.ga)}, Faults: []string{"pause"}, Cause: "lease-outlived",
+				Events: []int64{proof[0], proof[1], s.find(h.a, history.Release, history.Invoke, h.ga)}, Faults: []string{"pause"}, Suspect: &verdict.Suspect{Fault: "pause", Nodes: []string{"c1"}, On: verdict.OnClient}, Cause: "lease-outlived",
 				Sizes:       map[string]int64{"overlap": 417 * ms},
 				Explanation: fmt.Sprintf("%s and %s both believed that they held k0 for 417 ms: %s outlived its lease while it was paused.", h.a, h.b, h.a)},
 			checker.Anomaly{Name: "stale-write", Property: checker.Register, Key: "k0", Processes: []string{h.a, h.b}, Grants: []string{h.ga, h.gb}, Time: h.writeA,
-				Events: proof, Effects: seqs, Faults: []string{"pause"}, Cause: "lease-outlived", Sizes: map[string]int64{"late": h.writeA - h.grantB},
+				Events: proof, Effects: seqs, Faults: []string{"pause"}, Suspect: &verdict.Suspect{Fault: "pause", Nodes: []string{"c1"}, On: verdict.OnClient}, Cause: "lease-outlived", Sizes: map[string]int64{"late": h.writeA - h.grantB},
 				Explanation: fmt.Sprintf("%s's write was accepted at %s, %s after %s was granted the lock: %s's lease had ended while it was paused, and it did not notice.", h.a, format.Instant(h.writeA), format.Page.Length(h.writeA-h.grantB), h.b, h.a)})
 	}
 	s.stats(&v)
@@ -311,7 +312,7 @@ func etcdValid(sections int) sample {
 		at := s.find(b, history.Acquire, history.OK, g[1])
 		v.Anomalies = append(v.Anomalies, checker.Anomaly{Name: "two-holders", Property: checker.Belief, Key: "k0", Processes: []string{a, b}, Grants: []string{g[0], g[1]},
 			Time: s.events[at].Time, Events: []int64{s.find(a, history.Acquire, history.OK, g[0]), at, s.find(a, history.Lost, history.Info, g[0])},
-			Faults: []string{"pause"}, Cause: "lease-outlived", Sizes: map[string]int64{"overlap": 202 * ms},
+			Faults: []string{"pause"}, Suspect: &verdict.Suspect{Fault: "pause", Nodes: []string{"c1"}, On: verdict.OnClient}, Cause: "lease-outlived", Sizes: map[string]int64{"overlap": 202 * ms},
 			Explanation: fmt.Sprintf("%s and %s both believed that they held k0 for 202 ms: %s outlived its lease while it was paused.", a, b, a)})
 	}
 	belief := v.Properties[checker.Belief]

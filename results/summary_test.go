@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 )
 
 func junitOf(t *testing.T, s sample) string {
@@ -32,7 +33,7 @@ func TestSummary(t *testing.T) {
 	for _, want := range []string{
 		"✗ The redis lock broke under pause of the holder.\n", "✓ exclusion", "○ belief     not kept × 8   not required; a client pause",
 		"stale-write × 8, first at 2.688 s: c1's write was accepted",
-		"    cause:   the lease ended while its holder was stopped or cut off, and it wrote all the same\n    way out: only fencing at the resource helps\n             https://github.com/picklock/picklock/blob/main/docs/fencing.md\n",
+		"    cause:   the lease ended while its holder was stopped, and it wrote all the same; probably brought about by pause of c1\n    way out: only fencing at the resource helps\n             https://github.com/picklock/picklock/blob/main/docs/fencing.md\n",
 		"two-holders × 8, first at 2.278 s: c1 and c3 both", "    not required\n", "report: picklock-results/x/report.html\n", "again:  picklock run --lock redis",
 	} {
 		if !strings.Contains(got, want) {
@@ -102,7 +103,7 @@ func TestTables(t *testing.T) {
 func wrongRelease() sample {
 	s := redisPaused(1)
 	in := func(name, property, cause, grants string, at int64) checker.Anomaly {
-		return checker.Anomaly{Name: name, Property: property, Cause: cause, Key: "k0", Grants: strings.Fields(grants), Time: at * ms, Faults: []string{"pause"},
+		return checker.Anomaly{Name: name, Property: property, Cause: cause, Key: "k0", Grants: strings.Fields(grants), Time: at * ms, Faults: []string{"pause"}, Suspect: &verdict.Suspect{Fault: "pause", Nodes: []string{"a"}, On: verdict.OnClient},
 			Explanation: name + " of " + grants + " is told"}
 	}
 	s.verdict.Anomalies = nil
@@ -127,7 +128,7 @@ func TestTheDeepestCauseComesFirst(t *testing.T) {
 	at := 0
 	for _, want := range []string{
 		"  wrong-release × 30, first at 1.000 s: wrong-release of a.1 b.1 c.1 is told\n",
-		"    cause:   a client released the lock without looking at the owner, and freed another client's\n    way out: compare the owner and delete in one step\n",
+		"    cause:   a client released the lock without looking at the owner, and freed another client's; it probably took pause of a\n    way out: compare the owner and delete in one step\n",
 		"/docs/remedies.md#wrong-release\n",
 		"    which led to 30 granted-early and 30 stale-write, perhaps also to 30 more granted-early:\n",
 		"      granted-early × 60, first at 1.000 s: granted-early of b.1 c.1 is told\n",

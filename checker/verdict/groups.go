@@ -5,16 +5,19 @@ import (
 	"slices"
 )
 
-// Group is the anomalies of one kind and cause that nothing deeper explains, with
+// Group is the anomalies of one kind, cause and suspect that nothing deeper explains, with
 // those that they led to.
 type Group struct {
-	Name     string        `json:"name"`
-	Property string        `json:"property"`
-	Required bool          `json:"required"`
-	Cause    string        `json:"cause,omitempty"`
-	Count    int           `json:"count"`
-	First    int           `json:"first"` // place of the earliest among the verdict's anomalies
-	LedTo    []Consequence `json:"led_to,omitempty"`
+	Name     string `json:"name"`
+	Property string `json:"property"`
+	Required bool   `json:"required"`
+	Cause    string `json:"cause,omitempty"`
+	// Suspect is the kind of fault that is blamed for all of its own anomalies, as
+	// Suspect.Kind has it; "" where none is.
+	Suspect string        `json:"suspect,omitempty"`
+	Count   int           `json:"count"`
+	First   int           `json:"first"` // place of the earliest among the verdict's anomalies
+	LedTo   []Consequence `json:"led_to,omitempty"`
 	// Members are the places of all of its own anomalies.
 	Members []int `json:"-"`
 }
@@ -197,7 +200,7 @@ func (g *grouping) met(a *Anomaly, kinds ...string) (int, bool) {
 
 // collect makes the groups. order is the deepest first.
 func (g *grouping) collect(order []int) []Group {
-	type id struct{ name, cause string }
+	type id struct{ name, cause, suspect string }
 	var out []Group
 	groupOf := map[id]int{}
 	rootOf := make([]int, len(order))
@@ -209,11 +212,12 @@ func (g *grouping) collect(order []int) []Group {
 			out[rootOf[i]].add(Consequence{a.Name, a.Property, required, 1, 0, i}, g.weak[i], g.v.Anomalies)
 			continue
 		}
-		n, ok := groupOf[id{a.Name, a.Cause}]
+		self := id{a.Name, a.Cause, a.Suspect.Kind()}
+		n, ok := groupOf[self]
 		if !ok {
 			n = len(out)
-			groupOf[id{a.Name, a.Cause}] = n
-			out = append(out, Group{Name: a.Name, Property: a.Property, Required: required, Cause: a.Cause, First: i})
+			groupOf[self] = n
+			out = append(out, Group{Name: a.Name, Property: a.Property, Required: required, Cause: a.Cause, Suspect: self.suspect, First: i})
 		}
 		out[n].Count++
 		out[n].Members = append(out[n].Members, i)

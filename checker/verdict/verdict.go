@@ -81,8 +81,14 @@ type Anomaly struct {
 	Events    []int64  `json:"events"`            // indexes in history.jsonl that prove it
 	Effects   []int64  `json:"effects,omitempty"` // sequence numbers in register.jsonl that prove it
 	Victims   []int64  `json:"victims,omitempty"` // sequence numbers of all updates lost at once; the proof is of the first
-	Faults    []string `json:"faults"`            // that were on between the first and the last of them
-	Cause     string   `json:"cause,omitempty"`   // e.g. lease-outlived
+	Faults    []string `json:"faults"`            // that touched whom it is about at a time that mattered
+	// Bystanders were on as well, between the first and the last of the events, and had no
+	// part that can be seen: they struck others, or at another time, or too briefly.
+	Bystanders []string `json:"bystanders,omitempty"`
+	// Suspect is the fault that most likely brought it about; nil: the history shows none
+	// that did.
+	Suspect *Suspect `json:"suspect,omitempty"`
+	Cause   string   `json:"cause,omitempty"` // e.g. lease-outlived
 	// Sizes are the figures that the explanation speaks of, in ns, by name:
 	// "overlap", "late", "remaining".
 	Sizes       map[string]int64 `json:"sizes,omitempty"`

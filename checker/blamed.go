@@ -1,0 +1,81 @@
+package checker
+
+import "github.com/picklock/picklock/checker/verdict"
+
+// wrote is what is blamed for a write of an older grant, by what the write's cause is.
+func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
+	switch cause {
+	case "lease-outlived":
+		return s.outlived(old, w.t)
+	case "delayed":
+		return s.held(old, span{w.op.invT, w.t}, w.t-old.promised, false)
+	case "after-release":
+		return s.held(old, span{w.op.invT, w.t}, w.t-old.release.invT, false)
+	case "never-held":
+		return s.toldLate(old)
+	case "renewed-late":
+		return s.touched(&stake{service: span{old.lo, w.t}, parties: []party{{old.process, span{old.lo, w.t}}}})
+	case "ignored-loss":
+		return blamed{} // why it was lost does not matter: the client knew
+	}
+	return s.met(old, young)
+}
+
+// believed is what is blamed for two clients that believed at once that they held the
+// lock; late is the one whose lease was over.
+func (s *suspects) believed(cause string, late, older, newer *grant) blamed {
+	switch cause {
+	case "lease-outlived":
+		return s.outlived(late, newer.okT)
+	case "never-held":
+		return s.toldLate(late)
+	}
+	return s.met(older, newer)
+}
+
+// toldLate is what is blamed for a grant whose lease was over when its client learnt of it.
+func (s *suspects) toldLate(g *grant) blamed {
+	return s.held(g, span{min(g.since, g.okT), g.okT}, g.okT-g.promised, true)
+}
+
+// released is what is blamed for a release by a client that no longer had the lock: what
+// kept it until its lease was over.
+func (s *suspects) released(w *wrongRelease) blamed {
+	switch at := w.release.invT; {
+	case w.by.promised == 0:
+		return s.met(w.by, w.victim)
+	case w.by.promised <= at:
+		return s.outlived(w.by, at)
+	default: // it was sent in time
+		return s.held(w.by, span{at, w.next.okT}, w.next.okT-w.by.promised, true)
+	}
+}
+
+// leftBehind is what is blamed for a lock that nobody holds and nobody gets since a time,
+// when g had been the last grant: a client that was killed, or a server that failed, since
+// then.
+func (s *suspects) leftBehind(g *grant, since int64) blamed {
+	var b blamed
+	for _, f := range s.faults.on(g.lo, since) {
+		p := part{fault: f, side: verdict.OnServer}
+		if f.clients > 0 {
+			p.side = verdict.OnClient
+		}
+		if baseName(f.name) == "kill" && f.clients > 0 || rankEarly(p) == rankState {
+			b.parts = append(b.parts, p)
+		}
+	}
+	if n := len(b.parts); n > 0 {
+		b.suspect = &b.parts[n-1]
+	}
+	return b
+}
+
+// resourceStake is what hangs on what processes did to the resource.
+func resourceStake(from, to int64, processes []string) *stake {
+	s := &stake{resource: span{from, to}}
+	for _, p := range processes {
+		s.parties = append(s.parties, party{p, span{from, to}})
+	}
+	return s
+}

@@ -1,0 +1,190 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/picklock/picklock/checker/verdict"
+)
+
+// registerNode is the name that every run gives the resource under the lock.
+const registerNode = "register"
+
+// party is a process whose doings an anomaly hangs on, and when they mattered.
+type party struct {
+	process string
+	span
+}
+
+// stake is what an anomaly hangs on: a fault that touched none of it has no part.
+type stake struct {
+	service  span // when the service's state mattered; empty: it did not
+	resource span // when the resource did
+	parties  []party
+	// third are those who are not accused, but whose requests were under way.
+	third []party
+}
+
+// part is a fault that touched a stake.
+type part struct {
+	*fault
+	side  verdict.Side
+	third bool
+}
+
+// kind names the class of faults that a part is one of.
+func (p part) kind() string {
+	if p.third {
+		return baseName(p.name) + " of a third"
+	}
+	return baseName(p.name) + " of " + string(p.side)
+}
+
+// felt is until when a fault can have an effect: lost packets are felt for up to as long
+// again (see unsettled).
+func (f *fault) felt() int64 {
+	if f.losesPackets() {
+		return satAdd(f.end, min(f.end-f.begin, int64(Settle)))
+	}
+	return f.end
+}
+
+// meets says that the fault can have an effect in s, which has its ends in it.
+func (f *fault) meets(s span) bool { return f.begin <= s.to && f.felt() >= s.from }
+
+// strikes says that the fault was on this process or its links.
+func (f *fault) strikes(process string) bool { return slices.Contains(f.nodes, process) }
+
+// onServers says that the fault was on the service. What is between a client and the
+// service is that client's.
+func (f *fault) onServers() bool {
+	if !f.concernsOthers() {
+		return false
+	}
+	return !slices.Equal(f.nodes, []string{registerNode})
+}
+
+// touches says where a fault touched the stake, and whether it did.
+func (s *stake) touches(f *fault) (part, bool) {
+	if baseName(f.name) == Stall {
+		return part{f, verdict.OnMachine, false}, f.meets(s.all())
+	}
+	if s.service.to > s.service.from && f.onServers() && f.meets(s.service) {
+		return part{f, verdict.OnServer, false}, true
+	}
+	for _, p := range s.parties {
+		if f.strikes(p.process) && f.meets(p.span) {
+			return part{f, verdict.OnClient, false}, true
+		}
+	}
+	if s.resource.to > s.resource.from && f.strikes(registerNode) && f.meets(s.resource) {
+		return part{f, verdict.OnResource, false}, true
+	}
+	for _, p := range s.third {
+		if f.strikes(p.process) && f.meets(p.span) {
+			return part{f, verdict.OnClient, true}, true
+		}
+	}
+	return part{}, false
+}
+
+// all is from the first to the last instant of the stake.
+func (s *stake) all() span {
+	out := span{never, -never}
+	add := func(o span) {
+		if o.to > o.from {
+			out.from, out.to = min(out.from, o.from), max(out.to, o.to)
+		}
+	}
+	add(s.service)
+	add(s.resource)
+	for _, p := range slices.Concat(s.parties, s.third) {
+		add(p.span)
+	}
+	return out
+}
+
+// parts lists the faults that landed and touched the stake, by begin.
+func (l *faultLog) parts(s *stake) []part {
+	all := s.all()
+	var out []part
+	for _, f := range l.around(all.from, all.to) {
+		if p, ok := s.touches(f); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// around lists the landed faults that can be felt at some time in [from, to], by begin.
+func (l *faultLog) around(from, to int64) []*fault {
+	var out []*fault
+	for _, f := range l.on(from-int64(Settle), to) {
+		if f.felt() >= from {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// lastWord is since when the service had nothing more to say of the grant before t: its
+// last renewal that was granted by then, or else the grant itself.
+func (g *grant) lastWord(t int64) int64 {
+	last := min(g.lo, g.okT)
+	for _, r := range g.renewals() {
+		switch {
+		case r.okT > t:
+		case r.inv >= 0:
+			last = max(last, r.invT)
+		default:
+			last = max(last, r.heldUntil)
+		}
+	}
+	return last
+}
+
+// meeting is a grant that the service ought not to have given, or not so, beside others.
+type meeting struct {
+	older []*grant
+	newer *grant
+	at    int64
+}
+
+// stake is what a meeting hangs on: the service from its last word on the older grants to
+// the newer one, and both clients meanwhile. A release of somebody else's that was under
+// way may have freed what it ought not to have.
+func (m meeting) stake() *stake {
+	s := &stake{service: span{m.at, m.at}}
+	for _, g := range m.older {
+		p := party{g.process, span{g.lastWord(m.at), m.at}}
+		s.parties = append(s.parties, p)
+		s.service.from = min(s.service.from, p.from)
+	}
+	from := s.service.from
+	if m.newer.inv >= 0 {
+		from = max(from, m.newer.invT)
+	}
+	s.parties = append(s.parties, party{m.newer.process, span{min(from, m.at), m.at}})
+	list := m.newer.lock.released
+	n, _ := slices.BinarySearchFunc(list, m.at, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	for i := n - 1; i >= max(0, n-64); i-- { // bounded, as in wrongBetween
+		if o := list[i]; o.endT > m.older[0].okT && !slices.Contains(m.older, o.grant) && o.grant != m.newer {
+			s.third = append(s.third, party{o.process, span{o.invT, min(o.endT, m.at)}})
+		}
+	}
+	return s
+}
+
+// drawStake is what the token of a grant hangs on, next to that of another one: the
+// service in between, and either client while it was granted its own.
+func (m meeting) drawStake() *stake {
+	s := &stake{service: span{m.older[0].lo, m.at}}
+	for _, g := range []*grant{m.older[0], m.newer} {
+		from := g.lo
+		if g.inv >= 0 {
+			from = g.invT
+		}
+		s.parties = append(s.parties, party{g.process, span{from, g.okT}})
+	}
+	return s
+}

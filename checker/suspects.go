@@ -1,0 +1,264 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/picklock/picklock/checker/verdict"
+)
+
+// blamed is the faults that had a part in an anomaly. The suspect, if there is one, is
+// what most likely brought it about.
+type blamed struct {
+	suspect *part
+	parts   []part
+}
+
+// A fault's rank says how well its kind explains what the service did: the service's own
+// come before a client's.
+const (
+	rankState   = iota // a server lost what it knew, or a replica that did not know it took over
+	rankClock          // leases and tokens that a server's clock counts
+	rankClients        // those that a client's clock counts
+	rankServer         // anything else on the service
+	rankOther          // anything else on a client
+	rankThird          // on a client whose release was under way
+	rankNone           // its kind explains nothing of this
+)
+
+// rankEarly ranks what can make a service give away what is another's.
+func rankEarly(p part) int {
+	name := baseName(p.name)
+	switch {
+	case p.third && name == "clock", p.side == verdict.OnResource:
+		return rankNone
+	case p.third:
+		return rankThird
+	case p.side == verdict.OnServer && slices.Contains([]string{"kill", "powerloss", "failover"}, name):
+		return rankState
+	case p.side == verdict.OnServer && name == "clock":
+		return rankClock
+	case p.side == verdict.OnClient && name == "clock":
+		return rankClients
+	case p.side == verdict.OnClient:
+		return rankOther
+	}
+	return rankServer
+}
+
+// rankToken ranks what can make tokens come in another order than the grants: what is slow
+// or cut off draws one later, but the same.
+func rankToken(p part) int {
+	r := rankEarly(p)
+	name := baseName(p.name)
+	switch {
+	case r <= rankClients:
+		return r
+	case r == rankServer && (name == "partition" || name == "disk"), r == rankOther && name == "kill":
+		return r
+	}
+	return rankNone
+}
+
+// weigh chooses for each of the meetings the fault that most likely brought it about, if
+// there is one. A kind of fault is blamed for the meetings that it touched, the likeliest
+// kind first, unless as many would have been touched by chance: then the same comes
+// without it. habit says that what is left has a common pattern, which a fault that
+// strikes now and then would not give it; it is asked before such a fault is blamed.
+func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank func(part) int, run span, habit func([]meeting) bool) []blamed {
+	out := make([]blamed, len(meetings))
+	kinds := map[string]int{}
+	stakes := make([]*stake, len(meetings))
+	for i, m := range meetings {
+		stakes[i] = stakeOf(m)
+		for _, p := range l.parts(stakes[i]) {
+			if r := rank(p); r < rankNone {
+				out[i].add(p)
+				kinds[p.kind()] = r
+			}
+		}
+	}
+	order := make([]string, 0, len(kinds))
+	for k := range kinds {
+		order = append(order, k)
+	}
+	slices.SortFunc(order, func(a, b string) int {
+		return cmp.Or(cmp.Compare(kinds[a], kinds[b]), cmp.Compare(a, b))
+	})
+	left := make([]int, len(meetings))
+	for i := range left {
+		left[i] = i
+	}
+	for _, kind := range order {
+		if kinds[kind] > rankClients && habit != nil && habit(these(meetings, left)) {
+			break
+		}
+		touched := 0
+		for _, i := range left {
+			if out[i].of(kind) != nil {
+				touched++
+			}
+		}
+		without := float64(len(left) - touched)
+		if touched == 0 {
+			continue
+		}
+		if without > 0 {
+			// Of those that the kind would touch by chance, as many came without it.
+			if p := l.chances(kind, stakes, left, run); float64(touched)*(1-p) <= 2*without*p {
+				continue
+			}
+		}
+		left = slices.DeleteFunc(left, func(i int) bool {
+			out[i].suspect = out[i].of(kind)
+			return out[i].suspect != nil
+		})
+	}
+	return out
+}
+
+// maxChances is of how many stakes the chance is computed: it is a mean.
+const maxChances = 64
+
+// chances is the mean chance of the stakes at places, of some of them where they are many.
+func (l *faultLog) chances(kind string, stakes []*stake, places []int, run span) float64 {
+	n := min(len(places), maxChances)
+	total := 0.0
+	for i := range n {
+		total += l.chance(kind, stakes[places[i*len(places)/n]], run)
+	}
+	return total / float64(n)
+}
+
+func these(meetings []meeting, places []int) []meeting {
+	out := make([]meeting, len(places))
+	for i, at := range places {
+		out[i] = meetings[at]
+	}
+	return out
+}
+
+// add adds a part, or puts it in the place of an earlier one of its kind.
+func (b *blamed) add(p part) {
+	if old := b.of(p.kind()); old != nil {
+		*old = p
+		return
+	}
+	b.parts = append(b.parts, p)
+}
+
+// of is the latest fault of a kind among the parts: nearest to the harm.
+func (b *blamed) of(kind string) *part {
+	for i := range slices.Backward(b.parts) {
+		if b.parts[i].kind() == kind {
+			return &b.parts[i]
+		}
+	}
+	return nil
+}
+
+// chance is how likely it is that faults of a kind touch a stake like this one at any
+// other time of the run.
+func (l *faultLog) chance(kind string, s *stake, run span) float64 {
+	all := s.all()
+	length := all.to - all.from
+	whole := run.to - run.from
+	if length >= whole {
+		return 1
+	}
+	covered, reach := int64(0), run.from
+	for i := range l.list { // by begin
+		f := &l.list[i]
+		moved := s.at(f.begin)
+		p, ok := moved.touches(f)
+		if !f.landed || !ok || p.kind() != kind {
+			continue
+		}
+		from, to := max(f.begin, reach), min(satAdd(f.felt(), length), run.to)
+		if to > from {
+			covered += to - from
+			reach = to
+		}
+	}
+	return min(1, float64(covered)/float64(whole))
+}
+
+// at is the stake of whoever had been at this at another time.
+func (s *stake) at(t int64) *stake {
+	whole := span{t, satAdd(t, 1)}
+	out := &stake{}
+	if s.service.to > s.service.from {
+		out.service = whole
+	}
+	if s.resource.to > s.resource.from {
+		out.resource = whole
+	}
+	for _, p := range s.parties {
+		out.parties = append(out.parties, party{p.process, whole})
+	}
+	for _, p := range s.third {
+		out.third = append(out.third, party{p.process, whole})
+	}
+	return out
+}
+
+// suspects is what is blamed for what the service did, by the grant that it ought not to
+// have given, or not with that token.
+type suspects struct {
+	early  map[*grant]blamed
+	tokens map[*grant]blamed
+	faults *faultLog
+	renews map[*lock]bool // a grant of it was renewed
+}
+
+func newSuspects(an *analysis) suspects {
+	s := suspects{early: map[*grant]blamed{}, tokens: map[*grant]blamed{}, faults: an.faults, renews: map[*lock]bool{}}
+	for _, k := range an.locks {
+		s.renews[k] = slices.ContainsFunc(k.grants, func(g *grant) bool { return g.renewed != nil })
+	}
+	if len(an.faults.list) == 0 {
+		return s
+	}
+	var early, tokens []meeting
+	for _, e := range an.overlaps.early {
+		early = append(early, meeting{e.older, e.newer, e.from})
+	}
+	for i, b := range an.faults.weigh(early, meeting.stake, rankEarly, span{an.began, an.last}, habit) {
+		s.early[early[i].newer] = b
+	}
+	for _, k := range an.locks {
+		for _, list := range [][]grantPair{an.tokens.regressed[k], an.tokens.reused[k]} {
+			for _, p := range list {
+				tokens = append(tokens, meeting{[]*grant{p.older}, p.newer, p.newer.okT})
+			}
+		}
+	}
+	for i, b := range an.faults.weigh(tokens, meeting.drawStake, rankToken, span{an.began, an.last}, nil) {
+		if known, ok := s.tokens[tokens[i].newer]; !ok || known.suspect == nil {
+			s.tokens[tokens[i].newer] = b
+		}
+	}
+	return s
+}
+
+// habit says that locks were given away in a way that only the lock's own steps explain:
+// as soon as they had been given, or again and again at one share of the lease.
+func habit(list []meeting) bool {
+	var early []verdict.Early
+	for _, m := range list {
+		early = append(early, verdict.Early{Lease: m.older[0].lease, Left: m.older[0].leaseLeft(m.at)})
+	}
+	_, steady := verdict.SteadyShare(early)
+	return steady || verdict.AtOnce(early)
+}
+
+// met is what is blamed for two grants that were in force together.
+func (s *suspects) met(older, newer *grant) blamed {
+	if b, ok := s.early[newer]; ok {
+		return b
+	}
+	return s.faults.weigh([]meeting{{[]*grant{older}, newer, newer.okT}}, meeting.stake, rankEarly, span{0, never}, nil)[0]
+}
+
+// touched is the faults that touched a stake, none of which is blamed.
+func (s *suspects) touched(at *stake) blamed { return blamed{parts: s.faults.parts(at)} }

@@ -1,0 +1,133 @@
+package checker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestSuspects: a fault is suspected only if it touched one of the two clients, their links,
+// or the service, at a time that mattered; the service's own before a client's. All others
+// are bystanders.
+func TestSuspects(t *testing.T) {
+	const (
+		idle  = "0.01-0.02 c3 acquire !timeout\n0.01-0.02 c4 acquire !timeout\n"
+		early = "0.10-0.11 c1 acquire c1.1 lease=1\n0.30-0.40 c2 acquire c2.1 lease=1\n0.45-0.46 c2 release c2.1\n0.47-0.48 c1 release c1.1\n"
+		// c1's lease is over at 1.1; c2 writes, and c1 writes at 1.5, which is 400 ms late.
+		outlived = `
+0.10-0.11 c1 acquire c1.1 token=1 lease=1
+0.12-0.13 c1 read c1.1 @0.125
+1.20-1.21 c2 acquire c2.1 token=2 lease=1
+1.22-1.23 c2 write c2.1 value=b @1.225
+1.30-1.31 c2 release c2.1
+1.49-1.51 c1 write c1.1 value=a @1.50
+`
+		slowRead = `
+0.10-0.11 c1 acquire c1.1 token=1 lease=1
+0.12-0.80 c1 read c1.1 @0.79
+1.20-1.21 c2 acquire c2.1 token=2 lease=1
+1.22-1.23 c2 write c2.1 value=b @1.225
+1.30-1.31 c2 release c2.1
+1.49-1.51 c1 write c1.1 value=a @1.50
+`
+		renewing = `
+0.10-0.11 c1 acquire c1.1 token=1 lease=1
+0.30-0.31 c1 renew c1.1 lease=1 held
+1.40-1.41 c2 acquire c2.1 token=2 lease=1
+1.42-1.43 c2 write c2.1 value=b @1.425
+1.50-1.51 c2 release c2.1
+2.49-2.51 c1 write c1.1 value=a @2.50
+`
+		regressed = "0.10-0.11 c1 acquire c1.1 token=2 lease=0.1\n0.12-0.13 c1 release c1.1\n0.30-0.40 c2 acquire c2.1 token=1 lease=0.1\n0.41-0.42 c2 release c2.1\n"
+	)
+	for _, c := range []struct{ name, anomaly, faults, text, suspect, bystanders string }{
+		{"a server that failed in between", "granted-early", "0.20-0.25 nemesis kill s1", early, "kill of a server", ""},
+		{"before the older grant", "granted-early", "0.03-0.08 nemesis kill s1", early, "", ""},
+		{"after the newer grant", "granted-early", "0.405-0.408 nemesis kill s1", early, "", ""},
+		{"before the service's last word on it", "granted-early", "0.20-0.22 nemesis kill s1\n0.25-0.26 c1 renew c1.1 lease=1 held", early, "", "kill"},
+		{"that did not land", "granted-early", "0.20-0.25 nemesis kill s1 ?", early, "", ""},
+		{"the service's own before a client's", "granted-early", "0.15-0.35 nemesis clock c2\n0.20-0.25 nemesis kill s1", early, "kill of a server", ""},
+		{"its clock before a client's", "granted-early", "0.15-0.35 nemesis clock c2\n0.20-0.25 nemesis clock s1", early, "clock of a server", ""},
+		{"a client's clock before what else was on the service", "granted-early", "0.15-0.35 nemesis clock c2\n0.20-0.25 nemesis slow s1", early, "clock of a client", ""},
+		{"the clock of another client", "granted-early", "0.15-0.35 nemesis clock c3", early, "", "clock"},
+		{"another client, cut from the service", "granted-early", "0.15-0.35 nemesis partition c3 s1", early, "", "partition"},
+		{"the resource", "granted-early", "0.15-0.35 nemesis pause register", early, "", "pause"},
+		{"the newer's client", "granted-early", "0.32-0.35 nemesis partition c2", early, "partition of a client", ""},
+		{"the newer's client, before it asked", "granted-early", "0.15-0.20 nemesis pause c2", early, "", "pause"},
+		{"the newer's client, cut before it asked, and felt", "granted-early", "0.15-0.25 nemesis partition c2", early, "partition of a client", ""},
+		{"as soon as the first: a client's pause now and then explains nothing", "granted-early", "0.115-0.117 nemesis pause c1",
+			"0.10-0.11 c1 acquire c1.1 lease=1\n0.10-0.12 c2 acquire c2.1 lease=1", "", ""},
+		{"as soon as the first, and a server failed", "granted-early", "0.115-0.117 nemesis kill s1",
+			"0.10-0.11 c1 acquire c1.1 lease=1\n0.10-0.12 c2 acquire c2.1 lease=1", "kill of a server", ""},
+		{"a release that was under way", "granted-early", "0.15-0.25 nemesis pause c3\n0.03-0.04 c3 acquire c3.1 lease=0.05\n0.09-0.26 c3 release c3.1", early, "pause of a client", ""},
+
+		{"by itself", "stale-write", "", outlived, "", ""},
+		{"another client", "stale-write", "0.20-1.30 nemesis pause c3", outlived, "", "pause"},
+		{"the newer one", "stale-write", "0.20-1.10 nemesis pause c2", outlived, "", "pause"},
+		{"its holder, for as long as it was late", "stale-write", "0.20-0.65 nemesis pause c1", outlived, "pause of a client", ""},
+		{"its holder, too briefly", "stale-write", "0.20-0.50 nemesis pause c1", outlived, "", "pause"},
+		{"its holder, twice", "stale-write", "0.20-0.40 nemesis pause c1\n0.50-0.75 nemesis pause c1", outlived, "pause of a client", ""},
+		{"its holder's clock", "stale-write", "0.20-1.40 nemesis clock c1", outlived, "", "clock"},
+		{"a cut when nothing was under way", "stale-write", "0.20-0.90 nemesis partition c1", outlived, "", "partition"},
+		{"a cut while it read", "stale-write", "0.20-0.70 nemesis partition c1", slowRead, "partition of a client", ""},
+		{"the resource while it read", "stale-write", "0.20-0.70 nemesis pause register", slowRead, "pause of the resource", ""},
+		{"a server while it read", "stale-write", "0.20-0.70 nemesis pause s1", slowRead, "", "pause"},
+		{"a cut when it was to renew", "stale-write", "0.50-1.10 nemesis partition c1 s1", renewing, "partition of a client", ""},
+		{"a server when it was to renew", "stale-write", "0.50-1.10 nemesis pause s1", renewing, "pause of a server", ""},
+		{"a cut after its lease", "stale-write", "1.50-1.60 nemesis pause c1", renewing, "", "pause"},
+		{"the machine", "stale-write", "0.20-0.65 nemesis stall", outlived, "a machine that stood still", ""},
+
+		{"a counter that was lost", "token-regression", "0.20-0.25 nemesis kill s1", regressed, "kill of a server", ""},
+		{"what is slow draws the same", "token-regression", "0.20-0.35 nemesis pause c2\n0.20-0.35 nemesis slow s1", regressed, "", "pause slow"},
+		{"the clock of who drew", "token-regression", "0.05-0.12 nemesis clock c1", regressed, "clock of a client", ""},
+		{"the clock of who did not draw then", "token-regression", "0.115-0.20 nemesis clock c2", regressed, "", "clock"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := Check(script(t, idle+c.faults+"\n"+c.text))
+			list := named(v, c.anomaly)
+			if len(list) == 0 {
+				t.Fatalf("found %v", found(v))
+			}
+			a := list[0]
+			if got := a.Suspect.Kind(); got != c.suspect || strings.Join(a.Bystanders, " ") != c.bystanders {
+				t.Errorf("suspect %q, want %q; bystanders %v, want %q\n%s", got, c.suspect, a.Bystanders, c.bystanders, a.Explanation)
+			}
+		})
+	}
+}
+
+// TestSuspectsByChance: what comes as often without a kind of fault is not blamed on it.
+func TestSuspectsByChance(t *testing.T) {
+	history := func(clock func(i int) bool) string {
+		var b strings.Builder
+		for i := range 20 {
+			at := float64(i)
+			fmt.Fprintf(&b, "%.2f-%.2f c1 acquire c1.%d lease=1\n%.2f-%.2f c2 acquire c2.%d lease=1\n%.2f-%.2f c2 release c2.%d\n%.2f-%.2f c1 release c1.%d\n",
+				at+.1, at+.11, i+1, at+.3, at+.4+float64(i%7)*.04, i+1, at+.75, at+.76, i+1, at+.77, at+.78, i+1)
+			if clock(i) {
+				fmt.Fprintf(&b, "%.2f-%.2f nemesis clock c2\n", at+.15, at+.9)
+			}
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name   string
+		clock  func(int) bool
+		blamed int
+	}{
+		{"half of the time", func(i int) bool { return i%2 == 0 }, 0},
+		{"each time", func(int) bool { return true }, 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			blamed := 0
+			for _, a := range named(Check(script(t, history(c.clock))), "granted-early") {
+				if a.Suspect != nil {
+					blamed++
+				}
+			}
+			if blamed != c.blamed {
+				t.Errorf("%d of 20 are blamed on the clock, want %d", blamed, c.blamed)
+			}
+		})
+	}
+}

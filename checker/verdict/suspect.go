@@ -1,0 +1,73 @@
+package verdict
+
+import "slices"
+
+// Suspect is an injected fault that, by all that the history shows, brought an anomaly
+// about. It is likely, not proved: that the same without the fault does not break, only
+// another run can show.
+type Suspect struct {
+	Fault string   `json:"fault"` // e.g. kill
+	Nodes []string `json:"nodes"` // whom it struck, as the history names them
+	On    Side     `json:"on"`    // where it mattered
+	Begin int64    `json:"begin"` // ns since the run's start
+	End   int64    `json:"end"`   // ns; the history's end where it was never healed
+}
+
+// Side is where a fault mattered.
+type Side string
+
+// The sides of a lock at which a fault can matter.
+const (
+	OnServer   Side = "server"   // at the lock's service, or between its servers
+	OnClient   Side = "client"   // at a client of the anomaly, or on its links
+	OnResource Side = "resource" // at what the lock protects
+	OnMachine  Side = "machine"  // the machine stood still; nobody injected it
+)
+
+// Kind is what the fault was and where: "kill of a server".
+func (s *Suspect) Kind() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.On == OnMachine:
+		return "a machine that stood still"
+	case s.On == OnResource:
+		return s.Fault + " of the resource"
+	}
+	return s.Fault + " of a " + string(s.On)
+}
+
+// Early is one lock that was given away while a lease had time left.
+type Early struct {
+	Lease, Left int64 // ns; a Lease of 0 is not known
+}
+
+// AtOnce says that the second grant came as soon as the first, most of the time: within
+// a twentieth of the lease.
+func AtOnce(list []Early) bool {
+	n := 0
+	for _, e := range list {
+		if e.Lease > 0 && e.Left > e.Lease-e.Lease/20 {
+			n++
+		}
+	}
+	return 2*n > len(list)
+}
+
+// SteadyShare says that leases were cut short again and again at about the same share of
+// their length, and at which, in percent.
+func SteadyShare(list []Early) (percent float64, ok bool) {
+	var shares []float64
+	for _, e := range list {
+		if e.Lease > 0 && e.Left > 0 && e.Left < e.Lease {
+			shares = append(shares, 100*(1-float64(e.Left)/float64(e.Lease)))
+		}
+	}
+	if len(shares) < 3 || 2*len(shares) < len(list) {
+		return 0, false
+	}
+	slices.Sort(shares)
+	// Whoever comes first comes just after the end; others were busy, and come later.
+	low, middle := shares[0], shares[len(shares)/2]
+	return low, low >= 5 && middle-low <= 15
+}
