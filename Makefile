@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint bench bench-memory docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint slow bench bench-memory docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -52,6 +52,12 @@ soundness: build
 all-faults: build
 	scripts/install redis-server zookeeper java postgres
 	scripts/all-faults
+
+# The catalogue, the helpers' projects and the zoo with eight busy loops beside them: what a slow
+# machine cannot show is discarded, and never a tick. Hours. ARGS=catalogue for a part.
+slow: build
+	scripts/install redis-server zookeeper java postgres pgbouncer python3 redis-py pytest junit5 node
+	scripts/slow $(ARGS)
 
 lint:
 	$(GO) vet ./...

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // The files that a scenario's run has besides those of every run.
@@ -40,10 +41,12 @@ type Cell struct {
 	Counts   map[string]int   `json:"counts,omitempty"`  // what the scenario counted
 	Landed   int              `json:"landed"`            // faults
 	Refused  int              `json:"refused,omitempty"` // operations that the register refused
-	Sentence string           `json:"sentence,omitempty"`
-	Causes   []string         `json:"causes,omitempty"` // of what broke a required property, the deepest first
-	Steps    []StepTaken      `json:"steps,omitempty"`
-	CutShort bool             `json:"cut_short,omitempty"` // it was interrupted
+	// Discarded counts the plays before these that proved nothing: this machine was too busy.
+	Discarded int         `json:"discarded,omitempty"`
+	Sentence  string      `json:"sentence,omitempty"`
+	Causes    []string    `json:"causes,omitempty"` // of what broke a required property, the deepest first
+	Steps     []StepTaken `json:"steps,omitempty"`
+	CutShort  bool        `json:"cut_short,omitempty"` // it was interrupted
 
 	Started  time.Time         `json:"started"`
 	Seconds  float64           `json:"seconds"`
@@ -95,6 +98,9 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 	}
 	fmt.Fprintf(&b, "%s %s\n", p.cellSign(c), p.bold(fmt.Sprintf("%s on %s, fencing %s: %s", clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing, c.word())))
 	fmt.Fprintf(&b, "  expected: %s\n  found:    %s\n", clip(c.Expected, 300), c.found())
+	if c.Discarded > 0 {
+		fmt.Fprintf(&b, "  discarded: %s before: this machine was too busy\n", fmt.Sprintf("%d %s", c.Discarded, format.Noun(c.Discarded, "play", "plays")))
+	}
 	if c.Why != "" {
 		fmt.Fprintf(&b, "  why:      %s\n", clip(c.Why, 2000))
 	}

@@ -79,6 +79,7 @@ func (c *Cell) Add(one Cell) {
 	slices.Sort(c.Broken)
 	c.Landed += one.Landed
 	c.Refused += one.Refused
+	c.Discarded += one.Discarded
 	c.Service = firstNonEmpty(c.Service, one.Service)
 	c.Seconds += one.Seconds
 	c.LeftOut = firstNonEmpty(c.LeftOut, one.LeftOut)

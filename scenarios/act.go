@@ -88,7 +88,7 @@ func (r *Runner) act(ctx context.Context, st Step) (string, error) {
 	c.busy, c.last = ch, ch
 	if verb(st.Acts[0]) == history.Acquire {
 		// What the runner knew of an earlier grant must not answer for this one.
-		c.asked, c.granted, c.until, c.waiting, c.lost = 0, 0, 0, false, false
+		c.asked, c.granted, c.until, c.waiting, c.lost, c.refusals = 0, 0, 0, false, false, nil
 	}
 	r.mu.Unlock()
 	if err := r.arm(ctx, st, 0); err != nil {

@@ -66,6 +66,9 @@ type VoidError struct {
 // Busy says that this machine was too busy for the fault to strike in time.
 func (e *VoidError) Busy() bool { return e.late }
 
+// Is makes one that came too late an ErrBusy.
+func (e *VoidError) Is(target error) bool { return target == ErrBusy && e.late }
+
 func (e *VoidError) Error() string {
 	return fmt.Sprintf("void: %s: %s", e.Strike.Fault.Text, e.Why)
 }

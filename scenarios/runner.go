@@ -17,6 +17,8 @@ type Runner struct {
 	stage    Stage
 	tell     func(Taken) // may be nil
 
+	moved map[string]int64 // when the latest step of a client ended, "" for those of nobody
+
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at every change
 	latest  int64         // when the last event or message came
@@ -39,6 +41,7 @@ type clientState struct {
 	grants, kills  int   // how many there were
 	until          int64 // end of the latest grant's lease, 0: it has none
 	waiting, lost  bool
+	refusals       []int64 // when its latest acquire was made to wait, the latest ones
 	busy           *chain
 	last           *chain
 }
@@ -46,7 +49,7 @@ type clientState struct {
 // NewRunner prepares a scenario with steps; tell is told of every step taken.
 func NewRunner(s *Scenario, stage Stage, tell func(Taken)) *Runner {
 	r := &Runner{
-		scenario: s, stage: stage, tell: tell, changed: make(chan struct{}),
+		scenario: s, stage: stage, tell: tell, changed: make(chan struct{}), moved: map[string]int64{},
 		clients: map[string]*clientState{}, counts: map[string]int{}, heals: map[string]func(context.Context) error{}, gates: map[*Await]*actGate{},
 	}
 	r.killed = r.forget
@@ -67,7 +70,7 @@ func (r *Runner) Observe(e history.Event) {
 	}
 	switch {
 	case e.F == history.Acquire && e.Type == history.Invoke:
-		c.asked, c.granted, c.until, c.waiting, c.lost = e.Time, 0, 0, false, false
+		c.asked, c.granted, c.until, c.waiting, c.lost, c.refusals = e.Time, 0, 0, false, false, nil
 	case e.F == history.Acquire && e.Type == history.OK:
 		c.granted = e.Time
 		c.grants++
@@ -85,7 +88,14 @@ func (r *Runner) Observe(e history.Event) {
 func (r *Runner) Waiting(client string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c := r.clients[client]; c != nil && !c.waiting {
+	c := r.clients[client]
+	if c == nil {
+		return
+	}
+	if c.refusals = append(c.refusals, r.stage.Now()); len(c.refusals) > 2 {
+		c.refusals = c.refusals[1:]
+	}
+	if !c.waiting {
 		c.waiting = true
 		r.change()
 	}
@@ -130,6 +140,7 @@ func (r *Runner) Play(ctx context.Context) (err error) {
 		err := r.openAwaited(ctx, st)
 		if err == nil {
 			outcome, err = r.take(ctx, st)
+			r.moved[st.Client] = r.stage.Now()
 		}
 		if u := r.cannot(); u != nil {
 			err = u
