@@ -17,9 +17,10 @@ type Sharing interface {
 // Renewing is a Cluster whose nodes get a new network namespace on every start, so
 // that what was done to the old one has to be done again.
 type Renewing interface {
-	// OnStart has f called for every node that was started again, as soon as its
-	// namespace is there and before it is waited for.
-	OnStart(f func(ctx context.Context, node string) error)
+	// AroundStart has f called for every start of a node from now on. f calls start, which
+	// starts the node's program and returns when its namespace is known, before the node is
+	// waited for. An error of f is one of the start.
+	AroundStart(f func(ctx context.Context, node string, start func() error) error)
 }
 
 // Checking is a Cluster that can say whether its servers work.

@@ -78,6 +78,8 @@ func (s *server) do(ctx context.Context, method string, p params) (got result, e
 		got.Yes, err = s.injector.Stopped(ctx, p.PID)
 	case "drop":
 		err = s.injector.Drop(ctx, p.NetNS, p.From)
+	case "bar":
+		err = s.injector.Bar(ctx, p.NetNS, p.From, p.To)
 	case "dropped":
 		got.Dropped, err = s.injector.Dropped(ctx, p.NetNS)
 	case "reach":

@@ -39,6 +39,8 @@ type containerNode struct {
 	space   uint64 // its network namespace; 0 if that is not its own
 	stopped bool
 	cut     bool
+	barred  bool
+	ended   bool  // its first process was seen to have ended
 	shifted []int // processes whose clock was set at least once
 }
 
@@ -71,16 +73,36 @@ func (c *containers) allow(id string, pid int) error {
 		space = 0
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	gone, alive := map[uint64]bool{}, map[uint64]bool{space: true}
 	for old, n := range c.nodes {
-		if n.id == id && old != pid {
+		again := n.id == id && old != pid
+		switch {
+		case n.ended:
+		case again || belongs(old, n.id) != nil:
+			n.ended, gone[n.space] = true, true
+		default:
+			alive[n.space] = true
+		}
+		if again {
 			delete(c.nodes, old)
 			c.former[old] = true
+		}
+	}
+	var closing []func() error
+	for number := range gone {
+		if !alive[number] { // else nothing was done in the old one, and a new one has its number
+			closing = append(closing, c.local.doors.Forget(number))
 		}
 	}
 	delete(c.former, pid)
 	if c.nodes[pid] == nil || c.nodes[pid].id != id {
 		c.nodes[pid] = &containerNode{id: id, pid: pid, space: space}
+	}
+	c.mu.Unlock()
+	for _, end := range closing {
+		if err := end(); err != nil {
+			return fmt.Errorf("let go of the network of a container that has ended: %w", err)
+		}
 	}
 	return nil
 }
@@ -250,6 +272,23 @@ func (c *containers) Drop(ctx context.Context, netns string, from []string) erro
 	return nil
 }
 
+// Bar implements Injector.
+func (c *containers) Bar(ctx context.Context, netns string, from, to []string) error {
+	n, f, path, err := c.space(netns)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n.barred = true
+	if err := c.local.Bar(ctx, path, from, to); err != nil {
+		return err
+	}
+	n.barred = len(from)+len(to) > 0
+	return nil
+}
+
 // Dropped implements Injector.
 func (c *containers) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
 	_, f, path, err := c.space(netns)
@@ -359,6 +398,9 @@ func (c *containers) heal(ctx context.Context) error {
 		}
 		if n.cut {
 			errs = append(errs, c.Drop(ctx, fmt.Sprintf("/proc/%d/ns/net", n.pid), nil))
+		}
+		if n.barred {
+			errs = append(errs, c.Bar(ctx, fmt.Sprintf("/proc/%d/ns/net", n.pid), nil, nil))
 		}
 		if len(n.shifted) > 0 {
 			errs = append(errs, c.SetClock(ctx, n.pid, clock.Setting{}))

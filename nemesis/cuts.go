@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 
 	"github.com/picklock/picklock/compose"
 )
@@ -14,22 +13,21 @@ import (
 type cut struct{ from, to string }
 
 // cuts is the state of the network: every cut with the number of faults that
-// want it, so that one fault's end does not heal another's harm.
+// want it, so that one fault's end does not heal another's harm. Its lock is that of starts.
 type cuts struct {
 	env *Env
-	mu  sync.Mutex
 	on  map[cut]int
 }
 
 func newCuts(e *Env) *cuts {
-	c := &cuts{env: e, on: map[cut]int{}}
-	return c
+	if e.starts == nil {
+		e.starts = newStarts(e)
+	}
+	return &cuts{env: e, on: map[cut]int{}}
 }
 
-// renew cuts a node off again after it got a new network namespace.
+// renew cuts a node off again after it got a new network namespace. The lock is held.
 func (c *cuts) renew(ctx context.Context, node string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for x := range c.on {
 		if x.to == node {
 			return c.apply(ctx, []cut{x})
@@ -39,8 +37,10 @@ func (c *cuts) renew(ctx context.Context, node string) error {
 }
 
 func (c *cuts) add(ctx context.Context, more []cut) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.env.starts.lock(ctx, func() []string { return bothEnds(more) }); err != nil {
+		return err
+	}
+	defer c.env.starts.mu.Unlock()
 	for _, x := range more {
 		c.on[x]++
 	}
@@ -48,8 +48,10 @@ func (c *cuts) add(ctx context.Context, more []cut) error {
 }
 
 func (c *cuts) remove(ctx context.Context, some []cut) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
+		return err
+	}
+	defer c.env.starts.mu.Unlock()
 	for _, x := range some {
 		if c.on[x]--; c.on[x] <= 0 {
 			delete(c.on, x)
@@ -169,6 +171,15 @@ func (c *cuts) probe(ctx context.Context, x cut) error {
 			return fmt.Errorf("partition: no packet from %s to %s was dropped", x.from, x.to)
 		}
 	}
+}
+
+func bothEnds[X cut | way](some []X) []string {
+	var out []string
+	for _, x := range some {
+		c := cut(x)
+		out = append(out, c.from, c.to)
+	}
+	return out
 }
 
 func receivers(some []cut) []string {

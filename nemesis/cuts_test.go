@@ -13,10 +13,12 @@ import (
 // does, and none while it is down.
 type renewingCluster struct {
 	*fakeCluster
-	onStart func(ctx context.Context, node string) error
+	around func(ctx context.Context, node string, start func() error) error
 }
 
-func (c *renewingCluster) OnStart(f func(context.Context, string) error) { c.onStart = f }
+func (c *renewingCluster) AroundStart(f func(context.Context, string, func() error) error) {
+	c.around = f
+}
 
 func (c *renewingCluster) set(name string, pid int, netns string) {
 	c.mu.Lock()
@@ -58,7 +60,8 @@ func TestPartitionOutlivesRestart(t *testing.T) {
 	injector := mortalHands{newFakeInjector(), c}
 	env := &Env{Cluster: c, Injector: injector, Isolated: true}
 	net := newCuts(env)
-	c.OnStart(net.renew)
+	env.net, env.ways = net, newWays(env)
+	c.AroundStart(env.starts.around)
 	ctx := t.Context()
 	toS1, toS2 := cut{from: "s2", to: "s1"}, cut{from: "s1", to: "s2"}
 	drops := func(netns string) []string {
@@ -76,17 +79,13 @@ func TestPartitionOutlivesRestart(t *testing.T) {
 	if err := net.add(ctx, []cut{{from: "s3", to: "s1"}}); err != nil {
 		t.Errorf("a cut more while it is down: %v", err)
 	}
-	c.set("s1", 500, "s1 again")
-	if c.onStart == nil {
-		t.Fatal("nobody wants to know of starts")
-	}
-	if err := c.onStart(ctx, "s1"); err != nil {
+	if err := c.around(ctx, "s1", func() error { c.set("s1", 500, "s1 again"); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if got := drops("s1 again"); !slices.Equal(got, []string{"10.0.0.2", "10.0.0.3"}) {
 		t.Errorf("the new network drops packets from %v", got)
 	}
-	if err := c.onStart(ctx, "s3"); err != nil || drops("s3") != nil {
+	if err := c.around(ctx, "s3", func() error { return nil }); err != nil || drops("s3") != nil {
 		t.Errorf("a node that is not cut off: %v, %v", drops("s3"), err)
 	}
 	c.set("s2", 0, "") // it dies, and the cut heals

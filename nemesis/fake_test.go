@@ -94,13 +94,14 @@ type fakeInjector struct {
 	numb    bool
 	stopped map[int]bool
 	drops   map[string][]string
+	barred  map[string][2][]string
 	clocks  map[int]clock.Setting
 	set     map[int]int64         // when
 	wires   map[string]wire.Order // by namespace and address
 }
 
 func newFakeInjector() *fakeInjector {
-	return &fakeInjector{stopped: map[int]bool{}, drops: map[string][]string{}, clocks: map[int]clock.Setting{}, set: map[int]int64{}, wires: map[string]wire.Order{}}
+	return &fakeInjector{stopped: map[int]bool{}, drops: map[string][]string{}, barred: map[string][2][]string{}, clocks: map[int]clock.Setting{}, set: map[int]int64{}, wires: map[string]wire.Order{}}
 }
 
 func (h *fakeInjector) Signal(_ context.Context, pid int, sig syscall.Signal) error {
@@ -121,6 +122,15 @@ func (h *fakeInjector) Drop(_ context.Context, netns string, from []string) erro
 	defer h.mu.Unlock()
 	slices.Sort(from)
 	h.drops[netns] = from
+	return nil
+}
+
+func (h *fakeInjector) Bar(_ context.Context, netns string, from, to []string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	slices.Sort(from)
+	slices.Sort(to)
+	h.barred[netns] = [2][]string{from, to}
 	return nil
 }
 

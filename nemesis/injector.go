@@ -21,6 +21,10 @@ type Injector interface {
 	Drop(ctx context.Context, netns string, from []string) error
 	// Dropped counts the packets dropped since, by address.
 	Dropped(ctx context.Context, netns string) (map[string]uint64, error)
+	// Bar makes the namespace drop every packet that arrives from some IP addresses, and
+	// every one that leaves for some, besides what Drop makes it drop, and instead of those
+	// that it barred before.
+	Bar(ctx context.Context, netns string, from, to []string) error
 	// Reach tries to connect from inside the namespace; true says that something
 	// came back, be it a refusal.
 	Reach(ctx context.Context, netns, addr string) (bool, error)

@@ -52,7 +52,13 @@ func (LocalInjector) Stopped(_ context.Context, pid int) (bool, error) {
 	return !slices.ContainsFunc(tree, func(p proc.Process) bool { return !p.Stopped() }), nil
 }
 
-const tableName = "picklock"
+const (
+	tableName = "picklock"
+	barsName  = "picklock-bars"
+	// Offsets of addresses in an IPv4 header.
+	sourceOffset      = 12
+	destinationOffset = 16
+)
 
 var errNoNetNS = errors.New("the nodes share one network: partitions and held packets need namespaces (see picklock doctor)")
 
@@ -67,18 +73,54 @@ func (LocalInjector) Drop(_ context.Context, netns string, from []string) error 
 			Hooknum: nftables.ChainHookInput, Priority: nftables.ChainPriorityFilter,
 		})
 		c.FlushChain(chain)
-		for _, addr := range from {
-			ip, err := netip.ParseAddr(addr)
-			if err != nil || !ip.Is4() {
-				return fmt.Errorf("drop packets from %q: want an IPv4 address", addr)
+		if err := dropAll(c, chain, sourceOffset, from); err != nil {
+			return err
+		}
+		if err := c.Flush(); err != nil {
+			return fmt.Errorf("set packet filter: %w", err)
+		}
+		return nil
+	})
+}
+
+// dropAll adds a rule for every address to a chain.
+func dropAll(c *nftables.Conn, chain *nftables.Chain, offset uint32, addrs []string) error {
+	for _, addr := range addrs {
+		ip, err := netip.ParseAddr(addr)
+		if err != nil || !ip.Is4() {
+			return fmt.Errorf("drop packets of %q: want an IPv4 address", addr)
+		}
+		c.AddRule(&nftables.Rule{Table: chain.Table, Chain: chain, Exprs: []expr.Any{
+			&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: offset, Len: 4},
+			&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: ip.AsSlice()},
+			&expr.Counter{},
+			&expr.Verdict{Kind: expr.VerdictDrop},
+		}})
+	}
+	return nil
+}
+
+// Bar implements Injector.
+func (LocalInjector) Bar(_ context.Context, netns string, from, to []string) error {
+	return inNetNS(netns, func(c *nftables.Conn) error {
+		table := c.AddTable(&nftables.Table{Name: barsName, Family: nftables.TableFamilyIPv4})
+		for _, x := range []struct {
+			name   string
+			hook   *nftables.ChainHook
+			offset uint32
+			addrs  []string
+		}{
+			{"input", nftables.ChainHookInput, sourceOffset, from},
+			{"output", nftables.ChainHookOutput, destinationOffset, to},
+		} {
+			// Emptied, not removed, for the reason that Drop gives.
+			chain := c.AddChain(&nftables.Chain{
+				Name: x.name, Table: table, Type: nftables.ChainTypeFilter, Hooknum: x.hook, Priority: nftables.ChainPriorityRaw,
+			})
+			c.FlushChain(chain)
+			if err := dropAll(c, chain, x.offset, x.addrs); err != nil {
+				return err
 			}
-			const sourceOffset = 12 // of the source address in an IPv4 header
-			c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: []expr.Any{
-				&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: sourceOffset, Len: 4},
-				&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: ip.AsSlice()},
-				&expr.Counter{},
-				&expr.Verdict{Kind: expr.VerdictDrop},
-			}})
 		}
 		if err := c.Flush(); err != nil {
 			return fmt.Errorf("set packet filter: %w", err)

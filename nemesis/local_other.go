@@ -36,6 +36,9 @@ func (LocalInjector) Stopped(ctx context.Context, pid int) (bool, error) {
 // Drop implements Injector.
 func (LocalInjector) Drop(context.Context, string, []string) error { return errLinux }
 
+// Bar implements Injector.
+func (LocalInjector) Bar(context.Context, string, []string, []string) error { return errLinux }
+
 // Dropped implements Injector.
 func (LocalInjector) Dropped(context.Context, string) (map[string]uint64, error) {
 	return nil, errLinux

@@ -100,10 +100,11 @@ type Env struct {
 	Asks bool
 	// Holds: clients do nothing under the lock but hold it. A holder is one then who was
 	// granted it, and no write tells when a fault has done its harm.
-	Holds bool
-	net   *cuts
-	ways  *ways
-	watch *watch
+	Holds  bool
+	net    *cuts
+	ways   *ways
+	starts *starts
+	watch  *watch
 }
 
 // Spec is one entry of --faults: "pause:holder".

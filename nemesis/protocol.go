@@ -37,6 +37,7 @@ type (
 		Signal    int      `json:"signal,omitempty"`
 		NetNS     string   `json:"netns,omitempty"`
 		From      []string `json:"from,omitempty"`
+		To        []string `json:"to,omitempty"`
 		Addr      string   `json:"addr,omitempty"`
 		clockSetting
 		Port   bool       `json:"port,omitempty"` // ask only whether the port opens

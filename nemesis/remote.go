@@ -151,6 +151,12 @@ func (r *Remote) Drop(ctx context.Context, netns string, from []string) error {
 	return err
 }
 
+// Bar implements Injector.
+func (r *Remote) Bar(ctx context.Context, netns string, from, to []string) error {
+	_, err := r.call(ctx, "bar", params{NetNS: netns, From: from, To: to})
+	return err
+}
+
 // Dropped implements Injector.
 func (r *Remote) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
 	got, err := r.call(ctx, "dropped", params{NetNS: netns})

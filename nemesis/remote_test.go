@@ -55,6 +55,10 @@ func (s *scripted) Drop(_ context.Context, netns string, from []string) error {
 	return s.note("drop " + netns + " " + strings.Join(from, ","))
 }
 
+func (s *scripted) Bar(_ context.Context, netns string, from, to []string) error {
+	return s.note("bar " + netns + " " + strings.Join(from, ",") + " " + strings.Join(to, ","))
+}
+
 func (s *scripted) Dropped(context.Context, string) (map[string]uint64, error) {
 	return map[string]uint64{"10.0.0.1": 1 << 60}, s.note("dropped")
 }
@@ -131,6 +135,7 @@ func TestRemoteTellsAllThatIsSaid(t *testing.T) {
 	check("stopped", err, yes)
 	check("drop", r.Drop(ctx, "/ns", []string{"a", "b"}), true)
 	check("drop nothing", r.Drop(ctx, "/ns", nil), true)
+	check("bar", r.Bar(ctx, "/ns", []string{"a"}, []string{"b", "c"}), true)
 	d, err := r.Dropped(ctx, "/ns")
 	check("dropped", err, d["10.0.0.1"] == 1<<60)
 	yes, err = r.Reach(ctx, "/ns", "x:1")
@@ -148,7 +153,7 @@ func TestRemoteTellsAllThatIsSaid(t *testing.T) {
 	table, err := r.Sockets(ctx, 7)
 	check("sockets", err, table == "table")
 	want := []string{
-		"allow id", "signal", "stopped", "drop /ns a,b", "drop /ns ", "dropped", "reach /ns x:1", "clock -1.5s x1.25 strobe +1s", "wire /ns shape [a] 2 1s", "read clock", "clock",
+		"allow id", "signal", "stopped", "drop /ns a,b", "drop /ns ", "bar /ns a b,c", "dropped", "reach /ns x:1", "clock -1.5s x1.25 strobe +1s", "wire /ns shape [a] 2 1s", "read clock", "clock",
 		"knock /ns x:1", "ask PING\r\n PONG by TLS", "sockets",
 	}
 	if !slices.Equal(injector.told, want) {

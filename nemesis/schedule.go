@@ -36,11 +36,10 @@ type Nemesis struct {
 // start (history.Now). An error means that a fault can never strike here: the
 // machine cannot do it, or there is nobody whom it could hit.
 func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, record func(history.Event)) (*Nemesis, error) {
+	env.starts = newStarts(env)
 	env.net, env.ways = newCuts(env), newWays(env)
 	if r, ok := env.Cluster.(compose.Renewing); ok {
-		r.OnStart(func(ctx context.Context, node string) error {
-			return errors.Join(env.net.renew(ctx, node), env.ways.renew(ctx, node))
-		})
+		r.AroundStart(env.starts.around)
 	}
 	n := &Nemesis{env: env, seed: seed, start: start, record: record}
 	for _, s := range specs {

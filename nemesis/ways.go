@@ -18,10 +18,9 @@ type way struct{ from, to string }
 
 // ways is what is done to packets at their senders' doors: who wants which way held, and
 // how bad each way is. The faults that work on one way are counted and combined, so that
-// one's end does not heal another's harm.
+// one's end does not heal another's harm. Its lock is that of starts.
 type ways struct {
 	env    *Env
-	mu     sync.Mutex
 	held   map[way]int
 	shaped map[way][]wire.Shape
 }
@@ -30,10 +29,9 @@ func newWays(e *Env) *ways {
 	return &ways{env: e, held: map[way]int{}, shaped: map[way][]wire.Shape{}}
 }
 
-// renew does to a node that got a new network namespace what was done to it before.
+// renew does to a node that got a new network namespace what was done to it before. The lock
+// is held.
 func (w *ways) renew(ctx context.Context, node string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for x := range w.held {
 		if x.from == node {
 			if _, err := w.order(ctx, x, wire.Order{Do: wire.Hold}); err != nil {
@@ -123,8 +121,10 @@ func (w *ways) orderAll(ctx context.Context, some []way, o wire.Order) (sum wire
 
 // hold makes what goes these ways wait.
 func (w *ways) hold(ctx context.Context, some []way) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	if err := w.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
+		return err
+	}
+	defer w.env.starts.mu.Unlock()
 	for _, x := range some {
 		w.held[x]++
 	}
@@ -135,8 +135,10 @@ func (w *ways) hold(ctx context.Context, some []way) error {
 // deliver lets go what waits on these ways, all that nobody else wants held, and says
 // what that was.
 func (w *ways) deliver(ctx context.Context, some []way) (wire.Report, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	if err := w.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
+		return wire.Report{}, err
+	}
+	defer w.env.starts.mu.Unlock()
 	var free []way
 	for _, x := range some {
 		if w.held[x]--; w.held[x] <= 0 {
@@ -149,8 +151,10 @@ func (w *ways) deliver(ctx context.Context, some []way) (wire.Report, error) {
 
 // discard throws away what waits on these ways; nothing is held there any more.
 func (w *ways) discard(ctx context.Context, some []way) (thrown int, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	if err := w.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
+		return 0, err
+	}
+	defer w.env.starts.mu.Unlock()
 	var held []way
 	for _, x := range some {
 		if w.held[x] > 0 {
@@ -163,8 +167,10 @@ func (w *ways) discard(ctx context.Context, some []way) (thrown int, err error) 
 
 // shape makes these ways as bad as s, besides what others do to them.
 func (w *ways) shape(ctx context.Context, some []way, s wire.Shape) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	if err := w.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
+		return err
+	}
+	defer w.env.starts.mu.Unlock()
 	for _, x := range some {
 		w.shaped[x] = append(w.shaped[x], s)
 		if err := w.apply(ctx, x); err != nil {
@@ -176,8 +182,10 @@ func (w *ways) shape(ctx context.Context, some []way, s wire.Shape) error {
 
 // unshape takes that back.
 func (w *ways) unshape(ctx context.Context, some []way, s wire.Shape) (all error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	if err := w.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
+		return err
+	}
+	defer w.env.starts.mu.Unlock()
 	for _, x := range some {
 		if i := slices.Index(w.shaped[x], s); i >= 0 {
 			w.shaped[x] = slices.Delete(w.shaped[x], i, i+1)
@@ -190,7 +198,7 @@ func (w *ways) unshape(ctx context.Context, some []way, s wire.Shape) (all error
 	return all
 }
 
-// apply makes a way as bad as all who want it bad want it; w.mu is held.
+// apply makes a way as bad as all who want it bad want it; the lock is held.
 func (w *ways) apply(ctx context.Context, x way) error {
 	var sum wire.Shape
 	for _, s := range w.shaped[x] {

@@ -48,7 +48,7 @@ type Cluster struct {
 	mu      sync.Mutex
 	next    netip.Addr // the next free address
 	nodes   map[string]*node
-	onStart func(ctx context.Context, node string) error
+	around  func(ctx context.Context, node string, start func() error) error
 	agentID string
 }
 
@@ -189,7 +189,13 @@ func (c *Cluster) startServers(ctx context.Context, p plan) error {
 			continue
 		}
 		c.add(n, compose.Node{Name: s.Name, Role: s.Spec.Role, Addr: n.addr, Port: s.Spec.Ports[0]})
-		g.Go(func() error { return c.adopt(gctx, n) })
+		g.Go(func() error {
+			life, err := c.running(gctx, n)
+			if err != nil {
+				return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
+			}
+			return c.adopt(gctx, n, life)
+		})
 	}
 	return g.Wait()
 }
@@ -237,11 +243,22 @@ func (c *Cluster) node(name string) *node {
 	return c.nodes[name]
 }
 
-// OnStart implements compose.Renewing.
-func (c *Cluster) OnStart(f func(ctx context.Context, node string) error) {
+// AroundStart implements compose.Renewing.
+func (c *Cluster) AroundStart(f func(ctx context.Context, node string, start func() error) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.onStart = f
+	c.around = f
+}
+
+// startOf starts a node, as whoever asked for AroundStart wants it done.
+func (c *Cluster) startOf(ctx context.Context, name string, start func() error) error {
+	c.mu.Lock()
+	around := c.around
+	c.mu.Unlock()
+	if around == nil {
+		return start()
+	}
+	return around(ctx, name, start)
 }
 
 // Versions names the engine, what the servers say of themselves, and their images

@@ -55,12 +55,16 @@ func TestClusterLife(t *testing.T) {
 		t.Fatal("redis does not keep what it is told")
 	}
 	var started []string
-	c.OnStart(func(_ context.Context, node string) error {
+	c.AroundStart(func(_ context.Context, node string, start func() error) error {
+		if n := nodeOf(t, c, node); n.PID != 0 {
+			t.Errorf("told of the start of %+v, which runs already", n)
+		}
+		err := start()
 		if n := nodeOf(t, c, node); n.PID == 0 || n.PID == before.PID {
-			t.Errorf("told of the start of %+v", n)
+			t.Errorf("started is %+v", n)
 		}
 		started = append(started, node)
-		return nil
+		return err
 	})
 	for _, fresh := range []bool{false, true} {
 		if err := c.Kill(ctx, "redis"); err != nil {

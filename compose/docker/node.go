@@ -69,16 +69,11 @@ func (c *Cluster) tail(n *node) string {
 	return compose.Tail(c.log(n.name))
 }
 
-// adopt takes over a server's container that has just been started and waits until
-// the server answers.
-func (c *Cluster) adopt(ctx context.Context, n *node) error {
+// adopt waits until a server answers whose container has just been started.
+func (c *Cluster) adopt(ctx context.Context, n *node, life *compose.Life) error {
 	member, err := c.Find(n.name)
 	if err != nil {
 		return err
-	}
-	life, err := c.running(ctx, n)
-	if err != nil {
-		return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
 	}
 	ready, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
@@ -140,12 +135,6 @@ func (c *Cluster) began(ctx context.Context, n *node, pid int, ended func() (int
 		return nil, berr
 	}
 	c.waiting.Go(func() { c.awaitEnd(n, ended, life) })
-	c.mu.Lock()
-	onStart := c.onStart
-	c.mu.Unlock()
-	if err == nil && onStart != nil {
-		err = onStart(ctx, n.name)
-	}
 	if err != nil && !errors.Is(err, os.ErrProcessDone) { // of its end, who waits for it learns anyway
 		return life, err
 	}
@@ -210,10 +199,20 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 		c.mu.Unlock()
 	}
 	defer c.Restarting(name)()
-	if err := c.engine.start(ctx, n.id); err != nil {
+	var life *compose.Life
+	err := c.startOf(ctx, name, func() error {
+		err := c.engine.start(ctx, n.id)
+		if err == nil {
+			if life, err = c.running(ctx, n); err != nil {
+				err = fmt.Errorf("%w%s", err, c.tail(n))
+			}
+		}
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	return c.adopt(ctx, n)
+	return c.adopt(ctx, n, life)
 }
 
 // Spawn implements compose.Cluster.
@@ -225,14 +224,19 @@ func (c *Cluster) Spawn(ctx context.Context, p compose.Program) (*compose.Proces
 			return nil, fmt.Errorf("add node %s: %w", p.Name, err)
 		}
 	}
-	proc, ended, err := c.launch(ctx, n.id, p.Name)
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", p.Name, err)
-	}
-	i, err := c.engine.inspect(ctx, n.id)
-	if err == nil {
-		_, err = c.began(ctx, n, i.PID, ended)
-	}
+	var proc *compose.Process
+	err := c.startOf(ctx, p.Name, func() error {
+		started, ended, err := c.launch(ctx, n.id, p.Name)
+		if err != nil {
+			return err
+		}
+		proc = started
+		i, err := c.engine.inspect(ctx, n.id)
+		if err == nil {
+			_, err = c.began(ctx, n, i.PID, ended)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.Name, err)
 	}

@@ -37,6 +37,7 @@ type door struct {
 
 	changing sync.Mutex // orders changes of the rules
 	closed   bool
+	gone     chan struct{} // closed when the namespace's node has ended
 
 	mu      sync.Mutex
 	ways    map[netip.Addr]*lane
@@ -47,7 +48,7 @@ type door struct {
 
 // open begins to listen at the namespace's door. No packet comes before a way is set.
 func open(ns *os.File) (*door, error) {
-	d := &door{ns: ns, ways: map[netip.Addr]*lane{}, changed: make(chan struct{}), probes: map[uint16]chan struct{}{}}
+	d := &door{ns: ns, ways: map[netip.Addr]*lane{}, changed: make(chan struct{}), probes: map[uint16]chan struct{}{}, gone: make(chan struct{})}
 	q, err := nfqueue.Open(&nfqueue.Config{
 		NetNS: int(ns.Fd()), NfQueue: queueNumber, MaxQueueLen: queueLength, MaxPacketLen: snap,
 		Copymode: nfqueue.NfQnlCopyPacket, Flags: nfqueue.NfQaCfgFlagGSO, AfFamily: unix.AF_INET,
@@ -270,6 +271,8 @@ func (d *door) await(ctx context.Context, to []netip.Addr, n int) (int, error) {
 		}
 		select {
 		case <-changed:
+		case <-d.gone:
+			return have, fmt.Errorf("%d of %d messages to %s came, and their sender has ended: %w", have, n, texts(to), os.ErrProcessDone)
 		case <-ctx.Done():
 			return have, fmt.Errorf("%d of %d messages to %s came: %w", have, n, texts(to), ctx.Err())
 		}

@@ -169,6 +169,24 @@ func (ds *Doors) leave(number uint64, d *door) error {
 	return d.close()
 }
 
+// Forget forgets the door of a namespace whose node has ended, by the namespace's number,
+// and returns what closes it. What waits there is lost, as all is that such a node had not
+// sent yet; whoever awaits messages of it learns that the process is gone. As long as the
+// door is open it keeps the namespace.
+func (ds *Doors) Forget(number uint64) (end func() error) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	d := ds.open[number]
+	delete(ds.open, number)
+	return func() error {
+		if d == nil {
+			return nil
+		}
+		close(d.gone)
+		return errors.Join(d.set(d.all(), func(_ netip.Addr, l *lane) { l.discard() }), d.close())
+	}
+}
+
 // Close lets everything go.
 func (ds *Doors) Close() error {
 	ds.mu.Lock()
@@ -178,16 +196,17 @@ func (ds *Doors) Close() error {
 		g.unlock()
 	}
 	for number, d := range ds.open {
-		d.mu.Lock()
-		var to []netip.Addr
-		for a := range d.ways {
-			to = append(to, a)
-		}
-		d.mu.Unlock()
-		all = errors.Join(all, d.set(to, func(_ netip.Addr, l *lane) { l.clear() }), d.close())
+		all = errors.Join(all, d.set(d.all(), func(_ netip.Addr, l *lane) { l.clear() }), d.close())
 		delete(ds.open, number)
 	}
 	return all
+}
+
+// all lists the addresses to which something is done.
+func (d *door) all() []netip.Addr {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Keys(d.ways))
 }
 
 // do does what needs an open door.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/internal/testkit"
 	"github.com/picklock/picklock/nemesis/wire"
 )
@@ -226,6 +227,64 @@ func TestHolderKilled(t *testing.T) {
 	if all.String() != "firstsecond" {
 		t.Errorf("%q arrived", all.String())
 	}
+}
+
+// A node that has ended leaves no door open: whoever awaits its messages is told, and nothing
+// of its namespace is kept.
+func TestForget(t *testing.T) {
+	p := newPair(t)
+	got := reading(p.server)
+	number, err := proc.NetNSNumber(p.a.NetNS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := namespaces(t, number)
+	p.order(t, p.a, wire.Order{Do: wire.Hold})
+	write(t, p.client, "first")
+	p.order(t, p.a, wire.Order{Do: wire.Await, N: 1})
+	if namespaces(t, number) == before {
+		t.Error("an open door does not keep its namespace open: the test shows nothing")
+	}
+	waiting := make(chan error, 1)
+	go func() {
+		_, err := p.doors.Order(t.Context(), p.a.NetNS, wire.Order{Do: wire.Await, N: 2, To: []string{p.b.Addr}})
+		waiting <- err
+	}()
+	if err := p.doors.Forget(number)(); err != nil {
+		t.Fatal(err)
+	}
+	// It may have asked after the door was closed.
+	if err := <-waiting; !errors.Is(err, os.ErrProcessDone) && !strings.Contains(fmt.Sprint(err), "nothing is held here") {
+		t.Errorf("who awaits its messages hears %v", err)
+	}
+	if after := namespaces(t, number); after != before {
+		t.Errorf("%d descriptors of the namespace are open, were %d", after, before)
+	}
+	if r := p.order(t, p.a, wire.Order{Do: wire.Count}); r.Messages != 0 {
+		t.Errorf("%d messages wait still", r.Messages)
+	}
+	if err := p.doors.Forget(number)(); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+	// This one is not really gone: what was thrown away its kernel sends again.
+	if x := next(t, got); x.text != "first" {
+		t.Errorf("%+v came", x)
+	}
+}
+
+// namespaces counts this process's open descriptors of a network namespace.
+func namespaces(t *testing.T, number uint64) (n int) {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if to, err := os.Readlink("/proc/self/fd/" + f.Name()); err == nil && to == fmt.Sprintf("net:[%d]", number) {
+			n++
+		}
+	}
+	return n
 }
 
 // Packets come late and in order, in the one direction only.

@@ -175,6 +175,16 @@ func (l *lane) clear() {
 	l.setShape(Shape{}, time.Time{})
 }
 
+// discard throws everything away.
+func (l *lane) discard() {
+	for _, d := range l.late {
+		l.verdict(d.id, false)
+	}
+	l.late = nil
+	l.deliver(-1, false)
+	l.clear()
+}
+
 // idle says that nothing is done on this way.
 func (l *lane) idle() bool {
 	return !l.holding && len(l.held) == 0 && len(l.late) == 0 && len(l.muted) == 0 && len(l.posts) == 0 && l.shape == Shape{}

@@ -1,0 +1,163 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// starts orders what is done to the network and the starts of nodes that get a new network
+// namespace each time. What was done at such a node went with its old namespace, and is done
+// again when the new one is there: the node's program runs by then. Until it is done, the
+// nodes at the other ends bar the ways in question. The lock is that of cuts and ways, too.
+type starts struct {
+	env *Env
+
+	mu      sync.Mutex
+	under   map[string]bool // nodes that are being started
+	changed chan struct{}   // closed and replaced when one of them is not any more
+	bars    map[bar]bool
+}
+
+// bar closes one direction between a node that is there and one that is being started, at
+// the first.
+type bar struct {
+	at, other string
+	in        bool // from other to at; else the direction back
+}
+
+func newStarts(e *Env) *starts {
+	return &starts{env: e, under: map[string]bool{}, changed: make(chan struct{}), bars: map[bar]bool{}}
+}
+
+// lock waits until none of these nodes is being started, and takes the lock: what is done to
+// one that has no network yet would come into force after its program has begun. nodes is
+// called with the lock held.
+func (s *starts) lock(ctx context.Context, nodes func() []string) error {
+	for {
+		s.mu.Lock()
+		some := nodes()
+		i := slices.IndexFunc(some, func(n string) bool { return s.under[n] })
+		if i < 0 {
+			return nil
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the start of %s: %w", some[i], ctx.Err())
+		}
+	}
+}
+
+// around starts a node; start returns when its new namespace is known.
+func (s *starts) around(ctx context.Context, node string, start func() error) error {
+	// Of two nodes with such a way between them, neither could bar it for the other.
+	if err := s.lock(ctx, func() []string { return append(s.related(node), node) }); err != nil {
+		return err
+	}
+	s.under[node] = true
+	mine := s.wanted(node)
+	for _, b := range mine {
+		s.bars[b] = true
+	}
+	err := s.apply(ctx, mine)
+	s.mu.Unlock()
+	if err == nil {
+		err = start()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		err = errors.Join(s.env.net.renew(ctx, node), s.env.ways.renew(ctx, node))
+	}
+	for _, b := range mine {
+		delete(s.bars, b)
+	}
+	delete(s.under, node)
+	close(s.changed)
+	s.changed = make(chan struct{})
+	lctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyWithin)
+	defer cancel()
+	return errors.Join(err, s.apply(lctx, mine))
+}
+
+// related are the nodes at the other ends of ways to and from this one that are cut, or
+// that something is done to. The lock is held.
+func (s *starts) related(node string) []string {
+	var out []string
+	add := func(from, to string) {
+		switch node {
+		case from:
+			out = append(out, to)
+		case to:
+			out = append(out, from)
+		}
+	}
+	for x := range s.env.net.on {
+		add(x.from, x.to)
+	}
+	for x := range s.env.ways.held {
+		add(x.from, x.to)
+	}
+	for x := range s.env.ways.shaped {
+		add(x.from, x.to)
+	}
+	return out
+}
+
+// wanted are the bars for the start of a node: cuts are made where they arrive, all else at
+// the sender's door. The lock is held.
+func (s *starts) wanted(node string) []bar {
+	var out []bar
+	for x := range s.env.net.on {
+		if x.to == node {
+			out = append(out, bar{at: x.from, other: node})
+		}
+	}
+	for x := range s.env.ways.held {
+		if x.from == node {
+			out = append(out, bar{at: x.to, other: node, in: true})
+		}
+	}
+	for x := range s.env.ways.shaped {
+		if x.from == node {
+			out = append(out, bar{at: x.to, other: node, in: true})
+		}
+	}
+	return out
+}
+
+// apply closes at each node that has one of these bars the directions that bars of now want
+// closed, and opens all others. The lock is held.
+func (s *starts) apply(ctx context.Context, some []bar) (all error) {
+	done := map[string]bool{}
+	for _, changed := range some {
+		if done[changed.at] {
+			continue
+		}
+		done[changed.at] = true
+		n, ok := s.env.node(changed.at)
+		if !ok || down(n) {
+			continue // it neither sends nor hears
+		}
+		var from, to []string
+		for b := range s.bars {
+			other, ok := s.env.node(b.other)
+			switch {
+			case !ok || b.at != n.Name:
+			case b.in:
+				from = append(from, other.Addr)
+			default:
+				to = append(to, other.Addr)
+			}
+		}
+		if err := s.env.Injector.Bar(ctx, n.NetNS, from, to); err != nil && !s.env.net.died(err, n) {
+			all = errors.Join(all, fmt.Errorf("bar the network of %s while another starts: %w", n.Name, err))
+		}
+	}
+	return all
+}
