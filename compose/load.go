@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"github.com/picklock/picklock/internal/access"
@@ -37,6 +36,9 @@ type Definition struct {
 	Directory string
 	// Access is how servers that run already are reached.
 	Access access.Access
+
+	project *types.Project
+	values  map[string]string // of the variables that the file names and the environment has
 }
 
 // Service is one service of the file.
@@ -242,20 +244,7 @@ func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 }
 
 func (d *Definition) parse(ctx context.Context) error {
-	env := types.Mapping{}
-	for _, kv := range os.Environ() {
-		if k, v, ok := strings.Cut(kv, "="); ok {
-			env[k] = v
-		}
-	}
-	project, err := loader.LoadWithContext(ctx, types.ConfigDetails{
-		WorkingDir:  filepath.Dir(d.File),
-		ConfigFiles: []types.ConfigFile{{Filename: d.File, Content: d.Source}},
-		Environment: env,
-	}, func(o *loader.Options) {
-		o.SetProjectName(loader.NormalizeProjectName("picklock-"+d.Name), true)
-		o.SkipResolveEnvironment = true
-	})
+	project, err := d.load(ctx)
 	if err != nil {
 		return fmt.Errorf("load %s: %w", d.File, err)
 	}

@@ -144,20 +144,22 @@ func (c *Cluster) startAgent(ctx context.Context) (err error) {
 
 // startServers runs Compose and waits until every server answers.
 func (c *Cluster) startServers(ctx context.Context, p plan) error {
-	text, err := rewrite(c.def, p)
-	if err != nil {
-		return fmt.Errorf("prepare %s for docker: %w", c.def.File, err)
-	}
 	rundir := filepath.Dir(c.opts.LogDir)
-	file := filepath.Join(rundir, "compose.yml")
-	if err := os.WriteFile(file, text, 0o644); err != nil {
+	text, err := rewrite(c.def, p, true)
+	if err == nil {
+		var record []byte
+		if record, err = rewrite(c.def, p, false); err == nil {
+			err = os.WriteFile(filepath.Join(rundir, "compose.yml"), record, 0o644)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("prepare %s for docker: %w", c.def.File, err)
 	}
 	dir := rundir
 	if _, err := os.Stat(c.def.File); err == nil {
 		dir = filepath.Dir(c.def.File) // what it names is found beside it
 	}
-	if err := c.up(ctx, project(c.run), file, dir, filepath.Join(c.opts.LogDir, "compose.log")); err != nil {
+	if err := c.up(ctx, project(c.run), text, dir, filepath.Join(c.opts.LogDir, "compose.log")); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("start the cluster: %w", ctx.Err())
 		}

@@ -137,6 +137,15 @@ func TestSpawn(t *testing.T) {
 	}
 	p, out := spawn()
 	first := nodeOf(t, c, "register")
+	agent, err := e.engine.inspect(ctx, c.agentID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, pid := range map[string]int{"register": first.PID, "agent": agent.PID} {
+		if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil && !strings.Contains(string(status), "NoNewPrivs:\t1") {
+			t.Errorf("the %s may get new privileges by a program that it starts", name)
+		}
+	}
 	if got, err := hands.Reach(ctx, first.NetNS, first.HostPort()); err != nil || !got {
 		t.Errorf("reach %v, %v", got, err)
 	}
@@ -162,7 +171,7 @@ func TestSpawn(t *testing.T) {
 	if err := p.Err(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	_, err := c.Spawn(ctx, compose.Program{Name: "c1", Role: compose.Client, Args: []string{"no-such-command"}})
+	_, err = c.Spawn(ctx, compose.Program{Name: "c1", Role: compose.Client, Args: []string{"no-such-command"}})
 	if err != nil {
 		t.Errorf("that it ended at once is told by its streams, not by %v", err)
 	}

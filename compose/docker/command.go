@@ -40,12 +40,14 @@ func (e *Engine) Compose(ctx context.Context) (string, error) {
 	return filepath.Base(c[0]) + " " + strings.Join(append(c[1:], strings.TrimSpace(string(out))), " "), nil
 }
 
-// up runs `compose up` and returns when all containers were started.
-func (e *Engine) up(ctx context.Context, project, file, dir string, log string) error {
+// up runs `compose up` on a file's text, which is in no file because it may hold secrets,
+// and returns when all containers were started.
+func (e *Engine) up(ctx context.Context, project string, text []byte, dir, log string) error {
 	args := append(append([]string(nil), e.compose[1:]...),
-		"--ansi", "never", "--project-name", project, "--project-directory", dir, "--file", file, "up", "--detach")
+		"--ansi", "never", "--project-name", project, "--project-directory", dir, "--file", "-", "up", "--detach")
 	cmd := exec.CommandContext(ctx, e.compose[0], args...)
 	cmd.Env = append(os.Environ(), e.access.environ()...)
+	cmd.Stdin = bytes.NewReader(text)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	// It finishes what it has begun, so that nothing is made after we have cleaned up.

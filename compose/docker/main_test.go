@@ -182,7 +182,7 @@ func leavings(t *testing.T, e *Engine) []string {
 
 func load(t *testing.T, nameOrText string) *compose.Definition {
 	t.Helper()
-	if strings.Contains(nameOrText, "services:") {
+	if strings.Contains(nameOrText, "services:") { // else a name or a file
 		f := filepath.Join(t.TempDir(), "their.yml")
 		if err := os.WriteFile(f, []byte(nameOrText), 0o600); err != nil {
 			t.Fatal(err)

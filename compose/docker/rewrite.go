@@ -1,13 +1,13 @@
 package docker
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/compose-spec/compose-go/v2/types"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/compose"
@@ -34,129 +34,227 @@ func newPlan(def *compose.Definition, network string, subnet netip.Prefix, label
 	return p, next
 }
 
+// ownNetwork is what the run's network is called in the file.
+const ownNetwork = "picklock"
+
 // rewrite returns the Compose file for one run: every service labelled, on the run's
 // network with an address that it keeps, with no port published and never restarted
-// by the engine behind the nemesis's back. Compose's own way, a second file on top,
-// can only add to lists, and old versions of it accept less than what is written
-// here: plain YAML without anchors, names or versions.
-func rewrite(def *compose.Definition, p plan) ([]byte, error) {
-	var f map[string]any
-	if err := yaml.Unmarshal(def.Source, &f); err != nil {
+// by the engine behind the nemesis's back. It is one file, whatever theirs includes and
+// extends. Compose's own way, a second file on top, can only add to lists. With secrets, it
+// is what Compose is given: without, it is the run's record of it, with the names of
+// variables instead of their values.
+func rewrite(def *compose.Definition, p plan, secrets bool) ([]byte, error) {
+	f, err := def.Project(secrets)
+	if err != nil {
 		return nil, err
-	}
-	for k := range f {
-		if strings.HasPrefix(k, "x-") {
-			delete(f, k)
-		}
-	}
-	delete(f, "version")
-	delete(f, "name")
-	f["networks"] = map[string]any{"picklock": map[string]any{"external": true, "name": p.network}}
-	services, ok := f["services"].(map[string]any)
-	if !ok {
-		return nil, errors.New("it has no services")
 	}
 	roles := map[string]compose.Role{}
 	for _, s := range def.Services {
 		roles[s.Name] = s.Spec.Role
 	}
-	for name, v := range services {
-		s, ok := v.(map[string]any)
-		if !ok {
-			return nil, fmt.Errorf("service %s is not a mapping", name)
-		}
-		if err := p.service(name, s, roles[name]); err != nil {
+	f.Extensions = nil
+	f.Networks = types.Networks{ownNetwork: {Name: p.network, External: true}}
+	for name, s := range f.Services {
+		if f.Services[name], err = p.service(name, s, roles[name]); err != nil {
 			return nil, fmt.Errorf("service %s: %w", name, err)
 		}
 	}
-	if volumes, ok := f["volumes"].(map[string]any); ok {
-		for name, v := range volumes {
-			if v == nil {
-				v = map[string]any{}
-				volumes[name] = v
-			}
-			if s, ok := v.(map[string]any); ok && s["external"] == nil {
-				// Two runs at once must not share their data.
-				delete(s, "name")
-				s["labels"] = withLabels(s["labels"], p.labels)
-			}
+	for name, v := range f.Volumes {
+		if !v.External {
+			// Two runs at once must not share their data.
+			v.Name, v.Labels = "", withLabels(v.Labels, p.labels)
+			f.Volumes[name] = v
 		}
 	}
-	return yaml.Marshal(f)
+	text, err := f.MarshalYAML()
+	if err != nil {
+		return nil, err
+	}
+	hide := func(s string) string { return s }
+	if !secrets {
+		hide = def.Hide
+	}
+	return plain(text, hide)
 }
 
-func (p plan) service(name string, s map[string]any, role compose.Role) error {
-	for k := range s {
-		if strings.HasPrefix(k, "x-") {
-			delete(s, k)
-		}
+func (p plan) service(name string, s types.ServiceConfig, role compose.Role) (types.ServiceConfig, error) {
+	s.Extensions, s.Profiles, s.Ports, s.ContainerName, s.Scale = nil, nil, nil, "", nil
+	if s.Deploy != nil {
+		s.Deploy.RestartPolicy, s.Deploy.Replicas = nil, nil
 	}
-	for _, k := range []string{"ports", "container_name", "scale"} {
-		delete(s, k)
-	}
-	if deploy, ok := s["deploy"].(map[string]any); ok {
-		delete(deploy, "restart_policy")
-		delete(deploy, "replicas")
-	}
-	s["restart"] = "no"
+	s.Restart = "no"
 	labels := maps.Clone(p.labels)
 	labels[labelNode] = name
 	if role != "" {
 		labels[labelRole] = string(role)
 	}
-	s["labels"] = withLabels(s["labels"], labels)
-	if mode, ok := s["network_mode"]; ok {
+	s.Labels = withLabels(s.Labels, labels)
+	if s.NetworkMode != "" {
 		if role != "" {
-			return fmt.Errorf("network_mode %v: a server needs a network of its own, which the partition fault cuts", mode)
+			return s, fmt.Errorf("network_mode %v: a server needs a network of its own, which the partition fault cuts", s.NetworkMode)
 		}
-		return nil
+		return s, nil
 	}
-	s["networks"] = map[string]any{"picklock": map[string]any{
-		"ipv4_address": p.addrs[name], "aliases": aliases(s["networks"]),
-	}}
+	s.Networks = map[string]*types.ServiceNetworkConfig{ownNetwork: {Ipv4Address: p.addrs[name], Aliases: aliases(s.Networks)}}
 	// Names are looked up in a file: the engine's name server forgets a container
 	// that is down, and Java remembers for long that it did.
-	s["extra_hosts"] = append(list(s["extra_hosts"], ":"), p.hosts...)
-	return nil
+	hosts := maps.Clone(s.ExtraHosts)
+	if hosts == nil {
+		hosts = types.HostsList{}
+	}
+	for _, h := range p.hosts {
+		host, addr, _ := strings.Cut(h, ":")
+		hosts[host] = []string{addr}
+	}
+	s.ExtraHosts = hosts
+	return s, nil
 }
 
 // aliases gathers a service's further names on all its networks.
-func aliases(networks any) []string {
-	out := []string{}
-	m, _ := networks.(map[string]any)
-	for _, v := range m {
-		n, _ := v.(map[string]any)
-		l, _ := n["aliases"].([]any)
-		for _, a := range l {
-			out = append(out, fmt.Sprint(a))
+func aliases(networks map[string]*types.ServiceNetworkConfig) []string {
+	var out []string
+	for _, n := range networks {
+		if n != nil {
+			out = append(out, n.Aliases...)
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
-// list turns Compose's two ways to write pairs into one.
-func list(v any, sep string) []string {
-	var out []string
-	switch v := v.(type) {
-	case []any:
-		for _, x := range v {
-			out = append(out, fmt.Sprint(x))
-		}
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			out = append(out, fmt.Sprint(k, sep, v[k]))
-		}
-	}
-	return out
-}
-
-func withLabels(v any, more map[string]string) map[string]string {
-	out := map[string]string{}
-	for _, l := range list(v, "=") {
-		k, x, _ := strings.Cut(l, "=")
-		out[k] = x
+func withLabels(l types.Labels, more map[string]string) types.Labels {
+	out := maps.Clone(l)
+	if out == nil {
+		out = types.Labels{}
 	}
 	maps.Copy(out, more)
 	return out
+}
+
+// plain writes a file that compose-go has written so that docker-compose 1.29 reads it, too:
+// it knows fewer of the long forms that everything is in now. What has only a long form it
+// does not know at all. Every string of it has its variables put in: what looks like one now is
+// none. hide is called for what may hold a secret.
+func plain(text []byte, hide func(string) string) ([]byte, error) {
+	var f map[string]any
+	if err := yaml.Unmarshal(text, &f); err != nil {
+		return nil, err
+	}
+	delete(f, "name")
+	for _, section := range []string{"secrets", "configs"} {
+		for _, v := range mapping(f[section]) {
+			if x := mapping(v); x["external"] == nil {
+				delete(x, "name") // that of a project which this is not
+			}
+		}
+	}
+	for _, v := range mapping(f["services"]) {
+		s := mapping(v)
+		for key, short := range map[string]func(any) any{
+			"volumes": shortVolume, "extra_hosts": shortHost, "env_file": shortEnvFile, "devices": shortDevice,
+		} {
+			list, _ := s[key].([]any)
+			for i := range list {
+				list[i] = short(list[i])
+			}
+		}
+		shortDependencies(s)
+	}
+	var literal func(key string, v any) any
+	literal = func(key string, v any) any {
+		switch v := v.(type) {
+		case string:
+			v = strings.ReplaceAll(v, "$", "$$")
+			if key != "image" {
+				v = hide(v)
+			}
+			return v
+		case []any:
+			for i := range v {
+				v[i] = literal("", v[i])
+			}
+		case map[string]any:
+			for k := range v {
+				v[k] = literal(k, v[k])
+			}
+		}
+		return v
+	}
+	return yaml.Marshal(literal("", f))
+}
+
+func mapping(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+// only says whether a mapping has no other keys than these. One that is an empty mapping
+// does not count.
+func only(m map[string]any, keys ...string) bool {
+	for k, v := range m {
+		if inner, ok := v.(map[string]any); ok && len(inner) == 0 {
+			continue
+		}
+		if !slices.Contains(keys, k) {
+			return false
+		}
+	}
+	return true
+}
+
+func shortVolume(v any) any {
+	m := mapping(v)
+	kind, source, target := m["type"], fmt.Sprint(m["source"]), fmt.Sprint(m["target"])
+	if kind != "bind" && kind != "volume" || !only(m, "type", "source", "target", "read_only") || strings.Contains(source+target, ":") {
+		return v
+	}
+	out := target
+	if m["source"] != nil {
+		out = source + ":" + target
+	}
+	if m["read_only"] == true {
+		if m["source"] == nil {
+			return v
+		}
+		out += ":ro"
+	}
+	return out
+}
+
+func shortHost(v any) any {
+	s, ok := v.(string)
+	if !ok {
+		return v
+	}
+	return strings.Replace(s, "=", ":", 1)
+}
+
+func shortEnvFile(v any) any {
+	if m := mapping(v); m["path"] != nil && only(m, "path") {
+		return m["path"]
+	}
+	return v
+}
+
+func shortDevice(v any) any {
+	m := mapping(v)
+	if m["source"] == nil || !only(m, "source", "target", "permissions") {
+		return v
+	}
+	out := fmt.Sprint(m["source"])
+	for _, k := range []string{"target", "permissions"} {
+		if m[k] != nil {
+			out += ":" + fmt.Sprint(m[k])
+		}
+	}
+	return out
+}
+
+// shortDependencies leaves out what is so anyway.
+func shortDependencies(s map[string]any) {
+	for _, v := range mapping(s["depends_on"]) {
+		if d := mapping(v); d["required"] == true {
+			delete(d, "required")
+		}
+	}
 }

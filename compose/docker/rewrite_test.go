@@ -1,10 +1,12 @@
 package docker
 
 import (
+	"maps"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +33,7 @@ services:
   helper:
     image: helper
     network_mode: host
-    deploy: {replicas: 3, restart_policy: {condition: any}, resources: {}}
+    deploy: {replicas: 3, restart_policy: {condition: any}, resources: {limits: {cpus: "0.5"}}}
     x-anything: 1
 networks: {back: {}}
 volumes:
@@ -47,7 +49,7 @@ func rewritten(t *testing.T, text string) map[string]any {
 	if want := netip.AddrFrom4([4]byte{172, 20, 0, byte(2 + len(def.Services))}); next != want {
 		t.Errorf("the next address is %v, want %v", next, want)
 	}
-	out, err := rewrite(def, p)
+	out, err := rewrite(def, p, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +90,10 @@ func TestRewrite(t *testing.T) {
 	if n["ipv4_address"] != "172.20.0.2" || len(n["aliases"].([]any)) != 1 {
 		t.Errorf("network %v, want an address and the alias store", n)
 	}
-	if hosts := list(db["extra_hosts"], ":"); !strings.Contains(strings.Join(hosts, " "), "other:10.1.2.3 db:172.20.0.2") {
-		t.Errorf("hosts %v", hosts)
+	for _, want := range []any{"other:10.1.2.3", "db:172.20.0.2"} {
+		if hosts := db["extra_hosts"].([]any); !slices.Contains(hosts, want) {
+			t.Errorf("hosts %v", hosts)
+		}
 	}
 	helper := services["helper"].(map[string]any)
 	if d := helper["deploy"].(map[string]any); d["replicas"] != nil || d["restart_policy"] != nil || d["resources"] == nil {
@@ -110,10 +114,172 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
+// manyFiles is a cluster whose Compose file includes, extends and overrides others, with
+// values from the environment and from files. It returns the first file.
+func manyFiles(t *testing.T, image string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"their.yml": `
+name: theirs
+include:
+  - path: [more/included.yml, more/override.yml]
+services:
+  db:
+    image: ` + image + `
+    extends: {file: base.yml, service: base}
+    command: [redis-server, --requirepass, "${SECRET_WORD}"]
+    environment: {GIVEN: "${SECRET_WORD:-none}!", PASSED: , DOLLAR: "a$$b"}
+    env_file: [their.env]
+    depends_on: [helper]
+    devices: [/dev/null:/dev/mine]
+    volumes: [data:/data, ./here:/here:ro, /anonymous]
+    x-picklock: {role: server, ports: [6379]}
+  tools:
+    image: none
+    profiles: [debug]
+volumes: {data: {}}
+`,
+		"base.yml":  "services: {base: {ports: [\"6379:6379\"], restart: always, container_name: fixed, labels: {from: base}}}\n",
+		"their.env": "FROM_FILE=file-secret\n",
+		".env":      "FROM_DOTENV=dotenv-value\n",
+		"more/included.yml": `
+services:
+  helper:
+    image: ` + image + `
+    restart: always
+    ports: ["7000:7000"]
+    environment: {INNER: "${INNER}"}
+    volumes: [innerdata:/data, ./there:/there]
+volumes: {innerdata: {name: fixed_name}}
+`,
+		"more/override.yml": "services: {helper: {labels: {over: ridden}}}\n",
+		"more/.env":         "INNER=inner-value\n",
+		"here/file":         "",
+		"more/there/file":   "",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, text)
+	}
+	t.Setenv("SECRET_WORD", "open$sesame")
+	t.Setenv("PASSED", "passed-secret")
+	return filepath.Join(dir, "their.yml")
+}
+
+// All that a file brings from others is in the one that Compose is given, labelled.
+func TestRewriteOfManyFiles(t *testing.T) {
+	file := manyFiles(t, "redis")
+	def := load(t, file)
+	p, _ := newPlan(def, "picklock-1", netip.MustParsePrefix("172.20.0.0/16"), map[string]string{labelAny: "1", labelRun: "1"})
+	read := func(secrets bool) (string, map[string]any) {
+		t.Helper()
+		text, err := rewrite(def, p, secrets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f map[string]any
+		if err := yaml.Unmarshal(text, &f); err != nil {
+			t.Fatal(err)
+		}
+		return string(text), f
+	}
+	text, f := read(true)
+	services := mapping(f["services"])
+	if len(services) != 2 || f["include"] != nil {
+		t.Fatalf("services %v, want db and helper:\n%s", slices.Sorted(maps.Keys(services)), text)
+	}
+	for name, more := range map[string][2]string{"db": {"from", "base"}, "helper": {"over", "ridden"}} {
+		s := mapping(services[name])
+		labels := mapping(s["labels"])
+		if labels[labelRun] != "1" || labels[labelNode] != name || labels[more[0]] != more[1] {
+			t.Errorf("%s: labels %v", name, labels)
+		}
+		if s["restart"] != "no" || s["ports"] != nil || s["container_name"] != nil || s["extends"] != nil || s["env_file"] != nil {
+			t.Errorf("%s: what the base says is left: %v", name, s)
+		}
+		if mapping(mapping(s["networks"])[ownNetwork])["ipv4_address"] == nil {
+			t.Errorf("%s: networks %v", name, s["networks"])
+		}
+	}
+	for _, v := range []string{"data", "innerdata"} {
+		if x := mapping(mapping(f["volumes"])[v]); x["name"] != nil || mapping(x["labels"])[labelRun] != "1" {
+			t.Errorf("volume %s: %v", v, x)
+		}
+	}
+	env := mapping(mapping(services["db"])["environment"])
+	if want := map[string]any{"GIVEN": "open$$sesame!", "PASSED": "passed-secret", "DOLLAR": "a$$b", "FROM_FILE": "file-secret"}; !reflect.DeepEqual(env, want) {
+		t.Errorf("environment %v, want %v", env, want)
+	}
+	if inner := mapping(mapping(services["helper"])["environment"])["INNER"]; inner != "inner-value" {
+		t.Errorf("a variable of the included file's own .env: %v", inner)
+	}
+	dir := filepath.Dir(file)
+	if got, want := mapping(services["db"])["volumes"], []any{"data:/data", dir + "/here:/here:ro", "/anonymous"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("volumes %v, want %v", got, want)
+	}
+	if got, want := mapping(services["helper"])["volumes"], []any{"innerdata:/data", dir + "/more/there:/there"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("volumes %v, want %v", got, want)
+	}
+	record, kept := read(false)
+	for _, secret := range []string{"sesame", "passed-secret", "file-secret", "inner-value"} {
+		if strings.Contains(record, secret) {
+			t.Errorf("the record has %q:\n%s", secret, record)
+		}
+	}
+	if got := mapping(mapping(mapping(kept["services"])["db"])["environment"])["GIVEN"]; got != "${SECRET_WORD}!" {
+		t.Errorf("the record has %v in a variable's place", got)
+	}
+	t.Setenv("COMPOSE_PROFILES", "debug")
+	if def := load(t, file); len(def.Services) != 3 {
+		t.Errorf("with its profile there are %d services, want 3", len(def.Services))
+	}
+}
+
+// Old and new Compose read it, and nothing of it stays.
+func TestManyFilesLeaveNothing(t *testing.T) {
+	e := needEngine(t)
+	image := os.Getenv("PICKLOCK_REDIS_IMAGE")
+	if image == "" {
+		image = "redis:8"
+	}
+	before := leavings(t, e)
+	c, _, err := tryStart(t, e, load(t, manyFiles(t, image)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := c.run
+	made := strings.Join(objects(t, e, labelRun+"="+run), ", ")
+	for _, want := range []string{"db", "helper", "innerdata"} {
+		if !strings.Contains(made, want) {
+			t.Errorf("%s is not labelled as the run's: %s", want, made)
+		}
+	}
+	record, err := os.ReadFile(filepath.Join(filepath.Dir(c.opts.LogDir), "compose.yml"))
+	if err != nil || strings.Contains(string(record), "sesame") || !strings.Contains(string(record), "helper") {
+		t.Errorf("the run's record: %v\n%s", err, record)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	left, err := e.engine.containers(t.Context(), "com.docker.compose.project="+project(run))
+	if err != nil || len(left) > 0 {
+		t.Errorf("containers are left: %v, %v", left, err)
+	}
+	if left := objects(t, e, labelRun+"="+run); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if after := leavings(t, e); !slices.Equal(before, after) {
+		t.Errorf("left behind: %v, was %v", after, before)
+	}
+}
+
 func TestRewriteRefusesSharedNetworks(t *testing.T) {
 	def := load(t, "services: {db: {image: x, network_mode: host, labels: {picklock.role: server, picklock.port: '1'}}}")
 	p, _ := newPlan(def, "n", netip.MustParsePrefix("10.0.0.0/24"), map[string]string{labelRun: "1"})
-	if _, err := rewrite(def, p); err == nil || !strings.Contains(err.Error(), "network of its own") {
+	if _, err := rewrite(def, p, true); err == nil || !strings.Contains(err.Error(), "network of its own") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -205,7 +371,7 @@ func ours(t *testing.T, name string) string {
 	t.Helper()
 	def := load(t, name)
 	p, _ := newPlan(def, "n", netip.MustParsePrefix("10.0.0.0/24"), map[string]string{labelRun: "1"})
-	text, err := rewrite(def, p)
+	text, err := rewrite(def, p, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ func (s sdk) create(ctx context.Context, x spec) (string, error) {
 	h := &container.HostConfig{
 		NetworkMode: container.NetworkMode(x.Network), ExtraHosts: x.Hosts,
 		// What it writes is read at once; a second copy in the engine helps nobody.
-		LogConfig: container.LogConfig{Type: "none"},
+		LogConfig:   container.LogConfig{Type: "none"},
+		SecurityOpt: []string{"no-new-privileges"},
 	}
 	if x.Volume != "" {
 		h.Binds = []string{x.Volume + ":" + sharedDirectory}
@@ -26,7 +27,7 @@ func (s sdk) create(ctx context.Context, x spec) (string, error) {
 	if x.Caps != nil {
 		h.PidMode, h.UsernsMode, h.CgroupnsMode = "host", "host", "host"
 		h.CapDrop, h.CapAdd = []string{"ALL"}, x.Caps
-		h.SecurityOpt = []string{"seccomp=unconfined"}
+		h.SecurityOpt = append(h.SecurityOpt, "seccomp=unconfined")
 		if x.AppArmor {
 			h.SecurityOpt = append(h.SecurityOpt, "apparmor=unconfined")
 		}
