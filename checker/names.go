@@ -15,8 +15,10 @@ type names struct {
 }
 
 // padding is how many numbers a process may leave out, for acquires that were not
-// granted, whatever it has been granted so far.
-const padding = 64
+// granted, whatever it has been granted so far, and sparse how many for each of its grants:
+// the list of a process is bounded by what the file holds of it, and not by a number that
+// the file names.
+const padding, sparse = 64, 16
 
 // find returns the grant that was given this id last; p is the process that the id
 // most likely begins with.
@@ -40,7 +42,8 @@ func (s *names) add(g *grant, p *proc) {
 		}
 		s.again[g.id] = true
 	}
-	if p, n := s.numbered(g.id, p); p != nil && n <= 2*(p.before+len(p.own))+padding {
+	if p, n := s.numbered(g.id, p); p != nil && n-p.before <= sparse*p.filed+padding {
+		p.filed++
 		p.setNumber(n, g)
 		return
 	}

@@ -8,6 +8,7 @@ type proc struct {
 	// that are still needed; see names.
 	own     []*grant
 	before  int // own[0] has the number before+1
+	filed   int // how many were filed by their number
 	early   map[int]*grant
 	acquire *op // open
 	spare   *op // to be used for the next one

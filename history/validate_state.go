@@ -104,6 +104,7 @@ type process struct {
 	ops     openOps
 	dying   int       // kills of it that are under way
 	own     []grantOf // given to it under the names "NAME.1", "NAME.2", ...
+	filed   int       // how many of them there are
 	recent  string    // the name of the grant that it spoke of last
 	latest  *grantOf
 }
@@ -175,6 +176,10 @@ type otherGrant struct {
 	owner *process
 }
 
+// A process may leave out so many numbers of grants, and so many more for each that it was
+// given, for acquires that were not granted: its list is bounded by what the file holds.
+const padding, sparse = 64, 16
+
 // grantNames finds grants by their names. Those that picklock's clients give, "c1.7",
 // need no table: they are numbered.
 type grantNames struct{ others map[string]*otherGrant }
@@ -188,7 +193,8 @@ func (s *grantNames) give(all *processes, p *process, e *Event, key int32) error
 		return fmt.Errorf("grant %s was given to %s before, now to %s: give each grant a name of its own", quote(e.Grant), quote(owner.name), quote(p.name))
 	}
 	p.recent = e.Grant
-	if owner, n := numbered(all, p, e.Grant); owner == p && n <= 2*len(p.own)+64 {
+	if owner, n := numbered(all, p, e.Grant); owner == p && n <= sparse*p.filed+padding {
+		p.filed++
 		for len(p.own) < n {
 			p.own = append(p.own, grantOf{})
 		}
