@@ -50,6 +50,7 @@ type idle struct{}
 func (idle) Signal(context.Context, int, syscall.Signal) error          { return errNot }
 func (idle) Stopped(context.Context, int) (bool, error)                 { return false, errNot }
 func (idle) Drop(context.Context, string, []string) error               { return errNot }
+func (idle) Bar(context.Context, string, []string, []string) error      { return errNot }
 func (idle) Dropped(context.Context, string) (map[string]uint64, error) { return nil, errNot }
 func (idle) Reach(context.Context, string, string) (bool, error)        { return false, errNot }
 func (idle) Wire(context.Context, string, wire.Order) (wire.Report, error) {
