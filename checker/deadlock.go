@@ -65,17 +65,16 @@ func busy(an *analysis, k *lock) []span {
 		busy = append(busy, span{g.lo, g.heldUntil()})
 	}
 	for _, o := range k.acquires {
-		// It may have been granted as soon as it was sent: nobody learnt of it.
 		unknown := o.typ == tInfo && o.comp >= 0
 		killed := o.comp < 0 && o.endT < an.last // its client was, while it waited
 		if !unknown && !killed {
 			continue
 		}
-		until := int64(never) // a hold without a lease need not end
-		if an.maxLease > 0 {
-			until = satAdd(o.endT, an.maxLease)
+		until := satAdd(o.endT, an.maxLease)
+		if an.maxLease == 0 {
+			until = never // a hold without a lease need not end
 		}
-		busy = append(busy, span{o.invT, until})
+		busy = append(busy, span{o.endT, until})
 	}
 	slices.SortFunc(busy, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return busy

@@ -399,7 +399,7 @@ func TestFullPipe(t *testing.T) {
 		if first.Text != "nobody reads this" || second.Text != "next" {
 			t.Errorf("%+v, %+v", first, second)
 		}
-		o.out.Write([]byte(fmt.Sprintf(`{"ID":%d,"Text":"late"}`+"\n"+`{"ID":%d,"Text":"yes"}`+"\n", first.ID, second.ID)))
+		fmt.Fprintf(o.out, `{"ID":%d,"Text":"late"}`+"\n"+`{"ID":%d,"Text":"yes"}`+"\n", first.ID, second.ID)
 		if got := <-next; got.err != nil || got.text != "next: yes" {
 			t.Errorf("%+v", got)
 		}
