@@ -27,6 +27,9 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		if older.lease > 0 {
 			a.Sizes["lease"] = older.lease
 		}
+		if asked := older.okT - newer.lo; asked > 0 && !e.renewed {
+			a.Sizes["asked_before"] = asked
+		}
 		what := "was granted the lock"
 		if newer.token != 0 {
 			what = fmt.Sprintf("was granted token %d", newer.token)

@@ -196,7 +196,11 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 	places := []int32{old.ok, young.ok, w.op.inv, newer.op.inv, an.tokens.orderProof(old, young)}
 	switch a.Cause {
 	case "granted-early":
-		places = append(places, old.proof(young.okT)...)
+		if old.aliveAt(young.okT) {
+			places = append(places, old.proof(young.okT)...)
+		} else { // its client learnt of it last
+			places = append(places, young.proof(old.okT)...)
+		}
 	case "delayed", "renewed-late":
 		places = append(places, old.promiseProof(w.op.invT))
 	case "lease-outlived":
@@ -249,7 +253,7 @@ func past(f verb) string {
 func staleCause(old, young *grant, w touch) string {
 	r := old.release
 	switch {
-	case old.aliveAt(young.okT):
+	case old.aliveAt(young.okT), young.aliveAt(old.okT):
 		return "granted-early"
 	case r != nil && w.op.invT < r.invT && w.t > r.invT:
 		return "after-release"

@@ -20,9 +20,9 @@ const (
 	rankState   = iota // a server lost what it knew, or a replica that did not know it took over
 	rankClock          // leases and tokens that a server's clock counts
 	rankClients        // those that a client's clock counts
+	rankThird          // on a client whose release was under way
 	rankServer         // anything else on the service
 	rankOther          // anything else on a client
-	rankThird          // on a client whose release was under way
 	rankNone           // its kind explains nothing of this
 )
 
@@ -40,7 +40,7 @@ func rankEarly(p part) int {
 		return rankClock
 	case p.side == verdict.OnClient && name == "clock":
 		return rankClients
-	case p.side == verdict.OnClient:
+	case p.side == verdict.OnClient, p.side == verdict.OnMachine:
 		return rankOther
 	}
 	return rankServer
@@ -90,7 +90,7 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 		left[i] = i
 	}
 	for _, kind := range order {
-		if kinds[kind] > rankClients && habit != nil && habit(these(meetings, left)) {
+		if kinds[kind] > rankThird && habit != nil && habit(these(meetings, left)) {
 			break
 		}
 		touched := 0
@@ -100,7 +100,7 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 			}
 		}
 		without := float64(len(left) - touched)
-		if touched == 0 {
+		if touched == 0 || kinds[kind] > rankThird && 2*touched < len(left) {
 			continue
 		}
 		if without > 0 {
@@ -223,8 +223,12 @@ func newSuspects(an *analysis) suspects {
 	for _, e := range an.overlaps.early {
 		early = append(early, meeting{e.older, e.newer, e.from})
 	}
-	for i, b := range an.faults.weigh(early, meeting.stake, rankEarly, span{an.began, an.last}, habit) {
-		s.early[early[i].newer] = b
+	first, later := firstOf(early)
+	for i, b := range an.faults.weigh(first, meeting.stake, rankEarly, span{an.began, an.last}, habit) {
+		s.early[first[i].newer] = b
+	}
+	for newer, m := range later {
+		s.early[newer] = s.early[m.newer]
 	}
 	for _, k := range an.locks {
 		for _, list := range [][]grantPair{an.tokens.regressed[k], an.tokens.reused[k]} {
@@ -241,12 +245,29 @@ func newSuspects(an *analysis) suspects {
 	return s
 }
 
+// firstOf parts meetings into those in which a lock was first given away while an older
+// grant was in force, and those that came of it: a lock that was given away once is free to
+// be taken again. later has, by its newer grant, the first one of the same older grant.
+func firstOf(list []meeting) (first []meeting, later map[*grant]meeting) {
+	later = map[*grant]meeting{}
+	byOlder := map[*grant]meeting{}
+	for _, m := range slices.SortedStableFunc(slices.Values(list), func(a, b meeting) int { return cmp.Compare(a.at, b.at) }) {
+		if known, ok := byOlder[m.older[0]]; ok {
+			later[m.newer] = known
+			continue
+		}
+		byOlder[m.older[0]] = m
+		first = append(first, m)
+	}
+	return first, later
+}
+
 // habit says that locks were given away in a way that only the lock's own steps explain:
 // as soon as they had been given, or again and again at one share of the lease.
 func habit(list []meeting) bool {
 	var early []verdict.Early
 	for _, m := range list {
-		early = append(early, verdict.Early{Lease: m.older[0].lease, Left: m.older[0].leaseLeft(m.at)})
+		early = append(early, verdict.Early{Lease: m.older[0].lease, Left: m.older[0].leaseLeft(m.at), Asked: m.older[0].okT - m.newer.lo})
 	}
 	_, steady := verdict.SteadyShare(early)
 	return steady || verdict.AtOnce(early)

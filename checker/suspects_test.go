@@ -60,6 +60,7 @@ func TestSuspects(t *testing.T) {
 		{"as soon as the first, and a server failed", "granted-early", "0.115-0.117 nemesis kill s1",
 			"0.10-0.11 c1 acquire c1.1 lease=1\n0.10-0.12 c2 acquire c2.1 lease=1", "kill of a server", ""},
 		{"a release that was under way", "granted-early", "0.15-0.25 nemesis pause c3\n0.03-0.04 c3 acquire c3.1 lease=0.05\n0.09-0.26 c3 release c3.1", early, "pause of a client", ""},
+		{"a release that was under way, and its client's clock", "granted-early", "0.15-0.25 nemesis clock c3\n0.03-0.04 c3 acquire c3.1 lease=0.05\n0.09-0.26 c3 release c3.1", early, "", "clock"},
 
 		{"by itself", "stale-write", "", outlived, "", ""},
 		{"another client", "stale-write", "0.20-1.30 nemesis pause c3", outlived, "", "pause"},
@@ -96,6 +97,28 @@ func TestSuspects(t *testing.T) {
 	}
 }
 
+// TestSuspectsOfWhatCameOfIt: a lock that was given away once, as a client's clock was wrong,
+// is free to be taken again; what takes it then is blamed on the same.
+func TestSuspectsOfWhatCameOfIt(t *testing.T) {
+	list := named(Check(script(t, `
+0.10-0.11 c1 acquire c1.1 lease=1
+0.20-0.45 nemesis clock c3
+0.30-0.40 c3 acquire c3.1 lease=1
+0.41-0.42 c3 release c3.1
+0.50-0.60 c2 acquire c2.1 lease=1
+0.70-0.71 c2 release c2.1
+0.80-0.81 c1 release c1.1
+`)), "granted-early")
+	if len(list) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	for _, a := range list {
+		if a.Suspect.Kind() != "clock of a client" {
+			t.Errorf("suspect %q: %s", a.Suspect.Kind(), a.Explanation)
+		}
+	}
+}
+
 // TestSuspectsByChance: what comes as often without a kind of fault is not blamed on it.
 func TestSuspectsByChance(t *testing.T) {
 	history := func(clock func(i int) bool) string {
@@ -129,5 +152,34 @@ func TestSuspectsByChance(t *testing.T) {
 				t.Errorf("%d of 20 are blamed on the clock, want %d", blamed, c.blamed)
 			}
 		})
+	}
+}
+
+// TestSuspectsOfTheFewest: what comes mostly without a fault is not blamed on one that struck
+// during one of three, unless a server failed or a clock was set.
+func TestSuspectsOfTheFewest(t *testing.T) {
+	const three = `
+0.01-0.02 c3 acquire !timeout
+1.10-1.11 c1 acquire c1.1 lease=1
+1.30-1.40 c2 acquire c2.1 lease=1
+1.41-1.42 c2 release c2.1
+5.10-5.11 c1 acquire c1.2 lease=1
+5.50-5.60 c2 acquire c2.2 lease=1
+5.61-5.62 c2 release c2.2
+9.10-9.11 c1 acquire c1.3 lease=1
+9.80-9.90 c2 acquire c2.3 lease=1
+9.91-9.92 c2 release c2.3
+29.0-29.1 c3 acquire !timeout
+`
+	for fault, want := range map[string]string{"pause c2": "", "pause s1": "", "clock c2": "clock of a client", "kill s1": "kill of a server"} {
+		var got []string
+		for _, a := range named(Check(script(t, three+"1.32-1.38 nemesis "+fault)), "granted-early") {
+			if a.Suspect != nil {
+				got = append(got, a.Suspect.Kind())
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %v, want %q", fault, got, want)
+		}
 	}
 }

@@ -213,6 +213,9 @@ func TestShrinkSchedule(t *testing.T) {
 	if got.Faults != [2]int{2, 1} || got.Steps[1] >= got.Steps[0] || got.Signature.String() != "granted-early by a pause of a client" {
 		t.Errorf("%+v", got)
 	}
+	if len(got.Without) != 1 || got.Without[0].Name != "pause: A" || got.Without[0].Rate != (Rate{Plays: withoutPlays}) {
+		t.Errorf("its fault is not confirmed as the cause: %+v", got.Without)
+	}
 	if small, err := scenarios.Parse("s.yaml", []byte(got.Schedule)); err != nil || small.Name != "mine" || small.Expected("model", "none") == nil {
 		t.Errorf("%v\n%s", err, got.Schedule)
 	}

@@ -17,6 +17,8 @@ type Shrunk struct {
 	Needed    []string  `json:"needed,omitempty"`
 	Plays     int       `json:"plays"` // until it was found; those of Rate not among them
 	Rate      Rate      `json:"rate"`  // of the last plays, after nothing was changed any more
+	// Without are the faults that are left, each with how often it came without that one.
+	Without []Remedy `json:"without,omitempty"`
 }
 
 // ShrinkOptions says how a schedule is made smaller.
@@ -65,6 +67,9 @@ func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, o Sh
 	if small, out.Rate = k.settle(ctx, small, o.Replays); len(k.trail) < kept {
 		out.Needed = nil // of another schedule
 	}
+	w := Way{Signature: k.sig, Name: s.Name, Schedule: string(small.Write()), Alone: out.Rate}
+	h.without(ctx, p, &w)
+	out.Without = w.Without
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

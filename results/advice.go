@@ -272,12 +272,15 @@ func (s seen) by() string {
 	return clip(first.Fault+" of "+format.And(first.Nodes), 100)
 }
 
-// early is how the group's locks were given away.
+// early is how the group's locks were given away: each grant's the first time only, since
+// after that its lock is free to be taken again.
 func (s seen) early() []verdict.Early {
 	var out []verdict.Early
+	before := map[string]bool{}
 	for _, a := range s.list {
-		if len(a.Grants) == 2 {
-			out = append(out, verdict.Early{Lease: a.Sizes["lease"], Left: a.Sizes["remaining"]})
+		if len(a.Grants) == 2 && !before[a.Key+"\x00"+a.Grants[0]] {
+			before[a.Key+"\x00"+a.Grants[0]] = true
+			out = append(out, verdict.Early{Lease: a.Sizes["lease"], Left: a.Sizes["remaining"], Asked: a.Sizes["asked_before"]})
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -164,8 +165,8 @@ func TestAdviceFits(t *testing.T) {
 	early := func(n int, left func(int) int64, suspect *verdict.Suspect) []checker.Anomaly {
 		var out []checker.Anomaly
 		for i := range n {
-			out = append(out, checker.Anomaly{Name: "granted-early", Cause: "granted-early", Grants: []string{"a", "b"}, Suspect: suspect,
-				Sizes: map[string]int64{"lease": 1000 * ms, "remaining": left(i)}})
+			out = append(out, checker.Anomaly{Name: "granted-early", Cause: "granted-early", Grants: []string{fmt.Sprint("a", i), "b"}, Suspect: suspect,
+				Sizes: map[string]int64{"lease": 1000 * ms, "remaining": left(i), "asked_before": ms}})
 		}
 		return out
 	}

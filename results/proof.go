@@ -82,7 +82,7 @@ func (t *timeline) proof(a checker.Anomaly, events []history.Event, effects []hi
 func (t *timeline) context(a checker.Anomaly, first, last int64) []proofRow {
 	var out []proofRow
 	for _, b := range t.Bands {
-		if !slices.Contains(a.Faults, b.Name) || b.To < first || b.From > last || !b.Landed || len(out) >= 8 {
+		if !slices.Contains(a.Faults, b.Name) || b.To < first || b.From > last || !b.Landed || len(out) >= 8 || t.elsewhere(b, a) {
 			continue
 		}
 		row := proofRow{Found: true, Who: "fault", Class: "fault", at: b.From, order: math.MinInt64, Detail: clip(b.Detail, maxChip)}
@@ -104,6 +104,19 @@ func (t *timeline) context(a checker.Anomaly, first, last int64) []proofRow {
 		out = append(out, row)
 	}
 	return out
+}
+
+// elsewhere says that a fault struck none but clients that the anomaly is not about.
+func (t *timeline) elsewhere(b band, a checker.Anomaly) bool {
+	others := false
+	for _, l := range b.Lanes {
+		name := t.Lanes[l].Name
+		if slices.Contains(a.Processes, name) || a.Suspect != nil && slices.Contains(a.Suspect.Nodes, name) {
+			return false
+		}
+		others = others || t.Lanes[l].Role == roleClient
+	}
+	return others
 }
 
 // stamp prints the rows' times, relative to the first numbered one.

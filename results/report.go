@@ -297,7 +297,9 @@ func anomaly(run Run, n int, a checker.Anomaly, v checker.Verdict, rows []proofR
 		}
 	}
 	fact("cause", clip(firstNonEmpty(causeWords(run, a), strings.ReplaceAll(a.Cause, "-", " ")), 200))
-	fact("faults on", firstNonEmpty(clip(format.And(a.Faults), 200), "none"))
+	fact("probably brought about by", seen{list: []checker.Anomaly{a}}.by())
+	fact("faults that had a part", firstNonEmpty(clip(format.And(a.Faults), 200), "none"))
+	fact("also on", clip(format.And(a.Bystanders), 200))
 	fact("clients", clip(format.And(a.Processes), 200))
 	fact("key", clip(a.Key, 120))
 	var sizes []string

@@ -15,6 +15,7 @@ import (
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
+	huntreport "github.com/picklock/picklock/hunt/report"
 	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -151,6 +152,9 @@ func (o *shrinkFlags) print(s shrunk) error {
 	if r := s.Rate; r.Plays > 0 {
 		low, high := r.Interval()
 		fmt.Fprintf(os.Stderr, "it comes in %d of %d plays (%.1f to %.1f %%), %d void\n", r.Hits, r.Plays, 100*low, 100*high, r.Void)
+	}
+	for _, cause := range huntreport.Causes(s.Shrunk) {
+		fmt.Fprintf(os.Stderr, "cause: %s\n", cause)
 	}
 	if o.out != "" {
 		text, err := scenarios.WrittenTo(filepath.Dir(o.out), []byte(s.Schedule))

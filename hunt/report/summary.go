@@ -85,6 +85,11 @@ func picture(w *hunt.Way) []string {
 	return out
 }
 
+// Causes is what a schedule that was made smaller is said to come of.
+func Causes(s *hunt.Shrunk) []string {
+	return causeWords(&hunt.Way{Signature: s.Signature, Faults: s.Faults[1], Alone: s.Rate, Without: s.Without})
+}
+
 // causeWords says which of a way's faults are its cause, and how that is known: by playing it
 // without them.
 func causeWords(w *hunt.Way) []string {

@@ -1,0 +1,66 @@
+package verdict
+
+import "testing"
+
+func TestAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		list []Early
+		want bool
+	}{
+		{"none", nil, false},
+		{"two requests at once", []Early{{1000, 990, 1}}, true},
+		{"sent when the first had its answer", []Early{{1000, 990, 0}}, false},
+		{"later in the lease", []Early{{1000, 950, 1}}, false},
+		{"of no known lease", []Early{{0, 990, 1}}, false},
+		{"half of them", []Early{{1000, 990, 1}, {1000, 500, 1}}, false},
+		{"most of them", []Early{{1000, 990, 1}, {1000, 500, 1}, {1000, 990, 1}}, true},
+	} {
+		if got := AtOnce(c.list); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestSteadyShare(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		list []Early
+		want float64 // -1: none
+	}{
+		{"none", nil, -1},
+		{"two prove no habit", []Early{{Lease: 100, Left: 40}, {Lease: 100, Left: 40}}, -1},
+		{"at one share", []Early{{Lease: 100, Left: 40}, {Lease: 100, Left: 36}, {Lease: 100, Left: 40}}, 60},
+		{"here and there", []Early{{Lease: 100, Left: 90}, {Lease: 100, Left: 40}, {Lease: 100, Left: 10}}, -1},
+		{"at once", []Early{{Lease: 100, Left: 99}, {Lease: 100, Left: 98}, {Lease: 100, Left: 97}}, -1},
+		{"of most nothing is known", []Early{{Lease: 100, Left: 40}, {Lease: 100, Left: 40}, {Lease: 100, Left: 40}, {}, {}, {}, {}}, -1},
+	} {
+		got, ok := SteadyShare(c.list)
+		if ok != (c.want >= 0) || ok && got != c.want {
+			t.Errorf("%s: %v, %v", c.name, got, ok)
+		}
+	}
+}
+
+func TestSuspectKind(t *testing.T) {
+	for want, s := range map[string]*Suspect{
+		"": nil, "kill of a server": {Fault: "kill", On: OnServer}, "pause of a client": {Fault: "pause", On: OnClient},
+		"slow of the resource": {Fault: "slow", On: OnResource}, "a machine that stood still": {Fault: "stall", On: OnMachine},
+	} {
+		if got := s.Kind(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestGroupsBySuspect: what different faults brought about are different root causes.
+func TestGroupsBySuspect(t *testing.T) {
+	v := Verdict{Properties: map[string]Property{Exclusion: {Required: true}}}
+	for i, s := range []*Suspect{{Fault: "kill", On: OnServer}, nil, {Fault: "kill", On: OnServer}} {
+		v.Anomalies = append(v.Anomalies, Anomaly{Name: "granted-early", Property: Exclusion, Cause: "granted-early", Time: int64(i), Suspect: s})
+	}
+	g := v.Groups()
+	if len(g) != 2 || g[0].Suspect != "kill of a server" || g[0].Count != 2 || g[1].Suspect != "" || g[1].Count != 1 {
+		t.Errorf("%+v", g)
+	}
+}
