@@ -58,6 +58,7 @@ type remains struct {
 	fenced                      bool    // there was a grant with a token
 	first                       int64   // ok of the first of those
 	firm, word                  []piece // the latest of those decided; see certainPieces
+	renewed                     bool    // one of those let go was
 }
 
 // asking is an acquire that was under way when it was last looked at.

@@ -125,6 +125,7 @@ func (l *letting) count(r *reader, g *grant) {
 		m.succeeded = m.succeeded || g.lo > m.first
 	}
 	m.maxLease = max(m.maxLease, g.lease)
+	m.renewed = m.renewed || g.renewed != nil
 	if g.tried == triedIt {
 		m.asked++
 	}
