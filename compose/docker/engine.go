@@ -89,7 +89,7 @@ type instance struct {
 	PID             int
 	Code            int
 	Error           string
-	Started         time.Time
+	Finished        time.Time // when it ended last; zero if never
 	Labels          map[string]string
 	NetworkMode     string
 	Addrs           map[string]string // by network

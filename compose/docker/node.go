@@ -100,7 +100,9 @@ func (c *Cluster) running(ctx context.Context, n *node) (*compose.Life, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.follow(n, i.Started)
+	// Not since it was started: the engine notes that time when the first lines may be written
+	// already.
+	c.follow(n, i.Finished)
 	if i.Labels[labelRun] != c.run {
 		return nil, fmt.Errorf("container %s is not of this run", i.Name)
 	}

@@ -42,7 +42,7 @@ func (s sdk) inspect(ctx context.Context, id string) (instance, error) {
 			out.Binds = append(out.Binds, m.Destination)
 		}
 	}
-	out.Started, _ = time.Parse(time.RFC3339Nano, c.State.StartedAt) // zero: all logs
+	out.Finished, _ = time.Parse(time.RFC3339Nano, c.State.FinishedAt) // zero: all logs
 	for name, e := range c.NetworkSettings.Networks {
 		out.Addrs[name] = e.IPAddress
 	}
