@@ -192,7 +192,7 @@ func (c *Cluster) startServers(ctx context.Context, p plan) error {
 		}
 		c.add(n, compose.Node{Name: s.Name, Role: s.Spec.Role, Addr: n.addr, Port: s.Spec.Ports[0]})
 		g.Go(func() error {
-			life, err := c.running(gctx, n)
+			life, err := c.running(gctx, n, time.Time{})
 			if err != nil {
 				return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
 			}

@@ -94,15 +94,15 @@ func (c *Cluster) adopt(ctx context.Context, n *node, life *compose.Life) error 
 	return nil
 }
 
-// running notes that a server's container runs and watches for its end.
-func (c *Cluster) running(ctx context.Context, n *node) (*compose.Life, error) {
+// running notes that a server's container runs and watches for its end. Its log is read from when
+// it ended last before this start, the zero time if it never ran: the engine notes the time of a
+// start when the first lines may be written already, and a container may have ended again by now.
+func (c *Cluster) running(ctx context.Context, n *node, ended time.Time) (*compose.Life, error) {
 	i, err := c.engine.inspect(ctx, n.id)
 	if err != nil {
 		return nil, err
 	}
-	// Not since it was started: the engine notes that time when the first lines may be written
-	// already.
-	c.follow(n, i.Finished)
+	c.follow(n, ended)
 	if i.Labels[labelRun] != c.run {
 		return nil, fmt.Errorf("container %s is not of this run", i.Name)
 	}
@@ -112,8 +112,7 @@ func (c *Cluster) running(ctx context.Context, n *node) (*compose.Life, error) {
 	if got := i.Addrs[project(c.run)]; got != n.addr {
 		return nil, fmt.Errorf("its container has the address %q instead of %s", got, n.addr)
 	}
-	ended := c.engine.await(c.ctx, n.id, false)
-	return c.began(ctx, n, i.PID, ended)
+	return c.began(ctx, n, i.PID, c.engine.await(c.ctx, n.id, false))
 }
 
 func colon(s string) string {
@@ -203,13 +202,17 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 	defer c.Restarting(name)()
 	var life *compose.Life
 	err := c.startOf(ctx, name, func() error {
-		err := c.engine.start(ctx, n.id)
-		if err == nil {
-			if life, err = c.running(ctx, n); err != nil {
-				err = fmt.Errorf("%w%s", err, c.tail(n))
-			}
+		before, err := c.engine.inspect(ctx, n.id)
+		if err != nil {
+			return err
 		}
-		return err
+		if err := c.engine.start(ctx, n.id); err != nil {
+			return err
+		}
+		if life, err = c.running(ctx, n, before.Finished); err != nil {
+			return fmt.Errorf("%w%s", err, c.tail(n))
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
