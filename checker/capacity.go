@@ -1,15 +1,20 @@
 package checker
 
 import (
+	"cmp"
 	"container/heap"
+	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // capacity looks at stretches of time in the order of their beginnings, and remembers of
 // those before what can stand in the way of the next.
 type capacity interface {
 	// conflicts returns the fewest earlier stretches with which p is one too many; nil if
-	// it is not.
+	// it is not. The first one ends first. They are good until the next call of add.
 	conflicts(p piece) []piece
 	add(p piece)
 }
@@ -26,6 +31,45 @@ func (k *kind) capacity() capacity {
 		return &ownerCapacity{reach: map[string]int64{}, part: map[*grant]bool{}}
 	}
 	return nil
+}
+
+// crowd is the grants with which another one is one too many, by ok.
+type crowd struct {
+	older []*grant
+	more  int   // how many there are besides, which are not named
+	until int64 // none of them had ended before that
+}
+
+// Of a crowd of more than crowdAll, which only a semaphore can have, crowdNamed are named, and
+// the others counted: what is told of all crowds together must not grow with the square of the
+// history's length. The first one of a lock is told of in full: it is the proof.
+const crowdAll, crowdNamed = 32, 8
+
+// crowdOf is the crowd of stretches as conflicts returns them.
+func crowdOf(pieces []piece, first bool) crowd {
+	c := crowd{until: pieces[0].to}
+	if len(pieces) > crowdAll && !first {
+		c.more = len(pieces) - crowdNamed
+		pieces = pieces[:crowdNamed]
+	}
+	for _, p := range pieces {
+		c.older = append(c.older, p.g)
+	}
+	slices.SortFunc(c.older, func(a, b *grant) int { return cmp.Compare(a.ok, b.ok) })
+	return c
+}
+
+// n is how many grants there are.
+func (c *crowd) n() int { return len(c.older) + c.more }
+
+// processes names whose grants they are: "c1, c2 and 998 more" where they are many.
+func (c *crowd) processes() string {
+	names := processesOf(c.older[:min(len(c.older), crowdAll)])
+	if n := c.n(); n > crowdAll {
+		names = processesOf(c.older[:crowdNamed])
+		return fmt.Sprintf("%s and the holders of %d more", strings.Join(names, ", "), n-crowdNamed)
+	}
+	return format.And(names)
 }
 
 // permitCapacity holds the n stretches that reach furthest.
@@ -51,7 +95,7 @@ func (c *permitCapacity) conflicts(p piece) []piece {
 	if int64(len(c.list)) < c.n || c.list[0].to <= p.from {
 		return nil
 	}
-	return slices.Clone(c.list)
+	return c.list
 }
 
 func (c *permitCapacity) add(p piece) {

@@ -14,7 +14,11 @@ func findDoubleGrants(an *analysis) []Anomaly {
 		a := Anomaly{
 			Name: "double-grant", Property: Exclusion, Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{},
 		}
+		a.More = d.more
 		places, until, from := []int32{newer.ok}, an.tenure.firmEnd(newer), newer.okT
+		if d.more > 0 {
+			until = min(until, d.until)
+		}
 		for _, g := range d.older {
 			a.Grants = append(a.Grants, g.id)
 			places = append(places, g.ok)
@@ -43,8 +47,8 @@ func findDoubleGrants(an *analysis) []Anomaly {
 
 // holdWords says who held the lock: "c1 held it (c1.1), granted 20 ms earlier".
 func (d doublePair) holdWords() string {
-	if n := len(d.older); n > 1 {
-		return fmt.Sprintf("%s held all %d permits", format.And(processesOf(d.older)), n)
+	if n := d.n(); n > 1 {
+		return fmt.Sprintf("%s held all %d permits", d.processes(), n)
 	}
 	g := d.older[0]
 	how := "held it"
@@ -55,7 +59,7 @@ func (d doublePair) holdWords() string {
 }
 
 func (d doublePair) all() string {
-	if len(d.older) == 1 {
+	if d.n() == 1 {
 		return "both"
 	}
 	return "all"

@@ -1,14 +1,9 @@
 package checker
 
-import (
-	"cmp"
-	"slices"
-)
-
 // earlyPair is a grant that was certainly given while others' leases were alive.
 type earlyPair struct {
 	newer *grant
-	older []*grant // one, or the several whose leases together cover newer's window
+	crowd // one, or the several whose leases together cover newer's window
 	// from is where the overlap certainly begins.
 	from int64
 	// covered says that newer's own lease proves nothing: it had ended before
@@ -56,7 +51,7 @@ func earlyOf(grants []*grant) []earlyPair {
 		// A grant's own intervals do not meet, so what reaches into p is another's.
 		if first.to > p.from && !accused[p.g] {
 			accused[p.g] = true
-			out = append(out, earlyPair{newer: p.g, older: []*grant{first.g}, from: p.from, renewed: p.from != p.g.okT})
+			out = append(out, earlyPair{newer: p.g, crowd: crowd{older: []*grant{first.g}, until: first.to}, from: p.from, renewed: p.from != p.g.okT})
 		}
 		if first.g == nil || p.to > first.to {
 			first = p
@@ -64,19 +59,16 @@ func earlyOf(grants []*grant) []earlyPair {
 	}
 
 	// The windows of the grants whose lease was over by their ok.
-	furthest := make([]piece, 0, len(pieces)) // per piece, the one that reaches furthest up to it
-	for i, p := range pieces {
-		if i > 0 && furthest[i-1].to >= p.to {
-			p = furthest[i-1]
-		}
-		furthest = append(furthest, p)
-	}
+	var c *covering
 	for _, g := range grants {
 		if g.end() > g.okT || accused[g] {
 			continue
 		}
-		if cover := coverOf(g.givenWithin(), pieces, furthest); cover != nil {
-			out = append(out, earlyPair{newer: g, older: cover, from: g.okT, covered: true})
+		if c == nil {
+			c = coveringOf(pieces)
+		}
+		if crowd := c.of(g.givenWithin()); crowd != nil {
+			out = append(out, earlyPair{newer: g, crowd: *crowd, from: g.okT, covered: true})
 		}
 	}
 	return out
@@ -90,32 +82,6 @@ func (g *grant) givenWithin() span {
 		from = max(from, satAdd(g.since, g.lease))
 	}
 	return span{min(from, g.okT-g.lock.margin), g.okT}
-}
-
-// coverOf returns the fewest grants whose alive intervals, as open sets, cover
-// the closed window w; nil if they do not.
-func coverOf(w span, pieces, furthest []piece) []*grant {
-	var cover []*grant
-	at := w.from
-	for {
-		n, _ := slices.BinarySearchFunc(pieces, at, func(p piece, t int64) int {
-			if p.from < t {
-				return -1
-			}
-			return 1
-		})
-		if n == 0 || furthest[n-1].to <= at {
-			return nil
-		}
-		p := furthest[n-1]
-		if !slices.Contains(cover, p.g) {
-			cover = append(cover, p.g)
-		}
-		if p.to > w.to {
-			return cover
-		}
-		at = p.to
-	}
 }
 
 // earlyOf is earlyOf for what kind of lock it is. What a kind other than the mutex is
@@ -141,19 +107,9 @@ func (k *lock) earlyOf(grants []*grant) []earlyPair {
 	for _, p := range pieces {
 		if older := c.conflicts(p); older != nil && !accused[p.g] {
 			accused[p.g] = true
-			out = append(out, earlyPair{newer: p.g, older: grantsOf(older), from: p.from, renewed: p.from != p.g.okT})
+			out = append(out, earlyPair{newer: p.g, crowd: crowdOf(older, len(out) == 0), from: p.from, renewed: p.from != p.g.okT})
 		}
 		c.add(p)
 	}
-	return out
-}
-
-// grantsOf lists the grants of stretches, in their order.
-func grantsOf(pieces []piece) []*grant {
-	out := make([]*grant, len(pieces))
-	for i, p := range pieces {
-		out[i] = p.g
-	}
-	slices.SortFunc(out, func(a, b *grant) int { return cmp.Compare(a.ok, b.ok) })
 	return out
 }

@@ -40,8 +40,12 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		case !e.newer.lock.mutex():
 			places = append(places, tell(e, &a)...)
 		case e.covered:
-			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s certainly had time left throughout",
-				newer.process, what, format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim())
+			others := ""
+			if a.More = e.more; e.n() > crowdAll {
+				others = fmt.Sprintf(", and after it %d more, each begun before the one before it had ended,", e.n()-1)
+			}
+			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s%s certainly had time left throughout",
+				newer.process, what, format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim(), others)
 			places = append(places, coverProof(e)...)
 		case e.renewed:
 			a.Cause = "renewed-early"

@@ -10,7 +10,10 @@ import (
 func tell(e earlyPair, a *Anomaly) []int32 {
 	newer, first := e.newer, e.older[0]
 	places := newer.proof(e.from)
-	until := newer.aliveUntil(e.from)
+	until := min(newer.aliveUntil(e.from), e.until)
+	if a.More = e.more; e.more > 0 {
+		a.Sizes["remaining"] = min(a.Sizes["remaining"], e.until-e.from)
+	}
 	for _, g := range e.older {
 		places = append(places, g.proof(e.from)...)
 		a.Sizes["remaining"] = min(a.Sizes["remaining"], g.leaseLeft(e.from))
@@ -24,7 +27,7 @@ func tell(e earlyPair, a *Anomaly) []int32 {
 	}
 	if newer.lock.permits > 0 {
 		a.Explanation = fmt.Sprintf("%s by %s, while %s out: the leases of %s certainly had at least %s left",
-			what, format.Instant(e.from), permitWords(newer.lock.permits), format.And(processesOf(e.older)), dur(a.Sizes["remaining"]))
+			what, format.Instant(e.from), permitWords(newer.lock.permits), e.processes(), dur(a.Sizes["remaining"]))
 		return places
 	}
 	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.proof(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {

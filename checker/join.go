@@ -1,9 +1,5 @@
 package checker
 
-import (
-	"slices"
-)
-
 // join says which operation each effect belongs to: a write by its value, which is
 // unique in a run; a read by its grant, its place among the grant's reads and its time.
 // The log is nil where there are no effects.
@@ -46,6 +42,7 @@ func join(all []*effect, locks []*lock, ids *names) *registerLog {
 	// Group both by grant; each is almost in that order already.
 	sortBy(asked, func(o *op) int32 { return o.grant.ok })
 	sortBy(done, func(e *effect) int32 { return e.g.ok })
+	var pairs readMatcher
 	for i, j := 0, 0; i < len(done); {
 		g := done[i].g
 		effects := done[i:until(done, i, func(e *effect) bool { return e.g == g })]
@@ -55,7 +52,7 @@ func join(all []*effect, locks []*lock, ids *names) *registerLog {
 		}
 		ops := asked[j:until(asked, j, func(o *op) bool { return o.grant == g })]
 		j += len(ops)
-		match(ops, effects)
+		pairs.match(ops, effects)
 	}
 	for i := range all {
 		e := all[i]
@@ -84,7 +81,7 @@ func join(all []*effect, locks []*lock, ids *names) *registerLog {
 }
 
 // match pairs one grant's operations with their effects.
-func match(ops []*op, effects []*effect) {
+func (m *readMatcher) match(ops []*op, effects []*effect) {
 	var reads []*op
 	var readEffects []*effect
 	for _, e := range effects {
@@ -97,7 +94,7 @@ func match(ops []*op, effects []*effect) {
 			reads = append(reads, o)
 		}
 	}
-	matchReads(reads, readEffects)
+	m.matchReads(reads, readEffects)
 	if len(reads) == len(ops) || len(readEffects) == len(effects) {
 		return
 	}
@@ -133,56 +130,6 @@ func match(ops []*op, effects []*effect) {
 			if o := find(e.value); o != nil && o.f == e.f {
 				e.op = o
 			}
-		}
-	}
-}
-
-// matchReads pairs one grant's reads with their effects. A process reads one at a
-// time, so both are in the same order; the times tell which reads of unknown
-// outcome never arrived.
-func matchReads(ops []*op, effects []*effect) {
-	if len(ops) == 0 || len(effects) == 0 {
-		return
-	}
-	taken := map[*op]bool{}
-	fits := func(o *op, e *effect) bool {
-		if taken[o] || o.invT > e.t {
-			return false
-		}
-		switch o.typ {
-		case tOK:
-			return e.err() == "" && e.t <= o.endT
-		case tFail:
-			return e.err() != "" && e.t <= o.endT
-		}
-		return false
-	}
-	// Nothing before from is still to be taken in the first pass.
-	from := 0
-	var left []*effect
-	for _, e := range effects {
-		for from < len(ops) && (taken[ops[from]] || ops[from].typ == tInfo) {
-			from++
-		}
-		i := slices.IndexFunc(ops[from:], func(o *op) bool { return fits(o, e) })
-		if i < 0 {
-			left = append(left, e)
-			continue
-		}
-		e.op = ops[from+i]
-		taken[e.op] = true
-	}
-	from = 0
-	for _, e := range left {
-		for from < len(ops) && taken[ops[from]] {
-			from++
-		}
-		i := slices.IndexFunc(ops[from:], func(o *op) bool {
-			return !taken[o] && (o.typ == tInfo || (o.typ == tOK) == (e.err() == ""))
-		})
-		if i >= 0 {
-			e.op = ops[from+i]
-			taken[e.op] = true
 		}
 	}
 }

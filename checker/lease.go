@@ -1,6 +1,9 @@
 package checker
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // span is a stretch of time [from, to).
 type span struct{ from, to int64 }
@@ -71,14 +74,14 @@ func (g *grant) renewals() []renewal {
 	if g.renewed == nil {
 		return nil
 	}
-	return *g.renewed
+	return g.renewed.list
 }
 
 func (g *grant) addRenewal(r renewal) {
 	if g.renewed == nil {
-		g.renewed = &[]renewal{}
+		g.renewed = &renewals{}
 	}
-	*g.renewed = append(*g.renewed, r)
+	g.renewed.add(r)
 }
 
 func satAdd(a, b int64) int64 {
@@ -99,12 +102,18 @@ func (g *grant) end() int64 {
 
 // aliveAt says whether the lease certainly had time left at t.
 func (g *grant) aliveAt(t int64) bool {
-	for _, p := range g.pieces() {
-		if p.from <= t && t < p.to {
-			return true
-		}
+	return g.aliveUntil(t) > t
+}
+
+// pieceAt is the stretch in which the lease was certainly alive that began last by t; one of
+// no length where none had begun.
+func (g *grant) pieceAt(t int64) span {
+	pieces := g.pieces()
+	n, _ := slices.BinarySearchFunc(pieces, t, func(s span, t int64) int { return cmp.Or(cmp.Compare(s.from, t), -1) })
+	if n == 0 {
+		return span{t, t}
 	}
-	return false
+	return pieces[n-1]
 }
 
 // leaseLeft is how much time the lease had left at t, by what had been promised
@@ -114,10 +123,8 @@ func (g *grant) leaseLeft(t int64) int64 {
 	if g.lease > 0 {
 		until = max(until, satAdd(g.since, g.lease))
 	}
-	for _, r := range g.renewals() {
-		if r.okT <= t {
-			until = max(until, r.until)
-		}
+	if n := g.renewed.before(t); n > 0 {
+		until = max(until, g.renewed.reach[n-1])
 	}
 	if until == t {
 		until = g.aliveUntil(t)
@@ -127,12 +134,7 @@ func (g *grant) leaseLeft(t int64) int64 {
 
 // aliveOver says whether the lease was certainly alive for all of [a, b].
 func (g *grant) aliveOver(a, b int64) bool {
-	for _, p := range g.pieces() {
-		if p.from <= a && b < p.to {
-			return true
-		}
-	}
-	return false
+	return b < g.pieceAt(a).to
 }
 
 // releaseHeld says that the release was answered with the service's word that
@@ -153,34 +155,25 @@ func (g *grant) proof(t int64) []int32 {
 	if end > t {
 		return out
 	}
-	for _, r := range g.renewals() {
-		if r.held && max(r.until, r.heldUntil) > t {
-			if r.until <= t { // it is not the renewal's promise that reaches beyond t
-				out = append(out, r.inv)
-			}
-			return append(out, r.ok)
+	if r := g.renewed.provesBeyond(t); r != nil {
+		if r.until <= t { // it is not the renewal's promise that reaches beyond t
+			out = append(out, r.inv)
 		}
+		return append(out, r.ok)
 	}
 	if r := g.release; g.releaseHeld() && r.invT > t {
 		return append(out, r.inv, r.comp)
 	}
 	// Whatever lies between a renewal's ok and its own end needs no other proof.
-	for _, r := range g.renewals() {
-		if r.okT <= t && t < r.until {
-			return append(out, r.ok)
-		}
+	if r := g.renewed.promisesBeyond(t); r != nil && r.okT <= t {
+		return append(out, r.ok)
 	}
 	return out
 }
 
 // aliveUntil is the end of the alive interval that holds t, or t.
 func (g *grant) aliveUntil(t int64) int64 {
-	for _, p := range g.pieces() {
-		if p.from <= t && t < p.to {
-			return p.to
-		}
-	}
-	return t
+	return max(t, g.pieceAt(t).to)
 }
 
 // promiseProof is the renewal, if it took one, that promised the lease beyond t.
@@ -188,10 +181,8 @@ func (g *grant) promiseProof(t int64) int32 {
 	if g.lease > 0 && satAdd(g.since, g.lease) > t {
 		return -1
 	}
-	for _, r := range g.renewals() {
-		if r.until > t {
-			return r.ok
-		}
+	if r := g.renewed.promisesBeyond(t); r != nil {
+		return r.ok
 	}
 	return -1
 }
@@ -199,5 +190,6 @@ func (g *grant) promiseProof(t int64) int32 {
 // startsAt says that an alive interval begins at t: another grant can lie just
 // before it.
 func (g *grant) startsAt(t int64) bool {
-	return slices.ContainsFunc(g.pieces(), func(s span) bool { return s.from == t })
+	s := g.pieceAt(t)
+	return s.from == t && s.to > t
 }

@@ -91,10 +91,7 @@ func (g *grant) promise() int64 {
 	if g.lease > 0 {
 		until = satAdd(g.since, g.lease)
 	}
-	for _, n := range g.renewals() {
-		until = max(until, n.until)
-	}
-	return until
+	return max(until, g.renewed.promised())
 }
 
 // ordinary says of a grant that is decided whether no anomaly can have to do with it: it

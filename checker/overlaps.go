@@ -31,7 +31,7 @@ func (o *overlaps) earlyGrants() map[*grant]bool {
 // doublePair is a grant that came while others held the lock, and nothing excuses it.
 type doublePair struct {
 	newer *grant
-	older []*grant
+	crowd
 	// release is one in between, of a grant that was older still; nil if there is none.
 	release *op
 }
@@ -58,10 +58,12 @@ func findDoubles(locks []*lock, early []earlyPair, n *tenure, t *tokens) []doubl
 		if c == nil {
 			continue
 		}
+		first := true
 		for _, p := range n.firmPieces(k) {
 			if older := c.conflicts(p); older != nil && !known[p.g] {
 				known[p.g] = true
-				d := doublePair{newer: p.g, older: grantsOf(older)}
+				d := doublePair{newer: p.g, crowd: crowdOf(older, first)}
+				first = false
 				d.release = staleRelease(d, t)
 				out = append(out, d)
 			}

@@ -119,8 +119,8 @@ type grant struct {
 	// acquire's invoke, or since where that is later.
 	lo           int64
 	since, lease int64
-	renewed      *[]renewal // nil where there is none
-	release      *op        // the first one
+	renewed      *renewals // nil where there is none
+	release      *op       // the first one
 	lost         int32
 	lostT        int64
 

@@ -64,15 +64,14 @@ func (g *grant) widen(half int64) {
 	if r := g.release; r != nil && r.inv < 0 { // in no list
 		r.widen(half)
 	}
-	if g.renewed == nil {
-		return
-	}
-	for i := range *g.renewed {
-		r := &(*g.renewed)[i]
+	old := g.renewals()
+	g.renewed = nil
+	for _, r := range old {
 		r.invT, r.okT, r.heldUntil = r.invT-half, r.okT+half, r.heldUntil-half
 		if r.until > 0 {
 			r.until = max(1, r.until-half) // 0 says that it has no lease
 		}
+		g.addRenewal(r)
 	}
 }
 

@@ -131,14 +131,8 @@ func (l *faultLog) around(from, to int64) []*fault {
 // last renewal that was granted by then, or else the grant itself.
 func (g *grant) lastWord(t int64) int64 {
 	last := min(g.lo, g.okT)
-	for _, r := range g.renewals() {
-		switch {
-		case r.okT > t:
-		case r.inv >= 0:
-			last = max(last, r.invT)
-		default:
-			last = max(last, r.heldUntil)
-		}
+	if n := g.renewed.before(t); n > 0 {
+		last = max(last, g.renewed.word[n-1])
 	}
 	return last
 }

@@ -114,6 +114,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 	// after a place in the log is a binary search: among all grants, and among
 	// those without a token.
 	var all, tokenless []*effect
+	met := map[grantPair]bool{} // of two grants, whether their leases did: the same two can come again and again
 	for _, e := range an.log.keys[k.name] {
 		if !e.known() {
 			continue
@@ -129,7 +130,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 				}
 				i, _ := slices.BinarySearchFunc(others, wrote[e.g.n], func(w *effect, pos int32) int { return int(w.pos - pos) })
 				if i < len(others) && others[i].g.okT >= e.g.lo {
-					out = append(out, interleaved(an, own, others[i], e))
+					out = append(out, interleaved(an, own, others[i], e, met))
 				}
 			}
 			all = pushFalling(all, e)
@@ -275,7 +276,7 @@ func staleCause(old, young *grant, w touch) string {
 // its own client no longer had the lock, and the two leases were never alive at once, that
 // client is told as the cause: whether the order of the grants is certain hangs only on
 // when the other one began to wait, and nothing is said against the service.
-func interleaved(an *analysis, own, between, w *effect) Anomaly {
+func interleaved(an *analysis, own, between, w *effect, met map[grantPair]bool) Anomaly {
 	a := Anomaly{
 		Name: "stale-write", Property: Register, Key: w.key(), Time: w.t, Cause: "interleaved",
 		Grants:  []string{w.g.id, between.g.id},
@@ -286,7 +287,7 @@ func interleaved(an *analysis, own, between, w *effect) Anomaly {
 	}
 	places := []int32{w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv}
 	guilty, other := w, between.g
-	if late, cause := lateOf(w, between); cause != "" {
+	if late, cause := lateOf(w, between, met); cause != "" {
 		a.Cause = cause
 		if guilty = late; late == between {
 			other = w.g
@@ -299,15 +300,27 @@ func interleaved(an *analysis, own, between, w *effect) Anomaly {
 	return an.evidence.finish(a, min(w.g.okT, between.g.okT, own.t), an.suspects.wrote(a.Cause, guilty.g, other, touch{guilty.g, guilty.op, guilty, guilty.t}), w.g.process, between.g.process)
 }
 
+// meets says whether both leases were certainly alive at some instant.
+func (g *grant) meets(o *grant) bool {
+	few, many := g, o
+	if len(few.pieces()) > len(many.pieces()) {
+		few, many = many, few
+	}
+	return slices.ContainsFunc(few.pieces(), func(s span) bool {
+		last := many.pieceAt(s.to - 1) // of those that begin before s ends
+		return last.to > s.from && last.to > last.from
+	})
+}
+
 // lateOf returns the first of two grants' writes that came after its own lease, and how;
 // no cause where none did, or where the two leases were alive at once.
-func lateOf(w, between *effect) (*effect, string) {
-	for _, p := range w.g.pieces() {
-		for _, q := range between.g.pieces() {
-			if max(p.from, q.from) < min(p.to, q.to) {
-				return nil, ""
-			}
-		}
+func lateOf(w, between *effect, met map[grantPair]bool) (*effect, string) {
+	pair := grantPair{w.g, between.g}
+	if _, known := met[pair]; !known {
+		met[pair] = w.g.meets(between.g)
+	}
+	if met[pair] {
+		return nil, ""
 	}
 	for _, e := range []*effect{w, between} {
 		switch g := e.g; {

@@ -32,7 +32,7 @@ func (n *tenure) firmPieces(k *lock) []piece {
 
 // timeless says that nothing in the history promises how long the grant lasts.
 func (g *grant) timeless() bool {
-	return g.lease == 0 && !slices.ContainsFunc(g.renewals(), func(r renewal) bool { return r.until > 0 })
+	return g.lease == 0 && g.renewed.promised() <= 0
 }
 
 // spent is the part of the lease that its client asked for after which a grant that

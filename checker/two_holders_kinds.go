@@ -19,21 +19,22 @@ func tooManyHolders(an *analysis, k *lock, early map[*grant]bool) []Anomaly {
 		}
 		p := piece{span{g.okT, g.believedEnd}, g}
 		if older := c.conflicts(p); older != nil {
-			out = append(out, tooMany(an, grantsOf(older), g, early[g]))
+			out = append(out, tooMany(an, crowdOf(older, len(out) == 0), g, early[g]))
 		}
 		c.add(p)
 	}
 	return out
 }
 
-func tooMany(an *analysis, older []*grant, newer *grant, early bool) Anomaly {
-	a := Anomaly{Name: "two-holders", Property: Belief, Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{}}
-	until, from := newer.believedEnd, newer.okT
+func tooMany(an *analysis, with crowd, newer *grant, early bool) Anomaly {
+	a := Anomaly{Name: "two-holders", Property: Belief, Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{}, More: with.more}
+	older := with.older
+	until, from := min(newer.believedEnd, with.until), newer.okT
 	places, culprit := []int32{newer.ok}, older[0]
 	for _, g := range older {
 		a.Grants = append(a.Grants, g.id)
 		places = append(places, g.ok)
-		until, from = min(until, g.believedEnd), min(from, g.okT)
+		from = min(from, g.okT)
 		if g.promised > 0 && (culprit.promised == 0 || g.promised < culprit.promised) {
 			culprit = g // the one whose lease ended first
 		}
@@ -43,8 +44,8 @@ func tooMany(an *analysis, older []*grant, newer *grant, early bool) Anomaly {
 	a.Sizes["overlap"] = until - newer.okT
 	all := "both believed it"
 	switch {
-	case len(older) > 1:
-		a.Explanation = fmt.Sprintf("%s believed that they held all %d permits", format.And(a.Processes), len(older))
+	case with.n() > 1:
+		a.Explanation = fmt.Sprintf("%s believed that they held all %d permits", with.processes(), with.n())
 		all = "all believed it"
 	case newer.lock.permits == 1:
 		a.Explanation = older[0].process + " still believed that it held the only permit"

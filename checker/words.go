@@ -2,7 +2,6 @@ package checker
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -84,8 +83,10 @@ func permitWords(n int64) string {
 // processesOf lists whose grants these are, each once.
 func processesOf(grants []*grant) []string {
 	var out []string
+	seen := map[string]bool{}
 	for _, g := range grants {
-		if !slices.Contains(out, g.process) {
+		if !seen[g.process] {
+			seen[g.process] = true
 			out = append(out, g.process)
 		}
 	}

@@ -77,6 +77,7 @@ type Anomaly struct {
 	Key       string   `json:"key"`
 	Processes []string `json:"processes"`
 	Grants    []string `json:"grants,omitempty"`
+	More      int      `json:"more,omitempty"`    // grants that have the same part in it and are not named: a semaphore's can be very many
 	Time      int64    `json:"time"`              // ns since the run's start: when the harm was done
 	Events    []int64  `json:"events"`            // indexes in history.jsonl that prove it
 	Effects   []int64  `json:"effects,omitempty"` // sequence numbers in register.jsonl that prove it

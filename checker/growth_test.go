@@ -1,0 +1,92 @@
+package checker
+
+import (
+	"encoding/json"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/internal/bulk"
+)
+
+// cost is what judging a history took: CPU time of this process, bytes allocated, and the
+// length of the verdict.
+type cost struct {
+	cpu              time.Duration
+	allocated, wrote int64
+}
+
+// costOf reads and judges a history, with all of it kept and with what can be let go.
+func costOf(tb testing.TB, h *bulk.History) cost {
+	tb.Helper()
+	opt := Options{Skew: h.Skew, Fair: h.Fair, NoLock: h.NoLock, SkipCrossCheck: true}
+	runtime.GC()
+	var before, after runtime.MemStats
+	var from, to syscall.Rusage
+	runtime.ReadMemStats(&before)
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &from)
+	v := Check(Input{Events: h.Events, Effects: h.Effects, Options: opt})
+	s := newStream(opt, newLetting(opt, h.Effects != nil))
+	for i := range h.Events {
+		if s.Observe(&h.Events[i]) != nil {
+			break // that what was let go is needed after all is found out while it is read
+		}
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &to)
+	runtime.ReadMemStats(&after)
+	used := to.Utime.Nano() + to.Stime.Nano() - from.Utime.Nano() - from.Stime.Nano()
+	return cost{time.Duration(used), int64(after.TotalAlloc - before.TotalAlloc), int64(len(text))}
+}
+
+// TestGrowth: four times as large a history of any kind takes about four times the time, the
+// memory and the verdict; the square of the size would be sixteen times. The machine's other
+// work can only add to the CPU time, so that the least of several trials counts.
+func TestGrowth(t *testing.T) {
+	const (
+		most, mostCPU = 6.5, 10
+		trials        = 6
+	)
+	for _, k := range bulk.Kinds() {
+		if slices.Contains(slow, k.Name) {
+			continue
+		}
+		t.Run(k.Name, func(t *testing.T) {
+			few, many := k.Make(2000), k.Make(8000)
+			var a, b cost
+			for range trials {
+				x, y := costOf(t, few), costOf(t, many)
+				if a.cpu == 0 {
+					a, b = x, y
+				}
+				a.cpu, b.cpu = min(a.cpu, x.cpu), min(b.cpu, y.cpu)
+				a.allocated, b.allocated = min(a.allocated, x.allocated), min(b.allocated, y.allocated)
+				if b.cpu < mostCPU*a.cpu {
+					break
+				}
+			}
+			t.Logf("%v and %v of CPU, %d and %d bytes, %d and %d of the verdict", a.cpu, b.cpu, a.allocated, b.allocated, a.wrote, b.wrote)
+			if b.cpu >= mostCPU*a.cpu {
+				t.Errorf("%v of CPU, and %v for four times as much", a.cpu, b.cpu)
+			}
+			if float64(b.allocated) > most*float64(a.allocated) {
+				t.Errorf("%d bytes of memory, and %d for four times as much", a.allocated, b.allocated)
+			}
+			if float64(b.wrote) > most*float64(a.wrote) {
+				t.Errorf("a verdict of %d bytes, and of %d for four times as much", a.wrote, b.wrote)
+			}
+		})
+	}
+}
+
+// slow are the kinds whose cost grows faster.
+var slow = []string{
+	"deadlocks", "deadlocks of a semaphore", "clocks apart", "rare use", "rare use, and many wait", "keys that nobody gets, and faults", "starvation", "faults of many clients",
+	"faults that never end", "kinds of faults", "kinds of faults, in turn", "a fault of many", "one client, killed again and again",
+	"stale writes among faults", "programs that failed, and faults", "clocks apart, and kills",
+}

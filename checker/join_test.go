@@ -1,0 +1,96 @@
+package checker
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// plainReads says which read each effect is paired with, -1 for none: for each effect in turn
+// the first read that fits it by its time, and then by its outcome alone.
+func plainReads(ops []*op, effects []*effect) []int {
+	out := make([]int, len(effects))
+	taken := make([]bool, len(ops))
+	pair := func(i int, fits func(*op) bool) bool {
+		j := slices.IndexFunc(ops, func(o *op) bool { return !taken[slices.Index(ops, o)] && fits(o) })
+		if out[i] = j; j >= 0 {
+			taken[j] = true
+		}
+		return j >= 0
+	}
+	for i, e := range effects {
+		answer := tOK
+		if e.err() != "" {
+			answer = tFail
+		}
+		pair(i, func(o *op) bool { return o.typ == answer && o.invT <= e.t && e.t <= o.endT })
+	}
+	for i, e := range effects {
+		if out[i] < 0 {
+			pair(i, func(o *op) bool { return o.typ == tInfo || (o.typ == tOK) == (e.err() == "") })
+		}
+	}
+	return out
+}
+
+// TestReadsArePaired: as by looking at all of them, whatever the times.
+func TestReadsArePaired(t *testing.T) {
+	var m readMatcher
+	rapid.Check(t, func(t *rapid.T) {
+		var ops []*op
+		at := int64(0)
+		for range rapid.IntRange(0, 12).Draw(t, "reads") {
+			at += rapid.Int64Range(0, 2).Draw(t, "pause")
+			o := &op{f: fRead, invT: at, endT: at + rapid.Int64Range(0, 4).Draw(t, "takes"), typ: rapid.SampledFrom([]outcome{tOK, tOK, tFail, tInfo}).Draw(t, "outcome")}
+			if rapid.Bool().Draw(t, "one by one") {
+				at = o.endT
+			}
+			ops = append(ops, o)
+		}
+		var effects []*effect
+		for range rapid.IntRange(0, 12).Draw(t, "effects") {
+			e := &effect{f: fRead, t: rapid.Int64Range(-1, 24).Draw(t, "time")}
+			if rapid.IntRange(0, 3).Draw(t, "refused") == 0 {
+				e.rare = &effectRare{err: "no"}
+			}
+			effects = append(effects, e)
+		}
+		want := plainReads(ops, effects)
+		m.matchReads(ops, effects)
+		for i, e := range effects {
+			got := -1
+			if e.op != nil {
+				got = slices.Index(ops, e.op)
+			}
+			if got != want[i] {
+				t.Fatalf("effect %d is of read %d, want %d", i, got, want[i])
+			}
+		}
+	})
+}
+
+// TestPairingReadsTakesFewSteps: of one grant's reads, with times and without.
+func TestPairingReadsTakesFewSteps(t *testing.T) {
+	const n = 1 << 15
+	for name, timeOf := range map[string]func(o *op) int64{
+		"with times":    func(o *op) int64 { return o.invT },
+		"without times": func(*op) int64 { return 0 },
+		"one time":      func(*op) int64 { return 10 * n },
+	} {
+		var ops []*op
+		var effects []*effect
+		for i := range int64(n) {
+			o := &op{f: fRead, typ: tOK, invT: 10 + 10*i, endT: 15 + 10*i}
+			ops, effects = append(ops, o), append(effects, &effect{f: fRead, t: timeOf(o)})
+		}
+		var m readMatcher
+		m.matchReads(ops, effects)
+		if most := 40 * n; m.steps > most {
+			t.Errorf("%s: %d reads took %d steps, more than %d", name, n, m.steps, most)
+		}
+		if i := slices.IndexFunc(effects, func(e *effect) bool { return e.op == nil }); i >= 0 {
+			t.Errorf("%s: effect %d is of no read", name, i)
+		}
+	}
+}

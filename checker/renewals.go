@@ -1,0 +1,79 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// renewals are a grant's, by the time of their ok, with what is asked of them again and again:
+// a grant can have very many, and stand beside very many others.
+type renewals struct {
+	list []renewal
+	// Of each and all before, the greatest: end of a promise; end of what one proves by which
+	// the service says that the grant was in force; and time of the service's last word.
+	reach, proved, word []int64
+}
+
+func (l *renewals) add(r renewal) {
+	top := func(list []int64, v int64) []int64 {
+		if n := len(list); n > 0 {
+			v = max(v, list[n-1])
+		}
+		return push(list, v)
+	}
+	proved, word := int64(0), r.heldUntil
+	if r.held {
+		proved = max(r.until, r.heldUntil)
+	}
+	if r.inv >= 0 {
+		word = r.invT
+	}
+	l.list = push(l.list, r)
+	l.reach, l.proved, l.word = top(l.reach, r.until), top(l.proved, proved), top(l.word, word)
+}
+
+// before is how many were answered by t.
+func (l *renewals) before(t int64) int {
+	if l == nil {
+		return 0
+	}
+	n, _ := slices.BinarySearchFunc(l.list, t, func(r renewal, t int64) int {
+		if r.okT <= t {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// promisesBeyond is the first that promised the lease beyond t; nil if none did.
+func (l *renewals) promisesBeyond(t int64) *renewal {
+	if l == nil {
+		return nil
+	}
+	return l.firstAbove(l.reach, t)
+}
+
+// provesBeyond is the first by which the service itself said that the grant was in force
+// beyond t; nil if none did.
+func (l *renewals) provesBeyond(t int64) *renewal {
+	if l == nil {
+		return nil
+	}
+	return l.firstAbove(l.proved, t)
+}
+
+func (l *renewals) firstAbove(rising []int64, t int64) *renewal {
+	if i, _ := slices.BinarySearchFunc(rising, t, func(v, t int64) int { return cmp.Or(cmp.Compare(v, t), -1) }); i < len(rising) {
+		return &l.list[i]
+	}
+	return nil
+}
+
+// promised is the end of the furthest promise; 0 for none.
+func (l *renewals) promised() int64 {
+	if l == nil {
+		return 0
+	}
+	return l.reach[len(l.reach)-1]
+}
