@@ -78,7 +78,7 @@ func (r *reader) analysis(opt Options) *analysis {
 	}
 	an.failing = len(r.failures) > 0
 	an.faults = newFaultLog(r.faults.list, r.last, r.names.isClient)
-	an.failed = r.failures.unexcused(an.faults.list)
+	an.failed = r.failures.unexcused(an.faults.list) // by begin
 	an.evidence = evidence{r.places, an.faults}
 	if an.let != nil {
 		an.let.sinceHealed(r)

@@ -1,10 +1,6 @@
 package checker
 
-import (
-	"slices"
-
-	"github.com/picklock/picklock/history"
-)
+import "github.com/picklock/picklock/history"
 
 // endHold ends what the process believed of the lock before it asks for it anew, or is
 // granted it anew. An entry of a hold ends nothing.
@@ -13,10 +9,9 @@ func (r *reader) endHold(p *proc, k *lock, e *history.Event, t int64) {
 		return
 	}
 	if k.nested { // whatever was entered
-		for _, g := range slices.Clone(p.held) {
-			if g.lock == k {
-				r.endBelief(g, t)
-			}
+		for g := p.latest.get(k.name); g != nil; {
+			r.endBelief(g, t)
+			g, g.under = g.under, nil
 		}
 	}
 	if g := p.latest.get(k.name); g != nil {
@@ -35,7 +30,10 @@ func (r *reader) endBelief(g *grant, t int64) {
 		g.lock.now.exclusive--
 	}
 	p := r.names.proc(g.process)
-	if i := slices.Index(p.held, g); i >= 0 {
-		p.held = slices.Delete(p.held, i, i+1)
+	if i, last := int(g.heldAt), len(p.held)-1; i <= last && p.held[i] == g {
+		p.held[i] = p.held[last]
+		p.held[i].heldAt = g.heldAt
+		p.held[last] = nil
+		p.held = p.held[:last]
 	}
 }

@@ -1,6 +1,10 @@
 package checker
 
-import "github.com/picklock/picklock/checker/verdict"
+import (
+	"slices"
+
+	"github.com/picklock/picklock/checker/verdict"
+)
 
 // wrote is what is blamed for a write of an older grant, by what the write's cause is.
 func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
@@ -56,14 +60,13 @@ func (s *suspects) released(w *wrongRelease) blamed {
 // then.
 func (s *suspects) leftBehind(g *grant, since int64) blamed {
 	var b blamed
-	for _, f := range s.faults.on(g.lo, since) {
+	found := s.faults.failed.latest(nil, g.lo, since, maxTouched)
+	for _, f := range slices.Backward(found) {
 		p := part{fault: f, side: verdict.OnServer}
 		if f.clients > 0 {
 			p.side = verdict.OnClient
 		}
-		if baseName(f.name) == "kill" && f.clients > 0 || rankEarly(p) == rankState {
-			b.parts = append(b.parts, p)
-		}
+		b.parts = append(b.parts, p)
 	}
 	if n := len(b.parts); n > 0 {
 		b.suspect = &b.parts[n-1]

@@ -42,13 +42,13 @@ func (l *failures) note(t int64, e *history.Event) {
 	f.times = append(f.times, t)
 }
 
-// unexcused counts those of them that no fault explains.
-func (f *programFailures) unexcused(faults []fault) int {
+// unexcused counts those of them that no fault explains. excused are when one does, each with
+// a later end than those before, by begin.
+func (f *programFailures) unexcused(excused []span) int {
 	n := 0
 	for _, t := range f.times {
-		if !slices.ContainsFunc(faults, func(x fault) bool {
-			return t >= x.begin-int64(patience) && t <= satAdd(x.end, int64(Settle))
-		}) {
+		i, _ := slices.BinarySearchFunc(excused, t, func(s span, t int64) int { return cmp.Compare(s.to, t) })
+		if i == len(excused) || excused[i].from > t {
 			n++
 		}
 	}
@@ -62,9 +62,16 @@ func (l failures) unexcused(faults []fault) string {
 		n       int
 		first   string
 	}
+	var excused []span
+	for i := range faults { // by begin
+		s := span{faults[i].begin - int64(patience), satAdd(faults[i].end, int64(Settle))}
+		if n := len(excused); n == 0 || s.to > excused[n-1].to {
+			excused = append(excused, s)
+		}
+	}
 	var all []failed
 	for _, p := range slices.Sorted(maps.Keys(l)) {
-		if n := l[p].unexcused(faults); n > 0 {
+		if n := l[p].unexcused(excused); n > 0 {
 			all = append(all, failed{p, n, l[p].first})
 		}
 	}

@@ -23,21 +23,64 @@ const patience = 100e6
 // stopped believing; and as long as a request of unknown outcome may have left a
 // lease behind. Broken is the time of any fault, landed or not, and
 // for as long as a cut network may be felt.
+//
+// A deadlock lasts until the lock is granted again: it is told of once, whatever faults come
+// and go meanwhile.
 func findDeadlocks(an *analysis) []Anomaly {
+	broken := joined(disturbed(an), an.opt.Bound)
 	var out []Anomaly
 	for _, k := range an.locks {
-		free := gaps(busy(an, k), an.last, an.opt.Bound)
-		if len(free) == 0 {
-			continue
-		}
-		asked := k.allAcquires()
-		for _, free := range free {
-			if a, ok := deadlock(an, k, asked, free); ok {
-				out = append(out, a)
-			}
+		for _, w := range waitsInVain(an, k, broken) {
+			out = append(out, deadlock(an, k, w))
 		}
 	}
 	return out
+}
+
+// waitsInVain lists of each deadlock of a lock the wait that began first; something was broken
+// in the spans, see joined.
+func waitsInVain(an *analysis, k *lock, broken []span) []*wait {
+	asked := newRequests(k)
+	if asked.next() == nil {
+		return nil
+	}
+	free := idle{[2][]span{broken, joined(busy(an, k), an.opt.Bound)}, an.last}
+	var out []*wait
+	for at := int64(0); ; {
+		gap, ok := free.from(at)
+		if !ok {
+			return out
+		}
+		asked.dropUntil(gap.from)
+		first := asked.next()
+		switch {
+		case first == nil:
+			return out
+		case first.invT >= gap.to: // nobody asked meanwhile
+			at = first.invT
+			continue
+		case gap.to-gap.from <= an.opt.Bound:
+			at = gap.to
+			continue
+		}
+		at = gap.to
+		w := asked.longWait(gap, an.opt.Bound)
+		if w == nil {
+			continue
+		}
+		out = append(out, w)
+		i := k.grantedBy(w.from)
+		if i == len(k.grants) {
+			return out
+		}
+		at = max(at, k.grants[i].okT)
+	}
+}
+
+// grantedBy is how many grants had been given by t.
+func (k *lock) grantedBy(t int64) int {
+	n, _ := slices.BinarySearchFunc(k.grants, t, func(g *grant, t int64) int { return cmp.Or(cmp.Compare(g.okT, t), -1) })
+	return n
 }
 
 // allAcquires lists also those that were granted, by invoke.
@@ -52,15 +95,21 @@ func (k *lock) allAcquires() []*op {
 	return all
 }
 
-// busy returns when the lock was not free or something was broken.
-func busy(an *analysis, k *lock) []span {
-	busy := append(make([]span, 0, 2*len(an.faults.list)+len(k.grants)+len(k.acquires)), an.faults.unsettled...)
+// disturbed returns when something was broken, by begin.
+func disturbed(an *analysis) []span {
+	out := slices.Clone(an.faults.unsettled)
 	for _, f := range an.faults.list {
 		if f.ended || f.landed { // else it was never observed at all
-			busy = append(busy, span{f.begin, f.end})
+			out = append(out, span{f.begin, f.end})
 		}
 	}
-	busy = append(busy, k.gone.busy...)
+	sortBy(out, func(s span) int64 { return s.from })
+	return out
+}
+
+// busy returns when the lock was not free, by begin.
+func busy(an *analysis, k *lock) []span {
+	busy := slices.Clone(k.gone.busy)
 	for _, g := range k.grants {
 		busy = append(busy, span{g.lo, g.heldUntil()})
 	}
@@ -76,7 +125,7 @@ func busy(an *analysis, k *lock) []span {
 		}
 		busy = append(busy, span{o.endT, until})
 	}
-	slices.SortFunc(busy, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	sortBy(busy, func(s span) int64 { return s.from })
 	return busy
 }
 
@@ -111,33 +160,8 @@ func waitProof(ops []*op, from, bound int64) []int32 {
 	return places
 }
 
-// gaps returns what lies between the spans, within [0, last], if longer than bound.
-func gaps(busy []span, last, bound int64) []span {
-	var out []span
-	at := int64(0)
-	for _, b := range busy {
-		if b.from-at > bound {
-			out = append(out, span{at, b.from})
-		}
-		at = max(at, b.to)
-	}
-	if last-at > bound {
-		out = append(out, span{at, last})
-	}
-	return out
-}
-
-// deadlock looks for a client that waited for longer than the bound within free.
-func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
-	var best *wait
-	waitsWithin(k, asked, free, func(w *wait) {
-		if w.to-w.from > an.opt.Bound && (best == nil || w.from < best.from) {
-			best = w
-		}
-	})
-	if best == nil {
-		return Anomaly{}, false
-	}
+// deadlock tells of a client that waited for longer than the bound for a lock that was free.
+func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 	process := best.ops[0].process
 	a := Anomaly{
 		Name: "deadlock", Property: Liveness, Key: k.name, Time: best.from + an.opt.Bound,
@@ -147,15 +171,9 @@ func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
 			process, k.name, format.Instant(best.from), format.Instant(best.to), dur(an.opt.Bound)),
 	}
 	// Before the stretch lies what left the lock in this state.
-	var before []*grant
 	var why blamed
-	for _, g := range k.grants {
-		if g.okT <= best.from {
-			before = append(before, g)
-		}
-	}
-	if len(before) > 0 {
-		g := before[len(before)-1]
+	if n := k.grantedBy(best.from); n > 0 {
+		g := k.grants[n-1]
 		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, format.Instant(g.okT))
 		if f := crashed(an, g); f != nil {
 			a.Cause = "crashed-holder"
@@ -165,37 +183,7 @@ func deadlock(an *analysis, k *lock, asked []*op, free span) (Anomaly, bool) {
 			why = an.suspects.leftBehind(g, best.from)
 		}
 	}
-	return an.evidence.finish(a, best.from, why, process), true
-}
-
-// wait is how long one client has waited without a break, and its acquires meanwhile.
-type wait struct {
-	span
-	ops []*op
-}
-
-// waitsWithin tells, each time that one grows, of the waits within a stretch in which nobody
-// had the lock. asked are acquires, by invoke.
-func waitsWithin(k *lock, asked []*op, free span, tell func(*wait)) {
-	waits := map[string]*wait{}
-	pause := int64(patience) - k.margin // between times of one clock
-	for _, o := range asked {
-		if o.invT >= free.to {
-			break
-		}
-		// One that ended too near to the stretch's begin may have ended before it.
-		if o.endT-4*k.margin <= free.from || o.failed {
-			continue
-		}
-		w := waits[o.process]
-		if w == nil || o.invT-w.to >= pause {
-			w = &wait{span: span{max(o.invT, free.from), 0}}
-			waits[o.process] = w
-		}
-		w.to = min(max(w.to, o.endT), free.to)
-		w.ops = append(w.ops, o)
-		tell(w)
-	}
+	return an.evidence.finish(a, best.from, why, process)
 }
 
 // crashed is the kill, if it was one, that ended g's hold.
@@ -203,10 +191,11 @@ func crashed(an *analysis, g *grant) *fault {
 	if g.release != nil || g.lost >= 0 {
 		return nil
 	}
-	for i := range an.faults.list {
-		f := &an.faults.list[i]
-		if f.landed && baseName(f.name) == "kill" && slices.Contains(f.nodes, g.process) && f.begin >= g.okT && f.begin == g.believedEnd {
-			return f
+	list := an.faults.kills[g.process]
+	i, _ := slices.BinarySearchFunc(list, max(g.okT, g.believedEnd), func(k kill, t int64) int { return cmp.Compare(k.from, t) })
+	for ; i < len(list) && list[i].from == g.believedEnd; i++ {
+		if list[i].fault.landed {
+			return list[i].fault
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (v evidence) finish(a Anomaly, from int64, b blamed, processes ...string) A
 	}
 	slices.Sort(a.Effects)
 	a.Faults = []string{}
-	var had, beside []*fault
+	var had []*fault
 	if b.suspect != nil {
 		a.Suspect = b.suspect.told()
 		had = append(had, b.suspect.fault)
@@ -39,19 +39,56 @@ func (v evidence) finish(a Anomaly, from int64, b blamed, processes ...string) A
 			had = append(had, p.fault)
 		}
 	}
-	for _, f := range v.faults.on(min(from, a.Time), a.Time) {
-		if !slices.Contains(had, f) {
-			beside = append(beside, f)
+	a.Faults, a.Bystanders = namesOf(had), []string{}
+	a.Explanation += faultWords(had) + v.besides(&a, min(from, a.Time), had)
+	return a
+}
+
+// besides fills in the names of the faults that were on from an instant on and had no part, and
+// puts them in words. There can be very many: their names are told, and their number.
+func (v evidence) besides(a *Anomaly, from int64, had []*fault) string {
+	n := v.faults.count(from, a.Time)
+	named := map[string]int{} // those that had a part and were on
+	for _, f := range had {
+		if f.landed && f.begin <= a.Time && f.end >= from {
+			named[f.name]++
+			n--
 		}
 	}
-	a.Faults, a.Bystanders = namesOf(had), namesOf(beside)
-	a.Explanation += faultWords(had) + besideWords(beside)
-	return a
+	if n <= 0 {
+		return ""
+	}
+	for _, name := range v.faults.names {
+		if name.was(from, a.Time, named[name.name]) {
+			a.Bystanders = append(a.Bystanders, name.name)
+		}
+	}
+	slices.Sort(a.Bystanders)
+	var words []string
+	for i := v.faults.landed.first(0, from, a.Time); i >= 0 && len(words) < maxFaults; i = v.faults.landed.first(i+1, from, a.Time) {
+		if f := v.faults.landed.list[i]; !slices.Contains(had, f) {
+			words = append(words, f.words())
+		}
+	}
+	return besideWords(words, n)
+}
+
+// besideWords names some of n faults that were on and had no part that can be seen.
+func besideWords(words []string, n int) string {
+	text := "; also on, with no part that can be seen: " + strings.Join(words, ", ")
+	if n -= len(words); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }
 
 // told is a part as a verdict tells it.
 func (p *part) told() *Suspect {
-	return &Suspect{Fault: p.name, Nodes: p.nodes, On: p.side, Begin: p.begin, End: p.end}
+	s := &Suspect{Fault: p.name, Nodes: p.nodes, On: p.side, Begin: p.begin, End: p.end}
+	if n := len(s.Nodes) - maxNodes; n > 0 {
+		s.Nodes, s.More = s.Nodes[:maxNodes], n
+	}
+	return s
 }
 
 // namesOf lists the names of faults, each once.
@@ -65,6 +102,9 @@ func namesOf(list []*fault) []string {
 	slices.Sort(out)
 	return out
 }
+
+// maxNodes is how many of those that a fault struck are named, of each anomaly.
+const maxNodes = 16
 
 // maxFaults is how many faults an explanation names, of each sort.
 const maxFaults = 2
@@ -90,26 +130,14 @@ func faultWords(had []*fault) string {
 	return b.String()
 }
 
-// besideWords names those that were on and had no part that can be seen.
-func besideWords(beside []*fault) string {
-	if len(beside) == 0 {
-		return ""
-	}
-	var names []string
-	for _, f := range beside[:min(len(beside), maxFaults)] {
-		names = append(names, f.words())
-	}
-	text := "; also on, with no part that can be seen: " + strings.Join(names, ", ")
-	if n := len(beside) - maxFaults; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
-}
-
 // words is the fault and whom it struck: "pause of c1".
 func (f *fault) words() string {
 	if len(f.nodes) == 0 {
 		return f.name
 	}
-	return f.name + " of " + strings.Join(f.nodes, ", ")
+	names, more := f.nodes, ""
+	if n := len(names) - maxNodes; n > 0 {
+		names, more = names[:maxNodes], fmt.Sprintf(" and %d more", n)
+	}
+	return f.name + " of " + strings.Join(names, ", ") + more
 }

@@ -1,11 +1,11 @@
 package checker
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/history"
 )
 
@@ -20,6 +20,7 @@ const Settle = 15 * time.Second
 
 // fault is one injection.
 type fault struct {
+	n          int // place in its log
 	name       string
 	nodes      []string
 	clients    int // how many of the nodes are clients
@@ -46,6 +47,14 @@ func (f *fault) concernsOthers() bool {
 	return f.onService()
 }
 
+// fails says whether a client died, or a server lost what it knew.
+func (f *fault) fails() bool {
+	if f.clients > 0 {
+		return baseName(f.name) == "kill"
+	}
+	return rankEarly(part{fault: f, side: verdict.OnServer}) == rankState
+}
+
 // onLinks says whether it was on the network between its nodes, not on the nodes.
 func (f *fault) onLinks() bool {
 	return f.losesPackets() || slices.Contains([]string{"hold", "slow"}, baseName(f.name))
@@ -68,7 +77,8 @@ type faultReader struct {
 	open   map[string][]int // places of those without an end
 	counts map[string]FaultCount
 	stalls int
-	healed int64 // when the latest of those ended that landed, -1 for none
+	named  map[string]bool // nodes of some fault
+	healed int64           // when the latest of those ended that landed, -1 for none
 }
 
 func (r *faultReader) read(e *history.Event, t int64) {
@@ -81,6 +91,9 @@ func (r *faultReader) read(e *history.Event, t int64) {
 			c.Landed++
 		}
 		r.open[id] = append(r.open[id], len(r.list))
+		for _, n := range e.Nodes {
+			r.named[n] = true
+		}
 		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, landed: e.Landed})
 	case history.End:
 		if list := r.open[id]; len(list) > 0 {
@@ -101,113 +114,4 @@ func (r *faultReader) read(e *history.Event, t int64) {
 	case e.Phase == history.Begin:
 		r.stalls++
 	}
-}
-
-// faultLog is all faults of a history that ended at last.
-type faultLog struct {
-	list  []fault // by begin
-	reach []int64 // per fault, the greatest end among it and all before
-	// harm is when faults were on that concern a process, for those that some fault
-	// names, and elsewhere for all others.
-	harm      map[string][]span
-	elsewhere []span
-	unsettled []span // when cuts of the network may be felt
-}
-
-// newFaultLog completes what was read.
-func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog {
-	l := &faultLog{list: list, harm: map[string][]span{}}
-	for i := range list {
-		f := &list[i]
-		if !f.ended {
-			f.end = last
-		}
-		for _, n := range f.nodes {
-			if isClient(n) {
-				f.clients++
-				l.harm[n] = nil
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b fault) int { return cmp.Compare(a.begin, b.begin) })
-	top := int64(0)
-	for _, f := range list {
-		top = max(top, f.end)
-		l.reach = append(l.reach, top)
-	}
-	for process := range l.harm {
-		l.harm[process] = harmTo(list, func(f *fault) bool { return f.concerns(process) })
-	}
-	l.elsewhere = harmTo(list, (*fault).concernsOthers)
-	l.unsettled = unsettled(list)
-	return l
-}
-
-// unsettled lists when cuts of the network may be felt. A sender that hears nothing
-// doubles the time to its next attempt (RFC 6298, 5.5): one that was cut off for some
-// seconds, or at each of its attempts, may stay silent for as many seconds after.
-func unsettled(list []fault) []span {
-	var out []span
-	for _, f := range list { // by begin
-		if !f.losesPackets() || !f.ended {
-			continue
-		}
-		if n := len(out); n == 0 || f.begin > out[n-1].to {
-			out = append(out, span{from: f.begin})
-		}
-		s := &out[len(out)-1]
-		s.to = max(s.to, satAdd(f.end, min(f.end-s.from, int64(Settle))))
-	}
-	return out
-}
-
-// harmTo lists when a fault was on that can explain what a client lost that it concerns,
-// landed or not, and for as long again as it lasted, while it may still be felt (see
-// unsettled).
-func harmTo(list []fault, concerns func(*fault) bool) []span {
-	var out []span
-	for i := range list { // by begin
-		f := &list[i]
-		if !concerns(f) {
-			continue
-		}
-		until := satAdd(f.end, min(f.end-f.begin, int64(Settle)))
-		if n := len(out); n > 0 && f.begin <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, until)
-			continue
-		}
-		out = append(out, span{f.begin, until})
-	}
-	return out
-}
-
-// harmTo lists when a fault was on that concerns a client, or may still have been felt.
-func (l *faultLog) harmTo(process string) []span {
-	if h, named := l.harm[process]; named {
-		return h
-	}
-	return l.elsewhere
-}
-
-// on lists the landed faults that were on at some time in [from, to].
-func (l *faultLog) on(from, to int64) []*fault {
-	n, _ := slices.BinarySearchFunc(l.list, to, func(f fault, t int64) int {
-		if f.begin <= t {
-			return -1
-		}
-		return 1
-	})
-	var out []*fault
-	for i := n - 1; i >= 0 && l.reach[i] >= from; i-- {
-		if f := &l.list[i]; f.landed && f.end >= from {
-			out = append(out, f)
-		}
-	}
-	slices.Reverse(out)
-	return out
-}
-
-// onService says whether a landed fault on anything but clients was on in [from, to].
-func (l *faultLog) onService(from, to int64) bool {
-	return slices.ContainsFunc(l.on(from, to), (*fault).onService)
 }

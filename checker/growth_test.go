@@ -3,7 +3,6 @@ package checker
 import (
 	"encoding/json"
 	"runtime"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -53,9 +52,6 @@ func TestGrowth(t *testing.T) {
 		trials        = 6
 	)
 	for _, k := range bulk.Kinds() {
-		if slices.Contains(slow, k.Name) {
-			continue
-		}
 		t.Run(k.Name, func(t *testing.T) {
 			few, many := k.Make(2000), k.Make(8000)
 			var a, b cost
@@ -82,11 +78,4 @@ func TestGrowth(t *testing.T) {
 			}
 		})
 	}
-}
-
-// slow are the kinds whose cost grows faster.
-var slow = []string{
-	"deadlocks", "deadlocks of a semaphore", "clocks apart", "rare use", "rare use, and many wait", "keys that nobody gets, and faults", "starvation", "faults of many clients",
-	"faults that never end", "kinds of faults", "kinds of faults, in turn", "a fault of many", "one client, killed again and again",
-	"stale writes among faults", "programs that failed, and faults", "clocks apart, and kills",
 }

@@ -69,28 +69,3 @@ func TestReadsArePaired(t *testing.T) {
 		}
 	})
 }
-
-// TestPairingReadsTakesFewSteps: of one grant's reads, with times and without.
-func TestPairingReadsTakesFewSteps(t *testing.T) {
-	const n = 1 << 15
-	for name, timeOf := range map[string]func(o *op) int64{
-		"with times":    func(o *op) int64 { return o.invT },
-		"without times": func(*op) int64 { return 0 },
-		"one time":      func(*op) int64 { return 10 * n },
-	} {
-		var ops []*op
-		var effects []*effect
-		for i := range int64(n) {
-			o := &op{f: fRead, typ: tOK, invT: 10 + 10*i, endT: 15 + 10*i}
-			ops, effects = append(ops, o), append(effects, &effect{f: fRead, t: timeOf(o)})
-		}
-		var m readMatcher
-		m.matchReads(ops, effects)
-		if most := 40 * n; m.steps > most {
-			t.Errorf("%s: %d reads took %d steps, more than %d", name, n, m.steps, most)
-		}
-		if i := slices.IndexFunc(effects, func(e *effect) bool { return e.op == nil }); i >= 0 {
-			t.Errorf("%s: effect %d is of no read", name, i)
-		}
-	}
-}

@@ -32,6 +32,7 @@ type letting struct {
 
 	faults *faultLog // as they are now
 	open   bool      // some were on when that was made
+	looked int       // after how many events that was
 	ttl    tenure
 
 	looks  int
@@ -134,10 +135,8 @@ func (l *letting) meet(r *reader, p *proc) {
 	if l == nil || !l.used {
 		return
 	}
-	for i := range r.faults.list {
-		if slices.Contains(r.faults.list[i].nodes, p.name) {
-			l.undone = true
-		}
+	if r.faults.named[p.name] {
+		l.undone = true
 	}
 }
 
@@ -178,6 +177,9 @@ func (l *letting) granted(r *reader, g *grant) {
 func (l *letting) look(r *reader, k *lock) {
 	if l == nil || !k.mutex() || len(k.grants)+len(k.acquires) < max(k.gone.next, l.batch) {
 		return
+	}
+	if l.stale(r) && r.seen-l.looked < len(r.faults.list) {
+		return // making a log of very many faults has to pay
 	}
 	l.letGo(r, k)
 	m := &k.gone

@@ -5,13 +5,19 @@ import (
 	"slices"
 )
 
+// stale says that there were faults since a log was made of them.
+func (l *letting) stale(r *reader) bool {
+	return l.faults == nil || l.open || len(l.faults.list) != len(r.faults.list)
+}
+
 // lookAtFaults makes a log of the faults as they are now. Those that come later, and the
 // ends of those that are on, tell nothing of what is over.
 func (l *letting) lookAtFaults(r *reader) {
-	list := r.faults.list
-	if l.faults != nil && !l.open && len(l.faults.list) == len(list) {
+	if !l.stale(r) {
 		return
 	}
+	list := r.faults.list
+	l.looked = r.seen
 	l.open = slices.ContainsFunc(list, func(f fault) bool { return !f.ended })
 	l.faults = newFaultLog(slices.Clone(list), r.last, r.names.isClient)
 	l.ttl = tenure{l.opt.TTL, l.faults}

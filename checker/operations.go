@@ -73,8 +73,12 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if g.id != "" {
 		r.names.add(g, p)
 	}
+	if g.mode == nested {
+		g.under = p.latest.get(k.name)
+	}
 	p.latest.set(g)
 	p.recent = g
+	g.heldAt = int32(len(p.held))
 	p.held = append(p.held, g)
 	if p.dying > 0 {
 		r.endBelief(g, g.okT)

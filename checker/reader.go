@@ -44,7 +44,7 @@ func newReader() *reader {
 	return &reader{
 		locks:  map[string]*lock{},
 		names:  names{procs: procs{byName: map[string]*proc{}}},
-		faults: faultReader{open: map[string][]int{}, counts: map[string]FaultCount{}, healed: -1},
+		faults: faultReader{open: map[string][]int{}, counts: map[string]FaultCount{}, named: map[string]bool{}, healed: -1},
 	}
 }
 

@@ -126,8 +126,10 @@ type grant struct {
 
 	believedEnd int64 // first of release's invoke, lost, kill, next acquire, end
 	n           int32 // place among the grants of its lock
+	heldAt      int32 // place among those that its process holds
 	contested   bool
 	mode        mode
+	under       *grant // of an entry: what its process had been given of the lock before
 
 	// What letting go has to know; see letgo.go.
 	open    int32 // operations under way

@@ -58,9 +58,7 @@ func unaided(p grantPair, faults *faultLog) bool {
 		return false
 	}
 	for _, process := range []string{p.older.process, p.newer.process} {
-		harm := faults.harmTo(process)
-		i, _ := slices.BinarySearchFunc(harm, min(p.older.lo, p.newer.lo), func(h span, t int64) int { return cmp.Compare(h.to, t) })
-		if i < len(harm) && harm[i].from <= p.newer.okT {
+		if faults.harmFrom(process, min(p.older.lo, p.newer.lo)) <= p.newer.okT {
 			return false
 		}
 	}

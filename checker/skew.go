@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"slices"
 )
 
@@ -121,20 +122,47 @@ func (an *analysis) certain(read, wide []Anomaly) []Anomaly {
 	for i := range out {
 		out[i].Explanation += fmt.Sprintf("; told with each request %s earlier and each answer as much later than the clocks said", dur((an.clocks.skew+1)/2))
 	}
+	same := func(a, b *Anomaly) bool {
+		return a.Name == b.Name && a.Key == b.Key && a.Cause == b.Cause && slices.Equal(a.Grants, b.Grants) &&
+			slices.Equal(a.Events, b.Events) && slices.Equal(a.Effects, b.Effects)
+	}
+	seed := maphash.MakeSeed()
+	places := map[uint64][]int{}
+	for i := range out {
+		h := proofHash(seed, &out[i])
+		places[h] = append(places[h], i)
+	}
 	for _, a := range read {
-		i := slices.IndexFunc(out, func(b Anomaly) bool {
-			return a.Name == b.Name && a.Key == b.Key && a.Cause == b.Cause && slices.Equal(a.Grants, b.Grants) &&
-				slices.Equal(a.Events, b.Events) && slices.Equal(a.Effects, b.Effects)
-		})
+		h := proofHash(seed, &a)
+		n := slices.IndexFunc(places[h], func(i int) bool { return same(&a, &out[i]) })
 		switch {
-		case i >= 0:
-			out[i] = a
+		case n >= 0:
+			out[places[h][n]] = a
 		case an.rigid(a):
+			places[h] = append(places[h], len(out))
 			out = append(out, a)
 		}
 	}
 	sortAnomalies(out)
 	return out
+}
+
+// proofHash is the same of anomalies that are proved alike.
+func proofHash(seed maphash.Seed, a *Anomaly) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, text := range []string{a.Name, a.Key, a.Cause} {
+		maphash.WriteComparable(&h, text)
+	}
+	for _, id := range a.Grants {
+		maphash.WriteComparable(&h, id)
+	}
+	for _, list := range [][]int64{a.Events, a.Effects} {
+		for _, n := range list {
+			maphash.WriteComparable(&h, n)
+		}
+	}
+	return h.Sum64()
 }
 
 // rigid says that all the times that an anomaly rests on are of one clock.
@@ -149,9 +177,7 @@ func (an *analysis) rigid(a Anomaly) bool {
 }
 
 // kills says whether clients were killed.
-func (an *analysis) kills() bool {
-	return slices.ContainsFunc(an.faults.list, func(f fault) bool { return baseName(f.name) == "kill" })
-}
+func (an *analysis) kills() bool { return an.faults.killed }
 
 // within is the verdict on a property, of the one with the times as they are and the one
 // of the widened history, in which so many anomalies are certain.

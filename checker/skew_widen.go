@@ -1,6 +1,9 @@
 package checker
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // widen takes of the times of each lock only what no shift of the clocks can change: what
 // was asked for is earlier, and what was answered later, by half of the skew. Whatever
@@ -78,14 +81,11 @@ func (g *grant) widen(half int64) {
 // widenKills ends what a client believes as early as a kill, by the clock of who killed it,
 // may have been.
 func (an *analysis) widenKills(k *lock) {
-	for _, f := range an.faults.list {
-		if baseName(f.name) != "kill" {
-			continue
-		}
-		for _, g := range k.grants {
-			if slices.Contains(f.nodes, g.process) && g.okT <= f.end && g.believedEnd > f.begin {
-				g.believedEnd = f.begin
-			}
+	for _, g := range k.grants {
+		list := an.faults.kills[g.process]
+		i, _ := slices.BinarySearchFunc(list, g.okT, func(k kill, t int64) int { return cmp.Compare(k.reach, t) })
+		if i < len(list) {
+			g.believedEnd = min(g.believedEnd, list[i].from)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func widenFaults(list []fault, skew int64) {
 // killed says whether a process ever was: what it waited for and held until then, only
 // another clock than its own tells.
 func (an *analysis) killed(process string) bool {
-	return slices.ContainsFunc(an.faults.list, func(f fault) bool { return baseName(f.name) == "kill" && slices.Contains(f.nodes, process) })
+	return len(an.faults.kills[process]) > 0
 }
 
 // contestedWithin counts a grant as contested only if the times that say so are apart by

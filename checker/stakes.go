@@ -104,24 +104,34 @@ func (s *stake) all() span {
 	return out
 }
 
+// maxTouched bounds how many faults are looked at of a process, and of the service, at one
+// stake: the last ones, which are nearest to the harm.
+const maxTouched = 64
+
 // parts lists the faults that landed and touched the stake, by begin.
 func (l *faultLog) parts(s *stake) []part {
 	all := s.all()
-	var out []part
-	for _, f := range l.around(all.from, all.to) {
-		if p, ok := s.touches(f); ok {
-			out = append(out, p)
+	near := l.general.latest(nil, all.from, all.to, maxTouched)
+	seen := map[string]bool{}
+	look := func(node string) {
+		if !seen[node] {
+			seen[node] = true
+			near = l.byNode[node].latest(near, all.from, all.to, maxTouched)
 		}
 	}
-	return out
-}
-
-// around lists the landed faults that can be felt at some time in [from, to], by begin.
-func (l *faultLog) around(from, to int64) []*fault {
-	var out []*fault
-	for _, f := range l.on(from-int64(Settle), to) {
-		if f.felt() >= from {
-			out = append(out, f)
+	for _, p := range s.parties {
+		look(p.process)
+	}
+	for _, p := range s.third {
+		look(p.process)
+	}
+	look(registerNode)
+	// The list's own order is that of the begins.
+	slices.SortFunc(near, func(a, b *fault) int { return cmp.Compare(a.n, b.n) })
+	var out []part
+	for _, f := range slices.Compact(near) {
+		if p, ok := s.touches(f); ok {
+			out = append(out, p)
 		}
 	}
 	return out

@@ -30,24 +30,20 @@ func findStarvation(an *analysis) []Anomaly {
 			}
 			return true
 		})
+		waits = slices.DeleteFunc(waits, func(w *waiting) bool {
+			if w.to-w.from <= an.opt.Fair || an.faults.count(w.from, w.to) > 0 {
+				return true
+			}
+			n := endedBy(unsettled, w.from-1)
+			return n < len(unsettled) && unsettled[n].from <= w.to
+		})
+		if len(waits) == 0 {
+			continue
+		}
+		log := newServedLog(k, waits)
 		for _, w := range waits {
 			process := w.ops[0].process
-			if w.to-w.from <= an.opt.Fair || len(an.faults.on(w.from, w.to)) > 0 || slices.ContainsFunc(unsettled, func(s span) bool { return s.from <= w.to && w.from <= s.to }) {
-				continue
-			}
-			first, _ := slices.BinarySearchFunc(k.grants, w.from, func(g *grant, t int64) int { return cmp.Compare(g.okT, t) })
-			var served []*grant
-			n := 0
-			for _, g := range k.grants[first:] {
-				if g.okT > w.to {
-					break
-				}
-				if g.process != process && g.lo >= w.from {
-					if n++; len(served) < 2 {
-						served = append(served, g)
-					}
-				}
-			}
+			served, n := log.others(w, process)
 			if len(served) < 2 {
 				continue
 			}
@@ -66,6 +62,64 @@ func findStarvation(an *analysis) []Anomaly {
 		}
 	}
 	return out
+}
+
+// servedLog tells who was granted a lock while somebody waited.
+type servedLog struct {
+	grants []*grant // by ok
+	since  maxTree  // the earliest time at which each can have been given
+	own    map[string][]*grant
+	n      map[*waiting]int // given within it
+}
+
+func newServedLog(k *lock, waits []*waiting) *servedLog {
+	l := &servedLog{grants: k.grants, own: map[string][]*grant{}, n: map[*waiting]int{}}
+	l.since.build(len(k.grants), func(i int) int64 { return k.grants[i].lo })
+	for _, g := range k.grants {
+		l.own[g.process] = append(l.own[g.process], g)
+	}
+	// The latest wait first, and before it the grants that were given since it began: they are
+	// counted by their places (P. Fenwick, A new data structure for cumulative frequency
+	// tables, 1994).
+	byBegin := slices.Clone(waits)
+	slices.SortFunc(byBegin, func(a, b *waiting) int { return cmp.Compare(b.from, a.from) })
+	byLo := make([]int, len(k.grants))
+	for i := range byLo {
+		byLo[i] = i
+	}
+	slices.SortFunc(byLo, func(a, b int) int { return cmp.Compare(k.grants[b].lo, k.grants[a].lo) })
+	counts := make([]int, len(k.grants)+1)
+	for _, w := range byBegin {
+		for ; len(byLo) > 0 && k.grants[byLo[0]].lo >= w.from; byLo = byLo[1:] {
+			for i := byLo[0] + 1; i < len(counts); i += i & -i {
+				counts[i]++
+			}
+		}
+		for i := k.grantedBy(w.to); i > 0; i -= i & -i {
+			l.n[w] += counts[i]
+		}
+	}
+	return l
+}
+
+// others is how many grants others were given within a wait, and the first two of them.
+func (l *servedLog) others(w *waiting, process string) (first []*grant, n int) {
+	n = l.n[w]
+	from, _ := slices.BinarySearchFunc(l.own[process], w.from, func(g *grant, t int64) int { return cmp.Compare(g.okT, t) })
+	for _, g := range l.own[process][from:] {
+		if g.okT > w.to {
+			break
+		}
+		if g.lo >= w.from {
+			n--
+		}
+	}
+	for i := l.since.first(0, w.from); i >= 0 && l.grants[i].okT <= w.to && len(first) < 2; i = l.since.first(i+1, w.from) {
+		if g := l.grants[i]; g.process != process {
+			first = append(first, g)
+		}
+	}
+	return first, n
 }
 
 // waiting is one client's acquires without a break.

@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/picklock/picklock/checker/verdict"
 )
@@ -85,6 +86,7 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 	slices.SortFunc(order, func(a, b string) int {
 		return cmp.Or(cmp.Compare(kinds[a], kinds[b]), cmp.Compare(a, b))
 	})
+	order = order[:min(len(order), maxKinds)]
 	left := make([]int, len(meetings))
 	for i := range left {
 		left[i] = i
@@ -116,6 +118,10 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 	}
 	return out
 }
+
+// maxKinds is how many kinds of faults are weighed, the likeliest first: a history can make up
+// one for each fault.
+const maxKinds = 32
 
 // maxChances is of how many stakes the chance is computed: it is a mean.
 const maxChances = 64
@@ -167,10 +173,13 @@ func (l *faultLog) chance(kind string, s *stake, run span) float64 {
 		return 1
 	}
 	covered, reach := int64(0), run.from
+	anywhen := s.anywhen()
 	for i := range l.list { // by begin
 		f := &l.list[i]
-		moved := s.at(f.begin)
-		p, ok := moved.touches(f)
+		if side, ok := strings.CutPrefix(kind, baseName(f.name)); !ok || !strings.HasPrefix(side, " of ") {
+			continue
+		}
+		p, ok := anywhen.touches(f)
 		if !f.landed || !ok || p.kind() != kind {
 			continue
 		}
@@ -183,9 +192,9 @@ func (l *faultLog) chance(kind string, s *stake, run span) float64 {
 	return min(1, float64(covered)/float64(whole))
 }
 
-// at is the stake of whoever had been at this at another time.
-func (s *stake) at(t int64) *stake {
-	whole := span{t, satAdd(t, 1)}
+// anywhen is the stake of whoever is at this at any time.
+func (s *stake) anywhen() *stake {
+	whole := span{-never, never}
 	out := &stake{}
 	if s.service.to > s.service.from {
 		out.service = whole

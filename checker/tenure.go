@@ -1,10 +1,5 @@
 package checker
 
-import (
-	"cmp"
-	"slices"
-)
-
 // tenure says how long grants had their lock: by their leases, or, where they promise
 // none, by all that is known.
 type tenure struct {
@@ -47,11 +42,7 @@ func (n *tenure) firm(g *grant) span {
 	if n.ttl > 0 {
 		s.to = min(s.to, satAdd(g.okT, int64(spent*float64(n.ttl))))
 	}
-	harm := n.faults.harmTo(g.process)
-	i, _ := slices.BinarySearchFunc(harm, g.lo, func(h span, t int64) int { return cmp.Compare(h.to, t) })
-	if i < len(harm) {
-		s.to = min(s.to, harm[i].from)
-	}
+	s.to = min(s.to, n.faults.harmFrom(g.process, g.lo))
 	return s
 }
 

@@ -14,17 +14,25 @@ const patientPart = 10
 // longer than any wait before that was rewarded; "" if nobody was. The record is too short
 // then to tell a lock that was about to be granted from one that never would have been.
 func unanswered(an *analysis) string {
+	broken := int64(0) // when something was last
+	for _, s := range disturbed(an) {
+		broken = max(broken, s.to)
+	}
 	for _, k := range an.locks {
-		free := gaps(busy(an, k), an.last, an.opt.Bound/patientPart)
-		if len(free) == 0 || free[len(free)-1].to != an.last {
+		free := span{broken, an.last}
+		for _, s := range busy(an, k) {
+			free.from = max(free.from, s.to)
+		}
+		if free.to-free.from <= an.opt.Bound/patientPart {
 			continue
 		}
 		enough := max(an.opt.Bound/patientPart, 2*longestRewarded(k))
 		var longest *wait
-		waitsWithin(k, k.allAcquires(), free[len(free)-1], func(w *wait) {
+		newRequests(k).waits(free, func(w *wait) bool {
 			if w.to > an.last-int64(patience) && w.to-w.from > enough && (longest == nil || w.from < longest.from) {
 				longest = w
 			}
+			return true
 		})
 		if longest != nil {
 			return fmt.Sprintf("%s had waited %s for the lock %s, which nobody held, when the record ended at %s: too short to tell whether it would have been granted within the bound of %s",

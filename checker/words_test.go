@@ -1,6 +1,9 @@
 package checker
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestDur: lengths of time are told with the digits that matter.
 func TestDur(t *testing.T) {
@@ -76,7 +79,18 @@ func TestFaultWords(t *testing.T) {
 		{nil, []*fault{kill, slow}, none + "kill, slow of c2, s1"},
 		{[]*fault{pause}, []*fault{clock, kill, slow}, paused + none + "clock of s1, s2, kill and 1 more"},
 	} {
-		if got := faultWords(c.had) + besideWords(c.beside); got != c.want {
+		var list []fault
+		for _, f := range slices.Concat(c.had, c.beside) {
+			on := *f
+			on.landed = true
+			list = append(list, on)
+		}
+		l := newFaultLog(list, 4e9, func(string) bool { return false })
+		var had []*fault
+		for _, f := range c.had {
+			had = append(had, &l.list[slices.IndexFunc(l.list, func(x fault) bool { return x.name == f.name })])
+		}
+		if got := faultWords(c.had) + (evidence{faults: l}).besides(&Anomaly{Time: 1.8e9}, 1.8e9, had); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

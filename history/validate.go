@@ -81,10 +81,10 @@ func (v *Validator) acquire(p *process, e *Event) error {
 	}
 	o := &p.acquire
 	if e.Type == Invoke {
-		if o.open && !o.excused {
+		if o.open && !p.excused(&o.openOp) {
 			return stillOpen(p, &o.openOp, e)
 		}
-		*o = openAcquire{openOp{open: true, excused: p.dying > 0, index: e.Index}, e.Key, e.Mode, e.Permits}
+		*o = openAcquire{p.opened(e, ""), e.Key, e.Mode, e.Permits}
 		return nil
 	}
 	switch {
@@ -175,7 +175,7 @@ func mixed(without, with int64) error {
 // lock.
 func (v *Validator) pair(p *process, e *Event, id opID, g *grantOf) error {
 	if e.Type == Invoke {
-		if o := p.ops.get(id); o != nil && !o.excused {
+		if o := p.ops.get(id); o != nil && !p.excused(o) {
 			return stillOpen(p, o, e)
 		}
 		if e.F == Write || e.F == Add {
@@ -183,7 +183,7 @@ func (v *Validator) pair(p *process, e *Event, id opID, g *grantOf) error {
 				return err
 			}
 		}
-		p.ops.put(id, openOp{open: true, excused: p.dying > 0, index: e.Index, value: e.Value})
+		p.ops.put(id, p.opened(e, e.Value))
 		return nil
 	}
 	o := p.ops.get(id)
@@ -249,7 +249,6 @@ func (v *Validator) dying(e *Event, more int) {
 	for _, n := range e.Nodes {
 		p := v.procs.get(n)
 		p.dying += more
-		p.acquire.excused = true
-		p.ops.excuse()
+		p.kills++
 	}
 }

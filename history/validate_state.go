@@ -7,10 +7,11 @@ import (
 
 // openOp is an operation that has been invoked and not completed.
 type openOp struct {
-	open    bool
-	excused bool // its process was killed since: it may stay open
-	index   int64
-	value   string
+	open  bool
+	dying bool // its process was being killed when it was invoked
+	kills int  // how many kills of its process had begun or ended by then
+	index int64
+	value string
 }
 
 // openAcquire is an acquire under way.
@@ -87,15 +88,6 @@ func (s *openOps) drop(id opID) {
 	delete(s.more, id)
 }
 
-// excuse forgets nothing: a kill may have missed. What was under way before the
-// process came back is found by its grant, which the new one does not have.
-func (s *openOps) excuse() {
-	s.one.excused = true
-	for _, o := range s.more {
-		o.excused = true
-	}
-}
-
 // process is what has to be known of one process.
 type process struct {
 	name    string
@@ -103,11 +95,21 @@ type process struct {
 	acquire openAcquire
 	ops     openOps
 	dying   int       // kills of it that are under way
+	kills   int       // their begins and ends so far
 	own     []grantOf // given to it under the names "NAME.1", "NAME.2", ...
 	filed   int       // how many of them there are
 	recent  string    // the name of the grant that it spoke of last
 	latest  *grantOf
 }
+
+// opened is an operation that the process invokes.
+func (p *process) opened(e *Event, value string) openOp {
+	return openOp{open: true, dying: p.dying > 0, kills: p.kills, index: e.Index, value: value}
+}
+
+// excused says that an operation may stay open: its process was killed since. A kill may have
+// missed, so that it may end as well.
+func (p *process) excused(o *openOp) bool { return o.dying || o.kills != p.kills }
 
 // processes finds processes and keys, most often one of those of a moment ago.
 type processes struct {

@@ -6,11 +6,12 @@ import "slices"
 // about. It is likely, not proved: that the same without the fault does not break, only
 // another run can show.
 type Suspect struct {
-	Fault string   `json:"fault"` // e.g. kill
-	Nodes []string `json:"nodes"` // whom it struck, as the history names them
-	On    Side     `json:"on"`    // where it mattered
-	Begin int64    `json:"begin"` // ns since the run's start
-	End   int64    `json:"end"`   // ns; the history's end where it was never healed
+	Fault string   `json:"fault"`          // e.g. kill
+	Nodes []string `json:"nodes"`          // whom it struck, as the history names them
+	More  int      `json:"more,omitempty"` // how many it struck that are not named
+	On    Side     `json:"on"`             // where it mattered
+	Begin int64    `json:"begin"`          // ns since the run's start
+	End   int64    `json:"end"`            // ns; the history's end where it was never healed
 }
 
 // Side is where a fault mattered.

@@ -1,0 +1,269 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+)
+
+// faultLog is all faults of a history that ended at last.
+type faultLog struct {
+	list   []fault   // by begin
+	landed faultList // by their ends, as service and failed; the others by until when they may be felt
+	// Of those that landed: which were on the service or the machine, or may have an effect on
+	// clients that they do not name; and which name a node.
+	general faultList
+	byNode  map[string]*faultList
+	service faultList // landed, and on anything but clients
+	failed  faultList // landed, and somebody lost by it what he knew
+	ended   []int64   // when the landed ones ended, in order
+	names   []*faultName
+	// harm is when faults were on that name a client, and elsewhere those that concern also
+	// clients that they do not name.
+	harm      map[string][]span
+	elsewhere []span
+	unsettled []span // when cuts of the network may be felt
+	kills     map[string][]kill
+	killed    bool // somebody was
+}
+
+// kill is a fault that killed a process, as far as it tells of one.
+type kill struct {
+	span
+	reach int64 // the latest end among it and all before
+	fault *fault
+}
+
+// faultName is when faults of one name were on that landed.
+type faultName struct {
+	name         string
+	begin, ended []int64 // each in order
+}
+
+// maxNames is of how many names of faults an anomaly tells which were on, those that were on
+// first: a history can make up one for each fault.
+const maxNames = 32
+
+// newFaultLog completes what was read.
+func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog {
+	l := &faultLog{list: list, byNode: map[string]*faultList{}, harm: map[string][]span{}, kills: map[string][]kill{}}
+	for i := range list {
+		f := &list[i]
+		if !f.ended {
+			f.end = last
+		}
+		for _, n := range f.nodes {
+			if isClient(n) {
+				f.clients++
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b fault) int { return cmp.Compare(a.begin, b.begin) })
+	byName := map[string]*faultName{}
+	own := map[string][]*fault{} // of clients
+	var others []*fault
+	for i := range list {
+		f := &list[i]
+		f.n = i
+		if f.concernsOthers() {
+			others = append(others, f)
+		}
+		for _, n := range f.nodes {
+			if isClient(n) {
+				own[n] = append(own[n], f)
+			}
+		}
+		l.addKill(f)
+		if !f.landed {
+			continue
+		}
+		l.landed.add(f)
+		l.ended = append(l.ended, f.end)
+		if f.onService() {
+			l.service.add(f)
+		}
+		if f.fails() {
+			l.failed.add(f)
+		}
+		if f.concernsOthers() || baseName(f.name) == Stall {
+			l.general.add(f)
+		}
+		for _, n := range f.nodes {
+			if l.byNode[n] == nil {
+				l.byNode[n] = &faultList{}
+			}
+			l.byNode[n].add(f)
+		}
+		n := byName[f.name]
+		if n == nil && len(byName) < maxNames {
+			n = &faultName{name: f.name}
+			byName[f.name] = n
+			l.names = append(l.names, n)
+		}
+		if n != nil {
+			n.begin, n.ended = append(n.begin, f.begin), append(n.ended, f.end)
+		}
+	}
+	slices.Sort(l.ended)
+	for _, n := range l.names {
+		slices.Sort(n.ended)
+	}
+	for process, faults := range own {
+		l.harm[process] = harmOf(faults)
+	}
+	l.elsewhere = harmOf(others)
+	l.unsettled = unsettled(list)
+	for _, list := range l.byNode {
+		list.build((*fault).felt)
+	}
+	l.general.build((*fault).felt)
+	for _, list := range []*faultList{&l.landed, &l.service, &l.failed} {
+		list.build(func(f *fault) int64 { return f.end })
+	}
+	return l
+}
+
+// addKill takes the next fault, by begin.
+func (l *faultLog) addKill(f *fault) {
+	if baseName(f.name) != "kill" {
+		return
+	}
+	l.killed = true
+	for _, n := range f.nodes {
+		list := l.kills[n]
+		k := kill{span{f.begin, f.end}, f.end, f}
+		if len(list) > 0 {
+			k.reach = max(k.reach, list[len(list)-1].reach)
+		}
+		l.kills[n] = append(list, k)
+	}
+}
+
+// faultList is some of the faults, by begin.
+type faultList struct {
+	list []*fault
+	ends maxTree
+}
+
+func (l *faultList) add(f *fault) {
+	if n := len(l.list); n == 0 || l.list[n-1] != f {
+		l.list = append(l.list, f)
+	}
+}
+
+func (l *faultList) build(end func(*fault) int64) {
+	l.ends.build(len(l.list), func(i int) int64 { return end(l.list[i]) })
+}
+
+// begun is how many had begun by t.
+func (l *faultList) begun(t int64) int {
+	n, _ := slices.BinarySearchFunc(l.list, t, func(f *fault, t int64) int { return cmp.Or(cmp.Compare(f.begin, t), -1) })
+	return n
+}
+
+// latest adds to out those that were on at some time in [from, to], so many at most: the
+// last ones to begin, and of those the last one first.
+func (l *faultList) latest(out []*fault, from, to int64, most int) []*fault {
+	if l == nil {
+		return out
+	}
+	for i := l.begun(to); most > 0; most-- {
+		if i = l.ends.last(i, from); i < 0 {
+			break
+		}
+		out = append(out, l.list[i])
+	}
+	return out
+}
+
+// harmOf lists when a fault was on that can explain what a client lost that it concerns,
+// landed or not, and for as long again as it lasted, while it may still be felt (see
+// unsettled). They come by begin.
+func harmOf(list []*fault) []span {
+	var out []span
+	for _, f := range list {
+		until := satAdd(f.end, min(f.end-f.begin, int64(Settle)))
+		if n := len(out); n > 0 && f.begin <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, until)
+			continue
+		}
+		out = append(out, span{f.begin, until})
+	}
+	return out
+}
+
+// harmFrom is since when a fault was on that concerns a client, the first that was on at t, may
+// still have been felt then, or came later; never where there is none.
+func (l *faultLog) harmFrom(process string, t int64) int64 {
+	from := int64(never)
+	for _, harm := range [][]span{l.harm[process], l.elsewhere} {
+		i, _ := slices.BinarySearchFunc(harm, t, func(h span, t int64) int { return cmp.Compare(h.to, t) })
+		if i < len(harm) {
+			from = min(from, harm[i].from)
+		}
+	}
+	return from
+}
+
+// count is how many faults that landed were on at some time in [from, to].
+func (l *faultLog) count(from, to int64) int {
+	over, _ := slices.BinarySearch(l.ended, from)
+	return max(0, l.landed.begun(to)-over)
+}
+
+// was says whether a fault of the name that landed was on at some time in [from, to], beside
+// so many.
+func (n *faultName) was(from, to int64, beside int) bool {
+	begun, _ := slices.BinarySearchFunc(n.begin, to, func(v, t int64) int { return cmp.Or(cmp.Compare(v, t), -1) })
+	over, _ := slices.BinarySearch(n.ended, from)
+	return begun-over > beside
+}
+
+// first is the place of the first one, from a place on, that was on at some time in [from, to];
+// -1 where there is none.
+func (l *faultList) first(place int, from, to int64) int {
+	if i := l.ends.first(place, from); i >= 0 && i < l.begun(to) {
+		return i
+	}
+	return -1
+}
+
+// onService says whether a landed fault on anything but clients was on in [from, to].
+func (l *faultLog) onService(from, to int64) bool { return l.service.first(0, from, to) >= 0 }
+
+// unsettled lists when cuts of the network may be felt. A sender that hears nothing
+// doubles the time to its next attempt (RFC 6298, 5.5): one that was cut off for some
+// seconds, or at each of its attempts, may stay silent for as many seconds after.
+func unsettled(list []fault) []span {
+	var out []span
+	for _, f := range list { // by begin
+		if !f.losesPackets() || !f.ended {
+			continue
+		}
+		if n := len(out); n == 0 || f.begin > out[n-1].to {
+			out = append(out, span{from: f.begin})
+		}
+		s := &out[len(out)-1]
+		s.to = max(s.to, satAdd(f.end, min(f.end-s.from, int64(Settle))))
+	}
+	return out
+}
+
+// harmTo lists when a fault was on that can explain what a client lost that it concerns,
+// landed or not, and for as long again as it lasted, while it may still be felt (see
+// unsettled).
+func harmTo(list []fault, concerns func(*fault) bool) []span {
+	var out []span
+	for i := range list { // by begin
+		f := &list[i]
+		if !concerns(f) {
+			continue
+		}
+		until := satAdd(f.end, min(f.end-f.begin, int64(Settle)))
+		if n := len(out); n > 0 && f.begin <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, until)
+			continue
+		}
+		out = append(out, span{f.begin, until})
+	}
+	return out
+}
