@@ -51,23 +51,69 @@ func (t *timeline) contention() (from, to int64, ok bool) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.Holds[a].From, t.Holds[b].From) })
-	waits := slices.Clone(t.Waits)
-	slices.SortStableFunc(waits, func(a, b wait) int { return cmp.Compare(a.From, b.From) })
-	open, next := []wait{}, 0 // those that began before the hold ended, and that may not be over
+	waits := t.waitsByKey()
 	for n, i := range order {
 		h := t.Holds[i]
-		for next < len(waits) && waits[next].From < h.To {
-			open = append(open, waits[next])
-			next++
-		}
-		open = slices.DeleteFunc(open, func(w wait) bool { return w.To <= h.From })
-		if !slices.ContainsFunc(open, func(w wait) bool { return w.Lane != h.Lane && w.Key == h.Key }) {
+		if !waits[h.Key].meets(h) {
 			continue
 		}
 		last := t.Holds[order[min(n+sections-1, len(order)-1)]]
 		return h.From, max(h.From+1, h.To, last.To), true
 	}
 	return 0, 0, false
+}
+
+// keyWaits are the waits for one key, by their begins. Of each and all before it, reach has the
+// place of the one that ends last, and other of the one that does among those of other lanes, -1
+// where there is none.
+type keyWaits struct {
+	list         []*wait
+	reach, other []int32
+}
+
+func (t *timeline) waitsByKey() map[int]*keyWaits {
+	out := map[int]*keyWaits{}
+	for i := range t.Waits {
+		w := &t.Waits[i]
+		if out[w.Key] == nil {
+			out[w.Key] = &keyWaits{}
+		}
+		out[w.Key].list = append(out[w.Key].list, w)
+	}
+	for _, k := range out {
+		slices.SortStableFunc(k.list, func(a, b *wait) int { return cmp.Compare(a.From, b.From) })
+		k.reach, k.other = make([]int32, len(k.list)), make([]int32, len(k.list))
+		reach, other := int32(0), int32(-1)
+		for i, w := range k.list {
+			at := int32(i)
+			switch far := k.list[reach]; {
+			case w.To > far.To && w.Lane != far.Lane:
+				reach, other = at, reach
+			case w.To > far.To:
+				reach = at
+			case w.Lane != far.Lane && (other < 0 || w.To > k.list[other].To):
+				other = at
+			}
+			k.reach[i], k.other[i] = reach, other
+		}
+	}
+	return out
+}
+
+// meets says whether another lane waited while the hold lasted.
+func (k *keyWaits) meets(h hold) bool {
+	if k == nil {
+		return false
+	}
+	n, _ := slices.BinarySearchFunc(k.list, h.To, func(w *wait, t int64) int { return cmp.Compare(w.From, t) })
+	if n == 0 {
+		return false
+	}
+	rival := k.reach[n-1]
+	if k.list[rival].Lane == h.Lane {
+		rival = k.other[n-1]
+	}
+	return rival >= 0 && k.list[rival].To > h.From
 }
 
 // maxActing is how many lanes a first view has room for.

@@ -1,9 +1,9 @@
 package results
 
 import (
+	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/picklock/picklock/history"
 )
@@ -11,13 +11,13 @@ import (
 // timelineBuilder walks the events once and keeps what is still open.
 type timelineBuilder struct {
 	t       *timeline
-	refused map[string]bool // what the register's log says it refused
-	judged  bool            // there is a register's log
-	waiting map[string]int  // process and key -> wait
-	pending map[string]int  // process, f and key -> mark
+	refused map[string]bool           // what the register's log says it refused
+	judged  bool                      // there is a register's log
+	waiting map[string]map[string]int // process -> key -> wait
+	pending map[string]int            // process, f and key -> mark
 	keyOf   map[string]int
-	open    map[string][]int // process -> holds
-	faults  []int            // bands without an end
+	open    map[string][]int            // process -> holds, some of which have ended
+	faults  map[string]map[string][]int // bands without an end, by name and lanes
 }
 
 func (s *timelineBuilder) key(k string) int {
@@ -67,16 +67,18 @@ func ends(since, lease int64) int64 {
 }
 
 func (s *timelineBuilder) acquire(e *history.Event, ln int) {
-	id := e.Process + "\x00" + e.Key
 	if e.Type == history.Invoke {
-		s.waiting[id] = len(s.t.Waits)
+		if s.waiting[e.Process] == nil {
+			s.waiting[e.Process] = map[string]int{}
+		}
+		s.waiting[e.Process][e.Key] = len(s.t.Waits)
 		s.t.Waits = append(s.t.Waits, wait{Lane: ln, From: e.Time, To: -1, Result: history.Info, Key: s.key(e.Key), Hold: -1})
 		return
 	}
-	w, asked := s.waiting[id]
+	w, asked := s.waiting[e.Process][e.Key]
 	if asked {
 		s.t.Waits[w].To, s.t.Waits[w].Result = e.Time, e.Type
-		delete(s.waiting, id)
+		delete(s.waiting[e.Process], e.Key)
 	}
 	if e.Type != history.OK {
 		return
@@ -110,8 +112,6 @@ func (s *timelineBuilder) close(grant string, at int64, how endKind) {
 
 func (s *timelineBuilder) end(h int, at int64, how endKind) {
 	s.t.Holds[h].To, s.t.Holds[h].Ended = at, how
-	name := s.t.Lanes[s.t.Holds[h].Lane].Name
-	s.open[name] = slices.DeleteFunc(s.open[name], func(i int) bool { return i == h })
 }
 
 func (s *timelineBuilder) mark(e *history.Event, ln int, kind markKind) mark {
@@ -171,47 +171,52 @@ func (s *timelineBuilder) fault(e *history.Event) {
 			s.died(e)
 		}
 		if b.To < 0 {
-			s.faults = append(s.faults, len(s.t.Bands))
+			if s.faults[e.F] == nil {
+				s.faults[e.F] = map[string][]int{}
+			}
+			on := fmt.Sprint(nodes)
+			s.faults[e.F][on] = append(s.faults[e.F][on], len(s.t.Bands))
 		}
 		s.t.Bands = append(s.t.Bands, b)
 		return
 	}
-	// The latest open injection on the same nodes, else all of that name: a
+	// The first open injection on the same nodes, else all of that name: a
 	// nemesis that heals everything at once may name no nodes.
-	closed := false
-	s.faults = slices.DeleteFunc(s.faults, func(i int) bool {
-		b := &s.t.Bands[i]
-		if closed || b.Name != e.F || !slices.Equal(b.Lanes, nodes) {
-			return false
-		}
-		b.To, b.Healed, closed = e.Time, true, true
-		return true
-	})
-	if closed || len(e.Nodes) > 0 {
+	open := s.faults[e.F]
+	on := fmt.Sprint(nodes)
+	if list := open[on]; len(list) > 0 {
+		s.heal(list[:1], e.Time)
+		open[on] = list[1:]
 		return
 	}
-	s.faults = slices.DeleteFunc(s.faults, func(i int) bool {
-		b := &s.t.Bands[i]
-		if b.Name != e.F {
-			return false
-		}
-		b.To, b.Healed = e.Time, true
-		return true
-	})
+	if len(e.Nodes) > 0 {
+		return
+	}
+	for _, list := range open {
+		s.heal(list, e.Time)
+	}
+	delete(s.faults, e.F)
+}
+
+func (s *timelineBuilder) heal(bands []int, at int64) {
+	for _, i := range bands {
+		s.t.Bands[i].To, s.t.Bands[i].Healed = at, true
+	}
 }
 
 // died ends what a killed client was doing: a dead process believes nothing.
 func (s *timelineBuilder) died(e *history.Event) {
 	for _, n := range e.Nodes {
-		for _, h := range slices.Clone(s.open[n]) {
-			s.end(h, e.Time, heldKilled)
-		}
-		for id, w := range s.waiting {
-			if strings.HasPrefix(id, n+"\x00") {
-				s.t.Waits[w].To = e.Time
-				delete(s.waiting, id)
+		for _, h := range s.open[n] {
+			if s.t.Holds[h].To < 0 {
+				s.end(h, e.Time, heldKilled)
 			}
 		}
+		delete(s.open, n)
+		for _, w := range s.waiting[n] {
+			s.t.Waits[w].To = e.Time
+		}
+		delete(s.waiting, n)
 	}
 }
 

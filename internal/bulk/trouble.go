@@ -80,6 +80,26 @@ func troubled() []Kind {
 				m.release(client(i), m.take(client(i), m.lease(s)))
 			}
 		}),
+		of("faults that end late", func(m *maker, n int) {
+			for i := range n / 2 {
+				m.ask(client(i))
+				m.fault("pause", history.Begin, client(i))
+			}
+			for i := range n / 2 {
+				m.release(client(i), m.get(client(i), m.lease(s)))
+				m.fault("pause", history.End, client(i))
+			}
+		}),
+		of("one is killed while many wait", func(m *maker, n int) {
+			for i := range n / 2 {
+				m.ask(fmt.Sprint("w", i))
+			}
+			for range n / 4 {
+				m.ask("c1")
+				m.fault("kill", history.Begin, "c1")
+				m.fault("kill", history.End, "c1")
+			}
+		}),
 		of("kinds of faults", func(m *maker, n int) {
 			m.take("old", m.lease(10_000*s))
 			for i := range n / 2 {
