@@ -32,7 +32,7 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		if e.op != nil {
 			if first := e.op.eff; first != e && e.writes() && latest != first {
 				accuse("twice", e.t, []*op{e.op}, []int32{e.op.inv}, []*effect{first, latest, e},
-					"%s's %s of %q took effect twice, at %s and, after others had written, at %s", e.process(), e.f, e.value, format.Instant(first.t), format.Instant(e.t))
+					"%s's %s of %s took effect twice, at %s and, after others had written, at %s", e.process(), e.f, shown(e.value), format.Instant(first.t), format.Instant(e.t))
 			}
 			if newest != nil && e.op.typ == tOK && e.op.endT < newest.op.invT {
 				accuse("order", e.t, []*op{newest.op, e.op}, []int32{newest.op.inv, e.op.inv, e.op.comp}, []*effect{newest, e},
@@ -52,7 +52,7 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		}
 		if e.op.typ == tOK && e.op.value != e.value {
 			accuse("read", e.t, []*op{e.op}, []int32{e.op.inv, e.op.comp}, []*effect{e},
-				"%s read %q at %s, but the register had answered %q", e.process(), e.op.value, format.Instant(e.t), e.value)
+				"%s read %s at %s, but the register had answered %s", e.process(), shown(e.op.value), format.Instant(e.t), shown(e.value))
 			continue
 		}
 		want, because := "", []*effect{e}
@@ -61,7 +61,7 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		}
 		if e.value != want {
 			accuse("read", e.t, []*op{e.op}, []int32{e.op.inv}, because,
-				"%s read %q at %s, when the register's latest write was %q", e.process(), e.value, format.Instant(e.t), want)
+				"%s read %s at %s, when the register's latest write was %s", e.process(), shown(e.value), format.Instant(e.t), shown(want))
 		}
 	}
 	w := log.witness
@@ -76,7 +76,7 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		case o.typ == tOK && e == nil:
 			f.lost++ // a log that was cut short looks the same
 		case o.typ == tFail && e != nil && o.f != fRead:
-			accuse("failed", e.t, []*op{o}, []int32{o.inv, o.comp}, []*effect{e}, "%s was told that its %s of %q had failed, and it took effect at %s", o.process, o.f, o.value, format.Instant(e.t))
+			accuse("failed", e.t, []*op{o}, []int32{o.inv, o.comp}, []*effect{e}, "%s was told that its %s of %s had failed, and it took effect at %s", o.process, o.f, shown(o.value), format.Instant(e.t))
 		}
 	}
 	return out

@@ -17,11 +17,9 @@ import (
 // for certain before the other can have ended; nil, nil where there are none. Grants without
 // a token are left out: they can only make an order harder to find.
 func jointBreak(grants []*grant) (earlier, later *grant) {
-	byToken := slices.DeleteFunc(slices.Clone(grants), func(g *grant) bool { return g.token <= 0 })
-	slices.SortStableFunc(byToken, func(a, b *grant) int { return cmp.Compare(a.token, b.token) })
 	var last *grant // of those before, the one that ends last
 	until := int64(-1)
-	for _, g := range byToken {
+	for _, g := range byToken(grants) {
 		if last != nil && until > g.okT {
 			return last, g
 		}
@@ -31,6 +29,13 @@ func jointBreak(grants []*grant) (earlier, later *grant) {
 		}
 	}
 	return nil, nil
+}
+
+// byToken orders the grants that have a token by it.
+func byToken(grants []*grant) []*grant {
+	out := slices.DeleteFunc(slices.Clone(grants), func(g *grant) bool { return g.token <= 0 })
+	slices.SortStableFunc(out, func(a, b *grant) int { return cmp.Compare(a.token, b.token) })
+	return out
 }
 
 // checkTogether withdraws the verdict on tokens where they and exclusion hold only one

@@ -72,8 +72,8 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 		}
 	}
 	a.Events = an.evidence.at(places...)
-	a.Explanation = fmt.Sprintf("the update of %s (%q, acknowledged) at %s was overwritten %s later by %s%s, which %s%s",
-		victim.process(), victim.value, format.Instant(victim.t), dur(by.t-victim.t), by.process(), with(by.g), basis, late)
+	a.Explanation = fmt.Sprintf("the update of %s (%s, acknowledged) at %s was overwritten %s later by %s%s, which %s%s",
+		victim.process(), shown(victim.value), format.Instant(victim.t), dur(by.t-victim.t), by.process(), with(by.g), basis, late)
 	for _, v := range o.victims {
 		a.Victims = append(a.Victims, v.seq)
 	}
@@ -133,8 +133,8 @@ func lostWithoutLog(an *analysis) []Anomaly {
 				Name: "lost-update", Property: Register, Key: k.name, Time: o.endT,
 				Events: an.evidence.at(o.grant.ok, v.grant.ok, seen.inv, seen.comp, v.inv, v.comp, o.inv, o.comp),
 				Grants: []string{o.grant.id, v.grant.id}, Sizes: map[string]int64{"after": o.endT - v.endT, "blind": o.endT - seen.endT},
-				Explanation: fmt.Sprintf("the update of %s (%q, acknowledged) at %s was overwritten %s later by %s%s, which had last looked at %s",
-					v.process, v.value, format.Instant(v.endT), dur(o.endT-v.endT), o.process, o.grant.with(), format.Instant(seen.endT)),
+				Explanation: fmt.Sprintf("the update of %s (%s, acknowledged) at %s was overwritten %s later by %s%s, which had last looked at %s",
+					v.process, shown(v.value), format.Instant(v.endT), dur(o.endT-v.endT), o.process, o.grant.with(), format.Instant(seen.endT)),
 			}
 			out = append(out, an.evidence.finish(a, seen.invT, blamed{}, v.process, o.process))
 		}

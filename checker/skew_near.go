@@ -54,8 +54,11 @@ func (an *analysis) nearIn(property string, k *lock) string {
 			return "clients of two machines believed that they held it that near to each other"
 		}
 	case Tokens:
-		if an.clocks.nearTokens(k) {
+		switch {
+		case an.clocks.nearTokens(k):
 			return "grants of two machines came that near to each other, the one with the smaller token perhaps later"
+		case an.nearJoint(k):
+			return "grants of two machines came that near to each other, and no order may both keep them apart and let their tokens rise"
 		}
 	case Register:
 		return an.nearTouches(k)
@@ -214,6 +217,27 @@ func (an *analysis) nearTouches(k *lock) string {
 		newer.add(clock, e.g.lo)
 	}
 	return ""
+}
+
+// nearJoint says whether some shift of the clocks could leave no order of the grants that keeps
+// them apart and lets their tokens rise; see jointBreak.
+func (an *analysis) nearJoint(k *lock) bool {
+	if !k.mutex() {
+		return false
+	}
+	var ends furthest
+	for _, g := range byToken(k.grants) {
+		clock := an.clocks.of[g.process]
+		if to, ok := ends.besides(clock); ok && to > g.okT-an.clocks.skew {
+			return true
+		}
+		to := max(g.lo, g.heldTo())
+		if g.believedEnd == an.last {
+			to = max(to, min(an.believedUntil(g), to+an.clocks.skew))
+		}
+		ends.add(clock, to)
+	}
+	return false
 }
 
 // longWaits says whether a client waited for longer than the bound, or than is fair.

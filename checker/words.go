@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -91,6 +93,17 @@ func processesOf(grants []*grant) []string {
 		}
 	}
 	return out
+}
+
+// maxShown bounds how much of a value is told, in bytes: a long one can be told of often.
+const maxShown = 200
+
+// shown quotes a value.
+func shown(value string) string {
+	if len(value) <= maxShown {
+		return strconv.Quote(value)
+	}
+	return fmt.Sprintf("%q and %d bytes more", strings.ToValidUTF8(value[:maxShown], ""), len(value)-maxShown)
 }
 
 // of writes a count with its noun: "1 grant", "412 grants".

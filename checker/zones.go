@@ -51,9 +51,9 @@ func zonesOf(an *analysis, k *lock) []Anomaly {
 	zones, bad := clusters(k.ops)
 	for _, r := range bad {
 		if r.write == nil {
-			accuse("unwritten", []*op{r.read}, "%s read %q at %s, which nobody had written", r.read.process, r.read.value, format.Instant(r.read.endT))
+			accuse("unwritten", []*op{r.read}, "%s read %s at %s, which nobody had written", r.read.process, shown(r.read.value), format.Instant(r.read.endT))
 		} else {
-			accuse("order", []*op{r.read, r.write}, "%s read %q at %s, before its write was sent at %s", r.read.process, r.read.value, format.Instant(r.read.endT), format.Instant(r.write.invT))
+			accuse("order", []*op{r.read, r.write}, "%s read %s at %s, before its write was sent at %s", r.read.process, shown(r.read.value), format.Instant(r.read.endT), format.Instant(r.write.invT))
 		}
 	}
 	for _, p := range crossings(zones) {
@@ -69,7 +69,7 @@ func (c *cluster) words() string {
 	if c.write == nil {
 		return "the first value"
 	}
-	return fmt.Sprintf("the value %q", c.value)
+	return fmt.Sprintf("the value %s", shown(c.value))
 }
 
 // orphan is a read that cannot have happened.

@@ -29,6 +29,9 @@ func (v *Validator) Check(e *Event) error {
 	if err := v.indexes.add(e.Index); err != nil {
 		return err
 	}
+	if err := validNames(e); err != nil {
+		return err
+	}
 	if e.Process == Nemesis {
 		return v.fault(e)
 	}
@@ -54,6 +57,30 @@ func (v *Validator) Check(e *Event) error {
 		return v.underGrant(p, e)
 	}
 	return fmt.Errorf("unknown f %s of %s: want acquire, release, renew, lost, read, write or add (faults are events of process %q)", quote(e.F), quote(e.Process), Nemesis)
+}
+
+// maxName bounds names, in bytes: one that stands in the file once is told of again and again.
+const maxName = 1 << 10
+
+// validNames refuses names that are longer than that.
+func validNames(e *Event) error {
+	for _, n := range [...]struct{ what, name string }{
+		{"process", e.Process}, {"key", e.Key}, {"grant", e.Grant}, {"f", e.F}, {"machine", e.Machine},
+	} {
+		if len(n.name) > maxName {
+			return tooLong(n.what, n.name)
+		}
+	}
+	for _, n := range e.Nodes {
+		if len(n) > maxName {
+			return tooLong("node", n)
+		}
+	}
+	return nil
+}
+
+func tooLong(what, name string) error {
+	return fmt.Errorf("a name of %d bytes (%s %s): shorten it to %d", len(name), what, quote(name), maxName)
 }
 
 // quote writes what a file says so that it cannot steer a terminal, nor fill it.
