@@ -169,7 +169,17 @@ func proves(part, whole Input, a Anomaly) bool {
 	return slices.ContainsFunc(Check(part).Anomalies, func(b Anomaly) bool {
 		// Out of sight of what excuses the wait's beginning, all of it counts.
 		longer := a.Name == "deadlock" && b.Time < a.Time
+		if a.Name == "stale-write" && len(a.Effects) == 3 && whoWasLate(a) != whoWasLate(b) {
+			return false
+		}
 		return a.Name == b.Name && slices.Equal(a.Grants, b.Grants) && (a.Time == b.Time || longer) && slices.Equal(a.Effects, b.Effects) &&
 			(a.Cause == b.Cause || !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
 	})
+}
+
+// whoWasLate is whose lease is told as over when two critical sections interleaved.
+func whoWasLate(a Anomaly) string {
+	_, told, _ := strings.Cut(a.Explanation, "one of these writes is stale; ")
+	who, _, _ := strings.Cut(told, "'s lease")
+	return who
 }

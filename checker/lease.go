@@ -176,9 +176,12 @@ func (g *grant) aliveUntil(t int64) int64 {
 	return max(t, g.pieceAt(t).to)
 }
 
+// grantedBeyond says that no renewal is needed to promise the lease beyond t.
+func (g *grant) grantedBeyond(t int64) bool { return g.lease > 0 && satAdd(g.since, g.lease) > t }
+
 // promiseProof is the renewal, if it took one, that promised the lease beyond t.
 func (g *grant) promiseProof(t int64) int32 {
-	if g.lease > 0 && satAdd(g.since, g.lease) > t {
+	if g.grantedBeyond(t) {
 		return -1
 	}
 	if r := g.renewed.promisesBeyond(t); r != nil {

@@ -114,7 +114,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 	// after a place in the log is a binary search: among all grants, and among
 	// those without a token.
 	var all, tokenless []*effect
-	met := map[grantPair]bool{} // of two grants, whether their leases did: the same two can come again and again
+	met := map[grantPair]instant{} // of two grants, whether their leases did: the same two can come again and again
 	for _, e := range an.log.keys[k.name] {
 		if !e.known() {
 			continue
@@ -276,7 +276,7 @@ func staleCause(old, young *grant, w touch) string {
 // its own client no longer had the lock, and the two leases were never alive at once, that
 // client is told as the cause: whether the order of the grants is certain hangs only on
 // when the other one began to wait, and nothing is said against the service.
-func interleaved(an *analysis, own, between, w *effect, met map[grantPair]bool) Anomaly {
+func interleaved(an *analysis, own, between, w *effect, met map[grantPair]instant) Anomaly {
 	a := Anomaly{
 		Name: "stale-write", Property: Register, Key: w.key(), Time: w.t, Cause: "interleaved",
 		Grants:  []string{w.g.id, between.g.id},
@@ -287,51 +287,71 @@ func interleaved(an *analysis, own, between, w *effect, met map[grantPair]bool) 
 	}
 	places := []int32{w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv}
 	guilty, other := w, between.g
-	if late, cause := lateOf(w, between, met); cause != "" {
+	late, cause, proof := lateOf(w, between, met)
+	if cause != "" {
 		a.Cause = cause
 		if guilty = late; late == between {
 			other = w.g
 		}
 		a.Sizes["late"] = late.t - late.g.promised
-		places = append(places, late.g.promiseProof(late.op.invT))
 		a.Explanation += late.g.leaseWords(late.g.process+"'s", late.t)
 	}
+	places = append(places, proof...)
 	a.Events = an.evidence.at(places...)
 	return an.evidence.finish(a, min(w.g.okT, between.g.okT, own.t), an.suspects.wrote(a.Cause, guilty.g, other, touch{guilty.g, guilty.op, guilty, guilty.t}), w.g.process, between.g.process)
 }
 
-// meets says whether both leases were certainly alive at some instant.
-func (g *grant) meets(o *grant) bool {
-	few, many := g, o
-	if len(few.pieces()) > len(many.pieces()) {
+// meets returns the first instant at which both leases were certainly alive, and whether there
+// is one.
+func (g *grant) meets(o *grant) (int64, bool) {
+	few, many := g.pieces(), o.pieces()
+	if len(few) > len(many) {
 		few, many = many, few
 	}
-	return slices.ContainsFunc(few.pieces(), func(s span) bool {
-		last := many.pieceAt(s.to - 1) // of those that begin before s ends
-		return last.to > s.from && last.to > last.from
-	})
+	for _, s := range few {
+		n, _ := slices.BinarySearchFunc(many, s.from, func(m span, t int64) int { return cmp.Or(cmp.Compare(m.to, t), -1) })
+		if n < len(many) && many[n].from < s.to { // the first that ends after s begins
+			return max(s.from, many[n].from), true
+		}
+	}
+	return 0, false
+}
+
+// instant is one at which two leases were alive at once, if there is one.
+type instant struct {
+	t   int64
+	yes bool
 }
 
 // lateOf returns the first of two grants' writes that came after its own lease, and how;
-// no cause where none did, or where the two leases were alive at once.
-func lateOf(w, between *effect, met map[grantPair]bool) (*effect, string) {
+// no cause where none did, or where the two leases were alive at once. The places are those
+// of the renewals without which it would be another.
+func lateOf(w, between *effect, met map[grantPair]instant) (late *effect, cause string, proof []int32) {
 	pair := grantPair{w.g, between.g}
-	if _, known := met[pair]; !known {
-		met[pair] = w.g.meets(between.g)
+	m, known := met[pair]
+	if !known {
+		m.t, m.yes = w.g.meets(between.g)
+		met[pair] = m
 	}
-	if met[pair] {
-		return nil, ""
+	both := []*effect{w, between}
+	if m.yes {
+		if slices.ContainsFunc(both, func(e *effect) bool { return e.g.promised > 0 && !e.g.grantedBeyond(e.t) }) {
+			proof = append(w.g.proof(m.t), between.g.proof(m.t)...)
+		}
+		return nil, "", proof
 	}
-	for _, e := range []*effect{w, between} {
+	for _, e := range both {
 		switch g := e.g; {
-		case g.promised == 0 || e.t < g.promised:
+		case g.promised == 0:
+		case e.t < g.promised:
+			proof = append(proof, g.promiseProof(e.t))
 		case g.promised <= g.okT:
-			return e, "never-held"
+			return e, "never-held", proof
 		case e.op.invT < g.promised:
-			return e, "delayed"
+			return e, "delayed", append(proof, g.promiseProof(e.op.invT))
 		default:
-			return e, "lease-outlived"
+			return e, "lease-outlived", append(proof, g.promiseProof(g.okT))
 		}
 	}
-	return nil, ""
+	return nil, "", proof
 }
