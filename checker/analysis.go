@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -35,10 +36,15 @@ type analysis struct {
 	failing  bool // programs of clients failed, excused or not
 	// unlocked says that the run was one without a lock.
 	unlocked bool
+	limit    *limit
+	cut      bool // the time was over before all of this was known
 }
 
 // analyse takes a whole input.
-func analyse(in Input) *analysis {
+func analyse(in Input) *analysis { return analyseWithin(context.Background(), in) }
+
+// analyseWithin is analyse with an end.
+func analyseWithin(ctx context.Context, in Input) *analysis {
 	r := newReader()
 	ev := in.Events
 	if !slices.IsSortedFunc(ev, byTime) {
@@ -51,7 +57,7 @@ func analyse(in Input) *analysis {
 	for i := range in.Effects {
 		r.addEffect(&in.Effects[i])
 	}
-	return r.analysis(in.Options)
+	return r.analysis(ctx, in.Options)
 }
 
 func byTime(a, b history.Event) int {
@@ -62,12 +68,12 @@ func byTime(a, b history.Event) int {
 const defaultBound = 5e9
 
 // analysis draws together what is known once all has been read. The reader is of no
-// more use then.
-func (r *reader) analysis(opt Options) *analysis {
+// more use then. Where ctx ends meanwhile, the analysis is cut short.
+func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	if opt.Bound <= 0 {
 		opt.Bound = defaultBound
 	}
-	an := &analysis{opt: opt, let: r.let, waits: &r.waits, began: r.began, last: r.last, ids: &r.names, clocks: r.clocks(opt.Skew)}
+	an := &analysis{opt: opt, let: r.let, waits: &r.waits, began: r.began, last: r.last, ids: &r.names, clocks: r.clocks(opt.Skew), limit: &limit{ctx: ctx}}
 	if opt.widened {
 		widenFaults(r.faults.list, opt.Skew)
 		opt.Bound += 4 * opt.Skew // each end of a wait and of what ends it may be that near
@@ -93,8 +99,11 @@ func (r *reader) analysis(opt Options) *analysis {
 	if opt.widened {
 		doubted = an.widen()
 	}
-	for _, k := range an.locks {
+	for k := range inTime(an.limit, an.locks) {
 		an.complete(k)
+	}
+	if an.limit.ended() {
+		return an.stopped()
 	}
 	if an.unlocked = opt.NoLock && r.grants == 0 && !speaksOfLock(an.locks); an.unlocked {
 		an.stats.Contested = contestedUpdates(an.locks)
@@ -103,6 +112,9 @@ func (r *reader) analysis(opt Options) *analysis {
 		}
 	}
 	an.log = join(r.effects, an.locks, an.ids)
+	if an.limit.ended() {
+		return an.stopped()
+	}
 	an.tokens = newTokens(an.locks)
 	an.tokens.doubted = doubted
 	an.tenure = tenure{opt.TTL, an.faults}
@@ -110,9 +122,21 @@ func (r *reader) analysis(opt Options) *analysis {
 	if opt.widened {
 		an.overlaps.wrong = nil // by whose release, only the order of nearby events says
 	}
+	if an.limit.ended() {
+		return an.stopped()
+	}
 	an.suspects = newSuspects(an)
+	if an.limit.ended() {
+		return an.stopped()
+	}
 	an.register = newRegisterFacts(an.log, an.locks, an.ids)
 	an.countRegister()
+	return an
+}
+
+// stopped is an analysis that was not done to its end: it decides nothing.
+func (an *analysis) stopped() *analysis {
+	an.cut = true
 	return an
 }
 

@@ -7,7 +7,12 @@ import (
 )
 
 // outOfTime is why a property is unknown whose anomalies were not looked for to the end.
-const outOfTime = "the time given for checking was over before this was decided"
+const outOfTime = timeOver + " before this was decided"
+
+const timeOver = "the time given for checking was over"
+
+// moreInTime says so where some were found.
+const moreInTime = timeOver + " before all were found"
 
 // Check draws the verdict. The same input gives the same verdict, always.
 func Check(in Input) Verdict { return CheckContext(context.Background(), in) }
@@ -16,14 +21,17 @@ func Check(in Input) Verdict { return CheckContext(context.Background(), in) }
 // ends are unknown, the others keep their verdicts.
 func CheckContext(ctx context.Context, in Input) Verdict {
 	if in.Options.Skew > 0 {
-		return verdictWithin(ctx, analyse(in), analyse(in.widened()))
+		return verdictWithin(ctx, analyseWithin(ctx, in), analyseWithin(ctx, in.widened()))
 	}
-	return analyse(in).verdict(ctx)
+	return analyseWithin(ctx, in).verdict(ctx)
 }
 
 // verdict runs all checks. When ctx ends, the properties that are not decided by
 // then are unknown; what was found until then stays.
 func (an *analysis) verdict(ctx context.Context) Verdict {
+	if an.cut {
+		return an.undecided()
+	}
 	if an.unlocked {
 		return verdictWithoutLock(ctx, an)
 	}
@@ -33,11 +41,12 @@ func (an *analysis) verdict(ctx context.Context) Verdict {
 	kinds := Anomalies()
 	for i, f := range finders() {
 		property := kinds[i].Property
-		if ctx.Err() != nil {
+		if an.limit.ended() {
 			skipped[property] = true
 			continue
 		}
 		found := f.find(an)
+		skipped[property] = skipped[property] || an.limit.over // perhaps there are more
 		count[property] += len(found)
 		v.Anomalies = append(v.Anomalies, found...)
 	}
@@ -51,6 +60,8 @@ func (an *analysis) verdict(ctx context.Context) Verdict {
 		}
 		if skipped[j.name] && p.Valid == True {
 			p.Valid, p.Why = Unknown, outOfTime
+		} else if skipped[j.name] && p.Valid == False {
+			p.Why += "; " + moreInTime
 		}
 		v.Properties[j.name] = p
 	}

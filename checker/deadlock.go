@@ -30,7 +30,7 @@ func findDeadlocks(an *analysis) []Anomaly {
 	broken := joined(disturbed(an), an.opt.Bound)
 	var out []Anomaly
 	for _, k := range an.locks {
-		for _, w := range waitsInVain(an, k, broken) {
+		for w := range inTime(an.limit, waitsInVain(an, k, broken)) {
 			out = append(out, deadlock(an, k, w))
 		}
 	}
@@ -48,7 +48,7 @@ func waitsInVain(an *analysis, k *lock, broken []span) []*wait {
 	var out []*wait
 	for at := int64(0); ; {
 		gap, ok := free.from(at)
-		if !ok {
+		if !ok || an.limit.passed() {
 			return out
 		}
 		asked.dropUntil(gap.from)

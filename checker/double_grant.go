@@ -9,7 +9,7 @@ import (
 func findDoubleGrants(an *analysis) []Anomaly {
 	wrong := an.overlaps.wrong
 	var out []Anomaly
-	for _, d := range an.overlaps.doubles {
+	for d := range inTime(an.limit, an.overlaps.doubles) {
 		newer := d.newer
 		a := Anomaly{
 			Name: "double-grant", Property: Exclusion, Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{},

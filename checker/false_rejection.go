@@ -22,7 +22,7 @@ func findFalseRejections(an *analysis) []Anomaly {
 	}
 	around := map[string]*candidates{}
 	var out []Anomaly
-	for _, e := range an.log.refused {
+	for e := range inTime(an.limit, an.log.refused) {
 		if !e.known() || e.op.typ != tFail || broken[e.key()] {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 func findGrantedEarly(an *analysis) []Anomaly {
 	wrong := an.overlaps.wrong
 	var out []Anomaly
-	for _, e := range an.overlaps.early {
+	for e := range inTime(an.limit, an.overlaps.early) {
 		newer, older := e.newer, e.older[0]
 		a := Anomaly{
 			Name: "granted-early", Property: Exclusion, Key: newer.lock.name, Time: e.from,

@@ -16,7 +16,7 @@ func findLostUpdates(an *analysis) []Anomaly {
 	}
 	var out []Anomaly
 	for _, k := range an.locks {
-		for _, o := range an.register.overwritten[k] {
+		for o := range inTime(an.limit, an.register.overwritten[k]) {
 			out = append(out, lostUpdate(an, o))
 		}
 	}
@@ -114,7 +114,7 @@ func lostWithoutLog(an *analysis) []Anomaly {
 		}
 		lost := map[*op]bool{}
 		look := map[*grant]*op{}
-		for _, o := range k.ops {
+		for o := range inTime(an.limit, k.ops) {
 			if o.typ != tOK || o.grant == nil {
 				continue
 			}

@@ -14,7 +14,7 @@ func findNonlinearizable(an *analysis) []Anomaly {
 			out = append(out, zonesOf(an, k)...)
 			continue
 		}
-		for _, c := range an.register.contradicted[k] {
+		for c := range inTime(an.limit, an.register.contradicted[k]) {
 			out = append(out, c.anomaly(k, an.evidence))
 		}
 	}

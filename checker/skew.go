@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"strings"
 )
 
 // Clocks of several machines. A history is judged twice: with the times as they are, and
@@ -198,6 +199,9 @@ func (an *analysis) within(name string, read, wide Property, anomalies int) Prop
 	case read.Valid == False && anomalies > 0:
 		out.Valid, out.Anomalies = False, anomalies
 		out.Why = fmt.Sprintf("%s that %s cannot explain; by the times as they are, %s", counted(anomalies), apart, read.Why)
+		if strings.Contains(wide.Why, timeOver) && !strings.Contains(read.Why, moreInTime) {
+			out.Why += "; " + moreInTime
+		}
 	case read.Valid == False:
 		out.Valid, out.Why = Unknown, fmt.Sprintf("%s by the times as they are, which %s could explain (%s)", counted(read.Anomalies), apart, read.Why)
 	case wide.Valid != True:

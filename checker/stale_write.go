@@ -115,7 +115,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 	// those without a token.
 	var all, tokenless []*effect
 	met := map[grantPair]instant{} // of two grants, whether their leases did: the same two can come again and again
-	for _, e := range an.log.keys[k.name] {
+	for e := range inTime(an.limit, an.log.keys[k.name]) {
 		if !e.known() {
 			continue
 		}
@@ -170,7 +170,7 @@ func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 	seen := newestOf(an, k)
 	var out []Anomaly
 	i := 0
-	for _, o := range done { // by invoke
+	for o := range inTime(an.limit, done) { // by invoke
 		for ; i < len(byEnd) && byEnd[i].endT < o.invT; i++ {
 			seen.add(touch{byEnd[i].grant, byEnd[i], nil, byEnd[i].endT})
 		}

@@ -41,7 +41,7 @@ func findStarvation(an *analysis) []Anomaly {
 			continue
 		}
 		log := newServedLog(k, waits)
-		for _, w := range waits {
+		for w := range inTime(an.limit, waits) {
 			process := w.ops[0].process
 			served, n := log.others(w, process)
 			if len(served) < 2 {

@@ -80,9 +80,9 @@ func (s *Stream) ObserveEffect(e *history.Effect) {
 func (s *Stream) Verdict(ctx context.Context) Verdict {
 	if s.wide != nil {
 		in := Input{Options: s.opt}
-		return verdictWithin(ctx, s.r.analysis(s.opt), s.wide.analysis(in.widened().Options))
+		return verdictWithin(ctx, s.r.analysis(ctx, s.opt), s.wide.analysis(ctx, in.widened().Options))
 	}
-	return s.r.analysis(s.opt).verdict(ctx)
+	return s.r.analysis(ctx, s.opt).verdict(ctx)
 }
 
 // CheckFiles draws the verdict from a history file and, unless its name is empty,

@@ -12,7 +12,7 @@ import (
 func findTokenRegression(an *analysis) []Anomaly {
 	var out []Anomaly
 	for _, k := range an.locks {
-		for _, p := range an.tokens.regressed[k] {
+		for p := range inTime(an.limit, an.tokens.regressed[k]) {
 			a := Anomaly{
 				Name: "token-regression", Property: Tokens, Key: k.name, Time: p.newer.okT,
 				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok, p.newer.loProof()),

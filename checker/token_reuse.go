@@ -11,7 +11,7 @@ import (
 func findTokenReuse(an *analysis) []Anomaly {
 	var out []Anomaly
 	for _, k := range an.locks {
-		for _, p := range an.tokens.reused[k] {
+		for p := range inTime(an.limit, an.tokens.reused[k]) {
 			a := Anomaly{
 				Name: "token-reuse", Property: Tokens, Key: k.name, Time: p.newer.okT,
 				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok),

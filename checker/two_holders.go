@@ -18,7 +18,7 @@ func findTwoHolders(an *analysis) []Anomaly {
 			continue
 		}
 		var longest *grant // believed; one process never holds two at once
-		for _, g := range k.grants {
+		for g := range inTime(an.limit, k.grants) {
 			if g.believedEnd <= g.okT {
 				continue
 			}

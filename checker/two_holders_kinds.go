@@ -13,7 +13,7 @@ func tooManyHolders(an *analysis, k *lock, early map[*grant]bool) []Anomaly {
 		return nil
 	}
 	var out []Anomaly
-	for _, g := range k.grants {
+	for g := range inTime(an.limit, k.grants) {
 		if g.believedEnd <= g.okT {
 			continue
 		}

@@ -28,10 +28,11 @@ func verdictWithoutLock(ctx context.Context, an *analysis) Verdict {
 		for _, f := range finders() {
 			switch {
 			case f.anomaly != "lost-update" && f.anomaly != "nonlinearizable":
-			case ctx.Err() != nil:
+			case an.limit.ended():
 				skipped = true
 			default:
 				v.Anomalies = append(v.Anomalies, f.find(an)...)
+				skipped = skipped || an.limit.over
 			}
 		}
 	}
@@ -45,6 +46,8 @@ func verdictWithoutLock(ctx context.Context, an *analysis) Verdict {
 	p := judgeUnlocked(an, len(v.Anomalies))
 	if skipped && p.Valid == True {
 		p.Valid, p.Why = Unknown, outOfTime
+	} else if skipped && p.Valid == False {
+		p.Why += "; " + moreInTime
 	}
 	v.Properties[Register] = p
 	if !an.opt.SkipCrossCheck {

@@ -17,7 +17,7 @@ func findWrongReleases(an *analysis) []Anomaly {
 		let = append(let, d.newer)
 	}
 	var out []Anomaly
-	for _, g := range let {
+	for g := range inTime(an.limit, let) {
 		w := wrong[g]
 		if w == nil {
 			continue

@@ -49,14 +49,14 @@ func zonesOf(an *analysis, k *lock) []Anomaly {
 	}
 
 	zones, bad := clusters(k.ops)
-	for _, r := range bad {
+	for r := range inTime(an.limit, bad) {
 		if r.write == nil {
 			accuse("unwritten", []*op{r.read}, "%s read %s at %s, which nobody had written", r.read.process, shown(r.read.value), format.Instant(r.read.endT))
 		} else {
 			accuse("order", []*op{r.read, r.write}, "%s read %s at %s, before its write was sent at %s", r.read.process, shown(r.read.value), format.Instant(r.read.endT), format.Instant(r.write.invT))
 		}
 	}
-	for _, p := range crossings(zones) {
+	for p := range inTime(an.limit, crossings(zones)) {
 		a, b := p[0], p[1]
 		accuse("order", []*op{a.write, b.write, a.first, a.last, b.first, b.last},
 			"%s and %s were each seen before and after the other: %s at %s and %s, %s at %s and %s",
