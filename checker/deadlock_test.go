@@ -57,7 +57,7 @@ func TestDeadlocksAreFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		time := func(name string) int64 { return unit * rapid.Int64Range(0, 60).Draw(t, name) }
 		length := func(name string) int64 { return unit * rapid.Int64Range(0, 12).Draw(t, name) }
-		an := &analysis{last: 60 * unit}
+		an := &analysis{limit: &limit{ctx: t.Context()}, last: 60 * unit}
 		an.opt.Bound = unit * rapid.Int64Range(1, 12).Draw(t, "bound")
 		an.maxLease = unit * rapid.Int64Range(0, 2).Draw(t, "longest lease")
 		var faults []fault

@@ -194,7 +194,7 @@ func harmOf(list []*fault) []span {
 // harmFrom is since when a fault was on that concerns a client, the first that was on at t, may
 // still have been felt then, or came later; never where there is none.
 func (l *faultLog) harmFrom(process string, t int64) int64 {
-	from := int64(never)
+	from := never
 	for _, harm := range [][]span{l.harm[process], l.elsewhere} {
 		i, _ := slices.BinarySearchFunc(harm, t, func(h span, t int64) int { return cmp.Compare(h.to, t) })
 		if i < len(harm) {
@@ -244,26 +244,6 @@ func unsettled(list []fault) []span {
 		}
 		s := &out[len(out)-1]
 		s.to = max(s.to, satAdd(f.end, min(f.end-s.from, int64(Settle))))
-	}
-	return out
-}
-
-// harmTo lists when a fault was on that can explain what a client lost that it concerns,
-// landed or not, and for as long again as it lasted, while it may still be felt (see
-// unsettled).
-func harmTo(list []fault, concerns func(*fault) bool) []span {
-	var out []span
-	for i := range list { // by begin
-		f := &list[i]
-		if !concerns(f) {
-			continue
-		}
-		until := satAdd(f.end, min(f.end-f.begin, int64(Settle)))
-		if n := len(out); n > 0 && f.begin <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, until)
-			continue
-		}
-		out = append(out, span{f.begin, until})
 	}
 	return out
 }

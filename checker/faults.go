@@ -33,11 +33,6 @@ type fault struct {
 // onService says whether it was on anything but clients.
 func (f *fault) onService() bool { return len(f.nodes) == 0 || f.clients < len(f.nodes) }
 
-// concerns says whether it can have an effect on this client.
-func (f *fault) concerns(process string) bool {
-	return slices.Contains(f.nodes, process) || f.concernsOthers()
-}
-
 // concernsOthers says whether it can have an effect on clients that it does not name. A
 // network that is cut between clients and others is whole for those.
 func (f *fault) concernsOthers() bool {
