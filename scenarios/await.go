@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/picklock/picklock/history"
 )
 
 // awaitWord waits for an event: "await: A granted", "await: B done or 2s".
@@ -61,6 +64,9 @@ func (r *Runner) await(ctx context.Context, st Step) (string, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := r.awaitEvent(bounded, a)
+	if err == nil && a.What == quietEvent.what {
+		err = r.still(bounded, a)
+	}
 	if bounded.Err() != nil && ctx.Err() == nil && err != nil && (a.Or > 0 || a.Within > 0) {
 		came, serr := r.settle(ctx, a)
 		switch {
@@ -74,9 +80,11 @@ func (r *Runner) await(ctx context.Context, st Step) (string, error) {
 	case a.Or > 0 && r.late(began+int64(a.Or)):
 		return "", fmt.Errorf("%w: a wait of %v took %v", ErrBusy, a.Or, time.Duration(r.stage.Now()-began).Round(time.Millisecond))
 	case err == nil:
-		return "", nil
+		return "", r.passed(a)
 	case ctx.Err() != nil:
 		return "", ctx.Err()
+	case errors.Is(err, ErrBusy):
+		return "", err
 	case a.Within > 0:
 		return "", a.unfit()
 	case bounded.Err() != nil && a.Or > 0:
@@ -117,6 +125,42 @@ func (r *Runner) late(end int64) bool {
 		}
 	}
 	return time.Duration(now-end) > r.scenario.TTL
+}
+
+// brief says of a step that nothing but this machine makes it last: a client's acts without a
+// fault, and none of them waits for the lock.
+func (r *Runner) brief(st Step) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return st.Client != "" && !st.Background && len(r.order) == 0 &&
+		!slices.ContainsFunc(st.Acts, func(a string) bool { return verb(a) == history.Acquire })
+}
+
+// outlasted is an ErrBusy if somebody's lease ended while a brief step was taken: what follows
+// was meant to come within it.
+func (r *Runner) outlasted(began int64) error {
+	now := r.stage.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range r.scenario.Clients {
+		if c := r.clients[name]; c.granted != 0 && c.until > began && c.until <= now {
+			return fmt.Errorf("%w: %s's lease ended in the %v that this took", ErrBusy, name, time.Duration(now-began).Round(time.Millisecond))
+		}
+	}
+	return nil
+}
+
+// passed is an ErrBusy if the lease is over before whose end a wait was to end.
+func (r *Runner) passed(a *Await) error {
+	if a.What != beforeLeaseEvent.what || a.For >= 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.clients[a.Client]; c.until != 0 && c.until <= r.stage.Now() {
+		return fmt.Errorf("%w: %s's lease is over already", ErrBusy, a.Client)
+	}
+	return nil
 }
 
 // slack is how much longer than it was meant to a wait may last whatever the leases.

@@ -195,7 +195,7 @@ func (c *carrier) begin(ctx context.Context, m Move, text string) (*chain, []fun
 	s := c.clients[c.client]
 	s.busy, s.last = ch, ch
 	if m.Do == history.Acquire {
-		s.asked, s.granted, s.until, s.waiting, s.lost = 0, 0, 0, false, false
+		s.asked, s.granted, s.until, s.waiting, s.lost, s.refusals = 0, 0, 0, false, false, nil
 	}
 	return ch, gates, nil
 }

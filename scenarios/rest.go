@@ -52,6 +52,32 @@ func (r *Runner) settle(ctx context.Context, a *Await) (came bool, err error) {
 	}
 }
 
+// still waits until it is as quiet as was asked for, and nobody is busy with what would break
+// the quiet: a time alone tells a slow machine from clients that have nothing to say.
+func (r *Runner) still(ctx context.Context, a *Await) error {
+	stage, ok := r.stage.(Rester)
+	if !ok {
+		return nil
+	}
+	for looks := 0; looks < restLooks; {
+		rest, err := stage.AtRest(ctx, r.scenario.Clients)
+		if err != nil {
+			return fmt.Errorf("see whether it is quiet: %w", err)
+		}
+		if looks++; !rest || !r.there(a) {
+			looks = 0
+		}
+		t := time.NewTimer(restEvery)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return fmt.Errorf("%w: it did not come to rest within %v", ErrBusy, awaitWithin)
+		}
+	}
+	return nil
+}
+
 // refused says that the service has refused a client since all others acted last: it asked
 // after that, or asked anew.
 func (r *Runner) refused(a *Await) bool {

@@ -139,8 +139,12 @@ func (r *Runner) Play(ctx context.Context) (err error) {
 		var outcome string
 		err := r.openAwaited(ctx, st)
 		if err == nil {
+			brief := r.brief(st)
 			outcome, err = r.take(ctx, st)
 			r.moved[st.Client] = r.stage.Now()
+			if brief && err == nil {
+				err = r.outlasted(began)
+			}
 		}
 		if u := r.cannot(); u != nil {
 			err = u
