@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint slow bench bench-memory docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint lint-darwin slow bench bench-memory docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -59,7 +59,7 @@ slow: build
 	scripts/install redis-server zookeeper java postgres pgbouncer python3 redis-py pytest junit5 node
 	scripts/slow $(ARGS)
 
-lint:
+lint: lint-darwin
 	$(GO) vet ./...
 	scripts/lint
 

@@ -2,7 +2,9 @@ package proc
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"time"
@@ -52,6 +54,28 @@ func Find(pid int) (Process, bool) {
 	p, ok := parseStat(text)
 	p.PID = pid
 	return p, ok
+}
+
+// threads lists a process's threads; none of one that has ended since.
+func threads(p Process) ([]Process, error) {
+	names, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.PID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the threads of process %d: %w", p.PID, err)
+	}
+	var out []Process
+	for _, name := range names {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/stat", p.PID, name.Name()))
+		if err != nil {
+			continue // it has ended since
+		}
+		if t, ok := parseStat(text); ok {
+			out = append(out, t)
+		}
+	}
+	return out, nil
 }
 
 // parseStat reads a /proc/PID/stat line, "pid (name) state parent group ...", whose

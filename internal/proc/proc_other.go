@@ -25,3 +25,20 @@ func List() ([]Process, error) {
 	}
 	return out, nil
 }
+
+// Find looks one process up; false says that there is none of that id.
+func Find(pid int) (Process, bool) {
+	all, err := List()
+	if err != nil {
+		return Process{}, false
+	}
+	for _, p := range all {
+		if p.PID == pid {
+			return p, true
+		}
+	}
+	return Process{}, false
+}
+
+// threads is the process itself: ps gives one state for all of its threads.
+func threads(p Process) ([]Process, error) { return []Process{p}, nil }

@@ -6,14 +6,15 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 func seeds() [][]byte { return nil }
 
 func TestUnsupportedHere(t *testing.T) {
-	_, shiftErr := shift(context.Background(), 1, 1)
-	_, readErr := Read(1)
-	for _, err := range []error{shiftErr, readErr, Supported()} {
+	_, setErr := Set(context.Background(), 1, Setting{Offset: time.Second}, 0)
+	_, readErr := Read(1, 0)
+	for _, err := range []error{setErr, readErr, Supported()} {
 		if !errors.Is(err, ErrUnsupported) {
 			t.Error(err)
 		}
