@@ -41,10 +41,7 @@ type analysis struct {
 }
 
 // analyse takes a whole input.
-func analyse(in Input) *analysis { return analyseWithin(context.Background(), in) }
-
-// analyseWithin is analyse with an end.
-func analyseWithin(ctx context.Context, in Input) *analysis {
+func analyse(ctx context.Context, in Input) *analysis {
 	r := newReader()
 	ev := in.Events
 	if !slices.IsSortedFunc(ev, byTime) {

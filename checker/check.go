@@ -21,9 +21,9 @@ func Check(in Input) Verdict { return CheckContext(context.Background(), in) }
 // ends are unknown, the others keep their verdicts.
 func CheckContext(ctx context.Context, in Input) Verdict {
 	if in.Options.Skew > 0 {
-		return verdictWithin(ctx, analyseWithin(ctx, in), analyseWithin(ctx, in.widened()))
+		return verdictWithin(ctx, analyse(ctx, in), analyse(ctx, in.widened()))
 	}
-	return analyseWithin(ctx, in).verdict(ctx)
+	return analyse(ctx, in).verdict(ctx)
 }
 
 // verdict runs all checks. When ctx ends, the properties that are not decided by

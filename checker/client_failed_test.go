@@ -65,11 +65,11 @@ func TestFailedProgramsNamesTheWorst(t *testing.T) {
 	for _, process := range []string{"c1", "c2", "c2", "c3"} {
 		fail(process)
 	}
-	an := analyse(Input{Events: events})
+	an := analysed(Input{Events: events})
 	if got := an.failed; !strings.HasPrefix(got, "c2's program failed 2 times") || !strings.Contains(got, ", and so did 2 programs of other clients") {
 		t.Error(got)
 	}
-	an = analyse(Input{Events: events[:2]})
+	an = analysed(Input{Events: events[:2]})
 	if got := an.failed; !strings.HasPrefix(got, "c1's program failed 1 time ") || strings.Contains(got, "other clients") {
 		t.Error(got)
 	}

@@ -25,7 +25,7 @@ func TestContestedByUnanswered(t *testing.T) {
 		{"refused", "0.1-0.4 c1 add value=a !outdated\n0.2-0.3 c2 add value=b", 1},
 		{"of two keys", "0.1-0.4 c1 add value=a key=k0\n0.2-0.3 c2 add value=b key=k1", 0},
 	} {
-		if got := contestedUpdates(analyse(script(t, "options nolock=yes\n"+c.text)).locks); got != c.want {
+		if got := contestedUpdates(analysed(script(t, "options nolock=yes\n"+c.text)).locks); got != c.want {
 			t.Errorf("%s: %d contested, want %d", c.name, got, c.want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // TestContradiction: where Porcupine and the exact check differ, it is said, and
 // where they agree, or Porcupine knows less than the log, it is not.
 func TestContradiction(t *testing.T) {
-	grants := func(in Input) []*grant { return analyse(in).lockNamed("k0").grants }
+	grants := func(in Input) []*grant { return analysed(in).lockNamed("k0").grants }
 	legal := grants(script(t, "0.1-0.2 c1 acquire c1.1 lease=1\n1.3-1.4 c2 acquire c2.1 lease=1"))
 	early := grants(script(t, "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c2 acquire c2.1 lease=1"))
 	for _, c := range []struct {

@@ -37,7 +37,7 @@ func TestArbitrate(t *testing.T) {
 		{"a value that comes later", 1, "b", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			an := analyse(script(t, history))
+			an := analysed(script(t, history))
 			an.opt.SkipCrossCheck = true
 			v := an.verdict(context.Background())
 			if len(v.Anomalies) > 0 || v.Properties[Register].Valid != True {
@@ -57,7 +57,7 @@ func TestArbitrate(t *testing.T) {
 		})
 	}
 	t.Run("a write that took effect twice", func(t *testing.T) {
-		an := analyse(script(t, strings.Replace(history, "value=a @0.145", "value=a @0.145\n-0.151 c1 write c1.1 value=a @0.15", 1)))
+		an := analysed(script(t, strings.Replace(history, "value=a @0.145", "value=a @0.145\n-0.151 c1 write c1.1 value=a @0.15", 1)))
 		if got := logWindows(an.lockNamed("k0"), an.log.keys["k0"], an.register.contradicted[an.lockNamed("k0")]); len(got) > 0 {
 			t.Errorf("no model of one operation allows it, and there are %d windows", len(got))
 		}
@@ -168,7 +168,7 @@ func TestTookEffect(t *testing.T) {
 // about writes of unknown outcome as the exact check sees them.
 func TestRegisterWindowsWithoutLog(t *testing.T) {
 	for read, legal := range map[string]bool{"a": true, "b": true, "c": false} {
-		an := analyse(script(t, fmt.Sprintf(`
+		an := analysed(script(t, fmt.Sprintf(`
 0.10-0.11 c1 acquire c1.1
 0.12-0.13 c1 write c1.1 value=a
 0.14-     c1 write c1.1 value=b
@@ -199,7 +199,7 @@ func TestLogWindows(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&text, "%.4f-%.4f c1 write c1.1 value=v%d @%.4f\n", 0.2+0.01*float64(i), 0.205+0.01*float64(i), i, 0.202+0.01*float64(i))
 	}
-	an := analyse(script(t, text.String()))
+	an := analysed(script(t, text.String()))
 	windows := logWindows(an.lockNamed("k0"), an.log.keys["k0"], an.register.contradicted[an.lockNamed("k0")])
 	calls := 0
 	for _, w := range windows {

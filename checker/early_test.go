@@ -103,7 +103,7 @@ func TestExclusionIsExact(t *testing.T) {
 	bad, good := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		small := drawGrants(t)
-		an := analyse(Input{Events: grantEvents(small, nil)})
+		an := analysed(Input{Events: grantEvents(small, nil)})
 		grants := an.lockNamed("k").grants
 		exact := len(earlyOf(grants)) == 0
 		brute := possible(small)
@@ -142,7 +142,7 @@ func TestTokensAreExact(t *testing.T) {
 			// Mostly in the order of the oks, so that both answers occur.
 			tokens[i] = small[i].ok + rapid.Int64Range(0, 4).Draw(t, "token")
 		}
-		an := analyse(Input{Events: grantEvents(small, tokens)})
+		an := analysed(Input{Events: grantEvents(small, tokens)})
 		grants := an.lockNamed("k").grants
 		exact := len(regressions(grants)) == 0 && len(reuses(grants)) == 0
 		if arbiter := porcupine.CheckOperations(lockModel(false, true), lockCalls(grants, false)); arbiter != exact {
@@ -189,7 +189,7 @@ func TestTogetherIsExact(t *testing.T) {
 		if len(slices.Compact(distinct)) < len(tokens) {
 			t.Skip("two grants have one token")
 		}
-		grants := analyse(Input{Events: grantEvents(small, tokens)}).lockNamed("k").grants
+		grants := analysed(Input{Events: grantEvents(small, tokens)}).lockNamed("k").grants
 		earlier, _ := jointBreak(grants)
 		exact := earlier == nil
 		if arbiter := porcupine.CheckOperations(lockModel(true, true), lockCalls(grants, true)); arbiter != exact {

@@ -12,7 +12,7 @@ import (
 // TestIDsCostLittle: the ids of picklock's own clients need no table of strings,
 // and a number that somebody made up needs no list of its length.
 func TestIDsCostLittle(t *testing.T) {
-	an := analyse(validHistory(2000, 3, 1))
+	an := analysed(validHistory(2000, 3, 1))
 	if n := len(an.ids.others); n > 0 || len(an.ids.get("c1").own) < 50 {
 		t.Errorf("%d ids in the table, %d in c1's list", n, len(an.ids.get("c1").own))
 	}

@@ -147,7 +147,7 @@ func TestKindsAreExact(t *testing.T) {
 				}
 				holds := drawKind(t, kind, permits)
 				in := Input{Events: kindEvents(holds)}
-				an := analyse(in)
+				an := analysed(in)
 				k := an.lockNamed("k")
 				if k.mutex() {
 					return

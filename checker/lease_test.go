@@ -79,7 +79,7 @@ func TestAlive(t *testing.T) {
 			cut = min(cut, l.Time)
 		}
 		history.Sort(ev)
-		g := analyse(Input{Events: ev}).ids.find("c1.1", nil)
+		g := analysed(Input{Events: ev}).ids.find("c1.1", nil)
 		for now := int64(0); now < 60; now++ {
 			want := now < released || (a.Lease > 0 && now < a.Since+a.Lease)
 			for _, r := range renews {
@@ -112,7 +112,7 @@ func TestLeaseLeft(t *testing.T) {
 		{"no lease, held until released", "0.1-0.2 c1 acquire c1.1\n0.9-1 c1 release c1.1 held", 400},
 		{"nothing known", "0.1-0.2 c1 acquire c1.1\n0.9-1 c1 release c1.1", 0},
 	} {
-		if got := analyse(script(t, c.text)).lockNamed("k0").grants[0].leaseLeft(500e6); got != c.want*1e6 {
+		if got := analysed(script(t, c.text)).lockNamed("k0").grants[0].leaseLeft(500e6); got != c.want*1e6 {
 			t.Errorf("%s: %d ms, want %d", c.name, got/1e6, c.want)
 		}
 	}

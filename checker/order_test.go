@@ -11,7 +11,7 @@ import (
 // a grant without one is compared by time, whatever the other's token.
 func TestCertainlyOlder(t *testing.T) {
 	grants := func(text string) (*analysis, *grant, *grant) {
-		an := analyse(script(t, text))
+		an := analysed(script(t, text))
 		g := an.lockNamed("k0").grants
 		return an, g[0], g[1]
 	}

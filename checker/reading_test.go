@@ -35,7 +35,7 @@ func TestAnswersNameNothing(t *testing.T) {
 // TestAnswerOfAnotherKey: an answer that names another key is none to the open
 // acquire, which goes on waiting.
 func TestAnswerOfAnotherKey(t *testing.T) {
-	an := analyse(script(t, "0.1- c1 acquire key=k0\n-0.2 c1 acquire c1.1 key=k1\n0.5-0.6 c2 acquire c2.1 key=k0"))
+	an := analysed(script(t, "0.1- c1 acquire key=k0\n-0.2 c1 acquire c1.1 key=k1\n0.5-0.6 c2 acquire c2.1 key=k0"))
 	waiting := an.lockNamed("k0").acquires
 	if len(waiting) != 1 || waiting[0].process != "c1" || waiting[0].endT != 600e6 || waiting[0].comp >= 0 {
 		t.Errorf("waiting for k0: %+v", waiting)

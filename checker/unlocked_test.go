@@ -46,7 +46,7 @@ func TestContestedUpdates(t *testing.T) {
 				want++
 			}
 		}
-		if got := contestedUpdates(analyse(in).locks); got != want {
+		if got := contestedUpdates(analysed(in).locks); got != want {
 			t.Fatalf("history %d: %d contested, want %d: %+v", n, got, want, turns)
 		}
 	}

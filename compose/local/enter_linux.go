@@ -32,6 +32,10 @@ func Enter() (sandbox *Sandbox, code int, done bool) {
 	case "loopback":
 		return &Sandbox{Why: "asked for by " + sandboxEnv + "=loopback"}, 0, false
 	default:
+		if !isInner() {
+			fmt.Fprintf(os.Stderr, "picklock: %s is %.40q: unset it, or set it to loopback to run without namespaces\n", sandboxEnv, os.Getenv(sandboxEnv))
+			return nil, usage, true
+		}
 		return inner()
 	}
 	code, err := reexec()
@@ -41,16 +45,32 @@ func Enter() (sandbox *Sandbox, code int, done bool) {
 	return nil, code, true
 }
 
+// statusFD is the inner process's end of the pipe over which it says whether all is prepared.
+const statusFD = 3
+
 // outsideFD is the inner process's end of the socket over which the outer one dials for it.
 const outsideFD = 4
 
-// inner prepares the new namespaces and tells the outer process over descriptor 3
+// usage is the exit code of unusable arguments.
+const usage = 254
+
+// isInner says whether this is the process that reexec has started: the first of its PID
+// namespace, with reexec's pipe and socket. The environment alone proves nothing, and what
+// follows would change the mounts of whoever has set it.
+func isInner() bool {
+	return os.Getenv(sandboxEnv) == "inner" && os.Getpid() == 1 && isOf(statusFD, unix.S_IFIFO) && isOf(outsideFD, unix.S_IFSOCK)
+}
+
+// isOf says whether a descriptor is open, and of this kind.
+func isOf(fd int, kind uint32) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == kind
+}
+
+// inner prepares the new namespaces and tells the outer process over statusFD
 // whether that worked.
 func inner() (*Sandbox, int, bool) {
-	status := os.NewFile(3, "status")
-	if status == nil {
-		return &Sandbox{Why: sandboxEnv + " is set, but not by picklock"}, 0, false
-	}
+	status := os.NewFile(statusFD, "status")
 	if err := prepare(); err != nil {
 		fmt.Fprint(status, err)
 		status.Close()
@@ -107,7 +127,7 @@ func reexec() (int, error) {
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), sandboxEnv+"=inner")
-	cmd.ExtraFiles = []*os.File{w, inside} // 3 and outsideFD
+	cmd.ExtraFiles = []*os.File{w, inside} // statusFD and outsideFD
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC,
 		Pdeathsig:  syscall.SIGKILL,

@@ -15,7 +15,7 @@ func killTree(pid int) error {
 	if err := sendTo(-pid, syscall.SIGSTOP); err != nil {
 		return err
 	}
-	seen := map[int]bool{}
+	seen, memory := map[int]bool{}, shared{}
 	const rounds = 50 // a fork bomb is faster than we are
 	for range rounds {
 		tree, err := proc.Tree(pid)
@@ -24,6 +24,9 @@ func killTree(pid int) error {
 		}
 		settled := true
 		for _, r := range tree {
+			if !seen[r.PID] {
+				memory.note(r.PID)
+			}
 			if r.Group == pid {
 				// On its way into the stop it may still make a process.
 				settled = settled && (r.Stopped() || r.Ended())
@@ -57,7 +60,7 @@ func killTree(pid int) error {
 		// Where orphans are given to us its number stays taken until we wait for it.
 		_, _ = syscall.Wait4(other, nil, syscall.WNOHANG, nil)
 	}
-	removeShared(seen)
+	memory.remove(seen)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package local
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -16,9 +17,32 @@ func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it most machines' init does as well
 }
 
-// removeShared removes the shared memory that killed processes made and that nobody
-// uses any more: nobody else would, where it is not in a namespace of its own.
-func removeShared(pids map[int]bool) {
+// shared is the shared memory of processes that are about to be killed, by its id: nobody else
+// would remove it, where it is not in a namespace of its own.
+type shared map[int]bool
+
+// note adds what a process uses. It must be alive, or stopped: the number of one that is gone
+// may be another's, and a segment names its maker by number only.
+func (s shared) note(pid int) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return // it has ended
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		// address perms offset dev inode path: of a segment, the inode is its id
+		w := strings.Fields(sc.Text())
+		if len(w) < 6 || !strings.HasPrefix(w[5], "/SYSV") {
+			continue
+		}
+		if id, err := strconv.Atoi(w[4]); err == nil {
+			s[id] = true
+		}
+	}
+}
+
+// remove removes what was noted, was made by one of these processes, and nobody uses any more.
+func (s shared) remove(makers map[int]bool) {
 	f, err := os.Open("/proc/sysvipc/shm")
 	if err != nil {
 		return // this kernel has no such memory
@@ -32,8 +56,8 @@ func removeShared(pids map[int]bool) {
 		}
 		id, ierr := strconv.Atoi(w[1])
 		maker, merr := strconv.Atoi(w[4])
-		if ierr == nil && merr == nil && pids[maker] {
-			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // gone, or not ours
+		if ierr == nil && merr == nil && s[id] && makers[maker] {
+			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // gone already
 		}
 	}
 }

@@ -4,4 +4,8 @@ package local
 
 func adoptOrphans() {}
 
-func removeShared(map[int]bool) {}
+type shared map[int]bool
+
+func (shared) note(int) {}
+
+func (shared) remove(map[int]bool) {}
