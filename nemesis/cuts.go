@@ -12,18 +12,22 @@ import (
 // cut is one direction between two nodes in which packets are lost.
 type cut struct{ from, to string }
 
-// cuts is the state of the network: every cut with the number of faults that
-// want it, so that one fault's end does not heal another's harm. Its lock is that of starts.
+// owner is a fault that wants something done to the network. What several want ends with the
+// last of them, however often each is healed.
+type owner any
+
+// cuts is the state of the network: every cut with the faults that want it, so that one
+// fault's end does not heal another's harm. Its lock is that of starts.
 type cuts struct {
 	env *Env
-	on  map[cut]int
+	on  map[cut]map[owner]bool
 }
 
 func newCuts(e *Env) *cuts {
 	if e.starts == nil {
 		e.starts = newStarts(e)
 	}
-	return &cuts{env: e, on: map[cut]int{}}
+	return &cuts{env: e, on: map[cut]map[owner]bool{}}
 }
 
 // renew cuts a node off again after it got a new network namespace. The lock is held.
@@ -36,63 +40,71 @@ func (c *cuts) renew(ctx context.Context, node string) error {
 	return nil
 }
 
-func (c *cuts) add(ctx context.Context, more []cut) error {
+// add cuts more for a fault.
+func (c *cuts) add(ctx context.Context, by owner, more []cut) error {
 	if err := c.env.starts.lock(ctx, func() []string { return bothEnds(more) }); err != nil {
 		return err
 	}
 	defer c.env.starts.mu.Unlock()
 	for _, x := range more {
-		c.on[x]++
+		if c.on[x] == nil {
+			c.on[x] = map[owner]bool{}
+		}
+		c.on[x][by] = true
 	}
 	return c.apply(ctx, more)
 }
 
-func (c *cuts) remove(ctx context.Context, some []cut) error {
+// remove takes back what a fault has cut. It can be called again.
+func (c *cuts) remove(ctx context.Context, by owner, some []cut) error {
 	if err := c.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
 		return err
 	}
 	defer c.env.starts.mu.Unlock()
 	for _, x := range some {
-		if c.on[x]--; c.on[x] <= 0 {
+		if delete(c.on[x], by); len(c.on[x]) == 0 {
 			delete(c.on, x)
 		}
 	}
-	if err := c.apply(ctx, some); err != nil {
-		return err
-	}
+	all := c.apply(ctx, some)
 	for _, to := range receivers(some) {
-		n, ok := c.env.node(to)
-		if !ok {
-			continue
+		all = errors.Join(all, c.healed(ctx, to))
+	}
+	return all
+}
+
+// healed sees that a node drops no packets but what others still want.
+func (c *cuts) healed(ctx context.Context, to string) error {
+	n, ok := c.env.node(to)
+	if !ok || down(n) {
+		return nil
+	}
+	dropped, err := c.env.Injector.Dropped(ctx, n.NetNS)
+	if c.died(err, n) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("see whether the network of %s is healed: %w", to, err)
+	}
+	for x := range c.on {
+		if from, ok := c.env.node(x.from); ok && x.to == to {
+			delete(dropped, from.Addr)
 		}
-		if down(n) {
-			continue
-		}
-		dropped, err := c.env.Injector.Dropped(ctx, n.NetNS)
-		if c.died(err, n) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for x := range c.on {
-			if from, ok := c.env.node(x.from); ok && x.to == to {
-				delete(dropped, from.Addr)
-			}
-		}
-		if len(dropped) > 0 {
-			return fmt.Errorf("heal the network of %s: it still drops packets from %v", to, dropped)
-		}
+	}
+	if len(dropped) > 0 {
+		return fmt.Errorf("heal the network of %s: it still drops packets from %v", to, dropped)
 	}
 	return nil
 }
 
-// apply sets the filter of every node at the receiving end of some cut.
-func (c *cuts) apply(ctx context.Context, changed []cut) error {
+// apply sets the filter of every node at the receiving end of some cut. One that fails keeps
+// none of the others from it.
+func (c *cuts) apply(ctx context.Context, changed []cut) (all error) {
 	for _, to := range receivers(changed) {
 		n, ok := c.env.node(to)
 		if !ok {
-			return fmt.Errorf("cut the network of %s: no such node", to)
+			all = errors.Join(all, fmt.Errorf("cut the network of %s: no such node", to))
+			continue
 		}
 		if down(n) {
 			continue // its network went with it: see renew
@@ -107,10 +119,10 @@ func (c *cuts) apply(ctx context.Context, changed []cut) error {
 			}
 		}
 		if err := c.env.Injector.Drop(ctx, n.NetNS, from); err != nil && !c.died(err, n) {
-			return fmt.Errorf("cut the network of %s: %w", to, err)
+			all = errors.Join(all, fmt.Errorf("cut the network of %s: %w", to, err))
 		}
 	}
-	return nil
+	return all
 }
 
 // down says that a node has no network at the moment.

@@ -69,14 +69,14 @@ func TestPartitionOutlivesRestart(t *testing.T) {
 		defer injector.mu.Unlock()
 		return injector.drops[netns]
 	}
-	if err := net.add(ctx, []cut{toS1, toS2}); err != nil {
+	if err := net.add(ctx, "a", []cut{toS1, toS2}); err != nil {
 		t.Fatal(err)
 	}
 	c.set("s1", 0, "")
 	if err := net.probe(ctx, toS1); !errors.Is(err, errDown) {
 		t.Errorf("a cut of a node that is down was probed: %v", err)
 	}
-	if err := net.add(ctx, []cut{{from: "s3", to: "s1"}}); err != nil {
+	if err := net.add(ctx, "a", []cut{{from: "s3", to: "s1"}}); err != nil {
 		t.Errorf("a cut more while it is down: %v", err)
 	}
 	if err := c.around(ctx, "s1", func() error { c.set("s1", 500, "s1 again"); return nil }); err != nil {
@@ -89,7 +89,7 @@ func TestPartitionOutlivesRestart(t *testing.T) {
 		t.Errorf("a node that is not cut off: %v, %v", drops("s3"), err)
 	}
 	c.set("s2", 0, "") // it dies, and the cut heals
-	if err := net.remove(ctx, []cut{toS1, toS2}); err != nil {
+	if err := net.remove(ctx, "a", []cut{toS1, toS2}); err != nil {
 		t.Errorf("heal while an end is down: %v", err)
 	}
 	if got := drops("s1 again"); !slices.Equal(got, []string{"10.0.0.3"}) {

@@ -118,14 +118,14 @@ func (h *hold) Detail() string {
 
 func (h *hold) Inject(ctx context.Context) error {
 	h.begun = time.Now()
-	return h.env.ways.hold(ctx, h.ways)
+	return h.env.ways.hold(ctx, h, h.ways)
 }
 
 // Verify sends a packet of its own each of the ways and sees it held.
 func (h *hold) Verify(ctx context.Context) error { return h.env.ways.probe(ctx, h.ways) }
 
 func (h *hold) Heal(ctx context.Context) error {
-	r, err := h.env.ways.deliver(ctx, h.ways)
+	r, err := h.env.ways.deliver(ctx, h, h.ways)
 	if err == nil {
 		h.ended, h.done = true, r
 	}

@@ -103,17 +103,21 @@ func TestWaysAreShared(t *testing.T) {
 		}
 	}
 	slow, lossy := wire.Shape{Delay: time.Second, Rate: 9}, wire.Shape{Loss: 0.5, Rate: 5}
-	do(func(ctx context.Context) error { return env.ways.shape(ctx, x, slow) })
-	do(func(ctx context.Context) error { return env.ways.shape(ctx, x, lossy) })
+	do(func(ctx context.Context) error { return env.ways.shape(ctx, "slow", x, slow) })
+	do(func(ctx context.Context) error { return env.ways.shape(ctx, "lossy", x, lossy) })
 	is(wire.Order{Do: wire.Shaped, Shape: wire.Shape{Delay: time.Second, Loss: 0.5, Rate: 5}})
-	do(func(ctx context.Context) error { return env.ways.unshape(ctx, x, slow) })
-	is(wire.Order{Do: wire.Shaped, Shape: lossy})
-	do(func(ctx context.Context) error { return env.ways.unshape(ctx, x, lossy) })
-	do(func(ctx context.Context) error { return env.ways.hold(ctx, x) })
-	do(func(ctx context.Context) error { return env.ways.hold(ctx, x) })
-	do(func(ctx context.Context) error { _, err := env.ways.deliver(ctx, x); return err })
-	is(wire.Order{Do: wire.Hold})
-	do(func(ctx context.Context) error { _, err := env.ways.deliver(ctx, x); return err })
+	for range 2 { // a heal that is tried again
+		do(func(ctx context.Context) error { return env.ways.unshape(ctx, "slow", x) })
+		is(wire.Order{Do: wire.Shaped, Shape: lossy})
+	}
+	do(func(ctx context.Context) error { return env.ways.unshape(ctx, "lossy", x) })
+	do(func(ctx context.Context) error { return env.ways.hold(ctx, "a", x) })
+	do(func(ctx context.Context) error { return env.ways.hold(ctx, "b", x) })
+	for range 2 { // a heal that is tried again
+		do(func(ctx context.Context) error { _, err := env.ways.deliver(ctx, "a", x); return err })
+		is(wire.Order{Do: wire.Hold})
+	}
+	do(func(ctx context.Context) error { _, err := env.ways.deliver(ctx, "b", x); return err })
 	is(wire.Order{})
 }
 

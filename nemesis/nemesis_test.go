@@ -186,17 +186,19 @@ func TestOverlappingCuts(t *testing.T) {
 	cs := newCuts(&Env{Cluster: newFakeCluster(), Injector: h})
 	a, b := []cut{{"s1", "s2"}, {"s3", "s2"}}, []cut{{"s1", "s2"}}
 	steps := []struct {
-		do   func(context.Context, []cut) error
+		do   func(context.Context, owner, []cut) error
+		by   owner
 		cuts []cut
 		want []string
 	}{
-		{cs.add, a, []string{"10.0.0.1", "10.0.0.3"}},
-		{cs.add, b, []string{"10.0.0.1", "10.0.0.3"}},
-		{cs.remove, a, []string{"10.0.0.1"}},
-		{cs.remove, b, nil},
+		{cs.add, "a", a, []string{"10.0.0.1", "10.0.0.3"}},
+		{cs.add, "b", b, []string{"10.0.0.1", "10.0.0.3"}},
+		{cs.remove, "a", a, []string{"10.0.0.1"}},
+		{cs.remove, "a", a, []string{"10.0.0.1"}}, // it is healed again
+		{cs.remove, "b", b, nil},
 	}
 	for i, s := range steps {
-		if err := s.do(t.Context(), s.cuts); err != nil {
+		if err := s.do(t.Context(), s.by, s.cuts); err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}
 		if got := h.drops["s2"]; !slices.Equal(got, s.want) {

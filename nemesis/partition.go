@@ -279,7 +279,7 @@ func (p partitionPlan) others(inside []compose.Node) string {
 // Await implements Awaiter, as for a paused holder.
 func (p *partition) Await() <-chan struct{} { return p.harm }
 
-func (p *partition) Inject(ctx context.Context) error { return p.env.net.add(ctx, p.cuts) }
+func (p *partition) Inject(ctx context.Context) error { return p.env.net.add(ctx, p, p.cuts) }
 
 // Verify sends a packet along every direction that was cut and looks whether the
 // filter at its end dropped it and nothing came back.
@@ -305,4 +305,4 @@ func (p *partition) Verify(ctx context.Context) error {
 	return all
 }
 
-func (p *partition) Heal(ctx context.Context) error { return p.env.net.remove(ctx, p.cuts) }
+func (p *partition) Heal(ctx context.Context) error { return p.env.net.remove(ctx, p, p.cuts) }

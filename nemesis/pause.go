@@ -98,7 +98,7 @@ func (p *pause) Await() <-chan struct{} { return p.harm }
 func (p *pause) Inject(ctx context.Context) error {
 	for _, n := range p.nodes {
 		if err := p.env.Injector.Signal(ctx, n.PID, syscall.SIGSTOP); err != nil {
-			return err
+			return fmt.Errorf("stop %s: %w", n.Name, err)
 		}
 	}
 	return nil
@@ -133,14 +133,15 @@ func (p *pause) await(ctx context.Context, want bool) error {
 	return nil
 }
 
-func (p *pause) Heal(ctx context.Context) error {
+// Heal lets all go on, whatever became of the others.
+func (p *pause) Heal(ctx context.Context) (all error) {
 	for _, n := range p.nodes {
 		if now, ok := p.env.node(n.Name); !ok || now.PID != n.PID {
 			continue // it was killed meanwhile; its id may be another's
 		}
 		if err := p.env.Injector.Signal(ctx, n.PID, syscall.SIGCONT); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return err
+			all = errors.Join(all, fmt.Errorf("let %s go on: %w", n.Name, err))
 		}
 	}
-	return p.await(ctx, false)
+	return errors.Join(all, p.await(ctx, false))
 }

@@ -112,7 +112,7 @@ func (s *shaping) Detail() string {
 // Await implements Awaiter, as for a cut-off holder.
 func (s *shaping) Await() <-chan struct{} { return s.harm }
 
-func (s *shaping) Inject(ctx context.Context) error { return s.env.ways.shape(ctx, s.ways, s.shape) }
+func (s *shaping) Inject(ctx context.Context) error { return s.env.ways.shape(ctx, s, s.ways, s.shape) }
 
 func (s *shaping) Verify(ctx context.Context) (err error) {
 	var up []way
@@ -133,7 +133,7 @@ func (s *shaping) Heal(ctx context.Context) error {
 	if lost, passed := s.env.ways.counts(ctx, s.ways); lost > 0 {
 		s.lost = fmt.Sprintf("%d of %d packets lost", lost, lost+passed)
 	}
-	return s.env.ways.unshape(ctx, s.ways, s.shape)
+	return s.env.ways.unshape(ctx, s, s.ways)
 }
 
 // lossSeen sends packets until one was seen to be lost.

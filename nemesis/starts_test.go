@@ -29,17 +29,17 @@ func TestBarsWhileANodeStarts(t *testing.T) {
 		want bars
 	}{
 		{"nothing", func(*Env) error { return nil }, bars{}},
-		{"to it", func(e *Env) error { return e.net.add(ctx, []cut{{"s2", "s1"}, {"s3", "s1"}}) }, bars{"s2": {nil, {"10.0.0.1"}}, "s3": {nil, {"10.0.0.1"}}}},
-		{"from it", func(e *Env) error { return e.net.add(ctx, []cut{{"s1", "s2"}}) }, bars{}}, // s2 is there
-		{"of others", func(e *Env) error { return e.net.add(ctx, []cut{{"s2", "s3"}, {"s3", "s2"}}) }, bars{}},
+		{"to it", func(e *Env) error { return e.net.add(ctx, "a", []cut{{"s2", "s1"}, {"s3", "s1"}}) }, bars{"s2": {nil, {"10.0.0.1"}}, "s3": {nil, {"10.0.0.1"}}}},
+		{"from it", func(e *Env) error { return e.net.add(ctx, "a", []cut{{"s1", "s2"}}) }, bars{}}, // s2 is there
+		{"of others", func(e *Env) error { return e.net.add(ctx, "a", []cut{{"s2", "s3"}, {"s3", "s2"}}) }, bars{}},
 		{"healed", func(e *Env) error {
-			return errors.Join(e.net.add(ctx, []cut{{"s2", "s1"}}), e.net.remove(ctx, []cut{{"s2", "s1"}}))
+			return errors.Join(e.net.add(ctx, "a", []cut{{"s2", "s1"}}), e.net.remove(ctx, "a", []cut{{"s2", "s1"}}))
 		}, bars{}},
-		{"what it sends held", func(e *Env) error { return e.ways.hold(ctx, []way{{"s1", "s2"}}) }, bars{"s2": {{"10.0.0.1"}, nil}}},
-		{"what it is sent held", func(e *Env) error { return e.ways.hold(ctx, []way{{"s2", "s1"}}) }, bars{}},
-		{"slow", func(e *Env) error { return e.ways.shape(ctx, []way{{"s1", "c1"}}, wire.Shape{Delay: time.Second}) }, bars{"c1": {{"10.0.0.1"}, nil}}},
+		{"what it sends held", func(e *Env) error { return e.ways.hold(ctx, "a", []way{{"s1", "s2"}}) }, bars{"s2": {{"10.0.0.1"}, nil}}},
+		{"what it is sent held", func(e *Env) error { return e.ways.hold(ctx, "a", []way{{"s2", "s1"}}) }, bars{}},
+		{"slow", func(e *Env) error { return e.ways.shape(ctx, "a", []way{{"s1", "c1"}}, wire.Shape{Delay: time.Second}) }, bars{"c1": {{"10.0.0.1"}, nil}}},
 		{"several", func(e *Env) error {
-			return errors.Join(e.net.add(ctx, []cut{{"s2", "s1"}}), e.ways.hold(ctx, []way{{"s1", "s2"}}), e.net.add(ctx, []cut{{"s2", "s1"}}))
+			return errors.Join(e.net.add(ctx, "a", []cut{{"s2", "s1"}}), e.ways.hold(ctx, "a", []way{{"s1", "s2"}}), e.net.add(ctx, "a", []cut{{"s2", "s1"}}))
 		}, bars{"s2": {{"10.0.0.1"}, {"10.0.0.1"}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestBarsWhileANodeStarts(t *testing.T) {
 func TestBarsOfAFailedStart(t *testing.T) {
 	env, c, h := network(t)
 	ctx := t.Context()
-	if err := env.net.add(ctx, []cut{{"s2", "s1"}}); err != nil {
+	if err := env.net.add(ctx, "a", []cut{{"s2", "s1"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.set("s1", 0, "")
@@ -81,7 +81,7 @@ func TestBarsOfAFailedStart(t *testing.T) {
 	if b := h.barred["s2"]; len(b[0])+len(b[1]) > 0 {
 		t.Errorf("s2 still bars %v", b)
 	}
-	if err := env.net.remove(ctx, []cut{{"s2", "s1"}}); err != nil {
+	if err := env.net.remove(ctx, "a", []cut{{"s2", "s1"}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -92,7 +92,7 @@ func TestBarsOfAFailedStart(t *testing.T) {
 func TestStartsInOrder(t *testing.T) {
 	env, c, h := network(t)
 	ctx := t.Context()
-	if err := env.net.add(ctx, []cut{{"s2", "s1"}}); err != nil {
+	if err := env.net.add(ctx, "a", []cut{{"s2", "s1"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.set("s1", 0, "")
@@ -121,13 +121,13 @@ func TestStartsInOrder(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
-	if err := env.net.add(short, []cut{{"c1", "s1"}}); !errors.Is(err, context.DeadlineExceeded) {
+	if err := env.net.add(short, "a", []cut{{"c1", "s1"}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a cut of a node that has no network yet: %v", err)
 	}
-	if err := env.net.add(ctx, []cut{{"c1", "c2"}}); err != nil {
+	if err := env.net.add(ctx, "a", []cut{{"c1", "c2"}}); err != nil {
 		t.Errorf("a cut between others: %v", err)
 	}
-	go func() { ended <- env.net.add(ctx, []cut{{"c1", "s1"}}) }()
+	go func() { ended <- env.net.add(ctx, "b", []cut{{"c1", "s1"}}) }()
 	close(end["s1"])
 	if n := <-begun; n != "s2" {
 		t.Fatal(n)

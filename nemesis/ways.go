@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,12 +20,12 @@ type way struct{ from, to string }
 // one's end does not heal another's harm. Its lock is that of starts.
 type ways struct {
 	env    *Env
-	held   map[way]int
-	shaped map[way][]wire.Shape
+	held   map[way]map[owner]bool
+	shaped map[way]map[owner]wire.Shape
 }
 
 func newWays(e *Env) *ways {
-	return &ways{env: e, held: map[way]int{}, shaped: map[way][]wire.Shape{}}
+	return &ways{env: e, held: map[way]map[owner]bool{}, shaped: map[way]map[owner]wire.Shape{}}
 }
 
 // renew does to a node that got a new network namespace what was done to it before. The lock
@@ -120,13 +119,16 @@ func (w *ways) orderAll(ctx context.Context, some []way, o wire.Order) (sum wire
 }
 
 // hold makes what goes these ways wait.
-func (w *ways) hold(ctx context.Context, some []way) error {
+func (w *ways) hold(ctx context.Context, by owner, some []way) error {
 	if err := w.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
 		return err
 	}
 	defer w.env.starts.mu.Unlock()
 	for _, x := range some {
-		w.held[x]++
+		if w.held[x] == nil {
+			w.held[x] = map[owner]bool{}
+		}
+		w.held[x][by] = true
 	}
 	_, err := w.orderAll(ctx, some, wire.Order{Do: wire.Hold})
 	return err
@@ -134,14 +136,14 @@ func (w *ways) hold(ctx context.Context, some []way) error {
 
 // deliver lets go what waits on these ways, all that nobody else wants held, and says
 // what that was.
-func (w *ways) deliver(ctx context.Context, some []way) (wire.Report, error) {
+func (w *ways) deliver(ctx context.Context, by owner, some []way) (wire.Report, error) {
 	if err := w.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
 		return wire.Report{}, err
 	}
 	defer w.env.starts.mu.Unlock()
 	var free []way
 	for _, x := range some {
-		if w.held[x]--; w.held[x] <= 0 {
+		if delete(w.held[x], by); len(w.held[x]) == 0 {
 			delete(w.held, x)
 			free = append(free, x)
 		}
@@ -157,7 +159,7 @@ func (w *ways) discard(ctx context.Context, some []way) (thrown int, err error) 
 	defer w.env.starts.mu.Unlock()
 	var held []way
 	for _, x := range some {
-		if w.held[x] > 0 {
+		if len(w.held[x]) > 0 {
 			held = append(held, x)
 		}
 	}
@@ -166,13 +168,16 @@ func (w *ways) discard(ctx context.Context, some []way) (thrown int, err error) 
 }
 
 // shape makes these ways as bad as s, besides what others do to them.
-func (w *ways) shape(ctx context.Context, some []way, s wire.Shape) error {
+func (w *ways) shape(ctx context.Context, by owner, some []way, s wire.Shape) error {
 	if err := w.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
 		return err
 	}
 	defer w.env.starts.mu.Unlock()
 	for _, x := range some {
-		w.shaped[x] = append(w.shaped[x], s)
+		if w.shaped[x] == nil {
+			w.shaped[x] = map[owner]wire.Shape{}
+		}
+		w.shaped[x][by] = s
 		if err := w.apply(ctx, x); err != nil {
 			return err
 		}
@@ -180,16 +185,14 @@ func (w *ways) shape(ctx context.Context, some []way, s wire.Shape) error {
 	return nil
 }
 
-// unshape takes that back.
-func (w *ways) unshape(ctx context.Context, some []way, s wire.Shape) (all error) {
+// unshape takes that back. It can be called again.
+func (w *ways) unshape(ctx context.Context, by owner, some []way) (all error) {
 	if err := w.env.starts.lock(ctx, func() []string { return bothEnds(some) }); err != nil {
 		return err
 	}
 	defer w.env.starts.mu.Unlock()
 	for _, x := range some {
-		if i := slices.Index(w.shaped[x], s); i >= 0 {
-			w.shaped[x] = slices.Delete(w.shaped[x], i, i+1)
-		}
+		delete(w.shaped[x], by)
 		all = errors.Join(all, w.apply(ctx, x))
 		if len(w.shaped[x]) == 0 {
 			delete(w.shaped, x)
