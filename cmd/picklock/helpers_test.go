@@ -24,8 +24,11 @@ type runner struct {
 	release  string                      // the one of what is released
 	mistaken string                      // tests with mistakes in them
 	mistakes []string                    // their files in testdata/helpers
+	file     string                      // the file in testdata/helpers of a test that plays own.yaml
+	filed    string                      // that test
 	fake     string                      // another, with a lock on nothing
 	passed   string                      // what it says where all of the project's tests pass
+	one      string                      // what it says where one test passes
 	skipped  string                      // and where there is no picklock
 	failed   []string                    // what it says of the tests with mistakes
 }
@@ -40,8 +43,11 @@ var runners = map[string]runner{
 		release:  "test_redis_lock.py::test_releases_only_its_own",
 		mistaken: "test_mistakes.py",
 		mistakes: []string{"test_mistakes.py"},
+		file:     "test_file.py",
+		filed:    "test_file.py",
 		fake:     "fake_lock.py",
 		passed:   "5 passed in ",
+		one:      "1 passed in ",
 		skipped:  "5 skipped in ",
 		failed: []string{
 			"5 failed, 2 passed, 1 error in ",
@@ -62,8 +68,11 @@ var runners = map[string]runner{
 		release:  "--select-method=RedisLockTest#releasesOnlyItsOwn(Picklock)",
 		mistaken: "--select-class=MistakesTest",
 		mistakes: []string{"MistakesTest.java"},
+		file:     "FileTest.java",
+		filed:    "--select-class=FileTest",
 		fake:     "FakeLock.java",
 		passed:   "5 tests successful ",
+		one:      "1 tests successful ",
 		skipped:  "5 tests skipped ",
 		failed: []string{
 			"1 tests successful ", "5 tests failed ",
@@ -80,8 +89,11 @@ var runners = map[string]runner{
 		release:  "--test-name-pattern=releases only its own",
 		mistaken: "mistakes.test.mjs",
 		mistakes: []string{"mistakes.test.mjs", "noisy.mjs"},
+		file:     "file.test.mjs",
+		filed:    "file.test.mjs",
 		fake:     "fake-lock.mjs",
 		passed:   "# pass 5\n",
+		one:      "# pass 1\n",
 		skipped:  "# skipped 5\n",
 		failed: []string{
 			"# pass 1\n", "# fail 6\n",
@@ -121,6 +133,14 @@ func TestHelpers(t *testing.T) {
 				if i := slices.IndexFunc(kept, func(report string) bool { return strings.Contains(said, report) }); i < 0 {
 					t.Errorf("what it says names none of the reports that are kept: %q\n%s", kept, said)
 				}
+			})
+			t.Run("a file of one's own", func(t *testing.T) {
+				dir := r.copied(t)
+				for _, name := range []string{r.file, "own.yaml"} {
+					copyFile(t, filepath.Join("testdata/helpers", name), filepath.Join(dir, name))
+				}
+				said, _ := r.prove(t, dir, r.filed, program)
+				wants(t, said, r.one)
 			})
 			t.Run("mistakes fail", func(t *testing.T) {
 				dir := r.copied(t)

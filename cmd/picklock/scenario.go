@@ -93,7 +93,7 @@ func scenarioShow() *cobra.Command {
 }
 
 // findScenario is the scenario of the name, in the file if one is given. What ends as a file of
-// a scenario does is the file itself.
+// a scenario does is the file itself. Without a name it is whichever the file holds.
 func findScenario(name, file string) (*scenarios.Scenario, error) {
 	if ext := filepath.Ext(name); file == "" && (ext == ".yaml" || ext == ".yml") {
 		s, err := scenarios.Load(name)
@@ -107,7 +107,7 @@ func findScenario(name, file string) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	if s.Name != name {
+	if name != "" && s.Name != name {
 		return nil, usage(fmt.Errorf("%s holds the scenario %s, not %s", file, s.Name, name))
 	}
 	return s, nil
@@ -120,7 +120,7 @@ func scenarioRun() *cobra.Command {
 	var asJSON, load bool
 	var runs int
 	c := &cobra.Command{
-		Use: "run NAME|FILE.yaml", Short: "Play one scenario on one lock and say whether what was expected came of it",
+		Use: "run NAME|FILE.yaml|--file FILE.yaml", Short: "Play one scenario on one lock and say whether what was expected came of it",
 		Long: `Play one scenario on one lock and say whether what was expected came of it.
 
 With --forbid it is a test that one thing does not come back: what the file expects is left
@@ -132,9 +132,15 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
   picklock scenario run pause-holder --lock etcd --fencing read-write
   picklock scenario run way-1-stale-write.yaml --runs 100 --load
   picklock scenario run way-1-granted-early.yaml --forbid granted-early`,
-		Args: oneArgument("a scenario's name (see picklock scenario list), or a file of your own"), ValidArgsFunction: completeScenario,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && file != "" {
+				return nil
+			}
+			return oneArgument("a scenario's name (see picklock scenario list), or a file of your own")(cmd, args)
+		},
+		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if o.Scenario, err = findScenario(args[0], file); err != nil {
+			if o.Scenario, err = findScenario(strings.Join(args, ""), file); err != nil {
 				return err
 			}
 			if !cmd.Flags().Changed("seed") {
