@@ -38,6 +38,9 @@ type Disked interface {
 	// TryDisk writes to a server's disk and syncs, as the server would, and returns the
 	// error; one that wraps ctx's if that takes longer than ctx.
 	TryDisk(ctx context.Context, node string) error
+	// DiskHits is how many operations of a server's disk its fault has kept waiting or refused
+	// since it was set, those of TryDisk among them.
+	DiskHits(ctx context.Context, node string) (int64, error)
 	// Unsynced says what a loss of power would take from a server now.
 	Unsynced(ctx context.Context, node string) (PowerLost, error)
 	// CutPower throws away what a server that is down has not synced. With tear, a part
@@ -52,7 +55,7 @@ const LongestDiskLine = 64 << 10
 // says, as JSON, a line each.
 type DiskRequest struct {
 	ID    int64         `json:"id"`
-	Do    string        `json:"do"`   // mount, set, lose, sync, pending
+	Do    string        `json:"do"`   // mount, set, hits, lose, sync, pending
 	Disk  string        `json:"disk"` // the server's name; of sync also "": all, at one moment
 	At    string        `json:"at,omitempty"`
 	Store string        `json:"store,omitempty"`
@@ -66,4 +69,5 @@ type DiskAnswer struct {
 	ID    int64     `json:"id"`              // of the request
 	Error string    `json:"error,omitempty"` // "" if it was done
 	Lost  PowerLost `json:"lost"`            // of lose, and what pending would lose
+	Hits  int64     `json:"hits,omitempty"`  // of hits
 }

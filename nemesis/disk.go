@@ -154,31 +154,56 @@ func (d *diskFault) Inject(ctx context.Context) error {
 	return nil
 }
 
-// notYet is how long a sync has to hang to be seen to.
-const notYet = 50 * time.Millisecond
-
-// Verify writes to the disks, and syncs, as the servers would.
+// Verify writes to the disks, and syncs, as the servers would, and asks the disks whether it was
+// the fault that met that: a busy disk is slow by itself, and one can be full.
 func (d *diskFault) Verify(ctx context.Context) error {
 	for _, n := range d.nodes {
-		within := ctx
-		var cancel context.CancelFunc = func() {}
-		if d.fault == compose.DiskStall {
-			least := notYet
-			if d.stall > 0 {
-				least = min(least, d.stall/2)
-			}
-			within, cancel = context.WithTimeout(ctx, least)
-		}
-		err := d.disks.TryDisk(within, n.Name)
-		cancel()
-		want := map[compose.DiskFault]error{
-			compose.DiskStall: context.DeadlineExceeded, compose.DiskFull: syscall.ENOSPC, compose.DiskEIO: syscall.EIO,
-		}[d.fault]
-		if !errors.Is(err, want) {
-			return fmt.Errorf("the disk of %s: %s was not seen, but %v", n.Name, d.fault, orWell(err))
+		if err := d.seen(ctx, n.Name); err != nil {
+			return fmt.Errorf("the disk of %s: %s was not seen: %w", n.Name, d.fault, err)
 		}
 	}
 	return nil
+}
+
+func (d *diskFault) seen(ctx context.Context, node string) error {
+	if d.fault == compose.DiskStall {
+		return d.stalled(ctx, node)
+	}
+	want := map[compose.DiskFault]error{compose.DiskFull: syscall.ENOSPC, compose.DiskEIO: syscall.EIO}[d.fault]
+	if err := d.disks.TryDisk(ctx, node); !errors.Is(err, want) {
+		return fmt.Errorf("but %s", orWell(err))
+	}
+	if n, err := d.disks.DiskHits(ctx, node); err != nil || n == 0 {
+		return errors.Join(errors.New("it failed by itself"), err)
+	}
+	return nil
+}
+
+// stalled has a sync of the disk wait, and sees it kept waiting by the fault.
+func (d *diskFault) stalled(ctx context.Context, node string) error {
+	trying, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tried := make(chan error, 1)
+	go func() { tried <- d.disks.TryDisk(trying, node) }()
+	ended := func(err error) error {
+		if n, herr := d.disks.DiskHits(ctx, node); herr == nil && n > 0 && err == nil {
+			return nil // it has taken as long as was asked for
+		}
+		return fmt.Errorf("but %s", orWell(err))
+	}
+	for {
+		n, err := d.disks.DiskHits(ctx, node)
+		if err != nil || n > 0 {
+			cancel()
+			<-tried
+			return err
+		}
+		select {
+		case err := <-tried:
+			return ended(err)
+		case <-time.After(lookEvery): // the disk tells when it is asked
+		}
+	}
 }
 
 func orWell(err error) string {

@@ -19,6 +19,7 @@ type diskCluster struct {
 	none   bool // they have none
 	effect func(fault compose.DiskFault) error
 	fault  compose.DiskFault
+	unhurt bool // what goes wrong is not the fault's doing
 }
 
 func (c *diskCluster) Disks() bool { return !c.none }
@@ -35,6 +36,13 @@ func (c *diskCluster) TryDisk(ctx context.Context, _ string) error {
 		<-ctx.Done()
 	}
 	return err
+}
+
+func (c *diskCluster) DiskHits(ctx context.Context, _ string) (int64, error) {
+	if c.unhurt || c.effect(c.fault) == nil {
+		return 0, ctx.Err()
+	}
+	return 1, nil
 }
 
 func (c *diskCluster) Unsynced(context.Context, string) (compose.PowerLost, error) {
@@ -68,6 +76,13 @@ func TestDiskFault(t *testing.T) {
 		if err := f.Verify(t.Context()); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
+		c.unhurt = true
+		short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if err := f.Verify(short); err == nil {
+			t.Errorf("%s on a disk that is slow, full or broken by itself was seen", text)
+		}
+		cancel()
+		c.unhurt = false
 		c.effect = func(compose.DiskFault) error { return nil }
 		if err := f.Verify(t.Context()); err == nil {
 			t.Errorf("%s on a disk that works was seen", text)

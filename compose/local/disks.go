@@ -75,15 +75,15 @@ func (c *Cluster) startDisks() error {
 }
 
 // ask has something done to a disk.
-func (d *disks) ask(ctx context.Context, r compose.DiskRequest) (compose.PowerLost, error) {
+func (d *disks) ask(ctx context.Context, r compose.DiskRequest) (compose.DiskAnswer, error) {
 	a, err := d.asker.Ask(ctx, r)
 	if err != nil {
-		return a.Lost, fmt.Errorf("%s the disk of %s: %w", r.Do, r.Disk, err)
+		return a, fmt.Errorf("%s the disk of %s: %w", r.Do, r.Disk, err)
 	}
 	if a.Error != "" {
-		return a.Lost, fmt.Errorf("disk of %s: %s", r.Disk, a.Error)
+		return a, fmt.Errorf("disk of %s: %s", r.Disk, a.Error)
 	}
-	return a.Lost, nil
+	return a, nil
 }
 
 // close ends the process; its disks are unmounted then, or torn off where that takes
@@ -225,7 +225,17 @@ func (c *Cluster) Unsynced(ctx context.Context, name string) (compose.PowerLost,
 	if _, err := c.withDisk(name); err != nil {
 		return compose.PowerLost{}, err
 	}
-	return c.disks.ask(ctx, compose.DiskRequest{Do: "pending", Disk: name})
+	a, err := c.disks.ask(ctx, compose.DiskRequest{Do: "pending", Disk: name})
+	return a.Lost, err
+}
+
+// DiskHits implements compose.Disked.
+func (c *Cluster) DiskHits(ctx context.Context, name string) (int64, error) {
+	if _, err := c.withDisk(name); err != nil {
+		return 0, err
+	}
+	a, err := c.disks.ask(ctx, compose.DiskRequest{Do: "hits", Disk: name})
+	return a.Hits, err
 }
 
 // CutPower implements compose.Disked.
@@ -236,5 +246,6 @@ func (c *Cluster) CutPower(ctx context.Context, name string, tear bool) (compose
 	if now, err := c.Find(name); err != nil || now.PID != 0 {
 		return compose.PowerLost{}, errors.Join(errors.New("it still runs"), err)
 	}
-	return c.disks.ask(ctx, compose.DiskRequest{Do: "lose", Disk: name, Tear: tear})
+	a, err := c.disks.ask(ctx, compose.DiskRequest{Do: "lose", Disk: name, Tear: tear})
+	return a.Lost, err
 }

@@ -34,7 +34,8 @@ func (nodes) Disks() bool                                                      {
 func (nodes) SetDisk(context.Context, string, compose.DiskFault, time.Duration) error {
 	return errNot
 }
-func (nodes) TryDisk(context.Context, string) error { return errNot }
+func (nodes) TryDisk(context.Context, string) error           { return errNot }
+func (nodes) DiskHits(context.Context, string) (int64, error) { return 0, errNot }
 func (nodes) Unsynced(context.Context, string) (compose.PowerLost, error) {
 	return compose.PowerLost{Bytes: 1}, nil
 }

@@ -136,4 +136,7 @@ func (d *Disk) open(ino uint64) *handle {
 	return nil
 }
 
+// hits is how many operations the disk's fault has kept waiting or refused since it was set.
+func (d *Disk) hits() int64 { return d.gate.hits() }
+
 func (d *Disk) set(r compose.DiskRequest) error { return d.gate.set(r.Fault, r.Stall) }

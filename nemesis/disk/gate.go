@@ -14,6 +14,7 @@ type gate struct {
 	mu     sync.Mutex
 	fault  compose.DiskFault
 	stall  time.Duration
+	hit    int64         // operations that the fault has kept waiting or refused since it was set
 	change chan struct{} // closed when the fault changes
 }
 
@@ -29,10 +30,17 @@ func (g *gate) set(fault compose.DiskFault, d time.Duration) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.fault, g.stall = fault, d
+	g.fault, g.stall, g.hit = fault, d, 0
 	close(g.change)
 	g.change = make(chan struct{})
 	return nil
+}
+
+// hits is how many operations the fault has kept waiting or refused since it was set.
+func (g *gate) hits() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.hit
 }
 
 // write lets a write or a change of names through. It grows what is on the disk, or
@@ -42,8 +50,10 @@ func (g *gate) write(grows bool) syscall.Errno {
 	defer g.mu.Unlock()
 	switch {
 	case g.fault == compose.DiskEIO:
+		g.hit++
 		return syscall.EIO
 	case g.fault == compose.DiskFull && grows:
+		g.hit++
 		return syscall.ENOSPC
 	}
 	return 0
@@ -55,6 +65,9 @@ func (g *gate) write(grows bool) syscall.Errno {
 func (g *gate) sync(interrupted <-chan struct{}, dying func() bool) syscall.Errno {
 	g.mu.Lock()
 	fault, d, change := g.fault, g.stall, g.change
+	if fault == compose.DiskEIO || fault == compose.DiskStall {
+		g.hit++
+	}
 	g.mu.Unlock()
 	switch fault {
 	case compose.DiskEIO:

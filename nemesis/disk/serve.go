@@ -16,6 +16,7 @@ import (
 // mounted is what a server needs of a disk.
 type mounted interface {
 	set(r compose.DiskRequest) error
+	hits() int64
 	Lose(tear bool) (compose.PowerLost, error)
 	Freeze() (sync func() error)
 	Pending() compose.PowerLost
@@ -35,9 +36,8 @@ type server struct {
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := &server{mount: func(at, store string) (mounted, error) { return Mount(at, store) }, disks: map[string]mounted{}}
 	err := lines.Serve(ctx, in, compose.LongestDiskLine, lines.NewAnswerer(out), func(_ context.Context, r compose.DiskRequest) any {
-		a := compose.DiskAnswer{ID: r.ID}
-		var err error
-		if a.Lost, err = s.do(r); err != nil {
+		a, err := s.do(r)
+		if a.ID = r.ID; err != nil {
 			a.Error = err.Error()
 		}
 		return a
@@ -61,32 +61,37 @@ func syncAtOnce(disks ...mounted) (err error) {
 	return err
 }
 
-func (s *server) do(r compose.DiskRequest) (lost compose.PowerLost, err error) {
+func (s *server) do(r compose.DiskRequest) (a compose.DiskAnswer, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d, ok := s.disks[r.Disk]
 	switch {
 	case r.Do == "sync" && r.Disk == "":
-		return lost, syncAtOnce(slices.Collect(maps.Values(s.disks))...)
+		return a, syncAtOnce(slices.Collect(maps.Values(s.disks))...)
 	case r.Do == "mount" && ok:
-		return lost, fmt.Errorf("there is a disk %q", r.Disk)
+		return a, fmt.Errorf("there is a disk %q", r.Disk)
 	case r.Do == "mount":
 		if d, err = s.mount(r.At, r.Store); err == nil {
 			s.disks[r.Disk] = d
 		}
-		return lost, err
+		return a, err
 	case !ok:
-		return lost, fmt.Errorf("no disk %q", r.Disk)
+		return a, fmt.Errorf("no disk %q", r.Disk)
 	}
 	switch r.Do {
 	case "set":
-		return lost, d.set(r)
+		return a, d.set(r)
 	case "sync":
-		return lost, syncAtOnce(d)
+		return a, syncAtOnce(d)
 	case "pending":
-		return d.Pending(), nil
+		a.Lost = d.Pending()
+		return a, nil
+	case "hits":
+		a.Hits = d.hits()
+		return a, nil
 	case "lose":
-		return d.Lose(r.Tear)
+		a.Lost, err = d.Lose(r.Tear)
+		return a, err
 	}
-	return lost, fmt.Errorf("no such thing to do with a disk: %q", r.Do)
+	return a, fmt.Errorf("no such thing to do with a disk: %q", r.Do)
 }
