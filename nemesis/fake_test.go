@@ -188,6 +188,16 @@ func (h *fakeInjector) Wire(_ context.Context, netns string, o wire.Order) (wire
 			r.Lost, r.Passed = 1, 2
 		}
 	}
+	if o.Do == wire.Probe {
+		for _, to := range o.To {
+			on := h.wires[netns+" "+to]
+			s := on.Shape
+			r.Fate = wire.Fate{Held: on.Do == wire.Hold, Lost: s.Loss > 0, Down: s.Flap > 0, Late: s.Delay, Shape: s}
+			if s.Rate > 0 {
+				r.Fate.Late += time.Millisecond
+			}
+		}
+	}
 	if h.numb && o.Do == wire.Probe {
 		return r, errors.New("no probe was seen")
 	}

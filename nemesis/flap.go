@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -36,7 +37,7 @@ func parseFlap(words []string) (Plan, error) {
 		}
 		return wire.Shape{Flap: every}, flapping(every)
 	}
-	p.seen = lossSeen
+	p.seen = seen{fate: flapSeen}
 	return p, err
 }
 
@@ -47,5 +48,16 @@ func makeFlap(e *Env, r FaultRequest) (Fault, error) {
 	if r.Flap <= 0 {
 		return nil, fmt.Errorf("%v is no time to be down and up again", r.Flap)
 	}
-	return makeShaping(e, r, wire.Shape{Flap: r.Flap}, flapping(r.Flap), lossSeen)
+	return makeShaping(e, r, wire.Shape{Flap: r.Flap}, flapping(r.Flap), seen{fate: flapSeen})
+}
+
+// flapSeen: a packet was lost while the way was down, and it is down as long as it has to be.
+func flapSeen(own wire.Shape, f wire.Fate) error {
+	switch {
+	case f.Shape.Flap != own.Flap:
+		return fmt.Errorf("it is cut and healed every %v, not %v", f.Shape.Flap, own.Flap)
+	case !f.Down:
+		return errors.New("no packet was lost")
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -122,7 +123,14 @@ func (h *hold) Inject(ctx context.Context) error {
 }
 
 // Verify sends a packet of its own each of the ways and sees it held.
-func (h *hold) Verify(ctx context.Context) error { return h.env.ways.probe(ctx, h.ways) }
+func (h *hold) Verify(ctx context.Context) error {
+	return h.env.ways.seen(ctx, h.ways, func(f wire.Fate) error {
+		if !f.Held {
+			return errors.New("a packet was not held")
+		}
+		return nil
+	})
+}
 
 func (h *hold) Heal(ctx context.Context) error {
 	r, err := h.env.ways.deliver(ctx, h, h.ways)

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -28,7 +29,7 @@ func parseLoss(words []string) (Plan, error) {
 		return err
 	})
 	p.shape = func(*Env, *rand.Rand) (wire.Shape, string) { return wire.Shape{Loss: part}, lossy(part) }
-	p.seen = lossSeen
+	p.seen = seen{fate: lossSeen}
 	return p, err
 }
 
@@ -39,5 +40,14 @@ func makeLoss(e *Env, r FaultRequest) (Fault, error) {
 	if r.Loss <= 0 || r.Loss > 1 {
 		return nil, fmt.Errorf("%g is no part of the packets", r.Loss)
 	}
-	return makeShaping(e, r, wire.Shape{Loss: r.Loss}, lossy(r.Loss), lossSeen)
+	return makeShaping(e, r, wire.Shape{Loss: r.Loss}, lossy(r.Loss), seen{fate: lossSeen})
+}
+
+// lossSeen: a packet was lost by chance, on a way that loses at least as many as it has to.
+func lossSeen(own wire.Shape, f wire.Fate) error {
+	const rounding = 1e-9 // of what several faults lose together
+	if !f.Lost || f.Shape.Loss < own.Loss-rounding {
+		return errors.New("no packet was lost")
+	}
+	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"time"
 
 	"github.com/picklock/picklock/nemesis/wire"
 )
@@ -20,8 +19,15 @@ type shapePlan struct {
 	seen  seen
 }
 
-// seen measures the effect on ways that are up, and says what it measured.
-type seen func(ctx context.Context, s *shaping, up []way) (measured string, err error)
+// seen is how the effect of a shape is seen.
+type seen struct {
+	// fate is an error unless what became of one packet shows the shape: it alone, whatever
+	// else is done to the way.
+	fate func(own wire.Shape, f wire.Fate) error
+	// measure, if there is one, measures the effect on ways that are up, and says what it
+	// measured.
+	measure func(ctx context.Context, s *shaping, up []way) (measured string, err error)
+}
 
 // linkWords are what links are written with.
 const linkWords = "[:one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]"
@@ -125,7 +131,10 @@ func (s *shaping) Verify(ctx context.Context) (err error) {
 	if len(up) == 0 {
 		return errors.New("an end of every link is down")
 	}
-	s.measured, err = s.seen(ctx, s, up)
+	if err := s.env.ways.seen(ctx, up, func(f wire.Fate) error { return s.seen.fate(s.shape, f) }); err != nil || s.seen.measure == nil {
+		return err
+	}
+	s.measured, err = s.seen.measure(ctx, s, up)
 	return err
 }
 
@@ -134,21 +143,4 @@ func (s *shaping) Heal(ctx context.Context) error {
 		s.lost = fmt.Sprintf("%d of %d packets lost", lost, lost+passed)
 	}
 	return s.env.ways.unshape(ctx, s, s.ways)
-}
-
-// lossSeen sends packets until one was seen to be lost.
-func lossSeen(ctx context.Context, s *shaping, up []way) (string, error) {
-	for {
-		for _, x := range up {
-			if _, err := s.env.ways.order(ctx, x, wire.Order{Do: wire.Probe}); err != nil && !errors.Is(err, errDown) {
-				return "", err
-			}
-		}
-		if lost, _ := s.env.ways.counts(ctx, up); lost > 0 {
-			return "", nil
-		}
-		if !wait(ctx, time.Millisecond, nil) {
-			return "", errors.New("no packet was lost")
-		}
-	}
 }

@@ -36,7 +36,7 @@ func parseSlow(words []string) (Plan, error) {
 		}
 		return s, slowness(s)
 	}
-	p.seen = delaySeen
+	p.seen = seen{slowSeen, roundTrips}
 	return p, err
 }
 
@@ -50,7 +50,7 @@ func makeSlow(e *Env, r FaultRequest) (Fault, error) {
 	if s == (wire.Shape{}) {
 		return nil, errors.New("neither a delay nor a rate is given")
 	}
-	return makeShaping(e, r, s, slowness(s), delaySeen)
+	return makeShaping(e, r, s, slowness(s), seen{slowSeen, roundTrips})
 }
 
 // slowness says how slow: "slowed by 50ms±10ms, to 100 kB/s".
@@ -59,18 +59,33 @@ func slowness(s wire.Shape) string {
 	if s.Delay > 0 {
 		parts = append(parts, "by "+s.Delay.String())
 	}
-	if s.Jitter > 0 {
+	if s.Jitter > 0 && s.Delay > 0 {
 		parts[0] += "±" + s.Jitter.String()
 	}
 	if s.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("to %g kB/s", float64(s.Rate)/1000))
 	}
+	if parts == nil {
+		return "not slowed"
+	}
 	return "slowed " + strings.Join(parts, " and ")
 }
 
-// delaySeen measures the time there and back on each link, which must be no less than
-// what its slow directions add to it.
-func delaySeen(ctx context.Context, s *shaping, up []way) (string, error) {
+// slowSeen: a packet has to wait, on a way that is at least as slow as it has to be.
+func slowSeen(own wire.Shape, f wire.Fate) error {
+	is := f.Shape
+	switch {
+	case is.Delay < own.Delay || own.Rate > 0 && (is.Rate == 0 || is.Rate > own.Rate):
+		return fmt.Errorf("it is %s", slowness(is))
+	case f.Late <= 0 || f.Late < own.Delay-own.Jitter:
+		return fmt.Errorf("a packet had to wait for %v", f.Late)
+	}
+	return nil
+}
+
+// roundTrips measures the time there and back on each link, which must be no less than what its
+// slow directions add to it.
+func roundTrips(ctx context.Context, s *shaping, up []way) (string, error) {
 	type measure struct {
 		took time.Duration
 		err  error
@@ -85,26 +100,27 @@ func delaySeen(ctx context.Context, s *shaping, up []way) (string, error) {
 		}
 		go func() {
 			r, err := s.env.ways.order(ctx, x, wire.Order{Do: wire.Ping})
-			if err == nil && r.Took < least {
-				err = fmt.Errorf("%s to %s: there and back took %v, want at least %v", x.from, x.to, r.Took.Round(time.Microsecond), least)
+			switch {
+			case err != nil: // another fault may have cut the link meanwhile
+				measures <- measure{}
+			case r.Took < least:
+				measures <- measure{err: fmt.Errorf("%s to %s: there and back took %v, want at least %v", x.from, x.to, r.Took.Round(time.Microsecond), least)}
+			default:
+				measures <- measure{took: r.Took}
 			}
-			measures <- measure{r.Took, err}
 		}()
 	}
 	var low, high time.Duration
 	var all error
 	for range up {
 		m := <-measures
-		if all = errors.Join(all, m.err); m.err != nil {
-			continue
-		}
-		if low == 0 || m.took < low {
+		all = errors.Join(all, m.err)
+		if m.took > 0 && (low == 0 || m.took < low) {
 			low = m.took
 		}
 		high = max(high, m.took)
 	}
-	// Another fault may have cut a link meanwhile; one that was seen to be fast is not slow.
-	if low == 0 {
+	if all != nil || low == 0 {
 		return "", all
 	}
 	text := "measured " + low.Round(100*time.Microsecond).String()

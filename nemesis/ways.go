@@ -219,6 +219,53 @@ func (w *ways) apply(ctx context.Context, x way) error {
 	return nil
 }
 
+// seen sends packets each of the ways, one after the other, until is says of one's fate that it
+// shows what is done to that way. Ways whose sender is down show nothing; where none shows it,
+// that is an error.
+func (w *ways) seen(ctx context.Context, some []way, is func(wire.Fate) error) error {
+	type outcome struct {
+		shown bool
+		err   error
+	}
+	outcomes := make(chan outcome, len(some))
+	for _, x := range some {
+		go func() {
+			for {
+				r, err := w.order(ctx, x, wire.Order{Do: wire.Probe})
+				if errors.Is(err, errDown) {
+					outcomes <- outcome{}
+					return
+				}
+				if err == nil {
+					if err = is(r.Fate); err != nil {
+						err = fmt.Errorf("%s to %s: %w", x.from, x.to, err)
+					}
+				}
+				if err == nil {
+					outcomes <- outcome{shown: true}
+					return
+				}
+				if !wait(ctx, time.Millisecond, nil) {
+					outcomes <- outcome{err: err}
+					return
+				}
+			}
+		}()
+	}
+	shown, all := 0, error(nil)
+	for range some {
+		o := <-outcomes
+		if o.shown {
+			shown++
+		}
+		all = errors.Join(all, o.err)
+	}
+	if all == nil && shown == 0 {
+		return errors.New("every sender is down")
+	}
+	return all
+}
+
 // counts is what became of the packets on these ways.
 func (w *ways) counts(ctx context.Context, some []way) (lost, passed int) {
 	for _, x := range some {
@@ -227,24 +274,6 @@ func (w *ways) counts(ctx context.Context, some []way) (lost, passed int) {
 		}
 	}
 	return lost, passed
-}
-
-// probe returns nil if a packet sent each of the ways was seen at its sender's door; an
-// error if none could be sent.
-func (w *ways) probe(ctx context.Context, some []way) error {
-	seen := 0
-	for _, x := range some {
-		switch _, err := w.order(ctx, x, wire.Order{Do: wire.Probe}); {
-		case err == nil:
-			seen++
-		case !errors.Is(err, errDown):
-			return err
-		}
-	}
-	if seen == 0 {
-		return errors.New("every sender is down")
-	}
-	return nil
 }
 
 // lookEvery is how often several doors are asked for what only one of them may know.

@@ -41,14 +41,14 @@ type door struct {
 
 	mu      sync.Mutex
 	ways    map[netip.Addr]*lane
-	changed chan struct{}            // closed and replaced when a message has come to wait
-	probes  map[uint16]chan struct{} // by the port that a probe comes from
-	timed   time.Time                // when timer goes off
+	changed chan struct{}        // closed and replaced when a message has come to wait
+	probes  map[uint16]chan Fate // by the port that a probe comes from
+	timed   time.Time            // when timer goes off
 }
 
 // open begins to listen at the namespace's door. No packet comes before a way is set.
 func open(ns *os.File) (*door, error) {
-	d := &door{ns: ns, ways: map[netip.Addr]*lane{}, changed: make(chan struct{}), probes: map[uint16]chan struct{}{}, gone: make(chan struct{})}
+	d := &door{ns: ns, ways: map[netip.Addr]*lane{}, changed: make(chan struct{}), probes: map[uint16]chan Fate{}, gone: make(chan struct{})}
 	q, err := nfqueue.Open(&nfqueue.Config{
 		NetNS: int(ns.Fd()), NfQueue: queueNumber, MaxQueueLen: queueLength, MaxPacketLen: snap,
 		Copymode: nfqueue.NfQnlCopyPacket, Flags: nfqueue.NfQaCfgFlagGSO, AfFamily: unix.AF_INET,
@@ -137,15 +137,21 @@ func (d *door) take(a nfqueue.Attribute) int {
 		d.verdict(p.id, true)
 		return 0
 	}
-	if c := d.probes[p.flow.from]; c != nil && p.opens {
+	probe := d.probes[p.flow.from]
+	if !p.opens {
+		probe = nil
+	}
+	if probe != nil && l.holding {
 		delete(d.probes, p.flow.from)
-		close(c)
-		if l.holding {
-			d.verdict(p.id, false)
-			return 0
-		}
+		probe <- Fate{Held: true, Shape: l.shape}
+		d.verdict(p.id, false)
+		return 0
 	}
 	due, news := l.take(p, time.Now())
+	if probe != nil {
+		delete(d.probes, p.flow.from)
+		probe <- l.fate
+	}
 	if news {
 		close(d.changed)
 		d.changed = make(chan struct{})

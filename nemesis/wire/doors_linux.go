@@ -237,7 +237,7 @@ func (d *door) do(ctx context.Context, to []netip.Addr, o Order) (r Report, err 
 		if len(to) != 1 {
 			return r, errors.New("probe: want one address")
 		}
-		err = d.probe(ctx, netip.AddrPortFrom(to[0], uint16(o.Port)))
+		r.Fate, err = d.probe(ctx, netip.AddrPortFrom(to[0], uint16(o.Port)))
 	default:
 		err = fmt.Errorf("unknown order %q", o.Do)
 	}

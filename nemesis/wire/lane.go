@@ -25,6 +25,7 @@ type lane struct {
 	late   []delayed
 	lost   int
 	passed int
+	fate   Fate // of the latest packet
 }
 
 type delayed struct {
@@ -35,6 +36,7 @@ type delayed struct {
 // take decides about a packet that has come. due is when more is to be done, zero if
 // nothing is; news says that a message has come to wait.
 func (l *lane) take(p packet, now time.Time) (due time.Time, news bool) {
+	l.fate = Fate{Held: l.holding, Shape: l.shape}
 	switch {
 	case l.muted[p.flow]:
 		l.verdict(p.id, false)
@@ -98,6 +100,7 @@ func (l *lane) fare(p packet, now time.Time) (due time.Time) {
 	s := l.shape
 	down := s.Flap > 0 && now.Sub(l.since)/s.Flap%2 == 0
 	if down || s.Loss > 0 && rand.Float64() < s.Loss {
+		l.fate.Down, l.fate.Lost = down, !down
 		l.lost++
 		l.verdict(p.id, false)
 		return time.Time{}
@@ -118,6 +121,7 @@ func (l *lane) fare(p packet, now time.Time) (due time.Time) {
 	if at.Before(l.last) { // packets do not overtake one another
 		at = l.last
 	}
+	l.fate.Late = max(0, at.Sub(now))
 	if !at.After(now) && len(l.late) == 0 && !l.shut() {
 		l.pass(p)
 		return time.Time{}

@@ -92,7 +92,7 @@ func destroy(ns *os.File, some []connection) error {
 }
 
 // probe sends the opening of a connection and returns when the door has seen it.
-func (d *door) probe(ctx context.Context, to netip.AddrPort) error {
+func (d *door) probe(ctx context.Context, to netip.AddrPort) (Fate, error) {
 	fd, from := -1, uint16(0)
 	var err error
 	nerr := proc.InNetNS(d.ns, func() {
@@ -111,9 +111,9 @@ func (d *door) probe(ctx context.Context, to netip.AddrPort) error {
 		defer unix.Close(fd)
 	}
 	if err = errors.Join(nerr, err); err != nil {
-		return fmt.Errorf("make a probe: %w", err)
+		return Fate{}, fmt.Errorf("make a probe: %w", err)
 	}
-	seen := make(chan struct{})
+	seen := make(chan Fate, 1)
 	d.mu.Lock()
 	d.probes[from] = seen
 	d.mu.Unlock()
@@ -123,13 +123,13 @@ func (d *door) probe(ctx context.Context, to netip.AddrPort) error {
 		d.mu.Unlock()
 	}()
 	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}); err != nil && !errors.Is(err, unix.EINPROGRESS) {
-		return fmt.Errorf("send a probe to %s: %w", to, err)
+		return Fate{}, fmt.Errorf("send a probe to %s: %w", to, err)
 	}
 	select {
-	case <-seen:
-		return nil
+	case fate := <-seen:
+		return fate, nil
 	case <-ctx.Done():
-		return fmt.Errorf("a probe to %s did not come to the sender's door: %w", to, ctx.Err())
+		return Fate{}, fmt.Errorf("a probe to %s did not come to the sender's door: %w", to, ctx.Err())
 	}
 }
 

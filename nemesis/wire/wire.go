@@ -30,8 +30,8 @@ const (
 	Shaped Do = "shape"
 	// Count tells what waits, and what a Shape has done so far.
 	Count Do = "count"
-	// Probe sends a packet to the first address and returns when the door has seen it.
-	// One that is held, or whose way is lossy, it does not get through.
+	// Probe sends a packet to the first address and returns, with its Fate, when the door has
+	// seen it. One that is held, or whose way is lossy, it does not get through.
 	Probe Do = "probe"
 	// Ping measures the way there and back, with the opening of a connection.
 	Ping Do = "ping"
@@ -105,9 +105,19 @@ type Report struct {
 	Lost     int           `json:"lost,omitempty"`     // packets that a Shape has lost
 	Passed   int           `json:"passed,omitempty"`   // packets that it has let go
 	Took     time.Duration `json:"took,omitempty"`     // of a Ping
+	Fate     Fate          `json:"fate,omitzero"`      // of a Probe
 	Broken   int           `json:"broken,omitempty"`   // connections
 	GivenUp  int           `json:"given_up,omitempty"` // connections with held data that their sender no longer has
 	Flows    []FlowPair    `json:"flows,omitempty"`    // of List and Break
+}
+
+// Fate is what became of a packet at its sender's door.
+type Fate struct {
+	Held  bool          `json:"held,omitempty"` // it waits, or was thrown away where others wait
+	Lost  bool          `json:"lost,omitempty"` // by chance
+	Down  bool          `json:"down,omitempty"` // it was lost while the way was down
+	Late  time.Duration `json:"late,omitempty"` // so much later than it came it may go on
+	Shape Shape         `json:"shape,omitzero"` // of its way then
 }
 
 // ErrUnsupported is wrapped by errors that say that this system cannot do it.

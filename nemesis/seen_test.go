@@ -1,0 +1,86 @@
+package nemesis
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/internal/link"
+	"github.com/picklock/picklock/nemesis/wire"
+)
+
+// partly is an injector on whose one way nothing is done that a fault asks for, but what another
+// fault has done before.
+type partly struct {
+	*fakeInjector
+	way  string // as in wires
+	deaf bool
+}
+
+func (p *partly) Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
+	if p.deaf && (o.Do == wire.Shaped || o.Do == wire.Hold) {
+		var to []string
+		for _, a := range o.To {
+			if netns+" "+a != p.way {
+				to = append(to, a)
+			}
+		}
+		o.To = to
+	}
+	return p.fakeInjector.Wire(ctx, netns, o)
+}
+
+// TestSeenOnEachLink: a fault on links has landed when each of them shows it, and it alone: what
+// another link or another fault shows says nothing.
+func TestSeenOnEachLink(t *testing.T) {
+	both := []string{"s1", "s2"}
+	requests := map[string]FaultRequest{
+		"delay": {Kind: "slow", Nodes: []string{"c1"}, Peers: both, Slow: link.Slow{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond}},
+		"rate":  {Kind: "slow", Nodes: []string{"c1"}, Peers: both, Slow: link.Slow{Rate: 9000}},
+		"loss":  {Kind: "loss", Nodes: []string{"c1"}, Peers: both, Loss: 0.2},
+		"flap":  {Kind: "flap", Nodes: []string{"c1"}, Peers: both, Flap: 50 * time.Millisecond},
+		"hold":  {Kind: "hold", Nodes: []string{"c1"}, Peers: both},
+	}
+	others := map[string]wire.Shape{
+		"nothing":    {},
+		"less delay": {Delay: time.Millisecond},
+		"a rate":     {Rate: 90000},
+		"less loss":  {Loss: 0.1},
+		"a flap":     {Flap: time.Second},
+	}
+	for name, r := range requests {
+		for other, shape := range others {
+			for _, deaf := range []bool{false, true} {
+				h := newFakeInjector()
+				env := &Env{Cluster: newFakeCluster(), Isolated: true, TTL: time.Second}
+				a, _ := env.node("c1")
+				b, _ := env.node("s2")
+				p := &partly{h, a.NetNS + " " + b.Addr, false}
+				env.Injector = p
+				env.net, env.ways = newCuts(env), newWays(env)
+				if err := env.ways.shape(t.Context(), "another", []way{{"c1", "s2"}}, shape); err != nil {
+					t.Fatal(err)
+				}
+				p.deaf = deaf
+				kind, _ := lookup(r.Kind)
+				f, err := kind.Make(env, r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Inject(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				err = f.(interface{ Verify(context.Context) error }).Verify(ctx)
+				cancel()
+				if !deaf && err != nil && !(name == "hold" && shape != wire.Shape{}) {
+					t.Errorf("%s, and %s besides: %v", name, other, err)
+				}
+				if deaf && (err == nil || !strings.Contains(err.Error(), "c1 to s2")) {
+					t.Errorf("%s does nothing to one link, where there is %s: %v", name, other, err)
+				}
+			}
+		}
+	}
+}
