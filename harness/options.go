@@ -143,6 +143,7 @@ func (p *plan) resolve() (err error) {
 		return err
 	}
 	p.asks = discipline.Asks()
+	p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(text string) bool { return text == nemesis.None })
 	for _, text := range p.Faults {
 		spec, err := nemesis.Parse(text)
 		if err != nil {

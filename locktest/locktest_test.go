@@ -200,7 +200,7 @@ func TestFailures(t *testing.T) {
 		"TestInnerHuntNever":      {false, []string{"--- FAIL: TestInnerHuntNever", "nothing is proved: in no schedule did anybody get the lock", "report: /"}, nil},
 		"TestInnerHuntNeverComes": {false, []string{"the test ended before it came to call 1 of locktest.Run or locktest.Hunt"}, nil},
 		"TestInnerHuntUsage": {false, []string{
-			"what does the lock run on?", "set Options.Builtin to builtin.Run", `unknown fencing "wishful"`, "nowhere", `unknown kind of fault "puase": did you mean pause?`, "pause:holder: a hunt aims by itself",
+			"what does the lock run on?", "set Options.Builtin to builtin.Run", `unknown fencing "wishful"`, "nowhere", `unknown fault "puase": did you mean pause?`, "pause:holder: a hunt aims by itself",
 			`unknown anomaly "stale-wirte": did you mean stale-write?`, "depth 3: want 1 or 2", "a hunt of 1ms: want 1s at least", "a hunt of 1h0m0s: want 1s at least",
 		}, []string{"--- PASS"}},
 		"TestInnerUsage": {false, []string{

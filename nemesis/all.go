@@ -16,6 +16,9 @@ import (
 // All asks for every fault that the cluster can take, aimed at those who matter.
 const All = "all"
 
+// None asks for no fault: what is asked for beside it counts.
+const None = "none"
+
 // errNobody: there is nobody whom the fault could hit.
 var errNobody = errors.New("there is nobody here whom it could hit")
 

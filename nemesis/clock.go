@@ -19,7 +19,7 @@ import (
 var clockKind = Kind{
 	Name:  "clock",
 	About: "make the wall clock of single processes jump, run fast or slow, or strobe; all others keep theirs",
-	Usage: "[:client|leader|one|minority|majority|all|NODE][:+DURATION|:-DURATION|:xRATE|:strobe[:DURATION]]",
+	Usage: "[:client|leader|server|one|minority|majority|all|NODE][:+DURATION|:-DURATION|:xRATE|:strobe[:DURATION]]",
 	Plain: []string{"one", "client"},
 	All:   []string{"holder", "waiter", "client", "client:x2", "client:strobe", "leader", "leader:x2", "leader:strobe", "majority"},
 	Parse: parseClock,

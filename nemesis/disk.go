@@ -16,7 +16,7 @@ import (
 var diskKind = Kind{
 	Name:     "disk",
 	About:    "give servers a disk that hangs in every sync (stall, for so long if a time follows), is full, or fails (eio)",
-	Usage:    "[:leader|one|minority|majority|all|NODE][:stall[:DURATION]|:full|:eio]",
+	Usage:    "[:leader|server|one|minority|majority|all|NODE][:stall[:DURATION]|:full|:eio]",
 	All:      []string{"leader:stall", "one"},
 	Parse:    parseDisk,
 	Make:     makeDisk,

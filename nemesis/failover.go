@@ -13,7 +13,7 @@ import (
 var failoverKind = Kind{
 	Name:     "failover",
 	About:    "make a replica the master, as a sentinel or an operator does",
-	Usage:    "[:NODE]",
+	Usage:    "[:server|NODE]",
 	All:      []string{""},
 	Parse:    parseFailover,
 	Make:     makeFailover,
@@ -29,7 +29,7 @@ var errNoReplicas = errors.New(NoReplicas)
 type failoverPlan struct{ target target }
 
 func parseFailover(words []string) (Plan, error) {
-	t, err := oneTarget(words)
+	t, err := serverTarget(words)
 	return failoverPlan{t}, err
 }
 
@@ -43,7 +43,8 @@ func (p failoverPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding 
 		return nil, errNoReplicas
 	}
 	var replicas []compose.Node
-	if p.target != one {
+	_, named := e.node(string(p.target)) // a node may have the name of a target
+	if named || p.target != one && p.target != serving {
 		var err error
 		if replicas, err = p.target.pick(ctx, e, rng, holding); err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ import (
 var holdKind = Kind{
 	Name:     "hold",
 	About:    "keep messages at their sender's door, in order, and deliver them later: nothing is lost or sent again",
-	Usage:    "[:one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]",
+	Usage:    "[:server|one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]",
 	Plain:    []string{"one", "client"},
 	All:      []string{"holder:register:out", "holder:register:out", "holder:register:out", "holder:servers", "waiter:servers:in", "client:out", "leader:clients:out", "one:servers"},
 	Share:    4,

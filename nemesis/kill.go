@@ -14,7 +14,7 @@ import (
 var killKind = Kind{
 	Name:     "kill",
 	About:    "kill processes (SIGKILL) and start them again, with their data or without (wipe)",
-	Usage:    "[:holder|waiter|client|leader|one|minority|majority|all|NODE][:wipe]",
+	Usage:    "[:holder|waiter|client|leader|server|one|minority|majority|all|NODE][:wipe]",
 	Plain:    []string{"one", "client"},
 	All:      []string{"holder", "waiter", "leader", "one"},
 	Parse:    parseKill,

@@ -112,20 +112,24 @@ type Spec struct {
 	Text string
 	Kind Kind
 	Plan Plan
-	// OneOf: each strike is drawn from these; Kind and Plan mean nothing then.
+	// OneOf: each strike is drawn from these; Kind and Plan mean nothing then. Of None it
+	// is empty and not nil.
 	OneOf []Spec
 }
 
 // Parse reads one entry of --faults.
 func Parse(text string) (Spec, error) {
 	name, rest, _ := strings.Cut(text, ":")
-	if text == All {
+	switch text {
+	case All:
 		return parseAll()
+	case None:
+		return Spec{Text: None, OneOf: []Spec{}}, nil
 	}
 	k, ok := lookup(name)
 	if !ok {
-		if name == All {
-			return Spec{}, fmt.Errorf("fault %s: nothing follows %s", text, All)
+		if name == All || name == None {
+			return Spec{}, fmt.Errorf("fault %s: nothing follows %s", text, name)
 		}
 		var names []string
 		for _, k := range kinds {

@@ -123,7 +123,7 @@ func TestTargets(t *testing.T) {
 	c := newFakeCluster()
 	tests := map[string]string{
 		"pause:holder": "c1", "pause:leader": "s2", "pause:all": "s1 s2 s3", "pause:s3": "s3",
-		"kill:wipe": "one server", "pause:majority": "two servers", "pause:minority": "one server", "pause:client": "one client",
+		"kill:wipe": "one server", "kill:server": "one server", "pause:majority": "two servers", "pause:minority": "one server", "pause:client": "one client",
 	}
 	for fault, want := range tests {
 		nodes := strikeOnce(t, newFakeCluster(), newFakeInjector(), fault)[0].Nodes

@@ -15,7 +15,7 @@ import (
 var partitionKind = Kind{
 	Name:     "partition",
 	About:    "drop all packets between groups of nodes",
-	Usage:    "[:one|leader|halves|bridge|ring|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]",
+	Usage:    "[:server|one|leader|halves|bridge|ring|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]",
 	Parse:    parsePartition,
 	Make:     makePartition,
 	Plain:    []string{"one", "client"},

@@ -15,7 +15,7 @@ import (
 var pauseKind = Kind{
 	Name:     "pause",
 	About:    "stop processes as a long garbage collection or a suspended machine does (SIGSTOP, SIGCONT)",
-	Usage:    "[:holder|waiter|client|leader|one|minority|majority|all|NODE]",
+	Usage:    "[:holder|waiter|client|leader|server|one|minority|majority|all|NODE]",
 	Plain:    []string{"one", "client"},
 	All:      []string{"holder", "holder", "holder", "waiter", "waiter", "client", "leader", "majority"},
 	Share:    4,

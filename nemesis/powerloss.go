@@ -13,7 +13,7 @@ import (
 var powerLossKind = Kind{
 	Name:  "powerloss",
 	About: "kill servers, throw away what they have not synced (torn: but for a part of one write), and start them again",
-	Usage: "[:leader|one|minority|majority|all|NODE][:torn]",
+	Usage: "[:leader|server|one|minority|majority|all|NODE][:torn]",
 	All:   []string{"leader", "majority"},
 	Parse: parsePowerLoss,
 	Make:  makePowerLoss,
@@ -43,7 +43,7 @@ func parsePowerLoss(words []string) (Plan, error) {
 func serverTarget(words []string) (target, error) {
 	t, err := oneTarget(words)
 	if t == holder || t == waiter || t == client {
-		err = fmt.Errorf("%s has no disk: it hits servers", t)
+		err = fmt.Errorf("%s is no server, and it hits servers only", t)
 	}
 	return t, err
 }

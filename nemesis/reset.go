@@ -15,7 +15,7 @@ import (
 var resetKind = Kind{
 	Name:     "reset",
 	About:    "end the connections that there are; new ones work. Both ends are told, or neither (silently), or one has forgotten it (half-open)",
-	Usage:    "[:one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:silently|half-open]",
+	Usage:    "[:server|one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:silently|half-open]",
 	Plain:    []string{"one", "client"},
 	All:      []string{"holder:servers", "waiter", "client:half-open"},
 	Parse:    parseReset,

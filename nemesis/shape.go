@@ -30,7 +30,7 @@ type seen struct {
 }
 
 // linkWords are what links are written with.
-const linkWords = "[:one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]"
+const linkWords = "[:server|one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]"
 
 // parseShape reads the links, and hands each value to read.
 func parseShape(words []string, read func(value string) error) (shapePlan, error) {

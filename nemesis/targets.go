@@ -18,6 +18,7 @@ const (
 	waiter   target = "waiter"   // a client that has asked for the lock and has no answer yet
 	client   target = "client"   // any one client
 	leader   target = "leader"   // the server that leads, any one where none does
+	serving  target = "server"   // the same as one
 	one      target = "one"      // any one server
 	minority target = "minority" // fewer than half of the servers, at least one
 	majority target = "majority" // more than half of the servers
@@ -54,7 +55,7 @@ func (t target) pick(ctx context.Context, e *Env, rng *rand.Rand, holding string
 		return some(slices.DeleteFunc(clients, func(n compose.Node) bool { return !slices.Contains(asking, n.Name) }), 1), nil
 	case client:
 		return some(clients, 1), nil
-	case one:
+	case one, serving:
 		return some(servers, 1), nil
 	case minority:
 		return some(servers, max(1, (len(servers)-1)/2)), nil

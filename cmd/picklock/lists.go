@@ -155,8 +155,8 @@ lease then. run.json names what was drawn from.
 A name alone (pause) strikes any one server or any one client. Any fault takes the word
 held as well (kill:one:held): it strikes only when a client has read and not yet written.
 Targets: holder (the client that has read and not yet written), waiter (one that has asked
-for the lock and has no answer yet), client (any), leader, one, minority, majority, all
-(servers), or a node's name.
+for the lock and has no answer yet), client (any), server or one (any server), leader,
+minority, majority, all (servers), or a node's name. none is no fault.
 
 A partition can have a shape instead: halves (two groups of servers and clients), bridge
 (two groups, and one server that both reach), ring (each server hears only its neighbours,

@@ -169,7 +169,7 @@ func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]
 func kinds(faults []string) []string {
 	var out []string
 	for _, f := range faults {
-		if kind, _, _ := strings.Cut(f, ":"); kind != nemesis.All && kind != "none" {
+		if kind, _, _ := strings.Cut(f, ":"); kind != nemesis.All && kind != nemesis.None {
 			out = append(out, kind)
 		}
 	}

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/hunt"
-	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/nemesis"
 )
 
@@ -65,18 +63,13 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 // CheckFaults says what of the kinds of fault of a hunt cannot be: each is a kind, or a
 // kind on one side as kill:client or kill:server, all, or none.
 func CheckFaults(faults []string) error {
-	var known []string
-	for _, k := range nemesis.Kinds() {
-		known = append(known, k.Name)
-	}
-	known = append(known, nemesis.All, "none")
 	for _, f := range faults {
+		if _, err := nemesis.Parse(f); err != nil {
+			return err
+		}
 		kind, whom, aimed := strings.Cut(f, ":")
 		if aimed && whom != "client" && whom != "server" {
 			return fmt.Errorf("%s: a hunt aims by itself: give a kind, or a kind on one side, as %s:client or %s:server", f, kind, kind)
-		}
-		if !slices.Contains(known, kind) || aimed && kind == nemesis.All {
-			return meant.Unknown("kind of fault", kind, known)
 		}
 	}
 	return nil
