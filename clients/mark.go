@@ -10,9 +10,11 @@ import (
 const MarkPrefix = "picklock-"
 
 // marks is what a mark looks like: ten letters and digits (base32) follow the prefix.
-var marks = regexp.MustCompile(MarkPrefix + `[a-z2-7]{10}-`)
+var marks = regexp.MustCompile(`^` + MarkPrefix + `[a-z2-7]{10}-`)
 
-// MarkIn is the mark of a run in a name, "" where there is none.
+// MarkIn is the mark of the run that gave a name, "" where no run did. The name is what a run
+// chooses, without what its lock or its service puts before it: one that has a mark further
+// on is somebody else's.
 func MarkIn(name string) string { return marks.FindString(name) }
 
 // MarksIn are the marks in names, each once, in order.

@@ -13,14 +13,15 @@ type Service struct {
 	// Clean removes it.
 	Prepare func(ctx context.Context, o Options, mark string) error
 	// Clean removes from the service all that the locks of this package keep there for
-	// locks whose keys contain mark, whoever took them, and returns how much that was. A
+	// locks whose keys begin with mark, whoever took them, and returns how much that was. A
 	// mark is of lower-case letters, digits and dashes, and in no name of anybody else's.
 	Clean func(ctx context.Context, o Options, mark string) (int, error)
 	// CleanAll is Clean for locks of anybody's, which keep what they keep under any name
 	// that contains mark: it looks at the names of all that the service has. nil where that
 	// cannot be done.
 	CleanAll func(ctx context.Context, o Options, mark string) (int, error)
-	// Names lists what the locks of this package keep on the service, whichever runs made
+	// Names lists what the locks of this package keep on the service, each under the name that a
+	// run gave it, without what the lock or the service puts before it, whichever runs made
 	// it; with it may be what others keep.
 	Names func(ctx context.Context, o Options) ([]string, error)
 }

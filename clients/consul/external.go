@@ -79,14 +79,14 @@ func keep(ctx context.Context, o clients.Options, what string, do func(keeper) e
 	return err
 }
 
-// endSessions ends the sessions whose name contains mark.
-func (k keeper) endSessions(mark string) (n int, err error) {
+// endSessions ends the sessions whose name is one of the run's.
+func (k keeper) endSessions(of func(name string) bool) (n int, err error) {
 	sessions, _, err := k.Session().List(k.query)
 	if err != nil {
 		return 0, err
 	}
 	for _, s := range sessions {
-		if !strings.Contains(s.Name, mark) {
+		if !of(s.Name) {
 			continue
 		}
 		if _, err := k.Session().Destroy(s.ID, k.write); err != nil {
@@ -101,7 +101,7 @@ func (k keeper) endSessions(mark string) (n int, err error) {
 func clean(ctx context.Context, o clients.Options, mark string) (n int, err error) {
 	err = keep(ctx, o, "remove the keys with "+mark, func(k keeper) error {
 		// First the sessions, so that nobody takes a key again that is gone.
-		if n, err = k.endSessions(mark); err != nil {
+		if n, err = k.endSessions(func(name string) bool { return strings.HasPrefix(name, mark) }); err != nil {
 			return err
 		}
 		for _, folder := range []string{keyFolder, semaphoreFolder} {
@@ -123,7 +123,7 @@ func clean(ctx context.Context, o clients.Options, mark string) (n int, err erro
 // cleanAll ends every session and removes every key whose name contains mark.
 func cleanAll(ctx context.Context, o clients.Options, mark string) (n int, err error) {
 	err = keep(ctx, o, "remove the keys with "+mark, func(k keeper) error {
-		if n, err = k.endSessions(mark); err != nil {
+		if n, err = k.endSessions(func(name string) bool { return strings.Contains(name, mark) }); err != nil {
 			return err
 		}
 		keys, _, err := k.KV().Keys("", "", k.query)
@@ -152,7 +152,9 @@ func names(ctx context.Context, o clients.Options) (out []string, err error) {
 			if err != nil {
 				return err
 			}
-			out = append(out, keys...)
+			for _, key := range keys {
+				out = append(out, strings.TrimPrefix(key, folder))
+			}
 		}
 		sessions, _, err := k.Session().List(k.query)
 		for _, s := range sessions {

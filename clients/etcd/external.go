@@ -107,7 +107,7 @@ func cleanAll(ctx context.Context, o clients.Options, mark string) (n int, err e
 // names are the keys that may be a run's.
 func names(ctx context.Context, o clients.Options) (out []string, err error) {
 	err = eachKey(ctx, o, "/picklock/"+clients.MarkPrefix, func(_ *clientv3.Client, key string) error {
-		out = append(out, key)
+		out = append(out, strings.TrimPrefix(key, "/picklock/"))
 		return nil
 	})
 	if err != nil {

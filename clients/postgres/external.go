@@ -42,8 +42,8 @@ func reach(c *pgconn.Config, o clients.Options) error {
 // The statements of clean, each in a transaction of its own. Whoever makes the objects (see
 // pgSchema) does so under the same lock; objects in which another run has something stay.
 const (
-	pgCleanRows   = `DELETE FROM picklock_row WHERE strpos(key, $1) > 0`
-	pgCleanLeases = `DELETE FROM picklock_lease WHERE strpos(key, $1) > 0`
+	pgCleanRows   = `DELETE FROM picklock_row WHERE strpos(key, $1) = 1`
+	pgCleanLeases = `DELETE FROM picklock_lease WHERE strpos(key, $1) = 1`
 	pgCleanSchema = `SET LOCAL lock_timeout = '10s';
 SELECT pg_advisory_xact_lock(8029763591);
 DO $$ BEGIN

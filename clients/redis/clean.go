@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,11 @@ func clean(ctx context.Context, o clients.Options, mark string) (int, error) {
 			return 0, err
 		}
 	}
-	return cleanKeys(ctx, o, mark)
+	return unlink(ctx, o, mark, func(key string) bool { return strings.HasPrefix(given(key), mark) })
 }
+
+// given is what a run has called a lock, of the key that the lock has in Redis.
+func given(key string) string { return cmp.Or(rueidisName(key), key) }
 
 // noCluster returns an error if a server is one of a Redis Cluster. Whoever may not ask that is
 // told nothing.
@@ -45,9 +49,18 @@ func noCluster(ctx context.Context, o clients.Options, addr string) error {
 
 // cleanKeys removes the keys that contain mark from every server that takes writes.
 func cleanKeys(ctx context.Context, o clients.Options, mark string) (int, error) {
+	return unlink(ctx, o, mark, func(string) bool { return true })
+}
+
+// unlink removes the keys that contain mark, and that are wanted, from every server that takes
+// writes.
+func unlink(ctx context.Context, o clients.Options, mark string, wanted func(key string) bool) (int, error) {
 	n := 0
 	err := onMasters(ctx, o, "remove the keys with "+mark, func(db *redis.Client) error {
 		return scan(ctx, db, mark, func(key string) error {
+			if !wanted(key) {
+				return nil
+			}
 			removed, err := db.Unlink(ctx, key).Result()
 			n += int(removed)
 			return err
@@ -56,11 +69,11 @@ func cleanKeys(ctx context.Context, o clients.Options, mark string) (int, error)
 	return n, err
 }
 
-// names are the keys that may be a run's.
+// names are what runs may have called their locks.
 func names(ctx context.Context, o clients.Options) (out []string, err error) {
 	err = onMasters(ctx, o, "look for the keys of runs", func(db *redis.Client) error {
 		return scan(ctx, db, clients.MarkPrefix, func(key string) error {
-			out = append(out, key)
+			out = append(out, given(key))
 			return nil
 		})
 	})

@@ -76,7 +76,7 @@ func TestClean(t *testing.T) {
 	for _, s := range servers.Redis(t, 3) {
 		addrs = append(addrs, s.Addr)
 	}
-	others := map[string]any{"k0": "1", "picklock-": "2", "picklock-0123456780-k0": "3", "rueidislock:0:k0": "4"}
+	others := map[string]any{"k0": "1", "picklock-": "2", "picklock-0123456780-k0": "3", "rueidislock:0:k0": "4", "backup:" + mark + "k0": "5", "my-" + mark + "k0": "6", "rueidislock:0:my-" + mark + "k0": "7"}
 	for i := range 2 * scanCount {
 		others[fmt.Sprintf("other:%d", i)] = i
 	}

@@ -50,7 +50,7 @@ func clean(ctx context.Context, o clients.Options, mark string) (n int, err erro
 		return fail(err)
 	}
 	for _, lock := range locks {
-		if !strings.Contains(lock, mark) {
+		if !strings.HasPrefix(lock, mark) {
 			continue
 		}
 		root := "/picklock/" + lock

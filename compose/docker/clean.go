@@ -47,17 +47,59 @@ func (e *Engine) dead(ctx context.Context) (map[string][]string, error) {
 	return left, nil
 }
 
-// Clean removes what dead runs left on the engine: containers, networks, volumes and
-// images that carry picklock's labels. A run is alive as long as its agent runs,
-// which ends when its run does, however that ends. It returns what was removed, and what
-// the engine itself keeps, with the remedy.
-func (e *Engine) Clean(ctx context.Context) (removed, kept []string, err error) {
-	left, err := e.dead(ctx)
+// Left is what dead runs left on an engine.
+type Left struct {
+	runs   map[string][]string // by run: "container NAME" ...
+	images []string
+}
+
+// Names are of all that there is, as Clean says it: "container NAME".
+func (l Left) Names() []string {
+	var out []string
+	for _, what := range l.runs {
+		out = append(out, what...)
+	}
+	for _, i := range l.images {
+		out = append(out, "image "+i)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Left looks for what dead runs left on the engine: containers, networks, volumes and images
+// that carry picklock's labels. A run is alive as long as its agent runs, which ends when its
+// run does, however that ends. What is made from picklock's images inherits their label: of
+// images, those count that have a name as picklock gives it.
+func (e *Engine) Left(ctx context.Context) (Left, error) {
+	runs, err := e.dead(ctx)
+	left := Left{runs: runs}
+	if err != nil {
+		return left, err
+	}
+	images, err := e.engine.images(ctx, labelAny+"=1")
+	if err != nil {
+		return left, fmt.Errorf("look for picklock's images: %w", err)
+	}
+	for _, i := range images {
+		if ownImage(i.Name) {
+			left.images = append(left.images, i.Name)
+		}
+	}
+	return left, nil
+}
+
+// Clean removes what was left, but for what has come to life since. It returns what was
+// removed, and what the engine itself keeps, with the remedy.
+func (e *Engine) Clean(ctx context.Context, left Left) (removed, kept []string, err error) {
+	dead, err := e.dead(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	var errs []error
-	for run, what := range left {
+	for run, what := range left.runs {
+		if dead[run] == nil {
+			continue
+		}
 		if err := e.remove(ctx, run); errors.Is(err, errKept) {
 			kept = append(kept, err.Error())
 			continue
@@ -67,16 +109,12 @@ func (e *Engine) Clean(ctx context.Context) (removed, kept []string, err error) 
 		}
 		removed = append(removed, what...)
 	}
-	images, err := e.engine.images(ctx, labelAny+"=1")
-	if err != nil {
-		errs = append(errs, fmt.Errorf("look for picklock's images: %w", err))
-	}
-	for _, i := range images {
-		switch err := e.engine.removeImage(ctx, i.Name); {
+	for _, name := range left.images {
+		switch err := e.engine.removeImage(ctx, name); {
 		case err == nil:
-			removed = append(removed, "image "+i.Name)
+			removed = append(removed, "image "+name)
 		case !inUse(err):
-			errs = append(errs, fmt.Errorf("remove image %s: %w", i.Name, err))
+			errs = append(errs, fmt.Errorf("remove image %s: %w", name, err))
 		}
 	}
 	slices.SortFunc(removed, strings.Compare)

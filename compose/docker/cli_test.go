@@ -1,8 +1,13 @@
 package docker
 
 import (
+	"archive/tar"
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -174,9 +179,39 @@ func TestClean(t *testing.T) {
 	if s := processState(t, e, servers[0].ID); s == "T" {
 		t.Error("the server of a killed run is left stopped")
 	}
+	// What another has built from picklock's image has its label, and another's name.
+	built := make([]string, 2)
+	for i, name := range []string{"mine:latest", programRepo + ":mine"} {
+		built[i] = name
+		dockerfile := "FROM " + programRef + "\nLABEL of=\"somebody else\"\n"
+		var files bytes.Buffer
+		w := tar.NewWriter(&files)
+		if err := errors.Join(w.WriteHeader(&tar.Header{Name: "Dockerfile", Mode: 0o644, Size: int64(len(dockerfile))}), errorOf(io.WriteString(w, dockerfile)), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.engine.build(t.Context(), &files, name, nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.engine.removeImage(context.WithoutCancel(t.Context()), name) })
+	}
+	// Nobody can be asked.
 	code, stdout, stderr := command(t, nil, "clean")
+	if left := objects(t, e, labelRun+"="+dead); code != 254 || len(left) == 0 || stdout != "" ||
+		!strings.Contains(stderr, "would remove container picklock-"+dead) || !strings.Contains(stderr, "add --yes") {
+		t.Fatalf("exit %d, %v left: %s%s", code, left, stdout, stderr)
+	}
+	code, stdout, stderr = command(t, nil, "clean", "--dry-run")
+	if left := objects(t, e, labelRun+"="+dead); code != 0 || len(left) == 0 || !strings.Contains(stdout, "would remove container picklock-"+dead) {
+		t.Fatalf("exit %d, %v left: %s%s", code, left, stdout, stderr)
+	}
+	code, stdout, stderr = command(t, nil, "clean", "--yes")
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for _, name := range built {
+		if id, err := e.engine.image(t.Context(), name); id == "" || err != nil || strings.Contains(stdout, name) {
+			t.Errorf("image %s: %q, %v: %s", name, id, err, stdout)
+		}
 	}
 	if left := objects(t, e, labelRun+"="+dead); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -193,6 +228,8 @@ func TestClean(t *testing.T) {
 		t.Error("the living run lost something")
 	}
 }
+
+func errorOf[T any](_ T, err error) error { return err }
 
 func runs(t *testing.T, e *Engine) map[string]bool {
 	t.Helper()

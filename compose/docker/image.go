@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +24,13 @@ const (
 	programRepo = "picklock"        // of the image that holds nothing but the program
 	clientRepo  = "picklock-client" // of images that hold a user's program besides
 )
+
+// ownImages is what picklock calls its images.
+var ownImages = regexp.MustCompile(`^(` + programRepo + `|` + clientRepo + `):[0-9a-f]{12}$`)
+
+// ownImage says that picklock gave an image its name. The label alone does not: an image that
+// was built from one of picklock's has it as well.
+func ownImage(name string) bool { return ownImages.MatchString(name) }
 
 // programImage makes the image of our own program, unless it is there. base is an
 // image to put the program into, "" for none: then it is all that the image holds.
@@ -87,7 +95,7 @@ func (e *Engine) removeOldImages(ctx context.Context, repo, keep string) {
 	}
 	for _, i := range old {
 		// One without a name may be another build under way.
-		if i.Name != keep && strings.HasPrefix(i.Name, repo+":") {
+		if i.Name != keep && ownImage(i.Name) && strings.HasPrefix(i.Name, repo+":") {
 			_ = e.engine.removeImage(ctx, i.Name) // likewise
 		}
 	}
