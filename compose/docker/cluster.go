@@ -75,6 +75,7 @@ func (e *Engine) Start(ctx context.Context, def *compose.Definition, opts Option
 	if err := os.MkdirAll(opts.LogDir, 0o755); err != nil {
 		return nil, fmt.Errorf("make run directory: %w", err)
 	}
+	c.waiting.Go(func() { compose.KeepLogs(c.ctx, opts.LogDir) })
 	if len(def.Services) > 0 && e.compose == nil {
 		if e.compose, err = findCompose(ctx); err != nil {
 			return nil, err
@@ -305,7 +306,7 @@ func (c *Cluster) Close() error {
 	}
 	c.cancel()
 	c.waiting.Wait()
-	return err
+	return errors.Join(err, compose.EndLogs(c.opts.LogDir))
 }
 
 // leftNetwork says that a network stays. The run's history does not hang on it.

@@ -30,6 +30,8 @@ type Cluster struct {
 	adding   sync.Mutex // orders the changes to the network
 	reviving sync.Mutex // orders the starts of servers that have ended because of their disks
 
+	unkeep context.CancelFunc // ends the care for the logs
+
 	starting sync.Mutex // orders starts, and the end of all starts
 	spawner  *spawner   // nil once the cluster is closed
 
@@ -59,6 +61,9 @@ func (l *Sandbox) Start(ctx context.Context, def *compose.Definition, opts compo
 		}
 	}
 	c.spawner = newSpawner()
+	keep, unkeep := context.WithCancel(context.Background())
+	c.unkeep = unkeep
+	c.waiting.Go(func() { compose.KeepLogs(keep, opts.LogDir) })
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -335,10 +340,12 @@ func (c *Cluster) Close() error {
 	if c.disks != nil {
 		errs = append(errs, c.disks.close())
 	}
+	c.unkeep()
 	c.waiting.Wait()
 	if spawner == nil {
 		return errors.Join(errs...)
 	}
+	errs = append(errs, compose.EndLogs(c.opts.LogDir))
 	spawner.close()
 	if c.net != nil {
 		errs = append(errs, c.net.close())

@@ -1,0 +1,118 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// LogEnds is how many bytes of a node's log are kept at either end.
+const LogEnds = 1 << 20
+
+// logLooks is how often logs that grow are looked at.
+const logLooks = 100 * time.Millisecond
+
+// KeepLogs keeps the logs in dir from filling the disk until ctx ends: what lies between their
+// ends takes no room any more, where the file system can give it back. Nodes write to the files
+// themselves, so that nobody waits for a reader to take what he says. Where it cannot be done
+// the run goes on: EndLogs makes them short in the end.
+func KeepLogs(ctx context.Context, dir string) {
+	t := time.NewTicker(logLooks)
+	defer t.Stop()
+	given := map[string]int64{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		paths, _ := filepath.Glob(filepath.Join(dir, "*.log")) // the pattern is well-formed
+		for _, path := range paths {
+			info, err := os.Lstat(path)
+			if err != nil || !info.Mode().IsRegular() || info.Size() < max(given[path], LogEnds)+2*LogEnds {
+				continue
+			}
+			given[path] = info.Size() - LogEnds
+			if punch(path, LogEnds, info.Size()-2*LogEnds) != nil {
+				return
+			}
+		}
+	}
+}
+
+// EndLogs makes the logs in dir short whose nodes have ended: of long ones, head and tail are
+// kept, with a line between them that says how many bytes were left out.
+func EndLogs(dir string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	errs := []error{err}
+	for _, path := range paths {
+		if err := shorten(path, LogEnds); err != nil {
+			errs = append(errs, fmt.Errorf("shorten the log %s: %w", path, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// shorten keeps the two ends of a file, cut at the ends of lines where those are near.
+func shorten(path string, ends int64) (err error) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() <= 3*ends {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	head, tail := make([]byte, ends), make([]byte, ends)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return err
+	}
+	if _, err := f.ReadAt(tail, info.Size()-ends); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if i := lastLine(head); i > 0 {
+		head = head[:i]
+	}
+	tail = tail[firstLine(tail):]
+	left := info.Size() - int64(len(head)) - int64(len(tail))
+	text := fmt.Appendf(nil, "\npicklock: %d bytes were left out here\n", left)
+	if len(head) > 0 && head[len(head)-1] == '\n' {
+		text = text[1:]
+	}
+	end := int64(len(head))
+	for _, part := range [][]byte{text, tail} {
+		if _, err := f.WriteAt(part, end); err != nil {
+			return err
+		}
+		end += int64(len(part))
+	}
+	return f.Truncate(end)
+}
+
+// nearEnd is how far from a cut the end of a line may be for the cut to be there.
+const nearEnd = 64 << 10
+
+// lastLine is where the last whole line of text ends; 0 where that is not near its end.
+func lastLine(text []byte) int {
+	for i := len(text); i > max(0, len(text)-nearEnd); i-- {
+		if text[i-1] == '\n' {
+			return i
+		}
+	}
+	return 0
+}
+
+// firstLine is where the first whole line of text begins; 0 where that is not near.
+func firstLine(text []byte) int {
+	for i, b := range text[:min(len(text), nearEnd)] {
+		if b == '\n' {
+			return i + 1
+		}
+	}
+	return 0
+}
