@@ -13,6 +13,8 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
+const onlyLines = "write only the protocol's lines to standard output, one JSON object each, and everything else to standard error"
+
 // wrote notes something wrong in what the program writes.
 func (p *program) wrote(check string, what Problem) {
 	p.mu.Lock()
@@ -29,7 +31,8 @@ func (p *program) take(line []byte) {
 	defer p.mu.Unlock()
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(line, &members); err != nil || members == nil {
-		p.note("stdout", Problem{"it wrote " + quote(line), "write only the protocol's lines to standard output, one JSON object each, and everything else to standard error"})
+		p.note("stdout", Problem{"it wrote " + quote(line), onlyLines})
+		p.noisy(line)
 		return
 	}
 	a := reply{line: line, came: came}
@@ -46,6 +49,7 @@ func (p *program) take(line []byte) {
 	}
 	if q := p.asked(&a, members["id"]); q != nil {
 		p.formOf(a)
+		p.noise = nil
 		delete(p.open, q.ID)
 		p.closed[q.ID] = true
 		q.answer <- a

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,8 @@ type program struct {
 	last   int64
 	open   map[int64]*request
 	closed map[int64]bool // answered
+	// noise is the first line that was no answer since the last one that was; nil for none.
+	noise  []byte
 	family map[int]proc.Process
 }
 
@@ -47,6 +50,25 @@ type program struct {
 type request struct {
 	lock.Request
 	answer chan reply
+	noise  chan []byte // the first line that came in its place
+}
+
+// noiseWithin is how long an answer may come later than a line in its place. Who writes such
+// lines beside the answers is told of them alone, who writes them instead is not waited for.
+const noiseWithin = 2 * time.Second
+
+// noisy has it known that a line came that is no answer. p.mu is held.
+func (p *program) noisy(line []byte) {
+	if p.noise != nil {
+		return
+	}
+	p.noise = line
+	for _, q := range p.open {
+		select {
+		case q.noise <- line:
+		default:
+		}
+	}
 }
 
 // reply is an answer, and what came with it.
@@ -134,6 +156,9 @@ func (p *program) listen() {
 		switch {
 		case errors.Is(err, lines.ErrTooLong):
 			p.wrote("form", Problem{fmt.Sprintf("it wrote a line of more than %d bytes: %s", lock.LongestLine, quote(line)), "write shorter lines"})
+			p.mu.Lock()
+			p.noisy(bytes.Clone(line))
+			p.mu.Unlock()
 			_, _ = io.Copy(io.Discard, p.out) // so that it can go on
 			return
 		case errors.Is(err, lines.ErrHalf):
@@ -149,8 +174,11 @@ func (p *program) listen() {
 // ask sends a request and waits for its answer. The error is a problem if there is none
 // within that time.
 func (p *program) ask(ctx context.Context, r lock.Request, within time.Duration) (reply, error) {
-	q := &request{Request: r, answer: make(chan reply, 1)}
+	q := &request{Request: r, answer: make(chan reply, 1), noise: make(chan []byte, 1)}
 	p.mu.Lock()
+	if p.noise != nil {
+		q.noise <- p.noise
+	}
 	p.last++
 	q.ID = p.last
 	p.open[q.ID] = q
@@ -162,23 +190,37 @@ func (p *program) ask(ctx context.Context, r lock.Request, within time.Duration)
 	}
 	timer := time.NewTimer(within)
 	defer timer.Stop()
-	select {
-	case a := <-q.answer:
-		a.sent = sent
-		return a, nil
-	case <-p.exited:
-		<-p.read // it may have answered before
+	end := time.Now().Add(within)
+	var noise []byte
+	for {
 		select {
 		case a := <-q.answer:
 			a.sent = sent
 			return a, nil
-		default:
+		case noise = <-q.noise:
+			wait := noiseWithin
+			if r.Op == "acquire" {
+				wait += 2 * p.TTL // it may have to wait for a lease to end
+			}
+			timer.Reset(min(wait, time.Until(end)))
+			continue
+		case <-p.exited:
+			<-p.read // it may have answered before
+			select {
+			case a := <-q.answer:
+				a.sent = sent
+				return a, nil
+			default:
+			}
+			return reply{}, p.ended("instead of answering " + r.Op)
+		case <-timer.C:
+		case <-ctx.Done():
+			return reply{}, ctx.Err()
 		}
-		return reply{}, p.ended("instead of answering " + r.Op)
-	case <-timer.C:
+		if noise != nil {
+			return reply{}, Problem{fmt.Sprintf("it wrote %s instead of answering %s", quote(noise), r.Op), onlyLines}
+		}
 		return reply{}, Problem{fmt.Sprintf("it did not answer %s within %v%s", r.Op, within.Round(time.Millisecond), p.words()), `answer every request, where it fails with "ok":false and the reason, and flush each line`}
-	case <-ctx.Done():
-		return reply{}, ctx.Err()
 	}
 }
 

@@ -185,6 +185,9 @@ for line in lines:
         if wrong("close-blocks-holding") and held:
             time.sleep(600)
         break
+    if wrong("babbles") or wrong("babbles-at-" + request["op"]):
+        print("what is the matter?" if wrong("babbles") else "granted!", flush=True)
+        continue
     reply = answer(request)
     if request["op"] == "acquire" and wrong("prints"):
         print("DEBUG: acquired", flush=True)
