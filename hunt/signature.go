@@ -79,9 +79,10 @@ func (o Options) signatures(v verdict.Verdict, s *scenarios.Scenario) []Signatur
 	return out
 }
 
-// late says that a group is no more than a write that came too late.
+// late says that a group is no more than a write that came too late. Of sections that
+// interleaved nobody can say that.
 func late(g verdict.Group) bool {
-	return g.Property == verdict.Register && !slices.Contains([]string{"interleaved", "granted-early", "renewed-late"}, g.Cause)
+	return g.Class() == verdict.Hazard && g.Property == verdict.Register && g.Cause != "interleaved"
 }
 
 // kindsOf names what a schedule takes: its faults by their kind and whom they fall on, and a

@@ -42,7 +42,7 @@ func TestReportAnswersInOrder(t *testing.T) {
 	page := render(t, redisPaused(8))
 	at := 0
 	for _, want := range []string{
-		"The redis lock broke under pause of the holder.",
+		"FAIL: 0 lock bugs, 1 lease hazard. The redis lock kept its promises under pause of the holder",
 		"c1&#39;s write was accepted at 2.688 s, 410 ms after c3 was granted the lock",
 		"stale-write</span> × 8", "the lease ended while its holder was stopped", "only fencing at the resource helps", docs + "fencing.md",
 		"two-holders</span> × 8", "not required",
@@ -87,14 +87,14 @@ func TestReportUnknownSaysWhatWasMissing(t *testing.T) {
 		want []string
 	}{
 		{"the checker's reason", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"clock"}}}, checker.Verdict{Why: "clock never landed"},
-			[]string{"Unknown: nothing is proved about the etcd lock under clock.", "<li>clock never landed</li>"}},
+			[]string{"UNKNOWN. Nothing is proved about the etcd lock under clock.", "<li>clock never landed</li>"}},
 		{"a property's reason", Run{Settings: workloads.Settings{Lock: "etcd"}}, checker.Verdict{Properties: map[string]checker.Property{checker.Register: {Required: true, Why: "porcupine gave up"}}},
 			[]string{"<li>register: porcupine gave up</li>"}},
 		{"counts alone", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"pause:holder"}}}, checker.Verdict{Stats: checker.Stats{Events: 9, Grants: 2}},
 			[]string{"No grant was contested", "The fault pause never landed"}},
 		{"what all was drawn from", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"all"}}, Drawn: []string{"pause:holder", "pause:waiter", "kill:one"}},
 			checker.Verdict{Stats: checker.Stats{Events: 9, Grants: 2, Contested: 2, Faults: map[string]checker.FaultCount{"pause": {Injected: 2, Landed: 2}}}},
-			[]string{"Unknown: nothing is proved about the etcd lock under pause and kill.", "The fault kill never landed", "drawn from", "pause:holder, pause:waiter, kill:one"}},
+			[]string{"UNKNOWN. Nothing is proved about the etcd lock under pause and kill.", "The fault kill never landed", "drawn from", "pause:holder, pause:waiter, kill:one"}},
 		{"no events", Run{}, checker.Verdict{}, []string{"The history is empty", "There is no timeline", "not checked"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -43,25 +43,30 @@ func headline(run Run, v checker.Verdict) string {
 	if run.NoLock {
 		return headlineUnlocked(lock, faults, v)
 	}
+	under := "under " + faults
+	if faults == "" {
+		under = "without any fault"
+	}
 	switch v.Valid {
 	case checker.False:
+		bugs, hazards := v.Failures()
 		switch {
 		case faults == "" && someOutlasted(run, v):
-			return fmt.Sprintf("The %s lock did not last: %s.", lock, sectionTooLong)
-		case faults == "":
-			return fmt.Sprintf("The %s lock broke without any fault.", lock)
+			return fmt.Sprintf("%s. The %s lock did not last: %s.", v.Word(), lock, sectionTooLong)
+		case bugs == 0 && hazards > 0:
+			return fmt.Sprintf("%s. The %s lock kept its promises %s; a client went on after it had lost the lock.", v.Word(), lock, under)
 		}
-		return fmt.Sprintf("The %s lock broke under %s.", lock, faults)
+		return fmt.Sprintf("%s. The %s lock broke %s.", v.Word(), lock, under)
 	case checker.True:
 		if faults == "" {
-			return fmt.Sprintf("The %s lock held. No fault was injected.", lock)
+			return fmt.Sprintf("%s. The %s lock held. No fault was injected.", v.Word(), lock)
 		}
-		return fmt.Sprintf("The %s lock held under %s.", lock, faults)
+		return fmt.Sprintf("%s. The %s lock held %s.", v.Word(), lock, under)
 	}
 	if faults == "" {
-		return fmt.Sprintf("Unknown: nothing is proved about the %s lock.", lock)
+		return fmt.Sprintf("%s. Nothing is proved about the %s lock.", v.Word(), lock)
 	}
-	return fmt.Sprintf("Unknown: nothing is proved about the %s lock under %s.", lock, faults)
+	return fmt.Sprintf("%s. Nothing is proved about the %s lock %s.", v.Word(), lock, under)
 }
 
 // faultWords is "pause of the holder and clock": the requests as people say them.

@@ -10,6 +10,10 @@ import (
 // headlineUnlocked is the headline of a run in which clients shared the register
 // without a lock.
 func headlineUnlocked(way, faults string, v checker.Verdict) string {
+	word := map[checker.Validity]string{checker.True: "PASS. ", checker.False: "FAIL. "}[v.Valid]
+	if word == "" {
+		word = "UNKNOWN. "
+	}
 	what := map[checker.Validity]string{
 		checker.True:  "no acknowledged update was lost",
 		checker.False: "the register broke",
@@ -18,9 +22,9 @@ func headlineUnlocked(way, faults string, v checker.Verdict) string {
 		what = "nothing is proved"
 	}
 	if faults == "" {
-		return fmt.Sprintf("Without a lock (%s) %s. No fault was injected.", way, what)
+		return word + fmt.Sprintf("Without a lock (%s) %s. No fault was injected.", way, what)
 	}
-	return fmt.Sprintf("Without a lock (%s) %s under %s.", way, what, faults)
+	return word + fmt.Sprintf("Without a lock (%s) %s under %s.", way, what, faults)
 }
 
 // countsUnlocked is the summary's line of figures.

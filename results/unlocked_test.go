@@ -12,9 +12,9 @@ import (
 func TestUnlockedSummary(t *testing.T) {
 	run := Run{Settings: workloads.Settings{Lock: "occ", Faults: []string{"pause:holder"}}, NoLock: true}
 	for valid, want := range map[checker.Validity]string{
-		checker.True:    "Without a lock (occ) no acknowledged update was lost under pause of the holder.",
-		checker.False:   "Without a lock (occ) the register broke under pause of the holder.",
-		checker.Unknown: "Without a lock (occ) nothing is proved under pause of the holder.",
+		checker.True:    "PASS. Without a lock (occ) no acknowledged update was lost under pause of the holder.",
+		checker.False:   "FAIL. Without a lock (occ) the register broke under pause of the holder.",
+		checker.Unknown: "UNKNOWN. Without a lock (occ) nothing is proved under pause of the holder.",
 	} {
 		v := checker.Verdict{Valid: valid, Stats: checker.Stats{Acknowledged: 7, Contested: 5, Writes: 8, Rejected: 3}}
 		var b strings.Builder
@@ -30,7 +30,7 @@ func TestUnlockedSummary(t *testing.T) {
 		}
 	}
 	run.Faults = nil
-	if got := headline(run, checker.Verdict{Valid: checker.True}); got != "Without a lock (occ) no acknowledged update was lost. No fault was injected." {
+	if got := headline(run, checker.Verdict{Valid: checker.True}); got != "PASS. Without a lock (occ) no acknowledged update was lost. No fault was injected." {
 		t.Error(got)
 	}
 }

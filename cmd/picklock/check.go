@@ -30,6 +30,7 @@ const largeHistory = 256 << 20
 
 type checkFlags struct {
 	json    bool
+	on      failOn
 	model   string
 	timeout time.Duration
 	fair    time.Duration
@@ -103,6 +104,7 @@ is not there, a model that does not fit), 255 what cannot be a history.`,
 		},
 	}
 	c.Flags().BoolVar(&flags.json, "json", false, "print the verdict as JSON")
+	failOnFlag(c.Flags(), &flags.on)
 	c.Flags().StringVar(&flags.model, "model", "", "check against this sequential model")
 	c.Flags().DurationVar(&flags.timeout, "timeout", 0, "give up after this time: what is not decided by then is unknown")
 	c.Flags().DurationVar(&flags.fair, "fair", 0, "report starvation: a client that waited longer than this while others were served")
@@ -190,7 +192,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 	}
 	fi, err := os.Stat(filepath.Join(path, results.HistoryFile))
 	if (err != nil || fi.Size() <= largeHistory) && flags.timeout == 0 && flags.fair == 0 {
-		return checkDir(path, flags.json)
+		return checkDir(path, flags.on, flags.json)
 	}
 	var run results.Run
 	text, err := os.ReadFile(filepath.Join(path, results.RunFile))
@@ -212,7 +214,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 		return err
 	}
 	fmt.Fprintln(os.Stderr, "picklock: judged in passing: verdict.json and the report are not rewritten")
-	return report("", run, run.Judged(v), flags.json)
+	return report("", run, run.Judged(v), flags.on, flags.json)
 }
 
 func (flags checkFlags) file(ctx context.Context, src history.Source) error {
@@ -260,7 +262,7 @@ func (flags checkFlags) own(ctx context.Context, src history.Source) error {
 		if v.Stats.Events == 0 && ctx.Err() == nil {
 			return flags.nothing(src.String(), emptyHistory, v)
 		}
-		return report("", flags.recorded(src, v), v, flags.json)
+		return report("", flags.recorded(src, v), v, flags.on, flags.json)
 	}
 	m, err := model.Named(flags.model)
 	if err != nil {

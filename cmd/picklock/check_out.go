@@ -34,7 +34,7 @@ func (flags checkFlags) reported(ctx context.Context, src history.Source) error 
 	if err := errors.Join(dir.WriteRun(run), history.WriteFile(dir.History(), events), results.WriteAll(dir, run, v, events, nil)); err != nil {
 		return err
 	}
-	return report(dir.Report(), run, v, flags.json)
+	return report(dir.Report(), run, v, flags.on, flags.json)
 }
 
 // maxReported is how many events of a trace a report can show.

@@ -11,7 +11,7 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-func checkDir(path string, asJSON bool) error {
+func checkDir(path string, on failOn, asJSON bool) error {
 	l, err := open(path)
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func checkDir(path string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	return report(l.Dir.Report(), l.Run, v, asJSON)
+	return report(l.Dir.Report(), l.Run, v, on, asJSON)
 }
 
 // open reads a run directory that was named on the command line.

@@ -32,6 +32,7 @@ func runCommand() *cobra.Command {
 	var options, abilities []string
 	var asJSON bool
 	var runs int
+	var on failOn
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Test one lock under faults",
@@ -84,9 +85,12 @@ is unknown or left out, 0 if all held.`,
 				return usage(err)
 			}
 			if cmd.Flags().Changed("runs") {
+				if on != onHazard {
+					return usage(errors.New("run: --fail-on is for one run: leave it or --runs out"))
+				}
 				return runSeveral(cmd.Context(), o, runs, runtime, clientImage, asJSON)
 			}
-			return runOnce(cmd.Context(), o, runtime, clientImage, asJSON)
+			return runOnce(cmd.Context(), o, runtime, clientImage, on, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -115,6 +119,7 @@ is unknown or left out, 0 if all held.`,
 	f.StringVar(&o.Out, "out", "", "run directory (with --runs a folder of them; default: a new one below ./picklock-results)")
 	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local (namespaces of this machine), docker (containers of a Docker engine)")
 	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
+	failOnFlag(f, &on)
 	f.BoolVar(&asJSON, "json", false, "print the verdict as JSON")
 	return c
 }
@@ -160,7 +165,7 @@ func findRuntime(ctx context.Context, name, clientImage string) (harness.Runtime
 	return harness.Local{Sandbox: sandbox}, nil
 }
 
-func runOnce(ctx context.Context, o harness.Options, runtime, clientImage string, asJSON bool) error {
+func runOnce(ctx context.Context, o harness.Options, runtime, clientImage string, on failOn, asJSON bool) error {
 	var err error
 	if o.Runtime, err = findRuntime(ctx, runtime, clientImage); err != nil {
 		return err
@@ -179,12 +184,14 @@ func runOnce(ctx context.Context, o harness.Options, runtime, clientImage string
 	if err != nil {
 		return err
 	}
-	return report(outcome.Dir.Report(), outcome.Run, outcome.Verdict, asJSON)
+	return report(outcome.Dir.Report(), outcome.Run, outcome.Verdict, on, asJSON)
 }
 
 // judged is the verdict as --json prints it, and which run it is about.
 type judged struct {
 	checker.Verdict
+	Bugs     int           `json:"lock_bugs"`     // root causes that decide, by their class
+	Hazards  int           `json:"lease_hazards"` // what any lease does, and only the resource can refuse
 	Lock     string        `json:"lock"`
 	Seed     uint64        `json:"seed"`
 	Dir      string        `json:"dir,omitempty"`
@@ -194,10 +201,11 @@ type judged struct {
 
 // report prints the verdict and returns it as an exit code. path is the report's, ""
 // where none was written.
-func report(path string, run results.Run, v checker.Verdict, asJSON bool) error {
+func report(path string, run results.Run, v checker.Verdict, on failOn, asJSON bool) error {
 	var err error
 	if asJSON {
 		j := judged{Verdict: v, Lock: run.Lock, Seed: run.Seed, Report: path, CutShort: run.CutShort}
+		j.Bugs, j.Hazards = v.Failures()
 		if path != "" {
 			j.Dir = filepath.Dir(path)
 		}
@@ -208,13 +216,7 @@ func report(path string, run results.Run, v checker.Verdict, asJSON bool) error 
 	if err != nil {
 		return fmt.Errorf("print the verdict: %w", err)
 	}
-	switch v.Valid {
-	case checker.True:
-		return nil
-	case checker.False:
-		return &exitError{exitInvalid, nil}
-	}
-	return &exitError{exitUnknown, nil}
+	return on.met(v)
 }
 
 // colourful says whether f is a terminal whose user has not asked for plain text.

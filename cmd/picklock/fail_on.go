@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/meant"
+)
+
+// failOn is what makes a broken verdict exit code 1: whatever broke, or lock bugs alone.
+type failOn string
+
+const (
+	onHazard failOn = "hazard"
+	onBug    failOn = "bug"
+)
+
+func failOnValues() []string { return []string{string(onHazard), string(onBug)} }
+
+// failOnFlag adds --fail-on.
+func failOnFlag(f *pflag.FlagSet, on *failOn) {
+	*on = onHazard
+	f.Var(on, "fail-on", "what exit code 1 is for: hazard (a lock bug or a lease hazard), or bug (a lock bug alone)")
+}
+
+func (o *failOn) String() string { return string(*o) }
+func (o *failOn) Type() string   { return strings.Join(failOnValues(), "|") }
+
+// Set implements pflag.Value.
+func (o *failOn) Set(text string) error {
+	for _, v := range failOnValues() {
+		if v == text {
+			*o = failOn(text)
+			return nil
+		}
+	}
+	return meant.Unknown("value", text, failOnValues())
+}
+
+// met is the exit code of a verdict.
+func (o failOn) met(v checker.Verdict) error {
+	bugs, hazards := v.Failures()
+	if o == onBug && v.Valid == checker.False && bugs == 0 && hazards > 0 {
+		return nil
+	}
+	return met(v.Valid)
+}
