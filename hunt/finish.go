@@ -354,16 +354,28 @@ func inTime(s *scenarios.Scenario, ttl time.Duration) *scenarios.Scenario {
 	return s
 }
 
-// Summary is a hunt in one sentence: what was found, or how far it was looked.
-func (r *Result) Summary() string {
-	steady := 0
+// Failures counts the ways by their class: those in which the lock breaks what it promises, and
+// what any lease does.
+func (r *Result) Failures() (bugs, hazards int) {
 	for _, w := range r.Ways {
-		if w.Steady() {
-			steady++
+		if w.Anomaly == LateWrite || (verdict.Group{Name: w.Anomaly, Cause: w.Cause}).Class() == verdict.Hazard {
+			hazards++
+		} else {
+			bugs++
 		}
 	}
-	if len(r.Ways) > 0 {
-		return fmt.Sprintf("%s with --fencing %s breaks in %d %s", r.Lock, r.Fencing, len(r.Ways), format.Noun(len(r.Ways), "way", "ways"))
+	return bugs, hazards
+}
+
+// Summary is a hunt in one sentence: what was found, or how far it was looked.
+func (r *Result) Summary() string {
+	if n := len(r.Ways); n > 0 {
+		bugs, hazards := r.Failures()
+		count := fmt.Sprintf("FAIL: %d %s, %d %s. ", bugs, format.Noun(bugs, "lock bug", "lock bugs"), hazards, format.Noun(hazards, "lease hazard", "lease hazards"))
+		if bugs == 0 {
+			return count + fmt.Sprintf("%s keeps its promises; with --fencing %s a client can write after its lease", r.Lock, r.Fencing)
+		}
+		return count + fmt.Sprintf("%s with --fencing %s breaks in %d %s", r.Lock, r.Fencing, n, format.Noun(n, "way", "ways"))
 	}
 	var parts []string
 	all, deepest := 0, -1
