@@ -15,11 +15,13 @@ type Abilities struct {
 	Tokens bool `json:"tokens,omitempty"` // every grant has a fencing token that rises
 	// Lease says whether every grant is promised for a time; nil where the program has
 	// not said, and some may be.
-	Lease    *bool  `json:"lease,omitempty"`
-	Kind     string `json:"kind,omitempty"`    // as Info.Kind
-	Permits  int    `json:"permits,omitempty"` // of a semaphore
-	Renew    bool   `json:"renew,omitempty"`   // the lock is a Renewer
-	Confirms bool   `json:"confirms,omitempty"`
+	Lease   *bool  `json:"lease,omitempty"`
+	Kind    string `json:"kind,omitempty"`    // as Info.Kind
+	Permits int    `json:"permits,omitempty"` // of a semaphore
+	Renew   bool   `json:"renew,omitempty"`   // the lock is a Renewer
+	// Watchdog: the lock renews its lease by itself for as long as it is held.
+	Watchdog bool `json:"watchdog,omitempty"`
+	Confirms bool `json:"confirms,omitempty"`
 }
 
 // Declarer is a lock that says what it can do once it is open (Info.Declares).
@@ -29,7 +31,7 @@ type Declarer interface{ Abilities() Abilities }
 const maxPermits = 1000
 
 // abilityNames are those that --ability knows.
-var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "confirms"}
+var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "confirms"}
 
 // kinds are the words for Info.Kind.
 var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
@@ -81,6 +83,8 @@ func (a *Abilities) set(name, value string) (err error) {
 		on(a.Lease)
 	case "renew":
 		on(&a.Renew)
+	case "watchdog":
+		on(&a.Watchdog)
 	case "confirms":
 		on(&a.Confirms)
 	case "permits":

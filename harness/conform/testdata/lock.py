@@ -5,10 +5,11 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 
 MISTAKE = sys.argv[1] if len(sys.argv) > 1 else ""
-path, ttl, held, client = "", 0, {}, ""
+path, ttl, held, began, client = "", 0, {}, {}, ""
 
 
 def wrong(name):
@@ -66,6 +67,9 @@ def acquire(key, timeout_ms):
         token = change(key, step)
         if token:
             held[key] = token
+            began[key] = time.monotonic()
+            if MISTAKE in ("watchdog", "watchdog-forgets"):
+                threading.Thread(target=watch, args=(key, token), daemon=True).start()
             grant = {"ok": True, "token": token, "lease_ms": ttl, "since_ns": since}
             if wrong("no-token"):
                 del grant["token"]
@@ -108,6 +112,14 @@ def renew(key):
     return lease
 
 
+def watch(key, token):
+    """Renews by itself until the release."""
+    while held[key] == token:
+        time.sleep(ttl / 4000)
+        if not renew(key)["ok"]:
+            return
+
+
 def release(key):
     def step(of):
         if not owned(key, of):
@@ -115,7 +127,8 @@ def release(key):
         of["owner"] = ""
         return True
 
-    done = not wrong("refuses-release") and change(key, step)
+    forgot = wrong("watchdog-forgets") and time.monotonic() - began[key] > ttl / 1000
+    done = not wrong("refuses-release") and not forgot and change(key, step)
     return {"ok": True} if done else {"ok": False, "error": "not held", "definite": True}
 
 
@@ -123,6 +136,8 @@ def open_lock(request):
     global path, ttl, client
     path, ttl, client = request["options"]["file"], request["ttl_ms"], request["client"]
     said = {"ok": True, "tokens": True, "lease": True, "kind": "mutex", "renew": True, "confirms": True}
+    if MISTAKE.startswith("watchdog"):
+        said["watchdog"] = True
     if wrong("kind"):
         said["kind"] = "latch"
     if wrong("tokens-in-words"):
