@@ -254,6 +254,26 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// TestDoneAtTheEnd: a worker that tells the last result does not wait for a queue that the
+// coordinator has ended since.
+func TestDoneAtTheEnd(t *testing.T) {
+	t.Parallel()
+	c := campaign(t, queue(t))
+	send(t, c, item(0, 0))
+	last := take(t, c, 0)
+	if err := c.End(t.Context(), about); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*askWithin)
+	defer cancel()
+	if err := last.Done(ctx, fleet.Result{Worker: "w"}, nil); err != nil || ctx.Err() != nil {
+		t.Errorf("%v, %v", err, ctx.Err())
+	}
+	if got := results(t, c, 1); len(got) != 1 {
+		t.Errorf("%d results", len(got))
+	}
+}
+
 // TestUnreadable: an item whose result is none is not done again, and what cannot be read of
 // others does not keep what can.
 func TestUnreadable(t *testing.T) {

@@ -198,13 +198,21 @@ func (t *Taken) Done(ctx context.Context, r fleet.Result, p *fleet.Payload) erro
 	return t.Drop(ctx)
 }
 
-// Drop takes the item off the queue.
+// Drop takes the item off the queue. Where the campaign has ended meanwhile there is nothing to
+// take it off: its coordinator needs the results only, and may have had the last one.
 func (t *Taken) Drop(ctx context.Context) error {
 	return patiently(ctx, func(ctx context.Context) error {
-		if err := t.msg.DoubleAck(ctx); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-			return fmt.Errorf("take item %s off the queue: %w", t.Item.ID(), err)
+		// Nobody answers for a queue that is gone, so that half of the time is for asking about it.
+		acked, cancel := context.WithTimeout(ctx, askWithin/2)
+		defer cancel()
+		err := t.msg.DoubleAck(acked)
+		if err == nil || errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+			return nil
 		}
-		return nil
+		if _, cerr := t.c.q.js.Consumer(ctx, workStream, t.c.consumer(t.Item.Job)); errors.Is(cerr, jetstream.ErrConsumerNotFound) || errors.Is(cerr, jetstream.ErrStreamNotFound) {
+			return nil
+		}
+		return fmt.Errorf("take item %s off the queue: %w", t.Item.ID(), err)
 	})
 }
 
