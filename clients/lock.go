@@ -98,6 +98,9 @@ type Options struct {
 	// cluster has none.
 	Directory string
 
+	// Folder is where the program of an exec lock is started; "" for the working directory.
+	Folder string
+
 	// External is how the servers are reached where they are not picklock's own; nil where
 	// they are.
 	External *External

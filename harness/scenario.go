@@ -168,6 +168,9 @@ func (o ScenarioOptions) runOptions() Options {
 	if o.Cluster != "" {
 		opts.Cluster = o.Cluster
 	}
+	if o.Runtime == nil || o.Runtime.Name() == "local" { // elsewhere the folders are others
+		opts.Folder = s.FolderOf(o.Lock)
+	}
 	if r := s.Run; r != nil {
 		opts.Faults, opts.Limit, opts.Hold, opts.IgnoreLost = r.Faults, r.Limit, r.Hold, r.IgnoreLost
 		if r.Clients > 0 {

@@ -56,3 +56,53 @@ func TestClusterFile(t *testing.T) {
 		})
 	}
 }
+
+// The command of a lock that is somebody's own program means the same files wherever the
+// scenario is played, and that of a lock that the user names means what he means.
+func TestProgramsFolder(t *testing.T) {
+	work := t.TempDir()
+	const lock = "exec:python3 lock.py"
+	for name, tt := range map[string]struct {
+		lock, folder, written, found string
+	}{
+		"a program":            {lock, "", "folder: \"../..\"", "."},
+		"one from elsewhere":   {lock, "sub", "folder: \"../../sub\"", "sub"},
+		"an absolute folder":   {lock, "/", "", "/"},
+		"a lock of picklock's": {"redis", "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(work)
+			s := &Scenario{Name: "x", About: "x", Locks: []string{tt.lock}, Folder: tt.folder, TTL: time.Second, Clients: []string{"A"}, Programs: map[string]Program{"A": MustProgram("acquire", []string{"A"})}}
+			folder := filepath.Join("out", "ways")
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			text, err := WrittenTo(folder, s.Write())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text), tt.written) || (tt.found == "") == strings.Contains(string(text), "folder:") {
+				t.Errorf("written as\n%s", text)
+			}
+			file := filepath.Join(folder, "x.yaml")
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(t.TempDir())
+			got, err := Load(filepath.Join(work, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := tt.found
+			if want != "" && !filepath.IsAbs(want) {
+				want = filepath.Join(work, want)
+			}
+			if found := got.FolderOf(tt.lock); found != want {
+				t.Errorf("its program is started in %q, want %q", found, want)
+			}
+			if found := got.FolderOf("exec:python3 other.py"); found != "" {
+				t.Errorf("a program that the user named is started in %q", found)
+			}
+		})
+	}
+}

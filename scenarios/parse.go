@@ -74,7 +74,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 }
 
 var (
-	fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "runtime", "options", "needs", "clients", "ttl", "bound", "run", "steps", "faults", "replay", "expect"}
+	fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "folder", "runtime", "options", "needs", "clients", "ttl", "bound", "run", "steps", "faults", "replay", "expect"}
 	// lateFields speak of what the others name.
 	lateFields = []string{"steps", "faults", "expect"}
 )
@@ -98,6 +98,8 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 		s.Source, err = p.text(v)
 	case "cluster":
 		s.Cluster, err = p.text(v)
+	case "folder":
+		s.Folder, err = p.text(v)
 	case "runtime":
 		if s.Runtime, err = p.text(v); err == nil && s.Runtime != "local" && s.Runtime != "docker" {
 			err = p.errorf(v, "unknown runtime %q (have local, docker)", s.Runtime)

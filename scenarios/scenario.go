@@ -34,6 +34,7 @@ type Scenario struct {
 	Locks   []string // on which it is played
 	Fencing []string // the register's disciplines with which it is played
 	Cluster string   // instead of the lock's own
+	Folder  string   // where the programs of its exec locks are started; "" for the working directory
 	Runtime string   // the only one on which it shows what it is about; "" for any
 	Extra   map[string]string
 	Needs   []string // what a lock must have for it: needs
@@ -110,8 +111,8 @@ func Lookup(name string) (*Scenario, error) {
 	return nil, fmt.Errorf("unknown scenario %q%s (have %s)", name, meant.Word(name, names), strings.Join(names, ", "))
 }
 
-// Load reads a user's own scenario. A cluster that is a relative path is one to the
-// scenario's folder.
+// Load reads a user's own scenario. A cluster and a folder that are relative
+// paths are so to the scenario's own folder.
 func Load(path string) (*Scenario, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -119,7 +120,7 @@ func Load(path string) (*Scenario, error) {
 	}
 	s, err := Parse(path, text)
 	if err == nil {
-		s.resolveCluster(filepath.Dir(path))
+		err = s.resolve(filepath.Dir(path))
 	}
 	return s, err
 }

@@ -70,6 +70,9 @@ func (s *Scenario) Write(comments ...string) []byte {
 	if s.Cluster != "" {
 		fmt.Fprintf(&b, "cluster: %s\n", quoted(s.Cluster))
 	}
+	if s.Folder != "" {
+		fmt.Fprintf(&b, "folder: %s\n", quoted(s.Folder))
+	}
 	if s.Runtime != "" {
 		fmt.Fprintf(&b, "runtime: %s\n", s.Runtime)
 	}

@@ -7,6 +7,7 @@ import "time"
 type Settings struct {
 	Lock     string   `json:"lock"`
 	Cluster  string   `json:"cluster,omitempty"` // "" for the lock's own; "none" for no cluster
+	Folder   string   `json:"folder,omitempty"`  // where an exec lock's program is started; "" for the working directory
 	Workload string   `json:"workload"`          // "" where it depends on what the lock declares
 	Faults   []string `json:"faults"`            // as requested, "pause:holder"
 	// Fencing is the discipline of the protected resource (register.Discipline), and

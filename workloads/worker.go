@@ -91,7 +91,7 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 	octx, cancel := context.WithTimeout(ctx, openWithin)
 	defer cancel()
 	options := clients.Options{
-		Servers: cfg.Servers, External: cfg.External, Client: cfg.Process, TTL: cfg.TTL, Directory: cfg.Directory, Extra: cfg.Extra, Abilities: cfg.Abilities, Log: log,
+		Servers: cfg.Servers, External: cfg.External, Client: cfg.Process, TTL: cfg.TTL, Directory: cfg.Directory, Folder: cfg.Folder, Extra: cfg.Extra, Abilities: cfg.Abilities, Log: log,
 		Warn: func(text string) { o.send(Message{Warning: text}) },
 	}
 	if cfg.Scripted {

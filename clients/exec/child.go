@@ -63,8 +63,9 @@ func (programError) Is(target error) bool { return target == clients.ErrProgram 
 func (e programError) Unwrap() error      { return e.error }
 
 // startChild starts the program.
-func startChild(command string) (*child, error) {
+func startChild(command, folder string) (*child, error) {
 	cmd := Command(command)
+	cmd.Dir = folder
 	cmd.Stderr = os.Stderr
 	proc.DieWithParent(cmd)
 	childIn, in, err := os.Pipe()

@@ -101,7 +101,7 @@ func (l *execLock) started(ctx context.Context) (*child, error) {
 		l.child.close()
 		l.child = nil
 	}
-	c, err := startChild(l.command)
+	c, err := startChild(l.command, l.options.Folder)
 	if err != nil {
 		return nil, programError{fmt.Errorf("start: %w", err)}
 	}

@@ -178,6 +178,9 @@ func oneLane(ctx context.Context, o laneFor) (hunt.Player, hunt.Target, func() e
 	if o.Cluster != "" {
 		lo.Settings.Cluster = o.Cluster
 	}
+	if o.runtime == "local" {
+		lo.Settings.Folder = s.FolderOf(o.Lock)
+	}
 	target, err = lo.Target(ctx, info)
 	if err != nil {
 		return nil, target, nil, errors.Join(err, remove())
