@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -15,6 +16,7 @@ type rootCause struct {
 	N        int
 	Count    string
 	Required bool
+	Class    string // "lock bug" or "lease hazard"; "" where it decides nothing
 	Says     string // "" where the cause is not recognised
 	Do       string
 	Link     string
@@ -41,6 +43,12 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 		r := rootCause{
 			Name: clip(g.Name, 60), Property: clip(g.Property, 40), N: g.Count, Count: format.Count(g.Count), Required: g.Required,
 			At: format.Instant(first.Time), Proof: clip(first.Explanation, 2000),
+		}
+		if g.Required && !run.NoLock {
+			r.Class = "lock bug"
+			if g.Class() == verdict.Hazard {
+				r.Class = "lease hazard"
+			}
 		}
 		s := seen{run: run, group: g}
 		for _, i := range g.Members {

@@ -74,8 +74,11 @@ func (p paint) causes(b *strings.Builder, list []rootCause) {
 			return
 		}
 		fmt.Fprintf(b, "  %s, first at %s: %s\n", p.kind(r.Name, r.Count, r.Required), r.At, clip(r.Proof, 600))
-		if !r.Required {
+		switch {
+		case !r.Required:
 			b.WriteString("    not required\n")
+		case r.Class != "":
+			fmt.Fprintf(b, "    %s\n", r.Class)
 		}
 		if r.Says != "" {
 			fmt.Fprintf(b, "    cause:   %s\n    way out: %s\n             %s\n", r.Says, r.Do, r.Link)

@@ -31,7 +31,7 @@ func TestSummary(t *testing.T) {
 	s := redisPaused(8)
 	got := summary(t, s, false)
 	for _, want := range []string{
-		"✗ FAIL: 0 lock bugs, 1 lease hazard. The redis lock kept its promises under pause of the holder; a client went on after it had lost the lock.\n", "✓ exclusion", "○ belief     not kept × 8   not required; a client pause",
+		"✗ FAIL: 0 lock bugs, 1 lease hazard. The redis lock kept its promises under pause of the holder; a client went on after it had lost the lock.\n", "    lease hazard\n", "✓ exclusion", "○ belief     not kept × 8   not required; a client pause",
 		"stale-write × 8, first at 2.688 s: c1's write was accepted",
 		"    cause:   the lease ended while its holder was stopped, and it wrote all the same; probably brought about by pause of c1\n    way out: only fencing at the resource helps\n             https://github.com/picklock/picklock/blob/main/docs/fencing.md\n",
 		"two-holders × 8, first at 2.278 s: c1 and c3 both", "    not required\n", "report: picklock-results/x/report.html\n", "again:  picklock run --lock redis",
