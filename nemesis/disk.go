@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -182,9 +183,11 @@ func (d *diskFault) seen(ctx context.Context, node string) error {
 // stalled has a sync of the disk wait, and sees it kept waiting by the fault.
 func (d *diskFault) stalled(ctx context.Context, node string) error {
 	trying, cancel := context.WithCancel(ctx)
+	var try sync.WaitGroup
+	defer try.Wait()
 	defer cancel()
 	tried := make(chan error, 1)
-	go func() { tried <- d.disks.TryDisk(trying, node) }()
+	try.Go(func() { tried <- d.disks.TryDisk(trying, node) })
 	ended := func(err error) error {
 		if n, herr := d.disks.DiskHits(ctx, node); herr == nil && n > 0 && err == nil {
 			return nil // it has taken as long as was asked for
@@ -194,8 +197,6 @@ func (d *diskFault) stalled(ctx context.Context, node string) error {
 	for {
 		n, err := d.disks.DiskHits(ctx, node)
 		if err != nil || n > 0 {
-			cancel()
-			<-tried
 			return err
 		}
 		select {

@@ -24,6 +24,7 @@ type ownRedlock struct {
 	// wall clock).
 	left  func(l *ownRedlock, began time.Time) time.Duration
 	group sync.WaitGroup // requests that nobody waits for any more
+	sets  sync.Map       // value -> a channel for each node, closed when it was asked to set it
 }
 
 func openOwnRedlock(left func(*ownRedlock, time.Time) time.Duration) func(context.Context, clients.Options) (clients.Lock, error) {
@@ -64,12 +65,16 @@ func (l *ownRedlock) Acquire(ctx context.Context, key string) (clients.Grant, er
 // round asks all servers at once; true says that a majority set the key.
 func (l *ownRedlock) round(ctx context.Context, key, value string) bool {
 	answers := make(chan bool, len(l.nodes))
-	for _, n := range l.nodes {
+	sent := make([]chan struct{}, len(l.nodes))
+	for i, n := range l.nodes {
+		sent[i] = make(chan struct{})
 		l.group.Go(func() {
+			defer close(sent[i])
 			_, _, err := n.do(context.WithoutCancel(ctx), value, "SET", key, value, "NX", "PX", l.options.TTL.Milliseconds())
 			answers <- err == nil
 		})
 	}
+	l.sets.Store(value, sent)
 	yes, no := 0, 0
 	for 2*yes <= len(l.nodes) && 2*no < len(l.nodes) {
 		select {
@@ -94,10 +99,22 @@ func (l *ownRedlock) take(ctx context.Context, g clients.Grant) (had, gone int) 
 	asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.options.TTL)
 	answers := make(chan error, len(l.nodes))
 	var all sync.WaitGroup
-	for _, n := range l.nodes {
+	var sent []chan struct{}
+	if v, ok := l.sets.LoadAndDelete(g.Ref); ok {
+		sent = v.([]chan struct{}) //nolint:forcetypeassert // round stores nothing else
+	}
+	for i, n := range l.nodes {
 		all.Add(1)
 		l.group.Go(func() {
 			defer all.Done()
+			// A server may still have the request to set the key before it: on another connection
+			// it would come after the one to remove it.
+			if sent != nil {
+				select {
+				case <-sent[i]:
+				case <-asked.Done():
+				}
+			}
 			answers <- n.Release(asked, g)
 		})
 	}

@@ -47,6 +47,9 @@ func TestSkeletonsPassExecCheck(t *testing.T) {
 			}
 			clocks := clock.Supported()
 			for _, r := range all.Checks {
+				if r.Check == "watchdog" && r.Outcome == conform.NotTried {
+					continue // it has none
+				}
 				if r.Outcome != conform.OK && (r.Check != "clock" || clocks == nil) {
 					t.Errorf("%s: %s %s %v", r.Check, r.Outcome, r.Why, r.Problems)
 				}
