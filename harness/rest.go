@@ -3,6 +3,8 @@ package harness
 import (
 	"context"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/proc"
@@ -11,6 +13,7 @@ import (
 // AtRest implements scenarios.Rester. Of nodes that are no processes of this machine nothing is
 // known: a wait for them rests on its time alone.
 func (sc *script) AtRest(ctx context.Context, clients []string) (bool, error) {
+	var sent strings.Builder
 	if sc.Runtime.Name() != "local" {
 		return true, nil
 	}
@@ -32,6 +35,24 @@ func (sc *script) AtRest(ctx context.Context, clients []string) (bool, error) {
 		if slices.ContainsFunc(sockets(table), func(s socket) bool { return s.established && s.unread > 0 }) && sc.Runtime.Isolated() {
 			return false, nil
 		}
+		if sc.Runtime.Isolated() {
+			sent.WriteString(underWay(table))
+		}
 	}
-	return true, nil
+	return sc.delivered(sent.String()), nil
+}
+
+// deliveredWithin is how long what was sent may stay unanswered by the other end's kernel before
+// it counts as cut off: a busy machine takes its time to carry it there.
+const deliveredWithin = 150 * time.Millisecond
+
+// delivered says that nothing is on its way between nodes, or that it has not moved for so long
+// that a fault holds it back.
+func (sc *script) delivered(sent string) bool {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if sent != sc.sent {
+		sc.sent, sc.sentSince = sent, time.Now()
+	}
+	return sent == "" || time.Since(sc.sentSince) >= deliveredWithin
 }

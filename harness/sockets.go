@@ -58,3 +58,21 @@ func sockets(table string) []socket {
 	}
 	return out
 }
+
+// underWay lists the connections that are being opened, and those with bytes that the other end
+// has not acknowledged: ends, state and how many.
+func underWay(table string) string {
+	var out strings.Builder
+	for line := range strings.Lines(table) {
+		f := strings.Fields(line)
+		if len(f) < 5 {
+			continue
+		}
+		const established, opening = "01", "02"
+		unsent, _, _ := strings.Cut(f[4], ":")
+		if f[3] == opening || f[3] == established && strings.Trim(unsent, "0") != "" {
+			out.WriteString(strings.Join([]string{f[1], f[2], f[3], unsent, "\n"}, " "))
+		}
+	}
+	return out.String()
+}

@@ -3,6 +3,8 @@ package harness
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestSockets(t *testing.T) {
@@ -21,4 +23,42 @@ func TestSockets(t *testing.T) {
 	if got := sockets(table); !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
+}
+
+// What is on its way: a connection that is being opened, and bytes that the other end has not
+// acknowledged. Held back for long, it is no work any more.
+func TestUnderWay(t *testing.T) {
+	const head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n"
+	const (
+		idle    = "   1: 03004D0A:18EB 05004D0A:D431 01 00000000:00000021 00:0\n"
+		unacked = "   2: 03004D0A:18EB 06004D0A:D432 01 00000010:00000000 00:0\n"
+		opening = "   3: 03004D0A:18EC 06004D0A:D433 02 00000001:00000000 00:0\n"
+		closing = "   4: 03004D0A:18ED 06004D0A:D434 06 00000001:00000000 00:0\n"
+	)
+	for text, want := range map[string]bool{head: false, head + idle: false, head + idle + unacked: true, head + opening: true, head + closing: false} {
+		if got := underWay(text); (got != "") != want {
+			t.Errorf("%q of\n%s", got, text)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		sc := &script{}
+		for _, step := range []struct {
+			sent string
+			wait time.Duration
+			want bool
+		}{
+			{"", 0, true},
+			{"a", 0, false},
+			{"a", deliveredWithin - 1, false},
+			{"b", time.Second, false}, // it has moved
+			{"b", deliveredWithin, true},
+			{"", 0, true},
+			{"b", time.Second, false},
+		} {
+			time.Sleep(step.wait)
+			if got := sc.delivered(step.sent); got != step.want {
+				t.Errorf("%q after %v more: %v", step.sent, step.wait, got)
+			}
+		}
+	})
 }
