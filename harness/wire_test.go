@@ -24,12 +24,13 @@ func TestHeldMessages(t *testing.T) {
 		"one by one, both ways":  "  - hold: A from redis\n  - A: acquire &\n  - deliver: 1 from A to redis\n  - await: message from redis to A\n  - deliver: 1 from redis to A\n  - deliver: A from redis\n  - await: A granted\n  - A: release\n",
 		"a write and its answer": "  - A: acquire, read\n  - hold: register to A\n  - A: write &\n  - deliver: 1 from register to A\n  - await: A done\n  - deliver: register to A\n  - A: release\n",
 		"from the servers":       "  - hold: servers to A, B\n  - A: acquire &\n  - await: 1 messages from servers to A\n  - deliver: servers to A, B\n  - await: A granted\n  - A: release\n",
-		"after a request":        "  - A: acquire &\n  - await: message of A's acquire sent\n  - cut: redis to A\n  - await: key on redis\n  - await: A granted or 300ms\n  - heal\n  - await: A granted\n  - A: release\n",
-		"after an answer":        "  - A: acquire, read, write &\n  - await: message of A's write to register answered\n  - hold: A to redis\n  - await: A done\n  - deliver: A to redis\n  - A: release\n",
-		"slow and lossy links":   "  - slow: A from redis 60ms±10ms 100kB/s\n  - A: acquire &\n  - await: A granted or 60ms\n  - await: A granted\n  - heal: A from redis\n  - loss: A from redis 30%\n  - A: release\n  - heal\n",
-		"reset silently":         "  - reset: A to redis silently\n  - A: acquire &\n  - await: A granted or 300ms\n  - reset: A to redis\n  - await: A done\n  - heal\n",
-		"half-open":              "  - reset: A to redis half-open\n  - A: acquire &\n  - await: A done\n  - heal\n",
-		"reset":                  "  - hold: A to redis\n  - A: acquire &\n  - await: message from A to redis\n  - reset: A to redis\n  - await: A done\n",
+		// The client waits for a second for the answer: the cut is on for as little of it as will do.
+		"after a request":      "  - A: acquire &\n  - await: message of A's acquire sent\n  - cut: redis to A\n  - await: key on redis\n  - await: A granted or 20ms\n  - heal\n  - await: A granted\n  - A: release\n",
+		"after an answer":      "  - A: acquire, read, write &\n  - await: message of A's write to register answered\n  - hold: A to redis\n  - await: A done\n  - deliver: A to redis\n  - A: release\n",
+		"slow and lossy links": "  - slow: A from redis 60ms±10ms 100kB/s\n  - A: acquire &\n  - await: A granted or 60ms\n  - await: A granted\n  - heal: A from redis\n  - loss: A from redis 30%\n  - A: release\n  - heal\n",
+		"reset silently":       "  - reset: A to redis silently\n  - A: acquire &\n  - await: A granted or 300ms\n  - reset: A to redis\n  - await: A done\n  - heal\n",
+		"half-open":            "  - reset: A to redis half-open\n  - A: acquire &\n  - await: A done\n  - heal\n",
+		"reset":                "  - hold: A to redis\n  - A: acquire &\n  - await: message from A to redis\n  - reset: A to redis\n  - await: A done\n",
 	}
 	play := func(name, steps, runtime string) {
 		t.Run(runtime+"/"+name, func(t *testing.T) {
