@@ -75,7 +75,7 @@ func (an *analysis) verdict(ctx context.Context) Verdict {
 			break
 		}
 	}
-	v.Valid, v.Why = an.overall(v)
+	an.conclude(&v)
 	return v
 }
 

@@ -2,8 +2,35 @@ package checker
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
+
+// conclude draws the verdict, and the one on the lock's promises. What is only hazards says
+// nothing of those: all else has to have been decided, and exclusion to have been tried.
+func (an *analysis) conclude(v *Verdict) {
+	v.Valid, v.Why = an.overall(*v)
+	v.Promises, v.PromisesWhy = v.Valid, v.Why
+	if bugs, hazards := v.Failures(); v.Valid != False || bugs > 0 || hazards == 0 {
+		return
+	}
+	rest := *v
+	rest.Properties = maps.Clone(v.Properties)
+	for name, p := range rest.Properties {
+		switch {
+		case p.Valid != False:
+		case strings.Contains(p.Why, timeOver): // nobody has looked for what else broke it
+			p.Valid = Unknown
+		default:
+			p.Valid = True
+		}
+		rest.Properties[name] = p
+	}
+	v.Promises, v.PromisesWhy = an.overall(rest)
+	if p := v.Properties[Exclusion]; v.Promises == True && p.Valid != True {
+		v.Promises, v.PromisesWhy = Unknown, Exclusion+": "+p.Why
+	}
+}
 
 // overall draws the verdict from those on the properties: false if a required one
 // is false; true only if something was contested, every requested fault landed

@@ -112,7 +112,7 @@ func verdictWithin(ctx context.Context, plain, wide *analysis) Verdict {
 			break
 		}
 	}
-	v.Valid, v.Why = wide.overall(v)
+	wide.conclude(&v)
 	return v
 }
 

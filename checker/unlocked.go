@@ -56,7 +56,7 @@ func verdictWithoutLock(ctx context.Context, an *analysis) Verdict {
 	if len(v.Anomalies) > 0 {
 		v.Stats.FirstAnomaly = v.Anomalies[0].Time
 	}
-	if v.Valid, v.Why = an.overall(v); v.Valid == True {
+	if an.conclude(&v); v.Valid == True {
 		v.Why = noLock + ", so that only the register was judged"
 	}
 	return v

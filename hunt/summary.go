@@ -25,11 +25,11 @@ func (r *Result) Failures() (bugs, hazards int) {
 func (r *Result) Summary() string {
 	if n := len(r.Ways); n > 0 {
 		bugs, hazards := r.Failures()
-		count := fmt.Sprintf("FAIL: %d %s, %d %s. ", bugs, format.Noun(bugs, "lock bug", "lock bugs"), hazards, format.Noun(hazards, "lease hazard", "lease hazards"))
+		what := fmt.Sprintf("breaks in %d %s", n, format.Noun(n, "way", "ways"))
 		if bugs == 0 {
-			return count + fmt.Sprintf("%s keeps its promises; with --fencing %s a client can write after its lease", r.Lock, r.Fencing)
+			what = "lets a client write after its lease, as any lease does"
 		}
-		return count + fmt.Sprintf("%s with --fencing %s breaks in %d %s", r.Lock, r.Fencing, n, format.Noun(n, "way", "ways"))
+		return fmt.Sprintf("%s. %s with --fencing %s %s", verdict.Failed(bugs, hazards), r.Lock, r.Fencing, what)
 	}
 	var parts []string
 	all, deepest := 0, -1

@@ -32,6 +32,9 @@ func (r Run) CutWords() string {
 // that it held.
 func (r Run) Judged(v checker.Verdict) checker.Verdict {
 	words := r.CutWords()
+	if words != "" && v.Promises == checker.True {
+		v.Promises, v.PromisesWhy = checker.Unknown, words
+	}
 	switch {
 	case words == "" || v.Valid == checker.False:
 	case v.Valid == checker.True || v.Why == "":

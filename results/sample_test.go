@@ -176,7 +176,7 @@ func redisPaused(pauses int) sample {
 		s.now = at + 2100*ms
 	}
 	s.number()
-	v := checker.Verdict{Valid: checker.False, Properties: map[string]checker.Property{
+	v := checker.Verdict{Valid: checker.False, Promises: checker.True, Properties: map[string]checker.Property{
 		checker.Exclusion: {Valid: checker.True, Required: true, Why: "no two certainly alive leases of one key intersect"},
 		checker.Belief:    {Valid: checker.False, Anomalies: pauses, Why: "a client pause longer than the lease breaks it for every lease"},
 		checker.Tokens:    {Valid: checker.True, Required: true, Why: "the lock has no tokens"},

@@ -3,6 +3,7 @@ package results
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/picklock/picklock/checker"
@@ -149,6 +150,27 @@ func TestTheDeepestCauseComesFirst(t *testing.T) {
 	} {
 		if !strings.Contains(junit, want) {
 			t.Errorf("junit.xml lacks %q:\n%s", want, junit)
+		}
+	}
+}
+
+// TestPromisesUntried: that a lock kept its promises is said only where that was tried, and never
+// of a run that was cut short.
+func TestPromisesUntried(t *testing.T) {
+	const kept = "lock kept its promises"
+	s := redisPaused(8)
+	if got := summary(t, s, false); !strings.Contains(got, kept) {
+		t.Errorf("%s", got)
+	}
+	cut := s
+	cut.run.CutShort, cut.run.Limit = time.Second, time.Minute
+	cut.verdict = cut.run.Judged(cut.verdict)
+	untried := s
+	untried.verdict.Promises, untried.verdict.PromisesWhy = checker.Unknown, "exclusion: nothing was contested"
+	for want, s := range map[string]sample{"cut short after": cut, "(exclusion: nothing was contested)": untried} {
+		got := summary(t, s, false)
+		if strings.Contains(got, kept) || !strings.Contains(got, "was tried too little") || !strings.Contains(got, want) {
+			t.Errorf("%q of\n%s", want, got)
 		}
 	}
 }

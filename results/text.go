@@ -54,7 +54,11 @@ func headline(run Run, v checker.Verdict) string {
 		case faults == "" && someOutlasted(run, v):
 			return fmt.Sprintf("%s. The %s lock did not last: %s.", v.Word(), lock, sectionTooLong)
 		case bugs == 0 && hazards > 0:
-			return fmt.Sprintf("%s. The %s lock kept its promises %s; a client went on after it had lost the lock.", v.Word(), lock, under)
+			kept := "kept its promises " + under
+			if v.Promises != checker.True {
+				kept = fmt.Sprintf("was tried too little %s to tell whether it kept its promises (%s)", under, clip(v.PromisesWhy, 300))
+			}
+			return fmt.Sprintf("%s. The %s lock %s; a client went on after it had lost the lock.", v.Word(), lock, kept)
 		}
 		return fmt.Sprintf("%s. The %s lock broke %s.", v.Word(), lock, under)
 	case checker.True:

@@ -10,10 +10,7 @@ import (
 // headlineUnlocked is the headline of a run in which clients shared the register
 // without a lock.
 func headlineUnlocked(way, faults string, v checker.Verdict) string {
-	word := map[checker.Validity]string{checker.True: "PASS. ", checker.False: "FAIL. "}[v.Valid]
-	if word == "" {
-		word = "UNKNOWN. "
-	}
+	word := v.Valid.Word() + ". "
 	what := map[checker.Validity]string{
 		checker.True:  "no acknowledged update was lost",
 		checker.False: "the register broke",

@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // Class is what kind of failure a group of anomalies is.
@@ -45,21 +47,20 @@ func (v Verdict) Failures() (bugs, hazards int) {
 	return bugs, hazards
 }
 
-// Word is the verdict in one word for whoever reads it: pass, fail or unknown.
+// Word is the verdict in a word, with what failed.
 func (v Verdict) Word() string {
-	switch v.Valid {
-	case True:
-		return "PASS"
-	case False:
-		bugs, hazards := v.Failures()
-		return fmt.Sprintf("FAIL: %s, %s", some(bugs, "lock bug"), some(hazards, "lease hazard"))
+	if v.Valid == False {
+		return Failed(v.Failures())
 	}
-	return "UNKNOWN"
+	return v.Valid.Word()
 }
 
-func some(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
+// Word is a verdict in one word.
+func (v Validity) Word() string {
+	return map[Validity]string{True: "PASS", False: "FAIL", Unknown: "UNKNOWN"}[v]
+}
+
+// Failed says how many failures of each class there are.
+func Failed(bugs, hazards int) string {
+	return fmt.Sprintf("%s: %d %s, %d %s", False.Word(), bugs, format.Noun(bugs, "lock bug", "lock bugs"), hazards, format.Noun(hazards, "lease hazard", "lease hazards"))
 }

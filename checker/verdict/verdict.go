@@ -55,11 +55,15 @@ var Properties = []string{Exclusion, Belief, Tokens, Register, Liveness}
 
 // Verdict is what verdict.json holds.
 type Verdict struct {
-	Valid      Validity            `json:"valid"`
-	Why        string              `json:"why,omitempty"` // of an unknown verdict: what was missing
-	Properties map[string]Property `json:"properties"`
-	Anomalies  []Anomaly           `json:"anomalies"`
-	Stats      Stats               `json:"stats"`
+	Valid Validity `json:"valid"`
+	Why   string   `json:"why,omitempty"` // of an unknown verdict: what was missing
+	// Promises is the verdict on what the lock promises: Valid without its lease hazards. It is
+	// True only where that was tried; PromisesWhy is what was missing where it is Unknown.
+	Promises    Validity            `json:"promises"`
+	PromisesWhy string              `json:"promises_why,omitempty"`
+	Properties  map[string]Property `json:"properties"`
+	Anomalies   []Anomaly           `json:"anomalies"`
+	Stats       Stats               `json:"stats"`
 }
 
 // Property is the verdict on one property.

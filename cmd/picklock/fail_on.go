@@ -41,9 +41,8 @@ func (o *failOn) Set(text string) error {
 
 // met is the exit code of a verdict.
 func (o failOn) met(v checker.Verdict) error {
-	bugs, hazards := v.Failures()
-	if o == onBug && v.Valid == checker.False && bugs == 0 && hazards > 0 {
-		return nil
+	if o == onBug {
+		return met(v.Promises)
 	}
 	return met(v.Valid)
 }
