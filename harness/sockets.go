@@ -25,27 +25,31 @@ func socketTable(ctx context.Context, injector nemesis.Injector, pid int) (strin
 // socket is one line of /proc/PID/net/tcp: an end of a connection over IPv4.
 type socket struct {
 	addr        string
-	port        int // its own
-	unread      int // bytes that arrived and that nobody has read
+	port        int    // its own
+	remote      string // the other end, as the kernel writes it
+	unread      int    // bytes that arrived and that nobody has read
+	unacked     int    // bytes whose arrival the other end has not acknowledged
 	established bool
+	opening     bool // the other end has not answered yet
 }
 
 // sockets reads such a table; lines of another form are left out.
 func sockets(table string) []socket {
 	var out []socket
-	for _, line := range strings.Split(table, "\n") {
+	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
 		if len(f) < 5 {
 			continue
 		}
 		i := strings.LastIndexByte(f[1], ':')
-		_, queue, ok := strings.Cut(f[4], ":")
+		sent, arrived, ok := strings.Cut(f[4], ":")
 		if i < 0 || !ok {
 			continue
 		}
 		port, perr := strconv.ParseUint(f[1][i+1:], 16, 32)
-		bytes, berr := strconv.ParseUint(queue, 16, 32)
-		if perr != nil || berr != nil {
+		unread, rerr := strconv.ParseUint(arrived, 16, 32)
+		unacked, serr := strconv.ParseUint(sent, 16, 32)
+		if perr != nil || rerr != nil || serr != nil {
 			continue
 		}
 		var addr netip.Addr
@@ -53,26 +57,11 @@ func sockets(table string) []socket {
 			slices.Reverse(raw) // the kernel prints the number as this machine keeps it
 			addr, _ = netip.AddrFromSlice(raw)
 		}
-		const established = "01"
-		out = append(out, socket{addr.String(), int(port), int(bytes), f[3] == established})
+		const established, opening = "01", "02"
+		out = append(out, socket{addr.String(), int(port), f[2], int(unread), int(unacked), f[3] == established, f[3] == opening})
 	}
 	return out
 }
 
-// underWay lists the connections that are being opened, and those with bytes that the other end
-// has not acknowledged: ends, state and how many.
-func underWay(table string) string {
-	var out strings.Builder
-	for line := range strings.Lines(table) {
-		f := strings.Fields(line)
-		if len(f) < 5 {
-			continue
-		}
-		const established, opening = "01", "02"
-		unsent, _, _ := strings.Cut(f[4], ":")
-		if f[3] == opening || f[3] == established && strings.Trim(unsent, "0") != "" {
-			out.WriteString(strings.Join([]string{f[1], f[2], f[3], unsent, "\n"}, " "))
-		}
-	}
-	return out.String()
-}
+// underWay says that something has been sent that has not arrived.
+func (s socket) underWay() bool { return s.opening || s.established && s.unacked > 0 }

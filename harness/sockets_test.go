@@ -16,9 +16,9 @@ func TestSockets(t *testing.T) {
    4: zz:zz zz:zz 01 zz:zz
 `
 	want := []socket{
-		{"77.0.0.2", 6379, 3, false}, // a queue of connections, not of bytes
-		{"10.77.0.3", 6379, 33, true},
-		{"10.77.0.3", 6379, 0, true},
+		{addr: "77.0.0.2", port: 6379, remote: "00000000:0000", unread: 3}, // a queue of connections, not of bytes
+		{addr: "10.77.0.3", port: 6379, remote: "05004D0A:D431", unread: 33, established: true},
+		{addr: "10.77.0.3", port: 6379, remote: "06004D0A:D432", unacked: 16, established: true},
 	}
 	if got := sockets(table); !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)
@@ -36,8 +36,8 @@ func TestUnderWay(t *testing.T) {
 		closing = "   4: 03004D0A:18ED 06004D0A:D434 06 00000001:00000000 00:0\n"
 	)
 	for text, want := range map[string]bool{head: false, head + idle: false, head + idle + unacked: true, head + opening: true, head + closing: false} {
-		if got := underWay(text); (got != "") != want {
-			t.Errorf("%q of\n%s", got, text)
+		if got := slices.ContainsFunc(sockets(text), socket.underWay); got != want {
+			t.Errorf("%v of\n%s", got, text)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {

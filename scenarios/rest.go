@@ -21,23 +21,39 @@ const (
 // settle waits until what an event was to come of has been dealt with, and says whether the
 // event came meanwhile. A time alone tells a slow machine from a lock that refuses by nothing.
 func (r *Runner) settle(ctx context.Context, a *Await) (came bool, err error) {
-	stage, ok := r.stage.(Rester)
-	if !ok {
-		return false, nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
-	clients := r.waitedFor(a)
+	err = r.rest(ctx, a, r.waitedFor(a), func() (over, anew bool) {
+		came = r.there(a)
+		return came || r.refused(a), false
+	})
+	return came, err
+}
+
+// still waits until it is as quiet as was asked for, and nobody is busy with what would break
+// the quiet: a time alone tells a slow machine from clients that have nothing to say.
+func (r *Runner) still(ctx context.Context, a *Await) error {
+	return r.rest(ctx, a, r.scenario.Clients, func() (over, anew bool) { return false, !r.there(a) })
+}
+
+// rest waits until some clients and all servers are at rest. look is asked before each look at
+// them: over ends the wait, and anew says that what was seen until then does not count.
+func (r *Runner) rest(ctx context.Context, a *Await, clients []string, look func() (over, anew bool)) error {
+	stage, ok := r.stage.(Rester)
+	if !ok {
+		return nil
+	}
 	for looks := 0; ; {
-		if r.there(a) {
-			return true, nil
+		over, anew := look()
+		if anew {
+			looks = 0
 		}
-		if r.refused(a) || looks == restLooks {
-			return false, nil
+		if over || looks == restLooks {
+			return nil
 		}
 		rest, err := stage.AtRest(ctx, clients)
 		if err != nil {
-			return false, fmt.Errorf("see whether %s has been dealt with: %w", a, err)
+			return fmt.Errorf("see whether %s has been dealt with: %w", a, err)
 		}
 		if looks++; !rest {
 			looks = 0
@@ -47,35 +63,9 @@ func (r *Runner) settle(ctx context.Context, a *Await) (came bool, err error) {
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			return false, fmt.Errorf("%w: %s had not been dealt with after %v", ErrBusy, a, awaitWithin)
+			return fmt.Errorf("%w: %s had not been dealt with after %v", ErrBusy, a, awaitWithin)
 		}
 	}
-}
-
-// still waits until it is as quiet as was asked for, and nobody is busy with what would break
-// the quiet: a time alone tells a slow machine from clients that have nothing to say.
-func (r *Runner) still(ctx context.Context, a *Await) error {
-	stage, ok := r.stage.(Rester)
-	if !ok {
-		return nil
-	}
-	for looks := 0; looks < restLooks; {
-		rest, err := stage.AtRest(ctx, r.scenario.Clients)
-		if err != nil {
-			return fmt.Errorf("see whether it is quiet: %w", err)
-		}
-		if looks++; !rest || !r.there(a) {
-			looks = 0
-		}
-		t := time.NewTimer(restEvery)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return fmt.Errorf("%w: it did not come to rest within %v", ErrBusy, awaitWithin)
-		}
-	}
-	return nil
 }
 
 // refused says that the service has refused a client since all others acted last: it asked
