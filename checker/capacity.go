@@ -41,8 +41,8 @@ type crowd struct {
 }
 
 // Of a crowd of more than crowdAll, which only a semaphore can have, crowdNamed are named, and
-// the others counted: what is told of all crowds together must not grow with the square of the
-// history's length. The first one of a lock is told of in full: it is the proof.
+// the others counted: else the anomalies of a lock grow with the square of the history's length.
+// The first crowd of a lock names all of its grants: it is the proof.
 const crowdAll, crowdNamed = 32, 8
 
 // crowdOf is the crowd of stretches as conflicts returns them.

@@ -96,7 +96,7 @@ func TestCover(t *testing.T) {
 	})
 }
 
-// TestLongCovers: of many covers the first is told of in full, the others count.
+// TestLongCovers: the first of many covers names all of its grants, the others a count.
 func TestLongCovers(t *testing.T) {
 	var pieces []piece
 	const n = 1000

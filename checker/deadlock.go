@@ -24,7 +24,7 @@ const patience = 100e6
 // lease behind. Broken is the time of any fault, landed or not, and
 // for as long as a cut network may be felt.
 //
-// A deadlock lasts until the lock is granted again: it is told of once, whatever faults come
+// A deadlock lasts until the lock is granted again: it is one anomaly, whatever faults come
 // and go meanwhile.
 func findDeadlocks(an *analysis) []Anomaly {
 	broken := joined(disturbed(an), an.opt.Bound)

@@ -159,8 +159,8 @@ func spansOf(numbers []int64) []byte {
 	return out.Bytes()
 }
 
-// TestLongNamesAndValues: what stands in a file once and is told of often is told in short, or
-// refused.
+// TestLongNamesAndValues: a long value that many anomalies quote is cut, and a long name
+// is refused.
 func TestLongNamesAndValues(t *testing.T) {
 	h := bulk.Named("one holder, many beside").Make(2000)
 	long := strings.Repeat("x", 1<<20)

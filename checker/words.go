@@ -95,7 +95,7 @@ func processesOf(grants []*grant) []string {
 	return out
 }
 
-// maxShown bounds how much of a value is told, in bytes: a long one can be told of often.
+// maxShown bounds how much of a value an explanation quotes, in bytes: many can quote one.
 const maxShown = 200
 
 // shown quotes a value.

@@ -47,7 +47,7 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// A log that grows and grows takes little room, and what is said in the end is that the middle
+// A log that keeps growing takes little room on disk, and its last version says that the middle
 // is missing.
 func TestKeepLogs(t *testing.T) {
 	dir := t.TempDir()

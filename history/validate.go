@@ -59,7 +59,7 @@ func (v *Validator) Check(e *Event) error {
 	return fmt.Errorf("unknown f %s of %s: want acquire, release, renew, lost, read, write or add (faults are events of process %q)", quote(e.F), quote(e.Process), Nemesis)
 }
 
-// maxName bounds names, in bytes: one that stands in the file once is told of again and again.
+// maxName bounds names, in bytes: many anomalies can name one that the file has once.
 const maxName = 1 << 10
 
 // validNames refuses names that are longer than that.

@@ -134,7 +134,7 @@ func TestHelpers(t *testing.T) {
 					t.Errorf("what it says names none of the reports that are kept: %q\n%s", kept, said)
 				}
 			})
-			t.Run("a file of one's own", func(t *testing.T) {
+			t.Run("a scenario of the project", func(t *testing.T) {
 				dir := r.copied(t)
 				for _, name := range []string{r.file, "own.yaml"} {
 					copyFile(t, filepath.Join("testdata/helpers", name), filepath.Join(dir, name))
