@@ -20,7 +20,11 @@ func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
 	case "renewed-late":
 		return s.touched(&stake{service: span{old.lo, w.t}, parties: []party{{old.process, span{old.lo, w.t}}}})
 	case "ignored-loss":
-		return blamed{} // why it was lost does not matter: the client knew
+		// The client knew. What kept it until its lease was over is still what it takes.
+		if old.promised == 0 || old.promised > old.lostT {
+			return blamed{}
+		}
+		return s.outlived(old, old.lostT)
 	}
 	return s.met(old, young)
 }
