@@ -169,7 +169,7 @@ func gist(v Verdict, began int64) Verdict {
 		p.Why = ""
 		properties[name] = p
 	}
-	v.Properties, v.Why = properties, ""
+	v.Properties, v.Why, v.PromisesWhy = properties, "", ""
 	return v
 }
 

@@ -48,6 +48,6 @@ func (an *analysis) undecided() Verdict {
 	for _, name := range Properties {
 		v.Properties[name] = Property{Valid: Unknown, Required: name != Belief, Why: outOfTime}
 	}
-	v.Valid, v.Why, v.Promises, v.PromisesWhy = Unknown, outOfTime, Unknown, outOfTime
+	v.Valid, v.Why, v.Promises = Unknown, outOfTime, Unknown
 	return v
 }

@@ -10,7 +10,7 @@ import (
 // nothing of those: all else has to have been decided, and exclusion to have been tried.
 func (an *analysis) conclude(v *Verdict) {
 	v.Valid, v.Why = an.overall(*v)
-	v.Promises, v.PromisesWhy = v.Valid, v.Why
+	v.Promises = v.Valid
 	if bugs, hazards := v.Failures(); v.Valid != False || bugs > 0 || hazards == 0 {
 		return
 	}

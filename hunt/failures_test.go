@@ -9,8 +9,8 @@ import (
 func TestFailures(t *testing.T) {
 	late, between, early := &Way{Signature: Signature{Anomaly: LateWrite}}, &Way{Signature: Signature{Anomaly: "stale-write", Cause: "interleaved"}}, &Way{Signature: Signature{Anomaly: "granted-early"}}
 	for want, ways := range map[string][]*Way{
-		"FAIL: 0 lock bugs, 2 lease hazards. etcd with --fencing none lets a client write after its lease, as any lease does": {late, between},
-		"FAIL: 1 lock bug, 1 lease hazard. etcd with --fencing none breaks in 2 ways":                                         {early, late},
+		"FAIL: 0 lock bugs, 2 lease hazards: etcd with --fencing none": {late, between},
+		"FAIL: 1 lock bug, 1 lease hazard: etcd with --fencing none":   {early, late},
 		"nothing was played": nil,
 	} {
 		r := &Result{Ways: ways}

@@ -23,13 +23,8 @@ func (r *Result) Failures() (bugs, hazards int) {
 
 // Summary is a hunt in one sentence: what was found, or how far it was looked.
 func (r *Result) Summary() string {
-	if n := len(r.Ways); n > 0 {
-		bugs, hazards := r.Failures()
-		what := fmt.Sprintf("breaks in %d %s", n, format.Noun(n, "way", "ways"))
-		if bugs == 0 {
-			what = "lets a client write after its lease, as any lease does"
-		}
-		return fmt.Sprintf("%s. %s with --fencing %s %s", verdict.Failed(bugs, hazards), r.Lock, r.Fencing, what)
+	if len(r.Ways) > 0 {
+		return fmt.Sprintf("%s: %s with --fencing %s", verdict.Failed(r.Failures()), r.Lock, r.Fencing)
 	}
 	var parts []string
 	all, deepest := 0, -1

@@ -58,7 +58,8 @@ type Verdict struct {
 	Valid Validity `json:"valid"`
 	Why   string   `json:"why,omitempty"` // of an unknown verdict: what was missing
 	// Promises is the verdict on what the lock promises: Valid without its lease hazards. It is
-	// True only where that was tried; PromisesWhy is what was missing where it is Unknown.
+	// True only where that was tried. PromisesWhy is what was missing where Valid is False and it
+	// is Unknown.
 	Promises    Validity            `json:"promises"`
 	PromisesWhy string              `json:"promises_why,omitempty"`
 	Properties  map[string]Property `json:"properties"`
