@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint lint-darwin slow bench bench-memory docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint lint-darwin slow bench docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -70,10 +70,6 @@ lint-darwin:
 bench:
 	$(GO) run ./scripts/bench
 	$(GO) test -v -run Oracle -timeout 30m ./checker/model -rapid.checks=10000
-
-# The memory that judging a hundred million events takes: a few minutes, nothing on disk.
-bench-memory:
-	$(GO) run ./scripts/bench -memory
 
 # How long the hunt and the random nemesis take to find what is known to break: an hour
 # and more. ARGS="-targets redis-del,zk-lock -seeds 5 -arms guided,exhaustive,random,nemesis"

@@ -27,7 +27,6 @@ type analysis struct {
 	tenure   tenure
 	overlaps overlaps
 	suspects suspects
-	let      *letting // nil where all was kept
 	waits    *waitTimes
 	log      *registerLog // nil where there is none
 	register registerFacts
@@ -70,7 +69,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	if opt.Bound <= 0 {
 		opt.Bound = defaultBound
 	}
-	an := &analysis{opt: opt, let: r.let, waits: &r.waits, began: r.began, last: r.last, ids: &r.names, clocks: r.clocks(opt.Skew), limit: &limit{ctx: ctx}}
+	an := &analysis{opt: opt, waits: &r.waits, began: r.began, last: r.last, ids: &r.names, clocks: r.clocks(opt.Skew), limit: &limit{ctx: ctx}}
 	if opt.widened {
 		widenFaults(r.faults.list, opt.Skew)
 		opt.Bound += 4 * opt.Skew // each end of a wait and of what ends it may be that near
@@ -83,9 +82,6 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	an.faults = newFaultLog(r.faults.list, r.last, r.names.isClient)
 	an.failed = r.failures.unexcused(an.faults.list) // by begin
 	an.evidence = evidence{r.places, an.faults}
-	if an.let != nil {
-		an.let.sinceHealed(r)
-	}
 	an.stats = Stats{
 		Events: r.seen, Duration: r.last, Grants: r.grants, FirstGrant: r.first,
 		Faults: r.faults.counts, Stalls: r.faults.stalls,
@@ -168,8 +164,6 @@ func (an *analysis) complete(k *lock) {
 			}
 		}
 	}
-	an.stats.Contested += k.gone.contested
-	an.maxLease = max(an.maxLease, k.gone.maxLease)
 	for i, g := range k.grants {
 		g.n = int32(i)
 		g.believedEnd = min(g.believedEnd, an.last-an.margin())

@@ -85,7 +85,7 @@ func (k *lock) grantedBy(t int64) int {
 
 // allAcquires lists also those that were granted, by invoke.
 func (k *lock) allAcquires() []*op {
-	all := slices.Clone(k.acquires)
+	all := append(make([]*op, 0, len(k.acquires)+len(k.grants)), k.acquires...)
 	for _, g := range k.grants {
 		if g.inv >= 0 {
 			all = append(all, &op{f: fAcquire, typ: tOK, process: g.process, lock: k, grant: g, invT: g.invT, endT: g.okT, inv: g.inv, comp: g.ok})
@@ -109,7 +109,7 @@ func disturbed(an *analysis) []span {
 
 // busy returns when the lock was not free, by begin.
 func busy(an *analysis, k *lock) []span {
-	busy := slices.Clone(k.gone.busy)
+	busy := make([]span, 0, len(k.grants)+len(k.acquires))
 	for _, g := range k.grants {
 		busy = append(busy, span{g.lo, g.heldUntil()})
 	}

@@ -43,17 +43,10 @@ func askedWhileHeld(an *analysis) (asked, held int) {
 		pieces := an.tenure.certainPieces(k)
 		last := (*grant)(nil)
 		for _, p := range pieces {
-			if p.g != last && !p.g.let {
+			if p.g != last {
 				held++
 			}
 			last = p.g
-		}
-		asked, held = asked+k.gone.asked, held+k.gone.held
-		meets := func(known tried, process string, from, to int64) bool {
-			if known != undecided {
-				return known == triedIt
-			}
-			return anotherHad(pieces, process, from, to)
 		}
 		if !k.mutex() { // a request beside a holder need not wait
 			for _, g := range k.grants {
@@ -67,12 +60,12 @@ func askedWhileHeld(an *analysis) (asked, held int) {
 			if o.comp < 0 && an.opt.widened {
 				continue // how long it was under way, another clock may tell
 			}
-			if meets(o.tried, o.process, o.invT+k.margin, o.endT-k.margin) {
+			if anotherHad(pieces, o.process, o.invT+k.margin, o.endT-k.margin) {
 				asked++
 			}
 		}
 		for _, g := range k.grants {
-			if g.inv >= 0 && meets(g.tried, g.process, g.invT+k.margin, g.okT-k.margin) {
+			if g.inv >= 0 && anotherHad(pieces, g.process, g.invT+k.margin, g.okT-k.margin) {
 				asked++
 			}
 		}

@@ -72,8 +72,6 @@ type faultReader struct {
 	open   map[string][]int // places of those without an end
 	counts map[string]FaultCount
 	stalls int
-	named  map[string]bool // nodes of some fault
-	healed int64           // when the latest of those ended that landed, -1 for none
 }
 
 func (r *faultReader) read(e *history.Event, t int64) {
@@ -86,18 +84,12 @@ func (r *faultReader) read(e *history.Event, t int64) {
 			c.Landed++
 		}
 		r.open[id] = append(r.open[id], len(r.list))
-		for _, n := range e.Nodes {
-			r.named[n] = true
-		}
 		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, landed: e.Landed})
 	case history.End:
 		if list := r.open[id]; len(list) > 0 {
 			f := &r.list[list[0]]
 			f.end, f.ended = t, true
 			r.open[id] = list[1:]
-			if f.landed && f.name != Stall {
-				r.healed = t
-			}
 		}
 	}
 	if list := r.open[id]; e.Phase == "" && e.Error != "" && len(list) > 0 {

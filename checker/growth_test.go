@@ -17,7 +17,7 @@ type cost struct {
 	allocated, wrote int64
 }
 
-// costOf reads and judges a history, with all of it kept and with what can be let go.
+// costOf reads and judges a history.
 func costOf(tb testing.TB, h *bulk.History) cost {
 	tb.Helper()
 	opt := Options{Skew: h.Skew, Fair: h.Fair, NoLock: h.NoLock, SkipCrossCheck: true}
@@ -27,12 +27,6 @@ func costOf(tb testing.TB, h *bulk.History) cost {
 	runtime.ReadMemStats(&before)
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &from)
 	v := Check(Input{Events: h.Events, Effects: h.Effects, Options: opt})
-	s := newStream(opt, newLetting(opt, h.Effects != nil))
-	for i := range h.Events {
-		if s.Observe(&h.Events[i]) != nil {
-			break // that what was let go is needed after all is found out while it is read
-		}
-	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		tb.Fatal(err)

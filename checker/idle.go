@@ -76,16 +76,11 @@ type requests struct {
 }
 
 func newRequests(k *lock) *requests {
-	r := &requests{lock: k}
-	for _, o := range k.allAcquires() {
-		if !o.failed {
-			r.list = append(r.list, o)
-		}
-	}
+	r := &requests{lock: k, list: slices.DeleteFunc(k.allAcquires(), func(o *op) bool { return o.failed })}
+	r.link = make([]int32, len(r.list)+1)
 	for i := range r.list {
-		r.link = append(r.link, int32(i+1))
+		r.link[i] = int32(i + 1)
 	}
-	r.link = append(r.link, 0)
 	return r
 }
 

@@ -9,17 +9,12 @@ import (
 // one allocation each.
 type slab[T any] struct {
 	block []T
-	most  int // records in a block; 0: as many as pay. A block is there as long as one of them.
 }
 
 // next returns a zero record.
 func (s *slab[T]) next() *T {
 	if len(s.block) == cap(s.block) {
-		most := s.most
-		if most == 0 {
-			most = 512
-		}
-		s.block = make([]T, 0, min(most, max(16, 2*cap(s.block))))
+		s.block = make([]T, 0, min(512, max(16, 2*cap(s.block))))
 	}
 	s.block = s.block[:len(s.block)+1]
 	return &s.block[len(s.block)-1]

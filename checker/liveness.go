@@ -18,9 +18,6 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 		}
 	}
 	after := 0
-	if an.let != nil && an.let.healed == last {
-		after = an.let.after
-	}
 	for _, k := range an.locks {
 		for _, g := range k.grants {
 			if g.okT > last {

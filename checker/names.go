@@ -1,9 +1,6 @@
 package checker
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // names finds processes by their names, and grants by their ids. The ids that picklock's
 // own clients give, "c1.7", are the process and the number of its acquire, so that a list
@@ -42,7 +39,7 @@ func (s *names) add(g *grant, p *proc) {
 		}
 		s.again[g.id] = true
 	}
-	if p, n := s.numbered(g.id, p); p != nil && n-p.before <= sparse*p.filed+padding {
+	if p, n := s.numbered(g.id, p); p != nil && n <= sparse*p.filed+padding {
 		p.filed++
 		p.setNumber(n, g)
 		return
@@ -53,66 +50,19 @@ func (s *names) add(g *grant, p *proc) {
 	s.others[g.id] = g
 }
 
-// forget takes a grant out.
-func (s *names) forget(g *grant) {
-	if g.id == "" {
-		return
-	}
-	if p, n := s.numbered(g.id, s.get(g.process)); p != nil && p.number(n) == g {
-		p.setNumber(n, nil)
-		return
-	}
-	if s.others[g.id] == g {
-		delete(s.others, g.id)
-	}
-}
-
 // number is the process's grant of this number, nil where there is none.
 func (p *proc) number(n int) *grant {
-	switch at := n - 1 - p.before; {
-	case at < 0:
-		return p.early[n]
-	case at < len(p.own):
+	if at := n - 1; at < len(p.own) {
 		return p.own[at]
 	}
 	return nil
 }
 
 func (p *proc) setNumber(n int, g *grant) {
-	if at := n - 1 - p.before; at >= 0 {
-		for len(p.own) <= at {
-			p.own = push(p.own, nil)
-		}
-		p.own[at] = g
-		return
+	for len(p.own) < n {
+		p.own = push(p.own, nil)
 	}
-	if g == nil {
-		delete(p.early, n)
-		return
-	}
-	if p.early == nil {
-		p.early = map[int]*grant{}
-	}
-	p.early[n] = g
-}
-
-// trim makes room where the grants of the first numbers are gone. Those in between that
-// are still needed, it files one by one.
-func (p *proc) trim() {
-	n := 0
-	for n < len(p.own) && (p.own[n] == nil || p.own[n].decided) {
-		n++
-	}
-	if n < padding || n < len(p.own)/2 {
-		return
-	}
-	own := p.own
-	p.before, p.own = p.before+n, slices.Clone(own[n:])
-	for i, g := range own[:n] {
-		if g != nil {
-			p.setNumber(p.before-n+i+1, g)
-		}
-	}
+	p.own[n-1] = g
 }
 
 // twice says that an id names more than one grant.

@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"strings"
+
 	"github.com/picklock/picklock/history"
 )
 
@@ -21,7 +23,6 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		*p.spare = op{f: fAcquire, process: p.name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e)}
 		p.acquire, p.spare = p.spare, nil
 		k.now.open++
-		r.let.asked(k, p)
 		return
 	}
 	o := p.acquire
@@ -33,7 +34,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		if o.endT == never {
 			o.lock.now.open--
 		}
-		o.endT, o.tried = t, undecided
+		o.endT = t
 	}
 	if e.Type != history.OK {
 		if o != nil {
@@ -48,13 +49,13 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	// A lease cannot begin after the answer that gave it, whatever the client says.
 	g := r.granted.next()
 	*g = grant{
-		id: e.Grant, process: p.name, lock: k, token: max(0, e.Token), inv: -1, ok: i, okT: t,
+		id: strings.Clone(e.Grant), process: p.name, lock: k, token: max(0, e.Token), inv: -1, ok: i, okT: t,
 		since: sane(e.Since, t), lease: min(e.Lease, never), lost: -1, lostT: never, believedEnd: never,
 		mode: modeOf(e.Mode),
 	}
 	k.learn(e)
 	if o != nil {
-		g.inv, g.invT, g.lo, g.kept = o.inv, o.invT, o.invT, o.kept
+		g.inv, g.invT, g.lo = o.inv, o.invT, o.invT
 		// The grant says all that its acquire did.
 		p.acquire, p.spare = nil, o
 	}
@@ -63,7 +64,6 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	}
 	r.endHold(p, k, e, t)
 	g.contested = k.contestedBy(g, o)
-	r.let.granted(r, g)
 	g.n = int32(len(k.grants))
 	k.grants = push(k.grants, g)
 	k.now.held++
@@ -90,7 +90,6 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if g.inv >= 0 {
 		r.waits.add(g.okT - g.invT)
 	}
-	r.let.look(r, k)
 }
 
 // sane bounds a claimed instant by the time of the event that claims it.
@@ -114,19 +113,11 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 		ref.key = e.Key
 	}
 	g := r.grantOf(e, p)
-	if g == nil && r.let.isGone(e) {
-		return
-	}
 	if e.Type == history.Invoke {
 		k := r.lockOf(g, e)
 		o := r.ops.next()
 		*o = op{f: f, process: p.name, lock: k, grant: g, inv: i, comp: -1, invT: t, endT: never, value: e.Value}
 		p.open.put(ref, o)
-		if g != nil {
-			g.open++
-			g.touched = g.touched || (f != fRelease && f != fRenew)
-			g.kept = g.kept || (f == fRelease && g.release != nil)
-		}
 		switch f {
 		case fRelease:
 			k.released = push(k.released, o)
@@ -146,17 +137,11 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 	}
 	p.open.drop(ref)
 	if o != nil {
-		if o.grant != nil {
-			o.grant.open--
-		}
 		o.comp, o.endT, o.typ = i, t, outcomeOf(e.Type)
 		if f == fRead {
 			o.value = e.Value
 		}
 		o.heldOK = e.Held && e.Type == history.OK && g != nil && g.process == e.Process
-	}
-	if g != nil && g.decided && e.Type == history.OK && (f == fRenew || e.Held) {
-		r.let.undone = true
 	}
 	if g == nil || e.Process != g.process {
 		return

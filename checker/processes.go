@@ -3,22 +3,16 @@ package checker
 // proc is what is known of one process while the events are read.
 type proc struct {
 	name    string
-	machine string // as its events name it
-	// own are its grants by the number in their ids, and early those of the numbers before
-	// that are still needed; see names.
-	own     []*grant
-	before  int // own[0] has the number before+1
-	filed   int // how many were filed by their number
-	early   map[int]*grant
-	acquire *op // open
-	spare   *op // to be used for the next one
+	machine string   // as its events name it
+	own     []*grant // its grants by the number in their ids, from 1 on; see names
+	filed   int      // how many were filed by their number
+	acquire *op      // open
+	spare   *op      // to be used for the next one
 	open    openOps
 	latest  latestGrants
 	recent  *grant   // the latest of all
 	held    []*grant // believed
 	dying   int      // kills of it that are under way
-	killed  place    // the latest event by which it was
-	look    int      // the last one at its grants; see letting
 	client  bool     // it has events of its own; others are only known from faults
 }
 
@@ -90,16 +84,6 @@ func (s *latestGrants) set(g *grant) {
 		s.more[s.one.lock.name] = s.one
 	}
 	s.one = g
-}
-
-// drop forgets a grant.
-func (s *latestGrants) drop(g *grant) {
-	if s.one == g {
-		s.one = nil
-	}
-	if s.more[g.lock.name] == g {
-		delete(s.more, g.lock.name)
-	}
 }
 
 // procs finds processes by name: most often one of those seen a moment ago.

@@ -20,7 +20,6 @@ type reader struct {
 	names    names
 	faults   faultReader
 	failures failures
-	let      *letting // nil where all is kept
 	waits    waitTimes
 	effects  []*effect
 	grants   int
@@ -44,7 +43,7 @@ func newReader() *reader {
 	return &reader{
 		locks:  map[string]*lock{},
 		names:  names{procs: procs{byName: map[string]*proc{}}},
-		faults: faultReader{open: map[string][]int{}, counts: map[string]FaultCount{}, named: map[string]bool{}, healed: -1},
+		faults: faultReader{open: map[string][]int{}, counts: map[string]FaultCount{}},
 	}
 }
 
@@ -68,10 +67,7 @@ func (r *reader) readEvent(e *history.Event) {
 		return
 	}
 	p := r.names.proc(e.Process)
-	if !p.client {
-		p.client = true
-		r.let.meet(r, p)
-	}
+	p.client = true
 	if e.Machine != "" {
 		p.machine = e.Machine
 	}
@@ -82,7 +78,6 @@ func (r *reader) readEvent(e *history.Event) {
 	case f != fNone:
 		r.readOp(i, t, f, e, p)
 	case e.F == history.Lost:
-		// Of a grant that was released, and let go, it says nothing.
 		if g := r.grantOf(e, p); g != nil && t < g.lostT {
 			g.lost, g.lostT = i, t
 			r.endBelief(g, t)
@@ -95,7 +90,6 @@ func (r *reader) readEvent(e *history.Event) {
 func (r *reader) readKill(e *history.Event, t int64) {
 	for _, n := range e.Nodes {
 		p := r.names.proc(n)
-		p.killed = r.order
 		switch e.Phase {
 		case history.Begin:
 			p.dying++

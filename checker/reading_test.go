@@ -85,7 +85,7 @@ func TestObserveOrder(t *testing.T) {
 		{"one time, index rises", at(1, 1), at(1, 2), true},
 		{"one time, index falls", at(1, 2), at(1, 1), false},
 	} {
-		s := newStream(Options{}, nil)
+		s := newStream(Options{})
 		if err := s.Observe(c.a); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestObserveOrder(t *testing.T) {
 // TestForgets: of what is over, nothing is kept for pairing: memory is that of what
 // is open.
 func TestForgets(t *testing.T) {
-	s := newStream(Options{}, nil)
+	s := newStream(Options{})
 	in := validHistory(5000, 2, 1)
 	for i := range in.Events {
 		if err := s.Observe(&in.Events[i]); err != nil {

@@ -68,7 +68,6 @@ type lock struct {
 	// is to be taken from less than that; 0 where they are taken as they are.
 	margin int64
 	now    *occupancy // while the events are read, nil afterwards
-	gone   remains    // of what was let go
 }
 
 // occupancy counts who has a lock, or asks for it, while the events are read.
@@ -94,19 +93,7 @@ type op struct {
 	heldOK  bool // ok release by the grant's own process: the service confirmed it
 	failed  bool // acquire: by the client's own program, not by the lock
 	busy    bool // acquire: somebody had the lock when this client asked
-	kept    bool // acquire: a proof may need it, whatever comes
-	tried   tried
 }
-
-// tried says of an acquire whether it was under way while another client had the lock for
-// certain, if that was decided while the history was read.
-type tried uint8
-
-const (
-	undecided tried = iota
-	triedIt
-	triedNothing
-)
 
 // grant is one successful acquire.
 type grant struct {
@@ -130,14 +117,6 @@ type grant struct {
 	contested   bool
 	mode        mode
 	under       *grant // of an entry: what its process had been given of the lock before
-
-	// What letting go has to know; see letgo.go.
-	open    int32 // operations under way
-	touched bool  // it read or wrote
-	kept    bool  // a proof may need it, whatever comes
-	decided bool  // nothing that comes changes what is known of it
-	let     bool  // go: it is in no list any more
-	tried   tried // of its acquire
 
 	// When its lease was certainly alive; see lease.go. One stretch of time is all
 	// that most grants have.

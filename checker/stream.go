@@ -25,12 +25,9 @@ var ErrOrder = errors.New("the events are not ordered by time")
 // maxEvents is how many events places can number.
 const maxEvents = math.MaxInt32
 
-// newStream starts with an empty history; let is nil where everything is kept.
-func newStream(opt Options, let *letting) *Stream {
+// newStream starts with an empty history.
+func newStream(opt Options) *Stream {
 	s := &Stream{opt: opt, r: newReader()}
-	if let != nil {
-		s.r.let, s.r.ops.most, s.r.granted.most = let, letBlock, letBlock
-	}
 	if opt.Skew > 0 {
 		s.wide = newReader()
 	}
@@ -49,9 +46,6 @@ func (s *Stream) Observe(e *history.Event) error {
 		return err
 	}
 	s.r.readEvent(e)
-	if s.r.let != nil && s.r.let.undone {
-		return errLetGo
-	}
 	if s.wide != nil {
 		s.wide.readEvent(e)
 	}
@@ -97,19 +91,11 @@ func CheckFiles(ctx context.Context, events, effects string, opt Options, progre
 
 // CheckSource is CheckFiles on any source of events.
 func CheckSource(ctx context.Context, events history.Source, effects string, opt Options, progress func(events int)) (Verdict, error) {
-	return checkSource(ctx, events, effects, opt, newLetting(opt, effects != ""), progress)
-}
-
-// checkSource lets go as it is told, as long as what comes allows it; nil: of nothing.
-func checkSource(ctx context.Context, events history.Source, effects string, opt Options, let *letting, progress func(events int)) (Verdict, error) {
-	s := newStream(opt, let)
+	s := newStream(opt)
 	err := s.inOrder(ctx, events, progress)
 	if errors.Is(err, ErrOrder) {
-		s = newStream(opt, let.anew())
+		s = newStream(opt)
 		err = s.sorted(ctx, events, progress)
-	}
-	if errors.Is(err, errLetGo) {
-		return checkSource(ctx, events, effects, opt, nil, progress)
 	}
 	if err != nil {
 		return Verdict{}, err

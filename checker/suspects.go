@@ -223,7 +223,7 @@ type suspects struct {
 func newSuspects(an *analysis) suspects {
 	s := suspects{early: map[*grant]blamed{}, tokens: map[*grant]blamed{}, faults: an.faults, renews: map[*lock]bool{}}
 	for _, k := range an.locks {
-		s.renews[k] = k.gone.renewed || slices.ContainsFunc(k.grants, func(g *grant) bool { return g.renewed != nil })
+		s.renews[k] = slices.ContainsFunc(k.grants, func(g *grant) bool { return g.renewed != nil })
 	}
 	if len(an.faults.list) == 0 {
 		return s

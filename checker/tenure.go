@@ -1,5 +1,10 @@
 package checker
 
+import (
+	"cmp"
+	"slices"
+)
+
 // tenure says how long grants had their lock: by their leases, or, where they promise
 // none, by all that is known.
 type tenure struct {
@@ -9,7 +14,7 @@ type tenure struct {
 
 // firmPieces lists when the lock was held by all that is known, by begin.
 func (n *tenure) firmPieces(k *lock) []piece {
-	var out []piece
+	out := make([]piece, 0, len(k.grants))
 	for _, g := range k.grants {
 		if !g.timeless() {
 			for _, s := range g.pieces() {
@@ -54,10 +59,12 @@ func (n *tenure) firmEnd(g *grant) int64 {
 	return g.aliveUntil(g.okT)
 }
 
-// certainPieces lists when grants had the lock for certain, by begin: those that are known
-// of, and the last of those that were let go.
+// certainPieces lists when grants had the lock for certain, by begin: by their leases, by all
+// that is known, and by the service's word.
 func (n *tenure) certainPieces(k *lock) []piece {
-	return mergePieces(append(onlyLet(k.gone.firm), n.firmPieces(k)...), append(onlyLet(k.gone.word), wordPieces(k.grants)...))
+	out := append(n.firmPieces(k), wordPieces(k.grants)...)
+	sortBy(out, func(p piece) int64 { return p.from })
+	return out
 }
 
 // certain says whether a grant had the lock for certain at some time.
@@ -66,4 +73,25 @@ func (n *tenure) certain(g *grant) bool {
 		return true
 	}
 	return g.timeless() && n.firm(g).to > g.okT
+}
+
+// wordPieces lists when grants that promise no lease had the lock by the service's word.
+func wordPieces(grants []*grant) []piece {
+	var out []piece
+	for _, g := range grants {
+		if !g.timeless() {
+			continue
+		}
+		for _, s := range g.pieces() {
+			out = append(out, piece{s, g})
+		}
+	}
+	return out
+}
+
+// anotherHad says whether another client had the lock at some time in [from, to). Where
+// nothing is wrong the pieces do not meet, and the latest to begin reaches furthest.
+func anotherHad(pieces []piece, process string, from, to int64) bool {
+	n, _ := slices.BinarySearchFunc(pieces, to, func(p piece, t int64) int { return cmp.Compare(p.from, t) })
+	return n > 0 && pieces[n-1].g.process != process && pieces[n-1].to > from
 }

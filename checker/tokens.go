@@ -6,7 +6,6 @@ import "fmt"
 func judgeTokens(an *analysis, anomalies int) Property {
 	with := 0
 	for _, k := range an.locks {
-		with += k.gone.tokens
 		for _, g := range k.grants {
 			if g.token != 0 {
 				with++
@@ -29,17 +28,11 @@ func judgeTokens(an *analysis, anomalies int) Property {
 }
 
 // successions counts the grants with a token that came for certain after another one of
-// their lock that has one, all of those that were let go as one.
+// their lock that has one.
 func successions(an *analysis) int {
 	n := 0
 	for _, k := range an.locks {
 		first := never // ok of a grant with a token
-		if k.gone.tokens > 0 {
-			first = k.gone.first
-		}
-		if k.gone.succeeded {
-			n++
-		}
 		for _, g := range k.grants {
 			if g.token != 0 {
 				first = min(first, g.okT)

@@ -11,10 +11,11 @@ import (
 const (
 	most   = 400 << 20 // bytes that are taken before any are collected
 	enough = 200 << 20 // bytes in use from which on that would cost more than it saves
+	growth = 60        // percent by which more than that may grow before it is collected
 )
 
 // Make lets memory grow to 400 MB before it is collected at all, as long as what is in use
-// of it is less than half of that, and returns how to go back.
+// of it is less than half of that, and by 60 percent later on. It returns how to go back.
 func Make() (back func()) {
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(most)
 	if percent < 0 {
@@ -34,6 +35,9 @@ func Make() (back func()) {
 			case <-tick.C:
 			}
 			if metrics.Read(live); live[0].Value.Uint64() > enough {
+				debug.SetGCPercent(min(percent, growth))
+				debug.SetMemoryLimit(limit)
+				<-stop
 				return
 			}
 		}

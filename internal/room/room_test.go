@@ -1,7 +1,6 @@
 package room
 
 import (
-	"math"
 	"runtime/debug"
 	"testing"
 	"time"
@@ -28,11 +27,10 @@ func TestMake(t *testing.T) {
 		t.Errorf("percent %d and limit %d after that, want %d and %d", p, l, percent, limit)
 	}
 	back = Make()
-	defer back()
 	held := make([]byte, enough+1<<20)
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		debug.FreeOSMemory()
-		if _, l := was(); l == math.MaxInt64 || l == limit {
+		if p, l := was(); l == limit && p == growth {
 			break
 		}
 		if time.Now().After(end) {
@@ -40,4 +38,8 @@ func TestMake(t *testing.T) {
 		}
 	}
 	held[0]++
+	back()
+	if p, l := was(); p != percent || l != limit {
+		t.Errorf("percent %d and limit %d at the end, want %d and %d", p, l, percent, limit)
+	}
 }

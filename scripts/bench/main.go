@@ -5,8 +5,6 @@
 //	bench            measures everything
 //	bench -small     without the ten million events and Porcupine's 100,000 operations
 //	bench -foreign   only what others write, beside our own writing
-//	bench -memory    only histories of up to a hundred million events, which are written
-//	                 into a pipe while they are read
 package main
 
 import (
@@ -39,10 +37,6 @@ func main() {
 	case len(args) == 2 && args[0] == "-porcupine":
 		err = measure(func() (string, error) { return search(args[1]) })
 	default:
-		if len(args) == 1 && args[0] == "-memory" {
-			err = benchMemory()
-			break
-		}
 		err = bench(len(args) == 1 && args[0] == "-small", len(args) == 1 && args[0] == "-foreign")
 	}
 	if err != nil {
@@ -85,7 +79,7 @@ func measure(f func() (string, error)) error {
 
 func check(events, effects string, exact bool) (string, error) {
 	// As picklock check does for large files.
-	if fi, err := os.Stat(events); err == nil && (fi.Size() > 256<<20 || fi.Mode()&os.ModeNamedPipe != 0) {
+	if fi, err := os.Stat(events); err == nil && fi.Size() > 256<<20 {
 		defer room.Make()()
 	}
 	src := history.Source{Path: events, CSV: filepath.Ext(events) == ".csv", Spans: filepath.Ext(events) == ".json"}
