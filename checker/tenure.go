@@ -67,14 +67,6 @@ func (n *tenure) certainPieces(k *lock) []piece {
 	return out
 }
 
-// certain says whether a grant had the lock for certain at some time.
-func (n *tenure) certain(g *grant) bool {
-	if len(g.pieces()) > 0 {
-		return true
-	}
-	return g.timeless() && n.firm(g).to > g.okT
-}
-
 // wordPieces lists when grants that promise no lease had the lock by the service's word.
 func wordPieces(grants []*grant) []piece {
 	var out []piece
