@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint lint-darwin slow bench docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint lint-darwin slow bench docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale docs clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -16,7 +16,7 @@ catalogue: build
 	scripts/install redis-server zookeeper java postgres pgbouncer
 	bin/picklock matrix
 
-# The catalogue again, for docs/matrix.md and docs/matrix.svg.
+# The catalogue again, for docs/results/matrix.md and docs/results/matrix.svg.
 matrix-docs: build
 	scripts/install redis-server zookeeper java postgres pgbouncer
 	scripts/matrix-docs
@@ -147,7 +147,7 @@ docker-soak-here:
 	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run TestRunsLeaveNothing ./compose/docker
 	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run 'TestExperiments/docker|TestUnfencedEtcdLosesUpdates/docker|TestPostgresScenariosOnDocker' ./harness
 
-# picklock itself with redis-server, for workers in containers (docs/fleet.md).
+# picklock itself with redis-server, for workers in containers (docs/guides/fleet.md).
 image: build
 	scripts/engine
 	scripts/images --again picklock
@@ -164,6 +164,11 @@ go-install:
 # A campaign on a Swarm of this machine: a coordinator and four workers in containers.
 fleet-swarm: build
 	scripts/engine run sh -c 'scripts/images --again picklock && scripts/fleet-swarm'
+
+# The site from docs/, into bin/site: a broken link or a page outside the navigation fails.
+docs:
+	scripts/install python3
+	scripts/docs
 
 clean:
 	rm -rf bin

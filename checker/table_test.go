@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// TestDocs: every anomaly of the table is explained in docs/anomalies.md, belongs
+// TestDocs: every anomaly of the table is explained in docs/reference/anomalies.md, belongs
 // to a property, and has its own name.
 func TestDocs(t *testing.T) {
-	doc, err := os.ReadFile("../docs/anomalies.md")
+	doc, err := os.ReadFile("../docs/reference/anomalies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
 	for _, a := range Anomalies() {
 		if !strings.Contains(string(doc), "**`"+a.Name+"`**") {
-			t.Errorf("docs/anomalies.md does not explain %s", a.Name)
+			t.Errorf("docs/reference/anomalies.md does not explain %s", a.Name)
 		}
 		if !slices.Contains(Properties, a.Property) || a.Doc == "" || seen[a.Name] {
 			t.Errorf("bad entry %+v", a)

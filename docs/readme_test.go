@@ -46,19 +46,19 @@ func table(text string) map[[2]string]map[string]string {
 // The README's few lines are lines of the measured table, so that neither says what the
 // other does not.
 func TestReadmeShowsTheMatrix(t *testing.T) {
-	few, all := table(read(t, "README.md")), table(read(t, "docs/matrix.md"))
+	few, all := table(read(t, "README.md")), table(read(t, "docs/results/matrix.md"))
 	if len(few) < 8 || len(all) < 100 {
-		t.Fatalf("%d lines in the README, %d in docs/matrix.md", len(few), len(all))
+		t.Fatalf("%d lines in the README, %d in docs/results/matrix.md", len(few), len(all))
 	}
 	for key, row := range few {
 		measured, ok := all[key]
 		if !ok {
-			t.Errorf("docs/matrix.md has no line for %s on %s", key[0], key[1])
+			t.Errorf("docs/results/matrix.md has no line for %s on %s", key[0], key[1])
 			continue
 		}
 		for _, column := range slices.Sorted(maps.Keys(row)) {
 			if row[column] != measured[column] {
-				t.Errorf("%s on %s, %s: the README says %q, docs/matrix.md %q", key[0], key[1], column, row[column], measured[column])
+				t.Errorf("%s on %s, %s: the README says %q, docs/results/matrix.md %q", key[0], key[1], column, row[column], measured[column])
 			}
 		}
 	}

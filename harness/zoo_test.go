@@ -23,7 +23,7 @@ import (
 )
 
 // kept is a bug of the zoo and the quickest of the general means that were seen to find
-// it: a scenario of the catalogue, or the flags of a run. docs/zoo.md has all of them.
+// it: a scenario of the catalogue, or the flags of a run. docs/internals/seeded-bugs.md has all of them.
 type kept struct {
 	bug, by string
 	anomaly string // that proves it
@@ -203,7 +203,7 @@ func TestZoo(t *testing.T) {
 }
 
 // TestZooWhole puts all bugs and all twins through everything, and writes the table of
-// docs/zoo.md to the file that PICKLOCK_ZOO names.
+// docs/internals/seeded-bugs.md to the file that PICKLOCK_ZOO names.
 func TestZooWhole(t *testing.T) {
 	path := os.Getenv("PICKLOCK_ZOO")
 	if path == "" {

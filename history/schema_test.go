@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestSchema: the schema, docs/history.md and the records have the same fields, of the
+// TestSchema: the schema, docs/reference/history.md and the records have the same fields, of the
 // same types.
 func TestSchema(t *testing.T) {
 	var schema struct {
@@ -21,7 +21,7 @@ func TestSchema(t *testing.T) {
 	if err := json.Unmarshal([]byte(Schema), &schema); err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../docs/history.md")
+	page, err := os.ReadFile("../docs/reference/history.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestSchema(t *testing.T) {
 			}
 		}
 		if len(told) != fields.NumField() {
-			t.Errorf("%s: %d fields, docs/history.md has %v", name, fields.NumField(), told)
+			t.Errorf("%s: %d fields, docs/reference/history.md has %v", name, fields.NumField(), told)
 		}
 		for i := range fields.NumField() {
 			f := fields.Field(i)
@@ -63,7 +63,7 @@ func TestSchema(t *testing.T) {
 				t.Errorf("%s: %s is required, and left out where it is empty", name, tag)
 			}
 			if !slices.Contains(told, tag) {
-				t.Errorf("%s: docs/history.md does not have %s: %v", name, tag, told)
+				t.Errorf("%s: docs/reference/history.md does not have %s: %v", name, tag, told)
 			}
 		}
 	}

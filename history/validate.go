@@ -6,7 +6,7 @@ import (
 )
 
 // Validator refuses a history that contradicts itself: what it says would be taken
-// for what happened, and somebody be accused of it. docs/history.md lists what is
+// for what happened, and somebody be accused of it. docs/reference/history.md lists what is
 // refused. It takes events in the history's order, in constant time each, and keeps
 // eight bytes of each grant and what is still open. Its zero value is ready for use.
 // Not safe for concurrent use.

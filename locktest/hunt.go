@@ -39,7 +39,7 @@ type HuntOptions struct {
 	// Depth is how many faults the schedules have of which all are played, 1 or 2; 0: 2.
 	// Faults of "none" leave all of them out.
 	Depth int
-	// Find are the anomalies that are looked for (docs/anomalies.md); nil: all that break
+	// Find are the anomalies that are looked for (docs/reference/anomalies.md); nil: all that break
 	// what is required of a lock.
 	Find []string
 	// BeyondLeases leaves out what follows from a lease alone: a write that comes too late,
@@ -72,7 +72,7 @@ const (
 )
 
 // Hunt searches for the least that it takes to break a lock, as picklock hunt does
-// (docs/hunt.md). The test fails with each way that is found: what broke and why, and
+// (docs/guides/hunt.md). The test fails with each way that is found: what broke and why, and
 // the paths of a scenario that plays it again and of the report. It fails as well if too
 // much could not be played as it was meant, for then nothing is proved.
 //

@@ -49,7 +49,7 @@ type Open func(ctx context.Context, o clients.Options) (clients.Lock, error)
 // Options says what the lock runs on and what is expected of it.
 type Options struct {
 	// Cluster is what picklock starts for the lock: the name of a built-in cluster
-	// (see picklock doctor), or the path of a Compose file (docs/your-lock.md). Its
+	// (see picklock doctor), or the path of a Compose file (docs/guides/your-lock.md). Its
 	// servers' addresses are in clients.Options.Servers.
 	Cluster string
 	// Servers are the addresses of servers that run already, instead of a cluster.
@@ -84,7 +84,7 @@ type Options struct {
 	Seed uint64
 
 	// Expect names what is known to break, by scenario: exactly those anomalies must
-	// appear (docs/anomalies.md); none means that it must hold. Of a scenario that is not
+	// appear (docs/reference/anomalies.md); none means that it must hold. Of a scenario that is not
 	// named here, what its file says of locks that the catalogue does not know is
 	// expected: that it holds, or, where no lease can hold without fencing, that nothing
 	// else breaks.

@@ -44,7 +44,7 @@ func TestReportAnswersInOrder(t *testing.T) {
 	for _, want := range []string{
 		"FAIL: 0 lock bugs, 1 lease hazard. The redis lock kept its promises under pause of the holder",
 		"c1&#39;s write was accepted at 2.688 s, 410 ms after c3 was granted the lock",
-		"stale-write</span> × 8", "the lease ended while its holder was stopped", "only fencing at the resource helps", docs + "fencing.md",
+		"stale-write</span> × 8", "the lease ended while its holder was stopped", "only fencing at the resource helps", docs + "concepts/fencing.md",
 		"two-holders</span> × 8", "not required",
 		"When", `<svg class="picture"`, "stale-write at 2.688 s",
 		"Which properties hold", "not kept × 8", "broken × 8",

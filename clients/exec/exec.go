@@ -1,5 +1,5 @@
 // Package exec has the locks that are programs of the user's, which speak JSON lines
-// (docs/exec.md). It knows the protocol and processes, and no service.
+// (docs/reference/exec.md). It knows the protocol and processes, and no service.
 package exec
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 // Program makes a lock of a command that speaks the exec protocol: JSON lines on
-// its standard input and output (docs/exec.md). Beyond what that shows:
+// its standard input and output (docs/reference/exec.md). Beyond what that shows:
 //
 //   - "timeout_ms" is absent where the wait has no limit.
 //   - "lease_ms" alone counts the lease from when the request went to the child.

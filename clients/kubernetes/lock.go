@@ -58,7 +58,7 @@ const (
 // earlier than the sending of the update that it read, so the promise holds from there
 // on, among clients that all do that. (They compare records, though, whose renewTime
 // client-go writes in whole seconds: with renewals more often than once a second some
-// are not seen, and the Lease is taken over early. See docs/findings.md.)
+// are not seen, and the Lease is taken over early. See docs/findings/index.md.)
 //
 // Each grant has an identity of its own, so that every grant changes the holder and
 // leaseTransitions counts them; it starts anew only when the Lease is deleted.

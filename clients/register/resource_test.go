@@ -223,9 +223,9 @@ func TestBackendsNobodyListens(t *testing.T) {
 	}
 }
 
-// TestFencingPage: what docs/fencing.md offers to copy does what it says.
+// TestFencingPage: what docs/concepts/fencing.md offers to copy does what it says.
 func TestFencingPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/fencing.md")
+	page, err := os.ReadFile("../../docs/concepts/fencing.md")
 	if err != nil {
 		t.Fatal(err)
 	}

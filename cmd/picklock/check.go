@@ -51,7 +51,7 @@ junit.xml. A history.jsonl on its own is judged without a register's log and
 without writing anything, unless --out names a directory for the report. "-" is
 standard input; gzip files are read as they are.
 
-The format of history.jsonl is in docs/history.md; --format prints its JSON
+The format of history.jsonl is in docs/reference/history.md; --format prints its JSON
 schema. A history that contradicts itself (an unknown operation, a release of a
 grant that nobody was given, an answer to what was never asked) is an error that
 names file and line.
@@ -64,7 +64,7 @@ A trace of OpenTelemetry (OTLP's JSON, one request or one a line) is known by it
 member, resourceSpans. Spans named acquire, release, renew, lost, read, write and add are
 operations of a lock; their attributes are named as the members of an event. --map gives
 the names that a trace has instead: acquire=NAME of the spans, key=ATTRIBUTE of what they
-say, lease=ATTRIBUTE/ms with its unit. docs/checker.md has all of it.
+say, lease=ATTRIBUTE/ms with its unit. docs/internals/checker.md has all of it.
 
 Where the times are of several machines, --skew says how far apart their clocks may be:
 what some shift of the clocks would explain is not false, and what some shift would break is

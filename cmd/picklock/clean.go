@@ -32,7 +32,7 @@ It lists what there is, and asks. --yes removes it unasked, --dry-run only lists
 nobody can be asked, since no terminal is there, it is listed and stays: exit code 254.
 
 With --endpoint, or a --cluster of servers that run already, remove nothing of that, but what
-killed runs left on these servers (docs/endpoint.md): everything with the mark of a run,
+killed runs left on these servers (docs/guides/endpoint.md): everything with the mark of a run,
 which the run has said, or with anything that looks like one. Of a run that is still under
 way that takes the lock away. Nothing is asked: the mark says what is meant.`,
 		Example: `  picklock clean

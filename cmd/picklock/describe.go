@@ -22,7 +22,7 @@ func describeCommand() *cobra.Command {
 		Use: "describe", Short: "Start a lock once and print what it can do", Args: noArguments,
 		Long: `Start a lock's cluster and one client of it, and print what the lock can do: whether its
 grants have fencing tokens and leases, of which kind it is, whether it renews. The program
-of an exec lock declares that itself in its answer to open (docs/exec.md); --ability says
+of an exec lock declares that itself in its answer to open (docs/reference/exec.md); --ability says
 otherwise.`,
 		Example: `  picklock describe --lock etcd
   picklock describe --lock 'exec:python3 my_lock.py' --cluster redis`,

@@ -24,7 +24,7 @@ const fromKubeconfig = "kubeconfig"
 // command that has --cluster.
 func endpointFlags(c *cobra.Command, cluster *string) {
 	f := c.Flags()
-	f.Func("endpoint", "HOST:PORT[,..]: servers that run already and are not to be harmed, in place of --cluster (see docs/endpoint.md)", func(list string) error {
+	f.Func("endpoint", "HOST:PORT[,..]: servers that run already and are not to be harmed, in place of --cluster (see docs/guides/endpoint.md)", func(list string) error {
 		for _, other := range []string{"cluster", "compose"} {
 			if f.Changed(other) {
 				return errors.New("either servers that run already or --" + other)

@@ -45,7 +45,7 @@ func execCheckCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "check COMMAND", Short: "Try a program against the exec protocol",
-		Long: `Try a program against the protocol of exec locks (docs/exec.md), and say of each thing
+		Long: `Try a program against the protocol of exec locks (docs/reference/exec.md), and say of each thing
 that is asked of it whether it is right, and if not, what to do about it. The cluster is
 started, and the program several times, as a client starts it; nothing of it is left.
 
@@ -114,7 +114,7 @@ func execCheck(ctx context.Context, o harness.Options, asJSON bool) error {
 	case all.Wrong == 0:
 		_, err = fmt.Println("The program speaks the protocol. What the lock is worth: picklock run --lock 'exec:" + all.Command + "' " + strings.Join(compose.Flags(o.Cluster), " "))
 	default:
-		_, err = fmt.Printf("%d of %d are wrong: docs/exec.md says how they should be.\n", all.Wrong, len(all.Checks))
+		_, err = fmt.Printf("%d of %d are wrong: docs/reference/exec.md says how they should be.\n", all.Wrong, len(all.Checks))
 	}
 	if err == nil && all.Wrong > 0 {
 		err = &exitError{exitInvalid, nil}

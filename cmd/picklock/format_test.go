@@ -10,10 +10,10 @@ import (
 	"github.com/picklock/picklock/checker"
 )
 
-// TestHistoryExample: the example of docs/history.md is a history, and says what the
+// TestHistoryExample: the example of docs/reference/history.md is a history, and says what the
 // page says.
 func TestHistoryExample(t *testing.T) {
-	page, err := os.ReadFile("../../docs/history.md")
+	page, err := os.ReadFile("../../docs/reference/history.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func initCommand() *cobra.Command {
 		Short: "Write a lock to start from, in a language of one's own, and a cluster for it",
 		Long: `Write a program that speaks picklock's exec protocol with a lock on Redis in it, and a
 Compose file with the Redis. Both run as they are; put your own lock and your own
-servers in their place (docs/your-lock.md). Nothing that is there is overwritten.`,
+servers in their place (docs/guides/your-lock.md). Nothing that is there is overwritten.`,
 		Example: `  picklock init mylock
   picklock init --lang go mylock`,
 		Args: oneArgument("a folder"),

@@ -127,7 +127,7 @@ func locksCommand() *cobra.Command {
 			for _, l := range lines {
 				rows = append(rows, l.rows()...)
 			}
-			rows = append(rows, "exec:COMMAND\t-\t?\tmutex\tany program that speaks JSON lines; docs/exec.md has it ready for redis-py, kazoo, Curator and node-redlock",
+			rows = append(rows, "exec:COMMAND\t-\t?\tmutex\tany program that speaks JSON lines; docs/reference/exec.md has it ready for redis-py, kazoo, Curator and node-redlock",
 				"\t\t\t\t  --lock-option NAME=...: handed to the program")
 			return printTable("LOCK\tCLUSTER\tTOKENS\tKIND\tWHAT IT IS", len(rows), func(i int) string { return rows[i] })
 		},

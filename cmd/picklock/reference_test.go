@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"maps"
@@ -18,76 +17,98 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-var update = flag.Bool("update", false, "write docs/reference.md anew")
+var update = flag.Bool("update", false, "write the tables of docs/reference anew")
 
-// The page lists what the packages' tables hold, so that a new lock, fault or
-// anomaly is in it without anybody writing it down.
+// Tables of the reference stand between these lines of their page.
+const (
+	tableBegin = "<!-- Written by go test ./cmd/picklock -run Reference -update: %s -->\n"
+	tableEnd   = "<!-- End -->\n"
+)
+
+// TestReferenceIsCurrent: the pages list what the packages' tables hold, so that a new
+// lock, fault or anomaly is in them without anybody writing it down.
 func TestReferenceIsCurrent(t *testing.T) {
-	const path = "../../docs/reference.md"
-	want := reference(t)
-	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
+	for page, tables := range reference(t) {
+		path := "../../docs/reference/" + page
+		b, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("docs/reference.md is not what the tables say: go test ./cmd/picklock -run Reference -update\n%s", diff)
+		got := string(b)
+		want := got
+		for _, name := range slices.Sorted(maps.Keys(tables)) {
+			begin := fmt.Sprintf(tableBegin, name)
+			before, rest, found := strings.Cut(want, begin)
+			_, after, closed := strings.Cut(rest, tableEnd)
+			if !found || !closed {
+				t.Fatalf("%s has no place for the table %q: the lines %q and %q", path, name, begin, tableEnd)
+			}
+			want = before + begin + "\n" + tables[name] + "\n" + tableEnd + after
+		}
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s is not what the tables say: go test ./cmd/picklock -run Reference -update\n%s", path, diff)
+		}
 	}
 }
 
-func reference(t *testing.T) []byte {
-	var b bytes.Buffer
+// reference makes the tables: by page, by name.
+func reference(t *testing.T) map[string]map[string]string {
 	cell := func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
-	table := func(title string, head ...string) {
-		fmt.Fprintf(&b, "\n## %s\n\n| %s |\n|%s\n", title, strings.Join(head, " | "), strings.Repeat("---|", len(head)))
-	}
-	row := func(cells ...string) {
-		for i := range cells {
-			cells[i] = cell(cells[i])
+	table := func(rows [][]string, head ...string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+		for _, cells := range rows {
+			for i := range cells {
+				cells[i] = cell(cells[i])
+			}
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 		}
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+		return b.String()
 	}
-	b.WriteString("# Reference\n\nLocks, faults, workloads, fencing disciplines and anomalies, as the program has them.\n")
-	var options []lockLine
-	table("Locks (`--lock`)", "lock", "cluster", "fencing tokens", "kind", "what it is")
+	var locks, options, faults, work, fencing, registers, anomalies [][]string
 	for _, l := range lockTable.All() {
 		about := l.About
 		for _, runtime := range slices.Sorted(maps.Keys(emulated(t.Context(), l.Cluster))) {
 			about += fmt.Sprintf("; on %s emulated by %s", runtime, emulated(t.Context(), l.Cluster)[runtime])
 		}
-		row("`"+l.Name+"`", l.Cluster, tokens(l.Fencing, l.Unlocked != nil), kindOf(l.Kind, l.Unlocked != nil), about)
-		options = append(options, lockLine{Name: l.Name, Options: lockOptions(l)})
-	}
-	row("`exec:COMMAND`", "as told", "if it gives any", "mutex", "a program in any language: [exec.md](exec.md)")
-	table("Options of the locks (`--lock-option NAME=VALUE`)", "lock", "option", "default", "perhaps safer", "what it is")
-	for _, l := range options {
-		for _, o := range l.Options {
-			row("`"+l.Name+"`", "`"+o.Name+"`", o.Default, strings.Join(o.Safer, ", "), o.About)
+		locks = append(locks, []string{"`" + l.Name + "`", l.Cluster, tokens(l.Fencing, l.Unlocked != nil), kindOf(l.Kind, l.Unlocked != nil), about})
+		for _, o := range lockOptions(l) {
+			options = append(options, []string{"`" + l.Name + "`", "`" + o.Name + "`", o.Default, strings.Join(o.Safer, ", "), o.About})
 		}
 	}
-	table("Faults (`--faults`)", "fault", "what it does", "how to write it")
+	locks = append(locks, []string{"`exec:COMMAND`", "set by `--cluster`", "if it gives any", "mutex", "a program in any language: [exec protocol](exec.md)"})
 	for _, k := range nemesis.Kinds() {
-		row("`"+k.Name+"`", k.About, "`"+k.Name+k.Usage+"`")
+		faults = append(faults, []string{"`" + k.Name + "`", k.About, "`" + k.Name + k.Usage + "`"})
 	}
-	table("Workloads (`--workload`)", "workload", "what a client does with the lock")
 	for _, w := range workloads.All() {
-		row("`"+w.Name+"`", w.About)
+		work = append(work, []string{"`" + w.Name + "`", w.About})
 	}
-	table("Fencing (`--fencing`)", "discipline", "what the register does")
 	for _, d := range register.Disciplines() {
-		row("`"+d.Name+"`", d.About)
+		fencing = append(fencing, []string{"`" + d.Name + "`", d.About})
 	}
-	table("Registers (`--register`)", "register", "what the protected resource is made of")
 	for _, r := range backends {
-		row("`"+r.Name+"`", r.About)
+		registers = append(registers, []string{"`" + r.Name + "`", r.About})
 	}
-	table("Anomalies", "anomaly", "property", "what it is")
 	for _, a := range checker.Anomalies() {
-		row("`"+a.Name+"`", "`"+a.Property+"`", a.Doc)
+		anomalies = append(anomalies, []string{"`" + a.Name + "`", "`" + a.Property + "`", a.Doc})
 	}
-	return b.Bytes()
+	return map[string]map[string]string{
+		"locks.md": {
+			"locks":   table(locks, "lock", "cluster", "fencing tokens", "kind", "what it is"),
+			"options": table(options, "lock", "option", "default", "perhaps safer", "what it is"),
+		},
+		"faults.md": {"faults": table(faults, "fault", "what it does", "how to write it")},
+		"workloads.md": {
+			"workloads": table(work, "workload", "what a client does with the lock"),
+			"fencing":   table(fencing, "mode", "what the register does"),
+			"registers": table(registers, "register", "what the protected resource is made of"),
+		},
+		"anomalies.md": {"anomalies": table(anomalies, "anomaly", "property", "what it is")},
+	}
 }

@@ -27,7 +27,7 @@ func scenarioCommand() *cobra.Command {
 		Short: "Play a published lock failure step by step",
 		Long: `A scenario is a named experiment: what each client does, which fault strikes
 between which two steps, and what must come of it on which lock. The catalogue
-holds the failures that have been published; docs/scenarios.md says how to write
+holds the failures that have been published; docs/reference/scenarios.md says how to write
 one's own.`,
 		Example: `  picklock scenario list
   picklock scenario run pause-holder --lock redis

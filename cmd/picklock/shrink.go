@@ -44,7 +44,7 @@ remains is printed, or written to --out.
 Of the directory of a run that broke the lock, such a scenario is built first: the clients
 that took part in a violation, what they did since the lock was last free, and the faults
 that were on, each tied to what a client did then. Where that does not come again it is
-built less exactly, in the order that docs/hunt.md gives.
+built less exactly, in the order that docs/guides/hunt.md gives.
 
 Exit codes: 0 it was made as small as it goes, 1 it breaks nothing, 2 nothing that was
 built from the run's record came again, or what remains came in none of its last plays,
@@ -117,7 +117,7 @@ func (o *shrinkFlags) ofFile(ctx context.Context, path string) (err error) {
 		return usage(err)
 	}
 	if o.Scenario.Programs == nil {
-		return usage(fmt.Errorf("%s has no clients with programs: only such a scenario can be made smaller (docs/scenarios.md)", path))
+		return usage(fmt.Errorf("%s has no clients with programs: only such a scenario can be made smaller (docs/reference/scenarios.md)", path))
 	}
 	if o.given("ttl") {
 		return usage(errors.New("--ttl goes with the directory of a run: a scenario says its own"))

@@ -61,14 +61,14 @@ func TestSkeletonsPassExecCheck(t *testing.T) {
 	}
 }
 
-// protocolWords are those of docs/exec.md: the requests and events of its lines, and the
+// protocolWords are those of docs/reference/exec.md: the requests and events of its lines, and the
 // first column of its tables.
 var protocolWords = regexp.MustCompile("\"(?:op|event|mode)\":\"([a-z]+)\"|(?m:^\\| `([a-z_]+)` \\|)|\"(timeout_ms|ttl_ms|servers)\":")
 
 // TestSkeletonsSpeakTheProtocol: what init writes has every word of the protocol in it, so
 // that whoever puts a lock of their own in its place sees what there is to be said.
 func TestSkeletonsSpeakTheProtocol(t *testing.T) {
-	page, err := os.ReadFile("../../docs/exec.md")
+	page, err := os.ReadFile("../../docs/reference/exec.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestSkeletonsSpeakTheProtocol(t *testing.T) {
 	}
 	for _, word := range []string{"open", "renew", "renewed", "lost", "shared", "tokens", "since_ns", "permits", "reentrant", "timeout_ms"} {
 		if words[word] == nil {
-			t.Errorf("docs/exec.md does not show %q where this test looks", word)
+			t.Errorf("docs/reference/exec.md does not show %q where this test looks", word)
 		}
 	}
 	for lang := range languages {

@@ -1,4 +1,4 @@
-// Package conform tries a program against the exec protocol (docs/exec.md) and says in
+// Package conform tries a program against the exec protocol (docs/reference/exec.md) and says in
 // plain words what is missing or wrong in it. It starts the program as a client does and
 // asks it as a client would, but reads on where a client gives up: so that each mistake is
 // named by itself. It knows the protocol and processes, and no service. Whether the lock

@@ -16,7 +16,7 @@ func declares(_ context.Context, t *trial) error {
 		err = a.Check()
 	}
 	if err != nil {
-		return Problem{fmt.Sprintf("it declared %s: %s", quote(t.bench.opened), misfit(err)), `see "What the lock can do" in docs/exec.md`}
+		return Problem{fmt.Sprintf("it declared %s: %s", quote(t.bench.opened), misfit(err)), `see "What the lock can do" in docs/reference/exec.md`}
 	}
 	t.abilities = a
 	return nil

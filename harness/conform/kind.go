@@ -35,7 +35,7 @@ func kinds(ctx context.Context, t *trial) error {
 		}
 		if _, err := p.grantedWithin(ctx, t.key("k"), mode, wait); err != nil {
 			if wrong, ok := asProblem(err); ok {
-				return Problem{fmt.Sprintf("client %d of %d that may hold it at once: %s", i+1, holders, wrong.What), "see what its kind promises, in docs/exec.md"}
+				return Problem{fmt.Sprintf("client %d of %d that may hold it at once: %s", i+1, holders, wrong.What), "see what its kind promises, in docs/reference/exec.md"}
 			}
 			return err
 		}

@@ -37,7 +37,7 @@ func (p *program) take(line []byte) {
 	}
 	a := reply{line: line, came: came}
 	if err := json.Unmarshal(line, &a.Answer); err != nil {
-		p.note("form", Problem{fmt.Sprintf("it wrote %s: %s", quote(line), misfit(err)), "use the types of docs/exec.md: numbers without quotes, true and false"})
+		p.note("form", Problem{fmt.Sprintf("it wrote %s: %s", quote(line), misfit(err)), "use the types of docs/reference/exec.md: numbers without quotes, true and false"})
 		if text := string(members["ok"]); text != "true" && text != "false" {
 			yes := text != `"false"` && text != "0"
 			a.OK = &yes

@@ -11,7 +11,7 @@
 // faults or schedules; the nemesis decides whose clock goes wrong and when.
 //
 // Not reached: clock system calls made without the vDSO, kernel waits with an
-// absolute CLOCK_REALTIME deadline, file times, rdtsc. docs/clock.md has the list.
+// absolute CLOCK_REALTIME deadline, file times, rdtsc. docs/internals/clock.md has the list.
 package clock
 
 import (

@@ -263,7 +263,7 @@ public final class Picklock {
             return expect(outcome.equals("holds"), "hold");
         }
 
-        /** The lock broke, with these anomalies among others (docs/anomalies.md). */
+        /** The lock broke, with these anomalies among others (docs/reference/anomalies.md). */
         public Result breaks(String... names) {
             return expect(outcome.equals("broken") && anomalies.containsAll(List.of(names)), "break" + (names.length > 0 ? " with " : "") + String.join(" ", names));
         }
@@ -288,7 +288,7 @@ public final class Picklock {
         for (Matcher m = Pattern.compile(pattern).matcher(text); m.find(); ) take.accept(m.group(1));
     }
 
-    // ---- in a client's process: the protocol (docs/exec.md) ------------------------
+    // ---- in a client's process: the protocol (docs/reference/exec.md) ------------------------
 
     private static final PrintStream OUT = System.out;
     private static final String NOT_HELD = failed("not held", true);

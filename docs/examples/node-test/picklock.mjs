@@ -129,7 +129,7 @@ class Result {
     return this.#expect('hold', () => this.outcome === 'holds');
   }
 
-  // The lock broke, with these anomalies among others (docs/anomalies.md).
+  // The lock broke, with these anomalies among others (docs/reference/anomalies.md).
   async breaks(...anomalies) {
     return this.#expect(['break', ...(anomalies.length > 0 ? ['with'] : []), ...anomalies].join(' '),
       () => this.outcome === 'broken' && anomalies.every((a) => this.anomalies.includes(a)));
@@ -200,7 +200,7 @@ class Client {
 const failed = (error, definite) => ({ ok: false, error, definite });
 const value = (lock, name) => (typeof lock[name] === 'function' ? lock[name]() : lock[name]) ?? undefined;
 
-// Speaks the protocol (docs/exec.md) for the locks that make makes.
+// Speaks the protocol (docs/reference/exec.md) for the locks that make makes.
 class Adapter {
   locks = new Map();
 

@@ -132,7 +132,7 @@ class Result:
         return self._expect(self.outcome == "holds", "to hold")
 
     def breaks(self, *anomalies):
-        """The lock broke, with these anomalies among others (docs/anomalies.md)."""
+        """The lock broke, with these anomalies among others (docs/reference/anomalies.md)."""
         __tracebackhide__ = True
         met = self.outcome == "broken" and set(anomalies) <= set(self.anomalies)
         return self._expect(met, " ".join(["to break", *(["with"] if anomalies else []), *anomalies]))
@@ -172,7 +172,7 @@ class Client:
 
 
 class Adapter:
-    """Speaks the protocol (docs/exec.md) for the locks that make makes."""
+    """Speaks the protocol (docs/reference/exec.md) for the locks that make makes."""
 
     def __init__(self, make, out):
         self.make, self.out, self.locks, self.writing = make, out, {}, threading.Lock()

@@ -1,5 +1,5 @@
 // Zoo is a program with many locks on Redis: each has one bug that people really
-// write, and a twin without it. It speaks picklock's exec protocol (docs/exec.md):
+// write, and a twin without it. It speaks picklock's exec protocol (docs/reference/exec.md):
 //
 //	picklock run --lock 'exec:zoo check-then-set' --cluster redis
 //	picklock run --lock 'exec:zoo check-then-set --right' --cluster redis
