@@ -85,7 +85,23 @@ func (c *cursor) skipWithin(depth int) {
 }
 
 func (c *cursor) skipArray(depth int) {
-	c.elements(func() { c.skipWithin(depth - 1) })
+	c.i++
+	c.space()
+	if c.eat("]") {
+		return
+	}
+	for {
+		c.skipWithin(depth - 1)
+		c.space()
+		switch {
+		case c.bad || c.eat("]"):
+			return
+		case !c.eat(","):
+			c.bad = true
+			return
+		}
+		c.space()
+	}
 }
 
 // skipString eats a string, with all that may stand in one.

@@ -6,44 +6,24 @@ import (
 	"slices"
 )
 
-// spanEvents makes events of spans: an invoke at a span's start, and what became of it at
-// its end. Each CPU has its own.
+// spanEvents makes events of spans: an invoke at a span's start, and its outcome at its end.
 type spanEvents struct {
-	m      *spanMap
-	in     spanText
-	events []Event // of one span
-}
-
-// spanText makes strings of parts of a batch's text, without a copy of each. They are
-// packed before the next batch comes.
-type spanText struct {
-	batch []byte
-	text  string // the same
-	words interner
-}
-
-func (t *spanText) set(batch []byte) { t.batch, t.text = batch, string(batch) }
-
-func (t *spanText) string(b []byte) string {
-	// Where a part lies in the text, the room behind it tells.
-	at := cap(t.batch) - cap(b)
-	if at >= 0 && at+len(b) <= len(t.text) && t.text[at:at+len(b)] == string(b) {
-		return t.text[at : at+len(b)]
-	}
-	return t.words.string(b) // of a resource, or with escapes in it
+	m  *spanMap
+	of [slots]*anyValue // of the latest span; nil where no attribute says anything
 }
 
 // read takes a span apart. There are no events where the span is of no lock.
-func (d *spanEvents) read(s *span, n int64, out []Event) ([]Event, error) {
-	f := s.name
-	if a := s.of[atF]; d.m.named[atF] && !d.m.byName[atF] {
-		f = a.text
+func (d *spanEvents) read(s *span, of *resource, n int64, out []Event) ([]Event, error) {
+	d.attributes(s, of)
+	f := s.Name
+	if d.m.named[atF] {
+		f, _ = d.of[atF].text() // a list names no operation
 	}
-	verb := d.m.verbs[string(f)]
-	process, err := d.process(s)
+	verb := d.m.verbs[f]
+	process, err := d.process()
 	switch {
 	case process == Nemesis:
-		return d.fault(s, d.in.string(f), n, out)
+		return d.fault(s, f, n, out)
 	case verb == "":
 		return out, nil
 	case err != nil:
@@ -54,8 +34,10 @@ func (d *spanEvents) read(s *span, n int64, out []Event) ([]Event, error) {
 	if err := s.times(); err != nil {
 		return out, err
 	}
-	e := Event{Time: s.start, Process: process, Type: Invoke, F: verb, Detail: s.called(&d.in)}
-	if err := d.members(s, &e); err != nil {
+	e := Event{Time: s.start, Process: process, Type: Invoke, F: verb, Detail: s.called()}
+	if err := d.into(member{atKey, &e.Key}, member{atGrant, &e.Grant}, member{atValue, &e.Value}, member{atMode, &e.Mode},
+		member{atError, &e.Error}, member{atMachine, &e.Machine}, member{atToken, &e.Token}, member{atSince, &e.Since},
+		member{atLease, &e.Lease}, member{atPermits, &e.Permits}, member{atHeld, &e.Held}, member{atClientFailed, &e.ClientFailed}); err != nil {
 		return out, err
 	}
 	if verb == Acquire && e.Key == "" {
@@ -68,56 +50,55 @@ func (d *spanEvents) read(s *span, n int64, out []Event) ([]Event, error) {
 	return pair(s, e, done, n, out), nil
 }
 
-// members fills in what both events say.
-func (d *spanEvents) members(s *span, e *Event) error {
-	for _, m := range []struct {
-		at slot
-		to *string
-	}{{atKey, &e.Key}, {atGrant, &e.Grant}, {atValue, &e.Value}, {atMode, &e.Mode}, {atError, &e.Error}, {atMachine, &e.Machine}} {
-		var err error
-		if *m.to, err = d.text(s, m.at); err != nil {
-			return d.wrong(m.at, err)
+// attributes finds what stands for each member. A span's own attributes come before its
+// resource's.
+func (d *spanEvents) attributes(s *span, of *resource) {
+	d.of = [slots]*anyValue{}
+	for _, list := range [][]attribute{of.Attributes, s.Attributes} {
+		for i := range list {
+			for _, at := range d.m.attributes[list[i].Key] {
+				d.of[at] = &list[i].Value
+			}
 		}
 	}
-	for _, m := range []struct {
-		at slot
-		to *int64
-	}{{atToken, &e.Token}, {atSince, &e.Since}, {atLease, &e.Lease}, {atPermits, &e.Permits}} {
-		var err error
-		if *m.to, err = s.of[m.at].integer(d.m.digits[m.at], m.at == atSince || m.at == atLease); err != nil {
-			return d.wrong(m.at, err)
-		}
+	for _, at := range d.m.attributes[SpanName] {
+		d.of[at] = &anyValue{StringValue: &s.Name}
 	}
-	for _, m := range []struct {
-		at slot
-		to *bool
-	}{{atHeld, &e.Held}, {atClientFailed, &e.ClientFailed}} {
-		var err error
-		if *m.to, err = s.of[m.at].truth(); err != nil {
-			return d.wrong(m.at, err)
+}
+
+// member is a member of an event, and the attribute that stands for it.
+type member struct {
+	at slot
+	to any
+}
+
+// into reads attributes into members, each as its type asks for.
+func (d *spanEvents) into(members ...member) (err error) {
+	for _, m := range members {
+		v := d.of[m.at]
+		switch to := m.to.(type) {
+		case *string:
+			*to, err = v.text()
+		case *int64:
+			*to, err = v.integer(d.m.digits[m.at], m.at == atSince || m.at == atLease)
+		case *bool:
+			*to, err = v.truth()
+		case *[]string:
+			*to, err = v.words()
+		}
+		if err != nil {
+			return fmt.Errorf("the attribute for %s: %w", slotNames[m.at], err)
 		}
 	}
 	return nil
 }
 
-func (d *spanEvents) wrong(at slot, err error) error {
-	return fmt.Errorf("the attribute for %s: %w", slotNames[at], err)
-}
-
-func (d *spanEvents) text(s *span, at slot) (string, error) {
-	if d.m.byName[at] {
-		return d.in.string(s.name), nil
-	}
-	return s.of[at].string(&d.in)
-}
-
 // process says who did it: what was asked for, else whose the resource is.
-func (d *spanEvents) process(s *span) (string, error) {
-	name := ""
+func (d *spanEvents) process() (name string, err error) {
 	for at := atProcess; at < d.m.parts; at++ {
-		part, err := d.text(s, at)
-		if err != nil {
-			return "", d.wrong(atProcess, err)
+		var part string
+		if err := d.into(member{at, &part}); err != nil {
+			return "", err
 		}
 		if at > atProcess && part != "" {
 			name += "/"
@@ -125,7 +106,7 @@ func (d *spanEvents) process(s *span) (string, error) {
 		name += part
 	}
 	if name == "" && !d.m.named[atProcess] {
-		return s.of[atInstance].string(&d.in)
+		return d.of[atInstance].text()
 	}
 	return name, nil
 }
@@ -134,13 +115,13 @@ func (d *spanEvents) process(s *span) (string, error) {
 // attribute can say that it certainly did not.
 func (d *spanEvents) outcome(s *span, e Event) (Event, error) {
 	e.Time, e.Type = s.end, OK
-	said, err := d.text(s, atType)
-	if err != nil {
-		return e, d.wrong(atType, err)
+	var said string
+	if err := d.into(member{atType, &said}); err != nil {
+		return e, err
 	}
 	switch said {
 	case "":
-		if s.failed {
+		if s.Status.Code == "2" || s.Status.Code == "STATUS_CODE_ERROR" {
 			e.Type = Info
 		}
 	case "true":
@@ -150,11 +131,11 @@ func (d *spanEvents) outcome(s *span, e Event) (Event, error) {
 	default:
 		e.Type = Type(said)
 		if !slices.Contains([]Type{OK, Fail, Info}, e.Type) {
-			return e, d.wrong(atType, fmt.Errorf("%s: want ok (or true), fail (or false) or info", quote(said)))
+			return e, fmt.Errorf("the attribute for type: %s: want ok (or true), fail (or false) or info", quote(said))
 		}
 	}
 	if e.Error == "" {
-		e.Error = d.in.string(s.message)
+		e.Error = s.Status.Message
 	}
 	switch {
 	case e.Type != OK:
@@ -204,23 +185,22 @@ func (d *spanEvents) fault(s *span, name string, n int64, out []Event) ([]Event,
 		return out, err
 	}
 	e := Event{Time: s.start, Process: Nemesis, Type: Info, F: name, Phase: Begin}
-	var err error
-	if e.Nodes, err = s.of[atNodes].words(); err != nil {
-		return out, d.wrong(atNodes, err)
-	}
-	if e.Landed, err = s.of[atLanded].truth(); err != nil {
-		return out, d.wrong(atLanded, err)
-	}
-	if e.Detail, err = d.text(s, atDetail); err != nil {
-		return out, d.wrong(atDetail, err)
+	if err := d.into(member{atNodes, &e.Nodes}, member{atLanded, &e.Landed}, member{atDetail, &e.Detail}); err != nil {
+		return out, err
 	}
 	end := e
 	end.Time, end.Phase, end.Landed, end.Detail = s.end, End, false, ""
 	return pair(s, e, end, n, out), nil
 }
 
-// times says what is wrong with a span's times.
-func (s *span) times() error {
+// times reads a span's times, and says what is wrong with them.
+func (s *span) times() (err error) {
+	if s.start, err = s.StartTimeUnixNano.nanos(); err != nil {
+		return err
+	}
+	if s.end, err = s.EndTimeUnixNano.nanos(); err != nil {
+		return err
+	}
 	switch {
 	case s.start == 0:
 		return errors.New("a span without startTimeUnixNano")
@@ -231,9 +211,9 @@ func (s *span) times() error {
 }
 
 // called is what names the span in a history.
-func (s *span) called(in *spanText) string {
-	if len(s.id) == 0 || len(s.id) > 32 || !allHex(s.id) {
+func (s *span) called() string {
+	if s.SpanID == "" || len(s.SpanID) > 32 || !allHex([]byte(s.SpanID)) {
 		return ""
 	}
-	return "span " + in.string(s.id)
+	return "span " + s.SpanID
 }

@@ -65,16 +65,15 @@ var units = []struct {
 
 // spanMap says what the names and attributes of spans stand for. Nothing changes it.
 type spanMap struct {
-	attributes map[string]uint32 // the slots of an attribute, a bit each
+	attributes map[string][]slot
 	verbs      map[string]string // span names, or what the attribute for f says
 	digits     [slots]int        // of a time's unit
 	parts      slot              // the end of the slots of the process
 	named      [slots]bool       // an attribute is asked for by name
-	byName     [slots]bool       // it is the span's own name
 }
 
 func newSpanMap(as map[string]string) (*spanMap, error) {
-	m := &spanMap{attributes: map[string]uint32{instance: 1 << atInstance}, verbs: map[string]string{}, parts: atProcess + 1}
+	m := &spanMap{attributes: map[string][]slot{instance: {atInstance}}, verbs: map[string]string{}, parts: atProcess + 1}
 	for at, member := range slotNames {
 		if member == "" {
 			continue
@@ -100,14 +99,10 @@ func newSpanMap(as map[string]string) (*spanMap, error) {
 			}
 		}
 		for i, name := range parts {
-			if name == SpanName {
-				m.byName[at+i] = true
-				continue
-			}
 			if !named && slot(at) == atF {
 				continue // the span's name says what is done
 			}
-			m.attributes[name] |= 1 << (at + i)
+			m.attributes[name] = append(m.attributes[name], slot(at+i))
 		}
 	}
 	for _, f := range operations {

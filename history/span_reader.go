@@ -1,347 +1,230 @@
 package history
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 )
 
-// spanReader cuts a trace into its spans without reading them: whose they are, and where
-// each begins and ends. Members may stand in any order.
-type spanReader struct {
-	r    io.Reader
-	buf  []byte
-	i    int // buf[i:] is not read yet
-	end  error
-	line int
-	err  error // sticky
-	n    int64 // spans so far
-
-	free   <-chan *batchOfSpans
-	emit   func(*batchOfSpans) bool
-	closed bool // nobody wants more
-
-	of      *resource       // of the spans that are read; nil as long as it is not known
-	waiting []*batchOfSpans // whose resource is not known
-	batch   *batchOfSpans
-}
-
 // errTrace says what a trace has to be.
 var errTrace = errors.New("not a trace in OTLP's JSON form: want an object with resourceSpans")
 
-// run reads to the end.
-func (r *spanReader) run() {
-	for !r.closed && r.err == nil {
-		if _, ok := r.peek(); !ok {
-			break // no further document
+// spanReader finds the spans of a trace. Members may stand in any order.
+type spanReader struct {
+	name string // of the file, for errors
+	in   *lineReader
+	dec  *json.Decoder
+	take func(*span, *resource) error
+
+	of      *resource // of the spans that are read; nil until it is known
+	waiting []*span   // for their resource
+}
+
+func newSpanReader(r io.Reader, name string, take func(*span, *resource) error) *spanReader {
+	in := &lineReader{r: r, line: 1}
+	in.dec = json.NewDecoder(in)
+	return &spanReader{name: name, in: in, dec: in.dec, take: take}
+}
+
+// read reads to the end.
+func (r *spanReader) read() error {
+	for {
+		err := r.open('{')
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		r.object(func(name string) {
-			if name != "resourceSpans" {
-				r.skip(nil)
-				return
-			}
-			r.array(r.resourceSpans)
-		})
-	}
-	r.flush()
-	if r.err != nil && !r.closed {
-		r.emit(&batchOfSpans{of: &resource{}, err: r.err, errAt: r.line})
+		if err == nil {
+			err = r.members(r.document)
+		}
+		var at *LineError
+		var syntax *json.SyntaxError
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &at):
+			return err
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			err = fmt.Errorf("%w: it ends in the middle", errTrace)
+		case errors.As(err, &syntax):
+			err = fmt.Errorf("%w: %w", errTrace, err)
+		}
+		return r.at(r.in.next(), err)
 	}
 }
 
-func (r *spanReader) resourceSpans() {
-	r.of, r.waiting = nil, nil
-	r.object(func(name string) {
-		switch name {
-		case "resource":
-			res := &resource{line: r.line}
-			r.skip(&res.text)
-			r.flush()
-			r.of = res
-			for _, b := range r.waiting {
-				b.of = res
-				r.send(b)
-			}
-			r.waiting = nil
-		case "scopeSpans":
-			r.array(func() {
-				r.object(func(name string) {
-					if name != "spans" {
-						r.skip(nil)
-						return
-					}
-					r.array(r.span)
-				})
-			})
-		default:
-			r.skip(nil)
+func (r *spanReader) at(line int, err error) error { return &LineError{r.name, line, err} }
+
+func (r *spanReader) document(name string) error {
+	if name != "resourceSpans" {
+		return r.skip()
+	}
+	return r.array(func() error {
+		r.of, r.waiting = nil, nil
+		if err := r.object(r.resourceSpans); err != nil || r.of != nil {
+			return err
 		}
+		r.of = &resource{}
+		return r.release()
 	})
-	r.flush()
-	for _, b := range r.waiting { // of nobody
-		if b.of = (&resource{}); r.err == nil {
-			r.send(b)
+}
+
+func (r *spanReader) resourceSpans(name string) error {
+	switch name {
+	case "resource":
+		line := r.in.next()
+		r.of = &resource{}
+		err := r.dec.Decode(r.of)
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			return r.at(line, errors.New("a resource in another form than OTLP's JSON gives it"))
+		}
+		if err != nil {
+			return err
+		}
+		return r.release()
+	case "scopeSpans":
+		return r.array(func() error { return r.object(r.scopeSpans) })
+	}
+	return r.skip()
+}
+
+func (r *spanReader) scopeSpans(name string) error {
+	if name != "spans" {
+		return r.skip()
+	}
+	return r.array(r.span)
+}
+
+func (r *spanReader) span() error {
+	s := &span{line: r.in.next()}
+	err := r.dec.Decode(&s)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return r.at(s.line, fmt.Errorf("span %s: %w: %s cannot be of type %s", quote(s.SpanID), errForm, wrong.Field, wrong.Value))
+	}
+	switch {
+	case err != nil:
+		return err
+	case s == nil:
+		return fmt.Errorf("%w: null is no span", errTrace)
+	case r.of == nil:
+		r.waiting = append(r.waiting, s)
+		return nil
+	}
+	return r.take(s, r.of)
+}
+
+// release takes the spans that stand before their resource.
+func (r *spanReader) release() error {
+	for _, s := range r.waiting {
+		if err := r.take(s, r.of); err != nil {
+			return err
 		}
 	}
 	r.waiting = nil
+	return nil
 }
 
-// span takes one span.
-func (r *spanReader) span() {
-	if b, ok := r.peek(); ok && b != '{' {
-		r.fail(fmt.Errorf("%w: a span that is no object", errTrace))
-		return
+// open reads the brace or bracket that has to come next.
+func (r *spanReader) open(want json.Delim) error {
+	t, err := r.dec.Token()
+	if err != nil || t == want {
+		return err
 	}
-	if r.batch == nil {
-		select {
-		case r.batch = <-r.free:
+	if t == nil {
+		return errNull
+	}
+	found := fmt.Sprint(t)
+	if _, ok := t.(json.Delim); ok {
+		found = "'" + found + "'"
+	}
+	return fmt.Errorf("%w: found %.80s where '%v' should be", errTrace, found, want)
+}
+
+func (r *spanReader) object(member func(name string) error) error {
+	if err := r.open('{'); err != nil {
+		return err
+	}
+	return r.members(member)
+}
+
+// members reads the rest of an object; member reads the value of each of its members.
+func (r *spanReader) members(member func(name string) error) error {
+	for r.dec.More() {
+		name, err := r.dec.Token()
+		if err != nil {
+			return err
+		}
+		if err := member(fmt.Sprint(name)); err != nil {
+			return err
+		}
+	}
+	_, err := r.dec.Token() // the brace
+	return err
+}
+
+var errNull = fmt.Errorf("%w: found null", errTrace)
+
+// array reads an array, or the null that stands for an empty one.
+func (r *spanReader) array(element func() error) error {
+	err := r.open('[')
+	if errors.Is(err, errNull) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for r.dec.More() {
+		if err := element(); err != nil {
+			return err
+		}
+	}
+	_, err = r.dec.Token() // the bracket
+	return err
+}
+
+func (r *spanReader) skip() error { return r.dec.Decode(&ignored{}) }
+
+// ignored is a value that nobody reads.
+type ignored struct{}
+
+func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+// lineReader counts the lines that a decoder has read, and bounds what it reads ahead.
+type lineReader struct {
+	r     io.Reader
+	dec   *json.Decoder // reads from here
+	got   int64         // bytes
+	comma int64         // offset of the latest one, if only space follows it; 0 if not
+	ends  []int64       // of lines that are not counted yet
+	line  int
+}
+
+func (l *lineReader) Read(p []byte) (int, error) {
+	if l.got-l.dec.InputOffset() > maxLine {
+		return 0, fmt.Errorf("a value longer than %d bytes", maxLine)
+	}
+	n, err := l.r.Read(p[:min(len(p), 1<<16)])
+	for _, ch := range p[:n] {
+		switch ch {
+		case '\n':
+			// The decoder stops at a comma, but what is next begins after the newline.
+			l.ends = append(l.ends, cmp.Or(l.comma, l.got))
+		case ',':
+			l.comma = l.got
+		case ' ', '\t', '\r':
 		default:
-			r.batch = &batchOfSpans{}
+			l.comma = 0
 		}
-		b := r.batch
-		b.of, b.text, b.ends, b.lines, b.number = r.of, b.text[:0], b.ends[:0], b.lines[:0], r.n
+		l.got++
 	}
-	b := r.batch
-	b.lines = append(b.lines, r.line)
-	r.skip(&b.text)
-	b.ends = append(b.ends, len(b.text))
-	r.n++
-	if len(b.text) >= batchBytes {
-		r.flush()
-	}
+	return n, err
 }
 
-// flush sends what there is of a batch. Half a span is none.
-func (r *spanReader) flush() {
-	b := r.batch
-	r.batch = nil
-	if b == nil {
-		return
+// next is the line of what the decoder reads next.
+func (l *lineReader) next() int {
+	for len(l.ends) > 0 && l.ends[0] <= l.dec.InputOffset() {
+		l.ends, l.line = l.ends[1:], l.line+1
 	}
-	if r.err != nil {
-		b.ends = b.ends[:len(b.ends)-1]
-	}
-	switch {
-	case r.of != nil:
-		r.send(b)
-	case r.err == nil:
-		r.waiting = append(r.waiting, b)
-	}
-}
-
-func (r *spanReader) send(b *batchOfSpans) {
-	if !r.closed {
-		r.closed = !r.emit(b)
-	}
-	if r.closed && r.err == nil {
-		r.err = io.EOF
-	}
-}
-
-func (r *spanReader) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
-
-// fill reads on; false at the end of the file.
-func (r *spanReader) fill() bool {
-	if r.end == nil {
-		if r.buf == nil {
-			r.buf = make([]byte, 1<<17)
-		}
-		var n int
-		n, r.end = r.r.Read(r.buf[:cap(r.buf)])
-		for n == 0 && r.end == nil {
-			n, r.end = r.r.Read(r.buf[:cap(r.buf)])
-		}
-		r.buf, r.i = r.buf[:n], 0
-		if n > 0 {
-			return true
-		}
-	}
-	if !errors.Is(r.end, io.EOF) {
-		r.fail(r.end)
-	}
-	return false
-}
-
-// peek is the next byte that means something; false where there is none.
-func (r *spanReader) peek() (byte, bool) {
-	for r.err == nil {
-		for ; r.i < len(r.buf); r.i++ {
-			switch ch := r.buf[r.i]; ch {
-			case '\n':
-				r.line++
-			case ' ', '\t', '\r':
-			default:
-				return ch, true
-			}
-		}
-		if !r.fill() {
-			break
-		}
-	}
-	return 0, false
-}
-
-// must eats a byte that has to come next.
-func (r *spanReader) must(want byte) bool {
-	ch, ok := r.peek()
-	switch {
-	case r.err != nil:
-	case !ok:
-		r.fail(fmt.Errorf("%w: it ends in the middle", errTrace))
-	case ch != want:
-		r.fail(fmt.Errorf("%w: found %q where %q should be", errTrace, ch, want))
-	default:
-		r.i++
-		return true
-	}
-	return false
-}
-
-// object eats an object; member eats the value of each of its members.
-func (r *spanReader) object(member func(name string)) {
-	if !r.must('{') {
-		return
-	}
-	if ch, _ := r.peek(); ch == '}' {
-		r.i++
-		return
-	}
-	for r.err == nil {
-		var name []byte
-		if ch, _ := r.peek(); ch != '"' {
-			r.must('"')
-			return
-		}
-		r.skip(&name)
-		if !r.must(':') {
-			return
-		}
-		member(string(name[1 : len(name)-1]))
-		if ch, _ := r.peek(); ch == '}' {
-			r.i++
-			return
-		}
-		r.must(',')
-	}
-}
-
-// array eats an array, or the null that stands for an empty one.
-func (r *spanReader) array(element func()) {
-	if ch, _ := r.peek(); ch == 'n' {
-		r.skip(nil)
-		return
-	}
-	if !r.must('[') {
-		return
-	}
-	if ch, _ := r.peek(); ch == ']' {
-		r.i++
-		return
-	}
-	for r.err == nil {
-		element()
-		if ch, _ := r.peek(); ch == ']' {
-			r.i++
-			return
-		}
-		r.must(',')
-	}
-}
-
-// What a byte means to skip.
-const (
-	isPlainByte = iota
-	isQuote
-	isOpen
-	isClose
-	isLine
-	isEnd // of a value that is no object, array or string
-)
-
-var meaning = func() (t [256]uint8) {
-	for ch, m := range map[byte]uint8{'"': isQuote, '{': isOpen, '[': isOpen, '}': isClose, ']': isClose, '\n': isLine, ',': isEnd, ' ': isEnd, '\t': isEnd, '\r': isEnd} {
-		t[ch] = m
-	}
-	return t
-}()
-
-// inString are the bytes that mean something inside of a string.
-var inString = [256]bool{'"': true, '\\': true, '\n': true}
-
-// skip eats one value, and keeps it in into if that is not nil. That it is well formed is
-// for those to see who read it.
-func (r *spanReader) skip(into *[]byte) {
-	if _, ok := r.peek(); !ok {
-		r.fail(fmt.Errorf("%w: it ends in the middle", errTrace))
-		return
-	}
-	depth, quoted, escaped := 0, false, false
-	kept := 0
-	for {
-		from, i, buf := r.i, r.i, r.buf
-		done := false
-		for i < len(buf) && !done {
-			ch := buf[i]
-			if quoted {
-				switch {
-				case escaped:
-					escaped = false
-				case !inString[ch]:
-				case ch == '\\':
-					escaped = true
-				case ch == '"':
-					quoted, done = false, depth == 0
-				default:
-					r.line++
-				}
-				i++
-				continue
-			}
-			switch meaning[ch] {
-			case isPlainByte:
-			case isQuote:
-				quoted = true
-			case isOpen:
-				depth++
-			case isClose:
-				if depth == 0 { // of what the value stands in
-					done = true
-					i--
-					break
-				}
-				depth--
-				done = depth == 0
-			case isLine:
-				r.line++
-				done = depth == 0
-			case isEnd:
-				if depth == 0 {
-					done = true
-					i--
-				}
-			}
-			i++
-		}
-		if into != nil {
-			*into = append(*into, buf[from:i]...)
-		}
-		r.i = i
-		if kept += i - from; kept > maxLine {
-			r.fail(fmt.Errorf("a value longer than %d bytes", maxLine))
-			return
-		}
-		if done {
-			return
-		}
-		if !r.fill() {
-			if depth > 0 || quoted {
-				r.fail(fmt.Errorf("%w: it ends in the middle", errTrace))
-			}
-			return
-		}
-	}
+	return l.line
 }

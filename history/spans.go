@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,23 +19,6 @@ import (
 func IsSpans(head []byte) bool {
 	c := cursor{b: head}
 	return c.open() && string(c.raw()) == "resourceSpans" && !c.bad
-}
-
-// batchOfSpans are spans of one resource on their way through a decoder.
-type batchOfSpans struct {
-	of     *resource
-	text   []byte
-	ends   []int // of the spans in it
-	lines  []int // on which they begin
-	number int64 // of the first one in the file
-	err    error // of the reader, after them
-	errAt  int
-
-	packed packedEvents
-	others int      // spans that are of no lock
-	names  []string // of some of those
-	bad    error
-	badAt  int
 }
 
 // spans reads a trace as the events that it stands for, in their order and numbered so,
@@ -57,38 +39,27 @@ func (s Source) spans(observe func(e *Event, line int) error) (err error) {
 	}
 	sorted := newSorter(sortChunk)
 	defer func() { err = errors.Join(err, sorted.close()) }()
-	others, names := 0, []string(nil)
-	free := make(chan *batchOfSpans, 4*runtime.GOMAXPROCS(0))
-	some := false
-	err = ordered(
-		func(emit func(*batchOfSpans) bool) { (&spanReader{r: r, line: 1, free: free, emit: emit}).run() },
-		func() func(*batchOfSpans) {
-			d := &spanEvents{m: m}
-			return d.batch
-		},
-		func(b *batchOfSpans) error {
-			if err := sorted.addPacked(&b.packed); err != nil {
+	number, some, others, names := int64(0), false, 0, []string(nil)
+	d := spanEvents{m: m}
+	var events []Event // of one span
+	err = newSpanReader(r, s.String(), func(one *span, of *resource) (err error) {
+		if events, err = d.read(one, of, number, events[:0]); err != nil {
+			return &LineError{s.String(), one.line, fmt.Errorf("span %s: %w", quote(one.SpanID), err)}
+		}
+		number++
+		if some = some || len(events) > 0; len(events) == 0 {
+			others++
+			if len(names) < maxNames && !slices.Contains(names, quote(one.Name)) {
+				names = append(names, quote(one.Name))
+			}
+		}
+		for i := range events {
+			if err := sorted.add(&events[i], one.line); err != nil {
 				return err
 			}
-			some = some || len(b.packed.keys) > 0
-			others += b.others
-			for _, n := range b.names {
-				if len(names) < maxNames && !slices.Contains(names, n) {
-					names = append(names, n)
-				}
-			}
-			if b.bad != nil {
-				return &LineError{s.String(), b.badAt, b.bad}
-			}
-			if b.err != nil {
-				return &LineError{s.String(), b.errAt, b.err}
-			}
-			select {
-			case free <- b:
-			default:
-			}
-			return nil
-		})
+		}
+		return nil
+	}).read()
 	if err != nil {
 		return err
 	}
@@ -96,7 +67,8 @@ func (s Source) spans(observe func(e *Event, line int) error) (err error) {
 		return fmt.Errorf("%s: %w: no span is named %s, and none is of %s: they are named %s: say which is what, as with --map acquire=NAME", s, ErrSpans, strings.Join(operations[:2], " or "), Nemesis, strings.Join(names, ", "))
 	}
 	given := namer{}
-	number, first := int64(0), int64(0)
+	number = 0
+	first := int64(0)
 	err = sorted.each(func(e *Event, line int) error {
 		if number == 0 && given.passed == 0 {
 			first = e.Time
@@ -144,42 +116,6 @@ func (s Source) readSpans() ([]Event, error) {
 		return errors.Join(d.Check(e), v.Check(e))
 	})
 	return events, err
-}
-
-// batch makes the events of a batch's spans.
-func (d *spanEvents) batch(b *batchOfSpans) {
-	b.packed.reset()
-	b.names, b.others, b.bad = b.names[:0], 0, nil
-	res, err := b.of.attributes(d.m)
-	if err != nil {
-		b.bad, b.badAt = err, b.of.line
-		return
-	}
-	d.in.set(b.text)
-	from := 0
-	var s span
-	for i, to := range b.ends {
-		s = span{of: *res}
-		err := decodeSpan(b.text[from:to], d.m, &s)
-		d.events = d.events[:0]
-		if err == nil {
-			d.events, err = d.read(&s, b.number+int64(i), d.events)
-		}
-		if err != nil {
-			b.bad, b.badAt = fmt.Errorf("span %s: %w", quote(string(s.id)), err), b.lines[i]
-			return
-		}
-		if len(d.events) == 0 {
-			b.others++
-			if len(b.names) < maxNames {
-				b.names = append(b.names, quote(string(s.name)))
-			}
-		}
-		for j := range d.events {
-			b.packed.add(&d.events[j], b.lines[i])
-		}
-		from = to
-	}
 }
 
 // namer gives grants a name where a trace does not, and finds the one that an operation
@@ -243,32 +179,4 @@ func (n *namer) name(e *Event) bool {
 	}
 	n.passed++
 	return false
-}
-
-// resource is who made spans.
-type resource struct {
-	line int
-	text []byte
-}
-
-// attributes are what a resource says of all its spans.
-func (r *resource) attributes(m *spanMap) (*attributes, error) {
-	var out attributes
-	c := cursor{b: r.text}
-	if len(r.text) == 0 {
-		return &out, nil
-	}
-	for more := c.open(); more; more = c.next() {
-		switch name := c.name(); {
-		case c.null():
-		case string(name) == "attributes":
-			c.attributes(m, &out)
-		default:
-			c.skip()
-		}
-	}
-	if !c.done() {
-		return nil, errors.New("a resource in another form than OTLP's JSON gives it")
-	}
-	return &out, nil
 }

@@ -134,6 +134,10 @@ func TestSpansErrors(t *testing.T) {
 		"a comma":            {text: document(good, "\n,", good), want: "h:2: "},
 		"other things":       {text: `{"resourceSpans":{}}`, want: "found '{' where '[' should be"},
 		"on the second line": {text: document(good) + "\n" + strings.Replace(document(good), `"10"`, `"x"`, 1), want: "h:2: "},
+		"after a comma":      {text: document(good, "\n \n"+strings.Replace(good, `"10"`, `"x"`, 1)), want: "h:3: "},
+		"a name of numbers":  {text: document(good, "\n"+strings.Replace(good, `"acquire"`, `5`, 1)), want: `h:2: span "a1": not a span in OTLP's JSON form`},
+		"too long":           {text: document(good, `{"name":"`+strings.Repeat("x", maxLine+1<<18)+`"}`), want: "h:1: a value longer than 16777216 bytes"},
+		"too long, and ours": {text: `{"resourceSpans":[],"more":[` + strings.Repeat("1,", maxLine) + "1]}", want: "h:1: a value longer than"},
 		"contradiction":      {text: document(good, strings.NewReplacer(`"10"`, `"15"`, `"20"`, `"17"`).Replace(good)), want: "h:1: \"c1\" invokes acquire while its acquire of event 0 is still open"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,6 +149,21 @@ func TestSpansErrors(t *testing.T) {
 				t.Errorf("%v is about the mapping: %v, want %v", err, !tc.maps, tc.maps)
 			}
 		})
+	}
+}
+
+// TestZippedSpans: a trace can be a gzip file, and one that is cut off is an error.
+func TestZippedSpans(t *testing.T) {
+	var all []string
+	for i := range 400 {
+		all = append(all, fmt.Sprintf(`{"spanId":"%d","name":"read","startTimeUnixNano":"%d","endTimeUnixNano":"%d","attributes":[{"key":"key","value":{"stringValue":"k0"}}]}`, i, 10*i+10, 10*i+15))
+	}
+	whole := string(zipped(t, document(all...)))
+	if events, err := trace(t, t.TempDir(), whole, nil).Events(); err != nil || len(events) != 2*len(all) {
+		t.Errorf("%d events: %v", len(events), err)
+	}
+	if _, err := trace(t, t.TempDir(), whole[:len(whole)-20], nil).Events(); err == nil || !strings.Contains(err.Error(), "h:1: decompress: the gzip file is cut off") {
+		t.Error(err)
 	}
 }
 
