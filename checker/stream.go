@@ -80,8 +80,8 @@ func (s *Stream) Verdict(ctx context.Context) Verdict {
 }
 
 // CheckFiles draws the verdict from a history file and, unless its name is empty,
-// a register's log, in memory that is a fraction of theirs. A history that is not
-// in order is read again and sorted first, in files of its own; one that contradicts itself is
+// a register's log, in memory that grows with them. A history that is not
+// in order is read again and sorted in memory first; one that contradicts itself is
 // refused, with file and line. When ctx ends before all is read, nothing is known, and
 // ctx's error says so. progress, if it is not nil, is told now and then how many events
 // have been read.

@@ -88,72 +88,34 @@ func (s Source) EventsAt() (events []Event, at func(i int) int, err error) {
 	defer f.Close()
 	events, lines, err := decode(f, s.String())
 	return events, func(i int) int {
-		if lines != nil {
-			i = int(lines[i])
-		}
-		return s.line(i + 1)
+		return s.line(lines[i])
 	}, s.located(err)
 }
 
-// decode is Decode, and says at which place in the file each event stood; nil where that is
-// its place in the list.
-func decode(r io.Reader, name string) ([]Event, []int32, error) {
-	var events []Event
-	if err := Stream(r, name, func(e *Event) error {
-		events = append(events, *e)
+// decode is Decode, and says on which line each event stands.
+func decode(r io.Reader, name string) (events []Event, lines []int, err error) {
+	var all sorter
+	err = Stream(r, name, func(e *Event, line int) error {
+		all.add(e, line)
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, nil, err
 	}
-	lines := sortLines(events)
 	var d Duplicates
 	var v Validator
-	for i := range events {
-		err := d.Check(&events[i])
+	events, lines = slices.Grow(events, len(all.events)), slices.Grow(lines, len(all.events))
+	for _, e := range all.sorted() {
+		err := d.Check(e.Event)
 		if err == nil {
-			err = v.Check(&events[i])
+			err = v.Check(e.Event)
 		}
 		if err != nil {
-			line := i
-			if lines != nil {
-				line = int(lines[i])
-			}
-			return nil, nil, &LineError{name, line + 1, err}
+			return nil, nil, &LineError{name, e.line, err}
 		}
+		events, lines = append(events, *e.Event), append(lines, e.line)
 	}
 	return events, lines, nil
-}
-
-// sortLines is Sort, and returns where each event stood; nil where all stay. Each line
-// is one event.
-func sortLines(events []Event) []int32 {
-	if slices.IsSortedFunc(events, byTime) {
-		return nil
-	}
-	from := make([]int32, len(events))
-	for i := range from {
-		from[i] = int32(i)
-	}
-	slices.SortStableFunc(from, func(a, b int32) int { return byTime(events[a], events[b]) })
-	// Moved in their place, cycle by cycle: a second list would take as much again.
-	to := slices.Clone(from)
-	for i := range to {
-		if to[i] < 0 {
-			continue
-		}
-		first := events[i]
-		for j := i; ; {
-			k := int(to[j])
-			to[j] = -1
-			if k == i {
-				events[j] = first
-				break
-			}
-			events[j] = events[k]
-			j = k
-		}
-	}
-	return from
 }
 
 // Duplicates finds an event that stands in a history twice. A process does one

@@ -21,9 +21,8 @@ func IsSpans(head []byte) bool {
 	return c.open() && string(c.raw()) == "resourceSpans" && !c.bad
 }
 
-// spans reads a trace as the events that it stands for, in their order and numbered so,
-// in memory that does not grow with it. Times count from the first one.
-func (s Source) spans(observe func(e *Event, line int) error) (err error) {
+// spans reads a trace as the events that it stands for, in their order and numbered so. Times count from the first one.
+func (s Source) spans(observe func(e *Event, line int) error) error {
 	m, err := newSpanMap(s.Columns)
 	if err != nil {
 		return err
@@ -37,8 +36,7 @@ func (s Source) spans(observe func(e *Event, line int) error) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s, err)
 	}
-	sorted := newSorter(sortChunk)
-	defer func() { err = errors.Join(err, sorted.close()) }()
+	var sorted sorter
 	number, some, others, names := int64(0), false, 0, []string(nil)
 	d := spanEvents{m: m}
 	var events []Event // of one span
@@ -54,9 +52,7 @@ func (s Source) spans(observe func(e *Event, line int) error) (err error) {
 			}
 		}
 		for i := range events {
-			if err := sorted.add(&events[i], one.line); err != nil {
-				return err
-			}
+			sorted.add(&events[i], one.line)
 		}
 		return nil
 	}).read()
@@ -69,7 +65,7 @@ func (s Source) spans(observe func(e *Event, line int) error) (err error) {
 	given := namer{}
 	number = 0
 	first := int64(0)
-	err = sorted.each(func(e *Event, line int) error {
+	for _, e := range sorted.sorted() {
 		if number == 0 && given.passed == 0 {
 			first = e.Time
 		}
@@ -77,20 +73,19 @@ func (s Source) spans(observe func(e *Event, line int) error) (err error) {
 		if e.Since != 0 {
 			e.Since -= first
 		}
-		if !given.name(e) {
-			return nil
+		if !given.name(e.Event) {
+			continue
 		}
 		e.Index = number
 		number++
-		if err := observe(e, line); err != nil {
-			return &LineError{s.String(), line, err}
+		if err := observe(e.Event, e.line); err != nil {
+			return &LineError{s.String(), e.line, err}
 		}
-		return nil
-	})
-	if err == nil && s.Note != nil {
+	}
+	if s.Note != nil {
 		s.note(others, given.passed)
 	}
-	return err
+	return nil
 }
 
 // note says what was passed over.

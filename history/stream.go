@@ -18,11 +18,7 @@ const batchBytes = 1 << 14
 // of it: observe must copy the event if it wants more of it than its strings. An
 // error from observe ends the reading and is returned with file and line. Lines
 // are decoded on all CPUs; observe is called by the caller's goroutine.
-func Stream(r io.Reader, name string, observe func(*Event) error) error {
-	return streamLines(r, name, func(e *Event, _ int) error { return observe(e) })
-}
-
-func streamLines(r io.Reader, name string, observe func(e *Event, line int) error) error {
+func Stream(r io.Reader, name string, observe func(e *Event, line int) error) error {
 	return stream(r, name, fastEvent, func(e *Event, line int) error {
 		if err := validEvent(e); err != nil {
 			return err
@@ -74,7 +70,7 @@ func (s Source) Lines(observe func(e *Event, line int) error) error {
 		return fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
-	return s.located(streamLines(f, s.String(), func(e *Event, line int) error { return observe(e, s.line(line)) }))
+	return s.located(Stream(f, s.String(), func(e *Event, line int) error { return observe(e, s.line(line)) }))
 }
 
 // StreamEffectsFile is StreamEffects on a file.

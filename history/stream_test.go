@@ -146,7 +146,7 @@ func TestStreamKeepsOrder(t *testing.T) {
 	whole := b.String()
 	for name, r := range map[string]io.Reader{"at once": strings.NewReader(whole), "in halves": iotest.HalfReader(strings.NewReader(whole)), "data with the end": iotest.DataErrReader(strings.NewReader(whole))} {
 		next := int64(0)
-		err := Stream(r, "h", func(e *Event) error {
+		err := Stream(r, "h", func(e *Event, _ int) error {
 			if e.Index != next || e.Process != fmt.Sprintf("c%d", next%7) {
 				return fmt.Errorf("event %d of %s, want %d", e.Index, e.Process, next)
 			}
@@ -171,16 +171,16 @@ func TestStreamKeepsOrder(t *testing.T) {
 		{"a gigantic line without end", line(0) + strings.Repeat("x", maxLine+2*batchBytes), "h:2: line longer than", 1},
 	} {
 		events := 0
-		err := Stream(strings.NewReader(c.text), "h", func(*Event) error { events++; return nil })
+		err := Stream(strings.NewReader(c.text), "h", func(*Event, int) error { events++; return nil })
 		if (c.want == "") != (err == nil) || (err != nil && !strings.HasPrefix(err.Error(), c.want)) || events != c.events {
 			t.Errorf("%s: %d events, error %v; want %d, %q", c.name, events, err, c.events, c.want)
 		}
 	}
 	broken := errors.New("broken")
-	if err := Stream(io.MultiReader(strings.NewReader(line(0)), iotest.ErrReader(broken)), "h", func(*Event) error { return nil }); !errors.Is(err, broken) {
+	if err := Stream(io.MultiReader(strings.NewReader(line(0)), iotest.ErrReader(broken)), "h", func(*Event, int) error { return nil }); !errors.Is(err, broken) {
 		t.Errorf("a reader's error: %v", err)
 	}
-	if err := Stream(strings.NewReader(whole), "h", func(e *Event) error {
+	if err := Stream(strings.NewReader(whole), "h", func(e *Event, _ int) error {
 		if e.Index == 5 {
 			return broken
 		}
