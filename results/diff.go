@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,56 +24,23 @@ type Diff struct {
 	B    string `json:"b"`
 	Same bool   `json:"same"` // the verdicts, each property's too
 	// Settings are those that differ, by their names in run.json.
-	Settings   []SettingDiff  `json:"settings"`
-	Valid      Two            `json:"valid"`
-	Properties []PropertyDiff `json:"properties"`
-	Anomalies  []AnomalyDiff  `json:"anomalies"`
-	Faults     []FaultDiff    `json:"faults"`
-	Figures    []FigureDiff   `json:"figures"`
+	Settings   []DiffRow `json:"settings"`
+	Valid      DiffRow   `json:"valid"`
+	Properties []DiffRow `json:"properties"`
+	Anomalies  []DiffRow `json:"anomalies"` // the number of each kind and cause
+	Faults     []DiffRow `json:"faults"`    // how often each landed
+	Figures    []DiffRow `json:"figures"`
 }
 
-// Two is one verdict of each run.
-type Two struct {
-	A checker.Validity `json:"a"`
-	B checker.Validity `json:"b"`
-}
-
-// SettingDiff is a setting that differs; "" where a run has none.
-type SettingDiff struct {
-	Name string `json:"name"`
-	A    string `json:"a"`
-	B    string `json:"b"`
-}
-
-// PropertyDiff is one property's verdict in each run.
-type PropertyDiff struct {
-	Name string `json:"name"`
-	Two
-	RequiredA bool `json:"required_a"`
-	RequiredB bool `json:"required_b"`
-}
-
-// AnomalyDiff counts the anomalies of one kind and cause.
-type AnomalyDiff struct {
-	Name  string `json:"name"`
-	Cause string `json:"cause,omitempty"`
-	A     int    `json:"a"`
-	B     int    `json:"b"`
-}
-
-// FaultDiff counts how often one fault landed.
-type FaultDiff struct {
-	Name string `json:"name"`
-	A    int    `json:"a"`
-	B    int    `json:"b"`
-}
-
-// FigureDiff is one measured figure: a count, grants a second, or a time in ns.
-type FigureDiff struct {
-	Name string  `json:"name"`
-	Unit string  `json:"unit,omitempty"` // "ns" or "1/s"
-	A    float64 `json:"a"`
-	B    float64 `json:"b"`
+// DiffRow is one value of each run: a text, a number or a verdict.
+type DiffRow struct {
+	Name      string `json:"name,omitempty"`
+	Cause     string `json:"cause,omitempty"` // of anomalies
+	Unit      string `json:"unit,omitempty"`  // "ns" or "1/s"
+	A         any    `json:"a"`
+	B         any    `json:"b"`
+	RequiredA bool   `json:"required_a,omitempty"` // of a property
+	RequiredB bool   `json:"required_b,omitempty"`
 }
 
 // OpenVerdict reads what a run was and what came of it, without its records.
@@ -109,25 +77,25 @@ func DiffRuns(a, b string) (*Diff, error) {
 }
 
 func diff(runA, runB Run, a, b checker.Verdict) *Diff {
-	d := &Diff{Valid: Two{a.Valid, b.Valid}, Same: a.Valid == b.Valid, Settings: []SettingDiff{}, Anomalies: []AnomalyDiff{}, Faults: []FaultDiff{}}
+	d := &Diff{Valid: DiffRow{A: a.Valid, B: b.Valid}, Same: a.Valid == b.Valid, Settings: []DiffRow{}, Anomalies: []DiffRow{}, Faults: []DiffRow{}}
 	settingsA, settingsB := settingTexts(runA), settingTexts(runB)
 	for _, name := range keysOf(settingsA, settingsB) {
 		if settingsA[name] != settingsB[name] {
-			d.Settings = append(d.Settings, SettingDiff{name, settingsA[name], settingsB[name]})
+			d.Settings = append(d.Settings, DiffRow{Name: name, A: settingsA[name], B: settingsB[name]})
 		}
 	}
 	for _, name := range propertyNames(checker.Verdict{Properties: union(a.Properties, b.Properties)}) {
 		pa, pb := a.Properties[name], b.Properties[name]
-		d.Properties = append(d.Properties, PropertyDiff{name, Two{pa.Valid, pb.Valid}, pa.Required, pb.Required})
+		d.Properties = append(d.Properties, DiffRow{Name: name, A: pa.Valid, B: pb.Valid, RequiredA: pa.Required, RequiredB: pb.Required})
 		d.Same = d.Same && pa.Valid == pb.Valid && pa.Required == pb.Required
 	}
 	countsA, countsB := kindsOf(a), kindsOf(b)
 	for _, k := range keysOf(countsA, countsB) {
 		name, cause, _ := strings.Cut(k, "\n")
-		d.Anomalies = append(d.Anomalies, AnomalyDiff{name, cause, countsA[k], countsB[k]})
+		d.Anomalies = append(d.Anomalies, DiffRow{Name: name, Cause: cause, A: countsA[k], B: countsB[k]})
 	}
 	for _, name := range keysOf(a.Stats.Faults, b.Stats.Faults) {
-		d.Faults = append(d.Faults, FaultDiff{name, a.Stats.Faults[name].Landed, b.Stats.Faults[name].Landed})
+		d.Faults = append(d.Faults, DiffRow{Name: name, A: a.Stats.Faults[name].Landed, B: b.Stats.Faults[name].Landed})
 	}
 	d.Figures = figures(a.Stats, b.Stats)
 	return d
@@ -194,103 +162,82 @@ func flatten(out map[string]string, prefix string, fields map[string]any) {
 	}
 }
 
-func figures(a, b checker.Stats) []FigureDiff {
-	wait := func(s checker.Stats) checker.Waits {
-		if s.Waits == nil {
-			return checker.Waits{}
-		}
-		return *s.Waits
-	}
+func figures(a, b checker.Stats) []DiffRow {
+	var none checker.Waits
+	wa, wb := cmp.Or(a.Waits, &none), cmp.Or(b.Waits, &none)
 	rate := func(s checker.Stats) float64 {
 		if s.Duration <= 0 {
 			return 0
 		}
 		return float64(s.Grants) / time.Duration(s.Duration).Seconds()
 	}
-	wa, wb := wait(a), wait(b)
-	return []FigureDiff{
-		{"grants", "", float64(a.Grants), float64(b.Grants)},
-		{"grants a second", "1/s", rate(a), rate(b)},
-		{"contested", "", float64(a.Contested), float64(b.Contested)},
-		{"writes accepted", "", float64(a.Writes), float64(b.Writes)},
-		{"writes rejected", "", float64(a.Rejected), float64(b.Rejected)},
-		{"unknown outcomes", "", float64(a.Unknown), float64(b.Unknown)},
-		{"lost updates", "", float64(a.LostUpdates), float64(b.LostUpdates)},
-		{"waited, p50", "ns", float64(wa.P50), float64(wb.P50)},
-		{"waited, p99", "ns", float64(wa.P99), float64(wb.P99)},
-		{"waited, longest", "ns", float64(wa.Max), float64(wb.Max)},
-		{"first anomaly after", "ns", float64(a.FirstAnomaly), float64(b.FirstAnomaly)},
-		{"duration", "ns", float64(a.Duration), float64(b.Duration)},
+	return []DiffRow{
+		{Name: "grants", A: a.Grants, B: b.Grants},
+		{Name: "grants a second", Unit: "1/s", A: rate(a), B: rate(b)},
+		{Name: "contested", A: a.Contested, B: b.Contested},
+		{Name: "writes accepted", A: a.Writes, B: b.Writes},
+		{Name: "writes rejected", A: a.Rejected, B: b.Rejected},
+		{Name: "unknown outcomes", A: a.Unknown, B: b.Unknown},
+		{Name: "lost updates", A: a.LostUpdates, B: b.LostUpdates},
+		{Name: "waited, p50", Unit: "ns", A: wa.P50, B: wb.P50},
+		{Name: "waited, p99", Unit: "ns", A: wa.P99, B: wb.P99},
+		{Name: "waited, longest", Unit: "ns", A: wa.Max, B: wb.Max},
+		{Name: "first anomaly after", Unit: "ns", A: a.FirstAnomaly, B: b.FirstAnomaly},
+		{Name: "duration", Unit: "ns", A: a.Duration, B: b.Duration},
 	}
 }
 
-func (f FigureDiff) words(v float64) string {
-	switch {
-	case f.Unit == "ns" && v == 0:
-		return "-"
-	case f.Unit == "ns":
-		return format.Table.Length(int64(v))
-	case f.Unit == "1/s":
+// words are a value of a row; a time is an int64.
+func words(v any) string {
+	switch v := v.(type) {
+	case checker.Validity:
+		return map[checker.Validity]string{checker.True: "✓ holds", checker.False: "✗ broken", checker.Unknown: "? unknown"}[v]
+	case int64:
+		if v != 0 {
+			return format.Table.Length(v)
+		}
+	case float64:
 		return format.Digits(v)
+	case string, int:
+		return fmt.Sprint(v)
 	}
-	return fmt.Sprintf("%.0f", v)
+	return ""
 }
 
 // Text writes what a terminal shows: a line that differs begins with a star.
 func (d *Diff) Text(w io.Writer) error {
-	word := func(v checker.Validity) string {
-		return map[checker.Validity]string{checker.True: "✓ holds", checker.False: "✗ broken", checker.Unknown: "? unknown"}[v]
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	part := func(title string, rows []DiffRow) {
+		if len(rows) > 0 && title != "" {
+			fmt.Fprintf(t, "\n%s\n", title)
+		}
+		for _, r := range rows {
+			name, a, b, mark := r.Name, words(r.A), words(r.B), " "
+			if r.Cause != "" {
+				name += " (" + r.Cause + ")"
+			}
+			if title == "properties" && !r.RequiredA {
+				a += ", not required"
+			}
+			if title == "properties" && !r.RequiredB {
+				b += ", not required"
+			}
+			if a != b {
+				mark = "*"
+			}
+			fmt.Fprintf(t, "%s %s\t%s\t%s\n", mark, clip(name, 100), clip(firstNonEmpty(a, "-"), 100), clip(firstNonEmpty(b, "-"), 100))
+		}
 	}
 	head := "The verdicts are the same."
 	if !d.Same {
 		head = "The verdicts differ."
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(name, a, b string) {
-		mark := " "
-		if a != b {
-			mark = "*"
-		}
-		fmt.Fprintf(t, "%s %s\t%s\t%s\n", mark, clip(name, 100), clip(firstNonEmpty(a, "-"), 100), clip(firstNonEmpty(b, "-"), 100))
-	}
-	part := func(title string, n int) {
-		if n > 0 {
-			fmt.Fprintf(t, "\n%s\n", title)
-		}
-	}
 	fmt.Fprintf(t, "%s\n\n  \tA\tB\n", head)
-	line("run", d.A, d.B)
-	line("verdict", word(d.Valid.A), word(d.Valid.B))
-	part("settings that differ", len(d.Settings))
-	for _, s := range d.Settings {
-		line(s.Name, s.A, s.B)
-	}
-	part("properties", len(d.Properties))
-	for _, p := range d.Properties {
-		a, b := word(p.A), word(p.B)
-		if !p.RequiredA {
-			a += ", not required"
-		}
-		if !p.RequiredB {
-			b += ", not required"
-		}
-		line(p.Name, a, b)
-	}
-	part("anomalies", len(d.Anomalies))
-	for _, a := range d.Anomalies {
-		name := a.Name
-		if a.Cause != "" {
-			name += " (" + a.Cause + ")"
-		}
-		line(name, fmt.Sprint(a.A), fmt.Sprint(a.B))
-	}
-	part("faults that landed", len(d.Faults))
-	for _, f := range d.Faults {
-		line(f.Name, fmt.Sprint(f.A), fmt.Sprint(f.B))
-	}
-	part("figures", len(d.Figures))
-	for _, f := range d.Figures {
-		line(f.Name, f.words(f.A), f.words(f.B))
-	}
+	part("", []DiffRow{{Name: "run", A: d.A, B: d.B}, {Name: "verdict", A: d.Valid.A, B: d.Valid.B}})
+	part("settings that differ", d.Settings)
+	part("properties", d.Properties)
+	part("anomalies", d.Anomalies)
+	part("faults that landed", d.Faults)
+	part("figures", d.Figures)
 	return t.Flush()
 }

@@ -1,7 +1,9 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -192,41 +194,24 @@ func (m *Matrix) legend() []gridLegend {
 	return out
 }
 
-// lockOrder puts locks beside each other to which the same happened, and those of one
-// service where that says nothing.
+// lockOrder sorts the locks by their service and name.
 func (m *Matrix) lockOrder() []string {
 	service := map[string]string{}
 	for _, c := range m.Cells {
 		service[c.Lock] = c.Service
 	}
-	v := map[string]profile{}
-	names := m.profiles(v, func(c Cell) (string, [2]string) { return c.Lock, [2]string{c.Scenario, c.Fencing} })
-	return seriate(names, func(a, b string) float64 {
-		d := .8 * v[a].distance(v[b])
-		if service[a] != service[b] {
-			d += .2
-		}
-		return d
-	}, func(name string) int { return len(v[name]) })
+	return slices.SortedFunc(maps.Keys(service), func(a, b string) int {
+		return cmp.Or(strings.Compare(service[a], service[b]), strings.Compare(a, b))
+	})
 }
 
-// scenarioOrder puts scenarios beside each other that the same locks lived through alike.
+// scenarioOrder is the order in which the cells name scenarios.
 func (m *Matrix) scenarioOrder() []string {
-	v := map[string]profile{}
-	names := m.profiles(v, func(c Cell) (string, [2]string) { return c.Scenario, [2]string{c.Lock, c.Fencing} })
-	return seriate(names, func(a, b string) float64 { return v[a].distance(v[b]) }, func(name string) int { return len(v[name]) })
-}
-
-// profiles fills v and lists the names in the order of the cells.
-func (m *Matrix) profiles(v map[string]profile, key func(Cell) (string, [2]string)) []string {
 	var names []string
 	for _, c := range m.Cells {
-		name, k := key(c)
-		if v[name] == nil {
-			v[name] = profile{}
-			names = append(names, name)
+		if !slices.Contains(names, c.Scenario) {
+			names = append(names, c.Scenario)
 		}
-		v[name][k] = c.outcome()
 	}
 	return names
 }
@@ -273,33 +258,4 @@ func (c Cell) story() string {
 		lines = append(lines, "on "+clip(c.Emulator, 60)+", an emulator")
 	}
 	return strings.Join(lines, "\n")
-}
-
-// profile is what happened to a lock in each scenario, or in a scenario to each lock.
-type profile map[[2]string]*outcome
-
-// distance is from 0, alike in everything, to 1: half of it by all that either went
-// through, half by all that the one with less went through. To have been played at all
-// counts: otherwise two locks with nothing in common would be alike.
-func (p profile) distance(q profile) float64 {
-	if len(p) > len(q) {
-		p, q = q, p
-	}
-	if len(p) == 0 {
-		return 1
-	}
-	alike, both := 0.0, 0
-	for k, a := range p {
-		b, ok := q[k]
-		switch {
-		case !ok:
-			continue
-		case a == b:
-			alike++
-		default:
-			alike += .2
-		}
-		both++
-	}
-	return 1 - alike/float64(len(p)+len(q)-both)/2 - alike/float64(len(p))/2
 }

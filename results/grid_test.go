@@ -135,67 +135,6 @@ func TestGridHasEveryCell(t *testing.T) {
 	}
 }
 
-// Locks to which the same happened stand together, whatever order they come in, and one
-// that shares nothing stands at the edge.
-func TestAlikeStandsByAlike(t *testing.T) {
-	cell := func(lock, scenario string, broken bool) Cell {
-		c := one(checker.True, checker.True, nil)
-		if broken {
-			c = one(checker.True, checker.False, []string{"stale-write"}, "stale-write")
-		}
-		c.Lock, c.Scenario = lock, scenario
-		return c
-	}
-	m := &Matrix{}
-	for _, lock := range []string{"a1", "b1", "alone", "a2", "b2", "a3", "b3"} {
-		if lock == "alone" {
-			m.Cells = append(m.Cells, cell(lock, "other", false))
-			continue
-		}
-		for _, s := range []string{"s1", "s2", "s3"} {
-			m.Cells = append(m.Cells, cell(lock, s, lock[0] == 'a'))
-		}
-	}
-	for range 2 {
-		order := m.lockOrder()
-		var kinds strings.Builder
-		for _, l := range order {
-			kinds.WriteByte(l[0])
-		}
-		// "alone" begins with an a, too: it is the last, for the first half weighs more.
-		if got := kinds.String(); order[len(order)-1] != "alone" || got != "aaabbba" && got != "bbbaaaa" {
-			t.Errorf("order %q", order)
-		}
-		if again := m.lockOrder(); !slices.Equal(order, again) {
-			t.Errorf("%q, and then %q", order, again)
-		}
-		slices.Reverse(m.Cells)
-	}
-}
-
-func TestSeriateKeepsEveryName(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 3, 50, maxSeriated + 1} {
-		var names []string
-		for i := range n {
-			names = append(names, fmt.Sprint(i*7%max(1, n)))
-		}
-		got := seriate(slices.Clone(names), func(a, b string) float64 { return float64(len(a) + len(b)) }, func(string) int { return 1 })
-		slices.Sort(names)
-		slices.Sort(got)
-		if !slices.Equal(names, got) {
-			t.Errorf("of %d names: %q", n, got)
-		}
-	}
-	// On a line, the line comes out again.
-	got := seriate([]string{"dddd", "a", "ccc", "eeeee", "bb"}, func(a, b string) float64 {
-		d := float64(len(a) - len(b))
-		return d * d
-	}, func(s string) int { return 10 - len(s) })
-	if want := []string{"a", "bb", "ccc", "dddd", "eeeee"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // The picture is well-formed, says itself in words, and needs and runs nothing.
 func TestMatrixPicture(t *testing.T) {
 	m := gridMatrix(48, 55)
@@ -246,22 +185,20 @@ func TestMatrixPicture(t *testing.T) {
 	}
 }
 
-// Locks that have nothing in common stand by those of their service.
-func TestServicesStandTogether(t *testing.T) {
+// Locks of one service stand together, in the order of their names, and scenarios in that
+// of the cells.
+func TestGridOrder(t *testing.T) {
 	m := &Matrix{}
-	for i, service := range []string{"redis", "etcd", "redis", "etcd", "redis"} {
+	for i, lock := range []string{"redis", "etcd-b", "redis-lua", "etcd-a", "redis"} {
 		c := one(checker.True, checker.True, nil)
-		c.Lock, c.Scenario, c.Service = fmt.Sprint(service, i), fmt.Sprint("s", i), service
+		c.Lock, c.Scenario = lock, fmt.Sprint("s", 9-i)
+		c.Service, _, _ = strings.Cut(lock, "-")
 		m.Cells = append(m.Cells, c)
 	}
-	order := m.lockOrder()
-	changes := 0
-	for i := range order[1:] {
-		if order[i][0] != order[i+1][0] {
-			changes++
-		}
+	if got, want := m.lockOrder(), []string{"etcd-a", "etcd-b", "redis", "redis-lua"}; !slices.Equal(got, want) {
+		t.Errorf("locks %q, want %q", got, want)
 	}
-	if changes != 1 {
-		t.Errorf("the services are mixed: %q", order)
+	if got, want := m.scenarioOrder(), []string{"s9", "s8", "s7", "s6", "s5"}; !slices.Equal(got, want) {
+		t.Errorf("scenarios %q, want %q", got, want)
 	}
 }

@@ -3,10 +3,9 @@ package results
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/internal/format"
@@ -187,10 +186,11 @@ func RowOf(run Run, v checker.Verdict) Row {
 
 var columns = []string{"lock", "faults", "fencing", "verdict", "first violation", "grants", "anomalies and rejected writes"}
 
+var verdictWords = map[checker.Validity]string{checker.True: "✓ held", checker.False: "✗ broke", checker.Unknown: "? unknown"}
+
 // cells are a row's, in the order of columns.
 func (r Row) cells() []string {
-	verdict := map[checker.Validity]string{checker.True: "✓ held", checker.False: "✗ broke"}[r.Verdict]
-	return []string{r.Lock, r.Faults, r.Fencing, firstNonEmpty(verdict, "? unknown"), firstNonEmpty(r.First, "-"), strconv.Itoa(r.Grants), firstNonEmpty(r.Counts, "-")}
+	return []string{r.Lock, r.Faults, r.Fencing, verdictWords[r.Verdict], firstNonEmpty(r.First, "-"), strconv.Itoa(r.Grants), firstNonEmpty(r.Counts, "-")}
 }
 
 var markdownEscaper = strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "\\", "\\\\")
@@ -207,37 +207,27 @@ func (r Row) Markdown() string {
 // TextTable writes rows as aligned columns for a terminal.
 func TextTable(w io.Writer, rows []Row, color bool) error {
 	p := paint(color)
-	lines := [][]string{columns}
-	for _, r := range rows {
-		lines = append(lines, r.cells())
-	}
-	widths := make([]int, len(columns))
-	for _, l := range lines {
-		for i, c := range l {
-			widths[i] = max(widths[i], utf8.RuneCountInString(c))
-		}
-	}
 	var b strings.Builder
-	for n, l := range lines {
-		var out []string
-		for i, c := range l {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-			switch {
-			case i == len(l)-1:
-				pad = ""
-			case i == slices.Index(columns, "grants"):
-				c, pad = pad+c, ""
-			}
-			switch {
-			case n == 0:
-				c = p.bold(c)
-			case i == slices.Index(columns, "verdict"):
-				c = map[checker.Validity]string{checker.True: p.wrap("32", c), checker.False: p.wrap("31", c), checker.Unknown: p.wrap("33", c)}[rows[n-1].Verdict] //nolint:gosec // n > 0 here
-			}
-			out = append(out, c+pad)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, strings.Join(columns, "\t"))
+	for _, r := range rows {
+		cells := r.cells()
+		for i, c := range cells {
+			cells[i] = clean(c)
 		}
-		b.WriteString(strings.Join(out, "  ") + "\n")
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
-	_, err := io.WriteString(w, b.String())
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	// Colours come last: they have no width.
+	line, rest, _ := strings.Cut(b.String(), "\n")
+	out := p.bold(line) + "\n"
+	for _, r := range rows {
+		line, rest, _ = strings.Cut(rest, "\n")
+		_, word, _ := strings.Cut(verdictWords[r.Verdict], " ")
+		out += strings.Replace(line, verdictWords[r.Verdict], p.sign(r.Verdict)+" "+word, 1) + "\n"
+	}
+	_, err := io.WriteString(w, out)
 	return err
 }
