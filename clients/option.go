@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Option is a setting of one lock: --lock-option NAME=VALUE.
@@ -72,7 +72,7 @@ func (i Info) CheckOptions(extra map[string]string) error {
 		case len(names) == 0:
 			return fmt.Errorf("lock %s has no options: it does not know %q", i.Name, name)
 		case at < 0:
-			return fmt.Errorf("lock %s: %w", i.Name, meant.Unknown("option", name, names))
+			return fmt.Errorf("lock %s: %w", i.Name, suggest.Unknown("option", name, names))
 		case i.Options[at].Check == nil:
 			continue
 		}

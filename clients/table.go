@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Table is the locks that a program knows, by name. Whoever makes a program makes its
@@ -71,9 +71,9 @@ func (t *Table) Lookup(name string) (Info, error) {
 		names = append(names, i.Name)
 	}
 	if t.program == nil {
-		return Info{}, meant.Unknown("lock", name, names)
+		return Info{}, suggest.Unknown("lock", name, names)
 	}
-	return Info{}, meant.Unknown("lock", name, names, "or exec:COMMAND")
+	return Info{}, suggest.Unknown("lock", name, names, "or exec:COMMAND")
 }
 
 // Anybodys is the service of that name for locks of anybody's (see Service.Anybodys).
@@ -89,5 +89,5 @@ func (t *Table) Anybodys(name string) (*Service, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return nil, meant.Unknown("service of which picklock can remove what locks of your own leave", name, names)
+	return nil, suggest.Unknown("service of which picklock can remove what locks of your own leave", name, names)
 }

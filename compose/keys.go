@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // unknownKeys returns an error for a key of an extension that no field of the type reads:
@@ -34,7 +34,7 @@ func unknownKeys(raw any, t reflect.Type, at string) error {
 		for _, key := range slices.Sorted(maps.Keys(members)) {
 			field, ok := fields[strings.ToLower(key)] // decoding tells no cases apart
 			if !ok {
-				return fmt.Errorf("%s: unknown key %q%s (have %s)", at, key, meant.Word(key, names), strings.Join(names, ", "))
+				return fmt.Errorf("%s: unknown key %q%s (have %s)", at, key, suggest.Word(key, names), strings.Join(names, ", "))
 			}
 			if err := unknownKeys(members[key], field, at+"."+key); err != nil {
 				return err

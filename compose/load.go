@@ -19,7 +19,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"github.com/picklock/picklock/internal/access"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 //go:embed *.yml
@@ -226,7 +226,7 @@ func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 		d.Name = strings.TrimSuffix(filepath.Base(nameOrFile), filepath.Ext(nameOrFile))
 		d.Source, err = os.ReadFile(nameOrFile)
 	default:
-		return nil, meant.Unknown("cluster", nameOrFile, append(Names(), "none"), "or the path of a Compose file")
+		return nil, suggest.Unknown("cluster", nameOrFile, append(Names(), "none"), "or the path of a Compose file")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read cluster definition: %w", err)

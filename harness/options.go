@@ -15,7 +15,7 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/workloads"
 )
@@ -171,7 +171,7 @@ func (p *plan) resolveNumbers() error {
 	}
 	for _, r := range p.Require {
 		if !known(r) {
-			return fmt.Errorf("--require: %w", meant.Unknown("property", r, checker.Properties))
+			return fmt.Errorf("--require: %w", suggest.Unknown("property", r, checker.Properties))
 		}
 	}
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/hunt/lanes"
 	huntreport "github.com/picklock/picklock/hunt/report"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -124,7 +124,7 @@ func (o *HuntOptions) check(t *testing.T) error {
 	}
 	for _, a := range o.Find {
 		if !slices.Contains(scenarios.Anomalies, a) {
-			return meant.Unknown("anomaly", a, scenarios.Anomalies)
+			return suggest.Unknown("anomaly", a, scenarios.Anomalies)
 		}
 	}
 	if o.Depth == 0 {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Fault is one harm, ready to be done once to nodes that have been chosen.
@@ -135,7 +135,7 @@ func Parse(text string) (Spec, error) {
 		for _, k := range kinds {
 			names = append(names, k.Name)
 		}
-		return Spec{}, meant.Unknown("fault", name, append(names, All))
+		return Spec{}, suggest.Unknown("fault", name, append(names, All))
 	}
 	words := split(rest)
 	if strings.HasSuffix(text, ":") && rest == "" {

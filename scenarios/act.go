@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -24,7 +24,7 @@ func (p *parser) act(n *yaml.Node, st *Step, rest string) error {
 		a = strings.TrimSpace(a)
 		word, _, err := workloads.ParseAct(a)
 		if errors.Is(err, workloads.ErrNoAct) {
-			err = fmt.Errorf("unknown step %q%s (a client can %s)", a, meant.Word(a, workloads.Acts()), strings.Join(workloads.Acts(), ", "))
+			err = fmt.Errorf("unknown step %q%s (a client can %s)", a, suggest.Word(a, workloads.Acts()), strings.Join(workloads.Acts(), ", "))
 		}
 		if err != nil {
 			return p.errorf(n, "%v", err)

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Anchor is the event at which a fault strikes. It is tied to what clients do and never to
@@ -123,7 +123,7 @@ func (p *parser) reached(n *yaml.Node, a Anchor) error {
 	}
 	switch {
 	case count == 0:
-		return p.errorf(n, "when: %s's program has no %s%s", a.Client, a.Do, meant.Word(a.Do, words))
+		return p.errorf(n, "when: %s's program has no %s%s", a.Client, a.Do, suggest.Word(a.Do, words))
 	case a.Nth > count:
 		return p.errorf(n, "when: %s's program has %d %s, not %d", a.Client, count, a.Do, a.Nth)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // countWord begins to count: "count: wake-ups".
@@ -21,7 +21,7 @@ const WakeUps = "wake-ups"
 
 func (p *parser) counted(n *yaml.Node, st *Step, rest string) error {
 	if rest != WakeUps {
-		return p.errorf(n, "%s: what can be counted is %s, not %q%s", st.Word, WakeUps, rest, meant.Word(rest, []string{WakeUps}))
+		return p.errorf(n, "%s: what can be counted is %s, not %q%s", st.Word, WakeUps, rest, suggest.Word(rest, []string{WakeUps}))
 	}
 	st.Count = rest
 	return nil

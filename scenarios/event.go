@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Await is what a step waits for. Every wait is for an event; a time is only ever
@@ -128,7 +128,7 @@ func (p *parser) eventForm(n *yaml.Node, a *Await, text string) error {
 	}
 	a.Client, a.What = m[1], m[2]
 	if !slices.Contains(clientWords, a.What) {
-		return p.errorf(n, "await: %q%s (of a client one can await %s)", a.What, meant.Word(a.What, clientWords), strings.Join(clientWords, ", "))
+		return p.errorf(n, "await: %q%s (of a client one can await %s)", a.What, suggest.Word(a.What, clientWords), strings.Join(clientWords, ", "))
 	}
 	return nil
 }

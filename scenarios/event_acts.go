@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -46,7 +46,7 @@ func readActMessages(p *parser, n *yaml.Node, a *Await, groups []string) (err er
 		}
 	}
 	if word, limit, err := workloads.ParseAct(a.Act); err != nil || word != a.Act || limit != 0 {
-		return p.errorf(n, "await: unknown act %q of %s%s (a client can %s)", a.Act, a.Client, meant.Word(a.Act, workloads.Acts()), strings.Join(workloads.Acts(), ", "))
+		return p.errorf(n, "await: unknown act %q of %s%s (a client can %s)", a.Act, a.Client, suggest.Word(a.Act, workloads.Acts()), strings.Join(workloads.Acts(), ", "))
 	}
 	if groups[3] != "" {
 		a.Servers, err = p.targets(n, "await", groups[3])

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/checker/verdict"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Expectation is what must come of a scenario on one lock with one discipline; "*"
@@ -149,7 +149,7 @@ func (e *Expectation) untried(v verdict.Verdict) string {
 func Forbidding(anomalies []string) (*Expectation, error) {
 	for _, name := range anomalies {
 		if !slices.Contains(Anomalies, name) {
-			return nil, meant.Unknown("anomaly", name, Anomalies)
+			return nil, suggest.Unknown("anomaly", name, Anomalies)
 		}
 	}
 	return &Expectation{Lock: Every, Fencing: Every, Not: anomalies}, nil
@@ -176,7 +176,7 @@ func (p *parser) expect(n *yaml.Node) error {
 			return p.errorf(lock, `expect: own speaks of locks that the catalogue does not know: give "*" among the locks`)
 		}
 		if lock.Value != Every && lock.Value != OwnLocks && !slices.Contains(p.s.Locks, lock.Value) {
-			return p.errorf(lock, "expect: %q is not among the scenario's locks%s (%s)", lock.Value, meant.Word(lock.Value, p.s.Locks), strings.Join(p.s.Locks, ", "))
+			return p.errorf(lock, "expect: %q is not among the scenario's locks%s (%s)", lock.Value, suggest.Word(lock.Value, p.s.Locks), strings.Join(p.s.Locks, ", "))
 		}
 		if !byDiscipline(v) {
 			if err := p.outcome(lock.Value, Every, v); err != nil {
@@ -233,7 +233,7 @@ func (p *parser) outcome(lock, fencing string, n *yaml.Node) (err error) {
 				err = p.errorf(v, "counts: want a mapping of names to numbers")
 			}
 		default:
-			err = p.errorf(key, "unknown field %q of an expectation%s (have %s)", key.Value, meant.Word(key.Value, outcomeFields), strings.Join(outcomeFields, ", "))
+			err = p.errorf(key, "unknown field %q of an expectation%s (have %s)", key.Value, suggest.Word(key.Value, outcomeFields), strings.Join(outcomeFields, ", "))
 		}
 		if err != nil {
 			return err
@@ -260,7 +260,7 @@ func (p *parser) anomalies(n *yaml.Node) ([]string, error) {
 	}
 	for i, name := range names {
 		if !slices.Contains(Anomalies, name) {
-			return nil, p.errorf(at(n, i), "unknown anomaly %q%s (have valid, or a list of %s)", name, meant.Word(name, append([]string{"valid"}, Anomalies...)), strings.Join(Anomalies, ", "))
+			return nil, p.errorf(at(n, i), "unknown anomaly %q%s (have valid, or a list of %s)", name, suggest.Word(name, append([]string{"valid"}, Anomalies...)), strings.Join(Anomalies, ", "))
 		}
 	}
 	return names, nil

@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // A scenario with "*" among its locks is played on locks that the catalogue does not
@@ -46,7 +46,7 @@ func (p *parser) needed(n *yaml.Node) (err error) {
 	}
 	for i, w := range p.s.Needs {
 		if !slices.Contains(needs, w) {
-			return p.errorf(at(n, i), "needs: %q%s (have %s)", w, meant.Word(w, needs), strings.Join(needs, ", "))
+			return p.errorf(at(n, i), "needs: %q%s (have %s)", w, suggest.Word(w, needs), strings.Join(needs, ", "))
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/clients/register"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Error is a mistake in a scenario's file.
@@ -134,7 +134,7 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 	case "expect":
 		err = p.expect(v)
 	default:
-		err = p.errorf(key, "unknown field %q%s (have %s)", key.Value, meant.Word(key.Value, fields), strings.Join(fields, ", "))
+		err = p.errorf(key, "unknown field %q%s (have %s)", key.Value, suggest.Word(key.Value, fields), strings.Join(fields, ", "))
 	}
 	return err
 }
@@ -231,7 +231,7 @@ func (p *parser) discipline(n *yaml.Node, name string) error {
 		names = append(names, d.Name)
 	}
 	if !slices.Contains(names, name) {
-		return p.errorf(n, "unknown fencing %q%s (have %s)", name, meant.Word(name, names), strings.Join(names, ", "))
+		return p.errorf(n, "unknown fencing %q%s (have %s)", name, suggest.Word(name, names), strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -283,7 +283,7 @@ func (p *parser) run(n *yaml.Node) error {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if k := n.Content[i]; !slices.Contains(known, k.Value) {
-			return p.errorf(k, "unknown field %q of run%s (have %s)", k.Value, meant.Word(k.Value, known), strings.Join(known, ", "))
+			return p.errorf(k, "unknown field %q of run%s (have %s)", k.Value, suggest.Word(k.Value, known), strings.Join(known, ", "))
 		}
 	}
 	if err := n.Decode(&r); err != nil {

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -121,7 +121,7 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 	m.Do, _, err = workloads.ParseAct(text)
 	if errors.Is(err, workloads.ErrNoAct) {
 		have := append(workloads.Acts(), "hold 1.3 leases", "await B granted")
-		err = fmt.Errorf("unknown move %q%s (a client can %s)", text, meant.Word(name, slices.Concat(workloads.Acts(), []string{Hold, Wait})), strings.Join(have, ", "))
+		err = fmt.Errorf("unknown move %q%s (a client can %s)", text, suggest.Word(name, slices.Concat(workloads.Acts(), []string{Hold, Wait})), strings.Join(have, ", "))
 	}
 	if err != nil {
 		return m, p.errorf(n, "%v", err)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -108,7 +108,7 @@ func Lookup(name string) (*Scenario, error) {
 	for i, f := range found {
 		names[i] = strings.TrimSuffix(f, ".yaml")
 	}
-	return nil, fmt.Errorf("unknown scenario %q%s (have %s)", name, meant.Word(name, names), strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown scenario %q%s (have %s)", name, suggest.Word(name, names), strings.Join(names, ", "))
 }
 
 // Load reads a user's own scenario. A cluster and a folder that are relative

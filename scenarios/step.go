@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/internal/link"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Step is one line of a script.
@@ -79,12 +79,12 @@ func (p *parser) step(n *yaml.Node) (*Step, error) {
 	if clientForm().MatchString(name) {
 		return nil, p.noClient(n, name)
 	}
-	return nil, p.errorf(n, "unknown step %q%s (have %s, or a client's name)", name, meant.Word(name, wordNames()), strings.Join(wordNames(), ", "))
+	return nil, p.errorf(n, "unknown step %q%s (have %s, or a client's name)", name, suggest.Word(name, wordNames()), strings.Join(wordNames(), ", "))
 }
 
 // noClient is the mistake of naming a client that is none.
 func (p *parser) noClient(n *yaml.Node, name string) error {
-	return p.errorf(n, "client %s is not among the scenario's clients%s (%s)", name, meant.Word(name, p.s.Clients), listed(p.s.Clients))
+	return p.errorf(n, "client %s is not among the scenario's clients%s (%s)", name, suggest.Word(name, p.s.Clients), listed(p.s.Clients))
 }
 
 // Servers stands for all servers where nodes are named.

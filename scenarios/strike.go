@@ -6,7 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Strike is one fault of a schedule: at which event it strikes, what it is, and what ends
@@ -92,7 +92,7 @@ func (p *parser) strike(n *yaml.Node) (*Strike, error) {
 			s.Until, err = p.until(value)
 		case !slices.Contains(strikeWords(), key.Value):
 			words := slices.Concat(strikeWords(), []string{"when", "until"})
-			err = p.errorf(key, "unknown fault %q%s (have %s)", key.Value, meant.Word(key.Value, words), strings.Join(strikeWords(), ", "))
+			err = p.errorf(key, "unknown fault %q%s (have %s)", key.Value, suggest.Word(key.Value, words), strings.Join(strikeWords(), ", "))
 		case s.Fault.Word != "":
 			err = p.errorf(key, "%s beside %s: give each fault an entry of its own", key.Value, s.Fault.Word)
 		default:
@@ -167,7 +167,7 @@ func NewStrike(fault string, when Anchor, until Until) (Strike, error) {
 	word, rest, _ := strings.Cut(fault, ": ")
 	w, ok := lookup(word)
 	if !ok || w.fault == "" {
-		return Strike{}, meant.Unknown("fault", word, strikeWords())
+		return Strike{}, suggest.Unknown("fault", word, strikeWords())
 	}
 	p := &parser{file: "a strike", s: &Scenario{}}
 	for _, name := range strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == ',' }) {

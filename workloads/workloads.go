@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Section is what a workload does while it holds the lock.
@@ -45,5 +45,5 @@ func Lookup(name string) (Workload, error) {
 	for _, w := range All() {
 		names = append(names, w.Name)
 	}
-	return Workload{}, meant.Unknown("workload", name, names)
+	return Workload{}, suggest.Unknown("workload", name, names)
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Model is a sequential specification: what one object does when operations come
@@ -73,7 +73,7 @@ func Named(name string) (*Model, error) {
 			return &m, nil
 		}
 	}
-	return nil, meant.Unknown("model", name, Names())
+	return nil, suggest.Unknown("model", name, Names())
 }
 
 // Recognise finds the model that a history is of, where its operations tell.

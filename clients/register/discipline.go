@@ -3,7 +3,7 @@ package register
 import (
 	"fmt"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Discipline is how a register uses fencing tokens. The zero value is none.
@@ -41,7 +41,7 @@ func ParseDiscipline(name string) (Discipline, error) {
 		}
 		names[i] = d.Name
 	}
-	return Discipline{}, meant.Unknown("fencing", name, names)
+	return Discipline{}, suggest.Unknown("fencing", name, names)
 }
 
 func (d Discipline) String() string {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Resource is one client's way to the protected resource.
@@ -59,7 +59,7 @@ func (bs Backends) Lookup(name string) (Backend, error) {
 		}
 		names[i] = b.Name
 	}
-	return Backend{}, meant.Unknown("register", name, names)
+	return Backend{}, suggest.Unknown("register", name, names)
 }
 
 // Takes says why a backend cannot keep a discipline; nil if it can.

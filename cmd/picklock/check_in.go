@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/results"
 )
 
@@ -36,7 +36,7 @@ func (flags checkFlags) named(src history.Source) (history.Source, error) {
 			return src, usage(fmt.Errorf("check: --map %s: want MEMBER=COLUMN, as time=ts, or MEMBER=ATTRIBUTE, as key=lock.name", text))
 		}
 		if !slices.Contains(members, member) {
-			return src, usage(fmt.Errorf("check: %w", meant.Unknown(what, member, members)))
+			return src, usage(fmt.Errorf("check: %w", suggest.Unknown(what, member, members)))
 		}
 		if src.Columns == nil {
 			src.Columns = map[string]string{}

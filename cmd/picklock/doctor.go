@@ -13,7 +13,7 @@ import (
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/compose/local"
 	dockerruntime "github.com/picklock/picklock/harness/docker"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/nemesis"
 )
 
@@ -44,7 +44,7 @@ install for the rest. Exit code 0 if everything works, 2 if something is missing
 			case "docker":
 				findings, err = examineDocker(cmd.Context())
 			default:
-				err = usage(meant.Unknown("runtime", runtime, runtimes))
+				err = usage(suggest.Unknown("runtime", runtime, runtimes))
 			}
 			if err != nil {
 				return err

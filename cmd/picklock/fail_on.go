@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // failOn is what makes a broken verdict exit code 1: whatever broke, or lock bugs alone.
@@ -36,7 +36,7 @@ func (o *failOn) Set(text string) error {
 			return nil
 		}
 	}
-	return meant.Unknown("value", text, failOnValues())
+	return suggest.Unknown("value", text, failOnValues())
 }
 
 // met is the exit code of a verdict.

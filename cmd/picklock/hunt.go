@@ -21,9 +21,9 @@ import (
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/hunt/lanes"
 	huntreport "github.com/picklock/picklock/hunt/report"
-	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/internal/shard"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -142,7 +142,7 @@ func (f *huntFlags) check() (clients.Info, error) {
 	}
 	for _, a := range f.find {
 		if !slices.Contains(scenarios.Anomalies, a) {
-			return info, fmt.Errorf("--find: %w", meant.Unknown("anomaly", a, scenarios.Anomalies))
+			return info, fmt.Errorf("--find: %w", suggest.Unknown("anomaly", a, scenarios.Anomalies))
 		}
 	}
 	if f.part, err = shard.Parse(f.shard, os.Getenv); err != nil {
@@ -150,7 +150,7 @@ func (f *huntFlags) check() (clients.Info, error) {
 	}
 	switch {
 	case !slices.Contains(hunt.Strategies(), f.strategy):
-		return info, fmt.Errorf("--strategy: %w", meant.Unknown("strategy", f.strategy, hunt.Strategies()))
+		return info, fmt.Errorf("--strategy: %w", suggest.Unknown("strategy", f.strategy, hunt.Strategies()))
 	case f.depth < 0 || f.depth > 2:
 		return info, fmt.Errorf("--depth %d: want 0, 1 or 2", f.depth)
 	case f.limit < time.Second:

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 //go:embed skeleton
@@ -43,7 +43,7 @@ servers in their place (docs/guides/your-lock.md). Nothing that is there is over
 		RunE: func(_ *cobra.Command, args []string) error {
 			l, ok := languages[lang]
 			if !ok {
-				return usage(meant.Unknown("language", lang, slices.Sorted(maps.Keys(languages))))
+				return usage(suggest.Unknown("language", lang, slices.Sorted(maps.Keys(languages))))
 			}
 			dir := filepath.Clean(args[0])
 			if strings.ContainsAny(dir, "'\" \n") {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/harness"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Exit codes, as scripts and CI see them.
@@ -113,7 +113,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 				names = append(names, sub.Name())
 			}
 		}
-		return usage(fmt.Errorf("unknown command %q%s (see %s --help)", args[0], meant.Word(args[0], names), cmd.CommandPath()))
+		return usage(fmt.Errorf("unknown command %q%s (see %s --help)", args[0], suggest.Word(args[0], names), cmd.CommandPath()))
 	}
 	return usage(fmt.Errorf("%s takes no argument %q: see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath()))
 }

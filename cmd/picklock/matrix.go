@@ -18,8 +18,8 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/harness"
-	"github.com/picklock/picklock/internal/meant"
 	"github.com/picklock/picklock/internal/shard"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -237,7 +237,7 @@ func (f *matrixFlags) resolve(ctx context.Context) error {
 	case f.Jobs < 0:
 		return fmt.Errorf("--jobs %d: want at least 1", f.Jobs)
 	case f.Runtime != "local" && f.Runtime != "docker":
-		return meant.Unknown("runtime", f.Runtime, runtimes)
+		return suggest.Unknown("runtime", f.Runtime, runtimes)
 	case f.pace != 0 && f.pace < time.Second:
 		return fmt.Errorf("--pace %v: want at least 1s", f.pace)
 	case f.ClientImage != "" && f.Runtime != "docker":

@@ -21,7 +21,7 @@ import (
 	"github.com/picklock/picklock/harness"
 	dockerruntime "github.com/picklock/picklock/harness/docker"
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/results"
 )
 
@@ -137,7 +137,7 @@ func abilityFlag(f *pflag.FlagSet, abilities *[]string) {
 // knownRuntime says what is wrong with the flags that choose the runtime.
 func knownRuntime(name, clientImage string) error {
 	if !slices.Contains(runtimes, name) {
-		return meant.Unknown("runtime", name, runtimes)
+		return suggest.Unknown("runtime", name, runtimes)
 	}
 	if clientImage != "" && name != "docker" {
 		return errors.New("--client-image needs --runtime docker")

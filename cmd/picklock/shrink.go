@@ -16,7 +16,7 @@ import (
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
 	huntreport "github.com/picklock/picklock/hunt/report"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -93,7 +93,7 @@ func (o *shrinkFlags) check() (err error) {
 	}
 	for _, a := range o.find {
 		if !slices.Contains(scenarios.Anomalies, a) {
-			return fmt.Errorf("--find: %w", meant.Unknown("anomaly", a, scenarios.Anomalies))
+			return fmt.Errorf("--find: %w", suggest.Unknown("anomaly", a, scenarios.Anomalies))
 		}
 	}
 	switch {

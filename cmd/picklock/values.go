@@ -17,7 +17,7 @@ import (
 	"github.com/picklock/picklock/checker/model"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/internal/meant"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
@@ -261,7 +261,7 @@ func unknownFlag(c *cobra.Command, err error) error {
 			}
 		})
 		if len(missing.GetSpecifiedName()) > 1 {
-			err = fmt.Errorf("%w%s", err, meant.Word("--"+missing.GetSpecifiedName(), names))
+			err = fmt.Errorf("%w%s", err, suggest.Word("--"+missing.GetSpecifiedName(), names))
 		}
 	}
 	return usage(fmt.Errorf("%w (see %s --help)", err, c.CommandPath()))

@@ -1,6 +1,6 @@
-// Package room says how much memory a judge of large histories may take before it is
+// Package gctune says how much memory a judge of large histories may take before it is
 // collected. It knows nothing of histories.
-package room
+package gctune
 
 import (
 	"runtime/debug"

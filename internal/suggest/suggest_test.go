@@ -1,4 +1,4 @@
-package meant
+package suggest
 
 import (
 	"strings"

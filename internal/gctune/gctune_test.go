@@ -1,4 +1,4 @@
-package room
+package gctune
 
 import (
 	"runtime/debug"

@@ -1,6 +1,6 @@
-// Package meant guesses what a misspelt word was meant to be, for error messages. It
+// Package suggest guesses what a misspelt word was meant to be, for error messages. It
 // knows no word itself.
-package meant
+package suggest
 
 import (
 	"errors"
