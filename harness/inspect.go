@@ -46,8 +46,8 @@ func ServeInspections(ctx context.Context, locks *clients.Table, lock string, in
 	if info.Inspect == nil {
 		return fmt.Errorf("lock %s cannot be looked at from outside", lock)
 	}
-	answers := lines.NewAnswerer(out)
-	if err := answers.Say(inspected{}); err != nil {
+	answers := lines.NewServer(out)
+	if err := answers.Send(inspected{}); err != nil {
 		return fmt.Errorf("say that it is ready: %w", err)
 	}
 	return lines.Serve(ctx, in, longestInspection, answers, func(ctx context.Context, q inspection) any {
@@ -63,7 +63,7 @@ func ServeInspections(ctx context.Context, locks *clients.Table, lock string, in
 // inspector is the harness's end.
 type inspector struct {
 	proc *compose.Process
-	*lines.Asker[inspection, inspected]
+	*lines.Client[inspection, inspected]
 }
 
 // startInspector starts the node that asks, and returns when it can.
@@ -74,7 +74,7 @@ func startInspector(ctx context.Context, c compose.Cluster, lock string) (*inspe
 	}
 	ready := make(chan struct{})
 	greet := sync.OnceFunc(func() { close(ready) })
-	l := &inspector{proc, lines.NewAsker(proc.Stdin, proc.Stdout, lines.Protocol[inspection, inspected]{
+	l := &inspector{proc, lines.NewClient(proc.Stdin, proc.Stdout, lines.Protocol[inspection, inspected]{
 		Longest: longestInspection,
 		Number:  func(q *inspection, id int64) { q.ID = id },
 		Take: func(line []byte, _ func(int64) (inspection, bool)) (int64, inspected, error) {

@@ -63,7 +63,7 @@ func ServeLane(ctx context.Context, in io.Reader, out io.Writer, open func(conte
 		}
 	}()
 	turn := make(chan struct{}, 1)
-	return lines.Serve(ctx, in, longestLaneLine, lines.NewAnswerer(out), func(ctx context.Context, q laneRequest) any {
+	return lines.Serve(ctx, in, longestLaneLine, lines.NewServer(out), func(ctx context.Context, q laneRequest) any {
 		turn <- struct{}{}
 		defer func() { <-turn }()
 		a := laneAnswer{ID: q.ID}
@@ -103,7 +103,7 @@ type RemoteLane struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	log    *os.File
-	asker  *lines.Asker[laneRequest, laneAnswer]
+	client *lines.Client[laneRequest, laneAnswer]
 	starts int
 }
 
@@ -120,7 +120,7 @@ func StartLane(ctx context.Context, self, log string, c LaneConfig) (*RemoteLane
 		var out io.ReadCloser
 		if out, err = l.cmd.StdoutPipe(); err == nil {
 			if err = l.cmd.Start(); err == nil {
-				l.asker = lines.NewAsker(l.in, out, laneProtocol)
+				l.client = lines.NewClient(l.in, out, laneProtocol)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (l *RemoteLane) Play(ctx context.Context, s *scenarios.Scenario) (*Played, 
 func (l *RemoteLane) Starts() int { return l.starts }
 
 func (l *RemoteLane) ask(ctx context.Context, q laneRequest) (*Played, error) {
-	a, err := l.asker.Ask(ctx, q)
+	a, err := l.client.Ask(ctx, q)
 	if err != nil {
 		return nil, fmt.Errorf("ask a lane (what it said: %s): %w", l.log.Name(), err)
 	}
@@ -174,7 +174,7 @@ func (l *RemoteLane) Close() error {
 	err := l.in.Close()
 	t := time.AfterFunc(laneEnds, func() { _ = l.cmd.Process.Kill() }) // what it started ends with its namespaces
 	defer t.Stop()
-	l.asker.Wait()
+	l.client.Wait()
 	var exit *exec.ExitError
 	if werr := l.cmd.Wait(); werr != nil && !errors.As(werr, &exit) {
 		err = errors.Join(err, werr)
@@ -183,4 +183,4 @@ func (l *RemoteLane) Close() error {
 }
 
 // Ended says that the lane's process will answer nothing any more.
-func (l *RemoteLane) Ended() bool { return l.asker.Err() != nil }
+func (l *RemoteLane) Ended() bool { return l.client.Err() != nil }

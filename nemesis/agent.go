@@ -34,7 +34,7 @@ func ServeAgent(ctx context.Context, in io.Reader, out io.Writer) error {
 
 func serve(ctx context.Context, in io.Reader, out io.Writer, injector agentInjector) error {
 	s := &server{injector}
-	err := lines.Serve(ctx, in, longestMessage, lines.NewAnswerer(out), s.answer)
+	err := lines.Serve(ctx, in, longestMessage, lines.NewServer(out), s.answer)
 	hctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyWithin)
 	defer cancel()
 	return errors.Join(err, s.injector.heal(hctx))

@@ -20,7 +20,7 @@ import (
 // needs there: to ask servers, and to read the clock of the nodes' kernel.
 type Remote struct {
 	in    io.WriteCloser
-	agent *lines.Asker[request, response]
+	agent *lines.Client[request, response]
 	clock farClock
 }
 
@@ -28,7 +28,7 @@ type Remote struct {
 // has; it may be nil.
 func NewRemote(in io.WriteCloser, out io.ReadCloser, why func() error) *Remote {
 	r := &Remote{in: in}
-	r.agent = lines.NewAsker(in, out, lines.Protocol[request, response]{
+	r.agent = lines.NewClient(in, out, lines.Protocol[request, response]{
 		Longest: longestMessage,
 		Number:  func(q *request, id int64) { q.ID = uint64(id) },
 		Take: func(line []byte, _ func(int64) (request, bool)) (int64, response, error) {

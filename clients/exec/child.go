@@ -38,11 +38,11 @@ const (
 // child is one process that speaks the exec protocol. It is in our process group,
 // so that what pauses or kills us does the same to it.
 type child struct {
-	*lines.Asker[*Request, Answer]
+	*lines.Client[*Request, Answer]
 	in   *os.File // to the child
 	kill func()
 	exit error // how it ended: set before reaped closes
-	// waiting for its end is the one goroutine; the other is the Asker's.
+	// waiting for its end is the one goroutine; the other is the Client's.
 	waiting sync.WaitGroup
 	reaped  chan struct{}
 
@@ -124,7 +124,7 @@ func startChild(command, folder string) (*child, error) {
 			cmd.Process.Kill()
 		}
 	}
-	c.Asker = lines.NewAsker(patient{in}, out, lines.Protocol[*Request, Answer]{
+	c.Client = lines.NewClient(patient{in}, out, lines.Protocol[*Request, Answer]{
 		Longest: LongestLine,
 		Number:  func(r **Request, id int64) { (*r).ID, (*r).asked = id, history.Now() },
 		Take:    c.take,

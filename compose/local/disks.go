@@ -23,7 +23,7 @@ import (
 type disks struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
-	asker  *lines.Asker[compose.DiskRequest, compose.DiskAnswer]
+	client *lines.Client[compose.DiskRequest, compose.DiskAnswer]
 	trying sync.WaitGroup
 }
 
@@ -64,7 +64,7 @@ func (c *Cluster) startDisks() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("serve disks: %w", err), r.Close())
 	}
-	c.disks = &disks{cmd: cmd, in: in, asker: lines.NewAsker(in, r, diskProtocol)}
+	c.disks = &disks{cmd: cmd, in: in, client: lines.NewClient(in, r, diskProtocol)}
 	c.waiting.Go(func() {
 		_ = ended()
 		c.Report(func() error {
@@ -76,7 +76,7 @@ func (c *Cluster) startDisks() error {
 
 // ask has something done to a disk.
 func (d *disks) ask(ctx context.Context, r compose.DiskRequest) (compose.DiskAnswer, error) {
-	a, err := d.asker.Ask(ctx, r)
+	a, err := d.client.Ask(ctx, r)
 	if err != nil {
 		return a, fmt.Errorf("%s the disk of %s: %w", r.Do, r.Disk, err)
 	}
@@ -96,11 +96,11 @@ func (d *disks) close() error {
 	t := time.NewTimer(10 * time.Second)
 	defer t.Stop()
 	select {
-	case <-d.asker.Ended():
+	case <-d.client.Ended():
 	case <-t.C:
 		err = errors.Join(err, errors.New("what serves the disks does not end: it was killed"), d.cmd.Process.Kill())
 	}
-	d.asker.Wait()
+	d.client.Wait()
 	d.trying.Wait()
 	return err
 }

@@ -1,5 +1,5 @@
 // Package lines carries requests and answers over a pair of pipes, one a line: the
-// asking end (Asker), the answering end (Serve), and what both read with (Reader). It
+// asking end (Client), the answering end (Serve), and what both read with (Reader). It
 // knows no protocol: what a line says is for those who use it.
 package lines
 

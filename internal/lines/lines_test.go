@@ -81,19 +81,19 @@ type question struct {
 	Text string
 }
 
-// other is the other end of an Asker, done by hand.
+// other is the other end of an Client, done by hand.
 type other struct {
-	*Asker[question, question]
+	*Client[question, question]
 	in  *Reader
 	out *io.PipeWriter
 	end *io.PipeReader // of its input
 }
 
-// ask starts an Asker. Its end is told with what half line there was.
+// ask starts an Client. Its end is told with what half line there was.
 func ask(t *testing.T) *other {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	a := NewAsker(inW, outR, Protocol[question, question]{
+	a := NewClient(inW, outR, Protocol[question, question]{
 		Longest: 1000,
 		Number:  func(q *question, id int64) { q.ID = id },
 		Take: func(line []byte, open func(int64) (question, bool)) (int64, question, error) {
@@ -225,8 +225,8 @@ func TestEnds(t *testing.T) {
 func TestAnsweredAndEnded(t *testing.T) {
 	for range 20 {
 		outR, outW := io.Pipe()
-		var a *Asker[question, question]
-		a = NewAsker(writerFunc(func(b []byte) (int, error) {
+		var a *Client[question, question]
+		a = NewClient(writerFunc(func(b []byte) (int, error) {
 			go func() {
 				_, _ = outW.Write(b)
 				outW.Close()
@@ -301,7 +301,7 @@ func TestServe(t *testing.T) {
 			}
 		}()
 		var out strings.Builder
-		err := Serve(ctx, r, longest, NewAnswerer(&out), answer)
+		err := Serve(ctx, r, longest, NewServer(&out), answer)
 		return out.String(), err
 	}
 	canceled, cancel := context.WithCancel(t.Context())
@@ -342,7 +342,7 @@ func TestLinesStayWhole(t *testing.T) {
 	outR, outW := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(t.Context(), inR, 1000, NewAnswerer(writerFunc(func(b []byte) (int, error) {
+		served <- Serve(t.Context(), inR, 1000, NewServer(writerFunc(func(b []byte) (int, error) {
 			for i := range b {
 				if n, err := outW.Write(b[i : i+1]); err != nil {
 					return i + n, err
@@ -352,7 +352,7 @@ func TestLinesStayWhole(t *testing.T) {
 		})), func(_ context.Context, q question) any { return q })
 		outW.Close()
 	}()
-	a := NewAsker(inW, outR, Protocol[question, question]{
+	a := NewClient(inW, outR, Protocol[question, question]{
 		Longest: 1000,
 		Number:  func(q *question, id int64) { q.ID = id },
 		Take: func(line []byte, _ func(int64) (question, bool)) (id int64, q question, err error) {

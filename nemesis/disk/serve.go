@@ -35,7 +35,7 @@ type server struct {
 // them are unmounted.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := &server{mount: func(at, store string) (mounted, error) { return Mount(at, store) }, disks: map[string]mounted{}}
-	err := lines.Serve(ctx, in, compose.LongestDiskLine, lines.NewAnswerer(out), func(_ context.Context, r compose.DiskRequest) any {
+	err := lines.Serve(ctx, in, compose.LongestDiskLine, lines.NewServer(out), func(_ context.Context, r compose.DiskRequest) any {
 		a, err := s.do(r)
 		if a.ID = r.ID; err != nil {
 			a.Error = err.Error()

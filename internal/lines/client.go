@@ -16,10 +16,10 @@ var ErrNotSent = errors.New("the request was not sent")
 // ErrEnded is wrapped where no answer can come any more. The reason is wrapped, too.
 var ErrEnded = errors.New("no answer will come")
 
-// lastWords is how long one whom nothing can be written to may take to say why.
-const lastWords = time.Second
+// drainTimeout is how long one whom nothing can be written to may take to say why.
+const drainTimeout = time.Second
 
-// Protocol is what an Asker has to know of its lines. Requests Q are written as JSON.
+// Protocol is what an Client has to know of its lines. Requests Q are written as JSON.
 type Protocol[Q, A any] struct {
 	// Longest is how many bytes a line of the other end may have.
 	Longest int
@@ -35,11 +35,11 @@ type Protocol[Q, A any] struct {
 	End func(why error, half []byte) error
 }
 
-// Asker asks over a pair of pipes. Answers may come in any order; those for which nobody
+// Client asks over a pair of pipes. Answers may come in any order; those for which nobody
 // waits any more are taken and dropped. It owns one goroutine, which reads until out ends
 // or a line is wrong, and closes out then: to end it, end the other end. A request that the other end
 // does not read keeps a goroutine more, until in is read from or its other end is closed.
-type Asker[Q, A any] struct {
+type Client[Q, A any] struct {
 	protocol Protocol[Q, A]
 	in       io.Writer
 	writing  chan struct{} // holds one: lines stay whole
@@ -59,94 +59,94 @@ type waiting[Q, A any] struct {
 	answer  chan A // has room for one, and gets only one: nobody need wait any more
 }
 
-// NewAsker asks by in and reads the answers from out.
-func NewAsker[Q, A any](in io.Writer, out io.ReadCloser, p Protocol[Q, A]) *Asker[Q, A] {
-	a := &Asker[Q, A]{
+// NewClient asks by in and reads the answers from out.
+func NewClient[Q, A any](in io.Writer, out io.ReadCloser, p Protocol[Q, A]) *Client[Q, A] {
+	c := &Client[Q, A]{
 		protocol: p, in: in, writing: make(chan struct{}, 1),
 		ended: make(chan struct{}), read: make(chan struct{}), open: map[int64]waiting[Q, A]{},
 	}
-	go a.listen(out)
-	return a
+	go c.listen(out)
+	return c
 }
 
-func (a *Asker[Q, A]) listen(out io.ReadCloser) {
-	defer close(a.read)
+func (c *Client[Q, A]) listen(out io.ReadCloser) {
+	defer close(c.read)
 	defer out.Close()
-	for lines := NewReader(out, a.protocol.Longest); ; {
+	for lines := NewReader(out, c.protocol.Longest); ; {
 		line, err := lines.Next()
 		if err != nil {
-			a.fail(err, line)
+			c.fail(err, line)
 			return
 		}
-		id, answer, err := a.protocol.Take(line, a.find)
+		id, answer, err := c.protocol.Take(line, c.find)
 		if err != nil {
-			a.fail(err, nil)
+			c.fail(err, nil)
 			return
 		}
-		a.mu.Lock()
-		w, ok := a.open[id]
-		delete(a.open, id)
-		a.mu.Unlock()
+		c.mu.Lock()
+		w, ok := c.open[id]
+		delete(c.open, id)
+		c.mu.Unlock()
 		if ok {
 			w.answer <- answer
 		}
 	}
 }
 
-func (a *Asker[Q, A]) find(id int64) (Q, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	w, ok := a.open[id]
+func (c *Client[Q, A]) find(id int64) (Q, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w, ok := c.open[id]
 	return w.request, ok
 }
 
-func (a *Asker[Q, A]) fail(why error, half []byte) {
-	a.once.Do(func() {
-		if a.protocol.End != nil {
-			why = a.protocol.End(why, half)
+func (c *Client[Q, A]) fail(why error, half []byte) {
+	c.once.Do(func() {
+		if c.protocol.End != nil {
+			why = c.protocol.End(why, half)
 		}
-		a.why = why
-		close(a.ended)
+		c.why = why
+		close(c.ended)
 	})
 }
 
 // Fail ends it for the first reason given: who waits for an answer gets none.
-func (a *Asker[Q, A]) Fail(why error) { a.fail(why, nil) }
+func (c *Client[Q, A]) Fail(why error) { c.fail(why, nil) }
 
 // Ended closes when no answer will come any more.
-func (a *Asker[Q, A]) Ended() <-chan struct{} { return a.ended }
+func (c *Client[Q, A]) Ended() <-chan struct{} { return c.ended }
 
 // Err is nil as long as it can be asked, then the reason.
-func (a *Asker[Q, A]) Err() error {
+func (c *Client[Q, A]) Err() error {
 	select {
-	case <-a.ended:
-		return a.why
+	case <-c.ended:
+		return c.why
 	default:
 		return nil
 	}
 }
 
 // Wait returns when the goroutine has ended, and out is closed.
-func (a *Asker[Q, A]) Wait() { <-a.read }
+func (c *Client[Q, A]) Wait() { <-c.read }
 
 // Ask sends a request and waits for its answer. The error wraps ErrNotSent, ErrEnded, or
 // that of ctx where that ended first; an answer that comes later is dropped.
-func (a *Asker[Q, A]) Ask(ctx context.Context, q Q) (answer A, err error) {
-	if err := a.Err(); err != nil {
+func (c *Client[Q, A]) Ask(ctx context.Context, q Q) (answer A, err error) {
+	if err := c.Err(); err != nil {
 		return answer, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
 	select { // of several reasons, each is as good
-	case a.writing <- struct{}{}:
+	case c.writing <- struct{}{}:
 	case <-ctx.Done():
 		return answer, fmt.Errorf("%w: %w", ErrNotSent, ctx.Err())
-	case <-a.ended:
-		return answer, fmt.Errorf("%w: %w", ErrNotSent, a.why)
+	case <-c.ended:
+		return answer, fmt.Errorf("%w: %w", ErrNotSent, c.why)
 	}
 	got, sent := make(chan A, 1), make(chan error, 1)
 	// A full pipe keeps the write until it is read from or closed, whatever ctx says.
 	go func() {
-		err := a.send(q, got)
-		<-a.writing
+		err := c.send(q, got)
+		<-c.writing
 		sent <- err
 	}()
 	select {
@@ -156,20 +156,20 @@ func (a *Asker[Q, A]) Ask(ctx context.Context, q Q) (answer A, err error) {
 	}
 	if err != nil {
 		// Its end may tell more than that it cannot be written to.
-		t := time.NewTimer(lastWords)
+		t := time.NewTimer(drainTimeout)
 		defer t.Stop()
 		select {
-		case <-a.ended:
+		case <-c.ended:
 		case <-t.C:
-			a.Fail(fmt.Errorf("%w: %w", ErrNotSent, err)) // half a line may be on its way
+			c.Fail(fmt.Errorf("%w: %w", ErrNotSent, err)) // half a line may be on its way
 		}
-		return answer, fmt.Errorf("%w: %w", ErrNotSent, a.why)
+		return answer, fmt.Errorf("%w: %w", ErrNotSent, c.why)
 	}
 	select {
 	case answer = <-got:
 		return answer, nil
-	case <-a.ended:
-		err = fmt.Errorf("%w: %w", ErrEnded, a.why)
+	case <-c.ended:
+		err = fmt.Errorf("%w: %w", ErrEnded, c.why)
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
@@ -182,14 +182,14 @@ func (a *Asker[Q, A]) Ask(ctx context.Context, q Q) (answer A, err error) {
 }
 
 // send numbers a request, notes who waits for its answer and writes it.
-func (a *Asker[Q, A]) send(q Q, got chan A) error {
-	a.mu.Lock()
-	a.last++
-	id := a.last
-	a.protocol.Number(&q, id)
-	a.open[id] = waiting[Q, A]{request: q, answer: got}
-	a.mu.Unlock()
-	return Write(a.in, q)
+func (c *Client[Q, A]) send(q Q, got chan A) error {
+	c.mu.Lock()
+	c.last++
+	id := c.last
+	c.protocol.Number(&q, id)
+	c.open[id] = waiting[Q, A]{request: q, answer: got}
+	c.mu.Unlock()
+	return Write(c.in, q)
 }
 
 // Write writes v as one line of JSON, in one piece.

@@ -9,27 +9,27 @@ import (
 	"sync"
 )
 
-// Answerer writes the answers, whole lines in any order.
-type Answerer struct {
+// Server writes the answers, whole lines in any order.
+type Server struct {
 	mu  sync.Mutex
 	out io.Writer
 }
 
-// NewAnswerer writes to out, which is nobody else's.
-func NewAnswerer(out io.Writer) *Answerer { return &Answerer{out: out} }
+// NewServer writes to out, which is nobody else's.
+func NewServer(out io.Writer) *Server { return &Server{out: out} }
 
-// Say writes one line.
-func (a *Answerer) Say(v any) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return Write(a.out, v)
+// Send writes one line.
+func (s *Server) Send(v any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Write(s.out, v)
 }
 
 // Serve answers each request Q that in brings, all at the same time, until in or ctx
 // ends, a request is none, or is longer than longest bytes. Then ctx ends for those that
 // are being answered, and Serve returns when they have been. One goroutine of its own
 // reads: where in goes on, it stays until in brings one more line, or ends.
-func Serve[Q any](ctx context.Context, in io.Reader, longest int, answers *Answerer, answer func(context.Context, Q) any) error {
+func Serve[Q any](ctx context.Context, in io.Reader, longest int, answers *Server, answer func(context.Context, Q) any) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var answering sync.WaitGroup
 	defer answering.Wait()
@@ -53,7 +53,7 @@ func Serve[Q any](ctx context.Context, in io.Reader, longest int, answers *Answe
 		select {
 		case q := <-requests:
 			answering.Go(func() {
-				_ = answers.Say(answer(ctx, q)) // whoever asked is gone, which the end of in tells
+				_ = answers.Send(answer(ctx, q)) // whoever asked is gone, which the end of in tells
 			})
 		case err := <-ended:
 			if errors.Is(err, io.EOF) { // in the middle of a line, too: who asks has died
