@@ -23,7 +23,7 @@ func TestScriptWritesAsThePageDoes(t *testing.T) {
 	for _, v := range us {
 		want = append(want, format.Page.Length(v*1000), format.Instant(v*1000), format.InstantTo(v*1000, 1))
 	}
-	rule, err := json.Marshal(looks().Lengths)
+	rule, err := json.Marshal(styles().Lengths)
 	if err != nil {
 		t.Fatal(err)
 	}

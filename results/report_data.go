@@ -40,7 +40,7 @@ type data struct {
 	Anomalies list[sceneData] `json:"anomalies"` // in the order of the list
 	Times     list[int64]     `json:"times"`     // of all anomalies, the listed ones or not
 	Density   list[int]       `json:"density"`   // all grants, counted in equal parts of the span
-	Looks     looksData       `json:"looks"`
+	Styles    stylesData      `json:"styles"`
 }
 
 type focusData struct {
@@ -138,7 +138,7 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 		from, to := t.window(sc, lease)
 		windows = append(windows, [2]int64{from, to})
 	}
-	d.Looks = looks()
+	d.Styles = styles()
 	holds, waits, marks, o := t.downsample(windows)
 
 	for _, l := range t.Lanes {

@@ -32,7 +32,7 @@ func (s *Site) guard(next http.Handler) http.Handler {
 
 // policy lets a page use its own style and script, and ask this server.
 func policy() string {
-	return results.Policy(style(), pageJS) + "; connect-src 'self'; frame-ancestors 'none'"
+	return results.CSP(style(), pageJS) + "; connect-src 'self'; frame-ancestors 'none'"
 }
 
 // sandboxed is what a report may do: it was written on a worker's machine, by whatever ran

@@ -27,7 +27,7 @@ var pageCSS string
 //go:embed assets/web.js
 var pageJS string
 
-func style() string { return results.Style() + pageCSS }
+func style() string { return results.CSS() + pageCSS }
 
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("web").Funcs(template.FuncMap{

@@ -70,9 +70,9 @@ func clip(s string) string {
 // HTML writes hunt.html: one file that needs nothing else, no network and, but for its
 // buttons, no script.
 func HTML(w io.Writer, r *hunt.Result, dir string) error {
-	css := results.Style() + pageCSS
+	css := results.CSS() + pageCSS
 	p := page{
-		CSP: results.Policy(css, pageJS), CSS: template.CSS(css), JS: template.JS(pageJS), //nolint:gosec // our own files
+		CSP: results.CSP(css, pageJS), CSS: template.CSS(css), JS: template.JS(pageJS), //nolint:gosec // our own files
 		Headline: clip(r.Summary()), Lead: lead(r), Covered: covered(r), Unfinished: r.Unfinished, Depths: r.Depths, Curve: curve(r),
 		Command: strings.Join(quoted(r.Command), " "), Valid: "holds",
 		Tested: clip(fmt.Sprintf("%s · fencing %s · lease %v · searched for %v · seed %d", r.Lock, r.Fencing, time.Duration(r.TTL), time.Duration(r.Seconds*1e9).Round(time.Second), r.Seed)),
@@ -126,7 +126,7 @@ func view(r *hunt.Result, w *hunt.Way, n int, dir string) wayView {
 		if s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Schedule)); err == nil {
 			run.TTL = s.TTL // the way may need another lease
 		}
-		v.Picture, v.Caption = results.Still(run, p.Anomaly, p.Events)
+		v.Picture, v.Caption = results.AnomalySVG(run, p.Anomaly, p.Events)
 	}
 	return v
 }

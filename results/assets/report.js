@@ -32,14 +32,14 @@
 
   // What a field is called, and what it can be, results/report_data.go says; its lists are
   // never null.
-  const { lanes: L, keys, anomalies: scenes, holds, waits, marks, bands, looks } = D;
+  const { lanes: L, keys, anomalies: scenes, holds, waits, marks, bands, styles } = D;
   const span = [D.span[0], Math.max(D.span[1], D.span[0] + 1)];
 
   let view = span.slice(), chosen = -1, key = -1, lanes = L.map((_, i) => i);
   let width = 0, gutter = 0, rowH = 48, top0 = 38, height = 0, rowOf = [], hits = [], notes = [], stepAt = -1, C = {};
 
   // --- words ---------------------------------------------------------------
-  const { instant, length: dur } = formatter(D.looks.lengths);
+  const { instant, length: dur } = formatter(D.styles.lengths);
   const sec = (us, step) => instant(us, step ? Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / 1e6) - 1e-9))) : 3);
   const cut = (ctx, s, w) => {
     if (s.length > 80) s = s.slice(0, 80) + "…";
@@ -51,14 +51,14 @@
   const holdWords = (h) => [
     L[h.lane].name + " holds " + (h.grant || "the lock"), h.token ? "token " + h.token : "",
     "believes it from " + sec(h.from) + " to " + sec(h.to) + " (" + dur(h.to - h.from) + ")",
-    looks.ends[h.ended].words,
+    styles.ends[h.ended].words,
     h.lease !== undefined ? "lease certain until " + sec(h.lease) + (h.lease < h.to ? ": " + dur(h.to - h.lease) + " held beyond it" : "") : "the lock promises no lease time",
     keyName(h.key), "event " + h.event];
   const waitWords = (w) => [L[w.lane].name + " waits for the lock", sec(w.from) + " to " + sec(w.to) + " (" + dur(w.to - w.from) + ")",
-    looks.results[w.result], keyName(w.key)];
+    styles.results[w.result], keyName(w.key)];
   const markWords = (m) => {
-    const value = "“" + (m.value || "") + "”", look = looks.marks[m.kind];
-    const said = { what: Object.hasOwn(looks.verbs, m.f) ? looks.verbs[m.f] : m.f, value, of: m.value ? " of " + value : "", read: m.value ? value : "nothing", process: m.process };
+    const value = "“" + (m.value || "") + "”", look = styles.marks[m.kind];
+    const said = { what: Object.hasOwn(styles.verbs, m.f) ? styles.verbs[m.f] : m.f, value, of: m.value ? " of " + value : "", read: m.value ? value : "nothing", process: m.process };
     const head = look.words.replace(/\{(\w+)\}/g, (_, name) => said[name]);
     const h = holds[m.hold];
     return [L[m.lane].name + " " + head, m.from < m.at ? "sent " + sec(m.from) + ", answered " + sec(m.at) : "at " + sec(m.at),
@@ -78,7 +78,7 @@
 
   function palette() {
     const css = getComputedStyle(document.documentElement);
-    for (const n of ["card", "fg", "soft", "line", "grid", "bad", "hold", "lease", "harm", "harm-tint", "wait", "ok", "no", "halo", "bar-text", "stripe", "badge", "badge-text", "accent", ...Object.values(looks.faults).map((f) => f.tone), looks.fault.tone]) C[n] = css.getPropertyValue("--" + n).trim();
+    for (const n of ["card", "fg", "soft", "line", "grid", "bad", "hold", "lease", "harm", "harm-tint", "wait", "ok", "no", "halo", "bar-text", "stripe", "badge", "badge-text", "accent", ...Object.values(styles.faults).map((f) => f.tone), styles.fault.tone]) C[n] = css.getPropertyValue("--" + n).trim();
     C.patterns = {};
   }
 
@@ -106,8 +106,8 @@
   }
 
   // --- drawing ---------------------------------------------------------------
-  const faultLook = (name) => (Object.hasOwn(looks.faults, name) ? looks.faults[name] : looks.fault);
-  const tone = (name) => C[faultLook(name).tone];
+  const faultStyle = (name) => (Object.hasOwn(styles.faults, name) ? styles.faults[name] : styles.fault);
+  const tone = (name) => C[faultStyle(name).tone];
   function hatch(ctx, color, angle) { // one tile a colour and direction
     const id = color + angle;
     if (C.patterns[id]) return C.patterns[id];
@@ -167,7 +167,7 @@
           ctx.fillRect(x0, y(l), x1 - x0, rowH);
           if (x1 - x0 > 6) {
             ctx.globalAlpha = .22;
-            ctx.fillStyle = hatch(ctx, tone(b.name), faultLook(b.name).hatch);
+            ctx.fillStyle = hatch(ctx, tone(b.name), faultStyle(b.name).hatch);
             ctx.fillRect(x0, y(l), x1 - x0, rowH);
           }
           ctx.globalAlpha = .9;
@@ -210,7 +210,7 @@
     // what is drawn is how much of the time somebody held the lock.
     const dense = new Map(), bad = new Set(s ? s.holds : []);
     const drawHold = (h, i) => {
-      const end = Math.max(h.to, looks.ends[h.ended].outlived && h.lease !== undefined ? h.lease : h.to);
+      const end = Math.max(h.to, styles.ends[h.ended].outlived && h.lease !== undefined ? h.lease : h.to);
       if (rowOf[h.lane] === undefined || !hasKey(h.key) || !seen(h.from, end)) return;
       const a = X(h.from), b = X(h.to), own = bad.has(i);
       if (b - a < 1.5 && !own) {
@@ -236,7 +236,7 @@
         ctx.strokeRect(live + .5, yy + .5, Math.max(0, x1 - live - 1), barH - 1);
       }
       if (h.lease !== undefined) {
-        const le = clampX(X(looks.ends[h.ended].ends_it ? Math.min(h.lease, h.to) : h.lease));
+        const le = clampX(X(styles.ends[h.ended].ends_it ? Math.min(h.lease, h.to) : h.lease));
         ctx.fillStyle = own ? C.harm : C.lease;
         ctx.globalAlpha *= .75;
         if (le - x0 > 2) ctx.fillRect(x0, yy + barH + 2, le - x0, 2.5);
@@ -314,7 +314,7 @@
     const room = (width - gutter) / 9, last = {}, bad = new Set(s ? s.holds : []);
     const fine = (view[1] - view[0]) / (width - gutter) < 1500; // reads follow grants closely: shown once they are apart
     for (let pass = 0; pass < 2; pass++) for (const m of marks) {
-      const look = looks.marks[m.kind], rare = !look.often;
+      const look = styles.marks[m.kind], rare = !look.often;
       if (rowOf[m.lane] === undefined || !hasKey(m.key) || !seen(m.at, m.at) || rare !== (pass === 1) || (look.fine && !fine)) continue;
       const x = X(m.at), y = mid(m.lane), crowded = perLane[m.lane] > room;
       if (crowded) { // at most one a column and kind

@@ -8,8 +8,8 @@ import (
 // What the report's script draws and says of each kind of thing, so that it need know
 // none of them by name.
 
-// markLook is how a kind of mark is drawn and told.
-type markLook struct {
+// markStyle is how a kind of mark is drawn and told.
+type markStyle struct {
 	Glyph glyph `json:"glyph"`
 	// Words follow the lane's name. {what} is the operation, {value} its value in
 	// quotes, {of} " of " and that where there is one, {read} what was read and {process}
@@ -32,7 +32,7 @@ const (
 	glyphDiamond  glyph = "diamond"
 )
 
-var markLooks = map[markKind]markLook{
+var markStyles = map[markKind]markStyle{
 	markRead:     {Glyph: glyphTick, Words: "reads {read}", Often: true, Fine: true},
 	markAccepted: {Glyph: glyphDot, Words: "{what} of {value} accepted", Often: true},
 	markRejected: {Glyph: glyphCross, Words: "{what}{of} refused by the register"},
@@ -46,14 +46,14 @@ var markLooks = map[markKind]markLook{
 // verbNames are what operations are called where it is not their own name.
 var verbNames = map[string]string{history.Add: "update"}
 
-// endLook is how the end of a hold is told, and what it says of the lease.
-type endLook struct {
+// endStyle is how the end of a hold is told, and what it says of the lease.
+type endStyle struct {
 	Words    string `json:"words"`
 	EndsIt   bool   `json:"ends_it,omitempty"`  // the lease ended with it
 	Outlived bool   `json:"outlived,omitempty"` // the lease went on, and is shown to its end
 }
 
-var endLooks = map[endKind]endLook{
+var endStyles = map[endKind]endStyle{
 	heldOpen:     {Words: "and never gave it back"},
 	heldReleased: {Words: "then gave it back", EndsIt: true},
 	heldLost:     {Words: "then learnt of the loss", EndsIt: true},
@@ -67,17 +67,17 @@ var resultWords = map[history.Type]string{
 	history.Info: "outcome unknown",
 }
 
-// faultLook is how a fault is drawn: Tone is a colour of report.css, Hatch the direction
+// faultStyle is how a fault is drawn: Tone is a colour of report.css, Hatch the direction
 // of its lines: one of / | - \.
-type faultLook struct {
+type faultStyle struct {
 	Tone  string `json:"tone"`
 	Hatch string `json:"hatch"`
 }
 
 // anyFault is the look of the faults that have none of their own.
-var anyFault = faultLook{"fault", "/"}
+var anyFault = faultStyle{"fault", "/"}
 
-var faultLooks = map[string]faultLook{
+var faultStyles = map[string]faultStyle{
 	"pause":     {"pause", "|"},
 	"kill":      {"kill", `\`},
 	"partition": {"partition", "/"},
@@ -90,15 +90,15 @@ var faultLooks = map[string]faultLook{
 	"failover":  {"failover", "/"},
 }
 
-// looksData hands all of it to the script, and the rule by which times are written.
-type looksData struct {
+// stylesData hands all of it to the script, and the rule by which times are written.
+type stylesData struct {
 	Lengths lengthsData             `json:"lengths"`
-	Marks   map[markKind]markLook   `json:"marks"`
+	Marks   map[markKind]markStyle  `json:"marks"`
 	Verbs   map[string]string       `json:"verbs"`
-	Ends    map[endKind]endLook     `json:"ends"`
+	Ends    map[endKind]endStyle    `json:"ends"`
 	Results map[history.Type]string `json:"results"`
-	Faults  map[string]faultLook    `json:"faults"`
-	Fault   faultLook               `json:"fault"` // any other
+	Faults  map[string]faultStyle   `json:"faults"`
+	Fault   faultStyle              `json:"fault"` // any other
 }
 
 type lengthsData struct {
@@ -107,7 +107,7 @@ type lengthsData struct {
 	Large int               `json:"large"`
 }
 
-func looks() looksData {
+func styles() stylesData {
 	rule := lengthsData{format.Page.Units, format.Page.Minus, format.Page.Large}
-	return looksData{rule, markLooks, verbNames, endLooks, resultWords, faultLooks, anyFault}
+	return stylesData{rule, markStyles, verbNames, endStyles, resultWords, faultStyles, anyFault}
 }

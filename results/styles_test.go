@@ -7,25 +7,25 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// TestLooks: the script is told of every kind that it can meet, and every colour is one
+// TestStyles: the script is told of every kind that it can meet, and every colour is one
 // of the page's.
-func TestLooks(t *testing.T) {
+func TestStyles(t *testing.T) {
 	for _, k := range []markKind{markRead, markAccepted, markRejected, markUnknown, markFailed, markLost, markEffect, markRefused} {
-		if l := looks().Marks[k]; l.Words == "" || !strings.Contains(drawJS, `"`+string(l.Glyph)+`"`) && l.Glyph != glyphDiamond { // what is left
+		if l := styles().Marks[k]; l.Words == "" || !strings.Contains(drawJS, `"`+string(l.Glyph)+`"`) && l.Glyph != glyphDiamond { // what is left
 			t.Errorf("%s: %+v", k, l)
 		}
 	}
 	for _, k := range []endKind{heldOpen, heldReleased, heldLost, heldKilled} {
-		if looks().Ends[k].Words == "" {
+		if styles().Ends[k].Words == "" {
 			t.Errorf("no words for the end %s", k)
 		}
 	}
 	for _, k := range []history.Type{history.OK, history.Fail, history.Info} {
-		if looks().Results[k] == "" {
+		if styles().Results[k] == "" {
 			t.Errorf("no words for the result %s", k)
 		}
 	}
-	for name, l := range looks().Faults {
+	for name, l := range styles().Faults {
 		if !strings.Contains(reportCSS, "--"+l.Tone+":") || !strings.Contains(`/|-\`, l.Hatch) {
 			t.Errorf("%s: %+v", name, l)
 		}

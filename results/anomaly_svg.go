@@ -7,9 +7,9 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// Still draws what proves an anomaly, as a report's first picture does, for pages of
+// AnomalySVG draws what proves an anomaly, as a report's first picture does, for pages of
 // others; with its caption. It is empty where there is nothing to draw.
-func Still(run Run, a checker.Anomaly, events []history.Event) (template.HTML, string) {
+func AnomalySVG(run Run, a checker.Anomaly, events []history.Event) (template.HTML, string) {
 	t := newTimeline(run, events, nil)
 	if len(t.Lanes) == 0 || t.End <= t.Start {
 		return "", ""
@@ -19,11 +19,11 @@ func Still(run Run, a checker.Anomaly, events []history.Event) (template.HTML, s
 	return t.picture(t.longestLease(run))
 }
 
-// Style is the stylesheet of reports: their colours, light and dark, and what Still draws
+// CSS is the stylesheet of reports: their colours, light and dark, and what AnomalySVG draws
 // with.
-func Style() string { return reportCSS }
+func CSS() string { return reportCSS }
 
-// Policy lets a page use this style and this script, which are in it, and nothing else.
-func Policy(style, script string) string {
+// CSP lets a page use this style and this script, which are in it, and nothing else.
+func CSP(style, script string) string {
 	return "default-src 'none'; style-src '" + hash(style) + "'; script-src '" + hash(script) + "'; base-uri 'none'; form-action 'none'"
 }
