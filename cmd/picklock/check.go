@@ -321,7 +321,7 @@ func (flags checkFlags) nothing(name, why string, v checker.Verdict) error {
 func (flags checkFlags) stream(ctx context.Context, events history.Source, effects string, opt checker.Options) (checker.Verdict, error) {
 	opt.Fair = int64(flags.fair)
 	if fi, err := os.Stat(events.Path); err == nil && fi.Size() > largeHistory {
-		defer gctune.Make()()
+		defer gctune.Relax()()
 	}
 	tell := teller("events read")
 	v, err := checker.CheckSource(ctx, events, effects, opt, func(n int) { tell(n, 0) })

@@ -1,5 +1,5 @@
-// Package gctune says how much memory a judge of large histories may take before it is
-// collected. It knows nothing of histories.
+// Package gctune sets the garbage collector for judging large histories: fewer collections
+// for more memory. It knows nothing of histories.
 package gctune
 
 import (
@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	most   = 400 << 20 // bytes that are taken before any are collected
-	enough = 200 << 20 // bytes in use from which on that would cost more than it saves
-	growth = 60        // percent by which more than that may grow before it is collected
+	most   = 400 << 20 // bytes of heap before the first collection
+	enough = 200 << 20 // bytes in use from which on a limit of most would cost more than it saves
+	growth = 60        // percent of growth between collections from then on
 )
 
-// Make lets memory grow to 400 MB before it is collected at all, as long as what is in use
-// of it is less than half of that, and by 60 percent later on. It returns how to go back.
-func Make() (back func()) {
+// Relax delays the first collection until the heap has 400 MB. If more than half of that is in
+// use, the heap then grows by 60 percent between collections. restore ends both.
+func Relax() (restore func()) {
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(most)
 	if percent < 0 {
 		percent = 100

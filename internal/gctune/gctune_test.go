@@ -8,9 +8,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMake: what was set before is set again, also where so much is in use that there is no
+// TestRelax: what was set before is set again, also where so much is in use that there is no
 // room any more.
-func TestMake(t *testing.T) {
+func TestRelax(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	was := func() (int, int64) {
 		percent := debug.SetGCPercent(100)
@@ -18,7 +18,7 @@ func TestMake(t *testing.T) {
 		return percent, debug.SetMemoryLimit(-1)
 	}
 	percent, limit := was()
-	back := Make()
+	back := Relax()
 	if p, l := was(); p != -1 || l != most {
 		t.Errorf("percent %d, limit %d", p, l)
 	}
@@ -26,7 +26,7 @@ func TestMake(t *testing.T) {
 	if p, l := was(); p != percent || l != limit {
 		t.Errorf("percent %d and limit %d after that, want %d and %d", p, l, percent, limit)
 	}
-	back = Make()
+	back = Relax()
 	held := make([]byte, enough+1<<20)
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		debug.FreeOSMemory()
@@ -34,7 +34,7 @@ func TestMake(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatal("the room stays")
+			t.Fatal("the limit stays")
 		}
 	}
 	held[0]++

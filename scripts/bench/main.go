@@ -80,7 +80,7 @@ func measure(f func() (string, error)) error {
 func check(events, effects string, exact bool) (string, error) {
 	// As picklock check does for large files.
 	if fi, err := os.Stat(events); err == nil && fi.Size() > 256<<20 {
-		defer gctune.Make()()
+		defer gctune.Relax()()
 	}
 	src := history.Source{Path: events, CSV: filepath.Ext(events) == ".csv", Spans: filepath.Ext(events) == ".json"}
 	v, err := checker.CheckSource(context.Background(), src, effects, checker.Options{SkipCrossCheck: exact}, nil)
