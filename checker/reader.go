@@ -52,7 +52,7 @@ func (r *reader) readEvent(e *history.Event) {
 	i := int32(r.seen)
 	r.seen++
 	r.order = place{e.Time, e.Index}
-	// Sums of what a file may claim must stay numbers.
+	// clamp: sums must not overflow
 	t := min(e.Time, never)
 	if i == 0 {
 		r.began = t

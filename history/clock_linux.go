@@ -11,7 +11,7 @@ import (
 func Now() int64 {
 	const clockMonotonic = 1
 	var ts syscall.Timespec
-	// The call cannot fail: the clock exists and the pointer is ours.
+	// The call cannot fail: the clock exists and the pointer is valid.
 	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&ts)), 0)
 	return ts.Nano()
 }

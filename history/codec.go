@@ -79,7 +79,7 @@ func Decode(r io.Reader, name string) ([]Event, error) {
 func (s Source) EventsAt() (events []Event, at func(i int) int, err error) {
 	if s.Spans {
 		events, err = s.readSpans()
-		return events, func(i int) int { return i + 1 }, err // a span is two events, on no line of its own
+		return events, func(i int) int { return i + 1 }, err // two events have the line of their span
 	}
 	f, err := s.Open()
 	if err != nil {
@@ -257,7 +257,7 @@ func WriteFile(path string, events []Event) error {
 	})
 }
 
-// writeFile is WriteFile of the events that all hands over, one by one.
+// writeFile is WriteFile of the events that all writes, one by one.
 func writeFile(path string, all func(write func(*Event) error) error) error {
 	tmp := path + ".tmp"
 	f, err := os.Create(tmp)

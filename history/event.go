@@ -52,7 +52,7 @@ type Event struct {
 	Type    Type   `json:"type"`
 	F       string `json:"f"`
 	// Machine is whose clock the event's times are of, where processes of several
-	// machines wrote the history; "" where that is said elsewhere, or does not matter.
+	// machines wrote the history; "" if another event of the process names it, or it does not matter.
 	Machine string `json:"machine,omitempty"`
 
 	Key   string `json:"key,omitempty"`

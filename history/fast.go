@@ -7,9 +7,9 @@ import (
 )
 
 // The fast decoders read the lines that picklock itself writes, and those that others
-// write: with spaces, in another order of the members, with members that are not ours. Of
-// every other line they say so by returning false, and encoding/json decides, so that
-// there is one meaning of a line and not two (FuzzFastDecoder compares them).
+// write: with spaces, in another order of the members, with unknown members. For
+// every other line they return false, and encoding/json decides: a line has one meaning
+// and not two (FuzzFastDecoder compares them).
 
 // cursor walks over one line. bad is sticky: once set, the line is not for the
 // fast decoder.

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Values that a fast decoder passes over: those of members that are not ours. They are
+// Values that a fast decoder passes over: those of unknown members. They are
 // held to all of JSON's grammar, or a line that encoding/json refuses would be taken.
 
-// The names of our members, for foreign.
+// The names of the known members, for foreign.
 var (
 	eventNames  = memberNames(reflect.TypeFor[Event]())
 	effectNames = memberNames(reflect.TypeFor[Effect]())
@@ -24,7 +24,7 @@ func memberNames(t reflect.Type) [][]byte {
 	return names
 }
 
-// foreign passes over the value of a member that is none of ours. encoding/json takes
+// foreign passes over the value of an unknown member. encoding/json takes
 // "Key" for "key", and an s that is not ASCII's for an s: such lines are left to it.
 func (c *cursor) foreign(name []byte, ours [][]byte) {
 	lower := true

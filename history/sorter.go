@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// sorter puts events into their true order (see Sort). It keeps all of them in memory, as
-// those who judge them do. Its zero value is ready for use.
+// sorter puts events into their true order (see Sort). It keeps all of them in memory. Its
+// zero value is ready for use.
 type sorter struct {
 	events []placed
 	block  []Event // where the next events go: one long list would be copied when it grows
@@ -20,7 +20,7 @@ type placed struct {
 
 const sorterBlock = 256
 
-// add takes an event, which may be changed afterwards.
+// add takes a copy of an event.
 func (s *sorter) add(e *Event, line int) {
 	if len(s.block) == cap(s.block) {
 		s.block = make([]Event, 0, sorterBlock)
@@ -50,7 +50,7 @@ func (s Source) sorted() ([]placed, error) {
 
 // SortFile puts the events of a history file into their true order (see Sort) and
 // numbers them anew. It is for files that were written as their events arrived, numbered in
-// that order. path is replaced only when the whole file is on disk.
+// that order. It replaces path only when the whole file is on disk.
 func SortFile(path string) error {
 	events, err := Source{Path: path}.sorted()
 	if err != nil {
@@ -67,7 +67,7 @@ func SortFile(path string) error {
 }
 
 // InOrder is Lines in the true order of the events (see Sort), whatever that of the file. It
-// reads all before the first event is observed.
+// reads the whole file before it calls observe.
 func (s Source) InOrder(observe func(e *Event, line int) error) error {
 	if s.Spans {
 		return s.spans(observe) // which sorts them in any case

@@ -22,7 +22,7 @@ type Source struct {
 	// Columns then has the attribute that stands for a member, and the names of the spans
 	// that are an operation.
 	Spans bool
-	// Note, if it is not nil, is told in words what of a trace was passed over.
+	// If Note is not nil, reading a trace calls it with what it passed over, in words.
 	Note func(string)
 }
 
@@ -148,7 +148,7 @@ func (d *inflated) Read(p []byte) (int, error) {
 	case d.out > d.free && d.out > bombRatio*d.in.n:
 		return 0, ErrBomb
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		// Not to be taken for the end of a file, as whoever reads blocks would.
+		// A reader of blocks would take ErrUnexpectedEOF for the end of the file.
 		return n, errors.New("decompress: the gzip file is cut off")
 	case err != nil && !errors.Is(err, io.EOF):
 		return n, fmt.Errorf("decompress: %w", err)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// span is one span. A field's name is that of the member of OTLP's JSON.
+// span is one span. Its exported fields have the names of OTLP's JSON.
 type span struct {
 	SpanID            string
 	Name              string
@@ -25,7 +25,7 @@ type span struct {
 	start, end int64 // ns since 1970; end is 0 where there is none
 }
 
-// resource is who made spans.
+// resource says which program made the spans.
 type resource struct{ Attributes []attribute }
 
 type attribute struct {
@@ -33,7 +33,7 @@ type attribute struct {
 	Value anyValue
 }
 
-// anyValue is the value of an attribute. One of its members is there at most.
+// anyValue is the value of an attribute. At most one member is set.
 type anyValue struct {
 	StringValue *string
 	IntValue    *numeral
@@ -58,7 +58,7 @@ func (n *numeral) UnmarshalJSON(text []byte) error {
 // errForm says that a span has another form than OTLP's JSON gives it.
 var errForm = errors.New("not a span in OTLP's JSON form (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding)")
 
-// nanos is a time; 0 where there is none.
+// nanos is a time; 0 if there is none.
 func (n numeral) nanos() (int64, error) {
 	if n == "" {
 		return 0, nil
@@ -87,8 +87,8 @@ func (v *anyValue) text() (string, error) {
 	return "", errors.New("it is neither a text, a number nor a truth")
 }
 
-// integer is the value as a member that is a number has it. digits are those that its
-// unit has less than a nanosecond; what is finer is cut off.
+// integer is the value as a member that is a number has it. digits is the power of ten that
+// makes nanoseconds of its unit. A duration is rounded down to whole nanoseconds.
 func (v *anyValue) integer(digits int, duration bool) (int64, error) {
 	text, err := v.text()
 	if err != nil || text == "" {
@@ -132,8 +132,8 @@ func (v *anyValue) words() ([]string, error) {
 	return out, nil
 }
 
-// scaled is a decimal number times a power of ten, cut off at the point. A number that is
-// no time has to be whole.
+// scaled is a decimal number times a power of ten. If cut, it is rounded down; if not, it has
+// to be whole.
 func scaled(text string, digits int, cut bool) (int64, bool) {
 	whole, part, _ := strings.Cut(text, ".")
 	if strings.ContainsAny(text, "eE") {

@@ -12,7 +12,7 @@ type spanEvents struct {
 	of [slots]*anyValue // of the latest span; nil where no attribute says anything
 }
 
-// read takes a span apart. There are no events where the span is of no lock.
+// read appends the events of a span: none if the span is of no lock.
 func (d *spanEvents) read(s *span, of *resource, n int64, out []Event) ([]Event, error) {
 	d.attributes(s, of)
 	f := s.Name
@@ -93,7 +93,8 @@ func (d *spanEvents) into(members ...member) (err error) {
 	return nil
 }
 
-// process says who did it: what was asked for, else whose the resource is.
+// process is the value of the mapped attributes. If none is mapped, it is the resource's
+// instance.
 func (d *spanEvents) process() (name string, err error) {
 	for at := atProcess; at < d.m.parts; at++ {
 		var part string
@@ -152,9 +153,9 @@ func (d *spanEvents) outcome(s *span, e Event) (Event, error) {
 	return e, nil
 }
 
-// pair puts the two events where they belong. Those of one instant are ordered so that a
-// process ends what it does before it begins anew: the ends of what had begun before,
-// what begins and ends there, and what begins there.
+// pair appends the two events, with an index that orders those of one instant. A process ends
+// an operation before it begins another. So the ends of earlier operations come first, then
+// operations that take no time, then the beginnings of longer ones.
 func pair(s *span, e, done Event, n int64, out []Event) []Event {
 	const rank = 1 << 60
 	e.Token, e.Since, e.Lease, e.Held, e.Error, e.ClientFailed = 0, 0, 0, false, "", false
@@ -179,7 +180,7 @@ func pair(s *span, e, done Event, n int64, out []Event) []Event {
 	return out
 }
 
-// fault is what hit somebody, from a span of the process nemesis.
+// fault appends the events of a fault, from a span of the process nemesis.
 func (d *spanEvents) fault(s *span, name string, n int64, out []Event) ([]Event, error) {
 	if err := s.times(); err != nil {
 		return out, err

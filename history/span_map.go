@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// ErrSpans says that a trace's spans do not make events as their names and attributes are
-// mapped.
+// ErrSpans says that the mapping of names and attributes makes no events of a trace's spans.
 var ErrSpans = errors.New("the spans do not make events")
 
-// SpanName stands for a span's own name where an attribute is asked for.
+// SpanName maps a member to the span's name instead of an attribute.
 const SpanName = "span.name"
 
-// instance is whose the resource is, where no attribute says who did something.
+// instance is the resource's attribute that names the process if no other does.
 const instance = "service.instance.id"
 
 // slot is what an attribute of a span stands for: a member of an event.
@@ -57,7 +56,7 @@ func SpanMembers() []string {
 	return append(slices.DeleteFunc(slices.Clone(slotNames), func(s string) bool { return s == "" }), operations...)
 }
 
-// units are how many digits of a nanosecond's an attribute's unit has after it.
+// units are the powers of ten that make nanoseconds of a unit.
 var units = []struct {
 	suffix string
 	digits int

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// errTrace says what a trace has to be.
+// errTrace says that a file is no trace, or a damaged one.
 var errTrace = errors.New("not a trace in OTLP's JSON form: want an object with resourceSpans")
 
 // spanReader finds the spans of a trace. Members may stand in any order.

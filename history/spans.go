@@ -11,9 +11,8 @@ import (
 
 // Spans of OpenTelemetry, in OTLP's JSON form: one ExportTraceServiceRequest, or several
 // one after the other, as a collector's file exporter writes them. A span of a lock's
-// operation is two events. Spans come in any order, so they are sorted; and where the
-// spans do not say which grant they are about, it is the latest that their process was
-// given.
+// operation is two events. Spans stand in any order, so their events are sorted. If a span
+// names no grant, it is about the latest grant of its process.
 
 // IsSpans says whether a file that begins so is a trace.
 func IsSpans(head []byte) bool {
@@ -21,7 +20,8 @@ func IsSpans(head []byte) bool {
 	return c.open() && string(c.raw()) == "resourceSpans" && !c.bad
 }
 
-// spans reads a trace as the events that it stands for, in their order and numbered so. Times count from the first one.
+// spans reads a trace as the events that it stands for, in their order and numbered so.
+// Times count from the first event.
 func (s Source) spans(observe func(e *Event, line int) error) error {
 	m, err := newSpanMap(s.Columns)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s Source) spans(observe func(e *Event, line int) error) error {
 	return nil
 }
 
-// note says what was passed over.
+// note reports what was passed over.
 func (s Source) note(others, passed int) {
 	if others > 0 {
 		s.Note(fmt.Sprintf("%s: passed over spans that are of no lock: %d", s, others))
@@ -113,8 +113,8 @@ func (s Source) readSpans() ([]Event, error) {
 	return events, err
 }
 
-// namer gives grants a name where a trace does not, and finds the one that an operation
-// is about: the latest that its process was given, of the key if it names one.
+// namer names grants if a trace does not. It also finds the grant that an operation is about:
+// the latest of its process, and of its key if it names one.
 type namer struct {
 	procs  map[string]*grantee
 	passed int // events of grants from before the trace
@@ -127,7 +127,7 @@ type grantee struct {
 	held    map[string]string // by operation that is under way: its grant
 }
 
-// name fills in the grant of an event; false where it is one of before the trace.
+// name fills in the grant of an event; false if the grant is from before the trace.
 func (n *namer) name(e *Event) bool {
 	if e.Process == Nemesis {
 		return true

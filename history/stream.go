@@ -9,8 +9,8 @@ import (
 	"runtime"
 )
 
-// batchBytes is how much of a file one batch holds: enough to make handing it
-// over cheap, little enough that the records of all in flight (a few times their
+// batchBytes is how much of a file one batch holds: enough that its channels cost
+// little, little enough that the records of all in flight (a few times their
 // text) stay in a CPU's own cache.
 const batchBytes = 1 << 14
 

@@ -21,7 +21,7 @@ func ValidateFile(path string) error {
 		}
 		last = Event{Time: e.Time, Index: e.Index}
 		if unsound != nil {
-			return nil //nolint:nilerr // it is told once the file's order is known
+			return nil //nolint:nilerr // returned once the file's order is known
 		}
 		err := d.Check(e)
 		if err == nil {

@@ -8,7 +8,7 @@ import (
 // What the report's script draws and says of each kind of thing, so that it need know
 // none of them by name.
 
-// markStyle is how a kind of mark is drawn and told.
+// markStyle is how the script draws a kind of mark, and its words for it.
 type markStyle struct {
 	Glyph glyph `json:"glyph"`
 	// Words follow the lane's name. {what} is the operation, {value} its value in
@@ -46,7 +46,7 @@ var markStyles = map[markKind]markStyle{
 // verbNames are what operations are called where it is not their own name.
 var verbNames = map[string]string{history.Add: "update"}
 
-// endStyle is how the end of a hold is told, and what it says of the lease.
+// endStyle has the words for the end of a hold, and what that means for the lease.
 type endStyle struct {
 	Words    string `json:"words"`
 	EndsIt   bool   `json:"ends_it,omitempty"`  // the lease ended with it
@@ -90,7 +90,7 @@ var faultStyles = map[string]faultStyle{
 	"failover":  {"failover", "/"},
 }
 
-// stylesData hands all of it to the script, and the rule by which times are written.
+// stylesData is all of it for the script, and the rule by which times are written.
 type stylesData struct {
 	Lengths lengthsData             `json:"lengths"`
 	Marks   map[markKind]markStyle  `json:"marks"`

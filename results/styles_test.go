@@ -7,7 +7,7 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// TestStyles: the script is told of every kind that it can meet, and every colour is one
+// TestStyles: the script has words for every kind that it can meet, and every colour is one
 // of the page's.
 func TestStyles(t *testing.T) {
 	for _, k := range []markKind{markRead, markAccepted, markRejected, markUnknown, markFailed, markLost, markEffect, markRefused} {

@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// ErrNotSent is wrapped where the other end certainly did not get the whole request.
+// ErrNotSent is wrapped if the other end certainly did not get the whole request.
 var ErrNotSent = errors.New("the request was not sent")
 
-// ErrEnded is wrapped where no answer can come any more. The reason is wrapped, too.
+// ErrEnded is wrapped if no answer can come any more. The reason is wrapped, too.
 var ErrEnded = errors.New("no answer will come")
 
-// drainTimeout is how long one whom nothing can be written to may take to say why.
+// drainTimeout is how long Ask reads on after a failed write: the other end may have
+// written why it ends.
 const drainTimeout = time.Second
 
-// Protocol is what an Client has to know of its lines. Requests Q are written as JSON.
+// Protocol is what a Client has to know of its lines. Client writes requests Q as JSON.
 type Protocol[Q, A any] struct {
 	// Longest is how many bytes a line of the other end may have.
 	Longest int
@@ -29,16 +30,16 @@ type Protocol[Q, A any] struct {
 	// the answer, or 0 where it answers none. open finds a request that has no answer
 	// yet. An error ends all. It is called by one goroutine at a time, and must not ask.
 	Take func(line []byte, open func(id int64) (Q, bool)) (id int64, answer A, err error)
-	// End is called once, as soon as there are no more answers: why is what Fail was
-	// given, or why reading ended, as Next of Reader returns it, half a line beside.
-	// What it returns is what all who ask are told. nil: why itself.
+	// End is called once, as soon as there are no more answers. why is the argument of
+	// Fail, or the error of Reader.Next, with the half line that it returned. Every Ask
+	// returns the result of End. If End is nil, every Ask returns why.
 	End func(why error, half []byte) error
 }
 
-// Client asks over a pair of pipes. Answers may come in any order; those for which nobody
-// waits any more are taken and dropped. It owns one goroutine, which reads until out ends
-// or a line is wrong, and closes out then: to end it, end the other end. A request that the other end
-// does not read keeps a goroutine more, until in is read from or its other end is closed.
+// Client sends requests over a pair of pipes. Answers may come in any order. If an answer
+// comes after its Ask has returned, Client drops it. One goroutine reads until out ends or a
+// line is wrong, and then closes out: to end it, end the other end. If the other end does not
+// read a request, one more goroutine lives until it does, or closes its end.
 type Client[Q, A any] struct {
 	protocol Protocol[Q, A]
 	in       io.Writer
@@ -110,7 +111,7 @@ func (c *Client[Q, A]) fail(why error, half []byte) {
 	})
 }
 
-// Fail ends it for the first reason given: who waits for an answer gets none.
+// Fail ends the client. The first reason counts: every open Ask returns it.
 func (c *Client[Q, A]) Fail(why error) { c.fail(why, nil) }
 
 // Ended closes when no answer will come any more.
@@ -130,7 +131,7 @@ func (c *Client[Q, A]) Err() error {
 func (c *Client[Q, A]) Wait() { <-c.read }
 
 // Ask sends a request and waits for its answer. The error wraps ErrNotSent, ErrEnded, or
-// that of ctx where that ended first; an answer that comes later is dropped.
+// the error of ctx if that ended first.
 func (c *Client[Q, A]) Ask(ctx context.Context, q Q) (answer A, err error) {
 	if err := c.Err(); err != nil {
 		return answer, fmt.Errorf("%w: %w", ErrNotSent, err)
@@ -181,7 +182,7 @@ func (c *Client[Q, A]) Ask(ctx context.Context, q Q) (answer A, err error) {
 	}
 }
 
-// send numbers a request, notes who waits for its answer and writes it.
+// send numbers a request, notes where its answer goes, and writes it.
 func (c *Client[Q, A]) send(q Q, got chan A) error {
 	c.mu.Lock()
 	c.last++

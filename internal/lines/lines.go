@@ -1,6 +1,6 @@
-// Package lines carries requests and answers over a pair of pipes, one a line: the
-// asking end (Client), the answering end (Serve), and what both read with (Reader). It
-// knows no protocol: what a line says is for those who use it.
+// Package lines carries requests and answers over a pair of pipes, one a line. Client sends
+// requests, Serve answers them, and both read by Reader. The package knows no protocol: its
+// callers give lines their meaning.
 package lines
 
 import (
@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// How a line can be none. Next returns what there was of it beside the error.
+// Errors of a line that is not whole. Next returns what there is of it beside the error.
 var (
 	// ErrTooLong: it has more bytes than the reader takes.
 	ErrTooLong = errors.New("a line that is too long")
@@ -32,8 +32,8 @@ func NewReader(in io.Reader, longest int) *Reader {
 	return &Reader{in: bufio.NewReaderSize(in, chunk), longest: longest}
 }
 
-// Next returns the next line without its end. The bytes are good until the next call. One
-// that is too long is seen at most a chunk later.
+// Next returns the next line without its end. The bytes are valid until the next call. If a
+// line is too long, Next reads at most a chunk of the rest.
 // The error is io.EOF at the end of the input, wraps ErrHalf or ErrTooLong as they say,
 // or is the input's own. After an error there is nothing more to read.
 func (r *Reader) Next() ([]byte, error) {

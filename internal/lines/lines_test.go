@@ -81,7 +81,7 @@ type question struct {
 	Text string
 }
 
-// other is the other end of an Client, done by hand.
+// other is the other end of a Client, done by hand.
 type other struct {
 	*Client[question, question]
 	in  *Reader
@@ -89,7 +89,7 @@ type other struct {
 	end *io.PipeReader // of its input
 }
 
-// ask starts an Client. Its end is told with what half line there was.
+// ask starts a Client. The error at its end names the half line.
 func ask(t *testing.T) *other {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()

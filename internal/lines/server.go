@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// Server writes the answers, whole lines in any order.
+// Server writes answers as whole lines. Any goroutine may send, in any order.
 type Server struct {
 	mu  sync.Mutex
 	out io.Writer
 }
 
-// NewServer writes to out, which is nobody else's.
+// NewServer writes to out. Nobody else may write to it.
 func NewServer(out io.Writer) *Server { return &Server{out: out} }
 
 // Send writes one line.
@@ -25,10 +25,10 @@ func (s *Server) Send(v any) error {
 	return Write(s.out, v)
 }
 
-// Serve answers each request Q that in brings, all at the same time, until in or ctx
-// ends, a request is none, or is longer than longest bytes. Then ctx ends for those that
-// are being answered, and Serve returns when they have been. One goroutine of its own
-// reads: where in goes on, it stays until in brings one more line, or ends.
+// Serve answers each request Q that it reads from in, all at the same time. It stops if in or
+// ctx ends, or if a line is no request or longer than longest bytes. Then it ends the context
+// of the open answers, and returns after them. One goroutine reads: if in does not end, the
+// goroutine lives until it has read one more line.
 func Serve[Q any](ctx context.Context, in io.Reader, longest int, answers *Server, answer func(context.Context, Q) any) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var answering sync.WaitGroup

@@ -1,5 +1,5 @@
-// Package suggest guesses what a misspelt word was meant to be, for error messages. It
-// knows no word itself.
+// Package suggest finds the known word that is nearest to a misspelt one, for error messages.
+// Its callers bring the words.
 package suggest
 
 import (
@@ -24,7 +24,7 @@ func Word(word string, words []string) string {
 }
 
 // Unknown is the error for a word that is no name of its kind ("lock"): it guesses
-// which was meant and lists those that there are, and what else would do.
+// the nearest one and lists all of them, and more.
 func Unknown(kind, word string, words []string, more ...string) error {
 	list := strings.Join(append(append([]string(nil), words...), more...), ", ")
 	if guess := Word(word, words); guess != "" {
