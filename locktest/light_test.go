@@ -14,7 +14,7 @@ const (
 	maxModules  = 30
 )
 
-// TestLight counts what the test that docs/guides/your-lock.md prints is made of, beside the
+// TestLight counts what the test that docs/quickstarts/go.md prints is made of, beside the
 // standard library.
 func TestLight(t *testing.T) {
 	dir := sample(t, func(code string) string { return code })

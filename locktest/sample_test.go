@@ -12,7 +12,7 @@ import (
 	"github.com/picklock/picklock/locktest"
 )
 
-// sample makes a module of the test that docs/guides/your-lock.md prints, and of the lock that
+// sample makes a module of the test that docs/quickstarts/go.md prints, and of the lock that
 // it tests. plant replaces a line of the lock.
 func sample(t *testing.T, plant func(string) string) string {
 	t.Helper()
@@ -27,9 +27,9 @@ func sample(t *testing.T, plant func(string) string) string {
 		}
 		return string(text)
 	}
-	code := regexp.MustCompile("(?s)```go\n(package mylock_test\n.*?)```").FindStringSubmatch(read("docs/guides/your-lock.md"))
+	code := regexp.MustCompile("(?s)```go\n(package mylock_test\n.*?)```").FindStringSubmatch(read("docs/quickstarts/go.md"))
 	if code == nil {
-		t.Fatal("docs/guides/your-lock.md has no test to print")
+		t.Fatal("docs/quickstarts/go.md has no test to print")
 	}
 	mod := strings.Replace(read("go.mod"), "module github.com/picklock/picklock", "module example.com/mylock", 1) +
 		"\nrequire github.com/picklock/picklock v0.0.0\nreplace github.com/picklock/picklock => " + root + "\n"

@@ -1,4 +1,4 @@
-// Package mylock is the lock of the sample in docs/guides/your-lock.md: one on Redis, without a
+// Package mylock is the lock of the sample in docs/quickstarts/go.md: one on Redis, without a
 // mistake. The test of the sample makes one of it that deletes without looking whose the
 // key is.
 package mylock
