@@ -27,6 +27,9 @@ func TestDocumentedCommandsExist(t *testing.T) {
 		}
 	}
 	for _, page := range append([]string{"../../README.md", "../../CONTRIBUTING.md"}, markdown(t, "../../docs")...) {
+		if filepath.Base(page) == commandPage {
+			continue // it is made of the help texts, which are looked at below
+		}
 		b, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/clients/register"
@@ -18,6 +19,8 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/reference anew")
+
+const commandPage = "cli.md"
 
 // Tables of the reference stand between these lines of their page.
 const (
@@ -54,6 +57,44 @@ func TestReferenceIsCurrent(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s is not what the tables say: go test ./cmd/picklock -run Reference -update\n%s", path, diff)
 		}
+	}
+}
+
+// TestCommandReferenceIsCurrent: docs/reference/cli.md has what --help prints of each command.
+func TestCommandReferenceIsCurrent(t *testing.T) {
+	const path = "../../docs/reference/" + commandPage
+	var b strings.Builder
+	b.WriteString("# Command line\n\nWhat `--help` prints of each command. [Exit codes](exit-codes.md) have a page of their own.\n\n" +
+		"<!-- Written by go test ./cmd/picklock -run Reference -update -->\n")
+	var each func(c *cobra.Command)
+	each = func(c *cobra.Command) {
+		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
+			return
+		}
+		about := c.Long
+		if about == "" {
+			about = c.Short
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n```text\n%s\n\n%s\n```\n", c.CommandPath(), strings.TrimSpace(about), strings.TrimSpace(c.UsageString()))
+		for _, sub := range c.Commands() {
+			each(sub)
+		}
+	}
+	root := newRoot()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	each(root)
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b.String(), string(got)); diff != "" {
+		t.Errorf("%s is not what --help prints: go test ./cmd/picklock -run Reference -update\n%s", path, diff)
 	}
 }
 
