@@ -96,7 +96,7 @@ func found(number, hits int) *hunt.Way {
 	return &hunt.Way{
 		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{fmt.Sprint(number)}}, Name: fmt.Sprintf("way-%d-granted-early", number),
 		Search: hunt.Rate{Hits: 4, Plays: 4}, Alone: hunt.Rate{Hits: hits, Plays: min(hits, 1) * 10},
-		Schedule: "name: s\nabout: a\nlocks: [redis]\nclients: [A]\nsteps:\n  - A: acquire\n  - A: release\nexpect:\n  redis: {valid: \"true\"}\n",
+		Schedule: "name: s\nabout: a\nlocks: [redis]\nclients: [A]\nsteps:\n  - A: acquire\n  - A: release\nexpect:\n  redis: {none: valid}\n",
 	}
 }
 
