@@ -98,7 +98,7 @@ func Parse(text []byte) (*Campaign, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(&c); err != nil {
-		return nil, fmt.Errorf("no campaign (see picklock campaign --help): %w", err)
+		return nil, fmt.Errorf("not a campaign (see picklock fleet run --help): %w", err)
 	}
 	if err := c.check(); err != nil {
 		return nil, err

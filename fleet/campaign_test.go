@@ -11,7 +11,7 @@ import (
 
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "no campaign"},
+		{"", "not a campaign"},
 		{"name: a b\ntasks: [{hunt: {locks: [redis]}}]", `name "a b"`},
 		{"name: x", "there are no tasks"},
 		{"name: x\ntasks: [{}]", "want one of hunt, matrix and run"},

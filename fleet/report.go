@@ -56,6 +56,34 @@ type Finding struct {
 	Rate  string `json:"rate,omitempty"`
 }
 
+// NoFault is what a finding takes that comes without any fault.
+const NoFault = "no fault injected"
+
+// FindingOf is a counterexample of a hunt.
+func FindingOf(lock, fencing string, s hunt.Signature) Finding {
+	f := Finding{Of: lock + ", " + fencing, What: s.Name(), Takes: NoFault}
+	if len(s.Kinds) > 0 {
+		f.Takes = s.Takes()
+	}
+	return f
+}
+
+// String is the finding in one line.
+func (f Finding) String() string {
+	text := f.Of + ": " + f.What
+	switch f.Takes {
+	case "":
+	case NoFault:
+		text += ", " + NoFault
+	default:
+		text += ", by " + f.Takes
+	}
+	if f.Rate != "" {
+		text += " (" + f.Rate + ")"
+	}
+	return text
+}
+
 // key is what makes two findings the same one in two campaigns.
 func (f Finding) key() string { return f.Of + "|" + f.What + "|" + f.Takes }
 
@@ -73,7 +101,7 @@ func (j *JobReport) Hunted(r *hunt.Result) {
 		return
 	}
 	for _, w := range r.Ways {
-		f := Finding{Of: j.Lock + ", " + j.Fencing, What: w.Signature.Name(), Takes: w.Takes()}
+		f := FindingOf(j.Lock, j.Fencing, w.Signature)
 		if rate := w.Alone; rate.Plays > 0 {
 			f.Rate = fmt.Sprintf("%d of %d", rate.Hits, rate.Plays)
 		}

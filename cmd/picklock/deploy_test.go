@@ -52,12 +52,12 @@ func TestDeployedCommandsExist(t *testing.T) {
 // The check sees what it is there to see.
 func TestDeployedCommandsAreSeen(t *testing.T) {
 	for text, want := range map[string]string{
-		"a: {image: picklock/picklock:debian, command: [work, --queue, x]}":                   "work '--queue' 'x'",
-		"---\nx: 1\n---\nc: [{image: picklock/picklock:debian, args: [merge, a]}]":            "merge 'a'",
-		"s: [{uses: picklock/picklock@main, with: {args: matrix --out a}}]":                   "matrix --out a",
-		"x: {script: [make, picklock merge a && picklock describe b]}":                        "merge a |describe b",
-		"x: {image: nats, command: [serve]}":                                                  "",
-		"x: {image: \"${PICKLOCK_IMAGE:-picklock/picklock:debian}\", command: [work, --n 1]}": "work '--n 1'",
+		"a: {image: picklock/picklock:debian, command: [fleet, worker, --queue, x]}":                   "fleet 'worker' '--queue' 'x'",
+		"---\nx: 1\n---\nc: [{image: picklock/picklock:debian, args: [merge, a]}]":                     "merge 'a'",
+		"s: [{uses: picklock/picklock@main, with: {args: matrix --out a}}]":                            "matrix --out a",
+		"x: {script: [make, picklock merge a && picklock describe b]}":                                 "merge a |describe b",
+		"x: {image: nats, command: [serve]}":                                                           "",
+		"x: {image: \"${PICKLOCK_IMAGE:-picklock/picklock:debian}\", command: [fleet, worker, --n 1]}": "fleet 'worker' '--n 1'",
 	} {
 		got, err := deployed(text)
 		if err != nil || strings.Join(got, "|") != want {

@@ -94,7 +94,7 @@ reported. Nothing can be said to have held then. A second one ends at once.`,
 	root.SetVersionTemplate("picklock {{.Version}}\n")
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(unknownFlag)
-	root.AddCommand(runCommand(), huntCommand(), shrinkCommand(), demoCommand(), scenarioCommand(), matrixCommand(), mergeCommand(), campaignCommand(), workCommand(), serveCommand(), manCommand(), doctorCommand(), checkCommand(), reportCommand(), diffCommand(), initCommand(), describeCommand(), execCommand(), locksCommand(), faultsCommand(),
+	root.AddCommand(runCommand(), huntCommand(), shrinkCommand(), demoCommand(), scenarioCommand(), matrixCommand(), mergeCommand(), fleetCommand(), manCommand(), doctorCommand(), checkCommand(), reportCommand(), diffCommand(), initCommand(), describeCommand(), execCommand(), locksCommand(), faultsCommand(),
 		cleanCommand(), workerCommand(), registerCommand(), serverCommand(), agentCommand(), diskCommand(), lookCommand(), laneCommand(), forwardCommand(), conformCommand())
 	completeValues(root)
 	return root

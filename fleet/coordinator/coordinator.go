@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/picklock/picklock/fleet"
@@ -21,7 +22,9 @@ type Options struct {
 	ID    string // of the campaign on the queue
 	Name  string
 	Jobs  []fleet.Job
-	Tell  func(Progress) // may be nil; told of every result
+	Tell  func(Progress) // called for every result; may be nil
+	// Dir is the folder in which the campaign's page is kept current; "" for none. It must exist.
+	Dir string
 }
 
 // Progress is how far a campaign is.
@@ -61,6 +64,7 @@ type coordinator struct {
 	jobs  []*state
 	began time.Time
 
+	mu      sync.Mutex      // guards jobs and foreign: page reads them beside took
 	foreign map[string]bool // results of items that the campaign does not have
 }
 
@@ -88,6 +92,11 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 			return nil, err
 		}
 	}
+	stop, err := k.keepPage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	k.tell()
 	if !k.ended() {
 		err = k.c.Results(ctx, func(r fleet.Result) error { return k.took(ctx, r) })
@@ -124,6 +133,8 @@ func (k *coordinator) send(ctx context.Context, s *state, what string, items []f
 
 // took takes a result, and sends what follows from it.
 func (k *coordinator) took(ctx context.Context, r fleet.Result) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	i := slices.IndexFunc(k.jobs, func(s *state) bool { return s.sent[r.Item] })
 	if i < 0 {
 		k.foreign[r.Item] = true // whoever wrote it, nothing of it counts

@@ -19,6 +19,11 @@ type Outcome struct {
 	Cells  map[int]*results.Matrix // by job
 	// Pages are the reports of runs that broke something, by job and by the folder of a cell.
 	Pages map[int]map[string][]byte
+
+	// Against is the folder of an earlier campaign, Changes what differs from it. The page shows
+	// them if Against is not "".
+	Against string
+	Changes []fleet.Change
 }
 
 // outcome fetches what came of all items.

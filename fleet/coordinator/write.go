@@ -9,6 +9,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/fleet/status"
 	huntreport "github.com/picklock/picklock/hunt/report"
 	"github.com/picklock/picklock/results"
 )
@@ -19,8 +20,8 @@ const (
 	JUnitFile  = "junit.xml"
 )
 
-// Write writes what the campaign came to into a folder: campaign.json, junit.xml, and for
-// each job a folder with its own reports. It sets where each job's are.
+// Write writes the campaign's results into a folder: campaign.json, junit.xml, campaign.html,
+// and for each job a folder with its reports. It sets the folder and the page of each job.
 func (o *Outcome) Write(dir string) error {
 	for i := range o.Report.Jobs {
 		j := &o.Report.Jobs[i]
@@ -43,6 +44,11 @@ func (o *Outcome) Write(dir string) error {
 		return err
 	}
 	if err := write(dir, JUnitFile, b.Bytes()); err != nil {
+		return err
+	}
+	page := status.Of(o.Report)
+	page.Against, page.Changes = o.Against, o.Changes
+	if err := page.WritePage(dir); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(o.Report, "", "  ")
@@ -96,7 +102,7 @@ func junit(b *bytes.Buffer, r *fleet.Report) error {
 		case checker.False:
 			f := &results.JUnitFailure{Message: j.Headline, Type: "broken"}
 			for _, x := range j.Findings {
-				f.Text += fmt.Sprintf("%s: %s by %s %s\n", x.Of, x.What, x.Takes, x.Rate)
+				f.Text += x.String() + "\n"
 			}
 			c.Failure = f
 			s.Failures++

@@ -57,6 +57,16 @@ func (c *Campaign) results(ctx context.Context, tell func(fleet.Result) error) e
 	}
 }
 
+// ResultsNow lists the results that there are.
+func (c *Campaign) ResultsNow(ctx context.Context) ([]fleet.Result, error) {
+	entries, err := entries(ctx, c.kv, "done.>")
+	out := make([]fleet.Result, len(entries))
+	for i, e := range entries {
+		out[i] = resultOf(e.Key(), e.Value())
+	}
+	return out, err
+}
+
 // resultOf reads a result. Nobody does the item of one that cannot be read again, for it counts
 // as done: it is told as one that nobody could do.
 func resultOf(key string, b []byte) fleet.Result {

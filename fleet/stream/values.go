@@ -58,34 +58,43 @@ var ErrUnreadable = errors.New("it cannot be read")
 // all reads the values whose keys match: those that can be read, and ErrUnreadable with the
 // keys of those that cannot.
 func all[T any](ctx context.Context, kv jetstream.KeyValue, keys string) ([]T, error) {
+	entries, err := entries(ctx, kv, keys)
 	var out []T
 	var bad []error
-	err := patiently(ctx, func(ctx context.Context) error {
-		out, bad = nil, nil
+	for _, e := range entries {
+		var v T
+		if err := json.Unmarshal(e.Value(), &v); err != nil {
+			bad = append(bad, fmt.Errorf("%s of %s: %w: %w", e.Key(), kv.Bucket(), ErrUnreadable, err))
+			continue
+		}
+		out = append(out, v)
+	}
+	return out, errors.Join(append(bad, err)...)
+}
+
+// entries reads what a bucket holds of the keys that match.
+func entries(ctx context.Context, kv jetstream.KeyValue, keys string) (out []jetstream.KeyValueEntry, err error) {
+	err = patiently(ctx, func(ctx context.Context) error {
+		out = nil
 		w, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
 		if err != nil {
 			return fmt.Errorf("read %s of %s: %w", keys, kv.Bucket(), err)
 		}
-		defer func() { _ = w.Stop() }() // it has said all
+		defer func() { _ = w.Stop() }() // it has delivered everything
 		for {
 			select {
 			case e, ok := <-w.Updates():
-				if !ok {
+				switch {
+				case !ok:
 					return fmt.Errorf("read %s of %s: %w", keys, kv.Bucket(), jetstream.ErrNoHeartbeat)
-				}
-				if e == nil {
+				case e == nil:
 					return nil
 				}
-				var v T
-				if err := json.Unmarshal(e.Value(), &v); err != nil {
-					bad = append(bad, fmt.Errorf("%s of %s: %w: %w", e.Key(), kv.Bucket(), ErrUnreadable, err))
-					continue
-				}
-				out = append(out, v)
+				out = append(out, e)
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
 	})
-	return out, errors.Join(append(bad, err)...)
+	return out, err
 }

@@ -108,7 +108,7 @@ type outcome struct {
 func campaign(ctx context.Context, file, name string, args ...string) (*outcome, error) {
 	dir := filepath.Join(*out, name)
 	began := time.Now()
-	c := command(ctx, name, append([]string{"campaign", file, "--out", dir}, args...)...)
+	c := command(ctx, name, append([]string{"fleet", "run", file, "--out", dir}, args...)...)
 	err := c.Run()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {

@@ -65,7 +65,7 @@ type restarted struct {
 
 func (r *restarted) run(ctx context.Context) error {
 	for n := 0; ctx.Err() == nil; n++ {
-		c := command(ctx, r.name, "work", "--queue", r.url, "--name", fmt.Sprintf("%s-%d", r.name, n), "--jobs", "2")
+		c := command(ctx, r.name, "fleet", "worker", "--queue", r.url, "--name", fmt.Sprintf("%s-%d", r.name, n), "--jobs", "2")
 		c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 		c.WaitDelay = 30 * time.Second
 		if err := c.Start(); err != nil {

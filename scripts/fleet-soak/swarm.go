@@ -110,12 +110,12 @@ func (s *swarm) up(ctx context.Context) error {
 		}},
 		{"worker", []string{
 			"--replicas", fmt.Sprint(*workers), "--cap-drop", "ALL", "--cap-add", "SYS_ADMIN", "--cap-add", "NET_ADMIN", "--cap-add", "SYS_PTRACE",
-			"--network", s.name, image, "work", "--queue", "nats://nats:4222", "--jobs", "2",
+			"--network", s.name, image, "fleet", "worker", "--queue", "nats://nats:4222", "--jobs", "2",
 		}},
 		{"coordinator", []string{
 			"--restart-condition", "none", "--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), "--cap-drop", "ALL",
 			"--mount", "type=bind,source=" + s.out + ",target=/soak", "--network", s.name, image,
-			"campaign", "/soak/" + swarmFile, "--queue", "nats://nats:4222", "--out", "/soak/many",
+			"fleet", "run", "/soak/" + swarmFile, "--queue", "nats://nats:4222", "--out", "/soak/many",
 		}},
 	} {
 		args := []string{

@@ -16,19 +16,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/fleet"
 	"github.com/picklock/picklock/fleet/coordinator"
+	fleetstatus "github.com/picklock/picklock/fleet/status"
 	"github.com/picklock/picklock/fleet/stream"
 	"github.com/picklock/picklock/fleet/worker"
 	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/results"
 )
 
-// campaignFlags are what the command line says of a campaign.
-type campaignFlags struct {
+// fleetRunFlags are what the command line says of a campaign.
+type fleetRunFlags struct {
 	queue            queueFlags
-	work             workFlags
+	work             fleetWorkerFlags
 	serve, cert, key string
 	out, against     string
 	alsoWork, plan   bool
@@ -42,11 +42,11 @@ type campaignFlags struct {
 	before           *fleet.Report
 }
 
-func campaignCommand() *cobra.Command {
-	var f campaignFlags
+func fleetRunCommand() *cobra.Command {
+	var f fleetRunFlags
 	c := &cobra.Command{
-		Use: "campaign FILE", Short: "Do what a file says, on this machine or on many",
-		Long: `Do the hunts, matrices and runs that a file lists:
+		Use: "run FILE", Short: "Run a campaign on this machine, or coordinate its workers",
+		Long: `Run the hunts, matrices and runs that a file lists:
 
     name: nightly
     tasks:
@@ -54,20 +54,21 @@ func campaignCommand() *cobra.Command {
       - matrix: {locks: [redis], scenarios: [pause-holder, delayed-write]}
       - run:    {locks: [etcd], faults: [all], fencing: [read-write], time: 1m, runs: 10}
 
-On one machine there is nothing to set up. With --queue the work goes to a NATS server with
-JetStream, and with --serve to one in this process that others reach; there any number of
-picklock work do it. A campaign that was interrupted goes on with the same --out.
+On one machine no setup is needed. With --queue the items go to a NATS server with JetStream.
+With --serve they go to a server in this process. Any number of picklock fleet worker take them
+from there. While the campaign runs, campaign.html in the --out folder shows its progress. If a
+campaign was interrupted, the same command with the same --out continues it.
 
-Exit codes: 0 nothing broke, 1 something did, 2 too little could be played, 254 unusable
-arguments, 255 picklock itself failed. With --against only what is different from an
-earlier campaign counts: 1 if something broke that did not before.`,
-		Example: `  picklock campaign nightly.yaml
-  picklock campaign nightly.yaml --serve :4222         # elsewhere: picklock work --queue nats://...
-  picklock campaign nightly.yaml --queue nats://queue.example:4222
-  picklock campaign nightly.yaml --out today --against yesterday`,
+Exit codes: 0 pass, 1 something failed, 2 unknown, 254 unusable arguments, 255 picklock itself
+failed. With --against the exit code is 1 only if something failed that passed in the earlier
+campaign.`,
+		Example: `  picklock fleet run nightly.yaml
+  picklock fleet run nightly.yaml --serve :4222         # elsewhere: picklock fleet worker --queue nats://...
+  picklock fleet run nightly.yaml --queue nats://queue.example:4222
+  picklock fleet run nightly.yaml --out today --against yesterday`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage(errors.New("say which file: picklock campaign FILE (see --help)"))
+				return usage(errors.New("say which file: picklock fleet run FILE (see --help)"))
 			}
 			return nil
 		},
@@ -80,20 +81,20 @@ earlier campaign counts: 1 if something broke that did not before.`,
 	}
 	fl := c.Flags()
 	f.queue.add(c)
-	fl.StringVar(&f.serve, "serve", "", "let other machines take part: listen on this address, as 0.0.0.0:4222; needs "+tokenVariable+" or "+tokenFileVariable+" unless it is loopback")
-	fl.StringVar(&f.cert, "serve-cert", "", "with --serve: file of the certificate, so that all speak TLS")
+	fl.StringVar(&f.serve, "serve", "", "let workers on other machines take part: listen on this address, as 0.0.0.0:4222; needs "+tokenVariable+" or "+tokenFileVariable+" unless it is loopback")
+	fl.StringVar(&f.cert, "serve-cert", "", "with --serve: file of the certificate, so that all clients use TLS")
 	fl.StringVar(&f.key, "serve-key", "", "with --serve: file of its key")
 	fl.StringVar(&f.out, "out", "", "folder of the results, and of the queue's files (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.against, "against", "", "compare with the campaign in this folder")
-	fl.BoolVar(&f.alsoWork, "work", false, "do some of the work in this process, too (default: without --queue and --serve)")
+	fl.BoolVar(&f.alsoWork, "work", false, "run a worker in this process, too (default: if neither --queue nor --serve is given)")
 	fl.BoolVar(&f.work.allowExec, "allow-exec", true, "with --work: run programs and Compose files that the file names")
-	fl.IntVar(&f.work.jobs, "jobs", 0, "with --work: how many schedules or cells are played side by side (default: by the machine)")
-	fl.BoolVar(&f.plan, "plan", false, "say what would be done, and do nothing")
+	fl.IntVar(&f.work.jobs, "jobs", 0, "with --work: how many schedules or cells run side by side (default: by the machine)")
+	fl.BoolVar(&f.plan, "plan", false, "print the plan, and run nothing")
 	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return c
 }
 
-func (f *campaignFlags) run(ctx context.Context, file string) (err error) {
+func (f *fleetRunFlags) run(ctx context.Context, file string) (err error) {
 	if err := f.check(ctx, file); err != nil {
 		return usage(err)
 	}
@@ -114,15 +115,20 @@ func (f *campaignFlags) run(ctx context.Context, file string) (err error) {
 		}
 		defer f.server.Close()
 		if f.serve != "" {
-			fmt.Fprintf(os.Stderr, "picklock: workers: picklock work --queue %s\n", strings.Join(f.server.URLs(), ", or --queue "))
+			fmt.Fprintf(os.Stderr, "picklock: workers: picklock fleet worker --queue %s\n", strings.Join(f.server.URLs(), ", or --queue "))
 		}
 	}
+	fmt.Fprintf(os.Stderr, "picklock: page: %s\n", filepath.Join(f.out, fleetstatus.PageFile))
 	out, err := f.lead(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("interrupted: the same command with --out %s goes on", f.out)
+			return fmt.Errorf("interrupted: the same command with --out %s continues", f.out)
 		}
 		return err
+	}
+	if f.before != nil {
+		f.changes = out.Report.Compare(f.before)
+		out.Against, out.Changes = f.against, f.changes
 	}
 	if err := out.Write(f.out); err != nil {
 		return err
@@ -130,7 +136,7 @@ func (f *campaignFlags) run(ctx context.Context, file string) (err error) {
 	return f.report(out.Report)
 }
 
-func (f *campaignFlags) check(ctx context.Context, file string) (err error) {
+func (f *fleetRunFlags) check(ctx context.Context, file string) (err error) {
 	if f.queue.url != "" && f.serve != "" {
 		return errors.New("--queue names a queue that exists, --serve makes one: give one of them")
 	}
@@ -156,7 +162,7 @@ func (f *campaignFlags) check(ctx context.Context, file string) (err error) {
 }
 
 // sayPlan lists the jobs.
-func (f *campaignFlags) sayPlan(w io.Writer) error {
+func (f *fleetRunFlags) sayPlan(w io.Writer) error {
 	var b strings.Builder
 	items := 0
 	for _, j := range f.jobs {
@@ -183,7 +189,7 @@ const (
 )
 
 // open makes the campaign's folder, or opens that of one that goes on.
-func (f *campaignFlags) open() error {
+func (f *fleetRunFlags) open() error {
 	if f.out == "" {
 		f.out = filepath.Join(results.Root, time.Now().Format("20060102-150405")+"-"+f.campaign.Name)
 	}
@@ -222,7 +228,7 @@ func (f *campaignFlags) open() error {
 }
 
 // lead leads the campaign, and works beside that if it should.
-func (f *campaignFlags) lead(ctx context.Context) (_ *coordinator.Outcome, err error) {
+func (f *fleetRunFlags) lead(ctx context.Context) (_ *coordinator.Outcome, err error) {
 	q, err := f.queue.connect(ctx, "coordinator of "+f.id, f.server)
 	if err != nil {
 		return nil, err
@@ -238,12 +244,12 @@ func (f *campaignFlags) lead(ctx context.Context) (_ *coordinator.Outcome, err e
 		defer func() { err = errors.Join(err, stop()) }()
 	}
 	p := &campaignProgress{out: os.Stderr}
-	return coordinator.Run(ctx, coordinator.Options{Queue: q, ID: f.id, Name: f.campaign.Name, Jobs: f.jobs, Tell: p.tell})
+	return coordinator.Run(ctx, coordinator.Options{Queue: q, ID: f.id, Name: f.campaign.Name, Jobs: f.jobs, Tell: p.tell, Dir: f.out})
 }
 
 // workBeside starts a worker in this process; stop ends it. If it fails it ends all, for nobody
 // else may be there to go on.
-func (f *campaignFlags) workBeside(ctx context.Context, cancel context.CancelCauseFunc) (stop func() error, err error) {
+func (f *fleetRunFlags) workBeside(ctx context.Context, cancel context.CancelCauseFunc) (stop func() error, err error) {
 	o, end, err := f.work.options()
 	if err != nil {
 		return nil, err
@@ -273,10 +279,9 @@ func (f *campaignFlags) workBeside(ctx context.Context, cancel context.CancelCau
 }
 
 // report prints what the campaign came to, and says it with the exit code.
-func (f *campaignFlags) report(r *fleet.Report) error {
+func (f *fleetRunFlags) report(r *fleet.Report) error {
 	valid := r.Valid()
 	if f.before != nil {
-		f.changes = r.Compare(f.before)
 		valid = fleet.Regressed(f.changes)
 	}
 	var err error
@@ -294,43 +299,34 @@ func (f *campaignFlags) report(r *fleet.Report) error {
 	return met(valid)
 }
 
-func (f *campaignFlags) words(r *fleet.Report) string {
+func (f *fleetRunFlags) words(r *fleet.Report) string {
 	var b strings.Builder
-	sign := map[checker.Validity]string{checker.True: "held   ", checker.False: "BROKEN ", checker.Unknown: "unknown"}
 	for _, j := range r.Jobs {
-		fmt.Fprintf(&b, "%s %s: %s\n", sign[j.Valid], j.Name, j.Headline)
+		fmt.Fprintf(&b, "%-7s %s: %s\n", fleetstatus.Word(j.Valid.String()), fleetstatus.Clean(j.Name), fleetstatus.Clean(j.Headline))
 		for _, x := range j.Findings {
-			fmt.Fprintf(&b, "          %s\n", findingWords(x))
+			fmt.Fprintf(&b, "        %s\n", fleetstatus.Clean(x.String()))
 		}
 		for _, d := range j.Dead {
-			fmt.Fprintf(&b, "          item %s could not be done: %s\n", d.Item, d.Why)
+			fmt.Fprintf(&b, "        dead-lettered %s: %s\n", d.Item, fleetstatus.Clean(d.Why))
 		}
 	}
 	if f.before != nil {
 		fmt.Fprintf(&b, "\nagainst %s:\n", f.against)
 		for _, c := range f.changes {
-			fmt.Fprintf(&b, "  %s: %s, before: %s\n", c.Job, c.Now, c.Before)
+			fmt.Fprintf(&b, "  %s: %s, before: %s\n", fleetstatus.Clean(c.Job), fleetstatus.Word(c.Now), fleetstatus.Word(c.Before))
 			for _, x := range c.New {
-				fmt.Fprintf(&b, "    new:  %s\n", findingWords(x))
+				fmt.Fprintf(&b, "    new:  %s\n", fleetstatus.Clean(x.String()))
 			}
 			for _, x := range c.Gone {
-				fmt.Fprintf(&b, "    gone: %s\n", findingWords(x))
+				fmt.Fprintf(&b, "    gone: %s\n", fleetstatus.Clean(x.String()))
 			}
 		}
 		if len(f.changes) == 0 {
-			b.WriteString("  nothing is different\n")
+			b.WriteString("  nothing differs\n")
 		}
 	}
-	fmt.Fprintf(&b, "results: %s (picklock serve %s)\n", f.out, f.out)
+	fmt.Fprintf(&b, "results: %s\n", filepath.Join(f.out, fleetstatus.PageFile))
 	return b.String()
-}
-
-func findingWords(x fleet.Finding) string {
-	text := fmt.Sprintf("%s: %s, by %s", x.Of, x.What, x.Takes)
-	if x.Rate != "" {
-		text += " (" + x.Rate + ")"
-	}
-	return text
 }
 
 // campaignProgress is what is seen of a campaign while it goes on.
@@ -347,10 +343,10 @@ func (u *campaignProgress) tell(p coordinator.Progress) {
 	u.last = time.Now()
 	dead := ""
 	if p.Dead > 0 {
-		dead = fmt.Sprintf(", %d that nobody could do", p.Dead)
+		dead = fmt.Sprintf(", %d dead-lettered", p.Dead)
 	}
 	if p.Foreign > 0 {
-		dead += fmt.Sprintf(", %d results of no item of it", p.Foreign)
+		dead += fmt.Sprintf(", %d results of no item ignored", p.Foreign)
 	}
-	fmt.Fprintf(u.out, "picklock: %4.0f s  %d of %d items%s, %d plays, %d found\n", p.Elapsed.Seconds(), p.Done, p.Items, dead, p.Plays, p.Ways)
+	fmt.Fprintf(u.out, "picklock: %4.0f s  %d of %d items%s, %d runs, %d counterexamples\n", p.Elapsed.Seconds(), p.Done, p.Items, dead, p.Plays, p.Ways)
 }

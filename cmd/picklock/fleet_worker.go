@@ -12,8 +12,8 @@ import (
 	"github.com/picklock/picklock/fleet/worker"
 )
 
-// workFlags are what the command line says of a worker.
-type workFlags struct {
+// fleetWorkerFlags are what the command line says of a worker.
+type fleetWorkerFlags struct {
 	queue     queueFlags
 	locks     []string
 	allowExec bool
@@ -22,34 +22,32 @@ type workFlags struct {
 	drain     bool
 }
 
-func workCommand() *cobra.Command {
-	var f workFlags
+func fleetWorkerCommand() *cobra.Command {
+	var f fleetWorkerFlags
 	c := &cobra.Command{
-		Use: "work", Short: "Do the work of campaigns, as long as there is any", Args: noArguments,
-		Long: `Take items of campaigns off a queue, play them on this machine, and say what came of
-them. Any number of workers may be started, and ended at any time: what one was doing is
-then done by another.
+		Use: "worker", Short: "Take work items of campaigns off a queue and run them", Args: noArguments,
+		Long: `Take work items of campaigns off a queue, run them on this machine, and send back the results.
+Start and end any number of workers at any time. If a worker ends, another one gets its item.
 
-A worker runs the locks that picklock knows, or those of --locks only. What a campaign
-says is no reason to run a program: exec: locks and Compose files of one's own need
---allow-exec.`,
-		Example: `  picklock work --queue nats://queue.example:4222
-  picklock work --queue tls://queue.example:4222 --queue-ca ca.pem --locks redis,etcd
-  picklock work --queue nats://127.0.0.1:4222 --drain`,
+A worker runs only the locks that picklock knows, or those of --locks. It runs exec: locks and
+Compose files that a campaign names only with --allow-exec.`,
+		Example: `  picklock fleet worker --queue nats://queue.example:4222
+  picklock fleet worker --queue tls://queue.example:4222 --queue-ca ca.pem --locks redis,etcd
+  picklock fleet worker --queue nats://127.0.0.1:4222 --drain`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	fl := c.Flags()
 	f.queue.add(c)
 	fl.StringSliceVar(&f.locks, "locks", nil, "run these locks only (default: all)")
 	fl.BoolVar(&f.allowExec, "allow-exec", false, "run programs and Compose files that a campaign names")
-	fl.IntVar(&f.jobs, "jobs", 0, "how many schedules or cells are played side by side (default: by the machine)")
+	fl.IntVar(&f.jobs, "jobs", 0, "how many schedules or cells run side by side (default: by the machine)")
 	fl.StringVar(&f.name, "name", "", "the worker's name (default: the machine's, and the process's id)")
 	fl.StringVar(&f.dir, "dir", "", "folder of the servers' logs and data (default: a temporary one)")
-	fl.BoolVar(&f.drain, "drain", false, "end when nothing is left to do")
+	fl.BoolVar(&f.drain, "drain", false, "end when the queue has no item left")
 	return c
 }
 
-func (f *workFlags) run(ctx context.Context) (err error) {
+func (f *fleetWorkerFlags) run(ctx context.Context) (err error) {
 	if f.queue.url == "" {
 		return usage(errors.New("say which queue: --queue nats://HOST:PORT"))
 	}
@@ -75,7 +73,7 @@ func (f *workFlags) run(ctx context.Context) (err error) {
 }
 
 // options are the worker's, without its queue; end removes what was made for it.
-func (f *workFlags) options() (o worker.Options, end func() error, err error) {
+func (f *fleetWorkerFlags) options() (o worker.Options, end func() error, err error) {
 	end = func() error { return nil }
 	for i, l := range f.locks {
 		info, err := lockTable.Lookup(l)

@@ -6,12 +6,16 @@ import (
 	"time"
 )
 
-// TestEndedBefore: who is ended while there is no queue yet ends at once, and has not failed.
+// TestEndedBefore: a command that the user ends while there is no queue yet ends at once, and has
+// not failed.
 func TestEndedBefore(t *testing.T) {
 	queue := queueFlags{url: "nats://127.0.0.1:1", wait: time.Hour}
 	for name, run := range map[string]func(context.Context) error{
-		"work":  func(ctx context.Context) error { f := workFlags{queue: queue}; return f.run(ctx) },
-		"serve": func(ctx context.Context) error { f := serveFlags{queue: queue}; return f.run(ctx, t.Output()) },
+		"worker": func(ctx context.Context) error { f := fleetWorkerFlags{queue: queue}; return f.run(ctx) },
+		"status": func(ctx context.Context) error {
+			f := fleetStatusFlags{queue: queue}
+			return f.run(ctx, t.Output(), nil)
+		},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(300*time.Millisecond, cancel)

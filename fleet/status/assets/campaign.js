@@ -1,0 +1,9 @@
+"use strict";
+// Until the campaign has finished, the page loads itself again. If nobody has written it for a
+// minute, it says so.
+(() => {
+  const { state, written } = document.body.dataset;
+  if (state === "finished") return;
+  document.getElementById("old").hidden = state !== "running" || Date.now() / 1000 - Number(written) < 60;
+  setTimeout(() => location.reload(), 5000);
+})();
