@@ -3,23 +3,17 @@ package checker
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // judgeExclusion: was the lock ever granted while it was another's?
 func judgeExclusion(an *analysis, anomalies int) Property {
-	early := len(an.overlaps.early)
 	asked, held := askedWhileHeld(an)
 	switch {
 	case an.stats.Grants == 0:
 		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
-	case anomalies > early:
-		why := fmt.Sprintf("%s: %s made while another client held the lock, which nothing excuses", contention(an), of(anomalies-early, "grant"))
-		if early > 0 {
-			why += fmt.Sprintf(", and %d while another lease certainly had time left", early)
-		}
-		return Property{Required: true, Why: why}
 	case anomalies > 0:
-		return Property{Required: true, Why: fmt.Sprintf("%s: %s made while another lease certainly had time left", contention(an), of(anomalies, "grant"))}
+		return Property{Required: true, Why: contention(an) + ": " + overlapping(an, anomalies)}
 	case held == 0:
 		return Property{Valid: Unknown, Why: "of no grant can be said how long it had to last: no lease was promised that was alive when the grant was learnt of, and a fault was on that can have ended it"}
 	case asked == 0:
@@ -31,6 +25,24 @@ func judgeExclusion(an *analysis, anomalies int) Property {
 		why += fmt.Sprintf("; of %s nothing says how long it had to last", of(n, "grant"))
 	}
 	return Property{Valid: True, Required: true, Why: why}
+}
+
+// overlapping counts the grants that came while another client had the lock, and the releases
+// that let some of them in.
+func overlapping(an *analysis, anomalies int) string {
+	early := min(anomalies, len(an.overlaps.early))
+	doubles := min(anomalies-early, len(an.overlaps.doubles))
+	var parts []string
+	if doubles > 0 {
+		parts = append(parts, of(doubles, "grant")+" made while another client held the lock, which nothing excuses")
+	}
+	if early > 0 {
+		parts = append(parts, of(early, "grant")+" made while another lease certainly had time left")
+	}
+	if wrong := anomalies - early - doubles; wrong > 0 {
+		parts = append(parts, of(wrong, "release")+" of another client's lock")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // askedWhileHeld counts the acquires that were under way at some time at which another

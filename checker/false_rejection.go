@@ -41,7 +41,7 @@ func findFalseRejections(an *analysis) []Anomaly {
 		left := g.aliveUntil(o.endT) - o.endT
 		places := append(g.proof(o.endT), o.inv, o.comp)
 		a := Anomaly{
-			Name: "false-rejection", Property: Liveness, Key: g.lock.name, Time: o.endT,
+			Name: "false-rejection", Property: Register, Key: g.lock.name, Time: o.endT,
 			Grants: []string{g.id}, Events: an.evidence.at(places...), Effects: []int64{e.seq},
 			Sizes: map[string]int64{"remaining": left},
 			Explanation: fmt.Sprintf("the register refused %s's %s%s at %s (%s), although its lease certainly had %s left and nobody had been granted the lock since",

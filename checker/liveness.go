@@ -2,7 +2,7 @@ package checker
 
 import "fmt"
 
-// judgeLiveness: is the lock granted when it is free, and the rightful holder let in?
+// judgeLiveness: is the lock granted when it is free?
 func judgeLiveness(an *analysis, anomalies int) Property {
 	last := int64(-1)
 	open := ""

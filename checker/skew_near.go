@@ -45,7 +45,12 @@ func (an *analysis) heldAtEnd() bool {
 func (an *analysis) nearIn(property string, k *lock) string {
 	switch property {
 	case Exclusion:
-		return an.nearHolds(k)
+		if why := an.nearHolds(k); why != "" {
+			return why
+		}
+		if mayReleaseWrongly(k) && an.overlapped(k) {
+			return "grants of two machines came that near to each other, and a release may have let one of them in"
+		}
 	case Belief:
 		switch {
 		case an.kills():
@@ -61,15 +66,14 @@ func (an *analysis) nearIn(property string, k *lock) string {
 			return "grants of two machines came that near to each other, and no order may both keep them apart and let their tokens rise"
 		}
 	case Register:
+		if an.log != nil && len(an.log.refused) > 0 {
+			return "operations were refused whose client may have been the rightful holder"
+		}
 		return an.nearTouches(k)
 	case Liveness:
 		switch {
 		case an.longWaits(k):
 			return "a client waited longer than it should have to, and whether nobody held it meanwhile is not certain"
-		case an.log != nil && len(an.log.refused) > 0:
-			return "operations were refused whose client may have been the rightful holder"
-		case mayReleaseWrongly(k) && (an.overlapped(k) || an.nearHolds(k) != ""):
-			return "grants of two machines came that near to each other, and a release may have let one of them in"
 		}
 	}
 	return ""

@@ -11,11 +11,11 @@ import (
 
 // promises are the design's, in words for readers of a report.
 var promises = map[string]string{
-	checker.Exclusion: "The service never grants the lock while an earlier grant's lease has time left.",
+	checker.Exclusion: "The service never grants the lock while an earlier grant's lease has time left, and no client releases another's lock.",
 	checker.Belief:    "No two clients believe at once that they hold the lock.",
 	checker.Tokens:    "Later grants carry greater fencing tokens.",
-	checker.Register:  "No write of an older grant is accepted after a newer one; no acknowledged update is lost.",
-	checker.Liveness:  "A lock that nobody holds is granted again; the rightful holder is not rejected.",
+	checker.Register:  "No write of an older grant is accepted after a newer one; no acknowledged update is lost; the rightful holder is not refused.",
+	checker.Liveness:  "A lock that nobody holds is granted again.",
 }
 
 func class(v checker.Validity) string {

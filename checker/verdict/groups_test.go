@@ -32,7 +32,7 @@ func grouped(v Verdict) []string {
 
 func TestGroups(t *testing.T) {
 	in := func(name, cause, grants string, at int64) Anomaly {
-		property := map[string]string{"wrong-release": Liveness, "false-rejection": Liveness, "two-holders": Belief, "granted-early": Exclusion, "double-grant": Exclusion,
+		property := map[string]string{"wrong-release": Exclusion, "false-rejection": Register, "two-holders": Belief, "granted-early": Exclusion, "double-grant": Exclusion,
 			"token-regression": Tokens}[name]
 		if property == "" {
 			property = Register

@@ -29,8 +29,8 @@ func Anomalies() []AnomalyInfo {
 		{"nonlinearizable", Register, "what the clients saw contradicts every possible order of the register's operations", 8},
 		{"deadlock", Liveness, "a lock that was wanted, and held by nobody alive, was not granted within the bound, with no fault on", 10},
 		{"starvation", Liveness, "a client waited longer than is fair while others were granted the lock (only with --fair)", 11},
-		{"false-rejection", Liveness, "the register refused the rightful holder", 9},
-		{"wrong-release", Liveness, "the release of a client that no longer held the lock freed another client's lock", 1},
+		{"false-rejection", Register, "the register refused the rightful holder", 9},
+		{"wrong-release", Exclusion, "the release of a client that no longer held the lock freed another client's lock", 1},
 	}
 }
 
