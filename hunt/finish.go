@@ -174,6 +174,8 @@ func (h *Search) order() {
 			return depth[a.Anomaly] - depth[b.Anomaly]
 		case a.Faults != b.Faults:
 			return a.Faults - b.Faults
+		case len(a.Kinds) != len(b.Kinds): // another lease is no fault, but more than none
+			return len(a.Kinds) - len(b.Kinds)
 		case a.Steps != b.Steps:
 			return a.Steps - b.Steps
 		}
