@@ -54,13 +54,16 @@ func (c *carrier) move(ctx context.Context, m Move) error {
 		return err
 	}
 	if m.Do == Hold {
-		t := time.NewTimer(m.Span.Of(c.scenario.TTL))
+		span := m.Span.Of(c.scenario.TTL)
+		end := c.stage.Now() + int64(span)
+		t := time.NewTimer(span)
 		defer t.Stop()
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		c.lasted(c.client, m.Do, end)
 	} else if err := c.wait(ctx, m); err != nil {
 		return err
 	}
@@ -139,6 +142,9 @@ func (c *carrier) act(ctx context.Context, m Move) error {
 	d, dead := ch.outcome, !ch.done
 	c.mu.Unlock()
 	c.report(m, began, d, dead)
+	if m.Do != history.Acquire && (m.Span == Span{}) && !dead && !c.disturbed() {
+		c.lasted(c.client, m.Do, began)
+	}
 	if dead {
 		c.held, c.over = false, false
 		_, err := c.died(ctx)

@@ -23,6 +23,7 @@ type Player struct {
 	strikes []*strikeState
 	tell    func(Taken)
 	passed  map[Anchor]bool // moves that have ended; Runner.mu guards it
+	slow    string          // what this machine made last until somebody's lease was over; Runner.mu guards it
 	ended   sync.WaitGroup  // of strikes
 }
 
@@ -35,6 +36,7 @@ type strikeState struct {
 	runner  *Runner // injects it, and undoes it
 	once    sync.Once
 	struck  bool
+	begun   bool // Player.mu guards it
 	on      bool // and has not been undone; Player.mu guards it
 	outcome error
 	late    time.Duration  // from its anchor to when it struck
@@ -55,9 +57,9 @@ func NewPlayer(s *Scenario, stage Stage, tell func(Taken)) *Player {
 }
 
 // VoidError is why a play proves nothing of its schedule: a fault did not strike, or not
-// at its anchor.
+// at its anchor, or this machine was too slow for what the clients do.
 type VoidError struct {
-	Strike Strike
+	Strike Strike // zero where it is not for a fault
 	Why    string
 	Err    error // what went wrong with the fault; nil where its anchor never came
 	late   bool
@@ -70,6 +72,9 @@ func (e *VoidError) Busy() bool { return e.late }
 func (e *VoidError) Is(target error) bool { return target == ErrBusy && e.late }
 
 func (e *VoidError) Error() string {
+	if e.Strike.Fault.Text == "" {
+		return "void: " + e.Why
+	}
 	return fmt.Sprintf("void: %s: %s", e.Strike.Fault.Text, e.Why)
 }
 
@@ -129,7 +134,40 @@ func (p *Player) void() error {
 			return &VoidError{*st.Strike, fmt.Sprintf("it struck %v after its anchor: this machine is too busy", st.late.Round(time.Millisecond)), nil, true}
 		}
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.slow != "" {
+		return &VoidError{Why: p.slow + ": this machine is too busy", late: true}
+	}
 	return nil
+}
+
+// brisk is the part of a lease that a move may last longer than it was meant to, whatever ends
+// meanwhile.
+const brisk = 0.05
+
+// lasted notes a move that was to be over at an instant, and was over so much later that
+// somebody's lease ended in between: what follows shows something else.
+func (p *Player) lasted(client, do string, meant int64) {
+	now := p.stage.Now()
+	if time.Duration(now-meant) <= time.Duration(brisk*float64(p.scenario.TTL)) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range p.scenario.Clients {
+		c := p.clients[name]
+		if over := c.until > meant && c.until <= now; p.slow == "" && c.granted != 0 && over && (c.released == 0 || c.released > meant) {
+			p.slow = fmt.Sprintf("%s's %s lasted %v longer than it should, and %s's lease ended meanwhile", client, do, time.Duration(now-meant).Round(time.Millisecond), name)
+		}
+	}
+}
+
+// disturbed says that a fault has struck: what clients do may last from then on.
+func (p *Player) disturbed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.strikes, func(st *strikeState) bool { return st.begun })
 }
 
 // Heal undoes all faults that are still on.
@@ -241,7 +279,7 @@ func (p *Player) turn(st *strikeState, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if st.on != on {
-		st.on = on
+		st.on, st.begun = on, true
 		p.change()
 	}
 }

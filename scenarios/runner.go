@@ -40,6 +40,7 @@ type clientState struct {
 	asked, granted int64 // times of the latest acquire's invoke and ok; 0: not yet
 	grants, kills  int   // how many there were
 	until          int64 // end of the latest grant's lease, 0: it has none
+	released       int64 // time of its release's ok; 0: not yet
 	waiting, lost  bool
 	refusals       []int64 // when its latest acquire was made to wait, the latest ones
 	busy           *chain
@@ -70,7 +71,7 @@ func (r *Runner) Observe(e history.Event) {
 	}
 	switch {
 	case e.F == history.Acquire && e.Type == history.Invoke:
-		c.asked, c.granted, c.until, c.waiting, c.lost, c.refusals = e.Time, 0, 0, false, false, nil
+		c.asked, c.granted, c.until, c.released, c.waiting, c.lost, c.refusals = e.Time, 0, 0, 0, false, false, nil
 	case e.F == history.Acquire && e.Type == history.OK:
 		c.granted = e.Time
 		c.grants++
@@ -79,6 +80,8 @@ func (r *Runner) Observe(e history.Event) {
 		}
 	case e.F == history.Renew && e.Type == history.OK && e.Lease > 0:
 		c.until = max(c.until, e.Since+e.Lease)
+	case e.F == history.Release && e.Type == history.OK:
+		c.released = e.Time
 	case e.F == history.Lost:
 		c.lost = true
 	}

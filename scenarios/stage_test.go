@@ -224,6 +224,9 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 		}
 		s.note("%s %s %s", client, act, outcome)
 		s.mu.Unlock()
+		if act == history.Release {
+			s.runner.Observe(history.Event{Process: client, F: history.Release, Type: history.OK, Time: s.Now()})
+		}
 		done <- workloads.Done{Outcome: outcome}
 	})
 	return done, nil
