@@ -82,8 +82,8 @@ hunt-sound: build
 	scripts/install redis-server zookeeper java postgres
 	scripts/hunt-sound
 
-# One campaign alone, and again with workers and the NATS server killed at random: the same
-# must be found, and nothing be missing. 15 minutes.
+# One campaign alone, and again while workers and the NATS server are killed at random. Both must
+# find the same, and no result may be lost. 15 minutes.
 fleet-soak: build
 	scripts/install redis-server
 	$(GO) run ./scripts/fleet-soak $(ARGS)
@@ -93,7 +93,7 @@ fleet-swarm-soak: build
 	scripts/install redis-server
 	scripts/engine run sh -c 'scripts/images --again picklock && $(GO) run ./scripts/fleet-soak -swarm $(ARGS)'
 
-# How many workers one queue feeds: a real JetStream, workers that only wait. 6 minutes.
+# How many workers one queue can feed: a real JetStream, simulated workers. 6 minutes.
 fleet-scale:
 	$(GO) run ./scripts/fleet-scale $(ARGS)
 

@@ -71,8 +71,7 @@ func (an *analysis) nearIn(property string, k *lock) string {
 		}
 		return an.nearTouches(k)
 	case Liveness:
-		switch {
-		case an.longWaits(k):
+		if an.longWaits(k) {
 			return "a client waited longer than it should have to, and whether nobody held it meanwhile is not certain"
 		}
 	}

@@ -1,6 +1,6 @@
-// Package fleet knows campaigns: what is to be done on many machines, how that is divided
-// into items that any worker can do, and what their results come to together. It must not
-// know how items travel (fleet/stream does), nor how one is carried out (fleet/worker).
+// Package fleet knows campaigns: their tasks, the items that any worker can run, and the report of
+// all results. It must not know how items travel (fleet/stream does), nor how a worker runs one
+// (fleet/worker does).
 package fleet
 
 import (
@@ -15,58 +15,58 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Campaign is what is to be done, as a user writes it down.
+// Campaign lists tasks, as a user writes them.
 type Campaign struct {
 	Name    string `yaml:"name"`
 	Runtime string `yaml:"runtime"` // local or docker; "" for local
 	Tasks   []Task `yaml:"tasks"`
 
-	folder string // of the file: scenario files are below it
+	folder string // of the file; the paths of scenario files start there
 }
 
-// Task is one line of work. Exactly one of its members is set.
+// Task is one entry of a campaign. Exactly one of its fields is set.
 type Task struct {
 	Hunt   *HuntTask   `yaml:"hunt"`
 	Matrix *MatrixTask `yaml:"matrix"`
 	Run    *RunTask    `yaml:"run"`
 }
 
-// Locks are the locks of a task and how they are set.
+// Locks are the locks of a task and their options.
 type Locks struct {
 	Locks     []string          `yaml:"locks"`
 	Fencing   []string          `yaml:"fencing"`
 	Options   map[string]string `yaml:"options"`   // of every lock, as --lock-option
 	Abilities map[string]string `yaml:"abilities"` // of exec locks, as --ability
 	Cluster   string            `yaml:"cluster"`
-	// Images are the images of servers, by the service's name, with runtime docker: each
-	// one of a list makes jobs of its own.
+	// Images are the images of servers with runtime docker, by the service's name. Each image of
+	// a list makes its own jobs.
 	Images map[string][]string `yaml:"images"`
 }
 
-// HuntTask is a hunt on each of the locks with each of the disciplines.
+// HuntTask is a hunt of each lock with each fencing mode.
 type HuntTask struct {
-	Locks  `yaml:",inline"`
-	Faults []string      `yaml:"faults"` // nil: all
-	Find   []string      `yaml:"find"`
-	Beyond bool          `yaml:"beyond-leases"`
-	TTL    time.Duration `yaml:"ttl"`
-	Depth  *int          `yaml:"depth"`   // of the space that is played whole; nil: 1
-	Time   time.Duration `yaml:"time"`    // of one worker's, for each job; 0: as long as the space takes
-	Finish time.Duration `yaml:"finish"`  // for what was found; 0: 5m
-	Plays  int           `yaml:"replays"` // of each way; 0: 20
-	Slice  int           `yaml:"slice"`   // schedules in one item; 0: chosen
-	Seed   uint64        `yaml:"seed"`
+	Locks   `yaml:",inline"`
+	Faults  []string      `yaml:"faults"` // nil: all
+	Find    []string      `yaml:"find"`
+	Beyond  bool          `yaml:"beyond-leases"`
+	TTL     time.Duration `yaml:"ttl"`
+	Depth   *int          `yaml:"depth"`   // all schedules with up to that many faults are run; nil: 1
+	Time    time.Duration `yaml:"time"`    // of all workers together, for each job; 0: until all schedules have run
+	Finish  time.Duration `yaml:"finish"`  // for the counterexamples; 0: 5m
+	Replays int           `yaml:"replays"` // of each counterexample; 0: 20
+	Slice   int           `yaml:"slice"`   // schedules in one item; 0: 200
+	Seed    uint64        `yaml:"seed"`
 }
 
 // MatrixTask is scenarios on locks.
 type MatrixTask struct {
 	Locks     `yaml:",inline"`
-	Scenarios []string `yaml:"scenarios"` // of the catalogue; nil, and no files: all of it
-	Files     []string `yaml:"files"`     // beside the campaign's own
+	Scenarios []string `yaml:"scenarios"` // of the catalogue; nil, without files: all
+	Files     []string `yaml:"files"`     // scenario files, relative to the campaign's file
 	Runs      int      `yaml:"runs"`
 }
 
-// RunTask is runs of clients by themselves under a random schedule of faults.
+// RunTask is runs of clients under random faults.
 type RunTask struct {
 	Locks    `yaml:",inline"`
 	Faults   []string      `yaml:"faults"`
@@ -75,7 +75,7 @@ type RunTask struct {
 	Keys     int           `yaml:"keys"`
 	Workload string        `yaml:"workload"`
 	TTL      time.Duration `yaml:"ttl"`
-	Runs     int           `yaml:"runs"` // each with a seed of its own
+	Runs     int           `yaml:"runs"` // each with its own seed
 }
 
 // Load reads a campaign's file.
@@ -162,8 +162,8 @@ func (h *HuntTask) check() error {
 		return fmt.Errorf("depth %d: want 0, 1 or 2", *h.Depth)
 	case h.Time < 0 || h.Finish < 0 || h.TTL < 0:
 		return errors.New("time, finish and ttl: want none below 0")
-	case h.Plays < 0 || h.Plays > 10000:
-		return fmt.Errorf("replays %d: want 1 to 10000", h.Plays)
+	case h.Replays < 0 || h.Replays > 10000:
+		return fmt.Errorf("replays %d: want 1 to 10000", h.Replays)
 	case h.Slice < 0 || h.Slice > 100000:
 		return fmt.Errorf("slice %d: want 1 to 100000", h.Slice)
 	}

@@ -94,7 +94,7 @@ func TestJobsRefuse(t *testing.T) {
 		"name: x\ntasks: [{hunt: {locks: [redis], fencing: [wrote]}}]":                      "wrote",
 		"name: x\ntasks: [{hunt: {locks: [redis], faults: [pauze]}}]":                       "pauze",
 		"name: x\ntasks: [{hunt: {locks: [redis], options: {no-such: x}}}]":                 "no-such",
-		"name: x\ntasks: [{run: {locks: [redis], faults: [pause], fencing: [read-write]}}]": "does it give tokens",
+		"name: x\ntasks: [{run: {locks: [redis], faults: [pause], fencing: [read-write]}}]": "does it issue tokens",
 		"name: x\ntasks: [{matrix: {scenarios: [nope]}}]":                                   "nope",
 		"name: x\ntasks: [{run: {locks: [redis], faults: [pause], fencing: [nothing]}}]":    "nothing",
 	} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Job is work on one lock with one discipline, or the cells of one matrix. A worker that does
-// several items of one job keeps its servers up between them.
+// Job is a hunt of one lock with one fencing mode, or the cells of one matrix. A worker keeps its
+// testbed from one item of a job to the next.
 type Job struct {
 	Number    int               `json:"number"` // from 0
 	Name      string            `json:"name"`
@@ -22,35 +22,35 @@ type Job struct {
 	Runtime   string            `json:"runtime"`
 	Hunt      *Hunt             `json:"hunt,omitempty"`
 	Cells     []Cell            `json:"cells,omitempty"`
-	Played    []Played          `json:"played,omitempty"` // what the cells' scenarios are about
+	Scenarios []ScenarioInfo    `json:"scenarios,omitempty"` // of the cells
 }
 
-// Hunt is what a job's hunt is to do.
+// Hunt holds the parameters of a job's hunt.
 type Hunt struct {
-	Faults []string      `json:"faults"`
-	Find   []string      `json:"find,omitempty"`
-	Beyond bool          `json:"beyond,omitempty"`
-	TTL    time.Duration `json:"ttl,omitempty"`
-	Depth  int           `json:"depth"`
-	Size   int           `json:"size"` // places that the space has
-	Slice  int           `json:"slice"`
-	Time   time.Duration `json:"time,omitempty"`
-	Finish time.Duration `json:"finish"`
-	Plays  int           `json:"replays"`
-	Seed   uint64        `json:"seed"`
+	Faults  []string      `json:"faults"`
+	Find    []string      `json:"find,omitempty"`
+	Beyond  bool          `json:"beyond,omitempty"`
+	TTL     time.Duration `json:"ttl,omitempty"`
+	Depth   int           `json:"depth"`
+	Size    int           `json:"size"` // schedules up to Depth
+	Slice   int           `json:"slice"`
+	Time    time.Duration `json:"time,omitempty"`
+	Finish  time.Duration `json:"finish"`
+	Replays int           `json:"replays"`
+	Seed    uint64        `json:"seed"`
 }
 
-// Cell is one scenario on one lock with one discipline.
+// Cell is one scenario on one lock with one fencing mode.
 type Cell struct {
 	Scenario string `json:"scenario"` // its name
-	Text     string `json:"text"`     // the file
+	Text     string `json:"text"`     // of its file
 	Lock     string `json:"lock"`
 	Fencing  string `json:"fencing"`
 	Runs     int    `json:"runs"`
 }
 
-// Played says what a scenario is about.
-type Played struct {
+// ScenarioInfo describes a scenario.
+type ScenarioInfo struct {
 	Name   string `json:"name"`
 	About  string `json:"about"`
 	Source string `json:"source,omitempty"`
@@ -58,50 +58,49 @@ type Played struct {
 
 // The kinds of item.
 const (
-	Slice   = "slice"   // of a hunt's space
-	Guided  = "guided"  // some time of a hunt's guided search
-	Finish  = "finish"  // what a hunt found is made small
-	Measure = "measure" // one way is played alone, and what might help is tried on it
+	Slice   = "slice"   // schedules of a hunt, by number
+	Guided  = "guided"  // guided search of a hunt, for some time
+	Finish  = "finish"  // shrinks the counterexamples of a hunt
+	Measure = "measure" // replays one counterexample, and tries mitigations on it
 	Run     = "run"     // one cell of a matrix, once
 )
 
-// Item is what one worker does at a time: some seconds to minutes of work. It is the same
-// whoever does it, and doing it twice does no harm.
+// Item is the work that one worker takes at a time: seconds to minutes. Its outcome does not
+// depend on the worker, and a second run of it does no harm.
 type Item struct {
 	Job     int           `json:"job"`
 	Kind    string        `json:"kind"`
 	Number  int           `json:"number"`            // among those of its kind in its job
-	First   int           `json:"first,omitempty"`   // of a slice: its first place
-	End     int           `json:"end,omitempty"`     // and the one behind its last
+	First   int           `json:"first,omitempty"`   // of a slice: its first schedule
+	End     int           `json:"end,omitempty"`     // of a slice: the schedule behind its last
 	Time    time.Duration `json:"time,omitempty"`    // of a guided search
-	Objects []string      `json:"objects,omitempty"` // of a finish: the portions; of a measure: what came of the finish
+	Objects []string      `json:"objects,omitempty"` // of a finish: the portions; of a measure: the outcome of the finish
 }
 
-// ID names the item within its campaign. It is the same in each process that plans it.
+// ID names the item within its campaign. It is the same in each process that plans the campaign.
 func (i Item) ID() string { return fmt.Sprintf("%d.%s.%d", i.Job, i.Kind, i.Number) }
 
-// MeasuredMark is set when the time for what a job's hunt found is over: what is left is not
-// measured.
+// MeasuredMark names the mark that ends the replays of a job's counterexamples: their time is over.
 func MeasuredMark(job int) string { return fmt.Sprintf("measured.%d", job) }
 
-// Check says what cannot be of an item that came over a network.
+// Check refuses an item from the queue that does not fit its job.
 func (i Item) Check(j Job) error {
 	hunt := j.Hunt != nil
 	switch {
 	case i.Job != j.Number || i.Number < 0:
-		return fmt.Errorf("item %s is not of job %d", i.ID(), j.Number)
+		return fmt.Errorf("item %s does not belong to job %d", i.ID(), j.Number)
 	case i.Kind == Slice && hunt && 0 <= i.First && i.First < i.End && i.End <= j.Hunt.Size:
 	case i.Kind == Guided && hunt && 0 < i.Time && i.Time <= time.Hour:
 	case i.Kind == Finish && hunt && len(i.Objects) > 0:
 	case i.Kind == Measure && hunt && len(i.Objects) == 1:
 	case i.Kind == Run && !hunt && i.First < len(j.Cells) && 0 <= i.First:
 	default:
-		return fmt.Errorf("item %s makes no sense for the job %s", i.ID(), j.Name)
+		return fmt.Errorf("item %s does not fit job %s", i.ID(), j.Name)
 	}
 	return nil
 }
 
-// title names a job for people.
+// title is a job's name.
 func title(kind, lock, fencing string, images map[string]string) string {
 	words := []string{kind, lock, fencing}
 	for _, service := range slices.Sorted(maps.Keys(images)) {
@@ -117,7 +116,7 @@ func KindOf(id string) string {
 	return kind
 }
 
-// Command is how the job's hunt is made on one machine.
+// Command is the command that runs the job's hunt on one machine.
 func (j Job) Command() []string {
 	h := j.Hunt
 	c := []string{"picklock", "hunt", "--lock", j.Lock}

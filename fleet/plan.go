@@ -21,16 +21,16 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// What a task that does not say it is given.
+// The defaults of a task.
 const (
-	usualSlice  = 200
-	usualFinish = 5 * time.Minute
-	usualPlays  = 20
-	usualRun    = 30 * time.Second
+	usualSlice   = 200
+	usualFinish  = 5 * time.Minute
+	usualReplays = 20
+	usualRun     = 30 * time.Second
 )
 
-// Jobs divides a campaign into jobs. It is the same on every call: what was done before an
-// interruption is found again by its number.
+// Jobs divides a campaign into jobs. Every call gives the same jobs with the same numbers, so that
+// an interrupted campaign finds its results again.
 func (c *Campaign) Jobs(ctx context.Context, table *clients.Table) ([]Job, error) {
 	var out []Job
 	for i, t := range c.Tasks {
@@ -51,7 +51,7 @@ func (c *Campaign) Jobs(ctx context.Context, table *clients.Table) ([]Job, error
 	}
 	names := map[string]int{}
 	for i := range out {
-		// By its name a job is compared with that of another campaign.
+		// Compare matches the jobs of two campaigns by name.
 		if names[out[i].Name]++; names[out[i].Name] > 1 {
 			out[i].Name += fmt.Sprintf(" (%d)", names[out[i].Name])
 		}
@@ -65,7 +65,7 @@ func (c *Campaign) Jobs(ctx context.Context, table *clients.Table) ([]Job, error
 }
 
 func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask) ([]Job, error) {
-	h := Hunt{Faults: t.Faults, Find: t.Find, Beyond: t.Beyond, TTL: t.TTL, Depth: 1, Slice: t.Slice, Time: t.Time, Finish: t.Finish, Plays: t.Plays, Seed: t.Seed}
+	h := Hunt{Faults: t.Faults, Find: t.Find, Beyond: t.Beyond, TTL: t.TTL, Depth: 1, Slice: t.Slice, Time: t.Time, Finish: t.Finish, Replays: t.Replays, Seed: t.Seed}
 	if h.Faults == nil {
 		h.Faults = []string{"all"}
 	}
@@ -75,7 +75,7 @@ func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask)
 	for _, d := range []struct {
 		to    *int
 		usual int
-	}{{&h.Slice, usualSlice}, {&h.Plays, usualPlays}} {
+	}{{&h.Slice, usualSlice}, {&h.Replays, usualReplays}} {
 		if *d.to == 0 {
 			*d.to = d.usual
 		}
@@ -91,7 +91,7 @@ func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask)
 		}
 		one := h
 		j.Lock, j.Hunt, j.Name = info.Name, &one, title("hunt", info.Name, j.Fencing, j.Images)
-		o := j.Lanes(c.Runtime)
+		o := j.Testbeds(c.Runtime)
 		if err := errors.Join(CheckHunt(info, j), lanes.CheckFaults(h.Faults)); err != nil {
 			return nil, err
 		}
@@ -105,8 +105,8 @@ func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask)
 	return out, nil
 }
 
-// Lanes says what a job's hunt plays on.
-func (j Job) Lanes(runtime string) *lanes.Options {
+// Testbeds are the options of the testbeds that a job's hunt needs.
+func (j Job) Testbeds(runtime string) *lanes.Options {
 	if runtime == "" {
 		runtime = "local"
 	}
@@ -117,10 +117,10 @@ func (j Job) Lanes(runtime string) *lanes.Options {
 	return o
 }
 
-// CheckHunt says what of a job's hunt its lock cannot do.
+// CheckHunt refuses a hunt that its lock cannot do.
 func CheckHunt(info clients.Info, j Job) error {
 	if info.Unlocked != nil {
-		return fmt.Errorf("%s is no lock: there is nothing to break", info.Name)
+		return fmt.Errorf("%s is not a lock, so that nothing can break", info.Name)
 	}
 	if _, err := register.ParseDiscipline(j.Fencing); err != nil {
 		return err
@@ -128,7 +128,7 @@ func CheckHunt(info clients.Info, j Job) error {
 	return errors.Join(info.CheckOptions(j.Options), info.CheckAbilities(j.Abilities))
 }
 
-// each gives a job for every lock with every discipline and every choice of images.
+// each yields a job for every lock with every fencing mode and every choice of images.
 func (l Locks) each(fencing, usual []string) func(yield func(Job) bool) {
 	if len(fencing) == 0 {
 		fencing = usual
@@ -146,7 +146,7 @@ func (l Locks) each(fencing, usual []string) func(yield func(Job) bool) {
 	}
 }
 
-// choices are all ways to take one image for each service.
+// choices are all combinations of one image for each service.
 func (l Locks) choices() []map[string]string {
 	out := []map[string]string{nil}
 	for _, service := range slices.Sorted(maps.Keys(l.Images)) {
@@ -197,7 +197,7 @@ func (c *Campaign) matrix(table *clients.Table, t *MatrixTask) ([]Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		locks[i] = info.Name // the scenarios know no aliases
+		locks[i] = info.Name // scenarios do not resolve aliases
 	}
 	o := harness.MatrixOptions{Scenarios: all, Locks: locks, Fencing: t.Fencing, Cluster: t.Cluster, Extra: t.Options, Abilities: t.Abilities, Table: table}
 	cells, err := o.Cells()
@@ -207,13 +207,13 @@ func (c *Campaign) matrix(table *clients.Table, t *MatrixTask) ([]Job, error) {
 	return t.jobs("matrix", all, cells, max(1, t.Runs)), nil
 }
 
-// jobs are the cells once for every choice of images.
+// jobs are the cells, once for every choice of images.
 func (l Locks) jobs(kind string, all []*scenarios.Scenario, cells []scenarios.Cell, runs int) []Job {
 	var out []Job
 	for _, images := range l.choices() {
 		j := Job{Name: title(kind, "", "", images), Options: l.Options, Abilities: l.Abilities, Cluster: l.Cluster, Images: images}
 		for _, s := range all {
-			j.Played = append(j.Played, Played{s.Name, s.About, s.Source})
+			j.Scenarios = append(j.Scenarios, ScenarioInfo{s.Name, s.About, s.Source})
 		}
 		for _, c := range cells {
 			j.Cells = append(j.Cells, Cell{Scenario: c.Scenario.Name, Text: string(c.Scenario.Text), Lock: c.Lock, Fencing: c.Fencing, Runs: runs})
@@ -223,8 +223,8 @@ func (l Locks) jobs(kind string, all []*scenarios.Scenario, cells []scenarios.Ce
 	return out
 }
 
-// runs makes a scenario without a script of what is to be run: its cells are those of a
-// matrix.
+// runs makes a scenario of each lock, whose clients and faults are random. Its cells are like those
+// of a matrix.
 func (c *Campaign) runs(table *clients.Table, t *RunTask) ([]Job, error) {
 	limit := t.Time
 	if limit == 0 {
@@ -249,14 +249,14 @@ func (c *Campaign) runs(table *clients.Table, t *RunTask) ([]Job, error) {
 		o := harness.MatrixOptions{Scenarios: []*scenarios.Scenario{s}, Locks: s.Locks, Fencing: fencing, Cluster: t.Cluster, Extra: t.Options, Abilities: t.Abilities, Table: table}
 		of, err := o.Cells()
 		if err != nil {
-			return nil, fmt.Errorf("%s cannot be run with fencing %s: does it give tokens? (see picklock locks)", info.Name, strings.Join(fencing, ", "))
+			return nil, fmt.Errorf("%s cannot run with fencing %s: does it issue tokens? (see picklock locks)", info.Name, strings.Join(fencing, ", "))
 		}
 		cells = append(cells, of...)
 	}
 	return t.jobs("run", all, cells, max(1, t.Runs)), nil
 }
 
-// scenario is a run of a lock as a file has it.
+// scenario is the file of a run.
 func (t *RunTask) scenario(info clients.Info, limit time.Duration, fencing []string) (*scenarios.Scenario, error) {
 	usual := harness.Defaults()
 	ttl, workload := t.TTL, t.Workload
@@ -277,12 +277,12 @@ func (t *RunTask) scenario(info clients.Info, limit time.Duration, fencing []str
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("write the run down: %w", err)
+		return nil, fmt.Errorf("write the scenario of a run: %w", err)
 	}
 	return scenarios.Parse(name+".yaml", text)
 }
 
-// slug is a name as a file may have it.
+// slug makes a file's name of a lock's name.
 func slug(name string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -292,8 +292,8 @@ func slug(name string) string {
 	}, name[:min(len(name), 40)]), "-")
 }
 
-// Items are what the job consists of from the start. What is guided, and the finish, follow
-// from what these come to; see Next.
+// Items are the items that a job starts with. The coordinator adds the guided search, the finish
+// and the replays, which depend on results.
 func (j Job) Items() []Item {
 	var out []Item
 	if j.Hunt == nil {

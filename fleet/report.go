@@ -11,7 +11,7 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-// Report is what campaign.json holds: what a campaign came to, job by job.
+// Report is the result of a campaign, job by job, as campaign.json holds it.
 type Report struct {
 	ID       string      `json:"id"`
 	Name     string      `json:"name"`
@@ -21,7 +21,7 @@ type Report struct {
 	Jobs     []JobReport `json:"jobs"`
 }
 
-// JobReport is what a job came to.
+// JobReport is the result of a job.
 type JobReport struct {
 	Number  int               `json:"number"`
 	Name    string            `json:"name"`
@@ -29,37 +29,37 @@ type JobReport struct {
 	Fencing string            `json:"fencing,omitempty"`
 	Images  map[string]string `json:"images,omitempty"`
 
-	// Valid is the job's verdict: false where something broke that was not expected, unknown
-	// where too little was played.
+	// Valid is the job's verdict: false if something failed that was expected to pass, unknown if
+	// too little was run.
 	Valid    checker.Validity `json:"valid"`
 	Headline string           `json:"headline"`
 	Findings []Finding        `json:"findings,omitempty"`
-	Folder   string           `json:"folder,omitempty"` // of its reports, below the campaign's
-	Page     string           `json:"page,omitempty"`   // in it
+	Folder   string           `json:"folder,omitempty"` // of its reports, below the campaign's folder
+	Page     string           `json:"page,omitempty"`   // in Folder
 
 	Items   int `json:"items"`
-	Skipped int `json:"skipped,omitempty"` // the time of the search was over
-	// Unmeasured are items whose way was not played alone: the time for that was over, and
-	// nothing of the search is missing.
-	Unmeasured int     `json:"unmeasured,omitempty"`
-	Dead       []Dead  `json:"dead,omitempty"` // items that nobody could do
-	Plays      int     `json:"plays"`
-	Seconds    float64 `json:"seconds"` // of all workers together
-	Workers    int     `json:"workers"`
+	Skipped int `json:"skipped,omitempty"` // the time of the search was over before
+	// Unmeasured counts the counterexamples that no worker replayed, because the time for that was
+	// over. The search itself is complete.
+	Unmeasured  int          `json:"unmeasured,omitempty"`
+	DeadLetters []DeadLetter `json:"dead_letters,omitempty"`
+	Runs        int          `json:"runs"`
+	Seconds     float64      `json:"seconds"` // of all workers together
+	Workers     int          `json:"workers"`
 }
 
-// Finding is one thing that broke.
+// Finding is a counterexample of a hunt, or a cell that is not as expected.
 type Finding struct {
-	Of    string `json:"of"`    // the lock and the discipline, and the scenario where there is one
+	Of    string `json:"of"`    // the lock and the fencing mode; of a cell the scenario, too
 	What  string `json:"what"`  // the anomaly, and its cause
-	Takes string `json:"takes"` // what brings it about
+	Takes string `json:"takes"` // the faults that it needs; of a cell the scenario
 	Rate  string `json:"rate,omitempty"`
 }
 
-// NoFault is what a finding takes that comes without any fault.
+// NoFault is Takes of a finding that needs no fault.
 const NoFault = "no fault injected"
 
-// FindingOf is a counterexample of a hunt.
+// FindingOf is the finding of a counterexample.
 func FindingOf(lock, fencing string, s hunt.Signature) Finding {
 	f := Finding{Of: lock + ", " + fencing, What: s.Name(), Takes: NoFault}
 	if len(s.Kinds) > 0 {
@@ -68,7 +68,7 @@ func FindingOf(lock, fencing string, s hunt.Signature) Finding {
 	return f
 }
 
-// String is the finding in one line.
+// String describes the finding in one line.
 func (f Finding) String() string {
 	text := f.Of + ": " + f.What
 	switch f.Takes {
@@ -84,20 +84,20 @@ func (f Finding) String() string {
 	return text
 }
 
-// key is what makes two findings the same one in two campaigns.
+// key is equal for the same finding in two campaigns.
 func (f Finding) key() string { return f.Of + "|" + f.What + "|" + f.Takes }
 
-// Dead is an item that nobody could do.
-type Dead struct {
+// DeadLetter is a dead-lettered item.
+type DeadLetter struct {
 	Item string `json:"item"`
 	Why  string `json:"why"`
 }
 
-// Hunted takes what a hunt came to; nil: nothing of it could be played.
-func (j *JobReport) Hunted(r *hunt.Result) {
+// SetHunt sets the result of a hunt; nil: no schedule of it could be run.
+func (j *JobReport) SetHunt(r *hunt.Result) {
 	j.Valid = checker.True
 	if r == nil {
-		j.Valid, j.Headline = checker.Unknown, "nothing of it could be played"
+		j.Valid, j.Headline = checker.Unknown, "no schedule could be run"
 		return
 	}
 	for _, w := range r.Ways {
@@ -113,13 +113,13 @@ func (j *JobReport) Hunted(r *hunt.Result) {
 		j.Valid = checker.False
 	case little != "":
 		j.Valid, j.Headline = checker.Unknown, little
-	case len(j.Dead) > 0:
+	case len(j.DeadLetters) > 0:
 		j.Valid = checker.Unknown
 	}
 }
 
-// Played takes what the cells of a matrix came to.
-func (j *JobReport) Played(m *results.Matrix) {
+// SetMatrix sets the results of a matrix.
+func (j *JobReport) SetMatrix(m *results.Matrix) {
 	j.Valid = m.Validity()
 	var words []string
 	for _, s := range results.States {
@@ -134,14 +134,14 @@ func (j *JobReport) Played(m *results.Matrix) {
 		}
 		f := Finding{Of: fmt.Sprintf("%s, %s, %s", c.Scenario, c.Lock, c.Fencing), What: strings.Join(c.Broken, ", "), Takes: c.Scenario}
 		if f.What == "" {
-			f.What = "no violation, where one was expected"
+			f.What = "no violation, and one was expected"
 		}
 		if c.Runs > 1 {
 			f.Rate = fmt.Sprintf("%d of %d", c.Runs-c.Clean, c.Runs)
 		}
 		j.Findings = append(j.Findings, f)
 	}
-	if j.Valid == checker.True && len(j.Dead) > 0 {
+	if j.Valid == checker.True && len(j.DeadLetters) > 0 {
 		j.Valid = checker.Unknown
 	}
 }
@@ -160,18 +160,18 @@ func (r *Report) Valid() checker.Validity {
 	return out
 }
 
-// Change is what is different from an earlier campaign in one job.
+// Change is the difference from an earlier campaign in one job.
 type Change struct {
 	Job     string    `json:"job"`
-	New     []Finding `json:"new,omitempty"`  // broke now and not before
-	Gone    []Finding `json:"gone,omitempty"` // broke before and not now
+	New     []Finding `json:"new,omitempty"`  // in this campaign only
+	Gone    []Finding `json:"gone,omitempty"` // in the earlier one only
 	Before  string    `json:"before,omitempty"`
 	Now     string    `json:"now,omitempty"`
 	Missing bool      `json:"missing,omitempty"` // the job is no longer there
 }
 
-// Compare says what is different from an earlier campaign, job by job, by their names: what
-// broke, what no longer does, and what is no longer proved.
+// Compare lists the differences from an earlier campaign, by the names of the jobs: new findings,
+// findings that are gone, and changed verdicts.
 func (r *Report) Compare(before *Report) []Change {
 	var out []Change
 	find := func(all []JobReport, name string) *JobReport {
@@ -209,8 +209,8 @@ func without(all, known []Finding) []Finding {
 	return out
 }
 
-// Regressed is the verdict on changes: false where something broke that did not before,
-// unknown where something held before of which too little is known now.
+// Regressed is the verdict on changes: false if there is a new finding, unknown if a job passed or
+// failed before and is unknown or missing now.
 func Regressed(changes []Change) checker.Validity {
 	out := checker.True
 	for _, c := range changes {

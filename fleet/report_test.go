@@ -7,7 +7,7 @@ import (
 )
 
 func TestCompare(t *testing.T) {
-	early, late := Finding{Of: "redis, none", What: "granted-early", Takes: "a pause"}, Finding{Of: "redis, none", What: "late-write", Takes: "nothing"}
+	early, late := Finding{Of: "redis, none", What: "granted-early", Takes: "a pause"}, Finding{Of: "redis, none", What: "stale-write", Takes: NoFault}
 	job := func(name string, v checker.Validity, f ...Finding) JobReport {
 		return JobReport{Name: name, Valid: v, Findings: f}
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-// fleetRunFlags are what the command line says of a campaign.
+// fleetRunFlags are the flags of a campaign.
 type fleetRunFlags struct {
 	queue            queueFlags
 	work             fleetWorkerFlags
@@ -138,10 +138,10 @@ func (f *fleetRunFlags) run(ctx context.Context, file string) (err error) {
 
 func (f *fleetRunFlags) check(ctx context.Context, file string) (err error) {
 	if f.queue.url != "" && f.serve != "" {
-		return errors.New("--queue names a queue that exists, --serve makes one: give one of them")
+		return errors.New("--queue names an existing queue, --serve makes one: give one of them")
 	}
 	if (f.cert != "" || f.key != "") && (f.serve == "" || f.cert == "" || f.key == "") {
-		return errors.New("--serve-cert and --serve-key belong together, and to --serve")
+		return errors.New("--serve-cert and --serve-key need each other, and --serve")
 	}
 	if err := f.queue.check(); err != nil {
 		return err
@@ -181,14 +181,14 @@ func (f *fleetRunFlags) sayPlan(w io.Writer) error {
 	return nil
 }
 
-// What a campaign's folder has beside its results.
+// The files of a campaign's folder beside its results.
 const (
 	queueFolder  = "queue"
-	campaignFile = "campaign.yaml" // as it was given
+	campaignFile = "campaign.yaml" // a copy of the user's file
 	idFile       = "campaign.id"
 )
 
-// open makes the campaign's folder, or opens that of one that goes on.
+// open makes the campaign's folder, or opens that of a campaign to continue.
 func (f *fleetRunFlags) open() error {
 	if f.out == "" {
 		f.out = filepath.Join(results.Root, time.Now().Format("20060102-150405")+"-"+f.campaign.Name)
@@ -198,10 +198,10 @@ func (f *fleetRunFlags) open() error {
 	case err == nil:
 		text, err := os.ReadFile(filepath.Join(f.out, campaignFile))
 		if err != nil {
-			return usage(fmt.Errorf("--out: read the campaign that goes on: %w", err))
+			return usage(fmt.Errorf("--out: read the campaign to continue: %w", err))
 		}
 		if !bytes.Equal(text, f.text) {
-			return usage(fmt.Errorf("--out %s is of another campaign: its %s is not this file", f.out, campaignFile))
+			return usage(fmt.Errorf("--out %s belongs to another campaign: its %s differs from this file; name another folder", f.out, campaignFile))
 		}
 		f.id = strings.TrimSpace(string(id))
 		return nil
@@ -209,7 +209,7 @@ func (f *fleetRunFlags) open() error {
 		return usage(fmt.Errorf("--out: %w", err))
 	}
 	if entries, err := os.ReadDir(f.out); err == nil && len(entries) > 0 {
-		return usage(fmt.Errorf("%s is not empty, and no campaign's: name another folder with --out", f.out))
+		return usage(fmt.Errorf("%s is not empty and holds no campaign: name another folder with --out", f.out))
 	}
 	var drawn [4]byte
 	if _, err := rand.Read(drawn[:]); err != nil {
@@ -221,13 +221,13 @@ func (f *fleetRunFlags) open() error {
 	}
 	for name, text := range map[string][]byte{campaignFile: f.text, idFile: []byte(f.id + "\n")} {
 		if err := os.WriteFile(filepath.Join(f.out, name), text, 0o644); err != nil {
-			return fmt.Errorf("keep the campaign: %w", err)
+			return fmt.Errorf("store the campaign: %w", err)
 		}
 	}
 	return nil
 }
 
-// lead leads the campaign, and works beside that if it should.
+// lead coordinates the campaign, and runs a worker beside that if the flags say so.
 func (f *fleetRunFlags) lead(ctx context.Context) (_ *coordinator.Outcome, err error) {
 	q, err := f.queue.connect(ctx, "coordinator of "+f.id, f.server)
 	if err != nil {
@@ -244,11 +244,11 @@ func (f *fleetRunFlags) lead(ctx context.Context) (_ *coordinator.Outcome, err e
 		defer func() { err = errors.Join(err, stop()) }()
 	}
 	p := &campaignProgress{out: os.Stderr}
-	return coordinator.Run(ctx, coordinator.Options{Queue: q, ID: f.id, Name: f.campaign.Name, Jobs: f.jobs, Tell: p.tell, Dir: f.out})
+	return coordinator.Run(ctx, coordinator.Options{Queue: q, ID: f.id, Name: f.campaign.Name, Jobs: f.jobs, OnProgress: p.print, Dir: f.out})
 }
 
-// workBeside starts a worker in this process; stop ends it. If it fails it ends all, for nobody
-// else may be there to go on.
+// workBeside starts a worker in this process; stop ends it. If the worker fails, the campaign ends,
+// because there may be no other worker.
 func (f *fleetRunFlags) workBeside(ctx context.Context, cancel context.CancelCauseFunc) (stop func() error, err error) {
 	o, end, err := f.work.options()
 	if err != nil {
@@ -259,7 +259,7 @@ func (f *fleetRunFlags) workBeside(ctx context.Context, cancel context.CancelCau
 	}
 	if err := hideToken(); err != nil {
 		o.Queue.Close()
-		return nil, errors.Join(fmt.Errorf("keep the token from what is started: %w", err), end())
+		return nil, errors.Join(fmt.Errorf("hide the token from child processes: %w", err), end())
 	}
 	o.Campaign = f.id
 	over := make(chan error, 1)
@@ -278,7 +278,7 @@ func (f *fleetRunFlags) workBeside(ctx context.Context, cancel context.CancelCau
 	}, nil
 }
 
-// report prints what the campaign came to, and says it with the exit code.
+// report prints the result of the campaign. Its error has the exit code.
 func (f *fleetRunFlags) report(r *fleet.Report) error {
 	valid := r.Valid()
 	if f.before != nil {
@@ -306,7 +306,7 @@ func (f *fleetRunFlags) words(r *fleet.Report) string {
 		for _, x := range j.Findings {
 			fmt.Fprintf(&b, "        %s\n", fleetstatus.Clean(x.String()))
 		}
-		for _, d := range j.Dead {
+		for _, d := range j.DeadLetters {
 			fmt.Fprintf(&b, "        dead-lettered %s: %s\n", d.Item, fleetstatus.Clean(d.Why))
 		}
 	}
@@ -329,24 +329,24 @@ func (f *fleetRunFlags) words(r *fleet.Report) string {
 	return b.String()
 }
 
-// campaignProgress is what is seen of a campaign while it goes on.
+// campaignProgress prints the progress of a campaign.
 type campaignProgress struct {
 	out  io.Writer
 	last time.Time
 }
 
-// tell says how far it is, at most every second.
-func (u *campaignProgress) tell(p coordinator.Progress) {
+// print prints the progress, at most every second.
+func (u *campaignProgress) print(p coordinator.Progress) {
 	if time.Since(u.last) < time.Second && p.Done < p.Items {
 		return
 	}
 	u.last = time.Now()
 	dead := ""
-	if p.Dead > 0 {
-		dead = fmt.Sprintf(", %d dead-lettered", p.Dead)
+	if p.DeadLettered > 0 {
+		dead = fmt.Sprintf(", %d dead-lettered", p.DeadLettered)
 	}
 	if p.Foreign > 0 {
 		dead += fmt.Sprintf(", %d results of no item ignored", p.Foreign)
 	}
-	fmt.Fprintf(u.out, "picklock: %4.0f s  %d of %d items%s, %d runs, %d counterexamples\n", p.Elapsed.Seconds(), p.Done, p.Items, dead, p.Plays, p.Ways)
+	fmt.Fprintf(u.out, "picklock: %4.0f s  %d of %d items%s, %d runs, %d counterexamples\n", p.Elapsed.Seconds(), p.Done, p.Items, dead, p.Runs, p.Found)
 }

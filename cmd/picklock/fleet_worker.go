@@ -12,7 +12,7 @@ import (
 	"github.com/picklock/picklock/fleet/worker"
 )
 
-// fleetWorkerFlags are what the command line says of a worker.
+// fleetWorkerFlags are the flags of a worker.
 type fleetWorkerFlags struct {
 	queue     queueFlags
 	locks     []string
@@ -61,18 +61,18 @@ func (f *fleetWorkerFlags) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, end()) }()
 	if o.Queue, err = f.queue.connect(ctx, o.Name, nil); err != nil {
 		if ctx.Err() != nil {
-			return nil // it was to end, and has nothing to give back
+			return nil // the user ended it, and it has no item
 		}
 		return err
 	}
 	defer o.Queue.Close()
 	if err := hideToken(); err != nil {
-		return fmt.Errorf("keep the token from what is started: %w", err)
+		return fmt.Errorf("hide the token from child processes: %w", err)
 	}
 	return worker.Run(ctx, o)
 }
 
-// options are the worker's, without its queue; end removes what was made for it.
+// options are the worker's options without its queue; end removes its temporary folder.
 func (f *fleetWorkerFlags) options() (o worker.Options, end func() error, err error) {
 	end = func() error { return nil }
 	for i, l := range f.locks {
@@ -90,7 +90,7 @@ func (f *fleetWorkerFlags) options() (o worker.Options, end func() error, err er
 		Say: func(text string) { fmt.Fprintf(os.Stderr, "picklock: %s %s\n", time.Now().Format("15:04:05"), text) },
 	}
 	if o.Self, err = os.Executable(); err != nil {
-		return o, end, fmt.Errorf("find the own program: %w", err)
+		return o, end, fmt.Errorf("find the picklock program: %w", err)
 	}
 	if o.Name == "" {
 		host, err := os.Hostname()

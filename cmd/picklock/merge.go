@@ -17,9 +17,9 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-const shardHelp = "play one of N equal parts, as 2/3; auto or auto/N: the place that the build server tells (put together with picklock merge)"
+const shardHelp = "run one of N equal parts, as 2/3; auto or auto/N: the part that the build server assigns (merge them with picklock merge)"
 
-// mergeFlags say where what is put together goes.
+// mergeFlags name the files of the merged result.
 type mergeFlags struct {
 	out, expect, writeExpect string
 	asJSON                   bool
@@ -28,10 +28,10 @@ type mergeFlags struct {
 func mergeCommand() *cobra.Command {
 	var f mergeFlags
 	c := &cobra.Command{
-		Use: "merge DIR...", Short: "Put the shards of a matrix or of a hunt together",
-		Long: `Put the folders together that picklock matrix --shard or picklock hunt --shard wrote:
-one report, one JUnit file and one exit code, as if one machine had played it all. All shards
-must be there.
+		Use: "merge DIR...", Short: "Merge the shards of a matrix or of a hunt",
+		Long: `Merge the folders that picklock matrix --shard or picklock hunt --shard wrote: the result is
+one report, one JUnit file and one exit code, as if one machine had run everything. If a shard
+is missing, the command fails.
 
 Exit codes: those of picklock matrix and of picklock hunt.`,
 		Example: `  picklock matrix --locks redis --shard 1/2 --out shard-1
@@ -48,7 +48,7 @@ Exit codes: those of picklock matrix and of picklock hunt.`,
 	fl := c.Flags()
 	fl.StringVar(&f.out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.expect, "expect", "", "of a matrix: compare with this file instead of the scenarios' own expectations")
-	fl.StringVar(&f.writeExpect, "write-expect", "", "of a matrix: write what came of it to this file, for --expect")
+	fl.StringVar(&f.writeExpect, "write-expect", "", "of a matrix: write the results to this file, for --expect")
 	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return c
 }
@@ -63,7 +63,7 @@ func (f *mergeFlags) run(folders []string) error {
 			return usage(fmt.Errorf("read a shard: %w", err))
 		default:
 			if _, err := os.Stat(filepath.Join(d, results.MatrixJSON)); err != nil {
-				return usage(fmt.Errorf("%s is no folder of a shard: neither %s nor %s is there", d, results.MatrixJSON, huntreport.PortionFile))
+				return usage(fmt.Errorf("%s is not the folder of a shard: it has neither %s nor %s", d, results.MatrixJSON, huntreport.PortionFile))
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (f *mergeFlags) run(folders []string) error {
 	case hunts == 0:
 		return f.matrix(folders)
 	case hunts < len(folders):
-		return usage(errors.New("some of the folders are of a hunt and some of a matrix: merge each by itself"))
+		return usage(errors.New("some folders are of a hunt and some of a matrix: merge each kind separately"))
 	case f.expect != "" || f.writeExpect != "":
 		return usage(errors.New("--expect and --write-expect are for a matrix; these folders are of a hunt"))
 	}
@@ -120,14 +120,14 @@ func (f *mergeFlags) matrix(folders []string) error {
 	return met(m.Validity())
 }
 
-// copyCells brings a shard's reports along, so that the links of the page lead somewhere.
+// copyCells copies a shard's reports, which the page links to.
 func copyCells(out, from string) error {
 	cells := filepath.Join(from, harness.CellsFolder)
 	if _, err := os.Stat(cells); errors.Is(err, fs.ErrNotExist) {
-		return nil // the shard had none
+		return nil // the shard has no reports
 	}
 	if err := os.CopyFS(filepath.Join(out, harness.CellsFolder), os.DirFS(cells)); err != nil {
-		return fmt.Errorf("bring the reports of %s along: %w (name an empty folder with --out)", from, err)
+		return fmt.Errorf("copy the reports of %s: %w (name an empty folder with --out)", from, err)
 	}
 	return nil
 }

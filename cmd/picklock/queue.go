@@ -13,13 +13,12 @@ import (
 	"github.com/picklock/picklock/fleet/stream"
 )
 
-// tokenVariable holds the queue's token. It is in no flag: a command line can be read by all
-// on a machine.
-const tokenVariable = "PICKLOCK_QUEUE_TOKEN" //nolint:gosec // where it is, not what it is
+// tokenVariable holds the queue's token. It is not a flag, because all users of a machine can read
+// command lines.
+const tokenVariable = "PICKLOCK_QUEUE_TOKEN" //nolint:gosec // a name, not a secret
 
-// tokenFileVariable names a file that holds it, which is how a Swarm and Kubernetes hand
-// secrets out.
-const tokenFileVariable = "PICKLOCK_QUEUE_TOKEN_FILE" //nolint:gosec // where it is, not what it is
+// tokenFileVariable names a file with the token, as Swarm and Kubernetes provide secrets.
+const tokenFileVariable = "PICKLOCK_QUEUE_TOKEN_FILE" //nolint:gosec // a name, not a secret
 
 // queueToken is the queue's token, "" if there is none.
 func queueToken() (string, error) {
@@ -35,12 +34,12 @@ func queueToken() (string, error) {
 		return "", fmt.Errorf("read the queue's token, which %s names: %w", tokenFileVariable, err)
 	}
 	if token = strings.TrimSpace(string(text)); token == "" {
-		return "", fmt.Errorf("%s is empty: %s is to name a file that holds the queue's token", file, tokenFileVariable)
+		return "", fmt.Errorf("%s is empty: %s must name a file with the queue's token", file, tokenFileVariable)
 	}
 	return token, nil
 }
 
-// queueFlags say which queue is meant.
+// queueFlags name a queue.
 type queueFlags struct {
 	url, ca, certificate, key string
 	wait                      time.Duration
@@ -50,14 +49,14 @@ func (f *queueFlags) add(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.url, "queue", "", "the queue: nats://HOST:PORT, or tls://HOST:PORT; its token is taken from "+tokenVariable+", or from the file that "+tokenFileVariable+" names")
 	fl.StringVar(&f.ca, "queue-ca", "", "file of the authority that signed the queue's certificate")
-	fl.StringVar(&f.certificate, "queue-cert", "", "file of the own certificate, where the queue asks for one")
+	fl.StringVar(&f.certificate, "queue-cert", "", "file of this client's certificate, if the queue asks for one")
 	fl.StringVar(&f.key, "queue-key", "", "file of its key")
-	fl.DurationVar(&f.wait, "wait", 2*time.Minute, "how long a queue that is not there yet is waited for; 0: not at all")
+	fl.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a queue that does not exist yet; 0: not at all")
 }
 
 func (f *queueFlags) check() error {
 	if (f.certificate == "") != (f.key == "") {
-		return errors.New("--queue-cert and --queue-key belong together")
+		return errors.New("--queue-cert and --queue-key need each other: give both")
 	}
 	if f.wait < 0 {
 		return fmt.Errorf("--wait %v: want 0 or more", f.wait)
@@ -86,8 +85,8 @@ func (f *queueFlags) connect(ctx context.Context, name string, server *stream.Se
 	return stream.Connect(ctx, o)
 }
 
-// hideToken keeps the token from all that this process starts: servers, clients, programs of
-// a user's own.
+// hideToken keeps the token from the processes that this one starts: servers, clients, and programs
+// of users.
 func hideToken() error {
 	return errors.Join(os.Unsetenv(tokenVariable), os.Unsetenv(tokenFileVariable))
 }

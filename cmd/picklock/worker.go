@@ -19,10 +19,10 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// workerCommand is what runs on a client's node.
+// workerCommand runs on a client's node.
 func workerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "worker", Short: "Run one client, told what to do on standard input", Hidden: true, Args: noArguments,
+		Use: "worker", Short: "Run one client, with commands from standard input", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 			return workloads.Worker(cmd.Context(), workloads.Tables{Locks: lockTable, Backends: backends}, os.Stdin, os.Stdout, log)
@@ -30,7 +30,7 @@ func workerCommand() *cobra.Command {
 	}
 }
 
-// registerCommand is what runs on the register's node.
+// registerCommand runs on the register's node.
 func registerCommand() *cobra.Command {
 	var listen, fencing, lock, backend, at, external string
 	var keys []string

@@ -1,6 +1,6 @@
-// Package coordinator leads a campaign to its end: it sends the items, follows what comes of
-// them, sends what follows from that, and writes what it all came to. It plays nothing itself,
-// and all that it knows is on the queue: it can be ended at any time and started again.
+// Package coordinator runs a campaign to its end: it sends the items, collects their results, sends
+// the items that follow from them, and writes the report. It runs no item itself. Its state is on
+// the queue, so that it can end at any time and start again.
 package coordinator
 
 import (
@@ -16,44 +16,44 @@ import (
 	"github.com/picklock/picklock/harness"
 )
 
-// Options says what to lead.
+// Options name the campaign.
 type Options struct {
-	Queue *stream.Queue
-	ID    string // of the campaign on the queue
-	Name  string
-	Jobs  []fleet.Job
-	Tell  func(Progress) // called for every result; may be nil
+	Queue      *stream.Queue
+	ID         string // of the campaign on the queue
+	Name       string
+	Jobs       []fleet.Job
+	OnProgress func(Progress) // called after every result; may be nil
 	// Dir is the folder in which the campaign's page is kept current; "" for none. It must exist.
 	Dir string
 }
 
-// Progress is how far a campaign is.
+// Progress is the progress of a campaign.
 type Progress struct {
-	Jobs              []JobProgress
-	Items, Done, Dead int
-	Plays, Ways       int
-	Foreign           int // results of no item of this campaign: they are passed over
-	Elapsed           time.Duration
+	Jobs                      []JobProgress
+	Items, Done, DeadLettered int
+	Runs, Found               int
+	Foreign                   int // results of no item of this campaign, which are ignored
+	Elapsed                   time.Duration
 }
 
-// JobProgress is how far a job is.
+// JobProgress is the progress of a job.
 type JobProgress struct {
-	Name                    string
-	Items, Done, Dead, Ways int
-	Plays                   int
-	Finishing, Ended        bool
+	Name                             string
+	Items, Done, DeadLettered, Found int
+	Runs                             int
+	Finishing, Ended                 bool
 }
 
-// state is a job while it goes on.
+// state is a job that runs.
 type state struct {
 	job     fleet.Job
 	sent    map[string]bool // items
 	done    map[string]fleet.Result
-	guided  bool // sent, or not wanted
+	guided  bool // its items are sent, or there are none
 	stopped bool
-	finish  bool // sent
-	measure bool // sent, or there is nothing to measure
-	late    bool // the time for what was found is over
+	finish  bool // its item is sent
+	measure bool // its items are sent, or there are none
+	late    bool // the time for counterexamples is over
 	ended   bool
 }
 
@@ -64,14 +64,13 @@ type coordinator struct {
 	jobs  []*state
 	began time.Time
 
-	mu      sync.Mutex      // guards jobs and foreign: page reads them beside took
+	mu      sync.Mutex      // guards jobs and foreign, which keepPage reads while add writes
 	foreign map[string]bool // results of items that the campaign does not have
 }
 
 var errAllDone = errors.New("all is done")
 
-// Run leads the campaign to its end. The campaign stays on the queue, ended, with what came of
-// it.
+// Run runs the campaign to its end. The campaign stays on the queue with its results.
 func Run(ctx context.Context, o Options) (*Outcome, error) {
 	k := &coordinator{o: o, began: time.Now(), foreign: map[string]bool{}}
 	k.about = stream.About{ID: o.ID, Name: o.Name, Version: harness.Version(), Started: k.began, Jobs: len(o.Jobs)}
@@ -97,9 +96,9 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	defer stop()
-	k.tell()
+	k.progress()
 	if !k.ended() {
-		err = k.c.Results(ctx, func(r fleet.Result) error { return k.took(ctx, r) })
+		err = k.c.Results(ctx, func(r fleet.Result) error { return k.add(ctx, r) })
 	}
 	if err != nil && !errors.Is(err, errAllDone) {
 		return nil, err
@@ -114,8 +113,8 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	return out, k.c.End(ctx, k.about)
 }
 
-// send puts items of a job onto the queue, once: a coordinator that is started again finds
-// that they were sent.
+// send puts items of a job onto the queue, once. A mark on the queue keeps a coordinator that is
+// started again from sending them twice.
 func (k *coordinator) send(ctx context.Context, s *state, what string, items []fleet.Item) error {
 	for _, i := range items {
 		s.sent[i.ID()] = true
@@ -131,13 +130,13 @@ func (k *coordinator) send(ctx context.Context, s *state, what string, items []f
 	return k.c.Mark(ctx, mark)
 }
 
-// took takes a result, and sends what follows from it.
-func (k *coordinator) took(ctx context.Context, r fleet.Result) error {
+// add takes a result, and sends the items that follow from it.
+func (k *coordinator) add(ctx context.Context, r fleet.Result) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	i := slices.IndexFunc(k.jobs, func(s *state) bool { return s.sent[r.Item] })
 	if i < 0 {
-		k.foreign[r.Item] = true // whoever wrote it, nothing of it counts
+		k.foreign[r.Item] = true // anybody may have written it
 		return nil
 	}
 	s := k.jobs[i]
@@ -148,14 +147,14 @@ func (k *coordinator) took(ctx context.Context, r fleet.Result) error {
 	if err := k.follow(ctx, s); err != nil {
 		return err
 	}
-	k.tell()
+	k.progress()
 	if k.ended() {
 		return errAllDone
 	}
 	return nil
 }
 
-// follow sends what follows from what a job has come to.
+// follow sends the items that follow from the results of a job.
 func (k *coordinator) follow(ctx context.Context, s *state) error {
 	h := s.job.Hunt
 	if h != nil && h.Time > 0 && !s.stopped && s.worked() > h.Time {
@@ -204,12 +203,11 @@ func (k *coordinator) follow(ctx context.Context, s *state) error {
 	return nil
 }
 
-// measureItems are one for each way that the finish left, so that no worker is idle while one
-// measures them all.
+// measureItems are one item for each counterexample, so that all workers share the replays.
 func (k *coordinator) measureItems(ctx context.Context, s *state) ([]fleet.Item, error) {
 	r := s.done[finishOf(s)]
 	if r.Object == "" {
-		return nil, nil // nobody could do it
+		return nil, nil // it is dead-lettered
 	}
 	p, err := k.c.Payload(ctx, r.Object)
 	if err != nil {
@@ -224,7 +222,7 @@ func (k *coordinator) measureItems(ctx context.Context, s *state) ([]fleet.Item,
 
 func finishOf(s *state) string { return fleet.Item{Job: s.job.Number, Kind: fleet.Finish}.ID() }
 
-// spent is how long all workers together have worked on what was found.
+// spent is the time that all workers together have spent on counterexamples.
 func (s *state) spent() time.Duration {
 	sum := 0.0
 	for id, r := range s.done {
@@ -235,7 +233,7 @@ func (s *state) spent() time.Duration {
 	return time.Duration(sum * float64(time.Second))
 }
 
-// worked is how long all workers together have searched.
+// worked is the time that all workers together have spent on the job.
 func (s *state) worked() time.Duration {
 	sum := 0.0
 	for _, r := range s.done {
@@ -244,11 +242,11 @@ func (s *state) worked() time.Duration {
 	return time.Duration(sum * float64(time.Second))
 }
 
-// guidedItem is how long one item of a guided search takes: what others gain meanwhile is seen
-// at once, so it need not be short.
+// guidedItem is the time of one item of a guided search. Workers share their findings during an
+// item, so that it need not be short.
 const guidedItem = 30 * time.Second
 
-// guidedItems fill the time that the space left.
+// guidedItems fill the time that the schedules left.
 func (s *state) guidedItems() []fleet.Item {
 	var out []fleet.Item
 	for left := s.job.Hunt.Time - s.worked(); left > 0; left -= guidedItem {
@@ -257,7 +255,7 @@ func (s *state) guidedItems() []fleet.Item {
 	return out
 }
 
-// objects are the portions of a hunt, in an order that does not depend on who was first.
+// objects are the portions of a hunt, in an order that does not depend on the workers' speed.
 func (s *state) objects() []string {
 	var out []string
 	for _, r := range s.done {
@@ -273,25 +271,25 @@ func (k *coordinator) ended() bool {
 	return !slices.ContainsFunc(k.jobs, func(s *state) bool { return !s.ended })
 }
 
-func (k *coordinator) tell() {
-	if k.o.Tell == nil {
+func (k *coordinator) progress() {
+	if k.o.OnProgress == nil {
 		return
 	}
 	p := Progress{Foreign: len(k.foreign), Elapsed: time.Since(k.began)}
 	for _, s := range k.jobs {
 		j := JobProgress{Name: s.job.Name, Items: len(s.sent), Done: len(s.done), Finishing: s.finish && !s.ended, Ended: s.ended}
 		for id, r := range s.done {
-			j.Plays += r.Plays
-			if r.Dead != "" {
-				j.Dead++
+			j.Runs += r.Runs
+			if r.DeadLetter != "" {
+				j.DeadLettered++
 			}
 			if kind := fleet.KindOf(id); kind != fleet.Finish && kind != fleet.Measure {
-				j.Ways += r.Ways
+				j.Found += r.Found
 			}
 		}
 		p.Jobs = append(p.Jobs, j)
-		p.Items, p.Done, p.Dead = p.Items+j.Items, p.Done+j.Done, p.Dead+j.Dead
-		p.Plays, p.Ways = p.Plays+j.Plays, p.Ways+j.Ways
+		p.Items, p.Done, p.DeadLettered = p.Items+j.Items, p.Done+j.Done, p.DeadLettered+j.DeadLettered
+		p.Runs, p.Found = p.Runs+j.Runs, p.Found+j.Found
 	}
-	k.o.Tell(p)
+	k.o.OnProgress(p)
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-// left is what nats.go 1.55 leaves behind where a publisher is cleaned up before this one has
-// read which channel it is to wait for: it waits for none then.
+// left is what nats.go 1.55 leaves behind if a publisher is cleaned up before this function has
+// read which channel to wait for.
 const left = "github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(left)) }
@@ -48,8 +48,8 @@ func plan(t *testing.T, text string) []fleet.Job {
 	return jobs
 }
 
-// hand answers items with what answer gives, until so many are done.
-func hand(t *testing.T, q *stream.Queue, jobs, enough int, answer func(i fleet.Item, r *fleet.Result) *fleet.Payload) error {
+// work finishes enough items, with the results that answer gives.
+func work(t *testing.T, q *stream.Queue, jobs, enough int, answer func(i fleet.Item, r *fleet.Result) *fleet.Payload) error {
 	t.Helper()
 	ctx := t.Context()
 	for done := 0; done < enough; {
@@ -66,7 +66,7 @@ func hand(t *testing.T, q *stream.Queue, jobs, enough int, answer func(i fleet.I
 			if taken == nil {
 				continue
 			}
-			r := fleet.Result{Worker: "w", Started: time.Now(), Seconds: 1, Plays: 3}
+			r := fleet.Result{Worker: "w", Started: time.Now(), Seconds: 1, Runs: 3}
 			p := answer(taken.Item, &r)
 			if err := taken.Done(ctx, r, p); err != nil {
 				return err
@@ -77,13 +77,13 @@ func hand(t *testing.T, q *stream.Queue, jobs, enough int, answer func(i fleet.I
 	return nil
 }
 
-// both waits for the hand, unless the coordinator failed: then nothing more comes.
-func both(t *testing.T, err error, hand <-chan error) error {
+// both waits for work, unless the coordinator failed: then no item follows.
+func both(t *testing.T, err error, worked <-chan error) error {
 	t.Helper()
 	if err != nil {
 		return err
 	}
-	return <-hand
+	return <-worked
 }
 
 func portion(i fleet.Item) *fleet.Payload {
@@ -91,7 +91,7 @@ func portion(i fleet.Item) *fleet.Payload {
 	return &fleet.Payload{Portion: &p}
 }
 
-// found is a way as a finish leaves it, or with what was measured.
+// found is a counterexample as a finish leaves it, or with its replays.
 func found(number, hits int) *hunt.Way {
 	return &hunt.Way{
 		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{fmt.Sprint(number)}}, Name: fmt.Sprintf("way-%d-granted-early", number),
@@ -100,7 +100,7 @@ func found(number, hits int) *hunt.Way {
 	}
 }
 
-// usual answers as workers do that find a way, and that see a cell break in its second run.
+// usual answers like workers that find counterexamples, and whose second run of a cell fails.
 func usual(i fleet.Item, r *fleet.Result) *fleet.Payload {
 	switch i.Kind {
 	case fleet.Slice:
@@ -124,8 +124,8 @@ func TestCampaign(t *testing.T) {
 	jobs := plan(t, file)
 	var last Progress
 	over := make(chan error, 1)
-	go func() { over <- hand(t, streamtest.Connect(t, s), len(jobs), 3+1+2+4, usual) }()
-	out, err := Run(t.Context(), Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, Tell: func(p Progress) { last = p }})
+	go func() { over <- work(t, streamtest.Connect(t, s), len(jobs), 3+1+2+4, usual) }()
+	out, err := Run(t.Context(), Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, OnProgress: func(p Progress) { last = p }})
 	if err := both(t, err, over); err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +134,10 @@ func TestCampaign(t *testing.T) {
 		t.Fatal(err)
 	}
 	if kept, err := c.Reported(t.Context()); err != nil || kept == nil || kept.Valid() != checker.False || len(kept.Jobs) != 2 {
-		t.Errorf("on the queue it came to %+v, %v", kept, err)
+		t.Errorf("the report on the queue is %+v, %v", kept, err)
 	}
-	if last.Done != 10 || last.Items != 10 || last.Plays != 30 || last.Ways != 0 {
-		t.Errorf("the last that was told is %+v", last)
+	if last.Done != 10 || last.Items != 10 || last.Runs != 30 || last.Found != 0 {
+		t.Errorf("the last progress is %+v", last)
 	}
 	dir := t.TempDir()
 	if err := out.Write(dir); err != nil {
@@ -167,8 +167,7 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// TestStartedAgain: a coordinator that ends in the middle goes on, and what was done before is
-// not done again.
+// TestStartedAgain: a coordinator that ends in the middle continues, and no item runs twice.
 func TestStartedAgain(t *testing.T) {
 	s := streamtest.Serve(t)
 	jobs := plan(t, file)
@@ -182,8 +181,8 @@ func TestStartedAgain(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
-	go func() { over <- hand(t, streamtest.Connect(t, s), len(jobs), 3, answer) }()
-	_, err := Run(ctx, Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, Tell: func(p Progress) {
+	go func() { over <- work(t, streamtest.Connect(t, s), len(jobs), 3, answer) }()
+	_, err := Run(ctx, Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, OnProgress: func(p Progress) {
 		if p.Done == 3 {
 			cancel()
 		}
@@ -194,7 +193,7 @@ func TestStartedAgain(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Fatal(err)
 	}
-	go func() { over <- hand(t, streamtest.Connect(t, s), len(jobs), 7, answer) }()
+	go func() { over <- work(t, streamtest.Connect(t, s), len(jobs), 7, answer) }()
 	out, err := Run(t.Context(), Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
 	if err := both(t, err, over); err != nil {
 		t.Fatal(err)
@@ -209,16 +208,16 @@ func TestStartedAgain(t *testing.T) {
 	}
 }
 
-// TestDead: what nobody could do makes a job unknown, never held, and is told.
-func TestDead(t *testing.T) {
+// TestDeadLetters: a dead-lettered item makes a job unknown, and the report lists it.
+func TestDeadLetters(t *testing.T) {
 	s := streamtest.Serve(t)
 	jobs := plan(t, strings.ReplaceAll(file, ", runs: 2", ""))
 	over := make(chan error, 1)
 	go func() {
-		over <- hand(t, streamtest.Connect(t, s), len(jobs), 3+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+		over <- work(t, streamtest.Connect(t, s), len(jobs), 3+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
 			switch {
 			case i.Kind == fleet.Slice && i.Number == 1, i.Kind == fleet.Run && i.Number == 1:
-				r.Dead = "no redis"
+				r.DeadLetter = "no redis"
 				return nil
 			case i.Kind == fleet.Finish:
 				return &fleet.Payload{Hunt: &hunt.Result{Plays: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Played: 4, Done: true}}}}
@@ -231,7 +230,7 @@ func TestDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, j := range out.Report.Jobs {
-		if j.Valid != checker.Unknown || len(j.Dead) != 1 || j.Dead[0].Why != "no redis" {
+		if j.Valid != checker.Unknown || len(j.DeadLetters) != 1 || j.DeadLetters[0].Why != "no redis" {
 			t.Errorf("%+v", j)
 		}
 	}
@@ -243,15 +242,15 @@ func TestDead(t *testing.T) {
 	}
 }
 
-// TestUnmeasured: a way that nobody could measure is there as it was found, and that is told;
-// when the time for what was found is over the rest is skipped.
+// TestUnmeasured: a counterexample without replays stays as it was found, and the report says so. If
+// the time for counterexamples is over, workers skip the rest.
 func TestUnmeasured(t *testing.T) {
 	s := streamtest.Serve(t)
 	jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, depth: 0, slice: 9, finish: 10s}}]")
 	q := streamtest.Connect(t, s)
 	over := make(chan error, 1)
 	go func() {
-		over <- hand(t, q, 1, 4, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+		over <- work(t, q, 1, 4, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
 			switch {
 			case i.Kind == fleet.Measure && i.Number == 0:
 				r.Seconds = 11
@@ -268,7 +267,7 @@ func TestUnmeasured(t *testing.T) {
 	}
 	h := out.Hunts[0]
 	if len(h.Ways) != 2 || len(h.Unfinished) != 2 || !strings.Contains(h.Unfinished[0], "1 of 2 ways not played alone") {
-		t.Errorf("%d ways, %q", len(h.Ways), h.Unfinished)
+		t.Errorf("%d counterexamples, %q", len(h.Ways), h.Unfinished)
 	}
 	if j := out.Report.Jobs[0]; j.Skipped != 0 || j.Unmeasured != 1 {
 		t.Errorf("%d skipped, %d not measured: nothing of the search is missing", j.Skipped, j.Unmeasured)
@@ -282,8 +281,8 @@ func TestUnmeasured(t *testing.T) {
 	}
 }
 
-// TestTime: the time that the space leaves is searched by mutation, and when it is over what
-// waits is skipped.
+// TestTime: guided search gets the time that the schedules leave. When the time is over, workers
+// skip the items that wait.
 func TestTime(t *testing.T) {
 	for _, c := range []struct {
 		time     string
@@ -300,10 +299,10 @@ func TestTime(t *testing.T) {
 			var kinds []string
 			over := make(chan error, 1)
 			go func() {
-				over <- hand(t, streamtest.Connect(t, s), 1, c.answered, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+				over <- work(t, streamtest.Connect(t, s), 1, c.answered, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
 					kinds = append(kinds, i.Kind)
 					if !c.whole && i.Number == 2 {
-						r.Skipped = true // what a worker says of a job whose time is over
+						r.Skipped = true // as a worker does if the job's time is over
 						return nil
 					}
 					if i.Kind == fleet.Guided {
@@ -323,22 +322,22 @@ func TestTime(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.kinds)
 			}
 			if done := out.Hunts[0].Depths[0].Done; done != c.whole {
-				t.Errorf("the space is said to be whole: %v", done)
+				t.Errorf("the hunt claims that all schedules ran: %v", done)
 			}
 		})
 	}
 }
 
-// TestForeign: a result of an item that the campaign does not have is passed over.
+// TestForeign: a result of an item that the campaign does not have is ignored.
 func TestForeign(t *testing.T) {
 	s := &state{sent: map[string]bool{"0.run.0": true, "0.run.1": true}, done: map[string]fleet.Result{}}
 	k := &coordinator{jobs: []*state{s}, foreign: map[string]bool{}}
 	for _, id := range []string{"", "7.run.0", "-1.run.0", "x", "0.run.2", "0.slice.0", "0.run.0"} {
-		if err := k.took(t.Context(), fleet.Result{Item: id}); err != nil {
+		if err := k.add(t.Context(), fleet.Result{Item: id}); err != nil {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
 	if len(s.done) != 1 || len(k.foreign) != 6 || s.ended {
-		t.Errorf("%d results were taken and %d passed over", len(s.done), len(k.foreign))
+		t.Errorf("%d results were taken and %d ignored", len(s.done), len(k.foreign))
 	}
 }

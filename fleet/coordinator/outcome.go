@@ -12,12 +12,12 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-// Outcome is what a campaign came to, with all that is written of it.
+// Outcome is the result of a campaign, and the content of its files.
 type Outcome struct {
 	Report *fleet.Report
 	Hunts  map[int]*hunt.Result    // by job
 	Cells  map[int]*results.Matrix // by job
-	// Pages are the reports of runs that broke something, by job and by the folder of a cell.
+	// Pages are the reports of runs that broke something, by job and by the cell's folder.
 	Pages map[int]map[string][]byte
 
 	// Against is the folder of an earlier campaign, Changes what differs from it. The page shows
@@ -26,7 +26,7 @@ type Outcome struct {
 	Changes []fleet.Change
 }
 
-// outcome fetches what came of all items.
+// outcome fetches the payloads of all items.
 func (k *coordinator) outcome(ctx context.Context) (*Outcome, error) {
 	out := &Outcome{
 		Report: &fleet.Report{ID: k.o.ID, Name: k.o.Name, Version: k.about.Version, Started: k.about.Started, Finished: time.Now()},
@@ -37,11 +37,11 @@ func (k *coordinator) outcome(ctx context.Context) (*Outcome, error) {
 		workers := map[string]bool{}
 		for id, r := range s.done {
 			j.Seconds += r.Seconds
-			j.Plays += r.Plays
+			j.Runs += r.Runs
 			workers[r.Worker] = true
 			switch {
-			case r.Dead != "":
-				j.Dead = append(j.Dead, fleet.Dead{Item: id, Why: r.Dead})
+			case r.DeadLetter != "":
+				j.DeadLetters = append(j.DeadLetters, fleet.DeadLetter{Item: id, Why: r.DeadLetter})
 			case r.Skipped && fleet.KindOf(id) == fleet.Measure:
 				j.Unmeasured++
 			case r.Skipped:
@@ -49,7 +49,7 @@ func (k *coordinator) outcome(ctx context.Context) (*Outcome, error) {
 			}
 		}
 		j.Workers = len(workers)
-		slices.SortFunc(j.Dead, func(a, b fleet.Dead) int { return cmp.Compare(a.Item, b.Item) })
+		slices.SortFunc(j.DeadLetters, func(a, b fleet.DeadLetter) int { return cmp.Compare(a.Item, b.Item) })
 		var err error
 		if s.job.Hunt != nil {
 			err = k.hunt(ctx, s, &j, out)
@@ -64,8 +64,8 @@ func (k *coordinator) outcome(ctx context.Context) (*Outcome, error) {
 	return out, nil
 }
 
-// hunt is what the finish of a hunt came to. Where nobody could finish it, what was found is
-// as it was found.
+// hunt adds the result of a hunt. If its finish is dead-lettered, the counterexamples stay as the
+// search found them.
 func (k *coordinator) hunt(ctx context.Context, s *state, j *fleet.JobReport, out *Outcome) error {
 	r, err := k.finished(ctx, s)
 	if err != nil {
@@ -77,15 +77,15 @@ func (k *coordinator) hunt(ctx context.Context, s *state, j *fleet.JobReport, ou
 		}
 	}
 	if r != nil {
-		if s.stopped || len(j.Dead) > 0 {
+		if s.stopped || len(j.DeadLetters) > 0 {
 			for i := range r.Depths {
-				r.Depths[i].Done = r.Depths[i].Done && j.Skipped == 0 && len(j.Dead) == 0
+				r.Depths[i].Done = r.Depths[i].Done && j.Skipped == 0 && len(j.DeadLetters) == 0
 			}
 		}
 		r.Command = s.job.Command()
 		out.Hunts[s.job.Number] = r
 	}
-	j.Hunted(r)
+	j.SetHunt(r)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (k *coordinator) finished(ctx context.Context, s *state) (*hunt.Result, err
 		return nil, err
 	}
 	if p.Hunt == nil || slices.ContainsFunc(p.Finds, func(f hunt.Find) bool { return f.Way == nil }) {
-		return nil, fmt.Errorf("%s is no result of a hunt", r.Object)
+		return nil, fmt.Errorf("%s is not the result of a hunt", r.Object)
 	}
 	for i := range p.Finds {
 		if p.Finds[i], err = k.measured(ctx, s, i, p.Finds[i]); err != nil {
@@ -109,7 +109,7 @@ func (k *coordinator) finished(ctx context.Context, s *state) (*hunt.Result, err
 	return hunt.Gather(*p.Hunt, p.Finds), nil
 }
 
-// measured is a way with what was measured of it; where nobody did, it says so.
+// measured is a counterexample with its replays. If no worker replayed it, it says so.
 func (k *coordinator) measured(ctx context.Context, s *state, i int, f hunt.Find) (hunt.Find, error) {
 	r := s.done[fleet.Item{Job: s.job.Number, Kind: fleet.Measure, Number: i}.ID()]
 	if r.Object == "" {
@@ -121,7 +121,7 @@ func (k *coordinator) measured(ctx context.Context, s *state, i int, f hunt.Find
 		return f, err
 	}
 	if len(p.Finds) != 1 || p.Finds[0].Way == nil || p.Finds[0].Way.Name != f.Way.Name {
-		return f, fmt.Errorf("%s is not of the way %s", r.Object, f.Way.Name)
+		return f, fmt.Errorf("%s does not belong to the counterexample %s", r.Object, f.Way.Name)
 	}
 	return p.Finds[0], nil
 }
@@ -145,27 +145,27 @@ func (k *coordinator) unfinished(ctx context.Context, s *state) (*hunt.Result, e
 	return search.Result(), nil
 }
 
-// cells puts the runs of a matrix together: what came of one cell in several runs is one cell.
+// cells adds the result of a matrix. All runs of one cell become one cell.
 func (k *coordinator) cells(ctx context.Context, s *state, j *fleet.JobReport, out *Outcome) error {
 	m := &results.Matrix{Started: k.about.Started, Finished: out.Report.Finished, Versions: map[string]string{}, Machine: results.Machine{}, Cells: make([]results.Cell, len(s.job.Cells))}
-	for _, p := range s.job.Played {
+	for _, p := range s.job.Scenarios {
 		m.Scenarios = append(m.Scenarios, results.Played(p))
 	}
 	pages := map[string][]byte{}
-	for _, i := range s.job.Items() { // in order, whoever was first
+	for _, i := range s.job.Items() { // the order does not depend on the workers' speed
 		c := s.job.Cells[i.First]
 		cell := &m.Cells[i.First]
 		r := s.done[i.ID()]
 		one := results.Cell{Scenario: c.Scenario, Lock: c.Lock, Fencing: c.Fencing}
 		if r.Object == "" {
-			one.LeftOut = "nobody could play it: " + r.Dead
+			one.LeftOut = "dead-lettered: " + r.DeadLetter
 		} else {
 			p, err := k.c.Payload(ctx, r.Object)
 			if err != nil {
 				return err
 			}
 			if p.Cell == nil {
-				return fmt.Errorf("%s is no cell of a matrix", r.Object)
+				return fmt.Errorf("%s is not a cell of a matrix", r.Object)
 			}
 			one = *p.Cell
 			one.Scenario, one.Lock, one.Fencing = c.Scenario, c.Lock, c.Fencing
@@ -185,6 +185,6 @@ func (k *coordinator) cells(ctx context.Context, s *state, j *fleet.JobReport, o
 		}
 	}
 	out.Cells[s.job.Number], out.Pages[s.job.Number] = m, pages
-	j.Played(m)
+	j.SetMatrix(m)
 	return nil
 }

@@ -104,7 +104,7 @@ func (p *page) status(ctx context.Context) *status.Status {
 	answered(err)
 	for _, j := range k.now() {
 		if j.Job.Hunt != nil {
-			if found, err := k.c.Ways(ctx, j.Job.Number); answered(err) {
+			if found, err := k.c.Counterexamples(ctx, j.Job.Number); answered(err) {
 				p.found[j.Job.Number] = found
 			}
 			j.Found = p.found[j.Job.Number]

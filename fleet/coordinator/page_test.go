@@ -48,11 +48,11 @@ func TestPage(t *testing.T) {
 	}
 	await("running: 0 of 7 items done")
 	q := streamtest.Connect(t, s)
-	if err := q.Tell(t.Context(), fleet.Worker{Name: "w1"}); err != nil {
+	if err := q.Heartbeat(t.Context(), fleet.Worker{Name: "w1"}); err != nil {
 		t.Fatal(err)
 	}
 	await("w1")
-	if err := hand(t, q, len(jobs), 2, usual); err != nil {
+	if err := work(t, q, len(jobs), 2, usual); err != nil {
 		t.Fatal(err)
 	}
 	await("running: 2 of 7 items done")
@@ -63,10 +63,10 @@ func TestPage(t *testing.T) {
 	if page := pageOf(t, dir); !strings.Contains(page, "stopped: 2 of 7 items done") || !strings.Contains(page, "was interrupted") {
 		t.Error("the page does not say that the coordinator was interrupted")
 	}
-	handed := make(chan error, 1)
-	go func() { handed <- hand(t, q, len(jobs), 8, usual) }()
+	worked := make(chan error, 1)
+	go func() { worked <- work(t, q, len(jobs), 8, usual) }()
 	out, err := Run(t.Context(), options)
-	if err := both(t, err, handed); err != nil {
+	if err := both(t, err, worked); err != nil {
 		t.Fatal(err)
 	}
 	if page := pageOf(t, dir); strings.Contains(page, "stopped") {

@@ -14,7 +14,7 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-// The files of a campaign's folder. They are public: other tools read them.
+// The files of a campaign's folder. Other tools read them.
 const (
 	ReportFile = "campaign.json"
 	JUnitFile  = "junit.xml"
@@ -55,7 +55,7 @@ func (o *Outcome) Write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", ReportFile, err)
 	}
-	return write(dir, ReportFile, append(text, '\n')) // last: where it is, all is
+	return write(dir, ReportFile, append(text, '\n')) // last: if it exists, all other files do
 }
 
 func writeCells(folder string, m *results.Matrix, pages map[string][]byte) error {
@@ -80,7 +80,7 @@ func write(dir, name string, b []byte) error {
 	return nil
 }
 
-// Read reads campaign.json back.
+// Read reads campaign.json.
 func Read(dir string) (*fleet.Report, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ReportFile))
 	if err != nil {
@@ -93,14 +93,14 @@ func Read(dir string) (*fleet.Report, error) {
 	return &r, nil
 }
 
-// junit is a suite with a case for each job.
+// junit writes a suite with a case for each job.
 func junit(b *bytes.Buffer, r *fleet.Report) error {
 	s := results.JUnitSuite{Name: "picklock.campaign." + r.Name, Time: fmt.Sprintf("%.3f", r.Finished.Sub(r.Started).Seconds()), Tests: len(r.Jobs)}
 	for _, j := range r.Jobs {
 		c := results.JUnitCase{Name: j.Name, Class: s.Name, Time: fmt.Sprintf("%.3f", j.Seconds)}
 		switch j.Valid {
 		case checker.False:
-			f := &results.JUnitFailure{Message: j.Headline, Type: "broken"}
+			f := &results.JUnitFailure{Message: j.Headline, Type: "fail"}
 			for _, x := range j.Findings {
 				f.Text += x.String() + "\n"
 			}

@@ -97,7 +97,7 @@ func Read(ctx context.Context, q *stream.Queue, about stream.About, waiting []st
 		}
 	}
 	jobs, err := c.Jobs(ctx)
-	if err != nil { // if a job cannot be read, nobody knows its items
+	if err != nil { // the items of a job that cannot be read are unknown
 		return nil, err
 	}
 	results, err := c.ResultsNow(ctx)
@@ -120,7 +120,7 @@ func Read(ctx context.Context, q *stream.Queue, about stream.About, waiting []st
 	for _, j := range jobs {
 		p := Progress{Job: j, Results: byJob[j.Number]}
 		if j.Hunt != nil {
-			if p.Found, err = c.Ways(ctx, j.Number); err != nil {
+			if p.Found, err = c.Counterexamples(ctx, j.Number); err != nil {
 				return nil, err
 			}
 		}

@@ -71,11 +71,11 @@ func TestRunningCampaign(t *testing.T) {
 	await(t, q, "the beginning", func(s *Status) bool {
 		return s.State == Running && s.Items == 2 && s.Done == 0 && s.Jobs[0].Waiting == 2 && s.Valid == ""
 	})
-	if err := c.Found(t.Context(), 0, stale); err != nil {
+	if err := c.AddCounterexample(t.Context(), 0, stale); err != nil {
 		t.Fatal(err)
 	}
-	do(t, c, 0, fleet.Result{Worker: "w1", Plays: 7, Ways: 1})
-	if err := q.Tell(t.Context(), fleet.Worker{Name: "w1", Plays: 7, Busy: 3.5, Done: 1, Item: "0.slice.1", Job: job.Name}); err != nil {
+	do(t, c, 0, fleet.Result{Worker: "w1", Runs: 7, Found: 1})
+	if err := q.Heartbeat(t.Context(), fleet.Worker{Name: "w1", Runs: 7, Busy: 3.5, Done: 1, Item: "0.slice.1", Job: job.Name}); err != nil {
 		t.Fatal(err)
 	}
 	taken, err := c.Take(t.Context(), 0, 5*time.Second)
@@ -87,7 +87,7 @@ func TestRunningCampaign(t *testing.T) {
 	}
 	got := await(t, q, "the middle", func(s *Status) bool {
 		j := s.Jobs[0]
-		return j.Items == 3 && j.Done == 1 && j.Running == 1 && j.Waiting == 1 && j.Plays == 7 && j.Valid == checker.False && len(j.Findings) == 1 && s.Valid == "false"
+		return j.Items == 3 && j.Done == 1 && j.Running == 1 && j.Waiting == 1 && j.Runs == 7 && j.Valid == checker.False && len(j.Findings) == 1 && s.Valid == "false"
 	})
 	var text strings.Builder
 	if err := got.Write(&text); err != nil {
@@ -177,14 +177,14 @@ func TestUnreadable(t *testing.T) {
 	put(t, js, "picklock-campaigns", "bad-1", "{")
 	put(t, js, "picklock-workers", "bad", "{")
 	put(t, js, "picklock-good-1", "done.0.run.0", "{")
-	put(t, js, "picklock-good-1", "done.0.run.1", `{"item":"0.run.7","plays":1}`)
-	put(t, js, "picklock-good-1", "done.9.run.0", `{"item":"9.run.0","plays":1}`)
-	put(t, js, "picklock-good-1", "done.x", `{"item":"x","plays":1}`)
+	put(t, js, "picklock-good-1", "done.0.run.1", `{"item":"0.run.7","runs":1}`)
+	put(t, js, "picklock-good-1", "done.9.run.0", `{"item":"9.run.0","runs":1}`)
+	put(t, js, "picklock-good-1", "done.x", `{"item":"x","runs":1}`)
 	if err := c.Send(t.Context(), []fleet.Item{{Job: 0, Kind: fleet.Run, Number: 2}}); err != nil {
 		t.Fatal(err)
 	}
-	do(t, c, 0, fleet.Result{Worker: "w1", Plays: 7})
-	if err := q.Tell(t.Context(), fleet.Worker{Name: "w1"}); err != nil {
+	do(t, c, 0, fleet.Result{Worker: "w1", Runs: 7})
+	if err := q.Heartbeat(t.Context(), fleet.Worker{Name: "w1"}); err != nil {
 		t.Fatal(err)
 	}
 	got := read(t, q, "")
@@ -192,7 +192,7 @@ func TestUnreadable(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	j := got.Campaigns[0].Jobs[0]
-	if j.Plays != 7 || j.Done != 3 || len(j.Dead) != 2 || !strings.Contains(j.Dead[0].Why, "cannot be read") || !strings.Contains(j.Dead[1].Why, "0.run.7") {
+	if j.Runs != 7 || j.Done != 3 || len(j.DeadLetters) != 2 || !strings.Contains(j.DeadLetters[0].Why, "cannot be read") || !strings.Contains(j.DeadLetters[1].Why, "0.run.7") {
 		t.Errorf("%+v", j)
 	}
 	problems := strings.Join(append(got.Problems, got.Campaigns[0].Problems...), "\n")

@@ -89,7 +89,7 @@ func (s *Status) Add(p Progress) {
 
 func (s *Status) add(j Job) {
 	s.Jobs = append(s.Jobs, j)
-	s.Items, s.Done, s.DeadLettered, s.Found = s.Items+j.Items, s.Done+j.Done, s.DeadLettered+len(j.Dead), s.Found+len(j.Findings)
+	s.Items, s.Done, s.DeadLettered, s.Found = s.Items+j.Items, s.Done+j.Done, s.DeadLettered+len(j.DeadLetters), s.Found+len(j.Findings)
 }
 
 // job never says that a lock passed: only the coordinator can, when it has all results.
@@ -104,20 +104,20 @@ func (p Progress) job() Job {
 			continue
 		}
 		seen[r.Item], workers[r.Worker] = true, true
-		j.Plays += r.Plays
+		j.Runs += r.Runs
 		j.Seconds += r.Seconds
 		switch {
-		case r.Dead != "":
-			j.Dead = append(j.Dead, fleet.Dead{Item: r.Item, Why: r.Dead})
+		case r.DeadLetter != "":
+			j.DeadLetters = append(j.DeadLetters, fleet.DeadLetter{Item: r.Item, Why: r.DeadLetter})
 		case r.Skipped && fleet.KindOf(r.Item) == fleet.Measure:
 			j.Unmeasured++
 		case r.Skipped:
 			j.Skipped++
-		case r.Ways > 0:
+		case r.Found > 0:
 			failed++
 		}
 	}
-	slices.SortFunc(j.Dead, func(a, b fleet.Dead) int { return cmp.Compare(a.Item, b.Item) })
+	slices.SortFunc(j.DeadLetters, func(a, b fleet.DeadLetter) int { return cmp.Compare(a.Item, b.Item) })
 	j.Done, j.Workers = len(seen), len(workers)
 	j.Items = max(p.Items, len(p.Job.Items()), j.Done+j.Waiting+j.Running)
 	found := slices.SortedFunc(slices.Values(p.Found), func(a, b hunt.Signature) int { return cmp.Compare(a.String(), b.String()) })

@@ -33,9 +33,9 @@ var (
 )
 
 func TestProgress(t *testing.T) {
-	result := func(item string) fleet.Result { return fleet.Result{Item: item, Worker: "w", Plays: 5, Seconds: 2} }
+	result := func(item string) fleet.Result { return fleet.Result{Item: item, Worker: "w", Runs: 5, Seconds: 2} }
 	dead, skipped, unmeasured, broke := result("0.slice.0"), result("0.slice.1"), result("0.measure.0"), result("1.run.0")
-	dead.Dead, skipped.Skipped, unmeasured.Skipped, broke.Ways = "no redis", true, true, 1
+	dead.DeadLetter, skipped.Skipped, unmeasured.Skipped, broke.Found = "no redis", true, true, 1
 	for name, c := range map[string]struct {
 		of       Progress
 		headline string
@@ -43,10 +43,10 @@ func TestProgress(t *testing.T) {
 	}{
 		"nothing yet": {Progress{Job: huntJob}, "no counterexample so far", func(j Job) bool { return j.Items == 2 && j.Done == 0 && j.Verdict() == "" }},
 		"a result counts once": {Progress{Job: huntJob, Results: []fleet.Result{result("0.slice.0"), result("0.slice.0")}}, "no counterexample so far", func(j Job) bool {
-			return j.Done == 1 && j.Plays == 5 && j.Seconds == 2 && j.Workers == 1
+			return j.Done == 1 && j.Runs == 5 && j.Seconds == 2 && j.Workers == 1
 		}},
 		"kinds of results": {Progress{Job: huntJob, Results: []fleet.Result{skipped, unmeasured, dead}}, "no counterexample so far", func(j Job) bool {
-			return j.Done == 3 && j.Items == 3 && j.Skipped == 1 && j.Unmeasured == 1 && len(j.Dead) == 1 && j.Dead[0].Why == "no redis"
+			return j.Done == 3 && j.Items == 3 && j.Skipped == 1 && j.Unmeasured == 1 && len(j.DeadLetters) == 1 && j.DeadLetters[0].Why == "no redis"
 		}},
 		"counterexamples": {Progress{Job: huntJob, Found: []hunt.Signature{unneeded, stale}}, "2 counterexamples so far", func(j Job) bool {
 			return j.Verdict() == "fail" && j.Findings[0].String() == "redis, none: stale-write, by pause of a client" && j.Findings[1].String() == "redis, none: wrong-release, no fault injected"
@@ -67,9 +67,9 @@ func running() *Status {
 	s.Add(Progress{
 		Job:     fleet.Job{Name: hostile, Lock: hostile, Fencing: hostile, Images: map[string]string{hostile: hostile}, Hunt: huntJob.Hunt},
 		Found:   []hunt.Signature{{Anomaly: hostile, Kinds: []string{hostile}}},
-		Results: []fleet.Result{{Item: "0." + hostile, Dead: hostile}},
+		Results: []fleet.Result{{Item: "0." + hostile, DeadLetter: hostile}},
 	})
-	s.Workers = []fleet.Worker{{Name: hostile, Item: hostile, Job: hostile, Version: hostile, Trouble: hostile, Busy: 2, Plays: 3}}
+	s.Workers = []fleet.Worker{{Name: hostile, Item: hostile, Job: hostile, Version: hostile, Trouble: hostile, Busy: 2, Runs: 3}}
 	s.Against, s.Changes = hostile, []fleet.Change{{Job: hostile, Before: hostile, Now: hostile, New: []fleet.Finding{{Of: hostile}}, Gone: []fleet.Finding{{Of: hostile}}}}
 	return s
 }
@@ -106,11 +106,11 @@ func TestHostileTextIsEscaped(t *testing.T) {
 func finished() *fleet.Report {
 	return &fleet.Report{ID: "nightly-1", Name: "nightly", Version: "v1", Started: time.Unix(1, 0), Finished: time.Unix(3600, 0), Jobs: []fleet.JobReport{
 		{
-			Name: "hunt redis none", Lock: "redis", Fencing: "none", Valid: checker.False, Headline: "redis breaks", Folder: "jobs/001", Page: "hunt.html", Items: 3, Plays: 70,
+			Name: "hunt redis none", Lock: "redis", Fencing: "none", Valid: checker.False, Headline: "redis breaks", Folder: "jobs/001", Page: "hunt.html", Items: 3, Runs: 70,
 			Findings: []fleet.Finding{{Of: "redis, none", What: "stale-write", Takes: "pause of a client", Rate: "20 of 20"}},
 		},
-		{Number: 1, Name: "hunt etcd read-write", Lock: "etcd", Fencing: "read-write", Valid: checker.True, Headline: "nothing was found", Items: 12, Plays: 900},
-		{Number: 2, Name: "matrix", Valid: checker.Unknown, Headline: "too little", Items: 4, Folder: "../../etc", Page: "passwd", Dead: []fleet.Dead{{Item: "2.run.0", Why: "no redis"}}},
+		{Number: 1, Name: "hunt etcd read-write", Lock: "etcd", Fencing: "read-write", Valid: checker.True, Headline: "nothing was found", Items: 12, Runs: 900},
+		{Number: 2, Name: "matrix", Valid: checker.Unknown, Headline: "too little", Items: 4, Folder: "../../etc", Page: "passwd", DeadLetters: []fleet.DeadLetter{{Item: "2.run.0", Why: "no redis"}}},
 	}}
 }
 

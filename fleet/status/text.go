@@ -30,7 +30,7 @@ func (q *Queue) Write(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "%d %s\n", len(q.Workers), format.Noun(len(q.Workers), "worker", "workers"))
 	for _, x := range q.Workers {
-		fmt.Fprintf(&b, "  %s: %s; %d items, %d runs%s, last seen %s%s\n", Clean(x.Name), Clean(activity(x)), x.Done, x.Plays, perSecond(x), when(x.Seen), trouble(x))
+		fmt.Fprintf(&b, "  %s: %s; %d items, %d runs%s, last seen %s%s\n", Clean(x.Name), Clean(activity(x)), x.Done, x.Runs, perSecond(x), when(x.Seen), trouble(x))
 	}
 	for _, p := range q.Problems {
 		fmt.Fprintf(&b, "problem: %s\n", Clean(p))
@@ -44,11 +44,11 @@ func (q *Queue) Write(w io.Writer) error {
 func (s *Status) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%s: %s, started %s, %s\n", Clean(s.ID), s.State, when(s.Started), s.summary())
 	for _, j := range s.Jobs {
-		fmt.Fprintf(b, "  %-7s %s: %d of %d items, %d runs; %s\n", j.Verdict(), Clean(j.Name), j.Done, j.Items, j.Plays, Clean(j.Headline))
+		fmt.Fprintf(b, "  %-7s %s: %d of %d items, %d runs; %s\n", j.Verdict(), Clean(j.Name), j.Done, j.Items, j.Runs, Clean(j.Headline))
 		for _, f := range j.Findings {
 			fmt.Fprintf(b, "          %s\n", Clean(f.String()))
 		}
-		for _, d := range j.Dead {
+		for _, d := range j.DeadLetters {
 			fmt.Fprintf(b, "          dead-lettered %s: %s\n", Clean(d.Item), Clean(d.Why))
 		}
 	}
@@ -96,7 +96,7 @@ func perSecond(w fleet.Worker) string {
 	if w.Busy <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%.1f a second)", float64(w.Plays)/w.Busy)
+	return fmt.Sprintf(" (%.1f a second)", float64(w.Runs)/w.Busy)
 }
 
 func trouble(w fleet.Worker) string {

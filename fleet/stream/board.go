@@ -16,23 +16,24 @@ import (
 	"github.com/picklock/picklock/hunt"
 )
 
-// Tell says how a worker is. Who does not say so for two minutes is no longer shown.
-func (q *Queue) Tell(ctx context.Context, w fleet.Worker) error {
+// Heartbeat publishes the state of a worker. After two minutes without one the worker is no longer
+// listed.
+func (q *Queue) Heartbeat(ctx context.Context, w fleet.Worker) error {
 	kv, err := q.js.KeyValue(ctx, workers)
 	if err != nil {
-		return fmt.Errorf("tell how the worker is: %w", err)
+		return fmt.Errorf("send the worker's heartbeat: %w", err)
 	}
 	b, err := json.Marshal(w)
 	if err == nil {
 		_, err = kv.Put(ctx, keyOf(w.Name), b)
 	}
 	if err != nil {
-		return fmt.Errorf("tell how the worker is: %w", err)
+		return fmt.Errorf("send the worker's heartbeat: %w", err)
 	}
 	return nil
 }
 
-// Workers lists who works. Who cannot be read is left out and told with ErrUnreadable.
+// Workers lists the workers. If some cannot be read, the error is ErrUnreadable, beside the others.
 func (q *Queue) Workers(ctx context.Context) ([]fleet.Worker, error) {
 	kv, err := q.bucket(ctx, workers)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -46,22 +47,22 @@ func (q *Queue) Workers(ctx context.Context) ([]fleet.Worker, error) {
 	return out, err
 }
 
-// keyOf is a key for any text.
+// keyOf is a valid key for any text.
 func keyOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:12])
 }
 
-// Found tells all workers of a way that a job's hunt has: none confirms it again.
-func (c *Campaign) Found(ctx context.Context, job int, s hunt.Signature) error {
-	return put(ctx, c.kv, fmt.Sprintf("way.%d.%s", job, keyOf(s.String())), s)
+// AddCounterexample publishes a counterexample of a job, so that no worker confirms it again.
+func (c *Campaign) AddCounterexample(ctx context.Context, job int, s hunt.Signature) error {
+	return put(ctx, c.kv, fmt.Sprintf("counterexample.%d.%s", job, keyOf(s.String())), s)
 }
 
-// Ways lists what a job's hunt has found.
-func (c *Campaign) Ways(ctx context.Context, job int) ([]hunt.Signature, error) {
-	out, err := all[hunt.Signature](ctx, c.kv, fmt.Sprintf("way.%d.*", job))
+// Counterexamples lists those of a job.
+func (c *Campaign) Counterexamples(ctx context.Context, job int) ([]hunt.Signature, error) {
+	out, err := all[hunt.Signature](ctx, c.kv, fmt.Sprintf("counterexample.%d.*", job))
 	if errors.Is(err, ErrUnreadable) {
-		err = nil // of another version: it is found again
+		err = nil // another version wrote it: this one finds it again
 	}
 	return out, err
 }

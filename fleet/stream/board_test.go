@@ -50,44 +50,44 @@ func TestBoard(t *testing.T) {
 	}
 	c := campaign(t, q)
 	for _, name := range []string{"b", "a", "b"} {
-		if err := q.Tell(t.Context(), fleet.Worker{Name: name, Plays: 3}); err != nil {
+		if err := q.Heartbeat(t.Context(), fleet.Worker{Name: name, Runs: 3}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all, err := q.Workers(t.Context())
-	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Plays != 3 {
+	if err != nil || len(all) != 2 || all[0].Name != "a" || all[1].Runs != 3 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	for range 2 {
-		if err := c.Found(t.Context(), 1, hunt.Signature{Anomaly: "granted-early", Kinds: []string{"pause of a client"}}); err != nil {
+		if err := c.AddCounterexample(t.Context(), 1, hunt.Signature{Anomaly: "granted-early", Kinds: []string{"pause of a client"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ways, err := c.Ways(t.Context(), 1)
-	if err != nil || len(ways) != 1 || ways[0].Anomaly != "granted-early" {
-		t.Errorf("%+v, %v", ways, err)
+	found, err := c.Counterexamples(t.Context(), 1)
+	if err != nil || len(found) != 1 || found[0].Anomaly != "granted-early" {
+		t.Errorf("%+v, %v", found, err)
 	}
 	followed(t, c)
-	if ways, err := c.Ways(t.Context(), 0); err != nil || len(ways) != 1 {
-		t.Errorf("the other job has %+v, %v", ways, err)
+	if found, err := c.Counterexamples(t.Context(), 0); err != nil || len(found) != 1 {
+		t.Errorf("the other job has %+v, %v", found, err)
 	}
 }
 
-// followed: who follows job 1, in which one way was found, knows it at once, its own at once, and
-// those of others when they come.
+// followed checks that a worker of job 1 knows the counterexample that the queue has, its own, and
+// later those of other workers.
 func followed(t *testing.T, c *Campaign) {
 	t.Helper()
-	f, err := c.FollowWays(t.Context(), 1)
+	f, err := c.FollowCounterexamples(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	names := func() (out []string) {
-		ways, err := f.Known()
+		known, err := f.Known()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range ways {
+		for _, w := range known {
 			out = append(out, w.Anomaly)
 		}
 		slices.Sort(out)
@@ -101,7 +101,7 @@ func followed(t *testing.T, c *Campaign) {
 		t.Errorf("with the own one: %q", got)
 	}
 	for job, name := range map[int]string{1: "later", 0: "other"} {
-		if err := c.Found(t.Context(), job, hunt.Signature{Anomaly: name}); err != nil {
+		if err := c.AddCounterexample(t.Context(), job, hunt.Signature{Anomaly: name}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,30 +15,30 @@ import (
 	"github.com/picklock/picklock/fleet"
 )
 
-// The names on the server. They are public: a team's own rights are given by them.
+// The names on the server. Teams grant permissions by them.
 const (
-	workStream  = "PICKLOCK_WORK"      // the items, until they are done
+	workStream  = "PICKLOCK_WORK"      // items that are not done
 	workSubject = "picklock.work."     // + campaign.job
-	gainStream  = "PICKLOCK_GAINS"     // what guided searches gained
+	gainStream  = "PICKLOCK_GAINS"     // findings that guided searches share
 	gainSubject = "picklock.gains."    // + campaign.job
-	campaigns   = "picklock-campaigns" // bucket: what each campaign is
-	workers     = "picklock-workers"   // bucket: who works
+	campaigns   = "picklock-campaigns" // bucket: the campaigns
+	workers     = "picklock-workers"   // bucket: the workers
 	bucket      = "picklock-"          // + campaign: bucket of its jobs and results, and its object store
 )
 
-// Attempts is how often an item is given to workers before it is laid aside as dead.
+// Attempts is how often workers try an item before it is dead-lettered.
 const Attempts = 4
 
-// ackWait is how long a worker may be silent before its item goes to another.
+// ackWait is how long a worker may be silent before another worker gets its item.
 const ackWait = 30 * time.Second
 
 // mostWorkers is how many workers may wait for items of one job at once.
 const mostWorkers = 16384
 
-// gainsKept is for how long what was gained is kept: longer than any campaign.
+// gainsKept is longer than any campaign.
 const gainsKept = 30 * 24 * time.Hour
 
-// workerKept is for how long a worker is shown after it was last heard of.
+// workerKept is how long a worker is listed after its last heartbeat.
 const workerKept = 2 * time.Minute
 
 // Campaign is one campaign on a queue.
@@ -50,7 +50,7 @@ type Campaign struct {
 	objects jetstream.ObjectStore
 }
 
-// About is what is known of a campaign without its jobs.
+// About describes a campaign without its jobs.
 type About struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -62,7 +62,7 @@ type About struct {
 
 var goodID = regexp.MustCompile(`^[a-zA-Z0-9-]{1,60}$`)
 
-// Prepare makes what all campaigns share.
+// Prepare makes the streams and buckets that all campaigns share.
 func (q *Queue) Prepare(ctx context.Context) error {
 	return patiently(ctx, func(ctx context.Context) error {
 		_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
@@ -72,7 +72,7 @@ func (q *Queue) Prepare(ctx context.Context) error {
 		if err == nil {
 			_, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 				Name: gainStream, Subjects: []string{gainSubject + ">"}, Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage,
-				Description: "picklock: what guided searches gained", MaxAge: gainsKept, MaxMsgSize: 1 << 20,
+				Description: "picklock: findings that guided searches share", MaxAge: gainsKept, MaxMsgSize: 1 << 20,
 			})
 		}
 		if err == nil {
@@ -88,7 +88,7 @@ func (q *Queue) Prepare(ctx context.Context) error {
 	})
 }
 
-// Create puts a campaign with its jobs onto the queue, or opens it where it is there already.
+// Create puts a campaign with its jobs onto the queue, or opens it if it exists.
 func (q *Queue) Create(ctx context.Context, about About, jobs []fleet.Job) (*Campaign, error) {
 	if !goodID.MatchString(about.ID) {
 		return nil, fmt.Errorf("campaign %q: want letters, digits and hyphens", about.ID)
@@ -118,7 +118,7 @@ func (q *Queue) Create(ctx context.Context, about About, jobs []fleet.Job) (*Cam
 	if err != nil {
 		return nil, err
 	}
-	return c, put(ctx, all, c.ID, about) // last: from now on workers see it whole
+	return c, put(ctx, all, c.ID, about) // last: workers must see the campaign with all its jobs
 }
 
 func (c *Campaign) putJob(ctx context.Context, j fleet.Job) error {
@@ -128,7 +128,7 @@ func (c *Campaign) putJob(ctx context.Context, j fleet.Job) error {
 	return patiently(ctx, func(ctx context.Context) error {
 		_, err := c.q.js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
 			Durable: c.consumer(j.Number), FilterSubject: c.subject(j.Number), AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
-			// One more than there are attempts: with the last one the item is laid aside.
+			// One more than the attempts: the worker that gets it then dead-letters the item.
 			MaxDeliver: Attempts + 1, MaxAckPending: -1, MaxWaiting: mostWorkers,
 		})
 		if err != nil {
@@ -138,7 +138,7 @@ func (c *Campaign) putJob(ctx context.Context, j fleet.Job) error {
 	})
 }
 
-// Open reaches a campaign that somebody made.
+// Open opens a campaign that exists.
 func (q *Queue) Open(ctx context.Context, id string) (*Campaign, error) {
 	if !goodID.MatchString(id) {
 		return nil, fmt.Errorf("campaign %q: want letters, digits and hyphens", id)
@@ -167,7 +167,7 @@ func (q *Queue) bucket(ctx context.Context, name string) (kv jetstream.KeyValue,
 	return kv, err
 }
 
-// About is what is known of one campaign; false where there is none.
+// About describes one campaign; false if it does not exist.
 func (q *Queue) About(ctx context.Context, id string) (a About, there bool, err error) {
 	if !goodID.MatchString(id) {
 		return a, false, nil
@@ -183,8 +183,8 @@ func (q *Queue) About(ctx context.Context, id string) (a About, there bool, err 
 	return a, there, err
 }
 
-// Campaigns lists those on the queue, the oldest first. Those that cannot be read are left out
-// and told with ErrUnreadable.
+// Campaigns lists those on the queue, the oldest first. If some cannot be read, the error is
+// ErrUnreadable, beside the others.
 func (q *Queue) Campaigns(ctx context.Context) ([]About, error) {
 	kv, err := q.bucket(ctx, campaigns)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
@@ -198,7 +198,7 @@ func (q *Queue) Campaigns(ctx context.Context) ([]About, error) {
 	return out, err
 }
 
-// End says that nothing more is to be done for the campaign. What came of it stays.
+// End marks a campaign as finished and removes its items. Its results stay.
 func (c *Campaign) End(ctx context.Context, about About) error {
 	about.Ended = true
 	kv, err := c.q.bucket(ctx, campaigns)
@@ -225,7 +225,7 @@ func (c *Campaign) End(ctx context.Context, about About) error {
 			err = s.Purge(ctx, jetstream.WithPurgeSubject(workSubject+c.ID+".>"))
 		}
 		if err != nil {
-			return fmt.Errorf("take back what is left of the campaign: %w", err)
+			return fmt.Errorf("remove the items of the campaign: %w", err)
 		}
 		return nil
 	})
@@ -238,7 +238,7 @@ func (c *Campaign) Jobs(ctx context.Context) ([]fleet.Job, error) {
 	return out, err
 }
 
-// Job reads one.
+// Job reads one job.
 func (c *Campaign) Job(ctx context.Context, n int) (fleet.Job, error) {
 	var j fleet.Job
 	_, err := get(ctx, c.kv, jobKey(n), &j)
@@ -252,7 +252,7 @@ func (c *Campaign) subject(job int) string { return workSubject + c.ID + "." + s
 // consumer is the name of a job's consumer; see ofConsumer.
 func (c *Campaign) consumer(job int) string { return c.ID + "_" + strconv.Itoa(job) }
 
-// ofConsumer says what a consumer is of.
+// ofConsumer is the campaign and the job of a consumer.
 func ofConsumer(name string) (campaign string, job int, ok bool) {
 	campaign, n, ok := strings.Cut(name, "_")
 	job, err := strconv.Atoi(n)

@@ -16,41 +16,41 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Options says which queue is meant.
+// Options name a queue.
 type Options struct {
 	URL    string  // nats://host:port[,...] or tls://...
-	Server *Server // instead: one in this process
+	Server *Server // used instead of URL: one in this process
 	Token  string
-	CA     string // file in PEM of who signed the server's certificate
-	// Certificate and Key are the client's own, where the server asks for one.
+	CA     string // PEM file of the authority that signed the server's certificate
+	// Certificate and Key are the client's files, if the server asks for a certificate.
 	Certificate, Key string
 	Name             string // of this client, as the server's monitoring shows it
-	// Wait is how long a queue that is not there yet is waited for; 0: not at all. Say is told
-	// once that it is, and later when the queue is lost and when it is back. It may be nil.
+	// Wait is how long Connect waits for a queue that does not exist yet; 0: not at all. Say is
+	// called once if it waits, and later when the queue is lost and when it is back. It may be nil.
 	Wait time.Duration
 	Say  func(text string)
 }
 
-// Queue is a connection to a JetStream. It outlives restarts of the server: what is asked
-// meanwhile waits.
+// Queue is a connection to a JetStream. It outlives restarts of the server: requests wait
+// meanwhile.
 type Queue struct {
 	nc *nats.Conn
 	js jetstream.JetStream
 }
 
-// ErrUnreachable is that there is no queue at the address, or that it does not let us in.
+// ErrUnreachable says that the address has no queue, or that the queue refuses this client.
 var ErrUnreachable = errors.New("the queue cannot be reached")
 
 const (
 	connectWithin = 10 * time.Second
-	// askWithin is how long one request may take before it is asked again.
+	// askWithin is how long one request may take before it is repeated.
 	askWithin = 10 * time.Second
-	// A queue that is not there is asked for again after these.
+	// The pauses between two attempts to connect.
 	firstWait, longestWait = 200 * time.Millisecond, 5 * time.Second
 )
 
-// Connect reaches a queue. One that is not there yet is waited for as long as the options say;
-// one that does not let us in is not.
+// Connect connects to a queue. If it does not exist yet, Connect waits up to Wait. If it refuses
+// this client, Connect does not wait.
 func Connect(ctx context.Context, o Options) (*Queue, error) {
 	until, wait, said := time.Now().Add(o.Wait), firstWait, false
 	for {
@@ -59,7 +59,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 			return q, err
 		}
 		if !said && o.Say != nil {
-			o.Say(fmt.Sprintf("there is no queue at %s yet: it is waited for up to %v (--wait)", places(o.URL), o.Wait))
+			o.Say(fmt.Sprintf("there is no queue at %s yet: waiting for it up to %v (--wait)", places(o.URL), o.Wait))
 		}
 		said = true
 		select {
@@ -71,7 +71,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	}
 }
 
-// absent says that the queue may be there later: nobody listens, its name is not known yet, or
+// absent says that the queue may exist later: nothing listens, DNS does not know its name yet, or
 // its JetStream is still starting.
 func absent(err error) bool {
 	var dns *net.DNSError
@@ -89,8 +89,8 @@ func absent(err error) bool {
 	return errors.As(err, &network) && network.Timeout()
 }
 
-// places are the hosts and ports of a queue's addresses, without the names and passwords that
-// may stand in them.
+// places are the hosts and ports of a queue's addresses, without the names and passwords that the
+// addresses may contain.
 func places(urls string) string {
 	var out []string
 	for _, one := range strings.Split(urls, ",") {
@@ -104,7 +104,7 @@ func places(urls string) string {
 	return strings.Join(out, ", ")
 }
 
-// once asks for the queue once.
+// once tries to connect once.
 func once(ctx context.Context, o Options) (*Queue, error) {
 	first := &dialer{ctx: ctx}
 	opts := []nats.Option{
@@ -142,9 +142,8 @@ func once(ctx context.Context, o Options) (*Queue, error) {
 	return &Queue{nc, js}, nil
 }
 
-// watch says when the queue is lost and when it is back, each once. What becomes of a
-// subscription meanwhile is no news to people, and its owner learns of it from its own errors:
-// the library would print it to standard error, again and again.
+// watch reports when the queue is lost and when it is back, each once. It silences the errors of
+// subscriptions: their owners get them, and the library would print them again and again.
 func (o Options) watch() []nats.Option {
 	say := func(text string) {
 		if o.Say != nil {
@@ -155,18 +154,18 @@ func (o Options) watch() []nats.Option {
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
 			if err != nil && !nc.IsClosed() {
-				say(fmt.Sprintf("the queue at %s is gone: it is asked for again until it is back, or until this is ended", places(o.URL)))
+				say(fmt.Sprintf("the queue at %s is gone: trying again until it is back", places(o.URL)))
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { say(fmt.Sprintf("the queue at %s is back", places(o.URL))) }),
 	}
 }
 
-// dialer ends the first connecting with a context, whatever the server does meanwhile. Later,
-// when a connection is made again, that context may be over: what is under way is still said.
+// dialer ends the first attempt to connect with its context, even if the server hangs. Later
+// connections do not depend on that context: after its end, results are still sent.
 type dialer struct {
 	mu   sync.Mutex
-	ctx  context.Context //nolint:containedctx // nats asks for a connection without one
+	ctx  context.Context //nolint:containedctx // nats calls Dial without a context
 	stop []func() bool
 }
 
@@ -176,12 +175,12 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	defer d.mu.Unlock()
 	c, err := (&net.Dialer{Timeout: connectWithin}).DialContext(d.ctx, network, address)
 	if err == nil && d.ctx.Done() != nil {
-		d.stop = append(d.stop, context.AfterFunc(d.ctx, func() { _ = c.Close() })) // it was to be ended
+		d.stop = append(d.stop, context.AfterFunc(d.ctx, func() { _ = c.Close() })) // the attempt is to end
 	}
 	return c, err
 }
 
-// done says that the first connection is there.
+// done says that the first connection is established.
 func (d *dialer) done() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,8 +194,8 @@ func (d *dialer) done() {
 // Close ends the connection.
 func (q *Queue) Close() { q.nc.Close() }
 
-// patiently asks until there is an answer: a server that is started again, or an election in
-// a cluster, is no failure. What the server refuses is.
+// patiently repeats a request until the server answers: a restart, or an election in a cluster, is
+// no failure. A refusal is one.
 func patiently(ctx context.Context, ask func(ctx context.Context) error) error {
 	wait := 100 * time.Millisecond
 	for {
@@ -215,7 +214,7 @@ func patiently(ctx context.Context, ask func(ctx context.Context) error) error {
 	}
 }
 
-// passing says that asking again may help.
+// passing says that another attempt may succeed.
 func passing(err error) bool {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {

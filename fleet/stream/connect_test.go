@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// nowhere is an address at which nobody listens.
+// nowhere is an address at which nothing listens.
 func nowhere(t *testing.T) string {
 	t.Helper()
 	var lc net.ListenConfig
@@ -22,22 +22,22 @@ func nowhere(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestWait: a queue that is not there yet is waited for, which is said once.
+// TestWait: Connect waits for a queue that does not exist yet, and says so once.
 func TestWait(t *testing.T) {
 	at := nowhere(t)
-	said := make(chan string, 100)
+	lines := make(chan string, 100)
 	over := make(chan error, 1)
 	go func() {
-		q, err := Connect(t.Context(), Options{URL: "nats://secret@" + at, Wait: 5 * time.Minute, Say: func(text string) { said <- text }})
+		q, err := Connect(t.Context(), Options{URL: "nats://secret@" + at, Wait: 5 * time.Minute, Say: func(text string) { lines <- text }})
 		if err == nil {
 			q.Close()
 		}
 		over <- err
 	}()
-	if text := <-said; !strings.Contains(text, at+" yet") || strings.Contains(text, "secret") {
-		t.Errorf("said is %q", text)
+	if text := <-lines; !strings.Contains(text, at+" yet") || strings.Contains(text, "secret") {
+		t.Errorf("it says %q", text)
 	}
-	time.Sleep(3 * firstWait) // it is asked for again meanwhile
+	time.Sleep(3 * firstWait) // it tries again meanwhile
 	s, err := Serve(ServerOptions{Dir: t.TempDir(), Listen: at, Token: "secret"})
 	if err != nil {
 		t.Fatal(err)
@@ -46,13 +46,13 @@ func TestWait(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Error(err)
 	}
-	if len(said) > 0 {
-		t.Errorf("said again is %q", <-said)
+	if len(lines) > 0 {
+		t.Errorf("it says again %q", <-lines)
 	}
 }
 
-// TestWaitIsOver: after the time, and at once where the queue is there and lets nobody in, or
-// the context ends; even while a server says nothing.
+// TestWaitIsOver: Connect ends after Wait. It ends at once if the queue refuses it, or if the context
+// ends, even while a server does not answer.
 func TestWaitIsOver(t *testing.T) {
 	s, err := Serve(ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0", Token: "right"})
 	if err != nil {
@@ -71,7 +71,7 @@ func TestWaitIsOver(t *testing.T) {
 		cancel     time.Duration // after which the context ends; 0: it does not
 		least      time.Duration
 	}{
-		"nobody there":        {"nats://" + nowhere(t), "", 500 * time.Millisecond, 0, 500 * time.Millisecond},
+		"nothing there":       {"nats://" + nowhere(t), "", 500 * time.Millisecond, 0, 500 * time.Millisecond},
 		"not let in":          {s.URL(), "wrong", 5 * time.Minute, 0, 0},
 		"no address":          {"nats://%%", "", 5 * time.Minute, 0, 0},
 		"ended while waiting": {"nats://" + nowhere(t), "", 5 * time.Minute, 400 * time.Millisecond, 0},
@@ -92,8 +92,8 @@ func TestWaitIsOver(t *testing.T) {
 	}
 }
 
-// TestAgain: the context of the first connection is not that of those that are made later. That
-// the queue is lost, and that it is back, each is said once.
+// TestAgain: later connections do not depend on the context of the first one. The loss of the queue
+// and its return are reported once each.
 func TestAgain(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Serve(ServerOptions{Dir: dir, Listen: "127.0.0.1:0"})
@@ -101,16 +101,16 @@ func TestAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	said := make(chan string, 100)
-	q, err := Connect(ctx, Options{URL: s.URL(), Say: func(text string) { said <- text }})
+	lines := make(chan string, 100)
+	q, err := Connect(ctx, Options{URL: s.URL(), Say: func(text string) { lines <- text }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer q.Close()
 	cancel()
 	s.Close()
-	if text := <-said; !strings.Contains(text, "is gone") {
-		t.Errorf("said is %q", text)
+	if text := <-lines; !strings.Contains(text, "is gone") {
+		t.Errorf("it says %q", text)
 	}
 	if s, err = Serve(ServerOptions{Dir: dir, Listen: strings.TrimPrefix(s.URL(), "nats://")}); err != nil {
 		t.Fatal(err)
@@ -119,12 +119,12 @@ func TestAgain(t *testing.T) {
 	if err := q.Prepare(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if text := <-said; !strings.Contains(text, "is back") || len(said) > 0 {
-		t.Errorf("said is %q, and %d more", text, len(said))
+	if text := <-lines; !strings.Contains(text, "is back") || len(lines) > 0 {
+		t.Errorf("it says %q, and %d more", text, len(lines))
 	}
 }
 
-// TestURLs: what workers are told is an address that they can use.
+// TestURLs: the printed addresses are those that workers can use.
 func TestURLs(t *testing.T) {
 	for listen, own := range map[string]bool{"127.0.0.1:0": false, "0.0.0.0:0": true, "[::]:0": true} {
 		if strings.HasPrefix(listen, "[") {

@@ -12,8 +12,7 @@ import (
 	"github.com/picklock/picklock/hunt"
 )
 
-// Gains is the corpus that all workers of a job's hunt have together. It implements
-// hunt.Shared.
+// Gains is the corpus that all workers of a hunt share. It implements hunt.Shared.
 type Gains struct {
 	c       *Campaign
 	subject string
@@ -24,16 +23,16 @@ type Gains struct {
 	taken []hunt.Gain
 }
 
-// sent is a gain on its way: whose it is, so that nobody takes its own back.
+// sent is a gain and its worker, so that no worker takes back its own.
 type sent struct {
 	Worker string    `json:"worker"`
 	Gain   hunt.Gain `json:"gain"`
 }
 
-// mostTaken is how many gains wait at most for a search that does not ask for them.
+// mostTaken bounds the gains that wait for the search to take them.
 const mostTaken = 10000
 
-// Gains reads what was gained so far and what is gained from now on, until it is closed.
+// Gains reads the gains of a job, those so far and each new one, until it is closed.
 func (c *Campaign) Gains(ctx context.Context, job int, worker string) (*Gains, error) {
 	g := &Gains{c: c, subject: gainSubject + c.ID + "." + strconv.Itoa(job), worker: worker}
 	err := patiently(ctx, func(ctx context.Context) error {
@@ -42,7 +41,7 @@ func (c *Campaign) Gains(ctx context.Context, job int, worker string) (*Gains, e
 			g.cons, err = cons.Consume(g.take)
 		}
 		if err != nil {
-			return fmt.Errorf("read what was gained: %w", err)
+			return fmt.Errorf("read the shared findings: %w", err)
 		}
 		return nil
 	})
@@ -55,7 +54,7 @@ func (c *Campaign) Gains(ctx context.Context, job int, worker string) (*Gains, e
 func (g *Gains) take(m jetstream.Msg) {
 	var s sent
 	if json.Unmarshal(m.Data(), &s) != nil || s.Worker == g.worker {
-		return // of another version, or our own
+		return // another version's, or its own
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,13 +63,13 @@ func (g *Gains) take(m jetstream.Msg) {
 	}
 }
 
-// Offer implements hunt.Shared: it does not wait for the queue.
+// Offer implements hunt.Shared. It does not wait for the queue.
 func (g *Gains) Offer(gain hunt.Gain) {
 	b, err := json.Marshal(sent{g.worker, gain})
 	if err == nil {
 		err = g.c.q.nc.Publish(g.subject, b)
 	}
-	_ = err // the others search without it
+	_ = err // the other workers search without it
 }
 
 // Take implements hunt.Shared.
@@ -82,7 +81,7 @@ func (g *Gains) Take() []hunt.Gain {
 	return out
 }
 
-// Close ends it.
+// Close ends the reading.
 func (g *Gains) Close() {
 	g.cons.Stop()
 	<-g.cons.Closed()

@@ -17,17 +17,17 @@ import (
 
 func doneKey(i fleet.Item) string { return "done." + i.ID() }
 
-// Results tells of every result there is, and of each that comes, until ctx ends.
-func (c *Campaign) Results(ctx context.Context, tell func(fleet.Result) error) error {
+// Results calls each with every result that exists, and with each new one, until ctx ends.
+func (c *Campaign) Results(ctx context.Context, each func(fleet.Result) error) error {
 	for {
-		err := c.results(ctx, tell)
+		err := c.results(ctx, each)
 		if err == nil || ctx.Err() != nil || !passing(err) {
 			return err
 		}
 	}
 }
 
-func (c *Campaign) results(ctx context.Context, tell func(fleet.Result) error) error {
+func (c *Campaign) results(ctx context.Context, each func(fleet.Result) error) error {
 	var w jetstream.KeyWatcher
 	err := patiently(ctx, func(context.Context) (err error) {
 		if w, err = c.kv.Watch(ctx, "done.>"); err != nil {
@@ -48,7 +48,7 @@ func (c *Campaign) results(ctx context.Context, tell func(fleet.Result) error) e
 			if e == nil || e.Operation() != jetstream.KeyValuePut {
 				continue
 			}
-			if err := tell(resultOf(e.Key(), e.Value())); err != nil {
+			if err := each(resultOf(e.Key(), e.Value())); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -57,7 +57,7 @@ func (c *Campaign) results(ctx context.Context, tell func(fleet.Result) error) e
 	}
 }
 
-// ResultsNow lists the results that there are.
+// ResultsNow lists the results that exist.
 func (c *Campaign) ResultsNow(ctx context.Context) ([]fleet.Result, error) {
 	entries, err := entries(ctx, c.kv, "done.>")
 	out := make([]fleet.Result, len(entries))
@@ -67,23 +67,22 @@ func (c *Campaign) ResultsNow(ctx context.Context) ([]fleet.Result, error) {
 	return out, err
 }
 
-// resultOf reads a result. Nobody does the item of one that cannot be read again, for it counts
-// as done: it is told as one that nobody could do.
+// resultOf reads a result. If it cannot be read, no worker runs its item again, because the item
+// counts as done. So its item counts as dead-lettered.
 func resultOf(key string, b []byte) fleet.Result {
 	item := strings.TrimPrefix(key, "done.")
 	var r fleet.Result
 	err := json.Unmarshal(b, &r)
 	if err == nil && r.Item != item {
-		err = fmt.Errorf("it says that it is of %q", r.Item)
+		err = fmt.Errorf("it names the item %q", r.Item)
 	}
 	if err != nil {
-		return fleet.Result{Item: item, Dead: fmt.Sprintf("what came of it cannot be read: %v", err)}
+		return fleet.Result{Item: item, DeadLetter: fmt.Sprintf("its result cannot be read: %v", err)}
 	}
 	return r
 }
 
-// largest is how large a payload may be when it is unpacked: what a worker sends is not to
-// fill a coordinator's memory.
+// largest bounds an unpacked payload: a worker must not fill the coordinator's memory.
 const largest = 256 << 20
 
 func (c *Campaign) putObject(ctx context.Context, name string, v any) (string, error) {
@@ -101,23 +100,22 @@ func (c *Campaign) putObject(ctx context.Context, name string, v any) (string, e
 	})
 }
 
-// Payload reads what came of an item.
+// Payload reads the payload of an item.
 func (c *Campaign) Payload(ctx context.Context, name string) (*fleet.Payload, error) {
 	var p fleet.Payload
 	return &p, c.object(ctx, name, &p)
 }
 
-// reportObject is the name of what a campaign came to. No item has such a name.
+// reportObject is the name of a campaign's report. No item has such a name.
 const reportObject = "report"
 
-// Report keeps what the campaign came to, so that those who know the queue alone can show it,
-// and compare it.
+// Report stores the campaign's report for clients that have the queue and not the folder.
 func (c *Campaign) Report(ctx context.Context, r *fleet.Report) error {
 	_, err := c.putObject(ctx, reportObject, r)
 	return err
 }
 
-// Reported reads what Report kept; nil where there is nothing.
+// Reported reads the report that Report stored; nil if there is none.
 func (c *Campaign) Reported(ctx context.Context) (*fleet.Report, error) {
 	var r fleet.Report
 	err := c.object(ctx, reportObject, &r)
@@ -127,12 +125,12 @@ func (c *Campaign) Reported(ctx context.Context) (*fleet.Report, error) {
 	case err != nil:
 		return nil, err
 	case r.ID != c.ID:
-		return nil, fmt.Errorf("what campaign %s came to: %w: it says that it is of %q", c.ID, ErrUnreadable, r.ID)
+		return nil, fmt.Errorf("the report of campaign %s: %w: it names campaign %q", c.ID, ErrUnreadable, r.ID)
 	}
 	return &r, nil
 }
 
-// object unpacks an object.
+// object reads and unpacks an object.
 func (c *Campaign) object(ctx context.Context, name string, v any) error {
 	var b []byte
 	err := patiently(ctx, func(ctx context.Context) (err error) {

@@ -1,6 +1,5 @@
-// Package stream is how a campaign's work travels: items, results, what was gained and what
-// workers say of themselves, over NATS JetStream, in this process or elsewhere. It must not
-// know how items are planned, nor how they are carried out.
+// Package stream moves items, results, shared findings and heartbeats over NATS JetStream, in this
+// process or elsewhere. It must not know how items are planned, nor how workers run them.
 package stream
 
 import (
@@ -14,22 +13,21 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ServerOptions says where a server of ours keeps its files and who may reach it.
+// ServerOptions name a server's folder and its address.
 type ServerOptions struct {
 	Dir    string // of its files
-	Listen string // host:port; "" for this process alone
-	Token  string // what clients must show
-	// Certificate and Key are files in PEM: with them all must speak TLS.
+	Listen string // host:port; "": only this process can reach it
+	Token  string // that clients must send
+	// Certificate and Key are PEM files: with them all clients must use TLS.
 	Certificate, Key string
 }
 
-// Server is a JetStream of our own, with its files on disk: after a restart it goes on with
-// what it had taken in.
+// Server is a JetStream in this process. Its files keep all that it accepted for the next start.
 type Server struct{ s *server.Server }
 
 const readyWithin = 30 * time.Second
 
-// Serve starts one.
+// Serve starts a server.
 func Serve(o ServerOptions) (*Server, error) {
 	config := &server.Options{ServerName: "picklock", JetStream: true, StoreDir: o.Dir, NoSigs: true, NoLog: true, DontListen: true}
 	if o.Listen != "" {
@@ -39,19 +37,19 @@ func Serve(o ServerOptions) (*Server, error) {
 	}
 	s, err := server.NewServer(config)
 	if err != nil {
-		return nil, fmt.Errorf("set the queue up: %w", err)
+		return nil, fmt.Errorf("set up the queue: %w", err)
 	}
 	s.Start()
 	if !s.ReadyForConnections(readyWithin) || !s.JetStreamEnabled() {
 		s.Shutdown()
 		s.WaitForShutdown()
-		return nil, fmt.Errorf("the queue does not start: does another use %s, or %s?", o.Dir, o.Listen)
+		return nil, fmt.Errorf("the queue does not start: does another process use the folder %s, or the address %s?", o.Dir, o.Listen)
 	}
 	return &Server{s}, nil
 }
 
-// listen lets others reach the server. Whoever can speak to it can have locks broken on the
-// workers' machines: beyond this machine only with a token.
+// listen lets other processes reach the server. Its clients make workers break locks on their
+// machines, so that an address beyond loopback needs a token.
 func listen(config *server.Options, o ServerOptions) error {
 	host, port, err := net.SplitHostPort(o.Listen)
 	if err != nil {
@@ -81,11 +79,11 @@ func listen(config *server.Options, o ServerOptions) error {
 	return nil
 }
 
-// URL is where it listens. Others may not be able to use it: see URLs.
+// URL is the address it listens on. Other machines may need one of URLs.
 func (s *Server) URL() string { return s.s.ClientURL() }
 
-// URLs is where others reach it: with an address that stands for all of this machine's, such as
-// 0.0.0.0, those that it has now. The loopback one is left out unless there is no other.
+// URLs are the addresses for other machines. If it listens on all addresses of this machine, such
+// as 0.0.0.0, these are those that the machine has now, without loopback unless it has no other.
 func (s *Server) URLs() []string {
 	u, err := url.Parse(s.URL())
 	if err != nil {
@@ -102,12 +100,12 @@ func (s *Server) URLs() []string {
 	return out
 }
 
-// addresses are those of this machine that other machines may reach.
+// addresses are the addresses of this machine that other machines may reach.
 func addresses(only4 bool) []net.IP {
 	var out []net.IP
 	all, err := net.Interfaces()
 	if err != nil {
-		all = nil // loopback is there in any case
+		all = nil // loopback always exists
 	}
 	for _, i := range all {
 		if i.Flags&(net.FlagUp|net.FlagRunning) != net.FlagUp|net.FlagRunning {
@@ -130,7 +128,7 @@ func addresses(only4 bool) []net.IP {
 	return out
 }
 
-// Close ends it; what it took in stays on disk.
+// Close ends the server. Its files stay.
 func (s *Server) Close() {
 	s.s.Shutdown()
 	s.s.WaitForShutdown()

@@ -13,8 +13,8 @@ import (
 	"github.com/picklock/picklock/hunt"
 )
 
-// left is what nats.go 1.55 leaves behind where a publisher is cleaned up before this one has
-// read which channel it is to wait for: it waits for none then.
+// left is what nats.go 1.55 leaves behind if a publisher is cleaned up before this function has
+// read which channel to wait for.
 const left = "github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(left)) }
@@ -63,7 +63,7 @@ func take(t *testing.T, c *Campaign, job int) *Taken {
 	return got
 }
 
-// nothing waits so long only where nothing is expected.
+// nothing waits this long only if no item is expected.
 func nothing(t *testing.T, c *Campaign, job int) {
 	t.Helper()
 	if got, err := c.Take(t.Context(), job, 100*time.Millisecond); err != nil || got != nil {
@@ -100,7 +100,7 @@ func TestItemsGoToTheirJobs(t *testing.T) {
 	q := queue(t)
 	c := campaign(t, q)
 	send(t, c, item(0, 0), item(1, 0), item(0, 1))
-	send(t, c, item(0, 0)) // sent again by a coordinator that was started again
+	send(t, c, item(0, 0)) // as a coordinator does that is started again
 	a, b := take(t, c, 0), take(t, c, 0)
 	if a.Item.ID() != "0.slice.0" || b.Item.ID() != "0.slice.1" || a.Delivered != 1 {
 		t.Errorf("took %s and %s", a.Item.ID(), b.Item.ID())
@@ -115,7 +115,8 @@ func TestItemsGoToTheirJobs(t *testing.T) {
 	}
 }
 
-// TestDoneTwice: an item that two workers did counts once, and what the second sent is gone.
+// TestDoneTwice: if two workers finish an item, the first result counts, and the payload of the second
+// is removed.
 func TestDoneTwice(t *testing.T) {
 	c := campaign(t, queue(t))
 	send(t, c, item(0, 0), item(0, 1))
@@ -125,11 +126,11 @@ func TestDoneTwice(t *testing.T) {
 		if done, err := taken.Finished(t.Context()); err != nil || done {
 			t.Fatalf("done before it was: %v, %v", done, err)
 		}
-		if err := taken.Done(t.Context(), fleet.Result{Worker: worker, Plays: 1}, &fleet.Payload{Report: []byte(worker)}); err != nil {
+		if err := taken.Done(t.Context(), fleet.Result{Worker: worker, Runs: 1}, &fleet.Payload{Report: []byte(worker)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := second.Done(t.Context(), fleet.Result{Worker: "b", Plays: 2}, &fleet.Payload{Report: []byte("b")}); err != nil {
+	if err := second.Done(t.Context(), fleet.Result{Worker: "b", Runs: 2}, &fleet.Payload{Report: []byte("b")}); err != nil {
 		t.Fatal(err)
 	}
 	if done, err := second.Finished(t.Context()); err != nil || !done {
@@ -148,15 +149,14 @@ func TestDoneTwice(t *testing.T) {
 	}
 }
 
-// TestFailedIsGivenAgain: with what went wrong kept, so that who lays the item aside can say
-// it.
+// TestFailedIsGivenAgain: another worker gets an item that failed, and the errors are stored for the
+// worker that dead-letters it.
 func TestFailedIsGivenAgain(t *testing.T) {
 	c := campaign(t, queue(t))
 	send(t, c, item(0, 0))
-	if text, err := take(t, c, 0).Failures(t.Context()); err != nil || !strings.Contains(text, "not heard of") {
+	if text, err := take(t, c, 0).Failures(t.Context()); err != nil || !strings.Contains(text, "disappeared") {
 		t.Errorf("%q, %v", text, err)
 	}
-	// The one above is still out: give it back.
 	c2 := campaign(t, queue(t))
 	send(t, c2, item(0, 0))
 	first := take(t, c2, 0)
@@ -176,7 +176,7 @@ func TestFailedIsGivenAgain(t *testing.T) {
 	}
 }
 
-// TestRestart: a server that ends goes on with what it had, and who was connected with it.
+// TestRestart: a server that starts again has all that it had, and its clients connect again.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Serve(ServerOptions{Dir: dir, Listen: "127.0.0.1:0", Token: "secret"})
@@ -188,11 +188,11 @@ func TestRestart(t *testing.T) {
 	c := campaign(t, q)
 	send(t, c, item(0, 0), item(0, 1))
 	first := take(t, c, 0)
-	ways, err := c.FollowWays(t.Context(), 0)
+	found, err := c.FollowCounterexamples(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ways.Close()
+	defer found.Close()
 	s.Close()
 	again := make(chan *Server)
 	go func() {
@@ -208,13 +208,13 @@ func TestRestart(t *testing.T) {
 	s = <-again
 	defer s.Close()
 	defer q.Close()
-	if err := c.Found(t.Context(), 0, hunt.Signature{Anomaly: "granted-early"}); err != nil {
+	if err := c.AddCounterexample(t.Context(), 0, hunt.Signature{Anomaly: "granted-early"}); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if known, err := ways.Known(); err != nil || len(known) > 0 || time.Now().After(end) {
+		if known, err := found.Known(); err != nil || len(known) > 0 || time.Now().After(end) {
 			if len(known) != 1 {
-				t.Errorf("who follows what is found knows %v, %v", known, err)
+				t.Errorf("the counterexamples are %v, %v", known, err)
 			}
 			break
 		}
@@ -227,7 +227,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestEnd: what is left of a campaign that has ended is taken back, and others are left alone.
+// TestEnd: the end of a campaign removes its items, and no others.
 func TestEnd(t *testing.T) {
 	q := queue(t)
 	c := campaign(t, q)
@@ -254,8 +254,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestDoneAtTheEnd: a worker that tells the last result does not wait for a queue that the
-// coordinator has ended since.
+// TestDoneAtTheEnd: a worker with a last result does not wait for a queue that the coordinator has
+// closed.
 func TestDoneAtTheEnd(t *testing.T) {
 	t.Parallel()
 	c := campaign(t, queue(t))
@@ -274,13 +274,13 @@ func TestDoneAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestUnreadable: an item whose result is none is not done again, and what cannot be read of
-// others does not keep what can.
+// TestUnreadable: an item whose result cannot be read does not run again, and what cannot be read
+// hides nothing else.
 func TestUnreadable(t *testing.T) {
 	q := queue(t)
 	c := campaign(t, q)
 	send(t, c, item(0, 0))
-	for key, text := range map[string]string{"done.0.slice.0": "{", "way.0.bad": "{"} {
+	for key, text := range map[string]string{"done.0.slice.0": "{", "counterexample.0.bad": "{"} {
 		if _, err := c.kv.Put(t.Context(), key, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
@@ -288,20 +288,20 @@ func TestUnreadable(t *testing.T) {
 	if done, err := take(t, c, 0).Finished(t.Context()); err != nil || !done {
 		t.Errorf("it counts as done: %v, %v", done, err)
 	}
-	if got := results(t, c, 1)[0]; got.Item != "0.slice.0" || !strings.Contains(got.Dead, "cannot be read") {
+	if got := results(t, c, 1)[0]; got.Item != "0.slice.0" || !strings.Contains(got.DeadLetter, "cannot be read") {
 		t.Errorf("%+v", got)
 	}
-	if err := c.Found(t.Context(), 0, hunt.Signature{Anomaly: "granted-early"}); err != nil {
+	if err := c.AddCounterexample(t.Context(), 0, hunt.Signature{Anomaly: "granted-early"}); err != nil {
 		t.Fatal(err)
 	}
-	if ways, err := c.Ways(t.Context(), 0); err != nil || len(ways) != 1 {
-		t.Errorf("%v, %v", ways, err)
+	if found, err := c.Counterexamples(t.Context(), 0); err != nil || len(found) != 1 {
+		t.Errorf("%v, %v", found, err)
 	}
 	if err := c.Report(t.Context(), &fleet.Report{ID: "another"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Reported(t.Context()); !errors.Is(err, ErrUnreadable) {
-		t.Errorf("what another came to: %v", err)
+		t.Errorf("the report of another campaign: %v", err)
 	}
 	if a, there, err := q.About(t.Context(), "nobody"); there || err != nil {
 		t.Errorf("%+v, %v", a, err)

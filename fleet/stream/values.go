@@ -23,7 +23,7 @@ func put(ctx context.Context, kv jetstream.KeyValue, key string, v any) error {
 	})
 }
 
-// get reads a value; false where there is none.
+// get reads a value; false if there is none.
 func get(ctx context.Context, kv jetstream.KeyValue, key string, v any) (bool, error) {
 	b, err := value(ctx, kv, key)
 	if err != nil || b == nil {
@@ -35,7 +35,7 @@ func get(ctx context.Context, kv jetstream.KeyValue, key string, v any) (bool, e
 	return true, nil
 }
 
-// value is a value as it was written; nil where there is none.
+// value is a value as it was written; nil if there is none.
 func value(ctx context.Context, kv jetstream.KeyValue, key string) (b []byte, err error) {
 	err = patiently(ctx, func(ctx context.Context) error {
 		e, err := kv.Get(ctx, key)
@@ -51,12 +51,12 @@ func value(ctx context.Context, kv jetstream.KeyValue, key string) (b []byte, er
 	return b, err
 }
 
-// ErrUnreadable says that some of what is on the queue is not what it should be: somebody else
-// wrote it, or another version did. What can be read is there beside the error.
+// ErrUnreadable says that the queue holds something that cannot be read, for example from another
+// version. All that can be read is returned beside the error.
 var ErrUnreadable = errors.New("it cannot be read")
 
-// all reads the values whose keys match: those that can be read, and ErrUnreadable with the
-// keys of those that cannot.
+// all reads the values whose keys match. If some cannot be read, the error is ErrUnreadable with
+// their keys.
 func all[T any](ctx context.Context, kv jetstream.KeyValue, keys string) ([]T, error) {
 	entries, err := entries(ctx, kv, keys)
 	var out []T
@@ -72,7 +72,7 @@ func all[T any](ctx context.Context, kv jetstream.KeyValue, keys string) ([]T, e
 	return out, errors.Join(append(bad, err)...)
 }
 
-// entries reads what a bucket holds of the keys that match.
+// entries reads the entries whose keys match.
 func entries(ctx context.Context, kv jetstream.KeyValue, keys string) (out []jetstream.KeyValueEntry, err error) {
 	err = patiently(ctx, func(ctx context.Context) error {
 		out = nil

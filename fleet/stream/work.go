@@ -14,8 +14,8 @@ import (
 	"github.com/picklock/picklock/fleet"
 )
 
-// Send puts items onto the queue. An item that is sent twice within two minutes is there once;
-// later it is done twice at most, and counts once.
+// Send puts items onto the queue. If an item is sent again within two minutes, the queue holds it
+// once. Later a second worker may run it, and its first result counts.
 func (c *Campaign) Send(ctx context.Context, items []fleet.Item) error {
 	for _, i := range items {
 		b, err := json.Marshal(i)
@@ -35,45 +35,45 @@ func (c *Campaign) Send(ctx context.Context, items []fleet.Item) error {
 	return nil
 }
 
-// Mark keeps that something was done that is not done again after a restart; Marked asks.
+// Mark stores that a step is done, so that a restart does not repeat it.
 func (c *Campaign) Mark(ctx context.Context, what string) error {
 	return put(ctx, c.kv, "mark."+what, true)
 }
 
-// Marked says whether Mark was called.
+// Marked says whether a step is marked.
 func (c *Campaign) Marked(ctx context.Context, what string) (bool, error) {
 	var v bool
 	return get(ctx, c.kv, "mark."+what, &v)
 }
 
-// Stop says that a job's time is over: items of it that are still waiting are skipped.
+// Stop says that a job's time is over: workers skip the items that still wait.
 func (c *Campaign) Stop(ctx context.Context, job int) error {
 	return c.Mark(ctx, fmt.Sprintf("stop.%d", job))
 }
 
-// Stopped says whether it is.
+// Stopped says whether a job's time is over.
 func (c *Campaign) Stopped(ctx context.Context, job int) (bool, error) {
 	return c.Marked(ctx, fmt.Sprintf("stop.%d", job))
 }
 
-// Waiting is how much of a job waits and how much is being done.
+// Waiting counts the items of a job that wait and those that workers have.
 type Waiting struct {
 	Campaign  string
 	Job       int
 	Waits, On int
 }
 
-// Waiting lists what there is to do on the queue.
+// Waiting lists the items on the queue, by job.
 func (q *Queue) Waiting(ctx context.Context) ([]Waiting, error) {
 	var out []Waiting
 	err := patiently(ctx, func(ctx context.Context) error {
 		out = nil
 		s, err := q.js.Stream(ctx, workStream)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
-			return nil // nobody has made a campaign yet
+			return nil // there was no campaign yet
 		}
 		if err != nil {
-			return fmt.Errorf("look at the queue: %w", err)
+			return fmt.Errorf("read the queue: %w", err)
 		}
 		list := s.ListConsumers(ctx)
 		for i := range list.Info() {
@@ -82,23 +82,23 @@ func (q *Queue) Waiting(ctx context.Context) ([]Waiting, error) {
 			}
 		}
 		if list.Err() != nil {
-			return fmt.Errorf("look at the queue: %w", list.Err())
+			return fmt.Errorf("read the queue: %w", list.Err())
 		}
 		return nil
 	})
 	return out, err
 }
 
-// Taken is an item that this worker has to do or to give back.
+// Taken is an item that this worker must finish or return.
 type Taken struct {
 	Item      fleet.Item
-	Delivered int // how often it was given to a worker, this time among them
+	Delivered int // how often a worker took it, including this time
 
 	c   *Campaign
 	msg jetstream.Msg
 }
 
-// Take asks for an item of a job and waits so long for one; nil where there is none.
+// Take takes an item of a job, and waits up to wait for one; nil if there is none.
 func (c *Campaign) Take(ctx context.Context, job int, wait time.Duration) (*Taken, error) {
 	var t *Taken
 	err := patiently(ctx, func(ctx context.Context) error {
@@ -107,11 +107,11 @@ func (c *Campaign) Take(ctx context.Context, job int, wait time.Duration) (*Take
 			return nil // the campaign has ended
 		}
 		if err != nil {
-			return fmt.Errorf("ask for work: %w", err)
+			return fmt.Errorf("take an item: %w", err)
 		}
 		batch, err := cons.Fetch(1, jetstream.FetchMaxWait(wait))
 		if err != nil {
-			return fmt.Errorf("ask for work: %w", err)
+			return fmt.Errorf("take an item: %w", err)
 		}
 		for msg := range batch.Messages() {
 			t, err = c.taken(msg)
@@ -119,9 +119,9 @@ func (c *Campaign) Take(ctx context.Context, job int, wait time.Duration) (*Take
 		}
 		err = batch.Error()
 		if err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrConsumerDeleted) {
-			return nil // nothing came, or the campaign has ended
+			return nil // no item came, or the campaign has ended
 		}
-		return fmt.Errorf("ask for work: %w", err)
+		return fmt.Errorf("take an item: %w", err)
 	})
 	return t, err
 }
@@ -137,8 +137,7 @@ func (c *Campaign) taken(msg jetstream.Msg) (*Taken, error) {
 	return t, nil
 }
 
-// Keep tells the queue that the item is being done, until the function that it returns is
-// called.
+// Keep keeps the item from other workers until stop is called.
 func (t *Taken) Keep() (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -150,21 +149,21 @@ func (t *Taken) Keep() (stop func()) {
 			case <-over:
 				return
 			case <-tick.C:
-				_ = t.msg.InProgress() // a queue that is away hears the next one
+				_ = t.msg.InProgress() // the next one may reach the queue
 			}
 		}
 	}()
 	return sync.OnceFunc(func() { close(over); <-done })
 }
 
-// Finished says whether the item was done already, by whomever.
+// Finished says whether a worker has finished the item.
 func (t *Taken) Finished(ctx context.Context) (bool, error) {
 	b, err := value(ctx, t.c.kv, doneKey(t.Item))
-	return b != nil, err // whether it can be read is for the coordinator to say
+	return b != nil, err // the coordinator reads it
 }
 
-// Done keeps what came of the item and takes it off the queue. The first result of an item
-// counts: a second one is let go.
+// Done stores the result of the item and takes the item off the queue. The first result of an item
+// counts, a second one is dropped.
 func (t *Taken) Done(ctx context.Context, r fleet.Result, p *fleet.Payload) error {
 	if p != nil {
 		var err error
@@ -175,12 +174,12 @@ func (t *Taken) Done(ctx context.Context, r fleet.Result, p *fleet.Payload) erro
 	r.Item = t.Item.ID()
 	b, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("keep the result of item %s: %w", r.Item, err)
+		return fmt.Errorf("store the result of item %s: %w", r.Item, err)
 	}
 	second := false
 	err = patiently(ctx, func(ctx context.Context) error {
 		if _, err := t.c.kv.Create(ctx, doneKey(t.Item), b); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
-			return fmt.Errorf("keep the result of item %s: %w", r.Item, err)
+			return fmt.Errorf("store the result of item %s: %w", r.Item, err)
 		} else if err != nil {
 			second = true
 		}
@@ -192,17 +191,17 @@ func (t *Taken) Done(ctx context.Context, r fleet.Result, p *fleet.Payload) erro
 	if second {
 		var kept fleet.Result
 		if there, err := get(ctx, t.c.kv, doneKey(t.Item), &kept); err == nil && there && r.Object != "" && kept.Object != r.Object {
-			_ = t.c.objects.Delete(ctx, r.Object) // nobody asks for it
+			_ = t.c.objects.Delete(ctx, r.Object) // nobody reads it
 		}
 	}
 	return t.Drop(ctx)
 }
 
-// Drop takes the item off the queue. Where the campaign has ended meanwhile there is nothing to
-// take it off: its coordinator needs the results only, and may have had the last one.
+// Drop takes the item off the queue. If the campaign has ended meanwhile, the queue has removed it:
+// the coordinator may have had the last result.
 func (t *Taken) Drop(ctx context.Context) error {
 	return patiently(ctx, func(ctx context.Context) error {
-		// Nobody answers for a queue that is gone, so that half of the time is for asking about it.
+		// If the queue is gone, nothing answers. Half of the time remains to find that out.
 		acked, cancel := context.WithTimeout(ctx, askWithin/2)
 		defer cancel()
 		err := t.msg.DoubleAck(acked)
@@ -216,26 +215,26 @@ func (t *Taken) Drop(ctx context.Context) error {
 	})
 }
 
-// Failed gives the item back: another worker may do better. What went wrong is kept.
+// Failed returns the item for another worker, and stores the error.
 func (t *Taken) Failed(ctx context.Context, worker string, cause error) error {
 	key := fmt.Sprintf("fail.%s.%d", t.Item.ID(), t.Delivered)
 	if err := put(ctx, t.c.kv, key, fmt.Sprintf("%s: %v", worker, cause)); err != nil {
 		return err
 	}
 	if err := t.msg.NakWithDelay(time.Duration(t.Delivered) * time.Second); err != nil {
-		return fmt.Errorf("give item %s back: %w", t.Item.ID(), err)
+		return fmt.Errorf("return item %s: %w", t.Item.ID(), err)
 	}
 	return nil
 }
 
-// Return gives the item back at once, since this worker ends.
+// Return returns the item at once, because this worker ends.
 func (t *Taken) Return() error { return t.msg.Nak() }
 
-// Failures are what went wrong with the item so far.
+// Failures are the errors of the item so far.
 func (t *Taken) Failures(ctx context.Context) (string, error) {
 	list, err := all[string](ctx, t.c.kv, "fail."+t.Item.ID()+".*")
 	if len(list) == 0 {
-		return "the workers that took it were not heard of again", err
+		return "the workers that took it disappeared", err
 	}
 	return strings.Join(list, "; "), err
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// largestReport is how large a report may be to be sent.
+// largestReport bounds the reports that a worker sends.
 const largestReport = 16 << 20
 
-// cell plays one cell once, as a matrix does.
+// cell runs one cell once, as a matrix does.
 func (w *worker) cell(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) (_ *fleet.Payload, err error) {
 	c := j.job.Cells[i.First]
 	dir, err := os.MkdirTemp(w.o.Dir, "cell-")
@@ -41,10 +41,10 @@ func (w *worker) cell(ctx context.Context, j *job, i fleet.Item, r *fleet.Result
 		return nil, err
 	}
 	one := m.Cells[0]
-	r.Plays = 1
+	r.Runs = 1
 	p := &fleet.Payload{Cell: &one}
 	if s := one.State(); s == results.Violated || s == results.Unexpected {
-		r.Ways = 1 // as fleet.JobReport.Played counts: what broke as expected is no finding
+		r.Found = 1 // as fleet.JobReport.SetMatrix counts: an expected failure is no finding
 	}
 	if len(one.Broken) > 0 || one.Met == checker.False {
 		if p.Report, err = report(filepath.Join(dir, filepath.FromSlash(one.Dir))); err != nil {
@@ -54,7 +54,7 @@ func (w *worker) cell(ctx context.Context, j *job, i fleet.Item, r *fleet.Result
 	return p, nil
 }
 
-// scenarioOf is the scenario of a cell: that of the catalogue where it is the same.
+// scenarioOf is the scenario of a cell: that of the catalogue if it is the same.
 func scenarioOf(c fleet.Cell, dir string) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Lookup(c.Scenario); err == nil && string(s.Text) == c.Text {
 		return s, nil
@@ -71,11 +71,11 @@ func scenarioOf(c fleet.Cell, dir string) (*scenarios.Scenario, error) {
 	return s, nil
 }
 
-// report is the page of a run, if it has one that can be sent.
+// report is the page of a run; nil if there is none, or if it is too large.
 func report(dir string) ([]byte, error) {
 	file := filepath.Join(dir, results.ReportFile)
 	if at, err := os.Stat(file); err != nil || at.Size() > largestReport {
-		return nil, nil //nolint:nilerr // a run that was left out has none
+		return nil, nil //nolint:nilerr // a cell that was left out has no report
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {

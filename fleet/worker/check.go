@@ -23,16 +23,16 @@ var (
 	imageName = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._/:@-]{0,299}$`)
 )
 
-// What a job may ask for at most.
+// The limits of a job.
 const (
 	longestTTL    = time.Minute
 	longestFinish = 6 * time.Hour
-	mostPlays     = 10000
+	mostReplays   = 10000
 	mostCells     = 100000
 )
 
-// check looks at a job as at anything that came over a network, and whether the worker's own
-// configuration allows it.
+// check refuses a job that is invalid, or that the worker's configuration does not allow. Anybody may
+// have written it.
 func (w *worker) check(ctx context.Context, campaign string, j fleet.Job) error {
 	if err := w.version(ctx, campaign); err != nil {
 		return err
@@ -42,14 +42,14 @@ func (w *worker) check(ctx context.Context, campaign string, j fleet.Job) error 
 
 func (w *worker) checkJob(ctx context.Context, j fleet.Job) error {
 	if j.Cluster != "" && !plainName.MatchString(j.Cluster) && !w.o.AllowExec {
-		return fmt.Errorf("cluster %q is a file: a Compose file names programs to run; --allow-exec lets it", j.Cluster)
+		return fmt.Errorf("cluster %q is a Compose file, which can run programs: start the worker with --allow-exec to allow it", j.Cluster)
 	}
 	if j.Runtime != "local" && j.Runtime != "docker" {
 		return fmt.Errorf("runtime %q is unknown here", j.Runtime)
 	}
 	for service, image := range j.Images {
 		if !plainName.MatchString(service) || !imageName.MatchString(image) {
-			return fmt.Errorf("image %q of %q is none", image, service)
+			return fmt.Errorf("image %q of %q is not an image's name", image, service)
 		}
 	}
 	if j.Hunt != nil {
@@ -67,8 +67,8 @@ func (w *worker) checkHunt(ctx context.Context, j fleet.Job) error {
 	switch {
 	case h.Depth < 0 || h.Depth > 2 || h.Slice < 1:
 		return fmt.Errorf("depth %d in slices of %d: want 0 to 2 in slices of 1 at least", h.Depth, h.Slice)
-	case h.TTL < 0 || h.TTL > longestTTL || h.Finish < 0 || h.Finish > longestFinish || h.Plays < 1 || h.Plays > mostPlays:
-		return fmt.Errorf("lease %v, finish %v, %d replays: want up to %v, %v, %d", h.TTL, h.Finish, h.Plays, longestTTL, longestFinish, mostPlays)
+	case h.TTL < 0 || h.TTL > longestTTL || h.Finish < 0 || h.Finish > longestFinish || h.Replays < 1 || h.Replays > mostReplays:
+		return fmt.Errorf("lease %v, finish %v, %d replays: want up to %v, %v, %d", h.TTL, h.Finish, h.Replays, longestTTL, longestFinish, mostReplays)
 	}
 	for _, a := range h.Find {
 		if !slices.Contains(scenarios.Anomalies, a) {
@@ -83,13 +83,13 @@ func (w *worker) checkHunt(ctx context.Context, j fleet.Job) error {
 		return err
 	}
 	if n := target.Size(h.Depth); n != h.Size {
-		return fmt.Errorf("its space has %d schedules here and %d where it was planned: are both of one version?", n, h.Size)
+		return fmt.Errorf("it has %d schedules here and %d at the coordinator: use one picklock version on all machines", n, h.Size)
 	}
 	return nil
 }
 
 func (w *worker) target(ctx context.Context, info clients.Info, j fleet.Job) (hunt.Target, error) {
-	return j.Lanes(j.Runtime).Target(ctx, info)
+	return j.Testbeds(j.Runtime).Target(ctx, info)
 }
 
 func (w *worker) checkCells(j fleet.Job) error {
@@ -102,7 +102,7 @@ func (w *worker) checkCells(j fleet.Job) error {
 			return err
 		}
 		if !plainName.MatchString(c.Scenario) {
-			return fmt.Errorf("scenario %q: no name of a scenario", c.Scenario)
+			return fmt.Errorf("scenario %q is not a scenario's name", c.Scenario)
 		}
 		if _, err := scenarios.Parse(c.Scenario+".yaml", []byte(c.Text)); err != nil {
 			return err
@@ -117,35 +117,35 @@ func (w *worker) checkCells(j fleet.Job) error {
 	return nil
 }
 
-// allowed looks a lock up that this worker may run.
+// allowed looks up a lock, and refuses one that this worker must not run.
 func (w *worker) allowed(lock string) (clients.Info, error) {
 	info, err := w.o.Table.Lookup(lock)
 	switch {
 	case err != nil:
 		return info, err
 	case info.IsExec() && !w.o.AllowExec:
-		return info, fmt.Errorf("%s is a program: --allow-exec lets campaigns name programs", lock)
+		return info, fmt.Errorf("%s is a program: start the worker with --allow-exec to allow it", lock)
 	case w.o.Locks != nil && !slices.Contains(w.o.Locks, info.Name):
 		return info, fmt.Errorf("%s is not among --locks %s", info.Name, strings.Join(w.o.Locks, ","))
 	}
 	return info, nil
 }
 
-// images lets Compose files find a job's images, and returns what takes that back. A worker
-// does one job at a time.
+// images sets the variables that Compose files read a job's images from; restore resets them. A
+// worker runs one job at a time.
 func images(all map[string]string) (restore func()) {
 	var undo []func()
 	for service, image := range all {
 		name := "PICKLOCK_" + strings.ToUpper(strings.ReplaceAll(service, "-", "_")) + "_IMAGE"
 		before, was := os.LookupEnv(name)
 		if os.Setenv(name, image) != nil {
-			continue // a name was checked to be none that could be refused
+			continue // checkJob has checked the name
 		}
 		undo = append(undo, func() {
 			if was {
-				_ = os.Setenv(name, before) // it was set before
+				_ = os.Setenv(name, before) // the process had it before
 			} else {
-				_ = os.Unsetenv(name) // it was set here
+				_ = os.Unsetenv(name) // the process had none
 			}
 		})
 	}

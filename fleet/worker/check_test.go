@@ -23,8 +23,7 @@ func jobs(t *testing.T) (hunt, matrix fleet.Job) {
 	return list[0], list[1]
 }
 
-// TestCheck: a worker does what a campaign plans, and nothing of what a queue could say beside
-// that.
+// TestCheck: a worker accepts what a campaign plans, and refuses anything else from the queue.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -41,11 +40,11 @@ func TestCheck(t *testing.T) {
 		{name: "a runtime", change: func(h, m *fleet.Job) { h.Runtime, m.Runtime = "ssh", "" }, want: "runtime"},
 		{name: "an image", change: func(h, m *fleet.Job) {
 			h.Images, m.Images = map[string]string{"redis": "x; rm -rf /"}, map[string]string{"A=B": "redis"}
-		}, want: "is none"},
+		}, want: "not an image's name"},
 		{name: "an option", change: func(h, m *fleet.Job) {
 			h.Options, m.Options = map[string]string{"x": "y"}, map[string]string{"x": "y"}
 		}, want: "x"},
-		{name: "a discipline", change: func(h, m *fleet.Job) { h.Fencing, m.Cells[0].Fencing = "wrote", "wrote" }, want: "wrote"},
+		{name: "a fencing mode", change: func(h, m *fleet.Job) { h.Fencing, m.Cells[0].Fencing = "wrote", "wrote" }, want: "wrote"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, m := jobs(t)
@@ -65,14 +64,14 @@ func TestCheck(t *testing.T) {
 
 func TestCheckHunt(t *testing.T) {
 	for want, change := range map[string]func(h *fleet.Hunt){
-		"depth 3":          func(h *fleet.Hunt) { h.Depth = 3 },
-		"slices of 0":      func(h *fleet.Hunt) { h.Slice = 0 },
-		"lease 2m0s":       func(h *fleet.Hunt) { h.TTL = 2 * 60e9 },
-		"finish 24h0m0s":   func(h *fleet.Hunt) { h.Finish = 24 * 3600e9 },
-		"0 replays":        func(h *fleet.Hunt) { h.Plays = 0 },
-		"of one version":   func(h *fleet.Hunt) { h.Size++ },
-		`anomaly "broken"`: func(h *fleet.Hunt) { h.Find = []string{"broken"} },
-		"pauze":            func(h *fleet.Hunt) { h.Faults = []string{"pauze"} },
+		"depth 3":              func(h *fleet.Hunt) { h.Depth = 3 },
+		"slices of 0":          func(h *fleet.Hunt) { h.Slice = 0 },
+		"lease 2m0s":           func(h *fleet.Hunt) { h.TTL = 2 * 60e9 },
+		"finish 24h0m0s":       func(h *fleet.Hunt) { h.Finish = 24 * 3600e9 },
+		"0 replays":            func(h *fleet.Hunt) { h.Replays = 0 },
+		"one picklock version": func(h *fleet.Hunt) { h.Size++ },
+		`anomaly "broken"`:     func(h *fleet.Hunt) { h.Find = []string{"broken"} },
+		"pauze":                func(h *fleet.Hunt) { h.Faults = []string{"pauze"} },
 	} {
 		j, _ := jobs(t)
 		change(j.Hunt)
@@ -85,9 +84,9 @@ func TestCheckHunt(t *testing.T) {
 
 func TestCheckCells(t *testing.T) {
 	for want, change := range map[string]func(m *fleet.Job){
-		"0 cells":            func(m *fleet.Job) { m.Cells = nil },
-		"no name":            func(m *fleet.Job) { m.Cells[0].Scenario = "../../etc/passwd" },
-		"pause-holder.yaml:": func(m *fleet.Job) { m.Cells[0].Text = "nothing" },
+		"0 cells":               func(m *fleet.Job) { m.Cells = nil },
+		"not a scenario's name": func(m *fleet.Job) { m.Cells[0].Scenario = "../../etc/passwd" },
+		"pause-holder.yaml:":    func(m *fleet.Job) { m.Cells[0].Text = "nothing" },
 	} {
 		_, j := jobs(t)
 		change(&j)

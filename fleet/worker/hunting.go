@@ -15,19 +15,19 @@ import (
 	"github.com/picklock/picklock/hunt/lanes"
 )
 
-// hunting is a hunt whose servers are up: they stay so from one item to the next.
+// hunting is a hunt whose testbeds are up. They stay up from one item to the next.
 type hunting struct {
 	job     *job
 	pool    *lanes.Pool
 	players []hunt.Player
 	target  hunt.Target
-	gone    map[string]string // what the items before learned
+	gone    map[string]string // what earlier items learned
 	gains   *stream.Gains
-	ways    *stream.Ways
+	found   *stream.Counterexamples
 	restore func()
 }
 
-// of says that it is of a job. h may be nil.
+// of says that h belongs to a job. h may be nil.
 func (h *hunting) of(j *job) bool { return h != nil && h.job == j }
 
 func (h *hunting) close() error {
@@ -35,12 +35,12 @@ func (h *hunting) close() error {
 		return nil
 	}
 	h.gains.Close()
-	h.ways.Close()
+	h.found.Close()
 	h.restore()
 	return h.pool.Close()
 }
 
-// hunt brings a job's servers up, unless they are.
+// hunt starts a job's testbeds, unless they are up.
 func (w *worker) hunt(ctx context.Context, j *job) (*hunting, error) {
 	if w.hunting.of(j) {
 		return w.hunting, nil
@@ -52,7 +52,7 @@ func (w *worker) hunt(ctx context.Context, j *job) (*hunting, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := j.job.Lanes(j.job.Runtime)
+	o := j.job.Testbeds(j.job.Runtime)
 	o.Self, o.Dir = w.o.Self, filepath.Join(w.o.Dir, fmt.Sprintf("%s-%d", j.campaign.ID, j.job.Number))
 	target, err := o.Target(ctx, info)
 	if err != nil {
@@ -62,19 +62,19 @@ func (w *worker) hunt(ctx context.Context, j *job) (*hunting, error) {
 	if err != nil {
 		return nil, err
 	}
-	ways, err := j.campaign.FollowWays(ctx, j.job.Number)
+	found, err := j.campaign.FollowCounterexamples(ctx, j.job.Number)
 	if err != nil {
 		gains.Close()
 		return nil, err
 	}
-	h := &hunting{job: j, gains: gains, ways: ways, gone: map[string]string{}, restore: images(j.job.Images)}
+	h := &hunting{job: j, gains: gains, found: found, gone: map[string]string{}, restore: images(j.job.Images)}
 	n := w.o.Jobs
 	if n == 0 {
 		n = lanes.Jobs(target)
 	}
 	if h.pool, h.players, h.target, err = o.Start(ctx, info, target, n, w.o.Say); err != nil {
 		gains.Close()
-		ways.Close()
+		found.Close()
 		h.restore()
 		return nil, err
 	}
@@ -82,30 +82,29 @@ func (w *worker) hunt(ctx context.Context, j *job) (*hunting, error) {
 	return h, nil
 }
 
-// sliceWithin is how long a slice may take at most; what it did not come to is said by the
-// portion.
+// sliceWithin is how long a slice may take. Its portion says what it has not run.
 const sliceWithin = time.Hour
 
-// offered is how many schedules of a slice others may go on from.
+// offered is how many schedules of a slice other workers get as seeds.
 const offered = 20
 
-// search plays a slice of the space, or searches beyond it for some time.
+// search runs a slice of the schedules, or a guided search.
 func (w *worker) search(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) (*fleet.Payload, error) {
 	h, err := w.hunt(ctx, j)
 	if err != nil {
 		return nil, err
 	}
-	known, err := h.ways.Known()
+	known, err := h.found.Known()
 	if err != nil {
 		return nil, err
 	}
-	var told error
+	var published error
 	task := j.job.Hunt
 	o := hunt.Options{
 		Target: h.target, Strategy: hunt.Exhaustive, Depth: task.Depth, Part: hunt.Part{First: i.First, End: i.End}, Time: sliceWithin,
 		Find: task.Find, BeyondLeases: task.Beyond, Seed: task.Seed + uint64(i.Number), KnownWays: known, Gone: h.gone,
 		Tell: func(way *hunt.Way) {
-			w.o.Say(fmt.Sprintf("%s: found %s (%d of %d plays)", j.job.Name, way.Signature, way.Search.Hits, way.Search.Plays))
+			w.o.Say(fmt.Sprintf("%s: found %s (%d of %d runs)", j.job.Name, way.Signature, way.Search.Hits, way.Search.Plays))
 		},
 	}
 	if i.Kind == fleet.Guided {
@@ -127,16 +126,16 @@ func (w *worker) search(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 	p := s.Portion()
 	maps.Copy(h.gone, p.Gone)
 	for _, way := range p.Result.Ways {
-		if way.Search.Hits > 1 { // it repeats: nobody else need confirm it
-			h.ways.Add(way.Signature)
-			told = errors.Join(told, j.campaign.Found(ctx, j.job.Number, way.Signature))
+		if way.Search.Hits > 1 { // it repeats, so that no other worker needs to confirm it
+			h.found.Add(way.Signature)
+			published = errors.Join(published, j.campaign.AddCounterexample(ctx, j.job.Number, way.Signature))
 		}
 	}
-	r.Plays, r.Void, r.Ways = result.Plays, result.Void, len(result.Ways)
-	return &fleet.Payload{Portion: &p}, told
+	r.Runs, r.Discarded, r.Found = result.Plays, result.Void, len(result.Ways)
+	return &fleet.Payload{Portion: &p}, published
 }
 
-// finish puts the portions together and makes what was found small.
+// finish merges the portions and shrinks the counterexamples.
 func (w *worker) finish(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) (*fleet.Payload, error) {
 	var portions []hunt.Portion
 	for _, name := range i.Objects {
@@ -145,7 +144,7 @@ func (w *worker) finish(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 			return nil, err
 		}
 		if p.Portion == nil {
-			return nil, fmt.Errorf("%s is no portion of a hunt", name)
+			return nil, fmt.Errorf("%s is not a portion of a hunt", name)
 		}
 		portions = append(portions, *p.Portion)
 	}
@@ -159,7 +158,7 @@ func (w *worker) finish(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 	result := s.Result()
 	result.Versions = map[string]string{"picklock": harness.Version()}
 	maps.Copy(result.Versions, j.job.Images)
-	r.Ways = len(result.Ways)
+	r.Found = len(result.Ways)
 	return &fleet.Payload{Hunt: result, Finds: s.Finds()}, nil
 }
 
@@ -167,14 +166,14 @@ func (h *hunting) assemble(task *fleet.Hunt, portions []hunt.Portion) *hunt.Sear
 	return hunt.Assemble(hunt.Options{Target: h.target, Strategy: hunt.Guided, Depth: task.Depth, Find: task.Find, BeyondLeases: task.Beyond, Seed: task.Seed}, portions)
 }
 
-// measure plays one of the ways alone and tries what might help against it.
+// measure replays one counterexample and tries mitigations on it.
 func (w *worker) measure(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) (*fleet.Payload, error) {
 	p, err := j.campaign.Payload(ctx, i.Objects[0])
 	if err != nil {
 		return nil, err
 	}
 	if i.Number >= len(p.Finds) || p.Finds[i.Number].Way == nil {
-		return nil, fmt.Errorf("%s has no way %d", i.Objects[0], i.Number)
+		return nil, fmt.Errorf("%s has no counterexample %d", i.Objects[0], i.Number)
 	}
 	h, err := w.hunt(ctx, j)
 	if err != nil {
@@ -187,12 +186,12 @@ func (w *worker) measure(ctx context.Context, j *job, i fleet.Item, r *fleet.Res
 	s := h.assemble(j.job.Hunt, nil)
 	s.Adopt(p.Finds[i.Number : i.Number+1])
 	o := h.pool.Remedies(info)
-	o.Replays, o.Tell = j.job.Hunt.Plays, w.o.Say
+	o.Replays, o.Tell = j.job.Hunt.Replays, w.o.Say
 	bounded, cancel := context.WithTimeout(ctx, j.job.Hunt.Finish/2)
 	defer cancel()
 	if err := s.Measure(bounded, h.players[0], o); err != nil {
 		return nil, err
 	}
-	r.Ways = 1
+	r.Found = 1
 	return &fleet.Payload{Finds: s.Finds()}, nil
 }

@@ -35,15 +35,15 @@ func TestNoCampaign(t *testing.T) {
 	if err := js.DeleteKeyValue(t.Context(), "picklock-gone"); err != nil {
 		t.Fatal(err)
 	}
-	var said []string
-	w := &worker{o: Options{Queue: q, Table: all.Locks(), Say: func(s string) { said = append(said, s) }}, jobs: map[string]*job{}}
+	var lines []string
+	w := &worker{o: Options{Queue: q, Table: all.Locks(), Say: func(s string) { lines = append(lines, s) }}, jobs: map[string]*job{}}
 	for range 2 {
 		if j, more, err := w.choose(t.Context()); j != nil || !more || err != nil {
 			t.Fatalf("%v, %v, %v", j, more, err)
 		}
 	}
-	told := strings.Join(said, "\n")
-	if len(said) != 2 || !strings.Contains(told, "job 0 of gone is not done here") || !strings.Contains(told, "job 0 of bad is not done here") {
-		t.Errorf("said is %q", said)
+	text := strings.Join(lines, "\n")
+	if len(lines) != 2 || !strings.Contains(text, "job 0 of gone is refused") || !strings.Contains(text, "job 0 of bad is refused") {
+		t.Errorf("it says %q", lines)
 	}
 }

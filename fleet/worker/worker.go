@@ -1,6 +1,5 @@
-// Package worker carries out items of campaigns: it asks a queue for work, plays it on real
-// servers, and says what came of it. It does only what its own configuration allows, whatever
-// the queue says.
+// Package worker runs items of campaigns: it takes them off a queue, runs them on real servers, and
+// sends the results. It does only what its configuration allows, whatever the queue demands.
 package worker
 
 import (
@@ -18,27 +17,27 @@ import (
 	"github.com/picklock/picklock/harness"
 )
 
-// Options says what a worker may do and where.
+// Options say what a worker may run, and where.
 type Options struct {
 	Queue     *stream.Queue
 	Table     *clients.Table
-	Name      string   // of the worker, told to all
-	Locks     []string // that it may run; nil: all of the table
+	Name      string   // of the worker, unique on the queue
+	Locks     []string // that it may run; nil: all of Table
 	AllowExec bool     // programs and files named by a campaign
-	Jobs      int      // lanes of a hunt, and cells at a time; 0: by the machine
+	Jobs      int      // testbeds of a hunt, and cells at a time; 0: by the machine
 	Self      string   // path of the picklock program
-	Dir       string   // servers' logs and data go below it
-	Campaign  string   // only this one; "": any
-	Drain     bool     // end when there is nothing more to do
+	Dir       string   // of the servers' logs and data
+	Campaign  string   // the only one to work on; "": any
+	Drain     bool     // end when the queue has no item
 	Say       func(text string)
 }
 
-// idle is how long a worker waits before it looks again whether there is work; asked for an
-// item, the queue answers at once when one comes.
+// idle is the pause of a worker that has no job. takeWait may be long: while a worker waits for an
+// item, the queue answers as soon as one comes.
 const (
-	idle     = time.Second
-	takeWait = 2 * time.Second
-	tellWait = 5 * time.Second
+	idle           = time.Second
+	takeWait       = 2 * time.Second
+	heartbeatEvery = 5 * time.Second
 )
 
 type worker struct {
@@ -48,19 +47,19 @@ type worker struct {
 	state fleet.Worker
 
 	jobs    map[string]*job // by campaign and number
-	hunting *hunting        // the hunt whose servers are up
+	hunting *hunting        // the hunt whose testbeds are up
 }
 
-// job is what is known of one that is being worked on.
+// job is a job that the worker has seen.
 type job struct {
 	campaign *stream.Campaign
 	job      fleet.Job
-	refused  error // it is not to be done here
+	refused  error // why this worker must not run it
 	stopped  atomic.Bool
 }
 
-// Run works until ctx ends, or with Drain until nothing more waits. An item that is under way
-// when ctx ends goes back to the queue.
+// Run takes and runs items until ctx ends, or with Drain until none waits. If ctx ends during an
+// item, the item goes back to the queue.
 func Run(ctx context.Context, o Options) (err error) {
 	if o.Say == nil {
 		o.Say = func(string) {}
@@ -70,13 +69,13 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := o.Queue.Prepare(ctx); err != nil {
 		return err
 	}
-	telling, stop := context.WithCancel(ctx)
-	told := make(chan struct{})
+	beating, stop := context.WithCancel(ctx)
+	beaten := make(chan struct{})
 	go func() {
-		defer close(told)
-		w.tell(telling)
+		defer close(beaten)
+		w.heartbeats(beating)
 	}()
-	defer func() { stop(); <-told }()
+	defer func() { stop(); <-beaten }()
 	defer func() { err = errors.Join(err, w.leave()) }()
 	for ctx.Err() == nil {
 		j, more, err := w.choose(ctx)
@@ -100,10 +99,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// choose is the job to work on next: the one whose servers are up as long as something of it
-// waits, else the one that most waits of for each who works on it, else one that others work
-// on: what one of them gives back, or does not live to end, is there to be taken. more says
-// that something is being done, of which more may come.
+// choose is the job to work on next. While items of the job whose testbeds are up wait, it is that
+// one. Else it is the job with the most waiting items per worker. Else it is a job that other
+// workers run, since one of them may return an item. more says that items wait or run, so that
+// more items may follow.
 func (w *worker) choose(ctx context.Context) (_ *job, more bool, err error) {
 	waiting, err := w.o.Queue.Waiting(ctx)
 	if err != nil {
@@ -136,7 +135,7 @@ func (w *worker) choose(ctx context.Context) (_ *job, more bool, err error) {
 	return best, more, nil
 }
 
-// job reads a job once, and looks whether it may be done here.
+// job reads a job once, and checks whether this worker may run it.
 func (w *worker) job(ctx context.Context, campaign string, n int) (*job, error) {
 	key := fmt.Sprintf("%s.%d", campaign, n)
 	if j := w.jobs[key]; j != nil {
@@ -157,35 +156,35 @@ func (w *worker) job(ctx context.Context, campaign string, n int) (*job, error) 
 		if j.job.Name == "" {
 			j.job.Name = fmt.Sprintf("job %d", n)
 		}
-		w.trouble(fmt.Sprintf("%s of %s is not done here: %v", j.job.Name, campaign, j.refused))
+		w.trouble(fmt.Sprintf("%s of %s is refused: %v", j.job.Name, campaign, j.refused))
 	}
 	w.jobs[key] = j
 	return j, nil
 }
 
-// version looks whether the campaign was planned by the same picklock: places in a space are
-// the same in one version only.
+// version refuses campaigns that another version planned: the numbers of schedules differ between
+// versions.
 func (w *worker) version(ctx context.Context, campaign string) error {
 	about, there, err := w.o.Queue.About(ctx, campaign)
 	if err != nil {
 		return err
 	}
 	if there && about.Version != harness.Version() {
-		return fmt.Errorf("it was planned by picklock %s, this is %s", about.Version, harness.Version())
+		return fmt.Errorf("picklock %s planned it, and this is %s: use one version on all machines", about.Version, harness.Version())
 	}
 	return nil
 }
 
-// work does items of a job until none waits.
+// work runs items of a job until none waits.
 func (w *worker) work(ctx context.Context, j *job) error {
 	t, err := w.take(ctx, j)
 	if t == nil || err != nil {
 		return err
 	}
 	if j.job.Hunt != nil {
-		return w.hand(ctx, j, t)
+		return w.items(ctx, j, t)
 	}
-	if err := w.leave(); err != nil { // a matrix needs the machine
+	if err := w.leave(); err != nil { // a matrix needs the whole machine
 		return err
 	}
 	defer images(j.job.Images)()
@@ -199,7 +198,7 @@ func (w *worker) work(ctx context.Context, j *job) error {
 		if i == 0 {
 			first = t
 		}
-		go func() { over <- w.hand(ctx, j, first) }()
+		go func() { over <- w.items(ctx, j, first) }()
 	}
 	var all error
 	for range n {
@@ -208,9 +207,9 @@ func (w *worker) work(ctx context.Context, j *job) error {
 	return all
 }
 
-// hand does items of a job, one after the other, until none waits: first the one that it is
-// given, if any.
-func (w *worker) hand(ctx context.Context, j *job, t *stream.Taken) (err error) {
+// items runs items of a job, one after the other, until none waits. The first one is t, unless t is
+// nil.
+func (w *worker) items(ctx context.Context, j *job, t *stream.Taken) (err error) {
 	for {
 		if t == nil {
 			if t, err = w.take(ctx, j); t == nil || err != nil {
@@ -224,7 +223,7 @@ func (w *worker) hand(ctx context.Context, j *job, t *stream.Taken) (err error) 
 	}
 }
 
-// take asks for an item; nil where there is none, or ctx has ended.
+// take takes an item; nil if there is none, or if ctx has ended.
 func (w *worker) take(ctx context.Context, j *job) (*stream.Taken, error) {
 	t, err := j.campaign.Take(ctx, j.job.Number, takeWait)
 	if ctx.Err() == nil {
@@ -236,7 +235,7 @@ func (w *worker) take(ctx context.Context, j *job) (*stream.Taken, error) {
 	return nil, nil
 }
 
-// item does one item, whatever becomes of it.
+// item runs one item: then it is done, returned, or dead-lettered.
 func (w *worker) item(ctx context.Context, j *job, t *stream.Taken) error {
 	stop := t.Keep()
 	defer stop()
@@ -264,12 +263,12 @@ func (w *worker) item(ctx context.Context, j *job, t *stream.Taken) error {
 	}
 	err := t.Item.Check(j.job)
 	if err != nil || t.Delivered > stream.Attempts {
-		if r.Dead = fmt.Sprint(err); err == nil {
-			if r.Dead, err = t.Failures(ctx); err != nil {
+		if r.DeadLetter = fmt.Sprint(err); err == nil {
+			if r.DeadLetter, err = t.Failures(ctx); err != nil {
 				return w.unlessOver(ctx, t, err)
 			}
 		}
-		w.o.Say(fmt.Sprintf("item %s is laid aside: %s", t.Item.ID(), r.Dead))
+		w.o.Say(fmt.Sprintf("item %s is dead-lettered: %s", t.Item.ID(), r.DeadLetter))
 		return w.unlessOver(ctx, t, t.Done(ctx, r, nil))
 	}
 	w.doing(t.Item.ID(), j.job.Name)
@@ -293,7 +292,7 @@ func drop(ctx context.Context, t *stream.Taken, done bool) error {
 	return t.Drop(ctx)
 }
 
-// unlessOver gives the item back where an error came of the end of ctx.
+// unlessOver returns the item if ctx has ended: the error follows from that.
 func (w *worker) unlessOver(ctx context.Context, t *stream.Taken, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return t.Return()
@@ -301,7 +300,7 @@ func (w *worker) unlessOver(ctx context.Context, t *stream.Taken, err error) err
 	return err
 }
 
-// do carries an item out.
+// do runs an item.
 func (w *worker) do(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) (*fleet.Payload, error) {
 	switch i.Kind {
 	case fleet.Slice, fleet.Guided:
@@ -314,7 +313,7 @@ func (w *worker) do(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) 
 	return w.cell(ctx, j, i, r)
 }
 
-// leave takes down what is up.
+// leave ends the testbeds that are up.
 func (w *worker) leave() error {
 	h := w.hunting
 	w.hunting = nil

@@ -1,6 +1,6 @@
-// Command fleet-scale says how many workers one queue feeds: workers that only wait as long as
-// an item takes ask a real JetStream for work, tell how they are, and send results of the size
-// that a slice's have.
+// Command fleet-scale measures how many workers one queue can feed. Simulated workers, which only wait
+// as long as an item takes, take items off a real JetStream, send heartbeats, and send results as
+// large as those of a slice.
 //
 //	go run ./scripts/fleet-scale [-workers 1,10,100,1000] [-item 20s] [-for 60s] [-jobs 40]
 package main
@@ -90,7 +90,7 @@ func connect(ctx context.Context, s *stream.Server) (*stream.Queue, error) {
 	return stream.Connect(ctx, stream.Options{URL: s.URL(), Token: "scale"})
 }
 
-// work lets so many workers work, and prints what they came to.
+// work lets n workers work, and prints the measurements.
 func work(ctx context.Context, s *stream.Server, n int) error {
 	payload := &fleet.Payload{Portion: &hunt.Portion{States: make([]uint64, *states)}}
 	for i := range payload.Portion.States {
@@ -137,7 +137,7 @@ func work(ctx context.Context, s *stream.Server, n int) error {
 	return nil
 }
 
-// cpu is what the process has used so far: server and workers, for the workers do nothing else.
+// cpu is the CPU time of the process so far: of the server and the workers.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

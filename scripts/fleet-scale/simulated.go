@@ -10,11 +10,11 @@ import (
 	"github.com/picklock/picklock/fleet/stream"
 )
 
-// simulated is a worker that waits instead of playing. It asks the queue what a worker asks.
+// simulated is a worker that waits instead of running items. It sends the requests of a worker.
 type simulated struct {
 	q       *stream.Queue
 	c       *stream.Campaign
-	ways    *stream.Ways // of the job
+	found   *stream.Counterexamples // of the job
 	of      int
 	name    string
 	job     int
@@ -22,7 +22,7 @@ type simulated struct {
 	waits   chan<- time.Duration
 }
 
-// one does one item; 0 where there was none.
+// one runs one item; 0 if there was none.
 func (w *simulated) one(ctx context.Context) (time.Duration, error) {
 	var err error
 	if w.c == nil {
@@ -36,7 +36,7 @@ func (w *simulated) one(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	if t == nil {
-		w.job = (w.job + 1) % *jobs // as a worker that looks where there is more
+		w.job = (w.job + 1) % *jobs // a worker looks for another job, too
 		return 0, nil
 	}
 	stop := t.Keep()
@@ -47,14 +47,14 @@ func (w *simulated) one(ctx context.Context) (time.Duration, error) {
 	if _, err := w.c.Stopped(ctx, w.job); err != nil {
 		return 0, err
 	}
-	if w.ways == nil || w.of != w.job { // a worker does so when it begins a job
+	if w.found == nil || w.of != w.job { // as a worker does when it begins a job
 		w.close()
-		if w.ways, err = w.c.FollowWays(ctx, w.job); err != nil {
+		if w.found, err = w.c.FollowCounterexamples(ctx, w.job); err != nil {
 			return 0, err
 		}
 		w.of = w.job
 	}
-	if _, err := w.ways.Known(); err != nil {
+	if _, err := w.found.Known(); err != nil {
 		return 0, err
 	}
 	w.waits <- time.Since(asked)
@@ -65,7 +65,7 @@ func (w *simulated) one(ctx context.Context) (time.Duration, error) {
 			return takes - left, nil
 		case <-time.After(min(left, 5*time.Second)):
 		}
-		if err := w.q.Tell(ctx, fleet.Worker{Name: w.name}); err != nil && ctx.Err() == nil {
+		if err := w.q.Heartbeat(ctx, fleet.Worker{Name: w.name}); err != nil && ctx.Err() == nil {
 			return 0, err
 		}
 	}
@@ -76,9 +76,9 @@ func (w *simulated) one(ctx context.Context) (time.Duration, error) {
 }
 
 func (w *simulated) close() {
-	if w.ways != nil {
-		w.ways.Close()
-		w.ways = nil
+	if w.found != nil {
+		w.found.Close()
+		w.found = nil
 	}
 }
 

@@ -1,13 +1,13 @@
-// Command fleet-soak does one campaign twice: on one machine alone, and over a NATS server of
-// its own with workers that are killed at random moments, the server among them. Nothing may
-// be lost, nothing may count twice, and what is found must be the same.
+// Command fleet-soak runs one campaign twice: alone on one machine, and over a NATS server with
+// workers, where it kills workers and server at random moments. No result may be lost or count
+// twice, and both must find the same counterexamples.
 //
 //	go run ./scripts/fleet-soak [-workers 4] [-kills 20] [-server-kills 2] [-out FOLDER] [-locks a,b]
 //	go run ./scripts/fleet-soak -swarm ...
 //
 // It needs bin/picklock. With -swarm the coordinator, the workers and the NATS server are
-// containers of a Docker Swarm on this machine, which starts anew what is killed: it needs the
-// image of the same bin/picklock (make image).
+// containers of a Docker Swarm on this machine, which restarts them. It needs the image of the same
+// bin/picklock (make image).
 package main
 
 import (
@@ -97,14 +97,14 @@ func run(ctx context.Context) (err error) {
 	return compare(sizes, alone, many)
 }
 
-// outcome is what a campaign left.
+// outcome is the result of a campaign.
 type outcome struct {
 	report fleet.Report
 	hunts  []hunt.Result
 	took   time.Duration
 }
 
-// campaign does the campaign and reads what came of it. Exit code 1 says that a lock broke.
+// campaign runs the campaign and reads its results. Exit code 1 says that a job failed.
 func campaign(ctx context.Context, file, name string, args ...string) (*outcome, error) {
 	dir := filepath.Join(*out, name)
 	began := time.Now()
@@ -117,7 +117,7 @@ func campaign(ctx context.Context, file, name string, args ...string) (*outcome,
 	return left(dir, time.Since(began))
 }
 
-// left reads what a campaign left in its folder.
+// left reads the results in a campaign's folder.
 func left(dir string, took time.Duration) (*outcome, error) {
 	o := &outcome{took: took}
 	if err := read(filepath.Join(dir, "campaign.json"), &o.report); err != nil {
@@ -146,7 +146,7 @@ func read(path string, v any) error {
 
 const token = "soak"
 
-// command is picklock with what it says in a file.
+// command is picklock with its output in a file.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, *program, args...)
 	c.Env = append(os.Environ(), "PICKLOCK_QUEUE_TOKEN="+token)
@@ -156,7 +156,7 @@ func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// killed does the campaign with many workers, and kills them.
+// killed runs the campaign with many workers, and kills them.
 func killed(ctx context.Context, file string) (*outcome, error) {
 	server, err := newServer(ctx)
 	if err != nil {
@@ -183,7 +183,7 @@ func killed(ctx context.Context, file string) (*outcome, error) {
 	return o, g.Wait()
 }
 
-// prey is what is killed. All of it is started again.
+// prey is what strike kills. All of it starts again.
 type prey interface {
 	killServer(ctx context.Context) error
 	killWorker(ctx context.Context, rng *rand.Rand) error
@@ -206,7 +206,7 @@ func (p processes) killWorker(_ context.Context, rng *rand.Rand) error {
 	return nil
 }
 
-// strike kills a worker, or the server, every now and then.
+// strike kills workers and the server at random moments.
 func strike(ctx context.Context, all prey) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	left, serverLeft := *kills, *serverKills
@@ -233,7 +233,7 @@ func strike(ctx context.Context, all prey) error {
 	return nil
 }
 
-// compare says what is lost, counted twice, or found on one side only.
+// compare reports what is lost, counted twice, or found on one side only.
 func compare(sizes []int, alone, many *outcome) error {
 	var wrong []string
 	for i, a := range alone.hunts {
@@ -242,19 +242,19 @@ func compare(sizes []int, alone, many *outcome) error {
 		fmt.Printf("fleet-soak: %s: alone %s; many %s\n", name, words(a), words(m))
 		for d := range a.Depths {
 			if a.Depths[d].Done != m.Depths[d].Done || !m.Depths[d].Done {
-				wrong = append(wrong, fmt.Sprintf("%s: depth %d: whole alone %v, with many %v", name, d, a.Depths[d].Done, m.Depths[d].Done))
+				wrong = append(wrong, fmt.Sprintf("%s: depth %d: complete alone %v, with many %v", name, d, a.Depths[d].Done, m.Depths[d].Done))
 			}
 		}
 		for _, o := range []*outcome{alone, many} {
 			j := o.report.Jobs[i]
-			if played(o.hunts[i]) > sizes[i] {
-				wrong = append(wrong, fmt.Sprintf("%s: %d schedules were played, and there are %d", name, played(o.hunts[i]), sizes[i]))
+			if schedules(o.hunts[i]) > sizes[i] {
+				wrong = append(wrong, fmt.Sprintf("%s: %d schedules were run, and there are %d", name, schedules(o.hunts[i]), sizes[i]))
 			}
 			if j.Unmeasured > 0 {
-				fmt.Printf("fleet-soak: %s: %d ways were not played alone, the time for that was over\n", name, j.Unmeasured)
+				fmt.Printf("fleet-soak: %s: %d counterexamples were not replayed, the time for that was over\n", name, j.Unmeasured)
 			}
-			if len(j.Dead) > 0 || j.Skipped > 0 {
-				wrong = append(wrong, fmt.Sprintf("%s: %d items skipped, and some that nobody could do: %v", name, j.Skipped, j.Dead))
+			if len(j.DeadLetters) > 0 || j.Skipped > 0 {
+				wrong = append(wrong, fmt.Sprintf("%s: %d items skipped, and dead-lettered: %v", name, j.Skipped, j.DeadLetters))
 			}
 		}
 		for _, one := range []struct {
@@ -264,7 +264,7 @@ func compare(sizes []int, alone, many *outcome) error {
 			found := names(one.not, false)
 			for _, w := range names(one.has, true) {
 				if !slices.Contains(found, w) {
-					wrong = append(wrong, fmt.Sprintf("%s: %s %q comes at will, on the other side there are only %q", name, one.side, w, found))
+					wrong = append(wrong, fmt.Sprintf("%s: %s %q is reproducible, the other side has only %q", name, one.side, w, found))
 				}
 			}
 		}
@@ -273,13 +273,13 @@ func compare(sizes []int, alone, many *outcome) error {
 	if len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, "\n"))
 	}
-	fmt.Println("fleet-soak: the same was found, and nothing is missing")
+	fmt.Println("fleet-soak: both found the same, and nothing is missing")
 	return nil
 }
 
-// played is how many schedules of the space were played. One of which it was seen before that it
-// cannot be played is left out, so that it is not always all of them.
-func played(r hunt.Result) int {
+// schedules is how many schedules of the space were run. A hunt leaves out schedules that it knows
+// to be impossible, so that these may be fewer than there are.
+func schedules(r hunt.Result) int {
 	n := 0
 	for _, d := range r.Depths {
 		n += d.Played
@@ -288,10 +288,10 @@ func played(r hunt.Result) int {
 }
 
 func words(r hunt.Result) string {
-	return fmt.Sprintf("%d schedules, %d ways", played(r), len(r.Ways))
+	return fmt.Sprintf("%d schedules, %d counterexamples", schedules(r), len(r.Ways))
 }
 
-// spaces are how many schedules there are to play, by job.
+// spaces are the numbers of schedules, by job.
 func spaces(ctx context.Context, file string) ([]int, error) {
 	c, err := fleet.Load(file)
 	if err != nil {
@@ -308,14 +308,14 @@ func spaces(ctx context.Context, file string) ([]int, error) {
 	return out, nil
 }
 
-// names are the ways, or those that come at will: whether a race is seen is left to chance, and
-// how much was left away of a late write, to the time there was. What comes at will on one side
-// must be found on the other; how often it comes there depends on what else the machine does.
-func names(r hunt.Result, atWill bool) []string {
+// names are the counterexamples, or the reproducible ones. Whether a hunt sees a race is chance, and
+// how far it shrinks a stale write depends on its time. The other side must find what is
+// reproducible on one. Its rate there depends on the load of the machine.
+func names(r hunt.Result, reproducible bool) []string {
 	var out []string
 	for _, w := range r.Ways {
 		switch {
-		case atWill && (!w.Steady() || 10*w.Search.Hits < 7*w.Search.Plays):
+		case reproducible && (!w.Steady() || 10*w.Search.Hits < 7*w.Search.Plays):
 		case w.Anomaly == hunt.LateWrite:
 			out = append(out, hunt.LateWrite)
 		default:

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// natsServer is a NATS server with its files on disk, killed and started again.
+// natsServer is a NATS server that is killed and started again. Its files stay on disk.
 type natsServer struct {
 	ctx               context.Context //nolint:containedctx // of the soak
 	path, listen, url string
@@ -54,10 +54,10 @@ func (s *natsServer) start() error {
 
 func (s *natsServer) kill() {
 	_ = s.cmd.Process.Kill() // it may have ended
-	_ = s.cmd.Wait()         // that it was killed is known
+	_ = s.cmd.Wait()         // its error is that it was killed
 }
 
-// restarted is a worker that is started again whenever it ends.
+// restarted is a worker that starts again whenever it ends.
 type restarted struct {
 	name, url string
 	pid       atomic.Int64
@@ -77,8 +77,7 @@ func (r *restarted) run(ctx context.Context) error {
 	return nil
 }
 
-// kill ends the worker's own process, as a machine that loses power would: what it started
-// has to see that by itself.
+// kill ends only the worker's process. Its children must notice that by themselves.
 func (r *restarted) kill() {
 	if pid := int(r.pid.Load()); pid > 0 {
 		fmt.Println("fleet-soak: kill", r.name)

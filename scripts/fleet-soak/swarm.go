@@ -24,15 +24,15 @@ const (
 )
 
 // swarm is a coordinator, workers and a NATS server as services of a Docker Swarm on this
-// machine. All that it makes has its name, or its label.
+// machine. All that it makes has its name or its label.
 type swarm struct {
 	name    string
-	began   bool   // the Swarm is ours
-	bridges string // networks of its kind that were there before
+	began   bool   // up made the Swarm
+	bridges string // networks of that kind that existed before
 	out     string // folder, as an absolute path: the coordinator's results go there
 }
 
-// swarmed does the campaign in a Swarm, and kills workers and server.
+// swarmed runs the campaign in a Swarm, and kills workers and server.
 func swarmed(ctx context.Context, _ string) (_ *outcome, err error) {
 	var drawn [4]byte
 	if _, err := rand.Read(drawn[:]); err != nil {
@@ -68,7 +68,7 @@ func swarmed(ctx context.Context, _ string) (_ *outcome, err error) {
 	return left(filepath.Join(s.out, "many"), time.Since(began))
 }
 
-// docker runs the engine's own program.
+// docker runs the engine's command line.
 func docker(ctx context.Context, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, "docker", args...)
 	b, err := c.CombinedOutput()
@@ -79,7 +79,7 @@ func docker(ctx context.Context, args ...string) (string, error) {
 	return text, nil
 }
 
-// up makes the Swarm, unless there is one, an image of the server, the network and the services.
+// up makes the Swarm unless it exists, an image of the server, the network and the services.
 func (s *swarm) up(ctx context.Context) error {
 	state, err := docker(ctx, "info", "--format", "{{.Swarm.LocalNodeState}}")
 	if err != nil {
@@ -157,13 +157,13 @@ func (s *swarm) serverImage(ctx context.Context) error {
 	return nil
 }
 
-// containers are those of a role: those that run, or all.
+// containers are the containers of a role.
 func (s *swarm) containers(ctx context.Context, role string, options ...string) ([]string, error) {
 	text, err := docker(ctx, append([]string{"ps", "-q", "--filter", "label=" + s.name + "=" + role}, options...)...)
 	return strings.Fields(text), err
 }
 
-// lead waits for the coordinator's end. Exit code 1 says that a lock broke.
+// lead waits for the coordinator's end. Exit code 1 says that a job failed.
 func (s *swarm) lead(ctx context.Context) error {
 	for {
 		all, err := s.containers(ctx, "coordinator", "-a")
@@ -193,7 +193,7 @@ func (s *swarm) ended(ctx context.Context, container, code string) error {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(s.out, "many.log"), []byte(text), 0o644); err != nil {
-		return fmt.Errorf("keep what the coordinator said: %w", err)
+		return fmt.Errorf("store the coordinator's output: %w", err)
 	}
 	if code != "0" && code != "1" {
 		return fmt.Errorf("the coordinator ended with exit code %s: see many.log in %s", code, s.out)
@@ -211,7 +211,7 @@ func (s *swarm) killWorker(ctx context.Context, rng *random.Rand) error {
 	return s.kill(ctx, "worker", rng.IntN)
 }
 
-// kill kills one container of a role that runs, as soon as there is one.
+// kill kills one running container of a role, as soon as there is one.
 func (s *swarm) kill(ctx context.Context, role string, choose func(int) int) error {
 	for {
 		all, err := s.containers(ctx, role)
@@ -223,7 +223,7 @@ func (s *swarm) kill(ctx context.Context, role string, choose func(int) int) err
 			if _, err := docker(ctx, "kill", "--signal", "KILL", one); err == nil {
 				fmt.Println("fleet-soak: killed", role, one)
 				return nil
-			} // it may have ended meanwhile
+			} // the container may have ended meanwhile
 		}
 		select {
 		case <-ctx.Done():
@@ -233,7 +233,7 @@ func (s *swarm) kill(ctx context.Context, role string, choose func(int) int) err
 	}
 }
 
-// tidy removes all that was made.
+// tidy removes all that up made.
 func (s *swarm) tidy(ctx context.Context) error {
 	var wrong []error
 	try := func(args ...string) {

@@ -1,6 +1,6 @@
 "use strict";
-// Until the campaign has finished, the page loads itself again. If nobody has written it for a
-// minute, it says so.
+// Until the campaign has finished, the page loads itself again. If the coordinator has not
+// written it for a minute, it shows a warning.
 (() => {
   const { state, written } = document.body.dataset;
   if (state === "finished") return;

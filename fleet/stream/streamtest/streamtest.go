@@ -1,5 +1,5 @@
-// Package streamtest gives tests a queue: a real JetStream in their own process, which ends
-// with them. It knows nothing of what goes over it.
+// Package streamtest starts a real JetStream in a test's process, which ends with the test. It does
+// not know what the queue carries.
 package streamtest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/picklock/picklock/fleet/stream"
 )
 
-// Serve is a server that others reach on loopback, too.
+// Serve starts a server on loopback.
 func Serve(t *testing.T) *stream.Server {
 	t.Helper()
 	s, err := stream.Serve(stream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
@@ -22,7 +22,7 @@ func Serve(t *testing.T) *stream.Server {
 	return s
 }
 
-// Connect is a connection to it.
+// Connect connects to a server.
 func Connect(t *testing.T, s *stream.Server) *stream.Queue {
 	t.Helper()
 	q, err := stream.Connect(t.Context(), stream.Options{Server: s})
@@ -33,13 +33,13 @@ func Connect(t *testing.T, s *stream.Server) *stream.Queue {
 	return q
 }
 
-// Queue is a server's own queue.
+// Queue starts a server and connects to it.
 func Queue(t *testing.T) *stream.Queue {
 	t.Helper()
 	return Connect(t, Serve(t))
 }
 
-// Raw is a connection that writes whatever it likes.
+// Raw is a connection that can write anything.
 func Raw(t *testing.T, s *stream.Server) jetstream.JetStream {
 	t.Helper()
 	nc, err := nats.Connect(s.URL())

@@ -7,17 +7,17 @@ import (
 	"github.com/picklock/picklock/fleet"
 )
 
-// tell says how the worker is, again and again. A queue that is away hears it later.
-func (w *worker) tell(ctx context.Context) {
-	tick := time.NewTicker(tellWait)
+// heartbeats publishes the worker's state until ctx ends.
+func (w *worker) heartbeats(ctx context.Context) {
+	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	for {
 		w.mu.Lock()
 		w.state.Seen = time.Now()
 		s := w.state
 		w.mu.Unlock()
-		asked, cancel := context.WithTimeout(ctx, tellWait)
-		_ = w.o.Queue.Tell(asked, s) // the next one may be heard
+		asked, cancel := context.WithTimeout(ctx, heartbeatEvery)
+		_ = w.o.Queue.Heartbeat(asked, s) // the next one may arrive
 		cancel()
 		select {
 		case <-ctx.Done():
@@ -37,7 +37,7 @@ func (w *worker) did(r fleet.Result, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state.Item, w.state.Job, w.state.Trouble = "", "", ""
-	w.state.Plays += r.Plays
+	w.state.Runs += r.Runs
 	w.state.Busy += r.Seconds
 	if err != nil {
 		w.state.Trouble = err.Error()
