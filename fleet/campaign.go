@@ -48,13 +48,13 @@ type HuntTask struct {
 	Locks   `yaml:",inline"`
 	Faults  []string      `yaml:"faults"` // nil: all
 	Find    []string      `yaml:"find"`
-	Beyond  bool          `yaml:"beyond-leases"`
+	Beyond  bool          `yaml:"ignore-hazards"`
 	TTL     time.Duration `yaml:"ttl"`
-	Depth   *int          `yaml:"depth"`   // all schedules with up to that many faults are run; nil: 1
-	Time    time.Duration `yaml:"time"`    // of all workers together, for each job; 0: until all schedules have run
-	Finish  time.Duration `yaml:"finish"`  // for the counterexamples; 0: 5m
-	Replays int           `yaml:"replays"` // of each counterexample; 0: 20
-	Slice   int           `yaml:"slice"`   // schedules in one item; 0: 200
+	Depth   *int          `yaml:"max-faults"` // all schedules with up to that many faults are run; nil: 1
+	Time    time.Duration `yaml:"duration"`   // of all workers together, for each job; 0: until all schedules have run
+	Finish  time.Duration `yaml:"finish"`     // for the counterexamples; 0: 5m
+	Replays int           `yaml:"replays"`    // of each counterexample; 0: 20
+	Slice   int           `yaml:"slice"`      // schedules in one item; 0: 200
 	Seed    uint64        `yaml:"seed"`
 }
 
@@ -63,19 +63,19 @@ type MatrixTask struct {
 	Locks     `yaml:",inline"`
 	Scenarios []string `yaml:"scenarios"` // of the catalogue; nil, without files: all
 	Files     []string `yaml:"files"`     // scenario files, relative to the campaign's file
-	Runs      int      `yaml:"runs"`
+	Runs      int      `yaml:"count"`
 }
 
 // RunTask is runs of clients under random faults.
 type RunTask struct {
 	Locks    `yaml:",inline"`
 	Faults   []string      `yaml:"faults"`
-	Time     time.Duration `yaml:"time"`
+	Time     time.Duration `yaml:"duration"`
 	Clients  int           `yaml:"clients"`
 	Keys     int           `yaml:"keys"`
 	Workload string        `yaml:"workload"`
 	TTL      time.Duration `yaml:"ttl"`
-	Runs     int           `yaml:"runs"` // each with its own seed
+	Runs     int           `yaml:"count"` // each with its own seed
 }
 
 // Load reads a campaign's file.
@@ -159,7 +159,7 @@ const mostRuns = 100000
 func (h *HuntTask) check() error {
 	switch {
 	case h.Depth != nil && (*h.Depth < 0 || *h.Depth > 2):
-		return fmt.Errorf("depth %d: want 0, 1 or 2", *h.Depth)
+		return fmt.Errorf("max-faults %d: want 0, 1 or 2", *h.Depth)
 	case h.Time < 0 || h.Finish < 0 || h.TTL < 0:
 		return errors.New("time, finish and ttl: want none below 0")
 	case h.Replays < 0 || h.Replays > 10000:

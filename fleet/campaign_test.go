@@ -17,10 +17,10 @@ func TestParseRefuses(t *testing.T) {
 		{"name: x\ntasks: [{}]", "want one of hunt, matrix and run"},
 		{"name: x\ntasks: [{hunt: {locks: [redis]}, run: {locks: [redis], faults: [all]}}]", "want one of"},
 		{"name: x\ntasks: [{hunt: {}}]", "locks: want at least one"},
-		{"name: x\ntasks: [{hunt: {locks: [redis], depth: 3}}]", "depth 3"},
-		{"name: x\ntasks: [{hunt: {locks: [redis], time: -1s}}]", "none below 0"},
+		{"name: x\ntasks: [{hunt: {locks: [redis], max-faults: 3}}]", "max-faults 3"},
+		{"name: x\ntasks: [{hunt: {locks: [redis], duration: -1s}}]", "none below 0"},
 		{"name: x\ntasks: [{run: {locks: [redis]}}]", "faults: want at least one"},
-		{"name: x\ntasks: [{matrix: {runs: -1}}]", "runs -1"},
+		{"name: x\ntasks: [{matrix: {count: -1}}]", "runs -1"},
 		{"name: x\ntasks: [{hunt: {locks: [redis], images: {redis: [a]}}}]", "runtime: docker"},
 		{"name: x\nruntime: cloud\ntasks: [{hunt: {locks: [redis]}}]", "runtime"},
 		{"name: x\ntasks: [{hunt: {lock: [redis]}}]", "lock"},
@@ -49,10 +49,10 @@ func TestJobs(t *testing.T) {
 name: x
 runtime: docker
 tasks:
-  - hunt: {locks: [redis, etcd], fencing: [none, read-write], depth: 1, slice: 500, images: {redis: ["redis:6", "redis:7"]}}
+  - hunt: {locks: [redis, etcd], fencing: [none, read-write], max-faults: 1, slice: 500, images: {redis: ["redis:6", "redis:7"]}}
   - matrix: {locks: [redis], scenarios: [pause-holder, delayed-write]}
   - matrix: {locks: [redis], scenarios: [pause-holder]}
-  - run: {locks: [redis], faults: [pause], runs: 3}
+  - run: {locks: [redis], faults: [pause], count: 3}
 `)
 	var names []string
 	for i, j := range list {
@@ -110,7 +110,7 @@ func TestJobsRefuse(t *testing.T) {
 
 // TestItemCheck: what came over a network is looked at.
 func TestItemCheck(t *testing.T) {
-	list := jobs(t, "name: x\ntasks: [{hunt: {locks: [redis], depth: 0}}, {matrix: {locks: [redis], scenarios: [pause-holder]}}]")
+	list := jobs(t, "name: x\ntasks: [{hunt: {locks: [redis], max-faults: 0}}, {matrix: {locks: [redis], scenarios: [pause-holder]}}]")
 	hunt, matrix := list[0], list[1]
 	size := hunt.Hunt.Size
 	for _, c := range []struct {

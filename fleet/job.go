@@ -136,8 +136,8 @@ func (j Job) Command() []string {
 		{"--find", strings.Join(h.Find, ","), len(h.Find) == 0},
 		{"--runtime", j.Runtime, j.Runtime == "local"},
 		{"--ttl", h.TTL.String(), h.TTL == 0},
-		{"--depth", fmt.Sprint(h.Depth), false},
-		{"--time", h.Time.String(), h.Time == 0},
+		{"--max-faults", fmt.Sprint(h.Depth), false},
+		{"--duration", h.Time.String(), h.Time == 0},
 		{"--seed", fmt.Sprint(h.Seed), false},
 	} {
 		if !f.usual {
@@ -145,7 +145,7 @@ func (j Job) Command() []string {
 		}
 	}
 	if h.Beyond {
-		c = append(c, "--beyond-leases")
+		c = append(c, "--ignore-hazards")
 	}
 	return c
 }

@@ -273,7 +273,7 @@ func (t *RunTask) scenario(info clients.Info, limit time.Duration, fencing []str
 		"expect": map[string]string{scenarios.Every: "valid"},
 		"run": map[string]any{
 			"clients": cmp.Or(t.Clients, usual.Clients), "keys": cmp.Or(t.Keys, usual.Keys), "workload": workload,
-			"faults": t.Faults, "time-limit": limit.String(),
+			"faults": t.Faults, "duration": limit.String(),
 		},
 	})
 	if err != nil {

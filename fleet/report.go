@@ -100,7 +100,7 @@ func (j *JobReport) SetHunt(r *hunt.Result) {
 		j.Valid, j.Headline = checker.Unknown, "no schedule could be run"
 		return
 	}
-	for _, w := range r.Ways {
+	for _, w := range r.Counterexamples {
 		f := FindingOf(j.Lock, j.Fencing, w.Signature)
 		if rate := w.Alone; rate.Plays > 0 {
 			f.Rate = fmt.Sprintf("%d of %d", rate.Hits, rate.Plays)
@@ -109,7 +109,7 @@ func (j *JobReport) SetHunt(r *hunt.Result) {
 	}
 	j.Headline = r.Summary()
 	switch little := r.Unproved(); {
-	case len(r.Ways) > 0:
+	case len(r.Counterexamples) > 0:
 		j.Valid = checker.False
 	case little != "":
 		j.Valid, j.Headline = checker.Unknown, little

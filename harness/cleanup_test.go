@@ -40,7 +40,7 @@ func begin(t *testing.T, env []string, args ...string) *underway {
 	t.Helper()
 	t.Cleanup(turn(t.Context(), args))
 	u := &underway{mark: fmt.Sprintf("PICKLOCK_TEST=%s-%d", t.Name(), time.Now().UnixNano()), dir: filepath.Join(t.TempDir(), "run")}
-	args = append([]string{"run", "--lock", "redis", "--time-limit", "2m", "--out", u.dir}, args...)
+	args = append([]string{"run", "--lock", "redis", "--duration", "2m", "--out", u.dir}, args...)
 	u.cmd = exec.Command(program, args...)
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell does
 	u.cmd.Env = append(append(os.Environ(), u.mark), env...)
@@ -218,7 +218,7 @@ func TestTwoRunsSideBySide(t *testing.T) {
 	for i := range 2 {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
-			o := picklock(t, "--lock", "redlock", "--time-limit", "5s")
+			o := picklock(t, "--lock", "redlock", "--duration", "5s")
 			if o.code != 0 {
 				t.Errorf("exit %d: %+v", o.code, o.verdict.Properties)
 			}
@@ -242,7 +242,7 @@ func TestOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "run", "--lock", "redis", "--faults", "pause:holder,clock,partition:one,kill:one",
-		"--time-limit", "10s", "--out", filepath.Join(dir, "run"))
+		"--duration", "10s", "--out", filepath.Join(dir, "run"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if strings.Contains(string(out), "this machine cannot") {
@@ -256,11 +256,11 @@ func TestOrdinaryUser(t *testing.T) {
 func TestLoopback(t *testing.T) {
 	need(t, "redis")
 	t.Setenv("PICKLOCK_LAB", "loopback")
-	o := picklock(t, "--lock", "redis", "--faults", "pause:holder", "--time-limit", "5s")
+	o := picklock(t, "--lock", "redis", "--faults", "pause:holder", "--duration", "5s")
 	if o.code != 1 || anomalies(o.verdict)["stale-write"] == 0 {
 		t.Errorf("exit %d, %v", o.code, anomalies(o.verdict))
 	}
-	o = picklock(t, "--lock", "redis", "--faults", "partition", "--time-limit", "5s")
+	o = picklock(t, "--lock", "redis", "--faults", "partition", "--duration", "5s")
 	if o.code != 254 || !strings.Contains(o.stderr, "cannot cut a network") {
 		t.Errorf("exit %d: %s", o.code, o.stderr)
 	}

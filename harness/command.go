@@ -59,7 +59,7 @@ func (o Options) Command() []string {
 		c = append(c, "--ignore-lost")
 	}
 	add("--require", strings.Join(o.Require, ","), "")
-	add("--time-limit", o.Limit.String(), d.Limit.String())
+	add("--duration", o.Limit.String(), d.Limit.String())
 	c = append(c, runtimeFlags(o.Runtime)...)
 	return append(c, "--seed", strconv.FormatUint(o.Seed, 10))
 }

@@ -105,7 +105,7 @@ func TestEndpoint(t *testing.T) {
 		{"pause:holder", checker.False, "stale-write"},
 		{"partition:client,clock:client", checker.Unknown, ""},
 	} {
-		o := picklock(t, "--lock", "redis", "--endpoint", addr, "--faults", tt.faults, "--time-limit", "8s")
+		o := picklock(t, "--lock", "redis", "--endpoint", addr, "--faults", tt.faults, "--duration", "8s")
 		if tt.found != "" {
 			has := slices.ContainsFunc(o.verdict.Anomalies, func(a checker.Anomaly) bool { return a.Name == tt.found })
 			if o.verdict.Valid != tt.valid || !has {
@@ -152,7 +152,7 @@ func TestEndpointRefusals(t *testing.T) {
 		{[]string{"--endpoint", addr, "--cluster", "redis"}, 254, "either --endpoint or --cluster"},
 		{[]string{"--endpoint", freeAddr(t)}, 255, "cannot be reached"},
 	} {
-		o := picklock(t, append([]string{"--lock", "redis", "--time-limit", "5s"}, tt.args...)...)
+		o := picklock(t, append([]string{"--lock", "redis", "--duration", "5s"}, tt.args...)...)
 		if o.code != tt.code || !strings.Contains(o.stderr, tt.says) {
 			t.Errorf("%v: exit %d, want %d and %q\n%s", tt.args, o.code, tt.code, tt.says, o.stderr)
 		}

@@ -40,7 +40,7 @@ func TestExecKinds(t *testing.T) {
 		lock := "exec:python3 '" + path + "' " + kind
 		try := func(t *testing.T, lock string) outcome {
 			t.Helper()
-			flags := append(strings.Fields(tc.flags), "--lock", lock, "--cluster", "redis", "--time-limit", "5s")
+			flags := append(strings.Fields(tc.flags), "--lock", lock, "--cluster", "redis", "--duration", "5s")
 			return picklock(t, flags...)
 		}
 		t.Run(kind, func(t *testing.T) {

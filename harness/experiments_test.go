@@ -27,29 +27,29 @@ type experiment struct {
 
 // experiments are the runs that the tool exists for.
 var experiments = []experiment{
-	{"redis pause", "redis", "--lock redis --faults pause:holder --time-limit 8s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
-	{"etcd pause fenced", "etcd", "--lock etcd --faults pause:holder --ignore-lost --fencing read-write --time-limit 15s", 0, "", []string{checker.Register}, true, 3, true},
-	{"zookeeper pause fenced", "zookeeper", "--lock zookeeper --faults pause:holder --ignore-lost --fencing read-write --time-limit 15s", 0, "", []string{checker.Register}, true, 3, true},
-	{"redis clock", "redis", "--lock redis --faults clock:one:held --hold 100ms --time-limit 12s", 1, "granted-early", nil, false, 2, true},
+	{"redis pause", "redis", "--lock redis --faults pause:holder --duration 8s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
+	{"etcd pause fenced", "etcd", "--lock etcd --faults pause:holder --ignore-lost --fencing read-write --duration 15s", 0, "", []string{checker.Register}, true, 3, true},
+	{"zookeeper pause fenced", "zookeeper", "--lock zookeeper --faults pause:holder --ignore-lost --fencing read-write --duration 15s", 0, "", []string{checker.Register}, true, 3, true},
+	{"redis clock", "redis", "--lock redis --faults clock:one:held --hold 100ms --duration 12s", 1, "granted-early", nil, false, 2, true},
 	// A holder outlasts even a container that takes seconds to be made anew.
-	{"redis kill without data", "redis", "--lock redis --faults kill:one:wipe:held --ttl 12s --hold 10s --time-limit 30s", 1, "granted-early", nil, false, 1, true},
-	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority:held --hold 100ms --time-limit 15s", 1, "granted-early", nil, false, 2, true},
-	{"etcd everything fenced", "etcd", "--lock etcd --faults pause,kill,partition,clock --fencing read-write --time-limit 25s", 0, "",
+	{"redis kill without data", "redis", "--lock redis --faults kill:one:wipe:held --ttl 12s --hold 10s --duration 30s", 1, "granted-early", nil, false, 1, true},
+	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority:held --hold 100ms --duration 15s", 1, "granted-early", nil, false, 2, true},
+	{"etcd everything fenced", "etcd", "--lock etcd --faults pause,kill,partition,clock --fencing read-write --duration 25s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
-	{"zookeeper everything fenced", "zookeeper", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --time-limit 25s", 0, "",
+	{"zookeeper everything fenced", "zookeeper", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --duration 25s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
-	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --time-limit 12s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1, true},
-	{"renewal does not help", "redis", "--lock redis --faults pause:holder --renew --time-limit 8s", 1, "stale-write", nil, false, 1, false},
-	{"a lease check does not help", "redis", "--lock redis --faults partition:holder:register --check-lease --time-limit 10s", 1, "stale-write", nil, false, 1, false},
-	{"leader killed", "etcd", "--lock etcd --faults kill:leader --fencing read-write --time-limit 12s", 0, "", []string{checker.Exclusion}, false, 2, false},
-	{"one way only", "etcd", "--lock etcd --faults partition:leader:servers:out,partition:halves --fencing read-write --time-limit 15s", 0, "", []string{checker.Exclusion}, false, 2, false},
-	{"register in postgres", "postgres", "--lock redis-lua --faults pause:holder,partition:holder:register --fencing read-write --register postgres --time-limit 12s", 0, "", []string{checker.Register}, true, 1, false},
-	{"register in redis", "redis", "--lock etcd --faults pause:holder --ignore-lost --fencing read-write --register redis --time-limit 12s", 0, "", []string{checker.Register}, true, 1, true},
-	{"register in etcd", "etcd", "--lock zookeeper --faults pause:holder,partition:holder:register --fencing read-write --register etcd --time-limit 12s", 0, "", nil, true, 1, false},
-	{"register in postgres, not fenced", "postgres", "--lock redis --faults pause:holder --register postgres --time-limit 8s", 1, "stale-write", []string{checker.Exclusion}, false, 1, false},
-	{"bad links", "redis", "--lock redis-lua --faults slow:one:50ms±10ms,loss:client:10%,flap:one:out:50ms --fencing read-write --time-limit 15s", 0, "", []string{checker.Register}, false, 1, true},
-	{"connections reset", "etcd", "--lock etcd --faults reset:client,reset:leader:silently --fencing read-write --time-limit 12s", 0, "", []string{checker.Exclusion, checker.Register}, false, 1, true},
-	{"client killed", "zookeeper", "--lock zookeeper --faults kill:client --fencing read-write --time-limit 12s", 0, "", []string{checker.Register}, false, 2, false},
+	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --duration 12s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1, true},
+	{"renewal does not help", "redis", "--lock redis --faults pause:holder --renew --duration 8s", 1, "stale-write", nil, false, 1, false},
+	{"a lease check does not help", "redis", "--lock redis --faults partition:holder:register --check-lease --duration 10s", 1, "stale-write", nil, false, 1, false},
+	{"leader killed", "etcd", "--lock etcd --faults kill:leader --fencing read-write --duration 12s", 0, "", []string{checker.Exclusion}, false, 2, false},
+	{"one way only", "etcd", "--lock etcd --faults partition:leader:servers:out,partition:halves --fencing read-write --duration 15s", 0, "", []string{checker.Exclusion}, false, 2, false},
+	{"register in postgres", "postgres", "--lock redis-lua --faults pause:holder,partition:holder:register --fencing read-write --register postgres --duration 12s", 0, "", []string{checker.Register}, true, 1, false},
+	{"register in redis", "redis", "--lock etcd --faults pause:holder --ignore-lost --fencing read-write --register redis --duration 12s", 0, "", []string{checker.Register}, true, 1, true},
+	{"register in etcd", "etcd", "--lock zookeeper --faults pause:holder,partition:holder:register --fencing read-write --register etcd --duration 12s", 0, "", nil, true, 1, false},
+	{"register in postgres, not fenced", "postgres", "--lock redis --faults pause:holder --register postgres --duration 8s", 1, "stale-write", []string{checker.Exclusion}, false, 1, false},
+	{"bad links", "redis", "--lock redis-lua --faults slow:one:50ms±10ms,loss:client:10%,flap:one:out:50ms --fencing read-write --duration 15s", 0, "", []string{checker.Register}, false, 1, true},
+	{"connections reset", "etcd", "--lock etcd --faults reset:client,reset:leader:silently --fencing read-write --duration 12s", 0, "", []string{checker.Exclusion, checker.Register}, false, 1, true},
+	{"client killed", "zookeeper", "--lock zookeeper --faults kill:client --fencing read-write --duration 12s", 0, "", []string{checker.Register}, false, 2, false},
 }
 
 // long leaves out what takes a minute on Docker and is done on the local runtime.
@@ -122,7 +122,7 @@ func TestFirstViolationComesAtOnce(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")
 	const ttl = time.Second
-	o := picklock(t, "--lock", "redis", "--faults", "pause:holder", "--ttl", ttl.String(), "--time-limit", "5s")
+	o := picklock(t, "--lock", "redis", "--faults", "pause:holder", "--ttl", ttl.String(), "--duration", "5s")
 	took := time.Duration(o.verdict.Stats.FirstAnomaly - o.verdict.Stats.FirstGrant)
 	t.Logf("first violation %v after the first grant", took)
 	if o.code != 1 || took <= 0 || took > 5*2*ttl {
@@ -135,7 +135,7 @@ func TestFirstViolationComesAtOnce(t *testing.T) {
 // Its client did not ask whether its lease was gone, so neither do these.
 func TestUnfencedEtcdLosesUpdates(t *testing.T) {
 	t.Parallel()
-	const args = "--lock etcd --workload add --ttl 2s --hold 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --time-limit 30s"
+	const args = "--lock etcd --workload add --ttl 2s --hold 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --duration 30s"
 	lose := func(t *testing.T, runtime string) {
 		t.Parallel()
 		o := picklock(t, append(strings.Fields(args), "--runtime", runtime)...)
@@ -206,7 +206,7 @@ func TestNoAnomalyWithoutFaults(t *testing.T) {
 		t.Run(lock, func(t *testing.T) {
 			t.Parallel()
 			need(t, lock)
-			o := picklock(t, "--lock", lock, "--time-limit", "6s", "--require", "belief")
+			o := picklock(t, "--lock", lock, "--duration", "6s", "--require", "belief")
 			if o.code != 0 || len(o.verdict.Anomalies) > 0 {
 				t.Errorf("exit %d, %v, %+v", o.code, o.verdict.Valid, o.verdict.Anomalies)
 			}
@@ -219,8 +219,8 @@ func TestUnknown(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")
 	for name, args := range map[string]string{
-		"fault never strikes": "--lock redis --faults kill:one --ttl 20s --hold 20ms --time-limit 3s",
-		"nothing contested":   "--lock redis --clients 1 --time-limit 2s",
+		"fault never strikes": "--lock redis --faults kill:one --ttl 20s --hold 20ms --duration 3s",
+		"nothing contested":   "--lock redis --clients 1 --duration 2s",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

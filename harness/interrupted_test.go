@@ -108,7 +108,7 @@ func TestInterruptedRuns(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")
 	dir := filepath.Join(t.TempDir(), "runs")
-	cmd := exec.Command(program, "run", "--lock", "redis", "--faults", "pause:holder", "--time-limit", "3s", "--runs", "9", "--seed", "1", "--out", dir)
+	cmd := exec.Command(program, "run", "--lock", "redis", "--faults", "pause:holder", "--duration", "3s", "--count", "9", "--seed", "1", "--out", dir)
 	said := interruptAt(t, cmd, cmd.StdoutPipe, "1/9")
 	if code := cmd.ProcessState.ExitCode(); code != 1 && code != 2 || !strings.Contains(said, "of 9 runs") {
 		t.Errorf("exit %d:\n%s", code, said)

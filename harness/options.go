@@ -186,7 +186,7 @@ func (p *plan) resolveNumbers() error {
 	case p.Hold < 0:
 		return fmt.Errorf("--hold %v is negative", p.Hold)
 	case p.Limit < time.Second:
-		return fmt.Errorf("--time-limit %v: want at least 1s", p.Limit)
+		return fmt.Errorf("--duration %v: want at least 1s", p.Limit)
 	case p.Rate < 0 || math.IsNaN(p.Rate) || math.IsInf(p.Rate, 0):
 		return fmt.Errorf("--rate %v: want sections a second, or 0 for no limit", p.Rate)
 	}

@@ -115,7 +115,7 @@ func TestOwnLockThatIsRight(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, _, code := ownMatrix(t, ownLock(t, x.changes...), append(x.flags, "--runs", fmt.Sprint(max(1, runs)))...)
+			m, _, code := ownMatrix(t, ownLock(t, x.changes...), append(x.flags, "--count", fmt.Sprint(max(1, runs)))...)
 			var left []string
 			for _, c := range m.Cells {
 				switch c.State() {

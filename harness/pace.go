@@ -69,9 +69,9 @@ func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, l
 	fault := ""
 	switch what {
 	case "alone":
-		args = append(args, "--clients", "1", "--time-limit", limit.String())
+		args = append(args, "--clients", "1", "--duration", limit.String())
 	case "contended":
-		args = append(args, "--clients", strconv.Itoa(paceClients), "--time-limit", limit.String())
+		args = append(args, "--clients", strconv.Itoa(paceClients), "--duration", limit.String())
 	case "recovery":
 		var err error
 		if fault, err = o.recoveryFault(ctx, p.Lock); err != nil {
@@ -81,7 +81,7 @@ func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, l
 			return nil
 		}
 		// Several strikes, each with time to come back.
-		args = append(args, "--clients", strconv.Itoa(paceClients), "--faults", fault, "--time-limit", (4 * limit).String())
+		args = append(args, "--clients", strconv.Itoa(paceClients), "--faults", fault, "--duration", (4 * limit).String())
 	}
 	v, why, err := o.paceRun(ctx, dir, args)
 	if err != nil {

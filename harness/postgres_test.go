@@ -63,12 +63,12 @@ func TestPostgresExperiments(t *testing.T) {
 	t.Parallel()
 	need(t, "postgres", "pgbouncer")
 	for _, x := range []experiment{
-		{name: "session", args: "--lock postgres-session --faults pause:holder,clock:postgres --time-limit 12s", valid: []string{checker.Register, checker.Tokens}, landed: 1},
-		{name: "session, server killed", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --time-limit 15s", code: 1, anomaly: "stale-write", landed: 2},
-		{name: "session, server killed, fenced", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --fencing read-write --time-limit 15s", valid: []string{checker.Register}, rejected: true, landed: 2},
-		{name: "table", args: "--lock postgres-table --faults clock:postgres:held --hold 300ms --time-limit 12s", code: 1, anomaly: "granted-early", landed: 2},
-		{name: "table, renewed", args: "--lock postgres-table --renew --faults pause:postgres --time-limit 10s", valid: []string{checker.Exclusion}, landed: 1},
-		{name: "pooler", args: "--lock pgbouncer --time-limit 6s", code: 1, anomaly: "stale-write"},
+		{name: "session", args: "--lock postgres-session --faults pause:holder,clock:postgres --duration 12s", valid: []string{checker.Register, checker.Tokens}, landed: 1},
+		{name: "session, server killed", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --duration 15s", code: 1, anomaly: "stale-write", landed: 2},
+		{name: "session, server killed, fenced", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --fencing read-write --duration 15s", valid: []string{checker.Register}, rejected: true, landed: 2},
+		{name: "table", args: "--lock postgres-table --faults clock:postgres:held --hold 300ms --duration 12s", code: 1, anomaly: "granted-early", landed: 2},
+		{name: "table, renewed", args: "--lock postgres-table --renew --faults pause:postgres --duration 10s", valid: []string{checker.Exclusion}, landed: 1},
+		{name: "pooler", args: "--lock pgbouncer --duration 6s", code: 1, anomaly: "stale-write"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()

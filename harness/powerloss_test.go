@@ -78,7 +78,7 @@ func TestBrokenDisks(t *testing.T) {
 	t.Parallel()
 	needDisks(t)
 	need(t, "etcd")
-	stdout, stderr, code := command(t, "run", "--lock", "etcd", "--faults", "disk:one:eio,disk:leader:full,disk:one:stall:50ms,powerloss:minority:torn", "--fencing", "read-write", "--time-limit", "12s", "--seed", "7", "--out", filepath.Join(t.TempDir(), "run"))
+	stdout, stderr, code := command(t, "run", "--lock", "etcd", "--faults", "disk:one:eio,disk:leader:full,disk:one:stall:50ms,powerloss:minority:torn", "--fencing", "read-write", "--duration", "12s", "--seed", "7", "--out", filepath.Join(t.TempDir(), "run"))
 	if code != 0 || !strings.Contains(stdout, "held under") {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}

@@ -49,7 +49,7 @@ func Runs(ctx context.Context, o RunsOptions) (results.Runs, error) {
 	if err := emptyFolder(o.Out); err != nil {
 		return results.Runs{}, err
 	}
-	all := results.Runs{Lock: p.lock.Name, Command: slices.Concat(o.Command(), o.Flags, []string{"--runs", strconv.Itoa(o.Runs)}), Dir: o.Out, Asked: o.Runs, Runs: []results.OneRun{}}
+	all := results.Runs{Lock: p.lock.Name, Command: slices.Concat(o.Command(), o.Flags, []string{"--count", strconv.Itoa(o.Runs)}), Dir: o.Out, Asked: o.Runs, Runs: []results.OneRun{}}
 	failed := 0
 	for i := range o.Runs {
 		if o.interrupted() {

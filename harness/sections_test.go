@@ -31,7 +31,7 @@ func TestAKeyThatLivesTooShortIsFound(t *testing.T) {
 	}{{"0.6", 1, checker.False}, {"0.6", 2, checker.False}, {"0.6", 3, checker.False}, {"1", 1, checker.True}} {
 		t.Run(fmt.Sprintf("%s of the lease, seed %d", x.part, x.seed), func(t *testing.T) {
 			t.Parallel()
-			o := picklock(t, "--lock", shortLived(t, x.part), "--cluster", "redis", "--time-limit", "12s", "--seed", fmt.Sprint(x.seed))
+			o := picklock(t, "--lock", shortLived(t, x.part), "--cluster", "redis", "--duration", "12s", "--seed", fmt.Sprint(x.seed))
 			if o.verdict.Valid != x.want || anomalies(o.verdict)["granted-early"] > 0 != (x.want == checker.False) {
 				t.Errorf("valid %v, want %v: %d grants, %v", o.verdict.Valid, x.want, o.verdict.Stats.Grants, anomalies(o.verdict))
 			}
@@ -44,7 +44,7 @@ func TestASectionLongerThanTheLease(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")
 	dir := t.TempDir()
-	out, err := exec.Command(program, "run", "--lock", "redis", "--hold", "1500ms", "--time-limit", "8s", "--out", filepath.Join(dir, "run")).CombinedOutput()
+	out, err := exec.Command(program, "run", "--lock", "redis", "--hold", "1500ms", "--duration", "8s", "--out", filepath.Join(dir, "run")).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "the section was longer than the lease") || strings.Contains(string(out), "without any fault") {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -31,14 +31,14 @@ type kept struct {
 
 var bugs = []kept{
 	{"baton", "holder-crashes", "deadlock"},
-	{"cached-hold", "--faults partition:holder:servers:in --time-limit 10s", "granted-early"},
+	{"cached-hold", "--faults partition:holder:servers:in --duration 10s", "granted-early"},
 	{"check-then-set", "race-for-lock", "granted-early"},
 	{"cleanup-without-owner", "waiter-gives-up", "granted-early"},
 	{"confirms-blindly", "sleeping-release", "granted-early"},
 	{"del-without-owner", "sleeping-release", "wrong-release"},
-	{"fail-open", "--faults partition:client:servers --time-limit 10s", "granted-early"},
+	{"fail-open", "--faults partition:client:servers --duration 10s", "granted-early"},
 	{"get-then-del", "pause-in-release", "granted-early"},
-	{"impatient-waiter", "--time-limit 10s", "granted-early"},
+	{"impatient-waiter", "--duration 10s", "granted-early"},
 	{"late-answer", "answer-of-acquire-lost", "granted-early"},
 	{"lease-from-answer", "late-grant", "granted-early"},
 	{"line-of-the-dead", "waiter-crashes", "deadlock"},
@@ -53,20 +53,20 @@ var bugs = []kept{
 	{"setnx-then-expire", "crash-in-acquire", "deadlock"},
 	{"short-key", "whole-lease", "granted-early"},
 	{"token-before-lock", "contended", "token-regression"},
-	{"token-from-clock", "--faults clock:client --time-limit 8s", "token-regression"},
+	{"token-from-clock", "--faults clock:client --duration 8s", "token-regression"},
 	{"token-in-the-key", "contended", "token-reuse"},
 	{"token-per-client", "contended", "token-reuse"},
 	{"wake-up-is-grant", "contended", "granted-early"},
 	{"wall-clock-takeover", "waiter-clock-ahead", "granted-early"},
 	{"watchdog-is-deaf", "holder-wakes-up", "granted-early"},
-	{"watchdog-runs-on", "--faults kill:holder --time-limit 10s", "deadlock"},
+	{"watchdog-runs-on", "--faults kill:holder --duration 10s", "deadlock"},
 	{"whole-seconds", "whole-lease", "granted-early"},
 }
 
 // generic are the runs that every bug is put through by make zoo.
 var generic = []string{
-	"--faults pause:client,kill:client,partition:client,clock:client --fencing read-write --time-limit 30s",
-	"--faults pause:holder,partition:client:servers,kill:holder,clock:client --fencing read-write --time-limit 30s",
+	"--faults pause:client,kill:client,partition:client,clock:client --fencing read-write --duration 30s",
+	"--faults pause:holder,partition:client:servers,kill:holder,clock:client --fencing read-write --duration 30s",
 }
 
 // menagerie builds the zoo's program and says which bugs have a twin of their own.

@@ -11,7 +11,7 @@ import (
 // confirm plays what broke the lock again until it is decided whether it repeats. What was
 // proved once stays proved: it is kept with its rate.
 func (h *Search) confirm(ctx context.Context, p Player, at point, sig Signature, out *Outcome) {
-	w := &Way{Signature: sig, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Plays: 1}, Larger: asFound}
+	w := &Counterexample{Signature: sig, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Plays: 1}, Larger: asFound}
 	w.Explanation, w.Anomalies = explain(out, sig)
 	w.Proof = proofOf(out, sig)
 	w.FirstFaults, w.FirstSteps = len(at.schedule.Strikes), stepsOf(at.schedule)
@@ -35,21 +35,21 @@ func (h *Search) confirm(ctx context.Context, p Player, at point, sig Signature,
 	h.progress()
 }
 
-// keep takes a way in; false: the same is known already, and came no more seldom. h.mu is held.
-func (h *Search) keep(w *Way) bool {
-	i := slices.IndexFunc(h.ways, func(known *Way) bool { return pendingKey(known.Signature) == pendingKey(w.Signature) })
+// keep takes a counterexample in; false: the same is known already, and came no more seldom. h.mu is held.
+func (h *Search) keep(w *Counterexample) bool {
+	i := slices.IndexFunc(h.counterexamples, func(known *Counterexample) bool { return pendingKey(known.Signature) == pendingKey(w.Signature) })
 	if i < 0 {
-		h.ways = append(h.ways, w)
+		h.counterexamples = append(h.counterexamples, w)
 		return true
 	}
-	known := h.ways[i]
+	known := h.counterexamples[i]
 	known.Seen++
 	known.others++
 	if w.Search.share() <= known.Search.share() {
 		return false
 	}
 	w.Seen, w.others = known.Seen, known.others
-	h.ways[i] = w
+	h.counterexamples[i] = w
 	return true
 }
 

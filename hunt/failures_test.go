@@ -7,13 +7,13 @@ import (
 
 // TestFailures: a hunt that finds what any lease does accuses no lock.
 func TestFailures(t *testing.T) {
-	late, between, early := &Way{Signature: Signature{Anomaly: LateWrite}}, &Way{Signature: Signature{Anomaly: "stale-write", Cause: "interleaved"}}, &Way{Signature: Signature{Anomaly: "granted-early"}}
-	for want, ways := range map[string][]*Way{
+	late, between, early := &Counterexample{Signature: Signature{Anomaly: LateWrite}}, &Counterexample{Signature: Signature{Anomaly: "stale-write", Cause: "interleaved"}}, &Counterexample{Signature: Signature{Anomaly: "granted-early"}}
+	for want, counterexamples := range map[string][]*Counterexample{
 		"FAIL: 0 lock bugs, 2 lease hazards: etcd with --fencing none": {late, between},
 		"FAIL: 1 lock bug, 1 lease hazard: etcd with --fencing none":   {early, late},
 		"nothing was played": nil,
 	} {
-		r := &Result{Ways: ways}
+		r := &Result{Counterexamples: counterexamples}
 		r.Lock, r.Fencing = "etcd", "none"
 		if got := r.Summary(); !strings.HasPrefix(got, want) {
 			t.Errorf("%s, want %s", got, want)

@@ -12,7 +12,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// FinishOptions says what is done with the ways that a search has found.
+// FinishOptions says what is done with the counterexamples that a search has found.
 type FinishOptions struct {
 	Replays int           // how often each is played alone in the end
 	Time    time.Duration // for all of it; 0: no limit
@@ -35,20 +35,20 @@ type Variation struct {
 	Option  Setting // the zero one for none
 }
 
-// shrinkBudget is how many plays the shrinking of one way may take; unsteadyBudget that of one
+// shrinkBudget is how many plays the shrinking of one counterexample may take; unsteadyBudget that of one
 // that does not come at will, of which each look takes more of them.
 const (
 	shrinkBudget   = 250
 	unsteadyBudget = 400
 )
 
-// Why a way may not be the least.
+// Why a counterexample may not be the least.
 const (
 	asFound  = "it is as it was found"
 	timeOver = "the time was over"
 )
 
-// shrinkWithin leaves half of the time for what follows: how often a way comes and what
+// shrinkWithin leaves half of the time for what follows: how often a counterexample comes and what
 // helps is worth more than its last step less.
 func (h *Search) shrinkWithin(ctx context.Context, players []Player, o FinishOptions) {
 	if o.Time > 0 {
@@ -65,14 +65,14 @@ func (o FinishOptions) tell(format string, args ...any) {
 	}
 }
 
-func (w *Way) scenario() (*scenarios.Scenario, error) {
+func (w *Counterexample) scenario() (*scenarios.Scenario, error) {
 	return scenarios.Parse(w.Name+".yaml", []byte(w.Schedule))
 }
 
 func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOptions) {
-	queue := make(chan *Way, len(h.ways))
+	queue := make(chan *Counterexample, len(h.counterexamples))
 	for _, steady := range []bool{true, false} {
-		for _, w := range h.ways {
+		for _, w := range h.counterexamples {
 			if w.Steady() == steady {
 				queue <- w
 			}
@@ -87,7 +87,7 @@ func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOption
 				s, err := w.scenario()
 				if err == nil && ctx.Err() == nil {
 					o.tell("shrink %s", w.Signature)
-					h.shrinkWay(ctx, p, w, s)
+					h.shrinkCounterexample(ctx, p, w, s)
 				} else if err == nil {
 					w.Larger = timeOver
 				}
@@ -99,8 +99,8 @@ func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOption
 	}
 }
 
-// shrinkWay makes one way as small as it goes.
-func (h *Search) shrinkWay(ctx context.Context, p Player, w *Way, s *scenarios.Scenario) {
+// shrinkCounterexample makes one counterexample as small as it goes.
+func (h *Search) shrinkCounterexample(ctx context.Context, p Player, w *Counterexample, s *scenarios.Scenario) {
 	k := &shrinker{h: h, player: p, sig: w.Signature, budget: shrinkBudget}
 	rate, err := k.measure(ctx, s)
 	var needed []string
@@ -123,17 +123,17 @@ func (h *Search) shrinkWay(ctx context.Context, p Player, w *Way, s *scenarios.S
 	w.is(h.o.Target, s)
 }
 
-// is makes a schedule the way's own.
-func (w *Way) is(t Target, s *scenarios.Scenario) {
+// is makes a schedule the counterexample's own.
+func (w *Counterexample) is(t Target, s *scenarios.Scenario) {
 	w.Schedule, w.Faults, w.Steps, w.Kinds = string(s.Write()), len(s.Strikes), stepsOf(s), t.kindsOf(s)
 }
 
-// merge leaves of ways that are the same now the smallest.
+// merge leaves of counterexamples that are the same now the smallest.
 func (h *Search) merge() {
 	h.order()
-	var out []*Way
-	for _, w := range h.ways {
-		i := slices.IndexFunc(out, func(o *Way) bool { return o.Steady() && o.within(w.Signature) || o.String() == w.String() })
+	var out []*Counterexample
+	for _, w := range h.counterexamples {
+		i := slices.IndexFunc(out, func(o *Counterexample) bool { return o.Steady() && o.within(w.Signature) || o.String() == w.String() })
 		if i < 0 {
 			out = append(out, w)
 			continue
@@ -143,13 +143,13 @@ func (h *Search) merge() {
 			out[i].FirstSecond, out[i].FirstPlay = w.FirstSecond, w.FirstPlay
 		}
 	}
-	h.ways = out
+	h.counterexamples = out
 }
 
-// name numbers the ways.
+// name numbers the counterexamples.
 func (h *Search) name() {
-	for i, w := range h.ways {
-		w.Name = fmt.Sprintf("way-%d-%s", i+1, w.Anomaly)
+	for i, w := range h.counterexamples {
+		w.Name = fmt.Sprintf("counterexample-%d-%s", i+1, w.Anomaly)
 		if s, err := w.scenario(); err == nil { // what was written can be read
 			h.sign(w, s)
 		}
@@ -163,7 +163,7 @@ func (h *Search) order() {
 	for _, a := range verdict.Anomalies() {
 		depth[a.Name] = a.Depth
 	}
-	slices.SortStableFunc(h.ways, func(a, b *Way) int {
+	slices.SortStableFunc(h.counterexamples, func(a, b *Counterexample) int {
 		switch {
 		case a.Steady() != b.Steady():
 			if a.Steady() {
@@ -183,8 +183,8 @@ func (h *Search) order() {
 	})
 }
 
-// alone measures how often a way shows itself while nothing else is played.
-func (h *Search) alone(ctx context.Context, p Player, w *Way, o FinishOptions) error {
+// alone measures how often a counterexample shows itself while nothing else is played.
+func (h *Search) alone(ctx context.Context, p Player, w *Counterexample, o FinishOptions) error {
 	s, err := w.scenario()
 	if err != nil {
 		return fmt.Errorf("read the schedule that was found: %w", err)
@@ -212,9 +212,9 @@ func (h *Search) alone(ctx context.Context, p Player, w *Way, o FinishOptions) e
 	return nil
 }
 
-// sign makes a schedule the scenario of the way, as its file has it: with its name, what
+// sign makes a schedule the scenario of the counterexample, as its file has it: with its name, what
 // was found, how often it came, and what is to be seen.
-func (h *Search) sign(w *Way, s *scenarios.Scenario) {
+func (h *Search) sign(w *Counterexample, s *scenarios.Scenario) {
 	s.Name = w.Name
 	s.About = fmt.Sprintf("Found by picklock hunt. %s: %s", w.Signature, w.Explanation)
 	r := w.rate()
@@ -223,8 +223,8 @@ func (h *Search) sign(w *Way, s *scenarios.Scenario) {
 	w.Schedule = string(s.Write())
 }
 
-// mustSee are the anomalies that make the way.
-func (w *Way) mustSee() []string {
+// mustSee are the anomalies that make the counterexample.
+func (w *Counterexample) mustSee() []string {
 	if w.Anomaly == LateWrite {
 		return w.Anomalies[:min(1, len(w.Anomalies))]
 	}
@@ -232,8 +232,8 @@ func (w *Way) mustSee() []string {
 }
 
 // Forbid are the anomalies that must not appear any more once the lock is mended: all that the
-// way came to.
-func (w *Way) Forbid() []string {
+// counterexample came to.
+func (w *Counterexample) Forbid() []string {
 	if w.Anomaly == LateWrite {
 		return slices.Clone(w.Anomalies)
 	}
@@ -271,8 +271,8 @@ func (h *Search) rate(ctx context.Context, p Player, s *scenarios.Scenario, sig 
 	return r
 }
 
-// remedies tries on a way what is said to help against it.
-func (h *Search) remedies(ctx context.Context, p Player, w *Way, o FinishOptions) {
+// remedies tries on a counterexample what is said to help against it.
+func (h *Search) remedies(ctx context.Context, p Player, w *Counterexample, o FinishOptions) {
 	const times = 10
 	s, err := w.scenario()
 	if err != nil {

@@ -73,7 +73,7 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 	}
 	var fresh []Signature
 	for _, sig := range broke {
-		if h.knownWay(sig) {
+		if h.knownCounterexample(sig) {
 			continue
 		}
 		h.pending[pendingKey(sig)] = true
@@ -131,14 +131,14 @@ func (h *Search) void(p point, out *Outcome) {
 
 func pendingKey(s Signature) string { return s.root() + "|" + strings.Join(s.Kinds, ",") }
 
-// enoughOthers is how many more schedules are confirmed of a way that does not come at will.
+// enoughOthers is how many more schedules are confirmed of a counterexample that does not come at will.
 const enoughOthers = 8
 
-// knownWay says that a signature is of a way that is known or being confirmed, and counts
+// knownCounterexample says that a signature is of a counterexample that is known or being confirmed, and counts
 // it there. One that came by luck is no reason to pass over a schedule that may show the
 // same at will.
-func (h *Search) knownWay(sig Signature) bool {
-	for _, w := range h.ways {
+func (h *Search) knownCounterexample(sig Signature) bool {
+	for _, w := range h.counterexamples {
 		same := pendingKey(w.Signature) == pendingKey(sig)
 		if same && !w.Steady() && w.others < enoughOthers {
 			continue
@@ -148,7 +148,7 @@ func (h *Search) knownWay(sig Signature) bool {
 			return true
 		}
 	}
-	for _, known := range h.o.KnownWays {
+	for _, known := range h.o.FoundElsewhere {
 		if known.within(sig) {
 			return true
 		}

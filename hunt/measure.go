@@ -8,8 +8,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// Finish makes every way as small as it goes, those that come at will first, measures its rate
-// with the machine to itself, and tries what might help. The ways are shrunk side by side, one a
+// Finish makes every counterexample as small as it goes, those that come at will first, measures its rate
+// with the machine to itself, and tries what might help. The counterexamples are shrunk side by side, one a
 // player; what is measured is measured alone.
 func (h *Search) Finish(ctx context.Context, players []Player, o FinishOptions) error {
 	if o.Time > 0 {
@@ -25,18 +25,18 @@ func (h *Search) Finish(ctx context.Context, players []Player, o FinishOptions) 
 	return nil
 }
 
-// Shrink is the first half of Finish: afterwards the ways are as small as they go, and have
+// Shrink is the first half of Finish: afterwards the counterexamples are as small as they go, and have
 // their names.
 func (h *Search) Shrink(ctx context.Context, players []Player, o FinishOptions) {
 	h.shrinkWithin(ctx, players, o)
 	h.merge()
 	h.name()
-	h.result.Ways = h.ways
+	h.result.Counterexamples = h.counterexamples
 }
 
 // Measure is the second half of Finish, until ctx ends.
 func (h *Search) Measure(ctx context.Context, p Player, o FinishOptions) error {
-	for _, w := range h.ways {
+	for _, w := range h.counterexamples {
 		if ctx.Err() == nil {
 			o.tell("play %s alone, %d times", w.Name, o.Replays)
 			if err := h.alone(ctx, p, w, o); err != nil {
@@ -45,7 +45,7 @@ func (h *Search) Measure(ctx context.Context, p Player, o FinishOptions) error {
 		}
 		w.unmeasured = ctx.Err() != nil
 	}
-	for _, w := range h.ways {
+	for _, w := range h.counterexamples {
 		if ctx.Err() == nil {
 			h.without(ctx, p, w)
 		}
@@ -63,28 +63,28 @@ func (h *Search) Measure(ctx context.Context, p Player, o FinishOptions) error {
 
 func (h *Search) conclude(o FinishOptions) {
 	h.order()
-	h.result.Ways = h.ways
+	h.result.Counterexamples = h.counterexamples
 	h.unfinished(o)
 }
 
 // unfinished says what there was no time for.
 func (h *Search) unfinished(o FinishOptions) {
 	for _, x := range []struct {
-		of   func(w *Way) bool
+		of   func(w *Counterexample) bool
 		what string
 	}{
-		{func(w *Way) bool { return w.Larger == timeOver }, "%s may not be the least"},
-		{func(w *Way) bool { return w.unmeasured }, "%s not played alone as often as was asked for"},
-		{func(w *Way) bool { return w.untried }, "not all that might help was tried on %s"},
+		{func(w *Counterexample) bool { return w.Larger == timeOver }, "%s may not be the least"},
+		{func(w *Counterexample) bool { return w.unmeasured }, "%s not played alone as often as was asked for"},
+		{func(w *Counterexample) bool { return w.untried }, "not all that might help was tried on %s"},
 	} {
 		n := 0
-		for _, w := range h.ways {
+		for _, w := range h.counterexamples {
 			if x.of(w) {
 				n++
 			}
 		}
 		if n > 0 {
-			it := fmt.Sprintf("%d of %d %s", n, len(h.ways), format.Noun(len(h.ways), "way", "ways"))
+			it := fmt.Sprintf("%d of %d %s", n, len(h.counterexamples), format.Noun(len(h.counterexamples), "counterexample", "counterexamples"))
 			h.result.Unfinished = append(h.result.Unfinished, fmt.Sprintf(x.what, it))
 		}
 	}
@@ -93,20 +93,20 @@ func (h *Search) unfinished(o FinishOptions) {
 	}
 }
 
-// Find is a way on its way to another machine, with what is needed to go on with it there.
+// Find is a counterexample on its way to another machine, with what is needed to go on with it there.
 type Find struct {
-	Way   *Way     `json:"way"`
-	Trail []string `json:"trail,omitempty"` // larger schedules that showed it, the latest last
-	Share float64  `json:"share,omitempty"` // of the plays that showed it when it was found; 0: nearly all
+	Counterexample *Counterexample `json:"counterexample"`
+	Trail          []string        `json:"trail,omitempty"` // larger schedules that showed it, the latest last
+	Share          float64         `json:"share,omitempty"` // of the plays that showed it when it was found; 0: nearly all
 	// There was no time to play it alone, and to try what might help.
 	Unmeasured bool `json:"unmeasured,omitempty"`
 	Untried    bool `json:"untried,omitempty"`
 }
 
-// Finds are the ways of a search, to be gone on with elsewhere.
+// Finds are the counterexamples of a search, to be gone on with elsewhere.
 func (h *Search) Finds() []Find {
 	var out []Find
-	for _, w := range h.ways {
+	for _, w := range h.counterexamples {
 		out = append(out, Find{w, w.trail, w.share, w.unmeasured, w.untried})
 	}
 	return out
@@ -114,15 +114,15 @@ func (h *Search) Finds() []Find {
 
 // Adopt goes on with finds of another search.
 func (h *Search) Adopt(finds []Find) {
-	h.ways = nil
+	h.counterexamples = nil
 	for _, f := range finds {
-		w := *f.Way
+		w := *f.Counterexample
 		w.trail, w.share, w.unmeasured, w.untried = f.Trail, f.Share, f.Unmeasured, f.Untried
-		h.ways = append(h.ways, &w)
+		h.counterexamples = append(h.counterexamples, &w)
 	}
 }
 
-// Gather is what a hunt came to whose ways were measured on several machines: as if Finish had
+// Gather is what a hunt came to whose counterexamples were measured on several machines: as if Finish had
 // done it on one.
 func Gather(r Result, finds []Find) *Result {
 	h := &Search{result: r}

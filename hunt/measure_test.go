@@ -21,7 +21,7 @@ func travels[T any](t *testing.T, v T) (out T) {
 	return out
 }
 
-// TestMeasuredByMany: ways that are measured one by one, each elsewhere, in any order, come to
+// TestMeasuredByMany: counterexamples that are measured one by one, each elsewhere, in any order, come to
 // what one machine makes of them all.
 func TestMeasuredByMany(t *testing.T) {
 	m := func() *model {
@@ -53,16 +53,16 @@ func TestMeasuredByMany(t *testing.T) {
 	}
 	got := Gather(travels(t, *many.Result()), finds)
 	want := one.Result()
-	if len(want.Ways) < 2 || len(want.Ways[0].Remedies) == 0 {
-		t.Fatalf("one machine came to %v", wayNames(want))
+	if len(want.Counterexamples) < 2 || len(want.Counterexamples[0].Remedies) == 0 {
+		t.Fatalf("one machine came to %v", counterexampleNames(want))
 	}
 	for _, r := range []*Result{want, got} {
-		for _, w := range r.Ways {
+		for _, w := range r.Counterexamples {
 			w.Proof = nil // of whichever play
 		}
 	}
-	x, _ := json.MarshalIndent(want.Ways, "", " ")
-	y, _ := json.MarshalIndent(got.Ways, "", " ")
+	x, _ := json.MarshalIndent(want.Counterexamples, "", " ")
+	y, _ := json.MarshalIndent(got.Counterexamples, "", " ")
 	if string(x) != string(y) || !slices.Equal(got.Unfinished, want.Unfinished) || got.Plays != want.Plays {
 		t.Errorf("one machine: %s\nmany: %s", x, y)
 	}
@@ -71,11 +71,11 @@ func TestMeasuredByMany(t *testing.T) {
 // TestTrailTravels: what was made smaller at the price of its rate is taken back elsewhere, too,
 // and what there was no time for is told by whoever gathers it.
 func TestTrailTravels(t *testing.T) {
-	w := &Way{Signature: Signature{Anomaly: "stale-write"}, Name: "way-1-stale-write", Search: Rate{Hits: 4, Plays: 4}, trail: []string{"larger"}, share: 0.5}
+	w := &Counterexample{Signature: Signature{Anomaly: "stale-write"}, Name: "counterexample-1-stale-write", Search: Rate{Hits: 4, Plays: 4}, trail: []string{"larger"}, share: 0.5}
 	h := New(Options{Target: target(1, 1)})
 	h.stop()
-	h.Adopt(travels(t, []Find{{Way: w, Trail: w.trail, Share: w.share}}))
-	if got := h.ways[0]; !slices.Equal(got.trail, w.trail) || got.share != 0.5 {
+	h.Adopt(travels(t, []Find{{Counterexample: w, Trail: w.trail, Share: w.share}}))
+	if got := h.counterexamples[0]; !slices.Equal(got.trail, w.trail) || got.share != 0.5 {
 		t.Errorf("%+v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -83,7 +83,7 @@ func TestTrailTravels(t *testing.T) {
 	if err := h.Measure(ctx, nil, FinishOptions{Replays: 3, Time: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	if r := Gather(Result{}, travels(t, h.Finds())); len(r.Unfinished) != 2 || len(r.Ways) != 1 {
+	if r := Gather(Result{}, travels(t, h.Finds())); len(r.Unfinished) != 2 || len(r.Counterexamples) != 1 {
 		t.Errorf("%q", r.Unfinished)
 	}
 }

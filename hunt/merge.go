@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Merge puts the portions of one hunt together, as its shards made them. Ways are as the
+// Merge puts the portions of one hunt together, as its shards made them. Counterexamples are as the
 // shards left them, made small and measured where there was time: of those that are the same
 // the smallest stays. Portions of different hunts are an error.
 func Merge(portions []Portion) (*Result, error) {

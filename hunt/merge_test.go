@@ -27,7 +27,7 @@ func TestMerge(t *testing.T) {
 	_, want := search(t, m(), o, 2)
 	names := func(r *Result) []string {
 		var out []string
-		for _, w := range r.Ways {
+		for _, w := range r.Counterexamples {
 			out = append(out, w.String())
 		}
 		return slices.Sorted(slices.Values(out))

@@ -134,9 +134,9 @@ func points(t Target, depth int) int {
 	return n
 }
 
-func wayNames(r *Result) []string {
+func counterexampleNames(r *Result) []string {
 	var out []string
-	for _, w := range r.Ways {
+	for _, w := range r.Counterexamples {
 		out = append(out, w.String())
 	}
 	slices.Sort(out)

@@ -78,7 +78,7 @@ func (h *Search) Portion() Portion {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.result
-	r.Ways = slices.Clone(h.ways)
+	r.Counterexamples = slices.Clone(h.counterexamples)
 	return Portion{
 		Result: r, Gone: maps.Clone(h.gone),
 		States: slices.Sorted(maps.Keys(h.corpus.states)), Landed: slices.Sorted(maps.Keys(h.landed)), Skipped: maps.Clone(h.skipped),
@@ -86,7 +86,7 @@ func (h *Search) Portion() Portion {
 }
 
 // Assemble is the search that all portions together are, as if one machine had made it: its
-// ways can be finished. Portions are of different parts: what is given twice counts twice.
+// counterexamples can be finished. Portions are of different parts: what is given twice counts twice.
 func Assemble(o Options, portions []Portion) *Search {
 	h := New(o)
 	h.stop()
@@ -103,7 +103,7 @@ func Assemble(o Options, portions []Portion) *Search {
 	h.result.Impossible = h.impossible()
 	h.merge()
 	h.name()
-	h.result.Ways = h.ways
+	h.result.Counterexamples = h.counterexamples
 	return h
 }
 
@@ -166,9 +166,9 @@ func (h *Search) add(p Portion) {
 	for f, n := range p.Skipped {
 		h.skipped[f] += n
 	}
-	for _, w := range q.Ways {
+	for _, w := range q.Counterexamples {
 		c := *w
-		h.ways = append(h.ways, &c)
+		h.counterexamples = append(h.counterexamples, &c)
 	}
 }
 
@@ -197,7 +197,7 @@ func together(portions []Portion) []Sample {
 		last[a.portion] = a.sample
 		sum.Seconds = a.when.Sub(portions[all[0].portion].Result.Started).Seconds()
 		sum.Plays += a.sample.Plays - before.Plays
-		sum.Ways += a.sample.Ways - before.Ways
+		sum.Counterexamples += a.sample.Counterexamples - before.Counterexamples
 		sum.States = max(sum.States, a.sample.States)
 		if i%max(1, len(all)/curvePoints) == 0 || i == len(all)-1 {
 			curve = append(curve, sum)

@@ -65,8 +65,8 @@ func TestPortionsMakeTheWhole(t *testing.T) {
 	parts := []Part{{First: 0, Step: 3}, {First: 1, Step: 3}, {First: 2, Step: 3}}
 	h := Assemble(o, portions(t, m, o, parts...))
 	got := h.Result()
-	if want := wayNames(whole); len(want) == 0 || !slices.Equal(wayNames(got), want) {
-		t.Fatalf("ways %q, the whole has %q", wayNames(got), want)
+	if want := counterexampleNames(whole); len(want) == 0 || !slices.Equal(counterexampleNames(got), want) {
+		t.Fatalf("counterexamples %q, the whole has %q", counterexampleNames(got), want)
 	}
 	for i, d := range got.Depths {
 		// What breaks alone is left out in company: a part knows only of its own.
@@ -80,7 +80,7 @@ func TestPortionsMakeTheWhole(t *testing.T) {
 	if err := h.Finish(t.Context(), []Player{m()}, FinishOptions{Replays: 3}); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range h.Result().Ways {
+	for _, w := range h.Result().Counterexamples {
 		if w.Alone != (Rate{Hits: 3, Plays: 3}) || w.Faults > 2 {
 			t.Errorf("%s: %d faults, %+v", w, w.Faults, w.Alone)
 		}

@@ -9,7 +9,7 @@ import (
 type Progress struct {
 	Plays, Void, States, Depth int
 	Guided                     int
-	Ways                       []*Way
+	Counterexamples            []*Counterexample
 	Elapsed, Left              time.Duration
 }
 
@@ -21,7 +21,7 @@ func (h *Search) sample(now bool) {
 		return
 	}
 	h.lastSample = time.Now()
-	h.result.Curve = append(h.result.Curve, Sample{time.Since(h.began).Seconds(), h.result.Plays, len(h.corpus.states), len(h.ways)})
+	h.result.Curve = append(h.result.Curve, Sample{time.Since(h.began).Seconds(), h.result.Plays, len(h.corpus.states), len(h.counterexamples)})
 }
 
 // progress tells how it goes. h.mu is held.
@@ -30,7 +30,7 @@ func (h *Search) progress() {
 	if h.o.Progress == nil {
 		return
 	}
-	p := Progress{Plays: h.result.Plays, Void: h.result.Void, States: len(h.corpus.states), Guided: h.result.Guided, Ways: slices.Clone(h.ways), Elapsed: time.Since(h.began)}
+	p := Progress{Plays: h.result.Plays, Void: h.result.Void, States: len(h.corpus.states), Guided: h.result.Guided, Counterexamples: slices.Clone(h.counterexamples), Elapsed: time.Since(h.began)}
 	p.Left = h.o.Time - p.Elapsed
 	for _, d := range h.result.Depths {
 		if d.Done {

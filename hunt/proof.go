@@ -7,7 +7,7 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// Proof is what one play showed of a way: what is needed to draw it.
+// Proof is what one play showed of a counterexample: what is needed to draw it.
 type Proof struct {
 	Anomaly verdict.Anomaly `json:"anomaly"`
 	Events  []history.Event `json:"events"`

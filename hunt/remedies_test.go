@@ -13,7 +13,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// Whatever is said to help is tried on every way as often as all else, and what is told is
+// Whatever is said to help is tried on every counterexample as often as all else, and what is told is
 // whether it did.
 func TestRemedies(t *testing.T) {
 	breaks := func(s *scenarios.Scenario) bool {
@@ -22,7 +22,7 @@ func TestRemedies(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", breaks}}}
 	on := target(1, 1, "pause")
 	on.Extra = map[string]string{"other": "1"}
-	h, _ := search(t, m, Options{Target: on, Depth: 1, FirstWay: true}, 1)
+	h, _ := search(t, m, Options{Target: on, Depth: 1, FailFast: true}, 1)
 	var tried []Variation
 	ended := 0
 	err := h.Finish(t.Context(), []Player{m}, FinishOptions{
@@ -34,10 +34,10 @@ func TestRemedies(t *testing.T) {
 			return m, func() error { ended++; return nil }, nil
 		},
 	})
-	if err != nil || len(h.result.Ways) != 1 {
-		t.Fatalf("%v, ways %v", err, wayNames(&h.result))
+	if err != nil || len(h.result.Counterexamples) != 1 {
+		t.Fatalf("%v, counterexamples %v", err, counterexampleNames(&h.result))
 	}
-	w, usual := h.result.Ways[0], Variation{Fencing: "none", TTL: on.TTL}
+	w, usual := h.result.Counterexamples[0], Variation{Fencing: "none", TTL: on.TTL}
 	with := func(change func(*Variation)) Variation { v := usual; change(&v); return v }
 	want := []Variation{
 		with(func(v *Variation) { v.Fencing = "write" }), with(func(v *Variation) { v.Fencing = "read-write" }),
@@ -75,7 +75,7 @@ func TestRemedies(t *testing.T) {
 // A remedy with which no play counts is not said to help.
 func TestRemedyNotPlayed(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
-	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
+	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
 	never := &model{busy: map[string]int{"": 1 << 20}}
 	err := h.Finish(t.Context(), []Player{m}, FinishOptions{
 		Replays: 5, Time: time.Minute, Options: []Setting{{"careful", "yes"}},
@@ -86,7 +86,7 @@ func TestRemedyNotPlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range h.result.Ways[0].Remedies {
+	for _, r := range h.result.Counterexamples[0].Remedies {
 		if strings.Contains(r.Name, "careful") && (r.Rate.Plays != 0 || r.Rate.Void == 0) {
 			t.Errorf("%+v", r)
 		}
@@ -108,31 +108,31 @@ func (s slow) Play(ctx context.Context, x *scenarios.Scenario) (*Outcome, error)
 	}
 }
 
-// However long it takes to make a way small, there is time left to measure it.
+// However long it takes to make a counterexample small, there is time left to measure it.
 func TestTimeForRemedies(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
-	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
+	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
 	if err := h.Finish(t.Context(), []Player{slow{m, 40 * time.Millisecond}}, FinishOptions{Replays: 2, Time: 2 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	if w := h.result.Ways[0]; w.ShrinkPlays < 10 || w.Alone.Plays != 2 {
+	if w := h.result.Counterexamples[0]; w.ShrinkPlays < 10 || w.Alone.Plays != 2 {
 		t.Errorf("%d plays to make it small, alone %+v", w.ShrinkPlays, w.Alone)
 	}
 }
 
-// A way that nothing was done with is a scenario all the same: it has its name, and what
+// A counterexample that nothing was done with is a scenario all the same: it has its name, and what
 // is to be seen.
-func TestWayIsScenario(t *testing.T) {
+func TestCounterexampleIsScenario(t *testing.T) {
 	for name, finish := range map[string]bool{"found": false, "finished in no time": true} {
 		t.Run(name, func(t *testing.T) {
 			m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
-			h, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
+			h, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
 			if finish {
 				if err := h.Finish(t.Context(), []Player{m}, FinishOptions{Replays: 5, Time: 1}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w := r.Ways[0]
+			w := r.Counterexamples[0]
 			s, err := w.scenario()
 			if err != nil || w.Name == "" || s.Name != w.Name || w.Alone.Plays != 0 {
 				t.Fatalf("%v, %s, measured %v:\n%s", err, w.Name, w.Alone, w.Schedule)
@@ -162,12 +162,12 @@ func TestRateTellsWhatWasMissed(t *testing.T) {
 	}
 }
 
-// What there was no time for is said, of each way and of the whole.
+// What there was no time for is said, of each counterexample and of the whole.
 func TestNoTimeToFinish(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
-	h, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
-	if len(r.Ways) != 1 || r.Ways[0].Larger != asFound {
-		t.Fatalf("as it was found: %+v", r.Ways)
+	h, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
+	if len(r.Counterexamples) != 1 || r.Counterexamples[0].Larger != asFound {
+		t.Fatalf("as it was found: %+v", r.Counterexamples)
 	}
 	var told []string
 	finish := func(ctx context.Context) *Result {
@@ -179,27 +179,27 @@ func TestNoTimeToFinish(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	want := []string{"1 of 1 way may not be the least", "1 of 1 way not played alone as often as was asked for", "not all that might help was tried on 1 of 1 way"}
-	if r := finish(over); r.Ways[0].Larger != timeOver || !slices.Equal(r.Unfinished, want) || len(told) != 1 || !strings.Contains(told[0], want[0]) {
-		t.Errorf("%q, unfinished %q, told %q", r.Ways[0].Larger, r.Unfinished, told)
+	want := []string{"1 of 1 counterexample may not be the least", "1 of 1 counterexample not played alone as often as was asked for", "not all that might help was tried on 1 of 1 counterexample"}
+	if r := finish(over); r.Counterexamples[0].Larger != timeOver || !slices.Equal(r.Unfinished, want) || len(told) != 1 || !strings.Contains(told[0], want[0]) {
+		t.Errorf("%q, unfinished %q, told %q", r.Counterexamples[0].Larger, r.Unfinished, told)
 	}
-	if r := finish(t.Context()); r.Ways[0].Larger != "" || len(r.Unfinished) != 0 {
-		t.Errorf("with time enough: %q, unfinished %q", r.Ways[0].Larger, r.Unfinished)
+	if r := finish(t.Context()); r.Counterexamples[0].Larger != "" || len(r.Unfinished) != 0 {
+		t.Errorf("with time enough: %q, unfinished %q", r.Counterexamples[0].Larger, r.Unfinished)
 	}
 }
 
-// A way that comes now and then is made smaller, too, and one that comes too seldom is said to be
+// A counterexample that comes now and then is made smaller, too, and one that comes too seldom is said to be
 // as it was found.
 func TestFinishUnsteady(t *testing.T) {
 	for rate, want := range map[float64]string{0.6: "", 0.03: "too seldom for it to be made smaller"} {
 		m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
-		h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
-		before := h.ways[0].Steps
+		h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
+		before := h.counterexamples[0].Steps
 		m.rate, m.rng = rate, rand.New(rand.NewPCG(3, 3))
 		if err := h.Finish(t.Context(), []Player{m}, FinishOptions{Replays: 20, Time: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
-		w := h.result.Ways[0]
+		w := h.result.Counterexamples[0]
 		if (want == "") != (w.Larger == "") || !strings.Contains(w.Larger, want) || (w.Steps < before) != (want == "") {
 			t.Errorf("rate %v: %q, %d steps of %d, %+v", rate, w.Larger, w.Steps, before, w.Alone)
 		}

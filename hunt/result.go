@@ -16,7 +16,7 @@ type Result struct {
 	Strategy string    `json:"strategy"`
 	Seed     uint64    `json:"seed"`
 	Command  []string  `json:"command,omitempty"`
-	Again    string    `json:"again,omitempty"` // how a way is played again, its file and its name where WayFile and WayName stand; "": by picklock scenario run
+	Again    string    `json:"again,omitempty"` // how a counterexample is played again, its file and its name where CounterexampleFile and CounterexampleName stand; "": by picklock scenario run
 	Started  time.Time `json:"started"`
 	Seconds  float64   `json:"seconds"` // of the search, without what came after it
 
@@ -32,8 +32,8 @@ type Result struct {
 	Depths []Depth `json:"depths"`
 	Guided int     `json:"guided"` // schedules beyond the space
 
-	Ways       []*Way   `json:"ways"`
-	Impossible []string `json:"impossible,omitempty"` // faults that could not be done here, and why
+	Counterexamples []*Counterexample `json:"counterexamples"`
+	Impossible      []string          `json:"impossible,omitempty"` // faults that could not be done here, and why
 	// Uneven are the faults that only some of those who played it together could do: shards or
 	// workers whose rights are not the same.
 	Uneven     []string `json:"uneven,omitempty"`
@@ -64,10 +64,10 @@ func (r *Result) Unproved() string {
 	return ""
 }
 
-// What stands for the file of a way, and for its name, in Result.Again.
+// What stands for the file of a counterexample, and for its name, in Result.Again.
 const (
-	WayFile = "{file}"
-	WayName = "{name}"
+	CounterexampleFile = "{file}"
+	CounterexampleName = "{name}"
 )
 
 // Depth is what was played of the schedules with so many faults.
@@ -81,14 +81,14 @@ type Depth struct {
 
 // Sample is the search at one moment.
 type Sample struct {
-	Seconds float64 `json:"seconds"`
-	Plays   int     `json:"plays"`
-	States  int     `json:"states"`
-	Ways    int     `json:"ways"`
+	Seconds         float64 `json:"seconds"`
+	Plays           int     `json:"plays"`
+	States          int     `json:"states"`
+	Counterexamples int     `json:"counterexamples"`
 }
 
-// Way is one way to break the lock: the smallest schedule that is known for a signature.
-type Way struct {
+// Counterexample is one way to break the lock: the smallest schedule that is known for a signature.
+type Counterexample struct {
 	Signature
 	Name        string   `json:"name"` // of the scenario, and of its file
 	Explanation string   `json:"explanation"`
@@ -108,7 +108,7 @@ type Way struct {
 	Alone    Rate     `json:"alone"`  // with the machine to itself
 	Needed   []string `json:"needed,omitempty"`
 	Remedies []Remedy `json:"remedies,omitempty"`
-	// Without are the way's faults, each with how often it came when that one was left away.
+	// Without are the counterexample's faults, each with how often it came when that one was left away.
 	Without []Remedy `json:"without,omitempty"`
 	Proof   *Proof   `json:"proof,omitempty"` // of one play
 
@@ -120,14 +120,14 @@ type Way struct {
 	unmeasured, untried bool // there was no time to play it alone, and to try what might help
 }
 
-// Steady says that the way can be shown at will.
-func (w *Way) Steady() bool {
+// Steady says that the counterexample can be shown at will.
+func (w *Counterexample) Steady() bool {
 	r := w.rate()
 	return r.Plays > 0 && float64(r.Hits) >= 0.7*float64(r.Plays)
 }
 
 // rate is how often it came: with the machine to itself, if that was measured.
-func (w *Way) rate() Rate {
+func (w *Counterexample) rate() Rate {
 	if w.Alone.Plays == 0 {
 		return w.Search
 	}
@@ -136,7 +136,7 @@ func (w *Way) rate() Rate {
 
 // reliable says that it came nearly every time with the machine to itself, or half as often as
 // when it was found.
-func (w *Way) reliable() bool {
+func (w *Counterexample) reliable() bool {
 	return w.Alone.nearlyAlways() || w.share > 0 && w.Alone.share() >= w.share/2
 }
 

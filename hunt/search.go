@@ -32,19 +32,19 @@ type Options struct {
 	Part     Part          // of the space; the zero one for all of it
 	Time     time.Duration // for the search
 	Find     []string      // anomalies; nil: all of required properties
-	// BeyondLeases leaves out what follows from a lease alone: late writes.
-	BeyondLeases bool
-	FirstWay     bool // end with the first way that repeats
-	Seed         uint64
-	Known        []Played    // of an earlier search that goes on here
-	KnownWays    []Signature // found elsewhere: they are not confirmed again, nor told
-	Shared       Shared      // what other searches gain meanwhile; may be nil
+	// IgnoreHazards leaves out what follows from a lease alone: late writes.
+	IgnoreHazards  bool
+	FailFast       bool // end with the first counterexample that repeats
+	Seed           uint64
+	Known          []Played    // of an earlier search that goes on here
+	FoundElsewhere []Signature // found elsewhere: they are not confirmed again, nor told
+	Shared         Shared      // what other searches gain meanwhile; may be nil
 	// Gone is what an earlier part of the same hunt learned (Portion.Gone): anchors that never
 	// come, and faults that cannot be done, are not tried again.
 	Gone     map[string]string
-	Progress func(Progress) // may be nil; told often
-	Record   func(Played)   // may be nil; told of every play
-	Tell     func(way *Way) // may be nil; told of each way as it is found
+	Progress func(Progress)                       // may be nil; told often
+	Record   func(Played)                         // may be nil; told of every play
+	Tell     func(counterexample *Counterexample) // may be nil; told of each counterexample as it is found
 }
 
 // Played is one play as a search that goes on later has to know it.
@@ -73,17 +73,17 @@ type Search struct {
 	corpus  *corpus
 	played  map[string]bool
 
-	pending    map[string]bool // signatures that are being confirmed
-	ways       []*Way
-	gone       map[string]string // anchors of a workload that never come, and faults that cannot be done
-	strikes    map[string]int    // how often that was seen
-	landed     map[string]bool   // faults that have struck
-	skipped    map[string]int    // schedules of the space that were passed over since a fault could not be done
-	breaking   map[string]bool   // strikes that alone break it, by workload
-	spaced     map[int]bool      // depths of which a portion said how far it came
-	exhausted  bool
-	failures   int
-	lastSample time.Time
+	pending         map[string]bool // signatures that are being confirmed
+	counterexamples []*Counterexample
+	gone            map[string]string // anchors of a workload that never come, and faults that cannot be done
+	strikes         map[string]int    // how often that was seen
+	landed          map[string]bool   // faults that have struck
+	skipped         map[string]int    // schedules of the space that were passed over since a fault could not be done
+	breaking        map[string]bool   // strikes that alone break it, by workload
+	spaced          map[int]bool      // depths of which a portion said how far it came
+	exhausted       bool
+	failures        int
+	lastSample      time.Time
 }
 
 // New prepares a search.
@@ -95,7 +95,7 @@ func New(o Options) *Search {
 		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
 		gone: map[string]string{}, strikes: map[string]int{}, breaking: map[string]bool{}, landed: map[string]bool{}, skipped: map[string]int{},
 	}
-	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Ways: []*Way{}, Curve: []Sample{}}
+	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {
 		h.result.Depths = append(h.result.Depths, Depth{Faults: d})
 	}
@@ -177,7 +177,7 @@ func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
 	h.result.States = len(h.corpus.states)
 	h.order()
 	h.name()
-	h.result.Ways = h.ways
+	h.result.Counterexamples = h.counterexamples
 	h.result.Impossible = h.impossible()
 	switch {
 	case cause == nil, errors.Is(cause, errTime), errors.Is(cause, errFound):
@@ -255,7 +255,7 @@ func (h *Search) work(ctx context.Context, p Player) error {
 		}
 		for _, sig := range h.took(next, guided, out) {
 			h.confirm(ctx, p, next, sig, out)
-			if h.o.FirstWay && h.found() {
+			if h.o.FailFast && h.found() {
 				return errFound
 			}
 		}
@@ -266,7 +266,7 @@ func (h *Search) work(ctx context.Context, p Player) error {
 func (h *Search) found() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.ContainsFunc(h.ways, func(w *Way) bool { return w.Search.Hits > 1 })
+	return slices.ContainsFunc(h.counterexamples, func(w *Counterexample) bool { return w.Search.Hits > 1 })
 }
 
 // failed counts failures of players; too many of them end the search.

@@ -152,9 +152,9 @@ func TestVoidIsGivenUp(t *testing.T) {
 	}
 }
 
-// Violations of one signature are one way, and a write that comes too late is one way,
+// Violations of one signature are one counterexample, and a write that comes too late is one counterexample,
 // however it came about.
-func TestWays(t *testing.T) {
+func TestCounterexamples(t *testing.T) {
 	m := &model{bugs: []bug{
 		{"granted-early", "", both(struck("pause", "A"), func(s *scenarios.Scenario) bool { return len(s.Strikes) == 1 })},
 		{"granted-early", "", both(struck("kill", "redis"), func(s *scenarios.Scenario) bool { return len(s.Strikes) == 1 })},
@@ -163,14 +163,14 @@ func TestWays(t *testing.T) {
 		{"stale-write", "", struck("hold", "")},
 	}}
 	_, r := search(t, m, Options{Target: target(1, 1, "pause", "kill", "hold"), Depth: 1}, 2)
-	got := wayNames(r)
+	got := counterexampleNames(r)
 	late := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !strings.HasPrefix(s, LateWrite) })
 	rest := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return strings.HasPrefix(s, LateWrite) })
 	want := []string{"granted-early by a crash of a server", "granted-early by a pause of a client", "wrong-release by a crash of a client"}
 	if !slices.Equal(rest, want) || len(late) != 1 {
 		t.Errorf("%q, want %q and one late write", got, want)
 	}
-	for _, w := range r.Ways {
+	for _, w := range r.Counterexamples {
 		if !w.Steady() || w.Seen < 2 || w.Explanation == "" || w.Proof == nil || w.Search.Plays < 3 || len(w.Anomalies) != 1 {
 			t.Errorf("%+v", w)
 		}
@@ -185,8 +185,8 @@ func TestOnce(t *testing.T) {
 		return times == 5
 	}}}}
 	_, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 0}, 1)
-	if len(r.Ways) != 1 || r.Ways[0].Steady() || r.Ways[0].Search.Hits != 1 || r.Ways[0].Search.Plays != 3 {
-		t.Errorf("%+v", r.Ways)
+	if len(r.Counterexamples) != 1 || r.Counterexamples[0].Steady() || r.Counterexamples[0].Search.Hits != 1 || r.Counterexamples[0].Search.Plays != 3 {
+		t.Errorf("%+v", r.Counterexamples)
 	}
 }
 
@@ -214,13 +214,13 @@ func TestSteadierTakesThePlace(t *testing.T) {
 				again++
 			}
 		}
-		for _, w := range r.Ways {
+		for _, w := range r.Counterexamples {
 			if w.Steady() != steady || steady && !strings.Contains(w.Schedule, sure) || w.Seen < enoughOthers {
 				t.Errorf("steady %v: %+v", steady, w)
 			}
 		}
-		if most := (1 + enoughOthers) * len(r.Ways); len(r.Ways) == 0 || !steady && again != most || again > most {
-			t.Errorf("steady %v: %d ways; %d schedules were played again, of at most %d", steady, len(r.Ways), again, most)
+		if most := (1 + enoughOthers) * len(r.Counterexamples); len(r.Counterexamples) == 0 || !steady && again != most || again > most {
+			t.Errorf("steady %v: %d counterexamples; %d schedules were played again, of at most %d", steady, len(r.Counterexamples), again, most)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func TestAloneIsEnough(t *testing.T) {
 }
 
 // A hunt that goes on plays nothing twice but what it has to confirm, and comes to the same
-// ways and the same number.
+// counterexamples and the same number.
 func TestResume(t *testing.T) {
 	on := target(1, 1, "pause", "kill")
 	bugs := []bug{{"granted-early", "", struck("pause", "A")}}
@@ -256,13 +256,13 @@ func TestResume(t *testing.T) {
 		}
 	}}
 	first, err := New(Options{Target: on, Depth: 1, Strategy: Exhaustive, Time: time.Minute, Record: func(p Played) { record = append(record, p) }}).Run(ctx, []Player{m})
-	if err != nil || len(first.Ways) == 0 || len(record) < 20 {
-		t.Fatalf("%d ways, %d recorded, %v", len(first.Ways), len(record), err)
+	if err != nil || len(first.Counterexamples) == 0 || len(record) < 20 {
+		t.Fatalf("%d counterexamples, %d recorded, %v", len(first.Counterexamples), len(record), err)
 	}
 	again := &model{bugs: bugs}
 	_, r := search(t, again, Options{Target: on, Depth: 1, Known: record}, 1)
-	if !slices.Equal(wayNames(r), wayNames(all)) {
-		t.Errorf("ways %q, want %q", wayNames(r), wayNames(all))
+	if !slices.Equal(counterexampleNames(r), counterexampleNames(all)) {
+		t.Errorf("counterexamples %q, want %q", counterexampleNames(r), counterexampleNames(all))
 	}
 	confirmed := map[string]bool{}
 	for _, p := range record {
@@ -282,12 +282,12 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// FirstWay ends with the first that repeats.
-func TestFirstWay(t *testing.T) {
+// FailFast ends with the first that repeats.
+func TestFirstCounterexample(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}}}
-	_, r := search(t, m, Options{Target: target(1, 1), Depth: 2, FirstWay: true, Strategy: Guided}, 1)
-	if len(r.Ways) != 1 || len(m.played) > 200 {
-		t.Errorf("%d ways after %d plays", len(r.Ways), len(m.played))
+	_, r := search(t, m, Options{Target: target(1, 1), Depth: 2, FailFast: true, Strategy: Guided}, 1)
+	if len(r.Counterexamples) != 1 || len(m.played) > 200 {
+		t.Errorf("%d counterexamples after %d plays", len(r.Counterexamples), len(m.played))
 	}
 }
 
@@ -295,12 +295,12 @@ func TestFirstWay(t *testing.T) {
 func TestFind(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}, {"wrong-release", "", struck("kill", "")}}}
 	_, r := search(t, m, Options{Target: target(1, 1, "pause", "kill"), Depth: 1, Find: []string{"wrong-release"}}, 1)
-	for _, w := range r.Ways {
+	for _, w := range r.Counterexamples {
 		if w.Anomaly != "wrong-release" {
 			t.Errorf("found %s", w.Signature)
 		}
 	}
-	if len(r.Ways) == 0 {
+	if len(r.Counterexamples) == 0 {
 		t.Error("nothing found")
 	}
 }
@@ -318,8 +318,8 @@ func TestNothingByWhatCannotBeDone(t *testing.T) {
 			},
 		}
 		_, r := search(t, m, Options{Target: target(1, 1, "powerloss"), Depth: 1}, 1)
-		if found := len(r.Ways) > 0; found == cannot {
-			t.Errorf("cannot be done %v: found %v", cannot, wayNames(r))
+		if found := len(r.Counterexamples) > 0; found == cannot {
+			t.Errorf("cannot be done %v: found %v", cannot, counterexampleNames(r))
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Shrunk struct {
 
 // ShrinkOptions says how a schedule is made smaller.
 type ShrinkOptions struct {
-	Like    *Signature // the way that must stay; nil: the first that it shows
+	Like    *Signature // the counterexample that must stay; nil: the first that it shows
 	Find    []string   // anomalies; nil: all of required properties
 	Budget  int        // of plays
 	Replays int        // how often what remains is played in the end
@@ -67,7 +67,7 @@ func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, o Sh
 	if small, out.Rate = k.settle(ctx, small, o.Replays); len(k.trail) < kept {
 		out.Needed = nil // of another schedule
 	}
-	w := Way{Signature: k.sig, Name: s.Name, Schedule: string(small.Write()), Alone: out.Rate}
+	w := Counterexample{Signature: k.sig, Name: s.Name, Schedule: string(small.Write()), Alone: out.Rate}
 	h.without(ctx, p, &w)
 	out.Without = w.Without
 	if err := ctx.Err(); err != nil {

@@ -18,12 +18,12 @@ type Signature struct {
 
 // LateWrite stands for all that follows from a lease alone: a write of a client that no
 // longer has the lock reaches a resource that does not look at tokens. However it is
-// brought about, it is one way, and fencing is what helps.
+// brought about, it is one counterexample, and fencing is what helps.
 const LateWrite = "late-write"
 
 func (s Signature) String() string { return s.Name() + " by " + s.Takes() }
 
-// Name is the way without the faults that it takes.
+// Name is the counterexample without the faults that it takes.
 func (s Signature) Name() string {
 	if s.Cause != "" && s.Cause != s.Anomaly {
 		return s.Anomaly + " (" + s.Cause + ")"
@@ -59,7 +59,7 @@ func (o Options) signatures(v verdict.Verdict, s *scenarios.Scenario) []Signatur
 	var out []Signature
 	find := o.Find
 	for _, g := range v.Groups() {
-		if o.BeyondLeases && late(g) {
+		if o.IgnoreHazards && late(g) {
 			continue
 		}
 		if !g.Required && !slices.Contains(find, g.Name) {

@@ -8,10 +8,10 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// Failures counts the ways by their class: those in which the lock breaks what it promises, and
+// Failures counts the counterexamples by their class: those in which the lock breaks what it promises, and
 // what any lease does.
 func (r *Result) Failures() (bugs, hazards int) {
-	for _, w := range r.Ways {
+	for _, w := range r.Counterexamples {
 		if w.Anomaly == LateWrite || (verdict.Group{Name: w.Anomaly, Cause: w.Cause}).Class() == verdict.Hazard {
 			hazards++
 		} else {
@@ -23,7 +23,7 @@ func (r *Result) Failures() (bugs, hazards int) {
 
 // Summary is a hunt in one sentence: what was found, or how far it was looked.
 func (r *Result) Summary() string {
-	if len(r.Ways) > 0 {
+	if len(r.Counterexamples) > 0 {
 		return fmt.Sprintf("%s: %s with --fencing %s", verdict.Failed(r.Failures()), r.Lock, r.Fencing)
 	}
 	var parts []string

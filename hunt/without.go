@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// withoutPlays is how often a way is played without one of its faults.
+	// withoutPlays is how often a counterexample is played without one of its faults.
 	withoutPlays = 10
-	// tellable is the part of its plays a way has to show itself in for so many plays without a
+	// tellable is the part of its plays a counterexample has to show itself in for so many plays without a
 	// fault to say that it is needed: at less, they might show nothing by chance.
 	tellable = 0.3
 )
 
-// without plays a way again without each of its faults: a fault is the cause of what does not
+// without plays a counterexample again without each of its faults: a fault is the cause of what does not
 // come without it.
-func (h *Search) without(ctx context.Context, p Player, w *Way) {
+func (h *Search) without(ctx context.Context, p Player, w *Counterexample) {
 	s, err := w.scenario()
 	if err != nil || w.rate().share() < tellable {
 		return
@@ -31,8 +31,8 @@ func (h *Search) without(ctx context.Context, p Player, w *Way) {
 	}
 }
 
-// Confirmed says that each of the way's faults was seen to be needed: it did not break without
-// any one of them. A way that takes no fault is confirmed as such.
-func (w *Way) Confirmed() bool {
+// Confirmed says that each of the counterexample's faults was seen to be needed: it did not break without
+// any one of them. A counterexample that takes no fault is confirmed as such.
+func (w *Counterexample) Confirmed() bool {
 	return len(w.Without) == w.Faults && !slices.ContainsFunc(w.Without, func(r Remedy) bool { return !r.Rate.Helps() })
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const twoFaults = `
-name: way
+name: counterexample
 about: "x"
 locks: [redis]
 ttl: 250ms
@@ -26,10 +26,10 @@ faults:
     until: 1 leases
 `
 
-// TestWithout: a fault is confirmed as the cause only where the way does not come when that
+// TestWithout: a fault is confirmed as the cause only where the counterexample does not come when that
 // fault alone is left away.
 func TestWithout(t *testing.T) {
-	s, err := scenarios.Parse("way.yaml", []byte(twoFaults))
+	s, err := scenarios.Parse("counterexample.yaml", []byte(twoFaults))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestWithout(t *testing.T) {
 			c.m.bugs = []bug{{"granted-early", "", c.needs}}
 			h := New(Options{Target: target(2, 1, "pause")})
 			defer h.stop()
-			w := &Way{Signature: Signature{Anomaly: "granted-early"}, Schedule: string(s.Write()), Alone: c.came, Faults: 2}
+			w := &Counterexample{Signature: Signature{Anomaly: "granted-early"}, Schedule: string(s.Write()), Alone: c.came, Faults: 2}
 			h.without(t.Context(), c.m, w)
 			var got []string
 			for _, r := range w.Without {
@@ -67,14 +67,14 @@ func TestWithout(t *testing.T) {
 
 func shareOf(r Rate) string { return fmt.Sprintf("%d of %d", r.Hits, r.Plays) }
 
-// TestWithoutInAHunt: a hunt that finds a way says whether its fault is the cause.
+// TestWithoutInAHunt: a hunt that finds a counterexample says whether its fault is the cause.
 func TestWithoutInAHunt(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
-	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FirstWay: true}, 1)
-	if err := h.Finish(t.Context(), []Player{m}, FinishOptions{Replays: 5, Time: time.Minute}); err != nil || len(h.result.Ways) != 1 {
-		t.Fatalf("%v, ways %v", err, wayNames(&h.result))
+	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
+	if err := h.Finish(t.Context(), []Player{m}, FinishOptions{Replays: 5, Time: time.Minute}); err != nil || len(h.result.Counterexamples) != 1 {
+		t.Fatalf("%v, counterexamples %v", err, counterexampleNames(&h.result))
 	}
-	if w := h.result.Ways[0]; !w.Confirmed() || len(w.Without) != 1 {
+	if w := h.result.Counterexamples[0]; !w.Confirmed() || len(w.Without) != 1 {
 		t.Errorf("%+v", w.Without)
 	}
 }

@@ -93,8 +93,8 @@ func ExampleHunt() {
 	var t *testing.T
 
 	locktest.Hunt(t, openMine, locktest.HuntOptions{
-		Cluster:      "redis",
-		BeyondLeases: true,
+		Cluster:       "redis",
+		IgnoreHazards: true,
 	})
 }
 

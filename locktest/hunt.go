@@ -28,7 +28,7 @@ type HuntOptions struct {
 	Extra    map[string]string
 
 	// Fencing, as in Options. Without any, a holder that goes on after its lease always
-	// breaks the register: see BeyondLeases.
+	// breaks the register: see IgnoreHazards.
 	Fencing string
 	// TTL is the lease that clients ask for; 0: 250 ms, or longer where this machine is too
 	// busy for that. A service that counts in seconds wants 1 s at least.
@@ -42,9 +42,9 @@ type HuntOptions struct {
 	// Find are the anomalies that are looked for (docs/reference/anomalies.md); nil: all that break
 	// what is required of a lock.
 	Find []string
-	// BeyondLeases leaves out what follows from a lease alone: a write that comes too late,
+	// IgnoreHazards leaves out what follows from a lease alone: a write that comes too late,
 	// which only fencing can refuse.
-	BeyondLeases bool
+	IgnoreHazards bool
 	// Limit is how long is searched; 0: two minutes, or a third of what the test's deadline
 	// (go test -timeout) leaves. What is found is then made small and measured, and what
 	// helps is tried, within five minutes and that deadline.
@@ -61,7 +61,7 @@ type HuntOptions struct {
 
 const (
 	huntName = "hunt" // the folder of the results
-	// replays is how often each way is played alone in the end.
+	// replays is how often each counterexample is played alone in the end.
 	replays = 20
 	// longestSearch and longestFinish are how long a hunt and all that follows it take where
 	// there is time for it.
@@ -72,7 +72,7 @@ const (
 )
 
 // Hunt searches for the least that it takes to break a lock, as picklock hunt does
-// (docs/guides/hunt.md). The test fails with each way that is found: what broke and why, and
+// (docs/guides/hunt.md). The test fails with each counterexample that is found: what broke and why, and
 // the paths of a scenario that plays it again and of the report. It fails as well if too
 // much could not be played as it was meant, for then nothing is proved.
 //
@@ -94,14 +94,14 @@ func Hunt(t *testing.T, open Open, o HuntOptions) {
 		t.Fatalf("locktest: hunt: %v", err)
 	}
 	report := filepath.Join(out, huntreport.PageFile)
-	for _, w := range r.Ways {
-		t.Errorf("%s\nscenario: %s\nreport: %s", huntreport.Sentence(w), filepath.Join(out, huntreport.WaysFolder, w.Name+".yaml"), report)
+	for _, w := range r.Counterexamples {
+		t.Errorf("%s\nscenario: %s\nreport: %s", huntreport.Sentence(w), filepath.Join(out, huntreport.CounterexamplesFolder, w.Name+".yaml"), report)
 	}
 	for _, fault := range r.Impossible {
 		t.Logf("left out: %s", fault)
 	}
 	switch why := r.Unproved(); {
-	case len(r.Ways) > 0:
+	case len(r.Counterexamples) > 0:
 	case why != "":
 		t.Errorf("nothing is proved: %s\nreport: %s", why, report)
 	default:
@@ -208,8 +208,8 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	search := hunt.New(hunt.Options{
-		Target: target, Depth: o.Depth, Time: o.Limit, Find: o.Find, BeyondLeases: o.BeyondLeases, Seed: o.Seed, Record: dir.Record,
-		Tell: func(w *hunt.Way) {
+		Target: target, Depth: o.Depth, Time: o.Limit, Find: o.Find, IgnoreHazards: o.IgnoreHazards, Seed: o.Seed, Record: dir.Record,
+		Tell: func(w *hunt.Counterexample) {
 			t.Logf("found after %.1f s: %s (%d of %d plays)", w.FirstSecond, w.Signature, w.Search.Hits, w.Search.Plays)
 		},
 	})
@@ -226,11 +226,11 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 	return r, dir.Write(r)
 }
 
-// again is how a way is played again: as a scenario that fails with what breaks.
+// again is how a counterexample is played again: as a scenario that fails with what breaks.
 func (o *HuntOptions) again() string {
 	on := fmt.Sprintf("Cluster: %q", o.Cluster)
 	if len(o.Servers) > 0 {
 		on = fmt.Sprintf("Servers: %#v", o.Servers)
 	}
-	return fmt.Sprintf("locktest.Run(t, open, locktest.Options{%s, Fencing: %q, Scenarios: []string{%q}, Expect: map[string][]string{%q: {}}})", on, o.Fencing, hunt.WayFile, hunt.WayName)
+	return fmt.Sprintf("locktest.Run(t, open, locktest.Options{%s, Fencing: %q, Scenarios: []string{%q}, Expect: map[string][]string{%q: {}}})", on, o.Fencing, hunt.CounterexampleFile, hunt.CounterexampleName)
 }

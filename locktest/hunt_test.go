@@ -132,7 +132,7 @@ func TestInnerReplay(t *testing.T) {
 	t.Run("mine", func(t *testing.T) { locktest.Run(t, openMine, o) })
 }
 
-// TestHuntFinds: the way is told, and what is told plays it again.
+// TestHuntFinds: the counterexample is told, and what is told plays it again.
 func TestHuntFinds(t *testing.T) {
 	t.Parallel()
 	if locktest.Child() {
@@ -151,29 +151,29 @@ func TestHuntFinds(t *testing.T) {
 		cmd.Env = append(cmd.Env, outEnv+"="+out)
 		cmd.Args = append(cmd.Args, "-test.timeout=90s") // it ends before that, however much there is to make small
 	})
-	way := filepath.Join(out, "hunt", "ways", "way-1-wrong-release.yaml")
+	counterexample := filepath.Join(out, "hunt", "counterexamples", "counterexample-1-wrong-release.yaml")
 	for _, s := range []string{
-		"--- FAIL: TestInnerHuntFinds", "wrong-release — by nothing at all: ", " released at ", " the lock that ", "scenario: " + way + "\n", "report: " + filepath.Join(out, "hunt", "hunt.html") + "\n",
+		"--- FAIL: TestInnerHuntFinds", "wrong-release — by nothing at all: ", " released at ", " the lock that ", "scenario: " + counterexample + "\n", "report: " + filepath.Join(out, "hunt", "hunt.html") + "\n",
 	} {
 		if code != 1 || !strings.Contains(said, s) {
 			t.Errorf("exit code %d, or it does not say %q", code, s)
 		}
 	}
 	if strings.Count(said, "scenario: ") != 1 {
-		t.Error("want one way")
+		t.Error("want one counterexample")
 	}
 	r := readHunt(t, out)
 	if strings.Join(r.Command, " ") != "go test -run ^TestInnerHuntFinds$" || !strings.Contains(r.Again, "locktest.Run(") {
-		t.Errorf("it is said to be done again by %q, a way by %q", r.Command, r.Again)
+		t.Errorf("it is said to be done again by %q, a counterexample by %q", r.Command, r.Again)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "hunt", huntreport.PageFile))
-	if err != nil || !strings.Contains(string(page), "way-1-wrong-release&#34;: {}") {
-		t.Errorf("%v, or the page does not say how a way is played again", err)
+	if err != nil || !strings.Contains(string(page), "counterexample-1-wrong-release&#34;: {}") {
+		t.Errorf("%v, or the page does not say how a counterexample is played again", err)
 	}
 	if t.Failed() {
 		t.Fatal(said)
 	}
-	said, code = inner(t, self, "TestInnerReplay", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, replayEnv+"="+way) })
+	said, code = inner(t, self, "TestInnerReplay", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, replayEnv+"="+counterexample) })
 	plain, mine, _ := strings.Cut(said, "=== RUN   TestInnerReplay/mine/")
 	if code != 1 || !strings.Contains(plain, "not expected: wrong-release: ") || mine == "" || strings.Contains(mine, "wrong-release: ") {
 		t.Errorf("exit code %d, or it does not break the one lock, or breaks the other\n%s", code, said)

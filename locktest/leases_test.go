@@ -62,10 +62,10 @@ func TestHuntTriesOtherLeases(t *testing.T) {
 		cmd.Args = append(cmd.Args, "-test.timeout=120s")
 	})
 	if code != 1 || !strings.Contains(said, "granted-early — by a lease of 1.5s: ") || strings.Count(said, "scenario: ") != 1 {
-		t.Errorf("exit code %d, want 1 and one way, by a lease of 1.5s:\n%s", code, said)
+		t.Errorf("exit code %d, want 1 and one counterexample, by a lease of 1.5s:\n%s", code, said)
 	}
 	r := readHunt(t, out)
-	if len(r.Ways) != 1 || !strings.Contains(r.Ways[0].Schedule, "\nttl: 1.5s\n") || !r.Ways[0].Steady() {
-		t.Errorf("the ways: %+v", r.Ways)
+	if len(r.Counterexamples) != 1 || !strings.Contains(r.Counterexamples[0].Schedule, "\nttl: 1.5s\n") || !r.Counterexamples[0].Steady() {
+		t.Errorf("the counterexamples: %+v", r.Counterexamples)
 	}
 }

@@ -9,7 +9,7 @@
 //
 // Each scenario is a subtest. One that ends otherwise than expected fails, in one
 // sentence and with the path of a report that proves it. Hunt searches for the least
-// that it takes to break the lock instead, and fails with each way that it finds.
+// that it takes to break the lock instead, and fails with each counterexample that it finds.
 //
 // A client has to be a process of its own, so that it can be stopped, killed and cut
 // off. Run and Hunt therefore have the test binary started again, once for each client,

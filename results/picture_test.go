@@ -14,7 +14,7 @@ import (
 // picturesFlag names the variable that has the pictures of the docs made anew, and
 // pictureRun the one that names the run directory that they show:
 //
-//	picklock run --lock redis --faults pause:holder --time-limit 20s --out /tmp/run
+//	picklock run --lock redis --faults pause:holder --duration 20s --out /tmp/run
 //	PICKLOCK_WRITE_PICTURES=1 PICKLOCK_PICTURE_RUN=/tmp/run go test ./results -run Picture
 const (
 	picturesFlag = "PICKLOCK_WRITE_PICTURES"

@@ -50,7 +50,7 @@ func TestReportAnswersInOrder(t *testing.T) {
 		"Which properties hold", "not kept × 8", "broken × 8",
 		"What broke, and how", "is granted c1.3", "pause of c1 begins, lasts 1.39 s", "carries out the write of “c1.3.1” by c1",
 		"Numbers", "2.65 leases",
-		"Run it again", "picklock run --lock redis --faults pause:holder --fencing none --clients 5 --ttl 1s --time-limit 30s --seed 7",
+		"Run it again", "picklock run --lock redis --faults pause:holder --fencing none --clients 5 --ttl 1s --duration 30s --seed 7",
 		"Settings, versions, nodes", "7.0.15",
 	} {
 		i := strings.Index(page[at:], want)

@@ -273,11 +273,11 @@ func (p *parser) run(n *yaml.Node) error {
 		Keys       int           `yaml:"keys"`
 		Workload   string        `yaml:"workload"`
 		Faults     []string      `yaml:"faults"`
-		Limit      time.Duration `yaml:"time-limit"`
+		Limit      time.Duration `yaml:"duration"`
 		Hold       time.Duration `yaml:"hold"`
 		IgnoreLost bool          `yaml:"ignore-lost"`
 	}
-	known := []string{"clients", "keys", "workload", "faults", "time-limit", "hold", "ignore-lost"}
+	known := []string{"clients", "keys", "workload", "faults", "duration", "hold", "ignore-lost"}
 	if n.Kind != yaml.MappingNode {
 		return p.errorf(n, "run: want a mapping of %s", strings.Join(known, ", "))
 	}
@@ -290,7 +290,7 @@ func (p *parser) run(n *yaml.Node) error {
 		return p.errorf(n, "run: %v", err)
 	}
 	if r.Limit <= 0 {
-		return p.errorf(n, "run: it needs a time-limit")
+		return p.errorf(n, "run: it needs a duration")
 	}
 	p.s.Run = &Run{r.Clients, r.Keys, r.Workload, r.Faults, r.Limit, r.Hold, r.IgnoreLost}
 	return nil

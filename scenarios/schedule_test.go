@@ -116,7 +116,7 @@ func TestScheduleMistakes(t *testing.T) {
 		{"bad name of a client", scheduleHead + "clients:\n  A: acquire\n  bob: acquire\n", `7: client "bob": want a capital letter`},
 		{"no clients", scheduleHead + "clients: {}\n", `5: clients: want at least one, as A: acquire, read, write, release`},
 		{"steps beside programs", scheduleHead + twoClients + "steps:\n  - A: acquire\n", `1: scenario x has clients that carry out programs: leave out steps and run`},
-		{"a run beside programs", scheduleHead + twoClients + "run: {time-limit: 5s}\n", `1: scenario x has clients that carry out programs: leave out steps and run`},
+		{"a run beside programs", scheduleHead + twoClients + "run: {duration: 5s}\n", `1: scenario x has clients that carry out programs: leave out steps and run`},
 		{"faults beside steps", head + "steps:\n  - A: acquire\nfaults:\n  - {when: start, pause: A}\n" + tail, `10: faults: they go with clients that carry out programs`},
 
 		{"faults that are no list", scheduleHead + twoClients + "faults: {when: start, pause: A}\n", `8: faults: want a list`},

@@ -26,7 +26,7 @@ type Settings struct {
 	// Overrun is how many leases the longest of the long sections last, where some are
 	// longer than their lease (see linger.go); 0: none is.
 	Overrun    float64       `json:"overrun,omitempty"`
-	Limit      time.Duration `json:"time_limit"`
+	Limit      time.Duration `json:"duration"`
 	Rate       float64       `json:"rate,omitempty"`        // critical sections a second and client at most; 0: no limit
 	Renew      bool          `json:"renew,omitempty"`       // a watchdog renews the lease every TTL/3
 	IgnoreLost bool          `json:"ignore_lost,omitempty"` // never ask the client library whether the grant was lost

@@ -61,12 +61,12 @@ etcd is built in; what else is not installed here is named and left out.`,
 		Example: "  picklock demo",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < time.Second {
-				return usage(fmt.Errorf("--time-limit %v: want at least 1s", limit))
+				return usage(fmt.Errorf("--duration %v: want at least 1s", limit))
 			}
 			return demo(cmd.Context(), limit, asJSON)
 		},
 	}
-	c.Flags().DurationVar(&limit, "time-limit", 12*time.Second, "length of each run")
+	c.Flags().DurationVar(&limit, "duration", 12*time.Second, "length of each run")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the verdicts as JSON")
 	return c
 }
@@ -157,7 +157,7 @@ func missing(ctx context.Context, lock string) error {
 
 // run makes the experiment's run as a user would, in a process of its own.
 func (x experiment) run(ctx context.Context, self, dir string, limit time.Duration) (*row, error) {
-	args := append([]string{"run", "--lock", x.lock, "--time-limit", limit.String(), "--out", dir, "--json"}, x.args...)
+	args := append([]string{"run", "--lock", x.lock, "--duration", limit.String(), "--out", dir, "--json"}, x.args...)
 	cmd := harness.Again(ctx, self, args)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -50,9 +50,9 @@ func fleetRunCommand() *cobra.Command {
 
     name: nightly
     tasks:
-      - hunt:   {locks: [redis, etcd], fencing: [none, read-write], time: 10m}
+      - hunt:   {locks: [redis, etcd], fencing: [none, read-write], duration: 10m}
       - matrix: {locks: [redis], scenarios: [pause-holder, delayed-write]}
-      - run:    {locks: [etcd], faults: [all], fencing: [read-write], time: 1m, runs: 10}
+      - run:    {locks: [etcd], faults: [all], fencing: [read-write], duration: 1m, count: 10}
 
 On one machine no setup is needed. With --queue the items go to a NATS server with JetStream.
 With --serve they go to a server in this process. Any number of picklock fleet worker take them
@@ -89,7 +89,7 @@ campaign.`,
 	fl.BoolVar(&f.alsoWork, "work", false, "run a worker in this process, too (default: if neither --queue nor --serve is given)")
 	fl.BoolVar(&f.work.allowExec, "allow-exec", true, "with --work: run programs and Compose files that the file names")
 	fl.IntVar(&f.work.jobs, "jobs", 0, "with --work: how many schedules or cells run side by side (default: by the machine)")
-	fl.BoolVar(&f.plan, "plan", false, "print the plan, and run nothing")
+	fl.BoolVar(&f.plan, "dry-run", false, "print the plan, and run nothing")
 	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return c
 }

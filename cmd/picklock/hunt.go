@@ -66,7 +66,7 @@ A hunt that finds nothing says how far it looked; that is no proof that there is
 Exit codes: 0 nothing was found, 1 a way to break the lock was found, 2 too much could
 not be played as it was meant, 254 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock hunt --lock redis
-  picklock hunt --lock etcd --fencing read-write --time 5m
+  picklock hunt --lock etcd --fencing read-write --duration 5m
   picklock hunt --lock exec:./mylock --cluster redis --find granted-early`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -87,17 +87,17 @@ not be played as it was meant, 254 unusable arguments, 255 picklock itself faile
 	fl.DurationVar(&s.TTL, "ttl", 0, "the lease (default: as short as the lock keeps to, 250ms at least)")
 	fl.StringSliceVar(&s.Faults, "faults", []string{"all"}, "kinds of fault that may strike: "+strings.Join(kindNames(), ", ")+", on one side only as kill:client or kill:server, all, or none")
 	fl.BoolVar(&s.IgnoreLost, "ignore-lost", false, "clients go on when their library says that the lock is lost")
-	fl.DurationVar(&f.limit, "time", 2*time.Minute, "how long to search; what is found is then made small and measured")
+	fl.DurationVar(&f.limit, "duration", 2*time.Minute, "how long to search; what is found is then made small and measured")
 	fl.DurationVar(&f.finish, "finish", 5*time.Minute, "how long that may take; 0s: it is left as it was found")
-	fl.IntVar(&f.depth, "depth", 2, "how many faults a schedule of the space has at most: 0, 1 or 2")
+	fl.IntVar(&f.depth, "max-faults", 2, "how many faults a schedule of the space has at most: 0, 1 or 2")
 	fl.StringSliceVar(&f.find, "find", nil, "look for these anomalies only (default: all that break a required property)")
-	fl.BoolVar(&f.beyond, "beyond-leases", false, "leave out what follows from a lease alone: a write that comes too late, which only fencing can refuse")
+	fl.BoolVar(&f.beyond, "ignore-hazards", false, "leave out what follows from a lease alone: a write that comes too late, which only fencing can refuse")
 	fl.IntVar(&f.jobs, "jobs", 0, "how many schedules are played side by side (default: by the machine)")
-	fl.IntVar(&f.replays, "replays", 20, "how often each way is played alone in the end")
+	fl.IntVar(&f.replays, "replays", 20, "how often each counterexample is played alone in the end")
 	fl.StringVar(&f.strategy, "strategy", hunt.Guided, "how to search: "+strings.Join(hunt.Strategies(), ", "))
-	fl.BoolVar(&f.first, "first", false, "end with the first way that repeats")
+	fl.BoolVar(&f.first, "fail-fast", false, "end with the first counterexample that repeats")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of what is drawn (default: a new one)")
-	fl.StringVar(&f.resume, "resume", "", "go on with the hunt in this folder, with the flags that it was begun with (other --time, --finish, --jobs and --replays may be given)")
+	fl.StringVar(&f.resume, "resume", "", "go on with the hunt in this folder, with the flags that it was begun with (other --duration, --finish, --jobs and --replays may be given)")
 	fl.StringVar(&f.shard, "shard", "", shardHelp)
 	fl.StringVar(&f.out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local, docker")
@@ -152,9 +152,9 @@ func (f *huntFlags) check() (clients.Info, error) {
 	case !slices.Contains(hunt.Strategies(), f.strategy):
 		return info, fmt.Errorf("--strategy: %w", suggest.Unknown("strategy", f.strategy, hunt.Strategies()))
 	case f.depth < 0 || f.depth > 2:
-		return info, fmt.Errorf("--depth %d: want 0, 1 or 2", f.depth)
+		return info, fmt.Errorf("--max-faults %d: want 0, 1 or 2", f.depth)
 	case f.limit < time.Second:
-		return info, fmt.Errorf("--time %v: want at least 1s", f.limit)
+		return info, fmt.Errorf("--duration %v: want at least 1s", f.limit)
 	case f.finish < 0:
 		return info, fmt.Errorf("--finish %v is negative", f.finish)
 	case f.replays < 1 || f.replays > 10000:
@@ -203,8 +203,8 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		return err
 	}
 	search := hunt.New(hunt.Options{
-		Target: target, Strategy: f.strategy, Depth: f.depth, Part: partOf(f.part), Time: f.limit, Find: f.find, BeyondLeases: f.beyond, FirstWay: f.first, Seed: f.seed,
-		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.way,
+		Target: target, Strategy: f.strategy, Depth: f.depth, Part: partOf(f.part), Time: f.limit, Find: f.find, IgnoreHazards: f.beyond, FailFast: f.first, Seed: f.seed,
+		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.counterexample,
 	})
 	before := f.used()
 	result, err := search.Run(ctx, players)
@@ -265,7 +265,7 @@ func writeHunt(dir *huntreport.Dir, result *hunt.Result, asJSON bool) error {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	switch {
-	case len(result.Ways) > 0:
+	case len(result.Counterexamples) > 0:
 		return &exitError{exitInvalid, nil}
 	case result.Unproved() != "":
 		return &exitError{exitUnknown, nil}
@@ -306,7 +306,7 @@ func (f *huntFlags) command() []string {
 		c = append(c, "--find", strings.Join(f.find, ","))
 	}
 	if f.beyond {
-		c = append(c, "--beyond-leases")
+		c = append(c, "--ignore-hazards")
 	}
 	if f.Runtime != "local" {
 		c = append(c, "--runtime", f.Runtime)
@@ -323,7 +323,7 @@ func (f *huntFlags) command() []string {
 	if f.strategy != hunt.Guided {
 		c = append(c, "--strategy", f.strategy)
 	}
-	return append(c, "--ttl", s.TTL.String(), "--time", f.limit.String(), "--depth", fmt.Sprint(f.depth), "--jobs", fmt.Sprint(f.jobs), "--seed", fmt.Sprint(f.seed))
+	return append(c, "--ttl", s.TTL.String(), "--duration", f.limit.String(), "--max-faults", fmt.Sprint(f.depth), "--jobs", fmt.Sprint(f.jobs), "--seed", fmt.Sprint(f.seed))
 }
 
 // huntProgress is what is seen of a hunt while it goes on.
@@ -354,7 +354,7 @@ func (u *huntProgress) progress(p hunt.Progress) {
 	default:
 		depth = fmt.Sprintf("depth %d done", p.Depth-1)
 	}
-	line := fmt.Sprintf("%4.0f s left  %5d schedules, %.1f a second, %s  %d states  %d found", max(0, p.Left.Seconds()), p.Plays, float64(p.Plays)/max(0.1, p.Elapsed.Seconds()), depth, p.States, len(p.Ways))
+	line := fmt.Sprintf("%4.0f s left  %5d schedules, %.1f a second, %s  %d states  %d found", max(0, p.Left.Seconds()), p.Plays, float64(p.Plays)/max(0.1, p.Elapsed.Seconds()), depth, p.States, len(p.Counterexamples))
 	if f, ok := u.out.(*os.File); !ok || !isTerminal(f) {
 		if int(p.Elapsed.Seconds())%10 == 0 {
 			fmt.Fprintln(u.out, line)
@@ -365,7 +365,7 @@ func (u *huntProgress) progress(p hunt.Progress) {
 	fmt.Fprintf(u.out, "\r\033[K%s", line)
 }
 
-func (u *huntProgress) way(w *hunt.Way) {
+func (u *huntProgress) counterexample(w *hunt.Counterexample) {
 	u.say("%6.1f s  found %s (%d of %d plays)", w.FirstSecond, w.Signature, w.Search.Hits, w.Search.Plays)
 }
 

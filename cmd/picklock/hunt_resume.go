@@ -12,7 +12,7 @@ import (
 
 // freely are the flags that a hunt which goes on may have otherwise than before: they do not
 // change what is searched.
-var freely = []string{"time", "finish", "jobs", "replays", "first", "json"}
+var freely = []string{"duration", "finish", "jobs", "replays", "fail-fast", "json"}
 
 // takeUp gives a hunt that goes on the flags that it was begun with. What the user says
 // otherwise now is refused where another lock, or another space, would be searched.

@@ -85,7 +85,7 @@ Ctrl-C (or SIGTERM) cuts a run short: faults are healed, what there is is judged
 reported. Nothing can be said to have held then. A second one ends at once.`,
 		Example: `  picklock demo
   picklock run --lock redis --faults pause:holder
-  picklock run --lock etcd --faults all --fencing read-write --time-limit 60s`,
+  picklock run --lock etcd --faults all --fencing read-write --duration 60s`,
 		Version:       harness.Version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

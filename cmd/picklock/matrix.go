@@ -62,7 +62,7 @@ proved too little, 254 unusable arguments, 255 picklock itself failed.`,
 	fl.StringSliceVar(&f.Fencing, "fencing", nil, "disciplines, separated by commas: "+listed(fencingValues())+" (default: those that each scenario names)")
 	fl.StringVar(&f.Cluster, "cluster", "", "cluster to run on: a name or a Compose file (default: the scenario's, or the lock's own)")
 	endpointFlagsTold(c, &f.Cluster)
-	fl.IntVar(&f.Runs, "runs", 1, "how often each cell is played")
+	fl.IntVar(&f.Runs, "count", 1, "how often each cell is played")
 	fl.IntVarP(&f.Jobs, "jobs", "j", 0, "cells at a time (default: twice as many as there are CPUs; with --runtime docker as many as the engine's machine has)")
 	fl.StringVar(&f.Out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local, docker")
@@ -233,7 +233,7 @@ func (f *matrixFlags) resolve(ctx context.Context) error {
 	case !f.Shard.Whole() && f.pace != 0:
 		return errors.New("--pace is measured with the machine to itself: leave it out with --shard")
 	case f.Runs < 1:
-		return fmt.Errorf("--runs %d: want at least 1", f.Runs)
+		return fmt.Errorf("--count %d: want at least 1", f.Runs)
 	case f.Jobs < 0:
 		return fmt.Errorf("--jobs %d: want at least 1", f.Jobs)
 	case f.Runtime != "local" && f.Runtime != "docker":

@@ -47,15 +47,15 @@ the record.
 
 Ctrl-C (or SIGTERM) cuts the run short: faults are healed, and what there is is judged
 and reported. It can say that the lock broke, never that it held. A second one ends at
-once. With --runs, the exit code is 1 if any run broke the lock, 2 if none did and one
+once. With --count, the exit code is 1 if any run broke the lock, 2 if none did and one
 is unknown or left out, 0 if all held.`,
 		Example: `  picklock run --lock redis --faults pause:holder
-  picklock run --lock redlock --faults clock:majority --time-limit 20s
-  picklock run --lock etcd --faults all --fencing read-write --time-limit 60s
+  picklock run --lock redlock --faults clock:majority --duration 20s
+  picklock run --lock etcd --faults all --fencing read-write --duration 60s
   picklock run --lock 'exec:python3 my_lock.py' --cluster redis
   picklock run --lock 'exec:python3 my_lock.py' --cluster redis --fencing read-write --faults pause:holder
   picklock run --lock redis --endpoint 127.0.0.1:6379 --faults pause:holder
-  picklock run --lock redis --faults clock --runs 20 --seed 1 --time-limit 10s`,
+  picklock run --lock redis --faults clock --count 20 --seed 1 --duration 10s`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("seed") {
@@ -79,14 +79,14 @@ is unknown or left out, 0 if all held.`,
 				return usage(err)
 			}
 			if runs < 1 {
-				return usage(fmt.Errorf("--runs %d: want at least 1", runs))
+				return usage(fmt.Errorf("--count %d: want at least 1", runs))
 			}
 			if err := knownRuntime(runtime, clientImage); err != nil {
 				return usage(err)
 			}
-			if cmd.Flags().Changed("runs") {
+			if cmd.Flags().Changed("count") {
 				if on != onHazard {
-					return usage(errors.New("run: --fail-on is for one run: leave it or --runs out"))
+					return usage(errors.New("run: --fail-on is for one run: leave it or --count out"))
 				}
 				return runSeveral(cmd.Context(), o, runs, runtime, clientImage, asJSON)
 			}
@@ -108,15 +108,15 @@ is unknown or left out, 0 if all held.`,
 	f.IntVar(&o.Keys, "keys", o.Keys, "number of locks, each with its own register key")
 	f.DurationVar(&o.TTL, "ttl", o.TTL, "lease, or session timeout, that the clients ask for")
 	f.DurationVar(&o.Hold, "hold", 0, "time between the read and the write, 0.5 to 1.5 times (default: ttl/20, and sections of mixed length)")
-	f.DurationVar(&o.Limit, "time-limit", o.Limit, "length of the run")
+	f.DurationVar(&o.Limit, "duration", o.Limit, "length of the run")
 	f.Float64Var(&o.Rate, "rate", 0, "critical sections a second and client (default: as fast as they go)")
 	f.BoolVar(&o.Renew, "renew", false, "a watchdog renews the lease every ttl/3 (a remedy that does not help)")
 	f.BoolVar(&o.CheckLease, "check-lease", false, "look at the remaining lease right before the write (a remedy that does not help)")
 	f.BoolVar(&o.IgnoreLost, "ignore-lost", false, "never ask the client library whether the lock was lost, as much code does not")
 	f.StringSliceVar(&o.Require, "require", nil, "further properties that must hold: belief")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every random choice (default: a new one, printed)")
-	f.IntVar(&runs, "runs", 1, "make this many runs with the seeds that follow --seed, one after the other, and tell how often the lock broke, with the 95 % interval")
-	f.StringVar(&o.Out, "out", "", "run directory (with --runs a folder of them; default: a new one below ./picklock-results)")
+	f.IntVar(&runs, "count", 1, "make this many runs with the seeds that follow --seed, one after the other, and tell how often the lock broke, with the 95 % interval")
+	f.StringVar(&o.Out, "out", "", "run directory (with --count a folder of them; default: a new one below ./picklock-results)")
 	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local (namespaces of this machine), docker (containers of a Docker engine)")
 	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
 	failOnFlag(f, &on)

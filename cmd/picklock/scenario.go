@@ -130,8 +130,8 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 254 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock scenario run pause-holder --lock redis
   picklock scenario run pause-holder --lock etcd --fencing read-write
-  picklock scenario run way-1-stale-write.yaml --runs 100 --load
-  picklock scenario run way-1-granted-early.yaml --forbid granted-early`,
+  picklock scenario run counterexample-1-stale-write.yaml --count 100 --load
+  picklock scenario run counterexample-1-granted-early.yaml --forbid granted-early`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && file != "" {
 				return nil
@@ -167,10 +167,10 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 				return usage(fmt.Errorf("--forbid: %w", err))
 			}
 			if runs < 1 || runs > maxRuns {
-				return usage(fmt.Errorf("--runs %d: want 1 to %d", runs, maxRuns))
+				return usage(fmt.Errorf("--count %d: want 1 to %d", runs, maxRuns))
 			}
 			if load && runs == 1 {
-				return usage(errors.New("--load goes with --runs: it says how often it comes under load, too"))
+				return usage(errors.New("--load goes with --count: it says how often it comes under load, too"))
 			}
 			return runScenario(cmd.Context(), o, runtime, clientImage, runs, load, asJSON)
 		},
@@ -189,8 +189,8 @@ Exit codes: 0 the expectation is met, 1 it is not, 2 the run proved too little,
 	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local, docker")
 	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
 	f.StringSliceVar(&o.Forbid, "forbid", nil, "expect only that these anomalies do not appear, whatever else does")
-	f.IntVar(&runs, "runs", 1, "play it so many times, and say how often it came to what is expected")
-	f.BoolVar(&load, "load", false, "with --runs: as often again with all processors busy")
+	f.IntVar(&runs, "count", 1, "play it so many times, and say how often it came to what is expected")
+	f.BoolVar(&load, "load", false, "with --count: as often again with all processors busy")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// maxRuns bounds --runs.
+// maxRuns bounds --count.
 const maxRuns = 10000
 
 // tally is what came of many plays of one scenario.

@@ -77,7 +77,7 @@ built from the run's record came again, or what remains came in none of its last
 	f.StringVar(&o.runtime, "runtime", "local", "where the nodes run: local, docker")
 	f.StringSliceVar(&o.find, "find", nil, "keep one of these anomalies (default: the deepest that breaks a required property)")
 	f.DurationVar(&o.ttl, "ttl", 0, "of a run: the lease of what is built from it (default: the run's, or 500ms where that is shorter and the lock keeps to it)")
-	f.IntVar(&o.budget, "plays", 500, "how many plays it may take to make it smaller")
+	f.IntVar(&o.budget, "max-runs", 500, "how many plays it may take to make it smaller")
 	f.IntVar(&o.replays, "replays", 20, "how often what remains is played in the end, to tell its rate; 0: not at all")
 	f.StringVar(&o.out, "out", "", "file of what remains (default: it is printed)")
 	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
@@ -98,7 +98,7 @@ func (o *shrinkFlags) check() (err error) {
 	}
 	switch {
 	case o.budget < 1:
-		return fmt.Errorf("--plays %d: want at least 1", o.budget)
+		return fmt.Errorf("--max-runs %d: want at least 1", o.budget)
 	case o.replays < 0 || o.replays > maxRuns:
 		return fmt.Errorf("--replays %d: want 0 to %d", o.replays, maxRuns)
 	case o.ttl < 0:

@@ -49,8 +49,8 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 	if v == nil {
 		return usage(fmt.Errorf("%s has no verdict: judge it with picklock check %s", path, path))
 	}
-	ways := hunt.BrokenBy(*v, o.find)
-	if len(ways) == 0 {
+	counterexamples := hunt.BrokenBy(*v, o.find)
+	if len(counterexamples) == 0 {
 		what := "broke no required property"
 		if o.find != nil {
 			what = "shows no " + strings.Join(o.find, ", ")
@@ -70,8 +70,8 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 			return o.ofFile(ctx, file)
 		}
 	}
-	way := ways[0]
-	tries, b, ignore, err := o.build(loaded, way)
+	counterexample := counterexamples[0]
+	tries, b, ignore, err := o.build(loaded, counterexample)
 	if err != nil {
 		return usage(fmt.Errorf("%s: %w", path, err))
 	}
@@ -90,8 +90,8 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 	if err != nil {
 		return huntError(err)
 	}
-	fmt.Fprintf(os.Stderr, "%d acts and %d faults; %s is proved %d times; %d schedules can be built from that\n", b.Acts, b.Faults, way.Signature.Name(), b.Times, len(all))
-	again, err := hunt.Repeats(ctx, target, p, all, way, o.find, func(i int, r hunt.Rate) {
+	fmt.Fprintf(os.Stderr, "%d acts and %d faults; %s is proved %d times; %d schedules can be built from that\n", b.Acts, b.Faults, counterexample.Signature.Name(), b.Times, len(all))
+	again, err := hunt.Repeats(ctx, target, p, all, counterexample, o.find, func(i int, r hunt.Rate) {
 		text := fmt.Sprintf("schedule %d: %d faults, came in %d of %d plays", i+1, len(all[i].Strikes), r.Hits, r.Plays)
 		if r.Void > 0 {
 			text += fmt.Sprintf(", %d void", r.Void)
@@ -102,14 +102,14 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 		fmt.Fprintln(os.Stderr, text)
 	})
 	if errors.Is(err, hunt.ErrNever) {
-		fmt.Fprintf(os.Stderr, "picklock: the schedules built from %s did not repeat %s: %v. It may need the timing of that run, or more clients than take part in a schedule\n", path, way.Signature.Name(), err)
+		fmt.Fprintf(os.Stderr, "picklock: the schedules built from %s did not repeat %s: %v. It may need the timing of that run, or more clients than take part in a schedule\n", path, counterexample.Signature.Name(), err)
 		return errors.Join(&exitError{exitUnknown, nil}, end())
 	}
 	if err != nil {
 		return huntError(errors.Join(err, end()))
 	}
-	if again.Signature.Name() != way.Signature.Name() {
-		fmt.Fprintf(os.Stderr, "none showed %s; schedule %d shows %s in %d of %d plays\n", way.Signature.Name(), again.Place+1, again.Signature.Name(), again.Rate.Hits, again.Rate.Plays)
+	if again.Signature.Name() != counterexample.Signature.Name() {
+		fmt.Fprintf(os.Stderr, "none showed %s; schedule %d shows %s in %d of %d plays\n", counterexample.Signature.Name(), again.Place+1, again.Signature.Name(), again.Rate.Hits, again.Rate.Plays)
 	}
 	if !again.Steady {
 		fmt.Fprintf(os.Stderr, "schedule %d is the one that shows it most often, in %d of %d plays: it does not come at will\n", again.Place+1, again.Rate.Hits, again.Rate.Plays)
@@ -125,7 +125,7 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 }
 
 // build reads a run's record and builds schedules from it.
-func (o *shrinkFlags) build(loaded *results.Loaded, way hunt.Broken) ([]record.Try, *built, bool, error) {
+func (o *shrinkFlags) build(loaded *results.Loaded, counterexample hunt.Broken) ([]record.Try, *built, bool, error) {
 	run := loaded.Run
 	if run.Register != "" {
 		return nil, nil, false, fmt.Errorf("%w: its register was %s, and a schedule is played with picklock's own", record.ErrNoSchedule, run.Register)
@@ -177,7 +177,7 @@ func (o *shrinkFlags) build(loaded *results.Loaded, way hunt.Broken) ([]record.T
 		}
 	}
 	var anomalies []verdict.Anomaly
-	for _, i := range way.Anomalies {
+	for _, i := range counterexample.Anomalies {
 		anomalies = append(anomalies, loaded.Verdict.Anomalies[i])
 	}
 	b := &built{Run: filepath.Base(loaded.Dir.Path()), Times: len(anomalies)}

@@ -26,7 +26,7 @@ import (
 // left.
 func TestErrors(t *testing.T) {
 	e := needEngine(t)
-	run := []string{"run", "--lock", "redis", "--runtime", "docker", "--time-limit", "1s", "--out", filepath.Join(t.TempDir(), "run")}
+	run := []string{"run", "--lock", "redis", "--runtime", "docker", "--duration", "1s", "--out", filepath.Join(t.TempDir(), "run")}
 	bare := t.TempDir() // a PATH without compose
 	tests := []struct {
 		name string
@@ -129,7 +129,7 @@ func TestClean(t *testing.T) {
 
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), program, "run", "--lock", "redis", "--runtime", "docker", "--faults", "pause:redis,clock:redis",
-		"--time-limit", "60s", "--out", filepath.Join(dir, "run"))
+		"--duration", "60s", "--out", filepath.Join(dir, "run"))
 	cmd.Dir = dir
 	before := runs(t, e)
 	if err := cmd.Start(); err != nil {
@@ -283,7 +283,7 @@ func TestRunsLeaveNothing(t *testing.T) {
 	if n := os.Getenv("PICKLOCK_SOAK"); n != "" {
 		rows = atoi(t, n)
 	}
-	args := []string{"run", "--lock", "redis", "--runtime", "docker", "--faults", "pause,partition,kill,clock", "--time-limit", "3s", "--json"}
+	args := []string{"run", "--lock", "redis", "--runtime", "docker", "--faults", "pause,partition,kill,clock", "--duration", "3s", "--json"}
 	one := func() {
 		if code, _, stderr := command(t, nil, args...); code > 2 {
 			t.Errorf("exit %d: %s", code, stderr)
@@ -331,7 +331,7 @@ volumes: {data: {}}
 	// One run each: faults that overlap take each other's victims away.
 	for _, faults := range []string{"pause:cache,clock:cache", "kill:cache:wipe"} {
 		out := filepath.Join(dir, faults[:4])
-		code, stdout, stderr := command(t, nil, "run", "--lock", "redis", "--compose", file, "--runtime", "docker", "--faults", faults, "--time-limit", "6s", "--json", "--out", out)
+		code, stdout, stderr := command(t, nil, "run", "--lock", "redis", "--compose", file, "--runtime", "docker", "--faults", faults, "--duration", "6s", "--json", "--out", out)
 		if code > 2 {
 			t.Fatalf("%s: exit %d: %s", faults, code, stderr)
 		}

@@ -56,7 +56,7 @@ func TestClientImage(t *testing.T) {
 		}
 	})
 	code, stdout, stderr := command(t, nil, "run", "--lock", "exec:/mylock", "--cluster", "redis", "--runtime", "docker", "--client-image", image,
-		"--faults", "pause:holder", "--time-limit", "6s", "--json", "--out", filepath.Join(dir, "run"))
+		"--faults", "pause:holder", "--duration", "6s", "--json", "--out", filepath.Join(dir, "run"))
 	if code != 1 || !strings.Contains(stdout, `"stale-write"`) {
 		t.Fatalf("exit %d: %s\n%s", code, stderr, stdout)
 	}

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(
 const file = `
 name: x
 tasks:
-  - hunt: {locks: [redis], ttl: 250ms, depth: 0, slice: 2, finish: 1s}
-  - matrix: {locks: [redis, etcd], scenarios: [pause-holder], fencing: [none], runs: 2}
+  - hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 2, finish: 1s}
+  - matrix: {locks: [redis, etcd], scenarios: [pause-holder], fencing: [none], count: 2}
 `
 
 func plan(t *testing.T, text string) []fleet.Job {
@@ -92,9 +92,9 @@ func portion(i fleet.Item) *fleet.Payload {
 }
 
 // found is a counterexample as a finish leaves it, or with its replays.
-func found(number, hits int) *hunt.Way {
-	return &hunt.Way{
-		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{fmt.Sprint(number)}}, Name: fmt.Sprintf("way-%d-granted-early", number),
+func found(number, hits int) *hunt.Counterexample {
+	return &hunt.Counterexample{
+		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{fmt.Sprint(number)}}, Name: fmt.Sprintf("counterexample-%d-granted-early", number),
 		Search: hunt.Rate{Hits: 4, Plays: 4}, Alone: hunt.Rate{Hits: hits, Plays: min(hits, 1) * 10},
 		Schedule: "name: s\nabout: a\nlocks: [redis]\nclients: [A]\nsteps:\n  - A: acquire\n  - A: release\nexpect:\n  redis: {none: valid}\n",
 	}
@@ -107,9 +107,9 @@ func usual(i fleet.Item, r *fleet.Result) *fleet.Payload {
 		return portion(i)
 	case fleet.Finish:
 		return &fleet.Payload{Hunt: &hunt.Result{Lock: "redis", Fencing: "none", Plays: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Played: 6, Done: true}},
-			Ways: []*hunt.Way{found(1, 0), found(2, 0)}}, Finds: []hunt.Find{{Way: found(1, 0)}, {Way: found(2, 0)}}}
+			Counterexamples: []*hunt.Counterexample{found(1, 0), found(2, 0)}}, Finds: []hunt.Find{{Counterexample: found(1, 0)}, {Counterexample: found(2, 0)}}}
 	case fleet.Measure:
-		return &fleet.Payload{Finds: []hunt.Find{{Way: found(i.Number+1, 9+i.Number)}}}
+		return &fleet.Payload{Finds: []hunt.Find{{Counterexample: found(i.Number+1, 9+i.Number)}}}
 	}
 	cell := results.Cell{Runs: 1, Clean: 1, Met: checker.True, Valid: checker.True, Scenario: "another", Dir: "../../etc"}
 	if i.Number%2 == 1 {
@@ -157,7 +157,7 @@ func TestCampaign(t *testing.T) {
 	if m.Valid != checker.False || len(m.Findings) != 2 || m.Findings[0].Rate != "1 of 2" || m.Findings[1].Of != "pause-holder, etcd, none" {
 		t.Errorf("%+v", m)
 	}
-	for _, name := range []string{"junit.xml", "jobs/001/hunt.html", "jobs/001/ways/way-1-granted-early.yaml", "jobs/002/matrix.html", "jobs/002/cells/1/2/report.html", "jobs/002/cells/2/4/report.html"} {
+	for _, name := range []string{"junit.xml", "jobs/001/hunt.html", "jobs/001/counterexamples/counterexample-1-granted-early.yaml", "jobs/002/matrix.html", "jobs/002/cells/1/2/report.html", "jobs/002/cells/2/4/report.html"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
@@ -211,7 +211,7 @@ func TestStartedAgain(t *testing.T) {
 // TestDeadLetters: a dead-lettered item makes a job unknown, and the report lists it.
 func TestDeadLetters(t *testing.T) {
 	s := streamtest.Serve(t)
-	jobs := plan(t, strings.ReplaceAll(file, ", runs: 2", ""))
+	jobs := plan(t, strings.ReplaceAll(file, ", count: 2", ""))
 	over := make(chan error, 1)
 	go func() {
 		over <- work(t, streamtest.Connect(t, s), len(jobs), 3+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
@@ -246,7 +246,7 @@ func TestDeadLetters(t *testing.T) {
 // the time for counterexamples is over, workers skip the rest.
 func TestUnmeasured(t *testing.T) {
 	s := streamtest.Serve(t)
-	jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, depth: 0, slice: 9, finish: 10s}}]")
+	jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 9, finish: 10s}}]")
 	q := streamtest.Connect(t, s)
 	over := make(chan error, 1)
 	go func() {
@@ -266,8 +266,8 @@ func TestUnmeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := out.Hunts[0]
-	if len(h.Ways) != 2 || len(h.Unfinished) != 2 || !strings.Contains(h.Unfinished[0], "1 of 2 ways not played alone") {
-		t.Errorf("%d counterexamples, %q", len(h.Ways), h.Unfinished)
+	if len(h.Counterexamples) != 2 || len(h.Unfinished) != 2 || !strings.Contains(h.Unfinished[0], "1 of 2 counterexamples not played alone") {
+		t.Errorf("%d counterexamples, %q", len(h.Counterexamples), h.Unfinished)
 	}
 	if j := out.Report.Jobs[0]; j.Skipped != 0 || j.Unmeasured != 1 {
 		t.Errorf("%d skipped, %d not measured: nothing of the search is missing", j.Skipped, j.Unmeasured)
@@ -295,7 +295,7 @@ func TestTime(t *testing.T) {
 	} {
 		t.Run(c.time, func(t *testing.T) {
 			s := streamtest.Serve(t)
-			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, depth: 0, slice: 2, time: "+c.time+"}}]")
+			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 2, duration: "+c.time+"}}]")
 			var kinds []string
 			over := make(chan error, 1)
 			go func() {

@@ -98,7 +98,7 @@ func (k *coordinator) finished(ctx context.Context, s *state) (*hunt.Result, err
 	if err != nil {
 		return nil, err
 	}
-	if p.Hunt == nil || slices.ContainsFunc(p.Finds, func(f hunt.Find) bool { return f.Way == nil }) {
+	if p.Hunt == nil || slices.ContainsFunc(p.Finds, func(f hunt.Find) bool { return f.Counterexample == nil }) {
 		return nil, fmt.Errorf("%s is not the result of a hunt", r.Object)
 	}
 	for i := range p.Finds {
@@ -113,15 +113,15 @@ func (k *coordinator) finished(ctx context.Context, s *state) (*hunt.Result, err
 func (k *coordinator) measured(ctx context.Context, s *state, i int, f hunt.Find) (hunt.Find, error) {
 	r := s.done[fleet.Item{Job: s.job.Number, Kind: fleet.Measure, Number: i}.ID()]
 	if r.Object == "" {
-		f.Unmeasured, f.Untried = true, f.Way.Steady()
+		f.Unmeasured, f.Untried = true, f.Counterexample.Steady()
 		return f, nil
 	}
 	p, err := k.c.Payload(ctx, r.Object)
 	if err != nil {
 		return f, err
 	}
-	if len(p.Finds) != 1 || p.Finds[0].Way == nil || p.Finds[0].Way.Name != f.Way.Name {
-		return f, fmt.Errorf("%s does not belong to the counterexample %s", r.Object, f.Way.Name)
+	if len(p.Finds) != 1 || p.Finds[0].Counterexample == nil || p.Finds[0].Counterexample.Name != f.Counterexample.Name {
+		return f, fmt.Errorf("%s does not belong to the counterexample %s", r.Object, f.Counterexample.Name)
 	}
 	return p.Finds[0], nil
 }

@@ -12,7 +12,7 @@ import (
 // jobs are a hunt and a matrix as a campaign plans them.
 func jobs(t *testing.T) (hunt, matrix fleet.Job) {
 	t.Helper()
-	c, err := fleet.Parse([]byte("name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, depth: 0}}, {matrix: {locks: [redis], scenarios: [pause-holder]}}]"))
+	c, err := fleet.Parse([]byte("name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, max-faults: 0}}, {matrix: {locks: [redis], scenarios: [pause-holder]}}]"))
 	if err != nil {
 		t.Fatal(err)
 	}

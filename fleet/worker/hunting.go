@@ -102,9 +102,9 @@ func (w *worker) search(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 	task := j.job.Hunt
 	o := hunt.Options{
 		Target: h.target, Strategy: hunt.Exhaustive, Depth: task.Depth, Part: hunt.Part{First: i.First, End: i.End}, Time: sliceWithin,
-		Find: task.Find, BeyondLeases: task.Beyond, Seed: task.Seed + uint64(i.Number), KnownWays: known, Gone: h.gone,
-		Tell: func(way *hunt.Way) {
-			w.o.Say(fmt.Sprintf("%s: found %s (%d of %d runs)", j.job.Name, way.Signature, way.Search.Hits, way.Search.Plays))
+		Find: task.Find, IgnoreHazards: task.Beyond, Seed: task.Seed + uint64(i.Number), FoundElsewhere: known, Gone: h.gone,
+		Tell: func(counterexample *hunt.Counterexample) {
+			w.o.Say(fmt.Sprintf("%s: found %s (%d of %d runs)", j.job.Name, counterexample.Signature, counterexample.Search.Hits, counterexample.Search.Plays))
 		},
 	}
 	if i.Kind == fleet.Guided {
@@ -125,13 +125,13 @@ func (w *worker) search(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 	}
 	p := s.Portion()
 	maps.Copy(h.gone, p.Gone)
-	for _, way := range p.Result.Ways {
-		if way.Search.Hits > 1 { // it repeats, so that no other worker needs to confirm it
-			h.found.Add(way.Signature)
-			published = errors.Join(published, j.campaign.AddCounterexample(ctx, j.job.Number, way.Signature))
+	for _, counterexample := range p.Result.Counterexamples {
+		if counterexample.Search.Hits > 1 { // it repeats, so that no other worker needs to confirm it
+			h.found.Add(counterexample.Signature)
+			published = errors.Join(published, j.campaign.AddCounterexample(ctx, j.job.Number, counterexample.Signature))
 		}
 	}
-	r.Runs, r.Discarded, r.Found = result.Plays, result.Void, len(result.Ways)
+	r.Runs, r.Discarded, r.Found = result.Plays, result.Void, len(result.Counterexamples)
 	return &fleet.Payload{Portion: &p}, published
 }
 
@@ -158,12 +158,12 @@ func (w *worker) finish(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 	result := s.Result()
 	result.Versions = map[string]string{"picklock": harness.Version()}
 	maps.Copy(result.Versions, j.job.Images)
-	r.Found = len(result.Ways)
+	r.Found = len(result.Counterexamples)
 	return &fleet.Payload{Hunt: result, Finds: s.Finds()}, nil
 }
 
 func (h *hunting) assemble(task *fleet.Hunt, portions []hunt.Portion) *hunt.Search {
-	return hunt.Assemble(hunt.Options{Target: h.target, Strategy: hunt.Guided, Depth: task.Depth, Find: task.Find, BeyondLeases: task.Beyond, Seed: task.Seed}, portions)
+	return hunt.Assemble(hunt.Options{Target: h.target, Strategy: hunt.Guided, Depth: task.Depth, Find: task.Find, IgnoreHazards: task.Beyond, Seed: task.Seed}, portions)
 }
 
 // measure replays one counterexample and tries mitigations on it.
@@ -172,7 +172,7 @@ func (w *worker) measure(ctx context.Context, j *job, i fleet.Item, r *fleet.Res
 	if err != nil {
 		return nil, err
 	}
-	if i.Number >= len(p.Finds) || p.Finds[i.Number].Way == nil {
+	if i.Number >= len(p.Finds) || p.Finds[i.Number].Counterexample == nil {
 		return nil, fmt.Errorf("%s has no counterexample %d", i.Objects[0], i.Number)
 	}
 	h, err := w.hunt(ctx, j)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestNotMeasured: when the time for what was found is over, what is left is skipped; an item
-// that names no way fails, and nothing is brought up for it.
+// that names no counterexample fails, and nothing is brought up for it.
 func TestNotMeasured(t *testing.T) {
 	q := streamtest.Queue(t)
 	h, _ := jobs(t)

@@ -25,7 +25,7 @@ func TestPageInABrowser(t *testing.T) {
 		}
 		return n
 	}
-	for name, r := range map[string]*hunt.Result{"two ways": result(), "hostile": hostile(), "clean": clean()} {
+	for name, r := range map[string]*hunt.Result{"two counterexamples": result(), "hostile": hostile(), "clean": clean()} {
 		path := filepath.Join(t.TempDir(), "hunt.html")
 		if err := os.WriteFile(path, []byte(render(t, r)), 0o600); err != nil {
 			t.Fatal(err)
@@ -37,13 +37,13 @@ func TestPageInABrowser(t *testing.T) {
 		if number("document.documentElement.scrollWidth") > 1300 {
 			t.Errorf("%s: wider than the window", name)
 		}
-		if len(r.Ways) > 0 {
+		if len(r.Counterexamples) > 0 {
 			w.Do(chromedp.Click(chromedp.CSS("[data-copy=command-1]")))
 			word, err := chromedp.Run(w.Ctx, chromedp.Poll[bool](`["Copied", "Selected"].includes(document.querySelector("[data-copy=command-1]").textContent)`))
 			if err != nil || !word {
 				t.Errorf("%s: copy: %v", name, err)
 			}
-			if n := number("document.querySelectorAll('svg.picture').length"); name == "two ways" && n != 1 {
+			if n := number("document.querySelectorAll('svg.picture').length"); name == "two counterexamples" && n != 1 {
 				t.Errorf("%d pictures", n)
 			}
 		}

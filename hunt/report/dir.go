@@ -23,13 +23,13 @@ import (
 
 // The files of a hunt's folder. They are public: other tools read them.
 const (
-	ResultFile  = "hunt.json"
-	CommandFile = "command.json" // the command line, which a hunt that goes on takes up
-	PlayedFile  = "played.jsonl" // every schedule that was played, as it was played
-	WaysFolder  = "ways"         // a scenario for each way
-	LanesFolder = "lanes"        // the servers' logs
-	PageFile    = "hunt.html"
-	JUnitFile   = "hunt-junit.xml"
+	ResultFile            = "hunt.json"
+	CommandFile           = "command.json"    // the command line, which a hunt that goes on takes up
+	PlayedFile            = "played.jsonl"    // every schedule that was played, as it was played
+	CounterexamplesFolder = "counterexamples" // a scenario for each counterexample
+	LanesFolder           = "lanes"           // the servers' logs
+	PageFile              = "hunt.html"
+	JUnitFile             = "hunt-junit.xml"
 )
 
 // Dir is a hunt's folder.
@@ -170,17 +170,17 @@ func (d *Dir) Write(r *hunt.Result) error {
 	if err != nil {
 		return fmt.Errorf("keep what was played: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Join(d.path, WaysFolder), 0o755); err != nil {
-		return fmt.Errorf("make the folder of the ways: %w", err)
+	if err := os.MkdirAll(filepath.Join(d.path, CounterexamplesFolder), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the counterexamples: %w", err)
 	}
-	for _, w := range r.Ways {
-		file := filepath.Join(d.path, d.WayFile(w))
+	for _, w := range r.Counterexamples {
+		file := filepath.Join(d.path, d.CounterexampleFile(w))
 		text, err := scenarios.WrittenTo(filepath.Dir(file), []byte(w.Schedule))
 		if err == nil {
 			err = os.WriteFile(file, text, 0o644)
 		}
 		if err != nil {
-			return fmt.Errorf("write a way's scenario: %w", err)
+			return fmt.Errorf("write a counterexample's scenario: %w", err)
 		}
 	}
 	var b bytes.Buffer
@@ -205,8 +205,10 @@ func (d *Dir) Write(r *hunt.Result) error {
 	return nil
 }
 
-// WayFile is where a way's scenario is, within the folder.
-func (d *Dir) WayFile(w *hunt.Way) string { return filepath.Join(WaysFolder, w.Name+".yaml") }
+// CounterexampleFile is where a counterexample's scenario is, within the folder.
+func (d *Dir) CounterexampleFile(w *hunt.Counterexample) string {
+	return filepath.Join(CounterexamplesFolder, w.Name+".yaml")
+}
 
 // Keep lets the folder stay though nothing was played: what the lanes said may say why.
 func (d *Dir) Keep() { d.kept = true }

@@ -26,14 +26,14 @@ func JUnit(w io.Writer, r *hunt.Result, dir string) error {
 	for _, name := range promises {
 		c := results.JUnitCase{Name: name, Class: s.Name, Time: "0"}
 		var lines []string
-		for _, way := range r.Ways {
-			if of[way.Anomaly] != name {
+		for _, counterexample := range r.Counterexamples {
+			if of[counterexample.Anomaly] != name {
 				continue
 			}
 			if c.Failure == nil {
-				c.Failure = &results.JUnitFailure{Message: clip(heading(way)), Type: way.Anomaly}
+				c.Failure = &results.JUnitFailure{Message: clip(heading(counterexample)), Type: counterexample.Anomaly}
 			}
-			lines = append(lines, fmt.Sprintf("%s (%s)\n%s\nagain: %s", heading(way), rateWords(way), clip(way.Explanation), Again(r, way, dir)))
+			lines = append(lines, fmt.Sprintf("%s (%s)\n%s\nagain: %s", heading(counterexample), rateWords(counterexample), clip(counterexample.Explanation), Again(r, counterexample, dir)))
 		}
 		switch {
 		case c.Failure != nil:

@@ -35,14 +35,14 @@ type page struct {
 	JS                           template.JS
 	Title, Valid, Headline, Lead string
 	Started, Tested, Covered     string
-	Ways                         []wayView
+	Counterexamples              []counterexampleView
 	Depths                       []hunt.Depth
 	Curve                        template.HTML
 	Impossible, Unfinished       []string
 	Command, Versions            string
 }
 
-type wayView struct {
+type counterexampleView struct {
 	Number                              int
 	What, Takes, Rate, Replays, Command string
 	Test                                string // the command as a test; "" for none
@@ -78,7 +78,7 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 		Tested: clip(fmt.Sprintf("%s · fencing %s · lease %v · searched for %v · seed %d", r.Lock, r.Fencing, time.Duration(r.TTL), time.Duration(r.Seconds*1e9).Round(time.Second), r.Seed)),
 	}
 	switch {
-	case len(r.Ways) > 0:
+	case len(r.Counterexamples) > 0:
 		p.Valid = "broken"
 	case r.Unproved() != "":
 		p.Valid = "unknown"
@@ -93,14 +93,14 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 	for k, v := range r.Versions {
 		p.Versions += k + " " + v + " "
 	}
-	for i, way := range r.Ways {
-		p.Ways = append(p.Ways, view(r, way, i+1, dir))
+	for i, counterexample := range r.Counterexamples {
+		p.Counterexamples = append(p.Counterexamples, view(r, counterexample, i+1, dir))
 	}
 	return pageTemplate().Execute(w, p)
 }
 
-func view(r *hunt.Result, w *hunt.Way, n int, dir string) wayView {
-	v := wayView{
+func view(r *hunt.Result, w *hunt.Counterexample, n int, dir string) counterexampleView {
+	v := counterexampleView{
 		Number: n, What: what(w), Takes: w.Takes(), Replays: rateWords(w), Command: Again(r, w, dir), Test: AsTest(r, w, dir), Larger: w.Larger, Explanation: clip(w.Explanation),
 		Once: !w.Steady(), Story: picture(w), Cause: causeWords(w), Needed: slices.DeleteFunc(slices.Clone(w.Needed), func(s string) bool { return s == "" }),
 	}
@@ -124,7 +124,7 @@ func view(r *hunt.Result, w *hunt.Way, n int, dir string) wayView {
 		var run results.Run
 		run.Lock, run.Fencing, run.TTL = r.Lock, r.Fencing, time.Duration(r.TTL)
 		if s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Schedule)); err == nil {
-			run.TTL = s.TTL // the way may need another lease
+			run.TTL = s.TTL // the counterexample may need another lease
 		}
 		v.Picture, v.Caption = results.AnomalySVG(run, p.Anomaly, p.Events)
 	}
@@ -135,11 +135,11 @@ func shareWords(r hunt.Rate) string { return fmt.Sprintf("%d of %d", r.Hits, r.P
 
 // lead says how sure it is and what helps against most.
 func lead(r *hunt.Result) string {
-	if len(r.Ways) == 0 {
+	if len(r.Counterexamples) == 0 {
 		return "That is no proof that there is nothing: below is how far it was looked."
 	}
-	easiest, steady := r.Ways[0], 0
-	for _, w := range r.Ways {
+	easiest, steady := r.Counterexamples[0], 0
+	for _, w := range r.Counterexamples {
 		if w.Faults < easiest.Faults {
 			easiest = w
 		}
@@ -147,7 +147,7 @@ func lead(r *hunt.Result) string {
 			steady++
 		}
 	}
-	return fmt.Sprintf("The least that it takes: %s (%s). %d of %d %s at will.", easiest.Takes(), shareWords(rateOf(easiest)), steady, len(r.Ways), format.Noun(steady, "comes", "come"))
+	return fmt.Sprintf("The least that it takes: %s (%s). %d of %d %s at will.", easiest.Takes(), shareWords(rateOf(easiest)), steady, len(r.Counterexamples), format.Noun(steady, "comes", "come"))
 }
 
 // quoted makes words a shell's.
@@ -182,7 +182,7 @@ func curve(r *hunt.Result) template.HTML {
 	fmt.Fprintf(&b, `<svg class="curve" viewBox="0 0 %g %g" role="img" aria-label="%s">`, curveWidth, curveHeight, html.EscapeString(fmt.Sprintf("%d states seen in %.0f seconds", last.States, last.Seconds)))
 	fmt.Fprintf(&b, `<line class="base" x1="50" x2="%.1f" y1="%g" y2="%g"/><text x="50" y="%g">0 s</text><text x="%.1f" y="%g" text-anchor="end">%.0f s</text><text x="44" y="26" text-anchor="end">%d</text>`,
 		x(last.Seconds), curveBase, curveBase, curveBase+18, x(last.Seconds), curveBase+18, last.Seconds, most)
-	for _, w := range r.Ways {
+	for _, w := range r.Counterexamples {
 		if w.FirstSecond <= last.Seconds {
 			fmt.Fprintf(&b, `<line class="found" x1="%.1f" x2="%.1f" y1="14" y2="%g"/>`, x(w.FirstSecond), x(w.FirstSecond), curveBase)
 		}

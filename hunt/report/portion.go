@@ -43,9 +43,9 @@ func ReadPortion(folder string) (Portion, error) {
 	if err != nil {
 		return p, fmt.Errorf("read %s: %w", path, err)
 	}
-	for _, w := range p.Portion.Result.Ways {
+	for _, w := range p.Portion.Result.Counterexamples {
 		if w == nil {
-			return p, fmt.Errorf("read %s: a way that is null", path)
+			return p, fmt.Errorf("read %s: a counterexample that is null", path)
 		}
 	}
 	return p, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-const schedule = `name: way-1-granted-early
+const schedule = `name: counterexample-1-granted-early
 about: "x"
 locks: [redis]
 fencing: [none]
@@ -31,7 +31,7 @@ faults:
     until: after B's write or 3 leases
 `
 
-// result is what a hunt found: two ways, of which one comes once only.
+// result is what a hunt found: two counterexamples, of which one comes once only.
 func result() *hunt.Result {
 	ms := int64(time.Millisecond)
 	at := func(i int64, who string, t history.Type, f string, time int64) history.Event {
@@ -49,9 +49,9 @@ func result() *hunt.Result {
 		Command: []string{"picklock", "hunt", "--lock", "redis"}, Started: time.Date(2026, 11, 22, 13, 0, 0, 0, time.UTC),
 		Depths: []hunt.Depth{{Faults: 0, Played: 6, Done: true}, {Faults: 1, Played: 94, Void: 8, Broke: 3}},
 		Curve:  []hunt.Sample{{Seconds: 1, Plays: 10, States: 20}, {Seconds: 30, Plays: 60, States: 70}, {Seconds: 60, Plays: 120, States: 90}},
-		Ways: []*hunt.Way{
+		Counterexamples: []*hunt.Counterexample{
 			{
-				Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"a pause of a client"}}, Name: "way-1-granted-early", Schedule: schedule,
+				Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"a pause of a client"}}, Name: "counterexample-1-granted-early", Schedule: schedule,
 				Explanation: "B was granted the lock 51 ms before A's lease was over.", Anomalies: []string{"granted-early"}, FirstSecond: 12, Faults: 1, Steps: 10,
 				Search: hunt.Rate{Hits: 3, Plays: 3}, Alone: hunt.Rate{Hits: 20, Plays: 20}, Needed: []string{"pause: A", "client B"},
 				Without:  []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Plays: 10}}},
@@ -59,7 +59,7 @@ func result() *hunt.Result {
 				Proof:    &hunt.Proof{Events: events, Anomaly: verdict.Anomaly{Name: "granted-early", Property: "exclusion", Key: "h1", Processes: []string{"A", "B"}, Grants: []string{"A-1", "B-1"}, Time: 200 * ms, Events: []int64{1, 3}}},
 			},
 			{
-				Signature: hunt.Signature{Anomaly: hunt.LateWrite}, Name: "way-2-late-write", Schedule: schedule, Anomalies: []string{"stale-write"},
+				Signature: hunt.Signature{Anomaly: hunt.LateWrite}, Name: "counterexample-2-late-write", Schedule: schedule, Anomalies: []string{"stale-write"},
 				Search: hunt.Rate{Hits: 1, Plays: 3},
 			},
 		},
@@ -70,7 +70,7 @@ func result() *hunt.Result {
 // clean is a hunt that found nothing.
 func clean() *hunt.Result {
 	r := result()
-	r.Ways, r.Depths[1].Done, r.Depths[1].Broke = nil, true, 0
+	r.Counterexamples, r.Depths[1].Done, r.Depths[1].Broke = nil, true, 0
 	return r
 }
 
@@ -87,10 +87,10 @@ func TestPage(t *testing.T) {
 	page := render(t, result())
 	for _, want := range []string{
 		": redis with --fencing none", `verdict-broken`, "a pause of a client", "granted-early", "nothing at all", "20 of 20", "B was granted the lock 51 ms before",
-		"<svg", "picklock scenario run way-1-granted-early --file dir/ways/way-1-granted-early.yaml --lock redis --fencing none", "--fencing read-write: it goes away (0 of 10)",
+		"<svg", "picklock scenario run counterexample-1-granted-early --file dir/counterexamples/counterexample-1-granted-early.yaml --lock redis --fencing none", "--fencing read-write: it goes away (0 of 10)",
 		"--check-lease: it does not go away (10 of 10)", "a longer lease was not tried: no server", "pause: A, client B", "fault: pause: A when before A&#39;s write", "there is nobody to take over",
 		"picklock hunt --lock redis", `class="curve"`, "1 of 2 comes at will",
-		// The second way needs nothing, so that is the least, whatever comes first.
+		// The second counterexample needs nothing, so that is the least, whatever comes first.
 		"The least that it takes: nothing at all (1 of 3)", "confirmed: without pause: A it does not break (0 of 10)", "no fault: it comes without any",
 		"It takes all of this",
 	} {
@@ -129,7 +129,7 @@ func hostile() *hunt.Result {
 	r := result()
 	r.Lock, r.Fencing, r.Command, r.Impossible = "exec:"+evil, evil, []string{"picklock", evil}, []string{evil}
 	r.Versions = map[string]string{evil: evil}
-	w := r.Ways[0]
+	w := r.Counterexamples[0]
 	w.Explanation, w.Name, w.Cause, w.Kinds, w.Needed = evil, evil, evil, []string{evil}, []string{evil}
 	w.Remedies = append(w.Remedies, hunt.Remedy{Name: evil, Why: evil}, hunt.Remedy{Name: evil, Rate: hunt.Rate{Hits: 1, Plays: 2}})
 	w.Schedule = strings.ReplaceAll(schedule, `"x"`, `"y"`)
@@ -150,17 +150,17 @@ func TestHostilePage(t *testing.T) {
 // What is not the least, and what there was no time for, is said to be so.
 func TestUnfinished(t *testing.T) {
 	r := result()
-	r.Ways[1].Larger, r.Unfinished = "the time was over", []string{"1 of 2 ways may not be the least"}
+	r.Counterexamples[1].Larger, r.Unfinished = "the time was over", []string{"1 of 2 counterexamples may not be the least"}
 	var text, page bytes.Buffer
 	if err := errors.Join(Summary(&text, r, "dir"), HTML(&page, r, "dir")); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"perhaps less: the time was over\n", "no time:  1 of 2 ways may not be the least (--finish)\n"} {
+	for _, want := range []string{"perhaps less: the time was over\n", "no time:  1 of 2 counterexamples may not be the least (--finish)\n"} {
 		if strings.Count(text.String(), want) != 1 {
 			t.Errorf("the summary does not say %q once:\n%s", want, text.String())
 		}
 	}
-	for _, want := range []string{"Perhaps less is enough: the time was over.", "<li>1 of 2 ways may not be the least</li>"} {
+	for _, want := range []string{"Perhaps less is enough: the time was over.", "<li>1 of 2 counterexamples may not be the least</li>"} {
 		if strings.Count(page.String(), want) != 1 {
 			t.Errorf("the page does not say %q once", want)
 		}
@@ -170,9 +170,9 @@ func TestUnfinished(t *testing.T) {
 // What was found is a test of the lock once it is mended: for its own anomalies only.
 func TestAsTest(t *testing.T) {
 	r := result()
-	for i, want := range []string{" --forbid granted-early --runs 20", " --forbid stale-write --runs 20"} {
-		if got := AsTest(r, r.Ways[i], "dir"); got != Again(r, r.Ways[i], "dir")+want {
-			t.Errorf("%s: %s", r.Ways[i].Name, got)
+	for i, want := range []string{" --forbid granted-early --count 20", " --forbid stale-write --count 20"} {
+		if got := AsTest(r, r.Counterexamples[i], "dir"); got != Again(r, r.Counterexamples[i], "dir")+want {
+			t.Errorf("%s: %s", r.Counterexamples[i].Name, got)
 		}
 	}
 	var text, page bytes.Buffer
@@ -185,7 +185,7 @@ func TestAsTest(t *testing.T) {
 		}
 	}
 	r.Again = "go test -run {name}"
-	if got := AsTest(r, r.Ways[0], "dir"); got != "" {
+	if got := AsTest(r, r.Counterexamples[0], "dir"); got != "" {
 		t.Errorf("what no command plays: %s", got)
 	}
 }
@@ -293,13 +293,13 @@ func TestWrite(t *testing.T) {
 	if err := d.Write(r); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{ResultFile, PageFile, JUnitFile, d.WayFile(r.Ways[0])} {
+	for _, name := range []string{ResultFile, PageFile, JUnitFile, d.CounterexampleFile(r.Counterexamples[0])} {
 		if _, err := os.Stat(filepath.Join(d.Path(), name)); err != nil {
 			t.Error(err)
 		}
 	}
 	again, err := readResult(d.Path())
-	if err != nil || len(again.Ways) != 2 || again.Ways[0].Proof == nil || len(again.Ways[0].Proof.Events) != 6 {
+	if err != nil || len(again.Counterexamples) != 2 || again.Counterexamples[0].Proof == nil || len(again.Counterexamples[0].Proof.Events) != 6 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	var b bytes.Buffer
@@ -324,7 +324,7 @@ func TestHelp(t *testing.T) {
 		{hunt.Rate{Hits: 1, Plays: 10, Missed: 9}, "does not go away with X (1 of 10)", "X: it does not go away (1 of 10)"},
 	} {
 		r := result()
-		w := r.Ways[0]
+		w := r.Counterexamples[0]
 		w.Remedies = []hunt.Remedy{{Name: "X", Rate: tt.rate}}
 		if got := strings.Join(remedyWords(w), "; "); got != tt.summary {
 			t.Errorf("%+v: %q, want %q", tt.rate, got, tt.summary)
@@ -336,12 +336,12 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// What plays a way again can be something else than the command line.
+// What plays a counterexample again can be something else than the command line.
 func TestAgain(t *testing.T) {
 	r := result()
-	r.Again = "play(" + hunt.WayName + ", " + hunt.WayFile + ")"
+	r.Again = "play(" + hunt.CounterexampleName + ", " + hunt.CounterexampleFile + ")"
 	var b bytes.Buffer
-	if err := Summary(&b, r, "dir"); err != nil || !strings.Contains(b.String(), "again:    play(way-1-granted-early, dir/ways/way-1-granted-early.yaml)\n") {
+	if err := Summary(&b, r, "dir"); err != nil || !strings.Contains(b.String(), "again:    play(counterexample-1-granted-early, dir/counterexamples/counterexample-1-granted-early.yaml)\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -383,7 +383,7 @@ func TestEmptyFolderGoes(t *testing.T) {
 	}
 }
 
-// TestCauseWords: a fault is a way's cause for certain only where the way was played without
+// TestCauseWords: a fault is a counterexample's cause for certain only where the counterexample was played without
 // it and did not come.
 func TestCauseWords(t *testing.T) {
 	for _, c := range []struct {
@@ -399,7 +399,7 @@ func TestCauseWords(t *testing.T) {
 		{"a bystander", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Hits: 9, Plays: 10}}}, "not pause: A: without it it breaks as well (9 of 10)"},
 		{"a helper", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Hits: 2, Plays: 10}}}, "pause: A makes it likelier: without it it breaks in 2 of 10"},
 	} {
-		w := &hunt.Way{Signature: hunt.Signature{Kinds: []string{"a pause of a client"}}, Faults: c.faults, Alone: hunt.Rate{Hits: 20, Plays: 20}, Without: c.without}
+		w := &hunt.Counterexample{Signature: hunt.Signature{Kinds: []string{"a pause of a client"}}, Faults: c.faults, Alone: hunt.Rate{Hits: 20, Plays: 20}, Without: c.without}
 		if got := strings.Join(causeWords(w), "; "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -409,7 +409,7 @@ func TestCauseWords(t *testing.T) {
 // TestPerhapsLess: what may not be the least is not said to take all of it.
 func TestPerhapsLess(t *testing.T) {
 	r := result()
-	r.Ways[0].Larger = "the time was over"
+	r.Counterexamples[0].Larger = "the time was over"
 	page := render(t, r)
 	if strings.Contains(page, "It takes all of this") || !strings.Contains(page, "Without any one of these it did not come as often") || !strings.Contains(page, "Perhaps less is enough: the time was over") {
 		t.Error("the page says both that less may be enough and that it takes all")

@@ -16,25 +16,25 @@ import (
 func Summary(w io.Writer, r *hunt.Result, dir string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", r.Summary())
-	for _, way := range r.Ways {
-		fmt.Fprintf(&b, "\n%s\n", heading(way))
-		if way.Explanation != "" {
-			fmt.Fprintf(&b, "  %s\n", way.Explanation)
+	for _, counterexample := range r.Counterexamples {
+		fmt.Fprintf(&b, "\n%s\n", heading(counterexample))
+		if counterexample.Explanation != "" {
+			fmt.Fprintf(&b, "  %s\n", counterexample.Explanation)
 		}
-		fmt.Fprintf(&b, "  takes:    %s; %d %s, %d %s\n", way.Takes(), way.Faults, format.Noun(way.Faults, "fault", "faults"), way.Steps, format.Noun(way.Steps, "step", "steps"))
-		for _, line := range picture(way) {
+		fmt.Fprintf(&b, "  takes:    %s; %d %s, %d %s\n", counterexample.Takes(), counterexample.Faults, format.Noun(counterexample.Faults, "fault", "faults"), counterexample.Steps, format.Noun(counterexample.Steps, "step", "steps"))
+		for _, line := range picture(counterexample) {
 			fmt.Fprintf(&b, "            %s\n", line)
 		}
-		if way.Larger != "" {
-			fmt.Fprintf(&b, "            perhaps less: %s\n", way.Larger)
+		if counterexample.Larger != "" {
+			fmt.Fprintf(&b, "            perhaps less: %s\n", counterexample.Larger)
 		}
-		fmt.Fprintf(&b, "  cause:    %s\n", strings.Join(causeWords(way), "\n            "))
-		fmt.Fprintf(&b, "  replays:  %s\n", rateWords(way))
-		if helps := remedyWords(way); len(helps) > 0 {
+		fmt.Fprintf(&b, "  cause:    %s\n", strings.Join(causeWords(counterexample), "\n            "))
+		fmt.Fprintf(&b, "  replays:  %s\n", rateWords(counterexample))
+		if helps := remedyWords(counterexample); len(helps) > 0 {
 			fmt.Fprintf(&b, "  helps:    %s\n", strings.Join(helps, "\n            "))
 		}
-		fmt.Fprintf(&b, "  again:    %s\n", Again(r, way, dir))
-		if test := AsTest(r, way, dir); test != "" {
+		fmt.Fprintf(&b, "  again:    %s\n", Again(r, counterexample, dir))
+		if test := AsTest(r, counterexample, dir); test != "" {
 			fmt.Fprintf(&b, "  as test:  %s\n", test)
 		}
 	}
@@ -50,16 +50,16 @@ func Summary(w io.Writer, r *hunt.Result, dir string) error {
 	return err
 }
 
-// Sentence is a way in one line: what breaks, by what, the events that prove it, and how
+// Sentence is a counterexample in one line: what breaks, by what, the events that prove it, and how
 // often it came.
-func Sentence(w *hunt.Way) string {
+func Sentence(w *hunt.Counterexample) string {
 	return fmt.Sprintf("%s: %s (%s)", heading(w), w.Explanation, rateWords(w))
 }
 
-func heading(w *hunt.Way) string { return what(w) + " — by " + w.Takes() }
+func heading(w *hunt.Counterexample) string { return what(w) + " — by " + w.Takes() }
 
 // what is what breaks.
-func what(w *hunt.Way) string {
+func what(w *hunt.Counterexample) string {
 	what := w.Anomaly
 	if w.Anomaly == hunt.LateWrite {
 		what = "a write that comes too late (" + strings.Join(w.Anomalies, ", ") + ")"
@@ -70,7 +70,7 @@ func what(w *hunt.Way) string {
 }
 
 // picture is the schedule as a few lines.
-func picture(w *hunt.Way) []string {
+func picture(w *hunt.Counterexample) []string {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Schedule))
 	if err != nil {
 		return nil
@@ -87,12 +87,12 @@ func picture(w *hunt.Way) []string {
 
 // Causes is what a schedule that was made smaller is said to come of.
 func Causes(s *hunt.Shrunk) []string {
-	return causeWords(&hunt.Way{Signature: s.Signature, Faults: s.Faults[1], Alone: s.Rate, Without: s.Without})
+	return causeWords(&hunt.Counterexample{Signature: s.Signature, Faults: s.Faults[1], Alone: s.Rate, Without: s.Without})
 }
 
-// causeWords says which of a way's faults are its cause, and how that is known: by playing it
+// causeWords says which of a counterexample's faults are its cause, and how that is known: by playing it
 // without them.
-func causeWords(w *hunt.Way) []string {
+func causeWords(w *hunt.Counterexample) []string {
 	if w.Faults == 0 {
 		return []string{"no fault: it comes without any"}
 	}
@@ -115,15 +115,15 @@ func causeWords(w *hunt.Way) []string {
 	return out
 }
 
-// rateOf is how often a way came: with the machine to itself, if that was measured.
-func rateOf(w *hunt.Way) hunt.Rate {
+// rateOf is how often a counterexample came: with the machine to itself, if that was measured.
+func rateOf(w *hunt.Counterexample) hunt.Rate {
 	if w.Alone.Plays == 0 {
 		return w.Search
 	}
 	return w.Alone
 }
 
-func rateWords(w *hunt.Way) string {
+func rateWords(w *hunt.Counterexample) string {
 	r, how := w.Alone, "alone"
 	if r.Plays == 0 {
 		r, how = w.Search, "beside other plays"
@@ -136,7 +136,7 @@ func rateWords(w *hunt.Way) string {
 	return text
 }
 
-func remedyWords(w *hunt.Way) []string {
+func remedyWords(w *hunt.Counterexample) []string {
 	var out []string
 	for _, m := range w.Remedies {
 		switch {
@@ -161,23 +161,23 @@ func noneOf(r hunt.Rate) string {
 	return fmt.Sprintf("0 of %d", r.Plays)
 }
 
-// Again is how a way is played again: a command, or what the hunt says of it.
-func Again(r *hunt.Result, w *hunt.Way, dir string) string {
-	file := filepath.Join(dir, WaysFolder, w.Name+".yaml")
+// Again is how a counterexample is played again: a command, or what the hunt says of it.
+func Again(r *hunt.Result, w *hunt.Counterexample, dir string) string {
+	file := filepath.Join(dir, CounterexamplesFolder, w.Name+".yaml")
 	if r.Again != "" {
-		return strings.NewReplacer(hunt.WayFile, file, hunt.WayName, w.Name).Replace(r.Again)
+		return strings.NewReplacer(hunt.CounterexampleFile, file, hunt.CounterexampleName, w.Name).Replace(r.Again)
 	}
 	return strings.Join(quoted([]string{"picklock", "scenario", "run", w.Name, "--file", file, "--lock", r.Lock, "--fencing", r.Fencing}), " ")
 }
 
 // AsTest is a command that succeeds once the lock does not break in this way any more; "" where
-// a way is not played by a command. It plays often: a race may well not come in one play.
-func AsTest(r *hunt.Result, w *hunt.Way, dir string) string {
+// a counterexample is not played by a command. It plays often: a race may well not come in one play.
+func AsTest(r *hunt.Result, w *hunt.Counterexample, dir string) string {
 	forbid := w.Forbid()
 	if r.Again != "" || len(forbid) == 0 {
 		return ""
 	}
-	return Again(r, w, dir) + " --forbid " + strings.Join(forbid, ",") + " --runs 20"
+	return Again(r, w, dir) + " --forbid " + strings.Join(forbid, ",") + " --count 20"
 }
 
 func covered(r *hunt.Result) string {

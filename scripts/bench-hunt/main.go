@@ -150,22 +150,22 @@ func run(ctx context.Context, program, dir string, t target, arm string, seed in
 		return random(ctx, program, dir, t, seed, limit)
 	}
 	args := slices.Concat([]string{"hunt"}, t.flags, []string{
-		"--strategy", arm, "--find", strings.Join(t.find, ","), "--first", "--time", limit.String(), "--finish", "0s",
+		"--strategy", arm, "--find", strings.Join(t.find, ","), "--fail-fast", "--duration", limit.String(), "--finish", "0s",
 		"--seed", strconv.Itoa(seed), "--out", dir, "--json",
 	})
 	var r struct {
-		Ways []struct {
+		Counterexamples []struct {
 			Anomaly     string  `json:"anomaly"`
 			FirstSecond float64 `json:"first_second"`
 			Search      struct {
 				Hits int `json:"hits"`
 			} `json:"search"`
-		} `json:"ways"`
+		} `json:"counterexamples"`
 	}
 	if err := call(ctx, program, args, &r); err != nil {
 		return outcome{}, err
 	}
-	for _, w := range r.Ways {
+	for _, w := range r.Counterexamples {
 		if w.Search.Hits > 1 {
 			return outcome{true, w.FirstSecond, w.Anomaly}, nil
 		}
@@ -189,7 +189,7 @@ func random(ctx context.Context, program, dir string, t target, seed int, limit 
 		}
 		before := time.Since(began)
 		args := slices.Concat([]string{"run"}, t.flags, []string{
-			"--faults", "all", "--time-limit", min(30*time.Second, left).Round(time.Second).String(),
+			"--faults", "all", "--duration", min(30*time.Second, left).Round(time.Second).String(),
 			"--seed", strconv.Itoa(100*seed + i), "--out", fmt.Sprintf("%s-%d", dir, i), "--json",
 		})
 		if err := call(ctx, program, args, &r); err != nil {

@@ -44,9 +44,9 @@ func late(fault string) []cause {
 }
 
 const (
-	fenced = " --fencing read-write --time-limit 6s"
-	open   = " --time-limit 8s"
-	long   = " --hold 1100ms --time-limit 8s"
+	fenced = " --fencing read-write --duration 6s"
+	open   = " --duration 8s"
+	long   = " --hold 1100ms --duration 8s"
 )
 
 var labels = []label{
@@ -72,7 +72,7 @@ var labels = []label{
 	// A sound lock, and its holder is stopped or cut off.
 	{"tuned", "pause-redis", "run --lock redis --faults pause:holder" + open, stopped},
 	{"tuned", "pause-postgres-table", "run --lock postgres-table --faults pause:holder" + open, stopped},
-	{"tuned", "pause-etcd", "run --lock etcd --faults pause:holder --time-limit 14s", stopped},
+	{"tuned", "pause-etcd", "run --lock etcd --faults pause:holder --duration 14s", stopped},
 	{"tuned", "pause-redis-lua-beside-clocks", "run --lock redis-lua --faults pause:holder,clock:redis:x1.001" + open, stopped},
 	{"tuned", "pause-redis-beside-cuts", "run --lock redis --faults pause:holder,partition:waiter:servers" + open, stopped},
 	{"tuned", "pause-redis-beside-waiters-clocks", "run --lock redis --faults pause:holder,clock:c5" + open, stopped},
@@ -88,7 +88,7 @@ var labels = []label{
 	// Locks with a bug, and no fault, or some that have no part.
 	{"tuned", "bug-check-then-set", "run --lock ZOO/check-then-set --cluster redis" + open, twoSteps},
 	{"tuned", "bug-short-key", "run --lock ZOO/short-key --cluster redis" + open, shortKey},
-	{"tuned", "bug-impatient-waiter", "run --lock ZOO/impatient-waiter --cluster redis --time-limit 10s", append(byItself, shortKey...)},
+	{"tuned", "bug-impatient-waiter", "run --lock ZOO/impatient-waiter --cluster redis --duration 10s", append(byItself, shortKey...)},
 	{"tuned", "bug-token-before-lock", "run --lock ZOO/token-before-lock --cluster redis" + fenced, tokenOrder},
 	{"tuned", "bug-token-per-client", "run --lock ZOO/token-per-client --cluster redis" + open, tokenOrder},
 	{"tuned", "bug-token-in-the-key", "run --lock ZOO/token-in-the-key --cluster redis" + open, tokenOrder},
@@ -121,14 +121,14 @@ var labels = []label{
 	{"tuned", "client-clock-takeover-beside-slow-links", "run --lock ZOO/wall-clock-takeover --cluster redis --faults clock:client:+30s,slow:waiter" + fenced, clientClock},
 	{"tuned", "client-clock-token-fenced", "run --lock ZOO/token-from-clock --cluster redis --faults clock:client:+30s" + fenced, clientClock},
 	{"tuned", "pause-redislock", "run --lock redislock --faults pause:holder" + open, stopped},
-	{"tuned", "pause-dynamodb", "run --lock dynamodb --faults pause:holder --time-limit 12s", stopped},
+	{"tuned", "pause-dynamodb", "run --lock dynamodb --faults pause:holder --duration 12s", stopped},
 	{"tuned", "pause-redlock", "run --lock redlock --faults pause:holder" + open, stopped},
 	{"tuned", "pause-zoo-beside-clocks", "run --lock ZOO/short-key --right --cluster redis --faults pause:holder,clock:c1" + open, stopped},
 	{"tuned", "pause-postgres-table-beside-cuts", "run --lock postgres-table --faults pause:holder,flap:waiter:servers" + open, stopped},
 	{"tuned", "pause-redis-lua-scenario", "scenario run pause-holder --lock redis-lua", stopped},
 	{"tuned", "cut-from-resource-postgres-table", "run --lock postgres-table --faults partition:holder:register" + open, late("partition")},
 	{"tuned", "slow-to-resource-redislock", "run --lock redislock --faults slow:holder:register:1500ms" + open, late("slow")},
-	{"tuned", "hold-to-resource-dynamodb-beside-clocks", "run --lock dynamodb --faults hold:holder:register,clock:c1 --time-limit 12s", late("hold")},
+	{"tuned", "hold-to-resource-dynamodb-beside-clocks", "run --lock dynamodb --faults hold:holder:register,clock:c1 --duration 12s", late("hold")},
 	{"tuned", "section-dynamodb", "run --lock dynamodb" + long, tooLong},
 	{"tuned", "section-redislock-beside-slow-links", "run --lock redislock --faults slow:waiter" + long, tooLong},
 	{"tuned", "section-redis-lua-beside-kills", "run --lock redis-lua --faults kill:waiter" + long, tooLong},
@@ -142,7 +142,7 @@ var labels = []label{
 	{"tuned", "bug-token-in-the-key-beside-pauses", "run --lock ZOO/token-in-the-key --cluster redis --faults pause:waiter" + open, tokenOrder},
 	{"tuned", "bug-check-then-set-beside-slow-links", "run --lock ZOO/check-then-set --cluster redis --faults slow:waiter" + open, twoSteps},
 	{"tuned", "bug-short-key-beside-kills", "run --lock ZOO/short-key --cluster redis --faults kill:waiter" + fenced, shortKey},
-	{"tuned", "bug-impatient-waiter-beside-clocks", "run --lock ZOO/impatient-waiter --cluster redis --faults clock:client --time-limit 10s", append(byItself, shortKey...)},
+	{"tuned", "bug-impatient-waiter-beside-clocks", "run --lock ZOO/impatient-waiter --cluster redis --faults clock:client --duration 10s", append(byItself, shortKey...)},
 	{"tuned", "bug-redis-del-beside-clocks", "run --lock redis-del --faults pause:holder,clock:c1" + open, notAsked},
 	{"tuned", "bug-release-by-force", "scenario run answer-of-release-lost --lock ZOO/release-by-force --cluster redis", []cause{
 		{"partition of a client", "messages were lost or late"}, {"partition of a client", "messages of a client were lost or late"}}},
@@ -172,7 +172,7 @@ var labels = []label{
 	{"holdout", "h-client-clock-takeover", "run --lock ZOO/wall-clock-takeover --cluster redis --faults clock:client:+10s,pause:waiter" + fenced, clientClock},
 	{"holdout", "h-client-clock-token-beside-pauses", "run --lock ZOO/token-from-clock --cluster redis --faults clock:client,pause:waiter" + fenced, clientClock},
 	{"holdout", "h-client-clock-takeover-beside-pauses-of-server", "run --lock ZOO/wall-clock-takeover --cluster redis --faults clock:client:+30s,pause:redis" + fenced, clientClock},
-	{"holdout", "h-pause-redislock-long-lease", "run --lock redislock --ttl 2s --faults pause:holder --time-limit 14s", stopped},
+	{"holdout", "h-pause-redislock-long-lease", "run --lock redislock --ttl 2s --faults pause:holder --duration 14s", stopped},
 	{"holdout", "h-pause-redis-beside-lossy-links", "run --lock redis --faults pause:holder,loss:waiter" + open, stopped},
 	{"holdout", "h-pause-redis-lua-beside-kills", "run --lock redis-lua --faults pause:holder,kill:waiter" + open, stopped},
 	{"holdout", "h-pause-redlock-beside-clocks", "run --lock redlock --faults pause:holder,clock:c2" + open, stopped},
@@ -191,7 +191,7 @@ var labels = []label{
 	{"holdout", "h-bug-check-then-set-beside-kills", "run --lock ZOO/check-then-set --cluster redis --faults kill:waiter" + fenced, twoSteps},
 	{"holdout", "h-bug-wake-up-is-grant-beside-clocks", "run --lock ZOO/wake-up-is-grant --cluster redis --faults clock:client" + fenced, append(byItself, twoSteps...)},
 	{"holdout", "h-bug-reentrant-beside-pauses", "run --lock ZOO/reentrant-by-thread --cluster redis --faults pause:waiter" + fenced, byItself},
-	{"holdout", "h-bug-impatient-beside-slow-links", "run --lock ZOO/impatient-waiter --cluster redis --faults slow:client --fencing read-write --time-limit 10s", append(byItself, shortKey...)},
+	{"holdout", "h-bug-impatient-beside-slow-links", "run --lock ZOO/impatient-waiter --cluster redis --faults slow:client --fencing read-write --duration 10s", append(byItself, shortKey...)},
 	{"holdout", "h-bug-token-per-client-beside-pauses", "run --lock ZOO/token-per-client --cluster redis --faults pause:client" + fenced, tokenOrder},
 	{"holdout", "h-bug-token-before-lock-beside-cuts", "run --lock ZOO/token-before-lock --cluster redis --faults partition:waiter" + fenced, tokenOrder},
 	{"holdout", "h-bug-redis-incr", "run --lock redis-incr --faults pause:redis,clock:client" + fenced, tokenOrder},

@@ -71,7 +71,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	file := filepath.Join(*out, "soak.yaml")
-	text := fmt.Sprintf("name: soak\ntasks:\n  - hunt: {locks: [%s], depth: 1, faults: [%s], slice: %d, finish: 1m, replays: 5, seed: 1}\n", *locks, *faults, *slice)
+	text := fmt.Sprintf("name: soak\ntasks:\n  - hunt: {locks: [%s], max-faults: 1, faults: [%s], slice: %d, finish: 1m, replays: 5, seed: 1}\n", *locks, *faults, *slice)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write the campaign: %w", err)
 	}
@@ -288,7 +288,7 @@ func schedules(r hunt.Result) int {
 }
 
 func words(r hunt.Result) string {
-	return fmt.Sprintf("%d schedules, %d counterexamples", schedules(r), len(r.Ways))
+	return fmt.Sprintf("%d schedules, %d counterexamples", schedules(r), len(r.Counterexamples))
 }
 
 // spaces are the numbers of schedules, by job.
@@ -313,7 +313,7 @@ func spaces(ctx context.Context, file string) ([]int, error) {
 // reproducible on one. Its rate there depends on the load of the machine.
 func names(r hunt.Result, reproducible bool) []string {
 	var out []string
-	for _, w := range r.Ways {
+	for _, w := range r.Counterexamples {
 		switch {
 		case reproducible && (!w.Steady() || 10*w.Search.Hits < 7*w.Search.Plays):
 		case w.Anomaly == hunt.LateWrite:

@@ -24,8 +24,8 @@ func main() {
 	locks := flag.String("locks", "redis,redlock,etcd,zookeeper,postgres-table,redis-del,zk-lock", "which locks")
 	search := flag.Duration("time", 30*time.Second, "to search on each")
 	finish := flag.Duration("finish", 30*time.Second, "to make small, and to replay, what was found")
-	replays := flag.Int("replays", 20, "how often each way is played in the end")
-	again := flag.Int("again", 0, "play the scenario of each way that comes at will so often again, alone and with all processors busy")
+	replays := flag.Int("replays", 20, "how often each counterexample is played in the end")
+	again := flag.Int("again", 0, "play the scenario of each counterexample that comes at will so often again, alone and with all processors busy")
 	out := flag.String("out", "", "folder that keeps the hunts (default: none)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -39,21 +39,21 @@ func main() {
 }
 
 type table struct {
-	program        string
-	search, finish time.Duration
-	replays, times int
-	out            string
-	ways           []string // rows of the second table
-	faults, steps  []int    // of the ways that come at will, at the least
-	alone, loaded  played
+	program         string
+	search, finish  time.Duration
+	replays, times  int
+	out             string
+	counterexamples []string // rows of the second table
+	faults, steps   []int    // of the counterexamples that come at will, at the least
+	alone, loaded   played
 }
 
-// played is how often ways came again of how many plays, and how many of the ways in at
+// played is how often counterexamples came again of how many plays, and how many of the counterexamples in at
 // least 99 and in at least 95 of 100.
-type played struct{ ways, always, nearly, hits, plays int }
+type played struct{ counterexamples, always, nearly, hits, plays int }
 
 func (p *played) add(r hunt.Rate) {
-	p.ways, p.hits, p.plays = p.ways+1, p.hits+r.Hits, p.plays+r.Plays
+	p.counterexamples, p.hits, p.plays = p.counterexamples+1, p.hits+r.Hits, p.plays+r.Plays
 	if 100*r.Hits >= 99*r.Plays {
 		p.always++
 	}
@@ -63,11 +63,11 @@ func (p *played) add(r hunt.Rate) {
 }
 
 func (p played) String() string {
-	return fmt.Sprintf("%d of %d plays; of %d ways %d came in 99 of 100 plays, %d in 95", p.hits, p.plays, p.ways, p.always, p.nearly)
+	return fmt.Sprintf("%d of %d plays; of %d counterexamples %d came in 99 of 100 plays, %d in 95", p.hits, p.plays, p.counterexamples, p.always, p.nearly)
 }
 
 // print prints what it takes at least to break each lock, and then what shrinking made of
-// each way and how steadily it is played again.
+// each counterexample and how steadily it is played again.
 func (t *table) print(ctx context.Context, locks []string) error {
 	dir := t.out
 	if dir == "" {
@@ -90,25 +90,25 @@ func (t *table) print(ctx context.Context, locks []string) error {
 			if err != nil {
 				return fmt.Errorf("hunt on %s with --fencing %s: %w", lock, fencing, err)
 			}
-			for _, w := range r.Ways {
-				line, err := t.way(ctx, to, lock, fencing, w)
+			for _, w := range r.Counterexamples {
+				line, err := t.counterexample(ctx, to, lock, fencing, w)
 				if err != nil {
 					return fmt.Errorf("play %s of %s again: %w", w.Name, lock, err)
 				}
-				t.ways = append(t.ways, line)
+				t.counterexamples = append(t.counterexamples, line)
 			}
 			row = append(row, cell(r))
 		}
 		fmt.Printf("| %s |\n", strings.Join(row, " | "))
 	}
-	fmt.Println("\n| lock | fencing | way | faults and steps as found | at the least | plays to shrink it | came again | alone | loaded |\n|---|---|---|---|---|---|---|---|---|")
-	for _, w := range t.ways {
+	fmt.Println("\n| lock | fencing | counterexample | faults and steps as found | at the least | plays to shrink it | came again | alone | loaded |\n|---|---|---|---|---|---|---|---|---|")
+	for _, w := range t.counterexamples {
 		fmt.Printf("| %s |\n", w)
 	}
 	if len(t.faults) > 0 {
 		slices.Sort(t.faults)
 		slices.Sort(t.steps)
-		fmt.Printf("\n%d ways that come at will: %d faults and %d steps in the median\n", len(t.faults), t.faults[len(t.faults)/2], t.steps[len(t.steps)/2])
+		fmt.Printf("\n%d counterexamples that come at will: %d faults and %d steps in the median\n", len(t.faults), t.faults[len(t.faults)/2], t.steps[len(t.steps)/2])
 	}
 	if t.times > 0 {
 		fmt.Printf("alone: %v\nloaded: %v\n", t.alone, t.loaded)
@@ -116,9 +116,9 @@ func (t *table) print(ctx context.Context, locks []string) error {
 	return nil
 }
 
-// way is a row of the second table: what shrinking made of the way, and how often its
+// counterexample is a row of the second table: what shrinking made of the counterexample, and how often its
 // scenario came again.
-func (t *table) way(ctx context.Context, dir, lock, fencing string, w *hunt.Way) (string, error) {
+func (t *table) counterexample(ctx context.Context, dir, lock, fencing string, w *hunt.Counterexample) (string, error) {
 	row := fmt.Sprintf("%s | %s | %s | %d, %d | %d, %d | %d | %s", lock, fencing, w.Signature, w.FirstFaults, w.FirstSteps, w.Faults, w.Steps, w.ShrinkPlays, rate(w))
 	if !w.Steady() {
 		return row + " | | ", nil
@@ -128,8 +128,8 @@ func (t *table) way(ctx context.Context, dir, lock, fencing string, w *hunt.Way)
 		return row + " | | ", nil
 	}
 	var r struct{ Alone, Loaded hunt.Rate }
-	err := t.call(ctx, &r, "scenario", "run", w.Name, "--file", filepath.Join(dir, "ways", w.Name+".yaml"), "--lock", lock, "--fencing", fencing,
-		"--runs", fmt.Sprint(t.times), "--load", "--json")
+	err := t.call(ctx, &r, "scenario", "run", w.Name, "--file", filepath.Join(dir, "counterexamples", w.Name+".yaml"), "--lock", lock, "--fencing", fencing,
+		"--count", fmt.Sprint(t.times), "--load", "--json")
 	if err != nil {
 		return "", err
 	}
@@ -142,7 +142,7 @@ func (t *table) way(ctx context.Context, dir, lock, fencing string, w *hunt.Way)
 func (t *table) hunt(ctx context.Context, lock, fencing, dir string) (*hunt.Result, error) {
 	var r hunt.Result
 	return &r, t.call(ctx, &r, "hunt", "--lock", lock, "--fencing", fencing, "--seed", "1", "--json",
-		"--time", t.search.String(), "--finish", t.finish.String(), "--replays", fmt.Sprint(t.replays), "--out", dir)
+		"--duration", t.search.String(), "--finish", t.finish.String(), "--replays", fmt.Sprint(t.replays), "--out", dir)
 }
 
 // call runs picklock and reads what it prints; whatever it found is no error.
@@ -175,7 +175,7 @@ var errUnusable = errors.New("options that cannot work")
 // alone; or how many schedules broke nothing.
 func cell(r *hunt.Result) string {
 	var lock, late string
-	for _, w := range r.Ways {
+	for _, w := range r.Counterexamples {
 		if !w.Steady() {
 			continue
 		}
@@ -200,7 +200,7 @@ func cell(r *hunt.Result) string {
 	return fmt.Sprintf("none of %d schedules", played+r.Guided)
 }
 
-func rate(w *hunt.Way) string {
+func rate(w *hunt.Counterexample) string {
 	r := w.Alone
 	if r.Plays == 0 {
 		r = w.Search

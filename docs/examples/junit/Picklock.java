@@ -44,7 +44,7 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  *
  *     {@literal @}Test
  *     void holds(Picklock picklock) throws Exception {
- *         picklock.run(Adapted.class, "--cluster=redis", "--faults=kill:client", "--time-limit=5s").holds();
+ *         picklock.run(Adapted.class, "--cluster=redis", "--faults=kill:client", "--duration=5s").holds();
  *     }
  * }
  * </pre>
@@ -156,12 +156,12 @@ public final class Picklock {
         return judge(List.of("run"), lock, flags);
     }
 
-    /** One script of picklock scenario list; or null, and a flag --file=way-1.yaml. */
+    /** One script of picklock scenario list; or null, and a flag --file=counterexample-1.yaml. */
     public Result scenario(String name, Class<? extends Lock> lock, String... flags) throws IOException, InterruptedException {
         return judge(name == null ? List.of("scenario", "run") : List.of("scenario", "run", name), lock, flags);
     }
 
-    /** A search for the least that breaks the lock: picklock hunt. --time=1m is how long. */
+    /** A search for the least that breaks the lock: picklock hunt. --duration=1m is how long. */
     public Result hunt(Class<? extends Lock> lock, String... flags) throws IOException, InterruptedException {
         return judge(List.of("hunt", "--finish=30s"), lock, flags);
     }

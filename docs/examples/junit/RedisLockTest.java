@@ -47,7 +47,7 @@ class RedisLockTest {
 
     @Test
     void holdsWhenClientsAreKilled(Picklock picklock) throws Exception {
-        picklock.run(Adapted.class, "--cluster=redis", "--fencing=read-write", "--faults=kill:holder", "--time-limit=3s").holds();
+        picklock.run(Adapted.class, "--cluster=redis", "--fencing=read-write", "--faults=kill:holder", "--duration=3s").holds();
     }
 
     @Test

@@ -8,7 +8,7 @@
 //     // my-lock.test.mjs
 //     const lock = new URL('my-lock.picklock.mjs', import.meta.url); // '#name' for a named export
 //     test('my lock', async (t) => {
-//       await picklock(t).run(lock, { cluster: 'redis', faults: ['kill:client'], timeLimit: '5s' }).holds();
+//       await picklock(t).run(lock, { cluster: 'redis', faults: ['kill:client'], duration: '5s' }).holds();
 //     });
 //
 // What it makes, or promises to make, is used again and again for its key, and has these
@@ -45,7 +45,7 @@ const helper = fileURLToPath(import.meta.url);
 // ---- in the test ------------------------------------------------------------------
 
 // Returns what runs picklock in the test t. The names of flags are those of its --help:
-// timeLimit: '5s' is --time-limit=5s, and a list gives a flag several times. A test that does
+// duration: '5s' is --duration=5s, and a list gives a flag several times. A test that does
 // not ask what came of a run fails. CI may not do without the program; elsewhere the
 // test is skipped.
 export function picklock(t) {
@@ -69,9 +69,9 @@ export function picklock(t) {
   return {
     // Real clients under faults that strike at random: picklock run.
     run: (lock, flags = {}) => judge(['run'], lock, flags),
-    // One script of picklock scenario list; or null, and file: 'way-1.yaml'.
+    // One script of picklock scenario list; or null, and file: 'counterexample-1.yaml'.
     scenario: (name, lock, flags = {}) => judge(['scenario', 'run', ...(name ? [name] : [])], lock, flags),
-    // A search for the least that breaks the lock: picklock hunt. time: '1m' is how long.
+    // A search for the least that breaks the lock: picklock hunt. duration: '1m' is how long.
     hunt: (lock, flags = {}) => judge(['hunt'], lock, { finish: '30s', ...flags }),
     // Fails unless the lock is adapted as it has to be: picklock exec check.
     check: async (lock, flags = {}) => {
@@ -158,8 +158,8 @@ class Result {
     const json = (file) => JSON.parse(fs.readFileSync(file, 'utf8'));
     let verdicts = files(this.dir).filter((f) => path.basename(f) === 'verdict.json').map(json);
     if (this.what === 'hunt') {
-      const ways = json(path.join(this.dir, 'hunt.json')).ways ?? [];
-      verdicts = [{ valid: code === 0, anomalies: ways.flatMap((w) => w.anomalies.map((name) => ({ name }))) }];
+      const found = json(path.join(this.dir, 'hunt.json')).counterexamples ?? [];
+      verdicts = [{ valid: code === 0, anomalies: found.flatMap((w) => w.anomalies.map((name) => ({ name }))) }];
     }
     const valid = verdicts.map((v) => v.valid);
     this.anomalies = [...new Set(verdicts.flatMap((v) => v.anomalies.map((a) => a.name)))].sort();

@@ -10,7 +10,7 @@ test('the adapter is right', async (t) => {
 });
 
 test('holds when clients are killed', async (t) => {
-  await picklock(t).run(lock, { cluster: 'redis', fencing: 'read-write', faults: ['kill:holder'], timeLimit: '3s' }).holds();
+  await picklock(t).run(lock, { cluster: 'redis', fencing: 'read-write', faults: ['kill:holder'], duration: '3s' }).holds();
 });
 
 test('releases only its own', async (t) => {

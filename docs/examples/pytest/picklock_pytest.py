@@ -7,7 +7,7 @@ Copy this file beside conftest.py, and say there: pytest_plugins = ["picklock_py
         return MyLock(client.servers[0], client.key, ttl=client.ttl)
 
     def test_my_lock(picklock):
-        picklock.run(my_lock, cluster="redis", faults=["kill:client"], time_limit="5s").holds()
+        picklock.run(my_lock, cluster="redis", faults=["kill:client"], duration="5s").holds()
 
 What my_lock returns is used again and again for its key, and has:
 
@@ -51,8 +51,8 @@ INSTALL = "go install github.com/picklock/picklock/cmd/picklock@latest, or set P
 # ---- in the test ---------------------------------------------------------------------
 
 class Picklock:
-    """Runs picklock. The names of flags are those of its --help: time_limit="5s" is
-    --time-limit 5s, and a list gives a flag several times."""
+    """Runs picklock. The names of flags are those of its --help: duration="5s" is
+    --duration 5s, and a list gives a flag several times."""
 
     def __init__(self, program):
         self.program, self.results = program, []
@@ -62,11 +62,11 @@ class Picklock:
         return self._judge(["run"], lock, flags)
 
     def scenario(self, name, lock, **flags):
-        """One script of picklock scenario list, or name=None and file="way-1.yaml"."""
+        """One script of picklock scenario list, or name=None and file="counterexample-1.yaml"."""
         return self._judge(["scenario", "run", *([name] if name else [])], lock, flags)
 
     def hunt(self, lock, **flags):
-        """A search for the least that breaks the lock: picklock hunt. time="1m" is how long."""
+        """A search for the least that breaks the lock: picklock hunt. duration="1m" is how long."""
         return self._judge(["hunt"], lock, {"finish": "30s", **flags})
 
     def check(self, lock, **flags):
@@ -118,8 +118,8 @@ class Result:
         self.judged = self.passed = False
         verdicts = [json.loads(f.read_text()) for f in sorted(directory.glob("**/verdict.json"))]
         if what == "hunt" and self.code in (0, 1, 2):
-            ways = json.loads((directory / "hunt.json").read_text())["ways"] or []
-            verdicts = [{"valid": self.code == 0, "anomalies": [{"name": n} for w in ways for n in w["anomalies"]]}]
+            found = json.loads((directory / "hunt.json").read_text())["counterexamples"] or []
+            verdicts = [{"valid": self.code == 0, "anomalies": [{"name": n} for w in found for n in w["anomalies"]]}]
         valid = [v["valid"] for v in verdicts]
         self.anomalies = sorted({a["name"] for v in verdicts for a in v["anomalies"]})
         self.outcome = "unknown"

@@ -11,7 +11,7 @@ def test_the_adapter_is_right(picklock):
 
 
 def test_holds_when_clients_are_killed(picklock):
-    picklock.run(lock, cluster="redis", fencing="read-write", faults=["kill:holder"], time_limit="3s").holds()
+    picklock.run(lock, cluster="redis", fencing="read-write", faults=["kill:holder"], duration="3s").holds()
 
 
 def test_releases_only_its_own(picklock):

@@ -23,17 +23,17 @@ class MistakesTest {
 
     @Test
     void found(Picklock picklock) throws Exception {
-        picklock.hunt(LOCK, "--cluster=redis", "--depth=0", "--faults=none", "--jobs=1", "--time=20s", "--first", "--finish=0s").breaks("stale-write");
+        picklock.hunt(LOCK, "--cluster=redis", "--max-faults=0", "--faults=none", "--jobs=1", "--duration=20s", "--fail-fast", "--finish=0s").breaks("stale-write");
     }
 
     @Test
     void unproved(Picklock picklock) throws Exception {
-        picklock.run(LOCK, "--cluster=redis", "--clients=1", "--time-limit=1s").holds();
+        picklock.run(LOCK, "--cluster=redis", "--clients=1", "--duration=1s").holds();
     }
 
     @Test
     void unasked(Picklock picklock) throws Exception {
-        picklock.run(LOCK, "--cluster=redis", "--clients=1", "--time-limit=1s");
+        picklock.run(LOCK, "--cluster=redis", "--clients=1", "--duration=1s");
     }
 
     @Test

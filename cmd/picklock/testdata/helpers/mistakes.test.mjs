@@ -11,19 +11,19 @@ test('noisy', async (t) => {
 });
 
 test('found', async (t) => {
-  await picklock(t).hunt(lock, { cluster: 'redis', depth: 0, faults: 'none', jobs: 1, time: '20s', first: true, finish: '0s' }).breaks('stale-write');
+  await picklock(t).hunt(lock, { cluster: 'redis', maxFaults: 0, faults: 'none', jobs: 1, duration: '20s', failFast: true, finish: '0s' }).breaks('stale-write');
 });
 
 test('unproved', async (t) => {
-  await picklock(t).run(lock, { cluster: 'redis', clients: 1, timeLimit: '1s' }).holds();
+  await picklock(t).run(lock, { cluster: 'redis', clients: 1, duration: '1s' }).holds();
 });
 
 test('unasked', (t) => {
-  picklock(t).run(lock, { cluster: 'redis', clients: 1, timeLimit: '1s' });
+  picklock(t).run(lock, { cluster: 'redis', clients: 1, duration: '1s' });
 });
 
 test('not awaited', (t) => {
-  picklock(t).run(lock, { cluster: 'redis', clients: 1, timeLimit: '1s' }).holds();
+  picklock(t).run(lock, { cluster: 'redis', clients: 1, duration: '1s' }).holds();
 });
 
 test('cannot', async (t) => {

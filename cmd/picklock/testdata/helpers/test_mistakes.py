@@ -19,15 +19,15 @@ def test_noisy(picklock):
 
 
 def test_found(picklock):
-    picklock.hunt(lock, cluster="redis", depth=0, faults="none", jobs=1, time="20s", first=True, finish="0s").breaks("stale-write")
+    picklock.hunt(lock, cluster="redis", max_faults=0, faults="none", jobs=1, duration="20s", fail_fast=True, finish="0s").breaks("stale-write")
 
 
 def test_unproved(picklock):
-    picklock.run(lock, cluster="redis", clients=1, time_limit="1s").holds()
+    picklock.run(lock, cluster="redis", clients=1, duration="1s").holds()
 
 
 def test_unasked(picklock):
-    picklock.run(lock, cluster="redis", clients=1, time_limit="1s")
+    picklock.run(lock, cluster="redis", clients=1, duration="1s")
 
 
 def test_cannot(picklock):
