@@ -133,6 +133,11 @@ func (f *fleetRunFlags) run(ctx context.Context, file string) (err error) {
 	if err := out.Write(f.out); err != nil {
 		return err
 	}
+	if f.server != nil {
+		if err := f.server.Dismiss(ctx); err != nil {
+			return err
+		}
+	}
 	return f.report(out.Report)
 }
 

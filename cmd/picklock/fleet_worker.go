@@ -43,7 +43,7 @@ Compose files that a campaign names only with --allow-exec.`,
 	fl.IntVar(&f.jobs, "jobs", 0, "how many schedules or cells run side by side (default: by the machine)")
 	fl.StringVar(&f.name, "name", "", "the worker's name (default: the machine's, and the process's id)")
 	fl.StringVar(&f.dir, "dir", "", "folder of the servers' logs and data (default: a temporary one)")
-	fl.BoolVar(&f.drain, "drain", false, "end when the queue has no item left")
+	fl.BoolVar(&f.drain, "drain", false, "end when the queue has no item left, or has ended with its campaign")
 	return c
 }
 
@@ -86,7 +86,7 @@ func (f *fleetWorkerFlags) options() (o worker.Options, end func() error, err er
 		return o, end, usage(fmt.Errorf("--jobs %d: want 1 to 64", f.jobs))
 	}
 	o = worker.Options{
-		Table: lockTable, Name: f.name, Locks: f.locks, AllowExec: f.allowExec, Jobs: f.jobs, Dir: f.dir, Drain: f.drain,
+		Table: lockTable, Name: f.name, Locks: f.locks, AllowExec: f.allowExec, Jobs: f.jobs, Dir: f.dir, Drain: f.drain, Wait: f.queue.wait,
 		Say: func(text string) { fmt.Fprintf(os.Stderr, "picklock: %s %s\n", time.Now().Format("15:04:05"), text) },
 	}
 	if o.Self, err = os.Executable(); err != nil {

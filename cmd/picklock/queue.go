@@ -51,7 +51,7 @@ func (f *queueFlags) add(c *cobra.Command) {
 	fl.StringVar(&f.ca, "queue-ca", "", "file of the authority that signed the queue's certificate")
 	fl.StringVar(&f.certificate, "queue-cert", "", "file of this client's certificate, if the queue asks for one")
 	fl.StringVar(&f.key, "queue-key", "", "file of its key")
-	fl.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a queue that does not exist yet; 0: not at all")
+	fl.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a queue that does not exist yet, or that is lost while a worker drains it; 0: not at all")
 }
 
 func (f *queueFlags) check() error {

@@ -36,6 +36,10 @@ type Options struct {
 type Queue struct {
 	nc *nats.Conn
 	js jetstream.JetStream
+
+	dismissal     *nats.Subscription
+	dismissed     chan struct{} // closed when the server says that it ends
+	onceDismissed sync.Once
 }
 
 // ErrUnreachable says that the address has no queue, or that the queue refuses this client.
@@ -111,7 +115,8 @@ func once(ctx context.Context, o Options) (*Queue, error) {
 		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.Timeout(connectWithin),
 		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(3), nats.SetCustomDialer(first), nats.SkipHostLookup(),
 	}
-	opts = append(opts, o.watch()...)
+	q := &Queue{dismissed: make(chan struct{})}
+	opts = append(opts, o.watch(q)...)
 	if o.Server != nil {
 		opts = append(opts, nats.InProcessServer(o.Server.s))
 	}
@@ -129,6 +134,10 @@ func once(ctx context.Context, o Options) (*Queue, error) {
 		return nil, fmt.Errorf("%w: %w (token: PICKLOCK_QUEUE_TOKEN; TLS: tls://, --queue-ca)", ErrUnreachable, err)
 	}
 	js, err := jetstream.New(nc)
+	q.nc, q.js = nc, js
+	if err == nil {
+		err = q.heedDismissal()
+	}
 	if err == nil {
 		asked, cancel := context.WithTimeout(ctx, askWithin)
 		defer cancel()
@@ -139,12 +148,12 @@ func once(ctx context.Context, o Options) (*Queue, error) {
 		return nil, fmt.Errorf("%w: its JetStream does not answer: %w", ErrUnreachable, err)
 	}
 	first.done()
-	return &Queue{nc, js}, nil
+	return q, nil
 }
 
 // watch reports when the queue is lost and when it is back, each once. It silences the errors of
 // subscriptions: their owners get them, and the library would print them again and again.
-func (o Options) watch() []nats.Option {
+func (o Options) watch(q *Queue) []nats.Option {
 	say := func(text string) {
 		if o.Say != nil {
 			o.Say(text)
@@ -153,7 +162,11 @@ func (o Options) watch() []nats.Option {
 	return []nats.Option{
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
-			if err != nil && !nc.IsClosed() {
+			switch {
+			case nc.IsClosed():
+			case q.isDismissed():
+				say(fmt.Sprintf("the campaign at %s has ended, and its queue with it", places(o.URL)))
+			case err != nil:
 				say(fmt.Sprintf("the queue at %s is gone: trying again until it is back", places(o.URL)))
 			}
 		}),

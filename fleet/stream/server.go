@@ -23,7 +23,10 @@ type ServerOptions struct {
 }
 
 // Server is a JetStream in this process. Its files keep all that it accepted for the next start.
-type Server struct{ s *server.Server }
+type Server struct {
+	s     *server.Server
+	token string
+}
 
 const readyWithin = 30 * time.Second
 
@@ -45,7 +48,7 @@ func Serve(o ServerOptions) (*Server, error) {
 		s.WaitForShutdown()
 		return nil, fmt.Errorf("the queue does not start: does another process use the folder %s, or the address %s?", o.Dir, o.Listen)
 	}
-	return &Server{s}, nil
+	return &Server{s, o.Token}, nil
 }
 
 // listen lets other processes reach the server. Its clients make workers break locks on their

@@ -28,8 +28,11 @@ type Options struct {
 	Self      string   // path of the picklock program
 	Dir       string   // of the servers' logs and data
 	Campaign  string   // the only one to work on; "": any
-	Drain     bool     // end when the queue has no item
-	Say       func(text string)
+	// Drain ends the worker when the queue has no item, or when the queue has ended with its
+	// campaign. If the queue is lost for longer than Wait, the worker fails.
+	Drain bool
+	Wait  time.Duration
+	Say   func(text string)
 }
 
 // idle is the pause of a worker that has no job. takeWait may be long: while a worker waits for an
@@ -60,7 +63,24 @@ type job struct {
 
 // Run takes and runs items until ctx ends, or with Drain until none waits. If ctx ends during an
 // item, the item goes back to the queue.
-func Run(ctx context.Context, o Options) (err error) {
+func Run(ctx context.Context, o Options) error {
+	if !o.Drain {
+		return run(ctx, o)
+	}
+	draining, stop := o.Queue.While(ctx, o.Wait)
+	defer stop()
+	err := run(draining, o)
+	switch cause := context.Cause(draining); {
+	case ctx.Err() != nil || cause == nil:
+		return err
+	case errors.Is(cause, stream.ErrDismissed):
+		return nil // what failed then asked a queue that had ended
+	default:
+		return errors.Join(cause, err)
+	}
+}
+
+func run(ctx context.Context, o Options) (err error) {
 	if o.Say == nil {
 		o.Say = func(string) {}
 	}

@@ -1,0 +1,71 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/clients/all"
+	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/fleet/stream"
+	"github.com/picklock/picklock/fleet/stream/streamtest"
+	"github.com/picklock/picklock/fleet/worker"
+)
+
+// TestDrain: a worker that drains ends with the campaign's queue if the coordinator says so, and
+// fails if the queue is lost without a word. Neither waits for ever.
+func TestDrain(t *testing.T) {
+	const never = time.Hour
+	for name, c := range map[string]struct {
+		wait time.Duration
+		end  func(ctx context.Context, s *stream.Server) error
+		want error
+	}{
+		"dismissed": {never, func(ctx context.Context, s *stream.Server) error {
+			err := s.Dismiss(ctx)
+			s.Close()
+			return err
+		}, nil},
+		"lost": {100 * time.Millisecond, func(_ context.Context, s *stream.Server) error {
+			s.Close()
+			return nil
+		}, stream.ErrUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := streamtest.Serve(t)
+			q, err := stream.Connect(t.Context(), stream.Options{URL: s.URL()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer q.Close()
+			campaign, err := q.Create(t.Context(), stream.About{ID: "c", Jobs: 1, Started: time.Now()}, []fleet.Job{{Number: 0}})
+			if err == nil {
+				// The version of no worker: the item stays on the queue, and the worker waits.
+				err = campaign.Send(t.Context(), []fleet.Item{{Kind: fleet.Run}})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused, over := make(chan struct{}, 1), make(chan error, 1)
+			go func() {
+				over <- worker.Run(t.Context(), worker.Options{
+					Queue: q, Table: all.Locks(), Name: "w", Dir: t.TempDir(), Drain: true, Wait: c.wait,
+					Say: func(string) { refused <- struct{}{} },
+				})
+			}()
+			<-refused
+			if err := c.end(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-over:
+				if !errors.Is(err, c.want) {
+					t.Errorf("it ends with %v, want %v", err, c.want)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("it does not end")
+			}
+		})
+	}
+}
