@@ -14,7 +14,7 @@ demo: build
 
 catalogue: build
 	scripts/install redis-server zookeeper java postgres pgbouncer
-	bin/picklock matrix
+	bin/picklock scenario run --all
 
 # The catalogue again, for docs/results/matrix.md and docs/results/matrix.svg.
 matrix-docs: build
@@ -22,9 +22,9 @@ matrix-docs: build
 	scripts/matrix-docs
 
 # The same on a Docker engine, which is started where none answers, on images built from this
-# machine's packages. On images of a registry: bin/picklock matrix --runtime docker.
+# machine's packages. On images of a registry: bin/picklock scenario run --all --runtime docker.
 catalogue-docker: build
-	scripts/engine run sh -c 'images=$$(scripts/images) && eval "$$images" && bin/picklock matrix --runtime docker'
+	scripts/engine run sh -c 'images=$$(scripts/images) && eval "$$images" && bin/picklock scenario run --all --runtime docker'
 
 test:
 	scripts/install redis-server zookeeper java chromium python3 redis-py kazoo curator pytest junit5 node postgres pgbouncer
@@ -113,7 +113,7 @@ hunt-zoo: build
 	scripts/install redis-server
 	scripts/hunt-zoo
 
-# What init writes, in every language, through exec check, a run, the matrix and a hunt.
+# What lock init writes, in every language, through lock check, a run, the matrix and a hunt.
 skeletons: build
 	scripts/install redis-server
 	scripts/skeletons

@@ -147,7 +147,7 @@ func (t Task) check(docker bool) error {
 	case err != nil:
 		return err
 	case len(locks.Locks) == 0 && t.Matrix == nil:
-		return errors.New("locks: want at least one (see picklock locks)")
+		return errors.New("locks: want at least one (see picklock list locks)")
 	case len(locks.Images) > 0 && !docker:
 		return errors.New("images: they need runtime: docker")
 	}
@@ -173,7 +173,7 @@ func (h *HuntTask) check() error {
 func (r *RunTask) check() error {
 	switch {
 	case len(r.Faults) == 0:
-		return errors.New("faults: want at least one (see picklock faults)")
+		return errors.New("faults: want at least one (see picklock list faults)")
 	case r.Time < 0 || r.Time > 24*time.Hour:
 		return fmt.Errorf("time %v: want up to 24h", r.Time)
 	case r.Runs < 0 || r.Runs > mostRuns:

@@ -249,7 +249,7 @@ func (c *Campaign) runs(table *clients.Table, t *RunTask) ([]Job, error) {
 		o := harness.MatrixOptions{Scenarios: []*scenarios.Scenario{s}, Locks: s.Locks, Fencing: fencing, Cluster: t.Cluster, Extra: t.Options, Abilities: t.Abilities, Table: table}
 		of, err := o.Cells()
 		if err != nil {
-			return nil, fmt.Errorf("%s cannot run with fencing %s: does it issue tokens? (see picklock locks)", info.Name, strings.Join(fencing, ", "))
+			return nil, fmt.Errorf("%s cannot run with fencing %s: does it issue tokens? (see picklock list locks)", info.Name, strings.Join(fencing, ", "))
 		}
 		cells = append(cells, of...)
 	}

@@ -119,7 +119,7 @@ func Describe(ctx context.Context, o Options) (_ clients.Info, _ *clients.Abilit
 	return p.lock, declared[p.names[0]], err
 }
 
-// Described is what picklock describe --json prints.
+// Described is what picklock lock describe --json prints.
 type Described struct {
 	Lock string `json:"lock"`
 	// Declares is nil for a lock of picklock's own: the table says what that can do.
@@ -153,7 +153,7 @@ func (o *MatrixOptions) Describe(ctx context.Context) error {
 }
 
 func (o *MatrixOptions) describe(ctx context.Context, lock string) (*clients.Abilities, error) {
-	args := []string{"describe", "--lock", lock, "--json"}
+	args := []string{"lock", "describe", "--lock", lock, "--json"}
 	if o.Cluster != "" {
 		args = append(args, "--cluster", o.Cluster)
 	}

@@ -83,7 +83,7 @@ func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("no scenario applies to these locks with these disciplines (see picklock scenario list)")
+		return nil, errors.New("no scenario applies to these locks with these disciplines (see picklock list scenarios)")
 	}
 	return out, nil
 }

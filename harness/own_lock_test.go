@@ -57,7 +57,7 @@ var withTokens = []string{
 // ownMatrix plays on a lock what suits it, with no option besides its cluster.
 func ownMatrix(t *testing.T, lock string, more ...string) (results.Matrix, string, int) {
 	t.Helper()
-	stdout, stderr, code := command(t, append([]string{"matrix", "--locks", lock, "--cluster", "redis", "--json", "--out", filepath.Join(t.TempDir(), "m")}, more...)...)
+	stdout, stderr, code := command(t, append([]string{"scenario", "run", "--lock", lock, "--cluster", "redis", "--jobs", "4", "--json", "--out", filepath.Join(t.TempDir(), "m")}, more...)...)
 	var m results.Matrix
 	if err := json.Unmarshal([]byte(stdout), &m); err != nil {
 		t.Fatalf("exit %d: %v\n%s", code, err, stderr)
@@ -83,7 +83,7 @@ func TestOwnLockWithAMistake(t *testing.T) {
 	} {
 		t.Run(mistake, func(t *testing.T) {
 			t.Parallel()
-			m, _, code := ownMatrix(t, ownLock(t, want.changes...), "--scenarios", strings.Join(want.scenarios, ","))
+			m, _, code := ownMatrix(t, ownLock(t, want.changes...), want.scenarios...)
 			if code != 1 || len(m.Cells) != len(want.scenarios) {
 				t.Errorf("exit code %d, %d cells", code, len(m.Cells))
 			}
@@ -109,8 +109,8 @@ func TestOwnLockThatIsRight(t *testing.T) {
 		changes, flags, leftOut []string
 		cells                   int // at least
 	}{
-		"with tokens": {withTokens, nil, []string{"late-renewal", "renewal-after-release"}, 20},
-		"without": {nil, []string{"--scenarios", "pause-holder,incr-then-set,late-renewal,renewal-after-release,token-in-process,writes-only-tokens"},
+		"with tokens": {withTokens, []string{"--all"}, []string{"late-renewal", "renewal-after-release"}, 20},
+		"without": {nil, []string{"pause-holder", "incr-then-set", "late-renewal", "renewal-after-release", "token-in-process", "writes-only-tokens"},
 			[]string{"incr-then-set", "late-renewal", "renewal-after-release", "token-in-process"}, 6},
 	} {
 		t.Run(name, func(t *testing.T) {

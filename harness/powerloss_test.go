@@ -63,7 +63,7 @@ func TestPowerLossIsProved(t *testing.T) {
 				if then == unsafe {
 					code, says = 1, "not expected: "
 				}
-				stdout, stderr, got := command(t, "scenario", "run", "mine", "--file", file, "--lock", tt.lock, "--out", filepath.Join(t.TempDir(), "run"))
+				stdout, stderr, got := command(t, "scenario", "run", file, "--lock", tt.lock, "--out", filepath.Join(t.TempDir(), "run"))
 				if got != code || !strings.Contains(stdout, says) || then == unsafe && !strings.Contains(stdout, tt.finds) {
 					t.Errorf("exit %d, want %d and %q\n%s%s", got, code, says, stdout, stderr)
 				}

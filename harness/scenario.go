@@ -45,7 +45,7 @@ func (o ScenarioOptions) ScenarioCommand() []string {
 	if o.Again != nil {
 		return o.Again
 	}
-	c := []string{"picklock", "scenario", "run", o.Scenario.Name, "--lock", o.Lock, "--fencing", o.Fencing}
+	c := []string{"picklock", "scenario", "run", o.Scenario.Argument(), "--lock", o.Lock, "--fencing", o.Fencing}
 	c = append(c, optionFlags(o.Extra)...)
 	c = append(c, abilityFlags(o.Abilities)...)
 	if o.Register != "" && o.Register != register.Builtin {
@@ -54,9 +54,6 @@ func (o ScenarioOptions) ScenarioCommand() []string {
 	c = append(c, compose.Flags(o.Cluster)...)
 	if len(o.Forbid) > 0 {
 		c = append(c, "--forbid", strings.Join(o.Forbid, ","))
-	}
-	if _, err := scenarios.Lookup(o.Scenario.Name); err != nil {
-		c = append(c, "--file", o.Scenario.File)
 	}
 	return append(c, runtimeFlags(o.Runtime)...)
 }

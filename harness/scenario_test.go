@@ -157,7 +157,7 @@ func TestScenarioExpectations(t *testing.T) {
 		file := write(tt.text)
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			stdout, stderr, code := command(t, "scenario", "run", "mine", "--file", file, "--out", filepath.Join(t.TempDir(), "run"))
+			stdout, stderr, code := command(t, "scenario", "run", file, "--out", filepath.Join(t.TempDir(), "run"))
 			if code != tt.code || !strings.Contains(stdout+stderr, tt.says) {
 				t.Errorf("exit %d, want %d; it does not say %q\n%s%s", code, tt.code, tt.says, stdout, stderr)
 			}
@@ -165,8 +165,8 @@ func TestScenarioExpectations(t *testing.T) {
 	}
 	for name, args := range map[string]string{
 		"unknown scenario": "scenario run pause-holdr", "unknown lock": "scenario run pause-holder --lock rediss",
-		"no tokens": "scenario run pause-holder --lock redis --fencing write", "unknown in a matrix": "matrix --scenarios nope",
-		"nothing applies": "matrix --scenarios redlock-clock-jump --locks etcd", "unknown runtime": "matrix --runtime dokcer",
+		"no tokens": "scenario run pause-holder --lock redis --fencing write", "unknown in a matrix": "scenario run pause-holder nope",
+		"nothing applies": "scenario run redlock-clock-jump --lock etcd --jobs 1", "unknown runtime": "scenario run --all --runtime dokcer",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -184,7 +184,7 @@ func TestMatrix(t *testing.T) {
 	need(t, "redis")
 	dir := t.TempDir()
 	out, expect := filepath.Join(dir, "m"), filepath.Join(dir, "expect.yaml")
-	args := []string{"matrix", "--scenarios", "del-without-owner,incr-then-set", "--locks", "redis-del,redis-incr,redis-lua", "--out", out}
+	args := []string{"scenario", "run", "del-without-owner", "incr-then-set", "--lock", "redis-del,redis-incr,redis-lua", "--out", out}
 	if _, stderr, code := command(t, append(args, "--write-expect", expect)...); code != 0 {
 		t.Fatalf("exit %d\n%s", code, stderr)
 	}
@@ -227,7 +227,7 @@ func TestMatrix(t *testing.T) {
 func TestMatrixKeepsOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")
-	args := []string{"matrix", "--scenarios", "del-without-owner", "--locks", "redis", "--out", filepath.Join(t.TempDir(), "m")}
+	args := []string{"scenario", "run", "del-without-owner", "--lock", "redis", "--jobs", "1", "--out", filepath.Join(t.TempDir(), "m")}
 	for i, tt := range []struct {
 		more string
 		kept bool

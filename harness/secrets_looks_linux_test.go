@@ -41,7 +41,7 @@ func looks(t *testing.T, g guarded) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := slices.Concat([]string{"scenario", "run", "looking", "--file", file, "--lock", g.lock, "--endpoint", g.addr, "--out", filepath.Join(t.TempDir(), "run")}, g.args)
+	args := slices.Concat([]string{"scenario", "run", file, "--lock", g.lock, "--endpoint", g.addr, "--out", filepath.Join(t.TempDir(), "run")}, g.args)
 	if info.Sequencer != nil {
 		args = append(args, "--fencing", "sequencer")
 	}

@@ -64,7 +64,7 @@ func TestHeldMessages(t *testing.T) {
 func playFile(t *testing.T, file, runtime string) (results.Cell, int) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	stdout, stderr, code := command(t, "scenario", "run", "mine", "--file", file, "--lock", "redis", "--runtime", runtime, "--json", "--out", dir)
+	stdout, stderr, code := command(t, "scenario", "run", file, "--lock", "redis", "--runtime", runtime, "--json", "--out", dir)
 	var c results.Cell
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
 		t.Fatalf("%s: exit %d: %v\n%s", file, code, err, stderr)

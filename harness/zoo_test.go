@@ -249,7 +249,7 @@ func TestZooWhole(t *testing.T) {
 // them accuse it.
 func everything(t *testing.T, lock string) []string {
 	t.Helper()
-	code, out, err := invoke(t.Context(), "matrix", "--locks", lock, "--cluster", "redis", "--jobs", "1", "--json", "--out", filepath.Join(t.TempDir(), "matrix"))
+	code, out, err := invoke(t.Context(), "scenario", "run", "--all", "--lock", lock, "--cluster", "redis", "--jobs", "1", "--json", "--out", filepath.Join(t.TempDir(), "matrix"))
 	if err != nil {
 		t.Fatal(err)
 	}

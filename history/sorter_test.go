@@ -1,13 +1,11 @@
 package history
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -44,34 +42,6 @@ func TestSortFile(t *testing.T) {
 		}
 		if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
 			t.Errorf("%d events: %v was left, %v", n, left, err)
-		}
-	}
-}
-
-// TestValidateFile: what ReadFile refuses is refused with the same words, whether or not
-// the events are in order.
-func TestValidateFile(t *testing.T) {
-	asks := Event{Time: 1, Process: "c1", Type: Invoke, F: Acquire, Key: "k0"}
-	gets := Event{Index: 1, Time: 2, Process: "c1", Type: OK, F: Acquire, Key: "k0", Grant: "c1.1"}
-	twice := Event{Index: 2, Time: 3, Process: "c2", Type: OK, F: Acquire, Key: "k0", Grant: "c2.1"}
-	for name, events := range map[string][]Event{
-		"sound": {asks, gets}, "out of order": {gets, asks}, "unsound": {asks, gets, twice}, "unsound and out of order": {gets, asks, twice},
-	} {
-		path := filepath.Join(t.TempDir(), "history.jsonl")
-		var lines []byte
-		for _, e := range events {
-			line, err := json.Marshal(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines = append(append(lines, line...), '\n')
-		}
-		if err := os.WriteFile(path, lines, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, want := ReadFile(path)
-		if got := ValidateFile(path); fmt.Sprint(got) != fmt.Sprint(want) || (want != nil) != strings.HasPrefix(name, "unsound") {
-			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 }

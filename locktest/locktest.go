@@ -71,7 +71,7 @@ type Options struct {
 	// Extra is handed to Open.
 	Extra map[string]string
 
-	// Scenarios are names of the catalogue (picklock scenario list) or paths of one's
+	// Scenarios are names of the catalogue (picklock list scenarios) or paths of one's
 	// own files; nil: all of the catalogue that suit any lock, those that are not played
 	// with this Fencing without any.
 	Scenarios []string

@@ -264,14 +264,6 @@ func (d *Dir) WriteVerdict(v checker.Verdict) error {
 	return d.writeJSON(VerdictFile, v)
 }
 
-// Validate says what is wrong with the history that the directory holds.
-func (d *Dir) Validate() error {
-	if err := history.ValidateFile(d.History()); err != nil {
-		return fmt.Errorf("open run: %w", Damaged(err))
-	}
-	return nil
-}
-
 // WriteStored is WriteAll with the events and effects that the directory holds, or an
 // excerpt of them where they are very many.
 func WriteStored(d *Dir, run Run, verdict checker.Verdict) error {

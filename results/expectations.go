@@ -98,7 +98,7 @@ func (e *Expectations) Apply(m *Matrix) {
 // cell that proved nothing is left out.
 func WriteExpectations(path string, m *Matrix) error {
 	var b strings.Builder
-	b.WriteString("# Written by picklock matrix --write-expect. By scenario, lock and fencing discipline:\n# the anomalies that must appear, or valid. Compare with picklock matrix --expect.\n")
+	b.WriteString("# Written by picklock scenario run --write-expect. By scenario, lock and fencing discipline:\n# the anomalies that must appear, or valid. Compare with picklock scenario run --expect.\n")
 	scenario, lock := "", ""
 	cells := slices.Clone(m.Cells)
 	slices.SortStableFunc(cells, func(x, y Cell) int {

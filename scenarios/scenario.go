@@ -29,6 +29,7 @@ type Scenario struct {
 	About  string // what happens, in a few sentences
 	Source string // URL of the paper, post or issue that it comes from
 	File   string
+	Own    bool   // File is a user's, and its name may also be in the catalogue
 	Text   []byte // the file itself
 
 	Locks   []string // on which it is played
@@ -119,10 +120,19 @@ func Load(path string) (*Scenario, error) {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
 	s, err := Parse(path, text)
-	if err == nil {
-		err = s.resolve(filepath.Dir(path))
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.Own = true
+	return s, s.resolve(filepath.Dir(path))
+}
+
+// Argument names the scenario on a command line: by its file, or by its name in the catalogue.
+func (s *Scenario) Argument() string {
+	if _, err := Lookup(s.Name); s.Own || err != nil {
+		return s.File
+	}
+	return s.Name
 }
 
 // Faults lists the kinds of fault that the steps or the run use, each once.

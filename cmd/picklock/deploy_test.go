@@ -54,8 +54,8 @@ func TestDeployedCommandsAreSeen(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: {image: picklock/picklock:debian, command: [fleet, worker, --queue, x]}":                   "fleet 'worker' '--queue' 'x'",
 		"---\nx: 1\n---\nc: [{image: picklock/picklock:debian, args: [merge, a]}]":                     "merge 'a'",
-		"s: [{uses: picklock/picklock@main, with: {args: matrix --out a}}]":                            "matrix --out a",
-		"x: {script: [make, picklock merge a && picklock describe b]}":                                 "merge a |describe b",
+		"s: [{uses: picklock/picklock@main, with: {args: scenario run --all --out a}}]":                "scenario run --all --out a",
+		"x: {script: [make, picklock merge a && picklock lock describe b]}":                            "merge a |lock describe b",
 		"x: {image: nats, command: [serve]}":                                                           "",
 		"x: {image: \"${PICKLOCK_IMAGE:-picklock/picklock:debian}\", command: [fleet, worker, --n 1]}": "fleet 'worker' '--n 1'",
 	} {

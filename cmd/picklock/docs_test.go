@@ -54,7 +54,7 @@ func TestUndocumentedCommandsAreSeen(t *testing.T) {
 	for text, want := range map[string]string{
 		"    bin/picklock run --lock redis --faults pause:holder # why": "",
 		"    bin/picklock run --lokc redis":                             "--lokc",
-		"    picklock matrix --locks redis \\\n      --scenaros x":      "--scenaros",
+		"    picklock scenario run --lock redis \\\n      --jbos 2":     "--jbos",
 		"`picklock frobnicate --x`":                                     "frobnicate",
 		"`picklock scenario frobnicate`":                                "frobnicate",
 		"say `picklock run --nothing` and":                              "--nothing",

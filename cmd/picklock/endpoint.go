@@ -99,11 +99,16 @@ func endpointFlagsTold(c *cobra.Command, cluster *string) {
 		if err := before(cmd, args); err != nil {
 			return err
 		}
-		// What is wrong with a cluster is said where it is used.
-		if def, err := compose.Load(cmd.Context(), *cluster); *cluster != "" && err == nil && len(def.External()) > 0 {
-			fmt.Fprintln(cmd.ErrOrStderr(), "picklock:", harness.ExternalPlays(strings.Join(def.External(), ",")))
-		}
+		announceExternal(cmd, *cluster)
 		return nil
+	}
+}
+
+// announceExternal says what the runs of this command will do to servers that run already.
+func announceExternal(cmd *cobra.Command, cluster string) {
+	// What is wrong with a cluster is said where it is used.
+	if def, err := compose.Load(cmd.Context(), cluster); cluster != "" && err == nil && len(def.External()) > 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "picklock:", harness.ExternalPlays(strings.Join(def.External(), ",")))
 	}
 }
 

@@ -78,7 +78,7 @@ not be played as it was meant, 254 unusable arguments, 255 picklock itself faile
 	}
 	s := &f.Settings
 	fl := c.Flags()
-	fl.StringVar(&s.Lock, "lock", "redis", "the lock to break: a name (see picklock locks), or exec:PROGRAM")
+	fl.StringVar(&s.Lock, "lock", "redis", "the lock to break: a name (see picklock list locks), or exec:PROGRAM")
 	lockOptionFlag(fl, &f.options)
 	abilityFlag(fl, &f.abilities)
 	fl.StringVar(&s.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the lock's own)")

@@ -15,6 +15,7 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/scenarios"
 )
 
 type lockLine struct {
@@ -108,7 +109,19 @@ func emulated(ctx context.Context, cluster string) map[string]string {
 	return out
 }
 
-func locksCommand() *cobra.Command {
+func listCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "List the locks, faults or scenarios", Args: noArguments,
+		Example: `  picklock list locks
+  picklock list faults
+  picklock list scenarios --json`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(listLocksCommand(), listFaultsCommand(), listScenariosCommand())
+	return c
+}
+
+func listLocksCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "locks", Short: "List the locks that can be tested", Args: noArguments,
@@ -142,7 +155,7 @@ type faultLine struct {
 	About string `json:"about"`
 }
 
-func faultsCommand() *cobra.Command {
+func listFaultsCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "faults", Short: "List the faults and their targets", Args: noArguments,
@@ -172,6 +185,41 @@ in a true second), or strobes (strobe:50ms: to and fro every 4.2 ms).`,
 			}
 			return printTable("FAULT\tWHAT IT DOES\tHOW TO WRITE IT", len(lines), func(i int) string {
 				return fmt.Sprintf("%s\t%s\t%s", lines[i].Name, lines[i].About, lines[i].Usage)
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+type scenarioLine struct {
+	Name    string   `json:"name"`
+	About   string   `json:"about"`
+	Source  string   `json:"source,omitempty"`
+	Locks   []string `json:"locks"`
+	Fencing []string `json:"fencing"`
+	Faults  []string `json:"faults"`
+}
+
+func listScenariosCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "scenarios", Short: "List the catalogue of scenarios", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			all, err := scenarios.All()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				lines := []scenarioLine{}
+				for _, s := range all {
+					lines = append(lines, scenarioLine{s.Name, s.About, s.Source, s.Locks, s.Fencing, s.Faults()})
+				}
+				return printJSON(lines)
+			}
+			return printTable("SCENARIO\tLOCKS\tFAULTS", len(all), func(i int) string {
+				s := all[i]
+				return fmt.Sprintf("%s\t%s\t%s", s.Name, strings.Join(s.Locks, " "), orNone(s.Faults()))
 			})
 		},
 	}

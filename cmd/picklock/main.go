@@ -94,8 +94,25 @@ reported. Nothing can be said to have held then. A second one ends at once.`,
 	root.SetVersionTemplate("picklock {{.Version}}\n")
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetFlagErrorFunc(unknownFlag)
-	root.AddCommand(runCommand(), huntCommand(), shrinkCommand(), demoCommand(), scenarioCommand(), matrixCommand(), mergeCommand(), fleetCommand(), manCommand(), doctorCommand(), checkCommand(), reportCommand(), diffCommand(), initCommand(), describeCommand(), execCommand(), locksCommand(), faultsCommand(),
-		cleanCommand(), workerCommand(), registerCommand(), serverCommand(), agentCommand(), diskCommand(), lookCommand(), laneCommand(), forwardCommand(), conformCommand())
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"test", "Test a lock:", []*cobra.Command{demoCommand(), runCommand(), scenarioCommand()}},
+		{"search", "Search for the least that breaks it:", []*cobra.Command{huntCommand(), shrinkCommand()}},
+		{"judge", "Judge and compare what was recorded:", []*cobra.Command{checkCommand(), diffCommand()}},
+		{"fleet", "Use many machines:", []*cobra.Command{fleetCommand(), mergeCommand()}},
+		{"setup", "Set up:", []*cobra.Command{lockCommand(), listCommand(), doctorCommand(), cleanCommand(), manCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID("setup")
+	root.SetCompletionCommandGroupID("setup")
+	root.AddCommand(workerCommand(), registerCommand(), serverCommand(), agentCommand(), diskCommand(), lookCommand(), laneCommand(), forwardCommand(), conformCommand())
 	completeValues(root)
 	return root
 }

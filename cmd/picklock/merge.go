@@ -29,13 +29,13 @@ func mergeCommand() *cobra.Command {
 	var f mergeFlags
 	c := &cobra.Command{
 		Use: "merge DIR...", Short: "Merge the shards of a matrix or of a hunt",
-		Long: `Merge the folders that picklock matrix --shard or picklock hunt --shard wrote: the result is
+		Long: `Merge the folders that picklock scenario run --shard or picklock hunt --shard wrote: the result is
 one report, one JUnit file and one exit code, as if one machine had run everything. If a shard
 is missing, the command fails.
 
-Exit codes: those of picklock matrix and of picklock hunt.`,
-		Example: `  picklock matrix --locks redis --shard 1/2 --out shard-1
-  picklock matrix --locks redis --shard 2/2 --out shard-2
+Exit codes: those of picklock scenario run and of picklock hunt.`,
+		Example: `  picklock scenario run --all --lock redis --shard 1/2 --out shard-1
+  picklock scenario run --all --lock redis --shard 2/2 --out shard-2
   picklock merge shard-1 shard-2 --out whole`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

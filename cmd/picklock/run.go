@@ -94,13 +94,13 @@ is unknown or left out, 0 if all held.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Lock, "lock", o.Lock, "the lock under test (see picklock locks), or exec:COMMAND")
+	f.StringVar(&o.Lock, "lock", o.Lock, "the lock under test (see picklock list locks), or exec:COMMAND")
 	lockOptionFlag(f, &options)
 	abilityFlag(f, &abilities)
 	f.StringVar(&o.Cluster, "compose", "", "the same as --cluster, for a Compose file of your own")
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name, a Compose file, or none (default: the lock's own)")
 	endpointFlags(c, &o.Cluster)
-	f.StringSliceVar(&o.Faults, "faults", nil, "faults, separated by commas (see picklock faults)")
+	f.StringSliceVar(&o.Faults, "faults", nil, "faults, separated by commas (see picklock list faults)")
 	f.StringVar(&o.Fencing, "fencing", o.Fencing, fencingHelp+listed(fencingValues()))
 	f.StringVar(&o.Register, "register", o.Register, registerHelp+listed(registerValues()))
 	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: "+listed(workloadValues())+" (hold is for locks that are no mutex)")
@@ -126,7 +126,7 @@ is unknown or left out, 0 if all held.`,
 
 // lockOptionFlag adds --lock-option, which every command has that plays a lock.
 func lockOptionFlag(f *pflag.FlagSet, options *[]string) {
-	f.StringArrayVar(options, "lock-option", nil, "NAME=VALUE: an option of the lock itself (see picklock locks); may be given several times")
+	f.StringArrayVar(options, "lock-option", nil, "NAME=VALUE: an option of the lock itself (see picklock list locks); may be given several times")
 }
 
 // abilityFlag adds --ability, which every command has that plays an exec lock.

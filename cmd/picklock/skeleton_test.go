@@ -37,7 +37,7 @@ func TestSkeletonsPassExecCheck(t *testing.T) {
 					t.Fatalf("%q: %v\n%s", build, err, out)
 				}
 			}
-			out, err := exec.CommandContext(t.Context(), program, "exec", "check", strings.ReplaceAll(how.run, "{}", dir), "--cluster", filepath.Join(dir, "compose.yml"), "--json").Output()
+			out, err := exec.CommandContext(t.Context(), program, "lock", "check", strings.ReplaceAll(how.run, "{}", dir), "--cluster", filepath.Join(dir, "compose.yml"), "--json").Output()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}

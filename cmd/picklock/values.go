@@ -15,6 +15,7 @@ import (
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/checker/model"
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/suggest"
@@ -37,14 +38,13 @@ type value struct{ name, about string }
 var values = map[string]func() []value{
 	"lock": lockValues, "locks": lockValues,
 	"cluster": clusterValues, "compose": clusterValues,
-	"fencing":   fencingValues,
-	"register":  registerValues,
-	"workload":  workloadValues,
-	"scenarios": scenarioValues,
-	"require":   propertyValues,
-	"runtime":   func() []value { return bare(runtimes) },
-	"lang":      func() []value { return bare(slices.Sorted(maps.Keys(languages))) },
-	"model":     func() []value { return bare(model.Names()) },
+	"fencing":  fencingValues,
+	"register": registerValues,
+	"workload": workloadValues,
+	"require":  propertyValues,
+	"runtime":  func() []value { return bare(runtimes) },
+	"lang":     func() []value { return bare(slices.Sorted(maps.Keys(languages))) },
+	"model":    func() []value { return bare(model.Names()) },
 }
 
 func bare(names []string) []value {
@@ -115,6 +115,32 @@ func listed(values []value) string {
 	return strings.Join(names, ", ")
 }
 
+const lockListType = "locks"
+
+// lockList is a flag of several locks: separated by commas, or given again. A command behind
+// exec: may contain commas, so that it is one value.
+type lockList []string
+
+// String implements pflag.Value.
+func (l *lockList) String() string { return strings.Join(*l, ",") }
+
+// Type implements pflag.Value.
+func (l *lockList) Type() string { return lockListType }
+
+// Set implements pflag.Value.
+func (l *lockList) Set(text string) error {
+	if strings.HasPrefix(text, clients.ExecPrefix) {
+		*l = append(*l, text)
+		return nil
+	}
+	first, command, found := strings.Cut(text, ","+clients.ExecPrefix)
+	*l = append(*l, strings.Split(first, ",")...)
+	if found {
+		*l = append(*l, clients.ExecPrefix+command)
+	}
+	return nil
+}
+
 const (
 	fencingHelp  = "how the register uses fencing tokens: "
 	registerHelp = "what the protected register is made of: "
@@ -129,7 +155,7 @@ func completeValues(c *cobra.Command) {
 			complete = completeFaults
 		case list != nil:
 			complete = func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-				if f.Value.Type() == "stringSlice" {
+				if t := f.Value.Type(); t == "stringSlice" || t == lockListType {
 					return completeList(typed, list())
 				}
 				return offer("", typed, list()), files(f.Name)
@@ -240,6 +266,12 @@ func nodeNames(ctx context.Context, c *cobra.Command) []string {
 		out = append(out, s.Name)
 	}
 	return out
+}
+
+// completeScenarios completes names of scenarios, each once, and files.
+func completeScenarios(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	left := slices.DeleteFunc(scenarioValues(), func(v value) bool { return slices.Contains(args, v.name) })
+	return offer("", typed, left), cobra.ShellCompDirectiveDefault
 }
 
 // completeScenario completes a command's one argument.

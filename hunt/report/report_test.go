@@ -87,7 +87,7 @@ func TestPage(t *testing.T) {
 	page := render(t, result())
 	for _, want := range []string{
 		": redis with --fencing none", `verdict-broken`, "a pause of a client", "granted-early", "nothing at all", "20 of 20", "B was granted the lock 51 ms before",
-		"<svg", "picklock scenario run counterexample-1-granted-early --file dir/counterexamples/counterexample-1-granted-early.yaml --lock redis --fencing none", "--fencing read-write: it goes away (0 of 10)",
+		"<svg", "picklock scenario run dir/counterexamples/counterexample-1-granted-early.yaml --lock redis --fencing none", "--fencing read-write: it goes away (0 of 10)",
 		"--check-lease: it does not go away (10 of 10)", "a longer lease was not tried: no server", "pause: A, client B", "fault: pause: A when before A&#39;s write", "there is nobody to take over",
 		"picklock hunt --lock redis", `class="curve"`, "1 of 2 comes at will",
 		// The second counterexample needs nothing, so that is the least, whatever comes first.

@@ -167,7 +167,7 @@ func Again(r *hunt.Result, w *hunt.Counterexample, dir string) string {
 	if r.Again != "" {
 		return strings.NewReplacer(hunt.CounterexampleFile, file, hunt.CounterexampleName, w.Name).Replace(r.Again)
 	}
-	return strings.Join(quoted([]string{"picklock", "scenario", "run", w.Name, "--file", file, "--lock", r.Lock, "--fencing", r.Fencing}), " ")
+	return strings.Join(quoted([]string{"picklock", "scenario", "run", file, "--lock", r.Lock, "--fencing", r.Fencing}), " ")
 }
 
 // AsTest is a command that succeeds once the lock does not break in this way any more; "" where

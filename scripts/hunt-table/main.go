@@ -128,7 +128,7 @@ func (t *table) counterexample(ctx context.Context, dir, lock, fencing string, w
 		return row + " | | ", nil
 	}
 	var r struct{ Alone, Loaded hunt.Rate }
-	err := t.call(ctx, &r, "scenario", "run", w.Name, "--file", filepath.Join(dir, "counterexamples", w.Name+".yaml"), "--lock", lock, "--fencing", fencing,
+	err := t.call(ctx, &r, "scenario", "run", filepath.Join(dir, "counterexamples", w.Name+".yaml"), "--lock", lock, "--fencing", fencing,
 		"--count", fmt.Sprint(t.times), "--load", "--json")
 	if err != nil {
 		return "", err

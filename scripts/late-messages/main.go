@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,10 +123,7 @@ func (p *plays) once(ctx context.Context, r *row, script string) (left bool, err
 		return false, err
 	}
 	defer os.RemoveAll(dir)
-	args := []string{"scenario", "run", r.scenario, "--lock", r.lock, "--fencing", fencing, "--json", "--out", filepath.Join(dir, "run")}
-	if script != "" {
-		args = append(args, "--file", script)
-	}
+	args := []string{"scenario", "run", cmp.Or(script, r.scenario), "--lock", r.lock, "--fencing", fencing, "--json", "--out", filepath.Join(dir, "run")}
 	out, err := exec.CommandContext(ctx, "bin/picklock", args...).Output()
 	const impossible = 254
 	var exit *exec.ExitError

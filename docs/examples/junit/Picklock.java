@@ -156,9 +156,9 @@ public final class Picklock {
         return judge(List.of("run"), lock, flags);
     }
 
-    /** One script of picklock scenario list; or null, and a flag --file=counterexample-1.yaml. */
-    public Result scenario(String name, Class<? extends Lock> lock, String... flags) throws IOException, InterruptedException {
-        return judge(name == null ? List.of("scenario", "run") : List.of("scenario", "run", name), lock, flags);
+    /** A scenario of the catalogue (picklock list scenarios), or a file: "counterexample-1.yaml". */
+    public Result scenario(String scenario, Class<? extends Lock> lock, String... flags) throws IOException, InterruptedException {
+        return judge(List.of("scenario", "run", scenario), lock, flags);
     }
 
     /** A search for the least that breaks the lock: picklock hunt. --duration=1m is how long. */
@@ -166,10 +166,10 @@ public final class Picklock {
         return judge(List.of("hunt", "--finish=30s"), lock, flags);
     }
 
-    /** Fails unless the lock is adapted as it has to be: picklock exec check. */
+    /** Fails unless the lock is adapted as it has to be: picklock lock check. */
     public void check(Class<? extends Lock> lock, String... flags) throws IOException, InterruptedException {
         Path out = folder();
-        if (start(out, List.of("exec", "check", command(lock)), flags) != 0) {
+        if (start(out, List.of("lock", "check", command(lock)), flags) != 0) {
             Assertions.fail(Files.readString(out.resolve("stdout")) + Files.readString(out.resolve("stderr")));
         }
         remove(out);

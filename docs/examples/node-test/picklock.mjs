@@ -69,14 +69,14 @@ export function picklock(t) {
   return {
     // Real clients under faults that strike at random: picklock run.
     run: (lock, flags = {}) => judge(['run'], lock, flags),
-    // One script of picklock scenario list; or null, and file: 'counterexample-1.yaml'.
-    scenario: (name, lock, flags = {}) => judge(['scenario', 'run', ...(name ? [name] : [])], lock, flags),
+    // A scenario of the catalogue (picklock list scenarios), or a file: 'counterexample-1.yaml'.
+    scenario: (scenario, lock, flags = {}) => judge(['scenario', 'run', scenario], lock, flags),
     // A search for the least that breaks the lock: picklock hunt. duration: '1m' is how long.
     hunt: (lock, flags = {}) => judge(['hunt'], lock, { finish: '30s', ...flags }),
-    // Fails unless the lock is adapted as it has to be: picklock exec check.
+    // Fails unless the lock is adapted as it has to be: picklock lock check.
     check: async (lock, flags = {}) => {
       if (program === null) return;
-      const { code, stdout, stderr } = await start(t, program, ['exec', 'check', command(lock), ...args(flags)]);
+      const { code, stdout, stderr } = await start(t, program, ['lock', 'check', command(lock), ...args(flags)]);
       if (code !== 0) throw new Error(stdout + stderr);
     },
   };

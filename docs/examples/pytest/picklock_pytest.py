@@ -61,18 +61,18 @@ class Picklock:
         """Real clients under faults that strike at random: picklock run."""
         return self._judge(["run"], lock, flags)
 
-    def scenario(self, name, lock, **flags):
-        """One script of picklock scenario list, or name=None and file="counterexample-1.yaml"."""
-        return self._judge(["scenario", "run", *([name] if name else [])], lock, flags)
+    def scenario(self, scenario, lock, **flags):
+        """A scenario of the catalogue (picklock list scenarios), or a file: "counterexample-1.yaml"."""
+        return self._judge(["scenario", "run", str(scenario)], lock, flags)
 
     def hunt(self, lock, **flags):
         """A search for the least that breaks the lock: picklock hunt. duration="1m" is how long."""
         return self._judge(["hunt"], lock, {"finish": "30s", **flags})
 
     def check(self, lock, **flags):
-        """Fails unless the lock is adapted as it has to be: picklock exec check."""
+        """Fails unless the lock is adapted as it has to be: picklock lock check."""
         __tracebackhide__ = True
-        done = self._start(["exec", "check", command(lock)] + arguments(flags))
+        done = self._start(["lock", "check", command(lock)] + arguments(flags))
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
 

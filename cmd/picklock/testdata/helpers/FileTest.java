@@ -1,11 +1,11 @@
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** A scenario of a file, which needs no name beside it. */
+/** A scenario of a file. */
 @ExtendWith(Picklock.Resolver.class)
 class FileTest {
     @Test
     void file(Picklock picklock) throws Exception {
-        picklock.scenario(null, RedisLockTest.Adapted.class, "--file=own.yaml", "--cluster=redis").asExpected().breaks("stale-write");
+        picklock.scenario("own.yaml", RedisLockTest.Adapted.class, "--cluster=redis").asExpected().breaks("stale-write");
     }
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/picklock/picklock/harness"
 )
 
-func describeCommand() *cobra.Command {
+func lockDescribeCommand() *cobra.Command {
 	o := harness.Defaults()
 	o.Locks, o.Backends = lockTable, backends
 	var options, abilities []string
@@ -24,8 +24,8 @@ func describeCommand() *cobra.Command {
 grants have fencing tokens and leases, of which kind it is, whether it renews. The program
 of an exec lock declares that itself in its answer to open (docs/reference/exec.md); --ability says
 otherwise.`,
-		Example: `  picklock describe --lock etcd
-  picklock describe --lock 'exec:python3 my_lock.py' --cluster redis`,
+		Example: `  picklock lock describe --lock etcd
+  picklock lock describe --lock 'exec:python3 my_lock.py' --cluster redis`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Extra, err = clients.ParseOptions(options); err != nil {
 				return usage(err)
@@ -60,7 +60,7 @@ otherwise.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Lock, "lock", o.Lock, "the lock (see picklock locks), or exec:COMMAND")
+	f.StringVar(&o.Lock, "lock", o.Lock, "the lock (see picklock list locks), or exec:COMMAND")
 	lockOptionFlag(f, &options)
 	abilityFlag(f, &abilities)
 	f.StringVar(&o.Cluster, "cluster", "", "cluster to start it on: a name, a Compose file, or none (default: the lock's own)")

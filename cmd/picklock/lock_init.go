@@ -29,7 +29,7 @@ var languages = map[string]struct{ build, run string }{
 	"python": {"", "python3 {}/lock.py"},
 }
 
-func initCommand() *cobra.Command {
+func lockInitCommand() *cobra.Command {
 	var lang string
 	c := &cobra.Command{
 		Use:   "init DIR",
@@ -37,8 +37,8 @@ func initCommand() *cobra.Command {
 		Long: `Write a program that speaks picklock's exec protocol with a lock on Redis in it, and a
 Compose file with the Redis. Both run as they are; put your own lock and your own
 servers in their place (docs/guides/your-lock.md). Nothing that is there is overwritten.`,
-		Example: `  picklock init mylock
-  picklock init --lang go mylock`,
+		Example: `  picklock lock init mylock
+  picklock lock init --lang go mylock`,
 		Args: oneArgument("a folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			l, ok := languages[lang]

@@ -32,32 +32,6 @@ func open(path string) (*results.Loaded, error) {
 	return l, err
 }
 
-func reportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "report DIR",
-		Short:   "Write a run's report anew from its records",
-		Example: `  picklock report picklock-results/latest`,
-		Args:    oneArgument("a run directory"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			l, err := open(args[0])
-			if err != nil {
-				return err
-			}
-			if l.Verdict == nil {
-				if _, err := harness.Judge(l.Dir, l.Run); err != nil {
-					return err
-				}
-			} else if err := l.Dir.Validate(); err != nil {
-				return err
-			} else if err := results.WriteStored(l.Dir, l.Run, *l.Verdict); err != nil {
-				return err
-			}
-			fmt.Println(l.Dir.Report())
-			return nil
-		},
-	}
-}
-
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {

@@ -20,23 +20,14 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-func execCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "exec", Short: "Work on the program of an exec lock", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	c.AddCommand(execCheckCommand())
-	return c
-}
-
-// checked is what picklock exec check --json prints.
+// checked is what picklock lock check --json prints.
 type checked struct {
 	Command string           `json:"command"`
 	Wrong   int              `json:"wrong"`
 	Checks  []conform.Result `json:"checks"`
 }
 
-func execCheckCommand() *cobra.Command {
+func lockCheckCommand() *cobra.Command {
 	o := harness.Defaults()
 	o.Locks, o.Backends = lockTable, backends
 	o.Cluster, o.TTL = "none", 2*time.Second
@@ -53,10 +44,10 @@ It says nothing of whether the lock is safe: picklock run does.
 
 Exit codes: 0 all that could be tried is right, 1 something is wrong, 254 unusable
 arguments, 255 picklock itself failed.`,
-		Example: `  picklock exec check 'python3 my_lock.py' --cluster redis
-  picklock exec check 'mylock/lock' --cluster mylock/compose.yml --json
-  picklock exec check 'node lock.js' --cluster redis --lock-option retries=3 --ttl 5s
-  picklock exec check 'mylock/lock' --endpoint 127.0.0.1:6379 --clean-as redis`,
+		Example: `  picklock lock check 'python3 my_lock.py' --cluster redis
+  picklock lock check 'mylock/lock' --cluster mylock/compose.yml --json
+  picklock lock check 'node lock.js' --cluster redis --lock-option retries=3 --ttl 5s
+  picklock lock check 'mylock/lock' --endpoint 127.0.0.1:6379 --clean-as redis`,
 		Args: oneArgument("a command, as one word: 'python3 my_lock.py'"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o.Lock = clients.ExecPrefix + strings.TrimPrefix(args[0], clients.ExecPrefix)
@@ -76,7 +67,7 @@ arguments, 255 picklock itself failed.`,
 				return fmt.Errorf("find the own program: %w", err)
 			}
 			o.Observer = announcing{}
-			return execCheck(cmd.Context(), o, asJSON)
+			return checkLock(cmd.Context(), o, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -91,7 +82,7 @@ arguments, 255 picklock itself failed.`,
 	return c
 }
 
-func execCheck(ctx context.Context, o harness.Options, asJSON bool) error {
+func checkLock(ctx context.Context, o harness.Options, asJSON bool) error {
 	all := checked{Command: strings.TrimPrefix(o.Lock, clients.ExecPrefix)}
 	err := harness.Conform(ctx, o, func(r conform.Result) {
 		all.Checks = append(all.Checks, r)
