@@ -3,9 +3,7 @@ package harness
 import (
 	"context"
 	"encoding/hex"
-	"fmt"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +13,8 @@ import (
 
 // socketTable reads /proc/PID/net/tcp where the nodes are.
 func socketTable(ctx context.Context, injector nemesis.Injector, pid int) (string, error) {
-	if far, ok := injector.(nemesis.SocketReader); ok {
-		return far.Sockets(ctx, pid)
-	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
-	return string(text), err
+	r, err := injector.Do(ctx, nemesis.Op{Name: nemesis.OpSockets, PID: pid})
+	return r.Text, err
 }
 
 // socket is one line of /proc/PID/net/tcp: an end of a connection over IPv4.

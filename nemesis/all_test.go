@@ -68,7 +68,12 @@ func TestAPlainWordFallsOnClientsAsWellAsOnServers(t *testing.T) {
 // noClock is a machine that cannot shift clocks.
 type noClock struct{ *fakeInjector }
 
-func (noClock) Clock(context.Context) error { return errors.New("no clocks here") }
+func (n noClock) Do(ctx context.Context, op Op) (Result, error) {
+	if op.Name == OpTryClock {
+		return Result{}, errors.New("no clocks here")
+	}
+	return n.fakeInjector.Do(ctx, op)
+}
 
 func TestAllIsWhatTheClusterCanTake(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -25,7 +25,7 @@ var clockKind = Kind{
 	Parse: parseClock,
 	Make:  makeClockFault,
 	Possible: func(e *Env) error {
-		if err := e.Injector.Clock(context.Background()); err != nil {
+		if _, err := e.Injector.Do(context.Background(), Op{Name: OpTryClock}); err != nil {
 			return fmt.Errorf("this machine cannot shift a process's clock: %w", err)
 		}
 		return nil
@@ -177,7 +177,7 @@ func wrongness(s clock.Setting) string {
 
 func (c *clockFault) Inject(ctx context.Context) error {
 	for _, n := range c.nodes {
-		if err := c.env.Injector.SetClock(ctx, n.PID, c.to); err != nil {
+		if _, err := c.env.Injector.Do(ctx, Op{Name: OpSetClock, PID: n.PID, Clock: c.to}); err != nil {
 			return fmt.Errorf("set the clock of %s: %w", n.Name, err)
 		}
 	}
@@ -206,8 +206,8 @@ func (c *clockFault) measure(ctx context.Context) error {
 	}
 	read := func(n compose.Node) (r reading, err error) {
 		r.before = history.Now()
-		s, err := c.env.Injector.ReadClock(ctx, n.PID)
-		r.after, r.ahead = history.Now(), s.Offset
+		s, err := c.env.Injector.Do(ctx, Op{Name: OpReadClock, PID: n.PID})
+		r.after, r.ahead = history.Now(), s.Clock.Offset
 		if err != nil {
 			err = fmt.Errorf("read the clock of %s: %w", n.Name, err)
 		}
@@ -253,7 +253,8 @@ func (c *clockFault) readBack(ctx context.Context, want clock.Setting) error {
 		if now, ok := c.env.node(n.Name); want.Right() && (!ok || now.PID != n.PID) {
 			continue
 		}
-		got, err := c.env.Injector.ReadClock(ctx, n.PID)
+		r, err := c.env.Injector.Do(ctx, Op{Name: OpReadClock, PID: n.PID})
+		got := r.Clock
 		if want.Right() && errors.Is(err, os.ErrProcessDone) {
 			continue
 		}
@@ -273,7 +274,7 @@ func (c *clockFault) Heal(ctx context.Context) (all error) {
 		if now, ok := c.env.node(n.Name); !ok || now.PID != n.PID {
 			continue // a process that was started anew has the true clock
 		}
-		if err := c.env.Injector.SetClock(ctx, n.PID, clock.Setting{}); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		if _, err := c.env.Injector.Do(ctx, Op{Name: OpSetClock, PID: n.PID}); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			all = errors.Join(all, fmt.Errorf("set the clock of %s right: %w", n.Name, err))
 		}
 	}

@@ -14,15 +14,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/nemesis/clock"
-	"github.com/picklock/picklock/nemesis/wire"
 )
 
-// containers are injector for nodes that are containers, seen from the PID namespace
+// containers is the Injector for nodes that are containers, seen from the PID namespace
 // that all of them live in. A node is named by its first process; what is done to it
-// is done to all processes of its container. A process is touched only when its
+// is done to all processes of its container. A process is touched only if its
 // control group is that of a container which was allowed.
 type containers struct {
 	local LocalInjector
@@ -36,12 +35,10 @@ type containers struct {
 type containerNode struct {
 	id      string
 	pid     int
-	space   uint64 // its network namespace; 0 if that is not its own
-	stopped bool
-	cut     bool
-	barred  bool
-	ended   bool  // its first process was seen to have ended
-	shifted []int // processes whose clock was set at least once
+	space   uint64        // its network namespace; 0 if that is not its own
+	ended   bool          // its first process was seen to have ended
+	shifted []int         // processes whose clock was set at least once
+	undo    map[OpName]Op // what heals the operations that were not undone yet
 }
 
 func newContainers() agentInjector {
@@ -96,7 +93,7 @@ func (c *containers) allow(id string, pid int) error {
 	}
 	delete(c.former, pid)
 	if c.nodes[pid] == nil || c.nodes[pid].id != id {
-		c.nodes[pid] = &containerNode{id: id, pid: pid, space: space}
+		c.nodes[pid] = &containerNode{id: id, pid: pid, space: space, undo: map[OpName]Op{}}
 	}
 	c.mu.Unlock()
 	for _, end := range closing {
@@ -124,22 +121,77 @@ func (c *containers) node(pid int) (*containerNode, error) {
 	return n, nil
 }
 
-// Signal implements Injector.
-func (c *containers) Signal(_ context.Context, pid int, sig syscall.Signal) error {
-	n, err := c.node(pid)
+// Do implements Injector.
+func (c *containers) Do(ctx context.Context, op Op) (r Result, err error) {
+	switch op.Name {
+	case OpAllow:
+		return r, c.allow(op.Container, op.PID)
+	case OpNow:
+		return Result{Now: history.Now(), Boot: bootID()}, nil
+	case OpTryClock:
+		return c.local.Do(ctx, op)
+	case OpTryDisk:
+		return r, errNoOp(op)
+	case OpSignal:
+		return r, c.signal(op)
+	case OpStopped:
+		r.Yes, err = c.stopped(op.PID)
+		return r, err
+	case OpSetClock:
+		return r, c.setClock(ctx, op)
+	case OpReadClock:
+		r.Clock, err = c.readClock(op.PID)
+		return r, err
+	case OpSockets:
+		if _, err := c.node(op.PID); err != nil {
+			return r, err
+		}
+		return c.local.Do(ctx, op)
+	case OpPackets:
+		if op.Packets.Do.Anywhere() {
+			return c.local.Do(ctx, op)
+		}
+	}
+	return c.inSpace(ctx, op)
+}
+
+// inSpace does what works on the network namespace of an allowed node.
+func (c *containers) inSpace(ctx context.Context, op Op) (Result, error) {
+	undo := Op{Name: op.Name, NetNS: op.NetNS}
+	n, f, path, err := c.space(op.NetNS)
 	if err != nil {
-		return fmt.Errorf("send %s: %w", unix.SignalName(sig), err)
+		return Result{}, err
+	}
+	defer f.Close()
+	op.NetNS = path
+	if op.Name != OpDrop && op.Name != OpBar {
+		return c.local.Do(ctx, op)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch sig {
-	case syscall.SIGSTOP:
-		n.stopped = true
-	case syscall.SIGCONT:
-		n.stopped = false
+	n.undo[op.Name] = undo
+	r, err := c.local.Do(ctx, op)
+	if err == nil && len(op.From)+len(op.To) == 0 {
+		delete(n.undo, op.Name)
 	}
-	if err := n.signal(sig); err != nil {
-		return fmt.Errorf("send %s to container %.12s: %w", unix.SignalName(sig), n.id, err)
+	return r, err
+}
+
+func (c *containers) signal(op Op) error {
+	n, err := c.node(op.PID)
+	if err != nil {
+		return fmt.Errorf("send %s: %w", unix.SignalName(op.Signal), err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch op.Signal {
+	case syscall.SIGSTOP:
+		n.undo[OpSignal] = Op{Name: OpSignal, PID: op.PID, Signal: syscall.SIGCONT}
+	case syscall.SIGCONT:
+		delete(n.undo, OpSignal)
+	}
+	if err := n.signal(op.Signal); err != nil {
+		return fmt.Errorf("send %s to container %.12s: %w", unix.SignalName(op.Signal), n.id, err)
 	}
 	return nil
 }
@@ -203,8 +255,7 @@ func send(pid int, id string, sig syscall.Signal) error {
 	return nil
 }
 
-// Stopped implements Injector.
-func (c *containers) Stopped(_ context.Context, pid int) (bool, error) {
+func (c *containers) stopped(pid int) (bool, error) {
 	n, err := c.node(pid)
 	if err != nil {
 		return false, err
@@ -255,103 +306,17 @@ func (c *containers) space(netns string) (*containerNode, *os.File, string, erro
 	return n, f, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), nil
 }
 
-// Drop implements Injector.
-func (c *containers) Drop(ctx context.Context, netns string, from []string) error {
-	n, f, path, err := c.space(netns)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n.cut = true
-	if err := c.local.Drop(ctx, path, from); err != nil {
-		return err
-	}
-	n.cut = len(from) > 0
-	return nil
-}
-
-// Bar implements Injector.
-func (c *containers) Bar(ctx context.Context, netns string, from, to []string) error {
-	n, f, path, err := c.space(netns)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n.barred = true
-	if err := c.local.Bar(ctx, path, from, to); err != nil {
-		return err
-	}
-	n.barred = len(from)+len(to) > 0
-	return nil
-}
-
-// Dropped implements Injector.
-func (c *containers) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
-	_, f, path, err := c.space(netns)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return c.local.Dropped(ctx, path)
-}
-
-// Reach implements Injector.
-func (c *containers) Reach(ctx context.Context, netns, addr string) (bool, error) {
-	_, f, path, err := c.space(netns)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	return c.local.Reach(ctx, path, addr)
-}
-
-// Wire implements Injector.
-func (c *containers) Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
-	if o.Do.Anywhere() {
-		return c.local.Wire(ctx, "", o)
-	}
-	_, f, path, err := c.space(netns)
-	if err != nil {
-		return wire.Report{}, err
-	}
-	defer f.Close()
-	return c.local.Wire(ctx, path, o)
-}
-
-func (c *containers) ask(ctx context.Context, netns, addr string, p *compose.Probe) (string, bool, error) {
-	_, f, _, err := c.space(netns)
-	if err != nil {
-		return "", false, err
-	}
-	defer f.Close()
-	text, yes := "", false
-	if nerr := proc.InNetNS(f, func() { text, yes, err = p.Answer(ctx, addr) }); nerr != nil {
-		return "", false, nerr
-	}
-	return text, yes, err
-}
-
-func (c *containers) sockets(pid int) (string, error) {
-	if _, err := c.node(pid); err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
-	return string(text), err
-}
-
-// SetClock implements Injector.
-func (c *containers) SetClock(ctx context.Context, pid int, to clock.Setting) error {
-	n, err := c.node(pid)
+func (c *containers) setClock(ctx context.Context, op Op) error {
+	n, err := c.node(op.PID)
 	if err != nil {
 		return fmt.Errorf("set the clock: %w", err)
 	}
-	pids, err := setClocks(ctx, to, n.members)
+	pids, err := setClocks(ctx, op.Clock, n.members)
 	c.mu.Lock()
 	n.shifted = pids
+	if len(pids) > 0 {
+		n.undo[OpSetClock] = Op{Name: OpSetClock, PID: op.PID}
+	}
 	c.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("container %.12s: %w", n.id, err)
@@ -359,9 +324,9 @@ func (c *containers) SetClock(ctx context.Context, pid int, to clock.Setting) er
 	return nil
 }
 
-// ReadClock implements Injector. It reads the clocks of the processes that the last
-// SetClock found; where they differ, which must not be, it says so.
-func (c *containers) ReadClock(_ context.Context, pid int) (clock.Setting, error) {
+// readClock reads the clocks of the processes that the last OpSetClock found. That they
+// differ, which must not be, is an error.
+func (c *containers) readClock(pid int) (clock.Setting, error) {
 	n, err := c.node(pid)
 	if err != nil {
 		return clock.Setting{}, fmt.Errorf("read the clock: %w", err)
@@ -380,35 +345,21 @@ func (c *containers) ReadClock(_ context.Context, pid int) (clock.Setting, error
 	return common, nil
 }
 
-// Clock implements Injector.
-func (c *containers) Clock(ctx context.Context) error { return c.local.Clock(ctx) }
-
 func (c *containers) heal(ctx context.Context) error {
 	c.mu.Lock()
-	nodes := make([]containerNode, 0, len(c.nodes))
+	var undo []Op
 	for _, n := range c.nodes {
-		nodes = append(nodes, *n)
+		for _, name := range []OpName{OpSignal, OpDrop, OpBar, OpSetClock} {
+			if op, ok := n.undo[name]; ok {
+				undo = append(undo, op)
+			}
+		}
 	}
 	c.mu.Unlock()
 	all := c.local.doors.Close()
-	for _, n := range nodes {
-		var errs []error
-		if n.stopped {
-			errs = append(errs, c.Signal(ctx, n.pid, syscall.SIGCONT))
-		}
-		if n.cut {
-			errs = append(errs, c.Drop(ctx, fmt.Sprintf("/proc/%d/ns/net", n.pid), nil))
-		}
-		if n.barred {
-			errs = append(errs, c.Bar(ctx, fmt.Sprintf("/proc/%d/ns/net", n.pid), nil, nil))
-		}
-		if len(n.shifted) > 0 {
-			errs = append(errs, c.SetClock(ctx, n.pid, clock.Setting{}))
-		}
-		for _, err := range errs {
-			if err != nil && !errors.Is(err, os.ErrProcessDone) {
-				all = errors.Join(all, err)
-			}
+	for _, op := range undo {
+		if _, err := c.Do(ctx, op); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			all = errors.Join(all, err)
 		}
 	}
 	return all

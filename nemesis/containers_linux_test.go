@@ -36,28 +36,27 @@ func TestInContainer(t *testing.T) {
 // What the agent was not given it refuses, be it root's or our own.
 func TestContainersRefuse(t *testing.T) {
 	c := newContainers()
-	ctx := t.Context()
 	id := strings.Repeat("0", 64)
 	self := group(t) // in the sandbox this process is the first, which is refused anyway
 	for name, err := range map[string]error{
-		"allow":        c.allow(id, self),
-		"allow init":   c.allow(id, 1),
-		"signal":       c.Signal(ctx, self, syscall.SIGCONT),
-		"signal all":   c.Signal(ctx, -1, syscall.SIGCONT),
-		"shift":        c.SetClock(ctx, self, clock.Setting{Offset: 1}),
-		"drop":         c.Drop(ctx, fmt.Sprintf("/proc/%d/ns/net", self), nil),
-		"drop by path": c.Drop(ctx, "/proc/1/../self/ns/net", nil),
+		"allow":        do(t, c, Op{Name: OpAllow, Container: id, PID: self}),
+		"allow init":   do(t, c, Op{Name: OpAllow, Container: id, PID: 1}),
+		"signal":       do(t, c, Op{Name: OpSignal, PID: self, Signal: syscall.SIGCONT}),
+		"signal all":   do(t, c, Op{Name: OpSignal, PID: -1, Signal: syscall.SIGCONT}),
+		"shift":        do(t, c, Op{Name: OpSetClock, PID: self, Clock: clock.Setting{Offset: 1}}),
+		"drop":         do(t, c, Op{Name: OpDrop, NetNS: fmt.Sprintf("/proc/%d/ns/net", self)}),
+		"drop by path": do(t, c, Op{Name: OpDrop, NetNS: "/proc/1/../self/ns/net"}),
 	} {
 		if !errors.Is(err, ErrRefused) {
 			t.Errorf("%s: error %v, want a refusal", name, err)
 		}
 	}
 	for _, bad := range []string{"", "/", id[:63], id + "0", strings.Repeat("g", 64)} {
-		if err := c.allow(bad, self); err == nil {
+		if err := do(t, c, Op{Name: OpAllow, Container: bad, PID: self}); err == nil {
 			t.Errorf("allowed container %q", bad)
 		}
 	}
-	if err := c.allow(id, 1<<22+1); !errors.Is(err, os.ErrProcessDone) {
+	if err := do(t, c, Op{Name: OpAllow, Container: id, PID: 1<<22 + 1}); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("a process that is not there: %v", err)
 	}
 }

@@ -79,7 +79,8 @@ func (c *cuts) healed(ctx context.Context, to string) error {
 	if !ok || down(n) {
 		return nil
 	}
-	dropped, err := c.env.Injector.Dropped(ctx, n.NetNS)
+	r, err := c.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: n.NetNS})
+	dropped := r.Dropped
 	if c.died(err, n) {
 		return nil
 	}
@@ -118,7 +119,7 @@ func (c *cuts) apply(ctx context.Context, changed []cut) (all error) {
 				from = append(from, f.Addr)
 			}
 		}
-		if err := c.env.Injector.Drop(ctx, n.NetNS, from); err != nil && !c.died(err, n) {
+		if _, err := c.env.Injector.Do(ctx, Op{Name: OpDrop, NetNS: n.NetNS, From: from}); err != nil && !c.died(err, n) {
 			all = errors.Join(all, fmt.Errorf("cut the network of %s: %w", to, err))
 		}
 	}
@@ -159,24 +160,24 @@ func (c *cuts) probe(ctx context.Context, x cut) error {
 	// Another fault that changes the same node's filter starts its counters anew:
 	// a packet more tells whether this cut is still there.
 	for {
-		reached, err := c.env.Injector.Reach(ctx, from.NetNS, port.HostPort())
+		reached, err := c.env.Injector.Do(ctx, Op{Name: OpReach, NetNS: from.NetNS, Addr: port.HostPort()})
 		if c.died(err, from, to) {
 			return errDown
 		}
 		if err != nil {
 			return fmt.Errorf("probe the way from %s to %s: %w", x.from, x.to, err)
 		}
-		if reached {
+		if reached.Yes {
 			return fmt.Errorf("partition: %s still reaches %s", x.from, x.to)
 		}
-		dropped, err := c.env.Injector.Dropped(ctx, to.NetNS)
+		dropped, err := c.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: to.NetNS})
 		if c.died(err, to) {
 			return errDown
 		}
 		if err != nil {
 			return err
 		}
-		if dropped[from.Addr] > 0 {
+		if dropped.Dropped[from.Addr] > 0 {
 			return nil
 		}
 		if ctx.Err() != nil {

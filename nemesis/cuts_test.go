@@ -45,13 +45,12 @@ func (h mortalHands) alive(netns string) error {
 	return fmt.Errorf("network %q: %w", netns, os.ErrProcessDone)
 }
 
-func (h mortalHands) Drop(ctx context.Context, netns string, from []string) error {
-	return errors.Join(h.alive(netns), h.fakeInjector.Drop(ctx, netns, from))
-}
-
-func (h mortalHands) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
-	got, err := h.fakeInjector.Dropped(ctx, netns)
-	return got, errors.Join(h.alive(netns), err)
+func (h mortalHands) Do(ctx context.Context, op Op) (Result, error) {
+	r, err := h.fakeInjector.Do(ctx, op)
+	if op.Name == OpDrop || op.Name == OpDropped {
+		err = errors.Join(h.alive(op.NetNS), err)
+	}
+	return r, err
 }
 
 // A node that is started anew in the middle of a partition is in it still.

@@ -26,21 +26,15 @@ var diskKind = Kind{
 	Servers:  true,
 }
 
-// DiskInjector is an injector that can say what this machine lacks for disks of ours.
-type DiskInjector interface {
-	// Disk returns nil if one can be mounted.
-	Disk(ctx context.Context) error
-}
-
 func diskPossible(e *Env) error {
-	i, ok := e.Injector.(DiskInjector)
-	if !ok {
-		return errNoDisks
-	}
 	if !e.Isolated {
 		return errors.New("a disk of ours is mounted in namespaces: see picklock doctor")
 	}
-	if err := i.Disk(context.Background()); err != nil {
+	_, err := e.Injector.Do(context.Background(), Op{Name: OpTryDisk})
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return errNoDisks
+	case err != nil:
 		return fmt.Errorf("this machine cannot mount a disk of ours: %w", err)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package nemesis
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Disk implements DiskInjector: it mounts one, and takes it away before anybody has
-// used it.
-func (LocalInjector) Disk(context.Context) (err error) {
+// tryDisk mounts a disk, and unmounts it before anybody has used it.
+func tryDisk() (err error) {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("open /dev/fuse: %w (load the module fuse, and let users open the device)", err)

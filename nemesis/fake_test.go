@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/picklock/picklock/compose"
@@ -104,69 +105,46 @@ func newFakeInjector() *fakeInjector {
 	return &fakeInjector{stopped: map[int]bool{}, drops: map[string][]string{}, barred: map[string][2][]string{}, clocks: map[int]clock.Setting{}, set: map[int]int64{}, wires: map[string]wire.Order{}}
 }
 
-func (h *fakeInjector) Signal(_ context.Context, pid int, sig syscall.Signal) error {
+// Do implements Injector.
+func (h *fakeInjector) Do(_ context.Context, op Op) (r Result, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.stopped[pid] = sig == syscall.SIGSTOP && !h.numb
-	return nil
-}
-
-func (h *fakeInjector) Stopped(_ context.Context, pid int) (bool, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.stopped[pid], nil
-}
-
-func (h *fakeInjector) Drop(_ context.Context, netns string, from []string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	slices.Sort(from)
-	h.drops[netns] = from
-	return nil
-}
-
-func (h *fakeInjector) Bar(_ context.Context, netns string, from, to []string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	slices.Sort(from)
-	slices.Sort(to)
-	h.barred[netns] = [2][]string{from, to}
-	return nil
-}
-
-func (h *fakeInjector) Dropped(_ context.Context, netns string) (map[string]uint64, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := map[string]uint64{}
-	for _, from := range h.drops[netns] {
-		out[from] = 1
+	switch op.Name {
+	case OpSignal:
+		h.stopped[op.PID] = op.Signal == syscall.SIGSTOP && !h.numb
+	case OpStopped:
+		r.Yes = h.stopped[op.PID]
+	case OpDrop:
+		slices.Sort(op.From)
+		h.drops[op.NetNS] = op.From
+	case OpBar:
+		slices.Sort(op.From)
+		slices.Sort(op.To)
+		h.barred[op.NetNS] = [2][]string{op.From, op.To}
+	case OpDropped:
+		r.Dropped = map[string]uint64{}
+		for _, from := range h.drops[op.NetNS] {
+			r.Dropped[from] = 1
+		}
+	case OpReach:
+		r.Yes = h.numb
+	case OpSetClock:
+		h.clocks[op.PID], h.set[op.PID] = op.Clock, history.Now()
+	case OpReadClock:
+		if r.Clock = h.clocks[op.PID]; r.Clock.Rate != 0 && !h.numb {
+			r.Clock.Offset += time.Duration(float64(history.Now()-h.set[op.PID]) * (r.Clock.Rate - 1))
+		}
+	case OpPackets:
+		r.Packets, err = h.packets(op.NetNS, op.Packets)
+	case OpTryClock:
+	default:
+		err = errNoOp(op)
 	}
-	return out, nil
+	return r, err
 }
 
-func (h *fakeInjector) Reach(context.Context, string, string) (bool, error) { return h.numb, nil }
-
-func (h *fakeInjector) SetClock(_ context.Context, pid int, to clock.Setting) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clocks[pid], h.set[pid] = to, history.Now()
-	return nil
-}
-
-func (h *fakeInjector) ReadClock(_ context.Context, pid int) (clock.Setting, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	to := h.clocks[pid]
-	if to.Rate != 0 && !h.numb {
-		to.Offset += time.Duration(float64(history.Now()-h.set[pid]) * (to.Rate - 1))
-	}
-	return to, nil
-}
-
-// Wire notes the latest hold or shape of each way, and sees every probe.
-func (h *fakeInjector) Wire(_ context.Context, netns string, o wire.Order) (wire.Report, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// packets notes the latest hold or shape of each link, and sees every probe.
+func (h *fakeInjector) packets(netns string, o wire.Order) (wire.Report, error) {
 	var r wire.Report
 	for _, to := range o.To {
 		switch key := netns + " " + to; o.Do {
@@ -204,4 +182,9 @@ func (h *fakeInjector) Wire(_ context.Context, netns string, o wire.Order) (wire
 	return r, nil
 }
 
-func (h *fakeInjector) Clock(context.Context) error { return nil }
+// do carries out an operation of which only the error matters.
+func do(t *testing.T, i Injector, op Op) error {
+	t.Helper()
+	_, err := i.Do(t.Context(), op)
+	return err
+}

@@ -61,7 +61,7 @@ func (n *Nemesis) Gate(ctx context.Context, r GateRequest) (*Gate, error) {
 			some = count
 		}
 		if _, err = n.env.ways.orderAll(ctx, some, o); err != nil {
-			_, oerr := n.env.Injector.Wire(context.WithoutCancel(ctx), "", wire.Order{Do: wire.Open, Gate: g.number})
+			_, oerr := n.env.packets(context.WithoutCancel(ctx), "", wire.Order{Do: wire.Open, Gate: g.number})
 			return nil, errors.Join(fmt.Errorf("count messages of %s: %w", r.Client, err), oerr)
 		}
 	}
@@ -101,7 +101,7 @@ func (r GateRequest) ways(e *Env) (there, back []way, err error) {
 
 // await closes shut when the gate has.
 func (g *Gate) await(ctx context.Context) error {
-	_, err := g.env.Injector.Wire(ctx, "", wire.Order{Do: wire.Shut, Gate: g.number})
+	_, err := g.env.packets(ctx, "", wire.Order{Do: wire.Shut, Gate: g.number})
 	if err == nil {
 		close(g.shut)
 	}
@@ -121,7 +121,7 @@ func (g *Gate) Passed(ctx context.Context) (int, error) {
 	if g.opened {
 		return g.passed, nil
 	}
-	r, err := g.env.Injector.Wire(ctx, "", wire.Order{Do: wire.Passed, Gate: g.number})
+	r, err := g.env.packets(ctx, "", wire.Order{Do: wire.Passed, Gate: g.number})
 	return r.Messages, err
 }
 
@@ -136,7 +136,7 @@ func (g *Gate) Open(ctx context.Context) error {
 	g.wait()
 	werr := <-g.waited
 	g.waited <- nil
-	r, err := g.env.Injector.Wire(ctx, "", wire.Order{Do: wire.Open, Gate: g.number})
+	r, err := g.env.packets(ctx, "", wire.Order{Do: wire.Open, Gate: g.number})
 	if err == nil {
 		g.opened, g.passed = true, r.Messages
 	}

@@ -23,26 +23,16 @@ type failing struct {
 
 var errFailing = errors.New("it fails")
 
-func (f *failing) Signal(ctx context.Context, pid int, s syscall.Signal) error {
-	if pid == f.pid && s == syscall.SIGCONT && !f.ok {
-		return errFailing
+func (f *failing) Do(ctx context.Context, op Op) (Result, error) {
+	switch {
+	case f.ok:
+	case op.Name == OpSignal && op.PID == f.pid && op.Signal == syscall.SIGCONT,
+		op.Name == OpSetClock && op.PID == f.pid && op.Clock.Right(),
+		op.Name == OpDrop && op.NetNS == f.netns && len(op.From) == 0 && f.cut:
+		return Result{}, errFailing
 	}
-	return f.fakeInjector.Signal(ctx, pid, s)
-}
-
-func (f *failing) SetClock(ctx context.Context, pid int, s clock.Setting) error {
-	if pid == f.pid && s.Right() && !f.ok {
-		return errFailing
-	}
-	return f.fakeInjector.SetClock(ctx, pid, s)
-}
-
-func (f *failing) Drop(ctx context.Context, netns string, from []string) error {
-	if netns == f.netns && len(from) == 0 && f.cut && !f.ok {
-		return errFailing
-	}
-	f.cut = f.cut || netns == f.netns
-	return f.fakeInjector.Drop(ctx, netns, from)
+	f.cut = f.cut || op.Name == OpDrop && op.NetNS == f.netns
+	return f.fakeInjector.Do(ctx, op)
 }
 
 // TestHealGoesOn: where one node cannot be healed, the others are all the same, and the heal

@@ -2,40 +2,91 @@ package nemesis
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"syscall"
 
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis/clock"
 	"github.com/picklock/picklock/nemesis/wire"
 )
 
-// Injector is the part of the nemesis that needs rights: it works on a process
-// group or a network namespace, knows nothing of nodes, and can run elsewhere
-// than the rest.
+// Injector carries out operations where the nodes are. It is the part of the nemesis that needs
+// privileges. It knows processes and network namespaces, not nodes, and can run on another
+// machine. An operation that it does not have is an error that wraps errors.ErrUnsupported.
 type Injector interface {
-	// Signal sends a signal to all processes of pid's group.
-	Signal(ctx context.Context, pid int, sig syscall.Signal) error
-	// Stopped says whether every process of pid's group is stopped.
-	Stopped(ctx context.Context, pid int) (bool, error)
-	// Drop makes the namespace drop every packet that arrives from these IP
-	// addresses, instead of those that it dropped before; none: drop nothing.
-	Drop(ctx context.Context, netns string, from []string) error
-	// Dropped counts the packets dropped since, by address.
-	Dropped(ctx context.Context, netns string) (map[string]uint64, error)
-	// Bar makes the namespace drop every packet that arrives from some IP addresses, and
-	// every one that leaves for some, besides what Drop makes it drop, and instead of those
-	// that it barred before.
-	Bar(ctx context.Context, netns string, from, to []string) error
-	// Reach tries to connect from inside the namespace; true says that something
-	// came back, be it a refusal.
-	Reach(ctx context.Context, netns, addr string) (bool, error)
-	// Wire does something to the packets that leave the namespace; see wire.Order.
-	Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error)
-	// SetClock makes pid's wall clock go wrong as the setting says, from now on; the zero
-	// setting sets it right.
-	SetClock(ctx context.Context, pid int, to clock.Setting) error
-	// ReadClock reads back how pid's wall clock is set now.
-	ReadClock(ctx context.Context, pid int) (clock.Setting, error)
-	// Clock says what stands in the way of setting a process's clock; nil if
-	// nothing does.
-	Clock(ctx context.Context) error
+	Do(ctx context.Context, op Op) (Result, error)
+}
+
+// OpName names an operation. A new one is a name here, the fields that it needs, and what
+// LocalInjector does; the agent passes it on.
+type OpName string
+
+const (
+	// OpSignal sends Signal to all processes of the node whose first process is PID.
+	OpSignal OpName = "signal"
+	// OpStopped: Yes says that every process of PID's node is stopped.
+	OpStopped OpName = "stopped"
+	// OpDrop makes NetNS drop every packet that arrives from the addresses From. It replaces
+	// the addresses of the OpDrop before; none: drop nothing.
+	OpDrop OpName = "drop"
+	// OpDropped counts the packets dropped since OpDrop, by address.
+	OpDropped OpName = "dropped"
+	// OpBar makes NetNS drop every packet that arrives from the addresses From or leaves for
+	// the addresses To, besides those of OpDrop. It replaces the addresses of the OpBar before.
+	OpBar OpName = "bar"
+	// OpReach: Yes says that a connection from NetNS to Addr was answered, be it by a refusal.
+	OpReach OpName = "reach"
+	// OpPackets does Packets to packets that leave NetNS.
+	OpPackets OpName = "packets"
+	// OpSetClock makes the wall clocks of PID's node go wrong as Clock says; the zero Setting
+	// sets them right.
+	OpSetClock OpName = "set-clock"
+	// OpReadClock reads Clock back.
+	OpReadClock OpName = "read-clock"
+	// OpTryClock fails if a process's clock cannot be set here.
+	OpTryClock OpName = "try-clock"
+	// OpTryDisk fails if picklock's own disk cannot be mounted here.
+	OpTryDisk OpName = "try-disk"
+	// OpSockets: Text is the table of TCP sockets of PID's network, /proc/PID/net/tcp.
+	OpSockets OpName = "sockets"
+	// OpProbe puts the question of Probe to Addr from inside NetNS; see compose.Probe.Answer.
+	OpProbe OpName = "probe"
+
+	// Only an agent has these two. OpAllow lets it touch the processes of Container, the
+	// first of which is PID.
+	OpAllow OpName = "allow"
+	// OpNow reads the monotonic clock of the nodes' kernel.
+	OpNow OpName = "now"
+)
+
+// Op is one operation: its name, and the arguments that it needs.
+type Op struct {
+	Name      OpName         `json:"-"` // the method of the agent's protocol
+	PID       int            `json:"pid,omitempty"`
+	Container string         `json:"container,omitempty"`
+	Signal    syscall.Signal `json:"signal,omitempty"`
+	NetNS     string         `json:"netns,omitempty"` // a path
+	From      []string       `json:"from,omitempty"`  // IP addresses
+	To        []string       `json:"to,omitempty"`    // IP addresses
+	Addr      string         `json:"addr,omitempty"`
+	Clock     clock.Setting  `json:"clock,omitzero"`
+	Probe     *compose.Probe `json:"probe,omitempty"` // nil: only whether the port opens
+	Packets   wire.Order     `json:"packets,omitzero"`
+}
+
+// Result is what came of an operation.
+type Result struct {
+	Yes     bool              `json:"yes,omitempty"`
+	Text    string            `json:"text,omitempty"`
+	Dropped map[string]uint64 `json:"dropped,omitempty"`
+	Clock   clock.Setting     `json:"clock,omitzero"`
+	Packets wire.Report       `json:"packets,omitzero"`
+	Now     int64             `json:"now,omitempty"`  // ns
+	Boot    string            `json:"boot,omitempty"` // see bootID
+}
+
+// errNoOp says that an injector does not have an operation.
+func errNoOp(op Op) error {
+	return fmt.Errorf("no operation %q here: %w", op.Name, errors.ErrUnsupported)
 }

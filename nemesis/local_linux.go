@@ -26,9 +26,49 @@ type LocalInjector struct{ doors *wire.Doors }
 // NewLocalInjector is one that can work on packets, too.
 func NewLocalInjector() LocalInjector { return LocalInjector{wire.NewDoors()} }
 
-// Signal implements Injector: it reaches all processes of the node, whatever groups they
-// made.
-func (LocalInjector) Signal(_ context.Context, pid int, sig syscall.Signal) error {
+// Do implements Injector.
+func (l LocalInjector) Do(ctx context.Context, op Op) (r Result, err error) {
+	switch op.Name {
+	case OpSignal:
+		err = signalNode(op.PID, op.Signal)
+	case OpStopped:
+		r.Yes, err = stoppedNode(op.PID)
+	case OpDrop:
+		err = drop(op.NetNS, op.From)
+	case OpDropped:
+		r.Dropped, err = dropped(op.NetNS)
+	case OpBar:
+		err = bars(op.NetNS, op.From, op.To)
+	case OpReach:
+		r.Yes, err = reach(ctx, op.NetNS, op.Addr)
+	case OpPackets:
+		r.Packets, err = l.packets(ctx, op.NetNS, op.Packets)
+	case OpSetClock:
+		_, err = setClocks(ctx, op.Clock, func() ([]int, error) { return treePIDs(op.PID) })
+	case OpReadClock:
+		var pids []int
+		if pids, err = treePIDs(op.PID); err == nil {
+			r.Clock, err = commonClock(pids)
+		}
+	case OpTryClock:
+		err = clock.Supported()
+	case OpTryDisk:
+		err = tryDisk()
+	case OpSockets:
+		var text []byte
+		text, err = os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", op.PID))
+		r.Text = string(text)
+	case OpProbe:
+		nerr := inSpace(op.NetNS, func() { r.Text, r.Yes, err = op.Probe.Answer(ctx, op.Addr) })
+		err = errors.Join(nerr, err)
+	default:
+		err = errNoOp(op)
+	}
+	return r, err
+}
+
+// signalNode reaches all processes of a node, whatever groups they made.
+func signalNode(pid int, sig syscall.Signal) error {
 	if pid <= 1 {
 		return fmt.Errorf("signal process group %d: not ours", pid)
 	}
@@ -43,8 +83,7 @@ func (LocalInjector) Signal(_ context.Context, pid int, sig syscall.Signal) erro
 	return nil
 }
 
-// Stopped implements Injector.
-func (LocalInjector) Stopped(_ context.Context, pid int) (bool, error) {
+func stoppedNode(pid int) (bool, error) {
 	tree, err := proc.Living(pid)
 	if err != nil {
 		return false, err
@@ -62,8 +101,7 @@ const (
 
 var errNoNetNS = errors.New("the nodes share one network: partitions and held packets need namespaces (see picklock doctor)")
 
-// Drop implements Injector.
-func (LocalInjector) Drop(_ context.Context, netns string, from []string) error {
+func drop(netns string, from []string) error {
 	return inNetNS(netns, func(c *nftables.Conn) error {
 		// The table and its chain stay: when a chain goes, the kernel drops what waits in
 		// the namespace's queues (see package wire).
@@ -100,8 +138,7 @@ func dropAll(c *nftables.Conn, chain *nftables.Chain, offset uint32, addrs []str
 	return nil
 }
 
-// Bar implements Injector.
-func (LocalInjector) Bar(_ context.Context, netns string, from, to []string) error {
+func bars(netns string, from, to []string) error {
 	return inNetNS(netns, func(c *nftables.Conn) error {
 		table := c.AddTable(&nftables.Table{Name: barsName, Family: nftables.TableFamilyIPv4})
 		for _, x := range []struct {
@@ -113,7 +150,7 @@ func (LocalInjector) Bar(_ context.Context, netns string, from, to []string) err
 			{"input", nftables.ChainHookInput, sourceOffset, from},
 			{"output", nftables.ChainHookOutput, destinationOffset, to},
 		} {
-			// Emptied, not removed, for the reason that Drop gives.
+			// Emptied, not removed, for the reason that drop gives.
 			chain := c.AddChain(&nftables.Chain{
 				Name: x.name, Table: table, Type: nftables.ChainTypeFilter, Hooknum: x.hook, Priority: nftables.ChainPriorityRaw,
 			})
@@ -129,8 +166,7 @@ func (LocalInjector) Bar(_ context.Context, netns string, from, to []string) err
 	})
 }
 
-// Dropped implements Injector.
-func (LocalInjector) Dropped(_ context.Context, netns string) (map[string]uint64, error) {
+func dropped(netns string) (map[string]uint64, error) {
 	out := map[string]uint64{}
 	err := inNetNS(netns, func(c *nftables.Conn) error {
 		tables, err := c.ListTablesOfFamily(nftables.TableFamilyIPv4)
@@ -190,15 +226,8 @@ func inNetNS(netns string, f func(*nftables.Conn) error) error {
 // waiting much longer would say no more.
 const reachWithin = 300 * time.Millisecond
 
-// Reach implements Injector.
-func (LocalInjector) Reach(ctx context.Context, netns, addr string) (bool, error) {
-	ns, err := os.Open(netns)
-	if err != nil {
-		return false, fmt.Errorf("open network namespace: %w", err)
-	}
-	defer ns.Close()
-	reached := false
-	err = proc.InNetNS(ns, func() {
+func reach(ctx context.Context, netns, addr string) (reached bool, err error) {
+	err = inSpace(netns, func() {
 		d := net.Dialer{Timeout: reachWithin}
 		conn, err := d.DialContext(ctx, "tcp4", addr)
 		if err == nil {
@@ -209,34 +238,24 @@ func (LocalInjector) Reach(ctx context.Context, netns, addr string) (bool, error
 	return reached, err
 }
 
-// Wire implements Injector.
-func (l LocalInjector) Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
-	if o.Do == wire.Try && l.doors == nil {
+// inSpace calls f inside a network namespace.
+func inSpace(netns string, f func()) error {
+	ns, err := os.Open(netns)
+	if err != nil {
+		return fmt.Errorf("open network namespace: %w", err)
+	}
+	defer ns.Close()
+	return proc.InNetNS(ns, f)
+}
+
+func (l LocalInjector) packets(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
+	switch {
+	case l.doors == nil && o.Do == wire.Try:
 		return wire.NewDoors().Order(ctx, netns, o)
-	}
-	if l.doors == nil {
+	case l.doors == nil:
 		return wire.Report{}, wire.ErrUnsupported
-	}
-	if netns == "" && !o.Do.Anywhere() {
+	case netns == "" && !o.Do.Anywhere():
 		return wire.Report{}, errNoNetNS
 	}
 	return l.doors.Order(ctx, netns, o)
 }
-
-// SetClock implements Injector.
-func (LocalInjector) SetClock(ctx context.Context, pid int, to clock.Setting) error {
-	_, err := setClocks(ctx, to, func() ([]int, error) { return treePIDs(pid) })
-	return err
-}
-
-// ReadClock implements Injector.
-func (LocalInjector) ReadClock(_ context.Context, pid int) (clock.Setting, error) {
-	pids, err := treePIDs(pid)
-	if err != nil {
-		return clock.Setting{}, err
-	}
-	return commonClock(pids)
-}
-
-// Clock implements Injector.
-func (LocalInjector) Clock(context.Context) error { return clock.Supported() }

@@ -56,20 +56,20 @@ func TestStopAndContinueAWholeGroup(t *testing.T) {
 		t.Helper()
 		deadline := time.Now().Add(10 * time.Second)
 		for {
-			got, err := h.Stopped(t.Context(), pid)
+			got, err := h.Do(t.Context(), Op{Name: OpStopped, PID: pid})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got == want {
+			if got.Yes == want {
 				return
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("stopped is %v, want %v", got, want)
+				t.Fatalf("stopped is %v, want %v", got.Yes, want)
 			}
 		}
 	}
 	await(false)
-	if err := h.Signal(t.Context(), pid, syscall.SIGSTOP); err != nil {
+	if err := do(t, h, Op{Name: OpSignal, PID: pid, Signal: syscall.SIGSTOP}); err != nil {
 		t.Fatal(err)
 	}
 	await(true)
@@ -85,7 +85,7 @@ func TestStopAndContinueAWholeGroup(t *testing.T) {
 		}
 		await(false)
 	}
-	if err := h.Signal(t.Context(), pid, syscall.SIGCONT); err != nil {
+	if err := do(t, h, Op{Name: OpSignal, PID: pid, Signal: syscall.SIGCONT}); err != nil {
 		t.Fatal(err)
 	}
 	await(false)
@@ -93,14 +93,14 @@ func TestStopAndContinueAWholeGroup(t *testing.T) {
 
 func TestGoneGroup(t *testing.T) {
 	var h LocalInjector
-	if _, err := h.Stopped(t.Context(), 1<<22-1); !errors.Is(err, os.ErrProcessDone) {
+	if _, err := h.Do(t.Context(), Op{Name: OpStopped, PID: 1<<22 - 1}); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("Stopped: %v", err)
 	}
-	if err := h.Signal(t.Context(), 1<<22-1, syscall.SIGCONT); !errors.Is(err, syscall.ESRCH) {
+	if err := do(t, h, Op{Name: OpSignal, PID: 1<<22 - 1, Signal: syscall.SIGCONT}); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("Signal: %v", err)
 	}
 	for _, pid := range []int{1, 0, -1} {
-		if err := h.Signal(t.Context(), pid, syscall.SIGCONT); err == nil {
+		if err := do(t, h, Op{Name: OpSignal, PID: pid, Signal: syscall.SIGCONT}); err == nil {
 			t.Errorf("a signal to group %d was not refused", pid)
 		}
 	}
@@ -127,32 +127,32 @@ func TestDropOneWay(t *testing.T) {
 	reach := func(from, to compose.Node, want bool) {
 		t.Helper()
 		to.Port = 9
-		if got, err := h.Reach(t.Context(), from.NetNS, to.HostPort()); err != nil || got != want {
+		if got, err := h.Do(t.Context(), Op{Name: OpReach, NetNS: from.NetNS, Addr: to.HostPort()}); err != nil || got.Yes != want {
 			t.Errorf("%s reaches %s: %v, %v, want %v", from.Name, to.Name, got, err, want)
 		}
 	}
 	reach(a, b, true)
-	if err := h.Drop(t.Context(), b.NetNS, []string{a.Addr}); err != nil {
+	if err := do(t, h, Op{Name: OpDrop, NetNS: b.NetNS, From: []string{a.Addr}}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := h.Dropped(t.Context(), b.NetNS); err != nil || len(n) != 1 || n[a.Addr] != 0 {
+	if n, err := h.Do(t.Context(), Op{Name: OpDropped, NetNS: b.NetNS}); err != nil || len(n.Dropped) != 1 || n.Dropped[a.Addr] != 0 {
 		t.Errorf("dropped %v, %v before any packet", n, err)
 	}
 	reach(a, b, false)
-	if n, err := h.Dropped(t.Context(), b.NetNS); err != nil || n[a.Addr] == 0 {
+	if n, err := h.Do(t.Context(), Op{Name: OpDropped, NetNS: b.NetNS}); err != nil || n.Dropped[a.Addr] == 0 {
 		t.Errorf("dropped %v, %v after a packet", n, err)
 	}
-	if n, err := h.Dropped(t.Context(), a.NetNS); err != nil || len(n) != 0 {
+	if n, err := h.Do(t.Context(), Op{Name: OpDropped, NetNS: a.NetNS}); err != nil || len(n.Dropped) != 0 {
 		t.Errorf("the other end drops %v, %v", n, err)
 	}
-	if err := h.Drop(t.Context(), b.NetNS, nil); err != nil {
+	if err := do(t, h, Op{Name: OpDrop, NetNS: b.NetNS}); err != nil {
 		t.Fatal(err)
 	}
 	reach(a, b, true)
-	if err := h.Drop(t.Context(), b.NetNS, []string{"x"}); err == nil {
+	if err := do(t, h, Op{Name: OpDrop, NetNS: b.NetNS, From: []string{"x"}}); err == nil {
 		t.Error("nonsense was taken for an address")
 	}
-	if err := h.Drop(t.Context(), "", []string{a.Addr}); err == nil {
+	if err := do(t, h, Op{Name: OpDrop, NetNS: "", From: []string{a.Addr}}); err == nil {
 		t.Error("a shared network was cut")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/suggest"
+	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // Fault is one harm, ready to be done once to nodes that have been chosen.
@@ -191,6 +192,12 @@ func (e *Env) node(name string) (compose.Node, bool) {
 		}
 	}
 	return compose.Node{}, false
+}
+
+// packets does something to the packets that leave a network namespace.
+func (e *Env) packets(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
+	r, err := e.Injector.Do(ctx, Op{Name: OpPackets, NetNS: netns, Packets: o})
+	return r.Packets, err
 }
 
 func (e *Env) now() int64 {

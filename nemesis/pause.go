@@ -97,7 +97,7 @@ func (p *pause) Await() <-chan struct{} { return p.harm }
 
 func (p *pause) Inject(ctx context.Context) error {
 	for _, n := range p.nodes {
-		if err := p.env.Injector.Signal(ctx, n.PID, syscall.SIGSTOP); err != nil {
+		if _, err := p.env.Injector.Do(ctx, Op{Name: OpSignal, PID: n.PID, Signal: syscall.SIGSTOP}); err != nil {
 			return fmt.Errorf("stop %s: %w", n.Name, err)
 		}
 	}
@@ -113,19 +113,19 @@ func (p *pause) await(ctx context.Context, want bool) error {
 			if now, ok := p.env.node(n.Name); !want && (!ok || now.PID != n.PID) {
 				break
 			}
-			stopped, err := p.env.Injector.Stopped(ctx, n.PID)
+			is, err := p.env.Injector.Do(ctx, Op{Name: OpStopped, PID: n.PID})
 			if errors.Is(err, os.ErrProcessDone) && !want {
 				break
 			}
 			if err != nil {
 				return err
 			}
-			if stopped == want {
+			if is.Yes == want {
 				break
 			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("pause %s: stopped is still %v: %w", n.Name, stopped, ctx.Err())
+				return fmt.Errorf("pause %s: stopped is still %v: %w", n.Name, is.Yes, ctx.Err())
 			case <-time.After(time.Millisecond):
 			}
 		}
@@ -139,7 +139,7 @@ func (p *pause) Heal(ctx context.Context) (all error) {
 		if now, ok := p.env.node(n.Name); !ok || now.PID != n.PID {
 			continue // it was killed meanwhile; its id may be another's
 		}
-		if err := p.env.Injector.Signal(ctx, n.PID, syscall.SIGCONT); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if _, err := p.env.Injector.Do(ctx, Op{Name: OpSignal, PID: n.PID, Signal: syscall.SIGCONT}); err != nil && !errors.Is(err, syscall.ESRCH) {
 			all = errors.Join(all, fmt.Errorf("let %s go on: %w", n.Name, err))
 		}
 	}

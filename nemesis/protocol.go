@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/picklock/picklock/nemesis/clock"
 	"github.com/picklock/picklock/nemesis/wire"
@@ -20,61 +19,24 @@ type (
 	request struct {
 		Version string `json:"jsonrpc"` // "2.0"
 		ID      uint64 `json:"id"`
-		Method  string `json:"method"`
+		Method  OpName `json:"method"`
 		Params  params `json:"params"`
+	}
+	params struct {
+		Op
+		Within int64 `json:"within,omitempty"` // ns that the caller waits at most
 	}
 	response struct {
 		Version string    `json:"jsonrpc"`
 		ID      uint64    `json:"id"`
-		Result  *result   `json:"result,omitempty"`
+		Result  *Result   `json:"result,omitempty"`
 		Error   *rpcError `json:"error,omitempty"`
-	}
-	// params are the arguments of all methods; each takes the ones that it needs.
-	params struct {
-		Within    int64    `json:"within,omitempty"` // ns that the caller waits at most
-		PID       int      `json:"pid,omitempty"`
-		Container string   `json:"container,omitempty"`
-		Signal    int      `json:"signal,omitempty"`
-		NetNS     string   `json:"netns,omitempty"`
-		From      []string `json:"from,omitempty"`
-		To        []string `json:"to,omitempty"`
-		Addr      string   `json:"addr,omitempty"`
-		clockSetting
-		Port   bool       `json:"port,omitempty"` // ask only whether the port opens
-		Send   string     `json:"send,omitempty"`
-		Expect string     `json:"expect,omitempty"`
-		TLS    bool       `json:"tls,omitempty"`
-		Wire   wire.Order `json:"wire,omitzero"`
-	}
-	result struct {
-		Yes     bool              `json:"yes,omitempty"`
-		Dropped map[string]uint64 `json:"dropped,omitempty"`
-		clockSetting
-		Now   int64        `json:"now,omitempty"`
-		Boot  string       `json:"boot,omitempty"` // see bootID
-		Table string       `json:"table,omitempty"`
-		Text  string       `json:"text,omitempty"` // of a server's answer, what matched
-		Wire  *wire.Report `json:"wire,omitempty"`
-	}
-	// clockSetting is a clock.Setting.
-	clockSetting struct {
-		Offset int64   `json:"offset,omitempty"` // ns
-		Rate   float64 `json:"rate,omitempty"`
-		Strobe int64   `json:"strobe,omitempty"` // ns
 	}
 	rpcError struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
 )
-
-func wireClock(s clock.Setting) clockSetting {
-	return clockSetting{int64(s.Offset), s.Rate, int64(s.Strobe)}
-}
-
-func (s clockSetting) clock() clock.Setting {
-	return clock.Setting{Offset: time.Duration(s.Offset), Rate: s.Rate, Strobe: time.Duration(s.Strobe)}
-}
 
 // Codes of errors that callers tell apart; -32000 to -32099 are the server's own in
 // JSON-RPC 2.0.
@@ -85,6 +47,7 @@ const (
 	codeRefused
 	codeUnheld
 	codeLate
+	codeNoOp
 )
 
 // ErrRefused is wrapped by the agent's errors about processes that are none of its
@@ -98,6 +61,7 @@ var meanings = map[int][]error{
 	codeRefused:     {ErrRefused},
 	codeUnheld:      {wire.ErrUnsupported},
 	codeLate:        {context.DeadlineExceeded},
+	codeNoOp:        {errors.ErrUnsupported},
 }
 
 func wireError(err error) *rpcError {

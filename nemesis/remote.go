@@ -11,13 +11,10 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/lines"
-	"github.com/picklock/picklock/nemesis/clock"
-	"github.com/picklock/picklock/nemesis/wire"
 )
 
-// Remote are the injector of an agent that runs where the nodes are, reached over its
-// standard input and output. Besides Injector it has the few abilities that a run
-// needs there: to ask servers, and to read the clock of the nodes' kernel.
+// Remote is the Injector of an agent that runs where the nodes are, reached over its
+// standard input and output.
 type Remote struct {
 	in    io.WriteCloser
 	agent *lines.Client[request, response]
@@ -55,23 +52,25 @@ func NewRemote(in io.WriteCloser, out io.ReadCloser, why func() error) *Remote {
 	return r
 }
 
-func (r *Remote) call(ctx context.Context, method string, p params) (result, error) {
+// Do implements Injector.
+func (r *Remote) Do(ctx context.Context, op Op) (Result, error) {
+	p := params{Op: op}
 	if deadline, ok := ctx.Deadline(); ok {
 		// That time was up is an answer, too, and has to arrive in time.
 		p.Within = int64(time.Until(deadline) * 9 / 10)
 	}
-	a, err := r.agent.Ask(ctx, request{Version: "2.0", Method: method, Params: p})
+	a, err := r.agent.Ask(ctx, request{Version: "2.0", Method: op.Name, Params: p})
 	if gone := r.agent.Err(); err != nil && gone != nil {
-		return result{}, gone
+		return Result{}, gone
 	}
 	if err != nil {
-		return result{}, fmt.Errorf("agent: %s: %w", method, err)
+		return Result{}, fmt.Errorf("agent: %s: %w", op.Name, err)
 	}
 	if a.Error != nil {
-		return result{}, a.Error
+		return Result{}, a.Error
 	}
 	if a.Result == nil {
-		return result{}, nil
+		return Result{}, nil
 	}
 	return *a.Result, nil
 }
@@ -99,25 +98,15 @@ func (r *Remote) Close(ctx context.Context) error {
 // which has that process id now. An earlier process id of the same container is
 // forgotten.
 func (r *Remote) Allow(ctx context.Context, container string, pid int) error {
-	_, err := r.call(ctx, "allow", params{Container: container, PID: pid})
+	_, err := r.Do(ctx, Op{Name: OpAllow, Container: container, PID: pid})
 	return err
 }
 
 // Ask puts a probe's question to addr from inside the network namespace; see
 // compose.Probe.Answer.
 func (r *Remote) Ask(ctx context.Context, netns, addr string, p *compose.Probe) (answer string, ok bool, err error) {
-	a := params{NetNS: netns, Addr: addr, Port: p == nil}
-	if p != nil {
-		a.Send, a.Expect, a.TLS = p.Send, p.Expect, p.TLS
-	}
-	got, err := r.call(ctx, "ask", a)
+	got, err := r.Do(ctx, Op{Name: OpProbe, NetNS: netns, Addr: addr, Probe: p})
 	return got.Text, got.Yes, err
-}
-
-// Sockets reads the table of TCP sockets of a node, /proc/PID/net/tcp.
-func (r *Remote) Sockets(ctx context.Context, pid int) (string, error) {
-	got, err := r.call(ctx, "sockets", params{PID: pid})
-	return got.Table, err
 }
 
 // Now reads the monotonic clock of the nodes' kernel in ns (see history.Now), without
@@ -126,72 +115,12 @@ func (r *Remote) Now() int64 { return r.clock.now() }
 
 // readClock reads the nodes' clock once.
 func (r *Remote) readClock(ctx context.Context) (now int64, boot string, err error) {
-	got, err := r.call(ctx, "now", params{})
+	got, err := r.Do(ctx, Op{Name: OpNow})
 	return got.Now, got.Boot, err
 }
 
 // Kill ends all processes of the container whose first process that is.
-func (r *Remote) Kill(ctx context.Context, pid int) error { return r.Signal(ctx, pid, syscall.SIGKILL) }
-
-// Signal implements Injector.
-func (r *Remote) Signal(ctx context.Context, pid int, sig syscall.Signal) error {
-	_, err := r.call(ctx, "signal", params{PID: pid, Signal: int(sig)})
-	return err
-}
-
-// Stopped implements Injector.
-func (r *Remote) Stopped(ctx context.Context, pid int) (bool, error) {
-	got, err := r.call(ctx, "stopped", params{PID: pid})
-	return got.Yes, err
-}
-
-// Drop implements Injector.
-func (r *Remote) Drop(ctx context.Context, netns string, from []string) error {
-	_, err := r.call(ctx, "drop", params{NetNS: netns, From: from})
-	return err
-}
-
-// Bar implements Injector.
-func (r *Remote) Bar(ctx context.Context, netns string, from, to []string) error {
-	_, err := r.call(ctx, "bar", params{NetNS: netns, From: from, To: to})
-	return err
-}
-
-// Dropped implements Injector.
-func (r *Remote) Dropped(ctx context.Context, netns string) (map[string]uint64, error) {
-	got, err := r.call(ctx, "dropped", params{NetNS: netns})
-	return got.Dropped, err
-}
-
-// Reach implements Injector.
-func (r *Remote) Reach(ctx context.Context, netns, addr string) (bool, error) {
-	got, err := r.call(ctx, "reach", params{NetNS: netns, Addr: addr})
-	return got.Yes, err
-}
-
-// Wire implements Injector.
-func (r *Remote) Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
-	got, err := r.call(ctx, "wire", params{NetNS: netns, Wire: o})
-	if got.Wire == nil {
-		return wire.Report{}, err
-	}
-	return *got.Wire, err
-}
-
-// SetClock implements Injector.
-func (r *Remote) SetClock(ctx context.Context, pid int, to clock.Setting) error {
-	_, err := r.call(ctx, "shift", params{PID: pid, clockSetting: wireClock(to)})
-	return err
-}
-
-// ReadClock implements Injector.
-func (r *Remote) ReadClock(ctx context.Context, pid int) (clock.Setting, error) {
-	got, err := r.call(ctx, "offset", params{PID: pid})
-	return got.clock(), err
-}
-
-// Clock implements Injector.
-func (r *Remote) Clock(ctx context.Context) error {
-	_, err := r.call(ctx, "clock", params{})
+func (r *Remote) Kill(ctx context.Context, pid int) error {
+	_, err := r.Do(ctx, Op{Name: OpSignal, PID: pid, Signal: syscall.SIGKILL})
 	return err
 }

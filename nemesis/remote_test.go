@@ -3,10 +3,9 @@ package nemesis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"slices"
+	"reflect"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,77 +18,35 @@ import (
 	"github.com/picklock/picklock/nemesis/wire"
 )
 
-// scripted injector note what they are told and answer as they were told to.
+// scripted notes the operations and answers all of them with the same.
 type scripted struct {
 	mu     sync.Mutex
-	told   []string
+	done   []Op
+	answer Result
 	err    error
-	held   chan struct{} // Stopped waits for it, or for its caller's patience to end
+	held   chan struct{} // OpStopped waits for it, or until its context ends
+	gaveUp bool          // OpStopped has not waited for held
 	healed bool
 }
 
-func (s *scripted) note(what string) error {
+func (s *scripted) Do(ctx context.Context, op Op) (Result, error) {
+	late := false
+	if op.Name == OpStopped {
+		select {
+		case <-s.held:
+		case <-ctx.Done():
+			late = true
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = append(s.told, what)
-	return s.err
-}
-
-func (s *scripted) Signal(_ context.Context, pid int, sig syscall.Signal) error {
-	if pid != 7 || sig != syscall.SIGSTOP {
-		return errors.New("garbled")
+	s.done = append(s.done, op)
+	if late {
+		s.gaveUp = true
+		return Result{}, ctx.Err()
 	}
-	return s.note("signal")
+	return s.answer, s.err
 }
-
-func (s *scripted) Stopped(ctx context.Context, _ int) (bool, error) {
-	select {
-	case <-s.held:
-		return true, s.note("stopped")
-	case <-ctx.Done():
-		return false, errors.Join(ctx.Err(), s.note("gave up"))
-	}
-}
-
-func (s *scripted) Drop(_ context.Context, netns string, from []string) error {
-	return s.note("drop " + netns + " " + strings.Join(from, ","))
-}
-
-func (s *scripted) Bar(_ context.Context, netns string, from, to []string) error {
-	return s.note("bar " + netns + " " + strings.Join(from, ",") + " " + strings.Join(to, ","))
-}
-
-func (s *scripted) Dropped(context.Context, string) (map[string]uint64, error) {
-	return map[string]uint64{"10.0.0.1": 1 << 60}, s.note("dropped")
-}
-
-func (s *scripted) Reach(_ context.Context, netns, addr string) (bool, error) {
-	return true, s.note("reach " + netns + " " + addr)
-}
-
-func (s *scripted) SetClock(_ context.Context, _ int, to clock.Setting) error {
-	return s.note("clock " + wrongness(to))
-}
-
-func (s *scripted) ReadClock(context.Context, int) (clock.Setting, error) {
-	return clock.Setting{Offset: -3 * time.Second, Rate: 0.5, Strobe: -time.Minute}, s.note("read clock")
-}
-
-func (s *scripted) Wire(_ context.Context, netns string, o wire.Order) (wire.Report, error) {
-	return wire.Report{Messages: 3, Took: time.Second}, s.note(fmt.Sprintf("wire %s %s %v %d %v", netns, o.Do, o.To, o.N, o.Shape.Delay))
-}
-func (s *scripted) Clock(context.Context) error { return s.note("clock") }
-func (s *scripted) allow(id string, _ int) error {
-	return s.note("allow " + id)
-}
-
-func (s *scripted) ask(_ context.Context, netns, addr string, p *compose.Probe) (string, bool, error) {
-	if p == nil {
-		return "", true, s.note("knock " + netns + " " + addr)
-	}
-	return "what matched", false, s.note("ask " + p.Send + " " + p.Expect + map[bool]string{true: " by TLS"}[p.TLS])
-}
-func (s *scripted) sockets(int) (string, error) { return "table", s.note("sockets") }
 
 func (s *scripted) heal(context.Context) error {
 	s.mu.Lock()
@@ -118,46 +75,45 @@ func connect(t *testing.T, injector *scripted) (*Remote, chan error) {
 	return r, served
 }
 
-func TestRemoteTellsAllThatIsSaid(t *testing.T) {
-	injector := &scripted{held: make(chan struct{})}
-	close(injector.held)
+// Operations and results pass through the agent's protocol unchanged.
+func TestRemoteIsTransparent(t *testing.T) {
+	injector := &scripted{answer: Result{
+		Yes: true, Text: "table", Dropped: map[string]uint64{"10.0.0.1": 1 << 60},
+		Clock:   clock.Setting{Offset: -3 * time.Second, Rate: 0.5, Strobe: -time.Minute},
+		Packets: wire.Report{Messages: 3, Took: time.Second}, Now: 5, Boot: "boot",
+	}}
 	r, _ := connect(t, injector)
 	ctx := t.Context()
-	check := func(what string, err error, ok bool) {
-		t.Helper()
-		if err != nil || !ok {
-			t.Errorf("%s: %v, %v", what, ok, err)
+	want := []Op{
+		{
+			Name: OpDrop, PID: 7, Signal: syscall.SIGSTOP, NetNS: "/ns", From: []string{"a", "b"}, To: []string{"c"}, Addr: "x:1",
+			Clock:   clock.Setting{Offset: -1500 * time.Millisecond, Rate: 1.25, Strobe: time.Second},
+			Packets: wire.Order{Do: wire.Shaped, To: []string{"a"}, N: 2, Shape: wire.Shape{Delay: time.Second}},
+		},
+		{Name: OpTryClock},
+		{Name: OpAllow, Container: "id", PID: 7},
+		{Name: OpProbe, NetNS: "/ns", Addr: "x:1"},
+		{Name: OpProbe, NetNS: "/ns", Addr: "x:1", Probe: &compose.Probe{Send: "PING\r\n", Expect: "PONG", TLS: true}},
+		{Name: OpSignal, PID: 7, Signal: syscall.SIGKILL},
+	}
+	for _, op := range want[:2] {
+		if got, err := r.Do(ctx, op); err != nil || !reflect.DeepEqual(got, injector.answer) {
+			t.Errorf("%s: %+v, %v", op.Name, got, err)
 		}
 	}
-	check("allow", r.Allow(ctx, "id", 7), true)
-	check("signal", r.Signal(ctx, 7, syscall.SIGSTOP), true)
-	yes, err := r.Stopped(ctx, 7)
-	check("stopped", err, yes)
-	check("drop", r.Drop(ctx, "/ns", []string{"a", "b"}), true)
-	check("drop nothing", r.Drop(ctx, "/ns", nil), true)
-	check("bar", r.Bar(ctx, "/ns", []string{"a"}, []string{"b", "c"}), true)
-	d, err := r.Dropped(ctx, "/ns")
-	check("dropped", err, d["10.0.0.1"] == 1<<60)
-	yes, err = r.Reach(ctx, "/ns", "x:1")
-	check("reach", err, yes)
-	check("set the clock", r.SetClock(ctx, 7, clock.Setting{Offset: -1500 * time.Millisecond, Rate: 1.25, Strobe: time.Second}), true)
-	w, err := r.Wire(ctx, "/ns", wire.Order{Do: wire.Shaped, To: []string{"a"}, N: 2, Shape: wire.Shape{Delay: time.Second}})
-	check("wire", err, w.Messages == 3 && w.Took == time.Second)
-	o, err := r.ReadClock(ctx, 7)
-	check("read the clock", err, o == clock.Setting{Offset: -3 * time.Second, Rate: 0.5, Strobe: -time.Minute})
-	check("clock", r.Clock(ctx), true)
-	_, yes, err = r.Ask(ctx, "/ns", "x:1", nil)
-	check("knock", err, yes)
-	text, yes, err := r.Ask(ctx, "/ns", "x:1", &compose.Probe{Send: "PING\r\n", Expect: "PONG", TLS: true})
-	check("ask", err, !yes && text == "what matched")
-	table, err := r.Sockets(ctx, 7)
-	check("sockets", err, table == "table")
-	want := []string{
-		"allow id", "signal", "stopped", "drop /ns a,b", "drop /ns ", "bar /ns a b,c", "dropped", "reach /ns x:1", "clock -1.5s x1.25 strobe +1s", "wire /ns shape [a] 2 1s", "read clock", "clock",
-		"knock /ns x:1", "ask PING\r\n PONG by TLS", "sockets",
+	if err := r.Allow(ctx, "id", 7); err != nil {
+		t.Error(err)
 	}
-	if !slices.Equal(injector.told, want) {
-		t.Errorf("told %q, want %q", injector.told, want)
+	for _, op := range want[3:5] {
+		if text, yes, err := r.Ask(ctx, op.NetNS, op.Addr, op.Probe); err != nil || !yes || text != "table" {
+			t.Errorf("ask: %q, %v, %v", text, yes, err)
+		}
+	}
+	if err := r.Kill(ctx, 7); err != nil {
+		t.Error(err)
+	}
+	if !reflect.DeepEqual(injector.done, want) {
+		t.Errorf("done %+v, want %+v", injector.done, want)
 	}
 	if a, b := r.Now(), r.Now(); a <= 0 || b < a {
 		t.Errorf("the clock goes from %d to %d", a, b)
@@ -166,10 +122,10 @@ func TestRemoteTellsAllThatIsSaid(t *testing.T) {
 
 // Faults tell these errors apart, so they must survive the way.
 func TestRemoteErrors(t *testing.T) {
-	for _, want := range []error{os.ErrProcessDone, syscall.ESRCH, clock.ErrUnsupported, ErrRefused, wire.ErrUnsupported} {
+	for _, want := range []error{os.ErrProcessDone, syscall.ESRCH, clock.ErrUnsupported, ErrRefused, wire.ErrUnsupported, errors.ErrUnsupported} {
 		injector := &scripted{err: want}
 		r, _ := connect(t, injector)
-		err := r.Signal(t.Context(), 7, syscall.SIGSTOP)
+		err := do(t, r, Op{Name: OpSignal, PID: 7, Signal: syscall.SIGSTOP})
 		if !errors.Is(err, want) || err.Error() != want.Error() {
 			t.Errorf("%v became %v", want, err)
 		}
@@ -180,7 +136,7 @@ func TestRemoteErrors(t *testing.T) {
 		}
 	}
 	r, _ := connect(t, &scripted{err: errors.New("anything")})
-	if err := r.Clock(t.Context()); err == nil || errors.Is(err, os.ErrProcessDone) || err.Error() != "anything" {
+	if err := do(t, r, Op{Name: OpTryClock}); err == nil || errors.Is(err, os.ErrProcessDone) || err.Error() != "anything" {
 		t.Errorf("became %v", err)
 	}
 }
@@ -192,10 +148,10 @@ func TestRemoteAnswersInAnyOrder(t *testing.T) {
 	r, _ := connect(t, injector)
 	slow := make(chan error, 1)
 	go func() {
-		_, err := r.Stopped(t.Context(), 7)
+		_, err := r.Do(t.Context(), Op{Name: OpStopped, PID: 7})
 		slow <- err
 	}()
-	if err := r.Signal(t.Context(), 7, syscall.SIGSTOP); err != nil {
+	if err := do(t, r, Op{Name: OpSignal, PID: 7, Signal: syscall.SIGSTOP}); err != nil {
 		t.Error(err)
 	}
 	select {
@@ -205,7 +161,7 @@ func TestRemoteAnswersInAnyOrder(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := r.Stopped(ctx, 7); err == nil {
+	if _, err := r.Do(ctx, Op{Name: OpStopped, PID: 7}); err == nil {
 		t.Error("it answered")
 	}
 	close(injector.held)
@@ -222,8 +178,8 @@ func TestAgentGivesUpBeforeItsCaller(t *testing.T) {
 		r, _ := connect(t, injector)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := r.Stopped(ctx, 7); err == nil || ctx.Err() != nil || !slices.Equal(injector.told, []string{"gave up"}) {
-			t.Errorf("the agent %q, the caller %v: %v", injector.told, ctx.Err(), err)
+		if _, err := r.Do(ctx, Op{Name: OpStopped, PID: 7}); err == nil || ctx.Err() != nil || !injector.gaveUp {
+			t.Errorf("the agent gave up: %v, the caller %v: %v", injector.gaveUp, ctx.Err(), err)
 		}
 	})
 }
@@ -233,12 +189,12 @@ func TestAgentGivesUpBeforeItsCaller(t *testing.T) {
 func TestAgentHealsWhenNobodyIsLeft(t *testing.T) {
 	injector := &scripted{held: make(chan struct{})}
 	r, served := connect(t, injector)
-	if err := r.Signal(t.Context(), 7, syscall.SIGSTOP); err != nil {
+	if err := do(t, r, Op{Name: OpSignal, PID: 7, Signal: syscall.SIGSTOP}); err != nil {
 		t.Fatal(err)
 	}
 	unanswered := make(chan error, 1)
 	go func() {
-		_, err := r.Stopped(t.Context(), 7)
+		_, err := r.Do(t.Context(), Op{Name: OpStopped, PID: 7})
 		unanswered <- err
 	}()
 	if err := r.Close(t.Context()); err != nil {
@@ -253,7 +209,7 @@ func TestAgentHealsWhenNobodyIsLeft(t *testing.T) {
 	if err := <-unanswered; err == nil {
 		t.Log("the last request was answered before the end")
 	}
-	if err := r.Signal(t.Context(), 7, syscall.SIGSTOP); err == nil || !strings.Contains(err.Error(), "the agent is gone") {
+	if err := do(t, r, Op{Name: OpSignal, PID: 7, Signal: syscall.SIGSTOP}); err == nil || !strings.Contains(err.Error(), "the agent is gone") {
 		t.Errorf("after its end: %v", err)
 	}
 }

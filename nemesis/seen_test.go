@@ -18,17 +18,17 @@ type partly struct {
 	deaf bool
 }
 
-func (p *partly) Wire(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
-	if p.deaf && (o.Do == wire.Shaped || o.Do == wire.Hold) {
+func (p *partly) Do(ctx context.Context, op Op) (Result, error) {
+	if o := &op.Packets; p.deaf && (o.Do == wire.Shaped || o.Do == wire.Hold) {
 		var to []string
 		for _, a := range o.To {
-			if netns+" "+a != p.way {
+			if op.NetNS+" "+a != p.way {
 				to = append(to, a)
 			}
 		}
 		o.To = to
 	}
-	return p.fakeInjector.Wire(ctx, netns, o)
+	return p.fakeInjector.Do(ctx, op)
 }
 
 // TestSeenOnEachLink: a fault on links has landed when each of them shows it, and it alone: what

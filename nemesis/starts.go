@@ -155,7 +155,7 @@ func (s *starts) apply(ctx context.Context, some []bar) (all error) {
 				to = append(to, other.Addr)
 			}
 		}
-		if err := s.env.Injector.Bar(ctx, n.NetNS, from, to); err != nil && !s.env.net.died(err, n) {
+		if _, err := s.env.Injector.Do(ctx, Op{Name: OpBar, NetNS: n.NetNS, From: from, To: to}); err != nil && !s.env.net.died(err, n) {
 			all = errors.Join(all, fmt.Errorf("bar the network of %s while another starts: %w", n.Name, err))
 		}
 	}

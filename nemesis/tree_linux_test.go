@@ -70,18 +70,18 @@ func TestSignalReachesOtherGroups(t *testing.T) {
 	await := func(want bool) {
 		t.Helper()
 		for range 1000 {
-			got, err := h.Stopped(t.Context(), pid)
+			got, err := h.Do(t.Context(), Op{Name: OpStopped, PID: pid})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got == want {
+			if got.Yes == want {
 				return
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
 		t.Fatalf("stopped is never %v", want)
 	}
-	if err := h.Signal(t.Context(), pid, syscall.SIGSTOP); err != nil {
+	if err := do(t, h, Op{Name: OpSignal, PID: pid, Signal: syscall.SIGSTOP}); err != nil {
 		t.Fatal(err)
 	}
 	await(true)
@@ -90,7 +90,7 @@ func TestSignalReachesOtherGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(false)
-	if err := h.Signal(t.Context(), pid, syscall.SIGCONT); err != nil {
+	if err := do(t, h, Op{Name: OpSignal, PID: pid, Signal: syscall.SIGCONT}); err != nil {
 		t.Fatal(err)
 	}
 	await(false)
@@ -127,10 +127,10 @@ func TestClockOfPostgres(t *testing.T) {
 	var h LocalInjector
 	sessions := []*pgx.Conn{session(), session()}
 	for _, offset := range []time.Duration{time.Hour, -time.Minute, 0} {
-		if err := h.SetClock(t.Context(), n.PID, clock.Setting{Offset: offset}); err != nil {
+		if err := do(t, h, Op{Name: OpSetClock, PID: n.PID, Clock: clock.Setting{Offset: offset}}); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := h.ReadClock(t.Context(), n.PID); err != nil || got.Offset != offset {
+		if got, err := h.Do(t.Context(), Op{Name: OpReadClock, PID: n.PID}); err != nil || got.Clock.Offset != offset {
 			t.Errorf("read back %v, %v; want %v", got, err, offset)
 		}
 		sessions = append(sessions, session())
@@ -146,7 +146,7 @@ func TestClockOfPostgres(t *testing.T) {
 	}
 	// All sessions' clocks are as fast, the new one's, too.
 	const rate = 2
-	if err := h.SetClock(t.Context(), n.PID, clock.Setting{Rate: rate}); err != nil {
+	if err := do(t, h, Op{Name: OpSetClock, PID: n.PID, Clock: clock.Setting{Rate: rate}}); err != nil {
 		t.Fatal(err)
 	}
 	sessions = append(sessions, session())
@@ -167,7 +167,7 @@ func TestClockOfPostgres(t *testing.T) {
 			t.Errorf("session %d counted %v in %v to %v", i, got, least, most)
 		}
 	}
-	if got, err := h.ReadClock(t.Context(), n.PID); err != nil || got.Rate != rate {
+	if got, err := h.Do(t.Context(), Op{Name: OpReadClock, PID: n.PID}); err != nil || got.Clock.Rate != rate {
 		t.Errorf("read back %+v, %v", got, err)
 	}
 	// A process whose clock is another's is told.
@@ -178,7 +178,7 @@ func TestClockOfPostgres(t *testing.T) {
 	if _, err := clock.Set(t.Context(), tree[len(tree)-1].PID, clock.Setting{Offset: time.Hour}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := h.ReadClock(t.Context(), n.PID); err == nil {
+	if got, err := h.Do(t.Context(), Op{Name: OpReadClock, PID: n.PID}); err == nil {
 		t.Errorf("one process is an hour ahead: read back %v", got)
 	}
 }

@@ -58,7 +58,7 @@ func (w *ways) order(ctx context.Context, x way, o wire.Order) (wire.Report, err
 	if o.Port == 0 {
 		o.Port = 9 // discard: a refusal is an answer too
 	}
-	r, err := w.env.Injector.Wire(ctx, from.NetNS, o)
+	r, err := w.env.packets(ctx, from.NetNS, o)
 	if err != nil && w.env.net.died(err, from) {
 		return wire.Report{}, errDown
 	}
@@ -105,7 +105,7 @@ func (w *ways) orderAll(ctx context.Context, some []way, o wire.Order) (sum wire
 		all.Go(func() {
 			o := o
 			o.To = to[from.Name]
-			r, oerr := w.env.Injector.Wire(ctx, from.NetNS, o)
+			r, oerr := w.env.packets(ctx, from.NetNS, o)
 			mu.Lock()
 			defer mu.Unlock()
 			if oerr != nil && !w.env.net.died(oerr, from) {
@@ -357,7 +357,7 @@ func wireable(e *Env) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), verifyWithin)
 	defer cancel()
-	if _, err := e.Injector.Wire(ctx, "", wire.Order{Do: wire.Try}); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if _, err := e.packets(ctx, "", wire.Order{Do: wire.Try}); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	return nil

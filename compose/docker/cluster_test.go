@@ -30,6 +30,13 @@ func nodeOf(t *testing.T, c *Cluster, name string) compose.Node {
 	return compose.Node{}
 }
 
+// do carries out an operation of which only the error matters.
+func do(t *testing.T, agent *nemesis.Remote, op nemesis.Op) error {
+	t.Helper()
+	_, err := agent.Do(t.Context(), op)
+	return err
+}
+
 // say has redis answer a command, seen from inside its own network.
 func say(t *testing.T, c *Cluster, hands *nemesis.Remote, send, expect string) bool {
 	t.Helper()
@@ -146,7 +153,7 @@ func TestSpawn(t *testing.T) {
 			t.Errorf("the %s may get new privileges by a program that it starts", name)
 		}
 	}
-	if got, err := hands.Reach(ctx, first.NetNS, first.HostPort()); err != nil || !got {
+	if got, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpReach, NetNS: first.NetNS, Addr: first.HostPort()}); err != nil || !got.Yes {
 		t.Errorf("reach %v, %v", got, err)
 	}
 	if err := c.Kill(ctx, "register"); err != nil {
@@ -195,17 +202,17 @@ func TestAgentRefusesForeigners(t *testing.T) {
 	foreign := nodeOf(t, other, "redis").PID
 	self := os.Getpid()
 	for name, err := range map[string]error{
-		"signal this process":         hands.Signal(ctx, self, syscall.SIGSTOP),
-		"signal the first process":    hands.Signal(ctx, 1, syscall.SIGSTOP),
-		"signal a group":              hands.Signal(ctx, -1, syscall.SIGSTOP),
-		"signal another run's":        hands.Signal(ctx, foreign, syscall.SIGSTOP),
+		"signal this process":         do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: self, Signal: syscall.SIGSTOP}),
+		"signal the first process":    do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: 1, Signal: syscall.SIGSTOP}),
+		"signal a group":              do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: -1, Signal: syscall.SIGSTOP}),
+		"signal another run's":        do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: foreign, Signal: syscall.SIGSTOP}),
 		"allow this process":          hands.Allow(ctx, redis.id, self),
 		"allow another run's process": hands.Allow(ctx, redis.id, foreign),
-		"shift this process":          hands.SetClock(ctx, self, clock.Setting{Offset: time.Hour}),
-		"cut the host off":            hands.Drop(ctx, "/proc/1/ns/net", []string{"10.0.0.1"}),
-		"cut this process off":        hands.Drop(ctx, "/proc/self/ns/net", []string{"10.0.0.1"}),
-		"cut a path":                  hands.Drop(ctx, "/proc/"+"1/../self/ns/net", []string{"10.0.0.1"}),
-		"cut another run off":         hands.Drop(ctx, nodeOf(t, other, "redis").NetNS, []string{"10.0.0.1"}),
+		"shift this process":          do(t, hands, nemesis.Op{Name: nemesis.OpSetClock, PID: self, Clock: clock.Setting{Offset: time.Hour}}),
+		"cut the host off":            do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/1/ns/net", From: []string{"10.0.0.1"}}),
+		"cut this process off":        do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/self/ns/net", From: []string{"10.0.0.1"}}),
+		"cut a path":                  do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/" + "1/../self/ns/net", From: []string{"10.0.0.1"}}),
+		"cut another run off":         do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: nodeOf(t, other, "redis").NetNS, From: []string{"10.0.0.1"}}),
 	} {
 		if !errors.Is(err, nemesis.ErrRefused) {
 			t.Errorf("%s: error %v, want a refusal", name, err)
@@ -217,7 +224,7 @@ func TestAgentRefusesForeigners(t *testing.T) {
 		}
 	}
 	// None of it was held against its own.
-	if stopped, err := hands.Stopped(ctx, own); err != nil || stopped {
+	if stopped, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: own}); err != nil || stopped.Yes {
 		t.Errorf("stopped %v, %v", stopped, err)
 	}
 }
@@ -247,10 +254,10 @@ func TestAgentRefusesSharedNetworks(t *testing.T) {
 	if err := hands.Allow(ctx, id, i.PID); err != nil {
 		t.Fatal(err)
 	}
-	if err := hands.Drop(ctx, fmt.Sprintf("/proc/%d/ns/net", i.PID), []string{"203.0.113.1"}); !errors.Is(err, nemesis.ErrRefused) {
+	if err := do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: fmt.Sprintf("/proc/%d/ns/net", i.PID), From: []string{"203.0.113.1"}}); !errors.Is(err, nemesis.ErrRefused) {
 		t.Errorf("error %v, want a refusal", err)
 	}
-	if err := hands.Signal(ctx, i.PID, syscall.SIGCONT); err != nil {
+	if err := do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: i.PID, Signal: syscall.SIGCONT}); err != nil {
 		t.Errorf("it is a process of this run all the same: %v", err)
 	}
 }
@@ -261,29 +268,29 @@ func TestAgentHealsAtItsEnd(t *testing.T) {
 	c, hands := start(t, e, load(t, "redis"))
 	ctx := t.Context()
 	n := nodeOf(t, c, "redis")
-	if err := hands.Clock(ctx); err != nil {
+	if err := do(t, hands, nemesis.Op{Name: nemesis.OpTryClock}); err != nil {
 		t.Fatal(err)
 	}
-	if err := hands.SetClock(ctx, n.PID, clock.Setting{Offset: time.Hour}); err != nil {
+	if err := do(t, hands, nemesis.Op{Name: nemesis.OpSetClock, PID: n.PID, Clock: clock.Setting{Offset: time.Hour}}); err != nil {
 		t.Fatal(err)
 	}
 	ahead := func(c *Cluster, hands *nemesis.Remote) time.Duration {
-		d, err := hands.ReadClock(ctx, nodeOf(t, c, "redis").PID)
+		d, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpReadClock, PID: nodeOf(t, c, "redis").PID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d.Offset
+		return d.Clock.Offset
 	}
 	if d := ahead(c, hands); d != time.Hour {
 		t.Errorf("the clock is %v ahead", d)
 	}
-	if err := hands.Drop(ctx, n.NetNS, []string{n.Addr}); err != nil {
+	if err := do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: n.NetNS, From: []string{n.Addr}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := hands.Signal(ctx, n.PID, syscall.SIGSTOP); err != nil {
+	if err := do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: n.PID, Signal: syscall.SIGSTOP}); err != nil {
 		t.Fatal(err)
 	}
-	if stopped, err := hands.Stopped(ctx, n.PID); err != nil || !stopped {
+	if stopped, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: n.PID}); err != nil || !stopped.Yes {
 		t.Errorf("stopped %v, %v", stopped, err)
 	}
 	if near := hands.Now() - history.Now(); e.access.host == defaultHost && (near < -int64(time.Second) || near > int64(time.Second)) {
@@ -293,7 +300,7 @@ func TestAgentHealsAtItsEnd(t *testing.T) {
 	if err := hands.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hands.Stopped(ctx, n.PID); err == nil || !strings.Contains(err.Error(), "the agent is gone") {
+	if _, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: n.PID}); err == nil || !strings.Contains(err.Error(), "the agent is gone") {
 		t.Errorf("asked after its end: %v", err)
 	}
 	// A second agent on the same run looks what the first one left.
@@ -301,13 +308,13 @@ func TestAgentHealsAtItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stopped, err := second.Stopped(ctx, n.PID); err != nil || stopped {
+	if stopped, err := second.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: n.PID}); err != nil || stopped.Yes {
 		t.Errorf("stopped %v, %v", stopped, err)
 	}
 	if d := ahead(c, second); d != 0 {
 		t.Errorf("the clock is %v ahead", d)
 	}
-	if d, err := second.Dropped(ctx, n.NetNS); err != nil || len(d) > 0 {
+	if d, err := second.Do(ctx, nemesis.Op{Name: nemesis.OpDropped, NetNS: n.NetNS}); err != nil || len(d.Dropped) > 0 {
 		t.Errorf("drops %v, %v", d, err)
 	}
 }

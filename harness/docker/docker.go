@@ -4,12 +4,12 @@ package docker
 
 import (
 	"context"
+	"errors"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
-	"github.com/picklock/picklock/nemesis/wire"
 )
 
 // Runtime runs clusters on a Docker engine.
@@ -57,12 +57,14 @@ func (d *Runtime) Injector() nemesis.Injector {
 }
 
 // unasked is the injector of an engine on which no agent runs yet.
-type unasked struct{ nemesis.Injector }
+type unasked struct{}
 
-func (unasked) Clock(context.Context) error { return nil }
-
-func (unasked) Wire(context.Context, string, wire.Order) (wire.Report, error) {
-	return wire.Report{}, nil
+// Do implements nemesis.Injector.
+func (unasked) Do(_ context.Context, op nemesis.Op) (r nemesis.Result, err error) {
+	if op.Name != nemesis.OpTryClock && op.Name != nemesis.OpPackets {
+		err = errors.ErrUnsupported
+	}
+	return r, err
 }
 
 // Isolated implements Runtime.

@@ -6,15 +6,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis"
-	"github.com/picklock/picklock/nemesis/clock"
-	"github.com/picklock/picklock/nemesis/wire"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -48,18 +45,12 @@ func (nodes) Leads(_ context.Context, node string) (bool, error) { return node =
 // idle is an injector of which nothing is asked.
 type idle struct{}
 
-func (idle) Signal(context.Context, int, syscall.Signal) error          { return errNot }
-func (idle) Stopped(context.Context, int) (bool, error)                 { return false, errNot }
-func (idle) Drop(context.Context, string, []string) error               { return errNot }
-func (idle) Bar(context.Context, string, []string, []string) error      { return errNot }
-func (idle) Dropped(context.Context, string) (map[string]uint64, error) { return nil, errNot }
-func (idle) Reach(context.Context, string, string) (bool, error)        { return false, errNot }
-func (idle) Wire(context.Context, string, wire.Order) (wire.Report, error) {
-	return wire.Report{}, errNot
+func (idle) Do(_ context.Context, op nemesis.Op) (r nemesis.Result, err error) {
+	if op.Name != nemesis.OpTryClock {
+		err = errNot
+	}
+	return r, err
 }
-func (idle) SetClock(context.Context, int, clock.Setting) error    { return errNot }
-func (idle) ReadClock(context.Context, int) (clock.Setting, error) { return clock.Setting{}, errNot }
-func (idle) Clock(context.Context) error                           { return nil }
 
 // What the nemesis writes of any fault that it can draw becomes a fault of a schedule.
 func TestWords(t *testing.T) {
