@@ -58,24 +58,24 @@ func TestPartitionOutlivesRestart(t *testing.T) {
 	c := &renewingCluster{fakeCluster: newFakeCluster()}
 	injector := mortalHands{newFakeInjector(), c}
 	env := &Env{Cluster: c, Injector: injector, Isolated: true}
-	net := newCuts(env)
-	env.net, env.ways = net, newWays(env)
+	net := newNetwork(env)
+	env.net = net
 	c.AroundStart(env.starts.around)
 	ctx := t.Context()
-	toS1, toS2 := cut{from: "s2", to: "s1"}, cut{from: "s1", to: "s2"}
+	toS1, toS2 := directedLink{from: "s2", to: "s1"}, directedLink{from: "s1", to: "s2"}
 	drops := func(netns string) []string {
 		injector.mu.Lock()
 		defer injector.mu.Unlock()
 		return injector.drops[netns]
 	}
-	if err := net.add(ctx, "a", []cut{toS1, toS2}); err != nil {
+	if err := net.cut(ctx, "a", []directedLink{toS1, toS2}); err != nil {
 		t.Fatal(err)
 	}
 	c.set("s1", 0, "")
 	if err := net.probe(ctx, toS1); !errors.Is(err, errDown) {
 		t.Errorf("a cut of a node that is down was probed: %v", err)
 	}
-	if err := net.add(ctx, "a", []cut{{from: "s3", to: "s1"}}); err != nil {
+	if err := net.cut(ctx, "a", []directedLink{{from: "s3", to: "s1"}}); err != nil {
 		t.Errorf("a cut more while it is down: %v", err)
 	}
 	if err := c.around(ctx, "s1", func() error { c.set("s1", 500, "s1 again"); return nil }); err != nil {
@@ -88,7 +88,7 @@ func TestPartitionOutlivesRestart(t *testing.T) {
 		t.Errorf("a node that is not cut off: %v, %v", drops("s3"), err)
 	}
 	c.set("s2", 0, "") // it dies, and the cut heals
-	if err := net.remove(ctx, "a", []cut{toS1, toS2}); err != nil {
+	if err := net.uncut(ctx, "a", []directedLink{toS1, toS2}); err != nil {
 		t.Errorf("heal while an end is down: %v", err)
 	}
 	if got := drops("s1 again"); !slices.Equal(got, []string{"10.0.0.3"}) {

@@ -14,19 +14,12 @@ import (
 var errExternal = errors.New("picklock has not started it and does nothing to it. Possible are faults of clients (pause:holder) and of their links (partition:client, hold, slow)")
 
 // linker is a fault of links.
-type linker interface{ links() []way }
+type linker interface{ on() []directedLink }
 
-func (p *partition) links() []way {
-	var out []way
-	for _, x := range p.cuts {
-		out = append(out, way(x))
-	}
-	return out
-}
-
-func (h *hold) links() []way    { return h.ways }
-func (s *shaping) links() []way { return s.ways }
-func (r *reset) links() []way   { return r.ways }
+func (p *partition) on() []directedLink { return p.links }
+func (h *hold) on() []directedLink      { return h.links }
+func (s *shaping) on() []directedLink   { return s.links }
+func (r *reset) on() []directedLink     { return r.links }
 
 // spares returns an error that wraps errExternal if the fault would touch a service which
 // runs outside. What it does to links is done at this end of them.
@@ -40,7 +33,7 @@ func (e *Env) spares(k Kind, f Fault) error {
 		}
 		return nil
 	}
-	for _, x := range l.links() {
+	for _, x := range l.on() {
 		from, _ := e.node(x.from)
 		to, _ := e.node(x.to)
 		if external(from, to) {

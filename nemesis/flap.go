@@ -51,7 +51,7 @@ func makeFlap(e *Env, r FaultRequest) (Fault, error) {
 	return makeShaping(e, r, wire.Shape{Flap: r.Flap}, flapping(r.Flap), seen{fate: flapSeen})
 }
 
-// flapSeen: a packet was lost while the way was down, and it is down as long as it has to be.
+// flapSeen: a packet was lost while the link was down, and it is down as long as it has to be.
 func flapSeen(own wire.Shape, f wire.Fate) error {
 	switch {
 	case f.Shape.Flap != own.Flap:

@@ -44,7 +44,7 @@ func (n *Nemesis) Gate(ctx context.Context, r GateRequest) (*Gate, error) {
 	if !n.env.Isolated {
 		return nil, errNotIsolated
 	}
-	count, back, err := r.ways(n.env)
+	count, back, err := r.links(n.env)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (n *Nemesis) Gate(ctx context.Context, r GateRequest) (*Gate, error) {
 		if counts {
 			some = count
 		}
-		if _, err = n.env.ways.orderAll(ctx, some, o); err != nil {
+		if _, err = n.env.net.orderAll(ctx, some, o); err != nil {
 			_, oerr := n.env.packets(context.WithoutCancel(ctx), "", wire.Order{Do: wire.Open, Gate: g.number})
 			return nil, errors.Join(fmt.Errorf("count messages of %s: %w", r.Client, err), oerr)
 		}
@@ -71,8 +71,8 @@ func (n *Nemesis) Gate(ctx context.Context, r GateRequest) (*Gate, error) {
 	return g, nil
 }
 
-// ways are those from the client to the others, and those back.
-func (r GateRequest) ways(e *Env) (there, back []way, err error) {
+// links are those from the client to the others, and those back.
+func (r GateRequest) links(e *Env) (there, back []directedLink, err error) {
 	client, err := e.named([]string{r.Client})
 	if err != nil {
 		return nil, nil, err
@@ -92,10 +92,10 @@ func (r GateRequest) ways(e *Env) (there, back []way, err error) {
 	if len(others) == 0 {
 		return nil, nil, errors.New("no server is up")
 	}
-	if there, err = waysBetween(client, others, false); err != nil {
+	if there, err = linksBetween(client, others, false); err != nil {
 		return nil, nil, err
 	}
-	back, err = waysBetween(others, client, false)
+	back, err = linksBetween(others, client, false)
 	return there, back, err
 }
 

@@ -56,7 +56,7 @@ func TestHealGoesOn(t *testing.T) {
 			func(e *Env, nodes []compose.Node) Fault {
 				p := &partition{env: e, inside: nodes, nodes: names(nodes)}
 				for _, n := range nodes {
-					p.cuts = append(p.cuts, cut{from: "s3", to: n.Name})
+					p.links = append(p.links, directedLink{from: "s3", to: n.Name})
 				}
 				return p
 			},
@@ -75,7 +75,7 @@ func TestHealGoesOn(t *testing.T) {
 			}
 			f := &failing{fakeInjector: newFakeInjector(), pid: nodes[0].PID, netns: nodes[0].NetNS}
 			env := &Env{Cluster: c, Injector: f, Isolated: true}
-			env.net, env.ways = newCuts(env), newWays(env)
+			env.net = newNetwork(env)
 			fault := tt.fault(env, nodes)
 			if err := fault.Inject(ctx); err != nil {
 				t.Fatal(err)
@@ -106,8 +106,8 @@ func TestHealTwice(t *testing.T) {
 	ctx := t.Context()
 	c, f := newFakeCluster(), newFakeInjector()
 	env := &Env{Cluster: c, Injector: f, Isolated: true}
-	env.net, env.ways = newCuts(env), newWays(env)
-	a, b := &partition{env: env, cuts: []cut{{"s2", "s1"}}}, &partition{env: env, cuts: []cut{{"s2", "s1"}, {"s3", "s1"}}}
+	env.net = newNetwork(env)
+	a, b := &partition{env: env, links: []directedLink{{"s2", "s1"}}}, &partition{env: env, links: []directedLink{{"s2", "s1"}, {"s3", "s1"}}}
 	if err := errors.Join(a.Inject(ctx), b.Inject(ctx), a.Heal(ctx), a.Heal(ctx)); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (p holdPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding stri
 	}
 	f := &hold{env: e, both: p.dir == ""}
 	for _, x := range links {
-		f.ways = append(f.ways, way(x))
+		f.links = append(f.links, x)
 		if p.dir == "" && contains(inside, compose.Node{Name: x.to}) {
 			continue // the way back of one that is named already
 		}
@@ -60,7 +60,7 @@ func makeHold(e *Env, r FaultRequest) (Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.ways, err = waysBetween(from, to, r.Both)
+	f.links, err = linksBetween(from, to, r.Both)
 	f.both = r.Both
 	return f, err
 }
@@ -78,7 +78,7 @@ type hold struct {
 	env      *Env
 	from, to []string
 	both     bool
-	ways     []way
+	links    []directedLink
 	harm     <-chan struct{} // closed when the harm is done; nil where nothing tells of it
 
 	begun time.Time
@@ -119,12 +119,12 @@ func (h *hold) Detail() string {
 
 func (h *hold) Inject(ctx context.Context) error {
 	h.begun = time.Now()
-	return h.env.ways.hold(ctx, h, h.ways)
+	return h.env.net.hold(ctx, h, h.links)
 }
 
-// Verify sends a packet of its own each of the ways and sees it held.
+// Verify probes each link with a packet and sees it held.
 func (h *hold) Verify(ctx context.Context) error {
-	return h.env.ways.seen(ctx, h.ways, func(f wire.Fate) error {
+	return h.env.net.seen(ctx, h.links, func(f wire.Fate) error {
 		if !f.Held {
 			return errors.New("a packet was not held")
 		}
@@ -133,7 +133,7 @@ func (h *hold) Verify(ctx context.Context) error {
 }
 
 func (h *hold) Heal(ctx context.Context) error {
-	r, err := h.env.ways.deliver(ctx, h, h.ways)
+	r, err := h.env.net.deliver(ctx, h, h.links)
 	if err == nil {
 		h.ended, h.done = true, r
 	}
@@ -142,27 +142,27 @@ func (h *hold) Heal(ctx context.Context) error {
 
 // Messages returns when n messages from some nodes to others are held.
 func (n *Nemesis) Messages(ctx context.Context, from, to []string, count int) error {
-	some, err := n.waysOf(from, to)
+	some, err := n.linksOf(from, to)
 	if err != nil {
 		return err
 	}
-	return n.env.ways.await(ctx, some, count)
+	return n.env.net.await(ctx, some, count)
 }
 
 // Deliver lets the next messages from some nodes to others go, and goes on holding. It
 // waits for those that have not come yet.
 func (n *Nemesis) Deliver(ctx context.Context, from, to []string, count int) error {
-	some, err := n.waysOf(from, to)
+	some, err := n.linksOf(from, to)
 	if err != nil {
 		return err
 	}
-	return n.env.ways.next(ctx, some, count)
+	return n.env.net.next(ctx, some, count)
 }
 
-func (n *Nemesis) waysOf(from, to []string) ([]way, error) {
+func (n *Nemesis) linksOf(from, to []string) ([]directedLink, error) {
 	a, b, err := FaultRequest{Nodes: from, Peers: to}.sides(n.env)
 	if err != nil {
 		return nil, err
 	}
-	return waysBetween(a, b, false)
+	return linksBetween(a, b, false)
 }

@@ -85,8 +85,8 @@ func TestHoldAndReset(t *testing.T) {
 func TestWaysAreShared(t *testing.T) {
 	c, h := newFakeCluster(), newFakeInjector()
 	env := &Env{Cluster: c, Injector: h, Isolated: true}
-	env.net, env.ways = newCuts(env), newWays(env)
-	x := []way{{"c1", "s1"}}
+	env.net = newNetwork(env)
+	x := []directedLink{{"c1", "s1"}}
 	a, _ := env.node("c1")
 	b, _ := env.node("s1")
 	is := func(want wire.Order) {
@@ -103,21 +103,21 @@ func TestWaysAreShared(t *testing.T) {
 		}
 	}
 	slow, lossy := wire.Shape{Delay: time.Second, Rate: 9}, wire.Shape{Loss: 0.5, Rate: 5}
-	do(func(ctx context.Context) error { return env.ways.shape(ctx, "slow", x, slow) })
-	do(func(ctx context.Context) error { return env.ways.shape(ctx, "lossy", x, lossy) })
+	do(func(ctx context.Context) error { return env.net.shape(ctx, "slow", x, slow) })
+	do(func(ctx context.Context) error { return env.net.shape(ctx, "lossy", x, lossy) })
 	is(wire.Order{Do: wire.Shaped, Shape: wire.Shape{Delay: time.Second, Loss: 0.5, Rate: 5}})
 	for range 2 { // a heal that is tried again
-		do(func(ctx context.Context) error { return env.ways.unshape(ctx, "slow", x) })
+		do(func(ctx context.Context) error { return env.net.unshape(ctx, "slow", x) })
 		is(wire.Order{Do: wire.Shaped, Shape: lossy})
 	}
-	do(func(ctx context.Context) error { return env.ways.unshape(ctx, "lossy", x) })
-	do(func(ctx context.Context) error { return env.ways.hold(ctx, "a", x) })
-	do(func(ctx context.Context) error { return env.ways.hold(ctx, "b", x) })
+	do(func(ctx context.Context) error { return env.net.unshape(ctx, "lossy", x) })
+	do(func(ctx context.Context) error { return env.net.hold(ctx, "a", x) })
+	do(func(ctx context.Context) error { return env.net.hold(ctx, "b", x) })
 	for range 2 { // a heal that is tried again
-		do(func(ctx context.Context) error { _, err := env.ways.deliver(ctx, "a", x); return err })
+		do(func(ctx context.Context) error { _, err := env.net.deliver(ctx, "a", x); return err })
 		is(wire.Order{Do: wire.Hold})
 	}
-	do(func(ctx context.Context) error { _, err := env.ways.deliver(ctx, "b", x); return err })
+	do(func(ctx context.Context) error { _, err := env.net.deliver(ctx, "b", x); return err })
 	is(wire.Order{})
 }
 

@@ -43,7 +43,7 @@ func makeLoss(e *Env, r FaultRequest) (Fault, error) {
 	return makeShaping(e, r, wire.Shape{Loss: r.Loss}, lossy(r.Loss), seen{fate: lossSeen})
 }
 
-// lossSeen: a packet was lost by chance, on a way that loses at least as many as it has to.
+// lossSeen: a packet was lost by chance, on a link that loses at least as many as it has to.
 func lossSeen(own wire.Shape, f wire.Fate) error {
 	const rounding = 1e-9 // of what several faults lose together
 	if !f.Lost || f.Shape.Loss < own.Loss-rounding {

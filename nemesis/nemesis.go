@@ -102,8 +102,7 @@ type Env struct {
 	// Holds: clients do nothing under the lock but hold it. A holder is one then who was
 	// granted it, and no write tells when a fault has done its harm.
 	Holds  bool
-	net    *cuts
-	ways   *ways
+	net    *network
 	starts *starts
 	watch  *watch
 }

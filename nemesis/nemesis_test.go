@@ -183,19 +183,19 @@ func TestImpossibleFaultsAreRefused(t *testing.T) {
 // Two faults may want the same cut; the end of one must not heal the other's.
 func TestOverlappingCuts(t *testing.T) {
 	h := newFakeInjector()
-	cs := newCuts(&Env{Cluster: newFakeCluster(), Injector: h})
-	a, b := []cut{{"s1", "s2"}, {"s3", "s2"}}, []cut{{"s1", "s2"}}
+	cs := newNetwork(&Env{Cluster: newFakeCluster(), Injector: h})
+	a, b := []directedLink{{"s1", "s2"}, {"s3", "s2"}}, []directedLink{{"s1", "s2"}}
 	steps := []struct {
-		do   func(context.Context, owner, []cut) error
+		do   func(context.Context, owner, []directedLink) error
 		by   owner
-		cuts []cut
+		cuts []directedLink
 		want []string
 	}{
-		{cs.add, "a", a, []string{"10.0.0.1", "10.0.0.3"}},
-		{cs.add, "b", b, []string{"10.0.0.1", "10.0.0.3"}},
-		{cs.remove, "a", a, []string{"10.0.0.1"}},
-		{cs.remove, "a", a, []string{"10.0.0.1"}}, // it is healed again
-		{cs.remove, "b", b, nil},
+		{cs.cut, "a", a, []string{"10.0.0.1", "10.0.0.3"}},
+		{cs.cut, "b", b, []string{"10.0.0.1", "10.0.0.3"}},
+		{cs.uncut, "a", a, []string{"10.0.0.1"}},
+		{cs.uncut, "a", a, []string{"10.0.0.1"}}, // it is healed again
+		{cs.uncut, "b", b, nil},
 	}
 	for i, s := range steps {
 		if err := s.do(t.Context(), s.by, s.cuts); err != nil {

@@ -102,7 +102,7 @@ func (p partitionPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding
 	if err != nil || len(inside) == 0 {
 		return nil, err
 	}
-	f := &partition{env: e, plan: p, inside: inside, nodes: linked(inside, cuts), cuts: cuts}
+	f := &partition{env: e, plan: p, inside: inside, nodes: linked(inside, cuts), links: cuts}
 	if p.target == holder {
 		f.harm = e.watch.harm(inside[0].Name, rng.IntN(3) > 0)
 	}
@@ -111,7 +111,7 @@ func (p partitionPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding
 
 // linked are the nodes that are hit where these links are: inside, and the other end
 // where it is one node.
-func linked(inside []compose.Node, links []cut) []string {
+func linked(inside []compose.Node, links []directedLink) []string {
 	out := names(inside)
 	if len(inside) != 1 {
 		return out
@@ -131,7 +131,7 @@ func linked(inside []compose.Node, links []cut) []string {
 
 // choose picks the target, and the links between it and the others, by direction. No
 // target means that there is nobody to hit now.
-func (p partitionPlan) choose(ctx context.Context, e *Env, rng *rand.Rand, holding string) (inside []compose.Node, links []cut, err error) {
+func (p partitionPlan) choose(ctx context.Context, e *Env, rng *rand.Rand, holding string) (inside []compose.Node, links []directedLink, err error) {
 	if p.target == halves {
 		inside = half(e.Cluster.Nodes(), rng)
 	} else if inside, err = p.target.pick(ctx, e, rng, holding); err != nil || len(inside) == 0 {
@@ -146,7 +146,7 @@ func (p partitionPlan) choose(ctx context.Context, e *Env, rng *rand.Rand, holdi
 }
 
 // around are the links between those inside and the rest of the nodes.
-func (p partitionPlan) around(e *Env, nodes, inside []compose.Node) (links []cut) {
+func (p partitionPlan) around(e *Env, nodes, inside []compose.Node) (links []directedLink) {
 	var outside []compose.Node
 	for _, n := range nodes {
 		if !contains(inside, n) && (p.wants(n.Role) || p.links == "" && e.Asks && n.Role == compose.Register) {
@@ -165,10 +165,10 @@ func (p partitionPlan) around(e *Env, nodes, inside []compose.Node) (links []cut
 				continue // the register is among them as one who asks the servers
 			}
 			if p.dir != "out" {
-				links = append(links, cut{from: b.Name, to: a.Name})
+				links = append(links, directedLink{from: b.Name, to: a.Name})
 			}
 			if p.dir != "in" {
-				links = append(links, cut{from: a.Name, to: b.Name})
+				links = append(links, directedLink{from: a.Name, to: b.Name})
 			}
 		}
 	}
@@ -223,9 +223,9 @@ func makePartition(e *Env, r FaultRequest) (Fault, error) {
 			if a.Name == b.Name {
 				return nil, fmt.Errorf("%s cannot be cut off from itself", a.Name)
 			}
-			f.cuts = append(f.cuts, cut{from: a.Name, to: b.Name})
+			f.links = append(f.links, directedLink{from: a.Name, to: b.Name})
 			if r.Both {
-				f.cuts = append(f.cuts, cut{from: b.Name, to: a.Name})
+				f.links = append(f.links, directedLink{from: b.Name, to: a.Name})
 			}
 		}
 	}
@@ -241,7 +241,7 @@ type partition struct {
 	plan   partitionPlan
 	inside []compose.Node
 	nodes  []string // who is hit: inside, and the other end where it is one node
-	cuts   []cut
+	links  []directedLink
 	harm   <-chan struct{}
 	detail string // "": from the plan
 }
@@ -279,18 +279,18 @@ func (p partitionPlan) others(inside []compose.Node) string {
 // Await implements Awaiter, as for a paused holder.
 func (p *partition) Await() <-chan struct{} { return p.harm }
 
-func (p *partition) Inject(ctx context.Context) error { return p.env.net.add(ctx, p, p.cuts) }
+func (p *partition) Inject(ctx context.Context) error { return p.env.net.cut(ctx, p, p.links) }
 
 // Verify sends a packet along every direction that was cut and looks whether the
 // filter at its end dropped it and nothing came back.
 func (p *partition) Verify(ctx context.Context) error {
-	errs := make(chan error, len(p.cuts))
-	for _, c := range p.cuts {
+	errs := make(chan error, len(p.links))
+	for _, c := range p.links {
 		go func() { errs <- p.env.net.probe(ctx, c) }()
 	}
 	var all error
 	seen := 0
-	for range p.cuts {
+	for range p.links {
 		switch err := <-errs; {
 		case err == nil:
 			seen++
@@ -305,4 +305,4 @@ func (p *partition) Verify(ctx context.Context) error {
 	return all
 }
 
-func (p *partition) Heal(ctx context.Context) error { return p.env.net.remove(ctx, p, p.cuts) }
+func (p *partition) Heal(ctx context.Context) error { return p.env.net.uncut(ctx, p, p.links) }

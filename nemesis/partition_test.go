@@ -41,7 +41,7 @@ func TestRegisterThatAsks(t *testing.T) {
 			role[n.Name] = n.Role
 		}
 		met := map[compose.Role]bool{}
-		for _, c := range f.(*partition).cuts {
+		for _, c := range f.(*partition).links {
 			if c.from == "register" {
 				met[role[c.to]] = true
 			}

@@ -70,7 +70,7 @@ func (p resetPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding str
 	}
 	f := &reset{env: e, manner: p.manner, nodes: linked(inside, links), from: names(inside)}
 	for _, x := range links {
-		f.ways = append(f.ways, way(x))
+		f.links = append(f.links, x)
 		f.to = both(f.to, []string{x.to})
 	}
 	if p.target == holder && p.manner != ResetLoudly {
@@ -85,21 +85,21 @@ func makeReset(e *Env, r FaultRequest) (Fault, error) {
 		return nil, err
 	}
 	f := &reset{env: e, manner: r.Manner, nodes: both(r.Nodes, r.Peers), from: r.Nodes, to: r.Peers, held: true}
-	f.ways, err = waysBetween(from, to, false)
+	f.links, err = linksBetween(from, to, false)
 	return f, err
 }
 
-// reset ends connections. Its ways lead from the nodes that are hit to the others.
+// reset ends connections. Its links lead from the nodes that are hit to the others.
 type reset struct {
 	env      *Env
 	manner   string
 	nodes    []string
 	from, to []string
-	ways     []way
+	links    []directedLink
 	held     bool // what is held between them goes, too
 	harm     <-chan struct{}
 
-	broken map[way][]wire.FlowPair
+	broken map[directedLink][]wire.FlowPair
 	thrown int
 }
 
@@ -129,13 +129,13 @@ func (r *reset) Detail() string {
 func (r *reset) Await() <-chan struct{} { return r.harm }
 
 func (r *reset) Inject(ctx context.Context) (err error) {
-	r.broken = map[way][]wire.FlowPair{}
+	r.broken = map[directedLink][]wire.FlowPair{}
 	if r.held {
-		if r.thrown, err = r.env.ways.discard(ctx, append(slices.Clone(r.ways), backward(r.ways)...)); err != nil {
+		if r.thrown, err = r.env.net.discard(ctx, append(slices.Clone(r.links), backward(r.links)...)); err != nil {
 			return err
 		}
 	}
-	for _, x := range r.ways {
+	for _, x := range r.links {
 		order := wire.Order{Do: wire.Break}
 		switch r.manner {
 		case ResetSilently:
@@ -143,7 +143,7 @@ func (r *reset) Inject(ctx context.Context) (err error) {
 		case ResetHalfOpen:
 			order.Manner = wire.HalfOpen
 		}
-		got, err := r.env.ways.order(ctx, x, order)
+		got, err := r.env.net.order(ctx, x, order)
 		if errors.Is(err, errDown) {
 			continue
 		}
@@ -160,28 +160,28 @@ func (r *reset) Inject(ctx context.Context) (err error) {
 	return nil
 }
 
-func backward(some []way) []way {
-	var out []way
+func backward(some []directedLink) []directedLink {
+	var out []directedLink
 	for _, x := range some {
-		out = append(out, way{x.to, x.from})
+		out = append(out, directedLink{x.to, x.from})
 	}
 	return out
 }
 
 // mute lets neither end hear the other on these connections.
-func (r *reset) mute(ctx context.Context, x way, flows []wire.FlowPair) error {
-	from, _, err := r.env.ways.ends(x)
+func (r *reset) mute(ctx context.Context, x directedLink, flows []wire.FlowPair) error {
+	from, _, err := r.env.net.ends(x)
 	if err != nil {
 		return err
 	}
-	if _, err := r.env.ways.order(ctx, x, wire.Order{Do: wire.Mute, Flows: flows}); err != nil {
+	if _, err := r.env.net.order(ctx, x, wire.Order{Do: wire.Mute, Flows: flows}); err != nil {
 		return err
 	}
 	var back []wire.FlowPair
 	for _, f := range flows {
 		back = append(back, wire.FlowPair{To: from.Addr, FromPort: f.ToPort, ToPort: f.FromPort})
 	}
-	_, err = r.env.ways.order(ctx, way{x.to, x.from}, wire.Order{Do: wire.Mute, Flows: back})
+	_, err = r.env.net.order(ctx, directedLink{x.to, x.from}, wire.Order{Do: wire.Mute, Flows: back})
 	if errors.Is(err, errDown) {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (r *reset) Verify(ctx context.Context) error {
 		if r.manner == ResetSilently {
 			continue
 		}
-		now, err := r.env.ways.order(ctx, x, wire.Order{Do: wire.List})
+		now, err := r.env.net.order(ctx, x, wire.Order{Do: wire.List})
 		if err != nil && !errors.Is(err, errDown) {
 			return err
 		}
@@ -217,12 +217,12 @@ func (r *reset) Heal(ctx context.Context) (all error) {
 	if r.manner == ResetLoudly {
 		return nil
 	}
-	some := r.ways
+	some := r.links
 	if r.manner == ResetSilently {
 		some = append(slices.Clone(some), backward(some)...)
 	}
 	for _, x := range some {
-		if _, err := r.env.ways.order(ctx, x, wire.Order{Do: wire.Unmute}); err != nil && !errors.Is(err, errDown) {
+		if _, err := r.env.net.order(ctx, x, wire.Order{Do: wire.Unmute}); err != nil && !errors.Is(err, errDown) {
 			all = errors.Join(all, err)
 		}
 	}

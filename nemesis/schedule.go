@@ -37,7 +37,7 @@ type Nemesis struct {
 // machine cannot do it, or there is nobody whom it could hit.
 func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, record func(history.Event)) (*Nemesis, error) {
 	env.starts = newStarts(env)
-	env.net, env.ways = newCuts(env), newWays(env)
+	env.net = newNetwork(env)
 	if r, ok := env.Cluster.(compose.Renewing); ok {
 		r.AroundStart(env.starts.around)
 	}

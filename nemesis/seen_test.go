@@ -58,8 +58,8 @@ func TestSeenOnEachLink(t *testing.T) {
 				b, _ := env.node("s2")
 				p := &partly{h, a.NetNS + " " + b.Addr, false}
 				env.Injector = p
-				env.net, env.ways = newCuts(env), newWays(env)
-				if err := env.ways.shape(t.Context(), "another", []way{{"c1", "s2"}}, shape); err != nil {
+				env.net = newNetwork(env)
+				if err := env.net.shape(t.Context(), "another", []directedLink{{"c1", "s2"}}, shape); err != nil {
 					t.Fatal(err)
 				}
 				p.deaf = deaf

@@ -26,7 +26,7 @@ type seen struct {
 	fate func(own wire.Shape, f wire.Fate) error
 	// measure, if there is one, measures the effect on ways that are up, and says what it
 	// measured.
-	measure func(ctx context.Context, s *shaping, up []way) (measured string, err error)
+	measure func(ctx context.Context, s *shaping, up []directedLink) (measured string, err error)
 }
 
 // linkWords are what links are written with.
@@ -56,7 +56,7 @@ func (p shapePlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding str
 	f := &shaping{env: e, seen: p.seen, nodes: linked(inside, links)}
 	f.shape, f.done = p.shape(e, rng)
 	for _, x := range links {
-		f.ways = append(f.ways, way(x))
+		f.links = append(f.links, x)
 	}
 	if p.target == holder {
 		f.harm = e.watch.harm(inside[0].Name, rng.IntN(3) > 0)
@@ -84,7 +84,7 @@ func makeShaping(e *Env, r FaultRequest, s wire.Shape, done string, seen seen) (
 		between = " and "
 	}
 	f := &shaping{env: e, seen: seen, shape: s, done: done, nodes: both(r.Nodes, r.Peers), who: strings.Join(r.Nodes, ", ") + between + strings.Join(r.Peers, ", ")}
-	f.ways, err = waysBetween(from, to, r.Both)
+	f.links, err = linksBetween(from, to, r.Both)
 	return f, err
 }
 
@@ -95,7 +95,7 @@ type shaping struct {
 	who   string
 	done  string
 	nodes []string
-	ways  []way
+	links []directedLink
 	shape wire.Shape
 	harm  <-chan struct{}
 
@@ -118,12 +118,12 @@ func (s *shaping) Detail() string {
 // Await implements Awaiter, as for a cut-off holder.
 func (s *shaping) Await() <-chan struct{} { return s.harm }
 
-func (s *shaping) Inject(ctx context.Context) error { return s.env.ways.shape(ctx, s, s.ways, s.shape) }
+func (s *shaping) Inject(ctx context.Context) error { return s.env.net.shape(ctx, s, s.links, s.shape) }
 
 func (s *shaping) Verify(ctx context.Context) (err error) {
-	var up []way
-	for _, x := range s.ways {
-		from, to, err := s.env.ways.ends(x)
+	var up []directedLink
+	for _, x := range s.links {
+		from, to, err := s.env.net.ends(x)
 		if err == nil && !down(from) && !down(to) {
 			up = append(up, x)
 		}
@@ -131,7 +131,7 @@ func (s *shaping) Verify(ctx context.Context) (err error) {
 	if len(up) == 0 {
 		return errors.New("an end of every link is down")
 	}
-	if err := s.env.ways.seen(ctx, up, func(f wire.Fate) error { return s.seen.fate(s.shape, f) }); err != nil || s.seen.measure == nil {
+	if err := s.env.net.seen(ctx, up, func(f wire.Fate) error { return s.seen.fate(s.shape, f) }); err != nil || s.seen.measure == nil {
 		return err
 	}
 	s.measured, err = s.seen.measure(ctx, s, up)
@@ -139,8 +139,8 @@ func (s *shaping) Verify(ctx context.Context) (err error) {
 }
 
 func (s *shaping) Heal(ctx context.Context) error {
-	if lost, passed := s.env.ways.counts(ctx, s.ways); lost > 0 {
+	if lost, passed := s.env.net.counts(ctx, s.links); lost > 0 {
 		s.lost = fmt.Sprintf("%d of %d packets lost", lost, lost+passed)
 	}
-	return s.env.ways.unshape(ctx, s, s.ways)
+	return s.env.net.unshape(ctx, s, s.links)
 }

@@ -47,11 +47,11 @@ func (p partitionPlan) bridge(e *Env, middle compose.Node, rng *rand.Rand) (*par
 		return n.Name == middle.Name || p.links == compose.Server && n.Role != compose.Server
 	})
 	f := &partition{env: e, plan: p, inside: half(others, rng)}
-	f.cuts = p.around(e, others, f.inside)
-	if len(f.cuts) == 0 {
+	f.links = p.around(e, others, f.inside)
+	if len(f.links) == 0 {
 		return nil, errors.New("partition bridge: there is no link to cut")
 	}
-	f.nodes = ends(f.cuts)
+	f.nodes = ends(f.links)
 	left := names(f.inside)
 	right := slices.DeleteFunc(slices.Clone(f.nodes), func(n string) bool { return slices.Contains(left, n) })
 	f.detail = fmt.Sprintf("%s cut off from %s; %s hears both", strings.Join(left, ", "), strings.Join(right, ", "), middle.Name)
@@ -77,7 +77,7 @@ func (p partitionPlan) ring(e *Env, servers []compose.Node) (*partition, error) 
 	for i, a := range servers {
 		for j, b := range servers {
 			if apart := min((i-j+n)%n, (j-i+n)%n); apart > reach || n == 3 && (j-i+n)%n == 1 {
-				f.cuts = append(f.cuts, cut{from: a.Name, to: b.Name})
+				f.links = append(f.links, directedLink{from: a.Name, to: b.Name})
 			}
 		}
 	}
@@ -88,20 +88,7 @@ func (p partitionPlan) ring(e *Env, servers []compose.Node) (*partition, error) 
 	case reach > 1:
 		hears = fmt.Sprintf("its %d neighbours on each side", reach)
 	}
-	f.nodes = ends(f.cuts)
+	f.nodes = ends(f.links)
 	f.detail = fmt.Sprintf("each hears only %s in the ring %s", hears, strings.Join(names(servers), ", "))
 	return f, nil
-}
-
-// ends are the nodes that have a cut, in the order of the cuts.
-func ends(some []cut) []string {
-	var out []string
-	for _, c := range some {
-		for _, name := range []string{c.from, c.to} {
-			if !slices.Contains(out, name) {
-				out = append(out, name)
-			}
-		}
-	}
-	return out
 }

@@ -36,7 +36,7 @@ func (p *partition) hears(servers int) map[string][]string {
 	for i := range servers {
 		to := fmt.Sprint("s", i+1)
 		for k := range servers {
-			if from := fmt.Sprint("s", k+1); !slices.Contains(p.cuts, cut{from, to}) {
+			if from := fmt.Sprint("s", k+1); !slices.Contains(p.links, directedLink{from, to}) {
 				out[to] = append(out[to], from)
 			}
 		}
@@ -72,11 +72,11 @@ func TestBridge(t *testing.T) {
 				}
 			}
 			clients := 0
-			for _, c := range f.cuts {
+			for _, c := range f.links {
 				if c.from[0] == 'c' && c.to[0] == 'c' || c.from == middle || c.to == middle || c.from == "register" || c.to == "register" {
 					t.Errorf("%s of %d: %v", fault, servers, c)
 				}
-				if !slices.Contains(f.cuts, cut{c.to, c.from}) {
+				if !slices.Contains(f.links, directedLink{c.to, c.from}) {
 					t.Errorf("%s of %d: %v goes one way only", fault, servers, c)
 				}
 				if c.from[0] == 'c' {
@@ -88,7 +88,7 @@ func TestBridge(t *testing.T) {
 			}
 		}
 	}
-	if f, err := shaped(t, "bridge:out", 3, 2, 1); err != nil || slices.Contains(f.cuts, cut{f.cuts[0].to, f.cuts[0].from}) || !strings.Contains(f.Detail(), " not heard by ") {
+	if f, err := shaped(t, "bridge:out", 3, 2, 1); err != nil || slices.Contains(f.links, directedLink{f.links[0].to, f.links[0].from}) || !strings.Contains(f.Detail(), " not heard by ") {
 		t.Errorf("one way: %+v, %v", f, err)
 	}
 }
@@ -110,8 +110,8 @@ func TestRing(t *testing.T) {
 		if len(seen) != servers || len(f.Nodes()) != servers {
 			t.Errorf("of %d: %d majorities, nodes %v", servers, len(seen), f.Nodes())
 		}
-		for _, c := range f.cuts {
-			if back := slices.Contains(f.cuts, cut{c.to, c.from}); back != (servers > 3) || c.from[0] != 's' || c.to[0] != 's' {
+		for _, c := range f.links {
+			if back := slices.Contains(f.links, directedLink{c.to, c.from}); back != (servers > 3) || c.from[0] != 's' || c.to[0] != 's' {
 				t.Errorf("of %d: %v, the way back too: %v", servers, c, back)
 			}
 		}

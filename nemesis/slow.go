@@ -71,7 +71,7 @@ func slowness(s wire.Shape) string {
 	return "slowed " + strings.Join(parts, " and ")
 }
 
-// slowSeen: a packet has to wait, on a way that is at least as slow as it has to be.
+// slowSeen: a packet has to wait, on a link that is at least as slow as it has to be.
 func slowSeen(own wire.Shape, f wire.Fate) error {
 	is := f.Shape
 	switch {
@@ -85,7 +85,7 @@ func slowSeen(own wire.Shape, f wire.Fate) error {
 
 // roundTrips measures the time there and back on each link, which must be no less than what its
 // slow directions add to it.
-func roundTrips(ctx context.Context, s *shaping, up []way) (string, error) {
+func roundTrips(ctx context.Context, s *shaping, up []directedLink) (string, error) {
 	type measure struct {
 		took time.Duration
 		err  error
@@ -94,12 +94,12 @@ func roundTrips(ctx context.Context, s *shaping, up []way) (string, error) {
 	for _, x := range up {
 		least := s.shape.Delay - s.shape.Jitter
 		for _, y := range up {
-			if y == (way{x.to, x.from}) {
+			if y == (directedLink{x.to, x.from}) {
 				least += s.shape.Delay - s.shape.Jitter
 			}
 		}
 		go func() {
-			r, err := s.env.ways.order(ctx, x, wire.Order{Do: wire.Ping})
+			r, err := s.env.net.order(ctx, x, wire.Order{Do: wire.Ping})
 			switch {
 			case err != nil: // another fault may have cut the link meanwhile
 				measures <- measure{}

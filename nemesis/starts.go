@@ -11,7 +11,7 @@ import (
 // starts orders what is done to the network and the starts of nodes that get a new network
 // namespace each time. What was done at such a node went with its old namespace, and is done
 // again when the new one is there: the node's program runs by then. Until it is done, the
-// nodes at the other ends bar the ways in question. The lock is that of cuts and ways, too.
+// nodes at the other ends bar the links in question. The lock is that of network, too.
 type starts struct {
 	env *Env
 
@@ -55,7 +55,7 @@ func (s *starts) lock(ctx context.Context, nodes func() []string) error {
 
 // around starts a node; start returns when its new namespace is known.
 func (s *starts) around(ctx context.Context, node string, start func() error) error {
-	// Of two nodes with such a way between them, neither could bar it for the other.
+	// Of two nodes with such a link between them, neither could bar it for the other.
 	if err := s.lock(ctx, func() []string { return append(s.related(node), node) }); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *starts) around(ctx context.Context, node string, start func() error) er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
-		err = errors.Join(s.env.net.renew(ctx, node), s.env.ways.renew(ctx, node))
+		err = s.env.net.renew(ctx, node)
 	}
 	for _, b := range mine {
 		delete(s.bars, b)
@@ -85,46 +85,30 @@ func (s *starts) around(ctx context.Context, node string, start func() error) er
 	return errors.Join(err, s.apply(lctx, mine))
 }
 
-// related are the nodes at the other ends of ways to and from this one that are cut, or
-// that something is done to. The lock is held.
+// related are the nodes at the other ends of links to and from this one that have a
+// fault. The lock is held.
 func (s *starts) related(node string) []string {
 	var out []string
-	add := func(from, to string) {
+	for x := range s.env.net.links {
 		switch node {
-		case from:
-			out = append(out, to)
-		case to:
-			out = append(out, from)
+		case x.from:
+			out = append(out, x.to)
+		case x.to:
+			out = append(out, x.from)
 		}
-	}
-	for x := range s.env.net.on {
-		add(x.from, x.to)
-	}
-	for x := range s.env.ways.held {
-		add(x.from, x.to)
-	}
-	for x := range s.env.ways.shaped {
-		add(x.from, x.to)
 	}
 	return out
 }
 
 // wanted are the bars for the start of a node: cuts are made where they arrive, all else at
-// the sender's door. The lock is held.
+// the sender. The lock is held.
 func (s *starts) wanted(node string) []bar {
 	var out []bar
-	for x := range s.env.net.on {
-		if x.to == node {
+	for x, l := range s.env.net.links {
+		if x.to == node && len(l.cut) > 0 {
 			out = append(out, bar{at: x.from, other: node})
 		}
-	}
-	for x := range s.env.ways.held {
-		if x.from == node {
-			out = append(out, bar{at: x.to, other: node, in: true})
-		}
-	}
-	for x := range s.env.ways.shaped {
-		if x.from == node {
+		if x.from == node && len(l.held)+len(l.shaped) > 0 {
 			out = append(out, bar{at: x.to, other: node, in: true})
 		}
 	}

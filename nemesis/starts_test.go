@@ -10,12 +10,12 @@ import (
 	"github.com/picklock/picklock/nemesis/wire"
 )
 
-// network is one of nodes that get a new namespace on every start, with nothing done to it.
-func network(t *testing.T) (*Env, *renewingCluster, *fakeInjector) {
+// renewing is a network of nodes that get a new namespace on every start, with nothing done to it.
+func renewing(t *testing.T) (*Env, *renewingCluster, *fakeInjector) {
 	t.Helper()
 	c, h := &renewingCluster{fakeCluster: newFakeCluster()}, newFakeInjector()
 	env := &Env{Cluster: c, Injector: mortalHands{h, c}, Isolated: true}
-	env.net, env.ways = newCuts(env), newWays(env)
+	env.net = newNetwork(env)
 	return env, c, h
 }
 
@@ -29,21 +29,23 @@ func TestBarsWhileANodeStarts(t *testing.T) {
 		want bars
 	}{
 		{"nothing", func(*Env) error { return nil }, bars{}},
-		{"to it", func(e *Env) error { return e.net.add(ctx, "a", []cut{{"s2", "s1"}, {"s3", "s1"}}) }, bars{"s2": {nil, {"10.0.0.1"}}, "s3": {nil, {"10.0.0.1"}}}},
-		{"from it", func(e *Env) error { return e.net.add(ctx, "a", []cut{{"s1", "s2"}}) }, bars{}}, // s2 is there
-		{"of others", func(e *Env) error { return e.net.add(ctx, "a", []cut{{"s2", "s3"}, {"s3", "s2"}}) }, bars{}},
+		{"to it", func(e *Env) error { return e.net.cut(ctx, "a", []directedLink{{"s2", "s1"}, {"s3", "s1"}}) }, bars{"s2": {nil, {"10.0.0.1"}}, "s3": {nil, {"10.0.0.1"}}}},
+		{"from it", func(e *Env) error { return e.net.cut(ctx, "a", []directedLink{{"s1", "s2"}}) }, bars{}}, // s2 is there
+		{"of others", func(e *Env) error { return e.net.cut(ctx, "a", []directedLink{{"s2", "s3"}, {"s3", "s2"}}) }, bars{}},
 		{"healed", func(e *Env) error {
-			return errors.Join(e.net.add(ctx, "a", []cut{{"s2", "s1"}}), e.net.remove(ctx, "a", []cut{{"s2", "s1"}}))
+			return errors.Join(e.net.cut(ctx, "a", []directedLink{{"s2", "s1"}}), e.net.uncut(ctx, "a", []directedLink{{"s2", "s1"}}))
 		}, bars{}},
-		{"what it sends held", func(e *Env) error { return e.ways.hold(ctx, "a", []way{{"s1", "s2"}}) }, bars{"s2": {{"10.0.0.1"}, nil}}},
-		{"what it is sent held", func(e *Env) error { return e.ways.hold(ctx, "a", []way{{"s2", "s1"}}) }, bars{}},
-		{"slow", func(e *Env) error { return e.ways.shape(ctx, "a", []way{{"s1", "c1"}}, wire.Shape{Delay: time.Second}) }, bars{"c1": {{"10.0.0.1"}, nil}}},
+		{"what it sends held", func(e *Env) error { return e.net.hold(ctx, "a", []directedLink{{"s1", "s2"}}) }, bars{"s2": {{"10.0.0.1"}, nil}}},
+		{"what it is sent held", func(e *Env) error { return e.net.hold(ctx, "a", []directedLink{{"s2", "s1"}}) }, bars{}},
+		{"slow", func(e *Env) error {
+			return e.net.shape(ctx, "a", []directedLink{{"s1", "c1"}}, wire.Shape{Delay: time.Second})
+		}, bars{"c1": {{"10.0.0.1"}, nil}}},
 		{"several", func(e *Env) error {
-			return errors.Join(e.net.add(ctx, "a", []cut{{"s2", "s1"}}), e.ways.hold(ctx, "a", []way{{"s1", "s2"}}), e.net.add(ctx, "a", []cut{{"s2", "s1"}}))
+			return errors.Join(e.net.cut(ctx, "a", []directedLink{{"s2", "s1"}}), e.net.hold(ctx, "a", []directedLink{{"s1", "s2"}}), e.net.cut(ctx, "a", []directedLink{{"s2", "s1"}}))
 		}, bars{"s2": {{"10.0.0.1"}, {"10.0.0.1"}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			env, c, h := network(t)
+			env, c, h := renewing(t)
 			if err := tt.do(env); err != nil {
 				t.Fatal(err)
 			}
@@ -68,9 +70,9 @@ func TestBarsWhileANodeStarts(t *testing.T) {
 
 // A start that fails leaves nothing barred, and nobody waiting for it.
 func TestBarsOfAFailedStart(t *testing.T) {
-	env, c, h := network(t)
+	env, c, h := renewing(t)
 	ctx := t.Context()
-	if err := env.net.add(ctx, "a", []cut{{"s2", "s1"}}); err != nil {
+	if err := env.net.cut(ctx, "a", []directedLink{{"s2", "s1"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.set("s1", 0, "")
@@ -81,7 +83,7 @@ func TestBarsOfAFailedStart(t *testing.T) {
 	if b := h.barred["s2"]; len(b[0])+len(b[1]) > 0 {
 		t.Errorf("s2 still bars %v", b)
 	}
-	if err := env.net.remove(ctx, "a", []cut{{"s2", "s1"}}); err != nil {
+	if err := env.net.uncut(ctx, "a", []directedLink{{"s2", "s1"}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -90,9 +92,9 @@ func TestBarsOfAFailedStart(t *testing.T) {
 // both are down: the second starts when the first is cut off. Nodes that nothing was done
 // between do not wait, and whoever changes the network waits for those that it concerns.
 func TestStartsInOrder(t *testing.T) {
-	env, c, h := network(t)
+	env, c, h := renewing(t)
 	ctx := t.Context()
-	if err := env.net.add(ctx, "a", []cut{{"s2", "s1"}}); err != nil {
+	if err := env.net.cut(ctx, "a", []directedLink{{"s2", "s1"}}); err != nil {
 		t.Fatal(err)
 	}
 	c.set("s1", 0, "")
@@ -121,13 +123,13 @@ func TestStartsInOrder(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
-	if err := env.net.add(short, "a", []cut{{"c1", "s1"}}); !errors.Is(err, context.DeadlineExceeded) {
+	if err := env.net.cut(short, "a", []directedLink{{"c1", "s1"}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a cut of a node that has no network yet: %v", err)
 	}
-	if err := env.net.add(ctx, "a", []cut{{"c1", "c2"}}); err != nil {
+	if err := env.net.cut(ctx, "a", []directedLink{{"c1", "c2"}}); err != nil {
 		t.Errorf("a cut between others: %v", err)
 	}
-	go func() { ended <- env.net.add(ctx, "b", []cut{{"c1", "s1"}}) }()
+	go func() { ended <- env.net.cut(ctx, "b", []directedLink{{"c1", "s1"}}) }()
 	close(end["s1"])
 	if n := <-begun; n != "s2" {
 		t.Fatal(n)

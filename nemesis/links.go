@@ -1,0 +1,272 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/nemesis/wire"
+)
+
+// order does something to the packets of one link at its sender.
+func (w *network) order(ctx context.Context, x directedLink, o wire.Order) (wire.Report, error) {
+	from, to, err := w.ends(x)
+	if err != nil {
+		return wire.Report{}, err
+	}
+	o.To, o.Port = []string{to.Addr}, to.Port
+	if o.Port == 0 {
+		o.Port = 9 // discard: a refusal is an answer too
+	}
+	r, err := w.env.packets(ctx, from.NetNS, o)
+	if err != nil && w.died(err, from) {
+		return wire.Report{}, errDown
+	}
+	if err != nil {
+		return wire.Report{}, fmt.Errorf("%s to %s: %w", x.from, x.to, err)
+	}
+	return r, nil
+}
+
+// ends finds a link's nodes; the error is errDown if the sender has no network.
+func (w *network) ends(x directedLink) (from, to compose.Node, err error) {
+	from, ok1 := w.env.node(x.from)
+	to, ok2 := w.env.node(x.to)
+	switch {
+	case !ok1 || !ok2:
+		return from, to, fmt.Errorf("%s or %s is gone", x.from, x.to)
+	case down(from):
+		return from, to, errDown
+	}
+	return from, to, nil
+}
+
+// orderAll does something to many links, at each sender in one go and at all senders at the
+// same time.
+func (w *network) orderAll(ctx context.Context, some []directedLink, o wire.Order) (sum wire.Report, err error) {
+	to := map[string][]string{} // by sender
+	var senders []compose.Node
+	for _, x := range some {
+		from, node, err := w.ends(x)
+		if errors.Is(err, errDown) {
+			continue // its network went with it: renew does it later
+		}
+		if err != nil {
+			return sum, err
+		}
+		if to[x.from] == nil {
+			senders = append(senders, from)
+		}
+		to[x.from] = append(to[x.from], node.Addr)
+	}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, from := range senders {
+		all.Go(func() {
+			o := o
+			o.To = to[from.Name]
+			r, oerr := w.env.packets(ctx, from.NetNS, o)
+			mu.Lock()
+			defer mu.Unlock()
+			if oerr != nil && !w.died(oerr, from) {
+				err = errors.Join(err, fmt.Errorf("packets of %s: %w", from.Name, oerr))
+			}
+			sum.Messages, sum.GivenUp = sum.Messages+r.Messages, sum.GivenUp+r.GivenUp
+		})
+	}
+	all.Wait()
+	return sum, err
+}
+
+// seen probes each link with packets, one after the other, until one's fate is as it should be:
+// is returns nil. Links whose sender is down are left out; that all are is an error.
+func (w *network) seen(ctx context.Context, some []directedLink, is func(wire.Fate) error) error {
+	type outcome struct {
+		shown bool
+		err   error
+	}
+	outcomes := make(chan outcome, len(some))
+	for _, x := range some {
+		go func() {
+			for {
+				r, err := w.order(ctx, x, wire.Order{Do: wire.Probe})
+				if errors.Is(err, errDown) {
+					outcomes <- outcome{}
+					return
+				}
+				if err == nil {
+					if err = is(r.Fate); err != nil {
+						err = fmt.Errorf("%s to %s: %w", x.from, x.to, err)
+					}
+				}
+				if err == nil {
+					outcomes <- outcome{shown: true}
+					return
+				}
+				if !wait(ctx, time.Millisecond, nil) {
+					outcomes <- outcome{err: err}
+					return
+				}
+			}
+		}()
+	}
+	shown, all := 0, error(nil)
+	for range some {
+		o := <-outcomes
+		if o.shown {
+			shown++
+		}
+		all = errors.Join(all, o.err)
+	}
+	if all == nil && shown == 0 {
+		return errors.New("every sender is down")
+	}
+	return all
+}
+
+// counts is what became of the packets on these links.
+func (w *network) counts(ctx context.Context, some []directedLink) (lost, passed int) {
+	for _, x := range some {
+		if r, err := w.order(ctx, x, wire.Order{Do: wire.Count}); err == nil {
+			lost, passed = lost+r.Lost, passed+r.Passed
+		}
+	}
+	return lost, passed
+}
+
+// lookEvery is how often several nodes are polled for what only one of them may know.
+const lookEvery = 2 * time.Millisecond
+
+// await returns when n messages wait on these links together.
+func (w *network) await(ctx context.Context, some []directedLink, n int) error {
+	for {
+		have := 0
+		for _, x := range some {
+			o := wire.Order{Do: wire.Count}
+			if len(some) == 1 {
+				o = wire.Order{Do: wire.Await, N: n} // it tells by itself
+			}
+			r, err := w.order(ctx, x, o)
+			// An agent gives up before the time is over, so that its answer comes in time.
+			late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+			if err != nil && !late && !errors.Is(err, errDown) {
+				return err
+			}
+			have += r.Messages
+		}
+		if have >= n {
+			return nil
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d messages came: %w", have, n, ctx.Err())
+		}
+	}
+}
+
+// next lets the next n messages on these links go.
+func (w *network) next(ctx context.Context, some []directedLink, n int) error {
+	if len(some) == 1 {
+		_, err := w.order(ctx, some[0], wire.Order{Do: wire.Deliver, N: n})
+		return err
+	}
+	for range n {
+		if err := w.await(ctx, some, 1); err != nil {
+			return err
+		}
+		for _, x := range some {
+			r, err := w.order(ctx, x, wire.Order{Do: wire.Count})
+			if err != nil || r.Messages == 0 {
+				continue
+			}
+			if _, err := w.order(ctx, x, wire.Order{Do: wire.Deliver, N: 1}); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// errDown says that a cut cannot be probed because one of its ends is down.
+var errDown = errors.New("partition: an end of every cut is down")
+
+// probe returns nil when a packet along the cut was seen to be dropped.
+func (w *network) probe(ctx context.Context, x directedLink) error {
+	from, ok1 := w.env.node(x.from)
+	to, ok2 := w.env.node(x.to)
+	if !ok1 || !ok2 {
+		return fmt.Errorf("partition: %s or %s is gone", x.from, x.to)
+	}
+	if down(from) || down(to) {
+		return errDown
+	}
+	port := to
+	if port.Port == 0 {
+		port.Port = 9 // discard: a refusal is an answer too
+	}
+	// Another fault that changes the same node's filter starts its counters anew:
+	// a packet more tells whether this cut is still there.
+	for {
+		reached, err := w.env.Injector.Do(ctx, Op{Name: OpReach, NetNS: from.NetNS, Addr: port.HostPort()})
+		if w.died(err, from, to) {
+			return errDown
+		}
+		if err != nil {
+			return fmt.Errorf("probe the link from %s to %s: %w", x.from, x.to, err)
+		}
+		if reached.Yes {
+			return fmt.Errorf("partition: %s still reaches %s", x.from, x.to)
+		}
+		dropped, err := w.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: to.NetNS})
+		if w.died(err, to) {
+			return errDown
+		}
+		if err != nil {
+			return err
+		}
+		if dropped.Dropped[from.Addr] > 0 {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("partition: no packet from %s to %s was dropped", x.from, x.to)
+		}
+	}
+}
+
+// linksBetween are the links from some nodes to others, and with both back as well.
+func linksBetween(from, to []compose.Node, both bool) ([]directedLink, error) {
+	var out []directedLink
+	for _, a := range from {
+		for _, b := range to {
+			if a.Name == b.Name {
+				return nil, fmt.Errorf("%s sends nothing to itself over the network", a.Name)
+			}
+			out = append(out, directedLink{a.Name, b.Name})
+			if both {
+				out = append(out, directedLink{b.Name, a.Name})
+			}
+		}
+	}
+	return out, nil
+}
+
+var errNotIsolated = errors.New("this machine cannot hold packets: the nodes share one network (picklock doctor says why)")
+
+// wireable says what stands in the way of working on packets.
+func wireable(e *Env) error {
+	if !e.Isolated {
+		return errNotIsolated
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), verifyWithin)
+	defer cancel()
+	if _, err := e.packets(ctx, "", wire.Order{Do: wire.Try}); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,275 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/nemesis/wire"
+)
+
+// directedLink is one direction between two nodes.
+type directedLink struct{ from, to string }
+
+// owner is a fault that wants something done to the network. What several want ends with the
+// last of them, however often each is healed.
+type owner any
+
+// linkFaults are the faults of one link, by who wants them.
+type linkFaults struct {
+	cut    map[owner]bool // packets are dropped where they arrive
+	held   map[owner]bool // packets wait at their sender
+	shaped map[owner]wire.Shape
+}
+
+func (l *linkFaults) none() bool { return len(l.cut)+len(l.held)+len(l.shaped) == 0 }
+
+// network is what is done to each link, so that one fault's end does not heal another's
+// harm. Its lock is that of starts.
+type network struct {
+	env   *Env
+	links map[directedLink]*linkFaults
+}
+
+func newNetwork(e *Env) *network {
+	if e.starts == nil {
+		e.starts = newStarts(e)
+	}
+	return &network{env: e, links: map[directedLink]*linkFaults{}}
+}
+
+// change calls f for each link, with the lock held, and forgets links without faults. Then it
+// calls apply.
+func (n *network) change(ctx context.Context, some []directedLink, f func(x directedLink, l *linkFaults), apply func() error) error {
+	if err := n.env.starts.lock(ctx, func() []string { return ends(some) }); err != nil {
+		return err
+	}
+	defer n.env.starts.mu.Unlock()
+	for _, x := range some {
+		l := n.links[x]
+		if l == nil {
+			l = &linkFaults{map[owner]bool{}, map[owner]bool{}, map[owner]wire.Shape{}}
+			n.links[x] = l
+		}
+		if f(x, l); l.none() {
+			delete(n.links, x)
+		}
+	}
+	return apply()
+}
+
+// renew applies the faults of a node that got a new network namespace to it. The lock is held.
+func (n *network) renew(ctx context.Context, node string) error {
+	for x, l := range n.links {
+		if x.to == node && len(l.cut) > 0 {
+			if err := n.applyCuts(ctx, []directedLink{x}); err != nil {
+				return err
+			}
+			break // that was all of the node's
+		}
+	}
+	for x, l := range n.links {
+		if x.from != node {
+			continue
+		}
+		if len(l.held) > 0 {
+			if _, err := n.order(ctx, x, wire.Order{Do: wire.Hold}); err != nil {
+				return err
+			}
+		}
+		if len(l.shaped) > 0 {
+			if err := n.applyShapes(ctx, []directedLink{x}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cut cuts links for a fault.
+func (n *network) cut(ctx context.Context, by owner, some []directedLink) error {
+	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { l.cut[by] = true }, func() error {
+		return n.applyCuts(ctx, some)
+	})
+}
+
+// uncut takes back what a fault has cut. It can be called again.
+func (n *network) uncut(ctx context.Context, by owner, some []directedLink) error {
+	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { delete(l.cut, by) }, func() error {
+		all := n.applyCuts(ctx, some)
+		for _, to := range receivers(some) {
+			all = errors.Join(all, n.uncutSeen(ctx, to))
+		}
+		return all
+	})
+}
+
+// uncutSeen sees that a node drops no packets but what others still want.
+func (w *network) uncutSeen(ctx context.Context, to string) error {
+	n, ok := w.env.node(to)
+	if !ok || down(n) {
+		return nil
+	}
+	r, err := w.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: n.NetNS})
+	dropped := r.Dropped
+	if w.died(err, n) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("see whether the network of %s is healed: %w", to, err)
+	}
+	for x, l := range w.links {
+		if from, ok := w.env.node(x.from); ok && x.to == to && len(l.cut) > 0 {
+			delete(dropped, from.Addr)
+		}
+	}
+	if len(dropped) > 0 {
+		return fmt.Errorf("heal the network of %s: it still drops packets from %v", to, dropped)
+	}
+	return nil
+}
+
+// applyCuts sets the filter of every node at the receiving end of some cut. One that fails keeps
+// none of the others from it.
+func (w *network) applyCuts(ctx context.Context, changed []directedLink) (all error) {
+	for _, to := range receivers(changed) {
+		n, ok := w.env.node(to)
+		if !ok {
+			all = errors.Join(all, fmt.Errorf("cut the network of %s: no such node", to))
+			continue
+		}
+		if down(n) {
+			continue // its network went with it: see renew
+		}
+		var from []string
+		for x, l := range w.links {
+			if x.to != to || len(l.cut) == 0 {
+				continue
+			}
+			if f, ok := w.env.node(x.from); ok {
+				from = append(from, f.Addr)
+			}
+		}
+		if _, err := w.env.Injector.Do(ctx, Op{Name: OpDrop, NetNS: n.NetNS, From: from}); err != nil && !w.died(err, n) {
+			all = errors.Join(all, fmt.Errorf("cut the network of %s: %w", to, err))
+		}
+	}
+	return all
+}
+
+// hold makes what goes along these links wait.
+func (n *network) hold(ctx context.Context, by owner, some []directedLink) error {
+	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { l.held[by] = true }, func() error {
+		_, err := n.orderAll(ctx, some, wire.Order{Do: wire.Hold})
+		return err
+	})
+}
+
+// deliver lets go what waits on these links, all that nobody else wants held, and says
+// what that was.
+func (n *network) deliver(ctx context.Context, by owner, some []directedLink) (r wire.Report, err error) {
+	var free []directedLink
+	err = n.change(ctx, some, func(x directedLink, l *linkFaults) {
+		if delete(l.held, by); len(l.held) == 0 {
+			free = append(free, x)
+		}
+	}, func() error {
+		r, err = n.orderAll(ctx, free, wire.Order{Do: wire.Deliver})
+		return err
+	})
+	return r, err
+}
+
+// discard throws away what waits on these links; nothing is held there any more.
+func (n *network) discard(ctx context.Context, some []directedLink) (thrown int, err error) {
+	var held []directedLink
+	err = n.change(ctx, some, func(x directedLink, l *linkFaults) {
+		if len(l.held) > 0 {
+			held = append(held, x)
+		}
+	}, func() error {
+		r, err := n.orderAll(ctx, held, wire.Order{Do: wire.Discard})
+		thrown = r.Messages
+		return err
+	})
+	return thrown, err
+}
+
+// shape makes these links as bad as s, besides what others do to them.
+func (n *network) shape(ctx context.Context, by owner, some []directedLink, s wire.Shape) error {
+	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { l.shaped[by] = s }, func() error {
+		return n.applyShapes(ctx, some)
+	})
+}
+
+// unshape takes that back. It can be called again.
+func (n *network) unshape(ctx context.Context, by owner, some []directedLink) error {
+	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { delete(l.shaped, by) }, func() error {
+		return n.applyShapes(ctx, some)
+	})
+}
+
+// applyShapes makes each link as bad as all who want it bad want it together. One that fails
+// keeps none of the others from it. The lock is held.
+func (n *network) applyShapes(ctx context.Context, some []directedLink) (all error) {
+	for _, x := range some {
+		var sum wire.Shape
+		if l := n.links[x]; l != nil {
+			for _, s := range l.shaped {
+				sum.Delay, sum.Jitter, sum.Loss = sum.Delay+s.Delay, sum.Jitter+s.Jitter, 1-(1-sum.Loss)*(1-s.Loss)
+				if s.Rate > 0 && (sum.Rate == 0 || s.Rate < sum.Rate) {
+					sum.Rate = s.Rate
+				}
+				if s.Flap > 0 && (sum.Flap == 0 || s.Flap < sum.Flap) {
+					sum.Flap = s.Flap
+				}
+			}
+		}
+		if _, err := n.order(ctx, x, wire.Order{Do: wire.Shaped, Shape: sum}); err != nil && !errors.Is(err, errDown) {
+			all = errors.Join(all, err)
+		}
+	}
+	return all
+}
+
+// down says that a node has no network at the moment.
+func down(n compose.Node) bool { return n.PID == 0 && n.NetNS == "" }
+
+// died says that an error comes from a node's death since it was looked up: it was
+// killed, and maybe started again, and its network went with it.
+func (w *network) died(err error, nodes ...compose.Node) bool {
+	for _, n := range nodes {
+		if now, ok := w.env.node(n.Name); !ok || now.NetNS != n.NetNS {
+			return true
+		}
+	}
+	return errors.Is(err, os.ErrProcessDone)
+}
+
+func receivers(some []directedLink) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, x := range some {
+		if !seen[x.to] {
+			seen[x.to] = true
+			out = append(out, x.to)
+		}
+	}
+	return out
+}
+
+// ends are the nodes of these links, in their order.
+func ends(some []directedLink) []string {
+	var out []string
+	for _, c := range some {
+		for _, name := range []string{c.from, c.to} {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
