@@ -88,7 +88,7 @@ func (c *containers) allow(id string, pid int) error {
 	var closing []func() error
 	for number := range gone {
 		if !alive[number] { // else nothing was done in the old one, and a new one has its number
-			closing = append(closing, c.local.doors.Forget(number))
+			closing = append(closing, c.local.queues.Forget(number))
 		}
 	}
 	delete(c.former, pid)
@@ -148,7 +148,7 @@ func (c *containers) Do(ctx context.Context, op Op) (r Result, err error) {
 		}
 		return c.local.Do(ctx, op)
 	case OpPackets:
-		if op.Packets.Do.Anywhere() {
+		if op.Packets.Op.Anywhere() {
 			return c.local.Do(ctx, op)
 		}
 	}
@@ -356,7 +356,7 @@ func (c *containers) heal(ctx context.Context) error {
 		}
 	}
 	c.mu.Unlock()
-	all := c.local.doors.Close()
+	all := c.local.queues.Close()
 	for _, op := range undo {
 		if _, err := c.Do(ctx, op); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			all = errors.Join(all, err)

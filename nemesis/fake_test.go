@@ -13,7 +13,7 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/nemesis/clock"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // fakeCluster has three servers, two clients and a register, and notes what is
@@ -97,12 +97,12 @@ type fakeInjector struct {
 	drops   map[string][]string
 	barred  map[string][2][]string
 	clocks  map[int]clock.Setting
-	set     map[int]int64         // when
-	wires   map[string]wire.Order // by namespace and address
+	set     map[int]int64                  // when
+	wires   map[string]packetfault.Request // by namespace and address
 }
 
 func newFakeInjector() *fakeInjector {
-	return &fakeInjector{stopped: map[int]bool{}, drops: map[string][]string{}, barred: map[string][2][]string{}, clocks: map[int]clock.Setting{}, set: map[int]int64{}, wires: map[string]wire.Order{}}
+	return &fakeInjector{stopped: map[int]bool{}, drops: map[string][]string{}, barred: map[string][2][]string{}, clocks: map[int]clock.Setting{}, set: map[int]int64{}, wires: map[string]packetfault.Request{}}
 }
 
 // Do implements Injector.
@@ -144,39 +144,39 @@ func (h *fakeInjector) Do(_ context.Context, op Op) (r Result, err error) {
 }
 
 // packets notes the latest hold or shape of each link, and sees every probe.
-func (h *fakeInjector) packets(netns string, o wire.Order) (wire.Report, error) {
-	var r wire.Report
+func (h *fakeInjector) packets(netns string, o packetfault.Request) (packetfault.Report, error) {
+	var r packetfault.Report
 	for _, to := range o.To {
-		switch key := netns + " " + to; o.Do {
-		case wire.Hold:
+		switch key := netns + " " + to; o.Op {
+		case packetfault.Hold:
 			h.wires[key] = o
-		case wire.Shaped:
+		case packetfault.Shaped:
 			h.wires[key] = o
-			if o.Shape == (wire.Shape{}) {
+			if o.Shape == (packetfault.Shape{}) {
 				delete(h.wires, key)
 			}
-		case wire.Deliver, wire.Discard:
+		case packetfault.Deliver, packetfault.Discard:
 			if o.N == 0 {
 				delete(h.wires, key)
 			}
 			r.Messages++
-		case wire.Ping:
+		case packetfault.Ping:
 			r.Took = 2 * h.wires[key].Shape.Delay
-		case wire.Count:
+		case packetfault.Count:
 			r.Lost, r.Passed = 1, 2
 		}
 	}
-	if o.Do == wire.Probe {
+	if o.Op == packetfault.Probe {
 		for _, to := range o.To {
 			on := h.wires[netns+" "+to]
 			s := on.Shape
-			r.Fate = wire.Fate{Held: on.Do == wire.Hold, Lost: s.Loss > 0, Down: s.Flap > 0, Late: s.Delay, Shape: s}
+			r.Fate = packetfault.Fate{Held: on.Op == packetfault.Hold, Lost: s.Loss > 0, Down: s.Flap > 0, Late: s.Delay, Shape: s}
 			if s.Rate > 0 {
 				r.Fate.Late += time.Millisecond
 			}
 		}
 	}
-	if h.numb && o.Do == wire.Probe {
+	if h.numb && o.Op == packetfault.Probe {
 		return r, errors.New("no probe was seen")
 	}
 	return r, nil

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 var flapKind = Kind{
@@ -30,12 +30,12 @@ func parseFlap(words []string) (Plan, error) {
 		}
 		return nil
 	})
-	p.shape = func(e *Env, rng *rand.Rand) (wire.Shape, string) {
+	p.shape = func(e *Env, rng *rand.Rand) (packetfault.Shape, string) {
 		every := each
 		if every == 0 {
 			every = between(rng, e.TTL, 0.1, 0.7).Round(time.Millisecond)
 		}
-		return wire.Shape{Flap: every}, flapping(every)
+		return packetfault.Shape{Flap: every}, flapping(every)
 	}
 	p.seen = seen{fate: flapSeen}
 	return p, err
@@ -48,11 +48,11 @@ func makeFlap(e *Env, r FaultRequest) (Fault, error) {
 	if r.Flap <= 0 {
 		return nil, fmt.Errorf("%v is no time to be down and up again", r.Flap)
 	}
-	return makeShaping(e, r, wire.Shape{Flap: r.Flap}, flapping(r.Flap), seen{fate: flapSeen})
+	return makeShaping(e, r, packetfault.Shape{Flap: r.Flap}, flapping(r.Flap), seen{fate: flapSeen})
 }
 
 // flapSeen: a packet was lost while the link was down, and it is down as long as it has to be.
-func flapSeen(own wire.Shape, f wire.Fate) error {
+func flapSeen(own packetfault.Shape, f packetfault.Fate) error {
 	switch {
 	case f.Shape.Flap != own.Flap:
 		return fmt.Errorf("it is cut and healed every %v, not %v", f.Shape.Flap, own.Flap)

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // GateRequest asks for a gate that counts what a client sends to some nodes, or what they
@@ -52,7 +52,7 @@ func (n *Nemesis) Gate(ctx context.Context, r GateRequest) (*Gate, error) {
 		count, back = back, count
 	}
 	g := &Gate{env: n.env, number: gates.Add(1), shut: make(chan struct{}), waited: make(chan error, 1)}
-	o := wire.Order{Do: wire.Gate, Gate: g.number, N: r.N}
+	o := packetfault.Request{Op: packetfault.Gate, Gate: g.number, N: r.N}
 	// Whoever does not count is there first, so that the gate shuts everywhere.
 	for _, counts := range []bool{false, true} {
 		o.Counts = counts
@@ -61,7 +61,7 @@ func (n *Nemesis) Gate(ctx context.Context, r GateRequest) (*Gate, error) {
 			some = count
 		}
 		if _, err = n.env.net.orderAll(ctx, some, o); err != nil {
-			_, oerr := n.env.packets(context.WithoutCancel(ctx), "", wire.Order{Do: wire.Open, Gate: g.number})
+			_, oerr := n.env.packets(context.WithoutCancel(ctx), "", packetfault.Request{Op: packetfault.Open, Gate: g.number})
 			return nil, errors.Join(fmt.Errorf("count messages of %s: %w", r.Client, err), oerr)
 		}
 	}
@@ -101,7 +101,7 @@ func (r GateRequest) links(e *Env) (there, back []directedLink, err error) {
 
 // await closes shut when the gate has.
 func (g *Gate) await(ctx context.Context) error {
-	_, err := g.env.packets(ctx, "", wire.Order{Do: wire.Shut, Gate: g.number})
+	_, err := g.env.packets(ctx, "", packetfault.Request{Op: packetfault.Shut, Gate: g.number})
 	if err == nil {
 		close(g.shut)
 	}
@@ -121,7 +121,7 @@ func (g *Gate) Passed(ctx context.Context) (int, error) {
 	if g.opened {
 		return g.passed, nil
 	}
-	r, err := g.env.packets(ctx, "", wire.Order{Do: wire.Passed, Gate: g.number})
+	r, err := g.env.packets(ctx, "", packetfault.Request{Op: packetfault.Passed, Gate: g.number})
 	return r.Messages, err
 }
 
@@ -136,7 +136,7 @@ func (g *Gate) Open(ctx context.Context) error {
 	g.wait()
 	werr := <-g.waited
 	g.waited <- nil
-	r, err := g.env.packets(ctx, "", wire.Order{Do: wire.Open, Gate: g.number})
+	r, err := g.env.packets(ctx, "", packetfault.Request{Op: packetfault.Open, Gate: g.number})
 	if err == nil {
 		g.opened, g.passed = true, r.Messages
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 var holdKind = Kind{
@@ -83,7 +83,7 @@ type hold struct {
 
 	begun time.Time
 	ended bool
-	done  wire.Report // of the delivery
+	done  packetfault.Report // of the delivery
 }
 
 func (h *hold) Nodes() []string { return both(h.from, h.to) }
@@ -124,7 +124,7 @@ func (h *hold) Inject(ctx context.Context) error {
 
 // Verify probes each link with a packet and sees it held.
 func (h *hold) Verify(ctx context.Context) error {
-	return h.env.net.seen(ctx, h.links, func(f wire.Fate) error {
+	return h.env.net.seen(ctx, h.links, func(f packetfault.Fate) error {
 		if !f.Held {
 			return errors.New("a packet was not held")
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/link"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // What is asked for by name is held, delivered and written down.
@@ -58,7 +58,7 @@ func TestHoldAndReset(t *testing.T) {
 				from, to, _ := strings.Cut(want, " ")
 				a, _ := env.node(from)
 				b, _ := env.node(to)
-				if h.wires[a.NetNS+" "+b.Addr].Do != wire.Hold {
+				if h.wires[a.NetNS+" "+b.Addr].Op != packetfault.Hold {
 					t.Errorf("%s is not held", want)
 				}
 			}
@@ -89,10 +89,10 @@ func TestWaysAreShared(t *testing.T) {
 	x := []directedLink{{"c1", "s1"}}
 	a, _ := env.node("c1")
 	b, _ := env.node("s1")
-	is := func(want wire.Order) {
+	is := func(want packetfault.Request) {
 		t.Helper()
 		got := h.wires[a.NetNS+" "+b.Addr]
-		if got.Do != want.Do || got.Shape != want.Shape {
+		if got.Op != want.Op || got.Shape != want.Shape {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
@@ -102,23 +102,23 @@ func TestWaysAreShared(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	slow, lossy := wire.Shape{Delay: time.Second, Rate: 9}, wire.Shape{Loss: 0.5, Rate: 5}
+	slow, lossy := packetfault.Shape{Delay: time.Second, Rate: 9}, packetfault.Shape{Loss: 0.5, Rate: 5}
 	do(func(ctx context.Context) error { return env.net.shape(ctx, "slow", x, slow) })
 	do(func(ctx context.Context) error { return env.net.shape(ctx, "lossy", x, lossy) })
-	is(wire.Order{Do: wire.Shaped, Shape: wire.Shape{Delay: time.Second, Loss: 0.5, Rate: 5}})
+	is(packetfault.Request{Op: packetfault.Shaped, Shape: packetfault.Shape{Delay: time.Second, Loss: 0.5, Rate: 5}})
 	for range 2 { // a heal that is tried again
 		do(func(ctx context.Context) error { return env.net.unshape(ctx, "slow", x) })
-		is(wire.Order{Do: wire.Shaped, Shape: lossy})
+		is(packetfault.Request{Op: packetfault.Shaped, Shape: lossy})
 	}
 	do(func(ctx context.Context) error { return env.net.unshape(ctx, "lossy", x) })
 	do(func(ctx context.Context) error { return env.net.hold(ctx, "a", x) })
 	do(func(ctx context.Context) error { return env.net.hold(ctx, "b", x) })
 	for range 2 { // a heal that is tried again
 		do(func(ctx context.Context) error { _, err := env.net.deliver(ctx, "a", x); return err })
-		is(wire.Order{Do: wire.Hold})
+		is(packetfault.Request{Op: packetfault.Hold})
 	}
 	do(func(ctx context.Context) error { _, err := env.net.deliver(ctx, "b", x); return err })
-	is(wire.Order{})
+	is(packetfault.Request{})
 }
 
 // What a step asks of a link is done to it, measured and written down, and ends.
@@ -126,14 +126,14 @@ func TestLinksMadeBad(t *testing.T) {
 	tests := []struct {
 		name, wrong, want string
 		request           FaultRequest
-		shape             wire.Shape
+		shape             packetfault.Shape
 	}{
-		{"slow one way", "", "c1 to s1 slowed by 5ms±1ms and to 9 kB/s, measured 10ms there and back", FaultRequest{Kind: "slow", Nodes: []string{"c1"}, Peers: []string{"s1"}, Slow: link.Slow{Delay: 5 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}}, wire.Shape{Delay: 5 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}},
-		{"lossy", "", "c1 to s1 lose 50 % of their packets", FaultRequest{Kind: "loss", Nodes: []string{"c1"}, Peers: []string{"s1"}, Loss: 0.5}, wire.Shape{Loss: 0.5}},
-		{"flapping", "", "c1 to s1 cut and healed every 50ms", FaultRequest{Kind: "flap", Nodes: []string{"c1"}, Peers: []string{"s1"}, Flap: 50 * time.Millisecond}, wire.Shape{Flap: 50 * time.Millisecond}},
-		{"flaps in no time", "no time to be down", "", FaultRequest{Kind: "flap", Nodes: []string{"c1"}, Peers: []string{"s1"}}, wire.Shape{}},
-		{"slow by nothing", "neither a delay nor a rate", "", FaultRequest{Kind: "slow", Nodes: []string{"c1"}, Peers: []string{"s1"}}, wire.Shape{}},
-		{"loses nothing", "0 is no part of the packets", "", FaultRequest{Kind: "loss", Nodes: []string{"c1"}, Peers: []string{"s1"}}, wire.Shape{}},
+		{"slow one way", "", "c1 to s1 slowed by 5ms±1ms and to 9 kB/s, measured 10ms there and back", FaultRequest{Kind: "slow", Nodes: []string{"c1"}, Peers: []string{"s1"}, Slow: link.Slow{Delay: 5 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}}, packetfault.Shape{Delay: 5 * time.Millisecond, Jitter: time.Millisecond, Rate: 9000}},
+		{"lossy", "", "c1 to s1 lose 50 % of their packets", FaultRequest{Kind: "loss", Nodes: []string{"c1"}, Peers: []string{"s1"}, Loss: 0.5}, packetfault.Shape{Loss: 0.5}},
+		{"flapping", "", "c1 to s1 cut and healed every 50ms", FaultRequest{Kind: "flap", Nodes: []string{"c1"}, Peers: []string{"s1"}, Flap: 50 * time.Millisecond}, packetfault.Shape{Flap: 50 * time.Millisecond}},
+		{"flaps in no time", "no time to be down", "", FaultRequest{Kind: "flap", Nodes: []string{"c1"}, Peers: []string{"s1"}}, packetfault.Shape{}},
+		{"slow by nothing", "neither a delay nor a rate", "", FaultRequest{Kind: "slow", Nodes: []string{"c1"}, Peers: []string{"s1"}}, packetfault.Shape{}},
+		{"loses nothing", "0 is no part of the packets", "", FaultRequest{Kind: "loss", Nodes: []string{"c1"}, Peers: []string{"s1"}}, packetfault.Shape{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

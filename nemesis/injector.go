@@ -8,7 +8,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis/clock"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // Injector carries out operations where the nodes are. It is the part of the nemesis that needs
@@ -62,28 +62,28 @@ const (
 
 // Op is one operation: its name, and the arguments that it needs.
 type Op struct {
-	Name      OpName         `json:"-"` // the method of the agent's protocol
-	PID       int            `json:"pid,omitempty"`
-	Container string         `json:"container,omitempty"`
-	Signal    syscall.Signal `json:"signal,omitempty"`
-	NetNS     string         `json:"netns,omitempty"` // a path
-	From      []string       `json:"from,omitempty"`  // IP addresses
-	To        []string       `json:"to,omitempty"`    // IP addresses
-	Addr      string         `json:"addr,omitempty"`
-	Clock     clock.Setting  `json:"clock,omitzero"`
-	Probe     *compose.Probe `json:"probe,omitempty"` // nil: only whether the port opens
-	Packets   wire.Order     `json:"packets,omitzero"`
+	Name      OpName              `json:"-"` // the method of the agent's protocol
+	PID       int                 `json:"pid,omitempty"`
+	Container string              `json:"container,omitempty"`
+	Signal    syscall.Signal      `json:"signal,omitempty"`
+	NetNS     string              `json:"netns,omitempty"` // a path
+	From      []string            `json:"from,omitempty"`  // IP addresses
+	To        []string            `json:"to,omitempty"`    // IP addresses
+	Addr      string              `json:"addr,omitempty"`
+	Clock     clock.Setting       `json:"clock,omitzero"`
+	Probe     *compose.Probe      `json:"probe,omitempty"` // nil: only whether the port opens
+	Packets   packetfault.Request `json:"packets,omitzero"`
 }
 
 // Result is what came of an operation.
 type Result struct {
-	Yes     bool              `json:"yes,omitempty"`
-	Text    string            `json:"text,omitempty"`
-	Dropped map[string]uint64 `json:"dropped,omitempty"`
-	Clock   clock.Setting     `json:"clock,omitzero"`
-	Packets wire.Report       `json:"packets,omitzero"`
-	Now     int64             `json:"now,omitempty"`  // ns
-	Boot    string            `json:"boot,omitempty"` // see bootID
+	Yes     bool               `json:"yes,omitempty"`
+	Text    string             `json:"text,omitempty"`
+	Dropped map[string]uint64  `json:"dropped,omitempty"`
+	Clock   clock.Setting      `json:"clock,omitzero"`
+	Packets packetfault.Report `json:"packets,omitzero"`
+	Now     int64              `json:"now,omitempty"`  // ns
+	Boot    string             `json:"boot,omitempty"` // see bootID
 }
 
 // errNoOp says that an injector does not have an operation.

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // order does something to the packets of one link at its sender.
-func (w *network) order(ctx context.Context, x directedLink, o wire.Order) (wire.Report, error) {
+func (w *network) order(ctx context.Context, x directedLink, o packetfault.Request) (packetfault.Report, error) {
 	from, to, err := w.ends(x)
 	if err != nil {
-		return wire.Report{}, err
+		return packetfault.Report{}, err
 	}
 	o.To, o.Port = []string{to.Addr}, to.Port
 	if o.Port == 0 {
@@ -24,10 +24,10 @@ func (w *network) order(ctx context.Context, x directedLink, o wire.Order) (wire
 	}
 	r, err := w.env.packets(ctx, from.NetNS, o)
 	if err != nil && w.died(err, from) {
-		return wire.Report{}, errDown
+		return packetfault.Report{}, errDown
 	}
 	if err != nil {
-		return wire.Report{}, fmt.Errorf("%s to %s: %w", x.from, x.to, err)
+		return packetfault.Report{}, fmt.Errorf("%s to %s: %w", x.from, x.to, err)
 	}
 	return r, nil
 }
@@ -47,7 +47,7 @@ func (w *network) ends(x directedLink) (from, to compose.Node, err error) {
 
 // orderAll does something to many links, at each sender in one go and at all senders at the
 // same time.
-func (w *network) orderAll(ctx context.Context, some []directedLink, o wire.Order) (sum wire.Report, err error) {
+func (w *network) orderAll(ctx context.Context, some []directedLink, o packetfault.Request) (sum packetfault.Report, err error) {
 	to := map[string][]string{} // by sender
 	var senders []compose.Node
 	for _, x := range some {
@@ -84,7 +84,7 @@ func (w *network) orderAll(ctx context.Context, some []directedLink, o wire.Orde
 
 // seen probes each link with packets, one after the other, until one's fate is as it should be:
 // is returns nil. Links whose sender is down are left out; that all are is an error.
-func (w *network) seen(ctx context.Context, some []directedLink, is func(wire.Fate) error) error {
+func (w *network) seen(ctx context.Context, some []directedLink, is func(packetfault.Fate) error) error {
 	type outcome struct {
 		shown bool
 		err   error
@@ -93,7 +93,7 @@ func (w *network) seen(ctx context.Context, some []directedLink, is func(wire.Fa
 	for _, x := range some {
 		go func() {
 			for {
-				r, err := w.order(ctx, x, wire.Order{Do: wire.Probe})
+				r, err := w.order(ctx, x, packetfault.Request{Op: packetfault.Probe})
 				if errors.Is(err, errDown) {
 					outcomes <- outcome{}
 					return
@@ -131,7 +131,7 @@ func (w *network) seen(ctx context.Context, some []directedLink, is func(wire.Fa
 // counts is what became of the packets on these links.
 func (w *network) counts(ctx context.Context, some []directedLink) (lost, passed int) {
 	for _, x := range some {
-		if r, err := w.order(ctx, x, wire.Order{Do: wire.Count}); err == nil {
+		if r, err := w.order(ctx, x, packetfault.Request{Op: packetfault.Count}); err == nil {
 			lost, passed = lost+r.Lost, passed+r.Passed
 		}
 	}
@@ -146,9 +146,9 @@ func (w *network) await(ctx context.Context, some []directedLink, n int) error {
 	for {
 		have := 0
 		for _, x := range some {
-			o := wire.Order{Do: wire.Count}
+			o := packetfault.Request{Op: packetfault.Count}
 			if len(some) == 1 {
-				o = wire.Order{Do: wire.Await, N: n} // it tells by itself
+				o = packetfault.Request{Op: packetfault.Await, N: n} // it tells by itself
 			}
 			r, err := w.order(ctx, x, o)
 			// An agent gives up before the time is over, so that its answer comes in time.
@@ -172,7 +172,7 @@ func (w *network) await(ctx context.Context, some []directedLink, n int) error {
 // next lets the next n messages on these links go.
 func (w *network) next(ctx context.Context, some []directedLink, n int) error {
 	if len(some) == 1 {
-		_, err := w.order(ctx, some[0], wire.Order{Do: wire.Deliver, N: n})
+		_, err := w.order(ctx, some[0], packetfault.Request{Op: packetfault.Deliver, N: n})
 		return err
 	}
 	for range n {
@@ -180,11 +180,11 @@ func (w *network) next(ctx context.Context, some []directedLink, n int) error {
 			return err
 		}
 		for _, x := range some {
-			r, err := w.order(ctx, x, wire.Order{Do: wire.Count})
+			r, err := w.order(ctx, x, packetfault.Request{Op: packetfault.Count})
 			if err != nil || r.Messages == 0 {
 				continue
 			}
-			if _, err := w.order(ctx, x, wire.Order{Do: wire.Deliver, N: 1}); err != nil {
+			if _, err := w.order(ctx, x, packetfault.Request{Op: packetfault.Deliver, N: 1}); err != nil {
 				return err
 			}
 			break
@@ -265,7 +265,7 @@ func wireable(e *Env) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), verifyWithin)
 	defer cancel()
-	if _, err := e.packets(ctx, "", wire.Order{Do: wire.Try}); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if _, err := e.packets(ctx, "", packetfault.Request{Op: packetfault.Try}); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
 	return nil

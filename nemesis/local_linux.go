@@ -17,14 +17,14 @@ import (
 
 	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/nemesis/clock"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // LocalInjector works on this machine's own processes and namespaces.
-type LocalInjector struct{ doors *wire.Doors }
+type LocalInjector struct{ queues *packetfault.Queues }
 
 // NewLocalInjector is one that can work on packets, too.
-func NewLocalInjector() LocalInjector { return LocalInjector{wire.NewDoors()} }
+func NewLocalInjector() LocalInjector { return LocalInjector{packetfault.NewQueues()} }
 
 // Do implements Injector.
 func (l LocalInjector) Do(ctx context.Context, op Op) (r Result, err error) {
@@ -248,14 +248,14 @@ func inSpace(netns string, f func()) error {
 	return proc.InNetNS(ns, f)
 }
 
-func (l LocalInjector) packets(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
+func (l LocalInjector) packets(ctx context.Context, netns string, o packetfault.Request) (packetfault.Report, error) {
 	switch {
-	case l.doors == nil && o.Do == wire.Try:
-		return wire.NewDoors().Order(ctx, netns, o)
-	case l.doors == nil:
-		return wire.Report{}, wire.ErrUnsupported
-	case netns == "" && !o.Do.Anywhere():
-		return wire.Report{}, errNoNetNS
+	case l.queues == nil && o.Op == packetfault.Try:
+		return packetfault.NewQueues().Do(ctx, netns, o)
+	case l.queues == nil:
+		return packetfault.Report{}, packetfault.ErrUnsupported
+	case netns == "" && !o.Op.Anywhere():
+		return packetfault.Report{}, errNoNetNS
 	}
-	return l.doors.Order(ctx, netns, o)
+	return l.queues.Do(ctx, netns, o)
 }

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/picklock/picklock/internal/link"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 var lossKind = Kind{
@@ -28,7 +28,7 @@ func parseLoss(words []string) (Plan, error) {
 		part, err = link.Loss(value)
 		return err
 	})
-	p.shape = func(*Env, *rand.Rand) (wire.Shape, string) { return wire.Shape{Loss: part}, lossy(part) }
+	p.shape = func(*Env, *rand.Rand) (packetfault.Shape, string) { return packetfault.Shape{Loss: part}, lossy(part) }
 	p.seen = seen{fate: lossSeen}
 	return p, err
 }
@@ -40,11 +40,11 @@ func makeLoss(e *Env, r FaultRequest) (Fault, error) {
 	if r.Loss <= 0 || r.Loss > 1 {
 		return nil, fmt.Errorf("%g is no part of the packets", r.Loss)
 	}
-	return makeShaping(e, r, wire.Shape{Loss: r.Loss}, lossy(r.Loss), seen{fate: lossSeen})
+	return makeShaping(e, r, packetfault.Shape{Loss: r.Loss}, lossy(r.Loss), seen{fate: lossSeen})
 }
 
 // lossSeen: a packet was lost by chance, on a link that loses at least as many as it has to.
-func lossSeen(own wire.Shape, f wire.Fate) error {
+func lossSeen(own packetfault.Shape, f packetfault.Fate) error {
 	const rounding = 1e-9 // of what several faults lose together
 	if !f.Lost || f.Shape.Loss < own.Loss-rounding {
 		return errors.New("no packet was lost")

@@ -15,7 +15,7 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/suggest"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // Fault is one harm, ready to be done once to nodes that have been chosen.
@@ -194,7 +194,7 @@ func (e *Env) node(name string) (compose.Node, bool) {
 }
 
 // packets does something to the packets that leave a network namespace.
-func (e *Env) packets(ctx context.Context, netns string, o wire.Order) (wire.Report, error) {
+func (e *Env) packets(ctx context.Context, netns string, o packetfault.Request) (packetfault.Report, error) {
 	r, err := e.Injector.Do(ctx, Op{Name: OpPackets, NetNS: netns, Packets: o})
 	return r.Packets, err
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // directedLink is one direction between two nodes.
@@ -22,7 +22,7 @@ type owner any
 type linkFaults struct {
 	cut    map[owner]bool // packets are dropped where they arrive
 	held   map[owner]bool // packets wait at their sender
-	shaped map[owner]wire.Shape
+	shaped map[owner]packetfault.Shape
 }
 
 func (l *linkFaults) none() bool { return len(l.cut)+len(l.held)+len(l.shaped) == 0 }
@@ -51,7 +51,7 @@ func (n *network) change(ctx context.Context, some []directedLink, f func(x dire
 	for _, x := range some {
 		l := n.links[x]
 		if l == nil {
-			l = &linkFaults{map[owner]bool{}, map[owner]bool{}, map[owner]wire.Shape{}}
+			l = &linkFaults{map[owner]bool{}, map[owner]bool{}, map[owner]packetfault.Shape{}}
 			n.links[x] = l
 		}
 		if f(x, l); l.none() {
@@ -76,7 +76,7 @@ func (n *network) renew(ctx context.Context, node string) error {
 			continue
 		}
 		if len(l.held) > 0 {
-			if _, err := n.order(ctx, x, wire.Order{Do: wire.Hold}); err != nil {
+			if _, err := n.order(ctx, x, packetfault.Request{Op: packetfault.Hold}); err != nil {
 				return err
 			}
 		}
@@ -163,21 +163,21 @@ func (w *network) applyCuts(ctx context.Context, changed []directedLink) (all er
 // hold makes what goes along these links wait.
 func (n *network) hold(ctx context.Context, by owner, some []directedLink) error {
 	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { l.held[by] = true }, func() error {
-		_, err := n.orderAll(ctx, some, wire.Order{Do: wire.Hold})
+		_, err := n.orderAll(ctx, some, packetfault.Request{Op: packetfault.Hold})
 		return err
 	})
 }
 
 // deliver lets go what waits on these links, all that nobody else wants held, and says
 // what that was.
-func (n *network) deliver(ctx context.Context, by owner, some []directedLink) (r wire.Report, err error) {
+func (n *network) deliver(ctx context.Context, by owner, some []directedLink) (r packetfault.Report, err error) {
 	var free []directedLink
 	err = n.change(ctx, some, func(x directedLink, l *linkFaults) {
 		if delete(l.held, by); len(l.held) == 0 {
 			free = append(free, x)
 		}
 	}, func() error {
-		r, err = n.orderAll(ctx, free, wire.Order{Do: wire.Deliver})
+		r, err = n.orderAll(ctx, free, packetfault.Request{Op: packetfault.Deliver})
 		return err
 	})
 	return r, err
@@ -191,7 +191,7 @@ func (n *network) discard(ctx context.Context, some []directedLink) (thrown int,
 			held = append(held, x)
 		}
 	}, func() error {
-		r, err := n.orderAll(ctx, held, wire.Order{Do: wire.Discard})
+		r, err := n.orderAll(ctx, held, packetfault.Request{Op: packetfault.Discard})
 		thrown = r.Messages
 		return err
 	})
@@ -199,7 +199,7 @@ func (n *network) discard(ctx context.Context, some []directedLink) (thrown int,
 }
 
 // shape makes these links as bad as s, besides what others do to them.
-func (n *network) shape(ctx context.Context, by owner, some []directedLink, s wire.Shape) error {
+func (n *network) shape(ctx context.Context, by owner, some []directedLink, s packetfault.Shape) error {
 	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { l.shaped[by] = s }, func() error {
 		return n.applyShapes(ctx, some)
 	})
@@ -216,7 +216,7 @@ func (n *network) unshape(ctx context.Context, by owner, some []directedLink) er
 // keeps none of the others from it. The lock is held.
 func (n *network) applyShapes(ctx context.Context, some []directedLink) (all error) {
 	for _, x := range some {
-		var sum wire.Shape
+		var sum packetfault.Shape
 		if l := n.links[x]; l != nil {
 			for _, s := range l.shaped {
 				sum.Delay, sum.Jitter, sum.Loss = sum.Delay+s.Delay, sum.Jitter+s.Jitter, 1-(1-sum.Loss)*(1-s.Loss)
@@ -228,7 +228,7 @@ func (n *network) applyShapes(ctx context.Context, some []directedLink) (all err
 				}
 			}
 		}
-		if _, err := n.order(ctx, x, wire.Order{Do: wire.Shaped, Shape: sum}); err != nil && !errors.Is(err, errDown) {
+		if _, err := n.order(ctx, x, packetfault.Request{Op: packetfault.Shaped, Shape: sum}); err != nil && !errors.Is(err, errDown) {
 			all = errors.Join(all, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"github.com/picklock/picklock/nemesis/clock"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // longestMessage is how long one message of the agent's protocol may be: a machine's table
@@ -59,7 +59,7 @@ var meanings = map[int][]error{
 	codeProcessDone: {os.ErrProcessDone, syscall.ESRCH},
 	codeUnsupported: {clock.ErrUnsupported},
 	codeRefused:     {ErrRefused},
-	codeUnheld:      {wire.ErrUnsupported},
+	codeUnheld:      {packetfault.ErrUnsupported},
 	codeLate:        {context.DeadlineExceeded},
 	codeNoOp:        {errors.ErrUnsupported},
 }

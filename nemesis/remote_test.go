@@ -15,7 +15,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis/clock"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // scripted notes the operations and answers all of them with the same.
@@ -80,7 +80,7 @@ func TestRemoteIsTransparent(t *testing.T) {
 	injector := &scripted{answer: Result{
 		Yes: true, Text: "table", Dropped: map[string]uint64{"10.0.0.1": 1 << 60},
 		Clock:   clock.Setting{Offset: -3 * time.Second, Rate: 0.5, Strobe: -time.Minute},
-		Packets: wire.Report{Messages: 3, Took: time.Second}, Now: 5, Boot: "boot",
+		Packets: packetfault.Report{Messages: 3, Took: time.Second}, Now: 5, Boot: "boot",
 	}}
 	r, _ := connect(t, injector)
 	ctx := t.Context()
@@ -88,7 +88,7 @@ func TestRemoteIsTransparent(t *testing.T) {
 		{
 			Name: OpDrop, PID: 7, Signal: syscall.SIGSTOP, NetNS: "/ns", From: []string{"a", "b"}, To: []string{"c"}, Addr: "x:1",
 			Clock:   clock.Setting{Offset: -1500 * time.Millisecond, Rate: 1.25, Strobe: time.Second},
-			Packets: wire.Order{Do: wire.Shaped, To: []string{"a"}, N: 2, Shape: wire.Shape{Delay: time.Second}},
+			Packets: packetfault.Request{Op: packetfault.Shaped, To: []string{"a"}, N: 2, Shape: packetfault.Shape{Delay: time.Second}},
 		},
 		{Name: OpTryClock},
 		{Name: OpAllow, Container: "id", PID: 7},
@@ -122,7 +122,7 @@ func TestRemoteIsTransparent(t *testing.T) {
 
 // Faults tell these errors apart, so they must survive the way.
 func TestRemoteErrors(t *testing.T) {
-	for _, want := range []error{os.ErrProcessDone, syscall.ESRCH, clock.ErrUnsupported, ErrRefused, wire.ErrUnsupported, errors.ErrUnsupported} {
+	for _, want := range []error{os.ErrProcessDone, syscall.ESRCH, clock.ErrUnsupported, ErrRefused, packetfault.ErrUnsupported, errors.ErrUnsupported} {
 		injector := &scripted{err: want}
 		r, _ := connect(t, injector)
 		err := do(t, r, Op{Name: OpSignal, PID: 7, Signal: syscall.SIGSTOP})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 var resetKind = Kind{
@@ -99,7 +99,7 @@ type reset struct {
 	held     bool // what is held between them goes, too
 	harm     <-chan struct{}
 
-	broken map[directedLink][]wire.FlowPair
+	broken map[directedLink][]packetfault.FlowPair
 	thrown int
 }
 
@@ -129,19 +129,19 @@ func (r *reset) Detail() string {
 func (r *reset) Await() <-chan struct{} { return r.harm }
 
 func (r *reset) Inject(ctx context.Context) (err error) {
-	r.broken = map[directedLink][]wire.FlowPair{}
+	r.broken = map[directedLink][]packetfault.FlowPair{}
 	if r.held {
 		if r.thrown, err = r.env.net.discard(ctx, append(slices.Clone(r.links), backward(r.links)...)); err != nil {
 			return err
 		}
 	}
 	for _, x := range r.links {
-		order := wire.Order{Do: wire.Break}
+		order := packetfault.Request{Op: packetfault.Break}
 		switch r.manner {
 		case ResetSilently:
-			order.Do = wire.List
+			order.Op = packetfault.List
 		case ResetHalfOpen:
-			order.Manner = wire.HalfOpen
+			order.Manner = packetfault.HalfOpen
 		}
 		got, err := r.env.net.order(ctx, x, order)
 		if errors.Is(err, errDown) {
@@ -169,19 +169,19 @@ func backward(some []directedLink) []directedLink {
 }
 
 // mute lets neither end hear the other on these connections.
-func (r *reset) mute(ctx context.Context, x directedLink, flows []wire.FlowPair) error {
+func (r *reset) mute(ctx context.Context, x directedLink, flows []packetfault.FlowPair) error {
 	from, _, err := r.env.net.ends(x)
 	if err != nil {
 		return err
 	}
-	if _, err := r.env.net.order(ctx, x, wire.Order{Do: wire.Mute, Flows: flows}); err != nil {
+	if _, err := r.env.net.order(ctx, x, packetfault.Request{Op: packetfault.Mute, Flows: flows}); err != nil {
 		return err
 	}
-	var back []wire.FlowPair
+	var back []packetfault.FlowPair
 	for _, f := range flows {
-		back = append(back, wire.FlowPair{To: from.Addr, FromPort: f.ToPort, ToPort: f.FromPort})
+		back = append(back, packetfault.FlowPair{To: from.Addr, FromPort: f.ToPort, ToPort: f.FromPort})
 	}
-	_, err = r.env.net.order(ctx, directedLink{x.to, x.from}, wire.Order{Do: wire.Mute, Flows: back})
+	_, err = r.env.net.order(ctx, directedLink{x.to, x.from}, packetfault.Request{Op: packetfault.Mute, Flows: back})
 	if errors.Is(err, errDown) {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (r *reset) Verify(ctx context.Context) error {
 		if r.manner == ResetSilently {
 			continue
 		}
-		now, err := r.env.net.order(ctx, x, wire.Order{Do: wire.List})
+		now, err := r.env.net.order(ctx, x, packetfault.Request{Op: packetfault.List})
 		if err != nil && !errors.Is(err, errDown) {
 			return err
 		}
@@ -222,7 +222,7 @@ func (r *reset) Heal(ctx context.Context) (all error) {
 		some = append(slices.Clone(some), backward(some)...)
 	}
 	for _, x := range some {
-		if _, err := r.env.net.order(ctx, x, wire.Order{Do: wire.Unmute}); err != nil && !errors.Is(err, errDown) {
+		if _, err := r.env.net.order(ctx, x, packetfault.Request{Op: packetfault.Unmute}); err != nil && !errors.Is(err, errDown) {
 			all = errors.Join(all, err)
 		}
 	}

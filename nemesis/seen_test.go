@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/internal/link"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // partly is an injector on whose one way nothing is done that a fault asks for, but what another
@@ -19,7 +19,7 @@ type partly struct {
 }
 
 func (p *partly) Do(ctx context.Context, op Op) (Result, error) {
-	if o := &op.Packets; p.deaf && (o.Do == wire.Shaped || o.Do == wire.Hold) {
+	if o := &op.Packets; p.deaf && (o.Op == packetfault.Shaped || o.Op == packetfault.Hold) {
 		var to []string
 		for _, a := range o.To {
 			if op.NetNS+" "+a != p.way {
@@ -42,7 +42,7 @@ func TestSeenOnEachLink(t *testing.T) {
 		"flap":  {Kind: "flap", Nodes: []string{"c1"}, Peers: both, Flap: 50 * time.Millisecond},
 		"hold":  {Kind: "hold", Nodes: []string{"c1"}, Peers: both},
 	}
-	others := map[string]wire.Shape{
+	others := map[string]packetfault.Shape{
 		"nothing":    {},
 		"less delay": {Delay: time.Millisecond},
 		"a rate":     {Rate: 90000},
@@ -74,7 +74,7 @@ func TestSeenOnEachLink(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 				err = f.(interface{ Verify(context.Context) error }).Verify(ctx)
 				cancel()
-				if !deaf && err != nil && (name != "hold" || shape == wire.Shape{}) {
+				if !deaf && err != nil && (name != "hold" || shape == packetfault.Shape{}) {
 					t.Errorf("%s, and %s besides: %v", name, other, err)
 				}
 				if deaf && (err == nil || !strings.Contains(err.Error(), "c1 to s2")) {

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // shapePlan is what the faults that make links slow or lossy have in common. Their words
@@ -15,7 +15,7 @@ import (
 type shapePlan struct {
 	partitionPlan
 	// shape is how bad the links get, and done what is said of it.
-	shape func(e *Env, rng *rand.Rand) (s wire.Shape, done string)
+	shape func(e *Env, rng *rand.Rand) (s packetfault.Shape, done string)
 	seen  seen
 }
 
@@ -23,7 +23,7 @@ type shapePlan struct {
 type seen struct {
 	// fate is an error unless what became of one packet shows the shape: it alone, whatever
 	// else is done to the way.
-	fate func(own wire.Shape, f wire.Fate) error
+	fate func(own packetfault.Shape, f packetfault.Fate) error
 	// measure, if there is one, measures the effect on ways that are up, and says what it
 	// measured.
 	measure func(ctx context.Context, s *shaping, up []directedLink) (measured string, err error)
@@ -74,7 +74,7 @@ func (p shapePlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding str
 }
 
 // makeShaping makes the links between the request's nodes as bad as s, which done says.
-func makeShaping(e *Env, r FaultRequest, s wire.Shape, done string, seen seen) (Fault, error) {
+func makeShaping(e *Env, r FaultRequest, s packetfault.Shape, done string, seen seen) (Fault, error) {
 	from, to, err := r.sides(e)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ type shaping struct {
 	done  string
 	nodes []string
 	links []directedLink
-	shape wire.Shape
+	shape packetfault.Shape
 	harm  <-chan struct{}
 
 	measured string
@@ -131,7 +131,7 @@ func (s *shaping) Verify(ctx context.Context) (err error) {
 	if len(up) == 0 {
 		return errors.New("an end of every link is down")
 	}
-	if err := s.env.net.seen(ctx, up, func(f wire.Fate) error { return s.seen.fate(s.shape, f) }); err != nil || s.seen.measure == nil {
+	if err := s.env.net.seen(ctx, up, func(f packetfault.Fate) error { return s.seen.fate(s.shape, f) }); err != nil || s.seen.measure == nil {
 		return err
 	}
 	s.measured, err = s.seen.measure(ctx, s, up)

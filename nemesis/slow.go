@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/internal/link"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 var slowKind = Kind{
@@ -28,7 +28,7 @@ var slowKind = Kind{
 func parseSlow(words []string) (Plan, error) {
 	var slow link.Slow
 	p, err := parseShape(words, slow.Read)
-	p.shape = func(e *Env, rng *rand.Rand) (wire.Shape, string) {
+	p.shape = func(e *Env, rng *rand.Rand) (packetfault.Shape, string) {
 		s := slowShape(slow)
 		if s.Delay == 0 && s.Rate == 0 { // round trips of a part of a lease, up to more than one
 			s.Delay = between(rng, e.TTL, 0.02, 0.6).Round(time.Millisecond)
@@ -40,21 +40,21 @@ func parseSlow(words []string) (Plan, error) {
 	return p, err
 }
 
-func slowShape(s link.Slow) wire.Shape {
-	return wire.Shape{Delay: s.Delay, Jitter: s.Jitter, Rate: s.Rate}
+func slowShape(s link.Slow) packetfault.Shape {
+	return packetfault.Shape{Delay: s.Delay, Jitter: s.Jitter, Rate: s.Rate}
 }
 
 // makeSlow makes the links slow that a step names.
 func makeSlow(e *Env, r FaultRequest) (Fault, error) {
 	s := slowShape(r.Slow)
-	if s == (wire.Shape{}) {
+	if s == (packetfault.Shape{}) {
 		return nil, errors.New("neither a delay nor a rate is given")
 	}
 	return makeShaping(e, r, s, slowness(s), seen{slowSeen, roundTrips})
 }
 
 // slowness says how slow: "slowed by 50ms±10ms, to 100 kB/s".
-func slowness(s wire.Shape) string {
+func slowness(s packetfault.Shape) string {
 	var parts []string
 	if s.Delay > 0 {
 		parts = append(parts, "by "+s.Delay.String())
@@ -72,7 +72,7 @@ func slowness(s wire.Shape) string {
 }
 
 // slowSeen: a packet has to wait, on a link that is at least as slow as it has to be.
-func slowSeen(own wire.Shape, f wire.Fate) error {
+func slowSeen(own packetfault.Shape, f packetfault.Fate) error {
 	is := f.Shape
 	switch {
 	case is.Delay < own.Delay || own.Rate > 0 && (is.Rate == 0 || is.Rate > own.Rate):
@@ -99,7 +99,7 @@ func roundTrips(ctx context.Context, s *shaping, up []directedLink) (string, err
 			}
 		}
 		go func() {
-			r, err := s.env.net.order(ctx, x, wire.Order{Do: wire.Ping})
+			r, err := s.env.net.order(ctx, x, packetfault.Request{Op: packetfault.Ping})
 			switch {
 			case err != nil: // another fault may have cut the link meanwhile
 				measures <- measure{}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // renewing is a network of nodes that get a new namespace on every start, with nothing done to it.
@@ -38,7 +38,7 @@ func TestBarsWhileANodeStarts(t *testing.T) {
 		{"what it sends held", func(e *Env) error { return e.net.hold(ctx, "a", []directedLink{{"s1", "s2"}}) }, bars{"s2": {{"10.0.0.1"}, nil}}},
 		{"what it is sent held", func(e *Env) error { return e.net.hold(ctx, "a", []directedLink{{"s2", "s1"}}) }, bars{}},
 		{"slow", func(e *Env) error {
-			return e.net.shape(ctx, "a", []directedLink{{"s1", "c1"}}, wire.Shape{Delay: time.Second})
+			return e.net.shape(ctx, "a", []directedLink{{"s1", "c1"}}, packetfault.Shape{Delay: time.Second})
 		}, bars{"c1": {{"10.0.0.1"}, nil}}},
 		{"several", func(e *Env) error {
 			return errors.Join(e.net.cut(ctx, "a", []directedLink{{"s2", "s1"}}), e.net.hold(ctx, "a", []directedLink{{"s1", "s2"}}), e.net.cut(ctx, "a", []directedLink{{"s2", "s1"}}))

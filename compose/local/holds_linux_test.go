@@ -19,7 +19,7 @@ import (
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/proc"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // holds is how often messages are held and delivered: make hold-soak does it more often.
@@ -30,8 +30,8 @@ func holds() int {
 	return 60
 }
 
-// ownDoors are the doors of this test's own namespace and of its nodes'.
-var ownDoors = wire.NewDoors()
+// ownQueues are the doors of this test's own namespace and of its nodes'.
+var ownQueues = packetfault.NewQueues()
 
 const streamPort = 7999
 
@@ -128,33 +128,33 @@ func holdOften(ctx context.Context, links []heldLink, n int) (messages, gone int
 	for i, l := range links {
 		g.Go(func() error {
 			rng := rand.New(rand.NewPCG(12, uint64(i)))
-			order := func(o wire.Order) (wire.Report, error) {
+			order := func(o packetfault.Request) (packetfault.Report, error) {
 				o.To = []string{l.to}
 				bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
 				defer cancel()
-				r, err := ownDoors.Order(bounded, l.netns, o)
+				r, err := ownQueues.Do(bounded, l.netns, o)
 				if err != nil {
-					err = fmt.Errorf("%s on the way from %s to %s: %w", o.Do, l.netns, l.to, err)
+					err = fmt.Errorf("%s on the way from %s to %s: %w", o.Op, l.netns, l.to, err)
 				}
 				return r, err
 			}
 			for left.Add(-1) >= 0 {
-				if _, err := order(wire.Order{Do: wire.Hold}); err != nil {
+				if _, err := order(packetfault.Request{Op: packetfault.Hold}); err != nil {
 					return err
 				}
 				time.Sleep(time.Duration(rng.IntN(3000)) * time.Microsecond) // as long as a step takes
 				for range rng.IntN(3) {
 					// None may come, as where the other direction is held.
-					c, err := order(wire.Order{Do: wire.Count})
+					c, err := order(packetfault.Request{Op: packetfault.Count})
 					if err == nil && c.Messages > 0 {
-						_, err = order(wire.Order{Do: wire.Deliver, N: 1})
+						_, err = order(packetfault.Request{Op: packetfault.Deliver, N: 1})
 						held.Add(1)
 					}
 					if err != nil {
 						return err
 					}
 				}
-				r, err := order(wire.Order{Do: wire.Deliver})
+				r, err := order(packetfault.Request{Op: packetfault.Deliver})
 				if err != nil {
 					return err
 				}

@@ -1,4 +1,4 @@
-package wire_test
+package packetfault_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/internal/testkit"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 var sandbox *local.Sandbox
@@ -27,7 +27,7 @@ const holderEnv = "PICKLOCK_TEST_HOLDER"
 func TestMain(m *testing.M) {
 	if what := os.Getenv(holderEnv); what != "" {
 		netns, to, _ := strings.Cut(what, " ")
-		_, err := wire.NewDoors().Order(context.Background(), netns, wire.Order{Do: wire.Hold, To: []string{to}})
+		_, err := packetfault.NewQueues().Do(context.Background(), netns, packetfault.Request{Op: packetfault.Hold, To: []string{to}})
 		fmt.Println("held", err)
 		select {}
 	}
@@ -44,7 +44,7 @@ type pair struct {
 	a, b           compose.Node
 	client, server net.Conn
 	listener       net.Listener
-	doors          *wire.Doors
+	queues         *packetfault.Queues
 }
 
 func newPair(t *testing.T) *pair {
@@ -63,9 +63,9 @@ func newPair(t *testing.T) *pair {
 			t.Fatal(err)
 		}
 	}
-	p := &pair{a: c.Nodes()[0], b: c.Nodes()[1], doors: wire.NewDoors()}
+	p := &pair{a: c.Nodes()[0], b: c.Nodes()[1], queues: packetfault.NewQueues()}
 	t.Cleanup(func() {
-		if err := p.doors.Close(); err != nil {
+		if err := p.queues.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -131,8 +131,8 @@ func retransmitted(t *testing.T, n compose.Node) int {
 	return 0
 }
 
-// order does one thing at a node's door to what goes to the other.
-func (p *pair) order(t *testing.T, from compose.Node, o wire.Order) wire.Report {
+// do does one thing to what a node sends to the other.
+func (p *pair) do(t *testing.T, from compose.Node, o packetfault.Request) packetfault.Report {
 	t.Helper()
 	to := p.b
 	if from.Name == p.b.Name {
@@ -143,9 +143,9 @@ func (p *pair) order(t *testing.T, from compose.Node, o wire.Order) wire.Report 
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	r, err := p.doors.Order(ctx, from.NetNS, o)
+	r, err := p.queues.Do(ctx, from.NetNS, o)
 	if err != nil {
-		t.Fatalf("%s at %s: %v", o.Do, from.Name, err)
+		t.Fatalf("%s at %s: %v", o.Op, from.Name, err)
 	}
 	return r
 }
@@ -192,6 +192,6 @@ func write(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-// certain is how many messages of one connection come to the door in any case. How many
-// more the kernel lets out before one has left depends on how quick the way was so far.
+// certain is how many messages of one connection come to the queue in any case. How many
+// more the kernel lets out before one has left depends on how quick the link was so far.
 const certain = 2

@@ -1,4 +1,4 @@
-package wire
+package packetfault
 
 import (
 	"context"
@@ -26,9 +26,9 @@ const (
 	queueBuffer = 16 << 20
 )
 
-// door is where the packets of one network namespace leave it. It has a listener, and
-// rules that lead packets to it, for as long as something is done to some way.
-type door struct {
+// packetQueue gets the packets that leave one network namespace. It has a listener, and
+// rules that queue packets for it, as long as something is done to some link.
+type packetQueue struct {
 	ns    *os.File
 	queue *nfqueue.Nfqueue
 	stop  context.CancelFunc
@@ -40,15 +40,15 @@ type door struct {
 	gone     chan struct{} // closed when the namespace's node has ended
 
 	mu      sync.Mutex
-	ways    map[netip.Addr]*lane
+	dests   map[netip.Addr]*destQueue
 	changed chan struct{}        // closed and replaced when a message has come to wait
 	probes  map[uint16]chan Fate // by the port that a probe comes from
 	timed   time.Time            // when timer goes off
 }
 
-// open begins to listen at the namespace's door. No packet comes before a way is set.
-func open(ns *os.File) (*door, error) {
-	d := &door{ns: ns, ways: map[netip.Addr]*lane{}, changed: make(chan struct{}), probes: map[uint16]chan Fate{}, gone: make(chan struct{})}
+// open begins to listen. No packet comes before set has been called.
+func open(ns *os.File) (*packetQueue, error) {
+	d := &packetQueue{ns: ns, dests: map[netip.Addr]*destQueue{}, changed: make(chan struct{}), probes: map[uint16]chan Fate{}, gone: make(chan struct{})}
 	q, err := nfqueue.Open(&nfqueue.Config{
 		NetNS: int(ns.Fd()), NfQueue: queueNumber, MaxQueueLen: queueLength, MaxPacketLen: snap,
 		Copymode: nfqueue.NfQnlCopyPacket, Flags: nfqueue.NfQaCfgFlagGSO, AfFamily: unix.AF_INET,
@@ -107,7 +107,7 @@ func corking(ns *os.File, to []byte) (was []byte) {
 }
 
 // verdict tells the kernel what becomes of a packet.
-func (d *door) verdict(id uint32, accept bool) {
+func (d *packetQueue) verdict(id uint32, accept bool) {
 	v := nfqueue.NfDrop
 	if accept {
 		v = nfqueue.NfAccept
@@ -116,7 +116,7 @@ func (d *door) verdict(id uint32, accept bool) {
 }
 
 // take is told of every packet.
-func (d *door) take(a nfqueue.Attribute) int {
+func (d *packetQueue) take(a nfqueue.Attribute) int {
 	if a.PacketID == nil {
 		return 0
 	}
@@ -132,7 +132,7 @@ func (d *door) take(a nfqueue.Attribute) int {
 		p, ok = parse(*a.Payload, whole)
 	}
 	p.id = *a.PacketID
-	l := d.ways[p.to]
+	l := d.dests[p.to]
 	if !ok || l == nil {
 		d.verdict(p.id, true)
 		return 0
@@ -161,7 +161,7 @@ func (d *door) take(a nfqueue.Attribute) int {
 }
 
 // wake sees to it that release is called at due; d.mu is held.
-func (d *door) wake(due time.Time) {
+func (d *packetQueue) wake(due time.Time) {
 	if !due.IsZero() && (d.timed.IsZero() || due.Before(d.timed)) {
 		d.timed = due
 		d.timer.Reset(time.Until(due))
@@ -169,60 +169,60 @@ func (d *door) wake(due time.Time) {
 }
 
 // release lets late packets go.
-func (d *door) release() {
+func (d *packetQueue) release() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.timed = time.Time{}
 	now := time.Now()
-	for _, l := range d.ways {
+	for _, l := range d.dests {
 		d.wake(l.release(now))
 	}
 }
 
-// set changes the ways to some addresses, and leads their packets here or, where nothing
-// is done to them any more, elsewhere.
-func (d *door) set(to []netip.Addr, change func(a netip.Addr, l *lane)) error {
+// set changes what is done to the packets to some addresses. It queues their packets, or no
+// longer does if nothing is done to them any more.
+func (d *packetQueue) set(to []netip.Addr, change func(a netip.Addr, l *destQueue)) error {
 	d.changing.Lock()
 	defer d.changing.Unlock()
 	if d.closed {
-		return nil // nothing was done to any way
+		return nil // nothing was done to any link
 	}
 	d.mu.Lock()
 	for _, a := range to {
-		if d.ways[a] == nil {
-			d.ways[a] = &lane{verdict: d.verdict}
+		if d.dests[a] == nil {
+			d.dests[a] = &destQueue{verdict: d.verdict}
 		}
-		change(a, d.ways[a])
+		change(a, d.dests[a])
 	}
 	var busy []netip.Addr
-	for a, l := range d.ways {
+	for a, l := range d.dests {
 		if !l.idle() {
 			busy = append(busy, a)
 		}
 	}
 	d.mu.Unlock()
-	if err := lead(d.ns, busy); err != nil {
+	if err := installQueueRules(d.ns, busy); err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for a, l := range d.ways {
+	for a, l := range d.dests {
 		if l.idle() {
-			delete(d.ways, a)
+			delete(d.dests, a)
 		}
 	}
 	return nil
 }
 
 // idle says that nothing is done here any more.
-func (d *door) idle() bool {
+func (d *packetQueue) idle() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.ways) == 0
+	return len(d.dests) == 0
 }
 
 // givenUp counts the connections with held data that their sender no longer has.
-func (d *door) givenUp(to []netip.Addr) (int, error) {
+func (d *packetQueue) givenUp(to []netip.Addr) (int, error) {
 	have, err := connections(d.ns, to)
 	if err != nil {
 		return 0, err
@@ -235,10 +235,10 @@ func (d *door) givenUp(to []netip.Addr) (int, error) {
 	defer d.mu.Unlock()
 	gone := map[FlowPair]bool{}
 	for _, a := range to {
-		if d.ways[a] == nil {
+		if d.dests[a] == nil {
 			continue
 		}
-		for _, p := range d.ways[a].held {
+		for _, p := range d.dests[a].held {
 			if f := (FlowPair{a.String(), p.flow.from, p.flow.to}); p.payload > 0 && !there[f] {
 				gone[f] = true
 			}
@@ -247,11 +247,11 @@ func (d *door) givenUp(to []netip.Addr) (int, error) {
 	return len(gone), nil
 }
 
-// lanes are the ways on which something is done, in the addresses' order.
-func (d *door) lanes(to []netip.Addr) []*lane {
-	var out []*lane
+// destQueues are those of these addresses to which something is done, in their order.
+func (d *packetQueue) destQueues(to []netip.Addr) []*destQueue {
+	var out []*destQueue
 	for _, a := range to {
-		if l := d.ways[a]; l != nil {
+		if l := d.dests[a]; l != nil {
 			out = append(out, l)
 		}
 	}
@@ -259,15 +259,15 @@ func (d *door) lanes(to []netip.Addr) []*lane {
 }
 
 // waiting counts the messages that wait; d.mu is held.
-func (d *door) waiting(to []netip.Addr) (n int) {
-	for _, l := range d.lanes(to) {
+func (d *packetQueue) waiting(to []netip.Addr) (n int) {
+	for _, l := range d.destQueues(to) {
 		n += l.messages
 	}
 	return n
 }
 
 // await returns when n messages wait, and how many do.
-func (d *door) await(ctx context.Context, to []netip.Addr, n int) (int, error) {
+func (d *packetQueue) await(ctx context.Context, to []netip.Addr, n int) (int, error) {
 	for {
 		d.mu.Lock()
 		have, changed := d.waiting(to), d.changed
@@ -286,15 +286,15 @@ func (d *door) await(ctx context.Context, to []netip.Addr, n int) (int, error) {
 }
 
 // next lets the next n messages go, the one that came first first.
-func (d *door) next(ctx context.Context, to []netip.Addr, n int) error {
+func (d *packetQueue) next(ctx context.Context, to []netip.Addr, n int) error {
 	for left := n; left > 0; {
 		if _, err := d.await(ctx, to, 1); err != nil {
 			return fmt.Errorf("%d of %d messages went: %w", n-left, n, err)
 		}
 		d.mu.Lock()
 		// The kernel numbers packets as they come.
-		var first *lane
-		for _, l := range d.lanes(to) {
+		var first *destQueue
+		for _, l := range d.destQueues(to) {
 			if l.messages > 0 && (first == nil || int32(l.held[0].id-first.held[0].id) < 0) {
 				first = l
 			}
@@ -307,11 +307,11 @@ func (d *door) next(ctx context.Context, to []netip.Addr, n int) error {
 	return nil
 }
 
-// drainWithin bounds how long packets that are on their way through the door may take.
+// drainWithin bounds how long packets that are in the queue may take.
 const drainWithin = 2 * time.Second
 
-// close ends the listening once no packet is on its way through the door any more.
-func (d *door) close() error {
+// close ends the listening once no packet is in the queue any more.
+func (d *packetQueue) close() error {
 	d.changing.Lock()
 	defer d.changing.Unlock()
 	d.closed = true

@@ -1,4 +1,4 @@
-package wire_test
+package packetfault_test
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/internal/testkit"
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // What is held arrives when it is delivered, whole and in order, and was not sent twice;
@@ -31,8 +31,8 @@ func TestHoldAndDeliver(t *testing.T) {
 				from, sender, receiver = p.b, p.server, p.client
 			}
 			got := reading(receiver)
-			p.order(t, from, wire.Order{Do: wire.Hold})
-			p.order(t, from, wire.Order{Do: wire.Probe, Port: 7000})
+			p.do(t, from, packetfault.Request{Op: packetfault.Hold})
+			p.do(t, from, packetfault.Request{Op: packetfault.Probe, Port: 7000})
 			// A question that the held answer has to acknowledge.
 			write(t, receiver, "question")
 			if q := next(t, reading(sender)); q.text != "question" {
@@ -44,17 +44,17 @@ func TestHoldAndDeliver(t *testing.T) {
 				write(t, sender, fmt.Sprint(i)+big)
 			}
 			// What TCP lets out before any of it has left; the rest waits behind it.
-			p.order(t, from, wire.Order{Do: wire.Await, N: certain})
+			p.do(t, from, packetfault.Request{Op: packetfault.Await, N: certain})
 			select {
 			case early := <-got:
 				t.Fatalf("held, and yet %d bytes came, %v", len(early.text), early.err)
 			case <-time.After(held):
 			}
-			if r := p.order(t, from, wire.Order{Do: wire.Count}); r.Messages < certain || r.Messages > 5 {
+			if r := p.do(t, from, packetfault.Request{Op: packetfault.Count}); r.Messages < certain || r.Messages > 5 {
 				t.Errorf("%d messages wait, want %d to 5", r.Messages, certain)
 			}
 			began := time.Now()
-			if r := p.order(t, from, wire.Order{Do: wire.Deliver}); r.Messages < certain || r.GivenUp != 0 {
+			if r := p.do(t, from, packetfault.Request{Op: packetfault.Deliver}); r.Messages < certain || r.GivenUp != 0 {
 				t.Errorf("delivered: %+v, want at least %d messages", r, certain)
 			}
 			var all strings.Builder
@@ -92,23 +92,23 @@ func TestHoldAndDeliver(t *testing.T) {
 func TestDeliverOne(t *testing.T) {
 	p := newPair(t)
 	got := reading(p.server)
-	p.order(t, p.a, wire.Order{Do: wire.Hold})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Hold})
 	for i := range certain {
 		write(t, p.client, fmt.Sprint(i))
-		p.order(t, p.a, wire.Order{Do: wire.Await, N: i + 1})
+		p.do(t, p.a, packetfault.Request{Op: packetfault.Await, N: i + 1})
 	}
 	for i := range certain {
-		p.order(t, p.a, wire.Order{Do: wire.Deliver, N: 1})
+		p.do(t, p.a, packetfault.Request{Op: packetfault.Deliver, N: 1})
 		if x := next(t, got); x.text != fmt.Sprint(i) {
 			t.Fatalf("message %d is %+v", i, x)
 		}
-		if r := p.order(t, p.a, wire.Order{Do: wire.Count}); r.Messages != certain-1-i {
+		if r := p.do(t, p.a, packetfault.Request{Op: packetfault.Count}); r.Messages != certain-1-i {
 			t.Errorf("%d messages wait, want %d", r.Messages, certain-1-i)
 		}
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := p.doors.Order(t.Context(), p.a.NetNS, wire.Order{Do: wire.Deliver, N: 1, To: []string{p.b.Addr}})
+		_, err := p.queues.Do(t.Context(), p.a.NetNS, packetfault.Request{Op: packetfault.Deliver, N: 1, To: []string{p.b.Addr}})
 		done <- err
 	}()
 	write(t, p.client, "late")
@@ -119,10 +119,10 @@ func TestDeliverOne(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	write(t, p.client, "held")
-	p.order(t, p.a, wire.Order{Do: wire.Await, N: 1})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Await, N: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := p.doors.Order(ctx, p.a.NetNS, wire.Order{Do: wire.Await, N: 2, To: []string{p.b.Addr}}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := p.queues.Do(ctx, p.a.NetNS, packetfault.Request{Op: packetfault.Await, N: 2, To: []string{p.b.Addr}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("two messages: %v", err)
 	}
 }
@@ -131,13 +131,13 @@ func TestDeliverOne(t *testing.T) {
 // connections work.
 func TestBreak(t *testing.T) {
 	p := newPair(t)
-	p.order(t, p.a, wire.Order{Do: wire.Hold})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Hold})
 	write(t, p.client, "lost")
-	p.order(t, p.a, wire.Order{Do: wire.Await, N: 1})
-	if r := p.order(t, p.a, wire.Order{Do: wire.Discard}); r.Messages != 1 {
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Await, N: 1})
+	if r := p.do(t, p.a, packetfault.Request{Op: packetfault.Discard}); r.Messages != 1 {
 		t.Errorf("threw %+v away, want 1 message", r)
 	}
-	if r := p.order(t, p.a, wire.Order{Do: wire.Break}); r.Broken != 1 {
+	if r := p.do(t, p.a, packetfault.Request{Op: packetfault.Break}); r.Broken != 1 {
 		t.Errorf("broke %+v, want 1 connection", r)
 	}
 	for name, c := range map[string]net.Conn{"client": p.client, "server": p.server} {
@@ -156,7 +156,7 @@ func TestBreak(t *testing.T) {
 func TestHalfOpen(t *testing.T) {
 	p := newPair(t)
 	got := reading(p.server)
-	r := p.order(t, p.a, wire.Order{Do: wire.Break, Manner: wire.HalfOpen})
+	r := p.do(t, p.a, packetfault.Request{Op: packetfault.Break, Manner: packetfault.HalfOpen})
 	if r.Broken != 1 {
 		t.Fatalf("broke %+v, want 1 connection", r)
 	}
@@ -169,10 +169,10 @@ func TestHalfOpen(t *testing.T) {
 		t.Errorf("the other end learnt %+v", x)
 	case <-time.After(300 * time.Millisecond):
 	}
-	if l := p.order(t, p.b, wire.Order{Do: wire.List}); len(l.Flows) != 1 {
+	if l := p.do(t, p.b, packetfault.Request{Op: packetfault.List}); len(l.Flows) != 1 {
 		t.Errorf("the other end has %v, want the connection", l.Flows)
 	}
-	p.order(t, p.a, wire.Order{Do: wire.Unmute})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Unmute})
 	if x := next(t, got); x.err == nil {
 		t.Errorf("after the half-open time: %+v, want a reset", x)
 	}
@@ -229,7 +229,7 @@ func TestHolderKilled(t *testing.T) {
 	}
 }
 
-// A node that has ended leaves no door open: whoever awaits its messages is told, and nothing
+// A node that has ended leaves no queue open: whoever awaits its messages is told, and nothing
 // of its namespace is kept.
 func TestForget(t *testing.T) {
 	p := newPair(t)
@@ -239,31 +239,31 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := namespaces(t, number)
-	p.order(t, p.a, wire.Order{Do: wire.Hold})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Hold})
 	write(t, p.client, "first")
-	p.order(t, p.a, wire.Order{Do: wire.Await, N: 1})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Await, N: 1})
 	if namespaces(t, number) == before {
-		t.Error("an open door does not keep its namespace open: the test shows nothing")
+		t.Error("an open queue does not keep its namespace open: the test shows nothing")
 	}
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := p.doors.Order(t.Context(), p.a.NetNS, wire.Order{Do: wire.Await, N: 2, To: []string{p.b.Addr}})
+		_, err := p.queues.Do(t.Context(), p.a.NetNS, packetfault.Request{Op: packetfault.Await, N: 2, To: []string{p.b.Addr}})
 		waiting <- err
 	}()
-	if err := p.doors.Forget(number)(); err != nil {
+	if err := p.queues.Forget(number)(); err != nil {
 		t.Fatal(err)
 	}
-	// It may have asked after the door was closed.
+	// It may have asked after the queue was closed.
 	if err := <-waiting; !errors.Is(err, os.ErrProcessDone) && !strings.Contains(fmt.Sprint(err), "nothing is held here") {
 		t.Errorf("who awaits its messages hears %v", err)
 	}
 	if after := namespaces(t, number); after != before {
 		t.Errorf("%d descriptors of the namespace are open, were %d", after, before)
 	}
-	if r := p.order(t, p.a, wire.Order{Do: wire.Count}); r.Messages != 0 {
+	if r := p.do(t, p.a, packetfault.Request{Op: packetfault.Count}); r.Messages != 0 {
 		t.Errorf("%d messages wait still", r.Messages)
 	}
-	if err := p.doors.Forget(number)(); err != nil {
+	if err := p.queues.Forget(number)(); err != nil {
 		t.Errorf("once more: %v", err)
 	}
 	// This one is not really gone: what was thrown away its kernel sends again.
@@ -291,8 +291,8 @@ func namespaces(t *testing.T, number uint64) (n int) {
 func TestShapeDelay(t *testing.T) {
 	p := newPair(t)
 	const delay = 100 * time.Millisecond
-	p.order(t, p.a, wire.Order{Do: wire.Shaped, Shape: wire.Shape{Delay: delay, Jitter: 10 * time.Millisecond}})
-	if r := p.order(t, p.a, wire.Order{Do: wire.Ping, Port: 7000}); r.Took < delay-10*time.Millisecond || r.Took > 5*delay {
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Shaped, Shape: packetfault.Shape{Delay: delay, Jitter: 10 * time.Millisecond}})
+	if r := p.do(t, p.a, packetfault.Request{Op: packetfault.Ping, Port: 7000}); r.Took < delay-10*time.Millisecond || r.Took > 5*delay {
 		t.Errorf("there and back took %v, want about %v", r.Took, delay)
 	}
 	got := reading(p.server)
@@ -311,10 +311,10 @@ func TestShapeDelay(t *testing.T) {
 	if all.String() != "0123456789" {
 		t.Errorf("%q arrived", all.String())
 	}
-	p.order(t, p.a, wire.Order{Do: wire.Shaped})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Shaped})
 	best := delay
 	for range 10 { // on a busy machine one may take its time
-		best = min(best, p.order(t, p.a, wire.Order{Do: wire.Ping, Port: 7000}).Took)
+		best = min(best, p.do(t, p.a, packetfault.Request{Op: packetfault.Ping, Port: 7000}).Took)
 	}
 	if best > delay/2 {
 		t.Errorf("there and back took at least %v after the end", best)
@@ -324,7 +324,7 @@ func TestShapeDelay(t *testing.T) {
 // Lost packets are counted, and TCP brings the bytes all the same.
 func TestShapeLoss(t *testing.T) {
 	p := newPair(t)
-	p.order(t, p.a, wire.Order{Do: wire.Shaped, Shape: wire.Shape{Loss: 0.3}})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Shaped, Shape: packetfault.Shape{Loss: 0.3}})
 	got := reading(p.server)
 	for i := 0; ; i++ {
 		write(t, p.client, fmt.Sprintf("%04d", i))
@@ -339,7 +339,7 @@ func TestShapeLoss(t *testing.T) {
 		if all.String() != fmt.Sprintf("%04d", i) {
 			t.Fatalf("%q arrived as message %d", all.String(), i)
 		}
-		if r := p.order(t, p.a, wire.Order{Do: wire.Count}); r.Lost > 0 && r.Passed > 0 {
+		if r := p.do(t, p.a, packetfault.Request{Op: packetfault.Count}); r.Lost > 0 && r.Passed > 0 {
 			return
 		} else if i == 500 {
 			t.Fatalf("%+v after %d messages: want some lost and some passed", r, i)
@@ -351,24 +351,24 @@ func TestTry(t *testing.T) {
 	if !sandbox.Isolated {
 		testkit.Need(t, "namespaces", errors.New(sandbox.Why))
 	}
-	if _, err := wire.NewDoors().Order(t.Context(), "", wire.Order{Do: wire.Try}); err != nil {
+	if _, err := packetfault.NewQueues().Do(t.Context(), "", packetfault.Request{Op: packetfault.Try}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestOrdersThatCannotBe(t *testing.T) {
+func TestRequestsThatCannotBe(t *testing.T) {
 	p := newPair(t)
-	for name, o := range map[string]wire.Order{
-		"no address":      {Do: wire.Hold, To: []string{"x"}},
-		"nothing held":    {Do: wire.Await, To: []string{p.b.Addr}, N: 1},
-		"no such thing":   {Do: "x", To: []string{p.b.Addr}},
-		"deliver nothing": {Do: wire.Deliver, To: []string{p.b.Addr}, N: 1},
+	for name, o := range map[string]packetfault.Request{
+		"no address":      {Op: packetfault.Hold, To: []string{"x"}},
+		"nothing held":    {Op: packetfault.Await, To: []string{p.b.Addr}, N: 1},
+		"no such thing":   {Op: "x", To: []string{p.b.Addr}},
+		"deliver nothing": {Op: packetfault.Deliver, To: []string{p.b.Addr}, N: 1},
 	} {
-		if _, err := p.doors.Order(t.Context(), p.a.NetNS, o); err == nil {
+		if _, err := p.queues.Do(t.Context(), p.a.NetNS, o); err == nil {
 			t.Errorf("%s was done", name)
 		}
 	}
-	if _, err := p.doors.Order(t.Context(), "/nowhere", wire.Order{Do: wire.Hold, To: []string{p.b.Addr}}); err == nil {
+	if _, err := p.queues.Do(t.Context(), "/nowhere", packetfault.Request{Op: packetfault.Hold, To: []string{p.b.Addr}}); err == nil {
 		t.Error("a namespace that is not there was held")
 	}
 }

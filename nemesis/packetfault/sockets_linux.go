@@ -1,4 +1,4 @@
-package wire
+package packetfault
 
 import (
 	"context"
@@ -91,8 +91,8 @@ func destroy(ns *os.File, some []connection) error {
 	return errors.Join(nerr, err)
 }
 
-// probe sends the opening of a connection and returns when the door has seen it.
-func (d *door) probe(ctx context.Context, to netip.AddrPort) (Fate, error) {
+// probe sends the opening of a connection and returns when the queue has seen it.
+func (d *packetQueue) probe(ctx context.Context, to netip.AddrPort) (Fate, error) {
 	fd, from := -1, uint16(0)
 	var err error
 	nerr := proc.InNetNS(d.ns, func() {
@@ -129,7 +129,7 @@ func (d *door) probe(ctx context.Context, to netip.AddrPort) (Fate, error) {
 	case fate := <-seen:
 		return fate, nil
 	case <-ctx.Done():
-		return Fate{}, fmt.Errorf("a probe to %s did not come to the sender's door: %w", to, ctx.Err())
+		return Fate{}, fmt.Errorf("a probe to %s did not come to the sender's queue: %w", to, ctx.Err())
 	}
 }
 

@@ -1,12 +1,12 @@
-package wire
+package packetfault
 
 import (
 	"math/rand/v2"
 	"time"
 )
 
-// lane is the way from a namespace to one address. Its door's mutex guards it.
-type lane struct {
+// destQueue holds the packets from a namespace to one address. The packetQueue's mutex guards it.
+type destQueue struct {
 	verdict func(id uint32, accept bool)
 
 	holding  bool
@@ -15,8 +15,8 @@ type lane struct {
 
 	muted map[flow]bool
 
-	posts []post          // in gates
-	said  map[flow]uint32 // where the next new byte of a flow begins, as long as there are posts
+	members []gateMember    // in gates
+	said    map[flow]uint32 // where the next new byte of a flow begins, as long as there are members
 
 	shape  Shape
 	since  time.Time // of the shape
@@ -35,7 +35,7 @@ type delayed struct {
 
 // take decides about a packet that has come. due is when more is to be done, zero if
 // nothing is; news says that a message has come to wait.
-func (l *lane) take(p packet, now time.Time) (due time.Time, news bool) {
+func (l *destQueue) take(p packet, now time.Time) (due time.Time, news bool) {
 	l.fate = Fate{Held: l.holding, Shape: l.shape}
 	switch {
 	case l.muted[p.flow]:
@@ -43,7 +43,7 @@ func (l *lane) take(p packet, now time.Time) (due time.Time, news bool) {
 	case l.holding:
 		return time.Time{}, l.hold(p)
 	case l.shape != Shape{}:
-		return l.fare(p, now), false
+		return l.applyShape(p, now), false
 	case l.shut():
 		return time.Time{}, l.hold(p)
 	default:
@@ -55,7 +55,7 @@ func (l *lane) take(p packet, now time.Time) (due time.Time, news bool) {
 // hold keeps a packet. What carries nothing and ends nothing passes: a connection that
 // opens has said nothing yet, and without the acknowledgement of what has come the other
 // end would send it again.
-func (l *lane) hold(p packet) (news bool) {
+func (l *destQueue) hold(p packet) (news bool) {
 	if p.payload == 0 && !p.ends {
 		l.verdict(p.id, true)
 		return false
@@ -75,7 +75,7 @@ func (l *lane) hold(p packet) (news bool) {
 
 // deliver lets what waits go up to the n-th message, all of it where n is -1 and no gate
 // is shut, and returns how many messages went.
-func (l *lane) deliver(n int, accept bool) (went int) {
+func (l *destQueue) deliver(n int, accept bool) (went int) {
 	for len(l.held) > 0 && went != n {
 		if n < 0 && accept && l.shut() {
 			break
@@ -95,8 +95,8 @@ func (l *lane) deliver(n int, accept bool) (went int) {
 	return went
 }
 
-// fare does to a packet what the shape wants.
-func (l *lane) fare(p packet, now time.Time) (due time.Time) {
+// applyShape does to a packet what the shape wants.
+func (l *destQueue) applyShape(p packet, now time.Time) (due time.Time) {
 	s := l.shape
 	down := s.Flap > 0 && now.Sub(l.since)/s.Flap%2 == 0
 	if down || s.Loss > 0 && rand.Float64() < s.Loss {
@@ -132,7 +132,7 @@ func (l *lane) fare(p packet, now time.Time) (due time.Time) {
 }
 
 // release lets go what is due, and returns when the next is; zero if there is none.
-func (l *lane) release(now time.Time) (due time.Time) {
+func (l *destQueue) release(now time.Time) (due time.Time) {
 	for len(l.late) > 0 {
 		if l.late[0].due.After(now) {
 			return l.late[0].due
@@ -146,8 +146,8 @@ func (l *lane) release(now time.Time) (due time.Time) {
 	return time.Time{}
 }
 
-// setShape changes how bad the way is. What is on its way is let go where it gets good.
-func (l *lane) setShape(s Shape, now time.Time) {
+// setShape changes how bad the link is. If it gets good, late packets are let go.
+func (l *destQueue) setShape(s Shape, now time.Time) {
 	if s == (Shape{}) {
 		for _, d := range l.late {
 			if l.shut() {
@@ -164,7 +164,7 @@ func (l *lane) setShape(s Shape, now time.Time) {
 }
 
 // mute drops what comes of a flow from now on.
-func (l *lane) mute(f flow) {
+func (l *destQueue) mute(f flow) {
 	if l.muted == nil {
 		l.muted = map[flow]bool{}
 	}
@@ -172,15 +172,15 @@ func (l *lane) mute(f flow) {
 }
 
 // clear lets everything go.
-func (l *lane) clear() {
-	l.posts, l.holding = nil, false
+func (l *destQueue) clear() {
+	l.members, l.holding = nil, false
 	l.deliver(-1, true)
 	clear(l.muted)
 	l.setShape(Shape{}, time.Time{})
 }
 
 // discard throws everything away.
-func (l *lane) discard() {
+func (l *destQueue) discard() {
 	for _, d := range l.late {
 		l.verdict(d.id, false)
 	}
@@ -189,7 +189,7 @@ func (l *lane) discard() {
 	l.clear()
 }
 
-// idle says that nothing is done on this way.
-func (l *lane) idle() bool {
-	return !l.holding && len(l.held) == 0 && len(l.late) == 0 && len(l.muted) == 0 && len(l.posts) == 0 && l.shape == Shape{}
+// idle says that nothing is done to this link.
+func (l *destQueue) idle() bool {
+	return !l.holding && len(l.held) == 0 && len(l.late) == 0 && len(l.muted) == 0 && len(l.members) == 0 && l.shape == Shape{}
 }

@@ -1,4 +1,4 @@
-package wire
+package packetfault
 
 import (
 	"encoding/binary"
@@ -14,10 +14,10 @@ import (
 
 const tableName = "picklock-wire"
 
-// lead leads the TCP packets that leave the namespace for these addresses, and no
-// others, to the queue. The table and its chain stay where they once were made: when a
+// installQueueRules queues the TCP packets that leave the namespace for these addresses, and
+// no others. The table and its chain stay where they once were made: when a
 // chain goes, the kernel drops whatever waits in any queue of the namespace.
-func lead(ns *os.File, to []netip.Addr) error {
+func installQueueRules(ns *os.File, to []netip.Addr) error {
 	c, err := nftables.New(nftables.WithNetNSFd(int(ns.Fd())))
 	if err != nil {
 		return fmt.Errorf("talk to nftables: %w", err)
@@ -29,16 +29,16 @@ func lead(ns *os.File, to []netip.Addr) error {
 	})
 	c.FlushChain(chain)
 	for _, a := range to {
-		c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: leading(a)})
+		c.AddRule(&nftables.Rule{Table: table, Chain: chain, Exprs: queueRule(a)})
 	}
 	if err := c.Flush(); err != nil {
-		return fmt.Errorf("lead packets to a queue (the NFQUEUE target through nft_compat): %w: %w", ErrUnsupported, err)
+		return fmt.Errorf("install queue rules (the NFQUEUE target through nft_compat): %w: %w", ErrUnsupported, err)
 	}
 	return nil
 }
 
-// leading is the rule for one address. Where nobody listens to the queue, packets pass.
-func leading(to netip.Addr) []expr.Any {
+// queueRule is the rule for one address. If nobody listens to the queue, packets pass.
+func queueRule(to netip.Addr) []expr.Any {
 	const (
 		protocolOffset    = 9  // in an IPv4 header
 		destinationOffset = 16 // in an IPv4 header

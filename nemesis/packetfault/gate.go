@@ -1,4 +1,4 @@
-package wire
+package packetfault
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// gate lets so many messages on some ways pass, and then nothing that carries data on any
-// of its ways until it is opened. As the ways of a node and those of its answers are shut
-// before the last message leaves, nobody has heard of that one when it is told of.
+// gate lets so many messages on some links pass, and then nothing that carries data on any
+// of them until it is opened. The links there and back are shut before the last message
+// leaves, so that no receiver has answered it when await returns.
 type gate struct {
 	mu     sync.Mutex
 	n      int
@@ -74,15 +74,15 @@ func (g *gate) await(ctx context.Context) error {
 	return fmt.Errorf("the gate was opened after %d of %d messages", g.count(), g.n)
 }
 
-// post is a lane's part in a gate.
-type post struct {
+// gateMember is a destQueue's part in a gate.
+type gateMember struct {
 	gate   *gate
 	counts bool // its messages are those that count
 }
 
 // shut says that a gate lets nothing pass.
-func (l *lane) shut() bool {
-	for _, p := range l.posts {
+func (l *destQueue) shut() bool {
+	for _, p := range l.members {
 		if p.gate.isShut() {
 			return true
 		}
@@ -91,9 +91,9 @@ func (l *lane) shut() bool {
 }
 
 // pass lets a packet go, and counts it where it says something new.
-func (l *lane) pass(p packet) {
-	if p.payload > 0 && len(l.posts) > 0 && l.fresh(p) {
-		for _, x := range l.posts {
+func (l *destQueue) pass(p packet) {
+	if p.payload > 0 && len(l.members) > 0 && l.fresh(p) {
+		for _, x := range l.members {
 			if x.counts {
 				x.gate.pass()
 			}
@@ -103,7 +103,7 @@ func (l *lane) pass(p packet) {
 }
 
 // fresh says that a packet is none that TCP sends again.
-func (l *lane) fresh(p packet) bool {
+func (l *destQueue) fresh(p packet) bool {
 	if l.said == nil {
 		l.said = map[flow]uint32{}
 	}
@@ -115,16 +115,16 @@ func (l *lane) fresh(p packet) bool {
 	return true
 }
 
-// leave ends the lane's part in a gate that is open.
-func (l *lane) leave(g *gate) {
-	rest := l.posts[:0]
-	for _, p := range l.posts {
+// leave ends the queue's part in a gate that is open.
+func (l *destQueue) leave(g *gate) {
+	rest := l.members[:0]
+	for _, p := range l.members {
 		if p.gate != g {
 			rest = append(rest, p)
 		}
 	}
-	if l.posts = rest; len(rest) == 0 {
-		l.posts, l.said = nil, nil
+	if l.members = rest; len(rest) == 0 {
+		l.members, l.said = nil, nil
 	}
 	if !l.holding {
 		l.deliver(-1, true)

@@ -1,4 +1,4 @@
-package wire
+package packetfault
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 const tryWithin = 5 * time.Second
 
 // try holds and delivers a message in a namespace of its own.
-func (ds *Doors) try(ctx context.Context) error {
+func (qs *Queues) try(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tryWithin)
 	defer cancel()
 	ns, err := proc.NewNetNS()
@@ -57,20 +57,20 @@ func (ds *Doors) try(ctx context.Context) error {
 		return fmt.Errorf("accept: %w", err)
 	}
 	defer server.Close()
-	return ds.exchange(ctx, fmt.Sprintf("/proc/self/fd/%d", ns.Fd()), client, server)
+	return qs.exchange(ctx, fmt.Sprintf("/proc/self/fd/%d", ns.Fd()), client, server)
 }
 
 // exchange holds a message and delivers it.
-func (ds *Doors) exchange(ctx context.Context, path string, client, server net.Conn) error {
+func (qs *Queues) exchange(ctx context.Context, path string, client, server net.Conn) error {
 	to := []string{"127.0.0.1"}
-	if _, err := ds.Order(ctx, path, Order{Do: Hold, To: to}); err != nil {
+	if _, err := qs.Do(ctx, path, Request{Op: Hold, To: to}); err != nil {
 		return err
 	}
 	_, err := client.Write([]byte("x"))
 	if err == nil {
-		_, err = ds.Order(ctx, path, Order{Do: Await, To: to, N: 1})
+		_, err = qs.Do(ctx, path, Request{Op: Await, To: to, N: 1})
 	}
-	if _, derr := ds.Order(ctx, path, Order{Do: Deliver, To: to}); err == nil {
+	if _, derr := qs.Do(ctx, path, Request{Op: Deliver, To: to}); err == nil {
 		err = derr
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-package wire
+package packetfault
 
 import (
 	"context"
@@ -54,14 +54,14 @@ func TestParsePacket(t *testing.T) {
 	}
 }
 
-// script is a lane whose verdicts are written down.
+// script is a destQueue whose verdicts are written down.
 type script struct {
-	*lane
+	*destQueue
 	said []string
 }
 
 func newScript() *script {
-	s := &script{lane: &lane{}}
+	s := &script{destQueue: &destQueue{}}
 	s.verdict = func(id uint32, accept bool) { s.said = append(s.said, fmt.Sprint(id, accept)) }
 	return s
 }
@@ -145,11 +145,11 @@ func TestLaneShapes(t *testing.T) {
 }
 
 // A gate lets so many new messages pass, then nothing that carries data on any of its
-// lanes; what waits follows in order when it is opened.
+// queues; what waits follows in order when it is opened.
 func TestGate(t *testing.T) {
 	there, back, now := newScript(), newScript(), time.Now()
 	g, f := newGate(2), flow{1, 2}
-	there.posts, back.posts = []post{{g, true}}, []post{{g, false}}
+	there.members, back.members = []gateMember{{g, true}}, []gateMember{{g, false}}
 	there.take(packet{id: 1, flow: f, opens: true}, now)
 	there.take(packet{id: 2, flow: f, seq: 1, payload: 10}, now)
 	back.take(packet{id: 3, flow: flow{2, 1}, payload: 5}, now)
@@ -180,15 +180,15 @@ func TestGate(t *testing.T) {
 		t.Errorf("%d messages passed, want 2", g.count())
 	}
 	if back.holding = false; back.deliver(-1, true) != 1 || !there.idle() || !back.idle() {
-		t.Errorf("not idle: %+v, %+v", there.lane, back.lane)
+		t.Errorf("not idle: %+v, %+v", there.destQueue, back.destQueue)
 	}
 }
 
-// On a slow way messages count as they leave, and what comes after the last is late.
+// On a slow link messages count as they leave, and what comes after the last is late.
 func TestGateOnSlowWay(t *testing.T) {
 	s, now := newScript(), time.Now()
 	g := newGate(1)
-	s.posts = []post{{g, true}}
+	s.members = []gateMember{{g, true}}
 	s.setShape(Shape{Delay: time.Second}, now)
 	for i := range 3 {
 		s.take(packet{id: uint32(i), seq: uint32(10 * i), payload: 10}, now)

@@ -1,9 +1,9 @@
-// Package wire keeps, slows and loses what a node sends to others, at the sender's own
-// door: the kernel hands each packet that leaves the node's network namespace to this
+// Package packetfault keeps, slows and loses what a node sends to others, at the sender's own
+// output: the kernel hands each packet that leaves the node's network namespace to this
 // process, which says when it may go on. What waits there is not lost for the sender's
 // TCP, which therefore does not send it again. It works on network namespaces and
 // addresses and knows nothing of nodes. Where this process ends, everything flows.
-package wire
+package packetfault
 
 import (
 	"errors"
@@ -12,49 +12,49 @@ import (
 	"time"
 )
 
-// Do is what an Order wants done.
-type Do string
+// Op is what is to be done.
+type Op string
 
 const (
 	// Hold makes what goes to the addresses wait, in order, until it is delivered.
-	Hold Do = "hold"
+	Hold Op = "hold"
 	// Deliver lets everything that waits go, and holds no more. With N, it lets the
 	// next N messages go, for which it waits where they have not come yet, and goes on
 	// holding.
-	Deliver Do = "deliver"
+	Deliver Op = "deliver"
 	// Discard throws away what waits, and holds no more.
-	Discard Do = "discard"
+	Discard Op = "discard"
 	// Await returns when N messages wait.
-	Await Do = "await"
-	// Shaped makes the way slow or lossy; with an empty Shape it is as it was.
-	Shaped Do = "shape"
+	Await Op = "await"
+	// Shaped makes the link slow or lossy; with an empty Shape it is as it was.
+	Shaped Op = "shape"
 	// Count tells what waits, and what a Shape has done so far.
-	Count Do = "count"
-	// Probe sends a packet to the first address and returns, with its Fate, when the door has
-	// seen it. One that is held, or whose way is lossy, it does not get through.
-	Probe Do = "probe"
-	// Ping measures the way there and back, with the opening of a connection.
-	Ping Do = "ping"
+	Count Op = "count"
+	// Probe sends a packet to the first address and returns, with its Fate, when the queue has
+	// seen it. It does not get through if it is held or lost.
+	Probe Op = "probe"
+	// Ping measures the round trip, with the opening of a connection.
+	Ping Op = "ping"
 	// Break ends the connections with the addresses that there are, all where none are
 	// given; see Manner. New ones work.
-	Break Do = "break"
+	Break Op = "break"
 	// Mute drops what still comes of the Flows; Unmute lets the ones to the addresses
 	// speak again.
-	Mute   Do = "mute"
-	Unmute Do = "unmute"
+	Mute   Op = "mute"
+	Unmute Op = "unmute"
 	// List lists the connections with the addresses.
-	List Do = "list"
+	List Op = "list"
 	// Gate lets N messages to the addresses pass and then nothing that carries data: no
-	// more messages there and, where orders at other doors name the same gate, none there
-	// either. Which of the doors' messages count, the order says. Opening connections pass.
-	Gate Do = "gate"
+	// more messages there and, if requests at other namespaces name the same gate, none there
+	// either. The request says whether its messages count. Opening connections pass.
+	Gate Op = "gate"
 	// Shut returns when N messages have passed a gate, Passed says at once how many have.
-	Shut   Do = "shut"
-	Passed Do = "passed"
+	Shut   Op = "shut"
+	Passed Op = "passed"
 	// Open opens a gate for good and lets go what waited there.
-	Open Do = "open"
+	Open Op = "open"
 	// Try holds and delivers a message in a namespace of its own.
-	Try Do = "try"
+	Try Op = "try"
 )
 
 // Manner is how a connection ends.
@@ -67,9 +67,9 @@ const (
 	HalfOpen Manner = "half-open"
 )
 
-// Order is one thing to be done at a namespace's door.
-type Order struct {
-	Do     Do         `json:"do"`
+// Request is one thing to be done to the packets that leave a namespace.
+type Request struct {
+	Op     Op         `json:"op"`
 	To     []string   `json:"to,omitempty"`     // IPv4 addresses
 	Port   int        `json:"port,omitempty"`   // of Probe and Ping
 	N      int        `json:"n,omitempty"`      // messages
@@ -80,8 +80,8 @@ type Order struct {
 	Flows  []FlowPair `json:"flows,omitempty"`  // of Mute
 }
 
-// Anywhere says that the order is for no one namespace's door.
-func (d Do) Anywhere() bool { return d == Try || d == Shut || d == Passed || d == Open }
+// Anywhere says that the request is for no one namespace.
+func (d Op) Anywhere() bool { return d == Try || d == Shut || d == Passed || d == Open }
 
 // FlowPair is a connection's direction, from one port of this node to one of another.
 type FlowPair struct {
@@ -90,7 +90,7 @@ type FlowPair struct {
 	ToPort   uint16 `json:"to_port"`
 }
 
-// Shape is how bad a way is.
+// Shape is how bad a link is.
 type Shape struct {
 	Delay  time.Duration `json:"delay,omitempty"`
 	Jitter time.Duration `json:"jitter,omitempty"` // each packet's delay is up to so much more or less
@@ -99,7 +99,7 @@ type Shape struct {
 	Flap   time.Duration `json:"flap,omitempty"`   // so long up, so long down, from down on
 }
 
-// Report is what came of an Order.
+// Report is what came of a Request.
 type Report struct {
 	Messages int           `json:"messages,omitempty"` // that wait, that were let go, or that have passed
 	Lost     int           `json:"lost,omitempty"`     // packets that a Shape has lost
@@ -111,19 +111,19 @@ type Report struct {
 	Flows    []FlowPair    `json:"flows,omitempty"`    // of List and Break
 }
 
-// Fate is what became of a packet at its sender's door.
+// Fate is what became of a packet at its sender.
 type Fate struct {
 	Held  bool          `json:"held,omitempty"` // it waits, or was thrown away where others wait
 	Lost  bool          `json:"lost,omitempty"` // by chance
-	Down  bool          `json:"down,omitempty"` // it was lost while the way was down
+	Down  bool          `json:"down,omitempty"` // it was lost while the link was down
 	Late  time.Duration `json:"late,omitempty"` // so much later than it came it may go on
-	Shape Shape         `json:"shape,omitzero"` // of its way then
+	Shape Shape         `json:"shape,omitzero"` // of its link then
 }
 
 // ErrUnsupported is wrapped by errors that say that this system cannot do it.
 var ErrUnsupported = errors.New("packets cannot be held here")
 
-// parseAddrs reads the addresses of an order.
+// parseAddrs reads the addresses of a request.
 func parseAddrs(texts []string) ([]netip.Addr, error) {
 	var out []netip.Addr
 	for _, t := range texts {

@@ -1,4 +1,4 @@
-package wire
+package packetfault
 
 import (
 	"encoding/binary"

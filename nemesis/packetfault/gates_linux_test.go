@@ -1,4 +1,4 @@
-package wire_test
+package packetfault_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picklock/picklock/nemesis/wire"
+	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 // After the second message nothing passes, in neither direction, and all of it follows in
@@ -16,11 +16,11 @@ func TestGateShuts(t *testing.T) {
 	p := newPair(t)
 	questions, answers := reading(p.server), reading(p.client)
 	began := time.Now()
-	p.order(t, p.b, wire.Order{Do: wire.Gate, Gate: 7, N: 2})
-	p.order(t, p.a, wire.Order{Do: wire.Gate, Gate: 7, N: 2, Counts: true})
+	p.do(t, p.b, packetfault.Request{Op: packetfault.Gate, Gate: 7, N: 2})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Gate, Gate: 7, N: 2, Counts: true})
 	t.Logf("set up in %v", time.Since(began))
 	for i := range 2 {
-		if r := p.order(t, p.a, wire.Order{Do: wire.Passed, Gate: 7}); r.Messages != i {
+		if r := p.do(t, p.a, packetfault.Request{Op: packetfault.Passed, Gate: 7}); r.Messages != i {
 			t.Fatalf("%d messages passed, want %d", r.Messages, i)
 		}
 		write(t, p.client, fmt.Sprint(i))
@@ -34,7 +34,7 @@ func TestGateShuts(t *testing.T) {
 			}
 		}
 	}
-	if r := p.order(t, p.a, wire.Order{Do: wire.Shut, Gate: 7}); r.Messages != 2 {
+	if r := p.do(t, p.a, packetfault.Request{Op: packetfault.Shut, Gate: 7}); r.Messages != 2 {
 		t.Errorf("shut after %d messages, want 2", r.Messages)
 	}
 	client, server := p.connect(t) // connections open, and say nothing
@@ -50,9 +50,9 @@ func TestGateShuts(t *testing.T) {
 	case <-time.After(100 * time.Millisecond):
 	}
 	// A hold that has come meanwhile keeps the answer.
-	p.order(t, p.b, wire.Order{Do: wire.Hold})
+	p.do(t, p.b, packetfault.Request{Op: packetfault.Hold})
 	began = time.Now()
-	p.order(t, p.a, wire.Order{Do: wire.Open, Gate: 7})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Open, Gate: 7})
 	t.Logf("opened in %v", time.Since(began))
 	if x := next(t, questions); x.text != "2" {
 		t.Errorf("%+v", x)
@@ -62,11 +62,11 @@ func TestGateShuts(t *testing.T) {
 		t.Fatalf("held, and yet %+v came", x)
 	case <-time.After(50 * time.Millisecond):
 	}
-	p.order(t, p.b, wire.Order{Do: wire.Deliver})
+	p.do(t, p.b, packetfault.Request{Op: packetfault.Deliver})
 	if a := next(t, answers); a.text != "1" {
 		t.Errorf("%+v", a)
 	}
-	if _, err := p.doors.Order(t.Context(), "", wire.Order{Do: wire.Passed, Gate: 7}); err == nil {
+	if _, err := p.queues.Do(t.Context(), "", packetfault.Request{Op: packetfault.Passed, Gate: 7}); err == nil {
 		t.Error("the gate is still there")
 	}
 }
@@ -75,17 +75,17 @@ func TestGateShuts(t *testing.T) {
 func TestGateLeftOpen(t *testing.T) {
 	p := newPair(t)
 	got := reading(p.server)
-	p.order(t, p.a, wire.Order{Do: wire.Gate, Gate: 8, N: 5, Counts: true})
+	p.do(t, p.a, packetfault.Request{Op: packetfault.Gate, Gate: 8, N: 5, Counts: true})
 	waited := make(chan error, 1)
 	go func() {
-		_, err := p.doors.Order(t.Context(), "", wire.Order{Do: wire.Shut, Gate: 8})
+		_, err := p.queues.Do(t.Context(), "", packetfault.Request{Op: packetfault.Shut, Gate: 8})
 		waited <- err
 	}()
 	write(t, p.client, "one")
 	if x := next(t, got); x.text != "one" {
 		t.Errorf("%+v", x)
 	}
-	if r := p.order(t, p.a, wire.Order{Do: wire.Open, Gate: 8}); r.Messages != 1 {
+	if r := p.do(t, p.a, packetfault.Request{Op: packetfault.Open, Gate: 8}); r.Messages != 1 {
 		t.Errorf("%d messages passed, want 1", r.Messages)
 	}
 	if err := <-waited; err == nil || errors.Is(err, context.Canceled) {

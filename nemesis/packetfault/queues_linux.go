@@ -1,0 +1,281 @@
+package packetfault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/internal/proc"
+)
+
+// Queues are the open packet queues, one a network namespace.
+type Queues struct {
+	mu    sync.Mutex
+	open  map[uint64]*packetQueue // by the namespace's number
+	gates map[uint64]*gate        // by their numbers
+}
+
+// NewDoors are none yet.
+func NewQueues() *Queues { return &Queues{open: map[uint64]*packetQueue{}, gates: map[uint64]*gate{}} }
+
+// Do does one thing to the packets that leave the network namespace at path.
+func (qs *Queues) Do(ctx context.Context, netns string, o Request) (Report, error) {
+	to, err := parseAddrs(o.To)
+	if err != nil {
+		return Report{}, err
+	}
+	switch o.Op {
+	case Try:
+		return Report{}, qs.try(ctx)
+	case Shut, Passed, Open:
+		return qs.gate(ctx, o)
+	}
+	number, err := proc.NetNSNumber(netns)
+	if err != nil {
+		return Report{}, fmt.Errorf("find network namespace: %w", err)
+	}
+	ns, err := os.Open(netns)
+	if err != nil {
+		return Report{}, fmt.Errorf("open network namespace: %w", err)
+	}
+	defer ns.Close()
+	switch o.Op {
+	case List, Ping, Break:
+		return qs.apart(ctx, ns, number, to, o)
+	case Hold, Shaped, Mute, Gate:
+		return Report{}, qs.begin(netns, number, to, o)
+	}
+	qs.mu.Lock()
+	d := qs.open[number]
+	qs.mu.Unlock()
+	if d == nil {
+		if o.Op == Count || o.Op == Discard || o.Op == Unmute || o.Op == Deliver && o.N == 0 {
+			return Report{}, nil
+		}
+		return Report{}, fmt.Errorf("%s messages to %v: nothing is held here", o.Op, o.To)
+	}
+	r, err := d.do(ctx, to, o)
+	if err != nil {
+		return r, err
+	}
+	return r, qs.leave(number, d)
+}
+
+// begin sets what is done to packets to addresses, and opens a queue if there is none.
+func (qs *Queues) begin(netns string, number uint64, to []netip.Addr, o Request) error {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	d := qs.open[number]
+	if d == nil {
+		ns, err := os.Open(netns)
+		if err != nil {
+			return fmt.Errorf("open network namespace: %w", err)
+		}
+		if d, err = open(ns); err != nil {
+			return errors.Join(err, ns.Close())
+		}
+		qs.open[number] = d
+	}
+	var g *gate
+	if o.Op == Gate {
+		if g = qs.gates[o.Gate]; g == nil {
+			g = newGate(o.N)
+			qs.gates[o.Gate] = g
+		}
+	}
+	err := d.set(to, func(a netip.Addr, l *destQueue) {
+		switch o.Op {
+		case Hold:
+			l.holding = true
+		case Gate:
+			l.members = append(l.members, gateMember{g, o.Counts})
+		case Shaped:
+			l.setShape(o.Shape, time.Now())
+		case Mute:
+			for _, f := range o.Flows {
+				if f.To == a.String() {
+					l.mute(flow{f.FromPort, f.ToPort})
+				}
+			}
+		}
+	})
+	if d.idle() {
+		delete(qs.open, number)
+		return errors.Join(err, d.close())
+	}
+	return err
+}
+
+// gate does what concerns a gate in all of its queues.
+func (qs *Queues) gate(ctx context.Context, o Request) (Report, error) {
+	qs.mu.Lock()
+	g := qs.gates[o.Gate]
+	queues := maps.Clone(qs.open)
+	qs.mu.Unlock()
+	if g == nil {
+		return Report{}, fmt.Errorf("%s: there is no gate %d", o.Op, o.Gate)
+	}
+	switch o.Op {
+	case Shut:
+		if err := g.await(ctx); err != nil {
+			return Report{Messages: g.count()}, err
+		}
+	case Open:
+		g.unlock()
+		var all error
+		for _, d := range queues {
+			all = errors.Join(all, d.set(d.memberAddrs(g), func(_ netip.Addr, l *destQueue) {
+				d.wake(l.release(time.Now()))
+				l.leave(g)
+			}))
+		}
+		for number, d := range queues {
+			all = errors.Join(all, qs.leave(number, d))
+		}
+		qs.mu.Lock()
+		delete(qs.gates, o.Gate)
+		qs.mu.Unlock()
+		return Report{Messages: g.count()}, all
+	}
+	return Report{Messages: g.count()}, nil
+}
+
+// memberAddrs lists the addresses whose queues have a part in the gate.
+func (d *packetQueue) memberAddrs(g *gate) (out []netip.Addr) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for a, l := range d.dests {
+		if slices.ContainsFunc(l.members, func(p gateMember) bool { return p.gate == g }) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// leave closes a queue in which nothing is done any more.
+func (qs *Queues) leave(number uint64, d *packetQueue) error {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if !d.idle() || qs.open[number] != d {
+		return nil
+	}
+	delete(qs.open, number)
+	return d.close()
+}
+
+// Forget forgets the queue of a namespace whose node has ended, by the namespace's number,
+// and returns what closes it. What waits there is lost, as all is that such a node had not
+// sent yet; whoever awaits messages of it learns that the process is gone. As long as the
+// queue is open it keeps the namespace.
+func (qs *Queues) Forget(number uint64) (end func() error) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	d := qs.open[number]
+	delete(qs.open, number)
+	return func() error {
+		if d == nil {
+			return nil
+		}
+		close(d.gone)
+		return errors.Join(d.set(d.all(), func(_ netip.Addr, l *destQueue) { l.discard() }), d.close())
+	}
+}
+
+// Close lets everything go.
+func (qs *Queues) Close() error {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	var all error
+	for _, g := range qs.gates {
+		g.unlock()
+	}
+	for number, d := range qs.open {
+		all = errors.Join(all, d.set(d.all(), func(_ netip.Addr, l *destQueue) { l.clear() }), d.close())
+		delete(qs.open, number)
+	}
+	return all
+}
+
+// all lists the addresses to which something is done.
+func (d *packetQueue) all() []netip.Addr {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Keys(d.dests))
+}
+
+// do does what needs an open queue.
+func (d *packetQueue) do(ctx context.Context, to []netip.Addr, o Request) (r Report, err error) {
+	switch o.Op {
+	case Await:
+		r.Messages, err = d.await(ctx, to, o.N)
+	case Count:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		r.Messages = d.waiting(to)
+		for _, l := range d.destQueues(to) {
+			r.Lost, r.Passed = r.Lost+l.lost, r.Passed+l.passed
+		}
+	case Deliver:
+		if o.N > 0 {
+			return Report{Messages: o.N}, d.next(ctx, to, o.N)
+		}
+		if r.GivenUp, err = d.givenUp(to); err != nil {
+			return r, err
+		}
+		err = d.set(to, func(_ netip.Addr, l *destQueue) { r.Messages += l.deliver(-1, true); l.holding = false })
+	case Discard:
+		err = d.set(to, func(_ netip.Addr, l *destQueue) { r.Messages += l.deliver(-1, false); l.holding = false })
+	case Unmute:
+		err = d.set(to, func(_ netip.Addr, l *destQueue) { clear(l.muted) })
+	case Probe:
+		if len(to) != 1 {
+			return r, errors.New("probe: want one address")
+		}
+		r.Fate, err = d.probe(ctx, netip.AddrPortFrom(to[0], uint16(o.Port)))
+	default:
+		err = fmt.Errorf("unknown operation %q", o.Op)
+	}
+	return r, err
+}
+
+// apart does what needs no open queue.
+func (qs *Queues) apart(ctx context.Context, ns *os.File, number uint64, to []netip.Addr, o Request) (r Report, err error) {
+	if o.Op == Ping {
+		if len(to) != 1 {
+			return r, errors.New("ping: want one address")
+		}
+		r.Took, err = ping(ctx, ns, netip.AddrPortFrom(to[0], uint16(o.Port)))
+		return r, err
+	}
+	found, err := connections(ns, to)
+	if err != nil {
+		return r, err
+	}
+	for _, c := range found {
+		r.Flows = append(r.Flows, c.pair())
+	}
+	if o.Op == List || len(found) == 0 {
+		return r, nil
+	}
+	r.Broken = len(found)
+	if o.Manner == HalfOpen {
+		// The kernel would tell the other end.
+		if err := qs.begin(fmt.Sprintf("/proc/self/fd/%d", ns.Fd()), number, remotes(found), Request{Op: Mute, Flows: r.Flows}); err != nil {
+			return r, err
+		}
+	}
+	return r, destroy(ns, found)
+}
+
+func remotes(some []connection) (out []netip.Addr) {
+	for _, c := range some {
+		out = append(out, c.remote.Addr())
+	}
+	return out
+}
