@@ -172,11 +172,11 @@ type Info struct {
 	// Unlocked opens a way to change the resource that needs no lock, in place of
 	// Open; nil for a lock.
 	Unlocked func(context.Context, Options) (Unlocked, error)
-	// Withheld is how long the service keeps a lost lock from others by design, besides
+	// LockDelay is how long the service keeps a lost lock from others by design, besides
 	// its lease; nil for not at all.
-	Withheld func(Options) time.Duration
+	LockDelay func(Options) time.Duration
 	// Sequencer opens a way to ask the service whether a grant is in force (see
-	// register.Discipline.Asks); nil where the service or its client cannot say.
+	// register.FencingMode.Asks); nil where the service or its client cannot say.
 	Sequencer func(context.Context, Options) (Sequencer, error)
 	Open      func(context.Context, Options) (Lock, error)
 }

@@ -27,9 +27,9 @@ type Option struct {
 // Setting is a value of an option.
 type Setting struct{ Name, Value string }
 
-// Remedies lists the settings that are said to make the lock safer, can be had with this
+// Mitigations lists the settings that are said to make the lock safer, can be had with this
 // lease, and are not in force with these options.
-func (i Info) Remedies(extra map[string]string, ttl time.Duration) []Setting {
+func (i Info) Mitigations(extra map[string]string, ttl time.Duration) []Setting {
 	var out []Setting
 	for _, o := range i.Options {
 		now, given := extra[o.Name]

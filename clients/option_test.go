@@ -38,7 +38,7 @@ func TestParseAbilities(t *testing.T) {
 }
 
 // Of what is said to be safer only what is not in force, and what can be had, is a remedy.
-func TestRemedies(t *testing.T) {
+func TestMitigations(t *testing.T) {
 	i := Info{Name: "l", Options: []Option{
 		{Name: "plain", Default: "1"},
 		{Name: "switch", Default: "no", Safer: []string{"yes"}},
@@ -61,7 +61,7 @@ func TestRemedies(t *testing.T) {
 		"back":          {map[string]string{"clock": "client", "plain": "7"}, time.Second, []Setting{{"switch", "yes"}, {"clock", "server"}, {"delay", "4s"}}},
 		"cannot be had": {nil, 20 * time.Second, []Setting{{"switch", "yes"}}},
 	} {
-		if got := i.Remedies(tc.extra, tc.ttl); !slices.Equal(got, tc.want) {
+		if got := i.Mitigations(tc.extra, tc.ttl); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

@@ -26,8 +26,8 @@ type Service struct {
 	Names func(ctx context.Context, o Options) ([]string, error)
 }
 
-// Anybodys is the service for locks of anybody's; nil where what they leave cannot be found.
-func (s *Service) Anybodys() *Service {
+// ForForeignKeys is the service for locks of anybody's; nil where what they leave cannot be found.
+func (s *Service) ForForeignKeys() *Service {
 	if s == nil || s.CleanAll == nil {
 		return nil
 	}

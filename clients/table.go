@@ -76,11 +76,11 @@ func (t *Table) Lookup(name string) (Info, error) {
 	return Info{}, suggest.Unknown("lock", name, names, "or exec:COMMAND")
 }
 
-// Anybodys is the service of that name for locks of anybody's (see Service.Anybodys).
-func (t *Table) Anybodys(name string) (*Service, error) {
+// ForForeignKeys is the service of that name for locks of anybody's (see Service.ForForeignKeys).
+func (t *Table) ForForeignKeys(name string) (*Service, error) {
 	var names []string
 	for _, i := range t.All() {
-		s := i.Service.Anybodys()
+		s := i.Service.ForForeignKeys()
 		switch {
 		case s == nil || slices.Contains(names, s.Name):
 			continue

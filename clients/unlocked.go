@@ -13,12 +13,12 @@ type Unlocked interface {
 	// to do; all of it by s. It returns when the outcome is known, or soon after ctx
 	// has ended. Errors are for the log only: the history has what became of each
 	// operation.
-	Update(ctx context.Context, s Section) error
+	Update(ctx context.Context, s Turn) error
 	Close() error
 }
 
-// Section is one turn of a client: the way to the resource, and to the history.
-type Section interface {
+// Turn is one turn of a client: the way to the resource, and to the history.
+type Turn interface {
 	Key() string
 	// Read reads the resource.
 	Read(ctx context.Context) (Seen, error)

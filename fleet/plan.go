@@ -122,7 +122,7 @@ func CheckHunt(info clients.Info, j Job) error {
 	if info.Unlocked != nil {
 		return fmt.Errorf("%s is not a lock, so that nothing can break", info.Name)
 	}
-	if _, err := register.ParseDiscipline(j.Fencing); err != nil {
+	if _, err := register.ParseFencingMode(j.Fencing); err != nil {
 		return err
 	}
 	return errors.Join(info.CheckOptions(j.Options), info.CheckAbilities(j.Abilities))

@@ -39,7 +39,7 @@ func (r *run) enterCluster(ctx context.Context) error {
 // startCluster starts the servers. Their logs go to logs.
 func (r *run) startCluster(ctx context.Context, def *compose.Definition, logs, data string) (compose.Cluster, error) {
 	starting := "start the cluster " + def.Name
-	if r.backend.Keep != nil {
+	if r.backend.OpenAdmin != nil {
 		starting += " and the register " + r.Register
 	}
 	r.Observer.Phase(starting, time.Time{})

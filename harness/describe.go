@@ -20,7 +20,7 @@ func (p *plan) describe(o Options) results.Run {
 		Machine:  machine(),
 	}
 	desc.Lock = p.lock.Name
-	if p.backend.Keep == nil {
+	if p.backend.OpenAdmin == nil {
 		desc.Register = ""
 	}
 	return desc

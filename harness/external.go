@@ -36,7 +36,7 @@ func (r *run) useExternal(def *compose.Definition) error {
 		return nil
 	}
 	if as := os.Getenv(compose.CleanVariable); as != "" && r.lock.IsExec() {
-		service, err := r.Locks.Anybodys(as)
+		service, err := r.Locks.ForForeignKeys(as)
 		if err != nil {
 			return fmt.Errorf("%w: --clean-as: %w", ErrUsage, err)
 		}

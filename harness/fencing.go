@@ -8,7 +8,7 @@ import (
 )
 
 // fits says why a lock cannot be used with a discipline; nil if it can.
-func fits(lock clients.Info, d register.Discipline) error {
+func fits(lock clients.Info, d register.FencingMode) error {
 	switch {
 	case lock.IsExec() && d.Asks():
 		return fmt.Errorf("lock %s cannot be asked whether a grant is in force: --fencing %s is not for it", lock.Name, d)

@@ -85,7 +85,7 @@ func NewLane(o LaneOptions, dir string) (*Lane, error) {
 	if p.lock.Unlocked != nil {
 		return nil, fmt.Errorf("%w: %s is no lock: its clients take none", ErrUsage, p.lock.Name)
 	}
-	if p.backend.Keep != nil {
+	if p.backend.OpenAdmin != nil {
 		return nil, fmt.Errorf("%w: the register %s cannot be used here: every schedule needs an empty one, which picklock's own register is", ErrUsage, p.Register)
 	}
 	if o.Bound > 0 {

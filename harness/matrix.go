@@ -68,7 +68,7 @@ func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
 				return nil, err
 			}
 			for _, fencing := range s.Fencing {
-				d, err := register.ParseDiscipline(fencing)
+				d, err := register.ParseFencingMode(fencing)
 				if err != nil {
 					return nil, err
 				}

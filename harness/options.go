@@ -75,7 +75,7 @@ type plan struct {
 	lock    clients.Info
 	backend register.Backend
 	// discipline is Fencing.
-	discipline register.Discipline
+	discipline register.FencingMode
 	asks       bool // the register asks the lock's servers
 	// onlyHolds: the clients do nothing under the lock.
 	onlyHolds bool
@@ -122,7 +122,7 @@ func (p *plan) resolve() (err error) {
 	if p.Cluster == "" {
 		p.Cluster = "none"
 	}
-	discipline, err := register.ParseDiscipline(p.Fencing)
+	discipline, err := register.ParseFencingMode(p.Fencing)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (p *plan) resolveNumbers() error {
 		p.names = append(p.names, fmt.Sprintf("c%d", i+1))
 	}
 	p.bound = max(5*p.TTL, 5*time.Second)
-	if w := p.lock.Withheld; w != nil {
+	if w := p.lock.LockDelay; w != nil {
 		p.bound += w(clients.Options{TTL: p.TTL, Extra: p.Extra})
 	}
 	p.healing = min(max(5*p.TTL, 5*time.Second), p.Limit/3)

@@ -38,7 +38,7 @@ const (
 // startRegister starts the register, or what keeps the log of one that runs.
 func (r *run) startRegister(ctx context.Context, servers []string) (*registerNode, error) {
 	p := compose.Program{Name: registerName, Role: compose.Register, Port: registerPort, Args: []string{"register", "--listen", "{listen}"}}
-	if r.backend.Keep != nil {
+	if r.backend.OpenAdmin != nil {
 		p = compose.Program{Name: registerKeeper, Role: compose.Helper, Args: []string{
 			"register", "--backend", r.Register, "--at", r.registerAddr(), "--keys", strings.Join(r.keys, ","),
 		}}

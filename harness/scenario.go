@@ -241,7 +241,7 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 	if err := info.CheckAbilities(o.Abilities); err != nil {
 		return err
 	}
-	discipline, err := register.ParseDiscipline(o.Fencing)
+	discipline, err := register.ParseFencingMode(o.Fencing)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func serveRegister(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	d, err := register.ParseDiscipline(*fencing)
+	d, err := register.ParseFencingMode(*fencing)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func (o *Options) check() error {
 	if o.Fencing == "" {
 		o.Fencing = "none"
 	}
-	d, err := register.ParseDiscipline(o.Fencing)
+	d, err := register.ParseFencingMode(o.Fencing)
 	switch {
 	case err != nil:
 		return err

@@ -227,7 +227,7 @@ func (p *parser) disciplines(n *yaml.Node) error {
 
 func (p *parser) discipline(n *yaml.Node, name string) error {
 	var names []string
-	for _, d := range register.Disciplines() {
+	for _, d := range register.FencingModes() {
 		names = append(names, d.Name)
 	}
 	if !slices.Contains(names, name) {

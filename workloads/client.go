@@ -37,10 +37,10 @@ func (c *client) close() error {
 }
 
 // loop runs critical sections until ctx ends.
-func (c *client) loop(ctx context.Context, section Section) error {
+func (c *client) loop(ctx context.Context, critical CriticalSection) error {
 	for ctx.Err() == nil {
 		begin := time.Now()
-		granted := c.once(ctx, c.cfg.KeyNames[c.rng.IntN(len(c.cfg.KeyNames))], section)
+		granted := c.once(ctx, c.cfg.KeyNames[c.rng.IntN(len(c.cfg.KeyNames))], critical)
 		if err := c.out.failed(); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (c *client) rest(granted bool, took time.Duration) time.Duration {
 // once runs one critical section; false says that the lock was not granted. Once
 // it is held, the section goes to its end even when ctx ends, within the
 // operations' own time limits.
-func (c *client) once(ctx context.Context, key string, section Section) bool {
+func (c *client) once(ctx context.Context, key string, critical CriticalSection) bool {
 	if c.unlocked != nil {
 		return c.alone(ctx, key)
 	}
@@ -82,7 +82,7 @@ func (c *client) once(ctx context.Context, key string, section Section) bool {
 		h.overrun = time.Duration(part * float64(c.cfg.TTL))
 	}
 	held := context.WithoutCancel(ctx)
-	section(held, h)
+	critical(held, h)
 	h.linger(ctx, part)
 	_ = h.release(held) // the history has it
 	return true

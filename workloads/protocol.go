@@ -81,7 +81,7 @@ type Outcome string
 const (
 	Granted Outcome = "granted" // an acquire
 	Did     Outcome = "ok"      // anything else
-	Refused Outcome = "refused" // by the register's discipline
+	Refused Outcome = "refused" // by the register's fencing mode
 	NotHeld Outcome = "not held"
 	Expired Outcome = "expired" // a check: the client knows that its lease is over
 	Failed  Outcome = "failed"  // for certain

@@ -57,11 +57,11 @@ func startScripted(t *testing.T) *scriptedWorker {
 	start := history.Now()
 	ctx := t.Context()
 	served := make(chan error, 1)
-	discipline, err := register.ParseDiscipline("none")
+	mode, err := register.ParseFencingMode("none")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { served <- register.Serve(ctx, ln, register.NewStore(discipline, start), io.Discard) }()
+	go func() { served <- register.Serve(ctx, ln, register.NewStore(mode, start), io.Discard) }()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ended := make(chan error, 1)

@@ -10,7 +10,7 @@ type Settings struct {
 	Folder   string   `json:"folder,omitempty"`  // where an exec lock's program is started; "" for the working directory
 	Workload string   `json:"workload"`          // "" where it depends on what the lock declares
 	Faults   []string `json:"faults"`            // as requested, "pause:holder"
-	// Fencing is the discipline of the protected resource (register.Discipline), and
+	// Fencing is the fencing mode of the protected resource (register.FencingMode), and
 	// Register what that is made of (register.Backend); "" for our own server.
 	Fencing  string        `json:"fencing"`
 	Register string        `json:"register,omitempty"`

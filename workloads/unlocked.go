@@ -27,10 +27,10 @@ func (c *client) alone(ctx context.Context, key string) bool {
 	return c.unlocked.Update(held, turn{c, key, ctx}) == nil // the history has the rest
 }
 
-// Key implements clients.Section.
+// Key implements clients.Turn.
 func (t turn) Key() string { return t.key }
 
-// Read implements clients.Section.
+// Read implements clients.Turn.
 func (t turn) Read(ctx context.Context) (clients.Seen, error) {
 	e := history.Event{Type: history.Invoke, F: history.Read, Key: t.key}
 	t.emit(e)
@@ -45,13 +45,13 @@ func (t turn) Read(ctx context.Context) (clients.Seen, error) {
 	return clients.Seen{Value: reply.Value, Version: reply.Version}, nil
 }
 
-// Over implements clients.Section.
+// Over implements clients.Turn.
 func (t turn) Over() bool { return t.run.Err() != nil }
 
-// Hold implements clients.Section.
+// Hold implements clients.Turn.
 func (t turn) Hold(ctx context.Context) bool { return sleep(ctx, t.jitter(t.cfg.Hold)) }
 
-// Add implements clients.Section.
+// Add implements clients.Turn.
 func (t turn) Add(ctx context.Context, do func(element string) error) error {
 	t.grants++
 	e := history.Event{Type: history.Invoke, F: history.Add, Key: t.key, Value: fmt.Sprintf("%s.%d", t.cfg.Process, t.grants)}
@@ -64,7 +64,7 @@ func (t turn) Add(ctx context.Context, do func(element string) error) error {
 	return err
 }
 
-// Send implements clients.Section.
+// Send implements clients.Turn.
 func (t turn) Send(ctx context.Context, c clients.Change) error {
 	_, err := t.ask(ctx, register.Request{
 		F: history.Add, Process: c.Process, Value: c.Element, Parent: c.Parent,

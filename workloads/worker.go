@@ -164,7 +164,7 @@ func (t Tables) openRegister(cfg Config) (register.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := register.ParseDiscipline(cmp.Or(cfg.Fencing, register.Discipline{}.String()))
+	d, err := register.ParseFencingMode(cmp.Or(cfg.Fencing, register.FencingMode{}.String()))
 	if err != nil {
 		return nil, err
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// Section is what a workload does while it holds the lock.
-type Section func(ctx context.Context, h *holding)
+// CriticalSection is what a workload does while it holds the lock.
+type CriticalSection func(ctx context.Context, h *holding)
 
 // Workload is one kind of critical section.
 type Workload struct {
 	Name  string
 	About string
-	Run   Section
+	Run   CriticalSection
 	// Holds: the section holds the lock and does nothing under it, so that it suits locks
 	// that do not keep others out.
 	Holds bool

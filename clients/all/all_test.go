@@ -93,7 +93,7 @@ func TestSafer(t *testing.T) {
 	for _, i := range Locks().All() {
 		for _, o := range i.Options {
 			one := clients.Info{Options: []clients.Option{o}}
-			got := one.Remedies(map[string]string{o.Name: "none of these"}, max(i.MinTTL, time.Second))
+			got := one.Mitigations(map[string]string{o.Name: "none of these"}, max(i.MinTTL, time.Second))
 			if len(got) != len(o.Safer) {
 				t.Errorf("%s: of %s only %v can be set", i.Name, o.Safer, got)
 			}

@@ -27,7 +27,7 @@ func consulInfo() clients.Info {
 		Inspect:  lookConsul,
 		Options: []clients.Option{{Name: "delay", About: "how long a lock is withheld whose session was invalidated, 1ms to 60s; Consul's own default is 15s",
 			Default: "2 leases", Check: wire.Checks(parseConsulDelay), Safer: []string{"4 leases"}}},
-		Withheld:  func(o clients.Options) time.Duration { return consulDelay(o) + api.DefaultLockRetryTime },
+		LockDelay: func(o clients.Options) time.Duration { return consulDelay(o) + api.DefaultLockRetryTime },
 		Open:      openConsul,
 		Sequencer: openConsulSequencer,
 	}

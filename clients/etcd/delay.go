@@ -24,7 +24,7 @@ func etcdDelayInfo() clients.Info {
 		Inspect:  lookEtcd,
 		Options: []clients.Option{{Name: "delay", About: "how long a lost lock is withheld after its lease; etcd counts in whole seconds",
 			Default: "2 leases", Check: wire.Checks(wire.ParseLength), Safer: []string{"4 leases"}}},
-		Withheld: wire.LockDelay,
+		LockDelay: wire.LockDelay,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			delay, err := wire.Read(o, "delay", 2*o.TTL, wire.ParseLength)
 			if err != nil {

@@ -26,7 +26,7 @@ func idempotencyInfo() clients.Info {
 // not answered does no harm.
 type idempotent struct{ ttl time.Duration }
 
-func (i idempotent) Update(ctx context.Context, s clients.Section) error {
+func (i idempotent) Update(ctx context.Context, s clients.Turn) error {
 	if _, err := s.Read(ctx); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func occInfo() clients.Info {
 // stopped for as long as it likes. The price is work done in vain.
 type occ struct{}
 
-func (occ) Update(ctx context.Context, s clients.Section) error {
+func (occ) Update(ctx context.Context, s clients.Turn) error {
 	for {
 		seen, err := s.Read(ctx)
 		if err != nil {

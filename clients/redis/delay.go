@@ -12,14 +12,14 @@ import (
 
 func redisDelayInfo() clients.Info {
 	return clients.Info{
-		Name:     "redis-delay",
-		About:    "one Redis with a lock-delay: a lock that was not released is withheld for two more leases (option delay)",
-		Cluster:  "redis",
-		Confirms: true,
-		MinTTL:   time.Millisecond,
-		Inspect:  lookRedis,
-		Options:  []clients.Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: wire.Checks(wire.ParseLength), Safer: []string{"4 leases"}}},
-		Withheld: wire.LockDelay,
+		Name:      "redis-delay",
+		About:     "one Redis with a lock-delay: a lock that was not released is withheld for two more leases (option delay)",
+		Cluster:   "redis",
+		Confirms:  true,
+		MinTTL:    time.Millisecond,
+		Inspect:   lookRedis,
+		Options:   []clients.Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: wire.Checks(wire.ParseLength), Safer: []string{"4 leases"}}},
+		LockDelay: wire.LockDelay,
 		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
 			delay, err := wire.Read(o, "delay", 2*o.TTL, wire.ParseLength)
 			if err != nil {

@@ -71,7 +71,7 @@ const (
 // queueKept is for how long it is known that an update was carried out.
 const queueKept = time.Minute
 
-func (q queue) Update(ctx context.Context, s clients.Section) error {
+func (q queue) Update(ctx context.Context, s clients.Turn) error {
 	return s.Add(ctx, func(element string) error {
 		text, err := json.Marshal(job{q.options.Client, element})
 		if err != nil {
@@ -111,7 +111,7 @@ type consumer struct {
 	doing string // its own list, after the key
 }
 
-func (c consumer) Update(ctx context.Context, s clients.Section) error {
+func (c consumer) Update(ctx context.Context, s clients.Turn) error {
 	// At the run's end nobody comes after this one: what others wait for is done first.
 	for begin := time.Now(); time.Since(begin) < c.ttl || s.Over(); {
 		text, err := c.next(ctx, s)
@@ -125,7 +125,7 @@ func (c consumer) Update(ctx context.Context, s clients.Section) error {
 	return nil
 }
 
-func (c consumer) carryOut(ctx context.Context, s clients.Section, text string) error {
+func (c consumer) carryOut(ctx context.Context, s clients.Turn, text string) error {
 	var j job
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
 		return fmt.Errorf("queue: take from %s: %q is no update: %w", s.Key(), text, err)
@@ -152,7 +152,7 @@ func (c consumer) carryOut(ctx context.Context, s clients.Section, text string) 
 var errQueueEmpty = errors.New("nothing is left to do")
 
 // next returns the update that was begun, or else the oldest that waits.
-func (c consumer) next(ctx context.Context, s clients.Section) (string, error) {
+func (c consumer) next(ctx context.Context, s clients.Turn) (string, error) {
 	for {
 		v, _, err := c.do(ctx, "", "LINDEX", s.Key()+c.doing, 0)
 		if errors.Is(err, redis.Nil) {

@@ -64,9 +64,9 @@ func real(t *testing.T, b register.Backend) compose.Node {
 	return c.Nodes()[0]
 }
 
-func keep(t *testing.T, b register.Backend, n compose.Node, d register.Discipline, start int64, keys ...string) register.Keeper {
+func keep(t *testing.T, b register.Backend, n compose.Node, m register.FencingMode, start int64, keys ...string) register.Admin {
 	t.Helper()
-	k, err := b.Keep(t.Context(), n.HostPort(), d, keys, start)
+	k, err := b.OpenAdmin(t.Context(), n.HostPort(), m, keys, start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,8 +78,8 @@ func keep(t *testing.T, b register.Backend, n compose.Node, d register.Disciplin
 	return k
 }
 
-func way(t *testing.T, b register.Backend, addr string, d register.Discipline) register.Resource {
-	r := b.Open(addr, d)
+func way(t *testing.T, b register.Backend, addr string, m register.FencingMode) register.Resource {
+	r := b.Open(addr, m)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -88,9 +88,9 @@ func way(t *testing.T, b register.Backend, addr string, d register.Discipline) r
 	return r
 }
 
-func disciplineOf(t *testing.T, name string) register.Discipline {
+func modeOf(t *testing.T, name string) register.FencingMode {
 	t.Helper()
-	d, err := register.ParseDiscipline(name)
+	d, err := register.ParseFencingMode(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func disciplineOf(t *testing.T, name string) register.Discipline {
 // realBackends runs a test on each backend that is a server of its own.
 func realBackends(t *testing.T, f func(t *testing.T, b register.Backend)) {
 	for _, b := range all.Backends() {
-		if b.Keep != nil {
+		if b.OpenAdmin != nil {
 			t.Run(b.Name, func(t *testing.T) { f(t, b) })
 		}
 	}

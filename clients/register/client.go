@@ -16,7 +16,7 @@ var (
 	// what the kernel has taken it goes on sending after a cut heals, even when
 	// the client has given up.
 	ErrUnknown = errors.New("outcome unknown")
-	// ErrRefused marks a request that the register refused by its discipline; it
+	// ErrRefused marks a request that the register refused by its fencing mode; it
 	// certainly had no effect. The error's text is the register's reason.
 	ErrRefused = errors.New("refused")
 )

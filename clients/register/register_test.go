@@ -10,17 +10,17 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-func discipline(t *testing.T, name string) Discipline {
+func mode(t *testing.T, name string) FencingMode {
 	t.Helper()
-	d, err := ParseDiscipline(name)
+	d, err := ParseFencingMode(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-func TestDisciplines(t *testing.T) {
-	// Each step is an operation, its token and the refusal that each discipline
+func TestFencingModes(t *testing.T) {
+	// Each step is an operation, its token and the refusal that each fencing mode
 	// must give: columns none, write, write-strict, read-write, and the two that ask
 	// the lock service, which do not compare tokens.
 	type step struct {
@@ -63,7 +63,7 @@ func TestDisciplines(t *testing.T) {
 		},
 	}
 	for name, steps := range tests {
-		for i, d := range Disciplines() {
+		for i, d := range FencingModes() {
 			t.Run(name+"/"+d.Name, func(t *testing.T) {
 				s := NewStore(d, 0)
 				for n, st := range steps {
@@ -85,7 +85,7 @@ func TestDisciplines(t *testing.T) {
 }
 
 func TestNoToken(t *testing.T) {
-	for _, d := range Disciplines() {
+	for _, d := range FencingModes() {
 		for _, f := range []string{history.Read, history.Write} {
 			req := Request{F: f, Key: "k", Process: "c1"}
 			if f == history.Write {
@@ -100,13 +100,13 @@ func TestNoToken(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ParseDiscipline("writes"); err == nil || !strings.Contains(err.Error(), "read-write") {
-		t.Errorf("unknown discipline: %v, want an error that lists them", err)
+	if _, err := ParseFencingMode("writes"); err == nil || !strings.Contains(err.Error(), "read-write") {
+		t.Errorf("unknown fencing mode: %v, want an error that lists them", err)
 	}
 }
 
 func TestEffects(t *testing.T) {
-	s := NewStore(discipline(t, "write"), 0)
+	s := NewStore(mode(t, "write"), 0)
 	apply := func(f, key string, token int64, value, parent string) history.Effect {
 		t.Helper()
 		e, err := s.Apply(Request{F: f, Key: key, Process: "c1", Grant: "g", Token: token, Value: value, Parent: parent}, 7)
@@ -145,7 +145,7 @@ func TestEffects(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
-	s := NewStore(Discipline{}, 0)
+	s := NewStore(FencingMode{}, 0)
 	if _, err := s.Apply(Request{F: "write", Key: "k", Process: "c1", Value: "v"}, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -10,14 +10,14 @@ import (
 
 // Resource is one client's way to the protected resource.
 type Resource interface {
-	// Do sends one request, once. Errors: ErrRefused, by the discipline; ErrUnknown,
+	// Do sends one request, once. Errors: ErrRefused, by the fencing mode; ErrUnknown,
 	// it may have been carried out or may yet be; any other, it certainly was not.
 	Do(ctx context.Context, r Request) (Reply, error)
 	Close() error
 }
 
-// Keeper is the harness's own way to a resource that is not a server of ours.
-type Keeper interface {
+// Admin is the harness's own way to a resource that is not a server of ours.
+type Admin interface {
 	// Log returns all effects, in the one order in which the resource carried them
 	// out. Nobody sends requests any more.
 	Log(ctx context.Context) ([]history.Effect, error)
@@ -30,10 +30,10 @@ type Backend struct {
 	// Cluster is the Compose file of the one server that it is; "" for our own.
 	Cluster string
 	// Open makes a client's way to it. Nothing is sent before the first request.
-	Open func(addr string, d Discipline) Resource
-	// Keep makes the resource ready, with these keys, before anybody uses it; start is
+	Open func(addr string, m FencingMode) Resource
+	// OpenAdmin makes the resource ready, with these keys, before anybody uses it; start is
 	// the run's, as in Store. nil for our own server, which writes its log itself.
-	Keep func(ctx context.Context, addr string, d Discipline, keys []string, start int64) (Keeper, error)
+	OpenAdmin func(ctx context.Context, addr string, m FencingMode, keys []string, start int64) (Admin, error)
 }
 
 // Builtin is the backend that is our own server: Serve.
@@ -43,7 +43,7 @@ const Builtin = "builtin"
 func OwnServer() Backend {
 	return Backend{
 		Name: Builtin, About: "a small server of picklock's own, which logs each effect before it answers",
-		Open: func(addr string, _ Discipline) Resource { return New(addr) },
+		Open: func(addr string, _ FencingMode) Resource { return New(addr) },
 	}
 }
 
@@ -62,21 +62,21 @@ func (bs Backends) Lookup(name string) (Backend, error) {
 	return Backend{}, suggest.Unknown("register", name, names)
 }
 
-// Takes says why a backend cannot keep a discipline; nil if it can.
-func (b Backend) Takes(d Discipline) error {
-	if b.Keep != nil && d.asks {
-		return fmt.Errorf("register %s compares tokens and asks nobody: --fencing %s is for --register %s", b.Name, d, Builtin)
+// Takes says why a backend cannot enforce a fencing mode; nil if it can.
+func (b Backend) Takes(m FencingMode) error {
+	if b.OpenAdmin != nil && m.asks {
+		return fmt.Errorf("register %s compares tokens and asks nobody: --fencing %s is for --register %s", b.Name, m, Builtin)
 	}
 	return nil
 }
 
 // Bar is the token comparison of a request, as a resource without code of ours makes
 // it: the highest token so far must be below this. Unbarred: whatever it is.
-func (d Discipline) Bar(write bool, token int64) int64 {
+func (m FencingMode) Bar(write bool, token int64) int64 {
 	switch {
-	case !d.fenced, !write && !d.fenceRead:
+	case !m.fenced, !write && !m.fenceRead:
 		return Unbarred
-	case write && d.strict:
+	case write && m.strict:
 		return token
 	}
 	return token + 1
@@ -85,21 +85,21 @@ func (d Discipline) Bar(write bool, token int64) int64 {
 // Unbarred is the bar of a request that is let through whatever the highest token.
 const Unbarred = 1<<53 - 1 // the largest whole number that Lua, too, can hold
 
-// Refused is the error of a request that the discipline refused, of which the resource
+// Refused is the error of a request that the mode refused, of which the resource
 // said the highest token.
-func (d Discipline) Refused(r Request, highest int64) error {
-	return refusal(d.refuse(r.F != history.Read, r.Token, highest))
+func (m FencingMode) Refused(r Request, highest int64) error {
+	return refusal(m.refuse(r.F != history.Read, r.Token, highest))
 }
 
 // Ready finds what is wrong with a request before it is sent.
-func (d Discipline) Ready(r Request) error {
+func (m FencingMode) Ready(r Request) error {
 	switch {
 	case r.Unlocked != (Unlocked{}):
 		return fmt.Errorf("%w: this register knows no conditions and no idempotency keys", errBadRequest)
 	case r.Token >= Unbarred:
 		return fmt.Errorf("%w: token %d is too large", errBadRequest, r.Token)
-	case d.fenced && r.Token <= 0:
-		return refusal(d.refuse(r.F != history.Read, 0, 0))
+	case m.fenced && r.Token <= 0:
+		return refusal(m.refuse(r.F != history.Read, 0, 0))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ import (
 // server's store does.
 func TestBackendsAgree(t *testing.T) {
 	realBackends(t, func(t *testing.T, b register.Backend) {
-		for _, d := range register.Disciplines() {
+		for _, d := range register.FencingModes() {
 			if d.Asks() {
 				if err := b.Takes(d); err == nil {
 					t.Errorf("%s takes %s, which asks the lock service", b.Name, d)
@@ -94,7 +94,7 @@ func TestBackendsAgree(t *testing.T) {
 // TestBackendsInOrder: many write at once, and the log is the order that all saw.
 func TestBackendsInOrder(t *testing.T) {
 	realBackends(t, func(t *testing.T, b register.Backend) {
-		d := disciplineOf(t, "read-write")
+		d := modeOf(t, "read-write")
 		start := history.Now()
 		node := real(t, b)
 		k := keep(t, b, node, d, start, "k")
@@ -154,7 +154,7 @@ func TestBackendsInOrder(t *testing.T) {
 // next one works.
 func TestBackendsInDoubt(t *testing.T) {
 	realBackends(t, func(t *testing.T, b register.Backend) {
-		d := disciplineOf(t, "write")
+		d := modeOf(t, "write")
 		node := real(t, b)
 		k := keep(t, b, node, d, history.Now(), "k")
 		r := way(t, b, node.HostPort(), d)
@@ -200,7 +200,7 @@ func TestBackendsNobodyListens(t *testing.T) {
 	}
 	ln.Close()
 	realBackends(t, func(t *testing.T, b register.Backend) {
-		r := way(t, b, ln.Addr().String(), disciplineOf(t, "write"))
+		r := way(t, b, ln.Addr().String(), modeOf(t, "write"))
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		_, err := r.Do(ctx, register.Request{F: history.Write, Key: "k", Process: "c1", Token: 1, Value: "v"})

@@ -24,7 +24,7 @@ const askWithin = 30 * time.Second
 // questions is one connection's way to the lock service, made when it is first
 // needed. Each has its own, so that an answer that is held back holds nobody else up.
 type questions struct {
-	open func(context.Context) (Sequencer, error) // nil: the discipline asks nothing
+	open func(context.Context) (Sequencer, error) // nil: the fencing mode asks nothing
 	seq  Sequencer
 }
 

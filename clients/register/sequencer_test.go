@@ -76,7 +76,7 @@ func serveAsking(t *testing.T, name string, open func(context.Context) (Sequence
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	store := NewStore(discipline(t, name), history.Now())
+	store := NewStore(mode(t, name), history.Now())
 	go func() { done <- ServeAsking(ctx, ln, store, io.Discard, open) }()
 	t.Cleanup(func() {
 		cancel()
@@ -143,7 +143,7 @@ func TestSequencerDecides(t *testing.T) {
 }
 
 // TestSequencerOrder: between a question and its effect nothing else happens to the
-// key, unless the discipline is the one that shows what happens then.
+// key, unless the mode is the one that shows what happens then.
 func TestSequencerOrder(t *testing.T) {
 	t.Run("sequencer", func(t *testing.T) {
 		o := newOracle()

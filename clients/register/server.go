@@ -28,7 +28,7 @@ type answer struct {
 	OK bool  `json:"ok"`
 	Reply
 	Error   string `json:"error,omitempty"`
-	Refused bool   `json:"refused,omitempty"` // Error is a refusal by the discipline
+	Refused bool   `json:"refused,omitempty"` // Error is a refusal by the fencing mode
 }
 
 // Serve answers requests on ln until ctx ends, then closes ln and every
@@ -39,7 +39,7 @@ func Serve(ctx context.Context, ln net.Listener, store *Store, log io.Writer) er
 	return ServeAsking(ctx, ln, store, log, nil)
 }
 
-// ServeAsking is Serve for a discipline that asks the lock service; open makes a way
+// ServeAsking is Serve for a fencing mode that asks the lock service; open makes a way
 // to it.
 func ServeAsking(ctx context.Context, ln net.Listener, store *Store, log io.Writer, open func(context.Context) (Sequencer, error)) error {
 	s := &server{store: store, log: log, conns: map[net.Conn]struct{}{}, open: open}
@@ -178,11 +178,11 @@ func (s *server) lines(ctx context.Context, conn net.Conn, hungUp func()) <-chan
 	return lines
 }
 
-// handle carries a request out, after asking the lock service where the discipline
+// handle carries a request out, after asking the lock service where the mode
 // wants that. A request about which it cannot be asked has no effect.
 func (s *server) handle(ctx context.Context, r Request, ask *questions) (answer, error) {
-	if d := s.store.discipline; d.asks && r.Token > 0 {
-		if !d.apart {
+	if m := s.store.mode; m.asks && r.Token > 0 {
+		if !m.apart {
 			done, err := s.turns.take(ctx, r.Key)
 			if err != nil {
 				return answer{ID: r.ID, Error: err.Error()}, nil

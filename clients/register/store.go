@@ -37,7 +37,7 @@ type Reply struct {
 }
 
 // errBadRequest marks a request that the register cannot carry out under any
-// discipline. It has no effect and is not logged.
+// mode. It has no effect and is not logged.
 var errBadRequest = errors.New("bad request")
 
 // Store is the register's state: no network, no clock. It is not safe for
@@ -47,9 +47,9 @@ type Store struct {
 	// count from it.
 	Start int64
 
-	discipline Discipline
-	seq        int64
-	keys       map[string]*cell
+	mode FencingMode
+	seq  int64
+	keys map[string]*cell
 }
 
 type cell struct {
@@ -61,8 +61,8 @@ type cell struct {
 }
 
 // NewStore makes an empty register. start is the run's start (history.Now).
-func NewStore(d Discipline, start int64) *Store {
-	return &Store{Start: start, discipline: d, keys: map[string]*cell{}}
+func NewStore(m FencingMode, start int64) *Store {
+	return &Store{Start: start, mode: m, keys: map[string]*cell{}}
 }
 
 // Apply carries out or refuses one request and returns the effect to log; now
@@ -91,7 +91,7 @@ func (s *Store) Apply(r Request, now int64) (history.Effect, error) {
 		Seq: s.seq, Time: now, Process: r.Process, F: r.F, Key: r.Key,
 		Grant: r.Grant, Token: r.Token, Value: r.Value, Parent: r.Parent,
 	}
-	e.Error = s.discipline.refuse(write, r.Token, c.highest)
+	e.Error = s.mode.refuse(write, r.Token, c.highest)
 	if e.Error == "" && r.over {
 		e.Error = fmt.Sprintf("token %d is no longer in force", r.Token)
 	}
@@ -106,7 +106,7 @@ func (s *Store) Apply(r Request, now int64) (history.Effect, error) {
 		} else {
 			e.Value = c.value
 		}
-		if s.discipline.Raises(write) {
+		if s.mode.Raises(write) {
 			c.highest = max(c.highest, r.Token)
 		}
 	}

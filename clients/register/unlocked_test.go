@@ -60,7 +60,7 @@ func TestUnlockedRequests(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := NewStore(Discipline{}, 0)
+			s := NewStore(FencingMode{}, 0)
 			for n, st := range steps {
 				e, err := s.Apply(st.r, int64(n))
 				if st.bad != "" {
@@ -90,7 +90,7 @@ func TestUnlockedOverTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	addr := serve(t, NewStore(Discipline{}, history.Now()), log)
+	addr := serve(t, NewStore(FencingMode{}, history.Now()), log)
 	const clients, each = 6, 20
 	var group sync.WaitGroup
 	for n := range clients {

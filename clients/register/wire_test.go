@@ -43,7 +43,7 @@ func TestServeOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	addr := serve(t, NewStore(Discipline{}, history.Now()), log)
+	addr := serve(t, NewStore(FencingMode{}, history.Now()), log)
 	const clients, each = 8, 50
 	var group sync.WaitGroup
 	for n := range clients {
@@ -81,7 +81,7 @@ func TestServeOrder(t *testing.T) {
 }
 
 func TestRefusedOverTheWire(t *testing.T) {
-	addr := serve(t, NewStore(discipline(t, "write"), history.Now()), io.Discard)
+	addr := serve(t, NewStore(mode(t, "write"), history.Now()), io.Discard)
 	c := New(addr)
 	defer c.Close()
 	ctx := t.Context()
@@ -204,7 +204,7 @@ func TestSentInPart(t *testing.T) {
 // TestTornLine: the client's word that an incomplete request has no effect
 // stands on the server's acting on whole lines only.
 func TestTornLine(t *testing.T) {
-	addr := serve(t, NewStore(Discipline{}, history.Now()), io.Discard)
+	addr := serve(t, NewStore(FencingMode{}, history.Now()), io.Discard)
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestBrokenLogStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- Serve(context.Background(), ln, NewStore(Discipline{}, 0), brokenLog{}) }()
+	go func() { done <- Serve(context.Background(), ln, NewStore(FencingMode{}, 0), brokenLog{}) }()
 	c := New(ln.Addr().String())
 	defer c.Close()
 	if _, err := c.Do(t.Context(), Request{F: "read", Key: "k", Process: "c1"}); !errors.Is(err, ErrUnknown) {

@@ -45,7 +45,7 @@ func (s *leftThere) service() (*clients.Service, error) {
 		if as == "" {
 			return nil, errors.New("it needs the lock that the runs were of, with --lock, or the service of an exec: lock, with --clean-as")
 		}
-		return lockTable.Anybodys(as)
+		return lockTable.ForForeignKeys(as)
 	}
 	info, err := lockTable.Lookup(s.lock)
 	if err == nil && info.Service == nil {

@@ -47,7 +47,7 @@ func endpointFlags(c *cobra.Command, cluster *string) {
 		return os.Setenv(compose.OwnVariable, "yes")
 	})
 	f.Func("clean-as", "with servers that run already: an exec: lock's service, redis, etcd, zookeeper or consul, where what its program leaves is found by the mark in its name and removed", func(name string) error {
-		if _, err := lockTable.Anybodys(name); err != nil {
+		if _, err := lockTable.ForForeignKeys(name); err != nil {
 			return err
 		}
 		return os.Setenv(compose.CleanVariable, name)

@@ -134,7 +134,7 @@ func (f *huntFlags) check() (clients.Info, error) {
 	if err := errors.Join(info.CheckOptions(f.Extra), info.CheckAbilities(f.Abilities), knownRuntime(f.Runtime, f.ClientImage)); err != nil {
 		return info, err
 	}
-	if _, err := register.ParseDiscipline(f.Settings.Fencing); err != nil {
+	if _, err := register.ParseFencingMode(f.Settings.Fencing); err != nil {
 		return info, err
 	}
 	if err := lanes.CheckFaults(f.Settings.Faults); err != nil {

@@ -130,7 +130,7 @@ func reference(t *testing.T) map[string]map[string]string {
 	for _, w := range workloads.All() {
 		work = append(work, []string{"`" + w.Name + "`", w.About})
 	}
-	for _, d := range register.Disciplines() {
+	for _, d := range register.FencingModes() {
 		fencing = append(fencing, []string{"`" + d.Name + "`", d.About})
 	}
 	for _, r := range backends {

@@ -172,7 +172,7 @@ func (f *scenarioFlags) names(ctx context.Context) (err error) {
 		m.Locks = append(m.Locks, info.Name) // the scenarios know no aliases
 	}
 	for _, d := range m.Fencing {
-		if _, err := register.ParseDiscipline(d); err != nil {
+		if _, err := register.ParseFencingMode(d); err != nil {
 			return err
 		}
 	}

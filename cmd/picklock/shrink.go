@@ -85,7 +85,7 @@ built from the run's record came again, or what remains came in none of its last
 }
 
 func (o *shrinkFlags) check() (err error) {
-	if _, err = register.ParseDiscipline(o.Fencing); err != nil {
+	if _, err = register.ParseFencingMode(o.Fencing); err != nil {
 		return err
 	}
 	if o.Extra, err = clients.ParseOptions(o.options); err != nil {

@@ -67,7 +67,7 @@ func clusterValues() []value { return append(bare(compose.Names()), value{"none"
 
 func fencingValues() []value {
 	var out []value
-	for _, d := range register.Disciplines() {
+	for _, d := range register.FencingModes() {
 		out = append(out, value{d.Name, d.About})
 	}
 	return out

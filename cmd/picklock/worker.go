@@ -56,7 +56,7 @@ func registerCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on")
-	c.Flags().StringVar(&fencing, "fencing", "none", "the discipline")
+	c.Flags().StringVar(&fencing, "fencing", "none", "the fencing mode")
 	c.Flags().StringVar(&backend, "backend", "", "keep the log of a resource that is no server of ours: what it is made of")
 	c.Flags().StringVar(&at, "at", "", "its address")
 	c.Flags().StringSliceVar(&keys, "keys", nil, "its keys")
@@ -75,11 +75,11 @@ func keepRegister(ctx context.Context, backend, at, fencing string, keys []strin
 	if err != nil {
 		return usage(err)
 	}
-	d, err := register.ParseDiscipline(fencing)
+	d, err := register.ParseFencingMode(fencing)
 	if err != nil {
 		return usage(err)
 	}
-	if b.Keep == nil {
+	if b.OpenAdmin == nil {
 		return usage(fmt.Errorf("register %s keeps its log itself", backend))
 	}
 	stop := make(chan struct{})
@@ -88,11 +88,11 @@ func keepRegister(ctx context.Context, backend, at, fencing string, keys []strin
 		_, _ = io.Copy(io.Discard, bufio.NewReader(os.Stdin))
 		close(stop)
 	}()
-	return register.KeepLog(ctx, b, at, d, keys, start, func() { fmt.Println(harness.RegisterReady) }, stop, os.Stdout)
+	return register.RecordLog(ctx, b, at, d, keys, start, func() { fmt.Println(harness.RegisterReady) }, stop, os.Stdout)
 }
 
 func serveRegister(ctx context.Context, listen, fencing string, start int64, lock string, o clients.Options) error {
-	discipline, err := register.ParseDiscipline(fencing)
+	discipline, err := register.ParseFencingMode(fencing)
 	if err != nil {
 		return usage(err)
 	}

@@ -107,7 +107,7 @@ func (w *worker) checkCells(j fleet.Job) error {
 		if _, err := scenarios.Parse(c.Scenario+".yaml", []byte(c.Text)); err != nil {
 			return err
 		}
-		if _, err := register.ParseDiscipline(c.Fencing); err != nil {
+		if _, err := register.ParseFencingMode(c.Fencing); err != nil {
 			return err
 		}
 		if err := errors.Join(info.CheckOptions(j.Options), info.CheckAbilities(j.Abilities)); err != nil {

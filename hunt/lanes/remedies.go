@@ -19,7 +19,7 @@ func (p *Pool) Remedies(info clients.Info) hunt.FinishOptions {
 			}
 		}
 	}
-	for _, s := range info.Remedies(p.o.Extra, p.target.TTL) {
+	for _, s := range info.Mitigations(p.o.Extra, p.target.TTL) {
 		o.Options = append(o.Options, hunt.Setting(s))
 	}
 	return o

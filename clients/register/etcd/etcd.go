@@ -21,13 +21,13 @@ import (
 func Backend() register.Backend {
 	return register.Backend{
 		Name: "etcd", About: "keys in etcd: one transaction that compares and writes, ordered by its revision", Cluster: "etcd-single",
-		Open: func(addr string, d register.Discipline) register.Resource {
-			return &etcdResource{Way: register.Way[*clientv3.Client]{
-				Addr: addr, Discipline: d, Hang: (*clientv3.Client).Close,
+		Open: func(addr string, m register.FencingMode) register.Resource {
+			return &etcdResource{Conn: register.Conn[*clientv3.Client]{
+				Addr: addr, FencingMode: m,
 				Dial: func(context.Context, string) (*clientv3.Client, error) { return openEtcd(addr) },
 			}}
 		},
-		Keep: keepEtcd,
+		OpenAdmin: openEtcdAdmin,
 	}
 }
 
@@ -52,7 +52,7 @@ type etcdNote struct {
 }
 
 type etcdResource struct {
-	register.Way[*clientv3.Client]
+	register.Conn[*clientv3.Client]
 	id int64 // of the latest request; one at a time
 }
 
@@ -61,7 +61,7 @@ func openEtcd(addr string) (*clientv3.Client, error) {
 }
 
 func (p *etcdResource) Do(ctx context.Context, r register.Request) (register.Reply, error) {
-	return p.Way.Do(ctx, r, func(c *clientv3.Client) (register.Reply, error) { return p.send(ctx, c, r) })
+	return p.Conn.Do(ctx, r, func(c *clientv3.Client) (register.Reply, error) { return p.send(ctx, c, r) })
 }
 
 func (p *etcdResource) send(ctx context.Context, c *clientv3.Client, r register.Request) (register.Reply, error) {
@@ -82,7 +82,7 @@ func (p *etcdResource) send(ctx context.Context, c *clientv3.Client, r register.
 				return register.Reply{}, fmt.Errorf("register %s: the token of %s: %w", p.Addr, r.Key, err)
 			}
 		}
-		return register.Reply{}, p.Discipline.Refused(r, highest)
+		return register.Reply{}, p.FencingMode.Refused(r, highest)
 	}
 	reply := register.Reply{Value: r.Value}
 	if r.F != history.Read {
@@ -114,36 +114,36 @@ func (p *etcdResource) transaction(ctx context.Context, c *clientv3.Client, r re
 	} else {
 		then = append(then, clientv3.OpGet(etcdValue(r.Key)))
 	}
-	if p.Discipline.Fenced() && p.Discipline.Raises(write) {
+	if p.FencingMode.Fenced() && p.FencingMode.Raises(write) {
 		then = append(then, clientv3.OpPut(etcdToken(r.Key), pad(r.Token)))
 	}
 	txn := c.Txn(ctx)
-	if bar := p.Discipline.Bar(write, r.Token); bar != register.Unbarred {
+	if bar := p.FencingMode.Bar(write, r.Token); bar != register.Unbarred {
 		txn = txn.If(clientv3.Compare(clientv3.Value(etcdToken(r.Key)), "<", pad(bar)))
 	}
 	return txn.Then(then...).Else(clientv3.OpPut(place, string(against)), clientv3.OpGet(etcdToken(r.Key))), nil
 }
 
-// etcdKeeper watches the notes as they come: etcd has no clock, so the time of an
+// etcdAdmin watches the notes as they come: etcd has no clock, so the time of an
 // effect is when it was seen.
-type etcdKeeper struct {
-	client     *clientv3.Client
-	discipline register.Discipline
-	start      int64
-	cancel     context.CancelFunc
-	ended      chan struct{} // closed at the watch's end
-	err        error         // nil where that is the log's end, too
+type etcdAdmin struct {
+	client *clientv3.Client
+	mode   register.FencingMode
+	start  int64
+	cancel context.CancelFunc
+	ended  chan struct{} // closed at the watch's end
+	err    error         // nil where that is the log's end, too
 
 	effects  []history.Effect // the watch's own until it ended
 	versions map[string]history.Effect
 }
 
-func keepEtcd(ctx context.Context, addr string, d register.Discipline, keys []string, start int64) (register.Keeper, error) {
+func openEtcdAdmin(ctx context.Context, addr string, m register.FencingMode, keys []string, start int64) (register.Admin, error) {
 	client, err := openEtcd(addr)
 	if err != nil {
 		return nil, err
 	}
-	k := &etcdKeeper{client: client, discipline: d, start: start, ended: make(chan struct{}), versions: map[string]history.Effect{}}
+	a := &etcdAdmin{client: client, mode: m, start: start, ended: make(chan struct{}), versions: map[string]history.Effect{}}
 	for _, key := range keys {
 		if err == nil {
 			// A comparison with a key that is not there fails.
@@ -157,17 +157,17 @@ func keepEtcd(ctx context.Context, addr string, d register.Discipline, keys []st
 	if err != nil {
 		return nil, errors.Join(err, client.Close())
 	}
-	ctx, k.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
-		defer close(k.ended)
-		k.err = k.follow(client.Watch(ctx, etcdNotes, clientv3.WithPrefix(), clientv3.WithRev(now.Header.Revision+1)))
+		defer close(a.ended)
+		a.err = a.follow(client.Watch(ctx, etcdNotes, clientv3.WithPrefix(), clientv3.WithRev(now.Header.Revision+1)))
 	}()
-	return k, nil
+	return a, nil
 }
 
 // follow takes the notes in the order of their revisions, up to the one that ends the
 // log.
-func (k *etcdKeeper) follow(watch clientv3.WatchChan) error {
+func (a *etcdAdmin) follow(watch clientv3.WatchChan) error {
 	for w := range watch {
 		if err := w.Err(); err != nil {
 			return err
@@ -183,18 +183,18 @@ func (k *etcdKeeper) follow(watch clientv3.WatchChan) error {
 			if n.End {
 				return nil
 			}
-			k.note(n)
+			a.note(n)
 		}
 	}
 	return errors.New("the watch ended")
 }
 
 // note carries a note out once more, to know what it met.
-func (k *etcdKeeper) note(n etcdNote) {
-	state := k.versions[n.Key]
+func (a *etcdAdmin) note(n etcdNote) {
+	state := a.versions[n.Key]
 	write := n.F != history.Read
 	e := history.Effect{
-		Seq: int64(len(k.effects) + 1), Time: history.Now() - k.start, Process: n.Process, F: n.F, Key: n.Key, Grant: n.Grant,
+		Seq: int64(len(a.effects) + 1), Time: history.Now() - a.start, Process: n.Process, F: n.F, Key: n.Key, Grant: n.Grant,
 		Token: n.Token, Value: n.Value, Parent: n.Parent,
 	}
 	if !n.Refused {
@@ -203,38 +203,38 @@ func (k *etcdKeeper) note(n etcdNote) {
 		} else {
 			e.Value = state.Value
 		}
-		if k.discipline.Raises(write) {
+		if a.mode.Raises(write) {
 			state.Highest = max(state.Highest, n.Token)
 		}
 	}
-	k.versions[n.Key] = state
+	a.versions[n.Key] = state
 	e.Version, e.Highest = state.Version, state.Highest
-	k.effects = append(k.effects, k.discipline.Effect(e, n.Refused))
+	a.effects = append(a.effects, a.mode.Effect(e, n.Refused))
 }
 
-func (k *etcdKeeper) Log(ctx context.Context) ([]history.Effect, error) {
+func (a *etcdAdmin) Log(ctx context.Context) ([]history.Effect, error) {
 	end, err := json.Marshal(etcdNote{End: true})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := k.client.Put(ctx, etcdNotes+"end", string(end)); err != nil {
+	if _, err := a.client.Put(ctx, etcdNotes+"end", string(end)); err != nil {
 		return nil, err
 	}
 	select {
-	case <-k.ended:
-		return k.effects, k.err
+	case <-a.ended:
+		return a.effects, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (k *etcdKeeper) Close() error {
-	k.cancel()
+func (a *etcdAdmin) Close() error {
+	a.cancel()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	select {
-	case <-k.ended:
+	case <-a.ended:
 	case <-ctx.Done():
 	}
-	return k.client.Close()
+	return a.client.Close()
 }

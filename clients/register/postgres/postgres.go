@@ -20,13 +20,16 @@ import (
 func Backend() register.Backend {
 	return register.Backend{
 		Name: "postgres", About: "a table in Postgres: a conditional UPDATE, with an audit row in the same statement", Cluster: "postgres",
-		Open: func(addr string, d register.Discipline) register.Resource {
-			return &pgResource{register.Way[*pgconn.PgConn]{
-				Addr: addr, Discipline: d, Dial: pgConnect,
-				Hang: func(c *pgconn.PgConn) error { return c.Conn().Close() },
+		Open: func(addr string, m register.FencingMode) register.Resource {
+			return &pgResource{register.Conn[pgConn]{
+				Addr: addr, FencingMode: m,
+				Dial: func(ctx context.Context, addr string) (pgConn, error) {
+					c, err := pgConnect(ctx, addr)
+					return pgConn{c}, err
+				},
 			}}
 		},
-		Keep: keepPostgres,
+		OpenAdmin: openPostgresAdmin,
 	}
 }
 
@@ -55,24 +58,30 @@ const (
 		SELECT $2, $8, $1, $3, $4, value, $6, version, token, false FROM done RETURNING value, version, highest`
 )
 
+// pgConn closes the socket at once, without Postgres's message of termination, which could
+// wait behind a cut.
+type pgConn struct{ *pgconn.PgConn }
+
+func (c pgConn) Close() error { return c.Conn().Close() }
+
 type pgResource struct {
-	register.Way[*pgconn.PgConn]
+	register.Conn[pgConn]
 }
 
 func (p *pgResource) Do(ctx context.Context, r register.Request) (register.Reply, error) {
-	return p.Way.Do(ctx, r, func(c *pgconn.PgConn) (register.Reply, error) { return p.send(ctx, c, r) })
+	return p.Conn.Do(ctx, r, func(c pgConn) (register.Reply, error) { return p.send(ctx, c, r) })
 }
 
-func (p *pgResource) send(ctx context.Context, c *pgconn.PgConn, r register.Request) (register.Reply, error) {
+func (p *pgResource) send(ctx context.Context, c pgConn, r register.Request) (register.Reply, error) {
 	write := r.F != history.Read
 	sql := pgWrite
 	switch {
-	case !write && p.Discipline.Raises(false):
+	case !write && p.FencingMode.Raises(false):
 		sql = pgReadFenced
 	case !write:
 		sql = pgRead
 	}
-	bar := p.Discipline.Bar(write, r.Token)
+	bar := p.FencingMode.Bar(write, r.Token)
 	args := []string{r.Key, r.Process, r.Grant, strconv.FormatInt(r.Token, 10), r.Value, r.Parent, strconv.FormatInt(bar, 10), r.F}
 	row, err := query(ctx, c, sql, args)
 	if err != nil || row != nil {
@@ -86,7 +95,7 @@ func (p *pgResource) send(ctx context.Context, c *pgconn.PgConn, r register.Requ
 	if row == nil {
 		return register.Reply{}, fmt.Errorf("register %s: no key %q", p.Addr, r.Key)
 	}
-	return register.Reply{}, p.Discipline.Refused(r, row.highest)
+	return register.Reply{}, p.FencingMode.Refused(r, row.highest)
 }
 
 func (p *pgResource) describe(r register.Request, err error) error {
@@ -116,7 +125,7 @@ func (r *pgRow) reply() register.Reply {
 }
 
 // query returns the first row, nil for none.
-func query(ctx context.Context, c *pgconn.PgConn, sql string, args []string) (*pgRow, error) {
+func query(ctx context.Context, c pgConn, sql string, args []string) (*pgRow, error) {
 	const text, bigint = pgtype.TextOID, pgtype.Int8OID
 	values := make([][]byte, len(args))
 	for i, a := range args {
@@ -148,24 +157,24 @@ func pgConnect(ctx context.Context, addr string) (*pgconn.PgConn, error) {
 	return pgconn.ConnectConfig(ctx, c)
 }
 
-type pgKeeper struct {
-	conn       *pgconn.PgConn
-	discipline register.Discipline
-	offset     int64 // from the server's clock to the run's, in ns
+type pgAdmin struct {
+	conn   *pgconn.PgConn
+	mode   register.FencingMode
+	offset int64 // from the server's clock to the run's, in ns
 }
 
-func keepPostgres(ctx context.Context, addr string, d register.Discipline, keys []string, start int64) (register.Keeper, error) {
+func openPostgresAdmin(ctx context.Context, addr string, m register.FencingMode, keys []string, start int64) (register.Admin, error) {
 	conn, err := pgConnect(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	k := &pgKeeper{conn: conn, discipline: d}
+	a := &pgAdmin{conn: conn, mode: m}
 	err = conn.Exec(ctx, pgSchema).Close()
 	for _, key := range keys {
 		err = errors.Join(err, conn.ExecParams(ctx, `INSERT INTO resource (key) VALUES ($1)`, [][]byte{[]byte(key)}, nil, nil, nil).Read().Err)
 	}
 	if err == nil {
-		k.offset, err = register.ClockOffset(start, func() (int64, error) {
+		a.offset, err = register.ClockOffset(start, func() (int64, error) {
 			res := conn.ExecParams(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, nil, nil, nil, nil).Read()
 			if res.Err != nil {
 				return 0, res.Err
@@ -175,13 +184,13 @@ func keepPostgres(ctx context.Context, addr string, d register.Discipline, keys 
 		})
 	}
 	if err != nil {
-		return nil, errors.Join(err, k.Close())
+		return nil, errors.Join(err, a.Close())
 	}
-	return k, nil
+	return a, nil
 }
 
-func (k *pgKeeper) Log(ctx context.Context) ([]history.Effect, error) {
-	res := k.conn.ExecParams(ctx, `SELECT (extract(epoch FROM at) * 1000000)::bigint, token, version, highest, process, f, key, grant_id, value, parent, refused
+func (a *pgAdmin) Log(ctx context.Context) ([]history.Effect, error) {
+	res := a.conn.ExecParams(ctx, `SELECT (extract(epoch FROM at) * 1000000)::bigint, token, version, highest, process, f, key, grant_id, value, parent, refused
 		FROM audit ORDER BY seq`, nil, nil, nil, nil).Read()
 	if res.Err != nil {
 		return nil, res.Err
@@ -195,16 +204,16 @@ func (k *pgKeeper) Log(ctx context.Context) ([]history.Effect, error) {
 				return nil, fmt.Errorf("audit row %d: %w", i+1, err)
 			}
 		}
-		out = append(out, k.discipline.Effect(history.Effect{
-			Seq: int64(i + 1), Time: n[0]*1000 + k.offset, Token: n[1], Version: n[2], Highest: n[3],
+		out = append(out, a.mode.Effect(history.Effect{
+			Seq: int64(i + 1), Time: n[0]*1000 + a.offset, Token: n[1], Version: n[2], Highest: n[3],
 			Process: string(row[4]), F: string(row[5]), Key: string(row[6]), Grant: string(row[7]), Value: string(row[8]), Parent: string(row[9]),
 		}, string(row[10]) == "t"))
 	}
 	return out, nil
 }
 
-func (k *pgKeeper) Close() error {
+func (a *pgAdmin) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return k.conn.Close(ctx)
+	return a.conn.Close(ctx)
 }

@@ -21,13 +21,13 @@ import (
 func Backend() register.Backend {
 	return register.Backend{
 		Name: "redis", About: "a hash in Redis: one Lua script that compares, writes and appends to a stream", Cluster: "redis",
-		Open: func(addr string, d register.Discipline) register.Resource {
-			return &redisResource{register.Way[*redis.Client]{
-				Addr: addr, Discipline: d, Hang: (*redis.Client).Close,
+		Open: func(addr string, m register.FencingMode) register.Resource {
+			return &redisResource{register.Conn[*redis.Client]{
+				Addr: addr, FencingMode: m,
 				Dial: func(context.Context, string) (*redis.Client, error) { return openRedis(addr), nil },
 			}}
 		},
-		Keep: keepRedis,
+		OpenAdmin: openRedisAdmin,
 	}
 }
 
@@ -59,21 +59,21 @@ const redisLog = "{picklock}:effects"
 func redisKey(key string) string { return "{picklock}:resource:" + key }
 
 type redisResource struct {
-	register.Way[*redis.Client]
+	register.Conn[*redis.Client]
 }
 
 func (p *redisResource) Do(ctx context.Context, r register.Request) (register.Reply, error) {
-	return p.Way.Do(ctx, r, func(db *redis.Client) (register.Reply, error) { return p.send(ctx, db, r) })
+	return p.Conn.Do(ctx, r, func(db *redis.Client) (register.Reply, error) { return p.send(ctx, db, r) })
 }
 
 func (p *redisResource) send(ctx context.Context, db *redis.Client, r register.Request) (register.Reply, error) {
 	write := r.F != history.Read
 	raises := 0
-	if p.Discipline.Raises(write) {
+	if p.FencingMode.Raises(write) {
 		raises = 1
 	}
 	got, err := redisScript.Run(ctx, db, []string{redisKey(r.Key), redisLog},
-		r.Token, r.Value, p.Discipline.Bar(write, r.Token), r.F, raises, r.Key, r.Process, r.Grant, r.Parent).Slice()
+		r.Token, r.Value, p.FencingMode.Bar(write, r.Token), r.F, raises, r.Key, r.Process, r.Grant, r.Parent).Slice()
 	var said redis.Error
 	var dial *net.OpError
 	switch {
@@ -91,7 +91,7 @@ func (p *redisResource) send(ctx context.Context, db *redis.Client, r register.R
 	version, _ := got[2].(int64)
 	highest, _ := got[3].(int64)
 	if refused == 1 {
-		return register.Reply{}, p.Discipline.Refused(r, highest)
+		return register.Reply{}, p.FencingMode.Refused(r, highest)
 	}
 	return register.Reply{Value: value, Version: version}, nil
 }
@@ -105,29 +105,29 @@ func openRedis(addr string) *redis.Client {
 	})
 }
 
-type redisKeeper struct {
-	db         *redis.Client
-	discipline register.Discipline
-	offset     int64 // from the server's clock to the run's, in ns
+type redisAdmin struct {
+	db     *redis.Client
+	mode   register.FencingMode
+	offset int64 // from the server's clock to the run's, in ns
 }
 
-func keepRedis(ctx context.Context, addr string, d register.Discipline, _ []string, start int64) (register.Keeper, error) {
-	k := &redisKeeper{db: openRedis(addr), discipline: d}
-	err := redisScript.Load(ctx, k.db).Err()
+func openRedisAdmin(ctx context.Context, addr string, m register.FencingMode, _ []string, start int64) (register.Admin, error) {
+	a := &redisAdmin{db: openRedis(addr), mode: m}
+	err := redisScript.Load(ctx, a.db).Err()
 	if err == nil {
-		k.offset, err = register.ClockOffset(start, func() (int64, error) {
-			t, err := k.db.Time(ctx).Result()
+		a.offset, err = register.ClockOffset(start, func() (int64, error) {
+			t, err := a.db.Time(ctx).Result()
 			return t.UnixNano(), err
 		})
 	}
 	if err != nil {
-		return nil, errors.Join(err, k.Close())
+		return nil, errors.Join(err, a.Close())
 	}
-	return k, nil
+	return a, nil
 }
 
-func (k *redisKeeper) Log(ctx context.Context) ([]history.Effect, error) {
-	entries, err := k.db.XRange(ctx, redisLog, "-", "+").Result()
+func (a *redisAdmin) Log(ctx context.Context) ([]history.Effect, error) {
+	entries, err := a.db.XRange(ctx, redisLog, "-", "+").Result()
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +141,8 @@ func (k *redisKeeper) Log(ctx context.Context) ([]history.Effect, error) {
 			bad = errors.Join(bad, err)
 			return int64(f)
 		}
-		e := k.discipline.Effect(history.Effect{
-			Seq: int64(i + 1), Time: number("at")*1000 + k.offset, Process: word("process"), F: word("f"), Key: word("key"), Grant: word("grant"),
+		e := a.mode.Effect(history.Effect{
+			Seq: int64(i + 1), Time: number("at")*1000 + a.offset, Process: word("process"), F: word("f"), Key: word("key"), Grant: word("grant"),
 			Token: number("token"), Value: word("value"), Parent: word("parent"), Version: number("version"), Highest: number("highest"),
 		}, word("refused") == "1")
 		if bad != nil {
@@ -153,4 +153,4 @@ func (k *redisKeeper) Log(ctx context.Context) ([]history.Effect, error) {
 	return out, nil
 }
 
-func (k *redisKeeper) Close() error { return k.db.Close() }
+func (a *redisAdmin) Close() error { return a.db.Close() }

@@ -6,8 +6,8 @@ import (
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// Discipline is how a register uses fencing tokens. The zero value is none.
-type Discipline struct {
+// FencingMode is how a register uses fencing tokens. The zero value is none.
+type FencingMode struct {
 	Name  string // as given to --fencing
 	About string // one line
 
@@ -19,8 +19,8 @@ type Discipline struct {
 	apart     bool // others are carried out between its answer and the effect
 }
 
-// disciplines is the one table.
-var disciplines = []Discipline{
+// fencingModes is the one table.
+var fencingModes = []FencingMode{
 	{Name: "none", About: "accept everything, token or not"},
 	{Name: "write", About: "refuse a write whose token is below the highest written with", fenced: true},
 	{Name: "write-strict", About: "refuse a write whose token is not above the highest: one write a grant", fenced: true, strict: true},
@@ -29,54 +29,54 @@ var disciplines = []Discipline{
 	{Name: "sequencer-apart", About: "ask the lock service whether the grant is in force, and carry the request out some time after the answer", fenced: true, asks: true, apart: true},
 }
 
-// Disciplines lists all, the weakest first.
-func Disciplines() []Discipline { return append([]Discipline(nil), disciplines...) }
+// FencingModes lists all, the weakest first.
+func FencingModes() []FencingMode { return append([]FencingMode(nil), fencingModes...) }
 
-// ParseDiscipline finds a discipline by its name.
-func ParseDiscipline(name string) (Discipline, error) {
-	names := make([]string, len(disciplines))
-	for i, d := range disciplines {
-		if d.Name == name {
-			return d, nil
+// ParseFencingMode finds a fencing mode by its name.
+func ParseFencingMode(name string) (FencingMode, error) {
+	names := make([]string, len(fencingModes))
+	for i, m := range fencingModes {
+		if m.Name == name {
+			return m, nil
 		}
-		names[i] = d.Name
+		names[i] = m.Name
 	}
-	return Discipline{}, suggest.Unknown("fencing", name, names)
+	return FencingMode{}, suggest.Unknown("fencing", name, names)
 }
 
-func (d Discipline) String() string {
-	if d.Name == "" {
+func (m FencingMode) String() string {
+	if m.Name == "" {
 		return "none"
 	}
-	return d.Name
+	return m.Name
 }
 
 // Fenced says that requests need a token, so that a lock without tokens cannot
-// be used with this discipline.
-func (d Discipline) Fenced() bool { return d.fenced }
+// be used with this mode.
+func (m FencingMode) Fenced() bool { return m.fenced }
 
 // Asks says that the lock service decides about each request, so that a lock whose
-// service cannot answer (see Sequencer) cannot be used with this discipline.
-func (d Discipline) Asks() bool { return d.asks }
+// service cannot answer (see Sequencer) cannot be used with this mode.
+func (m FencingMode) Asks() bool { return m.asks }
 
 // refuse returns the reason to refuse a request, or "".
-func (d Discipline) refuse(write bool, token, highest int64) string {
+func (m FencingMode) refuse(write bool, token, highest int64) string {
 	switch {
-	case !d.fenced:
+	case !m.fenced:
 		return ""
 	case token == 0:
-		return fmt.Sprintf("no token: fencing %s needs a lock that gives one, else use none", d)
-	case d.asks:
+		return fmt.Sprintf("no token: fencing %s needs a lock that gives one, else use none", m)
+	case m.asks:
 		return ""
-	case !write && !d.fenceRead:
+	case !write && !m.fenceRead:
 		return ""
 	case token < highest:
 		return fmt.Sprintf("stale token %d < %d", token, highest)
-	case write && d.strict && token == highest:
+	case write && m.strict && token == highest:
 		return fmt.Sprintf("used token %d = %d", token, highest)
 	}
 	return ""
 }
 
 // Raises says whether an accepted request moves the highest token up.
-func (d Discipline) Raises(write bool) bool { return write || d.raiseRead }
+func (m FencingMode) Raises(write bool) bool { return write || m.raiseRead }

@@ -10,10 +10,10 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// KeepLog makes a resource ready, calls ready, and waits until stop is closed; then it
+// RecordLog makes a resource ready, calls ready, and waits until stop is closed; then it
 // writes the log of effects, one a line, as Serve writes it.
-func KeepLog(ctx context.Context, b Backend, addr string, d Discipline, keys []string, start int64, ready func(), stop <-chan struct{}, log io.Writer) (err error) {
-	k, err := b.Keep(ctx, addr, d, keys, start)
+func RecordLog(ctx context.Context, b Backend, addr string, m FencingMode, keys []string, start int64, ready func(), stop <-chan struct{}, log io.Writer) (err error) {
+	k, err := b.OpenAdmin(ctx, addr, m, keys, start)
 	if err != nil {
 		return fmt.Errorf("make the register %s ready: %w", b.Name, err)
 	}
@@ -41,9 +41,9 @@ func KeepLog(ctx context.Context, b Backend, addr string, d Discipline, keys []s
 }
 
 // Effect fills in why a request was refused.
-func (d Discipline) Effect(e history.Effect, refused bool) history.Effect {
+func (m FencingMode) Effect(e history.Effect, refused bool) history.Effect {
 	if refused {
-		e.Error = d.refuse(e.F != history.Read, e.Token, e.Highest)
+		e.Error = m.refuse(e.F != history.Read, e.Token, e.Highest)
 	}
 	return e
 }
