@@ -137,7 +137,7 @@ func TestBrokenHistoriesStayFast(t *testing.T) {
 		}},
 		{"2,000 faults, none healed", func(in *Input) {
 			for i := range 2000 {
-				in.Events = append(in.Events, history.Event{Time: int64(i), Process: history.Nemesis, Type: history.Info, F: "pause", Nodes: []string{fmt.Sprint(i)}, Phase: history.Begin, Landed: true})
+				in.Events = append(in.Events, history.Event{Time: int64(i), Process: history.Nemesis, Type: history.Info, F: "pause", Nodes: []string{fmt.Sprint(i)}, Phase: history.Begin, Confirmed: true})
 			}
 			history.Sort(in.Events)
 		}},

@@ -20,7 +20,7 @@ func TestClientFailed(t *testing.T) {
 	run := func(failed, fault bool) Verdict {
 		events := append([]history.Event(nil), base...)
 		if fault {
-			events = append(events, history.Event{Time: 6 * s / 10, Process: history.Nemesis, Type: history.Info, F: "kill:server", Phase: history.Begin, Landed: true, Nodes: []string{"redis"}})
+			events = append(events, history.Event{Time: 6 * s / 10, Process: history.Nemesis, Type: history.Info, F: "kill:server", Phase: history.Begin, Confirmed: true, Nodes: []string{"redis"}})
 		}
 		for at := s; at < 12*s; at += s {
 			events = append(events, history.Event{Time: at, Process: "c2", Type: history.Invoke, F: history.Acquire, Key: "k0"},

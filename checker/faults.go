@@ -80,11 +80,11 @@ func (r *faultReader) read(e *history.Event, t int64) {
 	switch e.Phase {
 	case history.Begin:
 		c.Injected++
-		if e.Landed {
-			c.Landed++
+		if e.Confirmed {
+			c.Confirmed++
 		}
 		r.open[id] = append(r.open[id], len(r.list))
-		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, landed: e.Landed})
+		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, landed: e.Confirmed})
 	case history.End:
 		if list := r.open[id]; len(list) > 0 {
 			f := &r.list[list[0]]

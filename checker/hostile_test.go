@@ -27,7 +27,7 @@ func TestHostile(t *testing.T) {
 				Key:     word("key", "", "k", "l"), Grant: word("grant", "", "a", "b", "c"),
 				Value: word("value", "", "x", "y"), Token: number("token"),
 				Since: number("since"), Lease: number("lease"), Held: rapid.Bool().Draw(t, "held"),
-				Phase: word("phase", "", "begin", "end"), Landed: rapid.Bool().Draw(t, "landed"),
+				Phase: word("phase", "", "begin", "end"), Confirmed: rapid.Bool().Draw(t, "confirmed"),
 			}
 			if rapid.Bool().Draw(t, "hits") {
 				e.Nodes = []string{"c1"}

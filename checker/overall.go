@@ -69,7 +69,7 @@ func (an *analysis) overall(v Verdict) (Validity, string) {
 		landed := 0
 		for name, c := range an.stats.Faults {
 			if baseName(name) == base {
-				landed += c.Landed
+				landed += c.Confirmed
 			}
 		}
 		if landed == 0 {

@@ -113,10 +113,10 @@ func drawSkewed(t *rapid.T) []history.Event {
 		at := draw("strikes", 4*spread)
 		f := history.Event{
 			Process: history.Nemesis, Type: history.Info, F: rapid.SampledFrom([]string{"pause", "kill", "partition"}).Draw(t, "fault"),
-			Nodes: []string{rapid.SampledFrom([]string{"c1", "c2", "s1"}).Draw(t, "struck")}, Phase: history.Begin, Landed: true, Time: at,
+			Nodes: []string{rapid.SampledFrom([]string{"c1", "c2", "s1"}).Draw(t, "struck")}, Phase: history.Begin, Confirmed: true, Time: at,
 		}
 		ev = append(ev, f)
-		f.Phase, f.Landed, f.Time = history.End, false, at+draw("lasts", spread)
+		f.Phase, f.Confirmed, f.Time = history.End, false, at+draw("lasts", spread)
 		ev = append(ev, f)
 	}
 	slices.SortStableFunc(ev, func(a, b history.Event) int { return int(a.Time - b.Time) })

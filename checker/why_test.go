@@ -126,7 +126,7 @@ func TestStats(t *testing.T) {
 `
 	want := Stats{
 		Events: 25, Grants: 1, Contested: 1, Writes: 3, Rejected: 2, Unknown: 2, Acknowledged: 1,
-		Faults: map[string]FaultCount{"pause": {Injected: 2, Landed: 1}},
+		Faults: map[string]FaultCount{"pause": {Injected: 2, Confirmed: 1}},
 		Waits:  &Waits{P50: 100e6, P95: 100e6, P99: 100e6, Max: 100e6}, FirstGrant: 200e6, Duration: 600e6,
 	}
 	for name, text := range map[string]string{"by the clients": strings.ReplaceAll(operations, "@", "#"), "by the log": operations} {

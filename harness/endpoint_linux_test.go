@@ -113,7 +113,7 @@ func TestEndpoint(t *testing.T) {
 			}
 		}
 		for kind, f := range o.verdict.Stats.Faults {
-			if f.Landed == 0 {
+			if f.Confirmed == 0 {
 				t.Errorf("%s never landed", kind)
 			}
 		}

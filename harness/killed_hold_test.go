@@ -213,7 +213,7 @@ func (u *underway) holding(t *testing.T) (on bool) {
 	}
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, `"f":"hold"`) {
-			on = strings.Contains(line, `"phase":"`+string(history.Begin)+`"`) && strings.Contains(line, `"landed":true`)
+			on = strings.Contains(line, `"phase":"`+string(history.Begin)+`"`) && strings.Contains(line, `"confirmed":true`)
 		}
 	}
 	return on

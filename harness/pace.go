@@ -186,7 +186,7 @@ func grantsAndStrikes(path, fault string) (grants, strikes []int64, err error) {
 		// Without a lock an update stands for the grant under which it would be made.
 		case e.Type == history.OK && (e.F == history.Acquire || e.F == history.Add && e.Grant == ""):
 			grants = append(grants, e.Time)
-		case e.Process == history.Nemesis && e.Phase == history.Begin && e.Landed && name == base:
+		case e.Process == history.Nemesis && e.Phase == history.Begin && e.Confirmed && name == base:
 			strikes = append(strikes, e.Time)
 		}
 		return nil

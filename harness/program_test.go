@@ -14,7 +14,7 @@ func TestProgramsGiveUp(t *testing.T) {
 		return history.Event{Process: client, F: history.Acquire, Type: history.Info, ClientFailed: true, Error: "no luck"}
 	}
 	nemesis := func(f string) history.Event {
-		return history.Event{Process: history.Nemesis, F: f, Phase: history.Begin, Landed: true}
+		return history.Event{Process: history.Nemesis, F: f, Phase: history.Begin, Confirmed: true}
 	}
 	for _, tt := range []struct {
 		name  string

@@ -139,7 +139,7 @@ func (o ScenarioOptions) runOnce(ctx context.Context) (_ *ScenarioOutcome, stepE
 		r.Clean = 1
 	}
 	for _, f := range outcome.Verdict.Stats.Faults {
-		r.Landed += f.Landed
+		r.Landed += f.Confirmed
 	}
 	if script != nil {
 		r.Counts, r.Steps, stepErr = script.runner.Counts(), script.taken(), script.stepErr

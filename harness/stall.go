@@ -44,11 +44,11 @@ func watchStalls(ttl time.Duration, now func() int64, record func(history.Event)
 
 func recordStall(end int64, still time.Duration, record func(history.Event)) {
 	e := history.Event{
-		Time: max(0, end-int64(still)), Process: history.Nemesis, Type: history.Info, F: checker.Stall, Phase: history.Begin, Landed: true,
+		Time: max(0, end-int64(still)), Process: history.Nemesis, Type: history.Info, F: checker.Stall, Phase: history.Begin, Confirmed: true,
 		Detail: fmt.Sprintf("this machine ran nothing of picklock's for %v", still.Round(time.Millisecond)),
 	}
 	record(e)
-	e.Time, e.Phase, e.Landed, e.Detail = end, history.End, false, ""
+	e.Time, e.Phase, e.Confirmed, e.Detail = end, history.End, false, ""
 	record(e)
 }
 

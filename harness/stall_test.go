@@ -39,7 +39,7 @@ func TestStallIsRecorded(t *testing.T) {
 	for {
 		select {
 		case e := <-events:
-			if e.F != checker.Stall || e.Process != history.Nemesis || len(e.Nodes) != 0 || e.Phase != history.Begin || !e.Landed {
+			if e.F != checker.Stall || e.Process != history.Nemesis || len(e.Nodes) != 0 || e.Phase != history.Begin || !e.Confirmed {
 				t.Fatalf("%+v", e)
 			}
 			end := <-events

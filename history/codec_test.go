@@ -61,3 +61,38 @@ func TestEventsAt(t *testing.T) {
 		t.Errorf("%+v on lines %d, %d, %d: %v", events, line(0), line(1), line(2), err)
 	}
 }
+
+// TestFormerConfirmed: a fault's begin that an earlier history calls landed is confirmed, in
+// every format, whatever else stands on the line.
+func TestFormerConfirmed(t *testing.T) {
+	const begin = `"index":0,"time":5,"process":"nemesis","type":"info","f":"pause","nodes":["c1"],"phase":"begin"`
+	span := `{"name":"pause","startTimeUnixNano":"5","attributes":[{"key":"process","value":{"stringValue":"nemesis"}},{"key":"nodes","value":{"arrayValue":{"values":[{"stringValue":"c1"}]}}},{"key":"landed","value":{"boolValue":true}}]}`
+	for name, tt := range map[string]struct {
+		text string
+		in   Source
+		want bool
+	}{
+		"today":              {text: `{` + begin + `,"confirmed":true}`, want: true},
+		"earlier":            {text: `{` + begin + `,"landed":true}`, want: true},
+		"earlier, missed":    {text: `{` + begin + `,"landed":false}`},
+		"neither":            {text: `{` + begin + `}`},
+		"by encoding/json":   {text: `{` + begin + `,"LANDED":true}`, want: true},
+		"escaped":            {text: `{` + begin + `,"l\u0061nded":true,"Detail":"x"}`, want: true},
+		"CSV, earlier":       {text: "time,process,type,f,nodes,phase,landed\n5,nemesis,info,pause,c1,begin,true\n", in: Source{CSV: true}, want: true},
+		"CSV, today":         {text: "time,process,type,f,nodes,phase,confirmed\n5,nemesis,info,pause,c1,begin,true\n", in: Source{CSV: true}, want: true},
+		"a trace, earlier":   {text: document(span), in: Source{Spans: true}, want: true},
+		"a trace, today":     {text: document(strings.Replace(span, "landed", "confirmed", 1)), in: Source{Spans: true}, want: true},
+		"CSV, earlier, both": {text: "time,process,type,f,nodes,phase,landed,confirmed\n5,nemesis,info,pause,c1,begin,true,\n", in: Source{CSV: true}, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.in.Path = filepath.Join(t.TempDir(), "history")
+			if err := os.WriteFile(tt.in.Path, []byte(tt.text+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			events, err := tt.in.Events()
+			if err != nil || len(events) != 1 || events[0].Phase != Begin || events[0].Confirmed != tt.want {
+				t.Errorf("%+v, %v", events, err)
+			}
+		})
+	}
+}

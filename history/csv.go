@@ -21,7 +21,9 @@ var ErrColumns = errors.New("the columns do not make events")
 func Members() []string {
 	var out []string
 	for _, n := range eventNames {
-		out = append(out, string(n))
+		if string(n) != formerConfirmed {
+			out = append(out, string(n))
+		}
 	}
 	return out
 }
@@ -61,7 +63,7 @@ func newCSV(r io.Reader, name string, as map[string]string) (*csvReader, error) 
 		return nil, fmt.Errorf("%w: the first line has to name them: %w", ErrColumns, err)
 	}
 	c.columns = make([]column, len(head))
-	for _, member := range Members() {
+	for _, member := range append(Members(), formerConfirmed) {
 		from := member
 		if as[member] != "" {
 			from = as[member]
@@ -79,7 +81,7 @@ func newCSV(r io.Reader, name string, as map[string]string) (*csvReader, error) 
 		switch member {
 		case "index":
 			c.number, c.columns[i].plain = false, true
-		case "time", "token", "since", "lease", "permits", "held", "client_failed", "landed":
+		case "time", "token", "since", "lease", "permits", "held", "client_failed", "confirmed", formerConfirmed:
 			c.columns[i].plain = true
 		}
 	}

@@ -81,11 +81,15 @@ type Event struct {
 	ClientFailed bool `json:"client_failed,omitempty"`
 
 	// Faults only.
-	Nodes  []string `json:"nodes,omitempty"`
-	Phase  string   `json:"phase,omitempty"`
-	Landed bool     `json:"landed,omitempty"` // on begin: the effect was observed
-	Detail string   `json:"detail,omitempty"` // "clock +2m0s", "c1 cut from register"
+	Nodes     []string `json:"nodes,omitempty"`
+	Phase     string   `json:"phase,omitempty"`
+	Confirmed bool     `json:"confirmed,omitempty"` // on begin: the effect was observed
+	Detail    string   `json:"detail,omitempty"`    // "clock +2m0s", "c1 cut from register"
 }
+
+// formerConfirmed is the name that Event.Confirmed had in earlier histories. It is read and
+// never written. An event of which either member is true is confirmed.
+const formerConfirmed = "landed"
 
 // Effect is one line of register.jsonl: one operation in the order in which the
 // fenced register carried it out (Error empty) or refused it (Error says why).

@@ -227,6 +227,7 @@ func (c *cursor) first(e *Event) bool {
 
 func fastEvent(line []byte, e *Event, in *interner) bool {
 	c := cursor{b: line, in: in}
+	former := false // the value of formerConfirmed
 	for more := c.first(e); more; more = c.next() {
 		name := c.name()
 		if c.null() {
@@ -278,14 +279,17 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			}
 		case "phase":
 			e.Phase = c.str()
-		case "landed":
-			e.Landed = c.boolean()
+		case "confirmed":
+			e.Confirmed = c.boolean()
+		case formerConfirmed:
+			former = c.boolean()
 		case "detail":
 			e.Detail = c.str()
 		default:
 			c.foreign(name, eventNames)
 		}
 	}
+	e.Confirmed = e.Confirmed || former
 	return c.done()
 }
 

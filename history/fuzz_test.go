@@ -16,7 +16,7 @@ func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		"", "\n", invoke, invoke + invoke, invoke + `{"index":1,"time":2,"proc`, invoke + "{}\n",
 		`{"index":1,"time":2,"process":"c1","type":"ok","f":"acquire","grant":"c1.1","token":-3,"since":9,"lease":9223372036854775807,"held":true}` + "\n" + invoke,
-		`{"index":7,"time":26,"process":"nemesis","type":"info","f":"pause","nodes":["c1","s\u0000"],"phase":"begin","landed":true}` + "\r\n",
+		`{"index":7,"time":26,"process":"nemesis","type":"info","f":"pause","nodes":["c1","s\u0000"],"phase":"begin","confirmed":true}` + "\r\n",
 		`{"index":-1,"time":0,"process":"c1","type":"ok","f":"read"}` + "\n", invoke + "\x00\n",
 		invoke + `{"index":1,"time":2,"process":"c1","type":"invoke","f":"unlock","key":"k0"}` + "\n",
 		invoke + `{"index":1,"time":2,"process":"c1","type":"ok","f":"acquire","key":"k0","grant":"c1.1"}` + "\n" + `{"index":2,"time":3,"process":"c2","type":"invoke","f":"write","grant":"c1.1","value":"c1.1.1"}` + "\n",

@@ -11,7 +11,7 @@ import (
 
 // The names of the known members, for foreign.
 var (
-	eventNames  = memberNames(reflect.TypeFor[Event]())
+	eventNames  = append(memberNames(reflect.TypeFor[Event]()), []byte(formerConfirmed))
 	effectNames = memberNames(reflect.TypeFor[Effect]())
 )
 

@@ -32,7 +32,7 @@ const (
 	atError
 	atClientFailed
 	atNodes
-	atLanded
+	atConfirmed
 	atDetail
 	atType
 	atF
@@ -44,7 +44,7 @@ const (
 
 var slotNames = []string{
 	atKey: "key", atGrant: "grant", atToken: "token", atValue: "value", atSince: "since", atLease: "lease", atMode: "mode",
-	atPermits: "permits", atHeld: "held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atLanded: "landed",
+	atPermits: "permits", atHeld: "held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
 	atDetail: "detail", atType: "type", atF: "f", atMachine: "machine", atInstance: "", atProcess: "process",
 }
 
@@ -102,6 +102,9 @@ func newSpanMap(as map[string]string) (*spanMap, error) {
 				continue // the span's name says what is done
 			}
 			m.attributes[name] = append(m.attributes[name], slot(at+i))
+		}
+		if slot(at) == atConfirmed && !named {
+			m.attributes[formerConfirmed] = append(m.attributes[formerConfirmed], atConfirmed)
 		}
 	}
 	for _, f := range operations {

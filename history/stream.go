@@ -217,5 +217,16 @@ func decodeLine(line []byte, v any) error {
 	if len(line) > maxLine {
 		return fmt.Errorf("line longer than %d bytes", maxLine)
 	}
-	return decodeOne(json.NewDecoder(bytes.NewReader(line)), v)
+	dec := json.NewDecoder(bytes.NewReader(line))
+	e, ok := v.(*Event)
+	if !ok {
+		return decodeOne(dec, v)
+	}
+	former := struct {
+		*Event
+		Landed bool // formerConfirmed
+	}{Event: e}
+	err := decodeOne(dec, &former)
+	e.Confirmed = e.Confirmed || former.Landed
+	return err
 }

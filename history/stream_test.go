@@ -31,7 +31,8 @@ func FuzzFastDecoder(f *testing.F) {
 		`{"index":0,"time":1203345,"process":"c1","type":"invoke","f":"acquire","key":"k0"}`,
 		`{"index":1,"time":2203345,"process":"c1","type":"ok","f":"acquire","key":"k0","grant":"c1.1","token":33,"since":1993000,"lease":1000000000,"held":true}`,
 		`{"index":2,"time":3,"process":"c1","type":"ok","f":"acquire","key":"k0","grant":"c1.2","mode":"nested","permits":3}`,
-		`{"index":7,"time":26,"process":"nemesis","type":"info","f":"pause","nodes":["c1"],"phase":"begin","landed":true}`,
+		`{"index":7,"time":26,"process":"nemesis","type":"info","f":"pause","nodes":["c1"],"phase":"begin","confirmed":true}`,
+		`{"phase":"begin","confirmed":false,"landed":true,"landed":false,"Landed":true}`, `{"landed":true,"landed":null}`, `{"landed":1}`,
 		`{"seq":3,"time":5,"process":"c1","f":"add","key":"k0","grant":"c1.1","value":"c1.1.1","parent":"x","version":2,"highest":33,"error":"no"}`,
 		` { "index" : -1 , "time":01, "Key":"a", "held":falsey } x`, `{"value":"\u00e9","index":12345678901234567890}`, `{}`, `{"held":null}`, `{"index":1.0}`, `{"index":-0}`, `[]`, ``,
 		`{"index": 0, "time": 1203345, "process": "c1", "type": "invoke", "f": "acquire", "key": "k\u00f6", "value": null}`,
@@ -59,7 +60,7 @@ func FuzzFastDecoder(f *testing.F) {
 
 // TestFastDecoderIsUsed: the lines that picklock writes need no encoding/json.
 func TestFastDecoderIsUsed(t *testing.T) {
-	full := Event{Index: 3, Time: 4, Process: "c1", Type: OK, F: Acquire, Key: "k", Grant: "c1.1", Token: 3, Value: "v", Since: 5, Lease: 6, Mode: Shared, Permits: 3, Held: true, Error: "e", ClientFailed: true, Phase: Begin, Landed: true, Nodes: []string{"c1"}, Detail: "d"}
+	full := Event{Index: 3, Time: 4, Process: "c1", Type: OK, F: Acquire, Key: "k", Grant: "c1.1", Token: 3, Value: "v", Since: 5, Lease: 6, Mode: Shared, Permits: 3, Held: true, Error: "e", ClientFailed: true, Phase: Begin, Confirmed: true, Nodes: []string{"c1"}, Detail: "d"}
 	line, err := json.Marshal(full)
 	if err != nil {
 		t.Fatal(err)

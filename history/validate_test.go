@@ -22,7 +22,7 @@ func lines(t *testing.T, text string) string {
 				e[name] = json.Number(value)
 			case "nodes":
 				e[name] = strings.Split(value, ",")
-			case "held", "landed":
+			case "held", "confirmed":
 				e[name] = true
 			default:
 				e[name] = value
@@ -60,7 +60,7 @@ func TestSound(t *testing.T) {
 		"a session older than the run":                     "c1 invoke acquire key=k\nc1 ok acquire key=k grant=a since=-5000000000 lease=10000000000",
 		"a lease without a beginning":                      "c1 invoke acquire key=k\nc1 ok acquire key=k grant=a lease=10000000000",
 		"entered again":                                    "c1 invoke acquire key=k\nc1 ok acquire key=k grant=c1.1\nc1 invoke acquire key=k mode=nested\nc1 ok acquire key=k mode=nested grant=c1.2\n" + released,
-		"killed while it waited":                           granted + "c2 invoke acquire key=k\nnemesis info kill nodes=c2 phase=begin landed\nnemesis info kill nodes=c2 phase=end\n" + another,
+		"killed while it waited":                           granted + "c2 invoke acquire key=k\nnemesis info kill nodes=c2 phase=begin confirmed\nnemesis info kill nodes=c2 phase=end\n" + another,
 		"killed, and back before the fault's end is known": granted + "nemesis info kill nodes=c2 phase=begin\nc2 invoke acquire key=k\n" + another + "nemesis info kill nodes=c2 phase=end",
 		"a kill that missed":                               "c2 invoke acquire key=k\nnemesis info kill:holder nodes=c2 phase=begin\nc2 ok acquire key=k grant=c2.1\nnemesis info kill:holder nodes=c2 phase=end",
 		"a fault on at the end":                            "nemesis info pause nodes=c1 phase=begin\n" + granted,

@@ -33,7 +33,7 @@ func observe(events []history.Event, ttl time.Duration) feedback {
 	var last uint64
 	for _, e := range events {
 		if e.Process == history.Nemesis {
-			if e.Phase == history.Begin && e.Landed {
+			if e.Phase == history.Begin && e.Confirmed {
 				on[e.F]++
 			} else if e.Phase == history.End && on[e.F] > 0 {
 				on[e.F]--

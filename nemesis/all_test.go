@@ -229,7 +229,7 @@ func TestWhatHasNotStruckStrikesYet(t *testing.T) {
 		n, err := New(t.Context(), env, []Spec{spec}, 3, history.Now(), func(e history.Event) {
 			mu.Lock()
 			defer mu.Unlock()
-			if e.Landed && !slices.Contains(kinds, e.F) {
+			if e.Confirmed && !slices.Contains(kinds, e.F) {
 				kinds = append(kinds, e.F)
 			}
 		})

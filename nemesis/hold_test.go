@@ -74,7 +74,7 @@ func TestHoldAndReset(t *testing.T) {
 			if len(h.wires) > 0 {
 				t.Errorf("still held: %v", h.wires)
 			}
-			if len(events) != 2 || !events[0].Landed || !strings.HasSuffix(events[0].Detail, " held") || !strings.HasPrefix(events[1].Detail, tt.end) {
+			if len(events) != 2 || !events[0].Confirmed || !strings.HasSuffix(events[0].Detail, " held") || !strings.HasPrefix(events[1].Detail, tt.end) {
 				t.Errorf("%+v, want a hold that landed and %q", events, tt.end)
 			}
 		})
@@ -162,7 +162,7 @@ func TestLinksMadeBad(t *testing.T) {
 			if err := heal(t.Context()); err != nil || len(h.wires) != 0 {
 				t.Errorf("after the end: %v, %v", h.wires, err)
 			}
-			if len(events) != 2 || !events[0].Landed || events[0].Detail != tt.want {
+			if len(events) != 2 || !events[0].Confirmed || events[0].Detail != tt.want {
 				t.Errorf("%+v, want %q", events, tt.want)
 			}
 		})

@@ -32,7 +32,7 @@ func (n *Nemesis) inject(ctx context.Context, k Kind, f Fault) (*injection, erro
 	if err == nil {
 		err = f.Verify(ctx)
 	}
-	begun.Detail, begun.Landed = f.Detail(), err == nil
+	begun.Detail, begun.Confirmed = f.Detail(), err == nil
 	if err != nil {
 		begun.Error = err.Error()
 	}

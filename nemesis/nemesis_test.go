@@ -62,7 +62,7 @@ func TestFaultsLandAndHeal(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			c, h := newFakeCluster(), newFakeInjector()
 			events := strikeOnce(t, c, h, fault)
-			if len(events) != 2 || events[0].Phase != history.Begin || !events[0].Landed || events[1].Phase != history.End || events[1].Time < events[0].Time {
+			if len(events) != 2 || events[0].Phase != history.Begin || !events[0].Confirmed || events[1].Phase != history.End || events[1].Time < events[0].Time {
 				t.Fatalf("events %+v, want a begin that landed and an end", events)
 			}
 			for pid, stopped := range h.stopped {
@@ -112,7 +112,7 @@ func TestUnobservedFaultHasNotLanded(t *testing.T) {
 			h := newFakeInjector()
 			h.numb = true
 			events := strikeOnce(t, newFakeCluster(), h, fault)
-			if len(events) != 2 || events[0].Landed || events[0].Error == "" {
+			if len(events) != 2 || events[0].Confirmed || events[0].Error == "" {
 				t.Errorf("events %+v, want one that did not land", events)
 			}
 		})
@@ -275,7 +275,7 @@ func TestHealedOnce(t *testing.T) {
 			if f.injected != 1 || f.verified != 1 || f.healed != 1 {
 				t.Errorf("injected %d times, verified %d, healed %d; want once each", f.injected, f.verified, f.healed)
 			}
-			if len(events) != 2 || events[0].Phase != history.Begin || events[0].Landed == f.deaf || events[1].Phase != history.End {
+			if len(events) != 2 || events[0].Phase != history.Begin || events[0].Confirmed == f.deaf || events[1].Phase != history.End {
 				t.Errorf("events %+v, want one begin and one end", events)
 			}
 		})

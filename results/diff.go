@@ -95,7 +95,7 @@ func diff(runA, runB Run, a, b checker.Verdict) *Diff {
 		d.Anomalies = append(d.Anomalies, DiffRow{Name: name, Cause: cause, A: countsA[k], B: countsB[k]})
 	}
 	for _, name := range keysOf(a.Stats.Faults, b.Stats.Faults) {
-		d.Faults = append(d.Faults, DiffRow{Name: name, A: a.Stats.Faults[name].Landed, B: b.Stats.Faults[name].Landed})
+		d.Faults = append(d.Faults, DiffRow{Name: name, A: a.Stats.Faults[name].Confirmed, B: b.Stats.Faults[name].Confirmed})
 	}
 	d.Figures = figures(a.Stats, b.Stats)
 	return d

@@ -13,7 +13,7 @@ func TestDiff(t *testing.T) {
 	run := Run{Settings: workloads.Settings{Lock: "redis", Faults: []string{"pause:holder"}, TTL: time.Second, Seed: 1<<63 + 1}, Command: []string{"a"}, Versions: map[string]string{"redis": "7"}}
 	held := checker.Verdict{Valid: checker.True, Properties: map[string]checker.Property{
 		checker.Register: {Valid: checker.True, Required: true}, checker.Belief: {Valid: checker.True},
-	}, Stats: checker.Stats{Grants: 10, Duration: 2e9, Faults: map[string]checker.FaultCount{"pause": {Injected: 3, Landed: 3}}}}
+	}, Stats: checker.Stats{Grants: 10, Duration: 2e9, Faults: map[string]checker.FaultCount{"pause": {Injected: 3, Confirmed: 3}}}}
 	broke := checker.Verdict{Valid: checker.False, Properties: map[string]checker.Property{
 		checker.Register: {Valid: checker.False, Required: true}, checker.Belief: {Valid: checker.True},
 	}, Anomalies: []checker.Anomaly{{Name: "stale-write", Cause: "lease-outlived"}, {Name: "stale-write", Cause: "lease-outlived"}, {Name: "stale-write"}}}

@@ -29,7 +29,7 @@ func longRun(t *testing.T, n int) (*Dir, Run, checker.Verdict) {
 		who := fmt.Sprintf("c%d", i%2+1)
 		grant := fmt.Sprintf("%s.%d", who, i/2+1)
 		if i == n/2 {
-			add(history.Event{Process: history.Nemesis, Type: history.Info, F: "pause", Phase: history.Begin, Nodes: []string{who}, Landed: true})
+			add(history.Event{Process: history.Nemesis, Type: history.Info, F: "pause", Phase: history.Begin, Nodes: []string{who}, Confirmed: true})
 		}
 		add(history.Event{Process: who, Type: history.Invoke, F: history.Acquire, Key: "k0"})
 		ok := add(history.Event{Process: who, Type: history.OK, F: history.Acquire, Key: "k0", Grant: grant})

@@ -153,7 +153,7 @@ func eventRow(e *history.Event) proofRow {
 		switch {
 		case e.Phase == history.End:
 			r.What += " ends"
-		case e.Phase == history.Begin && e.Landed:
+		case e.Phase == history.Begin && e.Confirmed:
 			r.What += " begins"
 		case e.Phase == history.Begin:
 			r.What += " is tried and does not land"

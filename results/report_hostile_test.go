@@ -18,7 +18,7 @@ func TestReportOddHistories(t *testing.T) {
 		"one event":        {events: []history.Event{ok}},
 		"one late event":   {events: []history.Event{{Time: math.MaxInt64, Process: "c1", Type: history.Info, F: history.Lost}}},
 		"no effects":       func() sample { s := redisPaused(1); s.effects = nil; return s }(),
-		"only a fault":     {events: []history.Event{{Time: 7, Process: history.Nemesis, Type: history.Info, F: "pause", Phase: history.Begin, Landed: true}}},
+		"only a fault":     {events: []history.Event{{Time: 7, Process: history.Nemesis, Type: history.Info, F: "pause", Phase: history.Begin, Confirmed: true}}},
 		"an end alone":     {events: []history.Event{{Time: 7, Process: history.Nemesis, Type: history.Info, F: "pause", Phase: history.End}, {Time: 9, Process: "c1", Type: history.OK, F: history.Release}}},
 		"no lock, no keys": {events: []history.Event{{Time: 1, Process: "c1", Type: history.OK, F: history.Write}, {Time: 2, Process: "c1", Type: history.Fail, F: history.Write}}},
 		"ages": {events: []history.Event{ok, {Index: 1, Time: math.MaxInt64, Process: "c2", Type: history.OK, F: history.Acquire, Grant: "c2.1", Since: math.MaxInt64, Lease: math.MaxInt64}},

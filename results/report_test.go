@@ -93,7 +93,7 @@ func TestReportUnknownSaysWhatWasMissing(t *testing.T) {
 		{"counts alone", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"pause:holder"}}}, checker.Verdict{Stats: checker.Stats{Events: 9, Grants: 2}},
 			[]string{"No grant was contested", "The fault pause never landed"}},
 		{"what all was drawn from", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"all"}}, Drawn: []string{"pause:holder", "pause:waiter", "kill:one"}},
-			checker.Verdict{Stats: checker.Stats{Events: 9, Grants: 2, Contested: 2, Faults: map[string]checker.FaultCount{"pause": {Injected: 2, Landed: 2}}}},
+			checker.Verdict{Stats: checker.Stats{Events: 9, Grants: 2, Contested: 2, Faults: map[string]checker.FaultCount{"pause": {Injected: 2, Confirmed: 2}}}},
 			[]string{"UNKNOWN. Nothing is proved about the etcd lock under pause and kill.", "The fault kill never landed", "drawn from", "pause:holder, pause:waiter, kill:one"}},
 		{"no events", Run{}, checker.Verdict{}, []string{"The history is empty", "There is no timeline", "not checked"}},
 	} {
@@ -111,7 +111,7 @@ func TestReportUnknownSaysWhatWasMissing(t *testing.T) {
 // A lock broke under what struck, not under what might have.
 func TestHeadlineNamesWhatLanded(t *testing.T) {
 	run := Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"all"}}, Drawn: []string{"pause:holder", "kill:one"}}
-	v := checker.Verdict{Valid: checker.False, Stats: checker.Stats{Faults: map[string]checker.FaultCount{"pause": {Injected: 2, Landed: 2}, "kill": {Injected: 1}}}}
+	v := checker.Verdict{Valid: checker.False, Stats: checker.Stats{Faults: map[string]checker.FaultCount{"pause": {Injected: 2, Confirmed: 2}, "kill": {Injected: 1}}}}
 	if page := render(t, sample{run: run, verdict: v}); !strings.Contains(page, "The etcd lock broke under pause.") {
 		t.Error("the headline does not name pause alone")
 	}

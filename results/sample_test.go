@@ -158,7 +158,7 @@ func redisPaused(pauses int) sample {
 		s.effect(history.Effect{Time: at + 3*ms/4, Process: a, F: history.Read, Key: "k0", Grant: ga})
 		on := at + 6*ms
 		wake := at + 1400*ms
-		s.event(on, history.Event{Process: history.Nemesis, Type: history.Info, F: "pause", Nodes: []string{a}, Phase: history.Begin, Landed: true, Detail: "SIGSTOP, seen stopped in /proc"})
+		s.event(on, history.Event{Process: history.Nemesis, Type: history.Info, F: "pause", Nodes: []string{a}, Phase: history.Begin, Confirmed: true, Detail: "SIGSTOP, seen stopped in /proc"})
 		s.event(wake, history.Event{Process: history.Nemesis, Type: history.Info, F: "pause", Nodes: []string{a}, Phase: history.End})
 		s.now = at + 1003*ms
 		grantB := s.now
@@ -202,7 +202,7 @@ func redisPaused(pauses int) sample {
 				Explanation: fmt.Sprintf("%s's write was accepted at %s, %s after %s was granted the lock: %s's lease had ended while it was paused, and it did not notice.", h.a, format.Instant(h.writeA), format.Page.Length(h.writeA-h.grantB), h.b, h.a)})
 	}
 	s.stats(&v)
-	v.Stats.Faults = map[string]checker.FaultCount{"pause": {Injected: pauses, Landed: pauses}}
+	v.Stats.Faults = map[string]checker.FaultCount{"pause": {Injected: pauses, Confirmed: pauses}}
 	v.Stats.FirstAnomaly = found[0].writeA
 	s.verdict = v
 	s.run = Run{Settings: workloads.Settings{Lock: "redis", Cluster: "redis", Workload: "register", Faults: []string{"pause:holder"}, Fencing: "none", Clients: 5, Keys: 1, TTL: time.Second, Hold: 50 * time.Millisecond, Limit: 30 * time.Second, Seed: 7}, Command: []string{"run", "--lock", "redis", "--faults", "pause:holder", "--fencing", "none", "--clients", "5", "--ttl", "1s", "--duration", "30s"}, Started: time.Date(2026, 11, 21, 14, 3, 9, 0, time.UTC), About: "SET NX PX and compare-and-delete on one Redis", Runtime: "local", Bound: 5 * time.Second, Nodes: nodes(s.clients, "redis1"), Versions: map[string]string{"picklock": "0.1.0", "go": "go1.26.8", "redis-server": "7.0.15"}, Machine: Machine{OS: "linux", Arch: "amd64", Kernel: "6.18.5", CPUs: 2}}
@@ -264,7 +264,7 @@ func etcdValid(sections int) sample {
 			s.event(at+ms, history.Event{Process: c, Type: history.Invoke, F: history.Read, Key: "k0", Grant: g, Token: tok})
 			s.event(at+2*ms, history.Event{Process: c, Type: history.OK, F: history.Read, Key: "k0", Grant: g})
 			s.effect(history.Effect{Time: at + 3*ms/2, Process: c, F: history.Read, Key: "k0", Grant: g, Token: tok})
-			s.event(at+5*ms, history.Event{Process: history.Nemesis, Type: history.Info, F: "pause", Nodes: []string{c}, Phase: history.Begin, Landed: true})
+			s.event(at+5*ms, history.Event{Process: history.Nemesis, Type: history.Info, F: "pause", Nodes: []string{c}, Phase: history.Begin, Confirmed: true})
 			s.event(at+2600*ms, history.Event{Process: history.Nemesis, Type: history.Info, F: "pause", Nodes: []string{c}, Phase: history.End})
 			d := s.clients[(slices.Index(s.clients, c)+1)%5]
 			s.now = at + 2100*ms
@@ -273,7 +273,7 @@ func etcdValid(sections int) sample {
 			s.write(c, g, tok, at+2610*ms, fmt.Sprintf("stale token %d < %d", tok, s.token))
 			s.event(at+2630*ms, history.Event{Process: c, Type: history.Info, F: history.Lost, Key: "k0", Grant: g})
 			f := count["pause"]
-			count["pause"] = checker.FaultCount{Injected: f.Injected + 1, Landed: f.Landed + 1}
+			count["pause"] = checker.FaultCount{Injected: f.Injected + 1, Confirmed: f.Confirmed + 1}
 			s.now = at + 2700*ms
 			continue
 		}
@@ -287,12 +287,12 @@ func etcdValid(sections int) sample {
 				detail = on[0] + " cut from register"
 			}
 			landed := i != 37
-			s.event(s.now+3*ms, history.Event{Process: history.Nemesis, Type: history.Info, F: f, Nodes: on, Phase: history.Begin, Landed: landed, Detail: detail})
+			s.event(s.now+3*ms, history.Event{Process: history.Nemesis, Type: history.Info, F: f, Nodes: on, Phase: history.Begin, Confirmed: landed, Detail: detail})
 			s.event(s.now+int64(700+s.rng.IntN(1500))*ms, history.Event{Process: history.Nemesis, Type: history.Info, F: f, Nodes: on, Phase: history.End})
 			n := count[f]
 			n.Injected++
 			if landed {
-				n.Landed++
+				n.Confirmed++
 			}
 			count[f] = n
 		}

@@ -36,7 +36,7 @@ func headline(run Run, v checker.Verdict) string {
 	if v.Valid == checker.False { // what was only drawn from broke nothing
 		run.Drawn = slices.DeleteFunc(slices.Clone(run.Drawn), func(f string) bool {
 			name, _, _ := strings.Cut(f, ":")
-			return v.Stats.Faults[name].Landed == 0
+			return v.Stats.Faults[name].Confirmed == 0
 		})
 	}
 	faults := faultWords(run)
@@ -167,7 +167,7 @@ func missing(run Run, v checker.Verdict) []string {
 		say("No grant was contested: no other client was waiting for the lock.")
 	}
 	for _, name := range run.kinds() {
-		if v.Stats.Faults[name].Landed == 0 {
+		if v.Stats.Faults[name].Confirmed == 0 {
 			say("The fault " + name + " never landed.")
 		}
 	}

@@ -163,11 +163,11 @@ func (s *timelineBuilder) fault(e *history.Event) {
 		return // nodes without a lane: drawn on all lanes it would accuse the wrong ones
 	}
 	if e.Phase != history.End {
-		b := band{Name: e.F, From: e.Time, To: -1, Landed: e.Landed, Detail: e.Detail, Lanes: nodes}
+		b := band{Name: e.F, From: e.Time, To: -1, Landed: e.Confirmed, Detail: e.Detail, Lanes: nodes}
 		if e.Phase != history.Begin {
 			b.To, b.Healed = e.Time, true
 		}
-		if e.F == "kill" && e.Landed {
+		if e.F == "kill" && e.Confirmed {
 			s.died(e)
 		}
 		if b.To < 0 {

@@ -16,9 +16,9 @@ func TestTimelineShapes(t *testing.T) {
 	grant.Since, grant.Lease = 15, 100
 	renewed := ev(60, "c1", history.OK, history.Renew)
 	renewed.Since, renewed.Lease = 55, 100
-	kill := history.Event{Time: 70, Process: history.Nemesis, Type: history.Info, F: "kill", Nodes: []string{"c1"}, Phase: history.Begin, Landed: true}
+	kill := history.Event{Time: 70, Process: history.Nemesis, Type: history.Info, F: "kill", Nodes: []string{"c1"}, Phase: history.Begin, Confirmed: true}
 	missed := kill
-	missed.Landed = false
+	missed.Confirmed = false
 	for _, c := range []struct {
 		name      string
 		last      history.Event
@@ -68,7 +68,7 @@ func TestTimelineTellsRefusalFromFailure(t *testing.T) {
 
 func TestFaultBands(t *testing.T) {
 	f := func(at int64, name, phase string, nodes ...string) history.Event {
-		return history.Event{Time: at, Process: history.Nemesis, Type: history.Info, F: name, Phase: phase, Nodes: nodes, Landed: true}
+		return history.Event{Time: at, Process: history.Nemesis, Type: history.Info, F: name, Phase: phase, Nodes: nodes, Confirmed: true}
 	}
 	tl := newTimeline(Run{}, []history.Event{
 		f(1, "pause", history.Begin, "a"), f(2, "pause", history.Begin, "b"), f(3, "clock", history.Begin, "a"),

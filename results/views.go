@@ -155,7 +155,7 @@ func faults(run Run, v checker.Verdict) []faultView {
 	var out []faultView
 	for _, name := range names[:min(len(names), 50)] {
 		c := v.Stats.Faults[name]
-		out = append(out, faultView{clip(name, 60), format.Count(c.Injected), format.Count(c.Landed), c.Landed == 0})
+		out = append(out, faultView{clip(name, 60), format.Count(c.Injected), format.Count(c.Confirmed), c.Confirmed == 0})
 	}
 	return out
 }

@@ -133,7 +133,7 @@ func (e *Expectation) untried(v verdict.Verdict) string {
 		return ""
 	}
 	for _, kind := range sortedKeys(v.Stats.Faults) {
-		if f := v.Stats.Faults[kind]; f.Injected > 0 && f.Landed == 0 {
+		if f := v.Stats.Faults[kind]; f.Injected > 0 && f.Confirmed == 0 {
 			return fmt.Sprintf("fault %s never landed", kind)
 		}
 	}

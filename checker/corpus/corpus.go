@@ -110,7 +110,7 @@ func Parse(text string) (History, error) {
 		}
 		if f[1] == history.Nemesis {
 			inv.Type, comp.Type, inv.Key, comp.Key = history.Info, history.Info, "", ""
-			inv.Phase, comp.Phase, inv.Landed = history.Begin, history.End, landed
+			inv.Phase, comp.Phase, inv.Confirmed = history.Begin, history.End, landed
 			inv.Nodes, comp.Nodes = nodes, nodes
 		}
 		if inv.F == history.Read {

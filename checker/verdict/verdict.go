@@ -130,6 +130,6 @@ type Waits struct {
 
 // FaultCount counts one fault's injections.
 type FaultCount struct {
-	Injected int `json:"injected"`
-	Landed   int `json:"landed"`
+	Injected  int `json:"injected"`
+	Confirmed int `json:"confirmed"`
 }

@@ -297,7 +297,7 @@ func (flags checkFlags) recorded(src history.Source, v checker.Verdict) results.
 		run.Command = append(run.Command, "--map", member+"="+src.Columns[member])
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Stats.Faults)) {
-		if v.Stats.Faults[name].Landed > 0 {
+		if v.Stats.Faults[name].Confirmed > 0 {
 			run.Faults = append(run.Faults, name)
 		}
 	}

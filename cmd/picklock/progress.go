@@ -94,7 +94,7 @@ func (p *progress) Event(e history.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.live.Observe(e)
-	if e.Process != history.Nemesis || !e.Landed && e.Phase == history.Begin {
+	if e.Process != history.Nemesis || !e.Confirmed && e.Phase == history.Begin {
 		return
 	}
 	name := e.F + " " + strings.Join(e.Nodes, ",")

@@ -185,7 +185,7 @@ func (o *shrinkFlags) build(loaded *results.Loaded, counterexample hunt.Broken) 
 		switch {
 		case e.Process != history.Nemesis && e.Type == history.Invoke:
 			b.Acts++
-		case e.Process == history.Nemesis && e.Phase == history.Begin && e.Landed:
+		case e.Process == history.Nemesis && e.Phase == history.Begin && e.Confirmed:
 			b.Faults++
 		}
 	}

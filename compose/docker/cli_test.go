@@ -151,7 +151,7 @@ func TestClean(t *testing.T) {
 				last = l
 			}
 		}
-		return strings.Contains(last, `"begin"`) && strings.Contains(last, `"landed":true`)
+		return strings.Contains(last, `"begin"`) && strings.Contains(last, `"confirmed":true`)
 	})
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

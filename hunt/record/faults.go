@@ -26,7 +26,7 @@ func (r Run) pairs() []fault {
 		}
 		k := e.F + " " + strings.Join(e.Nodes, ",")
 		switch {
-		case e.Phase == history.Begin && e.Landed:
+		case e.Phase == history.Begin && e.Confirmed:
 			on[k] = len(out)
 			out = append(out, fault{e, e.Time, open})
 		case e.Phase == history.End:

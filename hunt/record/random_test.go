@@ -51,7 +51,7 @@ func drawn(t *rapid.T) Run {
 		if rapid.IntRange(0, 5).Draw(t, "who") == 0 {
 			i := rapid.IntRange(0, len(details)-1).Draw(t, "fault")
 			e := details[i]
-			e.Process, e.Type, e.Phase, e.Landed = history.Nemesis, history.Info, history.Begin, !on[i]
+			e.Process, e.Type, e.Phase, e.Confirmed = history.Nemesis, history.Info, history.Begin, !on[i]
 			if on[i] {
 				e.Phase = history.End
 			}

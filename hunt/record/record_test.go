@@ -39,9 +39,9 @@ func recorded(t *testing.T, text string) []history.Event {
 			e.Grant = words[3]
 		}
 		if on := words[2][:1]; on == "+" || on == "-" {
-			e = history.Event{Process: history.Nemesis, Type: history.Info, F: words[2][1:], Nodes: strings.Split(words[3], ","), Detail: strings.Join(words[4:], " "), Phase: history.Begin, Landed: true}
+			e = history.Event{Process: history.Nemesis, Type: history.Info, F: words[2][1:], Nodes: strings.Split(words[3], ","), Detail: strings.Join(words[4:], " "), Phase: history.Begin, Confirmed: true}
 			if on == "-" {
-				e.Phase, e.Landed = history.End, false
+				e.Phase, e.Confirmed = history.End, false
 			}
 		}
 		e.Index, e.Time = int64(len(out)), int64(ms)

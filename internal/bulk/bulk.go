@@ -146,7 +146,7 @@ func (m *maker) read(process, id, v string) {
 }
 
 func (m *maker) fault(f, phase string, nodes ...string) {
-	m.event(history.Event{Process: history.Nemesis, Type: history.Info, F: f, Phase: phase, Nodes: nodes, Landed: phase == history.Begin})
+	m.event(history.Event{Process: history.Nemesis, Type: history.Info, F: f, Phase: phase, Nodes: nodes, Confirmed: phase == history.Begin})
 }
 
 func client(i int) string { return fmt.Sprintf("c%d", i+1) }
