@@ -23,7 +23,8 @@ var clockKind = Kind{
 	Plain: []string{"one", "client"},
 	All:   []string{"holder", "waiter", "client", "client:x2", "client:strobe", "leader", "leader:x2", "leader:strobe", "majority"},
 	Parse: parseClock,
-	Make:  makeClockFault,
+	Make:  makeClock,
+	Lasts: clockLasts,
 	Possible: func(e *Env) error {
 		if _, err := e.Injector.Do(context.Background(), Op{Name: OpTryClock}); err != nil {
 			return fmt.Errorf("this machine cannot shift a process's clock: %w", err)
@@ -35,42 +36,37 @@ var clockKind = Kind{
 // clockStrobes is the word for a clock that jumps to and fro.
 const clockStrobes = "strobe"
 
-type clockPlan struct {
-	target target
-	to     clock.Setting // the right clock: a random jump of more than a lease
-	strobe bool          // by a random part of a lease where to does not say
-}
-
-func parseClock(words []string) (Plan, error) {
-	p := clockPlan{}
+func parseClock(words []string) (p Plan, err error) {
 	words = slices.Clone(words)
-	var err error
 	if i := slices.Index(words, clockStrobes); i >= 0 && i >= len(words)-2 {
 		p.strobe = true
 		if i == len(words)-2 {
-			if p.to.Strobe, err = parseJump(words[i+1]); err != nil {
-				return nil, err
-			}
+			p.Strobe, err = parseJump(words[i+1])
 		}
 		words = words[:i]
 	} else if n := len(words); n > 0 && words[n-1] != "" {
 		switch last := words[n-1]; {
 		case strings.ContainsAny(last[:1], "+-"):
-			p.to.Offset, err = parseJump(last)
+			p.By, err = parseJump(last)
 			words = words[:n-1]
 		case isRate(last):
-			p.to.Rate, err = parseRate(last)
+			p.Rate, err = parseRate(last)
 			words = words[:n-1]
 		}
 	}
 	if err == nil {
-		err = p.to.Check()
+		err = p.clock().Check()
 	}
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	p.target, err = oneTarget(words)
 	return p, err
+}
+
+// clock is the setting that the request asks for; the right one leaves it open.
+func (r FaultRequest) clock() clock.Setting {
+	return clock.Setting{Offset: r.By, Rate: r.Rate, Strobe: r.Strobe}
 }
 
 func parseJump(text string) (time.Duration, error) {
@@ -97,43 +93,27 @@ func parseRate(text string) (float64, error) {
 	return rate, nil
 }
 
-func (p clockPlan) Trigger() Trigger {
-	if p.target == holder {
-		return WhileHeld
-	}
-	return Sometimes
-}
-
-func (p clockPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
-	if p.to.Rate != 0 || p.strobe {
+func clockLasts(e *Env, p Plan, rng *rand.Rand) time.Duration {
+	if p.Rate != 0 || p.strobe {
 		return between(rng, e.TTL, 1, 3) // whole leases
 	}
 	return between(rng, e.TTL, 0.5, 2)
 }
 
-func (p clockPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	nodes, err := p.target.pick(ctx, e, rng, holding)
-	if err != nil || !allUp(nodes) {
+func makeClock(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	nodes, err := p.victims(ctx, e, c)
+	if err != nil || nodes == nil {
 		return nil, err
 	}
-	to := p.to
+	to := p.clock()
 	switch {
-	case !to.Right():
+	case p.named() || !to.Right():
 	case p.strobe:
-		to.Strobe = between(rng, e.TTL, 0.2, 2).Round(time.Millisecond)
+		to.Strobe = between(c.rng, e.TTL, 0.2, 2).Round(time.Millisecond)
 	default:
 		// Forward by more than a lease: a backward jump only makes leases longer.
-		to.Offset = between(rng, e.TTL, 2, 10).Round(time.Millisecond)
+		to.Offset = between(c.rng, e.TTL, 2, 10).Round(time.Millisecond)
 	}
-	return &clockFault{env: e, nodes: nodes, to: to}, nil
-}
-
-func makeClockFault(e *Env, r FaultRequest) (Fault, error) {
-	nodes, err := r.victims(e)
-	if err != nil {
-		return nil, err
-	}
-	to := clock.Setting{Offset: r.By, Rate: r.Rate, Strobe: r.Strobe}
 	if err := to.Check(); err != nil {
 		return nil, err
 	}

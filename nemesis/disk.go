@@ -21,6 +21,7 @@ var diskKind = Kind{
 	All:      []string{"leader:stall", "one"},
 	Parse:    parseDisk,
 	Make:     makeDisk,
+	Lasts:    diskLasts,
 	Possible: diskPossible,
 	Disks:    true,
 	Servers:  true,
@@ -49,27 +50,18 @@ func Disks(e *Env, kinds []string) bool {
 	}) && diskPossible(e) == nil
 }
 
-type diskPlan struct {
-	target target
-	fault  compose.DiskFault // "": any
-	stall  time.Duration
-}
-
-func parseDisk(words []string) (Plan, error) {
-	p := diskPlan{}
+func parseDisk(words []string) (p Plan, err error) {
 	words = slices.Clone(words)
 	if i := slices.IndexFunc(words, isDiskFault); i >= 0 {
-		p.fault = compose.DiskFault(words[i])
-		if p.fault == compose.DiskStall && i+1 < len(words) {
-			var err error
-			if p.stall, err = time.ParseDuration(words[i+1]); err != nil || p.stall <= 0 {
-				return nil, fmt.Errorf("%q is no time that a sync takes", words[i+1])
+		p.Disk = words[i]
+		if compose.DiskFault(p.Disk) == compose.DiskStall && i+1 < len(words) {
+			if p.Stall, err = time.ParseDuration(words[i+1]); err != nil || p.Stall <= 0 {
+				return p, fmt.Errorf("%q is no time that a sync takes", words[i+1])
 			}
 			words = slices.Delete(words, i+1, i+2)
 		}
 		words = slices.Delete(words, i, i+1)
 	}
-	var err error
 	p.target, err = serverTarget(words)
 	return p, err
 }
@@ -82,40 +74,26 @@ func isDiskFault(word string) bool {
 	return false
 }
 
-func (diskPlan) Trigger() Trigger { return Sometimes }
+func diskLasts(e *Env, _ Plan, rng *rand.Rand) time.Duration { return between(rng, e.TTL, 0.5, 2) }
 
-func (diskPlan) Duration(e *Env, rng *rand.Rand) time.Duration { return between(rng, e.TTL, 0.5, 2) }
-
-func (p diskPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	nodes, err := p.target.pick(ctx, e, rng, holding)
-	if err != nil || !allUp(nodes) {
+func makeDisk(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	nodes, err := p.victims(ctx, e, c)
+	if err != nil || nodes == nil {
 		return nil, err
 	}
-	fault := p.fault
-	if fault == compose.DiskWell {
+	fault := compose.DiskFault(p.Disk)
+	switch {
+	case p.named() && !isDiskFault(p.Disk):
+		return nil, fmt.Errorf("no disk fault %q: want stall, full or eio", p.Disk)
+	case fault == compose.DiskWell:
 		all := []compose.DiskFault{compose.DiskStall, compose.DiskFull, compose.DiskEIO}
-		fault = all[rng.IntN(len(all))]
+		fault = all[c.rng.IntN(len(all))]
 	}
-	return newDiskFault(e, nodes, fault, p.stall)
-}
-
-func makeDisk(e *Env, r FaultRequest) (Fault, error) {
-	nodes, err := r.victims(e)
-	if err != nil {
-		return nil, err
-	}
-	if !isDiskFault(r.Disk) {
-		return nil, fmt.Errorf("no disk fault %q: want stall, full or eio", r.Disk)
-	}
-	return newDiskFault(e, nodes, compose.DiskFault(r.Disk), r.Stall)
-}
-
-func newDiskFault(e *Env, nodes []compose.Node, fault compose.DiskFault, stall time.Duration) (Fault, error) {
 	d, err := disked(e)
 	if err != nil {
 		return nil, err
 	}
-	return &diskFault{env: e, disks: d, nodes: nodes, fault: fault, stall: stall}, nil
+	return &diskFault{env: e, disks: d, nodes: nodes, fault: fault, stall: p.Stall}, nil
 }
 
 type diskFault struct {

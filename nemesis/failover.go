@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/picklock/picklock/compose"
 )
@@ -26,55 +24,46 @@ const NoReplicas = "this cluster has no replicas to promote: its Compose file ha
 
 var errNoReplicas = errors.New(NoReplicas)
 
-type failoverPlan struct{ target target }
-
-func parseFailover(words []string) (Plan, error) {
-	t, err := serverTarget(words)
-	return failoverPlan{t}, err
+func parseFailover(words []string) (p Plan, err error) {
+	p.target, err = serverTarget(words)
+	return p, err
 }
 
-func (failoverPlan) Trigger() Trigger { return Sometimes }
+func makeFailover(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	nodes, err := p.promotable(ctx, e, c)
+	if err != nil || len(nodes) == 0 {
+		return nil, err
+	}
+	if !p.named() {
+		c.rng.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	}
+	return &failover{e, nodes[0]}, nil
+}
 
-func (failoverPlan) Duration(*Env, *rand.Rand) time.Duration { return 0 }
-
-func (p failoverPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	c, ok := e.Cluster.(compose.Promoting)
+// promotable are the plan's nodes. Where any server would do, they are those that do not lead.
+func (p Plan) promotable(ctx context.Context, e *Env, c chance) ([]compose.Node, error) {
+	cluster, ok := e.Cluster.(compose.Promoting)
 	if !ok {
 		return nil, errNoReplicas
 	}
+	_, node := e.node(string(p.target)) // a node may have the name of a target
+	if node || p.target != one && p.target != serving {
+		return p.victims(ctx, e, c)
+	}
 	var replicas []compose.Node
-	_, named := e.node(string(p.target)) // a node may have the name of a target
-	if named || p.target != one && p.target != serving {
-		var err error
-		if replicas, err = p.target.pick(ctx, e, rng, holding); err != nil {
-			return nil, err
+	for _, n := range e.Cluster.Nodes() {
+		if n.Role != compose.Server || n.PID == 0 {
+			continue
 		}
-	} else {
-		for _, n := range e.Cluster.Nodes() {
-			if n.Role != compose.Server || n.PID == 0 {
-				continue
-			}
-			leads, err := c.Leads(ctx, n.Name)
-			if errors.Is(err, errors.ErrUnsupported) {
-				return nil, errNoReplicas
-			}
-			if err == nil && !leads {
-				replicas = append(replicas, n)
-			}
+		leads, err := cluster.Leads(ctx, n.Name)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil, errNoReplicas
+		}
+		if err == nil && !leads {
+			replicas = append(replicas, n)
 		}
 	}
-	if !allUp(replicas) {
-		return nil, nil
-	}
-	return &failover{e, replicas[rng.IntN(len(replicas))]}, nil
-}
-
-func makeFailover(e *Env, r FaultRequest) (Fault, error) {
-	nodes, err := r.victims(e)
-	if err != nil {
-		return nil, err
-	}
-	return &failover{e, nodes[0]}, nil
+	return replicas, nil
 }
 
 // failover is not undone: the one that was promoted leads from then on.

@@ -1,9 +1,9 @@
 package nemesis
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/picklock/picklock/nemesis/packetfault"
@@ -17,6 +17,7 @@ var flapKind = Kind{
 	All:      []string{"client"},
 	Parse:    parseFlap,
 	Make:     makeFlap,
+	Lasts:    linksLast,
 	Possible: wireable,
 	Overlaps: true, // shapes are combined
 }
@@ -30,25 +31,20 @@ func parseFlap(words []string) (Plan, error) {
 		}
 		return nil
 	})
-	p.shape = func(e *Env, rng *rand.Rand) (packetfault.Shape, string) {
-		every := each
-		if every == 0 {
-			every = between(rng, e.TTL, 0.1, 0.7).Round(time.Millisecond)
-		}
-		return packetfault.Shape{Flap: every}, flapping(every)
-	}
-	p.seen = seen{fate: flapSeen}
+	p.Flap = each
 	return p, err
 }
 
-func flapping(every time.Duration) string { return fmt.Sprintf("cut and healed every %v", every) }
-
-// makeFlap makes the links flap that a step names.
-func makeFlap(e *Env, r FaultRequest) (Fault, error) {
-	if r.Flap <= 0 {
-		return nil, fmt.Errorf("%v is no time to be down and up again", r.Flap)
+func makeFlap(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	every := p.Flap
+	switch {
+	case every > 0:
+	case p.named():
+		return nil, fmt.Errorf("%v is no time to be down and up again", every)
+	default:
+		every = between(c.rng, e.TTL, 0.1, 0.7).Round(time.Millisecond)
 	}
-	return makeShaping(e, r, packetfault.Shape{Flap: r.Flap}, flapping(r.Flap), seen{fate: flapSeen})
+	return makeShaping(ctx, e, p, c, packetfault.Shape{Flap: every}, fmt.Sprintf("cut and healed every %v", every), seen{fate: flapSeen})
 }
 
 // flapSeen: a packet was lost while the link was down, and it is down as long as it has to be.

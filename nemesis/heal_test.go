@@ -54,7 +54,7 @@ func TestHealGoesOn(t *testing.T) {
 		},
 		"partition": {
 			func(e *Env, nodes []compose.Node) Fault {
-				p := &partition{env: e, inside: nodes, nodes: names(nodes)}
+				p := &partition{env: e, nodes: names(nodes)}
 				for _, n := range nodes {
 					p.links = append(p.links, directedLink{from: "s3", to: n.Name})
 				}

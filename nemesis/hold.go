@@ -4,74 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
 var holdKind = Kind{
 	Name:     "hold",
-	About:    "keep messages at their sender's door, in order, and deliver them later: nothing is lost or sent again",
+	About:    "keep messages at their sender, in order, and deliver them later: nothing is lost or sent again",
 	Usage:    "[:server|one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]",
 	Plain:    []string{"one", "client"},
 	All:      []string{"holder:register:out", "holder:register:out", "holder:register:out", "holder:servers", "waiter:servers:in", "client:out", "leader:clients:out", "one:servers"},
 	Share:    4,
-	Parse:    parseHold,
+	Parse:    parseLinks,
 	Make:     makeHold,
+	Lasts:    linksLast,
 	Possible: wireable,
 	Overlaps: true, // holds are counted
 }
 
-// holdPlan holds what a partition would cut.
-type holdPlan struct{ partitionPlan }
-
-func parseHold(words []string) (Plan, error) {
-	p, err := parseLinks(words)
-	return holdPlan{p}, err
-}
-
-func (p holdPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	inside, links, err := p.choose(ctx, e, rng, holding)
-	if err != nil || len(inside) == 0 || !allUp(inside) {
+func makeHold(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	s, err := p.sides(ctx, e, c)
+	if err != nil || !p.named() && !allUp(s.inside) {
 		return nil, err
 	}
-	f := &hold{env: e, both: p.dir == ""}
-	for _, x := range links {
-		f.links = append(f.links, x)
-		if p.dir == "" && contains(inside, compose.Node{Name: x.to}) {
+	f := &hold{env: e, links: s.links, both: s.dir == ""}
+	for _, x := range s.links {
+		if f.both && contains(s.inside, x.to) {
 			continue // the way back of one that is named already
 		}
 		f.from, f.to = both(f.from, []string{x.from}), both(f.to, []string{x.to})
 	}
 	if p.target == holder {
-		// What is late is worst in the middle of another's section.
-		f.harm = e.watch.harm(inside[0].Name, true)
+		// What is late is worst in the middle of another's critical section.
+		f.harm = e.watch.harm(s.inside[0].Name, true)
 	}
 	return f, nil
-}
-
-func makeHold(e *Env, r FaultRequest) (Fault, error) {
-	f := &hold{env: e, from: r.Nodes, to: r.Peers}
-	from, to, err := r.sides(e)
-	if err != nil {
-		return nil, err
-	}
-	f.links, err = linksBetween(from, to, r.Both)
-	f.both = r.Both
-	return f, err
-}
-
-// sides are the nodes from and to which packets go.
-func (r FaultRequest) sides(e *Env) (from, to []compose.Node, err error) {
-	if from, err = e.named(r.Nodes); err != nil {
-		return nil, nil, err
-	}
-	to, err = e.named(r.Peers)
-	return from, to, err
 }
 
 type hold struct {
@@ -90,17 +59,6 @@ func (h *hold) Nodes() []string { return both(h.from, h.to) }
 
 // Await implements Awaiter, as for a paused holder.
 func (h *hold) Await() <-chan struct{} { return h.harm }
-
-// both joins two lists of names.
-func both(a, b []string) []string {
-	out := slices.Clone(a)
-	for _, name := range b {
-		if !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
 
 func (h *hold) Detail() string {
 	what := "messages from " + strings.Join(h.from, ", ") + " to " + strings.Join(h.to, ", ")
@@ -160,9 +118,6 @@ func (n *Nemesis) Deliver(ctx context.Context, from, to []string, count int) err
 }
 
 func (n *Nemesis) linksOf(from, to []string) ([]directedLink, error) {
-	a, b, err := FaultRequest{Nodes: from, Peers: to}.sides(n.env)
-	if err != nil {
-		return nil, err
-	}
-	return linksBetween(a, b, false)
+	s, err := Plan{FaultRequest: FaultRequest{Nodes: from, Peers: to}}.namedSides(n.env)
+	return s.links, err
 }

@@ -9,6 +9,32 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
+// Inject does the fault, sees that it landed, and returns what undoes it. Both are in
+// the history. A fault that did not land is healed at once and is an error. Once heal
+// has succeeded it does nothing any more.
+func (n *Nemesis) Inject(ctx context.Context, r FaultRequest) (heal func(context.Context) error, err error) {
+	if err := r.Possible(n.env); err != nil {
+		return nil, err
+	}
+	k, _ := lookup(r.Kind)
+	f, err := k.Make(ctx, n.env, Plan{FaultRequest: r}, chance{})
+	if err == nil {
+		err = n.env.spares(k, f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fault %s: %w", r.Kind, err)
+	}
+	i, err := n.inject(ctx, k, f)
+	if err != nil {
+		err = fmt.Errorf("fault %s on %s did not land: %w", r.Kind, strings.Join(f.Nodes(), ", "), err)
+		if herr := i.heal(context.WithoutCancel(ctx)); herr != nil {
+			err = fmt.Errorf("%w; %w", err, herr)
+		}
+		return nil, err
+	}
+	return i.heal, nil
+}
+
 // injection is one fault from its injection to the end of its healing: the one way
 // that planned faults and requested ones go.
 type injection struct {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/picklock/picklock/compose"
@@ -19,33 +18,17 @@ var killKind = Kind{
 	All:      []string{"holder", "waiter", "leader", "one"},
 	Parse:    parseKill,
 	Make:     makeKill,
+	Lasts:    killLasts,
 	Possible: func(*Env) error { return nil },
 }
 
-type killPlan struct {
-	target target
-	wipe   bool
-}
-
-func parseKill(words []string) (Plan, error) {
-	p := killPlan{}
-	if i := slices.Index(words, "wipe"); i >= 0 {
-		p.wipe = true
-		words = slices.Delete(slices.Clone(words), i, i+1)
-	}
-	var err error
+func parseKill(words []string) (p Plan, err error) {
+	words, p.Wipe = without(words, "wipe")
 	p.target, err = oneTarget(words)
 	return p, err
 }
 
-func (p killPlan) Trigger() Trigger {
-	if p.target == holder {
-		return WhileHeld
-	}
-	return Sometimes
-}
-
-func (p killPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
+func killLasts(e *Env, p Plan, rng *rand.Rand) time.Duration {
 	// Half of the crashed come back at once, as a supervisor brings them: what the
 	// crash forgot is then missed while somebody still relies on it.
 	if rng.IntN(2) == 0 {
@@ -59,21 +42,12 @@ func (p killPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
 	return d
 }
 
-func (p killPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	nodes, err := p.target.pick(ctx, e, rng, holding)
-	if err != nil || !allUp(nodes) {
+func makeKill(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	nodes, err := p.victims(ctx, e, c)
+	if err != nil || nodes == nil {
 		return nil, err
 	}
-	k := &kill{e, nodes, p.wipe}
-	return k, k.canRejoin()
-}
-
-func makeKill(e *Env, r FaultRequest) (Fault, error) {
-	nodes, err := r.victims(e)
-	if err != nil {
-		return nil, err
-	}
-	k := &kill{e, nodes, r.Wipe}
+	k := &kill{e, nodes, p.Wipe}
 	return k, k.canRejoin()
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // order does something to the packets of one link at its sender.
-func (w *network) order(ctx context.Context, x directedLink, o packetfault.Request) (packetfault.Report, error) {
-	from, to, err := w.ends(x)
+func (nw *network) order(ctx context.Context, x directedLink, o packetfault.Request) (packetfault.Report, error) {
+	from, to, err := nw.ends(x)
 	if err != nil {
 		return packetfault.Report{}, err
 	}
@@ -22,8 +22,8 @@ func (w *network) order(ctx context.Context, x directedLink, o packetfault.Reque
 	if o.Port == 0 {
 		o.Port = 9 // discard: a refusal is an answer too
 	}
-	r, err := w.env.packets(ctx, from.NetNS, o)
-	if err != nil && w.died(err, from) {
+	r, err := nw.env.packets(ctx, from.NetNS, o)
+	if err != nil && nw.died(err, from) {
 		return packetfault.Report{}, errDown
 	}
 	if err != nil {
@@ -33,9 +33,9 @@ func (w *network) order(ctx context.Context, x directedLink, o packetfault.Reque
 }
 
 // ends finds a link's nodes; the error is errDown if the sender has no network.
-func (w *network) ends(x directedLink) (from, to compose.Node, err error) {
-	from, ok1 := w.env.node(x.from)
-	to, ok2 := w.env.node(x.to)
+func (nw *network) ends(x directedLink) (from, to compose.Node, err error) {
+	from, ok1 := nw.env.node(x.from)
+	to, ok2 := nw.env.node(x.to)
 	switch {
 	case !ok1 || !ok2:
 		return from, to, fmt.Errorf("%s or %s is gone", x.from, x.to)
@@ -47,11 +47,11 @@ func (w *network) ends(x directedLink) (from, to compose.Node, err error) {
 
 // orderAll does something to many links, at each sender in one go and at all senders at the
 // same time.
-func (w *network) orderAll(ctx context.Context, some []directedLink, o packetfault.Request) (sum packetfault.Report, err error) {
+func (nw *network) orderAll(ctx context.Context, some []directedLink, o packetfault.Request) (sum packetfault.Report, err error) {
 	to := map[string][]string{} // by sender
 	var senders []compose.Node
 	for _, x := range some {
-		from, node, err := w.ends(x)
+		from, node, err := nw.ends(x)
 		if errors.Is(err, errDown) {
 			continue // its network went with it: renew does it later
 		}
@@ -69,10 +69,10 @@ func (w *network) orderAll(ctx context.Context, some []directedLink, o packetfau
 		all.Go(func() {
 			o := o
 			o.To = to[from.Name]
-			r, oerr := w.env.packets(ctx, from.NetNS, o)
+			r, oerr := nw.env.packets(ctx, from.NetNS, o)
 			mu.Lock()
 			defer mu.Unlock()
-			if oerr != nil && !w.died(oerr, from) {
+			if oerr != nil && !nw.died(oerr, from) {
 				err = errors.Join(err, fmt.Errorf("packets of %s: %w", from.Name, oerr))
 			}
 			sum.Messages, sum.GivenUp = sum.Messages+r.Messages, sum.GivenUp+r.GivenUp
@@ -84,7 +84,7 @@ func (w *network) orderAll(ctx context.Context, some []directedLink, o packetfau
 
 // seen probes each link with packets, one after the other, until one's fate is as it should be:
 // is returns nil. Links whose sender is down are left out; that all are is an error.
-func (w *network) seen(ctx context.Context, some []directedLink, is func(packetfault.Fate) error) error {
+func (nw *network) seen(ctx context.Context, some []directedLink, is func(packetfault.Fate) error) error {
 	type outcome struct {
 		shown bool
 		err   error
@@ -93,7 +93,7 @@ func (w *network) seen(ctx context.Context, some []directedLink, is func(packetf
 	for _, x := range some {
 		go func() {
 			for {
-				r, err := w.order(ctx, x, packetfault.Request{Op: packetfault.Probe})
+				r, err := nw.order(ctx, x, packetfault.Request{Op: packetfault.Probe})
 				if errors.Is(err, errDown) {
 					outcomes <- outcome{}
 					return
@@ -129,9 +129,9 @@ func (w *network) seen(ctx context.Context, some []directedLink, is func(packetf
 }
 
 // counts is what became of the packets on these links.
-func (w *network) counts(ctx context.Context, some []directedLink) (lost, passed int) {
+func (nw *network) counts(ctx context.Context, some []directedLink) (lost, passed int) {
 	for _, x := range some {
-		if r, err := w.order(ctx, x, packetfault.Request{Op: packetfault.Count}); err == nil {
+		if r, err := nw.order(ctx, x, packetfault.Request{Op: packetfault.Count}); err == nil {
 			lost, passed = lost+r.Lost, passed+r.Passed
 		}
 	}
@@ -142,7 +142,7 @@ func (w *network) counts(ctx context.Context, some []directedLink) (lost, passed
 const lookEvery = 2 * time.Millisecond
 
 // await returns when n messages wait on these links together.
-func (w *network) await(ctx context.Context, some []directedLink, n int) error {
+func (nw *network) await(ctx context.Context, some []directedLink, n int) error {
 	for {
 		have := 0
 		for _, x := range some {
@@ -150,7 +150,7 @@ func (w *network) await(ctx context.Context, some []directedLink, n int) error {
 			if len(some) == 1 {
 				o = packetfault.Request{Op: packetfault.Await, N: n} // it tells by itself
 			}
-			r, err := w.order(ctx, x, o)
+			r, err := nw.order(ctx, x, o)
 			// An agent gives up before the time is over, so that its answer comes in time.
 			late := errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
 			if err != nil && !late && !errors.Is(err, errDown) {
@@ -170,21 +170,21 @@ func (w *network) await(ctx context.Context, some []directedLink, n int) error {
 }
 
 // next lets the next n messages on these links go.
-func (w *network) next(ctx context.Context, some []directedLink, n int) error {
+func (nw *network) next(ctx context.Context, some []directedLink, n int) error {
 	if len(some) == 1 {
-		_, err := w.order(ctx, some[0], packetfault.Request{Op: packetfault.Deliver, N: n})
+		_, err := nw.order(ctx, some[0], packetfault.Request{Op: packetfault.Deliver, N: n})
 		return err
 	}
 	for range n {
-		if err := w.await(ctx, some, 1); err != nil {
+		if err := nw.await(ctx, some, 1); err != nil {
 			return err
 		}
 		for _, x := range some {
-			r, err := w.order(ctx, x, packetfault.Request{Op: packetfault.Count})
+			r, err := nw.order(ctx, x, packetfault.Request{Op: packetfault.Count})
 			if err != nil || r.Messages == 0 {
 				continue
 			}
-			if _, err := w.order(ctx, x, packetfault.Request{Op: packetfault.Deliver, N: 1}); err != nil {
+			if _, err := nw.order(ctx, x, packetfault.Request{Op: packetfault.Deliver, N: 1}); err != nil {
 				return err
 			}
 			break
@@ -197,9 +197,9 @@ func (w *network) next(ctx context.Context, some []directedLink, n int) error {
 var errDown = errors.New("partition: an end of every cut is down")
 
 // probe returns nil when a packet along the cut was seen to be dropped.
-func (w *network) probe(ctx context.Context, x directedLink) error {
-	from, ok1 := w.env.node(x.from)
-	to, ok2 := w.env.node(x.to)
+func (nw *network) probe(ctx context.Context, x directedLink) error {
+	from, ok1 := nw.env.node(x.from)
+	to, ok2 := nw.env.node(x.to)
 	if !ok1 || !ok2 {
 		return fmt.Errorf("partition: %s or %s is gone", x.from, x.to)
 	}
@@ -213,8 +213,8 @@ func (w *network) probe(ctx context.Context, x directedLink) error {
 	// Another fault that changes the same node's filter starts its counters anew:
 	// a packet more tells whether this cut is still there.
 	for {
-		reached, err := w.env.Injector.Do(ctx, Op{Name: OpReach, NetNS: from.NetNS, Addr: port.HostPort()})
-		if w.died(err, from, to) {
+		reached, err := nw.env.Injector.Do(ctx, Op{Name: OpReach, NetNS: from.NetNS, Addr: port.HostPort()})
+		if nw.died(err, from, to) {
 			return errDown
 		}
 		if err != nil {
@@ -223,8 +223,8 @@ func (w *network) probe(ctx context.Context, x directedLink) error {
 		if reached.Yes {
 			return fmt.Errorf("partition: %s still reaches %s", x.from, x.to)
 		}
-		dropped, err := w.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: to.NetNS})
-		if w.died(err, to) {
+		dropped, err := nw.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: to.NetNS})
+		if nw.died(err, to) {
 			return errDown
 		}
 		if err != nil {

@@ -1,9 +1,9 @@
 package nemesis
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/picklock/picklock/internal/link"
 	"github.com/picklock/picklock/nemesis/packetfault"
@@ -17,6 +17,7 @@ var lossKind = Kind{
 	All:      []string{"client"},
 	Parse:    parseLoss,
 	Make:     makeLoss,
+	Lasts:    linksLast,
 	Possible: wireable,
 	Overlaps: true, // shapes are combined
 }
@@ -28,19 +29,15 @@ func parseLoss(words []string) (Plan, error) {
 		part, err = link.Loss(value)
 		return err
 	})
-	p.shape = func(*Env, *rand.Rand) (packetfault.Shape, string) { return packetfault.Shape{Loss: part}, lossy(part) }
-	p.seen = seen{fate: lossSeen}
+	p.Loss = part
 	return p, err
 }
 
-func lossy(part float64) string { return fmt.Sprintf("lose %.4g %% of their packets", 100*part) }
-
-// makeLoss makes the links lossy that a step names.
-func makeLoss(e *Env, r FaultRequest) (Fault, error) {
-	if r.Loss <= 0 || r.Loss > 1 {
-		return nil, fmt.Errorf("%g is no part of the packets", r.Loss)
+func makeLoss(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	if p.Loss <= 0 || p.Loss > 1 {
+		return nil, fmt.Errorf("%g is no part of the packets", p.Loss)
 	}
-	return makeShaping(e, r, packetfault.Shape{Loss: r.Loss}, lossy(r.Loss), seen{fate: lossSeen})
+	return makeShaping(ctx, e, p, c, packetfault.Shape{Loss: p.Loss}, fmt.Sprintf("lose %.4g %% of their packets", 100*p.Loss), seen{fate: lossSeen})
 }
 
 // lossSeen: a packet was lost by chance, on a link that loses at least as many as it has to.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,8 +48,11 @@ type Kind struct {
 	Share int
 	// Parse reads the words that follow the name in --faults.
 	Parse func(words []string) (Plan, error)
-	// Make makes the fault that was asked for by name.
-	Make func(e *Env, r FaultRequest) (Fault, error)
+	// Make chooses whom a plan hits, and what it leaves open. A nil fault means that there is
+	// nobody to hit now.
+	Make func(ctx context.Context, e *Env, p Plan, c chance) (Fault, error)
+	// Lasts is how long a planned fault stays on; nil: it is over at once.
+	Lasts func(e *Env, p Plan, rng *rand.Rand) time.Duration
 	// Possible says what this machine lacks to do it; nil where all is there.
 	Possible func(e *Env) error
 	// Servers: it hits nobody else.
@@ -60,29 +62,6 @@ type Kind struct {
 	// Overlaps: the same node may be hit twice at a time.
 	Overlaps bool
 }
-
-// Plan is a fault as it was asked for. It picks its victims anew each time.
-type Plan interface {
-	// Pick chooses the victims. holder is the client that has just read and not
-	// yet written, "" when the moment was chosen by the clock. A nil fault means
-	// that there is nobody to hit now.
-	Pick(ctx context.Context, e *Env, rng *rand.Rand, holder string) (Fault, error)
-	// Trigger says when the fault strikes.
-	Trigger() Trigger
-	// Duration is how long the fault stays on.
-	Duration(e *Env, rng *rand.Rand) time.Duration
-}
-
-// Trigger says what a fault waits for.
-type Trigger int
-
-const (
-	// Sometimes: half of the time at a random moment, half of the time when a
-	// client has read and not yet written.
-	Sometimes Trigger = iota
-	// WhileHeld: when a client has read and not yet written.
-	WhileHeld
-)
 
 // Env is what faults work on.
 type Env struct {
@@ -145,7 +124,7 @@ func Parse(text string) (Spec, error) {
 		of, err := k.parseEach(k.Plain)
 		if len(words) == 1 {
 			for i := range of {
-				of[i].Text, of[i].Plan = of[i].Text+":"+held, heldPlan{of[i].Plan}
+				of[i].Text, of[i].Plan.held = of[i].Text+":"+held, true
 			}
 		}
 		return Spec{Text: text, OneOf: of}, err
@@ -162,26 +141,17 @@ func split(rest string) []string {
 }
 
 func parseOne(k Kind, text string, words []string) (Spec, error) {
-	i := slices.Index(words, held)
-	if i >= 0 {
-		words = slices.Delete(words, i, i+1)
-	}
+	words, onlyHeld := without(words, held)
 	plan, err := k.Parse(words)
 	if err != nil {
 		return Spec{}, fmt.Errorf("fault %s: %w; want %s%s", text, err, k.Name, k.Usage)
 	}
-	if i >= 0 {
-		plan = heldPlan{plan}
-	}
+	plan.Kind, plan.held = k.Name, onlyHeld
 	return Spec{Text: text, Kind: k, Plan: plan}, nil
 }
 
 // held is the word that lets any fault strike only while a client holds the lock.
 const held = "held"
-
-type heldPlan struct{ Plan }
-
-func (heldPlan) Trigger() Trigger { return WhileHeld }
 
 // node finds a node as it is now.
 func (e *Env) node(name string) (compose.Node, bool) {

@@ -94,13 +94,13 @@ func TestFaultsLandAndHeal(t *testing.T) {
 
 // With the word held, a fault waits for a client that has read.
 func TestHeldWaitsForAHolder(t *testing.T) {
-	for text, want := range map[string]Trigger{"kill:one": Sometimes, "kill:one:held": WhileHeld, "pause:holder": WhileHeld} {
+	for text, want := range map[string]bool{"kill:one": false, "kill:one:held": true, "pause:holder": true} {
 		spec, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := spec.Plan.Trigger(); got != want {
-			t.Errorf("%s has trigger %v, want %v", text, got, want)
+		if got := spec.Plan.whileHeld(); got != want {
+			t.Errorf("%s waits for a holder: %v, want %v", text, got, want)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestHealedOnce(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &tt.fault
-			kind := Kind{Name: "counted", Possible: func(*Env) error { return nil }, Make: func(*Env, FaultRequest) (Fault, error) { return f, nil }}
+			kind := Kind{Name: "counted", Possible: func(*Env) error { return nil }, Make: func(context.Context, *Env, Plan, chance) (Fault, error) { return f, nil }}
 			old := kinds
 			kinds = append(slices.Clone(kinds), kind)
 			defer func() { kinds = old }()

@@ -43,45 +43,45 @@ func newNetwork(e *Env) *network {
 
 // change calls f for each link, with the lock held, and forgets links without faults. Then it
 // calls apply.
-func (n *network) change(ctx context.Context, some []directedLink, f func(x directedLink, l *linkFaults), apply func() error) error {
-	if err := n.env.starts.lock(ctx, func() []string { return ends(some) }); err != nil {
+func (nw *network) change(ctx context.Context, some []directedLink, f func(x directedLink, l *linkFaults), apply func() error) error {
+	if err := nw.env.starts.lock(ctx, func() []string { return ends(some) }); err != nil {
 		return err
 	}
-	defer n.env.starts.mu.Unlock()
+	defer nw.env.starts.mu.Unlock()
 	for _, x := range some {
-		l := n.links[x]
+		l := nw.links[x]
 		if l == nil {
 			l = &linkFaults{map[owner]bool{}, map[owner]bool{}, map[owner]packetfault.Shape{}}
-			n.links[x] = l
+			nw.links[x] = l
 		}
 		if f(x, l); l.none() {
-			delete(n.links, x)
+			delete(nw.links, x)
 		}
 	}
 	return apply()
 }
 
 // renew applies the faults of a node that got a new network namespace to it. The lock is held.
-func (n *network) renew(ctx context.Context, node string) error {
-	for x, l := range n.links {
+func (nw *network) renew(ctx context.Context, node string) error {
+	for x, l := range nw.links {
 		if x.to == node && len(l.cut) > 0 {
-			if err := n.applyCuts(ctx, []directedLink{x}); err != nil {
+			if err := nw.applyCuts(ctx, []directedLink{x}); err != nil {
 				return err
 			}
 			break // that was all of the node's
 		}
 	}
-	for x, l := range n.links {
+	for x, l := range nw.links {
 		if x.from != node {
 			continue
 		}
 		if len(l.held) > 0 {
-			if _, err := n.order(ctx, x, packetfault.Request{Op: packetfault.Hold}); err != nil {
+			if _, err := nw.order(ctx, x, packetfault.Request{Op: packetfault.Hold}); err != nil {
 				return err
 			}
 		}
 		if len(l.shaped) > 0 {
-			if err := n.applyShapes(ctx, []directedLink{x}); err != nil {
+			if err := nw.applyShapes(ctx, []directedLink{x}); err != nil {
 				return err
 			}
 		}
@@ -90,39 +90,39 @@ func (n *network) renew(ctx context.Context, node string) error {
 }
 
 // cut cuts links for a fault.
-func (n *network) cut(ctx context.Context, by owner, some []directedLink) error {
-	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { l.cut[by] = true }, func() error {
-		return n.applyCuts(ctx, some)
+func (nw *network) cut(ctx context.Context, by owner, some []directedLink) error {
+	return nw.change(ctx, some, func(_ directedLink, l *linkFaults) { l.cut[by] = true }, func() error {
+		return nw.applyCuts(ctx, some)
 	})
 }
 
 // uncut takes back what a fault has cut. It can be called again.
-func (n *network) uncut(ctx context.Context, by owner, some []directedLink) error {
-	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { delete(l.cut, by) }, func() error {
-		all := n.applyCuts(ctx, some)
+func (nw *network) uncut(ctx context.Context, by owner, some []directedLink) error {
+	return nw.change(ctx, some, func(_ directedLink, l *linkFaults) { delete(l.cut, by) }, func() error {
+		all := nw.applyCuts(ctx, some)
 		for _, to := range receivers(some) {
-			all = errors.Join(all, n.uncutSeen(ctx, to))
+			all = errors.Join(all, nw.uncutSeen(ctx, to))
 		}
 		return all
 	})
 }
 
 // uncutSeen sees that a node drops no packets but what others still want.
-func (w *network) uncutSeen(ctx context.Context, to string) error {
-	n, ok := w.env.node(to)
+func (nw *network) uncutSeen(ctx context.Context, to string) error {
+	n, ok := nw.env.node(to)
 	if !ok || down(n) {
 		return nil
 	}
-	r, err := w.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: n.NetNS})
+	r, err := nw.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: n.NetNS})
 	dropped := r.Dropped
-	if w.died(err, n) {
+	if nw.died(err, n) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("see whether the network of %s is healed: %w", to, err)
 	}
-	for x, l := range w.links {
-		if from, ok := w.env.node(x.from); ok && x.to == to && len(l.cut) > 0 {
+	for x, l := range nw.links {
+		if from, ok := nw.env.node(x.from); ok && x.to == to && len(l.cut) > 0 {
 			delete(dropped, from.Addr)
 		}
 	}
@@ -134,9 +134,9 @@ func (w *network) uncutSeen(ctx context.Context, to string) error {
 
 // applyCuts sets the filter of every node at the receiving end of some cut. One that fails keeps
 // none of the others from it.
-func (w *network) applyCuts(ctx context.Context, changed []directedLink) (all error) {
+func (nw *network) applyCuts(ctx context.Context, changed []directedLink) (all error) {
 	for _, to := range receivers(changed) {
-		n, ok := w.env.node(to)
+		n, ok := nw.env.node(to)
 		if !ok {
 			all = errors.Join(all, fmt.Errorf("cut the network of %s: no such node", to))
 			continue
@@ -145,15 +145,15 @@ func (w *network) applyCuts(ctx context.Context, changed []directedLink) (all er
 			continue // its network went with it: see renew
 		}
 		var from []string
-		for x, l := range w.links {
+		for x, l := range nw.links {
 			if x.to != to || len(l.cut) == 0 {
 				continue
 			}
-			if f, ok := w.env.node(x.from); ok {
+			if f, ok := nw.env.node(x.from); ok {
 				from = append(from, f.Addr)
 			}
 		}
-		if _, err := w.env.Injector.Do(ctx, Op{Name: OpDrop, NetNS: n.NetNS, From: from}); err != nil && !w.died(err, n) {
+		if _, err := nw.env.Injector.Do(ctx, Op{Name: OpDrop, NetNS: n.NetNS, From: from}); err != nil && !nw.died(err, n) {
 			all = errors.Join(all, fmt.Errorf("cut the network of %s: %w", to, err))
 		}
 	}
@@ -161,37 +161,37 @@ func (w *network) applyCuts(ctx context.Context, changed []directedLink) (all er
 }
 
 // hold makes what goes along these links wait.
-func (n *network) hold(ctx context.Context, by owner, some []directedLink) error {
-	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { l.held[by] = true }, func() error {
-		_, err := n.orderAll(ctx, some, packetfault.Request{Op: packetfault.Hold})
+func (nw *network) hold(ctx context.Context, by owner, some []directedLink) error {
+	return nw.change(ctx, some, func(_ directedLink, l *linkFaults) { l.held[by] = true }, func() error {
+		_, err := nw.orderAll(ctx, some, packetfault.Request{Op: packetfault.Hold})
 		return err
 	})
 }
 
 // deliver lets go what waits on these links, all that nobody else wants held, and says
 // what that was.
-func (n *network) deliver(ctx context.Context, by owner, some []directedLink) (r packetfault.Report, err error) {
+func (nw *network) deliver(ctx context.Context, by owner, some []directedLink) (r packetfault.Report, err error) {
 	var free []directedLink
-	err = n.change(ctx, some, func(x directedLink, l *linkFaults) {
+	err = nw.change(ctx, some, func(x directedLink, l *linkFaults) {
 		if delete(l.held, by); len(l.held) == 0 {
 			free = append(free, x)
 		}
 	}, func() error {
-		r, err = n.orderAll(ctx, free, packetfault.Request{Op: packetfault.Deliver})
+		r, err = nw.orderAll(ctx, free, packetfault.Request{Op: packetfault.Deliver})
 		return err
 	})
 	return r, err
 }
 
 // discard throws away what waits on these links; nothing is held there any more.
-func (n *network) discard(ctx context.Context, some []directedLink) (thrown int, err error) {
+func (nw *network) discard(ctx context.Context, some []directedLink) (thrown int, err error) {
 	var held []directedLink
-	err = n.change(ctx, some, func(x directedLink, l *linkFaults) {
+	err = nw.change(ctx, some, func(x directedLink, l *linkFaults) {
 		if len(l.held) > 0 {
 			held = append(held, x)
 		}
 	}, func() error {
-		r, err := n.orderAll(ctx, held, packetfault.Request{Op: packetfault.Discard})
+		r, err := nw.orderAll(ctx, held, packetfault.Request{Op: packetfault.Discard})
 		thrown = r.Messages
 		return err
 	})
@@ -199,25 +199,25 @@ func (n *network) discard(ctx context.Context, some []directedLink) (thrown int,
 }
 
 // shape makes these links as bad as s, besides what others do to them.
-func (n *network) shape(ctx context.Context, by owner, some []directedLink, s packetfault.Shape) error {
-	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { l.shaped[by] = s }, func() error {
-		return n.applyShapes(ctx, some)
+func (nw *network) shape(ctx context.Context, by owner, some []directedLink, s packetfault.Shape) error {
+	return nw.change(ctx, some, func(_ directedLink, l *linkFaults) { l.shaped[by] = s }, func() error {
+		return nw.applyShapes(ctx, some)
 	})
 }
 
 // unshape takes that back. It can be called again.
-func (n *network) unshape(ctx context.Context, by owner, some []directedLink) error {
-	return n.change(ctx, some, func(_ directedLink, l *linkFaults) { delete(l.shaped, by) }, func() error {
-		return n.applyShapes(ctx, some)
+func (nw *network) unshape(ctx context.Context, by owner, some []directedLink) error {
+	return nw.change(ctx, some, func(_ directedLink, l *linkFaults) { delete(l.shaped, by) }, func() error {
+		return nw.applyShapes(ctx, some)
 	})
 }
 
 // applyShapes makes each link as bad as all who want it bad want it together. One that fails
 // keeps none of the others from it. The lock is held.
-func (n *network) applyShapes(ctx context.Context, some []directedLink) (all error) {
+func (nw *network) applyShapes(ctx context.Context, some []directedLink) (all error) {
 	for _, x := range some {
 		var sum packetfault.Shape
-		if l := n.links[x]; l != nil {
+		if l := nw.links[x]; l != nil {
 			for _, s := range l.shaped {
 				sum.Delay, sum.Jitter, sum.Loss = sum.Delay+s.Delay, sum.Jitter+s.Jitter, 1-(1-sum.Loss)*(1-s.Loss)
 				if s.Rate > 0 && (sum.Rate == 0 || s.Rate < sum.Rate) {
@@ -228,7 +228,7 @@ func (n *network) applyShapes(ctx context.Context, some []directedLink) (all err
 				}
 			}
 		}
-		if _, err := n.order(ctx, x, packetfault.Request{Op: packetfault.Shaped, Shape: sum}); err != nil && !errors.Is(err, errDown) {
+		if _, err := nw.order(ctx, x, packetfault.Request{Op: packetfault.Shaped, Shape: sum}); err != nil && !errors.Is(err, errDown) {
 			all = errors.Join(all, err)
 		}
 	}
@@ -240,9 +240,9 @@ func down(n compose.Node) bool { return n.PID == 0 && n.NetNS == "" }
 
 // died says that an error comes from a node's death since it was looked up: it was
 // killed, and maybe started again, and its network went with it.
-func (w *network) died(err error, nodes ...compose.Node) bool {
+func (nw *network) died(err error, nodes ...compose.Node) bool {
 	for _, n := range nodes {
-		if now, ok := w.env.node(n.Name); !ok || now.NetNS != n.NetNS {
+		if now, ok := nw.env.node(n.Name); !ok || now.NetNS != n.NetNS {
 			return true
 		}
 	}

@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/picklock/picklock/compose"
@@ -27,12 +26,12 @@ func TestRegisterThatAsks(t *testing.T) {
 		{"c1:register", true, true, false},
 		{"all:register", true, false, true},
 	} {
-		plan, err := parsePartition(strings.Split(tc.fault, ":"))
+		spec, err := Parse("partition:" + tc.fault)
 		if err != nil {
 			t.Fatal(err)
 		}
 		env := &Env{Cluster: newFakeCluster(), Isolated: true, Asks: tc.asks, watch: newWatch(false)}
-		f, err := plan.Pick(t.Context(), env, rand.New(rand.NewPCG(1, 2)), "c1")
+		f, err := spec.Plan.Pick(t.Context(), env, rand.New(rand.NewPCG(1, 2)), "c1")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,65 +21,31 @@ var pauseKind = Kind{
 	Share:    4,
 	Parse:    parsePause,
 	Make:     makePause,
+	Lasts:    pauseLasts,
 	Possible: func(*Env) error { return nil },
 }
 
-type pausePlan struct{ target target }
-
-func parsePause(words []string) (Plan, error) {
-	t, err := oneTarget(words)
-	return pausePlan{t}, err
+func parsePause(words []string) (p Plan, err error) {
+	p.target, err = oneTarget(words)
+	return p, err
 }
 
-// oneTarget reads at most one word, a target; without one it is any server.
-func oneTarget(words []string) (target, error) {
-	switch len(words) {
-	case 0:
-		return one, nil
-	case 1:
-		if words[0] == "" {
-			return "", errors.New("empty target")
-		}
-		return target(words[0]), nil
-	}
-	return "", fmt.Errorf("too many words")
-}
-
-func (p pausePlan) Trigger() Trigger {
-	if p.target == holder {
-		return WhileHeld
-	}
-	return Sometimes
-}
-
-func (p pausePlan) Duration(e *Env, rng *rand.Rand) time.Duration {
-	if p.target == holder {
+func pauseLasts(e *Env, p Plan, rng *rand.Rand) time.Duration {
+	switch p.target {
+	case holder:
 		return untilHarm(e, rng)
-	}
-	if p.target == client || p.target == waiter {
+	case client, waiter:
 		return between(rng, e.TTL, 0.5, 3)
 	}
 	return between(rng, e.TTL, 0.5, 2)
 }
 
-func (p pausePlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	nodes, err := p.target.pick(ctx, e, rng, holding)
-	if err != nil || !allUp(nodes) {
+func makePause(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	nodes, err := p.victims(ctx, e, c)
+	if err != nil || nodes == nil {
 		return nil, err
 	}
-	f := &pause{env: e, nodes: nodes}
-	if p.target == holder {
-		f.harm = e.watch.harm(nodes[0].Name, rng.IntN(3) > 0)
-	}
-	return f, nil
-}
-
-func makePause(e *Env, r FaultRequest) (Fault, error) {
-	nodes, err := r.victims(e)
-	if err != nil {
-		return nil, err
-	}
-	return &pause{env: e, nodes: nodes}, nil
+	return &pause{env: e, nodes: nodes, harm: p.harm(e, nodes, c)}, nil
 }
 
 type pause struct {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 
 	"github.com/picklock/picklock/compose"
 )
@@ -17,54 +15,28 @@ var powerLossKind = Kind{
 	All:   []string{"leader", "majority"},
 	Parse: parsePowerLoss,
 	Make:  makePowerLoss,
-	// A scenario can say itself since when nothing was synced; others look in Pick.
+	Lasts: killLasts,
+	// A scenario can say itself since when nothing was synced; others look in Make.
 	Possible: func(*Env) error { return nil },
 	Disks:    true,
 	Servers:  true,
 }
 
-type powerLossPlan struct {
-	killPlan
-	torn bool
-}
-
-func parsePowerLoss(words []string) (Plan, error) {
-	p := powerLossPlan{}
-	if i := slices.Index(words, "torn"); i >= 0 {
-		p.torn = true
-		words = slices.Delete(slices.Clone(words), i, i+1)
-	}
-	var err error
+func parsePowerLoss(words []string) (p Plan, err error) {
+	words, p.Torn = without(words, "torn")
 	p.target, err = serverTarget(words)
 	return p, err
 }
 
-// serverTarget is oneTarget of what only servers suffer.
-func serverTarget(words []string) (target, error) {
-	t, err := oneTarget(words)
-	if t == holder || t == waiter || t == client {
-		err = fmt.Errorf("%s is no server, and it hits servers only", t)
-	}
-	return t, err
-}
-
-func (p powerLossPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	if _, err := disked(e); err != nil {
+func makePowerLoss(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	if _, err := disked(e); err != nil && !p.named() {
 		return nil, fmt.Errorf("nobody knows what a server has synced: %w", err)
 	}
-	nodes, err := p.target.pick(ctx, e, rng, holding)
-	if err != nil || !allUp(nodes) {
+	nodes, err := p.victims(ctx, e, c)
+	if err != nil || nodes == nil {
 		return nil, err
 	}
-	return &powerLoss{kill: kill{e, nodes, false}, torn: p.torn}, nil
-}
-
-func makePowerLoss(e *Env, r FaultRequest) (Fault, error) {
-	nodes, err := r.victims(e)
-	if err != nil {
-		return nil, err
-	}
-	return &powerLoss{kill: kill{e, nodes, false}, torn: r.Torn}, nil
+	return &powerLoss{kill: kill{e, nodes, false}, torn: p.Torn}, nil
 }
 
 type powerLoss struct {

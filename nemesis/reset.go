@@ -20,6 +20,7 @@ var resetKind = Kind{
 	All:      []string{"holder:servers", "waiter", "client:half-open"},
 	Parse:    parseReset,
 	Make:     makeReset,
+	Lasts:    resetLasts,
 	Possible: wireable,
 }
 
@@ -30,63 +31,47 @@ const (
 	ResetHalfOpen = "half-open"
 )
 
-type resetPlan struct {
-	partitionPlan
-	manner string
-}
-
 func parseReset(words []string) (Plan, error) {
-	p := resetPlan{}
+	manner := ResetLoudly
 	for _, m := range []string{ResetSilently, ResetHalfOpen} {
-		if i := slices.Index(words, m); i >= 0 {
-			words = slices.Delete(slices.Clone(words), i, i+1)
-			if p.manner != "" {
-				return nil, fmt.Errorf("%s and %s are two ways", p.manner, m)
-			}
-			p.manner = m
+		rest, found := without(words, m)
+		if found && manner != ResetLoudly {
+			return Plan{}, fmt.Errorf("%s and %s are two ways", manner, m)
+		}
+		if words = rest; found {
+			manner = m
 		}
 	}
 	if slices.Contains(words, "in") || slices.Contains(words, "out") {
-		return nil, errors.New("a connection has both directions: leave in and out away")
+		return Plan{}, errors.New("a connection has both directions: leave in and out away")
 	}
-	var err error
-	p.partitionPlan, err = parseLinks(words)
+	p, err := parseLinks(words)
+	p.Manner = manner
 	return p, err
 }
 
-// Duration is how long it stays untold; a loud one is over at once.
-func (p resetPlan) Duration(e *Env, rng *rand.Rand) time.Duration {
-	if p.manner == ResetLoudly {
+// resetLasts is how long an end does not know; a loud reset is over at once.
+func resetLasts(e *Env, p Plan, rng *rand.Rand) time.Duration {
+	if p.Manner == ResetLoudly {
 		return 0
 	}
-	return p.partitionPlan.Duration(e, rng)
+	return linksLast(e, p, rng)
 }
 
-func (p resetPlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	p.dir = "out"
-	inside, links, err := p.choose(ctx, e, rng, holding)
-	if err != nil || len(inside) == 0 || !allUp(inside) {
+func makeReset(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	p.dir, p.Both = "out", false // a link for each pair
+	s, err := p.sides(ctx, e, c)
+	if err != nil || !p.named() && !allUp(s.inside) {
 		return nil, err
 	}
-	f := &reset{env: e, manner: p.manner, nodes: linked(inside, links), from: names(inside)}
-	for _, x := range links {
-		f.links = append(f.links, x)
+	f := &reset{env: e, manner: p.Manner, nodes: s.hit, from: names(s.inside), links: s.links, held: p.named()}
+	for _, x := range s.links {
 		f.to = both(f.to, []string{x.to})
 	}
-	if p.target == holder && p.manner != ResetLoudly {
-		f.harm = e.watch.harm(inside[0].Name, rng.IntN(3) > 0)
+	if p.Manner != ResetLoudly {
+		f.harm = p.harm(e, s.inside, c)
 	}
 	return f, nil
-}
-
-func makeReset(e *Env, r FaultRequest) (Fault, error) {
-	from, to, err := r.sides(e)
-	if err != nil {
-		return nil, err
-	}
-	f := &reset{env: e, manner: r.Manner, nodes: both(r.Nodes, r.Peers), from: r.Nodes, to: r.Peers, held: true}
-	f.links, err = linksBetween(from, to, false)
-	return f, err
 }
 
 // reset ends connections. Its links lead from the nodes that are hit to the others.

@@ -102,7 +102,7 @@ func (n *Nemesis) Outstanding() []string {
 func (n *Nemesis) loop(ctx, harm, late context.Context, t track, rng *rand.Rand) error {
 	next := t.draw.next()
 	rest := between(rng, n.env.TTL, 0.5, 1.5)
-	if next.Plan.Trigger() == WhileHeld {
+	if next.Plan.whileHeld() {
 		rest = 0
 	}
 	for {
@@ -135,7 +135,7 @@ func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) (boo
 	duration := s.Plan.Duration(n.env, rng)
 	aware := rng.IntN(2) == 0
 	holding := ""
-	if s.Plan.Trigger() == WhileHeld || aware {
+	if s.Plan.whileHeld() || aware {
 		next := n.env.watch.next()
 		patience := time.NewTimer(2 * n.env.TTL)
 		defer patience.Stop()

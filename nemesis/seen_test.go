@@ -64,7 +64,7 @@ func TestSeenOnEachLink(t *testing.T) {
 				}
 				p.deaf = deaf
 				kind, _ := lookup(r.Kind)
-				f, err := kind.Make(env, r)
+				f, err := kind.Make(t.Context(), env, Plan{FaultRequest: r}, chance{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,20 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"strings"
 
 	"github.com/picklock/picklock/nemesis/packetfault"
 )
-
-// shapePlan is what the faults that make links slow or lossy have in common. Their words
-// are those of a partition, and values, which begin with a digit.
-type shapePlan struct {
-	partitionPlan
-	// shape is how bad the links get, and done what is said of it.
-	shape func(e *Env, rng *rand.Rand) (s packetfault.Shape, done string)
-	seen  seen
-}
 
 // seen is how the effect of a shape is seen.
 type seen struct {
@@ -29,11 +18,9 @@ type seen struct {
 	measure func(ctx context.Context, s *shaping, up []directedLink) (measured string, err error)
 }
 
-// linkWords are what links are written with.
-const linkWords = "[:server|one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:in|out]"
-
-// parseShape reads the links, and hands each value to read.
-func parseShape(words []string, read func(value string) error) (shapePlan, error) {
+// parseShape reads the links of a fault that makes links worse, and gives each value, which
+// begins with a digit, to read.
+func parseShape(words []string, read func(value string) error) (Plan, error) {
 	var rest []string
 	for _, w := range words {
 		if w == "" || w[0] < '0' || w[0] > '9' {
@@ -41,51 +28,28 @@ func parseShape(words []string, read func(value string) error) (shapePlan, error
 			continue
 		}
 		if err := read(w); err != nil {
-			return shapePlan{}, err
+			return Plan{}, err
 		}
 	}
-	links, err := parseLinks(rest)
-	return shapePlan{partitionPlan: links}, err
+	return parseLinks(rest)
 }
 
-func (p shapePlan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) (Fault, error) {
-	inside, links, err := p.choose(ctx, e, rng, holding)
-	if err != nil || len(inside) == 0 {
+// makeShaping makes the plan's links as bad as shape, which done says.
+func makeShaping(ctx context.Context, e *Env, p Plan, c chance, shape packetfault.Shape, done string, seen seen) (Fault, error) {
+	s, err := p.sides(ctx, e, c)
+	if err != nil || len(s.inside) == 0 {
 		return nil, err
 	}
-	f := &shaping{env: e, seen: p.seen, nodes: linked(inside, links)}
-	f.shape, f.done = p.shape(e, rng)
-	for _, x := range links {
-		f.links = append(f.links, x)
-	}
-	if p.target == holder {
-		f.harm = e.watch.harm(inside[0].Name, rng.IntN(3) > 0)
-	}
-	who, others := strings.Join(names(inside), ", "), p.others(inside)
-	switch p.dir {
+	f := &shaping{env: e, seen: seen, shape: shape, done: done, nodes: s.hit, links: s.links, harm: p.harm(e, s.inside, c)}
+	switch s.dir {
 	case "in":
-		f.who = others + " to " + who
+		f.who = s.others + " to " + s.who()
 	case "out":
-		f.who = who + " to " + others
+		f.who = s.who() + " to " + s.others
 	default:
-		f.who = who + " and " + others
+		f.who = s.who() + " and " + s.others
 	}
 	return f, nil
-}
-
-// makeShaping makes the links between the request's nodes as bad as s, which done says.
-func makeShaping(e *Env, r FaultRequest, s packetfault.Shape, done string, seen seen) (Fault, error) {
-	from, to, err := r.sides(e)
-	if err != nil {
-		return nil, err
-	}
-	between := " to "
-	if r.Both {
-		between = " and "
-	}
-	f := &shaping{env: e, seen: seen, shape: s, done: done, nodes: both(r.Nodes, r.Peers), who: strings.Join(r.Nodes, ", ") + between + strings.Join(r.Peers, ", ")}
-	f.links, err = linksBetween(from, to, r.Both)
-	return f, err
 }
 
 // shaping makes ways slow or lossy.

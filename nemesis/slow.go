@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ var slowKind = Kind{
 	All:      []string{"client", "holder:servers", "waiter"},
 	Parse:    parseSlow,
 	Make:     makeSlow,
+	Lasts:    linksLast,
 	Possible: wireable,
 	Overlaps: true, // shapes are combined
 }
@@ -28,29 +28,21 @@ var slowKind = Kind{
 func parseSlow(words []string) (Plan, error) {
 	var slow link.Slow
 	p, err := parseShape(words, slow.Read)
-	p.shape = func(e *Env, rng *rand.Rand) (packetfault.Shape, string) {
-		s := slowShape(slow)
-		if s.Delay == 0 && s.Rate == 0 { // round trips of a part of a lease, up to more than one
-			s.Delay = between(rng, e.TTL, 0.02, 0.6).Round(time.Millisecond)
-			s.Jitter = s.Delay / 2
-		}
-		return s, slowness(s)
-	}
-	p.seen = seen{slowSeen, roundTrips}
+	p.Slow = slow
 	return p, err
 }
 
-func slowShape(s link.Slow) packetfault.Shape {
-	return packetfault.Shape{Delay: s.Delay, Jitter: s.Jitter, Rate: s.Rate}
-}
-
-// makeSlow makes the links slow that a step names.
-func makeSlow(e *Env, r FaultRequest) (Fault, error) {
-	s := slowShape(r.Slow)
-	if s == (packetfault.Shape{}) {
+func makeSlow(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
+	s := packetfault.Shape{Delay: p.Slow.Delay, Jitter: p.Slow.Jitter, Rate: p.Slow.Rate}
+	switch {
+	case s.Delay > 0 || s.Rate > 0:
+	case p.named():
 		return nil, errors.New("neither a delay nor a rate is given")
+	default: // round trips of a part of a lease, up to more than one
+		s.Delay = between(c.rng, e.TTL, 0.02, 0.6).Round(time.Millisecond)
+		s.Jitter = s.Delay / 2
 	}
-	return makeShaping(e, r, s, slowness(s), seen{slowSeen, roundTrips})
+	return makeShaping(ctx, e, p, c, s, slowness(s), seen{slowSeen, roundTrips})
 }
 
 // slowness says how slow: "slowed by 50ms±10ms, to 100 kB/s".
