@@ -2,7 +2,6 @@ package consul
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -14,7 +13,7 @@ import (
 )
 
 func service() *clients.Service {
-	return &clients.Service{Name: "consul", Clean: clean, CleanAll: cleanAll, Names: names}
+	return &clients.Service{Name: "consul", Stores: stores, ForeignStores: foreignStores}
 }
 
 // Where the locks keep their keys.
@@ -58,109 +57,87 @@ func sessionName(o clients.Options, key string) string {
 	return key + " " + o.Client
 }
 
-// keeper is how a run sees to what is in Consul.
-type keeper struct {
-	*api.Client
-	query *api.QueryOptions
-	write *api.WriteOptions
-}
-
-// keep opens a way there, which lasts as long as do.
-func keep(ctx context.Context, o clients.Options, what string, do func(keeper) error) error {
-	t := newTransport(o)
-	defer t.CloseIdleConnections()
-	c, err := newClient(o, o.Servers[0], &http.Client{Transport: t})
-	if err == nil {
-		err = do(keeper{c, (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx), new(api.WriteOptions).WithContext(ctx)})
-	}
-	if err != nil {
-		err = fmt.Errorf("consul: %s: %w", what, err)
-	}
-	return err
-}
-
-// endSessions ends the sessions whose name is one of the run's.
-func (k keeper) endSessions(of func(name string) bool) (n int, err error) {
-	sessions, _, err := k.Session().List(k.query)
-	if err != nil {
-		return 0, err
-	}
-	for _, s := range sessions {
-		if !of(s.Name) {
-			continue
-		}
-		if _, err := k.Session().Destroy(s.ID, k.write); err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
-}
-
-// clean ends the sessions and removes the keys of all locks, and of all who wait for one.
-func clean(ctx context.Context, o clients.Options, mark string) (n int, err error) {
-	err = keep(ctx, o, "remove the keys with "+mark, func(k keeper) error {
-		// First the sessions, so that nobody takes a key again that is gone.
-		if n, err = k.endSessions(func(name string) bool { return strings.HasPrefix(name, mark) }); err != nil {
-			return err
-		}
+// stores are the sessions first, so that no client takes a key again that was removed.
+func stores(ctx context.Context, o clients.Options, do func(clients.Store) error) error {
+	return withAdmin(o, func(a admin) error {
+		err := do(a.sessions())
 		for _, folder := range []string{keyFolder, semaphoreFolder} {
-			keys, _, err := k.KV().Keys(folder+mark, "", k.query)
-			if err != nil {
-				return err
+			if err == nil {
+				err = do(a.keys(folder))
 			}
-			// Also where none are seen: whoever may not delete may see none of them.
-			if _, err := k.KV().DeleteTree(folder+mark, k.write); err != nil {
-				return err
-			}
-			n += len(keys)
-		}
-		return nil
-	})
-	return n, err
-}
-
-// cleanAll ends every session and removes every key whose name contains mark.
-func cleanAll(ctx context.Context, o clients.Options, mark string) (n int, err error) {
-	err = keep(ctx, o, "remove the keys with "+mark, func(k keeper) error {
-		if n, err = k.endSessions(func(name string) bool { return strings.Contains(name, mark) }); err != nil {
-			return err
-		}
-		keys, _, err := k.KV().Keys("", "", k.query)
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			if !strings.Contains(key, mark) {
-				continue
-			}
-			if _, err := k.KV().Delete(key, k.write); err != nil {
-				return err
-			}
-			n++
-		}
-		return nil
-	})
-	return n, err
-}
-
-// names are those of keys and sessions that may be a run's.
-func names(ctx context.Context, o clients.Options) (out []string, err error) {
-	err = keep(ctx, o, "look for the keys of runs", func(k keeper) error {
-		for _, folder := range []string{keyFolder, semaphoreFolder} {
-			keys, _, err := k.KV().Keys(folder+clients.MarkPrefix, "", k.query)
-			if err != nil {
-				return err
-			}
-			for _, key := range keys {
-				out = append(out, strings.TrimPrefix(key, folder))
-			}
-		}
-		sessions, _, err := k.Session().List(k.query)
-		for _, s := range sessions {
-			out = append(out, s.Name)
 		}
 		return err
 	})
-	return out, err
+}
+
+func foreignStores(ctx context.Context, o clients.Options, do func(clients.Store) error) error {
+	return withAdmin(o, func(a admin) error {
+		if err := do(a.sessions()); err != nil {
+			return err
+		}
+		return do(a.keys(""))
+	})
+}
+
+// admin is a run's own access to Consul, beside its clients'.
+type admin struct{ *api.Client }
+
+// withAdmin opens that access, until do returns.
+func withAdmin(o clients.Options, do func(admin) error) error {
+	t := newTransport(o)
+	defer t.CloseIdleConnections()
+	c, err := newClient(o, o.Servers[0], &http.Client{Transport: t})
+	if err != nil {
+		return err
+	}
+	return do(admin{c})
+}
+
+func query(ctx context.Context) *api.QueryOptions {
+	return (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx)
+}
+
+func write(ctx context.Context) *api.WriteOptions { return new(api.WriteOptions).WithContext(ctx) }
+
+// sessions are the sessions by their names, which need not differ: each is followed by the
+// session's id.
+func (a admin) sessions() clients.Store {
+	return clients.Store{
+		Each: func(ctx context.Context, _ string, do func(string) error) error {
+			all, _, err := a.Session().List(query(ctx))
+			for _, s := range all {
+				if err == nil {
+					err = do(s.Name + " " + s.ID)
+				}
+			}
+			return err
+		},
+		Delete: func(ctx context.Context, name string) (bool, error) {
+			i := strings.LastIndexByte(name, ' ')
+			if i < 0 {
+				return false, nil
+			}
+			_, err := a.Session().Destroy(name[i+1:], write(ctx))
+			return err == nil, err
+		},
+	}
+}
+
+func (a admin) keys(folder string) clients.Store {
+	return clients.Store{
+		Prefix: folder,
+		Each: func(ctx context.Context, prefix string, do func(string) error) error {
+			all, _, err := a.KV().Keys(prefix, "", query(ctx))
+			for _, key := range all {
+				if err == nil {
+					err = do(key)
+				}
+			}
+			return err
+		},
+		Delete: func(ctx context.Context, key string) (bool, error) {
+			_, err := a.KV().Delete(key, write(ctx))
+			return err == nil, err
+		},
+	}
 }

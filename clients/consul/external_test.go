@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,16 @@ func TestClean(t *testing.T) {
 		}
 		return keys
 	}
+	users := []string{keyFolder + "my-" + mark + "k0", "app/" + mark + "k0", semaphoreFolder + "app/" + mark + "k0"}
+	for _, key := range users {
+		if _, err := c.KV().Put(&api.KVPair{Key: key}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := c.Session().CreateNoChecks(&api.SessionEntry{Name: "of " + mark}, nil); err != nil {
+		t.Fatal(err)
+	}
+	users = append(users, "of "+mark)
 	for _, info := range Locks() {
 		ways := contract.NewLinks(t, servers)
 		dies := o
@@ -83,7 +94,14 @@ func TestClean(t *testing.T) {
 		if n, err := info.Service.Clean(ctx, o, mark); err != nil || n < who+1 {
 			t.Errorf("%s: %d removed, %v", info.Name, n, err)
 		}
-		if left := strings.Join(all(), "\n"); strings.Contains(left, mark) || !strings.Contains(left, "others-k0") {
+		left := all()
+		for _, name := range users {
+			if !slices.Contains(left, name) {
+				t.Errorf("%s: %s was removed", info.Name, name)
+			}
+		}
+		left = slices.DeleteFunc(left, func(name string) bool { return slices.Contains(users, name) })
+		if left := strings.Join(left, "\n"); strings.Contains(left, mark) || !strings.Contains(left, "others-k0") {
 			t.Errorf("%s: left are\n%s", info.Name, left)
 		}
 		ways.Heal()
@@ -98,8 +116,8 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// Of locks of anybody's, all that has the mark in its name goes, wherever that is.
-func TestCleanAll(t *testing.T) {
+// Of other programs' locks, all is removed of which a part begins with the mark.
+func TestCleanForeign(t *testing.T) {
 	t.Parallel()
 	const mark = "picklock-abcdefghij-"
 	addrs := contract.Addrs(startConsul(t))
@@ -108,7 +126,7 @@ func TestCleanAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"app/" + mark + "k0", "app/x-" + mark + "k1/z", "app/k0"} {
+	for _, key := range []string{"app/" + mark + "k0", "app/x:" + mark + "k1/z", "app/k0", "app/x-" + mark + "k1"} {
 		if _, err := c.KV().Put(&api.KVPair{Key: key}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -118,12 +136,12 @@ func TestCleanAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, err := service().CleanAll(t.Context(), o, mark); n != 3 || err != nil {
+	if n, err := service().ForForeignKeys().Clean(t.Context(), o, mark); n != 3 || err == nil || !strings.Contains(err.Error(), "app/x-"+mark) {
 		t.Errorf("%d removed, %v", n, err)
 	}
 	keys, _, err1 := c.KV().Keys("", "", nil)
 	sessions, _, err2 := c.Session().List(nil)
-	if err := errors.Join(err1, err2); err != nil || len(keys) != 1 || keys[0] != "app/k0" || len(sessions) != 1 || sessions[0].Name != "other" {
+	if err := errors.Join(err1, err2); err != nil || !slices.Equal(keys, []string{"app/k0", "app/x-" + mark + "k1"}) || len(sessions) != 1 || sessions[0].Name != "other" {
 		t.Errorf("left are %q and %d sessions, %v", keys, len(sessions), err)
 	}
 }

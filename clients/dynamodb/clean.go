@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,56 +14,52 @@ import (
 	"github.com/picklock/picklock/clients"
 )
 
-// keeper is how a run sees to the table of its locks.
-type keeper struct {
+// admin is a run's own access to the table of its locks, beside its clients'.
+type admin struct {
 	db    *dynamodb.Client
 	table string
-	mark  string
 	own   bool // the table is the run's
 }
 
-// keep opens a way to the table of the run with this mark; close it in the end.
-func keep(o clients.Options, mark string) (k keeper, done func() error, err error) {
+// withAdmin opens that access for the run with this mark, until do returns.
+func withAdmin(o clients.Options, mark string, do func(admin) error) error {
 	o.TTL = max(o.TTL, 5*time.Second)
 	d, err := newDynamo("dynamodb", o)
 	if err != nil {
-		return keeper{}, nil, err
-	}
-	return keeper{d.db, tableOf(o, mark), mark, o.External == nil || o.External.Database == ""}, d.Close, nil
-}
-
-// prepare makes a table of the run's own, or looks whether the one that its user has named
-// will do.
-func prepare(ctx context.Context, o clients.Options, mark string) error {
-	k, done, err := keep(o, mark)
-	if err != nil {
 		return err
 	}
-	if k.own {
-		err = k.create(ctx)
-	}
-	return errors.Join(err, done())
+	return errors.Join(do(admin{d.db, tableOf(o, mark), o.External == nil || o.External.Database == ""}), d.Close())
 }
 
-func (k keeper) create(ctx context.Context) error {
-	if _, err := k.db.CreateTable(ctx, newTable(k.table)); err != nil {
-		return fmt.Errorf("dynamodb: make the table %s; PICKLOCK_DATABASE names one that is there: %w", k.table, err)
+// prepare makes a table of the run's own, unless its user has named one.
+func prepare(ctx context.Context, o clients.Options, mark string) error {
+	return withAdmin(o, mark, func(a admin) error {
+		if !a.own {
+			return nil
+		}
+		return a.create(ctx)
+	})
+}
+
+func (a admin) create(ctx context.Context) error {
+	if _, err := a.db.CreateTable(ctx, newTable(a.table)); err != nil {
+		return fmt.Errorf("dynamodb: make the table %s; PICKLOCK_DATABASE names one that is there: %w", a.table, err)
 	}
-	return k.await(ctx, func(t *types.TableDescription) bool {
+	return a.await(ctx, a.table, func(t *types.TableDescription) bool {
 		return t != nil && (t.TableStatus == types.TableStatusActive || t.TableStatus == "")
 	})
 }
 
-// await looks at the table until it is as wanted; nil is one that is not there.
-func (k keeper) await(ctx context.Context, as func(*types.TableDescription) bool) error {
+// await looks at a table until it is as wanted; nil is one that is not there.
+func (a admin) await(ctx context.Context, table string, as func(*types.TableDescription) bool) error {
 	for {
-		out, err := k.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(k.table)})
+		out, err := a.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)})
 		var none *types.ResourceNotFoundException
 		switch {
 		case errors.As(err, &none):
 			out = new(dynamodb.DescribeTableOutput)
 		case err != nil:
-			return fmt.Errorf("dynamodb: look at the table %s: %w", k.table, err)
+			return fmt.Errorf("dynamodb: look at the table %s: %w", table, err)
 		}
 		if as(out.Table) {
 			return nil
@@ -70,100 +67,95 @@ func (k keeper) await(ctx context.Context, as func(*types.TableDescription) bool
 		select {
 		case <-time.After(500 * time.Millisecond): // nobody tells
 		case <-ctx.Done():
-			return fmt.Errorf("dynamodb: wait for the table %s: %w", k.table, ctx.Err())
+			return fmt.Errorf("dynamodb: wait for the table %s: %w", table, ctx.Err())
 		}
 	}
 }
 
-// clean deletes the run's table, or its items in the one that its user has named.
-func clean(ctx context.Context, o clients.Options, mark string) (n int, err error) {
-	k, done, err := keep(o, mark)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	if !k.own {
-		return k.deleteItems(ctx)
-	}
-	var none *types.ResourceNotFoundException
-	_, err = k.db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(k.table)})
-	if errors.As(err, &none) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("dynamodb: delete the table %s: %w", k.table, err)
-	}
-	return 1, k.await(ctx, func(t *types.TableDescription) bool { return t == nil })
+func stores(ctx context.Context, o clients.Options, do func(clients.Store) error) error {
+	return withAdmin(o, "", func(a admin) error {
+		if a.own {
+			return do(a.tables())
+		}
+		return do(a.items())
+	})
 }
 
-func (k keeper) deleteItems(ctx context.Context) (n int, err error) {
-	fail := func(err error) (int, error) {
-		return n, fmt.Errorf("dynamodb: remove the items with %s from the table %s: %w", k.mark, k.table, err)
+// tables are the runs' own, under the names of their marks: a table's name and a dash.
+func (a admin) tables() clients.Store {
+	return clients.Store{
+		Each: func(ctx context.Context, prefix string, do func(string) error) error {
+			if clients.MarkIn(prefix) == prefix {
+				return do(prefix) // it need not be there; to list all takes one more permission
+			}
+			pages := dynamodb.NewListTablesPaginator(a.db, &dynamodb.ListTablesInput{})
+			for pages.HasMorePages() {
+				page, err := pages.NextPage(ctx)
+				if err != nil {
+					return fmt.Errorf("list the tables: %w", err)
+				}
+				for _, name := range page.TableNames {
+					if err := do(name + "-"); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
+		Delete: func(ctx context.Context, name string) (bool, error) {
+			name = strings.TrimSuffix(name, "-")
+			var none *types.ResourceNotFoundException
+			_, err := a.db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(name)})
+			if errors.As(err, &none) {
+				return false, nil
+			}
+			if err != nil {
+				return false, fmt.Errorf("delete the table %s: %w", name, err)
+			}
+			return true, a.await(ctx, name, func(t *types.TableDescription) bool { return t == nil })
+		},
 	}
-	out, err := k.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(k.table)})
-	if err != nil {
-		return fail(err)
-	}
-	if schema := out.Table.KeySchema; len(schema) != 1 || aws.ToString(schema[0].AttributeName) != "id" {
-		return fail(errors.New(`its key has to be one attribute, "id", a string`))
-	}
-	remove := func(id types.AttributeValue) error {
-		_, err := k.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: aws.String(k.table), Key: map[string]types.AttributeValue{"id": id}})
+}
+
+// items are those of the table that a user has named.
+func (a admin) items() clients.Store {
+	fail := func(err error) error {
+		if err != nil {
+			err = fmt.Errorf("items of the table %s: %w", a.table, err)
+		}
 		return err
 	}
-	// Also where there are none: whoever may not delete is told so before anything is written.
-	if err := remove(dynamoString(k.mark)); err != nil {
-		return fail(err)
-	}
-	pages := dynamodb.NewScanPaginator(k.db, &dynamodb.ScanInput{
-		TableName: aws.String(k.table), ConsistentRead: aws.Bool(true),
-		FilterExpression: aws.String("begins_with(id, :mark)"), ExpressionAttributeValues: map[string]types.AttributeValue{":mark": dynamoString(k.mark)},
-	})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return fail(err)
-		}
-		for _, item := range page.Items {
-			if err := remove(item["id"]); err != nil {
+	return clients.Store{
+		Each: func(ctx context.Context, prefix string, do func(string) error) error {
+			out, err := a.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(a.table)})
+			if err != nil {
 				return fail(err)
 			}
-			n++
-		}
-	}
-	return n, nil
-}
-
-// names are the tables, or the items of the table that its user has named, that may be a
-// run's.
-func names(ctx context.Context, o clients.Options) (out []string, err error) {
-	k, done, err := keep(o, "")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	if k.own {
-		tables := dynamodb.NewListTablesPaginator(k.db, &dynamodb.ListTablesInput{})
-		for tables.HasMorePages() {
-			page, err := tables.NextPage(ctx)
-			if err != nil {
-				return nil, fmt.Errorf("dynamodb: list the tables: %w", err)
+			if schema := out.Table.KeySchema; len(schema) != 1 || aws.ToString(schema[0].AttributeName) != "id" {
+				return fail(errors.New(`its key has to be one attribute, "id", a string`))
 			}
-			for _, name := range page.TableNames {
-				out = append(out, name+"-") // which ends a mark
+			pages := dynamodb.NewScanPaginator(a.db, &dynamodb.ScanInput{
+				TableName: aws.String(a.table), ConsistentRead: aws.Bool(true),
+				FilterExpression: aws.String("begins_with(id, :prefix)"), ExpressionAttributeValues: map[string]types.AttributeValue{":prefix": dynamoString(prefix)},
+			})
+			for pages.HasMorePages() {
+				page, err := pages.NextPage(ctx)
+				if err != nil {
+					return fail(err)
+				}
+				for _, item := range page.Items {
+					if err := do(dynamoText(item, "id")); err != nil {
+						return err
+					}
+				}
 			}
-		}
-		return out, nil
+			return nil
+		},
+		Delete: func(ctx context.Context, id string) (bool, error) {
+			out, err := a.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+				TableName: aws.String(a.table), Key: dynamoKey(id), ReturnValues: types.ReturnValueAllOld,
+			})
+			return err == nil && len(out.Attributes) > 0, fail(err)
+		},
 	}
-	pages := dynamodb.NewScanPaginator(k.db, &dynamodb.ScanInput{TableName: aws.String(k.table), ConsistentRead: aws.Bool(true)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("dynamodb: look for the items of runs in the table %s: %w", k.table, err)
-		}
-		for _, item := range page.Items {
-			out = append(out, dynamoText(item, "id"))
-		}
-	}
-	return out, nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func service() *clients.Service {
-	return &clients.Service{Name: "dynamodb", Fetch: fetch, Prepare: prepare, Clean: clean, Names: names}
+	return &clients.Service{Name: "dynamodb", Fetch: fetch, Prepare: prepare, Stores: stores}
 }
 
 // dialWithin is how long a server of somebody's own may take to take a connection.

@@ -27,9 +27,20 @@ func others(t *testing.T, table string) clients.Options {
 		External: &clients.External{Addresses: addrs, Access: access.Access{Database: table}}}
 }
 
-func (k keeper) ids(t *testing.T) (out []string) {
+// open is a test's access to the table of a run.
+func open(t *testing.T, o clients.Options) admin {
 	t.Helper()
-	page, err := k.db.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(k.table)})
+	d, err := newDynamo("dynamodb", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return admin{d.db, tableOf(o, mark), o.External.Database == ""}
+}
+
+func (a admin) ids(t *testing.T) (out []string) {
+	t.Helper()
+	page, err := a.db.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(a.table)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,17 +73,24 @@ func TestTableOfItsOwn(t *testing.T) {
 	if _, err := l.Acquire(ctx, mark+"k0"); err != nil {
 		t.Fatal(err)
 	}
-	k, done, err := keep(o, mark)
-	if err != nil {
-		t.Fatal(err)
+	a := open(t, o)
+	if got := a.ids(t); a.table != "picklock-abcdefghij" || !slices.Equal(got, []string{mark + "k0"}) {
+		t.Errorf("table %s has %q", a.table, got)
 	}
-	defer done()
-	if got := k.ids(t); k.table != "picklock-abcdefghij" || !slices.Equal(got, []string{mark + "k0"}) {
-		t.Errorf("table %s has %q", k.table, got)
+	theirs := []string{"my-picklock-abcdefghij", "picklock-abcdefghij-mine"}
+	for _, name := range theirs {
+		if _, err := a.db.CreateTable(ctx, newTable(name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, want := range []int{1, 0} {
 		if n, err := s.Clean(ctx, o, mark); n != want || err != nil {
 			t.Errorf("clean: %d, %v; want %d", n, err, want)
+		}
+	}
+	for _, name := range theirs {
+		if _, err := a.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(name)}); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -83,20 +101,16 @@ func TestTableOfOthers(t *testing.T) {
 	o := others(t, "locks")
 	ctx := contract.Within(t, 60*time.Second)
 	s := service()
-	k, done, err := keep(o, mark)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
+	a := open(t, o)
 	if _, err := s.Clean(ctx, o, mark); err == nil {
 		t.Error("there is no such table, and nobody says so")
 	}
-	if _, err := k.db.CreateTable(ctx, newTable("locks")); err != nil {
+	if _, err := a.db.CreateTable(ctx, newTable("locks")); err != nil {
 		t.Fatal(err)
 	}
-	before := []string{"other", "picklock-k0"}
+	before := []string{"my-" + mark + "k0", "other", "picklock-k0"}
 	for _, id := range before {
-		if _, err := k.db.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("locks"), Item: dynamoKey(id)}); err != nil {
+		if _, err := a.db.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("locks"), Item: dynamoKey(id)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,18 +127,18 @@ func TestTableOfOthers(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
-	if all, err := s.Names(ctx, o); err != nil || !slices.Equal(clients.MarksIn(all), []string{mark}) {
+	if all, err := s.Marks(ctx, o); err != nil || !slices.Equal(all, []string{mark}) {
 		t.Errorf("%q, %v", all, err)
 	}
 	if n, err := s.Clean(ctx, o, mark); n != len(Locks()) || err != nil {
 		t.Errorf("clean: %d, %v", n, err)
 	}
-	if after := k.ids(t); !slices.Equal(after, before) {
+	if after := a.ids(t); !slices.Equal(after, before) {
 		t.Errorf("left are %q, there were %q", after, before)
 	}
 	table := newTable("odd")
 	table.AttributeDefinitions[0].AttributeName, table.KeySchema[0].AttributeName = aws.String("key"), aws.String("key")
-	if _, err := k.db.CreateTable(ctx, table); err != nil {
+	if _, err := a.db.CreateTable(ctx, table); err != nil {
 		t.Fatal(err)
 	}
 	o.External.Database = "odd"

@@ -2,9 +2,7 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -15,7 +13,7 @@ import (
 )
 
 func service() *clients.Service {
-	return &clients.Service{Name: "etcd", Clean: clean, CleanAll: cleanAll, Names: names}
+	return &clients.Service{Name: "etcd", Stores: stores, ForeignStores: stores}
 }
 
 // dialWithin is how long a server that is somebody's own may take to take a connection, and
@@ -41,77 +39,44 @@ func newClient(o clients.Options, c clientv3.Config) (*clientv3.Client, error) {
 	return clientv3.New(c)
 }
 
-// clean removes the keys of all locks, and of all who wait for one.
-func clean(ctx context.Context, o clients.Options, mark string) (int, error) {
-	c, err := newClient(o, clientv3.Config{})
-	if err != nil {
-		return 0, fmt.Errorf("etcd: remove the keys with %s: %w", mark, err)
-	}
-	defer c.Close()
-	r, err := c.Delete(ctx, "/picklock/"+mark, clientv3.WithPrefix())
-	if err != nil {
-		return 0, fmt.Errorf("etcd: remove the keys with %s: %w", mark, err)
-	}
-	return int(r.Deleted), nil
-}
+// keyFolder is where the locks keep their keys.
+const keyFolder = "/picklock/"
 
 // pageKeys is how many keys a server looks up for one answer.
 const pageKeys = 1000
 
-// eachKey calls do for each key with a prefix.
-func eachKey(ctx context.Context, o clients.Options, prefix string, do func(c *clientv3.Client, key string) error) error {
+func stores(_ context.Context, o clients.Options, do func(clients.Store) error) error {
 	c, err := newClient(o, clientv3.Config{})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	from, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
-	if prefix == "" {
-		from = "\x00"
-	}
-	for {
-		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithKeysOnly(), clientv3.WithLimit(pageKeys))
-		if err != nil {
-			return err
-		}
-		for _, kv := range r.Kvs {
-			if err := do(c, string(kv.Key)); err != nil {
-				return err
+	return do(clients.Store{
+		Prefix: keyFolder,
+		Each: func(ctx context.Context, prefix string, do func(string) error) error {
+			from, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
+			if prefix == "" {
+				from = "\x00"
 			}
-			from = string(kv.Key) + "\x00"
-		}
-		if !r.More {
-			return nil
-		}
-	}
-}
-
-// cleanAll removes every key that contains mark.
-func cleanAll(ctx context.Context, o clients.Options, mark string) (n int, err error) {
-	err = eachKey(ctx, o, "", func(c *clientv3.Client, key string) error {
-		if !strings.Contains(key, mark) {
-			return nil
-		}
-		r, err := c.Delete(ctx, key)
-		if err == nil {
-			n += int(r.Deleted)
-		}
-		return err
+			for {
+				r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithKeysOnly(), clientv3.WithLimit(pageKeys))
+				if err != nil {
+					return err
+				}
+				for _, kv := range r.Kvs {
+					if err := do(string(kv.Key)); err != nil {
+						return err
+					}
+					from = string(kv.Key) + "\x00"
+				}
+				if !r.More {
+					return nil
+				}
+			}
+		},
+		Delete: func(ctx context.Context, key string) (bool, error) {
+			r, err := c.Delete(ctx, key)
+			return err == nil && r.Deleted > 0, err
+		},
 	})
-	if err != nil {
-		err = fmt.Errorf("etcd: remove the keys with %s: %w", mark, err)
-	}
-	return n, err
-}
-
-// names are the keys that may be a run's.
-func names(ctx context.Context, o clients.Options) (out []string, err error) {
-	err = eachKey(ctx, o, "/picklock/"+clients.MarkPrefix, func(_ *clientv3.Client, key string) error {
-		out = append(out, strings.TrimPrefix(key, "/picklock/"))
-		return nil
-	})
-	if err != nil {
-		err = fmt.Errorf("etcd: look for the keys of runs: %w", err)
-	}
-	return out, err
 }

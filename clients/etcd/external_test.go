@@ -3,6 +3,7 @@ package etcd
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 	"github.com/picklock/picklock/clients/internal/servers/etcdserver"
 )
 
-// Of locks of anybody's, all that has the mark in its name goes, on whatever page of the keys
-// it is; and names are those of the locks here alone, as a run has chosen them.
-func TestCleanAll(t *testing.T) {
+// The locks here have theirs removed where they keep it, other programs' on whatever page of the
+// keys it is. What only contains the mark is a user's.
+func TestClean(t *testing.T) {
 	t.Parallel()
 	const mark = "picklock-abcdefghij-"
 	o := clients.Options{Servers: contract.Addrs(etcdserver.Start(t))[:1]}
@@ -37,15 +38,28 @@ func TestCleanAll(t *testing.T) {
 	for _, key := range []string{"/app/" + mark + "k0", mark, "zz/" + mark + "k0/1", "/picklock/" + mark + "k0/1"} {
 		put(key)
 	}
-	all, err := service().Names(ctx, o)
-	if err != nil || !slices.Equal(all, []string{mark + "k0/1"}) {
-		t.Errorf("names are %q, %v", all, err)
+	count := func() int64 {
+		t.Helper()
+		r, err := c.Get(ctx, "", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Count
 	}
-	if n, err := service().CleanAll(ctx, o, mark); n != 4 || err != nil {
+	put("/picklock/my-" + mark + "k0")
+	put("/picklock/app/" + mark + "k0")
+	if all, err := service().Marks(ctx, o); err != nil || !slices.Equal(all, []string{mark}) {
+		t.Errorf("marks are %q, %v", all, err)
+	}
+	if n, err := service().Clean(ctx, o, mark); n != 1 || err != nil || count() != pageKeys+15 {
+		t.Errorf("%d of the locks here removed, %v, %d are left", n, err, count())
+	}
+	put("/picklock/" + mark + "k0/1")
+	put("/app/x" + mark + "k0")
+	if n, err := service().ForForeignKeys().Clean(ctx, o, mark); n != 5 || err == nil || !strings.Contains(err.Error(), "2 names") {
 		t.Errorf("%d removed, %v", n, err)
 	}
-	r, err := c.Get(ctx, "", clientv3.WithPrefix(), clientv3.WithCountOnly())
-	if err != nil || r.Count != pageKeys+10 {
-		t.Errorf("%d are left, %v", r.Count, err)
+	if n := count(); n != pageKeys+12 {
+		t.Errorf("%d are left", n)
 	}
 }

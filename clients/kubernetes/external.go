@@ -21,7 +21,7 @@ import (
 )
 
 func service() *clients.Service {
-	return &clients.Service{Name: "kubernetes", Fetch: fetch, Clean: clean, Names: names}
+	return &clients.Service{Name: "kubernetes", Fetch: fetch, Stores: stores}
 }
 
 // configVariable names the kubeconfig for picklock alone; else it is where kubectl has it.
@@ -112,52 +112,37 @@ func reach(o clients.Options) (*rest.Config, string, error) {
 	return c, namespace, nil
 }
 
-// clean deletes the Leases of all locks.
-func clean(ctx context.Context, o clients.Options, mark string) (n int, err error) {
+func stores(_ context.Context, o clients.Options, do func(clients.Store) error) error {
 	o.TTL = max(o.TTL, 15*time.Second) // a third of which a request may take
 	l, err := newKubeLock(o)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer l.Close()
-	fail := func(err error) (int, error) {
-		return n, fmt.Errorf("kubernetes: remove the Leases with %s from the namespace %s: %w", mark, l.namespace, err)
-	}
 	leases := l.leases.Leases(l.namespace)
-	// Whoever may not delete is told so before anything is written: there is no such Lease.
-	if err := leases.Delete(ctx, mark+"none", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return fail(err)
-	}
-	all, err := leases.List(ctx, metav1.ListOptions{})
+	err = do(clients.Store{
+		Each: func(ctx context.Context, _ string, do func(string) error) error {
+			all, err := leases.List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			for _, lease := range all.Items {
+				if err := do(lease.Name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Delete: func(ctx context.Context, name string) (bool, error) {
+			err := leases.Delete(ctx, name, metav1.DeleteOptions{})
+			if apierrors.IsNotFound(err) {
+				return false, nil
+			}
+			return err == nil, err
+		},
+	})
 	if err != nil {
-		return fail(err)
+		err = fmt.Errorf("Leases of the namespace %s: %w", l.namespace, err)
 	}
-	for _, lease := range all.Items {
-		if !strings.HasPrefix(lease.Name, mark) {
-			continue
-		}
-		if err := leases.Delete(ctx, lease.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			return fail(err)
-		}
-		n++
-	}
-	return n, nil
-}
-
-// names are the Leases of the namespace.
-func names(ctx context.Context, o clients.Options) (out []string, err error) {
-	o.TTL = max(o.TTL, 15*time.Second)
-	l, err := newKubeLock(o)
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	all, err := l.leases.Leases(l.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("kubernetes: look for the Leases of runs: %w", err)
-	}
-	for _, lease := range all.Items {
-		out = append(out, lease.Name)
-	}
-	return out, nil
+	return err
 }

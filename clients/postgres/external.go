@@ -3,9 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,7 +11,7 @@ import (
 )
 
 func service() *clients.Service {
-	return &clients.Service{Name: "postgres", Clean: clean, Names: names}
+	return &clients.Service{Name: "postgres", Stores: stores}
 }
 
 // reach has a session made as a server of somebody's own wants it.
@@ -39,12 +36,9 @@ func reach(c *pgconn.Config, o clients.Options) error {
 	return nil
 }
 
-// The statements of clean, each in a transaction of its own. Whoever makes the objects (see
-// pgSchema) does so under the same lock; objects in which another run has something stay.
-const (
-	pgCleanRows   = `DELETE FROM picklock_row WHERE strpos(key, $1) = 1`
-	pgCleanLeases = `DELETE FROM picklock_lease WHERE strpos(key, $1) = 1`
-	pgCleanSchema = `SET LOCAL lock_timeout = '10s';
+// pgCleanSchema removes the objects of pgSchema, under the same lock, unless a run still has
+// something in them.
+const pgCleanSchema = `SET LOCAL lock_timeout = '10s';
 SELECT pg_advisory_xact_lock(8029763591);
 DO $$ BEGIN
 	IF to_regclass('picklock_row') IS NOT NULL THEN
@@ -55,50 +49,50 @@ DO $$ BEGIN
 		END IF;
 	END IF;
 END $$`
-)
 
-// clean removes the rows of the locks, and their tables where nobody else has rows there. Of
-// advisory locks nothing is left when their session has ended.
-func clean(ctx context.Context, o clients.Options, mark string) (n int, err error) {
+// stores are the tables. Of advisory locks nothing is left when their session has ended.
+func stores(ctx context.Context, o clients.Options, do func(clients.Store) error) error {
 	o.TTL = max(o.TTL, 5*time.Second)
 	c, err := pgConfig(o, false)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	conn, err := pgconn.ConnectConfig(ctx, c)
 	if err != nil {
-		return 0, fmt.Errorf("postgres: remove the rows with %s: %w", mark, err)
+		return err
 	}
 	s := &pgSession{conn: conn, lost: make(chan struct{})}
 	defer s.close()
-	for _, sql := range []string{pgCleanRows, pgCleanLeases} {
-		_, tag, err := s.query(ctx, sql, mark)
-		if undefined(err) {
-			continue
-		}
-		if err != nil {
-			return n, fmt.Errorf("postgres: remove the rows with %s: %w", mark, err)
-		}
-		some, _ := strconv.Atoi(strings.TrimPrefix(tag, "DELETE ")) // nothing else answers to it
-		n += some
+	if err := do(s.rows("picklock_row")); err != nil {
+		return err
 	}
-	if err := s.script(ctx, pgCleanSchema); err != nil {
-		return n, fmt.Errorf("postgres: remove the tables of picklock: %w", err)
-	}
-	return n, nil
+	leases := s.rows("picklock_lease")
+	leases.Done = func(ctx context.Context) error { return s.script(ctx, pgCleanSchema) }
+	return do(leases)
 }
 
-// names are the keys of the rows.
-func names(ctx context.Context, o clients.Options) (out []string, err error) {
-	for _, table := range []string{"picklock_row", "picklock_lease"} {
-		text, err := pgAsk(ctx, o, "SELECT coalesce(string_agg(key, E'\n'), '') FROM "+table)
+// rows are those of a table, which need not be there.
+func (s *pgSession) rows(table string) clients.Store {
+	keys := func(ctx context.Context, sql, text string) ([][]string, error) {
+		rows, _, err := s.query(ctx, sql, text)
 		if undefined(err) {
-			continue
+			return nil, nil
 		}
-		if err != nil {
-			return nil, fmt.Errorf("postgres: look for the rows of runs: %w", err)
-		}
-		out = append(out, strings.Split(text, "\n")...)
+		return rows, err
 	}
-	return out, nil
+	return clients.Store{
+		Each: func(ctx context.Context, prefix string, do func(string) error) error {
+			rows, err := keys(ctx, "SELECT key FROM "+table+" WHERE strpos(key, $1) = 1", prefix)
+			for _, row := range rows {
+				if err == nil {
+					err = do(row[0])
+				}
+			}
+			return err
+		},
+		Delete: func(ctx context.Context, key string) (bool, error) {
+			rows, err := keys(ctx, "DELETE FROM "+table+" WHERE key = $1 RETURNING key", key)
+			return len(rows) > 0, err
+		},
+	}
 }

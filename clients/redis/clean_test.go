@@ -128,3 +128,30 @@ func TestClean(t *testing.T) {
 		})
 	}
 }
+
+// Of other programs' locks, what has the mark at the beginning of a part is removed; what only
+// contains it stays, and the error says so.
+func TestCleanForeign(t *testing.T) {
+	const mark = "picklock-abcdefghij-"
+	addrs := []string{servers.Redis(t, 1)[0].Addr}
+	db := redis.NewClient(&redis.Options{Addr: addrs[0]})
+	defer db.Close()
+	for _, key := range []string{"other", "my-" + mark + "k0"} {
+		if err := db.Set(t.Context(), key, "x", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := dump(t, addrs[0])
+	for _, key := range []string{mark + "k0", "lock:" + mark + "k0", "{" + mark + "k1}:queue", "lock_" + mark + "k2"} {
+		if err := db.Set(t.Context(), key, "x", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := service().ForForeignKeys().Clean(t.Context(), clients.Options{Servers: addrs}, mark)
+	if n != 4 || err == nil || !strings.Contains(err.Error(), "my-"+mark) {
+		t.Errorf("%d removed, %v", n, err)
+	}
+	if after := dump(t, addrs[0]); !maps.Equal(after, before) {
+		t.Errorf("the server has %d keys, had %d", len(after), len(before))
+	}
+}

@@ -70,7 +70,7 @@ func TestLocksOnServersOfOthers(t *testing.T) {
 	}
 }
 
-// Servers of a Redis Cluster are told before anything is written there.
+// Servers of a Redis Cluster are refused before anything is written there.
 func TestNoRedisCluster(t *testing.T) {
 	t.Parallel()
 	bin := servers.Need(t, "redis-server", "redis-server")
@@ -80,7 +80,7 @@ func TestNoRedisCluster(t *testing.T) {
 	if _, err := service().Clean(t.Context(), o, "picklock-abcdefghij-"); err == nil || !strings.Contains(err.Error(), "redis.example.com:6379 is one of a Redis Cluster") {
 		t.Errorf("%v", err)
 	}
-	if n, err := service().CleanAll(t.Context(), o, "picklock-abcdefghij-"); n != 0 || err != nil {
-		t.Errorf("locks of one's own: %d, %v", n, err)
+	if n, err := service().ForForeignKeys().Clean(t.Context(), o, "picklock-abcdefghij-"); n != 0 || err != nil {
+		t.Errorf("locks of other programs: %d, %v", n, err)
 	}
 }

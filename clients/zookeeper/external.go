@@ -1,9 +1,9 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"time"
@@ -14,7 +14,7 @@ import (
 )
 
 func service() *clients.Service {
-	return &clients.Service{Name: "zookeeper", Clean: clean, CleanAll: cleanAll, Names: names}
+	return &clients.Service{Name: "zookeeper", Stores: stores, ForeignStores: stores}
 }
 
 // dial connects to a server; where it asks who comes, the client says it as soon as it has a
@@ -31,47 +31,63 @@ func dial(ctx context.Context, o clients.Options, network, addr string, within t
 	return &saslConn{Conn: c, username: username, password: password}, nil
 }
 
-// clean removes the nodes of all locks, and their parent where nobody else has any there.
-func clean(ctx context.Context, o clients.Options, mark string) (n int, err error) {
+// folder is where the locks keep their nodes.
+const folder = "/picklock"
+
+func stores(_ context.Context, o clients.Options, do func(clients.Store) error) error {
 	o.TTL = max(o.TTL, 5*time.Second)
 	s, err := newZKSession(o, false)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer s.close()
-	fail := func(err error) (int, error) {
-		return n, fmt.Errorf("zookeeper: remove the nodes with %s: %w", mark, err)
-	}
-	locks, err := s.syncedChildren(ctx, "/picklock")
+	return do(clients.Store{
+		Prefix: folder + "/",
+		Each: func(ctx context.Context, prefix string, do func(string) error) error {
+			parent := prefix[:max(strings.LastIndexByte(prefix, '/'), 0)]
+			// The walk sees what was written before it.
+			children, err := s.syncedChildren(ctx, cmp.Or(parent, "/"))
+			if errors.Is(err, zk.ErrNoNode) {
+				return nil
+			}
+			for _, child := range children {
+				if node := parent + "/" + child; err == nil && strings.HasPrefix(node, prefix) && node != "/zookeeper" { // the service's own
+					err = s.walk(ctx, node, do)
+				}
+			}
+			return err
+		},
+		Delete: s.remove,
+		Done: func(ctx context.Context) error {
+			_, err := s.remove(ctx, folder)
+			return err
+		},
+	})
+}
+
+// walk calls do for the nodes below a node and then for itself.
+func (s *zkSession) walk(ctx context.Context, node string, do func(string) error) error {
+	children, err := s.children(ctx, node)
 	if errors.Is(err, zk.ErrNoNode) {
-		return 0, nil
+		return nil
+	}
+	for _, child := range children {
+		if err == nil {
+			err = s.walk(ctx, node+"/"+child, do)
+		}
 	}
 	if err != nil {
-		return fail(err)
+		return err
 	}
-	for _, lock := range locks {
-		if !strings.HasPrefix(lock, mark) {
-			continue
-		}
-		root := "/picklock/" + lock
-		line, err := s.children(ctx, root)
-		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return fail(err)
-		}
-		for _, node := range line {
-			if err := s.delete(ctx, root+"/"+node); err != nil && !errors.Is(err, zk.ErrNoNode) {
-				return fail(err)
-			}
-			n++
-		}
-		// Where somebody has queued meanwhile, the next look finds him.
-		if err := s.delete(ctx, root); err != nil && !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, zk.ErrNotEmpty) {
-			return fail(err)
-		}
-		n++
+	return do(node)
+}
+
+// remove deletes a node. One that has got a child meanwhile stays for the next run of the
+// cleaner.
+func (s *zkSession) remove(ctx context.Context, node string) (bool, error) {
+	err := s.delete(ctx, node)
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotEmpty) {
+		return false, nil
 	}
-	if err := s.delete(ctx, "/picklock"); err != nil && !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, zk.ErrNotEmpty) {
-		return fail(err)
-	}
-	return n, nil
+	return err == nil, err
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +65,7 @@ func TestLocksOnAServerOfOthers(t *testing.T) {
 	}
 	for _, there := range []bool{false, true} { // the locks' common parent
 		if there {
-			for _, node := range []string{"/picklock", "/picklock/k0", "/picklock/picklock-k0", "/other"} {
+			for _, node := range []string{"/picklock", "/picklock/k0", "/picklock/picklock-k0", "/picklock/my-" + mark + "k0", "/other"} {
 				if _, err := others.create(ctx, node, 0); err != nil {
 					t.Fatal(err)
 				}
@@ -91,12 +92,12 @@ func TestLocksOnAServerOfOthers(t *testing.T) {
 		}
 	}
 	before := tree(t, others, "/", map[string]string{})
-	for _, node := range []string{"/app", "/app/x-" + mark + "k0", "/app/x-" + mark + "k0/1", "/" + mark} {
+	for _, node := range []string{"/app", "/app/" + mark + "k0", "/app/" + mark + "k0/1", "/app/" + mark + "k0/1/2", "/" + mark} {
 		if _, err := others.create(ctx, node, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n, err := service().CleanAll(ctx, good, mark); n != 3 || err != nil {
+	if n, err := service().ForForeignKeys().Clean(ctx, good, mark); n != 4 || err == nil || !strings.Contains(err.Error(), "1 names") {
 		t.Errorf("%d removed wherever they are, %v", n, err)
 	}
 	if err := others.delete(ctx, "/app"); err != nil {

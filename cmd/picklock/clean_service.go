@@ -81,14 +81,12 @@ func (s *leftThere) clean(ctx context.Context) ([]string, error) {
 		Client: "picklock", Log: slog.New(slog.DiscardHandler),
 	}
 	if s.all {
-		if service.Names == nil {
+		if service.Foreign() {
 			return nil, usage(errors.New("what exec: locks leave is found by its --mark alone"))
 		}
-		names, err := service.Names(ctx, o)
-		if err != nil {
+		if s.marks, err = service.Marks(ctx, o); err != nil {
 			return nil, err
 		}
-		s.marks = clients.MarksIn(names)
 	}
 	var removed []string
 	for _, mark := range s.marks {
