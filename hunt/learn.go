@@ -104,7 +104,7 @@ func (h *Search) count(p point, guided bool, out *Outcome, broke bool) {
 // reason is why a fault cannot be done, without the fault's own name before it.
 func reason(fault, why string) string {
 	word, _, _ := strings.Cut(fault, ":")
-	if _, after, ok := strings.Cut(why, " did not land: "); ok {
+	if _, after, ok := strings.Cut(why, " did not take effect: "); ok {
 		why = after
 	}
 	return strings.TrimPrefix(strings.TrimPrefix(why, word+": "), "fault "+word+": ")

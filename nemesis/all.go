@@ -13,16 +13,16 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// All asks for every fault that the cluster can take, aimed at those who matter.
+// All asks for every fault that the cluster supports, aimed at the nodes that matter.
 const All = "all"
 
 // None asks for no fault: what is asked for beside it counts.
 const None = "none"
 
-// errNobody: there is nobody whom the fault could hit.
-var errNobody = errors.New("there is nobody here whom it could hit")
+// errNoTarget: the cluster has no node that the fault could hit.
+var errNoTarget = errors.New("this cluster has no node that it could hit")
 
-// parseAll makes one spec of the table: each of its strikes is drawn from all entries.
+// parseAll makes one spec of the table: each of its injections is drawn from all entries.
 func parseAll() (Spec, error) {
 	s := Spec{Text: All, OneOf: []Spec{}}
 	for _, k := range kinds {
@@ -52,7 +52,7 @@ func (k Kind) parseEach(words []string) ([]Spec, error) {
 	return out, nil
 }
 
-// ready leaves of a spec what can strike this cluster. An error says that nothing can.
+// ready leaves of a spec what can be injected into this cluster. An error says that nothing can.
 func (n *Nemesis) ready(ctx context.Context, s Spec) (Spec, error) {
 	if s.OneOf == nil {
 		_, err := n.possible(ctx, s)
@@ -63,7 +63,7 @@ func (n *Nemesis) ready(ctx context.Context, s Spec) (Spec, error) {
 	for _, o := range s.OneOf {
 		hits, err := n.possible(ctx, o)
 		switch {
-		case errors.Is(err, errExternal) && s.Text != All: // who names a fault wants all of it
+		case errors.Is(err, errExternal) && s.Text != All: // a fault that is named must be possible in full
 			return s, err
 		case err != nil && first == nil:
 			first = err
@@ -72,7 +72,7 @@ func (n *Nemesis) ready(ctx context.Context, s Spec) (Spec, error) {
 		}
 	}
 	if len(left) == 0 && first == nil {
-		first = errNobody
+		first = errNoTarget
 	}
 	s.OneOf = left
 	if len(left) > 0 {
@@ -81,8 +81,8 @@ func (n *Nemesis) ready(ctx context.Context, s Spec) (Spec, error) {
 	return s, first
 }
 
-// possible says whether a fault would hit somebody, were there a holder and one who
-// waits. An error says that it can never strike here.
+// possible reports whether a fault would hit a node if there were a holder and a waiter. An
+// error says that it can never be injected here.
 func (n *Nemesis) possible(ctx context.Context, s Spec) (bool, error) {
 	if err := n.env.hasTargets(s.Kind); err != nil {
 		return false, err
@@ -100,13 +100,13 @@ func (n *Nemesis) possible(ctx context.Context, s Spec) (bool, error) {
 	n.env.watch.observe(history.Event{Process: anyClient, F: history.Acquire, Type: history.Invoke})
 	f, err := s.Plan.Pick(ctx, n.env, rand.New(rand.NewPCG(0, 0)), anyClient)
 	if f != nil && err == nil {
-		err = n.env.spares(s.Kind, f)
+		err = n.env.validateTargets(s.Kind, f)
 	}
 	return f != nil, err
 }
 
-// LeftOut says which kinds of All this machine cannot do, and why: a reader who thinks
-// that they were tried would be wrong.
+// LeftOut says which kinds of All this machine cannot do, and why, so that no reader takes
+// them for tried.
 func (n *Nemesis) LeftOut() []string {
 	var out []string
 	if n.Drawn() == nil {
@@ -117,7 +117,7 @@ func (n *Nemesis) LeftOut() []string {
 	}
 	for _, k := range kinds {
 		if n.env.hasTargets(k) != nil {
-			continue // that has been said
+			continue // leftAlone says so
 		}
 		if err := k.Possible(n.env); len(k.All) > 0 && err != nil {
 			out = append(out, fmt.Sprintf("--faults %s is without %s: %v", All, k.Name, err))
@@ -152,7 +152,7 @@ type draw struct {
 	spec  Spec
 	kinds []string          // those still to come before all come again
 	left  map[string][]Spec // by kind: its targets still to come
-	owed  []string          // the kinds of All that have struck nobody yet
+	owed  []string          // the kinds of All that have hit no node yet
 }
 
 func newDraw(s Spec, rng *rand.Rand) *draw {
@@ -177,14 +177,14 @@ func (d *draw) next() Spec {
 	return d.target(kind)
 }
 
-// struck notes that a kind has struck.
-func (d *draw) struck(kind string) {
+// used notes that a kind has taken effect.
+func (d *draw) used(kind string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.owed = slices.DeleteFunc(d.owed, func(k string) bool { return k == kind })
 }
 
-// due is one of a kind that has struck nobody yet; false says that all have.
+// due is one of a kind that has hit no node yet; false says that all have.
 func (d *draw) due() (Spec, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -226,7 +226,7 @@ func (d *draw) round() []string {
 			continue
 		}
 		once = append(once, s.Kind.Name)
-		if s.hitsClients() { // servers suffer seldom enough as it is
+		if s.hitsClients() { // servers are hit seldom enough as it is
 			again = append(again, slices.Repeat([]string{s.Kind.Name}, max(1, s.Kind.Share)-1)...)
 		}
 	}
@@ -236,16 +236,16 @@ func (d *draw) round() []string {
 	return append(once, again...)
 }
 
-// track is one loop that strikes, and how many leases it rests between two strikes.
+// track is one loop that injects faults, and how many leases it rests between two of them.
 type track struct {
 	draw       *draw
 	resting    [2]float64
-	persistent bool // where there is nobody to hit, it looks for another at once
+	persistent bool // if there is no node to hit, it tries another at once
 }
 
 // tracks are the loops of the nemesis: one for each spec. All has three: at any time two
-// clients may suffer, and servers at times, with rests in which the lock is granted. Under
-// more it is granted to nobody.
+// clients may be hit, and servers at times, with rests in which the lock is granted. Under
+// more faults no client gets it.
 func (n *Nemesis) tracks() []track {
 	var out []track
 	add := func(s Spec, loops int, resting [2]float64) {
@@ -277,7 +277,7 @@ func (n *Nemesis) tracks() []track {
 	return out
 }
 
-// Kinds are the names of the kinds of fault that the spec may strike with.
+// Kinds are the names of the kinds of fault that the spec may inject.
 func (s Spec) Kinds() []string {
 	if s.OneOf == nil {
 		return []string{s.Kind.Name}

@@ -116,7 +116,7 @@ func TestAllIsWhatTheClusterCanTake(t *testing.T) {
 	if n, err := prepared(t, "pause:holder", &Env{}); err != nil || n.Drawn() != nil || n.LeftOut() != nil {
 		t.Errorf("a fault of its own: drawn from %v, left out %v, %v", n.Drawn(), n.LeftOut(), err)
 	}
-	if _, err := prepared(t, "pause", &Env{}, compose.Server, compose.Client); err == nil || !strings.Contains(err.Error(), "nobody here") {
+	if _, err := prepared(t, "pause", &Env{}, compose.Server, compose.Client); err == nil || !strings.Contains(err.Error(), "no node that it could hit") {
 		t.Errorf("nobody to hit: %v", err)
 	}
 }

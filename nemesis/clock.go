@@ -124,7 +124,7 @@ type clockFault struct {
 	env      *Env
 	nodes    []compose.Node
 	to       clock.Setting
-	measured []string // how fast the nodes' clocks were seen to be
+	measured []string // the rates of the nodes' clocks
 }
 
 func (c *clockFault) Nodes() []string { return names(c.nodes) }
@@ -219,7 +219,7 @@ func (c *clockFault) measure(ctx context.Context) error {
 		}
 		rate := 1 + gained/((least+most)/2)
 		c.measured = append(c.measured, fmt.Sprintf("x%.4f", rate))
-		const slack = float64(time.Millisecond) / 10 // our own clock is being slewed, too
+		const slack = float64(time.Millisecond) / 10 // this process's clock is being slewed, too
 		gain := c.to.Rate - 1
 		if lo, hi := min(gain*least, gain*most), max(gain*least, gain*most); gained < lo-slack || gained > hi+slack {
 			return fmt.Errorf("the clock of %s runs at x%.4f, not %s", n.Name, rate, wrongness(c.to))
@@ -248,7 +248,7 @@ func (c *clockFault) readBack(ctx context.Context, want clock.Setting) error {
 	return nil
 }
 
-// Heal sets all clocks right, whatever became of the others.
+// Heal sets each clock right, even if another fails.
 func (c *clockFault) Heal(ctx context.Context) (all error) {
 	for _, n := range c.nodes {
 		if now, ok := c.env.node(n.Name); !ok || now.PID != n.PID {

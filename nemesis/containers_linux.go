@@ -36,7 +36,7 @@ type containerNode struct {
 	id      string
 	pid     int
 	space   uint64        // its network namespace; 0 if that is not its own
-	ended   bool          // its first process was seen to have ended
+	ended   bool          // its first process has ended
 	shifted []int         // processes whose clock was set at least once
 	undo    map[OpName]Op // what heals the operations that were not undone yet
 }

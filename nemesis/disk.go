@@ -29,20 +29,20 @@ var diskKind = Kind{
 
 func diskPossible(e *Env) error {
 	if !e.Isolated {
-		return errors.New("a disk of ours is mounted in namespaces: see picklock doctor")
+		return errors.New("picklock's own disk is mounted in namespaces: see picklock doctor")
 	}
 	_, err := e.Injector.Do(context.Background(), Op{Name: OpTryDisk})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return errNoDisks
 	case err != nil:
-		return fmt.Errorf("this machine cannot mount a disk of ours: %w", err)
+		return fmt.Errorf("this machine cannot mount picklock's own disk: %w", err)
 	}
 	return nil
 }
 
-// Disks says whether servers need disks of ours for a kind of fault, and this machine
-// can give them some.
+// Disks reports whether servers need picklock's own disks for a kind of fault, and this machine
+// can mount them.
 func Disks(e *Env, kinds []string) bool {
 	return slices.ContainsFunc(kinds, func(name string) bool {
 		k, ok := lookup(name)
@@ -174,7 +174,7 @@ func (d *diskFault) stalled(ctx context.Context, node string) error {
 		select {
 		case err := <-tried:
 			return ended(err)
-		case <-time.After(lookEvery): // the disk tells when it is asked
+		case <-time.After(lookEvery): // the disk only answers questions
 		}
 	}
 }

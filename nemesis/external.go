@@ -9,8 +9,8 @@ import (
 )
 
 // errExternal marks faults that would touch a service which runs outside of the cluster.
-// Its node is only what stands for it here: harm to that would be no harm to the service,
-// and the service is not ours.
+// Its node is only a forwarder to it: a fault of the forwarder would be no fault of the
+// service, and picklock may not touch the service.
 var errExternal = errors.New("picklock has not started it and does nothing to it. Possible are faults of clients (pause:holder) and of their links (partition:client, hold, slow)")
 
 // linker is a fault of links.
@@ -21,9 +21,9 @@ func (h *hold) on() []directedLink      { return h.links }
 func (s *shaping) on() []directedLink   { return s.links }
 func (r *reset) on() []directedLink     { return r.links }
 
-// spares returns an error that wraps errExternal if the fault would touch a service which
+// validateTargets returns an error that wraps errExternal if the fault would touch a service which
 // runs outside. What it does to links is done at this end of them.
-func (e *Env) spares(k Kind, f Fault) error {
+func (e *Env) validateTargets(k Kind, f Fault) error {
 	l, ok := f.(linker)
 	if !ok {
 		for _, name := range f.Nodes() {

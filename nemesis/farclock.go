@@ -20,9 +20,9 @@ const (
 	clockWait  = time.Second // for one answer
 )
 
-// farClock knows how far the monotonic clock of the nodes' kernel is ahead of ours. Who
-// reads it waits for the first measurement only; later ones are made beside, as the
-// time is read under locks and for each event. On our own kernel it is our own clock,
+// farClock knows how far the monotonic clock of the nodes' kernel is ahead of this process's. A
+// reader waits for the first measurement only; later ones run in the background, because the
+// time is read under locks and for each event. On the same kernel it is the same clock,
 // exactly; else it is off by at most half of the quickest round trip, and by what
 // the clocks drifted apart since (see clockEvery). It never goes back.
 type farClock struct {
@@ -34,7 +34,7 @@ type farClock struct {
 	same      atomic.Bool  // it is our own clock
 	ahead     atomic.Int64 // ns
 	measuring atomic.Bool
-	last      atomic.Int64 // the latest time that was told
+	last      atomic.Int64 // the latest time that was returned
 }
 
 func (c *farClock) now() int64 {

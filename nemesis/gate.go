@@ -21,8 +21,8 @@ type GateRequest struct {
 }
 
 // Gate lets so many messages pass and then nothing more between the client and the others,
-// in neither direction, until it is opened: what strikes when it has shut strikes before
-// anybody has heard of the last message.
+// in neither direction, until it is opened: a fault that is injected when it has shut comes
+// before anyone has heard of the last message.
 type Gate struct {
 	env    *Env
 	number uint64
@@ -35,11 +35,11 @@ type Gate struct {
 	passed int // when it was opened
 }
 
-// gates numbers them, for all who share an injector.
+// gates numbers them: several nemeses can share an injector.
 var gates atomic.Uint64
 
-// Gate sets one up; it must be opened in the end. It is none of the history's faults: what
-// it delays is delayed by milliseconds.
+// Gate sets one up; it must be opened in the end. It is no fault in the history: it
+// delays messages by milliseconds only.
 func (n *Nemesis) Gate(ctx context.Context, r GateRequest) (*Gate, error) {
 	if !n.env.Isolated {
 		return nil, errNotIsolated
@@ -53,7 +53,7 @@ func (n *Nemesis) Gate(ctx context.Context, r GateRequest) (*Gate, error) {
 	}
 	g := &Gate{env: n.env, number: gates.Add(1), shut: make(chan struct{}), waited: make(chan error, 1)}
 	o := packetfault.Request{Op: packetfault.Gate, Gate: g.number, N: r.N}
-	// Whoever does not count is there first, so that the gate shuts everywhere.
+	// The links that do not count come first, so that the gate shuts everywhere.
 	for _, counts := range []bool{false, true} {
 		o.Counts = counts
 		some := back
@@ -105,7 +105,7 @@ func (g *Gate) await(ctx context.Context) error {
 	if err == nil {
 		close(g.shut)
 	}
-	if ctx.Err() == nil { // else nobody waits any more
+	if ctx.Err() == nil { // else Open has ended the wait
 		return err
 	}
 	return nil
@@ -125,7 +125,7 @@ func (g *Gate) Passed(ctx context.Context) (int, error) {
 	return r.Messages, err
 }
 
-// Open lets go what has waited since the gate shut, and ends the count. Once it has
+// Open releases what has waited since the gate shut, and ends the count. Once it has
 // succeeded it does nothing any more.
 func (g *Gate) Open(ctx context.Context) error {
 	g.mu.Lock()

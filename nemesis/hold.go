@@ -32,7 +32,7 @@ func makeHold(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 	f := &hold{env: e, links: s.links, both: s.dir == ""}
 	for _, x := range s.links {
 		if f.both && contains(s.inside, x.to) {
-			continue // the way back of one that is named already
+			continue // the other direction of a link that is named already
 		}
 		f.from, f.to = both(f.from, []string{x.from}), both(f.to, []string{x.to})
 	}
@@ -48,7 +48,7 @@ type hold struct {
 	from, to []string
 	both     bool
 	links    []directedLink
-	harm     <-chan struct{} // closed when the harm is done; nil where nothing tells of it
+	harm     <-chan struct{} // closed when it has been held for long enough; nil if nothing shows that
 
 	begun time.Time
 	ended bool

@@ -23,10 +23,10 @@ func TestHoldAndReset(t *testing.T) {
 	}{
 		{"one way", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1", "s2"}}, false, []string{"c1 s1", "c1 s2"}, "", "2 messages from c1 to s1, s2 delivered after "},
 		{"both ways", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1"}, Both: true}, false, []string{"c1 s1", "s1 c1"}, "", "2 messages between c1 and s1 delivered after "},
-		{"not seen", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1"}}, true, nil, "did not land: c1 to s1: no probe was seen", ""},
+		{"not seen", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1"}}, true, nil, "did not take effect: c1 to s1: no probe was seen", ""},
 		{"itself", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"c1"}}, false, nil, "c1 sends nothing to itself", ""},
 		{"nobody", FaultRequest{Kind: "hold", Nodes: []string{"c9"}, Peers: []string{"s1"}}, false, nil, `no node "c9"`, ""},
-		{"no connection", FaultRequest{Kind: "reset", Nodes: []string{"c1"}, Peers: []string{"s1"}}, false, nil, "did not land: there is no connection between c1 and s1", ""},
+		{"no connection", FaultRequest{Kind: "reset", Nodes: []string{"c1"}, Peers: []string{"s1"}}, false, nil, "did not take effect: there is no connection between c1 and s1", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestHoldAndReset(t *testing.T) {
 				t.Errorf("still held: %v", h.wires)
 			}
 			if len(events) != 2 || !events[0].Confirmed || !strings.HasSuffix(events[0].Detail, " held") || !strings.HasPrefix(events[1].Detail, tt.end) {
-				t.Errorf("%+v, want a hold that landed and %q", events, tt.end)
+				t.Errorf("%+v, want a hold that took effect and %q", events, tt.end)
 			}
 		})
 	}

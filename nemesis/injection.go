@@ -9,8 +9,8 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// Inject does the fault, sees that it landed, and returns what undoes it. Both are in
-// the history. A fault that did not land is healed at once and is an error. Once heal
+// Inject injects a fault, confirms that it took effect, and returns what heals it. Both are in
+// the history. A fault that did not take effect is healed at once and is an error. Once heal
 // has succeeded it does nothing any more.
 func (n *Nemesis) Inject(ctx context.Context, r FaultRequest) (heal func(context.Context) error, err error) {
 	if err := r.Possible(n.env); err != nil {
@@ -19,14 +19,14 @@ func (n *Nemesis) Inject(ctx context.Context, r FaultRequest) (heal func(context
 	k, _ := lookup(r.Kind)
 	f, err := k.Make(ctx, n.env, Plan{FaultRequest: r}, chance{})
 	if err == nil {
-		err = n.env.spares(k, f)
+		err = n.env.validateTargets(k, f)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", r.Kind, err)
 	}
 	i, err := n.inject(ctx, k, f)
 	if err != nil {
-		err = fmt.Errorf("fault %s on %s did not land: %w", r.Kind, strings.Join(f.Nodes(), ", "), err)
+		err = fmt.Errorf("fault %s on %s did not take effect: %w", r.Kind, strings.Join(f.Nodes(), ", "), err)
 		if herr := i.heal(context.WithoutCancel(ctx)); herr != nil {
 			err = fmt.Errorf("%w; %w", err, herr)
 		}
@@ -35,8 +35,8 @@ func (n *Nemesis) Inject(ctx context.Context, r FaultRequest) (heal func(context
 	return i.heal, nil
 }
 
-// injection is one fault from its injection to the end of its healing: the one way
-// that planned faults and requested ones go.
+// injection is one fault from its injection to the end of its healing: planned
+// faults and requested ones alike.
 type injection struct {
 	nemesis *Nemesis
 	kind    string
@@ -47,8 +47,8 @@ type injection struct {
 }
 
 // inject does a fault, looks for its effect, and records how that went. The time of
-// the event is the one just before the injection: the harm begins no earlier. Where
-// the error is not nil the fault has not landed; it has to be healed all the same.
+// the event is the one just before the injection: the fault begins no earlier. If the error
+// is not nil, the fault is not confirmed; it has to be healed all the same.
 func (n *Nemesis) inject(ctx context.Context, k Kind, f Fault) (*injection, error) {
 	i := &injection{nemesis: n, kind: k.Name, fault: f}
 	begun := history.Event{F: k.Name, Nodes: f.Nodes(), Phase: history.Begin, Time: n.env.now() - n.start}
@@ -66,7 +66,7 @@ func (n *Nemesis) inject(ctx context.Context, k Kind, f Fault) (*injection, erro
 	return i, err
 }
 
-// heal undoes the fault and records its end. Once that has succeeded it does nothing
+// heal ends the fault and records its end. Once that has succeeded it does nothing
 // any more.
 func (i *injection) heal(ctx context.Context) error {
 	i.mu.Lock()
@@ -86,7 +86,7 @@ func (i *injection) heal(ctx context.Context) error {
 }
 
 // leave records that the fault stays: what it hit does not start any more.
-func (i *injection) leave(down *notBack) {
+func (i *injection) leave(err *restartFailedError) {
 	var still []string
 	for _, name := range i.fault.Nodes() {
 		if now, ok := i.nemesis.env.node(name); ok && now.PID == 0 {
@@ -94,8 +94,8 @@ func (i *injection) leave(down *notBack) {
 		}
 	}
 	i.nemesis.write(history.Event{
-		F: i.kind, Nodes: i.fault.Nodes(), Time: i.nemesis.env.now() - i.nemesis.start, Detail: down.Error(),
-		Error: strings.Join(still, ", ") + " did not start again: what is said of it in nodes/ tells why",
+		F: i.kind, Nodes: i.fault.Nodes(), Time: i.nemesis.env.now() - i.nemesis.start, Detail: err.Error(),
+		Error: strings.Join(still, ", ") + " did not start again: the logs in nodes/ say why",
 	})
 }
 

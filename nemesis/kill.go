@@ -30,7 +30,7 @@ func parseKill(words []string) (p Plan, err error) {
 
 func killLasts(e *Env, p Plan, rng *rand.Rand) time.Duration {
 	// Half of the crashed come back at once, as a supervisor brings them: what the
-	// crash forgot is then missed while somebody still relies on it.
+	// crash forgot is then missed while a client still relies on it.
 	if rng.IntN(2) == 0 {
 		return 0
 	}
@@ -115,24 +115,24 @@ func (k *kill) Heal(ctx context.Context) error {
 		}()
 	}
 	var all error
-	down := &notBack{}
+	failed := &restartFailedError{}
 	for range k.nodes {
 		err := <-errs
 		if errors.Is(err, compose.ErrEnded) {
-			down.errs = append(down.errs, err)
+			failed.errs = append(failed.errs, err)
 		} else {
 			all = errors.Join(all, err)
 		}
 	}
-	if len(down.errs) == 0 || all != nil {
-		return errors.Join(append(down.errs, all)...)
+	if len(failed.errs) == 0 || all != nil {
+		return errors.Join(append(failed.errs, all)...)
 	}
-	return down
+	return failed
 }
 
-// notBack says that servers do not start any more after what was done to them. That is
-// how they are, and no failure of ours.
-type notBack struct{ errs []error }
+// restartFailedError says that servers do not start any more after a fault. That is how these
+// servers behave, and no failure of picklock.
+type restartFailedError struct{ errs []error }
 
-func (e *notBack) Error() string   { return errors.Join(e.errs...).Error() }
-func (e *notBack) Unwrap() []error { return e.errs }
+func (e *restartFailedError) Error() string   { return errors.Join(e.errs...).Error() }
+func (e *restartFailedError) Unwrap() []error { return e.errs }

@@ -2,8 +2,8 @@ package nemesis
 
 import "slices"
 
-// kinds is the one table of the faults, by name: who adds a fault writes its file and
-// its line here.
+// kinds is the one table of the faults, by name: a new fault is its file and its
+// line here.
 var kinds = []Kind{
 	clockKind,
 	diskKind,

@@ -148,7 +148,7 @@ func (nw *network) await(ctx context.Context, some []directedLink, n int) error 
 		for _, x := range some {
 			o := packetfault.Request{Op: packetfault.Count}
 			if len(some) == 1 {
-				o = packetfault.Request{Op: packetfault.Await, N: n} // it tells by itself
+				o = packetfault.Request{Op: packetfault.Await, N: n} // it answers only when they wait
 			}
 			r, err := nw.order(ctx, x, o)
 			// An agent gives up before the time is over, so that its answer comes in time.
@@ -196,7 +196,7 @@ func (nw *network) next(ctx context.Context, some []directedLink, n int) error {
 // errDown says that a cut cannot be probed because one of its ends is down.
 var errDown = errors.New("partition: an end of every cut is down")
 
-// probe returns nil when a packet along the cut was seen to be dropped.
+// probe returns nil once it has observed that a packet along the cut was dropped.
 func (nw *network) probe(ctx context.Context, x directedLink) error {
 	from, ok1 := nw.env.node(x.from)
 	to, ok2 := nw.env.node(x.to)
@@ -210,8 +210,8 @@ func (nw *network) probe(ctx context.Context, x directedLink) error {
 	if port.Port == 0 {
 		port.Port = 9 // discard: a refusal is an answer too
 	}
-	// Another fault that changes the same node's filter starts its counters anew:
-	// a packet more tells whether this cut is still there.
+	// Another fault that changes the same node's filter resets its counters: one more
+	// packet shows whether this cut is still there.
 	for {
 		reached, err := nw.env.Injector.Do(ctx, Op{Name: OpReach, NetNS: from.NetNS, Addr: port.HostPort()})
 		if nw.died(err, from, to) {
@@ -258,7 +258,7 @@ func linksBetween(from, to []compose.Node, both bool) ([]directedLink, error) {
 
 var errNotIsolated = errors.New("this machine cannot hold packets: the nodes share one network (picklock doctor says why)")
 
-// wireable says what stands in the way of working on packets.
+// wireable says what this machine lacks to hold, slow or lose packets; nil if nothing.
 func wireable(e *Env) error {
 	if !e.Isolated {
 		return errNotIsolated

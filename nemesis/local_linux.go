@@ -70,7 +70,7 @@ func (l LocalInjector) Do(ctx context.Context, op Op) (r Result, err error) {
 // signalNode reaches all processes of a node, whatever groups they made.
 func signalNode(pid int, sig syscall.Signal) error {
 	if pid <= 1 {
-		return fmt.Errorf("signal process group %d: not ours", pid)
+		return fmt.Errorf("signal process group %d: not a node of this run", pid)
 	}
 	// The group alone is nearly always all there is; it gets the signal before the
 	// others are looked for.
@@ -104,7 +104,7 @@ var errNoNetNS = errors.New("the nodes share one network: partitions and held pa
 func drop(netns string, from []string) error {
 	return inNetNS(netns, func(c *nftables.Conn) error {
 		// The table and its chain stay: when a chain goes, the kernel drops what waits in
-		// the namespace's queues (see package wire).
+		// the namespace's queues (see package packetfault).
 		table := c.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4})
 		chain := c.AddChain(&nftables.Chain{
 			Name: "input", Table: table, Type: nftables.ChainTypeFilter,
@@ -223,7 +223,7 @@ func inNetNS(netns string, f func(*nftables.Conn) error) error {
 
 // reachWithin is how long a connection attempt inside one machine may take. The
 // kernel sends the first packet at once and the next one after a second, so that
-// waiting much longer would say no more.
+// waiting much longer would show no more.
 const reachWithin = 300 * time.Millisecond
 
 func reach(ctx context.Context, netns, addr string) (reached bool, err error) {

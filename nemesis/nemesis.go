@@ -1,6 +1,6 @@
-// Package nemesis does harm to a running cluster and undoes it: it knows the
-// faults, whom they hit and when. It sees nodes as process ids and network
-// namespaces only, whatever runtime they live in. It must not know locks, nor
+// Package nemesis injects faults into a running cluster and heals them: it knows the
+// faults, which nodes they hit and when. It sees nodes as process ids and network
+// namespaces only, whatever runtime they live in. It does not depend on locks, nor on
 // what a fault is meant to show.
 package nemesis
 
@@ -17,17 +17,17 @@ import (
 	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
-// Fault is one harm, ready to be done once to nodes that have been chosen.
+// Fault is ready to be injected once into nodes that have been chosen.
 type Fault interface {
-	// Nodes are the names of those who are hit, for the history.
+	// Nodes are the names of the nodes that are hit, for the history.
 	Nodes() []string
 	// Detail says in a few words what is done: "clock +5s".
 	Detail() string
 	Inject(ctx context.Context) error
-	// Verify returns nil once the effect has been observed. A fault that was not
-	// observed has not landed.
+	// Verify returns nil once the effect has been observed. A fault whose effect was not
+	// observed is not confirmed.
 	Verify(ctx context.Context) error
-	// Heal undoes the harm and returns nil once that has been observed. It must
+	// Heal ends the fault and returns nil once that has been observed. It must
 	// work after a failed Inject, and when a node has died meanwhile.
 	Heal(ctx context.Context) error
 }
@@ -37,27 +37,27 @@ type Kind struct {
 	Name  string
 	About string // one line
 	Usage string // the words that may follow the name
-	// Plain are the words that the name alone stands for: each strike draws one of them.
-	// nil: what Parse makes of no word.
+	// Plain are the words that the name alone stands for: each injection draws one of
+	// them. nil: what Parse makes of no word.
 	Plain []string
-	// All are the words that follow the name in what --faults all does, aimed at those
-	// who matter; "" is the name alone.
+	// All are the words that follow the name in what --faults all does, aimed at the nodes
+	// that matter; "" is the name alone.
 	All []string
-	// Share is how often the fault strikes clients in --faults all for once of the others;
+	// Share is how often the fault hits clients in --faults all for once of the others;
 	// 0: once.
 	Share int
 	// Parse reads the words that follow the name in --faults.
 	Parse func(words []string) (Plan, error)
-	// Make chooses whom a plan hits, and what it leaves open. A nil fault means that there is
-	// nobody to hit now.
+	// Make chooses which nodes a plan hits, and what it leaves open. A nil fault means that
+	// there is no node to hit now.
 	Make func(ctx context.Context, e *Env, p Plan, c chance) (Fault, error)
 	// Lasts is how long a planned fault stays on; nil: it is over at once.
 	Lasts func(e *Env, p Plan, rng *rand.Rand) time.Duration
 	// Possible says what this machine lacks to do it; nil where all is there.
 	Possible func(e *Env) error
-	// Servers: it hits nobody else.
+	// Servers: it hits servers only.
 	Servers bool
-	// Disks: the servers need disks of ours for it, where they can have them.
+	// Disks: the servers need picklock's own disks for it, if this machine can mount them.
 	Disks bool
 	// Overlaps: the same node may be hit twice at a time.
 	Overlaps bool
@@ -75,11 +75,11 @@ type Env struct {
 	// Now reads the monotonic clock of the nodes' kernel in ns; nil where that is
 	// this machine's.
 	Now func() int64
-	// Asks: the register asks the lock's servers, as a client does, so that who cuts
-	// a server off cuts it off from the register, too.
+	// Asks: the register asks the lock's servers, as a client does. A fault that cuts a server
+	// off then cuts it off from the register, too.
 	Asks bool
-	// Holds: clients do nothing under the lock but hold it. A holder is one then who was
-	// granted it, and no write tells when a fault has done its harm.
+	// Holds: clients do nothing under the lock but hold it. A client is then a holder once it
+	// was granted the lock, and no write shows that a fault has been on for long enough.
 	Holds  bool
 	net    *network
 	starts *starts
@@ -91,7 +91,7 @@ type Spec struct {
 	Text string
 	Kind Kind
 	Plan Plan
-	// OneOf: each strike is drawn from these; Kind and Plan mean nothing then. Of None it
+	// OneOf: each injection is drawn from these; Kind and Plan mean nothing then. Of None it
 	// is empty and not nil.
 	OneOf []Spec
 }
@@ -150,7 +150,7 @@ func parseOne(k Kind, text string, words []string) (Spec, error) {
 	return Spec{Text: text, Kind: k, Plan: plan}, nil
 }
 
-// held is the word that lets any fault strike only while a client holds the lock.
+// held is the word with which any fault is triggered only while a client holds the lock.
 const held = "held"
 
 // node finds a node as it is now.

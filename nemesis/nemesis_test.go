@@ -105,15 +105,15 @@ func TestHeldWaitsForAHolder(t *testing.T) {
 	}
 }
 
-// A fault whose effect nobody has observed has not landed, and is healed all the same.
-func TestUnobservedFaultHasNotLanded(t *testing.T) {
+// A fault whose effect nobody has observed is not confirmed, and is healed all the same.
+func TestUnobservedFaultIsNotConfirmed(t *testing.T) {
 	for _, fault := range []string{"pause", "partition", "clock:one:x2"} {
 		t.Run(fault, func(t *testing.T) {
 			h := newFakeInjector()
 			h.numb = true
 			events := strikeOnce(t, newFakeCluster(), h, fault)
 			if len(events) != 2 || events[0].Confirmed || events[0].Error == "" {
-				t.Errorf("events %+v, want one that did not land", events)
+				t.Errorf("events %+v, want one that did not take effect", events)
 			}
 		})
 	}
@@ -239,7 +239,7 @@ func (f *countedFault) Heal(context.Context) error {
 	return nil
 }
 
-// Landed or not, a fault is injected once, healed once, and its
+// Confirmed or not, a fault is injected once, healed once, and its
 // begin and its end are recorded once each.
 func TestHealedOnce(t *testing.T) {
 	for _, tt := range []struct {

@@ -14,11 +14,11 @@ import (
 // directedLink is one direction between two nodes.
 type directedLink struct{ from, to string }
 
-// owner is a fault that wants something done to the network. What several want ends with the
-// last of them, however often each is healed.
+// owner is a fault that does something to the network. What several do ends with the last of
+// them, however often each is healed.
 type owner any
 
-// linkFaults are the faults of one link, by who wants them.
+// linkFaults are the faults of one link, by owner.
 type linkFaults struct {
 	cut    map[owner]bool // packets are dropped where they arrive
 	held   map[owner]bool // packets wait at their sender
@@ -27,8 +27,8 @@ type linkFaults struct {
 
 func (l *linkFaults) none() bool { return len(l.cut)+len(l.held)+len(l.shaped) == 0 }
 
-// network is what is done to each link, so that one fault's end does not heal another's
-// harm. Its lock is that of starts.
+// network is what is done to each link, so that the end of one fault does not heal another.
+// Its lock is that of starts.
 type network struct {
 	env   *Env
 	links map[directedLink]*linkFaults
@@ -96,7 +96,7 @@ func (nw *network) cut(ctx context.Context, by owner, some []directedLink) error
 	})
 }
 
-// uncut takes back what a fault has cut. It can be called again.
+// uncut ends what a fault has cut. It can be called again.
 func (nw *network) uncut(ctx context.Context, by owner, some []directedLink) error {
 	return nw.change(ctx, some, func(_ directedLink, l *linkFaults) { delete(l.cut, by) }, func() error {
 		all := nw.applyCuts(ctx, some)
@@ -168,7 +168,7 @@ func (nw *network) hold(ctx context.Context, by owner, some []directedLink) erro
 	})
 }
 
-// deliver lets go what waits on these links, all that nobody else wants held, and says
+// deliver releases what waits on these links, unless another fault holds it, and reports
 // what that was.
 func (nw *network) deliver(ctx context.Context, by owner, some []directedLink) (r packetfault.Report, err error) {
 	var free []directedLink
@@ -205,15 +205,15 @@ func (nw *network) shape(ctx context.Context, by owner, some []directedLink, s p
 	})
 }
 
-// unshape takes that back. It can be called again.
+// unshape ends that. It can be called again.
 func (nw *network) unshape(ctx context.Context, by owner, some []directedLink) error {
 	return nw.change(ctx, some, func(_ directedLink, l *linkFaults) { delete(l.shaped, by) }, func() error {
 		return nw.applyShapes(ctx, some)
 	})
 }
 
-// applyShapes makes each link as bad as all who want it bad want it together. One that fails
-// keeps none of the others from it. The lock is held.
+// applyShapes combines the shapes of each link's owners and applies the result. If one link
+// fails, the others are done all the same. The lock is held.
 func (nw *network) applyShapes(ctx context.Context, some []directedLink) (all error) {
 	for _, x := range some {
 		var sum packetfault.Shape
@@ -238,7 +238,7 @@ func (nw *network) applyShapes(ctx context.Context, some []directedLink) (all er
 // down says that a node has no network at the moment.
 func down(n compose.Node) bool { return n.PID == 0 && n.NetNS == "" }
 
-// died says that an error comes from a node's death since it was looked up: it was
+// died reports whether an error comes from a node's death since it was looked up: it was
 // killed, and maybe started again, and its network went with it.
 func (nw *network) died(err error, nodes ...compose.Node) bool {
 	for _, n := range nodes {

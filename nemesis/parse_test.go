@@ -88,7 +88,7 @@ func TestParse(t *testing.T) {
 		{"partition:", "empty word"},
 		{"reset", ""},
 		{"reset:holder:servers:half-open", ""},
-		{"reset:silently:half-open", "silently and half-open are two ways"},
+		{"reset:silently:half-open", "silently and half-open are two manners"},
 		{"reset:one:in", "a connection has both directions"},
 		{"reset:one:loudly", `unknown word "loudly"`},
 		{"slow", ""},

@@ -26,7 +26,7 @@ var partitionKind = Kind{
 	},
 }
 
-// parsePartition reads who is cut off from whom. Without a word for the links, a server is
+// parsePartition reads which links are cut. Without a word for the links, a server is
 // cut from the other servers and from the clients, and from a register that asks the
 // servers; a client from the servers.
 func parsePartition(words []string) (Plan, error) {
@@ -35,7 +35,7 @@ func parsePartition(words []string) (Plan, error) {
 	case err != nil:
 		return p, err
 	case p.target == ring && (p.dir != "" || p.links != "" && p.links != compose.Server):
-		return p, errors.New("a ring is of servers, and has no one way: leave out what follows")
+		return p, errors.New("a ring is of servers, and has no direction: leave out what follows")
 	case p.target == bridge && p.links != "" && p.links != compose.Server:
 		return p, errors.New("a bridge is between servers and clients, or with the word servers between those alone")
 	}
@@ -69,7 +69,7 @@ func (s sides) cutOff() string {
 
 type partition struct {
 	env    *Env
-	nodes  []string // who is hit: inside, and the other end where it is one node
+	nodes  []string // that are hit: inside, and the other end if that is one node
 	links  []directedLink
 	harm   <-chan struct{}
 	detail string
@@ -96,7 +96,7 @@ func (p *partition) Verify(ctx context.Context) error {
 		switch err := <-errs; {
 		case err == nil:
 			seen++
-		case errors.Is(err, errDown): // as good as cut; it is when the node comes back
+		case errors.Is(err, errDown): // counts as cut; reapplied on restart
 		default:
 			all = errors.Join(all, err)
 		}

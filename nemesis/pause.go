@@ -72,7 +72,7 @@ func (p *pause) Inject(ctx context.Context) error {
 
 func (p *pause) Verify(ctx context.Context) error { return p.await(ctx, true) }
 
-// await polls the processes' states: the kernel tells nobody but the parent.
+// await polls the processes' states: the kernel notifies only the parent.
 func (p *pause) await(ctx context.Context, want bool) error {
 	for _, n := range p.nodes {
 		for {
@@ -99,7 +99,7 @@ func (p *pause) await(ctx context.Context, want bool) error {
 	return nil
 }
 
-// Heal lets all go on, whatever became of the others.
+// Heal continues each, even if another fails.
 func (p *pause) Heal(ctx context.Context) (all error) {
 	for _, n := range p.nodes {
 		if now, ok := p.env.node(n.Name); !ok || now.PID != n.PID {

@@ -16,8 +16,8 @@ import (
 // FaultRequest is one fault on nodes that are named.
 type FaultRequest struct {
 	Kind  string   // a fault's name as in Kinds
-	Nodes []string // who is hit; of a partition, the senders
-	// Peers are, of a partition, the receivers; with Both it goes both ways.
+	Nodes []string // that are hit; of a partition, the senders
+	// Peers are, of a partition, the receivers; with Both it goes in both directions.
 	Peers []string
 	Both  bool
 	// By, Rate and Strobe are how a clock goes wrong: a jump, how many seconds it counts in
@@ -55,7 +55,7 @@ func (r FaultRequest) Possible(e *Env) error {
 	return nil
 }
 
-// Plan is a fault as it was asked for: what a request says, for named nodes or for a target.
+// Plan is a fault as it was requested: what a request has, for named nodes or for a target.
 // Of a target, the nodes are chosen anew each time, and so is what the request leaves open.
 type Plan struct {
 	FaultRequest
@@ -63,7 +63,7 @@ type Plan struct {
 	links  compose.Role // of a fault of links: only links to nodes of this role; "" all but the register
 	dir    string       // of a fault of links: "in" to the target, "out" from it, "" both
 	strobe bool         // of a clock: it strobes, also if Strobe is left open
-	held   bool         // it strikes only while a client holds the lock
+	held   bool         // it is triggered only while a client holds the lock
 }
 
 // chance is what chooses where a plan leaves something open.
@@ -73,7 +73,7 @@ type chance struct {
 }
 
 // Pick makes the fault. holder is the client that has just read and not yet written, "" if a
-// timer chose the moment. A nil fault means that there is nobody to hit now.
+// timer chose the moment. A nil fault means that there is no node to hit now.
 func (p Plan) Pick(ctx context.Context, e *Env, rng *rand.Rand, holder string) (Fault, error) {
 	k, ok := lookup(p.Kind)
 	if !ok {
@@ -91,8 +91,8 @@ func (p Plan) Duration(e *Env, rng *rand.Rand) time.Duration {
 	return k.Lasts(e, p, rng)
 }
 
-// whileHeld: it strikes when a client has read and not yet written. Any other fault does so
-// half of the time, and strikes at a random moment else.
+// whileHeld: its trigger is that a client has read and not yet written. Any other fault is
+// triggered by that half of the time, and by a timer else.
 func (p Plan) whileHeld() bool { return p.held || p.target == holder }
 
 // named says that the plan names its nodes, and so leaves nothing open.
@@ -116,7 +116,7 @@ func (p Plan) victims(ctx context.Context, e *Env, c chance) ([]compose.Node, er
 }
 
 // harm closes when a holder among these nodes has been hit for long enough, which another
-// client's read or write tells; nil where nothing tells.
+// client's read or write shows; nil if nothing shows it.
 func (p Plan) harm(e *Env, nodes []compose.Node, c chance) <-chan struct{} {
 	if p.target != holder {
 		return nil

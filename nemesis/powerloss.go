@@ -10,7 +10,7 @@ import (
 
 var powerLossKind = Kind{
 	Name:  "powerloss",
-	About: "kill servers, throw away what they have not synced (torn: but for a part of one write), and start them again",
+	About: "kill servers, discard what they have not synced (torn: except a part of one write), and start them again",
 	Usage: "[:leader|server|one|minority|majority|all|NODE][:torn]",
 	All:   []string{"leader", "majority"},
 	Parse: parsePowerLoss,
@@ -30,7 +30,7 @@ func parsePowerLoss(words []string) (p Plan, err error) {
 
 func makePowerLoss(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 	if _, err := disked(e); err != nil && !p.named() {
-		return nil, fmt.Errorf("nobody knows what a server has synced: %w", err)
+		return nil, fmt.Errorf("what a server has synced is unknown: %w", err)
 	}
 	nodes, err := p.victims(ctx, e, c)
 	if err != nil || nodes == nil {
@@ -60,13 +60,13 @@ func (p *powerLoss) Detail() string {
 }
 
 func (p *powerLoss) Inject(ctx context.Context) error {
-	// A server that was only killed has suffered something else.
+	// A server that was only killed has met another fault.
 	for _, n := range p.nodes {
 		if err := p.loses(ctx, n); err != nil {
 			return fmt.Errorf("power loss of %s: %w", n.Name, err)
 		}
 	}
-	// All of them first: whoever still runs could sync what another has told it.
+	// Kill all of them first: one that still runs could sync what another has sent to it.
 	if err := p.kill.Inject(ctx); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (p *powerLoss) Inject(ctx context.Context) error {
 	return nil
 }
 
-// loses says why a power loss of a server that runs cannot be played.
+// loses says why a running server cannot lose its power here.
 func (p *powerLoss) loses(ctx context.Context, n compose.Node) error {
 	if _, err := disked(p.env); err == nil {
 		return nil
@@ -95,7 +95,7 @@ func (p *powerLoss) loses(ctx context.Context, n compose.Node) error {
 	case !ok:
 		return errors.New("this runtime does not know what a server has synced")
 	case p.torn:
-		return errors.New("only a disk of ours can tear a write: use --runtime local")
+		return errors.New("only picklock's own disk can tear a write: use --runtime local")
 	}
 	return c.Loses(ctx, n.Name)
 }
@@ -109,16 +109,16 @@ func (p *powerLoss) cut(ctx context.Context, n compose.Node) (lost compose.Power
 	return lost, err
 }
 
-// disked is the cluster as one whose servers have disks of ours.
+// disked is the cluster as one whose servers have picklock's own disks.
 func disked(e *Env) (compose.Disked, error) {
 	d, ok := e.Cluster.(compose.Disked)
 	if !ok {
 		return nil, errNoDisks
 	}
 	if !d.Disks() {
-		return nil, errors.New("the servers have no disks of ours here: see picklock doctor")
+		return nil, errors.New("the servers do not have picklock's own disks here: see picklock doctor")
 	}
 	return d, nil
 }
 
-var errNoDisks = errors.New("this runtime gives servers no disk of ours: use --runtime local")
+var errNoDisks = errors.New("this runtime does not give servers picklock's own disks: use --runtime local")

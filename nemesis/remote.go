@@ -75,12 +75,12 @@ func (r *Remote) Do(ctx context.Context, op Op) (Result, error) {
 	return *a.Result, nil
 }
 
-// Close makes the agent undo what is left of its doings and end, and returns when
+// Close makes the agent heal what is still on and end, and returns when
 // it has.
 func (r *Remote) Close(ctx context.Context) error {
 	select {
 	case <-r.agent.Ended():
-		return nil // whatever its end was, it has been told
+		return nil // an earlier call has returned its error
 	default:
 	}
 	if err := r.in.Close(); err != nil {

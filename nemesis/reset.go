@@ -14,7 +14,7 @@ import (
 
 var resetKind = Kind{
 	Name:     "reset",
-	About:    "end the connections that there are; new ones work. Both ends are told, or neither (silently), or one has forgotten it (half-open)",
+	About:    "end the connections that there are; new ones work. Both ends learn of it, or neither (silently), or one forgets the connection (half-open)",
 	Usage:    "[:server|one|leader|halves|minority|majority|holder|waiter|client|NODE][:servers|clients|register][:silently|half-open]",
 	Plain:    []string{"one", "client"},
 	All:      []string{"holder:servers", "waiter", "client:half-open"},
@@ -36,7 +36,7 @@ func parseReset(words []string) (Plan, error) {
 	for _, m := range []string{ResetSilently, ResetHalfOpen} {
 		rest, found := without(words, m)
 		if found && manner != ResetLoudly {
-			return Plan{}, fmt.Errorf("%s and %s are two ways", manner, m)
+			return Plan{}, fmt.Errorf("%s and %s are two manners", manner, m)
 		}
 		if words = rest; found {
 			manner = m
@@ -98,14 +98,14 @@ func (r *reset) Detail() string {
 	text := fmt.Sprintf("%d connections between %s and %s ", n, strings.Join(r.from, ", "), strings.Join(r.to, ", "))
 	switch r.manner {
 	case ResetSilently:
-		text += "let down, and neither end told"
+		text += "broken silently"
 	case ResetHalfOpen:
 		text += "forgotten by " + strings.Join(r.from, ", ") + " only"
 	default:
 		text += "reset"
 	}
 	if r.thrown > 0 {
-		text += fmt.Sprintf("; %d held messages thrown away", r.thrown)
+		text += fmt.Sprintf("; %d held messages discarded", r.thrown)
 	}
 	return text
 }
@@ -173,8 +173,8 @@ func (r *reset) mute(ctx context.Context, x directedLink, flows []packetfault.Fl
 	return err
 }
 
-// Verify looks whether there was a connection at all, and whether the ends that were
-// told have it no more.
+// Verify checks that there was a connection at all, and that the ends that learn of the reset
+// have it no more.
 func (r *reset) Verify(ctx context.Context) error {
 	n := 0
 	for x, flows := range r.broken {

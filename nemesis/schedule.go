@@ -33,8 +33,8 @@ type Nemesis struct {
 }
 
 // New prepares the faults for a cluster whose nodes all run. start is the run's
-// start (history.Now). An error means that a fault can never strike here: the
-// machine cannot do it, or there is nobody whom it could hit.
+// start (history.Now). An error means that a fault can never be injected here: the
+// machine cannot do it, or no node could be hit.
 func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, record func(history.Event)) (*Nemesis, error) {
 	env.starts = newStarts(env)
 	env.net = newNetwork(env)
@@ -63,11 +63,11 @@ func (n *Nemesis) Active() []string {
 	return slices.Clone(n.active)
 }
 
-// Run strikes until harm ends and returns when everything is healed, and seen to
-// be healed. Where the machine was so slow that a kind of All has not struck by then, it
-// strikes with that until late ends: a run that never tried it could not be judged. An
-// error means that something was left broken. The end of ctx, of which harm and late are
-// parts, abandons what is under way.
+// Run injects faults until harm ends and returns once everything has been observed to be
+// healed. If the machine was so slow that a kind of All has not taken effect by then, Run tries
+// that kind until late ends: a run that never tried it could not be judged. An error means
+// that something was left broken. The end of ctx, of which harm and late are parts, abandons
+// what is under way.
 func (n *Nemesis) Run(ctx, harm, late context.Context) error {
 	tracks := n.tracks()
 	n.mu.Lock()
@@ -87,7 +87,7 @@ func (n *Nemesis) Run(ctx, harm, late context.Context) error {
 	return all
 }
 
-// Outstanding lists the kinds of All that have struck nobody yet.
+// Outstanding lists the kinds of All that have hit no node yet.
 func (n *Nemesis) Outstanding() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -114,24 +114,24 @@ func (n *Nemesis) loop(ctx, harm, late context.Context, t track, rng *rand.Rand)
 			}
 			next, while = due, late
 		}
-		struck, err := n.strike(ctx, while, next, rng)
+		effect, err := n.injectOnce(ctx, while, next, rng)
 		if err != nil {
 			return next.wrap(err)
 		}
-		if struck {
-			t.draw.struck(next.Kind.Name)
+		if effect {
+			t.draw.used(next.Kind.Name)
 		}
 		next = t.draw.next()
 		rest = between(rng, n.env.TTL, t.resting[0], t.resting[1])
-		if !struck && t.persistent {
+		if !effect && t.persistent {
 			rest = n.env.TTL / 20
 		}
 	}
 }
 
-// strike does the fault once, from choosing its victims to healing them; false says that
-// there was nobody to hit, or that it did not land.
-func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) (bool, error) {
+// injectOnce injects a fault once, from choosing its nodes to healing them; false says that
+// there was no node to hit, or that it did not take effect.
+func (n *Nemesis) injectOnce(ctx, harm context.Context, s Spec, rng *rand.Rand) (bool, error) {
 	duration := s.Plan.Duration(n.env, rng)
 	aware := rng.IntN(2) == 0
 	holding := ""
@@ -160,8 +160,8 @@ func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) (boo
 	// A fault that has begun is seen through even when the run is over: it must be
 	// healed, and the history must say what was done.
 	i, err := n.inject(ctx, s.Kind, f)
-	landed := err == nil
-	if landed {
+	confirmed := err == nil
+	if confirmed {
 		var done <-chan struct{}
 		if a, ok := f.(Awaiter); ok {
 			done = a.Await()
@@ -169,14 +169,14 @@ func (n *Nemesis) strike(ctx, harm context.Context, s Spec, rng *rand.Rand) (boo
 		wait(harm, duration, done)
 	}
 	err = i.heal(ctx)
-	if down := (*notBack)(nil); errors.As(err, &down) {
-		i.leave(down)
-		return landed, nil
+	if failed := (*restartFailedError)(nil); errors.As(err, &failed) {
+		i.leave(failed)
+		return confirmed, nil
 	}
-	return landed, err
+	return confirmed, err
 }
 
-// claim notes the victims; false says that one of them already suffers the same.
+// claim notes the nodes; false says that one of them is already hit by the same kind.
 func (n *Nemesis) claim(k Kind, f Fault) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -31,7 +31,7 @@ func (p *partly) Do(ctx context.Context, op Op) (Result, error) {
 	return p.fakeInjector.Do(ctx, op)
 }
 
-// TestSeenOnEachLink: a fault on links has landed when each of them shows it, and it alone: what
+// TestSeenOnEachLink: a fault on links is confirmed when each of them shows it, and it alone: what
 // another link or another fault shows says nothing.
 func TestSeenOnEachLink(t *testing.T) {
 	both := []string{"s1", "s2"}

@@ -11,15 +11,15 @@ import (
 // seen is how the effect of a shape is seen.
 type seen struct {
 	// fate is an error unless what became of one packet shows the shape: it alone, whatever
-	// else is done to the way.
+	// else is done to the link.
 	fate func(own packetfault.Shape, f packetfault.Fate) error
-	// measure, if there is one, measures the effect on ways that are up, and says what it
+	// measure, if there is one, measures the effect on links that are up, and says what it
 	// measured.
 	measure func(ctx context.Context, s *shaping, up []directedLink) (measured string, err error)
 }
 
-// parseShape reads the links of a fault that makes links worse, and gives each value, which
-// begins with a digit, to read.
+// parseShape reads the links of a fault that makes links worse, and calls read with each
+// value, which begins with a digit.
 func parseShape(words []string, read func(value string) error) (Plan, error) {
 	var rest []string
 	for _, w := range words {
@@ -52,7 +52,7 @@ func makeShaping(ctx context.Context, e *Env, p Plan, c chance, shape packetfaul
 	return f, nil
 }
 
-// shaping makes ways slow or lossy.
+// shaping makes links slow or lossy.
 type shaping struct {
 	env   *Env
 	seen  seen

@@ -10,7 +10,7 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-// Shapes of partitions, where a target's word would name who is cut off.
+// Shapes of partitions, in the place of a target.
 const (
 	// halves splits servers and clients into two groups each.
 	halves target = "halves"

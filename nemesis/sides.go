@@ -18,7 +18,7 @@ const linkWords = "[:server|one|leader|halves|minority|majority|holder|waiter|cl
 // sides are the links of a fault, and the nodes at their two ends.
 type sides struct {
 	inside []compose.Node // the target; of a request, Nodes
-	others string         // who is at the other end, in words
+	others string         // the other end, in words
 	dir    string         // "in": the links lead to inside only; "out": from it only; "" both
 	links  []directedLink
 	hit    []string // inside, and the other end if it is one node or a request's Peers
@@ -58,8 +58,8 @@ func linksLast(e *Env, p Plan, rng *rand.Rand) time.Duration {
 	return between(rng, e.TTL, 1, 3)
 }
 
-// sides are the links of the plan: those between the target and the others. Nobody inside means
-// that there is nobody to hit now.
+// sides are the links of the plan: those between the target and the others. None inside means
+// that there is no node to hit now.
 func (p Plan) sides(ctx context.Context, e *Env, c chance) (s sides, err error) {
 	if p.named() {
 		return p.namedSides(e)
@@ -105,11 +105,11 @@ func (p Plan) namedSides(e *Env) (s sides, err error) {
 	return s, err
 }
 
-// who is inside, in words.
+// who names the nodes inside.
 func (s sides) who() string { return strings.Join(names(s.inside), ", ") }
 
-// linked are the nodes that are hit where these links are: inside, and the other end
-// where it is one node.
+// linked are the nodes that a fault of these links hits: inside, and the other end if that
+// is one node.
 func linked(inside []compose.Node, links []directedLink) []string {
 	out := names(inside)
 	if len(inside) != 1 {

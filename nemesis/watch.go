@@ -10,8 +10,8 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// watch follows the clients' events, so that a fault can strike in the moment
-// that matters instead of by luck, and end when it has done its harm.
+// watch follows the clients' events, so that a fault can be triggered in the
+// moment that matters instead of at random, and end when it has been on for long enough.
 type watch struct {
 	mu      sync.Mutex
 	reading map[string]string       // key -> client that has read and not yet written
@@ -65,7 +65,7 @@ func (w *watch) observe(e history.Event) {
 	}
 }
 
-// suffered ends the faults whose harm is done by another client's read or write.
+// suffered ends the faults that were waiting for this read or write of another client.
 func (w *watch) suffered(e history.Event, write bool) {
 	rest := w.harms[e.Key][:0]
 	for _, h := range w.harms[e.Key] {
@@ -108,8 +108,8 @@ func (w *watch) harm(victim string, early bool) <-chan struct{} {
 	return h.done
 }
 
-// untilHarm is how long a holder suffers at most: it ends when harm was done (see
-// Awaiter). Where nothing tells of harm, it is so long that a lease ends now and then.
+// untilHarm is how long a fault of a holder lasts at most: it ends when another client has
+// written (see Awaiter). If nothing is written, it is so long that a lease ends now and then.
 func untilHarm(e *Env, rng *rand.Rand) time.Duration {
 	if e.Holds {
 		return between(rng, e.TTL, 1, 3)

@@ -54,7 +54,7 @@ var detailForms = []detailForm{
 	{"flap", form(`(.+) to (.+) cut and healed every ([^,]+).*`), flapping("flap: %s to %s")},
 	{"hold", form(`messages between (.+) and (.+) held`), between("hold: %s from %s")},
 	{"hold", form(`messages from (.+) to (.+) held`), between("hold: %s to %s")},
-	{"reset", form(`\d+ connections between (.+) and (.+) let down, and neither end told.*`), between("reset: %s to %s silently")},
+	{"reset", form(`\d+ connections between (.+) and (.+) broken silently.*`), between("reset: %s to %s silently")},
 	{"reset", form(`\d+ connections between (.+) and (.+) forgotten by .* only.*`), between("reset: %s to %s half-open")},
 	{"reset", form(`\d+ connections between (.+) and (.+) reset.*`), between("reset: %s to %s")},
 	{"slow", form(`(.+?) and (.+) slowed ([^,]+).*`), slowed("slow: %s from %s")},

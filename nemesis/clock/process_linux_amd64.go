@@ -67,7 +67,7 @@ func findVDSO(pid int) (lo, hi uint64, err error) {
 		if lo, hi, err = readVDSO(pid); !errors.Is(err, errNoVDSO) {
 			return lo, hi, err
 		}
-		time.Sleep(time.Millisecond) // nothing tells that the list is whole now
+		time.Sleep(time.Millisecond) // nothing shows that the list is whole now
 	}
 	return lo, hi, err
 }

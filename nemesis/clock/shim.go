@@ -46,7 +46,7 @@ type site struct {
 }
 
 // inside tells whether address a lies within the bytes that the jump replaces but is
-// not their first: who continues there would land in the middle of the jump.
+// not their first: a thread that continues there would be in the middle of the jump.
 func (s *site) inside(a uint64) bool { return a > s.entry && a < s.entry+jumpLen }
 
 // program is what has to be written into a process to hook it.
@@ -268,7 +268,7 @@ func shimClockGettime(a *assembler, data uint64) {
 // shifted clock, so that the two never disagree; the original knows the time zone.
 func shimGettimeofday(a *assembler, _ uint64) {
 	a.emit(0x48, 0x85, 0xf6) // test rsi, rsi
-	a.short(0x74, "gt time") // jz: nobody wants the time zone
+	a.short(0x74, "gt time") // jz: no time zone is asked for
 	a.emit(0x57)             // push rdi
 	a.call("original __vdso_gettimeofday")
 	a.emit(0x5f)            // pop rdi

@@ -111,7 +111,7 @@ func (s *stopped) seize(ctx context.Context) (bool, error) {
 			if st := taskState(s.pid, id); st == 'Z' || st == 'X' {
 				break // ended since the list was made
 			}
-			// A tracer of ours that has just returned may not have ended yet.
+			// A tracer of this process that has just returned may not have ended yet.
 			if tr := tracer(id); !errors.Is(err, unix.EPERM) || tr == 0 || !ours(tr) {
 				return false, explain(s.pid, fmt.Errorf("trace thread %d: %w", id, err))
 			}
@@ -164,7 +164,7 @@ func (s *stopped) await(ctx context.Context, t *thread) error {
 
 // stopOf returns the signal with which tracee tid has stopped, 0 if it has not, and
 // whether ptrace itself or a group stop was the reason. It leaves the status of an
-// ended process for whoever started it: waitid, unlike wait4, can be told so.
+// ended process for its parent: waitid, unlike wait4, can leave it.
 func stopOf(tid int) (sig unix.Signal, event bool, err error) {
 	var info unix.Siginfo
 	for {

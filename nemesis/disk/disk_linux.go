@@ -42,7 +42,7 @@ func Mount(at, store string) (*Disk, error) {
 }
 
 func (d *Disk) mount() error {
-	forever := 24 * time.Hour // nobody else changes the files, and a loss of power mounts anew
+	forever := 24 * time.Hour // no other process changes the files, and a loss of power mounts anew
 	root := &node{disk: d}
 	d.handles = map[uint64][]*handle{}
 	server, err := fs.Mount(d.at, root, &fs.Options{

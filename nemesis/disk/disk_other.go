@@ -6,5 +6,5 @@ import "errors"
 
 // Mount is possible on Linux only.
 func Mount(at, store string) (mounted, error) {
-	return nil, errors.New("a disk of ours needs Linux")
+	return nil, errors.New("picklock's own disk needs Linux")
 }

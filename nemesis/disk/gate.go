@@ -60,8 +60,8 @@ func (g *gate) write(grows bool) syscall.Errno {
 }
 
 // sync lets a sync through, sooner or later. interrupted is closed when the caller got
-// a signal; dying then says whether it is one that nobody survives: who lives on would
-// take an interrupted sync for a broken disk.
+// a signal; dying then reports whether that signal ends the process: a surviving process would see
+// EINTR as an I/O error.
 func (g *gate) sync(interrupted <-chan struct{}, dying func() bool) syscall.Errno {
 	g.mu.Lock()
 	fault, d, change := g.fault, g.stall, g.change

@@ -16,7 +16,7 @@ import (
 
 // journal does to a folder what a file system's users ask for, and keeps what it takes
 // to undo everything since it was last synced. The folder always holds what a reader
-// must see, so that who only kills a process loses nothing.
+// must see, so that killing a process alone loses nothing.
 //
 // Names are one log, as with a journalling file system: a sync of any file or folder
 // makes every name durable that was made, moved or removed before. Data is durable file

@@ -36,7 +36,7 @@ var _ interface {
 	fs.NodeFsyncer
 } = (*node)(nil)
 
-// errno is what the kernel is told of an error.
+// errno is the kernel's number of an error.
 func errno(err error) syscall.Errno {
 	var e syscall.Errno
 	switch {

@@ -49,7 +49,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 // syncAtOnce makes disks durable as they are at one moment: none changes until all stand still. So
-// what one server has told another before it wrote it down is never durable there alone.
+// what one server has sent to another before it wrote it down is never durable there alone.
 func syncAtOnce(disks ...mounted) (err error) {
 	var frozen []func() error
 	for _, d := range disks {

@@ -138,7 +138,7 @@ func (l *destQueue) release(now time.Time) (due time.Time) {
 			return l.late[0].due
 		}
 		if l.shut() {
-			return time.Time{} // who opens the gate asks again
+			return time.Time{} // opening the gate asks again
 		}
 		l.pass(l.late[0].packet)
 		l.late = l.late[1:]

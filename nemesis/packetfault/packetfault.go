@@ -1,5 +1,5 @@
 // Package packetfault keeps, slows and loses what a node sends to others, at the sender's own
-// output: the kernel hands each packet that leaves the node's network namespace to this
+// output: the kernel passes each packet that leaves the node's network namespace to this
 // process, which says when it may go on. What waits there is not lost for the sender's
 // TCP, which therefore does not send it again. It works on network namespaces and
 // addresses and knows nothing of nodes. Where this process ends, everything flows.
@@ -61,9 +61,9 @@ const (
 type Manner string
 
 const (
-	// Loudly: both ends are told at once.
+	// Loudly: both ends learn of it at once.
 	Loudly Manner = ""
-	// HalfOpen: this end forgets it, and the other is not told.
+	// HalfOpen: this end forgets it, and the other does not learn of it.
 	HalfOpen Manner = "half-open"
 )
 
@@ -113,7 +113,7 @@ type Report struct {
 
 // Fate is what became of a packet at its sender.
 type Fate struct {
-	Held  bool          `json:"held,omitempty"` // it waits, or was thrown away where others wait
+	Held  bool          `json:"held,omitempty"` // it waits, or was discarded while others wait
 	Lost  bool          `json:"lost,omitempty"` // by chance
 	Down  bool          `json:"down,omitempty"` // it was lost while the link was down
 	Late  time.Duration `json:"late,omitempty"` // so much later than it came it may go on

@@ -56,8 +56,8 @@ func open(ns *os.File) (*packetQueue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a packet queue (NFQUEUE): %w: %w", ErrUnsupported, err)
 	}
-	// That some packets were lost tells the kernel to whoever sends to us, which is TCP's
-	// to mend; it must not end the listening.
+	// The kernel reports lost packets to the receiver of the queue. TCP sends them again; the
+	// report must not end the listening.
 	_ = q.SetOption(netlink.NoENOBUFS, true)
 	enlarge(q)
 	ctx, stop := context.WithCancel(context.Background()) // ends in close
@@ -115,7 +115,7 @@ func (d *packetQueue) verdict(id uint32, accept bool) {
 	_ = d.queue.SetVerdict(id, v) // a packet that is gone needs none
 }
 
-// take is told of every packet.
+// take is called for every packet.
 func (d *packetQueue) take(a nfqueue.Attribute) int {
 	if a.PacketID == nil {
 		return 0
@@ -337,7 +337,7 @@ func (d *packetQueue) close() error {
 	return errors.Join(err, d.ns.Close())
 }
 
-// queued counts the packets in the namespace's queue of ours.
+// queued counts the packets in this queue of the namespace.
 func queued(ns *os.File) (n int, err error) {
 	var text []byte
 	if nerr := proc.InNetNS(ns, func() { text, err = os.ReadFile("/proc/thread-self/net/netfilter/nfnetlink_queue") }); nerr != nil {

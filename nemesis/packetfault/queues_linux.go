@@ -171,7 +171,7 @@ func (qs *Queues) leave(number uint64, d *packetQueue) error {
 
 // Forget forgets the queue of a namespace whose node has ended, by the namespace's number,
 // and returns what closes it. What waits there is lost, as all is that such a node had not
-// sent yet; whoever awaits messages of it learns that the process is gone. As long as the
+// sent yet; a caller that awaits messages of it learns that the process is gone. As long as the
 // queue is open it keeps the namespace.
 func (qs *Queues) Forget(number uint64) (end func() error) {
 	qs.mu.Lock()

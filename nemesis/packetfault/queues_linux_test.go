@@ -266,7 +266,7 @@ func TestForget(t *testing.T) {
 	if err := p.queues.Forget(number)(); err != nil {
 		t.Errorf("once more: %v", err)
 	}
-	// This one is not really gone: what was thrown away its kernel sends again.
+	// This one is not really gone: what was discarded its kernel sends again.
 	if x := next(t, got); x.text != "first" {
 		t.Errorf("%+v came", x)
 	}

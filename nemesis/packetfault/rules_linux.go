@@ -37,7 +37,7 @@ func installQueueRules(ns *os.File, to []netip.Addr) error {
 	return nil
 }
 
-// queueRule is the rule for one address. If nobody listens to the queue, packets pass.
+// queueRule is the rule for one address. If no process listens to the queue, packets pass.
 func queueRule(to netip.Addr) []expr.Any {
 	const (
 		protocolOffset    = 9  // in an IPv4 header

@@ -12,7 +12,7 @@ import (
 	"github.com/picklock/picklock/internal/proc"
 )
 
-// tryWithin bounds how long a trial may take.
+// tryWithin bounds how long an attempt may take.
 const tryWithin = 5 * time.Second
 
 // try holds and delivers a message in a namespace of its own.
