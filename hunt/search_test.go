@@ -326,7 +326,7 @@ func TestNothingByWhatCannotBeDone(t *testing.T) {
 
 func TestReason(t *testing.T) {
 	for why, want := range map[string]string{
-		"disk: fault disk: the servers have no disks":              "the servers have no disks",
+		"disk: fault disk: the servers have no disks":                     "the servers have no disks",
 		"fault disk on s1 did not take effect: sync of s1: still at once": "sync of s1: still at once",
 		"no disks here": "no disks here",
 	} {

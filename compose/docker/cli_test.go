@@ -337,7 +337,7 @@ volumes: {data: {}}
 		}
 		var v struct {
 			Stats struct {
-				Faults map[string]struct{ Injected, Landed int }
+				Faults map[string]struct{ Injected, Confirmed int }
 			}
 		}
 		if err := json.Unmarshal([]byte(stdout), &v); err != nil {
@@ -347,8 +347,8 @@ volumes: {data: {}}
 			t.Errorf("%s: faults %v", faults, v.Stats.Faults)
 		}
 		for name, f := range v.Stats.Faults {
-			if f.Landed == 0 || f.Landed < f.Injected {
-				t.Errorf("%s landed %d times of %d", name, f.Landed, f.Injected)
+			if f.Confirmed == 0 || f.Confirmed < f.Injected {
+				t.Errorf("%s confirmed %d times of %d", name, f.Confirmed, f.Injected)
 			}
 		}
 	}
