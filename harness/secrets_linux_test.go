@@ -43,6 +43,7 @@ type guarded struct {
 	username string
 	lock     string
 	found    string                   // what pause-holder finds
+	admit    func()                   // lets clients in otherwise than by PICKLOCK_PASSWORD; nil for that
 	deny     func()                   // has clients come with another password, where that is not PICKLOCK_PASSWORD
 	args     []string                 // more of such a run's flags
 	dump     func() map[string]string // all that it keeps
@@ -108,6 +109,9 @@ func TestEndpointBehindTLSAndAPassword(t *testing.T) {
 			t.Setenv("PICKLOCK_TLS_CA", g.ca)
 			t.Setenv("PICKLOCK_USERNAME", g.username)
 			t.Setenv("PICKLOCK_PASSWORD", secret)
+			if g.admit != nil {
+				g.admit()
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			told := onCommandLines(ctx)
 			dir := filepath.Join(t.TempDir(), "run")
@@ -301,17 +305,23 @@ func postgresBehindTLS(t *testing.T) guarded {
 	return g
 }
 
-// zookeeperBehindTLS is a ZooKeeper that takes no client without SASL. It tells how many
+// zookeeperBehindTLS is a ZooKeeper that takes no client without a certificate. It shows how many
 // nodes it has; what they are, the tests of its locks look at.
 func zookeeperBehindTLS(t *testing.T) guarded {
 	t.Helper()
-	g := guarded{addr: freeAddr(t), username: "locks", lock: "zookeeper", found: "stale-write"}
+	g := guarded{addr: freeAddr(t), lock: "zookeeper", found: "stale-write"}
 	ca, cert, key := testkit.Certificate(t)
 	g.ca = ca
+	comeWith := func(cert, key string) {
+		t.Setenv("PICKLOCK_PASSWORD", "") // the locks do not log in
+		t.Setenv("PICKLOCK_TLS_CERT", cert)
+		t.Setenv("PICKLOCK_TLS_KEY", key)
+	}
+	g.admit, g.deny = func() { comeWith(cert, key) }, func() { comeWith("", "") }
 	plain := freeAddr(t)
 	_, secure, _ := net.SplitHostPort(g.addr)
 	_, port, _ := net.SplitHostPort(plain)
-	startOutside(t, g.addr, testkit.GuardedZooKeeper(t, secure, port, cert, key, secret))
+	startOutside(t, g.addr, testkit.GuardedZooKeeper(t, secure, port, ca, cert, key))
 	count := func() string {
 		conn, err := net.Dial("tcp", plain)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"time"
 
@@ -17,18 +16,15 @@ func service() *clients.Service {
 	return &clients.Service{Name: "zookeeper", Stores: stores, ForeignStores: stores}
 }
 
-// dial connects to a server; where it asks who comes, the client says it as soon as it has a
-// session.
-func dial(ctx context.Context, o clients.Options, network, addr string, within time.Duration) (net.Conn, error) {
-	username, password, err := o.Login()
-	if err != nil {
-		return nil, err
+// errLogin is about settings that would have no effect.
+var errLogin = errors.New("the ZooKeeper locks do not log in with SASL: leave PICKLOCK_USERNAME and PICKLOCK_PASSWORD unset (in a file username, password_env and password_file), and come with a client's certificate (PICKLOCK_TLS_CERT, PICKLOCK_TLS_KEY); a program of your own can log in by itself (--lock exec:COMMAND, without --clean-as)")
+
+// checkLogin returns an error if a user wants the locks to log in, which they cannot.
+func checkLogin(o clients.Options) error {
+	if e := o.External; e != nil && (e.Username != "" || e.PasswordEnv != "" || e.PasswordFile != "") {
+		return errLogin
 	}
-	c, err := o.Dial(ctx, network, addr, within)
-	if err != nil || username == "" {
-		return c, err
-	}
-	return &saslConn{Conn: c, username: username, password: password}, nil
+	return nil
 }
 
 // folder is where the locks keep their nodes.

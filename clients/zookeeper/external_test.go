@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -38,17 +39,15 @@ func tree(t *testing.T, s *zkSession, node string, out map[string]string) map[st
 	return out
 }
 
-// The locks come through TLS and SASL to a server that takes nobody else, and leave it as it
-// was.
+// The locks come through TLS with a certificate to a server that takes no other client, and leave
+// it as it was.
 func TestLocksOnAServerOfOthers(t *testing.T) {
 	const mark = "picklock-0123456789-"
 	ca, cert, key := testkit.Certificate(t)
 	port := servers.FreePort(t)
-	at := servers.Start(t, port, testkit.GuardedZooKeeper(t, port, servers.FreePort(t), cert, key, "hidden-word")).Addr
-	t.Setenv("A_PASSWORD", "hidden-word")
-	t.Setenv("ANOTHER", "another-word")
+	at := servers.Start(t, port, testkit.GuardedZooKeeper(t, port, servers.FreePort(t), ca, cert, key)).Addr
 	options := func(change func(*access.Access)) clients.Options {
-		a := access.Access{TLS: true, CA: ca, Username: "locks", PasswordEnv: "A_PASSWORD"}
+		a := access.Access{TLS: true, CA: ca, Cert: cert, Key: key}
 		change(&a)
 		return clients.Options{Servers: []string{at}, Client: "c1", TTL: 2 * time.Second, Log: slog.New(slog.DiscardHandler), External: &clients.External{Addresses: []string{at}, Access: a}}
 	}
@@ -107,9 +106,8 @@ func TestLocksOnAServerOfOthers(t *testing.T) {
 		t.Errorf("the server has %v, had %v", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
 	}
 	for name, change := range map[string]func(*access.Access){
-		"another password": func(a *access.Access) { a.PasswordEnv = "ANOTHER" },
-		"nobody":           func(a *access.Access) { a.Username, a.PasswordEnv = "", "" },
-		"nobody to trust":  func(a *access.Access) { a.CA = "" },
+		"no certificate": func(a *access.Access) { a.Cert, a.Key = "", "" },
+		"no trust":       func(a *access.Access) { a.CA = "" },
 	} {
 		l, err := named("zookeeper").Open(ctx, options(change))
 		if err != nil {
@@ -122,6 +120,30 @@ func TestLocksOnAServerOfOthers(t *testing.T) {
 		cancel()
 		if err := l.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A login that the locks cannot make is refused, and says what to do.
+func TestNoLogin(t *testing.T) {
+	for name, a := range map[string]access.Access{
+		"username": {Username: "locks"}, "password": {PasswordEnv: "A_PASSWORD"}, "password in a file": {PasswordFile: "/a/file"},
+	} {
+		o := clients.Options{Servers: []string{"127.0.0.1:1"}, TTL: time.Second, Log: slog.New(slog.DiscardHandler), External: &clients.External{Access: a}}
+		if _, err := service().Clean(t.Context(), o, "picklock-abcdefghij-"); !errors.Is(err, errLogin) {
+			t.Errorf("%s: clean: %v", name, err)
+		}
+		for _, info := range Locks() {
+			l, err := info.Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			if _, err := l.Acquire(ctx, "k"); !errors.Is(err, errLogin) {
+				t.Errorf("%s: %s: %v", name, info.Name, err)
+			}
+			cancel()
+			l.Close()
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 func lookZooKeeper(ctx context.Context, o clients.Options, key string) (int, error) {
 	server := o.Servers[0]
 	connect := func(network, addr string, within time.Duration) (net.Conn, error) {
-		return dial(ctx, o, network, addr, within)
+		return o.Dial(ctx, network, addr, within)
 	}
 	conn, events, err := zk.Connect([]string{server}, wire.InspectWithin, zk.WithDialer(connect), zk.WithLogInfo(false), zk.WithLogger(noLog{}))
 	if err != nil {

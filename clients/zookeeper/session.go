@@ -60,6 +60,9 @@ func (l *zkLock) session(ctx context.Context) (*zkSession, error) {
 
 // newZKSession connects; shipped leaves the library its own ways of doing so.
 func newZKSession(o clients.Options, shipped bool) (*zkSession, error) {
+	if err := checkLogin(o); err != nil {
+		return nil, err
+	}
 	dialing, cancel := context.WithCancel(context.Background())
 	s := &zkSession{options: o, ttl: o.TTL, lost: make(chan struct{}), cancel: cancel}
 	// One dead server must not use up the session's time.
@@ -69,7 +72,7 @@ func newZKSession(o clients.Options, shipped bool) (*zkSession, error) {
 		if shipped {
 			within = usual
 		}
-		c, err := dial(dialing, o, network, addr, within)
+		c, err := o.Dial(dialing, network, addr, within)
 		if err != nil {
 			return nil, err
 		}

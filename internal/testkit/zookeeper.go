@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,9 +10,9 @@ import (
 )
 
 // GuardedZooKeeper is the command of a ZooKeeper that speaks TLS only on its secure port and
-// takes no client there that does not log in with SASL as "locks"; on the other port it
-// counts its nodes ("mntr"). It needs what Debian's libzookeeper-java brings.
-func GuardedZooKeeper(t testing.TB, securePort, port, cert, key, password string) *exec.Cmd {
+// takes only clients there with a certificate that ca has signed; on the other port it counts
+// its nodes ("mntr"). It needs what Debian's libzookeeper-java brings.
+func GuardedZooKeeper(t testing.TB, securePort, port, ca, cert, key string) *exec.Cmd {
 	t.Helper()
 	NeedProgram(t, "java", "apt-get install default-jre-headless")
 	var jars []string
@@ -37,14 +36,13 @@ func GuardedZooKeeper(t testing.TB, securePort, port, cert, key, password string
 		t.Fatal(err)
 	}
 	store := write("key-and-cert.pem", string(keyText)+string(certText))
-	jaas := write("jaas.conf", fmt.Sprintf("Server { org.apache.zookeeper.server.auth.DigestLoginModule required user_locks=%q; };\n", password))
 	config := write("zoo.cfg", strings.Join([]string{
 		"dataDir=" + dir, "tickTime=200", "maxSessionTimeout=60000", "admin.enableServer=false", "4lw.commands.whitelist=mntr",
 		"clientPort=" + port, "clientPortAddress=127.0.0.1", "secureClientPort=" + securePort, "secureClientPortAddress=127.0.0.1",
 		"serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
-		"ssl.clientAuth=none", "ssl.keyStore.location=" + store, "ssl.keyStore.type=PEM",
-		"authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider", "sessionRequireClientSASLAuth=true", "",
+		"ssl.clientAuth=need", "ssl.keyStore.location=" + store, "ssl.keyStore.type=PEM",
+		"ssl.trustStore.location=" + ca, "ssl.trustStore.type=PEM", "",
 	}, "\n"))
-	return exec.Command("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dzookeeper.preAllocSize=1024", "-Djava.security.auth.login.config="+jaas,
+	return exec.Command("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dzookeeper.preAllocSize=1024",
 		"-cp", strings.Join(jars, ":"), "org.apache.zookeeper.server.ZooKeeperServerMain", config)
 }
