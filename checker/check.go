@@ -38,16 +38,14 @@ func (an *analysis) verdict(ctx context.Context) Verdict {
 	v := Verdict{Properties: map[string]Property{}, Anomalies: []Anomaly{}, Stats: an.stats}
 	count := map[string]int{}
 	skipped := map[string]bool{}
-	kinds := Anomalies()
-	for i, f := range finders() {
-		property := kinds[i].Property
+	for _, kind := range Anomalies() {
 		if an.limit.ended() {
-			skipped[property] = true
+			skipped[kind.Property] = true
 			continue
 		}
-		found := f.find(an)
-		skipped[property] = skipped[property] || an.limit.over // perhaps there are more
-		count[property] += len(found)
+		found := an.find(kind)
+		skipped[kind.Property] = skipped[kind.Property] || an.limit.over // perhaps there are more
+		count[kind.Property] += len(found)
 		v.Anomalies = append(v.Anomalies, found...)
 	}
 	sortAnomalies(v.Anomalies)

@@ -88,6 +88,9 @@ func TestCorpus(t *testing.T) {
 			}
 			for _, a := range v.Anomalies {
 				seen[a.Name] = true
+				if a.Cause != "" && a.CauseWords() == "" {
+					t.Errorf("the table's line of %s has no cause %s", a.Name, a.Cause)
+				}
 				t.Logf("%s: %s; events %v effects %v faults %v sizes %v", a.Name, a.Explanation, a.Events, a.Effects, a.Faults, a.Sizes)
 			}
 			a, _ := json.Marshal(v)

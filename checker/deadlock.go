@@ -9,6 +9,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["deadlock"] = findDeadlocks }
+
 // patience is the gap between two acquires of one client that still counts as
 // waiting without a break.
 const patience = 100e6
@@ -164,7 +166,7 @@ func waitProof(ops []*op, from, bound int64) []int32 {
 func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 	process := best.ops[0].process
 	a := Anomaly{
-		Name: "deadlock", Property: Liveness, Key: k.name, Time: best.from + an.opt.Bound,
+		Key: k.name, Time: best.from + an.opt.Bound,
 		Events: an.evidence.at(waitProof(best.ops, best.from, an.opt.Bound)...),
 		Sizes:  map[string]int64{"waited": best.to - best.from, "bound": an.opt.Bound},
 		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; all that time no client alive believed that it held it, no lease was running and no fault was on, and nobody was granted it within the bound of %s",

@@ -6,13 +6,15 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["double-grant"] = findDoubleGrants }
+
 func findDoubleGrants(an *analysis) []Anomaly {
 	wrong := an.overlaps.wrong
 	var out []Anomaly
 	for d := range inTime(an.limit, an.overlaps.doubles) {
 		newer := d.newer
 		a := Anomaly{
-			Name: "double-grant", Property: Exclusion, Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{},
+			Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{},
 		}
 		a.More = d.more
 		places, until, from := []int32{newer.ok}, an.tenure.firmEnd(newer), newer.okT

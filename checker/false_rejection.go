@@ -7,6 +7,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["false-rejection"] = findFalseRejections }
+
 // findFalseRejections: the register refused an operation of the rightful holder.
 // Sound only where nobody else can have been the holder by the end of the
 // operation: the lease was certainly alive for the whole of it, the service
@@ -41,7 +43,7 @@ func findFalseRejections(an *analysis) []Anomaly {
 		left := g.aliveUntil(o.endT) - o.endT
 		places := append(g.proof(o.endT), o.inv, o.comp)
 		a := Anomaly{
-			Name: "false-rejection", Property: Register, Key: g.lock.name, Time: o.endT,
+			Key: g.lock.name, Time: o.endT,
 			Grants: []string{g.id}, Events: an.evidence.at(places...), Effects: []int64{e.seq},
 			Sizes: map[string]int64{"remaining": left},
 			Explanation: fmt.Sprintf("the register refused %s's %s%s at %s (%s), although its lease certainly had %s left and nobody had been granted the lock since",

@@ -6,13 +6,15 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["granted-early"] = findGrantedEarly }
+
 func findGrantedEarly(an *analysis) []Anomaly {
 	wrong := an.overlaps.wrong
 	var out []Anomaly
 	for e := range inTime(an.limit, an.overlaps.early) {
 		newer, older := e.newer, e.older[0]
 		a := Anomaly{
-			Name: "granted-early", Property: Exclusion, Key: newer.lock.name, Time: e.from,
+			Key: newer.lock.name, Time: e.from,
 			Cause: "granted-early", Sizes: map[string]int64{},
 		}
 		var places []int32

@@ -8,6 +8,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["lost-update"] = findLostUpdates }
+
 // findLostUpdates finds acknowledged updates that a client overwrote without having seen
 // them; see overwrites. One anomaly tells of all that one write cut off.
 func findLostUpdates(an *analysis) []Anomaly {
@@ -28,7 +30,7 @@ func findLostUpdates(an *analysis) []Anomaly {
 func lostUpdate(an *analysis, o overwrite) Anomaly {
 	victim, by, seen := o.victims[0], o.by, o.seen
 	a := Anomaly{
-		Name: "lost-update", Property: Register, Key: victim.key(), Time: by.t,
+		Key: victim.key(), Time: by.t,
 		Effects: []int64{victim.seq, by.seq},
 		Sizes:   map[string]int64{"after": by.t - victim.t},
 	}
@@ -130,7 +132,7 @@ func lostWithoutLog(an *analysis) []Anomaly {
 			}
 			lost[v] = true
 			a := Anomaly{
-				Name: "lost-update", Property: Register, Key: k.name, Time: o.endT,
+				Key: k.name, Time: o.endT,
 				Events: an.evidence.at(o.grant.ok, v.grant.ok, seen.inv, seen.comp, v.inv, v.comp, o.inv, o.comp),
 				Grants: []string{o.grant.id, v.grant.id}, Sizes: map[string]int64{"after": o.endT - v.endT, "blind": o.endT - seen.endT},
 				Explanation: fmt.Sprintf("the update of %s (%s, acknowledged) at %s was overwritten %s later by %s%s, which had last looked at %s",

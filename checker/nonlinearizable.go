@@ -4,6 +4,8 @@ import (
 	"slices"
 )
 
+func init() { finders["nonlinearizable"] = findNonlinearizable }
+
 // findNonlinearizable compares what the clients saw with the register's log; see
 // contradictions. Without a log the reads say which write they saw, since written values
 // are unique; see zones.go.
@@ -23,7 +25,7 @@ func findNonlinearizable(an *analysis) []Anomaly {
 
 // anomaly tells of a contradiction.
 func (c contradiction) anomaly(k *lock, v evidence) Anomaly {
-	a := Anomaly{Name: "nonlinearizable", Property: Register, Key: k.name, Time: c.time, Cause: c.cause, Explanation: c.explanation}
+	a := Anomaly{Key: k.name, Time: c.time, Cause: c.cause, Explanation: c.explanation}
 	from, places := c.time, c.places
 	var processes []string
 	for _, o := range c.ops {

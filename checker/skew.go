@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
+
+	"github.com/picklock/picklock/checker/verdict"
 )
 
 // Clocks of several machines. A history is judged twice: with the times as they are, and
@@ -139,7 +141,7 @@ func (an *analysis) certain(read, wide []Anomaly) []Anomaly {
 		switch {
 		case n >= 0:
 			out[places[h][n]] = a
-		case an.rigid(a):
+		case an.skewInvariant(a):
 			places[h] = append(places[h], len(out))
 			out = append(out, a)
 		}
@@ -166,15 +168,13 @@ func proofHash(seed maphash.Seed, a *Anomaly) uint64 {
 	return h.Sum64()
 }
 
-// rigid says that all the times that an anomaly rests on are of one clock.
-func (an *analysis) rigid(a Anomaly) bool {
-	switch a.Name {
-	case "granted-early", "token-regression":
-		return an.clocks.one(a.Processes)
-	case "two-holders": // a kill, or the history's end, by another clock, ends what its client believes
-		return !an.kills() && a.Time < an.last-an.clocks.skew && an.clocks.one(a.Processes)
+// skewInvariant says that all the times that an anomaly rests on are of one clock.
+func (an *analysis) skewInvariant(a Anomaly) bool {
+	if !verdict.Info(a.Name).SkewInvariant || !an.clocks.one(a.Processes) {
+		return false
 	}
-	return false
+	// A kill, or the history's end, by another clock, ends what a client believes.
+	return a.Property != Belief || !an.kills() && a.Time < an.last-an.clocks.skew
 }
 
 // kills says whether clients were killed.

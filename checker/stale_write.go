@@ -8,6 +8,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["stale-write"] = findStaleWrites }
+
 // touch is one operation that reached the resource: an effect of the register's
 // log, or an acknowledged operation where there is no log.
 type touch struct {
@@ -187,7 +189,7 @@ func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 func staleWrite(an *analysis, w, newer touch) Anomaly {
 	old, young := w.g, newer.g
 	a := Anomaly{
-		Name: "stale-write", Property: Register, Key: old.lock.name, Time: w.t,
+		Key: old.lock.name, Time: w.t,
 		Grants: []string{old.id, young.id}, Cause: staleCause(old, young, w),
 		Sizes: map[string]int64{"after_grant": w.t - young.okT, "after_touch": w.t - newer.t},
 	}
@@ -278,7 +280,7 @@ func staleCause(old, young *grant, w touch) string {
 // when the other one began to wait, and nothing is said against the service.
 func interleaved(an *analysis, own, between, w *effect, met map[grantPair]instant) Anomaly {
 	a := Anomaly{
-		Name: "stale-write", Property: Register, Key: w.key(), Time: w.t, Cause: "interleaved",
+		Key: w.key(), Time: w.t, Cause: "interleaved",
 		Grants:  []string{w.g.id, between.g.id},
 		Effects: []int64{own.seq, between.seq, w.seq},
 		Sizes:   map[string]int64{"after_touch": w.t - between.t},

@@ -8,6 +8,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["starvation"] = findStarvation }
+
 // findStarvation finds clients that waited for longer than is fair while others
 // were granted the lock again and again. Locks that poll are unfair by nature, and
 // no lock here promises an order, so it is looked for only where Options.Fair says
@@ -49,7 +51,7 @@ func findStarvation(an *analysis) []Anomaly {
 			}
 			places := waitProof(w.ops, w.from, an.opt.Fair)
 			a := Anomaly{
-				Name: "starvation", Property: Liveness, Key: k.name, Time: w.from + an.opt.Fair,
+				Key: k.name, Time: w.from + an.opt.Fair,
 				Sizes: map[string]int64{"waited": w.to - w.from, "fair": an.opt.Fair},
 				Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s, longer than %s, while others were granted it %d times",
 					process, k.name, format.Instant(w.from), format.Instant(w.to), dur(an.opt.Fair), n),

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,18 +27,45 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestTables: what the verdict's table names, in its order, is what is looked for.
-func TestTables(t *testing.T) {
-	list, kinds := finders(), Anomalies()
-	if len(list) != len(kinds) {
-		t.Fatalf("%d finders, %d anomalies", len(list), len(kinds))
+// TestTable: what the table names is what is looked for; it goes by property; what leads to an
+// anomaly is deeper; the corpus has a history of each that breaks and one that almost does.
+func TestTable(t *testing.T) {
+	kinds := Anomalies()
+	if len(finders) != len(kinds) {
+		t.Errorf("%d finders, %d anomalies", len(finders), len(kinds))
 	}
-	for i, f := range list {
-		if f.anomaly != kinds[i].Name || f.find == nil {
-			t.Errorf("finder %d is %q, the verdict's table has %q", i, f.anomaly, kinds[i].Name)
+	depth := map[string]int{}
+	for i, a := range kinds {
+		if finders[a.Name] == nil {
+			t.Errorf("nothing looks for %s", a.Name)
+		}
+		if i > 0 && slices.Index(Properties, a.Property) < slices.Index(Properties, kinds[i-1].Property) {
+			t.Errorf("%s stands among the anomalies of another property", a.Name)
+		}
+		depth[a.Name] = a.Depth
+		for _, suffix := range []string{"*", "*-almost"} {
+			if files, err := filepath.Glob("testdata/" + a.Name + suffix + ".txt"); err != nil || len(files) == 0 && (suffix == "*" || !withoutAlmost[a.Name]) {
+				t.Errorf("no history %s%s in testdata: %v", a.Name, suffix, err)
+			}
+		}
+	}
+	for _, a := range kinds {
+		origins := a.From
+		for _, c := range a.Causes {
+			origins = append(slices.Clone(origins), c.From...)
+		}
+		for _, o := range origins {
+			for _, from := range o.Anomalies {
+				if depth[from] == 0 || depth[from] >= depth[a.Name] {
+					t.Errorf("%s comes from %s, which is no deeper", a.Name, from)
+				}
+			}
 		}
 	}
 }
+
+// withoutAlmost are the anomalies of which there is no almost: two tokens are equal or not.
+var withoutAlmost = map[string]bool{"token-reuse": true}
 
 // TestEmpty: no history is no proof of anything.
 func TestEmpty(t *testing.T) {

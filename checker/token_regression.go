@@ -6,6 +6,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["token-regression"] = findTokenRegression }
+
 // findTokenRegression: a grant that was certainly given later carries the smaller
 // token, so a resource that trusts tokens refuses the rightful holder and lets
 // the other one in.
@@ -14,7 +16,7 @@ func findTokenRegression(an *analysis) []Anomaly {
 	for _, k := range an.locks {
 		for p := range inTime(an.limit, an.tokens.regressed[k]) {
 			a := Anomaly{
-				Name: "token-regression", Property: Tokens, Key: k.name, Time: p.newer.okT,
+				Key: k.name, Time: p.newer.okT,
 				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok, p.newer.loProof()),
 				Sizes: map[string]int64{"apart": p.newer.lo - p.older.okT},
 				Explanation: fmt.Sprintf("%s was granted token %d by %s, although %s had been granted the greater token %d at least %s earlier",

@@ -6,6 +6,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["token-reuse"] = findTokenReuse }
+
 // findTokenReuse: two grants of one lock with the same token, which a resource
 // cannot tell apart.
 func findTokenReuse(an *analysis) []Anomaly {
@@ -13,7 +15,7 @@ func findTokenReuse(an *analysis) []Anomaly {
 	for _, k := range an.locks {
 		for p := range inTime(an.limit, an.tokens.reused[k]) {
 			a := Anomaly{
-				Name: "token-reuse", Property: Tokens, Key: k.name, Time: p.newer.okT,
+				Key: k.name, Time: p.newer.okT,
 				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok),
 				Sizes: map[string]int64{"apart": p.newer.okT - p.older.okT},
 				Explanation: fmt.Sprintf("%s was granted token %d at %s, which %s had been granted %s before",

@@ -6,6 +6,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["two-holders"] = findTwoHolders }
+
 // findTwoHolders finds every grant that came while another client still believed
 // that it held the lock: no release invoked, no loss learnt, not killed. It names
 // the one that went on believing longest.
@@ -36,7 +38,7 @@ func findTwoHolders(an *analysis) []Anomaly {
 func twoHolders(an *analysis, older, newer *grant, early bool) Anomaly {
 	overlap := min(older.believedEnd, newer.believedEnd) - newer.okT
 	a := Anomaly{
-		Name: "two-holders", Property: Belief, Key: newer.lock.name, Time: newer.okT,
+		Key: newer.lock.name, Time: newer.okT,
 		Grants: []string{older.id, newer.id},
 		Events: an.evidence.at(older.ok, newer.ok),
 		Sizes:  map[string]int64{"overlap": overlap},

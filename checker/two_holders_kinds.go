@@ -27,7 +27,7 @@ func tooManyHolders(an *analysis, k *lock, early map[*grant]bool) []Anomaly {
 }
 
 func tooMany(an *analysis, with crowd, newer *grant, early bool) Anomaly {
-	a := Anomaly{Name: "two-holders", Property: Belief, Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{}, More: with.more}
+	a := Anomaly{Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{}, More: with.more}
 	older := with.older
 	until, from := min(newer.believedEnd, with.until), newer.okT
 	places, culprit := []int32{newer.ok}, older[0]

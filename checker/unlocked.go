@@ -25,13 +25,13 @@ func verdictWithoutLock(ctx context.Context, an *analysis) Verdict {
 	// Without the log nobody can say what an update extended: the client may have left
 	// that to the register.
 	if an.log != nil {
-		for _, f := range finders() {
+		for _, kind := range Anomalies() {
 			switch {
-			case f.anomaly != "lost-update" && f.anomaly != "nonlinearizable":
+			case !kind.NoLock:
 			case an.limit.ended():
 				skipped = true
 			default:
-				v.Anomalies = append(v.Anomalies, f.find(an)...)
+				v.Anomalies = append(v.Anomalies, an.find(kind)...)
 				skipped = skipped || an.limit.over
 			}
 		}

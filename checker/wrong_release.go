@@ -6,6 +6,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+func init() { finders["wrong-release"] = findWrongReleases }
+
 // findWrongReleases reports what findWrong found.
 func findWrongReleases(an *analysis) []Anomaly {
 	wrong := an.overlaps.wrong
@@ -30,7 +32,7 @@ func findWrongReleases(an *analysis) []Anomaly {
 		places := append(w.victim.proof(w.next.okT), w.by.ok, w.next.ok, w.release.inv, w.release.comp,
 			w.next.loProof(), an.tokens.orderProof(w.by, w.victim))
 		a := Anomaly{
-			Name: "wrong-release", Property: Exclusion, Key: w.next.lock.name, Time: w.next.okT,
+			Key: w.next.lock.name, Time: w.next.okT,
 			Grants: []string{w.by.id, w.victim.id, w.next.id}, Events: an.evidence.at(places...),
 			Sizes: map[string]int64{"remaining": left, "late": w.release.invT - w.victim.okT},
 			Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s's lease certainly had %s left",
@@ -45,7 +47,7 @@ func findWrongReleases(an *analysis) []Anomaly {
 // wrongOfTimeless tells of a victim that was promised no lease.
 func wrongOfTimeless(an *analysis, w *wrongRelease) Anomaly {
 	a := Anomaly{
-		Name: "wrong-release", Property: Exclusion, Key: w.next.lock.name, Time: w.next.okT,
+		Key: w.next.lock.name, Time: w.next.okT,
 		Grants: []string{w.by.id, w.victim.id, w.next.id},
 		Events: an.evidence.at(w.victim.ok, w.by.ok, w.next.ok, w.release.inv, w.release.comp, w.next.loProof(), an.tokens.orderProof(w.by, w.victim)),
 		Sizes:  map[string]int64{"late": w.release.invT - w.victim.okT},

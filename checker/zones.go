@@ -30,7 +30,7 @@ type cluster struct {
 func zonesOf(an *analysis, k *lock) []Anomaly {
 	var out []Anomaly
 	accuse := func(cause string, ops []*op, text string, args ...any) {
-		a := Anomaly{Name: "nonlinearizable", Property: Register, Key: k.name, Cause: cause}
+		a := Anomaly{Key: k.name, Cause: cause}
 		from := an.last
 		var places []int32
 		var processes []string

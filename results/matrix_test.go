@@ -249,7 +249,7 @@ func TestGitHubTellsTheCauses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"### What broke, by root cause\n\n- s on l, fencing none\n  - wrong-release × 30: a client released the lock without looking at the owner",
-		"which led to 30 granted-early and 30 stale-write", "\n  - stale-write × 3: the lease ended", "(https://github.com/picklock/picklock/blob/main/docs/guides/mitigations.md#wrong-release)"} {
+		"which led to 30 overlapping leases (granted-early) and 30 stale-write", "\n  - stale-write × 3: the lease ended", "(https://github.com/picklock/picklock/blob/main/docs/guides/mitigations.md#wrong-release)"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the step's summary lacks %q:\n%s", want, text)
 		}

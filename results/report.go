@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/format"
 )
@@ -210,8 +211,10 @@ func causesView(causes []rootCause) (out []causeView, more string) {
 		n++
 		c := causeView{rootCause: r, Number: n, Led: strings.TrimSpace(strings.TrimPrefix(r.LedTo, "which "))}
 		c.Led = strings.ToUpper(c.Led[:min(1, len(c.Led))]) + c.Led[min(1, len(c.Led)):]
+		c.Name = verdict.Shown(r.Name)
 		for _, t := range r.Then {
 			n++
+			t.Name = verdict.Shown(t.Name)
 			c.Then = append(c.Then, thenView{t, n})
 		}
 		out = append(out, c)
@@ -287,7 +290,7 @@ func decisiveFirst(v checker.Verdict) []checker.Anomaly {
 
 func anomaly(run Run, n int, a checker.Anomaly, v checker.Verdict, rows []proofRow, cut int) anomalyView {
 	view := anomalyView{
-		Number: n, Name: clip(a.Name, 60), Property: clip(a.Property, 40), Required: v.Properties[a.Property].Required,
+		Number: n, Name: clip(verdict.Shown(a.Name), 60), Property: clip(verdict.ShownProperty(a.Property), 40), Required: v.Properties[a.Property].Required,
 		Explanation: sentence(clip(firstNonEmpty(a.Explanation, "The checker gave no explanation."), 2000)),
 		At:          format.Instant(a.Time), Rows: rows, Cut: cut, Open: n == 1,
 	}

@@ -45,7 +45,7 @@ func TestReportAnswersInOrder(t *testing.T) {
 		"FAIL: 0 lock bugs, 1 lease hazard. The redis lock kept its promises under pause of the holder",
 		"c1&#39;s write was accepted at 2.688 s, 410 ms after c3 was granted the lock",
 		"stale-write</span> × 8", "the lease ended while its holder was stopped", "only fencing at the resource helps", docs + "concepts/fencing.md",
-		"two-holders</span> × 8", "not required",
+		"overlapping holders (two-holders)</span> × 8", "not required",
 		"When", `<svg class="picture"`, "stale-write at 2.688 s",
 		"Which properties hold", "not kept × 8", "broken × 8",
 		"What broke, and how", "is granted c1.3", "pause of c1 begins, lasts 1.39 s", "carries out the write of “c1.3.1” by c1",

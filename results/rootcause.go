@@ -67,8 +67,8 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 		}
 		var certain, perhaps []string
 		for _, c := range g.LedTo {
-			name, a := clip(c.Name, 60), v.Anomalies[c.First]
-			r.Then = append(r.Then, consequence{name, clip(c.Property, 40), format.Count(c.Count + c.Perhaps), c.Required, format.Instant(a.Time), clip(a.Explanation, 2000)})
+			name, a := verdict.Shown(clip(c.Name, 60)), v.Anomalies[c.First]
+			r.Then = append(r.Then, consequence{clip(c.Name, 60), clip(c.Property, 40), format.Count(c.Count + c.Perhaps), c.Required, format.Instant(a.Time), clip(a.Explanation, 2000)})
 			if c.Count > 0 {
 				certain = append(certain, format.Count(c.Count)+" "+name)
 			}

@@ -57,7 +57,7 @@ func causeWords(run Run, a checker.Anomaly) string {
 	if outlasted(run, a) {
 		return sectionTooLong
 	}
-	return causes[a.Cause]
+	return a.CauseWords()
 }
 
 // holdOf says how long the sections lasted.

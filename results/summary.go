@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -51,7 +52,7 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 		if !view.Required && view.Verdict != "not checked" {
 			note = strings.TrimSuffix("not required; "+note, "; ")
 		}
-		fmt.Fprintf(&b, "  %s %-10s %-14s %s\n", p.propertySign(view), view.Name, view.Verdict, note)
+		fmt.Fprintf(&b, "  %s %-19s %-14s %s\n", p.propertySign(view), view.Name, view.Verdict, note)
 	}
 	p.causes(&b, rootCauses(run, v))
 	b.WriteByte('\n')
@@ -93,7 +94,7 @@ func (p paint) causes(b *strings.Builder, list []rootCause) {
 
 // kind is "stale-write × 31", red where it decides.
 func (p paint) kind(name, count string, required bool) string {
-	s := name + " × " + count
+	s := verdict.Shown(name) + " × " + count
 	if required {
 		return p.red(s)
 	}

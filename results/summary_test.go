@@ -32,16 +32,16 @@ func TestSummary(t *testing.T) {
 	s := redisPaused(8)
 	got := summary(t, s, false)
 	for _, want := range []string{
-		"✗ FAIL: 0 lock bugs, 1 lease hazard. The redis lock kept its promises under pause of the holder; a client went on after it had lost the lock.\n", "    lease hazard\n", "✓ exclusion", "○ belief     not kept × 8   not required; a client pause",
+		"✗ FAIL: 0 lock bugs, 1 lease hazard. The redis lock kept its promises under pause of the holder; a client went on after it had lost the lock.\n", "    lease hazard\n", "✓ exclusion", "○ overlapping holders not kept × 8   not required; a client pause",
 		"stale-write × 8, first at 2.688 s: c1's write was accepted",
 		"    cause:   the lease ended while its holder was stopped, and it wrote all the same; probably brought about by pause of c1\n    way out: only fencing at the resource helps\n             https://github.com/picklock/picklock/blob/main/docs/concepts/fencing.md\n",
-		"two-holders × 8, first at 2.278 s: c1 and c3 both", "    not required\n", "report: picklock-results/x/report.html\n", "again:  picklock run --lock redis",
+		"overlapping holders (two-holders) × 8, first at 2.278 s: c1 and c3 both", "    not required\n", "report: picklock-results/x/report.html\n", "again:  picklock run --lock redis",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing from\n%s", want, got)
 		}
 	}
-	if strings.Index(got, "stale-write ×") > strings.Index(got, "two-holders ×") || strings.Count(got, "stale-write") != 1 {
+	if strings.Index(got, "stale-write ×") > strings.Index(got, "(two-holders) ×") || strings.Count(got, "stale-write") != 1 {
 		t.Errorf("want one line a kind, what decides first:\n%s", got)
 	}
 	if strings.Contains(got, "\x1b") {
@@ -131,8 +131,8 @@ func TestTheDeepestCauseComesFirst(t *testing.T) {
 		"  wrong-release × 30, first at 1.000 s: wrong-release of a.1 b.1 c.1 is told\n",
 		"    cause:   a client released the lock without looking at the owner, and freed another client's; it probably took pause of a\n    way out: compare the owner and delete in one step\n",
 		"/docs/guides/mitigations.md#wrong-release\n",
-		"    which led to 30 granted-early and 30 stale-write, perhaps also to 30 more granted-early:\n",
-		"      granted-early × 60, first at 1.000 s: granted-early of b.1 c.1 is told\n",
+		"    which led to 30 overlapping leases (granted-early) and 30 stale-write, perhaps also to 30 more overlapping leases (granted-early):\n",
+		"      overlapping leases (granted-early) × 60, first at 1.000 s: granted-early of b.1 c.1 is told\n",
 		"      stale-write × 30, first at 1.100 s: stale-write of b.1 c.1 is told\n",
 		"  stale-write × 3, first at 0.100 s: stale-write of a.1 b.1 is told\n", "only fencing at the resource helps",
 	} {
@@ -146,7 +146,7 @@ func TestTheDeepestCauseComesFirst(t *testing.T) {
 	junit := junitOf(t, s)
 	for _, want := range []string{
 		`message="exclusion is broken: 90 anomalies; wrong-release × 30: a client released the lock without looking`, `type="wrong-release"`,
-		"granted-early × 60, a consequence of wrong-release × 30: a client released", "guides/mitigations.md#wrong-release", "which led to 30 granted-early and 30 stale-write",
+		"granted-early × 60, a consequence of wrong-release × 30: a client released", "guides/mitigations.md#wrong-release", "which led to 30 overlapping leases (granted-early) and 30 stale-write",
 	} {
 		if !strings.Contains(junit, want) {
 			t.Errorf("junit.xml lacks %q:\n%s", want, junit)

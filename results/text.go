@@ -218,12 +218,6 @@ func tested(run Run) string {
 	return strings.Join(parts, " · ")
 }
 
-var causes = map[string]string{
-	"lease-outlived": "the client outlived its lease and did not notice",
-	"granted-early":  "the service granted the lock while the earlier lease had time left",
-	"never-held":     "the client acted without a grant",
-}
-
 // nothing says in what sense no anomaly is listed.
 func nothing(v checker.Verdict) string {
 	for _, p := range v.Properties {

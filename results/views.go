@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -52,7 +53,7 @@ func properties(run Run, v checker.Verdict) []propertyView {
 	var out []propertyView
 	for _, name := range propertyNames(v) {
 		p, judged := v.Properties[name]
-		view := propertyView{Name: clip(name, 40), Promise: promiseOf(run, name), Class: class(p.Valid), Required: p.Required, Why: clip(p.Why, 600)}
+		view := propertyView{Name: clip(verdict.ShownProperty(name), 40), Promise: promiseOf(run, name), Class: class(p.Valid), Required: p.Required, Why: clip(p.Why, 600)}
 		switch {
 		case !judged:
 			view.Verdict, view.Why = "not checked", "The verdict says nothing about it."

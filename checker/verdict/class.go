@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -22,12 +21,14 @@ const (
 // Class says which kind the group is. What two sections that interleaved prove alone is no bug:
 // where the lock let two in, a broken exclusion is the deeper cause and stands in its own group.
 func (g Group) Class() Class {
-	late := []string{"stale-write", "lost-update", "two-holders"}
-	locks := []string{"granted-early", "renewed-late", "wrong-release"}
-	if slices.Contains(late, g.Name) && !slices.Contains(locks, g.Cause) {
-		return Hazard
+	line := info(g.Name)
+	if line == nil || !line.Hazard {
+		return Bug
 	}
-	return Bug
+	if c := line.cause(g.Cause); c != nil && c.Bug {
+		return Bug
+	}
+	return Hazard
 }
 
 // Failures counts the root causes that decide the verdict, by their class.

@@ -39,7 +39,7 @@ type Consequence struct {
 // consequence.
 func (v Verdict) Groups() []Group {
 	g := grouping{v: v, parent: make([]int, len(v.Anomalies)), weak: make([]bool, len(v.Anomalies)),
-		pairs: map[pair][]int{}, early: map[string]int{}, wrong: map[string]int{}, tokens: map[string]int{}, stale: map[int64]int{}}
+		pairs: map[pair][]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}}
 	return g.groups()
 }
 
@@ -59,15 +59,17 @@ func (v Verdict) ByCause() []int {
 
 type pair struct{ key, a, b string }
 
+type lockAnomaly struct{ key, name string }
+
 // grouping finds for each anomaly the deeper one that brought it about.
 type grouping struct {
 	v      Verdict
 	parent []int  // place of the anomaly that led to this one; -1: none
 	weak   []bool // that it did is likely only
 	// Where to look for a cause: by the two grants that met, and by the lock.
-	pairs                map[pair][]int
-	early, wrong, tokens map[string]int
-	stale                map[int64]int // stale writes by their sequence number
+	pairs map[pair][]int
+	first map[lockAnomaly]int // of each kind the first of each lock
+	stale map[int64]int       // stale writes by their sequence number
 }
 
 // maxPaired bounds the pairs of one anomaly: a semaphore's can be of many grants.
@@ -100,7 +102,7 @@ func (g *grouping) groups() []Group {
 	}
 	deep := map[string]int{}
 	for i := range g.v.Anomalies {
-		deep[g.v.Anomalies[i].Name] = depth(g.v.Anomalies[i].Name)
+		deep[g.v.Anomalies[i].Name] = Info(g.v.Anomalies[i].Name).Depth
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		return cmp.Compare(deep[g.v.Anomalies[i].Name], deep[g.v.Anomalies[j].Name])
@@ -130,59 +132,39 @@ func (g *grouping) place(i int) {
 	if n := len(a.Effects); a.Name == "stale-write" && n > 0 {
 		g.stale[a.Effects[n-1]] = i // the write itself is the last of its proof
 	}
-	for name, byKey := range map[string]map[string]int{"granted-early": g.early, "wrong-release": g.wrong, "token-regression": g.tokens} {
-		if _, ok := byKey[a.Key]; a.Name == name && !ok {
-			byKey[a.Key] = i
-		}
+	of := lockAnomaly{a.Key, a.Name}
+	if _, ok := g.first[of]; !ok {
+		g.first[of] = i
 	}
 }
 
-// causeOf returns the place of the anomaly that led to a. What an anomaly's own
-// cause says decides which kinds can have; that the same two grants met says which.
+// causeOf returns the place of the anomaly that led to a. The table says, by a's cause, which
+// kinds can have, and what they have in common with a.
 func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
-	switch {
-	case (a.Name == "granted-early" || a.Name == "double-grant") && a.Cause == "wrong-release":
-		if at, ok = g.met(a, "wrong-release"); ok {
-			return at, false, true
+	for _, o := range a.origins() {
+		switch o.Link {
+		case SameGrants:
+			at, ok = g.met(a, o.Anomalies...)
+		case SameWrite:
+			at, ok = g.byWrite(a)
+		case SameLock, PerhapsByLock:
+			at, ok = g.first[lockAnomaly{a.Key, o.Anomalies[0]}]
 		}
-		at, ok = g.wrong[a.Key]
-		return at, false, ok
-	case a.Name == "granted-early" && a.Cause == "granted-early":
-		at, ok = g.wrong[a.Key]
-		return at, true, ok
-	case a.Name == "false-rejection" && a.Cause == "token-regression":
-		at, ok = g.tokens[a.Key]
-		return at, false, ok
-	case a.Name == "stale-write" || a.Name == "lost-update" || a.Name == "two-holders":
-		return g.harm(a)
+		if ok {
+			return at, o.Link == PerhapsByLock, true
+		}
 	}
 	return 0, false, false
 }
 
-// harm is causeOf for what clients did under a lock that was not theirs alone.
-func (g *grouping) harm(a *Anomaly) (at int, weak, ok bool) {
-	switch a.Cause {
-	case "granted-early", "interleaved", "":
-		if at, ok = g.met(a, "wrong-release", "granted-early", "double-grant"); ok {
-			return at, false, true
+// byWrite finds the stale write that a's evidence holds: it overwrote, or it was lost itself.
+func (g *grouping) byWrite(a *Anomaly) (at int, ok bool) {
+	for _, seq := range a.Effects {
+		if at, ok = g.stale[seq]; ok {
+			return at, true
 		}
 	}
-	if a.Name == "lost-update" {
-		// By the very write that was stale, or it was the one that was lost.
-		for _, seq := range a.Effects {
-			if at, ok = g.stale[seq]; ok {
-				return at, false, true
-			}
-		}
-		if at, ok = g.met(a, "stale-write"); ok {
-			return at, false, true
-		}
-	}
-	if a.Cause == "granted-early" {
-		at, ok = g.early[a.Key]
-		return at, true, ok
-	}
-	return 0, false, false
+	return 0, false
 }
 
 // met finds the first anomaly of one of the kinds, not later than a, in which two of
@@ -233,7 +215,7 @@ func (g *grouping) collect(order []int) []Group {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(depth(a.Name), depth(b.Name)), cmp.Compare(b.Count, a.Count))
+		return cmp.Or(cmp.Compare(Info(a.Name).Depth, Info(b.Name).Depth), cmp.Compare(b.Count, a.Count))
 	})
 	return out
 }

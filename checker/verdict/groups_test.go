@@ -102,7 +102,7 @@ func TestGroupsKnowAllAnomalies(t *testing.T) {
 		}
 		seen[a.Depth] = a.Name
 	}
-	if depth("wrong-release") >= depth("granted-early") || depth("granted-early") >= depth("stale-write") || depth("no such thing") <= depth("two-holders") {
+	if Info("wrong-release").Depth >= Info("granted-early").Depth || Info("granted-early").Depth >= Info("stale-write").Depth || Info("no such thing").Depth <= Info("two-holders").Depth {
 		t.Error("an effect stands before its cause")
 	}
 }

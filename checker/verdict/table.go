@@ -2,50 +2,191 @@ package verdict
 
 import (
 	"math"
-	"sync"
+	"slices"
 )
 
-// AnomalyInfo describes an anomaly for the command line, the report and the docs.
+// AnomalyInfo is an anomaly's line in the table: all that is known of it besides how it is
+// found.
 type AnomalyInfo struct {
 	Name     string `json:"name"`
+	Title    string `json:"title,omitempty"` // how it is shown, where that is not its name
 	Property string `json:"property"`
 	Doc      string `json:"doc"` // one line
 	// Depth is its place in the order in which anomalies bring one another about: what
 	// has a smaller one can be the cause.
 	Depth int `json:"-"`
+	// Hazard: any lease has it under a long enough pause (see Class).
+	Hazard bool `json:"-"`
+	// NoLock: clients that share the register without a lock can have it.
+	NoLock bool `json:"-"`
+	// SkewInvariant: it rests on its processes' times alone, so that no clock skew between
+	// machines explains it where these processes are on one.
+	SkewInvariant bool `json:"-"`
+	// Causes are what an Anomaly's Cause can be besides "".
+	Causes []Cause `json:"-"`
+	// From is where a deeper anomaly that led to it is looked for, whatever its cause.
+	From []Origin `json:"-"`
 }
 
-// Anomalies lists the anomalies that a verdict can hold, in the order of their
-// properties.
-func Anomalies() []AnomalyInfo {
-	return []AnomalyInfo{
-		{"granted-early", Exclusion, "the service granted the lock while another grant's lease certainly had time left", 4},
-		{"double-grant", Exclusion, "the service granted the lock while another client held it, and no lease, fault or release excuses that", 5},
-		{"two-holders", Belief, "two clients believed at once that they held the lock", 12},
-		{"token-regression", Tokens, "a later grant carries a smaller token than an earlier one", 2},
-		{"token-reuse", Tokens, "two grants carry the same token", 3},
-		{"stale-write", Register, "a write of an older grant was accepted after a newer grant had touched the resource", 6},
-		{"lost-update", Register, "an acknowledged update was overwritten by a client that had not seen it", 7},
-		{"nonlinearizable", Register, "what the clients saw contradicts every possible order of the register's operations", 8},
-		{"deadlock", Liveness, "a lock that was wanted, and held by nobody alive, was not granted within the bound, with no fault on", 10},
-		{"starvation", Liveness, "a client waited longer than is fair while others were granted the lock (only with --fair)", 11},
-		{"false-rejection", Register, "the register refused the rightful holder", 9},
-		{"wrong-release", Exclusion, "the release of a client that no longer held the lock freed another client's lock", 1},
-	}
+// Cause is how an anomaly came about.
+type Cause struct {
+	Name string
+	Says string // in words
+	Bug  bool   // the lock's doing: what comes of it is no lease hazard
+	From []Origin
 }
 
-var depths = sync.OnceValue(func() map[string]int {
-	out := map[string]int{}
-	for _, a := range Anomalies() {
-		out[a.Name] = a.Depth
+// Origin says which deeper anomalies lead to one, and how it is known which of them did.
+type Origin struct {
+	Link      Link
+	Anomalies []string
+}
+
+// Link is what an anomaly and the deeper one have in common.
+type Link uint8
+
+// The links. Those of a lock connect to its first such anomaly.
+const (
+	SameGrants    Link = iota // two of their grants
+	SameWrite                 // the stale write itself
+	SameLock                  // the lock
+	PerhapsByLock             // the lock, and no event says that this one led to it
+)
+
+var (
+	byRelease = Cause{Name: "wrong-release", Says: "a client released another client's lock", Bug: true,
+		From: []Origin{{SameGrants, []string{"wrong-release"}}, {SameLock, []string{"wrong-release"}}}}
+	// metUnderLock is what lets two clients in at once.
+	metUnderLock = Origin{SameGrants, []string{"wrong-release", "granted-early", "double-grant"}}
+
+	outlived    = Cause{Name: "lease-outlived", Says: "the client outlived its lease and did not notice"}
+	whileLeased = Cause{Name: "granted-early", Says: "the service granted the lock while the earlier lease had time left", Bug: true,
+		From: []Origin{metUnderLock, {PerhapsByLock, []string{"granted-early"}}}}
+	neverHeld = Cause{Name: "never-held", Says: "the client acted without a grant"}
+	unsaid    = Cause{From: []Origin{metUnderLock}} // no cause is known
+	ofWrites  = []Cause{
+		outlived, whileLeased, neverHeld, unsaid,
+		{Name: "delayed", Says: "the write was sent in time and carried out after another client had been granted the lock"},
+		{Name: "renewed-late", Says: "the lease had ended, and was renewed after another client had been granted the lock", Bug: true},
+		{Name: "after-release", Says: "the write was carried out after its client had released the lock"},
+		{Name: "ignored-loss", Says: "the client had learnt that it lost the lock, and wrote"},
+		{Name: "interleaved", Says: "two critical sections interleaved", From: []Origin{metUnderLock}},
 	}
+)
+
+// table is the one table of anomalies, by property. An anomaly is a line here, a file in
+// package checker that finds it, histories in checker/testdata, and a paragraph in
+// docs/reference/anomalies.md.
+var table = []AnomalyInfo{
+	{Name: "granted-early", Title: "overlapping leases", Property: Exclusion, Depth: 4, SkewInvariant: true,
+		Doc: "the service granted the lock while another grant's lease certainly had time left",
+		Causes: []Cause{byRelease,
+			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{{PerhapsByLock, []string{"wrong-release"}}}},
+			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true}}},
+	{Name: "double-grant", Property: Exclusion, Depth: 5,
+		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
+		Causes: []Cause{byRelease}},
+	{Name: "wrong-release", Property: Exclusion, Depth: 1,
+		Doc: "the release of a client that no longer held the lock freed another client's lock"},
+	{Name: "two-holders", Title: "overlapping holders", Property: Belief, Depth: 12, Hazard: true, SkewInvariant: true,
+		Doc:    "two clients believed at once that they held the lock",
+		Causes: []Cause{outlived, whileLeased, neverHeld, unsaid}},
+	{Name: "token-regression", Property: Tokens, Depth: 2, SkewInvariant: true,
+		Doc: "a later grant carries a smaller token than an earlier one"},
+	{Name: "token-reuse", Property: Tokens, Depth: 3,
+		Doc: "two grants carry the same token"},
+	{Name: "stale-write", Property: Register, Depth: 6, Hazard: true, Causes: ofWrites,
+		Doc: "a write of an older grant was accepted after a newer grant had touched the resource"},
+	{Name: "lost-update", Property: Register, Depth: 7, Hazard: true, NoLock: true, Causes: ofWrites,
+		From: []Origin{{SameWrite, []string{"stale-write"}}, {SameGrants, []string{"stale-write"}}},
+		Doc:  "an acknowledged update was overwritten by a client that had not seen it"},
+	{Name: "nonlinearizable", Property: Register, Depth: 8, NoLock: true,
+		Doc: "what the clients saw contradicts every possible order of the register's operations",
+		Causes: []Cause{
+			{Name: "read", Says: "a read did not show the latest write"},
+			{Name: "unwritten", Says: "a read showed what was never written"},
+			{Name: "order", Says: "operations were carried out in another order than they were answered in"},
+			{Name: "vanished", Says: "an acknowledged operation is not in the register's log"},
+			{Name: "failed", Says: "an operation that was reported as failed was carried out"},
+			{Name: "twice", Says: "an operation was carried out twice"}}},
+	{Name: "false-rejection", Property: Register, Depth: 9,
+		Doc: "the register refused the rightful holder",
+		Causes: []Cause{{Name: "token-regression", Says: "the lock's tokens are out of order", Bug: true,
+			From: []Origin{{SameLock, []string{"token-regression"}}}}}},
+	{Name: "deadlock", Property: Liveness, Depth: 10,
+		Doc:    "a lock that was wanted, and held by nobody alive, was not granted within the bound, with no fault on",
+		Causes: []Cause{{Name: "crashed-holder", Says: "the last holder was killed and had not released the lock"}}},
+	{Name: "starvation", Property: Liveness, Depth: 11,
+		Doc: "a client waited longer than is fair while others were granted the lock (only with --fair)"},
+}
+
+// Anomalies lists the anomalies that a verdict can hold, by property.
+func Anomalies() []AnomalyInfo { return slices.Clone(table) }
+
+// Info is an anomaly's line in the table; of a name that the table lacks, one with nothing
+// but the name, which comes last.
+func Info(name string) AnomalyInfo {
+	if line := info(name); line != nil {
+		return *line
+	}
+	return AnomalyInfo{Name: name, Depth: math.MaxInt}
+}
+
+func info(name string) *AnomalyInfo {
+	i := slices.IndexFunc(table, func(a AnomalyInfo) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &table[i]
+}
+
+// cause is the line's entry of that name, nil if it has none.
+func (a *AnomalyInfo) cause(name string) *Cause {
+	i := slices.IndexFunc(a.Causes, func(c Cause) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &a.Causes[i]
+}
+
+// origins is where to look for what led to an anomaly: what is certain before what is likely.
+func (a *Anomaly) origins() []Origin {
+	line := info(a.Name)
+	if line == nil {
+		return nil
+	}
+	var out []Origin
+	if c := line.cause(a.Cause); c != nil {
+		out = slices.Clone(c.From)
+	}
+	out = append(out, line.From...)
+	slices.SortStableFunc(out, func(x, y Origin) int { return int(x.Link/PerhapsByLock) - int(y.Link/PerhapsByLock) })
 	return out
-})
+}
 
-// depth is an anomaly's Depth by its name; one that is not in the table comes last.
-func depth(name string) int {
-	if d, ok := depths()[name]; ok {
-		return d
+// CauseWords says in words how the anomaly came about; "" if no cause is known.
+func (a *Anomaly) CauseWords() string {
+	if line := info(a.Name); line != nil {
+		if c := line.cause(a.Cause); c != nil {
+			return c.Says
+		}
 	}
-	return math.MaxInt
+	return ""
+}
+
+// Shown is how an anomaly is named where people read it: by its title, where it has one, and
+// its name.
+func Shown(anomaly string) string {
+	if title := Info(anomaly).Title; title != "" {
+		return title + " (" + anomaly + ")"
+	}
+	return anomaly
+}
+
+// ShownProperty is how a property is named where people read it.
+func ShownProperty(name string) string {
+	if name == Belief {
+		return Info("two-holders").Title
+	}
+	return name
 }

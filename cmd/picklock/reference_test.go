@@ -137,7 +137,7 @@ func reference(t *testing.T) map[string]map[string]string {
 		registers = append(registers, []string{"`" + r.Name + "`", r.About})
 	}
 	for _, a := range checker.Anomalies() {
-		anomalies = append(anomalies, []string{"`" + a.Name + "`", "`" + a.Property + "`", a.Doc})
+		anomalies = append(anomalies, []string{"`" + a.Name + "`", a.Title, "`" + a.Property + "`", a.Doc})
 	}
 	return map[string]map[string]string{
 		"locks.md": {
@@ -150,6 +150,6 @@ func reference(t *testing.T) map[string]map[string]string {
 			"fencing":   table(fencing, "mode", "what the register does"),
 			"registers": table(registers, "register", "what the protected resource is made of"),
 		},
-		"anomalies.md": {"anomalies": table(anomalies, "anomaly", "property", "what it is")},
+		"anomalies.md": {"anomalies": table(anomalies, "anomaly", "shown as", "property", "what it is")},
 	}
 }

@@ -207,7 +207,7 @@ func TestJUnit(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for _, c := range s.Cases {
-		want := map[string]string{"exclusion": "granted-early — by a pause of a client", "register": "a write that comes too late (stale-write) — by nothing at all"}[c.Name]
+		want := map[string]string{"exclusion": "overlapping leases (granted-early) — by a pause of a client", "register": "a write that comes too late (stale-write) — by nothing at all"}[c.Name]
 		if (c.Failure != nil) != (want != "") || want != "" && c.Failure.Message != want {
 			t.Errorf("%s: %+v", c.Name, c.Failure)
 		}

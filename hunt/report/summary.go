@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/scenarios"
@@ -60,7 +61,7 @@ func heading(w *hunt.Counterexample) string { return what(w) + " — by " + w.Ta
 
 // what is what breaks.
 func what(w *hunt.Counterexample) string {
-	what := w.Anomaly
+	what := verdict.Shown(w.Anomaly)
 	if w.Anomaly == hunt.LateWrite {
 		what = "a write that comes too late (" + strings.Join(w.Anomalies, ", ") + ")"
 	} else if w.Cause != "" && w.Cause != w.Anomaly {
