@@ -1,7 +1,7 @@
 // Package compose knows what a cluster is made of: services in ordinary Compose
 // files, with an x-picklock extension that says what picklock needs to know of
-// each, and the small interface behind which a runtime (compose/local,
-// compose/docker) brings one up. It must not know locks, faults or histories.
+// each, and the interface behind which a runtime (compose/local, compose/docker)
+// brings one up. It does not depend on locks, faults or histories.
 package compose
 
 import (
@@ -28,21 +28,20 @@ type Node struct {
 	Role Role
 	Addr string // IP address
 	Port int    // of the service; 0 for clients
-	// PID of the node's first process, as whoever lays hands on it sees it; 0
-	// while the node is down. On every start it is another one.
+	// PID of the node's first process, as the injector sees it; 0 while the node is
+	// down. On every start it is another one.
 	PID int
 	// NetNS is a path to the node's network namespace; "" where nodes share one.
 	NetNS string
-	// External is the address of the service that the node stands for, which runs outside
-	// of the cluster: the node hands on connections to it. "" for a node that is what it
-	// is called.
+	// External is the address of a service that runs outside of the cluster, if the node is
+	// a forwarder to it; else "".
 	External string
 }
 
 // HostPort is the service's address as a client dials it.
 func (n Node) HostPort() string { return hostPort(n.Addr, n.Port) }
 
-// Program is one of our own programs to run on a node of its own.
+// Program is one of picklock's own programs to run on a node of its own.
 type Program struct {
 	Name string
 	Role Role
@@ -74,13 +73,55 @@ type Cluster interface {
 	// Restart starts a killed server again, with its data or without, and returns
 	// when it answers.
 	Restart(ctx context.Context, node string, fresh bool) error
+	// NeedsData says why a server cannot join the others again without its data; "" for one
+	// that can, and for a node that is no server.
+	NeedsData(node string) string
+	// AroundStart has f called for every start of a node that gets a new network namespace
+	// by it: what was done to the old one has to be done again. f calls start, which starts
+	// the node's program and returns when its namespace is known, before the node is waited
+	// for. An error of f is one of the start. A runtime whose nodes keep their namespaces
+	// never calls f.
+	AroundStart(f func(ctx context.Context, node string, start func() error) error)
+	// Died reports a server that ended without having been killed, and a program of
+	// picklock that ended badly; the error carries its last log lines.
+	Died() <-chan error
+	// Healthy returns nil if every server runs and answers as it did when it was started.
+	Healthy(ctx context.Context) error
+	// Versions is the version of each kind of server, by its title.
+	Versions(ctx context.Context) map[string]string
+	// Directory is the path, as clients see it, of the directory that they share; "" for
+	// none.
+	Directory() string
+
 	// Leader names the server that says that it leads, "" if none does.
 	Leader(ctx context.Context) (string, error)
-	// Died reports a server that ended without having been killed, and a program of
-	// ours that ended badly; the error carries its last log lines.
-	Died() <-chan error
+	// Leads asks one server whether it leads. The error wraps errors.ErrUnsupported if there
+	// are no replicas.
+	Leads(ctx context.Context, node string) (bool, error)
+	// Promote makes a server the one that leads, and all others that run its replicas. The
+	// error wraps errors.ErrUnsupported if there are no replicas.
+	Promote(ctx context.Context, node string) error
+	// Takeover is how long the cluster may need to replace a leader that is gone; 0 if it
+	// replaces none.
+	Takeover() time.Duration
+
+	// Disks are picklock's own disks below the servers; nil if they have none.
+	Disks() Disks
+	// AwaitWritten waits until all that a server has answered is in its log.
+	AwaitWritten(ctx context.Context, node string) error
+	// MarkSynced does so and notes what is there, for a power loss soon after.
+	MarkSynced(ctx context.Context, node string) error
+	// Loses says why a server without a disk of Disks cannot lose its power; nil if it can.
+	Loses(ctx context.Context, node string) error
+	// LosePower takes from a killed server's log what it had appended since the mark and not
+	// synced by its own rule, and returns how many bytes that were. A killed process loses
+	// nothing that it has written; a machine without power does.
+	LosePower(ctx context.Context, node string) (int64, error)
+
 	// Close ends everything that belongs to the cluster.
 	Close() error
+	// Left says, after Close, what could not be removed, why, and how to remove it.
+	Left() []string
 }
 
 // Options is what a runtime needs to start a cluster.
@@ -89,8 +130,8 @@ type Options struct {
 	LogDir  string // where <node>.log files go
 	DataDir string // where servers keep their data; made by the runtime if missing
 	Vars    map[string]string
-	// Disks gives each server a disk that knows what was synced, where the runtime can
-	// (see Disked). It makes every sync slower.
+	// Disks gives each server one of picklock's own disks, if the runtime has them (see
+	// Cluster.Disks). It makes every sync slower.
 	Disks bool
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DiskFault is what is wrong with a disk of ours.
+// DiskFault is what is wrong with one of picklock's own disks.
 type DiskFault string
 
 const (
@@ -15,8 +15,8 @@ const (
 	DiskEIO   DiskFault = "eio"   // no write and no sync succeeds
 )
 
-// DiskProbe is the name of a file in the root of each disk of ours that meets the disk's
-// faults and changes nothing: what is written there is not kept.
+// DiskProbe is the name of a file in the root of each of picklock's own disks that meets the
+// disk's faults and changes nothing: what is written there is not kept.
 const DiskProbe = ".picklock-probe"
 
 // PowerLost is what a loss of power has taken from a server's disk.
@@ -27,13 +27,11 @@ type PowerLost struct {
 	Torn  int64 `json:"torn"`  // bytes that were left of one write
 }
 
-// Disked is a Cluster whose servers may have disks of ours, which know what was synced.
-type Disked interface {
-	// Disks says whether they have: a run that does not ask for them (Options.Disks)
-	// gets none.
-	Disks() bool
-	// SetDisk makes a server's disk suffer a fault, DiskWell for none. Of a stall, d is
-	// how long each sync takes; 0: until another fault is set.
+// Disks are picklock's own disks below a cluster's servers, which know what was synced. A run
+// that does not ask for them (Options.Disks) gets none.
+type Disks interface {
+	// SetDisk gives a server's disk a fault, DiskWell for none. Of a stall, d is how long each
+	// sync takes; 0: until another fault is set.
 	SetDisk(ctx context.Context, node string, fault DiskFault, d time.Duration) error
 	// TryDisk writes to a server's disk and syncs, as the server would, and returns the
 	// error; one that wraps ctx's if that takes longer than ctx.
@@ -43,16 +41,15 @@ type Disked interface {
 	DiskHits(ctx context.Context, node string) (int64, error)
 	// Unsynced says what a loss of power would take from a server now.
 	Unsynced(ctx context.Context, node string) (PowerLost, error)
-	// CutPower throws away what a server that is down has not synced. With tear, a part
-	// of one write is left.
+	// CutPower discards what a server that is down has not synced. With tear, a part of one
+	// write is left.
 	CutPower(ctx context.Context, node string, tear bool) (PowerLost, error)
 }
 
 // LongestDiskLine is how many bytes a request or an answer may have.
 const LongestDiskLine = 64 << 10
 
-// DiskRequest and DiskAnswer are what the process that serves a run's disks is told and
-// says, as JSON, a line each.
+// DiskRequest is what the process that serves a run's disks is asked, as JSON on one line.
 type DiskRequest struct {
 	ID    int64         `json:"id"`
 	Do    string        `json:"do"`   // mount, set, hits, lose, sync, pending
@@ -64,7 +61,7 @@ type DiskRequest struct {
 	Tear  bool          `json:"tear,omitempty"`
 }
 
-// DiskAnswer answers one DiskRequest.
+// DiskAnswer answers one DiskRequest, as JSON on one line.
 type DiskAnswer struct {
 	ID    int64     `json:"id"`              // of the request
 	Error string    `json:"error,omitempty"` // "" if it was done

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Healthy implements Checking: it puts to every server the question that told that it
-// was ready.
+// Healthy implements Cluster: it asks every server what it was asked until it was ready.
 func (m *Members) Healthy(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, s := range m.def.Members() {

@@ -21,14 +21,14 @@ func (m *Members) Leader(ctx context.Context) (string, error) {
 	defer cancel()
 	servers := m.def.Servers()
 	votes := make([]string, len(servers))
-	nobody := true
+	none := true
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for i, s := range servers {
 		if s.Spec.Leader == nil {
 			continue
 		}
-		nobody = false
+		none = false
 		n, err := m.Find(s.Name)
 		if err != nil {
 			return "", err
@@ -43,10 +43,10 @@ func (m *Members) Leader(ctx context.Context) (string, error) {
 			}
 		})
 	}
-	if nobody && len(servers) == 1 {
+	if none && len(servers) == 1 {
 		return servers[0].Name, nil
 	}
-	if nobody {
+	if none {
 		return "", fmt.Errorf("no server of the cluster %s leads the others", m.def.Name)
 	}
 	wg.Wait()
@@ -86,8 +86,7 @@ func (m *Members) named(text string) string {
 	return ""
 }
 
-// Takeover is how long the cluster may need to replace a leader that is gone; 0 where
-// it replaces none.
+// Takeover implements Cluster.
 func (m *Members) Takeover() time.Duration {
 	longest := time.Duration(0)
 	for _, s := range m.def.Servers() {
@@ -108,9 +107,7 @@ func (s Spec) takeover() (time.Duration, error) {
 	return d, nil
 }
 
-// Promote makes a server the one that leads, and every other that runs its
-// replica. A server that is down or does not answer is left as it is. It wraps
-// errors.ErrUnsupported where there are no replicas.
+// Promote implements Cluster. A server that is down or does not answer is left as it is.
 func (m *Members) Promote(ctx context.Context, name string) error {
 	n, s, err := m.server(name)
 	if err != nil {
@@ -119,18 +116,18 @@ func (m *Members) Promote(ctx context.Context, name string) error {
 	if s.Spec.Promote == nil {
 		return fmt.Errorf("promote %s: its Compose file has no x-picklock.promote: %w", name, errors.ErrUnsupported)
 	}
-	if err := m.tell(ctx, n, s.Spec.Promote); err != nil {
+	if err := m.assign(ctx, n, s.Spec.Promote); err != nil {
 		return fmt.Errorf("promote %s: %w", name, err)
 	}
 	m.mu.Lock()
-	m.led = name
+	m.promoted = name
 	m.mu.Unlock()
 	for _, s := range m.def.Servers() {
 		other, err := m.Find(s.Name)
 		if err != nil || s.Name == name || s.Spec.Follow == nil || other.PID == 0 {
 			continue
 		}
-		_ = m.tell(ctx, other, s.Spec.follow(n)) // cut off, it goes on as it was: that is what a takeover is like
+		_ = m.assign(ctx, other, s.Spec.follow(n)) // a server that is cut off keeps its role, as in any takeover
 	}
 	return nil
 }
@@ -142,23 +139,23 @@ func (s Spec) follow(leader Node) *Probe {
 	return &p
 }
 
-// Recall tells a server that has been started again which role the last failover gave it,
-// where it has forgotten that: two that each follow the other would never serve again. It
-// asks until the server takes it, ctx ends, or gone is closed.
+// Recall gives a server that has been started again the role of the last failover, if the
+// server forgets it: two that each follow the other would never serve again. It asks until
+// the server takes the role, ctx ends, or gone is closed.
 func (m *Members) Recall(ctx context.Context, name string, gone <-chan struct{}) error {
 	n, s, err := m.server(name)
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
-	led := m.led
+	promoted := m.promoted
 	m.mu.Unlock()
-	if led == "" || !s.Spec.Forgets || s.Spec.Promote == nil || s.Spec.Follow == nil {
+	if promoted == "" || !s.Spec.Forgets || s.Spec.Promote == nil || s.Spec.Follow == nil {
 		return nil
 	}
 	role := s.Spec.Promote
-	if led != name {
-		leader, err := m.Find(led)
+	if promoted != name {
+		leader, err := m.Find(promoted)
 		if err != nil {
 			return err
 		}
@@ -173,13 +170,12 @@ func (m *Members) Recall(ctx context.Context, name string, gone <-chan struct{})
 		return ok, err
 	})
 	if err != nil {
-		return fmt.Errorf("tell %s its role since %s was promoted: %w", name, led, err)
+		return fmt.Errorf("give %s its role since %s was promoted: %w", name, promoted, err)
 	}
 	return nil
 }
 
-// Leads asks one server whether it leads. It wraps errors.ErrUnsupported where there
-// are no replicas.
+// Leads implements Cluster.
 func (m *Members) Leads(ctx context.Context, name string) (bool, error) {
 	n, s, err := m.server(name)
 	if err != nil {
@@ -194,7 +190,7 @@ func (m *Members) Leads(ctx context.Context, name string) (bool, error) {
 	return yes, err
 }
 
-func (m *Members) tell(ctx context.Context, n Node, p *Probe) error {
+func (m *Members) assign(ctx context.Context, n Node, p *Probe) error {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	_, ok, err := m.reach.Ask(ctx, n, p)

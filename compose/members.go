@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// Members are the nodes of a running cluster as every runtime keeps them: who is
-// there, who runs, who was killed and who ended by itself, and what can be asked of
-// the servers whatever they run in. Making processes and ending them is left to the
-// runtime.
+// Members are the nodes of a running cluster as every runtime keeps them: which there
+// are, which run, which were killed and which ended by themselves, and what can be asked
+// of the servers in any runtime. Making processes and ending them is left to the runtime.
+// It has the methods of Cluster that do not depend on that.
 type Members struct {
 	def   *Definition
 	reach Reach
 	died  chan error
 
-	mu      sync.Mutex
-	order   []string
-	nodes   map[string]*member
-	closing bool
-	led     string // who was promoted last; "": nobody
+	mu       sync.Mutex
+	order    []string
+	nodes    map[string]*member
+	closing  bool
+	promoted string // the server that was promoted last; "" for none
 }
 
-// Reach is how a runtime gets at a node.
+// Reach is how a runtime asks a server and reads its files.
 type Reach interface {
 	// Ask puts a probe's question to a node that runs, from where its port can be
 	// reached (see Probe.Answer).
@@ -40,33 +40,33 @@ type Reach interface {
 // member is one node. Its fields change under the lock only.
 type member struct {
 	Node
-	service *Service // nil for our own programs
-	home    string   // the namespace that it keeps while it is down
-	life    *Life    // the latest
-	killed  time.Time
-	mark    *mark     // of its log, for a power loss
-	excused time.Time // until then it may end by itself
-	restart bool      // it is being started again: whoever does that hears of its end
+	service     *Service     // nil for picklock's own programs
+	home        string       // the namespace that it keeps while it is down
+	incarnation *Incarnation // the latest
+	killed      time.Time
+	mark        *mark     // of its log, for a power loss
+	mayExit     time.Time // until then it may end by itself
+	restart     bool      // it is being started again: the caller of that learns of its end
 }
 
-// Life is one run of a node's process, from a start to its end.
-type Life struct {
+// Incarnation is one run of a node's process, from a start to its end.
+type Incarnation struct {
 	gone chan struct{}
 	err  error
 }
 
 // Gone is closed when the process has ended.
-func (l *Life) Gone() <-chan struct{} { return l.gone }
+func (l *Incarnation) Gone() <-chan struct{} { return l.gone }
 
 // Err waits for the end and says how it came; nil if it ended well.
-func (l *Life) Err() error {
+func (l *Incarnation) Err() error {
 	<-l.gone
 	return l.err
 }
 
 // NewMembers is a cluster without a node.
 func NewMembers(def *Definition, reach Reach) *Members {
-	// The first few deaths say enough.
+	// The first few deaths are enough for an error.
 	return &Members{def: def, reach: reach, died: make(chan error, 16), nodes: map[string]*member{}}
 }
 
@@ -141,7 +141,7 @@ func (m *Members) Report(why func() error) {
 	}
 	select {
 	case m.died <- why():
-	default: // nobody has taken the earlier ones
+	default: // the earlier ones have not been read
 	}
 }
 
@@ -155,28 +155,28 @@ func (m *Members) Closing() {
 // Began notes that a node's process runs; 0 for one that ended too quickly to be
 // looked at. netns is the namespace that goes with the process, "" where the node
 // has one that stays. Ended has to be called at its end.
-func (m *Members) Began(name string, pid int, netns string) (*Life, error) {
+func (m *Members) Began(name string, pid int, netns string) (*Incarnation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, err := m.find(name)
 	if err != nil {
 		return nil, err
 	}
-	n.life, n.killed = &Life{gone: make(chan struct{})}, time.Time{}
+	n.incarnation, n.killed = &Incarnation{gone: make(chan struct{})}, time.Time{}
 	if n.PID = pid; netns != "" && pid != 0 {
 		n.NetNS = netns
 	}
-	return n.life, nil
+	return n.incarnation, nil
 }
 
-// Ended notes how a life of a node ended: with err if it ended badly. If nobody
-// killed it, and a server always and a program of ours when it ended badly, Died
-// reports what why says.
-func (m *Members) Ended(name string, l *Life, err error, why func() error) {
+// Ended notes how an incarnation of a node ended: with err if it ended badly. Unless it was
+// killed, Died reports what why says, of a server always and of a program of picklock if
+// it ended badly.
+func (m *Members) Ended(name string, l *Incarnation, err error, why func() error) {
 	m.mu.Lock()
 	n := m.nodes[name]
-	killed := !n.killed.IsZero() || time.Now().Before(n.excused) || n.restart
-	if n.life == l {
+	killed := !n.killed.IsZero() || time.Now().Before(n.mayExit) || n.restart
+	if n.incarnation == l {
 		n.PID, n.NetNS = 0, n.home
 	}
 	l.err = err
@@ -188,7 +188,7 @@ func (m *Members) Ended(name string, l *Life, err error, why func() error) {
 }
 
 // Restarting notes that a server is being started again until done is called: if it ends
-// meanwhile, Died does not tell, for whoever starts it does.
+// meanwhile, Died does not report it, because the start fails with it.
 func (m *Members) Restarting(name string) (done func()) {
 	set := func(on bool) {
 		m.mu.Lock()
@@ -201,21 +201,21 @@ func (m *Members) Restarting(name string) (done func()) {
 	return func() { set(false) }
 }
 
-// Excuse says that a node may end by itself for so long, and Died need not tell.
-func (m *Members) Excuse(name string, d time.Duration) {
+// AllowExit says that a node may end by itself for so long: Died does not report it.
+func (m *Members) AllowExit(name string, d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if n := m.nodes[name]; n != nil {
-		n.excused = time.Now().Add(d)
+		n.mayExit = time.Now().Add(d)
 	}
 }
 
-// Excused says whether a node may end by itself, and nobody has killed it.
-func (m *Members) Excused(name string) bool {
+// MayExit reports whether a node may end by itself now and was not killed.
+func (m *Members) MayExit(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.nodes[name]
-	return n != nil && !m.closing && n.killed.IsZero() && time.Now().Before(n.excused)
+	return n != nil && !m.closing && n.killed.IsZero() && time.Now().Before(n.mayExit)
 }
 
 // End has kill called with the id of a node's process, if it runs, and returns when
@@ -227,7 +227,7 @@ func (m *Members) End(ctx context.Context, name string, kill func(pid int) error
 		m.mu.Unlock()
 		return err
 	}
-	pid, life := n.PID, n.life
+	pid, incarnation := n.PID, n.incarnation
 	n.killed = time.Now()
 	m.mu.Unlock()
 	if pid == 0 {
@@ -240,21 +240,14 @@ func (m *Members) End(ctx context.Context, name string, kill func(pid int) error
 	n.killed = time.Now() // it may have written until now
 	m.mu.Unlock()
 	select {
-	case <-life.gone:
+	case <-incarnation.gone:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("kill %s: still there: %w", name, ctx.Err())
 	}
 }
 
-// DataBound is a Cluster that knows which of its servers cannot join the others again once
-// they have lost their data.
-type DataBound interface {
-	// NeedsData says why; "" for a server that can, and for what is no server.
-	NeedsData(name string) string
-}
-
-// NeedsData implements DataBound.
+// NeedsData implements Cluster.
 func (m *Members) NeedsData(name string) string {
 	_, s, err := m.server(name)
 	if err != nil {
@@ -262,3 +255,12 @@ func (m *Members) NeedsData(name string) string {
 	}
 	return s.Spec.NeedsData
 }
+
+// AroundStart implements Cluster for runtimes whose nodes keep their network namespaces.
+func (m *Members) AroundStart(func(ctx context.Context, node string, start func() error) error) {}
+
+// Disks implements Cluster for runtimes without disks.
+func (m *Members) Disks() Disks { return nil }
+
+// Left implements Cluster for runtimes that always remove everything.
+func (m *Members) Left() []string { return nil }

@@ -37,7 +37,7 @@ func (m *Members) sizes(ctx context.Context, name string) (*Log, map[string]int6
 	return log, files, nil
 }
 
-// AwaitWritten implements Unsynced. A server that syncs now and then may answer first and
+// AwaitWritten implements Cluster. A server that syncs now and then may answer first and
 // write later: Redis holds writes back while a sync is under way.
 func (m *Members) AwaitWritten(ctx context.Context, name string) error {
 	n, s, err := m.server(name)
@@ -58,7 +58,7 @@ func (m *Members) AwaitWritten(ctx context.Context, name string) error {
 	return nil
 }
 
-// MarkSynced notes the size of a server's log, for a power loss soon after.
+// MarkSynced implements Cluster: it notes the size of the log.
 func (m *Members) MarkSynced(ctx context.Context, name string) error {
 	if err := m.AwaitWritten(ctx, name); err != nil {
 		return fmt.Errorf("mark: %w", err)
@@ -74,8 +74,7 @@ func (m *Members) MarkSynced(ctx context.Context, name string) error {
 	return nil
 }
 
-// Loses says why a power loss of a server that runs cannot be played. What depends on when
-// it is killed, LosePower says.
+// Loses implements Cluster. What depends on the moment of the kill, LosePower checks.
 func (m *Members) Loses(ctx context.Context, name string) error {
 	log, _, err := m.sizes(ctx, name)
 	if err != nil {

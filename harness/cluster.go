@@ -69,8 +69,8 @@ func (r *run) leaveCluster(failed error) error {
 		return errors.Join(err, r.Reuse.leave(errors.Join(failed, err)))
 	}
 	err = errors.Join(err, r.cluster.Close())
-	if l, ok := r.cluster.(compose.Leaving); ok && len(l.Left()) > 0 && failed == nil {
-		r.desc.Warnings = append(r.desc.Warnings, l.Left()...)
+	if left := r.cluster.Left(); len(left) > 0 && failed == nil {
+		r.desc.Warnings = append(r.desc.Warnings, left...)
 		err = errors.Join(err, r.dir.WriteRun(r.desc))
 	}
 	return err
@@ -87,9 +87,7 @@ func (r *run) describeCluster(ctx context.Context) error {
 		}
 		d.Nodes = append(d.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort(), External: n.External})
 	}
-	if v, ok := r.cluster.(compose.Versioned); ok {
-		maps.Copy(d.Versions, v.Versions(ctx))
-	}
+	maps.Copy(d.Versions, r.cluster.Versions(ctx))
 	begun := *d
 	begun.CutShort = results.Unfinished
 	return r.dir.WriteRun(begun)

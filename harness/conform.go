@@ -50,9 +50,7 @@ func Conform(ctx context.Context, o Options, found func(conform.Result)) (err er
 		return err
 	}
 	cfg := conform.Config{Command: strings.TrimPrefix(p.Lock, clients.ExecPrefix), Servers: r.servers(), Mark: r.mark, TTL: p.TTL, Extra: p.Extra, Abilities: p.Abilities}
-	if s, ok := r.cluster.(compose.Sharing); ok {
-		cfg.Directory = s.Directory()
-	}
+	cfg.Directory = r.cluster.Directory()
 	if err := json.NewEncoder(proc.Stdin).Encode(cfg); err != nil {
 		return fmt.Errorf("say what to try: %w", err)
 	}

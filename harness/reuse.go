@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -91,10 +90,6 @@ func (u *Reuse) leave(failed error) error {
 
 // healthy returns nil if every server of a running cluster answers as it should.
 func healthy(ctx context.Context, c compose.Cluster) error {
-	h, ok := c.(compose.Checking)
-	if !ok {
-		return errors.ErrUnsupported
-	}
 	ctx, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
 	select {
@@ -102,5 +97,5 @@ func healthy(ctx context.Context, c compose.Cluster) error {
 		return err
 	default:
 	}
-	return h.Healthy(ctx)
+	return c.Healthy(ctx)
 }

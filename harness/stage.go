@@ -64,23 +64,19 @@ func (sc *script) Mark(ctx context.Context, server string) error {
 	const within = 10 * time.Second // servers that sync now and then do so once a second or oftener
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	m, ok := sc.cluster.(compose.Unsynced)
-	if !ok {
-		return fmt.Errorf("the runtime %s does not know what a server has synced", sc.Runtime.Name())
+	d := sc.cluster.Disks()
+	if d == nil {
+		return sc.cluster.MarkSynced(ctx, server)
 	}
-	d, ok := sc.cluster.(compose.Disked)
-	if !ok || !d.Disks() {
-		return m.MarkSynced(ctx, server)
-	}
-	if err := m.AwaitWritten(ctx, server); err != nil {
+	if err := sc.cluster.AwaitWritten(ctx, server); err != nil {
 		return fmt.Errorf("mark: %w", err)
 	}
 	return awaitSynced(ctx, d, server)
 }
 
 // awaitSynced waits until a server has synced all that it has written.
-func awaitSynced(ctx context.Context, d compose.Disked, server string) error {
-	look := time.NewTicker(5 * time.Millisecond) // its disk tells nobody
+func awaitSynced(ctx context.Context, d compose.Disks, server string) error {
+	look := time.NewTicker(5 * time.Millisecond) // its disk does not notify
 	defer look.Stop()
 	for {
 		left, err := d.Unsynced(ctx, server)

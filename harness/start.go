@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -46,8 +45,6 @@ func (r *run) workerConfig(servers []string, registerAt string) workloads.Config
 	case r.scripted: // a step's end is awaited, not given up: the client waits as long as one may
 		c.Wait, c.Timeout = scriptWait, scriptTimeout
 	}
-	if s, ok := r.cluster.(compose.Sharing); ok {
-		c.Directory = s.Directory()
-	}
+	c.Directory = r.cluster.Directory()
 	return c
 }

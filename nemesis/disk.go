@@ -89,16 +89,16 @@ func makeDisk(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 		all := []compose.DiskFault{compose.DiskStall, compose.DiskFull, compose.DiskEIO}
 		fault = all[c.rng.IntN(len(all))]
 	}
-	d, err := disked(e)
-	if err != nil {
-		return nil, err
+	d := e.Cluster.Disks()
+	if d == nil {
+		return nil, errNoDisks
 	}
 	return &diskFault{env: e, disks: d, nodes: nodes, fault: fault, stall: p.Stall}, nil
 }
 
 type diskFault struct {
 	env   *Env
-	disks compose.Disked
+	disks compose.Disks
 	nodes []compose.Node
 	fault compose.DiskFault
 	stall time.Duration // of each sync; 0: as long as the fault

@@ -22,7 +22,12 @@ type diskCluster struct {
 	unhurt bool // what goes wrong is not the fault's doing
 }
 
-func (c *diskCluster) Disks() bool { return !c.none }
+func (c *diskCluster) Disks() compose.Disks {
+	if c.none {
+		return nil
+	}
+	return c
+}
 
 func (c *diskCluster) SetDisk(_ context.Context, node string, fault compose.DiskFault, d time.Duration) error {
 	c.note("disk %s %s %v", node, fault, d)

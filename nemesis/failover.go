@@ -42,10 +42,6 @@ func makeFailover(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) 
 
 // promotable are the plan's nodes. Where any server would do, they are those that do not lead.
 func (p Plan) promotable(ctx context.Context, e *Env, c chance) ([]compose.Node, error) {
-	cluster, ok := e.Cluster.(compose.Promoting)
-	if !ok {
-		return nil, errNoReplicas
-	}
 	_, node := e.node(string(p.target)) // a node may have the name of a target
 	if node || p.target != one && p.target != serving {
 		return p.victims(ctx, e, c)
@@ -55,7 +51,7 @@ func (p Plan) promotable(ctx context.Context, e *Env, c chance) ([]compose.Node,
 		if n.Role != compose.Server || n.PID == 0 {
 			continue
 		}
-		leads, err := cluster.Leads(ctx, n.Name)
+		leads, err := e.Cluster.Leads(ctx, n.Name)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil, errNoReplicas
 		}
@@ -76,19 +72,11 @@ func (f *failover) Nodes() []string { return []string{f.node.Name} }
 func (f *failover) Detail() string  { return f.node.Name + " promoted" }
 
 func (f *failover) Inject(ctx context.Context) error {
-	c, ok := f.env.Cluster.(compose.Promoting)
-	if !ok {
-		return errNoReplicas
-	}
-	return c.Promote(ctx, f.node.Name)
+	return f.env.Cluster.Promote(ctx, f.node.Name)
 }
 
 func (f *failover) Verify(ctx context.Context) error {
-	c, ok := f.env.Cluster.(compose.Promoting)
-	if !ok {
-		return errNoReplicas
-	}
-	leads, err := c.Leads(ctx, f.node.Name)
+	leads, err := f.env.Cluster.Leads(ctx, f.node.Name)
 	if err == nil && !leads {
 		err = fmt.Errorf("%s does not say that it leads", f.node.Name)
 	}

@@ -19,6 +19,7 @@ import (
 // fakeCluster has three servers, two clients and a register, and notes what is
 // done to it.
 type fakeCluster struct {
+	compose.Cluster
 	mu    sync.Mutex
 	nodes []compose.Node
 	log   []string
@@ -64,9 +65,17 @@ func (c *fakeCluster) setPID(name string, pid int) {
 	}
 }
 
-func (c *fakeCluster) Spawn(context.Context, compose.Program) (*compose.Process, error) {
-	return nil, errors.New("not in this test")
+func (c *fakeCluster) AroundStart(func(ctx context.Context, node string, start func() error) error) {}
+
+func (c *fakeCluster) NeedsData(string) string { return "" }
+
+func (c *fakeCluster) Disks() compose.Disks { return nil }
+
+func (c *fakeCluster) Leads(context.Context, string) (bool, error) {
+	return false, errors.ErrUnsupported
 }
+
+func (c *fakeCluster) Takeover() time.Duration { return 0 }
 
 func (c *fakeCluster) Kill(_ context.Context, name string) error {
 	c.note("kill %s", name)
@@ -84,10 +93,6 @@ func (c *fakeCluster) Restart(_ context.Context, name string, fresh bool) error 
 }
 
 func (c *fakeCluster) Leader(context.Context) (string, error) { return "s2", nil }
-
-func (c *fakeCluster) Died() <-chan error { return nil }
-
-func (c *fakeCluster) Close() error { return nil }
 
 // fakeInjector does what it is told, or nothing at all where numb.
 type fakeInjector struct {

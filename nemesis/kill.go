@@ -36,8 +36,8 @@ func killLasts(e *Env, p Plan, rng *rand.Rand) time.Duration {
 	}
 	d := between(rng, e.TTL, 0, 0.5)
 	// The others stay down until the rest can do without them.
-	if c, ok := e.Cluster.(compose.Replacing); ok && p.target != holder && p.target != waiter && p.target != client {
-		d += c.Takeover()
+	if p.target != holder && p.target != waiter && p.target != client {
+		d += e.Cluster.Takeover()
 	}
 	return d
 }
@@ -59,12 +59,11 @@ type kill struct {
 
 // canRejoin says why a server would never come back without its data.
 func (k *kill) canRejoin() error {
-	c, ok := k.env.Cluster.(compose.DataBound)
-	if !k.wipe || !ok {
+	if !k.wipe {
 		return nil
 	}
 	for _, n := range k.nodes {
-		if why := c.NeedsData(n.Name); why != "" {
+		if why := k.env.Cluster.NeedsData(n.Name); why != "" {
 			return fmt.Errorf("%s cannot come back without its data: %s", n.Name, why)
 		}
 	}

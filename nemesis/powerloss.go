@@ -29,8 +29,8 @@ func parsePowerLoss(words []string) (p Plan, err error) {
 }
 
 func makePowerLoss(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
-	if _, err := disked(e); err != nil && !p.named() {
-		return nil, fmt.Errorf("what a server has synced is unknown: %w", err)
+	if e.Cluster.Disks() == nil && !p.named() {
+		return nil, fmt.Errorf("what a server has synced is unknown: %w", errNoDisks)
 	}
 	nodes, err := p.victims(ctx, e, c)
 	if err != nil || nodes == nil {
@@ -87,38 +87,22 @@ func (p *powerLoss) Inject(ctx context.Context) error {
 
 // loses says why a running server cannot lose its power here.
 func (p *powerLoss) loses(ctx context.Context, n compose.Node) error {
-	if _, err := disked(p.env); err == nil {
-		return nil
-	}
-	c, ok := p.env.Cluster.(compose.Unsynced)
 	switch {
-	case !ok:
-		return errors.New("this runtime does not know what a server has synced")
+	case p.env.Cluster.Disks() != nil:
+		return nil
 	case p.torn:
 		return errors.New("only picklock's own disk can tear a write: use --runtime local")
 	}
-	return c.Loses(ctx, n.Name)
+	return p.env.Cluster.Loses(ctx, n.Name)
 }
 
 // cut takes from a server that is down what it has not synced.
 func (p *powerLoss) cut(ctx context.Context, n compose.Node) (lost compose.PowerLost, err error) {
-	if d, err := disked(p.env); err == nil {
+	if d := p.env.Cluster.Disks(); d != nil {
 		return d.CutPower(ctx, n.Name, p.torn)
 	}
-	lost.Bytes, err = p.env.Cluster.(compose.Unsynced).LosePower(ctx, n.Name)
+	lost.Bytes, err = p.env.Cluster.LosePower(ctx, n.Name)
 	return lost, err
 }
 
-// disked is the cluster as one whose servers have picklock's own disks.
-func disked(e *Env) (compose.Disked, error) {
-	d, ok := e.Cluster.(compose.Disked)
-	if !ok {
-		return nil, errNoDisks
-	}
-	if !d.Disks() {
-		return nil, errors.New("the servers do not have picklock's own disks here: see picklock doctor")
-	}
-	return d, nil
-}
-
-var errNoDisks = errors.New("this runtime does not give servers picklock's own disks: use --runtime local")
+var errNoDisks = errors.New("the servers do not have picklock's own disks: use --runtime local; picklock doctor says what this machine lacks")

@@ -38,9 +38,7 @@ type Nemesis struct {
 func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, record func(history.Event)) (*Nemesis, error) {
 	env.starts = newStarts(env)
 	env.net = newNetwork(env)
-	if r, ok := env.Cluster.(compose.Renewing); ok {
-		r.AroundStart(env.starts.around)
-	}
+	env.Cluster.AroundStart(env.starts.around)
 	n := &Nemesis{env: env, seed: seed, start: start, record: record}
 	for _, s := range specs {
 		s, err := n.ready(ctx, s)

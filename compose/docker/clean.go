@@ -88,7 +88,7 @@ func (e *Engine) Left(ctx context.Context) (Left, error) {
 	return left, nil
 }
 
-// Clean removes what was left, but for what has come to life since. It returns what was
+// Clean removes what was left, except what has come to use since. It returns what was
 // removed, and what the engine itself keeps, with the remedy.
 func (e *Engine) Clean(ctx context.Context, left Left) (removed, kept []string, err error) {
 	dead, err := e.dead(ctx)

@@ -193,11 +193,11 @@ func (c *Cluster) startServers(ctx context.Context, p plan) error {
 		}
 		c.add(n, compose.Node{Name: s.Name, Role: s.Spec.Role, Addr: n.addr, Port: s.Spec.Ports[0]})
 		g.Go(func() error {
-			life, err := c.running(gctx, n, time.Time{})
+			incarnation, err := c.running(gctx, n, time.Time{})
 			if err != nil {
 				return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
 			}
-			return c.adopt(gctx, n, life)
+			return c.adopt(gctx, n, incarnation)
 		})
 	}
 	return g.Wait()
@@ -239,21 +239,21 @@ func (c *Cluster) add(n *node, member compose.Node) {
 	c.Add(member)
 }
 
-// node returns a node of ours, nil if there is none of that name.
+// node returns what this runtime keeps of a node; nil if there is none of that name.
 func (c *Cluster) node(name string) *node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.nodes[name]
 }
 
-// AroundStart implements compose.Renewing.
+// AroundStart implements compose.Cluster.
 func (c *Cluster) AroundStart(f func(ctx context.Context, node string, start func() error) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.around = f
 }
 
-// startOf starts a node, as whoever asked for AroundStart wants it done.
+// startOf starts a node, within the function that AroundStart was given.
 func (c *Cluster) startOf(ctx context.Context, name string, start func() error) error {
 	c.mu.Lock()
 	around := c.around
@@ -315,5 +315,5 @@ func leftNetwork(name string, err error) string {
 		"if it still cannot, restart the engine, which forgets what it believes to be connected", name, err)
 }
 
-// Left implements compose.Leaving.
+// Left implements compose.Cluster.
 func (c *Cluster) Left() []string { return c.left }

@@ -19,7 +19,7 @@ import (
 // NET_ADMIN to filter packets there.
 var agentCaps = []string{"SYS_PTRACE", "DAC_OVERRIDE", "KILL", "SYS_ADMIN", "NET_ADMIN"}
 
-// node is what a node keeps for its life, and its container; whether it runs,
+// node is what a node keeps while it exists, and its container; whether it runs,
 // compose.Members knows. id and logged change under the cluster's lock only.
 type node struct {
 	name   string
@@ -70,17 +70,17 @@ func (c *Cluster) tail(n *node) string {
 }
 
 // adopt waits until a server answers whose container has just been started.
-func (c *Cluster) adopt(ctx context.Context, n *node, life *compose.Life) error {
+func (c *Cluster) adopt(ctx context.Context, n *node, incarnation *compose.Incarnation) error {
 	member, err := c.Find(n.name)
 	if err != nil {
 		return err
 	}
 	ready, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
-	if err := c.Recall(ready, n.name, life.Gone()); err != nil {
+	if err := c.Recall(ready, n.name, incarnation.Gone()); err != nil {
 		return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
 	}
-	err = n.svc.Spec.Ready.AwaitBy(ready, member.HostPort(), life.Gone(), func(ctx context.Context) (bool, error) {
+	err = n.svc.Spec.Ready.AwaitBy(ready, member.HostPort(), incarnation.Gone(), func(ctx context.Context) (bool, error) {
 		now, err := c.Find(n.name)
 		if err != nil {
 			return false, err
@@ -97,7 +97,7 @@ func (c *Cluster) adopt(ctx context.Context, n *node, life *compose.Life) error 
 // running notes that a server's container runs and watches for its end. Its log is read from when
 // it ended last before this start, the zero time if it never ran: the engine notes the time of a
 // start when the first lines may be written already, and a container may have ended again by now.
-func (c *Cluster) running(ctx context.Context, n *node, ended time.Time) (*compose.Life, error) {
+func (c *Cluster) running(ctx context.Context, n *node, ended time.Time) (*compose.Incarnation, error) {
 	i, err := c.engine.inspect(ctx, n.id)
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func colon(s string) string {
 }
 
 // began gives a started node into the agent's care and watches for its end.
-func (c *Cluster) began(ctx context.Context, n *node, pid int, ended func() (int64, error)) (*compose.Life, error) {
+func (c *Cluster) began(ctx context.Context, n *node, pid int, ended func() (int64, error)) (*compose.Incarnation, error) {
 	err := os.ErrProcessDone
 	if pid != 0 {
 		err = c.agent.Allow(ctx, n.id, pid)
@@ -131,18 +131,18 @@ func (c *Cluster) began(ctx context.Context, n *node, pid int, ended func() (int
 	if err != nil {
 		pid = 0
 	}
-	life, berr := c.Began(n.name, pid, fmt.Sprintf("/proc/%d/ns/net", pid))
+	incarnation, berr := c.Began(n.name, pid, fmt.Sprintf("/proc/%d/ns/net", pid))
 	if berr != nil {
 		return nil, berr
 	}
-	c.waiting.Go(func() { c.awaitEnd(n, ended, life) })
+	c.waiting.Go(func() { c.awaitEnd(n, ended, incarnation) })
 	if err != nil && !errors.Is(err, os.ErrProcessDone) { // of its end, who waits for it learns anyway
-		return life, err
+		return incarnation, err
 	}
-	return life, nil
+	return incarnation, nil
 }
 
-func (c *Cluster) awaitEnd(n *node, ended func() (int64, error), life *compose.Life) {
+func (c *Cluster) awaitEnd(n *node, ended func() (int64, error), incarnation *compose.Incarnation) {
 	code, lost := ended()
 	var err error
 	switch {
@@ -151,7 +151,7 @@ func (c *Cluster) awaitEnd(n *node, ended func() (int64, error), life *compose.L
 	case code != 0:
 		err = fmt.Errorf("%s: exit code %d", n.name, code)
 	}
-	c.Ended(n.name, life, err, func() error {
+	c.Ended(n.name, incarnation, err, func() error {
 		if lost != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 		c.mu.Unlock()
 	}
 	defer c.Restarting(name)()
-	var life *compose.Life
+	var incarnation *compose.Incarnation
 	err := c.startOf(ctx, name, func() error {
 		before, err := c.engine.inspect(ctx, n.id)
 		if err != nil {
@@ -209,7 +209,7 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 		if err := c.engine.start(ctx, n.id); err != nil {
 			return err
 		}
-		if life, err = c.running(ctx, n, before.Finished); err != nil {
+		if incarnation, err = c.running(ctx, n, before.Finished); err != nil {
 			return fmt.Errorf("%w%s", err, c.tail(n))
 		}
 		return nil
@@ -217,7 +217,7 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
-	return c.adopt(ctx, n, life)
+	return c.adopt(ctx, n, incarnation)
 }
 
 // Spawn implements compose.Cluster.

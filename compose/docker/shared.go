@@ -5,7 +5,7 @@ import "github.com/picklock/picklock/compose"
 // sharedDirectory is where clients find the directory that they share.
 const sharedDirectory = "/picklock-shared"
 
-// Directory implements compose.Sharing.
+// Directory implements compose.Cluster.
 func (c *Cluster) Directory() string {
 	if c.def.Directory == "" {
 		return ""

@@ -116,7 +116,7 @@ func (l *Sandbox) Start(ctx context.Context, def *compose.Definition, opts compo
 	return c, nil
 }
 
-// Directory implements compose.Sharing.
+// Directory implements compose.Cluster.
 func (c *Cluster) Directory() string {
 	if c.def.Directory == "" {
 		return ""
@@ -176,7 +176,7 @@ func (c *Cluster) addNode(name string, role compose.Role, ports []int, svc *comp
 	return n, nil
 }
 
-// node returns a node of ours, nil if there is none of that name.
+// node returns what this runtime keeps of a node; nil if there is none of that name.
 func (c *Cluster) node(name string) *node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,15 +218,15 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 		cmd.ExtraFiles = []*os.File{c.sandbox.outside}
 		cmd.Args = append(cmd.Args, "--via", "3") // the first of them
 	}
-	life, err := c.run(n, cmd)
+	incarnation, err := c.run(n, cmd)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	ready, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
-	err = c.Recall(ready, name, life.Gone())
+	err = c.Recall(ready, name, incarnation.Gone())
 	if err == nil {
-		err = n.svc.Spec.Ready.Await(ready, member.HostPort(), life.Gone())
+		err = n.svc.Spec.Ready.Await(ready, member.HostPort(), incarnation.Gone())
 	}
 	if err != nil {
 		return fmt.Errorf("start %s: %w%s", name, err, n.tail(c.opts.LogDir))
@@ -235,7 +235,7 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 }
 
 // run starts cmd as the node's process.
-func (c *Cluster) run(n *node, cmd *exec.Cmd) (*compose.Life, error) {
+func (c *Cluster) run(n *node, cmd *exec.Cmd) (*compose.Incarnation, error) {
 	log, err := os.OpenFile(n.log(c.opts.LogDir), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
@@ -257,16 +257,16 @@ func (c *Cluster) run(n *node, cmd *exec.Cmd) (*compose.Life, error) {
 	if err != nil {
 		return nil, err
 	}
-	life, err := c.Began(n.name, cmd.Process.Pid, "")
+	incarnation, err := c.Began(n.name, cmd.Process.Pid, "")
 	if err != nil {
 		return nil, errors.Join(err, killTree(cmd.Process.Pid), ended())
 	}
 	c.waiting.Go(func() {
 		err := ended()
-		c.Ended(n.name, life, err, func() error {
+		c.Ended(n.name, incarnation, err, func() error {
 			return fmt.Errorf("%s ended by itself: %s%s", n.name, cmd.ProcessState, n.tail(c.opts.LogDir))
 		})
-		if n.disk && c.Excused(n.name) {
+		if n.disk && c.MayExit(n.name) {
 			ctx, cancel := context.WithTimeout(context.Background(), compose.ReadyWithin)
 			defer cancel()
 			if err := c.revive(ctx, n.name); err != nil {
@@ -274,7 +274,7 @@ func (c *Cluster) run(n *node, cmd *exec.Cmd) (*compose.Life, error) {
 			}
 		}
 	})
-	return life, nil
+	return incarnation, nil
 }
 
 // Kill implements compose.Cluster.

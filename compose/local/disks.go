@@ -115,8 +115,13 @@ func (c *Cluster) mountDisk(ctx context.Context, n *node) error {
 	return err
 }
 
-// Disks implements compose.Disked.
-func (c *Cluster) Disks() bool { return c.disks != nil }
+// Disks implements compose.Cluster.
+func (c *Cluster) Disks() compose.Disks {
+	if c.disks == nil {
+		return nil
+	}
+	return c
+}
 
 // withDisk finds a server that has a disk.
 func (c *Cluster) withDisk(name string) (*node, error) {
@@ -130,11 +135,11 @@ func (c *Cluster) withDisk(name string) (*node, error) {
 	return n, nil
 }
 
-// shaken is how long after a fault of its disk a server may still end of it: it logs and
-// cleans up before it does.
-const shaken = 10 * time.Second
+// diskExitGrace is how long after a fault of its disk a server may still end because of it: it
+// logs and cleans up before it does.
+const diskExitGrace = 10 * time.Second
 
-// SetDisk implements compose.Disked. A server that ends by itself on a broken disk has
+// SetDisk implements compose.Disks. A server that ends by itself on a broken disk has
 // not failed the run; when the disk works again, so does the server.
 func (c *Cluster) SetDisk(ctx context.Context, name string, fault compose.DiskFault, d time.Duration) error {
 	n, err := c.withDisk(name)
@@ -143,15 +148,14 @@ func (c *Cluster) SetDisk(ctx context.Context, name string, fault compose.DiskFa
 	}
 	well := fault == compose.DiskWell
 	if !well {
-		// Whoever starts a server waits until it answers, which it would not on a broken
-		// disk.
+		// A start waits until the server answers, which it would not on a broken disk.
 		select {
 		case n.starting <- struct{}{}:
 			defer func() { <-n.starting }()
 		case <-ctx.Done():
 			return fmt.Errorf("%s is still being started: %w", name, ctx.Err())
 		}
-		c.Excuse(name, 24*time.Hour)
+		c.AllowExit(name, 24*time.Hour)
 		c.setBroken(n, true)
 	}
 	if _, err := c.disks.ask(ctx, compose.DiskRequest{Do: "set", Disk: name, Fault: fault, Stall: d}); err != nil || !well {
@@ -160,7 +164,7 @@ func (c *Cluster) SetDisk(ctx context.Context, name string, fault compose.DiskFa
 	if !c.setBroken(n, false) {
 		return nil // it was well
 	}
-	c.Excuse(name, shaken)
+	c.AllowExit(name, diskExitGrace)
 	return c.revive(ctx, name)
 }
 
@@ -180,17 +184,17 @@ func (c *Cluster) revive(ctx context.Context, name string) error {
 	broken := c.nodes[name].broken
 	c.mu.Unlock()
 	now, err := c.Find(name)
-	if err != nil || broken || now.PID != 0 || !c.Excused(name) {
+	if err != nil || broken || now.PID != 0 || !c.MayExit(name) {
 		return err
 	}
 	err = c.startServer(ctx, name, false)
-	if !c.Excused(name) {
-		return nil // it was killed meanwhile: who did that starts it
+	if !c.MayExit(name) {
+		return nil // it was killed meanwhile: the fault that did so starts it
 	}
 	return err
 }
 
-// TryDisk implements compose.Disked.
+// TryDisk implements compose.Disks.
 func (c *Cluster) TryDisk(ctx context.Context, name string) error {
 	n, err := c.withDisk(name)
 	if err != nil {
@@ -220,7 +224,7 @@ func tryDisk(path string) error {
 	return syscall.Fsync(fd)
 }
 
-// Unsynced implements compose.Disked.
+// Unsynced implements compose.Disks.
 func (c *Cluster) Unsynced(ctx context.Context, name string) (compose.PowerLost, error) {
 	if _, err := c.withDisk(name); err != nil {
 		return compose.PowerLost{}, err
@@ -229,7 +233,7 @@ func (c *Cluster) Unsynced(ctx context.Context, name string) (compose.PowerLost,
 	return a.Lost, err
 }
 
-// DiskHits implements compose.Disked.
+// DiskHits implements compose.Disks.
 func (c *Cluster) DiskHits(ctx context.Context, name string) (int64, error) {
 	if _, err := c.withDisk(name); err != nil {
 		return 0, err
@@ -238,7 +242,7 @@ func (c *Cluster) DiskHits(ctx context.Context, name string) (int64, error) {
 	return a.Hits, err
 }
 
-// CutPower implements compose.Disked.
+// CutPower implements compose.Disks.
 func (c *Cluster) CutPower(ctx context.Context, name string, tear bool) (compose.PowerLost, error) {
 	if _, err := c.withDisk(name); err != nil {
 		return compose.PowerLost{}, err

@@ -11,7 +11,7 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-// node is what a node keeps for its life; whether it runs, compose.Members knows.
+// node is what a node keeps while it exists; whether it runs, compose.Members knows.
 type node struct {
 	name  string
 	addr  string
@@ -135,14 +135,14 @@ func (c *Cluster) Spawn(_ context.Context, p compose.Program) (*compose.Process,
 		return nil, err
 	}
 	cmd.Stdout = w
-	life, err := c.run(n, cmd)
+	incarnation, err := c.run(n, cmd)
 	w.Close()
 	if err != nil {
 		r.Close()
 		return nil, fmt.Errorf("start %s: %w", p.Name, err)
 	}
-	return &compose.Process{Stdin: stdin, Stdout: r, Done: life.Gone(), Err: func() error {
-		if err := life.Err(); err != nil {
+	return &compose.Process{Stdin: stdin, Stdout: r, Done: incarnation.Gone(), Err: func() error {
+		if err := incarnation.Err(); err != nil {
 			return fmt.Errorf("%s: %w%s", p.Name, err, n.tail(c.opts.LogDir))
 		}
 		return nil

@@ -16,50 +16,38 @@ import (
 )
 
 // nodes is a cluster to which nothing is done.
-type nodes []compose.Node
+type nodes struct {
+	compose.Cluster
+	all []compose.Node
+}
 
-var errNot = errors.New("not in this test")
+func (n nodes) Nodes() []compose.Node                                                      { return n.all }
+func (nodes) Leader(context.Context) (string, error)                                       { return "s1", nil }
+func (nodes) Leads(_ context.Context, node string) (bool, error)                           { return node == "s1", nil }
+func (nodes) NeedsData(string) string                                                      { return "" }
+func (nodes) Disks() compose.Disks                                                         { return idleDisks{} }
+func (nodes) AroundStart(func(ctx context.Context, node string, start func() error) error) {}
 
-func (n nodes) Nodes() []compose.Node                                          { return n }
-func (nodes) Spawn(context.Context, compose.Program) (*compose.Process, error) { return nil, errNot }
-func (nodes) Kill(context.Context, string) error                               { return errNot }
-func (nodes) Restart(context.Context, string, bool) error                      { return errNot }
-func (nodes) Leader(context.Context) (string, error)                           { return "s1", nil }
-func (nodes) Died() <-chan error                                               { return nil }
-func (nodes) Close() error                                                     { return nil }
-func (nodes) Disks() bool                                                      { return true }
-func (nodes) SetDisk(context.Context, string, compose.DiskFault, time.Duration) error {
-	return errNot
-}
-func (nodes) TryDisk(context.Context, string) error           { return errNot }
-func (nodes) DiskHits(context.Context, string) (int64, error) { return 0, errNot }
-func (nodes) Unsynced(context.Context, string) (compose.PowerLost, error) {
-	return compose.PowerLost{Bytes: 1}, nil
-}
-func (nodes) CutPower(context.Context, string, bool) (compose.PowerLost, error) {
-	return compose.PowerLost{}, errNot
-}
-func (nodes) Promote(context.Context, string) error              { return errNot }
-func (nodes) Leads(_ context.Context, node string) (bool, error) { return node == "s1", nil }
+type idleDisks struct{ compose.Disks }
 
 // idle is an injector of which nothing is asked.
 type idle struct{}
 
 func (idle) Do(_ context.Context, op nemesis.Op) (r nemesis.Result, err error) {
 	if op.Name != nemesis.OpTryClock {
-		err = errNot
+		err = errors.New("not in this test")
 	}
 	return r, err
 }
 
 // What the nemesis writes of any fault that it can draw becomes a fault of a schedule.
 func TestWords(t *testing.T) {
-	var all nodes
+	var cluster nodes
 	for i, name := range []string{"s1", "s2", "s3", "s4", "s5", "c1", "c2", "c3", "register"} {
 		role := map[byte]compose.Role{'s': compose.Server, 'c': compose.Client, 'r': compose.Register}[name[0]]
-		all = append(all, compose.Node{Name: name, Role: role, PID: 100 + i})
+		cluster.all = append(cluster.all, compose.Node{Name: name, Role: role, PID: 100 + i})
 	}
-	env := &nemesis.Env{Cluster: all, Injector: idle{}, Isolated: true, TTL: time.Second}
+	env := &nemesis.Env{Cluster: cluster, Injector: idle{}, Isolated: true, TTL: time.Second}
 	if _, err := nemesis.New(t.Context(), env, nil, 1, 0, func(history.Event) {}); err != nil {
 		t.Fatal(err)
 	}
