@@ -10,11 +10,11 @@ import (
 )
 
 // Abilities are what a lock can do and what it promises. The program of an exec lock
-// declares them when it is opened; of all other locks the table of this package says it.
+// declares them when it is opened; for all other locks the table of this package has them.
 type Abilities struct {
 	Tokens bool `json:"tokens,omitempty"` // every grant has a fencing token that rises
-	// Lease says whether every grant is promised for a time; nil where the program has
-	// not said, and some may be.
+	// Lease says whether every grant is promised for a time; nil if the program has
+	// not declared it, and some grants may be.
 	Lease   *bool  `json:"lease,omitempty"`
 	Kind    string `json:"kind,omitempty"`    // as Info.Kind
 	Permits int    `json:"permits,omitempty"` // of a semaphore
@@ -30,20 +30,20 @@ type Declarer interface{ Abilities() Abilities }
 // maxPermits bounds what a semaphore may have.
 const maxPermits = 1000
 
-// abilityNames are those that --ability knows.
+// abilityNames are the names that --ability accepts.
 var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "confirms"}
 
 // kinds are the words for Info.Kind.
 var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
 
-// Check puts the kind into this package's word, and refuses what contradicts itself.
+// Check normalizes the kind, and refuses abilities that contradict each other.
 func (a *Abilities) Check() error {
 	kind, ok := kinds[a.Kind]
 	switch {
 	case !ok:
 		return fmt.Errorf("unknown kind %s: have mutex, %s, %s, %s", shown(a.Kind), Reentrant, ReadWrite, Semaphore)
 	case kind == Semaphore && (a.Permits < 1 || a.Permits > maxPermits):
-		return fmt.Errorf(`a semaphore says how many may hold it at once: want "permits", 1 to %d`, maxPermits)
+		return fmt.Errorf(`a semaphore needs the number of clients that may hold it at once: want "permits", 1 to %d`, maxPermits)
 	case kind != Semaphore && a.Permits != 0:
 		return errors.New(`only a semaphore has "permits": want "kind":"semaphore"`)
 	}
@@ -60,7 +60,7 @@ func shown(text string) string {
 	return strconv.Quote(text)
 }
 
-// With puts what the user says over what the program declares.
+// With overrides what the program declares with what the user does.
 func (a Abilities) With(said map[string]string) (Abilities, error) {
 	for _, name := range slices.Sorted(maps.Keys(said)) {
 		if err := a.set(name, said[name]); err != nil {
@@ -68,7 +68,7 @@ func (a Abilities) With(said map[string]string) (Abilities, error) {
 		}
 	}
 	if a.Kind != Semaphore && said["kind"] != "" && said["permits"] == "" {
-		a.Permits = 0 // the program's, of the kind that it is not
+		a.Permits = 0 // the program's, for the kind that the user overrides
 	}
 	return a, nil
 }
@@ -121,7 +121,7 @@ func ParseAbilities(texts []string) (map[string]string, error) {
 	return out, err
 }
 
-// CheckAbilities returns an error if the user says what a lock can do of which that is
+// CheckAbilities returns an error if the user declares abilities of a lock whose abilities are
 // known.
 func (i Info) CheckAbilities(said map[string]string) error {
 	if len(said) > 0 && !i.Declares {
@@ -131,10 +131,10 @@ func (i Info) CheckAbilities(said map[string]string) error {
 	return err
 }
 
-// ExecPrefix begins the name of a lock that is a program of the user's.
+// ExecPrefix begins the name of a lock that is a user's program.
 const ExecPrefix = "exec:"
 
-// IsExec says that the lock is a program of the user's.
+// IsExec says that the lock is a user's program.
 func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }
 
 // With is the lock with what it has declared.
@@ -144,7 +144,7 @@ func (i Info) With(a Abilities) Info {
 	return i
 }
 
-// Words lists the abilities as --ability takes them, without those that were left unsaid.
+// Words lists the abilities as --ability takes them, without those that are not declared.
 func (a Abilities) Words() []string {
 	var out []string
 	say := func(name string, is bool) {

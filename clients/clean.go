@@ -33,8 +33,7 @@ func (s Store) given(name string) string {
 	return ""
 }
 
-// Clean removes what locks keep on the service under the mark of a run, whoever took them, and
-// returns how many names that was. A mark is as MarkIn finds it. A name counts only if the part
+// Clean removes what all clients' locks keep on the service under the mark of a run, and returns how many names that was. A mark is as MarkIn finds it. A name counts only if the part
 // of it that the run gave begins with the mark.
 func (s *Service) Clean(ctx context.Context, o Options, mark string) (n int, err error) {
 	stores, clean := s.Stores, cleanOwn
@@ -65,7 +64,7 @@ func cleanOwn(ctx context.Context, st Store, mark string) (int, error) {
 	return n, err
 }
 
-// cleanForeign cleans a store of a program whose prefix nobody knows. Names that only contain
+// cleanForeign cleans a store of a program whose prefix is unknown. Names that only contain
 // the mark may be a user's: they stay, and the error names one.
 func cleanForeign(ctx context.Context, st Store, mark string) (int, error) {
 	text, left, example := "", 0, ""

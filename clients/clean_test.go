@@ -41,8 +41,8 @@ func (s *shelf) service(prefix string) *clients.Service {
 	return &clients.Service{Name: "shelf", Stores: stores, ForeignStores: stores}
 }
 
-// Whatever a store lists, no name is removed of which the part that the run gave does not begin
-// with the mark.
+// Whatever a store lists, a name is removed only if the part that the run gave begins with the
+// mark.
 func TestClean(t *testing.T) {
 	const mark = "picklock-abcdefghij-"
 	s := &shelf{names: []string{

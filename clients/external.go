@@ -10,55 +10,56 @@ import (
 	"github.com/picklock/picklock/internal/access"
 )
 
-// External is how the servers of Options are reached where they run already and are
-// somebody's own.
+// External is how to reach the servers of Options if they run already and are not picklock's.
 type External struct {
-	// Addresses are what the servers are called outside, in the order of Options.Servers,
-	// where clients reach them.
+	// Addresses are the servers' public addresses, in the order of Options.Servers, which are
+	// the addresses that clients dial.
 	Addresses []string `json:"addresses"`
 	access.Access
 }
 
-// Called is what a server is called outside; of picklock's own servers it is its address.
-func (o Options) Called(server string) string {
+// PublicAddr is the public address of a server; of picklock's own servers it is the one that
+// clients dial.
+func (o Options) PublicAddr(server string) string {
 	if i := slices.Index(o.Servers, server); o.External != nil && i >= 0 && i < len(o.External.Addresses) {
 		return o.External.Addresses[i]
 	}
 	return server
 }
 
-// Reached is where clients reach a server that the service itself calls so: one that is
-// known by another name outside, or any other address as it is.
-func (o Options) Reached(called string) string {
+// DialAddr is the address that clients dial for a public address; any other address stays as
+// it is.
+func (o Options) DialAddr(public string) string {
 	if o.External == nil {
-		return called
+		return public
 	}
-	if i := slices.Index(o.External.Addresses, called); i >= 0 && i < len(o.Servers) {
+	if i := slices.Index(o.External.Addresses, public); i >= 0 && i < len(o.Servers) {
 		return o.Servers[i]
 	}
-	return called
+	return public
 }
 
 // At is o for one of its servers alone.
 func (o Options) At(server string) Options {
 	if o.External != nil {
 		e := *o.External
-		e.Addresses = []string{o.Called(server)}
+		e.Addresses = []string{o.PublicAddr(server)}
 		o.External = &e
 	}
 	o.Servers = []string{server}
 	return o
 }
 
-// TLS is how to speak TLS to a server; nil where none is spoken.
+// TLS is the configuration of TLS with a server; nil without TLS.
 func (o Options) TLS(server string) (*tls.Config, error) {
 	if o.External == nil {
 		return nil, nil
 	}
-	return o.External.Config(access.Host(o.Called(server)))
+	return o.External.Config(access.Host(o.PublicAddr(server)))
 }
 
-// Login is as whom a client comes, and the password; both "" where nobody asks.
+// Login is the user and the password with which a client logs in; both "" if the service has no
+// authentication.
 func (o Options) Login() (username, password string, err error) {
 	if o.External == nil {
 		return "", "", nil
@@ -67,12 +68,12 @@ func (o Options) Login() (username, password string, err error) {
 	return o.External.Username, password, err
 }
 
-// Dial connects to a server, which the service may call otherwise than clients do, through
-// TLS where that is spoken, in which the protocols are named that the client speaks (ALPN).
+// Dial connects to a server by its public or its dial address, with TLS if the service has it.
+// protocols are those that the client offers by ALPN.
 func (o Options) Dial(ctx context.Context, network, addr string, within time.Duration, protocols ...string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	addr = o.Reached(addr)
+	addr = o.DialAddr(addr)
 	config, err := o.TLS(addr)
 	if err != nil {
 		return nil, err

@@ -8,14 +8,14 @@ import (
 
 // The kinds of lock besides the mutex (Info.Kind): what a lock of each promises.
 const (
-	ReadWrite = "rw"        // many share it or one has it alone; a Sharer
-	Semaphore = "semaphore" // as many hold it at once as it has permits; see Info.Permits
-	Reentrant = "reentrant" // who holds it can acquire it again, and releases it as often
+	ReadWrite = "rw"        // many share it or one has it exclusively; a Sharer
+	Semaphore = "semaphore" // as many clients hold it at once as it has permits; see Info.Permits
+	Reentrant = "reentrant" // the holder can acquire it again, and has to release it as often
 )
 
 // Sharer is a lock that several can hold at once if all of them ask for that.
 type Sharer interface {
-	// AcquireShared waits until nobody has the lock alone, or ctx ends. Errors as for
+	// AcquireShared waits until no client has the lock exclusively, or ctx ends. Errors as for
 	// Acquire.
 	AcquireShared(ctx context.Context, key string) (Grant, error)
 }
@@ -30,7 +30,7 @@ func PermitsOption() Option {
 	return Option{
 		Name: OptionPermits, Default: strconv.Itoa(defaultPermits),
 		Check: func(text string) error { _, err := parsePermits(text); return err },
-		About: "how many clients may hold it at once; with as many as there are clients, nobody ever waits",
+		About: "how many clients may hold it at once; with as many as there are clients, none ever waits",
 	}
 }
 
@@ -60,5 +60,5 @@ func PermitsOf(o Options) int {
 			return n
 		}
 	}
-	return defaultPermits // what cannot be read is refused before anything is opened
+	return defaultPermits // CheckOptions has refused what cannot be read
 }

@@ -17,8 +17,8 @@ type Lock interface {
 	// wraps ErrUnknown means that the service may have granted it all the same;
 	// any other error means that it certainly did not.
 	Acquire(ctx context.Context, key string) (Grant, error)
-	// Release gives the grant back. ErrNotHeld: the service says it is no longer
-	// ours. An error that wraps ErrUnknown: it may or may not have been released.
+	// Release gives the grant back. ErrNotHeld: the service answers that the
+	// client no longer holds it. An error that wraps ErrUnknown: it may or may not have been released.
 	Release(ctx context.Context, g Grant) error
 	Close() error
 }
@@ -47,7 +47,7 @@ type Grant struct {
 	Lost <-chan struct{}
 	// Renewals carries the extensions that the client library made by itself, as
 	// they are answered; nil where it makes none. The sender never blocks: a
-	// renewal that nobody takes is dropped, which only shortens what is known. It
+	// renewal that is not received is dropped, which only shortens what is known. It
 	// is never closed.
 	Renewals <-chan Renewal
 
@@ -65,19 +65,18 @@ var (
 	// ErrUnknown marks an outcome that the client cannot know: the request may
 	// have taken effect, or may yet.
 	ErrUnknown = errors.New("outcome unknown")
-	// ErrNotHeld is the service's word that the grant is no longer in force.
+	// ErrNotHeld is the service's answer that the grant is no longer in force.
 	ErrNotHeld = errors.New("not held")
 	// ErrProgram marks what went wrong in the client's own program: it could not be
-	// started or opened, ended by itself, or broke its protocol. It says nothing of the
-	// lock service.
+	// started or opened, ended by itself, or broke its protocol. It is no statement about
+	// the lock service.
 	ErrProgram = errors.New("the client's program failed")
 )
 
-// Sequencer tells a protected resource whether a grant is in force, by the lock
-// service's word.
+// Sequencer asks the lock service, for a protected resource, whether a grant is in force.
 type Sequencer interface {
 	// Valid says whether the grant with this token held the lock on key at some
-	// instant between the call and its return. An error means that nobody knows.
+	// instant between the call and its return. An error means that this is unknown.
 	Valid(ctx context.Context, key string, token int64) (bool, error)
 	Close() error
 }
@@ -90,8 +89,8 @@ type Options struct {
 	Extra   map[string]string // settings of one lock only
 	Log     *slog.Logger      // never nil
 
-	// Abilities are what the user says that the lock can do, over what it declares
-	// itself (see Info.Declares).
+	// Abilities are what the user declares that the lock can do. They override what the lock
+	// declares itself (see Info.Declares).
 	Abilities map[string]string
 
 	// Directory is one that all clients share, as this process sees it; "" where the
@@ -101,35 +100,34 @@ type Options struct {
 	// Folder is where the program of an exec lock is started; "" for the working directory.
 	Folder string
 
-	// External is how the servers are reached where they are not picklock's own; nil where
-	// they are.
+	// External is how to reach servers that are not picklock's own; nil for its own.
 	External *External
 
-	// Waiting, where not nil, is called when the service has put an acquire in
-	// line or refused it for now, and Woken when it told the one in line that
-	// something changed. Both may be called from any goroutine.
+	// Waiting, if not nil, is called when the service has put an acquire in
+	// line or refused it for now, and Woken when the service has notified the waiting
+	// client of a change. Both may be called from any goroutine.
 	Waiting func()
 	Woken   func()
-	// Warn, where not nil, is told what makes the run prove less than its user may
-	// think, once for each reason. It may be called from any goroutine.
+	// Warn, if not nil, is called once for each reason why the run proves less than its user
+	// may think. It may be called from any goroutine.
 	Warn func(text string)
 }
 
-// TellWaiting calls Waiting where the user wants to know.
+// TellWaiting calls Waiting if it is set.
 func (o Options) TellWaiting() {
 	if o.Waiting != nil {
 		o.Waiting()
 	}
 }
 
-// TellWoken calls Woken where the user wants to know.
+// TellWoken calls Woken if it is set.
 func (o Options) TellWoken() {
 	if o.Woken != nil {
 		o.Woken()
 	}
 }
 
-// TellWarning calls Warn where the user wants to know.
+// TellWarning calls Warn if it is set.
 func (o Options) TellWarning(text string) {
 	if o.Warn != nil {
 		o.Warn(text)
@@ -152,7 +150,7 @@ type Info struct {
 	// a Declarer then; see With.
 	Declares bool
 	// Module is the Go module of the library that the lock is there to test, so that a
-	// run can say which version it was; "" for our own recipes.
+	// run can record its version; "" for picklock's own recipes.
 	Module string
 	// Aliases are further names that Lookup accepts.
 	Aliases []string
@@ -161,12 +159,12 @@ type Info struct {
 	Options   []Option
 	AnyOption bool
 	// Naive marks a recipe that people copy from articles and that is known to be
-	// wrong: it is here so that one can see how it breaks.
+	// wrong: it is here to show how it breaks.
 	Naive bool
 	// Inspect counts what the one server of o has for a key: the holder's entry and those
-	// of the waiting in line. nil where nobody needs to know.
+	// of the waiting clients. nil if that is not needed.
 	Inspect func(ctx context.Context, o Options, key string) (int, error)
-	// Service is the lock's service; nil where it has none, or where it is not made for
+	// Service is the lock's service; nil if it has none, or if it is not made for
 	// servers that others use, too.
 	Service *Service
 	// Unlocked opens a way to change the resource that needs no lock, in place of

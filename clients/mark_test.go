@@ -7,7 +7,7 @@ import (
 	"github.com/picklock/picklock/clients"
 )
 
-// A mark is at the beginning of a name, or the name is somebody else's.
+// A mark is at the beginning of a name, or the name may be a user's.
 func TestMarks(t *testing.T) {
 	const mark = "picklock-abcdefghij-"
 	for name, want := range map[string]string{

@@ -18,17 +18,17 @@ type Option struct {
 	Default string // the value that holds where none is given, in words if it depends
 	// Check says whether a value can be used; nil: any text can.
 	Check func(value string) error
-	// Safer are values with which the lock is said to be safer than with others, the
-	// default among them where it is such a one; "2 leases" is the length of two leases. A
-	// hunt tries them against what it has found.
+	// Safer are values with which the lock should be safer than with others, including the
+	// default if it is one of them. "2 leases" is the length of two leases. A hunt tries them
+	// as mitigations.
 	Safer []string
 }
 
 // Setting is a value of an option.
 type Setting struct{ Name, Value string }
 
-// Mitigations lists the settings that are said to make the lock safer, can be had with this
-// lease, and are not in force with these options.
+// Mitigations lists the settings that should make the lock safer, are possible with this lease,
+// and are not in force with these options.
 func (i Info) Mitigations(extra map[string]string, ttl time.Duration) []Setting {
 	var out []Setting
 	for _, o := range i.Options {
@@ -46,7 +46,7 @@ func (i Info) Mitigations(extra map[string]string, ttl time.Duration) []Setting 
 	return out
 }
 
-// inLeases writes what is told in leases as a length of time, and leaves all else as it is.
+// inLeases converts a value in leases to a length of time, and leaves any other as it is.
 func inLeases(value string, ttl time.Duration) string {
 	number, ok := strings.CutSuffix(value, " leases")
 	n, err := strconv.ParseFloat(number, 64)

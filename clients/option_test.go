@@ -37,7 +37,7 @@ func TestParseAbilities(t *testing.T) {
 	}
 }
 
-// Of what is said to be safer only what is not in force, and what can be had, is a remedy.
+// Only a safer setting that is possible and not in force is a mitigation.
 func TestMitigations(t *testing.T) {
 	i := Info{Name: "l", Options: []Option{
 		{Name: "plain", Default: "1"},

@@ -9,16 +9,15 @@ import (
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// Table is the locks that a program knows, by name. Whoever makes a program makes its
-// table (all.Locks has everything) and hands it to what has to find a lock. The nil
-// Table has none.
+// Table is the locks that a program knows, by name. A program makes its table (all.Locks has
+// everything) and passes it to what has to find a lock. The nil Table has none.
 type Table struct {
 	byName  map[string]Info
 	program func(command string) (Info, error)
 }
 
 // NewTable makes a table of these locks, whose names differ. program makes the lock of a
-// name "exec:COMMAND"; nil where the table knows no such names.
+// name "exec:COMMAND"; nil if the table has no such names.
 func NewTable(program func(command string) (Info, error), locks ...Info) *Table {
 	t := &Table{byName: make(map[string]Info, len(locks)), program: program}
 	for _, i := range locks {
@@ -31,7 +30,7 @@ func NewTable(program func(command string) (Info, error), locks ...Info) *Table 
 func (t *Table) Add(i Info) error {
 	switch _, twice := t.byName[i.Name]; {
 	case i.Name == "" || i.Open == nil:
-		return errors.New("a lock needs a name and a way to open it")
+		return errors.New("a lock needs a name and an Open")
 	case twice || i.IsExec():
 		return fmt.Errorf("the name %q is taken", i.Name)
 	}
@@ -76,7 +75,8 @@ func (t *Table) Lookup(name string) (Info, error) {
 	return Info{}, suggest.Unknown("lock", name, names, "or exec:COMMAND")
 }
 
-// ForForeignKeys is the service of that name for locks of anybody's (see Service.ForForeignKeys).
+// ForForeignKeys is the service of that name for other programs' locks (see
+// Service.ForForeignKeys).
 func (t *Table) ForForeignKeys(name string) (*Service, error) {
 	var names []string
 	for _, i := range t.All() {

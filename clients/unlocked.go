@@ -6,34 +6,34 @@ import (
 	"fmt"
 )
 
-// Unlocked is one client's way to change the resource together with others without
-// any lock. It is here because many who ask for a lock need none.
+// Unlocked lets one client change the resource together with others without any lock. It is
+// here because many users who look for a lock need none.
 type Unlocked interface {
-	// Update makes one update of the resource, or what else it is this client's part
-	// to do; all of it by s. It returns when the outcome is known, or soon after ctx
-	// has ended. Errors are for the log only: the history has what became of each
+	// Update makes one update of the resource, or another task of this client, only through
+	// s. It returns when the outcome is known, or soon after ctx
+	// has ended. Errors are for the log only: the history has the outcome of each
 	// operation.
 	Update(ctx context.Context, s Turn) error
 	Close() error
 }
 
-// Turn is one turn of a client: the way to the resource, and to the history.
+// Turn is one turn of a client: its access to the resource and to the history.
 type Turn interface {
 	Key() string
 	// Read reads the resource.
 	Read(ctx context.Context) (Seen, error)
-	// Over says that the run is: this is the client's last turn.
+	// Over says that the run has ended: this is the client's last turn.
 	Over() bool
-	// Hold is the work between a look and a deed; false says that ctx has ended.
+	// Hold is the work between check and act; false says that ctx has ended.
 	Hold(ctx context.Context) bool
 	// Add is one update: an element of its own for the set that the resource holds.
-	// do says how it is done, and its error what became of it; the history has one
+	// do makes the update, and its error is the outcome; the history has one
 	// operation, however often anything is sent. Errors that wrap neither ErrUnknown
 	// are definite.
 	Add(ctx context.Context, do func(element string) error) error
 	// Send sends a change to the resource, once. An error that wraps ErrUnknown leaves
-	// open whether it took effect; ErrOutdated is the resource's word that its version
-	// is another than the change wants.
+	// open whether it took effect; ErrOutdated: the resource answers that its
+	// version is not the one that the change wants.
 	Send(ctx context.Context, c Change) error
 }
 
@@ -56,7 +56,7 @@ type Change struct {
 // ErrOutdated: the resource was changed since it was read.
 var ErrOutdated = errors.New("changed since it was read")
 
-// WithoutLock completes the line of a way without a lock: as a lock it cannot be opened.
+// WithoutLock completes the table's line of an Unlocked: it cannot be opened as a lock.
 func WithoutLock(i Info) Info {
 	i.Open = func(context.Context, Options) (Lock, error) {
 		return nil, fmt.Errorf("%s is no lock: nothing of it can be acquired", i.Name)

@@ -87,7 +87,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestSafer: what is said to be safer is something that the option can be set to.
+// TestSafer: an option can be set to each of its safer values.
 func TestSafer(t *testing.T) {
 	settings := 0
 	for _, i := range Locks().All() {
@@ -101,6 +101,6 @@ func TestSafer(t *testing.T) {
 		}
 	}
 	if settings == 0 {
-		t.Error("no option of any lock is said to make it safer")
+		t.Error("no option of any lock has a safer value")
 	}
 }

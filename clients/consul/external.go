@@ -22,16 +22,15 @@ const (
 	semaphoreFolder = "picklock-semaphore/"
 )
 
-// dialWithin is how long a server that is somebody's own may take to take a connection.
+// dialWithin is how long an external server may take to accept a connection.
 const dialWithin = 5 * time.Second
 
-// newTransport is the module's own, to the servers alone: no proxy that the environment
-// names is between.
+// newTransport is the module's own transport, without the proxies that the environment names.
 func newTransport(o clients.Options) *http.Transport {
 	t := api.DefaultConfig().Transport
 	t.Proxy = nil
 	if o.External != nil {
-		// TLS is spoken below HTTP: each server has a name of its own.
+		// TLS is below HTTP: each server has a name of its own.
 		t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return o.Dial(ctx, network, addr, dialWithin)
 		}
@@ -39,17 +38,17 @@ func newTransport(o clients.Options) *http.Transport {
 	return t
 }
 
-// newClient makes the module's client of one server, which it asks by the name that the
-// server has outside. The password is Consul's ACL token.
+// newClient makes the module's client of one server, which requests call by its public
+// address. The password is Consul's ACL token.
 func newClient(o clients.Options, server string, c *http.Client) (*api.Client, error) {
 	_, token, err := o.Login()
 	if err != nil {
 		return nil, err
 	}
-	return api.NewClient(&api.Config{Address: o.Called(server), Scheme: "http", HttpClient: c, Token: token})
+	return api.NewClient(&api.Config{Address: o.PublicAddr(server), Scheme: "http", HttpClient: c, Token: token})
 }
 
-// sessionName tells whose session it is; on servers that others use, too, also for which lock.
+// sessionName names the client, and on external servers also the lock.
 func sessionName(o clients.Options, key string) string {
 	if o.External == nil {
 		return o.Client

@@ -24,8 +24,8 @@ import (
 	"github.com/picklock/picklock/internal/access"
 )
 
-// Each lock leaves nothing when clean has been there, also where its holder has died and
-// others wait, and what is others' stays.
+// Clean leaves nothing of a lock, even if its holder has died and others wait, and removes
+// nothing of a user's.
 func TestClean(t *testing.T) {
 	t.Parallel()
 	const mark = "picklock-0123456789-"
@@ -106,7 +106,7 @@ func TestClean(t *testing.T) {
 		}
 		ways.Heal()
 		cancel()
-		_ = l.Release(ctx, others) // ends what the module does for it; of those of the mark, too, which are gone
+		_ = l.Release(ctx, others) // ends what the module does for it; also for the sessions with the mark, which are gone
 		for range who {
 			if g := <-got; g != nil {
 				_ = l.Release(ctx, *g)
@@ -146,8 +146,8 @@ func TestCleanForeign(t *testing.T) {
 	}
 }
 
-// A server is asked by its name outside, through TLS that is for that name, with the token,
-// and past whatever proxy the environment names.
+// Requests call a server by its public address, with TLS for that name and the token, and ignore
+// any proxy of the environment.
 func TestServersOfOthers(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("A_TOKEN", "hidden-word")

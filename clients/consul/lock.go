@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func consulInfo() clients.Info {
@@ -25,8 +25,8 @@ func consulInfo() clients.Info {
 		Confirms: true, // the release's answer says whether the session still held the key
 		MinTTL:   time.Second,
 		Inspect:  lookConsul,
-		Options: []clients.Option{{Name: "delay", About: "how long a lock is withheld whose session was invalidated, 1ms to 60s; Consul's own default is 15s",
-			Default: "2 leases", Check: wire.Checks(parseConsulDelay), Safer: []string{"4 leases"}}},
+		Options: []clients.Option{{Name: "delay", About: "lock-delay: how long a lock stays blocked after its session was invalidated, 1ms to 60s; Consul's own default is 15s",
+			Default: "2 leases", Check: adapter.Checks(parseConsulDelay), Safer: []string{"4 leases"}}},
 		LockDelay: func(o clients.Options) time.Duration { return consulDelay(o) + api.DefaultLockRetryTime },
 		Open:      openConsul,
 		Sequencer: openConsulSequencer,
@@ -41,13 +41,13 @@ type consulLock struct {
 	options clients.Options
 	delay   time.Duration
 	http    *http.Transport
-	group   sync.WaitGroup // calls and sessions that nobody waits for any more
+	group   sync.WaitGroup // calls and sessions whose result is no longer awaited
 
-	stopped context.Context // ends what the module does for grants that nobody released
+	stopped context.Context // ends what the module does for grants that were never released
 	stop    context.CancelFunc
 
 	mu sync.Mutex
-	at int // which server is spoken to
+	at int // the server in use
 }
 
 func openConsul(_ context.Context, o clients.Options) (clients.Lock, error) {
@@ -60,14 +60,14 @@ func openConsul(_ context.Context, o clients.Options) (clients.Lock, error) {
 func newConsulLock(o clients.Options) *consulLock {
 	l := &consulLock{options: o, delay: consulDelay(o), http: newTransport(o)}
 	l.stopped, l.stop = context.WithCancel(context.Background())
-	for _, c := range o.Client { // c1, c2, ... speak to one server each, as to the agent of their machine
+	for _, c := range o.Client { // c1, c2, ... use one server each, as they would the agent of their machine
 		l.at += int(c)
 	}
 	return l
 }
 
 func parseConsulDelay(text string) (time.Duration, error) {
-	d, err := wire.ParseLength(text)
+	d, err := adapter.ParseLength(text)
 	if err == nil && (d < time.Millisecond || d > time.Minute) {
 		// The module takes 0 for 15 s.
 		err = errors.New("want 1ms to 60s")
@@ -76,7 +76,7 @@ func parseConsulDelay(text string) (time.Duration, error) {
 }
 
 func consulDelay(o clients.Options) time.Duration {
-	d, err := wire.Read(o, "delay", 2*o.TTL, parseConsulDelay)
+	d, err := adapter.Read(o, "delay", 2*o.TTL, parseConsulDelay)
 	if err != nil {
 		return 2 * o.TTL // refused before anything is opened
 	}
@@ -85,16 +85,16 @@ func consulDelay(o clients.Options) time.Duration {
 
 // consulGrant is a grant's Ref.
 type consulGrant struct {
-	lock *api.Lock
-	wire *consulWire
+	lock      *api.Lock
+	transport *observedTransport
 }
 
 // client makes a client of the server in use whose calls can all be ended.
-func (l *consulLock) client() (*api.Client, *consulWire, error) {
+func (l *consulLock) client() (*api.Client, *observedTransport, error) {
 	l.mu.Lock()
 	server := l.options.Servers[l.at%len(l.options.Servers)]
 	l.mu.Unlock()
-	w := newConsulWire(l.stopped, l.http, l.options)
+	w := observe(l.stopped, l.http, l.options)
 	c, err := newClient(l.options, server, &http.Client{Transport: w})
 	return c, w, err
 }
@@ -125,15 +125,15 @@ func (l *consulLock) retry(ctx context.Context, key string, once func(context.Co
 			last = err
 			l.elsewhere()
 		}
-		if !wire.Pause(ctx, l.options.TTL/10) {
-			return clients.Grant{}, wire.Timeout(ctx, "consul", key, last)
+		if !adapter.Pause(ctx, l.options.TTL/10) {
+			return clients.Grant{}, adapter.Timeout(ctx, "consul", key, last)
 		}
 	}
 }
 
 // wait lets the module wait for the lock until ctx ends, and gives the session up if it
 // was not granted.
-func (l *consulLock) wait(ctx context.Context, w *consulWire, acquire func(<-chan struct{}) (<-chan struct{}, error)) (<-chan struct{}, error) {
+func (l *consulLock) wait(ctx context.Context, w *observedTransport, acquire func(<-chan struct{}) (<-chan struct{}, error)) (<-chan struct{}, error) {
 	type result struct {
 		lost <-chan struct{}
 		err  error
@@ -175,7 +175,7 @@ func (l *consulLock) once(ctx context.Context, key string) (clients.Grant, error
 	lock, err := c.LockOpts(&api.LockOptions{
 		Key: keyFolder + key, Value: []byte(value), SessionName: sessionName(l.options, key),
 		SessionTTL: l.options.TTL.String(), LockDelay: l.delay,
-		LockWaitTime: min(max(l.options.TTL/2, 250*time.Millisecond), time.Second), // so long does it not look at ctx
+		LockWaitTime: min(max(l.options.TTL/2, 250*time.Millisecond), time.Second), // it ignores ctx for so long
 	})
 	if err != nil {
 		w.end()
@@ -194,8 +194,8 @@ func (l *consulLock) once(ctx context.Context, key string) (clients.Grant, error
 	return clients.Grant{Key: key, Token: int64(pair.LockIndex), Lost: lost, Ref: consulGrant{lock, w}}, nil
 }
 
-// own reads the key, of which the module tells only that it is ours.
-func (l *consulLock) own(c *api.Client, w *consulWire, key, value string) (*api.KVPair, error) {
+// own reads the key: the module reports only that the client holds it.
+func (l *consulLock) own(c *api.Client, w *observedTransport, key, value string) (*api.KVPair, error) {
 	ctx, cancel := context.WithTimeout(w.ctx, max(l.options.TTL, time.Second))
 	defer cancel()
 	q := (&api.QueryOptions{RequireConsistent: true}).WithContext(ctx)
@@ -209,19 +209,12 @@ func (l *consulLock) own(c *api.Client, w *consulWire, key, value string) (*api.
 	return pair, nil
 }
 
-// Release unlocks. The module does not look at the answer; the wire does.
+// Release unlocks. The module does not look at the answer; the transport does.
 func (l *consulLock) Release(ctx context.Context, g clients.Grant) error {
 	ref := g.Ref.(consulGrant)
-	defer l.leave(ref.wire)
-	done := make(chan error, 1)
-	l.group.Go(func() { done <- ref.lock.Unlock() })
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	switch held, answered := ref.wire.releasedHeld(); {
+	defer l.leave(ref.transport)
+	err := l.call(ctx, ref.lock.Unlock)
+	switch held, answered := ref.transport.releasedHeld(); {
 	case err != nil:
 		return fmt.Errorf("consul: release %s: %w: %w", g.Key, clients.ErrUnknown, err)
 	case !answered:
@@ -232,9 +225,21 @@ func (l *consulLock) Release(ctx context.Context, g clients.Grant) error {
 	return nil
 }
 
-// leave gives the module a moment to say good-bye to its session, and then ends
-// whatever it is still doing.
-func (l *consulLock) leave(w *consulWire) {
+// call waits for one of the module's calls until ctx ends.
+func (l *consulLock) call(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	l.group.Go(func() { done <- do() })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// leave gives the module a moment to close its session, and then ends whatever it is still
+// doing.
+func (l *consulLock) leave(w *observedTransport) {
 	l.group.Go(func() {
 		t := time.NewTimer(min(max(l.options.TTL, 250*time.Millisecond), 2*time.Second))
 		defer t.Stop()

@@ -81,7 +81,7 @@ func TestConsulToken(t *testing.T) {
 	}
 }
 
-// TestConsulLockDelay: after the end of a session the lock is withheld for the delay;
+// TestConsulLockDelay: after the end of a session no client gets the lock for the delay;
 // after a release it is not.
 func TestConsulLockDelay(t *testing.T) {
 	t.Parallel()
@@ -125,11 +125,11 @@ func TestConsulLockDelay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := time.Duration(history.Now() - begin); d > delay {
-		t.Errorf("after a release the lock was withheld for %v", d)
+		t.Errorf("after a release it took %v to get the lock", d)
 	}
 	ways.Heal()
 	if err := a.Release(ctx, g); !errors.Is(err, clients.ErrNotHeld) {
-		t.Errorf("release by one who no longer holds: %v; want ErrNotHeld: the module says nothing, the service says false", err)
+		t.Errorf("release without holding: %v; want ErrNotHeld: the module reports nothing, the service answers false", err)
 	}
 	if err := b.Release(ctx, g2); err != nil {
 		t.Error(err)

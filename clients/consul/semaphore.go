@@ -14,7 +14,7 @@ import (
 func consulSemaphoreInfo() clients.Info {
 	return clients.Info{
 		Name:     "consul-semaphore",
-		About:    "Consul: the api module's Semaphore, a list of holders changed by compare-and-set, whose sessions it looks at",
+		About:    "Consul: the api module's Semaphore, a list of holders changed by compare-and-set, whose sessions it checks",
 		Cluster:  "consul",
 		Module:   "github.com/hashicorp/consul/api",
 		Kind:     clients.Semaphore,
@@ -40,7 +40,7 @@ type consulSemaphore struct {
 // consulPermit is a grant's Ref.
 type consulPermit struct {
 	semaphore *api.Semaphore
-	wire      *consulWire
+	transport *observedTransport
 }
 
 func (l consulSemaphore) Acquire(ctx context.Context, key string) (clients.Grant, error) {
@@ -55,7 +55,7 @@ func (l consulSemaphore) once(ctx context.Context, key string) (clients.Grant, e
 	}
 	s, err := c.SemaphoreOpts(&api.SemaphoreOptions{
 		Prefix: semaphoreFolder + key, Limit: l.permits, SessionName: sessionName(l.options, key), SessionTTL: l.options.TTL.String(),
-		SemaphoreWaitTime: min(max(l.options.TTL/2, 250*time.Millisecond), time.Second), // so long does it not look at ctx
+		SemaphoreWaitTime: min(max(l.options.TTL/2, 250*time.Millisecond), time.Second), // it ignores ctx for so long
 	})
 	if err != nil {
 		w.end()
@@ -72,16 +72,9 @@ func (l consulSemaphore) once(ctx context.Context, key string) (clients.Grant, e
 // Release takes the holder out of the list; the module does not say whether it was there.
 func (l consulSemaphore) Release(ctx context.Context, g clients.Grant) error {
 	ref := g.Ref.(consulPermit)
-	defer l.leave(ref.wire)
-	done := make(chan error, 1)
-	l.group.Go(func() { done <- ref.semaphore.Release() })
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	switch held, answered := ref.wire.releasedHeld(); {
+	defer l.leave(ref.transport)
+	err := l.call(ctx, ref.semaphore.Release)
+	switch held, answered := ref.transport.releasedHeld(); {
 	case errors.Is(err, api.ErrSemaphoreNotHeld):
 		return fmt.Errorf("consul: release %s: %w: %w", g.Key, clients.ErrNotHeld, err)
 	case err != nil:

@@ -1,7 +1,6 @@
 // Package contract has the tests that every lock must pass, whatever service it is on:
-// that it excludes, says no more than it knows, and is of use again after a fault. It
-// knows what clients.Lock promises, and no service. It is for the tests of picklock's own
-// locks and of a user's.
+// that it excludes, claims no more than it knows, and works again after a fault. It knows
+// what clients.Lock promises, and no service. It tests picklock's own locks and users'.
 package contract
 
 import (
@@ -26,7 +25,7 @@ type Options struct {
 	// Start starts new servers of the service, which end with the test.
 	Start func(testing.TB) []*Server
 	// Session: bound to a session that the client library keeps up, so that a
-	// loss is told on Grant.Lost; otherwise the lease just runs out.
+	// loss closes Grant.Lost; otherwise the lease just runs out.
 	Session bool
 	// Cut is what an acquire must end with when its request went out and the way
 	// back is cut: Unknown, Definite, or "" where both are honest.
@@ -34,8 +33,8 @@ type Options struct {
 	// Lose, where the service does not notice that a client is cut off, ends what that
 	// client holds in another way.
 	Lose func(t testing.TB, servers []*Server)
-	// SaysSo, where not nil, tells the word of a server that dies, by which the grant is
-	// over, from an error of the client's own.
+	// SaysSo, if not nil, distinguishes a dying server's statement that the grant is over from
+	// an error of the client.
 	SaysSo func(error) bool
 	// Without are the parts that the lock's library cannot pass, or that the tests
 	// cannot do to it: Loss, Since, Vain, Cut, Kill.
@@ -50,10 +49,10 @@ const (
 
 // The parts of the contract that a lock may be tested without.
 const (
-	Loss  = "loss"  // a holder that is cut off loses the lock to another, and says so
+	Loss  = "loss"  // a holder that is cut off loses the lock to another, and reports it
 	Since = "since" // a lease begins with the request that was granted
-	Vain  = "vain"  // who gave up waiting holds nothing
-	Cut   = "cut"   // who is cut off while waiting comes back, and holds nobody up
+	Vain  = "vain"  // a client that gave up waiting holds nothing
+	Cut   = "cut"   // a client that is cut off while waiting returns, and blocks no other
 	Kill  = "kill"  // dead servers grant nothing and confirm nothing
 )
 

@@ -55,8 +55,8 @@ func (mine) Release(_ context.Context, g clients.Grant) error {
 
 func (mine) Close() error { return nil }
 
-// TestMine shows the contract on a lock of one's own. It has no server that could be cut
-// off or killed.
+// TestMine shows the contract on a user's lock. It has no server that could be cut off or
+// killed.
 func TestMine(t *testing.T) {
 	contract.Run(t, contract.Options{
 		Lock: clients.Info{Name: "mine", Fencing: true, Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {

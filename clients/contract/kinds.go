@@ -12,8 +12,8 @@ import (
 	"github.com/picklock/picklock/clients"
 )
 
-// testPermits lets six clients fight over three permits: never are four out at once, and
-// all three can be.
+// testPermits lets six clients compete for three permits: never more than three are taken at
+// once, and all three can be.
 func testPermits(t *testing.T, u Options, servers []*Server) {
 	const permits = 3
 	extra := map[string]string{clients.OptionPermits: fmt.Sprint(permits)}
@@ -88,7 +88,7 @@ func Refused(t *testing.T, take func(context.Context, string) (clients.Grant, er
 	return err != nil
 }
 
-// testShared: readers have it together, a writer alone.
+// testShared: readers hold it together, a writer alone.
 func testShared(t *testing.T, u Options, servers []*Server) {
 	ctx := Within(t, 60*time.Second)
 	one := func(name string) (clients.Lock, clients.Sharer) {
@@ -137,7 +137,7 @@ func testShared(t *testing.T, u Options, servers []*Server) {
 	give(a, ga)
 }
 
-// testReentrant: who holds it enters it again, and has to leave as often.
+// testReentrant: the holder acquires it again, and has to release it as often.
 func testReentrant(t *testing.T, u Options, servers []*Server) {
 	ctx := Within(t, 60*time.Second)
 	a := Open(t, u.Lock, "a", Addrs(servers), 10*time.Second)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Link is a way to one server that can be cut: while it is, bytes wait on it, as
-// they do in a cut network, and go on when it heals.
+// Link is a connection to one server that can be cut. While it is cut, bytes wait, as they do
+// in a cut network; they go on when it heals.
 type Link struct {
 	Addr string
 	done chan struct{} // closes at the test's end
@@ -106,7 +106,7 @@ func (l *Link) LoseReply(mark string) {
 	l.trap = []byte(mark)
 }
 
-// Lost says whether the request has come by.
+// Lost says whether the request has passed.
 func (l *Link) Lost() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,8 +125,7 @@ func (l *Link) Set(cut bool) {
 	}
 }
 
-// Links gives a client a way of its own to each server, all cut and healed
-// together.
+// Links gives a client a link of its own to each server, all cut and healed together.
 type Links []*Link
 
 func NewLinks(t testing.TB, servers []*Server) Links {

@@ -8,7 +8,7 @@ import (
 	"github.com/picklock/picklock/clients"
 )
 
-// LostReply: the request took effect and its answer never came. The marks are in the
+// LostReply: the request took effect and its answer was lost. The marks are in the
 // requests of an acquire and of a release.
 func LostReply(t *testing.T, u Options, acquire, release string) {
 	way := NewLink(t, u.Start(t)[0].Addr)
@@ -27,14 +27,14 @@ func LostReply(t *testing.T, u Options, acquire, release string) {
 		t.Errorf("acquire: %v; want ErrUnknown", err)
 	}
 	if !way.Lost() {
-		t.Fatal("no request came by")
+		t.Fatal("no request passed")
 	}
 	g2, err := l.Acquire(ctx, "lost")
 	if err != nil {
 		t.Fatalf("acquire once the first has run out: %v", err)
 	}
 	// The first acquire's key had the revision after the first grant's, or so:
-	// whoever finds it in place would hand it out as a new grant.
+	// a client that finds it in place would return it as a new grant.
 	if u.Lock.Fencing && g2.Token < g.Token+3 {
 		t.Errorf("token %d: that of the acquire that failed, not a new one", g2.Token)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// testExclusion lets four clients fight over one key: never two inside, tokens
-// rising with every grant, and nothing a lease can say ahead of its time.
+// testExclusion lets four clients compete for one key: never two hold it, tokens rise with every
+// grant, and no lease claims to have begun too late.
 func testExclusion(t *testing.T, u Options, servers []*Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
@@ -62,8 +62,8 @@ func testExclusion(t *testing.T, u Options, servers []*Server) {
 	}
 }
 
-// testLoss takes the lock from a holder that is cut off, and asks what its
-// client says afterwards.
+// testLoss takes the lock from a holder that is cut off, and checks what its client reports
+// afterwards.
 func testLoss(t *testing.T, u Options, servers []*Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
@@ -91,11 +91,11 @@ func testLoss(t *testing.T, u Options, servers []*Server) {
 		}
 	}
 	if err := a.Release(ctx, g); !errors.Is(err, clients.ErrNotHeld) {
-		t.Errorf("release by one who no longer holds: %v; want ErrNotHeld", err)
+		t.Errorf("release without holding: %v; want ErrNotHeld", err)
 	}
 	if r, ok := a.(clients.Renewer); ok {
 		if _, err := r.Renew(ctx, g); !errors.Is(err, clients.ErrNotHeld) {
-			t.Errorf("renew by one who no longer holds: %v; want ErrNotHeld", err)
+			t.Errorf("renew without holding: %v; want ErrNotHeld", err)
 		}
 		if _, err := b.(clients.Renewer).Renew(ctx, g2); err != nil {
 			t.Errorf("renew by the holder: %v", err)
@@ -104,7 +104,7 @@ func testLoss(t *testing.T, u Options, servers []*Server) {
 	if err := b.Release(ctx, g2); err != nil {
 		t.Errorf("release by the holder: %v", err)
 	}
-	// The client that lost its grant is of use again.
+	// The client that lost its grant works again.
 	g3, err := a.Acquire(ctx, "loss")
 	if err != nil {
 		t.Fatalf("acquire after a loss: %v", err)
@@ -121,7 +121,7 @@ func testLoss(t *testing.T, u Options, servers []*Server) {
 // granted, not with the first that it sent.
 func testSince(t *testing.T, u Options, servers []*Server) {
 	if u.Session {
-		t.Skip("the lease is the session's, whoever waits")
+		t.Skip("the lease is the session's, whether or not a client waits")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
@@ -157,7 +157,7 @@ func testSince(t *testing.T, u Options, servers []*Server) {
 	}
 }
 
-// testTimeout: whoever gave up waiting certainly holds nothing, then or later.
+// testTimeout: a client that gave up waiting certainly holds nothing, then or later.
 func testTimeout(t *testing.T, u Options, servers []*Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
@@ -179,22 +179,22 @@ func testTimeout(t *testing.T, u Options, servers []*Server) {
 	if err := a.Release(ctx, g); err != nil {
 		t.Fatal(err)
 	}
-	// A ghost of b would keep a out for 10 s.
+	// A late grant to b would block a for 10 s.
 	begin := time.Now()
 	g, err = a.Acquire(ctx, "timeout")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := time.Since(begin); d > 5*time.Second {
-		t.Errorf("free lock granted after %v: somebody who gave up held it", d)
+		t.Errorf("free lock granted after %v: a client that gave up held it", d)
 	}
 	if err := a.Release(ctx, g); err != nil {
 		t.Error(err)
 	}
 }
 
-// testCut cuts a waiting client off: it must come back by its deadline or soon
-// after, and must not hold the lock up for longer than its lease.
+// testCut cuts a waiting client off: it must return by its deadline or soon
+// after, and must not block the lock for longer than its lease.
 func testCut(t *testing.T, u Options, servers []*Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
@@ -268,8 +268,8 @@ func testKill(t *testing.T, u Options, servers []*Server) {
 	}
 	short, cancelShort = context.WithTimeout(ctx, time.Second)
 	defer cancelShort()
-	// While it dies, a server may still say that it ends the session: that is its word.
+	// While it dies, a server may still report the end of the session.
 	if err := a.Release(short, g); err == nil || errors.Is(err, clients.ErrNotHeld) && (u.SaysSo == nil || !u.SaysSo(err)) {
-		t.Errorf("release with every server dead: %v; want an error, and not the service's word", err)
+		t.Errorf("release with every server dead: %v; want an error, and not the service's answer", err)
 	}
 }

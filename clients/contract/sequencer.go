@@ -10,7 +10,7 @@ import (
 	"github.com/picklock/picklock/clients"
 )
 
-// OpenSequencer opens a way to ask the service, closed when the test ends.
+// OpenSequencer opens a sequencer, closed when the test ends.
 func OpenSequencer(t testing.TB, lock clients.Info, servers []string) clients.Sequencer {
 	t.Helper()
 	q, err := lock.Sequencer(t.Context(), clients.Options{Servers: servers, TTL: time.Second, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -21,8 +21,8 @@ func OpenSequencer(t testing.TB, lock clients.Info, servers []string) clients.Se
 	return q
 }
 
-// Sequencer tests what the service says of grants (Info.Sequencer): only that of the one
-// in force is, and across a cut nobody knows.
+// Sequencer tests what the service answers about grants (Info.Sequencer): only the one in force
+// is valid, and across a cut the answer is unknown.
 func Sequencer(t *testing.T, u Options) {
 	servers := u.Start(t)
 	ways := NewLinks(t, servers)
@@ -42,7 +42,7 @@ func Sequencer(t *testing.T, u Options) {
 		t.Fatal(err)
 	}
 	want(g.Token, true, "of the holder")
-	want(g.Token+1, false, "of nobody")
+	want(g.Token+1, false, "of no grant")
 	if ok, err := q.Valid(ctx, "other", g.Token); err != nil || ok {
 		t.Errorf("the holder's token on another key: %v, %v; want false", ok, err)
 	}
@@ -60,7 +60,7 @@ func Sequencer(t *testing.T, u Options) {
 	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	if ok, err := q.Valid(short, "k", g2.Token); err == nil {
-		t.Errorf("across a cut: %v; want an error: nobody knows", ok)
+		t.Errorf("across a cut: %v; want an error: unknown", ok)
 	}
 	ways.Heal()
 	want(g2.Token, true, "after the cut")

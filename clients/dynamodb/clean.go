@@ -65,7 +65,7 @@ func (a admin) await(ctx context.Context, table string, as func(*types.TableDesc
 			return nil
 		}
 		select {
-		case <-time.After(500 * time.Millisecond): // nobody tells
+		case <-time.After(500 * time.Millisecond): // no event to await
 		case <-ctx.Done():
 			return fmt.Errorf("dynamodb: wait for the table %s: %w", table, ctx.Err())
 		}

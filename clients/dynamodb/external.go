@@ -21,7 +21,7 @@ func service() *clients.Service {
 	return &clients.Service{Name: "dynamodb", Fetch: fetch, Prepare: prepare, Stores: stores}
 }
 
-// dialWithin is how long a server of somebody's own may take to take a connection.
+// dialWithin is how long an external server may take to accept a connection.
 const dialWithin = 5 * time.Second
 
 // The variables of the SDK that clients read.
@@ -32,11 +32,11 @@ const (
 	tokenVariable  = "AWS_SESSION_TOKEN"     //nolint:gosec // the name of it
 )
 
-// fetch asks the SDK's own chain for credentials and a region: profiles, single sign-on, web
-// identities and the metadata of machines are asked for over networks that clients have not.
+// fetch asks the SDK's own chain for credentials and a region. Single sign-on, web identities
+// and a machine's metadata need networks that clients do not have.
 func fetch(ctx context.Context, e clients.External) error {
 	if e.Username != "" {
-		return nil // it says as whom clients come
+		return nil // the user has given an access key
 	}
 	c, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func fetch(ctx context.Context, e clients.External) error {
 	}
 	who, err := c.Credentials.Retrieve(ctx)
 	if err != nil {
-		return fmt.Errorf("dynamodb: nobody says as whom to come, with AWS_PROFILE, AWS_ACCESS_KEY_ID or another way of the SDK's: %w", err)
+		return fmt.Errorf("dynamodb: no AWS credentials: set AWS_PROFILE, AWS_ACCESS_KEY_ID or another source that the SDK reads: %w", err)
 	}
 	all := map[string]string{keyVariable: who.AccessKeyID, secretVariable: who.SecretAccessKey, tokenVariable: who.SessionToken}
 	if c.Region != "" {
@@ -58,14 +58,14 @@ func fetch(ctx context.Context, e clients.External) error {
 	return nil
 }
 
-// reach has requests made as a service of somebody's own wants them: for its name outside,
-// which they are signed for, and by whom the environment says.
+// reach configures requests to an external service: they are signed for its public address, with
+// the environment's credentials.
 func (d *dynamo) reach(c *dynamodb.Options) error {
 	o, e := d.options, d.options.External
 	if e == nil {
 		return nil
 	}
-	at := o.Called(o.Servers[0])
+	at := o.PublicAddr(o.Servers[0])
 	scheme := "http://"
 	if e.TLS {
 		scheme = "https://"
@@ -93,7 +93,7 @@ func (d *dynamo) reach(c *dynamodb.Options) error {
 	return nil
 }
 
-// region is the environment's, or the one in an address of Amazon's.
+// region is the environment's, or the one in Amazon's address.
 func region(at string) (string, error) {
 	for _, name := range []string{regionVariable, "AWS_DEFAULT_REGION"} {
 		if r := os.Getenv(name); r != "" {
@@ -108,8 +108,8 @@ func region(at string) (string, error) {
 	return "", fmt.Errorf("no region is in %s: name it in %s", host, regionVariable)
 }
 
-// tableOf is the table that has a key: on a service that others use, too, the run's own, or
-// the one that its user has named.
+// tableOf is the table that has a key: on an external service the run's own, or the one that its
+// user has named.
 func tableOf(o clients.Options, key string) string {
 	mark := clients.MarkIn(key)
 	switch {

@@ -16,7 +16,7 @@ import (
 
 const mark = "picklock-abcdefghij-"
 
-// others is how a test comes to a DynamoDB that is not the run's own.
+// others are the options of a DynamoDB that is not the run's own.
 func others(t *testing.T, table string) clients.Options {
 	t.Helper()
 	t.Setenv("AWS_REGION", "eu-central-1")
@@ -95,15 +95,15 @@ func TestTableOfItsOwn(t *testing.T) {
 	}
 }
 
-// In a table that somebody names, only items of the run are deleted, and none is made where
-// it has another key.
+// In a table that a user names, only items of the run are deleted. A table with another key is
+// refused.
 func TestTableOfOthers(t *testing.T) {
 	o := others(t, "locks")
 	ctx := contract.Within(t, 60*time.Second)
 	s := service()
 	a := open(t, o)
 	if _, err := s.Clean(ctx, o, mark); err == nil {
-		t.Error("there is no such table, and nobody says so")
+		t.Error("there is no such table, and no error")
 	}
 	if _, err := a.db.CreateTable(ctx, newTable("locks")); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestTableOfOthers(t *testing.T) {
 	}
 	o.External.Database = "odd"
 	if _, err := s.Clean(ctx, o, mark); err == nil {
-		t.Error("its key is another, and nobody says so")
+		t.Error("its key is another, and no error")
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func dynamodbInfo() clients.Info {
 	return clients.Info{
 		Name:     "dynamodb",
-		About:    "DynamoDB: a conditional write with a record version number; who waits takes over what has not changed for a lease by its own clock",
+		About:    "DynamoDB: a conditional write with a record version number; a waiting client takes over an item that has not changed for a lease by its own clock",
 		Cluster:  "dynamodb",
 		Fencing:  true,
 		Confirms: true, // releases and renewals are conditional on the grant's own mark
@@ -37,10 +37,10 @@ func dynamodbInfo() clients.Info {
 // (https://aws.amazon.com/blogs/database/building-distributed-locks-with-the-dynamodb-lock-client/):
 // DynamoDB has no clock that a condition could ask, and those of the clients differ.
 // So an item carries a random number that every write changes (the record version
-// number), and how long its lease is. Whoever finds it held waits, on its own
+// number), and how long its lease is. A client that finds it held waits, on its own
 // monotonic clock and from the answer that showed it the number, for as long as that
 // lease, and takes over if the number is still the same. A number that a client has
-// seen was written before it saw it: nobody can take over sooner than a lease after
+// seen was written before it saw it: no client can take over sooner than a lease after
 // the holder sent its write, whatever the wall clocks say. The item outlives its
 // grants, so that the counter in it, raised by the same write, is a fencing token.
 type dynamoLock struct{ *dynamo }
@@ -57,8 +57,8 @@ const (
 	dynamoFree    = "SET held = :no"
 )
 
-// seen is a record version number that a waiter has seen, and until when by its own
-// clock it has to leave it alone.
+// seen is a record version number that a waiter has seen, and the time by its own clock until
+// which it must not take over.
 type seen struct {
 	rvn   string
 	until int64
@@ -86,7 +86,7 @@ func (l *dynamoLock) Acquire(ctx context.Context, key string) (clients.Grant, er
 	})
 }
 
-// take makes the item ours if the condition holds.
+// take acquires the item if the condition holds.
 func (l *dynamoLock) take(ctx context.Context, key, condition string, more map[string]types.AttributeValue) (clients.Grant, error) {
 	holder := rand.Text()
 	more[":yes"], more[":one"] = dynamoBool(true), dynamoInt(1)

@@ -44,8 +44,7 @@ func startDynamo(t testing.TB) []*contract.Server {
 	return []*contract.Server{servers.Start(t, port, cmd)}
 }
 
-// TestDynamoWaitsAWholeLease: whoever takes over from a holder that died does so no
-// sooner than a lease after the holder's write was sent, by the lease in the item and
+// TestDynamoWaitsAWholeLease: a client takes over from a holder that died no sooner than a lease after the holder's write was sent, by the lease in the item and
 // not by its own.
 func TestDynamoWaitsAWholeLease(t *testing.T) {
 	t.Parallel()
@@ -107,7 +106,7 @@ func TestDynamoLostReply(t *testing.T) {
 				t.Errorf("acquire: %v; want ErrUnknown", err)
 			}
 			if !way.Lost() {
-				t.Fatal("no request came by")
+				t.Fatal("no request passed")
 			}
 			g2, err := l.Acquire(ctx, "lost")
 			if err != nil || g2.Token != 2 {
@@ -124,7 +123,7 @@ func TestDynamoLostReply(t *testing.T) {
 	}
 }
 
-// TestDynamoErrors: an answer that says no is definite, an internal error is not.
+// TestDynamoErrors: a refusal is definite, an internal error is not.
 func TestDynamoErrors(t *testing.T) {
 	for code, unknown := range map[int]bool{http.StatusBadRequest: false, http.StatusInternalServerError: true, http.StatusServiceUnavailable: true} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {

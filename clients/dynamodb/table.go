@@ -13,23 +13,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 // dynamoTable is the table of all locks, on a service that picklock has started: one item a
 // lock, its key in "id".
 const dynamoTable = "picklock"
 
-// dynamo is one client's way to the table. It does one thing when told to: nothing is
-// sent twice, and a request that is not answered in the time that its lease would last
-// is given up.
+// dynamo is one client's access to the table. It sends each request once, and gives up a request
+// that is not answered in the time that its lease would last.
 type dynamo struct {
 	name    string // of the lock
 	options clients.Options
 	db      *dynamodb.Client
 	http    *http.Client
 	turn    chan struct{} // one request at a time, so that wire watches the right one
-	wire    wire.Tap
+	wire    adapter.Tap
 }
 
 func newDynamo(name string, o clients.Options) (*dynamo, error) {
@@ -40,7 +39,7 @@ func newDynamo(name string, o clients.Options) (*dynamo, error) {
 	patience := d.patience()
 	d.http = &http.Client{Transport: &http.Transport{
 		DialContext: d.wire.Dialer(min(patience, 500*time.Millisecond)),
-		// A request has to go out in one piece (see wire.Tap).
+		// A request has to go out in one piece (see adapter.Tap).
 		WriteBufferSize: 64 << 10,
 	}}
 	c := dynamodb.Options{
@@ -49,7 +48,7 @@ func newDynamo(name string, o clients.Options) (*dynamo, error) {
 		HTTPClient:   d.http,
 		Retryer:      aws.NopRetryer{},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "picklock", SecretAccessKey: "picklock"}, nil // nobody checks them
+			return aws.Credentials{AccessKeyID: "picklock", SecretAccessKey: "picklock"}, nil // the emulator checks none
 		}),
 	}
 	if err := d.reach(&c); err != nil {
@@ -69,7 +68,7 @@ var errDynamoHeld = errors.New("held by another")
 // acquire tries until it is granted or ctx ends. Errors of an attempt are definite
 // unless they wrap ErrUnknown.
 func (d *dynamo) acquire(ctx context.Context, key string, attempt func(context.Context) (clients.Grant, error)) (clients.Grant, error) {
-	grace, cancel := wire.WithGrace(ctx, d.options.TTL)
+	grace, cancel := adapter.WithGrace(ctx, d.options.TTL)
 	defer cancel()
 	var last error
 	for ctx.Err() == nil {
@@ -82,16 +81,16 @@ func (d *dynamo) acquire(ctx context.Context, key string, attempt func(context.C
 			return clients.Grant{}, fmt.Errorf("%s: acquire %s: %w", d.name, key, err)
 		case errors.Is(err, errDynamoHeld):
 			d.options.TellWaiting()
-		case errors.As(err, &none) && d.options.External == nil: // else whoever runs the clients makes it
+		case errors.As(err, &none) && d.options.External == nil: // else the run makes it
 			if err := d.create(grace); err != nil && ctx.Err() == nil {
 				last = err
 			}
 		case ctx.Err() == nil:
 			last = err // never sent, or refused by the service
 		}
-		wire.Pause(ctx, d.options.TTL/50)
+		adapter.Pause(ctx, d.options.TTL/50)
 	}
-	return clients.Grant{}, wire.Timeout(ctx, d.name, key, last)
+	return clients.Grant{}, adapter.Timeout(ctx, d.name, key, last)
 }
 
 // do sends one request and returns when it went out, 0 if it did not. mark is a text
@@ -114,8 +113,8 @@ func (d *dynamo) do(ctx context.Context, mark string, send func(context.Context)
 	return sent, err
 }
 
-// dynamoRefused says that the service itself answered that it did not do it. An
-// internal error (5xx) does not say so: the write may have been done.
+// dynamoRefused says that the service answered that it did not do it. An internal error (5xx) is
+// no such answer: the write may have been done.
 func dynamoRefused(err error) bool {
 	var answer *awshttp.ResponseError
 	return errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 4
@@ -171,7 +170,7 @@ func (d *dynamo) create(ctx context.Context) error {
 	return err
 }
 
-// newTable is a table as the locks need it, that costs nothing where nobody uses it.
+// newTable is a table as the locks need it, billed per request.
 func newTable(name string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
 		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
@@ -193,7 +192,7 @@ func (d *dynamo) Close() error {
 // lookDynamo counts the holder's mark.
 func lookDynamo(ctx context.Context, o clients.Options, key string) (int, error) {
 	server := o.Servers[0]
-	o.TTL = wire.InspectWithin
+	o.TTL = adapter.InspectWithin
 	d, err := newDynamo("dynamodb", o)
 	if err != nil {
 		return 0, err

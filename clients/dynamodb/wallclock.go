@@ -15,7 +15,7 @@ import (
 func dynamodbWallclockInfo() clients.Info {
 	return clients.Info{
 		Name:     "dynamodb-wallclock",
-		About:    "DynamoDB: a conditional write with expires_at, judged by the wall clock of whoever wants the lock",
+		About:    "DynamoDB: a conditional write with expires_at, compared with the wall clock of the client that acquires",
 		Cluster:  "dynamodb",
 		Fencing:  true,
 		Confirms: true, // releases and renewals are conditional on the grant's own mark
@@ -52,7 +52,7 @@ func (l *dynamoWallclock) until() (since, now int64, until types.AttributeValue)
 	return since, now, dynamoInt(now + l.options.TTL.Milliseconds())
 }
 
-// lease is what is left of the TTL after all that is cut off the clock is rounded away.
+// lease is what rounding leaves of the TTL.
 func (l *dynamoWallclock) lease() time.Duration {
 	return max(0, l.options.TTL.Truncate(time.Millisecond)-time.Millisecond)
 }

@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 	"github.com/picklock/picklock/history"
 )
 
@@ -23,10 +23,10 @@ func etcdDelayInfo() clients.Info {
 		MinTTL:   time.Second,
 		Inspect:  lookEtcd,
 		Options: []clients.Option{{Name: "delay", About: "how long a lost lock is withheld after its lease; etcd counts in whole seconds",
-			Default: "2 leases", Check: wire.Checks(wire.ParseLength), Safer: []string{"4 leases"}}},
-		LockDelay: wire.LockDelay,
+			Default: "2 leases", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"4 leases"}}},
+		LockDelay: adapter.LockDelay,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
-			delay, err := wire.Read(o, "delay", 2*o.TTL, wire.ParseLength)
+			delay, err := adapter.Read(o, "delay", 2*o.TTL, adapter.ParseLength)
 			if err != nil {
 				return nil, fmt.Errorf("etcd-lock-delay: %w", err)
 			}

@@ -7,7 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 // lookEtcd counts the keys in the mutex's line.
@@ -18,7 +18,7 @@ func lookEtcd(ctx context.Context, o clients.Options, key string) (int, error) {
 		return 0, fmt.Errorf("look at %s: %w", server, err)
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(ctx, wire.InspectWithin)
+	ctx, cancel := context.WithTimeout(ctx, adapter.InspectWithin)
 	defer cancel()
 	r, err := c.Get(ctx, "/picklock/"+key+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func etcdInfo() clients.Info {
@@ -73,8 +73,8 @@ func (l *etcdLock) Acquire(ctx context.Context, key string) (clients.Grant, erro
 		if ctx.Err() == nil {
 			last = err
 		}
-		if !wire.Pause(ctx, l.options.TTL/10) {
-			return clients.Grant{}, wire.Timeout(ctx, "etcd", key, last)
+		if !adapter.Pause(ctx, l.options.TTL/10) {
+			return clients.Grant{}, adapter.Timeout(ctx, "etcd", key, last)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	recipe "go.etcd.io/etcd/client/v3/experimental/recipes"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func etcdRwlockInfo() clients.Info {
@@ -71,8 +71,8 @@ func (l etcdRWLock) wait(ctx context.Context, key string, lock, unlock func(*rec
 		if ctx.Err() == nil {
 			last = err
 		}
-		if !wire.Pause(ctx, l.options.TTL/10) {
-			return clients.Grant{}, wire.Timeout(ctx, "etcd-rwlock", key, last)
+		if !adapter.Pause(ctx, l.options.TTL/10) {
+			return clients.Grant{}, adapter.Timeout(ctx, "etcd-rwlock", key, last)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func TestAdapters(t *testing.T) {
 			u.Lock = named("exec:" + tc.command(t))
 			contract.Run(t, u)
 			if tc.told {
-				t.Run("told", func(t *testing.T) { contract.ToldLoss(t, u, u.Start(t)) })
+				t.Run("told", func(t *testing.T) { contract.LossSignal(t, u, u.Start(t)) })
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 	"github.com/picklock/picklock/history"
 )
 
@@ -26,13 +26,13 @@ func fileInfo() clients.Info {
 		Naive:   true,
 		Options: []clients.Option{{
 			Name: "stale", About: "the age at which a lock file is removed, and with that the lease; never: whoever crashes keeps the lock",
-			Default: "the lease asked for", Check: wire.Checks(parseStale), Safer: []string{"never"},
+			Default: "the lease asked for", Check: adapter.Checks(parseStale), Safer: []string{"never"},
 		}},
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			if o.Directory == "" {
 				return nil, errNoDirectory("file")
 			}
-			stale, err := wire.Read(o, "stale", o.TTL, parseStale)
+			stale, err := adapter.Read(o, "stale", o.TTL, parseStale)
 			if err != nil {
 				return nil, fmt.Errorf("file: %w", err)
 			}
@@ -50,7 +50,7 @@ func parseStale(text string) (time.Duration, error) {
 	if text == "never" {
 		return 0, nil
 	}
-	d, err := wire.ParseLength(text)
+	d, err := adapter.ParseLength(text)
 	if err == nil && d < 2*clockTick {
 		err = fmt.Errorf("want %v or more: files are not dated more finely", 2*clockTick)
 	}
@@ -101,9 +101,9 @@ func (l *fileLock) Acquire(ctx context.Context, key string) (clients.Grant, erro
 		default:
 			l.options.TellWaiting()
 		}
-		wire.Pause(ctx, l.options.TTL/50)
+		adapter.Pause(ctx, l.options.TTL/50)
 	}
-	return clients.Grant{}, wire.Timeout(ctx, "file", key, last)
+	return clients.Grant{}, adapter.Timeout(ctx, "file", key, last)
 }
 
 // old says whether the lock file was left behind. The tick keeps the promise of a

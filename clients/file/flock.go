@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func flockInfo() clients.Info {
@@ -59,9 +59,9 @@ func (l *flock) Acquire(ctx context.Context, key string) (clients.Grant, error) 
 		case !errors.Is(err, unix.EINTR):
 			return clients.Grant{}, errors.Join(fmt.Errorf("%s: acquire %s: %w", l.name, key, err), f.Close())
 		}
-		wire.Pause(ctx, l.options.TTL/50)
+		adapter.Pause(ctx, l.options.TTL/50)
 	}
-	return clients.Grant{}, errors.Join(wire.Timeout(ctx, l.name, key, nil), f.Close())
+	return clients.Grant{}, errors.Join(adapter.Timeout(ctx, l.name, key, nil), f.Close())
 }
 
 func (l *flock) Release(_ context.Context, g clients.Grant) error {

@@ -107,7 +107,7 @@ func reach(o clients.Options) (*rest.Config, string, error) {
 	// No proxy that the environment names is between. The module speaks TLS itself.
 	c.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	c.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		return (&net.Dialer{Timeout: dialWithin}).DialContext(ctx, network, o.Reached(addr))
+		return (&net.Dialer{Timeout: dialWithin}).DialContext(ctx, network, o.DialAddr(addr))
 	}
 	return c, namespace, nil
 }

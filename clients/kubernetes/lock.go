@@ -19,7 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func kubernetesInfo() clients.Info {
@@ -143,7 +143,7 @@ func (l *kubeLock) Acquire(ctx context.Context, key string) (clients.Grant, erro
 	if err := record.unsettled(); err != nil {
 		return clients.Grant{}, fmt.Errorf("kubernetes: acquire %s: %w: %w", key, clients.ErrUnknown, err)
 	}
-	return clients.Grant{}, wire.Timeout(ctx, "kubernetes", key, record.trouble())
+	return clients.Grant{}, adapter.Timeout(ctx, "kubernetes", key, record.trouble())
 }
 
 // Release cancels the elector, which releases the Lease if it believes that it leads.

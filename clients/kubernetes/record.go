@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 	"github.com/picklock/picklock/history"
 )
 
@@ -200,13 +200,13 @@ func (q kubeSequencer) Close() error { return q.lock.Close() }
 // lookKube says whether somebody holds the Lease; who waits leaves nothing there.
 func lookKube(ctx context.Context, o clients.Options, key string) (int, error) {
 	server := o.Servers[0]
-	o.TTL = wire.InspectWithin
+	o.TTL = adapter.InspectWithin
 	l, err := newKubeLock(o)
 	if err != nil {
 		return 0, err
 	}
 	defer l.Close()
-	ctx, cancel := context.WithTimeout(ctx, wire.InspectWithin)
+	ctx, cancel := context.WithTimeout(ctx, adapter.InspectWithin)
 	defer cancel()
 	lease, err := l.leases.Leases(l.namespace).Get(ctx, key, metav1.GetOptions{})
 	switch {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func idempotencyInfo() clients.Info {
@@ -44,7 +44,7 @@ func (i idempotent) Update(ctx context.Context, s clients.Turn) error {
 			if errors.Is(err, clients.ErrUnknown) {
 				open = err
 			}
-			if !wire.Pause(ctx, i.ttl/50) {
+			if !adapter.Pause(ctx, i.ttl/50) {
 				if open != nil {
 					err = fmt.Errorf("%w (last: %w)", open, err)
 				}

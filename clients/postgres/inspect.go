@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 // lookPgAdvisory counts the sessions that hold an advisory lock or wait for it.
@@ -37,9 +37,9 @@ func lookPg(ctx context.Context, o clients.Options, sql, key string) (int, error
 
 // pgAsk asks for one value, on a connection of its own.
 func pgAsk(ctx context.Context, o clients.Options, sql string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, wire.InspectWithin)
+	ctx, cancel := context.WithTimeout(ctx, adapter.InspectWithin)
 	defer cancel()
-	o.TTL = wire.InspectWithin
+	o.TTL = adapter.InspectWithin
 	config, err := pgConfig(o, true)
 	if err != nil {
 		return "", err

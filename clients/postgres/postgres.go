@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 // postgres is one client's way to a Postgres server, whatever its lock there is made
@@ -49,11 +49,11 @@ func openPostgres(name string, pooler bool, wrap func(*postgres) (clients.Lock, 
 
 // pgKeepalive is the option of the locks that last as long as a connection.
 var pgKeepalive = clients.Option{
-	Name: "keepalive", Default: "ttl", Check: wire.Checks(parseKeepalive), Safer: []string{"ttl"},
+	Name: "keepalive", Default: "ttl", Check: adapter.Checks(parseKeepalive), Safer: []string{"ttl"},
 	About: "when a peer that fell silent is given up, and its lock free: ttl (after about a TTL) or system (the systems' own times, two hours on most)",
 }
 
-var parseKeepalive = wire.OneOf("ttl", "system")
+var parseKeepalive = adapter.OneOf("ttl", "system")
 
 // pgConfig is how a session is made. Whoever falls silent is given up by both sides
 // after about a TTL, two seconds at least, which is as fine as TCP's probes are: that is
@@ -81,7 +81,7 @@ func pgConfig(o clients.Options, pooler bool) (*pgconn.Config, error) {
 	dialer := net.Dialer{Timeout: patience}
 	c.RuntimeParams = map[string]string{}
 	probe := max((o.TTL / 2).Truncate(time.Second), time.Second)
-	keepalive, err := wire.Read(o, pgKeepalive.Name, pgKeepalive.Default, parseKeepalive)
+	keepalive, err := adapter.Read(o, pgKeepalive.Name, pgKeepalive.Default, parseKeepalive)
 	switch {
 	case err != nil:
 		return nil, err
@@ -225,9 +225,9 @@ func (p *postgres) acquire(ctx context.Context, key string, take func(ctx contex
 		case ctx.Err() == nil:
 			last = err
 		}
-		wire.Pause(ctx, p.options.TTL/50)
+		adapter.Pause(ctx, p.options.TTL/50)
 	}
-	return clients.Grant{}, wire.Timeout(ctx, p.name, key, last)
+	return clients.Grant{}, adapter.Timeout(ctx, p.name, key, last)
 }
 
 // What take returns when another holds the lock, and when it has cleared something out

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func postgresRowInfo() clients.Info {
@@ -39,7 +39,7 @@ const lockNotAvailable = "55P03"
 // Acquire asks until the row is not locked.
 func (l pgRowLock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	return l.acquire(ctx, key, func(ctx context.Context, s *pgSession) (clients.Grant, error) {
-		grace, cancel := wire.WithGrace(ctx, l.options.TTL)
+		grace, cancel := adapter.WithGrace(ctx, l.options.TTL)
 		defer cancel()
 		if err := l.begin(ctx, s); err != nil {
 			return clients.Grant{}, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func postgresSessionInfo() clients.Info {
@@ -63,7 +63,7 @@ func (l pgSessionLock) Acquire(ctx context.Context, key string) (clients.Grant, 
 // "" where the end of a transaction does. An error is
 // definite unless it wraps ErrUnknown; the session is then given up, or free again and without the lock.
 func (p *postgres) lock(ctx context.Context, s *pgSession, try, wait, unlock, key string) error {
-	grace, cancel := wire.WithGrace(ctx, p.options.TTL)
+	grace, cancel := adapter.WithGrace(ctx, p.options.TTL)
 	defer cancel()
 	got, err := s.value(grace, try, key)
 	if err == nil && got != "t" {
@@ -79,7 +79,7 @@ func (p *postgres) lock(ctx context.Context, s *pgSession, try, wait, unlock, ke
 	case unlock != "" && pgCode(err) == pgQueryCanceled:
 		// A session may be handed the lock, be cancelled before it looks, and answer that it
 		// was cancelled: it has the lock then, and goes back into use only without it.
-		clean, cancel := wire.WithGrace(ctx, p.options.TTL)
+		clean, cancel := adapter.WithGrace(ctx, p.options.TTL)
 		defer cancel()
 		if _, uerr := s.value(clean, unlock, key); uerr != nil {
 			p.drop(s)
@@ -97,7 +97,7 @@ const pgQueryCanceled = "57014"
 
 // token draws a token for a session that has its lock.
 func (l pgSessionLock) token(ctx context.Context, s *pgSession) (int64, error) {
-	grace, cancel := wire.WithGrace(ctx, l.options.TTL)
+	grace, cancel := adapter.WithGrace(ctx, l.options.TTL)
 	defer cancel()
 	text, err := s.value(grace, pgDrawToken)
 	if undefined(err) {

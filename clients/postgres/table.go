@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 	"github.com/picklock/picklock/history"
 )
 
@@ -42,15 +42,15 @@ type pgTableLock struct {
 }
 
 var (
-	parseClock       = wire.OneOf("clock_timestamp", "now")
-	parseTransaction = wire.OneOf("own", "begun")
+	parseClock       = adapter.OneOf("clock_timestamp", "now")
+	parseTransaction = adapter.OneOf("own", "begun")
 
 	pgClock = clients.Option{
-		Name: "clock", Default: "clock_timestamp", Check: wire.Checks(parseClock), Safer: []string{"clock_timestamp"},
+		Name: "clock", Default: "clock_timestamp", Check: adapter.Checks(parseClock), Safer: []string{"clock_timestamp"},
 		About: "the server's function that judges the lease: clock_timestamp, or now, which stands still in a transaction",
 	}
 	pgTransaction = clients.Option{
-		Name: "transaction", Default: "own", Check: wire.Checks(parseTransaction), Safer: []string{"own"},
+		Name: "transaction", Default: "own", Check: adapter.Checks(parseTransaction), Safer: []string{"own"},
 		About: "the lock is taken in a transaction of its own, or in one that was begun before; with clock=now the lease is then shorter than its holder thinks",
 	}
 )
@@ -69,11 +69,11 @@ const (
 
 func newPgTableLock(p *postgres) (clients.Lock, error) {
 	l := pgTableLock{postgres: p}
-	clock, err := wire.Read(p.options, pgClock.Name, pgClock.Default, parseClock)
+	clock, err := adapter.Read(p.options, pgClock.Name, pgClock.Default, parseClock)
 	if err != nil {
 		return nil, fmt.Errorf("postgres-table: %w", err)
 	}
-	transaction, err := wire.Read(p.options, pgTransaction.Name, pgTransaction.Default, parseTransaction)
+	transaction, err := adapter.Read(p.options, pgTransaction.Name, pgTransaction.Default, parseTransaction)
 	if err != nil {
 		return nil, fmt.Errorf("postgres-table: %w", err)
 	}
@@ -87,7 +87,7 @@ func newPgTableLock(p *postgres) (clients.Lock, error) {
 // Acquire asks until the lease is over.
 func (l pgTableLock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	return l.acquire(ctx, key, func(ctx context.Context, s *pgSession) (clients.Grant, error) {
-		grace, cancel := wire.WithGrace(ctx, l.options.TTL)
+		grace, cancel := adapter.WithGrace(ctx, l.options.TTL)
 		defer cancel()
 		if l.begun {
 			if err := l.begin(ctx, s); err != nil {

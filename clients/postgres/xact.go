@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func postgresXactInfo() clients.Info {
@@ -49,7 +49,7 @@ func (l pgXactLock) Acquire(ctx context.Context, key string) (clients.Grant, err
 
 // begin opens a transaction. A session that fails to is given up.
 func (p *postgres) begin(ctx context.Context, s *pgSession) error {
-	grace, cancel := wire.WithGrace(ctx, p.options.TTL)
+	grace, cancel := adapter.WithGrace(ctx, p.options.TTL)
 	defer cancel()
 	_, _, err := s.query(grace, "BEGIN")
 	if err != nil {

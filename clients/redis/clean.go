@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func service() *clients.Service {
@@ -35,11 +35,11 @@ func stores(ctx context.Context, o clients.Options, do func(clients.Store) error
 
 // noCluster returns an error if a server is known to be one of a Redis Cluster.
 func noCluster(ctx context.Context, o clients.Options, addr string) error {
-	db := newRedis(o, addr, 5*time.Second, new(wire.Tap))
+	db := newRedis(o, addr, 5*time.Second, new(adapter.Tap))
 	defer db.Close()
 	text, err := db.Info(ctx, "cluster").Result()
 	if err == nil && strings.Contains(text, "cluster_enabled:1") {
-		return fmt.Errorf("%s is one of a Redis Cluster, for which the locks of picklock are not made: test your own on it, with --lock exec:COMMAND --clean-as redis and all of its masters in --endpoint", o.Called(addr))
+		return fmt.Errorf("%s is one of a Redis Cluster, for which the locks of picklock are not made: test your own on it, with --lock exec:COMMAND --clean-as redis and all of its masters in --endpoint", o.PublicAddr(addr))
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func masters(ctx context.Context, o clients.Options, do func(clients.Store) erro
 	for _, addr := range o.Servers {
 		name, _, err := role(ctx, o, addr, 5*time.Second)
 		if err == nil && name == "master" {
-			db := newRedis(o, addr, 5*time.Second, new(wire.Tap))
+			db := newRedis(o, addr, 5*time.Second, new(adapter.Tap))
 			err = errors.Join(do(store(db)), db.Close())
 		}
 		if err != nil {

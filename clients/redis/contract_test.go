@@ -52,7 +52,7 @@ func TestLibraryContract(t *testing.T) {
 // TestRueidislockLoss: the library cancels the context of a holder that is cut off.
 func TestRueidislockLoss(t *testing.T) {
 	t.Parallel()
-	contract.ToldLoss(t, contract.Options{Lock: named("rueidislock"), TTL: time.Second}, one(t))
+	contract.LossSignal(t, contract.Options{Lock: named("rueidislock"), TTL: time.Second}, one(t))
 }
 
 // The naive recipes are wrong under faults only: without any they exclude as well as

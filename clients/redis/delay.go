@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func redisDelayInfo() clients.Info {
@@ -18,10 +18,10 @@ func redisDelayInfo() clients.Info {
 		Confirms:  true,
 		MinTTL:    time.Millisecond,
 		Inspect:   lookRedis,
-		Options:   []clients.Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: wire.Checks(wire.ParseLength), Safer: []string{"4 leases"}}},
-		LockDelay: wire.LockDelay,
+		Options:   []clients.Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"4 leases"}}},
+		LockDelay: adapter.LockDelay,
 		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
-			delay, err := wire.Read(o, "delay", 2*o.TTL, wire.ParseLength)
+			delay, err := adapter.Read(o, "delay", 2*o.TTL, adapter.ParseLength)
 			if err != nil {
 				return nil, fmt.Errorf("redis-delay: %w", err)
 			}

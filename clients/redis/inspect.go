@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 // lookRedis counts the key itself, in plain words on a connection of its own: a
@@ -34,12 +34,12 @@ func redisWord(ctx context.Context, o clients.Options, words ...string) (string,
 		if err != nil {
 			return "", err
 		}
-		conn, err := o.Dial(ctx, "tcp", server, wire.InspectWithin)
+		conn, err := o.Dial(ctx, "tcp", server, adapter.InspectWithin)
 		if err != nil {
 			return "", err
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(wire.InspectWithin))
+		conn.SetDeadline(time.Now().Add(adapter.InspectWithin))
 		stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 		defer stop()
 		c := redisConn{conn, bufio.NewReader(conn)}

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 // sentinelRole is what a sentinel answers to ROLE.
@@ -51,7 +51,7 @@ func role(ctx context.Context, o clients.Options, addr string, patience time.Dur
 }
 
 func roleAs(ctx context.Context, o clients.Options, addr string, patience time.Duration) (string, error) {
-	c := newRedis(o, addr, patience, new(wire.Tap))
+	c := newRedis(o, addr, patience, new(adapter.Tap))
 	words, err := c.Do(ctx, "ROLE").Slice()
 	if err = errors.Join(err, c.Close()); err != nil || len(words) == 0 {
 		return "", err

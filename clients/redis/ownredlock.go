@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 	"github.com/picklock/picklock/history"
 )
 
@@ -53,11 +53,11 @@ func (l *ownRedlock) Acquire(ctx context.Context, key string) (clients.Grant, er
 		// What a server has not heard of in time expires there.
 		l.take(ctx, clients.Grant{Key: key, Ref: value})
 		if ctx.Err() != nil {
-			return clients.Grant{}, wire.Timeout(ctx, "redlock", key, nil)
+			return clients.Grant{}, adapter.Timeout(ctx, "redlock", key, nil)
 		}
 		l.options.TellWaiting()
-		if !wire.Pause(ctx, l.options.TTL/50) {
-			return clients.Grant{}, wire.Timeout(ctx, "redlock", key, nil)
+		if !adapter.Pause(ctx, l.options.TTL/50) {
+			return clients.Grant{}, adapter.Timeout(ctx, "redlock", key, nil)
 		}
 	}
 }

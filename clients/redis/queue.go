@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func queueInfo() clients.Info {
@@ -22,13 +22,13 @@ func queueInfo() clients.Info {
 		Cluster: "redis",
 		Options: []clients.Option{{
 			Name: "consumers", About: "how many clients carry updates out; with more than one there is nothing that keeps them apart",
-			Default: "1", Check: wire.Checks(parseConsumers),
+			Default: "1", Check: adapter.Checks(parseConsumers),
 		}},
 		Unlocked: func(_ context.Context, o clients.Options) (clients.Unlocked, error) {
 			if len(o.Servers) == 0 {
 				return nil, errors.New("queue: no server given")
 			}
-			n, err := wire.Read(o, "consumers", 1, parseConsumers)
+			n, err := adapter.Read(o, "consumers", 1, parseConsumers)
 			if err != nil {
 				return nil, fmt.Errorf("queue: %w", err)
 			}
@@ -44,7 +44,7 @@ func queueInfo() clients.Info {
 }
 
 func parseConsumers(text string) (int, error) {
-	n, err := wire.ParseCount(text)
+	n, err := adapter.ParseCount(text)
 	if err == nil && n == 0 {
 		err = errors.New("somebody has to carry the updates out")
 	}
@@ -89,7 +89,7 @@ func (q queue) Update(ctx context.Context, s clients.Turn) error {
 			if ctx.Err() == nil {
 				last = err
 			}
-			if !wire.Pause(ctx, q.ttl/50) {
+			if !adapter.Pause(ctx, q.ttl/50) {
 				return fmt.Errorf("queue: put %s: %w: %w: not carried out yet (last: %w)", s.Key(), clients.ErrUnknown, ctx.Err(), orNone(last))
 			}
 		}
@@ -166,7 +166,7 @@ func (c consumer) next(ctx context.Context, s clients.Turn) (string, error) {
 			return "", err
 		case s.Over():
 			return "", errQueueEmpty
-		case !wire.Pause(ctx, c.ttl/50):
+		case !adapter.Pause(ctx, c.ttl/50):
 			return "", ctx.Err()
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func redisInfo() clients.Info {
@@ -59,13 +59,13 @@ type redisLock struct {
 	ttl     time.Duration
 	db      *redis.Client
 	turn    chan struct{} // one command at a time, so that wire watches the right one
-	wire    wire.Tap
+	wire    adapter.Tap
 }
 
 // newRedis makes a client that does one thing when told to: it never sends a
 // command twice, and a command that is not answered in the time that its lease
 // would last is given up.
-func newRedis(o clients.Options, addr string, ttl time.Duration, w *wire.Tap) *redis.Client {
+func newRedis(o clients.Options, addr string, ttl time.Duration, w *adapter.Tap) *redis.Client {
 	logging.Disable() // it logs every dial that a fault makes fail
 	patience := min(max(ttl, 100*time.Millisecond), 5*time.Second)
 	return redis.NewClient(&redis.Options{
@@ -118,7 +118,7 @@ func (l *redisLock) Acquire(ctx context.Context, key string) (clients.Grant, err
 // and returns the first other answer and when its request was sent. value is in the
 // command. Errors as for Acquire.
 func (l *redisLock) try(ctx context.Context, key, value string, args ...any) (any, int64, error) {
-	grace, cancel := wire.WithGrace(ctx, l.ttl)
+	grace, cancel := adapter.WithGrace(ctx, l.ttl)
 	defer cancel()
 	var last error
 	for ctx.Err() == nil {
@@ -133,9 +133,9 @@ func (l *redisLock) try(ctx context.Context, key, value string, args ...any) (an
 		case ctx.Err() == nil:
 			last = err // never sent, or refused by the server
 		}
-		wire.Pause(ctx, l.ttl/50)
+		adapter.Pause(ctx, l.ttl/50)
 	}
-	return nil, 0, wire.Timeout(ctx, "redis", key, last)
+	return nil, 0, adapter.Timeout(ctx, "redis", key, last)
 }
 
 func (l *redisLock) Release(ctx context.Context, g clients.Grant) error {

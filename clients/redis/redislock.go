@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func redislockInfo() clients.Info {
@@ -39,7 +39,7 @@ type redislockLock struct {
 	db      *redis.Client
 	locker  *redislock.Client
 	turn    sync.Mutex // one command at a time, so that wire watches the right one
-	wire    wire.Tap
+	wire    adapter.Tap
 }
 
 func openRedislock(_ context.Context, o clients.Options) (clients.Lock, error) {
@@ -58,7 +58,7 @@ func openRedislock(_ context.Context, o clients.Options) (clients.Lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		return wire.Open(l.wire.Conn(c)), nil
+		return adapter.Open(l.wire.Conn(c)), nil
 	}
 	l.db = redis.NewClient(settings)
 	l.locker = redislock.New(l.db)
@@ -109,8 +109,8 @@ func (l *redislockLock) Acquire(ctx context.Context, key string) (clients.Grant,
 		case ctx.Err() == nil:
 			last = err
 		}
-		if !wire.Pause(ctx, l.options.TTL/50) {
-			return clients.Grant{}, wire.Timeout(ctx, "redislock", key, last)
+		if !adapter.Pause(ctx, l.options.TTL/50) {
+			return clients.Grant{}, adapter.Timeout(ctx, "redislock", key, last)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 	"github.com/picklock/picklock/history"
 )
 
@@ -46,7 +46,7 @@ type redlock struct {
 const redlockDrift = 0.01
 
 func openRedlock(_ context.Context, o clients.Options) (clients.Lock, error) {
-	return newRedlock(o, func(addr string) *redis.Client { return newRedis(o, addr, o.TTL, new(wire.Tap)) })
+	return newRedlock(o, func(addr string) *redis.Client { return newRedis(o, addr, o.TTL, new(adapter.Tap)) })
 }
 
 // newRedlock opens redsync on one client for each server.
@@ -84,8 +84,8 @@ func (l *redlock) Acquire(ctx context.Context, key string) (clients.Grant, error
 			last = err
 		}
 		l.options.TellWaiting()
-		if !wire.Pause(ctx, l.ttl/50) {
-			return clients.Grant{}, wire.Timeout(ctx, "redlock", key, last)
+		if !adapter.Pause(ctx, l.ttl/50) {
+			return clients.Grant{}, adapter.Timeout(ctx, "redlock", key, last)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 	"github.com/picklock/picklock/history"
 )
 
@@ -25,10 +25,10 @@ func redsyncInfo() clients.Info {
 		MinTTL:  10 * time.Millisecond,
 		Inspect: lookRedis,
 		Options: append([]clients.Option{
-			{Name: "tries", About: "how often one Lock tries before it gives up", Default: "32", Check: wire.Checks(wire.ParseCount)},
-			{Name: "drift-factor", About: "share of the expiry kept back for clocks that run at different speeds", Default: "0.01", Check: wire.Checks(parseShare), Safer: []string{"0.1"}},
-			{Name: "fail-fast", About: "go on as soon as a majority has answered", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"no"}},
-			{Name: "set-nx-on-extend", About: "an extension takes the lock anew where it is gone: whoever had it meanwhile is not noticed", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"no"}},
+			{Name: "tries", About: "how often one Lock tries before it gives up", Default: "32", Check: adapter.Checks(adapter.ParseCount)},
+			{Name: "drift-factor", About: "share of the expiry kept back for clocks that run at different speeds", Default: "0.01", Check: adapter.Checks(parseShare), Safer: []string{"0.1"}},
+			{Name: "fail-fast", About: "go on as soon as a majority has answered", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"no"}},
+			{Name: "set-nx-on-extend", About: "an extension takes the lock anew where it is gone: whoever had it meanwhile is not noticed", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"no"}},
 		}, goRedisOptions...),
 		Open: openRedsync,
 	}
@@ -43,10 +43,10 @@ type shippedRedsync struct {
 }
 
 func openRedsync(_ context.Context, o clients.Options) (clients.Lock, error) {
-	tries, err1 := wire.Read(o, "tries", 32, wire.ParseCount)
-	drift, err2 := wire.Read(o, "drift-factor", redlockDrift, parseShare)
-	fast, err3 := wire.Read(o, "fail-fast", false, wire.ParseSwitch)
-	again, err4 := wire.Read(o, "set-nx-on-extend", false, wire.ParseSwitch)
+	tries, err1 := adapter.Read(o, "tries", 32, adapter.ParseCount)
+	drift, err2 := adapter.Read(o, "drift-factor", redlockDrift, parseShare)
+	fast, err3 := adapter.Read(o, "fail-fast", false, adapter.ParseSwitch)
+	again, err4 := adapter.Read(o, "set-nx-on-extend", false, adapter.ParseSwitch)
 	settings, err5 := goRedis(o)
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, fmt.Errorf("redsync: %w", err)
@@ -113,17 +113,17 @@ func (l *shippedRedsync) until(m *redsync.Mutex, asked int64) clients.Renewal {
 // goRedisOptions are the settings of go-redis that decide what a lock on top of it
 // makes of lost answers.
 var goRedisOptions = []clients.Option{
-	{Name: "max-retries", About: "how often go-redis sends a command again that was not answered", Default: "3", Check: wire.Checks(wire.ParseCount), Safer: []string{"0"}},
-	{Name: "read-timeout", About: "how long go-redis waits for an answer", Default: "5s", Check: wire.Checks(wire.ParseLength), Safer: []string{"0.2 leases"}},
-	{Name: "context-timeout", About: "go-redis gives a command up when its context ends (ContextTimeoutEnabled)", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"yes"}},
+	{Name: "max-retries", About: "how often go-redis sends a command again that was not answered", Default: "3", Check: adapter.Checks(adapter.ParseCount), Safer: []string{"0"}},
+	{Name: "read-timeout", About: "how long go-redis waits for an answer", Default: "5s", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"0.2 leases"}},
+	{Name: "context-timeout", About: "go-redis gives a command up when its context ends (ContextTimeoutEnabled)", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"yes"}},
 }
 
 // goRedis is a configuration of go-redis with all defaults but for goRedisOptions.
 func goRedis(o clients.Options) (*redis.Options, error) {
 	logging.Disable() // it logs every dial that a fault makes fail
-	retries, err1 := wire.Read(o, "max-retries", 3, wire.ParseCount)
-	read, err2 := wire.Read(o, "read-timeout", 0, wire.ParseLength)
-	heed, err3 := wire.Read(o, "context-timeout", false, wire.ParseSwitch)
+	retries, err1 := adapter.Read(o, "max-retries", 3, adapter.ParseCount)
+	read, err2 := adapter.Read(o, "read-timeout", 0, adapter.ParseLength)
+	heed, err3 := adapter.Read(o, "context-timeout", false, adapter.ParseSwitch)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func redisReplicaInfo() clients.Info {
@@ -79,7 +79,7 @@ func (l *redisReplica) find(ctx context.Context, anew bool) (*redisLock, error) 
 
 func (l *redisReplica) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	value := rand.Text()
-	grace, cancel := wire.WithGrace(ctx, l.options.TTL)
+	grace, cancel := adapter.WithGrace(ctx, l.options.TTL)
 	defer cancel()
 	anew := false
 	var last error
@@ -105,9 +105,9 @@ func (l *redisReplica) Acquire(ctx context.Context, key string) (clients.Grant, 
 		} else {
 			anew, last = true, err
 		}
-		wire.Pause(ctx, l.options.TTL/50)
+		adapter.Pause(ctx, l.options.TTL/50)
 	}
-	return clients.Grant{}, wire.Timeout(ctx, "redis-replica", key, last)
+	return clients.Grant{}, adapter.Timeout(ctx, "redis-replica", key, last)
 }
 
 func (l *redisReplica) Release(ctx context.Context, g clients.Grant) error {

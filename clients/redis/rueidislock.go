@@ -11,7 +11,7 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func rueidislockInfo() clients.Info {
@@ -25,11 +25,11 @@ func rueidislockInfo() clients.Info {
 			return lookRedis(ctx, o, rueidisKey(key))
 		},
 		Options: []clients.Option{
-			{Name: "key-majority", About: "how many of the lock's keys (2n-1) have to be held; the README wants 1 for one Redis", Default: "2", Check: wire.Checks(parsePositive), Safer: []string{"1"}},
-			{Name: "extend-interval", About: "how often the library extends the keys", Default: "half of the ttl", Check: wire.Checks(wire.ParseLength), Safer: []string{"0.2 leases"}},
-			{Name: "try-next-after", About: "how long it waits for one key's answer", Default: "20ms", Check: wire.Checks(wire.ParseLength)},
-			{Name: "fallback-set-px", About: "leases by length (PX) instead of by the client's wall clock (PXAT)", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"yes"}},
-			{Name: "no-loop-tracking", About: "the server does not tell a client of the keys that it changed itself", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"yes"}},
+			{Name: "key-majority", About: "how many of the lock's keys (2n-1) have to be held; the README wants 1 for one Redis", Default: "2", Check: adapter.Checks(parsePositive), Safer: []string{"1"}},
+			{Name: "extend-interval", About: "how often the library extends the keys", Default: "half of the ttl", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"0.2 leases"}},
+			{Name: "try-next-after", About: "how long it waits for one key's answer", Default: "20ms", Check: adapter.Checks(adapter.ParseLength)},
+			{Name: "fallback-set-px", About: "leases by length (PX) instead of by the client's wall clock (PXAT)", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"yes"}},
+			{Name: "no-loop-tracking", About: "the server does not tell a client of the keys that it changed itself", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"yes"}},
 		},
 		Open: openRueidislock,
 	}
@@ -58,11 +58,11 @@ func openRueidislock(_ context.Context, o clients.Options) (clients.Lock, error)
 	if len(o.Servers) == 0 {
 		return nil, errors.New("rueidislock: no server given")
 	}
-	majority, err1 := wire.Read(o, "key-majority", 2, parsePositive)
-	extend, err2 := wire.Read(o, "extend-interval", 0, wire.ParseLength)
-	next, err3 := wire.Read(o, "try-next-after", 0, wire.ParseLength)
-	px, err4 := wire.Read(o, "fallback-set-px", false, wire.ParseSwitch)
-	noLoop, err5 := wire.Read(o, "no-loop-tracking", false, wire.ParseSwitch)
+	majority, err1 := adapter.Read(o, "key-majority", 2, parsePositive)
+	extend, err2 := adapter.Read(o, "extend-interval", 0, adapter.ParseLength)
+	next, err3 := adapter.Read(o, "try-next-after", 0, adapter.ParseLength)
+	px, err4 := adapter.Read(o, "fallback-set-px", false, adapter.ParseSwitch)
+	noLoop, err5 := adapter.Read(o, "no-loop-tracking", false, adapter.ParseSwitch)
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, fmt.Errorf("rueidislock: %w", err)
 	}
@@ -104,7 +104,7 @@ func (l *rueidisLock) Acquire(ctx context.Context, key string) (clients.Grant, e
 	if err != nil {
 		forget()
 		if ctx.Err() != nil {
-			return clients.Grant{}, wire.Timeout(ctx, "rueidislock", key, nil)
+			return clients.Grant{}, adapter.Timeout(ctx, "rueidislock", key, nil)
 		}
 		return clients.Grant{}, fmt.Errorf("rueidislock: acquire %s: %w", key, err)
 	}
@@ -134,7 +134,7 @@ func (l *rueidisLock) Close() error {
 }
 
 func parsePositive(text string) (int, error) {
-	n, err := wire.ParseCount(text)
+	n, err := adapter.ParseCount(text)
 	if err != nil || n < 1 || n > 1000 {
 		return 0, errors.New("want a whole number, 1 to 1000")
 	}

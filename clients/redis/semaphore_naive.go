@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 	"github.com/picklock/picklock/history"
 )
 
@@ -44,7 +44,7 @@ const redisNaiveTake = `redis.call("zremrangebyscore",KEYS[1],"-inf",ARGV[2]-ARG
 redis.call("zadd",KEYS[1],ARGV[2],ARGV[1]) return redis.call("zrank",KEYS[1],ARGV[1])`
 
 func (l redisSemaphoreNaive) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	grace, cancel := wire.WithGrace(ctx, l.lock.ttl)
+	grace, cancel := adapter.WithGrace(ctx, l.lock.ttl)
 	defer cancel()
 	var last error
 	for ctx.Err() == nil {
@@ -64,9 +64,9 @@ func (l redisSemaphoreNaive) Acquire(ctx context.Context, key string) (clients.G
 		case ctx.Err() == nil:
 			last = err
 		}
-		wire.Pause(ctx, l.lock.ttl/50)
+		adapter.Pause(ctx, l.lock.ttl/50)
 	}
-	return clients.Grant{}, wire.Timeout(ctx, "redis", key, last)
+	return clients.Grant{}, adapter.Timeout(ctx, "redis", key, last)
 }
 
 func (l redisSemaphoreNaive) Release(ctx context.Context, g clients.Grant) error {

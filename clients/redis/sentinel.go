@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func redisSentinelInfo() clients.Info {
@@ -72,7 +72,7 @@ func findSentinels(ctx context.Context, o clients.Options) (out []string, as cli
 
 // newFailover makes a client as newRedis does, for whichever master there is. as is how the
 // sentinels let us in.
-func newFailover(sentinels []string, o, as clients.Options, w *wire.Tap) (*redis.Client, error) {
+func newFailover(sentinels []string, o, as clients.Options, w *adapter.Tap) (*redis.Client, error) {
 	logging.Disable()
 	username, password, err := as.Login()
 	if err != nil {
@@ -96,7 +96,7 @@ func newFailover(sentinels []string, o, as clients.Options, w *wire.Tap) (*redis
 			if err != nil {
 				return nil, err
 			}
-			return wire.Open(c), nil
+			return adapter.Open(c), nil
 		},
 		CredentialsProviderContext: credentials(o),
 		MaxRetries:                 -1,

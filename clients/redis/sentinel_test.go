@@ -15,8 +15,8 @@ import (
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/contract"
+	"github.com/picklock/picklock/clients/internal/adapter"
 	"github.com/picklock/picklock/clients/internal/servers"
-	"github.com/picklock/picklock/clients/internal/wire"
 )
 
 // startSentinels starts a master, two replicas and three sentinels, in this order,
@@ -44,7 +44,7 @@ func startSentinels(t testing.TB) []*contract.Server {
 	defer cancel()
 	for _, s := range sentinels {
 		for !knowsAll(ctx, s.Addr) {
-			if !wire.Pause(ctx, 25*time.Millisecond) {
+			if !adapter.Pause(ctx, 25*time.Millisecond) {
 				t.Fatal("the sentinels never got to know each other")
 			}
 		}
@@ -73,7 +73,7 @@ func TestSentinelFailover(t *testing.T) {
 	}
 	for _, s := range servers[1:3] {
 		for has, err := lookRedis(ctx, clients.Options{Servers: []string{s.Addr}}, "k"); err != nil || has != 1; has, err = lookRedis(ctx, clients.Options{Servers: []string{s.Addr}}, "k") {
-			if !wire.Pause(ctx, 2*time.Millisecond) {
+			if !adapter.Pause(ctx, 2*time.Millisecond) {
 				t.Fatal("the grant never reached the replicas")
 			}
 		}

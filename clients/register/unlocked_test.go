@@ -3,8 +3,6 @@ package register
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -84,13 +82,7 @@ func TestUnlockedRequests(t *testing.T) {
 
 // TestUnlockedOverTheWire: many clients at once, and the set holds every update once.
 func TestUnlockedOverTheWire(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "register.jsonl")
-	log, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	addr := serve(t, NewStore(FencingMode{}, history.Now()), log)
+	addr, path := serveLogged(t)
 	const clients, each = 6, 20
 	var group sync.WaitGroup
 	for n := range clients {

@@ -36,14 +36,21 @@ func serve(t *testing.T, store *Store, log io.Writer) string {
 	return ln.Addr().String()
 }
 
-func TestServeOrder(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "register.jsonl")
+// serveLogged serves a register that takes every operation, and returns its address and the file
+// of its log.
+func serveLogged(t *testing.T) (addr, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "register.jsonl")
 	log, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
-	addr := serve(t, NewStore(FencingMode{}, history.Now()), log)
+	t.Cleanup(func() { log.Close() })
+	return serve(t, NewStore(FencingMode{}, history.Now()), log), path
+}
+
+func TestServeOrder(t *testing.T) {
+	addr, path := serveLogged(t)
 	const clients, each = 8, 50
 	var group sync.WaitGroup
 	for n := range clients {

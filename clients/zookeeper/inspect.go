@@ -10,7 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 // lookZooKeeper counts the nodes in the lock's line, as this server knows them.
@@ -19,7 +19,7 @@ func lookZooKeeper(ctx context.Context, o clients.Options, key string) (int, err
 	connect := func(network, addr string, within time.Duration) (net.Conn, error) {
 		return o.Dial(ctx, network, addr, within)
 	}
-	conn, events, err := zk.Connect([]string{server}, wire.InspectWithin, zk.WithDialer(connect), zk.WithLogInfo(false), zk.WithLogger(noLog{}))
+	conn, events, err := zk.Connect([]string{server}, adapter.InspectWithin, zk.WithDialer(connect), zk.WithLogInfo(false), zk.WithLogger(noLog{}))
 	if err != nil {
 		return 0, fmt.Errorf("look at %s: %w", server, err)
 	}
@@ -37,7 +37,7 @@ func lookZooKeeper(ctx context.Context, o clients.Options, key string) (int, err
 		nodes, _, err := conn.Children("/picklock/" + key)
 		c <- answer{len(nodes), err}
 	}()
-	t := time.NewTimer(wire.InspectWithin)
+	t := time.NewTimer(adapter.InspectWithin)
 	defer t.Stop()
 	select {
 	case a := <-c:

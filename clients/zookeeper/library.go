@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func zkLockInfo() clients.Info {
@@ -23,14 +23,14 @@ func zkLockInfo() clients.Info {
 		MinTTL:   400 * time.Millisecond,
 		Inspect:  lookZooKeeper,
 		Options: []clients.Option{{
-			Name: "careful", Default: "no", Check: wire.Checks(wire.ParseSwitch), Safer: []string{"yes"},
+			Name: "careful", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"yes"},
 			About: "give a grant up when its session ends, and a session, with all that it left, whenever zk.Lock returns an error",
 		}},
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			if len(o.Servers) == 0 {
 				return nil, errors.New("zk-lock: no servers given")
 			}
-			careful, err := wire.Read(o, "careful", false, wire.ParseSwitch)
+			careful, err := adapter.Read(o, "careful", false, adapter.ParseSwitch)
 			if err != nil {
 				return nil, fmt.Errorf("zk-lock: %w", err)
 			}
@@ -131,8 +131,8 @@ func (l *carefulZK) Acquire(ctx context.Context, key string) (clients.Grant, err
 		if ctx.Err() == nil {
 			last = err
 		}
-		if !wire.Pause(ctx, l.options.TTL/10) {
-			err := wire.Timeout(ctx, "zk-lock", key, last)
+		if !adapter.Pause(ctx, l.options.TTL/10) {
+			err := adapter.Timeout(ctx, "zk-lock", key, last)
 			if left {
 				err = fmt.Errorf("%w: %w", clients.ErrUnknown, err)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 func zookeeperInfo() clients.Info {
@@ -78,8 +78,8 @@ func (l *zkLock) Acquire(ctx context.Context, key string) (clients.Grant, error)
 		if ctx.Err() == nil {
 			last = err
 		}
-		if !wire.Pause(ctx, l.options.TTL/10) {
-			return clients.Grant{}, wire.Timeout(ctx, "zookeeper", key, last)
+		if !adapter.Pause(ctx, l.options.TTL/10) {
+			return clients.Grant{}, adapter.Timeout(ctx, "zookeeper", key, last)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (s *zkSession) await(ctx context.Context, root, own string) (clients.Grant,
 		if errors.Is(err, zk.ErrNoNode) {
 			return clients.Grant{}, errGone
 		}
-		if ctx.Err() != nil || err != nil && !wire.Pause(ctx, s.ttl/10) {
+		if ctx.Err() != nil || err != nil && !adapter.Pause(ctx, s.ttl/10) {
 			return clients.Grant{}, ctx.Err()
 		}
 	}

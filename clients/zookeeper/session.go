@@ -16,7 +16,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
 // zkSession is one session on a connection of its own. The library would go on
@@ -185,7 +185,7 @@ func (s *zkSession) connected(ctx context.Context) error {
 		if s.gone() {
 			return errGone
 		}
-		if !wire.Pause(ctx, 0) {
+		if !adapter.Pause(ctx, 0) {
 			return ctx.Err()
 		}
 	}
@@ -305,7 +305,7 @@ func (s *zkSession) syncedChildren(ctx context.Context, node string) ([]string, 
 			nodes, _, err := s.conn.Children(node)
 			return nodes, err
 		})
-		if err == nil || errors.Is(err, zk.ErrNoNode) || !wire.Pause(ctx, s.ttl/10) {
+		if err == nil || errors.Is(err, zk.ErrNoNode) || !adapter.Pause(ctx, s.ttl/10) {
 			return nodes, err
 		}
 	}

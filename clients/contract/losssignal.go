@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// ToldLoss: a holder that is cut off is told of its loss by its library, whatever
-// that says of the release, and the client is of use again afterwards.
-func ToldLoss(t *testing.T, u Options, servers []*Server) {
+// LossSignal: the library of a holder that is cut off signals the loss, whatever it returns for
+// the release, and the client works again afterwards.
+func LossSignal(t *testing.T, u Options, servers []*Server) {
 	ctx := Within(t, 90*time.Second)
 	ways := NewLinks(t, servers)
 	a := Open(t, u.Lock, "a", ways.Addrs(), u.TTL)
 	b := Open(t, u.Lock, "b", Addrs(servers), u.TTL)
-	g, err := a.Acquire(ctx, "told")
+	g, err := a.Acquire(ctx, "signal")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ways.Cut()
-	g2, err := b.Acquire(ctx, "told")
+	g2, err := b.Acquire(ctx, "signal")
 	if err != nil {
 		t.Fatalf("after the holder was cut off: %v", err)
 	}
@@ -31,7 +31,7 @@ func ToldLoss(t *testing.T, u Options, servers []*Server) {
 	if err := b.Release(ctx, g2); err != nil {
 		t.Errorf("release by the holder: %v", err)
 	}
-	if _, err := a.Acquire(ctx, "told"); err != nil {
+	if _, err := a.Acquire(ctx, "signal"); err != nil {
 		t.Errorf("acquire after a loss: %v", err)
 	}
 }

@@ -13,14 +13,13 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/clients/internal/wire"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
-// consulWire looks at what one api.Lock sends and receives, without changing it,
-// because the module tells neither whether a release found the lock held nor whether
-// an acquire that failed can have been carried out; and it can end all of it, which
-// the module cannot.
-type consulWire struct {
+// observedTransport observes what one api.Lock sends and receives, without changing it. The
+// module reports neither whether a release found the lock held nor whether an acquire that
+// failed may have taken effect. It can also end all requests, which the module cannot.
+type observedTransport struct {
 	next    http.RoundTripper
 	options clients.Options
 	ctx     context.Context
@@ -34,35 +33,35 @@ type consulWire struct {
 	released *bool // the latest release's answer
 }
 
-func newConsulWire(ctx context.Context, next http.RoundTripper, o clients.Options) *consulWire {
-	w := &consulWire{next: next, options: o, destroyed: make(chan struct{})}
+func observe(ctx context.Context, next http.RoundTripper, o clients.Options) *observedTransport {
+	w := &observedTransport{next: next, options: o, destroyed: make(chan struct{})}
 	w.ctx, w.end = context.WithCancel(ctx)
 	return w
 }
 
-// unanswered says whether some acquire may have taken effect without our knowing.
-func (w *consulWire) unanswered() bool {
+// unanswered says whether an acquire may have taken effect unnoticed.
+func (w *observedTransport) unanswered() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.acquire
 }
 
 // releasedHeld says whether the release was answered, and that the lock was held.
-func (w *consulWire) releasedHeld() (held, answered bool) {
+func (w *observedTransport) releasedHeld() (held, answered bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.released != nil && *w.released, w.released != nil
 }
 
 // forgetReleased forgets what a semaphore's swaps were answered so far.
-func (w *consulWire) forgetReleased() {
+func (w *observedTransport) forgetReleased() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.released = nil
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w *consulWire) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w *observedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	stop := context.AfterFunc(w.ctx, func() { cancel(errors.New("given up")) })
 	query := req.URL.Query()
@@ -89,7 +88,7 @@ func (w *consulWire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if strings.HasPrefix(req.URL.Path, "/v1/session/destroy/") {
 		w.once.Do(func() { close(w.destroyed) })
 	}
-	// What the agent answers with an error was perhaps carried out by the leader.
+	// The leader may have carried out what the agent answers with an error.
 	if (acquire || release || swap) && resp.StatusCode == http.StatusOK {
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
@@ -110,7 +109,7 @@ func (w *consulWire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// consulBody lets go of a request's context when its answer has been read.
+// consulBody releases a request's context when its answer has been read.
 type consulBody struct {
 	io.ReadCloser
 	done func()
@@ -148,14 +147,14 @@ func (q consulSequencer) Valid(ctx context.Context, key string, token int64) (bo
 
 func (q consulSequencer) Close() error { return q.lock.Close() }
 
-// lookConsul says whether somebody holds the key; who waits leaves nothing there.
+// lookConsul counts the holder of a key; waiting clients leave nothing there.
 func lookConsul(ctx context.Context, o clients.Options, key string) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, wire.InspectWithin)
+	ctx, cancel := context.WithTimeout(ctx, adapter.InspectWithin)
 	defer cancel()
 	server := o.Servers[0]
 	t := newTransport(o)
 	defer t.CloseIdleConnections()
-	c, err := newClient(o, server, &http.Client{Transport: t, Timeout: wire.InspectWithin})
+	c, err := newClient(o, server, &http.Client{Transport: t, Timeout: adapter.InspectWithin})
 	if err != nil {
 		return 0, fmt.Errorf("look at %s: %w", server, err)
 	}

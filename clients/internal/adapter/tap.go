@@ -1,6 +1,6 @@
-// Package wire is what the locks of several services share: when a request went out, how
+// Package adapter is what the locks of several services share: when a request went out, how
 // long to wait before the next, and how to read a lock's options. It knows no service.
-package wire
+package adapter
 
 import (
 	"bytes"
