@@ -32,7 +32,6 @@ type analysis struct {
 	register registerFacts
 	stats    Stats // all but what depends on the verdict
 	clocks   clocks
-	failing  bool // programs of clients failed, excused or not
 	// unlocked says that the run was one without a lock.
 	unlocked bool
 	limit    *limit
@@ -78,7 +77,6 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 		}
 		an.opt = opt
 	}
-	an.failing = len(r.failures) > 0
 	an.faults = newFaultLog(r.faults.list, r.last, r.names.isClient)
 	an.failed = r.failures.unexcused(an.faults.list) // by begin
 	an.evidence = evidence{r.places, an.faults}

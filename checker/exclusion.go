@@ -69,15 +69,12 @@ func askedWhileHeld(an *analysis) (asked, held int) {
 			continue
 		}
 		for _, o := range k.acquires {
-			if o.comp < 0 && an.opt.widened {
-				continue // how long it was under way, another clock may tell
-			}
-			if anotherHad(pieces, o.process, o.invT+k.margin, o.endT-k.margin) {
+			if anotherHad(pieces, o.process, o.invT, o.endT) {
 				asked++
 			}
 		}
 		for _, g := range k.grants {
-			if g.inv >= 0 && anotherHad(pieces, g.process, g.invT+k.margin, g.okT-k.margin) {
+			if g.inv >= 0 && anotherHad(pieces, g.process, g.invT, g.okT) {
 				asked++
 			}
 		}

@@ -40,12 +40,9 @@ func byToken(grants []*grant) []*grant {
 
 // checkTogether withdraws the verdict on tokens where they and exclusion hold only one
 // without the other. Which of the two is broken, nobody can say.
-//
-// Grants that were let go while the history was read have no part in it: each had ended before
-// the next was granted, with a token greater than all before and smaller than all after.
 func checkTogether(an *analysis, v *Verdict) {
 	e, t := v.Properties[Exclusion], v.Properties[Tokens]
-	if e.Valid != True || t.Valid != True || an.opt.widened {
+	if e.Valid != True || t.Valid != True {
 		return
 	}
 	for _, k := range an.locks {

@@ -172,7 +172,7 @@ func everyShift(events []history.Event, skew int64, f func(by map[string]int64))
 }
 
 // TestSkewAgainstEveryShift: what is said of clocks that are apart holds however they are
-// shifted, and something is said.
+// shifted; nothing is said to hold.
 func TestSkewAgainstEveryShift(t *testing.T) {
 	said := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -188,6 +188,9 @@ func TestSkewAgainstEveryShift(t *testing.T) {
 		got := Check(Input{Events: events, Options: apart})
 		for name, p := range got.Properties {
 			said[name+" "+p.Valid.String()]++
+			if p.Valid == True || got.Valid == True || got.Promises == True {
+				rt.Fatalf("%s is %v, the verdict %v, that on the promises %v with clocks that are apart", name, p.Valid, got.Valid, got.Promises)
+			}
 		}
 		said["all "+got.Valid.String()]++
 		agree, want := map[string]bool{}, map[string]Validity{}
@@ -215,8 +218,7 @@ func TestSkewAgainstEveryShift(t *testing.T) {
 		}
 	})
 	for _, name := range append([]string{"all"}, Properties...) {
-		t.Logf("%-9s true %d of %d, false %d of %d, unknown %d", name, said[name+" true"], said[name+" true under every shift"],
-			said[name+" false"], said[name+" false under every shift"], said[name+" unknown"])
+		t.Logf("%-9s false %d of %d, unknown %d", name, said[name+" false"], said[name+" false under every shift"], said[name+" unknown"])
 	}
 }
 
@@ -257,7 +259,7 @@ func TestSkewWithLog(t *testing.T) {
 		}
 	})
 	t.Logf("register: %v", said)
-	if !testing.Short() && (said["true"] == 0 || said["false"] == 0) {
-		t.Error("nothing was said")
+	if !testing.Short() && said["false"] == 0 || said["true"] > 0 {
+		t.Error("nothing was said, or that the register holds")
 	}
 }

@@ -9,24 +9,19 @@ import (
 // was asked for is earlier, and what was answered later, by half of the skew. Whatever
 // order of what happened inside the service explains some shift of the history explains
 // the widened one, too; so what cannot be explained there cannot be explained at all.
-// Locks whose times are all of one clock stay as they are. Attempts (contested grants) are
-// counted that are ones under every shift. It returns the locks whose tokens some shift
-// contradicts.
+// Locks whose times are all of one clock stay as they are. It returns the locks whose tokens
+// some shift contradicts.
 func (an *analysis) widen() map[*lock]bool {
 	doubted := map[*lock]bool{}
 	half := (an.clocks.skew + 1) / 2
 	for _, k := range an.locks {
-		if an.clocks.nearTokens(k) {
+		if an.clocks.tokensInDoubt(k) {
 			doubted[k] = true
 		}
 		an.widenKills(k)
-		if an.clocks.together(k) {
-			if an.kills() {
-				k.contestedWithin(0, an.killed)
-			}
+		if an.clocks.oneFor(k) {
 			continue
 		}
-		k.contestedWithin(2*half, an.killed)
 		k.margin = 2 * half
 		for _, list := range [][]*op{k.acquires, k.released, k.ops} {
 			for _, o := range list {
@@ -98,69 +93,4 @@ func widenFaults(list []fault, skew int64) {
 			list[i].end = satAdd(list[i].end, 2*skew)
 		}
 	}
-}
-
-// killed says whether a process ever was: what it waited for and held until then, only
-// another clock than its own tells.
-func (an *analysis) killed(process string) bool {
-	return len(an.faults.kills[process]) > 0
-}
-
-// contestedWithin counts a grant as contested only if the times that say so are apart by
-// more than the margin, and of clients that are not left out.
-func (k *lock) contestedWithin(margin int64, without func(process string) bool) {
-	var asking, holding, alone stretches
-	for _, o := range k.allAcquires() {
-		if without(o.process) {
-			continue
-		}
-		asking.add(o.invT+margin, o.endT-margin)
-	}
-	for _, g := range k.grants {
-		if without(g.process) {
-			continue
-		}
-		from, to := g.okT+margin, g.believedEnd-margin
-		holding.add(from, to)
-		if g.mode != shared {
-			alone.add(from, to)
-		}
-	}
-	for _, list := range []*stretches{&asking, &holding, &alone} {
-		slices.Sort(list.from)
-		slices.Sort(list.to)
-	}
-	for _, g := range k.grants {
-		if !g.contested {
-			continue
-		}
-		held := int64(0)
-		if g.inv >= 0 {
-			held = holding.at(g.invT)
-		}
-		switch {
-		case g.mode == shared:
-			g.contested = g.inv >= 0 && alone.at(g.invT) > 0
-		case k.permits > 0:
-			g.contested = held >= k.permits || asking.at(g.okT)+holding.at(g.okT) >= k.permits
-		default:
-			g.contested = held > 0 || asking.at(g.okT) > 0
-		}
-	}
-}
-
-// stretches are open stretches of time, by their ends.
-type stretches struct{ from, to []int64 }
-
-func (s *stretches) add(from, to int64) {
-	if from < to {
-		s.from, s.to = append(s.from, from), append(s.to, to)
-	}
-}
-
-// at is how many of them an instant lies within.
-func (s *stretches) at(t int64) int64 {
-	begun, _ := slices.BinarySearch(s.from, t)
-	over, _ := slices.BinarySearch(s.to, t+1)
-	return int64(begun - over)
 }

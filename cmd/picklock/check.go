@@ -67,8 +67,8 @@ the names that a trace has instead: acquire=NAME of the spans, key=ATTRIBUTE of 
 say, lease=ATTRIBUTE/ms with its unit. docs/internals/checker.md has all of it.
 
 Where the times are of several machines, --skew says how far apart their clocks may be:
-what some shift of the clocks would explain is not false, and what some shift would break is
-not true, but unknown. --map machine=NAME says which processes share a clock; without it,
+what breaks however they are shifted is false, everything else unknown, and nothing true.
+--map machine=NAME says which processes share a clock; without it,
 each has its own.
 
 Histories of Jepsen (EDN, one vector of maps or one map after another) and
@@ -108,7 +108,7 @@ is not there, a model that does not fit), 255 what cannot be a history.`,
 	c.Flags().StringVar(&flags.model, "model", "", "check against this sequential model")
 	c.Flags().DurationVar(&flags.timeout, "timeout", 0, "give up after this time: what is not decided by then is unknown")
 	c.Flags().DurationVar(&flags.fair, "fair", 0, "report starvation: a client that waited longer than this while others were served")
-	c.Flags().DurationVar(&flags.skew, "skew", 0, "the times are of several machines, whose clocks are up to this far apart: what that leaves open is unknown")
+	c.Flags().DurationVar(&flags.skew, "skew", 0, "the times are of several machines, whose clocks are up to this far apart: fail or unknown, never pass")
 	c.Flags().StringVar(&flags.out, "out", "", "write what is found in FILE to this new directory: report.html, verdict.json, junit.xml")
 	c.Flags().StringSliceVar(&flags.columns, "map", nil, "MEMBER=NAME, separated by commas: the column of a CSV file, or the attribute of a trace's spans, that stands for a member of the events")
 	c.Flags().BoolVar(&flags.format, "format", false, "print the JSON schema of history.jsonl and register.jsonl")
