@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint lint-darwin slow bench docker-soak docker-soak-here disk-soak hold-soak late-messages zoo all-faults bench-hunt hunt-zoo hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale docs clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint lint-darwin slow bench docker-soak docker-soak-here disk-soak hold-soak late-messages seeded all-faults bench-hunt hunt-seeded hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale docs clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -53,7 +53,7 @@ all-faults: build
 	scripts/install redis-server zookeeper java postgres
 	scripts/all-faults
 
-# The catalogue, the helpers' projects and the zoo with eight busy loops beside them: what a slow
+# The catalogue, the helpers' projects and the seeded bugs with eight busy loops beside them: what a slow
 # machine cannot show is discarded, and never a tick. Hours. ARGS=catalogue for a part.
 slow: build
 	scripts/install redis-server zookeeper java postgres pgbouncer python3 redis-py pytest junit5 node
@@ -101,17 +101,17 @@ fleet-scale:
 mutate:
 	$(GO) run ./scripts/mutate
 
-# Every bug of the zoo and its twin through the whole catalogue and two runs: who finds
+# Every seeded bug and its control through the whole catalogue and two runs: who finds
 # what. The test of every day plays only the quickest means for each.
-ZOO ?= zoo.md
-zoo:
+SEEDED ?= seeded.md
+seeded:
 	scripts/install redis-server
-	PICKLOCK_ZOO=$(abspath $(ZOO)) $(GO) test -count 1 -parallel 4 -timeout 5h -run TestZooWhole ./harness
+	PICKLOCK_SEEDED=$(abspath $(SEEDED)) $(GO) test -count 1 -parallel 4 -timeout 5h -run TestSeededBugsWhole ./harness
 
 # The same by the hunt alone: half an hour.
-hunt-zoo: build
+hunt-seeded: build
 	scripts/install redis-server
-	scripts/hunt-zoo
+	scripts/hunt-seeded
 
 # What lock init writes, in every language, through lock check, a run, the matrix and a hunt.
 skeletons: build

@@ -73,7 +73,7 @@ func (an *analysis) overall(v Verdict) (Validity, string) {
 			}
 		}
 		if landed == 0 {
-			missing = append(missing, fmt.Sprintf("fault %s never landed", base))
+			missing = append(missing, fmt.Sprintf("fault %s never took effect", base))
 		}
 	}
 	if len(missing) > 0 {

@@ -81,7 +81,7 @@ func TestServicesApart(t *testing.T) {
 
 // TestQueueApart: only the queue's own folder brings the queue along.
 func TestQueueApart(t *testing.T) {
-	for _, pkg := range []string{"fleet", "hunt/lanes", "harness", "locktest"} {
+	for _, pkg := range []string{"fleet", "hunt/testbeds", "harness", "locktest"} {
 		for path, mod := range dependencies(t, pkg) {
 			if strings.HasPrefix(mod, "github.com/nats-io/") {
 				t.Errorf("%s brings %s along", pkg, path)

@@ -16,7 +16,7 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/harness"
-	"github.com/picklock/picklock/hunt/lanes"
+	"github.com/picklock/picklock/hunt/testbeds"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
 )
@@ -92,7 +92,7 @@ func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask)
 		one := h
 		j.Lock, j.Hunt, j.Name = info.Name, &one, title("hunt", info.Name, j.Fencing, j.Images)
 		o := j.Testbeds(c.Runtime)
-		if err := errors.Join(CheckHunt(info, j), lanes.CheckFaults(h.Faults)); err != nil {
+		if err := errors.Join(CheckHunt(info, j), testbeds.CheckFaults(h.Faults)); err != nil {
 			return nil, err
 		}
 		target, err := o.Target(ctx, info)
@@ -106,11 +106,11 @@ func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask)
 }
 
 // Testbeds are the options of the testbeds that a job's hunt needs.
-func (j Job) Testbeds(runtime string) *lanes.Options {
+func (j Job) Testbeds(runtime string) *testbeds.Options {
 	if runtime == "" {
 		runtime = "local"
 	}
-	o := &lanes.Options{Settings: workloads.Settings{Lock: j.Lock, Cluster: j.Cluster, Fencing: j.Fencing}, Extra: j.Options, Abilities: j.Abilities, Runtime: runtime}
+	o := &testbeds.Options{Settings: workloads.Settings{Lock: j.Lock, Cluster: j.Cluster, Fencing: j.Fencing}, Extra: j.Options, Abilities: j.Abilities, Runtime: runtime}
 	if j.Hunt != nil {
 		o.Settings.Faults, o.Settings.TTL = slices.Clone(j.Hunt.Faults), j.Hunt.TTL
 	}

@@ -102,8 +102,8 @@ func (j *JobReport) SetHunt(r *hunt.Result) {
 	}
 	for _, w := range r.Counterexamples {
 		f := FindingOf(j.Lock, j.Fencing, w.Signature)
-		if rate := w.Alone; rate.Plays > 0 {
-			f.Rate = fmt.Sprintf("%d of %d", rate.Hits, rate.Plays)
+		if rate := w.Alone; rate.Runs > 0 {
+			f.Rate = fmt.Sprintf("%d of %d", rate.Hits, rate.Runs)
 		}
 		j.Findings = append(j.Findings, f)
 	}

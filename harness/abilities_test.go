@@ -69,7 +69,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestCellsOfExec: without a word of the user's, the fenced cells are played of a lock that
+// TestCellsOfExec: without a word of the user's, the fenced cells are run of a lock that
 // is known to have tokens.
 func TestCellsOfExec(t *testing.T) {
 	s, err := scenarios.Lookup("pause-holder")

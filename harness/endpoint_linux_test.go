@@ -114,7 +114,7 @@ func TestEndpoint(t *testing.T) {
 		}
 		for kind, f := range o.verdict.Stats.Faults {
 			if f.Confirmed == 0 {
-				t.Errorf("%s never landed", kind)
+				t.Errorf("%s never took effect", kind)
 			}
 		}
 		if !strings.Contains(o.stderr, addr+" was not started by picklock") || !strings.Contains(o.stderr, "messages") {

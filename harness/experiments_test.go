@@ -14,15 +14,15 @@ import (
 // experiment is one run and what must come of it on real servers, whatever the
 // runtime.
 type experiment struct {
-	name     string
-	cluster  string
-	args     string
-	code     int
-	anomaly  string   // that must be found
-	valid    []string // properties that must hold
-	rejected bool     // a stale write must have been refused
-	landed   int      // how often each requested fault must have landed
-	docker   bool     // done on the Docker runtime too
+	name      string
+	cluster   string
+	args      string
+	code      int
+	anomaly   string   // that must be found
+	valid     []string // properties that must hold
+	rejected  bool     // a stale write must have been refused
+	confirmed int      // how often each requested fault must have taken effect
+	docker    bool     // done on the Docker runtime too
 }
 
 // experiments are the runs that the tool exists for.
@@ -102,8 +102,8 @@ func (x experiment) run(t *testing.T, runtime string) {
 		t.Error("the register refused nothing")
 	}
 	for name, c := range v.Stats.Faults {
-		if c.Confirmed < x.landed {
-			t.Errorf("%s landed %d times of %d, want %d", name, c.Confirmed, c.Injected, x.landed)
+		if c.Confirmed < x.confirmed {
+			t.Errorf("%s took effect %d times of %d, want %d", name, c.Confirmed, c.Injected, x.confirmed)
 		}
 	}
 	// However slow the machine: of a lock that is hardly granted nothing is shown.

@@ -85,10 +85,10 @@ func howToClean(servers []string, mark string) string {
 	return fmt.Sprintf("With --clean-as redis (etcd, zookeeper, consul) it is removed there; later: picklock clean --endpoint %s --clean-as SERVICE --mark %s", strings.Join(servers, ","), mark)
 }
 
-// ExternalPlays says what many plays, some of them side by side, will do to servers that run
+// ExternalPlays says what many runs, some of them side by side, will do to servers that run
 // already.
-func ExternalPlays(servers string) string {
-	return fmt.Sprintf("%s was not started by picklock, and only clients and their links are harmed. At most %d messages and %d new connections a second to each server from each play that is under way. Keys contain %s and a mark of their play, and are removed after it (those of an exec: lock with --clean-as alone)",
+func ExternalRuns(servers string) string {
+	return fmt.Sprintf("%s was not started by picklock, and only clients and their links are harmed. At most %d messages and %d new connections a second to each server from each run that is under way. Keys contain %s and a mark of their run, and are removed after it (those of an exec: lock with --clean-as alone)",
 		servers, forward.Usual.Messages, forward.Usual.Connections, clients.MarkPrefix)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// A script that "*" lets be played on any lock may need what a lock has not: then it is
+// A script that "*" lets be run on any lock may need what a lock has not: then it is
 // left out, with the reason, and neither held nor broken.
 
 // unfit says why a script was nothing for a lock of the user's own; "" if it was.

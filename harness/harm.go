@@ -8,7 +8,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// harm is what a play's faults leave behind when they are over.
+// harm is what a run's faults leave behind when they are over.
 type harm struct {
 	clients []string // whose sessions and connections may have suffered
 	servers bool     // some server was hit: they have to be whole again
@@ -28,7 +28,7 @@ func harmOf(s *scenarios.Scenario, clients, servers []string) harm {
 			}
 		}
 	}
-	for _, st := range s.Strikes {
+	for _, st := range s.TriggeredFaults {
 		switch st.Fault.Word {
 		case "pause", "clock", "hold", "deliver", "slow", "loss":
 			if !slices.ContainsFunc(st.Fault.Nodes, func(n string) bool { return n == scenarios.Servers || slices.Contains(servers, n) }) || len(st.Fault.Peers) > 0 {
@@ -64,7 +64,7 @@ func harmOf(s *scenarios.Scenario, clients, servers []string) harm {
 
 // mend replaces the clients that were harmed, and sees that the servers are whole. An
 // error means that they are not.
-func (r *laneRun) mend(ctx context.Context) error {
+func (r *testbedRun) mend(ctx context.Context) error {
 	h := r.harm
 	r.harm = harm{}
 	if h.servers {
@@ -86,7 +86,7 @@ func (r *laneRun) mend(ctx context.Context) error {
 }
 
 // replace ends a client's process and starts another.
-func (r *laneRun) replace(ctx context.Context, name string) error {
+func (r *testbedRun) replace(ctx context.Context, name string) error {
 	if err := r.cluster.Kill(ctx, name); err != nil {
 		return fmt.Errorf("replace %s: %w", name, err)
 	}

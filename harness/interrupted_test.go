@@ -45,7 +45,7 @@ func (u *underway) judgedShort(t *testing.T, code int) {
 			t.Errorf("%s does not say it: %v", name, err)
 		}
 	}
-	// Every fault that landed was healed before it was judged.
+	// Every fault that took effect was healed before it was judged.
 	on := 0
 	events, err := history.ReadFile(l.Dir.History())
 	if err != nil {

@@ -163,7 +163,7 @@ func TestKilledRunHoldsNothing(t *testing.T) {
 		t.Fatalf("the run has %d networks of its own", len(s.net))
 	}
 	came := numbersBetween(t, s.of(t, u.find(t, "redis-server")), s.of(t, u.find(t, " worker")))
-	// Held is what has landed, has not ended, and comes no more.
+	// Held is what has taken effect, has not ended, and comes no more.
 	const silence = 150 * time.Millisecond
 	last, deadline := uint64(0), time.Now().Add(60*time.Second)
 	for held := false; !held; {
@@ -204,7 +204,7 @@ func TestKilledRunHoldsNothing(t *testing.T) {
 	}
 }
 
-// holding says whether the run's history has a hold that has landed and not ended.
+// holding says whether the run's history has a hold that has taken effect and not ended.
 func (u *underway) holding(t *testing.T) (on bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(u.dir, "history.jsonl"))

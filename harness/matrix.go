@@ -27,7 +27,7 @@ import (
 // CellsFolder is where a matrix keeps the runs of its cells.
 const CellsFolder = "cells"
 
-// MatrixOptions says which cells to play and how.
+// MatrixOptions says which cells to run and how.
 type MatrixOptions struct {
 	Scenarios []*scenarios.Scenario
 	Locks     []string                     // empty: those that each scenario names
@@ -83,12 +83,12 @@ func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("no scenario applies to these locks with these disciplines (see picklock list scenarios)")
+		return nil, errors.New("no scenario applies to these locks in these fencing modes (see picklock list scenarios)")
 	}
 	return out, nil
 }
 
-// Matrix plays all cells, each run in a process of its own. An interruption leaves
+// Matrix runs all cells, each run in a process of its own. An interruption leaves
 // what is finished in o.Out, where another call with the same folder goes on.
 func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 	cells, err := o.Cells()
@@ -159,7 +159,7 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 		return nil, fmt.Errorf("%w (finished cells are kept: the same command with --out %s goes on)", first, o.Out)
 	}
 	for _, s := range o.Scenarios {
-		m.Scenarios = append(m.Scenarios, results.Played{Name: s.Name, About: s.About, Source: s.Source})
+		m.Scenarios = append(m.Scenarios, results.Ran{Name: s.Name, About: s.About, Source: s.Source})
 	}
 	for _, c := range m.Cells {
 		for k, v := range c.Versions {
@@ -187,7 +187,7 @@ func (o MatrixOptions) sharded(cells []scenarios.Cell) []scenarios.Cell {
 	return out
 }
 
-// cell plays one cell as often as is asked for; kept says that all of it was there.
+// cell runs one cell as often as is asked for; kept says that all of it was there.
 func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.Cell, kept bool, err error) {
 	kept = true
 	sum = results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Met: checker.True, Valid: checker.True, Found: map[string]int{}, Service: serviceOf(o.Table, c.Lock, o.Cluster)}
@@ -222,7 +222,7 @@ func cellName(c scenarios.Cell) string {
 	return c.Scenario.Name + "_" + name[:min(len(name), 60)] + "_" + c.Fencing
 }
 
-// command is how a user would play a cell.
+// command is how a user would run a cell.
 func (o MatrixOptions) command(c scenarios.Cell) []string {
 	one := ScenarioOptions{Scenario: c.Scenario, Lock: c.Lock, Fencing: c.Fencing, Cluster: o.Cluster, Host: Host{Extra: o.Extra, Abilities: o.Abilities}}.ScenarioCommand()
 	if o.Runtime != "" && o.Runtime != "local" {

@@ -54,7 +54,7 @@ var withTokens = []string{
 	granted, `"since_ns": since, "token": int(token)}`,
 }
 
-// ownMatrix plays on a lock what suits it, with no option besides its cluster.
+// ownMatrix runs on a lock what suits it, with no option besides its cluster.
 func ownMatrix(t *testing.T, lock string, more ...string) (results.Matrix, string, int) {
 	t.Helper()
 	stdout, stderr, code := command(t, append([]string{"scenario", "run", "--lock", lock, "--cluster", "redis", "--jobs", "4", "--json", "--out", filepath.Join(t.TempDir(), "m")}, more...)...)
@@ -66,7 +66,7 @@ func ownMatrix(t *testing.T, lock string, more ...string) (results.Matrix, strin
 }
 
 // TestOwnLockWithAMistake: recipes that people copy, each found in a program that picklock
-// knows nothing of, by scenarios that no bug of the zoo is shown by.
+// knows nothing of, by scenarios that no bug of the seeded bugs is shown by.
 func TestOwnLockWithAMistake(t *testing.T) {
 	t.Parallel()
 	for mistake, want := range map[string]struct {
@@ -98,7 +98,7 @@ func TestOwnLockWithAMistake(t *testing.T) {
 
 // TestOwnLockThatIsRight: with tokens it is as expected in all of the catalogue that any
 // lock is put through; without, what is about tokens is left out besides.
-// PICKLOCK_TWIN_RUNS is how often each cell is played.
+// PICKLOCK_TWIN_RUNS is how often each cell is run.
 func TestOwnLockThatIsRight(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

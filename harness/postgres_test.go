@@ -34,7 +34,7 @@ func TestPostgresScenarios(t *testing.T) {
 		t.Run(x, func(t *testing.T) {
 			t.Parallel()
 			w := strings.Fields(x)
-			if c, code, _ := playScenario(t, w[0], w[1], w[2]); code != 0 || c.Met != checker.True {
+			if c, code, _ := runScenario(t, w[0], w[1], w[2]); code != 0 || c.Met != checker.True {
 				t.Errorf("exit %d, expected %s, found %v: %s\n%+v", code, c.Expected, c.Found, c.Why, c.Steps)
 			}
 		})
@@ -63,11 +63,11 @@ func TestPostgresExperiments(t *testing.T) {
 	t.Parallel()
 	need(t, "postgres", "pgbouncer")
 	for _, x := range []experiment{
-		{name: "session", args: "--lock postgres-session --faults pause:holder,clock:postgres --duration 12s", valid: []string{checker.Register, checker.Tokens}, landed: 1},
-		{name: "session, server killed", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --duration 15s", code: 1, anomaly: "stale-write", landed: 2},
-		{name: "session, server killed, fenced", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --fencing read-write --duration 15s", valid: []string{checker.Register}, rejected: true, landed: 2},
-		{name: "table", args: "--lock postgres-table --faults clock:postgres:held --hold 300ms --duration 12s", code: 1, anomaly: "granted-early", landed: 2},
-		{name: "table, renewed", args: "--lock postgres-table --renew --faults pause:postgres --duration 10s", valid: []string{checker.Exclusion}, landed: 1},
+		{name: "session", args: "--lock postgres-session --faults pause:holder,clock:postgres --duration 12s", valid: []string{checker.Register, checker.Tokens}, confirmed: 1},
+		{name: "session, server killed", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --duration 15s", code: 1, anomaly: "stale-write", confirmed: 2},
+		{name: "session, server killed, fenced", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --fencing read-write --duration 15s", valid: []string{checker.Register}, rejected: true, confirmed: 2},
+		{name: "table", args: "--lock postgres-table --faults clock:postgres:held --hold 300ms --duration 12s", code: 1, anomaly: "granted-early", confirmed: 2},
+		{name: "table, renewed", args: "--lock postgres-table --renew --faults pause:postgres --duration 10s", valid: []string{checker.Exclusion}, confirmed: 1},
 		{name: "pooler", args: "--lock pgbouncer --duration 6s", code: 1, anomaly: "stale-write"},
 	} {
 		t.Run(x.name, func(t *testing.T) {

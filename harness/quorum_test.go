@@ -31,8 +31,8 @@ faults:
 		t.Run(lock, func(t *testing.T) {
 			t.Parallel()
 			need(t, lock)
-			c, code, _ := playScenario(t, file, lock, "read-write")
-			if code > 2 || len(c.Found) > 0 || strings.HasPrefix(c.Why, "void") {
+			c, code, _ := runScenario(t, file, lock, "read-write")
+			if code > 2 || len(c.Found) > 0 || strings.HasPrefix(c.Why, "discarded") {
 				t.Errorf("exit %d: %+v", code, c)
 			}
 		})

@@ -17,7 +17,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// ScenarioOptions says which scenario to play and on what.
+// ScenarioOptions says which scenario to run and on what.
 type ScenarioOptions struct {
 	Scenario *scenarios.Scenario
 	Lock     string
@@ -33,14 +33,14 @@ type ScenarioOptions struct {
 	Step func(scenarios.Taken) // may be nil: told of every step taken
 }
 
-// ScenarioOutcome is a scenario that was played, and whether what was expected
+// ScenarioOutcome is a scenario that was run, and whether what was expected
 // came of it.
 type ScenarioOutcome struct {
 	Outcome
 	Result results.Cell
 }
 
-// ScenarioCommand is the command line that plays the scenario again.
+// ScenarioCommand is the command line that runs the scenario again.
 func (o ScenarioOptions) ScenarioCommand() []string {
 	if o.Again != nil {
 		return o.Again
@@ -71,11 +71,11 @@ func (o ScenarioOptions) Expected() (want *scenarios.Expectation, known bool, er
 	return want, true, nil
 }
 
-// mostPlays is how often a scenario is played until this machine is not too busy for it.
-const mostPlays = 5
+// mostPlays is how often a scenario is run until this machine is not too busy for it.
+const mostRuns = 5
 
-// RunScenario plays a scenario and judges what came of it. A play that this machine was too
-// busy for proves nothing: it is discarded, counted, and played again. Errors are as for Run.
+// RunScenario runs a scenario and judges what came of it. A run that this machine was too
+// busy for proves nothing: it is discarded, counted, and run again. Errors are as for Run.
 func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, error) {
 	for n := 0; ; n++ {
 		out, stepErr, err := o.runOnce(ctx)
@@ -83,16 +83,16 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 			return nil, err
 		}
 		out.Result.Discarded = n
-		if !errors.Is(stepErr, scenarios.ErrBusy) || out.Result.Met != checker.Unknown || n+1 == mostPlays || ctx.Err() != nil {
+		if !errors.Is(stepErr, scenarios.ErrBusy) || out.Result.Met != checker.Unknown || n+1 == mostRuns || ctx.Err() != nil {
 			return out, out.Dir.WriteCell(out.Result, o.Scenario.Text)
 		}
 		if err := out.Dir.Discard(); err != nil {
-			return nil, fmt.Errorf("discard a play that this machine was too busy for: %w", err)
+			return nil, fmt.Errorf("discard a run that this machine was too busy for: %w", err)
 		}
 	}
 }
 
-// runOnce plays it once, and says which step could not be taken as it was meant.
+// runOnce runs it once, and says which step could not be taken as it was meant.
 func (o ScenarioOptions) runOnce(ctx context.Context) (_ *ScenarioOutcome, stepErr error, _ error) {
 	s := o.Scenario
 	if _, err := o.Locks.Lookup(o.Lock); err != nil {
@@ -110,7 +110,7 @@ func (o ScenarioOptions) runOnce(ctx context.Context) (_ *ScenarioOutcome, stepE
 		expected = want.String()
 	}
 	opts := o.runOptions()
-	outcome, script, err := o.play(ctx, opts)
+	outcome, script, err := o.execute(ctx, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +139,7 @@ func (o ScenarioOptions) runOnce(ctx context.Context) (_ *ScenarioOutcome, stepE
 		r.Clean = 1
 	}
 	for _, f := range outcome.Verdict.Stats.Faults {
-		r.Landed += f.Confirmed
+		r.Confirmed += f.Confirmed
 	}
 	if script != nil {
 		r.Counts, r.Steps, stepErr = script.runner.Counts(), script.taken(), script.stepErr
@@ -196,9 +196,9 @@ func (o ScenarioOptions) extra() map[string]string {
 	return out
 }
 
-// play makes the run: of clients that take the scenario's steps, or, where it has none,
+// run makes the run: of clients that take the scenario's steps, or, where it has none,
 // of clients that act by themselves; the script is nil then.
-func (o ScenarioOptions) play(ctx context.Context, opts Options) (*Outcome, *script, error) {
+func (o ScenarioOptions) execute(ctx context.Context, opts Options) (*Outcome, *script, error) {
 	if o.Scenario.Run != nil {
 		outcome, err := Run(ctx, opts)
 		return outcome, nil, err
@@ -275,7 +275,7 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 		return nil
 	}
 	if r := o.Scenario.Runtime; r != "" && r != o.Runtime.Name() {
-		return fmt.Errorf("scenario %s is played with --runtime %s only", o.Scenario.Name, r)
+		return fmt.Errorf("scenario %s is run with --runtime %s only", o.Scenario.Name, r)
 	}
 	if o.Runtime.Name() == "local" {
 		for _, s := range def.Servers() {

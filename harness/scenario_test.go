@@ -39,7 +39,7 @@ func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return out.String(), serr.String(), cmd.ProcessState.ExitCode()
 }
 
-func playScenario(t *testing.T, name, lock, fencing string) (results.Cell, int, string) {
+func runScenario(t *testing.T, name, lock, fencing string) (results.Cell, int, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	stdout, stderr, code := command(t, "scenario", "run", name, "--lock", lock, "--fencing", fencing, "--json", "--out", dir)
@@ -50,8 +50,8 @@ func playScenario(t *testing.T, name, lock, fencing string) (results.Cell, int, 
 	return c, code, dir
 }
 
-// plays is how often what must come every time is played; PICKLOCK_PLAYS=N plays it N times.
-func plays() int {
+// runs is how often what must come every time is run; PICKLOCK_PLAYS=N runs it N times.
+func runs() int {
 	if n, err := strconv.Atoi(os.Getenv("PICKLOCK_PLAYS")); err == nil {
 		return n
 	}
@@ -78,8 +78,8 @@ func TestScenariosAreDeterministic(t *testing.T) {
 		t.Run(x.name+" "+x.lock+" "+x.fencing, func(t *testing.T) {
 			t.Parallel()
 			var first results.Cell
-			for i := range plays() {
-				c, code, _ := playScenario(t, x.name, x.lock, x.fencing)
+			for i := range runs() {
+				c, code, _ := runScenario(t, x.name, x.lock, x.fencing)
 				if code != 0 || c.Met != checker.True {
 					t.Fatalf("time %d: exit %d, %s: %s", i+1, code, c.Expected, c.Why)
 				}
@@ -101,7 +101,7 @@ func TestPauseHolderIsQuick(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")
 	began := time.Now()
-	_, code, _ := playScenario(t, "pause-holder", "redis", "none")
+	_, code, _ := runScenario(t, "pause-holder", "redis", "none")
 	took := time.Since(began)
 	t.Logf("from command to verdict %v", took)
 	if code != 0 || took > 5*2*time.Second {
@@ -113,7 +113,7 @@ func TestPauseHolderIsQuick(t *testing.T) {
 func TestScenarioLeavesARunDirectory(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")
-	_, _, dir := playScenario(t, "pause-holder", "redis", "none")
+	_, _, dir := runScenario(t, "pause-holder", "redis", "none")
 	for _, f := range []string{results.RunFile, results.HistoryFile, results.RegisterFile, results.VerdictFile, results.ReportFile, results.JUnitFile, results.CellFile, results.ScenarioFile, "nodes/A.log"} {
 		if _, err := os.Stat(filepath.Join(dir, f)); err != nil {
 			t.Error(err)
@@ -223,7 +223,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// What was played otherwise is no result of the same command.
+// What was run otherwise is no result of the same command.
 func TestMatrixKeepsOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")

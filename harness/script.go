@@ -19,13 +19,13 @@ const (
 	scriptTimeout = 15 * time.Second
 )
 
-// plays is what plays a scenario on its stage: a Runner of steps or a Player of programs.
-type plays interface {
+// runs is what runs a scenario on its stage: a Runner of steps or a Runner of programs.
+type executor interface {
 	Observe(e history.Event)
 	Waiting(client string)
 	Woken(client string)
 	Ended(client, why string)
-	Play(ctx context.Context) error
+	Run(ctx context.Context) error
 	Heal(ctx context.Context) error
 	Counts() map[string]int
 }
@@ -34,7 +34,7 @@ type plays interface {
 type script struct {
 	*run
 	scenario  *scenarios.Scenario
-	runner    plays
+	runner    executor
 	inspector *inspector // nil where no step looks at what servers have for the lock
 	stepErr   error      // the step that could not be taken as it was meant
 	grants    grantFacts
@@ -68,7 +68,7 @@ func newScript(r *run, s *scenarios.Scenario, tell func(scenarios.Taken)) *scrip
 		sc.runner = scenarios.NewRunner(s, sc, taken)
 		return sc
 	}
-	p := scenarios.NewPlayer(s, sc, taken)
+	p := scenarios.NewProgramRunner(s, sc, taken)
 	p.IgnoreLost, p.Patience = r.IgnoreLost, r.bound+2*r.TTL
 	sc.runner = p
 	return sc
@@ -106,16 +106,16 @@ func (sc *script) onMessage(name string, m workloads.Message) {
 // drive takes the steps. One that could not be taken as it was meant is no failure of
 // the harness: the history up to there is judged all the same.
 func (sc *script) drive(ctx, enough context.Context) (err error) {
-	sc.Observer.Phase("play", time.Time{})
+	sc.Observer.Phase("run", time.Time{})
 	if sc.lock.Inspect != nil && sc.scenario.Looks() {
 		if sc.inspector, err = startInspector(enough, sc.cluster, sc.Lock); err != nil {
 			return err
 		}
 	}
-	err = sc.runner.Play(enough)
+	err = sc.runner.Run(enough)
 	var step *scenarios.StepError
-	var void *scenarios.VoidError
-	if errors.As(err, &step) || errors.As(err, &void) {
+	var discarded *scenarios.DiscardedError
+	if errors.As(err, &step) || errors.As(err, &discarded) {
 		sc.stepErr, err = err, nil
 	}
 	return err

@@ -29,7 +29,7 @@ steps:
 expect: {"*": valid}
 `
 
-// looks plays a scenario that looks into the server, with a register that asks it where it
+// looks runs a scenario that looks into the server, with a register that asks it where it
 // can be asked, and returns a text of what is wrong, "" for nothing.
 func looks(t *testing.T, g guarded) string {
 	t.Helper()

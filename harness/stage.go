@@ -11,7 +11,7 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// The stage on which a scenario is played: a run's clients, nemesis and servers.
+// The stage on which a scenario is run: a run's clients, nemesis and servers.
 
 // Act implements scenarios.Stage.
 func (sc *script) Act(client, act string) (<-chan workloads.Done, error) {

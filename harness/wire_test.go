@@ -32,7 +32,7 @@ func TestHeldMessages(t *testing.T) {
 		"half-open":            "  - reset: A to redis half-open\n  - A: acquire &\n  - await: A done\n  - heal\n",
 		"reset":                "  - hold: A to redis\n  - A: acquire &\n  - await: message from A to redis\n  - reset: A to redis\n  - await: A done\n",
 	}
-	play := func(name, steps, runtime string) {
+	run := func(name, steps, runtime string) {
 		t.Run(runtime+"/"+name, func(t *testing.T) {
 			if runtime == "docker" {
 				needDocker(t)
@@ -42,26 +42,26 @@ func TestHeldMessages(t *testing.T) {
 			if err := os.WriteFile(file, []byte(head+before+steps+after), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c, code := playFile(t, file, runtime)
-			if code != 0 || c.Met != checker.True || c.Landed == 0 {
-				t.Errorf("exit %d, %s: %s, %d faults landed\n%+v", code, c.Expected, c.Why, c.Landed, c.Steps)
+			c, code := runFile(t, file, runtime)
+			if code != 0 || c.Met != checker.True || c.Confirmed == 0 {
+				t.Errorf("exit %d, %s: %s, %d faults took effect\n%+v", code, c.Expected, c.Why, c.Confirmed, c.Steps)
 			}
 		})
 	}
 	held := ""
 	for name, steps := range tests {
-		play(name, steps, "local")
+		run(name, steps, "local")
 		if strings.Contains(steps, "reset") {
-			play(name, steps, "docker")
+			run(name, steps, "docker")
 		} else {
 			held += steps // to start the containers takes the most time
 		}
 	}
-	play("what is held", held, "docker")
+	run("what is held", held, "docker")
 }
 
-// playFile plays a scenario of one's own.
-func playFile(t *testing.T, file, runtime string) (results.Cell, int) {
+// playFile runs a scenario of one's own.
+func runFile(t *testing.T, file, runtime string) (results.Cell, int) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	stdout, stderr, code := command(t, "scenario", "run", file, "--lock", "redis", "--runtime", runtime, "--json", "--out", dir)

@@ -12,16 +12,16 @@ import (
 // of the time.
 const fine = 0.1
 
-// enoughToCenter is how many plays must show the signature until a time counts as one of the
+// enoughToCenter is how many runs must show the signature until a time counts as one of the
 // range; what is chosen in the end has to pass the whole test.
 const enoughToCenter = 3
 
 // center gives every time of a schedule that is a number the middle of the range in which the
 // signature comes: the steadiest, not the shortest. Beyond twice the shortest it does not look
-// for the range's end, so that a play does not last longer than it has to.
+// for the range's end, so that a run does not last longer than it has to.
 func (k *shrinker) center(ctx context.Context, s *scenarios.Scenario) *scenarios.Scenario {
 	if k.share > 0 {
-		return s // where it comes now and then, a range has no ends that few plays could find
+		return s // where it comes now and then, a range has no ends that few runs could find
 	}
 	for i := range times(s) {
 		found := times(s)[i].inLeases(s.TTL)
@@ -35,11 +35,11 @@ func (k *shrinker) center(ctx context.Context, s *scenarios.Scenario) *scenarios
 		}
 		comes := func(leases float64) bool {
 			c := with(leases)
-			if c == nil || k.plays >= k.budget || ctx.Err() != nil {
+			if c == nil || k.runs >= k.budget || ctx.Err() != nil {
 				return false
 			}
-			r, ok := k.h.repeat(ctx, k.player, c, k.sig, &sequential{}, enoughToCenter)
-			k.plays += r.Plays + r.Void
+			r, ok := k.h.repeat(ctx, k.runner, c, k.sig, &sequential{}, enoughToCenter)
+			k.runs += r.Runs + r.Discarded
 			return ok
 		}
 		least := bisect(found, 0, comes)
@@ -48,7 +48,7 @@ func (k *shrinker) center(ctx context.Context, s *scenarios.Scenario) *scenarios
 			most = bisect(found, most, comes)
 		}
 		c := with((least + most) / 2)
-		if c == nil || key(c) == key(s) || k.plays >= k.budget || !k.same(ctx, c) {
+		if c == nil || key(c) == key(s) || k.runs >= k.budget || !k.same(ctx, c) {
 			continue
 		}
 		k.trail = append(k.trail, string(s.Write()))
@@ -84,8 +84,8 @@ func times(s *scenarios.Scenario) []length {
 			}
 		}
 	}
-	for i := range s.Strikes {
-		if u := &s.Strikes[i].Until; u.Await == nil && u.Move.Client == "" && u.Or != (scenarios.Span{}) {
+	for i := range s.TriggeredFaults {
+		if u := &s.TriggeredFaults[i].Until; u.Await == nil && u.Move.Client == "" && u.Or != (scenarios.Span{}) {
 			out = append(out, length{&u.Or})
 		}
 	}

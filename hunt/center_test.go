@@ -23,23 +23,23 @@ func TestCenter(t *testing.T) {
 		t.Run(fmt.Sprint(x), func(t *testing.T) {
 			s := parsed(t, fmt.Sprintf("  - when: before A's write\n    pause: A\n    until: %v leases\n  - when: after A's write\n    reset: A to s1\n", x.found))
 			m := &model{bugs: []bug{{"granted-early", "", func(s *scenarios.Scenario) bool {
-				v := s.Strikes[0].Until.Or.Leases
+				v := s.TriggeredFaults[0].Until.Or.Leases
 				return v >= x.from && v <= x.to
 			}}}}
 			h := New(Options{Target: target(1, 1)})
 			defer h.stop()
-			k := &shrinker{h: h, player: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
-			got := k.center(t.Context(), s).Strikes[0].Until.Or.Leases
+			k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
+			got := k.center(t.Context(), s).TriggeredFaults[0].Until.Or.Leases
 			if math.Abs(got-x.want) > 0.15 || got < x.from || got > x.to {
 				t.Errorf("got %v, want about %v", got, x.want)
 			}
 			for _, played := range m.played {
-				if p, err := scenarios.Parse("s.yaml", []byte(played)); err != nil || len(p.Strikes) != 2 {
+				if p, err := scenarios.Parse("s.yaml", []byte(played)); err != nil || len(p.TriggeredFaults) != 2 {
 					t.Fatalf("%v\n%s", err, played)
 				}
 			}
-			if k.plays != len(m.played) || k.plays > 60 {
-				t.Errorf("%d plays, %d of them told", len(m.played), k.plays)
+			if k.runs != len(m.played) || k.runs > 60 {
+				t.Errorf("%d runs, %d of them told", len(m.played), k.runs)
 			}
 		})
 	}
@@ -55,29 +55,29 @@ func TestCenterWhat(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", func(s *scenarios.Scenario) bool { return s.Programs["A"][1].Span.Of(s.TTL) >= s.TTL }}}}
 	h := New(Options{Target: target(1, 1)})
 	defer h.stop()
-	k := &shrinker{h: h, player: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
+	k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
 	got := k.center(t.Context(), s)
 	if want := "acquire, hold 375ms, write, release"; got.Programs["A"].String() != want {
 		t.Errorf("got %s, want %s", got.Programs["A"], want)
 	}
-	if got.Strikes[0].String() != s.Strikes[0].String() || len(k.trail) != 2 {
-		t.Errorf("got %s after %d changes", got.Strikes[0], len(k.trail))
+	if got.TriggeredFaults[0].String() != s.TriggeredFaults[0].String() || len(k.trail) != 2 {
+		t.Errorf("got %s after %d changes", got.TriggeredFaults[0], len(k.trail))
 	}
 	// It comes in short tries and fails the whole test: it stays as it was.
 	n := 0
 	m = &model{bugs: []bug{{"granted-early", "", func(*scenarios.Scenario) bool { n++; return n%4 != 0 }}}}
-	k = &shrinker{h: h, player: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
+	k = &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
 	if got := k.center(t.Context(), s); key(got) != key(s) {
 		t.Errorf("changed:\n%s", got.Write())
 	}
-	// What has no time is not played at all.
+	// What has no time is not run at all.
 	m = &model{bugs: []bug{{"granted-early", "", struck("reset", "A")}}}
-	k = &shrinker{h: h, player: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
-	if k.center(t.Context(), parsed(t, "  - when: after A's write\n    reset: A to s1\n")); k.plays != 0 {
-		t.Errorf("%d plays of a schedule without a time", k.plays)
+	k = &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
+	if k.center(t.Context(), parsed(t, "  - when: after A's write\n    reset: A to s1\n")); k.runs != 0 {
+		t.Errorf("%d runs of a schedule without a time", k.runs)
 	}
-	k = &shrinker{h: h, player: &model{}, sig: Signature{Anomaly: "granted-early"}, budget: 0}
-	if got := k.center(t.Context(), s); key(got) != key(s) || k.plays != 0 {
-		t.Errorf("without a budget: %d plays\n%s", k.plays, got.Write())
+	k = &shrinker{h: h, runner: &model{}, sig: Signature{Anomaly: "granted-early"}, budget: 0}
+	if got := k.center(t.Context(), s); key(got) != key(s) || k.runs != 0 {
+		t.Errorf("without a budget: %d runs\n%s", k.runs, got.Write())
 	}
 }

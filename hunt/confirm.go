@@ -8,21 +8,21 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// confirm plays what broke the lock again until it is decided whether it repeats. What was
+// confirm runs what broke the lock again until it is decided whether it repeats. What was
 // proved once stays proved: it is kept with its rate.
-func (h *Search) confirm(ctx context.Context, p Player, at point, sig Signature, out *Outcome) {
-	w := &Counterexample{Signature: sig, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Plays: 1}, Larger: asFound}
+func (h *Search) confirm(ctx context.Context, p Runner, at point, sig Signature, out *Outcome) {
+	w := &Counterexample{Signature: sig, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Runs: 1}, Larger: asFound}
 	w.Explanation, w.Anomalies = explain(out, sig)
-	w.Proof = proofOf(out, sig)
-	w.FirstFaults, w.FirstSteps = len(at.schedule.Strikes), stepsOf(at.schedule)
+	w.Evidence = evidenceOf(out, sig)
+	w.FirstFaults, w.FirstSteps = len(at.schedule.TriggeredFaults), stepsOf(at.schedule)
 	w.Faults, w.Steps = w.FirstFaults, w.FirstSteps
 	h.mu.Lock()
-	w.FirstPlay, w.FirstSecond = h.result.Plays, time.Since(h.began).Seconds()
+	w.FirstRun, w.FirstSecond = h.result.Runs, time.Since(h.began).Seconds()
 	h.mu.Unlock()
 	rate, _ := h.repeat(ctx, p, at.schedule, sig, &sequential{}, 3)
 	w.Search.Hits += rate.Hits
-	w.Search.Plays += rate.Plays
-	w.Search.Void += rate.Void
+	w.Search.Runs += rate.Runs
+	w.Search.Discarded += rate.Discarded
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.pending, pendingKey(sig))
@@ -53,17 +53,17 @@ func (h *Search) keep(w *Counterexample) bool {
 	return true
 }
 
-// repeat plays a schedule until the test has decided, or until so many plays showed the
+// repeat runs a schedule until the test has decided, or until so many runs showed the
 // signature; 0: as many as the test wants.
-func (h *Search) repeat(ctx context.Context, p Player, s *scenarios.Scenario, sig Signature, q *sequential, enough int) (Rate, bool) {
+func (h *Search) repeat(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, q *sequential, enough int) (Rate, bool) {
 	var r Rate
-	for !q.decided() && ctx.Err() == nil && r.Void < 2*enoughHits && (enough == 0 || q.hits < enough) {
-		out, err := p.Play(ctx, s)
+	for !q.decided() && ctx.Err() == nil && r.Discarded < 2*enoughHits && (enough == 0 || q.hits < enough) {
+		out, err := p.Run(ctx, s)
 		h.mu.Lock()
-		h.result.Plays++
+		h.result.Runs++
 		h.mu.Unlock()
-		if err != nil || out.Busy || out.Cannot {
-			r.Void++
+		if err != nil || out.Busy || out.Unsupported {
+			r.Discarded++
 			continue
 		}
 		hit := slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() })
@@ -73,12 +73,12 @@ func (h *Search) repeat(ctx context.Context, p Player, s *scenarios.Scenario, si
 	return r, q.accepted() || enough > 0 && q.hits >= enough
 }
 
-// explain is the proof that a play gives of a signature, and the anomalies in it.
+// explain is the evidence that a run gives of a signature, and the anomalies in it.
 func explain(out *Outcome, sig Signature) (string, []string) {
 	text := ""
 	var names []string
 	for _, g := range out.Verdict.Groups() {
-		same := g.Name == sig.Anomaly && g.Cause == sig.Cause || sig.Anomaly == LateWrite && late(g)
+		same := g.Name == sig.Anomaly && g.Cause == sig.Cause || sig.LeaseHazard() && late(g)
 		if same && text == "" {
 			text = out.Verdict.Anomalies[g.First].Explanation
 		}

@@ -8,13 +8,13 @@ import (
 )
 
 // entry is a schedule that showed something new. It is changed only after it has shown it
-// again: what one play brought may have been the machine's doing.
+// again: what one run brought may have been the machine's doing.
 type entry struct {
 	schedule *scenarios.Scenario
 	gained   []uint64           // new states that it brought
 	closest  map[string]float64 // margins that no other had, by property
 	chosen   int
-	asked    bool // it is being played again
+	asked    bool // it is being run again
 	proven   bool // it showed something of that again
 }
 
@@ -35,7 +35,7 @@ func newCorpus() *corpus {
 	return &corpus{states: map[uint64]bool{}, archives: map[string]*archive{}}
 }
 
-// add takes what a play showed.
+// add takes what a run showed.
 func (c *corpus) add(s *scenarios.Scenario, f feedback) {
 	e := &entry{schedule: s, closest: map[string]float64{}}
 	for _, st := range f.states {
@@ -59,7 +59,7 @@ func (c *corpus) add(s *scenarios.Scenario, f feedback) {
 // closer is what a margin has to be of another to count as closer.
 const closer = 0.9
 
-// again takes what an entry showed when it was played once more: it stays if that was some
+// again takes what an entry showed when it was run once more: it stays if that was some
 // of what was new about it.
 func (c *corpus) again(e *entry, f feedback) {
 	e.proven = slices.ContainsFunc(e.gained, func(st uint64) bool { return slices.Contains(f.states, st) })

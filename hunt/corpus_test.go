@@ -54,9 +54,9 @@ func TestNothingIsChangedThatWasSeenOnce(t *testing.T) {
 		}
 	}
 	if replayed != 1 {
-		t.Fatalf("the only entry was played again %d times, want once before anything is made of it", replayed)
+		t.Fatalf("the only entry was run again %d times, want once before anything is made of it", replayed)
 	}
 	if e := h.corpus.entries[0]; e.proven {
-		t.Fatal("it is proven though no play of it came in")
+		t.Fatal("it is proven though no run of it came in")
 	}
 }

@@ -16,18 +16,18 @@ type fault struct {
 	whom  string // the client that it falls on; "" for servers
 	rank  int    // how soon it is tried: what happens to locks every day comes first
 	lasts bool   // it ends: its until matters
-	at    func(a scenarios.Anchor) bool
+	at    func(a scenarios.Trigger) bool
 	sent  []scenarios.Where // besides before a move: at a message of it
 }
 
-// anchors are chosen so that what cannot matter is not tried: a fault of one client
+// triggers are chosen so that what cannot matter is not tried: a fault of one client
 // strikes at that client's own moves, one of its link to the lock where it asks the lock
 // something, one of its link to the register where it touches that.
-func asking(a scenarios.Anchor) bool {
+func asking(a scenarios.Trigger) bool {
 	return asks(a.Do)
 }
-func touching(a scenarios.Anchor) bool { return touches(a.Do) && a.Do != history.Read }
-func acting(a scenarios.Anchor) bool   { return a.Do != scenarios.Hold && a.Do != scenarios.Wait }
+func touching(a scenarios.Trigger) bool { return touches(a.Do) && a.Do != history.Read }
+func acting(a scenarios.Trigger) bool   { return a.Do != scenarios.Hold && a.Do != scenarios.Wait }
 
 // faults lists what can strike the target's clients and servers.
 func faults(t Target, clients []string) []fault {

@@ -10,7 +10,7 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// feedback is what a play was worth to the search, besides what it broke.
+// feedback is what a run was worth to the search, besides what it broke.
 type feedback struct {
 	states  []uint64           // abstract states, and steps from one to another
 	margins map[string]float64 // by property: how close it came, in leases; 0 is a violation
@@ -23,7 +23,7 @@ type clientState struct {
 	belief                       int64 // when its belief ended
 }
 
-// observe reads the plain trace of a play: who believes, whose lease lives, who waits, what
+// observe reads the plain trace of a run: who believes, whose lease lives, who waits, what
 // is on, and in which order. Plain traces do as well as models of the system under test
 // (Dragoi et al., Model-guided fuzzing of distributed systems, 2024).
 func observe(events []history.Event, ttl time.Duration) feedback {
@@ -78,7 +78,7 @@ func (c *clientState) step(e history.Event) {
 	}
 }
 
-// margin measures how far the play was from a violation as another client is granted the
+// margin measures how far the run was from a violation as another client is granted the
 // lock or acts on the resource.
 func (f *feedback) margin(clients map[string]*clientState, e history.Event, ttl time.Duration) {
 	closer := func(property string, by int64) {

@@ -14,12 +14,12 @@ import (
 
 // FinishOptions says what is done with the counterexamples that a search has found.
 type FinishOptions struct {
-	Replays int           // how often each is played alone in the end
+	Replays int           // how often each is run alone in the end
 	Time    time.Duration // for all of it; 0: no limit
 	Tell    func(text string)
-	// Vary gives a player of the same lock on which something is different, and what ends
+	// Vary gives a runner of the same lock on which something is different, and what ends
 	// it; nil: no remedy is tried that needs one.
-	Vary func(ctx context.Context, v Variation) (Player, func() error, error)
+	Vary func(ctx context.Context, v Variation) (Runner, func() error, error)
 	// Fencing are the disciplines that might help, Options the settings of the lock.
 	Fencing []string
 	Options []Setting
@@ -35,8 +35,8 @@ type Variation struct {
 	Option  Setting // the zero one for none
 }
 
-// shrinkBudget is how many plays the shrinking of one counterexample may take; unsteadyBudget that of one
-// that does not come at will, of which each look takes more of them.
+// shrinkBudget is how many runs the shrinking of one counterexample may take; unsteadyBudget that of one
+// that is intermittent, of which each look takes more of them.
 const (
 	shrinkBudget   = 250
 	unsteadyBudget = 400
@@ -50,13 +50,13 @@ const (
 
 // shrinkWithin leaves half of the time for what follows: how often a counterexample comes and what
 // helps is worth more than its last step less.
-func (h *Search) shrinkWithin(ctx context.Context, players []Player, o FinishOptions) {
+func (h *Search) shrinkWithin(ctx context.Context, runners []Runner, o FinishOptions) {
 	if o.Time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.Time/2)
 		defer cancel()
 	}
-	h.shrinkAll(ctx, players, o)
+	h.shrinkAll(ctx, runners, o)
 }
 
 func (o FinishOptions) tell(format string, args ...any) {
@@ -69,7 +69,7 @@ func (w *Counterexample) scenario() (*scenarios.Scenario, error) {
 	return scenarios.Parse(w.Name+".yaml", []byte(w.Schedule))
 }
 
-func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOptions) {
+func (h *Search) shrinkAll(ctx context.Context, runners []Runner, o FinishOptions) {
 	queue := make(chan *Counterexample, len(h.counterexamples))
 	for _, steady := range []bool{true, false} {
 		for _, w := range h.counterexamples {
@@ -80,7 +80,7 @@ func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOption
 	}
 	close(queue)
 	over := make(chan struct{})
-	for _, p := range players {
+	for _, p := range runners {
 		go func() {
 			defer func() { over <- struct{}{} }()
 			for w := range queue {
@@ -94,14 +94,14 @@ func (h *Search) shrinkAll(ctx context.Context, players []Player, o FinishOption
 			}
 		}()
 	}
-	for range players {
+	for range runners {
 		<-over
 	}
 }
 
 // shrinkCounterexample makes one counterexample as small as it goes.
-func (h *Search) shrinkCounterexample(ctx context.Context, p Player, w *Counterexample, s *scenarios.Scenario) {
-	k := &shrinker{h: h, player: p, sig: w.Signature, budget: shrinkBudget}
+func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, w *Counterexample, s *scenarios.Scenario) {
+	k := &shrinker{h: h, runner: p, sig: w.Signature, budget: shrinkBudget}
 	rate, err := k.measure(ctx, s)
 	var needed []string
 	if k.share > 0 {
@@ -116,16 +116,16 @@ func (h *Search) shrinkCounterexample(ctx context.Context, p Player, w *Countere
 	if w.Larger = k.over(ctx); err != nil {
 		w.Larger = err.Error()
 	}
-	if k.share > 0 { // with many plays it is known better
+	if k.share > 0 { // with many runs it is known better
 		w.Search, w.share = rate, k.share
 	}
-	w.Needed, w.ShrinkPlays, w.trail = needed, k.plays, k.trail
+	w.Needed, w.ShrinkRuns, w.trail = needed, k.runs, k.trail
 	w.is(h.o.Target, s)
 }
 
 // is makes a schedule the counterexample's own.
 func (w *Counterexample) is(t Target, s *scenarios.Scenario) {
-	w.Schedule, w.Faults, w.Steps, w.Kinds = string(s.Write()), len(s.Strikes), stepsOf(s), t.kindsOf(s)
+	w.Schedule, w.Faults, w.Steps, w.Kinds = string(s.Write()), len(s.TriggeredFaults), stepsOf(s), t.kindsOf(s)
 }
 
 // merge leaves of counterexamples that are the same now the smallest.
@@ -140,7 +140,7 @@ func (h *Search) merge() {
 		}
 		out[i].Seen += w.Seen
 		if w.FirstSecond < out[i].FirstSecond {
-			out[i].FirstSecond, out[i].FirstPlay = w.FirstSecond, w.FirstPlay
+			out[i].FirstSecond, out[i].FirstRun = w.FirstSecond, w.FirstRun
 		}
 	}
 	h.counterexamples = out
@@ -159,9 +159,15 @@ func (h *Search) name() {
 // order is that of the map: what is steady first, then by what it takes, then by the
 // depth of the anomaly.
 func (h *Search) order() {
-	depth := map[string]int{LateWrite: 100}
+	depths := map[string]int{}
 	for _, a := range verdict.Anomalies() {
-		depth[a.Name] = a.Depth
+		depths[a.Name] = a.Depth
+	}
+	depth := func(w *Counterexample) int {
+		if w.LeaseHazard() {
+			return 100 // after all others
+		}
+		return depths[w.Anomaly]
 	}
 	slices.SortStableFunc(h.counterexamples, func(a, b *Counterexample) int {
 		switch {
@@ -170,8 +176,8 @@ func (h *Search) order() {
 				return -1
 			}
 			return 1
-		case (a.Anomaly == LateWrite) != (b.Anomaly == LateWrite):
-			return depth[a.Anomaly] - depth[b.Anomaly]
+		case a.LeaseHazard() != b.LeaseHazard():
+			return depth(a) - depth(b)
 		case a.Faults != b.Faults:
 			return a.Faults - b.Faults
 		case len(a.Kinds) != len(b.Kinds): // another lease is no fault, but more than none
@@ -179,20 +185,20 @@ func (h *Search) order() {
 		case a.Steps != b.Steps:
 			return a.Steps - b.Steps
 		}
-		return depth[a.Anomaly] - depth[b.Anomaly]
+		return depth(a) - depth(b)
 	})
 }
 
-// alone measures how often a counterexample shows itself while nothing else is played.
-func (h *Search) alone(ctx context.Context, p Player, w *Counterexample, o FinishOptions) error {
+// alone measures how often a counterexample shows itself while nothing else is run.
+func (h *Search) alone(ctx context.Context, p Runner, w *Counterexample, o FinishOptions) error {
 	s, err := w.scenario()
 	if err != nil {
 		return fmt.Errorf("read the schedule that was found: %w", err)
 	}
 	measure := func() {
 		w.Alone = h.rate(ctx, p, s, w.Signature, o.Replays, func(out *Outcome) {
-			if p := proofOf(out, w.Signature); p != nil { // what is told and what is drawn are of one play
-				w.Proof = p
+			if p := evidenceOf(out, w.Signature); p != nil { // what is told and what is drawn are of one run
+				w.Evidence = p
 				w.Explanation, _ = explain(out, w.Signature)
 			}
 		})
@@ -218,14 +224,14 @@ func (h *Search) sign(w *Counterexample, s *scenarios.Scenario) {
 	s.Name = w.Name
 	s.About = fmt.Sprintf("Found by picklock hunt. %s: %s", w.Signature, w.Explanation)
 	r := w.rate()
-	s.Replay = fmt.Sprintf("%d of %d", r.Hits, r.Plays)
+	s.Replay = fmt.Sprintf("%d of %d", r.Hits, r.Runs)
 	s.Expect = []scenarios.Expectation{{Lock: h.o.Target.Lock, Fencing: scenarios.Every, Must: w.mustSee(), May: others(w.mustSee())}}
 	w.Schedule = string(s.Write())
 }
 
 // mustSee are the anomalies that make the counterexample.
 func (w *Counterexample) mustSee() []string {
-	if w.Anomaly == LateWrite {
+	if w.LeaseHazard() {
 		return w.Anomalies[:min(1, len(w.Anomalies))]
 	}
 	return []string{w.Anomaly}
@@ -234,7 +240,7 @@ func (w *Counterexample) mustSee() []string {
 // Forbid are the anomalies that must not appear any more once the lock is mended: all that the
 // counterexample came to.
 func (w *Counterexample) Forbid() []string {
-	if w.Anomaly == LateWrite {
+	if w.LeaseHazard() {
 		return slices.Clone(w.Anomalies)
 	}
 	return []string{w.Anomaly}
@@ -251,19 +257,19 @@ func others(must []string) []string {
 	return out
 }
 
-// rate plays a schedule so many times; seen is told of each play that counts.
-func (h *Search) rate(ctx context.Context, p Player, s *scenarios.Scenario, sig Signature, times int, seen func(*Outcome)) Rate {
+// rate runs a schedule so many times; seen is told of each run that counts.
+func (h *Search) rate(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, times int, seen func(*Outcome)) Rate {
 	var r Rate
-	for r.Plays < times && r.Void <= times && ctx.Err() == nil {
-		out, err := p.Play(ctx, s)
-		if err != nil || out.Busy || out.Cannot {
-			r.Void++
+	for r.Runs < times && r.Discarded <= times && ctx.Err() == nil {
+		out, err := p.Run(ctx, s)
+		if err != nil || out.Busy || out.Unsupported {
+			r.Discarded++
 			continue
 		}
 		if seen != nil {
 			seen(out)
 		}
-		if out.Void != "" {
+		if out.Discarded != "" {
 			r.Missed++
 		}
 		r.take(slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() }))
@@ -272,15 +278,15 @@ func (h *Search) rate(ctx context.Context, p Player, s *scenarios.Scenario, sig 
 }
 
 // remedies tries on a counterexample what is said to help against it.
-func (h *Search) remedies(ctx context.Context, p Player, w *Counterexample, o FinishOptions) {
+func (h *Search) mitigations(ctx context.Context, p Runner, w *Counterexample, o FinishOptions) {
 	const times = 10
 	s, err := w.scenario()
 	if err != nil {
 		return
 	}
-	try := func(name string, p Player, s *scenarios.Scenario) {
+	try := func(name string, p Runner, s *scenarios.Scenario) {
 		if s = h.mutator.whole(s); s != nil && ctx.Err() == nil {
-			w.Remedies = append(w.Remedies, Remedy{Name: name, Rate: h.rate(ctx, p, s, w.Signature, times, nil)})
+			w.Mitigations = append(w.Mitigations, Mitigation{Name: name, Rate: h.rate(ctx, p, s, w.Signature, times, nil)})
 		}
 	}
 	if checked, ok := checking(s); ok {
@@ -292,12 +298,12 @@ func (h *Search) remedies(ctx context.Context, p Player, w *Counterexample, o Fi
 	vary := func(name string, v Variation, s *scenarios.Scenario) {
 		q, end, err := o.Vary(ctx, v)
 		if err != nil {
-			w.Remedies = append(w.Remedies, Remedy{Name: name, Why: err.Error()})
+			w.Mitigations = append(w.Mitigations, Mitigation{Name: name, Why: err.Error()})
 			return
 		}
 		try(name, q, s)
 		if err := end(); err != nil {
-			o.tell("end what a remedy was tried on: %v", err)
+			o.tell("close the testbed of a mitigation: %v", err)
 		}
 	}
 	for _, f := range o.Fencing {
@@ -343,8 +349,8 @@ func inTime(s *scenarios.Scenario, ttl time.Duration) *scenarios.Scenario {
 			*sp = scenarios.Span{Fixed: sp.Of(ttl).Round(time.Millisecond)}
 		}
 	}
-	for i := range s.Strikes {
-		fix(&s.Strikes[i].Until.Or)
+	for i := range s.TriggeredFaults {
+		fix(&s.TriggeredFaults[i].Until.Or)
 	}
 	for _, p := range s.Programs {
 		for i := range p {

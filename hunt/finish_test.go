@@ -6,7 +6,7 @@ import "testing"
 // without one, however many steps that has.
 func TestMergeLeases(t *testing.T) {
 	of := func(steps int, kinds ...string) *Counterexample {
-		return &Counterexample{Signature: Signature{Anomaly: "wrong-release", Kinds: kinds}, Steps: steps, Search: Rate{Hits: 9, Plays: 10}, Seen: 1}
+		return &Counterexample{Signature: Signature{Anomaly: "wrong-release", Kinds: kinds}, Steps: steps, Search: Rate{Hits: 9, Runs: 10}, Seen: 1}
 	}
 	for name, c := range map[string]struct {
 		counterexamples []*Counterexample

@@ -1,8 +1,8 @@
 // Package hunt searches the schedules of a lock for ways to break it: every one up to a
 // depth first, in a fixed order, then those that look most like coming close. What breaks
-// a promise is played again until that is certain, made as small as it goes, and handed
-// out as a scenario. It knows schedules and what a play of one is worth; it must not know
-// how one is played, nor how an anomaly is proved.
+// a promise is run again until that is certain, made as small as it goes, and handed
+// out as a scenario. It knows schedules and what a run of one is worth; it must not know
+// how one is run, nor how an anomaly is proved.
 package hunt
 
 import (
@@ -17,24 +17,24 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// Player plays one schedule after the other. Several play side by side.
-type Player interface {
-	Play(ctx context.Context, s *scenarios.Scenario) (*Outcome, error)
+// Runner runs one schedule after the other. Several run side by side.
+type Runner interface {
+	Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error)
 }
 
-// Outcome is what came of one play.
+// Outcome is what came of one run.
 type Outcome struct {
-	Verdict verdict.Verdict
-	Events  []history.Event // in their order, times from the play's start
-	Void    string          // why it proves nothing of its schedule; "" if it does
-	VoidOf  string          // the fault that did not strike as it was meant
-	Cannot  bool            // that fault cannot be done here
-	Busy    bool            // it is void because this machine was too busy
-	Took    time.Duration
-	Setup   time.Duration // what was mended or started for it
+	Verdict     verdict.Verdict
+	Events      []history.Event // in their order, times from the run's start
+	Discarded   string          // why it proves nothing of its schedule; "" if it does
+	FailedFault string          // the fault that did not strike as it was meant
+	Unsupported bool            // that fault cannot be done here
+	Busy        bool            // it is discarded because this machine was too busy
+	Took        time.Duration
+	Setup       time.Duration // what was mended or started for it
 }
 
-// Target is what is known of the lock before anything is played.
+// Target is what is known of the lock before anything is run.
 type Target struct {
 	Lock    string
 	Fencing string
@@ -42,7 +42,7 @@ type Target struct {
 	// Leases are others that are tried, without a fault: a lock may keep some exactly and
 	// round others.
 	Leases  []time.Duration
-	Bound   time.Duration // the liveness bound of a play; 0: the harness's own
+	Bound   time.Duration // the liveness bound of a run; 0: the harness's own
 	Extra   map[string]string
 	Cluster string // "" for the lock's own
 	Runtime string // "" for any
@@ -60,7 +60,7 @@ type Target struct {
 // clientNames are the names that schedules use.
 var clientNames = []string{"A", "B", "C", "D"}
 
-// ClientNames are the clients that a player must have for the target.
+// ClientNames are the clients that a runner must have for the target.
 func (t Target) ClientNames() []string {
 	if t.Permits > 1 {
 		return clientNames[:min(len(clientNames), t.Permits+2)]
@@ -108,11 +108,11 @@ func (t Target) unable() []string {
 }
 
 // schedule makes a scenario of programs and strikes.
-func (t Target) schedule(w workload, strikes ...scenarios.Strike) *scenarios.Scenario {
+func (t Target) schedule(w workload, strikes ...scenarios.TriggeredFault) *scenarios.Scenario {
 	s := &scenarios.Scenario{
 		Name: "schedule", About: "a schedule of picklock hunt", File: "schedule.yaml",
 		Locks: []string{t.Lock}, Fencing: []string{t.Fencing}, Cluster: t.Cluster, Runtime: t.Runtime, Extra: t.Extra,
-		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, Programs: map[string]scenarios.Program{}, Strikes: strikes,
+		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, Programs: map[string]scenarios.Program{}, TriggeredFaults: strikes,
 	}
 	for i, p := range w.programs {
 		s.Clients = append(s.Clients, clientNames[i])

@@ -7,23 +7,23 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// enoughVoid is how often an anchor did not come, or a fault could not be done, until it is
+// enoughVoid is how often a trigger did not come, or a fault could not be done, until it is
 // not tried again.
-const enoughVoid = 2
+const enoughDiscarded = 2
 
 // enoughCannot is how often a fault that never struck is tried: a connection to break, say,
-// is not there at every anchor.
-const enoughCannot = 4
+// is not there at every trigger.
+const enoughUnsupported = 4
 
-// took takes what came of a play. It returns the signatures of what it broke that have to
+// took takes what came of a run. It returns the signatures of what it broke that have to
 // be confirmed.
 func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.failures = 0
-	h.result.Plays++
+	h.result.Runs++
 	if out.Busy {
-		h.result.Void++
+		h.result.Discarded++
 		h.result.Busy++
 		if h.strikes["busy "+key(p.schedule)]++; h.strikes["busy "+key(p.schedule)] < 3 {
 			h.retry = append(h.retry, p)
@@ -45,27 +45,27 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 		h.corpus.add(p.schedule, f)
 	}
 	var broke []Signature
-	if out.Void != "" {
-		h.void(p, out)
+	if out.Discarded != "" {
+		h.discarded(p, out)
 	} else {
-		for _, st := range p.schedule.Strikes {
-			h.landed[st.Fault.Text] = true
+		for _, st := range p.schedule.TriggeredFaults {
+			h.confirmed[st.Fault.Text] = true
 		}
 	}
 	// What a fault did that could not be done is not that fault's doing.
-	if !out.Cannot {
+	if !out.Unsupported {
 		broke = h.o.signatures(out.Verdict, p.schedule)
 	}
 	if p.again == nil {
 		h.count(p, guided, out, len(broke) > 0)
-	} else if out.Void != "" {
-		h.result.Void++
+	} else if out.Discarded != "" {
+		h.result.Discarded++
 	}
-	if len(p.schedule.Strikes) == 1 && slices.ContainsFunc(broke, func(s Signature) bool { return s.Anomaly != LateWrite }) {
-		h.breaking[h.strikeKey(p.workload, p.schedule.Strikes[0])] = true
+	if len(p.schedule.TriggeredFaults) == 1 && slices.ContainsFunc(broke, func(s Signature) bool { return !s.LeaseHazard() }) {
+		h.breaking[h.strikeKey(p.workload, p.schedule.TriggeredFaults[0])] = true
 	}
 	if h.o.Record != nil && p.again == nil {
-		r := Played{Schedule: key(p.schedule), Depth: p.depth, Guided: guided, Void: out.Void, Granted: granted, Took: out.Took, Setup: out.Setup}
+		r := Ran{Schedule: key(p.schedule), Depth: p.depth, Guided: guided, Discarded: out.Discarded, Granted: granted, Took: out.Took, Setup: out.Setup}
 		for _, b := range broke {
 			r.Broke = append(r.Broke, b.root())
 		}
@@ -84,17 +84,17 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 }
 
 func (h *Search) count(p point, guided bool, out *Outcome, broke bool) {
-	if out.Void != "" {
-		h.result.Void++
+	if out.Discarded != "" {
+		h.result.Discarded++
 	}
 	if guided {
 		h.result.Guided++
 		return
 	}
 	d := &h.result.Depths[p.depth]
-	d.Played++
-	if out.Void != "" {
-		d.Void++
+	d.Ran++
+	if out.Discarded != "" {
+		d.Discarded++
 	}
 	if broke {
 		d.Broke++
@@ -110,20 +110,20 @@ func reason(fault, why string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(why, word+": "), "fault "+word+": ")
 }
 
-// void learns from a play that was not as it was meant.
-func (h *Search) void(p point, out *Outcome) {
-	for _, st := range p.schedule.Strikes {
+// discarded learns from a run that was not as it was meant.
+func (h *Search) discarded(p point, out *Outcome) {
+	for _, st := range p.schedule.TriggeredFaults {
 		switch {
-		case out.Cannot && out.VoidOf == st.Fault.Text:
+		case out.Unsupported && out.FailedFault == st.Fault.Text:
 			// One that has struck once can be done here, and had nothing to strike this time.
 			k := "fault " + st.Fault.Text
-			if h.strikes[k]++; h.strikes[k] >= enoughCannot && !h.landed[st.Fault.Text] {
-				h.gone[k] = out.Void
+			if h.strikes[k]++; h.strikes[k] >= enoughUnsupported && !h.confirmed[st.Fault.Text] {
+				h.gone[k] = out.Discarded
 			}
-		case !out.Cannot && out.VoidOf == st.Fault.Text && p.workload != "" && p.depth == 1:
+		case !out.Unsupported && out.FailedFault == st.Fault.Text && p.workload != "" && p.depth == 1:
 			k := p.workload + "|" + st.When.String()
-			if h.strikes[k]++; h.strikes[k] >= enoughVoid {
-				h.gone[k] = out.Void
+			if h.strikes[k]++; h.strikes[k] >= enoughDiscarded {
+				h.gone[k] = out.Discarded
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (h *Search) void(p point, out *Outcome) {
 
 func pendingKey(s Signature) string { return s.root() + "|" + strings.Join(s.Kinds, ",") }
 
-// enoughOthers is how many more schedules are confirmed of a counterexample that does not come at will.
+// enoughOthers is how many more schedules are confirmed of a counterexample that is intermittent.
 const enoughOthers = 8
 
 // knownCounterexample says that a signature is of a counterexample that is known or being confirmed, and counts
@@ -154,7 +154,7 @@ func (h *Search) knownCounterexample(sig Signature) bool {
 		}
 	}
 	for k := range h.pending {
-		if k == pendingKey(sig) || sig.Anomaly == LateWrite && strings.HasPrefix(k, sig.root()+"|") {
+		if k == pendingKey(sig) || sig.LeaseHazard() && strings.HasPrefix(k, sig.root()+"|") {
 			return true
 		}
 	}

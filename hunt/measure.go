@@ -8,17 +8,17 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// Finish makes every counterexample as small as it goes, those that come at will first, measures its rate
+// Finish makes every counterexample as small as it goes, those that are reproduced reliably first, measures its rate
 // with the machine to itself, and tries what might help. The counterexamples are shrunk side by side, one a
-// player; what is measured is measured alone.
-func (h *Search) Finish(ctx context.Context, players []Player, o FinishOptions) error {
+// runner; what is measured is measured alone.
+func (h *Search) Finish(ctx context.Context, runners []Runner, o FinishOptions) error {
 	if o.Time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.Time)
 		defer cancel()
 	}
-	h.Shrink(ctx, players, o)
-	if err := h.Measure(ctx, players[0], o); err != nil {
+	h.Shrink(ctx, runners, o)
+	if err := h.Measure(ctx, runners[0], o); err != nil {
 		return err
 	}
 	h.conclude(o)
@@ -27,18 +27,18 @@ func (h *Search) Finish(ctx context.Context, players []Player, o FinishOptions) 
 
 // Shrink is the first half of Finish: afterwards the counterexamples are as small as they go, and have
 // their names.
-func (h *Search) Shrink(ctx context.Context, players []Player, o FinishOptions) {
-	h.shrinkWithin(ctx, players, o)
+func (h *Search) Shrink(ctx context.Context, runners []Runner, o FinishOptions) {
+	h.shrinkWithin(ctx, runners, o)
 	h.merge()
 	h.name()
 	h.result.Counterexamples = h.counterexamples
 }
 
 // Measure is the second half of Finish, until ctx ends.
-func (h *Search) Measure(ctx context.Context, p Player, o FinishOptions) error {
+func (h *Search) Measure(ctx context.Context, p Runner, o FinishOptions) error {
 	for _, w := range h.counterexamples {
 		if ctx.Err() == nil {
-			o.tell("play %s alone, %d times", w.Name, o.Replays)
+			o.tell("run %s alone, %d times", w.Name, o.Replays)
 			if err := h.alone(ctx, p, w, o); err != nil {
 				return err
 			}
@@ -53,8 +53,8 @@ func (h *Search) Measure(ctx context.Context, p Player, o FinishOptions) error {
 			continue
 		}
 		if ctx.Err() == nil {
-			o.tell("try what helps against %s", w.Name)
-			h.remedies(ctx, p, w, o)
+			o.tell("try mitigations of %s", w.Name)
+			h.mitigations(ctx, p, w, o)
 		}
 		w.untried = ctx.Err() != nil
 	}
@@ -74,7 +74,7 @@ func (h *Search) unfinished(o FinishOptions) {
 		what string
 	}{
 		{func(w *Counterexample) bool { return w.Larger == timeOver }, "%s may not be the least"},
-		{func(w *Counterexample) bool { return w.unmeasured }, "%s not played alone as often as was asked for"},
+		{func(w *Counterexample) bool { return w.unmeasured }, "%s not run alone as often as was asked for"},
 		{func(w *Counterexample) bool { return w.untried }, "not all that might help was tried on %s"},
 	} {
 		n := 0
@@ -97,8 +97,8 @@ func (h *Search) unfinished(o FinishOptions) {
 type Find struct {
 	Counterexample *Counterexample `json:"counterexample"`
 	Trail          []string        `json:"trail,omitempty"` // larger schedules that showed it, the latest last
-	Share          float64         `json:"share,omitempty"` // of the plays that showed it when it was found; 0: nearly all
-	// There was no time to play it alone, and to try what might help.
+	Share          float64         `json:"share,omitempty"` // of the runs that showed it when it was found; 0: nearly all
+	// There was no time to run it alone, and to try what might help.
 	Unmeasured bool `json:"unmeasured,omitempty"`
 	Untried    bool `json:"untried,omitempty"`
 }

@@ -33,15 +33,15 @@ func TestMeasuredByMany(t *testing.T) {
 	}
 	o := Options{Target: target(1, 1, "pause", "kill", "hold"), Depth: 2}
 	parts := portions(t, m, o, Part{First: 0, Step: 2}, Part{First: 1, Step: 2})
-	finish := FinishOptions{Replays: 3, Fencing: []string{"write"}, Vary: func(context.Context, Variation) (Player, func() error, error) {
+	finish := FinishOptions{Replays: 3, Fencing: []string{"write"}, Vary: func(context.Context, Variation) (Runner, func() error, error) {
 		return m(), func() error { return nil }, nil
 	}}
 	one := Assemble(o, parts)
-	if err := one.Finish(t.Context(), []Player{m()}, finish); err != nil {
+	if err := one.Finish(t.Context(), []Runner{m()}, finish); err != nil {
 		t.Fatal(err)
 	}
 	many := Assemble(o, parts)
-	many.Shrink(t.Context(), []Player{m()}, finish)
+	many.Shrink(t.Context(), []Runner{m()}, finish)
 	finds := travels(t, many.Finds())
 	for i := range slices.Backward(finds) {
 		other := Assemble(o, nil)
@@ -53,17 +53,17 @@ func TestMeasuredByMany(t *testing.T) {
 	}
 	got := Gather(travels(t, *many.Result()), finds)
 	want := one.Result()
-	if len(want.Counterexamples) < 2 || len(want.Counterexamples[0].Remedies) == 0 {
+	if len(want.Counterexamples) < 2 || len(want.Counterexamples[0].Mitigations) == 0 {
 		t.Fatalf("one machine came to %v", counterexampleNames(want))
 	}
 	for _, r := range []*Result{want, got} {
 		for _, w := range r.Counterexamples {
-			w.Proof = nil // of whichever play
+			w.Evidence = nil // of whichever run
 		}
 	}
 	x, _ := json.MarshalIndent(want.Counterexamples, "", " ")
 	y, _ := json.MarshalIndent(got.Counterexamples, "", " ")
-	if string(x) != string(y) || !slices.Equal(got.Unfinished, want.Unfinished) || got.Plays != want.Plays {
+	if string(x) != string(y) || !slices.Equal(got.Unfinished, want.Unfinished) || got.Runs != want.Runs {
 		t.Errorf("one machine: %s\nmany: %s", x, y)
 	}
 }
@@ -71,7 +71,7 @@ func TestMeasuredByMany(t *testing.T) {
 // TestTrailTravels: what was made smaller at the price of its rate is taken back elsewhere, too,
 // and what there was no time for is told by whoever gathers it.
 func TestTrailTravels(t *testing.T) {
-	w := &Counterexample{Signature: Signature{Anomaly: "stale-write"}, Name: "counterexample-1-stale-write", Search: Rate{Hits: 4, Plays: 4}, trail: []string{"larger"}, share: 0.5}
+	w := &Counterexample{Signature: Signature{Anomaly: "stale-write"}, Name: "counterexample-1-stale-write", Search: Rate{Hits: 4, Runs: 4}, trail: []string{"larger"}, share: 0.5}
 	h := New(Options{Target: target(1, 1)})
 	h.stop()
 	h.Adopt(travels(t, []Find{{Counterexample: w, Trail: w.trail, Share: w.share}}))

@@ -41,7 +41,7 @@ func Merge(portions []Portion) (*Result, error) {
 }
 
 // asked is a hunt's command without what each shard has of its own: the lease that a busy
-// machine made longer, how many play side by side, the seed that was drawn.
+// machine made longer, how many run side by side, the seed that was drawn.
 func asked(command []string) []string {
 	return without(command, "--shard", "--ttl", "--jobs", "--seed")
 }

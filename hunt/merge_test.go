@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMerge: three shards of a hunt find what the whole finds, play as many schedules, and say
+// TestMerge: three shards of a hunt find what the whole finds, run as many schedules, and say
 // the same of how far was looked.
 func TestMerge(t *testing.T) {
 	m := func() *model {
@@ -36,7 +36,7 @@ func TestMerge(t *testing.T) {
 		t.Errorf("the shards found %v, the whole %v", names(got), names(want))
 	}
 	if !slices.Equal(got.Depths, want.Depths) {
-		t.Errorf("the shards played %v, the whole %v", got.Depths, want.Depths)
+		t.Errorf("the shards run %v, the whole %v", got.Depths, want.Depths)
 	}
 	if command := strings.Join(got.Command, " "); strings.Contains(command, "--shard") || !strings.Contains(command, "--lock x --ttl 1s") {
 		t.Errorf("the command of the whole is %q", command)

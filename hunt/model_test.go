@@ -24,22 +24,22 @@ type bug struct {
 	needs          func(s *scenarios.Scenario) bool
 }
 
-// model plays schedules as a lock with such bugs would, without a lock.
+// model runs schedules as a lock with such bugs would, without a lock.
 type model struct {
-	bugs []bug
-	rate float64        // of the plays in which bugs show, where they can; 0: all
-	rng  *rand.Rand     // with rate
-	dead bool           // nobody ever gets the lock
-	busy map[string]int // of so many plays of a schedule the machine is too busy; "" for any
-	void func(s *scenarios.Scenario) (of, why string, cannot bool)
+	bugs      []bug
+	rate      float64        // of the runs in which bugs show, where they can; 0: all
+	rng       *rand.Rand     // with rate
+	dead      bool           // nobody ever gets the lock
+	busy      map[string]int // of so many runs of a schedule the machine is too busy; "" for any
+	discarded func(s *scenarios.Scenario) (of, why string, cannot bool)
 
 	mu     sync.Mutex
 	played []string
-	seen   map[string]int // busy plays
-	after  func(plays int)
+	seen   map[string]int // busy runs
+	after  func(runs int)
 }
 
-func (m *model) Play(_ context.Context, s *scenarios.Scenario) (*Outcome, error) {
+func (m *model) Run(_ context.Context, s *scenarios.Scenario) (*Outcome, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := key(s)
@@ -56,11 +56,11 @@ func (m *model) Play(_ context.Context, s *scenarios.Scenario) (*Outcome, error)
 	}
 	if m.seen[k] < limit {
 		m.seen[k]++
-		return &Outcome{Busy: true, Void: "busy"}, nil
+		return &Outcome{Busy: true, Discarded: "busy"}, nil
 	}
 	out := &Outcome{Took: time.Millisecond, Verdict: verdict.Verdict{Valid: verdict.True, Properties: map[string]verdict.Property{}}}
-	if m.void != nil {
-		out.VoidOf, out.Void, out.Cannot = m.void(s)
+	if m.discarded != nil {
+		out.FailedFault, out.Discarded, out.Unsupported = m.discarded(s)
 	}
 	if !m.dead {
 		out.Events = []history.Event{{Process: "A", Type: history.OK, F: history.Acquire, Key: "k", Time: 1}}
@@ -83,7 +83,7 @@ func (m *model) Play(_ context.Context, s *scenarios.Scenario) (*Outcome, error)
 // struck says that a fault of the kind falls on the node.
 func struck(word, node string) func(s *scenarios.Scenario) bool {
 	return func(s *scenarios.Scenario) bool {
-		return slices.ContainsFunc(s.Strikes, func(st scenarios.Strike) bool {
+		return slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
 			return st.Fault.Word == word && (node == "" || slices.Contains(st.Fault.Nodes, node))
 		})
 	}
@@ -104,8 +104,8 @@ func target(servers, permits int, kinds ...string) Target {
 	return t
 }
 
-// search plays the model to the end of the space.
-func search(t *testing.T, m *model, o Options, players int) (*Search, *Result) {
+// search runs the model to the end of the space.
+func search(t *testing.T, m *model, o Options, runners int) (*Search, *Result) {
 	t.Helper()
 	if o.Time == 0 {
 		o.Time = time.Minute
@@ -114,7 +114,7 @@ func search(t *testing.T, m *model, o Options, players int) (*Search, *Result) {
 		o.Strategy = Exhaustive
 	}
 	h := New(o)
-	all := make([]Player, players)
+	all := make([]Runner, runners)
 	for i := range all {
 		all[i] = m
 	}

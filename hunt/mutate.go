@@ -18,11 +18,11 @@ type mutator struct {
 	t         Target
 	rng       *rand.Rand
 	workloads []workload
-	strikes   map[string][]scenarios.Strike // by workload, all that the space has
+	strikes   map[string][]scenarios.TriggeredFault // by workload, all that the space has
 }
 
 func newMutator(t Target, seed uint64) *mutator {
-	m := &mutator{t: t, rng: rand.New(rand.NewPCG(seed, 13)), workloads: workloads(t), strikes: map[string][]scenarios.Strike{}}
+	m := &mutator{t: t, rng: rand.New(rand.NewPCG(seed, 13)), workloads: workloads(t), strikes: map[string][]scenarios.TriggeredFault{}}
 	for _, w := range m.workloads {
 		for _, f := range faults(t, clientNames[:len(w.programs)]) {
 			m.strikes[w.name] = append(m.strikes[w.name], strikesOf(t, w, f)...)
@@ -49,11 +49,11 @@ func (m *mutator) mutate(s *scenarios.Scenario) *scenarios.Scenario {
 		switch n := m.rng.IntN(10); {
 		case n < 4:
 			m.strike(s)
-		case n < 5 && len(s.Strikes) > 0:
-			i := m.rng.IntN(len(s.Strikes))
-			s.Strikes = slices.Delete(s.Strikes, i, i+1)
-		case n < 7 && len(s.Strikes) > 0:
-			m.end(&s.Strikes[m.rng.IntN(len(s.Strikes))])
+		case n < 5 && len(s.TriggeredFaults) > 0:
+			i := m.rng.IntN(len(s.TriggeredFaults))
+			s.TriggeredFaults = slices.Delete(s.TriggeredFaults, i, i+1)
+		case n < 7 && len(s.TriggeredFaults) > 0:
+			m.end(&s.TriggeredFaults[m.rng.IntN(len(s.TriggeredFaults))])
 		default:
 			m.program(s)
 		}
@@ -68,18 +68,18 @@ func (m *mutator) strike(s *scenarios.Scenario) {
 		return
 	}
 	st := all[m.rng.IntN(len(all))]
-	if len(s.Strikes) >= maxStrikes {
-		s.Strikes[m.rng.IntN(len(s.Strikes))] = st
+	if len(s.TriggeredFaults) >= maxStrikes {
+		s.TriggeredFaults[m.rng.IntN(len(s.TriggeredFaults))] = st
 		return
 	}
-	s.Strikes = append(s.Strikes, st)
+	s.TriggeredFaults = append(s.TriggeredFaults, st)
 }
 
 // end changes how long a fault lasts, log-uniformly between a tenth of a lease and four.
-func (m *mutator) end(st *scenarios.Strike) {
+func (m *mutator) end(st *scenarios.TriggeredFault) {
 	st.Until.Or = scenarios.Span{Leases: m.leases(0.1, 4)}
 	if m.rng.IntN(2) == 0 {
-		st.Until.Await, st.Until.Move = nil, scenarios.Anchor{}
+		st.Until.Await, st.Until.Move = nil, scenarios.Trigger{}
 	}
 }
 
@@ -139,7 +139,7 @@ func after(p scenarios.Program, i int) bool {
 	return false
 }
 
-// whole is s if it is a schedule that can be written and read; nil if not: an anchor may
+// whole is s if it is a schedule that can be written and read; nil if not: a trigger may
 // be gone, or a client that a fault names.
 func (m *mutator) whole(s *scenarios.Scenario) *scenarios.Scenario {
 	out, err := scenarios.Parse("schedule.yaml", s.Write())
@@ -152,7 +152,7 @@ func (m *mutator) whole(s *scenarios.Scenario) *scenarios.Scenario {
 // clone copies a schedule as far as mutation changes it.
 func clone(s *scenarios.Scenario) *scenarios.Scenario {
 	c := *s
-	c.Strikes = slices.Clone(s.Strikes)
+	c.TriggeredFaults = slices.Clone(s.TriggeredFaults)
 	c.Clients = slices.Clone(s.Clients)
 	c.Programs = map[string]scenarios.Program{}
 	for k, v := range s.Programs {

@@ -4,7 +4,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// next is what to play now.
+// next is what to run now.
 func (h *Search) next() (_ point, guided, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,7 +39,7 @@ func (h *Search) next() (_ point, guided, ok bool) {
 		if from := h.corpus.choose(h.mutator.rng); from != nil && h.o.Strategy == Guided && h.mutator.rng.IntN(10) > 0 {
 			if !from.asked {
 				from.asked = true
-				return point{schedule: from.schedule, depth: len(from.schedule.Strikes), guided: true, again: from}, true, true
+				return point{schedule: from.schedule, depth: len(from.schedule.TriggeredFaults), guided: true, again: from}, true, true
 			}
 			if from.proven {
 				s = h.mutator.mutate(from.schedule)
@@ -50,7 +50,7 @@ func (h *Search) next() (_ point, guided, ok bool) {
 		if s == nil {
 			continue
 		}
-		p := point{schedule: s, depth: len(s.Strikes), guided: true}
+		p := point{schedule: s, depth: len(s.TriggeredFaults), guided: true}
 		if k := key(s); !h.played[k] && !h.hopeless(p) {
 			h.played[k] = true
 			return p, true, true
@@ -59,10 +59,10 @@ func (h *Search) next() (_ point, guided, ok bool) {
 	return point{}, false, false
 }
 
-// pointless says that a schedule of the space need not be played after what was seen. h.mu
+// pointless says that a schedule of the space need not be run after what was seen. h.mu
 // is held.
 func (h *Search) pointless(p point) bool {
-	for _, st := range p.schedule.Strikes {
+	for _, st := range p.schedule.TriggeredFaults {
 		if h.undoable(st) {
 			h.skipped[st.Fault.Text]++
 		}
@@ -74,7 +74,7 @@ func (h *Search) pointless(p point) bool {
 		return false
 	}
 	// A fault that alone breaks it breaks it in company: that says nothing new.
-	for _, st := range p.schedule.Strikes {
+	for _, st := range p.schedule.TriggeredFaults {
 		if h.breaking[h.strikeKey(p.workload, st)] {
 			return true
 		}
@@ -82,9 +82,9 @@ func (h *Search) pointless(p point) bool {
 	return false
 }
 
-// hopeless says that one of the faults cannot be done here, or that its anchor never comes.
+// hopeless says that one of the faults cannot be done here, or that its trigger never comes.
 func (h *Search) hopeless(p point) bool {
-	for _, st := range p.schedule.Strikes {
+	for _, st := range p.schedule.TriggeredFaults {
 		if h.undoable(st) || p.workload != "" && h.gone[p.workload+"|"+st.When.String()] != "" {
 			return true
 		}
@@ -93,16 +93,16 @@ func (h *Search) hopeless(p point) bool {
 }
 
 // undoable says that a fault could not be done here.
-func (h *Search) undoable(st scenarios.Strike) bool {
+func (h *Search) undoable(st scenarios.TriggeredFault) bool {
 	return h.gone["fault "+st.Fault.Word] != "" || h.gone["fault "+st.Fault.Text] != ""
 }
 
 // strikeKey is one text for a fault in a workload and for all that are the same but for the
 // names of clients that do the same.
-func (h *Search) strikeKey(workload string, st scenarios.Strike) string {
+func (h *Search) strikeKey(workload string, st scenarios.TriggeredFault) string {
 	for _, w := range h.mutator.workloads {
 		if w.name == workload {
-			return workload + "|" + w.same([]scenarios.Strike{st})
+			return workload + "|" + w.same([]scenarios.TriggeredFault{st})
 		}
 	}
 	return "|" + st.String()

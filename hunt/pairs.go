@@ -8,7 +8,7 @@ import (
 
 type two struct {
 	workload workload
-	strikes  [2]scenarios.Strike
+	strikes  [2]scenarios.TriggeredFault
 	rank     int
 }
 
@@ -20,14 +20,14 @@ func pairs(t Target, all []workload) []two {
 	for i, w := range all {
 		var list []one
 		for _, f := range faults(t, w.leading(t)) {
-			// Of every fault its most telling anchors are enough.
+			// Of every fault its most telling triggers are enough.
 			strikes := tried(t, all, i, f)
 			list = append(list, strikes[:min(len(strikes), 2)]...)
 		}
 		for j, a := range list {
 			for _, b := range list[j+1:] {
 				if meaningful(a.strike, b.strike) {
-					out = append(out, two{w, [2]scenarios.Strike{a.strike, b.strike}, a.rank + b.rank + 2*i})
+					out = append(out, two{w, [2]scenarios.TriggeredFault{a.strike, b.strike}, a.rank + b.rank + 2*i})
 				}
 			}
 		}
@@ -36,21 +36,21 @@ func pairs(t Target, all []workload) []two {
 	return out
 }
 
-func meaningful(a, b scenarios.Strike) bool {
+func meaningful(a, b scenarios.TriggeredFault) bool {
 	switch {
 	case a.Fault.Text == b.Fault.Text:
 		return false
 	case a.Fault.Word == b.Fault.Word && slices.Equal(a.Fault.Nodes, b.Fault.Nodes) && slices.Equal(a.Fault.Peers, b.Fault.Peers):
 		return false
 	}
-	stopped := func(s scenarios.Strike) string {
+	stopped := func(s scenarios.TriggeredFault) string {
 		if (s.Fault.Word == "pause" || s.Fault.Word == "kill") && len(s.Fault.Nodes) == 1 {
 			return s.Fault.Nodes[0]
 		}
 		return ""
 	}
 	// A client that does not run feels nothing of its links.
-	for _, x := range [][2]scenarios.Strike{{a, b}, {b, a}} {
+	for _, x := range [][2]scenarios.TriggeredFault{{a, b}, {b, a}} {
 		if c := stopped(x[0]); c != "" && x[0].When == x[1].When && slices.Contains(append(slices.Clone(x[1].Fault.Nodes), x[1].Fault.Peers...), c) && x[1].Fault.Word != "clock" {
 			return false
 		}

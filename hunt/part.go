@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Part is which schedules of the space a search plays: every Step-th from First on that
+// Part is which schedules of the space a search runs: every Step-th from First on that
 // comes before End. The zero Part is all of them. Places in the space are the same on every
 // machine, whatever is left out there after what was seen.
 type Part struct {
@@ -65,10 +65,10 @@ func portionOf(t Target, depth int, part Part, skip func(point) bool) iter.Seq[p
 // Portion is what one part of a hunt came to, with all that it takes to put it together
 // with others: those of other shards, or of other workers.
 type Portion struct {
-	Result Result            `json:"result"`
-	States []uint64          `json:"states,omitempty"`
-	Gone   map[string]string `json:"gone,omitempty"`   // anchors that never come and faults that could not be done, with the reason
-	Landed []string          `json:"landed,omitempty"` // faults that have struck
+	Result    Result            `json:"result"`
+	States    []uint64          `json:"states,omitempty"`
+	Gone      map[string]string `json:"gone,omitempty"`      // triggers that never come and faults that could not be done, with the reason
+	Confirmed []string          `json:"confirmed,omitempty"` // faults that have struck
 	// Skipped counts, by fault, the schedules that were passed over since it could not be done.
 	Skipped map[string]int `json:"skipped,omitempty"`
 }
@@ -81,7 +81,7 @@ func (h *Search) Portion() Portion {
 	r.Counterexamples = slices.Clone(h.counterexamples)
 	return Portion{
 		Result: r, Gone: maps.Clone(h.gone),
-		States: slices.Sorted(maps.Keys(h.corpus.states)), Landed: slices.Sorted(maps.Keys(h.landed)), Skipped: maps.Clone(h.skipped),
+		States: slices.Sorted(maps.Keys(h.corpus.states)), Confirmed: slices.Sorted(maps.Keys(h.confirmed)), Skipped: maps.Clone(h.skipped),
 	}
 }
 
@@ -95,23 +95,23 @@ func Assemble(o Options, portions []Portion) *Search {
 		h.add(p)
 	}
 	h.uneven()
-	for fault := range h.landed {
+	for fault := range h.confirmed {
 		delete(h.gone, "fault "+fault)
 	}
 	h.result.Curve = together(portions)
 	h.result.States = len(h.corpus.states)
-	h.result.Impossible = h.impossible()
+	h.result.Infeasible = h.infeasible()
 	h.merge()
 	h.name()
 	h.result.Counterexamples = h.counterexamples
 	return h
 }
 
-// uneven says which faults some of those who played could do and others passed over: what
-// these left out was played by nobody, and nothing is whole.
+// uneven says which faults some of those who ran could do and others passed over: what
+// these left out was run by nobody, and nothing is whole.
 func (h *Search) uneven() {
 	for _, fault := range slices.Sorted(maps.Keys(h.skipped)) {
-		if h.landed[fault] {
+		if h.confirmed[fault] {
 			h.result.Uneven = append(h.result.Uneven, fmt.Sprintf("%s: passed over in %d schedules", fault, h.skipped[fault]))
 		}
 	}
@@ -134,8 +134,8 @@ func (h *Search) add(p Portion) {
 		r.Started = q.Started
 	}
 	r.Seconds += q.Seconds
-	r.Plays += q.Plays
-	r.Void += q.Void
+	r.Runs += q.Runs
+	r.Discarded += q.Discarded
 	r.Busy += q.Busy
 	r.Failed += q.Failed
 	r.Granted += q.Granted
@@ -150,8 +150,8 @@ func (h *Search) add(p Portion) {
 			if e.Faults == d.Faults {
 				d.Done = (d.Done || !h.spaced[d.Faults]) && e.Done
 				h.spaced[d.Faults] = true
-				d.Played += e.Played
-				d.Void += e.Void
+				d.Ran += e.Ran
+				d.Discarded += e.Discarded
 				d.Broke += e.Broke
 			}
 		}
@@ -160,8 +160,8 @@ func (h *Search) add(p Portion) {
 		h.corpus.states[st] = true
 	}
 	maps.Copy(h.gone, p.Gone)
-	for _, f := range p.Landed {
-		h.landed[f] = true
+	for _, f := range p.Confirmed {
+		h.confirmed[f] = true
 	}
 	for f, n := range p.Skipped {
 		h.skipped[f] += n
@@ -196,7 +196,7 @@ func together(portions []Portion) []Sample {
 		before := last[a.portion]
 		last[a.portion] = a.sample
 		sum.Seconds = a.when.Sub(portions[all[0].portion].Result.Started).Seconds()
-		sum.Plays += a.sample.Plays - before.Plays
+		sum.Runs += a.sample.Runs - before.Runs
 		sum.Counterexamples += a.sample.Counterexamples - before.Counterexamples
 		sum.States = max(sum.States, a.sample.States)
 		if i%max(1, len(all)/curvePoints) == 0 || i == len(all)-1 {

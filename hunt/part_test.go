@@ -70,18 +70,18 @@ func TestPortionsMakeTheWhole(t *testing.T) {
 	}
 	for i, d := range got.Depths {
 		// What breaks alone is left out in company: a part knows only of its own.
-		if w := whole.Depths[i]; i < 2 && d != w || !d.Done || d.Played < w.Played {
+		if w := whole.Depths[i]; i < 2 && d != w || !d.Done || d.Ran < w.Ran {
 			t.Errorf("%d faults: %+v, the whole has %+v", i, d, w)
 		}
 	}
-	if got.Plays < whole.Plays || len(got.Curve) == 0 || got.Curve[len(got.Curve)-1].Plays > got.Plays {
-		t.Errorf("%d plays, the curve ends with %+v; the whole has %d", got.Plays, got.Curve[len(got.Curve)-1], whole.Plays)
+	if got.Runs < whole.Runs || len(got.Curve) == 0 || got.Curve[len(got.Curve)-1].Runs > got.Runs {
+		t.Errorf("%d runs, the curve ends with %+v; the whole has %d", got.Runs, got.Curve[len(got.Curve)-1], whole.Runs)
 	}
-	if err := h.Finish(t.Context(), []Player{m()}, FinishOptions{Replays: 3}); err != nil {
+	if err := h.Finish(t.Context(), []Runner{m()}, FinishOptions{Replays: 3}); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range h.Result().Counterexamples {
-		if w.Alone != (Rate{Hits: 3, Plays: 3}) || w.Faults > 2 {
+		if w.Alone != (Rate{Hits: 3, Runs: 3}) || w.Faults > 2 {
 			t.Errorf("%s: %d faults, %+v", w, w.Faults, w.Alone)
 		}
 	}
@@ -92,9 +92,9 @@ func TestPortionsMakeTheWhole(t *testing.T) {
 func TestAssembledDepths(t *testing.T) {
 	o := Options{Target: target(1, 1), Depth: 1}
 	part := func(done bool) Portion {
-		return Portion{Result: Result{Depths: []Depth{{Faults: 0, Played: 2, Done: true}, {Faults: 1, Played: 3, Done: done}}}}
+		return Portion{Result: Result{Depths: []Depth{{Faults: 0, Ran: 2, Done: true}, {Faults: 1, Ran: 3, Done: done}}}}
 	}
-	guided := Portion{Result: Result{Guided: 5, Plays: 7}}
+	guided := Portion{Result: Result{Guided: 5, Runs: 7}}
 	for name, c := range map[string]struct {
 		portions []Portion
 		done     bool
@@ -121,9 +121,9 @@ func TestImpossibleEverywhere(t *testing.T) {
 	gone := map[string]string{"fault disk: redis": "no disk", "fault reset: A": "no connection"}
 	at := time.Unix(0, 0)
 	h := Assemble(o, []Portion{
-		{Result: Result{Started: at}, Gone: gone}, {Result: Result{Started: at.Add(time.Second)}, Landed: []string{"reset: A"}},
+		{Result: Result{Started: at}, Gone: gone}, {Result: Result{Started: at.Add(time.Second)}, Confirmed: []string{"reset: A"}},
 	})
-	if got := h.Result().Impossible; len(got) != 1 || got[0] != "disk: redis: no disk" {
+	if got := h.Result().Infeasible; len(got) != 1 || got[0] != "disk: redis: no disk" {
 		t.Fatalf("impossible: %q", got)
 	}
 }
@@ -131,8 +131,8 @@ func TestImpossibleEverywhere(t *testing.T) {
 // No part of the space: only what is drawn.
 func TestNoSpace(t *testing.T) {
 	m := &model{}
-	m.after = func(plays int) {
-		if plays == 20 {
+	m.after = func(runs int) {
+		if runs == 20 {
 			m.dead = true
 		}
 	}
@@ -145,16 +145,16 @@ func TestNoSpace(t *testing.T) {
 	}
 }
 
-// TestUneven: what one machine could not do and another could was played by nobody where the
+// TestUneven: what one machine could not do and another could was run by nobody where the
 // first passed it over. That nothing broke proves nothing then.
 func TestUneven(t *testing.T) {
 	o := Options{Target: target(1, 1), Depth: 1}
 	whole := func(p Portion) Portion {
-		p.Result.Plays, p.Result.Granted = 10, 10
-		p.Result.Depths = []Depth{{Faults: 0, Played: 1, Done: true}, {Faults: 1, Played: 9, Done: true}}
+		p.Result.Runs, p.Result.Granted = 10, 10
+		p.Result.Depths = []Depth{{Faults: 0, Ran: 1, Done: true}, {Faults: 1, Ran: 9, Done: true}}
 		return p
 	}
-	can := whole(Portion{Landed: []string{"cut: A from servers"}})
+	can := whole(Portion{Confirmed: []string{"cut: A from servers"}})
 	cannot := whole(Portion{Gone: map[string]string{"fault cut: A from servers": "no namespaces"}, Skipped: map[string]int{"cut: A from servers": 7}})
 	tried := whole(Portion{Gone: map[string]string{"fault cut: A from servers": "it was idle"}})
 	for _, c := range []struct {
@@ -180,7 +180,7 @@ func TestSkippedIsCounted(t *testing.T) {
 	o := Options{Target: target(1, 1, "pause"), Strategy: Exhaustive, Depth: 1, Gone: map[string]string{"fault pause: A": "not here"}}
 	h, r := search(t, &model{}, o, 1)
 	n := h.Portion().Skipped["pause: A"]
-	if n == 0 || r.Depths[1].Played+n != o.Target.Size(1)-o.Target.Size(0) {
-		t.Errorf("%d played, %d passed over, of %d", r.Depths[1].Played, n, o.Target.Size(1)-o.Target.Size(0))
+	if n == 0 || r.Depths[1].Ran+n != o.Target.Size(1)-o.Target.Size(0) {
+		t.Errorf("%d run, %d passed over, of %d", r.Depths[1].Ran, n, o.Target.Size(1)-o.Target.Size(0))
 	}
 }

@@ -7,10 +7,10 @@ import (
 
 // Progress is the search as it goes.
 type Progress struct {
-	Plays, Void, States, Depth int
-	Guided                     int
-	Counterexamples            []*Counterexample
-	Elapsed, Left              time.Duration
+	Runs, Discarded, States, Depth int
+	Guided                         int
+	Counterexamples                []*Counterexample
+	Elapsed, Left                  time.Duration
 }
 
 // sampleEvery is how often the curve gets a point.
@@ -21,7 +21,7 @@ func (h *Search) sample(now bool) {
 		return
 	}
 	h.lastSample = time.Now()
-	h.result.Curve = append(h.result.Curve, Sample{time.Since(h.began).Seconds(), h.result.Plays, len(h.corpus.states), len(h.counterexamples)})
+	h.result.Curve = append(h.result.Curve, Sample{time.Since(h.began).Seconds(), h.result.Runs, len(h.corpus.states), len(h.counterexamples)})
 }
 
 // progress tells how it goes. h.mu is held.
@@ -30,7 +30,7 @@ func (h *Search) progress() {
 	if h.o.Progress == nil {
 		return
 	}
-	p := Progress{Plays: h.result.Plays, Void: h.result.Void, States: len(h.corpus.states), Guided: h.result.Guided, Counterexamples: slices.Clone(h.counterexamples), Elapsed: time.Since(h.began)}
+	p := Progress{Runs: h.result.Runs, Discarded: h.result.Discarded, States: len(h.corpus.states), Guided: h.result.Guided, Counterexamples: slices.Clone(h.counterexamples), Elapsed: time.Since(h.began)}
 	p.Left = h.o.Time - p.Elapsed
 	for _, d := range h.result.Depths {
 		if d.Done {

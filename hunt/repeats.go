@@ -35,35 +35,35 @@ func BrokenBy(v verdict.Verdict, find []string) []Broken {
 
 // of says that a group of a verdict is what the signature stands for.
 func (s Signature) of(g verdict.Group) bool {
-	return g.Name == s.Anomaly && g.Cause == s.Cause || s.Anomaly == LateWrite && late(g)
+	return g.Name == s.Anomaly && g.Cause == s.Cause || s.LeaseHazard() && late(g)
 }
 
 // Repeated is the schedule of several that shows what a run did.
 type Repeated struct {
-	Place     int       // among those that could be played
+	Place     int       // among those that could be run
 	Signature Signature // what it shows: the run's, or the same anomaly from another cause
-	Rate      Rate      // of its plays
+	Rate      Rate      // of its runs
 	Steady    bool      // it passed the sequential test
-	Tried     int       // how many were played
-	Plays     int       // of all of them together
+	Tried     int       // how many were run
+	Runs      int       // of all of them together
 }
 
-// onceMore is how often each schedule is played again before it is said that none shows it:
-// two plays miss what comes now and then.
+// onceMore is how often each schedule is run again before it is said that none shows it:
+// two runs miss what comes now and then.
 const onceMore = 3
 
 // ErrNever is that none of the schedules showed what was looked for.
 var ErrNever = errors.New("it did not come again")
 
-// Repeats plays schedules in their order until one steadily breaks the lock as a run did.
+// Repeats runs schedules in their order until one steadily breaks the lock as a run did.
 // Where none does it returns one that steadily shows the same anomaly from another cause, and
 // after that the one that showed either most often; the error is ErrNever where there is none
 // of these. tell is told of each.
-func Repeats(ctx context.Context, t Target, p Player, all []*scenarios.Scenario, like Broken, find []string, tell func(place int, r Rate)) (Repeated, error) {
+func Repeats(ctx context.Context, t Target, p Runner, all []*scenarios.Scenario, like Broken, find []string, tell func(place int, r Rate)) (Repeated, error) {
 	h := New(Options{Target: t, Find: find})
 	defer h.stop()
 	best, other := Repeated{Place: -1}, Repeated{Place: -1}
-	plays := 0
+	runs := 0
 	for i, s := range all {
 		// What is seen besides is what may be come back to.
 		alike := map[string]*Repeated{}
@@ -84,12 +84,12 @@ func Repeats(ctx context.Context, t Target, p Player, all []*scenarios.Scenario,
 		}
 		tell(i, rate)
 		best.Tried++
-		plays += rate.Plays + rate.Void
+		runs += rate.Runs + rate.Discarded
 		if r := (Repeated{i, like.Signature, rate, steady, best.Tried, 0}); rate.Hits > 0 && (best.Place < 0 || rate.share() > best.Rate.share()) {
 			best = r
 		}
 		for _, r := range alike {
-			if r.Rate.Plays = rate.Plays; other.Place < 0 || r.Rate.share() > other.Rate.share() {
+			if r.Rate.Runs = rate.Runs; other.Place < 0 || r.Rate.share() > other.Rate.share() {
 				other = *r
 			}
 		}
@@ -100,33 +100,33 @@ func Repeats(ctx context.Context, t Target, p Player, all []*scenarios.Scenario,
 	tried := best.Tried
 	if !best.Steady && other.Place >= 0 {
 		rate, steady := h.repeat(ctx, p, all[other.Place], other.Signature, &sequential{}, 0)
-		plays += rate.Plays + rate.Void
+		runs += rate.Runs + rate.Discarded
 		if other.Rate, other.Steady = rate, steady; rate.Hits > 0 && (steady || best.Place < 0) {
 			best = other
 		}
 	}
 	for i := 0; best.Place < 0 && i < len(all) && ctx.Err() == nil; i++ {
 		rate := h.rate(ctx, p, all[i], like.Signature, onceMore, nil)
-		if plays += rate.Plays + rate.Void; rate.Hits > 0 {
+		if runs += rate.Runs + rate.Discarded; rate.Hits > 0 {
 			tell(i, rate)
 			best = Repeated{Place: i, Signature: like.Signature, Rate: rate}
 		}
 	}
-	best.Tried, best.Plays = tried, plays
+	best.Tried, best.Runs = tried, runs
 	if best.Place < 0 {
-		return best, fmt.Errorf("%d schedules were played %d times: %w", tried, plays, ErrNever)
+		return best, fmt.Errorf("%d schedules were run %d times: %w", tried, runs, ErrNever)
 	}
 	return best, ctx.Err()
 }
 
-// watch is a player whose plays that count somebody looks at.
+// watch is a runner whose runs that count somebody looks at.
 type watch struct {
-	Player
+	Runner
 	saw func(*Outcome)
 }
 
-func (w watch) Play(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
-	out, err := w.Player.Play(ctx, s)
+func (w watch) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+	out, err := w.Runner.Run(ctx, s)
 	if err == nil && !out.Busy {
 		w.saw(out)
 	}

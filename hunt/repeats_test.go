@@ -28,13 +28,13 @@ func TestRepeats(t *testing.T) {
 	all := []*scenarios.Scenario{pause, kill, cut}
 	like := Broken{Signature: Signature{Anomaly: "granted-early", Cause: "granted-early"}, Anomaly: "granted-early"}
 	other := bug{"granted-early", "wrong-release", struck("cut", "A")}
-	only := func(word string, play int) bug {
+	only := func(word string, run int) bug {
 		n := 0
 		return bug{"granted-early", "granted-early", func(s *scenarios.Scenario) bool {
 			if struck(word, "A")(s) {
 				n++
 			}
-			return struck(word, "A")(s) && n == play
+			return struck(word, "A")(s) && n == run
 		}}
 	}
 	for _, x := range []struct {
@@ -48,7 +48,7 @@ func TestRepeats(t *testing.T) {
 		{"another cause, where the own one never comes", []bug{other}, 2, "wrong-release", []int{0, 0, 0}},
 		{"another cause that is steady before the own one that is not", []bug{only("pause", 1), other}, 2, "wrong-release", []int{1, 0, 0}},
 		{"what comes now and then", []bug{only("kill", 1)}, 1, "granted-early", []int{0, 1, 0}},
-		{"what two plays miss", []bug{only("kill", 5)}, 1, "granted-early", []int{0, 0, 0, 1}},
+		{"what two runs miss", []bug{only("kill", 5)}, 1, "granted-early", []int{0, 0, 0, 1}},
 		{"another anomaly is none of it", []bug{{"wrong-release", "", struck("cut", "A")}}, -1, "", []int{0, 0, 0}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// What a run broke is the deepest cause with its anomalies, and late writes are one.
+// What a run broke is the deepest cause with its anomalies, and stale writes are one.
 func TestBrokenBy(t *testing.T) {
 	v := verdict.Verdict{Properties: map[string]verdict.Property{
 		verdict.Exclusion: {Required: true}, verdict.Register: {Required: true}, verdict.Belief: {},
@@ -80,10 +80,10 @@ func TestBrokenBy(t *testing.T) {
 	add("stale-write", verdict.Register, "lease-outlived", "a.1", "b.1")
 	add("granted-early", verdict.Exclusion, "granted-early", "a.2", "b.2")
 	add("granted-early", verdict.Exclusion, "granted-early", "a.3", "b.3")
-	if got, want := fmt.Sprint(BrokenBy(v, nil)), "[{granted-early by nothing at all granted-early [2 3]} {late-write by nothing at all stale-write [1]}]"; got != want {
+	if got, want := fmt.Sprint(BrokenBy(v, nil)), "[{granted-early with no fault injected granted-early [2 3]} {stale-write (after-lease) with no fault injected stale-write [1]}]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := fmt.Sprint(BrokenBy(v, []string{"two-holders"})), "[{two-holders (lease-outlived) by nothing at all two-holders [0]}]"; got != want {
+	if got, want := fmt.Sprint(BrokenBy(v, []string{"two-holders"})), "[{two-holders (lease-outlived) with no fault injected two-holders [0]}]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := BrokenBy(verdict.Verdict{}, nil); got != nil {
@@ -98,16 +98,16 @@ func TestSettle(t *testing.T) {
 	n := 0
 	m := &model{bugs: []bug{{"granted-early", "", func(s *scenarios.Scenario) bool {
 		n++
-		return len(s.Strikes) == 2 || n%2 == 0
+		return len(s.TriggeredFaults) == 2 || n%2 == 0
 	}}}}
 	h := New(Options{Target: target(1, 1)})
 	defer h.stop()
-	k := &shrinker{h: h, player: m, sig: Signature{Anomaly: "granted-early"}, budget: 100, trail: []string{string(whole.Write())}}
-	if s, rate := k.settle(t.Context(), small, 20); len(s.Strikes) != 2 || rate.Hits != 20 || len(k.trail) != 0 {
-		t.Errorf("%d of %d:\n%s", rate.Hits, rate.Plays, s.Write())
+	k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 100, trail: []string{string(whole.Write())}}
+	if s, rate := k.settle(t.Context(), small, 20); len(s.TriggeredFaults) != 2 || rate.Hits != 20 || len(k.trail) != 0 {
+		t.Errorf("%d of %d:\n%s", rate.Hits, rate.Runs, s.Write())
 	}
 	k.trail = []string{string(small.Write())}
 	if s, rate := k.settle(t.Context(), small, 20); rate.Hits != 10 || len(k.trail) != 1 {
-		t.Errorf("what is no steadier was taken: %d of %d:\n%s", rate.Hits, rate.Plays, s.Write())
+		t.Errorf("what is no steadier was taken: %d of %d:\n%s", rate.Hits, rate.Runs, s.Write())
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// The ways to choose what is played next.
+// The ways to choose what is run next.
 const (
 	Guided     = "guided"     // the space first, then mutation by feedback
 	Exhaustive = "exhaustive" // the space alone
@@ -32,30 +32,30 @@ type Options struct {
 	Part     Part          // of the space; the zero one for all of it
 	Time     time.Duration // for the search
 	Find     []string      // anomalies; nil: all of required properties
-	// IgnoreHazards leaves out what follows from a lease alone: late writes.
+	// IgnoreHazards leaves out what follows from a lease alone: stale writes.
 	IgnoreHazards  bool
 	FailFast       bool // end with the first counterexample that repeats
 	Seed           uint64
-	Known          []Played    // of an earlier search that goes on here
+	Known          []Ran       // of an earlier search that goes on here
 	FoundElsewhere []Signature // found elsewhere: they are not confirmed again, nor told
 	Shared         Shared      // what other searches gain meanwhile; may be nil
-	// Gone is what an earlier part of the same hunt learned (Portion.Gone): anchors that never
+	// Gone is what an earlier part of the same hunt learned (Portion.Gone): triggers that never
 	// come, and faults that cannot be done, are not tried again.
 	Gone     map[string]string
 	Progress func(Progress)                       // may be nil; told often
-	Record   func(Played)                         // may be nil; told of every play
+	Record   func(Ran)                            // may be nil; told of every run
 	Tell     func(counterexample *Counterexample) // may be nil; told of each counterexample as it is found
 }
 
-// Played is one play as a search that goes on later has to know it.
-type Played struct {
-	Schedule string   `json:"schedule"`
-	Depth    int      `json:"depth"`
-	Guided   bool     `json:"guided,omitempty"`
-	Void     string   `json:"void,omitempty"`
-	Broke    []string `json:"broke,omitempty"`
-	Granted  bool     `json:"granted,omitempty"` // somebody got the lock
-	// Took is how long the play lasted, Setup what was mended or started for it, in ns.
+// Ran is one run as a search that goes on later has to know it.
+type Ran struct {
+	Schedule  string   `json:"schedule"`
+	Depth     int      `json:"depth"`
+	Guided    bool     `json:"guided,omitempty"`
+	Discarded string   `json:"discarded,omitempty"`
+	Broke     []string `json:"broke,omitempty"`
+	Granted   bool     `json:"granted,omitempty"` // somebody got the lock
+	// Took is how long the run lasted, Setup what was mended or started for it, in ns.
 	Took  time.Duration `json:"took"`
 	Setup time.Duration `json:"setup"`
 }
@@ -75,9 +75,9 @@ type Search struct {
 
 	pending         map[string]bool // signatures that are being confirmed
 	counterexamples []*Counterexample
-	gone            map[string]string // anchors of a workload that never come, and faults that cannot be done
+	gone            map[string]string // triggers of a workload that never come, and faults that cannot be done
 	strikes         map[string]int    // how often that was seen
-	landed          map[string]bool   // faults that have struck
+	confirmed       map[string]bool   // faults that have struck
 	skipped         map[string]int    // schedules of the space that were passed over since a fault could not be done
 	breaking        map[string]bool   // strikes that alone break it, by workload
 	spaced          map[int]bool      // depths of which a portion said how far it came
@@ -93,7 +93,7 @@ func New(o Options) *Search {
 	}
 	h := &Search{
 		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
-		gone: map[string]string{}, strikes: map[string]int{}, breaking: map[string]bool{}, landed: map[string]bool{}, skipped: map[string]int{},
+		gone: map[string]string{}, strikes: map[string]int{}, breaking: map[string]bool{}, confirmed: map[string]bool{}, skipped: map[string]int{},
 	}
 	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {
@@ -107,13 +107,13 @@ func New(o Options) *Search {
 	return h
 }
 
-// known takes a play of an earlier search.
-func (h *Search) known(p Played) {
+// known takes a run of an earlier search.
+func (h *Search) known(p Ran) {
 	for _, root := range p.Broke {
 		if h.strikes["known "+root]++; h.strikes["known "+root] > 1 {
 			continue
 		}
-		// The first of each kind is played again: it has to be confirmed.
+		// The first of each kind is run again: it has to be confirmed.
 		s, err := scenarios.Parse("schedule.yaml", []byte(p.Schedule))
 		if err != nil {
 			continue // written by another version: it is not known
@@ -122,7 +122,7 @@ func (h *Search) known(p Played) {
 		h.retry = append(h.retry, point{schedule: s, depth: p.Depth, guided: p.Guided || p.Depth >= len(h.result.Depths)})
 		return
 	}
-	h.result.Plays++
+	h.result.Runs++
 	if p.Granted {
 		h.result.Granted++
 	}
@@ -133,9 +133,9 @@ func (h *Search) known(p Played) {
 	}
 	if p.Depth < len(h.result.Depths) {
 		d := &h.result.Depths[p.Depth]
-		d.Played++
-		if p.Void != "" {
-			d.Void++
+		d.Ran++
+		if p.Discarded != "" {
+			d.Discarded++
 		}
 		if len(p.Broke) > 0 {
 			d.Broke++
@@ -143,16 +143,16 @@ func (h *Search) known(p Played) {
 	}
 }
 
-// ErrUnusable marks what no play can get around: a server that is not installed, options
+// ErrUnusable marks what no run can get around: a server that is not installed, options
 // that cannot work.
-var ErrUnusable = errors.New("nothing can be played")
+var ErrUnusable = errors.New("nothing can be run")
 
-// errNoPlayers: every player failed again and again.
-var errNoPlayers = errors.New("no schedule can be played")
+// errNoPlayers: every runner failed again and again.
+var errNoRunners = errors.New("no schedule can be run")
 
-// Run searches with all players until the time is over, the space is played (where nothing
+// Run searches with all runners until the time is over, the space is run (where nothing
 // follows it), or ctx ends.
-func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
+func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
 	h.began = time.Now()
 	h.result.Started = h.began
 	defer h.stop()
@@ -161,7 +161,7 @@ func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
 	timer := time.AfterFunc(h.o.Time, func() { cancel(errTime) })
 	defer timer.Stop()
 	var group sync.WaitGroup
-	for _, p := range players {
+	for _, p := range runners {
 		group.Go(func() {
 			if err := h.work(ctx, p); err != nil {
 				cancel(err)
@@ -178,7 +178,7 @@ func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
 	h.order()
 	h.name()
 	h.result.Counterexamples = h.counterexamples
-	h.result.Impossible = h.impossible()
+	h.result.Infeasible = h.infeasible()
 	switch {
 	case cause == nil, errors.Is(cause, errTime), errors.Is(cause, errFound):
 		return &h.result, nil
@@ -190,7 +190,7 @@ func (h *Search) Run(ctx context.Context, players []Player) (*Result, error) {
 }
 
 // impossible are the faults that could not be done here, and why.
-func (h *Search) impossible() []string {
+func (h *Search) infeasible() []string {
 	out := h.o.Target.unable()
 	for text, why := range h.gone {
 		if fault, ok := strings.CutPrefix(text, "fault "); ok {
@@ -206,26 +206,26 @@ var (
 	errFound = errors.New("found")
 )
 
-// Probe plays the target's first workload, without a fault, some times with every player,
-// and says which part of the plays this machine was too busy for.
-func (t Target) Probe(ctx context.Context, players []Player) (busy float64, err error) {
+// Probe runs the target's first workload, without a fault, some times with every runner,
+// and says which part of the runs this machine was too busy for.
+func (t Target) Probe(ctx context.Context, runners []Runner) (busy float64, err error) {
 	const times = 3
 	s := t.schedule(workloads(t)[0])
 	type probed struct {
 		busy bool
 		err  error
 	}
-	over := make(chan probed, len(players))
-	for _, p := range players {
+	over := make(chan probed, len(runners))
+	for _, p := range runners {
 		go func() {
 			for range times {
-				out, err := p.Play(ctx, s)
+				out, err := p.Run(ctx, s)
 				over <- probed{out != nil && out.Busy, err}
 			}
 		}()
 	}
 	n := 0
-	for range times * len(players) {
+	for range times * len(runners) {
 		p := <-over
 		if p.busy {
 			n++
@@ -234,17 +234,17 @@ func (t Target) Probe(ctx context.Context, players []Player) (busy float64, err 
 			err = p.err
 		}
 	}
-	return float64(n) / float64(times*len(players)), err
+	return float64(n) / float64(times*len(runners)), err
 }
 
-// work plays with one player until there is nothing more to play.
-func (h *Search) work(ctx context.Context, p Player) error {
+// work runs with one runner until there is nothing more to run.
+func (h *Search) work(ctx context.Context, p Runner) error {
 	for ctx.Err() == nil {
 		next, guided, ok := h.next()
 		if !ok {
 			return nil
 		}
-		out, err := p.Play(ctx, next.schedule)
+		out, err := p.Run(ctx, next.schedule)
 		if err != nil && ctx.Err() == nil {
 			if err := h.failed(err); err != nil {
 				return err
@@ -269,7 +269,7 @@ func (h *Search) found() bool {
 	return slices.ContainsFunc(h.counterexamples, func(w *Counterexample) bool { return w.Search.Hits > 1 })
 }
 
-// failed counts failures of players; too many of them end the search.
+// failed counts failures of runners; too many of them end the search.
 func (h *Search) failed(err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -278,7 +278,7 @@ func (h *Search) failed(err error) error {
 		return err
 	}
 	if h.failures++; h.failures >= 5 {
-		return fmt.Errorf("%w: %w", errNoPlayers, err)
+		return fmt.Errorf("%w: %w", errNoRunners, err)
 	}
 	return nil
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// A hunt that finds nothing says how much there was to play, and has played it.
+// A hunt that finds nothing says how much there was to run, and has run it.
 func TestNothingFound(t *testing.T) {
 	on := target(1, 1, "pause", "kill")
 	m := &model{}
 	_, r := search(t, m, Options{Target: on, Depth: 1}, 3)
 	want := points(on, 1)
-	if len(m.played) != want || r.Plays != want {
-		t.Errorf("%d plays, %d told, of %d points", len(m.played), r.Plays, want)
+	if len(m.played) != want || r.Runs != want {
+		t.Errorf("%d runs, %d told, of %d points", len(m.played), r.Runs, want)
 	}
-	if got, want := r.Summary(), fmt.Sprintf("none of the %d schedules with at most 1 fault broke it", want); !strings.HasPrefix(got, want) {
+	if got, want := r.Summary(), fmt.Sprintf("PASS: none of the %d schedules with at most 1 fault is a counterexample", want); !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	slices.Sort(m.played)
@@ -39,14 +39,14 @@ func TestNothingFound(t *testing.T) {
 func TestNeverGranted(t *testing.T) {
 	on := target(1, 1, "pause")
 	for _, dead := range []bool{false, true} {
-		var known []Played
-		o := Options{Target: on, Depth: 1, Record: func(p Played) { known = append(known, p) }}
+		var known []Ran
+		o := Options{Target: on, Depth: 1, Record: func(p Ran) { known = append(known, p) }}
 		_, r := search(t, &model{dead: dead}, o, 1)
 		o.Known, o.Record = known, nil
 		_, again := search(t, &model{dead: true}, o, 1)
 		for _, r := range []*Result{r, again} {
-			if r.Plays == 0 || (r.Unproved() != "") != dead || dead && r.Granted != 0 || !dead && r.Granted != r.Plays {
-				t.Errorf("nobody gets it: %v; %d plays, granted in %d: %q", dead, r.Plays, r.Granted, r.Unproved())
+			if r.Runs == 0 || (r.Unproved() != "") != dead || dead && r.Granted != 0 || !dead && r.Granted != r.Runs {
+				t.Errorf("nobody gets it: %v; %d runs, granted in %d: %q", dead, r.Runs, r.Granted, r.Unproved())
 			}
 		}
 	}
@@ -60,16 +60,16 @@ func TestCutShort(t *testing.T) {
 			cancel()
 		}
 	}}
-	r, err := New(Options{Target: target(1, 1), Depth: 1, Time: time.Minute}).Run(ctx, []Player{m})
-	if err != nil || !r.CutShort || !r.Depths[0].Done || r.Depths[1].Done || r.Plays > 40 {
+	r, err := New(Options{Target: target(1, 1), Depth: 1, Time: time.Minute}).Run(ctx, []Runner{m})
+	if err != nil || !r.CutShort || !r.Depths[0].Done || r.Depths[1].Done || r.Runs > 40 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if got := r.Summary(); !strings.HasPrefix(got, fmt.Sprintf("none of the %d schedules with at most 0 faults broke it", r.Depths[0].Played)) {
+	if got := r.Summary(); !strings.HasPrefix(got, fmt.Sprintf("UNKNOWN: the hunt was interrupted; none of the %d schedules with at most 0 faults is a counterexample", r.Depths[0].Ran)) {
 		t.Errorf("%q", got)
 	}
 }
 
-// What this machine was too busy for is played again, and not counted.
+// What this machine was too busy for is run again, and not counted.
 func TestBusy(t *testing.T) {
 	on := target(1, 1, "pause")
 	m := &model{busy: map[string]int{"": 2}}
@@ -77,19 +77,19 @@ func TestBusy(t *testing.T) {
 	want := points(on, 1)
 	played := 0
 	for _, d := range r.Depths {
-		played += d.Played - d.Void
+		played += d.Ran - d.Discarded
 	}
-	if played != want || r.Busy != 2*want || r.Plays != 3*want {
-		t.Errorf("%d of %d played, %d busy, %d in all", played, want, r.Busy, r.Plays)
+	if played != want || r.Busy != 2*want || r.Runs != 3*want {
+		t.Errorf("%d of %d run, %d busy, %d in all", played, want, r.Busy, r.Runs)
 	}
 	// One for which it is always too busy is given up.
 	m = &model{busy: map[string]int{"": 1000}}
-	if _, r = search(t, m, Options{Target: on, Depth: 0}, 1); r.Plays != 3*points(on, 0) || r.Depths[0].Played != 0 {
-		t.Errorf("%d plays of %d, %d counted", r.Plays, points(on, 0), r.Depths[0].Played)
+	if _, r = search(t, m, Options{Target: on, Depth: 0}, 1); r.Runs != 3*points(on, 0) || r.Depths[0].Ran != 0 {
+		t.Errorf("%d runs of %d, %d counted", r.Runs, points(on, 0), r.Depths[0].Ran)
 	}
 }
 
-// A guided schedule that is played again may have more faults than the space.
+// A guided schedule that is run again may have more faults than the space.
 func TestBusyBeyondTheSpace(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m := &model{busy: map[string]int{"": 1}, after: func(n int) {
@@ -97,58 +97,58 @@ func TestBusyBeyondTheSpace(t *testing.T) {
 			cancel()
 		}
 	}}
-	r, err := New(Options{Target: target(3, 1), Strategy: Random, Depth: 0, Time: time.Minute, Seed: 1}).Run(ctx, []Player{m})
-	if err != nil || r.Guided < 100 || r.Depths[0].Played != 0 {
+	r, err := New(Options{Target: target(3, 1), Strategy: Random, Depth: 0, Time: time.Minute, Seed: 1}).Run(ctx, []Runner{m})
+	if err != nil || r.Guided < 100 || r.Depths[0].Ran != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
-// An anchor that never comes, and a fault that cannot be done, are given up.
-func TestVoidIsGivenUp(t *testing.T) {
+// An trigger that never comes, and a fault that cannot be done, are given up.
+func TestDiscardedIsGivenUp(t *testing.T) {
 	on := target(1, 1, "pause", "clock")
-	never := func(st scenarios.Strike) bool { return strings.Contains(st.When.String(), "renew") }
-	m := &model{void: func(s *scenarios.Scenario) (of, why string, cannot bool) {
-		for _, st := range s.Strikes {
+	never := func(st scenarios.TriggeredFault) bool { return strings.Contains(st.When.String(), "renew") }
+	m := &model{discarded: func(s *scenarios.Scenario) (of, why string, cannot bool) {
+		for _, st := range s.TriggeredFaults {
 			switch {
 			case st.Fault.Word == "clock":
 				return st.Fault.Text, "no clock here", true
 			case never(st):
-				return st.Fault.Text, "its anchor never came", false
+				return st.Fault.Text, "its trigger never came", false
 			}
 		}
 		return "", "", false
 	}}
 	_, r := search(t, m, Options{Target: on, Depth: 1}, 1)
-	anchors, clocks := map[string]int{}, map[string]int{}
+	triggers, clocks := map[string]int{}, map[string]int{}
 	for _, played := range m.played {
 		s, err := scenarios.Parse("s.yaml", []byte(played))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, st := range s.Strikes {
+		for _, st := range s.TriggeredFaults {
 			switch {
 			case st.Fault.Word == "clock":
 				clocks[st.Fault.Text]++
 			case never(st):
-				anchors[s.Programs["A"].String()+st.When.String()]++
+				triggers[s.Programs["A"].String()+st.When.String()]++
 			}
 		}
 	}
-	for what, n := range anchors {
-		if n > enoughVoid {
+	for what, n := range triggers {
+		if n > enoughDiscarded {
 			t.Errorf("%s was tried %d times", what, n)
 		}
 	}
 	for what, n := range clocks {
-		if n > enoughCannot {
+		if n > enoughUnsupported {
 			t.Errorf("%s was tried %d times", what, n)
 		}
 	}
-	if len(anchors) == 0 || len(clocks) == 0 || len(r.Impossible) != len(clocks) || !strings.HasSuffix(r.Impossible[0], ": no clock here") {
-		t.Errorf("%d anchors, %d clocks, impossible %q", len(anchors), len(clocks), r.Impossible)
+	if len(triggers) == 0 || len(clocks) == 0 || len(r.Infeasible) != len(clocks) || !strings.HasSuffix(r.Infeasible[0], ": no clock here") {
+		t.Errorf("%d triggers, %d clocks, impossible %q", len(triggers), len(clocks), r.Infeasible)
 	}
-	if r.Void == 0 || r.Depths[1].Void != r.Void {
-		t.Errorf("%d void, %+v", r.Void, r.Depths)
+	if r.Discarded == 0 || r.Depths[1].Discarded != r.Discarded {
+		t.Errorf("%d discarded, %+v", r.Discarded, r.Depths)
 	}
 }
 
@@ -156,22 +156,22 @@ func TestVoidIsGivenUp(t *testing.T) {
 // however it came about.
 func TestCounterexamples(t *testing.T) {
 	m := &model{bugs: []bug{
-		{"granted-early", "", both(struck("pause", "A"), func(s *scenarios.Scenario) bool { return len(s.Strikes) == 1 })},
-		{"granted-early", "", both(struck("kill", "redis"), func(s *scenarios.Scenario) bool { return len(s.Strikes) == 1 })},
+		{"granted-early", "", both(struck("pause", "A"), func(s *scenarios.Scenario) bool { return len(s.TriggeredFaults) == 1 })},
+		{"granted-early", "", both(struck("kill", "redis"), func(s *scenarios.Scenario) bool { return len(s.TriggeredFaults) == 1 })},
 		{"wrong-release", "", struck("kill", "A")},
 		{"stale-write", "", struck("pause", "")},
 		{"stale-write", "", struck("hold", "")},
 	}}
 	_, r := search(t, m, Options{Target: target(1, 1, "pause", "kill", "hold"), Depth: 1}, 2)
 	got := counterexampleNames(r)
-	late := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !strings.HasPrefix(s, LateWrite) })
-	rest := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return strings.HasPrefix(s, LateWrite) })
+	late := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !strings.HasPrefix(s, leaseHazard.Name()) })
+	rest := slices.DeleteFunc(slices.Clone(got), func(s string) bool { return strings.HasPrefix(s, leaseHazard.Name()) })
 	want := []string{"granted-early by a crash of a server", "granted-early by a pause of a client", "wrong-release by a crash of a client"}
 	if !slices.Equal(rest, want) || len(late) != 1 {
-		t.Errorf("%q, want %q and one late write", got, want)
+		t.Errorf("%q, want %q and one stale write", got, want)
 	}
 	for _, w := range r.Counterexamples {
-		if !w.Steady() || w.Seen < 2 || w.Explanation == "" || w.Proof == nil || w.Search.Plays < 3 || len(w.Anomalies) != 1 {
+		if !w.Steady() || w.Seen < 2 || w.Explanation == "" || w.Evidence == nil || w.Search.Runs < 3 || len(w.Anomalies) != 1 {
 			t.Errorf("%+v", w)
 		}
 	}
@@ -185,7 +185,7 @@ func TestOnce(t *testing.T) {
 		return times == 5
 	}}}}
 	_, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 0}, 1)
-	if len(r.Counterexamples) != 1 || r.Counterexamples[0].Steady() || r.Counterexamples[0].Search.Hits != 1 || r.Counterexamples[0].Search.Plays != 3 {
+	if len(r.Counterexamples) != 1 || r.Counterexamples[0].Steady() || r.Counterexamples[0].Search.Hits != 1 || r.Counterexamples[0].Search.Runs != 3 {
 		t.Errorf("%+v", r.Counterexamples)
 	}
 }
@@ -194,14 +194,14 @@ func TestOnce(t *testing.T) {
 // no oftener does not, and after some of them no more are tried.
 func TestSteadierTakesThePlace(t *testing.T) {
 	lucky := map[string]int{}
-	const sure = "'s release" // the anchor
+	const sure = "'s release" // the trigger
 	for _, steady := range []bool{true, false} {
 		clear(lucky)
 		m := &model{bugs: []bug{{"granted-early", "", func(s *scenarios.Scenario) bool {
 			if !struck("pause", "A")(s) {
 				return false
 			}
-			if steady && strings.Contains(s.Strikes[0].When.String(), sure) {
+			if steady && strings.Contains(s.TriggeredFaults[0].When.String(), sure) {
 				return true
 			}
 			lucky[key(s)]++
@@ -220,7 +220,7 @@ func TestSteadierTakesThePlace(t *testing.T) {
 			}
 		}
 		if most := (1 + enoughOthers) * len(r.Counterexamples); len(r.Counterexamples) == 0 || !steady && again != most || again > most {
-			t.Errorf("steady %v: %d counterexamples; %d schedules were played again, of at most %d", steady, len(r.Counterexamples), again, most)
+			t.Errorf("steady %v: %d counterexamples; %d schedules were run again, of at most %d", steady, len(r.Counterexamples), again, most)
 		}
 	}
 }
@@ -234,13 +234,13 @@ func TestAloneIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Strikes) == 2 && struck("pause", "")(s) {
-			t.Fatalf("played although the pause alone is enough:\n%s", k)
+		if len(s.TriggeredFaults) == 2 && struck("pause", "")(s) {
+			t.Fatalf("run although the pause alone is enough:\n%s", k)
 		}
 	}
 }
 
-// A hunt that goes on plays nothing twice but what it has to confirm, and comes to the same
+// A hunt that goes on runs nothing twice but what it has to confirm, and comes to the same
 // counterexamples and the same number.
 func TestResume(t *testing.T) {
 	on := target(1, 1, "pause", "kill")
@@ -249,13 +249,13 @@ func TestResume(t *testing.T) {
 	_, all := search(t, whole, Options{Target: on, Depth: 1}, 1)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	var record []Played
+	var record []Ran
 	m := &model{bugs: bugs, after: func(n int) {
 		if n == 60 {
 			cancel()
 		}
 	}}
-	first, err := New(Options{Target: on, Depth: 1, Strategy: Exhaustive, Time: time.Minute, Record: func(p Played) { record = append(record, p) }}).Run(ctx, []Player{m})
+	first, err := New(Options{Target: on, Depth: 1, Strategy: Exhaustive, Time: time.Minute, Record: func(p Ran) { record = append(record, p) }}).Run(ctx, []Runner{m})
 	if err != nil || len(first.Counterexamples) == 0 || len(record) < 20 {
 		t.Fatalf("%d counterexamples, %d recorded, %v", len(first.Counterexamples), len(record), err)
 	}
@@ -272,11 +272,11 @@ func TestResume(t *testing.T) {
 	}
 	for _, p := range record {
 		if slices.Contains(again.played, p.Schedule) && !confirmed[p.Schedule] {
-			t.Errorf("played again:\n%s", p.Schedule)
+			t.Errorf("run again:\n%s", p.Schedule)
 		}
 	}
 	for i := range all.Depths {
-		if all.Depths[i].Played != r.Depths[i].Played || all.Depths[i].Broke != r.Depths[i].Broke {
+		if all.Depths[i].Ran != r.Depths[i].Ran || all.Depths[i].Broke != r.Depths[i].Broke {
 			t.Errorf("depth %d: %+v, in one go %+v", i, r.Depths[i], all.Depths[i])
 		}
 	}
@@ -287,7 +287,7 @@ func TestFirstCounterexample(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}}}
 	_, r := search(t, m, Options{Target: target(1, 1), Depth: 2, FailFast: true, Strategy: Guided}, 1)
 	if len(r.Counterexamples) != 1 || len(m.played) > 200 {
-		t.Errorf("%d counterexamples after %d plays", len(r.Counterexamples), len(m.played))
+		t.Errorf("%d counterexamples after %d runs", len(r.Counterexamples), len(m.played))
 	}
 }
 
@@ -310,11 +310,11 @@ func TestNothingByWhatCannotBeDone(t *testing.T) {
 	for _, cannot := range []bool{true, false} {
 		m := &model{
 			bugs: []bug{{"granted-early", "", struck("powerloss", "")}},
-			void: func(s *scenarios.Scenario) (of, why string, _ bool) {
+			discarded: func(s *scenarios.Scenario) (of, why string, _ bool) {
 				if !struck("powerloss", "")(s) {
 					return "", "", false
 				}
-				return s.Strikes[0].Fault.Text, "not as it was meant", cannot
+				return s.TriggeredFaults[0].Fault.Text, "not as it was meant", cannot
 			},
 		}
 		_, r := search(t, m, Options{Target: target(1, 1, "powerloss"), Depth: 1}, 1)

@@ -2,7 +2,7 @@ package hunt
 
 import "math"
 
-// sequential is a test of how often a schedule shows what it is to show, with as few plays as
+// sequential is a test of how often a schedule shows what it is to show, with as few runs as
 // that takes (A. Wald, Sequential analysis, 1947). With no share it tells a rate of 0.9 or more
 // from one of 0.5 or less: two failures in a row, or three in all, reject; eight successes
 // accept. With one, which a schedule was measured to have, it tells that rate or more from half
@@ -50,7 +50,7 @@ func (q *sequential) rejected() bool {
 
 func (q *sequential) decided() bool { return q.accepted() || q.rejected() }
 
-// likelier is the logarithm of how much likelier the plays are at the whole rate than at half
+// likelier is the logarithm of how much likelier the runs are at the whole rate than at half
 // of it.
 func (q *sequential) likelier() float64 {
 	whole := min(q.share, surest)

@@ -14,7 +14,7 @@ type Gain struct {
 	Schedule string             `json:"schedule"`
 	States   []uint64           `json:"states,omitempty"`
 	Margins  map[string]float64 `json:"margins,omitempty"` // in leases, by property
-	// Once says that it was seen in one play only: who takes it plays it again first.
+	// Once says that it was seen in one run only: who takes it runs it again first.
 	Once bool `json:"once,omitempty"`
 }
 

@@ -14,42 +14,42 @@ import (
 // shrink makes a schedule as small as it goes while it shows the same signature: faults
 // away, then clients, then moves, then simpler ends and rounder times. A change is kept
 // only if the same signature comes again by the sequential test, nearly always or, of what
-// does not come at will, as often as it did and not half as often; the last one that was
+// is intermittent, as often as it did and not half as often; the last one that was
 // kept is taken back if the whole is not steady any more at the end. It returns what each
 // remaining part was needed for.
 type shrinker struct {
 	h      *Search
-	player Player
+	runner Runner
 	sig    Signature
-	plays  int
-	budget int      // of plays
+	runs   int
+	budget int      // of runs
 	trail  []string // the schedules that were kept before the last one
-	share  float64  // of the plays that show it; 0: nearly all of them
+	share  float64  // of the runs that show it; 0: nearly all of them
 }
 
-// measuredBy is how often a schedule that does not come at will is played until it is said how
+// measuredBy is how often a schedule that is intermittent is run until it is said how
 // often it does.
 const measuredBy = 20
 
-// seldom is the rate below which nothing is left away: each look would take a hundred plays.
+// seldom is the rate below which nothing is left away: each look would take a hundred runs.
 const seldom = 0.2
 
 // ErrSeldom is that a schedule shows what it is to show too seldom for it to be made smaller.
 var ErrSeldom = errors.New("too seldom for it to be made smaller")
 
 // measure says how often the schedule shows the signature before anything is left away: what is
-// left must show it as often, or half as often where it does not come at will.
+// left must show it as often, or half as often where it is intermittent.
 func (k *shrinker) measure(ctx context.Context, s *scenarios.Scenario) (Rate, error) {
-	r, steady := k.h.repeat(ctx, k.player, s, k.sig, &sequential{}, 0)
-	k.plays += r.Plays + r.Void
+	r, steady := k.h.repeat(ctx, k.runner, s, k.sig, &sequential{}, 0)
+	k.runs += r.Runs + r.Discarded
 	if steady || k.over(ctx) == timeOver {
 		return r, nil
 	}
-	more := k.h.rate(ctx, k.player, s, k.sig, measuredBy-r.Plays, nil)
-	k.plays += more.Plays + more.Void
-	r.Hits, r.Plays, r.Void = r.Hits+more.Hits, r.Plays+more.Plays, r.Void+more.Void
+	more := k.h.rate(ctx, k.runner, s, k.sig, measuredBy-r.Runs, nil)
+	k.runs += more.Runs + more.Discarded
+	r.Hits, r.Runs, r.Discarded = r.Hits+more.Hits, r.Runs+more.Runs, r.Discarded+more.Discarded
 	if k.share = r.share(); k.share < seldom && ctx.Err() == nil {
-		return r, fmt.Errorf("it came in %d of %d plays: %w", r.Hits, r.Plays, ErrSeldom)
+		return r, fmt.Errorf("it came in %d of %d runs: %w", r.Hits, r.Runs, ErrSeldom)
 	}
 	return r, nil
 }
@@ -64,8 +64,8 @@ func (k *shrinker) over(ctx context.Context) string {
 	switch {
 	case ctx.Err() != nil:
 		return timeOver
-	case k.plays >= k.budget:
-		return fmt.Sprintf("%d plays were not enough", k.budget)
+	case k.runs >= k.budget:
+		return fmt.Sprintf("%d runs were not enough", k.budget)
 	}
 	return ""
 }
@@ -80,7 +80,7 @@ type edit struct {
 func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenarios.Scenario, []string) {
 	tried := map[string]bool{key(s): true}
 	var needed []string
-	for again := true; again && ctx.Err() == nil && k.plays < k.budget; {
+	for again := true; again && ctx.Err() == nil && k.runs < k.budget; {
 		again = false
 		needed = nil
 		for _, e := range edits(s) {
@@ -99,7 +99,7 @@ func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenario
 				continue
 			}
 			tried[id] = true
-			if k.plays >= k.budget || ctx.Err() != nil {
+			if k.runs >= k.budget || ctx.Err() != nil {
 				break
 			}
 			if !k.same(ctx, smaller) {
@@ -118,16 +118,16 @@ func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenario
 
 // same says that a schedule steadily shows the signature.
 func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario) bool {
-	r, ok := k.h.repeat(ctx, k.player, s, k.sig, &sequential{share: k.share}, 0)
-	k.plays += r.Plays + r.Void
+	r, ok := k.h.repeat(ctx, k.runner, s, k.sig, &sequential{share: k.share}, 0)
+	k.runs += r.Runs + r.Discarded
 	return ok
 }
 
 // edits are all ways to make a schedule smaller, those that take away most first.
 func edits(s *scenarios.Scenario) []edit {
 	var out []edit
-	for i, st := range s.Strikes {
-		out = append(out, edit{st.Fault.Text, func(s *scenarios.Scenario) { s.Strikes = slices.Delete(s.Strikes, i, i+1) }, true})
+	for i, st := range s.TriggeredFaults {
+		out = append(out, edit{st.Fault.Text, func(s *scenarios.Scenario) { s.TriggeredFaults = slices.Delete(s.TriggeredFaults, i, i+1) }, true})
 	}
 	for _, c := range slices.Backward(s.Clients) {
 		out = append(out, edit{"client " + c, func(s *scenarios.Scenario) { dropClient(s, c) }, true})
@@ -143,11 +143,11 @@ func edits(s *scenarios.Scenario) []edit {
 			out = append(out, edit{c + "'s " + m.String(), func(s *scenarios.Scenario) { s.Programs[c] = slices.Delete(s.Programs[c], i, i+1) }, true})
 		}
 	}
-	for i, st := range s.Strikes {
+	for i, st := range s.TriggeredFaults {
 		if st.Until.Await != nil || st.Until.Move.Client != "" {
-			out = append(out, edit{"", func(s *scenarios.Scenario) { s.Strikes[i].Until = scenarios.Until{Or: st.Until.Or} }, false})
+			out = append(out, edit{"", func(s *scenarios.Scenario) { s.TriggeredFaults[i].Until = scenarios.Until{Or: st.Until.Or} }, false})
 		}
-		out = append(out, edit{"", func(s *scenarios.Scenario) { round(&s.Strikes[i].Until.Or) }, false})
+		out = append(out, edit{"", func(s *scenarios.Scenario) { round(&s.TriggeredFaults[i].Until.Or) }, false})
 	}
 	for _, c := range s.Clients {
 		for i := range s.Programs[c] {
@@ -161,11 +161,11 @@ func edits(s *scenarios.Scenario) []edit {
 func dropClient(s *scenarios.Scenario, c string) {
 	s.Clients = slices.DeleteFunc(s.Clients, func(o string) bool { return o == c })
 	delete(s.Programs, c)
-	s.Strikes = slices.DeleteFunc(s.Strikes, func(st scenarios.Strike) bool {
+	s.TriggeredFaults = slices.DeleteFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
 		return st.When.Client == c || slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c) || st.When.Await != nil && st.When.Await.Client == c
 	})
-	for i := range s.Strikes {
-		u := &s.Strikes[i].Until
+	for i := range s.TriggeredFaults {
+		u := &s.TriggeredFaults[i].Until
 		if u.Await != nil && u.Await.Client == c || u.Move.Client == c {
 			*u = scenarios.Until{Or: u.Or}
 		}
@@ -194,8 +194,8 @@ func round(s *scenarios.Span) {
 
 // size orders schedules: fewer faults first, then clients, moves, and simpler words.
 func size(s *scenarios.Scenario) int {
-	n := 10000*len(s.Strikes) + 1000*len(s.Clients)
-	for _, st := range s.Strikes {
+	n := 10000*len(s.TriggeredFaults) + 1000*len(s.Clients)
+	for _, st := range s.TriggeredFaults {
 		if st.Until.Await != nil || st.Until.Move.Client != "" {
 			n++
 		}

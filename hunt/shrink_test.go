@@ -32,7 +32,7 @@ func TestShrink(t *testing.T) {
 			}
 			return n >= writes && len(s.Clients) >= clients
 		})
-		m := &model{bugs: []bug{{"granted-early", "x", needs}, {"wrong-release", "", func(s *scenarios.Scenario) bool { return len(s.Strikes) == 0 }}}}
+		m := &model{bugs: []bug{{"granted-early", "x", needs}, {"wrong-release", "", func(s *scenarios.Scenario) bool { return len(s.TriggeredFaults) == 0 }}}}
 		h := New(Options{Target: on, Seed: rapid.Uint64().Draw(t, "seed")})
 		defer h.stop()
 		var s *scenarios.Scenario
@@ -40,9 +40,9 @@ func TestShrink(t *testing.T) {
 			s = h.mutator.random()
 		}
 		sig := Signature{Anomaly: "granted-early", Cause: "x"}
-		k := &shrinker{h: h, player: m, sig: sig, budget: 1 << 20}
+		k := &shrinker{h: h, runner: m, sig: sig, budget: 1 << 20}
 		small, needed := k.shrink(t.Context(), s)
-		if !needs(small) || len(small.Strikes) != 1 || len(small.Clients) > len(s.Clients) {
+		if !needs(small) || len(small.TriggeredFaults) != 1 || len(small.Clients) > len(s.Clients) {
 			t.Fatalf("not what was sought:\n%s", text(small))
 		}
 		if size(small) > size(s) {
@@ -56,7 +56,7 @@ func TestShrink(t *testing.T) {
 				t.Fatalf("%q could be taken away still:\n%s", e.what, text(small))
 			}
 		}
-		if !slices.Contains(needed, small.Strikes[0].Fault.Text) {
+		if !slices.Contains(needed, small.TriggeredFaults[0].Fault.Text) {
 			t.Fatalf("the fault is not said to be needed: %q", needed)
 		}
 	})
@@ -71,14 +71,14 @@ func TestShrinkBudget(t *testing.T) {
 	for s == nil || !struck("pause", "")(s) {
 		s = h.mutator.random()
 	}
-	k := &shrinker{h: h, player: m, sig: Signature{Anomaly: "granted-early"}, budget: 20}
+	k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 20}
 	small, _ := k.shrink(t.Context(), s)
 	if !struck("pause", "")(small) || len(m.played) > 20+enoughHits {
-		t.Errorf("%d plays", len(m.played))
+		t.Errorf("%d runs", len(m.played))
 	}
 }
 
-// What comes now and then is made as small as what comes at will, and not to what comes more
+// What comes now and then is made as small as what is reproduced reliably, and not to what comes more
 // seldom still.
 func TestShrinkUnsteady(t *testing.T) {
 	const text = "name: mine\nabout: x\nlocks: [model]\nttl: 250ms\nclients:\n  A: acquire, read, write, release\n  B: acquire, read, write, release\nfaults:\n  - when: before A's write\n    pause: A\n  - when: before B's write\n    kill: B\n"
@@ -120,7 +120,7 @@ func TestShrinkKeepsTheRate(t *testing.T) {
 			return struck("pause", "A")(s) && rng.Float64() < 0.6 && (struck("clock", "redis")(s) || rng.Float64() < 0.2)
 		}}}}
 		h := New(Options{Target: target(1, 1)})
-		k := &shrinker{h: h, player: m, sig: Signature{Anomaly: "granted-early"}, budget: 5000}
+		k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 5000}
 		_, err := k.measure(t.Context(), s)
 		small, _ := k.shrink(t.Context(), s)
 		if h.stop(); err != nil || k.share > 0.9 {
@@ -184,16 +184,16 @@ func TestInterval(t *testing.T) {
 		r         Rate
 		low, high float64
 	}{
-		{Rate{Hits: 81, Plays: 263}, 0.2553, 0.3662},
-		{Rate{Hits: 15, Plays: 148}, 0.0624, 0.1605},
-		{Rate{Hits: 0, Plays: 20}, 0, 0.1611},
-		{Rate{Hits: 1, Plays: 29}, 0.0061, 0.1718},
-		{Rate{Hits: 20, Plays: 20}, 0.8389, 1},
+		{Rate{Hits: 81, Runs: 263}, 0.2553, 0.3662},
+		{Rate{Hits: 15, Runs: 148}, 0.0624, 0.1605},
+		{Rate{Hits: 0, Runs: 20}, 0, 0.1611},
+		{Rate{Hits: 1, Runs: 29}, 0.0061, 0.1718},
+		{Rate{Hits: 20, Runs: 20}, 0.8389, 1},
 		{Rate{}, 0, 1},
 	} {
 		low, high := x.r.Interval()
 		if math.Abs(low-x.low) > 0.0001 || math.Abs(high-x.high) > 0.0001 {
-			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", x.r.Hits, x.r.Plays, low, high, x.low, x.high)
+			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", x.r.Hits, x.r.Runs, low, high, x.low, x.high)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestShrinkSchedule(t *testing.T) {
 	if got.Faults != [2]int{2, 1} || got.Steps[1] >= got.Steps[0] || got.Signature.String() != "granted-early by a pause of a client" {
 		t.Errorf("%+v", got)
 	}
-	if len(got.Without) != 1 || got.Without[0].Name != "pause: A" || got.Without[0].Rate != (Rate{Plays: withoutPlays}) {
+	if len(got.Without) != 1 || got.Without[0].Name != "pause: A" || got.Without[0].Rate != (Rate{Runs: withoutRuns}) {
 		t.Errorf("its fault is not confirmed as the cause: %+v", got.Without)
 	}
 	if small, err := scenarios.Parse("s.yaml", []byte(got.Schedule)); err != nil || small.Name != "mine" || small.Expected("model", "none") == nil {

@@ -15,54 +15,54 @@ type Shrunk struct {
 	Faults    [2]int    `json:"faults"`   // before and after
 	Steps     [2]int    `json:"steps"`
 	Needed    []string  `json:"needed,omitempty"`
-	Plays     int       `json:"plays"` // until it was found; those of Rate not among them
-	Rate      Rate      `json:"rate"`  // of the last plays, after nothing was changed any more
+	Runs      int       `json:"runs"` // until it was found; those of Rate not among them
+	Rate      Rate      `json:"rate"` // of the last runs, after nothing was changed any more
 	// Without are the faults that are left, each with how often it came without that one.
-	Without []Remedy `json:"without,omitempty"`
+	Without []Mitigation `json:"without,omitempty"`
 }
 
 // ShrinkOptions says how a schedule is made smaller.
 type ShrinkOptions struct {
 	Like    *Signature // the counterexample that must stay; nil: the first that it shows
 	Find    []string   // anomalies; nil: all of required properties
-	Budget  int        // of plays
-	Replays int        // how often what remains is played in the end
+	Budget  int        // of runs
+	Replays int        // how often what remains is run in the end
 }
 
 // ErrHolds is that a schedule that was to be made smaller breaks nothing.
 var ErrHolds = errors.New("it breaks nothing")
 
-// provedWithin is how often a schedule is played until it has to have shown a violation.
+// provedWithin is how often a schedule is run until it has to have shown a violation.
 const provedWithin = 10
 
 // Shrink makes a schedule as small as it goes while it breaks the lock in the same way.
-func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, o ShrinkOptions) (*Shrunk, error) {
+func Shrink(ctx context.Context, t Target, p Runner, s *scenarios.Scenario, o ShrinkOptions) (*Shrunk, error) {
 	h := New(Options{Target: t, Find: o.Find})
 	defer h.stop()
-	k := &shrinker{h: h, player: p, budget: o.Budget}
+	k := &shrinker{h: h, runner: p, budget: o.Budget}
 	found := o.Like != nil
 	if found {
 		k.sig = *o.Like
 	}
-	for k.plays < provedWithin && !found {
-		out, err := p.Play(ctx, s)
+	for k.runs < provedWithin && !found {
+		out, err := p.Run(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		k.plays++
+		k.runs++
 		if all := h.o.signatures(out.Verdict, s); len(all) > 0 && !out.Busy {
 			k.sig, found = all[0], true
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("%s was played %d times: %w", s.Name, k.plays, ErrHolds)
+		return nil, fmt.Errorf("%s was run %d times: %w", s.Name, k.runs, ErrHolds)
 	}
 	if _, err := k.measure(ctx, s); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	small, needed := k.shrink(ctx, s)
 	small = k.center(ctx, small)
-	out := &Shrunk{Needed: needed, Plays: k.plays}
+	out := &Shrunk{Needed: needed, Runs: k.runs}
 	kept := len(k.trail)
 	if small, out.Rate = k.settle(ctx, small, o.Replays); len(k.trail) < kept {
 		out.Needed = nil // of another schedule
@@ -75,29 +75,29 @@ func Shrink(ctx context.Context, t Target, p Player, s *scenarios.Scenario, o Sh
 	}
 	k.sig.Kinds = t.kindsOf(small)
 	small.Expect = []scenarios.Expectation{{Lock: t.Lock, Fencing: scenarios.Every, Must: []string{k.sig.Anomaly}, May: others([]string{k.sig.Anomaly})}}
-	if k.sig.Anomaly == LateWrite {
+	if k.sig.LeaseHazard() {
 		small.Expect = nil // whichever of its anomalies it comes to
 	}
 	small.Name, small.About, small.Replay = s.Name, s.About, ""
-	if out.Rate.Plays > 0 {
-		small.Replay = fmt.Sprintf("%d of %d", out.Rate.Hits, out.Rate.Plays)
+	if out.Rate.Runs > 0 {
+		small.Replay = fmt.Sprintf("%d of %d", out.Rate.Hits, out.Rate.Runs)
 	}
 	out.Signature, out.Schedule = k.sig, string(small.Write())
-	out.Faults, out.Steps = [2]int{len(s.Strikes), len(small.Strikes)}, [2]int{stepsOf(s), stepsOf(small)}
+	out.Faults, out.Steps = [2]int{len(s.TriggeredFaults), len(small.TriggeredFaults)}, [2]int{stepsOf(s), stepsOf(small)}
 	return out, nil
 }
 
 // settle measures how often what is left shows itself, and takes back what was left away
 // last for as long as that is not nearly every time, or half as often as it came at first.
 func (k *shrinker) settle(ctx context.Context, s *scenarios.Scenario, replays int) (*scenarios.Scenario, Rate) {
-	rate := k.h.rate(ctx, k.player, s, k.sig, replays, nil)
+	rate := k.h.rate(ctx, k.runner, s, k.sig, replays, nil)
 	for !k.steadyEnough(rate) && len(k.trail) > 0 && ctx.Err() == nil {
 		last := len(k.trail) - 1
 		larger, err := scenarios.Parse(s.File, []byte(k.trail[last]))
 		if err != nil {
 			break
 		}
-		again := k.h.rate(ctx, k.player, larger, k.sig, replays, nil)
+		again := k.h.rate(ctx, k.runner, larger, k.sig, replays, nil)
 		if again.share() <= rate.share() {
 			break // what is larger is no steadier
 		}

@@ -9,21 +9,41 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// Signature is one way to break a lock: two violations of one signature are the same way.
+// Signature identifies a counterexample: two violations with one signature are the same.
 type Signature struct {
 	Anomaly string   `json:"anomaly"`
 	Cause   string   `json:"cause,omitempty"`
 	Kinds   []string `json:"kinds"` // of fault, and on whom they fall: "pause of a client"
 }
 
-// LateWrite stands for all that follows from a lease alone: a write of a client that no
-// longer has the lock reaches a resource that does not look at tokens. However it is
-// brought about, it is one counterexample, and fencing is what helps.
-const LateWrite = "late-write"
+// AfterLease is the cause of a stale write that follows from a lease alone: the client's lease
+// has ended, and the resource does not check tokens. However it is brought about, it is one
+// counterexample, and fencing is its mitigation.
+const AfterLease = "after-lease"
 
-func (s Signature) String() string { return s.Name() + " by " + s.Takes() }
+// NoFault stands for the faults of a counterexample that needs none.
+const NoFault = "no fault injected"
 
-// Name is the counterexample without the faults that it takes.
+// leaseHazard is the signature that all such stale writes share.
+var leaseHazard = Signature{Anomaly: "stale-write", Cause: AfterLease}
+
+// LeaseHazard reports whether s is a stale write that follows from a lease alone.
+func (s Signature) LeaseHazard() bool { return s.root() == leaseHazard.root() }
+
+// Hazard reports whether s is a lease hazard; anything else is a lock bug.
+func (s Signature) Hazard() bool {
+	return s.LeaseHazard() || (verdict.Group{Name: s.Anomaly, Cause: s.Cause}).Class() == verdict.Hazard
+}
+
+// String is the name and the faults, for logs and errors.
+func (s Signature) String() string {
+	if len(s.Kinds) == 0 {
+		return s.Name() + " with " + NoFault
+	}
+	return s.Name() + " by " + s.Takes()
+}
+
+// Name is the anomaly and its cause, without the faults.
 func (s Signature) Name() string {
 	if s.Cause != "" && s.Cause != s.Anomaly {
 		return s.Anomaly + " (" + s.Cause + ")"
@@ -31,10 +51,10 @@ func (s Signature) Name() string {
 	return s.Anomaly
 }
 
-// Takes is what it takes.
+// Takes lists the kinds of fault, or NoFault.
 func (s Signature) Takes() string {
 	if len(s.Kinds) == 0 {
-		return "nothing at all"
+		return NoFault
 	}
 	return strings.Join(s.Kinds, " and ")
 }
@@ -47,7 +67,7 @@ func (s Signature) within(o Signature) bool {
 	if s.root() != o.root() {
 		return false
 	}
-	if s.Anomaly == LateWrite {
+	if s.LeaseHazard() {
 		return true
 	}
 	return !slices.ContainsFunc(s.Kinds, func(k string) bool { return !slices.Contains(o.Kinds, k) })
@@ -70,7 +90,7 @@ func (o Options) signatures(v verdict.Verdict, s *scenarios.Scenario) []Signatur
 		}
 		sig := Signature{Anomaly: g.Name, Cause: g.Cause, Kinds: o.Target.kindsOf(s)}
 		if late(g) {
-			sig.Anomaly, sig.Cause = LateWrite, ""
+			sig.Anomaly, sig.Cause = leaseHazard.Anomaly, leaseHazard.Cause
 		}
 		if !slices.ContainsFunc(out, func(o Signature) bool { return o.root() == sig.root() }) {
 			out = append(out, sig)
@@ -92,7 +112,7 @@ func (t Target) kindsOf(s *scenarios.Scenario) []string {
 	if slices.Contains(t.Leases, s.TTL) {
 		out = append(out, fmt.Sprintf("a lease of %v", s.TTL))
 	}
-	for _, st := range s.Strikes {
+	for _, st := range s.TriggeredFaults {
 		k := kindWords(s, st)
 		if !slices.Contains(out, k) {
 			out = append(out, k)
@@ -102,7 +122,7 @@ func (t Target) kindsOf(s *scenarios.Scenario) []string {
 	return out
 }
 
-func kindWords(s *scenarios.Scenario, st scenarios.Strike) string {
+func kindWords(s *scenarios.Scenario, st scenarios.TriggeredFault) string {
 	client := func(nodes []string) bool {
 		return slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(s.Clients, n) })
 	}

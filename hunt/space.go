@@ -16,7 +16,7 @@ type point struct {
 	depth    int // how many faults it has
 	workload string
 	guided   bool   // it is none of the space
-	again    *entry // it is played once more, to see whether it shows that again
+	again    *entry // it is run once more, to see whether it shows that again
 }
 
 // space gives the schedules up to a depth, the shallow ones first, in an order that does
@@ -24,7 +24,7 @@ type point struct {
 func space(t Target, depth int) iter.Seq[point] {
 	return func(yield func(point) bool) {
 		seen := map[string]bool{} // what equal clients do in each other's place counts once
-		give := func(w workload, strikes ...scenarios.Strike) bool {
+		give := func(w workload, strikes ...scenarios.TriggeredFault) bool {
 			p := point{schedule: t.schedule(w, strikes...), depth: len(strikes), workload: w.name}
 			k := w.name + "|" + w.same(strikes)
 			if seen[k] {
@@ -78,13 +78,13 @@ func space(t Target, depth int) iter.Seq[point] {
 
 type one struct {
 	workload workload
-	strike   scenarios.Strike
+	strike   scenarios.TriggeredFault
 	rank     int // of its fault
 	turn     int // among those of its fault
 }
 
-// single gives every fault at every anchor that is new in its workload. The faults take
-// turns, each with its most telling anchor first: a search that is cut short has tried
+// single gives every fault at every trigger that is new in its workload. The faults take
+// turns, each with its most telling trigger first: a search that is cut short has tried
 // something of every fault, and a bug that takes a wrong clock is not found after all pauses.
 func single(t Target, all []workload) iter.Seq[one] {
 	queues := map[string][]one{}
@@ -111,11 +111,11 @@ func single(t Target, all []workload) iter.Seq[one] {
 // first.
 func tried(t Target, all []workload, i int, f fault) []one {
 	var out []one
-	anchor, n := scenarios.Anchor{}, -1
+	trigger, n := scenarios.Trigger{}, -1
 	for _, s := range strikesOf(t, all[i], f) {
 		late := 1 // another end of the same
-		if s.When != anchor {
-			anchor, n, late = s.When, n+1, 0
+		if s.When != trigger {
+			trigger, n, late = s.When, n+1, 0
 		}
 		// What a wrong clock does shows only later, by what follows.
 		if f.tells(t, s, late > 0) && (f.word == "clock" || all[i].opens(all[:i], s.When)) {
@@ -129,7 +129,7 @@ func tried(t Target, all []workload, i int, f fault) []one {
 // a section is longer than the lease, and everybody relies on when it ends, or where all ask at
 // once, and each judges the others by its own. A renewal does not wait until all is tried that
 // happens without one.
-func (f fault) order(all []workload, i int, at scenarios.Anchor) int {
+func (f fault) order(all []workload, i int, at scenarios.Trigger) int {
 	first := slices.IndexFunc(all, workload.outlives)
 	switch {
 	case at.Do == history.Renew:
@@ -151,13 +151,13 @@ func (w workload) leading(t Target) []string {
 	return clientNames[:min(2, len(w.programs))]
 }
 
-// strikesOf are the strikes of one fault in one workload: at each of its anchors, with
+// strikesOf are the strikes of one fault in one workload: at each of its triggers, with
 // each of its ends.
-func strikesOf(t Target, w workload, f fault) []scenarios.Strike {
-	var out []scenarios.Strike
-	for _, a := range anchorsOf(t, w, f) {
+func strikesOf(t Target, w workload, f fault) []scenarios.TriggeredFault {
+	var out []scenarios.TriggeredFault
+	for _, a := range triggersOf(t, w, f) {
 		for _, u := range untils(t, w, f, a) {
-			s, err := scenarios.NewStrike(f.text, a, u)
+			s, err := scenarios.NewTriggeredFault(f.text, a, u)
 			if err != nil {
 				continue // a fault that the language does not know on this target
 			}
@@ -167,15 +167,15 @@ func strikesOf(t Target, w workload, f fault) []scenarios.Strike {
 	return out
 }
 
-// messages is how many messages of one act are tried as anchors: an acquire of most locks
+// messages is how many messages of one act are tried as triggers: an acquire of most locks
 // takes one to three. Those that never come are given up.
 const messages = 3
 
 // anchorsOf are where a fault strikes in a workload, the most telling first: who stops is
 // missed most before a write, and a wrong clock or a bad link matter most to who asks for
 // the lock.
-func anchorsOf(t Target, w workload, f fault) []scenarios.Anchor {
-	var out []scenarios.Anchor
+func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
+	var out []scenarios.Trigger
 	for i, p := range w.programs {
 		c := clientNames[i]
 		if f.whom != "" && f.whom != c || f.whom == "" && i > 1 {
@@ -195,18 +195,18 @@ func anchorsOf(t Target, w workload, f fault) []scenarios.Anchor {
 			}
 		}
 		if f.whom == c || f.whom == "" && i == 1 {
-			out = append(out, scenarios.Anchor{At: scenarios.Event, Await: scenarios.AwaitClient(c, "waiting")})
+			out = append(out, scenarios.Trigger{At: scenarios.Event, Await: scenarios.AwaitClient(c, "waiting")})
 		}
 	}
 	order := map[string]int{history.Acquire: 0, history.Renew: 0, history.Release: 1}
-	if f.word == "pause" || f.word == "kill" || !f.at(scenarios.Anchor{Do: history.Acquire}) {
+	if f.word == "pause" || f.word == "kill" || !f.at(scenarios.Trigger{Do: history.Acquire}) {
 		order = map[string]int{history.Write: 0, history.Release: 1, history.Renew: 1}
 	}
-	slices.SortStableFunc(out, func(a, b scenarios.Anchor) int { return place(order, f, a) - place(order, f, b) })
+	slices.SortStableFunc(out, func(a, b scenarios.Trigger) int { return place(order, f, a) - place(order, f, b) })
 	return out
 }
 
-func place(order map[string]int, f fault, a scenarios.Anchor) int {
+func place(order map[string]int, f fault, a scenarios.Trigger) int {
 	n, ok := order[a.Do]
 	switch {
 	case a.At == scenarios.Event && f.whom == "":
@@ -228,7 +228,7 @@ func place(order map[string]int, f fault, a scenarios.Anchor) int {
 
 // untils are the ends of a fault: when somebody else has been granted the lock and has done
 // something with it, or after a time that is shorter, or longer, than a lease.
-func untils(t Target, w workload, f fault, a scenarios.Anchor) []scenarios.Until {
+func untils(t Target, w workload, f fault, a scenarios.Trigger) []scenarios.Until {
 	if !f.lasts {
 		return []scenarios.Until{{}}
 	}
@@ -262,19 +262,19 @@ func untils(t Target, w workload, f fault, a scenarios.Anchor) []scenarios.Until
 // successor's section, and not near its end: a resource that refuses older tokens lets
 // nothing late through once the successor has written, and a late release or renewal finds
 // nobody's lock once the successor has released it.
-func middle(t Target, a scenarios.Anchor) bool {
+func middle(t Target, a scenarios.Trigger) bool {
 	return t.fenced() || a.Do == history.Release || a.Do == history.Renew
 }
 
 // tells says whether an end is tried in the space. The others are what the guided search
 // comes to: they lead to the same but for a few times.
-func (f fault) tells(t Target, s scenarios.Strike, another bool) bool {
+func (f fault) tells(t Target, s scenarios.TriggeredFault, another bool) bool {
 	u := s.Until
 	switch {
 	case !f.lasts:
 		return true
 	case u.Move.Do == history.Read && !middle(t, s.When):
-		return false // a late write spoils as much after the successor's own
+		return false // a stale write spoils as much after the successor's own
 	case f.word == "kill" && f.whom != "": // it does not go on with its program
 		return !another
 	case f.word == "clock" || f.whom != "": // when the successor has done something, and late

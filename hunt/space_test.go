@@ -26,8 +26,8 @@ func TestSpace(t *testing.T) {
 						t.Fatalf("twice:\n%s", k)
 					}
 					seen[k] = true
-					if p.depth < at || p.depth != len(p.schedule.Strikes) {
-						t.Fatalf("depth %d with %d faults after depth %d", p.depth, len(p.schedule.Strikes), at)
+					if p.depth < at || p.depth != len(p.schedule.TriggeredFaults) {
+						t.Fatalf("depth %d with %d faults after depth %d", p.depth, len(p.schedule.TriggeredFaults), at)
 					}
 					at = p.depth
 					if len(first) < 1000 {
@@ -68,7 +68,7 @@ func TestSymmetry(t *testing.T) {
 	on := target(3, 1)
 	race := map[string]bool{}
 	for p := range space(on, 1) {
-		for _, st := range p.schedule.Strikes {
+		for _, st := range p.schedule.TriggeredFaults {
 			nodes := slices.Concat(st.Fault.Nodes, st.Fault.Peers)
 			if slices.Contains(nodes, "s2") && !slices.Contains(nodes, "s1") || slices.Contains(nodes, "s3") && !slices.Contains(nodes, "s2") {
 				t.Errorf("%s: the first servers stand for all", st)
@@ -100,14 +100,14 @@ func TestSymmetry(t *testing.T) {
 // none.
 func TestKinds(t *testing.T) {
 	for p := range space(target(1, 1, "pause"), 2) {
-		for _, st := range p.schedule.Strikes {
+		for _, st := range p.schedule.TriggeredFaults {
 			if st.Fault.Word != "pause" {
 				t.Fatalf("%s among pauses", st)
 			}
 		}
 	}
 	for p := range space(target(0, 1), 1) {
-		for _, st := range p.schedule.Strikes {
+		for _, st := range p.schedule.TriggeredFaults {
 			if strings.Contains(st.String(), scenarios.Servers) || st.When.At == scenarios.Sent || st.When.At == scenarios.Answered {
 				t.Fatalf("%s without servers", st)
 			}
@@ -152,8 +152,8 @@ func TestUnableIsNotTried(t *testing.T) {
 }
 
 func TestPairsMeanSomething(t *testing.T) {
-	strike := func(fault, client, do string) scenarios.Strike {
-		s, err := scenarios.NewStrike(fault, scenarios.Anchor{At: scenarios.Before, Client: client, Do: do, Nth: 1}, scenarios.Until{Or: scenarios.Span{Leases: 1}})
+	strike := func(fault, client, do string) scenarios.TriggeredFault {
+		s, err := scenarios.NewTriggeredFault(fault, scenarios.Trigger{At: scenarios.Before, Client: client, Do: do, Nth: 1}, scenarios.Until{Or: scenarios.Span{Leases: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestPairsMeanSomething(t *testing.T) {
 	}
 	pause := strike("pause: A", "A", "write")
 	for _, tt := range []struct {
-		other scenarios.Strike
+		other scenarios.TriggeredFault
 		want  bool
 	}{
 		{strike("pause: A", "A", "release"), false},
@@ -177,9 +177,9 @@ func TestPairsMeanSomething(t *testing.T) {
 	}
 }
 
-// An anchor is tried once up to which the programs are the same, and again where the others
+// An trigger is tried once up to which the programs are the same, and again where the others
 // begin otherwise.
-func TestAnchorsThatOpen(t *testing.T) {
+func TestTriggersThatOpen(t *testing.T) {
 	of := func(texts ...string) (w workload) {
 		for _, text := range texts {
 			w.programs = append(w.programs, scenarios.MustProgram(text, clientNames))
@@ -189,12 +189,12 @@ func TestAnchorsThatOpen(t *testing.T) {
 	first := of("acquire, read, hold 0.2 leases, write, release", "await A granted, acquire, read, release")
 	longer := of("acquire, read, hold 1.3 leases, write, release", "await A granted, acquire, read, release")
 	race := of("acquire, read, hold 0.2 leases, write, release", "acquire, read, release")
-	at := func(client, do string) scenarios.Anchor {
-		return scenarios.Anchor{At: scenarios.Before, Client: client, Do: do, Nth: 1}
+	at := func(client, do string) scenarios.Trigger {
+		return scenarios.Trigger{At: scenarios.Before, Client: client, Do: do, Nth: 1}
 	}
 	for _, tt := range []struct {
 		w    workload
-		at   scenarios.Anchor
+		at   scenarios.Trigger
 		want bool
 	}{
 		{longer, at("A", "acquire"), false},
@@ -202,10 +202,10 @@ func TestAnchorsThatOpen(t *testing.T) {
 		{longer, at("A", "hold"), true},
 		{longer, at("A", "write"), true},
 		{longer, at("B", "release"), false},
-		{longer, scenarios.Anchor{At: scenarios.Event, Await: scenarios.AwaitClient("B", "waiting")}, false},
+		{longer, scenarios.Trigger{At: scenarios.Event, Await: scenarios.AwaitClient("B", "waiting")}, false},
 		{race, at("A", "acquire"), true},
-		{race, scenarios.Anchor{At: scenarios.Event, Await: scenarios.AwaitClient("B", "waiting")}, true},
-		{longer, scenarios.Anchor{At: scenarios.Start}, true},
+		{race, scenarios.Trigger{At: scenarios.Event, Await: scenarios.AwaitClient("B", "waiting")}, true},
+		{longer, scenarios.Trigger{At: scenarios.Start}, true},
 	} {
 		if got := tt.w.opens([]workload{first}, tt.at); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.at, got, tt.want)
@@ -222,7 +222,7 @@ func TestFaultsTakeTurns(t *testing.T) {
 		if p.depth == 0 {
 			continue
 		}
-		text := p.schedule.Strikes[0].Fault.Text
+		text := p.schedule.TriggeredFaults[0].Fault.Text
 		if seen[text] {
 			t.Fatalf("%s for the second time after %d of %d faults", text, len(seen), n)
 		}
@@ -242,7 +242,7 @@ func TestFencedIsReachedBeforeTheWrite(t *testing.T) {
 			if p.depth == 0 {
 				continue
 			}
-			if got := p.schedule.Strikes[0].Until.String(); !strings.HasPrefix(got, want) {
+			if got := p.schedule.TriggeredFaults[0].Until.String(); !strings.HasPrefix(got, want) {
 				t.Errorf("--fencing %s: %q first, want %q", fencing, got, want)
 			}
 			break
@@ -279,11 +279,11 @@ func TestOtherLeases(t *testing.T) {
 			with := 0
 			for p := range space(on, depth) {
 				if p.schedule.TTL == on.TTL {
-					with += len(p.schedule.Strikes)
+					with += len(p.schedule.TriggeredFaults)
 					continue
 				}
 				got = append(got, p.workload)
-				if len(p.schedule.Strikes) > 0 || p.depth != 0 {
+				if len(p.schedule.TriggeredFaults) > 0 || p.depth != 0 {
 					t.Errorf("%s has a fault", p.workload)
 				}
 				if depth > 0 && permits == 1 && with != kinds {
@@ -315,7 +315,7 @@ func TestFirstOfAFault(t *testing.T) {
 		if p.depth == 0 {
 			continue
 		}
-		if text := p.schedule.Strikes[0].Fault.Text; first[text].schedule == nil {
+		if text := p.schedule.TriggeredFaults[0].Fault.Text; first[text].schedule == nil {
 			first[text] = p
 		}
 	}
@@ -328,7 +328,7 @@ func TestFirstOfAFault(t *testing.T) {
 		p := first[fault]
 		if p.schedule == nil {
 			t.Errorf("%s is never tried", fault)
-		} else if at := p.schedule.Strikes[0].When.String(); p.workload != want[0] || at != want[1] {
+		} else if at := p.schedule.TriggeredFaults[0].When.String(); p.workload != want[0] || at != want[1] {
 			t.Errorf("%s first in %s at %q, want %s at %q", fault, p.workload, at, want[0], want[1])
 		}
 	}
@@ -340,7 +340,7 @@ func TestLateReleaseFindsTheSuccessor(t *testing.T) {
 		if p.depth == 0 || p.workload != "overlap" {
 			continue
 		}
-		st := p.schedule.Strikes[0]
+		st := p.schedule.TriggeredFaults[0]
 		if st.Fault.Text != "pause: A" || st.When.Do != history.Release || st.When.At != scenarios.Sent {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 // what any lease does.
 func (r *Result) Failures() (bugs, hazards int) {
 	for _, w := range r.Counterexamples {
-		if w.Anomaly == LateWrite || (verdict.Group{Name: w.Anomaly, Cause: w.Cause}).Class() == verdict.Hazard {
+		if w.Hazard() {
 			hazards++
 		} else {
 			bugs++
@@ -21,7 +21,7 @@ func (r *Result) Failures() (bugs, hazards int) {
 	return bugs, hazards
 }
 
-// Summary is a hunt in one sentence: what was found, or how far it was looked.
+// Summary is a hunt in one sentence: the verdict, and what it found or covered.
 func (r *Result) Summary() string {
 	if len(r.Counterexamples) > 0 {
 		return fmt.Sprintf("%s: %s with --fencing %s", verdict.Failed(r.Failures()), r.Lock, r.Fencing)
@@ -29,7 +29,7 @@ func (r *Result) Summary() string {
 	var parts []string
 	all, deepest := 0, -1
 	for _, d := range r.Depths {
-		all += d.Played - d.Void
+		all += d.Ran - d.Discarded
 		if d.Done {
 			deepest = d.Faults
 		}
@@ -37,15 +37,19 @@ func (r *Result) Summary() string {
 	if deepest >= 0 {
 		n := 0
 		for _, d := range r.Depths[:deepest+1] {
-			n += d.Played - d.Void
+			n += d.Ran - d.Discarded
 		}
-		parts = append(parts, fmt.Sprintf("none of the %d schedules with at most %d %s broke it", n, deepest, format.Noun(deepest, "fault", "faults")))
+		parts = append(parts, fmt.Sprintf("none of the %d schedules with at most %d %s is a counterexample", n, deepest, format.Noun(deepest, "fault", "faults")))
 	}
-	if rest := r.Plays - r.Void; rest > 0 {
-		parts = append(parts, fmt.Sprintf("%d schedules were played all together", rest))
+	if rest := r.Runs - r.Discarded; rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d runs in total", rest))
 	}
-	if len(parts) == 0 {
-		return "nothing was played"
+	word := verdict.True.Word() + ": "
+	if why := r.Unproved(); why != "" {
+		word = verdict.Unknown.Word() + ": " + why
+		if len(parts) > 0 {
+			word += "; "
+		}
 	}
-	return strings.Join(parts, "; ")
+	return word + strings.Join(parts, "; ")
 }

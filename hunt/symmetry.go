@@ -53,7 +53,7 @@ func swaps(programs []scenarios.Program) []map[string]string {
 
 // same is one text for all sets of faults that are the same but for the names of clients
 // that do the same.
-func (w workload) same(strikes []scenarios.Strike) string {
+func (w workload) same(strikes []scenarios.TriggeredFault) string {
 	least := ""
 	for _, names := range w.swaps {
 		words := make([]string, len(strikes))

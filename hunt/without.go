@@ -6,27 +6,27 @@ import (
 )
 
 const (
-	// withoutPlays is how often a counterexample is played without one of its faults.
-	withoutPlays = 10
-	// tellable is the part of its plays a counterexample has to show itself in for so many plays without a
+	// withoutPlays is how often a counterexample is run without one of its faults.
+	withoutRuns = 10
+	// tellable is the part of its runs a counterexample has to show itself in for so many runs without a
 	// fault to say that it is needed: at less, they might show nothing by chance.
 	tellable = 0.3
 )
 
-// without plays a counterexample again without each of its faults: a fault is the cause of what does not
+// without runs a counterexample again without each of its faults: a fault is the cause of what does not
 // come without it.
-func (h *Search) without(ctx context.Context, p Player, w *Counterexample) {
+func (h *Search) without(ctx context.Context, p Runner, w *Counterexample) {
 	s, err := w.scenario()
 	if err != nil || w.rate().share() < tellable {
 		return
 	}
 	w.Without = nil
-	for i, st := range s.Strikes {
+	for i, st := range s.TriggeredFaults {
 		c := clone(s)
-		c.Strikes = slices.Delete(c.Strikes, i, i+1)
+		c.TriggeredFaults = slices.Delete(c.TriggeredFaults, i, i+1)
 		c.Expect = nil
 		if c = h.mutator.whole(c); c != nil && ctx.Err() == nil {
-			w.Without = append(w.Without, Remedy{Name: st.Fault.Text, Rate: h.rate(ctx, p, c, w.Signature, withoutPlays, nil)})
+			w.Without = append(w.Without, Mitigation{Name: st.Fault.Text, Rate: h.rate(ctx, p, c, w.Signature, withoutRuns, nil)})
 		}
 	}
 }
@@ -34,5 +34,5 @@ func (h *Search) without(ctx context.Context, p Player, w *Counterexample) {
 // Confirmed says that each of the counterexample's faults was seen to be needed: it did not break without
 // any one of them. A counterexample that takes no fault is confirmed as such.
 func (w *Counterexample) Confirmed() bool {
-	return len(w.Without) == w.Faults && !slices.ContainsFunc(w.Without, func(r Remedy) bool { return !r.Rate.Helps() })
+	return len(w.Without) == w.Faults && !slices.ContainsFunc(w.Without, func(r Mitigation) bool { return !r.Rate.Helps() })
 }

@@ -42,11 +42,11 @@ func TestWithout(t *testing.T) {
 		want      string
 		confirmed bool
 	}{
-		{"both", &model{}, both, Rate{Hits: 20, Plays: 20}, "A: 0 of 10, B: 0 of 10", true},
-		{"a bystander", &model{}, struck("pause", "A"), Rate{Hits: 20, Plays: 20}, "A: 0 of 10, B: 10 of 10", false},
-		{"neither", &model{}, func(*scenarios.Scenario) bool { return true }, Rate{Hits: 20, Plays: 20}, "A: 10 of 10, B: 10 of 10", false},
-		{"too seldom to say", &model{}, both, Rate{Hits: 1, Plays: 20}, "", false},
-		{"too busy to say", &model{busy: map[string]int{"": 1 << 20}}, both, Rate{Hits: 20, Plays: 20}, "A: 0 of 0, B: 0 of 0", false},
+		{"both", &model{}, both, Rate{Hits: 20, Runs: 20}, "A: 0 of 10, B: 0 of 10", true},
+		{"a bystander", &model{}, struck("pause", "A"), Rate{Hits: 20, Runs: 20}, "A: 0 of 10, B: 10 of 10", false},
+		{"neither", &model{}, func(*scenarios.Scenario) bool { return true }, Rate{Hits: 20, Runs: 20}, "A: 10 of 10, B: 10 of 10", false},
+		{"too seldom to say", &model{}, both, Rate{Hits: 1, Runs: 20}, "", false},
+		{"too busy to say", &model{busy: map[string]int{"": 1 << 20}}, both, Rate{Hits: 20, Runs: 20}, "A: 0 of 0, B: 0 of 0", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.m.bugs = []bug{{"granted-early", "", c.needs}}
@@ -65,13 +65,13 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-func shareOf(r Rate) string { return fmt.Sprintf("%d of %d", r.Hits, r.Plays) }
+func shareOf(r Rate) string { return fmt.Sprintf("%d of %d", r.Hits, r.Runs) }
 
 // TestWithoutInAHunt: a hunt that finds a counterexample says whether its fault is the cause.
 func TestWithoutInAHunt(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
 	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
-	if err := h.Finish(t.Context(), []Player{m}, FinishOptions{Replays: 5, Time: time.Minute}); err != nil || len(h.result.Counterexamples) != 1 {
+	if err := h.Finish(t.Context(), []Runner{m}, FinishOptions{Replays: 5, Time: time.Minute}); err != nil || len(h.result.Counterexamples) != 1 {
 		t.Fatalf("%v, counterexamples %v", err, counterexampleNames(&h.result))
 	}
 	if w := h.result.Counterexamples[0]; !w.Confirmed() || len(w.Without) != 1 {

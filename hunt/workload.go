@@ -110,14 +110,14 @@ func crowd(permits int) [][]string {
 	return [][]string{race, late, again}
 }
 
-// moves counts how often a program makes a move, and lists each as an anchor's client,
+// moves counts how often a program makes a move, and lists each as a trigger's client,
 // word and number.
-func moves(client string, p scenarios.Program) []scenarios.Anchor {
+func moves(client string, p scenarios.Program) []scenarios.Trigger {
 	count := map[string]int{}
-	var out []scenarios.Anchor
+	var out []scenarios.Trigger
 	for _, m := range p {
 		count[m.Do]++
-		out = append(out, scenarios.Anchor{At: scenarios.Before, Client: client, Do: m.Do, Nth: count[m.Do]})
+		out = append(out, scenarios.Trigger{At: scenarios.Before, Client: client, Do: m.Do, Nth: count[m.Do]})
 	}
 	return out
 }
@@ -132,9 +132,9 @@ func touches(do string) bool {
 	return do == history.Read || do == history.Write || do == history.Add
 }
 
-// opens says that an anchor is at a point that none of the earlier workloads comes to: until
+// opens says that a trigger is at a point that none of the earlier workloads comes to: until
 // then its client has done something else, or the others began otherwise.
-func (w workload) opens(earlier []workload, a scenarios.Anchor) bool {
+func (w workload) opens(earlier []workload, a scenarios.Trigger) bool {
 	name := a.Client
 	if a.Await != nil {
 		name = a.Await.Client
@@ -161,8 +161,8 @@ func (w workload) begins(as workload, client int) bool {
 	return true
 }
 
-// until is a program up to the move of an anchor.
-func until(p scenarios.Program, a scenarios.Anchor) string {
+// until is a program up to the move of a trigger.
+func until(p scenarios.Program, a scenarios.Trigger) string {
 	do, nth := a.Do, a.Nth
 	if do == "" { // an event: it waits for its first grant
 		do, nth = history.Acquire, 1

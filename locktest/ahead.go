@@ -13,12 +13,12 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-// A scenario mostly waits, for leases and timeouts: some are played at a time, ahead of
+// A scenario mostly waits, for leases and timeouts: some are run at a time, ahead of
 // the subtests that tell what came of them.
 type ahead struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
-	playing sync.WaitGroup
+	running sync.WaitGroup
 	orders  []order
 	results []chan result
 	asked   int // how many are handed out; used by the test's goroutine only
@@ -30,9 +30,9 @@ type result struct {
 	err  error
 }
 
-// play prepares to carry out orders. Nothing is played before its first result is asked
+// run prepares to carry out orders. Nothing is run before its first result is asked
 // for.
-func play(ctx context.Context, orders []order, atATime int) *ahead {
+func runAll(ctx context.Context, orders []order, atATime int) *ahead {
 	a := &ahead{orders: orders, atATime: atATime, results: make([]chan result, len(orders))}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	for i := range orders {
@@ -47,7 +47,7 @@ func (a *ahead) result(i int) result {
 	for a.asked < len(a.orders) && a.asked < i+a.atATime {
 		n := a.asked
 		a.asked++
-		a.playing.Go(func() {
+		a.running.Go(func() {
 			c, err := a.orders[n].carryOut(a.ctx)
 			a.results[n] <- result{c, err}
 		})
@@ -58,10 +58,10 @@ func (a *ahead) result(i int) result {
 // stop ends what nobody has asked for.
 func (a *ahead) stop() {
 	a.cancel()
-	a.playing.Wait()
+	a.running.Wait()
 }
 
-// atATime is how many scenarios are played side by side: one where they share servers,
+// atATime is how many scenarios are run side by side: one where they share servers,
 // or where only some of them are asked for (go test -run Test/scenario).
 func (o *Options) atATime() int {
 	run := flag.Lookup("test.run")
@@ -71,7 +71,7 @@ func (o *Options) atATime() int {
 	return runtime.NumCPU() // each has a cluster and clients of its own
 }
 
-// carryOut has a scenario played in a process of its own.
+// execute has a scenario run in a process of its own.
 func (x order) carryOut(ctx context.Context) (results.Cell, error) {
 	// What an earlier test left there is not to be mixed with this one's.
 	if _, err := os.Stat(filepath.Join(x.Out, results.RunFile)); err == nil {

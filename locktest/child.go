@@ -82,8 +82,8 @@ func (x order) node(ctx context.Context, locks *clients.Table, serve func(contex
 		return workloads.Worker(ctx, workloads.Tables{Locks: locks, Backends: backends}, os.Stdin, os.Stdout, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	case "register":
 		return serveRegister(ctx, args)
-	case "lane":
-		return x.lane(ctx, locks)
+	case "testbed":
+		return x.testbed(ctx, locks)
 	case "server":
 		if len(args) == 0 || serve == nil {
 			return errors.New("which server? (Options.Builtin)")
@@ -115,17 +115,17 @@ func serveRegister(ctx context.Context, args []string) error {
 	return register.Serve(untilInputEnds(ctx), ln, register.NewStore(d, *start), os.Stdout)
 }
 
-// lane plays a hunt's schedules, in namespaces where they can be had, until standard input
+// testbed runs a hunt's schedules, in namespaces where they can be had, until standard input
 // ends.
-func (x order) lane(ctx context.Context, locks *clients.Table) error {
+func (x order) testbed(ctx context.Context, locks *clients.Table) error {
 	if err := os.WriteFile(came(x.Program), nil, 0o600); err != nil {
-		return fmt.Errorf("say that the lane is there: %w", err)
+		return fmt.Errorf("say that the testbed is there: %w", err)
 	}
 	sandbox, code, done := local.Enter()
 	if done {
 		os.Exit(code)
 	}
-	return harness.ServeLane(ctx, os.Stdin, os.Stdout, func(context.Context, *harness.LaneConfig) (harness.Host, error) {
+	return harness.ServeTestbed(ctx, os.Stdin, os.Stdout, func(context.Context, *harness.TestbedConfig) (harness.Host, error) {
 		return harness.Host{Locks: locks, Backends: backends, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, NoDisks: true}, nil
 	})
 }
@@ -140,13 +140,13 @@ func untilInputEnds(ctx context.Context) context.Context {
 	return ctx
 }
 
-// controller plays the scenario, in namespaces where they can be had.
+// controller runs the scenario, in namespaces where they can be had.
 func (x order) controller(ctx context.Context, locks *clients.Table) error {
 	sandbox, code, done := local.Enter()
 	if done {
 		os.Exit(code)
 	}
-	cell, err := x.play(untilInputEnds(ctx), sandbox, locks)
+	cell, err := x.run(untilInputEnds(ctx), sandbox, locks)
 	r := outcome{Cell: cell}
 	if err != nil {
 		r.Error = err.Error()
@@ -158,7 +158,7 @@ func (x order) controller(ctx context.Context, locks *clients.Table) error {
 	return os.WriteFile(x.Result, text, 0o600)
 }
 
-func (x order) play(ctx context.Context, sandbox *local.Sandbox, locks *clients.Table) (results.Cell, error) {
+func (x order) run(ctx context.Context, sandbox *local.Sandbox, locks *clients.Table) (results.Cell, error) {
 	s, err := x.scenario()
 	if err != nil {
 		return results.Cell{}, err
@@ -186,7 +186,7 @@ func (x order) play(ctx context.Context, sandbox *local.Sandbox, locks *clients.
 	return out.Result, nil
 }
 
-// scenario is what is played: as its file says, but on this lock. Expected of it is
+// scenario is what is run: as its file says, but on this lock. Expected of it is
 // what the test says, where it says something, and else what the file says of locks
 // that the catalogue does not know.
 func (x order) scenario() (*scenarios.Scenario, error) {

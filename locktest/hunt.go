@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
-	"github.com/picklock/picklock/hunt/lanes"
 	huntreport "github.com/picklock/picklock/hunt/report"
+	"github.com/picklock/picklock/hunt/testbeds"
 	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -36,7 +35,7 @@ type HuntOptions struct {
 
 	// Faults are the kinds of fault that may strike, as in picklock hunt --faults; nil: all.
 	Faults []string
-	// Depth is how many faults the schedules have of which all are played, 1 or 2; 0: 2.
+	// Depth is how many faults the schedules have of which all are run, 1 or 2; 0: 2.
 	// Faults of "none" leave all of them out.
 	Depth int
 	// Find are the anomalies that are looked for (docs/reference/anomalies.md); nil: all that break
@@ -61,7 +60,7 @@ type HuntOptions struct {
 
 const (
 	huntName = "hunt" // the folder of the results
-	// replays is how often each counterexample is played alone in the end.
+	// replays is how often each counterexample is run alone in the end.
 	replays = 20
 	// longestSearch and longestFinish are how long a hunt and all that follows it take where
 	// there is time for it.
@@ -73,8 +72,8 @@ const (
 
 // Hunt searches for the least that it takes to break a lock, as picklock hunt does
 // (docs/guides/hunt.md). The test fails with each counterexample that is found: what broke and why, and
-// the paths of a scenario that plays it again and of the report. It fails as well if too
-// much could not be played as it was meant, for then nothing is proved.
+// the paths of a scenario that runs it again and of the report. It fails as well if too
+// much could not be run as it was meant, for then nothing is proved.
 //
 // A hunt that finds nothing says how far it looked (go test -v); that is no proof that
 // there is nothing.
@@ -97,7 +96,7 @@ func Hunt(t *testing.T, open Open, o HuntOptions) {
 	for _, w := range r.Counterexamples {
 		t.Errorf("%s\nscenario: %s\nreport: %s", huntreport.Sentence(w), filepath.Join(out, huntreport.CounterexamplesFolder, w.Name+".yaml"), report)
 	}
-	for _, fault := range r.Impossible {
+	for _, fault := range r.Infeasible {
 		t.Logf("left out: %s", fault)
 	}
 	switch why := r.Unproved(); {
@@ -119,7 +118,7 @@ func (o *HuntOptions) check(t *testing.T) error {
 		return err
 	}
 	o.Fencing, o.Seed = run.Fencing, run.Seed
-	if err := lanes.CheckFaults(o.Faults); err != nil {
+	if err := testbeds.CheckFaults(o.Faults); err != nil {
 		return err
 	}
 	for _, a := range o.Find {
@@ -147,7 +146,7 @@ func (o *HuntOptions) check(t *testing.T) error {
 	return nil
 }
 
-// order is what has to be known to play a schedule.
+// order is what has to be known to run a schedule.
 func (o *HuntOptions) order(test string, call int) order {
 	return order{Test: test, Call: call, Fencing: o.Fencing, Cluster: o.Cluster, Servers: o.Servers, TTL: o.TTL, Confirms: o.Confirms, Extra: o.Extra, Seed: o.Seed}
 }
@@ -164,7 +163,7 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 		return nil, err
 	}
 	defer os.RemoveAll(files)
-	lo := lanes.Options{Extra: o.Extra, Runtime: "local"}
+	lo := testbeds.Options{Extra: o.Extra, Runtime: "local"}
 	if lo.Self, err = writeProgram(files, self, x); err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
@@ -182,7 +181,7 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 		return nil, err
 	}
 	// What an earlier test left there is not to be mixed with this one's.
-	if _, err := os.Stat(filepath.Join(out, huntreport.PlayedFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(out, huntreport.RunsFile)); err == nil {
 		if err := os.RemoveAll(out); err != nil {
 			return nil, fmt.Errorf("clear the folder of an earlier hunt: %w", err)
 		}
@@ -192,17 +191,17 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	lo.Dir = dir.Lanes()
+	lo.Dir = dir.Testbeds()
 	say := func(text string) { t.Log(text) }
-	// Why nothing can be played is told by those who broke down.
+	// Why nothing can be run is told by those who broke down.
 	broken := func(err error) error {
 		dir.Keep()
 		if _, none := os.Stat(came(lo.Self)); none != nil {
 			return fmt.Errorf("%s (%w)", x.missed(), err)
 		}
-		return fmt.Errorf("%w%s", err, crash(filepath.Join(out, huntreport.LanesFolder, "*", "*")))
+		return fmt.Errorf("%w%s", err, crash(filepath.Join(out, huntreport.TestbedsFolder, "*", "*")))
 	}
-	pool, players, target, err := lo.Start(ctx, info, target, lanes.Jobs(target), say)
+	pool, runners, target, err := lo.Start(ctx, info, target, testbeds.Jobs(target), say)
 	if err != nil {
 		return nil, broken(err)
 	}
@@ -210,23 +209,23 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 	search := hunt.New(hunt.Options{
 		Target: target, Depth: o.Depth, Time: o.Limit, Find: o.Find, IgnoreHazards: o.IgnoreHazards, Seed: o.Seed, Record: dir.Record,
 		Tell: func(w *hunt.Counterexample) {
-			t.Logf("found after %.1f s: %s (%d of %d plays)", w.FirstSecond, w.Signature, w.Search.Hits, w.Search.Plays)
+			t.Logf("found after %.1f s: %s (%d of %d runs)", w.FirstSecond, w.Signature, w.Search.Hits, w.Search.Runs)
 		},
 	})
-	r, err := search.Run(ctx, players)
+	r, err := search.Run(ctx, runners)
 	if err != nil {
 		return nil, broken(err)
 	}
-	f := pool.Remedies(info)
+	f := pool.Mitigations(info)
 	f.Replays, f.Time, f.Tell = replays, o.finish, say
-	if err := search.Finish(ctx, players, f); err != nil {
+	if err := search.Finish(ctx, runners, f); err != nil {
 		return nil, err
 	}
-	r.Command, r.Again, r.Starts, r.Versions = x.again(), o.again(), pool.Starts(), map[string]string{"picklock": harness.Version()}
+	r.Command, r.Replay, r.Starts, r.Versions = x.again(), o.again(), pool.Starts(), pool.Versions()
 	return r, dir.Write(r)
 }
 
-// again is how a counterexample is played again: as a scenario that fails with what breaks.
+// again is how a counterexample is run again: as a scenario that fails with what breaks.
 func (o *HuntOptions) again() string {
 	on := fmt.Sprintf("Cluster: %q", o.Cluster)
 	if len(o.Servers) > 0 {

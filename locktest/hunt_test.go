@@ -19,7 +19,7 @@ import (
 )
 
 // outEnv and replayEnv tell a test that fails on purpose where its results go, and which
-// scenario to play.
+// scenario to run.
 const (
 	outEnv    = "PICKLOCK_LOCKTEST_OUT"
 	replayEnv = "PICKLOCK_LOCKTEST_REPLAY"
@@ -38,11 +38,11 @@ func readHunt(t *testing.T, out string) (r hunt.Result) {
 	return r
 }
 
-// noting is a lock that notes in the service which lane has used a key: clients are
-// children of their lane's process.
+// noting is a lock that notes in the service which testbed has used a key: clients are
+// children of their testbed's process.
 type noting struct{ *mine }
 
-const notes = "lanes-of:"
+const notes = "testbeds-of:"
 
 func openNoting(ctx context.Context, o clients.Options) (clients.Lock, error) {
 	l, err := openMine(ctx, o)
@@ -59,7 +59,7 @@ func (n noting) Acquire(ctx context.Context, key string) (clients.Grant, error) 
 	return n.mine.Acquire(ctx, key)
 }
 
-// checkNotes: on servers that all lanes share, each lane has keys of its own.
+// checkNotes: on servers that all testbeds share, each testbed has keys of its own.
 func checkNotes(t *testing.T, addr string) {
 	t.Helper()
 	db := redis.NewClient(&redis.Options{Addr: addr})
@@ -70,18 +70,18 @@ func checkNotes(t *testing.T, addr string) {
 	}
 	all := map[string]bool{}
 	for _, k := range keys {
-		lanes, err := db.SMembers(t.Context(), k).Result()
-		if err != nil || len(lanes) != 1 {
-			t.Fatalf("%s: %v, %v", k, lanes, err)
+		testbeds, err := db.SMembers(t.Context(), k).Result()
+		if err != nil || len(testbeds) != 1 {
+			t.Fatalf("%s: %v, %v", k, testbeds, err)
 		}
-		all[lanes[0]] = true
+		all[testbeds[0]] = true
 	}
 	if len(all) < 2 {
-		t.Errorf("%d lanes have played, want some", len(all))
+		t.Errorf("%d testbeds have run, want some", len(all))
 	}
 }
 
-// TestHuntHolds: locks that are right are accused of nothing, and were played.
+// TestHuntHolds: locks that are right are accused of nothing, and were run.
 func TestHuntHolds(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -104,8 +104,8 @@ func TestHuntHolds(t *testing.T) {
 			x.o.TTL, x.o.Limit, x.o.Out = 500*time.Millisecond, 8*time.Second, t.TempDir()
 			locktest.Hunt(t, x.open, x.o)
 			r := readHunt(t, x.o.Out)
-			if r.Plays-r.Void < 6 || !r.Depths[0].Done || r.TTL != int64(x.o.TTL) || x.o.Fencing != "" && r.Fencing != x.o.Fencing {
-				t.Errorf("%d plays, %d void, of depth 0 all: %v; a lease of %v, fencing %s", r.Plays, r.Void, r.Depths[0].Done, time.Duration(r.TTL), r.Fencing)
+			if r.Runs-r.Discarded < 6 || !r.Depths[0].Done || r.TTL != int64(x.o.TTL) || x.o.Fencing != "" && r.Fencing != x.o.Fencing {
+				t.Errorf("%d runs, %d discarded, of depth 0 all: %v; a lease of %v, fencing %s", r.Runs, r.Discarded, r.Depths[0].Done, time.Duration(r.TTL), r.Fencing)
 			}
 			if x.o.Servers != nil {
 				checkNotes(t, addr)
@@ -120,7 +120,7 @@ func TestInnerHuntFinds(t *testing.T) {
 	locktest.Hunt(t, openPlain, locktest.HuntOptions{Cluster: "redis", Faults: []string{"none"}, Find: []string{"wrong-release"}, Limit: 3 * time.Second, Out: os.Getenv(outEnv)})
 }
 
-// TestInnerReplay plays what was found on the lock with the mistake, and on its twin
+// TestInnerReplay runs what was found on the lock with the mistake, and on its control
 // without. Of the latter so small a schedule may prove nothing; and where a client holds the
 // lock for longer than its lease, or this machine stalls, a write of its may come too late: that
 // follows from any lease. What must not come is the release of another's lock.
@@ -132,7 +132,7 @@ func TestInnerReplay(t *testing.T) {
 	t.Run("mine", func(t *testing.T) { locktest.Run(t, openMine, o) })
 }
 
-// TestHuntFinds: the counterexample is told, and what is told plays it again.
+// TestHuntFinds: the counterexample is told, and what is told runs it again.
 func TestHuntFinds(t *testing.T) {
 	t.Parallel()
 	if locktest.Child() {
@@ -153,7 +153,7 @@ func TestHuntFinds(t *testing.T) {
 	})
 	counterexample := filepath.Join(out, "hunt", "counterexamples", "counterexample-1-wrong-release.yaml")
 	for _, s := range []string{
-		"--- FAIL: TestInnerHuntFinds", "wrong-release — by nothing at all: ", " released at ", " the lock that ", "scenario: " + counterexample + "\n", "report: " + filepath.Join(out, "hunt", "hunt.html") + "\n",
+		"--- FAIL: TestInnerHuntFinds", "wrong-release — with no fault injected: ", " released at ", " the lock that ", "scenario: " + counterexample + "\n", "report: " + filepath.Join(out, "hunt", "hunt.html") + "\n",
 	} {
 		if code != 1 || !strings.Contains(said, s) {
 			t.Errorf("exit code %d, or it does not say %q", code, s)
@@ -163,12 +163,12 @@ func TestHuntFinds(t *testing.T) {
 		t.Error("want one counterexample")
 	}
 	r := readHunt(t, out)
-	if strings.Join(r.Command, " ") != "go test -run ^TestInnerHuntFinds$" || !strings.Contains(r.Again, "locktest.Run(") {
-		t.Errorf("it is said to be done again by %q, a counterexample by %q", r.Command, r.Again)
+	if strings.Join(r.Command, " ") != "go test -run ^TestInnerHuntFinds$" || !strings.Contains(r.Replay, "locktest.Run(") {
+		t.Errorf("it is said to be done again by %q, a counterexample by %q", r.Command, r.Replay)
 	}
 	page, err := os.ReadFile(filepath.Join(out, "hunt", huntreport.PageFile))
 	if err != nil || !strings.Contains(string(page), "counterexample-1-wrong-release&#34;: {}") {
-		t.Errorf("%v, or the page does not say how a counterexample is played again", err)
+		t.Errorf("%v, or the page does not say how a counterexample is run again", err)
 	}
 	if t.Failed() {
 		t.Fatal(said)

@@ -72,7 +72,7 @@ type Options struct {
 	Extra map[string]string
 
 	// Scenarios are names of the catalogue (picklock list scenarios) or paths of one's
-	// own files; nil: all of the catalogue that suit any lock, those that are not played
+	// own files; nil: all of the catalogue that suit any lock, those that are not run
 	// with this Fencing without any.
 	Scenarios []string
 	// Faults, as in picklock run --faults, strike clients that run by themselves, in a
@@ -162,7 +162,7 @@ func Run(t *testing.T, open Open, o Options) {
 	for _, s := range played {
 		orders = append(orders, o.order(s, t.Name(), call, filepath.Join(out, s.Name)))
 	}
-	ahead := play(t.Context(), orders, o.atATime())
+	ahead := runAll(t.Context(), orders, o.atATime())
 	defer ahead.stop()
 	for i, x := range orders {
 		t.Run(x.Scenario, func(t *testing.T) { x.judge(t, ahead.result(i)) })
@@ -211,7 +211,7 @@ func (o *Options) checkBuiltin(ctx context.Context) error {
 	return nil
 }
 
-// scenarios finds what is to be played.
+// scenarios finds what is to be run.
 func (o *Options) scenarios() ([]*scenarios.Scenario, error) {
 	var out []*scenarios.Scenario
 	if o.Scenarios == nil {
@@ -244,13 +244,13 @@ func (o *Options) scenarios() ([]*scenarios.Scenario, error) {
 	}
 	for name := range o.Expect {
 		if !slices.ContainsFunc(out, func(s *scenarios.Scenario) bool { return s.Name == name }) {
-			return nil, fmt.Errorf("something is expected of %q, which is not among what is played", name)
+			return nil, fmt.Errorf("something is expected of %q, which is not among what is run", name)
 		}
 	}
 	return out, nil
 }
 
-// order is what has to be known to play a scenario.
+// order is what has to be known to run a scenario.
 func (o *Options) order(s *scenarios.Scenario, test string, call int, dir string) order {
 	fencing := o.Fencing
 	if o.Scenarios == nil && s.Run == nil && !slices.Contains(s.Fencing, fencing) {

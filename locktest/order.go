@@ -28,7 +28,7 @@ const loopback = "PICKLOCK_LAB=loopback"
 type order struct {
 	Test string `json:"test"` // whose call of Run or Hunt
 	Call int    `json:"call"` // which one
-	// Node: it runs what its arguments say on a node of a cluster; else it plays the
+	// Node: it runs what its arguments say on a node of a cluster; else it runs the
 	// scenario.
 	Node bool `json:"node,omitempty"`
 
@@ -77,7 +77,7 @@ func (o order) missed() string {
 	return fmt.Sprintf("the test ended before it came to call %d of locktest.Run or locktest.Hunt", o.Call+1)
 }
 
-// came is the file, beside the program, by which a lane shows that it got there.
+// came is the file, beside the program, by which a testbed shows that it got there.
 func came(program string) string { return program + ".came" }
 
 // write writes the order to a file.
@@ -135,14 +135,14 @@ func inProcess(ctx context.Context, x order) (c results.Cell, err error) {
 		if runErr == nil {
 			runErr = errors.New(x.missed())
 		}
-		return c, fmt.Errorf("play %s: %w\n%s", x.Scenario, runErr, strings.TrimSpace(said.String()))
+		return c, fmt.Errorf("run %s: %w\n%s", x.Scenario, runErr, strings.TrimSpace(said.String()))
 	}
 	var r outcome
 	if err := json.Unmarshal(text, &r); err != nil {
-		return c, fmt.Errorf("play %s: read the result: %w", x.Scenario, err)
+		return c, fmt.Errorf("run %s: read the result: %w", x.Scenario, err)
 	}
 	if r.Error != "" {
-		return c, fmt.Errorf("play %s: %w", x.Scenario, errors.New(r.Error))
+		return c, fmt.Errorf("run %s: %w", x.Scenario, errors.New(r.Error))
 	}
 	return r.Cell, nil
 }

@@ -59,7 +59,7 @@ func goTest(t *testing.T, dir, which string) (string, int) {
 }
 
 // TestSampleInDocs: the test as it is printed passes on a lock without a mistake, and
-// fails on one that releases without looking at the owner. TestRedisHolds plays the rest
+// fails on one that releases without looking at the owner. TestRedisHolds runs the rest
 // of the catalogue.
 func TestSampleInDocs(t *testing.T) {
 	if locktest.Child() {

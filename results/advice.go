@@ -22,7 +22,7 @@ type advice struct {
 	fits func(seen) (figure string, ok bool)
 	says string
 	do   string
-	page string // under docs, with its anchor
+	page string // under docs, with its trigger
 }
 
 // seen is one group of anomalies of a run.
@@ -71,7 +71,7 @@ var advices = []advice{
 	{"granted-early", "granted-early", struck(clientClock), "the lease is counted by a client's clock, which was set",
 		"let the service count leases, by a clock that nobody sets, or fence the resource", "internals/clock.md"},
 	{"granted-early", "granted-early", struck(server), "the service gave the lock away while another client's lease had time left, and a fault was on: it may have forgotten the grant",
-		"see in the proof what the fault struck; a service must have a grant on a majority's disks before it answers", "guides/mitigations.md#lost-grants"},
+		"see in the evidence what the fault struck; a service must have a grant on a majority's disks before it answers", "guides/mitigations.md#lost-grants"},
 	{"granted-early", "granted-early", struck(clientLinks), "the lock went to two clients when messages of a client were lost or late",
 		"a missing answer is neither a grant nor a release: ask again as the same owner, and compare the owner in every step", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", struck(clientStopped), "the lock went to two clients when a client was stopped in the middle of a step",
@@ -81,7 +81,7 @@ var advices = []advice{
 	{"granted-early", "granted-early", atOnce, "two clients were granted the lock at the same moment: whether it is free and taking it are two steps",
 		"look and take in one step: set if absent, compare and swap, a unique key", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", nil, "the service gave the lock away while another client's lease had time left",
-		"look in the proof for what ended that lease: taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
+		"look in the evidence for what ended that lease: taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 
 	{"double-grant", "", nil, "the service granted the lock to two clients at once, and no fault excuses it",
 		"look and take in one step: set if absent, compare and swap, a unique key", "guides/mitigations.md#one-step"},
@@ -105,11 +105,11 @@ var advices = []advice{
 	{"stale-write", "never-held", nil, "the lease was over before the client learnt that it had it",
 		"count the lease from before the request was sent, and begin nothing with one that is over", "guides/mitigations.md#late-grant"},
 	{"stale-write", "renewed-late", nil, "a lease that had ended was renewed, although another client had held the lock meanwhile",
-		"refuse to renew what has ended: whoever lost the lock must ask for it anew", "guides/mitigations.md#renewing"},
+		"refuse to renew a lease that has ended: the client must acquire the lock again", "guides/mitigations.md#renewing"},
 	{"stale-write", "after-release", nil, "a write of unknown outcome was carried out after its client had released the lock",
 		"do not release before the outcome is known, or fence the resource so that an old token is refused", "guides/mitigations.md#after-release"},
-	{"stale-write", "ignored-loss", nil, "the client went on writing although it had been told that the lock was lost",
-		"end the section when the loss is told: cancel its context", "guides/mitigations.md#ignored-loss"},
+	{"stale-write", "ignored-loss", nil, "the client went on writing after its library had reported the lock lost",
+		"end the critical section when the library reports the loss: cancel its context", "guides/mitigations.md#ignored-loss"},
 	{"stale-write", "interleaved", nil, "two critical sections ran into each other",
 		"look at how both came to be granted the lock; fencing at the resource keeps one of them out", "concepts/fencing.md"},
 	{"stale-write", "", struck(failed), "the service dropped the lock when its server failed, and the client wrote all the same",
@@ -136,11 +136,11 @@ var advices = []advice{
 	{"lost-update", "never-held", nil, "the lease was over before the client learnt that it had it",
 		"count the lease from before the request was sent, and begin nothing with one that is over", "guides/mitigations.md#late-grant"},
 	{"lost-update", "renewed-late", nil, "a lease that had ended was renewed, although another client had held the lock meanwhile",
-		"refuse to renew what has ended: whoever lost the lock must ask for it anew", "guides/mitigations.md#renewing"},
+		"refuse to renew a lease that has ended: the client must acquire the lock again", "guides/mitigations.md#renewing"},
 	{"lost-update", "after-release", nil, "a write of unknown outcome was carried out after its client had released the lock",
 		"do not release before the outcome is known, or fence the resource so that an old token is refused", "guides/mitigations.md#after-release"},
-	{"lost-update", "ignored-loss", nil, "the client went on writing although it had been told that the lock was lost",
-		"end the section when the loss is told: cancel its context", "guides/mitigations.md#ignored-loss"},
+	{"lost-update", "ignored-loss", nil, "the client went on writing after its library had reported the lock lost",
+		"end the critical section when the library reports the loss: cancel its context", "guides/mitigations.md#ignored-loss"},
 	{"lost-update", "", unlocked, "an update was computed from a value that others had changed meanwhile",
 		"let the resource compare what was read in the same step that writes, or take a lock", "guides/mitigations.md#one-step"},
 	{"lost-update", "", nil, "a client overwrote an update that it had not seen",
@@ -152,13 +152,13 @@ var advices = []advice{
 	{"nonlinearizable", "order", nil, "the resource carried operations out in another order than they were answered in",
 		"acknowledge a write only when all later reads will show it", "guides/mitigations.md#the-resource"},
 	{"nonlinearizable", "vanished", nil, "the resource acknowledged a write and lost it", "have writes on disk and on a majority before they are acknowledged", "guides/mitigations.md#the-resource"},
-	{"nonlinearizable", "failed", nil, "a client was told that its write had failed, and it was carried out",
+	{"nonlinearizable", "failed", nil, "a write was reported to its client as failed, and it took effect",
 		"report an outcome that is not known as unknown (info), never as a failure", "guides/mitigations.md#the-resource"},
 	{"nonlinearizable", "twice", nil, "one write was carried out twice", "let the resource recognise a repeated request", "guides/mitigations.md#the-resource"},
 
 	{"false-rejection", "token-regression", nil, "the tokens are out of order, so the resource refused the rightful holder",
 		"draw the token in the same step that takes the lock", "guides/mitigations.md#tokens"},
-	{"false-rejection", "", nil, "the resource refused the rightful holder", "look at the rule: an equal token is the same holder's, unless the discipline is strict", "concepts/fencing.md#which-rule"},
+	{"false-rejection", "", nil, "the resource refused the rightful holder", "look at the rule: an equal token is the same holder's, unless the fencing mode is strict", "concepts/fencing.md#which-rule"},
 
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},

@@ -136,7 +136,7 @@ func causeAlways(name string) bool { return name == "granted-early" || name == "
 
 var heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 
-// anchors are those that GitHub gives a page's headings.
+// triggers are those that GitHub gives a page's headings.
 func anchors(page string) []string {
 	var out []string
 	for _, m := range heading.FindAllStringSubmatch(page, -1) {

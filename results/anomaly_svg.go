@@ -11,10 +11,10 @@ import (
 // others; with its caption. It is empty where there is nothing to draw.
 func AnomalySVG(run Run, a checker.Anomaly, events []history.Event) (template.HTML, string) {
 	t := newTimeline(run, events, nil)
-	if len(t.Lanes) == 0 || t.End <= t.Start {
+	if len(t.Tracks) == 0 || t.End <= t.Start {
 		return "", ""
 	}
-	rows, _ := t.proof(a, events, nil)
+	rows, _ := t.evidence(a, events, nil)
 	t.addScene(a, rows)
 	return t.picture(t.longestLease(run))
 }

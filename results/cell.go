@@ -16,7 +16,7 @@ import (
 // The files that a scenario's run has besides those of every run.
 const (
 	CellFile      = "scenario.json"
-	ScenarioFile  = "scenario.yaml"      // as it was played
+	ScenarioFile  = "scenario.yaml"      // as it was run
 	CellJUnitFile = "scenario-junit.xml" // one case: whether what was expected came
 )
 
@@ -29,19 +29,19 @@ type Cell struct {
 	Service  string `json:"service,omitempty"` // what the lock is made with: redis, etcd
 	Runs     int    `json:"runs"`
 
-	Met      checker.Validity `json:"met"` // true, false, or "unknown": it proved too little
-	Why      string           `json:"why,omitempty"`
-	LeftOut  string           `json:"left_out,omitempty"` // why it could not be played here
-	Expected string           `json:"expected"`           // in words; "" where nothing is known
-	Must     []string         `json:"must,omitempty"`     // the anomalies that had to appear
-	Valid    checker.Validity `json:"valid"`
-	Found    map[string]int   `json:"found"`             // anomalies by name
-	Broken   []string         `json:"broken"`            // those of them that break a required property
-	Clean    int              `json:"clean"`             // runs without one
-	Counts   map[string]int   `json:"counts,omitempty"`  // what the scenario counted
-	Landed   int              `json:"landed"`            // faults
-	Refused  int              `json:"refused,omitempty"` // operations that the register refused
-	// Discarded counts the plays before these that proved nothing: this machine was too busy.
+	Met       checker.Validity `json:"met"` // true, false, or "unknown": it proved too little
+	Why       string           `json:"why,omitempty"`
+	LeftOut   string           `json:"left_out,omitempty"` // why it could not be run here
+	Expected  string           `json:"expected"`           // in words; "" where nothing is known
+	Must      []string         `json:"must,omitempty"`     // the anomalies that had to appear
+	Valid     checker.Validity `json:"valid"`
+	Found     map[string]int   `json:"found"`             // anomalies by name
+	Broken    []string         `json:"broken"`            // those of them that break a required property
+	Clean     int              `json:"clean"`             // runs without one
+	Counts    map[string]int   `json:"counts,omitempty"`  // what the scenario counted
+	Confirmed int              `json:"confirmed"`         // faults
+	Refused   int              `json:"refused,omitempty"` // operations that the register refused
+	// Discarded counts the runs before these that proved nothing: this machine was too busy.
 	Discarded int         `json:"discarded,omitempty"`
 	Sentence  string      `json:"sentence,omitempty"`
 	Causes    []string    `json:"causes,omitempty"` // of what broke a required property, the deepest first
@@ -52,7 +52,7 @@ type Cell struct {
 	Seconds  float64           `json:"seconds"`
 	Dir      string            `json:"dir"`
 	Emulator string            `json:"emulator,omitempty"` // what stood in for the lock's service
-	Command  []string          `json:"command,omitempty"`  // the arguments, to play it again
+	Command  []string          `json:"command,omitempty"`  // the arguments, to run it again
 	Versions map[string]string `json:"versions,omitempty"`
 }
 
@@ -99,7 +99,7 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 	fmt.Fprintf(&b, "%s %s\n", p.cellSign(c), p.bold(fmt.Sprintf("%s on %s, fencing %s: %s", clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing, c.word())))
 	fmt.Fprintf(&b, "  expected: %s\n  found:    %s\n", clip(c.Expected, 300), c.found())
 	if c.Discarded > 0 {
-		fmt.Fprintf(&b, "  discarded: %s before: this machine was too busy\n", fmt.Sprintf("%d %s", c.Discarded, format.Noun(c.Discarded, "play", "plays")))
+		fmt.Fprintf(&b, "  discarded: %s before: this machine was too busy\n", fmt.Sprintf("%d %s", c.Discarded, format.Noun(c.Discarded, "run", "runs")))
 	}
 	if c.Why != "" {
 		fmt.Fprintf(&b, "  why:      %s\n", clip(c.Why, 2000))

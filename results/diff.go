@@ -28,7 +28,7 @@ type Diff struct {
 	Valid      DiffRow   `json:"valid"`
 	Properties []DiffRow `json:"properties"`
 	Anomalies  []DiffRow `json:"anomalies"` // the number of each kind and cause
-	Faults     []DiffRow `json:"faults"`    // how often each landed
+	Faults     []DiffRow `json:"faults"`    // how often each took effect
 	Figures    []DiffRow `json:"figures"`
 }
 
@@ -237,7 +237,7 @@ func (d *Diff) Text(w io.Writer) error {
 	part("settings that differ", d.Settings)
 	part("properties", d.Properties)
 	part("anomalies", d.Anomalies)
-	part("faults that landed", d.Faults)
+	part("faults that took effect", d.Faults)
 	part("figures", d.Figures)
 	return t.Flush()
 }

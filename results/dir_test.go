@@ -286,7 +286,7 @@ func TestJUnit(t *testing.T) {
 	}
 
 	unknown := parse(nothingContested())
-	if s := byName(unknown)["verdict"].Skipped; s == nil || !strings.Contains(s.Message, "clock was requested and never landed") {
+	if s := byName(unknown)["verdict"].Skipped; s == nil || !strings.Contains(s.Message, "clock was requested and never took effect") {
 		t.Errorf("unknown: %+v", unknown.Cases)
 	}
 	gaveUp := etcdValid(30)

@@ -32,7 +32,7 @@ func readExcerpt(d *Dir, run Run, v checker.Verdict, limit int) (x excerpt, err 
 			err = Damaged(err)
 		}
 	}()
-	p := picker{limit: limit, every: 1, proof: map[int64]bool{}, seqs: map[int64]bool{}, sections: map[string]int{}, kept: map[string]bool{}}
+	p := picker{limit: limit, every: 1, evidence: map[int64]bool{}, seqs: map[int64]bool{}, sections: map[string]int{}, kept: map[string]bool{}}
 	if v.Stats.Events > limit {
 		p.every = (2*v.Stats.Events + limit - 1) / limit
 		if err := p.findWindows(d, run, v); err != nil {
@@ -70,7 +70,7 @@ type picker struct {
 	every    int // one critical section in so many; 1: everything is kept
 	seen     int
 	rare     int
-	proof    map[int64]bool // events, by index
+	evidence map[int64]bool // events, by index
 	seqs     map[int64]bool // effects, by sequence number
 	windows  [][2]int64
 	sections map[string]int  // of each client so far
@@ -84,7 +84,7 @@ func (p *picker) findWindows(d *Dir, run Run, v checker.Verdict) error {
 	for i, a := range ordered[:min(len(ordered), maxProved)] {
 		p.windows = append(p.windows, [2]int64{a.Time, a.Time})
 		for _, index := range a.Events {
-			p.proof[index] = true
+			p.evidence[index] = true
 			of[index] = append(of[index], i)
 		}
 		for _, seq := range a.Effects {
@@ -126,7 +126,7 @@ func (p *picker) event(e *history.Event) bool {
 		p.kept[e.Grant] = true
 	}
 	switch {
-	case section, p.proof[e.Index], p.seen <= p.limit/8:
+	case section, p.evidence[e.Index], p.seen <= p.limit/8:
 		return true
 	case e.Process == history.Nemesis, e.F == history.Lost, e.Type == history.Fail && e.F != history.Acquire:
 		p.rare++

@@ -24,7 +24,7 @@ func longRun(t *testing.T, n int) (*Dir, Run, checker.Verdict) {
 		events = append(events, e)
 		return int64(len(events) - 1)
 	}
-	var proof []int64
+	var evidence []int64
 	for i := range n {
 		who := fmt.Sprintf("c%d", i%2+1)
 		grant := fmt.Sprintf("%s.%d", who, i/2+1)
@@ -37,7 +37,7 @@ func longRun(t *testing.T, n int) (*Dir, Run, checker.Verdict) {
 		add(history.Event{Process: who, Type: history.OK, F: history.Release, Key: "k0", Grant: grant})
 		effects = append(effects, history.Effect{Seq: int64(i + 1), Time: events[ok].Time, Process: who, F: history.Write, Key: "k0", Grant: grant, Version: int64(i + 1)})
 		if i == n/2 {
-			proof = []int64{ok}
+			evidence = []int64{ok}
 		}
 	}
 	if err := history.WriteFile(d.History(), events); err != nil {
@@ -45,12 +45,12 @@ func longRun(t *testing.T, n int) (*Dir, Run, checker.Verdict) {
 	}
 	writeEffects(t, d, effects)
 	v := checker.Verdict{Valid: checker.False, Properties: map[string]checker.Property{checker.Register: {Required: true, Valid: checker.False}},
-		Anomalies: []checker.Anomaly{{Name: "stale-write", Property: checker.Register, Time: events[proof[0]].Time, Events: proof, Effects: []int64{int64(n/2 + 1)}}}}
+		Anomalies: []checker.Anomaly{{Name: "stale-write", Property: checker.Register, Time: events[evidence[0]].Time, Events: evidence, Effects: []int64{int64(n/2 + 1)}}}}
 	v.Stats.Events = len(events)
 	return d, Run{Settings: workloads.Settings{Lock: "redis", TTL: 1}}, v
 }
 
-// TestExcerpt: a long run's report is drawn from a part that holds the proof and what is
+// TestExcerpt: a long run's report is drawn from a part that holds the evidence and what is
 // around it, and of every section all or nothing; a short one's from everything.
 func TestExcerpt(t *testing.T) {
 	d, run, v := longRun(t, 2000)
@@ -83,7 +83,7 @@ func TestExcerpt(t *testing.T) {
 		}
 	}
 	if faults != 1 || !proved || around != 21 {
-		t.Errorf("%d faults, the proof is there: %t, %d events around it, want 21", faults, proved, around)
+		t.Errorf("%d faults, the evidence is there: %t, %d events around it, want 21", faults, proved, around)
 	}
 	cut := 0
 	for _, n := range steps {
@@ -99,6 +99,6 @@ func TestExcerpt(t *testing.T) {
 		seqs[e.Seq] = true
 	}
 	if !seqs[v.Anomalies[0].Effects[0]] || len(seqs) > limit/2 {
-		t.Errorf("%d effects, the proof among them: %t", len(seqs), seqs[v.Anomalies[0].Effects[0]])
+		t.Errorf("%d effects, the evidence among them: %t", len(seqs), seqs[v.Anomalies[0].Effects[0]])
 	}
 }

@@ -52,7 +52,7 @@ func ReadExpectations(path string) (*Expectations, error) {
 
 // Apply judges the matrix anew by the file. What differs in either direction is
 // unexpected; so is a cell that the file does not know. One that the file knows, of a
-// scenario and lock that were played, and that is missing is inconclusive.
+// scenario and lock that were run, and that is missing is inconclusive.
 func (e *Expectations) Apply(m *Matrix) {
 	played := map[string]bool{}
 	for i := range m.Cells {
@@ -87,7 +87,7 @@ func (e *Expectations) Apply(m *Matrix) {
 					continue
 				}
 				if !played[s.Name+"\n"+lock+"\n"+fencing] && slices.Contains(m.columns(), fencing) {
-					m.Cells = append(m.Cells, Cell{Scenario: s.Name, Lock: lock, Fencing: fencing, Expected: "something", Met: checker.Unknown, Why: "it is in " + e.file + " and was not played"})
+					m.Cells = append(m.Cells, Cell{Scenario: s.Name, Lock: lock, Fencing: fencing, Expected: "something", Met: checker.Unknown, Why: "it is in " + e.file + " and was not run"})
 				}
 			}
 		}
@@ -98,7 +98,7 @@ func (e *Expectations) Apply(m *Matrix) {
 // cell that proved nothing is left out.
 func WriteExpectations(path string, m *Matrix) error {
 	var b strings.Builder
-	b.WriteString("# Written by picklock scenario run --write-expect. By scenario, lock and fencing discipline:\n# the anomalies that must appear, or valid. Compare with picklock scenario run --expect.\n")
+	b.WriteString("# Written by picklock scenario run --write-expect. By scenario, lock and fencing mode:\n# the anomalies that must appear, or valid. Compare with picklock scenario run --expect.\n")
 	scenario, lock := "", ""
 	cells := slices.Clone(m.Cells)
 	slices.SortStableFunc(cells, func(x, y Cell) int {

@@ -20,7 +20,7 @@ const (
 type focus struct {
 	From, To int64
 	What     focusKind
-	Lanes    []int // that hold, do something with the register or are struck meanwhile
+	Tracks   []int // that hold, do something with the register or are struck meanwhile
 }
 
 // focus finds it: the first refused operation, or else the first contention, or else
@@ -36,7 +36,7 @@ func (t *timeline) focus(lease int64) focus {
 	} else if at, end, ok := t.contention(); ok {
 		f.From, f.To, f.What = max(t.Start, at-(end-at)/8-1), min(t.End, end), focusContention
 	}
-	f.Lanes = t.acting(f.From, f.To)
+	f.Tracks = t.acting(f.From, f.To)
 	return f
 }
 
@@ -64,7 +64,7 @@ func (t *timeline) contention() (from, to int64, ok bool) {
 }
 
 // keyWaits are the waits for one key, by their begins. Of each and all before it, reach has the
-// place of the one that ends last, and other of the one that does among those of other lanes, -1
+// place of the one that ends last, and other of the one that does among those of other tracks, -1
 // where there is none.
 type keyWaits struct {
 	list         []*wait
@@ -87,11 +87,11 @@ func (t *timeline) waitsByKey() map[int]*keyWaits {
 		for i, w := range k.list {
 			at := int32(i)
 			switch far := k.list[reach]; {
-			case w.To > far.To && w.Lane != far.Lane:
+			case w.To > far.To && w.Track != far.Track:
 				reach, other = at, reach
 			case w.To > far.To:
 				reach = at
-			case w.Lane != far.Lane && (other < 0 || w.To > k.list[other].To):
+			case w.Track != far.Track && (other < 0 || w.To > k.list[other].To):
 				other = at
 			}
 			k.reach[i], k.other[i] = reach, other
@@ -100,7 +100,7 @@ func (t *timeline) waitsByKey() map[int]*keyWaits {
 	return out
 }
 
-// meets says whether another lane waited while the hold lasted.
+// meets says whether another track waited while the hold lasted.
 func (k *keyWaits) meets(h hold) bool {
 	if k == nil {
 		return false
@@ -110,35 +110,35 @@ func (k *keyWaits) meets(h hold) bool {
 		return false
 	}
 	rival := k.reach[n-1]
-	if k.list[rival].Lane == h.Lane {
+	if k.list[rival].Track == h.Track {
 		rival = k.other[n-1]
 	}
 	return rival >= 0 && k.list[rival].To > h.From
 }
 
-// maxActing is how many lanes a first view has room for.
+// maxActing is how many tracks a first view has room for.
 const maxActing = 40
 
-// acting lists the lanes on which anything but waiting happens, those that come first
+// acting lists the tracks on which anything but waiting happens, those that come first
 // if they are too many.
 func (t *timeline) acting(from, to int64) []int {
 	since := map[int]int64{}
-	see := func(lane int, a, b int64) {
+	see := func(track int, a, b int64) {
 		if a > to || b < from {
 			return
 		}
-		if at, ok := since[lane]; !ok || a < at {
-			since[lane] = a
+		if at, ok := since[track]; !ok || a < at {
+			since[track] = a
 		}
 	}
 	for _, h := range t.Holds {
-		see(h.Lane, h.From, h.To)
+		see(h.Track, h.From, h.To)
 	}
 	for _, m := range t.Marks {
-		see(m.Lane, m.From, m.At)
+		see(m.Track, m.From, m.At)
 	}
 	for _, b := range t.Bands {
-		for _, l := range b.Lanes {
+		for _, l := range b.Tracks {
 			see(l, b.From, b.To)
 		}
 	}

@@ -54,7 +54,7 @@ func GitHub(m *Matrix, env func(string) string, w io.Writer, asJSON bool) error 
 	return nil
 }
 
-// causesMD lists why the cells that are not as they should be broke, and the way out.
+// causesMD lists why the cells that are not as they should be broke, and the mitigation.
 func (m *Matrix) causesMD() string {
 	var b strings.Builder
 	for _, c := range m.Cells {

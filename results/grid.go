@@ -40,7 +40,7 @@ type gridRow struct {
 type gridSquare struct {
 	Outcome *outcome
 	Link    string
-	Text    string // what was played, what came of it, and the proof: a line each
+	Text    string // what was run, what came of it, and the evidence: a line each
 	Last    bool   // of its panel
 }
 
@@ -223,36 +223,36 @@ func (c Cell) reportLink() string {
 	return strings.ReplaceAll(c.Dir, `\`, "/") + "/" + ReportFile
 }
 
-// story is what a square tells: what was played, what came of it, and why.
+// story is what a square tells: what was run, what came of it, and why.
 func (c Cell) story() string {
 	played := clip(c.Scenario, 100) + " on " + clip(c.Lock, 100) + ", without fencing"
 	if c.Fencing != "none" {
 		played = clip(c.Scenario, 100) + " on " + clip(c.Lock, 100) + ", fencing " + clip(c.Fencing, 40)
 	}
 	o := c.outcome()
-	result, proof := o.Word, ""
+	result, evidence := o.Word, ""
 	broken := clip(strings.Join(c.Broken, ", "), 200)
 	switch o {
 	case outHeld:
-		if c.Landed > 0 {
-			result += ": " + plural(c.Landed, "fault", "faults") + " landed"
+		if c.Confirmed > 0 {
+			result += ": " + plural(c.Confirmed, "fault", "faults") + " took effect"
 		}
-		proof = firstNonEmpty(c.Bound(), c.Sentence)
+		evidence = firstNonEmpty(c.Bound(), c.Sentence)
 	case outRefused:
 		result += ": " + plural(c.Refused, "operation", "operations")
 	case outKnown, outBroke:
-		result, proof = result+": "+broken, c.Sentence
+		result, evidence = result+": "+broken, c.Sentence
 	case outBad:
 		result += fmt.Sprintf(": expected %s, found %s", clip(firstNonEmpty(c.Expected, "valid"), 200), clip(c.found(), 200))
-		proof = firstNonEmpty(c.Sentence, c.Why)
+		evidence = firstNonEmpty(c.Sentence, c.Why)
 	case outLittle:
-		proof = c.Why
+		evidence = c.Why
 	case outLeft:
-		proof = c.LeftOut
+		evidence = c.LeftOut
 	}
 	lines := []string{played, result}
-	if proof != "" {
-		lines = append(lines, clip(strings.ReplaceAll(proof, "\n", " "), 500))
+	if evidence != "" {
+		lines = append(lines, clip(strings.ReplaceAll(evidence, "\n", " "), 500))
 	}
 	if c.Emulator != "" {
 		lines = append(lines, "on "+clip(c.Emulator, 60)+", an emulator")

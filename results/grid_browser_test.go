@@ -40,7 +40,7 @@ func matrixOnDisk(t *testing.T, m *Matrix) string {
 
 const focused = `document.activeElement.closest("td")`
 
-// played is what the focused square is about: the first line of its text.
+// run is what the focused square is about: the first line of its text.
 func played(t *testing.T, ctx context.Context) string {
 	t.Helper()
 	line, _, _ := strings.Cut(eval[string](t, ctx, `document.activeElement.dataset?.text ?? ""`), "\n")

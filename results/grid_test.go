@@ -30,9 +30,9 @@ func TestOutcome(t *testing.T) {
 		want *outcome
 		told string
 	}{
-		"held":           {one(checker.True, checker.True, nil), outHeld, "s on l, without fencing\nheld: 1 fault landed"},
+		"held":           {one(checker.True, checker.True, nil), outHeld, "s on l, without fencing\nheld: 1 fault took effect"},
 		"refused":        {refused, outRefused, "s on l, fencing read-write\nheld because the register refused: 3 operations"},
-		"not fenced":     {unfenced, outHeld, "held: 1 fault landed"},
+		"not fenced":     {unfenced, outHeld, "held: 1 fault took effect"},
 		"known":          {one(checker.True, checker.False, stale, "stale-write"), outKnown, "known to break: stale-write"},
 		"known, refused": {knownAndRefused, outKnown, "known to break: stale-write"},
 		"broke":          {unknownLock, outBroke, "broke: stale-write"},
@@ -50,7 +50,7 @@ func TestOutcome(t *testing.T) {
 	c := one(checker.True, checker.False, stale, "stale-write")
 	c.Sentence = "c4 wrote\nunder c4.1"
 	if got := c.story(); !strings.HasSuffix(got, "\nc4 wrote under c4.1") {
-		t.Errorf("the proof is not told in a line: %q", got)
+		t.Errorf("the evidence is not told in a line: %q", got)
 	}
 }
 
@@ -59,7 +59,7 @@ func gridMatrix(locks, scenarios int) *Matrix {
 	m := sampleMatrix()
 	m.Cells, m.Scenarios = nil, nil
 	for s := range scenarios {
-		m.Scenarios = append(m.Scenarios, Played{Name: fmt.Sprintf("a-scenario-of-%02d", s), About: "what it is about"})
+		m.Scenarios = append(m.Scenarios, Ran{Name: fmt.Sprintf("a-scenario-of-%02d", s), About: "what it is about"})
 		for l := range locks {
 			for f, fencing := range []string{"none", "write", "read-write", "sequencer"} {
 				if (l+s+f)%3 > 0 || f > 0 && s%2 > 0 || f == 3 && s > 8 {

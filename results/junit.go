@@ -76,19 +76,19 @@ func JUnit(w io.Writer, run Run, v checker.Verdict) error {
 func failure(name string, p checker.Property, causes []rootCause) *JUnitFailure {
 	f := &JUnitFailure{Message: fmt.Sprintf("%s is broken: %s", clip(name, 100), plural(p.Anomalies, "anomaly", "anomalies")), Type: "broken"}
 	var lines []string
-	say := func(kind, why, at, proof string) {
+	say := func(kind, why, at, evidence string) {
 		if len(lines) == 0 {
 			f.Type, f.Message = kind, f.Message+"; "+kind+why
 		}
-		lines = append(lines, fmt.Sprintf("%s, first at %s: %s", kind+why, at, proof))
+		lines = append(lines, fmt.Sprintf("%s, first at %s: %s", kind+why, at, evidence))
 	}
 	for _, r := range causes {
 		if r.Property == clip(name, 40) {
-			say(r.Name, strings.TrimPrefix(r.line(), r.Name), r.At, r.Proof)
+			say(r.Name, strings.TrimPrefix(r.line(), r.Name), r.At, r.Evidence)
 		}
 		for _, c := range r.Then {
 			if c.Property == clip(name, 40) {
-				say(c.Name, fmt.Sprintf(" × %s, a consequence of %s", c.Count, r.line()), c.At, c.Proof)
+				say(c.Name, fmt.Sprintf(" × %s, a consequence of %s", c.Count, r.line()), c.At, c.Evidence)
 			}
 		}
 		if len(lines) >= maxJUnit {

@@ -16,17 +16,17 @@ type Matrix struct {
 	Finished time.Time         `json:"finished"`
 	Versions map[string]string `json:"versions"`
 	Machine  Machine           `json:"machine"`
-	// Scenarios are those that were played, in the order of the cells.
-	Scenarios []Played `json:"scenarios"`
-	Cells     []Cell   `json:"cells"`
+	// Scenarios are those that were run, in the order of the cells.
+	Scenarios []Ran  `json:"scenarios"`
+	Cells     []Cell `json:"cells"`
 	// Paces are how fast the locks were, by name; empty where that was not measured.
 	Paces []Pace `json:"paces,omitempty"`
 	// Shard is which of the cells these are: nil for all.
 	Shard *shard.Shard `json:"shard,omitempty"`
 }
 
-// Played says what a scenario is about.
-type Played struct {
+// Ran says what a scenario is about.
+type Ran struct {
 	Name   string `json:"name"`
 	About  string `json:"about"`
 	Source string `json:"source,omitempty"`
@@ -42,7 +42,7 @@ const (
 	Violated     State = "violated"           // nothing was known of this lock
 	Unexpected   State = "unexpected"         // not what was expected, in either direction
 	Inconclusive State = "inconclusive"
-	LeftOut      State = "left out" // it could not be played here
+	LeftOut      State = "left out" // it could not be run here
 )
 
 // States lists all states, in the order in which they are counted.
@@ -77,7 +77,7 @@ func (c *Cell) Add(one Cell) {
 		}
 	}
 	slices.Sort(c.Broken)
-	c.Landed += one.Landed
+	c.Confirmed += one.Confirmed
 	c.Refused += one.Refused
 	c.Discarded += one.Discarded
 	c.Service = firstNonEmpty(c.Service, one.Service)
@@ -116,14 +116,14 @@ func (c *Cell) Add(one Cell) {
 }
 
 // Bound says how much a cell without a violation proves: by the rule of three, with
-// none in n faults that landed, the true share lies below 3/n with a confidence of
+// none in n faults that took effect, the true share lies below 3/n with a confidence of
 // 95 %. "" where there was a violation, or so few faults that it says nothing. Runs of
 // one script are one and the same trial, so that only what was left to chance says much.
 func (c Cell) Bound() string {
-	if c.State() != Holds || c.Landed <= 3 {
+	if c.State() != Holds || c.Confirmed <= 3 {
 		return ""
 	}
-	return fmt.Sprintf("0 in %s: at most %s %% (95 %%)", plural(c.Landed, "fault", "faults"), format.Digits(300/float64(c.Landed)))
+	return fmt.Sprintf("0 in %s: at most %s %% (95 %%)", plural(c.Confirmed, "fault", "faults"), format.Digits(300/float64(c.Confirmed)))
 }
 
 // Count counts the cells by their state.

@@ -80,7 +80,7 @@ type matrixPage struct {
 	Sizes    template.CSS // how many squares there are, for the stylesheet
 	JS       template.JS
 	Glyphs   template.HTML
-	Grid     *grid // nil where nothing was played
+	Grid     *grid // nil where nothing was run
 	Title    string
 	Class    string
 	When     string
@@ -110,7 +110,7 @@ type matrixRow struct {
 }
 
 type matrixCell struct {
-	Played             bool
+	Ran                bool
 	State              State
 	Class, Link, Found string
 	Note, Why, Bound   string
@@ -167,7 +167,7 @@ func (m *Matrix) groups() []matrixGroup {
 }
 
 func viewCell(c Cell) matrixCell {
-	v := matrixCell{Played: true, State: c.State(), Found: strings.Join(c.Broken, ", "), Why: clip(firstNonEmpty(c.LeftOut, c.Why), 600), Bound: c.Bound()}
+	v := matrixCell{Ran: true, State: c.State(), Found: strings.Join(c.Broken, ", "), Why: clip(firstNonEmpty(c.LeftOut, c.Why), 600), Bound: c.Bound()}
 	v.Class = stateClass(v.State)
 	if c.Dir != "" {
 		v.Link = filepath.ToSlash(c.Dir) + "/" + ReportFile
@@ -198,7 +198,7 @@ func (m *Matrix) headlineOf() string {
 	bad := n[Unexpected] + n[Violated]
 	switch {
 	case len(m.Cells) == 0:
-		return "nothing was played"
+		return "nothing was run"
 	case bad > 0:
 		return fmt.Sprintf("%s not as expected, of %d", plural(bad, "cell", "cells"), len(m.Cells))
 	case n[Inconclusive] > 0:
@@ -285,7 +285,7 @@ func MatrixMD(w io.Writer, m *Matrix) error {
 
 // text is the cell in a word or two.
 func (c matrixCell) text() string {
-	if !c.Played {
+	if !c.Ran {
 		return ""
 	}
 	text := map[State]string{Holds: "holds", Expected: "✗ " + c.Found, Violated: "✗ " + c.Found, Unexpected: "unexpected: " + firstNonEmpty(c.Found, "holds"), Inconclusive: "inconclusive", LeftOut: "left out"}[c.State]

@@ -14,7 +14,7 @@ import (
 )
 
 func one(met, valid checker.Validity, must []string, broken ...string) Cell {
-	c := Cell{Scenario: "s", Lock: "l", Fencing: "none", Runs: 1, Met: met, Valid: valid, Expected: "valid", Must: must, Broken: broken, Landed: 1}
+	c := Cell{Scenario: "s", Lock: "l", Fencing: "none", Runs: 1, Met: met, Valid: valid, Expected: "valid", Must: must, Broken: broken, Confirmed: 1}
 	if len(must) > 0 {
 		c.Expected = strings.Join(must, ", ")
 	}
@@ -57,7 +57,7 @@ func TestCellAdd(t *testing.T) {
 		for _, o := range order {
 			c.Add(o)
 		}
-		if c.State() != Unexpected || c.Dir != "bad" || c.Runs != 3 || c.Clean != 2 || c.Landed != 3 || len(c.Broken) != 1 {
+		if c.State() != Unexpected || c.Dir != "bad" || c.Runs != 3 || c.Clean != 2 || c.Confirmed != 3 || len(c.Broken) != 1 {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -79,11 +79,11 @@ func TestCellAdd(t *testing.T) {
 
 func TestBound(t *testing.T) {
 	c := one(checker.True, checker.True, nil)
-	c.Landed = 300
+	c.Confirmed = 300
 	if got := c.Bound(); !strings.Contains(got, "0 in 300 faults: at most 1 %") {
 		t.Errorf("bound %q", got)
 	}
-	c.Landed = 3
+	c.Confirmed = 3
 	if got := c.Bound(); got != "" {
 		t.Errorf("3 faults say nothing: %q", got)
 	}
@@ -94,7 +94,7 @@ func TestBound(t *testing.T) {
 
 func sampleMatrix(cells ...Cell) *Matrix {
 	return &Matrix{Started: time.Unix(1, 0), Finished: time.Unix(61, 0), Versions: map[string]string{"redis-server": "v=7"}, Cells: cells,
-		Scenarios: []Played{{Name: "s", About: "what happens", Source: "https://example.org/x"}}}
+		Scenarios: []Ran{{Name: "s", About: "what happens", Source: "https://example.org/x"}}}
 }
 
 // What a lock or a history says must not become markup, whoever wrote it.

@@ -28,7 +28,7 @@ func MergeMatrices(all []*Matrix) (*Matrix, error) {
 	longest := 0
 	for _, m := range all {
 		if !slices.Equal(m.Scenarios, out.Scenarios) {
-			return nil, fmt.Errorf("shard %s played other scenarios than shard %s: they are not of one matrix", m.Shard, all[0].Shard)
+			return nil, fmt.Errorf("shard %s run other scenarios than shard %s: they are not of one matrix", m.Shard, all[0].Shard)
 		}
 		maps.Copy(out.Versions, m.Versions)
 		if m.Started.Before(out.Started) {

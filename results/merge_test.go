@@ -14,10 +14,10 @@ func sharded(cells, of int) []*Matrix {
 	var out []*Matrix
 	for i := 1; i <= of; i++ {
 		s := shard.Shard{Index: i, Of: of}
-		m := &Matrix{Shard: &s, Started: time.Unix(int64(100-i), 0), Finished: time.Unix(int64(200+i), 0), Versions: map[string]string{s.String(): "1"}, Scenarios: []Played{{Name: "one"}}}
+		m := &Matrix{Shard: &s, Started: time.Unix(int64(100-i), 0), Finished: time.Unix(int64(200+i), 0), Versions: map[string]string{s.String(): "1"}, Scenarios: []Ran{{Name: "one"}}}
 		for place := range cells {
 			if s.Has(place) {
-				m.Cells = append(m.Cells, Cell{Landed: place})
+				m.Cells = append(m.Cells, Cell{Confirmed: place})
 			}
 		}
 		out = append(out, m)
@@ -36,7 +36,7 @@ func TestMergeMatrices(t *testing.T) {
 		}
 		want := []Cell{}
 		for place := range c.cells {
-			want = append(want, Cell{Landed: place})
+			want = append(want, Cell{Confirmed: place})
 		}
 		if !reflect.DeepEqual(m.Cells, want) {
 			t.Errorf("%d cells in %d shards: %v", c.cells, c.of, m.Cells)
@@ -49,7 +49,7 @@ func TestMergeMatrices(t *testing.T) {
 
 func TestMergeMatricesRefuses(t *testing.T) {
 	other := sharded(4, 2)
-	other[1].Scenarios = []Played{{Name: "two"}}
+	other[1].Scenarios = []Ran{{Name: "two"}}
 	longer := sharded(4, 2)
 	longer[1].Cells = append(longer[1].Cells, Cell{}, Cell{})
 	whole := sharded(4, 2)

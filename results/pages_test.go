@@ -157,8 +157,8 @@ func TestTwoHundredClientsInABrowser(t *testing.T) {
 		t.Errorf("the page has %d bytes", len(page))
 	}
 	d := embedded(t, page)
-	if !slices.ContainsFunc(d.Lanes, func(l laneData) bool { return l.Role == roleRegister }) || len(d.Lanes) != 204 {
-		t.Errorf("%d lanes, want 200 clients, three servers and the register", len(d.Lanes))
+	if !slices.ContainsFunc(d.Tracks, func(l trackData) bool { return l.Role == roleRegister }) || len(d.Tracks) != 204 {
+		t.Errorf("%d tracks, want 200 clients, three servers and the register", len(d.Tracks))
 	}
 	do(t, ctx, chromedp.Navigate(onDisk(t, s)), drawn("true"))
 	height := func() int { return eval[int](t, ctx, `document.getElementById("canvas").clientHeight`) }
@@ -171,7 +171,7 @@ func TestTwoHundredClientsInABrowser(t *testing.T) {
 	n := dataset(t, ctx, "drawn")
 	do(t, ctx, chromedp.Click(chromedp.CSS("#involved")), drawn("d.drawn != "+strconv.Itoa(int(n))))
 	if h := height(); h < 1500 || h > 3000 {
-		t.Errorf("all lanes are %d pixels high", h)
+		t.Errorf("all tracks are %d pixels high", h)
 	}
 	if eval[int](t, ctx, "document.documentElement.scrollHeight") > 9000 {
 		t.Error("the page has no end")
@@ -181,20 +181,20 @@ func TestTwoHundredClientsInABrowser(t *testing.T) {
 	}
 }
 
-// On paper all proofs are open, nothing scrolls, and it is light.
+// On paper all evidence are open, nothing scrolls, and it is light.
 func TestReportOnPaper(t *testing.T) {
 	ctx, complaints := open(t)
 	do(t, ctx, chromedp.EmulateViewport(720, 1000), chromedp.Navigate(onDisk(t, redisPaused(4))), drawn("true"), mediaOf("print", "dark"))
 	got := eval[map[string]float64](t, ctx, `(() => {
 		const seen = (e) => e.getBoundingClientRect().height > 0 ? 1 : 0, all = (q) => [...document.querySelectorAll(q)], share = (q) => all(q).filter(seen).length / all(q).length;
 		return {
-			proofs: share(".proof"), still: seen(document.querySelector("svg.picture")), buttons: all("button").filter(seen).length,
+			evidence: share(".evidence"), still: seen(document.querySelector("svg.picture")), buttons: all("button").filter(seen).length,
 			timeline: seen(document.getElementById("timeline")), cut: all(".scroll").filter((e) => getComputedStyle(e).overflowX !== "visible").length,
 			light: getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)" ? 1 : 0,
 			wide: document.documentElement.scrollWidth - innerWidth,
 		};
 	})()`)
-	for name, want := range map[string]float64{"proofs": 1, "still": 1, "buttons": 0, "timeline": 0, "cut": 0, "light": 1, "wide": 0} {
+	for name, want := range map[string]float64{"evidence": 1, "still": 1, "buttons": 0, "timeline": 0, "cut": 0, "light": 1, "wide": 0} {
 		if got[name] != want && (name != "wide" || got[name] > want) {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
 		}

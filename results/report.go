@@ -39,7 +39,7 @@ var reportTemplate = sync.OnceValue(func() *template.Template { return template.
 // verdict.json has them all.
 const maxProved = 50
 
-// maxRows bounds one proof's table, maxChip one value in it.
+// maxRows bounds one evidence's table, maxChip one value in it.
 const (
 	maxRows = 60
 	maxChip = 160
@@ -111,7 +111,7 @@ type anomalyView struct {
 	Explanation string
 	At          string
 	Facts       []pair
-	Rows        []proofRow
+	Rows        []evidenceRow
 	Cut         int
 	Open        bool
 }
@@ -147,7 +147,7 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 	p.Causes, p.MoreCauses = causesView(causes)
 	p.Fold = max(4, min(9, len(v.ByCause())+1))
 	for i, a := range shown {
-		rows, cut := t.proof(a, events, effects)
+		rows, cut := t.evidence(a, events, effects)
 		t.addScene(a, rows)
 		p.Anomalies = append(p.Anomalies, anomaly(run, i+1, a, v, rows, cut))
 	}
@@ -174,7 +174,7 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 		p.LeftOut = partOf(len(events), v.Stats.Events, p.LeftOut)
 		p.RefusedCount = plural(v.Stats.Rejected, "operation", "operations")
 	}
-	if len(t.Lanes) == 0 || t.End <= t.Start {
+	if len(t.Tracks) == 0 || t.End <= t.Start {
 		p.NoPicture = "There is no timeline: the history holds " + plural(len(events), "event", "events") + "."
 	} else {
 		p.Picture, p.Caption = t.picture(lease)
@@ -288,7 +288,7 @@ func decisiveFirst(v checker.Verdict) []checker.Anomaly {
 	return picked
 }
 
-func anomaly(run Run, n int, a checker.Anomaly, v checker.Verdict, rows []proofRow, cut int) anomalyView {
+func anomaly(run Run, n int, a checker.Anomaly, v checker.Verdict, rows []evidenceRow, cut int) anomalyView {
 	view := anomalyView{
 		Number: n, Name: clip(verdict.Shown(a.Name), 60), Property: clip(verdict.ShownProperty(a.Property), 40), Required: v.Properties[a.Property].Required,
 		Explanation: sentence(clip(firstNonEmpty(a.Explanation, "The checker gave no explanation."), 2000)),

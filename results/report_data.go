@@ -32,7 +32,7 @@ type data struct {
 	Span      [2]int64        `json:"span"`
 	Focus     focusData       `json:"focus"` // where to look first without anomalies
 	Keys      list[string]    `json:"keys"`
-	Lanes     list[laneData]  `json:"lanes"`
+	Tracks    list[trackData] `json:"tracks"`
 	Holds     list[holdData]  `json:"holds"`
 	Waits     list[waitData]  `json:"waits"`
 	Marks     list[markData]  `json:"marks"`
@@ -44,12 +44,12 @@ type data struct {
 }
 
 type focusData struct {
-	View  [2]int64  `json:"view"`
-	What  focusKind `json:"what"`
-	Lanes list[int] `json:"lanes"` // that act in it
+	View   [2]int64  `json:"view"`
+	What   focusKind `json:"what"`
+	Tracks list[int] `json:"tracks"` // that act in it
 }
 
-type laneData struct {
+type trackData struct {
 	Name string `json:"name"`
 	Role string `json:"role"`
 	Addr string `json:"addr,omitempty"`
@@ -58,7 +58,7 @@ type laneData struct {
 }
 
 type holdData struct {
-	Lane  int     `json:"lane"`
+	Track int     `json:"track"`
 	From  int64   `json:"from"`
 	To    int64   `json:"to"`
 	Lease *int64  `json:"lease,omitempty"` // its certain end; missing where none was promised
@@ -70,7 +70,7 @@ type holdData struct {
 }
 
 type waitData struct {
-	Lane   int          `json:"lane"`
+	Track  int          `json:"track"`
 	From   int64        `json:"from"`
 	To     int64        `json:"to"`
 	Result history.Type `json:"result"`
@@ -78,7 +78,7 @@ type waitData struct {
 }
 
 type markData struct {
-	Lane    int      `json:"lane"`
+	Track   int      `json:"track"`
 	From    int64    `json:"from"`
 	At      int64    `json:"at"`
 	Kind    markKind `json:"kind"`
@@ -93,29 +93,29 @@ type markData struct {
 }
 
 type bandData struct {
-	Name   string    `json:"name"`
-	From   int64     `json:"from"`
-	To     int64     `json:"to"`
-	Lanes  list[int] `json:"lanes"` // none: all
-	Landed bool      `json:"landed,omitempty"`
-	Healed bool      `json:"healed,omitempty"`
-	Detail string    `json:"detail,omitempty"`
+	Name      string    `json:"name"`
+	From      int64     `json:"from"`
+	To        int64     `json:"to"`
+	Tracks    list[int] `json:"tracks"` // none: all
+	Confirmed bool      `json:"confirmed,omitempty"`
+	Healed    bool      `json:"healed,omitempty"`
+	Detail    string    `json:"detail,omitempty"`
 }
 
 type sceneData struct {
-	Name  string         `json:"name"`
-	Time  int64          `json:"time"`
-	View  [2]int64       `json:"view"`
-	Chain [2]int64       `json:"chain"`
-	Lanes list[int]      `json:"lanes"`
-	Holds list[int]      `json:"holds"`
-	Proof list[spotData] `json:"proof"`
+	Name     string         `json:"name"`
+	Time     int64          `json:"time"`
+	View     [2]int64       `json:"view"`
+	Chain    [2]int64       `json:"chain"`
+	Tracks   list[int]      `json:"tracks"`
+	Holds    list[int]      `json:"holds"`
+	Evidence list[spotData] `json:"evidence"`
 }
 
 type spotData struct {
-	N    int   `json:"n"`
-	Lane int   `json:"lane"`
-	At   int64 `json:"at"`
+	N     int   `json:"n"`
+	Track int   `json:"track"`
+	At    int64 `json:"at"`
 }
 
 // maxTime keeps times exact in JavaScript's numbers.
@@ -129,7 +129,7 @@ func micros(ns int64) int64 {
 // strings, so nothing in it can end the script element.
 func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 	f := t.focus(lease)
-	d := data{Span: [2]int64{micros(t.Start), micros(t.End)}, Focus: focusData{[2]int64{micros(f.From), micros(f.To)}, f.What, f.Lanes}}
+	d := data{Span: [2]int64{micros(t.Start), micros(t.End)}, Focus: focusData{[2]int64{micros(f.From), micros(f.To)}, f.What, f.Tracks}}
 	windows := [][2]int64{}
 	if len(t.Anomalies) == 0 {
 		windows = append(windows, [2]int64{f.From, f.To})
@@ -141,8 +141,8 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 	d.Styles = styles()
 	holds, waits, marks, o := t.downsample(windows)
 
-	for _, l := range t.Lanes {
-		d.Lanes = append(d.Lanes, laneData{clip(l.Name, 200), clip(l.Role, 40), clip(l.Addr, 80), l.Role == roleRegister})
+	for _, l := range t.Tracks {
+		d.Tracks = append(d.Tracks, trackData{clip(l.Name, 200), clip(l.Role, 40), clip(l.Addr, 80), l.Role == roleRegister})
 	}
 	for _, k := range t.Keys {
 		if len(d.Keys) == 1000 {
@@ -153,7 +153,7 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 	place := t.encodeHolds(&d, holds)
 	for i, w := range t.Waits {
 		if waits[i] {
-			d.Waits = append(d.Waits, waitData{w.Lane, micros(w.From), micros(w.To), w.Result, w.Key})
+			d.Waits = append(d.Waits, waitData{w.Track, micros(w.From), micros(w.To), w.Result, w.Key})
 		}
 	}
 	t.encodeMarks(&d, marks, place)
@@ -162,7 +162,7 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 			o.Bands = len(t.Bands) - maxBands
 			break
 		}
-		d.Bands = append(d.Bands, bandData{clip(b.Name, 40), micros(b.From), micros(b.To), b.Lanes, b.Landed, b.Healed, clip(b.Detail, 200)})
+		d.Bands = append(d.Bands, bandData{clip(b.Name, 40), micros(b.From), micros(b.To), b.Tracks, b.Confirmed, b.Healed, clip(b.Detail, 200)})
 	}
 	d.Density = t.density(480)
 	for i, at := range t.Times {
@@ -172,12 +172,12 @@ func (t *timeline) encode(lease int64) ([]byte, omitted, error) {
 	}
 	for i, sc := range t.Anomalies {
 		s := sceneData{Name: clip(sc.Name, 60), Time: micros(sc.Time), View: [2]int64{micros(windows[i][0]), micros(windows[i][1])},
-			Chain: [2]int64{micros(sc.From), micros(sc.To)}, Lanes: slices.Clone(sc.Lanes)}
+			Chain: [2]int64{micros(sc.From), micros(sc.To)}, Tracks: slices.Clone(sc.Tracks)}
 		for _, h := range sc.Holds {
 			s.Holds = append(s.Holds, place[h])
 		}
-		for _, p := range sc.Proof {
-			s.Proof = append(s.Proof, spotData{p.N, p.Lane, micros(p.At)})
+		for _, p := range sc.Evidence {
+			s.Evidence = append(s.Evidence, spotData{p.N, p.Track, micros(p.At)})
 		}
 		d.Anomalies = append(d.Anomalies, s)
 	}
@@ -194,7 +194,7 @@ func (t *timeline) encodeHolds(d *data, keep []bool) []int {
 			continue
 		}
 		place[i] = len(d.Holds)
-		out := holdData{Lane: h.Lane, From: micros(h.From), To: micros(h.To), Ended: h.Ended, Token: exact(h.Token), Grant: clip(h.Grant, 80), Key: h.Key, Event: h.Index}
+		out := holdData{Track: h.Track, From: micros(h.From), To: micros(h.To), Ended: h.Ended, Token: exact(h.Token), Grant: clip(h.Grant, 80), Key: h.Key, Event: h.Index}
 		if h.Lease >= 0 {
 			end := micros(h.Lease)
 			out.Lease = &end
@@ -209,13 +209,13 @@ func (t *timeline) encodeMarks(d *data, keep []bool, place []int) {
 		if !keep[i] {
 			continue
 		}
-		out := markData{Lane: m.Lane, From: micros(m.From), At: micros(m.At), Kind: m.Kind, Hold: -1, F: m.F,
+		out := markData{Track: m.Track, From: micros(m.From), At: micros(m.At), Kind: m.Kind, Hold: -1, F: m.F,
 			Value: clip(m.Value, 80), Error: clip(m.Error, 200), Token: exact(m.Token), Index: m.Index, Key: m.Key}
 		if m.Hold >= 0 {
 			out.Hold = place[m.Hold]
 		}
-		if t.Lanes[m.Lane].Role == roleRegister {
-			out.Process = clip(m.Process, 80) // else the lane says it
+		if t.Tracks[m.Track].Role == roleRegister {
+			out.Process = clip(m.Process, 80) // else the track says it
 		}
 		d.Marks = append(d.Marks, out)
 	}

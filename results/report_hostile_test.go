@@ -137,8 +137,8 @@ func TestReportHostileStrings(t *testing.T) {
 		if !strings.Contains(page, "&lt;img onerror") {
 			t.Error("the strings are not shown at all")
 		}
-		if d := embedded(t, page); !strings.Contains(d.Lanes[0].Name, "</script></style></title><img onerror=alert(1) src=x><!--") {
-			t.Errorf("lane name did not survive: %q", d.Lanes[0].Name)
+		if d := embedded(t, page); !strings.Contains(d.Tracks[0].Name, "</script></style></title><img onerror=alert(1) src=x><!--") {
+			t.Errorf("track name did not survive: %q", d.Tracks[0].Name)
 		}
 	}
 }

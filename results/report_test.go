@@ -86,15 +86,15 @@ func TestReportUnknownSaysWhatWasMissing(t *testing.T) {
 		v    checker.Verdict
 		want []string
 	}{
-		{"the checker's reason", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"clock"}}}, checker.Verdict{Why: "clock never landed"},
-			[]string{"UNKNOWN. Nothing is proved about the etcd lock under clock.", "<li>clock never landed</li>"}},
+		{"the checker's reason", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"clock"}}}, checker.Verdict{Why: "clock never took effect"},
+			[]string{"UNKNOWN. Nothing is proved about the etcd lock under clock.", "<li>clock never took effect</li>"}},
 		{"a property's reason", Run{Settings: workloads.Settings{Lock: "etcd"}}, checker.Verdict{Properties: map[string]checker.Property{checker.Register: {Required: true, Why: "porcupine gave up"}}},
 			[]string{"<li>register: porcupine gave up</li>"}},
 		{"counts alone", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"pause:holder"}}}, checker.Verdict{Stats: checker.Stats{Events: 9, Grants: 2}},
-			[]string{"No grant was contested", "The fault pause never landed"}},
+			[]string{"No grant was contested", "The fault pause never took effect"}},
 		{"what all was drawn from", Run{Settings: workloads.Settings{Lock: "etcd", Faults: []string{"all"}}, Drawn: []string{"pause:holder", "pause:waiter", "kill:one"}},
 			checker.Verdict{Stats: checker.Stats{Events: 9, Grants: 2, Contested: 2, Faults: map[string]checker.FaultCount{"pause": {Injected: 2, Confirmed: 2}}}},
-			[]string{"UNKNOWN. Nothing is proved about the etcd lock under pause and kill.", "The fault kill never landed", "drawn from", "pause:holder, pause:waiter, kill:one"}},
+			[]string{"UNKNOWN. Nothing is proved about the etcd lock under pause and kill.", "The fault kill never took effect", "drawn from", "pause:holder, pause:waiter, kill:one"}},
 		{"no events", Run{}, checker.Verdict{}, []string{"The history is empty", "There is no timeline", "not checked"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestEmbeddedDataRoundTrips(t *testing.T) {
 	}
 	for i, h := range tl.Holds {
 		got := d.Holds[i]
-		if got.Lane != h.Lane || got.From != h.From/1000 || got.To != h.To/1000 || *got.Lease != h.Lease/1000 || got.Grant != h.Grant || got.Ended != h.Ended {
+		if got.Track != h.Track || got.From != h.From/1000 || got.To != h.To/1000 || *got.Lease != h.Lease/1000 || got.Grant != h.Grant || got.Ended != h.Ended {
 			t.Fatalf("hold %d: %+v is not %+v", i, got, h)
 		}
 	}
@@ -134,7 +134,7 @@ func TestEmbeddedDataRoundTrips(t *testing.T) {
 		t.Fatalf("%d anomalies, want 4", len(d.Anomalies))
 	}
 	a := d.Anomalies[0]
-	if a.Name != "stale-write" || len(a.Holds) != 2 || len(a.Proof) != 6 {
+	if a.Name != "stale-write" || len(a.Holds) != 2 || len(a.Evidence) != 6 {
 		t.Errorf("first anomaly: %+v", a)
 	}
 	for _, h := range a.Holds {
@@ -245,10 +245,10 @@ func TestSamplesAreWhatTheyClaim(t *testing.T) {
 			t.Errorf("%s: the checker says %v: %s", s.run.Lock, v.Valid, v.Why)
 		}
 		// And its verdict, not only the sample's, makes a report in which every
-		// proof is found in the history.
+		// evidence is found in the history.
 		page := render(t, sample{s.run, s.events, s.effects, v})
 		if strings.Contains(page, "is not in history.jsonl") || strings.Contains(page, "is not in register.jsonl") {
-			t.Errorf("%s: a proof points outside of the history", s.run.Lock)
+			t.Errorf("%s: evidence points outside of the history", s.run.Lock)
 		}
 	}
 }
@@ -256,11 +256,11 @@ func TestSamplesAreWhatTheyClaim(t *testing.T) {
 // No list that the report's script goes through is ever null, however little a run
 // has.
 func TestEmbeddedListsAreNeverNull(t *testing.T) {
-	noProof := checker.Anomaly{Name: "deadlock", Property: checker.Liveness, Explanation: "nobody comes"}
+	noEvidence := checker.Anomaly{Name: "deadlock", Property: checker.Liveness, Explanation: "nobody comes"}
 	for name, s := range map[string]sample{
 		"nothing":     {},
-		"an anomaly":  {verdict: checker.Verdict{Valid: checker.False, Anomalies: []checker.Anomaly{noProof}}},
-		"only a wait": {events: []history.Event{{Time: 1, Process: "c1", Type: history.Invoke, F: history.Acquire}, {Index: 1, Time: 9, Process: "c2", Type: history.Info, F: history.Lost}}, verdict: checker.Verdict{Anomalies: []checker.Anomaly{noProof}}},
+		"an anomaly":  {verdict: checker.Verdict{Valid: checker.False, Anomalies: []checker.Anomaly{noEvidence}}},
+		"only a wait": {events: []history.Event{{Time: 1, Process: "c1", Type: history.Invoke, F: history.Acquire}, {Index: 1, Time: 9, Process: "c2", Type: history.Info, F: history.Lost}}, verdict: checker.Verdict{Anomalies: []checker.Anomaly{noEvidence}}},
 	} {
 		if m := dataElement.FindStringSubmatch(render(t, s)); strings.Contains(m[1], "null") {
 			t.Errorf("%s: %s", name, m[1])

@@ -9,7 +9,7 @@ import (
 )
 
 // rootCause is one group of anomalies in words: what broke first, why, what it led
-// to, and the way out. The summary, the report and junit.xml show the same.
+// to, and the mitigation. The summary, the report and junit.xml show the same.
 type rootCause struct {
 	Name     string
 	Property string
@@ -21,7 +21,7 @@ type rootCause struct {
 	Do       string
 	Link     string
 	At       string // the first one
-	Proof    string
+	Evidence string
 	LedTo    string // "13 granted-early and 31 stale-write"
 	Then     []consequence
 }
@@ -32,7 +32,7 @@ type consequence struct {
 	Count    string
 	Required bool
 	At       string
-	Proof    string
+	Evidence string
 }
 
 // rootCauses puts the verdict's groups into words, in their order.
@@ -42,7 +42,7 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 		first := v.Anomalies[g.First]
 		r := rootCause{
 			Name: clip(g.Name, 60), Property: clip(g.Property, 40), N: g.Count, Count: format.Count(g.Count), Required: g.Required,
-			At: format.Instant(first.Time), Proof: clip(first.Explanation, 2000),
+			At: format.Instant(first.Time), Evidence: clip(first.Explanation, 2000),
 		}
 		if g.Required && !run.NoLock {
 			r.Class = "lock bug"
@@ -93,7 +93,7 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 	return out
 }
 
-// Sentence is the first proof of the deepest root cause that broke a required
+// Sentence is the first evidence of the deepest root cause that broke a required
 // property; "" where none did.
 func Sentence(v checker.Verdict) string {
 	for _, g := range v.Groups() {
@@ -105,7 +105,7 @@ func Sentence(v checker.Verdict) string {
 }
 
 // Causes says the root causes of what broke a required property, a line each, the
-// deepest first: "wrong-release × 10: why; way out: what (page); which led to ...".
+// deepest first: "wrong-release × 10: why; mitigation: what (page); which led to ...".
 func Causes(run Run, v checker.Verdict) []string {
 	var out []string
 	for _, r := range rootCauses(run, v) {
@@ -116,11 +116,11 @@ func Causes(run Run, v checker.Verdict) []string {
 	return out
 }
 
-// line is all of it but the proof.
+// line is all of it but the evidence.
 func (r rootCause) line() string {
 	s := fmt.Sprintf("%s × %s", r.Name, r.Count)
 	if r.Says != "" {
-		s += fmt.Sprintf(": %s; way out: %s (%s)", r.Says, r.Do, r.Link)
+		s += fmt.Sprintf(": %s; mitigation: %s (%s)", r.Says, r.Do, r.Link)
 	}
 	if r.LedTo != "" {
 		s += "; " + r.LedTo

@@ -16,7 +16,7 @@ import (
 type Run struct {
 	Command  []string  `json:"command"` // the arguments, to run it again
 	Started  time.Time `json:"started"`
-	Scenario string    `json:"scenario,omitempty"` // its name, where one was played
+	Scenario string    `json:"scenario,omitempty"` // its name, where one was run
 	// Settings are what was asked for; Register is "" for the built-in one.
 	workloads.Settings
 	About    string `json:"about,omitempty"`    // the lock's one-line description

@@ -24,7 +24,7 @@ type sample struct {
 
 const ms = int64(time.Millisecond)
 
-// sim plays one lock on one key among clients, step by step in time, with the
+// sim runs one lock on one key among clients, step by step in time, with the
 // faults that a sample wants.
 type sim struct {
 	sample
@@ -90,7 +90,7 @@ func newSim(seed uint64, clients int) *sim {
 	return s
 }
 
-// number orders the events and the effects, gives them their indexes, and plays
+// number orders the events and the effects, gives them their indexes, and runs
 // the register.
 func (s *sim) number() {
 	history.Sort(s.events)
@@ -184,7 +184,7 @@ func redisPaused(pauses int) sample {
 		checker.Liveness:  {Valid: checker.True, Required: true, Why: "the longest wait for a free lock was 61 ms of 5 s"},
 	}}
 	for _, h := range found {
-		proof := []int64{s.find(h.a, history.Acquire, history.OK, h.ga), s.find(h.b, history.Acquire, history.OK, h.gb),
+		evidence := []int64{s.find(h.a, history.Acquire, history.OK, h.ga), s.find(h.b, history.Acquire, history.OK, h.gb),
 			s.find(h.a, history.Write, history.Invoke, h.ga), s.find(h.a, history.Write, history.OK, h.ga)}
 		var seqs []int64
 		for _, e := range s.effects {
@@ -194,11 +194,11 @@ func redisPaused(pauses int) sample {
 		}
 		v.Anomalies = append(v.Anomalies,
 			checker.Anomaly{Name: "two-holders", Property: checker.Belief, Key: "k0", Processes: []string{h.a, h.b}, Grants: []string{h.ga, h.gb}, Time: h.grantB,
-				Events: []int64{proof[0], proof[1], s.find(h.a, history.Release, history.Invoke, h.ga)}, Faults: []string{"pause"}, Suspect: &verdict.Suspect{Fault: "pause", Nodes: []string{"c1"}, On: verdict.OnClient}, Cause: "lease-outlived",
+				Events: []int64{evidence[0], evidence[1], s.find(h.a, history.Release, history.Invoke, h.ga)}, Faults: []string{"pause"}, Suspect: &verdict.Suspect{Fault: "pause", Nodes: []string{"c1"}, On: verdict.OnClient}, Cause: "lease-outlived",
 				Sizes:       map[string]int64{"overlap": 417 * ms},
 				Explanation: fmt.Sprintf("%s and %s both believed that they held k0 for 417 ms: %s outlived its lease while it was paused.", h.a, h.b, h.a)},
 			checker.Anomaly{Name: "stale-write", Property: checker.Register, Key: "k0", Processes: []string{h.a, h.b}, Grants: []string{h.ga, h.gb}, Time: h.writeA,
-				Events: proof, Effects: seqs, Faults: []string{"pause"}, Suspect: &verdict.Suspect{Fault: "pause", Nodes: []string{"c1"}, On: verdict.OnClient}, Cause: "lease-outlived", Sizes: map[string]int64{"late": h.writeA - h.grantB},
+				Events: evidence, Effects: seqs, Faults: []string{"pause"}, Suspect: &verdict.Suspect{Fault: "pause", Nodes: []string{"c1"}, On: verdict.OnClient}, Cause: "lease-outlived", Sizes: map[string]int64{"late": h.writeA - h.grantB},
 				Explanation: fmt.Sprintf("%s's write was accepted at %s, %s after %s was granted the lock: %s's lease had ended while it was paused, and it did not notice.", h.a, format.Instant(h.writeA), format.Page.Length(h.writeA-h.grantB), h.b, h.a)})
 	}
 	s.stats(&v)
@@ -286,12 +286,12 @@ func etcdValid(sections int) sample {
 				on = []string{s.clients[s.rng.IntN(5)], "register"}
 				detail = on[0] + " cut from register"
 			}
-			landed := i != 37
-			s.event(s.now+3*ms, history.Event{Process: history.Nemesis, Type: history.Info, F: f, Nodes: on, Phase: history.Begin, Confirmed: landed, Detail: detail})
+			confirmed := i != 37
+			s.event(s.now+3*ms, history.Event{Process: history.Nemesis, Type: history.Info, F: f, Nodes: on, Phase: history.Begin, Confirmed: confirmed, Detail: detail})
 			s.event(s.now+int64(700+s.rng.IntN(1500))*ms, history.Event{Process: history.Nemesis, Type: history.Info, F: f, Nodes: on, Phase: history.End})
 			n := count[f]
 			n.Injected++
-			if landed {
+			if confirmed {
 				n.Confirmed++
 			}
 			count[f] = n
@@ -329,7 +329,7 @@ func etcdValid(sections int) sample {
 func nothingContested() sample {
 	s := etcdValid(30)
 	s.verdict.Valid = checker.Unknown
-	s.verdict.Why = "the fault clock was requested and never landed"
+	s.verdict.Why = "the fault clock was requested and never took effect"
 	s.verdict.Stats.Faults["clock"] = checker.FaultCount{Injected: 3}
 	return s
 }

@@ -11,7 +11,7 @@ import (
 // markStyle is how the script draws a kind of mark, and its words for it.
 type markStyle struct {
 	Glyph glyph `json:"glyph"`
-	// Words follow the lane's name. {what} is the operation, {value} its value in
+	// Words follow the track's name. {what} is the operation, {value} its value in
 	// quotes, {of} " of " and that where there is one, {read} what was read and {process}
 	// whose it was.
 	Words  string `json:"words"`

@@ -65,7 +65,7 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 }
 
 // causes writes the root causes, the deepest first: a line for each kind with its
-// number and its first proof, why it came about, and the way out.
+// number and its first evidence, why it came about, and the mitigation.
 func (p paint) causes(b *strings.Builder, list []rootCause) {
 	for i, r := range list {
 		b.WriteByte('\n')
@@ -73,7 +73,7 @@ func (p paint) causes(b *strings.Builder, list []rootCause) {
 			fmt.Fprintf(b, "  and %s more, which the report has\n", plainCount(len(list)-i, "root cause", "root causes"))
 			return
 		}
-		fmt.Fprintf(b, "  %s, first at %s: %s\n", p.kind(r.Name, r.Count, r.Required), r.At, clip(r.Proof, 600))
+		fmt.Fprintf(b, "  %s, first at %s: %s\n", p.kind(r.Name, r.Count, r.Required), r.At, clip(r.Evidence, 600))
 		switch {
 		case !r.Required:
 			b.WriteString("    not required\n")
@@ -81,13 +81,13 @@ func (p paint) causes(b *strings.Builder, list []rootCause) {
 			fmt.Fprintf(b, "    %s\n", r.Class)
 		}
 		if r.Says != "" {
-			fmt.Fprintf(b, "    cause:   %s\n    way out: %s\n             %s\n", r.Says, r.Do, r.Link)
+			fmt.Fprintf(b, "    cause:      %s\n    mitigation: %s\n                %s\n", r.Says, r.Do, r.Link)
 		}
 		if r.LedTo != "" {
 			fmt.Fprintf(b, "    %s:\n", r.LedTo)
 		}
 		for _, c := range r.Then[:min(len(r.Then), maxSummed)] {
-			fmt.Fprintf(b, "      %s, first at %s: %s\n", p.kind(c.Name, c.Count, c.Required), c.At, clip(c.Proof, 600))
+			fmt.Fprintf(b, "      %s, first at %s: %s\n", p.kind(c.Name, c.Count, c.Required), c.At, clip(c.Evidence, 600))
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestSummary(t *testing.T) {
 	for _, want := range []string{
 		"✗ FAIL: 0 lock bugs, 1 lease hazard. The redis lock kept its promises under pause of the holder; a client went on after it had lost the lock.\n", "    lease hazard\n", "✓ exclusion", "○ overlapping holders not kept × 8   not required; a client pause",
 		"stale-write × 8, first at 2.688 s: c1's write was accepted",
-		"    cause:   the lease ended while its holder was stopped, and it wrote all the same; probably brought about by pause of c1\n    way out: only fencing at the resource helps\n             https://github.com/picklock/picklock/blob/main/docs/concepts/fencing.md\n",
+		"    cause:      the lease ended while its holder was stopped, and it wrote all the same; probably brought about by pause of c1\n    mitigation: only fencing at the resource helps\n                https://github.com/picklock/picklock/blob/main/docs/concepts/fencing.md\n",
 		"overlapping holders (two-holders) × 8, first at 2.278 s: c1 and c3 both", "    not required\n", "report: picklock-results/x/report.html\n", "again:  picklock run --lock redis",
 	} {
 		if !strings.Contains(got, want) {
@@ -50,7 +50,7 @@ func TestSummary(t *testing.T) {
 	if !strings.Contains(summary(t, s, true), "\x1b[31m✗\x1b[0m") {
 		t.Error("no colour though asked for")
 	}
-	if u := summary(t, nothingContested(), false); !strings.Contains(u, "? UNKNOWN. Nothing is proved about the etcd lock") || !strings.Contains(u, "missing: the fault clock was requested and never landed") {
+	if u := summary(t, nothingContested(), false); !strings.Contains(u, "? UNKNOWN. Nothing is proved about the etcd lock") || !strings.Contains(u, "missing: the fault clock was requested and never took effect") {
 		t.Errorf("unknown:\n%s", u)
 	}
 	lost := redisPaused(1)
@@ -129,7 +129,7 @@ func TestTheDeepestCauseComesFirst(t *testing.T) {
 	at := 0
 	for _, want := range []string{
 		"  wrong-release × 30, first at 1.000 s: wrong-release of a.1 b.1 c.1 is told\n",
-		"    cause:   a client released the lock without looking at the owner, and freed another client's; it probably took pause of a\n    way out: compare the owner and delete in one step\n",
+		"    cause:      a client released the lock without looking at the owner, and freed another client's; it probably took pause of a\n    mitigation: compare the owner and delete in one step\n",
 		"/docs/guides/mitigations.md#wrong-release\n",
 		"    which led to 30 overlapping leases (granted-early) and 30 stale-write, perhaps also to 30 more overlapping leases (granted-early):\n",
 		"      overlapping leases (granted-early) × 60, first at 1.000 s: granted-early of b.1 c.1 is told\n",

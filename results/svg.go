@@ -21,7 +21,7 @@ const (
 )
 
 // picture draws the first anomaly's window, or the run's beginning, with only
-// the lanes that matter. It is what shows without a script and on paper.
+// the tracks that matter. It is what shows without a script and on paper.
 func (t *timeline) picture(lease int64) (template.HTML, string) {
 	var sc scene
 	var from, to int64
@@ -29,11 +29,11 @@ func (t *timeline) picture(lease int64) (template.HTML, string) {
 	if len(t.Anomalies) > 0 {
 		sc = t.Anomalies[0]
 		from, to = t.window(sc, lease)
-		caption = fmt.Sprintf("%s at %s, with what went before and after. Numbers are the rows of the proof.", clip(sc.Name, 60), format.Instant(sc.Time))
+		caption = fmt.Sprintf("%s at %s, with what went before and after. Numbers are the rows of the evidence.", clip(sc.Name, 60), format.Instant(sc.Time))
 	} else {
 		f := t.focus(lease)
 		from, to = f.From, f.To
-		sc.Lanes = f.Lanes[:min(len(f.Lanes), 14)]
+		sc.Tracks = f.Tracks[:min(len(f.Tracks), 14)]
 		switch {
 		case f.What == focusRefusal:
 			caption = "The first refused write, with what went before and after."
@@ -47,10 +47,10 @@ func (t *timeline) picture(lease int64) (template.HTML, string) {
 		to = from + 1
 	}
 	p := &pic{t: t, from: from, to: to, scene: sc, rows: map[int]int{}}
-	for i := range t.Lanes {
+	for i := range t.Tracks {
 		if p.wanted(i) {
-			p.rows[i] = len(p.lanes)
-			p.lanes = append(p.lanes, i)
+			p.rows[i] = len(p.tracks)
+			p.tracks = append(p.tracks, i)
 		}
 	}
 	p.draw()
@@ -61,27 +61,27 @@ type pic struct {
 	t        *timeline
 	from, to int64
 	scene    scene
-	lanes    []int
+	tracks   []int
 	rows     map[int]int
 	b        strings.Builder
 }
 
-// wanted leaves out bystanders where there are many lanes.
+// wanted leaves out bystanders where there are many tracks.
 func (p *pic) wanted(ln int) bool {
-	if len(p.t.Lanes) <= 7 || p.t.Lanes[ln].Role == roleRegister {
+	if len(p.t.Tracks) <= 7 || p.t.Tracks[ln].Role == roleRegister {
 		return true
 	}
-	if len(p.scene.Lanes) == 0 {
+	if len(p.scene.Tracks) == 0 {
 		return ln < 10
 	}
-	if slices.Contains(p.scene.Lanes, ln) {
+	if slices.Contains(p.scene.Tracks, ln) {
 		return true
 	}
 	if p.scene.Name == "" {
 		return false // those that act in the view are all that matter
 	}
 	return slices.ContainsFunc(p.t.Bands, func(b band) bool {
-		return slices.Contains(b.Lanes, ln) && b.From <= p.scene.To && b.To >= p.scene.From
+		return slices.Contains(b.Tracks, ln) && b.From <= p.scene.To && b.To >= p.scene.From
 	})
 }
 
@@ -110,19 +110,19 @@ func (p *pic) rect(x0, y, x1, h float64, class, fill, title string) {
 }
 
 func (p *pic) draw() {
-	height := p.y(len(p.lanes)) + 12
+	height := p.y(len(p.tracks)) + 12
 	p.f(`<svg class="picture" viewBox="0 0 %.0f %.0f" role="img" aria-label="timeline" xmlns="http://www.w3.org/2000/svg">`, picWidth, height)
 	p.f(`<defs><pattern id="past" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="3" height="6" class="p-past" fill="#c2410c"/></pattern></defs>`)
-	for i, ln := range p.lanes {
-		l := p.t.Lanes[ln]
+	for i, ln := range p.tracks {
+		l := p.t.Tracks[ln]
 		p.f(`<line x1="0" x2="%.0f" y1="%.1f" y2="%.1f" class="p-rule" stroke="#d0d7de" stroke-width="1"/>`, picWidth, p.y(i), p.y(i))
-		p.text(4, p.y(i)+26, "t-lane", "start", clip(l.Name, 15))
+		p.text(4, p.y(i)+26, "t-track", "start", clip(l.Name, 15))
 	}
 	p.axis(height)
 	p.bands()
 	p.holds()
 	p.marks()
-	p.proof(height)
+	p.evidence(height)
 	p.f(`</svg>`)
 }
 
@@ -162,15 +162,15 @@ func niceStep(v float64) float64 {
 func (p *pic) bands() {
 	n := 0
 	for _, b := range p.t.Bands {
-		if !p.in(b.From, b.To) || !b.Landed || n > 100 {
+		if !p.in(b.From, b.To) || !b.Confirmed || n > 100 {
 			continue
 		}
 		n++
-		lanes := b.Lanes
-		if len(lanes) == 0 {
-			lanes = p.lanes
+		tracks := b.Tracks
+		if len(tracks) == 0 {
+			tracks = p.tracks
 		}
-		for _, ln := range lanes {
+		for _, ln := range tracks {
 			row, ok := p.rows[ln]
 			if !ok {
 				continue
@@ -187,7 +187,7 @@ func (p *pic) bands() {
 func (p *pic) holds() {
 	n := 0
 	for i, h := range p.t.Holds {
-		row, ok := p.rows[h.Lane]
+		row, ok := p.rows[h.Track]
 		shown := slices.Contains(p.scene.Holds, i)
 		if !ok || !p.in(h.From, max(h.To, h.Lease)) || n > 300 && !shown {
 			continue
@@ -198,7 +198,7 @@ func (p *pic) holds() {
 			class, fill = "p-bad", "#c2410c"
 		}
 		y := p.y(row) + 14
-		title := fmt.Sprintf("%s holds %s", clip(p.t.Lanes[h.Lane].Name, 60), clip(h.Grant, 60))
+		title := fmt.Sprintf("%s holds %s", clip(p.t.Tracks[h.Track].Name, 60), clip(h.Grant, 60))
 		alive := h.To
 		if h.Lease >= 0 && h.Lease < h.To {
 			alive = max(h.From, h.Lease)
@@ -221,7 +221,7 @@ func (p *pic) holds() {
 		}
 	}
 	for i, w := range p.t.Waits {
-		if row, ok := p.rows[w.Lane]; ok && i < 20000 && n < 800 && p.in(w.From, w.To) {
+		if row, ok := p.rows[w.Track]; ok && i < 20000 && n < 800 && p.in(w.From, w.To) {
 			n++
 			p.f(`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" class="p-wait" stroke="#8c959f" stroke-width="1.5"/>`, p.x(w.From), p.x(w.To), p.y(row)+21.5, p.y(row)+21.5)
 		}
@@ -231,7 +231,7 @@ func (p *pic) holds() {
 func (p *pic) marks() {
 	n := 0
 	for _, m := range p.t.Marks {
-		row, ok := p.rows[m.Lane]
+		row, ok := p.rows[m.Track]
 		if !ok || m.Kind == markRead || !p.in(m.At, m.At) || n > picMarks {
 			continue
 		}
@@ -251,9 +251,9 @@ func (p *pic) marks() {
 	}
 }
 
-// proof draws the numbers of the table's rows where they happened, and the
+// evidence draws the numbers of the table's rows where they happened, and the
 // instant at which the harm was done.
-func (p *pic) proof(height float64) {
+func (p *pic) evidence(height float64) {
 	if p.scene.Name == "" {
 		return
 	}
@@ -265,8 +265,8 @@ func (p *pic) proof(height float64) {
 	}
 	p.text(tx, 18, "t-harm", anchor, fmt.Sprintf("%s at %s", clip(p.scene.Name, 60), format.Instant(p.scene.Time)))
 	last := map[int]float64{}
-	for _, s := range p.scene.Proof {
-		row, ok := p.rows[s.Lane]
+	for _, s := range p.scene.Evidence {
+		row, ok := p.rows[s.Track]
 		if !ok {
 			continue
 		}

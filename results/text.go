@@ -168,7 +168,7 @@ func missing(run Run, v checker.Verdict) []string {
 	}
 	for _, name := range run.kinds() {
 		if v.Stats.Faults[name].Confirmed == 0 {
-			say("The fault " + name + " never landed.")
+			say("The fault " + name + " never took effect.")
 		}
 	}
 	if len(out) == 0 {

@@ -17,7 +17,7 @@ import (
 // start. It is drawn from the events alone and judges nothing.
 type timeline struct {
 	Start, End int64
-	Lanes      []lane
+	Tracks     []track
 	Holds      []hold
 	Waits      []wait
 	Marks      []mark
@@ -26,13 +26,13 @@ type timeline struct {
 	Anomalies  []scene
 	Times      []int64 // of every anomaly, also those without a scene
 
-	laneOf  map[string]int
-	holdOf  map[string]int // by grant
-	byIndex map[int64]int  // event index -> place in events
-	bySeq   map[int64]int  // sequence number -> place in effects
+	testbedOf map[string]int
+	holdOf    map[string]int // by grant
+	byIndex   map[int64]int  // event index -> place in events
+	bySeq     map[int64]int  // sequence number -> place in effects
 }
 
-type lane struct {
+type track struct {
 	Name, Role, Addr string
 }
 
@@ -54,7 +54,7 @@ const (
 
 // hold is the time in which a client believed that it held the lock.
 type hold struct {
-	Lane     int
+	Track    int
 	From, To int64 // acquire's ok; release's invoke, lost, or death
 	Since    int64 // the lease began at the earliest here
 	Lease    int64 // the lease certainly lasted until here; -1: none promised
@@ -67,7 +67,7 @@ type hold struct {
 
 // wait is the time in which a client was asking for the lock.
 type wait struct {
-	Lane     int
+	Track    int
 	From, To int64
 	Result   history.Type
 	Key      int
@@ -88,9 +88,9 @@ const (
 	markRefused  markKind = "refused"  // the register refused one
 )
 
-// mark is one instant on a lane.
+// mark is one instant on a track.
 type mark struct {
-	Lane     int
+	Track    int
 	From, At int64 // invoke and completion; equal for instants
 	Kind     markKind
 	Hold     int // -1: none known
@@ -99,18 +99,18 @@ type mark struct {
 	Value    string
 	Error    string
 	Token    int64
-	Index    int64 // event index, or sequence number on the register's lane
+	Index    int64 // event index, or sequence number on the register's track
 	Key      int
 }
 
 // band is one injection of a fault.
 type band struct {
-	Name     string
-	From, To int64
-	Lanes    []int // all lanes where empty
-	Landed   bool
-	Healed   bool // its end was seen
-	Detail   string
+	Name      string
+	From, To  int64
+	Tracks    []int // all tracks where empty
+	Confirmed bool
+	Healed    bool // its end was seen
+	Detail    string
 }
 
 // scene is what one anomaly looks like.
@@ -118,30 +118,30 @@ type scene struct {
 	Name     string
 	Time     int64
 	From, To int64 // of the events that prove it
-	Lanes    []int
+	Tracks   []int
 	Holds    []int
-	Proof    []spot
+	Evidence []spot
 }
 
 // spot is one proving event's place, numbered as in the table.
 type spot struct {
-	N    int
-	Lane int // -1: all
-	At   int64
+	N     int
+	Track int // -1: all
+	At    int64
 }
 
 // maxLanes bounds what a history with made-up process names can do. 200 clients have
 // room in it, with their servers and the register.
-const maxLanes = 240
+const maxTestbeds = 240
 
 func newTimeline(run Run, events []history.Event, effects []history.Effect) *timeline {
 	t := &timeline{
-		laneOf:  map[string]int{},
-		holdOf:  map[string]int{},
-		byIndex: make(map[int64]int, len(events)),
-		bySeq:   make(map[int64]int, len(effects)),
+		testbedOf: map[string]int{},
+		holdOf:    map[string]int{},
+		byIndex:   make(map[int64]int, len(events)),
+		bySeq:     make(map[int64]int, len(effects)),
 	}
-	t.findLanes(run, events, effects)
+	t.findTestbeds(run, events, effects)
 	refused := map[string]bool{}
 	for i, e := range effects {
 		t.bySeq[e.Seq] = i
@@ -166,42 +166,42 @@ func newTimeline(run Run, events []history.Event, effects []history.Effect) *tim
 
 // findLanes lists clients, then servers, then the register, each in natural
 // order: the run's nodes first, then whoever else turns up in the history.
-func (t *timeline) findLanes(run Run, events []history.Event, effects []history.Effect) {
+func (t *timeline) findTestbeds(run Run, events []history.Event, effects []history.Effect) {
 	seen := map[string]bool{history.Nemesis: true}
-	addLane := func(name, role, addr string) {
-		if name == "" || seen[name] || len(t.Lanes) >= maxLanes {
+	addTestbed := func(name, role, addr string) {
+		if name == "" || seen[name] || len(t.Tracks) >= maxTestbeds {
 			return
 		}
 		seen[name] = true
-		t.Lanes = append(t.Lanes, lane{name, role, addr})
+		t.Tracks = append(t.Tracks, track{name, role, addr})
 	}
 	for _, n := range run.Nodes {
-		addLane(n.Name, n.Role, n.Addr)
+		addTestbed(n.Name, n.Role, n.Addr)
 	}
 	for i := range events {
 		if e := &events[i]; e.Process != history.Nemesis {
-			addLane(e.Process, roleClient, "")
+			addTestbed(e.Process, roleClient, "")
 		}
 	}
-	if len(effects) > 0 && !slices.ContainsFunc(t.Lanes, func(l lane) bool { return l.Role == roleRegister }) {
-		addLane(roleRegister, roleRegister, "")
+	if len(effects) > 0 && !slices.ContainsFunc(t.Tracks, func(l track) bool { return l.Role == roleRegister }) {
+		addTestbed(roleRegister, roleRegister, "")
 	}
 	for i := range events {
 		if e := &events[i]; e.Process == history.Nemesis {
 			for _, n := range e.Nodes {
-				addLane(n, roleServer, "")
+				addTestbed(n, roleServer, "")
 			}
 		}
 	}
 	order := map[string]int{roleClient: 0, roleServer: 1, roleRegister: 2}
-	slices.SortStableFunc(t.Lanes, func(a, b lane) int {
+	slices.SortStableFunc(t.Tracks, func(a, b track) int {
 		if c := cmp.Compare(order[a.Role], order[b.Role]); c != 0 {
 			return c
 		}
 		return natural(a.Name, b.Name)
 	})
-	for i, l := range t.Lanes {
-		t.laneOf[l.Name] = i
+	for i, l := range t.Tracks {
+		t.testbedOf[l.Name] = i
 	}
 }
 
@@ -228,7 +228,7 @@ func trailingNumber(s string) (prefix, number string) {
 
 // addScene places one anomaly. Indexes that are not in the history are skipped
 // here; the table names them.
-func (t *timeline) addScene(a checker.Anomaly, rows []proofRow) {
+func (t *timeline) addScene(a checker.Anomaly, rows []evidenceRow) {
 	at := max(t.Start, min(t.End, a.Time))
 	sc := scene{Name: a.Name, Time: at, From: at, To: at}
 	grants := a.Grants
@@ -238,12 +238,12 @@ func (t *timeline) addScene(a checker.Anomaly, rows []proofRow) {
 		}
 		sc.From, sc.To = min(sc.From, r.at), max(sc.To, r.at)
 		if len(r.nodes) == 0 {
-			sc.Proof = append(sc.Proof, spot{r.N, -1, r.at})
+			sc.Evidence = append(sc.Evidence, spot{r.N, -1, r.at})
 		}
 		for _, n := range r.nodes {
-			if l, ok := t.laneOf[n]; ok {
-				sc.Proof = append(sc.Proof, spot{r.N, l, r.at})
-				sc.Lanes = append(sc.Lanes, l)
+			if l, ok := t.testbedOf[n]; ok {
+				sc.Evidence = append(sc.Evidence, spot{r.N, l, r.at})
+				sc.Tracks = append(sc.Tracks, l)
 			}
 		}
 		if len(a.Grants) == 0 && r.grant != "" {
@@ -253,16 +253,16 @@ func (t *timeline) addScene(a checker.Anomaly, rows []proofRow) {
 	for _, g := range grants {
 		if h, ok := t.holdOf[g]; ok {
 			sc.Holds = append(sc.Holds, h)
-			sc.Lanes = append(sc.Lanes, t.Holds[h].Lane)
+			sc.Tracks = append(sc.Tracks, t.Holds[h].Track)
 		}
 	}
 	for _, p := range a.Processes {
-		if l, ok := t.laneOf[p]; ok {
-			sc.Lanes = append(sc.Lanes, l)
+		if l, ok := t.testbedOf[p]; ok {
+			sc.Tracks = append(sc.Tracks, l)
 		}
 	}
-	slices.Sort(sc.Lanes)
-	sc.Lanes = slices.Compact(sc.Lanes)
+	slices.Sort(sc.Tracks)
+	sc.Tracks = slices.Compact(sc.Tracks)
 	slices.Sort(sc.Holds)
 	sc.Holds = slices.Compact(sc.Holds)
 	t.Anomalies = append(t.Anomalies, sc)

@@ -17,7 +17,7 @@ type timelineBuilder struct {
 	pending map[string]int            // process, f and key -> mark
 	keyOf   map[string]int
 	open    map[string][]int            // process -> holds, some of which have ended
-	faults  map[string]map[string][]int // bands without an end, by name and lanes
+	faults  map[string]map[string][]int // bands without an end, by name and tracks
 }
 
 func (s *timelineBuilder) key(k string) int {
@@ -35,7 +35,7 @@ func (s *timelineBuilder) event(e *history.Event) {
 		s.fault(e)
 		return
 	}
-	ln, ok := s.t.laneOf[e.Process]
+	ln, ok := s.t.testbedOf[e.Process]
 	if !ok {
 		return
 	}
@@ -72,7 +72,7 @@ func (s *timelineBuilder) acquire(e *history.Event, ln int) {
 			s.waiting[e.Process] = map[string]int{}
 		}
 		s.waiting[e.Process][e.Key] = len(s.t.Waits)
-		s.t.Waits = append(s.t.Waits, wait{Lane: ln, From: e.Time, To: -1, Result: history.Info, Key: s.key(e.Key), Hold: -1})
+		s.t.Waits = append(s.t.Waits, wait{Track: ln, From: e.Time, To: -1, Result: history.Info, Key: s.key(e.Key), Hold: -1})
 		return
 	}
 	w, asked := s.waiting[e.Process][e.Key]
@@ -83,7 +83,7 @@ func (s *timelineBuilder) acquire(e *history.Event, ln int) {
 	if e.Type != history.OK {
 		return
 	}
-	h := hold{Lane: ln, From: e.Time, To: -1, Since: e.Since, Lease: -1, Ended: heldOpen, Grant: e.Grant, Token: e.Token, Key: s.key(e.Key), Index: e.Index}
+	h := hold{Track: ln, From: e.Time, To: -1, Since: e.Since, Lease: -1, Ended: heldOpen, Grant: e.Grant, Token: e.Token, Key: s.key(e.Key), Index: e.Index}
 	if e.Lease > 0 {
 		h.Lease = ends(e.Since, e.Lease)
 	}
@@ -115,7 +115,7 @@ func (s *timelineBuilder) end(h int, at int64, how endKind) {
 }
 
 func (s *timelineBuilder) mark(e *history.Event, ln int, kind markKind) mark {
-	m := mark{Lane: ln, From: e.Time, At: e.Time, Kind: kind, Hold: -1, Process: e.Process, F: e.F,
+	m := mark{Track: ln, From: e.Time, At: e.Time, Kind: kind, Hold: -1, Process: e.Process, F: e.F,
 		Value: e.Value, Error: e.Error, Token: e.Token, Index: e.Index, Key: s.key(e.Key)}
 	if h, ok := s.t.holdOf[grantID(e.Process, e.Grant, e.Key)]; ok {
 		m.Hold = h
@@ -158,12 +158,12 @@ func (s *timelineBuilder) operation(e *history.Event, ln int) {
 }
 
 func (s *timelineBuilder) fault(e *history.Event) {
-	nodes := s.lanes(e.Nodes)
+	nodes := s.tracks(e.Nodes)
 	if len(nodes) == 0 && len(e.Nodes) > 0 {
-		return // nodes without a lane: drawn on all lanes it would accuse the wrong ones
+		return // nodes without a track: drawn on all tracks it would accuse the wrong ones
 	}
 	if e.Phase != history.End {
-		b := band{Name: e.F, From: e.Time, To: -1, Landed: e.Confirmed, Detail: e.Detail, Lanes: nodes}
+		b := band{Name: e.F, From: e.Time, To: -1, Confirmed: e.Confirmed, Detail: e.Detail, Tracks: nodes}
 		if e.Phase != history.Begin {
 			b.To, b.Healed = e.Time, true
 		}
@@ -220,10 +220,10 @@ func (s *timelineBuilder) died(e *history.Event) {
 	}
 }
 
-func (s *timelineBuilder) lanes(nodes []string) []int {
+func (s *timelineBuilder) tracks(nodes []string) []int {
 	var out []int
 	for _, n := range nodes {
-		if i, ok := s.t.laneOf[n]; ok {
+		if i, ok := s.t.testbedOf[n]; ok {
 			out = append(out, i)
 		}
 	}
@@ -251,7 +251,7 @@ func (s *timelineBuilder) finish() {
 }
 
 func (s *timelineBuilder) effects(effects []history.Effect) {
-	ln := slices.IndexFunc(s.t.Lanes, func(l lane) bool { return l.Role == roleRegister })
+	ln := slices.IndexFunc(s.t.Tracks, func(l track) bool { return l.Role == roleRegister })
 	if ln < 0 {
 		return
 	}
@@ -264,7 +264,7 @@ func (s *timelineBuilder) effects(effects []history.Effect) {
 		case e.F == history.Read:
 			continue
 		}
-		m := mark{Lane: ln, From: e.Time, At: e.Time, Kind: kind, Hold: -1, Process: e.Process, F: e.F,
+		m := mark{Track: ln, From: e.Time, At: e.Time, Kind: kind, Hold: -1, Process: e.Process, F: e.F,
 			Value: e.Value, Error: e.Error, Token: e.Token, Index: e.Seq, Key: s.key(e.Key)}
 		if h, ok := s.t.holdOf[grantID(e.Process, e.Grant, e.Key)]; ok {
 			m.Hold = h

@@ -76,7 +76,7 @@ func TestFaultBands(t *testing.T) {
 	}, nil)
 	var got []string
 	for _, b := range tl.Bands {
-		got = append(got, fmt.Sprintf("%s %d-%d %v %v", b.Name, b.From, b.To, b.Lanes, b.Healed))
+		got = append(got, fmt.Sprintf("%s %d-%d %v %v", b.Name, b.From, b.To, b.Tracks, b.Healed))
 	}
 	want := []string{"pause 1-4 [0] true", "pause 2-9 [1] false", "clock 3-5 [0] true", "partition 6-9 [] false"}
 	if !slices.Equal(got, want) {

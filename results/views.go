@@ -31,8 +31,8 @@ type refusedView struct{ At, Who, What, Why, Source string }
 type numberView struct{ N, Label, Note string }
 
 type faultView struct {
-	Name, Injected, Landed string
-	Missing                bool
+	Name, Injected, Confirmed string
+	Missing                   bool
 }
 
 type pair struct{ Name, Value string }

@@ -107,7 +107,7 @@ func (r *Runner) awaitEvent(ctx context.Context, a *Await) error {
 }
 
 // ErrBusy is that this machine was too slow for what a step had to show: nothing is proved, and
-// another play may well do.
+// another run may well do.
 var ErrBusy = errors.New("this machine is too busy")
 
 // late says that a wait that was to end at a time has lasted so much longer that the steps

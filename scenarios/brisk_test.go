@@ -7,7 +7,7 @@ import (
 )
 
 // TestTooSlowForALease: what a client does may not last until a lease is over that was meant to
-// outlast it, unless a fault makes it last. In these plays a lease is a second.
+// outlast it, unless a fault makes it last. In these runs a lease is a second.
 func TestTooSlowForALease(t *testing.T) {
 	const two = "clients:\n  A: acquire, hold 1.1 leases, write, release\n  B: await A granted, acquire, hold 0.2 leases, "
 	for name, tt := range map[string]struct {
@@ -24,7 +24,7 @@ func TestTooSlowForALease(t *testing.T) {
 		"under a fault":                {"clients:\n  A: acquire, write\n" + strike("A's write", "slow: A to redis 50ms", "0.1 leases"), 1100 * time.Millisecond, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := playSchedule(t, tt.text, func(s *stage, _ *Player) { s.takes["A write"] = tt.takes })
+			out := runSchedule(t, tt.text, func(s *stage, _ *ProgramRunner) { s.takes["A write"] = tt.takes })
 			if errors.Is(out.err, ErrBusy) != tt.busy || out.err != nil && !tt.busy {
 				t.Errorf("%v, of %q", out.err, out.log)
 			}

@@ -11,9 +11,9 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// carryOut is one client's way through its program.
-func (p *Player) carryOut(ctx context.Context, client string) error {
-	c := &carrier{Player: p, client: client, count: map[string]int{}}
+// execute is one client's way through its program.
+func (p *ProgramRunner) carryOut(ctx context.Context, client string) error {
+	c := &carrier{ProgramRunner: p, client: client, count: map[string]int{}}
 	for _, m := range p.scenario.Programs[client] {
 		c.count[m.Do]++
 		if err := c.move(ctx, m); err != nil {
@@ -23,9 +23,9 @@ func (p *Player) carryOut(ctx context.Context, client string) error {
 	return nil
 }
 
-// carrier is where a client is in its program.
+// clientRunner is where a client is in its program.
 type carrier struct {
-	*Player
+	*ProgramRunner
 	client string
 	count  map[string]int // moves begun or passed over, by word
 	held   bool           // it believes to hold the lock
@@ -33,8 +33,8 @@ type carrier struct {
 	kills  int            // of its process that it knows of
 }
 
-func (c *carrier) at(where Where, m Move) Anchor {
-	return Anchor{At: where, Client: c.client, Do: m.Do, Nth: c.count[m.Do]}
+func (c *carrier) at(where Where, m Move) Trigger {
+	return Trigger{At: where, Client: c.client, Do: m.Do, Nth: c.count[m.Do]}
 }
 
 func (c *carrier) move(ctx context.Context, m Move) error {
@@ -208,14 +208,14 @@ func (c *carrier) begin(ctx context.Context, m Move, text string) (*chain, []fun
 
 // gate lets so many messages of an act pass, and no more before the fault has struck. What
 // it returns waits for that, once the act has begun.
-func (c *carrier) gate(ctx context.Context, st *strikeState) (func(context.Context), error) {
+func (c *carrier) gate(ctx context.Context, st *faultState) (func(context.Context), error) {
 	servers := c.stage.Servers()
 	if len(servers) == 0 {
-		return nil, &VoidError{*st.Strike, "there are no servers whose messages could be counted", nil, false}
+		return nil, &DiscardedError{*st.TriggeredFault, "there are no servers whose messages could be counted", nil, false}
 	}
 	g, err := c.stage.Gate(ctx, GateRequest{Client: c.client, To: servers, Answered: st.When.At == Answered, N: st.When.N})
 	if err != nil {
-		return nil, &VoidError{*st.Strike, err.Error(), err, false}
+		return nil, &DiscardedError{*st.TriggeredFault, err.Error(), err, false}
 	}
 	return func(during context.Context) {
 		defer func() {

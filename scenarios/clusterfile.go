@@ -12,7 +12,7 @@ import (
 )
 
 // A scenario's cluster that is a Compose file is named relative to the scenario's own file,
-// so that both can be moved together and played from any folder.
+// so that both can be moved together and run from any folder.
 
 // isClusterFile tells a relative path of a Compose file from the name of a cluster, an
 // endpoint and an absolute path.

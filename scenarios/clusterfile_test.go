@@ -58,7 +58,7 @@ func TestClusterFile(t *testing.T) {
 }
 
 // The command of a lock that is somebody's own program means the same files wherever the
-// scenario is played, and that of a lock that the user names means what he means.
+// scenario is run, and that of a lock that the user names means what he means.
 func TestProgramsFolder(t *testing.T) {
 	work := t.TempDir()
 	const lock = "exec:python3 lock.py"

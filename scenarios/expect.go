@@ -59,7 +59,7 @@ func combined(locks, disciplines []string) (out [][2]string) {
 	return out
 }
 
-// AppliesTo says whether the scenario can be played on a lock.
+// AppliesTo says whether the scenario can be run on a lock.
 func (s *Scenario) AppliesTo(lock string) bool {
 	return slices.Contains(s.Locks, lock) || slices.Contains(s.Locks, Every) && Own(lock)
 }
@@ -134,7 +134,7 @@ func (e *Expectation) untried(v verdict.Verdict) string {
 	}
 	for _, kind := range sortedKeys(v.Stats.Faults) {
 		if f := v.Stats.Faults[kind]; f.Injected > 0 && f.Confirmed == 0 {
-			return fmt.Sprintf("fault %s never landed", kind)
+			return fmt.Sprintf("fault %s never took effect", kind)
 		}
 	}
 	for _, a := range verdict.Anomalies() {

@@ -29,8 +29,8 @@ func TestJudge(t *testing.T) {
 		v.Properties[verdict.Exclusion] = verdict.Property{Valid: exclusion, Required: true, Why: "nobody asked"}
 		return v
 	}
-	unlanded := tried(drawn(verdict.True), verdict.True)
-	unlanded.Stats.Faults = map[string]verdict.FaultCount{"kill": {Injected: 1}}
+	unconfirmed := tried(drawn(verdict.True), verdict.True)
+	unconfirmed.Stats.Faults = map[string]verdict.FaultCount{"kill": {Injected: 1}}
 	herd := Expectation{Counts: map[string]int{WakeUps: 8}}
 	tests := []struct {
 		name   string
@@ -59,7 +59,7 @@ func TestJudge(t *testing.T) {
 		{"forbidden, and what is unknown is something else", *gone, tried(drawn(verdict.Unknown), verdict.True), 0, verdict.True, ""},
 		{"forbidden, and came", *gone, tried(drawn(verdict.False, "stale-write", "granted-early"), verdict.False), 0, verdict.False, "not expected: granted-early: because"},
 		{"forbidden, and not tried", *gone, tried(drawn(verdict.False, "stale-write"), verdict.Unknown), 0, verdict.Unknown, "whether granted-early was tried: exclusion: nobody asked"},
-		{"forbidden, and no fault landed", *gone, unlanded, 0, verdict.Unknown, "fault kill never landed"},
+		{"forbidden, and no fault took effect", *gone, unconfirmed, 0, verdict.Unknown, "fault kill never took effect"},
 		{"belief forbidden", Expectation{Not: []string{"two-holders"}}, drawn(verdict.True, "two-holders"), 0, verdict.False, "not expected: two-holders"},
 		{"one without the other", Expectation{Must: []string{"stale-write"}, Not: []string{"granted-early"}}, tried(drawn(verdict.True), verdict.True), 0, verdict.False, "not seen: stale-write"},
 		{"belief asked for", Expectation{Must: []string{"two-holders"}}, drawn(verdict.True), 0, verdict.False, "not seen: two-holders"},

@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzParse: whatever a scenario's file holds, it is refused with its name and line,
-// or it has all that a scenario needs to be played.
+// or it has all that a scenario needs to be run.
 func FuzzParse(f *testing.F) {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil || len(names) == 0 {
@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 			whole(t, s)
 			return
 		}
-		if len(s.Strikes) > 0 || len(s.Clients) == 0 == (s.Run == nil) || len(s.Steps) == 0 == (s.Run == nil) {
+		if len(s.TriggeredFaults) > 0 || len(s.Clients) == 0 == (s.Run == nil) || len(s.Steps) == 0 == (s.Run == nil) {
 			t.Fatalf("incomplete: %+v", s)
 		}
 		if again, err := Parse("s.yaml", s.Text); err != nil || again.Name != s.Name || len(again.Steps) != len(s.Steps) {
@@ -51,7 +51,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// whole sees that a schedule has all that it takes to play it, and that it is the same one
+// whole sees that a schedule has all that it takes to run it, and that it is the same one
 // when it is written and read again.
 func whole(t *testing.T, s *Scenario) {
 	t.Helper()
@@ -63,7 +63,7 @@ func whole(t *testing.T, s *Scenario) {
 			t.Fatalf("%s does nothing", c)
 		}
 	}
-	for _, st := range s.Strikes {
+	for _, st := range s.TriggeredFaults {
 		if w, ok := st.Fault.word(); !ok || w.fault == "" || st.When.At == "" || st.When.At == Event && st.When.Await == nil || st.Until.Or.Of(time.Second) < 0 {
 			t.Fatalf("no fault that can strike: %+v", st)
 		}

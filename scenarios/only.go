@@ -13,7 +13,7 @@ var onlyForm = pattern(`^(.*\S) within (\d\S*?)(?:, (.+))?$`)
 var onlyIfWord = stepWord{name: "only if", read: (*parser).only, after: (*order).await, take: (*Runner).await}
 
 // only reads "B done within 10s, as it is where a lease ends": what must come for the
-// rest to be worth playing, and why it should.
+// rest to be worth running, and why it should.
 func (p *parser) only(n *yaml.Node, st *Step, text string) error {
 	m := onlyForm().FindStringSubmatch(text)
 	if m == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// A scenario with "*" among its locks is played on locks that the catalogue does not
-// know. What such a lock can do is found out as it is played: what a script needs and
+// A scenario with "*" among its locks is run on locks that the catalogue does not
+// know. What such a lock can do is found out as it is run: what a script needs and
 // the lock has not makes it unfit, which is no word about the lock.
 
 // ownPrefixes begin the names of locks that are a user's own.
@@ -24,7 +24,7 @@ func Own(lock string) bool {
 // OwnLocks stands in an expectation for the locks that the catalogue does not know.
 const OwnLocks = "own"
 
-// Unfit is why a script cannot be played on a lock. Nothing is proved of the lock then,
+// Unfit is why a script cannot be run on a lock. Nothing is proved of the lock then,
 // and nothing is wrong with it.
 type Unfit struct{ Why string }
 

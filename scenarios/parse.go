@@ -153,7 +153,7 @@ func (p *parser) whole(root *yaml.Node) error {
 	case s.About == "":
 		return p.errorf(root, "scenario %s does not say what it is about", s.Name)
 	case len(s.Locks) == 0:
-		return p.errorf(root, "scenario %s names no locks to be played on", s.Name)
+		return p.errorf(root, "scenario %s names no locks to be run on", s.Name)
 	case s.Programs != nil && (s.Run != nil || len(s.Steps) > 0):
 		return p.errorf(root, "scenario %s has clients that carry out programs: leave out steps and run", s.Name)
 	case s.Programs == nil && s.Run == nil && len(s.Steps) == 0:

@@ -134,7 +134,7 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 func (p *parser) eventOfAll(n *yaml.Node, text string) (*Await, error) {
 	a, err := p.event(n, text)
 	if err == nil && a.Act != "" {
-		err = p.errorf(n, "%q: messages of a move are a fault's anchor, as when: %s's %s has sent message %d", text, a.Client, a.Act, a.N)
+		err = p.errorf(n, "%q: messages of a move are a fault's trigger, as when: %s's %s has sent message %d", text, a.Client, a.Act, a.N)
 	}
 	return a, err
 }

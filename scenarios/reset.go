@@ -21,7 +21,7 @@ func (p *parser) reset(n *yaml.Node, st *Step, rest string) error {
 	if strings.Contains(rest, " from ") {
 		return p.errorf(n, "reset: a connection has both directions: write A to redis")
 	}
-	return p.sides(n, st, rest, "want two sides, as A to redis, and silently or half-open after them where not both ends are told")
+	return p.sides(n, st, rest, "want two sides, as A to redis, and silently or half-open after them if not both ends get the reset")
 }
 
 // connections are the step's two sides, as a hold writes them.

@@ -93,7 +93,7 @@ func TestStepOutlastsALease(t *testing.T) {
 		"while the lock is waited for": {"  - A: acquire\n  - B: acquire\n", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := play(t, tt.steps, func(s *stage) { s.takes["A write"] = tt.takes })
+			_, _, err := run(t, tt.steps, func(s *stage) { s.takes["A write"] = tt.takes })
 			if errors.Is(err, ErrBusy) != tt.busy || err != nil && !tt.busy {
 				t.Error(err)
 			}

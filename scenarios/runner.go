@@ -11,7 +11,7 @@ import (
 )
 
 // Runner steps through one scenario. Observe, Waiting, Woken and Ended may be called
-// from any goroutine while Play runs in another.
+// from any goroutine while Run runs in another.
 type Runner struct {
 	scenario *Scenario
 	stage    Stage
@@ -124,10 +124,10 @@ func (r *Runner) change() {
 	r.changed = make(chan struct{})
 }
 
-// Play takes all steps. An error says which step could not be taken as it was
+// Run takes all steps. An error says which step could not be taken as it was
 // meant; a StepError's run has proved nothing of what was to come after it.
 // Heal must be called in the end.
-func (r *Runner) Play(ctx context.Context) (err error) {
+func (r *Runner) Run(ctx context.Context) (err error) {
 	// Acts that nobody waits for any more end with the script.
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.following.Wait()

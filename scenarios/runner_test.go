@@ -12,8 +12,8 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// play plays in a bubble and returns what was done and how it ended.
-func play(t *testing.T, steps string, prepare func(*stage)) (log []string, took time.Duration, err error) {
+// run runs in a bubble and returns what was done and how it ended.
+func run(t *testing.T, steps string, prepare func(*stage)) (log []string, took time.Duration, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		st, _ := newStage(t, steps)
@@ -22,7 +22,7 @@ func play(t *testing.T, steps string, prepare func(*stage)) (log []string, took 
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		err = st.runner.Play(ctx)
+		err = st.runner.Run(ctx)
 		took = time.Since(began)
 		if herr := st.runner.Heal(ctx); herr != nil {
 			t.Error(herr)
@@ -39,7 +39,7 @@ func play(t *testing.T, steps string, prepare func(*stage)) (log []string, took 
 	return log, took, err
 }
 
-func TestPlay(t *testing.T) {
+func TestRun(t *testing.T) {
 	const second = "1s"
 	tests := []struct {
 		name, steps string
@@ -89,7 +89,7 @@ func TestPlay(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			log, took, err := play(t, tt.steps, tt.prepare)
+			log, took, err := run(t, tt.steps, tt.prepare)
 			if err != nil {
 				t.Error(err)
 			}
@@ -112,7 +112,7 @@ func TestAllStartAtOnce(t *testing.T) {
 		"by their name": "  - A: acquire\n  - kill: redis2\n  - kill: redis, redis3\n  - start: redis, redis2, redis3\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			log, _, err := play(t, steps, func(s *stage) { s.servers = []string{"redis2", "redis3"} })
+			log, _, err := run(t, steps, func(s *stage) { s.servers = []string{"redis2", "redis3"} })
 			if err != nil {
 				t.Error(err)
 			}
@@ -125,7 +125,7 @@ func TestAllStartAtOnce(t *testing.T) {
 	}
 }
 
-func TestPlayFails(t *testing.T) {
+func TestRunFails(t *testing.T) {
 	tests := []struct {
 		name, steps string
 		prepare     func(*stage)
@@ -146,7 +146,7 @@ func TestPlayFails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := play(t, tt.steps, tt.prepare)
+			_, _, err := run(t, tt.steps, tt.prepare)
 			var step *StepError
 			if !errors.As(err, &step) || !strings.HasPrefix(err.Error(), tt.want) {
 				t.Errorf("error %v, want %s", err, tt.want)
@@ -156,14 +156,14 @@ func TestPlayFails(t *testing.T) {
 }
 
 // A script leaves nothing to chance: what is done is the same every time.
-func TestPlayIsDeterministic(t *testing.T) {
+func TestRunIsDeterministic(t *testing.T) {
 	const steps = "  - A: acquire, read, check\n  - B: acquire, read, write &\n  - await: B waiting\n  - pause: A\n  - A: write &\n  - await: B done\n  - resume: A\n  - await: A done\n  - B: release\n"
-	first, _, err := play(t, steps, nil)
+	first, _, err := run(t, steps, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 100 {
-		again, _, err := play(t, steps, nil)
+		again, _, err := run(t, steps, nil)
 		if err != nil || !slices.Equal(first, again) {
 			t.Fatalf("%v, %v\nafter %v", err, again, first)
 		}
@@ -179,7 +179,7 @@ func TestCount(t *testing.T) {
 			st.runner.Woken("B")
 			st.runner.Woken("C")
 		}()
-		if err := st.runner.Play(t.Context()); err != nil {
+		if err := st.runner.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		st.runner.Woken("B") // when nobody counts any more

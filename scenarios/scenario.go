@@ -1,7 +1,7 @@
 // Package scenarios knows the catalogue of named experiments: what each client
 // does, which fault strikes between which two steps, what is waited for, and what
 // must come of it on which lock. A scenario is stepped through against small
-// interfaces (see Play); the package must not know how a cluster runs, nor how an
+// interfaces (see Run); the package must not know how a cluster runs, nor how an
 // anomaly is proved.
 package scenarios
 
@@ -32,8 +32,8 @@ type Scenario struct {
 	Own    bool   // File is a user's, and its name may also be in the catalogue
 	Text   []byte // the file itself
 
-	Locks   []string // on which it is played
-	Fencing []string // the register's disciplines with which it is played
+	Locks   []string // on which it is run
+	Fencing []string // the register's disciplines with which it is run
 	Cluster string   // instead of the lock's own
 	Folder  string   // where the programs of its exec locks are started; "" for the working directory
 	Runtime string   // the only one on which it shows what it is about; "" for any
@@ -48,8 +48,8 @@ type Scenario struct {
 
 	// Instead of steps: what each client carries out by itself, and the faults that strike
 	// at what they do.
-	Programs map[string]Program
-	Strikes  []Strike
+	Programs        map[string]Program
+	TriggeredFaults []TriggeredFault
 	// Replay is how often it came to what is expected when that was measured, as written:
 	// "100 of 100".
 	Replay string
@@ -69,7 +69,7 @@ type Run struct {
 	IgnoreLost bool
 }
 
-// Cell is one way to play a scenario.
+// Cell is one way to run a scenario.
 type Cell struct {
 	Scenario *Scenario
 	Lock     string
@@ -170,7 +170,7 @@ func (s *Scenario) Needed() []string {
 // allSteps are the script's steps, or the faults that strike programs.
 func (s *Scenario) allSteps() []Step {
 	out := slices.Clone(s.Steps)
-	for _, st := range s.Strikes {
+	for _, st := range s.TriggeredFaults {
 		out = append(out, st.Fault)
 	}
 	return out
@@ -192,7 +192,7 @@ func (s *Scenario) awaits() []*Await {
 			add(m.Await)
 		}
 	}
-	for _, st := range s.Strikes {
+	for _, st := range s.TriggeredFaults {
 		add(st.When.Await)
 		add(st.Until.Await)
 	}

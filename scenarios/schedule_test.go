@@ -111,7 +111,7 @@ func TestScheduleMistakes(t *testing.T) {
 		{"limit of a write", program("acquire, write within 1s"), `6: `},
 		{"awaits what cannot be", program("acquire, await the end"), `6: await: "the end" is nothing that can be awaited`},
 		{"awaits a stranger", program("acquire, await C granted"), `6: client C is not among the scenario's clients`},
-		{"awaits messages of a move", program("acquire, await message of B's acquire sent"), `6: "message of B's acquire sent": messages of a move are a fault's anchor, as when: B's acquire has sent message 1`},
+		{"awaits messages of a move", program("acquire, await message of B's acquire sent"), `6: "message of B's acquire sent": messages of a move are a fault's trigger, as when: B's acquire has sent message 1`},
 		{"client twice", scheduleHead + "clients:\n  A: acquire\n  A: acquire\n", `7: client A again`},
 		{"bad name of a client", scheduleHead + "clients:\n  A: acquire\n  bob: acquire\n", `7: client "bob": want a capital letter`},
 		{"no clients", scheduleHead + "clients: {}\n", `5: clients: want at least one, as A: acquire, read, write, release`},
@@ -125,7 +125,7 @@ func TestScheduleMistakes(t *testing.T) {
 		{"misspelt fault", fault("start", "pasue: A", ""), `10: unknown fault "pasue": did you mean pause?`},
 		{"what ends a fault", fault("start", "resume: A", ""), `10: unknown fault "resume"`},
 		{"two in one", fault("start", "pause: A\n    kill: A", ""), `11: kill beside pause: give each fault an entry of its own`},
-		{"no anchor", scheduleHead + twoClients + "faults:\n  - pause: A\n", `9: pause: A: it does not say when, as when: before A's write`},
+		{"no trigger", scheduleHead + twoClients + "faults:\n  - pause: A\n", `9: pause: A: it does not say when, as when: before A's write`},
 		{"when twice", fault("start", "pause: A\n    when: start", ""), `11: when again: a fault has one`},
 		{"until twice", fault("start", "pause: A\n    until: 1s", "2s"), `12: until again: a fault has one`},
 		{"a right clock", fault("start", "clock: redis right", ""), `9: clock: redis right: what ends a fault is its until`},
@@ -141,7 +141,7 @@ func TestScheduleMistakes(t *testing.T) {
 		{"a move that is none", fault("before A's 2nd", "pause: A", ""), `9: when: "before A's 2nd": want a move of a client, as A's 2nd write`},
 		{"a stranger's move", fault("before C's write", "pause: A", ""), `9: client C is not among the scenario's clients`},
 		{"a move that is not in the program", fault("A's renew", "pause: A", ""), `9: when: A's program has no renew`},
-		{"a misspelt move's anchor", fault("A's writ", "pause: A", ""), `9: when: A's program has no writ: did you mean write?`},
+		{"a misspelt move's trigger", fault("A's writ", "pause: A", ""), `9: when: A's program has no writ: did you mean write?`},
 		{"too many moves", fault("A's 3rd write", "pause: A", ""), `9: when: A's program has 2 write, not 3`},
 		{"the move before the first", fault("A's 0th write", "pause: A", ""), `9: when: "A's 0th write": count from 1`},
 		{"no message", fault("A's write has sent message 0", "pause: A", ""), `9: when: "A's write has sent message 0": count from 1`},
@@ -189,8 +189,8 @@ func TestSpans(t *testing.T) {
 }
 
 func TestNewStrike(t *testing.T) {
-	when := Anchor{At: Before, Client: "A", Do: "write", Nth: 1}
-	st, err := NewStrike("hold: A to redis", when, Until{Await: AwaitClient("B", "granted"), Or: Span{Leases: 2}})
+	when := Trigger{At: Before, Client: "A", Do: "write", Nth: 1}
+	st, err := NewTriggeredFault("hold: A to redis", when, Until{Await: AwaitClient("B", "granted"), Or: Span{Leases: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestNewStrike(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for fault, want := range map[string]string{"pasue: A": `unknown fault "pasue": did you mean pause?`, "resume: A": `unknown fault "resume"`, "hold: A": "hold: want two sides"} {
-		if _, err := NewStrike(fault, when, Until{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewTriggeredFault(fault, when, Until{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", fault, err, want)
 		}
 	}

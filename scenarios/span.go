@@ -30,7 +30,7 @@ func (s Span) String() string {
 	return n + " leases"
 }
 
-// longestSpan keeps a play from lasting for ever.
+// longestSpan keeps a run from lasting for ever.
 const (
 	longestSpan   = 10 * time.Minute
 	longestLeases = 100

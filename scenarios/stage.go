@@ -37,12 +37,12 @@ type FaultRequest struct {
 	Flap time.Duration
 }
 
-// Stage is what a scenario is played on.
+// Stage is what a scenario is run on.
 type Stage interface {
 	// Act hands a client one act and returns at once; what came of it arrives on
 	// the channel, once. A killed client's never does.
 	Act(client, act string) (<-chan workloads.Done, error)
-	// Inject does a fault, sees that it landed, and returns what undoes it.
+	// Inject does a fault, sees that it took effect, and returns what undoes it.
 	Inject(ctx context.Context, r FaultRequest) (heal func(context.Context) error, err error)
 	// Messages returns when so many messages from some nodes to others are held.
 	Messages(ctx context.Context, from, to []string, count int) error

@@ -93,10 +93,10 @@ func (s *Scenario) Write(comments ...string) []byte {
 	for _, c := range s.Clients {
 		fmt.Fprintf(&b, "  %s: %s\n", c, s.Programs[c])
 	}
-	if len(s.Strikes) > 0 {
+	if len(s.TriggeredFaults) > 0 {
 		b.WriteString("faults:\n")
 	}
-	for _, st := range s.Strikes {
+	for _, st := range s.TriggeredFaults {
 		word, rest, _ := strings.Cut(st.Fault.Text, ": ")
 		fmt.Fprintf(&b, "  - when: %s\n    %s: %s\n", st.When, word, rest)
 		if !st.Fault.momentary() {

@@ -17,7 +17,7 @@ func diffCommand() *cobra.Command {
 		Use:   "diff RUN RUN",
 		Short: "Compare two recorded runs",
 		Long: `Compare two run directories: the settings that differ, each property's verdict, the
-anomalies by kind and cause, the faults that landed, and how fast the lock was. Did
+anomalies by kind and cause, the faults that took effect, and how fast the lock was. Did
 the new version of a lock change anything?
 
 Exit codes: 0 the verdicts are the same, each property's too; 1 they differ;

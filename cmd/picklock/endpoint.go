@@ -108,7 +108,7 @@ func endpointFlagsTold(c *cobra.Command, cluster *string) {
 func announceExternal(cmd *cobra.Command, cluster string) {
 	// What is wrong with a cluster is said where it is used.
 	if def, err := compose.Load(cmd.Context(), cluster); cluster != "" && err == nil && len(def.External()) > 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "picklock:", harness.ExternalPlays(strings.Join(def.External(), ",")))
+		fmt.Fprintln(cmd.ErrOrStderr(), "picklock:", harness.ExternalRuns(strings.Join(def.External(), ",")))
 	}
 }
 
@@ -128,6 +128,6 @@ func forwardCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&listen, "listen", "", "where clients connect")
 	c.Flags().StringVar(&to, "to", "", "the server")
-	c.Flags().IntVar(&via, "via", 0, "the descriptor of whoever dials the server; 0 to dial it from here")
+	c.Flags().IntVar(&via, "via", 0, "descriptor of the namespace that dials the server; 0: dial it from here")
 	return c
 }

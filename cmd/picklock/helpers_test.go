@@ -24,7 +24,7 @@ type runner struct {
 	release  string                      // the one of what is released
 	mistaken string                      // tests with mistakes in them
 	mistakes []string                    // their files in testdata/helpers
-	file     string                      // the file in testdata/helpers of a test that plays own.yaml
+	file     string                      // the file in testdata/helpers of a test that runs own.yaml
 	filed    string                      // that test
 	fake     string                      // another, with a lock on nothing
 	passed   string                      // what it says where all of the project's tests pass

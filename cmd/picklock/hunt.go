@@ -19,8 +19,8 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
-	"github.com/picklock/picklock/hunt/lanes"
 	huntreport "github.com/picklock/picklock/hunt/report"
+	"github.com/picklock/picklock/hunt/testbeds"
 	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/internal/shard"
 	"github.com/picklock/picklock/internal/suggest"
@@ -39,7 +39,7 @@ func kindNames() []string {
 
 // huntFlags are what the command line says of a hunt.
 type huntFlags struct {
-	lanes.Options
+	testbeds.Options
 	options, abilities, find []string
 	limit, finish            time.Duration
 	depth, jobs, replays     int
@@ -53,18 +53,17 @@ type huntFlags struct {
 func huntCommand() *cobra.Command {
 	var f huntFlags
 	c := &cobra.Command{
-		Use: "hunt", Short: "Search for the least that it takes to break a lock",
-		Long: `Search the schedules of a lock for ways to break it: what the clients do, which
-faults strike, and at which of their steps. All schedules with no fault and with one come
-first, then the pairs that mean something, then those that came closest, changed again
-and again for as long as there is time. Whatever breaks a promise is played again until
-it is certain, made as small as it goes, and written as a scenario that
-picklock scenario run plays.
+		Use: "hunt", Short: "Search for the smallest counterexamples of a lock",
+		Long: `Search the schedules of a lock for counterexamples. A schedule is what the clients do,
+which faults are injected, and at which step. First come all schedules without a fault
+and with one, then pairs of faults, then variations of the schedules that came closest to
+a failure, until --duration is over. Each failure is repeated until it is certain, shrunk,
+and written as a scenario that picklock scenario run replays.
 
-A hunt that finds nothing says how far it looked; that is no proof that there is nothing.
+A hunt that finds nothing prints its coverage. That is no proof of safety.
 
-Exit codes: 0 nothing was found, 1 a way to break the lock was found, 2 too much could
-not be played as it was meant, 254 unusable arguments, 255 picklock itself failed.`,
+Exit codes: 0 no counterexample, 1 a counterexample, 2 too many runs were discarded, 254
+unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock hunt --lock redis
   picklock hunt --lock etcd --fencing read-write --duration 5m
   picklock hunt --lock exec:./mylock --cluster redis --find granted-early`,
@@ -78,30 +77,30 @@ not be played as it was meant, 254 unusable arguments, 255 picklock itself faile
 	}
 	s := &f.Settings
 	fl := c.Flags()
-	fl.StringVar(&s.Lock, "lock", "redis", "the lock to break: a name (see picklock list locks), or exec:PROGRAM")
+	fl.StringVar(&s.Lock, "lock", "redis", "lock to test: a name (see picklock list locks), or exec:PROGRAM")
 	lockOptionFlag(fl, &f.options)
 	abilityFlag(fl, &f.abilities)
-	fl.StringVar(&s.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the lock's own)")
+	fl.StringVar(&s.Cluster, "cluster", "", "run it on this cluster: a name or a Compose file (default: the lock's own)")
 	endpointFlagsTold(c, &s.Cluster)
 	fl.StringVar(&s.Fencing, "fencing", "none", fencingHelp+listed(fencingValues()))
-	fl.DurationVar(&s.TTL, "ttl", 0, "the lease (default: as short as the lock keeps to, 250ms at least)")
-	fl.StringSliceVar(&s.Faults, "faults", []string{"all"}, "kinds of fault that may strike: "+strings.Join(kindNames(), ", ")+", on one side only as kill:client or kill:server, all, or none")
-	fl.BoolVar(&s.IgnoreLost, "ignore-lost", false, "clients go on when their library says that the lock is lost")
-	fl.DurationVar(&f.limit, "duration", 2*time.Minute, "how long to search; what is found is then made small and measured")
-	fl.DurationVar(&f.finish, "finish", 5*time.Minute, "how long that may take; 0s: it is left as it was found")
-	fl.IntVar(&f.depth, "max-faults", 2, "how many faults a schedule of the space has at most: 0, 1 or 2")
-	fl.StringSliceVar(&f.find, "find", nil, "look for these anomalies only (default: all that break a required property)")
-	fl.BoolVar(&f.beyond, "ignore-hazards", false, "leave out what follows from a lease alone: a write that comes too late, which only fencing can refuse")
-	fl.IntVar(&f.jobs, "jobs", 0, "how many schedules are played side by side (default: by the machine)")
-	fl.IntVar(&f.replays, "replays", 20, "how often each counterexample is played alone in the end")
-	fl.StringVar(&f.strategy, "strategy", hunt.Guided, "how to search: "+strings.Join(hunt.Strategies(), ", "))
-	fl.BoolVar(&f.first, "fail-fast", false, "end with the first counterexample that repeats")
-	fl.Uint64Var(&f.seed, "seed", 0, "seed of what is drawn (default: a new one)")
-	fl.StringVar(&f.resume, "resume", "", "go on with the hunt in this folder, with the flags that it was begun with (other --duration, --finish, --jobs and --replays may be given)")
+	fl.DurationVar(&s.TTL, "ttl", 0, "lease (default: the shortest that the lock keeps, at least 250ms)")
+	fl.StringSliceVar(&s.Faults, "faults", []string{"all"}, "inject these kinds of fault: "+strings.Join(kindNames(), ", ")+", each also on one side only (kill:client, kill:server), all, or none")
+	fl.BoolVar(&s.IgnoreLost, "ignore-lost", false, "let clients go on if their library reports that the lock is lost")
+	fl.DurationVar(&f.limit, "duration", 2*time.Minute, "search for this long; shrinking and replaying come after it")
+	fl.DurationVar(&f.finish, "finish", 5*time.Minute, "shrink and replay for at most this long; 0s: leave counterexamples as they were found")
+	fl.IntVar(&f.depth, "max-faults", 2, "inject at most this many faults in a schedule: 0, 1 or 2")
+	fl.StringSliceVar(&f.find, "find", nil, "search for these anomalies only (default: all that break a required property)")
+	fl.BoolVar(&f.beyond, "ignore-hazards", false, "ignore lease hazards: a stale write after the lease has ended, which only fencing can refuse")
+	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules side by side (default: by the machine)")
+	fl.IntVar(&f.replays, "replays", 20, "replay each counterexample this often, with the machine to itself")
+	fl.StringVar(&f.strategy, "strategy", hunt.Guided, "search in this way: "+strings.Join(hunt.Strategies(), ", "))
+	fl.BoolVar(&f.first, "fail-fast", false, "stop at the first counterexample that repeats")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of the random choices (default: a new one)")
+	fl.StringVar(&f.resume, "resume", "", "resume the hunt in this folder with its own flags (--duration, --finish, --jobs and --replays may change)")
 	fl.StringVar(&f.shard, "shard", "", shardHelp)
-	fl.StringVar(&f.out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
-	fl.StringVar(&f.Runtime, "runtime", "local", "where the nodes run: local, docker")
-	fl.StringVar(&f.ClientImage, "client-image", "", "with --runtime docker: an image that the clients run in, for an exec lock's program")
+	fl.StringVar(&f.out, "out", "", "write the results to this folder (default: a new one below ./picklock-results)")
+	fl.StringVar(&f.Runtime, "runtime", "local", "run the nodes with: local, docker")
+	fl.StringVar(&f.ClientImage, "client-image", "", "with --runtime docker: run the clients of an exec lock in this image")
 	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	before := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -123,7 +122,7 @@ func (f *huntFlags) check() (clients.Info, error) {
 	}
 	f.Settings.Lock = info.Name
 	if info.Unlocked != nil {
-		return info, fmt.Errorf("%s is no lock: there is nothing to break", info.Name)
+		return info, fmt.Errorf("%s is no lock: there is nothing to test", info.Name)
 	}
 	if f.Extra, err = clients.ParseOptions(f.options); err != nil {
 		return info, err
@@ -137,7 +136,7 @@ func (f *huntFlags) check() (clients.Info, error) {
 	if _, err := register.ParseFencingMode(f.Settings.Fencing); err != nil {
 		return info, err
 	}
-	if err := lanes.CheckFaults(f.Settings.Faults); err != nil {
+	if err := testbeds.CheckFaults(f.Settings.Faults); err != nil {
 		return info, fmt.Errorf("--faults: %w", err)
 	}
 	for _, a := range f.find {
@@ -178,20 +177,20 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		return fmt.Errorf("find the own program: %w", err)
 	}
 	if f.jobs == 0 {
-		f.jobs = lanes.Jobs(target)
+		f.jobs = testbeds.Jobs(target)
 	}
 	dir, err := huntreport.Open(f.out, f.resume, target.Lock)
 	if err != nil {
 		return usage(err)
 	}
 	defer dir.Close()
-	f.Dir = dir.Lanes()
+	f.Dir = dir.Testbeds()
 	known, err := dir.Known()
 	if err != nil {
 		return err
 	}
 	ui := newHuntProgress(os.Stderr)
-	pool, players, target, err := f.Start(untilAbandoned(ctx), info, target, f.jobs, func(text string) { ui.say("%s", text) })
+	pool, runners, target, err := f.Start(untilAbandoned(ctx), info, target, f.jobs, func(text string) { ui.say("%s", text) })
 	if err != nil {
 		if !unusable(err) {
 			dir.Keep()
@@ -207,19 +206,19 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.counterexample,
 	})
 	before := f.used()
-	result, err := search.Run(ctx, players)
+	result, err := search.Run(ctx, runners)
 	if err != nil {
 		return huntError(err)
 	}
 	result.CPU = (f.used() - before).Seconds()
 	if ctx.Err() == nil && f.finish > 0 {
-		o := pool.Remedies(info)
+		o := pool.Mitigations(info)
 		o.Replays, o.Time, o.Tell = f.replays, f.finish, func(text string) { ui.say("%s", text) }
-		if err := search.Finish(ctx, players, o); err != nil {
+		if err := search.Finish(ctx, runners, o); err != nil {
 			return err
 		}
 	}
-	result.Command, result.Starts, result.Versions = f.command(), pool.Starts(), map[string]string{"picklock": harness.Version()}
+	result.Command, result.Starts, result.Versions = f.command(), pool.Starts(), pool.Versions()
 	if !f.part.Whole() {
 		if err := dir.WritePortion(f.part, search.Portion()); err != nil {
 			return err
@@ -242,7 +241,7 @@ func (f *huntFlags) used() time.Duration {
 	return used
 }
 
-// partOf is the part of the space that a shard plays.
+// partOf is the part of the space that a shard runs.
 func partOf(s shard.Shard) hunt.Part {
 	if s.Whole() {
 		return hunt.Part{}
@@ -280,7 +279,7 @@ func huntError(err error) error {
 	return err
 }
 
-// unusable says that nothing that was asked for can be played.
+// unusable says that nothing that was asked for can be run.
 func unusable(err error) bool {
 	return errors.Is(err, harness.ErrUsage) || errors.Is(err, hunt.ErrUnusable)
 }
@@ -354,7 +353,7 @@ func (u *huntProgress) progress(p hunt.Progress) {
 	default:
 		depth = fmt.Sprintf("depth %d done", p.Depth-1)
 	}
-	line := fmt.Sprintf("%4.0f s left  %5d schedules, %.1f a second, %s  %d states  %d found", max(0, p.Left.Seconds()), p.Plays, float64(p.Plays)/max(0.1, p.Elapsed.Seconds()), depth, p.States, len(p.Counterexamples))
+	line := fmt.Sprintf("%4.0f s left  %5d schedules, %.1f a second, %s  %d states  %d found", max(0, p.Left.Seconds()), p.Runs, float64(p.Runs)/max(0.1, p.Elapsed.Seconds()), depth, p.States, len(p.Counterexamples))
 	if f, ok := u.out.(*os.File); !ok || !isTerminal(f) {
 		if int(p.Elapsed.Seconds())%10 == 0 {
 			fmt.Fprintln(u.out, line)
@@ -366,7 +365,7 @@ func (u *huntProgress) progress(p hunt.Progress) {
 }
 
 func (u *huntProgress) counterexample(w *hunt.Counterexample) {
-	u.say("%6.1f s  found %s (%d of %d plays)", w.FirstSecond, w.Signature, w.Search.Hits, w.Search.Plays)
+	u.say("%6.1f s  found %s (%d of %d runs)", w.FirstSecond, w.Signature, w.Search.Hits, w.Search.Runs)
 }
 
 func (u *huntProgress) say(format string, args ...any) {

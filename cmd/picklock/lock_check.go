@@ -128,7 +128,7 @@ func printResult(r conform.Result) {
 	switch r.Outcome {
 	case conform.Wrong:
 		for _, p := range r.Problems {
-			row(r.Outcome, p.What+". Remedy: "+p.Remedy)
+			row(r.Outcome, p.What+". Fix: "+p.Fix)
 		}
 	case conform.NotTried:
 		row(r.Outcome, r.Why)
@@ -140,7 +140,7 @@ func printResult(r conform.Result) {
 // conformCommand is what tries a program, on a client's node.
 func conformCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "conform", Short: "Try a program, told on standard input", Hidden: true, Args: noArguments,
+		Use: "conform", Short: "Check programs that standard input names", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in := bufio.NewReader(os.Stdin)
 			line, err := in.ReadBytes('\n')

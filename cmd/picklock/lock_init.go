@@ -33,7 +33,7 @@ func lockInitCommand() *cobra.Command {
 	var lang string
 	c := &cobra.Command{
 		Use:   "init DIR",
-		Short: "Write a lock to start from, in a language of one's own, and a cluster for it",
+		Short: "Write a skeleton of a lock program in a language, and a cluster for it",
 		Long: `Write a program that speaks picklock's exec protocol with a lock on Redis in it, and a
 Compose file with the Redis. Both run as they are; put your own lock and your own
 servers in their place (docs/guides/your-lock.md). Nothing that is there is overwritten.`,

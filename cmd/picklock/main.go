@@ -112,7 +112,7 @@ reported. Nothing can be said to have held then. A second one ends at once.`,
 	}
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
-	root.AddCommand(workerCommand(), registerCommand(), serverCommand(), agentCommand(), diskCommand(), lookCommand(), laneCommand(), forwardCommand(), conformCommand())
+	root.AddCommand(workerCommand(), registerCommand(), serverCommand(), agentCommand(), diskCommand(), lookCommand(), testbedCommand(), forwardCommand(), conformCommand())
 	completeValues(root)
 	return root
 }

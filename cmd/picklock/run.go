@@ -110,8 +110,8 @@ is unknown or left out, 0 if all held.`,
 	f.DurationVar(&o.Hold, "hold", 0, "time between the read and the write, 0.5 to 1.5 times (default: ttl/20, and sections of mixed length)")
 	f.DurationVar(&o.Limit, "duration", o.Limit, "length of the run")
 	f.Float64Var(&o.Rate, "rate", 0, "critical sections a second and client (default: as fast as they go)")
-	f.BoolVar(&o.Renew, "renew", false, "a watchdog renews the lease every ttl/3 (a remedy that does not help)")
-	f.BoolVar(&o.CheckLease, "check-lease", false, "look at the remaining lease right before the write (a remedy that does not help)")
+	f.BoolVar(&o.Renew, "renew", false, "renew the lease every ttl/3 (this prevents no stale write after a pause)")
+	f.BoolVar(&o.CheckLease, "check-lease", false, "check the remaining lease right before the write (this prevents no stale write after a pause)")
 	f.BoolVar(&o.IgnoreLost, "ignore-lost", false, "never ask the client library whether the lock was lost, as much code does not")
 	f.StringSliceVar(&o.Require, "require", nil, "further properties that must hold: belief")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of every random choice (default: a new one, printed)")
@@ -124,12 +124,12 @@ is unknown or left out, 0 if all held.`,
 	return c
 }
 
-// lockOptionFlag adds --lock-option, which every command has that plays a lock.
+// lockOptionFlag adds --lock-option, which every command has that runs a lock.
 func lockOptionFlag(f *pflag.FlagSet, options *[]string) {
 	f.StringArrayVar(options, "lock-option", nil, "NAME=VALUE: an option of the lock itself (see picklock list locks); may be given several times")
 }
 
-// abilityFlag adds --ability, which every command has that plays an exec lock.
+// abilityFlag adds --ability, which every command has that runs an exec lock.
 func abilityFlag(f *pflag.FlagSet, abilities *[]string) {
 	f.StringArrayVar(abilities, "ability", nil, "NAME=VALUE: what an exec lock can do, over what its program declares: tokens, lease, renew, watchdog or confirms with yes or no, kind, permits; may be given several times")
 }

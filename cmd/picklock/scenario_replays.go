@@ -15,23 +15,23 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
-	"github.com/picklock/picklock/hunt/lanes"
+	"github.com/picklock/picklock/hunt/testbeds"
 	"github.com/picklock/picklock/scenarios"
 )
 
 // maxRuns bounds --count.
 const maxRuns = 10000
 
-// tally is what came of many plays of one scenario.
+// tally is what came of many runs of one scenario.
 type tally struct {
-	hunt.Rate                // of plays that came to what is expected
+	hunt.Rate                // of runs that came to what is expected
 	Low       float64        `json:"low"` // where the true rate lies, at 95 %
 	High      float64        `json:"high"`
-	Found     map[string]int `json:"found"` // plays that proved it, by anomaly
+	Found     map[string]int `json:"found"` // runs that proved it, by anomaly
 }
 
 func (t *tally) take(met bool, v checker.Verdict) {
-	t.Plays++
+	t.Runs++
 	if met {
 		t.Hits++
 	}
@@ -45,7 +45,7 @@ func (t *tally) take(met bool, v checker.Verdict) {
 	t.Low, t.High = t.Interval()
 }
 
-// replays is a scenario that was played many times.
+// replays is a scenario that was run many times.
 type replays struct {
 	Scenario string `json:"scenario"`
 	Lock     string `json:"lock"`
@@ -55,21 +55,21 @@ type replays struct {
 	Loaded   *tally `json:"loaded,omitempty"`
 }
 
-// runMany plays a scenario many times and says how often it came to what is expected.
+// runMany runs a scenario many times and says how often it came to what is expected.
 func runMany(ctx context.Context, o harness.ScenarioOptions, runtimeName, clientImage string, times int, load, asJSON bool) error {
 	want, _, err := o.Expected()
 	if err != nil {
 		return usage(err)
 	}
 	out := replays{Scenario: o.Scenario.Name, Lock: o.Lock, Fencing: o.Fencing, Expected: want.String()}
-	play, end, err := player(ctx, o, runtimeName, clientImage, want)
+	run, end, err := replayRunner(ctx, o, runtimeName, clientImage, want)
 	if err != nil {
 		return huntError(err)
 	}
-	out.Alone, err = many(ctx, times, play)
+	out.Alone, err = many(ctx, times, run)
 	if err == nil && load {
 		stop := loadMachine()
-		out.Loaded, err = many(ctx, times, play)
+		out.Loaded, err = many(ctx, times, run)
 		stop()
 	}
 	if err = errors.Join(err, end()); err != nil {
@@ -85,34 +85,34 @@ func runMany(ctx context.Context, o harness.ScenarioOptions, runtimeName, client
 	}
 	all := []*tally{out.Alone, out.Loaded}
 	for _, t := range all {
-		if t != nil && t.Hits < t.Plays {
+		if t != nil && t.Hits < t.Runs {
 			return &exitError{exitInvalid, nil}
 		}
 	}
 	for _, t := range all {
-		if t != nil && t.Plays < times {
+		if t != nil && t.Runs < times {
 			return &exitError{exitUnknown, nil}
 		}
 	}
 	return nil
 }
 
-// onePlay is one play: what it showed, whether that is what is expected, whether it counts.
-type onePlay func(ctx context.Context) (v checker.Verdict, met, counts bool, err error)
+// oneRun is one run: what it showed, whether that is what is expected, whether it counts.
+type oneRun func(ctx context.Context) (v checker.Verdict, met, counts bool, err error)
 
-// many plays so many times, without those that do not count, of which there may be as many.
-func many(ctx context.Context, times int, play onePlay) (*tally, error) {
+// many runs so many times, without those that do not count, of which there may be as many.
+func many(ctx context.Context, times int, run oneRun) (*tally, error) {
 	t := &tally{Found: map[string]int{}}
 	t.Low, t.High = t.Interval()
-	for t.Plays < times && t.Void <= times && ctx.Err() == nil {
-		v, met, counts, err := play(ctx)
+	for t.Runs < times && t.Discarded <= times && ctx.Err() == nil {
+		v, met, counts, err := run(ctx)
 		if err != nil && ctx.Err() == nil {
 			return t, err
 		}
 		switch {
-		case ctx.Err() != nil: // what was played until then counts
+		case ctx.Err() != nil: // what was run until then counts
 		case !counts:
-			t.Void++
+			t.Discarded++
 		default:
 			t.take(met, v)
 		}
@@ -120,9 +120,9 @@ func many(ctx context.Context, times int, play onePlay) (*tally, error) {
 	return t, nil
 }
 
-// player plays the scenario: a schedule on a lane that stays up, any other in runs of
+// runner runs the scenario: a schedule on a testbed that stays up, any other in runs of
 // their own.
-func player(ctx context.Context, o harness.ScenarioOptions, runtimeName, clientImage string, want *scenarios.Expectation) (onePlay, func() error, error) {
+func replayRunner(ctx context.Context, o harness.ScenarioOptions, runtimeName, clientImage string, want *scenarios.Expectation) (oneRun, func() error, error) {
 	s := o.Scenario
 	if s.Programs == nil {
 		n := 0
@@ -138,30 +138,30 @@ func player(ctx context.Context, o harness.ScenarioOptions, runtimeName, clientI
 			return r.Verdict, r.Result.Met == checker.True, r.Result.Met != checker.Unknown, nil
 		}, func() error { return nil }, nil
 	}
-	p, _, end, err := oneLane(ctx, laneFor{ScenarioOptions: o, runtime: runtimeName, clientImage: clientImage, faults: s.Faults()})
+	p, _, end, err := oneTestbed(ctx, testbedFor{ScenarioOptions: o, runtime: runtimeName, clientImage: clientImage, faults: s.Faults()})
 	if err != nil {
 		return nil, nil, err
 	}
 	return func(ctx context.Context) (v checker.Verdict, met, counts bool, err error) {
-		x, err := p.Play(ctx, s)
+		x, err := p.Run(ctx, s)
 		if err != nil {
 			return v, false, false, err
 		}
 		judged, _ := want.Judge(x.Verdict, nil)
-		return x.Verdict, judged == checker.True, x.Void == "" && judged != checker.Unknown, nil
+		return x.Verdict, judged == checker.True, x.Discarded == "" && judged != checker.Unknown, nil
 	}, end, nil
 }
 
-// laneFor says what a lane is opened for.
-type laneFor struct {
+// laneFor says what a testbed is opened for.
+type testbedFor struct {
 	harness.ScenarioOptions
 	runtime, clientImage string
 	faults               []string // kinds that servers have to be prepared for
 	ignoreLost           bool
 }
 
-// oneLane opens a lane for a scenario's clients.
-func oneLane(ctx context.Context, o laneFor) (hunt.Player, hunt.Target, func() error, error) {
+// oneLane opens a testbed for a scenario's clients.
+func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, func() error, error) {
 	s := o.Scenario
 	var target hunt.Target
 	info, err := lockTable.Lookup(o.Lock)
@@ -173,7 +173,7 @@ func oneLane(ctx context.Context, o laneFor) (hunt.Player, hunt.Target, func() e
 		return nil, target, nil, fmt.Errorf("make a folder for the servers' logs: %w", err)
 	}
 	remove := func() error { return os.RemoveAll(dir) }
-	lo := lanes.Options{Extra: o.Extra, Abilities: o.Abilities, Runtime: o.runtime, ClientImage: o.clientImage, Self: o.Self, Dir: dir}
+	lo := testbeds.Options{Extra: o.Extra, Abilities: o.Abilities, Runtime: o.runtime, ClientImage: o.clientImage, Self: o.Self, Dir: dir}
 	lo.Settings.Lock, lo.Settings.Fencing, lo.Settings.Cluster, lo.Settings.TTL = o.Lock, o.Fencing, s.Cluster, s.TTL
 	if o.Cluster != "" {
 		lo.Settings.Cluster = o.Cluster
@@ -194,12 +194,12 @@ func oneLane(ctx context.Context, o laneFor) (hunt.Player, hunt.Target, func() e
 		}
 	}
 	lo.Settings.Faults, lo.Settings.IgnoreLost = o.faults, o.ignoreLost
-	pool := lanes.NewPool(lo, target)
-	players, err := pool.Open(untilAbandoned(ctx), 1)
+	pool := testbeds.NewPool(lo, target)
+	runners, err := pool.Open(untilAbandoned(ctx), 1)
 	if err != nil {
 		return nil, target, nil, errors.Join(err, remove())
 	}
-	return players[0], target, func() error { return errors.Join(pool.Close(), remove()) }, nil
+	return runners[0], target, func() error { return errors.Join(pool.Close(), remove()) }, nil
 }
 
 // loadMachine keeps every processor busy until it is stopped.
@@ -225,7 +225,7 @@ func (r *replays) print(w io.Writer) error {
 		if x.t == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "%-12s as expected in %d of %d plays (%.1f to %.1f %%), %d void\n", x.how+":", x.t.Hits, x.t.Plays, 100*x.t.Low, 100*x.t.High, x.t.Void)
+		fmt.Fprintf(&b, "%-12s as expected in %d of %d runs (%.1f to %.1f %%), %d discarded\n", x.how+":", x.t.Hits, x.t.Runs, 100*x.t.Low, 100*x.t.High, x.t.Discarded)
 		for _, name := range sortedNames(x.t.Found) {
 			fmt.Fprintf(&b, "%-12s %s in %d\n", "", name, x.t.Found[name])
 		}

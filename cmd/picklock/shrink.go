@@ -36,19 +36,20 @@ type shrinkFlags struct {
 func shrinkCommand() *cobra.Command {
 	o := shrinkFlags{ScenarioOptions: harness.ScenarioOptions{Host: harness.Host{Locks: lockTable, Backends: backends}}}
 	c := &cobra.Command{
-		Use: "shrink FILE|RUNDIR", Short: "Make what breaks a lock as small as it goes",
-		Long: `Play a scenario whose clients carry out programs, and take away of it whatever is not
-needed to break the lock in the same way: faults, clients, steps, and odd times. What
-remains is printed, or written to --out.
+		Use: "shrink FILE|RUNDIR", Short: "Reduce a failing scenario or run to the smallest that fails",
+		Long: `Run a scenario whose clients carry out programs, and remove whatever the failure does not
+need: faults, clients, steps, and uneven durations. What remains is printed, or written to
+--out.
 
-Of the directory of a run that broke the lock, such a scenario is built first: the clients
-that took part in a violation, what they did since the lock was last free, and the faults
-that were on, each tied to what a client did then. Where that does not come again it is
-built less exactly, in the order that docs/guides/hunt.md gives.
+If the argument is the directory of a failed run, picklock first builds such a scenario
+from its record: the clients that took part in a violation, what they did since the lock
+was last free, and the faults of that time, each with a client's step as its trigger. If
+that does not reproduce the failure, less exact scenarios follow, in the order that
+docs/guides/hunt.md gives.
 
-Exit codes: 0 it was made as small as it goes, 1 it breaks nothing, 2 nothing that was
-built from the run's record came again, or what remains came in none of its last plays,
-254 unusable arguments, 255 picklock itself failed.`,
+Exit codes: 0 it was shrunk, 1 the scenario does not fail, 2 no scenario built from the
+run reproduced the failure, or the shrunk one failed in none of its last runs, 254
+unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock shrink mine.yaml --lock redis --out small.yaml
   picklock shrink picklock-results/latest --out small.yaml
   picklock shrink picklock-results/latest --find granted-early`,
@@ -69,17 +70,17 @@ built from the run's record came again, or what remains came in none of its last
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Lock, "lock", "", "the lock to play it on (default: the first that the scenario names, or the run's)")
+	f.StringVar(&o.Lock, "lock", "", "run it on this lock (default: the first that the scenario names, or the run's)")
 	lockOptionFlag(f, &o.options)
 	f.StringVar(&o.Fencing, "fencing", "none", fencingHelp+listed(fencingValues())+"; of a run the default is the run's")
-	f.StringVar(&o.Cluster, "cluster", "", "cluster to run it on: a name or a Compose file (default: the scenario's, the run's, or the lock's own)")
+	f.StringVar(&o.Cluster, "cluster", "", "run it on this cluster: a name or a Compose file (default: the scenario's, the run's, or the lock's own)")
 	endpointFlagsTold(c, &o.Cluster)
-	f.StringVar(&o.runtime, "runtime", "local", "where the nodes run: local, docker")
+	f.StringVar(&o.runtime, "runtime", "local", "run the nodes with: local, docker")
 	f.StringSliceVar(&o.find, "find", nil, "keep one of these anomalies (default: the deepest that breaks a required property)")
-	f.DurationVar(&o.ttl, "ttl", 0, "of a run: the lease of what is built from it (default: the run's, or 500ms where that is shorter and the lock keeps to it)")
-	f.IntVar(&o.budget, "max-runs", 500, "how many plays it may take to make it smaller")
-	f.IntVar(&o.replays, "replays", 20, "how often what remains is played in the end, to tell its rate; 0: not at all")
-	f.StringVar(&o.out, "out", "", "file of what remains (default: it is printed)")
+	f.DurationVar(&o.ttl, "ttl", 0, "of a run: use this lease in what is built from it (default: the run's, or 500ms if that is shorter and the lock keeps it)")
+	f.IntVar(&o.budget, "max-runs", 500, "shrink with at most this many runs")
+	f.IntVar(&o.replays, "replays", 20, "replay what remains this often, to measure its rate; 0: not at all")
+	f.StringVar(&o.out, "out", "", "write what remains to this file (default: print it)")
 	f.BoolVar(&o.asJSON, "json", false, "print the result as JSON")
 	return c
 }
@@ -117,15 +118,15 @@ func (o *shrinkFlags) ofFile(ctx context.Context, path string) (err error) {
 		return usage(err)
 	}
 	if o.Scenario.Programs == nil {
-		return usage(fmt.Errorf("%s has no clients with programs: only such a scenario can be made smaller (docs/reference/scenarios.md)", path))
+		return usage(fmt.Errorf("%s has no clients with programs: only such a scenario can be shrunk (docs/reference/scenarios.md)", path))
 	}
 	if o.given("ttl") {
-		return usage(errors.New("--ttl goes with the directory of a run: a scenario says its own"))
+		return usage(errors.New("--ttl is for the directory of a run: a scenario has its own"))
 	}
 	if o.Lock == "" {
 		o.Lock = o.Scenario.Locks[0]
 	}
-	p, target, end, err := oneLane(ctx, laneFor{ScenarioOptions: o.ScenarioOptions, runtime: o.runtime, faults: o.Scenario.Faults()})
+	p, target, end, err := oneTestbed(ctx, testbedFor{ScenarioOptions: o.ScenarioOptions, runtime: o.runtime, faults: o.Scenario.Faults()})
 	if err != nil {
 		return huntError(err)
 	}
@@ -148,10 +149,10 @@ type shrunk struct {
 
 // print tells what remains.
 func (o *shrinkFlags) print(s shrunk) error {
-	fmt.Fprintf(os.Stderr, "%s: %d faults and %d steps, of %d and %d, after %d plays\n", s.Signature, s.Faults[1], s.Steps[1], s.Faults[0], s.Steps[0], s.Plays)
-	if r := s.Rate; r.Plays > 0 {
+	fmt.Fprintf(os.Stderr, "%s: %d faults and %d steps, of %d and %d, after %d runs\n", s.Signature, s.Faults[1], s.Steps[1], s.Faults[0], s.Steps[0], s.Runs)
+	if r := s.Rate; r.Runs > 0 {
 		low, high := r.Interval()
-		fmt.Fprintf(os.Stderr, "it comes in %d of %d plays (%.1f to %.1f %%), %d void\n", r.Hits, r.Plays, 100*low, 100*high, r.Void)
+		fmt.Fprintf(os.Stderr, "reproduced in %d of %d runs (%.1f to %.1f %%), %d discarded\n", r.Hits, r.Runs, 100*low, 100*high, r.Discarded)
 	}
 	for _, cause := range huntreport.Causes(s.Shrunk) {
 		fmt.Fprintf(os.Stderr, "cause: %s\n", cause)
@@ -175,7 +176,7 @@ func (o *shrinkFlags) print(s shrunk) error {
 	if err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
-	if s.Rate.Plays > 0 && s.Rate.Hits == 0 {
+	if s.Rate.Runs > 0 && s.Rate.Hits == 0 {
 		fmt.Fprintln(os.Stderr, "picklock: it did not come again: what it was shrunk from was chance")
 		return &exitError{exitUnknown, nil}
 	}

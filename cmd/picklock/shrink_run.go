@@ -23,16 +23,16 @@ import (
 type built struct {
 	Run      string    `json:"run"`
 	Acts     int       `json:"acts"`    // of all its clients
-	Faults   int       `json:"faults"`  // that landed
+	Faults   int       `json:"faults"`  // that took effect
 	Times    int       `json:"times"`   // how often the violation is proved
 	Tried    int       `json:"tried"`   // schedules, until one came again
 	Of       int       `json:"of"`      // that could be built
 	How      string    `json:"how"`     // what is otherwise in it than in the record; "" for nothing
-	Plays    int       `json:"plays"`   // of all that were tried
+	Runs     int       `json:"runs"`    // of all that were tried
 	Repeated hunt.Rate `json:"repeats"` // of the one that came again
 }
 
-// shortLease is the lease of what is built from a run with a longer one: a play lasts a few
+// shortLease is the lease of what is built from a run with a longer one: a run lasts a few
 // of them, and what this machine does late must be a small part of one.
 const shortLease = 500 * time.Millisecond
 
@@ -86,15 +86,15 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 		}
 	}
 	o.Scenario = all[0]
-	p, target, end, err := oneLane(ctx, laneFor{ScenarioOptions: o.ScenarioOptions, runtime: o.runtime, faults: kinds, ignoreLost: ignore})
+	p, target, end, err := oneTestbed(ctx, testbedFor{ScenarioOptions: o.ScenarioOptions, runtime: o.runtime, faults: kinds, ignoreLost: ignore})
 	if err != nil {
 		return huntError(err)
 	}
-	fmt.Fprintf(os.Stderr, "%d acts and %d faults; %s is proved %d times; %d schedules can be built from that\n", b.Acts, b.Faults, counterexample.Signature.Name(), b.Times, len(all))
+	fmt.Fprintf(os.Stderr, "%d operations and %d faults; %s is proved %d times; %d schedules can be built from that\n", b.Acts, b.Faults, counterexample.Signature.Name(), b.Times, len(all))
 	again, err := hunt.Repeats(ctx, target, p, all, counterexample, o.find, func(i int, r hunt.Rate) {
-		text := fmt.Sprintf("schedule %d: %d faults, came in %d of %d plays", i+1, len(all[i].Strikes), r.Hits, r.Plays)
-		if r.Void > 0 {
-			text += fmt.Sprintf(", %d void", r.Void)
+		text := fmt.Sprintf("schedule %d: %d faults, reproduced in %d of %d runs", i+1, len(all[i].TriggeredFaults), r.Hits, r.Runs)
+		if r.Discarded > 0 {
+			text += fmt.Sprintf(", %d discarded", r.Discarded)
 		}
 		if tries[i].How != "" {
 			text += ": " + tries[i].How
@@ -109,10 +109,10 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 		return huntError(errors.Join(err, end()))
 	}
 	if again.Signature.Name() != counterexample.Signature.Name() {
-		fmt.Fprintf(os.Stderr, "none showed %s; schedule %d shows %s in %d of %d plays\n", counterexample.Signature.Name(), again.Place+1, again.Signature.Name(), again.Rate.Hits, again.Rate.Plays)
+		fmt.Fprintf(os.Stderr, "no schedule reproduced %s; schedule %d shows %s in %d of %d runs\n", counterexample.Signature.Name(), again.Place+1, again.Signature.Name(), again.Rate.Hits, again.Rate.Runs)
 	}
 	if !again.Steady {
-		fmt.Fprintf(os.Stderr, "schedule %d is the one that shows it most often, in %d of %d plays: it does not come at will\n", again.Place+1, again.Rate.Hits, again.Rate.Plays)
+		fmt.Fprintf(os.Stderr, "schedule %d reproduces it most often, in %d of %d runs: it is intermittent\n", again.Place+1, again.Rate.Hits, again.Rate.Runs)
 	}
 	how := o.how()
 	how.Like = &again.Signature
@@ -120,7 +120,7 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 	if err = errors.Join(err, end()); err != nil {
 		return huntError(err)
 	}
-	b.Tried, b.Of, b.How, b.Plays, b.Repeated = again.Tried, len(all), tries[again.Place].How, again.Plays, again.Rate
+	b.Tried, b.Of, b.How, b.Runs, b.Repeated = again.Tried, len(all), tries[again.Place].How, again.Runs, again.Rate
 	return o.print(shrunk{small, b})
 }
 
@@ -128,7 +128,7 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 func (o *shrinkFlags) build(loaded *results.Loaded, counterexample hunt.Broken) ([]record.Try, *built, bool, error) {
 	run := loaded.Run
 	if run.Register != "" {
-		return nil, nil, false, fmt.Errorf("%w: its register was %s, and a schedule is played with picklock's own", record.ErrNoSchedule, run.Register)
+		return nil, nil, false, fmt.Errorf("%w: its register was %s, and a schedule is run with picklock's own", record.ErrNoSchedule, run.Register)
 	}
 	said := saidOf(run.Command)
 	if o.Lock == "" {

@@ -9,14 +9,14 @@ import (
 	"github.com/picklock/picklock/hunt"
 )
 
-// What remains and does not come any more is no result; one that was not played again is.
+// What remains and does not come any more is no result; one that was not run again is.
 func TestShrinkNever(t *testing.T) {
 	for _, x := range []struct {
 		rate hunt.Rate
 		code int // 0: no error
 	}{
-		{hunt.Rate{Hits: 0, Plays: 20}, exitUnknown},
-		{hunt.Rate{Hits: 1, Plays: 20}, 0},
+		{hunt.Rate{Hits: 0, Runs: 20}, exitUnknown},
+		{hunt.Rate{Hits: 1, Runs: 20}, 0},
 		{hunt.Rate{}, 0},
 	} {
 		const schedule = "name: x\nabout: x\nlocks: [redis]\nclients:\n  A: acquire, release\nttl: 1s\n"

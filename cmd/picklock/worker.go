@@ -56,12 +56,12 @@ func registerCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on")
-	c.Flags().StringVar(&fencing, "fencing", "none", "the fencing mode")
-	c.Flags().StringVar(&backend, "backend", "", "keep the log of a resource that is no server of ours: what it is made of")
+	c.Flags().StringVar(&fencing, "fencing", "none", "fencing mode")
+	c.Flags().StringVar(&backend, "backend", "", "keep the log of a resource that picklock did not start: what it is made of")
 	c.Flags().StringVar(&at, "at", "", "its address")
 	c.Flags().StringSliceVar(&keys, "keys", nil, "its keys")
 	c.Flags().Int64Var(&start, "start", 0, "the run's start on the monotonic clock, in ns")
-	c.Flags().StringVar(&lock, "lock", "", "for a discipline that asks the lock service: the lock")
+	c.Flags().StringVar(&lock, "lock", "", "for a fencing mode that asks the lock service: the lock")
 	c.Flags().StringSliceVar(&o.Servers, "servers", nil, "the lock's servers")
 	c.Flags().StringVar(&external, "external", "", "how they are reached where they are somebody's own, in JSON")
 	c.Flags().DurationVar(&o.TTL, "ttl", time.Second, "the lock's lease")

@@ -87,7 +87,7 @@ func both(t *testing.T, err error, worked <-chan error) error {
 }
 
 func portion(i fleet.Item) *fleet.Payload {
-	p := hunt.Portion{Result: hunt.Result{Lock: "redis", Fencing: "none", Plays: i.End - i.First, Granted: i.End - i.First, Depths: []hunt.Depth{{Played: i.End - i.First, Done: true}}}}
+	p := hunt.Portion{Result: hunt.Result{Lock: "redis", Fencing: "none", Runs: i.End - i.First, Granted: i.End - i.First, Depths: []hunt.Depth{{Ran: i.End - i.First, Done: true}}}}
 	return &fleet.Payload{Portion: &p}
 }
 
@@ -95,7 +95,7 @@ func portion(i fleet.Item) *fleet.Payload {
 func found(number, hits int) *hunt.Counterexample {
 	return &hunt.Counterexample{
 		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{fmt.Sprint(number)}}, Name: fmt.Sprintf("counterexample-%d-granted-early", number),
-		Search: hunt.Rate{Hits: 4, Plays: 4}, Alone: hunt.Rate{Hits: hits, Plays: min(hits, 1) * 10},
+		Search: hunt.Rate{Hits: 4, Runs: 4}, Alone: hunt.Rate{Hits: hits, Runs: min(hits, 1) * 10},
 		Schedule: "name: s\nabout: a\nlocks: [redis]\nclients: [A]\nsteps:\n  - A: acquire\n  - A: release\nexpect:\n  redis: {none: valid}\n",
 	}
 }
@@ -106,7 +106,7 @@ func usual(i fleet.Item, r *fleet.Result) *fleet.Payload {
 	case fleet.Slice:
 		return portion(i)
 	case fleet.Finish:
-		return &fleet.Payload{Hunt: &hunt.Result{Lock: "redis", Fencing: "none", Plays: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Played: 6, Done: true}},
+		return &fleet.Payload{Hunt: &hunt.Result{Lock: "redis", Fencing: "none", Runs: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Ran: 6, Done: true}},
 			Counterexamples: []*hunt.Counterexample{found(1, 0), found(2, 0)}}, Finds: []hunt.Find{{Counterexample: found(1, 0)}, {Counterexample: found(2, 0)}}}
 	case fleet.Measure:
 		return &fleet.Payload{Finds: []hunt.Find{{Counterexample: found(i.Number+1, 9+i.Number)}}}
@@ -220,7 +220,7 @@ func TestDeadLetters(t *testing.T) {
 				r.DeadLetter = "no redis"
 				return nil
 			case i.Kind == fleet.Finish:
-				return &fleet.Payload{Hunt: &hunt.Result{Plays: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Played: 4, Done: true}}}}
+				return &fleet.Payload{Hunt: &hunt.Result{Runs: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Ran: 4, Done: true}}}}
 			}
 			return usual(i, r)
 		})
@@ -234,7 +234,7 @@ func TestDeadLetters(t *testing.T) {
 			t.Errorf("%+v", j)
 		}
 	}
-	if out.Hunts[0].Depths[0].Done || out.Hunts[0].Plays != 2 {
+	if out.Hunts[0].Depths[0].Done || out.Hunts[0].Runs != 2 {
 		t.Errorf("a slice is missing, and the hunt says %+v", out.Hunts[0])
 	}
 	if c := out.Cells[1].Cells[1]; c.State() != results.LeftOut || !strings.Contains(c.LeftOut, "no redis") {
@@ -266,7 +266,7 @@ func TestUnmeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := out.Hunts[0]
-	if len(h.Counterexamples) != 2 || len(h.Unfinished) != 2 || !strings.Contains(h.Unfinished[0], "1 of 2 counterexamples not played alone") {
+	if len(h.Counterexamples) != 2 || len(h.Unfinished) != 2 || !strings.Contains(h.Unfinished[0], "1 of 2 counterexamples not run alone") {
 		t.Errorf("%d counterexamples, %q", len(h.Counterexamples), h.Unfinished)
 	}
 	if j := out.Report.Jobs[0]; j.Skipped != 0 || j.Unmeasured != 1 {
@@ -306,10 +306,10 @@ func TestTime(t *testing.T) {
 						return nil
 					}
 					if i.Kind == fleet.Guided {
-						return &fleet.Payload{Portion: &hunt.Portion{Result: hunt.Result{Plays: 1, Granted: 1}}}
+						return &fleet.Payload{Portion: &hunt.Portion{Result: hunt.Result{Runs: 1, Granted: 1}}}
 					}
 					if i.Kind == fleet.Finish {
-						return &fleet.Payload{Hunt: &hunt.Result{Plays: 6, Granted: 6, Depths: []hunt.Depth{{Done: true}}}}
+						return &fleet.Payload{Hunt: &hunt.Result{Runs: 6, Granted: 6, Depths: []hunt.Depth{{Done: true}}}}
 					}
 					return usual(i, r)
 				})

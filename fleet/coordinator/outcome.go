@@ -149,7 +149,7 @@ func (k *coordinator) unfinished(ctx context.Context, s *state) (*hunt.Result, e
 func (k *coordinator) cells(ctx context.Context, s *state, j *fleet.JobReport, out *Outcome) error {
 	m := &results.Matrix{Started: k.about.Started, Finished: out.Report.Finished, Versions: map[string]string{}, Machine: results.Machine{}, Cells: make([]results.Cell, len(s.job.Cells))}
 	for _, p := range s.job.Scenarios {
-		m.Scenarios = append(m.Scenarios, results.Played(p))
+		m.Scenarios = append(m.Scenarios, results.Ran(p))
 	}
 	pages := map[string][]byte{}
 	for _, i := range s.job.Items() { // the order does not depend on the workers' speed

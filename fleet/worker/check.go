@@ -14,7 +14,7 @@ import (
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/fleet"
 	"github.com/picklock/picklock/hunt"
-	"github.com/picklock/picklock/hunt/lanes"
+	"github.com/picklock/picklock/hunt/testbeds"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -75,7 +75,7 @@ func (w *worker) checkHunt(ctx context.Context, j fleet.Job) error {
 			return fmt.Errorf("anomaly %q is unknown here", a)
 		}
 	}
-	if err := errors.Join(fleet.CheckHunt(info, j), lanes.CheckFaults(h.Faults)); err != nil {
+	if err := errors.Join(fleet.CheckHunt(info, j), testbeds.CheckFaults(h.Faults)); err != nil {
 		return err
 	}
 	target, err := w.target(ctx, info, j)

@@ -10,16 +10,15 @@ import (
 
 	"github.com/picklock/picklock/fleet"
 	"github.com/picklock/picklock/fleet/stream"
-	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
-	"github.com/picklock/picklock/hunt/lanes"
+	"github.com/picklock/picklock/hunt/testbeds"
 )
 
 // hunting is a hunt whose testbeds are up. They stay up from one item to the next.
 type hunting struct {
 	job     *job
-	pool    *lanes.Pool
-	players []hunt.Player
+	pool    *testbeds.Pool
+	runners []hunt.Runner
 	target  hunt.Target
 	gone    map[string]string // what earlier items learned
 	gains   *stream.Gains
@@ -70,9 +69,9 @@ func (w *worker) hunt(ctx context.Context, j *job) (*hunting, error) {
 	h := &hunting{job: j, gains: gains, found: found, gone: map[string]string{}, restore: images(j.job.Images)}
 	n := w.o.Jobs
 	if n == 0 {
-		n = lanes.Jobs(target)
+		n = testbeds.Jobs(target)
 	}
-	if h.pool, h.players, h.target, err = o.Start(ctx, info, target, n, w.o.Say); err != nil {
+	if h.pool, h.runners, h.target, err = o.Start(ctx, info, target, n, w.o.Say); err != nil {
 		gains.Close()
 		found.Close()
 		h.restore()
@@ -104,14 +103,14 @@ func (w *worker) search(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 		Target: h.target, Strategy: hunt.Exhaustive, Depth: task.Depth, Part: hunt.Part{First: i.First, End: i.End}, Time: sliceWithin,
 		Find: task.Find, IgnoreHazards: task.Beyond, Seed: task.Seed + uint64(i.Number), FoundElsewhere: known, Gone: h.gone,
 		Tell: func(counterexample *hunt.Counterexample) {
-			w.o.Say(fmt.Sprintf("%s: found %s (%d of %d runs)", j.job.Name, counterexample.Signature, counterexample.Search.Hits, counterexample.Search.Plays))
+			w.o.Say(fmt.Sprintf("%s: found %s (%d of %d runs)", j.job.Name, counterexample.Signature, counterexample.Search.Hits, counterexample.Search.Runs))
 		},
 	}
 	if i.Kind == fleet.Guided {
 		o.Strategy, o.Depth, o.Part, o.Time, o.Shared = hunt.Guided, -1, hunt.Part{}, i.Time, h.gains
 	}
 	s := hunt.New(o)
-	result, err := s.Run(ctx, h.players)
+	result, err := s.Run(ctx, h.runners)
 	if err != nil {
 		return nil, errors.Join(err, w.leave())
 	}
@@ -131,7 +130,7 @@ func (w *worker) search(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 			published = errors.Join(published, j.campaign.AddCounterexample(ctx, j.job.Number, counterexample.Signature))
 		}
 	}
-	r.Runs, r.Discarded, r.Found = result.Plays, result.Void, len(result.Counterexamples)
+	r.Runs, r.Discarded, r.Found = result.Runs, result.Discarded, len(result.Counterexamples)
 	return &fleet.Payload{Portion: &p}, published
 }
 
@@ -154,9 +153,9 @@ func (w *worker) finish(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 	}
 	task := j.job.Hunt
 	s := h.assemble(task, portions)
-	s.Shrink(ctx, h.players, hunt.FinishOptions{Time: task.Finish, Tell: w.o.Say})
+	s.Shrink(ctx, h.runners, hunt.FinishOptions{Time: task.Finish, Tell: w.o.Say})
 	result := s.Result()
-	result.Versions = map[string]string{"picklock": harness.Version()}
+	result.Versions = h.pool.Versions()
 	maps.Copy(result.Versions, j.job.Images)
 	r.Found = len(result.Counterexamples)
 	return &fleet.Payload{Hunt: result, Finds: s.Finds()}, nil
@@ -185,11 +184,11 @@ func (w *worker) measure(ctx context.Context, j *job, i fleet.Item, r *fleet.Res
 	}
 	s := h.assemble(j.job.Hunt, nil)
 	s.Adopt(p.Finds[i.Number : i.Number+1])
-	o := h.pool.Remedies(info)
+	o := h.pool.Mitigations(info)
 	o.Replays, o.Tell = j.job.Hunt.Replays, w.o.Say
 	bounded, cancel := context.WithTimeout(ctx, j.job.Hunt.Finish/2)
 	defer cancel()
-	if err := s.Measure(bounded, h.players[0], o); err != nil {
+	if err := s.Measure(bounded, h.runners[0], o); err != nil {
 		return nil, err
 	}
 	r.Found = 1

@@ -2,7 +2,7 @@ package conform
 
 import "context"
 
-func acquires(ctx context.Context, t *trial) error {
+func acquires(ctx context.Context, t *checkRun) error {
 	p, err := t.opened(ctx, "c1")
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func listed() error {
 	return nil
 }
 
-func staysInGroup(ctx context.Context, t *trial) error {
+func staysInGroup(ctx context.Context, t *checkRun) error {
 	if err := listed(); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func staysInGroup(ctx context.Context, t *trial) error {
 	return nil
 }
 
-func leavesNobody(ctx context.Context, t *trial) error {
+func leavesNobody(ctx context.Context, t *checkRun) error {
 	if err := listed(); err != nil {
 		return err
 	}

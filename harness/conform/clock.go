@@ -13,7 +13,7 @@ import (
 // clockJump is farther than anybody waits.
 const clockJump = time.Hour
 
-func wallClock(ctx context.Context, t *trial) error {
+func wallClock(ctx context.Context, t *checkRun) error {
 	if err := clock.Supported(); err != nil {
 		return skip(err.Error())
 	}
@@ -47,7 +47,7 @@ func wallClock(ctx context.Context, t *trial) error {
 		return p.setClock(ctx, -clockJump)
 	})
 	if wrong, ok := asProblem(err); ok {
-		return Problem{fmt.Sprintf("its wall clock was set by %v while it waited: %s", -clockJump, wrong.What), wrong.Remedy}
+		return Problem{fmt.Sprintf("its wall clock was set by %v while it waited: %s", -clockJump, wrong.What), wrong.Fix}
 	}
 	var why skip
 	if errors.As(err, &why) {

@@ -8,7 +8,7 @@ import (
 	lock "github.com/picklock/picklock/clients/exec"
 )
 
-func confirms(ctx context.Context, t *trial) error {
+func confirms(ctx context.Context, t *checkRun) error {
 	switch {
 	case !t.abilities.Confirms:
 		return skip(`it does not declare "confirms":true`)

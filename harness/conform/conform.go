@@ -48,8 +48,8 @@ type Result struct {
 
 // Problem is something wrong with the program.
 type Problem struct {
-	What   string `json:"what"`
-	Remedy string `json:"remedy"`
+	What string `json:"what"`
+	Fix  string `json:"fix"`
 }
 
 func (p Problem) Error() string { return p.What }
@@ -110,7 +110,7 @@ func (b *bench) try(ctx context.Context, c check, r *Result) error {
 		}
 	}
 	if err == nil && c.try != nil {
-		t := &trial{bench: b, check: c.name}
+		t := &checkRun{bench: b, check: c.name}
 		err = c.try(ctx, t)
 		t.end()
 	}
@@ -138,7 +138,7 @@ func (b *bench) note(check string, p Problem) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, known := range b.seen[check] {
-		if known.Remedy == p.Remedy {
+		if known.Fix == p.Fix {
 			return
 		}
 	}

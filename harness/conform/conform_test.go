@@ -148,14 +148,14 @@ func TestMistakes(t *testing.T) {
 			for _, r := range all {
 				said := ""
 				for _, p := range r.Problems {
-					said += p.What + ": " + p.Remedy + "\n"
+					said += p.What + ": " + p.Fix + "\n"
 				}
 				switch expected, wrong := want[r.Check]; {
 				case wrong && clocks != nil && r.Check == "clock":
 					t.Logf("the clock cannot be tried: %v", clocks)
 				case wrong != (r.Outcome == Wrong) || wrong && !strings.Contains(said, expected):
 					t.Errorf("%s: %s %s\n%swant %q", r.Check, r.Outcome, r.Why, said, expected)
-				case wrong && (len(r.Problems) != 1 || r.Problems[0].Remedy == ""):
+				case wrong && (len(r.Problems) != 1 || r.Problems[0].Fix == ""):
 					t.Errorf("%s: want one problem with its remedy: %s", r.Check, said)
 				case len(want) == 0 && r.Outcome != OK && r.Check != cannot[name] && (r.Check != "clock" || clocks == nil):
 					t.Errorf("%s: %s %s, of a program that is right", r.Check, r.Outcome, r.Why)
@@ -172,10 +172,10 @@ func TestNoSuchProgram(t *testing.T) {
 		if err := Run(t.Context(), Config{Command: command, TTL: time.Second}, func(r Result) { all = append(all, r) }); err != nil {
 			t.Fatal(err)
 		}
-		if r := all[0]; r.Outcome != Wrong || !strings.Contains(r.Problems[0].Remedy, remedy) {
+		if r := all[0]; r.Outcome != Wrong || !strings.Contains(r.Problems[0].Fix, remedy) {
 			t.Errorf("%s: %+v, want a remedy with %q", command, r, remedy)
 		}
-		if r := all[0]; !strings.Contains(r.Problems[0].Remedy, "--cluster") {
+		if r := all[0]; !strings.Contains(r.Problems[0].Fix, "--cluster") {
 			t.Errorf("%s: %+v, and no word of the servers", command, r)
 		}
 		if r := all[len(all)-1]; r.Outcome != NotTried {

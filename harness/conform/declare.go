@@ -7,7 +7,7 @@ import (
 	lock "github.com/picklock/picklock/clients/exec"
 )
 
-func declares(_ context.Context, t *trial) error {
+func declares(_ context.Context, t *checkRun) error {
 	a, err := lock.Declared(t.bench.opened)
 	if err == nil {
 		a, err = a.With(t.Abilities)

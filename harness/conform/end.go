@@ -13,7 +13,7 @@ import (
 // machine is given more.
 const endWithin = 5 * time.Second
 
-func closes(ctx context.Context, t *trial) error {
+func closes(ctx context.Context, t *checkRun) error {
 	for _, holds := range []bool{false, true} {
 		p, err := t.opened(ctx, "c1")
 		if err != nil {
@@ -75,7 +75,7 @@ func (p *program) endsWithin(ctx context.Context, within time.Duration) (bool, e
 	}
 }
 
-func endsWithInput(ctx context.Context, t *trial) error {
+func endsWithInput(ctx context.Context, t *checkRun) error {
 	p, err := t.opened(ctx, "c1")
 	if err != nil {
 		return err

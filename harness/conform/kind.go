@@ -12,7 +12,7 @@ import (
 // maxPrograms is how many programs are started at once.
 const maxPrograms = 4
 
-func kinds(ctx context.Context, t *trial) error {
+func kinds(ctx context.Context, t *checkRun) error {
 	holders, mode := 1, ""
 	switch t.abilities.Kind {
 	case clients.ReadWrite:
@@ -44,7 +44,7 @@ func kinds(ctx context.Context, t *trial) error {
 }
 
 // reenters has one client acquire a lock twice, and release it as often.
-func reenters(ctx context.Context, t *trial) error {
+func reenters(ctx context.Context, t *checkRun) error {
 	p, err := t.opened(ctx, "c1")
 	if err != nil {
 		return err

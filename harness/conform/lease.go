@@ -6,7 +6,7 @@ import (
 	lock "github.com/picklock/picklock/clients/exec"
 )
 
-func leases(ctx context.Context, t *trial) error {
+func leases(ctx context.Context, t *checkRun) error {
 	p, err := t.opened(ctx, "c1")
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func leases(ctx context.Context, t *trial) error {
 }
 
 // leaseOf compares a grant's lease with what is possible, and with what was declared.
-func (t *trial) leaseOf(a reply) error {
+func (t *checkRun) leaseOf(a reply) error {
 	only := a.Answer
 	only.Since = 0 // the next check's
 	declared := t.abilities.Lease

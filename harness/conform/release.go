@@ -2,7 +2,7 @@ package conform
 
 import "context"
 
-func releases(ctx context.Context, t *trial) error {
+func releases(ctx context.Context, t *checkRun) error {
 	p, err := t.opened(ctx, "c1")
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	lock "github.com/picklock/picklock/clients/exec"
 )
 
-func renews(ctx context.Context, t *trial) error {
+func renews(ctx context.Context, t *checkRun) error {
 	if !t.abilities.Renew {
 		return skip(`it does not declare "renew":true`)
 	}
@@ -30,7 +30,7 @@ func renews(ctx context.Context, t *trial) error {
 	}
 	err = t.sinceOf(a)
 	if wrong, ok := asProblem(err); ok {
-		return Problem{"of a renew: " + wrong.What, wrong.Remedy}
+		return Problem{"of a renew: " + wrong.What, wrong.Fix}
 	}
 	return err
 }

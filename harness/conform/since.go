@@ -8,7 +8,7 @@ import (
 
 const monotonic = "read CLOCK_MONOTONIC in nanoseconds right before the request that is granted: time.monotonic_ns() in Python, System.nanoTime() in Java, process.hrtime.bigint() in Node"
 
-func since(ctx context.Context, t *trial) error {
+func since(ctx context.Context, t *checkRun) error {
 	p, err := t.opened(ctx, "c1")
 	if err != nil {
 		return err
@@ -21,7 +21,7 @@ func since(ctx context.Context, t *trial) error {
 }
 
 // sinceOf says what is wrong with when a lease began.
-func (t *trial) sinceOf(a reply) error {
+func (t *checkRun) sinceOf(a reply) error {
 	switch {
 	case a.Lease == 0:
 		return skip("its grants have no lease")

@@ -9,7 +9,7 @@ type check struct {
 	needs []string // the checks that have to be right before it can be tried
 	// try returns a problem, a skip, or what kept this machine from trying. nil where
 	// only what the others have noticed is told.
-	try func(context.Context, *trial) error
+	try func(context.Context, *checkRun) error
 }
 
 // checks are made in this order.

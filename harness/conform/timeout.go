@@ -9,7 +9,7 @@ import (
 	lock "github.com/picklock/picklock/clients/exec"
 )
 
-func timesOut(ctx context.Context, t *trial) error {
+func timesOut(ctx context.Context, t *checkRun) error {
 	// A busy machine can be late by itself: what is late twice is the program's.
 	err := t.waitInVain(ctx, t.key("k1"), t.TTL/4, nil)
 	if _, wrong := asProblem(err); wrong {
@@ -20,7 +20,7 @@ func timesOut(ctx context.Context, t *trial) error {
 
 // waitInVain has a program wait for a lock that is held, less long than the lease. While it
 // waits, disturb is called with it.
-func (t *trial) waitInVain(ctx context.Context, key string, wait time.Duration, disturb func(*program) error) error {
+func (t *checkRun) waitInVain(ctx context.Context, key string, wait time.Duration, disturb func(*program) error) error {
 	holders := 1
 	if t.abilities.Kind == clients.Semaphore {
 		holders = t.abilities.Permits

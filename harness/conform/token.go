@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-func tokens(ctx context.Context, t *trial) error {
+func tokens(ctx context.Context, t *checkRun) error {
 	var last int64
 	for _, client := range []string{"c1", "c2"} {
 		p, err := t.opened(ctx, client)

@@ -6,7 +6,7 @@ import (
 	lock "github.com/picklock/picklock/clients/exec"
 )
 
-func answersUnknown(ctx context.Context, t *trial) error {
+func answersUnknown(ctx context.Context, t *checkRun) error {
 	p, err := t.opened(ctx, "c1")
 	if err != nil {
 		return err

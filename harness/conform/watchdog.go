@@ -14,7 +14,7 @@ const watchedLeases = 3
 
 // watches holds a lock for longer than its lease, without a word to its holder, while another
 // client waits for it.
-func watches(ctx context.Context, t *trial) error {
+func watches(ctx context.Context, t *checkRun) error {
 	switch {
 	case !t.abilities.Watchdog:
 		return skip(`it does not declare "watchdog":true`)
@@ -29,7 +29,7 @@ func watches(ctx context.Context, t *trial) error {
 	return err
 }
 
-func (t *trial) watched(ctx context.Context, key string) error {
+func (t *checkRun) watched(ctx context.Context, key string) error {
 	const remedy = `renew until the release: see that the watchdog runs in its own thread and finds the owner's value there (redis-py: thread_local=False), or leave "watchdog":true out of the answer to open`
 	programs, err := t.openedAll(ctx, 2)
 	if err != nil {

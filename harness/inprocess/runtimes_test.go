@@ -29,7 +29,7 @@ func (watching) note(c chan struct{}) {
 	}
 }
 
-// TestRuntimes makes a run of autonomous clients and plays a script, on each runtime.
+// TestRuntimes makes a run of autonomous clients and runs a script, on each runtime.
 func TestRuntimes(t *testing.T) {
 	for name, runtime := range map[string]func(*testing.T) harness.Runtime{
 		"local": func(t *testing.T) harness.Runtime {

@@ -88,7 +88,7 @@ func drawn(t *rapid.T) Run {
 }
 
 // Whatever a record holds and wherever a violation of it is said to be, what is built from it
-// can be read as a scenario with every fault that has words, within what a play may take.
+// can be read as a scenario with every fault that has words, within what a run may take.
 func TestAnyRecord(t *testing.T) {
 	built := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,7 +129,7 @@ func TestAnyRecord(t *testing.T) {
 			if len(s.Clients) > len(r.Clients) {
 				t.Fatalf("%d clients", len(s.Clients))
 			}
-			for _, st := range s.Strikes {
+			for _, st := range s.TriggeredFaults {
 				if st.Until.Or.Leases > mostLeases {
 					t.Fatalf("%s", st)
 				}

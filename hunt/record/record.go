@@ -1,6 +1,6 @@
 // Package record makes schedules of what a run's record holds: which clients took part in a
 // violation, what they did around it and which faults were on, each tied to what a client did
-// when it struck. It must not know how a schedule is played, nor whether one repeats anything.
+// when it struck. It must not know how a schedule is run, nor whether one repeats anything.
 package record
 
 import (
@@ -46,7 +46,7 @@ const occurrences = 3
 // looser is a way to take a record less exactly.
 type looser struct {
 	how     string
-	all     bool // every fault since the quiet moment, not only those of the proof
+	all     bool // every fault since the quiet moment, not only those of the evidence
 	asked   bool // from when the first of them asked for the lock, not only the quiet moment
 	early   bool // who had asked for the lock by then does not wait for who was granted it first
 	others  bool // others who had the lock meanwhile take part, as far as there is room
@@ -83,7 +83,7 @@ func (r Run) Schedules(anomalies []verdict.Anomaly) ([]Try, error) {
 	faults, odd := r.faults()
 	anomalies = slices.Clone(anomalies)
 	on := func(a verdict.Anomaly) int {
-		from, to := r.proof(a)
+		from, to := r.evidence(a)
 		n := 0
 		for _, f := range faults {
 			if f.within(from, to) {
@@ -163,13 +163,13 @@ func (r Run) build(a verdict.Anomaly, l looser, faults []fault) (*scenarios.Scen
 		s.Clients = append(s.Clients, c.name)
 		s.Programs[c.name] = c.program()
 	}
-	since, until := r.proof(a)
+	since, until := r.evidence(a)
 	if l.all {
 		since = w.from
 	}
 	for _, f := range faults {
 		if f.within(since, until) {
-			s.Strikes = append(s.Strikes, r.strikes(w, scripts, f, l)...)
+			s.TriggeredFaults = append(s.TriggeredFaults, r.strikes(w, scripts, f, l)...)
 		}
 	}
 	whole, err := scenarios.Parse(s.File, s.Write())

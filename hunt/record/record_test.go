@@ -172,7 +172,7 @@ faults:
 `, verdict.Anomaly{Name: "deadlock", Key: "k0", Processes: []string{"c1", "c2"}, Time: 530e6, Events: []int64{0, 7}}, "", `  A: acquire, release
   B: acquire within 0.4 leases
 `},
-		{"a late write between another's read and write is given time for", `
+		{"a stale write between another's read and write is given time for", `
 	0    c1 acquire
 	10   c1 acquired c1.1
 	20   x  +pause c1 stopped

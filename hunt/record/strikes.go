@@ -17,7 +17,7 @@ const mostLeases = 8
 
 // strikes are what one fault of the run is in a schedule: several where a step of a scenario
 // does to one node what the nemesis did to many.
-func (r Run) strikes(w window, scripts []script, f fault, l looser) []scenarios.Strike {
+func (r Run) strikes(w window, scripts []script, f fault, l looser) []scenarios.TriggeredFault {
 	names := map[string]string{}
 	for _, c := range scripts {
 		names[c.process] = c.name
@@ -26,9 +26,9 @@ func (r Run) strikes(w window, scripts []script, f fault, l looser) []scenarios.
 	if err != nil {
 		return nil // r.faults has left it out already
 	}
-	var out []scenarios.Strike
+	var out []scenarios.TriggeredFault
 	for _, text := range words {
-		s, err := scenarios.NewStrike(text, r.anchor(w, scripts, f, l), r.until(w, scripts, f, l))
+		s, err := scenarios.NewTriggeredFault(text, r.trigger(w, scripts, f, l), r.until(w, scripts, f, l))
 		if err == nil {
 			out = append(out, s)
 		}
@@ -38,9 +38,9 @@ func (r Run) strikes(w window, scripts []script, f fault, l looser) []scenarios.
 
 // moment is one event of a client at which a fault can strike.
 type moment struct {
-	anchor scenarios.Anchor
-	at     int64
-	since  int64 // of Before: when what the client did before that was over
+	trigger scenarios.Trigger
+	at      int64
+	since   int64 // of Before: when what the client did before that was over
 }
 
 // moments are those of some clients, in their order.
@@ -49,7 +49,7 @@ func moments(scripts []script) []moment {
 	for _, c := range scripts {
 		over := int64(0)
 		for _, m := range c.moves {
-			a := scenarios.Anchor{Client: c.name, Do: m.Do, Nth: m.nth}
+			a := scenarios.Trigger{Client: c.name, Do: m.Do, Nth: m.nth}
 			before, during, after := a, a, a
 			before.At, during.At, after.At = scenarios.Before, scenarios.During, scenarios.After
 			// Before and after a hold are the act before it and the one after it.
@@ -69,11 +69,11 @@ func moments(scripts []script) []moment {
 	return out
 }
 
-// anchor is the event of a client at which a fault strikes: where it falls on a client, what
+// trigger is the event of a client at which a fault strikes: where it falls on a client, what
 // that client was doing; otherwise the nearest of all.
-func (r Run) anchor(w window, scripts []script, f fault, l looser) scenarios.Anchor {
+func (r Run) trigger(w window, scripts []script, f fault, l looser) scenarios.Trigger {
 	if f.from <= w.from {
-		return scenarios.Anchor{At: scenarios.Start}
+		return scenarios.Trigger{At: scenarios.Start}
 	}
 	of := slices.Clone(scripts)
 	if hit := slices.DeleteFunc(slices.Clone(scripts), func(c script) bool { return !slices.Contains(f.event.Nodes, c.process) }); len(hit) > 0 {
@@ -81,13 +81,13 @@ func (r Run) anchor(w window, scripts []script, f fault, l looser) scenarios.Anc
 	}
 	all := moments(of)
 	best := r.nearest(of, all, f.from)
-	if a := all[best].anchor; l.message != "" {
+	if a := all[best].trigger; l.message != "" {
 		if a.At == scenarios.During && (a.Do == history.Acquire || a.Do == history.Renew || a.Do == history.Release) {
 			a.At, a.N = l.message, 1
 		}
 		return a
 	}
-	return all[min(len(all)-1, max(0, best+l.shift))].anchor
+	return all[min(len(all)-1, max(0, best+l.shift))].trigger
 }
 
 // nearest is the place of the moment at which something at a time is said to be.
@@ -95,7 +95,7 @@ func (r Run) nearest(of []script, all []moment, at int64) int {
 	best, least := 0, int64(math.MaxInt64)
 	for i, m := range all {
 		d := m.at - at
-		switch m.anchor.At {
+		switch m.trigger.At {
 		case scenarios.Before:
 			// It comes later, and must not come because of the fault.
 			if d < 0 || m.since > at {
@@ -108,7 +108,7 @@ func (r Run) nearest(of []script, all []moment, at int64) int {
 			d = -d
 		}
 		// Of one client, what it was just doing is nearer than what it did next.
-		if len(of) == 1 && m.anchor.At == scenarios.During && under(of[0], m.anchor, at) {
+		if len(of) == 1 && m.trigger.At == scenarios.During && under(of[0], m.trigger, at) {
 			return i
 		}
 		if d <= least { // of those at one time the last
@@ -119,7 +119,7 @@ func (r Run) nearest(of []script, all []moment, at int64) int {
 }
 
 // under says that a client was in the middle of a move.
-func under(c script, a scenarios.Anchor, at int64) bool {
+func under(c script, a scenarios.Trigger, at int64) bool {
 	return slices.ContainsFunc(c.moves, func(m move) bool {
 		return m.Do == a.Do && m.nth == a.Nth && m.from <= at && at < m.to
 	})
@@ -161,7 +161,7 @@ func (r Run) until(w window, scripts []script, f fault, l looser) scenarios.Unti
 		u.Await = scenarios.AwaitClient(by, "granted")
 		return u
 	}
-	u.Move = scenarios.Anchor{At: scenarios.After, Client: by, Do: last.Do, Nth: last.nth}
+	u.Move = scenarios.Trigger{At: scenarios.After, Client: by, Do: last.Do, Nth: last.nth}
 	return u
 }
 

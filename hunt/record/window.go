@@ -19,8 +19,8 @@ type window struct {
 	clients  []string // the processes that take part, the first to have the lock first
 }
 
-// proof is the time between the first and the last event that prove an anomaly.
-func (r Run) proof(a verdict.Anomaly) (from, to int64) {
+// evidence is the time between the first and the last event that prove an anomaly.
+func (r Run) evidence(a verdict.Anomaly) (from, to int64) {
 	from, to = a.Time, a.Time
 	for _, e := range r.Events {
 		if slices.Contains(a.Events, e.Index) {
@@ -36,7 +36,7 @@ func (r Run) window(a verdict.Anomaly, l looser) window {
 	w := window{acts: r.acts(a.Key)}
 	w.holds = r.holds(w.acts)
 	var first int64
-	first, w.to = r.proof(a)
+	first, w.to = r.evidence(a)
 	concerned := func(h hold) bool { return slices.Contains(a.Grants, h.grant) }
 	for _, h := range w.holds {
 		if concerned(h) {
@@ -64,7 +64,7 @@ func (r Run) window(a verdict.Anomaly, l looser) window {
 	return w
 }
 
-// concerned are the processes that take part: those whose grants the proof names, whoever
+// concerned are the processes that take part: those whose grants the evidence names, whoever
 // else it names, and where that is asked for those who had the lock meanwhile.
 func (r Run) concerned(a verdict.Anomaly, w window, l looser) []string {
 	var out []string

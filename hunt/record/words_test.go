@@ -90,7 +90,7 @@ func TestWords(t *testing.T) {
 					t.Fatalf("%q of %v: %q, %v", e.Detail, e.Nodes, steps, err)
 				}
 				for _, step := range steps {
-					if _, err := scenarios.NewStrike(step, scenarios.Anchor{At: scenarios.Start}, scenarios.Until{}); err != nil {
+					if _, err := scenarios.NewTriggeredFault(step, scenarios.Trigger{At: scenarios.Start}, scenarios.Until{}); err != nil {
 						t.Errorf("%q of %v becomes %q: %v", e.Detail, e.Nodes, step, err)
 					}
 				}

@@ -25,19 +25,19 @@ import (
 const (
 	ResultFile            = "hunt.json"
 	CommandFile           = "command.json"    // the command line, which a hunt that goes on takes up
-	PlayedFile            = "played.jsonl"    // every schedule that was played, as it was played
+	RunsFile              = "runs.jsonl"      // every schedule that was run, as it was run
 	CounterexamplesFolder = "counterexamples" // a scenario for each counterexample
-	LanesFolder           = "lanes"           // the servers' logs
+	TestbedsFolder        = "testbeds"        // the servers' logs
 	PageFile              = "hunt.html"
 	JUnitFile             = "hunt-junit.xml"
 )
 
 // Dir is a hunt's folder.
 type Dir struct {
-	path  string
-	lanes string
-	made  bool // for this hunt: it does not go on with another
-	kept  bool
+	path     string
+	testbeds string
+	made     bool // for this hunt: it does not go on with another
+	kept     bool
 
 	mu     sync.Mutex
 	played *os.File
@@ -53,7 +53,7 @@ func Open(out, resume, lock string) (*Dir, error) {
 		return nil, errors.New("--resume names the folder already: leave out --out")
 	case resume != "":
 		d.path = resume
-		if _, err := os.Stat(filepath.Join(resume, PlayedFile)); err != nil {
+		if _, err := os.Stat(filepath.Join(resume, RunsFile)); err != nil {
 			return nil, fmt.Errorf("--resume %s is no folder of a hunt: %w", resume, err)
 		}
 	case out == "":
@@ -73,17 +73,17 @@ func Open(out, resume, lock string) (*Dir, error) {
 	if err := os.MkdirAll(d.path, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the hunt: %w (name another with --out)", err)
 	}
-	d.lanes = filepath.Join(d.path, LanesFolder)
-	err := os.Mkdir(d.lanes, 0o755)
+	d.testbeds = filepath.Join(d.path, TestbedsFolder)
+	err := os.Mkdir(d.testbeds, 0o755)
 	for n := 2; errors.Is(err, fs.ErrExist) && resume != ""; n++ {
-		d.lanes = filepath.Join(d.path, fmt.Sprintf("%s-%d", LanesFolder, n))
-		err = os.Mkdir(d.lanes, 0o755)
+		d.testbeds = filepath.Join(d.path, fmt.Sprintf("%s-%d", TestbedsFolder, n))
+		err = os.Mkdir(d.testbeds, 0o755)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make the folder of the servers' logs: %w", err)
 	}
-	if d.played, err = os.OpenFile(filepath.Join(d.path, PlayedFile), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644); err != nil {
-		return nil, fmt.Errorf("keep what was played: %w", err)
+	if d.played, err = os.OpenFile(filepath.Join(d.path, RunsFile), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644); err != nil {
+		return nil, fmt.Errorf("keep what was run: %w", err)
 	}
 	return d, nil
 }
@@ -91,8 +91,8 @@ func Open(out, resume, lock string) (*Dir, error) {
 // Path is the folder.
 func (d *Dir) Path() string { return d.path }
 
-// Lanes is the folder of the servers' logs: one of its own each time that a hunt goes on.
-func (d *Dir) Lanes() string { return d.lanes }
+// Testbeds is the folder of the servers' logs: one of its own each time that a hunt goes on.
+func (d *Dir) Testbeds() string { return d.testbeds }
 
 // Begin keeps the command line for a hunt that goes on.
 func (d *Dir) Begin(command []string) error {
@@ -122,37 +122,37 @@ func Command(folder string) ([]string, error) {
 	return out, nil
 }
 
-// Known reads what was played before. A last line that is half written is that of a hunt
-// that was killed: its schedule is played again.
-func (d *Dir) Known() ([]hunt.Played, error) {
-	b, err := os.ReadFile(filepath.Join(d.path, PlayedFile))
+// Known reads what was run before. A last line that is half written is that of a hunt
+// that was killed: its schedule is run again.
+func (d *Dir) Known() ([]hunt.Ran, error) {
+	b, err := os.ReadFile(filepath.Join(d.path, RunsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what was played: %w", err)
+		return nil, fmt.Errorf("read what was run: %w", err)
 	}
-	var out []hunt.Played
+	var out []hunt.Ran
 	for n, line := range bytes.SplitAfter(b, []byte("\n")) {
 		if !bytes.HasSuffix(line, []byte("\n")) {
 			if len(line) > 0 {
 				if err := d.played.Truncate(int64(len(b) - len(line))); err != nil {
-					return nil, fmt.Errorf("cut off the half line of %s: %w", PlayedFile, err)
+					return nil, fmt.Errorf("cut off the half line of %s: %w", RunsFile, err)
 				}
 			}
 			break
 		}
-		var p hunt.Played
+		var p hunt.Ran
 		if err := json.Unmarshal(line, &p); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(d.path, PlayedFile), n+1, err)
+			return nil, fmt.Errorf("%s:%d: %w", filepath.Join(d.path, RunsFile), n+1, err)
 		}
 		out = append(out, p)
 	}
 	return out, nil
 }
 
-// Record keeps a play, at once.
-func (d *Dir) Record(p hunt.Played) {
+// Record keeps a run, at once.
+func (d *Dir) Record(p hunt.Ran) {
 	line, err := json.Marshal(p)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -168,7 +168,7 @@ func (d *Dir) Write(r *hunt.Result) error {
 	err := d.err
 	d.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("keep what was played: %w", err)
+		return fmt.Errorf("keep what was run: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Join(d.path, CounterexamplesFolder), 0o755); err != nil {
 		return fmt.Errorf("make the folder of the counterexamples: %w", err)
@@ -210,10 +210,10 @@ func (d *Dir) CounterexampleFile(w *hunt.Counterexample) string {
 	return filepath.Join(CounterexamplesFolder, w.Name+".yaml")
 }
 
-// Keep lets the folder stay though nothing was played: what the lanes said may say why.
+// Keep lets the folder stay though nothing was run: what the testbeds said may say why.
 func (d *Dir) Keep() { d.kept = true }
 
-// Close closes the files. A folder that was made for a hunt in which nothing was played
+// Close closes the files. A folder that was made for a hunt in which nothing was run
 // goes, unless it is to be kept.
 func (d *Dir) Close() error {
 	at, err := d.played.Stat()
@@ -226,5 +226,5 @@ func (d *Dir) Close() error {
 	return os.RemoveAll(d.path)
 }
 
-// WriteTo writes the results of a hunt that other machines played into a folder.
+// WriteTo writes the results of a hunt that other machines run into a folder.
 func WriteTo(folder string, r *hunt.Result) error { return (&Dir{path: folder}).Write(r) }

@@ -14,12 +14,12 @@ import (
 var promises = []string{verdict.Exclusion, verdict.Register, verdict.Tokens, verdict.Liveness}
 
 // JUnit writes hunt-junit.xml: the lock is the suite, each promise a case, which fails
-// with the ways to break it. Where too little could be played, a promise that nothing
-// broke is skipped, for nothing is proved of it.
+// with its counterexamples. Its type says whether the first is a lock bug or a lease hazard.
+// If too little was tried, a promise without a counterexample is skipped: nothing is proved.
 func JUnit(w io.Writer, r *hunt.Result, dir string) error {
 	s := results.JUnitSuite{Name: "picklock.hunt." + r.Lock, Tests: len(promises), Time: fmt.Sprintf("%.3f", r.Seconds)}
 	little := r.Unproved()
-	of := map[string]string{hunt.LateWrite: verdict.Register}
+	of := map[string]string{}
 	for _, a := range verdict.Anomalies() {
 		of[a.Name] = a.Property
 	}
@@ -31,16 +31,16 @@ func JUnit(w io.Writer, r *hunt.Result, dir string) error {
 				continue
 			}
 			if c.Failure == nil {
-				c.Failure = &results.JUnitFailure{Message: clip(heading(counterexample)), Type: counterexample.Anomaly}
+				c.Failure = &results.JUnitFailure{Message: clip(heading(counterexample)), Type: class(counterexample)}
 			}
-			lines = append(lines, fmt.Sprintf("%s (%s)\n%s\nagain: %s", heading(counterexample), rateWords(counterexample), clip(counterexample.Explanation), Again(r, counterexample, dir)))
+			lines = append(lines, fmt.Sprintf("%s (%s)\n%s\nreplay: %s", heading(counterexample), rateWords(counterexample), clip(counterexample.Explanation), Replay(r, counterexample, dir)))
 		}
 		switch {
 		case c.Failure != nil:
 			c.Failure.Text = strings.Join(lines, "\n\n")
 			s.Failures++
 		case little != "":
-			c.Skipped = &results.JUnitSkipped{Message: "too little could be played: " + little + "; " + r.Summary()}
+			c.Skipped = &results.JUnitSkipped{Message: "too little was tried: " + little + "; " + r.Summary()}
 			s.Skipped++
 		}
 		s.Cases = append(s.Cases, c)

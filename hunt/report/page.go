@@ -38,23 +38,24 @@ type page struct {
 	Counterexamples              []counterexampleView
 	Depths                       []hunt.Depth
 	Curve                        template.HTML
-	Impossible, Unfinished       []string
+	Infeasible, Unfinished       []string
 	Command, Versions            string
 }
 
 type counterexampleView struct {
-	Number                              int
-	What, Takes, Rate, Replays, Command string
-	Test                                string // the command as a test; "" for none
-	Larger                              string // why it may take less
-	Explanation, Caption                string
-	Once                                bool // it was proved, and does not come at will
-	Help, Story, Needed, Cause          []string
-	Remedies                            []remedyView
-	Picture                             template.HTML
+	Number                           int
+	Class, What, Heading             string
+	Takes, Rate, Reproduced, Command string
+	Test                             string // the command as a test; "" for none
+	Larger                           string // why it may take less
+	Explanation, Caption             string
+	Once                             bool // it was proved and is intermittent
+	Help, Story, Needed, Cause       []string
+	Mitigations                      []mitigationView
+	Picture                          template.HTML
 }
 
-type remedyView struct{ Class, Text string }
+type mitigationView struct{ Class, Text string }
 
 // longest bounds a text that a lock or a server may have written.
 const longest = 2000
@@ -73,9 +74,9 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 	css := results.CSS() + pageCSS
 	p := page{
 		CSP: results.CSP(css, pageJS), CSS: template.CSS(css), JS: template.JS(pageJS), //nolint:gosec // our own files
-		Headline: clip(r.Summary()), Lead: lead(r), Covered: covered(r), Unfinished: r.Unfinished, Depths: r.Depths, Curve: curve(r),
+		Headline: clip(r.Summary()), Lead: lead(r), Covered: strings.Join(covered(r), "; "), Unfinished: r.Unfinished, Depths: r.Depths, Curve: curve(r),
 		Command: strings.Join(quoted(r.Command), " "), Valid: "holds",
-		Tested: clip(fmt.Sprintf("%s · fencing %s · lease %v · searched for %v · seed %d", r.Lock, r.Fencing, time.Duration(r.TTL), time.Duration(r.Seconds*1e9).Round(time.Second), r.Seed)),
+		Tested: clip(fmt.Sprintf("%s · fencing %s · lease %v · searched for %v", r.Lock, r.Fencing, time.Duration(r.TTL), time.Duration(r.Seconds*1e9).Round(time.Second))),
 	}
 	switch {
 	case len(r.Counterexamples) > 0:
@@ -87,12 +88,10 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 	if !r.Started.IsZero() {
 		p.Started = r.Started.Format("2006-01-02 15:04:05 MST")
 	}
-	for _, i := range r.Impossible {
-		p.Impossible = append(p.Impossible, clip(i))
+	for _, i := range r.Infeasible {
+		p.Infeasible = append(p.Infeasible, clip(i))
 	}
-	for k, v := range r.Versions {
-		p.Versions += k + " " + v + " "
-	}
+	p.Versions = versions(r)
 	for i, counterexample := range r.Counterexamples {
 		p.Counterexamples = append(p.Counterexamples, view(r, counterexample, i+1, dir))
 	}
@@ -101,26 +100,26 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 
 func view(r *hunt.Result, w *hunt.Counterexample, n int, dir string) counterexampleView {
 	v := counterexampleView{
-		Number: n, What: what(w), Takes: w.Takes(), Replays: rateWords(w), Command: Again(r, w, dir), Test: AsTest(r, w, dir), Larger: w.Larger, Explanation: clip(w.Explanation),
+		Number: n, Class: class(w), What: what(w), Heading: heading(w), Takes: w.Takes(), Reproduced: rateWords(w), Command: Replay(r, w, dir), Test: AsTest(r, w, dir), Larger: w.Larger, Explanation: clip(w.Explanation),
 		Once: !w.Steady(), Story: picture(w), Cause: causeWords(w), Needed: slices.DeleteFunc(slices.Clone(w.Needed), func(s string) bool { return s == "" }),
 	}
 	v.Rate = shareWords(rateOf(w))
-	for _, m := range w.Remedies {
+	for _, m := range w.Mitigations {
 		switch {
 		case m.Why != "":
-			v.Remedies = append(v.Remedies, remedyView{"untried", clip(fmt.Sprintf("%s was not tried: %s", m.Name, m.Why))})
-		case m.Rate.Plays == 0:
-			v.Remedies = append(v.Remedies, remedyView{"untried", fmt.Sprintf("%s: no play of it counts", m.Name)})
+			v.Mitigations = append(v.Mitigations, mitigationView{"untried", clip(fmt.Sprintf("%s: not tried: %s", m.Name, m.Why))})
+		case m.Rate.Runs == 0:
+			v.Mitigations = append(v.Mitigations, mitigationView{"untried", fmt.Sprintf("%s: all runs were discarded", m.Name)})
 		case m.Rate.Helps():
 			v.Help = append(v.Help, m.Name)
-			v.Remedies = append(v.Remedies, remedyView{"helps", fmt.Sprintf("%s: it goes away (%s)", m.Name, noneOf(m.Rate))})
+			v.Mitigations = append(v.Mitigations, mitigationView{"helps", fmt.Sprintf("%s: prevents it (%s)", m.Name, noneOf(m.Rate))})
 		case m.Rate.Hits == 0:
-			v.Remedies = append(v.Remedies, remedyView{"untried", fmt.Sprintf("%s: its fault came to strike in none of %d plays", m.Name, m.Rate.Plays)})
+			v.Mitigations = append(v.Mitigations, mitigationView{"untried", fmt.Sprintf("%s: its fault was triggered in none of %d runs", m.Name, m.Rate.Runs)})
 		default:
-			v.Remedies = append(v.Remedies, remedyView{"helpless", fmt.Sprintf("%s: it does not go away (%d of %d)", m.Name, m.Rate.Hits, m.Rate.Plays)})
+			v.Mitigations = append(v.Mitigations, mitigationView{"helpless", fmt.Sprintf("%s: does not prevent it (%d of %d)", m.Name, m.Rate.Hits, m.Rate.Runs)})
 		}
 	}
-	if p := w.Proof; p != nil {
+	if p := w.Evidence; p != nil {
 		var run results.Run
 		run.Lock, run.Fencing, run.TTL = r.Lock, r.Fencing, time.Duration(r.TTL)
 		if s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Schedule)); err == nil {
@@ -131,12 +130,12 @@ func view(r *hunt.Result, w *hunt.Counterexample, n int, dir string) counterexam
 	return v
 }
 
-func shareWords(r hunt.Rate) string { return fmt.Sprintf("%d of %d", r.Hits, r.Plays) }
+func shareWords(r hunt.Rate) string { return fmt.Sprintf("%d of %d", r.Hits, r.Runs) }
 
-// lead says how sure it is and what helps against most.
+// lead names the smallest counterexample and how many are reproduced reliably.
 func lead(r *hunt.Result) string {
 	if len(r.Counterexamples) == 0 {
-		return "That is no proof that there is nothing: below is how far it was looked."
+		return "This is no proof that there is none: see the coverage below."
 	}
 	easiest, steady := r.Counterexamples[0], 0
 	for _, w := range r.Counterexamples {
@@ -147,7 +146,7 @@ func lead(r *hunt.Result) string {
 			steady++
 		}
 	}
-	return fmt.Sprintf("The least that it takes: %s (%s). %d of %d %s at will.", easiest.Takes(), shareWords(rateOf(easiest)), steady, len(r.Counterexamples), format.Noun(steady, "comes", "come"))
+	return fmt.Sprintf("Smallest counterexample: %s (%s). %d of %d %s reproduced reliably.", easiest.Takes(), shareWords(rateOf(easiest)), steady, len(r.Counterexamples), format.Noun(steady, "is", "are"))
 }
 
 // quoted makes words a shell's.

@@ -45,25 +45,25 @@ func result() *hunt.Result {
 	events[1].Grant, events[1].Lease, events[1].Since = "A-1", 250*ms, ms
 	events[3].Grant, events[3].Lease, events[3].Since = "B-1", 250*ms, 20*ms
 	return &hunt.Result{
-		Lock: "redis", Fencing: "none", TTL: 250 * ms, Seed: 7, Seconds: 60, Plays: 120, Granted: 110, Void: 8, Busy: 2, States: 90, Guided: 20,
+		Lock: "redis", Fencing: "none", TTL: 250 * ms, Seed: 7, Seconds: 60, Runs: 120, Granted: 110, Discarded: 8, Busy: 2, States: 90, Guided: 20,
 		Command: []string{"picklock", "hunt", "--lock", "redis"}, Started: time.Date(2026, 11, 22, 13, 0, 0, 0, time.UTC),
-		Depths: []hunt.Depth{{Faults: 0, Played: 6, Done: true}, {Faults: 1, Played: 94, Void: 8, Broke: 3}},
-		Curve:  []hunt.Sample{{Seconds: 1, Plays: 10, States: 20}, {Seconds: 30, Plays: 60, States: 70}, {Seconds: 60, Plays: 120, States: 90}},
+		Depths: []hunt.Depth{{Faults: 0, Ran: 6, Done: true}, {Faults: 1, Ran: 94, Discarded: 8, Broke: 3}},
+		Curve:  []hunt.Sample{{Seconds: 1, Runs: 10, States: 20}, {Seconds: 30, Runs: 60, States: 70}, {Seconds: 60, Runs: 120, States: 90}},
 		Counterexamples: []*hunt.Counterexample{
 			{
 				Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"a pause of a client"}}, Name: "counterexample-1-granted-early", Schedule: schedule,
 				Explanation: "B was granted the lock 51 ms before A's lease was over.", Anomalies: []string{"granted-early"}, FirstSecond: 12, Faults: 1, Steps: 10,
-				Search: hunt.Rate{Hits: 3, Plays: 3}, Alone: hunt.Rate{Hits: 20, Plays: 20}, Needed: []string{"pause: A", "client B"},
-				Without:  []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Plays: 10}}},
-				Remedies: []hunt.Remedy{{Name: "--fencing read-write", Rate: hunt.Rate{Plays: 10}}, {Name: "--check-lease", Rate: hunt.Rate{Hits: 10, Plays: 10}}, {Name: "a longer lease", Why: "no server"}, {Name: "--lock-option delay=1s", Rate: hunt.Rate{Void: 11}}},
-				Proof:    &hunt.Proof{Events: events, Anomaly: verdict.Anomaly{Name: "granted-early", Property: "exclusion", Key: "h1", Processes: []string{"A", "B"}, Grants: []string{"A-1", "B-1"}, Time: 200 * ms, Events: []int64{1, 3}}},
+				Search: hunt.Rate{Hits: 3, Runs: 3}, Alone: hunt.Rate{Hits: 20, Runs: 20}, Needed: []string{"pause: A", "client B"},
+				Without:     []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10}}},
+				Mitigations: []hunt.Mitigation{{Name: "--fencing read-write", Rate: hunt.Rate{Runs: 10}}, {Name: "--check-lease", Rate: hunt.Rate{Hits: 10, Runs: 10}}, {Name: "a longer lease", Why: "no server"}, {Name: "--lock-option delay=1s", Rate: hunt.Rate{Discarded: 11}}},
+				Evidence:    &hunt.Evidence{Events: events, Anomaly: verdict.Anomaly{Name: "granted-early", Property: "exclusion", Key: "h1", Processes: []string{"A", "B"}, Grants: []string{"A-1", "B-1"}, Time: 200 * ms, Events: []int64{1, 3}}},
 			},
 			{
-				Signature: hunt.Signature{Anomaly: hunt.LateWrite}, Name: "counterexample-2-late-write", Schedule: schedule, Anomalies: []string{"stale-write"},
-				Search: hunt.Rate{Hits: 1, Plays: 3},
+				Signature: hunt.Signature{Anomaly: "stale-write", Cause: hunt.AfterLease}, Name: "counterexample-2-stale-write", Schedule: schedule, Anomalies: []string{"stale-write"},
+				Search: hunt.Rate{Hits: 1, Runs: 3},
 			},
 		},
-		Impossible: []string{"failover: redis: there is nobody to take over"}, Versions: map[string]string{"picklock": "v1"},
+		Infeasible: []string{"failover: redis: there is nobody to take over"}, Versions: map[string]string{"picklock": "v1"},
 	}
 }
 
@@ -86,13 +86,13 @@ func render(t *testing.T, r *hunt.Result) string {
 func TestPage(t *testing.T) {
 	page := render(t, result())
 	for _, want := range []string{
-		": redis with --fencing none", `verdict-broken`, "a pause of a client", "granted-early", "nothing at all", "20 of 20", "B was granted the lock 51 ms before",
-		"<svg", "picklock scenario run dir/counterexamples/counterexample-1-granted-early.yaml --lock redis --fencing none", "--fencing read-write: it goes away (0 of 10)",
-		"--check-lease: it does not go away (10 of 10)", "a longer lease was not tried: no server", "pause: A, client B", "fault: pause: A when before A&#39;s write", "there is nobody to take over",
-		"picklock hunt --lock redis", `class="curve"`, "1 of 2 comes at will",
+		": redis with --fencing none", `verdict-broken`, "a pause of a client", "granted-early", "lock bug", "lease hazard", "no fault injected", "20 of 20", "B was granted the lock 51 ms before",
+		"<svg", "picklock scenario run dir/counterexamples/counterexample-1-granted-early.yaml --lock redis --fencing none", "--fencing read-write: prevents it (0 of 10)",
+		"--check-lease: does not prevent it (10 of 10)", "a longer lease: not tried: no server", "pause: A, client B", "fault: pause: A when before A&#39;s write", "there is nobody to take over",
+		"picklock hunt --lock redis", `class="curve"`, "1 of 2 is reproduced reliably",
 		// The second counterexample needs nothing, so that is the least, whatever comes first.
-		"The least that it takes: nothing at all (1 of 3)", "confirmed: without pause: A it does not break (0 of 10)", "no fault: it comes without any",
-		"It takes all of this",
+		"Smallest counterexample: no fault injected (1 of 3)", "confirmed: pause: A (without it: 0 of 10)", "<li>no fault injected</li>",
+		"Everything here is needed",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -104,20 +104,20 @@ func TestPage(t *testing.T) {
 		}
 	}
 	page = render(t, clean())
-	if !strings.Contains(page, "none of the 92 schedules with at most 1 fault broke it") || !strings.Contains(page, "verdict-holds") || strings.Contains(page, `class="map"`) {
+	if !strings.Contains(page, "none of the 92 schedules with at most 1 fault is a counterexample") || !strings.Contains(page, "verdict-holds") || strings.Contains(page, `class="map"`) {
 		t.Error("the page of a hunt that found nothing")
 	}
-	void := clean()
-	void.Void = 100
-	if !strings.Contains(render(t, void), "verdict-unknown") {
-		t.Error("too much was void")
+	discarded := clean()
+	discarded.Discarded = 100
+	if !strings.Contains(render(t, discarded), "verdict-unknown") {
+		t.Error("too much was discarded")
 	}
 	never := clean()
 	never.Granted = 0
 	if !strings.Contains(render(t, never), "verdict-unknown") {
 		t.Error("nobody ever got the lock")
 	}
-	if page := render(t, &hunt.Result{}); !strings.Contains(page, "nothing was played") {
+	if page := render(t, &hunt.Result{}); !strings.Contains(page, "no schedule was run") {
 		t.Error("the page of nothing")
 	}
 }
@@ -127,16 +127,16 @@ const evil = `</style></script><script>alert(1)</script><img src=x onerror=alert
 // hostile is a result in which a lock or a server wrote everything.
 func hostile() *hunt.Result {
 	r := result()
-	r.Lock, r.Fencing, r.Command, r.Impossible = "exec:"+evil, evil, []string{"picklock", evil}, []string{evil}
+	r.Lock, r.Fencing, r.Command, r.Infeasible = "exec:"+evil, evil, []string{"picklock", evil}, []string{evil}
 	r.Versions = map[string]string{evil: evil}
 	w := r.Counterexamples[0]
 	w.Explanation, w.Name, w.Cause, w.Kinds, w.Needed = evil, evil, evil, []string{evil}, []string{evil}
-	w.Remedies = append(w.Remedies, hunt.Remedy{Name: evil, Why: evil}, hunt.Remedy{Name: evil, Rate: hunt.Rate{Hits: 1, Plays: 2}})
+	w.Mitigations = append(w.Mitigations, hunt.Mitigation{Name: evil, Why: evil}, hunt.Mitigation{Name: evil, Rate: hunt.Rate{Hits: 1, Runs: 2}})
 	w.Schedule = strings.ReplaceAll(schedule, `"x"`, `"y"`)
-	for i := range w.Proof.Events {
-		w.Proof.Events[i].Process, w.Proof.Events[i].Key = evil, evil
+	for i := range w.Evidence.Events {
+		w.Evidence.Events[i].Process, w.Evidence.Events[i].Key = evil, evil
 	}
-	w.Proof.Anomaly.Name, w.Proof.Anomaly.Key, w.Proof.Anomaly.Processes = evil, evil, []string{evil}
+	w.Evidence.Anomaly.Name, w.Evidence.Anomaly.Key, w.Evidence.Anomaly.Processes = evil, evil, []string{evil}
 	return r
 }
 
@@ -155,12 +155,12 @@ func TestUnfinished(t *testing.T) {
 	if err := errors.Join(Summary(&text, r, "dir"), HTML(&page, r, "dir")); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"perhaps less: the time was over\n", "no time:  1 of 2 counterexamples may not be the least (--finish)\n"} {
+	for _, want := range []string{"may not be minimal: the time was over\n", "unfinished:    1 of 2 counterexamples may not be the least (a longer --finish does the rest)\n"} {
 		if strings.Count(text.String(), want) != 1 {
 			t.Errorf("the summary does not say %q once:\n%s", want, text.String())
 		}
 	}
-	for _, want := range []string{"Perhaps less is enough: the time was over.", "<li>1 of 2 counterexamples may not be the least</li>"} {
+	for _, want := range []string{"It may not be minimal: the time was over.", "<li>1 of 2 counterexamples may not be the least</li>"} {
 		if strings.Count(page.String(), want) != 1 {
 			t.Errorf("the page does not say %q once", want)
 		}
@@ -171,7 +171,7 @@ func TestUnfinished(t *testing.T) {
 func TestAsTest(t *testing.T) {
 	r := result()
 	for i, want := range []string{" --forbid granted-early --count 20", " --forbid stale-write --count 20"} {
-		if got := AsTest(r, r.Counterexamples[i], "dir"); got != Again(r, r.Counterexamples[i], "dir")+want {
+		if got := AsTest(r, r.Counterexamples[i], "dir"); got != Replay(r, r.Counterexamples[i], "dir")+want {
 			t.Errorf("%s: %s", r.Counterexamples[i].Name, got)
 		}
 	}
@@ -184,9 +184,9 @@ func TestAsTest(t *testing.T) {
 			t.Errorf("the %s has the command %d times", name, n)
 		}
 	}
-	r.Again = "go test -run {name}"
+	r.Replay = "go test -run {name}"
 	if got := AsTest(r, r.Counterexamples[0], "dir"); got != "" {
-		t.Errorf("what no command plays: %s", got)
+		t.Errorf("what no command runs: %s", got)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestJUnit(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for _, c := range s.Cases {
-		want := map[string]string{"exclusion": "overlapping leases (granted-early) — by a pause of a client", "register": "a write that comes too late (stale-write) — by nothing at all"}[c.Name]
+		want := map[string]string{"exclusion": "lock bug: overlapping leases (granted-early) — by a pause of a client", "register": "lease hazard: stale write after the lease has ended (stale-write) — no fault injected"}[c.Name]
 		if (c.Failure != nil) != (want != "") || want != "" && c.Failure.Message != want {
 			t.Errorf("%s: %+v", c.Name, c.Failure)
 		}
@@ -215,9 +215,9 @@ func TestJUnit(t *testing.T) {
 	if s := read(clean()); s.Failures != 0 || s.Skipped != 0 || s.Tests != 4 {
 		t.Errorf("a hunt that found nothing: %+v", s)
 	}
-	void := clean()
-	void.CutShort = true
-	if s := read(void); s.Skipped != 4 {
+	discarded := clean()
+	discarded.CutShort = true
+	if s := read(discarded); s.Skipped != 4 {
 		t.Errorf("a hunt that was cut short: %+v", s)
 	}
 	read(hostile())
@@ -231,12 +231,12 @@ func TestKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{"one", "two"} {
-		d.Record(hunt.Played{Schedule: s, Depth: 1, Broke: []string{"x"}})
+		d.Record(hunt.Ran{Schedule: s, Depth: 1, Broke: []string{"x"}})
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(path, PlayedFile)
+	file := filepath.Join(path, RunsFile)
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func TestKnown(t *testing.T) {
 		if err != nil || len(known) < 2 || known[1].Schedule != "two" || known[1].Broke[0] != "x" {
 			t.Fatalf("%+v, %v", known, err)
 		}
-		d.Record(hunt.Played{Schedule: "three"})
+		d.Record(hunt.Ran{Schedule: "three"})
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if _, err := d.Known(); err == nil || !strings.Contains(err.Error(), PlayedFile+":2") {
+	if _, err := d.Known(); err == nil || !strings.Contains(err.Error(), RunsFile+":2") {
 		t.Errorf("a line that is none: %v", err)
 	}
 }
@@ -299,7 +299,7 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	again, err := readResult(d.Path())
-	if err != nil || len(again.Counterexamples) != 2 || again.Counterexamples[0].Proof == nil || len(again.Counterexamples[0].Proof.Events) != 6 {
+	if err != nil || len(again.Counterexamples) != 2 || again.Counterexamples[0].Evidence == nil || len(again.Counterexamples[0].Evidence.Events) != 6 {
 		t.Errorf("%+v, %v", again, err)
 	}
 	var b bytes.Buffer
@@ -307,7 +307,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%s, %v", b.String(), err)
 	}
 	if strings.Contains(b.String(), "delay=1s") {
-		t.Errorf("a remedy of which no play counts is told of:\n%s", b.String())
+		t.Errorf("a remedy of which no run counts is told of:\n%s", b.String())
 	}
 }
 
@@ -318,30 +318,30 @@ func TestHelp(t *testing.T) {
 		summary string
 		page    string
 	}{
-		{hunt.Rate{Plays: 10}, "goes away with X (0 of 10)", "X: it goes away (0 of 10)"},
-		{hunt.Rate{Plays: 10, Missed: 4}, "goes away with X (0 of 10, in 4 of which its fault did not come to strike)", "X: it goes away (0 of 10, in 4 of which its fault did not come to strike)"},
-		{hunt.Rate{Plays: 10, Missed: 10}, "", "X: its fault came to strike in none of 10 plays"},
-		{hunt.Rate{Hits: 1, Plays: 10, Missed: 9}, "does not go away with X (1 of 10)", "X: it does not go away (1 of 10)"},
+		{hunt.Rate{Runs: 10}, "X prevents it (0 of 10)", "X: prevents it (0 of 10)"},
+		{hunt.Rate{Runs: 10, Missed: 4}, "X prevents it (0 of 10, in 4 of which its fault was not triggered)", "X: prevents it (0 of 10, in 4 of which its fault was not triggered)"},
+		{hunt.Rate{Runs: 10, Missed: 10}, "", "X: its fault was triggered in none of 10 runs"},
+		{hunt.Rate{Hits: 1, Runs: 10, Missed: 9}, "X does not prevent it (1 of 10)", "X: does not prevent it (1 of 10)"},
 	} {
 		r := result()
 		w := r.Counterexamples[0]
-		w.Remedies = []hunt.Remedy{{Name: "X", Rate: tt.rate}}
-		if got := strings.Join(remedyWords(w), "; "); got != tt.summary {
+		w.Mitigations = []hunt.Mitigation{{Name: "X", Rate: tt.rate}}
+		if got := strings.Join(mitigationWords(w), "; "); got != tt.summary {
 			t.Errorf("%+v: %q, want %q", tt.rate, got, tt.summary)
 		}
 		v := view(r, w, 1, "")
-		if len(v.Remedies) != 1 || v.Remedies[0].Text != tt.page || (len(v.Help) == 1) != tt.rate.Helps() {
-			t.Errorf("%+v: %+v, helps %q, want %q", tt.rate, v.Remedies, v.Help, tt.page)
+		if len(v.Mitigations) != 1 || v.Mitigations[0].Text != tt.page || (len(v.Help) == 1) != tt.rate.Helps() {
+			t.Errorf("%+v: %+v, helps %q, want %q", tt.rate, v.Mitigations, v.Help, tt.page)
 		}
 	}
 }
 
-// What plays a counterexample again can be something else than the command line.
-func TestAgain(t *testing.T) {
+// What runs a counterexample again can be something else than the command line.
+func TestReplay(t *testing.T) {
 	r := result()
-	r.Again = "play(" + hunt.CounterexampleName + ", " + hunt.CounterexampleFile + ")"
+	r.Replay = "run(" + hunt.CounterexampleName + ", " + hunt.CounterexampleFile + ")"
 	var b bytes.Buffer
-	if err := Summary(&b, r, "dir"); err != nil || !strings.Contains(b.String(), "again:    play(counterexample-1-granted-early, dir/counterexamples/counterexample-1-granted-early.yaml)\n") {
+	if err := Summary(&b, r, "dir"); err != nil || !strings.Contains(b.String(), "replay:      run(counterexample-1-granted-early, dir/counterexamples/counterexample-1-granted-early.yaml)\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -356,7 +356,7 @@ func readResult(path string) (*hunt.Result, error) {
 	return &r, json.Unmarshal(b, &r)
 }
 
-// A folder in which nothing was played goes; one that a hunt goes on in stays.
+// A folder in which nothing was run goes; one that a hunt goes on in stays.
 func TestEmptyFolderGoes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hunt")
 	for _, resume := range []bool{false, true} {
@@ -365,7 +365,7 @@ func TestEmptyFolderGoes(t *testing.T) {
 			if err := os.MkdirAll(path, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(path, PlayedFile), nil, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(path, RunsFile), nil, 0o644); err != nil {
 				t.Fatal(err)
 			}
 			out, from = "", path
@@ -383,35 +383,35 @@ func TestEmptyFolderGoes(t *testing.T) {
 	}
 }
 
-// TestCauseWords: a fault is a counterexample's cause for certain only where the counterexample was played without
+// TestCauseWords: a fault is a counterexample's cause for certain only where the counterexample was run without
 // it and did not come.
 func TestCauseWords(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		faults  int
-		without []hunt.Remedy
+		without []hunt.Mitigation
 		want    string
 	}{
-		{"none", 0, nil, "no fault: it comes without any"},
-		{"no time", 1, nil, "probably a pause of a client: it was not played without"},
-		{"needed", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Plays: 10}}}, "confirmed: without pause: A it does not break (0 of 10)"},
-		{"never came to it", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Plays: 10, Missed: 10}}}, "probably pause: A: no play without it counts"},
-		{"a bystander", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Hits: 9, Plays: 10}}}, "not pause: A: without it it breaks as well (9 of 10)"},
-		{"a helper", 1, []hunt.Remedy{{Name: "pause: A", Rate: hunt.Rate{Hits: 2, Plays: 10}}}, "pause: A makes it likelier: without it it breaks in 2 of 10"},
+		{"none", 0, nil, "no fault injected"},
+		{"no time", 1, nil, "probably a pause of a client: there were no runs without"},
+		{"needed", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10}}}, "confirmed: pause: A (without it: 0 of 10)"},
+		{"never came to it", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10, Missed: 10}}}, "probably pause: A: no run without it proves anything"},
+		{"a bystander", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 9, Runs: 10}}}, "not pause: A: the lock breaks without it, too (9 of 10)"},
+		{"a helper", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 2, Runs: 10}}}, "pause: A makes it more likely (without it: 2 of 10)"},
 	} {
-		w := &hunt.Counterexample{Signature: hunt.Signature{Kinds: []string{"a pause of a client"}}, Faults: c.faults, Alone: hunt.Rate{Hits: 20, Plays: 20}, Without: c.without}
+		w := &hunt.Counterexample{Signature: hunt.Signature{Kinds: []string{"a pause of a client"}}, Faults: c.faults, Alone: hunt.Rate{Hits: 20, Runs: 20}, Without: c.without}
 		if got := strings.Join(causeWords(w), "; "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }
 
-// TestPerhapsLess: what may not be the least is not said to take all of it.
-func TestPerhapsLess(t *testing.T) {
+// TestMayNotBeMinimal: what may not be the least is not said to take all of it.
+func TestMayNotBeMinimal(t *testing.T) {
 	r := result()
 	r.Counterexamples[0].Larger = "the time was over"
 	page := render(t, r)
-	if strings.Contains(page, "It takes all of this") || !strings.Contains(page, "Without any one of these it did not come as often") || !strings.Contains(page, "Perhaps less is enough: the time was over") {
+	if strings.Contains(page, "Everything here is needed") || !strings.Contains(page, "Without any one of these it is reproduced less often") || !strings.Contains(page, "It may not be minimal: the time was over") {
 		t.Error("the page says both that less may be enough and that it takes all")
 	}
 }

@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/picklock/picklock/checker/verdict"
@@ -12,43 +14,63 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// Summary prints what a hunt found: the map of how the lock breaks, by what it takes, and
-// how far it was looked.
+// Summary prints what a hunt found: the verdict, each counterexample with its replay, and the
+// coverage.
 func Summary(w io.Writer, r *hunt.Result, dir string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", r.Summary())
-	for _, counterexample := range r.Counterexamples {
-		fmt.Fprintf(&b, "\n%s\n", heading(counterexample))
-		if counterexample.Explanation != "" {
-			fmt.Fprintf(&b, "  %s\n", counterexample.Explanation)
+	for _, c := range r.Counterexamples {
+		fmt.Fprintf(&b, "\n%s\n", heading(c))
+		if c.Explanation != "" {
+			fmt.Fprintf(&b, "  %s\n", c.Explanation)
 		}
-		fmt.Fprintf(&b, "  takes:    %s; %d %s, %d %s\n", counterexample.Takes(), counterexample.Faults, format.Noun(counterexample.Faults, "fault", "faults"), counterexample.Steps, format.Noun(counterexample.Steps, "step", "steps"))
-		for _, line := range picture(counterexample) {
-			fmt.Fprintf(&b, "            %s\n", line)
+		schedule := append([]string{fmt.Sprintf("%d %s, %d %s", c.Faults, format.Noun(c.Faults, "fault", "faults"), c.Steps, format.Noun(c.Steps, "step", "steps"))}, picture(c)...)
+		if c.Larger != "" {
+			schedule = append(schedule, "may not be minimal: "+c.Larger)
 		}
-		if counterexample.Larger != "" {
-			fmt.Fprintf(&b, "            perhaps less: %s\n", counterexample.Larger)
-		}
-		fmt.Fprintf(&b, "  cause:    %s\n", strings.Join(causeWords(counterexample), "\n            "))
-		fmt.Fprintf(&b, "  replays:  %s\n", rateWords(counterexample))
-		if helps := remedyWords(counterexample); len(helps) > 0 {
-			fmt.Fprintf(&b, "  helps:    %s\n", strings.Join(helps, "\n            "))
-		}
-		fmt.Fprintf(&b, "  again:    %s\n", Again(r, counterexample, dir))
-		if test := AsTest(r, counterexample, dir); test != "" {
-			fmt.Fprintf(&b, "  as test:  %s\n", test)
+		rows(&b, "  schedule", schedule...)
+		rows(&b, "  cause", causeWords(c)...)
+		rows(&b, "  reproduced", rateWords(c))
+		rows(&b, "  mitigation", mitigationWords(c)...)
+		rows(&b, "  replay", Replay(r, c, dir))
+		if test := AsTest(r, c, dir); test != "" {
+			rows(&b, "  as test", test)
 		}
 	}
-	fmt.Fprintf(&b, "\ncovered:  %s\n", covered(r))
+	b.WriteString("\n")
+	rows(&b, "coverage", covered(r)...)
+	var unfinished []string
 	for _, u := range r.Unfinished {
-		fmt.Fprintf(&b, "no time:  %s (--finish)\n", u)
+		unfinished = append(unfinished, u+" (a longer --finish does the rest)")
 	}
-	for _, i := range r.Impossible {
-		fmt.Fprintf(&b, "left out: %s\n", i)
-	}
-	fmt.Fprintf(&b, "results:  %s\n", dir)
+	rows(&b, "unfinished", unfinished...)
+	rows(&b, "infeasible", r.Infeasible...)
+	rows(&b, "versions", versions(r))
+	rows(&b, "results", dir)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// rows prints a label and its lines below each other.
+func rows(b *strings.Builder, label string, lines ...string) {
+	const width = 15
+	for i, line := range lines {
+		if i == 0 {
+			line = fmt.Sprintf("%-*s%s", width, label+":", line)
+		} else {
+			line = strings.Repeat(" ", width) + line
+		}
+		b.WriteString(line + "\n")
+	}
+}
+
+// versions names what was tested, and the seed that repeats the order of the search.
+func versions(r *hunt.Result) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Versions)) {
+		parts = append(parts, name+" "+r.Versions[name])
+	}
+	return strings.Join(append(parts, fmt.Sprintf("seed %d", r.Seed)), ", ")
 }
 
 // Sentence is a counterexample in one line: what breaks, by what, the events that prove it, and how
@@ -57,14 +79,31 @@ func Sentence(w *hunt.Counterexample) string {
 	return fmt.Sprintf("%s: %s (%s)", heading(w), w.Explanation, rateWords(w))
 }
 
-func heading(w *hunt.Counterexample) string { return what(w) + " — by " + w.Takes() }
+// heading is the class of a counterexample, what breaks, and by which faults.
+func heading(w *hunt.Counterexample) string { return class(w) + ": " + cause(w) }
+
+func cause(w *hunt.Counterexample) string {
+	if len(w.Kinds) == 0 {
+		return what(w) + " — " + hunt.NoFault
+	}
+	return what(w) + " — by " + w.Takes()
+}
+
+// class says whether the lock broke what it promises, or did what any lease does.
+func class(w *hunt.Counterexample) string {
+	if w.Hazard() {
+		return "lease hazard"
+	}
+	return "lock bug"
+}
 
 // what is what breaks.
 func what(w *hunt.Counterexample) string {
+	if w.LeaseHazard() {
+		return "stale write after the lease has ended (" + strings.Join(w.Anomalies, ", ") + ")"
+	}
 	what := verdict.Shown(w.Anomaly)
-	if w.Anomaly == hunt.LateWrite {
-		what = "a write that comes too late (" + strings.Join(w.Anomalies, ", ") + ")"
-	} else if w.Cause != "" && w.Cause != w.Anomaly {
+	if w.Cause != "" && w.Cause != w.Anomaly {
 		what += " (" + w.Cause + ")"
 	}
 	return what
@@ -80,45 +119,46 @@ func picture(w *hunt.Counterexample) []string {
 	for _, c := range s.Clients {
 		out = append(out, c+": "+s.Programs[c].String())
 	}
-	for _, st := range s.Strikes {
+	for _, st := range s.TriggeredFaults {
 		out = append(out, "fault: "+st.String())
 	}
 	return out
 }
 
-// Causes is what a schedule that was made smaller is said to come of.
+// Causes names the causes of a schedule that was shrunk.
 func Causes(s *hunt.Shrunk) []string {
 	return causeWords(&hunt.Counterexample{Signature: s.Signature, Faults: s.Faults[1], Alone: s.Rate, Without: s.Without})
 }
 
-// causeWords says which of a counterexample's faults are its cause, and how that is known: by playing it
+// causeWords says which of a counterexample's faults are its cause, and how that is known: by runs
 // without them.
 func causeWords(w *hunt.Counterexample) []string {
 	if w.Faults == 0 {
-		return []string{"no fault: it comes without any"}
+		return []string{hunt.NoFault}
 	}
 	var out []string
 	for _, r := range w.Without {
 		switch {
 		case r.Rate.Helps():
-			out = append(out, fmt.Sprintf("confirmed: without %s it does not break (%s)", r.Name, noneOf(r.Rate)))
+			out = append(out, fmt.Sprintf("confirmed: %s (without it: %s)", r.Name, noneOf(r.Rate)))
 		case r.Rate.Hits == 0:
-			out = append(out, fmt.Sprintf("probably %s: no play without it counts", r.Name))
-		case 2*r.Rate.Hits*max(1, rateOf(w).Plays) >= rateOf(w).Hits*r.Rate.Plays:
-			out = append(out, fmt.Sprintf("not %s: without it it breaks as well (%d of %d)", r.Name, r.Rate.Hits, r.Rate.Plays))
+			out = append(out, fmt.Sprintf("probably %s: no run without it proves anything", r.Name))
+		case 2*r.Rate.Hits*max(1, rateOf(w).Runs) >= rateOf(w).Hits*r.Rate.Runs:
+			out = append(out, fmt.Sprintf("not %s: the lock breaks without it, too (%d of %d)", r.Name, r.Rate.Hits, r.Rate.Runs))
 		default:
-			out = append(out, fmt.Sprintf("%s makes it likelier: without it it breaks in %d of %d", r.Name, r.Rate.Hits, r.Rate.Plays))
+			out = append(out, fmt.Sprintf("%s makes it more likely (without it: %d of %d)", r.Name, r.Rate.Hits, r.Rate.Runs))
 		}
 	}
 	if len(w.Without) < w.Faults {
-		out = append(out, fmt.Sprintf("probably %s: it was not played without", w.Takes()))
+		out = append(out, fmt.Sprintf("probably %s: there were no runs without", w.Takes()))
 	}
 	return out
 }
 
-// rateOf is how often a counterexample came: with the machine to itself, if that was measured.
+// rateOf is how often a counterexample was reproduced: with the machine to itself, if that was
+// measured.
 func rateOf(w *hunt.Counterexample) hunt.Rate {
-	if w.Alone.Plays == 0 {
+	if w.Alone.Runs == 0 {
 		return w.Search
 	}
 	return w.Alone
@@ -126,29 +166,29 @@ func rateOf(w *hunt.Counterexample) hunt.Rate {
 
 func rateWords(w *hunt.Counterexample) string {
 	r, how := w.Alone, "alone"
-	if r.Plays == 0 {
-		r, how = w.Search, "beside other plays"
+	if r.Runs == 0 {
+		r, how = w.Search, "beside other runs"
 	}
 	low, high := r.Interval()
-	text := fmt.Sprintf("%d of %d %s (%.0f to %.0f %%)", r.Hits, r.Plays, how, 100*low, 100*high)
+	text := fmt.Sprintf("%d of %d %s (95 %% interval: %.0f to %.0f %%)", r.Hits, r.Runs, how, 100*low, 100*high)
 	if !w.Steady() {
-		text += ": it was proved, and does not come at will"
+		text += ": intermittent; each hit is proved"
 	}
 	return text
 }
 
-func remedyWords(w *hunt.Counterexample) []string {
+func mitigationWords(w *hunt.Counterexample) []string {
 	var out []string
-	for _, m := range w.Remedies {
+	for _, m := range w.Mitigations {
 		switch {
-		case m.Why != "" || m.Rate.Plays == 0:
+		case m.Why != "" || m.Rate.Runs == 0:
 			continue
 		case m.Rate.Helps():
-			out = append(out, fmt.Sprintf("goes away with %s (%s)", m.Name, noneOf(m.Rate)))
+			out = append(out, fmt.Sprintf("%s prevents it (%s)", m.Name, noneOf(m.Rate)))
 		case m.Rate.Hits == 0:
 			continue // nothing was tried
 		default:
-			out = append(out, fmt.Sprintf("does not go away with %s (%d of %d)", m.Name, m.Rate.Hits, m.Rate.Plays))
+			out = append(out, fmt.Sprintf("%s does not prevent it (%d of %d)", m.Name, m.Rate.Hits, m.Rate.Runs))
 		}
 	}
 	return out
@@ -157,48 +197,53 @@ func remedyWords(w *hunt.Counterexample) []string {
 // noneOf is the rate of what was not seen.
 func noneOf(r hunt.Rate) string {
 	if r.Missed > 0 {
-		return fmt.Sprintf("0 of %d, in %d of which its fault did not come to strike", r.Plays, r.Missed)
+		return fmt.Sprintf("0 of %d, in %d of which its fault was not triggered", r.Runs, r.Missed)
 	}
-	return fmt.Sprintf("0 of %d", r.Plays)
+	return fmt.Sprintf("0 of %d", r.Runs)
 }
 
-// Again is how a counterexample is played again: a command, or what the hunt says of it.
-func Again(r *hunt.Result, w *hunt.Counterexample, dir string) string {
+// Replay is how a counterexample is replayed: a command, or what the hunt says of it.
+func Replay(r *hunt.Result, w *hunt.Counterexample, dir string) string {
 	file := filepath.Join(dir, CounterexamplesFolder, w.Name+".yaml")
-	if r.Again != "" {
-		return strings.NewReplacer(hunt.CounterexampleFile, file, hunt.CounterexampleName, w.Name).Replace(r.Again)
+	if r.Replay != "" {
+		return strings.NewReplacer(hunt.CounterexampleFile, file, hunt.CounterexampleName, w.Name).Replace(r.Replay)
 	}
 	return strings.Join(quoted([]string{"picklock", "scenario", "run", file, "--lock", r.Lock, "--fencing", r.Fencing}), " ")
 }
 
-// AsTest is a command that succeeds once the lock does not break in this way any more; "" where
-// a counterexample is not played by a command. It plays often: a race may well not come in one play.
+// AsTest is a command that succeeds once the counterexample is gone; "" where no command replays
+// it. It runs often: a race may not show in one run.
 func AsTest(r *hunt.Result, w *hunt.Counterexample, dir string) string {
 	forbid := w.Forbid()
-	if r.Again != "" || len(forbid) == 0 {
+	if r.Replay != "" || len(forbid) == 0 {
 		return ""
 	}
-	return Again(r, w, dir) + " --forbid " + strings.Join(forbid, ",") + " --count 20"
+	return Replay(r, w, dir) + " --forbid " + strings.Join(forbid, ",") + " --count 20"
 }
 
-func covered(r *hunt.Result) string {
-	var parts []string
+// covered says how much of the space was run, and at what cost.
+func covered(r *hunt.Result) []string {
+	var out []string
 	for _, d := range r.Depths {
-		if d.Played == 0 {
+		if d.Ran == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%d with %d %s", d.Played, d.Faults, format.Noun(d.Faults, "fault", "faults"))
+		text := fmt.Sprintf("%d schedules with %d %s", d.Ran, d.Faults, format.Noun(d.Faults, "fault", "faults"))
+		if d.Faults == 0 {
+			text = fmt.Sprintf("%d schedules without faults", d.Ran)
+		}
 		if d.Done {
 			text += " (all)"
 		}
-		parts = append(parts, text)
+		out = append(out, text)
 	}
 	if r.Guided > 0 {
-		parts = append(parts, fmt.Sprintf("%d guided", r.Guided))
+		out = append(out, fmt.Sprintf("%d guided schedules beyond these", r.Guided))
 	}
-	text := fmt.Sprintf("schedules: %s; %d void, %d of them because this machine was busy; %d states; %.1f plays a second", strings.Join(parts, ", "), r.Void, r.Busy, r.States, float64(r.Plays)/max(0.1, r.Seconds))
-	if r.CPU > 0 && r.Plays > 0 {
-		text += fmt.Sprintf(", %.2f s of a processor each", r.CPU/float64(r.Plays))
+	out = append(out, fmt.Sprintf("%d runs discarded, %d of them because this machine was busy; %d states seen", r.Discarded, r.Busy, r.States))
+	text := fmt.Sprintf("%.1f runs a second", float64(r.Runs)/max(0.1, r.Seconds))
+	if r.CPU > 0 && r.Runs > 0 {
+		text += fmt.Sprintf(", %.2f s of processor time each", r.CPU/float64(r.Runs))
 	}
-	return text
+	return append(out, text)
 }

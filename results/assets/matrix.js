@@ -33,7 +33,7 @@
 
   let marked = [];
   function mark(el) {
-    for (const m of marked) m.classList.remove("at", "twin");
+    for (const m of marked) m.classList.remove("at", "partner");
     marked = [];
     const td = cellOf(el);
     if (!td) return;
@@ -43,8 +43,8 @@
     add(head, "at");
     // The same lock and scenario with another fencing.
     heads.forEach((h, i) => {
-      const twin = row.cells[i + 1];
-      if (h !== head && h.dataset.scenario === head.dataset.scenario && twin.firstElementChild) { add(twin, "twin"); add(h, "at"); }
+      const partner = row.cells[i + 1];
+      if (h !== head && h.dataset.scenario === head.dataset.scenario && partner.firstElementChild) { add(partner, "partner"); add(h, "at"); }
     });
   }
 

@@ -1,6 +1,6 @@
 // Draws the timeline from the JSON beside it. Text from the history reaches the
 // page through textContent and fillText only. One closure, since all of it turns
-// on one view: what stretch of time, which lanes, which anomaly.
+// on one view: what stretch of time, which tracks, which anomaly.
 (() => {
   const $ = (id) => document.getElementById(id);
   for (const e of document.querySelectorAll(".needs-js")) e.hidden = false;
@@ -32,10 +32,10 @@
 
   // What a field is called, and what it can be, results/report_data.go says; its lists are
   // never null.
-  const { lanes: L, keys, anomalies: scenes, holds, waits, marks, bands, styles } = D;
+  const { tracks: L, keys, anomalies: scenes, holds, waits, marks, bands, styles } = D;
   const span = [D.span[0], Math.max(D.span[1], D.span[0] + 1)];
 
-  let view = span.slice(), chosen = -1, key = -1, lanes = L.map((_, i) => i);
+  let view = span.slice(), chosen = -1, key = -1, tracks = L.map((_, i) => i);
   let width = 0, gutter = 0, rowH = 48, top0 = 38, height = 0, rowOf = [], hits = [], notes = [], stepAt = -1, C = {};
 
   // --- words ---------------------------------------------------------------
@@ -49,25 +49,25 @@
   };
   const keyName = (k = 0) => (keys.length > 1 ? "key " + (keys[k] ?? k) : "");
   const holdWords = (h) => [
-    L[h.lane].name + " holds " + (h.grant || "the lock"), h.token ? "token " + h.token : "",
+    L[h.track].name + " holds " + (h.grant || "the lock"), h.token ? "token " + h.token : "",
     "believes it from " + sec(h.from) + " to " + sec(h.to) + " (" + dur(h.to - h.from) + ")",
     styles.ends[h.ended].words,
     h.lease !== undefined ? "lease certain until " + sec(h.lease) + (h.lease < h.to ? ": " + dur(h.to - h.lease) + " held beyond it" : "") : "the lock promises no lease time",
     keyName(h.key), "event " + h.event];
-  const waitWords = (w) => [L[w.lane].name + " waits for the lock", sec(w.from) + " to " + sec(w.to) + " (" + dur(w.to - w.from) + ")",
+  const waitWords = (w) => [L[w.track].name + " waits for the lock", sec(w.from) + " to " + sec(w.to) + " (" + dur(w.to - w.from) + ")",
     styles.results[w.result], keyName(w.key)];
   const markWords = (m) => {
     const value = "“" + (m.value || "") + "”", look = styles.marks[m.kind];
     const said = { what: Object.hasOwn(styles.verbs, m.f) ? styles.verbs[m.f] : m.f, value, of: m.value ? " of " + value : "", read: m.value ? value : "nothing", process: m.process };
     const head = look.words.replace(/\{(\w+)\}/g, (_, name) => said[name]);
     const h = holds[m.hold];
-    return [L[m.lane].name + " " + head, m.from < m.at ? "sent " + sec(m.from) + ", answered " + sec(m.at) : "at " + sec(m.at),
+    return [L[m.track].name + " " + head, m.from < m.at ? "sent " + sec(m.from) + ", answered " + sec(m.at) : "at " + sec(m.at),
       h && h.grant ? "grant " + h.grant : "", m.token ? "token " + m.token : "", m.error, keyName(m.key),
       (look.source || "event") + " " + m.index];
   };
-  const bandWords = (b) => [b.name + (b.lanes.length ? " of " + b.lanes.map((i) => L[i].name).join(", ") : ""),
+  const bandWords = (b) => [b.name + (b.tracks.length ? " of " + b.tracks.map((i) => L[i].name).join(", ") : ""),
     sec(b.from) + " to " + sec(b.to) + " (" + dur(b.to - b.from) + ")", b.detail,
-    b.landed ? "landed: seen in effect" : "did not land", b.healed ? "" : "no end was recorded"];
+    b.confirmed ? "took effect: observed" : "was not confirmed", b.healed ? "" : "no end was recorded"];
 
   // --- geometry --------------------------------------------------------------
   const X = (us) => gutter + (us - view[0]) / (view[1] - view[0]) * (width - gutter);
@@ -83,18 +83,18 @@
   }
 
   function layout() {
-    lanes = L.map((_, i) => i);
+    tracks = L.map((_, i) => i);
     if ($("involved").checked) {
-      const s = scenes[chosen], want = new Set(s ? s.lanes : D.focus.lanes), chain = s ? s.chain : D.focus.view;
-      for (const b of bands) if (b.from <= chain[1] && b.to >= chain[0]) for (const l of b.lanes) want.add(l);
-      lanes = lanes.filter((i) => want.has(i) || L[i].always);
+      const s = scenes[chosen], want = new Set(s ? s.tracks : D.focus.tracks), chain = s ? s.chain : D.focus.view;
+      for (const b of bands) if (b.from <= chain[1] && b.to >= chain[0]) for (const l of b.tracks) want.add(l);
+      tracks = tracks.filter((i) => want.has(i) || L[i].always);
     }
     rowOf = [];
-    lanes.forEach((l, r) => { rowOf[l] = r; });
+    tracks.forEach((l, r) => { rowOf[l] = r; });
     width = canvas.parentElement.clientWidth;
     gutter = width < 560 ? 58 : 120;
-    rowH = lanes.length <= 9 ? 46 : lanes.length <= 18 ? 32 : lanes.length <= 60 ? 22 : 12;
-    height = top0 + lanes.length * rowH + 6;
+    rowH = tracks.length <= 9 ? 46 : tracks.length <= 18 ? 32 : tracks.length <= 60 ? 22 : 12;
+    height = top0 + tracks.length * rowH + 6;
     fit(canvas, width, height);
   }
   function fit(c, w, h) {
@@ -144,10 +144,10 @@
     ctx.fillRect(0, 0, width, height);
     ctx.textBaseline = "alphabetic";
     const s = chosen >= 0 ? scenes[chosen] : null;
-    const y = (lane) => top0 + rowOf[lane] * rowH;
-    const roomy = rowH >= 40, barH = roomy ? 15 : Math.max(8, rowH - 12), barY = (lane) => y(lane) + (roomy ? 15 : rowH > 16 ? 3 : 2), mid = (lane) => barY(lane) + barH / 2;
+    const y = (track) => top0 + rowOf[track] * rowH;
+    const roomy = rowH >= 40, barH = roomy ? 15 : Math.max(8, rowH - 12), barY = (track) => y(track) + (roomy ? 15 : rowH > 16 ? 3 : 2), mid = (track) => barY(track) + barH / 2;
 
-    lanes.forEach((l, r) => {
+    tracks.forEach((l, r) => {
       if (r % 2) { ctx.fillStyle = C.stripe; ctx.fillRect(0, y(l), width, rowH); }
     });
     axis(ctx);
@@ -159,10 +159,10 @@
     for (const b of bands) {
       if (!seen(b.from, b.to)) continue;
       const x0 = clampX(X(b.from)), x1 = Math.max(clampX(X(b.to)), x0 + 1);
-      const rows = (b.lanes.length ? b.lanes : lanes).filter((l) => rowOf[l] !== undefined);
+      const rows = (b.tracks.length ? b.tracks : tracks).filter((l) => rowOf[l] !== undefined);
       for (const l of rows) {
         ctx.fillStyle = ctx.strokeStyle = tone(b.name);
-        if (b.landed) {
+        if (b.confirmed) {
           ctx.globalAlpha = .16;
           ctx.fillRect(x0, y(l), x1 - x0, rowH);
           if (x1 - x0 > 6) {
@@ -190,7 +190,7 @@
         ctx.globalAlpha = 1;
       }
       ctx.font = "600 10.5px system-ui, sans-serif";
-      const label = b.name + (b.landed ? "" : " (did not land)");
+      const label = b.name + (b.confirmed ? "" : " (was not confirmed)");
       if (roomy && x1 - x0 > ctx.measureText(label).width + 8) {
         ctx.fillStyle = tone(b.name);
         for (const l of rows) ctx.fillText(label, Math.max(x0, gutter) + 5, y(l) + rowH - 3.5);
@@ -198,12 +198,12 @@
     }
 
     for (const w of waits) {
-      if (rowOf[w.lane] === undefined || !hasKey(w.key) || !seen(w.from, w.to)) continue;
+      if (rowOf[w.track] === undefined || !hasKey(w.key) || !seen(w.from, w.to)) continue;
       const x0 = clampX(X(w.from)), x1 = clampX(X(w.to));
       if (x1 - x0 < 1) continue;
       ctx.fillStyle = C.wait;
-      ctx.fillRect(x0, mid(w.lane) - .75, x1 - x0, 1.5);
-      hits.push([x0, mid(w.lane) - 4, x1, mid(w.lane) + 4, 1, w, waitWords]);
+      ctx.fillRect(x0, mid(w.track) - .75, x1 - x0, 1.5);
+      hits.push([x0, mid(w.track) - 4, x1, mid(w.track) + 4, 1, w, waitWords]);
     }
 
     // Holds narrower than a pixel add up to a column's shade: zoomed far out,
@@ -211,16 +211,16 @@
     const dense = new Map(), bad = new Set(s ? s.holds : []);
     const drawHold = (h, i) => {
       const end = Math.max(h.to, styles.ends[h.ended].outlived && h.lease !== undefined ? h.lease : h.to);
-      if (rowOf[h.lane] === undefined || !hasKey(h.key) || !seen(h.from, end)) return;
+      if (rowOf[h.track] === undefined || !hasKey(h.key) || !seen(h.from, end)) return;
       const a = X(h.from), b = X(h.to), own = bad.has(i);
       if (b - a < 1.5 && !own) {
         const col = Math.floor(a);
-        if (!dense.has(h.lane)) dense.set(h.lane, new Map());
-        const m = dense.get(h.lane);
+        if (!dense.has(h.track)) dense.set(h.track, new Map());
+        const m = dense.get(h.track);
         m.set(col, (m.get(col) || 0) + Math.max(b - a, .08));
         return;
       }
-      const x0 = clampX(a), x1 = Math.max(clampX(b), x0 + 1.5), yy = barY(h.lane);
+      const x0 = clampX(a), x1 = Math.max(clampX(b), x0 + 1.5), yy = barY(h.track);
       const live = h.lease !== undefined && h.lease < h.to ? Math.max(x0, clampX(X(Math.max(h.lease, h.from)))) : x1;
       ctx.globalAlpha = s && !own ? .62 : 1;
       const fill = own ? C.harm : C.hold;
@@ -252,11 +252,11 @@
       hits.push([x0 - 1, yy - 1, x1 + 1, yy + barH + 6, own ? 3 : 2, h, holdWords]);
     };
     holds.forEach((h, i) => { if (!bad.has(i)) drawHold(h, i); });
-    for (const [lane, cols] of dense) {
+    for (const [track, cols] of dense) {
       ctx.fillStyle = C.hold;
       for (const [x, full] of cols) {
         ctx.globalAlpha = .25 + .75 * Math.min(1, full);
-        ctx.fillRect(x, barY(lane), 1, barH);
+        ctx.fillRect(x, barY(track), 1, barH);
       }
     }
     ctx.globalAlpha = 1;
@@ -286,11 +286,11 @@
 
   // The stretch in which two clients of the chosen anomaly both hold.
   function overlap(ctx, s, barY, barH) {
-    const hs = s.holds.map((i) => holds[i]).filter((h) => h && rowOf[h.lane] !== undefined);
+    const hs = s.holds.map((i) => holds[i]).filter((h) => h && rowOf[h.track] !== undefined);
     for (let i = 0; i < hs.length && i < 8; i++) for (let j = i + 1; j < hs.length && j < 8; j++) {
       const a = Math.max(hs[i].from, hs[j].from), b = Math.min(hs[i].to, hs[j].to);
-      if (b <= a || hs[i].lane === hs[j].lane) continue;
-      const y0 = Math.min(barY(hs[i].lane), barY(hs[j].lane)), y1 = Math.max(barY(hs[i].lane), barY(hs[j].lane)) + barH;
+      if (b <= a || hs[i].track === hs[j].track) continue;
+      const y0 = Math.min(barY(hs[i].track), barY(hs[j].track)), y1 = Math.max(barY(hs[i].track), barY(hs[j].track)) + barH;
       const x0 = clampX(X(a)), x1 = Math.max(clampX(X(b)), x0 + 1);
       ctx.fillStyle = C["harm-tint"];
       ctx.fillRect(x0, y0, x1 - x0, y1 - y0);
@@ -300,7 +300,7 @@
       ctx.font = "600 11.5px system-ui, sans-serif";
       const label = cut(ctx, "both believe they hold it: " + dur(b - a), width - gutter - 20), w = ctx.measureText(label).width;
       if (y1 - y0 < 44 || !seen(a, b) || x1 - x0 < 6) continue;
-      // Between neighbouring lanes it would lie on a badge: beside the stretch then.
+      // Between neighbouring tracks it would lie on a badge: beside the stretch then.
       const beside = x1 + 22 + w < width ? x1 + 22 : x0 - w - 22;
       const tx = Math.max(gutter + 4, Math.min(y1 - y0 < 80 ? beside : (x0 + x1 - w) / 2, width - w - 10)), ty = y0 + barH + (y1 - y0 - 2 * barH) / 2 + 4;
       notes.push([label, tx, ty, w]);
@@ -308,17 +308,17 @@
   }
 
   function drawMarks(ctx, mid, barH, s) {
-    const perLane = [];
+    const perTrack = [];
     let visible = 0;
-    for (const m of marks) if (rowOf[m.lane] !== undefined && hasKey(m.key) && seen(m.at, m.at)) { perLane[m.lane] = (perLane[m.lane] || 0) + 1; visible++; }
+    for (const m of marks) if (rowOf[m.track] !== undefined && hasKey(m.key) && seen(m.at, m.at)) { perTrack[m.track] = (perTrack[m.track] || 0) + 1; visible++; }
     const room = (width - gutter) / 9, last = {}, bad = new Set(s ? s.holds : []);
     const fine = (view[1] - view[0]) / (width - gutter) < 1500; // reads follow grants closely: shown once they are apart
     for (let pass = 0; pass < 2; pass++) for (const m of marks) {
       const look = styles.marks[m.kind], rare = !look.often;
-      if (rowOf[m.lane] === undefined || !hasKey(m.key) || !seen(m.at, m.at) || rare !== (pass === 1) || (look.fine && !fine)) continue;
-      const x = X(m.at), y = mid(m.lane), crowded = perLane[m.lane] > room;
+      if (rowOf[m.track] === undefined || !hasKey(m.key) || !seen(m.at, m.at) || rare !== (pass === 1) || (look.fine && !fine)) continue;
+      const x = X(m.at), y = mid(m.track), crowded = perTrack[m.track] > room;
       if (crowded) { // at most one a column and kind
-        const id = m.lane + " " + m.kind, col = Math.floor(x);
+        const id = m.track + " " + m.kind, col = Math.floor(x);
         if (last[id] === col || look.fine) continue;
         last[id] = col;
         if (!rare) {
@@ -403,12 +403,12 @@
     const last = {};
     ctx.font = "600 10px system-ui, sans-serif";
     ctx.textAlign = "center";
-    for (const { n, lane, at } of s.proof) {
-      if (lane < 0 || rowOf[lane] === undefined || !seen(at, at)) continue;
+    for (const { n, track, at } of s.evidence) {
+      if (track < 0 || rowOf[track] === undefined || !seen(at, at)) continue;
       let x = X(at);
-      if (last[lane] !== undefined && x < last[lane] + 15) x = last[lane] + 15;
-      last[lane] = x;
-      const cy = y(lane) + (roomy ? 7 : 4);
+      if (last[track] !== undefined && x < last[track] + 15) x = last[track] + 15;
+      last[track] = x;
+      const cy = y(track) + (roomy ? 7 : 4);
       ctx.fillStyle = C.badge;
       ctx.strokeStyle = C.halo;
       ctx.lineWidth = 1;
@@ -437,8 +437,8 @@
   }
 
   function labels(ctx, s, y) {
-    const involved = new Set(s ? s.lanes : []);
-    lanes.forEach((l) => {
+    const involved = new Set(s ? s.tracks : []);
+    tracks.forEach((l) => {
       ctx.fillStyle = involved.has(l) ? C.bad : C.fg;
       if (rowH < 16 && rowOf[l] % 2 && !involved.has(l)) return; // every second name has room
       ctx.font = (involved.has(l) ? "700" : "500") + (rowH < 16 ? " 11px" : " 13px") + " system-ui, sans-serif";
@@ -516,8 +516,8 @@
     e.querySelector(".show").addEventListener("click", () => { choose(i); $("when").scrollIntoView({ block: "start" }); canvas.focus({ preventScroll: true }); });
   }
   for (const id of ["prev", "first", "next"]) $(id).hidden = scenes.length < (id === "first" ? 1 : 2);
-  for (const a of document.querySelectorAll("a[data-proof]")) a.addEventListener("click", () => choose(Number(a.dataset.proof) - 1));
-  $("involved").parentElement.hidden = scenes.length === 0 && D.focus.lanes.length === 0;
+  for (const a of document.querySelectorAll("a[data-evidence]")) a.addEventListener("click", () => choose(Number(a.dataset.evidence) - 1));
+  $("involved").parentElement.hidden = scenes.length === 0 && D.focus.tracks.length === 0;
   $("first").addEventListener("click", () => choose(0));
   $("prev").addEventListener("click", () => choose((chosen + scenes.length - 1) % scenes.length));
   $("next").addEventListener("click", () => choose((chosen + 1) % scenes.length));
@@ -656,7 +656,7 @@
     matchMedia(q).addEventListener("change", () => { palette(); layout(); redraw(); });
   }
   new ResizeObserver(() => { if (canvas.parentElement.clientWidth !== width) { layout(); draw(); } }).observe(canvas.parentElement);
-  $("involved").checked = L.length > 14 && (scenes.length > 0 || D.focus.lanes.length > 0);
+  $("involved").checked = L.length > 14 && (scenes.length > 0 || D.focus.tracks.length > 0);
   layout();
   if (scenes.length) choose(0, true);
   else look(...D.focus.view);

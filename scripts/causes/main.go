@@ -3,7 +3,7 @@
 // without faults beside it that have no part. What comes of each is kept as one small
 // file, with its label, for TestCausesOfRealRuns.
 //
-//	go run ./scripts/causes -picklock bin/picklock -zoo ./zoo -set tuned -seed 1
+//	go run ./scripts/causes -picklock bin/picklock -seeded bugs ./seeded bugs -set tuned -seed 1
 //
 // The labels are the table's (labels.go). Nothing that the program says of a cause has a
 // part in them: a run is kept if the lock broke in it, and made again if it did not.
@@ -41,7 +41,7 @@ func main() {
 
 func run() error {
 	program := flag.String("picklock", "bin/picklock", "the program under test")
-	zoo := flag.String("zoo", "zoo", "the program of harness/testdata/zoo")
+	seeded := flag.String("seeded", "seeded", "the program of harness/testdata/seeded")
 	set := flag.String("set", "tuned", "which runs of the table: tuned, or holdout")
 	out := flag.String("out", "scripts/causes/testdata", "where the files go")
 	seed := flag.Uint64("seed", 1, "of the first attempt at each run")
@@ -54,7 +54,7 @@ func run() error {
 		if l.set != *set || !strings.Contains(l.name, *only) {
 			continue
 		}
-		err := record(ctx, *program, *zoo, filepath.Join(*out, *set), l, *seed+uint64(i)*100)
+		err := record(ctx, *program, *seeded, filepath.Join(*out, *set), l, *seed+uint64(i)*100)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -77,7 +77,7 @@ type recorded struct {
 var errHeld = errors.New("the lock broke in no attempt")
 
 // record makes a run until its lock breaks, and keeps it.
-func record(ctx context.Context, program, zoo, out string, l label, seed uint64) error {
+func record(ctx context.Context, program, seeded, out string, l label, seed uint64) error {
 	dir, err := os.MkdirTemp("", "picklock-causes-")
 	if err != nil {
 		return fmt.Errorf("make a folder for runs: %w", err)
@@ -85,7 +85,7 @@ func record(ctx context.Context, program, zoo, out string, l label, seed uint64)
 	defer func() { _ = os.RemoveAll(dir) }()
 	for n := range attempts {
 		run := filepath.Join(dir, fmt.Sprint(n))
-		args := append(strings.Fields(strings.ReplaceAll(l.args, "ZOO/", "exec:"+zoo+" ")), "--out", run)
+		args := append(strings.Fields(strings.ReplaceAll(l.args, "BUG/", "exec:"+seeded+" ")), "--out", run)
 		args = join(args)
 		if args[0] == "run" {
 			args = append(args, "--seed", fmt.Sprint(seed+uint64(n)))

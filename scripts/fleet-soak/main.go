@@ -282,7 +282,7 @@ func compare(sizes []int, alone, many *outcome) error {
 func schedules(r hunt.Result) int {
 	n := 0
 	for _, d := range r.Depths {
-		n += d.Played
+		n += d.Ran
 	}
 	return n
 }
@@ -315,9 +315,9 @@ func names(r hunt.Result, reproducible bool) []string {
 	var out []string
 	for _, w := range r.Counterexamples {
 		switch {
-		case reproducible && (!w.Steady() || 10*w.Search.Hits < 7*w.Search.Plays):
-		case w.Anomaly == hunt.LateWrite:
-			out = append(out, hunt.LateWrite)
+		case reproducible && (!w.Steady() || 10*w.Search.Hits < 7*w.Search.Runs):
+		case w.LeaseHazard():
+			out = append(out, w.Signature.Name())
 		default:
 			out = append(out, w.String())
 		}

@@ -24,8 +24,8 @@ func main() {
 	locks := flag.String("locks", "redis,redlock,etcd,zookeeper,postgres-table,redis-del,zk-lock", "which locks")
 	search := flag.Duration("time", 30*time.Second, "to search on each")
 	finish := flag.Duration("finish", 30*time.Second, "to make small, and to replay, what was found")
-	replays := flag.Int("replays", 20, "how often each counterexample is played in the end")
-	again := flag.Int("again", 0, "play the scenario of each counterexample that comes at will so often again, alone and with all processors busy")
+	replays := flag.Int("replays", 20, "how often each counterexample is run in the end")
+	again := flag.Int("again", 0, "run the scenario of each counterexample that is reproduced reliably so often again, alone and with all processors busy")
 	out := flag.String("out", "", "folder that keeps the hunts (default: none)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -44,30 +44,30 @@ type table struct {
 	replays, times  int
 	out             string
 	counterexamples []string // rows of the second table
-	faults, steps   []int    // of the counterexamples that come at will, at the least
+	faults, steps   []int    // of the counterexamples that are reproduced reliably, at the least
 	alone, loaded   played
 }
 
-// played is how often counterexamples came again of how many plays, and how many of the counterexamples in at
+// run is how often counterexamples came again of how many runs, and how many of the counterexamples in at
 // least 99 and in at least 95 of 100.
-type played struct{ counterexamples, always, nearly, hits, plays int }
+type played struct{ counterexamples, always, nearly, hits, runs int }
 
 func (p *played) add(r hunt.Rate) {
-	p.counterexamples, p.hits, p.plays = p.counterexamples+1, p.hits+r.Hits, p.plays+r.Plays
-	if 100*r.Hits >= 99*r.Plays {
+	p.counterexamples, p.hits, p.runs = p.counterexamples+1, p.hits+r.Hits, p.runs+r.Runs
+	if 100*r.Hits >= 99*r.Runs {
 		p.always++
 	}
-	if 100*r.Hits >= 95*r.Plays {
+	if 100*r.Hits >= 95*r.Runs {
 		p.nearly++
 	}
 }
 
 func (p played) String() string {
-	return fmt.Sprintf("%d of %d plays; of %d counterexamples %d came in 99 of 100 plays, %d in 95", p.hits, p.plays, p.counterexamples, p.always, p.nearly)
+	return fmt.Sprintf("%d of %d runs; of %d counterexamples %d came in 99 of 100 runs, %d in 95", p.hits, p.runs, p.counterexamples, p.always, p.nearly)
 }
 
 // print prints what it takes at least to break each lock, and then what shrinking made of
-// each counterexample and how steadily it is played again.
+// each counterexample and how steadily it is run again.
 func (t *table) print(ctx context.Context, locks []string) error {
 	dir := t.out
 	if dir == "" {
@@ -93,7 +93,7 @@ func (t *table) print(ctx context.Context, locks []string) error {
 			for _, w := range r.Counterexamples {
 				line, err := t.counterexample(ctx, to, lock, fencing, w)
 				if err != nil {
-					return fmt.Errorf("play %s of %s again: %w", w.Name, lock, err)
+					return fmt.Errorf("run %s of %s again: %w", w.Name, lock, err)
 				}
 				t.counterexamples = append(t.counterexamples, line)
 			}
@@ -101,14 +101,14 @@ func (t *table) print(ctx context.Context, locks []string) error {
 		}
 		fmt.Printf("| %s |\n", strings.Join(row, " | "))
 	}
-	fmt.Println("\n| lock | fencing | counterexample | faults and steps as found | at the least | plays to shrink it | came again | alone | loaded |\n|---|---|---|---|---|---|---|---|---|")
+	fmt.Println("\n| lock | fencing | counterexample | faults and steps as found | at the least | runs to shrink it | came again | alone | loaded |\n|---|---|---|---|---|---|---|---|---|")
 	for _, w := range t.counterexamples {
 		fmt.Printf("| %s |\n", w)
 	}
 	if len(t.faults) > 0 {
 		slices.Sort(t.faults)
 		slices.Sort(t.steps)
-		fmt.Printf("\n%d counterexamples that come at will: %d faults and %d steps in the median\n", len(t.faults), t.faults[len(t.faults)/2], t.steps[len(t.steps)/2])
+		fmt.Printf("\n%d counterexamples that are reproduced reliably: %d faults and %d steps in the median\n", len(t.faults), t.faults[len(t.faults)/2], t.steps[len(t.steps)/2])
 	}
 	if t.times > 0 {
 		fmt.Printf("alone: %v\nloaded: %v\n", t.alone, t.loaded)
@@ -119,7 +119,7 @@ func (t *table) print(ctx context.Context, locks []string) error {
 // counterexample is a row of the second table: what shrinking made of the counterexample, and how often its
 // scenario came again.
 func (t *table) counterexample(ctx context.Context, dir, lock, fencing string, w *hunt.Counterexample) (string, error) {
-	row := fmt.Sprintf("%s | %s | %s | %d, %d | %d, %d | %d | %s", lock, fencing, w.Signature, w.FirstFaults, w.FirstSteps, w.Faults, w.Steps, w.ShrinkPlays, rate(w))
+	row := fmt.Sprintf("%s | %s | %s | %d, %d | %d, %d | %d | %s", lock, fencing, w.Signature, w.FirstFaults, w.FirstSteps, w.Faults, w.Steps, w.ShrinkRuns, rate(w))
 	if !w.Steady() {
 		return row + " | | ", nil
 	}
@@ -135,7 +135,7 @@ func (t *table) counterexample(ctx context.Context, dir, lock, fencing string, w
 	}
 	t.alone.add(r.Alone)
 	t.loaded.add(r.Loaded)
-	return fmt.Sprintf("%s | %d of %d | %d of %d", row, r.Alone.Hits, r.Alone.Plays, r.Loaded.Hits, r.Loaded.Plays), nil
+	return fmt.Sprintf("%s | %d of %d | %d of %d", row, r.Alone.Hits, r.Alone.Runs, r.Loaded.Hits, r.Loaded.Runs), nil
 }
 
 // hunt makes one hunt.
@@ -171,7 +171,7 @@ const unusable = 254
 
 var errUnusable = errors.New("options that cannot work")
 
-// cell is the least that breaks the lock itself, and whether a late write comes by leases
+// cell is the least that breaks the lock itself, and whether a stale write comes by leases
 // alone; or how many schedules broke nothing.
 func cell(r *hunt.Result) string {
 	var lock, late string
@@ -181,8 +181,8 @@ func cell(r *hunt.Result) string {
 		}
 		text := fmt.Sprintf("%s (%s)", w.Takes(), rate(w))
 		switch {
-		case w.Anomaly == hunt.LateWrite:
-			late = "a late write by " + text
+		case w.LeaseHazard():
+			late = "a stale write by " + text
 		case lock == "":
 			lock = "✗ " + w.Anomaly + " by " + text
 		}
@@ -195,15 +195,15 @@ func cell(r *hunt.Result) string {
 	}
 	played := 0
 	for _, d := range r.Depths {
-		played += d.Played - d.Void
+		played += d.Ran - d.Discarded
 	}
 	return fmt.Sprintf("none of %d schedules", played+r.Guided)
 }
 
 func rate(w *hunt.Counterexample) string {
 	r := w.Alone
-	if r.Plays == 0 {
+	if r.Runs == 0 {
 		r = w.Search
 	}
-	return fmt.Sprintf("%d of %d", r.Hits, r.Plays)
+	return fmt.Sprintf("%d of %d", r.Hits, r.Runs)
 }

@@ -1,4 +1,4 @@
-// Command late-messages plays the scenarios about messages that come late, on each of their
+// Command late-messages runs the scenarios about messages that come late, on each of their
 // locks, with what they hold and deliver and with the cuts that do the same less exactly
 // (cut/*.yaml), in turn, and prints how often each came to what is expected of it and how
 // long its script took: RUNS=100 CUTS=30 go run ./scripts/late-messages. Needs bin/picklock.
@@ -52,7 +52,7 @@ func (r *row) String() string {
 	return fmt.Sprintf("| %s | %s | %d of %d | %s | %d of %d | %s |", r.scenario, r.lock, r.held.asExpected, r.held.all, r.held.median(), r.cut.asExpected, r.cut.all, r.cut.median())
 }
 
-// plays are what came of some plays of one script.
+// runs are what came of some runs of one script.
 type plays struct {
 	asExpected, all int
 	took            []time.Duration // of those that were as expected
@@ -110,13 +110,13 @@ func play(ctx context.Context) error {
 		}
 	}
 	if unmet > 0 {
-		err = errors.Join(err, fmt.Errorf("%d plays were not as expected", unmet))
+		err = errors.Join(err, fmt.Errorf("%d runs were not as expected", unmet))
 	}
 	return err
 }
 
-// once plays a script, the catalogue's own where none is given. left says that this
-// machine cannot play it.
+// once runs a script, the catalogue's own where none is given. left says that this
+// machine cannot run it.
 func (p *plays) once(ctx context.Context, r *row, script string) (left bool, err error) {
 	dir, err := os.MkdirTemp("", "late-messages")
 	if err != nil {
@@ -125,9 +125,9 @@ func (p *plays) once(ctx context.Context, r *row, script string) (left bool, err
 	defer os.RemoveAll(dir)
 	args := []string{"scenario", "run", cmp.Or(script, r.scenario), "--lock", r.lock, "--fencing", fencing, "--json", "--out", filepath.Join(dir, "run")}
 	out, err := exec.CommandContext(ctx, "bin/picklock", args...).Output()
-	const impossible = 254
+	const infeasible = 254
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == impossible {
+	if errors.As(err, &exit) && exit.ExitCode() == infeasible {
 		fmt.Fprintf(os.Stderr, "%s on %s is left out: %s", r.scenario, r.lock, exit.Stderr)
 		return true, nil
 	}

@@ -19,40 +19,40 @@ const overlapping = `clients:
   B: await A granted, acquire, read, write, release
 `
 
-// TestLane: plays follow one another on the same servers, each with a key of its own and a
+// TestLane: runs follow one another on the same servers, each with a key of its own and a
 // verdict of its own, and harm does not reach from one into the next.
-func TestLane(t *testing.T) {
+func TestTestbed(t *testing.T) {
 	testkit.NeedProgram(t, "redis-server", "apt-get install redis-server")
 	o := options()
 	o.Locks = clients.NewTable(nil, redis.Locks()...)
 	o.Runtime = harness.Local{Sandbox: &local.Sandbox{Why: "a test"}}
 	o.Lock, o.Fencing, o.TTL = "redis", "none", 400*time.Millisecond
-	lane, err := harness.NewLane(harness.LaneOptions{Options: o, Clients: []string{"A", "B", "C"}, Bound: time.Second}, t.TempDir())
+	testbed, err := harness.NewTestbed(harness.TestbedOptions{Options: o, Clients: []string{"A", "B", "C"}, Bound: time.Second}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := lane.Close(t.Context()); err != nil {
+		if err := testbed.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}()
 	for _, x := range []struct {
-		name, text, found, void string
+		name, text, found, discarded string
 	}{
 		{"no fault", overlapping, "", ""},
 		{"a pause before the write", overlapping + "faults:\n- when: before A's write\n  pause: A\n  until: after B's write or 4 leases\n", "stale-write", ""},
 		{"no fault again", overlapping, "", ""},
 		{"a crash", overlapping + "faults:\n- when: before A's write\n  kill: A\n  until: B granted or 4 leases\n", "", ""},
-		{"a message of nobody", overlapping + "faults:\n- when: lease of B over\n  pause: A\n", "", "its anchor never came"},
+		{"a message of nobody", overlapping + "faults:\n- when: lease of B over\n  pause: A\n", "", "its trigger never came"},
 		{"no fault at last", overlapping, "", ""},
 	} {
 		s, err := scenarios.Parse("mine.yaml", []byte("name: mine\nabout: x\nlocks: [redis]\nttl: 400ms\n"+x.text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := play(t, lane, s)
-		if !strings.Contains(p.Void, x.void) || x.void == "" && p.Void != "" {
-			t.Errorf("%s: void %q, want %q", x.name, p.Void, x.void)
+		p := run(t, testbed, s)
+		if !strings.Contains(p.Discarded, x.discarded) || x.discarded == "" && p.Discarded != "" {
+			t.Errorf("%s: discarded %q, want %q", x.name, p.Discarded, x.discarded)
 		}
 		found := p.Verdict.Valid == checker.False
 		if found != (x.found != "") {
@@ -65,20 +65,20 @@ func TestLane(t *testing.T) {
 		}
 		for _, e := range p.Events {
 			if e.Time < 0 || e.Time > int64(p.Took+time.Second) {
-				t.Errorf("%s: an event at %d of a play of %v", x.name, e.Time, p.Took)
+				t.Errorf("%s: an event at %d of a run of %v", x.name, e.Time, p.Took)
 			}
 		}
 	}
-	if n := lane.Starts(); n != 1 {
-		t.Errorf("servers were started %d times for plays that harmed none", n)
+	if n := testbed.Starts(); n != 1 {
+		t.Errorf("servers were started %d times for runs that harmed none", n)
 	}
 }
 
-// play plays a schedule, again where this machine was too busy for it.
-func play(t *testing.T, lane *harness.Lane, s *scenarios.Scenario) *harness.Played {
+// run runs a schedule, again where this machine was too busy for it.
+func run(t *testing.T, testbed *harness.Testbed, s *scenarios.Scenario) *harness.RunResult {
 	t.Helper()
 	for i := 0; ; i++ {
-		p, err := lane.Play(t.Context(), s)
+		p, err := testbed.Run(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

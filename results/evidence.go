@@ -11,9 +11,9 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// proofRow is one line of an anomaly's proof: one event of the history, one
+// evidenceRow is one line of an anomaly's evidence: one event of the history, one
 // effect of the register, or, unnumbered, a fault that was on.
-type proofRow struct {
+type evidenceRow struct {
 	N      int // 0: context
 	Found  bool
 	At     string
@@ -30,25 +30,25 @@ type proofRow struct {
 	grant string
 }
 
-// proof is the chain of an anomaly in the order of time, and how many of its
+// evidence is the chain of an anomaly in the order of time, and how many of its
 // rows were cut. The named faults that were on are added as context.
-func (t *timeline) proof(a checker.Anomaly, events []history.Event, effects []history.Effect) (rows []proofRow, cut int) {
-	var lost []proofRow
+func (t *timeline) evidence(a checker.Anomaly, events []history.Event, effects []history.Effect) (rows []evidenceRow, cut int) {
+	var lost []evidenceRow
 	for _, idx := range a.Events {
 		if i, ok := t.byIndex[idx]; ok {
 			rows = append(rows, eventRow(&events[i]))
 		} else {
-			lost = append(lost, proofRow{Source: fmt.Sprintf("event %d", idx), What: "is not in " + HistoryFile})
+			lost = append(lost, evidenceRow{Source: fmt.Sprintf("event %d", idx), What: "is not in " + HistoryFile})
 		}
 	}
 	for _, seq := range a.Effects {
 		if i, ok := t.bySeq[seq]; ok {
 			rows = append(rows, t.effectRow(&effects[i]))
 		} else {
-			lost = append(lost, proofRow{Source: fmt.Sprintf("effect %d", seq), What: "is not in " + RegisterFile})
+			lost = append(lost, evidenceRow{Source: fmt.Sprintf("effect %d", seq), What: "is not in " + RegisterFile})
 		}
 	}
-	byTime := func(a, b proofRow) int {
+	byTime := func(a, b evidenceRow) int {
 		if c := cmp.Compare(a.at, b.at); c != 0 {
 			return c
 		}
@@ -79,16 +79,16 @@ func (t *timeline) proof(a checker.Anomaly, events []history.Event, effects []hi
 }
 
 // context is the faults that the anomaly names and that were on meanwhile.
-func (t *timeline) context(a checker.Anomaly, first, last int64) []proofRow {
-	var out []proofRow
+func (t *timeline) context(a checker.Anomaly, first, last int64) []evidenceRow {
+	var out []evidenceRow
 	for _, b := range t.Bands {
-		if !slices.Contains(a.Faults, b.Name) || b.To < first || b.From > last || !b.Landed || len(out) >= 8 || t.elsewhere(b, a) {
+		if !slices.Contains(a.Faults, b.Name) || b.To < first || b.From > last || !b.Confirmed || len(out) >= 8 || t.elsewhere(b, a) {
 			continue
 		}
-		row := proofRow{Found: true, Who: "fault", Class: "fault", at: b.From, order: math.MinInt64, Detail: clip(b.Detail, maxChip)}
+		row := evidenceRow{Found: true, Who: "fault", Class: "fault", at: b.From, order: math.MinInt64, Detail: clip(b.Detail, maxChip)}
 		var on []string
-		for _, l := range b.Lanes {
-			on = append(on, clip(t.Lanes[l].Name, 60))
+		for _, l := range b.Tracks {
+			on = append(on, clip(t.Tracks[l].Name, 60))
 		}
 		row.What = clip(b.Name, 40)
 		if len(on) > 0 {
@@ -109,18 +109,18 @@ func (t *timeline) context(a checker.Anomaly, first, last int64) []proofRow {
 // elsewhere says that a fault struck none but clients that the anomaly is not about.
 func (t *timeline) elsewhere(b band, a checker.Anomaly) bool {
 	others := false
-	for _, l := range b.Lanes {
-		name := t.Lanes[l].Name
+	for _, l := range b.Tracks {
+		name := t.Tracks[l].Name
 		if slices.Contains(a.Processes, name) || a.Suspect != nil && slices.Contains(a.Suspect.Nodes, name) {
 			return false
 		}
-		others = others || t.Lanes[l].Role == roleClient
+		others = others || t.Tracks[l].Role == roleClient
 	}
 	return others
 }
 
 // stamp prints the rows' times, relative to the first numbered one.
-func stamp(rows []proofRow, first int64) {
+func stamp(rows []evidenceRow, first int64) {
 	zero := first
 	for i := range rows {
 		if rows[i].N == 1 {
@@ -142,8 +142,8 @@ func stamp(rows []proofRow, first int64) {
 	}
 }
 
-func eventRow(e *history.Event) proofRow {
-	r := proofRow{Found: true, at: e.Time, order: e.Index, Who: clip(e.Process, 60), Source: fmt.Sprintf("event %d", e.Index), grant: e.Grant, nodes: []string{e.Process}}
+func eventRow(e *history.Event) evidenceRow {
+	r := evidenceRow{Found: true, at: e.Time, order: e.Index, Who: clip(e.Process, 60), Source: fmt.Sprintf("event %d", e.Index), grant: e.Grant, nodes: []string{e.Process}}
 	if e.Process == history.Nemesis {
 		r.Who, r.Class, r.nodes = "fault", "fault", e.Nodes
 		r.What = clip(e.F, 40)
@@ -193,7 +193,7 @@ func eventWords(e *history.Event) string {
 		}
 		return "learns that " + grant + " is given back"
 	case "release fail":
-		return "is told that " + grant + " is not its own any more"
+		return "learns that " + grant + " is no longer its own"
 	case "release info":
 		return "does not learn whether " + grant + " is given back"
 	case "renew invoke":
@@ -253,9 +253,9 @@ func details(e *history.Event) string {
 	return s
 }
 
-func (t *timeline) effectRow(e *history.Effect) proofRow {
-	r := proofRow{Found: true, at: e.Time, order: math.MaxInt64/2 + e.Seq/4, Who: roleRegister, Source: fmt.Sprintf("effect %d", e.Seq), grant: e.Grant}
-	for _, l := range t.Lanes {
+func (t *timeline) effectRow(e *history.Effect) evidenceRow {
+	r := evidenceRow{Found: true, at: e.Time, order: math.MaxInt64/2 + e.Seq/4, Who: roleRegister, Source: fmt.Sprintf("effect %d", e.Seq), grant: e.Grant}
+	for _, l := range t.Tracks {
 		if l.Role == roleRegister {
 			r.nodes, r.Who = []string{l.Name}, clip(l.Name, 60)
 			break

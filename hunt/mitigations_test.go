@@ -15,7 +15,7 @@ import (
 
 // Whatever is said to help is tried on every counterexample as often as all else, and what is told is
 // whether it did.
-func TestRemedies(t *testing.T) {
+func TestMitigations(t *testing.T) {
 	breaks := func(s *scenarios.Scenario) bool {
 		return struck("pause", "")(s) && s.Extra["careful"] != "yes" && !slices.Contains(s.Fencing, "read-write")
 	}
@@ -25,9 +25,9 @@ func TestRemedies(t *testing.T) {
 	h, _ := search(t, m, Options{Target: on, Depth: 1, FailFast: true}, 1)
 	var tried []Variation
 	ended := 0
-	err := h.Finish(t.Context(), []Player{m}, FinishOptions{
+	err := h.Finish(t.Context(), []Runner{m}, FinishOptions{
 		Replays: 5, Fencing: []string{"write", "read-write"}, Options: []Setting{{"careful", "yes"}, {"delay", "1s"}, {"gone", "x"}},
-		Vary: func(_ context.Context, v Variation) (Player, func() error, error) {
+		Vary: func(_ context.Context, v Variation) (Runner, func() error, error) {
 			if tried = append(tried, v); v.Option.Name == "gone" {
 				return nil, nil, errors.New("no such option")
 			}
@@ -48,14 +48,14 @@ func TestRemedies(t *testing.T) {
 		t.Errorf("tried %+v, want %+v; %d were ended", tried, want, ended)
 	}
 	hits := map[string]int{"--fencing write": 10, "--fencing read-write": 0, "--lock-option careful=yes": 0, "--lock-option delay=1s": 10, "a lease of 750ms, the sections as long as before (--ttl)": 10}
-	for _, r := range w.Remedies {
+	for _, r := range w.Mitigations {
 		switch want, known := hits[r.Name]; {
 		case r.Name == "--lock-option gone=x":
-			if r.Why != "no such option" || r.Rate.Plays != 0 {
+			if r.Why != "no such option" || r.Rate.Runs != 0 {
 				t.Errorf("%+v", r)
 			}
 		case strings.HasPrefix(r.Name, "looking at the lease"):
-		case !known || r.Rate != Rate{Hits: want, Plays: 10}:
+		case !known || r.Rate != Rate{Hits: want, Runs: 10}:
 			t.Errorf("%+v, want %d of 10", r, want)
 		default:
 			delete(hits, r.Name)
@@ -67,56 +67,56 @@ func TestRemedies(t *testing.T) {
 	// What is tried with an option goes on with the others.
 	for _, k := range m.played {
 		if strings.Contains(k, "careful") && !strings.Contains(k, "other") {
-			t.Fatalf("played without the options of the hunt:\n%s", k)
+			t.Fatalf("run without the options of the hunt:\n%s", k)
 		}
 	}
 }
 
-// A remedy with which no play counts is not said to help.
-func TestRemedyNotPlayed(t *testing.T) {
+// A remedy with which no run counts is not said to help.
+func TestMitigationNotPlayed(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
 	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
 	never := &model{busy: map[string]int{"": 1 << 20}}
-	err := h.Finish(t.Context(), []Player{m}, FinishOptions{
+	err := h.Finish(t.Context(), []Runner{m}, FinishOptions{
 		Replays: 5, Time: time.Minute, Options: []Setting{{"careful", "yes"}},
-		Vary: func(context.Context, Variation) (Player, func() error, error) {
+		Vary: func(context.Context, Variation) (Runner, func() error, error) {
 			return never, func() error { return nil }, nil
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range h.result.Counterexamples[0].Remedies {
-		if strings.Contains(r.Name, "careful") && (r.Rate.Plays != 0 || r.Rate.Void == 0) {
+	for _, r := range h.result.Counterexamples[0].Mitigations {
+		if strings.Contains(r.Name, "careful") && (r.Rate.Runs != 0 || r.Rate.Discarded == 0) {
 			t.Errorf("%+v", r)
 		}
 	}
 }
 
-// slow is a player whose plays take time.
+// slow is a runner whose runs take time.
 type slow struct {
 	*model
 	each time.Duration
 }
 
-func (s slow) Play(ctx context.Context, x *scenarios.Scenario) (*Outcome, error) {
+func (s slow) Run(ctx context.Context, x *scenarios.Scenario) (*Outcome, error) {
 	select {
 	case <-time.After(s.each):
-		return s.model.Play(ctx, x)
+		return s.model.Run(ctx, x)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
 // However long it takes to make a counterexample small, there is time left to measure it.
-func TestTimeForRemedies(t *testing.T) {
+func TestTimeForMitigations(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
 	h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
-	if err := h.Finish(t.Context(), []Player{slow{m, 40 * time.Millisecond}}, FinishOptions{Replays: 2, Time: 2 * time.Second}); err != nil {
+	if err := h.Finish(t.Context(), []Runner{slow{m, 40 * time.Millisecond}}, FinishOptions{Replays: 2, Time: 2 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	if w := h.result.Counterexamples[0]; w.ShrinkPlays < 10 || w.Alone.Plays != 2 {
-		t.Errorf("%d plays to make it small, alone %+v", w.ShrinkPlays, w.Alone)
+	if w := h.result.Counterexamples[0]; w.ShrinkRuns < 10 || w.Alone.Runs != 2 {
+		t.Errorf("%d runs to make it small, alone %+v", w.ShrinkRuns, w.Alone)
 	}
 }
 
@@ -128,13 +128,13 @@ func TestCounterexampleIsScenario(t *testing.T) {
 			m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
 			h, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
 			if finish {
-				if err := h.Finish(t.Context(), []Player{m}, FinishOptions{Replays: 5, Time: 1}); err != nil {
+				if err := h.Finish(t.Context(), []Runner{m}, FinishOptions{Replays: 5, Time: 1}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			w := r.Counterexamples[0]
 			s, err := w.scenario()
-			if err != nil || w.Name == "" || s.Name != w.Name || w.Alone.Plays != 0 {
+			if err != nil || w.Name == "" || s.Name != w.Name || w.Alone.Runs != 0 {
 				t.Fatalf("%v, %s, measured %v:\n%s", err, w.Name, w.Alone, w.Schedule)
 			}
 			if want := s.Expected("model", "none"); want == nil || !slices.Equal(want.Must, []string{"granted-early"}) || s.Replay != "4 of 4" {
@@ -144,17 +144,17 @@ func TestCounterexampleIsScenario(t *testing.T) {
 	}
 }
 
-// A play in which an anchor never came is one that says little; one in which a fault could
+// A run in which a trigger never came is one that says little; one in which a fault could
 // not be done is none.
 func TestRateTellsWhatWasMissed(t *testing.T) {
 	for _, cannot := range []bool{false, true} {
-		m := &model{void: func(s *scenarios.Scenario) (of, why string, _ bool) { return "pause: A", "not as it was meant", cannot }}
+		m := &model{discarded: func(s *scenarios.Scenario) (of, why string, _ bool) { return "pause: A", "not as it was meant", cannot }}
 		h := New(Options{Target: target(1, 1), Time: time.Minute})
 		defer h.stop()
 		got := h.rate(t.Context(), m, target(1, 1).schedule(workloads(target(1, 1))[0]), Signature{Anomaly: "granted-early"}, 4, nil)
-		want := Rate{Plays: 4, Missed: 4}
+		want := Rate{Runs: 4, Missed: 4}
 		if cannot {
-			want = Rate{Void: 5}
+			want = Rate{Discarded: 5}
 		}
 		if got != want {
 			t.Errorf("cannot be done %v: %+v, want %+v", cannot, got, want)
@@ -172,14 +172,14 @@ func TestNoTimeToFinish(t *testing.T) {
 	var told []string
 	finish := func(ctx context.Context) *Result {
 		told, h.result.Unfinished = nil, nil
-		if err := h.Finish(ctx, []Player{m}, FinishOptions{Replays: 5, Time: time.Minute, Tell: func(text string) { told = append(told, text) }}); err != nil {
+		if err := h.Finish(ctx, []Runner{m}, FinishOptions{Replays: 5, Time: time.Minute, Tell: func(text string) { told = append(told, text) }}); err != nil {
 			t.Fatal(err)
 		}
 		return &h.result
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	want := []string{"1 of 1 counterexample may not be the least", "1 of 1 counterexample not played alone as often as was asked for", "not all that might help was tried on 1 of 1 counterexample"}
+	want := []string{"1 of 1 counterexample may not be the least", "1 of 1 counterexample not run alone as often as was asked for", "not all that might help was tried on 1 of 1 counterexample"}
 	if r := finish(over); r.Counterexamples[0].Larger != timeOver || !slices.Equal(r.Unfinished, want) || len(told) != 1 || !strings.Contains(told[0], want[0]) {
 		t.Errorf("%q, unfinished %q, told %q", r.Counterexamples[0].Larger, r.Unfinished, told)
 	}
@@ -196,7 +196,7 @@ func TestFinishUnsteady(t *testing.T) {
 		h, _ := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
 		before := h.counterexamples[0].Steps
 		m.rate, m.rng = rate, rand.New(rand.NewPCG(3, 3))
-		if err := h.Finish(t.Context(), []Player{m}, FinishOptions{Replays: 20, Time: time.Minute}); err != nil {
+		if err := h.Finish(t.Context(), []Runner{m}, FinishOptions{Replays: 20, Time: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		w := h.result.Counterexamples[0]

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Player lets clients carry out their programs while faults strike at what they do. Like
-// a Runner, it is told of events from any goroutine while Play runs in another.
-type Player struct {
+// Runner lets clients carry out their programs while faults strike at what they do. Like
+// a Runner, it is told of events from any goroutine while Run runs in another.
+type ProgramRunner struct {
 	*Runner
 	// IgnoreLost: a client goes on to act under a grant of which its library has said
 	// that it is lost.
@@ -20,75 +20,75 @@ type Player struct {
 	// lock before they are told to give up.
 	Patience time.Duration
 
-	strikes []*strikeState
+	strikes []*faultState
 	tell    func(Taken)
-	passed  map[Anchor]bool // moves that have ended; Runner.mu guards it
-	slow    string          // what this machine made last until somebody's lease was over; Runner.mu guards it
-	ended   sync.WaitGroup  // of strikes
+	passed  map[Trigger]bool // moves that have ended; Runner.mu guards it
+	slow    string           // what this machine made last until somebody's lease was over; Runner.mu guards it
+	ended   sync.WaitGroup   // of strikes
 }
 
 // Canceler is a Stage that can have a client give up what it is doing.
 type Canceler interface{ Cancel(client string) error }
 
-// strikeState is one strike of a play.
-type strikeState struct {
-	*Strike
+// faultState is one strike of a run.
+type faultState struct {
+	*TriggeredFault
 	runner  *Runner // injects it, and undoes it
 	once    sync.Once
 	struck  bool
-	begun   bool // Player.mu guards it
-	on      bool // and has not been undone; Player.mu guards it
+	begun   bool // Runner.mu guards it
+	on      bool // and has not been undone; Runner.mu guards it
 	outcome error
-	late    time.Duration  // from its anchor to when it struck
+	late    time.Duration  // from its trigger to when it struck
 	grants  map[string]int // when it struck
 	past    bool           // what its until speaks of had come by then
 }
 
-// NewPlayer prepares a scenario with programs; tell is told of every move and fault, and
+// NewProgramRunner prepares a scenario with programs; tell is told of every move and fault, and
 // may be nil.
-func NewPlayer(s *Scenario, stage Stage, tell func(Taken)) *Player {
-	p := &Player{Runner: NewRunner(s, stage, nil), tell: tell, passed: map[Anchor]bool{}, Patience: awaitWithin}
-	for i := range s.Strikes {
+func NewProgramRunner(s *Scenario, stage Stage, tell func(Taken)) *ProgramRunner {
+	p := &ProgramRunner{Runner: NewRunner(s, stage, nil), tell: tell, passed: map[Trigger]bool{}, Patience: awaitWithin}
+	for i := range s.TriggeredFaults {
 		r := NewRunner(s, stage, nil)
 		r.killed = p.forget
-		p.strikes = append(p.strikes, &strikeState{Strike: &s.Strikes[i], runner: r})
+		p.strikes = append(p.strikes, &faultState{TriggeredFault: &s.TriggeredFaults[i], runner: r})
 	}
 	return p
 }
 
-// VoidError is why a play proves nothing of its schedule: a fault did not strike, or not
-// at its anchor, or this machine was too slow for what the clients do.
-type VoidError struct {
-	Strike Strike // zero where it is not for a fault
-	Why    string
-	Err    error // what went wrong with the fault; nil where its anchor never came
-	late   bool
+// DiscardedError is why a run proves nothing of its schedule: a fault did not strike, or not
+// at its trigger, or this machine was too slow for what the clients do.
+type DiscardedError struct {
+	TriggeredFault TriggeredFault // zero where it is not for a fault
+	Why            string
+	Err            error // what went wrong with the fault; nil where its trigger never came
+	late           bool
 }
 
 // Busy says that this machine was too busy for the fault to strike in time.
-func (e *VoidError) Busy() bool { return e.late }
+func (e *DiscardedError) Busy() bool { return e.late }
 
 // Is makes one that came too late an ErrBusy.
-func (e *VoidError) Is(target error) bool { return target == ErrBusy && e.late }
+func (e *DiscardedError) Is(target error) bool { return target == ErrBusy && e.late }
 
-func (e *VoidError) Error() string {
-	if e.Strike.Fault.Text == "" {
-		return "void: " + e.Why
+func (e *DiscardedError) Error() string {
+	if e.TriggeredFault.Fault.Text == "" {
+		return "discarded: " + e.Why
 	}
-	return fmt.Sprintf("void: %s: %s", e.Strike.Fault.Text, e.Why)
+	return fmt.Sprintf("discarded: %s: %s", e.TriggeredFault.Fault.Text, e.Why)
 }
 
-func (e *VoidError) Unwrap() error { return e.Err }
+func (e *DiscardedError) Unwrap() error { return e.Err }
 
-// Play plays the schedule to its end: until every client has come to the end of its
-// program and every fault is over. It returns a VoidError where a fault did not strike at
-// its anchor. Heal must be called in the end all the same.
-func (p *Player) Play(ctx context.Context) error {
+// Run runs the schedule to its end: until every client has come to the end of its
+// program and every fault is over. It returns a DiscardedError where a fault did not strike at
+// its trigger. Heal must be called in the end all the same.
+func (p *ProgramRunner) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer p.following.Wait()
 	defer p.ended.Wait()
-	if err := p.reach(ctx, Anchor{At: Start}); err != nil {
+	if err := p.reach(ctx, Trigger{At: Start}); err != nil {
 		return err
 	}
 	for _, st := range p.strikes {
@@ -117,27 +117,27 @@ func (p *Player) Play(ctx context.Context) error {
 		return first
 	}
 	p.ended.Wait()
-	return p.void()
+	return p.discarded()
 }
 
-var errOver = errors.New("the play is over")
+var errOver = errors.New("the run is over")
 
-// void says which strike did not strike as it was meant to.
-func (p *Player) void() error {
+// discarded says which strike did not strike as it was meant to.
+func (p *ProgramRunner) discarded() error {
 	for _, st := range p.strikes {
 		switch {
 		case !st.struck:
-			return &VoidError{*st.Strike, "its anchor never came: " + st.When.String(), nil, false}
+			return &DiscardedError{*st.TriggeredFault, "its trigger never came: " + st.When.String(), nil, false}
 		case st.outcome != nil:
-			return &VoidError{*st.Strike, st.outcome.Error(), st.outcome, false}
+			return &DiscardedError{*st.TriggeredFault, st.outcome.Error(), st.outcome, false}
 		case st.late > p.scenario.slack():
-			return &VoidError{*st.Strike, fmt.Sprintf("it struck %v after its anchor: this machine is too busy", st.late.Round(time.Millisecond)), nil, true}
+			return &DiscardedError{*st.TriggeredFault, fmt.Sprintf("it struck %v after its trigger: this machine is too busy", st.late.Round(time.Millisecond)), nil, true}
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.slow != "" {
-		return &VoidError{Why: p.slow + ": this machine is too busy", late: true}
+		return &DiscardedError{Why: p.slow + ": this machine is too busy", late: true}
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ const brisk = 0.05
 
 // lasted notes a move that was to be over at an instant, and was over so much later that
 // somebody's lease ended in between: what follows shows something else.
-func (p *Player) lasted(client, do string, meant int64) {
+func (p *ProgramRunner) lasted(client, do string, meant int64) {
 	now := p.stage.Now()
 	if time.Duration(now-meant) <= time.Duration(brisk*float64(p.scenario.TTL)) {
 		return
@@ -164,14 +164,14 @@ func (p *Player) lasted(client, do string, meant int64) {
 }
 
 // disturbed says that a fault has struck: what clients do may last from then on.
-func (p *Player) disturbed() bool {
+func (p *ProgramRunner) disturbed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.strikes, func(st *strikeState) bool { return st.begun })
+	return slices.ContainsFunc(p.strikes, func(st *faultState) bool { return st.begun })
 }
 
 // Heal undoes all faults that are still on.
-func (p *Player) Heal(ctx context.Context) error {
+func (p *ProgramRunner) Heal(ctx context.Context) error {
 	var errs []error
 	for _, st := range slices.Backward(p.strikes) {
 		errs = append(errs, st.runner.Heal(ctx))
@@ -180,7 +180,7 @@ func (p *Player) Heal(ctx context.Context) error {
 }
 
 // reach strikes with all that is anchored here, and returns when that is on.
-func (p *Player) reach(ctx context.Context, a Anchor) error {
+func (p *ProgramRunner) reach(ctx context.Context, a Trigger) error {
 	now := p.stage.Now()
 	if a.At == After {
 		p.mu.Lock()
@@ -188,7 +188,7 @@ func (p *Player) reach(ctx context.Context, a Anchor) error {
 		p.change()
 		p.mu.Unlock()
 	}
-	var here []*strikeState
+	var here []*faultState
 	for _, st := range p.strikes {
 		if st.When == a {
 			here = append(here, st)
@@ -212,7 +212,7 @@ func (p *Player) reach(ctx context.Context, a Anchor) error {
 }
 
 // strike injects one fault, once, and sees to its end.
-func (p *Player) strike(ctx context.Context, st *strikeState, anchor int64) {
+func (p *ProgramRunner) strike(ctx context.Context, st *faultState, trigger int64) {
 	st.once.Do(func() {
 		st.struck, st.grants, st.past = true, p.grants(), p.past(st.Until)
 		w, _ := st.Fault.word()
@@ -220,7 +220,7 @@ func (p *Player) strike(ctx context.Context, st *strikeState, anchor int64) {
 		// On before it strikes: a client that dies of it must not look alive.
 		p.turn(st, true)
 		_, st.outcome = w.take(st.runner, ctx, st.Fault)
-		st.late = time.Duration(began - anchor)
+		st.late = time.Duration(began - trigger)
 		p.told(st.Line, st.Fault.Text, began, st.outcome)
 		if st.outcome != nil || st.Fault.momentary() {
 			p.turn(st, false)
@@ -232,7 +232,7 @@ func (p *Player) strike(ctx context.Context, st *strikeState, anchor int64) {
 
 // past says that what ends a fault has come already. What is meant is what comes of it after
 // the fault has struck: one that ended as it began would prove nothing.
-func (p *Player) past(u Until) bool {
+func (p *ProgramRunner) past(u Until) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if u.Move.Client != "" {
@@ -242,13 +242,13 @@ func (p *Player) past(u Until) bool {
 }
 
 // isSo says that an event of those that clients tell of has come. p.mu is held.
-func (p *Player) isSo(a *Await) bool {
+func (p *ProgramRunner) isSo(a *Await) bool {
 	at, err := a.event().at(p.Runner, a)
 	return err == nil && at != 0 && at <= p.stage.Now()
 }
 
-// lift ends a fault when its until says so, or when the play is over.
-func (p *Player) lift(ctx context.Context, st *strikeState) {
+// lift ends a fault when its until says so, or when the run is over.
+func (p *ProgramRunner) lift(ctx context.Context, st *faultState) {
 	bounded, cancel := context.WithTimeout(ctx, st.Until.Or.Of(p.scenario.TTL))
 	defer cancel()
 	switch u := st.Until; { // the end of a wait ends the fault, too
@@ -275,7 +275,7 @@ func (p *Player) lift(ctx context.Context, st *strikeState) {
 }
 
 // turn notes that a strike is on, or off.
-func (p *Player) turn(st *strikeState, on bool) {
+func (p *ProgramRunner) turn(st *faultState, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if st.on != on {
@@ -285,7 +285,7 @@ func (p *Player) turn(st *strikeState, on bool) {
 }
 
 // grants counts each client's grants.
-func (p *Player) grants() map[string]int {
+func (p *ProgramRunner) grants() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := map[string]int{}
@@ -297,7 +297,7 @@ func (p *Player) grants() map[string]int {
 
 // awaitSince waits for what comes of an event after some moment, when there had been so
 // many grants: one that a client had before is not the one that is meant.
-func (p *Player) awaitSince(ctx context.Context, a *Await, grants map[string]int) error {
+func (p *ProgramRunner) awaitSince(ctx context.Context, a *Await, grants map[string]int) error {
 	if a.What != grantedEvent.what {
 		return p.awaitEvent(ctx, a)
 	}
@@ -305,7 +305,7 @@ func (p *Player) awaitSince(ctx context.Context, a *Await, grants map[string]int
 }
 
 // awaitThat waits until something is so; p.mu is held when it is asked.
-func (p *Player) awaitThat(ctx context.Context, is func() bool) error {
+func (p *ProgramRunner) awaitThat(ctx context.Context, is func() bool) error {
 	for {
 		p.mu.Lock()
 		there, changed := is(), p.changed
@@ -321,7 +321,7 @@ func (p *Player) awaitThat(ctx context.Context, is func() bool) error {
 	}
 }
 
-func (p *Player) told(line int, text string, began int64, err error) {
+func (p *ProgramRunner) told(line int, text string, began int64, err error) {
 	if p.tell == nil {
 		return
 	}
@@ -334,7 +334,7 @@ func (p *Player) told(line int, text string, began int64, err error) {
 
 // giveUp has clients that still wait for the lock give up, Patience after nothing has
 // changed any more.
-func (p *Player) giveUp(ctx context.Context) {
+func (p *ProgramRunner) giveUp(ctx context.Context) {
 	c, ok := p.stage.(Canceler)
 	if !ok {
 		return

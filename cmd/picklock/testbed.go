@@ -10,11 +10,11 @@ import (
 	"github.com/picklock/picklock/harness"
 )
 
-// laneCommand is what plays a hunt's schedules, one after the other.
-func laneCommand() *cobra.Command {
+// laneCommand is what runs a hunt's schedules, one after the other.
+func testbedCommand() *cobra.Command {
 	var runtime, clientImage string
 	c := &cobra.Command{
-		Use: "lane", Short: "Play schedules, told on standard input", Hidden: true, Args: noArguments,
+		Use: "testbed", Short: "Run schedules from standard input", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// First of all: it may run the program again in namespaces of its own.
 			found, err := findRuntime(cmd.Context(), runtime, clientImage)
@@ -25,7 +25,7 @@ func laneCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("find the own program: %w", err)
 			}
-			return harness.ServeLane(cmd.Context(), os.Stdin, os.Stdout, func(context.Context, *harness.LaneConfig) (harness.Host, error) {
+			return harness.ServeTestbed(cmd.Context(), os.Stdin, os.Stdout, func(context.Context, *harness.TestbedConfig) (harness.Host, error) {
 				return harness.Host{Locks: lockTable, Backends: backends, Runtime: found, Self: self}, nil
 			})
 		},

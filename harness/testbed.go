@@ -18,22 +18,22 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// Lane plays one schedule after the other on servers, a register and clients that stay up
-// between the plays: most of what a short run takes is to start and to end them. Every
-// play gets a key of its own, so that it finds its lock free and its register empty.
-// Whoever was harmed is replaced before the next play; servers are started anew where
-// harm stays. Plays follow one another; other lanes may play beside this one.
-type Lane struct {
-	options LaneOptions
+// Testbed runs one schedule after the other on servers, a register and clients that stay up
+// between the runs: most of what a short run takes is to start and to end them. Every
+// run gets a key of its own, so that it finds its lock free and its register empty.
+// Whoever was harmed is replaced before the next run; servers are started anew where
+// harm stays. Runs follow one another; other testbeds may run beside this one.
+type Testbed struct {
+	options TestbedOptions
 	plan    *plan
 	dir     string
 
-	at     *laneRun // nil: nothing runs
+	at     *testbedRun // nil: nothing runs
 	opened int
 }
 
-// LaneOptions says what a lane's plays have in common.
-type LaneOptions struct {
+// LaneOptions says what a testbed's runs have in common.
+type TestbedOptions struct {
 	Options
 	Clients []string // the names that schedules may use
 	Faults  []string // the kinds that schedules may use: some have to be prepared for
@@ -41,41 +41,41 @@ type LaneOptions struct {
 	Keys    string // how the names of its keys begin; "": of no matter
 }
 
-// laneRun is what runs on a lane.
-type laneRun struct {
+// testbedRun is what runs on a testbed.
+type testbedRun struct {
 	*run
-	log   *effectLog
-	plays int
-	harm  harm
+	log  *effectLog
+	runs int
+	harm harm
 
 	mu     sync.Mutex
-	script *script         // of the play that is under way
+	script *script         // of the run that is under way
 	events []history.Event // since it began
 }
 
-// Played is what came of one play.
-type Played struct {
+// Ran is what came of one run.
+type RunResult struct {
 	Verdict checker.Verdict
-	Events  []history.Event // in their order, their times from the play's start
+	Events  []history.Event // in their order, their times from the run's start
 	Effects []history.Effect
 	Steps   []results.StepTaken
-	// Void is why the play proves nothing of its schedule; "" if it does. What it found
+	// Discarded is why the run proves nothing of its schedule; "" if it does. What it found
 	// stands all the same.
-	Void string
-	// VoidOf is the fault that did not strike as it was meant; Cannot says that it cannot
+	Discarded string
+	// FailedFault is the fault that did not strike as it was meant; Cannot says that it cannot
 	// be done here.
-	VoidOf string
-	Cannot bool
-	// Busy: it is void because this machine was too busy.
+	FailedFault string
+	Unsupported bool
+	// Busy: it is discarded because this machine was too busy.
 	Busy  bool
-	Took  time.Duration // of the play itself
+	Took  time.Duration // of the run itself
 	Setup time.Duration // what was started anew for it
 	Run   results.Run
 }
 
-// NewLane makes a lane that keeps its servers' logs and data below dir. Nothing runs
-// before the first play.
-func NewLane(o LaneOptions, dir string) (*Lane, error) {
+// NewTestbed makes a testbed that keeps its servers' logs and data below dir. Nothing runs
+// before the first run.
+func NewTestbed(o TestbedOptions, dir string) (*Testbed, error) {
 	opts := o.Options
 	opts.Clients, opts.Faults = len(o.Clients), nil
 	p, err := opts.plan()
@@ -93,18 +93,18 @@ func NewLane(o LaneOptions, dir string) (*Lane, error) {
 	}
 	o.Keys = cmp.Or(o.Keys, "h")
 	p.names, p.scripted, p.byProgram, p.disks = o.Clients, true, true, p.needsDisks(o.Faults...)
-	return &Lane{options: o, plan: p, dir: dir}, nil
+	return &Testbed{options: o, plan: p, dir: dir}, nil
 }
 
 // Starts is how often servers and clients were started all together.
-func (l *Lane) Starts() int { return l.opened }
+func (l *Testbed) Starts() int { return l.opened }
 
-// Close ends what runs on the lane.
-func (l *Lane) Close(context.Context) error { return l.end(false) }
+// Close ends what runs on the testbed.
+func (l *Testbed) Close(context.Context) error { return l.end(false) }
 
-// end ends what runs on the lane. What its nodes said is kept where something failed: it
+// end ends what runs on the testbed. What its nodes said is kept where something failed: it
 // may say why.
-func (l *Lane) end(failed bool) error {
+func (l *Testbed) end(failed bool) error {
 	if l.at == nil {
 		return nil
 	}
@@ -124,24 +124,24 @@ func (l *Lane) end(failed bool) error {
 	return errors.Join(err, r.dir.Discard())
 }
 
-// Play plays a schedule and judges it. An error is a failure of ours: of the schedule
-// nothing is known. The lane can be used again all the same.
-func (l *Lane) Play(ctx context.Context, s *scenarios.Scenario) (*Played, error) {
+// Run runs a schedule and judges it. An error is a failure of ours: of the schedule
+// nothing is known. The testbed can be used again all the same.
+func (l *Testbed) Run(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
 	began := time.Now()
 	if err := l.ready(ctx, s); err != nil {
 		return nil, errors.Join(err, l.end(true))
 	}
 	setup := time.Since(began)
-	p, err := l.at.play(ctx, s)
+	p, err := l.at.execute(ctx, s)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("play %s: %w", s.Name, err), l.end(true))
+		return nil, errors.Join(fmt.Errorf("run %s: %w", s.Name, err), l.end(true))
 	}
 	p.Setup = setup
 	return p, nil
 }
 
 // ready sees to it that everything is up and whole, and gives the clients a new key.
-func (l *Lane) ready(ctx context.Context, s *scenarios.Scenario) error {
+func (l *Testbed) ready(ctx context.Context, s *scenarios.Scenario) error {
 	if l.at != nil && (l.at.harm.stays || l.at.mend(ctx) != nil) {
 		if err := l.end(false); err != nil {
 			return fmt.Errorf("end what ran before: %w", err)
@@ -155,11 +155,11 @@ func (l *Lane) ready(ctx context.Context, s *scenarios.Scenario) error {
 	return l.at.rekey(ctx, s, l.options.Keys)
 }
 
-func (l *Lane) open(ctx context.Context) error {
+func (l *Testbed) open(ctx context.Context) error {
 	l.opened++
 	p := *l.plan
 	p.Out = filepath.Join(l.dir, fmt.Sprint(l.opened))
-	r := &laneRun{log: newEffectLog()}
+	r := &testbedRun{log: newEffectLog()}
 	var err error
 	if r.run, err = p.run(ctx, p.describe(p.Options), func(*run) driver { return r }); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (l *Lane) open(ctx context.Context) error {
 }
 
 // observe implements driver.
-func (r *laneRun) observe(e history.Event) {
+func (r *testbedRun) observe(e history.Event) {
 	r.mu.Lock()
 	r.events = append(r.events, e)
 	sc := r.script
@@ -189,7 +189,7 @@ func (r *laneRun) observe(e history.Event) {
 }
 
 // onMessage implements driver.
-func (r *laneRun) onMessage(client string, m workloads.Message) {
+func (r *testbedRun) onMessage(client string, m workloads.Message) {
 	r.mu.Lock()
 	sc := r.script
 	r.mu.Unlock()
@@ -198,14 +198,14 @@ func (r *laneRun) onMessage(client string, m workloads.Message) {
 	}
 }
 
-// drive and heal implement driver; a lane's plays drive by themselves.
-func (r *laneRun) drive(context.Context, context.Context) error { return nil }
-func (r *laneRun) heal(context.Context) error                   { return nil }
+// drive and heal implement driver; a testbed's runs drive by themselves.
+func (r *testbedRun) drive(context.Context, context.Context) error { return nil }
+func (r *testbedRun) heal(context.Context) error                   { return nil }
 
-// rekey begins the next play's key with all clients of the schedule.
-func (r *laneRun) rekey(ctx context.Context, s *scenarios.Scenario, prefix string) error {
-	r.plays++
-	key := fmt.Sprintf("%s%s%d", r.mark, prefix, r.plays)
+// rekey begins the next run's key with all clients of the schedule.
+func (r *testbedRun) rekey(ctx context.Context, s *scenarios.Scenario, prefix string) error {
+	r.runs++
+	key := fmt.Sprintf("%s%s%d", r.mark, prefix, r.runs)
 	r.keys = []string{key}
 	sc := newScript(r.run, s, nil)
 	r.mu.Lock()
@@ -231,8 +231,8 @@ func (r *laneRun) rekey(ctx context.Context, s *scenarios.Scenario, prefix strin
 	return nil
 }
 
-// play is one play, from its first move to its verdict.
-func (r *laneRun) play(ctx context.Context, s *scenarios.Scenario) (*Played, error) {
+// run is one run, from its first move to its verdict.
+func (r *testbedRun) execute(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
 	sc := r.script
 	start := r.Runtime.Now() - r.start
 	ectx, stop := r.watched(ctx)
@@ -254,8 +254,8 @@ func (r *laneRun) play(ctx context.Context, s *scenarios.Scenario) (*Played, err
 	r.script, r.events = nil, nil
 	r.mu.Unlock()
 
-	p := &Played{Took: took, Steps: sc.taken(), Run: r.desc}
-	p.Events = playEvents(events, r.keys[0], start)
+	p := &RunResult{Took: took, Steps: sc.taken(), Run: r.desc}
+	p.Events = runEvents(events, r.keys[0], start)
 	if p.Effects, err = r.log.of(ctx, r.keys[0], answered(p.Events)); err != nil {
 		return nil, err
 	}
@@ -266,18 +266,18 @@ func (r *laneRun) play(ctx context.Context, s *scenarios.Scenario) (*Played, err
 	asked := p.Run.Asked()
 	asked.SkipCrossCheck, asked.Bound = true, int64(r.bound)
 	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: asked})
-	var void *scenarios.VoidError
-	if errors.As(sc.stepErr, &void) {
-		p.Void, p.Busy, p.VoidOf, p.Cannot = compose.WithoutTail(void.Why), void.Busy(), void.Strike.Fault.Text, void.Err != nil
+	var discarded *scenarios.DiscardedError
+	if errors.As(sc.stepErr, &discarded) {
+		p.Discarded, p.Busy, p.FailedFault, p.Unsupported = compose.WithoutTail(discarded.Why), discarded.Busy(), discarded.TriggeredFault.Fault.Text, discarded.Err != nil
 	}
 	if p.Verdict.Stats.Stalls > 0 {
-		p.Void, p.Busy = "this machine stood still", true
+		p.Discarded, p.Busy = "this machine stood still", true
 	}
 	return p, nil
 }
 
-// playEvents are the events of one play, in order, their times from its start.
-func playEvents(events []history.Event, key string, start int64) []history.Event {
+// runEvents are the events of one run, in order, their times from its start.
+func runEvents(events []history.Event, key string, start int64) []history.Event {
 	out := []history.Event{}
 	for _, e := range events {
 		if e.Time < start || e.Process != history.Nemesis && e.Key != key {

@@ -1,8 +1,8 @@
-// Zoo is a program with many locks on Redis: each has one bug that people really
-// write, and a twin without it. It speaks picklock's exec protocol (docs/reference/exec.md):
+// Seeded is a program with many locks on Redis: each has one bug that people really
+// write, and a control without it. It speaks picklock's exec protocol (docs/reference/exec.md):
 //
-//	picklock run --lock 'exec:zoo check-then-set' --cluster redis
-//	picklock run --lock 'exec:zoo check-then-set --right' --cluster redis
+//	picklock run --lock 'exec:seeded check-then-set' --cluster redis
+//	picklock run --lock 'exec:seeded check-then-set --right' --cluster redis
 //
 // A bug is one file: it replaces a step of the lock in lock.go, which is correct. It
 // knows nothing of how it is going to be found. Without arguments the program lists
@@ -26,7 +26,7 @@ type bug struct {
 	name  string
 	about string
 	wrong func(*recipe) // plants it
-	right func(*recipe) // what the twin has in its place; nil for the lock of lock.go
+	right func(*recipe) // what the control has in its place; nil for the lock of lock.go
 }
 
 var bugs = map[string]bug{}
@@ -42,7 +42,7 @@ func main() {
 	}
 	b, ok := bugs[os.Args[1]]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "zoo: no bug %q: run it without arguments for a list\n", os.Args[1])
+		fmt.Fprintf(os.Stderr, "seeded: no bug %q: run it without arguments for a list\n", os.Args[1])
 		os.Exit(2)
 	}
 	r := correct()
@@ -52,7 +52,7 @@ func main() {
 		b.right(&r)
 	}
 	if err := serve(&lock{recipe: r, held: map[string]*hold{}}); err != nil {
-		fmt.Fprintln(os.Stderr, "zoo:", err)
+		fmt.Fprintln(os.Stderr, "seeded:", err)
 		os.Exit(1)
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 // Strike is one fault of a schedule: at which event it strikes, what it is, and what ends
 // it.
-type Strike struct {
+type TriggeredFault struct {
 	Line  int
-	When  Anchor
+	When  Trigger
 	Fault Step // one of strikeWords
 	Until Until
 }
@@ -21,8 +21,8 @@ type Strike struct {
 // Until is what ends a fault: an event that comes after it has struck, a time, or
 // whichever is first.
 type Until struct {
-	Await *Await // nil: none
-	Move  Anchor // a move that a client has ended; none where it has no client
+	Await *Await  // nil: none
+	Move  Trigger // a move that a client has ended; none where it has no client
 	Or    Span
 }
 
@@ -39,7 +39,7 @@ func (u Until) String() string {
 	return u.Await.written() + " or " + u.Or.String()
 }
 
-func (s Strike) String() string {
+func (s TriggeredFault) String() string {
 	return s.Fault.Text + " when " + s.When.String() + " until " + s.Until.String()
 }
 
@@ -67,16 +67,16 @@ func (p *parser) strikes(n *yaml.Node) error {
 		if err != nil {
 			return err
 		}
-		p.s.Strikes = append(p.s.Strikes, *s)
+		p.s.TriggeredFaults = append(p.s.TriggeredFaults, *s)
 	}
 	return nil
 }
 
-func (p *parser) strike(n *yaml.Node) (*Strike, error) {
+func (p *parser) strike(n *yaml.Node) (*TriggeredFault, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, p.errorf(n, "a fault is a mapping: when, the fault, until")
 	}
-	s := &Strike{Line: n.Line, Until: Until{Or: unlessSaid}}
+	s := &TriggeredFault{Line: n.Line, Until: Until{Or: unlessSaid}}
 	have, ended := false, false
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -86,7 +86,7 @@ func (p *parser) strike(n *yaml.Node) (*Strike, error) {
 			err = p.errorf(key, "%s again: a fault has one", key.Value)
 		case key.Value == "when":
 			have = true
-			s.When, err = p.anchor(value)
+			s.When, err = p.trigger(value)
 		case key.Value == "until":
 			ended = true
 			s.Until, err = p.until(value)
@@ -147,7 +147,7 @@ func (p *parser) until(n *yaml.Node) (u Until, err error) {
 	if strings.Contains(text, "'s ") {
 		move := *n
 		move.Value = strings.TrimSpace(text)
-		if u.Move, err = p.anchor(&move); err == nil && u.Move.At != After {
+		if u.Move, err = p.trigger(&move); err == nil && u.Move.At != After {
 			err = p.errorf(n, "until: %q: a fault can end after a move, as after B's write", text)
 		}
 		return u, err
@@ -161,13 +161,13 @@ func (p *parser) until(n *yaml.Node) (u Until, err error) {
 	return u, nil
 }
 
-// NewStrike makes a strike of a fault as a step has it, "pause: A". It does not know which
+// NewTriggeredFault makes a strike of a fault as a step has it, "pause: A". It does not know which
 // clients there are: what it makes is checked when it is written and parsed.
-func NewStrike(fault string, when Anchor, until Until) (Strike, error) {
+func NewTriggeredFault(fault string, when Trigger, until Until) (TriggeredFault, error) {
 	word, rest, _ := strings.Cut(fault, ": ")
 	w, ok := lookup(word)
 	if !ok || w.fault == "" {
-		return Strike{}, suggest.Unknown("fault", word, strikeWords())
+		return TriggeredFault{}, suggest.Unknown("fault", word, strikeWords())
 	}
 	p := &parser{file: "a strike", s: &Scenario{}}
 	for _, name := range strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == ',' }) {
@@ -177,9 +177,9 @@ func NewStrike(fault string, when Anchor, until Until) (Strike, error) {
 	}
 	st := Step{Word: word, Text: fault}
 	if err := w.read(p, &yaml.Node{}, &st, rest); err != nil {
-		return Strike{}, err
+		return TriggeredFault{}, err
 	}
-	return Strike{When: when, Fault: st, Until: until}, nil
+	return TriggeredFault{When: when, Fault: st, Until: until}, nil
 }
 
 // AwaitClient is what can be awaited of a client, by its word: granted, waiting, lost.

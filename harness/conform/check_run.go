@@ -13,14 +13,14 @@ import (
 const answerWithin = 15 * time.Second
 
 // trial is one check's work.
-type trial struct {
+type checkRun struct {
 	*bench
 	check    string
 	programs []*program
 }
 
 // end ends all that the check has started.
-func (t *trial) end() {
+func (t *checkRun) end() {
 	for _, p := range t.programs {
 		p.stop()
 	}
@@ -28,12 +28,12 @@ func (t *trial) end() {
 }
 
 // key is a lock that nobody else uses.
-func (t *trial) key(name string) string {
+func (t *checkRun) key(name string) string {
 	return cmp.Or(t.Mark, "picklock-") + t.check + "-" + name + "-" + t.run
 }
 
 // start starts a program and opens its lock.
-func (t *trial) start(ctx context.Context, client string) (*program, reply, error) {
+func (t *checkRun) start(ctx context.Context, client string) (*program, reply, error) {
 	p, err := t.bench.start()
 	if err != nil {
 		return nil, reply{}, err
@@ -55,14 +55,14 @@ func (t *trial) start(ctx context.Context, client string) (*program, reply, erro
 }
 
 // opened is start without what was answered.
-func (t *trial) opened(ctx context.Context, client string) (*program, error) {
+func (t *checkRun) opened(ctx context.Context, client string) (*program, error) {
 	p, _, err := t.start(ctx, client)
 	return p, err
 }
 
 // openedAll opens programs of that many clients. Who needs several opens them first:
 // to start one takes longer than some leases.
-func (t *trial) openedAll(ctx context.Context, n int) ([]*program, error) {
+func (t *checkRun) openedAll(ctx context.Context, n int) ([]*program, error) {
 	var out []*program
 	for i := range n {
 		p, err := t.opened(ctx, fmt.Sprintf("c%d", i+1))

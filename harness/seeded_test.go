@@ -22,7 +22,7 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-// kept is a bug of the zoo and the quickest of the general means that were seen to find
+// kept is a bug of the seeded bugs and the quickest of the general means that were seen to find
 // it: a scenario of the catalogue, or the flags of a run. docs/internals/seeded-bugs.md has all of them.
 type kept struct {
 	bug, by string
@@ -63,23 +63,23 @@ var bugs = []kept{
 	{"whole-seconds", "whole-lease", "granted-early"},
 }
 
-// generic are the runs that every bug is put through by make zoo.
+// generic are the runs that every bug is put through by make seeded bugs.
 var generic = []string{
 	"--faults pause:client,kill:client,partition:client,clock:client --fencing read-write --duration 30s",
 	"--faults pause:holder,partition:client:servers,kill:holder,clock:client --fencing read-write --duration 30s",
 }
 
-// menagerie builds the zoo's program and says which bugs have a twin of their own.
-func menagerie(t *testing.T) (zoo string, own map[string]bool) {
+// menagerie builds the seeded bugs's program and says which bugs have a control of their own.
+func menagerie(t *testing.T) (seeded string, own map[string]bool) {
 	t.Helper()
 	need(t, "redis")
-	zoo = filepath.Join(t.TempDir(), "zoo")
-	build := exec.Command("go", "build", "-o", zoo, "./testdata/zoo")
+	seeded = filepath.Join(t.TempDir(), "seeded")
+	build := exec.Command("go", "build", "-o", seeded, "./testdata/seeded")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the zoo: %v\n%s", err, out)
+		t.Fatalf("build the seeded bugs: %v\n%s", err, out)
 	}
-	out, err := exec.Command(zoo).Output()
+	out, err := exec.Command(seeded).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,15 +88,15 @@ func menagerie(t *testing.T) (zoo string, own map[string]bool) {
 		name, rest, _ := strings.Cut(line, "\t")
 		own[name] = strings.HasPrefix(rest, "true")
 	}
-	return zoo, own
+	return seeded, own
 }
 
-// shown is what came of a lock of the zoo under one of the means.
+// shown is what came of a lock of the seeded bugs under one of the means.
 type shown struct {
 	code  int
 	found map[string]int
 	why   string
-	left  string // why it could not be played on this lock
+	left  string // why it could not be run on this lock
 }
 
 // accused says that the lock is said to be broken, where nobody expects it of a lock that
@@ -145,20 +145,20 @@ func put(ctx context.Context, dir, lock, by string) (shown, error) {
 	return shown{code: code, found: c.Found, why: c.Why, left: c.LeftOut}, err
 }
 
-// visit is one lock of the zoo under one of the means.
+// visit is one lock of the seeded bugs under one of the means.
 type visit struct {
 	kept
-	twin bool
+	control bool
 }
 
 func (v visit) name() string {
-	if v.twin {
+	if v.control {
 		return v.bug + " --right"
 	}
 	return v.bug
 }
 
-// visits are those of every bug and of its twin. Where the twin is the correct lock of
+// visits are those of every bug and of its control. Where the control is the correct lock of
 // all, it is put through the same but once.
 func visits(own map[string]bool) []visit {
 	var out []visit
@@ -166,61 +166,61 @@ func visits(own map[string]bool) []visit {
 	for _, k := range bugs {
 		out = append(out, visit{kept: k})
 		if own[k.bug] || !common[k.by] {
-			out = append(out, visit{kept: k, twin: true})
+			out = append(out, visit{kept: k, control: true})
 			common[k.by] = common[k.by] || !own[k.bug]
 		}
 	}
 	return out
 }
 
-// Every bug of the zoo is found by what picklock has for any lock, and none of the twins,
+// Every bug of the seeded bugs is found by what picklock has for any lock, and none of the controls,
 // which differ by that bug alone, is accused by the same.
-func TestZoo(t *testing.T) {
+func TestSeededBugs(t *testing.T) {
 	t.Parallel()
-	zoo, own := menagerie(t)
+	seeded, own := menagerie(t)
 	for _, k := range bugs {
 		if _, ok := own[k.bug]; !ok {
-			t.Errorf("the zoo has no %s", k.bug)
+			t.Errorf("there is no seeded bug %s", k.bug)
 		}
 	}
 	if len(own) != len(bugs) {
-		t.Errorf("the zoo has %d bugs, and %d are looked for", len(own), len(bugs))
+		t.Errorf("there are %d seeded bugs, and %d are looked for", len(own), len(bugs))
 	}
 	for _, v := range visits(own) {
 		t.Run(v.name(), func(t *testing.T) {
 			t.Parallel()
-			s, err := put(t.Context(), filepath.Join(t.TempDir(), "run"), "exec:"+zoo+" "+v.name(), v.by)
+			s, err := put(t.Context(), filepath.Join(t.TempDir(), "run"), "exec:"+seeded+" "+v.name(), v.by)
 			switch {
 			case err != nil:
 				t.Error(err)
-			case !v.twin && (!s.accused() || s.found[v.anomaly] == 0):
+			case !v.control && (!s.accused() || s.found[v.anomaly] == 0):
 				t.Errorf("%s does not show %s: exit %d, %v %s %s", v.by, v.anomaly, s.code, s.found, s.why, s.left)
-			case v.twin && (s.code != 0 || s.left != ""):
-				t.Errorf("%s accuses the twin, or proves nothing of it: exit %d, %v %s %s", v.by, s.code, s.found, s.why, s.left)
+			case v.control && (s.code != 0 || s.left != ""):
+				t.Errorf("%s accuses the control, or proves nothing of it: exit %d, %v %s %s", v.by, s.code, s.found, s.why, s.left)
 			}
 		})
 	}
 }
 
-// TestZooWhole puts all bugs and all twins through everything, and writes the table of
-// docs/internals/seeded-bugs.md to the file that PICKLOCK_ZOO names.
-func TestZooWhole(t *testing.T) {
-	path := os.Getenv("PICKLOCK_ZOO")
+// TestSeededBugsWhole puts all bugs and all controls through everything, and writes the table of
+// docs/internals/seeded-bugs.md to the file that PICKLOCK_SEEDED names.
+func TestSeededBugsWhole(t *testing.T) {
+	path := os.Getenv("PICKLOCK_SEEDED")
 	if path == "" {
-		t.Skip("takes an hour: make zoo")
+		t.Skip("takes an hour: make seeded")
 	}
-	zoo, own := menagerie(t)
+	seeded, own := menagerie(t)
 	var mu sync.Mutex
 	found, accused := map[string][]string{}, map[string][]string{}
 	t.Run("all", func(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(own)) {
-			for _, twin := range []string{"", " --right"} {
-				t.Run(name+twin, func(t *testing.T) {
+			for _, control := range []string{"", " --right"} {
+				t.Run(name+control, func(t *testing.T) {
 					t.Parallel()
-					by := everything(t, "exec:"+zoo+" "+name+twin)
+					by := everything(t, "exec:"+seeded+" "+name+control)
 					mu.Lock()
 					defer mu.Unlock()
-					if twin != "" {
+					if control != "" {
 						accused[name] = by
 						if len(by) > 0 {
 							t.Errorf("accused by %v", by)
@@ -236,7 +236,7 @@ func TestZooWhole(t *testing.T) {
 		}
 	})
 	var b strings.Builder
-	b.WriteString("| bug | found by | its twin accused by |\n|---|---|---|\n")
+	b.WriteString("| bug | found by | its control accused by |\n|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, cmp.Or(strings.Join(found[name], ", "), "**nothing**"), cmp.Or(strings.Join(accused[name], ", "), "nothing"))
 	}

@@ -38,8 +38,8 @@ func (s *canceling) Cancel(client string) error {
 	return nil
 }
 
-// playSchedule plays programs and faults.
-func playSchedule(t *testing.T, text string, prepare func(*stage, *Player)) (out scheduled) {
+// playSchedule runs programs and faults.
+func runSchedule(t *testing.T, text string, prepare func(*stage, *ProgramRunner)) (out scheduled) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Parse("mine.yaml", []byte(scheduleHead+text))
@@ -48,7 +48,7 @@ func playSchedule(t *testing.T, text string, prepare func(*stage, *Player)) (out
 		}
 		st := emptyStage()
 		st.timed = true
-		p := NewPlayer(s, &canceling{stage: st}, func(x Taken) {
+		p := NewProgramRunner(s, &canceling{stage: st}, func(x Taken) {
 			st.mu.Lock()
 			defer st.mu.Unlock()
 			out.told = append(out.told, fmt.Sprintf("%s %s", x.Text, x.Outcome))
@@ -59,7 +59,7 @@ func playSchedule(t *testing.T, text string, prepare func(*stage, *Player)) (out
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		out.err = p.Play(ctx)
+		out.err = p.Run(ctx)
 		out.took = time.Since(began)
 		if err := p.Heal(ctx); err != nil {
 			t.Error(err)
@@ -77,19 +77,19 @@ func playSchedule(t *testing.T, text string, prepare func(*stage, *Player)) (out
 }
 
 // slowly makes faults and writes take their time, so that it shows what comes first.
-func slowly(s *stage, _ *Player) {
+func slowly(s *stage, _ *ProgramRunner) {
 	s.lands = 100 * time.Millisecond
 	s.takes["A write"], s.takes["A acquire"] = 300*time.Millisecond, 200*time.Millisecond
 }
 
-func TestPlayer(t *testing.T) {
-	messages := func(n int) func(*stage, *Player) { return func(s *stage, _ *Player) { s.messages = n } }
-	refuse := func(act string, o workloads.Outcome) func(*stage, *Player) {
-		return func(s *stage, _ *Player) { s.refuse[act] = o }
+func TestProgramRunner(t *testing.T) {
+	messages := func(n int) func(*stage, *ProgramRunner) { return func(s *stage, _ *ProgramRunner) { s.messages = n } }
+	refuse := func(act string, o workloads.Outcome) func(*stage, *ProgramRunner) {
+		return func(s *stage, _ *ProgramRunner) { s.refuse[act] = o }
 	}
 	tests := []struct {
 		name, text string
-		prepare    func(*stage, *Player)
+		prepare    func(*stage, *ProgramRunner)
 		want       string // the log
 	}{
 		{"no fault", "clients:\n  A: acquire, read, hold 0.305 leases, write, release\n  B: await A granted, acquire, write\n", nil,
@@ -124,7 +124,7 @@ func TestPlayer(t *testing.T) {
 			"0s A acquire granted; 0s clock A; 100ms end clock A; 500ms A release ok; 500ms A acquire granted"},
 		{"at quiet", "clients:\n  A: acquire, hold 0.5 leases, release\n" + strike("quiet 200ms", "clock: A +5s", "0.1 leases"), nil,
 			"0s A acquire granted; 200ms clock A; 300ms end clock A; 500ms A release ok"},
-		{"two at one anchor, in their order", "clients:\n  A: acquire, write\n" + strike("before A's write", "cut: A to redis", "0.1 leases") + more("before A's write", "pause: A", "0.3 leases"), nil,
+		{"two at one trigger, in their order", "clients:\n  A: acquire, write\n" + strike("before A's write", "cut: A to redis", "0.1 leases") + more("before A's write", "pause: A", "0.3 leases"), nil,
 			"0s A acquire granted; 0s partition A; 0s pause A; 100ms end partition A; 300ms end pause A; 300ms A write ok"},
 
 		// How it ends.
@@ -144,7 +144,7 @@ func TestPlayer(t *testing.T) {
 			"0s A acquire granted; 1.3s pause A; 1.7s end pause A; 1.7s A write ok"},
 		{"but when it comes anew", "clients:\n  A: acquire, hold 1.1 leases, release, acquire, hold 1.5 leases, release\n" + strike("after A's hold", "clock: redis +5s", "lease of A over or 9 leases"), nil,
 			"0s A acquire granted; 1.1s clock redis; 1.1s A release ok; 1.1s A acquire granted; 2.1s end clock redis; 2.6s A release ok"},
-		{"the end of the play ends it", "clients:\n  A: acquire\n" + strike("start", "clock: A +5s", "9 leases"), nil, "0s clock A; 0s A acquire granted; 0s end clock A"},
+		{"the end of the run ends it", "clients:\n  A: acquire\n" + strike("start", "clock: A +5s", "9 leases"), nil, "0s clock A; 0s A acquire granted; 0s end clock A"},
 
 		// What makes no sense any more.
 		{"nothing without a grant", "clients:\n  A: acquire, read, check, hold 1 lease, renew, write, release, acquire\n", refuse("A acquire", workloads.Failed),
@@ -168,7 +168,7 @@ func TestPlayer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := playSchedule(t, tt.text, tt.prepare)
+			got := runSchedule(t, tt.text, tt.prepare)
 			if got.err != nil {
 				t.Error(got.err)
 			}
@@ -179,56 +179,56 @@ func TestPlayer(t *testing.T) {
 	}
 }
 
-// A play of which a fault did not strike as it was meant is void, whatever came of it.
-func TestVoid(t *testing.T) {
-	broken := func(kind string) func(*stage, *Player) {
-		return func(s *stage, _ *Player) { s.broken[kind] = errors.New("no hands") }
+// A run of which a fault did not strike as it was meant is discarded, whatever came of it.
+func TestDiscarded(t *testing.T) {
+	broken := func(kind string) func(*stage, *ProgramRunner) {
+		return func(s *stage, _ *ProgramRunner) { s.broken[kind] = errors.New("no hands") }
 	}
 	tests := []struct {
 		name, text string
-		prepare    func(*stage, *Player)
+		prepare    func(*stage, *ProgramRunner)
 		why        string
 		of         string
 		cannot     bool
 		busy       bool
 	}{
-		{"a move that is passed over", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", ""), func(s *stage, _ *Player) { s.refuse["A acquire"] = workloads.Failed },
-			"its anchor never came: before A's write", "pause: A", false, false},
-		{"an event that never comes", "clients:\n  A: acquire\n  B: acquire within 0.1 leases\n" + strike("B lost", "pause: A", ""), nil, "its anchor never came: B lost", "pause: A", false, false},
-		{"too few messages", "clients:\n  A: acquire, release\n" + strike("A's release has sent message 2", "pause: A", ""), func(s *stage, _ *Player) { s.messages = 1 },
-			"its anchor never came: A's release has sent message 2", "pause: A", false, false},
+		{"a move that is passed over", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", ""), func(s *stage, _ *ProgramRunner) { s.refuse["A acquire"] = workloads.Failed },
+			"its trigger never came: before A's write", "pause: A", false, false},
+		{"an event that never comes", "clients:\n  A: acquire\n  B: acquire within 0.1 leases\n" + strike("B lost", "pause: A", ""), nil, "its trigger never came: B lost", "pause: A", false, false},
+		{"too few messages", "clients:\n  A: acquire, release\n" + strike("A's release has sent message 2", "pause: A", ""), func(s *stage, _ *ProgramRunner) { s.messages = 1 },
+			"its trigger never came: A's release has sent message 2", "pause: A", false, false},
 		{"a fault that does not land", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), broken("pause"), "no hands", "pause: A", true, false},
 		{"messages that cannot be counted", "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "pause: A", ""), broken("gate"), "no hands", "pause: A", true, false},
 		{"the second of two", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("start", "clock: A +5s", ""), broken("clock"), "no hands", "clock: A +5s", true, false},
-		{"a fault that strikes too late", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), func(s *stage, _ *Player) { s.skip = 300 * time.Millisecond },
+		{"a fault that strikes too late", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), func(s *stage, _ *ProgramRunner) { s.skip = 300 * time.Millisecond },
 			// Whoever else looks at the clock meanwhile makes it later.
-			`it struck \d+00ms after its anchor: this machine is too busy`, "pause: A", false, true},
+			`it struck \d+00ms after its trigger: this machine is too busy`, "pause: A", false, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := playSchedule(t, tt.text, tt.prepare)
-			var void *VoidError
-			if !errors.As(got.err, &void) {
-				t.Fatalf("not void: %v", got.err)
+			got := runSchedule(t, tt.text, tt.prepare)
+			var discarded *DiscardedError
+			if !errors.As(got.err, &discarded) {
+				t.Fatalf("not discarded: %v", got.err)
 			}
-			if !regexp.MustCompile("^"+tt.why+"$").MatchString(void.Why) || void.Strike.Fault.Text != tt.of || void.Err != nil != tt.cannot || void.Busy() != tt.busy {
-				t.Errorf("%q of %s, cannot %v, busy %v", void.Why, void.Strike.Fault.Text, void.Err, void.Busy())
+			if !regexp.MustCompile("^"+tt.why+"$").MatchString(discarded.Why) || discarded.TriggeredFault.Fault.Text != tt.of || discarded.Err != nil != tt.cannot || discarded.Busy() != tt.busy {
+				t.Errorf("%q of %s, cannot %v, busy %v", discarded.Why, discarded.TriggeredFault.Fault.Text, discarded.Err, discarded.Busy())
 			}
 		})
 	}
 }
 
-// Of two at one anchor none is late because the other takes its time: where the client waits they
+// Of two at one trigger none is late because the other takes its time: where the client waits they
 // strike in their order, where it goes on both at once.
-func TestTwoAtOneAnchor(t *testing.T) {
-	slow := func(s *stage, _ *Player) {
+func TestTwoAtOneTrigger(t *testing.T) {
+	slow := func(s *stage, _ *ProgramRunner) {
 		s.lands, s.takes["A write"] = 300*time.Millisecond, 900*time.Millisecond
 	}
 	for when, want := range map[string]string{
 		"before A's write": "0s A acquire granted; 1.5s A write ok; 300ms partition A; 600ms clock A",
 		"A's write":        "0s A acquire granted; 300ms clock A; 300ms partition A; 900ms A write ok",
 	} {
-		got := playSchedule(t, "clients:\n  A: acquire, write\n"+strike(when, "cut: A to redis", "9 leases")+more(when, "clock: A +5s", "9 leases"), slow)
+		got := runSchedule(t, "clients:\n  A: acquire, write\n"+strike(when, "cut: A to redis", "9 leases")+more(when, "clock: A +5s", "9 leases"), slow)
 		if got.err != nil {
 			t.Errorf("%s: %v", when, got.err)
 		}
@@ -240,15 +240,15 @@ func TestTwoAtOneAnchor(t *testing.T) {
 }
 
 // What a client has opened is shut by nothing that comes later.
-func TestGatesOfAVoidPlayAreOpened(t *testing.T) {
+func TestGatesOfADiscardedRunAreOpened(t *testing.T) {
 	text := "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "cut: A to redis", "") + more("A's write has sent message 2", "pause: A", "")
 	count := 0
-	got := playSchedule(t, text, func(s *stage, p *Player) {
+	got := runSchedule(t, text, func(s *stage, p *ProgramRunner) {
 		s.messages = 3
 		p.stage = &second{Stage: p.stage, count: &count}
 	})
-	var void *VoidError
-	if !errors.As(got.err, &void) || !slices.ContainsFunc(got.log, func(l string) bool { return strings.HasSuffix(l, "open A 1 redis") }) {
+	var discarded *DiscardedError
+	if !errors.As(got.err, &discarded) || !slices.ContainsFunc(got.log, func(l string) bool { return strings.HasSuffix(l, "open A 1 redis") }) {
 		t.Errorf("%v: %q", got.err, got.log)
 	}
 }
@@ -266,11 +266,11 @@ func (s *second) Gate(ctx context.Context, r GateRequest) (Gate, error) {
 	return s.Stage.Gate(ctx, r)
 }
 
-// A client is told that its grant is gone; what it does then is the play's choice.
+// A client is told that its grant is gone; what it does then is the run's choice.
 func TestIgnoreLost(t *testing.T) {
 	const text = "clients:\n  A: acquire, hold 0.5 leases, write, release\n"
 	for ignore, want := range map[bool]string{false: "0s A acquire granted; 500ms A release ok", true: "0s A acquire granted; 500ms A write ok; 500ms A release ok"} {
-		got := playSchedule(t, text, func(s *stage, p *Player) {
+		got := runSchedule(t, text, func(s *stage, p *ProgramRunner) {
 			p.IgnoreLost = ignore
 			time.AfterFunc(200*time.Millisecond, func() {
 				p.Observe(history.Event{Process: "A", F: history.Lost, Type: history.Info, Time: s.Now()})
@@ -284,7 +284,7 @@ func TestIgnoreLost(t *testing.T) {
 
 // Clients that wait for what does not come give up, once nothing happens any more.
 func TestGiveUp(t *testing.T) {
-	got := playSchedule(t, "clients:\n  A: acquire, hold 0.5 leases\n  B: await A granted, acquire, write\n", func(s *stage, p *Player) {
+	got := runSchedule(t, "clients:\n  A: acquire, hold 0.5 leases\n  B: await A granted, acquire, write\n", func(s *stage, p *ProgramRunner) {
 		p.Patience = 3 * time.Second
 		s.until, s.holder = time.Now().Add(time.Hour), "another"
 		s.refuse["A acquire"] = workloads.Granted
@@ -296,8 +296,8 @@ func TestGiveUp(t *testing.T) {
 }
 
 // The told are the moves and the faults, with what came of them.
-func TestPlayerTells(t *testing.T) {
-	got := playSchedule(t, "clients:\n  A: acquire within 0.5 leases, write\n"+strike("before A's write", "pause: A", "0.1 leases"), func(s *stage, _ *Player) {
+func TestRunnerTells(t *testing.T) {
+	got := runSchedule(t, "clients:\n  A: acquire within 0.5 leases, write\n"+strike("before A's write", "pause: A", "0.1 leases"), func(s *stage, _ *ProgramRunner) {
 		s.takes["A write"] = time.Millisecond // what is told at one instant has no order
 	})
 	want := []string{"A: acquire within 0.5 leases granted", "pause: A ", "end of pause: A ", "A: write ok"}
@@ -306,20 +306,20 @@ func TestPlayerTells(t *testing.T) {
 	}
 }
 
-// A play that is given up ends, and nobody is left behind.
-func TestPlayerEnds(t *testing.T) {
+// A run that is given up ends, and nobody is left behind.
+func TestRunnerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Parse("mine.yaml", []byte(scheduleHead+"clients:\n  A: acquire, hold 5 leases, write\n"+strike("A's hold", "pause: A", "")))
 		if err != nil {
 			t.Fatal(err)
 		}
 		st := emptyStage()
-		p := NewPlayer(s, st, nil)
+		p := NewProgramRunner(s, st, nil)
 		st.runner = p.Runner
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("enough")
 		time.AfterFunc(time.Second, func() { cancel(why) })
-		if err := p.Play(ctx); !errors.Is(err, context.Canceled) {
+		if err := p.Run(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 		if err := p.Heal(t.Context()); err != nil || len(st.healed) != 1 {

@@ -7,15 +7,15 @@ import (
 	"github.com/picklock/picklock/checker/verdict"
 )
 
-// TestProofLeavesOutFaultsOfOthers: of faults of one name, a proof shows those that struck whom
+// TestProofLeavesOutFaultsOfOthers: of faults of one name, evidence shows those that struck whom
 // it is about, or the service.
-func TestProofLeavesOutFaultsOfOthers(t *testing.T) {
-	tl := &timeline{Lanes: []lane{{Name: "redis", Role: roleServer}, {Name: "c1", Role: roleClient}, {Name: "c2", Role: roleClient}, {Name: "c3", Role: roleClient}}}
+func TestEvidenceLeavesOutFaultsOfOthers(t *testing.T) {
+	tl := &timeline{Tracks: []track{{Name: "redis", Role: roleServer}, {Name: "c1", Role: roleClient}, {Name: "c2", Role: roleClient}, {Name: "c3", Role: roleClient}}}
 	a := checker.Anomaly{Processes: []string{"c1"}, Suspect: &verdict.Suspect{Nodes: []string{"c3"}}}
 	for _, c := range []struct {
-		name  string
-		lanes []int
-		want  bool
+		name   string
+		tracks []int
+		want   bool
 	}{
 		{"its own client", []int{1}, false},
 		{"another client", []int{2}, true},
@@ -24,7 +24,7 @@ func TestProofLeavesOutFaultsOfOthers(t *testing.T) {
 		{"another client's link to the service", []int{0, 2}, true},
 		{"nobody in particular", nil, false},
 	} {
-		if got := tl.elsewhere(band{Lanes: c.lanes}, a); got != c.want {
+		if got := tl.elsewhere(band{Tracks: c.tracks}, a); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// Anchor is the event at which a fault strikes. It is tied to what clients do and never to
-// a time, so that the fault strikes at the same point of every play.
-type Anchor struct {
+// Trigger is the event at which a fault strikes. It is tied to what clients do and never to
+// a time, so that the fault strikes at the same point of every run.
+type Trigger struct {
 	At     Where
 	Client string
 	Do     string // the client's move, by its word
@@ -22,7 +22,7 @@ type Anchor struct {
 	Await  *Await // of Event
 }
 
-// Where an anchor lies.
+// Where a trigger lies.
 type Where string
 
 const (
@@ -35,7 +35,7 @@ const (
 	Event    Where = "event"    // whatever can be awaited
 )
 
-func (a Anchor) String() string {
+func (a Trigger) String() string {
 	move := fmt.Sprintf("%s's %s", a.Client, a.Do)
 	if a.Nth > 1 {
 		move = fmt.Sprintf("%s's %s %s", a.Client, ordinal(a.Nth), a.Do)
@@ -67,18 +67,18 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
-var anchorForm = pattern(`^(?:(before|after) )?([A-Z][A-Z0-9]*)'s (?:(\d+)(?:st|nd|rd|th) )?([a-z]+)(?: has (sent message|got answer) (\d+))?$`)
+var triggerForm = pattern(`^(?:(before|after) )?([A-Z][A-Z0-9]*)'s (?:(\d+)(?:st|nd|rd|th) )?([a-z]+)(?: has (sent message|got answer) (\d+))?$`)
 
-// anchor reads what stands behind when.
-func (p *parser) anchor(n *yaml.Node) (a Anchor, err error) {
+// trigger reads what stands behind when.
+func (p *parser) trigger(n *yaml.Node) (a Trigger, err error) {
 	text, err := p.text(n)
 	if err != nil {
 		return a, err
 	}
 	if text == string(Start) {
-		return Anchor{At: Start}, nil
+		return Trigger{At: Start}, nil
 	}
-	m := anchorForm().FindStringSubmatch(text)
+	m := triggerForm().FindStringSubmatch(text)
 	if m == nil {
 		if strings.Contains(text, "'s ") {
 			return a, p.errorf(n, "when: %q: want a move of a client, as A's 2nd write, before A's write, after A's acquire, A's acquire has sent message 1, A's acquire has got answer 1", text)
@@ -89,7 +89,7 @@ func (p *parser) anchor(n *yaml.Node) (a Anchor, err error) {
 		}
 		return a, err
 	}
-	a = Anchor{At: During, Client: m[2], Do: m[4], Nth: 1}
+	a = Trigger{At: During, Client: m[2], Do: m[4], Nth: 1}
 	if m[1] != "" {
 		a.At = Where(m[1])
 	}
@@ -112,7 +112,7 @@ func (p *parser) anchor(n *yaml.Node) (a Anchor, err error) {
 }
 
 // reached checks that the client's program has the move.
-func (p *parser) reached(n *yaml.Node, a Anchor) error {
+func (p *parser) reached(n *yaml.Node, a Trigger) error {
 	count := 0
 	var words []string
 	for _, m := range p.s.Programs[a.Client] {

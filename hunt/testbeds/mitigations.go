@@ -1,4 +1,4 @@
-package lanes
+package testbeds
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // Remedies are what might help, of what can be done with the lock: the disciplines of the
 // resource that it gives tokens for, and the values of its options that make it safer.
-func (p *Pool) Remedies(info clients.Info) hunt.FinishOptions {
+func (p *Pool) Mitigations(info clients.Info) hunt.FinishOptions {
 	o := hunt.FinishOptions{Vary: p.vary}
 	if info.Fencing || info.Declares {
 		for _, d := range []string{"write", "read-write"} {
@@ -25,8 +25,8 @@ func (p *Pool) Remedies(info clients.Info) hunt.FinishOptions {
 	return o
 }
 
-// vary gives a player on which something is different.
-func (p *Pool) vary(ctx context.Context, v hunt.Variation) (hunt.Player, func() error, error) {
+// vary gives a runner on which something is different.
+func (p *Pool) vary(ctx context.Context, v hunt.Variation) (hunt.Runner, func() error, error) {
 	s, extra := p.o.Settings, maps.Clone(p.o.Extra)
 	s.Fencing, s.TTL = v.Fencing, v.TTL
 	if v.Option.Name != "" {

@@ -1,4 +1,4 @@
-package lanes
+package testbeds
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 // longestLease is the longest one that is chosen where the user named none.
 const longestLease = 2 * time.Second
 
-// tooBusy is the part of the plays that this machine may disturb before the lease is made
+// tooBusy is the part of the runs that this machine may disturb before the lease is made
 // longer.
 const tooBusy = 0.15
 
-// Jobs is how many lanes keep this machine busy and not too busy: most of a play is
+// Jobs is how many testbeds keep this machine busy and not too busy: most of a run is
 // waiting. Each has servers of its own.
 func Jobs(t hunt.Target) int {
 	perCPU := 3
@@ -30,26 +30,26 @@ func Jobs(t hunt.Target) int {
 	return max(1, min(16, perCPU*runtime.NumCPU()))
 }
 
-// Start starts so many lanes for a target that Target has made. Where the user named no
+// Start starts so many testbeds for a target that Target has made. Where the user named no
 // lease and this machine is too busy for a short one, it is made longer, and the target
 // that is returned says so: what the machine does late must be a small part of it. say is
 // told how it goes.
-func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Target, n int, say func(text string)) (*Pool, []hunt.Player, hunt.Target, error) {
+func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Target, n int, say func(text string)) (*Pool, []hunt.Runner, hunt.Target, error) {
 	for {
 		pool := NewPool(*o, target)
-		say(fmt.Sprintf("start %d lanes of %s, with a lease of %v", n, target.Lock, target.TTL))
-		players, err := pool.Open(ctx, n)
+		say(fmt.Sprintf("start %d testbeds of %s, with a lease of %v", n, target.Lock, target.TTL))
+		runners, err := pool.Open(ctx, n)
 		if err != nil {
 			return nil, nil, target, err
 		}
-		busy, err := target.Probe(ctx, players)
+		busy, err := target.Probe(ctx, runners)
 		if err != nil {
 			return nil, nil, target, errors.Join(err, pool.Close())
 		}
 		if !o.chosen || busy <= tooBusy || 2*target.TTL > longestLease {
-			return pool, players, target, nil
+			return pool, runners, target, nil
 		}
-		say(fmt.Sprintf("this machine is too busy for a lease of %v: %.0f %% of the plays were disturbed", target.TTL, 100*busy))
+		say(fmt.Sprintf("this machine is too busy for a lease of %v: %.0f %% of the runs were disturbed", target.TTL, 100*busy))
 		if err := pool.Close(); err != nil {
 			return nil, nil, target, err
 		}

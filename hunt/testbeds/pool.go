@@ -1,11 +1,12 @@
-// Package lanes lets a hunt play on real servers: it knows which lanes a lock needs and
-// gives them to the search as players. It must not know what the search does with them.
-package lanes
+// Package testbeds lets a hunt run on real servers: it knows which testbeds a lock needs and
+// gives them to the search as runners. It must not know what the search does with them.
+package testbeds
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,7 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// Options says what lanes are for.
+// Options says what testbeds are for.
 type Options struct {
 	Settings  workloads.Settings // Lock, Cluster, Fencing, TTL (0: as short as it goes), IgnoreLost, Faults: kinds
 	Extra     map[string]string
@@ -31,7 +32,7 @@ type Options struct {
 	ClientImage string
 	Self        string // path of the picklock program
 	Dir         string // their logs and data go below it
-	// Keys is how the names of all keys begin where the lanes share servers with each
+	// Keys is how the names of all keys begin where the testbeds share servers with each
 	// other or with anybody else; "" where each has its own.
 	Keys string
 
@@ -42,7 +43,7 @@ type Options struct {
 // what this machine does late is a small part of it.
 const shortest = 250 * time.Millisecond
 
-// Target is what is known of the lock before anything is played.
+// Target is what is known of the lock before anything is run.
 func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, error) {
 	s, usual := &o.Settings, harness.Defaults()
 	s.Keys, s.Limit, s.Workload = usual.Keys, usual.Limit, harness.WorkloadFor(info)
@@ -102,26 +103,26 @@ func unable(def *compose.Definition) map[string]string {
 func uneven(usual time.Duration) []time.Duration {
 	lease := max(time.Second, usual.Truncate(time.Second)) + time.Second/2
 	if lease == usual || lease > longestLease+time.Second/2 {
-		return nil // the plays would last too long
+		return nil // the runs would last too long
 	}
 	return []time.Duration{lease}
 }
 
-// Pool is the lanes of one hunt.
+// Pool is the testbeds of one hunt.
 type Pool struct {
 	o      Options
 	target hunt.Target
 
-	mu    sync.Mutex
-	lanes []*lane
-	n     int
+	mu       sync.Mutex
+	testbeds []*testbed
+	n        int
 }
 
-// NewPool prepares lanes. None runs before it is opened.
+// NewPool prepares testbeds. None runs before it is opened.
 func NewPool(o Options, t hunt.Target) *Pool { return &Pool{o: o, target: t} }
 
-// Open starts lanes, side by side.
-func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Player, error) {
+// Open starts testbeds, side by side.
+func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Runner, error) {
 	over := make(chan failure, n)
 	for range n {
 		go func() {
@@ -129,37 +130,37 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Player, error) {
 			over <- failure{l, err}
 		}()
 	}
-	var players []hunt.Player
+	var runners []hunt.Runner
 	var all []failure
 	for range n {
 		o := <-over
-		all, players = append(all, o), append(players, o.lane)
+		all, runners = append(all, o), append(runners, o.testbed)
 	}
 	if err := once(all, n); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	return players, nil
+	return runners, nil
 }
 
-func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]string) (*lane, error) {
+func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]string) (*testbed, error) {
 	p.mu.Lock()
 	p.n++
-	dir, keys := filepath.Join(p.o.Dir, fmt.Sprintf("lane-%d", p.n)), ""
+	dir, keys := filepath.Join(p.o.Dir, fmt.Sprintf("testbed-%d", p.n)), ""
 	if p.o.Keys != "" {
 		keys = fmt.Sprintf("%s-%d-", p.o.Keys, p.n)
 	}
 	p.mu.Unlock()
 	faults := s.Faults
 	s.Faults, s.Clients = nil, len(p.target.ClientNames())
-	l := &lane{self: p.o.Self, log: filepath.Join(dir, "lane.log"), config: harness.LaneConfig{
+	l := &testbed{self: p.o.Self, log: filepath.Join(dir, "testbed.log"), config: harness.TestbedConfig{
 		Settings: s, Extra: extra, Abilities: p.o.Abilities, Clients: p.target.ClientNames(), Faults: kinds(faults),
 		Bound: p.target.Bound, Runtime: p.o.Runtime, ClientImage: p.o.ClientImage, Dir: dir, Keys: keys,
 	}}
 	p.mu.Lock()
-	p.lanes = append(p.lanes, l)
+	p.testbeds = append(p.testbeds, l)
 	p.mu.Unlock()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return l, fmt.Errorf("make the folder of a lane: %w", err)
+		return l, fmt.Errorf("make the folder of a testbed: %w", err)
 	}
 	return l, l.start(ctx)
 }
@@ -181,24 +182,37 @@ func (p *Pool) Starts() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := 0
-	for _, l := range p.lanes {
+	for _, l := range p.testbeds {
 		n += l.count()
 	}
 	return n
 }
 
-// Close ends all lanes.
+// Versions names what ran: picklock, the client's library and the servers.
+func (p *Pool) Versions() map[string]string {
+	out := map[string]string{"picklock": harness.Version()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.testbeds {
+		l.mu.Lock()
+		maps.Copy(out, l.versions)
+		l.mu.Unlock()
+	}
+	return out
+}
+
+// Close ends all testbeds.
 func (p *Pool) Close() error {
 	p.mu.Lock()
-	lanes := p.lanes
+	testbeds := p.testbeds
 	p.mu.Unlock()
-	over := make(chan failure, len(lanes))
-	for _, l := range lanes {
+	over := make(chan failure, len(testbeds))
+	for _, l := range testbeds {
 		go func() { over <- failure{l, l.close()} }()
 	}
 	var all []failure
-	for range lanes {
+	for range testbeds {
 		all = append(all, <-over)
 	}
-	return once(all, len(lanes))
+	return once(all, len(testbeds))
 }
