@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/compose-spec/compose-go/v2/types"
 )
 
 // With returns a copy of the definition that has the one service of another cluster,
@@ -16,56 +17,38 @@ func (d *Definition) With(ctx context.Context, cluster, name string, role Role) 
 	if err != nil {
 		return nil, err
 	}
-	if len(other.Services) != 1 {
+	switch p := other.project; {
+	case len(other.Services) != 1:
 		return nil, fmt.Errorf("%s has %d services: want one, to be the %s", other.File, len(other.Services), role)
+	case slices.ContainsFunc(d.Services, func(s Service) bool { return s.Name == name }):
+		return nil, fmt.Errorf("%s has a service %s of its own: rename it", d.File, name)
+	case len(p.Volumes)+len(p.Configs)+len(p.Secrets) > 0:
+		return nil, fmt.Errorf("%s has volumes, configs or secrets: put them into its service", other.File)
 	}
-	whole, services, err := d.tree()
-	if err != nil {
-		return nil, err
-	}
-	if services[name] != nil {
-		return nil, fmt.Errorf("%s has a service %s of its own: call it something else", d.File, name)
-	}
-	parts, its, err := other.tree()
-	if err != nil {
-		return nil, err
-	}
-	for section := range parts {
-		if section != "services" {
-			return nil, fmt.Errorf("%s has a section %s: what it has to say must be in its service", other.File, section)
-		}
-	}
-	service, _ := its[other.Services[0].Name].(map[string]any)
-	spec, _ := service["x-picklock"].(map[string]any)
-	spec = maps.Clone(spec)
-	if spec == nil {
-		return nil, fmt.Errorf("%s: its service has no x-picklock", other.File)
-	}
-	spec["role"] = string(role)
-	service["x-picklock"] = spec
-	services[name] = service
-	whole["services"] = services
-	out := &Definition{Name: d.Name, File: d.File, Access: d.Access}
+	out := *d
 	if out.File == "" {
 		out.File = other.File
 	}
-	if out.Source, err = yaml.Marshal(whole); err != nil {
+	project := d.project
+	if project == nil {
+		project = &types.Project{Services: types.Services{}}
+	}
+	// The transformation that changes nothing makes a copy.
+	out.project, err = project.WithServicesTransform(func(_ string, s types.ServiceConfig) (types.ServiceConfig, error) { return s, nil })
+	if err != nil {
 		return nil, fmt.Errorf("put %s and %s together: %w", d.File, other.File, err)
 	}
-	return out, out.parse(ctx)
-}
-
-// tree is the file as it is written, without anchors, and its services.
-func (d *Definition) tree() (whole, services map[string]any, err error) {
-	if err := yaml.Unmarshal(d.Source, &whole); err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", d.File, err)
+	added := other.Services[0]
+	config := other.project.Services[added.Name]
+	added.Name, added.Spec.Role, config.Name = name, role, name
+	out.project.Services[name] = config
+	out.Services = append(slices.Clone(d.Services), added)
+	slices.SortFunc(out.Services, func(a, b Service) int { return compareNatural(a.Name, b.Name) })
+	out.Source = slices.Concat(d.Source, []byte("\n"), other.Source)
+	out.values = maps.Clone(d.values)
+	if out.values == nil {
+		out.values = map[string]string{}
 	}
-	if whole == nil {
-		whole = map[string]any{}
-	}
-	services, _ = whole["services"].(map[string]any)
-	if services == nil {
-		services = map[string]any{}
-	}
-	return whole, services, nil
+	maps.Copy(out.values, other.values)
+	return &out, nil
 }

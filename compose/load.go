@@ -29,7 +29,7 @@ var files embed.FS
 type Definition struct {
 	Name     string
 	File     string // as given, or the embedded file's name
-	Source   []byte // the file itself
+	Source   []byte // the file itself; With appends the other file
 	Services []Service
 	// Directory is the volume that all clients share (x-picklock: {directory: NAME} of
 	// the whole file), "" for none. A cluster that has one needs no server.

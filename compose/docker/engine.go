@@ -2,54 +2,55 @@ package docker
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
-	"net/netip"
+	"net"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/client"
 )
 
-// engine is all that this package asks of a Docker Engine. Everything that is found
-// is found by label.
-type engine interface {
-	info(ctx context.Context) (info, error)
+// engine is what this package asks of a Docker Engine, through github.com/docker/docker. Only the
+// files with its methods import that. Everything that is found is found by label.
+type engine struct{ c *client.Client }
 
-	// image returns the id of an image, "" if it is not there.
-	image(ctx context.Context, ref string) (string, error)
-	images(ctx context.Context, label string) ([]object, error)
-	// build makes an image out of a tar archive with a Dockerfile.
-	build(ctx context.Context, files io.Reader, ref string, labels map[string]string) error
-	removeImage(ctx context.Context, ref string) error
+const defaultHost = client.DefaultDockerHost
 
-	create(ctx context.Context, s spec) (id string, err error)
-	// attach connects to a container's standard streams, before it is started.
-	attach(ctx context.Context, id string) (*streams, error)
-	start(ctx context.Context, id string) error
-	kill(ctx context.Context, id string) error
-	inspect(ctx context.Context, id string) (instance, error)
-	// await returns a function that waits for the container's end: for the next one,
-	// or for any that has come already.
-	await(ctx context.Context, id string, next bool) func() (code int64, err error)
-	// logs copies what a container writes, from a moment on until it ends.
-	logs(ctx context.Context, id string, since time.Time, to io.Writer) error
-	// recreate makes the container anew, without the data that it had.
-	recreate(ctx context.Context, id string) (newID string, err error)
-	// files reads a folder of a container, which need not run, as a tar archive. The
-	// names in it begin with the folder's own.
-	files(ctx context.Context, id, dir string) (io.ReadCloser, error)
-	// put unpacks a tar archive into a folder of a container, which need not run.
-	put(ctx context.Context, id, dir string, archive io.Reader) error
-	containers(ctx context.Context, labels ...string) ([]object, error)
-	removeContainer(ctx context.Context, id string) error
+func dial(a access) (engine, error) {
+	opts := []client.Opt{client.FromEnv, client.WithAPIVersionNegotiation(), client.WithHost(a.host)}
+	if a.crt != "" {
+		opts = append(opts, client.WithTLSClientConfig(a.ca, a.crt, a.key))
+	}
+	c, err := client.NewClientWithOpts(opts...)
+	if err != nil {
+		return engine{}, fmt.Errorf("reach the Docker engine at %s: %w", a.host, err)
+	}
+	return engine{c}, nil
+}
 
-	// network makes a network on a free subnet.
-	network(ctx context.Context, name string, labels map[string]string) (netip.Prefix, error)
-	networks(ctx context.Context, label string) ([]object, error)
-	removeNetwork(ctx context.Context, id string) error
+func (e engine) close() error { return e.c.Close() }
 
-	volume(ctx context.Context, name string, labels map[string]string) error
-	volumes(ctx context.Context, label string) ([]object, error)
-	removeVolume(ctx context.Context, name string) error
-
-	close() error
+func (e engine) info(ctx context.Context) (info, error) {
+	i, err := e.c.Info(ctx)
+	if err != nil {
+		return info{}, explain(e.c.DaemonHost(), err)
+	}
+	v, err := e.c.ServerVersion(ctx)
+	if err != nil {
+		return info{}, explain(e.c.DaemonHost(), err)
+	}
+	now, err := time.Parse(time.RFC3339Nano, i.SystemTime)
+	if err != nil {
+		now = time.Now()
+	}
+	return info{
+		Version: i.ServerVersion, OS: i.OSType, Arch: v.Arch, Name: i.Name, CPUs: i.NCPU, Now: now,
+		AppArmor: slices.ContainsFunc(i.SecurityOptions, func(o string) bool { return strings.Contains(o, "apparmor") }),
+	}, nil
 }
 
 // info is what there is to know of the engine itself.
@@ -105,3 +106,30 @@ type streams struct {
 	copy  func(stdout, stderr io.Writer) error
 	close func()
 }
+
+// explain turns the client's error into one line that says what to do.
+func explain(host string, err error) error {
+	switch {
+	case strings.Contains(err.Error(), "permission denied"):
+		return fmt.Errorf("the Docker engine at %s does not let you in: join its group (sudo usermod -aG docker \"$USER\", then log in again) or run as root", host)
+	case client.IsErrConnectionFailed(err), errors.Is(err, context.DeadlineExceeded), isNetError(err):
+		return fmt.Errorf("no Docker engine answers at %s: start it or set DOCKER_HOST; --runtime local needs none", host)
+	}
+	return fmt.Errorf("ask the Docker engine at %s: %w", host, err)
+}
+
+func isNetError(err error) bool {
+	var n net.Error
+	return errors.As(err, &n)
+}
+
+// gone forgives that what was to be removed is not there.
+func gone(err error) error {
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// inUse says that something cannot be removed because something else needs it.
+func inUse(err error) bool { return errdefs.IsConflict(err) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -39,8 +40,8 @@ const ownNetwork = "picklock"
 
 // rewrite returns the Compose file for one run: every service labelled, on the run's
 // network with an address that it keeps, with no port published and never restarted
-// by the engine behind the nemesis's back. It is one file, whatever theirs includes and
-// extends. Compose's own way, a second file on top, can only add to lists. With secrets, it
+// by the engine while the nemesis keeps it down. It is one file, whatever the user's file
+// includes and extends. A second file on top, as Compose has it, can only add to lists. With secrets, it
 // is what Compose is given: without, it is the run's record of it, with the names of
 // variables instead of their values.
 func rewrite(def *compose.Definition, p plan, secrets bool) ([]byte, error) {
@@ -66,15 +67,11 @@ func rewrite(def *compose.Definition, p plan, secrets bool) ([]byte, error) {
 			f.Volumes[name] = v
 		}
 	}
-	text, err := f.MarshalYAML()
-	if err != nil {
-		return nil, err
-	}
 	hide := func(s string) string { return s }
 	if !secrets {
 		hide = def.Hide
 	}
-	return plain(text, hide)
+	return marshal(f, hide)
 }
 
 func (p plan) service(name string, s types.ServiceConfig, role compose.Role) (types.ServiceConfig, error) {
@@ -131,130 +128,93 @@ func withLabels(l types.Labels, more map[string]string) types.Labels {
 	return out
 }
 
-// plain writes a file that compose-go has written so that docker-compose 1.29 reads it, too:
-// it knows fewer of the long forms that everything is in now. What has only a long form it
-// does not know at all. Every string of it has its variables put in: what looks like one now is
-// none. hide is called for what may hold a secret.
-func plain(text []byte, hide func(string) string) ([]byte, error) {
-	var f map[string]any
-	if err := yaml.Unmarshal(text, &f); err != nil {
+// marshal writes a project so that docker-compose 1.29 reads it, too: what it knows in a short
+// form only is in that. A file of the project has its variables put in, so that every "$" in it
+// stands for itself. hide is called for every text that may hold a secret.
+func marshal(f *types.Project, hide func(string) string) ([]byte, error) {
+	text, err := f.MarshalYAML()
+	if err != nil {
 		return nil, err
 	}
-	delete(f, "name")
+	var whole map[string]any
+	if err := yaml.Unmarshal(text, &whole); err != nil {
+		return nil, err
+	}
+	delete(whole, "name")
 	for _, section := range []string{"secrets", "configs"} {
-		for _, v := range mapping(f[section]) {
+		for _, v := range mapping(whole[section]) {
 			if x := mapping(v); x["external"] == nil {
 				delete(x, "name") // that of a project which this is not
 			}
 		}
 	}
-	for _, v := range mapping(f["services"]) {
-		s := mapping(v)
-		for key, short := range map[string]func(any) any{
-			"volumes": shortVolume, "extra_hosts": shortHost, "env_file": shortEnvFile, "devices": shortDevice,
-		} {
-			list, _ := s[key].([]any)
-			for i := range list {
-				list[i] = short(list[i])
-			}
-		}
-		shortDependencies(s)
+	for name, v := range mapping(whole["services"]) {
+		shorten(mapping(v), f.Services[name])
 	}
-	var literal func(key string, v any) any
-	literal = func(key string, v any) any {
-		switch v := v.(type) {
-		case string:
-			v = strings.ReplaceAll(v, "$", "$$")
-			if key != "image" {
-				v = hide(v)
-			}
-			return v
-		case []any:
-			for i := range v {
-				v[i] = literal("", v[i])
-			}
-		case map[string]any:
-			for k := range v {
-				v[k] = literal(k, v[k])
-			}
+	return yaml.Marshal(literal("", whole, hide))
+}
+
+// shorten puts the short forms of a service into what it is written as.
+func shorten(written map[string]any, s types.ServiceConfig) {
+	for _, d := range mapping(written["depends_on"]) {
+		if d := mapping(d); d["required"] == true {
+			delete(d, "required") // it is anyway
+		}
+	}
+	if len(s.ExtraHosts) > 0 {
+		written["extra_hosts"] = slices.Sorted(slices.Values(s.ExtraHosts.AsList(":")))
+	}
+	devices, _ := written["devices"].([]any)
+	for i, d := range s.Devices {
+		devices[i] = strings.Trim(strings.Join([]string{d.Source, d.Target, d.Permissions}, ":"), ":")
+	}
+	volumes, _ := written["volumes"].([]any)
+	for i, v := range s.Volumes {
+		// In the long form, old Compose does not make a folder that is not there.
+		plain := types.ServiceVolumeConfig{Type: v.Type, Source: v.Source, Target: v.Target, ReadOnly: v.ReadOnly, Bind: v.Bind, Volume: v.Volume}
+		switch {
+		case v.Type == types.VolumeTypeBind && reflect.DeepEqual(v.Bind, &types.ServiceVolumeBind{CreateHostPath: true}):
+		case v.Type == types.VolumeTypeVolume && (v.Volume == nil || reflect.DeepEqual(v.Volume, &types.ServiceVolumeVolume{})):
+		default:
+			continue
+		}
+		if !reflect.DeepEqual(v, plain) || strings.Contains(v.Source+v.Target, ":") || v.Source == "" && v.ReadOnly {
+			continue
+		}
+		short := strings.TrimPrefix(v.Source+":"+v.Target, ":")
+		if v.ReadOnly {
+			short += ":ro"
+		}
+		volumes[i] = short
+	}
+}
+
+// literal escapes every "$", and hides what is secret.
+func literal(key string, v any, hide func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		v = strings.ReplaceAll(v, "$", "$$")
+		if key != "image" {
+			v = hide(v)
 		}
 		return v
+	case []string:
+		for i := range v {
+			v[i] = literal("", v[i], hide).(string)
+		}
+	case []any:
+		for i := range v {
+			v[i] = literal("", v[i], hide)
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = literal(k, v[k], hide)
+		}
 	}
-	return yaml.Marshal(literal("", f))
+	return v
 }
 
 func mapping(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
-}
-
-// only says whether a mapping has no other keys than these. One that is an empty mapping
-// does not count.
-func only(m map[string]any, keys ...string) bool {
-	for k, v := range m {
-		if inner, ok := v.(map[string]any); ok && len(inner) == 0 {
-			continue
-		}
-		if !slices.Contains(keys, k) {
-			return false
-		}
-	}
-	return true
-}
-
-func shortVolume(v any) any {
-	m := mapping(v)
-	kind, source, target := m["type"], fmt.Sprint(m["source"]), fmt.Sprint(m["target"])
-	if kind != "bind" && kind != "volume" || !only(m, "type", "source", "target", "read_only") || strings.Contains(source+target, ":") {
-		return v
-	}
-	out := target
-	if m["source"] != nil {
-		out = source + ":" + target
-	}
-	if m["read_only"] == true {
-		if m["source"] == nil {
-			return v
-		}
-		out += ":ro"
-	}
-	return out
-}
-
-func shortHost(v any) any {
-	s, ok := v.(string)
-	if !ok {
-		return v
-	}
-	return strings.Replace(s, "=", ":", 1)
-}
-
-func shortEnvFile(v any) any {
-	if m := mapping(v); m["path"] != nil && only(m, "path") {
-		return m["path"]
-	}
-	return v
-}
-
-func shortDevice(v any) any {
-	m := mapping(v)
-	if m["source"] == nil || !only(m, "source", "target", "permissions") {
-		return v
-	}
-	out := fmt.Sprint(m["source"])
-	for _, k := range []string{"target", "permissions"} {
-		if m[k] != nil {
-			out += ":" + fmt.Sprint(m[k])
-		}
-	}
-	return out
-}
-
-// shortDependencies leaves out what is so anyway.
-func shortDependencies(s map[string]any) {
-	for _, v := range mapping(s["depends_on"]) {
-		if d := mapping(v); d["required"] == true {
-			delete(d, "required")
-		}
-	}
 }

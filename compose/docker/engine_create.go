@@ -10,7 +10,8 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-func (s sdk) create(ctx context.Context, x spec) (string, error) {
+// create makes a container and returns its id.
+func (e engine) create(ctx context.Context, x spec) (string, error) {
 	c := &container.Config{
 		Image: x.Image, Cmd: x.Args, Env: x.Env, Labels: x.Labels,
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
@@ -39,12 +40,13 @@ func (s sdk) create(ctx context.Context, x spec) (string, error) {
 			IPAMConfig: &network.EndpointIPAMConfig{IPv4Address: x.Addr}, Aliases: []string{x.Alias},
 		}}}
 	}
-	made, err := s.c.ContainerCreate(ctx, c, h, n, nil, x.Name)
+	made, err := e.c.ContainerCreate(ctx, c, h, n, nil, x.Name)
 	return made.ID, err
 }
 
-func (s sdk) attach(ctx context.Context, id string) (*streams, error) {
-	a, err := s.c.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+// attach connects to a container's standard streams, before it is started.
+func (e engine) attach(ctx context.Context, id string) (*streams, error) {
+	a, err := e.c.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return nil, err
 	}

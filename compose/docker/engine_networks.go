@@ -13,17 +13,18 @@ import (
 	"github.com/docker/docker/api/types/volume"
 )
 
-func (s sdk) network(ctx context.Context, name string, labels map[string]string) (netip.Prefix, error) {
+// network makes a network on a free subnet.
+func (e engine) network(ctx context.Context, name string, labels map[string]string) (netip.Prefix, error) {
 	// An address stays a node's own only on a subnet that was asked for; which one is
 	// free, the engine knows best: take the one that it chooses.
 	var last error
 	for range 20 {
-		n, err := s.c.NetworkCreate(ctx, name, network.CreateOptions{Driver: "bridge", Labels: labels})
+		n, err := e.c.NetworkCreate(ctx, name, network.CreateOptions{Driver: "bridge", Labels: labels})
 		if err != nil {
 			return netip.Prefix{}, fmt.Errorf("make network %s: %w", name, err)
 		}
-		i, err := s.c.NetworkInspect(ctx, n.ID, network.InspectOptions{})
-		if rerr := s.c.NetworkRemove(ctx, n.ID); err == nil {
+		i, err := e.c.NetworkInspect(ctx, n.ID, network.InspectOptions{})
+		if rerr := e.c.NetworkRemove(ctx, n.ID); err == nil {
 			err = rerr
 		}
 		if err != nil {
@@ -34,7 +35,7 @@ func (s sdk) network(ctx context.Context, name string, labels map[string]string)
 			if err != nil || !subnet.Addr().Is4() {
 				continue
 			}
-			_, last = s.c.NetworkCreate(ctx, name, network.CreateOptions{
+			_, last = e.c.NetworkCreate(ctx, name, network.CreateOptions{
 				Driver: "bridge", Labels: labels, IPAM: &network.IPAM{Config: []network.IPAMConfig{{Subnet: c.Subnet}}},
 			})
 			if last == nil {
@@ -51,8 +52,8 @@ func (s sdk) network(ctx context.Context, name string, labels map[string]string)
 	return netip.Prefix{}, fmt.Errorf("make network %s: %w", name, last)
 }
 
-func (s sdk) networks(ctx context.Context, label string) ([]object, error) {
-	list, err := s.c.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
+func (e engine) networks(ctx context.Context, label string) ([]object, error) {
+	list, err := e.c.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
 	var out []object
 	for _, n := range list {
 		out = append(out, object{ID: n.ID, Name: n.Name, Labels: n.Labels, Created: n.Created})
@@ -65,15 +66,15 @@ func (s sdk) networks(ctx context.Context, label string) ([]object, error) {
 // Only the engine's restart makes it count anew.
 var errKept = errors.New("the engine has miscounted what is connected to it, and nothing is: restart the engine to be rid of it")
 
-func (s sdk) removeNetwork(ctx context.Context, id string) error {
-	err := gone(s.c.NetworkRemove(ctx, id))
+func (e engine) removeNetwork(ctx context.Context, id string) error {
+	err := gone(e.c.NetworkRemove(ctx, id))
 	if err != nil && strings.Contains(err.Error(), "active endpoints") {
-		if derr := s.disconnectGone(ctx, id); derr != nil {
+		if derr := e.disconnectGone(ctx, id); derr != nil {
 			return errors.Join(err, derr)
 		}
-		err = gone(s.c.NetworkRemove(ctx, id))
+		err = gone(e.c.NetworkRemove(ctx, id))
 		if err != nil && strings.Contains(err.Error(), "active endpoints") {
-			if n, ierr := s.c.NetworkInspect(ctx, id, network.InspectOptions{}); ierr == nil && len(n.Containers) == 0 {
+			if n, ierr := e.c.NetworkInspect(ctx, id, network.InspectOptions{}); ierr == nil && len(n.Containers) == 0 {
 				return fmt.Errorf("%w: %w", errKept, err)
 			}
 		}
@@ -83,30 +84,30 @@ func (s sdk) removeNetwork(ctx context.Context, id string) error {
 
 // disconnectGone has the engine forget a network's ends that it kept although their
 // containers are gone. Those of containers that are there stay.
-func (s sdk) disconnectGone(ctx context.Context, id string) error {
-	n, err := s.c.NetworkInspect(ctx, id, network.InspectOptions{})
+func (e engine) disconnectGone(ctx context.Context, id string) error {
+	n, err := e.c.NetworkInspect(ctx, id, network.InspectOptions{})
 	if err != nil {
 		return fmt.Errorf("look at its ends: %w", err)
 	}
 	for container, end := range n.Containers {
-		if _, err := s.c.ContainerInspect(ctx, container); !errdefs.IsNotFound(err) {
+		if _, err := e.c.ContainerInspect(ctx, container); !errdefs.IsNotFound(err) {
 			continue
 		}
 		// By its name: an end without a container is in the list under an id of its own.
-		if err := gone(s.c.NetworkDisconnect(ctx, id, end.Name, true)); err != nil {
+		if err := gone(e.c.NetworkDisconnect(ctx, id, end.Name, true)); err != nil {
 			return fmt.Errorf("disconnect %s, which is gone: %w", end.Name, err)
 		}
 	}
 	return nil
 }
 
-func (s sdk) volume(ctx context.Context, name string, labels map[string]string) error {
-	_, err := s.c.VolumeCreate(ctx, volume.CreateOptions{Name: name, Labels: labels})
+func (e engine) volume(ctx context.Context, name string, labels map[string]string) error {
+	_, err := e.c.VolumeCreate(ctx, volume.CreateOptions{Name: name, Labels: labels})
 	return err
 }
 
-func (s sdk) volumes(ctx context.Context, label string) ([]object, error) {
-	list, err := s.c.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
+func (e engine) volumes(ctx context.Context, label string) ([]object, error) {
+	list, err := e.c.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
 	var out []object
 	for _, v := range list.Volumes {
 		out = append(out, object{ID: v.Name, Name: v.Name, Labels: v.Labels})
@@ -114,6 +115,6 @@ func (s sdk) volumes(ctx context.Context, label string) ([]object, error) {
 	return out, err
 }
 
-func (s sdk) removeVolume(ctx context.Context, name string) error {
-	return gone(s.c.VolumeRemove(ctx, name, true))
+func (e engine) removeVolume(ctx context.Context, name string) error {
+	return gone(e.c.VolumeRemove(ctx, name, true))
 }

@@ -14,8 +14,9 @@ import (
 
 var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-func (s sdk) recreate(ctx context.Context, id string) (string, error) {
-	c, err := s.c.ContainerInspect(ctx, id)
+// recreate makes the container anew, without the data that it had, and returns its new id.
+func (e engine) recreate(ctx context.Context, id string) (string, error) {
+	c, err := e.c.ContainerInspect(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -25,7 +26,7 @@ func (s sdk) recreate(ctx context.Context, id string) (string, error) {
 			return "", fmt.Errorf("it keeps data in %s on the engine's machine, which a wipe must not empty: use a volume", m.Source)
 		}
 		if m.Type == mount.TypeVolume && m.RW && !anonymous.MatchString(m.Name) {
-			v, err := s.c.VolumeInspect(ctx, m.Name)
+			v, err := e.c.VolumeInspect(ctx, m.Name)
 			if err != nil {
 				return "", err
 			}
@@ -45,17 +46,17 @@ func (s sdk) recreate(ctx context.Context, id string) (string, error) {
 		source, _, _ := strings.Cut(b, ":")
 		return anonymous.MatchString(source)
 	})
-	if err := s.removeContainer(ctx, c.ID); err != nil {
+	if err := e.removeContainer(ctx, c.ID); err != nil {
 		return "", err
 	}
 	for _, v := range named {
-		if err := s.c.VolumeRemove(ctx, v.Name, false); err != nil {
+		if err := e.c.VolumeRemove(ctx, v.Name, false); err != nil {
 			return "", fmt.Errorf("empty its volume: %w", err)
 		}
-		if _, err := s.c.VolumeCreate(ctx, volume.CreateOptions{Name: v.Name, Driver: v.Driver, DriverOpts: v.Options, Labels: v.Labels}); err != nil {
+		if _, err := e.c.VolumeCreate(ctx, volume.CreateOptions{Name: v.Name, Driver: v.Driver, DriverOpts: v.Options, Labels: v.Labels}); err != nil {
 			return "", fmt.Errorf("make its volume anew: %w", err)
 		}
 	}
-	made, err := s.c.ContainerCreate(ctx, c.Config, c.HostConfig, &network.NetworkingConfig{EndpointsConfig: nets}, nil, strings.TrimPrefix(c.Name, "/"))
+	made, err := e.c.ContainerCreate(ctx, c.Config, c.HostConfig, &network.NetworkingConfig{EndpointsConfig: nets}, nil, strings.TrimPrefix(c.Name, "/"))
 	return made.ID, err
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-func (s sdk) start(ctx context.Context, id string) error {
-	return s.c.ContainerStart(ctx, id, container.StartOptions{})
+func (e engine) start(ctx context.Context, id string) error {
+	return e.c.ContainerStart(ctx, id, container.StartOptions{})
 }
 
-func (s sdk) kill(ctx context.Context, id string) error {
-	err := s.c.ContainerKill(ctx, id, "KILL")
+func (e engine) kill(ctx context.Context, id string) error {
+	err := e.c.ContainerKill(ctx, id, "KILL")
 	if errdefs.IsConflict(err) {
 		return nil // it is not running
 	}
 	return gone(err)
 }
 
-func (s sdk) inspect(ctx context.Context, id string) (instance, error) {
-	c, err := s.c.ContainerInspect(ctx, id)
+func (e engine) inspect(ctx context.Context, id string) (instance, error) {
+	c, err := e.c.ContainerInspect(ctx, id)
 	if err != nil {
 		return instance{}, err
 	}
@@ -49,12 +49,14 @@ func (s sdk) inspect(ctx context.Context, id string) (instance, error) {
 	return out, nil
 }
 
-func (s sdk) await(ctx context.Context, id string, next bool) func() (int64, error) {
+// await returns a function that waits for the container's end: for the next one, or for any
+// that has come already.
+func (e engine) await(ctx context.Context, id string, next bool) func() (int64, error) {
 	condition := container.WaitConditionNotRunning
 	if next {
 		condition = container.WaitConditionNextExit
 	}
-	ended, errs := s.c.ContainerWait(ctx, id, condition)
+	ended, errs := e.c.ContainerWait(ctx, id, condition)
 	return func() (int64, error) {
 		select {
 		case e := <-ended:
@@ -68,8 +70,9 @@ func (s sdk) await(ctx context.Context, id string, next bool) func() (int64, err
 	}
 }
 
-func (s sdk) logs(ctx context.Context, id string, since time.Time, to io.Writer) error {
-	c, err := s.c.ContainerInspect(ctx, id)
+// logs copies what a container writes, from a moment on until it ends.
+func (e engine) logs(ctx context.Context, id string, since time.Time, to io.Writer) error {
+	c, err := e.c.ContainerInspect(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func (s sdk) logs(ctx context.Context, id string, since time.Time, to io.Writer)
 	if !since.IsZero() {
 		o.Since = fmt.Sprintf("%d.%09d", since.Unix(), since.Nanosecond())
 	}
-	r, err := s.c.ContainerLogs(ctx, id, o)
+	r, err := e.c.ContainerLogs(ctx, id, o)
 	if err != nil {
 		return err
 	}
@@ -90,12 +93,12 @@ func (s sdk) logs(ctx context.Context, id string, since time.Time, to io.Writer)
 	return err
 }
 
-func (s sdk) containers(ctx context.Context, labels ...string) ([]object, error) {
+func (e engine) containers(ctx context.Context, labels ...string) ([]object, error) {
 	f := filters.NewArgs()
 	for _, l := range labels {
 		f.Add("label", l)
 	}
-	list, err := s.c.ContainerList(ctx, container.ListOptions{All: true, Filters: f})
+	list, err := e.c.ContainerList(ctx, container.ListOptions{All: true, Filters: f})
 	var out []object
 	for _, c := range list {
 		out = append(out, object{c.ID, strings.TrimPrefix(strings.Join(c.Names, ","), "/"), c.State, c.Labels, time.Unix(c.Created, 0)})
@@ -103,16 +106,28 @@ func (s sdk) containers(ctx context.Context, labels ...string) ([]object, error)
 	return out, err
 }
 
-func (s sdk) removeContainer(ctx context.Context, id string) error {
-	err := s.c.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+func (e engine) removeContainer(ctx context.Context, id string) error {
+	err := e.c.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	if err != nil && strings.Contains(err.Error(), "is already in progress") {
 		return nil
 	}
 	if err != nil && strings.Contains(err.Error(), "paused") {
-		if err := s.c.ContainerUnpause(ctx, id); err != nil {
+		if err := e.c.ContainerUnpause(ctx, id); err != nil {
 			return err
 		}
-		err = s.c.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		err = e.c.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	}
 	return gone(err)
+}
+
+// files reads a folder of a container, which need not run, as a tar archive. The names in it
+// begin with the folder's own.
+func (e engine) files(ctx context.Context, id, dir string) (io.ReadCloser, error) {
+	r, _, err := e.c.CopyFromContainer(ctx, id, dir)
+	return r, err
+}
+
+// put unpacks a tar archive into a folder of a container, which need not run.
+func (e engine) put(ctx context.Context, id, dir string, archive io.Reader) error {
+	return e.c.CopyToContainer(ctx, id, dir, archive, container.CopyToContainerOptions{})
 }

@@ -14,16 +14,17 @@ import (
 	"github.com/docker/docker/api/types/image"
 )
 
-func (s sdk) image(ctx context.Context, ref string) (string, error) {
-	i, err := s.c.ImageInspect(ctx, ref)
+// image returns the id of an image, "" if it is not there.
+func (e engine) image(ctx context.Context, ref string) (string, error) {
+	i, err := e.c.ImageInspect(ctx, ref)
 	if errdefs.IsNotFound(err) {
 		return "", nil
 	}
 	return i.ID, err
 }
 
-func (s sdk) images(ctx context.Context, label string) ([]object, error) {
-	list, err := s.c.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
+func (e engine) images(ctx context.Context, label string) ([]object, error) {
+	list, err := e.c.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
 	var out []object
 	for _, i := range list {
 		tags := slices.DeleteFunc(i.RepoTags, func(tag string) bool { return strings.HasPrefix(tag, "<none>") })
@@ -37,8 +38,9 @@ func (s sdk) images(ctx context.Context, label string) ([]object, error) {
 	return out, err
 }
 
-func (s sdk) build(ctx context.Context, files io.Reader, ref string, labels map[string]string) error {
-	r, err := s.c.ImageBuild(ctx, files, build.ImageBuildOptions{
+// build makes an image out of a tar archive with a Dockerfile.
+func (e engine) build(ctx context.Context, files io.Reader, ref string, labels map[string]string) error {
+	r, err := e.c.ImageBuild(ctx, files, build.ImageBuildOptions{
 		Tags: []string{ref}, Labels: labels, Remove: true, ForceRemove: true, Version: build.BuilderV1,
 	})
 	if err != nil {
@@ -59,7 +61,7 @@ func (s sdk) build(ctx context.Context, files io.Reader, ref string, labels map[
 	}
 }
 
-func (s sdk) removeImage(ctx context.Context, ref string) error {
-	_, err := s.c.ImageRemove(ctx, ref, image.RemoveOptions{PruneChildren: true})
+func (e engine) removeImage(ctx context.Context, ref string) error {
+	_, err := e.c.ImageRemove(ctx, ref, image.RemoveOptions{PruneChildren: true})
 	return gone(err)
 }
