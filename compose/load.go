@@ -53,18 +53,18 @@ type Spec struct {
 	Role  Role  `mapstructure:"role"`
 	Ports []int `mapstructure:"ports"` // the first is the one that clients dial
 	// Ready and Leader ask a running server on its first port; nil where
-	// connecting says enough, or nobody leads.
+	// a connection is proof enough, or no server leads.
 	Ready  *Probe `mapstructure:"ready"`
 	Leader *Probe `mapstructure:"leader"`
 	// Takeover is how long the others may need to replace this server when it leads
-	// and is gone, by their own settings ("4s"); "" where nobody replaces it.
+	// and is gone, by their own settings ("4s"); "" if none does.
 	Takeover string `mapstructure:"takeover"`
 	// Promote makes a replica the one that leads, and Follow makes a server the
 	// replica of the one at {addr} and {port}; nil where there are no replicas.
 	Promote *Probe `mapstructure:"promote"`
 	Follow  *Probe `mapstructure:"follow"`
 	// Forgets says that a server which is started again has the role of its command line, and
-	// not the one that a failover gave it: it is told again.
+	// not the one that a failover gave it. It has to be given that again.
 	Forgets bool `mapstructure:"forgets"`
 	// NeedsData says why a server that has lost its data cannot join the others again; ""
 	// where it can, or where it is alone.
@@ -75,8 +75,8 @@ type Spec struct {
 	// Emulator names the program that stands in for the service, where the image is not
 	// the service itself.
 	Emulator string `mapstructure:"emulator"`
-	// External is the HOST:PORT of a server that runs already and is not picklock's to
-	// harm: what is started is a forwarder to it. "" for a server that is started.
+	// External is the HOST:PORT of a server that runs already and that picklock may inject
+	// no fault into: what is started is a forwarder to it. "" for a server that is started.
 	External string `mapstructure:"external"`
 	Local    *Local `mapstructure:"local"`
 }
@@ -130,12 +130,12 @@ type Local struct {
 	Version []string `mapstructure:"version"`
 }
 
-// Need is a file or program that must be there, and the package that brings it.
+// Need is a file or program that must be there, and the package that has it.
 type Need struct {
 	Program string `mapstructure:"program"`
 	File    string `mapstructure:"file"`
 	Package string `mapstructure:"package"`
-	Remedy  string `mapstructure:"remedy"` // where no package brings it: what to do
+	Hint    string `mapstructure:"hint"` // what to do if no package has it
 }
 
 // Folders lists what Path stands for on this machine, the latest version first.
@@ -167,7 +167,7 @@ type Impossible string
 
 func (i Impossible) Error() string { return string(i) }
 
-// Missing says what this machine lacks to run the server, and the remedy.
+// Missing says what this machine lacks to run the server, and what to do about it.
 func (l *Local) Missing() error {
 	for _, n := range l.Needs {
 		var err error
@@ -178,8 +178,8 @@ func (l *Local) Missing() error {
 			what = n.File
 			_, err = os.Stat(n.File)
 		}
-		if err != nil && n.Remedy != "" {
-			return Impossible(fmt.Sprintf("%s is not installed: %s", what, n.Remedy))
+		if err != nil && n.Hint != "" {
+			return Impossible(fmt.Sprintf("%s is not installed: %s", what, n.Hint))
 		}
 		if err != nil {
 			return Impossible(fmt.Sprintf("%s is not installed: apt-get install %s (its service need not run)", what, n.Package))
@@ -252,11 +252,11 @@ func (d *Definition) parse(ctx context.Context) error {
 		Directory string `mapstructure:"directory"`
 		Owned     bool   `mapstructure:"i_own_this_service"`
 	}
-	ours := reflect.TypeOf(whole)
+	fields := reflect.TypeOf(whole)
 	if members, _ := project.Extensions["x-picklock"].(map[string]any); members["role"] != nil {
-		ours = reflect.TypeFor[Spec]() // what the services share, by an anchor
+		fields = reflect.TypeFor[Spec]() // what the services share, by a YAML anchor
 	}
-	if err := unknownKeys(project.Extensions["x-picklock"], ours, "x-picklock"); err != nil {
+	if err := unknownKeys(project.Extensions["x-picklock"], fields, "x-picklock"); err != nil {
 		return fmt.Errorf("load %s: %w", d.File, err)
 	}
 	if _, err := project.Extensions.Get("x-picklock", &whole); err != nil {

@@ -18,7 +18,7 @@ const logLooks = 100 * time.Millisecond
 
 // KeepLogs keeps the logs in dir from filling the disk until ctx ends: what lies between their
 // ends takes no room any more, where the file system can give it back. Nodes write to the files
-// themselves, so that nobody waits for a reader to take what he says. Where it cannot be done
+// themselves, so that none of them waits for a reader. If it cannot be done,
 // the run goes on: EndLogs makes them short in the end.
 func KeepLogs(ctx context.Context, dir string) {
 	t := time.NewTicker(logLooks)

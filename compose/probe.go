@@ -105,7 +105,7 @@ func (p *Probe) AwaitBy(ctx context.Context, addr string, gone <-chan struct{}, 
 		if err != nil && (last == nil || !isTimeout(err)) { // that the time was over says less than an answer
 			last = err
 		}
-		// A server tells nobody that its port is about to open: asking again is
+		// A server does not announce that its port is about to open: asking again is
 		// the only way to find out.
 		select {
 		case <-ctx.Done():

@@ -9,10 +9,10 @@ import (
 // and that is true: a row of one column of one byte.
 const sqlTrue = `D\x00\x00\x00\x0b\x00\x01\x00\x00\x00\x01t`
 
-// fill makes a question in SQL one that can be sent: it says who it is and asks, both
-// at once, and counts on a server that lets the user postgres in without a password
-// (https://www.postgresql.org/docs/current/protocol-flow.html). Where nothing is said
-// of the answer it must be true.
+// fill makes a question in SQL one that can be sent: it logs in and asks, both
+// at once, and needs a server that lets the user postgres in without a password
+// (https://www.postgresql.org/docs/current/protocol-flow.html). If no answer is
+// given to expect, it must be true.
 func (p *Probe) fill() error {
 	if p.SQL == "" {
 		return nil

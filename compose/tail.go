@@ -15,7 +15,7 @@ const (
 )
 
 // Tail returns the last lines of a log file as the end of an error message: "" if
-// there is no such file. Stack traces are left out: they say nothing to whoever runs the
+// there is no such file. Stack traces are left out: they do not help the user of the
 // server, and push out the line that does.
 func Tail(path string) string {
 	lines := LastLines(path)

@@ -97,7 +97,7 @@ func (e *emulator) do(target string, body []byte) *answer {
 }
 
 // ServeHTTP implements http.Handler. The body is read and the answer sent outside the
-// lock: a client that is stopped in the middle holds nobody up.
+// lock: a client that is stopped in the middle does not hold up the others.
 func (e *emulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		http.Error(w, "DynamoDB's interface takes POST", http.StatusMethodNotAllowed)

@@ -89,7 +89,7 @@ func (e *Engine) Left(ctx context.Context) (Left, error) {
 }
 
 // Clean removes what was left, except what has come to use since. It returns what was
-// removed, and what the engine itself keeps, with the remedy.
+// removed, and what the engine itself keeps, with what to do about it.
 func (e *Engine) Clean(ctx context.Context, left Left) (removed, kept []string, err error) {
 	dead, err := e.dead(ctx)
 	if err != nil {

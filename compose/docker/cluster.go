@@ -35,7 +35,7 @@ type Cluster struct {
 	def    *compose.Definition
 	opts   Options
 	run    string // its id
-	image  string // of our own program
+	image  string // of picklock's own program
 	client string // of the clients
 	agent  Agent
 	hosts  []string

@@ -1,7 +1,7 @@
 // Package docker runs a cluster on a Docker Engine: Compose brings the servers up
-// from the images that people deploy, and our own programs run in containers of an
-// image that holds nothing but picklock. It touches nothing of the machine that it
-// runs on, so the engine may be elsewhere. It must not know locks, faults or
+// from the images that people deploy, and picklock's own programs run in containers of an
+// image that holds nothing else. It touches nothing of the machine that it
+// runs on, so the engine may be elsewhere. It does not depend on locks, faults or
 // histories.
 package docker
 
@@ -21,8 +21,8 @@ const (
 	labelRole = "picklock.role" // the node's role, or roleAgent
 )
 
-// roleAgent is the container that holds the nemesis's injector. It ends when nobody
-// holds the other end of its input any more: as long as it runs, its run is alive.
+// roleAgent is the container that holds the nemesis's injector. It ends when the
+// other end of its input is closed: as long as it runs, its run is alive.
 const roleAgent = "agent"
 
 // Agent is what a cluster needs of the program in the agent container.
@@ -33,7 +33,7 @@ type Agent interface {
 	Ask(ctx context.Context, netns, addr string, p *compose.Probe) (answer string, ok bool, err error)
 	// Kill ends all processes of the container whose first process that is.
 	Kill(ctx context.Context, pid int) error
-	// Close undoes all harm and ends the agent.
+	// Close heals all faults and ends the agent.
 	Close(ctx context.Context) error
 }
 
@@ -46,7 +46,7 @@ type Engine struct {
 }
 
 // Connect finds the engine, as the docker command would, and compose. The error
-// says what is missing and the remedy.
+// says what is missing and what to do about it.
 func Connect(ctx context.Context) (*Engine, error) {
 	a, err := findAccess()
 	if err != nil {

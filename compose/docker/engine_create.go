@@ -18,7 +18,7 @@ func (e engine) create(ctx context.Context, x spec) (string, error) {
 	}
 	h := &container.HostConfig{
 		NetworkMode: container.NetworkMode(x.Network), ExtraHosts: x.Hosts,
-		// What it writes is read at once; a second copy in the engine helps nobody.
+		// What it writes is read at once; a second copy in the engine has no use.
 		LogConfig:   container.LogConfig{Type: "none"},
 		SecurityOpt: []string{"no-new-privileges"},
 	}

@@ -32,7 +32,7 @@ var ownImages = regexp.MustCompile(`^(` + programRepo + `|` + clientRepo + `):[0
 // was built from one of picklock's has it as well.
 func ownImage(name string) bool { return ownImages.MatchString(name) }
 
-// programImage makes the image of our own program, unless it is there. base is an
+// programImage makes the image of picklock's own program, unless it is there. base is an
 // image to put the program into, "" for none: then it is all that the image holds.
 // The tag is a digest of both, so that a program is sent to an engine once.
 func (e *Engine) programImage(ctx context.Context, self, base string) (string, error) {
@@ -130,17 +130,17 @@ var machines = map[string]elf.Machine{
 
 // static returns nil if the program can run in an empty image on the engine.
 func static(f io.ReaderAt, arch string) error {
-	remedy := fmt.Sprintf("build one with CGO_ENABLED=0 GOOS=linux GOARCH=%s go build ./cmd/picklock, and name it in %s", arch, programEnv)
+	todo := fmt.Sprintf("build one with CGO_ENABLED=0 GOOS=linux GOARCH=%s go build ./cmd/picklock, and name it in %s", arch, programEnv)
 	p, err := elf.NewFile(f)
 	if err != nil {
-		return fmt.Errorf("is not a Linux program: %s", remedy)
+		return fmt.Errorf("is not a Linux program: %s", todo)
 	}
 	if want, known := machines[arch]; known && p.Machine != want {
-		return fmt.Errorf("is made for %v, the engine is %s: %s", p.Machine, arch, remedy)
+		return fmt.Errorf("is made for %v, the engine is %s: %s", p.Machine, arch, todo)
 	}
 	for _, s := range p.Progs {
 		if s.Type == elf.PT_INTERP {
-			return errors.New("is not a static program: " + remedy)
+			return errors.New("is not a static program: " + todo)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ var agentCaps = []string{"SYS_PTRACE", "DAC_OVERRIDE", "KILL", "SYS_ADMIN", "NET
 type node struct {
 	name   string
 	addr   string
-	svc    *compose.Service // nil for our own programs
+	svc    *compose.Service // nil for picklock's own programs
 	id     string
 	logged chan struct{} // closed when all that a server wrote is in its log
 }
@@ -136,7 +136,7 @@ func (c *Cluster) began(ctx context.Context, n *node, pid int, ended func() (int
 		return nil, berr
 	}
 	c.waiting.Go(func() { c.awaitEnd(n, ended, incarnation) })
-	if err != nil && !errors.Is(err, os.ErrProcessDone) { // of its end, who waits for it learns anyway
+	if err != nil && !errors.Is(err, os.ErrProcessDone) { // awaitEnd reports its end
 		return incarnation, err
 	}
 	return incarnation, nil
@@ -277,7 +277,7 @@ func (c *Cluster) newNode(ctx context.Context, p compose.Program) (*node, error)
 	return n, nil
 }
 
-// launch starts a container of our own program. The function that it returns waits
+// launch starts a container of picklock's own program. The function that it returns waits
 // for the program's end.
 func (c *Cluster) launch(ctx context.Context, id, name string) (*compose.Process, func() (int64, error), error) {
 	log, err := c.openLog(name)
@@ -326,7 +326,7 @@ func (c *Cluster) launch(ctx context.Context, id, name string) (*compose.Process
 	}, nil
 }
 
-// lenient goes on when nobody reads any more, so that the rest of the output, the
+// lenient goes on when its reader is gone, so that the rest of the output, the
 // log above all, still arrives.
 type lenient struct{ w io.Writer }
 

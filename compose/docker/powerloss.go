@@ -52,7 +52,7 @@ func (r reach) Cut(ctx context.Context, node string, sizes map[string]int64) err
 		return err
 	}
 	for name, size := range sizes {
-		// All of it is read first: the engine lets nobody else at a container before.
+		// All of it is read first: until then the engine locks the container.
 		var archive bytes.Buffer
 		folder, found := path.Dir(name), false
 		err := r.each(ctx, node, dir, folder, func(other string, h *tar.Header, file io.Reader) error {

@@ -8,8 +8,8 @@ import (
 )
 
 // reach implements compose.Reach: the agent asks a server from inside its own
-// network, which may be one that this machine does not reach; what a server keeps on
-// its disk, the engine hands out.
+// network, which may be one that this machine does not reach; the engine
+// reads what a server keeps on its disk.
 type reach struct{ c *Cluster }
 
 func (r reach) Ask(ctx context.Context, n compose.Node, p *compose.Probe) (string, bool, error) {

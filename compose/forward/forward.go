@@ -1,8 +1,9 @@
 // Package forward lets the clients of a run reach a service that runs outside of it: a
 // forwarder is a node of the cluster that listens where clients think the service is, and
-// hands every connection on to the service itself. Clients stay in networks of their own,
-// so that their links can be cut, held and slowed; whoever started the run dials for the
-// forwarder, for it has no way out. It must not know locks, faults, or what the bytes mean.
+// forwards every connection to the service itself. Clients stay in networks of their own,
+// so that their links can be cut, held and slowed; the process that started the run dials for
+// the forwarder, which has no route to the outside. The package does not depend on locks,
+// faults, or what the bytes mean.
 package forward
 
 import (
@@ -58,7 +59,7 @@ type forwarder struct {
 	open     chan struct{}
 }
 
-// Serve hands on what connects to ln, which it closes, until ctx ends.
+// Serve forwards what connects to ln, which it closes, until ctx ends.
 func Serve(ctx context.Context, ln *net.TCPListener, to string, dial Dialer, most Limits, log *slog.Logger) error {
 	f := &forwarder{to: to, dial: dial, log: log, conns: newPace(most.Connections), messages: newPace(most.Messages), open: make(chan struct{}, most.Open)}
 	ctx, cancel := context.WithCancel(ctx)
@@ -90,7 +91,7 @@ func Serve(ctx context.Context, ln *net.TCPListener, to string, dial Dialer, mos
 	}
 }
 
-// forward hands one connection on until both sides have ended it.
+// forward forwards one connection until both sides have ended it.
 func (f *forwarder) forward(ctx context.Context, in *net.TCPConn) {
 	defer in.Close()
 	out, err := f.dial(ctx, f.to)
@@ -111,7 +112,7 @@ func (f *forwarder) forward(ctx context.Context, in *net.TCPConn) {
 	back.Wait()
 }
 
-// pass copies from one end to the other, and hands on how that ended: a half that was
+// pass copies from one end to the other, and passes on how that ended: a half that was
 // closed is closed, a connection that was reset is reset. before, where not nil, is asked
 // before each message.
 func pass(to, from *net.TCPConn, before func() bool) {
@@ -123,7 +124,7 @@ func pass(to, from *net.TCPConn, before func() bool) {
 				return
 			}
 			if _, err := to.Write(buf[:n]); err != nil {
-				reset(from) // the other side is gone: who sends more has to hear of it
+				reset(from) // the other side is gone: a sender has to learn of it
 				return
 			}
 		}
@@ -151,7 +152,7 @@ func Run(ctx context.Context, listen, to string, via *os.File, log *slog.Logger)
 	if via != nil {
 		conn, err := packets(via)
 		if err != nil {
-			return fmt.Errorf("find whoever dials the outside: %w", err)
+			return fmt.Errorf("find the process that dials the outside: %w", err)
 		}
 		defer conn.Close()
 		dial = func(ctx context.Context, addr string) (*net.TCPConn, error) { return ask(ctx, conn, addr) }
@@ -160,7 +161,7 @@ func Run(ctx context.Context, listen, to string, via *os.File, log *slog.Logger)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", listen, err)
 	}
-	// Before the port is open: who can connect to it takes it for the service.
+	// Before the port is open: a client that can connect to it takes it for the service.
 	if err := reachable(ctx, dial, to); err != nil {
 		return err
 	}

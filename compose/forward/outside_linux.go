@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whoever has a network dials for those who have none, over one socket that all of them
-// share: a request is an address and a socket for the answer, the answer is the
+// A process that has a network dials for those that have none, over one socket that all of
+// them share: a request is an address and a socket for the answer, the answer is the
 // connection, or what went wrong. A connection stays in the network in which it was made,
 // whatever process has it.
 
 // ok is the answer's text where a connection comes with it.
 const ok = "ok"
 
-// mostText bounds what is said in one message.
+// mostText bounds the text of one message.
 const mostText = 4 << 10
 
-// Pair makes the socket: inside is for those who ask, outside for Outside.
+// Pair makes the socket: inside is for those that ask, outside for Outside.
 func Pair() (inside, outside *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -41,12 +41,12 @@ func packets(f *os.File) (*net.UnixConn, error) {
 	}
 	u, isUnix := c.(*net.UnixConn)
 	if !isUnix {
-		return nil, errors.Join(fmt.Errorf("%s is no socket of ours", f.Name()), c.Close())
+		return nil, errors.Join(fmt.Errorf("%s is not the outside socket", f.Name()), c.Close())
 	}
 	return u, nil
 }
 
-// Outside dials whatever it is asked to until nobody is left who could ask. It closes f.
+// Outside dials whatever it is asked to until all other ends are closed. It closes f.
 func Outside(f *os.File) error {
 	conn, err := packets(f)
 	if err != nil {
@@ -62,7 +62,7 @@ func Outside(f *os.File) error {
 			return fmt.Errorf("dial for the run: %w", err)
 		}
 		if reply == nil {
-			continue // nobody could be answered
+			continue // there is no socket to answer on
 		}
 		go answer(addr, reply)
 	}
@@ -76,7 +76,7 @@ func answer(addr string, f *os.File) {
 	defer reply.Close()
 	conn, err := Direct(context.Background(), addr)
 	if err != nil {
-		_ = send(reply, err.Error(), nil) // whoever asked is gone then
+		_ = send(reply, err.Error(), nil) // if it fails, the one that asked is gone
 		return
 	}
 	defer conn.Close()
@@ -87,7 +87,7 @@ func answer(addr string, f *os.File) {
 	_ = raw.Control(func(fd uintptr) { _ = send(reply, ok, []int{int(fd)}) })
 }
 
-// ask has an address dialled by whoever serves the other end of via.
+// ask has an address dialled by the process at the other end of via.
 func ask(ctx context.Context, via *net.UnixConn, addr string) (*net.TCPConn, error) {
 	mine, its, err := Pair()
 	if err != nil {

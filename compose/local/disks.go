@@ -18,7 +18,7 @@ import (
 )
 
 // disks is the process that serves the servers' disks: one of its own, so that it
-// outlives them, and so that nobody who uses a disk waits for himself. It ends with the
+// outlives them, and so that no process that uses a disk waits for itself. It ends with the
 // cluster, and takes the disks along.
 type disks struct {
 	cmd    *exec.Cmd

@@ -56,7 +56,7 @@ const usage = 254
 
 // isInner says whether this is the process that reexec has started: the first of its PID
 // namespace, with reexec's pipe and socket. The environment alone proves nothing, and what
-// follows would change the mounts of whoever has set it.
+// follows would change the mounts of a process that has set it.
 func isInner() bool {
 	return os.Getenv(sandboxEnv) == "inner" && os.Getpid() == 1 && isOf(statusFD, unix.S_IFIFO) && isOf(outsideFD, unix.S_IFSOCK)
 }
@@ -67,7 +67,7 @@ func isOf(fd int, kind uint32) bool {
 	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == kind
 }
 
-// inner prepares the new namespaces and tells the outer process over statusFD
+// inner prepares the new namespaces and reports over statusFD to the outer process
 // whether that worked.
 func inner() (*Sandbox, int, bool) {
 	status := os.NewFile(statusFD, "status")
@@ -79,7 +79,7 @@ func inner() (*Sandbox, int, bool) {
 	fmt.Fprint(status, "ok")
 	status.Close()
 	// Programs that the sandbox starts are not sandboxes themselves, and only those that
-	// are given the way out have it.
+	// are given the outside socket have it.
 	os.Unsetenv(sandboxEnv)
 	unix.CloseOnExec(outsideFD)
 	return &Sandbox{Isolated: true, outside: os.NewFile(outsideFD, "outside")}, 0, false
@@ -108,7 +108,7 @@ func prepare() error {
 func reexec() (int, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return 0, fmt.Errorf("find the own program: %w", err)
+		return 0, fmt.Errorf("find picklock's own program: %w", err)
 	}
 	r, w, err := os.Pipe()
 	if err != nil {

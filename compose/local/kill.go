@@ -9,14 +9,14 @@ import (
 )
 
 // killTree ends all processes of the node whose first process is pid (SIGKILL) and
-// returns when those that are no children of ours are gone. It stops them first: none
+// returns when those that are not this process's children are gone. It stops them first: none
 // may make another while the others are looked for, nor live on as an orphan.
 func killTree(pid int) error {
 	if err := sendTo(-pid, syscall.SIGSTOP); err != nil {
 		return err
 	}
 	seen, memory := map[int]bool{}, shared{}
-	const rounds = 50 // a fork bomb is faster than we are
+	const rounds = 50 // a fork bomb is faster
 	for range rounds {
 		tree, err := proc.Tree(pid)
 		if err != nil {
@@ -45,8 +45,8 @@ func killTree(pid int) error {
 	if err := killGroup(pid); err != nil {
 		return err
 	}
-	// The first one first: with its end its children become others'. Whoever started it
-	// waits for it.
+	// The first one first: its end gives its children to another parent. Its
+	// starter waits for it.
 	if err := ended(pid); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func ended(pid int) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("process %d is still there after SIGKILL", pid)
 		}
-		time.Sleep(time.Millisecond) // the kernel tells nobody but the parent
+		time.Sleep(time.Millisecond) // the kernel notifies only the parent
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"runtime"
 )
 
-// loopback hands out addresses to nodes that share this machine's network.
+// loopback gives addresses to nodes that share this machine's network.
 type loopback struct {
-	net  string // "127.33.12." on Linux, where all of 127/8 is ours
+	net  string // "127.33.12." on Linux, where all of 127/8 is this machine
 	last int
 }
 

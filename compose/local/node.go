@@ -18,8 +18,8 @@ type node struct {
 	space string // its network namespace, "" where nodes share one
 	ports []int
 	dir   string
-	svc   *compose.Service // nil for our own programs
-	disk  bool             // dir is a disk of ours
+	svc   *compose.Service // nil for picklock's own programs
+	disk  bool             // dir is one of picklock's own disks
 	// broken: the disk suffers a fault. It changes under the cluster's lock.
 	broken bool
 	// starting holds one while a server is being started.
@@ -85,7 +85,7 @@ func (n *node) command(v vars) (*exec.Cmd, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("x-picklock.local has no command")
 	}
-	if path, err := l.Find(args[0]); err == nil { // who does not find it says so
+	if path, err := l.Find(args[0]); err == nil { // else starting it fails and says so
 		args[0] = path
 	}
 	cmd := exec.Command(args[0], args[1:]...)

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adoptOrphans makes the children of a node that dies ours: an init that waits for
-// nobody, as containers have, would leave their numbers taken, and a server that is
+// adoptOrphans makes this process the parent of a dead node's children: an init that waits
+// for none, as containers have, would leave their numbers taken, and a server that is
 // started again believes that its predecessor runs.
 func adoptOrphans() {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it most machines' init does as well
 }
 
-// shared is the shared memory of processes that are about to be killed, by its id: nobody else
-// would remove it, where it is not in a namespace of its own.
+// shared is the shared memory of processes that are about to be killed, by its id: nothing else
+// would remove it if it is not in a namespace of its own.
 type shared map[int]bool
 
 // note adds what a process uses. It must be alive, or stopped: the number of one that is gone
@@ -41,7 +41,7 @@ func (s shared) note(pid int) {
 	}
 }
 
-// remove removes what was noted, was made by one of these processes, and nobody uses any more.
+// remove removes what was noted, was made by one of these processes, and is not used any more.
 func (s shared) remove(makers map[int]bool) {
 	f, err := os.Open("/proc/sysvipc/shm")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-// reach implements compose.Reach: all nodes are on a bridge of ours, and their data
-// in folders of ours.
+// reach implements compose.Reach: all nodes are on this sandbox's bridge, and their
+// data is in its folders.
 type reach struct{ c *Cluster }
 
 func (reach) Ask(ctx context.Context, n compose.Node, p *compose.Probe) (string, bool, error) {

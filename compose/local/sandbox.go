@@ -2,7 +2,7 @@
 // process group in a network namespace of its own, all inside fresh namespaces
 // that the kernel takes down when the run ends, however it ends. Where
 // namespaces cannot be had, nodes are plain child processes on loopback
-// addresses. It must not know locks, faults or histories.
+// addresses. It does not depend on locks, faults or histories.
 package local
 
 import "os"

@@ -7,8 +7,8 @@ import (
 )
 
 // asUser has cmd run under the user id where it would run under 0: in a user namespace
-// in which ours has that number, which needs no right to be another user and changes
-// nothing about whose its files are. A server's shared memory goes with it.
+// in which this process's user has that number. That needs no right to be another user and
+// does not change who owns the files. A server's shared memory goes with it.
 func asUser(cmd *exec.Cmd, id int) {
 	if id == 0 || os.Getuid() != 0 {
 		return

@@ -7,7 +7,7 @@
 // time from the true one. Patching stops the process once, for about a millisecond; each
 // later setting is written while the process runs on.
 //
-// The package knows processes, ptrace and x86-64 code. It must not know nodes,
+// The package knows processes, ptrace and x86-64 code. It does not depend on nodes,
 // faults or schedules; the nemesis decides whose clock goes wrong and when.
 //
 // Not reached: clock system calls made without the vDSO, kernel waits with an
