@@ -84,7 +84,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 		Events: r.seen, Duration: r.last, Grants: r.grants, FirstGrant: r.first,
 		Faults: r.faults.counts, Stalls: r.faults.stalls,
 	}
-	r.settle()
+	r.closePending()
 	an.locks = r.sortedLocks()
 	var doubted map[*lock]bool
 	if opt.widened {
@@ -131,11 +131,11 @@ func (an *analysis) stopped() *analysis {
 	return an
 }
 
-// settle files what was still under way when the history ended.
-func (r *reader) settle() {
-	for _, p := range r.names.byName {
-		p.settle()
-		p.open, p.latest, p.held = openOps{}, latestGrants{}, nil
+// closePending files what was still under way when the history ended.
+func (r *reader) closePending() {
+	for _, p := range r.names.All() {
+		p.closeAcquire()
+		p.Pairing, p.latest, p.held = history.Pairing[*op]{}, latestGrants{}, nil
 	}
 }
 

@@ -29,7 +29,7 @@ func (r *reader) endBelief(g *grant, t int64) {
 	if g.mode != shared {
 		g.lock.now.exclusive--
 	}
-	p := r.names.proc(g.process)
+	p := r.names.Process(g.process)
 	if i, last := int(g.heldAt), len(p.held)-1; i <= last && p.held[i] == g {
 		p.held[i] = p.held[last]
 		p.held[i].heldAt = g.heldAt

@@ -66,7 +66,7 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 	}
 	w := log.witness
 	for _, o := range k.ops {
-		if o.grant == nil || ids.twice(o.grant.id) || (o.f == fRead && !log.reads) {
+		if o.grant == nil || ids.ambiguous(o.grant.id) || (o.f == fRead && !log.reads) {
 			continue
 		}
 		e := o.eff

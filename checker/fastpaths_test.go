@@ -9,47 +9,6 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// TestIDsCostLittle: the ids of picklock's own clients need no table of strings,
-// and a number that somebody made up needs no list of its length.
-func TestIDsCostLittle(t *testing.T) {
-	an := analysed(validHistory(2000, 3, 1))
-	if n := len(an.ids.others); n > 0 || len(an.ids.get("c1").own) < 50 {
-		t.Errorf("%d ids in the table, %d in c1's list", n, len(an.ids.get("c1").own))
-	}
-	p := an.ids.proc("c1")
-	before := len(p.own)
-	g := &grant{id: "c1.2000000"}
-	an.ids.add(g, p)
-	if len(p.own) > 3*before+padding || an.ids.find("c1.2000000", p) != g {
-		t.Errorf("a list of %d for one number, found %v", len(p.own), an.ids.find("c1.2000000", p))
-	}
-	for _, id := range []string{"c1.99999999999999999999", "c1.9223372036854775808", "c1.18446744073709551617"} {
-		g := &grant{id: id}
-		an.ids.add(g, p)
-		if an.ids.find(id, p) != g || an.ids.twice(id) {
-			t.Errorf("%s: found %v", id, an.ids.find(id, p))
-		}
-	}
-}
-
-// TestProcessSeenAMomentAgo: it is found in the small table, as long as no other
-// one takes its place there.
-func TestProcessSeenAMomentAgo(t *testing.T) {
-	var s procs
-	s.byName = map[string]*proc{}
-	a := s.proc("c1")
-	if s.get("c1") != a || s.seen[place256("c1")] != a {
-		t.Error("c1 is not in the table")
-	}
-	if s.get("nobody") != nil || s.seen[place256("nobody")] != nil {
-		t.Error("nobody is in the table")
-	}
-	delete(s.byName, "c1")
-	if s.get("c1") != a {
-		t.Error("c1 is looked up elsewhere")
-	}
-}
-
 // ending is over when it has been asked n times.
 type ending struct {
 	context.Context

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/picklock/picklock/history"
 )
 
 // Grants are found by their ids as a table of all strings would find them,
@@ -25,7 +27,7 @@ func TestFindGrantByID(t *testing.T) {
 			name := id.Draw(t, "id")
 			var hint *proc
 			if rapid.Bool().Draw(t, "hinted") {
-				hint = r.names.proc(process.Draw(t, "by"))
+				hint = r.names.Process(process.Draw(t, "by"))
 			}
 			if got := r.names.find(name, hint); got != want[name] {
 				t.Fatalf("%q is %v, want %v", name, got, want[name])
@@ -38,8 +40,8 @@ func TestFindGrantByID(t *testing.T) {
 				r.names.add(g, hint)
 				want[name] = g
 			}
-			if r.names.twice(name) != twice[name] {
-				t.Fatalf("%q given twice: %v, want %v", name, r.names.twice(name), twice[name])
+			if r.names.ambiguous(name) != twice[name] {
+				t.Fatalf("%q given twice: %v, want %v", name, r.names.ambiguous(name), twice[name])
 			}
 		}
 	})
@@ -49,31 +51,35 @@ func TestFindGrantByID(t *testing.T) {
 // most processes do one thing at a time with one lock.
 func TestProcessTables(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var open openOps
+		var open history.Pairing[*op]
 		var latest latestGrants
-		wantOpen, wantLatest := map[opRef]*op{}, map[string]*grant{}
+		wantOpen, wantLatest := map[history.OpID]*op{}, map[string]*grant{}
 		locks := []*lock{{name: "k0"}, {name: "k1"}, {name: "k2"}}
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			k := rapid.SampledFrom(locks).Draw(t, "lock")
-			ref := opRef{rapid.SampledFrom([]verb{fRead, fWrite}).Draw(t, "f"), "", k.name}
+			id := history.OpID{F: rapid.SampledFrom([]string{history.Read, history.Write}).Draw(t, "f"), Key: k.name}
 			switch rapid.IntRange(0, 2).Draw(t, "do") {
 			case 0:
 				o := &op{lock: k}
-				open.put(ref, o)
-				wantOpen[ref] = o
+				open.Invoke(id, o)
+				wantOpen[id] = o
 			case 1:
-				open.drop(ref)
-				delete(wantOpen, ref)
+				open.Complete(id)
+				delete(wantOpen, id)
 			case 2:
 				g := &grant{lock: k}
 				latest.set(g)
 				wantLatest[k.name] = g
 			}
 			for _, k := range locks {
-				for _, f := range []verb{fRead, fWrite} {
-					if ref := (opRef{f, "", k.name}); open.get(ref) != wantOpen[ref] {
-						t.Fatalf("open %v: %v, want %v", ref, open.get(ref), wantOpen[ref])
+				for _, f := range []string{history.Read, history.Write} {
+					id := history.OpID{F: f, Key: k.name}
+					if o, ok := open.Open(id); o != wantOpen[id] || ok != (o != nil) {
+						t.Fatalf("open %v: %v, want %v", id, o, wantOpen[id])
 					}
+				}
+				if open.Len() != len(wantOpen) {
+					t.Fatalf("%d open, want %d", open.Len(), len(wantOpen))
 				}
 				if latest.get(k.name) != wantLatest[k.name] {
 					t.Fatalf("latest of %s: %v, want %v", k.name, latest.get(k.name), wantLatest[k.name])
@@ -89,14 +95,14 @@ func TestProcessNamesApart(t *testing.T) {
 	names := map[string]*proc{}
 	for i := range 1000 {
 		name := fmt.Sprintf("c%d", i)
-		names[name] = r.names.proc(name)
+		names[name] = r.names.Process(name)
 	}
 	for _, name := range []string{"", "x"} {
-		names[name] = r.names.proc(name)
+		names[name] = r.names.Process(name)
 	}
 	for name, p := range names {
-		if got := r.names.proc(name); got != p || got.name != name {
-			t.Fatalf("%q found %q", name, got.name)
+		if got := r.names.Process(name); got != p || got.Name != name {
+			t.Fatalf("%q found %q", name, got.Name)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func join(all []*effect, locks []*lock, ids *names) *registerLog {
 	asked := make([]*op, 0, asks) // under a grant that effects can name
 	for _, k := range locks {
 		for _, o := range k.ops {
-			if o.grant != nil && !ids.twice(o.grant.id) {
+			if o.grant != nil && !ids.ambiguous(o.grant.id) {
 				asked = append(asked, o)
 			}
 		}

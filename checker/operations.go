@@ -8,24 +8,25 @@ import (
 
 func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if e.Type == history.Invoke {
-		if o := p.acquire; o != nil && o.endT == never {
+		if o := p.acquire(); o != nil && o.endT == never {
 			// The client was killed and came back: what became of its request,
 			// nobody learnt.
 			o.endT = t
 			o.lock.now.open--
 		}
-		p.settle()
+		p.closeAcquire()
 		k := r.lock(e.Key)
 		r.endHold(p, k, e, t)
 		if p.spare == nil {
 			p.spare = r.ops.next()
 		}
-		*p.spare = op{f: fAcquire, process: p.name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e)}
-		p.acquire, p.spare = p.spare, nil
+		*p.spare = op{f: fAcquire, process: p.Name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e)}
+		p.Invoke(acquireID, p.spare)
+		p.spare = nil
 		k.now.open++
 		return
 	}
-	o := p.acquire
+	o := p.acquire()
 	if o != nil && e.Key != "" && o.lock.name != e.Key {
 		o = nil
 	}
@@ -38,7 +39,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	}
 	if e.Type != history.OK {
 		if o != nil {
-			p.settle()
+			p.closeAcquire()
 		}
 		return
 	}
@@ -49,7 +50,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	// A lease cannot begin after the answer that gave it, whatever the client says.
 	g := r.granted.next()
 	*g = grant{
-		id: strings.Clone(e.Grant), process: p.name, lock: k, token: max(0, e.Token), inv: -1, ok: i, okT: t,
+		id: strings.Clone(e.Grant), process: p.Name, lock: k, token: max(0, e.Token), inv: -1, ok: i, okT: t,
 		since: sane(e.Since, t), lease: min(e.Lease, never), lost: -1, lostT: never, believedEnd: never,
 		mode: modeOf(e.Mode),
 	}
@@ -57,7 +58,8 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if o != nil {
 		g.inv, g.invT, g.lo = o.inv, o.invT, o.invT
 		// The grant says all that its acquire did.
-		p.acquire, p.spare = nil, o
+		p.Complete(acquireID)
+		p.spare = o
 	}
 	if g.lease > 0 {
 		g.lo = max(g.lo, g.since)
@@ -77,10 +79,9 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		g.under = p.latest.get(k.name)
 	}
 	p.latest.set(g)
-	p.recent = g
 	g.heldAt = int32(len(p.held))
 	p.held = append(p.held, g)
-	if p.dying > 0 {
+	if p.Dying > 0 {
 		r.endBelief(g, g.okT)
 	}
 	r.grants++
@@ -98,9 +99,6 @@ func sane(claimed, told int64) int64 { return max(-never, min(claimed, told)) }
 // grantOf finds the grant that an event speaks of.
 func (r *reader) grantOf(e *history.Event, p *proc) *grant {
 	if e.Grant != "" {
-		if g := p.recent; g != nil && g.id == e.Grant && !r.names.twice(e.Grant) {
-			return g
-		}
 		return r.names.find(e.Grant, p)
 	}
 	return p.latest.get(e.Key)
@@ -108,16 +106,13 @@ func (r *reader) grantOf(e *history.Event, p *proc) *grant {
 
 func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 	r.failures.note(t, e)
-	ref := opRef{f, e.Grant, ""}
-	if e.Grant == "" {
-		ref.key = e.Key
-	}
+	id := history.IDOf(e)
 	g := r.grantOf(e, p)
 	if e.Type == history.Invoke {
 		k := r.lockOf(g, e)
 		o := r.ops.next()
-		*o = op{f: f, process: p.name, lock: k, grant: g, inv: i, comp: -1, invT: t, endT: never, value: e.Value}
-		p.open.put(ref, o)
+		*o = op{f: f, process: p.Name, lock: k, grant: g, inv: i, comp: -1, invT: t, endT: never, value: e.Value}
+		p.Invoke(id, o)
 		switch f {
 		case fRelease:
 			k.released = push(k.released, o)
@@ -131,11 +126,11 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 		}
 		return
 	}
-	o := p.open.get(ref)
+	o, _ := p.Open(id)
 	if o != nil && f != fRead && e.Value != "" && e.Value != o.value {
 		return // the answer to an earlier write, which has been given up
 	}
-	p.open.drop(ref)
+	p.Complete(id)
 	if o != nil {
 		o.comp, o.endT, o.typ = i, t, outcomeOf(e.Type)
 		if f == fRead {
@@ -166,7 +161,7 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 		// A release that nobody announced may have been sent at any time since
 		// the grant: nothing after it is certain.
 		g.release = r.ops.next()
-		*g.release = op{f: f, process: p.name, lock: g.lock, grant: g, inv: -1, comp: i, invT: g.okT, endT: t, typ: outcomeOf(e.Type)}
+		*g.release = op{f: f, process: p.Name, lock: g.lock, grant: g, inv: -1, comp: i, invT: g.okT, endT: t, typ: outcomeOf(e.Type)}
 		r.endBelief(g, g.okT)
 	}
 }

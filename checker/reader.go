@@ -42,7 +42,6 @@ const never = int64(1)<<62 - 1
 func newReader() *reader {
 	return &reader{
 		locks:  map[string]*lock{},
-		names:  names{procs: procs{byName: map[string]*proc{}}},
 		faults: faultReader{open: map[string][]int{}, counts: map[string]FaultCount{}},
 	}
 }
@@ -66,7 +65,7 @@ func (r *reader) readEvent(e *history.Event) {
 		}
 		return
 	}
-	p := r.names.proc(e.Process)
+	p := r.names.Process(e.Process)
 	p.client = true
 	if e.Machine != "" {
 		p.machine = e.Machine
@@ -89,21 +88,21 @@ func (r *reader) readEvent(e *history.Event) {
 // all: from begin on nothing is known of what they believe or wait for.
 func (r *reader) readKill(e *history.Event, t int64) {
 	for _, n := range e.Nodes {
-		p := r.names.proc(n)
+		p := r.names.Process(n)
 		switch e.Phase {
 		case history.Begin:
-			p.dying++
+			p.Dying++
 		case history.End:
-			p.dying = max(0, p.dying-1)
+			p.Dying = max(0, p.Dying-1)
 		}
 		for _, g := range slices.Clone(p.held) {
 			r.endBelief(g, t)
 		}
 		// The acquire stays open for pairing (the kill may have missed), but
 		// nobody is known to wait for it any more.
-		if p.acquire != nil && p.acquire.endT == never {
-			p.acquire.endT = t
-			p.acquire.lock.now.open--
+		if o := p.acquire(); o != nil && o.endT == never {
+			o.endT = t
+			o.lock.now.open--
 		}
 	}
 }
@@ -113,8 +112,8 @@ func (r *reader) readKill(e *history.Event, t int64) {
 func (r *reader) addEffect(h *history.Effect) {
 	e := r.logged.next()
 	*e = effect{seq: h.Seq, t: h.Time, value: h.Value, f: verbOf(h.F)}
-	if !r.names.twice(h.Grant) {
-		e.g = r.names.find(h.Grant, r.names.get(h.Process))
+	if !r.names.ambiguous(h.Grant) {
+		e.g = r.names.find(h.Grant, r.names.Known(h.Process))
 	}
 	if e.g != nil && (e.g.process != h.Process || e.g.lock.name != h.Key) {
 		e.g = nil

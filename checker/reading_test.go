@@ -109,9 +109,9 @@ func TestForgets(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"c1", "c2"} {
-		p := s.r.names.proc(name)
-		if len(p.held) > 1 || len(p.open.more) > 0 || len(p.latest.more) > 0 {
-			t.Errorf("%s: %d grants believed held, %d operations open, %d other locks", name, len(p.held), len(p.open.more), len(p.latest.more))
+		p := s.r.names.Process(name)
+		if len(p.held) > 1 || p.Len() > 1 || len(p.latest.more) > 0 {
+			t.Errorf("%s: %d grants believed held, %d operations open, %d other locks", name, len(p.held), p.Len(), len(p.latest.more))
 		}
 	}
 	if k := s.r.locks["k0"]; k.now.held > 1 || k.now.open > 2 {

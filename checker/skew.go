@@ -27,7 +27,7 @@ func (r *reader) clocks(skew int64) clocks {
 	}
 	c := clocks{skew, map[string]int{}}
 	machines := map[string]int{}
-	for name, p := range r.names.byName {
+	for name, p := range r.names.All() {
 		if p.machine == "" {
 			c.of[name] = len(c.of) // of nobody else's
 			continue

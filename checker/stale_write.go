@@ -163,7 +163,7 @@ func pushFalling(stack []*effect, e *effect) []*effect {
 func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 	var done []*op
 	for _, o := range k.ops {
-		if o.typ == tOK && o.grant != nil && !an.ids.twice(o.grant.id) {
+		if o.typ == tOK && o.grant != nil && !an.ids.ambiguous(o.grant.id) {
 			done = append(done, o)
 		}
 	}

@@ -121,10 +121,10 @@ type namer struct {
 }
 
 type grantee struct {
-	granted int
-	latest  string            // its latest grant
-	byKey   map[string]string // and that of each key
-	held    map[string]string // by operation that is under way: its grant
+	granted         int
+	latest          string            // its latest grant
+	byKey           map[string]string // and that of each key
+	Pairing[string]                   // each operation's grant
 }
 
 // name fills in the grant of an event; false if the grant is from before the trace.
@@ -152,21 +152,18 @@ func (n *namer) name(e *Event) bool {
 		return true
 	}
 	// An operation is about the grant of when it was asked for.
-	id := e.F + "\x00" + e.Key
-	under, open := g.held[id]
+	id := IDOf(e)
+	under, open := g.Open(id)
 	if e.Type == Invoke || !open {
 		under = g.latest
 		if e.Key != "" {
 			under = g.byKey[e.Key]
 		}
 	}
-	switch {
-	case e.Type != Invoke:
-		delete(g.held, id)
-	case g.held == nil:
-		g.held = map[string]string{id: under}
-	default:
-		g.held[id] = under
+	if e.Type == Invoke {
+		g.Invoke(id, under)
+	} else {
+		g.Complete(id)
 	}
 	e.Grant = under
 	if under != "" || e.F == Read || e.F == Write || e.F == Add {

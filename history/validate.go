@@ -12,8 +12,8 @@ import (
 // Not safe for concurrent use.
 type Validator struct {
 	indexes  indexSet
-	procs    processes
-	grants   grantNames
+	table    Table[process, *process, grantOf]
+	keys     keyNumbers
 	values   writtenValues
 	faults   map[string]int // open injections, by name and nodes
 	locked   *seenAt        // the first event that speaks of a lock
@@ -35,10 +35,10 @@ func (v *Validator) Check(e *Event) error {
 	if e.Process == Nemesis {
 		return v.fault(e)
 	}
-	p := v.procs.get(e.Process)
+	p := v.table.Process(e.Process)
 	if e.Machine != p.machine && e.Machine != "" {
 		if p.machine != "" {
-			return fmt.Errorf("%s is on machine %s, and was on %s before: a process has one clock, so name it apart on each", quote(p.name), quote(e.Machine), quote(p.machine))
+			return fmt.Errorf("%s is on machine %s, and was on %s before: a process has one clock, so name it apart on each", quote(p.Name), quote(e.Machine), quote(p.machine))
 		}
 		p.machine = e.Machine
 	}
@@ -106,38 +106,39 @@ func (v *Validator) acquire(p *process, e *Event) error {
 	if v.unlocked != nil {
 		return mixed(v.unlocked.index, e.Index)
 	}
-	o := &p.acquire
+	id := IDOf(e)
+	o, open := p.Open(id)
 	if e.Type == Invoke {
-		if o.open && !p.excused(&o.openOp) {
-			return stillOpen(p, &o.openOp, e)
+		if open && !p.excused(o) {
+			return stillOpen(p, o, e)
 		}
-		*o = openAcquire{p.opened(e, ""), e.Key, e.Mode, e.Permits}
+		p.Invoke(id, p.opened(e))
 		return nil
 	}
 	switch {
-	case !o.open:
+	case !open:
 		return neverInvoked(e)
 	case e.Key != "" && e.Key != o.key:
-		return fmt.Errorf("%s completes an acquire of key %s, and had invoked one of key %s (event %d): name the same key", quote(p.name), quote(e.Key), quote(o.key), o.index)
+		return fmt.Errorf("%s completes an acquire of key %s, and had invoked one of key %s (event %d): name the same key", quote(p.Name), quote(e.Key), quote(o.key), o.index)
 	case e.Mode != o.mode:
-		return fmt.Errorf("%s completes an acquire of mode %s, and had invoked one of mode %s (event %d): write the mode into both", quote(p.name), quote(e.Mode), quote(o.mode), o.index)
+		return fmt.Errorf("%s completes an acquire of mode %s, and had invoked one of mode %s (event %d): write the mode into both", quote(p.Name), quote(e.Mode), quote(o.mode), o.index)
 	case e.Permits != o.permits:
-		return fmt.Errorf("%s completes an acquire with permits %d, and had invoked one with %d (event %d): write them into both", quote(p.name), e.Permits, o.permits, o.index)
+		return fmt.Errorf("%s completes an acquire with permits %d, and had invoked one with %d (event %d): write them into both", quote(p.Name), e.Permits, o.permits, o.index)
 	}
-	o.open = false
+	p.Complete(id)
 	if e.Type != OK {
 		return nil
 	}
 	switch {
 	case e.Grant == "":
-		return fmt.Errorf("%s was granted key %s without a name: give each grant a \"grant\" of its own, and name it in what is done under it", quote(p.name), quote(o.key))
+		return fmt.Errorf("%s was granted key %s without a name: give each grant a \"grant\" of its own, and name it in what is done under it", quote(p.Name), quote(o.key))
 	case e.Token < 0:
 		return fmt.Errorf("grant %s has the negative token %d: leave it out where there is none", quote(e.Grant), e.Token)
 	}
 	if err := validLease(e); err != nil {
 		return err
 	}
-	return v.grants.give(&v.procs, p, e, v.procs.key(o.key))
+	return v.give(p, e, v.keys.of(o.key))
 }
 
 // validLease refuses a promise that the history's clock cannot have seen.
@@ -157,14 +158,14 @@ func (v *Validator) underGrant(p *process, e *Event) error {
 		return mixed(v.unlocked.index, e.Index)
 	}
 	if e.Grant == "" {
-		return fmt.Errorf("a %s of %s names no grant: name the one that it is about", e.F, quote(p.name))
+		return fmt.Errorf("a %s of %s names no grant: name the one that it is about", e.F, quote(p.Name))
 	}
-	g, err := v.grants.find(&v.procs, p, e)
+	g, err := v.find(p, e)
 	if err != nil {
 		return err
 	}
-	if e.Key != "" && v.procs.key(e.Key) != g.key {
-		return fmt.Errorf("%s on key %s under grant %s, which is of key %s", aOr(e.F), quote(e.Key), quote(e.Grant), quote(v.procs.keys.names[g.key-1]))
+	if e.Key != "" && v.keys.of(e.Key) != g.key {
+		return fmt.Errorf("%s on key %s under grant %s, which is of key %s", aOr(e.F), quote(e.Key), quote(e.Grant), quote(v.keys.names[g.key-1]))
 	}
 	switch e.F {
 	case Lost:
@@ -180,7 +181,7 @@ func (v *Validator) underGrant(p *process, e *Event) error {
 		}
 		return nil
 	}
-	return v.pair(p, e, opID{verbOf(e.F), g.key, e.Grant}, g)
+	return v.pair(p, e, g.key, g)
 }
 
 // withoutLock checks an operation on the register that names no grant.
@@ -191,7 +192,7 @@ func (v *Validator) withoutLock(p *process, e *Event) error {
 	if v.unlocked == nil {
 		v.unlocked = &seenAt{e.Index}
 	}
-	return v.pair(p, e, opID{f: verbOf(e.F), key: v.procs.key(e.Key)}, nil)
+	return v.pair(p, e, v.keys.of(e.Key), nil)
 }
 
 func mixed(without, with int64) error {
@@ -200,32 +201,31 @@ func mixed(without, with int64) error {
 
 // pair joins an operation's completion with its invoke; g is nil where there is no
 // lock.
-func (v *Validator) pair(p *process, e *Event, id opID, g *grantOf) error {
-	if e.Type == Invoke {
-		if o := p.ops.get(id); o != nil && !p.excused(o) {
-			return stillOpen(p, o, e)
-		}
+func (v *Validator) pair(p *process, e *Event, key int32, g *grantOf) error {
+	id := IDOf(e)
+	o, open := p.Open(id)
+	switch {
+	case e.Type == Invoke && open && !p.excused(o):
+		return stillOpen(p, o, e)
+	case e.Type == Invoke:
 		if e.F == Write || e.F == Add {
-			if err := v.values.add(v, p, e, id.key, g); err != nil {
+			if err := v.values.add(v, p, e, key, g); err != nil {
 				return err
 			}
 		}
-		p.ops.put(id, p.opened(e, e.Value))
-		return nil
-	}
-	o := p.ops.get(id)
-	if o == nil {
+		p.Invoke(id, p.opened(e))
+	case !open:
 		return neverInvoked(e)
+	case e.F != Read && e.Value != "" && e.Value != o.value:
+		return fmt.Errorf("%s completes %s of value %s, and had invoked one of value %s (event %d)", quote(p.Name), aOr(e.F), quote(e.Value), quote(o.value), o.index)
+	default:
+		p.Complete(id)
 	}
-	if e.F != Read && e.Value != "" && e.Value != o.value {
-		return fmt.Errorf("%s completes %s of value %s, and had invoked one of value %s (event %d)", quote(p.name), aOr(e.F), quote(e.Value), quote(o.value), o.index)
-	}
-	p.ops.drop(id)
 	return nil
 }
 
-func stillOpen(p *process, o *openOp, e *Event) error {
-	return fmt.Errorf("%s invokes %s while its %s of event %d is still open: complete that one (info, if nobody knows what became of it), or record the kill of %[1]s in between", quote(p.name), e.F, e.F, o.index)
+func stillOpen(p *process, o openOp, e *Event) error {
+	return fmt.Errorf("%s invokes %s while its %s of event %d is still open: complete that one (info, if nobody knows what became of it), or record the kill of %[1]s in between", quote(p.Name), e.F, e.F, o.index)
 }
 
 func neverInvoked(e *Event) error {
@@ -274,8 +274,8 @@ func (v *Validator) dying(e *Event, more int) {
 		return
 	}
 	for _, n := range e.Nodes {
-		p := v.procs.get(n)
-		p.dying += more
+		p := v.table.Process(n)
+		p.Dying += more
 		p.kills++
 	}
 }

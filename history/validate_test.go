@@ -170,7 +170,7 @@ func TestValidatorForgets(t *testing.T) {
 	}
 	run := func(grants int) {
 		for range grants {
-			g := fmt.Sprintf("c1.%d", len(v.procs.get("c1").own)+1)
+			g := fmt.Sprintf("c1.%d", len(v.table.Process("c1").own)+1)
 			take(Event{Type: Invoke, F: Acquire})
 			take(Event{Type: OK, F: Acquire, Grant: g})
 			for i := 1; i < 3; i++ {
@@ -182,8 +182,8 @@ func TestValidatorForgets(t *testing.T) {
 		}
 	}
 	run(5000)
-	if p := v.procs.get("c1"); len(p.own) != 5000 || len(p.ops.more) > 0 || len(v.grants.others) > 0 || len(v.values.others) > 0 || v.indexes.pages != nil {
-		t.Errorf("%d grants, %d operations open, %d names and %d values in tables", len(p.own), len(p.ops.more), len(v.grants.others), len(v.values.others))
+	if p := v.table.Process("c1"); len(p.own) != 5000 || p.Len() > 0 || len(v.table.others) > 0 || len(v.values.others) > 0 || v.indexes.pages != nil {
+		t.Errorf("%d grants, %d operations open, %d names and %d values in tables", len(p.own), p.Len(), len(v.table.others), len(v.values.others))
 	}
 }
 
