@@ -142,17 +142,18 @@ func (c *containers) Do(ctx context.Context, op Op) (r Result, err error) {
 	case OpReadClock:
 		r.Clock, err = c.readClock(op.PID)
 		return r, err
-	case OpSockets:
-		if _, err := c.node(op.PID); err != nil {
-			return r, err
-		}
-		return c.local.Do(ctx, op)
 	case OpPackets:
 		if op.Packets.Op.Anywhere() {
 			return c.local.Do(ctx, op)
 		}
 	}
-	return c.inSpace(ctx, op)
+	if op.PID == 0 {
+		return c.inSpace(ctx, op)
+	}
+	if _, err := c.node(op.PID); err != nil {
+		return r, err
+	}
+	return c.local.Do(ctx, op)
 }
 
 // inSpace does what works on the network namespace of an allowed node.

@@ -4,12 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis/clock"
 	"github.com/picklock/picklock/nemesis/packetfault"
 )
+
+// What a new fault adds to, besides its own file: the kinds, and the operations.
+
+// kinds is the one table of the faults, by name: a new fault is its file and its line here.
+var kinds = []Kind{
+	clockKind,
+	diskKind,
+	failoverKind,
+	flapKind,
+	holdKind,
+	killKind,
+	lossKind,
+	partitionKind,
+	pauseKind,
+	powerLossKind,
+	resetKind,
+	slowKind,
+}
+
+// Kinds lists the faults by name.
+func Kinds() []Kind { return slices.Clone(kinds) }
+
+func lookup(name string) (Kind, bool) {
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return kinds[i], true
+}
 
 // Injector carries out operations where the nodes are. It is the part of the nemesis that needs
 // privileges. It knows processes and network namespaces, not nodes, and can run on another
@@ -18,8 +48,8 @@ type Injector interface {
 	Do(ctx context.Context, op Op) (Result, error)
 }
 
-// OpName names an operation. A new one is a name here, the fields that it needs, and what
-// LocalInjector does; the agent passes it on.
+// OpName names an operation. A new one is a name here, the fields that it needs, and a case of
+// LocalInjector; the agent passes it on.
 type OpName string
 
 const (
