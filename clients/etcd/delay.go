@@ -15,14 +15,14 @@ import (
 func etcdDelayInfo() clients.Info {
 	return clients.Info{
 		Name:     "etcd-lock-delay",
-		About:    "etcd with Chubby's lock-delay: a lock that was lost and not released is withheld for two more leases (option delay)",
+		About:    "etcd with Chubby's lock-delay: no client gets a lock that was lost and not released for two more leases (option delay)",
 		Cluster:  "etcd",
 		Fencing:  true,
 		Module:   "go.etcd.io/etcd/client/v3",
 		Confirms: true,
 		MinTTL:   time.Second,
 		Inspect:  lookEtcd,
-		Options: []clients.Option{{Name: "delay", About: "how long a lost lock is withheld after its lease; etcd counts in whole seconds",
+		Options: []clients.Option{{Name: "delay", About: "lock-delay: how long a lost lock stays blocked after its lease; etcd counts in whole seconds",
 			Default: "2 leases", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"4 leases"}}},
 		LockDelay: adapter.LockDelay,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
@@ -40,10 +40,10 @@ func etcdDelayInfo() clients.Info {
 // lease that is longer than the holder may use. The holder stops when its own part,
 // counted from the sending of the last keepalive that was answered, is over, and
 // then leaves the key alone: etcd drops it when the rest, the delay, is over, too.
-// No second key is needed for that, which a crash could leave out or an odd keepalive
-// let go first; and the delay is never shorter than promised, since the server counts
-// the lease from a later instant than the holder. The price is that a dead client in
-// line holds up those behind it for as long.
+// That needs no second key, which a crash could leave out or a stray keepalive could let
+// expire first. The delay is never shorter than promised, since the server counts the lease
+// from a later instant than the holder. The price is that a dead client in line blocks those
+// behind it for as long.
 //
 // It renews the lease often enough for the holder's part, which the library does not,
 // and closes the channel when that part is over.
@@ -65,12 +65,12 @@ func (l *etcdLock) keepWithin(s *etcdSession) <-chan struct{} {
 			}
 			s.keepOnce(left())
 		}
-		l.giveUp(s, false) // without a word to etcd: the key has to stay
+		l.giveUp(s, false) // without a request to etcd: the key has to stay
 	})
 	return lost
 }
 
-// keepOnce sends one keepalive. Its answer is seen by the watch; without one the time
+// keepOnce sends one keepalive. leaseWatch sees its answer; without one the time
 // runs out. The client's KeepAliveOnce would try again without a pause for as long as
 // no server can be reached.
 func (s *etcdSession) keepOnce(within time.Duration) {

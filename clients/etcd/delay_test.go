@@ -27,8 +27,8 @@ func openDelayed(t *testing.T, client string, servers []string, delay string) cl
 	return l
 }
 
-// TestLockDelayAfterLoss: a lock that was lost is withheld until the delay after the
-// end of the lease is over, whatever its former holder does by then.
+// TestLockDelayAfterLoss: no client gets a lock that was lost until the delay after the end of
+// the lease is over, whatever its former holder does by then.
 func TestLockDelayAfterLoss(t *testing.T) {
 	t.Parallel()
 	const delay = 3 * time.Second
@@ -42,7 +42,7 @@ func TestLockDelayAfterLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	if g.Lease != time.Second {
-		t.Errorf("lease %v: the delay is not the holder's, who asked for 1s", g.Lease)
+		t.Errorf("lease %v: it contains the delay; the holder asked for 1s", g.Lease)
 	}
 	type granted struct {
 		g   clients.Grant
@@ -92,7 +92,7 @@ func TestLockDelayAfterLoss(t *testing.T) {
 	}
 }
 
-// TestLockDelayAfterRelease: a lock that was given back is free at once.
+// TestLockDelayAfterRelease: a lock that was released is free at once.
 func TestLockDelayAfterRelease(t *testing.T) {
 	t.Parallel()
 	servers := etcdserver.Start(t)
@@ -112,7 +112,7 @@ func TestLockDelayAfterRelease(t *testing.T) {
 	}
 }
 
-// TestLockDelayClosed: a client that ends takes what it holds or waits for along.
+// TestLockDelayClosed: a client that ends releases what it holds and leaves the line.
 func TestLockDelayClosed(t *testing.T) {
 	t.Parallel()
 	servers := etcdserver.Start(t)

@@ -16,8 +16,8 @@ func service() *clients.Service {
 	return &clients.Service{Name: "etcd", Stores: stores, ForeignStores: stores}
 }
 
-// dialWithin is how long a server that is somebody's own may take to take a connection, and
-// to tell a client who comes with a password that it may.
+// dialWithin is how long an external server may take to accept a connection, and to check a
+// password.
 const dialWithin = 5 * time.Second
 
 // newClient makes the library's client, with these settings, for the lock's servers.
@@ -31,8 +31,7 @@ func newClient(o clients.Options, c clientv3.Config) (*clientv3.Client, error) {
 		return nil, err
 	}
 	c.DialTimeout = dialWithin
-	// TLS is spoken below gRPC: each server has a name of its own, and the library takes one
-	// for all.
+	// TLS is below gRPC: each server has a name of its own, and the library takes one for all.
 	c.DialOptions = append(c.DialOptions, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		return o.Dial(ctx, "tcp", addr, dialWithin, "h2")
 	}))

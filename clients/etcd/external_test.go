@@ -14,8 +14,8 @@ import (
 	"github.com/picklock/picklock/clients/internal/servers/etcdserver"
 )
 
-// The locks here have theirs removed where they keep it, other programs' on whatever page of the
-// keys it is. What only contains the mark is a user's.
+// Clean removes the keys of the locks here below their folder, and those of other programs on all
+// pages. A key that only contains the mark is a user's.
 func TestClean(t *testing.T) {
 	t.Parallel()
 	const mark = "picklock-abcdefghij-"

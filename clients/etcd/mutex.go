@@ -79,7 +79,7 @@ func (l *etcdLock) Acquire(ctx context.Context, key string) (clients.Grant, erro
 	}
 }
 
-// lock takes the mutex or fails, for certain unless the error wraps ErrUnknown.
+// lock acquires the mutex or fails, for certain unless the error wraps ErrUnknown.
 func (l *etcdLock) lock(ctx context.Context, s *etcdSession, key string) (clients.Grant, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,7 +106,7 @@ func (l *etcdLock) lock(ctx context.Context, s *etcdSession, key string) (client
 	case m.Key() == "\x00": // the library's mark of a key that it deleted
 		return clients.Grant{}, err
 	case errors.Is(err, concurrency.ErrSessionExpired), errors.Is(err, rpctypes.ErrLeaseNotFound):
-		l.giveUp(s, false) // the service says that our key is gone or never was
+		l.giveUp(s, false) // the service answers that the key is gone or never was there
 		return clients.Grant{}, err
 	}
 	l.giveUp(s, true)

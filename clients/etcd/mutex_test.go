@@ -17,7 +17,7 @@ import (
 )
 
 // TestEtcdLease: what is known of the lease moves on with each keepalive that was
-// answered, and a lease that somebody revokes is told on Lost.
+// answered, and the loss of a revoked lease closes Lost.
 func TestEtcdLease(t *testing.T) {
 	t.Parallel()
 	servers := etcdserver.Start(t)
@@ -110,7 +110,7 @@ func TestEtcdRevokedWhileWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	queued(1)
-	queued(2) // although nobody has released
+	queued(2) // although no client has released
 	if err := a.Release(ctx, g); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestEtcdRevokedWhileWaiting(t *testing.T) {
 	}
 }
 
-// keepalives is a stream whose answers come when the test says.
+// keepalives is a stream whose answers the test sends.
 type keepalives struct {
 	grpc.ClientStream
 	ttl int64
@@ -133,7 +133,7 @@ func (k *keepalives) RecvMsg(m any) error {
 	return nil
 }
 
-// TestLeaseWatch: an answer vouches for the time at which its request was sent,
+// TestLeaseWatch: an answer counts from the time at which its request was sent,
 // however many were sent since and however late it comes.
 func TestLeaseWatch(t *testing.T) {
 	var w leaseWatch
@@ -158,12 +158,11 @@ func TestLeaseWatch(t *testing.T) {
 	fake.ttl = 0 // the lease is gone
 	s.RecvMsg(&reply)
 	if after, _ := w.listen(); after != before {
-		t.Errorf("the word that the lease is gone moved it on to %+v", after)
+		t.Errorf("the answer that the lease is gone moved it on to %+v", after)
 	}
 }
 
-// TestSequencerWaiting: one who waits has a key with a revision of its own, and holds
-// nothing.
+// TestSequencerWaiting: a waiting client has a key with a revision of its own, and holds nothing.
 func TestSequencerWaiting(t *testing.T) {
 	t.Parallel()
 	servers := etcdserver.Start(t)
@@ -190,13 +189,13 @@ func TestSequencerWaiting(t *testing.T) {
 	q := contract.OpenSequencer(t, named("etcd"), contract.Addrs(servers))
 	for token := g.Token + 1; token < g.Token+5; token++ { // its key's is among these
 		if ok, err := q.Valid(ctx, "k", token); err != nil || ok {
-			t.Errorf("token %d of one who waits: %v, %v; want false", token, ok, err)
+			t.Errorf("token %d of a waiting client: %v, %v; want false", token, ok, err)
 		}
 	}
 	if err := a.Release(ctx, g); err != nil {
 		t.Fatal(err)
 	}
 	if g2 := <-waiting; g2.Token < g.Token+1 || g2.Token >= g.Token+5 {
-		t.Errorf("the one who waited got token %d after %d: the test asked about others", g2.Token, g.Token)
+		t.Errorf("the waiting client got token %d after %d: the test asked about others", g2.Token, g.Token)
 	}
 }

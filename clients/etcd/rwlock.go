@@ -17,7 +17,7 @@ import (
 func etcdRwlockInfo() clients.Info {
 	return clients.Info{
 		Name:     "etcd-rwlock",
-		About:    "etcd: RWMutex of the v3 client's recipes, on a session kept alive by the library; the recipe itself tells nothing of a loss",
+		About:    "etcd: RWMutex of the v3 client's recipes, on a session kept alive by the library; the recipe itself does not report a loss",
 		Cluster:  "etcd",
 		Module:   "go.etcd.io/etcd/client/v3",
 		Kind:     clients.ReadWrite,
@@ -34,8 +34,8 @@ func etcdRwlockInfo() clients.Info {
 	}
 }
 
-// etcdRWLock takes no token from the recipe: it keeps its key to itself. A wait cannot be
-// given up but with its session, which is therefore revoked.
+// etcdRWLock has no token, because the recipe does not export its key. To give up a wait takes
+// the end of its session, which is therefore revoked.
 type etcdRWLock struct{ *etcdLock }
 
 // etcdRWGrant is a grant's Ref.
@@ -77,9 +77,9 @@ func (l etcdRWLock) wait(ctx context.Context, key string, lock, unlock func(*rec
 	}
 }
 
-// once lets the recipe wait until it has the lock, ctx ends or the session does. What it
-// left behind goes with the session's lease: an error is definite if etcd says that the
-// lease is gone.
+// once lets the recipe wait until it has the lock, ctx ends or the session does. The end of the
+// session's lease removes what the recipe left behind: an error is definite if etcd answers that
+// the lease is gone.
 func (l etcdRWLock) once(ctx context.Context, s *etcdSession, m *recipe.RWMutex, lock func(*recipe.RWMutex) error) error {
 	done := make(chan error, 1)
 	l.group.Go(func() { done <- lock(m) })
@@ -93,7 +93,7 @@ func (l etcdRWLock) once(ctx context.Context, s *etcdSession, m *recipe.RWMutex,
 		err = ctx.Err()
 	case <-s.lost:
 	}
-	if err == nil { // the session is over, and perhaps was when the recipe said yes
+	if err == nil { // the session is over, and may have been when the recipe returned
 		err = concurrency.ErrSessionExpired
 	}
 	defer l.giveUp(s, false) // ends the recipe's wait
@@ -106,7 +106,7 @@ func (l etcdRWLock) once(ctx context.Context, s *etcdSession, m *recipe.RWMutex,
 	return err
 }
 
-// Release unlocks; the recipe does not look whether the key was there.
+// Release unlocks; the recipe does not check whether the key was there.
 func (l etcdRWLock) Release(ctx context.Context, g clients.Grant) error {
 	ref := g.Ref.(etcdRWGrant)
 	ref.session.watch.forgetDeleted()

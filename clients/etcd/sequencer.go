@@ -40,8 +40,8 @@ func openEtcdSequencer(_ context.Context, o clients.Options) (clients.Sequencer,
 	return etcdSequencer{c}, nil
 }
 
-// Valid looks for the key that is first in the line, the holder's. That a key with
-// that revision exists would not do: one who waits has one, too.
+// Valid looks for the key that is first in the line, the holder's. It does not suffice that a
+// key with that revision exists: a waiting client has one, too.
 func (s etcdSequencer) Valid(ctx context.Context, key string, token int64) (bool, error) {
 	line := append(clientv3.WithFirstCreate(), clientv3.WithKeysOnly())
 	r, err := s.client.Get(ctx, "/picklock/"+key+"/", line...)

@@ -77,8 +77,8 @@ func (l *etcdLock) session(ctx context.Context) (*etcdSession, error) {
 	return s, nil
 }
 
-// giveUp leaves a session behind. Revoking its lease is a courtesy to those who
-// wait, not waited for; without it the lease runs out.
+// giveUp gives up a session. It revokes the lease for the sake of waiting clients, without
+// waiting for the answer; otherwise the lease runs out.
 func (l *etcdLock) giveUp(s *etcdSession, revoke bool) {
 	l.mu.Lock()
 	if l.current == s {
@@ -98,12 +98,12 @@ func (l *etcdLock) giveUp(s *etcdSession, revoke bool) {
 	})
 }
 
-// leaseWatch looks at what the etcd client sends and receives, without changing
-// it, because the library's session tells neither when the keepalive that was
-// answered last went out nor whether a delete found its key.
+// leaseWatch observes what the etcd client sends and receives, without changing it. The
+// library's session reports neither when the keepalive that was answered last went out nor
+// whether a delete found its key.
 type leaseWatch struct {
-	queued func()        // told when the mutex's transaction was answered; may be nil
-	delay  time.Duration // what of the lease is not the holder's
+	queued func()        // called when the mutex's transaction was answered; may be nil
+	delay  time.Duration // the part of the lease that is not the holder's
 
 	mu      sync.Mutex
 	last    clients.Renewal        // the newest answered grant or keepalive
@@ -111,7 +111,7 @@ type leaseWatch struct {
 	deleted map[string]int64       // by key: how many keys an answered delete removed
 }
 
-// answered takes in an answer; sent is when its request went out. Requests are
+// answered records an answer; sent is when its request went out. Requests are
 // answered in order, so a later one never proves less, save on an older stream.
 func (w *leaseWatch) answered(sent, ttl int64) {
 	if ttl <= 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// TestExecAbilities: what a program declares, and what the user says over it.
+// TestExecAbilities: what a program declares, and what the user overrides.
 func TestExecAbilities(t *testing.T) {
 	tests := map[string]struct {
 		open string // members of the answer to open
@@ -28,7 +28,7 @@ func TestExecAbilities(t *testing.T) {
 		"semaphore":           {open: `,"kind":"semaphore","permits":3`, want: []string{"kind=semaphore", "permits=3"}},
 		"rw":                  {open: `,"kind":"rw"`, want: []string{"kind=rw"}},
 		"reentrant in a word": {open: `,"reentrant":true`, want: []string{"kind=reentrant"}},
-		"what nobody knows":   {open: `,"colour":["red"]`},
+		"unknown ability":     {open: `,"colour":["red"]`},
 		"said":                {said: map[string]string{"tokens": "yes", "lease": "no"}, want: []string{"tokens=yes", "lease=no"}},
 		"said otherwise":      {open: `,"tokens":true,"kind":"semaphore","permits":2`, said: map[string]string{"tokens": "no", "kind": "mutex"}},
 		"said permits":        {open: `,"kind":"semaphore","permits":2`, said: map[string]string{"permits": "4"}, want: []string{"kind=semaphore", "permits=4"}},
@@ -69,7 +69,7 @@ func TestExecAbilities(t *testing.T) {
 	}
 }
 
-// TestExecKeepsItsWord: a grant that is not what was declared breaks the protocol.
+// TestExecKeepsItsWord: a grant that contradicts the declaration breaks the protocol.
 func TestExecKeepsItsWord(t *testing.T) {
 	for name, tc := range map[string]struct{ open, grant, want string }{
 		"token":    {`,"tokens":true`, ``, `this grant has no "token"`},
@@ -109,7 +109,7 @@ func TestSinceWithin(t *testing.T) {
 	}
 }
 
-// TestExecWarns: once, of a lease that nobody knows the beginning of.
+// TestExecWarns: once, about a lease whose beginning is unknown.
 func TestExecWarns(t *testing.T) {
 	for name, tc := range map[string]struct {
 		grant string
@@ -170,7 +170,7 @@ func TestExecRenew(t *testing.T) {
 	}
 }
 
-// TestExecRenewed: what a watchdog says is taken for the grant that it is of.
+// TestExecRenewed: a watchdog's renewal counts for the grant that it names.
 func TestExecRenewed(t *testing.T) {
 	c := &child{grants: map[string][]*childGrant{}}
 	asked := history.Now()
@@ -201,7 +201,7 @@ func TestExecRenewed(t *testing.T) {
 	}
 }
 
-// TestExecShared: the program is told that the lock is to be shared.
+// TestExecShared: the program gets the request for a shared lock.
 func TestExecShared(t *testing.T) {
 	l := contract.Open(t, named(script(t, `read line; say '{"id":1,"ok":true,"kind":"rw"}'; read line; case "$line" in *'"mode":"shared"'*) say '{"id":2,"ok":true}';; esac; read line; case "$line" in *mode*) ;; *) say '{"id":3,"ok":true}';; esac; read line`)), "c1", nil, time.Second)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -242,11 +242,11 @@ func TestExecDeclaresOtherwise(t *testing.T) {
 	for time.Now().Before(deadline) {
 		_, err := l.Acquire(t.Context(), "k")
 		if err == nil {
-			t.Fatal("a program that declares otherwise is taken")
+			t.Fatal("a program that declares otherwise is accepted")
 		}
 		if strings.Contains(err.Error(), "and declared") {
 			return
 		}
 	}
-	t.Error("nobody noticed")
+	t.Error("no child has failed")
 }

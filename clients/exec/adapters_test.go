@@ -15,8 +15,8 @@ import (
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-// The adapters of docs/examples: what their libraries do when nothing is broken, and
-// whether they pass on what those say of an outcome.
+// The adapters of docs/examples: what their libraries do without a fault, and whether the adapters
+// report the outcomes that those give.
 func TestAdapters(t *testing.T) {
 	python := func(t testing.TB, module string) {
 		if out, err := exec.Command(servers.Need(t, "/usr/bin/python3", "python3"), "-c", "import "+module).CombinedOutput(); err != nil {
@@ -31,7 +31,7 @@ func TestAdapters(t *testing.T) {
 		title   string
 		command func(testing.TB) string
 		contract.Options
-		told bool // the library tells of a loss
+		signals bool // the library signals a loss
 	}{
 		{
 			title: "redis-py",
@@ -50,13 +50,13 @@ func TestAdapters(t *testing.T) {
 			},
 			// Its release never says that the lock was gone.
 			Options: contract.Options{TTL: time.Second, Session: true, Start: servers.ZooKeeper, Without: []string{contract.Loss}},
-			told:    true,
+			signals: true,
 		},
 		{
 			title:   "curator",
 			command: compileCurator(examples),
 			Options: contract.Options{TTL: time.Second, Session: true, Start: servers.ZooKeeper, Without: []string{contract.Loss}}, // as with kazoo
-			told:    true,
+			signals: true,
 		},
 		{
 			title:   "node-redlock",
@@ -70,8 +70,8 @@ func TestAdapters(t *testing.T) {
 			u := tc.Options
 			u.Lock = named("exec:" + tc.command(t))
 			contract.Run(t, u)
-			if tc.told {
-				t.Run("told", func(t *testing.T) { contract.LossSignal(t, u, u.Start(t)) })
+			if tc.signals {
+				t.Run("loss signal", func(t *testing.T) { contract.LossSignal(t, u, u.Start(t)) })
 			}
 		})
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/picklock/picklock/internal/proc"
 )
 
-// childGrant is what the child may say of a grant by itself.
+// childGrant is what the child may report about a grant by itself.
 type childGrant struct {
 	asked    int64         // when the acquire was asked for (history.Now)
 	lost     chan struct{} // closes on the child's "lost"
@@ -32,11 +32,11 @@ const (
 	// renewalRoom is how many renewals wait until the client takes them.
 	renewalRoom = 16
 	childGrace  = time.Second      // to end after a close, and to be reaped
-	childWrite  = 10 * time.Second // to take a request; more only a child that does not read
+	childWrite  = 10 * time.Second // to accept a request; only a child that does not read needs more
 )
 
 // child is one process that speaks the exec protocol. It is in our process group,
-// so that what pauses or kills us does the same to it.
+// so that a pause or a kill of this process reaches it, too.
 type child struct {
 	*lines.Client[*Request, Answer]
 	in   *os.File // to the child
@@ -47,7 +47,7 @@ type child struct {
 	reaped  chan struct{}
 
 	mu sync.Mutex
-	// grants are those that are held, by key; several only of one who holds a lock more
+	// grants are those that are held, by key; several only of a client that holds a lock more
 	// than once.
 	grants map[string][]*childGrant
 	nested bool // it can be
@@ -56,7 +56,7 @@ type child struct {
 // errNotAsked: the child had ended before it could take the request.
 var errNotAsked = errors.New("not asked")
 
-// programError is an error that wraps ErrProgram and does not say so twice.
+// programError is an error that wraps ErrProgram and does not repeat its text.
 type programError struct{ error }
 
 func (programError) Is(target error) bool { return target == clients.ErrProgram }
@@ -82,8 +82,8 @@ func startChild(command, folder string) (*child, error) {
 	cmd.Stdin, cmd.Stdout = childIn, childOut
 	c := &child{in: in, reaped: make(chan struct{}), grants: map[string][]*childGrant{}}
 	started := make(chan error)
-	var number sync.Mutex // the child's stays its own while this is held
-	free := false         // it is another's by now, perhaps
+	var number sync.Mutex // the child keeps its process number while this is held
+	free := false         // the number may be another's by now
 	c.waiting.Go(func() {
 		// What DieWithParent asks for happens when the thread that started the child
 		// ends: this one stays until the child has ended.
@@ -94,14 +94,14 @@ func startChild(command, folder string) (*child, error) {
 		if err != nil {
 			return
 		}
-		_ = proc.AwaitEnd(cmd.Process.Pid) // where that cannot be told, Wait does it
+		_ = proc.AwaitEnd(cmd.Process.Pid) // if that is unsupported, Wait does it
 		number.Lock()
 		if c.exit = cmd.Wait(); c.exit == nil {
 			c.exit = errors.New("exit status 0")
 		}
 		free = true
 		number.Unlock()
-		// What it said last is still in the pipe, which a grandchild may keep open.
+		// Its last lines are still in the pipe, which a grandchild may keep open.
 		out.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 		close(c.reaped)
 	})
@@ -133,7 +133,7 @@ func startChild(command, folder string) (*child, error) {
 	return c, nil
 }
 
-// patient is the way to a child, which may take its time to read.
+// patient writes to a child, which may read slowly.
 type patient struct{ *os.File }
 
 func (p patient) Write(b []byte) (int, error) {
@@ -157,8 +157,7 @@ func (c *child) ended() error {
 	}
 }
 
-// end ends the child, and tells its mistakes from ours: what comes from reading is the
-// program's doing.
+// end ends the child, and attributes the error: one from reading is the program's.
 func (c *child) end(why error, half []byte) error {
 	c.kill()
 	switch {
@@ -249,7 +248,7 @@ func (c *child) read(a *Answer, line []byte, open func(id int64) (*Request, bool
 	return nil
 }
 
-// granted checks and keeps what the answer to a request that was granted says besides.
+// granted checks and keeps the rest of an answer that grants a request.
 func (c *child) granted(a *Answer, r *Request, line []byte) error {
 	switch r.Op {
 	case "open":
@@ -259,7 +258,7 @@ func (c *child) granted(a *Answer, r *Request, line []byte) error {
 	case "acquire":
 		a.grant = &childGrant{asked: r.asked, lost: make(chan struct{}), renewals: make(chan clients.Renewal, renewalRoom)}
 		if !c.nested {
-			c.grants[r.Key] = nil // whose client has let go of it
+			c.grants[r.Key] = nil // whose client has released it
 		}
 		c.grants[r.Key] = append(c.grants[r.Key], a.grant)
 	}
@@ -290,14 +289,14 @@ func (c *child) event(a Answer) error {
 		}
 		select {
 		case g.renewals <- clients.Renewal{Since: a.Since, Lease: time.Duration(a.Lease) * time.Millisecond}:
-		default: // nobody takes it, which only shortens what is known
+		default: // not received, which only shortens what is known
 		}
 	}
 	return nil
 }
 
-// release forgets a grant that is being released: what the child says of its key from
-// now on is not of it.
+// release forgets a grant that is being released: what the child reports about its key from now
+// on concerns another.
 func (c *child) release(key string, g *childGrant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -309,12 +308,12 @@ func (c *child) release(key string, g *childGrant) {
 	}
 }
 
-// close asks the child to end and sees to it that it does.
+// close asks the child to end, and kills it otherwise.
 func (c *child) close() {
 	if c.ended() == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), childGrace)
 		defer cancel()
-		// An answer is a courtesy, and so is ending by itself.
+		// The child need not answer, nor end by itself.
 		if _, err := c.ask(ctx, Request{Op: "close"}, 0); err == nil {
 			c.in.Close()
 			select {

@@ -1,4 +1,4 @@
-// Package exec has the locks that are programs of the user's, which speak JSON lines
+// Package exec has the locks that are users' programs, which speak JSON lines
 // (docs/reference/exec.md). It knows the protocol and processes, and no service.
 package exec
 
@@ -22,9 +22,9 @@ import (
 //   - "lease_ms" alone counts the lease from when the request went to the child.
 //     With "since_ns", CLOCK_MONOTONIC in ns right before the child sent the request
 //     that was granted (Python: time.monotonic_ns()), it counts from there: give it,
-//     or a lease that was waited for proves next to nothing.
+//     or a lease after a wait proves next to nothing.
 //   - An error without "definite":true leaves the outcome open. The definite error
-//     "not held" on a release or a renew is the service's word that the grant is gone.
+//     "not held" on a release or a renew is the service's answer that the grant is gone.
 //   - "close" needs no answer: the child may just end.
 //   - The child is killed, and another started for the next acquire, when it breaks
 //     the protocol or does not answer in time.
@@ -58,8 +58,7 @@ type execLock struct {
 	abilities *clients.Abilities // nil until a child was open
 }
 
-// as is the lock with the methods of what it can do, and no others: its users look for
-// them.
+// as is the lock with only the methods of its abilities, for which its users type-assert.
 func (l *execLock) as() clients.Lock {
 	switch a := l.Abilities(); {
 	case a.Renew && a.Kind == clients.ReadWrite:
@@ -89,8 +88,8 @@ func (l *execLock) Abilities() clients.Abilities {
 	return *l.abilities
 }
 
-// started returns a child that is open, a new one if the last has ended. Whatever goes
-// wrong is the program's doing.
+// started returns a child that is open, a new one if the last has ended. All errors
+// are the program's.
 func (l *execLock) started(ctx context.Context) (*child, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +109,7 @@ func (l *execLock) started(ctx context.Context) (*child, error) {
 	if err := l.open(ctx, c); err != nil {
 		c.close()
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return nil, err // nobody wants it any more
+			return nil, err // ctx has ended
 		}
 		return nil, programError{err}
 	}
@@ -129,7 +128,7 @@ func (l *execLock) open(ctx context.Context, c *child) error {
 	}
 	answer, err := l.ask(ctx, c, r)
 	if err != nil {
-		// Whatever became of it, an open grants nothing.
+		// Whatever its outcome, an open grants nothing.
 		err = withoutUnknown(err)
 	} else {
 		err = l.declared(answer, c)
@@ -143,7 +142,7 @@ func (l *execLock) open(ctx context.Context, c *child) error {
 // withoutUnknown is err's text: it must not be taken for an unknown outcome.
 func withoutUnknown(err error) error { return errors.New(err.Error()) }
 
-// declared takes what a child declares. All children of one lock must agree.
+// declared records what a child declares. All children of one lock must agree.
 func (l *execLock) declared(answer Answer, c *child) error {
 	a, err := answer.abilities.With(l.options.Abilities)
 	if err == nil {
@@ -162,8 +161,8 @@ func (l *execLock) declared(answer Answer, c *child) error {
 	return nil
 }
 
-// ask puts a request to the child and tells its kinds of refusal apart. The child
-// has the same deadline as we, so it gets a moment more to say that it passed.
+// ask sends a request to the child and distinguishes its kinds of refusal. The child has the same
+// deadline, so it gets a moment more to report that it passed.
 func (l *execLock) ask(ctx context.Context, c *child, r Request) (Answer, error) {
 	a, err := c.ask(ctx, r, Grace(l.options.TTL))
 	switch {
@@ -177,7 +176,7 @@ func (l *execLock) ask(ctx context.Context, c *child, r Request) (Answer, error)
 	return a, fmt.Errorf("child: %s", said(a.Error))
 }
 
-// said bounds what of a child's error is told.
+// said bounds how much of a child's error is quoted.
 func said(text string) string {
 	if len(text) > childError {
 		return strings.ToValidUTF8(text[:childError], "") + "..."
@@ -256,7 +255,7 @@ func (l *execLock) Release(ctx context.Context, g clients.Grant) error {
 	return nil
 }
 
-// execRenewer is what an exec lock has besides whose program renews.
+// execRenewer is an exec lock whose program renews.
 type execRenewer struct{ l *execLock }
 
 // Renew implements Renewer.
@@ -280,7 +279,7 @@ func (r execRenewer) Renew(ctx context.Context, g clients.Grant) (clients.Renewa
 	return clients.Renewal{Since: max(sent, a.Since), Lease: time.Duration(a.Lease) * time.Millisecond}, nil
 }
 
-// execSharer is what an exec lock has besides that several can share.
+// execSharer is an exec lock that several clients can share.
 type execSharer struct{ l *execLock }
 
 // AcquireShared implements Sharer.

@@ -109,7 +109,7 @@ func TestExecEndsTheWholeProgram(t *testing.T) {
 				if time.Now().After(deadline) {
 					t.Fatalf("the program lives on: %+v", p)
 				}
-				time.Sleep(time.Millisecond) // its parent is gone: nobody is told of its end
+				time.Sleep(time.Millisecond) // its parent is gone: no event shows its end
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestExecOpen(t *testing.T) {
 	}
 }
 
-// TestExecLines compares what the child is sent with the protocol's text.
+// TestExecLines compares the child's input with the protocol's text.
 func TestExecLines(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "lines")
 	name := script(t, fmt.Sprintf(`n=0; while read -r line; do n=$((n+1)); printf '%%s\n' "$line" >>%s; say "{\"id\":$n,\"ok\":true}"; done`, log))
@@ -170,7 +170,7 @@ func TestExecLines(t *testing.T) {
 }
 
 func TestExecLostAndLease(t *testing.T) {
-	// The first lost is of no grant of ours and must not touch the next one.
+	// The first lost concerns no current grant and must not affect the next one.
 	l := contract.Open(t, named(script(t, opened+`say '{"event":"lost","key":"k"}'; read line; say '{"id":2,"ok":true,"lease_ms":500}';
 		read line; say '{"event":"lost","key":"k"}'; say '{"id":3,"ok":false,"error":"not held","definite":true}'; read line`)), "c1", nil, time.Second)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -47,7 +47,7 @@ func FuzzExecAnswer(f *testing.F) {
 		case err != nil && !strings.Contains(err.Error(), quote(line)):
 			t.Fatalf("%q is not quoted: %v", line, err)
 		case answered && lost:
-			t.Fatalf("%q says more than one thing", line)
+			t.Fatalf("%q has more than one meaning", line)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// Request is a line that a program is sent.
+// Request is a line that a program reads.
 type Request struct {
 	ID      int64             `json:"id"`
 	Op      string            `json:"op"` // open, acquire, renew, release or close
@@ -23,7 +23,7 @@ type Request struct {
 	TTL     int64             `json:"ttl_ms,omitempty"`
 	Options map[string]string `json:"options,omitzero"`
 	Key     string            `json:"key,omitempty"`
-	Mode    string            `json:"mode,omitempty"` // of an acquire: "shared", or nothing for oneself alone
+	Mode    string            `json:"mode,omitempty"` // of an acquire: "shared", or nothing for an exclusive one
 	Timeout int64             `json:"timeout_ms,omitempty"`
 
 	asked int64 // when (history.Now)
@@ -56,13 +56,13 @@ const (
 )
 
 // Grace is how long after its time-out an answer may come: the program has the same
-// deadline as we, and needs a moment to say that it passed.
+// deadline, and needs a moment to report that it passed.
 func Grace(ttl time.Duration) time.Duration {
 	return min(max(ttl, 250*time.Millisecond), 2*time.Second)
 }
 
-// Command runs a program's command by sh. A plain command replaces the shell, so that to
-// kill the one is to kill the other.
+// Command runs a program's command by sh. A plain command replaces the shell, so that a
+// kill of the shell is a kill of the command.
 func Command(command string) *exec.Cmd {
 	if !strings.ContainsAny(command, "|&;<>(){}=!\n") {
 		command = "exec " + command
@@ -75,9 +75,9 @@ func Command(command string) *exec.Cmd {
 // javaVariable has options for every JVM that a program starts.
 const javaVariable = "JAVA_TOOL_OPTIONS"
 
-// javaOptions keep a JVM from sharing a file with others: clients are the same process numbers
-// in spaces of their own, the file is named by the number, and a JVM that finds it locked says
-// so on standard output, amid its answers.
+// javaOptions keep a JVM from sharing a file with others. The file is named by the process number,
+// and clients have the same numbers in namespaces of their own. A JVM that finds the file locked
+// reports it on standard output, among its answers.
 func javaOptions(own string) string {
 	return javaVariable + "=" + strings.TrimSpace("-XX:-UsePerfData "+own)
 }
@@ -98,7 +98,7 @@ func Declared(line []byte) (clients.Abilities, error) {
 	return a, nil
 }
 
-// LeaseWithin says what is wrong with the lease of an answer that was asked for at sent.
+// LeaseWithin checks the lease of an answer whose request was sent at sent.
 func LeaseWithin(a Answer, sent int64) error {
 	if a.Lease < 0 || a.Lease > maxLease {
 		return fmt.Errorf("lease_ms out of range: want 0 to %d", maxLease)
@@ -109,7 +109,7 @@ func LeaseWithin(a Answer, sent int64) error {
 	return SinceWithin(a.Since, sent, history.Now())
 }
 
-// SinceWithin says what is wrong with a since_ns that lies outside of from to now.
+// SinceWithin returns an error for a since_ns outside of from to now.
 func SinceWithin(since, from, now int64) error {
 	const year = 365 * 24 * int64(time.Hour)
 	wall := time.Now().UnixNano()

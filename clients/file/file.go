@@ -20,12 +20,12 @@ import (
 func fileInfo() clients.Info {
 	return clients.Info{
 		Name:    "file",
-		About:   "a lock file made with O_EXCL in a shared directory; one that is older than the lease is taken for left behind and removed (option stale)",
+		About:   "a lock file made with O_EXCL in a shared directory; one that is older than the lease counts as left behind and is removed (option stale)",
 		Cluster: "directory",
 		MinTTL:  2 * clockTick,
 		Naive:   true,
 		Options: []clients.Option{{
-			Name: "stale", About: "the age at which a lock file is removed, and with that the lease; never: whoever crashes keeps the lock",
+			Name: "stale", About: "the age at which a lock file is removed, and with that the lease; never: a client that crashes keeps the lock",
 			Default: "the lease asked for", Check: adapter.Checks(parseStale), Safer: []string{"never"},
 		}},
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
@@ -41,8 +41,8 @@ func fileInfo() clients.Info {
 	}
 }
 
-// clockTick is by how much a file's time may lie behind the clock: the kernel takes
-// that of its last tick, and ticks at least 100 times a second.
+// clockTick is by how much a file's time may lie behind the clock: the kernel uses the time of its
+// last tick, and ticks at least 100 times a second.
 const clockTick = 10 * time.Millisecond
 
 // parseStale reads a length of time, 0 for never.
@@ -66,10 +66,9 @@ func errNoDirectory(lock string) error {
 // does not leave it there for ever, a waiter removes one that is old, by its own wall
 // clock against the file's time. That is the lease that the lock promises.
 //
-// Two steps of it are each a look followed by a deed, as they are wherever this is
-// written with the calls that every language has: a file that was found to be old may
-// be another, new one by the time it is removed, and a file that was found to be the
-// own one as well.
+// Two of its steps are check-then-act, as in every program that uses only the calls that
+// all languages have. A file that was old when it was checked may be a new one when it is
+// removed. So may a file that was the client's own when it was checked.
 type fileLock struct {
 	options clients.Options
 	stale   time.Duration // 0: never
@@ -83,7 +82,7 @@ func (l *fileLock) Acquire(ctx context.Context, key string) (clients.Grant, erro
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 		switch {
 		case err == nil:
-			// Whose it is, for people who look at it.
+			// The holder, for people who read the file.
 			_, _ = fmt.Fprintln(f, l.options.Client)
 			g := clients.Grant{Key: key, Ref: f}
 			if l.stale > 0 {

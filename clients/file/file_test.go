@@ -88,8 +88,8 @@ func openIn(t *testing.T, name, client, dir string, ttl time.Duration, extra map
 	return l
 }
 
-// TestFileContract: as long as nothing goes wrong each of them excludes, and who gave
-// up waiting holds nothing.
+// TestFileContract: as long as nothing goes wrong each of them excludes, and a client
+// that gave up waiting holds nothing.
 func TestFileContract(t *testing.T) {
 	for _, name := range []string{"file", "flock", "flock-unlink"} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestFileContract(t *testing.T) {
 			ctx := contract.Within(t, 60*time.Second)
 			fighters := 4
 			if name == "flock-unlink" {
-				fighters = 1 // with more it excludes nobody: see TestFlockUnlink
+				fighters = 1 // with more it does not exclude: see TestFlockUnlink
 			}
 			var inside, grants atomic.Int32
 			var group sync.WaitGroup
@@ -155,7 +155,7 @@ func TestFileContract(t *testing.T) {
 }
 
 // TestKilledHolder: the kernel frees a dead process's flock; a lock file stays until
-// somebody takes it for old, or for ever.
+// a client finds it too old, or for ever.
 func TestKilledHolder(t *testing.T) {
 	tests := []struct {
 		lock   string
@@ -191,7 +191,7 @@ func TestKilledHolder(t *testing.T) {
 			case tc.atOnce && time.Since(died) > ttl:
 				t.Errorf("free only %v after its holder's death", time.Since(died))
 			case !tc.atOnce && time.Since(held) < ttl/2:
-				t.Errorf("taken for left behind after %v", time.Since(held))
+				t.Errorf("counted as left behind after %v", time.Since(held))
 			}
 			if err := l.Release(t.Context(), g); err != nil {
 				t.Error(err)
@@ -200,7 +200,7 @@ func TestKilledHolder(t *testing.T) {
 	}
 }
 
-// TestFileTakenOver: who was taken for dead learns it on its next step.
+// TestFileTakenOver: a holder whose lock was taken over learns it on its next step.
 func TestFileTakenOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -228,10 +228,10 @@ func TestFileTakenOver(t *testing.T) {
 		t.Errorf("taken for old %v too early", time.Duration(early))
 	}
 	if _, err := a.(clients.Renewer).Renew(ctx, g); !errors.Is(err, clients.ErrNotHeld) {
-		t.Errorf("renew by one who no longer holds: %v; want ErrNotHeld", err)
+		t.Errorf("renew without holding: %v; want ErrNotHeld", err)
 	}
 	if err := a.Release(ctx, g); !errors.Is(err, clients.ErrNotHeld) {
-		t.Errorf("release by one who no longer holds: %v; want ErrNotHeld", err)
+		t.Errorf("release without holding: %v; want ErrNotHeld", err)
 	}
 	if _, err := a.Acquire(contract.Within(t, 50*time.Millisecond), "k"); err == nil {
 		t.Error("that release freed the other's lock")
@@ -241,8 +241,8 @@ func TestFileTakenOver(t *testing.T) {
 	}
 }
 
-// TestFlockUnlink: the recipe's flaw needs no fault. Who waits has the old file open
-// and is granted its lock when it is gone; who comes next makes another file.
+// TestFlockUnlink: the recipe's flaw needs no fault. A waiting client has the
+// old file open and is granted its lock when it is gone; the next client makes another file.
 func TestFlockUnlink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

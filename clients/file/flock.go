@@ -34,7 +34,7 @@ func openFlock(name string, unlink bool) func(context.Context, clients.Options) 
 }
 
 // flock is bound to its process as others are to a session, but there is no time after
-// which it would be lost: a holder that is stopped holds on. All of that is so on a
+// which it would be lost: a holder that is stopped keeps it. All of that holds on a
 // file system of one machine. On a network file system the lock is the server's, which
 // may give it up when it does not hear from the client.
 type flock struct {
@@ -48,7 +48,7 @@ func (l *flock) Acquire(ctx context.Context, key string) (clients.Grant, error) 
 	if err != nil {
 		return clients.Grant{}, fmt.Errorf("%s: acquire %s: %w", l.name, key, err)
 	}
-	// Asked again and again: a call that waits in the kernel could not be given up.
+	// Polling: a call that waits in the kernel could not be given up.
 	for ctx.Err() == nil {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {

@@ -9,7 +9,7 @@ import (
 func flockUnlinkInfo() clients.Info {
 	return clients.Info{
 		Name:     "flock-unlink",
-		About:    "flock(2) on a file that its holder removes at the end: who waits locks a file that is gone, who comes next makes a new one",
+		About:    "flock(2) on a file that its holder removes at the end: a waiting client locks a file that is gone, the next client makes a new one",
 		Cluster:  "directory",
 		Confirms: true, // as flock: each holds its own file's lock
 		MinTTL:   time.Millisecond,

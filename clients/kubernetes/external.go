@@ -27,7 +27,7 @@ func service() *clients.Service {
 // configVariable names the kubeconfig for picklock alone; else it is where kubectl has it.
 const configVariable = "PICKLOCK_KUBECONFIG"
 
-// dialWithin is how long an API server of somebody's own may take to take a connection.
+// dialWithin is how long an external API server may take to accept a connection.
 const dialWithin = 5 * time.Second
 
 // kubeconfig is how the current context of the user's kubeconfig reaches its API server, the
@@ -47,7 +47,7 @@ func kubeconfig() (c *rest.Config, server, namespace string, err error) {
 	if c.Proxy != nil {
 		return nil, "", "", errors.New("kubernetes: the kubeconfig has a proxy-url, which a run cannot go through: leave it out, or take a context without one")
 	}
-	// As data: the module watches files for as long as it pleases, and a run is short.
+	// As data: the module keeps watching files, and a run is short.
 	if err := rest.LoadTLSFiles(c); err != nil {
 		return nil, "", "", fmt.Errorf("kubernetes: read a file that the kubeconfig names: %w", err)
 	}
@@ -73,8 +73,8 @@ func Server() (string, error) {
 	return server, err
 }
 
-// fetch sees to it that clients find the kubeconfig, wherever they are started, and that it is
-// of the server that they are to be tested on.
+// fetch makes the path of the kubeconfig absolute, for clients started elsewhere, and checks that
+// it names the server of the run.
 func fetch(_ context.Context, e clients.External) error {
 	if path := os.Getenv(configVariable); path != "" {
 		whole, err := filepath.Abs(path)
@@ -87,12 +87,12 @@ func fetch(_ context.Context, e clients.External) error {
 	}
 	server, err := Server()
 	if err == nil && (len(e.Addresses) != 1 || e.Addresses[0] != server) {
-		err = fmt.Errorf("kubernetes: the kubeconfig's context is of the server %s, and the run is to be on %s: say --endpoint %s, or name another kubeconfig in %s", server, strings.Join(e.Addresses, ","), server, configVariable)
+		err = fmt.Errorf("kubernetes: the kubeconfig's context names the server %s, and the run %s: use --endpoint %s, or name another kubeconfig in %s", server, strings.Join(e.Addresses, ","), server, configVariable)
 	}
 	return err
 }
 
-// reach is how a client comes to the API server, and the namespace of its Leases.
+// reach is how a client connects to the API server, and the namespace of its Leases.
 func reach(o clients.Options) (*rest.Config, string, error) {
 	if o.External == nil {
 		return &rest.Config{
@@ -104,7 +104,7 @@ func reach(o clients.Options) (*rest.Config, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	// No proxy that the environment names is between. The module speaks TLS itself.
+	// Without the proxies that the environment names. The module does TLS itself.
 	c.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	c.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		return (&net.Dialer{Timeout: dialWithin}).DialContext(ctx, network, o.DialAddr(addr))

@@ -20,7 +20,7 @@ import (
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-// A kubeconfig says whom to trust, with which certificate to come, and where Leases are.
+// A kubeconfig names the trusted certificates, the client's own, and the namespace of Leases.
 func TestKubeconfig(t *testing.T) {
 	ca, cert, key := testkit.Certificate(t)
 	text, err := os.ReadFile(ca)
@@ -58,7 +58,7 @@ func TestKubeconfig(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/not/there")
 	t.Setenv(configVariable, file)
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-	// The server is localhost:7443 outside, and clients reach it elsewhere.
+	// The server's public address is localhost:7443, and clients dial another.
 	o := clients.Options{Servers: []string{"127.0.0.1:" + port}, Log: slog.New(slog.DiscardHandler), External: &clients.External{Addresses: []string{"localhost:7443"}}}
 	write()
 	if err := fetch(t.Context(), *o.External); err != nil {
@@ -86,6 +86,6 @@ func TestKubeconfig(t *testing.T) {
 	}
 	write(`"certificate-authority":"`+ca+`",`, "", `,"certificate-authority":"`+ca+`"`, "")
 	if _, err := lookKube(t.Context(), o, "k"); err == nil {
-		t.Error("nobody is said to be trusted")
+		t.Error("the kubeconfig trusts no certificate")
 	}
 }

@@ -52,11 +52,11 @@ const (
 // kubeLock runs one LeaderElector for each acquire, with the durations of Kubernetes'
 // own components (15, 10 and 2 s) scaled to the lease asked for.
 //
-// The lease is counted by those who wait: each takes a Lease over only when it has seen
+// Waiting clients count the lease: each takes a Lease over only when it has seen
 // the same record for the lease's length, on its own clock and from its own reading on,
-// and only by an update that fails if the record has changed since. Nobody's reading is
-// earlier than the sending of the update that it read, so the promise holds from there
-// on, among clients that all do that. (They compare records, though, whose renewTime
+// and only by an update that fails if the record has changed since. No client reads an
+// update before it was sent, so the promise holds from its sending on, among clients that
+// all do that. (They compare records, though, whose renewTime
 // client-go writes in whole seconds: with renewals more often than once a second some
 // are not seen, and the Lease is taken over early. See docs/findings/index.md.)
 //
@@ -70,7 +70,7 @@ type kubeLock struct {
 	stop    context.CancelFunc // ends all electors
 
 	namespace string
-	http      http.RoundTripper // where it is the lock's own; nil else
+	http      http.RoundTripper // the lock's own; nil for the module's shared one
 }
 
 func newKubeLock(o clients.Options) (*kubeLock, error) {
@@ -93,7 +93,7 @@ func newKubeLock(o clients.Options) (*kubeLock, error) {
 		return nil, fmt.Errorf("kubernetes: %w", err)
 	}
 	l := &kubeLock{options: o, leases: c, namespace: namespace}
-	if o.External != nil { // else the module keeps it for all of a process
+	if o.External != nil { // else the module shares it in the process
 		l.http = h.Transport
 	}
 	l.ctx, l.stop = context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))

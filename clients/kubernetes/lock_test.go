@@ -16,7 +16,7 @@ import (
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-// startKube starts an API server on an etcd. Only the first is spoken to.
+// startKube starts an API server on an etcd. Clients use only the first.
 func startKube(t testing.TB) []*contract.Server {
 	bin, err := exec.LookPath("kube-apiserver")
 	if err != nil {

@@ -19,23 +19,23 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// kubeRecord is the module's own lock on a Lease. It looks at what the elector reads and
-// writes, without changing it, because the elector tells neither when the update that
-// was answered last went out, nor what became of its release.
+// kubeRecord is the module's own lock on a Lease. It observes what the elector reads and
+// writes, without changing it. The elector reports neither when the update that was answered
+// last went out, nor the outcome of its release.
 type kubeRecord struct {
 	*resourcelock.LeaseLock
 	options clients.Options
 
 	mu       sync.Mutex
 	token    int64
-	last     clients.Renewal        // the newest answered write that made or kept us the holder
+	last     clients.Renewal        // the newest answered write that acquired or renewed the Lease
 	listens  chan<- clients.Renewal // of the grant in force, nil before
-	open     error                  // why nobody knows whether the latest write took effect
+	open     error                  // why it is unknown whether the latest write took effect
 	base     []byte                 // the record that it was to replace, nil for a create
-	seen     []byte                 // the record of the latest read; nil if none, or since we wrote
+	seen     []byte                 // the record of the latest read; nil if none, or since the latest write
 	read     error                  // why the latest read failed
-	asked    bool                   // our user releases
-	release  error                  // what the release of the user's wish came to
+	asked    bool                   // the user releases
+	release  error                  // the outcome of the user's release
 	released bool                   // it was tried
 }
 
@@ -44,7 +44,7 @@ func (r *kubeRecord) Get(ctx context.Context) (*resourcelock.LeaderElectionRecor
 	r.mu.Lock()
 	r.read = err
 	if err == nil && record.HolderIdentity != r.Identity() && !bytes.Equal(raw, r.base) {
-		// Another record than the one that our write was to replace: the write came before
+		// Another record than the one that this write was to replace: the write came before
 		// and was replaced, or it will be refused. Where the record is the same, the write may
 		// still be on its way.
 		r.open = nil
@@ -110,7 +110,7 @@ func afterEnd(ctx context.Context, d time.Duration) (context.Context, context.Ca
 }
 
 // kubeRefused says that a write certainly had no effect: it was never sent, or the API
-// server says what is wrong with it.
+// server has refused it.
 func kubeRefused(err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
@@ -124,7 +124,7 @@ func kubeRefused(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusRequestTimeout
 }
 
-// granted returns what is known of the grant, and takes in what will be.
+// granted returns what is known of the grant, and prepares for its renewals.
 func (r *kubeRecord) granted() (token int64, last clients.Renewal, renewals <-chan clients.Renewal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,7 +133,7 @@ func (r *kubeRecord) granted() (token int64, last clients.Renewal, renewals <-ch
 	return r.token, r.last, c
 }
 
-// unsettled says why it is not known whether we hold the Lease; nil if we do not.
+// unsettled is the reason why it is unknown whether the client holds the Lease; nil if it does not.
 func (r *kubeRecord) unsettled() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,14 +147,14 @@ func (r *kubeRecord) trouble() error {
 	return r.read
 }
 
-// releasing says that from now on a release is our user's.
+// releasing records that from now on a release is the user's.
 func (r *kubeRecord) releasing() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = true
 }
 
-// wasReleased says what became of it.
+// wasReleased is the outcome of that release.
 func (r *kubeRecord) wasReleased() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,7 +162,7 @@ func (r *kubeRecord) wasReleased() error {
 	case r.released && r.release == nil:
 		return nil
 	case r.released && kubeRefused(r.release):
-		return fmt.Errorf("%w: %w", clients.ErrNotHeld, r.release) // somebody else has written it
+		return fmt.Errorf("%w: %w", clients.ErrNotHeld, r.release) // another client has written it
 	case r.released:
 		return fmt.Errorf("%w: %w", clients.ErrUnknown, r.release)
 	case r.read != nil && !apierrors.IsNotFound(r.read):
@@ -197,7 +197,7 @@ func (q kubeSequencer) Valid(ctx context.Context, key string, token int64) (bool
 
 func (q kubeSequencer) Close() error { return q.lock.Close() }
 
-// lookKube says whether somebody holds the Lease; who waits leaves nothing there.
+// lookKube counts the holder of the Lease; waiting clients leave nothing there.
 func lookKube(ctx context.Context, o clients.Options, key string) (int, error) {
 	server := o.Servers[0]
 	o.TTL = adapter.InspectWithin

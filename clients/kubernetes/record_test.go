@@ -22,7 +22,7 @@ func TestUnsettledUpdate(t *testing.T) {
 	holder, version := "other", 1
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
-			panic(http.ErrAbortHandler) // the request was taken, and no answer comes
+			panic(http.ErrAbortHandler) // the request was received, and no answer comes
 		}
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"k","namespace":"default","resourceVersion":"%d"},

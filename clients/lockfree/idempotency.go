@@ -22,8 +22,8 @@ func idempotencyInfo() clients.Info {
 
 // idempotent is what payment interfaces ask of their users (an Idempotency-Key header).
 // The resource applies the change to whatever it holds, so that nothing a client has
-// read can be out of date; and it remembers the keys, so that to send again what was
-// not answered does no harm.
+// read can be out of date. It remembers the keys, so that sending again what was not
+// answered has no effect.
 type idempotent struct{ ttl time.Duration }
 
 func (i idempotent) Update(ctx context.Context, s clients.Turn) error {
@@ -35,7 +35,7 @@ func (i idempotent) Update(ctx context.Context, s clients.Turn) error {
 	}
 	return s.Add(ctx, func(element string) error {
 		once := rand.Text()
-		var open error // an attempt of which nobody knows
+		var open error // an attempt whose outcome is unknown
 		for {
 			err := s.Send(ctx, clients.Change{Element: element, Merge: true, Once: once})
 			if err == nil {

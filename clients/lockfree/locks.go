@@ -1,4 +1,4 @@
-// Package lockfree has ways to change the resource that need neither a lock nor a service.
+// Package lockfree changes the resource without a lock and without a service.
 package lockfree
 
 import "github.com/picklock/picklock/clients"

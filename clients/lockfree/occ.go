@@ -18,8 +18,8 @@ func occInfo() clients.Info {
 
 // occ is Kung and Robinson's validation at the write ("On Optimistic Methods for
 // Concurrency Control", 1981), as an ETag, a version column or a conditional put gives
-// it. The resource compares, at the moment of the write, so that a client may be
-// stopped for as long as it likes. The price is work done in vain.
+// it. The resource compares at the moment of the write, so that a client may be
+// stopped for any time. The price is work done in vain.
 type occ struct{}
 
 func (occ) Update(ctx context.Context, s clients.Turn) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/picklock/picklock/clients"
 )
 
-// Read reads an option's value, or takes the other where none is given.
+// Read reads an option's value, or returns otherwise if none is given.
 func Read[T any](o clients.Options, name string, otherwise T, parse func(string) (T, error)) (T, error) {
 	text, given := o.Extra[name]
 	if !given {
@@ -58,8 +58,8 @@ func ParseSwitch(text string) (bool, error) {
 	return false, errors.New("want yes or no")
 }
 
-// LockDelay is the option of the locks that have a lock-delay, two leases where it is
-// not given or cannot be read, of which Open tells.
+// LockDelay is the option of the locks that have a lock-delay, two leases if it is
+// not given or cannot be read, which Open reports.
 func LockDelay(o clients.Options) time.Duration {
 	d, _ := Read(o, "delay", 2*o.TTL, ParseLength)
 	return d

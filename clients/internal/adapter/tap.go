@@ -34,16 +34,15 @@ func (t *Tap) Watch(mark string) {
 }
 
 // Sent is the time (history.Now) right before the watched command was first
-// handed to the kernel, 0 if that has not happened.
+// written to the socket, 0 if that has not happened.
 func (t *Tap) Sent() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.at
 }
 
-// Sends is how often the watched command was handed to the kernel, and the time
-// right before the last of them: of a library that sends it again when it is not
-// answered.
+// Sends is how often the watched command was written to the socket, and the time right
+// before the last of them, for a library that sends it again if it is not answered.
 func (t *Tap) Sends() (n int, last int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,14 +60,14 @@ func (t *Tap) Dialer(timeout time.Duration) func(context.Context, string, string
 	}
 }
 
-// DialerOf is Dialer for the servers of a lock's options, which may be somebody's own.
+// DialerOf is Dialer for the servers of a lock's options, which may be external.
 func (t *Tap) DialerOf(o clients.Options, timeout time.Duration) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := o.Dial(ctx, network, addr, timeout)
 		if err != nil {
 			return nil, err
 		}
-		return tapConn{c, t}, nil // above TLS, where a command can still be told
+		return tapConn{c, t}, nil // above TLS, where a command is still legible
 	}
 }
 

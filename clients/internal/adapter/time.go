@@ -30,7 +30,7 @@ func Pause(ctx context.Context, d time.Duration) bool {
 }
 
 // WithGrace gives the last request of a wait, which may be on its way when ctx
-// ends, a moment to be answered: otherwise many a wait in vain would end in doubt.
+// ends, a moment to be answered: otherwise the outcome of many a wait would be unknown.
 func WithGrace(ctx context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
 	grace := context.WithoutCancel(ctx)
 	end, ok := ctx.Deadline()
@@ -41,7 +41,7 @@ func WithGrace(ctx context.Context, ttl time.Duration) (context.Context, context
 }
 
 // Timeout is the error of an acquire that certainly got nothing before ctx
-// ended; last is what stood in the way, nil if only other holders did.
+// ended; last is what prevented it, nil if only other holders did.
 func Timeout(ctx context.Context, lock, key string, last error) error {
 	if last != nil {
 		return fmt.Errorf("%s: acquire %s: %w (last: %w)", lock, key, ctx.Err(), last)

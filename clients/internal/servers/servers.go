@@ -21,7 +21,7 @@ import (
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-// FreePort is one that nobody listens on now.
+// FreePort is a port that is free now.
 func FreePort(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -132,9 +132,9 @@ func StartSaying(t testing.TB, port string, cmd *exec.Cmd, words string) *contra
 		return s
 	case log := <-over:
 		close(over)
-		t.Fatalf("%s ended before it said %q:\n%s", cmd.Path, words, log)
+		t.Fatalf("%s ended before it wrote %q:\n%s", cmd.Path, words, log)
 	case <-time.After(60 * time.Second):
-		t.Fatalf("%s never said %q", cmd.Path, words)
+		t.Fatalf("%s never wrote %q", cmd.Path, words)
 	}
 	return nil
 }
