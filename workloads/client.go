@@ -17,8 +17,8 @@ type client struct {
 	cfg      Config
 	info     clients.Info
 	lock     clients.Lock
-	renewer  clients.Renewer  // nil where the lock has none
-	sharer   clients.Sharer   // nil where the lock is none
+	renewer  clients.Renewer  // nil if the lock has none
+	sharer   clients.Sharer   // nil if the lock is none
 	permits  int64            // of a semaphore
 	holds    bool             // the workload only holds
 	unlocked clients.Unlocked // instead of a lock
@@ -26,7 +26,7 @@ type client struct {
 	out      *output
 	rng      *rand.Rand
 	grants   int
-	failures int // of the client's own program, since it last did what it was asked for
+	failures int // of the client's own program, since its last success
 }
 
 func (c *client) close() error {
@@ -49,14 +49,14 @@ func (c *client) loop(ctx context.Context, critical CriticalSection) error {
 	return nil
 }
 
-// rest is the pause between two sections.
+// rest is the pause between two critical sections.
 func (c *client) rest(granted bool, took time.Duration) time.Duration {
 	switch {
 	case c.failures > 0:
-		// A program that could not be started can hardly be in a moment.
+		// A program that could not be started will hardly start at once.
 		return c.jitter(min(50*time.Millisecond<<min(c.failures, 10), time.Second))
 	case !granted:
-		// What refused at once would refuse again at once.
+		// A service that refused at once would refuse again at once.
 		return c.jitter(5 * time.Millisecond)
 	case c.cfg.Rate > 0:
 		return time.Duration(float64(time.Second)/c.cfg.Rate) - took
@@ -67,7 +67,7 @@ func (c *client) rest(granted bool, took time.Duration) time.Duration {
 }
 
 // once runs one critical section; false says that the lock was not granted. Once
-// it is held, the section goes to its end even when ctx ends, within the
+// it is held, the critical section goes to its end even when ctx ends, within the
 // operations' own time limits.
 func (c *client) once(ctx context.Context, key string, critical CriticalSection) bool {
 	if c.unlocked != nil {
@@ -88,7 +88,7 @@ func (c *client) once(ctx context.Context, key string, critical CriticalSection)
 	return true
 }
 
-// acquire acquires the lock for the client alone.
+// acquire acquires the lock exclusively.
 func (c *client) acquire(ctx context.Context, key string) (*holding, error) {
 	return c.acquireAs(ctx, key, "")
 }
@@ -131,7 +131,7 @@ func (c *client) broken(is bool) {
 	}
 }
 
-// outcome maps an error to what it says of the operation.
+// outcome maps an error to the outcome of the operation.
 func outcome(err error) history.Type {
 	if errors.Is(err, clients.ErrUnknown) || errors.Is(err, register.ErrUnknown) {
 		return history.Info

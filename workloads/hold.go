@@ -10,14 +10,14 @@ import (
 func init() {
 	add(Workload{
 		Name:  "hold",
-		About: "hold, and touch nothing: for locks that several can hold at once, shared or alone by chance, and for reentrant ones, which are entered twice",
+		About: "hold, and change nothing: for locks that several clients can hold at once, shared or exclusive at random, and for reentrant ones, which are acquired twice",
 		Run:   holdOnly,
 		Holds: true,
 	})
 }
 
-// holdOnly enters a reentrant lock once more for the middle part of its time. Where
-// that fails, the client goes on with what it has.
+// holdOnly acquires a reentrant lock once more for the middle part of its time. If that fails, the
+// client goes on with what it has.
 func holdOnly(ctx context.Context, h *holding) {
 	if h.c.info.Kind != clients.Reentrant {
 		h.hold(ctx)
@@ -35,7 +35,7 @@ func holdOnly(ctx context.Context, h *holding) {
 	h.hold(ctx)
 }
 
-// mode says how the client acquires the lock for its next section.
+// mode says how the client acquires the lock for its next critical section.
 func (c *client) mode() string {
 	if c.sharer != nil && c.holds && c.rng.IntN(2) == 0 {
 		return history.Shared

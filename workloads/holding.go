@@ -24,10 +24,10 @@ type holding struct {
 	stop     context.CancelFunc
 	watching sync.WaitGroup
 	lost     chan struct{} // closed when the client has learnt that the grant is gone
-	looking  sync.Mutex    // held while the client looks away from what the library tells
+	looking  sync.Mutex    // held while the client ignores what the library reports
 	until    atomic.Int64  // end of the lease as the client knows it (history.Now)
 	writes   int
-	overrun  time.Duration // how long the section lasts that is longer than its lease
+	overrun  time.Duration // how long a critical section lasts that is longer than its lease
 }
 
 // event is an event of this grant.
@@ -61,8 +61,8 @@ func (h *holding) hold(ctx context.Context) bool {
 	}
 }
 
-// expired looks at the client's own idea of its remaining lease: the remedy of
-// --check-lease. A grant without a lease never expires in the client's eyes.
+// expired compares the clock with the end of the lease as the client knows it: the mitigation of
+// --check-lease. A grant without a lease never expires for the client.
 func (h *holding) expired() bool {
 	return h.grant.Lease > 0 && history.Now() >= h.until.Load()
 }
@@ -125,7 +125,7 @@ func (h *holding) release(ctx context.Context) error {
 }
 
 // watch records what the client learns about its grant while it holds it, and
-// renews it where that is asked for.
+// renews it if that is asked for.
 func (h *holding) watch(ctx context.Context) {
 	var tick <-chan time.Time
 	if h.c.cfg.Renew {

@@ -7,24 +7,24 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// Long sections: one in longOneIn holds on to its lock until the last part of its
-// lease, whatever it had to do was done early. Of a lock whose key lives shorter than
-// it promises, nothing is seen while every section ends in the lease's first tenth.
+// Long critical sections: one in longOneIn keeps its lock until the last part of its lease, even
+// if its work was done early. A lock whose key expires too early would go unnoticed if every
+// critical section ended in the lease's first tenth.
 const (
 	longOneIn = 16
-	// Reach is the part of its lease at which a long section ends at the latest. It
+	// Reach is the part of its lease at which a long critical section ends at the latest. It
 	// leaves room for the release.
 	Reach = 0.97
 	// reachSpread is how much earlier one ends at the earliest.
 	reachSpread = 0.07
-	// Overrun is how many leases a section lasts at most that is longer than its own, as
-	// one now and then is where everything is tried: a lock that keeps its lease alive
-	// must bear it, and of the others it shows what a late holder does.
+	// Overrun is how many leases a critical section lasts at most that exceeds its own, as a few
+	// do if a run tries everything. A lock that keeps its lease alive must tolerate it. For
+	// the others it shows what a stale holder does.
 	Overrun = 1.5
 )
 
-// long draws how many leases the client's next section lasts; 0 for a short section. One
-// of less than a lease has its time after its write, one of more before it.
+// long draws how many leases the client's next critical section lasts; 0 for a short one. One of
+// less than a lease waits after its write, one of more before it.
 func (c *client) long() float64 {
 	if c.cfg.Reach <= 0 || c.rng.IntN(longOneIn) != 0 {
 		return 0
@@ -35,9 +35,9 @@ func (c *client) long() float64 {
 	return c.cfg.Reach - reachSpread*c.rng.Float64()
 }
 
-// linger holds on until part of the lease is over since the grant, and no longer than
-// the run or the grant lasts. It writes nothing: a write in a lease's last instants
-// would come late on a busy machine, and no lock could help it.
+// linger keeps the lock until part of the lease is over since the grant, and no longer than the
+// run or the grant lasts. It writes nothing: a write in a lease's last instants would be stale on
+// a busy machine, which no lock can prevent.
 func (h *holding) linger(run context.Context, part float64) {
 	if part <= 0 || part > 1 {
 		return
@@ -55,9 +55,9 @@ func (h *holding) linger(run context.Context, part float64) {
 	}
 }
 
-// grantedAt is where the hold of a grant begins that has no lease: at its request,
-// which is the earliest that it can have been, if that was answered at once. Where it
-// was waited for, nobody knows, and the answer's time is as good as any.
+// grantedAt is the beginning of a hold without a lease: its request, the earliest possible time,
+// if that was answered at once. After a wait the beginning is unknown, and the answer's time
+// stands for it.
 func (c *client) grantedAt(sent, answered int64) int64 {
 	if time.Duration(answered-sent) <= c.cfg.TTL/20 {
 		return sent

@@ -19,25 +19,25 @@ func drawn(seed uint64, reach float64) []float64 {
 	return parts
 }
 
-func TestOneSectionInSixteenReachesIntoTheLeasesEnd(t *testing.T) {
+func TestOneCriticalSectionInSixteenReachesIntoTheLeasesEnd(t *testing.T) {
 	parts, again, long := drawn(7, Reach), drawn(7, Reach), 0
 	for i, p := range parts {
 		if p != again[i] {
-			t.Fatalf("section %d is %v, and %v with the same seed", i, p, again[i])
+			t.Fatalf("critical section %d is %v, and %v with the same seed", i, p, again[i])
 		}
 		if p == 0 {
 			continue
 		}
 		if long++; p < 0.90-1e-9 || p > 0.97 {
-			t.Errorf("a long section ends at %v of its lease, want 0.90 to 0.97", p)
+			t.Errorf("a long critical section ends at %v of its lease, want 0.90 to 0.97", p)
 		}
 	}
 	if long < 60 || long > 140 {
-		t.Errorf("%d of 1600 sections are long, want about 100", long)
+		t.Errorf("%d of 1600 critical sections are long, want about 100", long)
 	}
 	for _, p := range drawn(7, 0) {
 		if p != 0 {
-			t.Fatal("a long section though the user said how long sections are")
+			t.Fatal("a long critical section although the user set their length")
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestLinger(t *testing.T) {
 		"a lease half over":        {grant: clients.Grant{Since: -int64(ttl), Lease: 2 * ttl}, part: 0.75, min: ttl/2 - time.Millisecond, max: 3 * ttl},
 		"no lease":                 {granted: -ttl / 2, part: 1, min: ttl/2 - time.Millisecond, max: 3 * ttl},
 		"a lease that is over":     {grant: clients.Grant{Since: -int64(3 * ttl), Lease: 2 * ttl}, part: 0.9, max: ttl},
-		"a short section":          {max: ttl},
+		"a short one":              {max: ttl},
 		"the run ends":             {part: 100, run: ended, max: ttl},
 		"the client learns of it":  {part: 100, lost: true, max: ttl},
 		"the last part of a lease": {grant: clients.Grant{Since: -int64(ttl), Lease: ttl}, part: 0.9, max: ttl},
@@ -79,7 +79,7 @@ func TestLinger(t *testing.T) {
 			}
 			h.linger(run, x.part)
 			if took := time.Duration(history.Now() - now); took < x.min || took > x.max {
-				t.Errorf("held on for %v, want %v to %v", took, x.min, x.max)
+				t.Errorf("lingered for %v, want %v to %v", took, x.min, x.max)
 			}
 		})
 	}

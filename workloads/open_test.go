@@ -9,8 +9,8 @@ import (
 	"github.com/picklock/picklock/clients"
 )
 
-// A client that comes back waits for its service; one that starts says at once that there
-// is none.
+// A client that is started again waits for its service; one that starts first reports at once that
+// there is none.
 func TestOpenLock(t *testing.T) {
 	down := errors.New("connection refused")
 	for _, x := range []struct {

@@ -1,5 +1,5 @@
 // Package workloads knows what a client does with a lock: the critical sections,
-// and the worker process that runs them and reports what it does. It must not
+// and the worker process that runs them and reports events. It must not
 // know faults or verdicts, nor which lock it drives.
 package workloads
 
@@ -19,30 +19,29 @@ type Config struct {
 	Settings
 	Process string   `json:"process"`
 	Servers []string `json:"servers"` // of the lock's service, host:port
-	// External is how they are reached where they run already; nil where they are
-	// picklock's own.
+	// External is how to reach servers that run already; nil for picklock's own.
 	External *clients.External `json:"external,omitempty"`
 	// RegisterAddr is where the protected resource listens, host:port.
 	RegisterAddr string `json:"register_addr"`
-	// Directory is one that all clients share, "" where there is none.
+	// Directory is one that all clients share, "" if there is none.
 	Directory string `json:"directory,omitempty"`
 	// KeyNames are the locks' keys.
 	KeyNames []string      `json:"key_names"`
 	Wait     time.Duration `json:"wait"`    // how long one acquire may wait
 	Timeout  time.Duration `json:"timeout"` // of every other operation
 	// Extra are the lock's own options (clients.Options), and Abilities what the user
-	// says that the lock can do. Neither is in run.json: they may hold what is secret.
+	// declares that the lock can do. Neither is in run.json: they may be secret.
 	Extra     map[string]string `json:"extra,omitempty"`
 	Abilities map[string]string `json:"abilities,omitempty"`
-	// Scripted: the client takes its acts from the harness, one at a time, and
-	// tells when it waits and when it is woken.
+	// Scripted: the client gets its acts from the harness, one at a time, and reports
+	// when it waits and when it is woken.
 	Scripted bool `json:"scripted,omitempty"`
 
 	Start int64 `json:"start"` // history.Now() at the run's start
 	// Grants is how many grants the process had before: a worker that is started
 	// again must not reuse their names.
 	Grants int `json:"grants"`
-	// Again: the client was killed and comes back. Where its lock cannot be opened yet, because
+	// Again: the client was killed and starts again. If its lock cannot be opened yet, because
 	// the service does not answer, it tries again.
 	Again bool `json:"again,omitempty"`
 }
@@ -51,7 +50,7 @@ type Config struct {
 type Command struct {
 	Do string `json:"do"`           // CommandGo, or an act of a scripted client
 	ID int64  `json:"id,omitempty"` // of an act; its Done repeats it
-	// Workload, of CommandGo, is what to do where the Config left it open.
+	// Workload, of CommandGo, is what to do if the Config does not say it.
 	Workload string `json:"workload,omitempty"`
 	// Key, of CommandKey, is the lock's key from now on.
 	Key string `json:"key,omitempty"`
@@ -60,11 +59,10 @@ type Command struct {
 const (
 	// CommandGo starts the critical sections. The end of input stops them.
 	CommandGo = "go"
-	// CommandKey has a scripted client forget what it holds and go on with another key:
-	// what it knows of no key (its connections, its session) it keeps.
+	// CommandKey lets a scripted client forget its grant and go on with another key. It keeps
+	// its connections and its session.
 	CommandKey = "key"
-	// CommandCancel has a scripted client give up the act that it is doing. Nothing
-	// answers but that act.
+	// CommandCancel lets a scripted client give up its current act. Only that act answers.
 	CommandCancel = "cancel"
 )
 
@@ -75,7 +73,7 @@ type Done struct {
 	Error   string  `json:"error,omitempty"`
 }
 
-// Outcome says what an act came to.
+// Outcome is the outcome of an act.
 type Outcome string
 
 const (
@@ -93,13 +91,13 @@ const (
 type Message struct {
 	Event *history.Event `json:"event,omitempty"`
 	Ready bool           `json:"ready,omitempty"` // the lock is open, waiting for CommandGo
-	// Abilities, with Ready, are what a lock declares that is known only once it is open.
+	// Abilities, with Ready, are what a lock declares once it is open.
 	Abilities *clients.Abilities `json:"abilities,omitempty"`
 	Error     string             `json:"error,omitempty"` // the worker gives up
 	Done      *Done              `json:"done,omitempty"`
 	// Waiting: the service has put the client in line, or refused it for now.
 	Waiting bool `json:"waiting,omitempty"`
-	// Woken: the service has told the waiting client that something changed.
+	// Woken: the service has notified the waiting client of a change.
 	Woken bool `json:"woken,omitempty"`
 	// Warning is what makes the run prove less than its user may think.
 	Warning string `json:"warning,omitempty"`

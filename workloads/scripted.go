@@ -15,14 +15,14 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// script is a client that takes its steps from the harness: it holds at most one
-// grant, on the first key.
+// script is a client that gets its steps from the harness: it holds at most one grant, on the
+// first key.
 type script struct {
 	*client
 	held *holding
 	read string // the value that the grant read last
-	// away: the client has looked at its lease and goes on to its write. What it is
-	// told in between it sees only afterwards.
+	// away: the client has checked its lease and goes on to its write. It sees what the library
+	// reports in between only afterwards.
 	away bool
 
 	mu        sync.Mutex
@@ -54,7 +54,7 @@ func (s *script) rekey(key string) {
 	s.cfg.KeyNames = []string{key}
 }
 
-// acts is the table of what a scripted client can be told to do.
+// acts is the table of a scripted client's acts.
 var acts = map[string]func(*script, context.Context) (Outcome, error){
 	history.Acquire: (*script).doAcquire,
 	history.Read:    (*script).doRead,
@@ -65,15 +65,15 @@ var acts = map[string]func(*script, context.Context) (Outcome, error){
 	Check:           (*script).doCheck,
 }
 
-// Check is the act of a client that looks whether its lease has time left. Every
+// Check is the act of a client that checks whether its lease has time left. Every
 // other act is named after the operation that it does.
 const Check = "check"
 
 // ErrNoAct: a scripted client can do no such thing.
 var ErrNoAct = errors.New("no such act")
 
-// ParseAct reads what a scripted client is told to do: an act's name, and for an
-// acquire how long it may wait, as in "acquire within 500ms"; 0 where nothing is said.
+// ParseAct reads an act: its name, and for an acquire how long it may wait, as in "acquire within
+// 500ms"; 0 for no limit.
 func ParseAct(text string) (name string, within time.Duration, err error) {
 	name, limit, limited := strings.Cut(text, " within ")
 	if acts[name] == nil {
@@ -105,7 +105,7 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 	commands <- first
 	s := &script{client: c}
 	go func() {
-		// The harness closes our input to stop us; reading ends with the process.
+		// The harness closes the input to stop the worker; reading ends with the process.
 		defer stop()
 		dec := json.NewDecoder(lines)
 		for {
@@ -162,7 +162,7 @@ func (s *script) do(ctx context.Context, text string) (Outcome, error) {
 	return acts[name](s, ctx)
 }
 
-// back ends the time in which the client does not look.
+// back ends the time in which the client ignores reports.
 func (s *script) back() {
 	if s.away {
 		s.away = false
@@ -180,8 +180,8 @@ func (s *script) drop() {
 	}
 }
 
-// end gives up what is still held: to close a lock may end its session, and with that
-// the grant, which nobody who is granted it then took too early.
+// end gives up what is still held. Closing a lock may end its session and the grant, so another
+// client may be granted it after that.
 func (s *script) end() {
 	h := s.held
 	s.drop()
@@ -199,7 +199,7 @@ func (s *script) doAcquire(ctx context.Context) (Outcome, error) {
 	s.drop()
 	h, err := s.acquire(ctx, s.cfg.KeyNames[0])
 	if err != nil {
-		return told(err), err
+		return outcomeOf(err), err
 	}
 	s.held, s.read = h, ""
 	return Granted, nil
@@ -215,18 +215,17 @@ func (s *script) doRead(ctx context.Context) (Outcome, error) {
 	if err == nil {
 		s.read = value
 	}
-	return told(err), err
+	return outcomeOf(err), err
 }
 
 func (s *script) doWrite(ctx context.Context, f string) (Outcome, error) {
 	if s.held == nil {
 		return Failed, errNoGrant
 	}
-	// A client that is told to stop while its write is under way must not take
-	// the write back.
+	// A client that stops while its write is under way must not undo the write.
 	err := s.held.write(context.WithoutCancel(ctx), f, s.read)
 	s.back()
-	return told(err), err
+	return outcomeOf(err), err
 }
 
 func (s *script) doRenew(ctx context.Context) (Outcome, error) {
@@ -239,7 +238,7 @@ func (s *script) doRenew(ctx context.Context) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	err := s.held.renewOnce(ctx)
-	return told(err), err
+	return outcomeOf(err), err
 }
 
 func (s *script) doRelease(ctx context.Context) (Outcome, error) {
@@ -250,7 +249,7 @@ func (s *script) doRelease(ctx context.Context) (Outcome, error) {
 	h := s.held
 	s.held = nil
 	err := h.release(ctx)
-	return told(err), err
+	return outcomeOf(err), err
 }
 
 func (s *script) doCheck(context.Context) (Outcome, error) {
@@ -262,7 +261,7 @@ func (s *script) doCheck(context.Context) (Outcome, error) {
 	}
 	select {
 	case <-s.held.lost:
-		return Expired, errors.New("the client library says that it is lost")
+		return Expired, errors.New("the client library reports the loss")
 	default:
 	}
 	s.back()
@@ -271,8 +270,8 @@ func (s *script) doCheck(context.Context) (Outcome, error) {
 	return Did, nil
 }
 
-// told maps an act's error to its outcome.
-func told(err error) Outcome {
+// outcomeOf maps an act's error to its outcome.
+func outcomeOf(err error) Outcome {
 	switch {
 	case err == nil:
 		return Did

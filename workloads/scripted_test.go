@@ -37,7 +37,7 @@ type scriptedWorker struct {
 	t        *testing.T
 	in       *json.Encoder
 	messages chan Message
-	lose     string // a file that makes the lock say that it is lost
+	lose     string // a file that makes the lock report its loss
 	next     int64
 	seen     []Message
 }
@@ -100,7 +100,7 @@ func startScripted(t *testing.T) *scriptedWorker {
 	return w
 }
 
-// until takes messages until one is as wanted.
+// until reads messages until one is as wanted.
 func (w *scriptedWorker) until(want func(Message) bool) Message {
 	w.t.Helper()
 	limit := time.After(20 * time.Second)
@@ -115,7 +115,7 @@ func (w *scriptedWorker) until(want func(Message) bool) Message {
 				return m
 			}
 		case <-limit:
-			w.t.Fatal("the worker says nothing more")
+			w.t.Fatal("the worker sends nothing more")
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestScriptedActs(t *testing.T) {
 		{history.Acquire, Granted},
 		{history.Read, Did},
 		{Check, Did},
-		{Check, Did}, // twice is no harm
+		{Check, Did}, // twice has no effect
 		{history.Write, Did},
 		{history.Write, Did},
 		{history.Renew, Cannot}, // this lock has no lease that its user renews
@@ -171,8 +171,8 @@ func TestScriptedActs(t *testing.T) {
 	}
 }
 
-// A client that has looked at its lease goes on to its write: what it is told in
-// between it sees afterwards. Without that look it sees it at once.
+// A client that has checked its lease goes on to its write, and sees what the library reports in
+// between only afterwards. Without that check it sees it at once.
 func TestScriptedLoss(t *testing.T) {
 	for _, looks := range []bool{true, false} {
 		w := startScripted(t)
@@ -187,7 +187,7 @@ func TestScriptedLoss(t *testing.T) {
 		if !looks {
 			w.until(lost)
 		} else {
-			// The lock takes the file away when it has said that it is lost.
+			// The lock removes the file when it has reported its loss.
 			for {
 				if _, err := os.Stat(w.lose); os.IsNotExist(err) {
 					break

@@ -19,9 +19,9 @@ type turn struct {
 	run context.Context // its end is the run's
 }
 
-// alone takes one turn; false says that it came to nothing.
+// alone makes one turn; false says that it failed.
 func (c *client) alone(ctx context.Context, key string) bool {
-	// As with a lock: what was begun goes to its end within the time limits.
+	// As with a lock: a turn goes to its end within the time limits.
 	held, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.Wait)
 	defer cancel()
 	return c.unlocked.Update(held, turn{c, key, ctx}) == nil // the history has the rest

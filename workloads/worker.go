@@ -23,9 +23,9 @@ type Tables struct {
 }
 
 // Worker runs one client: it reads its Config from in, opens the lock, waits for
-// CommandGo and runs the workload until the end of in or of ctx; or takes its acts
-// one at a time (see scripted). What goes wrong
-// before the first critical section is both reported to the harness and returned.
+// CommandGo and runs the workload until the end of in or of ctx; or gets its acts one at a time
+// (see scripted). An error before the first critical section is both reported to the harness and
+// returned.
 func Worker(ctx context.Context, t Tables, in io.Reader, out io.Writer, log *slog.Logger) (err error) {
 	lines := bufio.NewReader(in)
 	first, err := lines.ReadBytes('\n')
@@ -66,15 +66,14 @@ func Worker(ctx context.Context, t Tables, in io.Reader, out io.Writer, log *slo
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		// The harness closes our input to stop us; reading ends with the process.
+		// The harness closes the input to stop the worker; reading ends with the process.
 		_, _ = io.Copy(io.Discard, lines)
 		stop()
 	}()
 	return c.loop(ctx, section.Run)
 }
 
-// open opens the lock and the way to the register. What the lock declares is nil where it
-// was known before.
+// open opens the lock and the register. What the lock declares is nil if it was known before.
 func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client, *clients.Abilities, error) {
 	if cfg.Workload != "" {
 		if _, err := Lookup(cfg.Workload); err != nil {
@@ -130,16 +129,16 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 	}, declared, nil
 }
 
-// openWithin is how long opening a lock may take. openAgain is when a client that comes back
-// tries once more: a service that is down tells nobody when it is up.
+// openWithin is how long opening a lock may take. openAgain is when a client that is started
+// again tries once more: no event shows when a service is up again.
 const (
 	openWithin = 15 * time.Second
 	openAgain  = 100 * time.Millisecond
 )
 
-// openLock opens the lock. A client that comes back tries until it can: a library that
-// connects at once finds a service that a fault has stopped, and waits for it as an
-// application that is started again and again would.
+// openLock opens the lock. A client that is started again tries until it can: a library that
+// connects at once may find a service that a fault has stopped, and waits for it as an application
+// that a supervisor restarts would.
 func openLock(ctx context.Context, info clients.Info, o clients.Options, again bool) (clients.Lock, error) {
 	for {
 		lock, err := info.Open(ctx, o)
@@ -154,7 +153,7 @@ func openLock(ctx context.Context, info clients.Info, o clients.Options, again b
 	}
 }
 
-// openRegister makes the client's way to the register, whatever that is made of.
+// openRegister makes the client's access to the register, for any backend.
 func (t Tables) openRegister(cfg Config) (register.Resource, error) {
 	name := cfg.Register
 	if name == "" {

@@ -16,8 +16,8 @@ type Workload struct {
 	Name  string
 	About string
 	Run   CriticalSection
-	// Holds: the section holds the lock and does nothing under it, so that it suits locks
-	// that do not keep others out.
+	// Holds: the critical section does nothing under the lock, so that it suits locks that do
+	// not exclude others.
 	Holds bool
 }
 

@@ -7,14 +7,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pgCancel is what happens to a statement whose context ends: the server is asked to
-// cancel it, and has the grace to say how it ended; without that nobody would know. It
+// pgCancel handles a statement whose context ends: it asks the server to cancel the statement,
+// and waits a grace for its outcome, which would be unknown otherwise. It
 // implements ctxwatch.Handler.
 //
-// The library's own handler hangs up when the statement has ended, before its request
-// was carried out. A request that comes late may then cancel the next statement, and
+// The library's own handler closes its connection when the statement has ended, before the
+// server has carried out the request. A late request may then cancel the next statement, and
 // PgBouncer 1.18 crashes (https://github.com/pgbouncer/pgbouncer/issues/801). This one
-// stays until the server hangs up, which it does when the signal has been sent.
+// waits until the server closes the connection, which it does after it has sent the signal.
 type pgCancel struct {
 	conn  *pgconn.PgConn
 	grace time.Duration

@@ -10,19 +10,19 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pgSession is one session. While nobody asks it anything, somebody listens: the server
-// says good-bye to a session that it ends, and TCP tells of a connection that broke.
-// One goroutine at a time uses it.
+// pgSession is one session. A goroutine reads from it while it is idle: the server announces
+// the end of a session, and TCP reports a connection that broke. One goroutine at a time uses
+// it.
 type pgSession struct {
 	conn    *pgconn.PgConn
-	resting chan struct{} // closes when the listener has ended; nil while none is
+	resting chan struct{} // closes when the idle reader has ended; nil without one
 	lost    chan struct{} // closes when the session is known to have ended
 
 	mu  sync.Mutex
 	err error // how it ended
 }
 
-// rest lets somebody listen until wake.
+// rest starts the idle reader, which wake ends.
 func (s *pgSession) rest() {
 	if s.over() {
 		return
@@ -48,7 +48,7 @@ func (s *pgSession) rest() {
 	}()
 }
 
-// wake ends the listening. An error says that the session has ended.
+// wake ends the idle reader. An error means that the session has ended.
 func (s *pgSession) wake() error {
 	if s.resting != nil {
 		// The deadline wakes it without an end of the connection. (A cancelled context
@@ -83,7 +83,7 @@ func (s *pgSession) end(err error) {
 	}
 }
 
-// over says that the session is known to have ended.
+// over says whether the session is known to have ended.
 func (s *pgSession) over() bool {
 	select {
 	case <-s.lost:
@@ -93,13 +93,13 @@ func (s *pgSession) over() bool {
 	}
 }
 
-// close ends the session, politely if the server hears it.
+// close ends the session, with a message to the server if that can be sent.
 func (s *pgSession) close() {
 	_ = s.wake() // ended or not, it is closed
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = s.conn.Close(ctx)     // there is nobody to tell
-	_ = s.conn.Conn().Close() // the library takes its time where an error closed it
+	_ = s.conn.Close(ctx)     // the socket is closed in any case
+	_ = s.conn.Conn().Close() // after an error the library closes it later
 	s.end(pgconn.ErrConnClosed)
 }
 
@@ -167,7 +167,7 @@ func pgCode(err error) string {
 	return ""
 }
 
-// pgEnded says that an error is the server's word that it ended the session, and with
+// pgEnded says whether an error is the server's statement that it ended the session, and with
 // it all locks that it held.
 func pgEnded(err error) bool {
 	var e *pgconn.PgError

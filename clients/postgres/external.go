@@ -14,7 +14,7 @@ func service() *clients.Service {
 	return &clients.Service{Name: "postgres", Stores: stores}
 }
 
-// reach has a session made as a server of somebody's own wants it.
+// reach adds the login, the database and TLS of an external server.
 func reach(c *pgconn.Config, o clients.Options) error {
 	if o.External == nil {
 		return nil
@@ -50,7 +50,7 @@ DO $$ BEGIN
 	END IF;
 END $$`
 
-// stores are the tables. Of advisory locks nothing is left when their session has ended.
+// stores are the tables. Advisory locks leave nothing when their session has ended.
 func stores(ctx context.Context, o clients.Options, do func(clients.Store) error) error {
 	o.TTL = max(o.TTL, 5*time.Second)
 	c, err := pgConfig(o, false)

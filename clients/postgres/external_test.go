@@ -13,7 +13,6 @@ import (
 
 // The rows of a run are removed, a user's stay, and the tables go with the last row.
 func TestClean(t *testing.T) {
-	t.Parallel()
 	const mark = "picklock-abcdefghij-"
 	s := startPostgres(t)
 	ctx := contract.Within(t, time.Minute)

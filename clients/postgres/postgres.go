@@ -16,8 +16,8 @@ import (
 	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
-// postgres is one client's way to a Postgres server, whatever its lock there is made
-// of. It keeps the sessions that it made and that hold nothing for later.
+// postgres is one client's access to a Postgres server, for all kinds of lock there. It keeps
+// idle sessions that hold nothing for later.
 type postgres struct {
 	name    string // of the lock
 	options clients.Options
@@ -50,14 +50,14 @@ func openPostgres(name string, pooler bool, wrap func(*postgres) (clients.Lock, 
 // pgKeepalive is the option of the locks that last as long as a connection.
 var pgKeepalive = clients.Option{
 	Name: "keepalive", Default: "ttl", Check: adapter.Checks(parseKeepalive), Safer: []string{"ttl"},
-	About: "when a peer that fell silent is given up, and its lock free: ttl (after about a TTL) or system (the systems' own times, two hours on most)",
+	About: "when a silent peer is given up, and its lock free: ttl (after about a TTL) or system (the systems' own times, two hours on most)",
 }
 
 var parseKeepalive = adapter.OneOf("ttl", "system")
 
-// pgConfig is how a session is made. Whoever falls silent is given up by both sides
-// after about a TTL, two seconds at least, which is as fine as TCP's probes are: that is
-// what the TTL of a lock without a lease means.
+// pgConfig is how a session is made. Both sides give up a silent peer after about a TTL, two
+// seconds at least, because TCP probes at most once a second: that is what the TTL of a lock
+// without a lease means.
 func pgConfig(o clients.Options, pooler bool) (*pgconn.Config, error) {
 	var hosts, ports []string
 	for _, addr := range o.Servers {
@@ -72,7 +72,7 @@ func pgConfig(o clients.Options, pooler bool) (*pgconn.Config, error) {
 	if len(hosts) > 1 {
 		wanted = "read-write"
 	}
-	// What is said here holds whatever this machine's environment says.
+	// These settings override this machine's environment.
 	c, err := pgconn.ParseConfig(text + " target_session_attrs=" + wanted)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func pgConfig(o clients.Options, pooler bool) (*pgconn.Config, error) {
 		dialer.KeepAlive = -1
 	default:
 		dialer.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: probe, Interval: probe, Count: 1}
-		if !pooler { // which has no such settings for its clients to make
+		if !pooler { // which takes no such settings from its clients
 			seconds := fmt.Sprint(int(probe.Seconds()))
 			c.RuntimeParams["tcp_keepalives_idle"], c.RuntimeParams["tcp_keepalives_interval"] = seconds, seconds
 			c.RuntimeParams["tcp_keepalives_count"] = "1"
@@ -149,8 +149,7 @@ func (p *postgres) free(s *pgSession) {
 	}
 }
 
-// drop ends a session, and with it all that it may hold as soon as the server hears of
-// it.
+// drop ends a session, and with it all that it may hold as soon as the server notices.
 func (p *postgres) drop(s *pgSession) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,9 +194,8 @@ func (p *postgres) setUp(ctx context.Context) error {
 	return s.script(ctx, pgSchema)
 }
 
-// acquire calls take with a session until that says for sure how it ended, or ctx ends.
-// take gives the session back or up when it fails, and its error is definite unless it
-// wraps ErrUnknown.
+// acquire calls take with a session until its outcome is certain, or ctx ends. If take fails, it
+// frees or drops the session, and its error is definite unless it wraps ErrUnknown.
 func (p *postgres) acquire(ctx context.Context, key string, take func(ctx context.Context, s *pgSession) (clients.Grant, error)) (clients.Grant, error) {
 	var last error
 	for ctx.Err() == nil {
@@ -230,8 +228,7 @@ func (p *postgres) acquire(ctx context.Context, key string, take func(ctx contex
 	return clients.Grant{}, adapter.Timeout(ctx, p.name, key, last)
 }
 
-// What take returns when another holds the lock, and when it has cleared something out
-// of its way.
+// What take returns when another holds the lock, and when it has removed an obstacle.
 var (
 	errPgHeld  = errors.New("held by another")
 	errPgAgain = errors.New("to be tried again")

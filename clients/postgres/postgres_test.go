@@ -53,7 +53,7 @@ func ask(t testing.TB, s *contract.Server, sql string, args ...string) string {
 }
 
 // terminate ends the sessions that hold a lock, as an administrator would. The tests'
-// connections go through a proxy, which answers TCP's probes for whoever is behind it: a
+// connections go through a proxy, which answers TCP's probes in its clients' place: a
 // client that is cut off there keeps its session.
 func terminate(t testing.TB, servers []*contract.Server) {
 	n := ask(t, servers[0], `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
@@ -100,7 +100,7 @@ func TestPostgresLostReply(t *testing.T) {
 				t.Errorf("acquire: %v; definite should be %v", err, tc.definite)
 			}
 			if !way.Lost() {
-				t.Fatal("no request came by")
+				t.Fatal("no request passed")
 			}
 			g2, err := l.Acquire(ctx, key)
 			if err != nil {
@@ -122,7 +122,7 @@ func TestPostgresNotHeld(t *testing.T) {
 	servers := startPostgres(t)
 	for lock, steal := range map[string]string{
 		"postgres-session": "SELECT pg_advisory_unlock_all()",
-		"postgres-xact":    "SELECT 1/0", // the transaction is over, though nobody has ended it
+		"postgres-xact":    "SELECT 1/0", // the transaction has failed, and no statement has ended it
 		"postgres-row":     "SELECT 1/0",
 		"postgres-table":   "UPDATE picklock_lease SET owner = 'another'",
 	} {
@@ -150,8 +150,8 @@ func TestPostgresNotHeld(t *testing.T) {
 	}
 }
 
-// TestPostgresSessionEnds: the server's word that it ended the session is heard while
-// nobody asks it anything, and a session that is left over is not used.
+// TestPostgresSessionEnds: an idle client learns that the server ended its session, and does not
+// use an idle session that has ended.
 func TestPostgresSessionEnds(t *testing.T) {
 	servers := startPostgres(t)
 	for _, lock := range []string{"postgres-session", "postgres-xact", "postgres-row"} {
@@ -223,8 +223,8 @@ func TestPostgresWaiter(t *testing.T) {
 	}
 }
 
-// TestPostgresCancelledWinner: a session that was handed the lock and cancelled before it could
-// look answers that it was cancelled. It must not go back into use with the lock.
+// TestPostgresCancelledWinner: a session that was granted the lock and cancelled before it could
+// return answers that it was cancelled. It must not go back into use with the lock.
 func TestPostgresCancelledWinner(t *testing.T) {
 	servers := startPostgres(t)
 	ctx := contract.Within(t, 60*time.Second)
@@ -261,7 +261,7 @@ func TestPostgresCancelledWinner(t *testing.T) {
 			t.Fatal("a wait that was cancelled was granted")
 		}
 		if g, err = c.Acquire(ctx, key); err != nil {
-			t.Fatalf("nobody holds %s: %v", key, err)
+			t.Fatalf("no client holds %s: %v", key, err)
 		}
 		if err := c.Release(ctx, g); err != nil {
 			t.Fatal(err)
@@ -312,8 +312,8 @@ func pending(t *testing.T, pid int, s syscall.Signal) bool {
 	return set&(1<<(uint(s)-1)) != 0
 }
 
-// TestPostgresOptions: what is asked for reaches the server, and this machine's own
-// settings for Postgres do not.
+// TestPostgresOptions: the lock's settings reach the server, and this machine's own settings for
+// Postgres do not.
 func TestPostgresOptions(t *testing.T) {
 	servers := startPostgres(t)
 	for name, value := range map[string]string{

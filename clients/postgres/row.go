@@ -23,9 +23,9 @@ func postgresRowInfo() clients.Info {
 	}
 }
 
-// pgRowLock is a row that a transaction has locked. Whoever finds it locked asks again:
-// NOWAIT does not queue. It has no token, as pgXactLock has none; nor would a counter in
-// the row be one, which a holder that crashes takes back.
+// pgRowLock is a row that a transaction has locked. A client that finds it locked asks
+// again: NOWAIT does not queue. It has no token, as pgXactLock has none. A counter in the row
+// would be none either, because the crash of a holder rolls it back.
 type pgRowLock struct{ *postgres }
 
 const (

@@ -27,8 +27,8 @@ func postgresSessionInfo() clients.Info {
 	}
 }
 
-// pgSessionLock is a session's advisory lock. It lasts as long as the session, for which
-// nobody promises a time. Each grant has a session of its own: one session could take
+// pgSessionLock is a session's advisory lock. It lasts as long as the session, which has
+// no promised time. Each grant has a session of its own: one session could take
 // its lock twice.
 //
 // The token is sound: the sequence is asked by the session that has the lock, in a
@@ -52,15 +52,15 @@ func (l pgSessionLock) Acquire(ctx context.Context, key string) (clients.Grant, 
 		}
 		token, err := l.token(ctx, s)
 		if err != nil {
-			l.drop(s) // and with it the lock, as soon as the server hears of it
+			l.drop(s) // and with it the lock, as soon as the server notices
 			return clients.Grant{}, fmt.Errorf("%w: granted, and then: %w", clients.ErrUnknown, err)
 		}
 		return clients.Grant{Token: token, Lost: s.lost, Ref: s}, nil
 	})
 }
 
-// lock takes an advisory lock for the session, at once or after a wait. unlock gives it back;
-// "" where the end of a transaction does. An error is
+// lock acquires an advisory lock for the session, at once or after a wait. unlock releases it;
+// "" if the end of a transaction does. An error is
 // definite unless it wraps ErrUnknown; the session is then given up, or free again and without the lock.
 func (p *postgres) lock(ctx context.Context, s *pgSession, try, wait, unlock, key string) error {
 	grace, cancel := adapter.WithGrace(ctx, p.options.TTL)
@@ -77,8 +77,8 @@ func (p *postgres) lock(ctx context.Context, s *pgSession, try, wait, unlock, ke
 		p.drop(s)
 		return fmt.Errorf("%w: %w", clients.ErrUnknown, err)
 	case unlock != "" && pgCode(err) == pgQueryCanceled:
-		// A session may be handed the lock, be cancelled before it looks, and answer that it
-		// was cancelled: it has the lock then, and goes back into use only without it.
+		// A session may be granted the lock, be cancelled before it returns, and answer that
+		// it was cancelled. Then it has the lock, and goes back into use only without it.
 		clean, cancel := adapter.WithGrace(ctx, p.options.TTL)
 		defer cancel()
 		if _, uerr := s.value(clean, unlock, key); uerr != nil {
@@ -125,7 +125,7 @@ func (l pgSessionLock) Release(ctx context.Context, g clients.Grant) error {
 }
 
 // unreleased gives up a session whose release failed, so that the lock does not stay
-// with it, and says what the failure means.
+// with it, and returns what the failure means.
 func (p *postgres) unreleased(g clients.Grant, s *pgSession, err error) error {
 	p.drop(s)
 	if pgEnded(err) || errors.Is(err, clients.ErrNotHeld) {

@@ -24,7 +24,7 @@ func postgresSharedInfo() clients.Info {
 }
 
 // pgSharedLock is a session's advisory lock in one of its two modes, without a token: a
-// sequence that readers draw from together would say nothing of who came first.
+// sequence from which readers draw together would not order them.
 type pgSharedLock struct{ *postgres }
 
 const (

@@ -27,7 +27,7 @@ func postgresTableInfo() clients.Info {
 	}
 }
 
-// pgTableLock is a row with an owner and a time up to which it is his. The row is never
+// pgTableLock is a row with an owner and an expiry. The row is never
 // deleted: where one statement finds no row to update and inserts it, a token that it
 // drew before another's grant would come after that one's.
 //
@@ -47,11 +47,11 @@ var (
 
 	pgClock = clients.Option{
 		Name: "clock", Default: "clock_timestamp", Check: adapter.Checks(parseClock), Safer: []string{"clock_timestamp"},
-		About: "the server's function that judges the lease: clock_timestamp, or now, which stands still in a transaction",
+		About: "the server's function that judges the lease: clock_timestamp, or now, which is constant in a transaction",
 	}
 	pgTransaction = clients.Option{
 		Name: "transaction", Default: "own", Check: adapter.Checks(parseTransaction), Safer: []string{"own"},
-		About: "the lock is taken in a transaction of its own, or in one that was begun before; with clock=now the lease is then shorter than its holder thinks",
+		About: "acquire in a transaction of its own, or in one that was begun before; with clock=now the lease is then shorter than its holder thinks",
 	}
 )
 
@@ -97,7 +97,7 @@ func (l pgTableLock) Acquire(ctx context.Context, key string) (clients.Grant, er
 		owner := rand.Text()
 		since := history.Now()
 		text, err := s.value(grace, l.take, key, owner, pgInterval(l.options.TTL))
-		// What a transaction did that is not committed never was.
+		// A transaction that is not committed has no effect.
 		doubt := pgDoubt(err) && !l.begun
 		if l.begun && err == nil && text != "" {
 			_, _, err = s.query(grace, "COMMIT")

@@ -69,7 +69,7 @@ func (p *postgres) commit(ctx context.Context, g clients.Grant) error {
 		return nil
 	}
 	if err == nil {
-		// The server had given the transaction, and its locks, up before.
+		// The server had ended the transaction, and its locks, before.
 		err = fmt.Errorf("%w: the commit became a %s", clients.ErrNotHeld, tag)
 	}
 	return p.unreleased(g, s, err)

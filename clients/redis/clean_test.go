@@ -47,8 +47,8 @@ func left(t *testing.T, addrs []string, before map[string]string) int {
 	return n
 }
 
-// awaitAlone waits until nobody else is connected with the server: what has been sent to
-// it has come by then.
+// awaitAlone waits until no other client is connected with the server, which has then received
+// all that they sent.
 func awaitAlone(ctx context.Context, t *testing.T, addr string) {
 	t.Helper()
 	db := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 1})
@@ -69,7 +69,7 @@ func awaitAlone(ctx context.Context, t *testing.T, addr string) {
 	}
 }
 
-// What the locks leave on a server is removed, and nothing of anybody else's.
+// Clean removes what the locks leave on a server, and nothing else.
 func TestClean(t *testing.T) {
 	const mark = "picklock-0123456789-"
 	var addrs []string

@@ -35,8 +35,8 @@ func TestKinds(t *testing.T) {
 	)
 }
 
-// What the libraries do when nothing is broken, and whether what they say of an
-// outcome is passed on as it is. How they break is seen in the runs.
+// What the libraries do without a fault, and whether the locks report their outcomes unchanged.
+// Runs show how they break.
 func TestLibraryContract(t *testing.T) {
 	contract.RunAll(t,
 		// go-redis as shipped goes on trying for longer
@@ -44,7 +44,7 @@ func TestLibraryContract(t *testing.T) {
 		contract.Options{Lock: named("redislock"), Start: one, Without: []string{contract.Cut}},
 		// see TestRueidislockLoss
 		contract.Options{Lock: named("rueidislock"), Start: one, Session: true, Without: []string{contract.Loss, contract.Cut}},
-		// the sentinels tell of servers that the test cannot cut off
+		// the sentinels name servers that the test cannot cut off
 		contract.Options{Lock: named("redis-sentinel"), Start: startSentinels, Without: []string{contract.Loss, contract.Cut}},
 	)
 }
@@ -56,7 +56,7 @@ func TestRueidislockLoss(t *testing.T) {
 }
 
 // The naive recipes are wrong under faults only: without any they exclude as well as
-// the others, and they are as honest about what they do not know. (Those whose tokens
+// the others, and report unknown outcomes as honestly. (Those whose tokens
 // are out of order by design are seen in the scenarios.)
 func TestNaiveContract(t *testing.T) {
 	without := []string{contract.Loss, contract.Since, contract.Kill}

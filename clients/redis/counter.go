@@ -11,7 +11,7 @@ import (
 func redisCounterInfo() clients.Info {
 	return clients.Info{
 		Name:     "redis-counter",
-		About:    "one Redis: SET NX PX, with a token that each client counts up by itself",
+		About:    "one Redis: SET NX PX, with a token that each client counts in its own process",
 		Cluster:  "redis",
 		Fencing:  true,
 		Confirms: true,
@@ -22,8 +22,8 @@ func redisCounterInfo() clients.Info {
 	}
 }
 
-// redisCounter has a counter in its own process, which knows nothing of the other
-// clients' and starts anew with every restart.
+// redisCounter has a counter in its own process, independent of the other clients' counters, and
+// starts anew with every restart.
 type redisCounter struct {
 	*redisLock
 	last atomic.Int64

@@ -11,7 +11,7 @@ import (
 func redisDelInfo() clients.Info {
 	return clients.Info{
 		Name:    "redis-del",
-		About:   "one Redis: SET NX PX, released by a plain DEL, whoever holds it",
+		About:   "one Redis: SET NX PX, released by a plain DEL, without comparing the owner",
 		Cluster: "redis",
 		MinTTL:  time.Millisecond,
 		Naive:   true,
@@ -21,8 +21,8 @@ func redisDelInfo() clients.Info {
 }
 
 // redisDel leaves out the comparison that
-// https://redis.io/docs/latest/commands/set/#patterns warns to make: who comes back
-// after its lease deletes the next holder's key.
+// https://redis.io/docs/latest/commands/set/#patterns warns to make: a client that
+// releases after its lease deletes the next holder's key.
 type redisDel struct{ *redisLock }
 
 func (l redisDel) Release(ctx context.Context, g clients.Grant) error {

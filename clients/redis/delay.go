@@ -13,12 +13,12 @@ import (
 func redisDelayInfo() clients.Info {
 	return clients.Info{
 		Name:      "redis-delay",
-		About:     "one Redis with a lock-delay: a lock that was not released is withheld for two more leases (option delay)",
+		About:     "one Redis with a lock-delay: no client gets a lock that was not released for two more leases (option delay)",
 		Cluster:   "redis",
 		Confirms:  true,
 		MinTTL:    time.Millisecond,
 		Inspect:   lookRedis,
-		Options:   []clients.Option{{Name: "delay", About: "how long an unreleased lock is withheld after its lease", Default: "2 leases", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"4 leases"}}},
+		Options:   []clients.Option{{Name: "delay", About: "lock-delay: how long an unreleased lock stays blocked after its lease", Default: "2 leases", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"4 leases"}}},
 		LockDelay: adapter.LockDelay,
 		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
 			delay, err := adapter.Read(o, "delay", 2*o.TTL, adapter.ParseLength)

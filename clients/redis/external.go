@@ -12,8 +12,8 @@ import (
 	"github.com/picklock/picklock/clients"
 )
 
-// dialWithin is how long a server may take to take a connection: at most half a second
-// where nothing but this machine is between.
+// dialWithin is how long a server may take to accept a connection: at most half a second on this
+// machine.
 func dialWithin(o clients.Options, patience time.Duration) time.Duration {
 	if o.External != nil {
 		return patience
@@ -21,7 +21,7 @@ func dialWithin(o clients.Options, patience time.Duration) time.Duration {
 	return min(patience, 500*time.Millisecond)
 }
 
-// credentials is as whom go-redis comes; nil where nobody asks.
+// credentials are those of go-redis; nil without authentication.
 func credentials(o clients.Options) func(context.Context) (username, password string, err error) {
 	if o.External == nil {
 		return nil

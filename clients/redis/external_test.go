@@ -14,8 +14,8 @@ import (
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-// Every lock comes through TLS to servers that ask who it is, and cleans up there; without
-// the password, or with nobody to trust, it does not.
+// Every lock connects through TLS to servers with authentication, and cleans up there; without the
+// password, or without trust in their certificate, it does not.
 func TestLocksOnServersOfOthers(t *testing.T) {
 	const mark = "picklock-0123456789-"
 	bin := servers.Need(t, "redis-server", "redis-server")
@@ -61,7 +61,7 @@ func TestLocksOnServersOfOthers(t *testing.T) {
 			if info.Name == "rueidislock" {
 				return // its library goes on trying for a while when it is closed
 			}
-			for name, a := range map[string]access.Access{"another password": stranger, "nobody to trust": unknown} {
+			for name, a := range map[string]access.Access{"another password": stranger, "no trust": unknown} {
 				if acquire(a, 300*time.Millisecond) == nil {
 					t.Errorf("%s: the lock was granted", name)
 				}

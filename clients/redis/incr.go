@@ -12,7 +12,7 @@ import (
 func redisIncrInfo() clients.Info {
 	return clients.Info{
 		Name:     "redis-incr",
-		About:    "one Redis: a token by INCR first, then SET NX PX: who waits keeps an old token",
+		About:    "one Redis: a token by INCR first, then SET NX PX: a waiting client keeps an old token",
 		Cluster:  "redis",
 		Fencing:  true,
 		Confirms: true,
@@ -23,8 +23,8 @@ func redisIncrInfo() clients.Info {
 	}
 }
 
-// redisIncr draws its token before it has won the lock, so that tokens come in the
-// order of asking and not in that of the grants.
+// redisIncr draws its token before it has won the lock, so that tokens have the
+// order of the requests and not of the grants.
 type redisIncr struct{ *redisLock }
 
 func (l redisIncr) Acquire(ctx context.Context, key string) (clients.Grant, error) {

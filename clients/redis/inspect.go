@@ -13,8 +13,8 @@ import (
 	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
-// lookRedis counts the key itself, in plain words on a connection of its own: a
-// stopped server must cost one look, not a client library's state.
+// lookRedis counts the key itself, with plain commands on a connection of its own: a stopped
+// server must cost one request, not a client library's state.
 func lookRedis(ctx context.Context, o clients.Options, key string) (int, error) {
 	reply, err := redisWord(ctx, o, "EXISTS", key)
 	if err != nil {

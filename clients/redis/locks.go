@@ -1,5 +1,5 @@
-// Package redis has the locks on Redis, right and naive, of libraries and our own, on one
-// server and on several; and a queue there in place of a lock.
+// Package redis has the locks on Redis: correct and naive ones, libraries' and picklock's own, on
+// one server and on several; and a queue in place of a lock.
 package redis
 
 import "github.com/picklock/picklock/clients"

@@ -14,8 +14,8 @@ import (
 // sentinelRole is what a sentinel answers to ROLE.
 const sentinelRole = "sentinel"
 
-// logins are the ways to come to a server of somebody's own. A sentinel has users of its own:
-// it may know the password for its default user only, or ask for none.
+// logins are the logins to try on an external server. A sentinel has users of its own: it may have
+// the password for its default user only, or no authentication.
 func logins(o clients.Options) []clients.Options {
 	out := []clients.Options{o}
 	if o.External == nil {
@@ -31,8 +31,8 @@ func logins(o clients.Options) []clients.Options {
 	return out
 }
 
-// role asks a server what it is, and returns with which options it let us in: with less than
-// what was asked for only where it is a sentinel.
+// role asks a server for its role, and returns the options with which it accepted the login: with
+// less than those asked for only from a sentinel.
 func role(ctx context.Context, o clients.Options, addr string, patience time.Duration) (name string, as clients.Options, err error) {
 	for i, as := range logins(o) {
 		name, rerr := roleAs(ctx, as, addr, patience)

@@ -11,8 +11,8 @@ import (
 )
 
 // TestRedislockLostReply: go-redis sends a request again that was not answered. The
-// lease counts from the one that was answered, and where none may be sent again the
-// outcome is open.
+// lease counts from the one that was answered. If none may be sent again, the outcome
+// is unknown.
 func TestRedislockLostReply(t *testing.T) {
 	t.Parallel()
 	way := contract.NewLink(t, servers.Redis(t, 1)[0].Addr)
@@ -44,8 +44,8 @@ func TestRedislockLostReply(t *testing.T) {
 	}
 }
 
-// TestRueidislockLostReply: the library takes a key back whose answer did not come in
-// time, so that nobody is kept out.
+// TestRueidislockLostReply: the library removes a key whose answer did not come in time, so that
+// it blocks no client.
 func TestRueidislockLostReply(t *testing.T) {
 	t.Parallel()
 	servers := servers.Redis(t, 1)
@@ -64,6 +64,6 @@ func TestRueidislockLostReply(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := time.Since(began); d > ttl/2 {
-		t.Errorf("another was kept out for %v by keys that nobody holds", d)
+		t.Errorf("another client was blocked for %v by keys without a holder", d)
 	}
 }

@@ -14,16 +14,15 @@ import (
 )
 
 // ownRedlock is https://redis.io/docs/latest/develop/use/patterns/distributed-locks/
-// as it is written by those who know what a majority is and stop reading there. What
-// it tells its user is "yours for so long from now on", so its promise counts from
-// its return: that is what a history has to hold it to.
+// in the form of many reimplementations, which stop at the majority. It promises its user
+// the lock for a time from its return on, so its lease counts from there.
 type ownRedlock struct {
 	options clients.Options
 	nodes   []*redisLock
 	// left is how long the lock is good for after a round that began then (on the
 	// wall clock).
 	left  func(l *ownRedlock, began time.Time) time.Duration
-	group sync.WaitGroup // requests that nobody waits for any more
+	group sync.WaitGroup // requests whose answer is no longer awaited
 	sets  sync.Map       // value -> a channel for each node, closed when it was asked to set it
 }
 
@@ -50,7 +49,7 @@ func (l *ownRedlock) Acquire(ctx context.Context, key string) (clients.Grant, er
 				return clients.Grant{Key: key, Since: history.Now(), Lease: left, Ref: value}, nil
 			}
 		}
-		// What a server has not heard of in time expires there.
+		// A server that has not received the request in time lets the key expire.
 		l.take(ctx, clients.Grant{Key: key, Ref: value})
 		if ctx.Err() != nil {
 			return clients.Grant{}, adapter.Timeout(ctx, "redlock", key, nil)
@@ -92,9 +91,9 @@ func (l *ownRedlock) round(ctx context.Context, key, value string) bool {
 }
 
 // take removes the value from all servers and returns how many had it and how many did not. It
-// waits for a majority that says one of the two, or for all, as long as ctx lasts. Servers that
-// have not answered by then are still asked, for a lease: those that are in reach must not keep
-// a key because another is not.
+// waits for a majority of one of the two answers, or for all, as long as ctx lasts. It goes on
+// with the other servers for a lease: a reachable server must not keep a key because another is
+// unreachable.
 func (l *ownRedlock) take(ctx context.Context, g clients.Grant) (had, gone int) {
 	asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.options.TTL)
 	answers := make(chan error, len(l.nodes))

@@ -18,10 +18,10 @@ import (
 func queueInfo() clients.Info {
 	return clients.WithoutLock(clients.Info{
 		Name:    "queue",
-		About:   "no lock: clients put their updates into a Redis list, and one of them carries all of them out (option consumers)",
+		About:   "no lock: clients put their updates into a Redis list, and one client carries out all (option consumers)",
 		Cluster: "redis",
 		Options: []clients.Option{{
-			Name: "consumers", About: "how many clients carry updates out; with more than one there is nothing that keeps them apart",
+			Name: "consumers", About: "how many clients carry out updates; with more than one, nothing keeps them from doing so at the same time",
 			Default: "1", Check: adapter.Checks(parseConsumers),
 		}},
 		Unlocked: func(_ context.Context, o clients.Options) (clients.Unlocked, error) {
@@ -33,8 +33,8 @@ func queueInfo() clients.Info {
 				return nil, fmt.Errorf("queue: %w", err)
 			}
 			q := queue{newRedisLock(o, o.Servers[0], o.TTL)}
-			// Who consumes is settled before the start, as it is where a deployment has
-			// one replica: electing one would be a lock.
+			// The consumers are fixed before the start, as in a deployment with one replica: to
+			// elect one would take a lock.
 			if i, err := strconv.Atoi(strings.TrimLeft(o.Client, "abcdefghijklmnopqrstuvwxyz")); err == nil && i <= n {
 				return consumer{q, ":doing:" + o.Client}, nil
 			}
@@ -46,13 +46,12 @@ func queueInfo() clients.Info {
 func parseConsumers(text string) (int, error) {
 	n, err := adapter.ParseCount(text)
 	if err == nil && n == 0 {
-		err = errors.New("somebody has to carry the updates out")
+		err = errors.New("at least one client has to carry out the updates")
 	}
 	return n, err
 }
 
-// queue is a client that has its updates carried out by another: a reliable queue of
-// two lists (https://redis.io/docs/latest/commands/lmove/). An update that was answered
+// queue is a client whose updates another one carries out: a reliable queue of two lists (https://redis.io/docs/latest/commands/lmove/). An update that was answered
 // was carried out.
 type queue struct{ *redisLock }
 
@@ -62,13 +61,13 @@ type job struct {
 	Element string `json:"element"`
 }
 
-// The names of a key's lists, and of what says that an update was carried out.
+// The names of a key's lists, and of the record that an update was carried out.
 const (
 	queueJobs = ":jobs"
 	queueDone = ":done:"
 )
 
-// queueKept is for how long it is known that an update was carried out.
+// queueKept is how long that record stays.
 const queueKept = time.Minute
 
 func (q queue) Update(ctx context.Context, s clients.Turn) error {
@@ -112,7 +111,7 @@ type consumer struct {
 }
 
 func (c consumer) Update(ctx context.Context, s clients.Turn) error {
-	// At the run's end nobody comes after this one: what others wait for is done first.
+	// At the run's end this is the last client: it carries out first what others wait for.
 	for begin := time.Now(); time.Since(begin) < c.ttl || s.Over(); {
 		text, err := c.next(ctx, s)
 		if err != nil {

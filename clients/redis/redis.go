@@ -62,9 +62,8 @@ type redisLock struct {
 	wire    adapter.Tap
 }
 
-// newRedis makes a client that does one thing when told to: it never sends a
-// command twice, and a command that is not answered in the time that its lease
-// would last is given up.
+// newRedis makes a client that sends each command once. It gives up a command that is not
+// answered in the time that its lease would last.
 func newRedis(o clients.Options, addr string, ttl time.Duration, w *adapter.Tap) *redis.Client {
 	logging.Disable() // it logs every dial that a fault makes fail
 	patience := min(max(ttl, 100*time.Millisecond), 5*time.Second)

@@ -25,7 +25,7 @@ func TestRedisDialFailure(t *testing.T) {
 	_, err := l.Acquire(contract.Within(t, 200*time.Millisecond), "k")
 	var refused *net.OpError
 	if err == nil || errors.Is(err, clients.ErrUnknown) || !errors.As(err, &refused) {
-		t.Errorf("nobody listens: %v; want a definite failure that says so", err)
+		t.Errorf("no server: %v; want a definite failure with that reason", err)
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -51,7 +51,7 @@ func TestRedisServerRefusal(t *testing.T) {
 	}
 	_, err := l.Acquire(contract.Within(t, 200*time.Millisecond), "k")
 	if err == nil || errors.Is(err, clients.ErrUnknown) || !strings.Contains(err.Error(), "READONLY") {
-		t.Errorf("a replica: %v; want a definite failure that says READONLY", err)
+		t.Errorf("a replica: %v; want a definite failure with READONLY", err)
 	}
 }
 
@@ -93,8 +93,8 @@ func TestRedlockMajority(t *testing.T) {
 	}
 }
 
-// TestOwnRedlockTakesAll: one server that cannot be reached keeps no key on the others, and
-// leaves no doubt about a release that a majority has carried out.
+// TestOwnRedlockTakesAll: one server that cannot be reached keeps no key on the others. A release
+// that a majority has carried out is certain.
 func TestOwnRedlockTakesAll(t *testing.T) {
 	t.Parallel()
 	all := servers.Redis(t, 5)
@@ -144,8 +144,8 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-// TestRedisSemaphoreNaive: whose clock is behind, if only by the time that its request
-// took longer, is granted a permit that is out.
+// TestRedisSemaphoreNaive: a client whose clock is behind, if only by the time that its request
+// took longer, is granted a permit that another holds.
 func TestRedisSemaphoreNaive(t *testing.T) {
 	t.Parallel()
 	ctx := contract.Within(t, 30*time.Second)
@@ -155,7 +155,7 @@ func TestRedisSemaphoreNaive(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !contract.Refused(t, l.Acquire, "naive") {
-		t.Error("the one permit was given twice")
+		t.Error("the one permit was granted twice")
 	}
 	now := time.Now().UnixMicro()
 	for _, c := range []struct {

@@ -32,8 +32,8 @@ func redislockInfo() clients.Info {
 	}
 }
 
-// redislockLock uses the library as its README does. Its Obtain tries once unless
-// told otherwise, so that to wait is the user's own loop.
+// redislockLock uses the library as its README does. Its Obtain tries once by
+// default, so that waiting is the user's own loop.
 type redislockLock struct {
 	options clients.Options
 	db      *redis.Client

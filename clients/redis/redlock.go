@@ -65,10 +65,9 @@ func newRedlock(o clients.Options, client func(addr string) *redis.Client) (*red
 	return l, nil
 }
 
-// Acquire fails for certain whenever it fails: a Redlock grant is the client's
-// own conclusion from a majority of answers, so where none was drawn nobody
-// holds the lock, though leftovers on some nodes may keep others out until they
-// expire.
+// Each failure of Acquire is certain: a Redlock grant is the client's own conclusion from a
+// majority of answers. Without that conclusion no client holds the lock, though leftovers on
+// some nodes may block others until they expire.
 func (l *redlock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	m := l.sync.NewMutex(key, redsync.WithExpiry(l.ttl), redsync.WithDriftFactor(redlockDrift))
 	var last error
@@ -111,8 +110,8 @@ func (l *redlock) Renew(ctx context.Context, g clients.Grant) (clients.Renewal, 
 	return l.validity(since), nil
 }
 
-// failed tells the word of a majority that the key is no longer ours from
-// answers that are too few to know.
+// failed distinguishes the answer of a majority that the key is no longer the client's from too
+// few answers.
 func (l *redlock) failed(what, key string, err error) error {
 	if 2*denials(err) > len(l.clients) {
 		return fmt.Errorf("redlock: %s %s: %w: %w", what, key, clients.ErrNotHeld, err)
@@ -120,7 +119,7 @@ func (l *redlock) failed(what, key string, err error) error {
 	return fmt.Errorf("redlock: %s %s: %w: %w", what, key, clients.ErrUnknown, err)
 }
 
-// denials counts the nodes that said that the key is gone or another's.
+// denials counts the nodes that answered that the key is gone or another's.
 func denials(err error) int {
 	var taken *redsync.ErrTaken
 	if errors.As(err, &taken) {

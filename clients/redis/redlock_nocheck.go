@@ -9,7 +9,7 @@ import (
 func redlockNocheckInfo() clients.Info {
 	return clients.Info{
 		Name:    "redlock-nocheck",
-		About:   "Redlock by hand that never looks how long the round of requests took",
+		About:   "hand-written Redlock that does not check how long the round of requests took",
 		Cluster: "redlock",
 		MinTTL:  10 * time.Millisecond,
 		Naive:   true,

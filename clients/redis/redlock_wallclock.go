@@ -9,7 +9,7 @@ import (
 func redlockWallclockInfo() clients.Info {
 	return clients.Info{
 		Name:    "redlock-wallclock",
-		About:   "Redlock by hand that measures on the wall clock how long the round took",
+		About:   "hand-written Redlock that measures the round of requests on the wall clock",
 		Cluster: "redlock",
 		MinTTL:  10 * time.Millisecond,
 		Naive:   true,

@@ -28,7 +28,7 @@ func redsyncInfo() clients.Info {
 			{Name: "tries", About: "how often one Lock tries before it gives up", Default: "32", Check: adapter.Checks(adapter.ParseCount)},
 			{Name: "drift-factor", About: "share of the expiry kept back for clocks that run at different speeds", Default: "0.01", Check: adapter.Checks(parseShare), Safer: []string{"0.1"}},
 			{Name: "fail-fast", About: "go on as soon as a majority has answered", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"no"}},
-			{Name: "set-nx-on-extend", About: "an extension takes the lock anew where it is gone: whoever had it meanwhile is not noticed", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"no"}},
+			{Name: "set-nx-on-extend", About: "an extension acquires a lock that is gone anew: it does not notice another holder in between", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"no"}},
 		}, goRedisOptions...),
 		Open: openRedsync,
 	}
@@ -81,7 +81,7 @@ func openRedsync(_ context.Context, o clients.Options) (clients.Lock, error) {
 func (l *shippedRedsync) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	m := l.sync.NewMutex(key, l.with...)
 	asked := history.Now()
-	l.options.TellWaiting() // the library does not say when it is refused
+	l.options.TellWaiting() // the library does not report a refusal
 	if err := m.LockContext(ctx); err != nil {
 		return clients.Grant{}, fmt.Errorf("redsync: acquire %s: %w", key, err)
 	}
@@ -110,8 +110,7 @@ func (l *shippedRedsync) until(m *redsync.Mutex, asked int64) clients.Renewal {
 	return clients.Renewal{Since: max(asked, now+int64(left)-int64(lease)), Lease: lease}
 }
 
-// goRedisOptions are the settings of go-redis that decide what a lock on top of it
-// makes of lost answers.
+// goRedisOptions are the settings of go-redis that matter to a lock when answers are lost.
 var goRedisOptions = []clients.Option{
 	{Name: "max-retries", About: "how often go-redis sends a command again that was not answered", Default: "3", Check: adapter.Checks(adapter.ParseCount), Safer: []string{"0"}},
 	{Name: "read-timeout", About: "how long go-redis waits for an answer", Default: "5s", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"0.2 leases"}},

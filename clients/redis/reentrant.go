@@ -25,8 +25,8 @@ func redisReentrantInfo() clients.Info {
 }
 
 // redisReentrant counts its entries at the server: the outermost release frees the lock.
-// Its releases confirm nothing: where the answer to an entry was lost, the lease may have
-// run out and that entry have begun a new one, and the count says the same of both.
+// Its releases confirm nothing: if the answer to an entry was lost, the lease may have run out
+// and that entry may have begun a new one. The count is the same in both cases.
 type redisReentrant struct {
 	*redisLock
 	mu    sync.Mutex
@@ -37,7 +37,7 @@ type redisReentrant struct {
 type redisHold struct {
 	owner string
 	depth int
-	doubt bool // the server may have counted otherwise
+	doubt bool // the server's count may differ
 }
 
 const (
@@ -49,7 +49,7 @@ if ARGV[3]=="all" or redis.call("hincrby",KEYS[1],ARGV[1],-1)<=0 then redis.call
 	redisStay = `if redis.call("hexists",KEYS[1],ARGV[1])==0 then return 0 end return redis.call("pexpire",KEYS[1],ARGV[2])`
 )
 
-// hold returns what the client holds on key, or a hold that it may come to have.
+// hold returns what the client holds on key, or a new hold that an acquire may fill.
 func (l *redisReentrant) hold(key string) *redisHold {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,8 +73,8 @@ func (l *redisReentrant) Acquire(ctx context.Context, key string) (clients.Grant
 	return clients.Grant{Key: key, Since: sent, Lease: l.ttl, Ref: h}, nil
 }
 
-// Release leaves once; the outermost release frees the lock whatever the server has
-// counted, if that is in doubt.
+// Release leaves once. If the count is in doubt, the outermost release frees the lock whatever it
+// is.
 func (l *redisReentrant) Release(ctx context.Context, g clients.Grant) error {
 	h := g.Ref.(*redisHold)
 	l.mu.Lock()

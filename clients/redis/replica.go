@@ -18,7 +18,7 @@ import (
 func redisReplicaInfo() clients.Info {
 	return clients.Info{
 		Name:    "redis-replica",
-		About:   "Redis with a replica that takes over: SET NX PX and a token in one script, on whoever is the master now",
+		About:   "Redis with a replica that takes over: SET NX PX and a token in one script, on the current master",
 		Cluster: "redis-replica",
 		Fencing: true,
 		MinTTL:  10 * time.Millisecond,
@@ -29,7 +29,7 @@ func redisReplicaInfo() clients.Info {
 }
 
 // redisReplica asks the servers which of them is the master, as a client asks the
-// sentinels, and asks again when it does not answer or says that it is no longer.
+// sentinels, and asks again when the master does not answer, or answers that it is a replica.
 // The master answers before its replica knows of the grant: a takeover in between
 // forgets it, and the token counter goes back.
 type redisReplica struct {
@@ -51,7 +51,7 @@ func openRedisReplica(_ context.Context, o clients.Options) (clients.Lock, error
 	return l, nil
 }
 
-// find returns the master, from memory unless anew.
+// find returns the master, the remembered one unless anew.
 func (l *redisReplica) find(ctx context.Context, anew bool) (*redisLock, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *redisReplica) find(ctx context.Context, anew bool) (*redisLock, error) 
 		}
 	}
 	if last == nil {
-		last = errors.New("no server says that it is the master")
+		last = errors.New("no server is the master")
 	}
 	return nil, fmt.Errorf("find the master: %w", last)
 }
@@ -117,7 +117,7 @@ func (l *redisReplica) Release(ctx context.Context, g clients.Grant) error {
 	}
 	var reply redis.Error
 	if err != nil && !errors.Is(err, clients.ErrUnknown) && !errors.Is(err, clients.ErrNotHeld) && (!errors.As(err, &reply) || strings.HasPrefix(reply.Error(), "READONLY")) {
-		// It did not reach a master: the one there is now may have it.
+		// It did not reach a master: the current one may have the key.
 		if n, err = l.find(ctx, true); err == nil {
 			return n.Release(ctx, g)
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 // rueidisAnswers keeps the last answer to a script on each of a lock's Redis keys:
-// 1 where the key held the client's own value, 0 where it did not. The library asks
-// for one thing at a time on each key, and last of all to delete it.
+// 1 if the key held the client's own value, 0 if it did not. The library sends one script at a
+// time for each key, and at last the one that deletes it.
 type rueidisAnswers struct {
 	mu   sync.Mutex
 	last map[string]map[string]int64 // by lock, by Redis key
@@ -19,7 +19,7 @@ func newRueidisAnswers() *rueidisAnswers {
 	return &rueidisAnswers{last: map[string]map[string]int64{}}
 }
 
-// clear forgets what was answered for a lock.
+// clear forgets the answers for a lock.
 func (a *rueidisAnswers) clear(lock string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,13 +54,13 @@ func (a *rueidisAnswers) note(key string, r rueidis.RedisResult) {
 		a.last[name] = of
 	}
 	if err != nil {
-		delete(of, key) // nobody knows
+		delete(of, key) // unknown
 		return
 	}
 	of[key] = n
 }
 
-// rueidisClient looks at the answers to the library's scripts, without changing them.
+// rueidisClient observes the answers to the library's scripts, without changing them.
 type rueidisClient struct {
 	rueidis.Client
 	answers *rueidisAnswers

@@ -29,7 +29,7 @@ func rueidislockInfo() clients.Info {
 			{Name: "extend-interval", About: "how often the library extends the keys", Default: "half of the ttl", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"0.2 leases"}},
 			{Name: "try-next-after", About: "how long it waits for one key's answer", Default: "20ms", Check: adapter.Checks(adapter.ParseLength)},
 			{Name: "fallback-set-px", About: "leases by length (PX) instead of by the client's wall clock (PXAT)", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"yes"}},
-			{Name: "no-loop-tracking", About: "the server does not tell a client of the keys that it changed itself", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"yes"}},
+			{Name: "no-loop-tracking", About: "the server does not notify a client of the keys that it changed itself", Default: "no", Check: adapter.Checks(adapter.ParseSwitch), Safer: []string{"yes"}},
 		},
 		Open: openRueidislock,
 	}
@@ -39,7 +39,7 @@ func rueidislockInfo() clients.Info {
 func rueidisKey(key string) string { return "rueidislock:0:" + key }
 
 // rueidisLock uses the library as its README does. A grant is a context; the library
-// tells no length of time for which it is sure to last, so none is claimed.
+// promises no time for which it lasts, so no lease is claimed.
 type rueidisLock struct {
 	options  clients.Options
 	locker   rueidislock.Locker
@@ -86,16 +86,16 @@ func openRueidislock(_ context.Context, o clients.Options) (clients.Lock, error)
 	return l, nil
 }
 
-// Acquire fails for certain whenever it fails: a grant is the library's own
-// conclusion from a majority of keys, so where it drew none nobody holds the lock,
-// though keys that are left over may keep others out until they expire.
+// Each failure of Acquire is certain: a grant is the library's own conclusion from a majority of
+// keys. Without that conclusion no client holds the lock, though leftover keys may block others
+// until they expire.
 func (l *rueidisLock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	// The grant's context is made from the one that WithContext is given, and must
 	// outlive the wait.
 	base, forget := context.WithCancel(context.WithoutCancel(ctx))
 	inTime := context.AfterFunc(ctx, forget)
 	l.answers.clear(key)
-	l.options.TellWaiting() // the library does not say when it is refused
+	l.options.TellWaiting() // the library does not report a refusal
 	held, release, err := l.locker.WithContext(base, key)
 	if err == nil && !inTime() {
 		release() // the wait ended with the grant
@@ -111,9 +111,9 @@ func (l *rueidisLock) Acquire(ctx context.Context, key string) (clients.Grant, e
 	return clients.Grant{Key: key, Lost: held.Done(), Ref: rueidisGrant{held, release, forget}}, nil
 }
 
-// Release calls the library's cancel, which deletes the keys and tells nothing of
-// what came of it: that is taken from the answers. That the library gave the grant up
-// by itself is not the service's word.
+// Release calls the library's cancel, which deletes the keys and does not report the outcome: that
+// comes from the answers. If the library gave the grant up by itself, the service has confirmed
+// nothing.
 func (l *rueidisLock) Release(_ context.Context, g clients.Grant) error {
 	ref := g.Ref.(rueidisGrant)
 	defer ref.forget()
@@ -141,7 +141,7 @@ func parsePositive(text string) (int, error) {
 	return n, nil
 }
 
-// rueidisName is the lock that a Redis key belongs to, "" if it is none of the library's.
+// rueidisName is the lock that a Redis key belongs to, "" for a key that is not the library's.
 func rueidisName(key string) string {
 	rest, ok := strings.CutPrefix(key, "rueidislock:")
 	_, name, found := strings.Cut(rest, ":")

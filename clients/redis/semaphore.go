@@ -26,8 +26,8 @@ func redisSemaphoreInfo() clients.Info {
 
 // redisLeases is a sorted set of leases, by when they end on the server's clock, in us:
 // scores are doubles, which hold that exactly. A lease leaves the set when it is released,
-// or when it was over and somebody asked for one, and never before: so a lease that is
-// there is in force.
+// or when it was over and a client asked for one, and never before: so a lease in the set is in
+// force.
 type redisLeases struct{ *redisLock }
 
 // The first lines of the scripts that take: they read the clock and drop what is over.

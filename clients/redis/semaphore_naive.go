@@ -18,7 +18,7 @@ func redisSemaphoreNaiveInfo() clients.Info {
 		About:    "one Redis: the counting semaphore of Redis in Action, a sorted set by the clients' own clocks",
 		Cluster:  "redis",
 		Kind:     clients.Semaphore,
-		Confirms: true, // its release says whether the entry had been taken out
+		Confirms: true, // its release says whether the entry had been removed
 		MinTTL:   time.Millisecond,
 		Naive:    true,
 		Options:  []clients.Option{clients.PermitsOption()},
@@ -31,10 +31,10 @@ func redisSemaphoreNaiveInfo() clients.Info {
 
 // redisSemaphoreNaive is the recipe of section 6.3.1 of "Redis in Action"
 // (https://redis.io/ebook/part-2-core-concepts/chapter-6-application-components-in-redis/6-3-counting-semaphores/):
-// who asks puts itself into the set with the time of its own clock, takes out who came
-// more than a TTL before that, and has a permit if few enough are in front of it. A client
-// whose clock is behind, if only by the time that its request took longer, gets in front of
-// those who have permits; one whose clock is ahead takes them out.
+// a client adds itself to the set with the time of its own clock, removes entries that are more
+// than a TTL older, and has a permit if few enough are in front of it. A client whose clock is
+// behind, if only by the time that its request took longer, gets in front of those that have
+// permits. One whose clock is ahead removes them.
 type redisSemaphoreNaive struct {
 	lock    *redisLock
 	permits int
@@ -58,7 +58,7 @@ func (l redisSemaphoreNaive) Acquire(ctx context.Context, key string) (clients.G
 		case errors.Is(err, clients.ErrUnknown):
 			return clients.Grant{}, fmt.Errorf("redis: acquire %s: %w", key, err)
 		case err == nil:
-			// Left behind, it is in the others' way until it is too old.
+			// If it stays, it blocks the others until it is too old.
 			_, _, _ = l.lock.do(grace, member, "ZREM", key, member)
 			l.lock.options.TellWaiting()
 		case ctx.Err() == nil:

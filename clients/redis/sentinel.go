@@ -17,12 +17,12 @@ import (
 func redisSentinelInfo() clients.Info {
 	return clients.Info{
 		Name:    "redis-sentinel",
-		About:   "Redis with replicas and sentinels: SET NX PX and a token in one script, on the master that go-redis's FailoverClient is told of",
+		About:   "Redis with replicas and sentinels: SET NX PX and a token in one script, on the master that the sentinels give go-redis's FailoverClient",
 		Cluster: "redis-sentinel",
 		Module:  "github.com/redis/go-redis/v9",
 		Fencing: true,
-		// A master that has been replaced and does not know it confirms what its
-		// successor gave away meanwhile: the service says that both held.
+		// A master that has been replaced unnoticed confirms what its successor has granted
+		// meanwhile: the service confirms both holders.
 		Confirms: true,
 		MinTTL:   10 * time.Millisecond,
 		Inspect:  lookRedis,
@@ -52,8 +52,8 @@ func openRedisSentinel(ctx context.Context, o clients.Options) (clients.Lock, er
 	return redisLua{l}, nil
 }
 
-// findSentinels asks the servers which of them are sentinels, and how one comes to those. One
-// that is down is heard of from the others.
+// findSentinels asks the servers which of them are sentinels, and with which login. The others
+// name a sentinel that is down.
 func findSentinels(ctx context.Context, o clients.Options) (out []string, as clients.Options, err error) {
 	as = o
 	var last error
@@ -65,13 +65,13 @@ func findSentinels(ctx context.Context, o clients.Options) (out []string, as cli
 		last = errors.Join(last, err)
 	}
 	if len(out) == 0 {
-		return nil, as, errors.Join(errors.New("no server says that it is a sentinel"), last)
+		return nil, as, errors.Join(errors.New("no server is a sentinel"), last)
 	}
 	return out, as, nil
 }
 
-// newFailover makes a client as newRedis does, for whichever master there is. as is how the
-// sentinels let us in.
+// newFailover makes a client as newRedis does, for whichever master there is. as has the login
+// of the sentinels.
 func newFailover(sentinels []string, o, as clients.Options, w *adapter.Tap) (*redis.Client, error) {
 	logging.Disable()
 	username, password, err := as.Login()

@@ -59,8 +59,8 @@ func knowsAll(ctx context.Context, sentinel string) bool {
 	return err == nil && strings.Contains(text, "slaves=2,sentinels=3")
 }
 
-// TestSentinelFailover: the master is killed under a holder. Its successor knows
-// nothing of a grant that it was not told of, and of one that it was it does.
+// TestSentinelFailover: a kill hits the master under a holder. Its successor knows a grant that
+// was replicated, and no other.
 func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
 	servers := startSentinels(t)

@@ -10,7 +10,7 @@ import (
 func redisSetnxInfo() clients.Info {
 	return clients.Info{
 		Name:     "redis-setnx",
-		About:    "one Redis: SET NX without an expiry: whoever crashes keeps the lock",
+		About:    "one Redis: SET NX without an expiry: a client that crashes keeps the lock",
 		Cluster:  "redis",
 		Confirms: true,
 		Naive:    true,
@@ -19,8 +19,8 @@ func redisSetnxInfo() clients.Info {
 	}
 }
 
-// redisSetNX is the lock of the oldest articles, and of all who fear that a lease
-// could end too early.
+// redisSetNX is the lock of the oldest articles, and of users who fear that a lease could end too
+// early.
 type redisSetNX struct{ *redisLock }
 
 func (l redisSetNX) Acquire(ctx context.Context, key string) (clients.Grant, error) {

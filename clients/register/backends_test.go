@@ -64,7 +64,7 @@ func real(t *testing.T, b register.Backend) compose.Node {
 	return c.Nodes()[0]
 }
 
-func keep(t *testing.T, b register.Backend, n compose.Node, m register.FencingMode, start int64, keys ...string) register.Admin {
+func openAdmin(t *testing.T, b register.Backend, n compose.Node, m register.FencingMode, start int64, keys ...string) register.Admin {
 	t.Helper()
 	k, err := b.OpenAdmin(t.Context(), n.HostPort(), m, keys, start)
 	if err != nil {
@@ -78,7 +78,7 @@ func keep(t *testing.T, b register.Backend, n compose.Node, m register.FencingMo
 	return k
 }
 
-func way(t *testing.T, b register.Backend, addr string, m register.FencingMode) register.Resource {
+func open(t *testing.T, b register.Backend, addr string, m register.FencingMode) register.Resource {
 	r := b.Open(addr, m)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {

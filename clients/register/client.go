@@ -13,8 +13,8 @@ import (
 
 var (
 	// ErrUnknown marks a request that may have been carried out, or may yet be:
-	// what the kernel has taken it goes on sending after a cut heals, even when
-	// the client has given up.
+	// the kernel goes on sending after a cut heals what it has accepted, even if the
+	// client has given up.
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrRefused marks a request that the register refused by its fencing mode; it
 	// certainly had no effect. The error's text is the register's reason.
@@ -26,8 +26,8 @@ type refusal string
 func (r refusal) Error() string        { return string(r) }
 func (r refusal) Is(target error) bool { return target == ErrRefused }
 
-// Client is one process's way to the register: one connection, made when it is
-// first needed and again after a failure, one request at a time.
+// Client is one process's connection to the register: made when it is first needed and again after
+// a failure, with one request at a time.
 type Client struct {
 	addr string
 
@@ -41,7 +41,7 @@ type Client struct {
 func New(addr string) *Client { return &Client{addr: addr} }
 
 // Do sends one request, once, and waits for its reply until ctx ends. An error
-// that wraps ErrUnknown leaves the outcome open; every other error, ErrRefused
+// that wraps ErrUnknown means an unknown outcome; every other error, ErrRefused
 // among them, means that the request certainly had and will have no effect.
 func (c *Client) Do(ctx context.Context, r Request) (Reply, error) {
 	c.mu.Lock()
@@ -115,7 +115,7 @@ func (c *Client) drop() {
 }
 
 // exchange writes one line and reads its answer. sent is false only when the
-// kernel did not take the line's last byte: the register acts on whole lines, so
+// kernel did not accept the line's last byte: the register acts on whole lines, so
 // such a request can have no effect, now or later.
 func (c *Client) exchange(id int64, line []byte) (a answer, sent bool, err error) {
 	n, err := c.conn.Write(line)

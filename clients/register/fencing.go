@@ -16,7 +16,7 @@ type FencingMode struct {
 	fenceRead bool // reads below the highest are refused
 	raiseRead bool // reads raise the highest
 	asks      bool // the lock service is asked, instead of comparing tokens
-	apart     bool // others are carried out between its answer and the effect
+	apart     bool // other requests are carried out between its answer and the effect
 }
 
 // fencingModes is the one table.
@@ -25,8 +25,8 @@ var fencingModes = []FencingMode{
 	{Name: "write", About: "refuse a write whose token is below the highest written with", fenced: true},
 	{Name: "write-strict", About: "refuse a write whose token is not above the highest: one write a grant", fenced: true, strict: true},
 	{Name: "read-write", About: "refuse a read or write whose token is below the highest; reads raise it too", fenced: true, fenceRead: true, raiseRead: true},
-	{Name: "sequencer", About: "ask the lock service whether the grant is in force, and let nothing else happen to the key until it is done", fenced: true, asks: true},
-	{Name: "sequencer-apart", About: "ask the lock service whether the grant is in force, and carry the request out some time after the answer", fenced: true, asks: true, apart: true},
+	{Name: "sequencer", About: "ask the lock service whether the grant is in force, and block other requests for the key until the effect", fenced: true, asks: true},
+	{Name: "sequencer-apart", About: "ask the lock service whether the grant is in force, and carry out the request some time after the answer", fenced: true, asks: true, apart: true},
 }
 
 // FencingModes lists all, the weakest first.

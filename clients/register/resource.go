@@ -8,7 +8,7 @@ import (
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// Resource is one client's way to the protected resource.
+// Resource is one client's access to the protected resource.
 type Resource interface {
 	// Do sends one request, once. Errors: ErrRefused, by the fencing mode; ErrUnknown,
 	// it may have been carried out or may yet be; any other, it certainly was not.
@@ -16,10 +16,10 @@ type Resource interface {
 	Close() error
 }
 
-// Admin is the harness's own way to a resource that is not a server of ours.
+// Admin is the harness's own access to a resource that is not picklock's own server.
 type Admin interface {
 	// Log returns all effects, in the one order in which the resource carried them
-	// out. Nobody sends requests any more.
+	// out. Clients have stopped sending requests.
 	Log(ctx context.Context) ([]history.Effect, error)
 	Close() error
 }
@@ -27,16 +27,16 @@ type Admin interface {
 // Backend is what the protected resource can be made of.
 type Backend struct {
 	Name, About string
-	// Cluster is the Compose file of the one server that it is; "" for our own.
+	// Cluster is the Compose file of its one server; "" for picklock's own.
 	Cluster string
-	// Open makes a client's way to it. Nothing is sent before the first request.
+	// Open makes a client's access to it. It sends nothing before the first request.
 	Open func(addr string, m FencingMode) Resource
-	// OpenAdmin makes the resource ready, with these keys, before anybody uses it; start is
-	// the run's, as in Store. nil for our own server, which writes its log itself.
+	// OpenAdmin makes the resource ready, with these keys, before its first use; start is
+	// the run's, as in Store. nil for picklock's own server, which writes its log itself.
 	OpenAdmin func(ctx context.Context, addr string, m FencingMode, keys []string, start int64) (Admin, error)
 }
 
-// Builtin is the backend that is our own server: Serve.
+// Builtin is the backend that is picklock's own server: Serve.
 const Builtin = "builtin"
 
 // OwnServer is the backend of that name.
@@ -62,16 +62,16 @@ func (bs Backends) Lookup(name string) (Backend, error) {
 	return Backend{}, suggest.Unknown("register", name, names)
 }
 
-// Takes says why a backend cannot enforce a fencing mode; nil if it can.
+// Takes returns why a backend cannot enforce a fencing mode; nil if it can.
 func (b Backend) Takes(m FencingMode) error {
 	if b.OpenAdmin != nil && m.asks {
-		return fmt.Errorf("register %s compares tokens and asks nobody: --fencing %s is for --register %s", b.Name, m, Builtin)
+		return fmt.Errorf("register %s compares tokens and cannot ask the lock service: --fencing %s needs --register %s", b.Name, m, Builtin)
 	}
 	return nil
 }
 
-// Bar is the token comparison of a request, as a resource without code of ours makes
-// it: the highest token so far must be below this. Unbarred: whatever it is.
+// Bar is the token comparison of a request in a resource without code of picklock: the highest
+// token so far must be below this. Unbarred: no limit.
 func (m FencingMode) Bar(write bool, token int64) int64 {
 	switch {
 	case !m.fenced, !write && !m.fenceRead:
@@ -82,16 +82,15 @@ func (m FencingMode) Bar(write bool, token int64) int64 {
 	return token + 1
 }
 
-// Unbarred is the bar of a request that is let through whatever the highest token.
+// Unbarred is the bar of a request that is accepted whatever the highest token.
 const Unbarred = 1<<53 - 1 // the largest whole number that Lua, too, can hold
 
-// Refused is the error of a request that the mode refused, of which the resource
-// said the highest token.
+// Refused is the error of a request that the mode refused at this highest token.
 func (m FencingMode) Refused(r Request, highest int64) error {
 	return refusal(m.refuse(r.F != history.Read, r.Token, highest))
 }
 
-// Ready finds what is wrong with a request before it is sent.
+// Ready checks a request before it is sent.
 func (m FencingMode) Ready(r Request) error {
 	switch {
 	case r.Unlocked != (Unlocked{}):

@@ -24,8 +24,7 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// TestBackendsAgree: whatever the register is made of, it answers and logs what our own
-// server's store does.
+// TestBackendsAgree: each backend answers and logs what picklock's own store does.
 func TestBackendsAgree(t *testing.T) {
 	realBackends(t, func(t *testing.T, b register.Backend) {
 		for _, d := range register.FencingModes() {
@@ -38,8 +37,8 @@ func TestBackendsAgree(t *testing.T) {
 			t.Run(d.Name, func(t *testing.T) {
 				start := history.Now()
 				node := real(t, b)
-				k := keep(t, b, node, d, start, "a", "b")
-				ways := []register.Resource{way(t, b, node.HostPort(), d), way(t, b, node.HostPort(), d)}
+				k := openAdmin(t, b, node, d, start, "a", "b")
+				ways := []register.Resource{open(t, b, node.HostPort(), d), open(t, b, node.HostPort(), d)}
 				store := register.NewStore(d, start)
 				rng := rand.New(rand.NewPCG(1, 2))
 				var want []history.Effect
@@ -91,13 +90,13 @@ func TestBackendsAgree(t *testing.T) {
 	})
 }
 
-// TestBackendsInOrder: many write at once, and the log is the order that all saw.
+// TestBackendsInOrder: many clients write at once, and the log has the order that all saw.
 func TestBackendsInOrder(t *testing.T) {
 	realBackends(t, func(t *testing.T, b register.Backend) {
 		d := modeOf(t, "read-write")
 		start := history.Now()
 		node := real(t, b)
-		k := keep(t, b, node, d, start, "k")
+		k := openAdmin(t, b, node, d, start, "k")
 		var token, refused atomic.Int64
 		var mu sync.Mutex
 		answered := map[string]int64{} // version by value
@@ -140,12 +139,12 @@ func TestBackendsInOrder(t *testing.T) {
 				continue
 			}
 			if e.Version != version+1 || e.Token < highest || answered[e.Value] != e.Version {
-				t.Errorf("effect %+v after version %d with token %d; the client heard of version %d", e, version, highest, answered[e.Value])
+				t.Errorf("effect %+v after version %d with token %d; the client got version %d", e, version, highest, answered[e.Value])
 			}
 			version, highest = e.Version, e.Token
 		}
 		if version != int64(len(answered)) || errs != refused.Load() || len(effects) != 240 {
-			t.Errorf("%d effects, %d accepted, %d refused; the clients heard of %d and %d", len(effects), version, errs, len(answered), refused.Load())
+			t.Errorf("%d effects, %d accepted, %d refused; the clients counted %d and %d", len(effects), version, errs, len(answered), refused.Load())
 		}
 	})
 }
@@ -156,8 +155,8 @@ func TestBackendsInDoubt(t *testing.T) {
 	realBackends(t, func(t *testing.T, b register.Backend) {
 		d := modeOf(t, "write")
 		node := real(t, b)
-		k := keep(t, b, node, d, history.Now(), "k")
-		r := way(t, b, node.HostPort(), d)
+		k := openAdmin(t, b, node, d, history.Now(), "k")
+		r := open(t, b, node.HostPort(), d)
 		req := func(n int64) register.Request {
 			return register.Request{F: history.Write, Key: "k", Process: "c1", Grant: "g", Token: n, Value: fmt.Sprint("v", n)}
 		}
@@ -193,20 +192,20 @@ func TestBackendsInDoubt(t *testing.T) {
 	})
 }
 
-func TestBackendsNobodyListens(t *testing.T) {
+func TestBackendsNoServer(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ln.Close()
 	realBackends(t, func(t *testing.T, b register.Backend) {
-		r := way(t, b, ln.Addr().String(), modeOf(t, "write"))
+		r := open(t, b, ln.Addr().String(), modeOf(t, "write"))
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		_, err := r.Do(ctx, register.Request{F: history.Write, Key: "k", Process: "c1", Token: 1, Value: "v"})
-		// etcd's client does not say whether it sent anything.
+		// etcd's client does not report whether it sent anything.
 		if err == nil || errors.Is(err, register.ErrUnknown) != (b.Name == "etcd") {
-			t.Errorf("nobody listens: %v", err)
+			t.Errorf("no server: %v", err)
 		}
 		for _, bad := range []register.Request{
 			{F: history.Write, Key: "k", Process: "c1", Value: "v"},
@@ -219,11 +218,11 @@ func TestBackendsNobodyListens(t *testing.T) {
 		}
 	})
 	if _, err := all.Backends().Lookup("mysql"); err == nil {
-		t.Error("an unknown register is taken")
+		t.Error("an unknown register is accepted")
 	}
 }
 
-// TestFencingPage: what docs/concepts/fencing.md offers to copy does what it says.
+// TestFencingPage: the snippets of docs/concepts/fencing.md do what the page says.
 func TestFencingPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/concepts/fencing.md")
 	if err != nil {
@@ -268,7 +267,7 @@ func TestFencingPage(t *testing.T) {
 				return len(res.Rows) == 1
 			}
 			if !run(statements[1], "k", "3") || run(statements[1], "k", "2") {
-				t.Error("the read does not heed the token")
+				t.Error("the read ignores the token")
 			}
 			write = func(token int64, value string) bool { return run(statements[2], "k", fmt.Sprint(token), value) }
 		case "redis":

@@ -12,29 +12,29 @@ import (
 // calls the check of a sequencer (Burrows, OSDI 2006, section 2.4).
 type Sequencer interface {
 	// Valid says whether the grant with this token held the lock on key at some
-	// instant between the call and its return. An error means that nobody knows.
+	// instant between the call and its return. An error means that this is unknown.
 	Valid(ctx context.Context, key string, token int64) (bool, error)
 	Close() error
 }
 
-// askWithin bounds one question to the lock service. Who asked the register has
-// mostly hung up long before, which ends the question too.
+// askWithin bounds one question to the lock service. The client has usually disconnected long
+// before, which ends the question too.
 const askWithin = 30 * time.Second
 
-// questions is one connection's way to the lock service, made when it is first
-// needed. Each has its own, so that an answer that is held back holds nobody else up.
+// questions is one connection's access to the lock service, made when it is first needed. Each
+// has its own, so that a delayed answer blocks no other.
 type questions struct {
 	open func(context.Context) (Sequencer, error) // nil: the fencing mode asks nothing
 	seq  Sequencer
 }
 
-// over says whether the lock service says that the request's grant is over.
+// over asks the lock service whether the request's grant is over.
 func (q *questions) over(ctx context.Context, r Request) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	if q.seq == nil {
 		if q.open == nil {
-			return false, errors.New("the register has no way to it")
+			return false, errors.New("the register was started without its servers")
 		}
 		var err error
 		if q.seq, err = q.open(ctx); err != nil {
@@ -43,21 +43,21 @@ func (q *questions) over(ctx context.Context, r Request) (bool, error) {
 	}
 	ok, err := q.seq.Valid(ctx, r.Key, r.Token)
 	if err == nil && ctx.Err() != nil {
-		err = ctx.Err() // whoever asked has hung up: nobody would learn of an effect
+		err = ctx.Err() // the client has disconnected and would not learn of an effect
 	}
 	return !ok, err
 }
 
 func (q *questions) close() {
 	if q.seq != nil {
-		// The register ends, or nobody asks any more: there is nobody to tell.
+		// The register ends, or the client has disconnected: no one reads the error.
 		_ = q.seq.Close()
 	}
 }
 
-// turns lets the requests for a key go one after the other, from the question to
-// the effect. That is what makes an answer as good as new: if the grant was in force
-// when the question was asked, no newer one has touched the key since.
+// turns serializes the requests for a key, from the question to the effect. So an answer is still
+// valid at the effect: if the grant was in force when the question was asked, no newer one has
+// touched the key since.
 type turns struct {
 	mu   sync.Mutex
 	keys map[string]chan struct{}

@@ -14,7 +14,7 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// oracle is a lock service that answers when the test says.
+// oracle is a lock service whose answers the test sends.
 type oracle struct {
 	asked  chan question
 	closed chan struct{}
@@ -87,7 +87,7 @@ func serveAsking(t *testing.T, name string, open func(context.Context) (Sequence
 	return ln.Addr().String()
 }
 
-// send writes in the background and tells how it ended.
+// send writes in the background and returns a channel for its error.
 func send(t *testing.T, addr string, token int64, value string) <-chan error {
 	t.Helper()
 	c := New(addr)
@@ -116,7 +116,7 @@ func TestSequencerDecides(t *testing.T) {
 				want  string // "" for an effect
 			}{
 				{34, nil, ""},
-				{33, nil, ""}, // the service's word counts, not the order of the tokens
+				{33, nil, ""}, // the service's answer counts, not the order of the tokens
 				{34, errOver, "token 34 is no longer in force"},
 				{35, errors.New("no leader"), "register " + addr + ": not carried out: cannot ask the lock service: no leader"},
 			} {
@@ -132,7 +132,7 @@ func TestSequencerDecides(t *testing.T) {
 				case err == nil || err.Error() != x.want || errors.Is(err, ErrUnknown):
 					t.Errorf("write with token %d: %v; want %q", x.token, err, x.want)
 				case errors.Is(err, ErrRefused) != errors.Is(x.say, errOver):
-					t.Errorf("write with token %d: refused is %v: a refusal is the service's no, and nothing else", x.token, errors.Is(err, ErrRefused))
+					t.Errorf("write with token %d: refused is %v: only the service's negative answer is a refusal", x.token, errors.Is(err, ErrRefused))
 				}
 			}
 			if err := <-send(t, addr, 0, "none"); !errors.Is(err, ErrRefused) || !strings.HasPrefix(err.Error(), "no token") {
@@ -142,8 +142,8 @@ func TestSequencerDecides(t *testing.T) {
 	}
 }
 
-// TestSequencerOrder: between a question and its effect nothing else happens to the
-// key, unless the mode is the one that shows what happens then.
+// TestSequencerOrder: between a question and its effect no other request changes the
+// key, unless the mode is the one that shows the consequence.
 func TestSequencerOrder(t *testing.T) {
 	t.Run("sequencer", func(t *testing.T) {
 		o := newOracle()
@@ -202,8 +202,8 @@ func wantValue(t *testing.T, o *oracle, addr, want string) {
 	}
 }
 
-// TestSequencerHungUp: a client that gives up ends its question, and no effect comes
-// of it; others do not wait for it.
+// TestSequencerHungUp: a client that gives up ends its question, which then has no effect; others
+// do not wait for it.
 func TestSequencerHungUp(t *testing.T) {
 	o := newOracle()
 	addr := serveAsking(t, "sequencer", o.open)
@@ -223,7 +223,7 @@ func TestSequencerHungUp(t *testing.T) {
 	select {
 	case <-o.closed:
 	case <-time.After(20 * time.Second):
-		t.Fatal("the question outlasts who asked")
+		t.Fatal("the question outlasts its client")
 	}
 	b := send(t, addr, 34, "new")
 	o.next(t).answer <- nil

@@ -39,8 +39,8 @@ func Serve(ctx context.Context, ln net.Listener, store *Store, log io.Writer) er
 	return ServeAsking(ctx, ln, store, log, nil)
 }
 
-// ServeAsking is Serve for a fencing mode that asks the lock service; open makes a way
-// to it.
+// ServeAsking is Serve for a fencing mode that asks the lock service; open makes its
+// connection.
 func ServeAsking(ctx context.Context, ln net.Listener, store *Store, log io.Writer, open func(context.Context) (Sequencer, error)) error {
 	s := &server{store: store, log: log, conns: map[net.Conn]struct{}{}, open: open}
 	outer := ctx
@@ -56,8 +56,8 @@ func ServeAsking(ctx context.Context, ln net.Listener, store *Store, log io.Writ
 	for {
 		conn, err := ln.Accept()
 		if err != nil {
-			// An accept that failed for a passing reason (too many open files, an
-			// aborted handshake) says Temporary; there is no other test for it.
+			// An accept that failed for a transient reason (too many open files, an
+			// aborted handshake) is Temporary; there is no other test for it.
 			var ne net.Error
 			if ctx.Err() == nil && errors.As(err, &ne) && ne.Temporary() { //nolint:staticcheck
 				time.Sleep(10 * time.Millisecond)
@@ -155,8 +155,8 @@ func (s *server) serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// lines reads a connection's requests, and calls hungUp when there will be no more:
-// a question to the lock service must not outlast who waits for its answer.
+// lines reads a connection's requests, and calls hungUp when there will be no more: a question
+// to the lock service must not outlast the client that waits for its answer.
 func (s *server) lines(ctx context.Context, conn net.Conn, hungUp func()) <-chan []byte {
 	lines := make(chan []byte)
 	s.group.Go(func() {
@@ -178,8 +178,8 @@ func (s *server) lines(ctx context.Context, conn net.Conn, hungUp func()) <-chan
 	return lines
 }
 
-// handle carries a request out, after asking the lock service where the mode
-// wants that. A request about which it cannot be asked has no effect.
+// handle carries a request out, after asking the lock service if the mode needs that. If it cannot
+// be asked, the request has no effect.
 func (s *server) handle(ctx context.Context, r Request, ask *questions) (answer, error) {
 	if m := s.store.mode; m.asks && r.Token > 0 {
 		if !m.apart {

@@ -1,6 +1,6 @@
 // Package register is the resource that a lock protects: a small server with a
-// value per key that may refuse requests by their fencing token, and writes down
-// the one true order in which it carried them out. It must not know the lock
+// value per key that may refuse requests by their fencing token, and logs the
+// order in which it carried them out. It must not know the lock
 // service that the tokens come from, nor what its log will be used to prove.
 package register
 
@@ -26,7 +26,7 @@ type Request struct {
 	Parent string `json:"parent,omitempty"`
 	Unlocked
 
-	// over: the lock service says that the grant is no longer in force.
+	// over: the lock service answers that the grant is no longer in force.
 	over bool
 }
 
@@ -68,7 +68,7 @@ func NewStore(m FencingMode, start int64) *Store {
 // Apply carries out or refuses one request and returns the effect to log; now
 // is the effect's time. A refusal is in the effect's Error. An effect without a
 // sequence number is no effect: the request had been carried out before (see
-// Unlocked.Once). An error means that the request was malformed and left no trace.
+// Unlocked.Once). An error means that the request was malformed and had no effect.
 func (s *Store) Apply(r Request, now int64) (history.Effect, error) {
 	c := s.keys[r.Key]
 	if c == nil {

@@ -7,21 +7,19 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// Unlocked is what a request may say that comes from clients who share the resource
-// without a lock.
+// Unlocked are the settings of a request from clients that share the resource without a lock.
 type Unlocked struct {
-	// If has a write or add carried out only if the key has this version, the one that
-	// its client had read: a compare-and-set. Otherwise it is refused. nil: whatever
-	// the version.
+	// If is the version that the key must have, the one that the client had read: a
+	// compare-and-set. Otherwise the write or add is refused. nil: any version.
 	If *int64 `json:"if_version,omitempty"`
-	// Merge has an add extend whatever the key holds then, instead of Parent.
+	// Merge lets an add extend what the key holds then, instead of Parent.
 	Merge bool `json:"merge,omitempty"`
 	// Once is an idempotency key: of several requests with the same one, the first that
-	// is carried out counts, and the others are answered as it was and have no effect.
+	// is carried out counts. The others get its answer and have no effect.
 	Once string `json:"once,omitempty"`
 }
 
-// done is what became of an idempotency key.
+// done is the outcome for an idempotency key.
 type done struct {
 	value   string
 	version int64
@@ -41,8 +39,8 @@ func (u Unlocked) valid(r Request) error {
 	return nil
 }
 
-// again finds what a request that was carried out before was answered with. The
-// effect has no sequence number: there is none.
+// again finds the answer to a request that was carried out before. The effect has no sequence
+// number: there is no new one.
 func (c *cell) again(r Request) (e history.Effect, ok bool, err error) {
 	d, ok := c.once[r.Once]
 	if !ok || r.Once == "" {
@@ -54,8 +52,7 @@ func (c *cell) again(r Request) (e history.Effect, ok bool, err error) {
 	return history.Effect{Value: d.value, Version: d.version}, true, nil
 }
 
-// outdated returns the reason to refuse a request that was made of an older version,
-// or "".
+// outdated returns the reason to refuse a request based on an older version, or "".
 func (c *cell) outdated(u Unlocked) string {
 	if u.If == nil || *u.If == c.version {
 		return ""

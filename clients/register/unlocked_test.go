@@ -31,7 +31,7 @@ func TestUnlockedRequests(t *testing.T) {
 			{r: add("b", "a", Unlocked{If: version(1)}), value: "b", version: 2},
 			{r: add("c", "a", Unlocked{If: version(1)}), refused: "version 2, not 1: another wrote since the read", value: "b", version: 2},
 			{r: add("c", "", Unlocked{If: version(3)}), refused: "version 2, not 3: another wrote since the read", value: "b", version: 2},
-			// What was refused may be tried again under the same value.
+			// A refused value may be tried again.
 			{r: add("c", "b", Unlocked{If: version(2)}), value: "c", version: 3},
 			{r: Request{F: history.Write, Key: "k", Process: "c1", Value: "d", Unlocked: Unlocked{If: version(2)}}, refused: "version 3, not 2: another wrote since the read", value: "c", version: 3},
 			{r: add("e", "", Unlocked{If: version(-1)}), bad: "negative version"},
@@ -49,7 +49,7 @@ func TestUnlockedRequests(t *testing.T) {
 			{r: add("c", "", Unlocked{Merge: true, Once: "x"}), bad: `"x" was used for "a"`},
 			{r: add("a", "", Unlocked{Merge: true, Once: "z"}), bad: "was written before"},
 			{r: add("d", "", Unlocked{Once: "w", If: version(9)}), refused: "version 2, not 9: another wrote since the read", value: "b", version: 2},
-			// Refused is not carried out.
+			// A refused request is not carried out.
 			{r: add("d", "b", Unlocked{Once: "w", If: version(2)}), value: "d", version: 3},
 		},
 		"reads have none of it": {

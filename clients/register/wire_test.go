@@ -97,7 +97,7 @@ func TestRefusedOverTheWire(t *testing.T) {
 	}
 	_, err := c.Do(ctx, Request{F: "write", Key: "k", Process: "c1", Token: 33, Value: "b"})
 	if !errors.Is(err, ErrRefused) || errors.Is(err, ErrUnknown) || err.Error() != "stale token 33 < 34" {
-		t.Errorf("stale write: %v; want a refusal that says only why", err)
+		t.Errorf("stale write: %v; want a refusal with the reason alone", err)
 	}
 	_, err = c.Do(ctx, Request{F: "write", Key: "k", Process: "c1", Token: 35, Value: "a"})
 	if err == nil || errors.Is(err, ErrRefused) || errors.Is(err, ErrUnknown) {
@@ -116,7 +116,7 @@ func TestRefusedConnectionIsDefinite(t *testing.T) {
 	ln.Close()
 	c := New(ln.Addr().String())
 	if _, err := c.Do(t.Context(), Request{F: "read", Key: "k", Process: "c1"}); err == nil || errors.Is(err, ErrUnknown) {
-		t.Errorf("nobody listens: %v; want a definite error", err)
+		t.Errorf("no server: %v; want a definite error", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -125,8 +125,8 @@ func TestRefusedConnectionIsDefinite(t *testing.T) {
 	}
 }
 
-// TestUnknownIsNotRetried lets a listener play a register that takes a request
-// and then hangs or hangs up.
+// TestUnknownIsNotRetried lets a listener emulate a register that receives a request and then hangs
+// or disconnects.
 func TestUnknownIsNotRetried(t *testing.T) {
 	for name, hangUp := range map[string]bool{"hang up": true, "hang": false} {
 		t.Run(name, func(t *testing.T) {
@@ -208,8 +208,8 @@ func TestSentInPart(t *testing.T) {
 	}
 }
 
-// TestTornLine: the client's word that an incomplete request has no effect
-// stands on the server's acting on whole lines only.
+// TestTornLine: the client claims that an incomplete request has no effect, because the server acts
+// on whole lines only.
 func TestTornLine(t *testing.T) {
 	addr := serve(t, NewStore(FencingMode{}, history.Now()), io.Discard)
 	conn, err := net.Dial("tcp", addr)

@@ -17,8 +17,7 @@ func TestContract(t *testing.T) {
 	contract.RunAll(t, contract.Options{Lock: named("zookeeper"), Start: servers.ZooKeeper, Session: true})
 }
 
-// TestLibraryContract: the library's lock cannot give its place in the line back, and
-// never tells of a loss.
+// TestLibraryContract: the library's lock cannot leave the line, and never signals a loss.
 func TestLibraryContract(t *testing.T) {
 	contract.RunAll(t, contract.Options{
 		Lock: named("zk-lock"), Start: servers.ZooKeeper, Session: true, Without: []string{contract.Vain, contract.Loss, contract.Cut},

@@ -17,7 +17,7 @@ func service() *clients.Service {
 }
 
 // errLogin is about settings that would have no effect.
-var errLogin = errors.New("the ZooKeeper locks do not log in with SASL: leave PICKLOCK_USERNAME and PICKLOCK_PASSWORD unset (in a file username, password_env and password_file), and come with a client's certificate (PICKLOCK_TLS_CERT, PICKLOCK_TLS_KEY); a program of your own can log in by itself (--lock exec:COMMAND, without --clean-as)")
+var errLogin = errors.New("the ZooKeeper locks do not log in with SASL: leave PICKLOCK_USERNAME and PICKLOCK_PASSWORD unset (in a file username, password_env and password_file), and use a client's certificate (PICKLOCK_TLS_CERT, PICKLOCK_TLS_KEY); a program of your own can log in by itself (--lock exec:COMMAND, without --clean-as)")
 
 // checkLogin returns an error if a user wants the locks to log in, which they cannot.
 func checkLogin(o clients.Options) error {

@@ -39,8 +39,8 @@ func tree(t *testing.T, s *zkSession, node string, out map[string]string) map[st
 	return out
 }
 
-// The locks come through TLS with a certificate to a server that takes no other client, and leave
-// it as it was.
+// The locks connect through TLS with a certificate to a server that accepts no other client, and
+// leave it as it was.
 func TestLocksOnAServerOfOthers(t *testing.T) {
 	const mark = "picklock-0123456789-"
 	ca, cert, key := testkit.Certificate(t)
@@ -124,7 +124,7 @@ func TestLocksOnAServerOfOthers(t *testing.T) {
 	}
 }
 
-// A login that the locks cannot make is refused, and says what to do.
+// A login that the locks cannot make is refused.
 func TestNoLogin(t *testing.T) {
 	for name, a := range map[string]access.Access{
 		"username": {Username: "locks"}, "password": {PasswordEnv: "A_PASSWORD"}, "password in a file": {PasswordFile: "/a/file"},

@@ -42,9 +42,8 @@ func zkLockInfo() clients.Info {
 	}
 }
 
-// shippedZK uses the recipe as its documentation shows it: one connection for good,
-// NewLock, Lock, Unlock. The recipe cannot be told to give up: a wait that ends takes
-// the connection along.
+// shippedZK uses the recipe as its documentation shows it: one connection for good, NewLock, Lock,
+// Unlock. The recipe cannot give up: to end a wait takes the end of the connection.
 type shippedZK struct{ zkLock }
 
 // zkLockGrant is a grant's Ref.
@@ -70,15 +69,15 @@ func (l *shippedZK) connection() (*zkSession, error) {
 	return l.current, nil
 }
 
-// Acquire leaves the outcome open when Lock fails: the node that it made may still be
-// in the line, and its turn may come.
+// Acquire returns an unknown outcome if Lock fails: the node that it made may still be in the
+// line, and its turn may come.
 func (l *shippedZK) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	s, err := l.connection()
 	if err != nil {
 		return clients.Grant{}, fmt.Errorf("zk-lock: acquire %s: %w", key, err)
 	}
 	lock := newZKRecipe(s, key)
-	l.options.TellWaiting() // in line soon: the library does not say when
+	l.options.TellWaiting() // in line soon: the library does not report when
 	if _, err = zkDo(ctx, s, func() (any, error) { return nil, lock.Lock() }); err == nil {
 		return clients.Grant{Key: key, Ref: zkLockGrant{s, lock}}, nil
 	}
@@ -94,7 +93,7 @@ func (l *shippedZK) Release(ctx context.Context, g clients.Grant) error {
 	return unlocked(g.Key, err)
 }
 
-// unlocked tells what Unlock's error says of the grant.
+// unlocked is what Unlock's error means for the grant.
 func unlocked(key string, err error) error {
 	switch {
 	case err == nil:
@@ -105,18 +104,17 @@ func unlocked(key string, err error) error {
 	return fmt.Errorf("zk-lock: release %s: %w: %w", key, clients.ErrUnknown, err)
 }
 
-// carefulZK uses the same recipe on sessions of ours, one after the other, so that
-// the end of each is known.
+// carefulZK uses the same recipe on one session after the other, so that the end of each is known.
 type carefulZK struct{ zkLock }
 
 func (l *carefulZK) Acquire(ctx context.Context, key string) (clients.Grant, error) {
 	var last error
-	left := false // a node in the line that only its session's end takes away
+	left := false // a node in the line that only its session's end removes
 	for {
 		s, err := l.session(ctx)
 		if err == nil {
 			lock := newZKRecipe(s, key)
-			l.options.TellWaiting() // in line soon: the library does not say when
+			l.options.TellWaiting() // in line soon: the library does not report when
 			_, err = zkDo(ctx, s, func() (any, error) { return nil, lock.Lock() })
 			switch {
 			case err == nil && !s.gone():

@@ -40,7 +40,7 @@ func zookeeperInfo() clients.Info {
 // https://zookeeper.apache.org/doc/current/recipes.html#sc_recipes_Locks. A grant
 // lasts as long as its session. No lease is claimed: a ping is answered by the
 // server that the client is connected to, and the answer does not prove that the
-// leader, who expires sessions, has heard of it in time.
+// leader, which expires sessions, has received it in time.
 type zkLock struct {
 	options clients.Options
 	herd    bool           // see zookeeper-parent
@@ -56,7 +56,7 @@ type zkGrant struct {
 	node    string
 }
 
-// errGone: the service says that our node is not there.
+// errGone: the service answers that the client's node is not there.
 var errGone = errors.New("the session's node is gone")
 
 func (l *zkLock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
@@ -94,7 +94,7 @@ func (s *zkSession) acquire(ctx context.Context, key string) (clients.Grant, err
 	}
 	g, err := s.await(ctx, root, own)
 	if err != nil && !errors.Is(err, errGone) {
-		// ctx has ended; what cleans up after it has a little time of its own.
+		// ctx has ended; the clean-up has a little time of its own.
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(max(s.ttl/2, 250*time.Millisecond), time.Second))
 		defer cancel()
 		if derr := s.delete(grace, own); derr != nil && !errors.Is(derr, zk.ErrNoNode) {
@@ -146,7 +146,7 @@ func (l *zkLock) Release(ctx context.Context, g clients.Grant) error {
 	case errors.Is(err, zk.ErrNoNode):
 		return fmt.Errorf("zookeeper: release %s: %w", g.Key, clients.ErrNotHeld)
 	default:
-		l.giveUp(ref.session) // or the node would stay for as long as we do
+		l.giveUp(ref.session) // or the node would stay for as long as the process
 		return fmt.Errorf("zookeeper: release %s: %w: %w", g.Key, clients.ErrUnknown, err)
 	}
 }

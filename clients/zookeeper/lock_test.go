@@ -25,11 +25,11 @@ func TestZooKeeperLostCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !way.Lost() {
-		t.Fatal("no create came by")
+		t.Fatal("no create passed")
 	}
 	nodes, err := l.current.children(ctx, "/picklock/k")
 	if err != nil || len(nodes) != 1 {
-		t.Errorf("nodes in the queue: %v, %v; want the grant's alone", nodes, err)
+		t.Errorf("nodes in the queue: %v, %v; want only the grant's", nodes, err)
 	}
 	if err := l.Release(ctx, g); err != nil {
 		t.Error(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // zkSequencer asks ZooKeeper who is first in the line, after a sync: without one, a
-// server that lags behind would answer from before the holder's node was gone.
+// server that lags behind would answer with a state in which the holder's node is still there.
 type zkSequencer struct{ lock *zkLock }
 
 func openZKSequencer(_ context.Context, o clients.Options) (clients.Sequencer, error) {
@@ -42,7 +42,7 @@ func (q zkSequencer) Valid(ctx context.Context, key string, token int64) (bool, 
 	first := slices.MinFunc(nodes, func(a, b string) int { return cmp.Compare(sequence(a), sequence(b)) })
 	stat, err := s.stat(ctx, root+"/"+first)
 	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil // who held it a moment ago holds it no more
+		return false, nil // the holder of a moment ago no longer holds it
 	}
 	if err != nil {
 		return fail(err)

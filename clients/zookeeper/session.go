@@ -19,16 +19,16 @@ import (
 	"github.com/picklock/picklock/clients/internal/adapter"
 )
 
-// zkSession is one session on a connection of its own. The library would go on
-// with a new session after the old one expired; ours ends there instead.
+// zkSession is one session on a connection of its own. The library would go on with a new session
+// after the old one expired; a zkSession ends there.
 type zkSession struct {
 	options clients.Options
 	herd    bool
 	ttl     time.Duration
 	conn    *zk.Conn
 	events  <-chan zk.Event // closes when the library's last goroutine ends
-	group   sync.WaitGroup  // calls, some of which nobody waits for any more
-	lost    chan struct{}   // closes when the service says that the session expired
+	group   sync.WaitGroup  // calls, also those whose result is no longer awaited
+	lost    chan struct{}   // closes when the service reports that the session expired
 
 	mu     sync.Mutex
 	wire   net.Conn // the connection in use
@@ -58,7 +58,7 @@ func (l *zkLock) session(ctx context.Context) (*zkSession, error) {
 	return s, s.connected(ctx)
 }
 
-// newZKSession connects; shipped leaves the library its own ways of doing so.
+// newZKSession connects; shipped leaves the library its own timeouts.
 func newZKSession(o clients.Options, shipped bool) (*zkSession, error) {
 	if err := checkLogin(o); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func newZKSession(o clients.Options, shipped bool) (*zkSession, error) {
 
 // zkConn bounds the wait for a server's greeting, for which the library allows
 // nearly seven session timeouts: a server that is stopped, or not yet up, still
-// takes connections.
+// accepts connections.
 type zkConn struct {
 	net.Conn
 	patience time.Duration
@@ -125,7 +125,7 @@ type zkLog struct{ log *slog.Logger }
 
 func (l zkLog) Printf(format string, args ...any) { l.log.Debug("zk: " + fmt.Sprintf(format, args...)) }
 
-// giveUp leaves a session behind: closed if the service hears it, else expired.
+// giveUp gives up a session: it is closed if the service can be reached, else it expires.
 func (l *zkLock) giveUp(s *zkSession) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +150,7 @@ func (l *zkLock) Close() error {
 
 func (s *zkSession) close() {
 	if s.conn.State() != zk.StateHasSession {
-		s.hangUp() // nobody to say good-bye to, and the library would wait
+		s.hangUp() // no server to close the session, and the library would wait
 	}
 	s.conn.Close()
 	s.hangUp()
@@ -169,7 +169,7 @@ func (s *zkSession) hangUp() {
 	}
 }
 
-// gone says that the service ended the session.
+// gone says whether the service ended the session.
 func (s *zkSession) gone() bool {
 	select {
 	case <-s.lost:
@@ -179,7 +179,7 @@ func (s *zkSession) gone() bool {
 	}
 }
 
-// connected waits for a connection, so that a request does not lie about unsent.
+// connected waits for a connection, so that a request is not queued unsent.
 func (s *zkSession) connected(ctx context.Context) error {
 	for s.conn.State() != zk.StateHasSession {
 		if s.gone() {
@@ -192,8 +192,8 @@ func (s *zkSession) connected(ctx context.Context) error {
 	return nil
 }
 
-// zkDo ends a call with ctx, which the library's calls don't know. The call goes
-// on then, and may have its effect.
+// zkDo ends a call with ctx, which the library's calls do not take. The call goes on then, and may
+// have its effect.
 func zkDo[T any](ctx context.Context, s *zkSession, call func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -256,8 +256,8 @@ func (s *zkSession) children(ctx context.Context, node string) ([]string, error)
 	})
 }
 
-// enqueue creates our node. Its name has a part that only we know: a node whose
-// creation was answered on a connection that broke is found again by it.
+// enqueue creates the client's node. Its name has a random part, by which the client finds it again
+// if the answer was lost with its connection.
 func (s *zkSession) enqueue(ctx context.Context, root string) (string, error) {
 	for _, p := range []string{path.Dir(root), root} {
 		if _, err := s.create(ctx, p, 0); err != nil && !errors.Is(err, zk.ErrNodeExists) {
@@ -275,9 +275,9 @@ func (s *zkSession) enqueue(ctx context.Context, root string) (string, error) {
 		case !lostReply(err):
 			return "", err
 		}
-		// Once connected anew and synced, we see it if it was created, and if it was
-		// not it never will be: the leader refuses what arrives by an old connection
-		// of a session that has moved.
+		// Once connected anew and synced, the client sees the node if it was created. If it
+		// was not, it never will be: the leader refuses requests from an old connection of
+		// a session that has moved.
 		nodes, err := s.syncedChildren(ctx, root)
 		if errors.Is(err, errGone) {
 			return "", err
@@ -311,7 +311,7 @@ func (s *zkSession) syncedChildren(ctx context.Context, node string) ([]string, 
 	}
 }
 
-// awaitTurn waits until the line before us has changed.
+// awaitTurn waits until the line before the client has changed.
 func (s *zkSession) awaitTurn(ctx context.Context, root, before string) error {
 	if s.herd {
 		return s.awaitChange(ctx, root, before)
@@ -320,8 +320,7 @@ func (s *zkSession) awaitTurn(ctx context.Context, root, before string) error {
 }
 
 // awaitDeleted waits until node is gone, or something happened that may hide it.
-// It reads the node, because a watch set by a mere look for it would stay behind
-// for ever where the node is gone already.
+// It reads the node, because the watch of Exists would stay for ever if the node is gone already.
 func (s *zkSession) awaitDeleted(ctx context.Context, node string) error {
 	event, err := zkDo(ctx, s, func() (<-chan zk.Event, error) {
 		_, _, event, err := s.conn.GetW(node)

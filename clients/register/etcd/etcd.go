@@ -43,11 +43,11 @@ func etcdValue(key string) string { return etcdPrefix + key + "/value" }
 // pad writes a token so that etcd, which compares bytes, compares numbers.
 func pad(token int64) string { return fmt.Sprintf("%020d", token) }
 
-// etcdNote is what a transaction says of itself, in a key of its own.
+// etcdNote is a transaction's record of itself, in a key of its own.
 type etcdNote struct {
 	register.Request
 	Refused bool `json:"refused,omitempty"`
-	// End: the note is not of a request, but the end of the log.
+	// End: the note marks the end of the log.
 	End bool `json:"end,omitempty"`
 }
 
@@ -86,7 +86,7 @@ func (p *etcdResource) send(ctx context.Context, c *clientv3.Client, r register.
 	}
 	reply := register.Reply{Value: r.Value}
 	if r.F != history.Read {
-		// What the key was before tells its version now.
+		// The key's previous version gives its current one.
 		reply.Version = got.Responses[1].GetResponsePut().GetPrevKv().GetVersion() + 1
 		return reply, nil
 	}
@@ -132,7 +132,7 @@ type etcdAdmin struct {
 	start  int64
 	cancel context.CancelFunc
 	ended  chan struct{} // closed at the watch's end
-	err    error         // nil where that is the log's end, too
+	err    error         // nil if that is the log's end, too
 
 	effects  []history.Effect // the watch's own until it ended
 	versions map[string]history.Effect
@@ -165,8 +165,7 @@ func openEtcdAdmin(ctx context.Context, addr string, m register.FencingMode, key
 	return a, nil
 }
 
-// follow takes the notes in the order of their revisions, up to the one that ends the
-// log.
+// follow records the notes in the order of their revisions, up to the one that ends the log.
 func (a *etcdAdmin) follow(watch clientv3.WatchChan) error {
 	for w := range watch {
 		if err := w.Err(); err != nil {
@@ -189,7 +188,7 @@ func (a *etcdAdmin) follow(watch clientv3.WatchChan) error {
 	return errors.New("the watch ended")
 }
 
-// note carries a note out once more, to know what it met.
+// note replays a request, to know the state that it met.
 func (a *etcdAdmin) note(n etcdNote) {
 	state := a.versions[n.Key]
 	write := n.F != history.Read

@@ -34,8 +34,8 @@ func Backend() register.Backend {
 }
 
 // One statement is one transaction. The row's lock orders the requests of a key, and
-// the audit row draws its number while that is held; where an UPDATE had to wait for
-// it, its condition is judged anew by what the other one left (READ COMMITTED).
+// the audit row draws its number under that lock. If an UPDATE had to wait for it, Postgres
+// evaluates its condition again on what the other one left (READ COMMITTED).
 const (
 	pgSchema = `
 		CREATE TABLE resource (key text PRIMARY KEY, value text NOT NULL DEFAULT '', version bigint NOT NULL DEFAULT 0, token bigint NOT NULL DEFAULT 0);
@@ -87,10 +87,10 @@ func (p *pgResource) send(ctx context.Context, c pgConn, r register.Request) (re
 	if err != nil || row != nil {
 		return row.reply(), p.describe(r, err)
 	}
-	// The highest token only rises: what refused it would refuse it still.
+	// The highest token only rises: the refusal still holds.
 	if row, err = query(ctx, c, pgRefused, args); err != nil {
-		// It had no effect, whatever became of the note of that.
-		return register.Reply{}, fmt.Errorf("register %s: refused, but not noted: %w", p.Addr, err)
+		// It had no effect, whatever the outcome of the audit row.
+		return register.Reply{}, fmt.Errorf("register %s: refused, but not logged: %w", p.Addr, err)
 	}
 	if row == nil {
 		return register.Reply{}, fmt.Errorf("register %s: no key %q", p.Addr, r.Key)
