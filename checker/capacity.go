@@ -19,10 +19,12 @@ type capacity interface {
 	add(p piece)
 }
 
-// capacity makes the one of this kind of lock; nil for a mutex, and where the grants say
-// of several kinds that it is.
+// capacity makes the one of this kind of lock; nil where the grants say of several kinds that
+// it is.
 func (k *kind) capacity() capacity {
 	switch {
+	case k.mutex():
+		return &mutexCapacity{}
 	case k.permits > 0 && !k.shared && !k.nested:
 		return &permitCapacity{n: k.permits}
 	case k.shared && k.permits <= 0 && !k.nested:
@@ -174,14 +176,14 @@ func (c *ownerCapacity) add(p piece) {
 type mutexCapacity struct{ longest piece }
 
 func (c *mutexCapacity) conflicts(p piece) []piece {
-	if c.longest.to <= p.from || c.longest.g.process == p.g.process {
+	if c.longest.g == nil || c.longest.to <= p.from {
 		return nil
 	}
 	return []piece{c.longest}
 }
 
 func (c *mutexCapacity) add(p piece) {
-	if p.to > c.longest.to {
+	if c.longest.g == nil || p.to > c.longest.to {
 		c.longest = p
 	}
 }

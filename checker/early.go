@@ -35,7 +35,14 @@ func findEarly(locks []*lock) []earlyPair {
 	return out
 }
 
-func earlyOf(grants []*grant) []earlyPair {
+// earlyOf is findEarly for some grants of one kind of lock. What a kind other than the mutex is
+// accused of are leases that were certainly alive at one instant; of a lease that was
+// over before its client learnt of it nothing is said.
+func (k *kind) earlyOf(grants []*grant) []earlyPair {
+	c := k.capacity()
+	if c == nil {
+		return nil
+	}
 	pieces := make([]piece, 0, len(grants))
 	for _, g := range grants {
 		for _, s := range g.pieces() {
@@ -46,28 +53,27 @@ func earlyOf(grants []*grant) []earlyPair {
 
 	var out []earlyPair
 	accused := map[*grant]bool{}
-	var first piece // the one that reaches furthest so far
 	for _, p := range pieces {
-		// A grant's own intervals do not meet, so what reaches into p is another's.
-		if first.to > p.from && !accused[p.g] {
+		if older := c.conflicts(p); older != nil && !accused[p.g] {
 			accused[p.g] = true
-			out = append(out, earlyPair{newer: p.g, crowd: crowd{older: []*grant{first.g}, until: first.to}, from: p.from, renewed: p.from != p.g.okT})
+			out = append(out, earlyPair{newer: p.g, crowd: crowdOf(older, len(out) == 0), from: p.from, renewed: p.from != p.g.okT})
 		}
-		if first.g == nil || p.to > first.to {
-			first = p
-		}
+		c.add(p)
+	}
+	if !k.mutex() {
+		return out
 	}
 
 	// The windows of the grants whose lease was over by their ok.
-	var c *covering
+	var cover *covering
 	for _, g := range grants {
 		if g.end() > g.okT || accused[g] {
 			continue
 		}
-		if c == nil {
-			c = coveringOf(pieces)
+		if cover == nil {
+			cover = coveringOf(pieces)
 		}
-		if crowd := c.of(g.givenWithin()); crowd != nil {
+		if crowd := cover.of(g.givenWithin()); crowd != nil {
 			out = append(out, earlyPair{newer: g, crowd: *crowd, from: g.okT, covered: true})
 		}
 	}
@@ -82,34 +88,4 @@ func (g *grant) givenWithin() span {
 		from = max(from, satAdd(g.since, g.lease))
 	}
 	return span{min(from, g.okT-g.lock.margin), g.okT}
-}
-
-// earlyOf is earlyOf for what kind of lock it is. What a kind other than the mutex is
-// accused of are leases that were certainly alive at one instant; of a lease that was
-// over before its client learnt of it nothing is said.
-func (k *lock) earlyOf(grants []*grant) []earlyPair {
-	if k.mutex() {
-		return earlyOf(grants)
-	}
-	var pieces []piece
-	for _, g := range grants {
-		for _, s := range g.pieces() {
-			pieces = append(pieces, piece{s, g})
-		}
-	}
-	sortBy(pieces, func(p piece) int64 { return p.from })
-	c := k.capacity()
-	if c == nil {
-		return nil
-	}
-	var out []earlyPair
-	accused := map[*grant]bool{}
-	for _, p := range pieces {
-		if older := c.conflicts(p); older != nil && !accused[p.g] {
-			accused[p.g] = true
-			out = append(out, earlyPair{newer: p.g, crowd: crowdOf(older, len(out) == 0), from: p.from, renewed: p.from != p.g.okT})
-		}
-		c.add(p)
-	}
-	return out
 }

@@ -38,7 +38,7 @@ func (p property) decide(an *analysis, anomalies int) Property {
 // ambiguous is a lock of which its grants say several things, nil if there is none.
 func ambiguous(an *analysis) *lock {
 	for _, k := range an.locks {
-		if !k.mutex() && k.capacity() == nil {
+		if k.capacity() == nil {
 			return k
 		}
 	}

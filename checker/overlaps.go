@@ -52,15 +52,16 @@ func findDoubles(locks []*lock, early []earlyPair, n *tenure, t *tokens) []doubl
 			continue // leases say all of it
 		}
 		c := k.capacity()
-		if k.mutex() {
-			c = &mutexCapacity{}
-		}
 		if c == nil {
 			continue
 		}
 		first := true
 		for _, p := range n.firmPieces(k) {
-			if older := c.conflicts(p); older != nil && !known[p.g] {
+			older := c.conflicts(p)
+			if k.mutex() && older != nil && older[0].g.process == p.g.process {
+				older = nil
+			}
+			if older != nil && !known[p.g] {
 				known[p.g] = true
 				d := doublePair{newer: p.g, crowd: crowdOf(older, first)}
 				first = false

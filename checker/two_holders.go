@@ -8,45 +8,70 @@ import (
 
 func init() { finders["two-holders"] = findTwoHolders }
 
-// findTwoHolders finds every grant that came while another client still believed
-// that it held the lock: no release invoked, no loss learnt, not killed. It names
-// the one that went on believing longest.
+// findTwoHolders finds every grant that came while as many other clients as the kind of lock
+// allows still believed that they held it: no release invoked, no loss learnt, not killed. Of
+// a mutex it names the one that went on believing longest.
 func findTwoHolders(an *analysis) []Anomaly {
 	early := an.overlaps.earlyGrants()
 	var out []Anomaly
 	for _, k := range an.locks {
-		if !k.mutex() {
-			out = append(out, tooManyHolders(an, k, early)...)
+		c := k.capacity()
+		if c == nil {
 			continue
 		}
-		var longest *grant // believed; one process never holds two at once
+		first := true
 		for g := range inTime(an.limit, k.grants) {
 			if g.believedEnd <= g.okT {
 				continue
 			}
-			if longest != nil && longest.believedEnd > g.okT {
-				out = append(out, twoHolders(an, longest, g, early[g]))
+			p := piece{span{g.okT, g.believedEnd}, g}
+			if older := c.conflicts(p); older != nil {
+				out = append(out, twoHolders(an, crowdOf(older, first), g, early[g]))
+				first = false
 			}
-			if longest == nil || g.believedEnd > longest.believedEnd {
-				longest = g
-			}
+			c.add(p)
 		}
 	}
 	return out
 }
 
-func twoHolders(an *analysis, older, newer *grant, early bool) Anomaly {
-	overlap := min(older.believedEnd, newer.believedEnd) - newer.okT
-	a := Anomaly{
-		Key: newer.lock.name, Time: newer.okT,
-		Grants: []string{older.id, newer.id},
-		Events: an.evidence.at(older.ok, newer.ok),
-		Sizes:  map[string]int64{"overlap": overlap},
+// twoHolders reports a grant that came while others still believed.
+func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
+	a := Anomaly{Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{}, More: with.more}
+	older := with.older
+	until, from := min(newer.believedEnd, with.until), newer.okT
+	places, culprit := []int32{newer.ok}, older[0]
+	for _, g := range older {
+		a.Grants = append(a.Grants, g.id)
+		places = append(places, g.ok)
+		from = min(from, g.okT)
+		if g.promised > 0 && (culprit.promised == 0 || g.promised < culprit.promised) {
+			culprit = g // the one whose lease ended first
+		}
 	}
-	a.Explanation = fmt.Sprintf("%s still believed that it held the lock when %s by %s; both believed it for %s",
-		older.process, newer.got(), format.Instant(newer.okT), dur(overlap))
-	late := blame(&a, older, newer, early || older.aliveAt(newer.okT))
-	return an.evidence.finish(a, older.okT, an.suspects.believed(a.Cause, late, older, newer), older.process, newer.process)
+	a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(older)
+	a.Events = an.evidence.at(places...)
+	a.Sizes["overlap"] = until - newer.okT
+	all := "both believed it"
+	switch {
+	case with.n() > 1:
+		a.Explanation = fmt.Sprintf("%s believed that they held all %d permits", with.processes(), with.n())
+		all = "all believed it"
+	case newer.lock.permits == 1:
+		a.Explanation = older[0].process + " still believed that it held the only permit"
+	case older[0].mode == shared:
+		a.Explanation = older[0].process + " still believed that it shared the lock"
+	default:
+		a.Explanation = older[0].process + " still believed that it held the lock"
+	}
+	gets := newer.gets()
+	if newer.lock.mutex() {
+		gets = newer.got()
+		early = early || culprit.aliveAt(newer.okT)
+	}
+	a.Explanation += fmt.Sprintf(" when %s by %s; %s for %s", gets, format.Instant(newer.okT), all, dur(a.Sizes["overlap"]))
+	late := blame(&a, culprit, newer, early)
+	return an.evidence.finish(a, from, an.suspects.believed(a.Cause, late, culprit, newer), newer.process)
 }
 
 // blame says why older's client went on believing, or newer's began to; early

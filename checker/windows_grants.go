@@ -55,7 +55,7 @@ func exclusionWindows(an *analysis, groups []grantGroup) []window {
 		if k := g[0].lock; !k.mutex() {
 			return k.question(g)
 		}
-		return question{exact: len(earlyOf(g)) == 0, model: lockModel(true, false), calls: lockCalls(g, true)}
+		return question{exact: len((&kind{}).earlyOf(g)) == 0, model: lockModel(true, false), calls: lockCalls(g, true)}
 	})
 }
 
