@@ -147,13 +147,15 @@ func (c *containers) Do(ctx context.Context, op Op) (r Result, err error) {
 			return c.local.Do(ctx, op)
 		}
 	}
-	if op.PID == 0 {
-		return c.inSpace(ctx, op)
+	if op.PID != 0 {
+		if _, err := c.node(op.PID); err != nil {
+			return r, err
+		}
+		if op.NetNS == "" {
+			return c.local.Do(ctx, op)
+		}
 	}
-	if _, err := c.node(op.PID); err != nil {
-		return r, err
-	}
-	return c.local.Do(ctx, op)
+	return c.inSpace(ctx, op)
 }
 
 // inSpace does what works on the network namespace of an allowed node.

@@ -44,6 +44,7 @@ func TestContainersRefuse(t *testing.T) {
 		"signal":       do(t, c, Op{Name: OpSignal, PID: self, Signal: syscall.SIGCONT}),
 		"signal all":   do(t, c, Op{Name: OpSignal, PID: -1, Signal: syscall.SIGCONT}),
 		"shift":        do(t, c, Op{Name: OpSetClock, PID: self, Clock: clock.Setting{Offset: 1}}),
+		"sockets":      do(t, c, Op{Name: OpSockets, PID: self}),
 		"drop":         do(t, c, Op{Name: OpDrop, NetNS: fmt.Sprintf("/proc/%d/ns/net", self)}),
 		"drop by path": do(t, c, Op{Name: OpDrop, NetNS: "/proc/1/../self/ns/net"}),
 	} {

@@ -212,6 +212,8 @@ func TestAgentRefusesForeigners(t *testing.T) {
 		"cut the host off":            do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/1/ns/net", From: []string{"10.0.0.1"}}),
 		"cut this process off":        do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/self/ns/net", From: []string{"10.0.0.1"}}),
 		"cut a path":                  do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/" + "1/../self/ns/net", From: []string{"10.0.0.1"}}),
+		"cut the host off beside":     do(t, hands, nemesis.Op{Name: nemesis.OpDrop, PID: own, NetNS: "/proc/1/ns/net", From: []string{"10.0.0.1"}}),
+		"look at this one's sockets":  do(t, hands, nemesis.Op{Name: nemesis.OpSockets, PID: self}),
 		"cut another run off":         do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: nodeOf(t, other, "redis").NetNS, From: []string{"10.0.0.1"}}),
 	} {
 		if !errors.Is(err, nemesis.ErrRefused) {
