@@ -167,13 +167,13 @@ type Info struct {
 	// Service is the lock's service; nil if it has none, or if it is not made for
 	// servers that others use, too.
 	Service *Service
-	// Unlocked opens a way to change the resource that needs no lock, in place of
+	// Unlocked opens access to the resource without a lock, in place of
 	// Open; nil for a lock.
 	Unlocked func(context.Context, Options) (Unlocked, error)
 	// LockDelay is how long the service keeps a lost lock from others by design, besides
 	// its lease; nil for not at all.
 	LockDelay func(Options) time.Duration
-	// Sequencer opens a way to ask the service whether a grant is in force (see
+	// Sequencer opens a connection that asks the service whether a grant is in force (see
 	// register.FencingMode.Asks); nil where the service or its client cannot say.
 	Sequencer func(context.Context, Options) (Sequencer, error)
 	Open      func(context.Context, Options) (Lock, error)

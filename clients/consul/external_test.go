@@ -59,9 +59,9 @@ func TestClean(t *testing.T) {
 	}
 	users = append(users, "of "+mark)
 	for _, info := range Locks() {
-		ways := contract.NewLinks(t, servers)
+		links := contract.NewLinks(t, servers)
 		dies := o
-		dies.Servers = ways.Addrs()
+		dies.Servers = links.Addrs()
 		l, err := info.Open(ctx, dies)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestClean(t *testing.T) {
 				t.Fatalf("%s: %q", info.Name, all())
 			}
 		}
-		ways.Cut()
+		links.Cut()
 		if n, err := info.Service.Clean(ctx, o, mark); err != nil || n < who+1 {
 			t.Errorf("%s: %d removed, %v", info.Name, n, err)
 		}
@@ -104,7 +104,7 @@ func TestClean(t *testing.T) {
 		if left := strings.Join(left, "\n"); strings.Contains(left, mark) || !strings.Contains(left, "others-k0") {
 			t.Errorf("%s: left are\n%s", info.Name, left)
 		}
-		ways.Heal()
+		links.Heal()
 		cancel()
 		_ = l.Release(ctx, others) // ends what the module does for it; also for the sessions with the mark, which are gone
 		for range who {

@@ -87,10 +87,10 @@ func TestConsulLockDelay(t *testing.T) {
 	t.Parallel()
 	const delay = 3 * time.Second
 	servers := startConsul(t)
-	ways := contract.NewLinks(t, servers)
+	links := contract.NewLinks(t, servers)
 	ctx := contract.Within(t, 60*time.Second)
 	info := named("consul")
-	o := clients.Options{Servers: ways.Addrs(), Client: "a", TTL: time.Second, Extra: map[string]string{"delay": delay.String()},
+	o := clients.Options{Servers: links.Addrs(), Client: "a", TTL: time.Second, Extra: map[string]string{"delay": delay.String()},
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	a, err := info.Open(ctx, o)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestConsulLockDelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ways.Cut()
+	links.Cut()
 	cut := history.Now()
 	g2, err := b.Acquire(ctx, "k")
 	if err != nil {
@@ -127,7 +127,7 @@ func TestConsulLockDelay(t *testing.T) {
 	if d := time.Duration(history.Now() - begin); d > delay {
 		t.Errorf("after a release it took %v to get the lock", d)
 	}
-	ways.Heal()
+	links.Heal()
 	if err := a.Release(ctx, g); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("release without holding: %v; want ErrNotHeld: the module reports nothing, the service answers false", err)
 	}

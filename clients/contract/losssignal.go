@@ -9,14 +9,14 @@ import (
 // the release, and the client works again afterwards.
 func LossSignal(t *testing.T, u Options, servers []*Server) {
 	ctx := Within(t, 90*time.Second)
-	ways := NewLinks(t, servers)
-	a := Open(t, u.Lock, "a", ways.Addrs(), u.TTL)
+	links := NewLinks(t, servers)
+	a := Open(t, u.Lock, "a", links.Addrs(), u.TTL)
 	b := Open(t, u.Lock, "b", Addrs(servers), u.TTL)
 	g, err := a.Acquire(ctx, "signal")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ways.Cut()
+	links.Cut()
 	g2, err := b.Acquire(ctx, "signal")
 	if err != nil {
 		t.Fatalf("after the holder was cut off: %v", err)
@@ -26,7 +26,7 @@ func LossSignal(t *testing.T, u Options, servers []*Server) {
 	case <-ctx.Done():
 		t.Fatal("the grant is gone and Lost never closed")
 	}
-	ways.Heal()
+	links.Heal()
 	_ = a.Release(ctx, g)
 	if err := b.Release(ctx, g2); err != nil {
 		t.Errorf("release by the holder: %v", err)

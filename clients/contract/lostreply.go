@@ -11,9 +11,9 @@ import (
 // LostReply: the request took effect and its answer was lost. The marks are in the
 // requests of an acquire and of a release.
 func LostReply(t *testing.T, u Options, acquire, release string) {
-	way := NewLink(t, u.Start(t)[0].Addr)
+	link := NewLink(t, u.Start(t)[0].Addr)
 	ctx := Within(t, 30*time.Second)
-	l := Open(t, u.Lock, "c1", []string{way.Addr}, u.TTL)
+	l := Open(t, u.Lock, "c1", []string{link.Addr}, u.TTL)
 	g, err := l.Acquire(ctx, "other") // so that the client is connected
 	if err != nil {
 		t.Fatal(err)
@@ -21,12 +21,12 @@ func LostReply(t *testing.T, u Options, acquire, release string) {
 	if err := l.Release(ctx, g); err != nil {
 		t.Fatal(err)
 	}
-	way.LoseReply(acquire)
+	link.LoseReply(acquire)
 	_, err = l.Acquire(Within(t, 3*time.Second), "lost")
 	if !errors.Is(err, clients.ErrUnknown) {
 		t.Errorf("acquire: %v; want ErrUnknown", err)
 	}
-	if !way.Lost() {
+	if !link.Lost() {
 		t.Fatal("no request passed")
 	}
 	g2, err := l.Acquire(ctx, "lost")
@@ -38,7 +38,7 @@ func LostReply(t *testing.T, u Options, acquire, release string) {
 	if u.Lock.Fencing && g2.Token < g.Token+3 {
 		t.Errorf("token %d: that of the acquire that failed, not a new one", g2.Token)
 	}
-	way.LoseReply(release)
+	link.LoseReply(release)
 	if err := l.Release(Within(t, 3*time.Second), g2); !errors.Is(err, clients.ErrUnknown) {
 		t.Errorf("release: %v; want ErrUnknown", err)
 	}

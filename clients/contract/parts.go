@@ -67,14 +67,14 @@ func testExclusion(t *testing.T, u Options, servers []*Server) {
 func testLoss(t *testing.T, u Options, servers []*Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	ways := NewLinks(t, servers)
-	a := Open(t, u.Lock, "a", ways.Addrs(), u.TTL)
+	links := NewLinks(t, servers)
+	a := Open(t, u.Lock, "a", links.Addrs(), u.TTL)
 	b := Open(t, u.Lock, "b", Addrs(servers), u.TTL)
 	g, err := a.Acquire(ctx, "loss")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ways.Cut()
+	links.Cut()
 	if u.Lose != nil {
 		u.Lose(t, servers)
 	}
@@ -82,7 +82,7 @@ func testLoss(t *testing.T, u Options, servers []*Server) {
 	if err != nil {
 		t.Fatalf("after the holder was cut off: %v", err)
 	}
-	ways.Heal()
+	links.Heal()
 	if u.Session {
 		select {
 		case <-g.Lost:
@@ -198,9 +198,9 @@ func testTimeout(t *testing.T, u Options, servers []*Server) {
 func testCut(t *testing.T, u Options, servers []*Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	ways := NewLinks(t, servers)
+	links := NewLinks(t, servers)
 	a := Open(t, u.Lock, "a", Addrs(servers), u.TTL)
-	b := Open(t, u.Lock, "b", ways.Addrs(), u.TTL)
+	b := Open(t, u.Lock, "b", links.Addrs(), u.TTL)
 	first, err := b.Acquire(ctx, "cut") // so that b is connected
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func testCut(t *testing.T, u Options, servers []*Server) {
 	if err := b.Release(ctx, first); err != nil {
 		t.Fatal(err)
 	}
-	ways.Cut()
+	links.Cut()
 	short, cancelShort := context.WithTimeout(ctx, 2*u.TTL)
 	defer cancelShort()
 	begin := time.Now()
@@ -222,7 +222,7 @@ func testCut(t *testing.T, u Options, servers []*Server) {
 	if unknown := errors.Is(err, clients.ErrUnknown); unknown && u.Cut == "definite" || !unknown && u.Cut == "unknown" {
 		t.Errorf("cut off: %v; want the outcome to be %s", err, u.Cut)
 	}
-	ways.Heal()
+	links.Heal()
 	g, err := a.Acquire(ctx, "cut")
 	if err != nil {
 		t.Fatalf("acquire after another was cut off: %v", err)

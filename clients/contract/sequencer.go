@@ -25,9 +25,9 @@ func OpenSequencer(t testing.TB, lock clients.Info, servers []string) clients.Se
 // is valid, and across a cut the answer is unknown.
 func Sequencer(t *testing.T, u Options) {
 	servers := u.Start(t)
-	ways := NewLinks(t, servers)
+	links := NewLinks(t, servers)
 	ctx := Within(t, 60*time.Second)
-	q := OpenSequencer(t, u.Lock, ways.Addrs())
+	q := OpenSequencer(t, u.Lock, links.Addrs())
 	want := func(token int64, valid bool, when string) {
 		t.Helper()
 		if ok, err := q.Valid(ctx, "k", token); err != nil || ok != valid {
@@ -56,12 +56,12 @@ func Sequencer(t *testing.T, u Options) {
 	}
 	want(g.Token, false, "of an older holder")
 	want(g2.Token, true, "of the newer holder")
-	ways.Cut()
+	links.Cut()
 	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	if ok, err := q.Valid(short, "k", g2.Token); err == nil {
 		t.Errorf("across a cut: %v; want an error: unknown", ok)
 	}
-	ways.Heal()
+	links.Heal()
 	want(g2.Token, true, "after the cut")
 }

@@ -94,25 +94,25 @@ func TestDynamoLostReply(t *testing.T) {
 	for _, name := range []string{"dynamodb", "dynamodb-wallclock"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			way := contract.NewLink(t, startDynamo(t)[0].Addr)
+			link := contract.NewLink(t, startDynamo(t)[0].Addr)
 			ctx := contract.Within(t, 30*time.Second)
-			l := contract.Open(t, named(name), "c1", []string{way.Addr}, time.Second)
+			l := contract.Open(t, named(name), "c1", []string{link.Addr}, time.Second)
 			g, err := l.Acquire(ctx, "other") // so that the table is there
 			if err != nil {
 				t.Fatal(err)
 			}
-			way.LoseReply("ADD fence")
+			link.LoseReply("ADD fence")
 			if _, err := l.Acquire(contract.Within(t, 3*time.Second), "lost"); !errors.Is(err, clients.ErrUnknown) {
 				t.Errorf("acquire: %v; want ErrUnknown", err)
 			}
-			if !way.Lost() {
+			if !link.Lost() {
 				t.Fatal("no request passed")
 			}
 			g2, err := l.Acquire(ctx, "lost")
 			if err != nil || g2.Token != 2 {
 				t.Errorf("acquire once the first has run out: %+v, %v; want token 2", g2, err)
 			}
-			way.LoseReply("SET held = :no")
+			link.LoseReply("SET held = :no")
 			if err := l.Release(contract.Within(t, 3*time.Second), g2); !errors.Is(err, clients.ErrUnknown) {
 				t.Errorf("release: %v; want ErrUnknown", err)
 			}

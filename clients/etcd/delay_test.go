@@ -33,8 +33,8 @@ func TestLockDelayAfterLoss(t *testing.T) {
 	t.Parallel()
 	const delay = 3 * time.Second
 	servers := etcdserver.Start(t)
-	ways := contract.NewLinks(t, servers)
-	a := openDelayed(t, "a", ways.Addrs(), delay.String())
+	links := contract.NewLinks(t, servers)
+	a := openDelayed(t, "a", links.Addrs(), delay.String())
 	b := openDelayed(t, "b", contract.Addrs(servers), delay.String())
 	ctx := contract.Within(t, 60*time.Second)
 	g, err := a.Acquire(ctx, "k")
@@ -64,7 +64,7 @@ func TestLockDelayAfterLoss(t *testing.T) {
 			t.Fatal("lost without a cause")
 		}
 	}
-	ways.Cut()
+	links.Cut()
 	select {
 	case <-g.Lost:
 	case <-ctx.Done():
@@ -73,7 +73,7 @@ func TestLockDelayAfterLoss(t *testing.T) {
 	for len(g.Renewals) > 0 {
 		last = (<-g.Renewals).Since
 	}
-	ways.Heal()
+	links.Heal()
 	if err := a.Release(ctx, g); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("release after the loss: %v; want ErrNotHeld", err)
 	}

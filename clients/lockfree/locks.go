@@ -3,7 +3,7 @@ package lockfree
 
 import "github.com/picklock/picklock/clients"
 
-// Locks are the lines of the table, one a way.
+// Locks are the lines of the table, one each.
 func Locks() []clients.Info {
 	return []clients.Info{
 		idempotencyInfo(),

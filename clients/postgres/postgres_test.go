@@ -83,9 +83,9 @@ func TestPostgresLostReply(t *testing.T) {
 	} {
 		t.Run(tc.lock+" "+tc.acquire, func(t *testing.T) {
 			t.Parallel()
-			way := contract.NewLink(t, servers[0].Addr)
+			link := contract.NewLink(t, servers[0].Addr)
 			ctx := contract.Within(t, 60*time.Second)
-			l := contract.OpenWith(t, named(tc.lock), "c1", []string{way.Addr}, time.Second, tc.extra)
+			l := contract.OpenWith(t, named(tc.lock), "c1", []string{link.Addr}, time.Second, tc.extra)
 			key := fmt.Sprint("k", i)
 			g, err := l.Acquire(ctx, key) // so that it is connected, and all is there
 			if err != nil {
@@ -94,12 +94,12 @@ func TestPostgresLostReply(t *testing.T) {
 			if err := l.Release(ctx, g); err != nil {
 				t.Fatal(err)
 			}
-			way.LoseReply(tc.acquire)
+			link.LoseReply(tc.acquire)
 			_, err = l.Acquire(contract.Within(t, time.Second), key)
 			if err == nil || errors.Is(err, clients.ErrUnknown) == tc.definite {
 				t.Errorf("acquire: %v; definite should be %v", err, tc.definite)
 			}
-			if !way.Lost() {
+			if !link.Lost() {
 				t.Fatal("no request passed")
 			}
 			g2, err := l.Acquire(ctx, key)
@@ -109,7 +109,7 @@ func TestPostgresLostReply(t *testing.T) {
 			if named(tc.lock).Fencing && g2.Token <= g.Token {
 				t.Errorf("token %d after %d", g2.Token, g.Token)
 			}
-			way.LoseReply(tc.release)
+			link.LoseReply(tc.release)
 			if err := l.Release(contract.Within(t, time.Second), g2); !errors.Is(err, clients.ErrUnknown) {
 				t.Errorf("release: %v; want ErrUnknown", err)
 			}

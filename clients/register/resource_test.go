@@ -38,7 +38,7 @@ func TestBackendsAgree(t *testing.T) {
 				start := history.Now()
 				node := real(t, b)
 				k := openAdmin(t, b, node, d, start, "a", "b")
-				ways := []register.Resource{open(t, b, node.HostPort(), d), open(t, b, node.HostPort(), d)}
+				links := []register.Resource{open(t, b, node.HostPort(), d), open(t, b, node.HostPort(), d)}
 				store := register.NewStore(d, start)
 				rng := rand.New(rand.NewPCG(1, 2))
 				var want []history.Effect
@@ -57,7 +57,7 @@ func TestBackendsAgree(t *testing.T) {
 						t.Fatal(err)
 					}
 					want = append(want, e)
-					got, err := ways[i%2].Do(t.Context(), r)
+					got, err := links[i%2].Do(t.Context(), r)
 					switch {
 					case e.Error != "":
 						refused++

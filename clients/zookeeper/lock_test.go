@@ -15,16 +15,16 @@ import (
 func TestZooKeeperLostCreate(t *testing.T) {
 	t.Parallel()
 	servers := servers.ZooKeeper(t)
-	way := contract.NewLink(t, servers[0].Addr)
+	link := contract.NewLink(t, servers[0].Addr)
 	ctx := contract.Within(t, 60*time.Second)
 	const ttl = 3 * time.Second
-	l := contract.Open(t, named("zookeeper"), "c1", []string{way.Addr}, ttl).(*zkLock)
-	way.LoseReply("_c_")
+	l := contract.Open(t, named("zookeeper"), "c1", []string{link.Addr}, ttl).(*zkLock)
+	link.LoseReply("_c_")
 	g, err := l.Acquire(ctx, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !way.Lost() {
+	if !link.Lost() {
 		t.Fatal("no create passed")
 	}
 	nodes, err := l.current.children(ctx, "/picklock/k")
@@ -40,21 +40,21 @@ func TestZooKeeperLostCreate(t *testing.T) {
 // would keep the lock for as long as it lasts.
 func TestZooKeeperLostRelease(t *testing.T) {
 	t.Parallel()
-	ways := contract.NewLinks(t, servers.ZooKeeper(t))
+	links := contract.NewLinks(t, servers.ZooKeeper(t))
 	ctx := contract.Within(t, 60*time.Second)
-	l := contract.Open(t, named("zookeeper"), "c1", ways.Addrs(), 10*time.Second).(*zkLock)
+	l := contract.Open(t, named("zookeeper"), "c1", links.Addrs(), 10*time.Second).(*zkLock)
 	g, err := l.Acquire(ctx, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ways.Cut()
+	links.Cut()
 	if err := l.Release(contract.Within(t, 200*time.Millisecond), g); !errors.Is(err, clients.ErrUnknown) {
 		t.Errorf("release across a cut: %v; want ErrUnknown", err)
 	}
 	if l.current != nil {
 		t.Error("the session is still in use")
 	}
-	ways.Heal()
+	links.Heal()
 	if _, err := l.Acquire(ctx, "k"); err != nil {
 		t.Error(err)
 	}
