@@ -23,7 +23,7 @@ func TestAwaitShowsWhatCame(t *testing.T) {
 				return
 			}
 			// Read first: to close on an unread question is a reset, which may overtake the
-			// answer. Whoever asks may be gone.
+			// answer. The one that asks may be gone.
 			_, _ = conn.Read(make([]byte, 64))
 			_, _ = io.WriteString(conn, "+PONG\r\n")
 			conn.Close()

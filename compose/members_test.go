@@ -112,7 +112,7 @@ func TestMembersTellDeathFromKill(t *testing.T) {
 					if pid != 7 {
 						t.Errorf("kill %d", pid)
 					}
-					end(tt.how) // nobody says who is told first
+					end(tt.how) // in any order
 					return nil
 				})
 				if err != nil {
@@ -274,7 +274,7 @@ func TestMembersPowerLossNeedsALog(t *testing.T) {
 	}
 	end(nil)
 	if _, err := m.LosePower(ctx, "s1"); err == nil || !strings.Contains(err.Error(), "not killed") {
-		t.Errorf("nobody killed it: %v", err)
+		t.Errorf("it was not killed: %v", err)
 	}
 	end = begin(t, m, "s2")
 	if err := m.End(ctx, "s2", func(int) error { go end(nil); return nil }); err != nil {
@@ -297,17 +297,18 @@ func TestMembersPowerLossNeedsALog(t *testing.T) {
 	}
 }
 
-// Who starts a server again hears of its end; afterwards it is told as any other.
+// The end of a server during its restart is an error of that, and reported by Died only
+// afterwards.
 func TestEndWhileRestarting(t *testing.T) {
 	m, _ := pair("")
 	done := m.Restarting("s1")
 	begin(t, m, "s1")(errors.New("exit status 1"))
 	if err := died(m); err != nil {
-		t.Errorf("told twice: %v", err)
+		t.Errorf("reported twice: %v", err)
 	}
 	done()
 	begin(t, m, "s1")(errors.New("exit status 1"))
 	if died(m) == nil {
-		t.Error("afterwards nobody is told")
+		t.Error("afterwards it is not reported")
 	}
 }

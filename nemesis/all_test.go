@@ -33,11 +33,11 @@ func prepared(t *testing.T, fault string, env *Env, without ...compose.Role) (*N
 	return New(t.Context(), env, []Spec{spec}, 1, 0, nil)
 }
 
-// drawn counts what so many strikes of an entry are drawn from.
-func drawn(n *Nemesis, strikes int) map[string]int {
+// drawn counts what so many injections of an entry are drawn from.
+func drawn(n *Nemesis, injections int) map[string]int {
 	out := map[string]int{}
 	d := newDraw(n.specs[0], rand.New(rand.NewPCG(3, 0)))
-	for range strikes {
+	for range injections {
 		out[d.next().Text]++
 	}
 	return out
@@ -105,7 +105,7 @@ func TestAllIsWhatTheClusterCanTake(t *testing.T) {
 		if left := strings.Join(n.LeftOut(), "; "); strings.Contains(left, "no clocks here") != (name == "no clocks") || strings.Contains(left, "partition") != (tt.env.Isolated == false) {
 			t.Errorf("%s: left out: %s", name, left)
 		}
-		tracks := 3 // two strike clients, one strikes servers
+		tracks := 3 // two for clients, one for servers
 		if len(tt.without) > 0 {
 			tracks = 2
 		}
@@ -117,7 +117,7 @@ func TestAllIsWhatTheClusterCanTake(t *testing.T) {
 		t.Errorf("a fault of its own: drawn from %v, left out %v, %v", n.Drawn(), n.LeftOut(), err)
 	}
 	if _, err := prepared(t, "pause", &Env{}, compose.Server, compose.Client); err == nil || !strings.Contains(err.Error(), "no node that it could hit") {
-		t.Errorf("nobody to hit: %v", err)
+		t.Errorf("no node to hit: %v", err)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestAllDrawsKindsEvenly(t *testing.T) {
 	}
 }
 
-// Nobody waits who was answered, however that went.
+// A client that was answered does not wait any more, whatever the answer was.
 func TestWaiters(t *testing.T) {
 	w := newWatch(false)
 	for _, e := range []history.Event{
@@ -197,7 +197,7 @@ func TestHarmIsDone(t *testing.T) {
 	}
 }
 
-// missing is a cluster whose first kills fail: the fault does not land.
+// missing is a cluster whose first kills fail: the fault takes no effect.
 type missing struct {
 	*fakeCluster
 	kills atomic.Int32
@@ -210,18 +210,18 @@ func (c *missing) Kill(ctx context.Context, name string) error {
 	return c.fakeCluster.Kill(ctx, name)
 }
 
-// Where the time was too short for a kind of All, it strikes yet: what never struck could
-// not be judged. What was asked for by name, and a run that is given up, are at their end.
-func TestWhatHasNotStruckStrikesYet(t *testing.T) {
+// If the time was too short for a kind of All, it is tried later: a run without it could not be
+// judged. A fault that was asked for by name, and a run that is given up, are at their end.
+func TestWhatHasNotTakenEffectIsTriedLater(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	struck := func(fault string, late context.Context) ([]string, *Nemesis) {
+	tookEffect := func(fault string, late context.Context) ([]string, *Nemesis) {
 		spec, err := Parse(fault)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Nobody here has a connection that could be reset.
+		// There is no connection here that could be reset.
 		spec.OneOf = slices.DeleteFunc(spec.OneOf, func(s Spec) bool { return s.Kind.Name == "reset" })
 		var mu sync.Mutex
 		var kinds []string
@@ -253,17 +253,17 @@ func TestWhatHasNotStruckStrikesYet(t *testing.T) {
 	}
 	late, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	got, n := struck(All, late)
+	got, n := tookEffect(All, late)
 	if want := n.specs[0].Kinds(); !slices.Equal(got, want) || len(n.Outstanding()) != 0 {
-		t.Errorf("struck %v, want %v; outstanding %v", got, want, n.Outstanding())
+		t.Errorf("took effect: %v, want %v; outstanding %v", got, want, n.Outstanding())
 	}
 	if late.Err() != nil {
-		t.Error("it went on when everything had struck")
+		t.Error("it went on when everything had taken effect")
 	}
-	if got, n := struck(All, over); len(got) != 0 || !slices.Equal(n.Outstanding(), n.specs[0].Kinds()) {
-		t.Errorf("given up: struck %v, outstanding %v", got, n.Outstanding())
+	if got, n := tookEffect(All, over); len(got) != 0 || !slices.Equal(n.Outstanding(), n.specs[0].Kinds()) {
+		t.Errorf("given up: took effect %v, outstanding %v", got, n.Outstanding())
 	}
-	if got, n := struck("pause", late); len(got) != 0 || len(n.Outstanding()) != 0 {
-		t.Errorf("by name: struck %v, outstanding %v", got, n.Outstanding())
+	if got, n := tookEffect("pause", late); len(got) != 0 || len(n.Outstanding()) != 0 {
+		t.Errorf("by name: took effect %v, outstanding %v", got, n.Outstanding())
 	}
 }

@@ -31,7 +31,7 @@ func TestServicesOutsideAreLeftAlone(t *testing.T) {
 	for _, tt := range []struct {
 		fault   string
 		servers []string
-		err     string // "": it is played
+		err     string // "": it is possible
 	}{
 		{"pause:holder", one, ""}, {"kill:client", one, ""}, {"clock:waiter", one, ""},
 		{"partition:holder", one, ""}, {"partition:client", three, ""}, {"hold:client", three, ""}, {"slow:client", three, ""},
@@ -61,7 +61,7 @@ func TestAllLeavesServicesOutsideAlone(t *testing.T) {
 	}
 	for _, not := range []string{"pause:leader", "pause:majority", "kill:one", "clock:leader", "disk:one", "failover", "powerloss:leader", "partition:ring", "partition:leader:servers:out", "hold:one:servers"} {
 		if slices.Contains(got, not) {
-			t.Errorf("%s is among what strikes", not)
+			t.Errorf("%s is among the faults", not)
 		}
 	}
 	if left := n.LeftOut(); len(left) != 1 || !strings.Contains(left[0], "clients and their links only") {

@@ -94,7 +94,7 @@ func (c *fakeCluster) Restart(_ context.Context, name string, fresh bool) error 
 
 func (c *fakeCluster) Leader(context.Context) (string, error) { return "s2", nil }
 
-// fakeInjector does what it is told, or nothing at all where numb.
+// fakeInjector does what it is asked, or nothing if numb.
 type fakeInjector struct {
 	mu      sync.Mutex
 	numb    bool

@@ -54,7 +54,7 @@ func TestFarClock(t *testing.T) {
 					slack = 0
 				}
 				if now < before+int64(tt.ahead)-slack || now > after+int64(tt.ahead)+slack {
-					t.Fatalf("it reads %v from ours, want %v", time.Duration(now-before), tt.ahead)
+					t.Fatalf("it reads %v from this one, want %v", time.Duration(now-before), tt.ahead)
 				}
 			}
 			if got := asked.Load(); got != tt.asked {
@@ -64,7 +64,7 @@ func TestFarClock(t *testing.T) {
 	}
 }
 
-// A later measurement is made beside whoever reads the time.
+// A later measurement does not delay a reader of the time.
 func TestFarClockMeasuresAgain(t *testing.T) {
 	var asked atomic.Int64
 	c := farClock{ask: func(context.Context) (int64, string, error) {

@@ -17,15 +17,15 @@ func TestHoldAndReset(t *testing.T) {
 		name    string
 		request FaultRequest
 		numb    bool
-		want    []string // ways that are held
+		want    []string // links that are held
 		wrong   string
 		end     string
 	}{
-		{"one way", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1", "s2"}}, false, []string{"c1 s1", "c1 s2"}, "", "2 messages from c1 to s1, s2 delivered after "},
-		{"both ways", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1"}, Both: true}, false, []string{"c1 s1", "s1 c1"}, "", "2 messages between c1 and s1 delivered after "},
+		{"one direction", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1", "s2"}}, false, []string{"c1 s1", "c1 s2"}, "", "2 messages from c1 to s1, s2 delivered after "},
+		{"both directions", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1"}, Both: true}, false, []string{"c1 s1", "s1 c1"}, "", "2 messages between c1 and s1 delivered after "},
 		{"not seen", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"s1"}}, true, nil, "did not take effect: c1 to s1: no probe was seen", ""},
 		{"itself", FaultRequest{Kind: "hold", Nodes: []string{"c1"}, Peers: []string{"c1"}}, false, nil, "c1 sends nothing to itself", ""},
-		{"nobody", FaultRequest{Kind: "hold", Nodes: []string{"c9"}, Peers: []string{"s1"}}, false, nil, `no node "c9"`, ""},
+		{"no such node", FaultRequest{Kind: "hold", Nodes: []string{"c9"}, Peers: []string{"s1"}}, false, nil, `no node "c9"`, ""},
 		{"no connection", FaultRequest{Kind: "reset", Nodes: []string{"c1"}, Peers: []string{"s1"}}, false, nil, "did not take effect: there is no connection between c1 and s1", ""},
 	}
 	for _, tt := range tests {

@@ -15,9 +15,9 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// strikeOnce runs one fault until it has begun, then ends the run, and returns
+// runOnce runs one fault until it has begun, then ends the run, and returns
 // the nemesis's events.
-func strikeOnce(t *testing.T, c *fakeCluster, h *fakeInjector, fault string) []history.Event {
+func runOnce(t *testing.T, c *fakeCluster, h *fakeInjector, fault string) []history.Event {
 	t.Helper()
 	defer goleak.VerifyNone(t)
 	spec, err := Parse(fault)
@@ -42,7 +42,7 @@ func strikeOnce(t *testing.T, c *fakeCluster, h *fakeInjector, fault string) []h
 	done := make(chan error, 1)
 	go func() { done <- n.Run(context.Background(), ctx, ctx) }()
 	for {
-		// Somebody reads and has not yet written, now and then.
+		// Now and then a client has read and not yet written.
 		n.Observe(history.Event{Process: "c1", Type: history.OK, F: history.Read, Key: "k0"})
 		select {
 		case err := <-done:
@@ -61,7 +61,7 @@ func TestFaultsLandAndHeal(t *testing.T) {
 		"clock:majority:x1.5", "clock:s1:x0.5", "clock:all:strobe", "clock:client:strobe:-20ms"} {
 		t.Run(fault, func(t *testing.T) {
 			c, h := newFakeCluster(), newFakeInjector()
-			events := strikeOnce(t, c, h, fault)
+			events := runOnce(t, c, h, fault)
 			if len(events) != 2 || events[0].Phase != history.Begin || !events[0].Confirmed || events[1].Phase != history.End || events[1].Time < events[0].Time {
 				t.Fatalf("events %+v, want a begin that took effect and an end", events)
 			}
@@ -76,7 +76,7 @@ func TestFaultsLandAndHeal(t *testing.T) {
 				}
 			}
 			if len(h.wires) > 0 {
-				t.Errorf("some ways are still held or shaped: %v", h.wires)
+				t.Errorf("some links are still held or shaped: %v", h.wires)
 			}
 			for pid, to := range h.clocks {
 				if !to.Right() {
@@ -105,13 +105,13 @@ func TestHeldWaitsForAHolder(t *testing.T) {
 	}
 }
 
-// A fault whose effect nobody has observed is not confirmed, and is healed all the same.
+// A fault whose effect was not observed is not confirmed, and is healed all the same.
 func TestUnobservedFaultIsNotConfirmed(t *testing.T) {
 	for _, fault := range []string{"pause", "partition", "clock:one:x2"} {
 		t.Run(fault, func(t *testing.T) {
 			h := newFakeInjector()
 			h.numb = true
-			events := strikeOnce(t, newFakeCluster(), h, fault)
+			events := runOnce(t, newFakeCluster(), h, fault)
 			if len(events) != 2 || events[0].Confirmed || events[0].Error == "" {
 				t.Errorf("events %+v, want one that did not take effect", events)
 			}
@@ -126,7 +126,7 @@ func TestTargets(t *testing.T) {
 		"kill:wipe": "one server", "kill:server": "one server", "pause:majority": "two servers", "pause:minority": "one server", "pause:client": "one client",
 	}
 	for fault, want := range tests {
-		nodes := strikeOnce(t, newFakeCluster(), newFakeInjector(), fault)[0].Nodes
+		nodes := runOnce(t, newFakeCluster(), newFakeInjector(), fault)[0].Nodes
 		got := strings.Join(nodes, " ")
 		role := func(name string) compose.Role {
 			for _, n := range c.nodes {
@@ -207,7 +207,7 @@ func TestOverlappingCuts(t *testing.T) {
 	}
 }
 
-// countedFault fails to land, or to heal, as often as it was told to.
+// countedFault fails to take effect, or to heal, as often as its fields say.
 type countedFault struct {
 	deaf                bool // its effect is never seen
 	healErrors          int
@@ -245,11 +245,11 @@ func TestHealedOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		fault countedFault
-		heals int // how often whoever asked for it heals it
+		heals int // how often its caller heals it
 	}{
-		{"lands", countedFault{}, 1},
-		{"lands, healed by two", countedFault{}, 3},
-		{"does not land", countedFault{deaf: true}, 0},
+		{"takes effect", countedFault{}, 1},
+		{"takes effect, healed by two", countedFault{}, 3},
+		{"takes no effect", countedFault{deaf: true}, 0},
 		{"heals at the second attempt", countedFault{healErrors: 1}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -184,9 +184,9 @@ func TestAgentGivesUpBeforeItsCaller(t *testing.T) {
 	})
 }
 
-// The end of its input is the end of whoever sent the agent out: it heals, and only
+// The end of its input is the end of the agent's parent: it heals, and only
 // then does it end.
-func TestAgentHealsWhenNobodyIsLeft(t *testing.T) {
+func TestAgentHealsAtTheEndOfItsInput(t *testing.T) {
 	injector := &scripted{held: make(chan struct{})}
 	r, served := connect(t, injector)
 	if err := do(t, r, Op{Name: OpSignal, PID: 7, Signal: syscall.SIGSTOP}); err != nil {

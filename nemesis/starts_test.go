@@ -68,7 +68,7 @@ func TestBarsWhileANodeStarts(t *testing.T) {
 	}
 }
 
-// A start that fails leaves nothing barred, and nobody waiting for it.
+// A start that fails leaves nothing barred, and no start waiting for it.
 func TestBarsOfAFailedStart(t *testing.T) {
 	env, c, h := renewing(t)
 	ctx := t.Context()
@@ -90,7 +90,7 @@ func TestBarsOfAFailedStart(t *testing.T) {
 
 // Of two nodes that are cut off from each other neither can bar the way for the other when
 // both are down: the second starts when the first is cut off. Nodes that nothing was done
-// between do not wait, and whoever changes the network waits for those that it concerns.
+// between do not wait, and a change of the network waits for those that it concerns.
 func TestStartsInOrder(t *testing.T) {
 	env, c, h := renewing(t)
 	ctx := t.Context()

@@ -170,7 +170,7 @@ func TestClockOfPostgres(t *testing.T) {
 	if got, err := h.Do(t.Context(), Op{Name: OpReadClock, PID: n.PID}); err != nil || got.Clock.Rate != rate {
 		t.Errorf("read back %+v, %v", got, err)
 	}
-	// A process whose clock is another's is told.
+	// A process whose clock differs is an error.
 	tree, err := proc.Living(n.PID)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-// What stands in the way is told in one line that names the remedy, and nothing is
+// What is missing is one line that says what to do, and nothing is
 // left.
 func TestErrors(t *testing.T) {
 	e := needEngine(t)
@@ -183,7 +183,7 @@ func TestClean(t *testing.T) {
 	built := make([]string, 2)
 	for i, name := range []string{"mine:latest", programRepo + ":mine"} {
 		built[i] = name
-		dockerfile := "FROM " + programRef + "\nLABEL of=\"somebody else\"\n"
+		dockerfile := "FROM " + programRef + "\nLABEL of=\"another\"\n"
 		var files bytes.Buffer
 		w := tar.NewWriter(&files)
 		if err := errors.Join(w.WriteHeader(&tar.Header{Name: "Dockerfile", Mode: 0o644, Size: int64(len(dockerfile))}), errorOf(io.WriteString(w, dockerfile)), w.Close()); err != nil {
@@ -271,7 +271,7 @@ func await(t *testing.T, what string, there func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited for %s in vain", what)
 		}
-		time.Sleep(20 * time.Millisecond) // files and the engine tell nobody
+		time.Sleep(20 * time.Millisecond) // files and the engine do not notify
 	}
 }
 

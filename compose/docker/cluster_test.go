@@ -38,12 +38,12 @@ func do(t *testing.T, agent *nemesis.Remote, op nemesis.Op) error {
 }
 
 // say has redis answer a command, seen from inside its own network.
-func say(t *testing.T, c *Cluster, hands *nemesis.Remote, send, expect string) bool {
+func say(t *testing.T, c *Cluster, remote *nemesis.Remote, send, expect string) bool {
 	t.Helper()
 	n := nodeOf(t, c, "redis")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, ok, err := hands.Ask(ctx, n.NetNS, n.HostPort(), &compose.Probe{Send: send + "\r\n", Expect: expect})
+	_, ok, err := remote.Ask(ctx, n.NetNS, n.HostPort(), &compose.Probe{Send: send + "\r\n", Expect: expect})
 	if err != nil {
 		t.Logf("%s: %v", send, err)
 	}
@@ -52,19 +52,19 @@ func say(t *testing.T, c *Cluster, hands *nemesis.Remote, send, expect string) b
 
 func TestClusterLife(t *testing.T) {
 	e := needEngine(t)
-	c, hands := start(t, e, load(t, "redis"))
+	c, remote := start(t, e, load(t, "redis"))
 	ctx := t.Context()
 	before := nodeOf(t, c, "redis")
 	if before.PID == 0 || before.NetNS == "" || before.Addr == "" || before.Port != 6379 {
 		t.Fatalf("node %+v", before)
 	}
-	if !say(t, c, hands, "SET k v", `\+OK`) || !say(t, c, hands, "SAVE", `\+OK`) {
-		t.Fatal("redis does not keep what it is told")
+	if !say(t, c, remote, "SET k v", `\+OK`) || !say(t, c, remote, "SAVE", `\+OK`) {
+		t.Fatal("redis does not keep what it was sent")
 	}
 	var started []string
 	c.AroundStart(func(_ context.Context, node string, start func() error) error {
 		if n := nodeOf(t, c, node); n.PID != 0 {
-			t.Errorf("told of the start of %+v, which runs already", n)
+			t.Errorf("called for the start of %+v, which runs already", n)
 		}
 		err := start()
 		if n := nodeOf(t, c, node); n.PID == 0 || n.PID == before.PID {
@@ -90,19 +90,19 @@ func TestClusterLife(t *testing.T) {
 		if fresh {
 			want = `\$-1`
 		}
-		if !say(t, c, hands, "GET k", want) {
+		if !say(t, c, remote, "GET k", want) {
 			t.Errorf("fresh %v: GET does not answer %q", fresh, want)
 		}
 	}
 	if !slices.Equal(started, []string{"redis", "redis"}) {
-		t.Errorf("told of the starts of %v", started)
+		t.Errorf("called for the starts of %v", started)
 	}
 	select {
 	case err := <-c.Died():
 		t.Errorf("a killed server counts as dead: %v", err)
 	default:
 	}
-	// The engine hands what a container says on when it comes to that.
+	// The engine passes on what a container writes when it comes to that.
 	const ready = "Ready to accept connections"
 	var text []byte
 	for until := time.Now().Add(30 * time.Second); time.Now().Before(until) && strings.Count(string(text), ready) < 3; time.Sleep(20 * time.Millisecond) {
@@ -114,13 +114,13 @@ func TestClusterLife(t *testing.T) {
 	if strings.Count(string(text), ready) != 3 {
 		t.Errorf("the log has not the lines of all three starts:\n%s", text)
 	}
-	if err := hands.Kill(ctx, nodeOf(t, c, "redis").PID); err != nil {
+	if err := remote.Kill(ctx, nodeOf(t, c, "redis").PID); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case err := <-c.Died():
 		if !strings.Contains(err.Error(), "redis ended by itself") || !strings.Contains(err.Error(), "Ready to accept") {
-			t.Errorf("death is told as %v", err)
+			t.Errorf("its death is reported as %v", err)
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("a death was not noticed")
@@ -129,7 +129,7 @@ func TestClusterLife(t *testing.T) {
 
 func TestSpawn(t *testing.T) {
 	e := needEngine(t)
-	c, hands := start(t, e, &compose.Definition{Name: "none"})
+	c, remote := start(t, e, &compose.Definition{Name: "none"})
 	ctx := t.Context()
 	spawn := func() (*compose.Process, *bufio.Reader) {
 		p, err := c.Spawn(ctx, compose.Program{Name: "register", Role: compose.Register, Port: 7007, Args: []string{"register", "--listen", "{listen}"}})
@@ -153,7 +153,7 @@ func TestSpawn(t *testing.T) {
 			t.Errorf("the %s may get new privileges by a program that it starts", name)
 		}
 	}
-	if got, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpReach, NetNS: first.NetNS, Addr: first.HostPort()}); err != nil || !got.Yes {
+	if got, err := remote.Do(ctx, nemesis.Op{Name: nemesis.OpReach, NetNS: first.NetNS, Addr: first.HostPort()}); err != nil || !got.Yes {
 		t.Errorf("reach %v, %v", got, err)
 	}
 	if err := c.Kill(ctx, "register"); err != nil {
@@ -180,53 +180,53 @@ func TestSpawn(t *testing.T) {
 	}
 	_, err = c.Spawn(ctx, compose.Program{Name: "c1", Role: compose.Client, Args: []string{"no-such-command"}})
 	if err != nil {
-		t.Errorf("that it ended at once is told by its streams, not by %v", err)
+		t.Errorf("that it ended at once should be seen in its streams, not as %v", err)
 	}
 	select {
 	case err := <-c.Died():
 		if !strings.Contains(err.Error(), "c1 ended by itself: exit code 254") || !strings.Contains(err.Error(), "no-such-command") {
-			t.Errorf("its end is told as %v", err)
+			t.Errorf("its end is reported as %v", err)
 		}
 	case <-time.After(20 * time.Second):
-		t.Error("nobody noticed that a program of ours ended badly")
+		t.Error("that a program of picklock ended badly was not reported")
 	}
 }
 
 // The agent has the rights to stop any process of the machine; it must not use them.
 func TestAgentRefusesForeigners(t *testing.T) {
 	e := needEngine(t)
-	c, hands := start(t, e, load(t, "redis"))
+	c, remote := start(t, e, load(t, "redis"))
 	ctx := t.Context()
 	redis, own := c.node("redis"), nodeOf(t, c, "redis").PID
 	other, _ := start(t, e, load(t, "redis")) // another run's
 	foreign := nodeOf(t, other, "redis").PID
 	self := os.Getpid()
 	for name, err := range map[string]error{
-		"signal this process":         do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: self, Signal: syscall.SIGSTOP}),
-		"signal the first process":    do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: 1, Signal: syscall.SIGSTOP}),
-		"signal a group":              do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: -1, Signal: syscall.SIGSTOP}),
-		"signal another run's":        do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: foreign, Signal: syscall.SIGSTOP}),
-		"allow this process":          hands.Allow(ctx, redis.id, self),
-		"allow another run's process": hands.Allow(ctx, redis.id, foreign),
-		"shift this process":          do(t, hands, nemesis.Op{Name: nemesis.OpSetClock, PID: self, Clock: clock.Setting{Offset: time.Hour}}),
-		"cut the host off":            do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/1/ns/net", From: []string{"10.0.0.1"}}),
-		"cut this process off":        do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/self/ns/net", From: []string{"10.0.0.1"}}),
-		"cut a path":                  do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/" + "1/../self/ns/net", From: []string{"10.0.0.1"}}),
-		"cut the host off beside":     do(t, hands, nemesis.Op{Name: nemesis.OpDrop, PID: own, NetNS: "/proc/1/ns/net", From: []string{"10.0.0.1"}}),
-		"look at this one's sockets":  do(t, hands, nemesis.Op{Name: nemesis.OpSockets, PID: self}),
-		"cut another run off":         do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: nodeOf(t, other, "redis").NetNS, From: []string{"10.0.0.1"}}),
+		"signal this process":         do(t, remote, nemesis.Op{Name: nemesis.OpSignal, PID: self, Signal: syscall.SIGSTOP}),
+		"signal the first process":    do(t, remote, nemesis.Op{Name: nemesis.OpSignal, PID: 1, Signal: syscall.SIGSTOP}),
+		"signal a group":              do(t, remote, nemesis.Op{Name: nemesis.OpSignal, PID: -1, Signal: syscall.SIGSTOP}),
+		"signal another run's":        do(t, remote, nemesis.Op{Name: nemesis.OpSignal, PID: foreign, Signal: syscall.SIGSTOP}),
+		"allow this process":          remote.Allow(ctx, redis.id, self),
+		"allow another run's process": remote.Allow(ctx, redis.id, foreign),
+		"shift this process":          do(t, remote, nemesis.Op{Name: nemesis.OpSetClock, PID: self, Clock: clock.Setting{Offset: time.Hour}}),
+		"cut the host off":            do(t, remote, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/1/ns/net", From: []string{"10.0.0.1"}}),
+		"cut this process off":        do(t, remote, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/self/ns/net", From: []string{"10.0.0.1"}}),
+		"cut a path":                  do(t, remote, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/" + "1/../self/ns/net", From: []string{"10.0.0.1"}}),
+		"cut the host off beside":     do(t, remote, nemesis.Op{Name: nemesis.OpDrop, PID: own, NetNS: "/proc/1/ns/net", From: []string{"10.0.0.1"}}),
+		"look at this one's sockets":  do(t, remote, nemesis.Op{Name: nemesis.OpSockets, PID: self}),
+		"cut another run off":         do(t, remote, nemesis.Op{Name: nemesis.OpDrop, NetNS: nodeOf(t, other, "redis").NetNS, From: []string{"10.0.0.1"}}),
 	} {
 		if !errors.Is(err, nemesis.ErrRefused) {
 			t.Errorf("%s: error %v, want a refusal", name, err)
 		}
 	}
 	for _, id := range []string{"", "/", "docker", redis.id[:12], strings.Repeat("0", 64)} {
-		if err := hands.Allow(ctx, id, own); err == nil {
+		if err := remote.Allow(ctx, id, own); err == nil {
 			t.Errorf("allowed container %q, which process %d is not of", id, own)
 		}
 	}
 	// None of it was held against its own.
-	if stopped, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: own}); err != nil || stopped.Yes {
+	if stopped, err := remote.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: own}); err != nil || stopped.Yes {
 		t.Errorf("stopped %v, %v", stopped, err)
 	}
 }
@@ -235,7 +235,7 @@ func TestAgentRefusesForeigners(t *testing.T) {
 // machine off.
 func TestAgentRefusesSharedNetworks(t *testing.T) {
 	e := needEngine(t)
-	c, hands := start(t, e, &compose.Definition{Name: "none"})
+	c, remote := start(t, e, &compose.Definition{Name: "none"})
 	ctx := t.Context()
 	id, err := e.engine.create(ctx, spec{Name: project(c.run) + "-host", Image: c.image, Args: []string{"register"}, Labels: c.labels(), Network: "host"})
 	if err != nil {
@@ -253,56 +253,56 @@ func TestAgentRefusesSharedNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := hands.Allow(ctx, id, i.PID); err != nil {
+	if err := remote.Allow(ctx, id, i.PID); err != nil {
 		t.Fatal(err)
 	}
-	if err := do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: fmt.Sprintf("/proc/%d/ns/net", i.PID), From: []string{"203.0.113.1"}}); !errors.Is(err, nemesis.ErrRefused) {
+	if err := do(t, remote, nemesis.Op{Name: nemesis.OpDrop, NetNS: fmt.Sprintf("/proc/%d/ns/net", i.PID), From: []string{"203.0.113.1"}}); !errors.Is(err, nemesis.ErrRefused) {
 		t.Errorf("error %v, want a refusal", err)
 	}
-	if err := do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: i.PID, Signal: syscall.SIGCONT}); err != nil {
+	if err := do(t, remote, nemesis.Op{Name: nemesis.OpSignal, PID: i.PID, Signal: syscall.SIGCONT}); err != nil {
 		t.Errorf("it is a process of this run all the same: %v", err)
 	}
 }
 
-// Whoever sent the agent out may die; then it puts everything right by itself.
+// The agent's parent may die; then the agent heals everything by itself.
 func TestAgentHealsAtItsEnd(t *testing.T) {
 	e := needEngine(t)
-	c, hands := start(t, e, load(t, "redis"))
+	c, remote := start(t, e, load(t, "redis"))
 	ctx := t.Context()
 	n := nodeOf(t, c, "redis")
-	if err := do(t, hands, nemesis.Op{Name: nemesis.OpTryClock}); err != nil {
+	if err := do(t, remote, nemesis.Op{Name: nemesis.OpTryClock}); err != nil {
 		t.Fatal(err)
 	}
-	if err := do(t, hands, nemesis.Op{Name: nemesis.OpSetClock, PID: n.PID, Clock: clock.Setting{Offset: time.Hour}}); err != nil {
+	if err := do(t, remote, nemesis.Op{Name: nemesis.OpSetClock, PID: n.PID, Clock: clock.Setting{Offset: time.Hour}}); err != nil {
 		t.Fatal(err)
 	}
-	ahead := func(c *Cluster, hands *nemesis.Remote) time.Duration {
-		d, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpReadClock, PID: nodeOf(t, c, "redis").PID})
+	ahead := func(c *Cluster, remote *nemesis.Remote) time.Duration {
+		d, err := remote.Do(ctx, nemesis.Op{Name: nemesis.OpReadClock, PID: nodeOf(t, c, "redis").PID})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return d.Clock.Offset
 	}
-	if d := ahead(c, hands); d != time.Hour {
+	if d := ahead(c, remote); d != time.Hour {
 		t.Errorf("the clock is %v ahead", d)
 	}
-	if err := do(t, hands, nemesis.Op{Name: nemesis.OpDrop, NetNS: n.NetNS, From: []string{n.Addr}}); err != nil {
+	if err := do(t, remote, nemesis.Op{Name: nemesis.OpDrop, NetNS: n.NetNS, From: []string{n.Addr}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := do(t, hands, nemesis.Op{Name: nemesis.OpSignal, PID: n.PID, Signal: syscall.SIGSTOP}); err != nil {
+	if err := do(t, remote, nemesis.Op{Name: nemesis.OpSignal, PID: n.PID, Signal: syscall.SIGSTOP}); err != nil {
 		t.Fatal(err)
 	}
-	if stopped, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: n.PID}); err != nil || !stopped.Yes {
+	if stopped, err := remote.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: n.PID}); err != nil || !stopped.Yes {
 		t.Errorf("stopped %v, %v", stopped, err)
 	}
-	if near := hands.Now() - history.Now(); e.access.host == defaultHost && (near < -int64(time.Second) || near > int64(time.Second)) {
+	if near := remote.Now() - history.Now(); e.access.host == defaultHost && (near < -int64(time.Second) || near > int64(time.Second)) {
 		t.Errorf("the agent's clock is %v off", time.Duration(near))
 	}
 	c.Closing() // the agent's end is no accident here
-	if err := hands.Close(ctx); err != nil {
+	if err := remote.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hands.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: n.PID}); err == nil || !strings.Contains(err.Error(), "the agent is gone") {
+	if _, err := remote.Do(ctx, nemesis.Op{Name: nemesis.OpStopped, PID: n.PID}); err == nil || !strings.Contains(err.Error(), "the agent is gone") {
 		t.Errorf("asked after its end: %v", err)
 	}
 	// A second agent on the same run looks what the first one left.

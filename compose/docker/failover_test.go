@@ -8,7 +8,7 @@ import (
 // A replica takes over and has the old master follow it, and so the other way round.
 func TestPromote(t *testing.T) {
 	e := needEngine(t)
-	c, hands := start(t, e, load(t, "redis-replica"))
+	c, remote := start(t, e, load(t, "redis-replica"))
 	ctx := t.Context()
 	for _, next := range []string{"redis2", "redis1"} {
 		old, err := c.Leader(ctx)
@@ -24,8 +24,8 @@ func TestPromote(t *testing.T) {
 			}
 		}
 		n := nodeOf(t, c, next)
-		tell(t, c, hands, old, "INFO replication", "master_host:"+regexp.QuoteMeta(n.Addr))
-		// By their command lines both would follow redis1, or nobody.
+		tell(t, c, remote, old, "INFO replication", "master_host:"+regexp.QuoteMeta(n.Addr))
+		// By their command lines both would follow redis1, or none.
 		for _, crashed := range []string{next, old} {
 			if err := c.Kill(ctx, crashed); err != nil {
 				t.Fatal(err)

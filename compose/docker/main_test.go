@@ -95,7 +95,7 @@ func needEngine(t *testing.T) *Engine {
 // start brings up a cluster of the definition, with the real agent.
 func start(t *testing.T, e *Engine, def *compose.Definition) (*Cluster, *nemesis.Remote) {
 	t.Helper()
-	c, hands, err := tryStart(t, e, def)
+	c, remote, err := tryStart(t, e, def)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,19 +107,19 @@ func start(t *testing.T, e *Engine, def *compose.Definition) (*Cluster, *nemesis
 			t.Errorf("left behind: %v", left)
 		}
 	})
-	return c, hands
+	return c, remote
 }
 
 func tryStart(t *testing.T, e *Engine, def *compose.Definition) (*Cluster, *nemesis.Remote, error) {
-	var hands *nemesis.Remote
+	var remote *nemesis.Remote
 	c, err := e.Start(t.Context(), def, Options{
 		Options: compose.Options{Self: program, LogDir: filepath.Join(t.TempDir(), "nodes")},
 		NewAgent: func(p *compose.Process) Agent {
-			hands = nemesis.NewRemote(p.Stdin, p.Stdout, p.Err)
-			return hands
+			remote = nemesis.NewRemote(p.Stdin, p.Stdout, p.Err)
+			return remote
 		},
 	})
-	return c, hands, err
+	return c, remote, err
 }
 
 // objects lists all that carries a label, by kind and name.

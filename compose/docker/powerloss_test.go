@@ -12,12 +12,12 @@ import (
 )
 
 // tell has a server of Redis answer a command as expected.
-func tell(t *testing.T, c *Cluster, hands *nemesis.Remote, node, send, expect string) {
+func tell(t *testing.T, c *Cluster, remote *nemesis.Remote, node, send, expect string) {
 	t.Helper()
 	n := nodeOf(t, c, node)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	if _, ok, err := hands.Ask(ctx, n.NetNS, n.HostPort(), &compose.Probe{Send: send + "\r\n", Expect: expect}); err != nil || !ok {
+	if _, ok, err := remote.Ask(ctx, n.NetNS, n.HostPort(), &compose.Probe{Send: send + "\r\n", Expect: expect}); err != nil || !ok {
 		t.Errorf("%s: %s does not answer %q (%v)", node, send, expect, err)
 	}
 }
@@ -27,16 +27,16 @@ func TestPowerLoss(t *testing.T) {
 	e := needEngine(t)
 	for name, want := range map[string]string{"redis-aof": `\$-1\r`, "redis-aof-always": `lost\r`} {
 		t.Run(name, func(t *testing.T) {
-			c, hands := start(t, e, load(t, name))
+			c, remote := start(t, e, load(t, name))
 			ctx := t.Context()
-			tell(t, c, hands, "redis", "SET before kept", `\+OK`)
+			tell(t, c, remote, "redis", "SET before kept", `\+OK`)
 			if _, err := c.LosePower(ctx, "redis"); err == nil || !strings.Contains(err.Error(), "still runs") {
 				t.Errorf("lost the power of a server that runs: %v", err)
 			}
 			if err := c.MarkSynced(ctx, "redis"); err != nil {
 				t.Fatal(err)
 			}
-			tell(t, c, hands, "redis", "SET after lost", `\+OK`)
+			tell(t, c, remote, "redis", "SET after lost", `\+OK`)
 			if err := c.Kill(ctx, "redis"); err != nil {
 				t.Fatal(err)
 			}
@@ -47,17 +47,17 @@ func TestPowerLoss(t *testing.T) {
 			if err := c.Restart(ctx, "redis", false); err != nil {
 				t.Fatal(err)
 			}
-			tell(t, c, hands, "redis", "GET before", `kept\r`)
-			tell(t, c, hands, "redis", "GET after", want)
+			tell(t, c, remote, "redis", "GET before", `kept\r`)
+			tell(t, c, remote, "redis", "GET after", want)
 			// The log is the server's own as before: it is written to.
-			tell(t, c, hands, "redis", "SET again there", `\+OK`)
+			tell(t, c, remote, "redis", "SET again there", `\+OK`)
 			if err := c.Kill(ctx, "redis"); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.Restart(ctx, "redis", false); err != nil {
 				t.Fatal(err)
 			}
-			tell(t, c, hands, "redis", "GET again", `there\r`)
+			tell(t, c, remote, "redis", "GET again", `there\r`)
 		})
 	}
 }

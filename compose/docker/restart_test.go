@@ -145,7 +145,7 @@ func TestRestartInsideACut(t *testing.T) {
 			// First both, which count anew then: what came just before the cut may be counted
 			// just after it.
 			for _, again := range [][]string{{"a", "b"}, {"a"}, {"b"}} {
-				t.Run(fmt.Sprintf("%s to %s, both ways %v, %v again", from, to, both, again), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s to %s, both directions %v, %v again", from, to, both, again), func(t *testing.T) {
 					k := &chatters{t, k.c, k.agent, k.n}
 					k.again(false, again...)
 					for _, n := range again {
@@ -188,7 +188,7 @@ func TestRestartWhileHeld(t *testing.T) {
 			}
 		}
 	}
-	// The door of a's network is open, and none of those that went before.
+	// The queue of a's network is open, and none of the earlier ones.
 	if n := k.namespaces(); n != 1 {
 		t.Errorf("the agent keeps %d network namespaces open, want 1", n)
 	}

@@ -110,7 +110,7 @@ func TestRewrite(t *testing.T) {
 		}
 	}
 	if v := volumes["outside"].(map[string]any); v["labels"] != nil {
-		t.Errorf("a volume of theirs would be labelled as ours: %v", v)
+		t.Errorf("a volume of the user's would be labelled as the run's: %v", v)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestComposeAcceptsTheFiles(t *testing.T) {
 			t.Logf("%s.yml is left out: configs with their content came with Compose 2.23, this is %s", name, version)
 			continue
 		}
-		for _, file := range []string{filepath.Join("..", name+".yml"), ours(t, name)} {
+		for _, file := range []string{filepath.Join("..", name+".yml"), rewrittenFile(t, name)} {
 			args := append(slices.Clone(c[1:]), "--file", file, "config", "--quiet")
 			if out, err := exec.CommandContext(t.Context(), c[0], args...).CombinedOutput(); err != nil {
 				t.Errorf("%s: %v: %s", file, err, out)
@@ -367,7 +367,7 @@ func TestComposeAcceptsTheFiles(t *testing.T) {
 	}
 }
 
-func ours(t *testing.T, name string) string {
+func rewrittenFile(t *testing.T, name string) string {
 	t.Helper()
 	def := load(t, name)
 	p, _ := newPlan(def, "n", netip.MustParsePrefix("10.0.0.0/24"), map[string]string{labelRun: "1"})

@@ -73,14 +73,14 @@ func TestForward(t *testing.T) {
 	defer func() {
 		via.Close()
 		if err := <-over; err != nil {
-			t.Errorf("when nobody asks any more: %v", err)
+			t.Errorf("when all others have closed it: %v", err)
 		}
 	}()
 	for name, dial := range map[string]Dialer{
 		"direct": Direct,
 		"asked":  func(ctx context.Context, addr string) (*net.TCPConn, error) { return ask(ctx, via, addr) },
 	} {
-		t.Run(name+" both ways", func(t *testing.T) {
+		t.Run(name+" both directions", func(t *testing.T) {
 			client, service := through(t, dial, Usual)
 			sent := make([]byte, 300<<10)
 			_, _ = rand.Read(sent)
@@ -107,7 +107,7 @@ func TestForward(t *testing.T) {
 				}
 			}
 		})
-		t.Run(name+" nobody there", func(t *testing.T) {
+		t.Run(name+" no service", func(t *testing.T) {
 			ln := listen(t)
 			at := ln.Addr().String()
 			ln.Close()
@@ -151,14 +151,14 @@ func TestOutsideOfANetwork(t *testing.T) {
 		t.Skipf("no network namespaces here: %v", err)
 	}
 	if direct == nil || asked != nil {
-		t.Errorf("directly %v, over whoever is outside %v", direct, asked)
+		t.Errorf("directly %v, through the outside %v", direct, asked)
 	}
 	via.Close()
 	if err := <-over; err != nil {
 		t.Error(err)
 	}
 	if _, err := ask(t.Context(), via, "127.0.0.1:1"); err == nil {
-		t.Error("nobody dials, and there is a connection")
+		t.Error("nothing dials, and there is a connection")
 	}
 }
 
@@ -175,8 +175,8 @@ func TestAskGivesUp(t *testing.T) {
 	defer via.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ask(ctx, via, "127.0.0.1:1"); err == nil { // nobody will ever answer
-		t.Error("a connection from nobody")
+	if _, err := ask(ctx, via, "127.0.0.1:1"); err == nil { // there will be no answer
+		t.Error("a connection from nothing")
 	}
 }
 

@@ -137,13 +137,13 @@ func servers(c *Cluster) (names, addrs []string) {
 	return names, addrs
 }
 
-// writers count up, each his own key, until they are stopped.
+// writers count up, each its own key, until they are stopped.
 type writers struct {
 	cancel context.CancelFunc
 	group  errgroup.Group
 
 	mu    sync.Mutex
-	acked map[string]int // how far each was told that he has come
+	acked map[string]int // the last number that each had acknowledged
 }
 
 // startWriters returns when the writers were acknowledged a few writes.
@@ -246,7 +246,7 @@ func restartAll(t *testing.T, c *Cluster) error {
 	return g.Wait()
 }
 
-// BenchmarkDisks measures what a disk of ours costs: one writer, one write after the
+// BenchmarkDisks measures what one of picklock's own disks costs: one writer, one write after the
 // other, each acknowledged. Without one the files are in memory.
 func BenchmarkDisks(b *testing.B) {
 	for _, k := range kept {

@@ -24,7 +24,7 @@ func TestEnterTrustsNoEnvironment(t *testing.T) {
 		}
 	}
 
-	// Nor is the first process of a PID namespace of somebody else's.
+	// Nor is the first process of a PID namespace of another program's.
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), sandboxEnv+"=inner")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}

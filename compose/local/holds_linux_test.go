@@ -30,7 +30,7 @@ func holds() int {
 	return 60
 }
 
-// ownQueues are the doors of this test's own namespace and of its nodes'.
+// ownQueues are the packet queues of this test's own namespace and of its nodes'.
 var ownQueues = packetfault.NewQueues()
 
 const streamPort = 7999
@@ -76,7 +76,7 @@ func TestHoldSoak(t *testing.T) {
 				t.Error(err)
 			}
 			took := time.Since(began)
-			// What is said now goes through doors at which nothing is done any more.
+			// What is sent now goes through queues without faults.
 			for before := numbers.Load() + 1; numbers.Load() <= before && ctx.Err() == nil; {
 				time.Sleep(time.Millisecond)
 			}
@@ -84,16 +84,16 @@ func TestHoldSoak(t *testing.T) {
 			if err := load.Wait(); err != nil {
 				t.Error(err)
 			}
-			t.Logf("%d holds and delivers on %d ways in %v: %d messages held, %d writes read back, %d of them tried again, %d numbers in order; the servers had given up %d connections",
+			t.Logf("%d holds and delivers on %d links in %v: %d messages held, %d writes read back, %d of them tried again, %d numbers in order; the servers had given up %d connections",
 				holds(), len(links), took.Round(time.Millisecond), messages, acked.Load(), again.Load(), numbers.Load(), gone)
 			if acked.Load() == 0 || messages == 0 {
-				t.Error("nothing was held, or nobody wrote")
+				t.Error("nothing was held, or nothing was written")
 			}
 		})
 	}
 }
 
-// holdLinks are the ways from this test to the servers, back, and between them.
+// holdLinks are the links from this test to the servers, back, and between them.
 func holdLinks(c *Cluster, netns string) (out []heldLink, err error) {
 	var nodes []compose.Node
 	for _, n := range c.Nodes() {
@@ -118,9 +118,9 @@ func holdLinks(c *Cluster, netns string) (out []heldLink, err error) {
 	return out, nil
 }
 
-// holdOften holds and delivers n times, on several ways at a time, now all at once, now one
+// holdOften holds and delivers n times, on several links at a time, now all at once, now one
 // by one first.
-// What a server's program has given up meanwhile is its own affair, and told.
+// What a server's program has given up meanwhile is logged and no failure.
 func holdOften(ctx context.Context, links []heldLink, n int) (messages, gone int64, err error) {
 	var left, held, givenUp atomic.Int64
 	left.Store(int64(n))
@@ -171,7 +171,7 @@ func holdOften(ctx context.Context, links []heldLink, n int) (messages, gone int
 // answerWithin bounds what takes milliseconds where nothing is kept for good.
 const answerWithin = time.Minute
 
-// readBack counts a key up, alone, and reads back each time what it was told is there. Where
+// readBack counts a key up, alone, and reads back each time what was acknowledged. Where
 // its library has lost the connection, as ZooKeeper's does when its server looks for a leader,
 // it asks again.
 func readBack(ctx context.Context, addrs []string, open opener, key string, acked, again *atomic.Int64) error {
@@ -206,7 +206,7 @@ func readBack(ctx context.Context, addrs []string, open opener, key string, acke
 	return nil
 }
 
-// streams sends numbers both ways between this test and a listener in a server's
+// streams sends numbers in both directions between this test and a listener in a server's
 // namespace, in pieces of all sizes, and checks what arrives, byte for byte.
 func streams(ctx context.Context, t *testing.T, c *Cluster, name string, load *errgroup.Group, numbers *atomic.Int64) {
 	t.Helper()

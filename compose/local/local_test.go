@@ -149,7 +149,7 @@ func TestServerThatEndsByItselfIsReported(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("nobody noticed")
+		t.Error("it was not noticed")
 	}
 }
 
@@ -223,7 +223,7 @@ func logged(t *testing.T, c *Cluster) (sum int64) {
 	return sum
 }
 
-// Without a disk of ours the log of a killed server is cut back to the mark: that is
+// Without picklock's own disk the log of a killed server is cut back to the mark: that is
 // what it had not synced, by its own rule.
 func TestPowerLoss(t *testing.T) {
 	for name, want := range map[string]string{"redis-aof": `\$-1\r`, "redis-aof-always": `lost\r`} {
@@ -260,7 +260,7 @@ func TestPowerLoss(t *testing.T) {
 }
 
 // A replica takes over, and the old master follows it, after a crash of either, too: by their
-// command lines they would follow each other, or nobody.
+// command lines they would follow each other, or none.
 func TestPromote(t *testing.T) {
 	c := start(t, sandbox, "redis-replica")
 	ctx := t.Context()

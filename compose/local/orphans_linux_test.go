@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSharedMemory: removed is what the killed processes used, and nobody else's, whatever
+// TestSharedMemory: removed is what the killed processes used, and no other's, whatever
 // number its maker had.
 func TestSharedMemory(t *testing.T) {
 	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)

@@ -67,7 +67,7 @@ func TestKillTakesAllOfPostgres(t *testing.T) {
 					t.Errorf("process %d is left: %s", r.PID, text)
 				}
 			}
-			// The session's own end would have said good-bye.
+			// The session's own end would have closed it.
 			if err := conn.Ping(t.Context()); err == nil || strings.Contains(err.Error(), "57P0") {
 				t.Errorf("the session after the kill: %v", err)
 			}

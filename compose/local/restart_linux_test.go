@@ -102,10 +102,10 @@ func TestRestartInsideACut(t *testing.T) {
 			}
 			for _, kind := range tt.through {
 				if n := came("a", kind, "b"); n != 0 {
-					t.Errorf("%s, both ways %v, %v again: %d times %s came from b to a", tt.kind, tt.both, again, n, kind)
+					t.Errorf("%s, both directions %v, %v again: %d times %s came from b to a", tt.kind, tt.both, again, n, kind)
 				}
 				if n := came("b", kind, "a"); tt.both && n != 0 {
-					t.Errorf("%s, both ways, %v again: %d times %s came from a to b", tt.kind, again, n, kind)
+					t.Errorf("%s, both directions, %v again: %d times %s came from a to b", tt.kind, again, n, kind)
 				}
 			}
 		}

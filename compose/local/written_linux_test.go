@@ -36,7 +36,7 @@ func TestAwaitWritten(t *testing.T) {
 	soon, stop := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer stop()
 	if err := c.AwaitWritten(soon, "redis"); err == nil {
-		t.Errorf("%s was answered and is not written, and nobody waited for it", key)
+		t.Errorf("%s was answered and is not written, and nothing waited for it", key)
 	}
 	if err := c.SetDisk(ctx, "redis", compose.DiskWell, 0); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestAwaitWritten(t *testing.T) {
 	}
 }
 
-// written says whether Redis's log names a key; the first one, which nobody has put, it
+// written says whether Redis's log names a key; the first one, which no test has put, it
 // does.
 func written(t *testing.T, c *Cluster, key string) bool {
 	t.Helper()

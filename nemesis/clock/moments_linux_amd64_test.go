@@ -79,7 +79,7 @@ func TestPausedProcessStaysPaused(t *testing.T) {
 		eventually(t, "stopped", func() bool { return allIn(p.pid, 'T') })
 	}
 	halt()
-	p.send("clocks") // answered by whoever wakes it
+	p.send("clocks") // answered when it is woken
 	for i, d := range []time.Duration{time.Minute, time.Hour, 0} {
 		if r := mustShift(t, p.pid, d); r.Installed != (i == 0) {
 			t.Errorf("%+v", r)

@@ -112,7 +112,7 @@ func (s *stopped) seize(ctx context.Context) (bool, error) {
 				break // ended since the list was made
 			}
 			// A tracer of this process that has just returned may not have ended yet.
-			if tr := tracer(id); !errors.Is(err, unix.EPERM) || tr == 0 || !ours(tr) {
+			if tr := tracer(id); !errors.Is(err, unix.EPERM) || tr == 0 || !ownThread(tr) {
 				return false, explain(s.pid, fmt.Errorf("trace thread %d: %w", id, err))
 			}
 			if err := pause(ctx, time.Millisecond); err != nil {
@@ -123,8 +123,8 @@ func (s *stopped) seize(ctx context.Context) (bool, error) {
 	return fresh, nil
 }
 
-// ours tells whether tid is a thread of this very process.
-func ours(tid int) bool {
+// ownThread reports whether tid is a thread of this very process.
+func ownThread(tid int) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid))
 	return err == nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-// Disk is one that is mounted. Whoever uses its files must not be the process that
+// Disk is one that is mounted. A user of its files must not be the process that
 // serves them: the two would wait for each other.
 type Disk struct {
 	at      string

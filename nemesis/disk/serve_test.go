@@ -8,7 +8,7 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-// journaled is a disk that nobody has mounted.
+// journaled is a disk that is not mounted.
 type journaled struct {
 	mounted
 	*journal

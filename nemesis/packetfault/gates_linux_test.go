@@ -71,7 +71,7 @@ func TestGateShuts(t *testing.T) {
 	}
 }
 
-// Who waits for a gate that is opened before its time is told so.
+// Waiting for a gate that is opened before its time is an error.
 func TestGateLeftOpen(t *testing.T) {
 	p := newPair(t)
 	got := reading(p.server)

@@ -229,7 +229,7 @@ func TestHolderKilled(t *testing.T) {
 	}
 }
 
-// A node that has ended leaves no queue open: whoever awaits its messages is told, and nothing
+// A node that has ended leaves no queue open: awaiting its messages fails, and nothing
 // of its namespace is kept.
 func TestForget(t *testing.T) {
 	p := newPair(t)

@@ -46,12 +46,12 @@ func main() {
 				}
 			}
 		case "release":
-			if c.Del(context.Background(), r.Key).Err() != nil { // whoever's it is: that is the bug to be found
+			if c.Del(context.Background(), r.Key).Err() != nil { // without a look at the owner: that is the bug to be found
 				answer["ok"], answer["error"], answer["definite"] = false, "del", false
 			}
 		}
 		if out.Encode(answer) != nil {
-			fmt.Fprintln(os.Stderr, "nobody listens")
+			fmt.Fprintln(os.Stderr, "no process reads")
 			return
 		}
 	}
