@@ -155,8 +155,8 @@ func (p *plan) resolve() (err error) {
 	return p.resolveNumbers()
 }
 
-// needsDisks says whether the servers are to have disks of ours for one of the faults.
-// They make every sync slower, so that who loses no power gets none.
+// needsDisks reports whether the servers need picklock's own disks for one of the faults. They
+// make every sync slower, so that a run without such a fault gets none.
 func (p *plan) needsDisks(kinds ...string) bool {
 	return p.Runtime != nil && !p.NoDisks && nemesis.Disks(&nemesis.Env{Injector: p.Runtime.Injector(), Isolated: p.Runtime.Isolated()}, kinds)
 }

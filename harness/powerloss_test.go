@@ -10,12 +10,12 @@ import (
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-// needDisks leaves a test out where no disk of ours can be mounted.
+// needDisks leaves a test out where picklock's own disk cannot be mounted.
 func needDisks(t *testing.T) {
 	t.Helper()
 	out, _, _ := command(t, "doctor", "--json")
 	if strings.Contains(out, "cannot mount picklock's own disk") || strings.Contains(out, "mounted in namespaces") {
-		testkit.Need(t, "fuse", fmt.Errorf("no disk of ours can be mounted: see picklock doctor"))
+		testkit.Need(t, "fuse", fmt.Errorf("picklock's own disk cannot be mounted: see picklock doctor"))
 	}
 }
 
