@@ -21,17 +21,17 @@ type analysis struct {
 	// failed says which clients' own programs failed by themselves; "" for none.
 	failed string
 	// maxLease is the longest lease of the run.
-	maxLease int64
-	evidence evidence
-	tokens   tokens
-	tenure   tenure
-	overlaps overlaps
-	suspects suspects
-	waits    *waitTimes
-	log      *registerLog // nil where there is none
-	register registerFacts
-	stats    Stats // all but what depends on the verdict
-	clocks   clocks
+	maxLease  int64
+	evidence  evidence
+	tokens    tokens
+	holdRules holdRules
+	overlaps  overlaps
+	suspects  suspects
+	waits     *waitTimes
+	log       *registerLog // nil where there is none
+	register  registerFacts
+	stats     Stats // all but what depends on the verdict
+	clocks    clocks
 	// unlocked says that the run was one without a lock.
 	unlocked bool
 	limit    *limit
@@ -79,7 +79,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	}
 	an.faults = newFaultLog(r.faults.list, r.last, r.names.isClient)
 	an.failed = r.failures.unexcused(an.faults.list) // by begin
-	an.evidence = evidence{r.places, an.faults}
+	an.evidence = evidence{r.refs, an.faults}
 	an.stats = Stats{
 		Events: r.seen, Duration: r.last, Grants: r.grants, FirstGrant: r.first,
 		Faults: r.faults.counts, Stalls: r.faults.stalls,
@@ -99,7 +99,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	if an.unlocked = opt.NoLock && r.grants == 0 && !speaksOfLock(an.locks); an.unlocked {
 		an.stats.Contested = contestedUpdates(an.locks)
 		if len(r.effects) > 0 {
-			standIn(r.locks, an.locks, r.effects)
+			syntheticGrants(r.locks, an.locks, r.effects)
 		}
 	}
 	an.log = join(r.effects, an.locks, an.ids)
@@ -108,8 +108,8 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	}
 	an.tokens = newTokens(an.locks)
 	an.tokens.doubted = doubted
-	an.tenure = tenure{opt.TTL, an.faults}
-	an.overlaps = newOverlaps(an.locks, &an.tenure, &an.tokens, an.faults)
+	an.holdRules = holdRules{opt.TTL, an.faults}
+	an.overlaps = newOverlaps(an.locks, &an.holdRules, &an.tokens, an.faults)
 	if opt.widened {
 		an.overlaps.wrong = nil // by whose release, only the order of nearby events says
 	}
@@ -176,7 +176,7 @@ func (an *analysis) complete(k *lock) {
 	}
 }
 
-// countRegister counts what was done to the register: by its log, or as the clients tell.
+// countRegister counts what was done to the register: by its log, or by the clients' operations.
 func (an *analysis) countRegister() {
 	s := &an.stats
 	if log := an.log; log != nil {

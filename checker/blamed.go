@@ -12,13 +12,13 @@ func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
 	case "lease-outlived":
 		return s.outlived(old, w.t)
 	case "delayed":
-		return s.held(old, span{w.op.invT, w.t}, w.t-old.promised, false)
+		return s.held(old, interval{w.op.invT, w.t}, w.t-old.promised, false)
 	case "after-release":
-		return s.held(old, span{w.op.invT, w.t}, w.t-old.release.invT, false)
+		return s.held(old, interval{w.op.invT, w.t}, w.t-old.release.invT, false)
 	case "never-held":
 		return s.toldLate(old)
 	case "renewed-late":
-		return s.touched(&stake{service: span{old.lo, w.t}, parties: []party{{old.process, span{old.lo, w.t}}}})
+		return s.touched(&stake{service: interval{old.lo, w.t}, parties: []party{{old.process, interval{old.lo, w.t}}}})
 	case "ignored-loss":
 		// The client knew. What kept it until its lease was over is still what it takes.
 		if old.promised == 0 || old.promised > old.lostT {
@@ -26,7 +26,7 @@ func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
 		}
 		return s.outlived(old, old.lostT)
 	}
-	return s.met(old, young)
+	return s.overlapped(old, young)
 }
 
 // believed is what is blamed for two clients that believed at once that they held the
@@ -38,12 +38,12 @@ func (s *suspects) believed(cause string, late, older, newer *grant) blamed {
 	case "never-held":
 		return s.toldLate(late)
 	}
-	return s.met(older, newer)
+	return s.overlapped(older, newer)
 }
 
 // toldLate is what is blamed for a grant whose lease was over when its client learnt of it.
 func (s *suspects) toldLate(g *grant) blamed {
-	return s.held(g, span{min(g.since, g.okT), g.okT}, g.okT-g.promised, true)
+	return s.held(g, interval{min(g.since, g.okT), g.okT}, g.okT-g.promised, true)
 }
 
 // released is what is blamed for a release by a client that no longer had the lock: what
@@ -51,11 +51,11 @@ func (s *suspects) toldLate(g *grant) blamed {
 func (s *suspects) released(w *wrongRelease) blamed {
 	switch at := w.release.invT; {
 	case w.by.promised == 0:
-		return s.met(w.by, w.victim)
+		return s.overlapped(w.by, w.victim)
 	case w.by.promised <= at:
 		return s.outlived(w.by, at)
 	default: // it was sent in time
-		return s.held(w.by, span{at, w.next.okT}, w.next.okT-w.by.promised, true)
+		return s.held(w.by, interval{at, w.next.okT}, w.next.okT-w.by.promised, true)
 	}
 }
 
@@ -80,9 +80,9 @@ func (s *suspects) leftBehind(g *grant, since int64) blamed {
 
 // resourceStake is what hangs on what processes did to the resource.
 func resourceStake(from, to int64, processes []string) *stake {
-	s := &stake{resource: span{from, to}}
+	s := &stake{resource: interval{from, to}}
 	for _, p := range processes {
-		s.parties = append(s.parties, party{p, span{from, to}})
+		s.parties = append(s.parties, party{p, interval{from, to}})
 	}
 	return s
 }

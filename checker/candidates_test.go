@@ -44,16 +44,16 @@ func TestLatestOk(t *testing.T) {
 // as many as fit, none of them too large.
 func TestGroup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var list []span
+		var list []interval
 		at := int64(0)
 		for range rapid.IntRange(0, 400).Draw(t, "elements") {
 			at += rapid.Int64Range(0, 3).Draw(t, "later")
-			list = append(list, span{at, at + rapid.Int64Range(0, 4).Draw(t, "long")})
+			list = append(list, interval{at, at + rapid.Int64Range(0, 4).Draw(t, "long")})
 		}
 		if rapid.Bool().Draw(t, "one part") && len(list) > 0 {
 			list[0].to = at + 10
 		}
-		begin, end := func(s span) int64 { return s.from }, func(s span) int64 { return s.to }
+		begin, end := func(s interval) int64 { return s.from }, func(s interval) int64 { return s.to }
 		parts := slices.Collect(partition(list, begin, end))
 		next := 0
 		for _, p := range parts {
@@ -79,7 +79,7 @@ func TestGroup(t *testing.T) {
 			if n := w.to - w.from; n > windowSize || n < 2 {
 				t.Fatalf("a window of %d", n)
 			}
-			if !slices.ContainsFunc(parts, func(p stretch) bool { return p.from == w.from }) || !slices.ContainsFunc(parts, func(p stretch) bool { return p.to == w.to }) {
+			if !slices.ContainsFunc(parts, func(p indexRange) bool { return p.from == w.from }) || !slices.ContainsFunc(parts, func(p indexRange) bool { return p.to == w.to }) {
 				t.Fatalf("window %v cuts through a part", w)
 			}
 			if i > 0 && windows[i-1].to > w.from {
@@ -87,7 +87,7 @@ func TestGroup(t *testing.T) {
 			}
 		}
 		for i, p := range parts {
-			w := slices.IndexFunc(windows, func(w stretch) bool { return w.from <= p.from && p.to <= w.to })
+			w := slices.IndexFunc(windows, func(w indexRange) bool { return w.from <= p.from && p.to <= w.to })
 			if n := p.to - p.from; (w >= 0) != (n <= windowSize) && n > 1 {
 				t.Fatalf("part %v is in window %d", p, w)
 			}

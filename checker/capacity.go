@@ -10,13 +10,13 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// capacity looks at stretches of time in the order of their beginnings, and remembers of
+// capacity looks at intervals in the order of their beginnings, and remembers of
 // those before what can stand in the way of the next.
 type capacity interface {
-	// conflicts returns the fewest earlier stretches with which p is one too many; nil if
+	// conflicts returns the fewest earlier intervals with which p is one too many; nil if
 	// it is not. The first one ends first. They are good until the next call of add.
-	conflicts(p piece) []piece
-	add(p piece)
+	conflicts(p holdInterval) []holdInterval
+	add(p holdInterval)
 }
 
 // capacity makes the one of this kind of lock; nil where the grants say of several kinds that
@@ -44,17 +44,17 @@ type crowd struct {
 
 // Of a crowd of more than crowdAll, which only a semaphore can have, crowdNamed are named, and
 // the others counted: else the anomalies of a lock grow with the square of the history's length.
-// The first crowd of a lock names all of its grants: it is the proof.
+// The first crowd of a lock names all of its grants: it is the evidence.
 const crowdAll, crowdNamed = 32, 8
 
-// crowdOf is the crowd of stretches as conflicts returns them.
-func crowdOf(pieces []piece, first bool) crowd {
-	c := crowd{until: pieces[0].to}
-	if len(pieces) > crowdAll && !first {
-		c.more = len(pieces) - crowdNamed
-		pieces = pieces[:crowdNamed]
+// crowdOf is the crowd of intervals as conflicts returns them.
+func crowdOf(intervals []holdInterval, first bool) crowd {
+	c := crowd{until: intervals[0].to}
+	if len(intervals) > crowdAll && !first {
+		c.more = len(intervals) - crowdNamed
+		intervals = intervals[:crowdNamed]
 	}
-	for _, p := range pieces {
+	for _, p := range intervals {
 		c.older = append(c.older, p.g)
 	}
 	slices.SortFunc(c.older, func(a, b *grant) int { return cmp.Compare(a.ok, b.ok) })
@@ -74,18 +74,18 @@ func (c *crowd) processes() string {
 	return format.And(names)
 }
 
-// permitCapacity holds the n stretches that reach furthest.
+// permitCapacity holds the n intervals that reach furthest.
 type permitCapacity struct {
 	n    int64
 	list byEnd
 }
 
-type byEnd []piece
+type byEnd []holdInterval
 
 func (l byEnd) Len() int           { return len(l) }
 func (l byEnd) Less(i, j int) bool { return l[i].to < l[j].to }
 func (l byEnd) Swap(i, j int)      { l[i], l[j] = l[j], l[i] }
-func (l *byEnd) Push(v any)        { *l = append(*l, v.(piece)) }
+func (l *byEnd) Push(v any)        { *l = append(*l, v.(holdInterval)) }
 func (l *byEnd) Pop() any {
 	last := len(*l) - 1
 	v := (*l)[last]
@@ -93,25 +93,25 @@ func (l *byEnd) Pop() any {
 	return v
 }
 
-func (c *permitCapacity) conflicts(p piece) []piece {
+func (c *permitCapacity) conflicts(p holdInterval) []holdInterval {
 	if int64(len(c.list)) < c.n || c.list[0].to <= p.from {
 		return nil
 	}
 	return c.list
 }
 
-func (c *permitCapacity) add(p piece) {
+func (c *permitCapacity) add(p holdInterval) {
 	heap.Push(&c.list, p)
 	if int64(len(c.list)) > c.n {
 		heap.Pop(&c.list)
 	}
 }
 
-// sharedCapacity holds, of those who share the lock and of those who do not, the stretch
+// sharedCapacity holds, of those who share the lock and of those who do not, the interval
 // that reaches furthest.
-type sharedCapacity struct{ exclusive, shared piece }
+type sharedCapacity struct{ exclusive, shared holdInterval }
 
-func (c *sharedCapacity) conflicts(p piece) []piece {
+func (c *sharedCapacity) conflicts(p holdInterval) []holdInterval {
 	rival := c.exclusive
 	if p.g.mode != shared && c.shared.to > rival.to {
 		rival = c.shared
@@ -119,10 +119,10 @@ func (c *sharedCapacity) conflicts(p piece) []piece {
 	if rival.to <= p.from {
 		return nil
 	}
-	return []piece{rival}
+	return []holdInterval{rival}
 }
 
-func (c *sharedCapacity) add(p piece) {
+func (c *sharedCapacity) add(p holdInterval) {
 	longest := &c.exclusive
 	if p.g.mode == shared {
 		longest = &c.shared
@@ -132,15 +132,15 @@ func (c *sharedCapacity) add(p piece) {
 	}
 }
 
-// ownerCapacity holds the stretch that reaches furthest, and the one that does among those
+// ownerCapacity holds the interval that reaches furthest, and the one that does among those
 // of other processes.
 type ownerCapacity struct {
-	longest, other piece
+	longest, other holdInterval
 	reach          map[string]int64 // by process: until when it has the lock
 	part           map[*grant]bool  // met a rival as part of a hold that had met it
 }
 
-func (c *ownerCapacity) conflicts(p piece) []piece {
+func (c *ownerCapacity) conflicts(p holdInterval) []holdInterval {
 	// A hold that begins anew is not the one that its process had before.
 	anew := p.g.mode != nested && p.from == p.g.okT
 	rival := c.longest
@@ -155,10 +155,10 @@ func (c *ownerCapacity) conflicts(p piece) []piece {
 		c.part[p.g] = true
 		return nil
 	}
-	return []piece{rival}
+	return []holdInterval{rival}
 }
 
-func (c *ownerCapacity) add(p piece) {
+func (c *ownerCapacity) add(p holdInterval) {
 	c.reach[p.g.process] = max(c.reach[p.g.process], p.to)
 	switch {
 	case c.longest.g == nil || c.longest.g.process == p.g.process:
@@ -172,17 +172,17 @@ func (c *ownerCapacity) add(p piece) {
 	}
 }
 
-// mutexCapacity holds the stretch that reaches furthest.
-type mutexCapacity struct{ longest piece }
+// mutexCapacity holds the interval that reaches furthest.
+type mutexCapacity struct{ longest holdInterval }
 
-func (c *mutexCapacity) conflicts(p piece) []piece {
+func (c *mutexCapacity) conflicts(p holdInterval) []holdInterval {
 	if c.longest.g == nil || c.longest.to <= p.from {
 		return nil
 	}
-	return []piece{c.longest}
+	return []holdInterval{c.longest}
 }
 
-func (c *mutexCapacity) add(p piece) {
+func (c *mutexCapacity) add(p holdInterval) {
 	if c.longest.g == nil || p.to > c.longest.to {
 		c.longest = p
 	}

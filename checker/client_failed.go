@@ -20,7 +20,7 @@ type programFailures struct {
 	first string // what the first one said
 }
 
-// maxFailure bounds how much of it is told.
+// maxFailure bounds how much of it is quoted.
 const maxFailure = 300
 
 // failures are those of the clients' own programs, by process; nil for none.
@@ -44,10 +44,10 @@ func (l *failures) note(t int64, e *history.Event) {
 
 // unexcused counts those of them that no fault explains. excused are when one does, each with
 // a later end than those before, by begin.
-func (f *programFailures) unexcused(excused []span) int {
+func (f *programFailures) unexcused(excused []interval) int {
 	n := 0
 	for _, t := range f.times {
-		i, _ := slices.BinarySearchFunc(excused, t, func(s span, t int64) int { return cmp.Compare(s.to, t) })
+		i, _ := slices.BinarySearchFunc(excused, t, func(s interval, t int64) int { return cmp.Compare(s.to, t) })
 		if i == len(excused) || excused[i].from > t {
 			n++
 		}
@@ -62,9 +62,9 @@ func (l failures) unexcused(faults []fault) string {
 		n       int
 		first   string
 	}
-	var excused []span
+	var excused []interval
 	for i := range faults { // by begin
-		s := span{faults[i].begin - int64(patience), satAdd(faults[i].end, int64(Settle))}
+		s := interval{faults[i].begin - int64(patience), satAdd(faults[i].end, int64(Settle))}
 		if n := len(excused); n == 0 || s.to > excused[n-1].to {
 			excused = append(excused, s)
 		}

@@ -13,10 +13,10 @@ func TestContradiction(t *testing.T) {
 	legal := grants(script(t, "0.1-0.2 c1 acquire c1.1 lease=1\n1.3-1.4 c2 acquire c2.1 lease=1"))
 	early := grants(script(t, "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c2 acquire c2.1 lease=1"))
 	for _, c := range []struct {
-		name          string
-		grants        []*grant
-		exact, oneway bool
-		want          string
+		name               string
+		grants             []*grant
+		exact, illegalOnly bool
+		want               string
 	}{
 		{"both legal", legal, true, false, ""},
 		{"both illegal", early, false, false, ""},
@@ -26,8 +26,8 @@ func TestContradiction(t *testing.T) {
 		{"the log missed it", early, true, true, "the exact check says legal and Porcupine says illegal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := window{key: "k0", build: func() question {
-				return question{exact: c.exact, oneway: c.oneway, model: lockModel(true, false), calls: lockCalls(c.grants, true)}
+			w := window{key: "k0", build: func() porcupineCase {
+				return porcupineCase{exact: c.exact, illegalOnly: c.illegalOnly, model: lockModel(true, false), calls: lockCalls(c.grants, true)}
 			}}
 			got := disagreement([]window{w}, farOff())
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
@@ -38,7 +38,7 @@ func TestContradiction(t *testing.T) {
 }
 
 // TestBothAtOnce: c2's lease can have begun after c1's, and tokens can rise, but
-// not both. Neither property is proved broken, nor are both proved to hold.
+// not both. Neither property is shown broken, nor are both shown to hold.
 func TestBothAtOnce(t *testing.T) {
 	v := Check(script(t, `
 0.100-0.300 c1 acquire c1.1 token=2 since=0.150 lease=0.2

@@ -11,19 +11,19 @@ type contradiction struct {
 	cause       string
 	time        int64
 	ops         []*op
-	places      []int32   // of the events that prove it
+	refs        []int32   // of the events that are the evidence
 	effects     []*effect // likewise
 	explanation string
 }
 
 // contradictions compares what the clients of one lock saw with the log. The log is one
-// order of all operations; it is a proof of linearizability if every read in it returns
+// order of all operations; it shows linearizability if every read in it returns
 // the latest write, if it keeps to real time, and if it holds every operation that was
 // acknowledged and none that failed. All of that is one pass.
 func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []contradiction {
 	var out []contradiction
-	accuse := func(cause string, t int64, ops []*op, places []int32, effects []*effect, text string, args ...any) {
-		out = append(out, contradiction{cause, t, ops, places, effects, fmt.Sprintf(text, args...)})
+	accuse := func(cause string, t int64, ops []*op, refs []int32, effects []*effect, text string, args ...any) {
+		out = append(out, contradiction{cause, t, ops, refs, effects, fmt.Sprintf(text, args...)})
 	}
 
 	var latest *effect // write
@@ -76,7 +76,7 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		case o.typ == tOK && e == nil:
 			f.lost++ // a log that was cut short looks the same
 		case o.typ == tFail && e != nil && o.f != fRead:
-			accuse("failed", e.t, []*op{o}, []int32{o.inv, o.comp}, []*effect{e}, "%s was told that its %s of %s had failed, and it took effect at %s", o.process, o.f, shown(o.value), format.Instant(e.t))
+			accuse("failed", e.t, []*op{o}, []int32{o.inv, o.comp}, []*effect{e}, "%s learnt that its %s of %s had failed, and it took effect at %s", o.process, o.f, shown(o.value), format.Instant(e.t))
 		}
 	}
 	return out

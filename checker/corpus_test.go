@@ -108,8 +108,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// proofsAreNeeded cuts the history down to each anomaly's proof: what is left
-// still proves it, and taking any one event or effect away does not.
+// proofsAreNeeded cuts the history down to each anomaly's evidence: what is left
+// still shows it, and taking any one event or effect away does not.
 func proofsAreNeeded(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -126,33 +126,33 @@ func proofsAreNeeded(t interface {
 			// alone once the release that cut it short is out of sight.
 			continue
 		}
-		proof := Input{Options: in.Options}
+		evidence := Input{Options: in.Options}
 		for _, e := range in.Events {
 			if slices.Contains(a.Events, e.Index) {
-				proof.Events = append(proof.Events, e)
+				evidence.Events = append(evidence.Events, e)
 			}
 		}
 		for _, e := range in.Effects {
 			if slices.Contains(a.Effects, e.Seq) {
-				proof.Effects = append(proof.Effects, e)
+				evidence.Effects = append(evidence.Effects, e)
 			}
 		}
-		if !proves(proof, in, a) {
+		if !proves(evidence, in, a) {
 			fail("%s (%v): its events %v and effects %v do not prove it", a.Name, a.Grants, a.Events, a.Effects)
 			continue
 		}
-		for i := range proof.Events {
-			less := proof
-			less.Events = slices.Delete(slices.Clone(proof.Events), i, i+1)
+		for i := range evidence.Events {
+			less := evidence
+			less.Events = slices.Delete(slices.Clone(evidence.Events), i, i+1)
 			if proves(less, in, a) {
-				fail("%s (%v): event %d of its proof is not needed", a.Name, a.Grants, proof.Events[i].Index)
+				fail("%s (%v): event %d of its proof is not needed", a.Name, a.Grants, evidence.Events[i].Index)
 			}
 		}
-		for i := range proof.Effects {
-			less := proof
-			less.Effects = slices.Delete(slices.Clone(proof.Effects), i, i+1)
+		for i := range evidence.Effects {
+			less := evidence
+			less.Effects = slices.Delete(slices.Clone(evidence.Effects), i, i+1)
 			if proves(less, in, a) {
-				fail("%s (%v): effect %d of its proof is not needed", a.Name, a.Grants, proof.Effects[i].Seq)
+				fail("%s (%v): effect %d of its proof is not needed", a.Name, a.Grants, evidence.Effects[i].Seq)
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func proves(part, whole Input, a Anomaly) bool {
 
 // whoWasLate is whose lease is told as over when two critical sections interleaved.
 func whoWasLate(a Anomaly) string {
-	_, told, _ := strings.Cut(a.Explanation, "one of these writes is stale; ")
-	who, _, _ := strings.Cut(told, "'s lease")
+	_, reported, _ := strings.Cut(a.Explanation, "one of these writes is stale; ")
+	who, _, _ := strings.Cut(reported, "'s lease")
 	return who
 }

@@ -55,7 +55,7 @@ func disagreement(windows []window, stop time.Time) string {
 		}
 		q := w.build()
 		res := porcupine.CheckOperationsTimeout(q.model, q.calls, windowTimeout)
-		if res == porcupine.Unknown || (q.oneway && res == porcupine.Ok) {
+		if res == porcupine.Unknown || (q.illegalOnly && res == porcupine.Ok) {
 			continue
 		}
 		if (res == porcupine.Ok) != q.exact {

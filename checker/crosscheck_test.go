@@ -98,10 +98,10 @@ func TestFirstPart(t *testing.T) {
 		name string
 		n    int
 		ops  func(i int) *op
-		want []stretch
+		want []indexRange
 	}{
-		{"one after the other", windowSize + 50, func(i int) *op { return &op{invT: int64(2 * i), endT: int64(2*i + 1), typ: tOK, f: fWrite} }, []stretch{{0, windowSize}}},
-		{"a few", 3, func(i int) *op { return &op{invT: int64(2 * i), endT: int64(2*i + 1), typ: tOK, f: fWrite} }, []stretch{{0, 3}}},
+		{"one after the other", windowSize + 50, func(i int) *op { return &op{invT: int64(2 * i), endT: int64(2*i + 1), typ: tOK, f: fWrite} }, []indexRange{{0, windowSize}}},
+		{"a few", 3, func(i int) *op { return &op{invT: int64(2 * i), endT: int64(2*i + 1), typ: tOK, f: fWrite} }, []indexRange{{0, 3}}},
 		{"one", 1, func(i int) *op { return &op{invT: 1, endT: 2, typ: tOK, f: fWrite} }, nil},
 		{"all at once", windowSize + 1, func(i int) *op { return &op{invT: int64(i), endT: 1000, typ: tOK, f: fWrite} }, nil},
 		{"one may take effect at any time", 9, func(i int) *op {
@@ -110,7 +110,7 @@ func TestFirstPart(t *testing.T) {
 				o.f, o.typ = fWrite, tInfo
 			}
 			return o
-		}, []stretch{{0, 9}}},
+		}, []indexRange{{0, 9}}},
 	} {
 		var ops []*op
 		for i := range c.n {
@@ -184,7 +184,7 @@ func TestRegisterWindowsWithoutLog(t *testing.T) {
 			t.Errorf("%s: %s", read, why)
 		}
 		q.exact = !q.exact
-		if why := disagreement([]window{{build: func() question { return q }}}, farOff()); why == "" {
+		if why := disagreement([]window{{build: func() porcupineCase { return q }}}, farOff()); why == "" {
 			t.Errorf("%s: Porcupine takes either answer for right", read)
 		}
 	}

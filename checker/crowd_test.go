@@ -38,7 +38,7 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
-// TestSmallCrowdsAreNamed: up to crowdAll permits every anomaly proves itself.
+// TestSmallCrowdsAreNamed: up to crowdAll permits every anomaly shows itself.
 func TestSmallCrowdsAreNamed(t *testing.T) {
 	h := bulk.Named("many holders of a semaphore").Make(2 * crowdAll)
 	v := Check(Input{Events: h.Events})
@@ -52,12 +52,12 @@ func TestSmallCrowdsAreNamed(t *testing.T) {
 	}
 }
 
-// plainCover is the fewest stretches that cover w, by trying each that goes on furthest.
-func plainCover(pieces []piece, w span) []*grant {
+// plainCover is the fewest intervals that cover w, by trying each that goes on furthest.
+func plainCover(intervals []holdInterval, w interval) []*grant {
 	var out []*grant
 	for at := w.from; ; {
-		var best piece
-		for _, p := range pieces {
+		var best holdInterval
+		for _, p := range intervals {
 			if p.from < at && p.to > at && p.to > best.to {
 				best = p
 			}
@@ -75,18 +75,18 @@ func plainCover(pieces []piece, w span) []*grant {
 	}
 }
 
-// TestCover: the grants of a cover are the fewest, whatever the stretches.
+// TestCover: the grants of a cover are the fewest, whatever the intervals.
 func TestCover(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var pieces []piece
+		var intervals []holdInterval
 		for range rapid.IntRange(0, 14).Draw(t, "stretches") {
 			from := rapid.Int64Range(0, 30).Draw(t, "from")
-			pieces = append(pieces, piece{span{from, from + rapid.Int64Range(1, 8).Draw(t, "length")}, &grant{}})
+			intervals = append(intervals, holdInterval{interval{from, from + rapid.Int64Range(1, 8).Draw(t, "length")}, &grant{}})
 		}
-		sortBy(pieces, func(p piece) int64 { return p.from })
+		sortBy(intervals, func(p holdInterval) int64 { return p.from })
 		from := rapid.Int64Range(0, 30).Draw(t, "window")
-		w := span{from, from + rapid.Int64Range(0, 25).Draw(t, "its length")}
-		want, got := plainCover(pieces, w), coveringOf(pieces).of(w)
+		w := interval{from, from + rapid.Int64Range(0, 25).Draw(t, "its length")}
+		want, got := plainCover(intervals, w), coveringOf(intervals).of(w)
 		switch {
 		case (want == nil) != (got == nil):
 			t.Fatalf("covered: %v, want %v", got != nil, want != nil)
@@ -98,13 +98,13 @@ func TestCover(t *testing.T) {
 
 // TestLongCovers: the first of many covers names all of its grants, the others a count.
 func TestLongCovers(t *testing.T) {
-	var pieces []piece
+	var intervals []holdInterval
 	const n = 1000
 	for i := range int64(n) {
-		pieces = append(pieces, piece{span{10 * i, 10*i + 15}, &grant{ok: int32(i)}})
+		intervals = append(intervals, holdInterval{interval{10 * i, 10*i + 15}, &grant{ok: int32(i)}})
 	}
-	c := coveringOf(pieces)
-	for i, w := range []span{{1, 10*n - 1}, {1, 10*n - 1}, {101, 201}} {
+	c := coveringOf(intervals)
+	for i, w := range []interval{{1, 10*n - 1}, {1, 10*n - 1}, {101, 201}} {
 		got := c.of(w)
 		want := []int{n, n, 10}[i]
 		if got == nil || got.n() != want || (got.more > 0) != (i == 1) {

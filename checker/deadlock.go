@@ -15,7 +15,7 @@ func init() { finders["deadlock"] = findDeadlocks }
 // waiting without a break.
 const patience = 100e6
 
-// findDeadlocks finds stretches longer than the bound in which a lock was wanted by
+// findDeadlocks finds intervals longer than the bound in which a lock was wanted by
 // some and rightfully held by nobody, nothing was broken, and no grant came. Whether
 // the service still keeps a dead holder's key it cannot know, and does not say.
 //
@@ -23,7 +23,7 @@ const patience = 100e6
 // the earliest instant at which a grant can have been given until its release was
 // answered, its lease had run out however late it began, or its client had
 // stopped believing; and as long as a request of unknown outcome may have left a
-// lease behind. Broken is the time of any fault, landed or not, and
+// lease behind. Broken is the time of any fault, confirmed or not, and
 // for as long as a cut network may be felt.
 //
 // A deadlock lasts until the lock is granted again: it is one anomaly, whatever faults come
@@ -40,13 +40,13 @@ func findDeadlocks(an *analysis) []Anomaly {
 }
 
 // waitsInVain lists of each deadlock of a lock the wait that began first; something was broken
-// in the spans, see joined.
-func waitsInVain(an *analysis, k *lock, broken []span) []*wait {
+// in the intervals, see joined.
+func waitsInVain(an *analysis, k *lock, broken []interval) []*wait {
 	asked := newRequests(k)
 	if asked.next() == nil {
 		return nil
 	}
-	free := idle{[2][]span{broken, joined(busy(an, k), an.opt.Bound)}, an.last}
+	free := idle{[2][]interval{broken, joined(busy(an, k), an.opt.Bound)}, an.last}
 	var out []*wait
 	for at := int64(0); ; {
 		gap, ok := free.from(at)
@@ -98,22 +98,22 @@ func (k *lock) allAcquires() []*op {
 }
 
 // disturbed returns when something was broken, by begin.
-func disturbed(an *analysis) []span {
-	out := slices.Clone(an.faults.unsettled)
+func disturbed(an *analysis) []interval {
+	out := slices.Clone(an.faults.maybeFelt)
 	for _, f := range an.faults.list {
-		if f.ended || f.landed { // else it was never observed at all
-			out = append(out, span{f.begin, f.end})
+		if f.ended || f.confirmed { // else it was never observed at all
+			out = append(out, interval{f.begin, f.end})
 		}
 	}
-	sortBy(out, func(s span) int64 { return s.from })
+	sortBy(out, func(s interval) int64 { return s.from })
 	return out
 }
 
 // busy returns when the lock was not free, by begin.
-func busy(an *analysis, k *lock) []span {
-	busy := make([]span, 0, len(k.grants)+len(k.acquires))
+func busy(an *analysis, k *lock) []interval {
+	busy := make([]interval, 0, len(k.grants)+len(k.acquires))
 	for _, g := range k.grants {
-		busy = append(busy, span{g.lo, g.heldUntil()})
+		busy = append(busy, interval{g.lo, g.heldUntil()})
 	}
 	for _, o := range k.acquires {
 		unknown := o.typ == tInfo && o.comp >= 0
@@ -125,9 +125,9 @@ func busy(an *analysis, k *lock) []span {
 		if an.maxLease == 0 {
 			until = never // a hold without a lease need not end
 		}
-		busy = append(busy, span{o.endT, until})
+		busy = append(busy, interval{o.endT, until})
 	}
-	sortBy(busy, func(s span) int64 { return s.from })
+	sortBy(busy, func(s interval) int64 { return s.from })
 	return busy
 }
 
@@ -150,29 +150,29 @@ func (g *grant) heldUntil() int64 {
 
 // waitProof lists the events that show a wait of more than bound: no more of it is
 // needed than that, and how the last acquire of it ended does not matter.
-func waitProof(ops []*op, from, bound int64) []int32 {
-	var places []int32
+func waitEvidence(ops []*op, from, bound int64) []int32 {
+	var refs []int32
 	for _, o := range ops {
-		places = append(places, o.inv)
+		refs = append(refs, o.inv)
 		if o.endT-from > bound {
 			break
 		}
-		places = append(places, o.comp)
+		refs = append(refs, o.comp)
 	}
-	return places
+	return refs
 }
 
-// deadlock tells of a client that waited for longer than the bound for a lock that was free.
+// deadlock reports a client that waited for longer than the bound for a lock that was free.
 func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 	process := best.ops[0].process
 	a := Anomaly{
 		Key: k.name, Time: best.from + an.opt.Bound,
-		Events: an.evidence.at(waitProof(best.ops, best.from, an.opt.Bound)...),
+		Events: an.evidence.at(waitEvidence(best.ops, best.from, an.opt.Bound)...),
 		Sizes:  map[string]int64{"waited": best.to - best.from, "bound": an.opt.Bound},
 		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; all that time no client alive believed that it held it, no lease was running and no fault was on, and nobody was granted it within the bound of %s",
 			process, k.name, format.Instant(best.from), format.Instant(best.to), dur(an.opt.Bound)),
 	}
-	// Before the stretch lies what left the lock in this state.
+	// Before the interval lies what left the lock in this state.
 	var why blamed
 	if n := k.grantedBy(best.from); n > 0 {
 		g := k.grants[n-1]
@@ -196,7 +196,7 @@ func crashed(an *analysis, g *grant) *fault {
 	list := an.faults.kills[g.process]
 	i, _ := slices.BinarySearchFunc(list, max(g.okT, g.believedEnd), func(k kill, t int64) int { return cmp.Compare(k.from, t) })
 	for ; i < len(list) && list[i].from == g.believedEnd; i++ {
-		if list[i].fault.landed {
+		if list[i].fault.confirmed {
 			return list[i].fault
 		}
 	}

@@ -8,22 +8,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plainWaitsInVain looks at each acquire in each stretch in which the lock was free.
+// plainWaitsInVain looks at each acquire in each interval in which the lock was free.
 func plainWaitsInVain(an *analysis, k *lock) []*wait {
 	spans := append(disturbed(an), busy(an, k)...)
-	sortBy(spans, func(s span) int64 { return s.from })
+	sortBy(spans, func(s interval) int64 { return s.from })
 	at := int64(0)
-	var free []span
-	for _, s := range append(spans, span{an.last, an.last}) {
+	var free []interval
+	for _, s := range append(spans, interval{an.last, an.last}) {
 		if s.from-at > an.opt.Bound {
-			free = append(free, span{at, min(s.from, an.last)})
+			free = append(free, interval{at, min(s.from, an.last)})
 		}
 		at = max(at, s.to)
 	}
 	var out []*wait
-	told := int64(-1) // no grant came since then
+	reported := int64(-1) // no grant came since then
 	for _, gap := range free {
-		if told >= 0 && !slices.ContainsFunc(k.grants, func(g *grant) bool { return g.okT > told && g.okT <= gap.from }) {
+		if reported >= 0 && !slices.ContainsFunc(k.grants, func(g *grant) bool { return g.okT > reported && g.okT <= gap.from }) {
 			continue
 		}
 		now := map[string]*wait{}
@@ -34,7 +34,7 @@ func plainWaitsInVain(an *analysis, k *lock) []*wait {
 			}
 			w := now[o.process]
 			if w == nil || o.invT-w.to >= int64(patience)-k.margin {
-				w = &wait{span: span{max(o.invT, gap.from), 0}}
+				w = &wait{interval: interval{max(o.invT, gap.from), 0}}
 				now[o.process] = w
 			}
 			w.to = min(max(w.to, o.endT), gap.to)
@@ -44,13 +44,13 @@ func plainWaitsInVain(an *analysis, k *lock) []*wait {
 			}
 		}
 		if best != nil {
-			out, told = append(out, best), best.from
+			out, reported = append(out, best), best.from
 		}
 	}
 	return out
 }
 
-// TestDeadlocksAreFound: as by looking at each acquire in each stretch, one for each time that
+// TestDeadlocksAreFound: as by looking at each acquire in each interval, one for each time that
 // the lock was given back and nobody got it.
 func TestDeadlocksAreFound(t *testing.T) {
 	const unit = int64(patience) / 2
@@ -63,11 +63,11 @@ func TestDeadlocksAreFound(t *testing.T) {
 		var faults []fault
 		for range rapid.IntRange(0, 4).Draw(t, "faults") {
 			begin := time("begin")
-			faults = append(faults, fault{name: rapid.SampledFrom([]string{"pause", "partition"}).Draw(t, "fault"), begin: begin, end: min(an.last, begin+length("fault's length")), ended: true, landed: true})
+			faults = append(faults, fault{name: rapid.SampledFrom([]string{"pause", "partition"}).Draw(t, "fault"), begin: begin, end: min(an.last, begin+length("fault's length")), ended: true, confirmed: true})
 		}
 		an.faults = newFaultLog(faults, an.last, func(string) bool { return false })
 		k := &lock{name: "k", margin: rapid.SampledFrom([]int64{0, 0, 1, unit / 2}).Draw(t, "margin")}
-		place := int32(0)
+		position := int32(0)
 		for p := range rapid.IntRange(1, 4).Draw(t, "clients") {
 			process, at := fmt.Sprint("c", p), time("first")
 			for range rapid.IntRange(0, 6).Draw(t, "acquires") {
@@ -92,7 +92,7 @@ func TestDeadlocksAreFound(t *testing.T) {
 		}
 		sortBy(k.grants, func(g *grant) int64 { return g.okT })
 		sortBy(k.acquires, func(o *op) int64 { return o.invT })
-		// The places of the invokes, by their times.
+		// The positions of the invokes, by their times.
 		type invoke struct {
 			at  int64
 			set *int32
@@ -106,13 +106,13 @@ func TestDeadlocksAreFound(t *testing.T) {
 		}
 		sortBy(invokes, func(i invoke) int64 { return i.at })
 		for _, i := range invokes {
-			*i.set = place
-			place++
+			*i.set = position
+			position++
 		}
 		say := func(list []*wait) string {
 			out := ""
 			for _, w := range list {
-				out += fmt.Sprintf("%s %v", w.ops[0].process, w.span)
+				out += fmt.Sprintf("%s %v", w.ops[0].process, w.interval)
 				for _, o := range w.ops {
 					out += fmt.Sprint(" ", o.inv)
 				}

@@ -1,5 +1,5 @@
 // Package checker turns a history into a verdict. It knows the properties of a
-// lock, the anomalies that break them and how each is proved. It knows no
+// lock, the anomalies that break them and the evidence of each. It knows no
 // network, no process and no clock: the same history always gives the same
 // verdict.
 //

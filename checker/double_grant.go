@@ -17,17 +17,17 @@ func findDoubleGrants(an *analysis) []Anomaly {
 			Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{},
 		}
 		a.More = d.more
-		places, until, from := []int32{newer.ok}, an.tenure.firmEnd(newer), newer.okT
+		refs, until, from := []int32{newer.ok}, an.holdRules.presumedEnd(newer), newer.okT
 		if d.more > 0 {
 			until = min(until, d.until)
 		}
 		for _, g := range d.older {
 			a.Grants = append(a.Grants, g.id)
-			places = append(places, g.ok)
-			if !g.timeless() {
-				places = append(places, g.proof(newer.okT)...)
+			refs = append(refs, g.ok)
+			if !g.hasNoLease() {
+				refs = append(refs, g.evidenceAt(newer.okT)...)
 			}
-			until, from = min(until, an.tenure.firmEnd(g)), min(from, g.okT)
+			until, from = min(until, an.holdRules.presumedEnd(g)), min(from, g.okT)
 		}
 		a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(d.older)
 		a.Sizes["overlap"] = until - newer.okT
@@ -37,11 +37,11 @@ func findDoubleGrants(an *analysis) []Anomaly {
 		case w != nil:
 			a.Cause = "wrong-release"
 			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
-			places = append(places, w.by.ok, w.release.inv, w.release.comp, w.next.loProof(), an.tokens.orderProof(w.by, w.victim))
+			refs = append(refs, w.by.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
 		case d.release != nil:
 			a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", format.Instant(d.release.invT), d.release.process)
 		}
-		a.Events = an.evidence.at(places...)
+		a.Events = an.evidence.at(refs...)
 		out = append(out, an.evidence.finish(a, from, blamed{}, newer.process))
 	}
 	return out

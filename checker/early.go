@@ -6,20 +6,20 @@ type earlyPair struct {
 	crowd // one, or the several whose leases together cover newer's window
 	// from is where the overlap certainly begins.
 	from int64
-	// covered says that newer's own lease proves nothing: it had ended before
+	// covered says that newer's own lease is no evidence: it had ended before
 	// its ok, but every instant at which it can have been granted was another's.
 	covered bool
-	renewed bool // newer's proof is a renewal, not its acquire
+	renewed bool // the evidence of newer is a renewal, not its acquire
 }
 
-// piece is one alive interval of one grant.
-type piece struct {
-	span
+// holdInterval is an interval in which one grant held its lock.
+type holdInterval struct {
+	interval
 	g *grant
 }
 
 // findEarly decides exclusion exactly: a history of grants is possible for a
-// mutex with leases if and only if no pair comes of this (early_test.go proves it
+// mutex with leases if and only if no pair comes of this (early_test.go shows it
 // against Porcupine and against trying all orders).
 //
 // A grant whose lease outlived its ok holds the lock at least over [ok, end); a
@@ -37,23 +37,23 @@ func findEarly(locks []*lock) []earlyPair {
 
 // earlyOf is findEarly for some grants of one kind of lock. What a kind other than the mutex is
 // accused of are leases that were certainly alive at one instant; of a lease that was
-// over before its client learnt of it nothing is said.
+// over before its client learnt of it they are not accused.
 func (k *kind) earlyOf(grants []*grant) []earlyPair {
 	c := k.capacity()
 	if c == nil {
 		return nil
 	}
-	pieces := make([]piece, 0, len(grants))
+	intervals := make([]holdInterval, 0, len(grants))
 	for _, g := range grants {
-		for _, s := range g.pieces() {
-			pieces = append(pieces, piece{s, g})
+		for _, s := range g.intervals() {
+			intervals = append(intervals, holdInterval{s, g})
 		}
 	}
-	sortBy(pieces, func(p piece) int64 { return p.from })
+	sortBy(intervals, func(p holdInterval) int64 { return p.from })
 
 	var out []earlyPair
 	accused := map[*grant]bool{}
-	for _, p := range pieces {
+	for _, p := range intervals {
 		if older := c.conflicts(p); older != nil && !accused[p.g] {
 			accused[p.g] = true
 			out = append(out, earlyPair{newer: p.g, crowd: crowdOf(older, len(out) == 0), from: p.from, renewed: p.from != p.g.okT})
@@ -71,7 +71,7 @@ func (k *kind) earlyOf(grants []*grant) []earlyPair {
 			continue
 		}
 		if cover == nil {
-			cover = coveringOf(pieces)
+			cover = coveringOf(intervals)
 		}
 		if crowd := cover.of(g.givenWithin()); crowd != nil {
 			out = append(out, earlyPair{newer: g, crowd: *crowd, from: g.okT, covered: true})
@@ -82,10 +82,10 @@ func (k *kind) earlyOf(grants []*grant) []earlyPair {
 
 // givenWithin is when the grant can have been given, for one whose lease had ended
 // before its ok: not before its lease was over, since until then it held.
-func (g *grant) givenWithin() span {
+func (g *grant) givenWithin() interval {
 	from := g.lo
 	if g.lease > 0 {
 		from = max(from, satAdd(g.since, g.lease))
 	}
-	return span{min(from, g.okT-g.lock.margin), g.okT}
+	return interval{min(from, g.okT-g.lock.margin), g.okT}
 }

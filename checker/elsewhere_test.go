@@ -60,7 +60,7 @@ func asTrace(events []history.Event) string {
 	}
 	var waiting []*open
 	var out []string
-	span := func(from history.Event, to *history.Event) {
+	interval := func(from history.Event, to *history.Event) {
 		said, end := from, int64(0)
 		if to != nil {
 			said, end = *to, epoch+to.Time
@@ -119,7 +119,7 @@ func asTrace(events []history.Event) string {
 			waiting = append(waiting, &open{at: e})
 			continue
 		case e.F == history.Lost && e.Process != history.Nemesis:
-			span(e, &e)
+			interval(e, &e)
 			continue
 		}
 		i := -1
@@ -129,15 +129,15 @@ func asTrace(events []history.Event) string {
 			}
 		}
 		if i < 0 { // a renewal that the client library made by itself
-			span(e, &e)
+			interval(e, &e)
 			continue
 		}
 		waiting[i].used = true
-		span(waiting[i].at, &e)
+		interval(waiting[i].at, &e)
 	}
 	for _, o := range waiting {
 		if !o.used {
-			span(o.at, nil)
+			interval(o.at, nil)
 		}
 	}
 	return strings.Join(out, "\n") + "\n"

@@ -8,19 +8,19 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// evidence is what every anomaly's proof is made of: events, by the numbers that the
+// evidence is what every anomaly's chain of events is made of: events, by the numbers that the
 // history gives them, and the faults that were on.
 type evidence struct {
-	places places
+	refs   eventNumbers
 	faults *faultLog
 }
 
-// at lists the events at places, for a proof; those of -1 are left out.
-func (v evidence) at(list ...int32) []int64 { return v.places.at(list...) }
+// at lists the numbers of the events that refs name; those of -1 are left out.
+func (v evidence) at(list ...int32) []int64 { return v.refs.at(list...) }
 
-// finish fills in what every anomaly has: sorted proofs, the faults that had a part in it
+// finish fills in what every anomaly has: sorted evidence, the faults that had a part in it
 // and those that were on besides, and their mention in the explanation. from is the
-// earliest instant of the proof.
+// earliest instant of the evidence.
 func (v evidence) finish(a Anomaly, from int64, b blamed, processes ...string) Anomaly {
 	for _, p := range processes {
 		if !slices.Contains(a.Processes, p) {
@@ -31,7 +31,7 @@ func (v evidence) finish(a Anomaly, from int64, b blamed, processes ...string) A
 	a.Faults = []string{}
 	var had []*fault
 	if b.suspect != nil {
-		a.Suspect = b.suspect.told()
+		a.Suspect = b.suspect.asSuspect()
 		had = append(had, b.suspect.fault)
 	}
 	for _, p := range b.parts {
@@ -45,12 +45,12 @@ func (v evidence) finish(a Anomaly, from int64, b blamed, processes ...string) A
 }
 
 // besides fills in the names of the faults that were on from an instant on and had no part, and
-// puts them in words. There can be very many: their names are told, and their number.
+// puts them in words. There can be very many: it gives their names and their number.
 func (v evidence) besides(a *Anomaly, from int64, had []*fault) string {
 	n := v.faults.count(from, a.Time)
 	named := map[string]int{} // those that had a part and were on
 	for _, f := range had {
-		if f.landed && f.begin <= a.Time && f.end >= from {
+		if f.confirmed && f.begin <= a.Time && f.end >= from {
 			named[f.name]++
 			n--
 		}
@@ -65,8 +65,8 @@ func (v evidence) besides(a *Anomaly, from int64, had []*fault) string {
 	}
 	slices.Sort(a.Bystanders)
 	var words []string
-	for i := v.faults.landed.first(0, from, a.Time); i >= 0 && len(words) < maxFaults; i = v.faults.landed.first(i+1, from, a.Time) {
-		if f := v.faults.landed.list[i]; !slices.Contains(had, f) {
+	for i := v.faults.confirmed.first(0, from, a.Time); i >= 0 && len(words) < maxFaults; i = v.faults.confirmed.first(i+1, from, a.Time) {
+		if f := v.faults.confirmed.list[i]; !slices.Contains(had, f) {
 			words = append(words, f.words())
 		}
 	}
@@ -82,8 +82,8 @@ func besideWords(words []string, n int) string {
 	return text
 }
 
-// told is a part as a verdict tells it.
-func (p *part) told() *Suspect {
+// asSuspect is a part as a verdict has it.
+func (p *part) asSuspect() *Suspect {
 	s := &Suspect{Fault: p.name, Nodes: p.nodes, On: p.side, Begin: p.begin, End: p.end}
 	if n := len(s.Nodes) - maxNodes; n > 0 {
 		s.Nodes, s.More = s.Nodes[:maxNodes], n
@@ -103,7 +103,7 @@ func namesOf(list []*fault) []string {
 	return out
 }
 
-// maxNodes is how many of those that a fault struck are named, of each anomaly.
+// maxNodes is how many of a fault's nodes are named, of each anomaly.
 const maxNodes = 16
 
 // maxFaults is how many faults an explanation names, of each sort.
@@ -130,7 +130,7 @@ func faultWords(had []*fault) string {
 	return b.String()
 }
 
-// words is the fault and whom it struck: "pause of c1".
+// words is the fault and its nodes: "pause of c1".
 func (f *fault) words() string {
 	if len(f.nodes) == 0 {
 		return f.name

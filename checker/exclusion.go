@@ -52,9 +52,9 @@ func overlapping(an *analysis, anomalies int) string {
 // grants that had the lock for certain at some time.
 func askedWhileHeld(an *analysis) (asked, held int) {
 	for _, k := range an.locks {
-		pieces := an.tenure.certainPieces(k)
+		intervals := an.holdRules.certainHolds(k)
 		last := (*grant)(nil)
-		for _, p := range pieces {
+		for _, p := range intervals {
 			if p.g != last {
 				held++
 			}
@@ -69,12 +69,12 @@ func askedWhileHeld(an *analysis) (asked, held int) {
 			continue
 		}
 		for _, o := range k.acquires {
-			if anotherHad(pieces, o.process, o.invT, o.endT) {
+			if anotherHad(intervals, o.process, o.invT, o.endT) {
 				asked++
 			}
 		}
 		for _, g := range k.grants {
-			if g.inv >= 0 && anotherHad(pieces, g.process, g.invT, g.okT) {
+			if g.inv >= 0 && anotherHad(intervals, g.process, g.invT, g.okT) {
 				asked++
 			}
 		}

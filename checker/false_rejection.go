@@ -41,10 +41,10 @@ func findFalseRejections(an *analysis) []Anomaly {
 			continue
 		}
 		left := g.aliveUntil(o.endT) - o.endT
-		places := append(g.proof(o.endT), o.inv, o.comp)
+		refs := append(g.evidenceAt(o.endT), o.inv, o.comp)
 		a := Anomaly{
 			Key: g.lock.name, Time: o.endT,
-			Grants: []string{g.id}, Events: an.evidence.at(places...), Effects: []int64{e.seq},
+			Grants: []string{g.id}, Events: an.evidence.at(refs...), Effects: []int64{e.seq},
 			Sizes: map[string]int64{"remaining": left},
 			Explanation: fmt.Sprintf("the register refused %s's %s%s at %s (%s), although its lease certainly had %s left and nobody had been granted the lock since",
 				g.process, e.f, g.with(), format.Instant(o.endT), e.err(), dur(left)),

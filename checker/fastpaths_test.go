@@ -51,12 +51,12 @@ func TestCheckFilesEnds(t *testing.T) {
 		dir := t.TempDir()
 		events, log := write(t, dir, in, c.order)
 		for n := range c.asks {
-			told := 0
+			reported := 0
 			ctx := &ending{Context: context.Background(), n: n}
-			_, err := CheckFiles(ctx, events, log, Options{SkipCrossCheck: true}, func(int) { told++ })
+			_, err := CheckFiles(ctx, events, log, Options{SkipCrossCheck: true}, func(int) { reported++ })
 			if !errors.Is(err, context.DeadlineExceeded) || ctx.asked != n+2 || // to know, and to say
-				told > c.toldOf {
-				t.Errorf("%s, over after %d: %v, asked %d times, told %d times", c.name, n, err, ctx.asked, told)
+				reported > c.toldOf {
+				t.Errorf("%s, over after %d: %v, asked %d times, told %d times", c.name, n, err, ctx.asked, reported)
 			}
 		}
 		ctx := &ending{Context: context.Background(), n: c.asks}
@@ -77,11 +77,11 @@ func TestCheckFilesProgress(t *testing.T) {
 		order[i] = i
 	}
 	events, _ := write(t, t.TempDir(), in, order)
-	var told []int
-	if _, err := CheckFiles(context.Background(), events, "", Options{}, func(n int) { told = append(told, n) }); err != nil {
+	var reported []int
+	if _, err := CheckFiles(context.Background(), events, "", Options{}, func(n int) { reported = append(reported, n) }); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 3 || told[0] != 0 || told[1] != 4096 || told[2] != 8192 {
-		t.Errorf("told %v", told)
+	if len(reported) != 3 || reported[0] != 0 || reported[1] != 4096 || reported[2] != 8192 {
+		t.Errorf("told %v", reported)
 	}
 }

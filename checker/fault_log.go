@@ -7,45 +7,45 @@ import (
 
 // faultLog is all faults of a history that ended at last.
 type faultLog struct {
-	list   []fault   // by begin
-	landed faultList // by their ends, as service and failed; the others by until when they may be felt
-	// Of those that landed: which were on the service or the machine, or may have an effect on
+	list      []fault   // by begin
+	confirmed faultList // by their ends, as service and failed; the others by until when they may be felt
+	// Of the confirmed ones: which were on the service or the machine, or may have an effect on
 	// clients that they do not name; and which name a node.
 	general faultList
 	byNode  map[string]*faultList
-	service faultList // landed, and on anything but clients
-	failed  faultList // landed, and somebody lost by it what he knew
-	ended   []int64   // when the landed ones ended, in order
+	service faultList // confirmed, and on anything but clients
+	failed  faultList // confirmed, and a process lost by it what it knew
+	ended   []int64   // when the confirmed ones ended, in order
 	names   []*faultName
 	// harm is when faults were on that name a client, and elsewhere those that concern also
 	// clients that they do not name.
-	harm      map[string][]span
-	elsewhere []span
-	unsettled []span // when cuts of the network may be felt
+	harm      map[string][]interval
+	elsewhere []interval
+	maybeFelt []interval // when cuts of the network may be felt
 	kills     map[string][]kill
-	killed    bool // somebody was
+	killed    bool // a client was
 }
 
-// kill is a fault that killed a process, as far as it tells of one.
+// kill is a fault that killed a process, as far as it concerns one.
 type kill struct {
-	span
+	interval
 	reach int64 // the latest end among it and all before
 	fault *fault
 }
 
-// faultName is when faults of one name were on that landed.
+// faultName is when confirmed faults of one name were on.
 type faultName struct {
 	name         string
 	begin, ended []int64 // each in order
 }
 
-// maxNames is of how many names of faults an anomaly tells which were on, those that were on
+// maxNames is of how many names of faults an anomaly says which were on, those that were on
 // first: a history can make up one for each fault.
 const maxNames = 32
 
 // newFaultLog completes what was read.
 func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog {
-	l := &faultLog{list: list, byNode: map[string]*faultList{}, harm: map[string][]span{}, kills: map[string][]kill{}}
+	l := &faultLog{list: list, byNode: map[string]*faultList{}, harm: map[string][]interval{}, kills: map[string][]kill{}}
 	for i := range list {
 		f := &list[i]
 		if !f.ended {
@@ -73,10 +73,10 @@ func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog
 			}
 		}
 		l.addKill(f)
-		if !f.landed {
+		if !f.confirmed {
 			continue
 		}
-		l.landed.add(f)
+		l.confirmed.add(f)
 		l.ended = append(l.ended, f.end)
 		if f.onService() {
 			l.service.add(f)
@@ -111,12 +111,12 @@ func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog
 		l.harm[process] = harmOf(faults)
 	}
 	l.elsewhere = harmOf(others)
-	l.unsettled = unsettled(list)
+	l.maybeFelt = maybeFelt(list)
 	for _, list := range l.byNode {
 		list.build((*fault).felt)
 	}
 	l.general.build((*fault).felt)
-	for _, list := range []*faultList{&l.landed, &l.service, &l.failed} {
+	for _, list := range []*faultList{&l.confirmed, &l.service, &l.failed} {
 		list.build(func(f *fault) int64 { return f.end })
 	}
 	return l
@@ -130,7 +130,7 @@ func (l *faultLog) addKill(f *fault) {
 	l.killed = true
 	for _, n := range f.nodes {
 		list := l.kills[n]
-		k := kill{span{f.begin, f.end}, f.end, f}
+		k := kill{interval{f.begin, f.end}, f.end, f}
 		if len(list) > 0 {
 			k.reach = max(k.reach, list[len(list)-1].reach)
 		}
@@ -176,17 +176,17 @@ func (l *faultList) latest(out []*fault, from, to int64, most int) []*fault {
 }
 
 // harmOf lists when a fault was on that can explain what a client lost that it concerns,
-// landed or not, and for as long again as it lasted, while it may still be felt (see
+// confirmed or not, and for as long again as it lasted, while it may still be felt (see
 // unsettled). They come by begin.
-func harmOf(list []*fault) []span {
-	var out []span
+func harmOf(list []*fault) []interval {
+	var out []interval
 	for _, f := range list {
 		until := satAdd(f.end, min(f.end-f.begin, int64(Settle)))
 		if n := len(out); n > 0 && f.begin <= out[n-1].to {
 			out[n-1].to = max(out[n-1].to, until)
 			continue
 		}
-		out = append(out, span{f.begin, until})
+		out = append(out, interval{f.begin, until})
 	}
 	return out
 }
@@ -195,8 +195,8 @@ func harmOf(list []*fault) []span {
 // still have been felt then, or came later; never where there is none.
 func (l *faultLog) harmFrom(process string, t int64) int64 {
 	from := never
-	for _, harm := range [][]span{l.harm[process], l.elsewhere} {
-		i, _ := slices.BinarySearchFunc(harm, t, func(h span, t int64) int { return cmp.Compare(h.to, t) })
+	for _, harm := range [][]interval{l.harm[process], l.elsewhere} {
+		i, _ := slices.BinarySearchFunc(harm, t, func(h interval, t int64) int { return cmp.Compare(h.to, t) })
 		if i < len(harm) {
 			from = min(from, harm[i].from)
 		}
@@ -204,13 +204,13 @@ func (l *faultLog) harmFrom(process string, t int64) int64 {
 	return from
 }
 
-// count is how many faults that landed were on at some time in [from, to].
+// count is how many confirmed faults were on at some time in [from, to].
 func (l *faultLog) count(from, to int64) int {
 	over, _ := slices.BinarySearch(l.ended, from)
-	return max(0, l.landed.begun(to)-over)
+	return max(0, l.confirmed.begun(to)-over)
 }
 
-// was says whether a fault of the name that landed was on at some time in [from, to], beside
+// was says whether a confirmed fault of the name was on at some time in [from, to], beside
 // so many.
 func (n *faultName) was(from, to int64, beside int) bool {
 	begun, _ := slices.BinarySearchFunc(n.begin, to, func(v, t int64) int { return cmp.Or(cmp.Compare(v, t), -1) })
@@ -218,29 +218,29 @@ func (n *faultName) was(from, to int64, beside int) bool {
 	return begun-over > beside
 }
 
-// first is the place of the first one, from a place on, that was on at some time in [from, to];
+// first is the position of the first one, from a position on, that was on at some time in [from, to];
 // -1 where there is none.
-func (l *faultList) first(place int, from, to int64) int {
-	if i := l.ends.first(place, from); i >= 0 && i < l.begun(to) {
+func (l *faultList) first(position int, from, to int64) int {
+	if i := l.ends.first(position, from); i >= 0 && i < l.begun(to) {
 		return i
 	}
 	return -1
 }
 
-// onService says whether a landed fault on anything but clients was on in [from, to].
+// onService says whether a confirmed fault on anything but clients was on in [from, to].
 func (l *faultLog) onService(from, to int64) bool { return l.service.first(0, from, to) >= 0 }
 
-// unsettled lists when cuts of the network may be felt. A sender that hears nothing
+// maybeFelt lists when cuts of the network may be felt. A sender that hears nothing
 // doubles the time to its next attempt (RFC 6298, 5.5): one that was cut off for some
 // seconds, or at each of its attempts, may stay silent for as many seconds after.
-func unsettled(list []fault) []span {
-	var out []span
+func maybeFelt(list []fault) []interval {
+	var out []interval
 	for _, f := range list { // by begin
 		if !f.losesPackets() || !f.ended {
 			continue
 		}
 		if n := len(out); n == 0 || f.begin > out[n-1].to {
-			out = append(out, span{from: f.begin})
+			out = append(out, interval{from: f.begin})
 		}
 		s := &out[len(out)-1]
 		s.to = max(s.to, satAdd(f.end, min(f.end-s.from, int64(Settle))))

@@ -20,14 +20,14 @@ const Settle = 15 * time.Second
 
 // fault is one injection.
 type fault struct {
-	n          int // place in its log
+	n          int // position in its log
 	name       string
 	nodes      []string
 	clients    int // how many of the nodes are clients
 	begin, end int64
 	ended      bool
 	stays      string // why it could not be healed
-	landed     bool
+	confirmed  bool
 }
 
 // onService says whether it was on anything but clients.
@@ -69,7 +69,7 @@ func baseName(f string) string {
 // faultReader pairs each fault's begin with its end, by name and nodes.
 type faultReader struct {
 	list   []fault
-	open   map[string][]int // places of those without an end
+	open   map[string][]int // positions of those without an end
 	counts map[string]FaultCount
 	stalls int
 }
@@ -84,7 +84,7 @@ func (r *faultReader) read(e *history.Event, t int64) {
 			c.Confirmed++
 		}
 		r.open[id] = append(r.open[id], len(r.list))
-		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, landed: e.Confirmed})
+		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, confirmed: e.Confirmed})
 	case history.End:
 		if list := r.open[id]; len(list) > 0 {
 			f := &r.list[list[0]]

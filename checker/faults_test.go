@@ -7,7 +7,7 @@ import (
 )
 
 // TestFaultsOfAnomalies: each anomaly names the faults that were on between the
-// first and the last moment of its proof, or while the older grant was given, with a part or without, and no others.
+// first and the last moment of its evidence, or while the older grant was given, with a part or without, and no others.
 func TestFaultsOfAnomalies(t *testing.T) {
 	const (
 		slowAtFirst = "0.155-0.158 nemesis slow c9\n"

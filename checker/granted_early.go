@@ -17,7 +17,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			Key: newer.lock.name, Time: e.from,
 			Cause: "granted-early", Sizes: map[string]int64{},
 		}
-		var places []int32
+		var refs []int32
 		from := newer.okT
 		for _, g := range e.older {
 			a.Grants = append(a.Grants, g.id)
@@ -40,7 +40,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			older.process, older.claim(), dur(e.from-older.okT), dur(left))
 		switch {
 		case !e.newer.lock.mutex():
-			places = append(places, tell(e, &a)...)
+			refs = append(refs, explainCrowd(e, &a)...)
 		case e.covered:
 			others := ""
 			if a.More = e.more; e.n() > crowdAll {
@@ -48,27 +48,27 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			}
 			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s%s certainly had time left throughout",
 				newer.process, what, format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim(), others)
-			places = append(places, coverProof(e)...)
+			refs = append(refs, coverEvidence(e)...)
 		case e.renewed:
 			a.Cause = "renewed-early"
 			a.Explanation = fmt.Sprintf("%s's lease had ended and was renewed by %s, %s", newer.process, format.Instant(e.from), while)
-			places = append(older.proof(e.from), newer.proof(e.from)...)
+			refs = append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...)
 		default:
 			a.Sizes["overlap"] = min(older.aliveUntil(e.from), newer.aliveUntil(e.from)) - e.from
 			a.Explanation = fmt.Sprintf("%s %s by %s, %s", newer.process, what, format.Instant(e.from), while)
-			places = append(older.proof(e.from), newer.proof(e.from)...)
-			if w := newer.givenWithin(); len(newer.proof(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
+			refs = append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...)
+			if w := newer.givenWithin(); len(newer.evidenceAt(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
 				// How long newer held does not matter: it had nowhere to begin.
-				places = coverProof(e)
+				refs = coverEvidence(e)
 			}
 		}
 		if w := wrong[newer]; w != nil {
 			a.Cause = "wrong-release"
 			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
-			places = append(places, w.by.ok, w.release.inv, w.release.comp, w.next.loProof(), an.tokens.orderProof(w.by, w.victim))
+			refs = append(refs, w.by.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
 		}
 		a.Grants = append(a.Grants, newer.id)
-		a.Events = an.evidence.at(places...)
+		a.Events = an.evidence.at(refs...)
 		out = append(out, an.evidence.finish(a, from, an.suspects.early[newer], newer.process))
 	}
 	return out
@@ -87,17 +87,17 @@ func (g *grant) claim() string {
 }
 
 // coverProof lists the events that show the window of e.newer covered.
-func coverProof(e earlyPair) []int32 {
+func coverEvidence(e earlyPair) []int32 {
 	w := e.newer.givenWithin()
-	places := []int32{e.newer.ok}
+	refs := []int32{e.newer.ok}
 	if w.from == e.newer.lo {
-		places = append(places, e.newer.loProof())
+		refs = append(refs, e.newer.loEvidence())
 	}
 	at := w.from
 	for _, g := range e.older { // each reaches past where the one before ended
 		until := g.aliveUntil(at)
-		places = append(places, g.proof(min(until-1, w.to))...)
+		refs = append(refs, g.evidenceAt(min(until-1, w.to))...)
 		at = until
 	}
-	return places
+	return refs
 }

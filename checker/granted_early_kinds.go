@@ -6,16 +6,16 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// tell explains a grant that was one too many, and returns the places that prove it.
-func tell(e earlyPair, a *Anomaly) []int32 {
+// explainCrowd explains a grant that was one too many, and returns the refs of the evidence.
+func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	newer, first := e.newer, e.older[0]
-	places := newer.proof(e.from)
+	refs := newer.evidenceAt(e.from)
 	until := min(newer.aliveUntil(e.from), e.until)
 	if a.More = e.more; e.more > 0 {
 		a.Sizes["remaining"] = min(a.Sizes["remaining"], e.until-e.from)
 	}
 	for _, g := range e.older {
-		places = append(places, g.proof(e.from)...)
+		refs = append(refs, g.evidenceAt(e.from)...)
 		a.Sizes["remaining"] = min(a.Sizes["remaining"], g.leaseLeft(e.from))
 		until = min(until, g.aliveUntil(e.from))
 	}
@@ -28,12 +28,12 @@ func tell(e earlyPair, a *Anomaly) []int32 {
 	if newer.lock.permits > 0 {
 		a.Explanation = fmt.Sprintf("%s by %s, while %s out: the leases of %s certainly had at least %s left",
 			what, format.Instant(e.from), permitWords(newer.lock.permits), e.processes(), dur(a.Sizes["remaining"]))
-		return places
+		return refs
 	}
-	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.proof(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
-		places = coverProof(e) // as between two grants of a mutex
+	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.evidenceAt(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
+		refs = coverEvidence(e) // as between two grants of a mutex
 	}
 	a.Explanation = fmt.Sprintf("%s by %s, while %s's %s, granted %s earlier, certainly had %s left",
 		what, format.Instant(e.from), first.process, first.claim(), dur(e.from-first.okT), dur(a.Sizes["remaining"]))
-	return places
+	return refs
 }

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// idle finds when neither of two lists has a span.
+// idle finds when neither of two lists has an interval.
 type idle struct {
-	lists [2][]span // see joined
-	last  int64     // the end of all
+	lists [2][]interval // see joined
+	last  int64         // the end of all
 }
 
-// joined makes one of spans that lie no further apart than gap. They come by begin; those that
+// joined makes one of intervals that lie no further apart than gap. They come by begin; those that
 // are returned rise in their ends, too.
-func joined(list []span, gap int64) []span {
-	var out []span
+func joined(list []interval, gap int64) []interval {
+	var out []interval
 	for _, s := range list {
 		if n := len(out); n > 0 && s.from-out[n-1].to <= gap {
 			out[n-1].to = max(out[n-1].to, s.to)
@@ -25,9 +25,9 @@ func joined(list []span, gap int64) []span {
 	return out
 }
 
-// from is the first stretch without a span that ends after t; false where there is none.
-func (i *idle) from(t int64) (span, bool) {
-	out := span{t, i.last}
+// from is the first interval without an interval that ends after t; false where there is none.
+func (i *idle) from(t int64) (interval, bool) {
+	out := interval{t, i.last}
 	for moved := true; moved; {
 		moved = false
 		for _, list := range i.lists {
@@ -37,7 +37,7 @@ func (i *idle) from(t int64) (span, bool) {
 		}
 	}
 	if out.from >= i.last {
-		return span{}, false
+		return interval{}, false
 	}
 	since := int64(0)
 	for _, list := range i.lists {
@@ -53,24 +53,24 @@ func (i *idle) from(t int64) (span, bool) {
 	return out, true
 }
 
-// endedBy is how many spans had ended by t.
-func endedBy(list []span, t int64) int {
-	n, _ := slices.BinarySearchFunc(list, t, func(s span, t int64) int { return cmp.Or(cmp.Compare(s.to, t), -1) })
+// endedBy is how many intervals had ended by t.
+func endedBy(list []interval, t int64) int {
+	n, _ := slices.BinarySearchFunc(list, t, func(s interval, t int64) int { return cmp.Or(cmp.Compare(s.to, t), -1) })
 	return n
 }
 
 // wait is how long one client has waited without a break, and its acquires meanwhile.
 type wait struct {
-	span
+	interval
 	ops []*op
 }
 
-// requests are a lock's acquires, by invoke, as stretch after stretch is looked at in which
+// requests are a lock's acquires, by invoke, as interval after interval is looked at in which
 // nobody had the lock.
 type requests struct {
 	lock *lock
 	list []*op
-	// link is for each the next one that is not over, and for the last place the first one.
+	// link is for each the next one that is not over, and for the last position the first one.
 	link      []int32
 	byProcess map[string][]*op
 }
@@ -103,9 +103,9 @@ func (r *requests) dropUntil(t int64) {
 	}
 }
 
-// each hands over the acquires that were under way in a stretch, by invoke, until tell wants no
+// each hands over the acquires that were under way in an interval, by invoke, until visit wants no
 // more, and drops those that were over before it.
-func (r *requests) each(within span, tell func(*op) bool) {
+func (r *requests) each(within interval, visit func(*op) bool) {
 	n := len(r.list)
 	for at, i := n, int(r.link[n]); i < n && r.list[i].invT < within.to; i = int(r.link[at]) {
 		o := r.list[i]
@@ -113,23 +113,23 @@ func (r *requests) each(within span, tell func(*op) bool) {
 			r.link[at] = r.link[i]
 			continue
 		}
-		if !tell(o) {
+		if !visit(o) {
 			return
 		}
 		at = i
 	}
 }
 
-// longWait is the wait of more than bound that began first within a stretch in which nobody had
+// longWait is the wait of more than bound that began first within an interval in which nobody had
 // the lock; nil where there is none.
-func (r *requests) longWait(within span, bound int64) *wait {
+func (r *requests) longWait(within interval, bound int64) *wait {
 	var best *wait
 	r.waits(within, func(w *wait) bool {
 		if w.to-w.from > bound && (best == nil || w.from < best.from) {
 			best = w
 		}
 		// None can have begun earlier. Were all looked at that go on through many such
-		// stretches, that would be the square of them.
+		// intervals, that would be the square of them.
 		return best == nil || best.from > within.from
 	})
 	if best != nil && best.from == within.from {
@@ -138,22 +138,22 @@ func (r *requests) longWait(within span, bound int64) *wait {
 	return best
 }
 
-// waits tells, each time that one grows, of the waits within a stretch, until tell wants no more.
-func (r *requests) waits(within span, tell func(*wait) bool) {
+// waits visits the waits within an interval, each time that one grows, until visit wants no more.
+func (r *requests) waits(within interval, visit func(*wait) bool) {
 	now := map[string]*wait{}
 	r.each(within, func(o *op) bool {
 		w := now[o.process]
 		if w == nil || !w.add(o, r.lock, within) {
-			w = &wait{span: span{max(o.invT, within.from), 0}}
+			w = &wait{interval: interval{max(o.invT, within.from), 0}}
 			w.take(o, within)
 			now[o.process] = w
 		}
-		return tell(w)
+		return visit(w)
 	})
 }
 
 // add adds an acquire that follows without a break; false where one lies before it.
-func (w *wait) add(o *op, k *lock, within span) bool {
+func (w *wait) add(o *op, k *lock, within interval) bool {
 	if o.invT-w.to >= int64(patience)-k.margin { // between times of one clock
 		return false
 	}
@@ -161,13 +161,13 @@ func (w *wait) add(o *op, k *lock, within span) bool {
 	return true
 }
 
-func (w *wait) take(o *op, within span) {
+func (w *wait) take(o *op, within interval) {
 	w.to = min(max(w.to, o.endT), within.to)
 	w.ops = append(w.ops, o)
 }
 
 // goOn adds to a wait what its client asked for after it without a break.
-func (r *requests) goOn(w *wait, within span) {
+func (r *requests) goOn(w *wait, within interval) {
 	if r.byProcess == nil {
 		r.byProcess = map[string][]*op{}
 		for _, o := range r.list {

@@ -15,7 +15,7 @@ func TestFindGrantByID(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newReader()
 		want := map[string]*grant{}
-		twice := map[string]bool{}
+		duplicates := map[string]bool{}
 		process := rapid.SampledFrom([]string{"c1", "c1.2", "c11", "a"})
 		id := rapid.OneOf(
 			rapid.Custom(func(t *rapid.T) string {
@@ -35,13 +35,13 @@ func TestFindGrantByID(t *testing.T) {
 			if rapid.Bool().Draw(t, "store") && name != "" {
 				g := &grant{id: name}
 				if want[name] != nil {
-					twice[name] = true
+					duplicates[name] = true
 				}
 				r.names.add(g, hint)
 				want[name] = g
 			}
-			if r.names.ambiguous(name) != twice[name] {
-				t.Fatalf("%q given twice: %v, want %v", name, r.names.ambiguous(name), twice[name])
+			if r.names.ambiguous(name) != duplicates[name] {
+				t.Fatalf("%q given twice: %v, want %v", name, r.names.ambiguous(name), duplicates[name])
 			}
 		}
 	})
@@ -89,7 +89,7 @@ func TestProcessTables(t *testing.T) {
 	})
 }
 
-// Processes whose names fall on one place of the small table stay apart.
+// Processes whose names fall on one position of the small table stay apart.
 func TestProcessNamesApart(t *testing.T) {
 	r := newReader()
 	names := map[string]*proc{}

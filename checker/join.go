@@ -1,7 +1,7 @@
 package checker
 
 // join says which operation each effect belongs to: a write by its value, which is
-// unique in a run; a read by its grant, its place among the grant's reads and its time.
+// unique in a run; a read by its grant, its position among the grant's reads and its time.
 // The log is nil where there are no effects.
 func join(all []*effect, locks []*lock, ids *names) *registerLog {
 	if len(all) == 0 {
@@ -107,7 +107,7 @@ func (m *readMatcher) match(ops []*op, effects []*effect) {
 			}
 		}
 		if n != 1 {
-			return nil // two writes of one value cannot be told apart
+			return nil // two writes of one value cannot be distinguished
 		}
 		return found
 	}
@@ -117,7 +117,7 @@ func (m *readMatcher) match(ops []*op, effects []*effect) {
 			if o.f == fRead {
 				continue
 			}
-			if _, twice := byValue[o.value]; twice {
+			if _, ambiguous := byValue[o.value]; ambiguous {
 				byValue[o.value] = nil
 			} else {
 				byValue[o.value] = o

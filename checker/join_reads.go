@@ -8,19 +8,19 @@ type readMatcher struct {
 
 // readList is one grant's reads of one outcome, by invoke.
 type readList struct {
-	ops   []*op
-	place []int // of each among all of the grant's reads
-	next  int   // none before it is still to be taken
-	taken []bool
-	ends  maxTree // of those that are not taken
+	ops      []*op
+	position []int // of each among all of the grant's reads
+	next     int   // none before it is still to be taken
+	taken    []bool
+	ends     maxTree // of those that are not taken
 }
 
 func (l *readList) reset() {
-	l.ops, l.place, l.taken, l.next = l.ops[:0], l.place[:0], l.taken[:0], 0
+	l.ops, l.position, l.taken, l.next = l.ops[:0], l.position[:0], l.taken[:0], 0
 }
 
-func (l *readList) add(o *op, place int) {
-	l.ops, l.place, l.taken = append(l.ops, o), append(l.place, place), append(l.taken, false)
+func (l *readList) add(o *op, position int) {
+	l.ops, l.position, l.taken = append(l.ops, o), append(l.position, position), append(l.taken, false)
 }
 
 // at is the first read that is not taken and was under way at t; -1 where there is none.
@@ -38,7 +38,7 @@ func (l *readList) take(i int) {
 	l.ends.set(i, none)
 }
 
-// first is the place of the first read that is not taken, len(ops) of all where there is none.
+// first is the position of the first read that is not taken, len(ops) of all where there is none.
 func (l *readList) first(all int) int {
 	for l.next < len(l.ops) && l.taken[l.next] {
 		l.next++
@@ -46,11 +46,11 @@ func (l *readList) first(all int) int {
 	if l.next == len(l.ops) {
 		return all
 	}
-	return l.place[l.next]
+	return l.position[l.next]
 }
 
 // matchReads pairs one grant's reads, by invoke, with their effects, in the log's order. A
-// process reads one at a time, so both are in the same order; the times tell which reads of
+// process reads one at a time, so both are in the same order; the times show which reads of
 // unknown outcome never arrived. What the times leave over is paired in order, as in a log
 // without times or with those of another clock.
 func (m *readMatcher) matchReads(ops []*op, effects []*effect) {

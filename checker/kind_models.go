@@ -75,9 +75,9 @@ func (k *lock) model() porcupine.Model {
 	}
 }
 
-// question asks Porcupine about grants of such a lock, those that were certainly alive.
-func (k *lock) question(grants []*grant) question {
-	q := question{exact: len(k.earlyOf(grants)) == 0, model: k.model()}
+// porcupineCase asks Porcupine about grants of such a lock, those that were certainly alive.
+func (k *lock) porcupineCase(grants []*grant) porcupineCase {
+	q := porcupineCase{exact: len(k.earlyOf(grants)) == 0, model: k.model()}
 	if k.capacity() == nil {
 		q.exact = true
 		return q

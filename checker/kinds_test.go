@@ -12,7 +12,7 @@ import (
 )
 
 // kindSmall is one hold on a small clock, as a plain list of what is known: who, how,
-// and the two stretches of time that are judged.
+// and the two intervals that are judged.
 type kindSmall struct {
 	process, grant  string
 	mode            string
@@ -109,11 +109,11 @@ func kindEvents(holds []kindSmall) []history.Event {
 }
 
 // allowed looks at every instant, and at all holds at once.
-func allowed(holds []kindSmall, kind string, permits int64, stretch func(kindSmall) func(int64) bool) bool {
+func allowed(holds []kindSmall, kind string, permits int64, indexRange func(kindSmall) func(int64) bool) bool {
 	for now := int64(0); now < 200; now++ {
 		var out []kindSmall
 		for _, h := range holds {
-			if stretch(h)(now) {
+			if indexRange(h)(now) {
 				out = append(out, h)
 			}
 		}
@@ -157,7 +157,7 @@ func TestKindsAreExact(t *testing.T) {
 					t.Fatalf("exclusion %v, at every instant %v\n%s", early, want, dump(world{in: in}))
 				}
 				patchy := slices.ContainsFunc(k.grants, (*grant).patchy) // which no model knows
-				if q := k.question(k.grants); !patchy && (porcupine.CheckOperations(q.model, q.calls) != early || q.exact != early) {
+				if q := k.porcupineCase(k.grants); !patchy && (porcupine.CheckOperations(q.model, q.calls) != early || q.exact != early) {
 					t.Fatalf("exclusion %v, Porcupine disagrees\n%s", early, dump(world{in: in}))
 				}
 				for _, w := range exclusionWindows(an, groupsOf(an.locks)) {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// span is a stretch of time [from, to).
-type span struct{ from, to int64 }
+// interval is the time [from, to).
+type interval struct{ from, to int64 }
 
 // findAlive computes when the grant's lease was certainly alive.
 //
-// What proves it: the acquire's own lease (it cannot have begun later than its
+// The evidence: the acquire's own lease (it cannot have begun later than its
 // ok nor ended before since + lease); an ok renew or release with held, by which
 // the service itself says that the grant was in force until that request came;
 // an ok renew without held, which promises since + lease but says nothing of a
@@ -36,38 +36,38 @@ func (g *grant) findAlive() {
 		}
 		g.promised = max(g.promised, r.until)
 	}
-	var room [4]span
-	pieces := append(room[:0], span{g.okT, end})
+	var room [4]interval
+	intervals := append(room[:0], interval{g.okT, end})
 	for _, r := range g.renewals() { // by the time of their ok
-		last := &pieces[len(pieces)-1]
+		last := &intervals[len(intervals)-1]
 		switch {
 		case r.until <= last.to:
 		case r.okT <= last.to:
 			last.to = r.until
 		case r.until > r.okT:
-			pieces = append(pieces, span{r.okT, r.until})
+			intervals = append(intervals, interval{r.okT, r.until})
 		}
 	}
-	for i := range pieces {
-		pieces[i].to = min(pieces[i].to, cut)
+	for i := range intervals {
+		intervals[i].to = min(intervals[i].to, cut)
 	}
-	g.setPieces(slices.DeleteFunc(pieces, func(s span) bool { return s.to <= s.from }))
+	g.setIntervals(slices.DeleteFunc(intervals, func(s interval) bool { return s.to <= s.from }))
 }
 
-func (g *grant) pieces() []span {
+func (g *grant) intervals() []interval {
 	if g.many != nil {
 		return *g.many
 	}
-	return g.one[:g.pieceN]
+	return g.one[:g.intervalN]
 }
 
-func (g *grant) setPieces(pieces []span) {
-	if len(pieces) > len(g.one) {
-		many := slices.Clone(pieces)
+func (g *grant) setIntervals(intervals []interval) {
+	if len(intervals) > len(g.one) {
+		many := slices.Clone(intervals)
 		g.many = &many
 		return
 	}
-	g.pieceN = uint8(copy(g.one[:], pieces))
+	g.intervalN = uint8(copy(g.one[:], intervals))
 }
 
 func (g *grant) renewals() []renewal {
@@ -94,8 +94,8 @@ func satAdd(a, b int64) int64 {
 // end is until when the grant was alive without a gap from its ok on; okT where
 // that is nothing.
 func (g *grant) end() int64 {
-	if len(g.pieces()) > 0 && g.pieces()[0].from == g.okT {
-		return g.pieces()[0].to
+	if len(g.intervals()) > 0 && g.intervals()[0].from == g.okT {
+		return g.intervals()[0].to
 	}
 	return g.okT
 }
@@ -105,15 +105,15 @@ func (g *grant) aliveAt(t int64) bool {
 	return g.aliveUntil(t) > t
 }
 
-// pieceAt is the stretch in which the lease was certainly alive that began last by t; one of
+// intervalAt is the interval in which the lease was certainly alive that began last by t; one of
 // no length where none had begun.
-func (g *grant) pieceAt(t int64) span {
-	pieces := g.pieces()
-	n, _ := slices.BinarySearchFunc(pieces, t, func(s span, t int64) int { return cmp.Or(cmp.Compare(s.from, t), -1) })
+func (g *grant) intervalAt(t int64) interval {
+	intervals := g.intervals()
+	n, _ := slices.BinarySearchFunc(intervals, t, func(s interval, t int64) int { return cmp.Or(cmp.Compare(s.from, t), -1) })
 	if n == 0 {
-		return span{t, t}
+		return interval{t, t}
 	}
-	return pieces[n-1]
+	return intervals[n-1]
 }
 
 // leaseLeft is how much time the lease had left at t, by what had been promised
@@ -134,7 +134,7 @@ func (g *grant) leaseLeft(t int64) int64 {
 
 // aliveOver says whether the lease was certainly alive for all of [a, b].
 func (g *grant) aliveOver(a, b int64) bool {
-	return b < g.pieceAt(a).to
+	return b < g.intervalAt(a).to
 }
 
 // releaseHeld says that the release was answered with the service's word that
@@ -144,9 +144,9 @@ func (g *grant) releaseHeld() bool {
 	return r != nil && r.inv >= 0 && r.heldOK
 }
 
-// proof lists the events that show the lease alive at t, as places: the acquire's
+// evidenceAt lists the events that show the lease alive at t, as refs: the acquire's
 // ok and as few renewals as will do.
-func (g *grant) proof(t int64) []int32 {
+func (g *grant) evidenceAt(t int64) []int32 {
 	out := []int32{g.ok}
 	end := int64(0)
 	if g.lease > 0 {
@@ -164,7 +164,7 @@ func (g *grant) proof(t int64) []int32 {
 	if r := g.release; g.releaseHeld() && r.invT > t {
 		return append(out, r.inv, r.comp)
 	}
-	// Whatever lies between a renewal's ok and its own end needs no other proof.
+	// Whatever lies between a renewal's ok and its own end needs no other evidence.
 	if r := g.renewed.promisesBeyond(t); r != nil && r.okT <= t {
 		return append(out, r.ok)
 	}
@@ -173,14 +173,14 @@ func (g *grant) proof(t int64) []int32 {
 
 // aliveUntil is the end of the alive interval that holds t, or t.
 func (g *grant) aliveUntil(t int64) int64 {
-	return max(t, g.pieceAt(t).to)
+	return max(t, g.intervalAt(t).to)
 }
 
 // grantedBeyond says that no renewal is needed to promise the lease beyond t.
 func (g *grant) grantedBeyond(t int64) bool { return g.lease > 0 && satAdd(g.since, g.lease) > t }
 
 // promiseProof is the renewal, if it took one, that promised the lease beyond t.
-func (g *grant) promiseProof(t int64) int32 {
+func (g *grant) promiseEvidence(t int64) int32 {
 	if g.grantedBeyond(t) {
 		return -1
 	}
@@ -193,6 +193,6 @@ func (g *grant) promiseProof(t int64) int32 {
 // startsAt says that an alive interval begins at t: another grant can lie just
 // before it.
 func (g *grant) startsAt(t int64) bool {
-	s := g.pieceAt(t)
+	s := g.intervalAt(t)
 	return s.from == t && s.to > t
 }

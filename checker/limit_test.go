@@ -39,9 +39,9 @@ func TestEndsWhereverTheTimeIsOver(t *testing.T) {
 			if !reflect.DeepEqual(whole, Check(in)) {
 				t.Fatal("a context that does not end changes the verdict")
 			}
-			told := map[string]bool{}
+			reported := map[string]bool{}
 			for _, a := range whole.Anomalies {
-				told[jsonOf(t, a)] = true
+				reported[jsonOf(t, a)] = true
 			}
 			step := max(1, all.seen/12)
 			for left := 0; left < all.seen; left += step {
@@ -59,7 +59,7 @@ func TestEndsWhereverTheTimeIsOver(t *testing.T) {
 					}
 				}
 				for _, a := range v.Anomalies {
-					if !told[jsonOf(t, a)] {
+					if !reported[jsonOf(t, a)] {
 						t.Fatalf("%s is told after %d of %d looks at the time, and not with all of it: %s", a.Name, left, all.seen, a.Explanation)
 					}
 				}

@@ -149,7 +149,7 @@ func (l *Live) granted(e history.Event) {
 		g.until = e.Since + e.Lease
 	}
 	if e.Mode != "" || e.Permits > 0 {
-		// Who may hold it together with whom, the verdict says.
+		// Who may share it, only the verdict says.
 		l.Together = true
 		l.hold(k, g)
 		return

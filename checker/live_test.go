@@ -214,7 +214,7 @@ func TestLiveForgetsHolders(t *testing.T) {
 func TestLiveOverlaps(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
-		late       bool // the last event comes in at its place in the text, after a later grant
+		late       bool // the last event comes in at its position in the text, after a later grant
 		want       int
 	}{
 		{"two at once without a lease", "0.1-0.2 c1 acquire c1.1\n0.1-0.3 c2 acquire c2.1\n0.1-0.4 c3 acquire c3.1", false, 2},
@@ -238,7 +238,7 @@ func TestLiveOverlaps(t *testing.T) {
 	}
 }
 
-// Events that come in late by less than the lag are put in their place: clients that
+// Events that come in late by less than the lag are put in their position: clients that
 // held one after the other never overlap. Two that did are still counted.
 func TestLiveLag(t *testing.T) {
 	for _, overlapping := range []bool{false, true} {

@@ -7,7 +7,7 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 	last := int64(-1)
 	open := ""
 	for _, f := range an.faults.list {
-		if f.landed && f.name != Stall {
+		if f.confirmed && f.name != Stall {
 			last = max(last, f.end)
 			if !f.ended {
 				open = "fault " + f.name + " was never healed"

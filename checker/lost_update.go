@@ -11,7 +11,7 @@ import (
 func init() { finders["lost-update"] = findLostUpdates }
 
 // findLostUpdates finds acknowledged updates that a client overwrote without having seen
-// them; see overwrites. One anomaly tells of all that one write cut off.
+// them; see overwrites. One anomaly reports all that one write cut off.
 func findLostUpdates(an *analysis) []Anomaly {
 	if an.log == nil {
 		return lostWithoutLog(an)
@@ -25,8 +25,8 @@ func findLostUpdates(an *analysis) []Anomaly {
 	return out
 }
 
-// lostUpdate tells of all that one write overwrote unseen, and proves it of the
-// first: with another victim in its place the proof is the same.
+// lostUpdate reports all that one write overwrote unseen, with the evidence of the
+// first: with another victim in its position it would be the same.
 func lostUpdate(an *analysis, o overwrite) Anomaly {
 	victim, by, seen := o.victims[0], o.by, o.seen
 	a := Anomaly{
@@ -34,7 +34,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 		Effects: []int64{victim.seq, by.seq},
 		Sizes:   map[string]int64{"after": by.t - victim.t},
 	}
-	places := []int32{victim.op.inv, victim.op.comp, by.op.inv}
+	refs := []int32{victim.op.inv, victim.op.comp, by.op.inv}
 	from := min(victim.t, victim.op.invT, by.op.invT)
 	basis := "had not seen it"
 	if seen != nil && seen.seq < victim.seq {
@@ -45,7 +45,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 		from = min(from, seen.t)
 		a.Sizes["blind"] = by.t - seen.t
 		if seen.op != nil && by.f != fAdd {
-			places = append(places, seen.op.inv)
+			refs = append(refs, seen.op.inv)
 		}
 	}
 	var late string
@@ -54,7 +54,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 		if e.g == nil {
 			continue
 		}
-		places = append(places, e.g.ok)
+		refs = append(refs, e.g.ok)
 		if !slices.Contains(a.Grants, e.g.id) {
 			a.Grants = append(a.Grants, e.g.id)
 		}
@@ -73,7 +73,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 			why = an.suspects.wrote(a.Cause, victim.g, by.g, w)
 		}
 	}
-	a.Events = an.evidence.at(places...)
+	a.Events = an.evidence.at(refs...)
 	a.Explanation = fmt.Sprintf("the update of %s (%s, acknowledged) at %s was overwritten %s later by %s%s, which %s%s",
 		victim.process(), shown(victim.value), format.Instant(victim.t), dur(by.t-victim.t), by.process(), with(by.g), basis, late)
 	for _, v := range o.victims {
@@ -95,7 +95,7 @@ func with(g *grant) string {
 	return g.with()
 }
 
-// lostWithoutLog accuses only what real time proves: another client's write was
+// lostWithoutLog accuses only what real time shows: another client's write was
 // sent after the critical section's last look was answered, and acknowledged
 // before the section's own write was sent.
 func lostWithoutLog(an *analysis) []Anomaly {

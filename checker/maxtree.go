@@ -9,7 +9,7 @@ import (
 // node i are 2i and 2i+1, the leaves the last half. Its room is used again by build.
 type maxTree struct{ of []int64 }
 
-// none is the value of a place without one.
+// none is the value of a position without one.
 const none = math.MinInt64
 
 // build takes a list of n values.
@@ -38,7 +38,7 @@ func (t *maxTree) set(i int, v int64) {
 	}
 }
 
-// first is the first place from one on with a value of at least v, which is not none; -1 where
+// first is the first position from one on with a value of at least v, which is not none; -1 where
 // there is no such.
 func (t *maxTree) first(from int, v int64) int {
 	leaves := len(t.of) / 2
@@ -64,7 +64,7 @@ func (t *maxTree) first(from int, v int64) int {
 	return -1
 }
 
-// last is the last place before one with a value of at least v, which is not none; -1 where
+// last is the last position before one with a value of at least v, which is not none; -1 where
 // there is no such.
 func (t *maxTree) last(to int, v int64) int {
 	leaves := len(t.of) / 2

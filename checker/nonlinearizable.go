@@ -23,15 +23,15 @@ func findNonlinearizable(an *analysis) []Anomaly {
 	return out
 }
 
-// anomaly tells of a contradiction.
+// anomaly reports a contradiction.
 func (c contradiction) anomaly(k *lock, v evidence) Anomaly {
 	a := Anomaly{Key: k.name, Time: c.time, Cause: c.cause, Explanation: c.explanation}
-	from, places := c.time, c.places
+	from, refs := c.time, c.refs
 	var processes []string
 	for _, o := range c.ops {
 		processes = append(processes, o.process)
 		from = min(from, o.invT)
-		places = append(places, o.grant.ok)
+		refs = append(refs, o.grant.ok)
 		if !slices.Contains(a.Grants, o.grant.id) {
 			a.Grants = append(a.Grants, o.grant.id)
 		}
@@ -39,7 +39,7 @@ func (c contradiction) anomaly(k *lock, v evidence) Anomaly {
 	for _, e := range c.effects {
 		a.Effects = append(a.Effects, e.seq)
 	}
-	a.Events = v.at(places...)
+	a.Events = v.at(refs...)
 	touched := blamed{parts: v.faults.parts(resourceStake(from, a.Time, processes))}
 	return v.finish(a, from, touched, processes...)
 }

@@ -94,7 +94,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 }
 
 // sane bounds a claimed instant by the time of the event that claims it.
-func sane(claimed, told int64) int64 { return max(-never, min(claimed, told)) }
+func sane(claimed, at int64) int64 { return max(-never, min(claimed, at)) }
 
 // grantOf finds the grant that an event speaks of.
 func (r *reader) grantOf(e *history.Event, p *proc) *grant {

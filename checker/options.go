@@ -4,14 +4,14 @@ import "github.com/picklock/picklock/history"
 
 // Input is all that a verdict is drawn from.
 type Input struct {
-	Events  []history.Event  // ordered by time; Index is their place in the file
+	Events  []history.Event  // ordered by time; Index is their position in the file
 	Effects []history.Effect // the register's log; nil where the history stands alone
 	Options Options
 }
 
 // Options says what was asked of the run.
 type Options struct {
-	Faults  []string // fault names that were requested: each must have landed
+	Faults  []string // fault names that were requested: each must have been confirmed
 	Require []string // further properties that must hold, e.g. belief
 	// Bound is the liveness bound in ns: a lock that is free and wanted, with no
 	// fault on, must be granted within it. 0 means 5 s.

@@ -47,15 +47,15 @@ func (t *tokens) certainlyOlder(a, b *grant) bool {
 
 // orderProof is the event, if any, that certainlyOlder(a, b) rests on besides the
 // two oks.
-func (t *tokens) orderProof(a, b *grant) int32 {
+func (t *tokens) orderEvidence(a, b *grant) int32 {
 	if t.order(a, b) {
 		return -1
 	}
-	return b.loProof()
+	return b.loEvidence()
 }
 
 // loProof is the acquire's invoke where nothing later bounds the grant.
-func (g *grant) loProof() int32 {
+func (g *grant) loEvidence() int32 {
 	if g.inv >= 0 && g.lo == g.invT && (g.lease == 0 || g.since < g.invT) {
 		return g.inv
 	}

@@ -18,7 +18,7 @@ func TestCertainlyOlder(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		ab, ba     bool
-		proof      int32 // of a before b, besides the oks
+		evidence   int32 // of a before b, besides the oks
 	}{
 		{"one after the other", "0.1-0.2 c1 acquire c1.1\n0.3-0.4 c2 acquire c2.1", true, false, 2},
 		{"at once", "0.1-0.2 c1 acquire c1.1\n0.15-0.25 c2 acquire c2.1", false, false, 1},
@@ -40,8 +40,8 @@ func TestCertainlyOlder(t *testing.T) {
 		if got := an.tokens.certainlyOlder(b, a); got != c.ba {
 			t.Errorf("%s: second before first: %v", c.name, got)
 		}
-		if got := an.tokens.orderProof(a, b); got != c.proof {
-			t.Errorf("%s: proof %d, want %d", c.name, got, c.proof)
+		if got := an.tokens.orderEvidence(a, b); got != c.evidence {
+			t.Errorf("%s: proof %d, want %d", c.name, got, c.evidence)
 		}
 	}
 }
@@ -85,14 +85,14 @@ func TestRegressions(t *testing.T) {
 				again = append(again, b)
 			}
 		}
-		var twice []*grant
+		var duplicates []*grant
 		for _, p := range reuses(grants) {
-			if twice = append(twice, p.newer); p.older.token != p.newer.token {
+			if duplicates = append(duplicates, p.newer); p.older.token != p.newer.token {
 				t.Fatalf("tokens %d and %d are not the same", p.older.token, p.newer.token)
 			}
 		}
-		if !slices.Equal(twice, again) {
-			t.Fatalf("given again %v, by all pairs %v", twice, again)
+		if !slices.Equal(duplicates, again) {
+			t.Fatalf("given again %v, by all pairs %v", duplicates, again)
 		}
 	})
 }

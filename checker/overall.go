@@ -33,7 +33,7 @@ func (an *analysis) conclude(v *Verdict) {
 }
 
 // overall draws the verdict from those on the properties: false if a required one
-// is false; true only if something was contested, every requested fault landed
+// is false; true only if something was contested, every requested fault was confirmed
 // and every required property was decided.
 func (an *analysis) overall(v Verdict) (Validity, string) {
 	var broken, missing []string
@@ -66,13 +66,13 @@ func (an *analysis) overall(v Verdict) (Validity, string) {
 		if base == "" || base == "none" {
 			continue
 		}
-		landed := 0
+		confirmed := 0
 		for name, c := range an.stats.Faults {
 			if baseName(name) == base {
-				landed += c.Confirmed
+				confirmed += c.Confirmed
 			}
 		}
-		if landed == 0 {
+		if confirmed == 0 {
 			missing = append(missing, fmt.Sprintf("fault %s never took effect", base))
 		}
 	}

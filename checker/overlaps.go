@@ -13,7 +13,7 @@ type overlaps struct {
 	wrong   map[*grant]*wrongRelease // by the grant that came of it
 }
 
-func newOverlaps(locks []*lock, n *tenure, t *tokens, faults *faultLog) overlaps {
+func newOverlaps(locks []*lock, n *holdRules, t *tokens, faults *faultLog) overlaps {
 	early := findEarly(locks)
 	doubles := findDoubles(locks, early, n, t)
 	return overlaps{early, doubles, findWrong(early, doubles, t, faults)}
@@ -41,14 +41,14 @@ type doublePair struct {
 // theirs was known to have ended, and no fault was on them or on the service that could
 // have taken the lock from them. A lock that promises no lease promises at least that.
 // What findEarly found is left to it.
-func findDoubles(locks []*lock, early []earlyPair, n *tenure, t *tokens) []doublePair {
+func findDoubles(locks []*lock, early []earlyPair, n *holdRules, t *tokens) []doublePair {
 	var out []doublePair
 	known := map[*grant]bool{}
 	for _, e := range early {
 		known[e.newer] = true
 	}
 	for _, k := range locks {
-		if !slices.ContainsFunc(k.grants, (*grant).timeless) {
+		if !slices.ContainsFunc(k.grants, (*grant).hasNoLease) {
 			continue // leases say all of it
 		}
 		c := k.capacity()
@@ -56,7 +56,7 @@ func findDoubles(locks []*lock, early []earlyPair, n *tenure, t *tokens) []doubl
 			continue
 		}
 		first := true
-		for _, p := range n.firmPieces(k) {
+		for _, p := range n.presumedHolds(k) {
 			older := c.conflicts(p)
 			if k.mutex() && older != nil && older[0].g.process == p.g.process {
 				older = nil

@@ -10,11 +10,11 @@ import (
 // is known of them, faults with their ends. It keeps what the anomalies need of the
 // events, about a tenth of their size. What it read, analysis draws together.
 type reader struct {
-	began    int64 // time of the first event
-	last     int64 // time of the last event: the end of what is known
-	seen     int   // events so far
-	order    place // of the last event
-	places   places
+	began    int64    // time of the first event
+	last     int64    // time of the last event: the end of what is known
+	seen     int      // events so far
+	order    position // of the last event
+	refs     eventNumbers
 	locks    map[string]*lock
 	lastLock *lock // the one asked for last
 	names    names
@@ -30,10 +30,10 @@ type reader struct {
 	logged  slab[effect]
 }
 
-// place is where an event stands in the history's order.
-type place struct{ time, index int64 }
+// position is where an event stands in the history's order.
+type position struct{ time, index int64 }
 
-func (p place) before(q place) bool {
+func (p position) before(q position) bool {
 	return p.time < q.time || (p.time == q.time && p.index < q.index)
 }
 
@@ -50,14 +50,14 @@ func newReader() *reader {
 func (r *reader) readEvent(e *history.Event) {
 	i := int32(r.seen)
 	r.seen++
-	r.order = place{e.Time, e.Index}
+	r.order = position{e.Time, e.Index}
 	// clamp: sums must not overflow
 	t := min(e.Time, never)
 	if i == 0 {
 		r.began = t
 	}
 	r.last = t
-	r.places.add(i, e.Index)
+	r.refs.add(i, e.Index)
 	if e.Process == history.Nemesis {
 		r.faults.read(e, t)
 		if baseName(e.F) == "kill" {

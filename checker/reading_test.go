@@ -45,7 +45,7 @@ func TestAnswerOfAnotherKey(t *testing.T) {
 	}
 }
 
-// TestEventsKeepTheirNumbers: proofs name events by their own index, whatever it
+// TestEventsKeepTheirNumbers: evidence name events by their own index, whatever it
 // is.
 func TestEventsKeepTheirNumbers(t *testing.T) {
 	for name, number := range map[string]func(i int64) int64{
@@ -140,7 +140,7 @@ func TestManyReadsOfOneGrant(t *testing.T) {
 	}
 }
 
-// TestSlab: records keep their places, and cost less than an allocation each.
+// TestSlab: records keep their positions, and cost less than an allocation each.
 func TestSlab(t *testing.T) {
 	var s slab[int]
 	var all []*int

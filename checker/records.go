@@ -85,14 +85,14 @@ type op struct {
 	value   string
 	invT    int64
 	endT    int64   // completion; else when the client was gone; else the history's end
-	inv     int32   // place of the invoke, -1 where the history has none
-	comp    int32   // place of the completion, -1 where there is none
+	inv     int32   // position of the invoke, -1 where the history has none
+	comp    int32   // position of the completion, -1 where there is none
 	eff     *effect // the first one that it had in the register
 	f       verb
 	typ     outcome
 	heldOK  bool // ok release by the grant's own process: the service confirmed it
 	failed  bool // acquire: by the client's own program, not by the lock
-	busy    bool // acquire: somebody had the lock when this client asked
+	busy    bool // acquire: another client had the lock when this one asked
 }
 
 // grant is one successful acquire.
@@ -100,7 +100,7 @@ type grant struct {
 	id, process string
 	lock        *lock
 	token       int64
-	inv, ok     int32 // places of the acquire's events; inv -1 where there is none
+	inv, ok     int32 // positions of the acquire's events; inv -1 where there is none
 	invT, okT   int64
 	// lo is the earliest instant at which the service can have granted: the
 	// acquire's invoke, or since where that is later.
@@ -112,17 +112,17 @@ type grant struct {
 	lostT        int64
 
 	believedEnd int64 // first of release's invoke, lost, kill, next acquire, end
-	n           int32 // place among the grants of its lock
-	heldAt      int32 // place among those that its process holds
+	n           int32 // position among the grants of its lock
+	heldAt      int32 // position among those that its process holds
 	contested   bool
 	mode        mode
 	under       *grant // of an entry: what its process had been given of the lock before
 
-	// When its lease was certainly alive; see lease.go. One stretch of time is all
+	// When its lease was certainly alive; see lease.go. One interval is all
 	// that most grants have.
-	one    [1]span
-	pieceN uint8
-	many   *[]span
+	one       [1]interval
+	intervalN uint8
+	many      *[]interval
 	// promised is the end of the last promise, before a release or loss cut it.
 	promised int64
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// wrongRelease is a release that freed somebody else's lock.
+// wrongRelease is a release that freed another client's lock.
 type wrongRelease struct {
 	by      *grant // whose lock it no longer was
 	victim  *grant
@@ -18,7 +18,7 @@ type wrongRelease struct {
 // it in, unless the lock lets clients in without one: sent by a client whose grant is
 // certainly older than the victim's, after the victim's ok, answered with ok, and
 // followed by the next grant. A service that was itself under a fault meanwhile
-// can have dropped the lock for other reasons: then nothing is said.
+// can have dropped the lock for other reasons: then no release is accused.
 func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *faultLog) map[*grant]*wrongRelease {
 	out := map[*grant]*wrongRelease{}
 	var pairs []grantPair
@@ -32,15 +32,15 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 			pairs = append(pairs, grantPair{d.older[0], d.newer})
 		}
 	}
-	regardless := map[*lock][]*grant{} // two at most, of which one is not the victim
+	ungated := map[*lock][]*grant{} // two at most, of which one is not the victim
 	for _, p := range pairs {
-		if k := p.newer.lock; len(regardless[k]) < 2 && unaided(p, faults) {
-			regardless[k] = append(regardless[k], p.newer)
+		if k := p.newer.lock; len(ungated[k]) < 2 && grantedWithoutRelease(p, faults) {
+			ungated[k] = append(ungated[k], p.newer)
 		}
 	}
 	for _, p := range pairs {
 		// How the victim itself got in does not matter.
-		if !slices.ContainsFunc(regardless[p.newer.lock], func(g *grant) bool { return g != p.older }) {
+		if !slices.ContainsFunc(ungated[p.newer.lock], func(g *grant) bool { return g != p.older }) {
 			if w := wrongBetween(p.older, p.newer, t, faults); w != nil {
 				out[p.newer] = w
 			}
@@ -49,9 +49,9 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 	return out
 }
 
-// unaided says that no release and no fault can have let the newer grant in: a lock that
-// does that keeps nobody out, and proves nothing against a release.
-func unaided(p grantPair, faults *faultLog) bool {
+// grantedWithoutRelease says that no release and no fault can have let the newer grant in: a lock that
+// does that keeps nobody out, and is no evidence against a release.
+func grantedWithoutRelease(p grantPair, faults *faultLog) bool {
 	list := p.newer.lock.released
 	n, _ := slices.BinarySearchFunc(list, p.newer.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	if n > 0 && list[n-1].endT > p.older.lo {

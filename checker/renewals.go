@@ -9,7 +9,7 @@ import (
 // a grant can have very many, and stand beside very many others.
 type renewals struct {
 	list []renewal
-	// Of each and all before, the greatest: end of a promise; end of what one proves by which
+	// Of each and all before, the greatest: end of a promise; end of what one shows by which
 	// the service says that the grant was in force; and time of the service's last word.
 	reach, proved, word []int64
 }

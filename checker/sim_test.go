@@ -151,9 +151,9 @@ func (w *world) consistent(tokens bool) bool {
 	}
 	slices.Sort(ids)
 	fits := func(order []string) bool {
-		place := map[string]int{}
+		position := map[string]int{}
 		for i, id := range order {
-			place[id] = i
+			position[id] = i
 		}
 		for i, a := range order {
 			for _, b := range order[i+1:] { // a before b
@@ -167,10 +167,10 @@ func (w *world) consistent(tokens bool) bool {
 			if e.Error != "" {
 				continue
 			}
-			if e.F == history.Write && place[e.Grant] < newest {
+			if e.F == history.Write && position[e.Grant] < newest {
 				return false
 			}
-			newest = max(newest, place[e.Grant])
+			newest = max(newest, position[e.Grant])
 		}
 		return true
 	}
@@ -256,7 +256,7 @@ func named(v Verdict, name string) []Anomaly {
 }
 
 // TestAgainstTheTruth: on simulated runs, of which everything is known, nobody is
-// accused wrongly, and what the history proves is found.
+// accused wrongly, and what the history shows is found.
 func TestAgainstTheTruth(t *testing.T) {
 	count := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -353,7 +353,7 @@ func TestAgainstTheTruth(t *testing.T) {
 	}
 }
 
-// TestProofsSuffice: what an anomaly names as its proof proves it, and all of it
+// TestProofsSuffice: what an anomaly names as its evidence shows it, and all of it
 // is needed.
 func TestProofsSuffice(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

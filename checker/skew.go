@@ -29,7 +29,7 @@ func (r *reader) clocks(skew int64) clocks {
 	machines := map[string]int{}
 	for name, p := range r.names.All() {
 		if p.machine == "" {
-			c.of[name] = len(c.of) // of nobody else's
+			c.of[name] = len(c.of) // a machine of its own
 			continue
 		}
 		if _, known := machines[p.machine]; !known {
@@ -164,7 +164,7 @@ func (an *analysis) within(name string, read, wide Property, anomalies int) Prop
 	return out
 }
 
-// readsInDoubt says that only the times tell which reads of unknown outcome are in the
+// readsInDoubt says that only the times show which reads of unknown outcome are in the
 // register's log, whose clock is its own.
 func (an *analysis) readsInDoubt() bool {
 	return an.log != nil && slices.ContainsFunc(an.locks, func(k *lock) bool {

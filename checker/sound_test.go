@@ -12,7 +12,7 @@ import (
 )
 
 // lax are histories of the corpus that a file could not hold: they are about what is
-// made of a history that is not whole, which proofs cut down to their events are.
+// made of a history that is not whole, which evidence cut down to their events are.
 var lax = map[string]string{
 	"granted-early-foreign-almost":             `names grant "c1.1", which was given to "c1"`,         // renewed by another
 	"granted-early-released-twice":             "without having invoked it before",                    // a release that nobody announced

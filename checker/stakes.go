@@ -13,13 +13,13 @@ const registerNode = "register"
 // party is a process whose doings an anomaly hangs on, and when they mattered.
 type party struct {
 	process string
-	span
+	interval
 }
 
 // stake is what an anomaly hangs on: a fault that touched none of it has no part.
 type stake struct {
-	service  span // when the service's state mattered; empty: it did not
-	resource span // when the resource did
+	service  interval // when the service's state mattered; empty: it did not
+	resource interval // when the resource did
 	parties  []party
 	// third are those who are not accused, but whose requests were under way.
 	third []party
@@ -49,11 +49,11 @@ func (f *fault) felt() int64 {
 	return f.end
 }
 
-// meets says that the fault can have an effect in s, which has its ends in it.
-func (f *fault) meets(s span) bool { return f.begin <= s.to && f.felt() >= s.from }
+// overlaps says that the fault can have an effect in s, which has its ends in it.
+func (f *fault) overlaps(s interval) bool { return f.begin <= s.to && f.felt() >= s.from }
 
-// strikes says that the fault was on this process or its links.
-func (f *fault) strikes(process string) bool { return slices.Contains(f.nodes, process) }
+// hits says that the fault was on this process or its links.
+func (f *fault) hits(process string) bool { return slices.Contains(f.nodes, process) }
 
 // onServers says that the fault was on the service. What is between a client and the
 // service is that client's.
@@ -67,21 +67,21 @@ func (f *fault) onServers() bool {
 // touches says where a fault touched the stake, and whether it did.
 func (s *stake) touches(f *fault) (part, bool) {
 	if baseName(f.name) == Stall {
-		return part{f, verdict.OnMachine, false}, f.meets(s.all())
+		return part{f, verdict.OnMachine, false}, f.overlaps(s.all())
 	}
-	if s.service.to > s.service.from && f.onServers() && f.meets(s.service) {
+	if s.service.to > s.service.from && f.onServers() && f.overlaps(s.service) {
 		return part{f, verdict.OnServer, false}, true
 	}
 	for _, p := range s.parties {
-		if f.strikes(p.process) && f.meets(p.span) {
+		if f.hits(p.process) && f.overlaps(p.interval) {
 			return part{f, verdict.OnClient, false}, true
 		}
 	}
-	if s.resource.to > s.resource.from && f.strikes(registerNode) && f.meets(s.resource) {
+	if s.resource.to > s.resource.from && f.hits(registerNode) && f.overlaps(s.resource) {
 		return part{f, verdict.OnResource, false}, true
 	}
 	for _, p := range s.third {
-		if f.strikes(p.process) && f.meets(p.span) {
+		if f.hits(p.process) && f.overlaps(p.interval) {
 			return part{f, verdict.OnClient, true}, true
 		}
 	}
@@ -89,9 +89,9 @@ func (s *stake) touches(f *fault) (part, bool) {
 }
 
 // all is from the first to the last instant of the stake.
-func (s *stake) all() span {
-	out := span{never, -never}
-	add := func(o span) {
+func (s *stake) all() interval {
+	out := interval{never, -never}
+	add := func(o interval) {
 		if o.to > o.from {
 			out.from, out.to = min(out.from, o.from), max(out.to, o.to)
 		}
@@ -99,7 +99,7 @@ func (s *stake) all() span {
 	add(s.service)
 	add(s.resource)
 	for _, p := range slices.Concat(s.parties, s.third) {
-		add(p.span)
+		add(p.interval)
 	}
 	return out
 }
@@ -108,7 +108,7 @@ func (s *stake) all() span {
 // stake: the last ones, which are nearest to the harm.
 const maxTouched = 64
 
-// parts lists the faults that landed and touched the stake, by begin.
+// parts lists the confirmed faults that touched the stake, by begin.
 func (l *faultLog) parts(s *stake) []part {
 	all := s.all()
 	near := l.general.latest(nil, all.from, all.to, maxTouched)
@@ -158,9 +158,9 @@ type meeting struct {
 // the newer one, and both clients meanwhile. A release of somebody else's that was under
 // way may have freed what it ought not to have.
 func (m meeting) stake() *stake {
-	s := &stake{service: span{m.at, m.at}}
+	s := &stake{service: interval{m.at, m.at}}
 	for _, g := range m.older {
-		p := party{g.process, span{g.lastWord(m.at), m.at}}
+		p := party{g.process, interval{g.lastWord(m.at), m.at}}
 		s.parties = append(s.parties, p)
 		s.service.from = min(s.service.from, p.from)
 	}
@@ -168,12 +168,12 @@ func (m meeting) stake() *stake {
 	if m.newer.inv >= 0 {
 		from = max(from, m.newer.invT)
 	}
-	s.parties = append(s.parties, party{m.newer.process, span{min(from, m.at), m.at}})
+	s.parties = append(s.parties, party{m.newer.process, interval{min(from, m.at), m.at}})
 	list := m.newer.lock.released
 	n, _ := slices.BinarySearchFunc(list, m.at, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	for i := n - 1; i >= max(0, n-64); i-- { // bounded, as in wrongBetween
 		if o := list[i]; o.endT > m.older[0].okT && !slices.Contains(m.older, o.grant) && o.grant != m.newer {
-			s.third = append(s.third, party{o.process, span{o.invT, min(o.endT, m.at)}})
+			s.third = append(s.third, party{o.process, interval{o.invT, min(o.endT, m.at)}})
 		}
 	}
 	return s
@@ -182,13 +182,13 @@ func (m meeting) stake() *stake {
 // drawStake is what the token of a grant hangs on, next to that of another one: the
 // service in between, and either client while it was granted its own.
 func (m meeting) drawStake() *stake {
-	s := &stake{service: span{m.older[0].lo, m.at}}
+	s := &stake{service: interval{m.older[0].lo, m.at}}
 	for _, g := range []*grant{m.older[0], m.newer} {
 		from := g.lo
 		if g.inv >= 0 {
 			from = g.invT
 		}
-		s.parties = append(s.parties, party{g.process, span{from, g.okT}})
+		s.parties = append(s.parties, party{g.process, interval{from, g.okT}})
 	}
 	return s
 }

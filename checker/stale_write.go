@@ -93,7 +93,7 @@ func (t touch) before(u touch) bool {
 // between whose grant's first touch and itself another grant wrote: two critical
 // sections interleaved, and one of the two writes is stale whichever is older.
 // (Had the other one only read, it may be the older one, and harmless.) Longer
-// chains prove nothing that these two do not: any contradiction between the order
+// chains show nothing that these two do not: any contradiction between the order
 // of effects and an order of grants comes down to a pair.
 func findStaleWrites(an *analysis) []Anomaly {
 	var out []Anomaly
@@ -111,12 +111,12 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 	var out []Anomaly
 	seen := newestOf(an, k)
 	first := make([]*effect, len(k.grants)) // touch
-	wrote := make([]int32, len(k.grants))   // place after the last write, or of the first touch
+	wrote := make([]int32, len(k.grants))   // position after the last write, or of the first touch
 	// Writes so far with falling ok times, so that the latest-granted writer
-	// after a place in the log is a binary search: among all grants, and among
+	// after a position in the log is a binary search: among all grants, and among
 	// those without a token.
 	var all, tokenless []*effect
-	met := map[grantPair]instant{} // of two grants, whether their leases did: the same two can come again and again
+	overlapOf := map[grantPair]instant{} // of two grants, whether their leases did: the same two can come again and again
 	for e := range inTime(an.limit, an.log.keys[k.name]) {
 		if !e.known() {
 			continue
@@ -132,7 +132,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 				}
 				i, _ := slices.BinarySearchFunc(others, wrote[e.g.n], func(w *effect, pos int32) int { return int(w.pos - pos) })
 				if i < len(others) && others[i].g.okT >= e.g.lo {
-					out = append(out, interleaved(an, own, others[i], e, met))
+					out = append(out, interleaved(an, own, others[i], e, overlapOf))
 				}
 			}
 			all = pushFalling(all, e)
@@ -158,7 +158,7 @@ func pushFalling(stack []*effect, e *effect) []*effect {
 	return append(stack, e)
 }
 
-// staleWithoutLog accuses only what real time proves: the touch was answered
+// staleWithoutLog accuses only what real time shows: the touch was answered
 // before the write was sent, and both were acknowledged.
 func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 	var done []*op
@@ -196,29 +196,29 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 	if old.promised > 0 {
 		a.Sizes["late"] = w.t - old.promised
 	}
-	places := []int32{old.ok, young.ok, w.op.inv, newer.op.inv, an.tokens.orderProof(old, young)}
+	refs := []int32{old.ok, young.ok, w.op.inv, newer.op.inv, an.tokens.orderEvidence(old, young)}
 	switch a.Cause {
 	case "granted-early":
 		if old.aliveAt(young.okT) {
-			places = append(places, old.proof(young.okT)...)
+			refs = append(refs, old.evidenceAt(young.okT)...)
 		} else { // its client learnt of it last
-			places = append(places, young.proof(old.okT)...)
+			refs = append(refs, young.evidenceAt(old.okT)...)
 		}
 	case "delayed", "renewed-late":
-		places = append(places, old.promiseProof(w.op.invT))
+		refs = append(refs, old.promiseEvidence(w.op.invT))
 	case "lease-outlived":
-		places = append(places, old.promiseProof(old.okT))
+		refs = append(refs, old.promiseEvidence(old.okT))
 	case "after-release":
-		places = append(places, old.release.inv)
+		refs = append(refs, old.release.inv)
 	case "ignored-loss":
-		places = append(places, old.lost)
+		refs = append(refs, old.lost)
 	}
 	if w.eff != nil {
 		a.Effects = []int64{newer.eff.seq, w.eff.seq}
 	} else {
-		places = append(places, newer.op.comp, w.op.comp)
+		refs = append(refs, newer.op.comp, w.op.comp)
 	}
-	a.Events = an.evidence.at(places...)
+	a.Events = an.evidence.at(refs...)
 	a.Explanation = fmt.Sprintf("%s wrote%s at %s, %s after %s", old.process, old.with(), format.Instant(w.t), dur(w.t-young.okT), young.got())
 	if newer.t > young.okT && newer.t <= w.t {
 		a.Explanation += fmt.Sprintf(" and %s after %s had %s", dur(w.t-newer.t), young.process, past(newer.op.f))
@@ -276,9 +276,9 @@ func staleCause(old, young *grant, w touch) string {
 
 // interleaved accuses one of two writes without saying which. Where one of them came when
 // its own client no longer had the lock, and the two leases were never alive at once, that
-// client is told as the cause: whether the order of the grants is certain hangs only on
-// when the other one began to wait, and nothing is said against the service.
-func interleaved(an *analysis, own, between, w *effect, met map[grantPair]instant) Anomaly {
+// client is given as the cause: whether the order of the grants is certain hangs only on
+// when the other one began to wait, and the service is not accused.
+func interleaved(an *analysis, own, between, w *effect, overlapOf map[grantPair]instant) Anomaly {
 	a := Anomaly{
 		Key: w.key(), Time: w.t, Cause: "interleaved",
 		Grants:  []string{w.g.id, between.g.id},
@@ -287,9 +287,9 @@ func interleaved(an *analysis, own, between, w *effect, met map[grantPair]instan
 		Explanation: fmt.Sprintf("%s wrote%s at %s, %s after %s had written%s in the middle of %s's critical section: whichever of the two grants is older, one of these writes is stale",
 			w.g.process, w.g.with(), format.Instant(w.t), dur(w.t-between.t), between.g.process, between.g.with(), w.g.process),
 	}
-	places := []int32{w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv}
+	refs := []int32{w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv}
 	guilty, other := w, between.g
-	late, cause, proof := lateOf(w, between, met)
+	late, cause, renewalRefs := lateOf(w, between, overlapOf)
 	if cause != "" {
 		a.Cause = cause
 		if guilty = late; late == between {
@@ -298,20 +298,20 @@ func interleaved(an *analysis, own, between, w *effect, met map[grantPair]instan
 		a.Sizes["late"] = late.t - late.g.promised
 		a.Explanation += late.g.leaseWords(late.g.process+"'s", late.t)
 	}
-	places = append(places, proof...)
-	a.Events = an.evidence.at(places...)
+	refs = append(refs, renewalRefs...)
+	a.Events = an.evidence.at(refs...)
 	return an.evidence.finish(a, min(w.g.okT, between.g.okT, own.t), an.suspects.wrote(a.Cause, guilty.g, other, touch{guilty.g, guilty.op, guilty, guilty.t}), w.g.process, between.g.process)
 }
 
-// meets returns the first instant at which both leases were certainly alive, and whether there
+// bothAlive returns the first instant at which both leases were certainly alive, and whether there
 // is one.
-func (g *grant) meets(o *grant) (int64, bool) {
-	few, many := g.pieces(), o.pieces()
+func (g *grant) bothAlive(o *grant) (int64, bool) {
+	few, many := g.intervals(), o.intervals()
 	if len(few) > len(many) {
 		few, many = many, few
 	}
 	for _, s := range few {
-		n, _ := slices.BinarySearchFunc(many, s.from, func(m span, t int64) int { return cmp.Or(cmp.Compare(m.to, t), -1) })
+		n, _ := slices.BinarySearchFunc(many, s.from, func(m interval, t int64) int { return cmp.Or(cmp.Compare(m.to, t), -1) })
 		if n < len(many) && many[n].from < s.to { // the first that ends after s begins
 			return max(s.from, many[n].from), true
 		}
@@ -326,34 +326,34 @@ type instant struct {
 }
 
 // lateOf returns the first of two grants' writes that came after its own lease, and how;
-// no cause where none did, or where the two leases were alive at once. The places are those
+// no cause where none did, or where the two leases were alive at once. The refs are those
 // of the renewals without which it would be another.
-func lateOf(w, between *effect, met map[grantPair]instant) (late *effect, cause string, proof []int32) {
+func lateOf(w, between *effect, overlapOf map[grantPair]instant) (late *effect, cause string, renewalRefs []int32) {
 	pair := grantPair{w.g, between.g}
-	m, known := met[pair]
+	m, known := overlapOf[pair]
 	if !known {
-		m.t, m.yes = w.g.meets(between.g)
-		met[pair] = m
+		m.t, m.yes = w.g.bothAlive(between.g)
+		overlapOf[pair] = m
 	}
 	both := []*effect{w, between}
 	if m.yes {
 		if slices.ContainsFunc(both, func(e *effect) bool { return e.g.promised > 0 && !e.g.grantedBeyond(e.t) }) {
-			proof = append(w.g.proof(m.t), between.g.proof(m.t)...)
+			renewalRefs = append(w.g.evidenceAt(m.t), between.g.evidenceAt(m.t)...)
 		}
-		return nil, "", proof
+		return nil, "", renewalRefs
 	}
 	for _, e := range both {
 		switch g := e.g; {
 		case g.promised == 0:
 		case e.t < g.promised:
-			proof = append(proof, g.promiseProof(e.t))
+			renewalRefs = append(renewalRefs, g.promiseEvidence(e.t))
 		case g.promised <= g.okT:
-			return e, "never-held", proof
+			return e, "never-held", renewalRefs
 		case e.op.invT < g.promised:
-			return e, "delayed", append(proof, g.promiseProof(e.op.invT))
+			return e, "delayed", append(renewalRefs, g.promiseEvidence(e.op.invT))
 		default:
-			return e, "lease-outlived", append(proof, g.promiseProof(g.okT))
+			return e, "lease-outlived", append(renewalRefs, g.promiseEvidence(g.okT))
 		}
 	}
-	return nil, "", proof
+	return nil, "", renewalRefs
 }

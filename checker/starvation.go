@@ -16,14 +16,14 @@ func init() { finders["starvation"] = findStarvation }
 // what is fair, and never while a fault was on or a cut may be felt: who is cut off, waits.
 //
 // It counts as one wait what a client does without a break of patience, as for
-// deadlock, and one anomaly is told for each. Proof: the acquires that waited, and
+// deadlock, and reports one anomaly for each. Evidence: the acquires that waited, and
 // two grants to others within that time: one would be the queue's head.
 func findStarvation(an *analysis) []Anomaly {
 	if an.opt.Fair <= 0 || an.opt.widened {
 		return nil
 	}
 	var out []Anomaly
-	unsettled := an.faults.unsettled
+	maybeFelt := an.faults.maybeFelt
 	for _, k := range an.locks {
 		var waits []*waiting
 		k.eachWait(func(w *waiting) bool {
@@ -36,8 +36,8 @@ func findStarvation(an *analysis) []Anomaly {
 			if w.to-w.from <= an.opt.Fair || an.faults.count(w.from, w.to) > 0 {
 				return true
 			}
-			n := endedBy(unsettled, w.from-1)
-			return n < len(unsettled) && unsettled[n].from <= w.to
+			n := endedBy(maybeFelt, w.from-1)
+			return n < len(maybeFelt) && maybeFelt[n].from <= w.to
 		})
 		if len(waits) == 0 {
 			continue
@@ -49,7 +49,7 @@ func findStarvation(an *analysis) []Anomaly {
 			if len(served) < 2 {
 				continue
 			}
-			places := waitProof(w.ops, w.from, an.opt.Fair)
+			refs := waitEvidence(w.ops, w.from, an.opt.Fair)
 			a := Anomaly{
 				Key: k.name, Time: w.from + an.opt.Fair,
 				Sizes: map[string]int64{"waited": w.to - w.from, "fair": an.opt.Fair},
@@ -57,16 +57,16 @@ func findStarvation(an *analysis) []Anomaly {
 					process, k.name, format.Instant(w.from), format.Instant(w.to), dur(an.opt.Fair), n),
 			}
 			for _, g := range served {
-				places = append(places, g.ok, g.loProof())
+				refs = append(refs, g.ok, g.loEvidence())
 			}
-			a.Events = an.evidence.at(places...)
+			a.Events = an.evidence.at(refs...)
 			out = append(out, an.evidence.finish(a, w.from, blamed{}, process))
 		}
 	}
 	return out
 }
 
-// servedLog tells who was granted a lock while somebody waited.
+// servedLog knows who was granted a lock while another client waited.
 type servedLog struct {
 	grants []*grant // by ok
 	since  maxTree  // the earliest time at which each can have been given
@@ -81,7 +81,7 @@ func newServedLog(k *lock, waits []*waiting) *servedLog {
 		l.own[g.process] = append(l.own[g.process], g)
 	}
 	// The latest wait first, and before it the grants that were given since it began: they are
-	// counted by their places (P. Fenwick, A new data structure for cumulative frequency
+	// counted by their positions (P. Fenwick, A new data structure for cumulative frequency
 	// tables, 1994).
 	byBegin := slices.Clone(waits)
 	slices.SortFunc(byBegin, func(a, b *waiting) int { return cmp.Compare(b.from, a.from) })
@@ -126,7 +126,7 @@ func (l *servedLog) others(w *waiting, process string) (first []*grant, n int) {
 
 // waiting is one client's acquires without a break.
 type waiting struct {
-	span
+	interval
 	ops []*op
 }
 
@@ -137,8 +137,8 @@ func (w *waiting) served() bool {
 	return last.typ == tOK || last.comp < 0
 }
 
-// eachWait tells of every wait, and again whenever it has gone on, until tell says no.
-func (k *lock) eachWait(tell func(*waiting) bool) {
+// eachWait visits every wait, and again whenever it has gone on, until visit returns false.
+func (k *lock) eachWait(visit func(*waiting) bool) {
 	now := map[string]*waiting{}
 	for _, o := range k.allAcquires() { // by invoke
 		if o.failed {
@@ -146,12 +146,12 @@ func (k *lock) eachWait(tell func(*waiting) bool) {
 		}
 		w := now[o.process]
 		if w == nil || o.invT-w.to >= patience || w.served() {
-			w = &waiting{span: span{o.invT, 0}}
+			w = &waiting{interval: interval{o.invT, 0}}
 			now[o.process] = w
 		}
 		w.to = max(w.to, o.endT)
 		w.ops = append(w.ops, o)
-		if !tell(w) {
+		if !visit(w) {
 			return
 		}
 	}

@@ -22,22 +22,22 @@ func (s *suspects) outlived(g *grant, t int64) blamed {
 			from = w
 		}
 	}
-	return s.late(g, span{from, t}, t-g.promised, func(f *fault, side verdict.Side) int64 {
+	return s.late(g, interval{from, t}, t-g.promised, func(f *fault, side verdict.Side) int64 {
 		switch {
 		case side == verdict.OnMachine || side == verdict.OnClient && !f.onLinks():
-			if s.renews[g.lock] && f.meets(span{from, end}) {
+			if s.renews[g.lock] && f.overlaps(interval{from, end}) {
 				return never // it can have missed a renewal
 			}
-			return overlap(f.begin, f.end, span{from, t})
-		case s.renews[g.lock] && side != verdict.OnResource && f.meets(span{from, end}):
+			return overlap(f.begin, f.end, interval{from, t})
+		case s.renews[g.lock] && side != verdict.OnResource && f.overlaps(interval{from, end}):
 			return never
 		}
-		return s.stuck(g, f, side, span{from, t})
+		return s.stuck(g, f, side, interval{from, t})
 	})
 }
 
 // held is what is blamed for a request that was under way in s, and late by so much.
-func (s *suspects) held(g *grant, s2 span, late int64, server bool) blamed {
+func (s *suspects) held(g *grant, s2 interval, late int64, server bool) blamed {
 	return s.late(g, s2, late, func(f *fault, side verdict.Side) int64 {
 		if side == verdict.OnServer && !server {
 			return 0
@@ -46,9 +46,9 @@ func (s *suspects) held(g *grant, s2 span, late int64, server bool) blamed {
 	})
 }
 
-// late blames of the faults that touched a client in a stretch of time the one that took most
+// late blames of the faults that touched a client in a interval the one that took most
 // of it, if all of them together took what it was late.
-func (s *suspects) late(g *grant, within span, late int64, took func(*fault, verdict.Side) int64) blamed {
+func (s *suspects) late(g *grant, within interval, late int64, took func(*fault, verdict.Side) int64) blamed {
 	at := &stake{service: within, resource: within, parties: []party{{g.process, within}}}
 	var b blamed
 	var most, all int64
@@ -79,10 +79,10 @@ func (s *suspects) late(g *grant, within span, late int64, took func(*fault, ver
 // stuck is for how long requests of a grant's client were under way, in s, that a fault
 // can have held up: by a link any of them, by a server those to the service, by the
 // resource those to it.
-func (s *suspects) stuck(g *grant, f *fault, side verdict.Side, within span) int64 {
+func (s *suspects) stuck(g *grant, f *fault, side verdict.Side, within interval) int64 {
 	var total int64
 	if side != verdict.OnResource {
-		total += overlap(max(f.begin, within.from), f.felt(), span{within.from, g.okT})
+		total += overlap(max(f.begin, within.from), f.felt(), interval{within.from, g.okT})
 	}
 	if side == verdict.OnServer {
 		return total
@@ -94,11 +94,11 @@ func (s *suspects) stuck(g *grant, f *fault, side verdict.Side, within span) int
 			break
 		}
 		if o.grant == g {
-			total += overlap(f.begin, f.felt(), span{o.invT, min(o.endT, within.to)})
+			total += overlap(f.begin, f.felt(), interval{o.invT, min(o.endT, within.to)})
 		}
 	}
 	return total
 }
 
 // overlap is how much of s lies in [from, to].
-func overlap(from, to int64, s span) int64 { return max(0, min(to, s.to)-max(from, s.from)) }
+func overlap(from, to int64, s interval) int64 { return max(0, min(to, s.to)-max(from, s.from)) }

@@ -13,16 +13,16 @@ import (
 // each event only what the anomalies need: about a tenth of it. Check does the
 // same on a history that is in memory already. Not safe for concurrent use.
 type Stream struct {
-	opt   Options
-	r     *reader
-	wide  *reader // the same for what holds within Options.Skew; nil where that is 0
-	twice history.Duplicates
+	opt        Options
+	r          *reader
+	wide       *reader // the same for what holds within Options.Skew; nil where that is 0
+	duplicates history.Duplicates
 }
 
 // ErrOrder says that an event came after one that stands later in the history.
 var ErrOrder = errors.New("the events are not ordered by time")
 
-// maxEvents is how many events places can number.
+// maxEvents is how many events refs can number.
 const maxEvents = math.MaxInt32
 
 // newStream starts with an empty history.
@@ -42,7 +42,7 @@ func (s *Stream) Observe(e *history.Event) error {
 	if s.r.seen == maxEvents {
 		return fmt.Errorf("more than %d events: cut the history into parts", maxEvents)
 	}
-	if err := s.twice.Check(e); err != nil {
+	if err := s.duplicates.Check(e); err != nil {
 		return err
 	}
 	s.r.readEvent(e)
@@ -54,7 +54,7 @@ func (s *Stream) Observe(e *history.Event) error {
 
 // inPlace says whether an event comes after the latest one that was observed.
 func (s *Stream) inPlace(e *history.Event) error {
-	p := place{e.Time, e.Index}
+	p := position{e.Time, e.Index}
 	if s.r.seen > 0 && p.before(s.r.order) {
 		return fmt.Errorf("%w: time %d (index %d) after %d (%d)", ErrOrder, e.Time, e.Index, s.r.order.time, s.r.order.index)
 	}
@@ -83,7 +83,7 @@ func (s *Stream) Verdict(ctx context.Context) Verdict {
 // a register's log, in memory that grows with them. A history that is not
 // in order is read again and sorted in memory first; one that contradicts itself is
 // refused, with file and line. When ctx ends before all is read, nothing is known, and
-// ctx's error says so. progress, if it is not nil, is told now and then how many events
+// ctx's error says so. progress, if it is not nil, is called now and then with how many events
 // have been read.
 func CheckFiles(ctx context.Context, events, effects string, opt Options, progress func(events int)) (Verdict, error) {
 	return CheckSource(ctx, history.Source{Path: events}, effects, opt, progress)

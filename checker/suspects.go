@@ -65,8 +65,8 @@ func rankToken(p part) int {
 // there is one. A kind of fault is blamed for the meetings that it touched, the likeliest
 // kind first, unless as many would have been touched by chance: then the same comes
 // without it. habit says that what is left has a common pattern, which a fault that
-// strikes now and then would not give it; it is asked before such a fault is blamed.
-func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank func(part) int, run span, habit func([]meeting) bool) []blamed {
+// is on now and then would not give it; it is asked before such a fault is blamed.
+func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank func(part) int, run interval, habit func([]meeting) bool) []blamed {
 	out := make([]blamed, len(meetings))
 	kinds := map[string]int{}
 	stakes := make([]*stake, len(meetings))
@@ -126,25 +126,25 @@ const maxKinds = 32
 // maxChances is of how many stakes the chance is computed: it is a mean.
 const maxChances = 64
 
-// chances is the mean chance of the stakes at places, of some of them where they are many.
-func (l *faultLog) chances(kind string, stakes []*stake, places []int, run span) float64 {
-	n := min(len(places), maxChances)
+// chances is the mean chance of the stakes at positions, of some of them where they are many.
+func (l *faultLog) chances(kind string, stakes []*stake, refs []int, run interval) float64 {
+	n := min(len(refs), maxChances)
 	total := 0.0
 	for i := range n {
-		total += l.chance(kind, stakes[places[i*len(places)/n]], run)
+		total += l.chance(kind, stakes[refs[i*len(refs)/n]], run)
 	}
 	return total / float64(n)
 }
 
-func these(meetings []meeting, places []int) []meeting {
-	out := make([]meeting, len(places))
-	for i, at := range places {
+func these(meetings []meeting, refs []int) []meeting {
+	out := make([]meeting, len(refs))
+	for i, at := range refs {
 		out[i] = meetings[at]
 	}
 	return out
 }
 
-// add adds a part, or puts it in the place of an earlier one of its kind.
+// add adds a part, or puts it in place of an earlier one of its kind.
 func (b *blamed) add(p part) {
 	if old := b.of(p.kind()); old != nil {
 		*old = p
@@ -165,7 +165,7 @@ func (b *blamed) of(kind string) *part {
 
 // chance is how likely it is that faults of a kind touch a stake like this one at any
 // other time of the run.
-func (l *faultLog) chance(kind string, s *stake, run span) float64 {
+func (l *faultLog) chance(kind string, s *stake, run interval) float64 {
 	all := s.all()
 	length := all.to - all.from
 	whole := run.to - run.from
@@ -180,7 +180,7 @@ func (l *faultLog) chance(kind string, s *stake, run span) float64 {
 			continue
 		}
 		p, ok := anywhen.touches(f)
-		if !f.landed || !ok || p.kind() != kind {
+		if !f.confirmed || !ok || p.kind() != kind {
 			continue
 		}
 		from, to := max(f.begin, reach), min(satAdd(f.felt(), length), run.to)
@@ -194,7 +194,7 @@ func (l *faultLog) chance(kind string, s *stake, run span) float64 {
 
 // anywhen is the stake of whoever is at this at any time.
 func (s *stake) anywhen() *stake {
-	whole := span{-never, never}
+	whole := interval{-never, never}
 	out := &stake{}
 	if s.service.to > s.service.from {
 		out.service = whole
@@ -233,7 +233,7 @@ func newSuspects(an *analysis) suspects {
 		early = append(early, meeting{e.older, e.newer, e.from})
 	}
 	first, later := firstOf(early)
-	for i, b := range an.faults.weigh(first, meeting.stake, rankEarly, span{an.began, an.last}, habit) {
+	for i, b := range an.faults.weigh(first, meeting.stake, rankEarly, interval{an.began, an.last}, habit) {
 		s.early[first[i].newer] = b
 	}
 	for newer, m := range later {
@@ -246,7 +246,7 @@ func newSuspects(an *analysis) suspects {
 			}
 		}
 	}
-	for i, b := range an.faults.weigh(tokens, meeting.drawStake, rankToken, span{an.began, an.last}, nil) {
+	for i, b := range an.faults.weigh(tokens, meeting.drawStake, rankToken, interval{an.began, an.last}, nil) {
 		if known, ok := s.tokens[tokens[i].newer]; !ok || known.suspect == nil {
 			s.tokens[tokens[i].newer] = b
 		}
@@ -282,12 +282,12 @@ func habit(list []meeting) bool {
 	return steady || verdict.AtOnce(early)
 }
 
-// met is what is blamed for two grants that were in force together.
-func (s *suspects) met(older, newer *grant) blamed {
+// overlapped is what is blamed for two grants that were in force together.
+func (s *suspects) overlapped(older, newer *grant) blamed {
 	if b, ok := s.early[newer]; ok {
 		return b
 	}
-	return s.faults.weigh([]meeting{{[]*grant{older}, newer, newer.okT}}, meeting.stake, rankEarly, span{0, never}, nil)[0]
+	return s.faults.weigh([]meeting{{[]*grant{older}, newer, newer.okT}}, meeting.stake, rankEarly, interval{0, never}, nil)[0]
 }
 
 // touched is the faults that touched a stake, none of which is blamed.

@@ -39,12 +39,12 @@ func TestSuspects(t *testing.T) {
 2.49-2.51 c1 write c1.1 value=a @2.50
 `
 		// Its client learns of the loss, and writes all the same.
-		told      = "-1.46 c1 lost c1.1\n"
+		reported  = "-1.46 c1 lost c1.1\n"
 		soon      = "-1.12 c1 lost c1.1\n"
 		regressed = "0.10-0.11 c1 acquire c1.1 token=2 lease=0.1\n0.12-0.13 c1 release c1.1\n0.30-0.40 c2 acquire c2.1 token=1 lease=0.1\n0.41-0.42 c2 release c2.1\n"
 	)
 	for _, c := range []struct{ name, anomaly, faults, text, suspect, bystanders string }{
-		{"kept the client until its lease was over, and it ignored the loss", "stale-write", "0.20-1.45 nemesis pause c1", outlived + told, "pause of a client", ""},
+		{"kept the client until its lease was over, and it ignored the loss", "stale-write", "0.20-1.45 nemesis pause c1", outlived + reported, "pause of a client", ""},
 		{"after the client had ignored the loss", "stale-write", "1.20-1.48 nemesis pause c1", outlived + soon, "", "pause"},
 		{"a server that failed in between", "granted-early", "0.20-0.25 nemesis kill s1", early, "kill of a server", ""},
 		{"before the older grant", "granted-early", "0.03-0.08 nemesis kill s1", early, "", ""},

@@ -67,7 +67,7 @@ func TestTable(t *testing.T) {
 // withoutAlmost are the anomalies of which there is no almost: two tokens are equal or not.
 var withoutAlmost = map[string]bool{"token-reuse": true}
 
-// TestEmpty: no history is no proof of anything.
+// TestEmpty: no history is no evidence of anything.
 func TestEmpty(t *testing.T) {
 	v := Check(Input{})
 	if v.Valid != Unknown || len(v.Anomalies) != 0 || !strings.Contains(v.Why, "never granted") {

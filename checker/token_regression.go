@@ -17,7 +17,7 @@ func findTokenRegression(an *analysis) []Anomaly {
 		for p := range inTime(an.limit, an.tokens.regressed[k]) {
 			a := Anomaly{
 				Key: k.name, Time: p.newer.okT,
-				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok, p.newer.loProof()),
+				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok, p.newer.loEvidence()),
 				Sizes: map[string]int64{"apart": p.newer.lo - p.older.okT},
 				Explanation: fmt.Sprintf("%s was granted token %d by %s, although %s had been granted the greater token %d at least %s earlier",
 					p.newer.process, p.newer.token, format.Instant(p.newer.okT), p.older.process, p.older.token, dur(p.newer.lo-p.older.okT)),

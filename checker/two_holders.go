@@ -24,7 +24,7 @@ func findTwoHolders(an *analysis) []Anomaly {
 			if g.believedEnd <= g.okT {
 				continue
 			}
-			p := piece{span{g.okT, g.believedEnd}, g}
+			p := holdInterval{interval{g.okT, g.believedEnd}, g}
 			if older := c.conflicts(p); older != nil {
 				out = append(out, twoHolders(an, crowdOf(older, first), g, early[g]))
 				first = false
@@ -40,17 +40,17 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 	a := Anomaly{Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{}, More: with.more}
 	older := with.older
 	until, from := min(newer.believedEnd, with.until), newer.okT
-	places, culprit := []int32{newer.ok}, older[0]
+	refs, culprit := []int32{newer.ok}, older[0]
 	for _, g := range older {
 		a.Grants = append(a.Grants, g.id)
-		places = append(places, g.ok)
+		refs = append(refs, g.ok)
 		from = min(from, g.okT)
 		if g.promised > 0 && (culprit.promised == 0 || g.promised < culprit.promised) {
 			culprit = g // the one whose lease ended first
 		}
 	}
 	a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(older)
-	a.Events = an.evidence.at(places...)
+	a.Events = an.evidence.at(refs...)
 	a.Sizes["overlap"] = until - newer.okT
 	all := "both believed it"
 	switch {

@@ -12,14 +12,14 @@ const patientPart = 10
 
 // unanswered says who was still waiting, when the record ended, for a lock that nobody held,
 // longer than any wait before that was rewarded; "" if nobody was. The record is too short
-// then to tell a lock that was about to be granted from one that never would have been.
+// then to distinguish a lock that was about to be granted from one that never would have been.
 func unanswered(an *analysis) string {
 	broken := int64(0) // when something was last
 	for _, s := range disturbed(an) {
 		broken = max(broken, s.to)
 	}
 	for _, k := range an.locks {
-		free := span{broken, an.last}
+		free := interval{broken, an.last}
 		for _, s := range busy(an, k) {
 			free.from = max(free.from, s.to)
 		}

@@ -62,12 +62,11 @@ func verdictWithoutLock(ctx context.Context, an *analysis) Verdict {
 	return v
 }
 
-// standIn gives the operations and effects of a history without grants stand-ins for
-// them, one for each process's reads and one for each update, so that they can be joined:
-// an operation is found by its process then, and an update by its value as well. The
-// stand-ins have no place in the history. What an update was made of, only it itself
+// syntheticGrants gives the operations and effects of a history without grants synthetic ones, one for each process's reads and one for each update, so that they can be joined:
+// an operation is found by its process then, and an update by its value as well. They
+// have no position in the history. What an update was made of, only it itself
 // says: who carried it out may have been another than who asked for it.
-func standIn(locks map[string]*lock, sorted []*lock, effects []*effect) {
+func syntheticGrants(locks map[string]*lock, sorted []*lock, effects []*effect) {
 	stands := map[[3]string]*grant{}
 	stand := func(process string, k *lock, f verb, value string) *grant {
 		id := [3]string{process, k.name, value}
@@ -121,14 +120,14 @@ func contestedUpdates(locks []*lock) int {
 		slices.SortStableFunc(turns, func(a, b turn) int { return cmp.Compare(a.from, b.from) })
 		// Of the turns that begin no later, the one that ends last, and the one that
 		// does among those of other processes.
-		meets := make([]bool, len(turns))
+		contested := make([]bool, len(turns))
 		var last, other turn
 		for i, t := range turns {
 			rival := last
 			if last.process == t.process {
 				rival = other
 			}
-			meets[i] = rival.process != "" && rival.to > t.from
+			contested[i] = rival.process != "" && rival.to > t.from
 			switch {
 			case t.process == last.process:
 				last.to = max(last.to, t.to)
@@ -143,9 +142,9 @@ func contestedUpdates(locks []*lock) int {
 		for i, t := range turns {
 			if i+1 < len(turns) {
 				next := turns[i+1]
-				meets[i] = meets[i] || (next.process != t.process && next.from < t.to)
+				contested[i] = contested[i] || (next.process != t.process && next.from < t.to)
 			}
-			if t.ok && meets[i] {
+			if t.ok && contested[i] {
 				n++
 			}
 		}
@@ -166,7 +165,7 @@ func judgeUnlocked(an *analysis, anomalies int) Property {
 	return p
 }
 
-// uncontested says why a run without a lock proves nothing; "" where it does.
+// uncontested says why a run without a lock tested nothing; "" if it did.
 func uncontested(s *Stats) string {
 	switch {
 	case s.Acknowledged == 0:

@@ -136,7 +136,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestSortAnomalies: by time, then in the order of the table, then by key and proof.
+// TestSortAnomalies: by time, then in the order of the table, then by key and evidence.
 func TestSortAnomalies(t *testing.T) {
 	want := []Anomaly{
 		{Time: 1, Name: "wrong-release", Key: "z", Events: []int64{9}},

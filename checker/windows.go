@@ -6,20 +6,20 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// window is one stretch of one key that can be checked alone.
+// window is one interval of one key that can be checked alone.
 type window struct {
 	key     string
 	from    int64
 	accused bool // an anomaly lies in it
-	build   func() question
+	build   func() porcupineCase
 }
 
-// question is what Porcupine is asked about a window, and our own answer.
-type question struct {
-	exact  bool // nothing wrong
-	oneway bool // only Porcupine's "illegal" contradicts us
-	model  porcupine.Model
-	calls  []porcupine.Operation
+// porcupineCase is what Porcupine is asked about a window, and the exact check's answer.
+type porcupineCase struct {
+	exact       bool // nothing wrong
+	illegalOnly bool // only Porcupine's "illegal" contradicts the exact check
+	model       porcupine.Model
+	calls       []porcupine.Operation
 }
 
 // sample takes the windows with anomalies first, then others from all over.
@@ -43,17 +43,17 @@ func sample(all []window) []window {
 	return out
 }
 
-// stretch is a part of a list, [from, to).
-type stretch struct{ from, to int }
+// indexRange is a part of a list, [from, to).
+type indexRange struct{ from, to int }
 
 // partition cuts a list where nothing is under way: before every element that
 // begins after all before it have ended. Each part can be checked alone.
-func partition[T any](list []T, begin, end func(T) int64) iter.Seq[stretch] {
-	return func(yield func(stretch) bool) {
+func partition[T any](list []T, begin, end func(T) int64) iter.Seq[indexRange] {
+	return func(yield func(indexRange) bool) {
 		from, until := 0, int64(-1)
 		for i, v := range list {
 			if i > from && begin(v) > until {
-				if !yield(stretch{from, i}) {
+				if !yield(indexRange{from, i}) {
 					return
 				}
 				from = i
@@ -61,16 +61,16 @@ func partition[T any](list []T, begin, end func(T) int64) iter.Seq[stretch] {
 			until = max(until, end(v))
 		}
 		if from < len(list) {
-			yield(stretch{from, len(list)})
+			yield(indexRange{from, len(list)})
 		}
 	}
 }
 
 // group joins neighbouring parts to windows of useful size; larger parts than a
 // window are left out.
-func group(parts iter.Seq[stretch]) []stretch {
-	var out []stretch
-	var cur stretch
+func group(parts iter.Seq[indexRange]) []indexRange {
+	var out []indexRange
+	var cur indexRange
 	flush := func() {
 		if cur.to-cur.from > 1 {
 			out = append(out, cur)
@@ -79,10 +79,10 @@ func group(parts iter.Seq[stretch]) []stretch {
 	for p := range parts {
 		if p.to-cur.from > windowSize {
 			flush()
-			cur = stretch{p.from, p.from}
+			cur = indexRange{p.from, p.from}
 		}
 		if p.to-p.from > windowSize {
-			cur = stretch{p.to, p.to}
+			cur = indexRange{p.to, p.to}
 			continue
 		}
 		cur.to = p.to

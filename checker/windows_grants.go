@@ -15,7 +15,7 @@ func groupsOf(locks []*lock) []grantGroup {
 		sorted := byLo(k.grants)
 		for _, s := range group(partition(sorted, grantBegin, grantEnd)) {
 			list := sorted[s.from:s.to]
-			// The model knows one stretch of time a grant.
+			// The model knows one interval a grant.
 			if !slices.ContainsFunc(list, (*grant).patchy) {
 				out = append(out, grantGroup{k, list})
 			}
@@ -35,15 +35,15 @@ func grantEnd(g *grant) int64   { return max(g.okT, g.heldTo()) }
 
 // patchy says that the lease was alive at times that do not begin with its ok.
 func (g *grant) patchy() bool {
-	p := g.pieces()
+	p := g.intervals()
 	return len(p) > 1 || (len(p) == 1 && p[0].from != g.okT)
 }
 
-func grantWindows(groups []grantGroup, accused map[*grant]bool, ask func([]*grant) question) []window {
+func grantWindows(groups []grantGroup, accused map[*grant]bool, ask func([]*grant) porcupineCase) []window {
 	var out []window
 	for _, g := range groups {
 		out = append(out, window{
-			key: g.lock.name, from: g.list[0].lo, build: func() question { return ask(g.list) },
+			key: g.lock.name, from: g.list[0].lo, build: func() porcupineCase { return ask(g.list) },
 			accused: slices.ContainsFunc(g.list, func(g *grant) bool { return accused[g] }),
 		})
 	}
@@ -51,11 +51,11 @@ func grantWindows(groups []grantGroup, accused map[*grant]bool, ask func([]*gran
 }
 
 func exclusionWindows(an *analysis, groups []grantGroup) []window {
-	return grantWindows(groups, an.overlaps.earlyGrants(), func(g []*grant) question {
+	return grantWindows(groups, an.overlaps.earlyGrants(), func(g []*grant) porcupineCase {
 		if k := g[0].lock; !k.mutex() {
-			return k.question(g)
+			return k.porcupineCase(g)
 		}
-		return question{exact: len((&kind{}).earlyOf(g)) == 0, model: lockModel(true, false), calls: lockCalls(g, true)}
+		return porcupineCase{exact: len((&kind{}).earlyOf(g)) == 0, model: lockModel(true, false), calls: lockCalls(g, true)}
 	})
 }
 
@@ -66,9 +66,9 @@ func tokenWindows(an *analysis, groups []grantGroup) []window {
 			accused[p.newer] = true
 		}
 	}
-	return grantWindows(groups, accused, func(g []*grant) question {
+	return grantWindows(groups, accused, func(g []*grant) porcupineCase {
 		g = slices.DeleteFunc(slices.Clone(g), func(g *grant) bool { return g.token == 0 })
-		return question{
+		return porcupineCase{
 			exact: len(regressions(g)) == 0 && len(reuses(g)) == 0,
 			model: lockModel(false, true), calls: lockCalls(g, false),
 		}

@@ -18,9 +18,9 @@ func registerWindows(an *analysis, _ []grantGroup) []window {
 		took := tookEffect(k.ops)
 		for s := range firstPart(k.ops, took) {
 			ops := k.ops[s.from:s.to]
-			out = append(out, window{key: k.name, from: ops[0].invT, build: func() question {
+			out = append(out, window{key: k.name, from: ops[0].invT, build: func() porcupineCase {
 				zones, orphans := clusters(ops)
-				return question{
+				return porcupineCase{
 					exact: len(orphans) == 0 && len(crossings(zones)) == 0,
 					model: registerModel(""), calls: registerCalls(ops, took),
 				}
@@ -32,9 +32,9 @@ func registerWindows(an *analysis, _ []grantGroup) []window {
 
 // firstPart is the longest beginning of ops that fits into a window and that
 // nothing reaches out of.
-func firstPart(ops []*op, took func(*op) bool) iter.Seq[stretch] {
-	return func(yield func(stretch) bool) {
-		s := stretch{}
+func firstPart(ops []*op, took func(*op) bool) iter.Seq[indexRange] {
+	return func(yield func(indexRange) bool) {
+		s := indexRange{}
 		for p := range partition(ops, func(o *op) int64 { return o.invT }, func(o *op) int64 { return o.reach(took) }) {
 			if p.to > windowSize {
 				break
@@ -48,7 +48,7 @@ func firstPart(ops []*op, took func(*op) bool) iter.Seq[stretch] {
 }
 
 // tookEffect says of an operation that did not fail whether it took effect, as far
-// as the reads tell.
+// as the reads show.
 func tookEffect(ops []*op) func(*op) bool {
 	seen := map[string]bool{} // values of unknown outcome
 	for _, o := range ops {
@@ -96,13 +96,13 @@ func logWindows(k *lock, effects []*effect, contradicted []contradiction) []wind
 			end[i] = e.op.endT
 		}
 	}
-	places := make([]int32, len(effects))
-	for i := range places {
-		places[i] = int32(i)
+	refs := make([]int32, len(effects))
+	for i := range refs {
+		refs[i] = int32(i)
 	}
 	var out []window
-	for _, s := range group(partition(places, func(i int32) int64 { return begin[i] }, func(i int32) int64 { return end[i] })) {
-		out = append(out, window{key: k.name, from: begin[s.from], build: func() question {
+	for _, s := range group(partition(refs, func(i int32) int64 { return begin[i] }, func(i int32) int64 { return end[i] })) {
+		out = append(out, window{key: k.name, from: begin[s.from], build: func() porcupineCase {
 			value := ""
 			for _, e := range slices.Backward(effects[:s.from]) {
 				if e.writes() {
@@ -120,7 +120,7 @@ func logWindows(k *lock, effects []*effect, contradicted []contradiction) []wind
 				ops = append(ops, &o)
 			}
 			took := func(*op) bool { return true }
-			return question{exact: true, oneway: true, model: registerModel(value), calls: registerCalls(ops, took)}
+			return porcupineCase{exact: true, illegalOnly: true, model: registerModel(value), calls: registerCalls(ops, took)}
 		}})
 	}
 	return out

@@ -82,7 +82,7 @@ func TestFaultWords(t *testing.T) {
 		var list []fault
 		for _, f := range slices.Concat(c.had, c.beside) {
 			on := *f
-			on.landed = true
+			on.confirmed = true
 			list = append(list, on)
 		}
 		l := newFaultLog(list, 4e9, func(string) bool { return false })

@@ -11,7 +11,7 @@ func init() { finders["wrong-release"] = findWrongReleases }
 // findWrongReleases reports what findWrong found.
 func findWrongReleases(an *analysis) []Anomaly {
 	wrong := an.overlaps.wrong
-	var let []*grant // in by somebody else's release
+	var let []*grant // in by another client's release
 	for _, e := range an.overlaps.early {
 		let = append(let, e.newer)
 	}
@@ -24,16 +24,16 @@ func findWrongReleases(an *analysis) []Anomaly {
 		if w == nil {
 			continue
 		}
-		if w.victim.timeless() {
-			out = append(out, wrongOfTimeless(an, w))
+		if w.victim.hasNoLease() {
+			out = append(out, wrongWithoutLease(an, w))
 			continue
 		}
 		left := w.victim.aliveUntil(w.next.okT) - w.next.okT
-		places := append(w.victim.proof(w.next.okT), w.by.ok, w.next.ok, w.release.inv, w.release.comp,
-			w.next.loProof(), an.tokens.orderProof(w.by, w.victim))
+		refs := append(w.victim.evidenceAt(w.next.okT), w.by.ok, w.next.ok, w.release.inv, w.release.comp,
+			w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
 		a := Anomaly{
 			Key: w.next.lock.name, Time: w.next.okT,
-			Grants: []string{w.by.id, w.victim.id, w.next.id}, Events: an.evidence.at(places...),
+			Grants: []string{w.by.id, w.victim.id, w.next.id}, Events: an.evidence.at(refs...),
 			Sizes: map[string]int64{"remaining": left, "late": w.release.invT - w.victim.okT},
 			Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s's lease certainly had %s left",
 				w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT),
@@ -44,12 +44,12 @@ func findWrongReleases(an *analysis) []Anomaly {
 	return out
 }
 
-// wrongOfTimeless tells of a victim that was promised no lease.
-func wrongOfTimeless(an *analysis, w *wrongRelease) Anomaly {
+// wrongWithoutLease reports a victim that was promised no lease.
+func wrongWithoutLease(an *analysis, w *wrongRelease) Anomaly {
 	a := Anomaly{
 		Key: w.next.lock.name, Time: w.next.okT,
 		Grants: []string{w.by.id, w.victim.id, w.next.id},
-		Events: an.evidence.at(w.victim.ok, w.by.ok, w.next.ok, w.release.inv, w.release.comp, w.next.loProof(), an.tokens.orderProof(w.by, w.victim)),
+		Events: an.evidence.at(w.victim.ok, w.by.ok, w.next.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim)),
 		Sizes:  map[string]int64{"late": w.release.invT - w.victim.okT},
 		Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s still held it",
 			w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT), w.next.got(), format.Instant(w.next.okT), w.victim.process),

@@ -32,7 +32,7 @@ func zonesOf(an *analysis, k *lock) []Anomaly {
 	accuse := func(cause string, ops []*op, text string, args ...any) {
 		a := Anomaly{Key: k.name, Cause: cause}
 		from := an.last
-		var places []int32
+		var refs []int32
 		var processes []string
 		for _, o := range ops {
 			if o == nil {
@@ -40,10 +40,10 @@ func zonesOf(an *analysis, k *lock) []Anomaly {
 			}
 			a.Time = max(a.Time, o.endT)
 			from = min(from, o.invT)
-			places = append(places, o.inv, o.comp)
+			refs = append(refs, o.inv, o.comp)
 			processes = append(processes, o.process)
 		}
-		a.Events = an.evidence.at(places...)
+		a.Events = an.evidence.at(refs...)
 		a.Explanation = fmt.Sprintf(text, args...)
 		out = append(out, an.evidence.finish(a, from, an.suspects.touched(resourceStake(from, a.Time, processes)), processes...))
 	}
@@ -167,12 +167,12 @@ type RegisterOp struct {
 	Unknown     bool   // a write that may have taken effect, at Call or later
 }
 
-// CheckRegister returns the places in ops of some that contradict each other, few
+// CheckRegister returns the positions in ops of some that contradict each other, few
 // but not always fewest; nil if the operations, which are ordered by Call, are
 // linearizable. It takes O(n log n), and is exact if no value is written twice
 // and none is "".
 func CheckRegister(ops []RegisterOp) []int {
-	place := map[*op]int{}
+	position := map[*op]int{}
 	list := make([]*op, len(ops))
 	for i, r := range ops {
 		o := &op{f: fRead, typ: tOK, value: r.Value, invT: r.Call, endT: r.Reply}
@@ -183,20 +183,20 @@ func CheckRegister(ops []RegisterOp) []int {
 			o.typ, o.endT = tInfo, never
 		}
 		list[i] = o
-		place[o] = i
+		position[o] = i
 	}
 	zones, orphans := clusters(list)
-	var proof []*op
+	var evidence []*op
 	if len(orphans) > 0 {
-		proof = []*op{orphans[0].read, orphans[0].write}
+		evidence = []*op{orphans[0].read, orphans[0].write}
 	} else if pairs := crossings(zones); len(pairs) > 0 {
 		a, b := pairs[0][0], pairs[0][1]
-		proof = []*op{a.write, a.first, a.last, b.write, b.first, b.last}
+		evidence = []*op{a.write, a.first, a.last, b.write, b.first, b.last}
 	}
 	var out []int
-	for _, o := range proof {
+	for _, o := range evidence {
 		if o != nil {
-			out = append(out, place[o])
+			out = append(out, position[o])
 		}
 	}
 	slices.Sort(out)

@@ -115,19 +115,19 @@ func TestCheckRegister(t *testing.T) {
 		for _, o := range ops {
 			list = append(list, RegisterOp{Write: o.f != fRead, Value: o.value, Call: o.invT, Reply: o.endT, Unknown: o.typ == tInfo})
 		}
-		proof := CheckRegister(list)
-		if legal := linearizable(ops); legal != (proof == nil) {
-			t.Fatalf("linearizable %v, proof %v", legal, proof)
+		evidence := CheckRegister(list)
+		if legal := linearizable(ops); legal != (evidence == nil) {
+			t.Fatalf("linearizable %v, proof %v", legal, evidence)
 		}
-		if proof == nil {
+		if evidence == nil {
 			return
 		}
 		var part []*op
-		for _, i := range proof {
+		for _, i := range evidence {
 			part = append(part, ops[i])
 		}
 		if linearizable(part) {
-			t.Fatalf("operations %v prove nothing", proof)
+			t.Fatalf("operations %v prove nothing", evidence)
 		}
 	})
 }

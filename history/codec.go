@@ -120,7 +120,7 @@ func decode(r io.Reader, name string) (events []Event, lines []int, err error) {
 
 // Duplicates finds an event that stands in a history twice. A process does one
 // thing at a time, so that two events of one process that agree in their time and
-// in what they say are one event, written twice; taken for two, they would prove
+// in what they say are one event, written twice; taken for two, they would show
 // what never happened. A coarse clock gives two tries the same time: they are two where
 // the process said something else between them, and where neither was granted or written
 // what no other can be. Its zero value is ready for use.
@@ -292,7 +292,7 @@ func writeFile(path string, all func(write func(*Event) error) error) error {
 }
 
 // syncFolder puts a folder's names on the disk. Where folders cannot be synced, as on some
-// network file systems, they are there as far as anybody can tell.
+// network file systems, they are there as far as anybody knows.
 func syncFolder(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -62,7 +62,7 @@ func TestEventsAt(t *testing.T) {
 	}
 }
 
-// TestFormerConfirmed: a fault's begin that an earlier history calls landed is confirmed, in
+// TestFormerConfirmed: a fault's begin that an earlier history calls took effect is confirmed, in
 // every format, whatever else stands on the line.
 func TestFormerConfirmed(t *testing.T) {
 	const begin = `"index":0,"time":5,"process":"nemesis","type":"info","f":"pause","nodes":["c1"],"phase":"begin"`

@@ -342,8 +342,8 @@ type interner struct {
 
 const blockSize = 1 << 15
 
-// place4096 spreads strings by their length and their first and last eight bytes.
-func place4096(b []byte) uint64 {
+// hashSlot4096 spreads strings by their length and their first and last eight bytes.
+func hashSlot4096(b []byte) uint64 {
 	var first, last uint64
 	if n := len(b); n >= 8 {
 		first, last = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[n-8:])
@@ -361,7 +361,7 @@ func (in *interner) string(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	slot := &in.table[place4096(b)]
+	slot := &in.table[hashSlot4096(b)]
 	if *slot == string(b) {
 		return *slot
 	}

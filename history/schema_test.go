@@ -42,15 +42,15 @@ func TestSchema(t *testing.T) {
 		// The first cells of the first table, up to the table's end.
 		_, table, _ := strings.Cut(of.page, "|---|")
 		table, _, _ = strings.Cut(table, "\n\n")
-		var told []string
+		var reported []string
 		for _, row := range strings.Split(table, "\n")[1:] {
 			cell, _, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
 			for _, f := range strings.Split(cell, ",") {
-				told = append(told, strings.Trim(f, " `"))
+				reported = append(reported, strings.Trim(f, " `"))
 			}
 		}
-		if len(told) != fields.NumField() {
-			t.Errorf("%s: %d fields, docs/reference/history.md has %v", name, fields.NumField(), told)
+		if len(reported) != fields.NumField() {
+			t.Errorf("%s: %d fields, docs/reference/history.md has %v", name, fields.NumField(), reported)
 		}
 		for i := range fields.NumField() {
 			f := fields.Field(i)
@@ -62,8 +62,8 @@ func TestSchema(t *testing.T) {
 			if slices.Contains(def.Required, tag) && omit != "" {
 				t.Errorf("%s: %s is required, and left out where it is empty", name, tag)
 			}
-			if !slices.Contains(told, tag) {
-				t.Errorf("%s: docs/reference/history.md does not have %s: %v", name, tag, told)
+			if !slices.Contains(reported, tag) {
+				t.Errorf("%s: docs/reference/history.md does not have %s: %v", name, tag, reported)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func memberNames(t reflect.Type) [][]byte {
 
 // foreign passes over the value of an unknown member. encoding/json takes
 // "Key" for "key", and an s that is not ASCII's for an s: such lines are left to it.
-func (c *cursor) foreign(name []byte, ours [][]byte) {
+func (c *cursor) foreign(name []byte, known [][]byte) {
 	lower := true
 	for _, ch := range name {
 		if ch >= 0x80 {
@@ -36,7 +36,7 @@ func (c *cursor) foreign(name []byte, ours [][]byte) {
 		lower = lower && (ch < 'A' || ch > 'Z')
 	}
 	if !lower {
-		for _, n := range ours {
+		for _, n := range known {
 			if bytes.EqualFold(n, name) {
 				c.bad = true
 				return

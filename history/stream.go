@@ -83,7 +83,7 @@ func StreamEffectsFile(path string, observe func(*Effect) error) error {
 	return StreamEffects(f, path, observe)
 }
 
-// batch is a stretch of whole lines on its way from the reader through a decoder
+// batch is a run of whole lines on its way from the reader through a decoder
 // to the consumer, which takes batches in the order of the file.
 type batch[T any] struct {
 	text    []byte

@@ -33,7 +33,7 @@ type Process[G comparable] struct {
 // Base is the entry itself.
 func (p *Process[G]) Base() *Process[G] { return p }
 
-// ownedGrant is a grant whose name does not tell whose it is.
+// ownedGrant is a grant whose name does not say whose it is.
 type ownedGrant[R any, G comparable] struct {
 	grant G
 	owner R

@@ -6,7 +6,7 @@ import (
 )
 
 // Validator refuses a history that contradicts itself: what it says would be taken
-// for what happened, and somebody be accused of it. docs/reference/history.md lists what is
+// for what happened, and a client be accused of it. docs/reference/history.md lists what is
 // refused. It takes events in the history's order, in constant time each, and keeps
 // eight bytes of each grant and what is still open. Its zero value is ready for use.
 // Not safe for concurrent use.
@@ -152,7 +152,7 @@ func validLease(e *Event) error {
 	return nil
 }
 
-// underGrant checks what is done under a grant: by whom it was given to, on its key.
+// underGrant checks what is done under a grant: by the process that it was given to, on its key.
 func (v *Validator) underGrant(p *process, e *Event) error {
 	if v.unlocked != nil {
 		return mixed(v.unlocked.index, e.Index)

@@ -64,7 +64,7 @@ func Parse(text string) (History, error) {
 		comp := inv
 		comp.Type = history.OK
 		eff, hasEff := history.Effect{Process: f[1], F: f[2], Key: "k0"}, false
-		landed, hasSince := true, false
+		confirmed, hasSince := true, false
 		var nodes []string
 		var effAt int64
 		for _, w := range f[3:] {
@@ -94,8 +94,8 @@ func Parse(text string) (History, error) {
 			case w[0] == '@':
 				effAt, hasEff = seconds(w[1:]), true
 			case w == "?":
-				comp.Type, landed = history.Info, false
-			case w == "fail": // the client is told so, the register did it all the same
+				comp.Type, confirmed = history.Info, false
+			case w == "fail": // reported as failed, and the register carried it out
 				comp.Type, comp.Error = history.Fail, w
 			case w[0] == '!':
 				comp.Type, comp.Error, eff.Error = history.Fail, w[1:], w[1:]
@@ -110,7 +110,7 @@ func Parse(text string) (History, error) {
 		}
 		if f[1] == history.Nemesis {
 			inv.Type, comp.Type, inv.Key, comp.Key = history.Info, history.Info, "", ""
-			inv.Phase, comp.Phase, inv.Confirmed = history.Begin, history.End, landed
+			inv.Phase, comp.Phase, inv.Confirmed = history.Begin, history.End, confirmed
 			inv.Nodes, comp.Nodes = nodes, nodes
 		}
 		if inv.F == history.Read {

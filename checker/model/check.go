@@ -34,7 +34,7 @@ var efforts = []effort{{50_000, 300 * time.Millisecond}, {2_000_000, 30 * time.S
 
 // Options says how to check.
 type Options struct {
-	// Progress, if set, is told now and then how many of the objects are done.
+	// Progress, if set, is called now and then with how many of the objects are done.
 	Progress func(done, of int)
 }
 
@@ -144,11 +144,11 @@ func decide(ctx context.Context, m *Model, key string, ops []*Op, e effort) (*ch
 		return nil, byNobody
 	}
 	if m.exact != nil {
-		if proof, decided := m.exact(m, ops); decided {
-			if len(proof) == 0 {
+		if evidence, decided := m.exact(m, ops); decided {
+			if len(evidence) == 0 {
 				return nil, byExact
 			}
-			return anomaly(m, key, proof, nil, byExact), byExact
+			return anomaly(m, key, evidence, nil, byExact), byExact
 		}
 	}
 	if broken, decided := sweep(ctx, m, ops, e.room); decided {
@@ -170,7 +170,7 @@ func decide(ctx context.Context, m *Model, key string, ops []*Op, e effort) (*ch
 // operation is possible without it.
 func useful(m *Model, ops []*Op) []*Op {
 	register := slices.Contains(m.Fs, "write") && m.Name != "fenced-register"
-	noticed := map[string]int{} // value, to the last place at which it was
+	noticed := map[string]int{} // value, to the last position at which it was
 	acts := map[string]int{}    // owner, to the last answer
 	for _, o := range ops {
 		switch {
@@ -203,7 +203,7 @@ func useful(m *Model, ops []*Op) []*Op {
 	})
 }
 
-// shrink makes the proof small: what happened before the last moment at which the
+// shrink makes the evidence small: what happened before the last moment at which the
 // state was the only possible one is left out, and so is every read without which
 // the rest is impossible as well. Both are sound: the rest of an impossible
 // history may be possible only if something is left out that changes the state.
@@ -233,7 +233,7 @@ func shrink(ctx context.Context, m *Model, ops []*Op, broken *Op) []*Op {
 	return prefix
 }
 
-// upTo is the operation as it was known at a place in the history.
+// upTo is the operation as it was known at a position in the history.
 func upTo(o *Op, at int) *Op {
 	if o.Return <= at || o.Type == Mismatch { // what changed nothing later, changed nothing before
 		return o
@@ -243,10 +243,10 @@ func upTo(o *Op, at int) *Op {
 	return &early
 }
 
-func anomaly(m *Model, key string, proof []*Op, broken *Op, by int) *checker.Anomaly {
+func anomaly(m *Model, key string, evidence []*Op, broken *Op, by int) *checker.Anomaly {
 	a := &checker.Anomaly{Name: "nonlinearizable", Property: Linearizable, Key: key, Cause: m.Name, Faults: []string{}}
-	grants := by == byExact && strings.HasPrefix(proof[0].F, "acquire") // that they were given is enough
-	for _, o := range proof {
+	grants := by == byExact && strings.HasPrefix(evidence[0].F, "acquire") // that they were given is enough
+	for _, o := range evidence {
 		if !slices.Contains(a.Processes, o.Process) {
 			a.Processes = append(a.Processes, o.Process)
 		}
@@ -259,34 +259,34 @@ func anomaly(m *Model, key string, proof []*Op, broken *Op, by int) *checker.Ano
 	}
 	slices.Sort(a.Events)
 	a.Events = slices.Compact(a.Events)
-	a.Explanation = explain(proof, broken, grants)
+	a.Explanation = explain(evidence, broken, grants)
 	return a
 }
 
-func explain(proof []*Op, broken *Op, grants bool) string {
-	last := proof[len(proof)-1]
+func explain(evidence []*Op, broken *Op, grants bool) string {
+	last := evidence[len(evidence)-1]
 	switch {
 	case broken != nil:
 		return fmt.Sprintf("%s (line %d) was answered so on line %d, and no order of the %d operations until then that agrees with real time allows it",
-			broken, broken.CallAt.Line, broken.ReturnAt.Line, len(proof))
-	case grants && proof[0].Return > last.Return:
+			broken, broken.CallAt.Line, broken.ReturnAt.Line, len(evidence))
+	case grants && evidence[0].Return > last.Return:
 		what := "after fence %d had been granted to process %s (line %d)"
-		if proof[0].Fence > last.Fence {
+		if evidence[0].Fence > last.Fence {
 			what = "while the lock was held with fence %d by process %s (line %d)"
 		}
 		return fmt.Sprintf("process %s was granted fence %d (line %d) "+what,
-			proof[0].Owner, proof[0].Fence, proof[0].ReturnAt.Line, last.Fence, last.Owner, last.ReturnAt.Line)
+			evidence[0].Owner, evidence[0].Fence, evidence[0].ReturnAt.Line, last.Fence, last.Owner, last.ReturnAt.Line)
 	case grants:
 		var who []string
-		for _, o := range proof {
+		for _, o := range evidence {
 			who = append(who, fmt.Sprintf("process %s (line %d)", o.Owner, o.ReturnAt.Line))
 		}
 		return fmt.Sprintf("%s were all granted the lock before any of them asked to release it", strings.Join(who, " and "))
 	}
 	var parts []string
-	for _, o := range proof {
+	for _, o := range evidence {
 		if len(parts) == 8 {
-			parts = append(parts, fmt.Sprintf("and %d more", len(proof)-8))
+			parts = append(parts, fmt.Sprintf("and %d more", len(evidence)-8))
 			break
 		}
 		parts = append(parts, fmt.Sprintf("%s (line %d)", o, o.CallAt.Line))

@@ -12,7 +12,7 @@ import (
 	"github.com/picklock/picklock/checker"
 )
 
-// whole makes a history of keys' operations, each in the order of its places.
+// whole makes a history of keys' operations, each in the order of its positions.
 func whole(keys map[string][]*Op) *History {
 	h := &History{File: "h"}
 	for k, ops := range keys {
@@ -96,14 +96,14 @@ func TestCheckEffort(t *testing.T) {
 			keys[fmt.Sprint("k", i)] = sequence(t, text)
 		}
 		m, _ := Named("register")
-		var told [][2]int
-		v, err := Check(context.Background(), whole(keys), m, Options{Progress: func(done, of int) { told = append(told, [2]int{done, of}) }})
+		var reported [][2]int
+		v, err := Check(context.Background(), whole(keys), m, Options{Progress: func(done, of int) { reported = append(reported, [2]int{done, of}) }})
 		if p := v.Properties[Linearizable]; err != nil || v.Valid != c.valid || !strings.Contains(p.Why, c.why) {
 			t.Errorf("%s: %v, %v: %s", c.name, err, v.Valid, p.Why)
 		}
-		for i, n := range told {
-			if n[1] != len(keys) || n[0] >= n[1] || (i > 0 && n[0] < told[i-1][0]) {
-				t.Errorf("%s: progress %v", c.name, told)
+		for i, n := range reported {
+			if n[1] != len(keys) || n[0] >= n[1] || (i > 0 && n[0] < reported[i-1][0]) {
+				t.Errorf("%s: progress %v", c.name, reported)
 			}
 		}
 	}
@@ -241,7 +241,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestSearchedProof: what only Porcupine could decide is proved by all of it, also
+// TestSearchedProof: what only Porcupine could decide is shown by all of it, also
 // where grants come first or last.
 func TestSearchedProof(t *testing.T) {
 	old := efforts
@@ -257,7 +257,7 @@ func TestSearchedProof(t *testing.T) {
 	}
 }
 
-// TestShrink: of a proof that was searched only what is needed for it is kept, and
+// TestShrink: of evidence that was searched only what is needed for it is kept, and
 // nothing that changes the state is left out.
 func TestShrink(t *testing.T) {
 	m, _ := Named("cas-register")
@@ -268,8 +268,8 @@ func TestShrink(t *testing.T) {
 			t.Fatalf("broken by %v", broken)
 		}
 		var reads, writes int
-		proof := shrink(context.Background(), m, ops, broken)
-		for _, o := range proof {
+		evidence := shrink(context.Background(), m, ops, broken)
+		for _, o := range evidence {
 			if o.F == "read" {
 				reads++
 			} else {
@@ -280,13 +280,13 @@ func TestShrink(t *testing.T) {
 		if n > 300 {
 			wantReads = n + 1 // too long to be tried one by one
 		}
-		if reads != wantReads || writes != 3 || !slices.Contains(proof, broken) {
+		if reads != wantReads || writes != 3 || !slices.Contains(evidence, broken) {
 			t.Errorf("%d reads and %d writes are kept of %d", reads, writes, n)
 		}
 	}
 }
 
-// TestExplainLong: of a long proof eight operations are named, and the rest counted.
+// TestExplainLong: of a long evidence eight operations are named, and the rest counted.
 func TestExplainLong(t *testing.T) {
 	for n, more := range map[int]string{8: "", 9: "; and 1 more", 12: "; and 4 more"} {
 		ops := sequence(t, strings.Repeat("a read 1\n", n))

@@ -15,7 +15,7 @@ func TestExactDecides(t *testing.T) {
 	for _, c := range []struct {
 		model, text string
 		decided     bool
-		proof       []int // places of the operations
+		evidence    []int // positions of the operations
 	}{
 		{"register", "a write 1\na read 1\na read 1", true, nil},
 		{"register", "a read nil\na write 1 ?\na read ?\nb read 1", true, nil},
@@ -62,10 +62,10 @@ func TestExactDecides(t *testing.T) {
 		}
 		ops := sequence(t, c.text)
 		what := fmt.Sprintf("%s: %s", c.model, strings.ReplaceAll(c.text, "\n", ", "))
-		var proof []*Op
+		var evidence []*Op
 		decided := false
 		if m.exact != nil {
-			proof, decided = m.exact(m, useful(m, ops))
+			evidence, decided = m.exact(m, useful(m, ops))
 		}
 		if decided != c.decided {
 			t.Errorf("%s: decided %v", what, decided)
@@ -75,13 +75,13 @@ func TestExactDecides(t *testing.T) {
 			continue
 		}
 		var got []int
-		for _, o := range proof {
+		for _, o := range evidence {
 			got = append(got, slices.Index(ops, o))
 		}
-		if !slices.Equal(got, c.proof) {
-			t.Errorf("%s: proof %v, want %v", what, got, c.proof)
+		if !slices.Equal(got, c.evidence) {
+			t.Errorf("%s: proof %v, want %v", what, got, c.evidence)
 		}
-		if legal := possible(m, ops); legal != (c.proof == nil) {
+		if legal := possible(m, ops); legal != (c.evidence == nil) {
 			t.Errorf("%s: by trying everything %v", what, legal)
 		}
 	}
@@ -99,14 +99,14 @@ func TestTwins(t *testing.T) {
 		t.Errorf("16 equal operations, and an impossible answer: broken by %v, decided %v", broken, decided)
 	}
 	ops := sequence(t, "a append x ?\nb append x ?\na append y ?\na append x ?\na append x fence=1 ?\na append x\na append x ?\na append x fence=1 ?")
-	twins := twinsOf(ops)
+	earlierAlike := earlierAlikeOf(ops)
 	want := map[int]int{3: 0, 6: 3, 7: 4}
-	if len(twins) != len(want) {
-		t.Errorf("%d twins, want %d", len(twins), len(want))
+	if len(earlierAlike) != len(want) {
+		t.Errorf("%d twins, want %d", len(earlierAlike), len(want))
 	}
 	for i, j := range want {
-		if twins[ops[i]] != ops[j] {
-			t.Errorf("the twin of %d is %d, want %d", i, slices.Index(ops, twins[ops[i]]), j)
+		if earlierAlike[ops[i]] != ops[j] {
+			t.Errorf("the twin of %d is %d, want %d", i, slices.Index(ops, earlierAlike[ops[i]]), j)
 		}
 	}
 }

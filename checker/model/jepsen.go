@@ -156,7 +156,7 @@ func separateKeys(events []jepsenEvent) bool {
 	return seen
 }
 
-// fenced is the history for a fenced register: only the model tells that the firsts
+// fenced is the history for a fenced register: only the model shows that the firsts
 // of all pairs are fences and not keys. Pairs in pairs are both.
 func (h *History) fenced() []*Op {
 	if !h.paired {

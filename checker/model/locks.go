@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// stay is one stretch for which an owner certainly held something: from the answer
+// holdInterval is an interval in which an owner certainly held something: from the answer
 // to its acquire until it asked to release.
-type stay struct {
+type holdInterval struct {
 	from, to int
 	ops      []*Op // all of it, in their order
 	in       int   // entries of a reentrant lock
 	write    bool  // of a read-write lock
 }
 
-// stays takes a history of a lock apart by owner. It succeeds where each owner does
+// holdIntervals takes a history of a lock apart by owner. It succeeds where each owner does
 // one thing at a time, releases only what it holds, and does nothing more after an
 // acquire whose outcome it never learnt: then that acquire can be taken for one
 // that never happened, every acquire for one that happened when it was answered,
@@ -24,16 +24,16 @@ type stay struct {
 // there never takes the lock away from anybody who has it, so that a history is
 // possible if and only if this one order of it is.
 //
-// One stay is a whole hold of a lock that counts its owner's entries (depth > 1),
+// One interval is a whole hold of a lock that counts its owner's entries (depth > 1),
 // or one permit.
-func stays(ops []*Op, depth int, permits bool) ([]stay, bool) {
+func holdIntervals(ops []*Op, depth int, permits bool) ([]holdInterval, bool) {
 	type owner struct {
 		last  *Op
 		stuck bool
-		open  []stay
+		open  []holdInterval
 	}
 	owners := map[string]*owner{}
-	var out []stay
+	var out []holdInterval
 	for _, o := range ops {
 		p := owners[o.Owner]
 		if p == nil {
@@ -59,7 +59,7 @@ func stays(ops []*Op, depth int, permits bool) ([]stay, bool) {
 				held.ops = append(held.ops, o)
 				continue
 			}
-			p.open = append(p.open, stay{from: o.Return, to: never, ops: []*Op{o}, in: 1, write: write})
+			p.open = append(p.open, holdInterval{from: o.Return, to: never, ops: []*Op{o}, in: 1, write: write})
 			continue
 		}
 		if len(p.open) == 0 || p.open[0].write != write {
@@ -79,18 +79,18 @@ func stays(ops []*Op, depth int, permits bool) ([]stay, bool) {
 	for _, p := range owners {
 		out = append(out, p.open...)
 	}
-	slices.SortFunc(out, func(a, b stay) int { return cmp.Compare(a.from, b.from) })
+	slices.SortFunc(out, func(a, b holdInterval) int { return cmp.Compare(a.from, b.from) })
 	return out, true
 }
 
-// exactLock decides the mutexes: no two stays may meet, and then their order is
+// exactLock decides the mutexes: no two intervals may overlap, and then their order is
 // known, and the model is asked once for each operation.
 func exactLock(m *Model, ops []*Op) ([]*Op, bool) {
 	depth := 1
 	if strings.HasPrefix(m.Name, "reentrant") {
 		depth = reentries
 	}
-	list, ok := stays(ops, depth, false)
+	list, ok := holdIntervals(ops, depth, false)
 	if !ok {
 		return nil, false
 	}
@@ -106,7 +106,7 @@ func exactLock(m *Model, ops []*Op) ([]*Op, bool) {
 			ok, next := m.step(state, o)
 			if !ok {
 				// The lock is free or its owner's, so it is the fence that is wrong.
-				// That it comes first tells this proof from one of two holders.
+				// That it comes first distinguishes this evidence from that of two holders.
 				return []*Op{o, latest}, latest != nil
 			}
 			state = next
@@ -118,13 +118,13 @@ func exactLock(m *Model, ops []*Op) ([]*Op, bool) {
 	return nil, true
 }
 
-// ends is a heap of stays by their ends.
-type ends []stay
+// ends is a heap of intervals by their ends.
+type ends []holdInterval
 
 func (e ends) Len() int           { return len(e) }
 func (e ends) Less(i, j int) bool { return e[i].to < e[j].to }
 func (e ends) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *ends) Push(v any)        { *e = append(*e, v.(stay)) }
+func (e *ends) Push(v any)        { *e = append(*e, v.(holdInterval)) }
 func (e *ends) Pop() any {
 	last := len(*e) - 1
 	v := (*e)[last]
@@ -134,7 +134,7 @@ func (e *ends) Pop() any {
 
 // exactPermits decides a semaphore: never more than n permits out at once.
 func exactPermits(ops []*Op, n int) ([]*Op, bool) {
-	list, ok := stays(ops, 1, true)
+	list, ok := holdIntervals(ops, 1, true)
 	if !ok {
 		return nil, false
 	}
@@ -145,24 +145,24 @@ func exactPermits(ops []*Op, n int) ([]*Op, bool) {
 		}
 		heap.Push(&out, s)
 		if len(out) > n {
-			var proof []*Op
+			var evidence []*Op
 			for _, s := range out {
-				proof = append(proof, s.ops[0])
+				evidence = append(evidence, s.ops[0])
 			}
-			slices.SortFunc(proof, func(a, b *Op) int { return cmp.Compare(a.Return, b.Return) })
-			return proof, true
+			slices.SortFunc(evidence, func(a, b *Op) int { return cmp.Compare(a.Return, b.Return) })
+			return evidence, true
 		}
 	}
 	return nil, true
 }
 
-// exactRW decides a read-write lock: a writer meets nobody.
+// exactRW decides a read-write lock: a writer overlaps nobody.
 func exactRW(_ *Model, ops []*Op) ([]*Op, bool) {
-	list, ok := stays(ops, 1, false)
+	list, ok := holdIntervals(ops, 1, false)
 	if !ok {
 		return nil, false
 	}
-	var reader, writer stay // the ones that reach furthest
+	var reader, writer holdInterval // the ones that reach furthest
 	for _, s := range list {
 		if writer.to > s.from {
 			return []*Op{writer.ops[0], s.ops[0]}, true

@@ -20,7 +20,7 @@ type Model struct {
 	init any
 	step func(state any, o *Op) (bool, any)
 	// exact decides a history in near-linear time, where it can; see exact.
-	exact func(m *Model, ops []*Op) (proof []*Op, decided bool)
+	exact func(m *Model, ops []*Op) (evidence []*Op, decided bool)
 }
 
 var lockOps = []string{"acquire", "release"}
@@ -76,7 +76,7 @@ func Named(name string) (*Model, error) {
 	return nil, suggest.Unknown("model", name, Names())
 }
 
-// Recognise finds the model that a history is of, where its operations tell.
+// Recognise finds the model that a history is of, if its operations show it.
 func Recognise(h *History) (*Model, error) {
 	seen := map[string]bool{}
 	fences := false

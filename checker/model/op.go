@@ -39,7 +39,7 @@ type Op struct {
 	Elems []string // read of a set
 	Fence int64    // fencing token; 0: none
 	Under string   // of a pair [fence value], the value
-	// Call and Return are places in the order of the history's events.
+	// Call and Return are positions in the order of the history's events.
 	Call, Return int
 	// CallAt and ReturnAt say where the events stand in the file.
 	CallAt, ReturnAt At

@@ -203,8 +203,8 @@ func TestOracle(t *testing.T) {
 					bad++
 				}
 				if m.exact != nil {
-					if proof, decided := m.exact(m, useful(m, ops)); decided {
-						if got := len(proof) == 0; got != want {
+					if evidence, decided := m.exact(m, useful(m, ops)); decided {
+						if got := len(evidence) == 0; got != want {
 							t.Fatalf("exact: %v, by trying everything %v\n%s", got, want, list(ops))
 						}
 						if want {
@@ -219,9 +219,9 @@ func TestOracle(t *testing.T) {
 					t.Fatalf("going over configurations: %v (decided %v), by trying everything %v\n%s", got, decided, want, list(ops))
 				}
 				if broken != nil {
-					proof := shrink(context.Background(), m, useful(m, ops), broken)
-					if possible(m, proof) {
-						t.Fatalf("the proof proves nothing:\n%s\nof\n%s", list(proof), list(ops))
+					evidence := shrink(context.Background(), m, useful(m, ops), broken)
+					if possible(m, evidence) {
+						t.Fatalf("the proof proves nothing:\n%s\nof\n%s", list(evidence), list(ops))
 					}
 				}
 				if got, decided := search(context.Background(), m, ops, time.Minute); !decided || got != want {

@@ -35,11 +35,11 @@ func exactRegister(m *Model, ops []*Op) ([]*Op, bool) {
 		list = append(list, r)
 		kept = append(kept, o)
 	}
-	var proof []*Op
+	var evidence []*Op
 	for _, i := range checker.CheckRegister(list) {
-		proof = append(proof, kept[i])
+		evidence = append(evidence, kept[i])
 	}
-	return proof, true
+	return evidence, true
 }
 
 // exactSet decides a set that only grows, if nothing is added twice. Reads must be
@@ -128,7 +128,7 @@ func exactSet(_ *Model, ops []*Op) ([]*Op, bool) {
 
 // differ is two reads of which neither contains the other, and the adds that show it.
 func differ(a, b *Op, inA, inB map[string]bool, adds map[string]*Op) []*Op {
-	proof := []*Op{a, b}
+	evidence := []*Op{a, b}
 	pick := func(has, lacks map[string]bool) {
 		best := ""
 		for e := range has {
@@ -137,10 +137,10 @@ func differ(a, b *Op, inA, inB map[string]bool, adds map[string]*Op) []*Op {
 			}
 		}
 		if best != "" {
-			proof = append(proof, adds[best])
+			evidence = append(evidence, adds[best])
 		}
 	}
 	pick(inA, inB)
 	pick(inB, inA)
-	return proof
+	return evidence
 }

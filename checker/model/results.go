@@ -105,7 +105,7 @@ func (v value) bare() string {
 	return v.String()
 }
 
-// Comparison is how a verdict of ours stands to Jepsen's.
+// Comparison is how picklock's verdict stands to Jepsen's.
 type Comparison struct {
 	Jepsen checker.Validity `json:"valid"`
 	// Agrees is True where both have decided, and alike; False where they differ.
@@ -124,7 +124,7 @@ type Compared struct {
 
 // Compare says where Jepsen's results agree with a verdict of Check. What Jepsen has
 // judged otherwise than by an order of the operations (their speed, their number, the
-// service's logs) is none of ours.
+// service's logs) is outside picklock's verdict.
 func (r *Results) Compare(v checker.Verdict) Comparison {
 	out := Comparison{Jepsen: r.Valid, Agrees: checker.Unknown, Checkers: []Compared{}}
 	broken := map[string]bool{}

@@ -64,8 +64,8 @@ func TestFasterThanSearching(t *testing.T) {
 	}
 	h := contended(8000, 50, 0, false)
 	start := time.Now()
-	if proof, decided := m.exact(m, h.Ops); !decided || proof != nil {
-		t.Fatalf("decided %v, proof %v", decided, proof)
+	if evidence, decided := m.exact(m, h.Ops); !decided || evidence != nil {
+		t.Fatalf("decided %v, proof %v", decided, evidence)
 	}
 	ours := time.Since(start)
 	start = time.Now()
@@ -88,9 +88,9 @@ func TestExactAtAnyLength(t *testing.T) {
 			t.Fatal(err)
 		}
 		ops := useful(m, h.Ops)
-		proof, decided := m.exact(m, ops)
-		if !decided || (len(proof) > 0) != (name == "broken") {
-			t.Errorf("%s: decided %v, proof of %d", name, decided, len(proof))
+		evidence, decided := m.exact(m, ops)
+		if !decided || (len(evidence) > 0) != (name == "broken") {
+			t.Errorf("%s: decided %v, proof of %d", name, decided, len(evidence))
 		}
 		if v, err := Check(context.Background(), h, m, Options{}); err != nil || (v.Valid == checker.False) != (name == "broken") || v.Valid == checker.Unknown {
 			t.Errorf("%s: %v %v %s", name, v.Valid, err, v.Why)

@@ -13,11 +13,11 @@ import (
 // Its memory depends on what is open at one time, not on the history's length. An
 // operation is made to take effect only when an answer needs it.
 //
-// When no configuration is left, the events up to there are a proof, and the
+// When no configuration is left, the events up to there are the evidence, and the
 // answer that killed the last one is returned. room bounds the configurations
 // that are made in all; decided is false if it did not suffice or ctx ended.
 func sweep(ctx context.Context, m *Model, ops []*Op, room int) (broken *Op, decided bool) {
-	s := &sweeper{ctx: ctx, m: m, room: room, twins: twinsOf(ops)}
+	s := &sweeper{ctx: ctx, m: m, room: room, earlierAlike: earlierAlikeOf(ops)}
 	type event struct {
 		at   int
 		o    *Op
@@ -48,24 +48,24 @@ func sweep(ctx context.Context, m *Model, ops []*Op, room int) (broken *Op, deci
 }
 
 // config is one way in which the open operations can have gone so far. done holds
-// places in sweeper.open, ascending.
+// indexes in sweeper.open, ascending.
 type config struct {
 	state any
 	done  []int32
 }
 
 type sweeper struct {
-	ctx   context.Context
-	m     *Model
-	open  []*Op // whose answer has not come; those of unknown outcome stay
-	now   []config
-	room  int
-	twins map[*Op]*Op
+	ctx          context.Context
+	m            *Model
+	open         []*Op // whose answer has not come; those of unknown outcome stay
+	now          []config
+	room         int
+	earlierAlike map[*Op]*Op
 }
 
 // twinsOf names, for each operation of unknown outcome, an earlier one that is the
 // same in all: of such a pair only the earlier one needs to be tried first.
-func twinsOf(ops []*Op) map[*Op]*Op {
+func earlierAlikeOf(ops []*Op) map[*Op]*Op {
 	last := map[string]*Op{}
 	out := map[*Op]*Op{}
 	for _, o := range ops {
@@ -95,7 +95,7 @@ func key(c config) any {
 // answer keeps the configurations in which o took effect, letting others take
 // effect before it. False if it had to give up.
 func (s *sweeper) answer(o *Op) bool {
-	place := int32(slices.Index(s.open, o))
+	index := int32(slices.Index(s.open, o))
 	seen := map[any]bool{}
 	var next []config
 	var grow func(c config) bool
@@ -108,7 +108,7 @@ func (s *sweeper) answer(o *Op) bool {
 		} else {
 			seen[k] = true
 		}
-		if _, took := slices.BinarySearch(c.done, place); took {
+		if _, took := slices.BinarySearch(c.done, index); took {
 			next = append(next, c)
 			return true
 		}
@@ -117,7 +117,7 @@ func (s *sweeper) answer(o *Op) bool {
 			if took {
 				continue
 			}
-			if t := s.twins[p]; t != nil {
+			if t := s.earlierAlike[p]; t != nil {
 				// It was called before p, and is never answered: it is open.
 				if _, done := slices.BinarySearch(c.done, int32(slices.Index(s.open, t))); !done {
 					continue
@@ -142,14 +142,14 @@ func (s *sweeper) answer(o *Op) bool {
 	// The answered one leaves the open ones.
 	for i := range next {
 		done := next[i].done
-		at, _ := slices.BinarySearch(done, place)
+		at, _ := slices.BinarySearch(done, index)
 		done = slices.Delete(done, at, at+1)
 		for j := at; j < len(done); j++ {
 			done[j]--
 		}
 		next[i].done = done
 	}
-	s.open = slices.Delete(s.open, int(place), int(place)+1)
+	s.open = slices.Delete(s.open, int(index), int(index)+1)
 	s.now = next
 	return true
 }

@@ -18,7 +18,7 @@ const (
 	Hazard Class = "hazard"
 )
 
-// Class says which kind the group is. What two sections that interleaved prove alone is no bug:
+// Class says which kind the group is. What two interleaved critical sections show by themselves is no bug:
 // where the lock let two in, a broken exclusion is the deeper cause and stands in its own group.
 func (g Group) Class() Class {
 	line := info(g.Name)

@@ -16,9 +16,9 @@ type Group struct {
 	// Suspect.Kind has it; "" where none is.
 	Suspect string        `json:"suspect,omitempty"`
 	Count   int           `json:"count"`
-	First   int           `json:"first"` // place of the earliest among the verdict's anomalies
+	First   int           `json:"first"` // position of the earliest among the verdict's anomalies
 	LedTo   []Consequence `json:"led_to,omitempty"`
-	// Members are the places of all of its own anomalies.
+	// Members are the positions of all of its own anomalies.
 	Members []int `json:"-"`
 }
 
@@ -27,11 +27,11 @@ type Consequence struct {
 	Name     string `json:"name"`
 	Property string `json:"property"`
 	Required bool   `json:"required"`
-	Count    int    `json:"count"` // those of the very grants that the cause is proved of
+	Count    int    `json:"count"` // those of the very grants that the evidence of the cause names
 	// Perhaps counts those of the same lock of which no event says that the cause
 	// was this one, and none that it was another.
 	Perhaps int `json:"perhaps,omitempty"`
-	First   int `json:"first"` // place of the earliest among the verdict's anomalies
+	First   int `json:"first"` // position of the earliest among the verdict's anomalies
 }
 
 // Groups sorts a verdict's anomalies by root cause, the deepest first, after those
@@ -43,7 +43,7 @@ func (v Verdict) Groups() []Group {
 	return g.groups()
 }
 
-// ByCause lists the places of the anomalies that a reader should see first: of each
+// ByCause lists the positions of the anomalies that a reader should see first: of each
 // root cause the first one, the deepest cause first, and then the first of each kind
 // that it led to. Every kind that the verdict holds is among them.
 func (v Verdict) ByCause() []int {
@@ -64,7 +64,7 @@ type lockAnomaly struct{ key, name string }
 // grouping finds for each anomaly the deeper one that brought it about.
 type grouping struct {
 	v      Verdict
-	parent []int  // place of the anomaly that led to this one; -1: none
+	parent []int  // position of the anomaly that led to this one; -1: none
 	weak   []bool // that it did is likely only
 	// Where to look for a cause: by the two grants that met, and by the lock.
 	pairs map[pair][]int
@@ -108,14 +108,14 @@ func (g *grouping) groups() []Group {
 		return cmp.Compare(deep[g.v.Anomalies[i].Name], deep[g.v.Anomalies[j].Name])
 	})
 	for _, i := range order {
-		g.place(i)
+		g.attach(i)
 	}
 	return g.collect(order)
 }
 
-// place finds the cause of anomaly i among the deeper ones, and files i itself as
+// attach finds the cause of anomaly i among the deeper ones, and files i itself as
 // what shallower ones can come from.
-func (g *grouping) place(i int) {
+func (g *grouping) attach(i int) {
 	a := &g.v.Anomalies[i]
 	g.parent[i] = -1
 	if p, weak, ok := g.causeOf(a); ok {
@@ -130,7 +130,7 @@ func (g *grouping) place(i int) {
 		}
 	}
 	if n := len(a.Effects); a.Name == "stale-write" && n > 0 {
-		g.stale[a.Effects[n-1]] = i // the write itself is the last of its proof
+		g.stale[a.Effects[n-1]] = i // the write itself is the last of its evidence
 	}
 	of := lockAnomaly{a.Key, a.Name}
 	if _, ok := g.first[of]; !ok {
@@ -138,7 +138,7 @@ func (g *grouping) place(i int) {
 	}
 }
 
-// causeOf returns the place of the anomaly that led to a. The table says, by a's cause, which
+// causeOf returns the position of the anomaly that led to a. The table says, by a's cause, which
 // kinds can have, and what they have in common with a.
 func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 	for _, o := range a.origins() {

@@ -3,12 +3,12 @@ package verdict
 import "slices"
 
 // Suspect is an injected fault that, by all that the history shows, brought an anomaly
-// about. It is likely, not proved: that the same without the fault does not break, only
+// about. It is likely, not certain: that the same without the fault does not break, only
 // another run can show.
 type Suspect struct {
 	Fault string   `json:"fault"`          // e.g. kill
-	Nodes []string `json:"nodes"`          // whom it struck, as the history names them
-	More  int      `json:"more,omitempty"` // how many it struck that are not named
+	Nodes []string `json:"nodes"`          // the nodes that it was on, as the history names them
+	More  int      `json:"more,omitempty"` // how many nodes are not named
 	On    Side     `json:"on"`             // where it mattered
 	Begin int64    `json:"begin"`          // ns since the run's start
 	End   int64    `json:"end"`            // ns; the history's end where it was never healed

@@ -12,7 +12,7 @@ type AnomalyInfo struct {
 	Title    string `json:"title,omitempty"` // how it is shown, where that is not its name
 	Property string `json:"property"`
 	Doc      string `json:"doc"` // one line
-	// Depth is its place in the order in which anomalies bring one another about: what
+	// Depth is its position in the order in which anomalies bring one another about: what
 	// has a smaller one can be the cause.
 	Depth int `json:"-"`
 	// Hazard: any lease has it under a long enough pause (see Class).

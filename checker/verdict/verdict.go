@@ -1,6 +1,6 @@
 // Package verdict is what a verdict says: the properties of a lock, the anomalies that
 // break them, and how those bring one another about. It knows no history and not how
-// anything is found or proved.
+// anything is found.
 package verdict
 
 import "encoding/json"
@@ -75,7 +75,7 @@ type Property struct {
 	Why       string   `json:"why"` // what the verdict rests on, or what was missing
 }
 
-// Anomaly is one proved way in which the history breaks a property.
+// Anomaly is one way in which the history breaks a property, with its evidence.
 type Anomaly struct {
 	Name      string   `json:"name"`
 	Property  string   `json:"property"`
@@ -84,12 +84,12 @@ type Anomaly struct {
 	Grants    []string `json:"grants,omitempty"`
 	More      int      `json:"more,omitempty"`    // grants that have the same part in it and are not named: a semaphore's can be very many
 	Time      int64    `json:"time"`              // ns since the run's start: when the harm was done
-	Events    []int64  `json:"events"`            // indexes in history.jsonl that prove it
-	Effects   []int64  `json:"effects,omitempty"` // sequence numbers in register.jsonl that prove it
-	Victims   []int64  `json:"victims,omitempty"` // sequence numbers of all updates lost at once; the proof is of the first
-	Faults    []string `json:"faults"`            // that touched whom it is about at a time that mattered
+	Events    []int64  `json:"events"`            // the evidence: indexes in history.jsonl
+	Effects   []int64  `json:"effects,omitempty"` // the evidence: sequence numbers in register.jsonl
+	Victims   []int64  `json:"victims,omitempty"` // sequence numbers of all updates lost at once; the evidence is of the first
+	Faults    []string `json:"faults"`            // that touched those it is about at a time that mattered
 	// Bystanders were on as well, between the first and the last of the events, and had no
-	// part that can be seen: they struck others, or at another time, or too briefly.
+	// part that can be seen: they were on others, or at another time, or too briefly.
 	Bystanders []string `json:"bystanders,omitempty"`
 	// Suspect is the fault that most likely brought it about; nil: the history shows none
 	// that did.

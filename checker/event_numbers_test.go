@@ -11,7 +11,7 @@ func TestPlaces(t *testing.T) {
 		"with a gap":   func(i int) int64 { return int64(i + i/1500) },
 		"every second": func(i int) int64 { return int64(2 * i) },
 	} {
-		var l places
+		var l eventNumbers
 		for i := range 4000 {
 			l.add(int32(i), number(i))
 		}

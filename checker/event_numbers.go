@@ -2,12 +2,12 @@ package checker
 
 import "slices"
 
-// placePage is how many events one page of places is about.
-const placePage = 1 << 10
+// refPage is how many events one page of numbers is about.
+const refPage = 1 << 10
 
-// places holds the events' own numbers: of a page whose events are numbered one after the
+// eventNumbers holds the events' own numbers: of a page whose events are numbered one after the
 // other, the first one only.
-type places []numbers
+type eventNumbers []numbers
 
 type numbers struct {
 	first int64
@@ -15,15 +15,15 @@ type numbers struct {
 }
 
 // add takes the number of the i-th event; i counts up.
-func (l *places) add(i int32, number int64) {
-	at := i % placePage
+func (l *eventNumbers) add(i int32, number int64) {
+	at := i % refPage
 	if at == 0 {
 		*l = append(*l, numbers{first: number})
 		return
 	}
-	p := &(*l)[i/placePage]
+	p := &(*l)[i/refPage]
 	if p.each == nil && number != p.first+int64(at) {
-		p.each = make([]int64, placePage)
+		p.each = make([]int64, refPage)
 		for j := range at {
 			p.each[j] = p.first + int64(j)
 		}
@@ -33,18 +33,18 @@ func (l *places) add(i int32, number int64) {
 	}
 }
 
-// at translates places into the events' numbers in the file, for proofs.
-func (l places) at(list ...int32) []int64 {
+// at translates refs into the events' numbers in the file, for the evidence.
+func (l eventNumbers) at(list ...int32) []int64 {
 	var out []int64
 	for _, i := range list {
 		if i < 0 {
 			continue
 		}
-		p := l[i/placePage]
+		p := l[i/refPage]
 		if p.each != nil {
-			out = append(out, p.each[i%placePage])
+			out = append(out, p.each[i%refPage])
 		} else {
-			out = append(out, p.first+int64(i%placePage))
+			out = append(out, p.first+int64(i%refPage))
 		}
 	}
 	slices.Sort(out)
