@@ -16,7 +16,7 @@ catalogue: build
 	scripts/install redis-server zookeeper java postgres pgbouncer
 	bin/picklock scenario run --all
 
-# The catalogue again, for docs/results/matrix.md and docs/results/matrix.svg.
+# The catalogue again, for docs/results/matrix.md.
 matrix-docs: build
 	scripts/install redis-server zookeeper java postgres pgbouncer
 	scripts/matrix-docs

@@ -23,6 +23,7 @@ import (
 type RunsOptions struct {
 	Options          // Seed is the first run's, and one more is that of each that follows
 	Runs    int      // how often
+	OnBug   bool     // only a lock bug is a failure
 	Flags   []string // what the command line needs besides Options.Command: the runtime
 	// Done is told of every run that is over.
 	Done func(r results.OneRun, n int)
@@ -49,7 +50,7 @@ func Runs(ctx context.Context, o RunsOptions) (results.Runs, error) {
 	if err := emptyFolder(o.Out); err != nil {
 		return results.Runs{}, err
 	}
-	all := results.Runs{Lock: p.lock.Name, Command: slices.Concat(o.Command(), o.Flags, []string{"--count", strconv.Itoa(o.Runs)}), Dir: o.Out, Asked: o.Runs, Runs: []results.OneRun{}}
+	all := results.Runs{Lock: p.lock.Name, Command: slices.Concat(o.Command(), o.Flags, []string{"--count", strconv.Itoa(o.Runs)}), Dir: o.Out, Asked: o.Runs, OnBug: o.OnBug, Runs: []results.OneRun{}}
 	failed := 0
 	for i := range o.Runs {
 		if o.interrupted() {
@@ -88,7 +89,7 @@ func (o RunsOptions) interrupted() bool {
 }
 
 func (o RunsOptions) finish(all *results.Runs) error {
-	all.Rate = results.RateOf(all.Runs)
+	all.Rate = results.RateOf(all.Runs, all.OnBug)
 	return results.WriteRuns(*all)
 }
 
@@ -115,7 +116,7 @@ func (b *brokenRun) Error() string { return b.said }
 // once makes one of the runs as a user would.
 func (o RunsOptions) once(ctx context.Context, i int) (results.OneRun, error) {
 	o.Seed += uint64(i)
-	one := results.OneRun{Seed: o.Seed, Anomalies: map[string]int{}, Dir: filepath.Join(o.Out, strconv.Itoa(i+1))}
+	one := results.OneRun{Seed: o.Seed, Valid: checker.Unknown, Promises: checker.Unknown, Anomalies: map[string]int{}, Dir: filepath.Join(o.Out, strconv.Itoa(i+1))}
 	args := slices.Concat(o.Command()[1:], o.Flags, []string{"--out", one.Dir, "--json"})
 	cmd := Again(ctx, o.Self, args)
 	var stdout, stderr bytes.Buffer
@@ -155,7 +156,8 @@ func (o RunsOptions) once(ctx context.Context, i int) (results.OneRun, error) {
 	if err := json.Unmarshal(stdout.Bytes(), &v); err != nil {
 		return one, fmt.Errorf("picklock %s: read its verdict: %w", strings.Join(args, " "), err)
 	}
-	one.Valid, one.Why, one.Grants, one.Report = v.Valid, v.Why, v.Stats.Grants, v.Report
+	one.Bugs, one.Hazards = v.Failures()
+	one.Valid, one.Promises, one.Why, one.Grants, one.Report = v.Valid, v.Promises, v.Why, v.Stats.Grants, v.Report
 	one.Seconds = time.Duration(v.Stats.Duration).Seconds()
 	for _, a := range v.Anomalies {
 		if !v.Properties[a.Property].Required {

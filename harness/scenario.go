@@ -117,7 +117,7 @@ func (o ScenarioOptions) runOnce(ctx context.Context) (_ *ScenarioOutcome, stepE
 	out := &ScenarioOutcome{Outcome: *outcome}
 	out.Result = results.Cell{
 		Scenario: s.Name, Lock: o.Lock, Fencing: o.Fencing, Runs: 1, Expected: expected, Must: want.Must,
-		Found: map[string]int{}, Broken: []string{}, Valid: outcome.Verdict.Valid, Dir: outcome.Dir.Path(), Started: outcome.Run.Started,
+		Found: map[string]int{}, Broken: []string{}, Valid: outcome.Verdict.Valid, Class: outcome.Verdict.Class(), Dir: outcome.Dir.Path(), Started: outcome.Run.Started,
 		Seconds: time.Since(outcome.Run.Started).Seconds(), Versions: outcome.Run.Versions,
 		Command: o.ScenarioCommand(),
 	}

@@ -153,7 +153,7 @@ func TestHuntFinds(t *testing.T) {
 	})
 	counterexample := filepath.Join(out, "hunt", "counterexamples", "counterexample-1-wrong-release.yaml")
 	for _, s := range []string{
-		"--- FAIL: TestInnerHuntFinds", "wrong-release — with no fault injected: ", " released at ", " the lock that ", "scenario: " + counterexample + "\n", "report: " + filepath.Join(out, "hunt", "hunt.html") + "\n",
+		"--- FAIL: TestInnerHuntFinds", "lock bug: wrong-release — no fault injected: ", " released at ", " the lock that ", "scenario: " + counterexample + "\n", "report: " + filepath.Join(out, "hunt", "hunt.html") + "\n",
 	} {
 		if code != 1 || !strings.Contains(said, s) {
 			t.Errorf("exit code %d, or it does not say %q", code, s)

@@ -61,7 +61,7 @@ func TestHuntTriesOtherLeases(t *testing.T) {
 		cmd.Env = append(cmd.Env, outEnv+"="+out)
 		cmd.Args = append(cmd.Args, "-test.timeout=120s")
 	})
-	if code != 1 || !strings.Contains(said, "granted-early — by a lease of 1.5s: ") || strings.Count(said, "scenario: ") != 1 {
+	if code != 1 || !strings.Contains(said, "lock bug: overlapping leases (granted-early) — by a lease of 1.5s: ") || strings.Count(said, "scenario: ") != 1 {
 		t.Errorf("exit code %d, want 1 and one counterexample, by a lease of 1.5s:\n%s", code, said)
 	}
 	r := readHunt(t, out)

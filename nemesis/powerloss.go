@@ -105,4 +105,4 @@ func (p *powerLoss) cut(ctx context.Context, n compose.Node) (lost compose.Power
 	return lost, err
 }
 
-var errNoDisks = errors.New("the servers do not have picklock's own disks: use --runtime local; picklock doctor says what this machine lacks")
+var errNoDisks = errors.New("the servers do not run on picklock's own disks: name disk or powerloss in --faults, with --runtime local; picklock doctor says what this machine lacks")

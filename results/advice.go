@@ -158,7 +158,7 @@ var advices = []advice{
 
 	{"false-rejection", "token-regression", nil, "the tokens are out of order, so the resource refused the rightful holder",
 		"draw the token in the same step that takes the lock", "guides/mitigations.md#tokens"},
-	{"false-rejection", "", nil, "the resource refused the rightful holder", "look at the rule: an equal token is the same holder's, unless the fencing mode is strict", "concepts/fencing.md#which-rule"},
+	{"false-rejection", "", nil, "the resource refused the rightful holder", "look at the rule: an equal token is the same holder's, unless the fencing mode is strict", "concepts/fencing.md#fencing-modes"},
 
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -35,6 +36,7 @@ type Cell struct {
 	Expected  string           `json:"expected"`           // in words; "" where nothing is known
 	Must      []string         `json:"must,omitempty"`     // the anomalies that had to appear
 	Valid     checker.Validity `json:"valid"`
+	Class     verdict.Class    `json:"class,omitempty"`   // of a fail: the gravest of all runs
 	Found     map[string]int   `json:"found"`             // anomalies by name
 	Broken    []string         `json:"broken"`            // those of them that break a required property
 	Clean     int              `json:"clean"`             // runs without one
@@ -122,14 +124,14 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 
 // word says what the lock did and whether that was expected.
 func (c Cell) word() string {
-	did := map[checker.Validity]string{checker.True: "held, ", checker.False: "broke, "}[c.Valid]
+	did := firstNonEmpty(c.Class.Title(), map[checker.Validity]string{checker.True: "pass", checker.False: "fail", checker.Unknown: "unknown"}[c.Valid])
 	switch c.Met {
 	case checker.True:
-		return did + "as expected"
+		return did + ", as expected"
 	case checker.False:
-		return did + "not as expected"
+		return did + ", not as expected"
 	}
-	return "inconclusive"
+	return "unknown"
 }
 
 // cellSign is the tick of a lock that held, as was expected. One that broke has none,

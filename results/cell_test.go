@@ -14,12 +14,12 @@ func TestCellSummaryBeginsWithWhatTheLockDid(t *testing.T) {
 		valid, met checker.Validity
 		want       string
 	}{
-		{checker.True, checker.True, "✓ s on l, fencing none: held, as expected\n"},
-		{checker.False, checker.True, "● s on l, fencing none: broke, as expected\n"},
-		{checker.Unknown, checker.True, "✓ s on l, fencing none: as expected\n"},
-		{checker.True, checker.False, "✗ s on l, fencing none: held, not as expected\n"},
-		{checker.False, checker.False, "✗ s on l, fencing none: broke, not as expected\n"},
-		{checker.False, checker.Unknown, "? s on l, fencing none: inconclusive\n"},
+		{checker.True, checker.True, "✓ s on l, fencing none: pass, as expected\n"},
+		{checker.False, checker.True, "● s on l, fencing none: fail, as expected\n"},
+		{checker.Unknown, checker.True, "✓ s on l, fencing none: unknown, as expected\n"},
+		{checker.True, checker.False, "✗ s on l, fencing none: pass, not as expected\n"},
+		{checker.False, checker.False, "✗ s on l, fencing none: fail, not as expected\n"},
+		{checker.False, checker.Unknown, "? s on l, fencing none: unknown\n"},
 	} {
 		var b bytes.Buffer
 		if err := CellSummary(&b, Cell{Scenario: "s", Lock: "l", Fencing: "none", Valid: c.valid, Met: c.met}, "", false); err != nil {

@@ -191,7 +191,7 @@ func figures(a, b checker.Stats) []DiffRow {
 func words(v any) string {
 	switch v := v.(type) {
 	case checker.Validity:
-		return map[checker.Validity]string{checker.True: "✓ holds", checker.False: "✗ broken", checker.Unknown: "? unknown"}[v]
+		return map[checker.Validity]string{checker.True: "✓ pass", checker.False: "✗ fail", checker.Unknown: "? unknown"}[v]
 	case int64:
 		if v != 0 {
 			return format.Table.Length(v)

@@ -31,7 +31,7 @@ func TestDiff(t *testing.T) {
 		{"settings", other, held, true,
 			[]string{"* seed", "9223372036854775810", "* ttl", "2s", "* versions.redis"}, []string{"command", "lock"}},
 		{"verdict", run, broke, false,
-			[]string{"The verdicts differ", "* register", "✗ broken", "  belief", "* stale-write (lease-outlived)", "* stale-write  ", "* pause"}, nil},
+			[]string{"The verdicts differ", "* register", "✗ fail", "  belief", "* stale-write (lease-outlived)", "* stale-write  ", "* pause"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

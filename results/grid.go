@@ -56,12 +56,12 @@ type outcome struct {
 
 // The outcomes, in the order of the legend.
 var (
-	outHeld     = &outcome{"g-held", "held"}
-	outRefused  = &outcome{"g-refused", "held because the register refused"}
-	outKnown    = &outcome{"g-known", "known to break"}
-	outBroke    = &outcome{"g-bad", "broke"}
+	outHeld     = &outcome{"g-held", "pass"}
+	outRefused  = &outcome{"g-refused", "pass: the register refused"}
+	outKnown    = &outcome{"g-known", "expected failure"}
+	outBroke    = &outcome{"g-bad", "fail"}
 	outBad      = &outcome{"g-bad", "not as expected"}
-	outLittle   = &outcome{"g-little", "proved too little"}
+	outLittle   = &outcome{"g-little", "unknown"}
 	outLeft     = &outcome{"g-left", "left out"}
 	allOutcomes = []*outcome{outHeld, outRefused, outKnown, outBroke, outBad, outLittle, outLeft}
 )

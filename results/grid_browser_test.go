@@ -68,7 +68,7 @@ func TestMatrixInABrowser(t *testing.T) {
 	const place = `(() => { const b = document.querySelector("` + known + `").getBoundingClientRect(); return [b.x + 4, b.y + 4] })()`
 	at := eval[[]float64](t, ctx, place)
 	do(t, ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]), until(`!document.getElementById("tip").hidden`))
-	if tip := eval[string](t, ctx, `document.getElementById("tip").innerText`); !strings.Contains(tip, "known to break: stale-write") || !strings.Contains(tip, "c4 wrote under c4.1 at 1.228 s") {
+	if tip := eval[string](t, ctx, `document.getElementById("tip").innerText`); !strings.Contains(tip, "expected failure: stale-write") || !strings.Contains(tip, "c4 wrote under c4.1 at 1.228 s") {
 		t.Errorf("hover says %q", tip)
 	}
 	if moved := eval[[]float64](t, ctx, place); !slices.Equal(moved, at) {

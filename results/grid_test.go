@@ -30,14 +30,14 @@ func TestOutcome(t *testing.T) {
 		want *outcome
 		told string
 	}{
-		"held":           {one(checker.True, checker.True, nil), outHeld, "s on l, without fencing\nheld: 1 fault took effect"},
-		"refused":        {refused, outRefused, "s on l, fencing read-write\nheld because the register refused: 3 operations"},
-		"not fenced":     {unfenced, outHeld, "held: 1 fault took effect"},
-		"known":          {one(checker.True, checker.False, stale, "stale-write"), outKnown, "known to break: stale-write"},
-		"known, refused": {knownAndRefused, outKnown, "known to break: stale-write"},
-		"broke":          {unknownLock, outBroke, "broke: stale-write"},
+		"held":           {one(checker.True, checker.True, nil), outHeld, "s on l, without fencing\npass: 1 fault took effect"},
+		"refused":        {refused, outRefused, "s on l, fencing read-write\npass: the register refused: 3 operations"},
+		"not fenced":     {unfenced, outHeld, "pass: 1 fault took effect"},
+		"known":          {one(checker.True, checker.False, stale, "stale-write"), outKnown, "expected failure: stale-write"},
+		"known, refused": {knownAndRefused, outKnown, "expected failure: stale-write"},
+		"broke":          {unknownLock, outBroke, "fail: stale-write"},
 		"bad":            {one(checker.False, checker.True, stale), outBad, "not as expected: expected stale-write, found valid"},
-		"little":         {one(checker.Unknown, checker.Unknown, nil), outLittle, "proved too little"},
+		"little":         {one(checker.Unknown, checker.Unknown, nil), outLittle, "unknown"},
 		"left out":       {leftOut, outLeft, "left out\nno redis-server"},
 	} {
 		if got := tt.c.outcome(); got != tt.want {
@@ -177,7 +177,7 @@ func TestMatrixPicture(t *testing.T) {
 	if want := len(m.Cells) + len(m.legend()); uses != want {
 		t.Errorf("%d squares, want %d", uses, want)
 	}
-	if !strings.HasPrefix(texts["title"], "picklock: ") || !strings.Contains(texts["desc"], "49 locks by 56 scenarios") || !strings.Contains(texts["desc"], "known to break") {
+	if !strings.HasPrefix(texts["title"], "picklock: ") || !strings.Contains(texts["desc"], "49 locks by 56 scenarios") || !strings.Contains(texts["desc"], "expected failure") {
 		t.Errorf("title %q, desc %q", texts["title"], texts["desc"])
 	}
 	if !strings.Contains(b.String(), "prefers-color-scheme:dark") {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/internal/shard"
 )
@@ -37,11 +38,11 @@ type State string
 
 // The states of a cell.
 const (
-	Holds        State = "holds"
-	Expected     State = "expected violation" // known, and seen again, or allowed
-	Violated     State = "violated"           // nothing was known of this lock
-	Unexpected   State = "unexpected"         // not what was expected, in either direction
-	Inconclusive State = "inconclusive"
+	Holds        State = "pass"
+	Expected     State = "expected failure" // known, and seen again, or allowed
+	Violated     State = "fail"             // nothing was known of this lock
+	Unexpected   State = "not as expected"  // not what was expected, in either direction
+	Inconclusive State = "unknown"
 	LeftOut      State = "left out" // it could not be run here
 )
 
@@ -77,6 +78,9 @@ func (c *Cell) Add(one Cell) {
 		}
 	}
 	slices.Sort(c.Broken)
+	if c.Class != verdict.Bug {
+		c.Class = verdict.Class(firstNonEmpty(string(one.Class), string(c.Class)))
+	}
 	c.Confirmed += one.Confirmed
 	c.Refused += one.Refused
 	c.Discarded += one.Discarded

@@ -188,6 +188,9 @@ func viewCell(c Cell) matrixCell {
 	if v.State == Unexpected || v.State == Inconclusive {
 		notes = append(notes, "expected "+clip(c.Expected, 200))
 	}
+	if title := c.Class.Title(); title != "" {
+		notes = append([]string{title}, notes...)
+	}
 	v.Note = strings.Join(notes, "; ")
 	return v
 }
@@ -198,15 +201,15 @@ func (m *Matrix) headlineOf() string {
 	bad := n[Unexpected] + n[Violated]
 	switch {
 	case len(m.Cells) == 0:
-		return "nothing was run"
+		return "no cell was run"
 	case bad > 0:
 		return fmt.Sprintf("%s not as expected, of %d", plural(bad, "cell", "cells"), len(m.Cells))
 	case n[Inconclusive] > 0:
-		return fmt.Sprintf("%s inconclusive, of %d", plural(n[Inconclusive], "cell", "cells"), len(m.Cells))
+		return fmt.Sprintf("%s unknown, of %d", plural(n[Inconclusive], "cell", "cells"), len(m.Cells))
 	}
 	text := fmt.Sprintf("all %s as expected", plural(len(m.Cells)-n[LeftOut], "cell", "cells"))
 	if n[Expected] > 0 {
-		text += fmt.Sprintf(": %d held, %d broke in the way that is known", n[Holds], n[Expected])
+		text += fmt.Sprintf(": %d passed, %s", n[Holds], plural(n[Expected], "expected failure", "expected failures"))
 	}
 	if n[LeftOut] > 0 {
 		text += fmt.Sprintf("; %d left out", n[LeftOut])
@@ -288,7 +291,7 @@ func (c matrixCell) text() string {
 	if !c.Ran {
 		return ""
 	}
-	text := map[State]string{Holds: "holds", Expected: "✗ " + c.Found, Violated: "✗ " + c.Found, Unexpected: "unexpected: " + firstNonEmpty(c.Found, "holds"), Inconclusive: "inconclusive", LeftOut: "left out"}[c.State]
+	text := map[State]string{Holds: "pass", Expected: "✗ " + c.Found, Violated: "✗ " + c.Found, Unexpected: "not as expected: " + firstNonEmpty(c.Found, "pass"), Inconclusive: "unknown", LeftOut: "left out"}[c.State]
 	if c.Note != "" && c.State != Unexpected && c.State != Inconclusive {
 		text += " (" + c.Note + ")"
 	}
@@ -346,7 +349,7 @@ func MatrixJUnit(w io.Writer, m *Matrix) error {
 		switch state := c.State(); state {
 		case Unexpected, Violated:
 			text := fmt.Sprintf("expected: %s\nfound: %s\n%s\n%s", firstNonEmpty(clip(c.Expected, 300), "valid"), c.found(), clip(c.Why, 2000), clip(c.Sentence, 2000))
-			jc.Failure = &JUnitFailure{Message: clip(firstNonEmpty(c.Sentence, c.Why), 500), Type: firstNonEmpty(strings.Join(c.Broken, " "), "missing"), Text: text}
+			jc.Failure = &JUnitFailure{Message: clip(firstNonEmpty(c.Sentence, c.Why), 500), Type: firstNonEmpty(c.Class.Title(), strings.Join(c.Broken, " "), "missing"), Text: text}
 			s.Failures++
 		case Inconclusive, LeftOut:
 			jc.Skipped = &JUnitSkipped{Message: clip(string(state)+": "+firstNonEmpty(c.LeftOut, c.Why), 1000)}

@@ -34,13 +34,13 @@ func TestCellState(t *testing.T) {
 		c    Cell
 		want State
 	}{
-		"holds":              {one(checker.True, checker.True, nil), Holds},
-		"expected violation": {one(checker.True, checker.False, stale, "stale-write"), Expected},
-		"violated":           {unknownLock, Violated},
-		"broke":              {one(checker.False, checker.False, nil, "stale-write"), Unexpected},
-		"did not break":      {one(checker.False, checker.True, stale), Unexpected},
-		"inconclusive":       {one(checker.Unknown, checker.Unknown, nil), Inconclusive},
-		"left out":           {leftOut, LeftOut},
+		"pass":             {one(checker.True, checker.True, nil), Holds},
+		"expected failure": {one(checker.True, checker.False, stale, "stale-write"), Expected},
+		"violated":         {unknownLock, Violated},
+		"broke":            {one(checker.False, checker.False, nil, "stale-write"), Unexpected},
+		"did not break":    {one(checker.False, checker.True, stale), Unexpected},
+		"inconclusive":     {one(checker.Unknown, checker.Unknown, nil), Inconclusive},
+		"left out":         {leftOut, LeftOut},
 	} {
 		if got := tt.c.State(); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
@@ -146,7 +146,7 @@ func TestMatrixPage(t *testing.T) {
 	if err := MatrixHTML(&b, m); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`href="cells/s_l_none/1/report.html"`, `href="cells/s_l_read-write/1/report.html"`, "expected violation", "stale-write", "all 2 cells as expected", "https://example.org/x", "v=7"} {
+	for _, want := range []string{`href="cells/s_l_none/1/report.html"`, `href="cells/s_l_read-write/1/report.html"`, "expected failure", "stale-write", "all 2 cells as expected", "https://example.org/x", "v=7"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -158,7 +158,7 @@ func TestMatrixPage(t *testing.T) {
 	if err := MatrixMD(&b, m); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "| s | l | holds | ✗ stale-write |") || !strings.Contains(b.String(), "1970-01-01") {
+	if !strings.Contains(b.String(), "| s | l | pass | ✗ stale-write |") || !strings.Contains(b.String(), "1970-01-01") {
 		t.Errorf("table:\n%s", b.String())
 	}
 }
@@ -229,7 +229,7 @@ func TestStepSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || !strings.HasPrefix(string(text), "before\n## picklock: all 1 cell as expected") || !strings.Contains(string(text), "| s | l | holds |") {
+	if err != nil || !strings.HasPrefix(string(text), "before\n## picklock: all 1 cell as expected") || !strings.Contains(string(text), "| s | l | pass |") {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

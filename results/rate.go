@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -23,8 +24,9 @@ type Runs struct {
 	Lock    string   `json:"lock"`
 	Command []string `json:"command"` // of all of them
 	Dir     string   `json:"dir"`
-	Asked   int      `json:"asked"` // how many runs were wanted
-	Runs    []OneRun `json:"runs"`  // those that were begun
+	Asked   int      `json:"asked"`            // how many runs were wanted
+	OnBug   bool     `json:"on_bug,omitempty"` // only a lock bug counts as a failure
+	Runs    []OneRun `json:"runs"`             // those that were begun
 	Rate    Rate     `json:"rate"`
 }
 
@@ -32,6 +34,9 @@ type Runs struct {
 type OneRun struct {
 	Seed      uint64           `json:"seed"`
 	Valid     checker.Validity `json:"valid"`
+	Promises  checker.Validity `json:"promises"` // Valid without lease hazards
+	Bugs      int              `json:"lock_bugs"`
+	Hazards   int              `json:"lease_hazards"`
 	Why       string           `json:"why,omitempty"` // of an unknown one
 	Anomalies map[string]int   `json:"anomalies"`     // by name
 	Sentence  string           `json:"sentence,omitempty"`
@@ -41,36 +46,39 @@ type OneRun struct {
 	Report    string           `json:"report,omitempty"`
 }
 
-// Rate is the share of runs that broke the lock among those that were decided, and the
-// interval that holds the true share with a confidence of 95 % (Clopper and Pearson's,
+// Rate is the share of failed runs among those that were decided, and the interval that holds the true share with a confidence of 95 % (Clopper and Pearson's,
 // which never claims too much). Runs of unknown outcome are no part of it.
 type Rate struct {
-	Violated int     `json:"violated"`
-	Held     int     `json:"held"`
-	Unknown  int     `json:"unknown"`
-	Share    float64 `json:"share"` // 0 where nothing was decided
-	Low      float64 `json:"low"`
-	High     float64 `json:"high"`
+	Failed  int     `json:"failed"`
+	Passed  int     `json:"passed"`
+	Unknown int     `json:"unknown"`
+	Share   float64 `json:"share"` // 0 where nothing was decided
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
 }
 
-// RateOf counts runs.
-func RateOf(runs []OneRun) Rate {
+// RateOf counts runs. If onBug, a run fails only by a lock bug.
+func RateOf(runs []OneRun, onBug bool) Rate {
 	var r Rate
 	for _, one := range runs {
-		switch one.Valid {
+		decided := one.Valid
+		if onBug {
+			decided = one.Promises
+		}
+		switch decided {
 		case checker.True:
-			r.Held++
+			r.Passed++
 		case checker.False:
-			r.Violated++
+			r.Failed++
 		default:
 			r.Unknown++
 		}
 	}
-	n := r.Violated + r.Held
+	n := r.Failed + r.Passed
 	if n > 0 {
-		r.Share = float64(r.Violated) / float64(n)
+		r.Share = float64(r.Failed) / float64(n)
 	}
-	r.Low, r.High = interval(r.Violated, n)
+	r.Low, r.High = interval(r.Failed, n)
 	return r
 }
 
@@ -111,10 +119,10 @@ func atLeast(k, n int, p float64) float64 {
 	return min(1, sum)
 }
 
-// Validity is that of all runs together: one that broke decides.
+// Validity is that of all runs together: one that failed decides.
 func (r Runs) Validity() checker.Validity {
 	switch {
-	case r.Rate.Violated > 0:
+	case r.Rate.Failed > 0:
 		return checker.False
 	case r.Rate.Unknown > 0 || len(r.Runs) < r.Asked || len(r.Runs) == 0:
 		return checker.Unknown
@@ -124,39 +132,54 @@ func (r Runs) Validity() checker.Validity {
 
 // Line is what a terminal shows of one run.
 func (r OneRun) Line(color bool) string {
-	word := map[checker.Validity]string{checker.True: "held", checker.False: "broke: ", checker.Unknown: "unknown: "}[r.Valid]
+	word := r.Valid.Word()
 	switch r.Valid {
 	case checker.False:
 		var parts []string
 		for _, name := range slices.Sorted(maps.Keys(r.Anomalies)) {
-			parts = append(parts, fmt.Sprintf("%s × %d", clip(name, 60), r.Anomalies[name]))
+			parts = append(parts, fmt.Sprintf("%s × %d", verdict.Shown(clip(name, 60)), r.Anomalies[name]))
 		}
-		word += strings.Join(parts, ", ")
+		word = verdict.Failed(r.Bugs, r.Hazards) + ": " + strings.Join(parts, ", ")
 	case checker.Unknown:
-		word += clip(r.Why, 200)
+		word += ": " + clip(r.Why, 200)
 	}
 	where := firstNonEmpty(r.Report, r.Dir)
 	return fmt.Sprintf("%s seed %d %s (%s)", paint(color).sign(r.Valid), r.Seed, word, clean(where))
+}
+
+func (r OneRun) class() verdict.Class {
+	if r.Bugs > 0 {
+		return verdict.Bug
+	}
+	return verdict.Hazard
 }
 
 // RunsSummary writes what a terminal shows at the end of several runs.
 func RunsSummary(w io.Writer, r Runs, color bool) error {
 	var b strings.Builder
 	p := paint(color)
-	fmt.Fprintf(&b, "\n%s %s\n", p.sign(r.Validity()), p.bold(fmt.Sprintf("The %s lock: %s", clip(r.Lock, 120), r.Rate.words())))
+	fmt.Fprintf(&b, "\n%s %s\n", p.sign(r.Validity()), p.bold(fmt.Sprintf("%s: the %s lock: %s", r.Validity().Word(), clip(r.Lock, 120), r.words())))
 	if len(r.Runs) < r.Asked {
-		fmt.Fprintf(&b, "  cut short after %d of %d runs\n", len(r.Runs), r.Asked)
+		fmt.Fprintf(&b, "  interrupted after %d of %d runs\n", len(r.Runs), r.Asked)
 	}
 	fmt.Fprintf(&b, "  %s\n", clean(filepath.Join(r.Dir, RunsFile)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
+// words are those of the rate, and what counts as a failure.
+func (r Runs) words() string {
+	if r.OnBug {
+		return r.Rate.words() + "; only a lock bug is a failure (--fail-on bug)"
+	}
+	return r.Rate.words()
+}
+
 func (r Rate) words() string {
-	n := r.Violated + r.Held
-	text := "no run was decided"
+	n := r.Failed + r.Passed
+	text := "no run is decided"
 	if n > 0 {
-		text = fmt.Sprintf("%d of %s broke it, %s %% (%s to %s %% with a confidence of 95 %%)", r.Violated, plural(n, "decided run", "decided runs"),
+		text = fmt.Sprintf("%d of %s failed, %s %% (%s to %s %% with a confidence of 95 %%)", r.Failed, plural(n, "decided run", "decided runs"),
 			format.Digits(100*r.Share), format.Digits(100*r.Low), format.Digits(100*r.High))
 	}
 	if r.Unknown > 0 {
@@ -179,7 +202,7 @@ func WriteRuns(r Runs) error {
 		switch one.Valid {
 		case checker.False:
 			s.Failures++
-			c.Failure = &JUnitFailure{Message: clip(one.Line(false), 500), Type: "broken", Text: clip(one.Sentence, 2000)}
+			c.Failure = &JUnitFailure{Message: clip(one.Line(false), 500), Type: one.class().Title(), Text: clip(one.Sentence, 2000)}
 		case checker.Unknown:
 			s.Skipped++
 			c.Skipped = &JUnitSkipped{"unknown: " + clip(one.Why, 1000)}
@@ -187,7 +210,7 @@ func WriteRuns(r Runs) error {
 		s.Cases = append(s.Cases, c)
 	}
 	s.Time = fmt.Sprintf("%.3f", seconds)
-	s.Properties = []JUnitProperty{{"rate", r.Rate.words()}}
+	s.Properties = []JUnitProperty{{"rate", r.words()}}
 	var b bytes.Buffer
 	if err := WriteJUnit(&b, s); err != nil {
 		return fmt.Errorf("write %s: %w", d.File(JUnitFile), err)

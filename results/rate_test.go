@@ -2,6 +2,7 @@ package results
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/picklock/picklock/checker"
@@ -44,12 +45,44 @@ func TestRunsValidity(t *testing.T) {
 		for _, v := range tt.valid {
 			r.Runs = append(r.Runs, OneRun{Valid: v})
 		}
-		if r.Rate = RateOf(r.Runs); r.Validity() != tt.want {
+		if r.Rate = RateOf(r.Runs, false); r.Validity() != tt.want {
 			t.Errorf("%v of %d: %v, want %v", tt.valid, tt.asked, r.Validity(), tt.want)
 		}
 	}
 	// What nobody knows is no part of the share.
-	if r := RateOf([]OneRun{{Valid: checker.False}, {Valid: checker.True}, {}, {}}); r.Share != 0.5 || r.Unknown != 2 {
+	if r := RateOf([]OneRun{{Valid: checker.False}, {Valid: checker.True}, {}, {}}, false); r.Share != 0.5 || r.Unknown != 2 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestRunsFailOnBug: with --fail-on bug a run that shows only lease hazards is no failure.
+func TestRunsFailOnBug(t *testing.T) {
+	hazard := OneRun{Seed: 1, Valid: checker.False, Promises: checker.True, Hazards: 2, Anomalies: map[string]int{"stale-write": 2}}
+	bug := OneRun{Seed: 2, Valid: checker.False, Promises: checker.False, Bugs: 1, Anomalies: map[string]int{"granted-early": 1}}
+	for _, tt := range []struct {
+		onBug        bool
+		runs         []OneRun
+		failed, pass int
+		want         checker.Validity
+	}{
+		{false, []OneRun{hazard, bug}, 2, 0, checker.False},
+		{true, []OneRun{hazard, bug}, 1, 1, checker.False},
+		{true, []OneRun{hazard}, 0, 1, checker.True},
+	} {
+		r := Runs{Asked: len(tt.runs), OnBug: tt.onBug, Runs: tt.runs, Rate: RateOf(tt.runs, tt.onBug)}
+		if r.Rate.Failed != tt.failed || r.Rate.Passed != tt.pass || r.Validity() != tt.want {
+			t.Errorf("%+v: %+v, %v", tt, r.Rate, r.Validity())
+		}
+		if strings.Contains(r.words(), "--fail-on bug") != tt.onBug {
+			t.Errorf("%q", r.words())
+		}
+	}
+	for want, one := range map[string]OneRun{
+		"✗ seed 1 FAIL: 0 lock bugs, 2 lease hazards: stale-write × 2 ()":                       hazard,
+		"✗ seed 2 FAIL: 1 lock bug, 0 lease hazards: overlapping leases (granted-early) × 1 ()": bug,
+	} {
+		if got := one.Line(false); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -155,7 +155,8 @@ type Row struct {
 	Faults  string
 	Fencing string
 	Verdict checker.Validity
-	First   string // the first violation and when, or what an unknown run lacked
+	Class   verdict.Class // of a fail
+	First   string        // the first violation and when, or what an unknown run lacked
 	Grants  int
 	Counts  string // "stale-write 3, two-holders 5"
 }
@@ -167,6 +168,7 @@ func RowOf(run Run, v checker.Verdict) Row {
 		Faults:  firstNonEmpty(clip(strings.Join(run.Faults, ","), 60), "none"),
 		Fencing: firstNonEmpty(clip(run.Fencing, 20), "none"),
 		Verdict: v.Valid,
+		Class:   v.Class(),
 		Grants:  v.Stats.Grants,
 	}
 	if list := decisiveFirst(v); len(list) > 0 && (v.Valid == checker.False || v.Properties[list[0].Property].Required) {
@@ -187,11 +189,14 @@ func RowOf(run Run, v checker.Verdict) Row {
 
 var columns = []string{"lock", "faults", "fencing", "verdict", "first violation", "grants", "anomalies and rejected writes"}
 
-var verdictWords = map[checker.Validity]string{checker.True: "✓ held", checker.False: "✗ broke", checker.Unknown: "? unknown"}
+var verdictWords = map[checker.Validity]string{checker.True: "✓ pass", checker.False: "✗ ", checker.Unknown: "? unknown"}
+
+// verdict is the row's: a fail is named by its class.
+func (r Row) verdict() string { return verdictWords[r.Verdict] + r.Class.Title() }
 
 // cells are a row's, in the order of columns.
 func (r Row) cells() []string {
-	return []string{r.Lock, r.Faults, r.Fencing, verdictWords[r.Verdict], firstNonEmpty(r.First, "-"), strconv.Itoa(r.Grants), firstNonEmpty(r.Counts, "-")}
+	return []string{r.Lock, r.Faults, r.Fencing, r.verdict(), firstNonEmpty(r.First, "-"), strconv.Itoa(r.Grants), firstNonEmpty(r.Counts, "-")}
 }
 
 var markdownEscaper = strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "\\", "\\\\")
@@ -226,8 +231,8 @@ func TextTable(w io.Writer, rows []Row, color bool) error {
 	out := p.bold(line) + "\n"
 	for _, r := range rows {
 		line, rest, _ = strings.Cut(rest, "\n")
-		_, word, _ := strings.Cut(verdictWords[r.Verdict], " ")
-		out += strings.Replace(line, verdictWords[r.Verdict], p.sign(r.Verdict)+" "+word, 1) + "\n"
+		_, word, _ := strings.Cut(r.verdict(), " ")
+		out += strings.Replace(line, r.verdict(), p.sign(r.Verdict)+" "+word, 1) + "\n"
 	}
 	_, err := io.WriteString(w, out)
 	return err

@@ -78,7 +78,7 @@ func TestTables(t *testing.T) {
 	for _, r := range rows {
 		md.WriteString(r.Markdown() + "\n")
 	}
-	for _, want := range []string{"✗ broke", "stale-write at 2.688 s", "stale-write 8, two-holders 8", "✓ held", "rejected 3", "? unknown", "clock was requested"} {
+	for _, want := range []string{"✗ lease hazard", "stale-write at 2.688 s", "stale-write 8, two-holders 8", "✓ pass", "rejected 3", "? unknown", "clock was requested"} {
 		if !strings.Contains(text.String(), want) || !strings.Contains(md.String(), want) {
 			t.Errorf("%q is missing from\n%s%s", want, text.String(), md.String())
 		}

@@ -48,6 +48,22 @@ func (v Verdict) Failures() (bugs, hazards int) {
 	return bugs, hazards
 }
 
+// Class is the gravest class of the failures that decide the verdict; "" if it is no fail.
+func (v Verdict) Class() Class {
+	switch bugs, hazards := v.Failures(); {
+	case bugs > 0:
+		return Bug
+	case hazards > 0:
+		return Hazard
+	}
+	return ""
+}
+
+// Title is the class as people read it.
+func (c Class) Title() string {
+	return map[Class]string{Bug: "lock bug", Hazard: "lease hazard"}[c]
+}
+
 // Word is the verdict in a word, with what failed.
 func (v Verdict) Word() string {
 	if v.Valid == False {

@@ -22,7 +22,7 @@ func failOnValues() []string { return []string{string(onHazard), string(onBug)} 
 // failOnFlag adds --fail-on.
 func failOnFlag(f *pflag.FlagSet, on *failOn) {
 	*on = onHazard
-	f.Var(on, "fail-on", "what exit code 1 is for: hazard (a lock bug or a lease hazard), or bug (a lock bug alone)")
+	f.Var(on, "fail-on", "exit with 1 on: hazard (a lock bug or a lease hazard), or bug (only a lock bug)")
 }
 
 func (o *failOn) String() string { return string(*o) }

@@ -347,13 +347,15 @@ func (u *huntProgress) progress(p hunt.Progress) {
 	var depth string
 	switch {
 	case p.Guided > 0:
-		depth = fmt.Sprintf("%d guided", p.Guided)
+		depth = "guided schedules"
 	case p.Depth == 0:
-		depth = "depth 0"
+		depth = "schedules without faults"
+	case p.Depth == 1:
+		depth = "schedules with 1 fault"
 	default:
-		depth = fmt.Sprintf("depth %d done", p.Depth-1)
+		depth = fmt.Sprintf("schedules with %d faults", p.Depth)
 	}
-	line := fmt.Sprintf("%4.0f s left  %5d schedules, %.1f a second, %s  %d states  %d found", max(0, p.Left.Seconds()), p.Runs, float64(p.Runs)/max(0.1, p.Elapsed.Seconds()), depth, p.States, len(p.Counterexamples))
+	line := fmt.Sprintf("%4.0f s left  %5d runs, %.1f a second, now %s  %d states  %d found", max(0, p.Left.Seconds()), p.Runs, float64(p.Runs)/max(0.1, p.Elapsed.Seconds()), depth, p.States, len(p.Counterexamples))
 	if f, ok := u.out.(*os.File); !ok || !isTerminal(f) {
 		if int(p.Elapsed.Seconds())%10 == 0 {
 			fmt.Fprintln(u.out, line)

@@ -10,9 +10,9 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-// runSeveral makes one run with several seeds and prints how often the lock broke.
-func runSeveral(ctx context.Context, o harness.Options, runs int, runtime, clientImage string, asJSON bool) error {
-	r := harness.RunsOptions{Options: o, Runs: runs}
+// runSeveral makes one run with several seeds and prints how often it failed.
+func runSeveral(ctx context.Context, o harness.Options, runs int, runtime, clientImage string, on failOn, asJSON bool) error {
+	r := harness.RunsOptions{Options: o, Runs: runs, OnBug: on == onBug}
 	if runtime != "local" {
 		r.Flags = append(r.Flags, "--runtime", runtime)
 	}
