@@ -137,7 +137,7 @@ func (c *clockFault) Detail() string {
 	return text
 }
 
-// wrongness says how a clock is wrong, as it is asked for.
+// wrongness says how a clock is wrong, in the words of --faults.
 func wrongness(s clock.Setting) string {
 	var words []string
 	if s.Offset != 0 {
@@ -174,10 +174,10 @@ func (c *clockFault) Verify(ctx context.Context) error {
 // measureFor is how long a rate is measured, at least: a lease is much longer.
 const measureFor = 100 * time.Millisecond
 
-// measureTimes is how often that goes on where a busy machine makes the measure a rough one.
+// measureTimes is how often a rate is measured at most, if a busy machine makes it inexact.
 const measureTimes = 10
 
-// measure sees that each clock gains as much as it has to.
+// measure checks that each clock gains as much as it has to.
 func (c *clockFault) measure(ctx context.Context) error {
 	// reading is how far a clock was ahead at a time between the two.
 	type reading struct {

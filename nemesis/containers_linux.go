@@ -20,9 +20,9 @@ import (
 )
 
 // containers is the Injector for nodes that are containers, seen from the PID namespace
-// that all of them live in. A node is named by its first process; what is done to it
-// is done to all processes of its container. A process is touched only if its
-// control group is that of a container which was allowed.
+// that all of them live in. A node is named by its first process; an operation on it
+// reaches all processes of its container. A process is touched only if its control
+// group is that of a container which was allowed.
 type containers struct {
 	local LocalInjector
 
@@ -31,14 +31,14 @@ type containers struct {
 	former map[int]bool           // first processes of earlier starts
 }
 
-// containerNode is one allowed container and what was done to it.
+// containerNode is one allowed container, and the operations on it that are still on.
 type containerNode struct {
 	id      string
 	pid     int
 	space   uint64        // its network namespace; 0 if that is not its own
 	ended   bool          // its first process has ended
 	shifted []int         // processes whose clock was set at least once
-	undo    map[OpName]Op // what heals the operations that were not undone yet
+	undo    map[OpName]Op // heals the operations that are still on
 }
 
 func newContainers() agentInjector {
@@ -87,7 +87,7 @@ func (c *containers) allow(id string, pid int) error {
 	}
 	var closing []func() error
 	for number := range gone {
-		if !alive[number] { // else nothing was done in the old one, and a new one has its number
+		if !alive[number] { // else the old one had no faults, and a new one has its number
 			closing = append(closing, c.local.queues.Forget(number))
 		}
 	}
@@ -158,7 +158,7 @@ func (c *containers) Do(ctx context.Context, op Op) (r Result, err error) {
 	return c.inSpace(ctx, op)
 }
 
-// inSpace does what works on the network namespace of an allowed node.
+// inSpace carries out an operation on the network namespace of an allowed node.
 func (c *containers) inSpace(ctx context.Context, op Op) (Result, error) {
 	undo := Op{Name: op.Name, NetNS: op.NetNS}
 	n, f, path, err := c.space(op.NetNS)
@@ -210,7 +210,7 @@ func (n *containerNode) signal(sig syscall.Signal) error {
 	} else if !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
-	const rounds = 100 // a fork bomb is faster than we are
+	const rounds = 100 // a fork bomb is faster
 	for range rounds {
 		pids, err := n.members()
 		if err != nil {
@@ -327,8 +327,8 @@ func (c *containers) setClock(ctx context.Context, op Op) error {
 	return nil
 }
 
-// readClock reads the clocks of the processes that the last OpSetClock found. That they
-// differ, which must not be, is an error.
+// readClock reads the clocks of the processes that the last OpSetClock found. It is an error
+// if they differ.
 func (c *containers) readClock(pid int) (clock.Setting, error) {
 	n, err := c.node(pid)
 	if err != nil {

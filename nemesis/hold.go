@@ -37,7 +37,7 @@ func makeHold(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 		f.from, f.to = both(f.from, []string{x.from}), both(f.to, []string{x.to})
 	}
 	if p.target == holder {
-		// What is late is worst in the middle of another's critical section.
+		// A late message matters most in the middle of another's critical section.
 		f.harm = e.watch.harm(s.inside[0].Name, true)
 	}
 	return f, nil
@@ -80,7 +80,7 @@ func (h *hold) Inject(ctx context.Context) error {
 	return h.env.net.hold(ctx, h, h.links)
 }
 
-// Verify probes each link with a packet and sees it held.
+// Verify probes each link with a packet and checks that it is held.
 func (h *hold) Verify(ctx context.Context) error {
 	return h.env.net.seen(ctx, h.links, func(f packetfault.Fate) error {
 		if !f.Held {
@@ -107,8 +107,8 @@ func (n *Nemesis) Messages(ctx context.Context, from, to []string, count int) er
 	return n.env.net.await(ctx, some, count)
 }
 
-// Deliver lets the next messages from some nodes to others go, and goes on holding. It
-// waits for those that have not come yet.
+// Deliver releases the next messages from some nodes to others, and goes on holding. It
+// waits for those that have not arrived yet.
 func (n *Nemesis) Deliver(ctx context.Context, from, to []string, count int) error {
 	some, err := n.linksOf(from, to)
 	if err != nil {

@@ -35,7 +35,7 @@ func killLasts(e *Env, p Plan, rng *rand.Rand) time.Duration {
 		return 0
 	}
 	d := between(rng, e.TTL, 0, 0.5)
-	// The others stay down until the rest can do without them.
+	// The others stay down until the cluster has replaced them.
 	if p.target != holder && p.target != waiter && p.target != client {
 		d += e.Cluster.Takeover()
 	}

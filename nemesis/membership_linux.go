@@ -73,8 +73,8 @@ func sharedSpace(space uint64, id string) (bool, error) {
 	}
 	self := os.Getpid()
 	for _, pid := range all {
-		// Our own threads visit other namespaces; a process that may not be looked at
-		// is none of this run's, nor of its network's.
+		// This process's own threads enter other namespaces. A process that may not be
+		// looked at is not in this run, nor in its network.
 		if pid == self {
 			continue
 		}

@@ -44,7 +44,7 @@ func NewRemote(in io.WriteCloser, out io.ReadCloser, why func() error) *Remote {
 					}
 				}
 			}
-			_ = in.Close() // one that talks nonsense is to end, too
+			_ = in.Close() // an agent that sends nonsense has to end, too
 			return fmt.Errorf("the agent is gone: %w", err)
 		},
 	})
@@ -56,7 +56,7 @@ func NewRemote(in io.WriteCloser, out io.ReadCloser, why func() error) *Remote {
 func (r *Remote) Do(ctx context.Context, op Op) (Result, error) {
 	p := params{Op: op}
 	if deadline, ok := ctx.Deadline(); ok {
-		// That time was up is an answer, too, and has to arrive in time.
+		// A timeout is an answer, too, and has to arrive in time.
 		p.Within = int64(time.Until(deadline) * 9 / 10)
 	}
 	a, err := r.agent.Ask(ctx, request{Version: "2.0", Method: op.Name, Params: p})
@@ -109,8 +109,8 @@ func (r *Remote) Ask(ctx context.Context, netns, addr string, p *compose.Probe) 
 	return got.Text, got.Yes, err
 }
 
-// Now reads the monotonic clock of the nodes' kernel in ns (see history.Now), without
-// asking the agent but for the first time.
+// Now reads the monotonic clock of the nodes' kernel in ns (see history.Now). Only the first
+// call waits for the agent.
 func (r *Remote) Now() int64 { return r.clock.now() }
 
 // readClock reads the nodes' clock once.

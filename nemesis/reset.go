@@ -50,7 +50,7 @@ func parseReset(words []string) (Plan, error) {
 	return p, err
 }
 
-// resetLasts is how long an end does not know; a loud reset is over at once.
+// resetLasts is how long an end does not learn of the reset; a loud one is over at once.
 func resetLasts(e *Env, p Plan, rng *rand.Rand) time.Duration {
 	if p.Manner == ResetLoudly {
 		return 0
@@ -81,7 +81,7 @@ type reset struct {
 	nodes    []string
 	from, to []string
 	links    []directedLink
-	held     bool // what is held between them goes, too
+	held     bool // messages that are held between them are discarded, too
 	harm     <-chan struct{}
 
 	broken map[directedLink][]packetfault.FlowPair

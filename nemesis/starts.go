@@ -8,21 +8,21 @@ import (
 	"sync"
 )
 
-// starts orders what is done to the network and the starts of nodes that get a new network
-// namespace each time. What was done at such a node went with its old namespace, and is done
-// again when the new one is there: the node's program runs by then. Until it is done, the
-// nodes at the other ends bar the links in question. The lock is that of network, too.
+// starts orders changes of the network and starts of nodes that get a new network namespace
+// each time. The faults at such a node end with its old namespace. They are applied again once
+// the new one is there, when the node's program already runs. Until then, the nodes at the other
+// ends bar the links with faults. Its lock is also the lock of network.
 type starts struct {
 	env *Env
 
 	mu      sync.Mutex
 	under   map[string]bool // nodes that are being started
-	changed chan struct{}   // closed and replaced when one of them is not any more
+	changed chan struct{}   // closed and replaced when one of these starts has ended
 	bars    map[bar]bool
 }
 
-// bar closes one direction between a node that is there and one that is being started, at
-// the first.
+// bar closes one direction between a node that runs and one that is being started, at the
+// node that runs.
 type bar struct {
 	at, other string
 	in        bool // from other to at; else the direction back
@@ -32,9 +32,8 @@ func newStarts(e *Env) *starts {
 	return &starts{env: e, under: map[string]bool{}, changed: make(chan struct{}), bars: map[bar]bool{}}
 }
 
-// lock waits until none of these nodes is being started, and takes the lock: what is done to
-// one that has no network yet would come into force after its program has begun. nodes is
-// called with the lock held.
+// lock waits until none of these nodes is being started, and takes the lock: a fault of a node
+// that has no network yet would begin after its program. nodes is called with the lock held.
 func (s *starts) lock(ctx context.Context, nodes func() []string) error {
 	for {
 		s.mu.Lock()

@@ -10,14 +10,14 @@ import (
 	"github.com/picklock/picklock/compose"
 )
 
-// target says whom a fault hits.
+// target says which nodes a fault hits.
 type target string
 
 const (
 	holder   target = "holder"   // the client that has read and not yet written
 	waiter   target = "waiter"   // a client that has asked for the lock and has no answer yet
 	client   target = "client"   // any one client
-	leader   target = "leader"   // the server that leads, any one where none does
+	leader   target = "leader"   // the server that leads; any one if none does
 	serving  target = "server"   // the same as one
 	one      target = "one"      // any one server
 	minority target = "minority" // fewer than half of the servers, at least one

@@ -27,7 +27,7 @@ func treePIDs(pid int) ([]int, error) {
 // had not been reached yet.
 func signalOthers(pid int, sig syscall.Signal) error {
 	reached := map[int]bool{}
-	const rounds = 100 // a fork bomb is faster than we are
+	const rounds = 100 // a fork bomb is faster
 	for range rounds {
 		tree, err := proc.Living(pid)
 		if errors.Is(err, os.ErrProcessDone) {
@@ -87,8 +87,7 @@ func setClocks(ctx context.Context, to clock.Setting, members func() ([]int, err
 	}
 }
 
-// commonClock reads the clock that all of these processes have. Where they differ,
-// which must not be, it says so.
+// commonClock reads the clock that all of these processes have. It is an error if they differ.
 func commonClock(pids []int) (clock.Setting, error) {
 	var common clock.Setting
 	var seen []string

@@ -20,7 +20,7 @@ type destQueue struct {
 
 	shape  Shape
 	since  time.Time // of the shape
-	busy   time.Time // until when the packets that came so far take up the rate
+	busy   time.Time // until when the earlier packets take up the rate
 	last   time.Time // when the last of late is due
 	late   []delayed
 	lost   int
@@ -33,8 +33,8 @@ type delayed struct {
 	due time.Time
 }
 
-// take decides about a packet that has come. due is when more is to be done, zero if
-// nothing is; news says that a message has come to wait.
+// take decides about a packet that has arrived. due is when release has to be called, zero if
+// never; news reports that a message waits now.
 func (l *destQueue) take(p packet, now time.Time) (due time.Time, news bool) {
 	l.fate = Fate{Held: l.holding, Shape: l.shape}
 	switch {
@@ -52,9 +52,9 @@ func (l *destQueue) take(p packet, now time.Time) (due time.Time, news bool) {
 	return time.Time{}, false
 }
 
-// hold keeps a packet. What carries nothing and ends nothing passes: a connection that
-// opens has said nothing yet, and without the acknowledgement of what has come the other
-// end would send it again.
+// hold keeps a packet. One that carries no data and ends no connection passes: an opening
+// connection has sent no data yet, and without acknowledgements the other end would send its
+// data again.
 func (l *destQueue) hold(p packet) (news bool) {
 	if p.payload == 0 && !p.ends {
 		l.verdict(p.id, true)
@@ -73,8 +73,8 @@ func (l *destQueue) hold(p packet) (news bool) {
 	return p.payload > 0
 }
 
-// deliver lets what waits go up to the n-th message, all of it where n is -1 and no gate
-// is shut, and returns how many messages went.
+// deliver releases what waits up to the n-th message, all of it if n is -1 and no gate is
+// shut, and returns how many messages it released.
 func (l *destQueue) deliver(n int, accept bool) (went int) {
 	for len(l.held) > 0 && went != n {
 		if n < 0 && accept && l.shut() {
@@ -95,7 +95,7 @@ func (l *destQueue) deliver(n int, accept bool) (went int) {
 	return went
 }
 
-// applyShape does to a packet what the shape wants.
+// applyShape delays, drops or releases a packet as the shape says.
 func (l *destQueue) applyShape(p packet, now time.Time) (due time.Time) {
 	s := l.shape
 	down := s.Flap > 0 && now.Sub(l.since)/s.Flap%2 == 0
@@ -131,7 +131,7 @@ func (l *destQueue) applyShape(p packet, now time.Time) (due time.Time) {
 	return l.late[0].due
 }
 
-// release lets go what is due, and returns when the next is; zero if there is none.
+// release releases what is due, and returns when the next packet is; zero if there is none.
 func (l *destQueue) release(now time.Time) (due time.Time) {
 	for len(l.late) > 0 {
 		if l.late[0].due.After(now) {
@@ -146,7 +146,7 @@ func (l *destQueue) release(now time.Time) (due time.Time) {
 	return time.Time{}
 }
 
-// setShape changes how bad the link is. If it gets good, late packets are let go.
+// setShape changes how bad the link is. If it gets good, late packets are released.
 func (l *destQueue) setShape(s Shape, now time.Time) {
 	if s == (Shape{}) {
 		for _, d := range l.late {
@@ -163,7 +163,7 @@ func (l *destQueue) setShape(s Shape, now time.Time) {
 	l.shape, l.since, l.busy = s, now, time.Time{}
 }
 
-// mute drops what comes of a flow from now on.
+// mute drops the packets of a flow from now on.
 func (l *destQueue) mute(f flow) {
 	if l.muted == nil {
 		l.muted = map[flow]bool{}
@@ -171,7 +171,7 @@ func (l *destQueue) mute(f flow) {
 	l.muted[f] = true
 }
 
-// clear lets everything go.
+// clear releases everything.
 func (l *destQueue) clear() {
 	l.members, l.holding = nil, false
 	l.deliver(-1, true)
@@ -179,7 +179,7 @@ func (l *destQueue) clear() {
 	l.setShape(Shape{}, time.Time{})
 }
 
-// discard throws everything away.
+// discard drops everything that waits.
 func (l *destQueue) discard() {
 	for _, d := range l.late {
 		l.verdict(d.id, false)
@@ -189,7 +189,7 @@ func (l *destQueue) discard() {
 	l.clear()
 }
 
-// idle says that nothing is done to this link.
+// idle reports whether the link has no fault.
 func (l *destQueue) idle() bool {
 	return !l.holding && len(l.held) == 0 && len(l.late) == 0 && len(l.muted) == 0 && len(l.members) == 0 && l.shape == Shape{}
 }

@@ -31,7 +31,7 @@ func (g *gate) pass() {
 	}
 }
 
-// isShut says that nothing may pass.
+// isShut reports whether nothing may pass.
 func (g *gate) isShut() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -80,7 +80,7 @@ type gateMember struct {
 	counts bool // its messages are those that count
 }
 
-// shut says that a gate lets nothing pass.
+// shut reports whether a gate lets nothing pass.
 func (l *destQueue) shut() bool {
 	for _, p := range l.members {
 		if p.gate.isShut() {
@@ -90,7 +90,7 @@ func (l *destQueue) shut() bool {
 	return false
 }
 
-// pass lets a packet go, and counts it where it says something new.
+// pass releases a packet, and counts it if it has new data.
 func (l *destQueue) pass(p packet) {
 	if p.payload > 0 && len(l.members) > 0 && l.fresh(p) {
 		for _, x := range l.members {
@@ -102,7 +102,7 @@ func (l *destQueue) pass(p packet) {
 	l.verdict(p.id, true)
 }
 
-// fresh says that a packet is none that TCP sends again.
+// fresh reports whether a packet is not one that TCP sends again.
 func (l *destQueue) fresh(p packet) bool {
 	if l.said == nil {
 		l.said = map[flow]uint32{}

@@ -1,8 +1,8 @@
 // Package packetfault keeps, slows and loses what a node sends to others, at the sender's own
 // output: the kernel passes each packet that leaves the node's network namespace to this
-// process, which says when it may go on. What waits there is not lost for the sender's
-// TCP, which therefore does not send it again. It works on network namespaces and
-// addresses and knows nothing of nodes. Where this process ends, everything flows.
+// process, which decides when it goes on. A packet that waits there is not lost for the
+// sender's TCP, which therefore does not send it again. It works on network namespaces and
+// addresses and does not depend on nodes. If this process ends, everything flows.
 package packetfault
 
 import (
@@ -12,23 +12,22 @@ import (
 	"time"
 )
 
-// Op is what is to be done.
+// Op names an operation.
 type Op string
 
 const (
-	// Hold makes what goes to the addresses wait, in order, until it is delivered.
+	// Hold makes packets to the addresses wait, in order, until they are delivered.
 	Hold Op = "hold"
-	// Deliver lets everything that waits go, and holds no more. With N, it lets the
-	// next N messages go, for which it waits where they have not come yet, and goes on
-	// holding.
+	// Deliver releases everything that waits, and holds no more. With N, it releases the next
+	// N messages, waits for those that have not arrived yet, and goes on holding.
 	Deliver Op = "deliver"
-	// Discard throws away what waits, and holds no more.
+	// Discard drops what waits, and holds no more.
 	Discard Op = "discard"
 	// Await returns when N messages wait.
 	Await Op = "await"
 	// Shaped makes the link slow or lossy; with an empty Shape it is as it was.
 	Shaped Op = "shape"
-	// Count tells what waits, and what a Shape has done so far.
+	// Count reports what waits, and what a Shape has done so far.
 	Count Op = "count"
 	// Probe sends a packet to the first address and returns, with its Fate, when the queue has
 	// seen it. It does not get through if it is held or lost.

@@ -27,12 +27,12 @@ const (
 )
 
 // packetQueue gets the packets that leave one network namespace. It has a listener, and
-// rules that queue packets for it, as long as something is done to some link.
+// rules that queue packets for it, as long as some link has a fault.
 type packetQueue struct {
 	ns    *os.File
 	queue *nfqueue.Nfqueue
 	stop  context.CancelFunc
-	timer *time.Timer // lets late packets go
+	timer *time.Timer // releases late packets
 	cork  []byte      // what corking was before; nil if it could not be changed
 
 	changing sync.Mutex // orders changes of the rules
@@ -41,7 +41,7 @@ type packetQueue struct {
 
 	mu      sync.Mutex
 	dests   map[netip.Addr]*destQueue
-	changed chan struct{}        // closed and replaced when a message has come to wait
+	changed chan struct{}        // closed and replaced when one more message waits
 	probes  map[uint16]chan Fate // by the port that a probe comes from
 	timed   time.Time            // when timer goes off
 }
@@ -106,7 +106,7 @@ func corking(ns *os.File, to []byte) (was []byte) {
 	return was
 }
 
-// verdict tells the kernel what becomes of a packet.
+// verdict gives the kernel the verdict on a packet.
 func (d *packetQueue) verdict(id uint32, accept bool) {
 	v := nfqueue.NfDrop
 	if accept {
@@ -160,7 +160,7 @@ func (d *packetQueue) take(a nfqueue.Attribute) int {
 	return 0
 }
 
-// wake sees to it that release is called at due; d.mu is held.
+// wake has release called at due; d.mu is held.
 func (d *packetQueue) wake(due time.Time) {
 	if !due.IsZero() && (d.timed.IsZero() || due.Before(d.timed)) {
 		d.timed = due
@@ -168,7 +168,7 @@ func (d *packetQueue) wake(due time.Time) {
 	}
 }
 
-// release lets late packets go.
+// release releases late packets.
 func (d *packetQueue) release() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -179,13 +179,13 @@ func (d *packetQueue) release() {
 	}
 }
 
-// set changes what is done to the packets to some addresses. It queues their packets, or no
-// longer does if nothing is done to them any more.
+// set changes the faults of the packets to some addresses. It queues their packets, and stops
+// doing so for addresses without faults.
 func (d *packetQueue) set(to []netip.Addr, change func(a netip.Addr, l *destQueue)) error {
 	d.changing.Lock()
 	defer d.changing.Unlock()
 	if d.closed {
-		return nil // nothing was done to any link
+		return nil // no link had a fault
 	}
 	d.mu.Lock()
 	for _, a := range to {
@@ -214,7 +214,7 @@ func (d *packetQueue) set(to []netip.Addr, change func(a netip.Addr, l *destQueu
 	return nil
 }
 
-// idle says that nothing is done here any more.
+// idle reports whether no link has a fault any more.
 func (d *packetQueue) idle() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -247,7 +247,7 @@ func (d *packetQueue) givenUp(to []netip.Addr) (int, error) {
 	return len(gone), nil
 }
 
-// destQueues are those of these addresses to which something is done, in their order.
+// destQueues are the queues of those of these addresses that have faults, in their order.
 func (d *packetQueue) destQueues(to []netip.Addr) []*destQueue {
 	var out []*destQueue
 	for _, a := range to {
@@ -285,7 +285,7 @@ func (d *packetQueue) await(ctx context.Context, to []netip.Addr, n int) (int, e
 	}
 }
 
-// next lets the next n messages go, the one that came first first.
+// next releases the next n messages, the earliest first.
 func (d *packetQueue) next(ctx context.Context, to []netip.Addr, n int) error {
 	for left := n; left > 0; {
 		if _, err := d.await(ctx, to, 1); err != nil {

@@ -21,10 +21,10 @@ type Queues struct {
 	gates map[uint64]*gate        // by their numbers
 }
 
-// NewDoors are none yet.
+// NewQueues has no open queue yet.
 func NewQueues() *Queues { return &Queues{open: map[uint64]*packetQueue{}, gates: map[uint64]*gate{}} }
 
-// Do does one thing to the packets that leave the network namespace at path.
+// Do carries out one operation on the packets that leave the network namespace at path.
 func (qs *Queues) Do(ctx context.Context, netns string, o Request) (Report, error) {
 	to, err := parseAddrs(o.To)
 	if err != nil {
@@ -67,7 +67,7 @@ func (qs *Queues) Do(ctx context.Context, netns string, o Request) (Report, erro
 	return r, qs.leave(number, d)
 }
 
-// begin sets what is done to packets to addresses, and opens a queue if there is none.
+// begin sets the fault of the packets to addresses, and opens a queue if there is none.
 func (qs *Queues) begin(netns string, number uint64, to []netip.Addr, o Request) error {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -112,7 +112,7 @@ func (qs *Queues) begin(netns string, number uint64, to []netip.Addr, o Request)
 	return err
 }
 
-// gate does what concerns a gate in all of its queues.
+// gate carries out an operation on a gate in all of its queues.
 func (qs *Queues) gate(ctx context.Context, o Request) (Report, error) {
 	qs.mu.Lock()
 	g := qs.gates[o.Gate]
@@ -158,7 +158,7 @@ func (d *packetQueue) memberAddrs(g *gate) (out []netip.Addr) {
 	return out
 }
 
-// leave closes a queue in which nothing is done any more.
+// leave closes a queue without faults.
 func (qs *Queues) leave(number uint64, d *packetQueue) error {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -170,7 +170,7 @@ func (qs *Queues) leave(number uint64, d *packetQueue) error {
 }
 
 // Forget forgets the queue of a namespace whose node has ended, by the namespace's number,
-// and returns what closes it. What waits there is lost, as all is that such a node had not
+// and returns what closes it. What waits there is lost, as is everything that such a node had not
 // sent yet; a caller that awaits messages of it learns that the process is gone. As long as the
 // queue is open it keeps the namespace.
 func (qs *Queues) Forget(number uint64) (end func() error) {
@@ -187,7 +187,7 @@ func (qs *Queues) Forget(number uint64) (end func() error) {
 	}
 }
 
-// Close lets everything go.
+// Close releases everything.
 func (qs *Queues) Close() error {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -202,14 +202,14 @@ func (qs *Queues) Close() error {
 	return all
 }
 
-// all lists the addresses to which something is done.
+// all lists the addresses with faults.
 func (d *packetQueue) all() []netip.Addr {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Collect(maps.Keys(d.dests))
 }
 
-// do does what needs an open queue.
+// do carries out an operation that needs an open queue.
 func (d *packetQueue) do(ctx context.Context, to []netip.Addr, o Request) (r Report, err error) {
 	switch o.Op {
 	case Await:
@@ -244,7 +244,7 @@ func (d *packetQueue) do(ctx context.Context, to []netip.Addr, o Request) (r Rep
 	return r, err
 }
 
-// apart does what needs no open queue.
+// apart carries out an operation that needs no open queue.
 func (qs *Queues) apart(ctx context.Context, ns *os.File, number uint64, to []netip.Addr, o Request) (r Report, err error) {
 	if o.Op == Ping {
 		if len(to) != 1 {
@@ -265,7 +265,7 @@ func (qs *Queues) apart(ctx context.Context, ns *os.File, number uint64, to []ne
 	}
 	r.Broken = len(found)
 	if o.Manner == HalfOpen {
-		// The kernel would tell the other end.
+		// The kernel would reset the connection at the other end.
 		if err := qs.begin(fmt.Sprintf("/proc/self/fd/%d", ns.Fd()), number, remotes(found), Request{Op: Mute, Flows: r.Flows}); err != nil {
 			return r, err
 		}
