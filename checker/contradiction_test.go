@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestContradiction: where Porcupine and the exact check differ, it is said, and
+// TestContradiction: where Porcupine and the exact check differ, the verdict says so, and
 // where they agree, or Porcupine knows less than the log, it is not.
 func TestContradiction(t *testing.T) {
 	grants := func(in Input) []*grant { return analysed(in).lockNamed("k0").grants }

@@ -98,7 +98,7 @@ func TestCorpus(t *testing.T) {
 			if string(a) != string(b) {
 				t.Errorf("two verdicts on one history:\n%s\n%s", a, b)
 			}
-			proofsAreNeeded(t, in, v)
+			evidenceIsNeeded(t, in, v)
 		})
 	}
 	for _, a := range Anomalies() {
@@ -108,9 +108,9 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// proofsAreNeeded cuts the history down to each anomaly's evidence: what is left
+// evidenceIsNeeded cuts the history down to each anomaly's evidence: what is left
 // still shows it, and taking any one event or effect away does not.
-func proofsAreNeeded(t interface {
+func evidenceIsNeeded(t interface {
 	Helper()
 	Errorf(string, ...any)
 }, in Input, v Verdict) bool {
@@ -137,29 +137,29 @@ func proofsAreNeeded(t interface {
 				evidence.Effects = append(evidence.Effects, e)
 			}
 		}
-		if !proves(evidence, in, a) {
-			fail("%s (%v): its events %v and effects %v do not prove it", a.Name, a.Grants, a.Events, a.Effects)
+		if !shows(evidence, in, a) {
+			fail("%s (%v): its events %v and effects %v do not show it", a.Name, a.Grants, a.Events, a.Effects)
 			continue
 		}
 		for i := range evidence.Events {
 			less := evidence
 			less.Events = slices.Delete(slices.Clone(evidence.Events), i, i+1)
-			if proves(less, in, a) {
-				fail("%s (%v): event %d of its proof is not needed", a.Name, a.Grants, evidence.Events[i].Index)
+			if shows(less, in, a) {
+				fail("%s (%v): event %d of its evidence is not needed", a.Name, a.Grants, evidence.Events[i].Index)
 			}
 		}
 		for i := range evidence.Effects {
 			less := evidence
 			less.Effects = slices.Delete(slices.Clone(evidence.Effects), i, i+1)
-			if proves(less, in, a) {
-				fail("%s (%v): effect %d of its proof is not needed", a.Name, a.Grants, evidence.Effects[i].Seq)
+			if shows(less, in, a) {
+				fail("%s (%v): effect %d of its evidence is not needed", a.Name, a.Grants, evidence.Effects[i].Seq)
 			}
 		}
 	}
 	return good
 }
 
-func proves(part, whole Input, a Anomaly) bool {
+func shows(part, whole Input, a Anomaly) bool {
 	// What did not happen until the run's end is known from the run's end only;
 	// a register without a log and one whose log is empty differ.
 	last := whole.Events[len(whole.Events)-1]
@@ -180,7 +180,7 @@ func proves(part, whole Input, a Anomaly) bool {
 	})
 }
 
-// whoWasLate is whose lease is told as over when two critical sections interleaved.
+// whoWasLate is whose lease is given as over when two critical sections interleaved.
 func whoWasLate(a Anomaly) string {
 	_, reported, _ := strings.Cut(a.Explanation, "one of these writes is stale; ")
 	who, _, _ := strings.Cut(reported, "'s lease")

@@ -56,7 +56,7 @@ func TestCheckFilesEnds(t *testing.T) {
 			_, err := CheckFiles(ctx, events, log, Options{SkipCrossCheck: true}, func(int) { reported++ })
 			if !errors.Is(err, context.DeadlineExceeded) || ctx.asked != n+2 || // to know, and to say
 				reported > c.toldOf {
-				t.Errorf("%s, over after %d: %v, asked %d times, told %d times", c.name, n, err, ctx.asked, reported)
+				t.Errorf("%s, over after %d: %v, asked %d times, reported %d times", c.name, n, err, ctx.asked, reported)
 			}
 		}
 		ctx := &ending{Context: context.Background(), n: c.asks}
@@ -66,7 +66,7 @@ func TestCheckFilesEnds(t *testing.T) {
 	}
 }
 
-// TestCheckFilesProgress: how many events have been read is told now and then.
+// TestCheckFilesProgress: how many events have been read is reported now and then.
 func TestCheckFilesProgress(t *testing.T) {
 	in := Input{}
 	for i := range int64(10_000) {
@@ -82,6 +82,6 @@ func TestCheckFilesProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(reported) != 3 || reported[0] != 0 || reported[1] != 4096 || reported[2] != 8192 {
-		t.Errorf("told %v", reported)
+		t.Errorf("reported %v", reported)
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // TestInterleavedLate: whether the order of two grants is certain hangs on when the second
-// client began to wait. A write that came after its own lease is told the same either way;
+// client began to wait. A write that came after its own lease is reported the same either way;
 // what no lease explains stays interleaved.
 func TestInterleavedLate(t *testing.T) {
 	for _, c := range []struct{ name, text, want, words string }{

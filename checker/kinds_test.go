@@ -170,7 +170,7 @@ func TestKindsAreExact(t *testing.T) {
 					t.Fatalf("belief %v, at every instant %v\n%s", belief, want, dump(world{in: in}))
 				}
 				seen[[2]bool{early, belief}]++
-				if v := Check(in); !proofsAreNeeded(t, in, v) {
+				if v := Check(in); !evidenceIsNeeded(t, in, v) {
 					t.Fatalf("\n%s", dump(world{in: in}))
 				}
 			}

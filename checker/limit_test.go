@@ -55,12 +55,12 @@ func TestEndsWhereverTheTimeIsOver(t *testing.T) {
 						t.Errorf("%s is %v (%d) after %d of %d looks at the time; %v (%d) with all of it", name, p.Valid, p.Anomalies, left, all.seen, want.Valid, want.Anomalies)
 					}
 					if p.Valid == False && p.Anomalies < want.Anomalies && !strings.Contains(p.Why, moreInTime) {
-						t.Errorf("%s: %d of %d are told as if they were all: %s", name, p.Anomalies, want.Anomalies, p.Why)
+						t.Errorf("%s: %d of %d are reported as if they were all: %s", name, p.Anomalies, want.Anomalies, p.Why)
 					}
 				}
 				for _, a := range v.Anomalies {
 					if !reported[jsonOf(t, a)] {
-						t.Fatalf("%s is told after %d of %d looks at the time, and not with all of it: %s", a.Name, left, all.seen, a.Explanation)
+						t.Fatalf("%s is reported after %d of %d looks at the time, and not with all of it: %s", a.Name, left, all.seen, a.Explanation)
 					}
 				}
 			}
@@ -80,7 +80,7 @@ func TestFindersEndSoon(t *testing.T) {
 		for _, kind := range Anomalies() {
 			an.limit = &limit{ctx: &looks{Context: t.Context()}} // over at the first look
 			if n := len(an.find(kind)); n > every {
-				t.Errorf("%s: the finder of %s told %d anomalies after the time was over", k.Name, kind.Name, n)
+				t.Errorf("%s: the finder of %s reported %d anomalies after the time was over", k.Name, kind.Name, n)
 			}
 		}
 	}

@@ -193,7 +193,7 @@ func TestLongNamesAndValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(named(v, "nonlinearizable")); n < 1000 || len(said) > 1<<21 {
-		t.Errorf("%d anomalies, told in %d bytes", n, len(said))
+		t.Errorf("%d anomalies, reported in %d bytes", n, len(said))
 	}
 }
 

@@ -41,7 +41,7 @@ func TestCertainlyOlder(t *testing.T) {
 			t.Errorf("%s: second before first: %v", c.name, got)
 		}
 		if got := an.tokens.orderEvidence(a, b); got != c.evidence {
-			t.Errorf("%s: proof %d, want %d", c.name, got, c.evidence)
+			t.Errorf("%s: evidence %d, want %d", c.name, got, c.evidence)
 		}
 	}
 }

@@ -353,17 +353,17 @@ func TestAgainstTheTruth(t *testing.T) {
 	}
 }
 
-// TestProofsSuffice: what an anomaly names as its evidence shows it, and all of it
+// TestEvidenceSuffice: what an anomaly names as its evidence shows it, and all of it
 // is needed.
-func TestProofsSuffice(t *testing.T) {
+func TestEvidenceSuffice(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		leases := rapid.Bool().Draw(rt, "leases")
 		sound := rapid.Bool().Draw(rt, "sound")
-		// Tokens that contradict one another elsewhere prove nothing here either,
+		// Tokens that contradict one another elsewhere show nothing here either,
 		// which a part of the history cannot know.
 		w := simulate(rt, sound, sound && rapid.Bool().Draw(rt, "tokens"), false, leases)
 		v := Check(w.in)
-		if !proofsAreNeeded(rt, w.in, v) {
+		if !evidenceIsNeeded(rt, w.in, v) {
 			rt.Logf("%s%+v", dump(w), v.Anomalies)
 		}
 	})

@@ -110,10 +110,10 @@ func drawSkewed(t *rapid.T) []history.Event {
 		}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "faults") == 0 {
-		at := draw("strikes", 4*spread)
+		at := draw("begins", 4*spread)
 		f := history.Event{
 			Process: history.Nemesis, Type: history.Info, F: rapid.SampledFrom([]string{"pause", "kill", "partition"}).Draw(t, "fault"),
-			Nodes: []string{rapid.SampledFrom([]string{"c1", "c2", "s1"}).Draw(t, "struck")}, Phase: history.Begin, Confirmed: true, Time: at,
+			Nodes: []string{rapid.SampledFrom([]string{"c1", "c2", "s1"}).Draw(t, "hit")}, Phase: history.Begin, Confirmed: true, Time: at,
 		}
 		ev = append(ev, f)
 		f.Phase, f.Confirmed, f.Time = history.End, false, at+draw("lasts", spread)

@@ -160,7 +160,7 @@ func TestSuspectsByChance(t *testing.T) {
 	}
 }
 
-// TestSuspectsOfTheFewest: what comes mostly without a fault is not blamed on one that struck
+// TestSuspectsOfTheFewest: what comes mostly without a fault is not blamed on one that was on
 // during one of three, unless a server failed or a clock was set.
 func TestSuspectsOfTheFewest(t *testing.T) {
 	const three = `

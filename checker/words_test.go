@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDur: lengths of time are told with the digits that matter.
+// TestDur: lengths of time are written with the digits that matter.
 func TestDur(t *testing.T) {
 	for ns, want := range map[int64]string{
 		0: "0 ns", 999: "999 ns", 1000: "1 us", 1234: "1.23 us", 45_600: "45.6 us", 999_999: "1000 us", 1e6: "1 ms", 40e6: "40 ms", 589e6: "589 ms",

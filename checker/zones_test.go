@@ -117,7 +117,7 @@ func TestCheckRegister(t *testing.T) {
 		}
 		evidence := CheckRegister(list)
 		if legal := linearizable(ops); legal != (evidence == nil) {
-			t.Fatalf("linearizable %v, proof %v", legal, evidence)
+			t.Fatalf("linearizable %v, evidence %v", legal, evidence)
 		}
 		if evidence == nil {
 			return
@@ -127,7 +127,7 @@ func TestCheckRegister(t *testing.T) {
 			part = append(part, ops[i])
 		}
 		if linearizable(part) {
-			t.Fatalf("operations %v prove nothing", evidence)
+			t.Fatalf("operations %v show nothing", evidence)
 		}
 	})
 }

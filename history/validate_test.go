@@ -56,7 +56,7 @@ func TestSound(t *testing.T) {
 		"a write is left open, and released":               granted + "c1 invoke write grant=c1.1 value=a\n" + released,
 		"a library's own renewals":                         granted + "c1 ok renew grant=c1.1 since=2500000000 lease=5\nc1 invoke write grant=c1.1 value=a\nc1 ok renew grant=c1.1\nc1 ok write grant=c1.1",
 		"a renewal beside another":                         granted + "c1 invoke renew grant=c1.1\nc1 ok renew grant=c1.1\nc1 fail renew grant=c1.1\nc1 invoke renew grant=c1.1\nc1 invoke renew grant=c1.1",
-		"told of a loss, twice":                            granted + "c1 info lost grant=c1.1\nc1 info lost grant=c1.1\n" + released + "c1 info lost grant=c1.1",
+		"learns of a loss, twice":                          granted + "c1 info lost grant=c1.1\nc1 info lost grant=c1.1\n" + released + "c1 info lost grant=c1.1",
 		"a session older than the run":                     "c1 invoke acquire key=k\nc1 ok acquire key=k grant=a since=-5000000000 lease=10000000000",
 		"a lease without a beginning":                      "c1 invoke acquire key=k\nc1 ok acquire key=k grant=a lease=10000000000",
 		"entered again":                                    "c1 invoke acquire key=k\nc1 ok acquire key=k grant=c1.1\nc1 invoke acquire key=k mode=nested\nc1 ok acquire key=k mode=nested grant=c1.2\n" + released,

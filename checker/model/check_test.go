@@ -69,7 +69,7 @@ func TestCheckWhy(t *testing.T) {
 }
 
 // TestCheckEffort: first a little effort on each object; a lot only where the
-// verdict is not known by then. What is given up is said.
+// verdict is not known by then. What is given up is reported.
 func TestCheckEffort(t *testing.T) {
 	old := efforts
 	t.Cleanup(func() { efforts = old })
@@ -188,8 +188,8 @@ func TestUseful(t *testing.T) {
 	}
 }
 
-// TestProofs: which events prove each anomaly, and what is said of it.
-func TestProofs(t *testing.T) {
+// TestEvidence: the events of each anomaly's evidence, and its explanation.
+func TestEvidence(t *testing.T) {
 	reads := "a read 1\n"
 	for _, c := range []struct {
 		name, model, text string

@@ -79,7 +79,7 @@ func TestExactDecides(t *testing.T) {
 			got = append(got, slices.Index(ops, o))
 		}
 		if !slices.Equal(got, c.evidence) {
-			t.Errorf("%s: proof %v, want %v", what, got, c.evidence)
+			t.Errorf("%s: evidence %v, want %v", what, got, c.evidence)
 		}
 		if legal := possible(m, ops); legal != (c.evidence == nil) {
 			t.Errorf("%s: by trying everything %v", what, legal)

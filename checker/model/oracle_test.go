@@ -221,7 +221,7 @@ func TestOracle(t *testing.T) {
 				if broken != nil {
 					evidence := shrink(context.Background(), m, useful(m, ops), broken)
 					if possible(m, evidence) {
-						t.Fatalf("the proof proves nothing:\n%s\nof\n%s", list(evidence), list(ops))
+						t.Fatalf("the evidence shows nothing:\n%s\nof\n%s", list(evidence), list(ops))
 					}
 				}
 				if got, decided := search(context.Background(), m, ops, time.Minute); !decided || got != want {

@@ -65,7 +65,7 @@ func TestFasterThanSearching(t *testing.T) {
 	h := contended(8000, 50, 0, false)
 	start := time.Now()
 	if evidence, decided := m.exact(m, h.Ops); !decided || evidence != nil {
-		t.Fatalf("decided %v, proof %v", decided, evidence)
+		t.Fatalf("decided %v, evidence %v", decided, evidence)
 	}
 	ours := time.Since(start)
 	start = time.Now()
@@ -90,7 +90,7 @@ func TestExactAtAnyLength(t *testing.T) {
 		ops := useful(m, h.Ops)
 		evidence, decided := m.exact(m, ops)
 		if !decided || (len(evidence) > 0) != (name == "broken") {
-			t.Errorf("%s: decided %v, proof of %d", name, decided, len(evidence))
+			t.Errorf("%s: decided %v, evidence of %d", name, decided, len(evidence))
 		}
 		if v, err := Check(context.Background(), h, m, Options{}); err != nil || (v.Valid == checker.False) != (name == "broken") || v.Valid == checker.Unknown {
 			t.Errorf("%s: %v %v %s", name, v.Valid, err, v.Why)

@@ -15,7 +15,7 @@ func TestFailures(t *testing.T) {
 		belief bool
 		word   string
 	}{
-		"a late write":                         {[]Anomaly{late}, false, "FAIL: 0 lock bugs, 1 lease hazard"},
+		"a stale write":                        {[]Anomaly{late}, false, "FAIL: 0 lock bugs, 1 lease hazard"},
 		"one delayed, one by a pause":          {[]Anomaly{late, {Name: "lost-update", Property: Register, Cause: "delayed", Key: "l", Grants: []string{"c", "d"}}}, false, "FAIL: 0 lock bugs, 2 lease hazards"},
 		"a grant too early":                    {[]Anomaly{early}, false, "FAIL: 1 lock bug, 0 lease hazards"},
 		"what came of it":                      {[]Anomaly{early, led}, false, "FAIL: 1 lock bug, 0 lease hazards"},

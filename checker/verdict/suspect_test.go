@@ -29,7 +29,7 @@ func TestSteadyShare(t *testing.T) {
 		want float64 // -1: none
 	}{
 		{"none", nil, -1},
-		{"two prove no habit", []Early{{Lease: 100, Left: 40}, {Lease: 100, Left: 40}}, -1},
+		{"two show no habit", []Early{{Lease: 100, Left: 40}, {Lease: 100, Left: 40}}, -1},
 		{"at one share", []Early{{Lease: 100, Left: 40}, {Lease: 100, Left: 36}, {Lease: 100, Left: 40}}, 60},
 		{"here and there", []Early{{Lease: 100, Left: 90}, {Lease: 100, Left: 40}, {Lease: 100, Left: 10}}, -1},
 		{"at once", []Early{{Lease: 100, Left: 99}, {Lease: 100, Left: 98}, {Lease: 100, Left: 97}}, -1},
