@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint lint-darwin slow bench docker-soak docker-soak-here disk-soak hold-soak late-messages seeded all-faults bench-hunt hunt-seeded hunt-sound skeletons release go-install image fleet-swarm fleet-swarm-soak fleet-soak fleet-scale docs clean
+.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint soundness slow bench seeded fuzz mutate soak fleet release docs clean
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -42,16 +42,12 @@ race:
 	scripts/install gcc redis-server
 	CGO_ENABLED=1 scripts/engine run --optional $(GO) test -race -short -p 2 -timeout 15m ./history ./checker/... ./workloads ./scenarios ./nemesis ./internal/... ./compose ./harness/inprocess
 
-# Locks that are right, under everything that clients and replicated servers can suffer:
-# not one may be accused.
+# Correct locks, fenced: not one may be accused. ARGS names parts:
+# runs (default) under all that clients and replicated servers can suffer; hunts of five minutes each;
+# all-faults, where the known bugs must appear, too, 40 minutes; skeletons, what lock init writes.
 soundness: build
 	scripts/install redis-server zookeeper java postgres
-	scripts/soundness
-
-# --faults all: what is known to break breaks, what is fenced holds. 40 minutes.
-all-faults: build
-	scripts/install redis-server zookeeper java postgres
-	scripts/all-faults
+	for part in $(or $(ARGS),runs); do scripts/soundness/$$part || exit 1; done
 
 # The catalogue, the helpers' projects and the seeded bugs with eight busy loops beside them: what a slow
 # machine cannot show is discarded, and never a tick. Hours. ARGS=catalogue for a part.
@@ -59,111 +55,56 @@ slow: build
 	scripts/install redis-server zookeeper java postgres pgbouncer python3 redis-py pytest junit5 node
 	scripts/slow $(ARGS)
 
-lint: lint-darwin
+# For Linux and for darwin, which has no namespaces.
+lint:
+	GOOS=darwin $(GO) vet ./...
 	$(GO) vet ./...
 	scripts/lint
 
-# That it still compiles where no namespaces are.
-lint-darwin:
-	GOOS=darwin $(GO) vet ./...
-
-bench:
+# The checker. ARGS=hunt: how long the hunt and the random nemesis take to find known bugs, an hour and
+# more, with FLAGS="-targets redis-del,zk-lock -seeds 5 -arms guided,exhaustive,random,nemesis".
+bench: build
+ifeq ($(ARGS),hunt)
+	$(GO) run ./scripts/bench-hunt $(FLAGS)
+else
 	$(GO) run ./scripts/bench
 	$(GO) test -v -run Oracle -timeout 30m ./checker/model -rapid.checks=10000
+endif
 
-# How long the hunt and the random nemesis take to find what is known to break: an hour
-# and more. ARGS="-targets redis-del,zk-lock -seeds 5 -arms guided,exhaustive,random,nemesis"
-bench-hunt: build
-	$(GO) run ./scripts/bench-hunt $(ARGS)
-
-# Locks that are right, fenced, hunted for five minutes each: whatever is found must be true
-# of the lock. 45 minutes. TIME=1m LOCKS="etcd zookeeper"
-hunt-sound: build
-	scripts/install redis-server zookeeper java postgres
-	scripts/hunt-sound
-
-# One campaign alone, and again while workers and the NATS server are killed at random. Both must
-# find the same, and no result may be lost. 15 minutes.
-fleet-soak: build
-	scripts/install redis-server
-	$(GO) run ./scripts/fleet-soak $(ARGS)
-
-# The same in containers of a Docker Swarm on this machine. 20 minutes.
-fleet-swarm-soak: build
-	scripts/install redis-server
-	scripts/engine run sh -c 'scripts/images --again picklock && $(GO) run ./scripts/fleet-soak -swarm $(ARGS)'
-
-# How many workers one queue can feed: a real JetStream, simulated workers. 6 minutes.
-fleet-scale:
-	$(GO) run ./scripts/fleet-scale $(ARGS)
-
-# Which inverted comparisons of the checker does no test notice?
-mutate:
-	$(GO) run ./scripts/mutate
-
-# Every seeded bug and its control through the whole catalogue and two runs: who finds
-# what. The test of every day plays only the quickest means for each.
+# Every seeded bug and its control through the whole catalogue and two runs: who finds what. The
+# test of every day plays only the quickest means for each. ARGS=hunt: by the hunt alone, half an hour.
 SEEDED ?= seeded.md
-seeded:
+seeded: build
 	scripts/install redis-server
-	PICKLOCK_SEEDED=$(abspath $(SEEDED)) $(GO) test -count 1 -parallel 4 -timeout 5h -run TestSeededBugsWhole ./harness
-
-# The same by the hunt alone: half an hour.
-hunt-seeded: build
-	scripts/install redis-server
+ifeq ($(ARGS),hunt)
 	scripts/hunt-seeded
-
-# What lock init writes, in every language, through lock check, a run, the matrix and a hunt.
-skeletons: build
-	scripts/install redis-server
-	scripts/skeletons
+else
+	PICKLOCK_SEEDED=$(abspath $(SEEDED)) $(GO) test -count 1 -parallel 4 -timeout 5h -run TestSeededBugsWhole ./harness
+endif
 
 # Every parser for a moment each; FUZZTIME=10000000x for more.
 fuzz:
 	scripts/fuzz
 
-# What servers acknowledge, through 50 losses of power each.
-disk-soak:
-	scripts/install redis-server zookeeper java postgres
-	PICKLOCK_SOAK=50 $(GO) test -count 1 -timeout 60m -v -run 'TestDiskSoak/^(redis-aof-always|etcd|zookeeper|postgres)$$' ./compose/local
+# Which inverted comparisons of the checker does no test notice?
+mutate:
+	$(GO) run ./scripts/mutate
 
-# 10,000 holds and delivers under load on each of four services.
-hold-soak:
-	scripts/install redis-server zookeeper java postgres
-	PICKLOCK_SOAK=10000 $(GO) test -count 1 -timeout 60m -v -run TestHoldSoak ./compose/local
+# What must hold every time, far more often than make test does it. ARGS="disk hold messages docker"
+# names parts; all of them take hours.
+soak: build
+	scripts/soak $(ARGS)
 
-# The scenarios about late messages, 100 times on each of their locks, held and delivered
-# and, to compare, with cuts: how often as expected, how long.
-RUNS ?= 100
-late-messages: build
-	scripts/install redis-server zookeeper java postgres
-	RUNS=$(RUNS) $(GO) run ./scripts/late-messages
+# Campaigns with many workers. ARGS=image, swarm, soak, swarm-soak or scale; see scripts/fleet.
+fleet: build
+	scripts/fleet $(ARGS)
 
-# Runs in a row and two at once on the Docker engine, which must leave nothing.
-docker-soak:
-	scripts/engine run $(MAKE) docker-soak-here
-
-docker-soak-here:
-	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run TestRunsLeaveNothing ./compose/docker
-	PICKLOCK_SOAK=10 $(GO) test -count 1 -timeout 20m -v -run 'TestExperiments/docker|TestUnfencedEtcdLosesUpdates/docker|TestPostgresScenariosOnDocker' ./harness
-
-# picklock itself with redis-server, for workers in containers (docs/guides/fleet.md).
-image: build
-	scripts/engine
-	scripts/images --again picklock
-
-# What a release hands out, in bin/release: programs, pages of the manual, completion,
-# checksums. Nothing is published. 10 minutes the first time.
+# The archives of a release, in bin/release: programs, pages of the manual, completion, checksums.
+# Nothing is published. Then `go install ...@VERSION` from an empty module cache. 10 minutes the
+# first time.
 release:
 	scripts/release
-
-# That `go install ...@VERSION` works for somebody who has nothing of picklock.
-go-install:
 	scripts/go-install
-
-# A campaign on a Swarm of this machine: a coordinator and four workers in containers.
-fleet-swarm: build
-	scripts/engine run sh -c 'scripts/images --again picklock && scripts/fleet-swarm'
 
 # The site from docs/, into bin/site: a broken link or a page outside the navigation fails.
 docs:

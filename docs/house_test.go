@@ -91,7 +91,7 @@ func TestQueueApart(t *testing.T) {
 }
 
 // TestGoInstallWorks: go install refuses a module that replaces or excludes others.
-// Whether all of it comes through a proxy shows make go-install.
+// Whether all of it comes through a proxy shows make release.
 func TestGoInstallWorks(t *testing.T) {
 	mod, err := os.ReadFile("../go.mod")
 	if err != nil {

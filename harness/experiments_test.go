@@ -55,7 +55,7 @@ var experiments = []experiment{
 // long leaves out what takes a minute on Docker and is done on the local runtime.
 func long(t *testing.T) {
 	if os.Getenv("PICKLOCK_SOAK") == "" {
-		t.Skip("takes a minute: make docker-soak")
+		t.Skip("takes a minute: make soak ARGS=docker")
 	}
 }
 
@@ -158,7 +158,7 @@ func TestUnfencedEtcdLosesUpdates(t *testing.T) {
 
 // What --faults all is for: it finds what is known to break without being told where to
 // strike. A run of half a minute finds it mostly, three of them practically always; how
-// often, and in which others, says make all-faults.
+// often, and in which others, says make soundness ARGS=all-faults.
 func TestAllFaultsBite(t *testing.T) {
 	t.Parallel()
 	need(t, "zookeeper")

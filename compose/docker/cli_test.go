@@ -276,7 +276,7 @@ func await(t *testing.T, what string, there func() bool) {
 }
 
 // Runs in a row and two at once leave nothing on the engine but the one image, and
-// no packet filter on the machine. PICKLOCK_SOAK=10 makes it ten (make docker-soak).
+// no packet filter on the machine. PICKLOCK_SOAK=10 makes it ten (make soak ARGS=docker).
 func TestRunsLeaveNothing(t *testing.T) {
 	e := needEngine(t)
 	rows := 1

@@ -61,7 +61,7 @@ func startKept(t testing.TB, name string, change func(*compose.Local), disks boo
 	return c
 }
 
-// losses is how often the power is cut: make disk-soak cuts it more often.
+// losses is how often the power is cut: make soak ARGS=disk cuts it more often.
 func losses() int {
 	if n, err := strconv.Atoi(os.Getenv("PICKLOCK_SOAK")); err == nil {
 		return n

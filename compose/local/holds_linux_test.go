@@ -22,7 +22,7 @@ import (
 	"github.com/picklock/picklock/nemesis/packetfault"
 )
 
-// holds is how often messages are held and delivered: make hold-soak does it more often.
+// holds is how often messages are held and delivered: make soak ARGS=hold does it more often.
 func holds() int {
 	if n, err := strconv.Atoi(os.Getenv("PICKLOCK_SOAK")); err == nil {
 		return n

@@ -3,7 +3,7 @@
 // without faults beside it that have no part. What comes of each is kept as one small
 // file, with its label, for TestCausesOfRealRuns.
 //
-//	go run ./scripts/causes -picklock bin/picklock -seeded bugs ./seeded bugs -set tuned -seed 1
+//	go run ./scripts/causes -picklock bin/picklock -seeded ./seeded -set tuned -seed 1
 //
 // The labels are the table's (labels.go). Nothing that the program says of a cause has a
 // part in them: a run is kept if the lock broke in it, and made again if it did not.

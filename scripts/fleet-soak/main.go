@@ -7,7 +7,7 @@
 //
 // It needs bin/picklock. With -swarm the coordinator, the workers and the NATS server are
 // containers of a Docker Swarm on this machine, which restarts them. It needs the image of the same
-// bin/picklock (make image).
+// bin/picklock (make fleet ARGS=image).
 package main
 
 import (

@@ -43,7 +43,7 @@ func swarmed(ctx context.Context, _ string) (_ *outcome, err error) {
 		return nil, fmt.Errorf("find the folder: %w", err)
 	}
 	if _, err := docker(ctx, "image", "inspect", image); err != nil {
-		return nil, fmt.Errorf("%w: make image", err)
+		return nil, fmt.Errorf("%w: make fleet ARGS=image", err)
 	}
 	defer func() {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyWith)
