@@ -64,7 +64,7 @@ func (l failures) unexcused(faults []fault) string {
 	}
 	var excused []interval
 	for i := range faults { // by begin
-		s := interval{faults[i].begin - int64(patience), satAdd(faults[i].end, int64(Settle))}
+		s := interval{faults[i].begin - int64(patience), satAdd(faults[i].end, int64(FeltAfterHeal))}
 		if n := len(excused); n == 0 || s.to > excused[n-1].to {
 			excused = append(excused, s)
 		}

@@ -181,7 +181,7 @@ func (l *faultList) latest(out []*fault, from, to int64, most int) []*fault {
 func harmOf(list []*fault) []interval {
 	var out []interval
 	for _, f := range list {
-		until := satAdd(f.end, min(f.end-f.begin, int64(Settle)))
+		until := satAdd(f.end, min(f.end-f.begin, int64(FeltAfterHeal)))
 		if n := len(out); n > 0 && f.begin <= out[n-1].to {
 			out[n-1].to = max(out[n-1].to, until)
 			continue
@@ -243,7 +243,7 @@ func maybeFelt(list []fault) []interval {
 			out = append(out, interval{from: f.begin})
 		}
 		s := &out[len(out)-1]
-		s.to = max(s.to, satAdd(f.end, min(f.end-s.from, int64(Settle))))
+		s.to = max(s.to, satAdd(f.end, min(f.end-s.from, int64(FeltAfterHeal))))
 	}
 	return out
 }

@@ -13,10 +13,10 @@ import (
 // excuses what a fault would, and nobody injected it.
 const Stall = "stall"
 
-// Settle is how long a cut network may be felt at most after it was healed: services
+// FeltAfterHeal is how long a cut network may be felt at most after it was healed: services
 // give a silent connection up before (etcd's peers after 5 s, ZooKeeper's after some
 // ticks).
-const Settle = 15 * time.Second
+const FeltAfterHeal = 15 * time.Second
 
 // fault is one injection.
 type fault struct {

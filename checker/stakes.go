@@ -44,7 +44,7 @@ func (p part) kind() string {
 // again (see unsettled).
 func (f *fault) felt() int64 {
 	if f.losesPackets() {
-		return satAdd(f.end, min(f.end-f.begin, int64(Settle)))
+		return satAdd(f.end, min(f.end-f.begin, int64(FeltAfterHeal)))
 	}
 	return f.end
 }

@@ -10,7 +10,7 @@ import (
 // outlived is what is blamed for a client that acted on a grant when its lease was over,
 // at or shortly before t. A fault is suspected only if without it the client would have
 // been in time: if the faults that touched what it did took as much time from it as it was
-// late. A section that was longer than its lease by itself is nobody's fault but its own.
+// late. A critical section that was longer than its lease by itself needs no fault.
 func (s *suspects) outlived(g *grant, t int64) blamed {
 	from := min(g.lo, g.okT)
 	if g.lease > 0 {

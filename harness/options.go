@@ -202,7 +202,7 @@ func (p *plan) resolveNumbers() error {
 		p.healing = 0
 	}
 	// Long enough to call it a deadlock if there is one.
-	p.patience = p.bound + 2*p.TTL + checker.Settle
+	p.patience = p.bound + 2*p.TTL + checker.FeltAfterHeal
 	return nil
 }
 
