@@ -43,7 +43,7 @@ Compose files that a campaign names only with --allow-exec.`,
 	fl.IntVar(&f.jobs, "jobs", 0, "how many schedules or cells run side by side (default: by the machine)")
 	fl.StringVar(&f.name, "name", "", "the worker's name (default: the machine's, and the process's id)")
 	fl.StringVar(&f.dir, "dir", "", "folder of the servers' logs and data (default: a temporary one)")
-	fl.BoolVar(&f.drain, "drain", false, "end when the queue has no item left, or has ended with its campaign")
+	fl.BoolVar(&f.drain, "drain", false, "end when all campaigns of the queue have ended, or after --wait without an item")
 	return c
 }
 

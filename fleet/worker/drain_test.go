@@ -69,3 +69,56 @@ func TestDrain(t *testing.T) {
 		})
 	}
 }
+
+// TestDrainWaitsForTheCampaign: a worker that starts before the campaign, or finds no item between
+// two of its steps, stays until the campaign has ended, or until it has waited long enough.
+func TestDrainWaitsForTheCampaign(t *testing.T) {
+	for name, c := range map[string]struct {
+		wait time.Duration
+		run  func(ctx context.Context, q *stream.Queue) error
+	}{
+		"the campaign ends": {time.Hour, func(ctx context.Context, q *stream.Queue) error {
+			about := stream.About{ID: "c", Jobs: 1, Started: time.Now()}
+			campaign, err := q.Create(ctx, about, []fleet.Job{{Number: 0}})
+			if err != nil {
+				return err
+			}
+			return campaign.End(ctx, about)
+		}},
+		"no campaign comes": {50 * time.Millisecond, func(context.Context, *stream.Queue) error { return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := streamtest.Serve(t)
+			q, err := stream.Connect(t.Context(), stream.Options{URL: s.URL()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer q.Close()
+			if err := q.Prepare(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			over := make(chan error, 1)
+			go func() {
+				over <- worker.Run(t.Context(), worker.Options{Queue: q, Table: all.Locks(), Name: "w", Dir: t.TempDir(), Drain: true, Wait: c.wait, Say: func(string) {}})
+			}()
+			if c.wait == time.Hour {
+				select {
+				case err := <-over:
+					t.Fatalf("it ends before there is a campaign: %v", err)
+				case <-time.After(100 * time.Millisecond):
+				}
+			}
+			if err := c.run(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-over:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("it does not end")
+			}
+		})
+	}
+}

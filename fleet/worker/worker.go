@@ -28,8 +28,9 @@ type Options struct {
 	Self      string   // path of the picklock program
 	Dir       string   // of the servers' logs and data
 	Campaign  string   // the only one to work on; "": any
-	// Drain ends the worker when the queue has no item, or when the queue has ended with its
-	// campaign. If the queue is lost for longer than Wait, the worker fails.
+	// Drain ends the worker when all campaigns have ended, or when the queue has ended with its
+	// campaign. While a campaign is open, or none is there yet, the worker waits for items for as
+	// long as Wait. If the queue is lost for longer than Wait, the worker fails.
 	Drain bool
 	Wait  time.Duration
 	Say   func(text string)
@@ -97,6 +98,7 @@ func run(ctx context.Context, o Options) (err error) {
 	}()
 	defer func() { stop(); <-beaten }()
 	defer func() { err = errors.Join(err, w.leave()) }()
+	since := time.Now() // an item was there
 	for ctx.Err() == nil {
 		j, more, err := w.choose(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -106,10 +108,16 @@ func run(ctx context.Context, o Options) (err error) {
 			if err := w.work(ctx, j); err != nil {
 				return err
 			}
+			since = time.Now()
 			continue
 		}
-		if o.Drain && !more {
-			return nil
+		if more {
+			since = time.Now()
+		} else if o.Drain {
+			drained, err := w.drained(ctx)
+			if drained || time.Since(since) > o.Wait || err != nil && ctx.Err() == nil {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -117,6 +125,27 @@ func run(ctx context.Context, o Options) (err error) {
 		}
 	}
 	return nil
+}
+
+// drained reports whether all campaigns of the worker have ended. No campaign is no end: a
+// coordinator opens its queue before it creates its campaign. Nor is an empty queue: between two
+// steps of a campaign no item waits.
+func (w *worker) drained(ctx context.Context) (bool, error) {
+	campaigns, err := w.o.Queue.Campaigns(ctx)
+	if err != nil {
+		return false, err
+	}
+	seen := false
+	for _, c := range campaigns {
+		if w.o.Campaign != "" && c.ID != w.o.Campaign {
+			continue
+		}
+		if !c.Ended {
+			return false, nil
+		}
+		seen = true
+	}
+	return seen, nil
 }
 
 // choose is the job to work on next. While items of the job whose testbeds are up wait, it is that
