@@ -218,15 +218,17 @@ func decodeLine(line []byte, v any) error {
 		return fmt.Errorf("line longer than %d bytes", maxLine)
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
+	if err := decodeOne(dec, v); err != nil {
+		return err
+	}
 	e, ok := v.(*Event)
 	if !ok {
-		return decodeOne(dec, v)
+		return nil
 	}
-	former := struct {
-		*Event
-		Landed bool // formerConfirmed
-	}{Event: e}
-	err := decodeOne(dec, &former)
+	var former struct{ Landed bool } // formerConfirmed
+	if err := json.Unmarshal(line, &former); err != nil {
+		return fmt.Errorf("not a JSON object of the expected form: %w", err)
+	}
 	e.Confirmed = e.Confirmed || former.Landed
-	return err
+	return nil
 }
