@@ -142,7 +142,7 @@ func stores(_ context.Context, o clients.Options, do func(clients.Store) error) 
 		},
 	})
 	if err != nil {
-		err = fmt.Errorf("Leases of the namespace %s: %w", l.namespace, err)
+		err = fmt.Errorf("namespace %s: %w", l.namespace, err)
 	}
 	return err
 }
