@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue matrix-docs catalogue-docker test check race lint soundness slow bench seeded fuzz mutate soak fleet release docs clean
+.PHONY: build demo catalogue catalogue-docker test check race lint soundness slow bench seeded fuzz mutate soak fleet release docs
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -12,14 +12,10 @@ demo: build
 	scripts/install redis-server zookeeper java
 	bin/picklock demo
 
+# Every scenario on every lock. ARGS=docs: the same for docs/results/matrix.md.
 catalogue: build
 	scripts/install redis-server zookeeper java postgres pgbouncer
-	bin/picklock scenario run --all
-
-# The catalogue again, for docs/results/matrix.md.
-matrix-docs: build
-	scripts/install redis-server zookeeper java postgres pgbouncer
-	scripts/matrix-docs
+	$(if $(filter docs,$(ARGS)),scripts/matrix-docs,bin/picklock scenario run --all)
 
 # The same on a Docker engine, which is started where none answers, on images built from this
 # machine's packages. On images of a registry: bin/picklock scenario run --all --runtime docker.
@@ -110,6 +106,3 @@ release:
 docs:
 	scripts/install python3
 	scripts/docs
-
-clean:
-	rm -rf bin

@@ -109,7 +109,7 @@ func (r *run) tryExternal(ctx context.Context) error {
 	defer cancel()
 	if _, err := r.lock.Service.Clean(try, r.externalOptions(), r.mark); err != nil {
 		r.mark = ""
-		return fmt.Errorf("%s lets nobody in as this run comes (see docs/guides/endpoint.md for TLS and passwords): %w", strings.Join(r.external, ", "), err)
+		return fmt.Errorf("%s does not accept this run (see docs/guides/endpoint.md for TLS and passwords): %w", strings.Join(r.external, ", "), err)
 	}
 	if r.lock.Service.Prepare == nil {
 		return nil

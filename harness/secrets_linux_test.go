@@ -155,7 +155,7 @@ func TestEndpointBehindTLSAndAPassword(t *testing.T) {
 			if g.deny != nil {
 				g.deny()
 			}
-			if o := picklock(t, "--lock", g.lock, "--endpoint", g.addr, "--duration", "2s"); o.code != 255 || !strings.Contains(o.stderr, "lets nobody in") {
+			if o := picklock(t, "--lock", g.lock, "--endpoint", g.addr, "--duration", "2s"); o.code != 255 || !strings.Contains(o.stderr, "does not accept this run") {
 				t.Errorf("with another password: exit %d\n%s", o.code, o.stderr)
 			}
 		})

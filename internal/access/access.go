@@ -1,7 +1,6 @@
-// Package access knows how a service is reached that is somebody's own: whether through
-// TLS, and as whom. It keeps the names of files and environment variables in which secrets
-// are, never a secret: what it keeps may be written down and handed on. It imports nothing
-// of ours.
+// Package access knows how to reach an external service: with TLS or without, and with which
+// login. It keeps the names of files and environment variables that hold secrets, never a
+// secret, so that an Access may be recorded and passed on. It imports no package of picklock.
 package access
 
 import (
@@ -14,8 +13,8 @@ import (
 	"strings"
 )
 
-// Access is how one service is reached. The zero value is a service that asks nobody who
-// he is, without TLS.
+// Access is how to reach one service. The zero value is a service without TLS and without
+// authentication.
 type Access struct {
 	TLS bool `json:"tls,omitempty" yaml:"tls"`
 	// CA is a file of the certificates that may have signed the servers', "" for this
@@ -28,7 +27,7 @@ type Access struct {
 	ServerName string `json:"server_name,omitempty" yaml:"server_name"`
 
 	Username string `json:"username,omitempty" yaml:"username"`
-	// PasswordEnv is the environment variable that has the password, PasswordFile a file
+	// PasswordEnv is the environment variable with the password, PasswordFile a file
 	// that does; "" for neither.
 	PasswordEnv  string `json:"password_env,omitempty" yaml:"password_env"`
 	PasswordFile string `json:"password_file,omitempty" yaml:"password_file"`
@@ -45,7 +44,7 @@ var Variables = []string{
 // passwordVariable is that of Variables which has a secret.
 const passwordVariable = "PICKLOCK_PASSWORD"
 
-// FromEnv is what the environment says of an Access.
+// FromEnv reads an Access from the environment.
 func FromEnv() (Access, error) {
 	a := Access{
 		CA: os.Getenv("PICKLOCK_TLS_CA"), Cert: os.Getenv("PICKLOCK_TLS_CERT"), Key: os.Getenv("PICKLOCK_TLS_KEY"),
@@ -56,7 +55,7 @@ func FromEnv() (Access, error) {
 	case "on", "yes", "true", "1":
 		a.TLS = true
 	case "":
-		a.TLS = a.CA != "" || a.Cert != "" || a.ServerName != "" // nobody names them for nothing
+		a.TLS = a.CA != "" || a.Cert != "" || a.ServerName != "" // they imply TLS
 	case "off", "no", "false", "0":
 	default:
 		return a, fmt.Errorf("PICKLOCK_TLS=%s: want on or off", text)
@@ -82,7 +81,7 @@ func (a Access) Check() error {
 	return err
 }
 
-// Config is how to speak TLS to a server that is called host; nil where none is spoken.
+// Config is the configuration of TLS with a server of this name; nil without TLS.
 func (a Access) Config(host string) (*tls.Config, error) {
 	if !a.TLS {
 		return nil, nil
@@ -94,7 +93,7 @@ func (a Access) Config(host string) (*tls.Config, error) {
 	if a.CA != "" {
 		text, err := os.ReadFile(a.CA)
 		if err != nil {
-			return nil, fmt.Errorf("read the certificates of those who sign: %w", err)
+			return nil, fmt.Errorf("read the signers' certificates: %w", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(text) {
