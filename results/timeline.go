@@ -155,7 +155,7 @@ func newTimeline(run Run, events []history.Event, effects []history.Effect) *tim
 		t.Start, t.End = min(t.Start, e.Time), max(t.End, e.Time)
 	}
 	s := &timelineBuilder{t: t, refused: refused, judged: effects != nil,
-		waiting: map[string]map[string]int{}, faults: map[string]map[string][]int{}, pending: map[string]int{}, keyOf: map[string]int{}, open: map[string][]int{}}
+		faults: map[string]map[string][]int{}, pending: map[string]*history.Pairing[int]{}, keyOf: map[string]int{}, open: map[string][]int{}}
 	for i := range events {
 		s.event(&events[i])
 	}

@@ -11,10 +11,9 @@ import (
 // timelineBuilder walks the events once and keeps what is still open.
 type timelineBuilder struct {
 	t       *timeline
-	refused map[string]bool           // what the register's log says it refused
-	judged  bool                      // there is a register's log
-	waiting map[string]map[string]int // process -> key -> wait
-	pending map[string]int            // process, f and key -> mark
+	refused map[string]bool                  // what the register's log says it refused
+	judged  bool                             // there is a register's log
+	pending map[string]*history.Pairing[int] // process -> an acquire's wait, another operation's mark
 	keyOf   map[string]int
 	open    map[string][]int            // process -> holds, some of which have ended
 	faults  map[string]map[string][]int // bands without an end, by name and tracks
@@ -28,6 +27,15 @@ func (s *timelineBuilder) key(k string) int {
 		s.t.Keys = append(s.t.Keys, k)
 	}
 	return i
+}
+
+func (s *timelineBuilder) pendingOf(process string) *history.Pairing[int] {
+	p := s.pending[process]
+	if p == nil {
+		p = &history.Pairing[int]{}
+		s.pending[process] = p
+	}
+	return p
 }
 
 func (s *timelineBuilder) event(e *history.Event) {
@@ -67,18 +75,16 @@ func ends(since, lease int64) int64 {
 }
 
 func (s *timelineBuilder) acquire(e *history.Event, ln int) {
+	pending, id := s.pendingOf(e.Process), history.IDOf(e)
 	if e.Type == history.Invoke {
-		if s.waiting[e.Process] == nil {
-			s.waiting[e.Process] = map[string]int{}
-		}
-		s.waiting[e.Process][e.Key] = len(s.t.Waits)
+		pending.Invoke(id, len(s.t.Waits))
 		s.t.Waits = append(s.t.Waits, wait{Track: ln, From: e.Time, To: -1, Result: history.Info, Key: s.key(e.Key), Hold: -1})
 		return
 	}
-	w, asked := s.waiting[e.Process][e.Key]
-	if asked {
+	w, asked := pending.Open(id)
+	if asked = asked && (e.Key == "" || s.t.Waits[w].Key == s.key(e.Key)); asked {
 		s.t.Waits[w].To, s.t.Waits[w].Result = e.Time, e.Type
-		delete(s.waiting[e.Process], e.Key)
+		pending.Complete(id)
 	}
 	if e.Type != history.OK {
 		return
@@ -127,9 +133,9 @@ func (s *timelineBuilder) mark(e *history.Event, ln int, kind markKind) mark {
 }
 
 func (s *timelineBuilder) operation(e *history.Event, ln int) {
-	id := e.Process + "\x00" + e.F + "\x00" + e.Key
+	pending, id := s.pendingOf(e.Process), history.IDOf(e)
 	if e.Type == history.Invoke {
-		s.pending[id] = len(s.t.Marks)
+		pending.Invoke(id, len(s.t.Marks))
 		s.t.Marks = append(s.t.Marks, s.mark(e, ln, markUnknown))
 		return
 	}
@@ -144,12 +150,12 @@ func (s *timelineBuilder) operation(e *history.Event, ln int) {
 	case e.Type == history.Fail:
 		kind = markFailed
 	}
-	i, ok := s.pending[id]
+	i, ok := pending.Open(id)
 	if !ok { // a completion whose invoke is not in the history
 		s.t.Marks = append(s.t.Marks, s.mark(e, ln, kind))
 		return
 	}
-	delete(s.pending, id)
+	pending.Complete(id)
 	m := &s.t.Marks[i]
 	m.At, m.Kind, m.Error, m.Index = e.Time, kind, e.Error, e.Index
 	if e.Value != "" {
@@ -213,10 +219,11 @@ func (s *timelineBuilder) died(e *history.Event) {
 			}
 		}
 		delete(s.open, n)
-		for _, w := range s.waiting[n] {
+		acquire, pending := history.OpID{F: history.Acquire}, s.pendingOf(n)
+		if w, ok := pending.Open(acquire); ok {
 			s.t.Waits[w].To = e.Time
+			pending.Complete(acquire)
 		}
-		delete(s.waiting, n)
 	}
 }
 
