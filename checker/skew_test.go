@@ -2,7 +2,9 @@ package checker
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -261,5 +263,39 @@ func TestSkewWithLog(t *testing.T) {
 	t.Logf("register: %v", said)
 	if !testing.Short() && said["false"] == 0 || said["true"] > 0 {
 		t.Error("nothing was said, or that the register holds")
+	}
+}
+
+// TestSkewOfOneMachine: no skew explains what happened between processes of one machine, whether
+// or not others used the lock as well; it does once one of them is on another.
+func TestSkewOfOneMachine(t *testing.T) {
+	const stranger = "\n9-9.1 c9 acquire !held"
+	for _, tt := range []struct {
+		file, more, away string
+		skew             int64
+		want             bool
+	}{
+		{"double-grant", "", "", 1e8, true},
+		{"double-grant", "", "c2", 1e8, false},
+		{"granted-early", stranger, "c9", 1e10, true},
+		{"granted-early", stranger, "c2", 1e10, false},
+		{"token-regression", stranger, "c9", 1e10, true},
+		{"token-regression", stranger, "c2", 1e10, false},
+	} {
+		text, err := os.ReadFile("testdata/" + tt.file + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := script(t, string(text)+tt.more)
+		for i := range in.Events {
+			if in.Events[i].Machine = "m"; in.Events[i].Process == tt.away {
+				in.Events[i].Machine = "away"
+			}
+		}
+		in.Options.Skew = tt.skew
+		got := found(Check(in))
+		if slices.ContainsFunc(got, func(a string) bool { return strings.HasPrefix(a, tt.file) }) != tt.want {
+			t.Errorf("%s%s with %q away: %v", tt.file, tt.more, tt.away, got)
+		}
 	}
 }
