@@ -46,7 +46,7 @@ func endpointFlags(c *cobra.Command, cluster *string) {
 		}
 		return os.Setenv(compose.OwnVariable, "yes")
 	})
-	f.Func("clean-as", "with servers that run already: an exec: lock's service, redis, etcd, zookeeper or consul, where what its program leaves is found by the mark in its name and removed", func(name string) error {
+	f.Func("clean-as", "with servers that run already: the service of an exec: lock, redis, etcd, zookeeper or consul, from which names are removed of which a part begins with the run's mark", func(name string) error {
 		if _, err := lockTable.ForForeignKeys(name); err != nil {
 			return err
 		}
