@@ -57,11 +57,19 @@ func TestBannedWords(t *testing.T) {
 	}
 }
 
-// Output is every string of the program, and every exported name.
+// TestWordsOfOutput: output is every string of the program, every page that it writes, and every
+// exported name.
 func TestWordsOfOutput(t *testing.T) {
 	program := func(path string) bool {
 		return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "testdata/") && !strings.Contains(path, "/repro/") && !strings.HasPrefix(path, "internal/testkit")
 	}
+	each(t, func(path string) bool { return strings.HasSuffix(path, ".tmpl") && strings.Contains(path, "/assets/") }, func(path, text string) {
+		for i, line := range strings.Split(text, "\n") {
+			if word, use := bannedWord(line); word != "" {
+				t.Errorf("%s:%d: %q: use %s", path, i+1, word, use)
+			}
+		}
+	})
 	each(t, program, func(path, text string) {
 		if path == "history/event.go" || path == "history/stream.go" {
 			text = strings.NewReplacer(`"landed"`, `""`, "former.Landed", "former.X", "Landed bool", "X bool").Replace(text) // the key of earlier histories is read

@@ -270,7 +270,7 @@ func TestJUnit(t *testing.T) {
 	if broken.Name != "picklock.redis" || broken.Tests != 5 || broken.Failures != 1 || broken.Skipped != 1 {
 		t.Errorf("suite %s: %d tests, %d failures, %d skipped", broken.Name, broken.Tests, broken.Failures, broken.Skipped)
 	}
-	if f := cases[checker.Register].Failure; f == nil || !strings.Contains(f.Text, "c1's write was accepted at 2.688 s") || !strings.HasPrefix(f.Text, "stale-write × 30: the lease ended") || f.Type != "stale-write" {
+	if f := cases[checker.Register].Failure; f == nil || !strings.Contains(f.Text, "c1's write was accepted at 2.688 s") || !strings.HasPrefix(f.Text, "stale-write × 30: the lease ended") || f.Type != "lease hazard" {
 		t.Errorf("register: %+v", f)
 	}
 	if s := cases[checker.Belief].Skipped; s == nil || !strings.Contains(s.Message, "not required: 30 anomalies") {

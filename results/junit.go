@@ -43,7 +43,7 @@ func JUnit(w io.Writer, run Run, v checker.Verdict) error {
 			explained = true
 			c.Failure = failure(name, p, causes)
 		case p.Valid == checker.False:
-			c.Skipped = &JUnitSkipped{fmt.Sprintf("broken, but not required: %s", plural(p.Anomalies, "anomaly", "anomalies"))}
+			c.Skipped = &JUnitSkipped{fmt.Sprintf("failed, but not required: %s", plural(p.Anomalies, "anomaly", "anomalies"))}
 		case p.Valid == checker.Unknown:
 			explained = explained || p.Required && v.Valid == checker.Unknown
 			c.Skipped = &JUnitSkipped{"unknown: " + firstNonEmpty(clip(p.Why, 1000), "the checker gave no reason")}
@@ -72,23 +72,24 @@ func JUnit(w io.Writer, run Run, v checker.Verdict) error {
 	return WriteJUnit(w, s)
 }
 
-// failure tells of a broken property by root cause, the deepest first.
+// failure describes a failed property by root cause, the deepest first. Its type is the class of
+// the first.
 func failure(name string, p checker.Property, causes []rootCause) *JUnitFailure {
-	f := &JUnitFailure{Message: fmt.Sprintf("%s is broken: %s", clip(name, 100), plural(p.Anomalies, "anomaly", "anomalies")), Type: "broken"}
+	f := &JUnitFailure{Message: fmt.Sprintf("%s failed: %s", clip(name, 100), plural(p.Anomalies, "anomaly", "anomalies")), Type: "fail"}
 	var lines []string
-	say := func(kind, why, at, evidence string) {
+	say := func(class, kind, why, at, evidence string) {
 		if len(lines) == 0 {
-			f.Type, f.Message = kind, f.Message+"; "+kind+why
+			f.Type, f.Message = firstNonEmpty(class, kind), f.Message+"; "+kind+why
 		}
 		lines = append(lines, fmt.Sprintf("%s, first at %s: %s", kind+why, at, evidence))
 	}
 	for _, r := range causes {
 		if r.Property == clip(name, 40) {
-			say(r.Name, strings.TrimPrefix(r.line(), r.Name), r.At, r.Evidence)
+			say(r.Class, r.Name, strings.TrimPrefix(r.line(), r.Name), r.At, r.Evidence)
 		}
 		for _, c := range r.Then {
 			if c.Property == clip(name, 40) {
-				say(c.Name, fmt.Sprintf(" × %s, a consequence of %s", c.Count, r.line()), c.At, c.Evidence)
+				say(r.Class, c.Name, fmt.Sprintf(" × %s, a consequence of %s", c.Count, r.line()), c.At, c.Evidence)
 			}
 		}
 		if len(lines) >= maxJUnit {

@@ -46,9 +46,9 @@ func TestReportAnswersInOrder(t *testing.T) {
 		"c1&#39;s write was accepted at 2.688 s, 410 ms after c3 was granted the lock",
 		"stale-write</span> × 8", "the lease ended while its holder was stopped", "only fencing at the resource helps", docs + "concepts/fencing.md",
 		"overlapping holders (two-holders)</span> × 8", "not required",
-		"When", `<svg class="picture"`, "stale-write at 2.688 s",
-		"Which properties hold", "not kept × 8", "broken × 8",
-		"What broke, and how", "is granted c1.3", "pause of c1 begins, lasts 1.39 s", "carries out the write of “c1.3.1” by c1",
+		"Timeline", `<svg class="picture"`, "stale-write at 2.688 s",
+		"Properties", "fail × 8", "fail × 8",
+		"Anomalies", "is granted c1.3", "pause of c1 begins, lasts 1.39 s", "carries out the write of “c1.3.1” by c1",
 		"Numbers", "2.65 leases",
 		"Run it again", "picklock run --lock redis --faults pause:holder --fencing none --clients 5 --ttl 1s --duration 30s --seed 7",
 		"Settings, versions, nodes", "7.0.15",
@@ -69,7 +69,7 @@ func TestReportAnswersInOrder(t *testing.T) {
 func TestReportHeld(t *testing.T) {
 	page := render(t, etcdValid(120))
 	for _, want := range []string{
-		"The etcd lock held under pause, kill, partition and clock.",
+		"The etcd lock kept its promises under pause, kill, partition and clock.",
 		"The register refused 3 operations: the harm was tried, and did not get through.",
 		"stale token 21 &lt; 22", "not required",
 	} {

@@ -45,10 +45,7 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 			At: format.Instant(first.Time), Evidence: clip(first.Explanation, 2000),
 		}
 		if g.Required && !run.NoLock {
-			r.Class = "lock bug"
-			if g.Class() == verdict.Hazard {
-				r.Class = "lease hazard"
-			}
+			r.Class = g.Class().Title()
 		}
 		s := seen{run: run, group: g}
 		for _, i := range g.Members {

@@ -63,9 +63,9 @@ func headline(run Run, v checker.Verdict) string {
 		return fmt.Sprintf("%s. The %s lock broke %s.", v.Word(), lock, under)
 	case checker.True:
 		if faults == "" {
-			return fmt.Sprintf("%s. The %s lock held. No fault was injected.", v.Word(), lock)
+			return fmt.Sprintf("%s. The %s lock kept its promises. No fault was injected.", v.Word(), lock)
 		}
-		return fmt.Sprintf("%s. The %s lock held %s.", v.Word(), lock, under)
+		return fmt.Sprintf("%s. The %s lock kept its promises %s.", v.Word(), lock, under)
 	}
 	if faults == "" {
 		return fmt.Sprintf("%s. Nothing is proved about the %s lock.", v.Word(), lock)

@@ -58,9 +58,9 @@ func properties(run Run, v checker.Verdict) []propertyView {
 		case !judged:
 			view.Verdict, view.Why = "not checked", "The verdict says nothing about it."
 		case p.Valid == checker.False:
-			view.Verdict = "broken"
+			view.Verdict = "fail"
 			if !p.Required {
-				view.Verdict, view.Class = "not kept", "noted"
+				view.Verdict, view.Class = "fail", "noted"
 			}
 			if p.Anomalies > 0 {
 				view.Verdict += " × " + format.Count(p.Anomalies)
@@ -68,7 +68,7 @@ func properties(run Run, v checker.Verdict) []propertyView {
 		case p.Valid == checker.Unknown && !p.Required:
 			view.Verdict, view.Class = "not judged", "idle"
 		default:
-			view.Verdict = class(p.Valid)
+			view.Verdict = strings.ToLower(p.Valid.Word())
 		}
 		out = append(out, view)
 	}

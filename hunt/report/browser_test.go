@@ -48,6 +48,18 @@ func TestPageInABrowser(t *testing.T) {
 			}
 		}
 	}
+	// On a telephone the page itself does not scroll sideways, and labels of pictures are legible.
+	path := filepath.Join(t.TempDir(), "hunt.html")
+	if err := os.WriteFile(path, []byte(render(t, result())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.Do(chromedp.EmulateViewport(390, 844), chromedp.Navigate((&url.URL{Scheme: "file", Path: path}).String()), chromedp.WaitVisible(chromedp.CSS("svg.picture")))
+	if n := number("document.documentElement.scrollWidth"); n > 390 {
+		t.Errorf("%d px wide on a screen of 390 px", n)
+	}
+	if n := number(`Math.min(...[...document.querySelectorAll("svg text")].map((t) => Math.floor(10 * t.getBoundingClientRect().height)))`); n < 80 {
+		t.Errorf("a label of %.1f px", float64(n)/10)
+	}
 	if said := w.Complaints(); len(said) > 0 {
 		t.Errorf("the browser complains: %q", said)
 	}

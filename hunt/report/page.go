@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/results"
@@ -74,7 +75,7 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 	css := results.CSS() + pageCSS
 	p := page{
 		CSP: results.CSP(css, pageJS), CSS: template.CSS(css), JS: template.JS(pageJS), //nolint:gosec // our own files
-		Headline: clip(r.Summary()), Lead: lead(r), Covered: strings.Join(covered(r), "; "), Unfinished: r.Unfinished, Depths: r.Depths, Curve: curve(r),
+		Headline: headline(r), Lead: lead(r), Covered: strings.Join(covered(r), "; "), Unfinished: r.Unfinished, Depths: r.Depths, Curve: curve(r),
 		Command: strings.Join(quoted(r.Command), " "), Valid: "holds",
 		Tested: clip(fmt.Sprintf("%s · fencing %s · lease %v · searched for %v", r.Lock, r.Fencing, time.Duration(r.TTL), time.Duration(r.Seconds*1e9).Round(time.Second))),
 	}
@@ -131,6 +132,14 @@ func view(r *hunt.Result, w *hunt.Counterexample, n int, dir string) counterexam
 }
 
 func shareWords(r hunt.Rate) string { return fmt.Sprintf("%d of %d", r.Hits, r.Runs) }
+
+// headline is the verdict. A lock may be a long command, so that it stands below.
+func headline(r *hunt.Result) string {
+	if len(r.Counterexamples) > 0 {
+		return verdict.Failed(r.Failures())
+	}
+	return clip(r.Summary())
+}
 
 // lead names the smallest counterexample and how many are reproduced reliably.
 func lead(r *hunt.Result) string {

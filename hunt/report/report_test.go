@@ -86,7 +86,7 @@ func render(t *testing.T, r *hunt.Result) string {
 func TestPage(t *testing.T) {
 	page := render(t, result())
 	for _, want := range []string{
-		": redis with --fencing none", `verdict-broken`, "a pause of a client", "granted-early", "lock bug", "lease hazard", "no fault injected", "20 of 20", "B was granted the lock 51 ms before",
+		"FAIL: 1 lock bug, 1 lease hazard<", "redis · fencing none", `verdict-broken`, "a pause of a client", "granted-early", "lock bug", "lease hazard", "no fault injected", "20 of 20", "B was granted the lock 51 ms before",
 		"<svg", "picklock scenario run dir/counterexamples/counterexample-1-granted-early.yaml --lock redis --fencing none", "--fencing read-write: prevents it (0 of 10)",
 		"--check-lease: does not prevent it (10 of 10)", "a longer lease: not tried: no server", "pause: A, client B", "fault: pause: A when before A&#39;s write", "there is nobody to take over",
 		"picklock hunt --lock redis", `class="curve"`, "1 of 2 is reproduced reliably",
