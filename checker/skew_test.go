@@ -335,3 +335,28 @@ func TestSkewSaysWhy(t *testing.T) {
 		}
 	}
 }
+
+// TestTokensInDoubt: tokens are in doubt if the skew can put a grant before one with a smaller
+// token, by trying all pairs.
+func TestTokensInDoubt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := clocks{skew: rapid.Int64Range(1, 10).Draw(t, "skew"), of: map[string]int{"c1": 0, "c2": 0, "c3": rapid.IntRange(0, 1).Draw(t, "machine")}}
+		k := &lock{}
+		used := map[int]bool{}
+		for range rapid.IntRange(0, 5).Draw(t, "grants") {
+			g := &grant{process: rapid.SampledFrom([]string{"c1", "c2", "c3"}).Draw(t, "process"), token: rapid.Int64Range(0, 4).Draw(t, "token"), lo: rapid.Int64Range(0, 30).Draw(t, "lo")}
+			g.okT = g.lo + rapid.Int64Range(0, 9).Draw(t, "wait")
+			k.grants = append(k.grants, g)
+			used[c.of[g.process]] = true
+		}
+		want := false
+		for _, a := range k.grants {
+			for _, b := range k.grants {
+				want = want || len(used) > 1 && b.token > 0 && a.token > b.token && a.okT < b.lo+c.skew
+			}
+		}
+		if got := c.tokensInDoubt(k); got != want {
+			t.Fatalf("in doubt: %v, want %v", got, want)
+		}
+	})
+}
