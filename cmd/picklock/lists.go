@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,7 @@ type lockOption struct {
 	Name    string `json:"name"`
 	About   string `json:"about"`
 	Default string `json:"default"`
-	// Safer are the values, other than the default, that a hunt tries as a remedy.
+	// Safer are the values, other than the default, that a hunt tries as a mitigation.
 	Safer []string `json:"safer,omitempty"`
 }
 
@@ -51,42 +52,36 @@ func lockOptions(i clients.Info) []lockOption {
 	return out
 }
 
-// rows are the lock's lines in the table: its own and one for each option.
-func (l lockLine) rows() []string {
+// entry is the lock as the list shows it.
+func (l lockLine) entry() listEntry {
 	about := l.About
 	if l.Naive {
 		about = "naive: " + about
 	}
+	e := listEntry{name: l.Name, facts: []string{"cluster " + l.Cluster, kindOf(l.Kind, l.NoLock)}, texts: []string{about}}
 	if l.NoLock {
-		about = strings.TrimPrefix(about, "no lock: ") // the column before says so
+		e.texts[0] = strings.TrimPrefix(about, "no lock: ") // the facts say so
+	} else {
+		e.facts = append(e.facts, map[bool]string{true: "fencing tokens", false: "no tokens"}[l.Fencing])
 	}
-	out := []string{fmt.Sprintf("%s\t%s\t%s\t%s\t%s", l.Name, l.Cluster, tokens(l.Fencing, l.NoLock), kindOf(l.Kind, l.NoLock), about)}
 	for _, runtime := range slices.Sorted(maps.Keys(l.Emulated)) {
-		out = append(out, fmt.Sprintf("\t\t\t\t  with --runtime %s the service is emulated by %s", runtime, l.Emulated[runtime]))
+		e.texts = append(e.texts, fmt.Sprintf("with --runtime %s the service is emulated by %s", runtime, l.Emulated[runtime]))
 	}
 	for _, o := range l.Options {
 		values := "default: " + o.Default
 		if len(o.Safer) > 0 {
 			values += "; perhaps safer: " + strings.Join(o.Safer, ", ")
 		}
-		out = append(out, fmt.Sprintf("\t\t\t\t  --lock-option %s=...: %s (%s)", o.Name, o.About, values))
+		e.texts = append(e.texts, fmt.Sprintf("--lock-option %s=...: %s (%s)", o.Name, o.About, values))
 	}
-	return out
-}
-
-// tokens says whether a lock gives fencing tokens.
-func tokens(fencing, noLock bool) string {
-	if noLock {
-		return "no lock"
-	}
-	return yesNo(fencing)
+	return e
 }
 
 // kindOf names what a lock promises.
 func kindOf(kind string, noLock bool) string {
 	switch {
 	case noLock:
-		return "-"
+		return "no lock"
 	case kind == "":
 		return "mutex"
 	}
@@ -136,13 +131,14 @@ func listLocksCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(lines)
 			}
-			var rows []string
+			var entries []listEntry
 			for _, l := range lines {
-				rows = append(rows, l.rows()...)
+				entries = append(entries, l.entry())
 			}
-			rows = append(rows, "exec:COMMAND\t-\t?\tmutex\tany program that speaks JSON lines; docs/reference/exec.md has it ready for redis-py, kazoo, Curator and node-redlock",
-				"\t\t\t\t  --lock-option NAME=...: handed to the program")
-			return printTable("LOCK\tCLUSTER\tTOKENS\tKIND\tWHAT IT IS", len(rows), func(i int) string { return rows[i] })
+			return printEntries(append(entries, listEntry{
+				name: "exec:COMMAND", facts: []string{"your own program"},
+				texts: []string{"any program that speaks JSON lines; docs/reference/exec.md has it ready for redis-py, kazoo, Curator and node-redlock", "--lock-option NAME=...: passed to the program"},
+			}))
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -165,8 +161,9 @@ all is every fault that the lock's cluster can take, two at a time, aimed at tho
 matter: holder, waiter, leader, majority. Some critical sections are longer than the
 lease then. run.json names what was drawn from.
 
-A name alone (pause) strikes any one server or any one client. Any fault takes the word
-held as well (kill:one:held): it strikes only when a client has read and not yet written.
+A name alone (pause) is injected into any one server or any one client. Any fault takes the
+word held as well (kill:one:held): it is injected only when a client has read and not yet
+written.
 Targets: holder (the client that has read and not yet written), waiter (one that has asked
 for the lock and has no answer yet), client (any), server or one (any server), leader,
 minority, majority, all (servers), or a node's name. none is no fault.
@@ -183,9 +180,11 @@ in a true second), or strobes (strobe:50ms: to and fro every 4.2 ms).`,
 			if asJSON {
 				return printJSON(lines)
 			}
-			return printTable("FAULT\tWHAT IT DOES\tHOW TO WRITE IT", len(lines), func(i int) string {
-				return fmt.Sprintf("%s\t%s\t%s", lines[i].Name, lines[i].About, lines[i].Usage)
-			})
+			var entries []listEntry
+			for _, l := range lines {
+				entries = append(entries, listEntry{name: l.Name, texts: []string{l.About, l.Usage}})
+			}
+			return printEntries(entries)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -217,10 +216,11 @@ func listScenariosCommand() *cobra.Command {
 				}
 				return printJSON(lines)
 			}
-			return printTable("SCENARIO\tLOCKS\tFAULTS", len(all), func(i int) string {
-				s := all[i]
-				return fmt.Sprintf("%s\t%s\t%s", s.Name, strings.Join(s.Locks, " "), orNone(s.Faults()))
-			})
+			var entries []listEntry
+			for _, s := range all {
+				entries = append(entries, listEntry{name: s.Name, facts: []string{"faults: " + orNone(s.Faults())}, texts: []string{s.About, "locks: " + strings.Join(s.Locks, " ")}})
+			}
+			return printEntries(entries)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -232,6 +232,57 @@ func printJSON(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// listEntry is what a list says of one thing: its name with some facts, and texts below.
+type listEntry struct {
+	name  string
+	facts []string
+	texts []string
+}
+
+// listWidth is how wide a line of a list is at most.
+const listWidth = 100
+
+// printEntries prints entries in lines of at most listWidth columns.
+func printEntries(entries []listEntry) error {
+	var b strings.Builder
+	for _, e := range entries {
+		head := e.name
+		if len(e.facts) > 0 {
+			head = fmt.Sprintf("%-32s %s", e.name, strings.Join(e.facts, ", "))
+		}
+		fmt.Fprintln(&b, head)
+		for _, text := range e.texts {
+			for i, line := range wrapped(text, listWidth-6) {
+				indent := "    "
+				if i > 0 {
+					indent = "      "
+				}
+				fmt.Fprintln(&b, indent+line)
+			}
+		}
+	}
+	_, err := fmt.Fprint(os.Stdout, b.String())
+	return err
+}
+
+// wrapped breaks a text into lines of at most width columns: between words, or, where a word is
+// longer, before the alternatives of a syntax.
+func wrapped(text string, width int) []string {
+	var lines []string
+	for utf8.RuneCountInString(text) > width {
+		head := string([]rune(text)[:width+1])
+		at := strings.LastIndex(head, " ")
+		if at <= 0 {
+			if at = strings.LastIndexAny(head[:len(head)-1], "|["); at <= 0 {
+				at = len(string([]rune(text)[:width]))
+			}
+		}
+		lines = append(lines, text[:at])
+		text = strings.TrimPrefix(text[at:], " ")
+	}
+	return append(lines, text)
 }
 
 func printTable(head string, rows int, row func(int) string) error {

@@ -118,7 +118,7 @@ func reference(t *testing.T) map[string]map[string]string {
 		for _, runtime := range slices.Sorted(maps.Keys(emulated(t.Context(), l.Cluster))) {
 			about += fmt.Sprintf("; on %s emulated by %s", runtime, emulated(t.Context(), l.Cluster)[runtime])
 		}
-		locks = append(locks, []string{"`" + l.Name + "`", l.Cluster, tokens(l.Fencing, l.Unlocked != nil), kindOf(l.Kind, l.Unlocked != nil), about})
+		locks = append(locks, []string{"`" + l.Name + "`", l.Cluster, tokensWord(l.Fencing, l.Unlocked != nil), kindOf(l.Kind, l.Unlocked != nil), about})
 		for _, o := range lockOptions(l) {
 			options = append(options, []string{"`" + l.Name + "`", "`" + o.Name + "`", o.Default, strings.Join(o.Safer, ", "), o.About})
 		}
@@ -152,4 +152,15 @@ func reference(t *testing.T) map[string]map[string]string {
 		},
 		"anomalies.md": {"anomalies": table(anomalies, "anomaly", "shown as", "property", "what it is")},
 	}
+}
+
+// tokensWord says whether a lock gives fencing tokens.
+func tokensWord(fencing, noLock bool) string {
+	switch {
+	case noLock:
+		return "no lock"
+	case fencing:
+		return "yes"
+	}
+	return "no"
 }
