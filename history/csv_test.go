@@ -34,7 +34,7 @@ func TestCSV(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 40).Draw(t, "rows")
-		columns := rapid.Permutation([]string{"index", "time", "process", "type", "f", "key", "grant", "token", "value", "held", "nodes", "colour"}).Draw(t, "columns")
+		columns := rapid.Permutation([]string{"index", "time", "process", "type", "f", "key", "grant", "token", "value", "held", "nodes", "fault", "colour"}).Draw(t, "columns")
 		var out bytes.Buffer
 		w := csv.NewWriter(&out)
 		w.UseCRLF = rapid.Bool().Draw(t, "CRLF")
@@ -46,11 +46,11 @@ func TestCSV(t *testing.T) {
 		for i := range n {
 			e := Event{
 				Index: int64(i), Time: int64(i) * 7, Process: "c" + strconv.Itoa(i), Type: Invoke, F: Acquire, Key: text.Draw(t, "key"), Grant: text.Draw(t, "grant"),
-				Token: rapid.Int64Range(-1e15, 1e15).Draw(t, "token"), Value: text.Draw(t, "value"), Held: rapid.Bool().Draw(t, "held"), Nodes: rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b"}}).Draw(t, "nodes"),
+				Token: rapid.Int64Range(-1e15, 1e15).Draw(t, "token"), Value: text.Draw(t, "value"), Held: rapid.Bool().Draw(t, "held"), Fault: text.Draw(t, "fault"), Nodes: rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b"}}).Draw(t, "nodes"),
 			}
 			of := map[string]string{
 				"index": strconv.Itoa(i), "time": strconv.FormatInt(e.Time, 10), "process": e.Process, "type": string(e.Type), "f": e.F, "key": e.Key, "grant": e.Grant,
-				"token": strconv.FormatInt(e.Token, 10), "value": e.Value, "held": strconv.FormatBool(e.Held), "nodes": strings.Join(e.Nodes, " "), "colour": "red",
+				"token": strconv.FormatInt(e.Token, 10), "value": e.Value, "held": strconv.FormatBool(e.Held), "nodes": strings.Join(e.Nodes, " "), "fault": e.Fault, "colour": "red",
 			}
 			row := make([]string, len(columns))
 			for i, c := range columns {

@@ -84,7 +84,10 @@ type Event struct {
 	Nodes     []string `json:"nodes,omitempty"`
 	Phase     string   `json:"phase,omitempty"`
 	Confirmed bool     `json:"confirmed,omitempty"` // on begin: the effect was observed
-	Detail    string   `json:"detail,omitempty"`    // "clock +2m0s", "c1 cut from register"
+	// Fault, on begin, is the fault as steps of a scenario that repeat it, "; " between them:
+	// "clock: redis +2m0s; clock: c1 +2m0s".
+	Fault  string `json:"fault,omitempty"`
+	Detail string `json:"detail,omitempty"` // the same for people: "wall clock +2m0s"
 }
 
 // formerConfirmed is the name that Event.Confirmed had in earlier histories. It is read and

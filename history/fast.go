@@ -283,6 +283,8 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.Confirmed = c.boolean()
 		case formerConfirmed:
 			former = c.boolean()
+		case "fault":
+			e.Fault = c.str()
 		case "detail":
 			e.Detail = c.str()
 		default:

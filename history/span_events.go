@@ -186,11 +186,11 @@ func (d *spanEvents) fault(s *span, name string, n int64, out []Event) ([]Event,
 		return out, err
 	}
 	e := Event{Time: s.start, Process: Nemesis, Type: Info, F: name, Phase: Begin}
-	if err := d.into(member{atNodes, &e.Nodes}, member{atConfirmed, &e.Confirmed}, member{atDetail, &e.Detail}); err != nil {
+	if err := d.into(member{atNodes, &e.Nodes}, member{atConfirmed, &e.Confirmed}, member{atFault, &e.Fault}, member{atDetail, &e.Detail}); err != nil {
 		return out, err
 	}
 	end := e
-	end.Time, end.Phase, end.Confirmed, end.Detail = s.end, End, false, ""
+	end.Time, end.Phase, end.Confirmed, end.Fault, end.Detail = s.end, End, false, "", ""
 	return pair(s, e, end, n, out), nil
 }
 

@@ -33,6 +33,7 @@ const (
 	atClientFailed
 	atNodes
 	atConfirmed
+	atFault
 	atDetail
 	atType
 	atF
@@ -45,7 +46,7 @@ const (
 var slotNames = []string{
 	atKey: "key", atGrant: "grant", atToken: "token", atValue: "value", atSince: "since", atLease: "lease", atMode: "mode",
 	atPermits: "permits", atHeld: "held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
-	atDetail: "detail", atType: "type", atF: "f", atMachine: "machine", atInstance: "", atProcess: "process",
+	atFault: "fault", atDetail: "detail", atType: "type", atF: "f", atMachine: "machine", atInstance: "", atProcess: "process",
 }
 
 var operations = []string{Acquire, Release, Renew, Lost, Read, Write, Add}

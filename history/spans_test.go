@@ -82,8 +82,8 @@ func TestSpans(t *testing.T) {
 		"never ended": {text: document(strings.Replace(acquire, `"endTimeUnixNano":"1700000000000000200"`, `"endTimeUnixNano":"0"`, 1)), want: []Event{asked}},
 		"from before the trace": {text: document(release, strings.NewReplacer("100\"", "900\"", "200\"", "999\"").Replace(acquire)),
 			want: []Event{with(asked, func(e *Event) { e.Time = 600 }), with(granted, func(e *Event) { e.Time, e.Since = 699, 600 })}},
-		"a fault": {text: document(`{"name":"pause","startTimeUnixNano":"5","endTimeUnixNano":"9","attributes":[{"key":"process","value":{"stringValue":"nemesis"}},{"key":"nodes","value":{"arrayValue":{"values":[{"stringValue":"c1"},{"stringValue":"c2"}]}}},{"key":"confirmed","value":{"boolValue":true}}]}`),
-			want: []Event{{Process: Nemesis, Type: Info, F: "pause", Nodes: []string{"c1", "c2"}, Phase: Begin, Confirmed: true}, {Index: 1, Time: 4, Process: Nemesis, Type: Info, F: "pause", Nodes: []string{"c1", "c2"}, Phase: End}}},
+		"a fault": {text: document(`{"name":"pause","startTimeUnixNano":"5","endTimeUnixNano":"9","attributes":[{"key":"process","value":{"stringValue":"nemesis"}},{"key":"nodes","value":{"arrayValue":{"values":[{"stringValue":"c1"},{"stringValue":"c2"}]}}},{"key":"confirmed","value":{"boolValue":true}},{"key":"fault","value":{"stringValue":"pause: c1, c2"}}]}`),
+			want: []Event{{Process: Nemesis, Type: Info, F: "pause", Nodes: []string{"c1", "c2"}, Phase: Begin, Confirmed: true, Fault: "pause: c1, c2"}, {Index: 1, Time: 4, Process: Nemesis, Type: Info, F: "pause", Nodes: []string{"c1", "c2"}, Phase: End}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := eventsOf(t, trace(t, t.TempDir(), tc.text, tc.as))

@@ -60,7 +60,7 @@ func FuzzFastDecoder(f *testing.F) {
 
 // TestFastDecoderIsUsed: the lines that picklock writes need no encoding/json.
 func TestFastDecoderIsUsed(t *testing.T) {
-	full := Event{Index: 3, Time: 4, Process: "c1", Type: OK, F: Acquire, Key: "k", Grant: "c1.1", Token: 3, Value: "v", Since: 5, Lease: 6, Mode: Shared, Permits: 3, Held: true, Error: "e", ClientFailed: true, Phase: Begin, Confirmed: true, Nodes: []string{"c1"}, Detail: "d"}
+	full := Event{Index: 3, Time: 4, Process: "c1", Type: OK, F: Acquire, Key: "k", Grant: "c1.1", Token: 3, Value: "v", Since: 5, Lease: 6, Mode: Shared, Permits: 3, Held: true, Error: "e", ClientFailed: true, Phase: Begin, Confirmed: true, Nodes: []string{"c1"}, Fault: "pause: c1", Detail: "d"}
 	line, err := json.Marshal(full)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestForeignWriting(t *testing.T) {
 		want := Event{
 			Index: number.Draw(t, "index"), Time: number.Draw(t, "time"), Process: text.Draw(t, "process"), Type: rapid.SampledFrom([]Type{Invoke, OK, "other"}).Draw(t, "type"),
 			F: text.Draw(t, "f"), Key: text.Draw(t, "key"), Token: number.Draw(t, "token"), Value: text.Draw(t, "value"), Held: rapid.Bool().Draw(t, "held"),
-			Error: text.Draw(t, "error"), ClientFailed: rapid.Bool().Draw(t, "failed"), Nodes: rapid.SliceOfN(text, 0, 2).Draw(t, "nodes"), Detail: text.Draw(t, "detail"),
+			Error: text.Draw(t, "error"), ClientFailed: rapid.Bool().Draw(t, "failed"), Nodes: rapid.SliceOfN(text, 0, 2).Draw(t, "nodes"), Fault: text.Draw(t, "fault"), Detail: text.Draw(t, "detail"),
 		}
 		whole, err := json.Marshal(want)
 		if err != nil {

@@ -137,6 +137,14 @@ func (c *clockFault) Detail() string {
 	return text
 }
 
+func (c *clockFault) Steps() []string {
+	var out []string
+	for _, n := range c.nodes {
+		out = append(out, "clock: "+n.Name+" "+wrongness(c.to))
+	}
+	return out
+}
+
 // wrongness says how a clock is wrong, in the words of --faults.
 func wrongness(s clock.Setting) string {
 	var words []string

@@ -118,6 +118,18 @@ func (d *diskFault) Detail() string {
 	return "every sync hangs"
 }
 
+func (d *diskFault) Steps() []string {
+	var out []string
+	for _, n := range d.nodes {
+		step := "disk: " + n.Name + " " + string(d.fault)
+		if d.fault == compose.DiskStall && d.stall > 0 {
+			step += " " + d.stall.String()
+		}
+		out = append(out, step)
+	}
+	return out
+}
+
 func (d *diskFault) Inject(ctx context.Context) error {
 	for _, n := range d.nodes {
 		if err := d.disks.SetDisk(ctx, n.Name, d.fault, d.stall); err != nil {

@@ -70,6 +70,7 @@ type failover struct {
 
 func (f *failover) Nodes() []string { return []string{f.node.Name} }
 func (f *failover) Detail() string  { return f.node.Name + " promoted" }
+func (f *failover) Steps() []string { return []string{"failover: " + f.node.Name} }
 
 func (f *failover) Inject(ctx context.Context) error {
 	return f.env.Cluster.Promote(ctx, f.node.Name)

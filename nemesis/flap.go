@@ -44,7 +44,7 @@ func makeFlap(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 	default:
 		every = between(c.rng, e.TTL, 0.1, 0.7).Round(time.Millisecond)
 	}
-	return makeShaping(ctx, e, p, c, packetfault.Shape{Flap: every}, fmt.Sprintf("cut and healed every %v", every), seen{fate: flapSeen})
+	return makeShaping(ctx, e, p, c, packetfault.Shape{Flap: every}, fmt.Sprintf("cut and healed every %v", every), every.String(), seen{fate: flapSeen})
 }
 
 // flapSeen: a packet was lost while the link was down, and it is down as long as it has to be.

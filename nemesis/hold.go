@@ -75,6 +75,8 @@ func (h *hold) Detail() string {
 	return text
 }
 
+func (h *hold) Steps() []string { return linkSteps("hold", h.links, "") }
+
 func (h *hold) Inject(ctx context.Context) error {
 	h.begun = time.Now()
 	return h.env.net.hold(ctx, h, h.links)

@@ -51,7 +51,7 @@ type injection struct {
 // is not nil, the fault is not confirmed; it has to be healed all the same.
 func (n *Nemesis) inject(ctx context.Context, k Kind, f Fault) (*injection, error) {
 	i := &injection{nemesis: n, kind: k.Name, fault: f}
-	begun := history.Event{F: k.Name, Nodes: f.Nodes(), Phase: history.Begin, Time: n.env.now() - n.start}
+	begun := history.Event{F: k.Name, Nodes: f.Nodes(), Phase: history.Begin, Fault: strings.Join(f.Steps(), "; "), Time: n.env.now() - n.start}
 	ctx, cancel := context.WithTimeout(ctx, verifyWithin)
 	defer cancel()
 	err := f.Inject(ctx)

@@ -79,6 +79,13 @@ func (k *kill) Detail() string {
 	return "killed"
 }
 
+func (k *kill) Steps() []string {
+	if k.wipe {
+		return []string{"kill: " + listed(k.Nodes()) + " without data"}
+	}
+	return []string{"kill: " + listed(k.Nodes())}
+}
+
 func (k *kill) Inject(ctx context.Context) error {
 	for _, n := range k.nodes {
 		if err := k.env.Cluster.Kill(ctx, n.Name); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -237,6 +239,34 @@ func (nw *network) probe(ctx context.Context, x directedLink) error {
 			return fmt.Errorf("partition: no packet from %s to %s was dropped", x.from, x.to)
 		}
 	}
+}
+
+// linkSteps are the steps of a scenario that do word, and what follows the nodes, to exactly these
+// links. A step names senders that have the same receivers together.
+func linkSteps(word string, some []directedLink, more string) []string {
+	between := " to "
+	if !slices.ContainsFunc(some, func(x directedLink) bool { return !slices.Contains(some, directedLink{x.to, x.from}) }) {
+		between = " from " // both ways
+	}
+	var senders []string
+	receivers := map[string][]string{}
+	for _, x := range some {
+		if between == " from " && slices.Contains(receivers[x.to], x.from) {
+			continue // the way back
+		}
+		senders, receivers[x.from] = both(senders, []string{x.from}), append(receivers[x.from], x.to)
+	}
+	var groups []string
+	members := map[string][]string{}
+	for _, s := range senders {
+		to := listed(receivers[s])
+		groups, members[to] = both(groups, []string{to}), append(members[to], s)
+	}
+	var out []string
+	for _, to := range groups {
+		out = append(out, strings.TrimSpace(word+": "+listed(members[to])+between+to+" "+more))
+	}
+	return out
 }
 
 // linksBetween are the links from some nodes to others, and with both back as well.

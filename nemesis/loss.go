@@ -37,7 +37,8 @@ func makeLoss(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 	if p.Loss <= 0 || p.Loss > 1 {
 		return nil, fmt.Errorf("%g is no part of the packets", p.Loss)
 	}
-	return makeShaping(ctx, e, p, c, packetfault.Shape{Loss: p.Loss}, fmt.Sprintf("lose %.4g %% of their packets", 100*p.Loss), seen{fate: lossSeen})
+	percent := fmt.Sprintf("%.4g", 100*p.Loss)
+	return makeShaping(ctx, e, p, c, packetfault.Shape{Loss: p.Loss}, "lose "+percent+" % of their packets", percent+"%", seen{fate: lossSeen})
 }
 
 // lossSeen: a packet was lost by chance, on a link that loses at least as many as it has to.

@@ -23,6 +23,9 @@ type Fault interface {
 	Nodes() []string
 	// Detail says in a few words what is done: "clock +5s".
 	Detail() string
+	// Steps are the steps of a scenario that inject the same fault into the same nodes:
+	// "clock: redis +5s".
+	Steps() []string
 	Inject(ctx context.Context) error
 	// Verify returns nil once the effect has been observed. A fault whose effect was not
 	// observed is not confirmed.

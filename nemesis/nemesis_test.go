@@ -217,6 +217,7 @@ type countedFault struct {
 
 func (*countedFault) Nodes() []string { return []string{"s1"} }
 func (*countedFault) Detail() string  { return "counted" }
+func (*countedFault) Steps() []string { return []string{"count: s1"} }
 func (f *countedFault) Inject(context.Context) error {
 	f.injected++
 	return nil

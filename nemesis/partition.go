@@ -77,6 +77,7 @@ type partition struct {
 
 func (p *partition) Nodes() []string { return p.nodes }
 func (p *partition) Detail() string  { return p.detail }
+func (p *partition) Steps() []string { return linkSteps("cut", p.links, "") }
 
 // Await implements Awaiter, as for a paused holder.
 func (p *partition) Await() <-chan struct{} { return p.harm }

@@ -56,6 +56,7 @@ type pause struct {
 
 func (p *pause) Nodes() []string { return names(p.nodes) }
 func (p *pause) Detail() string  { return "stopped" }
+func (p *pause) Steps() []string { return []string{"pause: " + listed(p.Nodes())} }
 
 // Await implements Awaiter: a paused holder has been paused for long enough when
 // another client was granted its key and wrote.

@@ -156,6 +156,9 @@ func serverTarget(words []string) (target, error) {
 	return t, err
 }
 
+// listed writes nodes as a step of a scenario does.
+func listed(nodes []string) string { return strings.Join(nodes, ", ") }
+
 // named finds nodes, at least one, as they are now.
 func (e *Env) named(names []string) ([]compose.Node, error) {
 	var out []compose.Node

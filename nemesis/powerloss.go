@@ -59,6 +59,13 @@ func (p *powerLoss) Detail() string {
 	return text
 }
 
+func (p *powerLoss) Steps() []string {
+	if p.torn {
+		return []string{"powerloss: " + listed(p.Nodes()) + " torn"}
+	}
+	return []string{"powerloss: " + listed(p.Nodes())}
+}
+
 func (p *powerLoss) Inject(ctx context.Context) error {
 	// A server that was only killed has met another fault.
 	for _, n := range p.nodes {

@@ -110,6 +110,8 @@ func (r *reset) Detail() string {
 	return text
 }
 
+func (r *reset) Steps() []string { return linkSteps("reset", r.links, r.manner) }
+
 // Await implements Awaiter, as for a cut-off holder.
 func (r *reset) Await() <-chan struct{} { return r.harm }
 

@@ -34,13 +34,14 @@ func parseShape(words []string, read func(value string) error) (Plan, error) {
 	return parseLinks(rest)
 }
 
-// makeShaping makes the plan's links as bad as shape, which done says.
-func makeShaping(ctx context.Context, e *Env, p Plan, c chance, shape packetfault.Shape, done string, seen seen) (Fault, error) {
+// makeShaping makes the plan's links as bad as shape. done says so to people; value is how a
+// scenario writes it.
+func makeShaping(ctx context.Context, e *Env, p Plan, c chance, shape packetfault.Shape, done, value string, seen seen) (Fault, error) {
 	s, err := p.sides(ctx, e, c)
 	if err != nil || len(s.inside) == 0 {
 		return nil, err
 	}
-	f := &shaping{env: e, seen: seen, shape: shape, done: done, nodes: s.hit, links: s.links, harm: p.harm(e, s.inside, c)}
+	f := &shaping{env: e, seen: seen, shape: shape, done: done, steps: linkSteps(p.Kind, s.links, value), nodes: s.hit, links: s.links, harm: p.harm(e, s.inside, c)}
 	switch s.dir {
 	case "in":
 		f.who = s.others + " to " + s.who()
@@ -58,6 +59,7 @@ type shaping struct {
 	seen  seen
 	who   string
 	done  string
+	steps []string
 	nodes []string
 	links []directedLink
 	shape packetfault.Shape
@@ -78,6 +80,8 @@ func (s *shaping) Detail() string {
 	}
 	return text
 }
+
+func (s *shaping) Steps() []string { return s.steps }
 
 // Await implements Awaiter, as for a cut-off holder.
 func (s *shaping) Await() <-chan struct{} { return s.harm }

@@ -147,11 +147,11 @@ func (p Plan) around(e *Env, nodes, inside []compose.Node) (links []directedLink
 			if p.links == "" && a.Role == compose.Client && b.Role == compose.Register {
 				continue // the register is among them because it asks the servers
 			}
-			if p.dir != "out" {
-				links = append(links, directedLink{from: b.Name, to: a.Name})
-			}
 			if p.dir != "in" {
 				links = append(links, directedLink{from: a.Name, to: b.Name})
+			}
+			if p.dir != "out" {
+				links = append(links, directedLink{from: b.Name, to: a.Name})
 			}
 		}
 	}

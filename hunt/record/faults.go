@@ -80,18 +80,18 @@ func (r Run) faults() (out []fault, odd string) {
 	for _, e := range r.Events {
 		everybody[e.Process] = "A"
 	}
-	var words []string
+	var left []string
 	for _, f := range r.pairs() {
-		if _, err := r.words(f.event, everybody); err != nil {
-			if text := fmt.Sprintf("%s (%v)", f.event.F, err); !slices.Contains(words, text) {
-				words = append(words, text)
+		if _, err := r.steps(f.event, everybody); err != nil {
+			if text := fmt.Sprintf("%s (%v)", f.event.F, err); !slices.Contains(left, text) {
+				left = append(left, text)
 			}
 			continue
 		}
 		out = append(out, f)
 	}
-	if len(words) > 0 {
-		odd = "; left out: " + strings.Join(words, ", ")
+	if len(left) > 0 {
+		odd = "; left out: " + strings.Join(left, ", ")
 	}
 	return out, odd
 }

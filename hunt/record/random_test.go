@@ -24,18 +24,18 @@ func drawn(t *rapid.T) Run {
 	for i := range clients {
 		clients[i].name = fmt.Sprintf("c%d", i+1)
 	}
-	details := []history.Event{
-		{F: "pause", Nodes: []string{"c1"}, Detail: "stopped"},
-		{F: "pause", Nodes: []string{"s2", "c2"}, Detail: "stopped"},
-		{F: "kill", Nodes: []string{"c2"}, Detail: "killed"},
-		{F: "kill", Nodes: []string{"s1"}, Detail: "killed, data wiped"},
-		{F: "clock", Nodes: []string{"s1", "c3"}, Detail: "wall clock -4s"},
-		{F: "partition", Nodes: []string{"c1"}, Detail: "c1 cut off from servers"},
-		{F: "hold", Nodes: []string{"c3", "register"}, Detail: "messages from c3 to register held"},
-		{F: "failover", Nodes: []string{"s2"}, Detail: "s2 promoted"},
-		{F: "reset", Nodes: []string{"c1"}, Detail: "2 connections between c1 and s1, s2 reset"},
-		{F: "slow", Nodes: []string{"c4"}, Detail: "c4 and servers slowed by 50ms±10ms"},
-		{F: "moonshine", Nodes: []string{"c4"}, Detail: "nobody knows what"},
+	faulty := []history.Event{
+		{F: "pause", Nodes: []string{"c1"}, Fault: "pause: c1"},
+		{F: "pause", Nodes: []string{"s2", "c2"}, Fault: "pause: s2, c2"},
+		{F: "kill", Nodes: []string{"c2"}, Fault: "kill: c2"},
+		{F: "kill", Nodes: []string{"s1"}, Fault: "kill: s1 without data"},
+		{F: "clock", Nodes: []string{"s1", "c3"}, Fault: "clock: s1 -4s; clock: c3 -4s"},
+		{F: "partition", Nodes: []string{"c1"}, Fault: "cut: c1 from s1, s2"},
+		{F: "hold", Nodes: []string{"c3", "register"}, Fault: "hold: c3 to register"},
+		{F: "failover", Nodes: []string{"s2"}, Fault: "failover: s2"},
+		{F: "reset", Nodes: []string{"c1"}, Fault: "reset: c1 to s1, s2"},
+		{F: "slow", Nodes: []string{"c4"}, Fault: "slow: c4 from s1, s2 50ms±10ms"},
+		{F: "moonshine", Nodes: []string{"c4"}, Fault: "moonshine: c4"},
 	}
 	on := map[int]bool{}
 	r := of(nil)
@@ -49,8 +49,8 @@ func drawn(t *rapid.T) Run {
 	}
 	for range rapid.IntRange(0, 60).Draw(t, "events") {
 		if rapid.IntRange(0, 5).Draw(t, "who") == 0 {
-			i := rapid.IntRange(0, len(details)-1).Draw(t, "fault")
-			e := details[i]
+			i := rapid.IntRange(0, len(faulty)-1).Draw(t, "fault")
+			e := faulty[i]
 			e.Process, e.Type, e.Phase, e.Confirmed = history.Nemesis, history.Info, history.Begin, !on[i]
 			if on[i] {
 				e.Phase = history.End

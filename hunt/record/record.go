@@ -141,6 +141,12 @@ func (r Run) expressible() error {
 			return fmt.Errorf("%w: its clients acquire the lock in the mode %q, and a program knows the lock for oneself alone only", ErrNoSchedule, e.Mode)
 		}
 	}
+	for _, e := range r.Events {
+		// A stall of this machine hits no node and cannot be repeated.
+		if e.Process == history.Nemesis && e.Phase == history.Begin && e.Confirmed && len(e.Nodes) > 0 && e.Fault == "" {
+			return fmt.Errorf("%w: the event of its %s at %.3f s has no field fault, so an earlier version recorded it: repeat the run with this version (its report has the command line)", ErrNoSchedule, e.F, float64(e.Time)/1e9)
+		}
+	}
 	if !slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.Acquire }) {
 		return fmt.Errorf("%w: its clients take no lock", ErrNoSchedule)
 	}

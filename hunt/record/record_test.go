@@ -14,7 +14,7 @@ import (
 
 // recorded makes a history of lines "MS PROCESS DO [GRANT]", where DO is an act ("acquire",
 // which has begun), its end ("acquired", "refused", "unknown", "written", ...) or a fault
-// with "+" or "-" before its name, its nodes and what it is.
+// with "+" or "-" before its name, its nodes and its steps.
 func recorded(t *testing.T, text string) []history.Event {
 	t.Helper()
 	ends := map[string]history.Event{
@@ -39,9 +39,9 @@ func recorded(t *testing.T, text string) []history.Event {
 			e.Grant = words[3]
 		}
 		if on := words[2][:1]; on == "+" || on == "-" {
-			e = history.Event{Process: history.Nemesis, Type: history.Info, F: words[2][1:], Nodes: strings.Split(words[3], ","), Detail: strings.Join(words[4:], " "), Phase: history.Begin, Confirmed: true}
+			e = history.Event{Process: history.Nemesis, Type: history.Info, F: words[2][1:], Nodes: strings.Split(words[3], ","), Fault: strings.Join(words[4:], " "), Phase: history.Begin, Confirmed: true}
 			if on == "-" {
-				e.Phase, e.Confirmed = history.End, false
+				e.Phase, e.Confirmed, e.Fault = history.End, false, ""
 			}
 		}
 		e.Index, e.Time = int64(len(out)), int64(ms)
@@ -71,7 +71,7 @@ const paused = `
 	103  c3 acquired c3.1
 	104  c3 read c3.1
 	105  c3 was-read c3.1
-	106  x  +pause c3 stopped
+	106  x  +pause c3 pause: c3
 	1110 c7 acquired c7.1
 	1111 c7 read c7.1
 	1112 c7 was-read c7.1
@@ -79,7 +79,7 @@ const paused = `
 	1161 c7 written c7.1
 	1162 c3 write c3.1
 	1163 c3 written c3.1
-	1164 x  -pause c3 stopped
+	1164 x  -pause c3
 	1165 c7 release c7.1
 	1166 c7 released c7.1
 	1167 c3 release c3.1
@@ -129,9 +129,9 @@ faults:
 	7    c4 acquire
 	301  c1 write c1.1
 	302  c1 written c1.1
-	350  x  +kill redis killed, data wiped
-	360  x  +clock c4 wall clock +4s
-	420  x  -kill redis killed, data wiped
+	350  x  +kill redis kill: redis without data
+	360  x  +clock c4 clock: c4 +4s
+	420  x  -kill redis
 	440  c2 acquired c2.1
 	460  c1 release c1.1
 	470  c1 released c1.1
@@ -144,11 +144,11 @@ faults:
 `},
 		{"a clock in leases of the schedule, on each server, at the act that is under way", `
 	0    c1 acquire
-	3    x  +clock redis,c1 wall clock +4s, measured x1
+	3    x  +clock redis,c1 clock: redis +4s; clock: c1 +4s
 	90   c1 acquired c1.1
 	95   c2 acquire
 	99   c2 acquired c2.1
-	100  x  -clock redis,c1 wall clock +4s
+	100  x  -clock redis,c1
 	120  c1 write c1.1
 `, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 99e6, Events: []int64{0, 4}}, "", `  A: acquire, await B granted, write, release
   B: await A granted, acquire, release
@@ -175,13 +175,13 @@ faults:
 		{"a stale write between another's read and write is given time for", `
 	0    c1 acquire
 	10   c1 acquired c1.1
-	20   x  +pause c1 stopped
+	20   x  +pause c1 pause: c1
 	1010 c2 acquire
 	1020 c2 acquired c2.1
 	1021 c2 read c2.1
 	1022 c2 was-read c2.1
 	1030 c1 write c1.1
-	1031 x  -pause c1 stopped
+	1031 x  -pause c1
 	1032 c1 written c1.1
 	1050 c2 write c2.1
 `, verdict.Anomaly{Name: "stale-write", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 1050e6, Events: []int64{1, 10}}, "", `  A: acquire, write, release
@@ -195,10 +195,10 @@ faults:
 	0    c2 acquire
 	10   c1 acquire
 	20   c1 acquired c1.1
-	30   x  +kill redis killed
+	30   x  +kill redis kill: redis
 	50   c2 unknown
 	55   c2 acquire
-	60   x  -kill redis killed
+	60   x  -kill redis
 	70   c2 acquired c2.1
 	80   c1 release c1.1
 `, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 70e6, Events: []int64{2, 7}}, "", `  A: acquire, await B granted, release
@@ -263,10 +263,10 @@ func TestOrder(t *testing.T) {
 	events := recorded(t, paused+`
 	2000 c3 acquire
 	2001 c3 acquired c3.2
-	2002 x  +kill redis killed
+	2002 x  +kill redis kill: redis
 	2003 c7 acquire
 	2004 c7 acquired c7.2
-	2005 x  -kill redis killed
+	2005 x  -kill redis
 	3000 c3 acquire
 	3001 c3 acquired c3.3
 	3003 c7 acquire
@@ -297,6 +297,7 @@ func TestNoSchedule(t *testing.T) {
 		want      string
 	}{
 		"a shared lock":        {shared, nil, `the mode "shared"`},
+		"an earlier version's": {recorded(t, strings.ReplaceAll(paused, "pause: c3", "")), nil, "repeat the run with this version"},
 		"no lock":              {recorded(t, "0 c1 write c1.1"), nil, "take no lock"},
 		"no violation":         {recorded(t, paused), nil, "no violation"},
 		"nobody who took part": {recorded(t, paused), []verdict.Anomaly{{Name: "deadlock", Key: "k5"}}, "none of its clients"},

@@ -22,12 +22,12 @@ func (r Run) strikes(w window, scripts []script, f fault, l looser) []scenarios.
 	for _, c := range scripts {
 		names[c.process] = c.name
 	}
-	words, err := r.words(f.event, names)
+	steps, err := r.steps(f.event, names)
 	if err != nil {
 		return nil // r.faults has left it out already
 	}
 	var out []scenarios.TriggeredFault
-	for _, text := range words {
+	for _, text := range steps {
 		s, err := scenarios.NewTriggeredFault(text, r.trigger(w, scripts, f, l), r.until(w, scripts, f, l))
 		if err == nil {
 			out = append(out, s)

@@ -42,6 +42,21 @@ func (s *Slow) Read(value string) (err error) {
 	return nil
 }
 
+// String writes it as Read reads it, its values apart by blanks; "" if the link is not slow.
+func (s Slow) String() string {
+	var values []string
+	if s.Delay > 0 {
+		values = append(values, s.Delay.String())
+		if s.Jitter > 0 {
+			values[0] += "±" + s.Jitter.String()
+		}
+	}
+	if s.Rate > 0 {
+		values = append(values, strconv.FormatFloat(float64(s.Rate)/1000, 'f', -1, 64)+"kB/s")
+	}
+	return strings.Join(values, " ")
+}
+
 // Loss reads the part of the packets that is lost: "20%" is 0.2.
 func Loss(value string) (float64, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
