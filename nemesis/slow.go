@@ -42,7 +42,7 @@ func makeSlow(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 		s.Delay = between(c.rng, e.TTL, 0.02, 0.6).Round(time.Millisecond)
 		s.Jitter = s.Delay / 2
 	}
-	return makeShaping(ctx, e, p, c, s, slowness(s), link.Slow{Delay: s.Delay, Jitter: s.Jitter, Rate: s.Rate}.String(), seen{slowSeen, roundTrips})
+	return makeShaping(ctx, e, p, c, s, slowness(s), link.Slow{Delay: s.Delay, Jitter: s.Jitter, Rate: s.Rate}.Write(), seen{slowSeen, roundTrips})
 }
 
 // slowness says how slow: "slowed by 50ms±10ms, to 100 kB/s".

@@ -42,8 +42,9 @@ func (s *Slow) Read(value string) (err error) {
 	return nil
 }
 
-// String writes it as Read reads it, its values apart by blanks; "" if the link is not slow.
-func (s Slow) String() string {
+// Write gives the values from which Read makes it, with blanks between them; "" if the link is
+// not slow.
+func (s Slow) Write() string {
 	var values []string
 	if s.Delay > 0 {
 		values = append(values, s.Delay.String())
