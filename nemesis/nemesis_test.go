@@ -279,6 +279,9 @@ func TestHealedOnce(t *testing.T) {
 			if len(events) != 2 || events[0].Phase != history.Begin || events[0].Confirmed == f.deaf || events[1].Phase != history.End {
 				t.Errorf("events %+v, want one begin and one end", events)
 			}
+			if events[0].Fault != "count: s1" || events[1].Fault != "" {
+				t.Errorf("events %+v, want the fault's steps on its begin only", events)
+			}
 		})
 	}
 }
