@@ -77,7 +77,7 @@ model: ` + strings.Join(model.Names(), ", ") + `
 The model is recognised where the operations tell. A directory of Jepsen's store is
 judged by its history.edn, or its history.txt; what its results.edn says is compared.
 
-Exit codes: 0 valid, 1 not valid, 2 unknown, 254 unusable arguments (a file that
+Exit codes: 0 pass, 1 fail, 2 unknown, 254 unusable arguments (a file that
 is not there, a model that does not fit), 255 what cannot be a history.`,
 		Example: `  picklock check picklock-results/latest
   picklock check history.jsonl --json
@@ -106,11 +106,11 @@ is not there, a model that does not fit), 255 what cannot be a history.`,
 	c.Flags().BoolVar(&flags.json, "json", false, "print the verdict as JSON")
 	failOnFlag(c.Flags(), &flags.on)
 	c.Flags().StringVar(&flags.model, "model", "", "check against this sequential model")
-	c.Flags().DurationVar(&flags.timeout, "timeout", 0, "give up after this time: what is not decided by then is unknown")
+	c.Flags().DurationVar(&flags.timeout, "timeout", 0, "give up after this time; undecided properties are unknown")
 	c.Flags().DurationVar(&flags.fair, "fair", 0, "report starvation: a client that waited longer than this while others were served")
-	c.Flags().DurationVar(&flags.skew, "skew", 0, "the times are of several machines, whose clocks are up to this far apart: fail or unknown, never pass")
-	c.Flags().StringVar(&flags.out, "out", "", "write what is found in FILE to this new directory: report.html, verdict.json, junit.xml")
-	c.Flags().StringSliceVar(&flags.columns, "map", nil, "MEMBER=NAME, separated by commas: the column of a CSV file, or the attribute of a trace's spans, that stands for a member of the events")
+	c.Flags().DurationVar(&flags.skew, "skew", 0, "assume that the times are of machines whose clocks differ by up to this: fail or unknown, never pass")
+	c.Flags().StringVar(&flags.out, "out", "", "write report.html, verdict.json and junit.xml to this new directory")
+	c.Flags().StringSliceVar(&flags.columns, "map", nil, "read these members of events from other CSV columns or span attributes: MEMBER=NAME, separated by commas")
 	c.Flags().BoolVar(&flags.format, "format", false, "print the JSON schema of history.jsonl and register.jsonl")
 	return c
 }

@@ -86,7 +86,7 @@ way that takes the lock away. Nothing is asked: the mark says what is meant.`,
 	}
 	s.flags(c)
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "remove without asking")
-	c.Flags().BoolVar(&dry, "dry-run", false, "only list what would be removed")
+	c.Flags().BoolVar(&dry, "dry-run", false, "list what would be removed, and remove nothing")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: what was removed, or with --dry-run would be")
 	return c
 }

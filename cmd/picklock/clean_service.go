@@ -27,10 +27,10 @@ const cleanServedWithin = 10 * time.Minute
 
 func (s *leftThere) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&s.cluster, "cluster", "", "a file of servers that run already, in place of --endpoint")
-	f.StringVar(&s.lock, "lock", "", "with --endpoint: the lock that the runs were of; an exec: lock's service is named by --clean-as")
-	f.StringSliceVar(&s.marks, "mark", nil, "with --endpoint: the marks of the runs, separated by commas, as they have said them (picklock-, ten letters and digits, and a dash)")
-	f.BoolVar(&s.all, "all-marks", false, "with --endpoint: remove what has the mark of any run, also of one that is still under way")
+	f.StringVar(&s.cluster, "cluster", "", "use the servers in this file, which run already, in place of --endpoint")
+	f.StringVar(&s.lock, "lock", "", "with --endpoint: remove names of this lock; for an exec: lock use --clean-as")
+	f.StringSliceVar(&s.marks, "mark", nil, "with --endpoint: remove names with these marks, separated by commas, which the runs printed (picklock-, ten letters and digits, and a dash)")
+	f.BoolVar(&s.all, "all-marks", false, "with --endpoint: remove names with the mark of any run, also of one that still runs")
 	endpointFlags(c, &s.cluster)
 }
 

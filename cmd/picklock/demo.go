@@ -66,7 +66,7 @@ etcd is built in; what else is not installed here is named and left out.`,
 			return demo(cmd.Context(), limit, asJSON)
 		},
 	}
-	c.Flags().DurationVar(&limit, "duration", 12*time.Second, "length of each run")
+	c.Flags().DurationVar(&limit, "duration", 12*time.Second, "run each for this long")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the verdicts as JSON")
 	return c
 }

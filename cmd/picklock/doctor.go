@@ -69,7 +69,7 @@ install for the rest. Exit code 0 if everything works, 2 if something is missing
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().StringVar(&runtime, "runtime", "local", "which runtime to look at: local, docker")
+	c.Flags().StringVar(&runtime, "runtime", "local", "examine this runtime: local, docker")
 	return c
 }
 

@@ -24,7 +24,7 @@ const fromKubeconfig = "kubeconfig"
 // command that has --cluster.
 func endpointFlags(c *cobra.Command, cluster *string) {
 	f := c.Flags()
-	f.Func("endpoint", "HOST:PORT[,..]: servers that run already and are not to be harmed, in place of --cluster (see docs/guides/endpoint.md)", func(list string) error {
+	f.Func("endpoint", "use servers that run already, at HOST:PORT[,..], in place of --cluster; picklock injects no faults into them (see docs/guides/endpoint.md)", func(list string) error {
 		for _, other := range []string{"cluster", "compose"} {
 			if f.Changed(other) {
 				return errors.New("either servers that run already or --" + other)
@@ -40,7 +40,7 @@ func endpointFlags(c *cobra.Command, cluster *string) {
 		return nil
 	})
 	// Programs that are started for the run must know it, too.
-	f.BoolFunc("i-own-this-service", "with --endpoint: its servers are mine to test although they are not on this machine's loopback", func(text string) error {
+	f.BoolFunc("i-own-this-service", "with --endpoint: confirm that you may test servers that are not on this machine's loopback", func(text string) error {
 		if text != "true" {
 			return os.Unsetenv(compose.OwnVariable)
 		}

@@ -81,14 +81,14 @@ campaign.`,
 	}
 	fl := c.Flags()
 	f.queue.add(c)
-	fl.StringVar(&f.serve, "serve", "", "let workers on other machines take part: listen on this address, as 0.0.0.0:4222; needs "+tokenVariable+" or "+tokenFileVariable+" unless it is loopback")
+	fl.StringVar(&f.serve, "serve", "", "let workers on other machines connect: listen on this address, as 0.0.0.0:4222; needs "+tokenVariable+" or "+tokenFileVariable+" unless it is loopback")
 	fl.StringVar(&f.cert, "serve-cert", "", "with --serve: file of the certificate, so that all clients use TLS")
 	fl.StringVar(&f.key, "serve-key", "", "with --serve: file of its key")
 	fl.StringVar(&f.out, "out", "", "folder of the results, and of the queue's files (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.against, "against", "", "compare with the campaign in this folder")
 	fl.BoolVar(&f.alsoWork, "work", false, "run a worker in this process, too (default: if neither --queue nor --serve is given)")
 	fl.BoolVar(&f.work.allowExec, "allow-exec", true, "with --work: run programs and Compose files that the file names")
-	fl.IntVar(&f.work.jobs, "jobs", 0, "with --work: how many schedules or cells run side by side (default: by the machine)")
+	fl.IntVar(&f.work.jobs, "jobs", 0, "with --work: run this many schedules or cells run side by side (default: by the machine)")
 	fl.BoolVar(&f.plan, "dry-run", false, "print the plan, and run nothing")
 	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return c

@@ -40,9 +40,9 @@ Compose files that a campaign names only with --allow-exec.`,
 	f.queue.add(c)
 	fl.StringSliceVar(&f.locks, "locks", nil, "run these locks only (default: all)")
 	fl.BoolVar(&f.allowExec, "allow-exec", false, "run programs and Compose files that a campaign names")
-	fl.IntVar(&f.jobs, "jobs", 0, "how many schedules or cells run side by side (default: by the machine)")
-	fl.StringVar(&f.name, "name", "", "the worker's name (default: the machine's, and the process's id)")
-	fl.StringVar(&f.dir, "dir", "", "folder of the servers' logs and data (default: a temporary one)")
+	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules or cells side by side (default: by the machine)")
+	fl.StringVar(&f.name, "name", "", "use this name for the worker (default: the machine's name and the process id)")
+	fl.StringVar(&f.dir, "dir", "", "keep the servers' logs and data in this folder (default: a temporary one)")
 	fl.BoolVar(&f.drain, "drain", false, "end when all campaigns of the queue have ended, or after --wait without an item")
 	return c
 }

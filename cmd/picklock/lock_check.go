@@ -73,11 +73,11 @@ arguments, 255 picklock itself failed.`,
 	f := c.Flags()
 	lockOptionFlag(f, &options)
 	abilityFlag(f, &abilities)
-	f.StringVar(&o.Cluster, "cluster", o.Cluster, "cluster to start it on: a name, a Compose file, or none")
+	f.StringVar(&o.Cluster, "cluster", o.Cluster, "start it on this cluster: a name, a Compose file, or none")
 	endpointFlags(c, &o.Cluster)
-	f.DurationVar(&o.TTL, "ttl", o.TTL, "lease, or session timeout, that is asked for; a shorter one makes it quicker")
-	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local, docker")
-	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the program runs in")
+	f.DurationVar(&o.TTL, "ttl", o.TTL, "ask for this lease, or session timeout; a shorter one takes less time")
+	f.StringVar(&runtime, "runtime", "local", "run the nodes with: local, docker")
+	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: run the program in this image")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

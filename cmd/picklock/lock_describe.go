@@ -60,13 +60,13 @@ otherwise.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Lock, "lock", o.Lock, "the lock (see picklock list locks), or exec:COMMAND")
+	f.StringVar(&o.Lock, "lock", o.Lock, "describe this lock (see picklock list locks), or exec:COMMAND")
 	lockOptionFlag(f, &options)
 	abilityFlag(f, &abilities)
-	f.StringVar(&o.Cluster, "cluster", "", "cluster to start it on: a name, a Compose file, or none (default: the lock's own)")
+	f.StringVar(&o.Cluster, "cluster", "", "start it on this cluster: a name, a Compose file, or none (default: the lock's own)")
 	endpointFlags(c, &o.Cluster)
-	f.StringVar(&runtime, "runtime", "local", "where the nodes run: local, docker")
-	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: an image that the client runs in, for an exec lock's program")
+	f.StringVar(&runtime, "runtime", "local", "run the nodes with: local, docker")
+	f.StringVar(&clientImage, "client-image", "", "with --runtime docker: run the client of an exec lock in this image")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

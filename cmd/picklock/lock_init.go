@@ -61,7 +61,7 @@ servers in their place (docs/guides/your-lock.md). Nothing that is there is over
 			return nil
 		},
 	}
-	c.Flags().StringVar(&lang, "lang", "python", "the language: "+strings.Join(slices.Sorted(maps.Keys(languages)), ", "))
+	c.Flags().StringVar(&lang, "lang", "python", "write it in this language: "+strings.Join(slices.Sorted(maps.Keys(languages)), ", "))
 	return c
 }
 

@@ -74,15 +74,14 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "picklock",
 		Short: "Is my distributed lock safe? An answer with evidence.",
-		Long: `picklock starts a real lock service, lets real clients fight over a lock that
-protects a fenced register, breaks the network, the clocks and the processes
-under them, and proves from the recorded history what held and what broke.
+		Long: `picklock tests a distributed lock under pauses, partitions, clock faults and crashes. It
+starts a real lock service and real clients, records a history and checks it. A failure
+comes with its evidence, its cause and a command that repeats it.
 
-Exit codes: 0 valid, 1 an anomaly of a required property, 2 unknown,
-254 unusable arguments, 255 picklock itself failed.
+Exit codes: 0 pass, 1 fail, 2 unknown, 254 unusable arguments, 255 picklock itself failed.
 
-Ctrl-C (or SIGTERM) cuts a run short: faults are healed, what there is is judged and
-reported. Nothing can be said to have held then. A second one ends at once.`,
+Ctrl-C (or SIGTERM) ends a run early: picklock heals the faults, checks what it recorded,
+and reports fail or unknown. A second one ends picklock at once.`,
 		Example: `  picklock demo
   picklock run --lock redis --faults pause:holder
   picklock run --lock etcd --faults all --fencing read-write --duration 60s`,
@@ -99,8 +98,8 @@ reported. Nothing can be said to have held then. A second one ends at once.`,
 		commands  []*cobra.Command
 	}{
 		{"test", "Test a lock:", []*cobra.Command{demoCommand(), runCommand(), scenarioCommand()}},
-		{"search", "Search for the least that breaks it:", []*cobra.Command{huntCommand(), shrinkCommand()}},
-		{"judge", "Judge and compare what was recorded:", []*cobra.Command{checkCommand(), diffCommand()}},
+		{"search", "Search for counterexamples:", []*cobra.Command{huntCommand(), shrinkCommand()}},
+		{"judge", "Judge and compare records:", []*cobra.Command{checkCommand(), diffCommand()}},
 		{"fleet", "Use many machines:", []*cobra.Command{fleetCommand(), mergeCommand()}},
 		{"setup", "Set up:", []*cobra.Command{lockCommand(), listCommand(), doctorCommand(), cleanCommand(), manCommand()}},
 	} {

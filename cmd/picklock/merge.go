@@ -46,7 +46,7 @@ Exit codes: those of picklock scenario run and of picklock hunt.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(args) },
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.out, "out", "", "folder of the results (default: a new one below ./picklock-results)")
+	fl.StringVar(&f.out, "out", "", "write the results to this folder (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.expect, "expect", "", "of a matrix: compare with this file instead of the scenarios' own expectations")
 	fl.StringVar(&f.writeExpect, "write-expect", "", "of a matrix: write the results to this file, for --expect")
 	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")

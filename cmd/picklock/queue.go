@@ -47,11 +47,11 @@ type queueFlags struct {
 
 func (f *queueFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.url, "queue", "", "the queue: nats://HOST:PORT, or tls://HOST:PORT; its token is taken from "+tokenVariable+", or from the file that "+tokenFileVariable+" names")
-	fl.StringVar(&f.ca, "queue-ca", "", "file of the authority that signed the queue's certificate")
-	fl.StringVar(&f.certificate, "queue-cert", "", "file of this client's certificate, if the queue asks for one")
-	fl.StringVar(&f.key, "queue-key", "", "file of its key")
-	fl.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a queue that does not exist yet, or that is lost while a worker drains it; 0: not at all")
+	fl.StringVar(&f.url, "queue", "", "use this queue: nats://HOST:PORT, or tls://HOST:PORT; its token is read from "+tokenVariable+", or from the file that "+tokenFileVariable+" names")
+	fl.StringVar(&f.ca, "queue-ca", "", "trust the authority in this file, which signed the queue's certificate")
+	fl.StringVar(&f.certificate, "queue-cert", "", "send the certificate in this file, if the queue asks for one")
+	fl.StringVar(&f.key, "queue-key", "", "read its key from this file")
+	fl.DurationVar(&f.wait, "wait", 2*time.Minute, "wait this long for a queue that does not exist yet, or for items and a lost queue while a worker drains it; 0: not at all")
 }
 
 func (f *queueFlags) check() error {
