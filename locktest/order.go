@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/results"
 )
 
@@ -167,20 +168,17 @@ func writeProgram(dir, self string, x order) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	words := []string{"#!/bin/sh\n" + orderEnv + "=" + quote(path), "TMPDIR=" + quote(scratch)}
+	words := []string{"#!/bin/sh\n" + orderEnv + "=" + format.Shell(path), "TMPDIR=" + format.Shell(scratch)}
 	if len(x.Servers) > 0 {
 		words = append(words, loopback)
 	}
-	words = append(words, "exec", quote(self))
+	words = append(words, "exec", format.Shell(self))
 	for _, f := range x.flags() {
-		words = append(words, quote(f))
+		words = append(words, format.Shell(f))
 	}
 	script := strings.Join(words, " ") + ` -- "$@"` + "\n"
 	return program, os.WriteFile(program, []byte(script), 0o700)
 }
-
-// quote makes a word of the shell's.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // scratchDir is where a started test binary has its temporary folder: it comes to no end at
 // which its test would clean up, and we do.

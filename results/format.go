@@ -60,16 +60,3 @@ func sentence(s string) string {
 	}
 	return s + "."
 }
-
-// quoteShell quotes one argument for a POSIX shell.
-func quoteShell(s string) string {
-	plain := s != ""
-	for _, r := range s {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		plain = plain && (letter || strings.ContainsRune("-_=+:,./@%", r))
-	}
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(clean(s), "'", `'\''`) + "'"
-}

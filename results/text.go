@@ -291,7 +291,7 @@ func Command(run Run) string {
 		args = append(args, "--seed", fmt.Sprint(run.Seed))
 	}
 	for i, a := range args {
-		args[i] = quoteShell(a)
+		args[i] = format.Shell(clean(a))
 	}
 	return "picklock " + strings.Join(args, " ")
 }

@@ -86,7 +86,6 @@ func TestFaultBands(t *testing.T) {
 
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
-		quoteShell("it's"): `'it'\''s'`, quoteShell("pause:holder,clock"): "pause:holder,clock", quoteShell(""): "''",
 		clip("abcdef", 3): "ab…", clean("a\x00\u202eb\n"): "a\uFFFD\uFFFDb\uFFFD",
 	} {
 		if got != want {

@@ -18,6 +18,7 @@ import (
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/harness/conform"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // checked is what picklock lock check --json prints.
@@ -67,7 +68,20 @@ arguments, 255 picklock itself failed.`,
 				return fmt.Errorf("find the own program: %w", err)
 			}
 			o.Observer = announcing{}
-			return checkLock(cmd.Context(), o, asJSON)
+			next := compose.Flags(o.Cluster)
+			for _, option := range options {
+				next = append(next, "--lock-option", option)
+			}
+			for _, ability := range abilities {
+				next = append(next, "--ability", ability)
+			}
+			if runtime != "local" {
+				next = append(next, "--runtime", runtime)
+			}
+			if clientImage != "" {
+				next = append(next, "--client-image", clientImage)
+			}
+			return checkLock(cmd.Context(), o, next, asJSON)
 		},
 	}
 	f := c.Flags()
@@ -82,7 +96,9 @@ arguments, 255 picklock itself failed.`,
 	return c
 }
 
-func checkLock(ctx context.Context, o harness.Options, asJSON bool) error {
+// checkLock checks a program, and prints what it found. next are the flags of the run that tests the
+// lock then.
+func checkLock(ctx context.Context, o harness.Options, next []string, asJSON bool) error {
 	all := checked{Command: strings.TrimPrefix(o.Lock, clients.ExecPrefix)}
 	err := harness.Conform(ctx, o, func(r conform.Result) {
 		all.Checks = append(all.Checks, r)
@@ -103,7 +119,7 @@ func checkLock(ctx context.Context, o harness.Options, asJSON bool) error {
 	case asJSON:
 		err = printJSON(all)
 	case all.Wrong == 0:
-		_, err = fmt.Println("The program speaks the protocol. What the lock is worth: picklock run --lock 'exec:" + all.Command + "' " + strings.Join(compose.Flags(o.Cluster), " "))
+		_, err = fmt.Println("The program speaks the protocol. Test the lock: " + format.Shell(append([]string{"picklock", "run", "--lock", clients.ExecPrefix + all.Command}, next...)...))
 	default:
 		_, err = fmt.Printf("%d of %d are wrong: docs/reference/exec.md says how they should be.\n", all.Wrong, len(all.Checks))
 	}

@@ -76,7 +76,7 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 	p := page{
 		CSP: results.CSP(css, pageJS), CSS: template.CSS(css), JS: template.JS(pageJS), //nolint:gosec // our own files
 		Headline: headline(r), Lead: lead(r), Covered: strings.Join(covered(r), "; "), Unfinished: r.Unfinished, Depths: r.Depths, Curve: curve(r),
-		Command: strings.Join(quoted(r.Command), " "), Valid: "holds",
+		Command: format.Shell(r.Command...), Valid: "holds",
 		Tested: clip(fmt.Sprintf("%s · fencing %s · lease %v · searched for %v", r.Lock, r.Fencing, time.Duration(r.TTL), time.Duration(r.Seconds*1e9).Round(time.Second))),
 	}
 	switch {
@@ -156,17 +156,6 @@ func lead(r *hunt.Result) string {
 		}
 	}
 	return fmt.Sprintf("Smallest counterexample: %s (%s). %d of %d %s reproduced reliably.", easiest.Takes(), shareWords(rateOf(easiest)), steady, len(r.Counterexamples), format.Noun(steady, "is", "are"))
-}
-
-// quoted makes words a shell's.
-func quoted(words []string) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		if out[i] = w; w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=,./:+%@") != "" {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return out
 }
 
 // The curve's measures.

@@ -208,7 +208,7 @@ func Replay(r *hunt.Result, w *hunt.Counterexample, dir string) string {
 	if r.Replay != "" {
 		return strings.NewReplacer(hunt.CounterexampleFile, file, hunt.CounterexampleName, w.Name).Replace(r.Replay)
 	}
-	return strings.Join(quoted([]string{"picklock", "scenario", "run", file, "--lock", r.Lock, "--fencing", r.Fencing}), " ")
+	return format.Shell("picklock", "scenario", "run", file, "--lock", r.Lock, "--fencing", r.Fencing)
 }
 
 // AsTest is a command that succeeds once the counterexample is gone; "" where no command replays
