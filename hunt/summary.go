@@ -39,7 +39,11 @@ func (r *Result) Summary() string {
 		for _, d := range r.Depths[:deepest+1] {
 			n += d.Ran - d.Discarded
 		}
-		parts = append(parts, fmt.Sprintf("none of the %d schedules with at most %d %s is a counterexample", n, deepest, format.Noun(deepest, "fault", "faults")))
+		of := fmt.Sprintf("with at most %d %s", deepest, format.Noun(deepest, "fault", "faults"))
+		if deepest == 0 {
+			of = "without faults"
+		}
+		parts = append(parts, fmt.Sprintf("none of the %d schedules %s is a counterexample", n, of))
 	}
 	if rest := r.Runs - r.Discarded; rest > 0 {
 		parts = append(parts, fmt.Sprintf("%d runs in total", rest))
