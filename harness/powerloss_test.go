@@ -72,14 +72,14 @@ func TestPowerLossIsProved(t *testing.T) {
 	}
 }
 
-// A run survives broken disks, and every fault of theirs lands: servers that end because
+// A run survives broken disks, and every fault of theirs takes effect: servers that end because
 // of them are started again.
 func TestBrokenDisks(t *testing.T) {
 	t.Parallel()
 	needDisks(t)
 	need(t, "etcd")
 	stdout, stderr, code := command(t, "run", "--lock", "etcd", "--faults", "disk:one:eio,disk:leader:full,disk:one:stall:50ms,powerloss:minority:torn", "--fencing", "read-write", "--duration", "12s", "--seed", "7", "--out", filepath.Join(t.TempDir(), "run"))
-	if code != 0 || !strings.Contains(stdout, "held under") {
+	if code != 0 || !strings.Contains(stdout, "kept its promises under") {
 		t.Errorf("exit %d\n%s%s", code, stdout, stderr)
 	}
 }

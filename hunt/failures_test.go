@@ -11,7 +11,7 @@ func TestFailures(t *testing.T) {
 	for want, counterexamples := range map[string][]*Counterexample{
 		"FAIL: 0 lock bugs, 2 lease hazards: etcd with --fencing none": {late, between},
 		"FAIL: 1 lock bug, 1 lease hazard: etcd with --fencing none":   {early, late},
-		"UNKNOWN: no schedule was run": nil,
+		"UNKNOWN: no schedule was run":                                 nil,
 	} {
 		r := &Result{Counterexamples: counterexamples}
 		r.Lock, r.Fencing = "etcd", "none"

@@ -7,7 +7,7 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// enoughVoid is how often a trigger did not come, or a fault could not be done, until it is
+// enoughDiscarded is how often a trigger did not come, or a fault could not be done, until it is
 // not tried again.
 const enoughDiscarded = 2
 

@@ -46,7 +46,7 @@ recorded; the verdict says which properties held, and proves each violation from
 the record.
 
 Ctrl-C (or SIGTERM) cuts the run short: faults are healed, and what there is is judged
-and reported. It can say that the lock broke, never that it held. A second one ends at
+and reported. The verdict is then fail or unknown, never pass. A second one ends at
 once. With --count, the exit code is 1 if any run broke the lock, 2 if none did and one
 is unknown or left out, 0 if all held.`,
 		Example: `  picklock run --lock redis --faults pause:holder
