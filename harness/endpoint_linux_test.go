@@ -54,12 +54,7 @@ func startOutside(t *testing.T, addr string, cmd *exec.Cmd) {
 // freeAddr is a loopback address at which nobody listens.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
+	return "127.0.0.1:" + testkit.FreePort(t)
 }
 
 // redisOutside is a Redis with keys of others.

@@ -241,13 +241,8 @@ func TestFailures(t *testing.T) {
 // startRedis starts a server that the test ends, and returns its address.
 func startRedis(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
-	_, port, _ := net.SplitHostPort(addr)
+	port := testkit.FreePort(t)
+	addr := "127.0.0.1:" + port
 	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

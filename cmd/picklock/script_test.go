@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,15 +33,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			// For scripts that start a server.
-			ln, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return err
-			}
-			_, port, _ := net.SplitHostPort(ln.Addr().String())
-			e.Setenv("FREE_PORT", port)
-			if err := ln.Close(); err != nil {
-				return err
-			}
+			e.Setenv("FREE_PORT", testkit.FreePort(t))
 			// For scripts that compile; there is no home to keep it in.
 			if cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output(); err == nil {
 				e.Setenv("GOCACHE", strings.TrimSpace(string(cache)))

@@ -21,16 +21,10 @@ import (
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-// FreePort is a port that is free now.
+// FreePort is testkit's.
 func FreePort(t testing.TB) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	return port
+	return testkit.FreePort(t)
 }
 
 // Need finds a binary or skips the test, naming the package that has it.
