@@ -11,8 +11,8 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// autonomous drives clients that run their sections by themselves while the nemesis
-// strikes as chance wills.
+// autonomous drives clients that run their critical sections by themselves while the nemesis
+// injects faults at random moments.
 type autonomous struct {
 	*run
 	recovery recovery
@@ -72,7 +72,7 @@ func (a *autonomous) watch(ctx context.Context) error {
 		case <-limit:
 			limit = nil
 			if owed := a.nemesis.Outstanding(); len(owed) > 0 {
-				a.Observer.Phase("strike with what has not struck yet: "+strings.Join(owed, ", "), time.Now().Add(a.patience-a.healing))
+				a.Observer.Phase("inject what has not been injected yet: "+strings.Join(owed, ", "), time.Now().Add(a.patience-a.healing))
 			}
 		case err := <-healed:
 			if err != nil {
@@ -113,7 +113,7 @@ func (c *recovery) observe(e history.Event) {
 	if e.F != history.Acquire || e.Type != history.OK {
 		return
 	}
-	for { // what a paused client was granted is told late
+	for { // what a paused client was granted arrives late
 		last := c.last.Load()
 		if e.Time <= last || c.last.CompareAndSwap(last, e.Time) {
 			break

@@ -14,7 +14,7 @@ import (
 	"github.com/picklock/picklock/compose/forward"
 )
 
-// A run on servers that run already, and that others may use: its keys can be told from
+// A run on servers that run already, and that others may use: its keys differ from
 // theirs, what it asks of the servers is bounded and announced, and nothing of it stays.
 
 // externalRate is how many critical sections a second and client there are on such servers

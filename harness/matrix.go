@@ -45,7 +45,7 @@ type MatrixOptions struct {
 	ClientImage string
 	Self        string
 	Table       *clients.Table // where Locks are found
-	// Done is told of every cell that is finished; from is true for one that was
+	// Done is called with every cell that is finished; from is true for one that was
 	// there already.
 	Done func(c results.Cell, n, of int, kept bool)
 }

@@ -52,7 +52,7 @@ type Host struct {
 	Reuse *Reuse
 }
 
-// Observer is told how the run goes, as it goes. Its methods are called from
+// Observer gets the progress of the run. Its methods are called from
 // several goroutines.
 type Observer interface {
 	// Phase says what is being done, and until when if that is known.

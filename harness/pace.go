@@ -26,7 +26,7 @@ const paceClients = 5
 
 // Paces measures the matrix's locks one after the other: first all of them alone,
 // then all of them contended, then all of them with a failover, so that whatever
-// else the machine does strikes none of them alone. limit is the length of each run.
+// else the machine does affects none of them alone. limit is the length of each run.
 // What is finished in o.Out is kept, as with Matrix.
 func Paces(ctx context.Context, o MatrixOptions, limit time.Duration, told func(p results.Pace, what string)) ([]results.Pace, error) {
 	cells, err := o.Cells()
@@ -56,7 +56,7 @@ func Paces(ctx context.Context, o MatrixOptions, limit time.Duration, told func(
 	return paces, nil
 }
 
-// pace makes one of a lock's runs. What the lock or the machine cannot do is said in
+// pace makes one of a lock's runs. What the lock or the machine cannot do is in
 // the pace; an error means that picklock itself failed.
 func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, limit time.Duration) error {
 	name := strings.Trim(unsafeInName().ReplaceAllString(p.Lock, "-"), ".-")
@@ -80,7 +80,7 @@ func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, l
 		if fault == "" {
 			return nil
 		}
-		// Several strikes, each with time to come back.
+		// Several faults, each with time to recover.
 		args = append(args, "--clients", strconv.Itoa(paceClients), "--faults", fault, "--duration", (4 * limit).String())
 	}
 	v, why, err := o.paceRun(ctx, dir, args)
@@ -94,7 +94,7 @@ func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, l
 	if rel, err := filepath.Rel(o.Out, dir); err == nil {
 		p.Dirs = append(p.Dirs, filepath.ToSlash(rel))
 	}
-	grants, strikes, err := grantsAndStrikes(filepath.Join(dir, results.HistoryFile), fault)
+	grants, faults, err := grantsAndFaults(filepath.Join(dir, results.HistoryFile), fault)
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, l
 			p.Rate = float64(n-1) / time.Duration(grants[n-1]-grants[0]).Seconds()
 		}
 	case "recovery":
-		times := outages(grants, strikes)
-		p.Fault, p.Strikes, p.Recovered = fault, len(times), waitedOf(times)
+		times := outages(grants, faults)
+		p.Fault, p.Faults, p.Recovered = fault, len(times), waitedOf(times)
 	}
 	return nil
 }
@@ -177,8 +177,8 @@ func (o MatrixOptions) paceRun(ctx context.Context, dir string, args []string) (
 	return v, "", nil
 }
 
-// grantsAndStrikes reads from a run's history when grants came, and when the fault struck.
-func grantsAndStrikes(path, fault string) (grants, strikes []int64, err error) {
+// grantsAndFaults reads from a run's history when grants came, and when the fault took effect.
+func grantsAndFaults(path, fault string) (grants, faults []int64, err error) {
 	base, _, _ := strings.Cut(fault, ":")
 	err = history.StreamFile(path, func(e *history.Event) error {
 		name, _, _ := strings.Cut(e.F, ":")
@@ -187,23 +187,23 @@ func grantsAndStrikes(path, fault string) (grants, strikes []int64, err error) {
 		case e.Type == history.OK && (e.F == history.Acquire || e.F == history.Add && e.Grant == ""):
 			grants = append(grants, e.Time)
 		case e.Process == history.Nemesis && e.Phase == history.Begin && e.Confirmed && name == base:
-			strikes = append(strikes, e.Time)
+			faults = append(faults, e.Time)
 		}
 		return nil
 	})
-	return grants, strikes, err
+	return grants, faults, err
 }
 
-// outages is, for each strike, the longest time without a grant that began or went
-// on after it and before the next strike: a service that dies may answer what is
-// under way, so that the first grant after a strike says nothing.
-func outages(grants, strikes []int64) []int64 {
+// outages is, for each fault, the longest time without a grant that began or went
+// on after it and before the next fault: a service that dies may answer what is
+// under way, so that the first grant after a fault says nothing.
+func outages(grants, faults []int64) []int64 {
 	var out []int64
-	for i, s := range strikes {
+	for i, s := range faults {
 		longest := int64(-1)
 		for j := 0; j+1 < len(grants); j++ {
 			from, to := grants[j], grants[j+1]
-			if to > s && (i+1 == len(strikes) || from < strikes[i+1]) {
+			if to > s && (i+1 == len(faults) || from < faults[i+1]) {
 				longest = max(longest, to-max(from, s))
 			}
 		}

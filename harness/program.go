@@ -21,7 +21,7 @@ type programs struct {
 
 	mu      sync.Mutex
 	through bool // some client was granted the lock
-	faulted bool // a fault has struck, which may end programs
+	faulted bool // a fault has taken effect, which may end programs
 	failed  map[string]*programFailed
 	told    bool
 }
@@ -108,7 +108,7 @@ func lastWords(log string) string {
 	return fmt.Sprintf("; its last words: %s; its log: %s", strings.Join(lines, " | "), log)
 }
 
-// notStarted is the error for clients that could not be started, told once: most often all
+// notStarted is the error for clients that could not be started, reported once: most often all
 // of them fail alike.
 func (r *run) notStarted(failed map[string]error) error {
 	var first string

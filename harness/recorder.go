@@ -10,7 +10,7 @@ import (
 )
 
 // recorder writes the events of all clients and of the nemesis to disk as they arrive,
-// which a crash of ours does not take away. They are put into their true order at the
+// which a crash of picklock does not take away. They are put into their true order at the
 // end: a paused client's last event arrives late. None is kept in memory.
 type recorder struct {
 	path string
@@ -31,7 +31,7 @@ func newRecorder(path string) (*recorder, error) {
 	return &recorder{path: path, tell: func(history.Event) {}, f: f, grants: map[string]int{}}, nil
 }
 
-// onEvent has f told of every event from now on, before it is written: a fault may be
+// onEvent calls f with every event from now on, before it is written: a fault may be
 // waiting for this very moment.
 func (r *recorder) onEvent(f func(history.Event)) {
 	r.mu.Lock()

@@ -22,14 +22,14 @@ const RegisterReady = "ready"
 const registerPort = 7007
 
 // registerNode is the fenced register's process; its log arrives on its standard
-// output, so that it needs no file system of ours.
+// output, so that it needs no shared file system.
 type registerNode struct {
 	proc   *compose.Process
 	copied chan error
 }
 
 // registerName is the protected resource's node, registerKeeper the one from which its
-// log is read where it is not a server of ours.
+// log is read where picklock did not start the server.
 const (
 	registerName   = "register"
 	registerKeeper = "register-log"

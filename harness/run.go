@@ -27,7 +27,7 @@ type Outcome struct {
 }
 
 // driver is what differs between runs: who tells the clients what to do and when
-// faults strike, and when it has been enough.
+// faults are injected, and when it has been enough.
 type driver interface {
 	// observe takes every event as it arrives, and onMessage what a client says besides
 	// its events. Both are called from several goroutines.

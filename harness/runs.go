@@ -25,7 +25,7 @@ type RunsOptions struct {
 	Runs    int      // how often
 	OnBug   bool     // only a lock bug is a failure
 	Flags   []string // what the command line needs besides Options.Command: the runtime
-	// Done is told of every run that is over.
+	// Done is called with every run that is over.
 	Done func(r results.OneRun, n int)
 }
 

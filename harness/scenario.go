@@ -30,7 +30,7 @@ type ScenarioOptions struct {
 	Forbid []string
 	// Host's Extra are the lock's own options; those of the scenario hold besides.
 	Host
-	Step func(scenarios.Taken) // may be nil: told of every step taken
+	Step func(scenarios.Taken) // may be nil; called with every step taken
 }
 
 // ScenarioOutcome is a scenario that was run, and whether what was expected

@@ -32,7 +32,7 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 	return errors.Join(err, r.notStarted(failed))
 }
 
-// workerConfig is what all clients are told, but for their names.
+// workerConfig is what all clients get, except for their names.
 func (r *run) workerConfig(servers []string, registerAt string) workloads.Config {
 	c := workloads.Config{
 		Settings: r.Settings, Servers: servers, External: r.access, RegisterAddr: registerAt, KeyNames: r.keys,

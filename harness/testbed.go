@@ -21,7 +21,7 @@ import (
 // Testbed runs one schedule after the other on servers, a register and clients that stay up
 // between the runs: most of what a short run takes is to start and to end them. Every
 // run gets a key of its own, so that it finds its lock free and its register empty.
-// Whoever was harmed is replaced before the next run; servers are started anew where
+// A client that a fault affected is replaced before the next run; servers are started anew where
 // harm stays. Runs follow one another; other testbeds may run beside this one.
 type Testbed struct {
 	options TestbedOptions
@@ -62,7 +62,7 @@ type RunResult struct {
 	// Discarded is why the run proves nothing of its schedule; "" if it does. What it found
 	// stands all the same.
 	Discarded string
-	// FailedFault is the fault that did not strike as it was meant; Cannot says that it cannot
+	// FailedFault is the fault that did not take effect as planned; Unsupported says that it cannot
 	// be done here.
 	FailedFault string
 	Unsupported bool
@@ -124,7 +124,7 @@ func (l *Testbed) end(failed bool) error {
 	return errors.Join(err, r.dir.Discard())
 }
 
-// Run runs a schedule and judges it. An error is a failure of ours: of the schedule
+// Run runs a schedule and judges it. An error is a failure of picklock: of the schedule
 // nothing is known. The testbed can be used again all the same.
 func (l *Testbed) Run(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
 	began := time.Now()

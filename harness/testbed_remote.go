@@ -21,7 +21,7 @@ import (
 // Testbeds that run side by side are processes of their own (picklock testbed), each in its own
 // namespaces: one that breaks down takes nothing with it.
 
-// TestbedConfig is what a testbed's process is told first.
+// TestbedConfig is the first message to a testbed's process.
 type TestbedConfig struct {
 	Settings    workloads.Settings `json:"settings"`
 	Extra       map[string]string  `json:"extra,omitempty"`

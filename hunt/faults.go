@@ -9,7 +9,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// fault is one fault that a schedule can have, before it is known when it strikes.
+// fault is one fault that a schedule can have, before its trigger is known.
 type fault struct {
 	text  string // as a scenario has it: "pause: A"
 	word  string
@@ -21,7 +21,7 @@ type fault struct {
 }
 
 // triggers are chosen so that what cannot matter is not tried: a fault of one client
-// strikes at that client's own moves, one of its link to the lock where it asks the lock
+// is triggered by that client's own steps, one of its link to the lock where it asks the lock
 // something, one of its link to the register where it touches that.
 func asking(a scenarios.Trigger) bool {
 	return asks(a.Do)
@@ -29,7 +29,7 @@ func asking(a scenarios.Trigger) bool {
 func touching(a scenarios.Trigger) bool { return touches(a.Do) && a.Do != history.Read }
 func acting(a scenarios.Trigger) bool   { return a.Do != scenarios.Hold && a.Do != scenarios.Wait }
 
-// faults lists what can strike the target's clients and servers.
+// faults lists what can be injected into the target's clients and servers.
 func faults(t Target, clients []string) []fault {
 	var out []fault
 	add := func(f fault) {

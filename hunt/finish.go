@@ -18,7 +18,7 @@ type FinishOptions struct {
 	Time    time.Duration // for all of it; 0: no limit
 	Tell    func(text string)
 	// Vary gives a runner of the same lock on which something is different, and what ends
-	// it; nil: no remedy is tried that needs one.
+	// it; nil: no mitigation is tried that needs one.
 	Vary func(ctx context.Context, v Variation) (Runner, func() error, error)
 	// Fencing are the disciplines that might help, Options the settings of the lock.
 	Fencing []string
@@ -28,7 +28,7 @@ type FinishOptions struct {
 // Setting is a value of an option of the lock.
 type Setting struct{ Name, Value string }
 
-// Variation is what is different for a remedy.
+// Variation is what is different for a mitigation.
 type Variation struct {
 	Fencing string
 	TTL     time.Duration
@@ -197,7 +197,7 @@ func (h *Search) alone(ctx context.Context, p Runner, w *Counterexample, o Finis
 	}
 	measure := func() {
 		w.Alone = h.rate(ctx, p, s, w.Signature, o.Replays, func(out *Outcome) {
-			if p := evidenceOf(out, w.Signature); p != nil { // what is told and what is drawn are of one run
+			if p := evidenceOf(out, w.Signature); p != nil { // the explanation and the picture are of one run
 				w.Evidence = p
 				w.Explanation, _ = explain(out, w.Signature)
 			}
@@ -257,7 +257,7 @@ func others(must []string) []string {
 	return out
 }
 
-// rate runs a schedule so many times; seen is told of each run that counts.
+// rate runs a schedule so many times; seen is called with each run that counts.
 func (h *Search) rate(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, times int, seen func(*Outcome)) Rate {
 	var r Rate
 	for r.Runs < times && r.Discarded <= times && ctx.Err() == nil {
@@ -277,7 +277,7 @@ func (h *Search) rate(ctx context.Context, p Runner, s *scenarios.Scenario, sig 
 	return r
 }
 
-// remedies tries on a counterexample what is said to help against it.
+// mitigations tries on a counterexample what may prevent it.
 func (h *Search) mitigations(ctx context.Context, p Runner, w *Counterexample, o FinishOptions) {
 	const times = 10
 	s, err := w.scenario()

@@ -27,7 +27,7 @@ type Outcome struct {
 	Verdict     verdict.Verdict
 	Events      []history.Event // in their order, times from the run's start
 	Discarded   string          // why it proves nothing of its schedule; "" if it does
-	FailedFault string          // the fault that did not strike as it was meant
+	FailedFault string          // the fault that did not take effect as planned
 	Unsupported bool            // that fault cannot be done here
 	Busy        bool            // it is discarded because this machine was too busy
 	Took        time.Duration
@@ -107,12 +107,12 @@ func (t Target) unable() []string {
 	return out
 }
 
-// schedule makes a scenario of programs and strikes.
-func (t Target) schedule(w workload, strikes ...scenarios.TriggeredFault) *scenarios.Scenario {
+// schedule makes a scenario of programs and triggered faults.
+func (t Target) schedule(w workload, triggered ...scenarios.TriggeredFault) *scenarios.Scenario {
 	s := &scenarios.Scenario{
 		Name: "schedule", About: "a schedule of picklock hunt", File: "schedule.yaml",
 		Locks: []string{t.Lock}, Fencing: []string{t.Fencing}, Cluster: t.Cluster, Runtime: t.Runtime, Extra: t.Extra,
-		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, Programs: map[string]scenarios.Program{}, TriggeredFaults: strikes,
+		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, Programs: map[string]scenarios.Program{}, TriggeredFaults: triggered,
 	}
 	for i, p := range w.programs {
 		s.Clients = append(s.Clients, clientNames[i])

@@ -11,7 +11,7 @@ import (
 // not tried again.
 const enoughDiscarded = 2
 
-// enoughCannot is how often a fault that never struck is tried: a connection to break, say,
+// enoughUnsupported is how often a fault that never took effect is tried: a connection to break, say,
 // is not there at every trigger.
 const enoughUnsupported = 4
 
@@ -25,7 +25,7 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 	if out.Busy {
 		h.result.Discarded++
 		h.result.Busy++
-		if h.strikes["busy "+key(p.schedule)]++; h.strikes["busy "+key(p.schedule)] < 3 {
+		if h.failureCounts["busy "+key(p.schedule)]++; h.failureCounts["busy "+key(p.schedule)] < 3 {
 			h.retry = append(h.retry, p)
 		}
 		h.progress()
@@ -62,7 +62,7 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 		h.result.Discarded++
 	}
 	if len(p.schedule.TriggeredFaults) == 1 && slices.ContainsFunc(broke, func(s Signature) bool { return !s.LeaseHazard() }) {
-		h.breaking[h.strikeKey(p.workload, p.schedule.TriggeredFaults[0])] = true
+		h.breaking[h.faultKey(p.workload, p.schedule.TriggeredFaults[0])] = true
 	}
 	if h.o.Record != nil && p.again == nil {
 		r := Ran{Schedule: key(p.schedule), Depth: p.depth, Guided: guided, Discarded: out.Discarded, Granted: granted, Took: out.Took, Setup: out.Setup}
@@ -115,14 +115,14 @@ func (h *Search) discarded(p point, out *Outcome) {
 	for _, st := range p.schedule.TriggeredFaults {
 		switch {
 		case out.Unsupported && out.FailedFault == st.Fault.Text:
-			// One that has struck once can be done here, and had nothing to strike this time.
+			// One that took effect once can be injected here, and had no target this time.
 			k := "fault " + st.Fault.Text
-			if h.strikes[k]++; h.strikes[k] >= enoughUnsupported && !h.confirmed[st.Fault.Text] {
+			if h.failureCounts[k]++; h.failureCounts[k] >= enoughUnsupported && !h.confirmed[st.Fault.Text] {
 				h.gone[k] = out.Discarded
 			}
 		case !out.Unsupported && out.FailedFault == st.Fault.Text && p.workload != "" && p.depth == 1:
 			k := p.workload + "|" + st.When.String()
-			if h.strikes[k]++; h.strikes[k] >= enoughDiscarded {
+			if h.failureCounts[k]++; h.failureCounts[k] >= enoughDiscarded {
 				h.gone[k] = out.Discarded
 			}
 		}
@@ -136,7 +136,7 @@ const enoughOthers = 8
 
 // knownCounterexample says that a signature is of a counterexample that is known or being confirmed, and counts
 // it there. One that came by luck is no reason to pass over a schedule that may show the
-// same at will.
+// same reliably.
 func (h *Search) knownCounterexample(sig Signature) bool {
 	for _, w := range h.counterexamples {
 		same := pendingKey(w.Signature) == pendingKey(sig)

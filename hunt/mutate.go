@@ -9,23 +9,23 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// maxStrikes is how many faults a mutated schedule has at most: more are seldom what it
+// mostFaults is how many faults a mutated schedule has at most: more are seldom what it
 // takes, and keep the lock from being granted at all.
-const maxStrikes = 4
+const mostFaults = 4
 
 // mutator changes schedules. It is not safe for concurrent use.
 type mutator struct {
 	t         Target
 	rng       *rand.Rand
 	workloads []workload
-	strikes   map[string][]scenarios.TriggeredFault // by workload, all that the space has
+	faults    map[string][]scenarios.TriggeredFault // by workload, all that the space has
 }
 
 func newMutator(t Target, seed uint64) *mutator {
-	m := &mutator{t: t, rng: rand.New(rand.NewPCG(seed, 13)), workloads: workloads(t), strikes: map[string][]scenarios.TriggeredFault{}}
+	m := &mutator{t: t, rng: rand.New(rand.NewPCG(seed, 13)), workloads: workloads(t), faults: map[string][]scenarios.TriggeredFault{}}
 	for _, w := range m.workloads {
 		for _, f := range faults(t, clientNames[:len(w.programs)]) {
-			m.strikes[w.name] = append(m.strikes[w.name], strikesOf(t, w, f)...)
+			m.faults[w.name] = append(m.faults[w.name], triggeredOf(t, w, f)...)
 		}
 	}
 	return m
@@ -36,7 +36,7 @@ func (m *mutator) random() *scenarios.Scenario {
 	w := m.workloads[m.rng.IntN(len(m.workloads))]
 	s := m.t.schedule(w)
 	for range 1 + m.rng.IntN(3) {
-		m.strike(s)
+		m.addFault(s)
 	}
 	m.program(s)
 	return m.whole(s)
@@ -48,7 +48,7 @@ func (m *mutator) mutate(s *scenarios.Scenario) *scenarios.Scenario {
 	for range 1 + m.rng.IntN(3) {
 		switch n := m.rng.IntN(10); {
 		case n < 4:
-			m.strike(s)
+			m.addFault(s)
 		case n < 5 && len(s.TriggeredFaults) > 0:
 			i := m.rng.IntN(len(s.TriggeredFaults))
 			s.TriggeredFaults = slices.Delete(s.TriggeredFaults, i, i+1)
@@ -61,14 +61,14 @@ func (m *mutator) mutate(s *scenarios.Scenario) *scenarios.Scenario {
 	return m.whole(s)
 }
 
-// strike adds a fault, in place of another where there are enough.
-func (m *mutator) strike(s *scenarios.Scenario) {
-	all := m.strikes[m.workloads[m.rng.IntN(len(m.workloads))].name]
+// addFault adds a fault, or replaces another if there are enough.
+func (m *mutator) addFault(s *scenarios.Scenario) {
+	all := m.faults[m.workloads[m.rng.IntN(len(m.workloads))].name]
 	if len(all) == 0 {
 		return
 	}
 	st := all[m.rng.IntN(len(all))]
-	if len(s.TriggeredFaults) >= maxStrikes {
+	if len(s.TriggeredFaults) >= mostFaults {
 		s.TriggeredFaults[m.rng.IntN(len(s.TriggeredFaults))] = st
 		return
 	}

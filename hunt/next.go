@@ -75,7 +75,7 @@ func (h *Search) pointless(p point) bool {
 	}
 	// A fault that alone breaks it breaks it in company: that says nothing new.
 	for _, st := range p.schedule.TriggeredFaults {
-		if h.breaking[h.strikeKey(p.workload, st)] {
+		if h.breaking[h.faultKey(p.workload, st)] {
 			return true
 		}
 	}
@@ -97,9 +97,9 @@ func (h *Search) undoable(st scenarios.TriggeredFault) bool {
 	return h.gone["fault "+st.Fault.Word] != "" || h.gone["fault "+st.Fault.Text] != ""
 }
 
-// strikeKey is one text for a fault in a workload and for all that are the same but for the
+// faultKey is one text for a fault in a workload and for all that are the same but for the
 // names of clients that do the same.
-func (h *Search) strikeKey(workload string, st scenarios.TriggeredFault) string {
+func (h *Search) faultKey(workload string, st scenarios.TriggeredFault) string {
 	for _, w := range h.mutator.workloads {
 		if w.name == workload {
 			return workload + "|" + w.same([]scenarios.TriggeredFault{st})

@@ -7,9 +7,9 @@ import (
 )
 
 type two struct {
-	workload workload
-	strikes  [2]scenarios.TriggeredFault
-	rank     int
+	workload  workload
+	triggered [2]scenarios.TriggeredFault
+	rank      int
 }
 
 // pairs are the meaningful pairs of faults: those of which the first can change what the
@@ -21,13 +21,13 @@ func pairs(t Target, all []workload) []two {
 		var list []one
 		for _, f := range faults(t, w.leading(t)) {
 			// Of every fault its most telling triggers are enough.
-			strikes := tried(t, all, i, f)
-			list = append(list, strikes[:min(len(strikes), 2)]...)
+			triggered := tried(t, all, i, f)
+			list = append(list, triggered[:min(len(triggered), 2)]...)
 		}
 		for j, a := range list {
 			for _, b := range list[j+1:] {
-				if meaningful(a.strike, b.strike) {
-					out = append(out, two{w, [2]scenarios.TriggeredFault{a.strike, b.strike}, a.rank + b.rank + 2*i})
+				if meaningful(a.triggered, b.triggered) {
+					out = append(out, two{w, [2]scenarios.TriggeredFault{a.triggered, b.triggered}, a.rank + b.rank + 2*i})
 				}
 			}
 		}

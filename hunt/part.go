@@ -68,7 +68,7 @@ type Portion struct {
 	Result    Result            `json:"result"`
 	States    []uint64          `json:"states,omitempty"`
 	Gone      map[string]string `json:"gone,omitempty"`      // triggers that never come and faults that could not be done, with the reason
-	Confirmed []string          `json:"confirmed,omitempty"` // faults that have struck
+	Confirmed []string          `json:"confirmed,omitempty"` // faults that took effect
 	// Skipped counts, by fault, the schedules that were passed over since it could not be done.
 	Skipped map[string]int `json:"skipped,omitempty"`
 }
@@ -176,7 +176,7 @@ func (h *Search) add(p Portion) {
 const curvePoints = 500
 
 // together adds the curves of all portions up, by the clock. New states that two of them
-// saw cannot be told apart: the curve has the most that one had seen.
+// saw cannot be distinguished: the curve has the most that one had seen.
 func together(portions []Portion) []Sample {
 	type at struct {
 		when    time.Time

@@ -48,7 +48,7 @@ type Repeated struct {
 	Runs      int       // of all of them together
 }
 
-// onceMore is how often each schedule is run again before it is said that none shows it:
+// onceMore is how often each schedule is run again before the search reports that none shows it:
 // two runs miss what comes now and then.
 const onceMore = 3
 
@@ -58,7 +58,7 @@ var ErrNever = errors.New("it did not come again")
 // Repeats runs schedules in their order until one steadily breaks the lock as a run did.
 // Where none does it returns one that steadily shows the same anomaly from another cause, and
 // after that the one that showed either most often; the error is ErrNever where there is none
-// of these. tell is told of each.
+// of these. tell is called with each.
 func Repeats(ctx context.Context, t Target, p Runner, all []*scenarios.Scenario, like Broken, find []string, tell func(place int, r Rate)) (Repeated, error) {
 	h := New(Options{Target: t, Find: find})
 	defer h.stop()

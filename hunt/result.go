@@ -122,7 +122,7 @@ type Counterexample struct {
 	unmeasured, untried bool // there was no time to run it alone, and to try what might help
 }
 
-// Steady says that the counterexample can be shown at will.
+// Steady reports whether the counterexample is reproducible.
 func (w *Counterexample) Steady() bool {
 	r := w.rate()
 	return r.Runs > 0 && float64(r.Hits) >= 0.7*float64(r.Runs)
@@ -142,7 +142,7 @@ func (w *Counterexample) reliable() bool {
 	return w.Alone.nearlyAlways() || w.share > 0 && w.Alone.share() >= w.share/2
 }
 
-// Remedy is what might help, and whether it did.
+// Mitigation is a change that might prevent a counterexample, and how often it did.
 type Mitigation struct {
 	Name   string `json:"name"`
 	Rate   Rate   `json:"rate"`
@@ -160,10 +160,10 @@ type Rate struct {
 	Missed int `json:"missed,omitempty"`
 }
 
-// Helps says that a remedy was seen to help: the faults struck, and nothing broke.
+// Helps reports whether a mitigation was seen to help: the faults took effect, and nothing failed.
 func (r Rate) Helps() bool { return r.Hits == 0 && r.Runs > r.Missed }
 
-// nearlyAlways is what a rate has to be for a schedule to replay at will.
+// nearlyAlways is what a rate has to be for a schedule to be reproducible.
 func (r Rate) nearlyAlways() bool { return float64(r.Hits) >= 0.95*float64(r.Runs) }
 
 // share is the part of the runs that showed it.

@@ -37,14 +37,14 @@ type Options struct {
 	FailFast       bool // end with the first counterexample that repeats
 	Seed           uint64
 	Known          []Ran       // of an earlier search that goes on here
-	FoundElsewhere []Signature // found elsewhere: they are not confirmed again, nor told
+	FoundElsewhere []Signature // found elsewhere: they are neither confirmed nor reported again
 	Shared         Shared      // what other searches gain meanwhile; may be nil
 	// Gone is what an earlier part of the same hunt learned (Portion.Gone): triggers that never
 	// come, and faults that cannot be done, are not tried again.
 	Gone     map[string]string
-	Progress func(Progress)                       // may be nil; told often
-	Record   func(Ran)                            // may be nil; told of every run
-	Tell     func(counterexample *Counterexample) // may be nil; told of each counterexample as it is found
+	Progress func(Progress)                       // may be nil; called often
+	Record   func(Ran)                            // may be nil; called with every run
+	Tell     func(counterexample *Counterexample) // may be nil; called with each counterexample as it is found
 }
 
 // Ran is one run as a search that goes on later has to know it.
@@ -76,10 +76,10 @@ type Search struct {
 	pending         map[string]bool // signatures that are being confirmed
 	counterexamples []*Counterexample
 	gone            map[string]string // triggers of a workload that never come, and faults that cannot be done
-	strikes         map[string]int    // how often that was seen
-	confirmed       map[string]bool   // faults that have struck
+	failureCounts   map[string]int    // how often that was seen
+	confirmed       map[string]bool   // faults that took effect
 	skipped         map[string]int    // schedules of the space that were passed over since a fault could not be done
-	breaking        map[string]bool   // strikes that alone break it, by workload
+	breaking        map[string]bool   // faults that alone are a counterexample, by workload
 	spaced          map[int]bool      // depths of which a portion said how far it came
 	exhausted       bool
 	failures        int
@@ -93,7 +93,7 @@ func New(o Options) *Search {
 	}
 	h := &Search{
 		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
-		gone: map[string]string{}, strikes: map[string]int{}, breaking: map[string]bool{}, confirmed: map[string]bool{}, skipped: map[string]int{},
+		gone: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string]bool{}, confirmed: map[string]bool{}, skipped: map[string]int{},
 	}
 	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {
@@ -110,7 +110,7 @@ func New(o Options) *Search {
 // known takes a run of an earlier search.
 func (h *Search) known(p Ran) {
 	for _, root := range p.Broke {
-		if h.strikes["known "+root]++; h.strikes["known "+root] > 1 {
+		if h.failureCounts["known "+root]++; h.failureCounts["known "+root] > 1 {
 			continue
 		}
 		// The first of each kind is run again: it has to be confirmed.

@@ -27,7 +27,7 @@ type shrinker struct {
 	share  float64  // of the runs that show it; 0: nearly all of them
 }
 
-// measuredBy is how often a schedule that is intermittent is run until it is said how
+// measuredBy is how often a schedule that is intermittent is run until the search knows how
 // often it does.
 const measuredBy = 20
 

@@ -24,9 +24,9 @@ type point struct {
 func space(t Target, depth int) iter.Seq[point] {
 	return func(yield func(point) bool) {
 		seen := map[string]bool{} // what equal clients do in each other's place counts once
-		give := func(w workload, strikes ...scenarios.TriggeredFault) bool {
-			p := point{schedule: t.schedule(w, strikes...), depth: len(strikes), workload: w.name}
-			k := w.name + "|" + w.same(strikes)
+		give := func(w workload, triggered ...scenarios.TriggeredFault) bool {
+			p := point{schedule: t.schedule(w, triggered...), depth: len(triggered), workload: w.name}
+			k := w.name + "|" + w.same(triggered)
 			if seen[k] {
 				return true
 			}
@@ -58,7 +58,7 @@ func space(t Target, depth int) iter.Seq[point] {
 			return
 		}
 		for c := range single(t, all) {
-			if c.turn > 0 && !others() || !give(c.workload, c.strike) {
+			if c.turn > 0 && !others() || !give(c.workload, c.triggered) {
 				return
 			}
 		}
@@ -69,7 +69,7 @@ func space(t Target, depth int) iter.Seq[point] {
 			return
 		}
 		for _, c := range pairs(t, all) {
-			if !give(c.workload, c.strikes[0], c.strikes[1]) {
+			if !give(c.workload, c.triggered[0], c.triggered[1]) {
 				return
 			}
 		}
@@ -77,10 +77,10 @@ func space(t Target, depth int) iter.Seq[point] {
 }
 
 type one struct {
-	workload workload
-	strike   scenarios.TriggeredFault
-	rank     int // of its fault
-	turn     int // among those of its fault
+	workload  workload
+	triggered scenarios.TriggeredFault
+	rank      int // of its fault
+	turn      int // among those of its fault
 }
 
 // single gives every fault at every trigger that is new in its workload. The faults take
@@ -102,17 +102,17 @@ func single(t Target, all []workload) iter.Seq[one] {
 		list = append(list, q...)
 	}
 	slices.SortFunc(list, func(a, b one) int {
-		return cmp.Or(a.turn-b.turn, a.rank-b.rank, strings.Compare(a.strike.Fault.Text, b.strike.Fault.Text))
+		return cmp.Or(a.turn-b.turn, a.rank-b.rank, strings.Compare(a.triggered.Fault.Text, b.triggered.Fault.Text))
 	})
 	return slices.Values(list)
 }
 
-// tried are the strikes of a fault that the space has in one workload, the most telling
+// tried are the triggered faults that the space has of a fault in one workload, by priority, the highest
 // first.
 func tried(t Target, all []workload, i int, f fault) []one {
 	var out []one
 	trigger, n := scenarios.Trigger{}, -1
-	for _, s := range strikesOf(t, all[i], f) {
+	for _, s := range triggeredOf(t, all[i], f) {
 		late := 1 // another end of the same
 		if s.When != trigger {
 			trigger, n, late = s.When, n+1, 0
@@ -151,9 +151,9 @@ func (w workload) leading(t Target) []string {
 	return clientNames[:min(2, len(w.programs))]
 }
 
-// strikesOf are the strikes of one fault in one workload: at each of its triggers, with
+// triggeredOf are the triggered faults of one fault in one workload: at each of its triggers, with
 // each of its ends.
-func strikesOf(t Target, w workload, f fault) []scenarios.TriggeredFault {
+func triggeredOf(t Target, w workload, f fault) []scenarios.TriggeredFault {
 	var out []scenarios.TriggeredFault
 	for _, a := range triggersOf(t, w, f) {
 		for _, u := range untils(t, w, f, a) {
@@ -171,7 +171,7 @@ func strikesOf(t Target, w workload, f fault) []scenarios.TriggeredFault {
 // takes one to three. Those that never come are given up.
 const messages = 3
 
-// anchorsOf are where a fault strikes in a workload, the most telling first: who stops is
+// triggersOf are the triggers of a fault in a workload, the highest priority first: who stops is
 // missed most before a write, and a wrong clock or a bad link matter most to who asks for
 // the lock.
 func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
@@ -258,7 +258,7 @@ func untils(t Target, w workload, f fault, a scenarios.Trigger) []scenarios.Unti
 	return append(out, scenarios.Until{Or: scenarios.Span{Leases: 0.6}}, scenarios.Until{Or: scenarios.Span{Leases: 1.6}})
 }
 
-// middle says that what strikes there does most harm when it ends in the middle of the
+// middle says that a fault there does most harm when it ends in the middle of the
 // successor's section, and not near its end: a resource that refuses older tokens lets
 // nothing late through once the successor has written, and a late release or renewal finds
 // nobody's lock once the successor has released it.

@@ -152,24 +152,24 @@ func TestUnableIsNotTried(t *testing.T) {
 }
 
 func TestPairsMeanSomething(t *testing.T) {
-	strike := func(fault, client, do string) scenarios.TriggeredFault {
+	triggered := func(fault, client, do string) scenarios.TriggeredFault {
 		s, err := scenarios.NewTriggeredFault(fault, scenarios.Trigger{At: scenarios.Before, Client: client, Do: do, Nth: 1}, scenarios.Until{Or: scenarios.Span{Leases: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	pause := strike("pause: A", "A", "write")
+	pause := triggered("pause: A", "A", "write")
 	for _, tt := range []struct {
 		other scenarios.TriggeredFault
 		want  bool
 	}{
-		{strike("pause: A", "A", "release"), false},
-		{strike("pause: B", "B", "write"), true},
-		{strike("cut: A from servers", "A", "write"), false},  // it does not run
-		{strike("cut: A from servers", "A", "release"), true}, // it runs again
-		{strike("clock: A +5s", "A", "write"), true},          // time goes on while it does not
-		{strike("kill: servers", "B", "acquire"), true},
+		{triggered("pause: A", "A", "release"), false},
+		{triggered("pause: B", "B", "write"), true},
+		{triggered("cut: A from servers", "A", "write"), false},  // it does not run
+		{triggered("cut: A from servers", "A", "release"), true}, // it runs again
+		{triggered("clock: A +5s", "A", "write"), true},          // time goes on while it does not
+		{triggered("kill: servers", "B", "acquire"), true},
 	} {
 		if got := meaningful(pause, tt.other); got != tt.want {
 			t.Errorf("%s beside %s: %v", pause, tt.other, got)

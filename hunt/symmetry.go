@@ -53,11 +53,11 @@ func swaps(programs []scenarios.Program) []map[string]string {
 
 // same is one text for all sets of faults that are the same but for the names of clients
 // that do the same.
-func (w workload) same(strikes []scenarios.TriggeredFault) string {
+func (w workload) same(triggered []scenarios.TriggeredFault) string {
 	least := ""
 	for _, names := range w.swaps {
-		words := make([]string, len(strikes))
-		for i, st := range strikes {
+		words := make([]string, len(triggered))
+		for i, st := range triggered {
 			words[i] = renamed(st.String(), names)
 		}
 		slices.Sort(words)

@@ -48,7 +48,7 @@ func leased(t Target, all []workload) []workload {
 }
 
 // workloads are what is searched: a bug that no program can reach is not found, however
-// many faults strike. A has the lock first in all of them, as far as one can say.
+// many faults are injected. A has the lock first in all of them, as far as one can say.
 func workloads(t Target) []workload {
 	texts := [][]string{
 		{"overlap", // A's section and what follows it, with two who wait

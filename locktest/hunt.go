@@ -33,7 +33,7 @@ type HuntOptions struct {
 	// busy for that. A service that counts in seconds wants 1 s at least.
 	TTL time.Duration
 
-	// Faults are the kinds of fault that may strike, as in picklock hunt --faults; nil: all.
+	// Faults are the kinds of fault that may be injected, as in picklock hunt --faults; nil: all.
 	Faults []string
 	// Depth is how many faults the schedules have of which all are run, 1 or 2; 0: 2.
 	// Faults of "none" leave all of them out.
@@ -75,7 +75,7 @@ const (
 // the paths of a scenario that runs it again and of the report. It fails as well if too
 // much could not be run as it was meant, for then nothing is proved.
 //
-// A hunt that finds nothing says how far it looked (go test -v); that is no proof that
+// A hunt that finds nothing reports its coverage (go test -v); that is no proof that
 // there is nothing.
 func Hunt(t *testing.T, open Open, o HuntOptions) {
 	t.Helper()
@@ -193,7 +193,7 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	lo.Dir = dir.Testbeds()
 	say := func(text string) { t.Log(text) }
-	// Why nothing can be run is told by those who broke down.
+	// Why nothing can be run is reported by the testbeds that failed.
 	broken := func(err error) error {
 		dir.Keep()
 		if _, none := os.Stat(came(lo.Self)); none != nil {

@@ -1,4 +1,4 @@
-// Package locktest puts a lock of one's own through picklock's catalogue inside go
+// Package locktest puts your own lock through picklock's catalogue inside go
 // test:
 //
 //	func TestMyLock(t *testing.T) {
@@ -75,7 +75,7 @@ type Options struct {
 	// own files; nil: all of the catalogue that suit any lock, those that are not run
 	// with this Fencing without any.
 	Scenarios []string
-	// Faults, as in picklock run --faults, strike clients that run by themselves, in a
+	// Faults, as in picklock run --faults, are injected while clients run by themselves, in a
 	// subtest called "run"; nil: there is no such subtest.
 	Faults []string
 	// Limit is the length of that run; 0: 20 s.
@@ -238,7 +238,7 @@ func (o *Options) scenarios() ([]*scenarios.Scenario, error) {
 	}
 	if o.Faults != nil {
 		out = append(out, &scenarios.Scenario{
-			Name: runName, About: "Clients that run by themselves, and faults that strike as chance wills.",
+			Name: runName, About: "Clients that run by themselves, and faults at random moments.",
 			TTL: defaultTTL, Run: &scenarios.Run{Faults: o.Faults, Limit: o.Limit},
 		})
 	}

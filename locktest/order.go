@@ -155,7 +155,7 @@ type outcome struct {
 }
 
 // writeProgram writes what the harness starts on the nodes instead of picklock: this
-// test binary, told to come to this call of Run or Hunt and to do there what its arguments
+// test binary with the order to come to this call of Run or Hunt and to do there what its arguments
 // say.
 func writeProgram(dir, self string, x order) (string, error) {
 	program := filepath.Join(dir, "node")

@@ -221,7 +221,7 @@ var (
 // kinds are faults by where they mattered; nil stands for all.
 type kinds map[verdict.Side][]string
 
-// struck fits where a fault of these kinds is suspected; of none, where no fault is.
+// struck fits if a fault of these kinds is suspected; of none, where no fault is.
 func struck(k kinds) func(seen) (string, bool) {
 	return func(s seen) (string, bool) {
 		suspect := s.suspect()
@@ -260,7 +260,7 @@ func (s seen) suspect() *verdict.Suspect {
 func unlocked(s seen) (string, bool) { return "", s.run.NoLock }
 
 // by names the fault that is suspected of the whole group: "kill of redis"; where not all
-// were struck alike, only what kind it is: "pause of a client".
+// were affected alike, only what kind it is: "pause of a client".
 func (s seen) by() string {
 	first := s.suspect()
 	if first == nil {

@@ -135,7 +135,7 @@ func (c Cell) word() string {
 }
 
 // cellSign is the tick of a lock that held, as was expected. One that broke has none,
-// whoever expected it.
+// even if it was expected.
 func (p paint) cellSign(c Cell) string {
 	if c.Met == checker.True && c.Valid == checker.False {
 		return p.wrap("32", "●")

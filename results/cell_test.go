@@ -8,7 +8,7 @@ import (
 	"github.com/picklock/picklock/checker"
 )
 
-// TestCellSummaryBeginsWithWhatTheLockDid: a lock that broke has no tick, whoever expected it.
+// TestCellSummaryBeginsWithWhatTheLockDid: a lock that broke has no tick, even if it was expected.
 func TestCellSummaryBeginsWithWhatTheLockDid(t *testing.T) {
 	for _, c := range []struct {
 		valid, met checker.Validity

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Damaged adds the remedy to what is wrong with a record's content. An error of the
+// Damaged adds the repair to what is wrong with a record's content. An error of the
 // machine, as a full disk or a missing right, says itself what to do.
 func Damaged(err error) error {
 	var path *fs.PathError

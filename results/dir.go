@@ -92,7 +92,7 @@ func CreateAt(path string) (*Dir, error) {
 // Evidence says whether a run that came to no verdict left something to look at: an
 // event, or what a node said.
 func (d *Dir) Evidence() bool {
-	logs, _ := filepath.Glob(d.File(NodesFolder + "/*")) // no special signs of ours
+	logs, _ := filepath.Glob(d.File(NodesFolder + "/*")) // no special characters
 	for _, path := range append(logs, d.History()) {
 		if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && fi.Size() > 0 {
 			return true

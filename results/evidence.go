@@ -106,7 +106,7 @@ func (t *timeline) context(a checker.Anomaly, first, last int64) []evidenceRow {
 	return out
 }
 
-// elsewhere says that a fault struck none but clients that the anomaly is not about.
+// elsewhere says that a fault affected only clients that the anomaly is not about.
 func (t *timeline) elsewhere(b band, a checker.Anomaly) bool {
 	others := false
 	for _, l := range b.Tracks {

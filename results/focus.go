@@ -20,7 +20,7 @@ const (
 type focus struct {
 	From, To int64
 	What     focusKind
-	Tracks   []int // that hold, do something with the register or are struck meanwhile
+	Tracks   []int // that hold, do something with the register or are under a fault meanwhile
 }
 
 // focus finds it: the first refused operation, or else the first contention, or else

@@ -13,7 +13,7 @@ import (
 // MatrixPicture is the grid as a picture.
 const MatrixPicture = "matrix.svg"
 
-// glyphs draw the outcomes in a box of 16: told apart by shape as well as by colour.
+// glyphs draw the outcomes in a box of 16: distinguished by shape as well as by colour.
 // The page and the picture both use them.
 const glyphs template.HTML = `<symbol id="g-held" viewBox="0 0 16 16"><rect x="1" y="1" width="14" height="14" rx="2.5" fill="currentColor"/><path class="m" d="M4.2 8.4 7 11.2 11.8 5" fill="none" stroke="#fff" stroke-width="2"/></symbol>
 <symbol id="g-refused" viewBox="0 0 16 16"><path d="M8 .6 14.6 2.8V8c0 3.6-2.6 6.2-6.6 7.6C4 14.2 1.4 11.6 1.4 8V2.8Z" fill="currentColor"/><path class="m" d="M4.2 7.6h7.6" fill="none" stroke="#fff" stroke-width="2.6"/></symbol>

@@ -18,9 +18,9 @@ type Pace struct {
 	// Rate is the contended grants per second, all clients together.
 	Rate float64 `json:"rate"`
 	// Fault is what the recovery is measured after, and Recovered for how long, after
-	// each strike, nobody was granted the lock at the longest.
+	// each fault, no client was granted the lock at the longest.
 	Fault     string  `json:"fault,omitempty"`
-	Strikes   int     `json:"strikes,omitempty"`
+	Faults    int     `json:"faults,omitempty"`
 	Recovered *Waited `json:"recovered,omitempty"`
 	// Why says what could not be measured.
 	Why  string   `json:"why,omitempty"`
@@ -48,7 +48,7 @@ func (m *Matrix) paceRows() []paceRow {
 			r.Rate = format.Digits(p.Rate)
 		}
 		if p.Recovered != nil {
-			r.Recovered = fmt.Sprintf("%s / %s (%s, %s)", format.Table.Length(p.Recovered.P50), format.Table.Length(p.Recovered.Max), clip(p.Fault, 40), plural(p.Strikes, "strike", "strikes"))
+			r.Recovered = fmt.Sprintf("%s / %s (%s, %s)", format.Table.Length(p.Recovered.P50), format.Table.Length(p.Recovered.Max), clip(p.Fault, 40), plural(p.Faults, "fault", "faults"))
 		}
 		if len(p.Dirs) > 0 {
 			r.Link = p.Dirs[0] + "/" + ReportFile

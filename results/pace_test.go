@@ -11,7 +11,7 @@ func TestMatrixPaces(t *testing.T) {
 	m := &Matrix{Paces: []Pace{
 		{
 			Lock: "redis", Clients: 5, Alone: &Waited{P50: 150_000, P99: 2_000_000}, Contended: &Waited{P50: 40e6, P99: 1.5e9}, Rate: 812.4,
-			Fault: "kill:one", Strikes: 3, Recovered: &Waited{P50: 20e6, Max: 1e9}, Dirs: []string{"pace/redis_alone"},
+			Fault: "kill:one", Faults: 3, Recovered: &Waited{P50: 20e6, Max: 1e9}, Dirs: []string{"pace/redis_alone"},
 		},
 		{Lock: "<script>alert(1)</script>", Clients: 5, Why: "alone: <b>no</b> | server"},
 	}}
@@ -22,12 +22,12 @@ func TestMatrixPaces(t *testing.T) {
 	if err := MatrixMD(&md, m); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"What it costs", `<a href="pace/redis_alone/report.html">redis</a>`, "0.15 ms / 2 ms", "40 ms / 1.5 s", "812", "20 ms / 1 s (kill:one, 3 strikes)", "&lt;script&gt;alert", "alone: &lt;b&gt;no"} {
+	for _, want := range []string{"What it costs", `<a href="pace/redis_alone/report.html">redis</a>`, "0.15 ms / 2 ms", "40 ms / 1.5 s", "812", "20 ms / 1 s (kill:one, 3 faults)", "&lt;script&gt;alert", "alone: &lt;b&gt;no"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if want := "| redis | 0.15 ms / 2 ms | 40 ms / 1.5 s | 812 | 20 ms / 1 s (kill:one, 3 strikes) |"; !strings.Contains(md.String(), want) {
+	if want := "| redis | 0.15 ms / 2 ms | 40 ms / 1.5 s | 812 | 20 ms / 1 s (kill:one, 3 faults) |"; !strings.Contains(md.String(), want) {
 		t.Errorf("the table lacks %q:\n%s", want, md.String())
 	}
 	if strings.Contains(page.String(), "<script>alert") || strings.Contains(md.String(), "<b>no</b> | server") {

@@ -8,7 +8,7 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// sectionTooLong is what a run is told that broke because its sections did not fit
+// sectionTooLong is the explanation of a run that failed because its sections did not fit
 // into a lease.
 const sectionTooLong = "the section was longer than the lease"
 

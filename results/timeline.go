@@ -165,7 +165,7 @@ func newTimeline(run Run, events []history.Event, effects []history.Effect) *tim
 }
 
 // findLanes lists clients, then servers, then the register, each in natural
-// order: the run's nodes first, then whoever else turns up in the history.
+// order: the run's nodes first, then the other processes of the history.
 func (t *timeline) findTestbeds(run Run, events []history.Event, effects []history.Effect) {
 	seen := map[string]bool{history.Nemesis: true}
 	addTestbed := func(name, role, addr string) {

@@ -95,7 +95,7 @@ func (r *Runner) await(ctx context.Context, st Step) (string, error) {
 	return "", err
 }
 
-// awaitEvent waits for an event, whoever tells of it.
+// awaitEvent waits for an event from any source.
 func (r *Runner) awaitEvent(ctx context.Context, a *Await) error {
 	switch e := a.event(); {
 	case e.wait != nil:

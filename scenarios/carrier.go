@@ -97,7 +97,7 @@ func (c *carrier) pointless(m Move) bool {
 	return !c.held || c.over || c.lostIt()
 }
 
-// lostIt says that the client's library has told it that the grant is gone.
+// lostIt says that the client's library has reported the loss of the grant.
 func (c *carrier) lostIt() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *carrier) begin(ctx context.Context, m Move, text string) (*chain, []fun
 	var gates []func(context.Context)
 	for _, where := range []Where{Sent, Answered} {
 		a := c.at(where, m)
-		for _, st := range c.strikes {
+		for _, st := range c.triggered {
 			if a.N = st.When.N; st.When != a {
 				continue
 			}
@@ -206,7 +206,7 @@ func (c *carrier) begin(ctx context.Context, m Move, text string) (*chain, []fun
 	return ch, gates, nil
 }
 
-// gate lets so many messages of an act pass, and no more before the fault has struck. What
+// gate lets so many messages of an act pass, and no more before the fault has taken effect. What
 // it returns waits for that, once the act has begun.
 func (c *carrier) gate(ctx context.Context, st *faultState) (func(context.Context), error) {
 	servers := c.stage.Servers()
@@ -227,7 +227,7 @@ func (c *carrier) gate(ctx context.Context, st *faultState) (func(context.Contex
 		}()
 		select {
 		case <-g.Shut():
-			c.strike(ctx, st, c.stage.Now())
+			c.injectTriggered(ctx, st, c.stage.Now())
 		case <-during.Done():
 		}
 	}, nil
@@ -257,7 +257,7 @@ func (c *carrier) died(ctx context.Context) (bool, error) {
 
 // isDead says that a kill of the client is still on. c.mu is held.
 func (c *carrier) isDead() bool {
-	for _, st := range c.strikes {
+	for _, st := range c.triggered {
 		if st.Fault.Word == killWord.name && slices.Contains(st.Fault.Nodes, c.client) && st.on {
 			return true
 		}

@@ -15,7 +15,7 @@ var countWord = stepWord{name: "count", read: (*parser).counted, after: (*order)
 // countedWord ends it, and says how many there were: "counted: wake-ups".
 var countedWord = stepWord{name: "counted", read: (*parser).counted, after: (*order).counted, take: (*Runner).counted}
 
-// WakeUps is what can be counted: how often the service told a waiting client that
+// WakeUps is what can be counted: how often the service informed a waiting client that
 // something changed.
 const WakeUps = "wake-ups"
 

@@ -12,7 +12,7 @@ import (
 var cutWord = stepWord{name: "cut", fault: "partition", read: (*parser).cut, after: (*order).harmed, take: (*Runner).cut}
 
 // healWord ends what was done to a link, a cut or whatever makes it slow, lossy or flapping: "heal: A to
-// redis4"; or to all links, and what came of a reset of which not both ends were told: "heal".
+// redis4"; or to all links, and what came of a reset of which not both ends were informed: "heal".
 var healWord = stepWord{name: "heal", read: (*parser).heal, after: (*order).heal, take: (*Runner).heal}
 
 // cut reads "A from redis4, redis5" (both ways) or "A to redis4" (one way).

@@ -15,7 +15,7 @@ import (
 
 // sentEvent is that so many messages of a client's act have left it, and answeredEvent
 // that so many of their answers are on their way to it. From then on nothing passes
-// between the client and the others until the faults that follow at once have struck.
+// between the client and the others until the faults that follow at once have taken effect.
 var (
 	sentEvent = event{
 		what: "sent", form: actMessages("sent"), example: "message of A's release sent, 2 messages of A's release to S answered",

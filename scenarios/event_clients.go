@@ -37,7 +37,7 @@ func there(yes bool) int64 {
 	return 0
 }
 
-// client is an event that can be told from a client's state.
+// client is an event that follows from a client's state.
 func client(is func(c *clientState) bool) func(*Runner, *Await) (int64, error) {
 	return func(r *Runner, a *Await) (int64, error) { return there(is(r.clients[a.Client])), nil }
 }

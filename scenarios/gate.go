@@ -18,8 +18,8 @@ type GateRequest struct {
 }
 
 // Gate lets so many messages pass, and then nothing more between the client and the
-// others, in neither direction, until it is opened: whoever strikes when it has shut
-// strikes before anybody has heard of the last message. A message is what one packet
+// others, in neither direction, until it is opened: a fault that begins when it has shut
+// begins before any node has heard of the last message. A message is what one packet
 // brings, as with a hold; what TCP sends again counts once.
 type Gate interface {
 	// Shut is closed when the last of the messages has passed and nothing more does.
@@ -170,10 +170,10 @@ func (r *Runner) open(ctx context.Context, a *Await) error {
 	return nil
 }
 
-// openAwaited opens the gates that were awaited, unless the step strikes: what it does is
+// openAwaited opens the gates that were awaited, unless the step injects a fault: what it does is
 // done before anybody hears of the last message.
 func (r *Runner) openAwaited(ctx context.Context, st Step) error {
-	if st.strikes() {
+	if st.injects() {
 		return nil
 	}
 	some := r.awaited
@@ -185,8 +185,8 @@ func (r *Runner) openAwaited(ctx context.Context, st Step) error {
 	return all
 }
 
-// strikes says that the step does harm, and waits for nothing.
-func (st *Step) strikes() bool {
+// injects says that the step injects a fault, and waits for nothing.
+func (st *Step) injects() bool {
 	w, ok := st.word()
 	return ok && w.fault != "" && st.N == 0
 }

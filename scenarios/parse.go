@@ -128,7 +128,7 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 	case "steps":
 		err = p.steps(v)
 	case "faults":
-		err = p.strikes(v)
+		err = p.triggered(v)
 	case "replay":
 		s.Replay, err = p.text(v)
 	case "expect":

@@ -25,7 +25,7 @@ type Move struct {
 	Await *Await // of Wait
 }
 
-// What a client can do besides the acts that it is told one by one.
+// What a client can do besides the single operations.
 const (
 	Hold = "hold"  // keeps the section going: it thinks
 	Wait = "await" // for an event that somebody else brings about

@@ -9,54 +9,54 @@ import (
 	"time"
 )
 
-// Runner lets clients carry out their programs while faults strike at what they do. Like
-// a Runner, it is told of events from any goroutine while Run runs in another.
+// ProgramRunner lets clients carry out their programs while their steps trigger faults. Like
+// a Runner, it gets events from any goroutine while Run runs in another.
 type ProgramRunner struct {
 	*Runner
 	// IgnoreLost: a client goes on to act under a grant of which its library has said
 	// that it is lost.
 	IgnoreLost bool
 	// Patience is how long, after all faults are over, clients may go on to wait for the
-	// lock before they are told to give up.
+	// lock before they give up.
 	Patience time.Duration
 
-	strikes []*faultState
-	tell    func(Taken)
-	passed  map[Trigger]bool // moves that have ended; Runner.mu guards it
-	slow    string           // what this machine made last until somebody's lease was over; Runner.mu guards it
-	ended   sync.WaitGroup   // of strikes
+	triggered []*faultState
+	tell      func(Taken)
+	passed    map[Trigger]bool // moves that have ended; Runner.mu guards it
+	slow      string           // what this machine made last until somebody's lease was over; Runner.mu guards it
+	ended     sync.WaitGroup   // of triggered faults
 }
 
 // Canceler is a Stage that can have a client give up what it is doing.
 type Canceler interface{ Cancel(client string) error }
 
-// faultState is one strike of a run.
+// faultState is one triggered fault of a run.
 type faultState struct {
 	*TriggeredFault
-	runner  *Runner // injects it, and undoes it
-	once    sync.Once
-	struck  bool
-	begun   bool // Runner.mu guards it
-	on      bool // and has not been undone; Runner.mu guards it
-	outcome error
-	late    time.Duration  // from its trigger to when it struck
-	grants  map[string]int // when it struck
-	past    bool           // what its until speaks of had come by then
+	runner   *Runner // injects it, and undoes it
+	once     sync.Once
+	injected bool
+	begun    bool // Runner.mu guards it
+	on       bool // and has not been undone; Runner.mu guards it
+	outcome  error
+	late     time.Duration  // from its trigger to its effect
+	grants   map[string]int // when it took effect
+	past     bool           // what its until speaks of had come by then
 }
 
-// NewProgramRunner prepares a scenario with programs; tell is told of every move and fault, and
+// NewProgramRunner prepares a scenario with programs; tell is called with every move and fault, and
 // may be nil.
 func NewProgramRunner(s *Scenario, stage Stage, tell func(Taken)) *ProgramRunner {
 	p := &ProgramRunner{Runner: NewRunner(s, stage, nil), tell: tell, passed: map[Trigger]bool{}, Patience: awaitWithin}
 	for i := range s.TriggeredFaults {
 		r := NewRunner(s, stage, nil)
 		r.killed = p.forget
-		p.strikes = append(p.strikes, &faultState{TriggeredFault: &s.TriggeredFaults[i], runner: r})
+		p.triggered = append(p.triggered, &faultState{TriggeredFault: &s.TriggeredFaults[i], runner: r})
 	}
 	return p
 }
 
-// DiscardedError is why a run proves nothing of its schedule: a fault did not strike, or not
+// DiscardedError is why a run proves nothing of its schedule: a fault did not take effect, or not
 // at its trigger, or this machine was too slow for what the clients do.
 type DiscardedError struct {
 	TriggeredFault TriggeredFault // zero where it is not for a fault
@@ -65,7 +65,7 @@ type DiscardedError struct {
 	late           bool
 }
 
-// Busy says that this machine was too busy for the fault to strike in time.
+// Busy says that this machine was too busy to inject the fault in time.
 func (e *DiscardedError) Busy() bool { return e.late }
 
 // Is makes one that came too late an ErrBusy.
@@ -81,7 +81,7 @@ func (e *DiscardedError) Error() string {
 func (e *DiscardedError) Unwrap() error { return e.Err }
 
 // Run runs the schedule to its end: until every client has come to the end of its
-// program and every fault is over. It returns a DiscardedError where a fault did not strike at
+// program and every fault is over. It returns a DiscardedError if a fault did not take effect at
 // its trigger. Heal must be called in the end all the same.
 func (p *ProgramRunner) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -91,11 +91,11 @@ func (p *ProgramRunner) Run(ctx context.Context) error {
 	if err := p.reach(ctx, Trigger{At: Start}); err != nil {
 		return err
 	}
-	for _, st := range p.strikes {
+	for _, st := range p.triggered {
 		if st.When.At == Event {
 			p.ended.Go(func() {
 				if p.awaitSince(ctx, st.When.Await, nil) == nil {
-					p.strike(ctx, st, p.stage.Now())
+					p.injectTriggered(ctx, st, p.stage.Now())
 				}
 			})
 		}
@@ -122,16 +122,16 @@ func (p *ProgramRunner) Run(ctx context.Context) error {
 
 var errOver = errors.New("the run is over")
 
-// discarded says which strike did not strike as it was meant to.
+// discarded says which fault did not take effect as planned.
 func (p *ProgramRunner) discarded() error {
-	for _, st := range p.strikes {
+	for _, st := range p.triggered {
 		switch {
-		case !st.struck:
+		case !st.injected:
 			return &DiscardedError{*st.TriggeredFault, "its trigger never came: " + st.When.String(), nil, false}
 		case st.outcome != nil:
 			return &DiscardedError{*st.TriggeredFault, st.outcome.Error(), st.outcome, false}
 		case st.late > p.scenario.slack():
-			return &DiscardedError{*st.TriggeredFault, fmt.Sprintf("it struck %v after its trigger: this machine is too busy", st.late.Round(time.Millisecond)), nil, true}
+			return &DiscardedError{*st.TriggeredFault, fmt.Sprintf("it was injected %v after its trigger: this machine is too busy", st.late.Round(time.Millisecond)), nil, true}
 		}
 	}
 	p.mu.Lock()
@@ -163,23 +163,23 @@ func (p *ProgramRunner) lasted(client, do string, meant int64) {
 	}
 }
 
-// disturbed says that a fault has struck: what clients do may last from then on.
+// disturbed says that a fault has taken effect: what clients do may last from then on.
 func (p *ProgramRunner) disturbed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.strikes, func(st *faultState) bool { return st.begun })
+	return slices.ContainsFunc(p.triggered, func(st *faultState) bool { return st.begun })
 }
 
 // Heal undoes all faults that are still on.
 func (p *ProgramRunner) Heal(ctx context.Context) error {
 	var errs []error
-	for _, st := range slices.Backward(p.strikes) {
+	for _, st := range slices.Backward(p.triggered) {
 		errs = append(errs, st.runner.Heal(ctx))
 	}
 	return errors.Join(errs...)
 }
 
-// reach strikes with all that is anchored here, and returns when that is on.
+// reach injects all faults with this trigger, and returns when they are on.
 func (p *ProgramRunner) reach(ctx context.Context, a Trigger) error {
 	now := p.stage.Now()
 	if a.At == After {
@@ -189,7 +189,7 @@ func (p *ProgramRunner) reach(ctx context.Context, a Trigger) error {
 		p.mu.Unlock()
 	}
 	var here []*faultState
-	for _, st := range p.strikes {
+	for _, st := range p.triggered {
 		if st.When == a {
 			here = append(here, st)
 		}
@@ -197,7 +197,7 @@ func (p *ProgramRunner) reach(ctx context.Context, a Trigger) error {
 	if a.At == During { // the client goes on meanwhile: none may wait for another
 		var on sync.WaitGroup
 		for _, st := range here {
-			on.Go(func() { p.strike(ctx, st, now) })
+			on.Go(func() { p.injectTriggered(ctx, st, now) })
 		}
 		on.Wait()
 		return ctx.Err()
@@ -205,19 +205,19 @@ func (p *ProgramRunner) reach(ctx context.Context, a Trigger) error {
 	// The client stands here until all are on, in their order: one is late only if it is after
 	// those before it are on.
 	for _, st := range here {
-		p.strike(ctx, st, now)
+		p.injectTriggered(ctx, st, now)
 		now = p.stage.Now()
 	}
 	return ctx.Err()
 }
 
-// strike injects one fault, once, and sees to its end.
-func (p *ProgramRunner) strike(ctx context.Context, st *faultState, trigger int64) {
+// injectTriggered injects one fault, once, and sees to its end.
+func (p *ProgramRunner) injectTriggered(ctx context.Context, st *faultState, trigger int64) {
 	st.once.Do(func() {
-		st.struck, st.grants, st.past = true, p.grants(), p.past(st.Until)
+		st.injected, st.grants, st.past = true, p.grants(), p.past(st.Until)
 		w, _ := st.Fault.word()
 		began := p.stage.Now()
-		// On before it strikes: a client that dies of it must not look alive.
+		// On before it takes effect: a client that dies of it must not look alive.
 		p.turn(st, true)
 		_, st.outcome = w.take(st.runner, ctx, st.Fault)
 		st.late = time.Duration(began - trigger)
@@ -231,7 +231,7 @@ func (p *ProgramRunner) strike(ctx context.Context, st *faultState, trigger int6
 }
 
 // past says that what ends a fault has come already. What is meant is what comes of it after
-// the fault has struck: one that ended as it began would prove nothing.
+// the fault has taken effect: one that ended as it began would prove nothing.
 func (p *ProgramRunner) past(u Until) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -274,7 +274,7 @@ func (p *ProgramRunner) lift(ctx context.Context, st *faultState) {
 	}
 }
 
-// turn notes that a strike is on, or off.
+// turn notes that a fault is on, or off.
 func (p *ProgramRunner) turn(st *faultState, on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -202,7 +202,7 @@ func TestDiscarded(t *testing.T) {
 		{"the second of two", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("start", "clock: A +5s", ""), broken("clock"), "no hands", "clock: A +5s", true, false},
 		{"a fault that strikes too late", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), func(s *stage, _ *ProgramRunner) { s.skip = 300 * time.Millisecond },
 			// Whoever else looks at the clock meanwhile makes it later.
-			`it struck \d+00ms after its trigger: this machine is too busy`, "pause: A", false, true},
+			`it was injected \d+00ms after its trigger: this machine is too busy`, "pause: A", false, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

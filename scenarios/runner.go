@@ -25,12 +25,12 @@ type Runner struct {
 	clients map[string]*clientState
 	counts  map[string]int
 	counter string // counting, if not ""
-	unfit   *Unfit // nil as long as the lock could do all that it was told to
+	unfit   *Unfit // nil as long as the lock could do all that the scenario asks for
 	failed  error  // a StepError, of acts that nobody waits for
 	heals   map[string]func(context.Context) error
 	order   []string // of heals
 	gates   map[*Await]*actGate
-	awaited []*Await // whose gates have shut, and are so until what follows has struck
+	awaited []*Await // whose gates have shut, and are so until what follows has taken effect
 	killed  func(client string)
 
 	following sync.WaitGroup
@@ -47,7 +47,7 @@ type clientState struct {
 	last           *chain
 }
 
-// NewRunner prepares a scenario with steps; tell is told of every step taken.
+// NewRunner prepares a scenario with steps; tell is called with every step taken.
 func NewRunner(s *Scenario, stage Stage, tell func(Taken)) *Runner {
 	r := &Runner{
 		scenario: s, stage: stage, tell: tell, changed: make(chan struct{}), moved: map[string]int64{},
@@ -112,7 +112,7 @@ func (r *Runner) Ended(client, why string) {
 	if c := r.clients[client]; c != nil && c.busy != nil {
 		select {
 		case c.busy.ended <- why:
-		default: // it was told already
+		default: // it was reported already
 		}
 	}
 }

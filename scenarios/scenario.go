@@ -1,5 +1,5 @@
 // Package scenarios knows the catalogue of named experiments: what each client
-// does, which fault strikes between which two steps, what is waited for, and what
+// does, which fault is injected between which two steps, what is waited for, and what
 // must come of it on which lock. A scenario is stepped through against small
 // interfaces (see Run); the package must not know how a cluster runs, nor how an
 // anomaly is proved.
@@ -46,8 +46,8 @@ type Scenario struct {
 	Steps   []Step
 	Run     *Run // instead of steps: a run of autonomous clients
 
-	// Instead of steps: what each client carries out by itself, and the faults that strike
-	// at what they do.
+	// Instead of steps: what each client carries out by itself, and the faults that
+	// its steps trigger.
 	Programs        map[string]Program
 	TriggeredFaults []TriggeredFault
 	// Replay is how often it came to what is expected when that was measured, as written:
@@ -167,7 +167,7 @@ func (s *Scenario) Needed() []string {
 	return out
 }
 
-// allSteps are the script's steps, or the faults that strike programs.
+// allSteps are the script's steps, or the faults of programs.
 func (s *Scenario) allSteps() []Step {
 	out := slices.Clone(s.Steps)
 	for _, st := range s.TriggeredFaults {

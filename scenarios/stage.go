@@ -22,7 +22,7 @@ type FaultRequest struct {
 	Rate   float64
 	Strobe time.Duration
 	Wipe   bool // of a kill: the data is gone
-	// Manner is, of a reset, how connections end: "" both ends are told, "silently"
+	// Manner is, of a reset, how connections end: "" both ends are informed, "silently"
 	// neither, "half-open" one end only has forgotten it.
 	Manner string
 	// Disk is what is wrong with a disk: stall, full or eio; of a stall, Stall is how long a

@@ -11,8 +11,8 @@ import (
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// Trigger is the event at which a fault strikes. It is tied to what clients do and never to
-// a time, so that the fault strikes at the same point of every run.
+// Trigger is the event at which a fault is injected. It is tied to what clients do and never to
+// a time, so that the fault is injected at the same point of every run.
 type Trigger struct {
 	At     Where
 	Client string
@@ -28,7 +28,7 @@ type Where string
 const (
 	Start    Where = "start"    // before any client does anything
 	Before   Where = "before"   // the client has not begun the move
-	During   Where = "during"   // it has been told to begin it
+	During   Where = "during"   // it has got the command to begin it
 	After    Where = "after"    // it has ended it, and not begun the next
 	Sent     Where = "sent"     // the n-th message of the move has left it
 	Answered Where = "answered" // the n-th message to the client since the move began has reached it

@@ -9,7 +9,7 @@ import (
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// Strike is one fault of a schedule: at which event it strikes, what it is, and what ends
+// TriggeredFault is one fault of a schedule: its trigger, what it is, and what ends
 // it.
 type TriggeredFault struct {
 	Line  int
@@ -18,7 +18,7 @@ type TriggeredFault struct {
 	Until Until
 }
 
-// Until is what ends a fault: an event that comes after it has struck, a time, or
+// Until is what ends a fault: an event that comes after it took effect, a time, or
 // whichever is first.
 type Until struct {
 	Await *Await  // nil: none
@@ -43,9 +43,9 @@ func (s TriggeredFault) String() string {
 	return s.Fault.Text + " when " + s.When.String() + " until " + s.Until.String()
 }
 
-// strikeWords are the steps that a strike can be: those that ask for a fault. What undoes
-// it is no word of its own: that is the strike's until.
-func strikeWords() []string {
+// faultWords are the steps that a triggered fault can be: those that inject a fault. What undoes
+// it is no word here: that is the fault's until.
+func faultWords() []string {
 	var out []string
 	for _, w := range stepWords {
 		if w.fault != "" {
@@ -55,7 +55,7 @@ func strikeWords() []string {
 	return out
 }
 
-func (p *parser) strikes(n *yaml.Node) error {
+func (p *parser) triggered(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
 		return p.errorf(n, "faults: want a list")
 	}
@@ -63,7 +63,7 @@ func (p *parser) strikes(n *yaml.Node) error {
 		return p.errorf(n, "faults: they go with clients that carry out programs: give clients as a mapping, as A: acquire, read, write, release")
 	}
 	for _, item := range n.Content {
-		s, err := p.strike(item)
+		s, err := p.triggeredFault(item)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (p *parser) strikes(n *yaml.Node) error {
 	return nil
 }
 
-func (p *parser) strike(n *yaml.Node) (*TriggeredFault, error) {
+func (p *parser) triggeredFault(n *yaml.Node) (*TriggeredFault, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, p.errorf(n, "a fault is a mapping: when, the fault, until")
 	}
@@ -90,9 +90,9 @@ func (p *parser) strike(n *yaml.Node) (*TriggeredFault, error) {
 		case key.Value == "until":
 			ended = true
 			s.Until, err = p.until(value)
-		case !slices.Contains(strikeWords(), key.Value):
-			words := slices.Concat(strikeWords(), []string{"when", "until"})
-			err = p.errorf(key, "unknown fault %q%s (have %s)", key.Value, suggest.Word(key.Value, words), strings.Join(strikeWords(), ", "))
+		case !slices.Contains(faultWords(), key.Value):
+			words := slices.Concat(faultWords(), []string{"when", "until"})
+			err = p.errorf(key, "unknown fault %q%s (have %s)", key.Value, suggest.Word(key.Value, words), strings.Join(faultWords(), ", "))
 		case s.Fault.Word != "":
 			err = p.errorf(key, "%s beside %s: give each fault an entry of its own", key.Value, s.Fault.Word)
 		default:
@@ -107,7 +107,7 @@ func (p *parser) strike(n *yaml.Node) (*TriggeredFault, error) {
 	}
 	switch {
 	case s.Fault.Word == "":
-		return nil, p.errorf(n, "this entry has no fault (have %s)", strings.Join(strikeWords(), ", "))
+		return nil, p.errorf(n, "this entry has no fault (have %s)", strings.Join(faultWords(), ", "))
 	case !have:
 		return nil, p.errorf(n, "%s: it does not say when, as when: before A's write", s.Fault.Text)
 	case s.Fault.undoes():
@@ -161,15 +161,15 @@ func (p *parser) until(n *yaml.Node) (u Until, err error) {
 	return u, nil
 }
 
-// NewTriggeredFault makes a strike of a fault as a step has it, "pause: A". It does not know which
+// NewTriggeredFault makes a triggered fault of a step, "pause: A". It does not know which
 // clients there are: what it makes is checked when it is written and parsed.
 func NewTriggeredFault(fault string, when Trigger, until Until) (TriggeredFault, error) {
 	word, rest, _ := strings.Cut(fault, ": ")
 	w, ok := lookup(word)
 	if !ok || w.fault == "" {
-		return TriggeredFault{}, suggest.Unknown("fault", word, strikeWords())
+		return TriggeredFault{}, suggest.Unknown("fault", word, faultWords())
 	}
-	p := &parser{file: "a strike", s: &Scenario{}}
+	p := &parser{file: "a fault", s: &Scenario{}}
 	for _, name := range strings.FieldsFunc(rest, func(r rune) bool { return r == ' ' || r == ',' }) {
 		if clientForm().MatchString(name) {
 			p.s.Clients = append(p.s.Clients, name)

@@ -114,7 +114,7 @@ var table = []AnomalyInfo{
 		Causes: []Cause{{Name: "token-regression", Says: "the lock's tokens are out of order", Bug: true,
 			From: []Origin{{SameLock, []string{"token-regression"}}}}}},
 	{Name: "deadlock", Property: Liveness, Depth: 10,
-		Doc:    "a lock that was wanted, and held by nobody alive, was not granted within the bound, with no fault on",
+		Doc:    "a lock that was wanted, and held by no live client, was not granted within the bound, with no fault on",
 		Causes: []Cause{{Name: "crashed-holder", Says: "the last holder was killed and had not released the lock"}}},
 	{Name: "starvation", Property: Liveness, Depth: 11,
 		Doc: "a client waited longer than is fair while others were granted the lock (only with --fair)"},

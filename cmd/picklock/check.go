@@ -283,7 +283,7 @@ func (flags checkFlags) own(ctx context.Context, src history.Source) error {
 }
 
 // recorded is the run that a history on its own is of: what was asked of it is not
-// known; the faults are those that struck.
+// known; the faults are those that took effect.
 func (flags checkFlags) recorded(src history.Source, v checker.Verdict) results.Run {
 	again := src.String()
 	if again == stdinName {

@@ -70,7 +70,7 @@ func writeModel(path string, h *model.History, m *model.Model, v checker.Verdict
 	return dir.Report(), nil
 }
 
-// eventsOf are a history's operations as events, for the proofs of a report.
+// eventsOf are a history's operations as events, for the evidence of a report.
 func eventsOf(h *model.History) []history.Event {
 	var events []history.Event
 	types := map[model.Outcome]history.Type{model.Info: history.Info, model.OK: history.OK, model.Mismatch: history.Fail}

@@ -98,7 +98,7 @@ type leftHere struct {
 	on     docker.Left
 }
 
-// findLeft looks for it. Whoever calls it closes what it returns.
+// findLeft looks for it. The caller closes what it returns.
 func findLeft(ctx context.Context) (*leftHere, error) {
 	dirs, err := emptyDirectories(results.Root)
 	if err != nil {

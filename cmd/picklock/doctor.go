@@ -21,7 +21,7 @@ import (
 type finding struct {
 	What  string `json:"what"`
 	OK    bool   `json:"ok"`
-	About string `json:"about"` // what is there, or what is missing and the remedy
+	About string `json:"about"` // what is there, or what is missing and how to get it
 }
 
 func doctorCommand() *cobra.Command {

@@ -77,7 +77,7 @@ func fetchLogins(ctx context.Context, locks, cluster string) error {
 	for lock := range strings.SplitSeq(strings.Trim(locks, "[]"), ",") {
 		info, err := lockTable.Lookup(lock)
 		if err != nil || info.Service == nil || info.Service.Fetch == nil || cluster == "" {
-			continue // what is wrong with the lock is said where it is used
+			continue // what is wrong with the lock is reported where it is used
 		}
 		def, err := compose.Load(ctx, cluster)
 		if err != nil || len(def.External()) == 0 {
@@ -106,7 +106,7 @@ func endpointFlagsTold(c *cobra.Command, cluster *string) {
 
 // announceExternal says what the runs of this command will do to servers that run already.
 func announceExternal(cmd *cobra.Command, cluster string) {
-	// What is wrong with a cluster is said where it is used.
+	// What is wrong with a cluster is reported where it is used.
 	if def, err := compose.Load(cmd.Context(), cluster); cluster != "" && err == nil && len(def.External()) > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "picklock:", harness.ExternalRuns(strings.Join(def.External(), ",")))
 	}

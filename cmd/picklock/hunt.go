@@ -229,7 +229,7 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 }
 
 // used is the processor time of all processes of the hunt; 0 where that is not known: nodes on
-// an engine are none of ours.
+// an engine are not processes of picklock.
 func (f *huntFlags) used() time.Duration {
 	if f.Runtime != "local" {
 		return 0

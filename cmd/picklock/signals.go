@@ -10,7 +10,7 @@ import (
 
 // The first signal interrupts: what can be cut short comes to an end that can be
 // judged, and everything else ends. The second abandons: nothing is judged, and what
-// was started is taken down. Whoever still runs after that ends as it is.
+// was started is taken down. A process that still runs after that is killed.
 
 // abandonWithin is how long everything may take to be taken down.
 const abandonWithin = 15 * time.Second

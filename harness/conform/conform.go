@@ -65,7 +65,7 @@ type skip string
 
 func (s skip) Error() string { return string(s) }
 
-// Run makes all checks, one after the other, and hands over what each found. The error is
+// Run makes all checks, one after the other, and passes on what each found. The error is
 // that of ctx, or of this machine. No process of the program's is left when it returns.
 func Run(ctx context.Context, cfg Config, found func(Result)) error {
 	return run(ctx, cfg, checks, found)

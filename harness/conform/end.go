@@ -49,7 +49,7 @@ func (p *program) close(ctx context.Context) error {
 	p.mu.Unlock()
 	p.members()
 	p.in.SetWriteDeadline(time.Now().Add(endWithin))
-	_ = lines.Write(p.in, q.Request) // if it cannot be told, it has ended or will not end
+	_ = lines.Write(p.in, q.Request) // if it does not get the message, it has ended or will not end
 	select {
 	case <-q.answer:
 	case <-p.exited:

@@ -54,7 +54,8 @@ type request struct {
 }
 
 // noiseWithin is how long an answer may come later than a line in its place. Who writes such
-// lines beside the answers is told of them alone, who writes them instead is not waited for.
+// lines beside the answers gets one report for them. The check does not wait for a program that
+// writes them instead of answers.
 const noiseWithin = 2 * time.Second
 
 // noisy has it known that a line came that is no answer. p.mu is held.

@@ -8,7 +8,7 @@ type check struct {
 	about string
 	needs []string // the checks that have to be right before it can be tried
 	// try returns a problem, a skip, or what kept this machine from trying. nil where
-	// only what the others have noticed is told.
+	// it reports only what the others have noticed.
 	try func(context.Context, *checkRun) error
 }
 

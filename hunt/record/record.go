@@ -1,6 +1,6 @@
 // Package record makes schedules of what a run's record holds: which clients took part in a
 // violation, what they did around it and which faults were on, each tied to what a client did
-// when it struck. It must not know how a schedule is run, nor whether one repeats anything.
+// when it took effect. It must not know how a schedule is run, nor whether one repeats anything.
 package record
 
 import (
@@ -51,7 +51,7 @@ type looser struct {
 	early   bool // who had asked for the lock by then does not wait for who was granted it first
 	others  bool // others who had the lock meanwhile take part, as far as there is room
 	longer  bool // faults end a lease later
-	shift   int  // faults strike so many events later
+	shift   int  // faults are triggered so many events later
 	message scenarios.Where
 }
 
@@ -63,10 +63,10 @@ var ladder = []looser{
 	{how: "with every fault since the lock was last free", all: true},
 	{how: "with clients that ask for the lock as early as they did", early: true},
 	{how: "with faults that last a lease longer", longer: true},
-	{how: "with faults that strike one event earlier", shift: -1},
-	{how: "with faults that strike one event later", shift: 1},
-	{how: "with faults that strike when the first message of an act has been sent", message: scenarios.Sent},
-	{how: "with faults that strike when the first answer to an act has come", message: scenarios.Answered},
+	{how: "with faults that are triggered one event earlier", shift: -1},
+	{how: "with faults that are triggered one event later", shift: 1},
+	{how: "with faults that are triggered when the first message of an act has been sent", message: scenarios.Sent},
+	{how: "with faults that are triggered when the first answer to an act has come", message: scenarios.Answered},
 	{how: "with the others who had the lock meanwhile", all: true, others: true},
 	{how: "from when the first of the clients asked for the lock", all: true, asked: true},
 	{how: "from when the first of the clients asked for the lock, with the others who had it meanwhile and faults that last a lease longer", all: true, asked: true, others: true, longer: true},
@@ -175,7 +175,7 @@ func (r Run) build(a verdict.Anomaly, l looser, faults []fault) (*scenarios.Scen
 	}
 	for _, f := range faults {
 		if f.within(since, until) {
-			s.TriggeredFaults = append(s.TriggeredFaults, r.strikes(w, scripts, f, l)...)
+			s.TriggeredFaults = append(s.TriggeredFaults, r.triggered(w, scripts, f, l)...)
 		}
 	}
 	whole, err := scenarios.Parse(s.File, s.Write())

@@ -108,7 +108,7 @@ faults:
     pause: A
     until: after B's write or 5.2 leases
 `},
-		{"one event later", paused, late, "with faults that strike one event later", `  A: acquire, read, write, release
+		{"one event later", paused, late, "with faults that are triggered one event later", `  A: acquire, read, write, release
   B: await A granted, acquire, read, write, release
 faults:
   - when: before A's write

@@ -8,7 +8,7 @@ import (
 	"github.com/picklock/picklock/hunt"
 )
 
-// Remedies are what might help, of what can be done with the lock: the disciplines of the
+// Mitigations are what might help, of what can be done with the lock: the fencing modes of the
 // resource that it gives tokens for, and the values of its options that make it safer.
 func (p *Pool) Mitigations(info clients.Info) hunt.FinishOptions {
 	o := hunt.FinishOptions{Vary: p.vary}

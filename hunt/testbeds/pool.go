@@ -165,7 +165,7 @@ func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]
 	return l, l.start(ctx)
 }
 
-// kinds are the faults that servers have to be prepared for. Disks of ours make every sync
+// kinds are the faults that servers have to be prepared for. picklock's own disks make every sync
 // slower, so that they are there only where a hunt is asked for them.
 func kinds(faults []string) []string {
 	var out []string

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// subscribed waits for the message of a release, and does then what it is told.
+// subscribed waits for the message of a release, and does then what the message says.
 func subscribed(woken func(l *lock, key string) (*hold, error)) func(*recipe) {
 	return func(r *recipe) {
 		r.acquire = func(l *lock, key string, end time.Time) (*hold, error) {

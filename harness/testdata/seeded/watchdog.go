@@ -2,9 +2,9 @@ package main
 
 import "time"
 
-// watchdog renews a grant every third of its lease. told gets each renewal's outcome
+// watchdog renews a grant every third of its lease. report gets each renewal's outcome
 // and when it was asked for; false ends the watchdog.
-func watchdog(r *recipe, renew func(l *lock, h *hold) error, told func(l *lock, h *hold, since int64, err error) bool) {
+func watchdog(r *recipe, renew func(l *lock, h *hold) error, report func(l *lock, h *hold, since int64, err error) bool) {
 	r.Renews = false
 	r.granted = func(l *lock, h *hold) {
 		h.stop = make(chan struct{})
@@ -18,7 +18,7 @@ func watchdog(r *recipe, renew func(l *lock, h *hold) error, told func(l *lock, 
 				case <-t.C:
 				}
 				since := now()
-				if !told(l, h, since, renew(l, h)) {
+				if !report(l, h, since, renew(l, h)) {
 					return
 				}
 			}

@@ -9,15 +9,15 @@ import (
 )
 
 // near is which part of a lease lies at most between what a client did and the end of a fault
-// that is told to end with it.
+// that ends with it.
 const near = 0.3
 
 // mostLeases is how long a fault of a schedule lasts at most.
 const mostLeases = 8
 
-// strikes are what one fault of the run is in a schedule: several where a step of a scenario
+// triggered are the triggered faults for one fault of the run: several where a step of a scenario
 // does to one node what the nemesis did to many.
-func (r Run) strikes(w window, scripts []script, f fault, l looser) []scenarios.TriggeredFault {
+func (r Run) triggered(w window, scripts []script, f fault, l looser) []scenarios.TriggeredFault {
 	names := map[string]string{}
 	for _, c := range scripts {
 		names[c.process] = c.name
@@ -36,7 +36,7 @@ func (r Run) strikes(w window, scripts []script, f fault, l looser) []scenarios.
 	return out
 }
 
-// moment is one event of a client at which a fault can strike.
+// moment is one event of a client that can trigger a fault.
 type moment struct {
 	trigger scenarios.Trigger
 	at      int64
@@ -69,7 +69,7 @@ func moments(scripts []script) []moment {
 	return out
 }
 
-// trigger is the event of a client at which a fault strikes: where it falls on a client, what
+// trigger is the event of a client that triggers a fault: where it falls on a client, what
 // that client was doing; otherwise the nearest of all.
 func (r Run) trigger(w window, scripts []script, f fault, l looser) scenarios.Trigger {
 	if f.from <= w.from {
@@ -90,7 +90,7 @@ func (r Run) trigger(w window, scripts []script, f fault, l looser) scenarios.Tr
 	return all[min(len(all)-1, max(0, best+l.shift))].trigger
 }
 
-// nearest is the place of the moment at which something at a time is said to be.
+// nearest is the place of the moment nearest to a time.
 func (r Run) nearest(of []script, all []moment, at int64) int {
 	best, least := 0, int64(math.MaxInt64)
 	for i, m := range all {
@@ -143,7 +143,7 @@ func (r Run) until(w window, scripts []script, f fault, l looser) scenarios.Unti
 	var by string
 	for _, c := range scripts {
 		if slices.Contains(f.event.Nodes, c.process) {
-			continue // whoever suffers does little while it lasts
+			continue // an affected client does little while it lasts
 		}
 		for _, m := range c.moves {
 			acts := m.Do != scenarios.Hold && m.Do != scenarios.Wait && m.to != open
