@@ -175,7 +175,7 @@ func everyShift(events []history.Event, skew int64, f func(by map[string]int64))
 }
 
 // TestSkewAgainstEveryShift: what is said of clocks that are apart holds however they are
-// shifted; nothing is said to hold.
+// shifted; nothing passes.
 func TestSkewAgainstEveryShift(t *testing.T) {
 	said := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -60,7 +60,7 @@ func TestHeldMessages(t *testing.T) {
 	run("what is held", held, "docker")
 }
 
-// playFile runs a scenario of one's own.
+// playFile runs a scenario from a file.
 func runFile(t *testing.T, file, runtime string) (results.Cell, int) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")

@@ -98,7 +98,7 @@ func ExampleHunt() {
 	})
 }
 
-// Some scenarios only, one of them of one's own. That a paused holder's write gets
+// Some scenarios only, one of them the user's. That a paused holder's write gets
 // through is known of this lock, and has to be seen.
 func ExampleRun_expect() {
 	var t *testing.T

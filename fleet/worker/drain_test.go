@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,9 +98,9 @@ func TestDrainWaitsForTheCampaign(t *testing.T) {
 			if err := q.Prepare(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			over := make(chan error, 1)
+			over, says := make(chan error, 1), make(chan string, 1)
 			go func() {
-				over <- worker.Run(t.Context(), worker.Options{Queue: q, Table: all.Locks(), Name: "w", Dir: t.TempDir(), Drain: true, Wait: c.wait, Say: func(string) {}})
+				over <- worker.Run(t.Context(), worker.Options{Queue: q, Table: all.Locks(), Name: "w", Dir: t.TempDir(), Drain: true, Wait: c.wait, Say: func(text string) { says <- text }})
 			}()
 			if c.wait == time.Hour {
 				select {
@@ -118,6 +119,10 @@ func TestDrainWaitsForTheCampaign(t *testing.T) {
 				}
 			case <-time.After(time.Minute):
 				t.Fatal("it does not end")
+			}
+			close(says)
+			if text := <-says; (c.wait != time.Hour) != strings.Contains(text, "no item came for") {
+				t.Errorf("it says %q", text)
 			}
 		})
 	}

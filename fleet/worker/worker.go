@@ -115,8 +115,12 @@ func run(ctx context.Context, o Options) (err error) {
 			since = time.Now()
 		} else if o.Drain {
 			drained, err := w.drained(ctx)
-			if drained || time.Since(since) > o.Wait || err != nil && ctx.Err() == nil {
+			if drained || err != nil && ctx.Err() == nil {
 				return err
+			}
+			if time.Since(since) > o.Wait {
+				o.Say(fmt.Sprintf("no item came for %v: the worker ends, although a campaign may still be open or come later", o.Wait))
+				return nil
 			}
 		}
 		select {
