@@ -20,7 +20,7 @@ const enoughToCenter = 3
 // signature comes: the steadiest, not the shortest. Beyond twice the shortest it does not look
 // for the range's end, so that a run does not last longer than it has to.
 func (k *shrinker) center(ctx context.Context, s *scenarios.Scenario) *scenarios.Scenario {
-	if k.share > 0 {
+	if k.hitRate > 0 {
 		return s // where it comes now and then, a range has no ends that few runs could find
 	}
 	for i := range times(s) {
@@ -51,7 +51,7 @@ func (k *shrinker) center(ctx context.Context, s *scenarios.Scenario) *scenarios
 		if c == nil || key(c) == key(s) || k.runs >= k.budget || !k.same(ctx, c) {
 			continue
 		}
-		k.trail = append(k.trail, string(s.Write()))
+		k.acceptedSteps = append(k.acceptedSteps, string(s.Write()))
 		s = c
 	}
 	return s

@@ -60,8 +60,8 @@ func TestCenterWhat(t *testing.T) {
 	if want := "acquire, hold 375ms, write, release"; got.Programs["A"].String() != want {
 		t.Errorf("got %s, want %s", got.Programs["A"], want)
 	}
-	if got.TriggeredFaults[0].String() != s.TriggeredFaults[0].String() || len(k.trail) != 2 {
-		t.Errorf("got %s after %d changes", got.TriggeredFaults[0], len(k.trail))
+	if got.TriggeredFaults[0].String() != s.TriggeredFaults[0].String() || len(k.acceptedSteps) != 2 {
+		t.Errorf("got %s after %d changes", got.TriggeredFaults[0], len(k.acceptedSteps))
 	}
 	// It comes in short tries and fails the whole test: it stays as it was.
 	n := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// confirm runs what broke the lock again until it is decided whether it repeats. What was
-// proved once stays proved: it is kept with its rate.
+// confirm runs what broke the lock again until it is decided whether it repeats. A violation
+// that does not repeat is kept, with its rate: the run that showed it proves it.
 func (h *Search) confirm(ctx context.Context, p Runner, at point, sig Signature, out *Outcome) {
 	w := &Counterexample{Signature: sig, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Runs: 1}, Larger: asFound}
 	w.Explanation, w.Anomalies = explain(out, sig)
@@ -45,7 +45,7 @@ func (h *Search) keep(w *Counterexample) bool {
 	known := h.counterexamples[i]
 	known.Seen++
 	known.others++
-	if w.Search.share() <= known.Search.share() {
+	if w.Search.hitRate() <= known.Search.hitRate() {
 		return false
 	}
 	w.Seen, w.others = known.Seen, known.others

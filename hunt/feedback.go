@@ -23,10 +23,10 @@ type clientState struct {
 	belief                       int64 // when its belief ended
 }
 
-// observe reads the plain trace of a run: who believes, whose lease lives, who waits, what
+// feedbackOf reads the plain trace of a run: who believes, whose lease lives, who waits, what
 // is on, and in which order. Plain traces do as well as models of the system under test
 // (Dragoi et al., Model-guided fuzzing of distributed systems, 2024).
-func observe(events []history.Event, ttl time.Duration) feedback {
+func feedbackOf(events []history.Event, ttl time.Duration) feedback {
 	f := feedback{margins: map[string]float64{}}
 	clients := map[string]*clientState{}
 	on := map[string]int{}

@@ -104,7 +104,7 @@ func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, w *Countere
 	k := &shrinker{h: h, runner: p, sig: w.Signature, budget: shrinkBudget}
 	rate, err := k.measure(ctx, s)
 	var needed []string
-	if k.share > 0 {
+	if k.hitRate > 0 {
 		k.budget = unsteadyBudget
 	}
 	if err == nil {
@@ -116,10 +116,10 @@ func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, w *Countere
 	if w.Larger = k.over(ctx); err != nil {
 		w.Larger = err.Error()
 	}
-	if k.share > 0 { // with many runs it is known better
-		w.Search, w.share = rate, k.share
+	if k.hitRate > 0 { // with many runs it is known better
+		w.Search, w.hitRate = rate, k.hitRate
 	}
-	w.Needed, w.ShrinkRuns, w.trail = needed, k.runs, k.trail
+	w.Needed, w.ShrinkRuns, w.acceptedSteps = needed, k.runs, k.acceptedSteps
 	w.is(h.o.Target, s)
 }
 
@@ -189,8 +189,8 @@ func (h *Search) order() {
 	})
 }
 
-// alone measures how often a counterexample shows itself while nothing else is run.
-func (h *Search) alone(ctx context.Context, p Runner, w *Counterexample, o FinishOptions) error {
+// measureIsolated measures how often a counterexample shows itself while nothing else is run.
+func (h *Search) measureIsolated(ctx context.Context, p Runner, w *Counterexample, o FinishOptions) error {
 	s, err := w.scenario()
 	if err != nil {
 		return fmt.Errorf("read the schedule that was found: %w", err)
@@ -205,12 +205,12 @@ func (h *Search) alone(ctx context.Context, p Runner, w *Counterexample, o Finis
 	}
 	measure()
 	// What was made smaller at the price of its rate is taken back, step by step.
-	for !w.reliable() && len(w.trail) > 0 && ctx.Err() == nil {
-		last := len(w.trail) - 1
-		if s, err = scenarios.Parse(w.Name+".yaml", []byte(w.trail[last])); err != nil {
+	for !w.reliable() && len(w.acceptedSteps) > 0 && ctx.Err() == nil {
+		last := len(w.acceptedSteps) - 1
+		if s, err = scenarios.Parse(w.Name+".yaml", []byte(w.acceptedSteps[last])); err != nil {
 			return fmt.Errorf("read the schedule that was found: %w", err)
 		}
-		w.trail, w.Needed = w.trail[:last], nil
+		w.acceptedSteps, w.Needed = w.acceptedSteps[:last], nil
 		w.is(h.o.Target, s)
 		measure()
 	}

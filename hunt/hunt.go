@@ -1,8 +1,8 @@
 // Package hunt searches the schedules of a lock for ways to break it: every one up to a
 // depth first, in a fixed order, then those that look most like coming close. What breaks
 // a promise is run again until that is certain, made as small as it goes, and handed
-// out as a scenario. It knows schedules and what a run of one is worth; it must not know
-// how one is run, nor how an anomaly is proved.
+// out as a scenario. It knows schedules and what a run of one is worth; it does not depend
+// on how one is run, nor on how an anomaly is proved.
 package hunt
 
 import (

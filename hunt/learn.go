@@ -15,9 +15,9 @@ const enoughDiscarded = 2
 // is not there at every trigger.
 const enoughUnsupported = 4
 
-// took takes what came of a run. It returns the signatures of what it broke that have to
+// observe takes what came of a run. It returns the signatures of what it broke that have to
 // be confirmed.
-func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
+func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.failures = 0
@@ -35,10 +35,10 @@ func (h *Search) took(p point, guided bool, out *Outcome) []Signature {
 	if granted {
 		h.result.Granted++
 	}
-	f := observe(out.Events, h.o.Target.TTL)
+	f := feedbackOf(out.Events, h.o.Target.TTL)
 	if p.again != nil {
-		if h.corpus.again(p.again, f); p.again.proven && h.o.Shared != nil {
-			h.o.Shared.Offer(p.again.gain())
+		if h.corpus.again(p.again, f); p.again.proven && h.o.CorpusSync != nil {
+			h.o.CorpusSync.Publish(p.again.gain())
 		}
 	}
 	if p.schedule.TTL == h.o.Target.TTL { // margins are in leases, and a longer lease takes longer
@@ -118,12 +118,12 @@ func (h *Search) discarded(p point, out *Outcome) {
 			// One that took effect once can be injected here, and had no target this time.
 			k := "fault " + st.Fault.Text
 			if h.failureCounts[k]++; h.failureCounts[k] >= enoughUnsupported && !h.confirmed[st.Fault.Text] {
-				h.gone[k] = out.Discarded
+				h.infeasible[k] = out.Discarded
 			}
 		case !out.Unsupported && out.FailedFault == st.Fault.Text && p.workload != "" && p.depth == 1:
 			k := p.workload + "|" + st.When.String()
 			if h.failureCounts[k]++; h.failureCounts[k] >= enoughDiscarded {
-				h.gone[k] = out.Discarded
+				h.infeasible[k] = out.Discarded
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func pendingKey(s Signature) string { return s.root() + "|" + strings.Join(s.Kin
 const enoughOthers = 8
 
 // knownCounterexample says that a signature is of a counterexample that is known or being confirmed, and counts
-// it there. One that came by luck is no reason to pass over a schedule that may show the
+// it there. An intermittent one is no reason to pass over a schedule that may show the
 // same reliably.
 func (h *Search) knownCounterexample(sig Signature) bool {
 	for _, w := range h.counterexamples {

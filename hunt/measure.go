@@ -39,7 +39,7 @@ func (h *Search) Measure(ctx context.Context, p Runner, o FinishOptions) error {
 	for _, w := range h.counterexamples {
 		if ctx.Err() == nil {
 			o.tell("run %s alone, %d times", w.Name, o.Replays)
-			if err := h.alone(ctx, p, w, o); err != nil {
+			if err := h.measureIsolated(ctx, p, w, o); err != nil {
 				return err
 			}
 		}
@@ -107,7 +107,7 @@ type Find struct {
 func (h *Search) Finds() []Find {
 	var out []Find
 	for _, w := range h.counterexamples {
-		out = append(out, Find{w, w.trail, w.share, w.unmeasured, w.untried})
+		out = append(out, Find{w, w.acceptedSteps, w.hitRate, w.unmeasured, w.untried})
 	}
 	return out
 }
@@ -117,7 +117,7 @@ func (h *Search) Adopt(finds []Find) {
 	h.counterexamples = nil
 	for _, f := range finds {
 		w := *f.Counterexample
-		w.trail, w.share, w.unmeasured, w.untried = f.Trail, f.Share, f.Unmeasured, f.Untried
+		w.acceptedSteps, w.hitRate, w.unmeasured, w.untried = f.Trail, f.Share, f.Unmeasured, f.Untried
 		h.counterexamples = append(h.counterexamples, &w)
 	}
 }

@@ -71,11 +71,11 @@ func TestMeasuredByMany(t *testing.T) {
 // TestTrailTravels: what was made smaller at the price of its rate is taken back elsewhere, too,
 // and what there was no time for is told by whoever gathers it.
 func TestTrailTravels(t *testing.T) {
-	w := &Counterexample{Signature: Signature{Anomaly: "stale-write"}, Name: "counterexample-1-stale-write", Search: Rate{Hits: 4, Runs: 4}, trail: []string{"larger"}, share: 0.5}
+	w := &Counterexample{Signature: Signature{Anomaly: "stale-write"}, Name: "counterexample-1-stale-write", Search: Rate{Hits: 4, Runs: 4}, acceptedSteps: []string{"larger"}, hitRate: 0.5}
 	h := New(Options{Target: target(1, 1)})
 	h.stop()
-	h.Adopt(travels(t, []Find{{Counterexample: w, Trail: w.trail, Share: w.share}}))
-	if got := h.counterexamples[0]; !slices.Equal(got.trail, w.trail) || got.share != 0.5 {
+	h.Adopt(travels(t, []Find{{Counterexample: w, Trail: w.acceptedSteps, Share: w.hitRate}}))
+	if got := h.counterexamples[0]; !slices.Equal(got.acceptedSteps, w.acceptedSteps) || got.hitRate != 0.5 {
 		t.Errorf("%+v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

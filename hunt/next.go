@@ -73,7 +73,7 @@ func (h *Search) pointless(p point) bool {
 	if p.depth < 2 {
 		return false
 	}
-	// A fault that alone breaks it breaks it in company: that says nothing new.
+	// Skip pairs that contain a fault that suffices by itself.
 	for _, st := range p.schedule.TriggeredFaults {
 		if h.breaking[h.faultKey(p.workload, st)] {
 			return true
@@ -85,7 +85,7 @@ func (h *Search) pointless(p point) bool {
 // hopeless says that one of the faults cannot be done here, or that its trigger never comes.
 func (h *Search) hopeless(p point) bool {
 	for _, st := range p.schedule.TriggeredFaults {
-		if h.undoable(st) || p.workload != "" && h.gone[p.workload+"|"+st.When.String()] != "" {
+		if h.undoable(st) || p.workload != "" && h.infeasible[p.workload+"|"+st.When.String()] != "" {
 			return true
 		}
 	}
@@ -94,7 +94,7 @@ func (h *Search) hopeless(p point) bool {
 
 // undoable says that a fault could not be done here.
 func (h *Search) undoable(st scenarios.TriggeredFault) bool {
-	return h.gone["fault "+st.Fault.Word] != "" || h.gone["fault "+st.Fault.Text] != ""
+	return h.infeasible["fault "+st.Fault.Word] != "" || h.infeasible["fault "+st.Fault.Text] != ""
 }
 
 // faultKey is one text for a fault in a workload and for all that are the same but for the

@@ -20,7 +20,7 @@ func pairs(t Target, all []workload) []two {
 	for i, w := range all {
 		var list []one
 		for _, f := range faults(t, w.leading(t)) {
-			// Of every fault its most telling triggers are enough.
+			// Of every fault the triggers of the highest priority are enough.
 			triggered := tried(t, all, i, f)
 			list = append(list, triggered[:min(len(triggered), 2)]...)
 		}

@@ -65,10 +65,10 @@ func portionOf(t Target, depth int, part Part, skip func(point) bool) iter.Seq[p
 // Portion is what one part of a hunt came to, with all that it takes to put it together
 // with others: those of other shards, or of other workers.
 type Portion struct {
-	Result    Result            `json:"result"`
-	States    []uint64          `json:"states,omitempty"`
-	Gone      map[string]string `json:"gone,omitempty"`      // triggers that never come and faults that could not be done, with the reason
-	Confirmed []string          `json:"confirmed,omitempty"` // faults that took effect
+	Result     Result            `json:"result"`
+	States     []uint64          `json:"states,omitempty"`
+	Infeasible map[string]string `json:"infeasible,omitempty"` // triggers that never come and faults that could not be done, with the reason
+	Confirmed  []string          `json:"confirmed,omitempty"`  // faults that took effect
 	// Skipped counts, by fault, the schedules that were passed over since it could not be done.
 	Skipped map[string]int `json:"skipped,omitempty"`
 }
@@ -80,7 +80,7 @@ func (h *Search) Portion() Portion {
 	r := h.result
 	r.Counterexamples = slices.Clone(h.counterexamples)
 	return Portion{
-		Result: r, Gone: maps.Clone(h.gone),
+		Result: r, Infeasible: maps.Clone(h.infeasible),
 		States: slices.Sorted(maps.Keys(h.corpus.states)), Confirmed: slices.Sorted(maps.Keys(h.confirmed)), Skipped: maps.Clone(h.skipped),
 	}
 }
@@ -96,11 +96,11 @@ func Assemble(o Options, portions []Portion) *Search {
 	}
 	h.uneven()
 	for fault := range h.confirmed {
-		delete(h.gone, "fault "+fault)
+		delete(h.infeasible, "fault "+fault)
 	}
 	h.result.Curve = together(portions)
 	h.result.States = len(h.corpus.states)
-	h.result.Infeasible = h.infeasible()
+	h.result.Infeasible = h.infeasibleFaults()
 	h.merge()
 	h.name()
 	h.result.Counterexamples = h.counterexamples
@@ -159,7 +159,7 @@ func (h *Search) add(p Portion) {
 	for _, st := range p.States {
 		h.corpus.states[st] = true
 	}
-	maps.Copy(h.gone, p.Gone)
+	maps.Copy(h.infeasible, p.Infeasible)
 	for _, f := range p.Confirmed {
 		h.confirmed[f] = true
 	}

@@ -69,7 +69,7 @@ func TestPortionsMakeTheWhole(t *testing.T) {
 		t.Fatalf("counterexamples %q, the whole has %q", counterexampleNames(got), want)
 	}
 	for i, d := range got.Depths {
-		// What breaks alone is left out in company: a part knows only of its own.
+		// Pairs that contain a sufficient fault are left out: a part knows only of its own.
 		if w := whole.Depths[i]; i < 2 && d != w || !d.Done || d.Ran < w.Ran {
 			t.Errorf("%d faults: %+v, the whole has %+v", i, d, w)
 		}
@@ -121,7 +121,7 @@ func TestImpossibleEverywhere(t *testing.T) {
 	gone := map[string]string{"fault disk: redis": "no disk", "fault reset: A": "no connection"}
 	at := time.Unix(0, 0)
 	h := Assemble(o, []Portion{
-		{Result: Result{Started: at}, Gone: gone}, {Result: Result{Started: at.Add(time.Second)}, Confirmed: []string{"reset: A"}},
+		{Result: Result{Started: at}, Infeasible: gone}, {Result: Result{Started: at.Add(time.Second)}, Confirmed: []string{"reset: A"}},
 	})
 	if got := h.Result().Infeasible; len(got) != 1 || got[0] != "disk: redis: no disk" {
 		t.Fatalf("impossible: %q", got)
@@ -155,8 +155,8 @@ func TestUneven(t *testing.T) {
 		return p
 	}
 	can := whole(Portion{Confirmed: []string{"cut: A from servers"}})
-	cannot := whole(Portion{Gone: map[string]string{"fault cut: A from servers": "no namespaces"}, Skipped: map[string]int{"cut: A from servers": 7}})
-	tried := whole(Portion{Gone: map[string]string{"fault cut: A from servers": "it was idle"}})
+	cannot := whole(Portion{Infeasible: map[string]string{"fault cut: A from servers": "no namespaces"}, Skipped: map[string]int{"cut: A from servers": 7}})
+	tried := whole(Portion{Infeasible: map[string]string{"fault cut: A from servers": "it was idle"}})
 	for _, c := range []struct {
 		name     string
 		portions []Portion
@@ -177,7 +177,7 @@ func TestUneven(t *testing.T) {
 
 // TestSkippedIsCounted: a search says what it passed over.
 func TestSkippedIsCounted(t *testing.T) {
-	o := Options{Target: target(1, 1, "pause"), Strategy: Exhaustive, Depth: 1, Gone: map[string]string{"fault pause: A": "not here"}}
+	o := Options{Target: target(1, 1, "pause"), Strategy: Exhaustive, Depth: 1, Infeasible: map[string]string{"fault pause: A": "not here"}}
 	h, r := search(t, &model{}, o, 1)
 	n := h.Portion().Skipped["pause: A"]
 	if n == 0 || r.Depths[1].Ran+n != o.Target.Size(1)-o.Target.Size(0) {

@@ -85,11 +85,11 @@ func Repeats(ctx context.Context, t Target, p Runner, all []*scenarios.Scenario,
 		tell(i, rate)
 		best.Tried++
 		runs += rate.Runs + rate.Discarded
-		if r := (Repeated{i, like.Signature, rate, steady, best.Tried, 0}); rate.Hits > 0 && (best.Place < 0 || rate.share() > best.Rate.share()) {
+		if r := (Repeated{i, like.Signature, rate, steady, best.Tried, 0}); rate.Hits > 0 && (best.Place < 0 || rate.hitRate() > best.Rate.hitRate()) {
 			best = r
 		}
 		for _, r := range alike {
-			if r.Rate.Runs = rate.Runs; other.Place < 0 || r.Rate.share() > other.Rate.share() {
+			if r.Rate.Runs = rate.Runs; other.Place < 0 || r.Rate.hitRate() > other.Rate.hitRate() {
 				other = *r
 			}
 		}

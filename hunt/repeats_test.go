@@ -102,12 +102,12 @@ func TestSettle(t *testing.T) {
 	}}}}
 	h := New(Options{Target: target(1, 1)})
 	defer h.stop()
-	k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 100, trail: []string{string(whole.Write())}}
-	if s, rate := k.settle(t.Context(), small, 20); len(s.TriggeredFaults) != 2 || rate.Hits != 20 || len(k.trail) != 0 {
+	k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 100, acceptedSteps: []string{string(whole.Write())}}
+	if s, rate := k.settle(t.Context(), small, 20); len(s.TriggeredFaults) != 2 || rate.Hits != 20 || len(k.acceptedSteps) != 0 {
 		t.Errorf("%d of %d:\n%s", rate.Hits, rate.Runs, s.Write())
 	}
-	k.trail = []string{string(small.Write())}
-	if s, rate := k.settle(t.Context(), small, 20); rate.Hits != 10 || len(k.trail) != 1 {
+	k.acceptedSteps = []string{string(small.Write())}
+	if s, rate := k.settle(t.Context(), small, 20); rate.Hits != 10 || len(k.acceptedSteps) != 1 {
 		t.Errorf("what is no steadier was taken: %d of %d:\n%s", rate.Hits, rate.Runs, s.Write())
 	}
 }

@@ -116,8 +116,8 @@ type Counterexample struct {
 
 	others int // schedules that were confirmed besides, because it was intermittent
 
-	trail []string // larger schedules that showed it, the latest last
-	share float64  // of the runs that showed it when it was found; 0: nearly all
+	acceptedSteps []string // larger schedules that showed it, the latest last
+	hitRate       float64  // of the runs that showed it when it was found; 0: nearly all
 
 	unmeasured, untried bool // there was no time to run it alone, and to try what might help
 }
@@ -139,7 +139,7 @@ func (w *Counterexample) rate() Rate {
 // reliable says that it came nearly every time with the machine to itself, or half as often as
 // when it was found.
 func (w *Counterexample) reliable() bool {
-	return w.Alone.nearlyAlways() || w.share > 0 && w.Alone.share() >= w.share/2
+	return w.Alone.nearlyAlways() || w.hitRate > 0 && w.Alone.hitRate() >= w.hitRate/2
 }
 
 // Mitigation is a change that might prevent a counterexample, and how often it did.
@@ -166,8 +166,8 @@ func (r Rate) Helps() bool { return r.Hits == 0 && r.Runs > r.Missed }
 // nearlyAlways is what a rate has to be for a schedule to be reproducible.
 func (r Rate) nearlyAlways() bool { return float64(r.Hits) >= 0.95*float64(r.Runs) }
 
-// share is the part of the runs that showed it.
-func (r Rate) share() float64 { return float64(r.Hits) / float64(max(1, r.Runs)) }
+// hitRate is the part of the runs that showed it.
+func (r Rate) hitRate() float64 { return float64(r.Hits) / float64(max(1, r.Runs)) }
 
 func (r *Rate) take(hit bool) {
 	r.Runs++

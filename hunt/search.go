@@ -32,19 +32,19 @@ type Options struct {
 	Part     Part          // of the space; the zero one for all of it
 	Time     time.Duration // for the search
 	Find     []string      // anomalies; nil: all of required properties
-	// IgnoreHazards leaves out what follows from a lease alone: stale writes.
+	// IgnoreHazards leaves out stale writes after expiry.
 	IgnoreHazards  bool
 	FailFast       bool // end with the first counterexample that repeats
 	Seed           uint64
 	Known          []Ran       // of an earlier search that goes on here
 	FoundElsewhere []Signature // found elsewhere: they are neither confirmed nor reported again
-	Shared         Shared      // what other searches gain meanwhile; may be nil
-	// Gone is what an earlier part of the same hunt learned (Portion.Gone): triggers that never
+	CorpusSync     CorpusSync  // what other searches gain meanwhile; may be nil
+	// Infeasible is what an earlier part of the same hunt learned (Portion.Infeasible): triggers that never
 	// come, and faults that cannot be done, are not tried again.
-	Gone     map[string]string
-	Progress func(Progress)                       // may be nil; called often
-	Record   func(Ran)                            // may be nil; called with every run
-	Tell     func(counterexample *Counterexample) // may be nil; called with each counterexample as it is found
+	Infeasible map[string]string
+	Progress   func(Progress)                       // may be nil; called often
+	Record     func(Ran)                            // may be nil; called with every run
+	Tell       func(counterexample *Counterexample) // may be nil; called with each counterexample as it is found
 }
 
 // Ran is one run as a search that goes on later has to know it.
@@ -75,7 +75,7 @@ type Search struct {
 
 	pending         map[string]bool // signatures that are being confirmed
 	counterexamples []*Counterexample
-	gone            map[string]string // triggers of a workload that never come, and faults that cannot be done
+	infeasible      map[string]string // triggers of a workload that never come, and faults that cannot be done
 	failureCounts   map[string]int    // how often that was seen
 	confirmed       map[string]bool   // faults that took effect
 	skipped         map[string]int    // schedules of the space that were passed over since a fault could not be done
@@ -93,13 +93,13 @@ func New(o Options) *Search {
 	}
 	h := &Search{
 		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
-		gone: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string]bool{}, confirmed: map[string]bool{}, skipped: map[string]int{},
+		infeasible: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string]bool{}, confirmed: map[string]bool{}, skipped: map[string]int{},
 	}
 	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {
 		h.result.Depths = append(h.result.Depths, Depth{Faults: d})
 	}
-	maps.Copy(h.gone, o.Gone)
+	maps.Copy(h.infeasible, o.Infeasible)
 	for _, p := range o.Known {
 		h.known(p)
 	}
@@ -178,7 +178,7 @@ func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
 	h.order()
 	h.name()
 	h.result.Counterexamples = h.counterexamples
-	h.result.Infeasible = h.infeasible()
+	h.result.Infeasible = h.infeasibleFaults()
 	switch {
 	case cause == nil, errors.Is(cause, errTime), errors.Is(cause, errFound):
 		return &h.result, nil
@@ -189,10 +189,10 @@ func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
 	return &h.result, cause
 }
 
-// impossible are the faults that could not be done here, and why.
-func (h *Search) infeasible() []string {
+// infeasibleFaults are the faults that could not be done here, and why.
+func (h *Search) infeasibleFaults() []string {
 	out := h.o.Target.unable()
-	for text, why := range h.gone {
+	for text, why := range h.infeasible {
 		if fault, ok := strings.CutPrefix(text, "fault "); ok {
 			out = append(out, fault+": "+reason(fault, why))
 		}
@@ -253,7 +253,7 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 		if err != nil || ctx.Err() != nil {
 			continue
 		}
-		for _, sig := range h.took(next, guided, out) {
+		for _, sig := range h.observe(next, guided, out) {
 			h.confirm(ctx, p, next, sig, out)
 			if h.o.FailFast && h.found() {
 				return errFound

@@ -190,7 +190,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A schedule that shows at will what another showed by luck takes its place; one that shows it
+// A reproducible schedule takes the place of an intermittent one; one that shows it
 // no oftener does not, and after some of them no more are tried.
 func TestSteadierTakesThePlace(t *testing.T) {
 	lucky := map[string]int{}

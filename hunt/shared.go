@@ -18,11 +18,11 @@ type Gain struct {
 	Once bool `json:"once,omitempty"`
 }
 
-// Shared is a corpus that several searches have together. Both methods are called while the
+// CorpusSync is a corpus that several searches have together. Both methods are called while the
 // search waits: they must not wait for a network.
-type Shared interface {
-	// Offer gives what this search gained.
-	Offer(Gain)
+type CorpusSync interface {
+	// Publish gives what this search gained.
+	Publish(Gain)
 	// Take returns what others gained since it was last called.
 	Take() []Gain
 }
@@ -32,8 +32,8 @@ func (e *entry) gain() Gain {
 	return Gain{Schedule: string(e.schedule.Write()), States: slices.Clone(e.gained), Margins: maps.Clone(e.closest)}
 }
 
-// admit takes what another search gained. What is new of it there and not here is no news.
-func (c *corpus) admit(g Gain) {
+// merge takes what another search gained. What is new of it there and not here is no news.
+func (c *corpus) merge(g Gain) {
 	s, err := scenarios.Parse("schedule.yaml", []byte(g.Schedule))
 	if err != nil {
 		return // written by another version
@@ -65,10 +65,10 @@ func (h *Search) Best(most int) []Gain {
 
 // exchange takes what others gained. h.mu is held.
 func (h *Search) exchange() {
-	if h.o.Shared == nil {
+	if h.o.CorpusSync == nil {
 		return
 	}
-	for _, g := range h.o.Shared.Take() {
-		h.corpus.admit(g)
+	for _, g := range h.o.CorpusSync.Take() {
+		h.corpus.merge(g)
 	}
 }

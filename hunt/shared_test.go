@@ -14,7 +14,7 @@ type board struct {
 	posted int
 }
 
-func (b *board) Offer(g Gain) {
+func (b *board) Publish(g Gain) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.posted++
@@ -32,19 +32,19 @@ func (b *board) Take() []Gain {
 func TestSharedCorpus(t *testing.T) {
 	on := target(1, 1)
 	b := &board{}
-	search(t, &model{}, Options{Target: on, Depth: 0, Strategy: Guided, Time: 200 * time.Millisecond, Shared: b}, 1)
+	search(t, &model{}, Options{Target: on, Depth: 0, Strategy: Guided, Time: 200 * time.Millisecond, CorpusSync: b}, 1)
 	if b.posted == 0 {
 		t.Fatal("nothing was offered")
 	}
 	s := on.schedule(workloads(on)[1])
 	c := newCorpus()
 	c.add(on.schedule(workloads(on)[0]), feedback{states: []uint64{1, 2}, margins: map[string]float64{"exclusion": 0.5}})
-	c.admit(Gain{Schedule: string(s.Write()), States: []uint64{2}, Margins: map[string]float64{"exclusion": 0.49}})
+	c.merge(Gain{Schedule: string(s.Write()), States: []uint64{2}, Margins: map[string]float64{"exclusion": 0.49}})
 	if len(c.entries) != 1 {
 		t.Fatal("what is not new here was taken")
 	}
-	c.admit(Gain{Schedule: "no scenario", States: []uint64{7}})
-	c.admit(Gain{Schedule: string(s.Write()), States: []uint64{2, 3}, Margins: map[string]float64{"exclusion": 0.1}})
+	c.merge(Gain{Schedule: "no scenario", States: []uint64{7}})
+	c.merge(Gain{Schedule: string(s.Write()), States: []uint64{2, 3}, Margins: map[string]float64{"exclusion": 0.1}})
 	if len(c.entries) != 2 || !c.entries[1].proven || !slices.Equal(c.entries[1].gained, []uint64{3}) || c.archives["exclusion"].entry != c.entries[1] || c.states[7] {
 		t.Fatalf("taken: %+v", c.entries)
 	}

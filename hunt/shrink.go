@@ -18,13 +18,13 @@ import (
 // kept is taken back if the whole is not steady any more at the end. It returns what each
 // remaining part was needed for.
 type shrinker struct {
-	h      *Search
-	runner Runner
-	sig    Signature
-	runs   int
-	budget int      // of runs
-	trail  []string // the schedules that were kept before the last one
-	share  float64  // of the runs that show it; 0: nearly all of them
+	h             *Search
+	runner        Runner
+	sig           Signature
+	runs          int
+	budget        int      // of runs
+	acceptedSteps []string // the schedules that were kept before the last one
+	hitRate       float64  // of the runs that show it; 0: nearly all of them
 }
 
 // measuredBy is how often a schedule that is intermittent is run until the search knows how
@@ -48,7 +48,7 @@ func (k *shrinker) measure(ctx context.Context, s *scenarios.Scenario) (Rate, er
 	more := k.h.rate(ctx, k.runner, s, k.sig, measuredBy-r.Runs, nil)
 	k.runs += more.Runs + more.Discarded
 	r.Hits, r.Runs, r.Discarded = r.Hits+more.Hits, r.Runs+more.Runs, r.Discarded+more.Discarded
-	if k.share = r.share(); k.share < seldom && ctx.Err() == nil {
+	if k.hitRate = r.hitRate(); k.hitRate < seldom && ctx.Err() == nil {
 		return r, fmt.Errorf("it came in %d of %d runs: %w", r.Hits, r.Runs, ErrSeldom)
 	}
 	return r, nil
@@ -56,7 +56,7 @@ func (k *shrinker) measure(ctx context.Context, s *scenarios.Scenario) (Rate, er
 
 // steadyEnough says that a rate is what the schedule had at first, or nearly always.
 func (k *shrinker) steadyEnough(r Rate) bool {
-	return r.nearlyAlways() || k.share > 0 && r.share() >= k.share/2
+	return r.nearlyAlways() || k.hitRate > 0 && r.hitRate() >= k.hitRate/2
 }
 
 // over says why what is left may not be as small as it goes; "" if it is.
@@ -108,7 +108,7 @@ func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenario
 				}
 				continue
 			}
-			k.trail = append(k.trail, string(s.Write()))
+			k.acceptedSteps = append(k.acceptedSteps, string(s.Write()))
 			s, again = smaller, true
 			break
 		}
@@ -118,7 +118,7 @@ func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenario
 
 // same says that a schedule steadily shows the signature.
 func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario) bool {
-	r, ok := k.h.repeat(ctx, k.runner, s, k.sig, &sequential{share: k.share}, 0)
+	r, ok := k.h.repeat(ctx, k.runner, s, k.sig, &sequential{hitRate: k.hitRate}, 0)
 	k.runs += r.Runs + r.Discarded
 	return ok
 }

@@ -100,7 +100,7 @@ func TestShrinkUnsteady(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if got.Faults[1] != x.faults || got.Steps[1] >= got.Steps[0] || got.Rate.share() < x.rate/2 {
+			if got.Faults[1] != x.faults || got.Steps[1] >= got.Steps[0] || got.Rate.hitRate() < x.rate/2 {
 				t.Errorf("rate %v, seed %d: %+v\n%s", x.rate, seed, got, got.Schedule)
 			}
 		}
@@ -123,8 +123,8 @@ func TestShrinkKeepsTheRate(t *testing.T) {
 		k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 5000}
 		_, err := k.measure(t.Context(), s)
 		small, _ := k.shrink(t.Context(), s)
-		if h.stop(); err != nil || k.share > 0.9 {
-			t.Errorf("seed %d: measured %v, %v", seed, k.share, err)
+		if h.stop(); err != nil || k.hitRate > 0.9 {
+			t.Errorf("seed %d: measured %v, %v", seed, k.hitRate, err)
 		}
 		if struck("clock", "redis")(small) {
 			kept++
@@ -162,7 +162,7 @@ func TestSequential(t *testing.T) {
 		for rate, want := range map[float64][2]float64{share: {0.88, 1}, share / 2: {0, 0.12}, share / 4: {0, 0.01}} {
 			rng, accepted := rand.New(rand.NewPCG(1, 1)), 0
 			for range 4000 {
-				q := sequential{share: share}
+				q := sequential{hitRate: share}
 				for !q.decided() {
 					q.take(rng.Float64() < rate)
 				}

@@ -63,8 +63,8 @@ func Shrink(ctx context.Context, t Target, p Runner, s *scenarios.Scenario, o Sh
 	small, needed := k.shrink(ctx, s)
 	small = k.center(ctx, small)
 	out := &Shrunk{Needed: needed, Runs: k.runs}
-	kept := len(k.trail)
-	if small, out.Rate = k.settle(ctx, small, o.Replays); len(k.trail) < kept {
+	kept := len(k.acceptedSteps)
+	if small, out.Rate = k.settle(ctx, small, o.Replays); len(k.acceptedSteps) < kept {
 		out.Needed = nil // of another schedule
 	}
 	w := Counterexample{Signature: k.sig, Name: s.Name, Schedule: string(small.Write()), Alone: out.Rate}
@@ -91,17 +91,17 @@ func Shrink(ctx context.Context, t Target, p Runner, s *scenarios.Scenario, o Sh
 // last for as long as that is not nearly every time, or half as often as it came at first.
 func (k *shrinker) settle(ctx context.Context, s *scenarios.Scenario, replays int) (*scenarios.Scenario, Rate) {
 	rate := k.h.rate(ctx, k.runner, s, k.sig, replays, nil)
-	for !k.steadyEnough(rate) && len(k.trail) > 0 && ctx.Err() == nil {
-		last := len(k.trail) - 1
-		larger, err := scenarios.Parse(s.File, []byte(k.trail[last]))
+	for !k.steadyEnough(rate) && len(k.acceptedSteps) > 0 && ctx.Err() == nil {
+		last := len(k.acceptedSteps) - 1
+		larger, err := scenarios.Parse(s.File, []byte(k.acceptedSteps[last]))
 		if err != nil {
 			break
 		}
 		again := k.h.rate(ctx, k.runner, larger, k.sig, replays, nil)
-		if again.share() <= rate.share() {
+		if again.hitRate() <= rate.hitRate() {
 			break // what is larger is no steadier
 		}
-		s, rate, k.trail = larger, again, k.trail[:last]
+		s, rate, k.acceptedSteps = larger, again, k.acceptedSteps[:last]
 	}
 	return s, rate
 }

@@ -16,7 +16,7 @@ type Signature struct {
 	Kinds   []string `json:"kinds"` // of fault, and on whom they fall: "pause of a client"
 }
 
-// AfterLease is the cause of a stale write that follows from a lease alone: the client's lease
+// AfterLease is the cause of a stale write after expiry: the client's lease
 // has ended, and the resource does not check tokens. However it is brought about, it is one
 // counterexample, and fencing is its mitigation.
 const AfterLease = "after-lease"
@@ -27,7 +27,7 @@ const NoFault = "no fault injected"
 // leaseHazard is the signature that all such stale writes share.
 var leaseHazard = Signature{Anomaly: "stale-write", Cause: AfterLease}
 
-// LeaseHazard reports whether s is a stale write that follows from a lease alone.
+// LeaseHazard reports whether s is a stale write after expiry, which any lease allows.
 func (s Signature) LeaseHazard() bool { return s.root() == leaseHazard.root() }
 
 // Hazard reports whether s is a lease hazard; anything else is a lock bug.

@@ -84,7 +84,7 @@ type one struct {
 }
 
 // single gives every fault at every trigger that is new in its workload. The faults take
-// turns, each with its most telling trigger first: a search that is cut short has tried
+// turns, each with its trigger of the highest priority first: a search that is cut short has tried
 // something of every fault, and a bug that takes a wrong clock is not found after all pauses.
 func single(t Target, all []workload) iter.Seq[one] {
 	queues := map[string][]one{}
@@ -118,7 +118,7 @@ func tried(t Target, all []workload, i int, f fault) []one {
 			trigger, n, late = s.When, n+1, 0
 		}
 		// What a wrong clock does shows only later, by what follows.
-		if f.tells(t, s, late > 0) && (f.word == "clock" || all[i].opens(all[:i], s.When)) {
+		if f.tells(t, s, late > 0) && (f.word == "clock" || all[i].reachesNewPoint(all[:i], s.When)) {
 			out = append(out, one{all[i], s, f.rank, 2*f.order(all, i, s.When) + 2*n + late})
 		}
 	}
@@ -171,9 +171,8 @@ func triggeredOf(t Target, w workload, f fault) []scenarios.TriggeredFault {
 // takes one to three. Those that never come are given up.
 const messages = 3
 
-// triggersOf are the triggers of a fault in a workload, the highest priority first: who stops is
-// missed most before a write, and a wrong clock or a bad link matter most to who asks for
-// the lock.
+// triggersOf are the triggers of a fault in a workload, the highest priority first: pauses matter
+// most before writes, and a wrong clock or a bad link to a client that acquires the lock.
 func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 	var out []scenarios.Trigger
 	for i, p := range w.programs {

@@ -207,7 +207,7 @@ func TestTriggersThatOpen(t *testing.T) {
 		{race, scenarios.Trigger{At: scenarios.Event, Await: scenarios.AwaitClient("B", "waiting")}, true},
 		{longer, scenarios.Trigger{At: scenarios.Start}, true},
 	} {
-		if got := tt.w.opens([]workload{first}, tt.at); got != tt.want {
+		if got := tt.w.reachesNewPoint([]workload{first}, tt.at); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.at, got, tt.want)
 		}
 	}

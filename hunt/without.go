@@ -17,7 +17,7 @@ const (
 // come without it.
 func (h *Search) without(ctx context.Context, p Runner, w *Counterexample) {
 	s, err := w.scenario()
-	if err != nil || w.rate().share() < tellable {
+	if err != nil || w.rate().hitRate() < tellable {
 		return
 	}
 	w.Without = nil

@@ -132,9 +132,9 @@ func touches(do string) bool {
 	return do == history.Read || do == history.Write || do == history.Add
 }
 
-// opens says that a trigger is at a point that none of the earlier workloads comes to: until
+// reachesNewPoint says that a trigger is at a point that none of the earlier workloads comes to: until
 // then its client has done something else, or the others began otherwise.
-func (w workload) opens(earlier []workload, a scenarios.Trigger) bool {
+func (w workload) reachesNewPoint(earlier []workload, a scenarios.Trigger) bool {
 	name := a.Client
 	if a.Await != nil {
 		name = a.Await.Client
@@ -144,7 +144,7 @@ func (w workload) opens(earlier []workload, a scenarios.Trigger) bool {
 		return true
 	}
 	for _, e := range earlier {
-		if c < len(e.programs) && e.begins(w, c) && until(w.programs[c], a) == until(e.programs[c], a) {
+		if c < len(e.programs) && e.begins(w, c) && prefixThrough(w.programs[c], a) == prefixThrough(e.programs[c], a) {
 			return false
 		}
 	}
@@ -161,8 +161,8 @@ func (w workload) begins(as workload, client int) bool {
 	return true
 }
 
-// until is a program up to the move of a trigger.
-func until(p scenarios.Program, a scenarios.Trigger) string {
+// prefixThrough is a program up to the move of a trigger.
+func prefixThrough(p scenarios.Program, a scenarios.Trigger) string {
 	do, nth := a.Do, a.Nth
 	if do == "" { // an event: it waits for its first grant
 		do, nth = history.Acquire, 1

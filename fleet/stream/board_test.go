@@ -20,7 +20,7 @@ func TestGainsAreShared(t *testing.T) {
 		return g
 	}
 	a, b, other := open(0, "a"), open(0, "b"), open(1, "c")
-	a.Offer(hunt.Gain{Schedule: "s", States: []uint64{7}})
+	a.Publish(hunt.Gain{Schedule: "s", States: []uint64{7}})
 	late := open(0, "late")
 	for name, g := range map[string]*Gains{"b": b, "late": late} {
 		got := await(t, g)

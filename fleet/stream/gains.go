@@ -12,7 +12,7 @@ import (
 	"github.com/picklock/picklock/hunt"
 )
 
-// Gains is the corpus that all workers of a hunt share. It implements hunt.Shared.
+// Gains is the corpus that all workers of a hunt share. It implements hunt.CorpusSync.
 type Gains struct {
 	c       *Campaign
 	subject string
@@ -63,8 +63,8 @@ func (g *Gains) take(m jetstream.Msg) {
 	}
 }
 
-// Offer implements hunt.Shared. It does not wait for the queue.
-func (g *Gains) Offer(gain hunt.Gain) {
+// Publish implements hunt.CorpusSync. It does not wait for the queue.
+func (g *Gains) Publish(gain hunt.Gain) {
 	b, err := json.Marshal(sent{g.worker, gain})
 	if err == nil {
 		err = g.c.q.nc.Publish(g.subject, b)
@@ -72,7 +72,7 @@ func (g *Gains) Offer(gain hunt.Gain) {
 	_ = err // the other workers search without it
 }
 
-// Take implements hunt.Shared.
+// Take implements hunt.CorpusSync.
 func (g *Gains) Take() []hunt.Gain {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -101,13 +101,13 @@ func (w *worker) search(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 	task := j.job.Hunt
 	o := hunt.Options{
 		Target: h.target, Strategy: hunt.Exhaustive, Depth: task.Depth, Part: hunt.Part{First: i.First, End: i.End}, Time: sliceWithin,
-		Find: task.Find, IgnoreHazards: task.Beyond, Seed: task.Seed + uint64(i.Number), FoundElsewhere: known, Gone: h.gone,
+		Find: task.Find, IgnoreHazards: task.Beyond, Seed: task.Seed + uint64(i.Number), FoundElsewhere: known, Infeasible: h.gone,
 		Tell: func(counterexample *hunt.Counterexample) {
 			w.o.Say(fmt.Sprintf("%s: found %s (%d of %d runs)", j.job.Name, counterexample.Signature, counterexample.Search.Hits, counterexample.Search.Runs))
 		},
 	}
 	if i.Kind == fleet.Guided {
-		o.Strategy, o.Depth, o.Part, o.Time, o.Shared = hunt.Guided, -1, hunt.Part{}, i.Time, h.gains
+		o.Strategy, o.Depth, o.Part, o.Time, o.CorpusSync = hunt.Guided, -1, hunt.Part{}, i.Time, h.gains
 	}
 	s := hunt.New(o)
 	result, err := s.Run(ctx, h.runners)
@@ -119,11 +119,11 @@ func (w *worker) search(ctx context.Context, j *job, i fleet.Item, r *fleet.Resu
 	}
 	if i.Kind == fleet.Slice {
 		for _, g := range s.Best(offered) {
-			h.gains.Offer(g)
+			h.gains.Publish(g)
 		}
 	}
 	p := s.Portion()
-	maps.Copy(h.gone, p.Gone)
+	maps.Copy(h.gone, p.Infeasible)
 	for _, counterexample := range p.Result.Counterexamples {
 		if counterexample.Search.Hits > 1 { // it repeats, so that no other worker needs to confirm it
 			h.found.Add(counterexample.Signature)

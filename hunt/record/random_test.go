@@ -113,7 +113,7 @@ func TestAnyRecord(t *testing.T) {
 		if strings.Contains(odd, "moonshine") != strings.Contains(fmt.Sprint(r.Events), "moonshine") && odd != "" {
 			t.Errorf("left out: %q", odd)
 		}
-		for _, l := range ladder {
+		for _, l := range relaxations {
 			s, err := r.build(a, l, faults)
 			if err != nil {
 				if !strings.Contains(err.Error(), "none of its clients") {

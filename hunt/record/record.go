@@ -43,8 +43,8 @@ var ErrNoSchedule = errors.New("this cannot be written as a schedule")
 // on by chance.
 const occurrences = 3
 
-// looser is a way to take a record less exactly.
-type looser struct {
+// relaxation is a way to take a record less exactly.
+type relaxation struct {
 	how     string
 	all     bool // every fault since the quiet moment, not only those of the evidence
 	asked   bool // from when the first of them asked for the lock, not only the quiet moment
@@ -55,10 +55,10 @@ type looser struct {
 	message scenarios.Where
 }
 
-// ladder is the order in which a violation is tried. What stands first takes the record as
+// relaxations is the order in which a violation is tried. What stands first takes the record as
 // it is, what follows allows for what a record does not say: the order within a moment, and
 // what it owes to those who are left out.
-var ladder = []looser{
+var relaxations = []relaxation{
 	{},
 	{how: "with every fault since the lock was last free", all: true},
 	{how: "with clients that ask for the lock as early as they did", early: true},
@@ -74,7 +74,7 @@ var ladder = []looser{
 
 // Schedules builds schedules from a record of which each of the anomalies is a violation of
 // the same kind. The earliest comes first, which is least a consequence of others, then those
-// with the fewest faults on; all are taken as they were, and then by what the ladder allows,
+// with the fewest faults on; all are taken as they were, and then by what the relaxations allow,
 // rung by rung. No schedule comes twice. The error is ErrNoSchedule where there is none at all.
 func (r Run) Schedules(anomalies []verdict.Anomaly) ([]Try, error) {
 	if err := r.expressible(); err != nil {
@@ -99,7 +99,7 @@ func (r Run) Schedules(anomalies []verdict.Anomaly) ([]Try, error) {
 	var out []Try
 	var first error
 	seen := map[string]bool{}
-	for _, l := range ladder {
+	for _, l := range relaxations {
 		for i, a := range anomalies[:min(len(anomalies), occurrences)] {
 			s, err := r.build(a, l, faults)
 			if err != nil {
@@ -154,7 +154,7 @@ func (r Run) expressible() error {
 }
 
 // build makes one schedule.
-func (r Run) build(a verdict.Anomaly, l looser, faults []fault) (*scenarios.Scenario, error) {
+func (r Run) build(a verdict.Anomaly, l relaxation, faults []fault) (*scenarios.Scenario, error) {
 	w := r.window(a, l)
 	scripts := r.scripts(w, l)
 	if len(scripts) == 0 {

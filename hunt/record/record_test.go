@@ -91,7 +91,7 @@ func TestSchedules(t *testing.T) {
 	for _, x := range []struct {
 		name, history string
 		anomaly       verdict.Anomaly
-		how           string // of the rung of the ladder
+		how           string // of the relaxation
 		want          string
 	}{
 		{"a pause of the holder ends with what the other has done", paused, late, "", `  A: acquire, read, write, release

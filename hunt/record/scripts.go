@@ -36,7 +36,7 @@ func (c script) program() scenarios.Program {
 const thinking = 0.1
 
 // scripts turn what the clients of a window did into programs.
-func (r Run) scripts(w window, l looser) []script {
+func (r Run) scripts(w window, l relaxation) []script {
 	var out []script
 	for i, p := range w.clients {
 		out = append(out, script{name: r.Clients[i], process: p})
@@ -49,7 +49,7 @@ func (r Run) scripts(w window, l looser) []script {
 }
 
 // fill writes one client's program.
-func (r Run) fill(c *script, w window, l looser, all []script, paused []stretch) {
+func (r Run) fill(c *script, w window, l relaxation, all []script, paused []stretch) {
 	granted, awaited := map[string]bool{}, map[string]bool{}
 	held, last := "", int64(0) // the grant that it has, and when its latest act under it ended
 	for _, a := range w.acts {
@@ -118,7 +118,7 @@ func (c *script) add(m scenarios.Move, from, to int64) {
 
 // before names the client that had been granted the lock last when c was granted it, or gave
 // up: so that they come to it in the order of the record.
-func (w window) before(a act, l looser, c *script, all []script) string {
+func (w window) before(a act, l relaxation, c *script, all []script) string {
 	at := a.from
 	if a.to != open && !l.early {
 		at = a.to

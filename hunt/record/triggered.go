@@ -17,7 +17,7 @@ const mostLeases = 8
 
 // triggered are the triggered faults for one fault of the run: several where a step of a scenario
 // does to one node what the nemesis did to many.
-func (r Run) triggered(w window, scripts []script, f fault, l looser) []scenarios.TriggeredFault {
+func (r Run) triggered(w window, scripts []script, f fault, l relaxation) []scenarios.TriggeredFault {
 	names := map[string]string{}
 	for _, c := range scripts {
 		names[c.process] = c.name
@@ -71,7 +71,7 @@ func moments(scripts []script) []moment {
 
 // trigger is the event of a client that triggers a fault: where it falls on a client, what
 // that client was doing; otherwise the nearest of all.
-func (r Run) trigger(w window, scripts []script, f fault, l looser) scenarios.Trigger {
+func (r Run) trigger(w window, scripts []script, f fault, l relaxation) scenarios.Trigger {
 	if f.from <= w.from {
 		return scenarios.Trigger{At: scenarios.Start}
 	}
@@ -126,7 +126,7 @@ func under(c script, a scenarios.Trigger, at int64) bool {
 }
 
 // until is what ended a fault: what another client had just done, or a time.
-func (r Run) until(w window, scripts []script, f fault, l looser) scenarios.Until {
+func (r Run) until(w window, scripts []script, f fault, l relaxation) scenarios.Until {
 	from := max(f.from, w.from)
 	leases := float64(mostLeases)
 	if f.to != open {

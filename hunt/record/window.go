@@ -32,7 +32,7 @@ func (r Run) evidence(a verdict.Anomaly) (from, to int64) {
 
 // window finds who took part in a violation, and since when: the last moment before it at
 // which nobody had the lock.
-func (r Run) window(a verdict.Anomaly, l looser) window {
+func (r Run) window(a verdict.Anomaly, l relaxation) window {
 	w := window{acts: r.acts(a.Key)}
 	w.holds = r.holds(w.acts)
 	var first int64
@@ -66,7 +66,7 @@ func (r Run) window(a verdict.Anomaly, l looser) window {
 
 // concerned are the processes that take part: those whose grants the evidence names, whoever
 // else it names, and where that is asked for those who had the lock meanwhile.
-func (r Run) concerned(a verdict.Anomaly, w window, l looser) []string {
+func (r Run) concerned(a verdict.Anomaly, w window, l relaxation) []string {
 	var out []string
 	add := func(p string) {
 		if !slices.Contains(out, p) && len(out) < len(r.Clients) && p != "" {
