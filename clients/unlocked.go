@@ -24,8 +24,8 @@ type Turn interface {
 	Read(ctx context.Context) (Seen, error)
 	// Over says that the run has ended: this is the client's last turn.
 	Over() bool
-	// Hold is the work between check and act; false says that ctx has ended.
-	Hold(ctx context.Context) bool
+	// Work is the work between check and act; false says that ctx has ended.
+	Work(ctx context.Context) bool
 	// Add is one update: an element of its own for the set that the resource holds.
 	// do makes the update, and its error is the outcome; the history has one
 	// operation, however often anything is sent. Errors that wrap neither ErrUnknown

@@ -22,12 +22,12 @@ func TestSettle(t *testing.T) {
 		"nothing declared":    {workload: "register"},
 		"fenced":              {options: func(o *Options) { o.Fencing = "read-write" }, declared: clients.Abilities{Tokens: true}, workload: "register"},
 		"no tokens":           {options: func(o *Options) { o.Fencing = "write" }, err: "declares no tokens"},
-		"semaphore":           {declared: clients.Abilities{Kind: clients.Semaphore, Permits: 2}, workload: "hold"},
+		"semaphore":           {declared: clients.Abilities{Kind: clients.Semaphore, Permits: 2}, workload: "acquire-only"},
 		"semaphore, asked":    {options: func(o *Options) { o.Workload = "register" }, declared: clients.Abilities{Kind: clients.Semaphore, Permits: 2}, err: "is a semaphore"},
 		"semaphore, fenced":   {options: func(o *Options) { o.Fencing = "write" }, declared: clients.Abilities{Tokens: true, Kind: clients.Semaphore, Permits: 2}, err: "use --fencing none"},
 		"renews":              {options: func(o *Options) { o.Renew = true }, declared: clients.Abilities{Renew: true}, workload: "register"},
 		"does not renew":      {options: func(o *Options) { o.Renew = true }, err: `without "\"renew\":true"`},
-		"a workload, readers": {options: func(o *Options) { o.Workload = "hold" }, declared: clients.Abilities{Kind: clients.ReadWrite}, workload: "hold"},
+		"a workload, readers": {options: func(o *Options) { o.Workload = "acquire-only" }, declared: clients.Abilities{Kind: clients.ReadWrite}, workload: "acquire-only"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

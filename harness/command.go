@@ -47,7 +47,7 @@ func (o Options) Command() []string {
 	add("--clients", strconv.Itoa(o.Clients), strconv.Itoa(d.Clients))
 	add("--keys", strconv.Itoa(o.Keys), strconv.Itoa(d.Keys))
 	add("--ttl", o.TTL.String(), d.TTL.String())
-	add("--hold", o.Hold.String(), d.Hold.String())
+	add("--work-time", o.WorkTime.String(), d.WorkTime.String())
 	add("--rate", strconv.FormatFloat(o.Rate, 'g', -1, 64), "0")
 	if o.Renew {
 		c = append(c, "--renew")

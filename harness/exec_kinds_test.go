@@ -32,7 +32,7 @@ func TestExecKinds(t *testing.T) {
 		proof   string // words of one that convicts the wrong one
 	}{
 		// Its sections are longer than the lease, which its watchdog keeps alive.
-		"watchdog":  {flags: "--hold 1500ms --clients 3", event: `"type":"ok","f":"renew"`, proof: "certainly had"},
+		"watchdog":  {flags: "--work-time 1500ms --clients 3", event: `"type":"ok","f":"renew"`, proof: "certainly had"},
 		"rw":        {kind: "rw", event: `"mode":"shared"`, proof: "was granted the lock alone"},
 		"semaphore": {kind: "semaphore", permits: 2, event: `"permits":2`, proof: "while all 2 permits were out"},
 		"reentrant": {kind: "reentrant", event: `"mode":"nested"`, proof: "was granted the lock"},

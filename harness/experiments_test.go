@@ -30,10 +30,10 @@ var experiments = []experiment{
 	{"redis pause", "redis", "--lock redis --faults pause:holder --duration 8s", 1, "stale-write", []string{checker.Exclusion}, false, 1, true},
 	{"etcd pause fenced", "etcd", "--lock etcd --faults pause:holder --ignore-lost --fencing read-write --duration 15s", 0, "", []string{checker.Register}, true, 3, true},
 	{"zookeeper pause fenced", "zookeeper", "--lock zookeeper --faults pause:holder --ignore-lost --fencing read-write --duration 15s", 0, "", []string{checker.Register}, true, 3, true},
-	{"redis clock", "redis", "--lock redis --faults clock:one:held --hold 100ms --duration 12s", 1, "granted-early", nil, false, 2, true},
+	{"redis clock", "redis", "--lock redis --faults clock:one:held --work-time 100ms --duration 12s", 1, "granted-early", nil, false, 2, true},
 	// A holder outlasts even a container that takes seconds to be made anew.
-	{"redis kill without data", "redis", "--lock redis --faults kill:one:wipe:held --ttl 12s --hold 10s --duration 30s", 1, "granted-early", nil, false, 1, true},
-	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority:held --hold 100ms --duration 15s", 1, "granted-early", nil, false, 2, true},
+	{"redis kill without data", "redis", "--lock redis --faults kill:one:wipe:held --ttl 12s --work-time 10s --duration 30s", 1, "granted-early", nil, false, 1, true},
+	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority:held --work-time 100ms --duration 15s", 1, "granted-early", nil, false, 2, true},
 	{"etcd everything fenced", "etcd", "--lock etcd --faults pause,kill,partition,clock --fencing read-write --duration 25s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
 	{"zookeeper everything fenced", "zookeeper", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --duration 25s", 0, "",
@@ -135,7 +135,7 @@ func TestFirstViolationComesAtOnce(t *testing.T) {
 // Its client did not ask whether its lease was gone, so neither do these.
 func TestUnfencedEtcdLosesUpdates(t *testing.T) {
 	t.Parallel()
-	const args = "--lock etcd --workload add --ttl 2s --hold 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --duration 30s"
+	const args = "--lock etcd --workload add --ttl 2s --work-time 200ms --ignore-lost --faults pause:majority,pause:holder,pause:client --duration 30s"
 	lose := func(t *testing.T, runtime string) {
 		t.Parallel()
 		o := picklock(t, append(strings.Fields(args), "--runtime", runtime)...)
@@ -219,7 +219,7 @@ func TestUnknown(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")
 	for name, args := range map[string]string{
-		"fault never strikes": "--lock redis --faults kill:one --ttl 20s --hold 20ms --duration 3s",
+		"fault never strikes": "--lock redis --faults kill:one --ttl 20s --work-time 20ms --duration 3s",
 		"nothing contested":   "--lock redis --clients 1 --duration 2s",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ func WorkloadFor(lock clients.Info) string {
 		return ""
 	}
 	for _, w := range workloads.All() {
-		if w.Holds {
+		if w.WritesNothing {
 			return w.Name
 		}
 	}
@@ -28,16 +28,16 @@ func (p *plan) holds() error {
 	if err != nil {
 		return err
 	}
-	p.onlyHolds = w.Holds
+	p.writesNothing = w.WritesNothing
 	name := p.lock.Name
 	switch {
-	case p.lock.Kind == clients.Semaphore && !w.Holds:
+	case p.lock.Kind == clients.Semaphore && !w.WritesNothing:
 		return fmt.Errorf("lock %s is a semaphore: several hold it at once, so it does not protect what --workload %s writes: use --workload %s", name, p.Workload, WorkloadFor(p.lock))
-	case p.lock.Kind == clients.ReadWrite && !w.Holds:
+	case p.lock.Kind == clients.ReadWrite && !w.WritesNothing:
 		return fmt.Errorf("lock %s is shared by readers, and in --workload %s everybody writes: use --workload %s", name, p.Workload, WorkloadFor(p.lock))
-	case w.Holds && p.CheckLease:
+	case w.WritesNothing && p.CheckLease:
 		return fmt.Errorf("--workload %s writes nothing: there is no write for --check-lease to look before", p.Workload)
-	case w.Holds && p.Fencing != "none":
+	case w.WritesNothing && p.Fencing != "none":
 		return fmt.Errorf("--workload %s writes nothing that the register could refuse: use --fencing none", p.Workload)
 	}
 	return nil

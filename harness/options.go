@@ -77,14 +77,14 @@ type plan struct {
 	// discipline is Fencing.
 	discipline register.FencingMode
 	asks       bool // the register asks the lock's servers
-	// onlyHolds: the clients do nothing under the lock.
-	onlyHolds bool
-	faults    []nemesis.Spec
-	bound     time.Duration
-	names     []string // of the clients
-	scripted  bool     // the clients take their steps from a scenario
-	byProgram bool     // which are programs: they give up as clients do that act by themselves
-	disks     bool     // the servers get disks that know what was synced
+	// writesNothing: the clients do nothing under the lock.
+	writesNothing bool
+	faults        []nemesis.Spec
+	bound         time.Duration
+	names         []string // of the clients
+	scripted      bool     // the clients take their steps from a scenario
+	byProgram     bool     // which are programs: they give up as clients do that act by themselves
+	disks         bool     // the servers get disks that know what was synced
 	// healing is how long before the end of the run the last fault begins to be
 	// healed, and patience how much longer than that the run goes on until the lock
 	// is granted once more: whether it comes back is part of the question.
@@ -162,8 +162,8 @@ func (p *plan) needsDisks(kinds ...string) bool {
 }
 
 func (p *plan) resolveNumbers() error {
-	if p.Hold == 0 {
-		p.Hold = p.TTL / 20
+	if p.WorkTime == 0 {
+		p.WorkTime = p.TTL / 20
 		p.Reach = p.longest()
 		if slices.Contains(p.Faults, nemesis.All) && !slices.Contains(p.Require, checker.Belief) {
 			p.Overrun = workloads.Overrun
@@ -183,8 +183,8 @@ func (p *plan) resolveNumbers() error {
 		return fmt.Errorf("--ttl %v: want at least 10ms", p.TTL)
 	case p.TTL < p.lock.MinTTL:
 		return fmt.Errorf("--ttl %v: lock %s keeps leases of %v or more", p.TTL, p.lock.Name, p.lock.MinTTL)
-	case p.Hold < 0:
-		return fmt.Errorf("--hold %v is negative", p.Hold)
+	case p.WorkTime < 0:
+		return fmt.Errorf("--work-time %v is negative", p.WorkTime)
 	case p.Limit < time.Second:
 		return fmt.Errorf("--duration %v: want at least 1s", p.Limit)
 	case p.Rate < 0 || math.IsNaN(p.Rate) || math.IsInf(p.Rate, 0):

@@ -61,7 +61,7 @@ func Paces(ctx context.Context, o MatrixOptions, limit time.Duration, told func(
 func (o MatrixOptions) pace(ctx context.Context, p *results.Pace, what string, limit time.Duration) error {
 	name := strings.Trim(unsafeInName().ReplaceAllString(p.Lock, "-"), ".-")
 	dir := filepath.Join(o.Out, "pace", name[:min(len(name), 60)]+"_"+what)
-	args := []string{"run", "--lock", p.Lock, "--fencing", "none", "--ttl", "1s", "--hold", "1ms", "--seed", "1", "--out", dir, "--runtime", o.Runtime, "--json"}
+	args := []string{"run", "--lock", p.Lock, "--fencing", "none", "--ttl", "1s", "--work-time", "1ms", "--seed", "1", "--out", dir, "--runtime", o.Runtime, "--json"}
 	if o.Cluster != "" {
 		args = append(args, "--cluster", o.Cluster)
 	}

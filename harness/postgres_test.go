@@ -64,9 +64,9 @@ func TestPostgresExperiments(t *testing.T) {
 	need(t, "postgres", "pgbouncer")
 	for _, x := range []experiment{
 		{name: "session", args: "--lock postgres-session --faults pause:holder,clock:postgres --duration 12s", valid: []string{checker.Register, checker.Tokens}, confirmed: 1},
-		{name: "session, server killed", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --duration 15s", code: 1, anomaly: "stale-write", confirmed: 2},
-		{name: "session, server killed, fenced", args: "--lock postgres-session --faults kill:postgres:held --hold 1s --ignore-lost --fencing read-write --duration 15s", valid: []string{checker.Register}, rejected: true, confirmed: 2},
-		{name: "table", args: "--lock postgres-table --faults clock:postgres:held --hold 300ms --duration 12s", code: 1, anomaly: "granted-early", confirmed: 2},
+		{name: "session, server killed", args: "--lock postgres-session --faults kill:postgres:held --work-time 1s --ignore-lost --duration 15s", code: 1, anomaly: "stale-write", confirmed: 2},
+		{name: "session, server killed, fenced", args: "--lock postgres-session --faults kill:postgres:held --work-time 1s --ignore-lost --fencing read-write --duration 15s", valid: []string{checker.Register}, rejected: true, confirmed: 2},
+		{name: "table", args: "--lock postgres-table --faults clock:postgres:held --work-time 300ms --duration 12s", code: 1, anomaly: "granted-early", confirmed: 2},
 		{name: "table, renewed", args: "--lock postgres-table --renew --faults pause:postgres --duration 10s", valid: []string{checker.Exclusion}, confirmed: 1},
 		{name: "pooler", args: "--lock pgbouncer --duration 6s", code: 1, anomaly: "stale-write"},
 	} {

@@ -167,7 +167,7 @@ func (r *run) setup(ctx context.Context) (err error) {
 	r.workers.settled(r.Workload)
 	r.nemesis, err = nemesis.New(ctx, &nemesis.Env{
 		Cluster: r.cluster, Injector: r.Runtime.Injector(), Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
-		Now: r.Runtime.Now, Asks: r.asks, Holds: r.onlyHolds,
+		Now: r.Runtime.Now, Asks: r.asks, Holds: r.writesNothing,
 	}, r.faults, r.Seed, r.start, r.rec.record)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)

@@ -169,7 +169,7 @@ func (o ScenarioOptions) runOptions() Options {
 		opts.Folder = s.FolderOf(o.Lock)
 	}
 	if r := s.Run; r != nil {
-		opts.Faults, opts.Limit, opts.Hold, opts.IgnoreLost = r.Faults, r.Limit, r.Hold, r.IgnoreLost
+		opts.Faults, opts.Limit, opts.WorkTime, opts.IgnoreLost = r.Faults, r.Limit, r.WorkTime, r.IgnoreLost
 		if r.Clients > 0 {
 			opts.Clients = r.Clients
 		}
@@ -212,7 +212,7 @@ func (o ScenarioOptions) execute(ctx context.Context, opts Options) (*Outcome, *
 		p.bound = o.Scenario.Bound
 	}
 	desc := p.describe(opts)
-	desc.Command, desc.Scenario, desc.Faults, desc.Limit, desc.Hold, desc.Reach, desc.Overrun = o.ScenarioCommand(), o.Scenario.Name, o.Scenario.Faults(), 0, 0, 0, 0
+	desc.Command, desc.Scenario, desc.Faults, desc.Limit, desc.WorkTime, desc.Reach, desc.Overrun = o.ScenarioCommand(), o.Scenario.Name, o.Scenario.Faults(), 0, 0, 0, 0
 	if desc.Faults == nil {
 		desc.Faults = []string{}
 	}

@@ -44,19 +44,19 @@ func TestASectionLongerThanTheLease(t *testing.T) {
 	t.Parallel()
 	need(t, "redis")
 	dir := t.TempDir()
-	out, err := exec.Command(program, "run", "--lock", "redis", "--hold", "1500ms", "--duration", "8s", "--out", filepath.Join(dir, "run")).CombinedOutput()
+	out, err := exec.Command(program, "run", "--lock", "redis", "--work-time", "1500ms", "--duration", "8s", "--out", filepath.Join(dir, "run")).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "the section was longer than the lease") || strings.Contains(string(out), "without any fault") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
-// An explicit --hold is how long every section lasts; the run's command says the same
+// An explicit --work-time is how long every section lasts; the run's command says the same
 // again.
 func TestHoldIsKept(t *testing.T) {
 	for hold, flag := range map[time.Duration]bool{0: false, 50 * time.Millisecond: true} {
 		o := harness.Defaults()
-		o.Hold = hold
-		if got := strings.Contains(strings.Join(o.Command(), " "), "--hold"); got != flag {
+		o.WorkTime = hold
+		if got := strings.Contains(strings.Join(o.Command(), " "), "--work-time"); got != flag {
 			t.Errorf("hold %v: %v", hold, o.Command())
 		}
 	}

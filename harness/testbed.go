@@ -22,7 +22,7 @@ import (
 // between the runs: most of what a short run takes is to start and to end them. Every
 // run gets a key of its own, so that it finds its lock free and its register empty.
 // A client that a fault affected is replaced before the next run; servers are started anew where
-// harm stays. Runs follow one another; other testbeds may run beside this one.
+// a fault's residue cannot be repaired. Runs follow one another; other testbeds may run beside this one.
 type Testbed struct {
 	options TestbedOptions
 	plan    *plan
@@ -44,9 +44,9 @@ type TestbedOptions struct {
 // testbedRun is what runs on a testbed.
 type testbedRun struct {
 	*run
-	log  *effectLog
-	runs int
-	harm harm
+	log     *effectLog
+	runs    int
+	residue residue
 
 	mu     sync.Mutex
 	script *script         // of the run that is under way
@@ -142,7 +142,7 @@ func (l *Testbed) Run(ctx context.Context, s *scenarios.Scenario) (*RunResult, e
 
 // ready sees to it that everything is up and whole, and gives the clients a new key.
 func (l *Testbed) ready(ctx context.Context, s *scenarios.Scenario) error {
-	if l.at != nil && (l.at.harm.stays || l.at.mend(ctx) != nil) {
+	if l.at != nil && (l.at.residue.stays || l.at.repair(ctx) != nil) {
 		if err := l.end(false); err != nil {
 			return fmt.Errorf("end what ran before: %w", err)
 		}
@@ -248,7 +248,7 @@ func (r *testbedRun) execute(ctx context.Context, s *scenarios.Scenario) (*RunRe
 		return nil, err
 	}
 	took := time.Duration(r.Runtime.Now() - r.start - start)
-	r.harm = harmOf(s, r.names, sc.Servers())
+	r.residue = residueOf(s, r.names, sc.Servers())
 	r.mu.Lock()
 	events := r.events
 	r.script, r.events = nil, nil

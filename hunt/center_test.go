@@ -48,7 +48,7 @@ func TestCenter(t *testing.T) {
 // What an event ends has no time of its own; a client's thinking has, and one in seconds stays
 // so. Nothing is changed that the whole test does not confirm.
 func TestCenterWhat(t *testing.T) {
-	s, err := scenarios.Parse("s.yaml", []byte("name: mine\nabout: x\nlocks: [model]\nttl: 250ms\nclients:\n  A: acquire, hold 1s, write, release\n  B: acquire within 4 leases, write, release\nfaults:\n  - when: before A's write\n    pause: A\n    until: B granted or 4 leases\n"))
+	s, err := scenarios.Parse("s.yaml", []byte("name: mine\nabout: x\nlocks: [model]\nttl: 250ms\nclients:\n  A: acquire, work 1s, write, release\n  B: acquire within 4 leases, write, release\nfaults:\n  - when: before A's write\n    pause: A\n    until: B granted or 4 leases\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestCenterWhat(t *testing.T) {
 	defer h.stop()
 	k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
 	got := k.center(t.Context(), s)
-	if want := "acquire, hold 375ms, write, release"; got.Programs["A"].String() != want {
+	if want := "acquire, work 375ms, write, release"; got.Programs["A"].String() != want {
 		t.Errorf("got %s, want %s", got.Programs["A"], want)
 	}
 	if got.TriggeredFaults[0].String() != s.TriggeredFaults[0].String() || len(k.acceptedSteps) != 2 {

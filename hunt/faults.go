@@ -27,7 +27,7 @@ func asking(a scenarios.Trigger) bool {
 	return asks(a.Do)
 }
 func touching(a scenarios.Trigger) bool { return touches(a.Do) && a.Do != history.Read }
-func acting(a scenarios.Trigger) bool   { return a.Do != scenarios.Hold && a.Do != scenarios.Wait }
+func acting(a scenarios.Trigger) bool   { return a.Do != scenarios.Work && a.Do != scenarios.Wait }
 
 // faults lists what can be injected into the target's clients and servers.
 func faults(t Target, clients []string) []fault {

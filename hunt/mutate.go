@@ -96,14 +96,14 @@ func (m *mutator) program(s *scenarios.Scenario) {
 	i := m.rng.IntN(len(p))
 	switch m.rng.IntN(5) {
 	case 0: // think longer, or less long
-		if j := slices.IndexFunc(p, func(mv scenarios.Move) bool { return mv.Do == scenarios.Hold }); j >= 0 {
+		if j := slices.IndexFunc(p, func(mv scenarios.Move) bool { return mv.Do == scenarios.Work }); j >= 0 {
 			p[j].Span = scenarios.Span{Leases: m.leases(0.05, 2.5)}
 			break
 		}
 		fallthrough
 	case 1:
 		if after(p, i) {
-			p = slices.Insert(p, i, scenarios.Move{Do: scenarios.Hold, Span: scenarios.Span{Leases: m.leases(0.05, 2.5)}})
+			p = slices.Insert(p, i, scenarios.Move{Do: scenarios.Work, Span: scenarios.Span{Leases: m.leases(0.05, 2.5)}})
 		}
 	case 2:
 		if after(p, i) {

@@ -178,7 +178,7 @@ func tidy(s *scenarios.Scenario) {
 		p := slices.DeleteFunc(slices.Clone(s.Programs[c]), func(m scenarios.Move) bool {
 			return m.Do == scenarios.Wait && m.Await.Client != "" && !slices.Contains(s.Clients, m.Await.Client)
 		})
-		for len(p) > 0 && (p[len(p)-1].Do == scenarios.Hold || p[len(p)-1].Do == scenarios.Wait) {
+		for len(p) > 0 && (p[len(p)-1].Do == scenarios.Work || p[len(p)-1].Do == scenarios.Wait) {
 			p = p[:len(p)-1]
 		}
 		s.Programs[c] = p

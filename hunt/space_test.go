@@ -186,9 +186,9 @@ func TestTriggersThatOpen(t *testing.T) {
 		}
 		return w
 	}
-	first := of("acquire, read, hold 0.2 leases, write, release", "await A granted, acquire, read, release")
-	longer := of("acquire, read, hold 1.3 leases, write, release", "await A granted, acquire, read, release")
-	race := of("acquire, read, hold 0.2 leases, write, release", "acquire, read, release")
+	first := of("acquire, read, work 0.2 leases, write, release", "await A granted, acquire, read, release")
+	longer := of("acquire, read, work 1.3 leases, write, release", "await A granted, acquire, read, release")
+	race := of("acquire, read, work 0.2 leases, write, release", "acquire, read, release")
 	at := func(client, do string) scenarios.Trigger {
 		return scenarios.Trigger{At: scenarios.Before, Client: client, Do: do, Nth: 1}
 	}

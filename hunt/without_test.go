@@ -15,7 +15,7 @@ about: "x"
 locks: [redis]
 ttl: 250ms
 clients:
-  A: acquire, read, hold 0.5 leases, write, release
+  A: acquire, read, work 0.5 leases, write, release
   B: acquire, read, write, release
 faults:
   - when: before A's write

@@ -21,7 +21,7 @@ type workload struct {
 // outlives says that a section is longer than the lease.
 func (w workload) outlives() bool {
 	return slices.ContainsFunc(w.programs, func(p scenarios.Program) bool {
-		return slices.ContainsFunc(p, func(m scenarios.Move) bool { return m.Do == scenarios.Hold && m.Span.Leases > 1 })
+		return slices.ContainsFunc(p, func(m scenarios.Move) bool { return m.Do == scenarios.Work && m.Span.Leases > 1 })
 	})
 }
 
@@ -52,28 +52,28 @@ func leased(t Target, all []workload) []workload {
 func workloads(t Target) []workload {
 	texts := [][]string{
 		{"overlap", // A's section and what follows it, with two who wait
-			"acquire, read, hold 0.2 leases, write, release",
-			"await A granted, acquire, read, hold 0.3 leases, write, release",
+			"acquire, read, work 0.2 leases, write, release",
+			"await A granted, acquire, read, work 0.3 leases, write, release",
 			"await B granted, acquire, read, write, release"},
 		{"outlive", // a section that is longer than the lease, and B's begins before A's ends
-			"acquire, read, hold 1.3 leases, write, release",
-			"await A granted, acquire, read, hold 0.6 leases, write, release",
+			"acquire, read, work 1.3 leases, write, release",
+			"await A granted, acquire, read, work 0.6 leases, write, release",
 			"await B granted, acquire, read, write, release"},
 		{"again", // both come back for more
-			"acquire, read, write, release, acquire, read, hold 0.1 leases, write, release",
+			"acquire, read, write, release, acquire, read, work 0.1 leases, write, release",
 			"await A granted, acquire, read, write, release, acquire, read, write, release"},
 		{"renew", // A extends its lease
-			"acquire, read, hold 0.6 leases, renew, hold 0.6 leases, write, release",
-			"await A granted, acquire, read, hold 0.3 leases, write, release",
+			"acquire, read, work 0.6 leases, renew, work 0.6 leases, write, release",
+			"await A granted, acquire, read, work 0.3 leases, write, release",
 			"await B granted, acquire, read, write, release"},
 		{"give-up", // B does not wait for long, and comes back
-			"acquire, read, hold 0.7 leases, write, release",
-			"await A granted, acquire within 0.3 leases, read, write, release, acquire, read, hold 0.3 leases, write, release",
+			"acquire, read, work 0.7 leases, write, release",
+			"await A granted, acquire within 0.3 leases, read, write, release, acquire, read, work 0.3 leases, write, release",
 			"await A granted, acquire, read, write, release"},
 		{"race", // all ask at once
-			"acquire, read, hold 0.1 leases, write, release",
-			"acquire, read, hold 0.1 leases, write, release",
-			"acquire, read, hold 0.1 leases, write, release"},
+			"acquire, read, work 0.1 leases, write, release",
+			"acquire, read, work 0.1 leases, write, release",
+			"acquire, read, work 0.1 leases, write, release"},
 	}
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
@@ -95,12 +95,12 @@ func crowd(permits int) [][]string {
 	n := len(Target{Permits: permits}.ClientNames())
 	race, late := []string{"race"}, []string{"late"}
 	for i := range n {
-		race = append(race, "acquire, read, hold 0.3 leases, write, release")
+		race = append(race, "acquire, read, work 0.3 leases, write, release")
 		if i == 0 {
-			late = append(late, "acquire, read, hold 1.3 leases, write, release")
+			late = append(late, "acquire, read, work 1.3 leases, write, release")
 			continue
 		}
-		late = append(late, fmt.Sprintf("await %s granted, acquire, read, hold 0.5 leases, write, release", clientNames[i-1]))
+		late = append(late, fmt.Sprintf("await %s granted, acquire, read, work 0.5 leases, write, release", clientNames[i-1]))
 	}
 	again := append([]string{"again"}, race[1:]...)
 	for i := range again[1:] {

@@ -134,7 +134,7 @@ func settingTexts(run Run) map[string]string {
 	for _, name := range []string{"command", "started", "nodes"} {
 		delete(fields, name)
 	}
-	for name, at := range map[string]*time.Duration{"ttl": &run.TTL, "hold": &run.Hold, "duration": &run.Limit, "bound": &run.Bound, "cut_short": &run.CutShort} {
+	for name, at := range map[string]*time.Duration{"ttl": &run.TTL, "work_time": &run.WorkTime, "duration": &run.Limit, "bound": &run.Bound, "cut_short": &run.CutShort} {
 		if *at != 0 {
 			fields[name] = at.String()
 		}

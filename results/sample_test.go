@@ -205,7 +205,7 @@ func redisPaused(pauses int) sample {
 	v.Stats.Faults = map[string]checker.FaultCount{"pause": {Injected: pauses, Confirmed: pauses}}
 	v.Stats.FirstAnomaly = found[0].writeA
 	s.verdict = v
-	s.run = Run{Settings: workloads.Settings{Lock: "redis", Cluster: "redis", Workload: "register", Faults: []string{"pause:holder"}, Fencing: "none", Clients: 5, Keys: 1, TTL: time.Second, Hold: 50 * time.Millisecond, Limit: 30 * time.Second, Seed: 7}, Command: []string{"run", "--lock", "redis", "--faults", "pause:holder", "--fencing", "none", "--clients", "5", "--ttl", "1s", "--duration", "30s"}, Started: time.Date(2026, 11, 21, 14, 3, 9, 0, time.UTC), About: "SET NX PX and compare-and-delete on one Redis", Runtime: "local", Bound: 5 * time.Second, Nodes: nodes(s.clients, "redis1"), Versions: map[string]string{"picklock": "0.1.0", "go": "go1.26.8", "redis-server": "7.0.15"}, Machine: Machine{OS: "linux", Arch: "amd64", Kernel: "6.18.5", CPUs: 2}}
+	s.run = Run{Settings: workloads.Settings{Lock: "redis", Cluster: "redis", Workload: "register", Faults: []string{"pause:holder"}, Fencing: "none", Clients: 5, Keys: 1, TTL: time.Second, WorkTime: 50 * time.Millisecond, Limit: 30 * time.Second, Seed: 7}, Command: []string{"run", "--lock", "redis", "--faults", "pause:holder", "--fencing", "none", "--clients", "5", "--ttl", "1s", "--duration", "30s"}, Started: time.Date(2026, 11, 21, 14, 3, 9, 0, time.UTC), About: "SET NX PX and compare-and-delete on one Redis", Runtime: "local", Bound: 5 * time.Second, Nodes: nodes(s.clients, "redis1"), Versions: map[string]string{"picklock": "0.1.0", "go": "go1.26.8", "redis-server": "7.0.15"}, Machine: Machine{OS: "linux", Arch: "amd64", Kernel: "6.18.5", CPUs: 2}}
 	return s.sample
 }
 
@@ -321,7 +321,7 @@ func etcdValid(sections int) sample {
 	s.stats(&v)
 	v.Stats.Faults = count
 	s.verdict = v
-	s.run = Run{Settings: workloads.Settings{Lock: "etcd", Cluster: "etcd", Workload: "register", Faults: []string{"pause", "kill", "partition", "clock"}, Fencing: "read-write", Clients: 5, Keys: 1, TTL: 2 * time.Second, Hold: 50 * time.Millisecond, Limit: 60 * time.Second, Seed: 11}, Command: []string{"run", "--lock", "etcd", "--faults", "pause,kill,partition,clock", "--fencing", "read-write", "--seed", "11"}, Started: time.Date(2026, 11, 21, 14, 5, 0, 0, time.UTC), About: "clientv3 concurrency.Mutex on three etcd", Runtime: "local", Bound: 5 * time.Second, Nodes: nodes(s.clients, servers...), Versions: map[string]string{"etcd": "3.7.3", "go": "go1.26.8"}, Machine: Machine{OS: "linux", Arch: "amd64", CPUs: 2}}
+	s.run = Run{Settings: workloads.Settings{Lock: "etcd", Cluster: "etcd", Workload: "register", Faults: []string{"pause", "kill", "partition", "clock"}, Fencing: "read-write", Clients: 5, Keys: 1, TTL: 2 * time.Second, WorkTime: 50 * time.Millisecond, Limit: 60 * time.Second, Seed: 11}, Command: []string{"run", "--lock", "etcd", "--faults", "pause,kill,partition,clock", "--fencing", "read-write", "--seed", "11"}, Started: time.Date(2026, 11, 21, 14, 5, 0, 0, time.UTC), About: "clientv3 concurrency.Mutex on three etcd", Runtime: "local", Bound: 5 * time.Second, Nodes: nodes(s.clients, servers...), Versions: map[string]string{"etcd": "3.7.3", "go": "go1.26.8"}, Machine: Machine{OS: "linux", Arch: "amd64", CPUs: 2}}
 	return s.sample
 }
 

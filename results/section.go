@@ -15,7 +15,7 @@ const sectionTooLong = "the section was longer than the lease"
 // tooLong says that sections could last longer than the lease and that nobody renewed
 // it. They last up to half as long again as the user said.
 func tooLong(run Run) bool {
-	return !run.NoLock && !run.Renew && run.TTL > 0 && run.Hold+run.Hold/2 > run.TTL
+	return !run.NoLock && !run.Renew && run.TTL > 0 && run.WorkTime+run.WorkTime/2 > run.TTL
 }
 
 // outlasted says of one anomaly that its client had simply held on for longer than
@@ -49,7 +49,7 @@ func sectionNote(run Run, v checker.Verdict) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: it lasts up to %s, the lease %s. Ask for a longer lease, or renew it.",
-		sectionTooLong, format.Page.Length(int64(run.Hold+run.Hold/2)), format.Page.Length(int64(run.TTL)))
+		sectionTooLong, format.Page.Length(int64(run.WorkTime+run.WorkTime/2)), format.Page.Length(int64(run.TTL)))
 }
 
 // causeWords says what an anomaly came of.
@@ -60,14 +60,14 @@ func causeWords(run Run, a checker.Anomaly) string {
 	return a.CauseWords()
 }
 
-// holdOf says how long the sections lasted.
-func holdOf(run Run) string {
-	if run.Hold == 0 {
+// workTimeOf says how long the sections lasted.
+func workTimeOf(run Run) string {
+	if run.WorkTime == 0 {
 		return ""
 	}
-	s := format.Page.Length(int64(run.Hold))
+	s := format.Page.Length(int64(run.WorkTime))
 	if run.Reach > 0 {
-		s += fmt.Sprintf("; some hold on for up to %s %% of their lease", format.Digits(100*run.Reach))
+		s += fmt.Sprintf("; some last up to %s %% of their lease", format.Digits(100*run.Reach))
 	}
 	return s
 }

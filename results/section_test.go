@@ -12,7 +12,7 @@ import (
 // withoutFaults is a run in which clients outlived their leases with no fault on.
 func withoutFaults(hold time.Duration) sample {
 	s := redisPaused(2)
-	s.run.Faults, s.run.Hold = nil, hold
+	s.run.Faults, s.run.WorkTime = nil, hold
 	for i := range s.verdict.Anomalies {
 		s.verdict.Anomalies[i].Faults = nil
 	}
@@ -28,7 +28,7 @@ func TestASectionLongerThanTheLeaseSaysSo(t *testing.T) {
 		early.verdict.Anomalies[i].Cause = "granted-early"
 	}
 	paused := redisPaused(2)
-	paused.run.Hold = 2 * time.Second
+	paused.run.WorkTime = 2 * time.Second
 	for name, x := range map[string]struct {
 		sample
 		said bool
@@ -62,17 +62,17 @@ func TestASectionLongerThanTheLeaseSaysSo(t *testing.T) {
 }
 
 func TestTheReportTellsOfLongSections(t *testing.T) {
-	if got := holdOf(Run{Settings: workloads.Settings{Hold: 50 * time.Millisecond, Reach: 0.97}}); got != "50 ms; some hold on for up to 97 % of their lease" {
+	if got := workTimeOf(Run{Settings: workloads.Settings{WorkTime: 50 * time.Millisecond, Reach: 0.97}}); got != "50 ms; some last up to 97 % of their lease" {
 		t.Error(got)
 	}
-	if got := holdOf(Run{Settings: workloads.Settings{Hold: 50 * time.Millisecond}}); got != "50 ms" {
+	if got := workTimeOf(Run{Settings: workloads.Settings{WorkTime: 50 * time.Millisecond}}); got != "50 ms" {
 		t.Error(got)
 	}
-	again := Command(Run{Settings: workloads.Settings{Lock: "redis", Hold: 50 * time.Millisecond, Reach: 0.97, TTL: time.Second}})
-	if strings.Contains(again, "--hold") {
-		t.Errorf("%s makes another run: --hold makes all sections as long", again)
+	again := Command(Run{Settings: workloads.Settings{Lock: "redis", WorkTime: 50 * time.Millisecond, Reach: 0.97, TTL: time.Second}})
+	if strings.Contains(again, "--work-time") {
+		t.Errorf("%s makes another run: --work-time makes all sections as long", again)
 	}
-	if v := (checker.Verdict{}); sectionNote(Run{Settings: workloads.Settings{Hold: 2 * time.Second, TTL: time.Second}}, v) != "" {
+	if v := (checker.Verdict{}); sectionNote(Run{Settings: workloads.Settings{WorkTime: 2 * time.Second, TTL: time.Second}}, v) != "" {
 		t.Error("a note where nobody outlived anything")
 	}
 }

@@ -275,7 +275,7 @@ func Command(run Run) string {
 		flag("clients", fmt.Sprint(run.Clients), run.Clients > 0)
 		flag("keys", fmt.Sprint(run.Keys), run.Keys > 1)
 		flag("ttl", run.TTL.String(), run.TTL > 0)
-		flag("hold", run.Hold.String(), run.Hold > 0 && run.Reach == 0)
+		flag("work-time", run.WorkTime.String(), run.WorkTime > 0 && run.Reach == 0)
 		flag("duration", run.Limit.String(), run.Limit > 0)
 		flag("rate", fmt.Sprint(run.Rate), run.Rate > 0)
 		if run.Renew {

@@ -195,7 +195,7 @@ func settings(run Run) []pair {
 	add("clients", fmt.Sprint(run.Clients))
 	add("keys", fmt.Sprint(run.Keys))
 	add("lease", duration(run.TTL))
-	add("hold", holdOf(run))
+	add("work time", workTimeOf(run))
 	add("time limit", duration(run.Limit))
 	if run.Rate > 0 {
 		add("rate", format.Digits(run.Rate)+" sections a second and client")

@@ -274,10 +274,10 @@ func (p *parser) run(n *yaml.Node) error {
 		Workload   string        `yaml:"workload"`
 		Faults     []string      `yaml:"faults"`
 		Limit      time.Duration `yaml:"duration"`
-		Hold       time.Duration `yaml:"hold"`
+		WorkTime   time.Duration `yaml:"work-time"`
 		IgnoreLost bool          `yaml:"ignore-lost"`
 	}
-	known := []string{"clients", "keys", "workload", "faults", "duration", "hold", "ignore-lost"}
+	known := []string{"clients", "keys", "workload", "faults", "duration", "work-time", "ignore-lost"}
 	if n.Kind != yaml.MappingNode {
 		return p.errorf(n, "run: want a mapping of %s", strings.Join(known, ", "))
 	}
@@ -292,6 +292,6 @@ func (p *parser) run(n *yaml.Node) error {
 	if r.Limit <= 0 {
 		return p.errorf(n, "run: it needs a duration")
 	}
-	p.s.Run = &Run{r.Clients, r.Keys, r.Workload, r.Faults, r.Limit, r.Hold, r.IgnoreLost}
+	p.s.Run = &Run{r.Clients, r.Keys, r.Workload, r.Faults, r.Limit, r.WorkTime, r.IgnoreLost}
 	return nil
 }

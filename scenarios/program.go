@@ -19,22 +19,22 @@ type Program []Move
 
 // Move is one line of a program.
 type Move struct {
-	// Do is an act of workloads, or Hold, or Wait.
+	// Do is an act of workloads, or Work, or Wait.
 	Do    string
-	Span  Span   // of Hold: how long; of an acquire: how long it may wait, 0 for any time
+	Span  Span   // of Work: how long; of an acquire: how long it may wait, 0 for any time
 	Await *Await // of Wait
 }
 
 // What a client can do besides the single operations.
 const (
-	Hold = "hold"  // keeps the section going: it thinks
+	Work = "work"  // goes on in the critical section for a while, and sends nothing
 	Wait = "await" // for an event that somebody else brings about
 )
 
 func (m Move) String() string {
 	switch {
-	case m.Do == Hold:
-		return Hold + " " + m.Span.String()
+	case m.Do == Work:
+		return Work + " " + m.Span.String()
 	case m.Do == Wait:
 		return Wait + " " + m.Await.written()
 	case m.Span != Span{}:
@@ -99,10 +99,10 @@ func (p *parser) program(n *yaml.Node) (Program, error) {
 }
 
 func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
-	if rest, ok := strings.CutPrefix(text, Hold+" "); ok {
-		m.Do = Hold
+	if rest, ok := strings.CutPrefix(text, Work+" "); ok {
+		m.Do = Work
 		if m.Span, err = parseSpan(rest); err != nil {
-			err = p.errorf(n, "hold: %v", err)
+			err = p.errorf(n, "work: %v", err)
 		}
 		return m, err
 	}
@@ -120,8 +120,8 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 	}
 	m.Do, _, err = workloads.ParseAct(text)
 	if errors.Is(err, workloads.ErrNoAct) {
-		have := append(workloads.Acts(), "hold 1.3 leases", "await B granted")
-		err = fmt.Errorf("unknown move %q%s (a client can %s)", text, suggest.Word(name, slices.Concat(workloads.Acts(), []string{Hold, Wait})), strings.Join(have, ", "))
+		have := append(workloads.Acts(), "work 1.3 leases", "await B granted")
+		err = fmt.Errorf("unknown move %q%s (a client can %s)", text, suggest.Word(name, slices.Concat(workloads.Acts(), []string{Work, Wait})), strings.Join(have, ", "))
 	}
 	if err != nil {
 		return m, p.errorf(n, "%v", err)

@@ -102,7 +102,7 @@ func (p *ProgramRunner) Run(ctx context.Context) error {
 	}
 	failed := make(chan error, len(p.scenario.Clients))
 	for _, c := range p.scenario.Clients {
-		go func() { failed <- p.carryOut(ctx, c) }()
+		go func() { failed <- p.execute(ctx, c) }()
 	}
 	p.ended.Go(func() { p.giveUp(ctx) })
 	var first error

@@ -92,7 +92,7 @@ func TestProgramRunner(t *testing.T) {
 		prepare    func(*stage, *ProgramRunner)
 		want       string // the log
 	}{
-		{"no fault", "clients:\n  A: acquire, read, hold 0.305 leases, write, release\n  B: await A granted, acquire, write\n", nil,
+		{"no fault", "clients:\n  A: acquire, read, work 0.305 leases, write, release\n  B: await A granted, acquire, write\n", nil,
 			"0s A acquire granted; 0s A read ok; 300ms A write ok; 300ms A release ok; 310ms B acquire granted; 310ms B write ok"},
 
 		// Where a fault strikes.
@@ -104,52 +104,52 @@ func TestProgramRunner(t *testing.T) {
 			"200ms A acquire granted; 300ms partition A; 350ms end partition A; 500ms A write ok; 500ms A release ok"},
 		{"after a move", "clients:\n  A: acquire, write, release\n" + strike("after A's write", "cut: A to redis", "50ms"), slowly,
 			"200ms A acquire granted; 500ms A write ok; 600ms partition A; 600ms A release ok; 600ms end partition A"},
-		{"during a hold", "clients:\n  A: acquire, hold 1 lease, write\n" + strike("A's hold", "cut: A to redis", "0.5 leases"), nil,
+		{"during work", "clients:\n  A: acquire, work 1 lease, write\n" + strike("A's work", "cut: A to redis", "0.5 leases"), nil,
 			"0s A acquire granted; 0s partition A; 500ms end partition A; 1s A write ok"},
-		{"after a hold", "clients:\n  A: acquire, hold 1 lease, write\n" + strike("after A's hold", "cut: A to redis", "0.5 leases"), nil,
+		{"after work", "clients:\n  A: acquire, work 1 lease, write\n" + strike("after A's work", "cut: A to redis", "0.5 leases"), nil,
 			"0s A acquire granted; 1s partition A; 1s A write ok; 1s end partition A"},
-		{"before an await", "clients:\n  A: acquire, hold 0.205 leases, release\n  B: await A granted, acquire\n" + strike("after B's await", "clock: B +5s", "1 lease"), nil,
+		{"before an await", "clients:\n  A: acquire, work 0.205 leases, release\n  B: await A granted, acquire\n" + strike("after B's await", "clock: B +5s", "1 lease"), nil,
 			"0s A acquire granted; 0s clock B; 200ms A release ok; 210ms B acquire granted; 210ms end clock B"},
-		{"the second time", "clients:\n  A: acquire, read, hold 0.2 leases, read, release\n" + strike("before A's 2nd read", "pause: A", "0.5 leases"), nil,
+		{"the second time", "clients:\n  A: acquire, read, work 0.2 leases, read, release\n" + strike("before A's 2nd read", "pause: A", "0.5 leases"), nil,
 			"0s A acquire granted; 0s A read ok; 200ms pause A; 700ms end pause A; 700ms A read ok; 700ms A release ok"},
 		{"at a message", "clients:\n  A: acquire, release\n" + strike("A's release has sent message 2", "cut: A to redis", "300ms"), messages(3),
 			"0s A acquire granted; 0s gate A 2 redis; 0s partition A; 0s open A 2 redis; 0s A release ok; 0s end partition A"},
 		{"at an answer", "clients:\n  A: acquire, release\n" + strike("A's release has got answer 1", "cut: A to redis", "300ms"), messages(1),
 			"0s A acquire granted; 0s gate A 1 answered redis; 0s partition A; 0s open A 1 answered redis; 0s A release ok; 0s end partition A"},
-		{"at an event", "clients:\n  A: acquire, hold 0.505 leases, release\n  B: await A granted, acquire\n" + strike("B waiting", "clock: A +5s", "0.2 leases"), nil,
+		{"at an event", "clients:\n  A: acquire, work 0.505 leases, release\n  B: await A granted, acquire\n" + strike("B waiting", "clock: A +5s", "0.2 leases"), nil,
 			"0s A acquire granted; 0s clock A; 200ms end clock A; 500ms A release ok; 510ms B acquire granted"},
-		{"at the end of a lease", "clients:\n  A: acquire, hold 1.3 leases, write\n" + strike("lease of A over", "clock: A +5s", "0.1 leases"), nil,
+		{"at the end of a lease", "clients:\n  A: acquire, work 1.3 leases, write\n" + strike("lease of A over", "clock: A +5s", "0.1 leases"), nil,
 			"0s A acquire granted; 1s clock A; 1.1s end clock A; 1.3s A write ok"},
-		{"at what a server knows", "clients:\n  A: acquire, hold 0.5 leases, release, acquire\n" + strike("key on redis", "clock: A +5s", "0.1 leases"), nil,
+		{"at what a server knows", "clients:\n  A: acquire, work 0.5 leases, release, acquire\n" + strike("key on redis", "clock: A +5s", "0.1 leases"), nil,
 			"0s A acquire granted; 0s clock A; 100ms end clock A; 500ms A release ok; 500ms A acquire granted"},
-		{"at quiet", "clients:\n  A: acquire, hold 0.5 leases, release\n" + strike("quiet 200ms", "clock: A +5s", "0.1 leases"), nil,
+		{"at quiet", "clients:\n  A: acquire, work 0.5 leases, release\n" + strike("quiet 200ms", "clock: A +5s", "0.1 leases"), nil,
 			"0s A acquire granted; 200ms clock A; 300ms end clock A; 500ms A release ok"},
 		{"two at one trigger, in their order", "clients:\n  A: acquire, write\n" + strike("before A's write", "cut: A to redis", "0.1 leases") + more("before A's write", "pause: A", "0.3 leases"), nil,
 			"0s A acquire granted; 0s partition A; 0s pause A; 100ms end partition A; 300ms end pause A; 300ms A write ok"},
 
 		// How it ends.
-		{"until an event", "clients:\n  A: acquire, write\n  B: await A granted, acquire, hold 0.2 leases, write\n" + strike("before A's write", "pause: A", "B granted or 9 leases"), nil,
+		{"until an event", "clients:\n  A: acquire, write\n  B: await A granted, acquire, work 0.2 leases, write\n" + strike("before A's write", "pause: A", "B granted or 9 leases"), nil,
 			"0s A acquire granted; 0s pause A; 1s B acquire granted; 1s end pause A; 1s A write ok; 1.2s B write ok"},
-		{"until a move", "clients:\n  A: acquire, write\n  B: await A granted, acquire, hold 0.2 leases, write\n" + strike("before A's write", "pause: A", "after B's write or 9 leases"), nil,
+		{"until a move", "clients:\n  A: acquire, write\n  B: await A granted, acquire, work 0.2 leases, write\n" + strike("before A's write", "pause: A", "after B's write or 9 leases"), nil,
 			"0s A acquire granted; 0s pause A; 1s B acquire granted; 1.2s B write ok; 1.2s end pause A; 1.2s A write ok"},
 		{"until a time", "clients:\n  A: acquire, write\n  B: await A granted, acquire\n" + strike("before A's write", "pause: A", "B granted or 0.4 leases"), nil,
 			"0s A acquire granted; 0s pause A; 400ms end pause A; 400ms A write ok; 1s B acquire granted"},
 		{"until nothing was said", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", ""), nil,
 			"0s A acquire granted; 0s pause A; 2s end pause A; 2s A write ok"},
-		{"a grant from before does not end it", "clients:\n  A: acquire, release\n  B: await 300ms after A granted, acquire, hold 0.2 leases, release, await quiet 400ms, acquire, hold 0.1 leases, release\n" + strike("after B's hold", "clock: A +5s", "B granted or 9 leases"), nil,
+		{"a grant from before does not end it", "clients:\n  A: acquire, release\n  B: await 300ms after A granted, acquire, work 0.2 leases, release, await quiet 400ms, acquire, work 0.1 leases, release\n" + strike("after B's work", "clock: A +5s", "B granted or 9 leases"), nil,
 			"0s A acquire granted; 0s A release ok; 300ms B acquire granted; 500ms clock A; 500ms B release ok; 900ms B acquire granted; 900ms end clock A; 1s B release ok"},
 		{"a move from before does not end it", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", "after A's acquire or 0.4 leases"), nil,
 			"0s A acquire granted; 0s pause A; 400ms end pause A; 400ms A write ok"},
-		{"what was so before does not end it", "clients:\n  A: acquire, hold 1.3 leases, write\n" + strike("before A's write", "pause: A", "lease of A over or 0.4 leases"), nil,
+		{"what was so before does not end it", "clients:\n  A: acquire, work 1.3 leases, write\n" + strike("before A's write", "pause: A", "lease of A over or 0.4 leases"), nil,
 			"0s A acquire granted; 1.3s pause A; 1.7s end pause A; 1.7s A write ok"},
-		{"but when it comes anew", "clients:\n  A: acquire, hold 1.1 leases, release, acquire, hold 1.5 leases, release\n" + strike("after A's hold", "clock: redis +5s", "lease of A over or 9 leases"), nil,
+		{"but when it comes anew", "clients:\n  A: acquire, work 1.1 leases, release, acquire, work 1.5 leases, release\n" + strike("after A's work", "clock: redis +5s", "lease of A over or 9 leases"), nil,
 			"0s A acquire granted; 1.1s clock redis; 1.1s A release ok; 1.1s A acquire granted; 2.1s end clock redis; 2.6s A release ok"},
 		{"the end of the run ends it", "clients:\n  A: acquire\n" + strike("start", "clock: A +5s", "9 leases"), nil, "0s clock A; 0s A acquire granted; 0s end clock A"},
 
 		// What makes no sense any more.
-		{"nothing without a grant", "clients:\n  A: acquire, read, check, hold 1 lease, renew, write, release, acquire\n", refuse("A acquire", workloads.Failed),
+		{"nothing without a grant", "clients:\n  A: acquire, read, check, work 1 lease, renew, write, release, acquire\n", refuse("A acquire", workloads.Failed),
 			"0s A acquire failed; 0s A acquire failed"},
-		{"nothing under a lease that is over, but to release", "clients:\n  A: acquire, check, write, hold 1 lease, release, acquire\n", refuse("A check", workloads.Expired),
+		{"nothing under a lease that is over, but to release", "clients:\n  A: acquire, check, write, work 1 lease, release, acquire\n", refuse("A check", workloads.Expired),
 			"0s A acquire granted; 0s A check expired; 0s A release ok; 0s A acquire granted"},
 		{"nothing of what is not held", "clients:\n  A: acquire, renew, write, acquire, write\n", refuse("A renew", workloads.NotHeld),
 			"0s A acquire granted; 0s A renew not held; 1s A acquire granted; 1s A write ok"},
@@ -161,9 +161,9 @@ func TestProgramRunner(t *testing.T) {
 		// Killed.
 		{"a killed client goes on at its next acquire", "clients:\n  A: acquire, read, write, release, acquire, write\n" + strike("before A's write", "kill: A", "0.5 leases"), nil,
 			"0s A acquire granted; 0s A read ok; 0s kill A; 500ms end kill A; 1s A acquire granted; 1s A write ok"},
-		{"killed and started again while it thought", "clients:\n  A: acquire, hold 1.3 leases, write, release, acquire, write\n" + strike("A's hold", "kill: A", "0.5 leases"), nil,
+		{"killed and started again while it thought", "clients:\n  A: acquire, work 1.3 leases, write, release, acquire, write\n" + strike("A's work", "kill: A", "0.5 leases"), nil,
 			"0s A acquire granted; 0s kill A; 500ms end kill A; 1.3s A acquire granted; 1.3s A write ok"},
-		{"killed as it asks", "clients:\n  A: acquire, hold 0.905 leases, release\n  B: await A granted, acquire, write, acquire, write\n" + strike("B waiting", "kill: B", "0.2 leases"), nil,
+		{"killed as it asks", "clients:\n  A: acquire, work 0.905 leases, release\n  B: await A granted, acquire, write, acquire, write\n" + strike("B waiting", "kill: B", "0.2 leases"), nil,
 			"0s A acquire granted; 0s kill B; 200ms end kill B; 900ms A release ok; 910ms B acquire granted; 910ms B write ok"},
 	}
 	for _, tt := range tests {
@@ -268,7 +268,7 @@ func (s *second) Gate(ctx context.Context, r GateRequest) (Gate, error) {
 
 // A client is told that its grant is gone; what it does then is the run's choice.
 func TestIgnoreLost(t *testing.T) {
-	const text = "clients:\n  A: acquire, hold 0.5 leases, write, release\n"
+	const text = "clients:\n  A: acquire, work 0.5 leases, write, release\n"
 	for ignore, want := range map[bool]string{false: "0s A acquire granted; 500ms A release ok", true: "0s A acquire granted; 500ms A write ok; 500ms A release ok"} {
 		got := runSchedule(t, text, func(s *stage, p *ProgramRunner) {
 			p.IgnoreLost = ignore
@@ -284,7 +284,7 @@ func TestIgnoreLost(t *testing.T) {
 
 // Clients that wait for what does not come give up, once nothing happens any more.
 func TestGiveUp(t *testing.T) {
-	got := runSchedule(t, "clients:\n  A: acquire, hold 0.5 leases\n  B: await A granted, acquire, write\n", func(s *stage, p *ProgramRunner) {
+	got := runSchedule(t, "clients:\n  A: acquire, work 0.5 leases\n  B: await A granted, acquire, write\n", func(s *stage, p *ProgramRunner) {
 		p.Patience = 3 * time.Second
 		s.until, s.holder = time.Now().Add(time.Hour), "another"
 		s.refuse["A acquire"] = workloads.Granted
@@ -309,7 +309,7 @@ func TestRunnerTells(t *testing.T) {
 // A run that is given up ends, and nobody is left behind.
 func TestRunnerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := Parse("mine.yaml", []byte(scheduleHead+"clients:\n  A: acquire, hold 5 leases, write\n"+strike("A's hold", "pause: A", "")))
+		s, err := Parse("mine.yaml", []byte(scheduleHead+"clients:\n  A: acquire, work 5 leases, write\n"+strike("A's work", "pause: A", "")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ type Run struct {
 	Workload   string
 	Faults     []string
 	Limit      time.Duration
-	Hold       time.Duration
+	WorkTime   time.Duration
 	IgnoreLost bool
 }
 

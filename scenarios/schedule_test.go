@@ -16,7 +16,7 @@ ttl: 1s
 // twoClients are what most faults strike at; their last line is line 7.
 const twoClients = `clients:
   A: acquire, read, write, release, acquire, write
-  B: await A granted, acquire within 0.3 leases, read, hold 1.3 leases, write, release
+  B: await A granted, acquire within 0.3 leases, read, work 1.3 leases, write, release
 `
 
 // schedules are right, and written as Write does it.
@@ -41,7 +41,7 @@ var schedules = []string{
 	twoClients + "expect:\n  redis: {not: [granted-early, deadlock]}\n",
 	twoClients + "expect:\n  redis: {must: [stale-write], not: [granted-early]}\n",
 	twoClients + strike("quiet 200ms", "flap: A from redis 200ms", "2 leases"),
-	"bound: 3s\nreplay: \"9 of 10\"\noptions:\n  \"n\": \"1\"\nclients:\n  A: acquire, renew, check, hold 1 lease, await quiet 200ms, add\n",
+	"bound: 3s\nreplay: \"9 of 10\"\noptions:\n  \"n\": \"1\"\nclients:\n  A: acquire, renew, check, work 1 lease, await quiet 200ms, add\n",
 }
 
 func strike(when, fault, until string) string { return "faults:\n" + more(when, fault, until) }
@@ -96,17 +96,17 @@ func TestScheduleMistakes(t *testing.T) {
 	}
 	tests := []struct{ name, text, want string }{
 		{"misspelt move", program("acquire, writ"), `6: unknown move "writ": did you mean write?`},
-		{"misspelt hold", program("acquire, hodl 1 lease"), `6: unknown move "hodl 1 lease"`},
+		{"misspelt work", program("acquire, wrok 1 lease"), `6: unknown move "wrok 1 lease"`},
 		{"no move", program("acquire, , write"), `6: unknown move ""`},
 		{"never asks", program("read, write"), `6: this client never asks for the lock: give it an acquire`},
 		{"no program", program(""), `6: want a text`},
 		{"a program that is a list", program("[acquire, write]"), `6: want a text`},
-		{"held for no time", program("acquire, hold soon"), `6: hold: "soon" is no length of time: want one like 1.3 leases or 500ms`},
-		{"held for too long", program("acquire, hold 11m"), `6: hold: "11m" is no length of time: want one like 1.3 leases or 500ms, of at most 10m0s`},
-		{"no leases", program("acquire, hold 0 leases"), `6: hold: "0" is no number of leases: want one like 1.3, of at most 100`},
-		{"too many leases", program("acquire, hold 101 leases"), `6: hold: "101" is no number of leases`},
-		{"leases that are none", program("acquire, hold NaN leases"), `6: hold: "NaN" is no number of leases`},
-		{"held by the week", program("acquire, hold 1 week"), `6: hold: "1 week" is no length of time`},
+		{"work for no time", program("acquire, work soon"), `6: work: "soon" is no length of time: want one like 1.3 leases or 500ms`},
+		{"work for too long", program("acquire, work 11m"), `6: work: "11m" is no length of time: want one like 1.3 leases or 500ms, of at most 10m0s`},
+		{"no leases", program("acquire, work 0 leases"), `6: work: "0" is no number of leases: want one like 1.3, of at most 100`},
+		{"too many leases", program("acquire, work 101 leases"), `6: work: "101" is no number of leases`},
+		{"leases that are none", program("acquire, work NaN leases"), `6: work: "NaN" is no number of leases`},
+		{"work by the week", program("acquire, work 1 week"), `6: work: "1 week" is no length of time`},
 		{"limit of no time", program("acquire within reason"), `6: acquire within: "reason" is no length of time`},
 		{"limit of a write", program("acquire, write within 1s"), `6: `},
 		{"awaits what cannot be", program("acquire, await the end"), `6: await: "the end" is nothing that can be awaited`},

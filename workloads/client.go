@@ -14,19 +14,19 @@ import (
 
 // client is one logical process: it takes each step between two events.
 type client struct {
-	cfg      Config
-	info     clients.Info
-	lock     clients.Lock
-	renewer  clients.Renewer  // nil if the lock has none
-	sharer   clients.Sharer   // nil if the lock is none
-	permits  int64            // of a semaphore
-	holds    bool             // the workload only holds
-	unlocked clients.Unlocked // instead of a lock
-	register register.Resource
-	out      *output
-	rng      *rand.Rand
-	grants   int
-	failures int // of the client's own program, since its last success
+	cfg           Config
+	info          clients.Info
+	lock          clients.Lock
+	renewer       clients.Renewer  // nil if the lock has none
+	sharer        clients.Sharer   // nil if the lock is none
+	permits       int64            // of a semaphore
+	writesNothing bool             // the workload's critical section does nothing under the lock
+	unlocked      clients.Unlocked // instead of a lock
+	register      register.Resource
+	out           *output
+	rng           *rand.Rand
+	grants        int
+	failures      int // of the client's own program, since its last success
 }
 
 func (c *client) close() error {
@@ -63,7 +63,7 @@ func (c *client) rest(granted bool, took time.Duration) time.Duration {
 	}
 	// A little time of its own: without it the client that has just released would
 	// win nearly every race for the lock.
-	return c.jitter(c.cfg.Hold)
+	return c.jitter(c.cfg.WorkTime)
 }
 
 // once runs one critical section; false says that the lock was not granted. Once

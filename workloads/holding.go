@@ -45,7 +45,7 @@ func (h *holding) fail(f string, err error) {
 // hold works for about the configured time; false says that the client learnt of
 // the grant's loss and has to give up.
 func (h *holding) hold(ctx context.Context) bool {
-	d := max(h.c.jitter(h.c.cfg.Hold), h.overrun)
+	d := max(h.c.jitter(h.c.cfg.WorkTime), h.overrun)
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

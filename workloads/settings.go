@@ -17,9 +17,9 @@ type Settings struct {
 	Clients  int           `json:"clients"`
 	Keys     int           `json:"keys"` // how many locks, each with a register key of its own
 	TTL      time.Duration `json:"ttl"`  // ns, like all durations here
-	// Hold is how long a critical section lasts between the read and the write, 0.5 to 1.5 times;
+	// WorkTime is how long a critical section lasts between the read and the write, 0.5 to 1.5 times;
 	// 0: most last TTL/20, and some reach into the last part of the lease.
-	Hold time.Duration `json:"hold"`
+	WorkTime time.Duration `json:"work_time"`
 	// Reach is the part of its lease at which a long critical section ends at the latest (see
 	// linger.go), if the user did not set their length; 0: none is long.
 	Reach float64 `json:"reach,omitempty"`

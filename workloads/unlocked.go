@@ -48,8 +48,8 @@ func (t turn) Read(ctx context.Context) (clients.Seen, error) {
 // Over implements clients.Turn.
 func (t turn) Over() bool { return t.run.Err() != nil }
 
-// Hold implements clients.Turn.
-func (t turn) Hold(ctx context.Context) bool { return sleep(ctx, t.jitter(t.cfg.Hold)) }
+// Work implements clients.Turn.
+func (t turn) Work(ctx context.Context) bool { return sleep(ctx, t.jitter(t.cfg.WorkTime)) }
 
 // Add implements clients.Turn.
 func (t turn) Add(ctx context.Context, do func(element string) error) error {

@@ -62,7 +62,7 @@ func Worker(ctx context.Context, t Tables, in io.Reader, out io.Writer, log *slo
 	if err != nil {
 		return err
 	}
-	c.holds = section.Holds
+	c.writesNothing = section.WritesNothing
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {

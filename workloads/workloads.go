@@ -16,9 +16,9 @@ type Workload struct {
 	Name  string
 	About string
 	Run   CriticalSection
-	// Holds: the critical section does nothing under the lock, so that it suits locks that do
+	// WritesNothing: the critical section does nothing under the lock, so that it suits locks that do
 	// not exclude others.
-	Holds bool
+	WritesNothing bool
 }
 
 // workloads is the package's one table; each workload's file adds its line.

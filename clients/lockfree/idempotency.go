@@ -30,7 +30,7 @@ func (i idempotent) Update(ctx context.Context, s clients.Turn) error {
 	if _, err := s.Read(ctx); err != nil {
 		return err
 	}
-	if !s.Hold(ctx) {
+	if !s.Work(ctx) {
 		return ctx.Err()
 	}
 	return s.Add(ctx, func(element string) error {

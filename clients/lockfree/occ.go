@@ -28,7 +28,7 @@ func (occ) Update(ctx context.Context, s clients.Turn) error {
 		if err != nil {
 			return err
 		}
-		if !s.Hold(ctx) {
+		if !s.Work(ctx) {
 			return ctx.Err()
 		}
 		err = s.Add(ctx, func(element string) error {

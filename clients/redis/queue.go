@@ -133,7 +133,7 @@ func (c consumer) carryOut(ctx context.Context, s clients.Turn, text string) err
 	if err != nil {
 		return err
 	}
-	if !s.Hold(ctx) {
+	if !s.Work(ctx) {
 		return ctx.Err()
 	}
 	if err := s.Send(ctx, clients.Change{Process: j.Process, Element: j.Element, Parent: seen.Value, Once: j.Element}); err != nil {

@@ -33,9 +33,9 @@ type experiment struct {
 // where it has fencing tokens, once where they save it.
 var demonstration = []experiment{
 	{"redis", []string{"--faults", "pause:holder"}, "the holder sleeps past its lease and overwrites a newer value"},
-	{"redis", []string{"--faults", "clock:one:held", "--hold", "100ms"}, "the server's clock jumps and the lease ends early"},
-	{"redis", []string{"--faults", "kill:one:wipe:held", "--hold", "100ms"}, "the server forgets the lock in a crash"},
-	{"redlock", []string{"--faults", "clock:majority:held", "--hold", "100ms"}, "three of five clocks jump"},
+	{"redis", []string{"--faults", "clock:one:held", "--work-time", "100ms"}, "the server's clock jumps and the lease ends early"},
+	{"redis", []string{"--faults", "kill:one:wipe:held", "--work-time", "100ms"}, "the server forgets the lock in a crash"},
+	{"redlock", []string{"--faults", "clock:majority:held", "--work-time", "100ms"}, "three of five clocks jump"},
 	{"etcd", []string{"--faults", "partition:holder:register"}, "a write is held up in the network until another holds the lock"},
 	{"etcd", []string{"--faults", "pause:holder,partition:holder:register", "--fencing", "read-write"}, "with fencing the register refuses such writes"},
 	{"zookeeper", []string{"--faults", "pause:holder"}, "a session ends while its client sleeps"},

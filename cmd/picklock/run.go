@@ -39,11 +39,11 @@ func runCommand() *cobra.Command {
 		Long: `Start a lock service and its clients, do harm to them, and judge what came of it.
 
 The clients fight over a lock that protects a register. Each critical section
-reads the register, holds, and writes. Most are short; one in 16 goes on holding
+reads the register, works for a while, and writes. Most are short; one in 16 goes on
 after its write, into the last tenth of its lease, so that a lease which is shorter
-than promised is seen. With --hold every section is as long as that. Everything is
-recorded; the verdict says which properties held, and proves each violation from
-the record.
+than promised is seen. With --work-time every critical section is as long as that.
+Everything is recorded; the verdict says which properties held, and proves each
+violation from the record.
 
 Ctrl-C (or SIGTERM) cuts the run short: faults are healed, and what there is is judged
 and reported. The verdict is then fail or unknown, never pass. A second one ends at
@@ -100,11 +100,11 @@ is unknown or left out, 0 if all held.`,
 	f.StringSliceVar(&o.Faults, "faults", nil, "inject these faults, separated by commas (see picklock list faults)")
 	f.StringVar(&o.Fencing, "fencing", o.Fencing, fencingHelp+listed(fencingValues()))
 	f.StringVar(&o.Register, "register", o.Register, registerHelp+listed(registerValues()))
-	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: "+listed(workloadValues())+" (hold is for locks that are no mutex)")
+	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: "+listed(workloadValues())+" (acquire-only is for locks that are no mutex)")
 	f.IntVar(&o.Clients, "clients", o.Clients, "run this many clients, each a process on its own node")
 	f.IntVar(&o.Keys, "keys", o.Keys, "use this many locks, each with its own register key")
 	f.DurationVar(&o.TTL, "ttl", o.TTL, "ask for this lease, or session timeout")
-	f.DurationVar(&o.Hold, "hold", 0, "wait this long between the read and the write, times 0.5 to 1.5 (default: ttl/20, in critical sections of mixed length)")
+	f.DurationVar(&o.WorkTime, "work-time", 0, "wait this long between the read and the write, times 0.5 to 1.5 (default: ttl/20, in critical sections of mixed length)")
 	f.DurationVar(&o.Limit, "duration", o.Limit, "run for this long")
 	f.Float64Var(&o.Rate, "rate", 0, "start this many critical sections a second and client (default: no limit)")
 	f.BoolVar(&o.Renew, "renew", false, "renew the lease every ttl/3 (this prevents no stale write after a pause)")

@@ -15,7 +15,7 @@ import (
 )
 
 const overlapping = `clients:
-  A: acquire, read, hold 0.1 leases, write, release
+  A: acquire, read, work 0.1 leases, write, release
   B: await A granted, acquire, read, write, release
 `
 

@@ -135,7 +135,7 @@ faults:
 	440  c2 acquired c2.1
 	460  c1 release c1.1
 	470  c1 released c1.1
-`, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 440e6, Events: []int64{1, 9}}, "", `  A: acquire, hold 0.3 leases, write, await B granted, release
+`, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 440e6, Events: []int64{1, 9}}, "", `  A: acquire, work 0.3 leases, write, await B granted, release
   B: await A granted, acquire, release
 faults:
   - when: after A's write
@@ -185,7 +185,7 @@ faults:
 	1032 c1 written c1.1
 	1050 c2 write c2.1
 `, verdict.Anomaly{Name: "stale-write", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 1050e6, Events: []int64{1, 10}}, "", `  A: acquire, write, release
-  B: await A granted, acquire, read, hold 0.1 leases, write, release
+  B: await A granted, acquire, read, work 0.1 leases, write, release
 faults:
   - when: after A's acquire
     pause: A

@@ -31,7 +31,7 @@ func (c script) program() scenarios.Program {
 	return out
 }
 
-// thinking is which part of a lease lies at least between two acts until it is a hold of its
+// thinking is which part of a lease lies at least between two acts until it is work of its
 // own: less is what any client needs.
 const thinking = 0.1
 
@@ -85,9 +85,9 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []stre
 				awaited[other] = true
 				c.add(scenarios.Move{Do: scenarios.Wait, Await: scenarios.AwaitClient(other, "granted")}, gap.from, gap.to)
 			} else if net := gap.to - gap.from - gap.shared(paused); float64(net) >= thinking*float64(r.TTL) {
-				c.add(scenarios.Move{Do: scenarios.Hold, Span: r.span(net)}, gap.from, gap.to)
+				c.add(scenarios.Move{Do: scenarios.Work, Span: r.span(net)}, gap.from, gap.to)
 			} else if writes(a) && gap.shared(paused) == 0 && w.wrote(gap, c, all) {
-				c.add(scenarios.Move{Do: scenarios.Hold, Span: scenarios.Span{Leases: thinking}}, gap.from, gap.to)
+				c.add(scenarios.Move{Do: scenarios.Work, Span: scenarios.Span{Leases: thinking}}, gap.from, gap.to)
 			}
 		}
 		if r.CheckLease && writes(a) {

@@ -52,14 +52,14 @@ func moments(scripts []script) []moment {
 			a := scenarios.Trigger{Client: c.name, Do: m.Do, Nth: m.nth}
 			before, during, after := a, a, a
 			before.At, during.At, after.At = scenarios.Before, scenarios.During, scenarios.After
-			// Before and after a hold are the act before it and the one after it.
-			if m.Do != scenarios.Hold && m.Do != scenarios.Wait {
+			// Before and after work are the act before it and the one after it.
+			if m.Do != scenarios.Work && m.Do != scenarios.Wait {
 				out = append(out, moment{before, m.from, over})
 			}
 			if m.Do != scenarios.Wait {
 				out = append(out, moment{during, m.from, 0})
 			}
-			if m.Do != scenarios.Hold && m.Do != scenarios.Wait && m.to != open {
+			if m.Do != scenarios.Work && m.Do != scenarios.Wait && m.to != open {
 				out = append(out, moment{after, m.to, 0})
 			}
 			over = m.to
@@ -146,7 +146,7 @@ func (r Run) until(w window, scripts []script, f fault, l relaxation) scenarios.
 			continue // an affected client does little while it lasts
 		}
 		for _, m := range c.moves {
-			acts := m.Do != scenarios.Hold && m.Do != scenarios.Wait && m.to != open
+			acts := m.Do != scenarios.Work && m.Do != scenarios.Wait && m.to != open
 			if granted := m.Do == history.Acquire && m.Span == (scenarios.Span{}); acts && (granted || m.Do != history.Acquire) && m.to > from && m.to <= f.to && m.to > f.to-int64(near*float64(r.TTL)) && (last == nil || m.to > last.to) {
 				last, by = &m, c.name
 			}

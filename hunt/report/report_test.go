@@ -23,7 +23,7 @@ locks: [redis]
 fencing: [none]
 ttl: 250ms
 clients:
-  A: acquire, read, hold 1.3 leases, write, release
+  A: acquire, read, work 1.3 leases, write, release
   B: await A granted, acquire, read, write, release
 faults:
   - when: before A's write

@@ -46,7 +46,7 @@ func late(fault string) []cause {
 const (
 	fenced = " --fencing read-write --duration 6s"
 	open   = " --duration 8s"
-	long   = " --hold 1100ms --duration 8s"
+	long   = " --work-time 1100ms --duration 8s"
 )
 
 var labels = []label{
@@ -103,9 +103,9 @@ var labels = []label{
 
 	// More of it: other locks and faults.
 	{"tuned", "memory-redislock-beside-client-clocks", "run --lock redislock --faults kill:redis,clock:client" + open, memory},
-	{"tuned", "memory-reentrant", "run --lock redis-reentrant --workload hold --faults kill:redis" + open, memory},
-	{"tuned", "memory-rwlock", "run --lock redis-rwlock --workload hold --faults kill:redis" + open, memory},
-	{"tuned", "memory-semaphore", "run --lock redis-semaphore --workload hold --faults kill:redis" + open, memory},
+	{"tuned", "memory-reentrant", "run --lock redis-reentrant --workload acquire-only --faults kill:redis" + open, memory},
+	{"tuned", "memory-rwlock", "run --lock redis-rwlock --workload acquire-only --faults kill:redis" + open, memory},
+	{"tuned", "memory-semaphore", "run --lock redis-semaphore --workload acquire-only --faults kill:redis" + open, memory},
 	{"tuned", "memory-seeded-beside-slow-links", "run --lock BUG/short-key --right --cluster redis --faults kill:redis,slow:waiter" + fenced, memory},
 	{"tuned", "memory-redlock", "run --lock redlock --faults kill:majority" + open, memory},
 	{"tuned", "memory-redis-beside-lossy-links", "run --lock redis --faults kill:redis,loss:waiter" + open, memory},
@@ -113,10 +113,10 @@ var labels = []label{
 		{"powerloss of a server", "forgot a grant when its server failed"}, {"powerloss of a server", "forgot its grants and the counter of the tokens"}}},
 	{"tuned", "failover-sentinel", "scenario run sentinel-lost-lock --lock redis-sentinel", append(tookOver, memory...)},
 	{"tuned", "server-clock-redislock", "run --lock redislock --faults clock:redis:+30s" + open, serverClock},
-	{"tuned", "server-clock-semaphore", "run --lock redis-semaphore --workload hold --faults clock:redis:+30s" + open, serverClock},
+	{"tuned", "server-clock-semaphore", "run --lock redis-semaphore --workload acquire-only --faults clock:redis:+30s" + open, serverClock},
 	{"tuned", "server-clock-redlock", "run --lock redlock --faults clock:majority:+30s" + open, serverClock},
 	{"tuned", "server-clock-postgres-beside-pauses", "run --lock postgres-table --faults clock:postgres:+30s,pause:waiter" + fenced, serverClock},
-	{"tuned", "server-clock-rwlock", "run --lock redis-rwlock --workload hold --faults clock:redis:+30s" + open, serverClock},
+	{"tuned", "server-clock-rwlock", "run --lock redis-rwlock --workload acquire-only --faults clock:redis:+30s" + open, serverClock},
 	{"tuned", "client-clock-dynamodb-beside-pauses", "run --lock dynamodb-wallclock --faults clock:client,pause:waiter" + fenced, clientClock},
 	{"tuned", "client-clock-takeover-beside-slow-links", "run --lock BUG/wall-clock-takeover --cluster redis --faults clock:client:+30s,slow:waiter" + fenced, clientClock},
 	{"tuned", "client-clock-token-fenced", "run --lock BUG/token-from-clock --cluster redis --faults clock:client:+30s" + fenced, clientClock},
@@ -155,8 +155,8 @@ var labels = []label{
 	{"holdout", "h-memory-redis-lua-long-lease", "run --lock redis-lua --ttl 2s --faults kill:redis" + fenced, memory},
 	{"holdout", "h-memory-redis-two-keys", "run --lock redis --keys 2 --faults kill:redis" + open, memory},
 	{"holdout", "h-memory-redislock-beside-pauses", "run --lock redislock --faults kill:redis,pause:waiter" + open, memory},
-	{"holdout", "h-memory-reentrant-beside-clocks", "run --lock redis-reentrant --workload hold --faults kill:redis,clock:client" + open, memory},
-	{"holdout", "h-memory-semaphore-beside-kills", "run --lock redis-semaphore --workload hold --faults kill:redis,kill:waiter" + open, memory},
+	{"holdout", "h-memory-reentrant-beside-clocks", "run --lock redis-reentrant --workload acquire-only --faults kill:redis,clock:client" + open, memory},
+	{"holdout", "h-memory-semaphore-beside-kills", "run --lock redis-semaphore --workload acquire-only --faults kill:redis,kill:waiter" + open, memory},
 	{"holdout", "h-memory-redis-delay", "run --lock redis-delay --faults kill:redis" + open, memory},
 	{"holdout", "h-memory-seeded", "run --lock BUG/token-before-lock --right --cluster redis --faults kill:redis" + fenced, memory},
 	{"holdout", "h-memory-powerloss", "run --lock redis --faults powerloss:redis,clock:client" + open, []cause{

@@ -12,8 +12,8 @@ import (
 )
 
 // execute is one client's way through its program.
-func (p *ProgramRunner) carryOut(ctx context.Context, client string) error {
-	c := &carrier{ProgramRunner: p, client: client, count: map[string]int{}}
+func (p *ProgramRunner) execute(ctx context.Context, client string) error {
+	c := &clientRunner{ProgramRunner: p, client: client, count: map[string]int{}}
 	for _, m := range p.scenario.Programs[client] {
 		c.count[m.Do]++
 		if err := c.move(ctx, m); err != nil {
@@ -24,7 +24,7 @@ func (p *ProgramRunner) carryOut(ctx context.Context, client string) error {
 }
 
 // clientRunner is where a client is in its program.
-type carrier struct {
+type clientRunner struct {
 	*ProgramRunner
 	client string
 	count  map[string]int // moves begun or passed over, by word
@@ -33,11 +33,11 @@ type carrier struct {
 	kills  int            // of its process that it knows of
 }
 
-func (c *carrier) at(where Where, m Move) Trigger {
+func (c *clientRunner) at(where Where, m Move) Trigger {
 	return Trigger{At: where, Client: c.client, Do: m.Do, Nth: c.count[m.Do]}
 }
 
-func (c *carrier) move(ctx context.Context, m Move) error {
+func (c *clientRunner) move(ctx context.Context, m Move) error {
 	if c.pointless(m) {
 		return nil
 	}
@@ -47,13 +47,13 @@ func (c *carrier) move(ctx context.Context, m Move) error {
 	if dead, err := c.died(ctx); dead || err != nil {
 		return err
 	}
-	if m.Do != Hold && m.Do != Wait {
+	if m.Do != Work && m.Do != Wait {
 		return c.act(ctx, m)
 	}
 	if err := c.reach(ctx, c.at(During, m)); err != nil {
 		return err
 	}
-	if m.Do == Hold {
+	if m.Do == Work {
 		span := m.Span.Of(c.scenario.TTL)
 		end := c.stage.Now() + int64(span)
 		t := time.NewTimer(span)
@@ -71,7 +71,7 @@ func (c *carrier) move(ctx context.Context, m Move) error {
 }
 
 // wait is a client's own waiting; what does not come does not keep it for ever.
-func (c *carrier) wait(ctx context.Context, m Move) error {
+func (c *clientRunner) wait(ctx context.Context, m Move) error {
 	limit := 3 * c.scenario.TTL
 	if m.Await.Or > 0 {
 		limit = m.Await.Or
@@ -83,7 +83,7 @@ func (c *carrier) wait(ctx context.Context, m Move) error {
 }
 
 // pointless says that a move makes no sense any more.
-func (c *carrier) pointless(m Move) bool {
+func (c *clientRunner) pointless(m Move) bool {
 	switch m.Do {
 	case history.Acquire:
 		return c.held && !c.over && !c.lostIt()
@@ -91,20 +91,20 @@ func (c *carrier) pointless(m Move) bool {
 		return false
 	case history.Release:
 		return !c.held
-	case Hold:
+	case Work:
 		return !c.held || c.over
 	}
 	return !c.held || c.over || c.lostIt()
 }
 
 // lostIt says that the client's library has reported the loss of the grant.
-func (c *carrier) lostIt() bool {
+func (c *clientRunner) lostIt() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.clients[c.client].lost && !c.IgnoreLost
 }
 
-func (c *carrier) act(ctx context.Context, m Move) error {
+func (c *clientRunner) act(ctx context.Context, m Move) error {
 	text := m.Do
 	if (m.Span != Span{}) {
 		text += " within " + m.Span.Of(c.scenario.TTL).String()
@@ -161,7 +161,7 @@ func (c *carrier) act(ctx context.Context, m Move) error {
 	return c.reach(ctx, c.at(After, m))
 }
 
-func (c *carrier) report(m Move, began int64, d workloads.Done, dead bool) {
+func (c *clientRunner) report(m Move, began int64, d workloads.Done, dead bool) {
 	if c.tell == nil {
 		return
 	}
@@ -175,7 +175,7 @@ func (c *carrier) report(m Move, began int64, d workloads.Done, dead bool) {
 }
 
 // begin prepares an act: what its messages are to meet is in place before it sends any.
-func (c *carrier) begin(ctx context.Context, m Move, text string) (*chain, []func(context.Context), error) {
+func (c *clientRunner) begin(ctx context.Context, m Move, text string) (*chain, []func(context.Context), error) {
 	var gates []func(context.Context)
 	for _, where := range []Where{Sent, Answered} {
 		a := c.at(where, m)
@@ -208,7 +208,7 @@ func (c *carrier) begin(ctx context.Context, m Move, text string) (*chain, []fun
 
 // gate lets so many messages of an act pass, and no more before the fault has taken effect. What
 // it returns waits for that, once the act has begun.
-func (c *carrier) gate(ctx context.Context, st *faultState) (func(context.Context), error) {
+func (c *clientRunner) gate(ctx context.Context, st *faultState) (func(context.Context), error) {
 	servers := c.stage.Servers()
 	if len(servers) == 0 {
 		return nil, &DiscardedError{*st.TriggeredFault, "there are no servers whose messages could be counted", nil, false}
@@ -235,7 +235,7 @@ func (c *carrier) gate(ctx context.Context, st *faultState) (func(context.Contex
 
 // died says that the client was killed since it was last asked, once it runs again: it
 // knows of no grant any more, and goes on with its program.
-func (c *carrier) died(ctx context.Context) (bool, error) {
+func (c *clientRunner) died(ctx context.Context) (bool, error) {
 	for waited := false; ; waited = true {
 		c.mu.Lock()
 		dead, changed, kills := c.isDead(), c.changed, c.clients[c.client].kills
@@ -256,7 +256,7 @@ func (c *carrier) died(ctx context.Context) (bool, error) {
 }
 
 // isDead says that a kill of the client is still on. c.mu is held.
-func (c *carrier) isDead() bool {
+func (c *clientRunner) isDead() bool {
 	for _, st := range c.triggered {
 		if st.Fault.Word == killWord.name && slices.Contains(st.Fault.Nodes, c.client) && st.on {
 			return true

@@ -9,16 +9,16 @@ import (
 
 func init() {
 	add(Workload{
-		Name:  "hold",
-		About: "hold, and change nothing: for locks that several clients can hold at once, shared or exclusive at random, and for reentrant ones, which are acquired twice",
-		Run:   holdOnly,
-		Holds: true,
+		Name:          "acquire-only",
+		About:         "acquire, keep and release the lock, and write nothing: for locks that several clients can hold at once, shared or exclusive at random, and for reentrant ones, which are acquired twice",
+		Run:           acquireOnly,
+		WritesNothing: true,
 	})
 }
 
-// holdOnly acquires a reentrant lock once more for the middle part of its time. If that fails, the
+// acquireOnly acquires a reentrant lock once more for the middle part of its time. If that fails, the
 // client goes on with what it has.
-func holdOnly(ctx context.Context, h *holding) {
+func acquireOnly(ctx context.Context, h *holding) {
 	if h.c.info.Kind != clients.Reentrant {
 		h.hold(ctx)
 		return
@@ -37,7 +37,7 @@ func holdOnly(ctx context.Context, h *holding) {
 
 // mode says how the client acquires the lock for its next critical section.
 func (c *client) mode() string {
-	if c.sharer != nil && c.holds && c.rng.IntN(2) == 0 {
+	if c.sharer != nil && c.writesNothing && c.rng.IntN(2) == 0 {
 		return history.Shared
 	}
 	return ""

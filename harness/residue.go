@@ -8,16 +8,16 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// harm is what a run's faults leave behind when they are over.
-type harm struct {
+// residue is what a run's faults leave behind when they are over.
+type residue struct {
 	clients []string // whose sessions and connections may have suffered
 	servers bool     // some server was hit: they have to be whole again
-	stays   bool     // nothing mends it but a new cluster
+	stays   bool     // only a new cluster repairs it
 }
 
-// harmOf says what a schedule's faults leave behind.
-func harmOf(s *scenarios.Scenario, clients, servers []string) harm {
-	var h harm
+// residueOf says what a schedule's faults leave behind.
+func residueOf(s *scenarios.Scenario, clients, servers []string) residue {
+	var h residue
 	hit := func(names []string) {
 		for _, name := range names {
 			switch {
@@ -62,11 +62,11 @@ func harmOf(s *scenarios.Scenario, clients, servers []string) harm {
 	return h
 }
 
-// mend replaces the clients that were harmed, and sees that the servers are whole. An
+// repair starts again the clients that a fault affected, and waits until the servers are healthy. An
 // error means that they are not.
-func (r *testbedRun) mend(ctx context.Context) error {
-	h := r.harm
-	r.harm = harm{}
+func (r *testbedRun) repair(ctx context.Context) error {
+	h := r.residue
+	r.residue = residue{}
 	if h.servers {
 		if err := healthy(ctx, r.cluster); err != nil {
 			return err
