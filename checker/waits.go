@@ -13,8 +13,12 @@ type waitTimes struct {
 	n     int
 }
 
-// waitBlock is how many fit into one block.
-const waitBlock = 1 << 14
+// waitBlock is how many fit into one block, and fewWaits how many are sorted: counting them takes a
+// table of half a megabyte.
+const (
+	waitBlock = 1 << 14
+	fewWaits  = 1 << 12
+)
 
 func (w *waitTimes) add(ns int64) {
 	w.n++
@@ -51,6 +55,12 @@ func (w *waitTimes) nth(n int) int64 {
 		return w.long[n-short]
 	}
 	n -= negative
+	if short <= fewWaits {
+		all := make([]uint32, 0, short)
+		w.each(func(v uint32) { all = append(all, v) })
+		slices.Sort(all)
+		return int64(all[n])
+	}
 	high, n := pick(n, func(count func(uint16)) {
 		w.each(func(v uint32) { count(uint16(v >> 16)) })
 	})

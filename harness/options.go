@@ -39,12 +39,15 @@ type Host struct {
 	Locks    *clients.Table    // where Lock is found
 	Backends register.Backends // where Register is found
 
-	Again    []string // the command that makes the run again; nil: picklock's own
-	Runtime  Runtime
-	Self     string // path of the picklock program
-	NoDisks  bool   // Self is another program, which serves no disks
-	Log      *slog.Logger
-	Observer Observer // may be nil
+	Again   []string // the command that makes the run again; nil: picklock's own
+	Runtime Runtime
+	Self    string // path of the picklock program
+	NoDisks bool   // Self is another program, which serves no disks
+	// NewProcesses: a client of a Testbed that a fault has harmed becomes a new process. Its lock may
+	// leave something behind in its process after it was closed.
+	NewProcesses bool
+	Log          *slog.Logger
+	Observer     Observer // may be nil
 	// Interrupt cuts the run short when it is closed: it is healed, judged and reported
 	// as far as it came. The end of the context abandons it instead: nothing is judged.
 	Interrupt <-chan struct{}

@@ -2,15 +2,18 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/picklock/picklock/scenarios"
+	"github.com/picklock/picklock/workloads"
 )
 
 // residue is what a run's faults leave behind when they are over.
 type residue struct {
-	clients []string // whose sessions and connections may have suffered
+	clients []string // whose sessions, connections or timers may have suffered
 	servers bool     // some server was hit: they have to be whole again
 	stays   bool     // only a new cluster repairs it
 }
@@ -29,15 +32,8 @@ func residueOf(s *scenarios.Scenario, clients, servers []string) residue {
 		}
 	}
 	for _, st := range s.TriggeredFaults {
-		switch st.Fault.Word {
-		case "pause", "clock", "hold", "deliver", "slow", "loss":
-			if !slices.ContainsFunc(st.Fault.Nodes, func(n string) bool { return n == scenarios.Servers || slices.Contains(servers, n) }) || len(st.Fault.Peers) > 0 {
-				continue // a client goes on from there as it does in any run
-			}
-		case "kill":
-			if slices.Contains(clients, st.Fault.Nodes[0]) {
-				continue // it was started anew when the fault was over
-			}
+		if st.Fault.Word == "kill" && slices.Contains(clients, st.Fault.Nodes[0]) {
+			continue // it was started anew when the fault was over
 		}
 		between := len(st.Fault.Peers) > 0 // a link is no node: its server is whole
 		if !between {
@@ -62,27 +58,51 @@ func residueOf(s *scenarios.Scenario, clients, servers []string) residue {
 	return h
 }
 
-// repair starts again the clients that a fault affected, and waits until the servers are healthy. An
-// error means that they are not.
-func (r *testbedRun) repair(ctx context.Context) error {
+// whole sees that the servers are whole after what befell them.
+func (r *testbedRun) whole(ctx context.Context) error {
+	if !r.residue.servers {
+		return nil
+	}
+	return healthy(ctx, r.cluster)
+}
+
+// renew gives the clients that were harmed connections, sessions and timers that nothing has befallen.
+func (r *testbedRun) renew(ctx context.Context, sc *script) error {
 	h := r.residue
 	r.residue = residue{}
-	if h.servers {
-		if err := healthy(ctx, r.cluster); err != nil {
-			return err
-		}
-	}
 	over := make(chan error, len(h.clients))
 	for _, name := range h.clients {
-		go func() { over <- r.replace(ctx, name) }()
+		go func() { over <- r.renewClient(ctx, sc, name) }()
 	}
-	var first error
+	var all error
 	for range h.clients {
-		if err := <-over; err != nil && first == nil {
-			first = err
-		}
+		all = errors.Join(all, <-over)
 	}
-	return first
+	return all
+}
+
+// renewClient has a client open its lock anew; where that is not enough, or cannot be done, it gets a
+// new process.
+func (r *testbedRun) renewClient(ctx context.Context, sc *script, name string) error {
+	if r.NewProcesses {
+		return r.replace(ctx, name)
+	}
+	done, err := sc.tell(name, workloads.Command{Do: workloads.CommandReopen})
+	if err != nil {
+		return r.replace(ctx, name)
+	}
+	t := time.NewTimer(openWithin)
+	defer t.Stop()
+	select {
+	case d := <-done:
+		if d.Error == "" {
+			return nil
+		}
+	case <-t.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return r.replace(ctx, name)
 }
 
 // replace ends a client's process and starts another.

@@ -21,7 +21,7 @@ import (
 // Testbed runs one schedule after the other on servers, a register and clients that stay up
 // between the runs: most of what a short run takes is to start and to end them. Every
 // run gets a key of its own, so that it finds its lock free and its register empty.
-// A client that a fault affected is replaced before the next run; servers are started anew where
+// A client that a fault affected opens its lock anew before the next run; servers are started anew where
 // a fault's residue cannot be repaired. Runs follow one another; other testbeds may run beside this one.
 type Testbed struct {
 	options TestbedOptions
@@ -142,7 +142,7 @@ func (l *Testbed) Run(ctx context.Context, s *scenarios.Scenario) (*RunResult, e
 
 // ready sees to it that everything is up and whole, and gives the clients a new key.
 func (l *Testbed) ready(ctx context.Context, s *scenarios.Scenario) error {
-	if l.at != nil && (l.at.residue.stays || l.at.repair(ctx) != nil) {
+	if l.at != nil && (l.at.residue.stays || l.at.whole(ctx) != nil) {
 		if err := l.end(false); err != nil {
 			return fmt.Errorf("end what ran before: %w", err)
 		}
@@ -211,6 +211,10 @@ func (r *testbedRun) rekey(ctx context.Context, s *scenarios.Scenario, prefix st
 	r.mu.Lock()
 	r.script, r.events = sc, nil
 	r.mu.Unlock()
+	r.workers.setKey(key)
+	if err := r.renew(ctx, sc); err != nil {
+		return err
+	}
 	within := time.After(openWithin)
 	for _, name := range s.Clients {
 		done, err := sc.tell(name, workloads.Command{Do: workloads.CommandKey, Key: key})
@@ -227,11 +231,10 @@ func (r *testbedRun) rekey(ctx context.Context, s *scenarios.Scenario, prefix st
 			return ctx.Err()
 		}
 	}
-	r.workers.setKey(key)
 	return nil
 }
 
-// run is one run, from its first move to its verdict.
+// execute is one run, from its first move to its verdict.
 func (r *testbedRun) execute(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
 	sc := r.script
 	start := r.Runtime.Now() - r.start

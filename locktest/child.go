@@ -17,6 +17,7 @@ import (
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/internal/gctune"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
@@ -79,6 +80,9 @@ func (x order) node(ctx context.Context, locks *clients.Table, serve func(contex
 	}
 	switch name, args := args[0], args[1:]; name {
 	case "worker":
+		if err := gctune.Own(); err != nil {
+			return fmt.Errorf("set the garbage collector: %w", err)
+		}
 		return workloads.Worker(ctx, workloads.Tables{Locks: locks, Backends: backends}, os.Stdin, os.Stdout, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	case "register":
 		return serveRegister(ctx, args)
@@ -126,7 +130,7 @@ func (x order) testbed(ctx context.Context, locks *clients.Table) error {
 		os.Exit(code)
 	}
 	return harness.ServeTestbed(ctx, os.Stdin, os.Stdout, func(context.Context, *harness.TestbedConfig) (harness.Host, error) {
-		return harness.Host{Locks: locks, Backends: backends, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, NoDisks: true}, nil
+		return harness.Host{Locks: locks, Backends: backends, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, NoDisks: true, NewProcesses: true}, nil
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/picklock/picklock/clients"
@@ -14,26 +16,36 @@ import (
 
 // client is one logical process: it takes each step between two events.
 type client struct {
+	*opened
 	cfg           Config
 	info          clients.Info
-	lock          clients.Lock
-	renewer       clients.Renewer  // nil if the lock has none
-	sharer        clients.Sharer   // nil if the lock is none
-	permits       int64            // of a semaphore
-	writesNothing bool             // the workload's critical section does nothing under the lock
-	unlocked      clients.Unlocked // instead of a lock
-	register      register.Resource
+	permits       int64 // of a semaphore
+	writesNothing bool  // the workload's critical section does nothing under the lock
 	out           *output
 	rng           *rand.Rand
 	grants        int
 	failures      int // of the client's own program, since its last success
+
+	open    func(context.Context) (*client, error) // another one like this
+	closing atomic.Int32                           // how many locks of before are being closed
+	ending  sync.WaitGroup                         // of that
 }
 
-func (c *client) close() error {
-	if c.unlocked != nil {
-		return errors.Join(c.unlocked.Close(), c.register.Close())
+// opened is what a client has open.
+type opened struct {
+	lock     clients.Lock
+	renewer  clients.Renewer  // nil if the lock has none
+	sharer   clients.Sharer   // nil if the lock is none
+	unlocked clients.Unlocked // instead of a lock
+	register register.Resource
+	over     atomic.Bool // nobody hears any more what it tells
+}
+
+func (o *opened) close() error {
+	if o.unlocked != nil {
+		return errors.Join(o.unlocked.Close(), o.register.Close())
 	}
-	return errors.Join(c.lock.Close(), c.register.Close())
+	return errors.Join(o.lock.Close(), o.register.Close())
 }
 
 // loop runs critical sections until ctx ends.

@@ -62,6 +62,9 @@ const (
 	// CommandKey lets a scripted client forget its grant and go on with another key. It keeps
 	// its connections and its session.
 	CommandKey = "key"
+	// CommandReopen lets a scripted client open its lock anew, so that no connection, session or
+	// timer is left of the one before.
+	CommandReopen = "reopen"
 	// CommandCancel lets a scripted client give up its current act. Only that act answers.
 	CommandCancel = "cancel"
 )

@@ -130,6 +130,15 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 				c.out.send(Message{Done: &Done{ID: cmd.ID, Outcome: Did}})
 				continue
 			}
+			if cmd.Do == CommandReopen {
+				s.end()
+				done := &Done{ID: cmd.ID, Outcome: Did}
+				if err := c.reopen(ctx); err != nil {
+					done.Outcome, done.Error = Failed, err.Error()
+				}
+				c.out.send(Message{Done: done})
+				continue
+			}
 			outcome, err := s.do(s.cancelable(ctx), cmd.Do)
 			if errors.Is(err, ErrNoAct) {
 				return err

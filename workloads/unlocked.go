@@ -98,7 +98,7 @@ func openUnlocked(ctx context.Context, cfg Config, info clients.Info, options cl
 		return nil, fmt.Errorf("open %s: %w", info.Name, err)
 	}
 	c := &client{
-		cfg: cfg, info: info, unlocked: u, out: o, register: register.New(cfg.RegisterAddr),
+		opened: &opened{unlocked: u, register: register.New(cfg.RegisterAddr)}, cfg: cfg, info: info, out: o,
 		rng: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))), grants: cfg.Grants,
 	}
 	return c, nil

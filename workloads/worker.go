@@ -42,7 +42,10 @@ func Worker(ctx context.Context, t Tables, in io.Reader, out io.Writer, log *slo
 		o.send(Message{Error: err.Error()})
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() {
+		err = errors.Join(err, c.close())
+		c.ending.Wait()
+	}()
 	o.send(Message{Ready: true, Abilities: declared})
 	line, err := lines.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
@@ -93,9 +96,16 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 		Servers: cfg.Servers, External: cfg.External, Client: cfg.Process, TTL: cfg.TTL, Directory: cfg.Directory, Folder: cfg.Folder, Extra: cfg.Extra, Abilities: cfg.Abilities, Log: log,
 		Warn: func(text string) { o.send(Message{Warning: text}) },
 	}
+	now := &opened{}
 	if cfg.Scripted {
-		options.Waiting = func() { o.send(Message{Waiting: true}) }
-		options.Woken = func() { o.send(Message{Woken: true}) }
+		tell := func(m Message) func() {
+			return func() {
+				if !now.over.Load() {
+					o.send(m)
+				}
+			}
+		}
+		options.Waiting, options.Woken = tell(Message{Waiting: true}), tell(Message{Woken: true})
 	}
 	if info.Unlocked != nil {
 		c, err := openUnlocked(octx, cfg, info, options, o)
@@ -109,23 +119,27 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 	if err != nil {
 		return nil, nil, errors.Join(err, lock.Close())
 	}
-	renewer, _ := lock.(clients.Renewer)
-	if cfg.Renew && renewer == nil && !info.Declares {
+	now.lock, now.register = lock, resource
+	now.renewer, _ = lock.(clients.Renewer)
+	now.sharer, _ = lock.(clients.Sharer)
+	if cfg.Renew && now.renewer == nil && !info.Declares {
 		err := fmt.Errorf("lock %s has no lease that its user renews: leave out --renew", info.Name)
 		return nil, nil, errors.Join(err, lock.Close())
 	}
-	sharer, _ := lock.(clients.Sharer)
 	var declared *clients.Abilities
 	if d, ok := lock.(clients.Declarer); ok {
 		a := d.Abilities()
 		declared, info = &a, info.With(a)
 	}
 	return &client{
-		cfg: cfg, info: info, lock: lock, renewer: renewer, out: o,
-		sharer: sharer, permits: int64(info.Permits(cfg.Extra)),
-		register: resource,
-		rng:      rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))),
-		grants:   cfg.Grants,
+		opened: now, cfg: cfg, info: info, out: o, permits: int64(info.Permits(cfg.Extra)),
+		rng: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))), grants: cfg.Grants,
+		open: func(ctx context.Context) (*client, error) {
+			again := cfg
+			again.Again = true // what a fault has stopped may not answer yet
+			next, _, err := t.open(ctx, again, o, log)
+			return next, err
+		},
 	}, declared, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/internal/gctune"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -25,6 +26,9 @@ func workerCommand() *cobra.Command {
 		Use: "worker", Short: "Run one client, with commands from standard input", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+			if err := gctune.Own(); err != nil {
+				return fmt.Errorf("set the garbage collector: %w", err)
+			}
 			return workloads.Worker(cmd.Context(), workloads.Tables{Locks: lockTable, Backends: backends}, os.Stdin, os.Stdout, log)
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/internal/gctune"
 )
 
 // node is what a node keeps while it exists; whether it runs, compose.Members knows.
@@ -91,6 +92,9 @@ func (n *node) command(v vars) (*exec.Cmd, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = n.dir
 	cmd.Env = append(os.Environ(), "PATH="+strings.Join(append(l.Folders(), os.Getenv("PATH")), ":"))
+	if l.Command[0] == "{self}" {
+		gctune.Calm(cmd)
+	}
 	asUser(cmd, l.User)
 	for k, text := range l.Env {
 		value, err := v.expand(text)
@@ -124,6 +128,7 @@ func (c *Cluster) Spawn(_ context.Context, p compose.Program) (*compose.Process,
 		args[i] = strings.ReplaceAll(a, "{listen}", member.HostPort())
 	}
 	cmd := exec.Command(c.opts.Self, args...)
+	gctune.Calm(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
