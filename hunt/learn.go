@@ -1,15 +1,16 @@
 package hunt
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
 )
 
-// enoughDiscarded is how often a trigger did not come, or a fault could not be done, until it is
-// not tried again.
-const enoughDiscarded = 2
+// worthTrying is the rate at which a trigger has to come: below it, most runs would be discarded.
+const worthTrying = 0.5
 
 // enoughUnsupported is how often a fault that never took effect is tried: a connection to break, say,
 // is not there at every trigger.
@@ -26,7 +27,13 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		h.result.Discarded++
 		h.result.Busy++
 		if h.failureCounts["busy "+key(p.schedule)]++; h.failureCounts["busy "+key(p.schedule)] < 3 {
-			h.retry = append(h.retry, p)
+			h.retry = append(h.retry, retry{point: p})
+		}
+		if p.id != "" {
+			h.fates[p.id] = fate{what: WasDiscarded, why: "this machine was too busy"}
+		}
+		if h.o.Record != nil && p.again == nil {
+			h.o.Record(Ran{Schedule: key(p.schedule), Point: p.id, Depth: p.depth, Guided: guided, Discarded: out.Discarded, Busy: true, Took: out.Took, Setup: out.Setup})
 		}
 		h.progress()
 		return nil
@@ -49,7 +56,9 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		h.discarded(p, out)
 	} else {
 		for _, st := range p.schedule.TriggeredFaults {
-			h.confirmed[st.Fault.Text] = true
+			if h.confirmed[st.Fault.Text] = true; p.workload != "" {
+				h.came(p.workload, st, true, "")
+			}
 		}
 	}
 	// What a fault did that could not be done is not that fault's doing.
@@ -65,7 +74,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		h.breaking[h.faultKey(p.workload, p.schedule.TriggeredFaults[0])] = true
 	}
 	if h.o.Record != nil && p.again == nil {
-		r := Ran{Schedule: key(p.schedule), Depth: p.depth, Guided: guided, Discarded: out.Discarded, Granted: granted, Took: out.Took, Setup: out.Setup}
+		r := Ran{Schedule: key(p.schedule), Point: p.id, Depth: p.depth, Guided: guided, Discarded: out.Discarded, Granted: granted, Took: out.Took, Setup: out.Setup}
 		for _, b := range broke {
 			r.Broke = append(r.Broke, b.root())
 		}
@@ -88,16 +97,15 @@ func (h *Search) count(p point, guided bool, out *Outcome, broke bool) {
 		h.result.Discarded++
 	}
 	if guided {
-		h.result.Guided++
+		h.countGuided(out.Discarded)
 		return
 	}
-	d := &h.result.Depths[p.depth]
-	d.Ran++
-	if out.Discarded != "" {
-		d.Discarded++
-	}
-	if broke {
-		d.Broke++
+	h.fates[p.id] = fateOfRun(out.Discarded, broke)
+}
+
+func (h *Search) countGuided(discarded string) {
+	if h.result.Guided++; discarded != "" {
+		h.result.GuidedDiscarded++
 	}
 }
 
@@ -121,11 +129,27 @@ func (h *Search) discarded(p point, out *Outcome) {
 				h.infeasible[k] = out.Discarded
 			}
 		case !out.Unsupported && out.FailedFault == st.Fault.Text && p.workload != "" && p.depth == 1:
-			k := p.workload + "|" + st.When.String()
-			if h.failureCounts[k]++; h.failureCounts[k] >= enoughDiscarded {
-				h.infeasible[k] = out.Discarded
-			}
+			h.came(p.workload, st, false, out.Discarded)
 		}
+	}
+}
+
+// came counts that a trigger of a workload came, or did not. It is given up for as long as it is
+// nearly certain that it comes in fewer than half of its runs: what comes now and then is worth
+// its discarded runs.
+func (h *Search) came(workload string, st scenarios.TriggeredFault, did bool, why string) {
+	k := triggerKey(workload, st)
+	r := h.rates[k]
+	if r == nil {
+		r = &Rate{}
+		h.rates[k] = r
+	}
+	if r.take(did); !did {
+		h.missed[k] = why
+	}
+	delete(h.infeasible, k)
+	if _, high := r.oneSided(); high < worthTrying {
+		h.infeasible[k] = fmt.Sprintf("%s in %q (came in %d of %d runs)", h.missed[k], workload, r.Hits, r.Runs)
 	}
 }
 

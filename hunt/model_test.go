@@ -122,7 +122,16 @@ func search(t *testing.T, m *model, o Options, runners int) (*Search, *Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	addsUp(t, r)
 	return h, r
+}
+
+// addsUp is what every hunt must keep.
+func addsUp(t *testing.T, r *Result) {
+	t.Helper()
+	if err := r.CheckCoverage(); err != nil {
+		t.Error(err)
+	}
 }
 
 // points counts the space.

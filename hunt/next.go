@@ -1,34 +1,52 @@
 package hunt
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"github.com/picklock/picklock/scenarios"
 )
+
+// retry is a schedule that is run again after so many runs of the search.
+type retry struct {
+	point
+	after int
+}
+
+// again takes the next schedule that is to be run again; with any even one whose time has not
+// come.
+func (h *Search) again(any bool) (point, bool) {
+	for i, r := range h.retry {
+		if any || r.after <= h.result.Runs {
+			h.retry = slices.Delete(h.retry, i, i+1)
+			return r.point, true
+		}
+	}
+	return point{}, false
+}
 
 // next is what to run now.
 func (h *Search) next() (_ point, guided, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.retry) > 0 {
-		p := h.retry[0]
-		h.retry = h.retry[1:]
+	if p, ok := h.again(h.exhausted); ok {
 		return p, p.guided, true
 	}
 	for h.o.Strategy != Random && !h.exhausted {
-		p, more := h.points()
+		p, more := h.reach()
 		if !more {
-			h.exhausted = true
-			for i := range h.result.Depths {
-				h.result.Depths[i].Done = true
-			}
 			break
 		}
-		for d := range p.depth {
-			h.result.Depths[d].Done = true
+		if _, known := h.fates[p.id]; known || h.pointless(p) {
+			continue
 		}
-		if k := key(p.schedule); !h.played[k] {
-			h.played[k] = true
-			return p, false, true
-		}
+		h.depth = p.depth
+		h.played[key(p.schedule)] = true
+		return p, false, true
+	}
+	if p, ok := h.again(true); ok {
+		return p, p.guided, true
 	}
 	if h.o.Strategy == Exhaustive {
 		return point{}, false, false
@@ -51,7 +69,7 @@ func (h *Search) next() (_ point, guided, ok bool) {
 			continue
 		}
 		p := point{schedule: s, depth: len(s.TriggeredFaults), guided: true}
-		if k := key(s); !h.played[k] && !h.hopeless(p) {
+		if k := key(s); !h.played[k] && h.hopeless("", s.TriggeredFaults) == "" {
 			h.played[k] = true
 			return p, true, true
 		}
@@ -67,29 +85,26 @@ func (h *Search) pointless(p point) bool {
 			h.skipped[st.Fault.Text]++
 		}
 	}
-	if h.hopeless(p) {
-		return true
-	}
-	if p.depth < 2 {
-		return false
-	}
-	// Skip pairs that contain a fault that suffices by itself.
-	for _, st := range p.schedule.TriggeredFaults {
-		if h.breaking[h.faultKey(p.workload, st)] {
-			return true
-		}
-	}
-	return false
+	return h.hopeless(p.workload, p.schedule.TriggeredFaults) != "" || h.implied(p.workload, p.schedule.TriggeredFaults) != ""
 }
 
-// hopeless says that one of the faults cannot be done here, or that its trigger never comes.
-func (h *Search) hopeless(p point) bool {
-	for _, st := range p.schedule.TriggeredFaults {
-		if h.undoable(st) || p.workload != "" && h.infeasible[p.workload+"|"+st.When.String()] != "" {
-			return true
+// hopeless is why one of the faults cannot be injected here, or that its trigger does not come; ""
+// if nothing is known against them. Triggers are known by the workload; "" for none of the space.
+func (h *Search) hopeless(workload string, triggered []scenarios.TriggeredFault) string {
+	for _, st := range triggered {
+		if h.undoable(st) {
+			return fmt.Sprintf("%s: %s", st.Fault.Text, reason(st.Fault.Text, cmp.Or(h.infeasible["fault "+st.Fault.Word], h.infeasible["fault "+st.Fault.Text])))
+		}
+		if why := h.infeasible[triggerKey(workload, st)]; workload != "" && why != "" {
+			return why
 		}
 	}
-	return false
+	return ""
+}
+
+// triggerKey names a trigger in a workload.
+func triggerKey(workload string, st scenarios.TriggeredFault) string {
+	return workload + "|" + st.When.String()
 }
 
 // undoable says that a fault could not be done here.

@@ -29,33 +29,36 @@ func (p Part) over(place int) bool { return p.End > 0 && place >= p.End }
 // Size is how many places the space of the target has up to a depth.
 func (t Target) Size(depth int) int {
 	n := 0
-	for range numbered(t, depth) {
+	for range space(t, depth) {
 		n++
 	}
 	return n
 }
 
-// numbered gives the space without what symmetry leaves out, each point with its place.
+// numbered gives the space, each point with its place. What symmetry leaves out has the place of
+// the point before it.
 func numbered(t Target, depth int) iter.Seq2[int, point] {
 	return func(yield func(int, point) bool) {
-		n := 0
-		for p := range space(t, depth) {
-			if !yield(n, p) {
+		place := -1
+		for p := range enumerate(t, depth) {
+			if !p.same {
+				place++
+			}
+			if !yield(place, p) {
 				return
 			}
-			n++
 		}
 	}
 }
 
-// portionOf gives the schedules of a part of the space. skip is asked before each.
-func portionOf(t Target, depth int, part Part, skip func(point) bool) iter.Seq[point] {
+// portionOf gives the schedules of a part of the space, with what symmetry leaves out of it.
+func portionOf(t Target, depth int, part Part) iter.Seq[point] {
 	return func(yield func(point) bool) {
 		for place, p := range numbered(t, depth) {
 			if part.over(place) {
 				return
 			}
-			if part.has(place) && !skip(p) && !yield(p) {
+			if part.has(place) && !yield(p) {
 				return
 			}
 		}
@@ -140,6 +143,7 @@ func (h *Search) add(p Portion) {
 	r.Failed += q.Failed
 	r.Granted += q.Granted
 	r.Guided += q.Guided
+	r.GuidedDiscarded += q.GuidedDiscarded
 	r.CPU += q.CPU
 	r.Starts += q.Starts
 	r.CutShort = r.CutShort || q.CutShort
@@ -150,12 +154,11 @@ func (h *Search) add(p Portion) {
 			if e.Faults == d.Faults {
 				d.Done = (d.Done || !h.spaced[d.Faults]) && e.Done
 				h.spaced[d.Faults] = true
-				d.Ran += e.Ran
-				d.Discarded += e.Discarded
-				d.Broke += e.Broke
+				d.addCoverage(e)
 			}
 		}
 	}
+	r.Uncovered = mergeUncovered(r.Uncovered, q.Uncovered)
 	for _, st := range p.States {
 		h.corpus.states[st] = true
 	}

@@ -32,10 +32,6 @@ func (h *Search) progress() {
 	}
 	p := Progress{Runs: h.result.Runs, Discarded: h.result.Discarded, States: len(h.corpus.states), Guided: h.result.Guided, Counterexamples: slices.Clone(h.counterexamples), Elapsed: time.Since(h.began)}
 	p.Left = h.o.Time - p.Elapsed
-	for _, d := range h.result.Depths {
-		if d.Done {
-			p.Depth = d.Faults + 1
-		}
-	}
+	p.Depth = h.depth
 	h.o.Progress(p)
 }

@@ -32,7 +32,12 @@ type Result struct {
 	States  int `json:"states"`
 	// Depths say how much of the space was run, by the number of faults.
 	Depths []Depth `json:"depths"`
-	Guided int     `json:"guided"` // schedules beyond the space
+	// Uncovered are the reasons for what was run and proves nothing, and for what was left out.
+	Uncovered []Uncovered `json:"uncovered,omitempty"`
+	Guided    int         `json:"guided"` // schedules beyond the space
+	// GuidedDiscarded are those of them that were discarded.
+	GuidedDiscarded int    `json:"guided_discarded,omitempty"`
+	Verdict         string `json:"verdict,omitempty"` // Summary, as it is printed
 
 	Counterexamples []*Counterexample `json:"counterexamples"`
 	Infeasible      []string          `json:"infeasible,omitempty"` // faults that could not be done here, and why
@@ -60,10 +65,25 @@ func (r *Result) Unproved() string {
 			len(r.Uneven), format.Noun(len(r.Uneven), "fault was skipped", "faults were skipped"), r.Uneven[0])
 	case r.Granted == 0 && r.Runs > r.Busy:
 		return "no client got the lock in any schedule"
+	case !r.faultsTried():
+		return "no schedule with a fault ran as planned"
+	case 2*r.Failed > r.Runs+r.Failed:
+		return fmt.Sprintf("picklock failed to run %d of %d schedules", r.Failed, r.Runs+r.Failed)
 	case 2*r.Discarded > r.Runs:
 		return fmt.Sprintf("%d of %d runs were discarded, %d of them because this machine was too busy", r.Discarded, r.Runs, r.Busy)
 	}
 	return ""
+}
+
+// faultsTried reports whether a schedule with a fault ran as planned, if there is one.
+func (r *Result) faultsTried() bool {
+	there, ran := 0, r.Guided-r.GuidedDiscarded
+	for _, d := range r.Depths {
+		if d.Faults > 0 {
+			there, ran = there+d.Space, ran+d.Ran
+		}
+	}
+	return there == 0 || ran > 0
 }
 
 // What stands for the file of a counterexample, and for its name, in Result.Replay.
@@ -71,15 +91,6 @@ const (
 	CounterexampleFile = "{file}"
 	CounterexampleName = "{name}"
 )
-
-// Depth is what was run of the schedules with so many faults.
-type Depth struct {
-	Faults    int  `json:"faults"`
-	Ran       int  `json:"ran"`
-	Discarded int  `json:"discarded"` // could not be run as they were meant
-	Broke     int  `json:"broke"`
-	Done      bool `json:"done"` // there are no more of them
-}
 
 // Sample is the search at one moment.
 type Sample struct {
@@ -179,10 +190,17 @@ func (r *Rate) take(hit bool) {
 // Interval is where the true rate lies, at 95 % (E. B. Wilson, Probable inference, the law
 // of succession, and statistical inference, 1927).
 func (r Rate) Interval() (low, high float64) {
+	return r.interval(1.96)
+}
+
+// oneSided is a bound that the true rate is below, or above, with 95 %.
+func (r Rate) oneSided() (low, high float64) { return r.interval(1.645) }
+
+// interval is Wilson's, for a quantile of the normal distribution.
+func (r Rate) interval(z float64) (low, high float64) {
 	if r.Runs == 0 {
 		return 0, 1
 	}
-	const z = 1.96
 	n, p := float64(r.Runs), float64(r.Hits)/float64(r.Runs)
 	mid := (p + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))

@@ -50,9 +50,11 @@ type Options struct {
 // Ran is one run as a search that goes on later has to know it.
 type Ran struct {
 	Schedule  string   `json:"schedule"`
+	Point     string   `json:"point,omitempty"` // its place in the space; "": it is none of it
 	Depth     int      `json:"depth"`
 	Guided    bool     `json:"guided,omitempty"`
 	Discarded string   `json:"discarded,omitempty"`
+	Busy      bool     `json:"busy,omitempty"` // it is discarded because this machine was too busy: it is run again
 	Broke     []string `json:"broke,omitempty"`
 	Granted   bool     `json:"granted,omitempty"` // somebody got the lock
 	// Took is how long the run lasted, Setup what was mended or started for it, in ns.
@@ -68,7 +70,7 @@ type Search struct {
 	result  Result
 	points  func() (point, bool)
 	stop    func()
-	retry   []point
+	retry   []retry
 	mutator *mutator
 	corpus  *corpus
 	played  map[string]bool
@@ -81,6 +83,11 @@ type Search struct {
 	skipped         map[string]int    // schedules of the space that were passed over since a fault could not be done
 	breaking        map[string]bool   // faults that alone are a counterexample, by workload
 	spaced          map[int]bool      // depths of which a portion said how far it came
+	reached         []placed          // schedules of the space that the search has come to
+	fates           map[string]fate   // what became of those of the space that were run, by their id
+	depth           int               // of the latest of them
+	rates           map[string]*Rate  // of triggers in a workload: how often each came
+	missed          map[string]string // why it last did not
 	exhausted       bool
 	failures        int
 	lastSample      time.Time
@@ -94,6 +101,7 @@ func New(o Options) *Search {
 	h := &Search{
 		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
 		infeasible: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string]bool{}, confirmed: map[string]bool{}, skipped: map[string]int{},
+		fates: map[string]fate{}, rates: map[string]*Rate{}, missed: map[string]string{},
 	}
 	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {
@@ -103,12 +111,18 @@ func New(o Options) *Search {
 	for _, p := range o.Known {
 		h.known(p)
 	}
-	h.points, h.stop = iter.Pull(portionOf(o.Target, o.Depth, o.Part, h.pointless))
+	h.points, h.stop = iter.Pull(portionOf(o.Target, o.Depth, o.Part))
 	return h
 }
 
 // known takes a run of an earlier search.
 func (h *Search) known(p Ran) {
+	if p.Busy {
+		h.result.Runs++
+		h.result.Discarded++
+		h.result.Busy++
+		return
+	}
 	for _, root := range p.Broke {
 		if h.failureCounts["known "+root]++; h.failureCounts["known "+root] > 1 {
 			continue
@@ -119,28 +133,35 @@ func (h *Search) known(p Ran) {
 			continue // written by another version: it is not known
 		}
 		h.played[key(s)] = true
-		h.retry = append(h.retry, point{schedule: s, depth: p.Depth, guided: p.Guided || p.Depth >= len(h.result.Depths)})
+		if p.Point != "" {
+			h.fates[p.Point] = fate{what: notReached} // until it was run again
+		}
+		workload, _, _ := strings.Cut(p.Point, "|")
+		h.retry = append(h.retry, retry{point: point{id: p.Point, schedule: s, workload: workload, depth: p.Depth, guided: p.Guided || p.Depth >= len(h.result.Depths)}})
 		return
 	}
 	h.result.Runs++
 	if p.Granted {
 		h.result.Granted++
 	}
+	if p.Discarded != "" {
+		h.result.Discarded++
+	}
 	h.played[p.Schedule] = true
 	if p.Guided {
-		h.result.Guided++
+		h.countGuided(p.Discarded)
 		return
 	}
-	if p.Depth < len(h.result.Depths) {
-		d := &h.result.Depths[p.Depth]
-		d.Ran++
-		if p.Discarded != "" {
-			d.Discarded++
-		}
-		if len(p.Broke) > 0 {
-			d.Broke++
-		}
+	h.fates[p.Point] = fateOfRun(p.Discarded, len(p.Broke) > 0)
+}
+
+// fateOfRun is what became of a schedule that was run.
+func fateOfRun(discarded string, broke bool) fate {
+	f := fate{broke: broke}
+	if discarded != "" {
+		f.what, f.why = WasDiscarded, discarded
 	}
+	return f
 }
 
 // ErrUnusable marks what no run can get around: a server that is not installed, options
@@ -175,6 +196,7 @@ func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
 	h.sample(true)
 	h.result.Seconds = time.Since(h.began).Seconds()
 	h.result.States = len(h.corpus.states)
+	h.settle()
 	h.order()
 	h.name()
 	h.result.Counterexamples = h.counterexamples
@@ -199,6 +221,16 @@ func (h *Search) infeasibleFaults() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// firstLine is the first line of a text, as far as it is read at a glance.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	const most = 200
+	if r := []rune(line); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return line
 }
 
 var (
@@ -246,12 +278,12 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 		}
 		out, err := p.Run(ctx, next.schedule)
 		if err != nil && ctx.Err() == nil {
-			if err := h.failed(err); err != nil {
+			if err := h.failed(next, err); err != nil {
 				return err
 			}
 		}
-		if err != nil || ctx.Err() != nil {
-			continue
+		if err != nil {
+			continue // at the end of the time it counts as not reached
 		}
 		for _, sig := range h.observe(next, guided, out) {
 			h.confirm(ctx, p, next, sig, out)
@@ -269,13 +301,28 @@ func (h *Search) found() bool {
 	return slices.ContainsFunc(h.counterexamples, func(w *Counterexample) bool { return w.Search.Hits > 1 })
 }
 
-// failed counts failures of runners; too many of them end the search.
-func (h *Search) failed(err error) error {
+// Of a run that failed: how often a schedule is run again, and after how many other runs, since
+// what failed now may fail at once again.
+const (
+	retriesOfFailed = 2
+	otherRunsFirst  = 10
+)
+
+// failed takes a run of which nothing is known since picklock failed. Its schedule is run again.
+// Too many failures one after the other end the search.
+func (h *Search) failed(p point, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.result.Failed++
 	if errors.Is(err, ErrUnusable) {
 		return err
+	}
+	k := "failed " + key(p.schedule)
+	if h.failureCounts[k]++; p.again == nil && h.failureCounts[k] <= retriesOfFailed {
+		h.retry = append(h.retry, retry{p, h.result.Runs + otherRunsFirst})
+	}
+	if p.id != "" {
+		h.fates[p.id] = fate{what: WasFailed, why: firstLine(err.Error())}
 	}
 	if h.failures++; h.failures >= 5 {
 		return fmt.Errorf("%w: %w", errNoRunners, err)

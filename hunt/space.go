@@ -12,6 +12,8 @@ import (
 
 // point is one schedule of the space, and at which depth it lies.
 type point struct {
+	id       string // its place in the space, whatever the names of equal clients; "" if it is none of the space
+	same     bool   // one with this id came before: it is not run, and has no schedule
 	schedule *scenarios.Scenario
 	depth    int // how many faults it has
 	workload string
@@ -23,14 +25,25 @@ type point struct {
 // not change.
 func space(t Target, depth int) iter.Seq[point] {
 	return func(yield func(point) bool) {
-		seen := map[string]bool{} // what equal clients do in each other's place counts once
-		give := func(w workload, triggered ...scenarios.TriggeredFault) bool {
-			p := point{schedule: t.schedule(w, triggered...), depth: len(triggered), workload: w.name}
-			k := w.name + "|" + w.same(triggered)
-			if seen[k] {
-				return true
+		for p := range enumerate(t, depth) {
+			if !p.same && !yield(p) {
+				return
 			}
-			seen[k] = true
+		}
+	}
+}
+
+// enumerate is space with what it leaves out because equal clients do the same in each other's
+// place.
+func enumerate(t Target, depth int) iter.Seq[point] {
+	return func(yield func(point) bool) {
+		seen := map[string]bool{}
+		give := func(w workload, triggered ...scenarios.TriggeredFault) bool {
+			p := point{id: w.name + "|" + w.same(triggered), depth: len(triggered), workload: w.name}
+			if p.same = seen[p.id]; !p.same {
+				p.schedule = t.schedule(w, triggered...)
+			}
+			seen[p.id] = true
 			return yield(p)
 		}
 		if depth < 0 {

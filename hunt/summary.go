@@ -26,34 +26,36 @@ func (r *Result) Summary() string {
 	if len(r.Counterexamples) > 0 {
 		return fmt.Sprintf("%s: %s with --fencing %s", verdict.Failed(r.Failures()), r.Lock, r.Fencing)
 	}
-	var parts []string
-	all, deepest := 0, -1
-	for _, d := range r.Depths {
-		all += d.Ran - d.Discarded
-		if d.Done {
-			deepest = d.Faults
-		}
-	}
-	if deepest >= 0 {
-		n := 0
-		for _, d := range r.Depths[:deepest+1] {
-			n += d.Ran - d.Discarded
-		}
-		of := fmt.Sprintf("with at most %d %s", deepest, format.Noun(deepest, "fault", "faults"))
-		if deepest == 0 {
-			of = "without faults"
-		}
-		parts = append(parts, fmt.Sprintf("none of the %d schedules %s is a counterexample", n, of))
-	}
-	if rest := r.Runs - r.Discarded; rest > 0 {
-		parts = append(parts, fmt.Sprintf("%d runs in total", rest))
-	}
 	word := verdict.True.Word() + ": "
 	if why := r.Unproved(); why != "" {
-		word = verdict.Unknown.Word() + ": " + why
-		if len(parts) > 0 {
-			word += "; "
-		}
+		word = verdict.Unknown.Word() + ": " + why + "; "
 	}
-	return word + strings.Join(parts, "; ")
+	return word + "no counterexample in " + r.Covered()
+}
+
+// Covered says of how many schedules how many were run as planned, by the number of faults.
+func (r *Result) Covered() string {
+	var parts []string
+	for _, d := range r.Depths {
+		if d.Space == 0 {
+			continue
+		}
+		of := format.Count(d.Ran) + " of " + format.Count(d.Space) + " "
+		if len(parts) == 0 {
+			of += format.Noun(d.Space, "schedule", "schedules") + " "
+		}
+		parts = append(parts, of+withFaults(d.Faults))
+	}
+	if r.Guided > 0 || len(parts) == 0 {
+		n := r.Guided - r.GuidedDiscarded
+		parts = append(parts, format.Count(n)+" guided "+format.Noun(n, "schedule", "schedules"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func withFaults(n int) string {
+	if n == 0 {
+		return "without faults"
+	}
+	return fmt.Sprintf("with %d %s", n, format.Noun(n, "fault", "faults"))
 }

@@ -87,7 +87,7 @@ func both(t *testing.T, err error, worked <-chan error) error {
 }
 
 func portion(i fleet.Item) *fleet.Payload {
-	p := hunt.Portion{Result: hunt.Result{Lock: "redis", Fencing: "none", Runs: i.End - i.First, Granted: i.End - i.First, Depths: []hunt.Depth{{Ran: i.End - i.First, Done: true}}}}
+	p := hunt.Portion{Result: hunt.Result{Lock: "redis", Fencing: "none", Runs: i.End - i.First, Granted: i.End - i.First, Depths: []hunt.Depth{{Space: i.End - i.First, Ran: i.End - i.First, Done: true}}}}
 	return &fleet.Payload{Portion: &p}
 }
 
@@ -106,7 +106,7 @@ func usual(i fleet.Item, r *fleet.Result) *fleet.Payload {
 	case fleet.Slice:
 		return portion(i)
 	case fleet.Finish:
-		return &fleet.Payload{Hunt: &hunt.Result{Lock: "redis", Fencing: "none", Runs: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Ran: 6, Done: true}},
+		return &fleet.Payload{Hunt: &hunt.Result{Lock: "redis", Fencing: "none", Runs: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Space: len(i.Objects), Ran: len(i.Objects), Done: true}},
 			Counterexamples: []*hunt.Counterexample{found(1, 0), found(2, 0)}}, Finds: []hunt.Find{{Counterexample: found(1, 0)}, {Counterexample: found(2, 0)}}}
 	case fleet.Measure:
 		return &fleet.Payload{Finds: []hunt.Find{{Counterexample: found(i.Number+1, 9+i.Number)}}}
@@ -220,7 +220,7 @@ func TestDeadLetters(t *testing.T) {
 				r.DeadLetter = "no redis"
 				return nil
 			case i.Kind == fleet.Finish:
-				return &fleet.Payload{Hunt: &hunt.Result{Runs: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Ran: 4, Done: true}}}}
+				return &fleet.Payload{Hunt: &hunt.Result{Runs: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Space: len(i.Objects), Ran: len(i.Objects), Done: true}}}}
 			}
 			return usual(i, r)
 		})

@@ -162,7 +162,8 @@ func (d *Dir) Record(p hunt.Ran) {
 	d.err = errors.Join(d.err, err)
 }
 
-// Write writes the results.
+// Write writes the results. A coverage that does not add up is an error of picklock: nothing is
+// written then.
 func (d *Dir) Write(r *hunt.Result) error {
 	d.mu.Lock()
 	err := d.err
@@ -170,6 +171,10 @@ func (d *Dir) Write(r *hunt.Result) error {
 	if err != nil {
 		return fmt.Errorf("keep what was run: %w", err)
 	}
+	if err := r.CheckCoverage(); err != nil {
+		return err
+	}
+	r.Verdict = r.Summary()
 	if err := os.MkdirAll(filepath.Join(d.path, CounterexamplesFolder), 0o755); err != nil {
 		return fmt.Errorf("make the folder of the counterexamples: %w", err)
 	}

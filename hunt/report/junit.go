@@ -18,6 +18,7 @@ var promises = []string{verdict.Exclusion, verdict.Register, verdict.Tokens, ver
 // If too little was tried, a promise without a counterexample is skipped: nothing is proved.
 func JUnit(w io.Writer, r *hunt.Result, dir string) error {
 	s := results.JUnitSuite{Name: "picklock.hunt." + r.Lock, Tests: len(promises), Time: fmt.Sprintf("%.3f", r.Seconds)}
+	s.Properties = []results.JUnitProperty{{Name: "verdict", Value: clip(r.Summary())}, {Name: "coverage", Value: clip(strings.Join(covered(r), "; "))}}
 	little := r.Unproved()
 	of := map[string]string{}
 	for _, a := range verdict.Anomalies() {

@@ -47,8 +47,15 @@ func result() *hunt.Result {
 	return &hunt.Result{
 		Lock: "redis", Fencing: "none", TTL: 250 * ms, Seed: 7, Seconds: 60, Runs: 120, Granted: 110, Discarded: 8, Busy: 2, States: 90, Guided: 20,
 		Command: []string{"picklock", "hunt", "--lock", "redis"}, Started: time.Date(2026, 11, 22, 13, 0, 0, 0, time.UTC),
-		Depths: []hunt.Depth{{Faults: 0, Ran: 6, Done: true}, {Faults: 1, Ran: 94, Discarded: 8, Broke: 3}},
-		Curve:  []hunt.Sample{{Seconds: 1, Runs: 10, States: 20}, {Seconds: 30, Runs: 60, States: 70}, {Seconds: 60, Runs: 120, States: 90}},
+		Depths: []hunt.Depth{
+			{Faults: 0, Space: 6, Ran: 6, Done: true},
+			{Faults: 1, Space: 1491, Same: 12, Ran: 29, Discarded: 8, Failed: 1, Infeasible: 10, NotReached: 1443, Broke: 3}},
+		Uncovered: []hunt.Uncovered{
+			{Faults: 1, What: hunt.WasDiscarded, Why: "A's 3rd message never came", Schedules: 8}, {Faults: 1, What: hunt.WasFailed, Why: "no answer", Schedules: 1},
+			{Faults: 1, What: hunt.WasInfeasible, Why: "no disks", Schedules: 6}, {Faults: 1, What: hunt.WasInfeasible, Why: "no clock", Schedules: 2},
+			{Faults: 1, What: hunt.WasInfeasible, Why: "no replica", Schedules: 1}, {Faults: 1, What: hunt.WasInfeasible, Why: "no power", Schedules: 1},
+		},
+		Curve: []hunt.Sample{{Seconds: 1, Runs: 10, States: 20}, {Seconds: 30, Runs: 60, States: 70}, {Seconds: 60, Runs: 120, States: 90}},
 		Counterexamples: []*hunt.Counterexample{
 			{
 				Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"a pause of a client"}}, Name: "counterexample-1-granted-early", Schedule: schedule,
@@ -70,7 +77,7 @@ func result() *hunt.Result {
 // clean is a hunt that found nothing.
 func clean() *hunt.Result {
 	r := result()
-	r.Counterexamples, r.Depths[1].Done, r.Depths[1].Broke = nil, true, 0
+	r.Counterexamples, r.Depths[1].Broke = nil, 0
 	return r
 }
 
@@ -104,7 +111,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	page = render(t, clean())
-	if !strings.Contains(page, "none of the 92 schedules with at most 1 fault is a counterexample") || !strings.Contains(page, "verdict-holds") || strings.Contains(page, `class="map"`) {
+	if !strings.Contains(page, "PASS: no counterexample in 6 of 6 schedules without faults, 29 of 1491 with 1 fault, 20 guided schedules") || !strings.Contains(page, "verdict-holds") || strings.Contains(page, `class="map"`) {
 		t.Error("the page of a hunt that found nothing")
 	}
 	discarded := clean()
@@ -413,5 +420,48 @@ func TestMayNotBeMinimal(t *testing.T) {
 	page := render(t, r)
 	if strings.Contains(page, "Everything here is needed") || !strings.Contains(page, "Without any one of these it is reproduced less often") || !strings.Contains(page, "It may not be minimal: the time was over") {
 		t.Error("the page says both that less may be enough and that it takes all")
+	}
+}
+
+// A hunt that covered a part says so in everything that is read of it, with the reasons.
+func TestPartIsSaidEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	r := clean()
+	if err := WriteTo(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := Summary(&text, r, dir); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{"terminal": text.String()}
+	for _, file := range []string{ResultFile, PageFile, JUnitFile} {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said[file] = string(b)
+	}
+	for where, text := range said {
+		if !strings.Contains(text, "PASS: no counterexample in 6 of 6 schedules without faults, 29 of 1491 with 1 fault") || strings.Contains(text, "with 1 fault ran (all)") {
+			t.Errorf("%s does not say how much was covered:\n%s", where, text)
+		}
+	}
+	for _, want := range []string{
+		"6 of 6 schedules without faults ran (all)", "29 of 1491 schedules with 1 fault ran; 8 discarded, 1 failed to run, 10 infeasible, 1443 not reached",
+		"8 discarded: A's 3rd message never came", "6 infeasible: no disks", "1 infeasible for 1 other reason (hunt.json)",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text.String())
+		}
+	}
+}
+
+// A coverage that does not add up is not written.
+func TestCoverageThatDoesNotAddUp(t *testing.T) {
+	r := clean()
+	r.Depths[1].Ran++
+	if err := WriteTo(t.TempDir(), r); err == nil || !strings.Contains(err.Error(), "does not add up") {
+		t.Errorf("%v", err)
 	}
 }

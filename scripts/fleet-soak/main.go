@@ -282,7 +282,7 @@ func compare(sizes []int, alone, many *outcome) error {
 func schedules(r hunt.Result) int {
 	n := 0
 	for _, d := range r.Depths {
-		n += d.Ran
+		n += d.Ran + d.Discarded
 	}
 	return n
 }

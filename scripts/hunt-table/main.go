@@ -195,7 +195,7 @@ func cell(r *hunt.Result) string {
 	}
 	played := 0
 	for _, d := range r.Depths {
-		played += d.Ran - d.Discarded
+		played += d.Ran
 	}
 	return fmt.Sprintf("none of %d schedules", played+r.Guided)
 }
