@@ -96,6 +96,9 @@ func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask)
 			return nil, err
 		}
 		target, err := o.Target(ctx, info)
+		if err == nil {
+			err = target.CheckKinds()
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -190,8 +190,10 @@ func TestResumeKeepsDiscarded(t *testing.T) {
 	on := target(1, 1, "pause")
 	for name, m := range map[string]func() *model{
 		"as planned": func() *model { return &model{} },
-		"discarded":  func() *model { return &model{discarded: func(*scenarios.Scenario) (of, why string, cannot bool) { return "", "it struck late", false }} },
-		"too busy":   func() *model { return &model{busy: map[string]int{"": 2}} },
+		"discarded": func() *model {
+			return &model{discarded: func(*scenarios.Scenario) (of, why string, cannot bool) { return "", "it struck late", false }}
+		},
+		"too busy": func() *model { return &model{busy: map[string]int{"": 2}} },
 	} {
 		var known []Ran
 		o := Options{Target: on, Depth: 1, Record: func(p Ran) { known = append(known, p) }}

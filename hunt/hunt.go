@@ -73,10 +73,7 @@ func (t Target) fenced() bool { return t.Fencing != "" && t.Fencing != "none" }
 
 // allows says that a fault may be used: its kind, or its kind on those whom it falls on.
 func (t Target) allows(f fault) bool {
-	kind, whom := kindOf(f.word), ":server"
-	if f.whom != "" {
-		whom = ":client"
-	}
+	kind, whom := kindOf(f.word), f.side()
 	if t.Kinds != nil && !slices.Contains(t.Kinds, kind) && !slices.Contains(t.Kinds, kind+whom) {
 		return false
 	}

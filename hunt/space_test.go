@@ -351,3 +351,31 @@ func TestLateReleaseFindsTheSuccessor(t *testing.T) {
 	}
 	t.Error("nobody is stopped amid a release")
 }
+
+// A kind of fault of which the space has none is refused, and what there is named.
+func TestKindsWithoutAFault(t *testing.T) {
+	few := target(1, 1)
+	few.Unable = map[string]string{"failover": "there are no replicas"}
+	for _, tt := range []struct {
+		kinds []string
+		want  []string
+	}{
+		{nil, nil},
+		{[]string{"none"}, nil},
+		{[]string{"pause", "kill:server", "partition", "hold:client"}, nil},
+		{[]string{"pause", "mirage"}, []string{"mirage: no schedule for model has such a fault", "clock, disk, hold, kill, partition, pause"}},
+		{[]string{"hold:server", "mirage:client"}, []string{"hold:server: no schedule", "mirage:client: no schedule"}},
+		{[]string{"failover"}, []string{"failover: there are no replicas"}},
+	} {
+		few.Kinds = tt.kinds
+		err := few.CheckKinds()
+		if (err == nil) != (tt.want == nil) {
+			t.Errorf("%q: %v", tt.kinds, err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(fmt.Sprint(err), want) {
+				t.Errorf("%q: %v, want %q in it", tt.kinds, err, want)
+			}
+		}
+	}
+}

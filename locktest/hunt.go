@@ -177,6 +177,9 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 	}
 	info := x.info(open)
 	target, err := lo.Target(ctx, info)
+	if err == nil {
+		err = target.CheckKinds()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -173,6 +173,9 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	if err != nil {
 		return usage(err)
 	}
+	if err := target.CheckKinds(); err != nil {
+		return usage(fmt.Errorf("--faults: %w", err))
+	}
 	if f.Self, err = os.Executable(); err != nil {
 		return fmt.Errorf("find the own program: %w", err)
 	}
