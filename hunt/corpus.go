@@ -35,8 +35,8 @@ func newCorpus() *corpus {
 	return &corpus{states: map[uint64]bool{}, archives: map[string]*archive{}}
 }
 
-// add takes what a run showed.
-func (c *corpus) add(s *scenarios.Scenario, f feedback) {
+// add takes what a run showed, and says whether anything of it is new.
+func (c *corpus) add(s *scenarios.Scenario, f feedback) bool {
 	e := &entry{schedule: s, closest: map[string]float64{}}
 	for _, st := range f.states {
 		if !c.states[st] {
@@ -53,7 +53,9 @@ func (c *corpus) add(s *scenarios.Scenario, f feedback) {
 	}
 	if len(e.gained) > 0 || len(e.closest) > 0 {
 		c.entries = append(c.entries, e)
+		return true
 	}
+	return false
 }
 
 // closer is what a margin has to be of another to count as closer.

@@ -19,8 +19,12 @@ type feedback struct {
 // clientState is what the history says of one client at one moment.
 type clientState struct {
 	asks, believes, lost, writes bool
-	until                        int64 // of its lease; 0: none
-	belief                       int64 // when its belief ended
+	// holds: it was granted the lock and has neither begun to release it nor been told of its loss.
+	// until, lostAt and wrote are of that grant, and known until it is released.
+	holds  bool
+	until  int64 // the end of its lease; 0: it has none
+	lostAt int64 // when the service told of its loss; 0: it did not
+	wrote  int64 // when its last write was answered, or sent; 0: it has not written
 }
 
 // feedbackOf reads the plain trace of a run: who believes, whose lease lives, who waits, what
@@ -62,45 +66,56 @@ func feedbackOf(events []history.Event, ttl time.Duration) feedback {
 func (c *clientState) step(e history.Event) {
 	switch {
 	case e.F == history.Acquire:
-		c.asks = e.Type == history.Invoke
-		if e.Type == history.OK {
-			c.believes, c.lost, c.until = true, false, 0
+		if c.asks = e.Type == history.Invoke; e.Type == history.OK {
+			c.believes, c.lost, c.holds = true, false, true
+			c.until, c.lostAt, c.wrote = 0, 0, 0
 		}
 	case e.F == history.Release && e.Type == history.Invoke:
-		c.believes, c.belief = false, e.Time
+		// Who is granted the lock from now on is so because of this release, however soon it comes.
+		c.believes, c.holds = false, false
+		c.until, c.lostAt, c.wrote = 0, 0, 0
 	case e.F == history.Lost:
-		c.lost, c.believes, c.belief = true, false, e.Time
+		c.lost, c.believes, c.holds = true, false, false
+		c.lostAt = e.Time
 	case e.F == history.Write || e.F == history.Add:
-		c.writes = e.Type == history.Invoke
+		c.writes, c.wrote = e.Type == history.Invoke, e.Time
 	}
-	if e.Type == history.OK && e.Lease > 0 && (e.F == history.Acquire || e.F == history.Renew) {
+	if e.Type == history.OK && e.Lease > 0 && (e.F == history.Acquire || e.F == history.Renew) && c.holds {
 		c.until = e.Since + e.Lease
 	}
 }
 
-// margin measures how far the run was from a violation as another client is granted the
-// lock or acts on the resource.
+// margin measures how far the run was from a violation when another client is granted the lock
+// although the one before it has not released it. A handover by a release is no near miss.
+//
+//   - exclusion: the time from the end of one lease to the next grant;
+//   - belief: the time from the notice of a loss to the next grant;
+//   - register: the time from the last write under the one grant to the next grant.
 func (f *feedback) margin(clients map[string]*clientState, e history.Event, ttl time.Duration) {
+	if e.F != history.Acquire || e.Type != history.OK {
+		return
+	}
 	closer := func(property string, by int64) {
-		m := float64(by) / float64(ttl)
+		m := max(0, float64(by)/float64(ttl))
 		if have, ok := f.margins[property]; !ok || m < have {
-			f.margins[property] = max(0, m)
+			f.margins[property] = m
 		}
 	}
 	for name, c := range clients {
-		if name == e.Process {
+		if name == e.Process || !c.holds && c.lostAt == 0 {
 			continue
 		}
+		if c.until > 0 {
+			closer("exclusion", e.Time-c.until)
+		}
+		if c.lostAt > 0 {
+			closer("belief", e.Time-c.lostAt)
+		}
 		switch {
-		case e.F == history.Acquire && e.Type == history.OK && c.until > 0:
-			closer("exclusion", e.Time-c.until) // negative is a violation, or an excused one
-			if c.belief > 0 {
-				closer("belief", e.Time-c.belief)
-			}
-		case (e.F == history.Write || e.F == history.Add) && e.Type == history.Invoke && c.believes:
+		case c.writes:
 			closer("register", 0)
-		case (e.F == history.Write || e.F == history.Add) && e.Type == history.Invoke && c.belief > 0:
-			closer("register", e.Time-c.belief)
+		case c.wrote > 0:
+			closer("register", e.Time-c.wrote)
 		}
 	}
 }

@@ -43,15 +43,24 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		h.result.Granted++
 	}
 	f := feedbackOf(out.Events, h.o.Target.TTL)
+	// What a fault did that could not be done is not that fault's doing.
+	var broke []Signature
+	if !out.Unsupported {
+		broke = h.o.signatures(out.Verdict, p.schedule)
+	}
+	if len(broke) > 0 {
+		f.margins = nil // it is not close to a violation, it has one: that is confirmed, and shrunk
+	}
 	if p.again != nil {
 		if h.corpus.again(p.again, f); p.again.proven && h.o.CorpusSync != nil {
 			h.o.CorpusSync.Publish(p.again.gain())
 		}
 	}
+	brought := len(broke) > 0
 	if p.schedule.TTL == h.o.Target.TTL { // margins are in leases, and a longer lease takes longer
-		h.corpus.add(p.schedule, f)
+		brought = h.corpus.add(p.schedule, f) || brought
 	}
-	var broke []Signature
+	h.mutator.bandit.reward(p.arms, brought && out.Discarded == "")
 	if out.Discarded != "" {
 		h.discarded(p, out)
 	} else {
@@ -60,10 +69,6 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 				h.came(p.workload, st, true, "")
 			}
 		}
-	}
-	// What a fault did that could not be done is not that fault's doing.
-	if !out.Unsupported {
-		broke = h.o.signatures(out.Verdict, p.schedule)
 	}
 	if p.again == nil {
 		h.count(p, guided, out, len(broke) > 0)

@@ -19,10 +19,13 @@ type mutator struct {
 	rng       *rand.Rand
 	workloads []workload
 	faults    map[string][]scenarios.TriggeredFault // by workload, all that the space has
+	bandit    *bandit                               // of operators and of the faults that are added
+	used      []string                              // the bandit's arms that made the last schedule
 }
 
 func newMutator(t Target, seed uint64) *mutator {
 	m := &mutator{t: t, rng: rand.New(rand.NewPCG(seed, 13)), workloads: workloads(t), faults: map[string][]scenarios.TriggeredFault{}}
+	m.bandit = newBandit(m.rng)
 	for _, w := range m.workloads {
 		for _, f := range faults(t, clientNames[:len(w.programs)]) {
 			m.faults[w.name] = append(m.faults[w.name], triggeredOf(t, w, f)...)
@@ -33,6 +36,7 @@ func newMutator(t Target, seed uint64) *mutator {
 
 // random draws a schedule of the same language that owes nothing to what was seen.
 func (m *mutator) random() *scenarios.Scenario {
+	m.used = nil
 	w := m.workloads[m.rng.IntN(len(m.workloads))]
 	s := m.t.schedule(w)
 	for range 1 + m.rng.IntN(3) {
@@ -45,21 +49,44 @@ func (m *mutator) random() *scenarios.Scenario {
 // mutate makes a schedule that differs from s in one to three places.
 func (m *mutator) mutate(s *scenarios.Scenario) *scenarios.Scenario {
 	s = clone(s)
+	m.used = nil
 	for range 1 + m.rng.IntN(3) {
-		switch n := m.rng.IntN(10); {
-		case n < 4:
+		operators := mutations
+		if len(s.TriggeredFaults) == 0 {
+			operators = mutationsOfNone
+		}
+		name := operators[m.bandit.choose(len(operators), func(i int) string { return operators[i] })]
+		m.used = append(m.used, name)
+		switch name {
+		case addsFault:
 			m.addFault(s)
-		case n < 5 && len(s.TriggeredFaults) > 0:
+		case dropsFault:
 			i := m.rng.IntN(len(s.TriggeredFaults))
 			s.TriggeredFaults = slices.Delete(s.TriggeredFaults, i, i+1)
-		case n < 7 && len(s.TriggeredFaults) > 0:
+		case changesEnd:
 			m.end(&s.TriggeredFaults[m.rng.IntN(len(s.TriggeredFaults))])
 		default:
 			m.program(s)
 		}
 	}
+	slices.Sort(m.used)
+	m.used = slices.Compact(m.used)
 	return m.whole(s)
 }
+
+// The operators of mutation, as arms of the bandit.
+const (
+	operatorPrefix = "operator: "
+	addsFault      = operatorPrefix + "add a fault"
+	dropsFault     = operatorPrefix + "drop a fault"
+	changesEnd     = operatorPrefix + "change how long a fault lasts"
+	changesProgram = operatorPrefix + "change a program"
+)
+
+var (
+	mutationsOfNone = []string{addsFault, changesProgram}
+	mutations       = []string{addsFault, changesProgram, dropsFault, changesEnd}
+)
 
 // addFault adds a fault, or replaces another if there are enough.
 func (m *mutator) addFault(s *scenarios.Scenario) {
@@ -67,12 +94,32 @@ func (m *mutator) addFault(s *scenarios.Scenario) {
 	if len(all) == 0 {
 		return
 	}
-	st := all[m.rng.IntN(len(all))]
+	// Of a few that are drawn, the one whose fault and trigger brought most.
+	few := make([]scenarios.TriggeredFault, faultsToChoose)
+	for i := range few {
+		few[i] = all[m.rng.IntN(len(all))]
+	}
+	arm := func(i int) string { return faultArm(few[i]) }
+	st := few[m.bandit.choose(len(few), arm)]
+	m.used = append(m.used, faultArm(st))
 	if len(s.TriggeredFaults) >= mostFaults {
 		s.TriggeredFaults[m.rng.IntN(len(s.TriggeredFaults))] = st
 		return
 	}
 	s.TriggeredFaults = append(s.TriggeredFaults, st)
+}
+
+// faultsToChoose is among how many faults the bandit chooses: few enough that one whose kind brought
+// nothing is drawn now and then.
+const faultsToChoose = 4
+
+// faultArm is the bandit's arm of a triggered fault: its kind and the act that triggers it.
+func faultArm(st scenarios.TriggeredFault) string {
+	do := st.When.Do
+	if st.When.Await != nil {
+		do = "event"
+	}
+	return "fault: " + st.Fault.Word + " at " + do
 }
 
 // end changes how long a fault lasts, log-uniformly between a tenth of a lease and four.

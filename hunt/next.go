@@ -33,6 +33,11 @@ func (h *Search) next() (_ point, guided, ok bool) {
 	if p, ok := h.again(h.exhausted); ok {
 		return p, p.guided, true
 	}
+	if h.mutates() {
+		if p, ok := h.guided(); ok {
+			return p, true, true
+		}
+	}
 	for h.o.Strategy != Random && !h.exhausted {
 		p, more := h.reach()
 		if !more {
@@ -51,13 +56,29 @@ func (h *Search) next() (_ point, guided, ok bool) {
 	if h.o.Strategy == Exhaustive {
 		return point{}, false, false
 	}
+	p, ok := h.guided()
+	return p, true, ok
+}
+
+// guidedShare is the part of the runs that is given to guided schedules from the first fault on: the
+// space may take longer than there is time.
+const guidedShare = 0.3
+
+// mutates says that a guided schedule is next, though the space is not run yet.
+func (h *Search) mutates() bool {
+	return h.o.Strategy == Guided && !h.exhausted && h.depth > 0 && len(h.corpus.entries) > 0 && h.mutator.rng.Float64() < guidedShare
+}
+
+// guided is a schedule beyond the space: a change of one that brought something, or one drawn at
+// random.
+func (h *Search) guided() (point, bool) {
 	h.exchange()
 	for range 1000 {
 		var s *scenarios.Scenario
-		if from := h.corpus.choose(h.mutator.rng); from != nil && h.o.Strategy == Guided && h.mutator.rng.IntN(10) > 0 {
+		if from := h.corpus.choose(h.mutator.rng); from != nil && h.o.Strategy == Guided && (!h.exhausted || h.mutator.rng.IntN(10) > 0) {
 			if !from.asked {
 				from.asked = true
-				return point{schedule: from.schedule, depth: len(from.schedule.TriggeredFaults), guided: true, again: from}, true, true
+				return point{schedule: from.schedule, depth: len(from.schedule.TriggeredFaults), guided: true, again: from}, true
 			}
 			if from.proven {
 				s = h.mutator.mutate(from.schedule)
@@ -68,13 +89,13 @@ func (h *Search) next() (_ point, guided, ok bool) {
 		if s == nil {
 			continue
 		}
-		p := point{schedule: s, depth: len(s.TriggeredFaults), guided: true}
+		p := point{schedule: s, depth: len(s.TriggeredFaults), guided: true, arms: h.mutator.used}
 		if k := key(s); !h.played[k] && h.hopeless("", s.TriggeredFaults) == "" {
 			h.played[k] = true
-			return p, true, true
+			return p, true
 		}
 	}
-	return point{}, false, false
+	return point{}, false
 }
 
 // pointless says that a schedule of the space need not be run after what was seen. h.mu

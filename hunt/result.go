@@ -36,8 +36,11 @@ type Result struct {
 	Uncovered []Uncovered `json:"uncovered,omitempty"`
 	Guided    int         `json:"guided"` // schedules beyond the space
 	// GuidedDiscarded are those of them that were discarded.
-	GuidedDiscarded int    `json:"guided_discarded,omitempty"`
-	Verdict         string `json:"verdict,omitempty"` // Summary, as it is printed
+	GuidedDiscarded int `json:"guided_discarded,omitempty"`
+	// Regret is how many more of them would have brought something new, had each been made with the
+	// operator that turned out best.
+	Regret  float64 `json:"regret,omitempty"`
+	Verdict string  `json:"verdict,omitempty"` // Summary, as it is printed
 
 	Counterexamples []*Counterexample `json:"counterexamples"`
 	Infeasible      []string          `json:"infeasible,omitempty"` // faults that could not be done here, and why

@@ -61,7 +61,7 @@ func TestCutShort(t *testing.T) {
 			cancel()
 		}
 	}}
-	r, err := New(Options{Target: target(1, 1), Depth: 1, Time: time.Minute}).Run(ctx, []Runner{m})
+	r, err := New(Options{Target: target(1, 1), Depth: 1, Strategy: Exhaustive, Time: time.Minute}).Run(ctx, []Runner{m})
 	if err != nil || !r.CutShort || !r.Depths[0].Done || r.Depths[1].Done || r.Runs > 40 {
 		t.Errorf("%+v, %v", r, err)
 	}

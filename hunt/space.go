@@ -17,8 +17,9 @@ type point struct {
 	schedule *scenarios.Scenario
 	depth    int // how many faults it has
 	workload string
-	guided   bool   // it is none of the space
-	again    *entry // it is run once more, to see whether it shows that again
+	guided   bool     // it is none of the space
+	again    *entry   // it is run once more, to see whether it shows that again
+	arms     []string // of the bandit, that made it
 }
 
 // space gives the schedules up to a depth, the shallow ones first, in an order that does
