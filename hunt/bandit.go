@@ -74,7 +74,7 @@ func (b *bandit) gamma(shape float64) float64 {
 	c := 1 / math.Sqrt(9*d)
 	for {
 		x := b.rng.NormFloat64()
-		v := math.Pow(1+c*x, 3)
+		v := (1 + c*x) * (1 + c*x) * (1 + c*x)
 		if v > 0 && math.Log(1-b.rng.Float64()) < 0.5*x*x+d-d*v+d*math.Log(v) {
 			return d * v
 		}
