@@ -87,8 +87,8 @@ campaign.`,
 	fl.StringVar(&f.out, "out", "", "folder of the results, and of the queue's files (default: a new one below ./picklock-results)")
 	fl.StringVar(&f.against, "against", "", "compare with the campaign in this folder")
 	fl.BoolVar(&f.alsoWork, "work", false, "run a worker in this process, too (default: if neither --queue nor --serve is given)")
-	fl.BoolVar(&f.work.allowExec, "allow-exec", true, "with --work: run programs and Compose files that the file names")
-	fl.IntVar(&f.work.jobs, "jobs", 0, "with --work: run this many schedules or cells run side by side (default: by the machine)")
+	fl.BoolVar(&f.work.allowExec, "allow-exec", true, "with --work: run programs, Compose files, endpoints and images that the file names")
+	fl.IntVar(&f.work.jobs, "jobs", 0, "with --work: run this many schedules or cells side by side (default: by the machine)")
 	fl.BoolVar(&f.plan, "dry-run", false, "print the plan, and run nothing")
 	fl.BoolVar(&f.asJSON, "json", false, "print the result as JSON")
 	return c

@@ -17,6 +17,8 @@ type fleetWorkerFlags struct {
 	queue     queueFlags
 	locks     []string
 	allowExec bool
+	docker    bool
+	images    []string
 	jobs      int
 	name, dir string
 	drain     bool
@@ -29,8 +31,10 @@ func fleetWorkerCommand() *cobra.Command {
 		Long: `Take work items of campaigns off a queue, run them on this machine, and send back the results.
 Start and end any number of workers at any time. If a worker ends, another one gets its item.
 
-A worker runs only the locks that picklock knows, or those of --locks. It runs exec: locks and
-Compose files that a campaign names only with --allow-exec.`,
+A worker runs only what it has itself: the locks that picklock knows, or those of --locks, on
+picklock's own clusters. --allow-docker allows runtime: docker, with the images of these clusters
+and those of --images. exec: locks, Compose files, endpoints and any image that a campaign names
+need --allow-exec.`,
 		Example: `  picklock fleet worker --queue nats://queue.example:4222
   picklock fleet worker --queue tls://queue.example:4222 --queue-ca ca.pem --locks redis,etcd
   picklock fleet worker --queue nats://127.0.0.1:4222 --drain`,
@@ -39,7 +43,9 @@ Compose files that a campaign names only with --allow-exec.`,
 	fl := c.Flags()
 	f.queue.add(c)
 	fl.StringSliceVar(&f.locks, "locks", nil, "run these locks only (default: all)")
-	fl.BoolVar(&f.allowExec, "allow-exec", false, "run programs and Compose files that a campaign names")
+	fl.BoolVar(&f.allowExec, "allow-exec", false, "run programs, Compose files, endpoints and images that a campaign names")
+	fl.BoolVar(&f.docker, "allow-docker", false, "run campaigns with runtime: docker, on images of picklock's own clusters and of --images")
+	fl.StringSliceVar(&f.images, "images", nil, "let campaigns choose these images, as redis:7.4,etcd:3.6")
 	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules or cells side by side (default: by the machine)")
 	fl.StringVar(&f.name, "name", "", "use this name for the worker (default: the machine's name and the process id)")
 	fl.StringVar(&f.dir, "dir", "", "keep the servers' logs and data in this folder (default: a temporary one)")
@@ -86,7 +92,7 @@ func (f *fleetWorkerFlags) options() (o worker.Options, end func() error, err er
 		return o, end, usage(fmt.Errorf("--jobs %d: want 1 to 64", f.jobs))
 	}
 	o = worker.Options{
-		Table: lockTable, Name: f.name, Locks: f.locks, AllowExec: f.allowExec, Jobs: f.jobs, Dir: f.dir, Drain: f.drain, Wait: f.queue.wait,
+		Table: lockTable, Name: f.name, Locks: f.locks, AllowExec: f.allowExec, AllowDocker: f.docker, Images: f.images, Jobs: f.jobs, Dir: f.dir, Drain: f.drain, Wait: f.queue.wait,
 		Say: func(text string) { fmt.Fprintf(os.Stderr, "picklock: %s %s\n", time.Now().Format("15:04:05"), text) },
 	}
 	if o.Self, err = os.Executable(); err != nil {

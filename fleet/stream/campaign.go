@@ -64,7 +64,7 @@ var goodID = regexp.MustCompile(`^[a-zA-Z0-9-]{1,60}$`)
 
 // Prepare makes the streams and buckets that all campaigns share.
 func (q *Queue) Prepare(ctx context.Context) error {
-	return patiently(ctx, func(ctx context.Context) error {
+	return retry(ctx, func(ctx context.Context) error {
 		_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 			Name: workStream, Subjects: []string{workSubject + ">"}, Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage,
 			Description: "picklock: items of work", Duplicates: 2 * time.Minute,
@@ -97,7 +97,7 @@ func (q *Queue) Create(ctx context.Context, about About, jobs []fleet.Job) (*Cam
 		return nil, err
 	}
 	c := &Campaign{ID: about.ID, q: q}
-	err := patiently(ctx, func(ctx context.Context) (err error) {
+	err := retry(ctx, func(ctx context.Context) (err error) {
 		if c.kv, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: bucket + c.ID, Storage: jetstream.FileStorage}); err != nil {
 			return fmt.Errorf("make the campaign's bucket: %w", err)
 		}
@@ -125,7 +125,7 @@ func (c *Campaign) putJob(ctx context.Context, j fleet.Job) error {
 	if err := put(ctx, c.kv, jobKey(j.Number), j); err != nil {
 		return err
 	}
-	return patiently(ctx, func(ctx context.Context) error {
+	return retry(ctx, func(ctx context.Context) error {
 		_, err := c.q.js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
 			Durable: c.consumer(j.Number), FilterSubject: c.subject(j.Number), AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
 			// One more than the attempts: the worker that gets it then dead-letters the item.
@@ -148,7 +148,7 @@ func (q *Queue) Open(ctx context.Context, id string) (*Campaign, error) {
 	if c.kv, err = q.bucket(ctx, bucket+id); err != nil {
 		return nil, err
 	}
-	err = patiently(ctx, func(ctx context.Context) (err error) {
+	err = retry(ctx, func(ctx context.Context) (err error) {
 		if c.objects, err = q.js.ObjectStore(ctx, bucket+id); err != nil {
 			return fmt.Errorf("open the campaign's object store: %w", err)
 		}
@@ -158,7 +158,7 @@ func (q *Queue) Open(ctx context.Context, id string) (*Campaign, error) {
 }
 
 func (q *Queue) bucket(ctx context.Context, name string) (kv jetstream.KeyValue, err error) {
-	err = patiently(ctx, func(ctx context.Context) (err error) {
+	err = retry(ctx, func(ctx context.Context) (err error) {
 		if kv, err = q.js.KeyValue(ctx, name); err != nil {
 			return fmt.Errorf("open the bucket %s: %w", name, err)
 		}
@@ -209,7 +209,7 @@ func (c *Campaign) End(ctx context.Context, about About) error {
 		return err
 	}
 	for n := range about.Jobs {
-		err := patiently(ctx, func(ctx context.Context) error {
+		err := retry(ctx, func(ctx context.Context) error {
 			if err := c.q.js.DeleteConsumer(ctx, workStream, c.consumer(n)); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 				return fmt.Errorf("end job %d: %w", n, err)
 			}
@@ -219,7 +219,7 @@ func (c *Campaign) End(ctx context.Context, about About) error {
 			return err
 		}
 	}
-	return patiently(ctx, func(ctx context.Context) error {
+	return retry(ctx, func(ctx context.Context) error {
 		s, err := c.q.js.Stream(ctx, workStream)
 		if err == nil {
 			err = s.Purge(ctx, jetstream.WithPurgeSubject(workSubject+c.ID+".>"))

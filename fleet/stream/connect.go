@@ -207,15 +207,15 @@ func (d *dialer) done() {
 // Close ends the connection.
 func (q *Queue) Close() { q.nc.Close() }
 
-// patiently repeats a request until the server answers: a restart, or an election in a cluster, is
+// retry repeats a request until the server answers: a restart, or an election in a cluster, is
 // no failure. A refusal is one.
-func patiently(ctx context.Context, ask func(ctx context.Context) error) error {
+func retry(ctx context.Context, ask func(ctx context.Context) error) error {
 	wait := 100 * time.Millisecond
 	for {
 		bounded, cancel := context.WithTimeout(ctx, askWithin)
 		err := ask(bounded)
 		cancel()
-		if err == nil || ctx.Err() != nil || !passing(err) {
+		if err == nil || ctx.Err() != nil || !isTransient(err) {
 			return err
 		}
 		select {
@@ -227,8 +227,8 @@ func patiently(ctx context.Context, ask func(ctx context.Context) error) error {
 	}
 }
 
-// passing says that another attempt may succeed.
-func passing(err error) bool {
+// isTransient says that another attempt may succeed.
+func isTransient(err error) bool {
 	var refused *jetstream.APIError
 	if errors.As(err, &refused) {
 		return refused.Code >= 500

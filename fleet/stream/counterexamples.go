@@ -48,7 +48,7 @@ func (c *Campaign) FollowCounterexamples(ctx context.Context, job int) (*Counter
 // follow watches until ctx ends, and begins anew if the queue was gone.
 func (f *Counterexamples) follow(ctx context.Context, kv jetstream.KeyValue, keys string) error {
 	var once sync.Once
-	return patiently(ctx, func(context.Context) error { // a bounded context would end the watch
+	return retry(ctx, func(context.Context) error { // a bounded context would end the watch
 		w, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
 		if err != nil {
 			return fmt.Errorf("watch the counterexamples: %w", err)

@@ -35,7 +35,7 @@ const mostTaken = 10000
 // Gains reads the gains of a job, those so far and each new one, until it is closed.
 func (c *Campaign) Gains(ctx context.Context, job int, worker string) (*Gains, error) {
 	g := &Gains{c: c, subject: gainSubject + c.ID + "." + strconv.Itoa(job), worker: worker}
-	err := patiently(ctx, func(ctx context.Context) error {
+	err := retry(ctx, func(ctx context.Context) error {
 		cons, err := c.q.js.OrderedConsumer(ctx, gainStream, jetstream.OrderedConsumerConfig{FilterSubjects: []string{g.subject}})
 		if err == nil {
 			g.cons, err = cons.Consume(g.take)

@@ -21,7 +21,7 @@ func doneKey(i fleet.Item) string { return "done." + i.ID() }
 func (c *Campaign) Results(ctx context.Context, each func(fleet.Result) error) error {
 	for {
 		err := c.results(ctx, each)
-		if err == nil || ctx.Err() != nil || !passing(err) {
+		if err == nil || ctx.Err() != nil || !isTransient(err) {
 			return err
 		}
 	}
@@ -29,7 +29,7 @@ func (c *Campaign) Results(ctx context.Context, each func(fleet.Result) error) e
 
 func (c *Campaign) results(ctx context.Context, each func(fleet.Result) error) error {
 	var w jetstream.KeyWatcher
-	err := patiently(ctx, func(context.Context) (err error) {
+	err := retry(ctx, func(context.Context) (err error) {
 		if w, err = c.kv.Watch(ctx, "done.>"); err != nil {
 			return fmt.Errorf("watch the results: %w", err)
 		}
@@ -92,7 +92,7 @@ func (c *Campaign) putObject(ctx context.Context, name string, v any) (string, e
 	if err = errors.Join(err, z.Close()); err != nil {
 		return "", fmt.Errorf("pack %s: %w", name, err)
 	}
-	return name, patiently(ctx, func(ctx context.Context) error {
+	return name, retry(ctx, func(ctx context.Context) error {
 		if _, err := c.objects.PutBytes(ctx, name, b.Bytes()); err != nil {
 			return fmt.Errorf("send %s: %w", name, err)
 		}
@@ -133,7 +133,7 @@ func (c *Campaign) Reported(ctx context.Context) (*fleet.Report, error) {
 // object reads and unpacks an object.
 func (c *Campaign) object(ctx context.Context, name string, v any) error {
 	var b []byte
-	err := patiently(ctx, func(ctx context.Context) (err error) {
+	err := retry(ctx, func(ctx context.Context) (err error) {
 		if b, err = c.objects.GetBytes(ctx, name); err != nil {
 			return fmt.Errorf("fetch %s: %w", name, err)
 		}

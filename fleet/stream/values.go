@@ -15,7 +15,7 @@ func put(ctx context.Context, kv jetstream.KeyValue, key string, v any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
-	return patiently(ctx, func(ctx context.Context) error {
+	return retry(ctx, func(ctx context.Context) error {
 		if _, err := kv.Put(ctx, key, b); err != nil {
 			return fmt.Errorf("write %s: %w", key, err)
 		}
@@ -37,7 +37,7 @@ func get(ctx context.Context, kv jetstream.KeyValue, key string, v any) (bool, e
 
 // value is a value as it was written; nil if there is none.
 func value(ctx context.Context, kv jetstream.KeyValue, key string) (b []byte, err error) {
-	err = patiently(ctx, func(ctx context.Context) error {
+	err = retry(ctx, func(ctx context.Context) error {
 		e, err := kv.Get(ctx, key)
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			return nil
@@ -74,7 +74,7 @@ func all[T any](ctx context.Context, kv jetstream.KeyValue, keys string) ([]T, e
 
 // entries reads the entries whose keys match.
 func entries(ctx context.Context, kv jetstream.KeyValue, keys string) (out []jetstream.KeyValueEntry, err error) {
-	err = patiently(ctx, func(ctx context.Context) error {
+	err = retry(ctx, func(ctx context.Context) error {
 		out = nil
 		w, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
 		if err != nil {

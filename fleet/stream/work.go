@@ -22,7 +22,7 @@ func (c *Campaign) Send(ctx context.Context, items []fleet.Item) error {
 		if err != nil {
 			return fmt.Errorf("send item %s: %w", i.ID(), err)
 		}
-		err = patiently(ctx, func(ctx context.Context) error {
+		err = retry(ctx, func(ctx context.Context) error {
 			if _, err := c.q.js.Publish(ctx, c.subject(i.Job), b, jetstream.WithMsgID(c.ID+"."+i.ID())); err != nil {
 				return fmt.Errorf("send item %s: %w", i.ID(), err)
 			}
@@ -66,7 +66,7 @@ type Waiting struct {
 // Waiting lists the items on the queue, by job.
 func (q *Queue) Waiting(ctx context.Context) ([]Waiting, error) {
 	var out []Waiting
-	err := patiently(ctx, func(ctx context.Context) error {
+	err := retry(ctx, func(ctx context.Context) error {
 		out = nil
 		s, err := q.js.Stream(ctx, workStream)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -101,7 +101,7 @@ type Taken struct {
 // Take takes an item of a job, and waits up to wait for one; nil if there is none.
 func (c *Campaign) Take(ctx context.Context, job int, wait time.Duration) (*Taken, error) {
 	var t *Taken
-	err := patiently(ctx, func(ctx context.Context) error {
+	err := retry(ctx, func(ctx context.Context) error {
 		cons, err := c.q.js.Consumer(ctx, workStream, c.consumer(job))
 		if errors.Is(err, jetstream.ErrConsumerNotFound) {
 			return nil // the campaign has ended
@@ -177,7 +177,7 @@ func (t *Taken) Done(ctx context.Context, r fleet.Result, p *fleet.Payload) erro
 		return fmt.Errorf("store the result of item %s: %w", r.Item, err)
 	}
 	second := false
-	err = patiently(ctx, func(ctx context.Context) error {
+	err = retry(ctx, func(ctx context.Context) error {
 		if _, err := t.c.kv.Create(ctx, doneKey(t.Item), b); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
 			return fmt.Errorf("store the result of item %s: %w", r.Item, err)
 		} else if err != nil {
@@ -200,7 +200,7 @@ func (t *Taken) Done(ctx context.Context, r fleet.Result, p *fleet.Payload) erro
 // Drop takes the item off the queue. If the campaign has ended meanwhile, the queue has removed it:
 // the coordinator may have had the last result.
 func (t *Taken) Drop(ctx context.Context) error {
-	return patiently(ctx, func(ctx context.Context) error {
+	return retry(ctx, func(ctx context.Context) error {
 		// If the queue is gone, nothing answers. Half of the time remains to find that out.
 		acked, cancel := context.WithTimeout(ctx, askWithin/2)
 		defer cancel()

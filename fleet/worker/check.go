@@ -41,16 +41,8 @@ func (w *worker) check(ctx context.Context, campaign string, j fleet.Job) error 
 }
 
 func (w *worker) checkJob(ctx context.Context, j fleet.Job) error {
-	if j.Cluster != "" && !plainName.MatchString(j.Cluster) && !w.o.AllowExec {
-		return fmt.Errorf("cluster %q is a Compose file, which can run programs: start the worker with --allow-exec to allow it", j.Cluster)
-	}
-	if j.Runtime != "local" && j.Runtime != "docker" {
-		return fmt.Errorf("runtime %q is unknown here", j.Runtime)
-	}
-	for service, image := range j.Images {
-		if !plainName.MatchString(service) || !imageName.MatchString(image) {
-			return fmt.Errorf("image %q of %q is not an image's name", image, service)
-		}
+	if err := errors.Join(w.cluster(j.Cluster), w.runtime(j)); err != nil {
+		return err
 	}
 	if j.Hunt != nil {
 		return w.checkHunt(ctx, j)
@@ -104,7 +96,14 @@ func (w *worker) checkCells(j fleet.Job) error {
 		if !plainName.MatchString(c.Scenario) {
 			return fmt.Errorf("scenario %q is not a scenario's name", c.Scenario)
 		}
-		if _, err := scenarios.Parse(c.Scenario+".yaml", []byte(c.Text)); err != nil {
+		s, err := scenarios.Parse(c.Scenario+".yaml", []byte(c.Text))
+		if err != nil {
+			return err
+		}
+		if s.Name != c.Scenario {
+			return fmt.Errorf("scenario %q has the name %q in its file", c.Scenario, s.Name)
+		}
+		if err := w.scenario(s); err != nil {
 			return err
 		}
 		if _, err := register.ParseFencingMode(c.Fencing); err != nil {
@@ -115,20 +114,6 @@ func (w *worker) checkCells(j fleet.Job) error {
 		}
 	}
 	return nil
-}
-
-// allowed looks up a lock, and refuses one that this worker must not run.
-func (w *worker) allowed(lock string) (clients.Info, error) {
-	info, err := w.o.Table.Lookup(lock)
-	switch {
-	case err != nil:
-		return info, err
-	case info.IsExec() && !w.o.AllowExec:
-		return info, fmt.Errorf("%s is a program: start the worker with --allow-exec to allow it", lock)
-	case w.o.Locks != nil && !slices.Contains(w.o.Locks, info.Name):
-		return info, fmt.Errorf("%s is not among --locks %s", info.Name, strings.Join(w.o.Locks, ","))
-	}
-	return info, nil
 }
 
 // images sets the variables that Compose files read a job's images from; restore resets them. A

@@ -23,11 +23,15 @@ type Options struct {
 	Table     *clients.Table
 	Name      string   // of the worker, unique on the queue
 	Locks     []string // that it may run; nil: all of Table
-	AllowExec bool     // programs and files named by a campaign
-	Jobs      int      // testbeds of a hunt, and cells at a time; 0: by the machine
-	Self      string   // path of the picklock program
-	Dir       string   // of the servers' logs and data
-	Campaign  string   // the only one to work on; "": any
+	AllowExec bool     // programs, files, endpoints and images named by a campaign
+	// AllowDocker allows campaigns with runtime: docker, on the images of picklock's own clusters
+	// and on Images.
+	AllowDocker bool
+	Images      []string
+	Jobs        int    // testbeds of a hunt, and cells at a time; 0: by the machine
+	Self        string // path of the picklock program
+	Dir         string // of the servers' logs and data
+	Campaign    string // the only one to work on; "": any
 	// Drain ends the worker when all campaigns have ended, or when the queue has ended with its
 	// campaign. While a campaign is open, or none is there yet, the worker waits for items for as
 	// long as Wait. If the queue is lost for longer than Wait, the worker fails.
