@@ -183,6 +183,11 @@ func (k *coordinator) follow(ctx context.Context, s *state) error {
 		return k.follow(ctx, s)
 	case !s.finish:
 		s.finish = true
+		for id := range s.done {
+			if _, err := k.payload(ctx, s, id, isPortion); err != nil {
+				return err
+			}
+		}
 		if objects := s.objects(); len(objects) > 0 {
 			return k.send(ctx, s, "finish", []fleet.Item{{Job: s.job.Number, Kind: fleet.Finish, Objects: objects}})
 		}
@@ -205,14 +210,11 @@ func (k *coordinator) follow(ctx context.Context, s *state) error {
 
 // measureItems are one item for each counterexample, so that all workers share the replays.
 func (k *coordinator) measureItems(ctx context.Context, s *state) ([]fleet.Item, error) {
+	p, err := k.payload(ctx, s, finishOf(s), isHunt)
+	if p == nil || err != nil {
+		return nil, err // it is dead-lettered
+	}
 	r := s.done[finishOf(s)]
-	if r.Object == "" {
-		return nil, nil // it is dead-lettered
-	}
-	p, err := k.c.Payload(ctx, r.Object)
-	if err != nil {
-		return nil, err
-	}
 	var out []fleet.Item
 	for i := range p.Finds {
 		out = append(out, fleet.Item{Job: s.job.Number, Kind: fleet.Measure, Number: i, Objects: []string{r.Object}})

@@ -242,6 +242,42 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
+// TestUnreadableObjects: a result whose object cannot be read makes an error of its item alone.
+func TestUnreadableObjects(t *testing.T) {
+	s := streamtest.Serve(t)
+	jobs := plan(t, strings.ReplaceAll(file, ", count: 2", ""))
+	over := make(chan error, 1)
+	go func() {
+		over <- work(t, streamtest.Connect(t, s), len(jobs), 3+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+			switch {
+			case i.Kind == fleet.Slice && i.Number == 1:
+				return &fleet.Payload{} // it is no portion
+			case i.Kind == fleet.Run && i.Number == 1:
+				r.Object = "gone" // without a payload, nobody stores it
+				return nil
+			case i.Kind == fleet.Finish:
+				return &fleet.Payload{Hunt: &hunt.Result{Runs: len(i.Objects), Granted: 1, Depths: []hunt.Depth{{Space: len(i.Objects), Ran: len(i.Objects), Done: true}}}}
+			}
+			return usual(i, r)
+		})
+	}()
+	out, err := Run(t.Context(), Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs})
+	if err := both(t, err, over); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range out.Report.Jobs {
+		if j.Valid != checker.Unknown || len(j.DeadLetters) != 1 || !strings.Contains(j.DeadLetters[0].Why, "cannot be read") {
+			t.Errorf("%+v", j)
+		}
+	}
+	if out.Hunts[0].Runs != 2 || out.Hunts[0].Depths[0].Done {
+		t.Errorf("the finish got the unreadable portion: %+v", out.Hunts[0])
+	}
+	if c := out.Cells[1].Cells; c[0].State() == results.LeftOut || c[1].State() != results.LeftOut {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestUnmeasured: a counterexample without replays stays as it was found, and the report says so. If
 // the time for counterexamples is over, workers skip the rest.
 func TestUnmeasured(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,22 +35,6 @@ func (k *coordinator) outcome(ctx context.Context) (*Outcome, error) {
 	}
 	for _, s := range k.jobs {
 		j := fleet.JobReport{Number: s.job.Number, Name: s.job.Name, Lock: s.job.Lock, Fencing: s.job.Fencing, Images: s.job.Images, Items: len(s.sent)}
-		workers := map[string]bool{}
-		for id, r := range s.done {
-			j.Seconds += r.Seconds
-			j.Runs += r.Runs
-			workers[r.Worker] = true
-			switch {
-			case r.DeadLetter != "":
-				j.DeadLetters = append(j.DeadLetters, fleet.DeadLetter{Item: id, Why: r.DeadLetter})
-			case r.Skipped && fleet.KindOf(id) == fleet.Measure:
-				j.Unmeasured++
-			case r.Skipped:
-				j.Skipped++
-			}
-		}
-		j.Workers = len(workers)
-		slices.SortFunc(j.DeadLetters, func(a, b fleet.DeadLetter) int { return cmp.Compare(a.Item, b.Item) })
 		var err error
 		if s.job.Hunt != nil {
 			err = k.hunt(ctx, s, &j, out)
@@ -64,6 +49,26 @@ func (k *coordinator) outcome(ctx context.Context) (*Outcome, error) {
 	return out, nil
 }
 
+// tally counts the results of a job's items, once all payloads were read.
+func (s *state) tally(j *fleet.JobReport) {
+	workers := map[string]bool{}
+	for id, r := range s.done {
+		j.Seconds += r.Seconds
+		j.Runs += r.Runs
+		workers[r.Worker] = true
+		switch {
+		case r.DeadLetter != "":
+			j.DeadLetters = append(j.DeadLetters, fleet.DeadLetter{Item: id, Why: r.DeadLetter})
+		case r.Skipped && fleet.KindOf(id) == fleet.Measure:
+			j.Unmeasured++
+		case r.Skipped:
+			j.Skipped++
+		}
+	}
+	j.Workers = len(workers)
+	slices.SortFunc(j.DeadLetters, func(a, b fleet.DeadLetter) int { return cmp.Compare(a.Item, b.Item) })
+}
+
 // hunt adds the result of a hunt. If its finish is dead-lettered, the counterexamples stay as the
 // search found them.
 func (k *coordinator) hunt(ctx context.Context, s *state, j *fleet.JobReport, out *Outcome) error {
@@ -76,6 +81,7 @@ func (k *coordinator) hunt(ctx context.Context, s *state, j *fleet.JobReport, ou
 			return err
 		}
 	}
+	s.tally(j)
 	if r != nil {
 		if s.stopped || len(j.DeadLetters) > 0 {
 			for i := range r.Depths {
@@ -90,16 +96,9 @@ func (k *coordinator) hunt(ctx context.Context, s *state, j *fleet.JobReport, ou
 }
 
 func (k *coordinator) finished(ctx context.Context, s *state) (*hunt.Result, error) {
-	r := s.done[finishOf(s)]
-	if r.Object == "" {
-		return nil, nil
-	}
-	p, err := k.c.Payload(ctx, r.Object)
-	if err != nil {
+	p, err := k.payload(ctx, s, finishOf(s), isHunt)
+	if p == nil || err != nil {
 		return nil, err
-	}
-	if p.Hunt == nil || slices.ContainsFunc(p.Finds, func(f hunt.Find) bool { return f.Counterexample == nil }) {
-		return nil, fmt.Errorf("%s is not the result of a hunt", r.Object)
 	}
 	for i := range p.Finds {
 		if p.Finds[i], err = k.measured(ctx, s, i, p.Finds[i]); err != nil {
@@ -111,29 +110,30 @@ func (k *coordinator) finished(ctx context.Context, s *state) (*hunt.Result, err
 
 // measured is a counterexample with its replays. If no worker replayed it, it says so.
 func (k *coordinator) measured(ctx context.Context, s *state, i int, f hunt.Find) (hunt.Find, error) {
-	r := s.done[fleet.Item{Job: s.job.Number, Kind: fleet.Measure, Number: i}.ID()]
-	if r.Object == "" {
-		f.Unmeasured, f.Untried = true, f.Counterexample.Steady()
-		return f, nil
-	}
-	p, err := k.c.Payload(ctx, r.Object)
+	p, err := k.payload(ctx, s, fleet.Item{Job: s.job.Number, Kind: fleet.Measure, Number: i}.ID(), func(p *fleet.Payload) bool {
+		return len(p.Finds) == 1 && p.Finds[0].Counterexample != nil && p.Finds[0].Counterexample.Name == f.Counterexample.Name
+	})
 	if err != nil {
 		return f, err
 	}
-	if len(p.Finds) != 1 || p.Finds[0].Counterexample == nil || p.Finds[0].Counterexample.Name != f.Counterexample.Name {
-		return f, fmt.Errorf("%s does not belong to the counterexample %s", r.Object, f.Counterexample.Name)
+	if p == nil {
+		f.Unmeasured, f.Untried = true, f.Counterexample.Steady()
+		return f, nil
 	}
 	return p.Finds[0], nil
 }
 
 func (k *coordinator) unfinished(ctx context.Context, s *state) (*hunt.Result, error) {
 	var portions []hunt.Portion
-	for _, name := range s.objects() {
-		p, err := k.c.Payload(ctx, name)
+	for _, id := range slices.Sorted(maps.Keys(s.done)) {
+		if kind := fleet.KindOf(id); kind != fleet.Slice && kind != fleet.Guided {
+			continue
+		}
+		p, err := k.payload(ctx, s, id, isPortion)
 		if err != nil {
 			return nil, err
 		}
-		if p.Portion != nil {
+		if p != nil {
 			portions = append(portions, *p.Portion)
 		}
 	}
@@ -155,18 +155,14 @@ func (k *coordinator) cells(ctx context.Context, s *state, j *fleet.JobReport, o
 	for _, i := range s.job.Items() { // the order does not depend on the workers' speed
 		c := s.job.Cells[i.First]
 		cell := &m.Cells[i.First]
-		r := s.done[i.ID()]
+		p, err := k.payload(ctx, s, i.ID(), func(p *fleet.Payload) bool { return p.Cell != nil })
+		if err != nil {
+			return err
+		}
 		one := results.Cell{Scenario: c.Scenario, Lock: c.Lock, Fencing: c.Fencing}
-		if r.Object == "" {
-			one.LeftOut = "dead-lettered: " + r.DeadLetter
+		if p == nil {
+			one.LeftOut = "dead-lettered: " + s.done[i.ID()].DeadLetter
 		} else {
-			p, err := k.c.Payload(ctx, r.Object)
-			if err != nil {
-				return err
-			}
-			if p.Cell == nil {
-				return fmt.Errorf("%s is not a cell of a matrix", r.Object)
-			}
 			one = *p.Cell
 			one.Scenario, one.Lock, one.Fencing = c.Scenario, c.Lock, c.Fencing
 			one.Dir = ""
@@ -185,6 +181,7 @@ func (k *coordinator) cells(ctx context.Context, s *state, j *fleet.JobReport, o
 		}
 	}
 	out.Cells[s.job.Number], out.Pages[s.job.Number] = m, pages
+	s.tally(j)
 	j.SetMatrix(m)
 	return nil
 }

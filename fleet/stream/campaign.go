@@ -128,8 +128,9 @@ func (c *Campaign) putJob(ctx context.Context, j fleet.Job) error {
 	return retry(ctx, func(ctx context.Context) error {
 		_, err := c.q.js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
 			Durable: c.consumer(j.Number), FilterSubject: c.subject(j.Number), AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
-			// One more than the attempts: the worker that gets it then dead-letters the item.
-			MaxDeliver: Attempts + 1, MaxAckPending: -1, MaxWaiting: mostWorkers,
+			// Without a limit: the server drops an item at its limit without a word, and the coordinator
+			// would wait for it. A worker that gets an item after its attempts dead-letters it.
+			MaxDeliver: -1, MaxAckPending: -1, MaxWaiting: mostWorkers,
 		})
 		if err != nil {
 			return fmt.Errorf("make the consumer of job %d: %w", j.Number, err)

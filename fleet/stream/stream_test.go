@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
 	"github.com/picklock/picklock/fleet"
@@ -154,7 +155,10 @@ func TestDoneTwice(t *testing.T) {
 func TestFailedIsGivenAgain(t *testing.T) {
 	c := campaign(t, queue(t))
 	send(t, c, item(0, 0))
-	if text, err := take(t, c, 0).Failures(t.Context()); err != nil || !strings.Contains(text, "disappeared") {
+	if err := take(t, c, 0).msg.Nak(); err != nil { // as if its worker had been silent
+		t.Fatal(err)
+	}
+	if text, err := take(t, c, 0).Failures(t.Context()); err != nil || text != "1 worker that took it disappeared" {
 		t.Errorf("%q, %v", text, err)
 	}
 	c2 := campaign(t, queue(t))
@@ -173,6 +177,59 @@ func TestFailedIsGivenAgain(t *testing.T) {
 	}
 	if third := take(t, c2, 0); third.Delivered != 3 {
 		t.Errorf("delivered %d times, want 3", third.Delivered)
+	}
+}
+
+// TestReturnIsNoAttempt: a worker that ends returns its item, and the item has as many attempts as
+// before.
+func TestReturnIsNoAttempt(t *testing.T) {
+	c := campaign(t, queue(t))
+	send(t, c, item(0, 0))
+	for range 2 * Attempts {
+		taken := take(t, c, 0)
+		if n, err := taken.Attempted(t.Context()); n != 0 || err != nil {
+			t.Fatalf("delivery %d: %d attempts before, %v", taken.Delivered, n, err)
+		}
+		if err := taken.Return(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestLostByFiveWorkers: the queue gives an item to a further worker, however many were lost with it,
+// so that one of them dead-letters it.
+func TestLostByFiveWorkers(t *testing.T) {
+	c := campaign(t, queue(t))
+	send(t, c, item(0, 0))
+	for range Attempts + 1 {
+		if err := take(t, c, 0).msg.Nak(); err != nil { // as if its worker had been silent
+			t.Fatal(err)
+		}
+	}
+	last := take(t, c, 0)
+	n, err := last.Attempted(t.Context())
+	text, ferr := last.Failures(t.Context())
+	if n != 5 || err != nil || text != "5 workers that took it disappeared" || ferr != nil {
+		t.Errorf("%d attempts (%v), %q (%v)", n, err, text, ferr)
+	}
+}
+
+// TestUnreadableItem: an item that cannot be read is dead-lettered, and the next one is taken.
+func TestUnreadableItem(t *testing.T) {
+	c := campaign(t, queue(t))
+	bad := item(0, 0)
+	if _, err := c.q.js.Publish(t.Context(), c.subject(0), []byte("{"), jetstream.WithMsgID(c.ID+"."+bad.ID())); err != nil {
+		t.Fatal(err)
+	}
+	send(t, c, item(0, 1))
+	if _, err := c.Take(t.Context(), 0, time.Second); !errors.Is(err, ErrUnreadable) {
+		t.Errorf("%v", err)
+	}
+	if r := results(t, c, 1); r[0].Item != bad.ID() || !strings.Contains(r[0].DeadLetter, "cannot be read") {
+		t.Errorf("%+v", r)
+	}
+	if next := take(t, c, 0); next.Item.Number != 1 {
+		t.Errorf("%+v", next.Item)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/picklock/picklock/fleet"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // Send puts items onto the queue. If an item is sent again within two minutes, the queue holds it
@@ -98,7 +100,8 @@ type Taken struct {
 	msg jetstream.Msg
 }
 
-// Take takes an item of a job, and waits up to wait for one; nil if there is none.
+// Take takes an item of a job, and waits up to wait for one; nil if there is none. If the item cannot
+// be read, the error is ErrUnreadable, and the item is dead-lettered.
 func (c *Campaign) Take(ctx context.Context, job int, wait time.Duration) (*Taken, error) {
 	var t *Taken
 	err := retry(ctx, func(ctx context.Context) error {
@@ -114,7 +117,7 @@ func (c *Campaign) Take(ctx context.Context, job int, wait time.Duration) (*Take
 			return fmt.Errorf("take an item: %w", err)
 		}
 		for msg := range batch.Messages() {
-			t, err = c.taken(msg)
+			t, err = c.taken(ctx, msg)
 			return err
 		}
 		err = batch.Error()
@@ -126,15 +129,34 @@ func (c *Campaign) Take(ctx context.Context, job int, wait time.Duration) (*Take
 	return t, err
 }
 
-func (c *Campaign) taken(msg jetstream.Msg) (*Taken, error) {
+func (c *Campaign) taken(ctx context.Context, msg jetstream.Msg) (*Taken, error) {
 	t := &Taken{c: c, msg: msg, Delivered: 1}
 	if m, err := msg.Metadata(); err == nil {
 		t.Delivered = int(m.NumDelivered)
 	}
 	if err := json.Unmarshal(msg.Data(), &t.Item); err != nil {
-		return nil, errors.Join(fmt.Errorf("an item that cannot be read: %w", err), msg.Term())
+		return nil, c.unreadable(ctx, msg, err)
 	}
 	return t, nil
+}
+
+var itemID = regexp.MustCompile(`^[0-9]+\.[a-z]+\.[0-9]+$`)
+
+// unreadable dead-letters an item whose text cannot be read: its message has the ID that Send gave
+// it. A message without one is none that a coordinator waits for.
+func (c *Campaign) unreadable(ctx context.Context, msg jetstream.Msg, why error) error {
+	why = fmt.Errorf("an item of campaign %s: %w: %w", c.ID, ErrUnreadable, why)
+	id := strings.TrimPrefix(msg.Headers().Get(jetstream.MsgIDHeader), c.ID+".")
+	if itemID.MatchString(id) {
+		b, err := json.Marshal(fleet.Result{Item: id, DeadLetter: why.Error()})
+		if err == nil {
+			_, err = c.kv.Create(ctx, "done."+id, b)
+		}
+		if err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+			return fmt.Errorf("dead-letter item %s: %w", id, err)
+		}
+	}
+	return errors.Join(why, msg.Term())
 }
 
 // Keep keeps the item from other workers until stop is called.
@@ -227,14 +249,37 @@ func (t *Taken) Failed(ctx context.Context, worker string, cause error) error {
 	return nil
 }
 
-// Return returns the item at once, because this worker ends.
-func (t *Taken) Return() error { return t.msg.Nak() }
+// returnWithin bounds a return: the worker is about to end.
+const returnWithin = 2 * time.Second
+
+// Return returns the item at once, because this worker ends. It is no attempt (see Attempted), unless
+// the queue does not answer any more.
+func (t *Taken) Return() error {
+	ctx, cancel := context.WithTimeout(context.Background(), returnWithin)
+	defer cancel()
+	_, _ = t.c.kv.Put(ctx, fmt.Sprintf("return.%s.%d", t.Item.ID(), t.Delivered), nil) // without it, it counts as an attempt
+	return t.msg.Nak()
+}
+
+// Attempted is how many workers tried the item before this one, and failed or were lost with it.
+func (t *Taken) Attempted(ctx context.Context) (int, error) {
+	before := t.Delivered - 1
+	if before == 0 {
+		return before, nil
+	}
+	returns, err := entries(ctx, t.c.kv, "return."+t.Item.ID()+".*")
+	return before - len(returns), err
+}
 
 // Failures are the errors of the item so far.
 func (t *Taken) Failures(ctx context.Context) (string, error) {
 	list, err := all[string](ctx, t.c.kv, "fail."+t.Item.ID()+".*")
-	if len(list) == 0 {
-		return "the workers that took it disappeared", err
+	if err != nil && !errors.Is(err, ErrUnreadable) {
+		return "", err
+	}
+	tried, err := t.Attempted(ctx)
+	if lost := tried - len(list); lost > 0 {
+		list = append(list, fmt.Sprintf("%d %s that took it disappeared", lost, format.Noun(lost, "worker", "workers")))
 	}
 	return strings.Join(list, "; "), err
 }

@@ -283,6 +283,9 @@ func (w *worker) items(ctx context.Context, j *job, t *stream.Taken) (err error)
 // take takes an item; nil if there is none, or if ctx has ended.
 func (w *worker) take(ctx context.Context, j *job) (*stream.Taken, error) {
 	t, err := j.campaign.Take(ctx, j.job.Number, takeWait)
+	for ; ctx.Err() == nil && errors.Is(err, stream.ErrUnreadable); t, err = j.campaign.Take(ctx, j.job.Number, takeWait) {
+		w.trouble(err.Error())
+	}
 	if ctx.Err() == nil {
 		return t, err
 	}
@@ -318,8 +321,12 @@ func (w *worker) item(ctx context.Context, j *job, t *stream.Taken) error {
 		r.Skipped = true
 		return w.unlessOver(ctx, t, t.Done(ctx, r, nil))
 	}
-	err := t.Item.Check(j.job)
-	if err != nil || t.Delivered > stream.Attempts {
+	attempted, err := t.Attempted(ctx)
+	if err != nil {
+		return w.unlessOver(ctx, t, err)
+	}
+	err = t.Item.Check(j.job)
+	if err != nil || attempted >= stream.Attempts {
 		if r.DeadLetter = fmt.Sprint(err); err == nil {
 			if r.DeadLetter, err = t.Failures(ctx); err != nil {
 				return w.unlessOver(ctx, t, err)
