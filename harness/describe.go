@@ -2,6 +2,7 @@ package harness
 
 import (
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -20,6 +21,12 @@ func (p *plan) describe(o Options) results.Run {
 		Machine:  machine(),
 	}
 	desc.Lock = p.lock.Name
+	if p.lock.IsExec() && desc.Runtime == "local" {
+		// Its command may name files relative to it.
+		if folder, err := filepath.Abs(p.Folder); err == nil {
+			desc.Folder = folder
+		}
+	}
 	if p.backend.OpenAdmin == nil {
 		desc.Register = ""
 	}

@@ -2,63 +2,94 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/internal/proc"
+	"github.com/picklock/picklock/nemesis"
+	"github.com/picklock/picklock/nemesis/packetfault"
+	"github.com/picklock/picklock/scenarios"
 )
 
-// AtRest implements scenarios.Rester. Of nodes that are no processes of this machine nothing is
-// known: a wait for them rests on its time alone.
+// AtRest implements scenarios.Rester.
 func (sc *script) AtRest(ctx context.Context, clients []string) (bool, error) {
-	var sent strings.Builder
-	if sc.Runtime.Name() != "local" {
-		return true, nil
-	}
-	for _, n := range sc.cluster.Nodes() {
-		if n.PID == 0 || n.Role == compose.Client && !slices.Contains(clients, n.Name) {
-			continue
-		}
-		rest, stopped, err := proc.AtRest(n.PID)
-		if err != nil || !rest {
+	nodes := slices.DeleteFunc(sc.cluster.Nodes(), func(n compose.Node) bool {
+		return n.PID == 0 || n.Role == compose.Client && !slices.Contains(clients, n.Name)
+	})
+	var unseen []string
+	working := map[string]compose.Node{} // by address: those that could deal with what is sent to them
+	for _, n := range nodes {
+		r, err := sc.Runtime.Injector().Do(ctx, nemesis.Op{Name: nemesis.OpRest, PID: n.PID})
+		switch {
+		case errors.Is(err, os.ErrProcessDone):
+			return false, nil // it has ended since the look
+		case err != nil || !r.Yes:
 			return false, err
+		case !r.Stopped: // what was sent to a stopped one waits for its going on
+			working[n.Addr] = n
 		}
-		if stopped {
-			continue // what was sent to it waits for its going on
+		if n.External != "" {
+			unseen = append(unseen, n.External)
 		}
-		table, err := socketTable(ctx, sc.Runtime.Injector(), n.PID)
-		if err != nil {
-			return false, nil //nolint:nilerr // it has ended since the look
-		}
-		if !sc.Runtime.Isolated() {
-			continue // the table is everybody's
-		}
-		for _, s := range sockets(table) {
-			if s.established && s.unread > 0 {
-				return false, nil
-			}
-			if s.underWay() {
-				fmt.Fprintf(&sent, "%s:%d %s %d\n", s.addr, s.port, s.remote, s.unacked)
+	}
+	if sc.Runtime.Isolated() { // else the table is everybody's
+		for _, n := range working {
+			if idle, err := sc.idle(ctx, n, working); err != nil || !idle {
+				return false, err
 			}
 		}
 	}
-	return sc.delivered(sent.String()), nil
+	if len(unseen) > 0 {
+		return false, fmt.Errorf("%w: %v", scenarios.ErrUnseen, unseen)
+	}
+	return true, nil
 }
 
-// deliveredWithin is how long what was sent may stay unanswered by the other end's kernel before
-// it counts as cut off: a busy machine takes its time to carry it there.
-const deliveredWithin = 150 * time.Millisecond
-
-// delivered says that nothing is on its way between nodes, or that it has not moved for so long
-// that a fault holds it back.
-func (sc *script) delivered(sent string) bool {
-	sc.mu.Lock()
-	defer sc.mu.Unlock()
-	if sent != sc.sent {
-		sc.sent, sc.sentSince = sent, time.Now()
+// idle says that a node has read all that arrived, and that nothing of it is on its way to one of
+// the others. What a fault withholds from them is not on its way.
+func (sc *script) idle(ctx context.Context, n compose.Node, others map[string]compose.Node) (bool, error) {
+	table, err := socketTable(ctx, sc.Runtime.Injector(), n.PID)
+	if err != nil {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		return false, nil //nolint:nilerr // it has ended since the look
 	}
-	return sent == "" || time.Since(sc.sentSince) >= deliveredWithin
+	for _, s := range sockets(table) {
+		if s.established && s.unread > 0 {
+			return false, nil
+		}
+		if to, ok := others[s.remote]; ok && s.underWay() && !sc.nemesis.Withheld(n.Name, to.Name) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Carried implements scenarios.Hearer.
+func (sc *script) Carried(ctx context.Context, client string) (map[string]scenarios.Carried, error) {
+	var outside []string
+	netns := ""
+	for _, n := range sc.cluster.Nodes() {
+		switch {
+		case n.Name == client:
+			netns = n.NetNS
+		case n.External != "":
+			outside = append(outside, n.Addr)
+		}
+	}
+	if netns == "" {
+		return nil, nil // it is down, or has no network of its own
+	}
+	r, err := sc.Runtime.Injector().Do(ctx, nemesis.Op{Name: nemesis.OpPackets, NetNS: netns, Packets: packetfault.Request{Op: packetfault.Carried, To: outside}})
+	if err != nil {
+		return nil, fmt.Errorf("see what %s hears: %w", client, err)
+	}
+	out := map[string]scenarios.Carried{}
+	for _, t := range r.Packets.Traffic {
+		out[fmt.Sprint(t.FlowPair)] = scenarios.Carried{Sent: t.Sent, Received: t.Received}
+	}
+	return out, nil
 }

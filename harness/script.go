@@ -43,9 +43,6 @@ type script struct {
 	steps   []results.StepTaken
 	nextID  int64
 	waiting map[int64]chan workloads.Done
-
-	sent      string // what was on its way between nodes at the latest look, and since when
-	sentSince time.Time
 }
 
 // grantFacts is what the grants of a run say of the lock that gave them.

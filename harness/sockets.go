@@ -11,17 +11,17 @@ import (
 	"github.com/picklock/picklock/nemesis"
 )
 
-// socketTable reads /proc/PID/net/tcp where the nodes are.
+// socketTable reads /proc/PID/net/tcp and tcp6 where the nodes are.
 func socketTable(ctx context.Context, injector nemesis.Injector, pid int) (string, error) {
 	r, err := injector.Do(ctx, nemesis.Op{Name: nemesis.OpSockets, PID: pid})
 	return r.Text, err
 }
 
-// socket is one line of /proc/PID/net/tcp: an end of a connection over IPv4.
+// socket is one line of such a table: an end of a connection.
 type socket struct {
 	addr        string
 	port        int    // its own
-	remote      string // the other end, as the kernel writes it
+	remote      string // the other end's address
 	unread      int    // bytes that arrived and that nobody has read
 	unacked     int    // bytes whose arrival the other end has not acknowledged
 	established bool
@@ -36,26 +36,34 @@ func sockets(table string) []socket {
 		if len(f) < 5 {
 			continue
 		}
-		i := strings.LastIndexByte(f[1], ':')
 		sent, arrived, ok := strings.Cut(f[4], ":")
-		if i < 0 || !ok {
-			continue
-		}
-		port, perr := strconv.ParseUint(f[1][i+1:], 16, 32)
+		addr, port, aok := socketEnd(f[1])
+		remote, _, rok := socketEnd(f[2])
 		unread, rerr := strconv.ParseUint(arrived, 16, 32)
 		unacked, serr := strconv.ParseUint(sent, 16, 32)
-		if perr != nil || rerr != nil || serr != nil {
+		if !ok || !aok || !rok || rerr != nil || serr != nil {
 			continue
 		}
-		var addr netip.Addr
-		if raw, err := hex.DecodeString(f[1][:i]); err == nil && len(raw) == 4 {
-			slices.Reverse(raw) // the kernel prints the number as this machine keeps it
-			addr, _ = netip.AddrFromSlice(raw)
-		}
 		const established, opening = "01", "02"
-		out = append(out, socket{addr.String(), int(port), f[2], int(unread), int(unacked), f[3] == established, f[3] == opening})
+		out = append(out, socket{addr, port, remote, int(unread), int(unacked), f[3] == established, f[3] == opening})
 	}
 	return out
+}
+
+// socketEnd reads an address and a port as the kernel writes them: words of 32 bits, each as
+// this machine keeps it. An address of IPv4 in a socket of IPv6 is one of IPv4.
+func socketEnd(text string) (addr string, port int, ok bool) {
+	a, p, _ := strings.Cut(text, ":")
+	raw, err := hex.DecodeString(a)
+	n, perr := strconv.ParseUint(p, 16, 16)
+	if err != nil || perr != nil || len(raw)%4 != 0 {
+		return "", 0, false
+	}
+	for word := range slices.Chunk(raw, 4) {
+		slices.Reverse(word)
+	}
+	ip, ok := netip.AddrFromSlice(raw)
+	return ip.Unmap().String(), int(n), ok
 }
 
 // underWay says that something has been sent that has not arrived.

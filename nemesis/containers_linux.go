@@ -137,6 +137,9 @@ func (c *containers) Do(ctx context.Context, op Op) (r Result, err error) {
 	case OpStopped:
 		r.Yes, err = c.stopped(op.PID)
 		return r, err
+	case OpRest:
+		r.Yes, r.Stopped, err = c.atRest(op.PID)
+		return r, err
 	case OpSetClock:
 		return r, c.setClock(ctx, op)
 	case OpReadClock:
@@ -273,6 +276,25 @@ func (c *containers) stopped(pid int) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// atRest looks at all processes of a container.
+func (c *containers) atRest(pid int) (rest, stopped bool, err error) {
+	n, err := c.node(pid)
+	if err != nil {
+		return false, false, err
+	}
+	pids, err := n.members()
+	if err != nil {
+		return false, false, err
+	}
+	var some []proc.Process
+	for _, p := range pids {
+		if now, ok := proc.Find(p); ok {
+			some = append(some, now)
+		}
+	}
+	return proc.AllAtRest(some)
 }
 
 var netnsPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/proc/([0-9]{1,9})/ns/net$`) })

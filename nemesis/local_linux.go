@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -33,6 +34,8 @@ func (l LocalInjector) Do(ctx context.Context, op Op) (r Result, err error) {
 		err = signalNode(op.PID, op.Signal)
 	case OpStopped:
 		r.Yes, err = stoppedNode(op.PID)
+	case OpRest:
+		r.Yes, r.Stopped, err = proc.AtRest(op.PID)
 	case OpDrop:
 		err = drop(op.NetNS, op.From)
 	case OpDropped:
@@ -55,9 +58,7 @@ func (l LocalInjector) Do(ctx context.Context, op Op) (r Result, err error) {
 	case OpTryDisk:
 		err = tryDisk()
 	case OpSockets:
-		var text []byte
-		text, err = os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", op.PID))
-		r.Text = string(text)
+		r.Text, err = socketTables(op.PID)
 	case OpProbe:
 		nerr := inSpace(op.NetNS, func() { r.Text, r.Yes, err = op.Probe.Answer(ctx, op.Addr) })
 		err = errors.Join(nerr, err)
@@ -65,6 +66,20 @@ func (l LocalInjector) Do(ctx context.Context, op Op) (r Result, err error) {
 		err = errNoOp(op)
 	}
 	return r, err
+}
+
+// socketTables is what a process's network has for IPv4 and for IPv6. A server in Java or Go may
+// have sockets of IPv6 for addresses of IPv4.
+func socketTables(pid int) (string, error) {
+	four, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
+	if err != nil {
+		return "", err
+	}
+	six, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp6", pid))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without IPv6
+		return "", err
+	}
+	return string(four) + string(six), nil
 }
 
 // signalNode reaches all processes of a node, whatever groups they made.

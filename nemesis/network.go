@@ -23,9 +23,10 @@ type linkFaults struct {
 	cut    map[owner]bool // packets are dropped where they arrive
 	held   map[owner]bool // packets wait at their sender
 	shaped map[owner]packetfault.Shape
+	muted  map[owner]bool // connections that there were are broken, and an end does not know
 }
 
-func (l *linkFaults) none() bool { return len(l.cut)+len(l.held)+len(l.shaped) == 0 }
+func (l *linkFaults) none() bool { return len(l.cut)+len(l.held)+len(l.shaped)+len(l.muted) == 0 }
 
 // network is what is done to each link, so that the end of one fault does not heal another.
 // Its lock is that of starts.
@@ -51,7 +52,7 @@ func (nw *network) change(ctx context.Context, some []directedLink, f func(x dir
 	for _, x := range some {
 		l := nw.links[x]
 		if l == nil {
-			l = &linkFaults{map[owner]bool{}, map[owner]bool{}, map[owner]packetfault.Shape{}}
+			l = &linkFaults{map[owner]bool{}, map[owner]bool{}, map[owner]packetfault.Shape{}, map[owner]bool{}}
 			nw.links[x] = l
 		}
 		if f(x, l); l.none() {
@@ -197,6 +198,35 @@ func (nw *network) discard(ctx context.Context, some []directedLink) (thrown int
 	})
 	return thrown, err
 }
+
+// mute notes that connections along these links do not carry anything any more.
+func (nw *network) mute(ctx context.Context, by owner, some []directedLink) error {
+	return nw.change(ctx, some, func(_ directedLink, l *linkFaults) { l.muted[by] = true }, nothing)
+}
+
+// unmute notes the end of that. It can be called again.
+func (nw *network) unmute(ctx context.Context, by owner, some []directedLink) error {
+	return nw.change(ctx, some, func(_ directedLink, l *linkFaults) { delete(l.muted, by) }, nothing)
+}
+
+func nothing() error { return nil }
+
+// withheld says that nothing that one node sends to another arrives, or that no acknowledgement
+// comes back, as long as a fault is on. Of what is slowed or lost at times, some arrives.
+func (nw *network) withheld(from, to string) bool {
+	nw.env.starts.mu.Lock()
+	defer nw.env.starts.mu.Unlock()
+	for _, x := range []directedLink{{from, to}, {to, from}} {
+		if l := nw.links[x]; l != nil && len(l.cut)+len(l.held)+len(l.muted) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Withheld says that what one node sends to another stays unacknowledged as long as a fault is
+// on: their link is cut, held, or its connections were broken without a word.
+func (n *Nemesis) Withheld(from, to string) bool { return n.env.net.withheld(from, to) }
 
 // shape makes these links as bad as s, besides what others do to them.
 func (nw *network) shape(ctx context.Context, by owner, some []directedLink, s packetfault.Shape) error {

@@ -122,6 +122,11 @@ func (r *reset) Inject(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if r.manner != ResetLoudly {
+		if err := r.env.net.mute(ctx, r, r.links); err != nil {
+			return err
+		}
+	}
 	for _, x := range r.links {
 		order := packetfault.Request{Op: packetfault.Break}
 		switch r.manner {
@@ -213,5 +218,5 @@ func (r *reset) Heal(ctx context.Context) (all error) {
 			all = errors.Join(all, err)
 		}
 	}
-	return all
+	return errors.Join(all, r.env.net.unmute(ctx, r, r.links))
 }

@@ -57,6 +57,9 @@ const (
 	OpSignal OpName = "signal"
 	// OpStopped: Yes says that every process of PID's node is stopped.
 	OpStopped OpName = "stopped"
+	// OpRest: Yes says that all that PID's node runs waits: for others, for a time, or because it
+	// was stopped; Stopped, that all of it was.
+	OpRest OpName = "rest"
 	// OpDrop makes NetNS drop every packet that arrives from the addresses From. It replaces
 	// the addresses of the OpDrop before; none: drop nothing.
 	OpDrop OpName = "drop"
@@ -78,7 +81,7 @@ const (
 	OpTryClock OpName = "try-clock"
 	// OpTryDisk fails if picklock's own disk cannot be mounted here.
 	OpTryDisk OpName = "try-disk"
-	// OpSockets: Text is the table of TCP sockets of PID's network, /proc/PID/net/tcp.
+	// OpSockets: Text is the tables of TCP sockets of PID's network, /proc/PID/net/tcp and tcp6.
 	OpSockets OpName = "sockets"
 	// OpProbe puts the question of Probe to Addr from inside NetNS; see compose.Probe.Answer.
 	OpProbe OpName = "probe"
@@ -108,6 +111,7 @@ type Op struct {
 // Result is what came of an operation.
 type Result struct {
 	Yes     bool               `json:"yes,omitempty"`
+	Stopped bool               `json:"stopped,omitempty"`
 	Text    string             `json:"text,omitempty"`
 	Dropped map[string]uint64  `json:"dropped,omitempty"`
 	Clock   clock.Setting      `json:"clock,omitzero"`

@@ -114,17 +114,19 @@ var ErrBusy = errors.New("this machine is too busy")
 // after it show something else: a lease ended meanwhile, or as much time went by as one has.
 func (r *Runner) late(end int64) bool {
 	now := r.stage.Now()
-	if time.Duration(now-end) <= r.scenario.slack() {
-		return false
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.leaseEnded(end, now) || time.Duration(now-end) > r.scenario.TTL
+}
+
+// leaseEnded says that somebody's lease ended after one instant, and by another. r.mu is held.
+func (r *Runner) leaseEnded(after, by int64) bool {
 	for _, c := range r.clients {
-		if c.granted != 0 && c.until > end && c.until <= now {
+		if c.granted != 0 && c.until > after && c.until <= by {
 			return true
 		}
 	}
-	return time.Duration(now-end) > r.scenario.TTL
+	return false
 }
 
 // brief says of a step that nothing but this machine makes it last: a client's acts without a
@@ -162,6 +164,3 @@ func (r *Runner) passed(a *Await) error {
 	}
 	return nil
 }
-
-// slack is how much longer than it was meant to a wait may last whatever the leases.
-func (s *Scenario) slack() time.Duration { return max(s.TTL/4, 250*time.Millisecond) }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -76,10 +77,21 @@ func (c *clientRunner) wait(ctx context.Context, m Move) error {
 	if m.Await.Or > 0 {
 		limit = m.Await.Or
 	}
+	end := c.stage.Now() + int64(limit)
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_ = c.awaitSince(bounded, m.Await, nil)
-	return ctx.Err()
+	err := c.awaitSince(bounded, m.Await, nil)
+	if ctx.Err() != nil || err == nil || m.Await.Or == 0 {
+		return ctx.Err()
+	}
+	if _, err := c.settle(ctx, m.Await); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &DiscardedError{Why: err.Error(), Err: err, late: errors.Is(err, ErrBusy)}
+	}
+	c.lasted(c.client, m.Do, end)
+	return nil
 }
 
 // pointless says that a move makes no sense any more.

@@ -39,7 +39,7 @@ type faultState struct {
 	begun    bool // Runner.mu guards it
 	on       bool // and has not been undone; Runner.mu guards it
 	outcome  error
-	late     time.Duration  // from its trigger to its effect
+	late     time.Duration  // from its trigger to its injection, if that was too long; else 0
 	grants   map[string]int // when it took effect
 	past     bool           // what its until speaks of had come by then
 }
@@ -130,7 +130,7 @@ func (p *ProgramRunner) discarded() error {
 			return &DiscardedError{*st.TriggeredFault, "its trigger never came: " + st.When.String(), nil, false}
 		case st.outcome != nil:
 			return &DiscardedError{*st.TriggeredFault, st.outcome.Error(), st.outcome, false}
-		case st.late > p.scenario.slack():
+		case st.late > 0:
 			return &DiscardedError{*st.TriggeredFault, fmt.Sprintf("it was injected %v after its trigger: this machine is too busy", st.late.Round(time.Millisecond)), nil, true}
 		}
 	}
@@ -217,10 +217,11 @@ func (p *ProgramRunner) injectTriggered(ctx context.Context, st *faultState, tri
 		st.injected, st.grants, st.past = true, p.grants(), p.past(st.Until)
 		w, _ := st.Fault.word()
 		began := p.stage.Now()
+		late := p.tooLate(trigger, began)
 		// On before it takes effect: a client that dies of it must not look alive.
 		p.turn(st, true)
 		_, st.outcome = w.take(st.runner, ctx, st.Fault)
-		st.late = time.Duration(began - trigger)
+		st.late = late
 		p.told(st.Line, st.Fault.Text, began, st.outcome)
 		if st.outcome != nil || st.Fault.momentary() {
 			p.turn(st, false)
@@ -228,6 +229,22 @@ func (p *ProgramRunner) injectTriggered(ctx context.Context, st *faultState, tri
 		}
 		p.ended.Go(func() { p.lift(ctx, st) })
 	})
+}
+
+// tooLate is how long it took from a fault's trigger to its injection, if the fault then met
+// something else than it was meant to: a lease had ended, or a client or another fault had done
+// something. A quarter of a lease is too late in any case. 0: it was in time.
+func (p *ProgramRunner) tooLate(trigger, began int64) time.Duration {
+	late := time.Duration(began - trigger)
+	if late <= time.Duration(brisk*float64(p.scenario.TTL)) {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if late > p.scenario.TTL/4 || p.latest > trigger || p.leaseEnded(trigger, began) {
+		return late
+	}
+	return 0
 }
 
 // past says that what ends a fault has come already. What is meant is what comes of it after
@@ -280,6 +297,7 @@ func (p *ProgramRunner) turn(st *faultState, on bool) {
 	defer p.mu.Unlock()
 	if st.on != on {
 		st.on, st.begun = on, true
+		p.moved[""] = p.stage.Now()
 		p.change()
 	}
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -9,7 +10,8 @@ import (
 // Rester is a Stage that can tell whether what was asked has been dealt with.
 type Rester interface {
 	// AtRest says that some clients and all servers wait: nothing that was sent to one of them
-	// is unread, and none computes or is about to. What was stopped counts as waiting.
+	// is unread, and none computes or is about to. What was stopped counts as waiting. The error
+	// is an ErrUnseen if all that can be seen waits, and some servers cannot be seen.
 	AtRest(ctx context.Context, clients []string) (bool, error)
 }
 
@@ -25,7 +27,7 @@ func (r *Runner) settle(ctx context.Context, a *Await) (came bool, err error) {
 	defer cancel()
 	err = r.rest(ctx, a, r.waitedFor(a), func() (over, anew bool) {
 		came = r.there(a)
-		return came || r.refused(a), false
+		return came || r.refused(a.Client), false
 	})
 	return came, err
 }
@@ -43,6 +45,7 @@ func (r *Runner) rest(ctx context.Context, a *Await, clients []string, look func
 	if !ok {
 		return nil
 	}
+	heard := &hearing{runner: r, await: a, ways: map[string]*exchange{}}
 	for looks := 0; ; {
 		over, anew := look()
 		if anew {
@@ -52,6 +55,9 @@ func (r *Runner) rest(ctx context.Context, a *Await, clients []string, look func
 			return nil
 		}
 		rest, err := stage.AtRest(ctx, clients)
+		if errors.Is(err, ErrUnseen) {
+			rest, err = heard.all(ctx, err)
+		}
 		if err != nil {
 			return fmt.Errorf("see whether %s has been dealt with: %w", a, err)
 		}
@@ -70,16 +76,21 @@ func (r *Runner) rest(ctx context.Context, a *Await, clients []string, look func
 
 // refused says that the service has refused a client since all others acted last: it asked
 // after that, or asked anew.
-func (r *Runner) refused(a *Await) bool {
+func (r *Runner) refused(client string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	since := int64(0)
-	for client, at := range r.moved {
-		if client != a.Client {
+	for name, at := range r.moved {
+		if name != client {
 			since = max(since, at)
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := r.clients[a.Client]
+	for name, c := range r.clients {
+		if name != client {
+			since = max(since, c.acted)
+		}
+	}
+	c := r.clients[client]
 	if c == nil || c.granted != 0 || len(c.refusals) == 0 {
 		return false
 	}

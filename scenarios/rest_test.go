@@ -44,8 +44,8 @@ func TestSettle(t *testing.T) {
 			time.Sleep(or + 50*time.Millisecond)
 			r.Observe(history.Event{Process: "B", Type: history.OK, F: history.Acquire, Time: r.stage.Now()})
 		}},
-		"granted when a lease has ended meanwhile": {rest: never, busy: true, lease: or + 260*time.Millisecond, events: func(r *Runner) {
-			time.Sleep(or + 280*time.Millisecond)
+		"granted when a lease has ended meanwhile": {rest: never, busy: true, lease: or + 10*time.Millisecond, events: func(r *Runner) {
+			time.Sleep(or + 20*time.Millisecond)
 			r.Observe(history.Event{Process: "B", Type: history.OK, F: history.Acquire, Time: r.stage.Now()})
 		}},
 		"refused once, which may be from before": {rest: never, busy: true, events: func(r *Runner) { r.Waiting("B") }},
@@ -70,6 +70,185 @@ func TestSettle(t *testing.T) {
 				outcome, err := r.await(t.Context(), Step{Await: &Await{What: "granted", Client: "B", Or: or}})
 				if outcome != tt.want || errors.Is(err, ErrBusy) != tt.busy || err != nil && !tt.busy || time.Since(began) < tt.atLeast {
 					t.Errorf("after %v: %q, %v", time.Since(began), outcome, err)
+				}
+			})
+		})
+	}
+}
+
+// unseen is a stage whose servers run somewhere else: of what they do, only their answers are
+// seen.
+type unseen struct {
+	resting
+	carried func() map[string]Carried
+}
+
+func (s unseen) AtRest(context.Context, []string) (bool, error) {
+	if !s.rest() {
+		return false, nil
+	}
+	return false, ErrUnseen
+}
+
+func (s unseen) Carried(context.Context, string) (map[string]Carried, error) {
+	return s.carried(), nil
+}
+
+// Where servers cannot be seen, a wait gives up only if the service has answered the client since:
+// a time alone proves nothing, and the run of a lock that may still answer is not judged.
+func TestSettleUnseen(t *testing.T) {
+	const or, ttl = 300 * time.Millisecond, time.Second
+	type bytes = map[string]Carried
+	// polls is a client that asks every 50 ms and is answered 2 ms later, until an instant.
+	polls := func(until time.Duration) func(time.Duration) bytes {
+		return func(d time.Duration) bytes {
+			n := uint64(min(d, until) / (50 * time.Millisecond))
+			got := n
+			if d < until && d%(50*time.Millisecond) < 2*time.Millisecond && n > 0 {
+				got--
+			}
+			return bytes{"1": {Sent: 10 * n, Received: 3 * got}}
+		}
+	}
+	for name, tt := range map[string]struct {
+		carried func(since time.Duration) bytes
+		events  func(r *Runner)
+		want    string // the step's outcome
+		unseen  bool   // or its error
+	}{
+		"refused anew": {want: "not within 300ms", events: func(r *Runner) {
+			time.Sleep(or)
+			r.Waiting("B")
+			r.Waiting("B")
+		}},
+		"in line since before":                         {unseen: true, events: func(r *Runner) { r.Waiting("B") }},
+		"in line since before, and it keeps a session": {carried: polls(time.Hour), unseen: true, events: func(r *Runner) { r.Waiting("B") }},
+		"it asks and is answered":                      {carried: polls(time.Hour), want: "not within 300ms"},
+		"it asked and was answered before":             {carried: polls(or), unseen: true},
+		"it says nothing":                              {carried: func(time.Duration) bytes { return bytes{"1": {Sent: 10, Received: 3}} }, unseen: true},
+		"it has no connection":                         {unseen: true},
+		"it asks and is not answered": {unseen: true, carried: func(d time.Duration) bytes {
+			return bytes{"1": {Sent: uint64(d / (50 * time.Millisecond)), Received: 3}}
+		}},
+		"it is answered what it had asked before": {unseen: true, carried: func(d time.Duration) bytes {
+			if d < or+40*time.Millisecond {
+				return bytes{"1": {Sent: 10, Received: 3}}
+			}
+			return bytes{"1": {Sent: 10, Received: 6}}
+		}},
+		"one connection's request is still open": {unseen: true, carried: func(d time.Duration) bytes {
+			out := polls(time.Hour)(d)
+			out["2"] = Carried{Sent: uint64(d / (20 * time.Millisecond)), Received: 1}
+			return out
+		}},
+		"granted a little later": {want: "", events: func(r *Runner) {
+			time.Sleep(or + 50*time.Millisecond)
+			r.Observe(history.Event{Process: "B", Type: history.OK, F: history.Acquire, Time: r.stage.Now()})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				s := &Scenario{Clients: []string{"A", "B"}, TTL: ttl}
+				r := NewRunner(s, unseen{resting{start: began, rest: func() bool { return true }}, func() map[string]Carried {
+					if tt.carried == nil {
+						return nil
+					}
+					return tt.carried(time.Since(began))
+				}}, nil)
+				r.Observe(history.Event{Process: "B", Type: history.Invoke, F: history.Acquire, Time: r.stage.Now()})
+				time.Sleep(time.Millisecond)
+				r.moveEnded("A")
+				ch := &chain{act: history.Acquire}
+				r.clients["B"].busy, r.clients["B"].last = ch, ch
+				if tt.events != nil {
+					go tt.events(r)
+				}
+				outcome, err := r.await(t.Context(), Step{Await: &Await{What: "granted", Client: "B", Or: or}})
+				if outcome != tt.want || errors.Is(err, ErrUnseen) != tt.unseen || errors.Is(err, ErrBusy) || err != nil && !tt.unseen {
+					t.Errorf("after %v: %q, %v", time.Since(began), outcome, err)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// A client of a program gives up a wait on the same evidence: else its run is discarded.
+func TestProgramWaitSettles(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rest func(since time.Duration) bool
+		acts func(r *Runner)
+		busy bool
+	}{
+		"at rest":       {rest: func(time.Duration) bool { return true }},
+		"never at rest": {rest: func(time.Duration) bool { return false }, busy: true},
+		"refused, and then another acted": {rest: func(time.Duration) bool { return false }, busy: true, acts: func(r *Runner) {
+			r.Waiting("B")
+			r.Waiting("B")
+			time.Sleep(time.Millisecond)
+			r.Observe(history.Event{Process: "A", Type: history.OK, F: history.Release, Time: r.stage.Now()})
+		}},
+		"refused since another acted": {rest: func(time.Duration) bool { return false }, acts: func(r *Runner) {
+			r.Observe(history.Event{Process: "A", Type: history.OK, F: history.Release, Time: r.stage.Now()})
+			time.Sleep(time.Millisecond)
+			r.Waiting("B")
+			r.Waiting("B")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				s := &Scenario{Clients: []string{"A", "B"}, TTL: time.Second}
+				p := NewProgramRunner(s, resting{start: began, rest: func() bool { return tt.rest(time.Since(began)) }}, nil)
+				p.Observe(history.Event{Process: "B", Type: history.Invoke, F: history.Acquire, Time: p.stage.Now()})
+				ch := &chain{act: history.Acquire}
+				p.clients["B"].busy, p.clients["B"].last = ch, ch
+				time.Sleep(time.Millisecond)
+				if tt.acts != nil {
+					tt.acts(p.Runner)
+				}
+				c := &carrier{ProgramRunner: p, client: "A", count: map[string]int{}}
+				err := c.wait(t.Context(), Move{Do: Wait, Await: &Await{What: "granted", Client: "B", Or: 300 * time.Millisecond}})
+				if errors.Is(err, ErrBusy) != tt.busy || err != nil && !tt.busy {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A fault that comes late is in time as long as nothing has happened since its trigger, and
+// little of a lease has passed.
+func TestTooLate(t *testing.T) {
+	const ttl = time.Second
+	for name, tt := range map[string]struct {
+		late  time.Duration
+		moved time.Duration // when a client does something, after the trigger; 0: never
+		lease time.Duration // when a lease ends, after the trigger; 0: there is none
+		want  bool
+	}{
+		"at once":                     {late: ttl / 20, moved: 1, lease: 1},
+		"while nothing happens":       {late: ttl / 5},
+		"much later":                  {late: ttl/4 + 1, want: true},
+		"when a client has gone on":   {late: ttl / 10, moved: time.Millisecond, want: true},
+		"when a lease has ended":      {late: ttl / 10, lease: time.Millisecond, want: true},
+		"when a lease has just begun": {late: ttl / 10, lease: ttl / 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := NewProgramRunner(&Scenario{Clients: []string{"A"}, TTL: ttl}, resting{start: time.Now()}, nil)
+				trigger := p.stage.Now()
+				p.latest = trigger
+				if tt.lease > 0 {
+					p.clients["A"].granted, p.clients["A"].until = 1, trigger+int64(tt.lease)
+				}
+				time.Sleep(tt.moved)
+				if tt.moved > 0 {
+					p.Observe(history.Event{Process: "A", Type: history.OK, F: history.Write})
+				}
+				if got := p.tooLate(trigger, trigger+int64(tt.late)) > 0; got != tt.want {
+					t.Error(got)
 				}
 			})
 		})

@@ -17,11 +17,10 @@ type Runner struct {
 	stage    Stage
 	tell     func(Taken) // may be nil
 
-	moved map[string]int64 // when the latest step of a client ended, "" for those of nobody
-
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced at every change
-	latest  int64         // when the last event or message came
+	moved   map[string]int64 // when the latest step of a client ended, "" for those of nobody and for faults
+	changed chan struct{}    // closed and replaced at every change
+	latest  int64            // when the last event or message came
 	clients map[string]*clientState
 	counts  map[string]int
 	counter string // counting, if not ""
@@ -41,6 +40,7 @@ type clientState struct {
 	grants, kills  int   // how many there were
 	until          int64 // end of the latest grant's lease, 0: it has none
 	released       int64 // time of its release's ok; 0: not yet
+	acted          int64 // when its latest operation began or ended, but for renewals; 0: none yet
 	waiting, lost  bool
 	refusals       []int64 // when its latest acquire was made to wait, the latest ones
 	busy           *chain
@@ -68,6 +68,9 @@ func (r *Runner) Observe(e history.Event) {
 	c := r.clients[e.Process]
 	if c == nil {
 		return
+	}
+	if e.F != history.Renew {
+		c.acted = max(c.acted, e.Time)
 	}
 	switch {
 	case e.F == history.Acquire && e.Type == history.Invoke:
@@ -144,7 +147,7 @@ func (r *Runner) Run(ctx context.Context) (err error) {
 		if err == nil {
 			brief := r.brief(st)
 			outcome, err = r.take(ctx, st)
-			r.moved[st.Client] = r.stage.Now()
+			r.moveEnded(st.Client)
 			if brief && err == nil {
 				err = r.outlasted(began)
 			}
@@ -166,6 +169,13 @@ func (r *Runner) Run(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// moveEnded notes that a client, or nobody, has just done something.
+func (r *Runner) moveEnded(client string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.moved[client] = r.stage.Now()
 }
 
 // cannot is why the lock is not one that can be put through this, or why what a client

@@ -50,7 +50,7 @@ var runners = map[string]runner{
 		one:      "1 passed in ",
 		skipped:  "5 skipped in ",
 		failed: []string{
-			"5 failed, 2 passed, 1 error in ",
+			"6 failed, 2 passed, 1 error in ",
 			"ERROR test_mistakes.py::test_unasked - AssertionError: nobody asked what came of picklock run",
 			"FAILED test_mistakes.py::test_cannot - RuntimeError: ",
 			"<lambda> at 0x", "has to be a class or a function of a module",
@@ -75,7 +75,7 @@ var runners = map[string]runner{
 		one:      "1 tests successful ",
 		skipped:  "5 tests skipped ",
 		failed: []string{
-			"1 tests successful ", "5 tests failed ",
+			"1 tests successful ", "6 tests failed ",
 			"nobody asked what came of picklock run:",
 		},
 	},
@@ -96,8 +96,8 @@ var runners = map[string]runner{
 		one:      "# pass 1\n",
 		skipped:  "# skipped 5\n",
 		failed: []string{
-			"# pass 1\n", "# fail 6\n",
-			"not ok 4 - unasked", "not ok 5 - not awaited",
+			"# pass 1\n", "# fail 7\n",
+			"not ok 5 - unasked", "not ok 6 - not awaited",
 			"nobody asked what came of picklock run: say await",
 		},
 	},
@@ -151,6 +151,7 @@ func TestHelpers(t *testing.T) {
 				wants(t, said, r.failed...)
 				wants(t, said,
 					"wrong      token ", "1 of 22 are wrong",
+					"wrong      watchdog ", "another client was granted what it held",
 					"run: nothing was proved. The lock was to hold.",
 					"run could not run (254):", `unknown cluster "nowhere"`,
 					"it broke: lost-update, stale-write, two-holders. The lock was to break with token-reuse.")

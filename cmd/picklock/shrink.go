@@ -123,8 +123,13 @@ func (o *shrinkFlags) ofFile(ctx context.Context, path string) (err error) {
 	if o.given("ttl") {
 		return usage(errors.New("--ttl is for the directory of a run: a scenario has its own"))
 	}
-	if o.Lock == "" {
-		o.Lock = o.Scenario.Locks[0]
+	return o.of(ctx, o.Scenario)
+}
+
+// of shrinks a scenario whose clients carry out programs.
+func (o *shrinkFlags) of(ctx context.Context, s *scenarios.Scenario) error {
+	if o.Scenario = s; o.Lock == "" {
+		o.Lock = s.Locks[0]
 	}
 	p, target, end, err := oneTestbed(ctx, testbedFor{ScenarioOptions: o.ScenarioOptions, runtime: o.runtime, faults: o.Scenario.Faults()})
 	if err != nil {

@@ -61,13 +61,15 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 	// A run that was a scenario with programs has it in its directory.
 	if file := loaded.Dir.File("scenario.yaml"); loaded.Run.Scenario != "" {
 		if s, err := scenarios.Load(file); err == nil && s.Programs != nil && !o.given("ttl") {
+			// What it names relative to its own file is not beside the copy.
+			s.Cluster, s.Folder = loaded.Run.Cluster, loaded.Run.Folder
 			if o.Lock == "" {
 				o.Lock = loaded.Run.Lock
 			}
 			if !o.given("fencing") {
 				o.Fencing = loaded.Run.Fencing
 			}
-			return o.ofFile(ctx, file)
+			return o.of(ctx, s)
 		}
 	}
 	counterexample := counterexamples[0]
@@ -170,6 +172,9 @@ func (o *shrinkFlags) build(loaded *results.Loaded, counterexample hunt.Broken) 
 		Lock: o.Lock, Fencing: o.Fencing, Cluster: o.Cluster, Options: o.Extra,
 		Clients: hunt.Target{Permits: info.Permits(o.Extra)}.ClientNames(),
 		TTL:     run.TTL, Lease: lease, CheckLease: run.CheckLease, Events: events,
+	}
+	if o.Lock == run.Lock {
+		r.Folder = run.Folder
 	}
 	for _, n := range run.Nodes {
 		if n.Role == "server" {

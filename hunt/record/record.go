@@ -18,6 +18,7 @@ import (
 // Run is what is known of a recorded run.
 type Run struct {
 	Lock, Fencing, Cluster, Runtime string
+	Folder                          string // where an exec lock's program was started; "" for no matter
 	Options                         map[string]string
 	Servers                         []string
 	// Clients are the names that schedules may use: so many clients can take part.
@@ -162,7 +163,7 @@ func (r Run) build(a verdict.Anomaly, l relaxation, faults []fault) (*scenarios.
 	}
 	s := &scenarios.Scenario{
 		Name: "from-a-run", About: fmt.Sprintf("built from a run in which %s was proved at %.3f s", a.Name, float64(a.Time)/1e9), File: "schedule.yaml",
-		Locks: []string{r.Lock}, Fencing: []string{r.Fencing}, Cluster: r.Cluster, Runtime: r.Runtime, Extra: r.Options,
+		Locks: []string{r.Lock}, Fencing: []string{r.Fencing}, Cluster: r.Cluster, Runtime: r.Runtime, Folder: r.Folder, Extra: r.Options,
 		TTL: r.Lease, Programs: map[string]scenarios.Program{},
 	}
 	for _, c := range scripts {

@@ -8,8 +8,13 @@ func AtRest(pid int) (rest, stopped bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	stopped = len(tree) > 0
-	for _, p := range tree {
+	return AllAtRest(tree)
+}
+
+// AllAtRest is AtRest of these processes.
+func AllAtRest(some []Process) (rest, stopped bool, err error) {
+	stopped = len(some) > 0
+	for _, p := range some {
 		if p.Ended() {
 			continue
 		}

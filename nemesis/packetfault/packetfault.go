@@ -43,6 +43,8 @@ const (
 	Unmute Op = "unmute"
 	// List lists the connections with the addresses.
 	List Op = "list"
+	// Carried lists the connections with the addresses, and what each has carried.
+	Carried Op = "carried"
 	// Gate lets N messages to the addresses pass and then nothing that carries data: no
 	// more messages there and, if requests at other namespaces name the same gate, none there
 	// either. The request says whether its messages count. Opening connections pass.
@@ -89,6 +91,13 @@ type FlowPair struct {
 	ToPort   uint16 `json:"to_port"`
 }
 
+// Traffic is what a connection has carried so far, in bytes: those of Sent have arrived.
+type Traffic struct {
+	FlowPair
+	Sent     uint64 `json:"sent"`
+	Received uint64 `json:"received"`
+}
+
 // Shape is how bad a link is.
 type Shape struct {
 	Delay  time.Duration `json:"delay,omitempty"`
@@ -108,6 +117,7 @@ type Report struct {
 	Broken   int           `json:"broken,omitempty"`   // connections
 	GivenUp  int           `json:"given_up,omitempty"` // connections with held data that their sender no longer has
 	Flows    []FlowPair    `json:"flows,omitempty"`    // of List and Break
+	Traffic  []Traffic     `json:"traffic,omitempty"`  // of Carried
 }
 
 // Fate is what became of a packet at its sender.

@@ -46,7 +46,7 @@ func (qs *Queues) Do(ctx context.Context, netns string, o Request) (Report, erro
 	}
 	defer ns.Close()
 	switch o.Op {
-	case List, Ping, Break:
+	case List, Carried, Ping, Break:
 		return qs.apart(ctx, ns, number, to, o)
 	case Hold, Shaped, Mute, Gate:
 		return Report{}, qs.begin(netns, number, to, o)
@@ -251,6 +251,10 @@ func (qs *Queues) apart(ctx context.Context, ns *os.File, number uint64, to []ne
 			return r, errors.New("ping: want one address")
 		}
 		r.Took, err = ping(ctx, ns, netip.AddrPortFrom(to[0], uint16(o.Port)))
+		return r, err
+	}
+	if o.Op == Carried {
+		r.Traffic, err = carried(ns, to)
 		return r, err
 	}
 	found, err := connections(ns, to)

@@ -52,17 +52,47 @@ func connections(ns *os.File, to []netip.Addr) ([]connection, error) {
 			return nil, fmt.Errorf("list the connections: %w", err)
 		}
 		for _, s := range sockets {
-			local, ok1 := addrPort(s.ID.Source, s.ID.SourcePort)
-			remote, ok2 := addrPort(s.ID.Destination, s.ID.DestinationPort)
-			if !ok1 || !ok2 || !slices.Contains(living, s.State) || !remote.Addr().Is4() || remote.Addr().IsLoopback() || local.Addr() == remote.Addr() {
-				continue
-			}
-			if len(to) == 0 || slices.Contains(to, remote.Addr()) {
-				out = append(out, connection{local, remote})
+			c, ok := connectionOf(s)
+			if ok && (len(to) == 0 || slices.Contains(to, c.remote.Addr())) {
+				out = append(out, c)
 			}
 		}
 	}
 	return out, nil
+}
+
+// carried is what the namespace's connections with the addresses have carried.
+func carried(ns *os.File, to []netip.Addr) ([]Traffic, error) {
+	h, err := netlink.NewHandleAt(netns.NsHandle(int(ns.Fd())), unix.NETLINK_INET_DIAG)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the connections: %w", err)
+	}
+	defer h.Close()
+	var out []Traffic
+	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
+		sockets, err := h.SocketDiagTCPInfo(family)
+		if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
+			return nil, fmt.Errorf("list what connections have carried: %w", err)
+		}
+		for _, s := range sockets {
+			if s.InetDiagMsg == nil || s.TCPInfo == nil {
+				continue
+			}
+			c, ok := connectionOf(s.InetDiagMsg)
+			if ok && slices.Contains(to, c.remote.Addr()) {
+				out = append(out, Traffic{c.pair(), s.TCPInfo.Bytes_acked, s.TCPInfo.Bytes_received})
+			}
+		}
+	}
+	return out, nil
+}
+
+// connectionOf reads one of a namespace's own connections with others.
+func connectionOf(s *netlink.Socket) (connection, bool) {
+	local, ok1 := addrPort(s.ID.Source, s.ID.SourcePort)
+	remote, ok2 := addrPort(s.ID.Destination, s.ID.DestinationPort)
+	ok := ok1 && ok2 && slices.Contains(living, s.State) && remote.Addr().Is4() && !remote.Addr().IsLoopback() && local.Addr() != remote.Addr()
+	return connection{local, remote}, ok
 }
 
 func addrPort(ip net.IP, port uint16) (netip.AddrPort, bool) {

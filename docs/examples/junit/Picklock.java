@@ -93,6 +93,9 @@ public final class Picklock {
         boolean renew() throws Exception;
     }
 
+    /** It renews its lease by itself until its release, and says so with {@link Client#renewed}. */
+    public interface SelfRenewing extends Lock {}
+
     /** The service compares the owner in release and renew: true is its word that the lock was still held. */
     public interface Confirming extends Lock {}
 
@@ -330,7 +333,7 @@ public final class Picklock {
         Lock lock = null;
         try {
             if (op.equals("open")) return "\"ok\":true,\"kind\":\"mutex\",\"tokens\":" + Fenced.class.isAssignableFrom(type) + ",\"lease\":" + Leased.class.isAssignableFrom(type)
-                + ",\"renew\":" + Renewing.class.isAssignableFrom(type) + ",\"confirms\":" + Confirming.class.isAssignableFrom(type);
+                + ",\"renew\":" + Renewing.class.isAssignableFrom(type) + ",\"watchdog\":" + SelfRenewing.class.isAssignableFrom(type) + ",\"confirms\":" + Confirming.class.isAssignableFrom(type);
             if (!List.of("acquire", "renew", "release").contains(op) || !field(q, "mode").isEmpty()) return failed("unknown request", true);
             if (!locks.containsKey(key)) locks.put(key, make.newInstance(client(open, key)));
             lock = locks.get(key);

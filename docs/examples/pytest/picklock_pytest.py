@@ -18,6 +18,7 @@ What my_lock returns is used again and again for its key, and has:
     since              optional: time.monotonic_ns() right before the request that was granted.
                        Without it, a lease that was waited for proves little
     token              optional: the grant's fencing token, a number that rises
+    watchdog           optional: True if it renews by itself until its release
     confirms           optional: True if the service compares the owner in release and renew
     definite(error)    optional: whether what was raised certainly had no effect. All else counts
                        as unknown: it may have
@@ -208,7 +209,7 @@ class Adapter:
         can = {"tokens": "token", "lease": "lease", "renew": "renew"}
         declared = {name: hasattr(lock, attribute) for name, attribute in can.items()}
         close(lock)
-        return {"ok": True, "kind": "mutex", "confirms": bool(getattr(lock, "confirms", False)), **declared}
+        return {"ok": True, "kind": "mutex", **{name: bool(getattr(lock, name, False)) for name in ("watchdog", "confirms")}, **declared}
 
     def granted(self, lock, since):
         token = value(lock, "token")

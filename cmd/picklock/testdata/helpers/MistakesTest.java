@@ -14,11 +14,20 @@ class MistakesTest {
         public long token() { return 1; } // none that rises
     }
 
+    static final class Dozing extends RedisLockTest.Adapted implements Picklock.SelfRenewing { // it does not
+        Dozing(Picklock.Client client) { super(client); }
+    }
+
     private static final Class<? extends Picklock.Lock> LOCK = RedisLockTest.Adapted.class;
 
     @Test
     void noisy(Picklock picklock) throws Exception {
         picklock.check(Noisy.class, "--cluster=redis");
+    }
+
+    @Test
+    void dozing(Picklock picklock) throws Exception {
+        picklock.check(Dozing.class, "--cluster=redis");
     }
 
     @Test

@@ -5,9 +5,14 @@ import { picklock } from './picklock.mjs';
 
 const lock = new URL('redis-lock.picklock.mjs', import.meta.url);
 const noisy = new URL('noisy.mjs#noisy', import.meta.url);
+const dozing = new URL('noisy.mjs#dozing', import.meta.url);
 
 test('noisy', async (t) => {
   await picklock(t).check(noisy, { cluster: 'redis' });
+});
+
+test('dozing', async (t) => {
+  await picklock(t).check(dozing, { cluster: 'redis' });
 });
 
 test('found', async (t) => {

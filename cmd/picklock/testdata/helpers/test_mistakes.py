@@ -14,8 +14,19 @@ class Noisy(RedisLock):
         os.system("echo a word of its child")
 
 
+class Dozing(RedisLock):
+    watchdog = True  # it does not renew
+
+    def __init__(self, client):
+        super().__init__(client.servers[0], client.key, client.ttl)
+
+
 def test_noisy(picklock):
     picklock.check(Noisy, cluster="redis")
+
+
+def test_dozing(picklock):
+    picklock.check(Dozing, cluster="redis")
 
 
 def test_found(picklock):
