@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis"
@@ -42,7 +44,7 @@ func (sc *script) AtRest(ctx context.Context, clients []string) (bool, error) {
 		}
 	}
 	if len(unseen) > 0 {
-		return false, fmt.Errorf("%w: %v", scenarios.ErrUnseen, unseen)
+		return false, fmt.Errorf("%w (%s)", scenarios.ErrUnseen, strings.Join(unseen, ", "))
 	}
 	return true, nil
 }
@@ -80,10 +82,13 @@ func (sc *script) Carried(ctx context.Context, client string) (map[string]scenar
 			outside = append(outside, n.Addr)
 		}
 	}
-	if netns == "" {
-		return nil, nil // it is down, or has no network of its own
+	if netns == "" || len(outside) == 0 {
+		return nil, nil // it is down or has no network of its own, or there is no such server
 	}
 	r, err := sc.Runtime.Injector().Do(ctx, nemesis.Op{Name: nemesis.OpPackets, NetNS: netns, Packets: packetfault.Request{Op: packetfault.Carried, To: outside}})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // it has ended since the look
+	}
 	if err != nil {
 		return nil, fmt.Errorf("see what %s hears: %w", client, err)
 	}

@@ -63,12 +63,16 @@ func (r *Runner) await(ctx context.Context, st Step) (string, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := r.awaitEvent(bounded, a)
+	h, err := r.hear(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	err = r.awaitEvent(bounded, a)
 	if err == nil && a.What == quietEvent.what {
-		err = r.still(bounded, a)
+		err = r.still(bounded, a, h)
 	}
 	if bounded.Err() != nil && ctx.Err() == nil && err != nil && (a.Or > 0 || a.Within > 0) {
-		came, serr := r.settle(ctx, a)
+		came, serr := r.settle(ctx, a, h)
 		switch {
 		case serr != nil:
 			return "", serr

@@ -77,14 +77,18 @@ func (c *clientRunner) wait(ctx context.Context, m Move) error {
 	if m.Await.Or > 0 {
 		limit = m.Await.Or
 	}
+	h, err := c.hear(ctx, m.Await)
+	if err != nil {
+		return err
+	}
 	end := c.stage.Now() + int64(limit)
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := c.awaitSince(bounded, m.Await, nil)
+	err = c.awaitSince(bounded, m.Await, nil)
 	if ctx.Err() != nil || err == nil || m.Await.Or == 0 {
 		return ctx.Err()
 	}
-	if _, err := c.settle(ctx, m.Await); err != nil {
+	if _, err := c.settle(ctx, m.Await, h); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -22,10 +22,10 @@ const (
 
 // settle waits until what an event was to come of has been dealt with, and says whether the
 // event came meanwhile. A time alone tells a slow machine from a lock that refuses by nothing.
-func (r *Runner) settle(ctx context.Context, a *Await) (came bool, err error) {
+func (r *Runner) settle(ctx context.Context, a *Await, h *hearing) (came bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
-	err = r.rest(ctx, a, r.waitedFor(a), func() (over, anew bool) {
+	err = r.rest(ctx, h, r.waitedFor(a), func() (over, anew bool) {
 		came = r.there(a)
 		return came || r.refused(a.Client), false
 	})
@@ -34,18 +34,17 @@ func (r *Runner) settle(ctx context.Context, a *Await) (came bool, err error) {
 
 // still waits until it is as quiet as was asked for, and nobody is busy with what would break
 // the quiet: a time alone tells a slow machine from clients that have nothing to say.
-func (r *Runner) still(ctx context.Context, a *Await) error {
-	return r.rest(ctx, a, r.scenario.Clients, func() (over, anew bool) { return false, !r.there(a) })
+func (r *Runner) still(ctx context.Context, a *Await, h *hearing) error {
+	return r.rest(ctx, h, r.scenario.Clients, func() (over, anew bool) { return false, !r.there(a) })
 }
 
 // rest waits until some clients and all servers are at rest. look is asked before each look at
 // them: over ends the wait, and anew says that what was seen until then does not count.
-func (r *Runner) rest(ctx context.Context, a *Await, clients []string, look func() (over, anew bool)) error {
+func (r *Runner) rest(ctx context.Context, h *hearing, clients []string, look func() (over, anew bool)) error {
 	stage, ok := r.stage.(Rester)
 	if !ok {
 		return nil
 	}
-	heard := &hearing{runner: r, await: a, ways: map[string]*exchange{}}
 	for looks := 0; ; {
 		over, anew := look()
 		if anew {
@@ -54,12 +53,20 @@ func (r *Runner) rest(ctx context.Context, a *Await, clients []string, look func
 		if over || looks == restLooks {
 			return nil
 		}
-		rest, err := stage.AtRest(ctx, clients)
+		err := h.listen(ctx)
+		if err == nil && h.heard() {
+			return nil
+		}
+		rest := false
+		if err == nil {
+			rest, err = stage.AtRest(ctx, clients)
+		}
 		if errors.Is(err, ErrUnseen) {
-			rest, err = heard.all(ctx, err)
+			err = h.patience(err)
+			rest = len(h.waiting()) == 0 // nobody has asked for anything
 		}
 		if err != nil {
-			return fmt.Errorf("see whether %s has been dealt with: %w", a, err)
+			return fmt.Errorf("see whether %s has been dealt with: %w", h.await, err)
 		}
 		if looks++; !rest {
 			looks = 0
@@ -69,7 +76,7 @@ func (r *Runner) rest(ctx context.Context, a *Await, clients []string, look func
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			return fmt.Errorf("%w: %s had not been dealt with after %v", ErrBusy, a, awaitWithin)
+			return fmt.Errorf("%w: %s had not been dealt with after %v", ErrBusy, h.await, awaitWithin)
 		}
 	}
 }
@@ -79,6 +86,17 @@ func (r *Runner) rest(ctx context.Context, a *Await, clients []string, look func
 func (r *Runner) refused(client string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	since := r.othersActed(client)
+	c := r.clients[client]
+	if c == nil || c.granted != 0 || len(c.refusals) == 0 {
+		return false
+	}
+	// The first of two may have been on its way since before.
+	return c.asked > since || len(c.refusals) == 2 && c.refusals[0] > since
+}
+
+// othersActed is when all but a client acted last, or a fault began or ended. r.mu is held.
+func (r *Runner) othersActed(client string) int64 {
 	since := int64(0)
 	for name, at := range r.moved {
 		if name != client {
@@ -90,12 +108,7 @@ func (r *Runner) refused(client string) bool {
 			since = max(since, c.acted)
 		}
 	}
-	c := r.clients[client]
-	if c == nil || c.granted != 0 || len(c.refusals) == 0 {
-		return false
-	}
-	// The first of two may have been on its way since before.
-	return c.asked > since || len(c.refusals) == 2 && c.refusals[0] > since
+	return since
 }
 
 // there says whether an event that clients tell of has come.

@@ -136,6 +136,10 @@ func TestSettleUnseen(t *testing.T) {
 			}
 			return bytes{"1": {Sent: 10, Received: 6}}
 		}},
+		"it is answered too seldom": {unseen: true, carried: func(d time.Duration) bytes {
+			n := uint64(d / (50 * time.Millisecond))
+			return bytes{"1": {Sent: n + 1, Received: min(n, 6+often-1)}}
+		}},
 		"one connection's request is still open": {unseen: true, carried: func(d time.Duration) bytes {
 			out := polls(time.Hour)(d)
 			out["2"] = Carried{Sent: uint64(d / (20 * time.Millisecond)), Received: 1}
