@@ -212,7 +212,7 @@ func TestProgramWaitSettles(t *testing.T) {
 				if tt.acts != nil {
 					tt.acts(p.Runner)
 				}
-				c := &carrier{ProgramRunner: p, client: "A", count: map[string]int{}}
+				c := &clientRunner{ProgramRunner: p, client: "A", count: map[string]int{}}
 				err := c.wait(t.Context(), Move{Do: Wait, Await: &Await{What: "granted", Client: "B", Or: 300 * time.Millisecond}})
 				if errors.Is(err, ErrBusy) != tt.busy || err != nil && !tt.busy {
 					t.Error(err)
