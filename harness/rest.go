@@ -57,7 +57,7 @@ func (sc *script) idle(ctx context.Context, n compose.Node, others map[string]co
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		return false, nil //nolint:nilerr // it has ended since the look
+		return false, nil // it has ended since the look
 	}
 	for _, s := range sockets(table) {
 		if s.established && s.unread > 0 {
