@@ -196,7 +196,7 @@ func (p *plan) resolveNumbers() error {
 	for i := range p.Clients {
 		p.names = append(p.names, fmt.Sprintf("c%d", i+1))
 	}
-	p.bound = max(5*p.TTL, 5*time.Second)
+	p.bound = DefaultBound(p.TTL)
 	if w := p.lock.LockDelay; w != nil {
 		p.bound += w(clients.Options{TTL: p.TTL, Extra: p.Extra})
 	}
@@ -208,6 +208,10 @@ func (p *plan) resolveNumbers() error {
 	p.patience = p.bound + 2*p.TTL + checker.FeltAfterHeal
 	return nil
 }
+
+// DefaultBound is the liveness bound of a run with a lease, where nothing else is said: how long
+// clients may wait for a lock that no client holds.
+func DefaultBound(ttl time.Duration) time.Duration { return max(5*ttl, 5*time.Second) }
 
 // longest is the part of the lease that long sections last at most. Where nobody may
 // believe longer than his lease lasts, they leave room for a machine that is late in

@@ -181,7 +181,7 @@ func (o ScenarioOptions) runOptions() Options {
 		}
 		return opts
 	}
-	opts.Clients = len(s.Clients)
+	opts.Clients, opts.IgnoreLost = len(s.Clients), s.IgnoreLost
 	if info, err := o.Locks.Lookup(o.Lock); err == nil && !s.Touches() && (info.Declares || WorkloadFor(info) != "") {
 		opts.Workload = WorkloadFor(info)
 	}

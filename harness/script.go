@@ -66,7 +66,7 @@ func newScript(r *run, s *scenarios.Scenario, tell func(scenarios.Taken)) *scrip
 		return sc
 	}
 	p := scenarios.NewProgramRunner(s, sc, taken)
-	p.IgnoreLost, p.Patience = r.IgnoreLost, r.bound+2*r.TTL
+	p.IgnoreLost, p.Patience = r.IgnoreLost || s.IgnoreLost, r.bound+2*r.TTL
 	sc.runner = p
 	return sc
 }

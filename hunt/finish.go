@@ -120,6 +120,9 @@ func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, w *Countere
 		w.Search, w.hitRate = rate, k.hitRate
 	}
 	w.Needed, w.ShrinkRuns, w.acceptedSteps = needed, k.runs, k.acceptedSteps
+	if len(k.anomalies) > 0 {
+		w.Anomalies = k.anomalies
+	}
 	w.is(h.o.Target, s)
 }
 
@@ -196,7 +199,13 @@ func (h *Search) measureIsolated(ctx context.Context, p Runner, w *Counterexampl
 		return fmt.Errorf("read the schedule that was found: %w", err)
 	}
 	measure := func() {
-		w.Alone = h.rate(ctx, p, s, w.Signature, o.Replays, func(out *Outcome) {
+		var seen shown
+		defer func() {
+			if names := seen.list(); len(names) > 0 {
+				w.Anomalies = names // not those of what it was made of
+			}
+		}()
+		w.Alone = h.rate(ctx, seen.by(p, w.Signature), s, w.Signature, o.Replays, func(out *Outcome) {
 			if p := evidenceOf(out, w.Signature); p != nil { // the explanation and the picture are of one run
 				w.Evidence = p
 				w.Explanation, _ = explain(out, w.Signature)

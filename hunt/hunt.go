@@ -41,12 +41,14 @@ type Target struct {
 	TTL     time.Duration
 	// Leases are others that are tried, without a fault: a lock may keep some exactly and
 	// round others.
-	Leases  []time.Duration
-	Bound   time.Duration // the liveness bound of a run; 0: the harness's own
-	Extra   map[string]string
-	Cluster string // "" for the lock's own
-	Runtime string // "" for any
-	Servers []string
+	Leases []time.Duration
+	Bound  time.Duration // the liveness bound of a run; 0: the harness's own
+	// IgnoreLost: clients go on if their library reports that the lock is lost.
+	IgnoreLost bool
+	Extra      map[string]string
+	Cluster    string // "" for the lock's own
+	Runtime    string // "" for any
+	Servers    []string
 	// External: the servers run already, and nothing is done to them but to their links with
 	// clients.
 	External bool
@@ -109,7 +111,7 @@ func (t Target) schedule(w workload, triggered ...scenarios.TriggeredFault) *sce
 	s := &scenarios.Scenario{
 		Name: "schedule", About: "a schedule of picklock hunt", File: "schedule.yaml",
 		Locks: []string{t.Lock}, Fencing: []string{t.Fencing}, Cluster: t.Cluster, Runtime: t.Runtime, Extra: t.Extra,
-		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, Programs: map[string]scenarios.Program{}, TriggeredFaults: triggered,
+		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, IgnoreLost: t.IgnoreLost, Programs: map[string]scenarios.Program{}, TriggeredFaults: triggered,
 	}
 	for i, p := range w.programs {
 		s.Clients = append(s.Clients, clientNames[i])

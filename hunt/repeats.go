@@ -118,17 +118,3 @@ func Repeats(ctx context.Context, t Target, p Runner, all []*scenarios.Scenario,
 	}
 	return best, ctx.Err()
 }
-
-// watch is a runner whose runs that count somebody looks at.
-type watch struct {
-	Runner
-	saw func(*Outcome)
-}
-
-func (w watch) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
-	out, err := w.Runner.Run(ctx, s)
-	if err == nil && !out.Busy {
-		w.saw(out)
-	}
-	return out, err
-}

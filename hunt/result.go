@@ -136,10 +136,17 @@ type Counterexample struct {
 	unmeasured, untried bool // there was no time to run it alone, and to try what might help
 }
 
+// enoughToSay is how many runs there have to be until a counterexample is called reproducible: one
+// run of one says nothing.
+const enoughToSay = 3
+
 // Steady reports whether the counterexample is reproducible.
 func (w *Counterexample) Steady() bool {
 	r := w.rate()
-	return r.Runs > 0 && float64(r.Hits) >= 0.7*float64(r.Runs)
+	if r.Runs < enoughToSay && w.Alone.Runs > 0 {
+		r = Rate{Hits: w.Alone.Hits + w.Search.Hits, Runs: w.Alone.Runs + w.Search.Runs}
+	}
+	return r.Runs >= enoughToSay && float64(r.Hits) >= 0.7*float64(r.Runs)
 }
 
 // rate is how often it came: with the machine to itself, if that was measured.

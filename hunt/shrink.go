@@ -25,6 +25,7 @@ type shrinker struct {
 	budget        int      // of runs
 	acceptedSteps []string // the schedules that were kept before the last one
 	hitRate       float64  // of the runs that show it; 0: nearly all of them
+	anomalies     []string // that the runs of what is left showed; nil: nothing was left away
 }
 
 // measuredBy is how often a schedule that is intermittent is run until the search knows how
@@ -118,8 +119,12 @@ func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenario
 
 // same says that a schedule steadily shows the signature.
 func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario) bool {
-	r, ok := k.h.repeat(ctx, k.runner, s, k.sig, &sequential{hitRate: k.hitRate}, 0)
+	var seen shown
+	r, ok := k.h.repeat(ctx, seen.by(k.runner, k.sig), s, k.sig, &sequential{hitRate: k.hitRate}, 0)
 	k.runs += r.Runs + r.Discarded
+	if ok {
+		k.anomalies = seen.list()
+	}
 	return ok
 }
 

@@ -74,7 +74,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 }
 
 var (
-	fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "folder", "runtime", "options", "needs", "clients", "ttl", "bound", "run", "steps", "faults", "replay", "expect"}
+	fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "folder", "runtime", "options", "needs", "clients", "ttl", "bound", "ignore-lost", "run", "steps", "faults", "replay", "expect"}
 	// lateFields speak of what the others name.
 	lateFields = []string{"steps", "faults", "expect"}
 )
@@ -123,6 +123,10 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 		s.TTL, err = p.duration(v)
 	case "bound":
 		s.Bound, err = p.duration(v)
+	case "ignore-lost":
+		if v.Decode(&s.IgnoreLost) != nil {
+			err = p.errorf(v, "ignore-lost: want true or false")
+		}
 	case "run":
 		err = p.run(v)
 	case "steps":

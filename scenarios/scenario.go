@@ -43,6 +43,8 @@ type Scenario struct {
 	Clients []string
 	TTL     time.Duration
 	Bound   time.Duration // the liveness bound; 0: the harness's own
+	// IgnoreLost: clients go on if their library reports that the lock is lost.
+	IgnoreLost bool
 	Steps   []Step
 	Run     *Run // instead of steps: a run of autonomous clients
 

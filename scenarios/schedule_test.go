@@ -41,7 +41,7 @@ var schedules = []string{
 	twoClients + "expect:\n  redis: {not: [granted-early, deadlock]}\n",
 	twoClients + "expect:\n  redis: {must: [stale-write], not: [granted-early]}\n",
 	twoClients + strike("quiet 200ms", "flap: A from redis 200ms", "2 leases"),
-	"bound: 3s\nreplay: \"9 of 10\"\noptions:\n  \"n\": \"1\"\nclients:\n  A: acquire, renew, check, work 1 lease, await quiet 200ms, add\n",
+	"bound: 3s\nignore-lost: true\nreplay: \"9 of 10\"\noptions:\n  \"n\": \"1\"\nclients:\n  A: acquire, renew, check, work 1 lease, await quiet 200ms, add\n",
 }
 
 func strike(when, fault, until string) string { return "faults:\n" + more(when, fault, until) }
@@ -71,7 +71,7 @@ func TestSchedules(t *testing.T) {
 
 // Write writes every field, and texts that YAML would take for something else.
 func TestWriteSchedule(t *testing.T) {
-	s, err := Parse("mine.yaml", []byte("name: x\nabout: 'a: \"b\" # c'\nsource: https://example.org/#x\nlocks: [redis, 'exec:./my lock', 'yes']\nfencing: [none, write]\ncluster: redis-5\nruntime: local\nttl: 1s\nbound: 3s\nreplay: 100 of 100\noptions: {on: 'off', n: '1'}\nclients:\n  A: acquire\nexpect:\n  redis: [stale-write]\n  '*': {must: valid, may: [lost-update]}\n"))
+	s, err := Parse("mine.yaml", []byte("name: x\nabout: 'a: \"b\" # c'\nsource: https://example.org/#x\nlocks: [redis, 'exec:./my lock', 'yes']\nfencing: [none, write]\ncluster: redis-5\nruntime: local\nttl: 1s\nbound: 3s\nignore-lost: true\nreplay: 100 of 100\noptions: {on: 'off', n: '1'}\nclients:\n  A: acquire\nexpect:\n  redis: [stale-write]\n  '*': {must: valid, may: [lost-update]}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

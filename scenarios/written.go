@@ -86,6 +86,9 @@ func (s *Scenario) Write(comments ...string) []byte {
 	if s.Bound > 0 {
 		fmt.Fprintf(&b, "bound: %v\n", s.Bound)
 	}
+	if s.IgnoreLost {
+		b.WriteString("ignore-lost: true\n")
+	}
 	if s.Replay != "" {
 		fmt.Fprintf(&b, "replay: %s\n", quoted(s.Replay))
 	}

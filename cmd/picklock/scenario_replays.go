@@ -193,7 +193,7 @@ func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, fu
 			return nil, target, nil, errors.Join(usage(fmt.Errorf("clients are called %s, not %s", strings.Join(target.ClientNames(), ", "), c)), remove())
 		}
 	}
-	lo.Settings.Faults, lo.Settings.IgnoreLost = o.faults, o.ignoreLost
+	lo.Settings.Faults, lo.Settings.IgnoreLost = o.faults, o.ignoreLost || s.IgnoreLost
 	pool := testbeds.NewPool(lo, target)
 	runners, err := pool.Open(untilAbandoned(ctx), 1)
 	if err != nil {

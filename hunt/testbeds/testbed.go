@@ -1,6 +1,7 @@
 package testbeds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -39,8 +41,27 @@ func (l *testbed) start(ctx context.Context) error {
 	return nil
 }
 
-// runWithin is how long one run may take with all that it needs started anew.
-const runWithin = 3 * time.Minute
+// startWithin is how long all that a run needs may take to be started anew.
+const startWithin = 3 * time.Minute
+
+// runWithin is how long one run may take: what its clients and faults last in a row, and for each
+// time that a client acquires the lock as long as a deadlock takes to be proved.
+func (l *testbed) runWithin(s *scenarios.Scenario) time.Duration {
+	ttl := cmp.Or(s.TTL, l.config.Settings.TTL)
+	bound := cmp.Or(s.Bound, l.config.Bound, harness.DefaultBound(ttl))
+	within := startWithin
+	for _, p := range s.Programs {
+		for _, m := range p {
+			if within += m.Span.Of(ttl); m.Do == history.Acquire {
+				within += 2*bound + 4*ttl
+			}
+		}
+	}
+	for _, st := range s.TriggeredFaults {
+		within += st.Until.Or.Of(ttl) + bound
+	}
+	return within
+}
 
 // Run implements hunt.Runner.
 func (l *testbed) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
@@ -56,7 +77,7 @@ func (l *testbed) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome
 		}
 		r = l.remote
 	}
-	bounded, cancel := context.WithTimeout(ctx, runWithin)
+	bounded, cancel := context.WithTimeout(ctx, l.runWithin(s))
 	defer cancel()
 	p, err := r.Run(bounded, s)
 	if errors.Is(err, harness.ErrUsage) {

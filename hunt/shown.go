@@ -1,0 +1,57 @@
+package hunt
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// shown counts the anomalies that the runs of one schedule showed of a signature: what is expected
+// of a schedule is what its own runs showed, not those of a larger one.
+type shown struct {
+	mu    sync.Mutex
+	names map[string]int
+}
+
+// by is a runner whose runs are counted.
+func (x *shown) by(p Runner, sig Signature) Runner {
+	return watch{p, func(out *Outcome) {
+		_, names := explain(out, sig)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		for _, name := range names {
+			if x.names == nil {
+				x.names = map[string]int{}
+			}
+			x.names[name]++
+		}
+	}}
+}
+
+// list are the anomalies, those of the most runs first.
+func (x *shown) list() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(x.names), func(a, b string) int {
+		return cmp.Or(x.names[b]-x.names[a], strings.Compare(a, b))
+	})
+}
+
+// watch is a runner whose runs that count somebody looks at.
+type watch struct {
+	Runner
+	saw func(*Outcome)
+}
+
+func (w watch) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+	out, err := w.Runner.Run(ctx, s)
+	if err == nil && !out.Busy {
+		w.saw(out)
+	}
+	return out, err
+}
