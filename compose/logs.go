@@ -57,6 +57,60 @@ func EndLogs(dir string) error {
 	return errors.Join(errs...)
 }
 
+// LogLengths are how long the logs in dir are, by file.
+func LogLengths(dir string) map[string]int64 {
+	out := map[string]int64{}
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.log")) // the pattern is well-formed
+	for _, path := range paths {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			out[filepath.Base(path)] = info.Size()
+		}
+	}
+	return out
+}
+
+// CopyLogs copies what the logs in the folder from have beyond given lengths to the folder to. Of
+// long ones it copies head and tail. Nodes may write on meanwhile.
+func CopyLogs(from, to string, beyond map[string]int64) error {
+	var errs []error
+	for name, length := range LogLengths(from) {
+		if length <= beyond[name] {
+			continue
+		}
+		if err := copyLog(filepath.Join(from, name), filepath.Join(to, name), beyond[name], length); err != nil {
+			errs = append(errs, fmt.Errorf("copy the log %s: %w", name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func copyLog(from, to string, begin, end int64) (err error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	if end-begin > 3*LogEnds {
+		if _, err := io.Copy(out, io.NewSectionReader(in, begin, LogEnds)); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(out, "\npicklock: %d bytes were left out here\n", end-begin-2*LogEnds); err != nil {
+			return err
+		}
+		begin = end - LogEnds
+	}
+	_, err = io.Copy(out, io.NewSectionReader(in, begin, end-begin))
+	return err
+}
+
 // shorten keeps the two ends of a file, cut at the ends of lines where those are near.
 func shorten(path string, ends int64) (err error) {
 	info, err := os.Lstat(path)

@@ -20,12 +20,13 @@ func (r *run) enterCluster(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
-	r.logs = r.dir.File("nodes")
+	r.logs = r.dir.File(results.NodesFolder)
+	r.live = r.logs
 	if err := r.useExternal(def); err != nil {
 		return err
 	}
 	r.emulators = strings.Join(def.Emulators(r.Runtime.Name()), ", ")
-	if r.Reuse != nil {
+	if r.reuses() {
 		err = r.Reuse.enter(ctx, r, def)
 	} else {
 		r.cluster, err = r.startCluster(ctx, def, r.logs, r.dir.File("data"))
@@ -35,6 +36,9 @@ func (r *run) enterCluster(ctx context.Context) error {
 	}
 	return r.tryExternal(ctx)
 }
+
+// reuses says that the run's servers may be another run's. Servers that run already are nobody's.
+func (r *run) reuses() bool { return r.Reuse != nil && len(r.external) == 0 }
 
 // startCluster starts the servers. Their logs go to logs.
 func (r *run) startCluster(ctx context.Context, def *compose.Definition, logs, data string) (compose.Cluster, error) {
@@ -65,8 +69,8 @@ func (r *run) leaveCluster(failed error) error {
 		return nil
 	}
 	err := r.cleanExternal()
-	if r.Reuse != nil {
-		return errors.Join(err, r.Reuse.leave(errors.Join(failed, err)))
+	if r.reuses() {
+		return errors.Join(err, r.Reuse.leave(r, errors.Join(failed, err)))
 	}
 	err = errors.Join(err, r.cluster.Close())
 	if left := r.cluster.Left(); len(left) > 0 && failed == nil {

@@ -2,12 +2,12 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/clients"
@@ -24,8 +26,12 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// CellsFolder is where a matrix keeps the runs of its cells.
-const CellsFolder = "cells"
+// CellsFolder is where a matrix keeps the runs of its cells, TestbedsFolder where the servers are that
+// they run on, as long as they do.
+const (
+	CellsFolder    = "cells"
+	TestbedsFolder = "testbeds"
+)
 
 // MatrixOptions says which cells to run and how.
 type MatrixOptions struct {
@@ -88,7 +94,7 @@ func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
 	return out, nil
 }
 
-// Matrix runs all cells, each run in a process of its own. An interruption leaves
+// Matrix runs all cells: those that can have the same servers one after the other on them. An interruption leaves
 // what is finished in o.Out, where another call with the same folder goes on.
 func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 	cells, err := o.Cells()
@@ -100,63 +106,11 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 		return nil, err
 	}
 	m := &results.Matrix{Started: time.Now(), Machine: machine(), Versions: map[string]string{}, Cells: make([]results.Cell, len(cells))}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var (
-		mu    sync.Mutex
-		n     int
-		first error
-		wg    sync.WaitGroup
-		next  = make(chan int)
-	)
-	for range max(1, o.Jobs) {
-		wg.Go(func() {
-			for i := range next {
-				c, kept, err := o.cell(ctx, cells[i])
-				mu.Lock()
-				if err != nil && first == nil {
-					first = err
-					cancel()
-				}
-				if err == nil {
-					n++
-					m.Cells[i] = c
-					if o.Done != nil {
-						o.Done(c, n, len(cells), kept)
-					}
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	// Runs without a script are the long ones: first, so that none is left over at
-	// the end with nothing beside it.
-	order := make([]int, 0, len(cells))
-	for _, long := range []bool{true, false} {
-		for i, c := range cells {
-			if long == (c.Scenario.Run != nil) {
-				order = append(order, i)
-			}
+	if err := o.runAll(ctx, cells, m.Cells); err != nil {
+		if errors.Is(err, context.Canceled) {
+			err = fmt.Errorf("interrupted: %w", err)
 		}
-	}
-	for _, i := range order {
-		select {
-		case next <- i:
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
-	close(next)
-	wg.Wait()
-	if first == nil && ctx.Err() != nil {
-		first = ctx.Err()
-	}
-	if errors.Is(first, context.Canceled) {
-		first = fmt.Errorf("interrupted: %w", first)
-	}
-	if first != nil {
-		return nil, fmt.Errorf("%w (finished cells are kept: the same command with --out %s goes on)", first, o.Out)
+		return nil, fmt.Errorf("%w (finished cells are kept: the same command with --out %s goes on)", err, o.Out)
 	}
 	for _, s := range o.Scenarios {
 		m.Scenarios = append(m.Scenarios, results.Ran{Name: s.Name, About: s.About, Source: s.Source})
@@ -176,6 +130,41 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 	return m, nil
 }
 
+// runAll runs the cells, some at a time, each of them on an executor, and puts what came of them into
+// out.
+func (o MatrixOptions) runAll(ctx context.Context, cells []scenarios.Cell, out []results.Cell) error {
+	var (
+		mu    sync.Mutex
+		n     int
+		queue = newCellQueue(o.groups(cells))
+	)
+	g, ctx := errgroup.WithContext(ctx)
+	for job := range min(max(1, o.Jobs), len(cells)) {
+		g.Go(func() (err error) {
+			x := NewRemoteExecutor(RemoteOptions{Self: o.Self, Runtime: cmp.Or(o.Runtime, "local"), ClientImage: o.ClientImage, Dir: filepath.Join(o.Out, TestbedsFolder, strconv.Itoa(job+1))})
+			defer func() { err = errors.Join(err, x.Close()) }()
+			group := ""
+			for i, ok := queue.next(&group); ok && ctx.Err() == nil; i, ok = queue.next(&group) {
+				c, kept, err := o.Cell(ctx, x, cells[i])
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				n++
+				out[i] = c
+				if o.Done != nil {
+					o.Done(c, n, len(cells), kept)
+				}
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	_ = os.Remove(filepath.Join(o.Out, TestbedsFolder)) // stays if something failed there
+	return err
+}
+
 // sharded are the cells of the shard.
 func (o MatrixOptions) sharded(cells []scenarios.Cell) []scenarios.Cell {
 	var out []scenarios.Cell
@@ -187,8 +176,8 @@ func (o MatrixOptions) sharded(cells []scenarios.Cell) []scenarios.Cell {
 	return out
 }
 
-// cell runs one cell as often as is asked for; kept says that all of it was there.
-func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.Cell, kept bool, err error) {
+// Cell runs one cell as often as is asked for; kept says that all of it was there.
+func (o MatrixOptions) Cell(ctx context.Context, x *RemoteExecutor, c scenarios.Cell) (sum results.Cell, kept bool, err error) {
 	kept = true
 	sum = results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Met: checker.True, Valid: checker.True, Found: map[string]int{}, Service: serviceOf(o.Table, c.Lock, o.Cluster)}
 	if e := c.Scenario.Expected(c.Lock, c.Fencing); e != nil {
@@ -200,7 +189,7 @@ func (o MatrixOptions) cell(ctx context.Context, c scenarios.Cell) (sum results.
 		text, rerr := os.ReadFile(filepath.Join(dir, results.ScenarioFile))
 		if err != nil || rerr != nil || one.CutShort || !bytes.Equal(text, c.Scenario.Text) || !slices.Equal(one.Command, o.command(c)) {
 			kept = false
-			if one, err = o.once(ctx, c, dir); err != nil {
+			if one, err = o.once(ctx, x, c, dir); err != nil {
 				return sum, false, err
 			}
 		}
@@ -234,36 +223,23 @@ func (o MatrixOptions) command(c scenarios.Cell) []string {
 	return one
 }
 
-// once makes one run of a cell as a user would.
-func (o MatrixOptions) once(ctx context.Context, c scenarios.Cell, dir string) (results.Cell, error) {
+// once makes one run of a cell.
+func (o MatrixOptions) once(ctx context.Context, x *RemoteExecutor, c scenarios.Cell, dir string) (results.Cell, error) {
 	// What an interruption left behind is no result. The folder is below ours.
 	if err := os.RemoveAll(dir); err != nil {
 		return results.Cell{}, fmt.Errorf("clear an unfinished cell: %w", err)
 	}
-	args := slices.Concat(o.command(c)[1:], []string{"--out", dir, "--json"})
-	cmd := Again(ctx, o.Self, args)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	runErr := cmd.Run()
+	order := NewCellOrder(c, dir)
+	order.Cluster, order.Extra, order.Abilities, order.Seed, order.Again = o.Cluster, o.Extra, o.Abilities, rand.Uint64N(1<<32), o.command(c)
+	one, err := x.Run(ctx, order)
 	if ctx.Err() != nil {
 		return results.Cell{}, ctx.Err()
 	}
-	var exit *exec.ExitError
-	if runErr != nil && !errors.As(runErr, &exit) {
-		return results.Cell{}, fmt.Errorf("start picklock: %w", runErr)
+	if one.Scenario == "" { // it came to no result of its own
+		one.Scenario, one.Lock, one.Fencing, one.Runs = c.Scenario.Name, c.Lock, c.Fencing, 1
 	}
-	one := results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Runs: 1}
-	if code := cmd.ProcessState.ExitCode(); code < 0 || code > 2 {
-		text := lastLine(stderr.String())
-		if code == 254 {
-			one.LeftOut = text
-		} else {
-			one.Met, one.Why = checker.Unknown, "picklock itself failed: "+text
-		}
-		return one, nil
-	}
-	if err := json.Unmarshal(stdout.Bytes(), &one); err != nil {
-		return results.Cell{}, fmt.Errorf("picklock %s: read its result: %w", strings.Join(args, " "), err)
+	if err != nil {
+		one.Met, one.Why = checker.Unknown, "picklock itself failed: "+lastLine(err.Error())
 	}
 	return one, nil
 }

@@ -70,8 +70,9 @@ func (p *programs) observe(e history.Event) bool {
 }
 
 // report is what came of the programs: a warning, or an error where no client ever got
-// through; neither where all went well. logs is where their standard error went.
-func (p *programs) report(logs string) (warning string, err error) {
+// through; neither where all went well. Their standard error is in the folder live, and will be in
+// logs.
+func (p *programs) report(live, logs string) (warning string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.failed) == 0 {
@@ -83,7 +84,7 @@ func (p *programs) report(logs string) (warning string, err error) {
 			worst = f
 		}
 	}
-	text := fmt.Sprintf("%s's program failed %s: %s%s", worst.name, times(worst.times), worst.first, lastWords(filepath.Join(logs, worst.name+".log")))
+	text := fmt.Sprintf("%s's program failed %s: %s%s", worst.name, times(worst.times), worst.first, lastWords(live, logs, worst.name))
 	if p.through {
 		return text, nil
 	}
@@ -97,10 +98,11 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// lastWords quotes what a client's program wrote last to its log, without what picklock
-// wrote there itself.
-func lastWords(log string) string {
-	lines := slices.DeleteFunc(compose.LastLines(log), func(l string) bool { return strings.HasPrefix(l, "picklock: ") })
+// lastWords quotes what a client's program wrote last to its log, which is in the folder live and
+// will be in logs, without what picklock wrote there itself.
+func lastWords(live, logs, client string) string {
+	log := filepath.Join(logs, client+".log")
+	lines := slices.DeleteFunc(compose.LastLines(filepath.Join(live, client+".log")), func(l string) bool { return strings.HasPrefix(l, "picklock: ") })
 	lines = lines[max(0, len(lines)-5):]
 	if len(lines) == 0 {
 		return "; its log, " + log + ", is empty"
@@ -127,7 +129,7 @@ func (r *run) notStarted(failed map[string]error) error {
 	}
 	err := failed[first]
 	if r.lock.IsExec() && !errors.Is(err, ErrUsage) {
-		err = fmt.Errorf("%w%s", err, lastWords(filepath.Join(r.logs, first+".log")))
+		err = fmt.Errorf("%w%s", err, lastWords(r.live, r.logs, first))
 	}
 	if len(others) > 0 {
 		err = fmt.Errorf("%w (nor could %s be started)", err, strings.Join(others, ", "))

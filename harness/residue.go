@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
 )
@@ -31,23 +32,23 @@ func residueOf(s *scenarios.Scenario, clients, servers []string) residue {
 			}
 		}
 	}
-	for _, st := range s.TriggeredFaults {
-		if st.Fault.Word == "kill" && slices.Contains(clients, st.Fault.Nodes[0]) {
+	for _, st := range s.FaultSteps() {
+		if st.Word == "kill" && slices.Contains(clients, st.Nodes[0]) {
 			continue // it was started anew when the fault was over
 		}
-		between := len(st.Fault.Peers) > 0 // a link is no node: its server is whole
+		between := len(st.Peers) > 0 // a link is no node: its server is whole
 		if !between {
-			hit(st.Fault.Nodes)
+			hit(st.Nodes)
 		} else {
 			onlyClients := func(names []string) []string {
 				return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !slices.Contains(clients, n) })
 			}
-			hit(onlyClients(st.Fault.Nodes))
-			hit(onlyClients(st.Fault.Peers))
-			apart := len(onlyClients(st.Fault.Nodes)) == 0 && len(onlyClients(st.Fault.Peers)) == 0
+			hit(onlyClients(st.Nodes))
+			hit(onlyClients(st.Peers))
+			apart := len(onlyClients(st.Nodes)) == 0 && len(onlyClients(st.Peers)) == 0
 			h.servers = h.servers || apart
 		}
-		switch st.Fault.Word {
+		switch st.Word {
 		case "failover", "powerloss", "disk":
 			h.stays = true
 		}
@@ -56,6 +57,17 @@ func residueOf(s *scenarios.Scenario, clients, servers []string) residue {
 		h.clients = slices.Clone(clients)
 	}
 	return h
+}
+
+// struckServers says that faults of the run struck its servers. Links between clients and servers
+// are no servers.
+func (r *run) struckServers() bool {
+	sc, scripted := r.driver.(*script)
+	if !scripted {
+		return slices.ContainsFunc(r.faults, func(f nemesis.Spec) bool { return !f.HitsClients() })
+	}
+	h := residueOf(sc.scenario, r.names, sc.Servers())
+	return h.servers || h.stays
 }
 
 // whole sees that the servers are whole after what befell them.

@@ -50,6 +50,7 @@ type run struct {
 	start     int64 // history.Now() at the run's start
 	cluster   compose.Cluster
 	logs      string // the folder of the nodes' logs
+	live      string // the folder that nodes write them to, which may be of many runs
 	keys      []string
 	external  []string          // the addresses of servers that run already
 	access    *clients.External // how they are reached
@@ -132,7 +133,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	runErr := r.experiment(ctx)
 	err = r.teardown(ctx)
-	warning, perr := r.programs.report(r.logs)
+	warning, perr := r.programs.report(r.live, r.logs)
 	if errors.Is(runErr, errPrograms) {
 		runErr = nil // the report of the programs says it
 	} else if r.scripted {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/internal/lines"
+	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
 )
@@ -39,98 +40,152 @@ type testbedRequest struct {
 	ID       int64          `json:"id"`
 	Open     *TestbedConfig `json:"open,omitempty"`
 	Scenario string         `json:"scenario,omitempty"` // as its file has it
+	Cell     *CellOrder     `json:"cell,omitempty"`
+	Dir      string         `json:"dir,omitempty"` // of the servers' logs and data, with the first Cell
 }
 
 type testbedAnswer struct {
-	ID        int64      `json:"id"`
-	RunResult *RunResult `json:"result,omitempty"`
-	Starts    int        `json:"starts,omitempty"`
-	Error     string     `json:"error,omitempty"`
-	Usage     bool       `json:"usage,omitempty"` // nothing that was asked for can work
+	ID        int64         `json:"id"`
+	RunResult *RunResult    `json:"result,omitempty"`
+	Cell      *results.Cell `json:"cell,omitempty"`
+	Starts    int           `json:"starts,omitempty"`
+	Error     string        `json:"error,omitempty"`
+	Usage     bool          `json:"usage,omitempty"` // nothing that was asked for can work
 }
 
 // longestLaneLine bounds a schedule and what came of it.
 const longestTestbedLine = 64 << 20
 
-// ServeTestbed is the testbed's process: it runs what in brings, one after the other, until in
-// ends. open finds what a configuration is run on and with: the tables of the host, its
-// runtime and its program.
-func ServeTestbed(ctx context.Context, in io.Reader, out io.Writer, open func(context.Context, *TestbedConfig) (Host, error)) (err error) {
-	var testbed *Testbed
-	defer func() {
-		if testbed != nil {
-			err = errors.Join(err, testbed.Close(context.WithoutCancel(ctx)))
-		}
-	}()
+// ServeTestbed is the testbed's process: it runs what in brings on a host, one after the other, until
+// in ends.
+func ServeTestbed(ctx context.Context, in io.Reader, out io.Writer, host Host) (err error) {
+	host.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	s := testbedServer{host: host}
+	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx))) }()
 	turn := make(chan struct{}, 1)
 	return lines.Serve(ctx, in, longestTestbedLine, lines.NewServer(out), func(ctx context.Context, q testbedRequest) any {
 		turn <- struct{}{}
 		defer func() { <-turn }()
 		a := testbedAnswer{ID: q.ID}
-		var err error
-		switch {
-		case q.Open != nil && testbed == nil:
-			testbed, err = q.Open.testbed(ctx, open)
-		case testbed == nil:
-			err = errors.New("the testbed was not opened")
-		default:
-			var s *scenarios.Scenario
-			if s, err = scenarios.Parse("schedule.yaml", []byte(q.Scenario)); err == nil {
-				a.RunResult, err = testbed.Run(ctx, s)
-			}
-			a.Starts = testbed.Starts()
-		}
-		if err != nil {
+		if err := s.answer(ctx, q, &a); err != nil {
 			a.Error, a.Usage = err.Error(), errors.Is(err, ErrUsage)
 		}
 		return a
 	})
 }
 
-func (c *TestbedConfig) testbed(ctx context.Context, open func(context.Context, *TestbedConfig) (Host, error)) (*Testbed, error) {
-	host, err := open(ctx, c)
-	if err != nil {
-		return nil, err
+// testbedServer has what stays up between the requests.
+type testbedServer struct {
+	host     Host
+	testbed  *Testbed  // of schedules
+	executor *Executor // of cells
+}
+
+func (t *testbedServer) answer(ctx context.Context, q testbedRequest, a *testbedAnswer) (err error) {
+	switch {
+	case q.Cell != nil:
+		if t.executor == nil {
+			t.executor = NewExecutor(q.Dir)
+		}
+		var c results.Cell
+		if c, err = t.executor.cell(ctx, t.host, *q.Cell); err == nil {
+			a.Cell = &c
+		}
+		return err
+	case q.Open != nil && t.testbed == nil:
+		t.testbed, err = q.Open.testbed(t.host)
+		return err
+	case t.testbed == nil:
+		return errors.New("the testbed was not opened")
 	}
+	s, err := scenarios.Parse("schedule.yaml", []byte(q.Scenario))
+	if err == nil {
+		a.RunResult, err = t.testbed.Run(ctx, s)
+	}
+	a.Starts = t.testbed.Starts()
+	return err
+}
+
+func (t *testbedServer) close(ctx context.Context) (err error) {
+	if t.testbed != nil {
+		err = t.testbed.Close(ctx)
+	}
+	if t.executor != nil {
+		err = errors.Join(err, t.executor.Close())
+	}
+	return err
+}
+
+func (c *TestbedConfig) testbed(host Host) (*Testbed, error) {
 	o := Options{Settings: c.Settings, Host: host}
 	o.Extra, o.Abilities = c.Extra, c.Abilities
-	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	return NewTestbed(TestbedOptions{Options: o, Clients: c.Clients, Faults: c.Faults, Bound: c.Bound, Keys: c.Keys}, c.Dir)
 }
 
-// RemoteTestbed is a testbed in a process of its own.
-type RemoteTestbed struct {
+// process is a testbed's process, as the one who started it sees it.
+type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	log    *os.File
 	client *lines.Client[testbedRequest, testbedAnswer]
+}
+
+// startProcess starts a testbed's process; what it writes on its standard error goes to log. env is its
+// environment, nil for this process's own.
+func startProcess(self, log, runtime, clientImage string, env []string) (*process, error) {
+	p := &process{cmd: exec.Command(self, "testbed", "--runtime", runtime)}
+	if clientImage != "" {
+		p.cmd.Args = append(p.cmd.Args, "--client-image", clientImage)
+	}
+	var err error
+	if p.log, err = os.Create(log); err != nil {
+		return nil, fmt.Errorf("start a testbed: %w", err)
+	}
+	p.cmd.Stderr, p.cmd.Env = p.log, env
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is ours to pass on
+	if p.in, err = p.cmd.StdinPipe(); err == nil {
+		var out io.ReadCloser
+		if out, err = p.cmd.StdoutPipe(); err == nil {
+			if err = p.cmd.Start(); err == nil {
+				p.client = lines.NewClient(p.in, out, testbedProtocol)
+			}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start a testbed: %w", errors.Join(err, p.log.Close()))
+	}
+	return p, nil
+}
+
+func (p *process) ask(ctx context.Context, q testbedRequest) (testbedAnswer, error) {
+	a, err := p.client.Ask(ctx, q)
+	switch {
+	case err != nil:
+		return a, fmt.Errorf("ask a testbed (what it said: %s): %w", p.log.Name(), err)
+	case a.Usage:
+		return a, fmt.Errorf("%w: %s", ErrUsage, strings.TrimPrefix(a.Error, ErrUsage.Error()+": "))
+	case a.Error != "":
+		return a, errors.New(a.Error)
+	}
+	return a, nil
+}
+
+// RemoteTestbed is a testbed in a process of its own.
+type RemoteTestbed struct {
+	*process
 	starts int
 }
 
 // StartTestbed starts a testbed's process; what it writes on its standard error goes to log.
 func StartTestbed(ctx context.Context, self, log string, c TestbedConfig) (*RemoteTestbed, error) {
-	l := &RemoteTestbed{cmd: exec.Command(self, "testbed", "--runtime", c.Runtime)}
-	var err error
-	if l.log, err = os.Create(log); err != nil {
-		return nil, fmt.Errorf("start a testbed: %w", err)
-	}
-	l.cmd.Stderr = l.log
-	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is ours to pass on
-	if l.in, err = l.cmd.StdinPipe(); err == nil {
-		var out io.ReadCloser
-		if out, err = l.cmd.StdoutPipe(); err == nil {
-			if err = l.cmd.Start(); err == nil {
-				l.client = lines.NewClient(l.in, out, testbedProtocol)
-			}
-		}
-	}
+	p, err := startProcess(self, log, c.Runtime, c.ClientImage, nil)
 	if err != nil {
-		return nil, fmt.Errorf("start a testbed: %w", errors.Join(err, l.log.Close()))
+		return nil, err
 	}
-	if _, err := l.ask(ctx, testbedRequest{Open: &c}); err != nil {
-		return nil, errors.Join(err, l.Close())
+	if _, err := p.ask(ctx, testbedRequest{Open: &c}); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
-	return l, nil
+	return &RemoteTestbed{process: p}, nil
 }
 
 var testbedProtocol = lines.Protocol[testbedRequest, testbedAnswer]{
@@ -145,42 +200,29 @@ var testbedProtocol = lines.Protocol[testbedRequest, testbedAnswer]{
 
 // Run implements the search's runner: see Testbed.Run.
 func (l *RemoteTestbed) Run(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
-	return l.ask(ctx, testbedRequest{Scenario: string(s.Write())})
+	a, err := l.ask(ctx, testbedRequest{Scenario: string(s.Write())})
+	l.starts = max(l.starts, a.Starts)
+	return a.RunResult, err
 }
 
 // Starts is how often its servers and clients were started.
 func (l *RemoteTestbed) Starts() int { return l.starts }
 
-func (l *RemoteTestbed) ask(ctx context.Context, q testbedRequest) (*RunResult, error) {
-	a, err := l.client.Ask(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("ask a testbed (what it said: %s): %w", l.log.Name(), err)
-	}
-	l.starts = max(l.starts, a.Starts)
-	switch {
-	case a.Usage:
-		return nil, fmt.Errorf("%w: %s", ErrUsage, strings.TrimPrefix(a.Error, ErrUsage.Error()+": "))
-	case a.Error != "":
-		return nil, errors.New(a.Error)
-	}
-	return a.RunResult, nil
-}
-
 // laneEnds is how long a testbed may take to end its servers.
 const testbedEnds = 30 * time.Second
 
-// Close ends the testbed's process, and with it all that runs on it.
-func (l *RemoteTestbed) Close() error {
-	err := l.in.Close()
-	t := time.AfterFunc(testbedEnds, func() { _ = l.cmd.Process.Kill() }) // what it started ends with its namespaces
+// Close ends the process, and with it all that runs on it.
+func (p *process) Close() error {
+	err := p.in.Close()
+	t := time.AfterFunc(testbedEnds, func() { _ = p.cmd.Process.Kill() }) // what it started ends with its namespaces
 	defer t.Stop()
-	l.client.Wait()
+	p.client.Wait()
 	var exit *exec.ExitError
-	if werr := l.cmd.Wait(); werr != nil && !errors.As(werr, &exit) {
+	if werr := p.cmd.Wait(); werr != nil && !errors.As(werr, &exit) {
 		err = errors.Join(err, werr)
 	}
-	return errors.Join(err, l.log.Close())
+	return errors.Join(err, p.log.Close())
 }
 
-// Ended says that the testbed's process will answer nothing any more.
-func (l *RemoteTestbed) Ended() bool { return l.client.Err() != nil }
+// Ended says that the process will answer nothing any more.
+func (p *process) Ended() bool { return p.client.Err() != nil }

@@ -129,8 +129,8 @@ func (x order) testbed(ctx context.Context, locks *clients.Table) error {
 	if done {
 		os.Exit(code)
 	}
-	return harness.ServeTestbed(ctx, os.Stdin, os.Stdout, func(context.Context, *harness.TestbedConfig) (harness.Host, error) {
-		return harness.Host{Locks: locks, Backends: backends, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, NoDisks: true, NewProcesses: true}, nil
+	return harness.ServeTestbed(ctx, os.Stdin, os.Stdout, harness.Host{
+		Locks: locks, Backends: backends, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, NoDisks: true, NewProcesses: true,
 	})
 }
 

@@ -226,7 +226,7 @@ func (d *draw) round() []string {
 			continue
 		}
 		once = append(once, s.Kind.Name)
-		if s.hitsClients() { // servers are hit seldom enough as it is
+		if s.HitsClients() { // servers are hit seldom enough as it is
 			again = append(again, slices.Repeat([]string{s.Kind.Name}, max(1, s.Kind.Share)-1)...)
 		}
 	}
@@ -261,7 +261,7 @@ func (n *Nemesis) tracks() []track {
 		}
 		var clients, servers []Spec
 		for _, o := range s.OneOf {
-			if o.hitsClients() {
+			if o.HitsClients() {
 				clients = append(clients, o)
 			} else {
 				servers = append(servers, o)
@@ -290,8 +290,8 @@ func (s Spec) Kinds() []string {
 	return slices.Compact(out)
 }
 
-// hitsClients says that a client is the target of the spec.
-func (s Spec) hitsClients() bool {
+// HitsClients says that a client is the target of the spec.
+func (s Spec) HitsClients() bool {
 	words := strings.Split(s.Text, ":")
 	return slices.ContainsFunc(words[1:], func(w string) bool { return slices.Contains([]target{holder, waiter, client}, target(w)) })
 }

@@ -121,6 +121,11 @@ func Load(path string) (*Scenario, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
+	return ParseOwn(path, text)
+}
+
+// ParseOwn is Load of a file that has been read.
+func ParseOwn(path string, text []byte) (*Scenario, error) {
 	s, err := Parse(path, text)
 	if err != nil {
 		return nil, err
@@ -176,6 +181,14 @@ func (s *Scenario) allSteps() []Step {
 		out = append(out, st.Fault)
 	}
 	return out
+}
+
+// FaultSteps are the steps, or the faults of programs, that inject a fault.
+func (s *Scenario) FaultSteps() []Step {
+	return slices.DeleteFunc(s.allSteps(), func(st Step) bool {
+		w, _ := st.word()
+		return w.fault == ""
+	})
 }
 
 // awaits are the events that steps, programs and faults wait for.

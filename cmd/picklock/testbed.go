@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 
@@ -10,11 +9,11 @@ import (
 	"github.com/picklock/picklock/harness"
 )
 
-// laneCommand is what runs a hunt's schedules, one after the other.
+// testbedCommand is what runs schedules of a hunt, or cells, one after the other.
 func testbedCommand() *cobra.Command {
 	var runtime, clientImage string
 	c := &cobra.Command{
-		Use: "testbed", Short: "Run schedules from standard input", Hidden: true, Args: noArguments,
+		Use: "testbed", Short: "Run schedules or cells from standard input", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// First of all: it may run the program again in namespaces of its own.
 			found, err := findRuntime(cmd.Context(), runtime, clientImage)
@@ -25,9 +24,7 @@ func testbedCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("find the own program: %w", err)
 			}
-			return harness.ServeTestbed(cmd.Context(), os.Stdin, os.Stdout, func(context.Context, *harness.TestbedConfig) (harness.Host, error) {
-				return harness.Host{Locks: lockTable, Backends: backends, Runtime: found, Self: self}, nil
-			})
+			return harness.ServeTestbed(cmd.Context(), os.Stdin, os.Stdout, harness.Host{Locks: lockTable, Backends: backends, Runtime: found, Self: self})
 		},
 	}
 	c.Flags().StringVar(&runtime, "runtime", "local", "where the nodes run")

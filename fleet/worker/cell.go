@@ -18,7 +18,7 @@ import (
 const largestReport = 16 << 20
 
 // cell runs one cell once, as a matrix does.
-func (w *worker) cell(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) (_ *fleet.Payload, err error) {
+func (w *worker) cell(ctx context.Context, j *job, i fleet.Item, x *harness.RemoteExecutor, r *fleet.Result) (_ *fleet.Payload, err error) {
 	c := j.job.Cells[i.First]
 	dir, err := os.MkdirTemp(w.o.Dir, "cell-")
 	if err != nil {
@@ -29,18 +29,11 @@ func (w *worker) cell(ctx context.Context, j *job, i fleet.Item, r *fleet.Result
 	if err != nil {
 		return nil, err
 	}
-	o := harness.MatrixOptions{
-		Scenarios: []*scenarios.Scenario{s}, Locks: []string{c.Lock}, Fencing: []string{c.Fencing}, Cluster: j.job.Cluster, Extra: j.job.Options,
-		Abilities: j.job.Abilities, Runs: 1, Jobs: 1, Out: dir, Runtime: j.job.Runtime, Self: w.o.Self, Table: w.o.Table,
-	}
-	if err := o.Describe(ctx); err != nil {
-		return nil, err
-	}
-	m, err := harness.Matrix(ctx, o)
+	o := harness.MatrixOptions{Cluster: j.job.Cluster, Extra: j.job.Options, Abilities: j.job.Abilities, Runs: 1, Out: dir, Runtime: j.job.Runtime, Table: w.o.Table}
+	one, _, err := o.Cell(ctx, x, scenarios.Cell{Scenario: s, Lock: c.Lock, Fencing: c.Fencing})
 	if err != nil {
 		return nil, err
 	}
-	one := m.Cells[0]
 	r.Runs = 1
 	p := &fleet.Payload{Cell: &one}
 	if s := one.State(); s == results.Violated || s == results.Unexpected {
@@ -59,16 +52,7 @@ func scenarioOf(c fleet.Cell, dir string) (*scenarios.Scenario, error) {
 	if s, err := scenarios.Lookup(c.Scenario); err == nil && string(s.Text) == c.Text {
 		return s, nil
 	}
-	file := filepath.Join(dir, c.Scenario+".yaml")
-	if err := os.WriteFile(file, []byte(c.Text), 0o644); err != nil {
-		return nil, fmt.Errorf("write a cell's scenario: %w", err)
-	}
-	s, err := scenarios.Load(file)
-	if err != nil {
-		return nil, err
-	}
-	s.File = file
-	return s, nil
+	return scenarios.ParseOwn(filepath.Join(dir, c.Scenario+".yaml"), []byte(c.Text))
 }
 
 // report is the page of a run; nil if there is none, or if it is too large.

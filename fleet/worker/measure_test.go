@@ -37,7 +37,7 @@ func TestNotMeasured(t *testing.T) {
 	}
 	w := &worker{o: Options{Name: "w", Dir: t.TempDir(), Queue: q, Table: all.Locks(), Say: func(string) {}}, jobs: map[string]*job{}}
 	j := &job{campaign: c, job: h}
-	if _, err := w.do(t.Context(), j, take().Item, &fleet.Result{}); err == nil || w.hunting != nil {
+	if _, err := w.do(t.Context(), j, take().Item, nil, &fleet.Result{}); err == nil || w.hunting != nil {
 		t.Errorf("there is no such object: %v", err)
 	}
 	done := take()
@@ -51,7 +51,7 @@ func TestNotMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := take()
-	if err := w.item(t.Context(), j, last); err != nil {
+	if err := w.item(t.Context(), j, last, nil); err != nil {
 		t.Fatal(err)
 	}
 	enough := errors.New("enough")

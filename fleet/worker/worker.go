@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -239,7 +240,7 @@ func (w *worker) work(ctx context.Context, j *job) error {
 		return err
 	}
 	if j.job.Hunt != nil {
-		return w.items(ctx, j, t)
+		return w.items(ctx, j, t, nil)
 	}
 	if err := w.leave(); err != nil { // a matrix needs the whole machine
 		return err
@@ -255,7 +256,8 @@ func (w *worker) work(ctx context.Context, j *job) error {
 		if i == 0 {
 			first = t
 		}
-		go func() { over <- w.items(ctx, j, first) }()
+		x := harness.NewRemoteExecutor(harness.RemoteOptions{Self: w.o.Self, Runtime: j.job.Runtime, Dir: filepath.Join(w.o.Dir, fmt.Sprintf("%s-%d-%d", j.campaign.ID, j.job.Number, i+1))})
+		go func() { over <- errors.Join(w.items(ctx, j, first, x), x.Close()) }()
 	}
 	var all error
 	for range n {
@@ -265,15 +267,15 @@ func (w *worker) work(ctx context.Context, j *job) error {
 }
 
 // items runs items of a job, one after the other, until none waits. The first one is t, unless t is
-// nil.
-func (w *worker) items(ctx context.Context, j *job, t *stream.Taken) (err error) {
+// nil. Cells run on x.
+func (w *worker) items(ctx context.Context, j *job, t *stream.Taken, x *harness.RemoteExecutor) (err error) {
 	for {
 		if t == nil {
 			if t, err = w.take(ctx, j); t == nil || err != nil {
 				return err
 			}
 		}
-		if err := w.item(ctx, j, t); err != nil {
+		if err := w.item(ctx, j, t, x); err != nil {
 			return err
 		}
 		t = nil
@@ -296,7 +298,7 @@ func (w *worker) take(ctx context.Context, j *job) (*stream.Taken, error) {
 }
 
 // item runs one item: then it is done, returned, or dead-lettered.
-func (w *worker) item(ctx context.Context, j *job, t *stream.Taken) error {
+func (w *worker) item(ctx context.Context, j *job, t *stream.Taken, x *harness.RemoteExecutor) error {
 	stop := t.Keep()
 	defer stop()
 	if done, err := t.Finished(ctx); err != nil || done {
@@ -336,7 +338,7 @@ func (w *worker) item(ctx context.Context, j *job, t *stream.Taken) error {
 		return w.unlessOver(ctx, t, t.Done(ctx, r, nil))
 	}
 	w.doing(t.Item.ID(), j.job.Name)
-	p, err := w.do(ctx, j, t.Item, &r)
+	p, err := w.do(ctx, j, t.Item, x, &r)
 	r.Seconds = time.Since(r.Started).Seconds()
 	w.did(r, err)
 	if ctx.Err() != nil {
@@ -365,7 +367,7 @@ func (w *worker) unlessOver(ctx context.Context, t *stream.Taken, err error) err
 }
 
 // do runs an item.
-func (w *worker) do(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) (*fleet.Payload, error) {
+func (w *worker) do(ctx context.Context, j *job, i fleet.Item, x *harness.RemoteExecutor, r *fleet.Result) (*fleet.Payload, error) {
 	switch i.Kind {
 	case fleet.Slice, fleet.Guided:
 		return w.search(ctx, j, i, r)
@@ -374,7 +376,7 @@ func (w *worker) do(ctx context.Context, j *job, i fleet.Item, r *fleet.Result) 
 	case fleet.Measure:
 		return w.measure(ctx, j, i, r)
 	}
-	return w.cell(ctx, j, i, r)
+	return w.cell(ctx, j, i, x, r)
 }
 
 // leave ends the testbeds that are up.

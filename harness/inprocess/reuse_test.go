@@ -79,12 +79,16 @@ func TestReuse(t *testing.T) {
 	o.Clients = 2
 	run("fewer clients", 1)
 	o.Faults = []string{"pause:holder"}
-	run("paused", 1)
+	run("paused, which might hit a client that is not there any more", 2)
+	run("paused again", 2)
+	o.Faults = []string{"pause:server"}
+	run("the server paused", 2)
 	o.Faults = nil
+	run("after it", 3)
 	o.TTL = 300 * time.Millisecond
-	run("another lease", 2)
+	run("another lease", 4)
 	if err := runtime.cluster.Kill(t.Context(), "redis"); err != nil {
 		t.Fatal(err)
 	}
-	run("a server is down", 3)
+	run("a server is down", 5)
 }
