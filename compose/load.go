@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"fmt"
@@ -40,6 +41,9 @@ type Definition struct {
 	project *types.Project
 	values  map[string]string // of the variables that the file names and the environment has
 }
+
+// NamesLease says that the servers are told how long a lease is, by {ttl_ms}.
+func (d *Definition) NamesLease() bool { return bytes.Contains(d.Source, []byte("{ttl_ms}")) }
 
 // Service is one service of the file.
 type Service struct {

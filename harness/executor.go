@@ -119,7 +119,6 @@ type RemoteOptions struct {
 	// Dir is the folder of its servers' logs and data, and of what it says itself. Close removes it
 	// unless something failed.
 	Dir string
-	Env []string // of the process; nil: this process's own
 }
 
 // NewRemoteExecutor prepares an executor. Nothing is started before the first cell.
@@ -150,7 +149,7 @@ func (r *RemoteExecutor) start() error {
 		return fmt.Errorf("make the folder of a testbed: %w", err)
 	}
 	var err error
-	r.process, err = startProcess(r.o.Self, filepath.Join(r.dir(), "testbed.log"), r.o.Runtime, r.o.ClientImage, r.o.Env)
+	r.process, err = startProcess(r.o.Self, filepath.Join(r.dir(), "testbed.log"), r.o.Runtime, r.o.ClientImage)
 	return err
 }
 

@@ -20,7 +20,7 @@ func (o MatrixOptions) groups(cells []scenarios.Cell) []queuedCell {
 		}
 		faults := c.Scenario.Faults()
 		disks := slices.ContainsFunc(nemesis.Kinds(), func(k nemesis.Kind) bool { return k.Disks && slices.Contains(faults, k.Name) })
-		out[i] = queuedCell{cell: i, weight: 1, group: fmt.Sprint(cluster, " ", c.Scenario.TTL, " ", disks), order: c.Lock + " " + c.Fencing}
+		out[i] = queuedCell{cell: i, weight: 1, group: fmt.Sprint(cluster, " ", disks), order: c.Lock + " " + c.Fencing}
 		if run := c.Scenario.Run; run != nil {
 			out[i].weight += int(run.Limit.Seconds()) / 3
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/results"
@@ -18,7 +19,7 @@ import (
 // service keeps (its log, its age) it does not get new. A run takes the servers of the one
 // before only if
 //
-//   - it wants the same cluster with the same lease (see wanted),
+//   - it wants the same cluster (see wanted),
 //   - that one came to its end, with all its faults healed,
 //   - no fault of that one struck a server: see residue,
 //   - its faults cannot choose clients of other runs, and
@@ -63,9 +64,13 @@ func (u *Reuse) end() error {
 	return c.Close()
 }
 
-// wanted is what of a run's options decides what its servers are.
-func (r *run) wanted() string {
-	return fmt.Sprintf("%s %s %s %v %v", r.Runtime.Name(), r.Cluster, r.backend.Cluster, r.TTL, r.disks)
+// wanted is what of a run's options decides what its servers are: the lease only where a file names it.
+func (r *run) wanted(def *compose.Definition) string {
+	ttl := time.Duration(0)
+	if def.NamesLease() {
+		ttl = r.TTL
+	}
+	return fmt.Sprintf("%s %s %s %v %v", r.Runtime.Name(), r.Cluster, r.backend.Cluster, ttl, r.disks)
 }
 
 // strangers says that faults of the run that choose among clients might choose another run's, whose
@@ -80,7 +85,7 @@ func (r *run) strangers(c compose.Cluster) bool {
 func (u *Reuse) enter(ctx context.Context, r *run, def *compose.Definition) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	same := r.wanted()
+	same := r.wanted(def)
 	if u.cluster != nil && (u.struck || u.same != same || r.strangers(u.cluster) || healthy(ctx, u.cluster) != nil) {
 		if err := u.end(); err != nil {
 			return fmt.Errorf("end the cluster of the run before: %w", err)

@@ -130,9 +130,8 @@ type process struct {
 	client *lines.Client[testbedRequest, testbedAnswer]
 }
 
-// startProcess starts a testbed's process; what it writes on its standard error goes to log. env is its
-// environment, nil for this process's own.
-func startProcess(self, log, runtime, clientImage string, env []string) (*process, error) {
+// startProcess starts a testbed's process; what it writes on its standard error goes to log.
+func startProcess(self, log, runtime, clientImage string) (*process, error) {
 	p := &process{cmd: exec.Command(self, "testbed", "--runtime", runtime)}
 	if clientImage != "" {
 		p.cmd.Args = append(p.cmd.Args, "--client-image", clientImage)
@@ -141,7 +140,7 @@ func startProcess(self, log, runtime, clientImage string, env []string) (*proces
 	if p.log, err = os.Create(log); err != nil {
 		return nil, fmt.Errorf("start a testbed: %w", err)
 	}
-	p.cmd.Stderr, p.cmd.Env = p.log, env
+	p.cmd.Stderr = p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is ours to pass on
 	if p.in, err = p.cmd.StdinPipe(); err == nil {
 		var out io.ReadCloser
@@ -178,7 +177,7 @@ type RemoteTestbed struct {
 
 // StartTestbed starts a testbed's process; what it writes on its standard error goes to log.
 func StartTestbed(ctx context.Context, self, log string, c TestbedConfig) (*RemoteTestbed, error) {
-	p, err := startProcess(self, log, c.Runtime, c.ClientImage, nil)
+	p, err := startProcess(self, log, c.Runtime, c.ClientImage)
 	if err != nil {
 		return nil, err
 	}

@@ -2,14 +2,17 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/results"
 )
 
@@ -19,10 +22,19 @@ type ahead struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-	orders  []order
+	files   string // what the experiment needs as long as it lasts
+	missed  string // what to say where no testbed got as far as this call
+	program string
+	plays   []play
 	results []chan result
 	asked   int // how many are handed out; used by the test's goroutine only
-	atATime int
+	idle    chan *harness.RemoteExecutor
+}
+
+// play is a scenario to be run.
+type play struct {
+	name string
+	harness.CellOrder
 }
 
 type result struct {
@@ -30,35 +42,73 @@ type result struct {
 	err  error
 }
 
-// run prepares to carry out orders. Nothing is run before its first result is asked
-// for.
-func runAll(ctx context.Context, orders []order, atATime int) *ahead {
-	a := &ahead{orders: orders, atATime: atATime, results: make([]chan result, len(orders))}
+// runAhead prepares to run scenarios on the lock of an order. Nothing is run before its first result
+// is asked for.
+func runAhead(ctx context.Context, x order, plays []play, atATime int) (*ahead, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the test binary: %w", err)
+	}
+	a := &ahead{missed: x.missed(), plays: plays, results: make([]chan result, len(plays)), idle: make(chan *harness.RemoteExecutor, atATime)}
+	if a.files, err = os.MkdirTemp("", "picklock-locktest-"); err != nil {
+		return nil, err
+	}
+	if a.program, err = writeProgram(a.files, self, x); err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare: %w", err), os.RemoveAll(a.files))
+	}
+	for i := range atATime {
+		a.idle <- harness.NewRemoteExecutor(harness.RemoteOptions{Self: a.program, Runtime: "local", Dir: filepath.Join(a.files, harness.TestbedsFolder, strconv.Itoa(i+1))})
+	}
 	a.ctx, a.cancel = context.WithCancel(ctx)
-	for i := range orders {
+	for i := range plays {
 		a.results[i] = make(chan result, 1)
 	}
-	return a
+	return a, nil
 }
 
-// result is what came of the i-th order; the order of the calls is that of the orders.
+// result is what came of the i-th scenario; the order of the calls is that of the scenarios.
 func (a *ahead) result(i int) result {
 	a.asked = max(a.asked, i)
-	for a.asked < len(a.orders) && a.asked < i+a.atATime {
+	for a.asked < len(a.plays) && a.asked < i+cap(a.idle) {
 		n := a.asked
 		a.asked++
 		a.running.Go(func() {
-			c, err := a.orders[n].carryOut(a.ctx)
+			c, err := a.run(a.plays[n])
 			a.results[n] <- result{c, err}
 		})
 	}
 	return <-a.results[i]
 }
 
-// stop ends what nobody has asked for.
-func (a *ahead) stop() {
+func (a *ahead) run(p play) (results.Cell, error) {
+	// What an earlier test left there is not to be mixed with this one's.
+	if _, err := os.Stat(filepath.Join(p.Out, results.RunFile)); err == nil {
+		if err := os.RemoveAll(p.Out); err != nil {
+			return results.Cell{}, fmt.Errorf("clear the folder of an earlier run: %w", err)
+		}
+	}
+	x := <-a.idle
+	defer func() { a.idle <- x }()
+	c, err := x.Run(a.ctx, p.CellOrder)
+	if err == nil {
+		return c, nil
+	}
+	if _, none := os.Stat(came(a.program)); none != nil {
+		err = errors.New(a.missed) // rather than what a test binary says where it runs no test
+	}
+	said := crash(filepath.Join(a.files, harness.TestbedsFolder, "*", "*", "*"))
+	return c, fmt.Errorf("run %s: %w%s", p.name, err, said)
+}
+
+// stop ends what nobody has asked for, and all that is up.
+func (a *ahead) stop() error {
 	a.cancel()
 	a.running.Wait()
+	var errs []error
+	for range cap(a.idle) {
+		errs = append(errs, (<-a.idle).Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(a.files))...)
 }
 
 // atATime is how many scenarios are run side by side: one where they share servers,
@@ -69,15 +119,4 @@ func (o *Options) atATime() int {
 		return 1
 	}
 	return runtime.NumCPU() // each has a cluster and clients of its own
-}
-
-// execute has a scenario run in a process of its own.
-func (x order) carryOut(ctx context.Context) (results.Cell, error) {
-	// What an earlier test left there is not to be mixed with this one's.
-	if _, err := os.Stat(filepath.Join(x.Out, results.RunFile)); err == nil {
-		if err := os.RemoveAll(x.Out); err != nil {
-			return results.Cell{}, fmt.Errorf("clear the folder of an earlier run: %w", err)
-		}
-	}
-	return inProcess(ctx, x)
 }

@@ -18,8 +18,6 @@ import (
 	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/internal/gctune"
-	"github.com/picklock/picklock/results"
-	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -46,12 +44,7 @@ func child(test string, call int, open Open, serve func(context.Context, string,
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	locks := clients.NewTable(nil, x.info(open))
-	if x.Node {
-		err = x.node(ctx, locks, serve, flag.Args())
-	} else {
-		err = x.controller(ctx, locks)
-	}
+	err = x.node(ctx, clients.NewTable(nil, x.info(open)), serve, flag.Args())
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "locktest:", err)
@@ -119,7 +112,7 @@ func serveRegister(ctx context.Context, args []string) error {
 	return register.Serve(untilInputEnds(ctx), ln, register.NewStore(d, *start), os.Stdout)
 }
 
-// testbed runs a hunt's schedules, in namespaces where they can be had, until standard input
+// testbed runs scenarios and the schedules of a hunt, in namespaces where they can be had, until standard input
 // ends.
 func (x order) testbed(ctx context.Context, locks *clients.Table) error {
 	if err := os.WriteFile(came(x.Program), nil, 0o600); err != nil {
@@ -142,73 +135,4 @@ func untilInputEnds(ctx context.Context) context.Context {
 		_, _ = io.Copy(io.Discard, os.Stdin) // reading ends with the process
 	}()
 	return ctx
-}
-
-// controller runs the scenario, in namespaces where they can be had.
-func (x order) controller(ctx context.Context, locks *clients.Table) error {
-	sandbox, code, done := local.Enter()
-	if done {
-		os.Exit(code)
-	}
-	cell, err := x.run(untilInputEnds(ctx), sandbox, locks)
-	r := outcome{Cell: cell}
-	if err != nil {
-		r.Error = err.Error()
-	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(x.Result, text, 0o600)
-}
-
-func (x order) run(ctx context.Context, sandbox *local.Sandbox, locks *clients.Table) (results.Cell, error) {
-	s, err := x.scenario()
-	if err != nil {
-		return results.Cell{}, err
-	}
-	o := harness.ScenarioOptions{
-		Scenario: s, Lock: x.lockName(), Fencing: x.Fencing, Cluster: x.Cluster, Seed: x.Seed,
-		Host: harness.Host{
-			Locks: locks, Backends: backends, Extra: x.Extra, Out: x.Out, Runtime: harness.Local{Sandbox: sandbox}, Self: x.Program, NoDisks: true, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-			Again: x.again(),
-		},
-	}
-	if o.Cluster == "" {
-		o.Cluster = "none"
-	}
-	if err := o.Possible(ctx); err != nil {
-		return results.Cell{LeftOut: err.Error()}, nil //nolint:nilerr // what this machine cannot do is a result
-	}
-	out, err := harness.RunScenario(ctx, o)
-	if errors.Is(err, harness.ErrUsage) && s.Run != nil {
-		return results.Cell{LeftOut: err.Error()}, nil // a fault that this machine cannot do
-	}
-	if err != nil {
-		return results.Cell{}, err
-	}
-	return out.Result, nil
-}
-
-// scenario is what is run: as its file says, but on this lock. Expected of it is
-// what the test says, where it says something, and else what the file says of locks
-// that the catalogue does not know.
-func (x order) scenario() (*scenarios.Scenario, error) {
-	s := &scenarios.Scenario{Name: x.Scenario, About: x.About, TTL: defaultTTL, Run: &scenarios.Run{Faults: x.Faults, Limit: x.Limit}}
-	if x.Text != "" {
-		var err error
-		if s, err = scenarios.Parse(x.Scenario+".yaml", []byte(x.Text)); err != nil {
-			return nil, err
-		}
-	} else {
-		s.Text = fmt.Appendf(nil, "# clients that ran by themselves, under %q for %v\n", x.Faults, x.Limit)
-	}
-	if x.TTL > 0 {
-		s.TTL = x.TTL
-	}
-	if x.Known || !s.AppliesTo(x.lockName()) {
-		s.Locks = append(s.Locks, scenarios.Every)
-		s.Expect = []scenarios.Expectation{{Lock: scenarios.OwnLocks, Fencing: scenarios.Every, Must: x.Must}}
-	}
-	return s, nil
 }

@@ -148,7 +148,7 @@ func (o *HuntOptions) check(t *testing.T) error {
 
 // order is what has to be known to run a schedule.
 func (o *HuntOptions) order(test string, call int) order {
-	return order{Test: test, Call: call, Fencing: o.Fencing, Cluster: o.Cluster, Servers: o.Servers, TTL: o.TTL, Confirms: o.Confirms, Extra: o.Extra, Seed: o.Seed}
+	return order{Test: test, Call: call, Fencing: o.Fencing, Cluster: o.Cluster, Servers: o.Servers, Confirms: o.Confirms}
 }
 
 // search hunts, and writes the results to a folder.

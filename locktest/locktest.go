@@ -23,7 +23,9 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -39,6 +41,7 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -158,14 +161,22 @@ func Run(t *testing.T, open Open, o Options) {
 		t.Fatalf("locktest: %v", err)
 	}
 	out := folder(t, o.Out)
-	var orders []order
+	x := order{Test: t.Name(), Call: call, Fencing: o.Fencing, Cluster: o.Cluster, Servers: o.Servers, Confirms: o.Confirms}
+	var plays []play
 	for _, s := range played {
-		orders = append(orders, o.order(s, t.Name(), call, filepath.Join(out, s.Name)))
+		plays = append(plays, o.play(s, x, filepath.Join(out, s.Name)))
 	}
-	ahead := runAll(t.Context(), orders, o.atATime())
-	defer ahead.stop()
-	for i, x := range orders {
-		t.Run(x.Scenario, func(t *testing.T) { x.judge(t, ahead.result(i)) })
+	ahead, err := runAhead(t.Context(), x, plays, o.atATime())
+	if err != nil {
+		t.Fatalf("locktest: %v", err)
+	}
+	defer func() {
+		if err := ahead.stop(); err != nil {
+			t.Errorf("locktest: %v", err)
+		}
+	}()
+	for i, p := range plays {
+		t.Run(p.name, func(t *testing.T) { p.judge(t, ahead.result(i)) })
 	}
 }
 
@@ -237,10 +248,11 @@ func (o *Options) scenarios() ([]*scenarios.Scenario, error) {
 		out = append(out, s)
 	}
 	if o.Faults != nil {
-		out = append(out, &scenarios.Scenario{
-			Name: runName, About: "Clients that run by themselves, and faults at random moments.",
-			TTL: defaultTTL, Run: &scenarios.Run{Faults: o.Faults, Limit: o.Limit},
-		})
+		s, err := o.byThemselves()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
 	}
 	for name := range o.Expect {
 		if !slices.ContainsFunc(out, func(s *scenarios.Scenario) bool { return s.Name == name }) {
@@ -250,25 +262,45 @@ func (o *Options) scenarios() ([]*scenarios.Scenario, error) {
 	return out, nil
 }
 
-// order is what has to be known to run a scenario.
-func (o *Options) order(s *scenarios.Scenario, test string, call int, dir string) order {
+// byThemselves is the scenario of clients that run by themselves.
+func (o *Options) byThemselves() (*scenarios.Scenario, error) {
+	faults, err := json.Marshal(o.Faults) // which is YAML, too
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Parse(runName+".yaml", fmt.Appendf(nil, `name: %s
+about: Clients that run by themselves, and faults at random moments.
+locks: ["*"]
+ttl: %v
+run: {faults: %s, duration: %v}
+expect: {own: valid}
+`, runName, defaultTTL, faults, o.Limit))
+}
+
+// play is how a scenario is run. Expected of it is what the test says, where it says something, and
+// else what the file says of locks that the catalogue does not know.
+func (o *Options) play(s *scenarios.Scenario, x order, dir string) play {
 	fencing := o.Fencing
 	if o.Scenarios == nil && s.Run == nil && !slices.Contains(s.Fencing, fencing) {
 		fencing = "none"
 	}
-	must, known := o.Expect[s.Name]
-	return order{
-		Test: test, Call: call, Scenario: s.Name, Text: string(s.Text), About: s.About, Fencing: fencing, Cluster: o.Cluster, Servers: o.Servers,
-		TTL: o.TTL, Confirms: o.Confirms, Extra: o.Extra, Faults: o.Faults, Limit: o.Limit, Seed: o.Seed, Known: known, Must: must, Out: dir,
+	p := play{s.Name, harness.NewCellOrder(scenarios.Cell{Scenario: s, Lock: x.lockName(), Fencing: fencing}, dir)}
+	p.File, p.Own = s.Name+".yaml", false
+	p.Cluster, p.Extra, p.TTL, p.Seed, p.Again = cmp.Or(o.Cluster, "none"), o.Extra, o.TTL, o.Seed, x.again()
+	if must, known := o.Expect[s.Name]; known || !s.AppliesTo(p.Lock) {
+		p.Must = &must
 	}
+	return p
 }
 
-// judge says what came of an order.
-func (x order) judge(t *testing.T, r result) {
+// judge says what came of it.
+func (p play) judge(t *testing.T, r result) {
 	t.Helper()
-	report, c := filepath.Join(x.Out, results.ReportFile), r.cell
-	said := crash(x.Out)
+	report, c := filepath.Join(p.Out, results.ReportFile), r.cell
+	said := crash(p.Out)
 	switch {
+	case r.err != nil && strings.Contains(r.err.Error(), said):
+		t.Fatalf("locktest: %v", r.err)
 	case r.err != nil:
 		t.Fatalf("locktest: %v%s", r.err, said)
 	case c.LeftOut != "":

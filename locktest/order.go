@@ -1,20 +1,14 @@
 package locktest
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/picklock/picklock/internal/format"
-	"github.com/picklock/picklock/results"
 )
 
 // The environment variable by which a started test binary knows that it is a part of
@@ -25,35 +19,16 @@ const orderEnv = "PICKLOCK_LOCKTEST"
 // would not reach servers that run already.
 const loopback = "PICKLOCK_LAB=loopback"
 
-// order tells a started test binary what to be.
+// order tells a started test binary which lock it is a part of the experiment of: it runs what its
+// arguments say.
 type order struct {
-	Test string `json:"test"` // whose call of Run or Hunt
-	Call int    `json:"call"` // which one
-	// Node: it runs what its arguments say on a node of a cluster; else it runs the
-	// scenario.
-	Node bool `json:"node,omitempty"`
-
-	Scenario string   `json:"scenario"`
-	About    string   `json:"about"`
-	Text     string   `json:"text,omitempty"` // of its file; "" for a run without a script
-	Faults   []string `json:"faults,omitempty"`
+	Test     string   `json:"test"` // whose call of Run or Hunt
+	Call     int      `json:"call"` // which one
 	Fencing  string   `json:"fencing"`
-	// Known: the test says what must break. Else what the scenario says of locks that
-	// the catalogue does not know is expected.
-	Known bool     `json:"known,omitempty"`
-	Must  []string `json:"must,omitempty"`
-
-	Cluster  string            `json:"cluster,omitempty"`
-	Servers  []string          `json:"servers,omitempty"`
-	TTL      time.Duration     `json:"ttl,omitempty"`
-	Limit    time.Duration     `json:"limit,omitempty"`
-	Seed     uint64            `json:"seed"`
-	Confirms bool              `json:"confirms,omitempty"`
-	Extra    map[string]string `json:"extra,omitempty"`
-
-	Out     string `json:"out"`
-	Program string `json:"program,omitempty"` // stands for picklock: see writeProgram
-	Result  string `json:"result,omitempty"`  // where a results.Cell goes
+	Cluster  string   `json:"cluster"`
+	Servers  []string `json:"servers,omitempty"`
+	Confirms bool     `json:"confirms,omitempty"`
+	Program  string   `json:"program"` // stands for picklock: see writeProgram
 }
 
 // lockName is what the lock is called in the reports.
@@ -81,87 +56,18 @@ func (o order) missed() string {
 // came is the file, beside the program, by which a testbed shows that it got there.
 func came(program string) string { return program + ".came" }
 
-// write writes the order to a file.
-func (o order) write(path string) error {
-	text, err := json.MarshalIndent(o, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, text, 0o600)
-}
-
-// inProcess has the order carried out by a process of its own, which in turn may move
-// into namespaces, and returns its result.
-func inProcess(ctx context.Context, x order) (c results.Cell, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return c, fmt.Errorf("find the test binary: %w", err)
-	}
-	// Beside the reports: what is started there reads it for as long as it runs.
-	files, err := os.MkdirTemp("", "picklock-locktest-")
-	if err != nil {
-		return c, err
-	}
-	defer os.RemoveAll(files)
-	if x.Program, err = writeProgram(files, self, x); err != nil {
-		return c, fmt.Errorf("prepare: %w", err)
-	}
-	x.Result = filepath.Join(files, "result.json")
-	path := filepath.Join(files, "order.json")
-	if err := x.write(path); err != nil {
-		return c, fmt.Errorf("prepare: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, self, x.flags()...)
-	scratch, err := scratchDir(files)
-	if err != nil {
-		return c, err
-	}
-	cmd.Env = append(os.Environ(), orderEnv+"="+path, "TMPDIR="+scratch)
-	if len(x.Servers) > 0 {
-		cmd.Env = append(cmd.Env, loopback)
-	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = time.Minute
-	// It ends when this is closed, which happens however we end.
-	stop, err := cmd.StdinPipe()
-	if err != nil {
-		return c, err
-	}
-	defer stop.Close()
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	runErr := cmd.Run()
-	text, err := os.ReadFile(x.Result)
-	if err != nil {
-		if runErr == nil {
-			runErr = errors.New(x.missed())
-		}
-		return c, fmt.Errorf("run %s: %w\n%s", x.Scenario, runErr, strings.TrimSpace(said.String()))
-	}
-	var r outcome
-	if err := json.Unmarshal(text, &r); err != nil {
-		return c, fmt.Errorf("run %s: read the result: %w", x.Scenario, err)
-	}
-	if r.Error != "" {
-		return c, fmt.Errorf("run %s: %w", x.Scenario, errors.New(r.Error))
-	}
-	return r.Cell, nil
-}
-
-// outcome is a result, or why there is none.
-type outcome struct {
-	Cell  results.Cell `json:"cell"`
-	Error string       `json:"error,omitempty"`
-}
-
 // writeProgram writes what the harness starts on the nodes instead of picklock: this
 // test binary with the order to come to this call of Run or Hunt and to do there what its arguments
 // say.
 func writeProgram(dir, self string, x order) (string, error) {
 	program := filepath.Join(dir, "node")
-	x.Node, x.Program = true, program
+	x.Program = program
 	path := filepath.Join(dir, "node.json")
-	if err := x.write(path); err != nil {
+	text, err := json.MarshalIndent(x, "", "  ")
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
 		return "", err
 	}
 	scratch, err := scratchDir(dir)

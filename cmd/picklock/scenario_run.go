@@ -59,8 +59,9 @@ One scenario on one lock, with one fencing mode, prints its steps as they happen
 it runs so many times, and the command prints how often the result was as expected. With
 --forbid it is a regression test: the only expectation is that those anomalies do not appear.
 
-Several scenarios, locks or fencing modes are a matrix, and --all runs the whole catalogue. Each
-cell runs in its own process. The command writes matrix.html, matrix.svg, matrix.md, matrix.json
+Several scenarios, locks or fencing modes are a matrix, and --all runs the whole catalogue. Cells
+with the same servers run one after the other on them. After a fault on a server, the next cell
+gets new servers. The command writes matrix.html, matrix.svg, matrix.md, matrix.json
 and junit.xml. If it was interrupted, the same command with the same --out keeps the finished
 cells and runs the others.
 

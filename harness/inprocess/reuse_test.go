@@ -86,9 +86,9 @@ func TestReuse(t *testing.T) {
 	o.Faults = nil
 	run("after it", 3)
 	o.TTL = 300 * time.Millisecond
-	run("another lease", 4)
+	run("another lease, which redis does not know", 3)
 	if err := runtime.cluster.Kill(t.Context(), "redis"); err != nil {
 		t.Fatal(err)
 	}
-	run("a server is down", 5)
+	run("a server is down", 4)
 }
