@@ -22,6 +22,11 @@ type Abilities struct {
 	// Watchdog: the lock renews its lease by itself for as long as it is held.
 	Watchdog bool `json:"watchdog,omitempty"`
 	Confirms bool `json:"confirms,omitempty"`
+
+	// Library and Version name what the program has loaded, so that records can name it; both ""
+	// if it does not say so.
+	Library string `json:"library,omitempty"`
+	Version string `json:"version,omitempty"`
 }
 
 // Declarer is a lock that says what it can do once it is open (Info.Declares).

@@ -152,6 +152,9 @@ type Info struct {
 	// Module is the Go module of the library that the lock is there to test, so that a
 	// run can record its version; "" for picklock's own recipes.
 	Module string
+	// Library is the library that the lock is there to test if it is one of another language; nil
+	// for the rest.
+	Library *Library
 	// Aliases are further names that Lookup accepts.
 	Aliases []string
 	// Options are the settings that the lock knows (--lock-option); AnyOption says

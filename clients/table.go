@@ -51,7 +51,8 @@ func (t *Table) All() []Info {
 	return out
 }
 
-// Lookup finds a lock by its name or an alias, or makes one of "exec:COMMAND".
+// Lookup finds a lock by its name or an alias, a library's in another version by "NAME@VERSION", or
+// makes one of "exec:COMMAND".
 func (t *Table) Lookup(name string) (Info, error) {
 	if t == nil {
 		return Info{}, fmt.Errorf("lock %q: no locks are known here", name)
@@ -61,6 +62,16 @@ func (t *Table) Lookup(name string) (Info, error) {
 	}
 	if i, ok := t.byName[name]; ok {
 		return i, nil
+	}
+	if base, version, ok := strings.Cut(name, "@"); ok {
+		i, err := t.Lookup(base)
+		switch {
+		case err != nil:
+			return i, err
+		case i.Library == nil:
+			return Info{}, fmt.Errorf("lock %s has no other versions: want the name of a library's lock before @ (see picklock list locks)", base)
+		}
+		return i.Library.At(version)
 	}
 	names := make([]string, 0, len(t.byName))
 	for _, i := range t.All() {

@@ -92,6 +92,11 @@ func (r *run) describeCluster(ctx context.Context) error {
 		d.Nodes = append(d.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort(), External: n.External})
 	}
 	maps.Copy(d.Versions, r.cluster.Versions(ctx))
+	for _, a := range r.workers.abilities() {
+		if a != nil && a.Library != "" {
+			d.Versions[a.Library] = a.Version
+		}
+	}
 	begun := *d
 	begun.CutShort = results.Unfinished
 	return r.dir.WriteRun(begun)

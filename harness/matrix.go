@@ -63,7 +63,7 @@ func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
 	for _, s := range o.Scenarios {
 		locks := s.Locks
 		if len(o.Locks) > 0 {
-			locks = slices.DeleteFunc(slices.Clone(o.Locks), func(l string) bool { return !s.AppliesTo(l) })
+			locks = slices.DeleteFunc(slices.Clone(o.Locks), func(l string) bool { return !s.AppliesTo(catalogued(o.Table, l)) })
 		}
 		for _, lock := range locks {
 			if lock == scenarios.Every {
@@ -180,7 +180,7 @@ func (o MatrixOptions) sharded(cells []scenarios.Cell) []scenarios.Cell {
 func (o MatrixOptions) Cell(ctx context.Context, x *RemoteExecutor, c scenarios.Cell) (sum results.Cell, kept bool, err error) {
 	kept = true
 	sum = results.Cell{Scenario: c.Scenario.Name, Lock: c.Lock, Fencing: c.Fencing, Met: checker.True, Valid: checker.True, Found: map[string]int{}, Service: serviceOf(o.Table, c.Lock, o.Cluster)}
-	if e := c.Scenario.Expected(c.Lock, c.Fencing); e != nil {
+	if e := c.Scenario.Expected(catalogued(o.Table, c.Lock), c.Fencing); e != nil {
 		sum.Expected, sum.Must = e.String(), e.Must
 	}
 	for i := range max(1, o.Runs) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis"
@@ -65,10 +66,19 @@ func (o ScenarioOptions) Expected() (want *scenarios.Expectation, known bool, er
 		want, err = scenarios.Forbidding(o.Forbid)
 		return want, true, err
 	}
-	if want = o.Scenario.Expected(o.Lock, o.Fencing); want == nil || !o.Scenario.AppliesTo(o.Lock) {
+	lock := catalogued(o.Locks, o.Lock)
+	if want = o.Scenario.Expected(lock, o.Fencing); want == nil || !o.Scenario.AppliesTo(lock) {
 		return &scenarios.Expectation{}, false, nil
 	}
 	return want, true, nil
+}
+
+// catalogued is what the catalogue calls a lock.
+func catalogued(t *clients.Table, lock string) string {
+	if info, err := t.Lookup(lock); err == nil && info.Library != nil {
+		return scenarios.LibraryPrefix + lock
+	}
+	return lock
 }
 
 // mostPlays is how often a scenario is run until this machine is not too busy for it.

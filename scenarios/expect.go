@@ -38,7 +38,7 @@ var Anomalies = func() (names []string) {
 func (s *Scenario) Expected(lock, fencing string) *Expectation {
 	names := []string{lock, Every}
 	if Own(lock) {
-		names = []string{lock, OwnLocks, Every}
+		names = []string{strings.TrimPrefix(lock, LibraryPrefix), OwnLocks, Every}
 	}
 	for _, want := range combined(names, []string{fencing, Every}) {
 		for i, e := range s.Expect {
@@ -61,7 +61,7 @@ func combined(locks, disciplines []string) (out [][2]string) {
 
 // AppliesTo says whether the scenario can be run on a lock.
 func (s *Scenario) AppliesTo(lock string) bool {
-	return slices.Contains(s.Locks, lock) || slices.Contains(s.Locks, Every) && Own(lock)
+	return slices.Contains(s.Locks, strings.TrimPrefix(lock, LibraryPrefix)) || slices.Contains(s.Locks, Every) && Own(lock)
 }
 
 func (e *Expectation) String() string {

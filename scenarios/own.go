@@ -13,8 +13,12 @@ import (
 // know. What such a lock can do is found out as it is run: what a script needs and
 // the lock has not makes it unfit, which is no word about the lock.
 
-// ownPrefixes begin the names of locks that are a user's own.
-var ownPrefixes = []string{"exec:", "test:"}
+// LibraryPrefix stands before the name of a library's lock: the catalogue knows it no better than a
+// user's own, unless a scenario names it.
+const LibraryPrefix = "library:"
+
+// ownPrefixes begin the names of locks that the catalogue does not know.
+var ownPrefixes = []string{"exec:", "test:", LibraryPrefix}
 
 // Own says whether a lock is one that the catalogue does not know.
 func Own(lock string) bool {

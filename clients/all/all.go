@@ -13,6 +13,7 @@ import (
 	"github.com/picklock/picklock/clients/exec"
 	"github.com/picklock/picklock/clients/file"
 	"github.com/picklock/picklock/clients/kubernetes"
+	"github.com/picklock/picklock/clients/library"
 	"github.com/picklock/picklock/clients/lockfree"
 	"github.com/picklock/picklock/clients/postgres"
 	"github.com/picklock/picklock/clients/redis"
@@ -35,6 +36,7 @@ func lines() []clients.Info {
 		etcd.Locks(),
 		file.Locks(),
 		kubernetes.Locks(),
+		library.Locks(),
 		lockfree.Locks(),
 		postgres.Locks(),
 		redis.Locks(),

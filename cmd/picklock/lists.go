@@ -33,6 +33,21 @@ type lockLine struct {
 	NoLock  bool         `json:"no_lock"` // a way to do without one
 	// Emulated names what stands in for the service, by runtime.
 	Emulated map[string]string `json:"emulated,omitempty"`
+	Language string            `json:"language"`          // of the lock's client
+	Library  string            `json:"library,omitempty"` // in a language other than Go: as its registry names it
+	Version  string            `json:"version,omitempty"` // of it: the tested one
+}
+
+// lockLineOf is a lock as the list has it.
+func lockLineOf(ctx context.Context, i clients.Info) lockLine {
+	l := lockLine{
+		Name: i.Name, About: i.About, Cluster: i.Cluster, Fencing: i.Fencing, Kind: i.Kind, MinTTL: int64(i.MinTTL), Naive: i.Naive,
+		Options: lockOptions(i), Aliases: i.Aliases, NoLock: i.Unlocked != nil, Emulated: emulated(ctx, i.Cluster), Language: "Go",
+	}
+	if i.Library != nil {
+		l.Language, l.Library, l.Version = i.Library.Language, i.Library.Name, i.Library.Version
+	}
+	return l
 }
 
 type lockOption struct {
@@ -63,6 +78,10 @@ func (l lockLine) entry() listEntry {
 		e.texts[0] = strings.TrimPrefix(about, "no lock: ") // the facts say so
 	} else {
 		e.facts = append(e.facts, map[bool]string{true: "fencing tokens", false: "no tokens"}[l.Fencing])
+	}
+	if l.Library != "" {
+		e.facts = append(e.facts, l.Language)
+		e.texts = append(e.texts, fmt.Sprintf("tested with %s %s; --lock %s@VERSION runs another", l.Library, l.Version, l.Name))
 	}
 	for _, runtime := range slices.Sorted(maps.Keys(l.Emulated)) {
 		e.texts = append(e.texts, fmt.Sprintf("with --runtime %s the service is emulated by %s", runtime, l.Emulated[runtime]))
@@ -123,10 +142,7 @@ func listLocksCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			lines := []lockLine{}
 			for _, i := range lockTable.All() {
-				lines = append(lines, lockLine{
-					i.Name, i.About, i.Cluster, i.Fencing, i.Kind, int64(i.MinTTL), i.Naive, lockOptions(i), i.Aliases,
-					i.Unlocked != nil, emulated(cmd.Context(), i.Cluster),
-				})
+				lines = append(lines, lockLineOf(cmd.Context(), i))
 			}
 			if asJSON {
 				return printJSON(lines)
@@ -137,7 +153,7 @@ func listLocksCommand() *cobra.Command {
 			}
 			return printEntries(append(entries, listEntry{
 				name: "exec:COMMAND", facts: []string{"your own program"},
-				texts: []string{"any program that speaks JSON lines; docs/reference/exec.md has it ready for redis-py, kazoo, Curator and node-redlock", "--lock-option NAME=...: passed to the program"},
+				texts: []string{"any program that speaks JSON lines (docs/reference/exec.md)", "--lock-option NAME=...: passed to the program"},
 			}))
 		},
 	}

@@ -36,10 +36,11 @@ func lockCheckCommand() *cobra.Command {
 	var runtime, clientImage string
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "check COMMAND", Short: "Try a program against the exec protocol",
+		Use: "check COMMAND|NAME", Short: "Try a program against the exec protocol",
 		Long: `Try a program against the protocol of exec locks (docs/reference/exec.md), and say of each thing
 that is asked of it whether it is right, and if not, what to do about it. The cluster is
-started, and the program several times, as a client starts it; nothing of it is left.
+started, and the program several times, as a client starts it; nothing of it is left. Instead of a
+command it can be the name of a library's lock (picklock list locks), whose client is tried then.
 
 It says nothing of whether the lock is safe: picklock run does.
 
@@ -48,10 +49,18 @@ arguments, 255 picklock itself failed.`,
 		Example: `  picklock lock check 'python3 my_lock.py' --cluster redis
   picklock lock check 'mylock/lock' --cluster mylock/compose.yml --json
   picklock lock check 'node lock.js' --cluster redis --lock-option retries=3 --ttl 5s
+  picklock lock check redis-py@7.0.0
   picklock lock check 'mylock/lock' --endpoint 127.0.0.1:6379 --clean-as redis`,
-		Args: oneArgument("a command, as one word: 'python3 my_lock.py'"),
+		Args: oneArgument("a command, as one word: 'python3 my_lock.py', or the name of a library's lock"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o.Lock = clients.ExecPrefix + strings.TrimPrefix(args[0], clients.ExecPrefix)
+			command, lib, err := checkedCommand(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			o.Lock = clients.ExecPrefix + command
+			if lib != nil && !cmd.Flags().Changed("cluster") && !cmd.Flags().Changed("endpoint") {
+				o.Cluster = lib.Cluster
+			}
 			if o.Extra, err = clients.ParseOptions(options); err != nil {
 				return usage(err)
 			}
@@ -68,7 +77,11 @@ arguments, 255 picklock itself failed.`,
 				return fmt.Errorf("find the own program: %w", err)
 			}
 			o.Observer = announcing{}
+			test := []string{"--lock", o.Lock}
 			next := compose.Flags(o.Cluster)
+			if lib != nil {
+				test, next = []string{"--lock", lib.Name}, nil
+			}
 			for _, option := range options {
 				next = append(next, "--lock-option", option)
 			}
@@ -81,7 +94,11 @@ arguments, 255 picklock itself failed.`,
 			if clientImage != "" {
 				next = append(next, "--client-image", clientImage)
 			}
-			return checkLock(cmd.Context(), o, next, asJSON)
+			var cannot map[string]string
+			if lib != nil {
+				cannot = lib.Library.Cannot
+			}
+			return checkLock(cmd.Context(), o, cannot, append(test, next...), asJSON)
 		},
 	}
 	f := c.Flags()
@@ -96,11 +113,28 @@ arguments, 255 picklock itself failed.`,
 	return c
 }
 
-// checkLock checks a program, and prints what it found. next are the flags of the run that tests the
-// lock then.
-func checkLock(ctx context.Context, o harness.Options, next []string, asJSON bool) error {
+// checkedCommand is the command that the argument names: that of a library's lock, which is built
+// first and returned beside it, or the argument itself.
+func checkedCommand(ctx context.Context, arg string) (string, *clients.Info, error) {
+	info, err := lockTable.Lookup(arg)
+	if err != nil || info.Library == nil {
+		return strings.TrimPrefix(arg, clients.ExecPrefix), nil, nil // a command is no lock's name
+	}
+	if err := buildLock(ctx, info); err != nil {
+		return "", nil, err
+	}
+	command, err := info.Library.Command()
+	return command, &info, err
+}
+
+// checkLock checks a program, and prints what it found. cannot is why a library is known not to pass a
+// check, which is not wrong then. next are the flags of the run that tests the lock then.
+func checkLock(ctx context.Context, o harness.Options, cannot map[string]string, next []string, asJSON bool) error {
 	all := checked{Command: strings.TrimPrefix(o.Lock, clients.ExecPrefix)}
 	err := harness.Conform(ctx, o, func(r conform.Result) {
+		if why := cannot[r.Check]; why != "" && r.Outcome == conform.Wrong {
+			r = conform.Result{Check: r.Check, About: r.About, Outcome: conform.NotTried, Why: "known of the library: " + why}
+		}
 		all.Checks = append(all.Checks, r)
 		if r.Outcome == conform.Wrong {
 			all.Wrong++
@@ -119,7 +153,7 @@ func checkLock(ctx context.Context, o harness.Options, next []string, asJSON boo
 	case asJSON:
 		err = printJSON(all)
 	case all.Wrong == 0:
-		_, err = fmt.Println("The program speaks the protocol. Test the lock: " + format.Shell(append([]string{"picklock", "run", "--lock", clients.ExecPrefix + all.Command}, next...)...))
+		_, err = fmt.Println("The program speaks the protocol. Test the lock: " + format.Shell(append([]string{"picklock", "run"}, next...)...))
 	default:
 		_, err = fmt.Printf("%d of %d are wrong: docs/reference/exec.md says how they should be.\n", all.Wrong, len(all.Checks))
 	}

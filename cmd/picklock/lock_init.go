@@ -14,18 +14,32 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picklock/picklock/clients/java"
+	"github.com/picklock/picklock/clients/node"
+	"github.com/picklock/picklock/clients/python"
 	"github.com/picklock/picklock/internal/suggest"
 )
 
 //go:embed skeleton
 var skeleton embed.FS
 
+// adapters speak the exec protocol for a lock, by language: the files that the clients of libraries
+// use, too.
+var adapters = map[string]struct {
+	from fs.FS
+	file string
+}{
+	"java":   {java.Sources, "adapter/Adapter.java"},
+	"node":   {node.Sources, "adapter.mjs"},
+	"python": {python.Sources, "picklock.py"},
+}
+
 // languages are those that there is a skeleton for: how to build it, where that has to
 // be done, and how it is started. {} stands for the folder.
 var languages = map[string]struct{ build, run string }{
 	"go":     {"go build -C {} -o lock .", "{}/lock"},
-	"java":   {"javac {}/Lock.java", "java -cp {} Lock"},
-	"node":   {"", "node {}/lock.js"},
+	"java":   {"javac -cp {} {}/Lock.java", "java -cp {} Lock"},
+	"node":   {"", "node {}/lock.mjs"},
 	"python": {"", "python3 {}/lock.py"},
 }
 
@@ -65,15 +79,35 @@ servers in their place (docs/guides/your-lock.md). Nothing that is there is over
 	return c
 }
 
-// writeSkeleton writes the files of a language and the Compose file, and says which.
-func writeSkeleton(dir, lang string) error {
-	files := map[string]string{"compose.yml": "skeleton/compose.yml"}
-	templates, err := fs.Glob(skeleton, "skeleton/"+lang+"/*.tmpl")
-	if err != nil {
+// skeletonFiles are the files of a language and the Compose file, by name.
+func skeletonFiles(lang string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	take := func(from fs.FS, file, name string) (err error) {
+		files[name], err = fs.ReadFile(from, file)
 		return err
 	}
+	templates, err := fs.Glob(skeleton, "skeleton/"+lang+"/*.tmpl")
+	if err != nil {
+		return nil, err
+	}
 	for _, t := range templates {
-		files[strings.TrimSuffix(path.Base(t), ".tmpl")] = t
+		if err := take(skeleton, t, strings.TrimSuffix(path.Base(t), ".tmpl")); err != nil {
+			return nil, err
+		}
+	}
+	if a, ok := adapters[lang]; ok {
+		if err := take(a.from, a.file, path.Base(a.file)); err != nil {
+			return nil, err
+		}
+	}
+	return files, take(skeleton, "skeleton/compose.yml", "compose.yml")
+}
+
+// writeSkeleton writes the files of a language and the Compose file, and says which.
+func writeSkeleton(dir, lang string) error {
+	files, err := skeletonFiles(lang)
+	if err != nil {
+		return err
 	}
 	for name := range files {
 		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -84,15 +118,11 @@ func writeSkeleton(dir, lang string) error {
 		return fmt.Errorf("make the folder: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		text, err := skeleton.ReadFile(files[name])
-		if err != nil {
-			return err
-		}
 		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
 			return err
 		}
-		_, err = f.Write(text)
+		_, err = f.Write(files[name])
 		if err := errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("write %s: %w", f.Name(), err)
 		}

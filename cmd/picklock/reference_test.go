@@ -112,13 +112,20 @@ func reference(t *testing.T) map[string]map[string]string {
 		}
 		return b.String()
 	}
-	var locks, options, faults, work, fencing, registers, anomalies [][]string
+	var locks, options, libraries, faults, work, fencing, registers, anomalies [][]string
 	for _, l := range lockTable.All() {
 		about := l.About
 		for _, runtime := range slices.Sorted(maps.Keys(emulated(t.Context(), l.Cluster))) {
 			about += fmt.Sprintf("; on %s emulated by %s", runtime, emulated(t.Context(), l.Cluster)[runtime])
 		}
 		locks = append(locks, []string{"`" + l.Name + "`", l.Cluster, tokensWord(l.Fencing, l.Unlocked != nil), kindOf(l.Kind, l.Unlocked != nil), about})
+		if lib := l.Library; lib != nil {
+			var pages []string
+			for n, page := range lib.Promises {
+				pages = append(pages, fmt.Sprintf("[%d](%s)", n+1, page))
+			}
+			libraries = append(libraries, []string{"`" + l.Name + "`", lib.Language, "`" + lib.Name + "`", lib.Version, strings.Join(pages, " ")})
+		}
 		for _, o := range lockOptions(l) {
 			options = append(options, []string{"`" + l.Name + "`", "`" + o.Name + "`", o.Default, strings.Join(o.Safer, ", "), o.About})
 		}
@@ -141,8 +148,9 @@ func reference(t *testing.T) map[string]map[string]string {
 	}
 	return map[string]map[string]string{
 		"locks.md": {
-			"locks":   table(locks, "lock", "cluster", "fencing tokens", "kind", "what it is"),
-			"options": table(options, "lock", "option", "default", "perhaps safer", "what it is"),
+			"locks":     table(locks, "lock", "cluster", "fencing tokens", "kind", "what it is"),
+			"libraries": table(libraries, "lock", "language", "library", "tested version", "what its documentation promises"),
+			"options":   table(options, "lock", "option", "default", "perhaps safer", "what it is"),
 		},
 		"faults.md": {"faults": table(faults, "fault", "what it does", "how to write it")},
 		"workloads.md": {

@@ -84,6 +84,9 @@ is unknown or left out, 0 if all held.`,
 			if err := knownRuntime(runtime, clientImage); err != nil {
 				return usage(err)
 			}
+			if err := buildLocks(cmd.Context(), o.Lock); err != nil {
+				return err
+			}
 			if cmd.Flags().Changed("count") {
 				return runSeveral(cmd.Context(), o, runs, runtime, clientImage, on, asJSON)
 			}

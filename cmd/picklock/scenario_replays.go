@@ -168,6 +168,9 @@ func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, fu
 	if err != nil {
 		return nil, target, nil, usage(err)
 	}
+	if err := buildLock(ctx, info); err != nil {
+		return nil, target, nil, err
+	}
 	dir, err := os.MkdirTemp("", "picklock-scenario-")
 	if err != nil {
 		return nil, target, nil, fmt.Errorf("make a folder for the servers' logs: %w", err)

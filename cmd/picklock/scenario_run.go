@@ -131,6 +131,9 @@ func (f *scenarioFlags) run(cmd *cobra.Command, args []string) error {
 			return usage(fmt.Errorf("--%s is for one scenario on one lock with one fencing mode, and this is a matrix", name))
 		}
 		announceExternal(cmd, m.Cluster)
+		if err := buildLocks(cmd.Context(), m.Locks...); err != nil {
+			return err
+		}
 		return f.runMatrix(cmd.Context())
 	}
 	return f.runSingle(cmd.Context())
@@ -221,6 +224,9 @@ func (f *scenarioFlags) runSingle(ctx context.Context) (err error) {
 	}
 	if f.load && m.Runs == 1 {
 		return usage(errors.New("--load needs --count: it says how often the result is as expected under load"))
+	}
+	if err := buildLocks(ctx, o.Lock); err != nil {
+		return err
 	}
 	if o.Runtime, err = findRuntime(ctx, m.Runtime, m.ClientImage); err != nil {
 		return err

@@ -35,6 +35,9 @@ func Jobs(t hunt.Target) int {
 // that is returned says so: what the machine does late must be a small part of it. say is
 // told how it goes.
 func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Target, n int, say func(text string)) (*Pool, []hunt.Runner, hunt.Target, error) {
+	if err := info.Build(ctx, say); err != nil {
+		return nil, nil, target, err
+	}
 	for {
 		pool := NewPool(*o, target)
 		say(fmt.Sprintf("start %d testbeds of %s, with a lease of %v", n, target.Lock, target.TTL))

@@ -1,0 +1,247 @@
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+
+/**
+ * Speaks picklock's exec protocol for a lock: one request or answer a line, as JSON
+ * (https://github.com/picklock/picklock/blob/main/docs/reference/exec.md).
+ *
+ * A lock extends it with open, acquire and release, and renew if it can. serve does the rest.
+ */
+public abstract class Adapter {
+    /** Nobody knows whether the request took effect. */
+    @SuppressWarnings("serial") // it is never written
+    public static class Unknown extends Exception {
+        public Unknown(String why) { super(why); }
+    }
+
+    /** The request certainly had no effect. */
+    @SuppressWarnings("serial") // nor this one
+    public static class NotSent extends Exception {
+        public NotSent(String why) { super(why); }
+    }
+
+    /** since is System.nanoTime(), which is CLOCK_MONOTONIC, right before the request that was answered. */
+    public record Lease(long leaseMs, long since) {}
+
+    /** What an acquire has got: a token of 0 and a lease of null are none. */
+    public record Grant(long token, Lease lease) {}
+
+    /** servers are the "host:port" of the Compose file's servers. */
+    public record Open(List<String> servers, String client, int ttlMs, Map<String, String> options) {
+        public String option(String name, String otherwise) { return options.getOrDefault(name, otherwise); }
+    }
+
+    /** Called once. Returns the abilities; "library" and "version" beside them name what is tested (see loaded). */
+    public abstract Map<String, Object> open(Open request) throws Exception;
+
+    /** Returns null if the lock was not to be had in time. shared is only ever true for a lock of the kind "rw". */
+    public abstract Grant acquire(String key, long timeoutMs, boolean shared) throws Exception;
+
+    /** Returns the lease that begins anew, or null if the lock was no longer ours. */
+    public Lease renew(String key) throws Exception { throw new NotSent("unknown request renew"); }
+
+    /** Returns false if the service says that the lock was no longer ours. */
+    public abstract boolean release(String key) throws Exception;
+
+    /** To call when the lock has renewed its lease by itself. */
+    protected void renewed(String key, Lease lease) {
+        Map<String, Object> event = fields(lease);
+        event.put("event", "renewed");
+        event.put("key", key);
+        tell(event);
+    }
+
+    /** To call when it has learnt by itself that it no longer holds the lock. */
+    protected void lost(String key) { tell(Map.of("event", "lost", "key", key)); }
+
+    /** Adds to the abilities which version of a library runs: the one that its own file names. */
+    protected static Map<String, Object> loaded(Map<String, Object> abilities, String group, String artifact) throws IOException {
+        Map<String, Object> all = new LinkedHashMap<>(abilities);
+        try (InputStream in = Adapter.class.getResourceAsStream("/META-INF/maven/" + group + "/" + artifact + "/pom.properties")) {
+            if (in == null) throw new IOException("no " + group + ":" + artifact + " on the class path");
+            Properties of = new Properties();
+            of.load(in);
+            all.put("library", "maven:" + group + ":" + artifact);
+            all.put("version", of.getProperty("version"));
+        }
+        return all;
+    }
+
+    // Only answers may be on standard output: what a library prints goes to standard error.
+    private static final PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
+
+    /** Writes one line, whole: threads may call it at once. */
+    private static synchronized void tell(Map<String, Object> fields) {
+        out.print(json(fields) + "\n");
+        out.flush();
+    }
+
+    private static Map<String, Object> failed(String error, boolean definite) {
+        return new LinkedHashMap<>(Map.of("ok", false, "error", error, "definite", definite));
+    }
+
+    private static Map<String, Object> fields(Lease lease) {
+        Map<String, Object> m = new LinkedHashMap<>();
+        if (lease != null) {
+            m.put("lease_ms", lease.leaseMs);
+            m.put("since_ns", lease.since);
+        }
+        return m;
+    }
+
+    private Map<String, Object> answer(Map<String, Object> request) throws Exception {
+        String key = (String) request.get("key");
+        Map<String, Object> answer = new LinkedHashMap<>();
+        answer.put("ok", true);
+        switch ((String) request.get("op")) {
+            case "open" -> answer.putAll(open(opening(request)));
+            case "acquire" -> {
+                long timeout = request.get("timeout_ms") instanceof Number n ? n.longValue() : 60_000;
+                Grant grant = acquire(key, timeout, "shared".equals(request.get("mode")));
+                if (grant == null) return failed("timeout", true);
+                if (grant.token != 0) answer.put("token", grant.token);
+                answer.putAll(fields(grant.lease));
+            }
+            case "renew" -> {
+                Lease lease = renew(key);
+                if (lease == null) return failed("not held", true);
+                answer.putAll(fields(lease));
+            }
+            case "release" -> {
+                if (!release(key)) return failed("not held", true);
+            }
+            default -> {
+                return failed("unknown request", true);
+            }
+        }
+        return answer;
+    }
+
+    @SuppressWarnings("unchecked") // the protocol has these types
+    private static Open opening(Map<String, Object> request) {
+        Object servers = request.get("servers");
+        return new Open(servers == null ? List.of() : (List<String>) servers, (String) request.get("client"),
+            ((Number) request.get("ttl_ms")).intValue(), (Map<String, String>) request.get("options"));
+    }
+
+    /** Answers requests until the program is told to end, or its input does. */
+    @SuppressWarnings("unchecked") // a request is an object
+    public static void serve(Adapter lock) throws IOException {
+        System.setOut(System.err);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line; (line = in.readLine()) != null; ) {
+            Map<String, Object> request = (Map<String, Object>) new Parser(line).value();
+            if ("close".equals(request.get("op"))) break;
+            Map<String, Object> reply;
+            try {
+                reply = lock.answer(request);
+            } catch (NotSent e) {
+                reply = failed(String.valueOf(e.getMessage()), true);
+            } catch (Unknown e) {
+                reply = failed(String.valueOf(e.getMessage()), false);
+            } catch (Exception e) { // whoever gets it does not know more either
+                e.printStackTrace();
+                reply = failed(e.toString(), false);
+            }
+            reply.put("id", request.get("id"));
+            tell(reply);
+        }
+        Runtime.getRuntime().halt(0); // threads of the library may still run
+    }
+
+    private static String json(Object value) {
+        if (value instanceof Map<?, ?> map) {
+            List<String> fields = new ArrayList<>();
+            map.forEach((name, of) -> fields.add(json(name) + ":" + json(of)));
+            return "{" + String.join(",", fields) + "}";
+        }
+        if (!(value instanceof String text)) return String.valueOf(value);
+        StringBuilder b = new StringBuilder("\"");
+        for (char c : text.toCharArray()) {
+            b.append(c == '"' || c == '\\' ? "\\" + c : c < ' ' ? String.format("\\u%04x", (int) c) : String.valueOf(c));
+        }
+        return b.append('"').toString();
+    }
+
+    /** Reads JSON, as far as a request has it: a Map, a List, a String, a Long, a Boolean or null. */
+    private static final class Parser {
+        private final String text;
+        private int at;
+
+        Parser(String text) { this.text = text; }
+
+        private char next() {
+            while (Character.isWhitespace(text.charAt(at))) at++;
+            return text.charAt(at);
+        }
+
+        private boolean took(char c) {
+            if (next() != c) return false;
+            at++;
+            return true;
+        }
+
+        Object value() {
+            if (took('{')) {
+                Map<String, Object> map = new LinkedHashMap<>();
+                while (!took('}')) {
+                    String name = (String) value();
+                    took(':');
+                    map.put(name, value());
+                    took(',');
+                }
+                return map;
+            }
+            if (took('[')) {
+                List<Object> list = new ArrayList<>();
+                while (!took(']')) {
+                    list.add(value());
+                    took(',');
+                }
+                return list;
+            }
+            return took('"') ? string() : word();
+        }
+
+        private Object word() {
+            int from = at;
+            while (at < text.length() && ",]} \t".indexOf(text.charAt(at)) < 0) at++;
+            String word = text.substring(from, at);
+            return switch (word) {
+                case "true" -> true;
+                case "false" -> false;
+                case "null" -> null;
+                default -> Long.parseLong(word);
+            };
+        }
+
+        private String string() {
+            StringBuilder b = new StringBuilder();
+            for (char c; (c = text.charAt(at++)) != '"'; ) {
+                if (c != '\\') {
+                    b.append(c);
+                    continue;
+                }
+                c = text.charAt(at++);
+                int escape = "nrtbf".indexOf(c);
+                if (c == 'u') {
+                    b.append((char) Integer.parseInt(text.substring(at, at += 4), 16));
+                } else {
+                    b.append(escape < 0 ? c : "\n\r\t\b\f".charAt(escape));
+                }
+            }
+            return b.toString();
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessLock;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
+import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
+import org.apache.curator.framework.state.ConnectionState;
+import org.apache.curator.retry.ExponentialBackoffRetry;
+
+/**
+ * Apache Curator's locks on ZooKeeper, as shipped. The argument names the lock: mutex,
+ * semaphore-mutex, rw or semaphore.
+ *
+ * Its documentation (5.9.0, https://curator.apache.org/docs/recipes-shared-reentrant-lock) promises
+ * that at no time two clients think that they hold the same lock, and strongly recommends a listener:
+ * after SUSPENDED nobody can be certain to hold it until RECONNECTED, and after LOST nobody does.
+ *
+ * Option listener: on what a holder counts its lock as lost. suspended (default): when the connection
+ * is down, as the documentation advises; lost: when the session has ended; none: never, as of a
+ * program without a ConnectionStateListener.
+ */
+public class CuratorLocks extends Adapter {
+    private final String type;
+    private CuratorFramework client;
+    private int permits;
+    private final Map<String, InterProcessLock> held = new ConcurrentHashMap<>();
+    private final Map<String, org.apache.curator.framework.recipes.locks.Lease> leases = new ConcurrentHashMap<>(); // of a semaphore
+
+    CuratorLocks(String type) { this.type = type; }
+
+    public Map<String, Object> open(Open request) throws Exception {
+        String listener = request.option("listener", "suspended");
+        List<ConnectionState> losing = switch (listener) {
+            case "none" -> List.of();
+            case "lost" -> List.of(ConnectionState.LOST);
+            case "suspended" -> List.of(ConnectionState.SUSPENDED, ConnectionState.LOST);
+            default -> throw new NotSent("option listener=" + listener + ": want suspended, lost or none");
+        };
+        permits = Integer.parseInt(request.option("permits", "2"));
+        client = CuratorFrameworkFactory.builder()
+            .connectString(String.join(",", request.servers()))
+            .sessionTimeoutMs(request.ttlMs())
+            .retryPolicy(new ExponentialBackoffRetry(1000, 3)) // that of the documentation's first example
+            .build();
+        client.getConnectionStateListenable().addListener((c, state) -> {
+            if (losing.contains(state)) {
+                held.keySet().forEach(this::lost);
+                leases.keySet().forEach(this::lost);
+            }
+        });
+        client.start();
+        client.blockUntilConnected(10, TimeUnit.SECONDS);
+        Map<String, Object> abilities = new LinkedHashMap<>();
+        abilities.put("lease", false);
+        abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
+        if (type.equals("semaphore")) abilities.put("permits", permits);
+        return loaded(abilities, "org.apache.curator", "curator-recipes");
+    }
+
+    public Grant acquire(String key, long timeoutMs, boolean shared) throws Unknown {
+        String path = "/picklock/" + key;
+        try {
+            if (type.equals("semaphore")) {
+                var lease = new InterProcessSemaphoreV2(client, path, permits).acquire(timeoutMs, TimeUnit.MILLISECONDS);
+                if (lease == null) return null;
+                leases.put(key, lease);
+                return new Grant(0, null);
+            }
+            InterProcessLock lock = switch (type) {
+                case "rw" -> shared ? new InterProcessReadWriteLock(client, path).readLock() : new InterProcessReadWriteLock(client, path).writeLock();
+                case "semaphore-mutex" -> new InterProcessSemaphoreMutex(client, path);
+                default -> new InterProcessMutex(client, path);
+            };
+            // false: the library has taken its node out of the line again.
+            if (!lock.acquire(timeoutMs, TimeUnit.MILLISECONDS)) return null;
+            held.put(key, lock);
+            return new Grant(0, null);
+        } catch (Exception e) { // it may have taken effect or not
+            throw new Unknown(e.toString());
+        }
+    }
+
+    /** Of a node that is gone too, without a word. */
+    public boolean release(String key) throws Unknown {
+        try {
+            if (type.equals("semaphore")) leases.remove(key).close();
+            else held.remove(key).release();
+            return true;
+        } catch (Exception e) {
+            throw new Unknown(e.toString());
+        }
+    }
+
+    public static void main(String[] args) throws Exception { serve(new CuratorLocks(args[0])); }
+}

@@ -1,0 +1,110 @@
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.redisson.Redisson;
+import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RReadWriteLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.client.RedisException;
+import org.redisson.config.Config;
+
+/**
+ * Redisson's locks on one Redis, as shipped: all defaults but the lease. The argument names the
+ * lock: lock, fair, spin, fenced, rw or semaphore.
+ *
+ * Its documentation (4.7.0, https://redisson.pro/docs/data-and-services/locks-and-synchronizers/)
+ * promises that a watchdog prolongs a lock for as long as the Redisson instance of its holder lives;
+ * that one with a leaseTime is released after that; that only the owner can unlock it, and others get
+ * an IllegalMonitorStateException; that a fenced lock gives a token with which a resource can refuse
+ * an older holder. It has no signal for a lock that was lost.
+ *
+ * A watchdog's renewals cannot be seen from outside, so that with it no lease is claimed.
+ */
+public class RedissonLocks extends Adapter {
+    private final String type;
+    private RedissonClient redisson;
+    private boolean watchdog;
+    private int ttl, permits;
+    private final Map<String, RLock> held = new HashMap<>();
+    private final Map<String, String> ids = new HashMap<>(); // of a semaphore's permits
+
+    RedissonLocks(String type) { this.type = type; }
+
+    public Map<String, Object> open(Open request) throws Exception {
+        ttl = request.ttlMs();
+        watchdog = request.option("watchdog", "yes").equals("yes") && !type.equals("semaphore");
+        permits = Integer.parseInt(request.option("permits", "2"));
+        Config config = new Config();
+        config.setLockWatchdogTimeout(ttl);
+        config.useSingleServer().setAddress("redis://" + request.servers().get(0));
+        redisson = Redisson.create(config);
+        Map<String, Object> abilities = new LinkedHashMap<>();
+        abilities.put("tokens", type.equals("fenced"));
+        abilities.put("lease", !watchdog);
+        abilities.put("watchdog", watchdog);
+        abilities.put("confirms", true); // the release compares the owner
+        abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
+        if (type.equals("semaphore")) abilities.put("permits", permits);
+        return loaded(abilities, "org.redisson", "redisson");
+    }
+
+    public Grant acquire(String key, long timeoutMs, boolean shared) throws Exception {
+        long since = System.nanoTime(); // the library does not tell when the request was sent that was granted
+        Lease lease = watchdog ? null : new Lease(ttl, since);
+        try {
+            if (type.equals("semaphore")) {
+                RPermitExpirableSemaphore all = redisson.getPermitExpirableSemaphore(key);
+                all.trySetPermits(permits);
+                String id = all.tryAcquire(timeoutMs, ttl, TimeUnit.MILLISECONDS);
+                if (id == null) return null;
+                ids.put(key, id);
+                return new Grant(0, lease);
+            }
+            RLock lock = lock(key, shared);
+            long token = 0;
+            if (type.equals("fenced")) {
+                Long got = watchdog
+                    ? (Long) lock.getClass().getMethod("tryLockAndGetToken", long.class, TimeUnit.class).invoke(lock, timeoutMs, TimeUnit.MILLISECONDS)
+                    : (Long) lock.getClass().getMethod("tryLockAndGetToken", long.class, long.class, TimeUnit.class).invoke(lock, timeoutMs, (long) ttl, TimeUnit.MILLISECONDS);
+                if (got == null) return null;
+                token = got;
+            } else if (!(watchdog ? lock.tryLock(timeoutMs, TimeUnit.MILLISECONDS) : lock.tryLock(timeoutMs, ttl, TimeUnit.MILLISECONDS))) {
+                return null;
+            }
+            held.put(key, lock);
+            return new Grant(token, lease);
+        } catch (RedisException e) { // it may have taken effect or not
+            throw new Unknown(e.toString());
+        }
+    }
+
+    /** The lock of a key. Older versions do not have all of them. */
+    private RLock lock(String key, boolean shared) throws ReflectiveOperationException {
+        String method = switch (type) {
+            case "fair" -> "getFairLock";
+            case "spin" -> "getSpinLock";
+            case "fenced" -> "getFencedLock";
+            case "rw" -> "getReadWriteLock";
+            default -> "getLock";
+        };
+        Object lock = RedissonClient.class.getMethod(method, String.class).invoke(redisson, key);
+        if (lock instanceof RReadWriteLock both) return shared ? both.readLock() : both.writeLock();
+        return (RLock) lock;
+    }
+
+    public boolean release(String key) throws Unknown {
+        try {
+            if (type.equals("semaphore")) return redisson.getPermitExpirableSemaphore(key).tryRelease(ids.remove(key));
+            held.remove(key).unlock();
+            return true;
+        } catch (IllegalMonitorStateException e) {
+            return false; // "attempt to unlock lock, not locked by current thread"
+        } catch (RedisException e) {
+            throw new Unknown(e.toString());
+        }
+    }
+
+    public static void main(String[] args) throws Exception { serve(new RedissonLocks(args[0])); }
+}

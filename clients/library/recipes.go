@@ -1,0 +1,107 @@
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// buildJava lets Maven copy the jars, and compiles the client with them. JVMs start often and live
+// short: their options are those that start soonest, and a small heap.
+func buildJava(ctx context.Context, b *building) error {
+	if _, err := b.run(ctx, b.folder, "mvn", "-q", "-B", "-ntp", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+filepath.Join(b.dir, "lib"), "-Dlibrary.version="+b.version); err != nil {
+		return err
+	}
+	sources, err := filepath.Glob(filepath.Join(b.dir, b.folder, "*.java"))
+	if err != nil {
+		return err
+	}
+	args := []string{"-nowarn", "-proc:none", "-d", "classes", "-cp", filepath.Join(b.dir, "lib", "*"), "adapter/Adapter.java"}
+	for _, s := range sources {
+		args = append(args, path.Join(b.folder, filepath.Base(s)))
+	}
+	if _, err := b.run(ctx, "", "javac", args...); err != nil {
+		return err
+	}
+	quoted := strings.ReplaceAll(b.final, `\`, `\\`)
+	options := fmt.Sprintf("-Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto\n-cp \"%s/classes%c%s/lib/*\"\n", quoted, filepath.ListSeparator, quoted)
+	return os.WriteFile(filepath.Join(b.dir, "java.args"), []byte(options), 0o644)
+}
+
+// interpreterFile names the Python that the packages were installed for.
+const interpreterFile = "python"
+
+// buildPython installs the packages beside the client, where Python looks first.
+func buildPython(ctx context.Context, b *building) error {
+	// python3 may be a script that starts one of several.
+	interpreter, err := b.run(ctx, "", "python3", "-c", "import sys; print(sys.executable, end='')")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, interpreterFile), []byte(interpreter), 0o644); err != nil {
+		return err
+	}
+	what := []string{"-r", "requirements/" + b.folder + ".txt"}
+	if !b.tested() {
+		what = []string{b.library + "==" + b.version}
+	}
+	args := append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-warn-script-location", "--target", b.dir}, what...)
+	if _, err := b.run(ctx, "", interpreter, args...); err != nil {
+		return fmt.Errorf("%w (pip missing? apt install python3-pip)", err)
+	}
+	return nil
+}
+
+// buildNode installs what the lock file names, or, of another version, what npm finds for it.
+// Nothing of the packages is run for that.
+func buildNode(ctx context.Context, b *building) error {
+	quiet := []string{"--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"}
+	if b.tested() {
+		_, err := b.run(ctx, b.folder, "npm", append([]string{"ci"}, quiet...)...)
+		return err
+	}
+	manifest := filepath.Join(b.dir, b.folder, "package.json")
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return fmt.Errorf("read package.json: %w", err)
+	}
+	dependencies, ok := fields["dependencies"].(map[string]any)
+	if !ok {
+		return errors.New("package.json has no dependencies")
+	}
+	dependencies[b.library] = b.version
+	if text, err = json.Marshal(fields); err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile(manifest, text, 0o644), os.Remove(filepath.Join(b.dir, b.folder, "package-lock.json"))); err != nil {
+		return err
+	}
+	_, err = b.run(ctx, b.folder, "npm", append([]string{"install"}, quiet...)...)
+	return err
+}
+
+// buildRust compiles the client, and keeps nothing but that.
+func buildRust(ctx context.Context, b *building) error {
+	args := []string{"build", "--release", "--quiet", "--target-dir", filepath.Join(b.dir, "target")}
+	if b.tested() {
+		args = append(args, "--locked")
+	} else if err := b.edit(b.folder+"/Cargo.toml", b.library+` = { version = "=`+b.line.version+`"`, b.library+` = { version = "=`+b.version+`"`); err != nil {
+		return err
+	}
+	if _, err := b.run(ctx, b.folder, "cargo", args...); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(b.dir, "target", "release", "client"), filepath.Join(b.dir, "client")); err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(b.dir, "target"))
+}

@@ -1,0 +1,85 @@
+// Speaks picklock's exec protocol for a lock: one request or answer a line, as JSON
+// (https://github.com/picklock/picklock/blob/main/docs/reference/exec.md).
+//
+// A lock is an object with open, acquire and release, and renew if it can. serve does the rest.
+import fs from 'node:fs';
+import path from 'node:path';
+import readline from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+// Nobody knows whether the request took effect.
+export class Unknown extends Error {}
+
+// The request certainly had no effect.
+export class NotSent extends Error {}
+
+// CLOCK_MONOTONIC in ns, which picklock reads too: the time of since_ns.
+export const monotonic = () => Number(process.hrtime.bigint());
+
+// What open adds to its answer, so that records name the version that runs. from is the
+// import.meta.url of the module that imports the package.
+export function loaded(name, from) {
+  for (let dir = path.dirname(fileURLToPath(from)); ; dir = path.dirname(dir)) {
+    const file = path.join(dir, 'node_modules', name, 'package.json');
+    if (fs.existsSync(file)) return { library: 'npm:' + name, version: JSON.parse(fs.readFileSync(file, 'utf8')).version };
+    if (dir === path.dirname(dir)) throw new Error(`no package ${name} above ${from}`);
+  }
+}
+
+// To call when the lock has renewed its lease by itself.
+export function renewed(key, leaseMs, sinceNs) {
+  tell({ event: 'renewed', key, lease_ms: leaseMs, since_ns: sinceNs });
+}
+
+// To call when it has learnt by itself that it no longer holds the lock.
+export function lost(key) {
+  tell({ event: 'lost', key });
+}
+
+// Only answers may be on standard output: what a library prints goes to standard error.
+const write = process.stdout.write.bind(process.stdout);
+process.stdout.write = process.stderr.write.bind(process.stderr);
+
+// Writes one line, whole.
+function tell(message) {
+  write(JSON.stringify(message) + '\n');
+}
+
+const NOT_HELD = { ok: false, error: 'not held', definite: true };
+
+async function answer(lock, request) {
+  const { op, key } = request;
+  switch (op) {
+    case 'open':
+      return { ok: true, ...await lock.open(request.servers ?? [], request.client, request.ttl_ms, request.options) };
+    case 'acquire': {
+      const grant = await lock.acquire(key, request.timeout_ms ?? 60000, request.mode === 'shared');
+      return grant === null ? { ok: false, error: 'timeout', definite: true } : { ok: true, ...grant };
+    }
+    case 'renew': {
+      if (!lock.renew) break;
+      const lease = await lock.renew(key);
+      return lease === null ? NOT_HELD : { ok: true, ...lease };
+    }
+    case 'release':
+      return await lock.release(key) ? { ok: true } : NOT_HELD;
+  }
+  return { ok: false, error: 'unknown request ' + op, definite: true };
+}
+
+// Answers requests until the program is told to end, or its input does.
+export async function serve(lock) {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const request = JSON.parse(line);
+    if (request.op === 'close') break;
+    let reply;
+    try {
+      reply = await answer(lock, request);
+    } catch (e) { // whoever gets it knows no more, unless it says so
+      if (!(e instanceof Unknown || e instanceof NotSent)) console.error(e);
+      reply = { ok: false, error: e.message || String(e), definite: e instanceof NotSent };
+    }
+    tell({ id: request.id, ...reply });
+  }
+  process.exit(0);
+}

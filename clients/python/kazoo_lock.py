@@ -1,0 +1,63 @@
+"""kazoo's Lock (https://github.com/python-zk/kazoo) on ZooKeeper, as shipped.
+
+Its documentation (2.11.0, https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html) promises
+mutual exclusion with waiting clients in line, for as long as the session lives. Of that a program
+learns by a listener, and is to take its locks for lost when the connection is suspended
+(https://kazoo.readthedocs.io/en/latest/basic_usage.html#understanding-kazoo-states).
+
+Option listener: on what a holder counts its lock as lost. suspended (default): when the connection
+is down, as the library's documentation advises; lost: when the session has ended; none: never, as
+of a program that adds no state listener.
+"""
+import logging
+import sys
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import KazooException, LockTimeout
+
+import picklock
+
+logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
+
+LOSING = {"none": [], "lost": [KazooState.LOST], "suspended": [KazooState.SUSPENDED, KazooState.LOST]}
+
+
+class Lock:
+    def open(self, servers, client, ttl_ms, options):
+        self.name, self.held = client, {}
+        self.losing = LOSING[options.get("listener", "suspended")]
+        self.zk = KazooClient(",".join(servers), timeout=ttl_ms / 1000)
+        self.failures = (KazooException, self.zk.handler.timeout_exception)
+        self.zk.add_listener(self.changed)
+        self.zk.start()
+        return {"lease": False, **picklock.loaded("kazoo")}
+
+    def changed(self, state):
+        """Told by the library, in a thread of its own, of every change of the session."""
+        if state in self.losing:
+            for key in list(self.held):
+                picklock.lost(key)
+
+    def acquire(self, key, timeout_ms, shared):
+        lock = self.zk.Lock("/picklock/" + key, self.name)
+        try:
+            lock.acquire(timeout=timeout_ms / 1000)
+        except LockTimeout:
+            # Its node is taken out of the line if that can be done, and not looked after.
+            if any(node.startswith(lock.prefix) for node in self.zk.get_children("/picklock/" + key)):
+                raise picklock.Unknown("timeout, and its node is left in the line") from None
+            return None
+        except self.failures as e:  # it may have taken effect or not
+            raise picklock.Unknown(repr(e)) from e
+        self.held[key] = lock
+        return {}
+
+    def release(self, key):
+        try:
+            self.held.pop(key).release()  # of a node that is gone too, without a word
+        except self.failures as e:
+            raise picklock.Unknown(repr(e)) from e
+        return True
+
+
+picklock.serve(Lock())

@@ -1,0 +1,91 @@
+"""Speaks picklock's exec protocol for a lock: one request or answer a line, as JSON
+(https://github.com/picklock/picklock/blob/main/docs/reference/exec.md).
+
+A lock is an object with open, acquire and release, and renew if it can. serve() does the rest.
+"""
+import importlib.metadata
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+
+
+class Unknown(Exception):
+    """Nobody knows whether the request took effect."""
+
+
+class NotSent(Exception):
+    """The request certainly had no effect."""
+
+
+def monotonic():
+    """CLOCK_MONOTONIC in ns, which picklock reads too: the time of since_ns."""
+    return time.monotonic_ns()
+
+
+def loaded(distribution):
+    """What open adds to its answer, so that records name the version that runs."""
+    return {"library": "pypi:" + distribution, "version": importlib.metadata.version(distribution)}
+
+
+def renewed(key, lease_ms, since_ns):
+    """To call when the lock has renewed its lease by itself."""
+    _tell({"event": "renewed", "key": key, "lease_ms": lease_ms, "since_ns": since_ns})
+
+
+def lost(key):
+    """To call when it has learnt by itself that it no longer holds the lock."""
+    _tell({"event": "lost", "key": key})
+
+
+# Only answers may be on standard output: what a library prints goes to standard error.
+_out = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+_writing = threading.Lock()
+
+
+def _tell(message):
+    """Writes one line, whole: threads may call it at once."""
+    with _writing:
+        _out.write(json.dumps(message) + "\n")
+        _out.flush()
+
+
+NOT_HELD = {"ok": False, "error": "not held", "definite": True}
+
+
+def _answer(lock, request):
+    op, key = request["op"], request.get("key")
+    if op == "open":
+        servers, options = request.get("servers", []), request["options"]
+        return {"ok": True, **lock.open(servers, request["client"], request["ttl_ms"], options)}
+    if op == "acquire":
+        grant = lock.acquire(key, request.get("timeout_ms", 60_000), request.get("mode") == "shared")
+        return {"ok": False, "error": "timeout", "definite": True} if grant is None else {"ok": True, **grant}
+    if op == "renew" and hasattr(lock, "renew"):
+        lease = lock.renew(key)
+        return NOT_HELD if lease is None else {"ok": True, **lease}
+    if op == "release":
+        return {"ok": True} if lock.release(key) else NOT_HELD
+    return {"ok": False, "error": "unknown request " + op, "definite": True}
+
+
+def serve(lock):
+    """Answers requests until the program is told to end, or its input does."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["op"] == "close":
+            break
+        try:
+            reply = _answer(lock, request)
+        except NotSent as e:
+            reply = {"ok": False, "error": str(e), "definite": True}
+        except Unknown as e:
+            reply = {"ok": False, "error": str(e), "definite": False}
+        except Exception as e:  # whoever gets it does not know more either
+            traceback.print_exc()
+            reply = {"ok": False, "error": repr(e), "definite": False}
+        _tell({"id": request["id"], **reply})
+    os._exit(0)  # threads of the library may still run

@@ -1,0 +1,69 @@
+"""redis-py's Lock (https://github.com/redis/redis-py) on one Redis, as shipped: all defaults but
+the timeout.
+
+Its documentation (8.1.0, https://redis.readthedocs.io/en/stable/lock.html) promises that True means
+the lock is acquired; that the lock lives no longer than its timeout; and that release raises
+LockNotOwnedError if the lock is no longer its own. It leaves deadlocks to its user.
+
+Options: socket_timeout=SECONDS (default: the library's) and sleep=SECONDS between two tries
+(default: 0.1, the library's).
+"""
+import redis
+from redis.exceptions import ConnectionError, LockError, LockNotOwnedError, RedisError, ResponseError
+
+import picklock
+
+
+class Noting(redis.lock.Lock):
+    """The library's own, which also notes when each request for the lock is sent."""
+
+    def do_acquire(self, token):
+        self.since = picklock.monotonic()
+        return super().do_acquire(token)
+
+
+class Lock:
+    def open(self, servers, client, ttl_ms, options):
+        self.ttl, self.sleep, self.held = ttl_ms, float(options.get("sleep", 0.1)), {}
+        settings = {"socket_timeout": float(options["socket_timeout"])} if "socket_timeout" in options else {}
+        host, port = servers[0].rsplit(":", 1)
+        self.client = redis.Redis(host, int(port), **settings)
+        return {"lease": True, "renew": True, "confirms": True, **picklock.loaded("redis")}
+
+    def acquire(self, key, timeout_ms, shared):
+        lock = Noting(self.client, key, timeout=self.ttl / 1000, sleep=self.sleep, blocking_timeout=timeout_ms / 1000)
+        try:
+            if not lock.acquire():
+                return None
+        except ConnectionError as e:  # refused before anything was sent, or broken after it
+            if isinstance(e.__context__, ConnectionRefusedError):
+                raise picklock.NotSent(str(e)) from e
+            raise picklock.Unknown(str(e)) from e
+        except ResponseError as e:  # the server's own word
+            raise picklock.NotSent(str(e)) from e
+        except RedisError as e:
+            raise picklock.Unknown(str(e)) from e
+        self.held[key] = lock
+        return {"lease_ms": self.ttl, "since_ns": lock.since}
+
+    def renew(self, key):
+        since = picklock.monotonic()
+        try:
+            self.held[key].reacquire()  # "resets a TTL of an already acquired lock back to a timeout value"
+        except LockNotOwnedError:
+            return None
+        except RedisError as e:
+            raise picklock.Unknown(str(e)) from e
+        return {"lease_ms": self.ttl, "since_ns": since}
+
+    def release(self, key):
+        try:
+            self.held.pop(key).release()
+        except LockNotOwnedError:
+            return False
+        except (LockError, RedisError) as e:
+            raise picklock.Unknown(str(e)) from e
+        return True
+
+
+picklock.serve(Lock())

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/picklock/picklock/clients"
+)
+
+func lockBuildCommand() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use: "build NAME[@VERSION]...", Short: "Build the clients of libraries' locks",
+		Long: `Build the client of a library's lock with the tools of its language, in the user's cache
+directory (~/.cache/picklock, or below XDG_CACHE_HOME). The other commands do it by themselves at
+the first use. Without a version it is the tested one (picklock list locks); with one, any that the
+library has published. What is built already is left as it is.`,
+		Example: `  picklock lock build redisson
+  picklock lock build redisson@3.50.0 redis-py
+  picklock lock build --all`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if all == (len(names) > 0) {
+				return usage(errors.New("want the names of libraries' locks, or --all"))
+			}
+			var locks []clients.Info
+			for _, name := range names {
+				i, err := lockTable.Lookup(name)
+				if err == nil && i.Library == nil {
+					err = fmt.Errorf("lock %s needs no client to be built", name)
+				}
+				if err != nil {
+					return usage(err)
+				}
+				locks = append(locks, i)
+			}
+			if all {
+				locks = lockTable.All()
+			}
+			var failed []error
+			for _, i := range locks {
+				if err := buildLock(cmd.Context(), i); err != nil {
+					failed = append(failed, err)
+				}
+			}
+			return errors.Join(failed...)
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "build them all")
+	return c
+}
+
+// buildLock makes what clients need to use a lock, if anything, and says on standard error what is done. It
+// comes before anything that takes this process out of the machine's network.
+func buildLock(ctx context.Context, i clients.Info) error {
+	return i.Build(ctx, func(text string) { fmt.Fprintln(os.Stderr, "picklock:", text) })
+}
+
+// buildLocks is buildLock for locks by their names, which have been looked up.
+func buildLocks(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		i, err := lockTable.Lookup(name)
+		if err == nil {
+			err = buildLock(ctx, i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
