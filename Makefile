@@ -23,7 +23,7 @@ catalogue-docker: build
 	scripts/engine run sh -c 'images=$$(scripts/images) && eval "$$images" && bin/picklock scenario run --all --runtime docker'
 
 test:
-	scripts/install redis-server zookeeper java chromium python3 redis-py kazoo curator pytest junit5 node postgres pgbouncer
+	scripts/install redis-server zookeeper java chromium python3 redis-py pytest junit5 node maven jdk pip npm postgres pgbouncer
 	scripts/test
 
 # What needs no server and no browser: for the inner loop.

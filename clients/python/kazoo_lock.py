@@ -53,6 +53,8 @@ class Lock:
         return {}
 
     def release(self, key):
+        if key not in self.held:
+            return False
         try:
             self.held.pop(key).release()  # of a node that is gone too, without a word
         except self.failures as e:

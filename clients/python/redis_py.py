@@ -47,6 +47,8 @@ class Lock:
         return {"lease_ms": self.ttl, "since_ns": lock.since}
 
     def renew(self, key):
+        if key not in self.held:
+            return None
         since = picklock.monotonic()
         try:
             self.held[key].reacquire()  # "resets a TTL of an already acquired lock back to a timeout value"
@@ -57,6 +59,8 @@ class Lock:
         return {"lease_ms": self.ttl, "since_ns": since}
 
     def release(self, key):
+        if key not in self.held:
+            return False
         try:
             self.held.pop(key).release()
         except LockNotOwnedError:

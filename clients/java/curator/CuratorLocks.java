@@ -88,6 +88,7 @@ public class CuratorLocks extends Adapter {
 
     /** Of a node that is gone too, without a word. */
     public boolean release(String key) throws Unknown {
+        if (!held.containsKey(key) && !leases.containsKey(key)) return false;
         try {
             if (type.equals("semaphore")) leases.remove(key).close();
             else held.remove(key).release();

@@ -95,6 +95,7 @@ public class RedissonLocks extends Adapter {
     }
 
     public boolean release(String key) throws Unknown {
+        if (!held.containsKey(key) && !ids.containsKey(key)) return false;
         try {
             if (type.equals("semaphore")) return redisson.getPermitExpirableSemaphore(key).tryRelease(ids.remove(key));
             held.remove(key).unlock();

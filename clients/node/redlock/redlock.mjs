@@ -9,7 +9,7 @@
 import Redis from 'ioredis';
 import * as library from 'redlock';
 
-import { Unknown, loaded, monotonic, serve } from '../adapter.mjs';
+import { NotSent, Unknown, loaded, monotonic, serve } from '../adapter.mjs';
 
 const Redlock = library.default.default ?? library.default; // as the package is built
 const held = new Map(); // by key
@@ -54,11 +54,14 @@ async function acquire(key, timeoutMs) {
 }
 
 async function renew(key) {
+  const lock = held.get(key);
+  if (!lock) return null;
+  if (lock.expiration < Date.now()) throw new NotSent('expired'); // the library refuses it, too
   const asked = monotonic();
   try {
-    const lock = await held.get(key).extend(ttl);
-    held.set(key, lock);
-    return promised(lock, asked);
+    const extended = await lock.extend(ttl);
+    held.set(key, extended);
+    return promised(extended, asked);
   } catch (e) {
     throw new Unknown(e.message);
   }
@@ -66,11 +69,14 @@ async function renew(key) {
 
 async function release(key) {
   const lock = held.get(key);
+  if (!lock) return false;
   held.delete(key);
   try {
     await (lock.release ?? lock.unlock).call(lock);
   } catch (e) {
-    throw new Unknown(e.message); // no majority has answered that it was released
+    // No majority has answered that it was released: it does not say whether the rest had no answer
+    // or a lock that was not this one's.
+    throw new Unknown(e.message);
   }
   return true;
 }

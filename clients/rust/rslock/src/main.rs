@@ -66,7 +66,7 @@ impl Lock for Rslock {
 
     /// An error may mean that only some of the servers could be reached.
     fn renew(&mut self, key: &str) -> Result<Option<Lease>, Failure> {
-        let lock = self.held.get(key).ok_or_else(|| Failure::NotSent("not granted".into()))?;
+        let Some(lock) = self.held.get(key) else { return Ok(None) };
         let since = monotonic();
         match self.runtime.block_on(self.manager.extend(lock, self.ttl)) {
             Ok(extended) => {
@@ -77,10 +77,10 @@ impl Lock for Rslock {
         }
     }
 
+    /// What is true is only that the call has returned: the library does not say what came of it.
     fn release(&mut self, key: &str) -> Result<bool, Failure> {
-        if let Some(lock) = self.held.remove(key) {
-            self.runtime.block_on(lock.release());
-        }
+        let Some(lock) = self.held.remove(key) else { return Ok(false) };
+        self.runtime.block_on(lock.release());
         Ok(true)
     }
 }
