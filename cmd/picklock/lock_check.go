@@ -116,9 +116,9 @@ arguments, 255 picklock itself failed.`,
 // checkedCommand is the command that the argument names: that of a library's lock, which is built
 // first and returned beside it, or the argument itself.
 func checkedCommand(ctx context.Context, arg string) (string, *clients.Info, error) {
-	info, err := lockTable.Lookup(arg)
-	if err != nil || info.Library == nil {
-		return strings.TrimPrefix(arg, clients.ExecPrefix), nil, nil // a command is no lock's name
+	info, unknown := lockTable.Lookup(arg)
+	if unknown != nil || info.Library == nil { // it is a command
+		return strings.TrimPrefix(arg, clients.ExecPrefix), nil, nil
 	}
 	if err := buildLock(ctx, info); err != nil {
 		return "", nil, err
