@@ -77,6 +77,7 @@ func (t target) pick(ctx context.Context, e *Env, rng *rand.Rand, holding string
 	for _, n := range e.Cluster.Nodes() {
 		names = append(names, n.Name)
 	}
+	slices.Sort(names)
 	return nil, fmt.Errorf("no target or node %q: nodes are %s", t, strings.Join(names, ", "))
 }
 

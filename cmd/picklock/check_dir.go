@@ -35,7 +35,11 @@ func open(path string) (*results.Loaded, error) {
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usage(fmt.Errorf("%s: want %s, got %q", cmd.CommandPath(), what, strings.Join(args, " ")))
+			got := "nothing"
+			if len(args) > 0 {
+				got = fmt.Sprintf("%d arguments, %q", len(args), strings.Join(args, " "))
+			}
+			return usage(fmt.Errorf("%s wants %s, and got %s (see %s --help)", strings.TrimPrefix(cmd.CommandPath(), "picklock "), what, got, cmd.CommandPath()))
 		}
 		return nil
 	}

@@ -296,5 +296,9 @@ func unknownFlag(c *cobra.Command, err error) error {
 			err = fmt.Errorf("%w%s", err, suggest.Word("--"+missing.GetSpecifiedName(), names))
 		}
 	}
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) && wrong.GetFlag() != nil && wrong.GetFlag().Value.Type() == "duration" {
+		err = fmt.Errorf("--%s %q is no length of time: want one like 500ms, 30s or 2m", wrong.GetFlag().Name, wrong.GetValue())
+	}
 	return usage(fmt.Errorf("%w (see %s --help)", err, c.CommandPath()))
 }

@@ -131,7 +131,7 @@ func once(ctx context.Context, o Options) (*Queue, error) {
 	}
 	nc, err := nats.Connect(o.URL, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w (token: PICKLOCK_QUEUE_TOKEN; TLS: tls://, --queue-ca)", ErrUnreachable, err)
+		return nil, fmt.Errorf("%w at %s: %w (token: PICKLOCK_QUEUE_TOKEN; TLS: tls://, --queue-ca)", ErrUnreachable, places(o.URL), err)
 	}
 	js, err := jetstream.New(nc)
 	q.nc, q.js = nc, js
