@@ -57,7 +57,7 @@ func (f *fault) onLinks() bool {
 
 // losesPackets says whether senders may have waited in vain for an acknowledgement.
 func (f *fault) losesPackets() bool {
-	return slices.Contains([]string{"partition", "reset", "loss", "flap"}, baseName(f.name))
+	return slices.Contains([]string{"partition", "reset", "withhold", "loss", "flap"}, baseName(f.name))
 }
 
 // baseName is a fault's name without what follows a colon.

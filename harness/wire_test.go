@@ -30,6 +30,7 @@ func TestHeldMessages(t *testing.T) {
 		"slow and lossy links": "  - slow: A from redis 60ms±10ms 100kB/s\n  - A: acquire &\n  - await: A granted or 60ms\n  - await: A granted\n  - heal: A from redis\n  - loss: A from redis 30%\n  - A: release\n  - heal\n",
 		"reset silently":       "  - reset: A to redis silently\n  - A: acquire &\n  - await: A granted or 300ms\n  - reset: A to redis\n  - await: A done\n  - heal\n",
 		"half-open":            "  - reset: A to redis half-open\n  - A: acquire &\n  - await: A done\n  - heal\n",
+		"withheld":             "  - withhold: redis to A\n  - A: acquire &\n  - await: message from redis to A\n  - await: key on redis\n  - heal: redis to A\n  - await: A done\n",
 		"reset":                "  - hold: A to redis\n  - A: acquire &\n  - await: message from A to redis\n  - reset: A to redis\n  - await: A done\n",
 	}
 	run := func(name, steps, runtime string) {

@@ -98,6 +98,8 @@ func (c *fakeCluster) Leader(context.Context) (string, error) { return "s2", nil
 type fakeInjector struct {
 	mu      sync.Mutex
 	numb    bool
+	quiet   bool // no message is ever sent
+	flows   bool // there is a connection on each link
 	stopped map[int]bool
 	drops   map[string][]string
 	barred  map[string][2][]string
@@ -164,7 +166,14 @@ func (h *fakeInjector) packets(netns string, o packetfault.Request) (packetfault
 			if o.N == 0 {
 				delete(h.wires, key)
 			}
-			r.Messages++
+			if !h.quiet {
+				r.Messages++
+			}
+		case packetfault.List, packetfault.Break:
+			if !h.flows {
+				continue
+			}
+			r.Flows = append(r.Flows, packetfault.FlowPair{To: to, FromPort: 1, ToPort: 2})
 		case packetfault.Ping:
 			r.Took = 2 * h.wires[key].Shape.Delay
 		case packetfault.Count:

@@ -10,8 +10,9 @@ import (
 )
 
 // Inject injects a fault, confirms that it took effect, and returns what heals it. Both are in
-// the history. A fault that did not take effect is healed at once and is an error. Once heal
-// has succeeded it does nothing any more.
+// the history. A fault that did not take effect is healed at once and is an error; one of which
+// only the end shows that is healed, and an error of heal. Once heal has succeeded it does
+// nothing any more.
 func (n *Nemesis) Inject(ctx context.Context, r FaultRequest) (heal func(context.Context) error, err error) {
 	if err := r.Possible(n.env); err != nil {
 		return nil, err
@@ -32,7 +33,19 @@ func (n *Nemesis) Inject(ctx context.Context, r FaultRequest) (heal func(context
 		}
 		return nil, err
 	}
-	return i.heal, nil
+	e, ok := f.(Effective)
+	if !ok {
+		return i.heal, nil
+	}
+	return func(ctx context.Context) error {
+		if err := i.heal(ctx); err != nil {
+			return err
+		}
+		if err := e.Effect(); err != nil {
+			return fmt.Errorf("%s of %s had no effect: %w", r.Kind, strings.Join(f.Nodes(), ", "), err)
+		}
+		return nil
+	}, nil
 }
 
 // injection is one fault from its injection to the end of its healing: planned

@@ -35,6 +35,12 @@ type Fault interface {
 	Heal(ctx context.Context) error
 }
 
+// Effective is a fault of which only its end shows whether it did what it says.
+type Effective interface {
+	// Effect is asked once the fault was healed; an error says what it did not do.
+	Effect() error
+}
+
 // Kind is one kind of fault.
 type Kind struct {
 	Name  string

@@ -55,6 +55,8 @@ func harm(t *testing.T, f Fault) (out []string) {
 		on("cut")
 	case *hold:
 		on("hold")
+	case *withhold:
+		on("withhold")
 	case *reset:
 		on("reset %q", f.manner)
 	case *shaping:
@@ -80,6 +82,7 @@ func TestSteps(t *testing.T) {
 		"clock":     {"client:-5s", "all:+3s", "majority:x1.1", "one:strobe:50ms", "c1:x0.5"},
 		"reset":     {"client:silently", "client:half-open", "holder:register", "one", "halves:silently"},
 		"hold":      {"halves", "client:in", "client:out"},
+		"withhold":  {"halves", "client:in", "client:out"},
 		"disk":      {"one:stall", "majority:stall:200ms", "one:full", "all:eio"},
 	}
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -28,6 +28,7 @@ var kinds = []Kind{
 	powerLossKind,
 	resetKind,
 	slowKind,
+	withholdKind,
 }
 
 // Kinds lists the faults by name.

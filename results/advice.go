@@ -212,7 +212,7 @@ var (
 	server        = kinds{verdict.OnServer: nil}
 	serverClock   = kinds{verdict.OnServer: {"clock"}}
 	clientClock   = kinds{verdict.OnClient: {"clock"}}
-	clientLinks   = kinds{verdict.OnClient: {"partition", "flap", "reset", "loss", "hold", "slow"}}
+	clientLinks   = kinds{verdict.OnClient: {"partition", "flap", "reset", "loss", "hold", "withhold", "slow"}}
 	clientStopped = kinds{verdict.OnClient: {"pause", "kill"}}
 	stopped       = kinds{verdict.OnClient: {"pause"}, verdict.OnMachine: nil}
 	resource      = kinds{verdict.OnResource: nil}

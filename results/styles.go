@@ -87,6 +87,7 @@ var faultStyles = map[string]faultStyle{
 	"flap":      {"partition", "|"},
 	"hold":      {"slow", "|"},
 	"reset":     {"partition", `\`},
+	"withhold":  {"slow", `\`},
 	"failover":  {"failover", "/"},
 }
 

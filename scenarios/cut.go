@@ -86,7 +86,7 @@ func (r *Runner) cut(ctx context.Context, st Step) (string, error) {
 }
 
 func (r *Runner) heal(ctx context.Context, st Step) (string, error) {
-	links := []string{"cut", "slow", "loss", "flap"}
+	links := []string{"cut", "slow", "loss", "flap", "withhold"}
 	for _, name := range slices.Clone(r.order) {
 		word, what, _ := strings.Cut(name, " ")
 		harm := slices.Contains(links, word)

@@ -287,7 +287,7 @@ func (p *ProgramRunner) lift(ctx context.Context, st *faultState) {
 	p.told(st.Line, "end of "+st.Fault.Text, began, err)
 	p.turn(st, false)
 	if err != nil {
-		st.outcome = fmt.Errorf("it could not be undone: %w", err)
+		st.outcome = fmt.Errorf("at its end: %w", err)
 	}
 }
 

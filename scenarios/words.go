@@ -32,6 +32,7 @@ var stepWords = []stepWord{
 	healWord,
 	holdWord,
 	deliverWord,
+	withholdWord,
 	resetWord,
 	slowWord,
 	lossWord,

@@ -36,6 +36,8 @@ type lock struct {
 	ttl    time.Duration
 	db     *redis // of the client's requests
 	aside  *redis // of what goes on in the background
+	hasty  *redis // with a time-out of its own
+	asked  int64  // when the latest request was sent, of a lock that makes it again
 	held   map[string]*hold
 }
 
