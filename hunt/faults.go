@@ -16,8 +16,12 @@ type fault struct {
 	whom  string // the client that it falls on; "" for servers
 	rank  int    // how soon it is tried: what happens to locks every day comes first
 	lasts bool   // it ends: its until matters
-	at    func(a scenarios.Trigger) bool
-	sent  []scenarios.Where // besides before a move: at a message of it
+	// glitches are lengths of time in leases, shorter than one, for which it is tried at the
+	// messages of an act: a library's own retry is as short.
+	glitches []float64
+	idle     bool // it can matter while its client only works: its library does something by itself
+	at       func(a scenarios.Trigger) bool
+	sent     []scenarios.Where // besides before a move: at a message of it
 }
 
 // triggers are chosen so that what cannot matter is not tried: a fault of one client
@@ -28,6 +32,15 @@ func asking(a scenarios.Trigger) bool {
 }
 func touching(a scenarios.Trigger) bool { return touches(a.Do) && a.Do != history.Read }
 func acting(a scenarios.Trigger) bool   { return a.Do != scenarios.Work && a.Do != scenarios.Wait }
+
+// silently is how a reset's connections end if neither end learns of it: a black hole.
+const silently = " silently"
+
+// messagesOnly is of faults that are nothing without a message.
+func messagesOnly(scenarios.Trigger) bool { return false }
+
+// glitches are the short lengths of time of a fault, in leases.
+var glitches = []float64{0.3, 0.7}
 
 // faults lists what can be injected into the target's clients and servers.
 func faults(t Target, clients []string) []fault {
@@ -51,10 +64,12 @@ func faults(t Target, clients []string) []fault {
 		if len(t.Servers) == 0 {
 			continue
 		}
-		add(fault{text: "hold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, at: asking, sent: []scenarios.Where{scenarios.Answered}})
+		add(fault{text: "hold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, glitches: glitches, idle: true, at: asking, sent: []scenarios.Where{scenarios.Answered}})
 		add(fault{text: "hold: " + c + " to " + scenarios.Servers, whom: c, rank: 2 + later, lasts: true, at: asking, sent: []scenarios.Where{scenarios.Sent}})
-		add(fault{text: "cut: " + c + " from " + scenarios.Servers, whom: c, rank: 3 + later, lasts: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
-		add(fault{text: "reset: " + c + " to " + scenarios.Servers, whom: c, rank: 4 + later, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+		add(fault{text: "cut: " + c + " from " + scenarios.Servers, whom: c, rank: 3 + later, lasts: true, idle: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+		add(fault{text: "reset: " + c + " to " + scenarios.Servers, whom: c, rank: 4 + later, idle: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+		add(fault{text: "withhold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, glitches: glitches, idle: true, at: messagesOnly, sent: []scenarios.Where{scenarios.Answered}})
+		add(fault{text: "reset: " + c + " to " + scenarios.Servers + silently, whom: c, rank: 5 + later, lasts: true, at: asking, sent: []scenarios.Where{scenarios.Sent}})
 	}
 	if t.External {
 		return out

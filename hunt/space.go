@@ -194,11 +194,16 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 		if f.whom != "" && f.whom != c || f.whom == "" && i > 1 {
 			continue
 		}
-		for _, a := range moves(c, p) {
-			if !f.at(a) {
-				continue
+		if w.watches {
+			if f.idle && i == 0 {
+				out = append(out, scenarios.Trigger{At: scenarios.Before, Client: c, Do: scenarios.Work, Nth: 2})
 			}
-			out = append(out, a)
+			continue
+		}
+		for _, a := range moves(c, p) {
+			if f.at(a) {
+				out = append(out, a)
+			}
 			for _, where := range f.sent {
 				for n := 1; asks(a.Do) && n <= messages && len(t.Servers) > 0; n++ {
 					b := a
@@ -212,7 +217,7 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 		}
 	}
 	order := map[string]int{history.Acquire: 0, history.Renew: 0, history.Release: 1}
-	if f.word == "pause" || f.word == "kill" || !f.at(scenarios.Trigger{Do: history.Acquire}) {
+	if f.word == "pause" || f.word == "kill" || len(f.sent) == 0 && !f.at(scenarios.Trigger{Do: history.Acquire}) {
 		order = map[string]int{history.Write: 0, history.Release: 1, history.Renew: 1}
 	}
 	slices.SortStableFunc(out, func(a, b scenarios.Trigger) int { return place(order, f, a) - place(order, f, b) })
@@ -268,7 +273,19 @@ func untils(t Target, w workload, f fault, a scenarios.Trigger) []scenarios.Unti
 		out = append(out, touched...)
 		break
 	}
-	return append(out, scenarios.Until{Or: scenarios.Span{Leases: 0.6}}, scenarios.Until{Or: scenarios.Span{Leases: 1.6}})
+	spans := []float64{0.6, 1.6}
+	if f.glitches != nil && (w.watches || a.At == scenarios.Sent || a.At == scenarios.Answered) {
+		spans = append([]float64{1.6}, f.glitches...)
+	}
+	for _, leases := range spans {
+		out = append(out, scenarios.Until{Or: scenarios.Span{Leases: leases}})
+	}
+	return out
+}
+
+// glitch says that a fault is on for less than a lease, whatever happens meanwhile.
+func glitch(u scenarios.Until) bool {
+	return u.Await == nil && u.Move.Client == "" && u.Or.Fixed == 0 && u.Or.Leases < 1
 }
 
 // middle says that a fault there does most harm when it ends in the middle of the
@@ -290,6 +307,12 @@ func (f fault) tells(t Target, s scenarios.TriggeredFault, another bool) bool {
 		return false // a stale write spoils as much after the successor's own
 	case f.word == "kill" && f.whom != "": // it does not go on with its program
 		return !another
+	case f.glitches != nil && glitch(u):
+		return slices.Contains(f.glitches, u.Or.Leases)
+	case strings.HasSuffix(f.text, silently):
+		return u.Move.Client == "" && u.Or.Leases > 1 // its connections are lost, however long it lasts
+	case f.word == "withhold" && s.When.Do == history.Acquire && u.Move.Client != "":
+		return false // who asks first is waited for by the others
 	case f.word == "clock" || f.whom != "": // when the successor has done something, and late
 		return u.Or.Leases > 1
 	}

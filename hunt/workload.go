@@ -16,6 +16,9 @@ type workload struct {
 	programs []scenarios.Program
 	swaps    []map[string]string // of clients that change nothing
 	lease    time.Duration       // 0: the target's
+	// watches: it is there for what the lock's library does by itself while its client works, and
+	// faults begin in the middle of that only.
+	watches bool
 }
 
 // outlives says that a section is longer than the lease.
@@ -38,7 +41,7 @@ func leased(t Target, all []workload) []workload {
 	var out []workload
 	for _, lease := range t.Leases {
 		for _, w := range all {
-			if w.outlives() || w.renews() {
+			if !w.watches && (w.outlives() || w.renews()) {
 				w.name, w.lease = fmt.Sprintf("%s at %v", w.name, lease), lease
 				out = append(out, w)
 			}
@@ -74,13 +77,16 @@ func workloads(t Target) []workload {
 			"acquire, read, work 0.1 leases, write, release",
 			"acquire, read, work 0.1 leases, write, release",
 			"acquire, read, work 0.1 leases, write, release"},
+		{works, // A's library renews its lease while A works
+			"acquire, read, work 0.5 leases, work 2 leases, write, release",
+			"await A granted, acquire, read, write, release"},
 	}
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
 	}
 	var out []workload
 	for _, text := range texts {
-		w := workload{name: text[0]}
+		w := workload{name: text[0], watches: text[0] == works}
 		for _, program := range text[1:] {
 			w.programs = append(w.programs, scenarios.MustProgram(program, clientNames))
 		}
@@ -89,6 +95,9 @@ func workloads(t Target) []workload {
 	}
 	return out
 }
+
+// works is the workload of what a library does by itself.
+const works = "works"
 
 // crowd are workloads for a lock that several hold at once.
 func crowd(permits int) [][]string {
