@@ -64,11 +64,11 @@ func faults(t Target, clients []string) []fault {
 		if len(t.Servers) == 0 {
 			continue
 		}
-		add(fault{text: "hold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, glitches: glitches, idle: true, at: asking, sent: []scenarios.Where{scenarios.Answered}})
+		add(fault{text: "hold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, glitches: glitches, idle: true, at: asking, sent: []scenarios.Where{scenarios.Sent}})
 		add(fault{text: "hold: " + c + " to " + scenarios.Servers, whom: c, rank: 2 + later, lasts: true, at: asking, sent: []scenarios.Where{scenarios.Sent}})
 		add(fault{text: "cut: " + c + " from " + scenarios.Servers, whom: c, rank: 3 + later, lasts: true, idle: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
 		add(fault{text: "reset: " + c + " to " + scenarios.Servers, whom: c, rank: 4 + later, idle: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
-		add(fault{text: "withhold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, glitches: glitches, idle: true, at: messagesOnly, sent: []scenarios.Where{scenarios.Answered}})
+		add(fault{text: "withhold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, glitches: glitches, idle: true, at: messagesOnly, sent: []scenarios.Where{scenarios.Sent}})
 		add(fault{text: "reset: " + c + " to " + scenarios.Servers + silently, whom: c, rank: 5 + later, lasts: true, at: asking, sent: []scenarios.Where{scenarios.Sent}})
 	}
 	if t.External {

@@ -56,55 +56,23 @@ func (w *withhold) Effect() error {
 	return nil
 }
 
-// Heal loses what waits, resets the connections, and sees that packets flow again. The
-// connections are muted meanwhile: what their senders still have behind the lost messages would
-// follow else, as soon as nothing is held.
+// Heal loses what waits, and has its sender reset the connections: the other end reads of a reset,
+// as where a server or what stands before it gave the connection up.
 func (w *withhold) Heal(ctx context.Context) error {
-	net := w.env.net
-	muted := map[directedLink][]packetfault.FlowPair{}
-	for _, x := range w.links {
-		r, err := net.order(ctx, x, packetfault.Request{Op: packetfault.List})
-		if err == nil && len(r.Flows) > 0 {
-			_, err = net.order(ctx, x, packetfault.Request{Op: packetfault.Mute, Flows: r.Flows})
-			muted[x] = r.Flows
-		}
-		if err != nil && !errors.Is(err, errDown) {
-			return err
-		}
-	}
-	lost, err := net.lose(ctx, w.hold, w.links)
+	lost, err := w.env.net.lose(ctx, w.hold, w.links)
 	w.lost += lost
 	if err != nil {
 		return err
 	}
-	for x := range muted {
-		n, err := w.reset(ctx, x)
-		w.broken += n
-		if err != nil {
+	for _, x := range w.links {
+		r, err := w.env.net.order(ctx, x, packetfault.Request{Op: packetfault.Break})
+		if err != nil && !errors.Is(err, errDown) {
 			return err
 		}
+		w.broken += len(r.Flows)
 	}
-	var all error
-	for x := range muted {
-		if _, err := net.order(ctx, x, packetfault.Request{Op: packetfault.Unmute}); err != nil && !errors.Is(err, errDown) {
-			all = errors.Join(all, err)
-		}
-	}
-	w.ended = w.ended || all == nil
-	return all
-}
-
-// reset ends a link's connections at both ends: the news of one would not pass while they are muted.
-func (w *withhold) reset(ctx context.Context, x directedLink) (int, error) {
-	most := 0
-	for _, y := range append(backward([]directedLink{x}), x) {
-		r, err := w.env.net.order(ctx, y, packetfault.Request{Op: packetfault.Break})
-		if err != nil && !errors.Is(err, errDown) {
-			return most, err
-		}
-		most = max(most, len(r.Flows))
-	}
-	return most, nil
+	w.ended = true
+	return nil
 }
 
 // lose throws away what waits on these links, unless another fault holds it, and counts it.
