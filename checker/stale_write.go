@@ -255,8 +255,9 @@ func past(f verb) string {
 // staleCause says how a stale write came about.
 func staleCause(old, young *grant, w touch) string {
 	r := old.release
+	over := old.promised > 0 && old.promised <= old.okT // when its client learnt of it
 	switch {
-	case old.aliveAt(young.okT), young.aliveAt(old.okT):
+	case old.aliveAt(young.okT), young.aliveAt(old.okT) && !over:
 		return "granted-early"
 	case r != nil && w.op.invT < r.invT && w.t > r.invT:
 		return "after-release"
@@ -264,7 +265,7 @@ func staleCause(old, young *grant, w touch) string {
 		return "ignored-loss"
 	case old.promised == 0:
 		return ""
-	case old.promised <= old.okT:
+	case over:
 		return "never-held"
 	case w.op.invT < old.promised && young.okT < w.op.invT:
 		return "renewed-late" // it was not alive in between

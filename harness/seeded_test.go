@@ -23,7 +23,7 @@ import (
 )
 
 // kept is a bug of the seeded bugs and the quickest of the general means that were seen to find
-// it: a scenario of the catalogue, or the flags of a run. docs/internals/seeded-bugs.md has all of them.
+// it: a scenario of the catalogue, the flags of a run, or the faults of a hunt. docs/internals/seeded-bugs.md has all of them.
 type kept struct {
 	bug, by string
 	anomaly string // that proves it
@@ -49,6 +49,8 @@ var bugs = []kept{
 	{"renew-by-set", "late-renewal", "granted-early"},
 	{"renew-takes-anew", "renewal-after-release", "stale-write"},
 	{"renew-without-owner", "late-renewal", "granted-early"},
+	{"retry-counts-anew", "hunt withhold", "granted-early"},
+	{"second-try-counts", "hunt withhold,hold", "granted-early"},
 	{"setnx-no-ttl", "holder-crashes", "deadlock"},
 	{"setnx-then-expire", "crash-in-acquire", "deadlock"},
 	{"short-key", "whole-lease", "granted-early"},
@@ -136,6 +138,9 @@ func put(ctx context.Context, dir, lock, by string) (shown, error) {
 		err = json.Unmarshal(out, &v)
 		return shown{code: code, found: anomalies(v), why: v.Why}, err
 	}
+	if kinds, ok := strings.CutPrefix(by, "hunt "); ok {
+		return putHunt(ctx, kinds, common)
+	}
 	code, out, err := invoke(ctx, slices.Concat([]string{"scenario", "run", by}, common)...)
 	if err != nil {
 		return shown{}, err
@@ -143,6 +148,25 @@ func put(ctx context.Context, dir, lock, by string) (shown, error) {
 	var c results.Cell
 	err = json.Unmarshal(out, &c)
 	return shown{code: code, found: c.Found, why: c.Why, left: c.LeftOut}, err
+}
+
+// putHunt puts a lock through a hunt with these kinds of fault.
+func putHunt(ctx context.Context, kinds string, common []string) (shown, error) {
+	code, out, err := invoke(ctx, slices.Concat([]string{"hunt", "--faults", kinds, "--ignore-hazards", "--fail-fast", "--duration", "40s", "--finish", "0s"}, common)...)
+	if err != nil {
+		return shown{}, err
+	}
+	var r struct {
+		Counterexamples []struct {
+			Anomaly string `json:"anomaly"`
+		} `json:"counterexamples"`
+	}
+	err = json.Unmarshal(out, &r)
+	s := shown{code: code, found: map[string]int{}}
+	for _, x := range r.Counterexamples {
+		s.found[x.Anomaly]++
+	}
+	return s, err
 }
 
 // visit is one lock of the seeded bugs under one of the means.

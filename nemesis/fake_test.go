@@ -162,7 +162,7 @@ func (h *fakeInjector) packets(netns string, o packetfault.Request) (packetfault
 			if o.Shape == (packetfault.Shape{}) {
 				delete(h.wires, key)
 			}
-		case packetfault.Deliver, packetfault.Discard:
+		case packetfault.Deliver, packetfault.Discard, packetfault.Lose:
 			if o.N == 0 {
 				delete(h.wires, key)
 			}

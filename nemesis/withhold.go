@@ -56,14 +56,9 @@ func (w *withhold) Effect() error {
 	return nil
 }
 
-// Heal loses what waits, and has its sender reset the connections: the other end reads of a reset,
-// as where a server or what stands before it gave the connection up.
+// Heal has the senders reset the connections and loses what waits. In this order: what is lost on
+// a connection that is still there is sent again at once.
 func (w *withhold) Heal(ctx context.Context) error {
-	lost, err := w.env.net.lose(ctx, w.hold, w.links)
-	w.lost += lost
-	if err != nil {
-		return err
-	}
 	for _, x := range w.links {
 		r, err := w.env.net.order(ctx, x, packetfault.Request{Op: packetfault.Break})
 		if err != nil && !errors.Is(err, errDown) {
@@ -71,8 +66,10 @@ func (w *withhold) Heal(ctx context.Context) error {
 		}
 		w.broken += len(r.Flows)
 	}
-	w.ended = true
-	return nil
+	lost, err := w.env.net.lose(ctx, w.hold, w.links)
+	w.lost += lost
+	w.ended = err == nil
+	return err
 }
 
 // lose throws away what waits on these links, unless another fault holds it, and counts it.
@@ -83,7 +80,7 @@ func (nw *network) lose(ctx context.Context, by owner, some []directedLink) (los
 			free = append(free, x)
 		}
 	}, func() error {
-		r, err := nw.orderAll(ctx, free, packetfault.Request{Op: packetfault.Discard})
+		r, err := nw.orderAll(ctx, free, packetfault.Request{Op: packetfault.Lose})
 		lost = r.Messages
 		return err
 	})

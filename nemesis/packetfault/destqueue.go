@@ -95,6 +95,21 @@ func (l *destQueue) deliver(n int, accept bool) (went int) {
 	return went
 }
 
+// lose drops what waits with data, releases what ends a connection, and returns how many messages
+// it dropped.
+func (l *destQueue) lose() (lost int) {
+	for _, p := range l.held {
+		if p.payload > 0 {
+			lost++
+			l.verdict(p.id, false)
+		} else {
+			l.pass(p)
+		}
+	}
+	l.held, l.messages = nil, 0
+	return lost
+}
+
 // applyShape delays, drops or releases a packet as the shape says.
 func (l *destQueue) applyShape(p packet, now time.Time) (due time.Time) {
 	s := l.shape

@@ -23,6 +23,8 @@ const (
 	Deliver Op = "deliver"
 	// Discard drops what waits, and holds no more.
 	Discard Op = "discard"
+	// Lose drops the data that waits, lets go what ends a connection, and holds no more.
+	Lose Op = "lose"
 	// Await returns when N messages wait.
 	Await Op = "await"
 	// Shaped makes the link slow or lossy; with an empty Shape it is as it was.

@@ -55,7 +55,7 @@ func (qs *Queues) Do(ctx context.Context, netns string, o Request) (Report, erro
 	d := qs.open[number]
 	qs.mu.Unlock()
 	if d == nil {
-		if o.Op == Count || o.Op == Discard || o.Op == Unmute || o.Op == Deliver && o.N == 0 {
+		if o.Op == Count || o.Op == Discard || o.Op == Lose || o.Op == Unmute || o.Op == Deliver && o.N == 0 {
 			return Report{}, nil
 		}
 		return Report{}, fmt.Errorf("%s messages to %v: nothing is held here", o.Op, o.To)
@@ -231,6 +231,8 @@ func (d *packetQueue) do(ctx context.Context, to []netip.Addr, o Request) (r Rep
 		err = d.set(to, func(_ netip.Addr, l *destQueue) { r.Messages += l.deliver(-1, true); l.holding = false })
 	case Discard:
 		err = d.set(to, func(_ netip.Addr, l *destQueue) { r.Messages += l.deliver(-1, false); l.holding = false })
+	case Lose:
+		err = d.set(to, func(_ netip.Addr, l *destQueue) { r.Messages += l.lose(); l.holding = false })
 	case Unmute:
 		err = d.set(to, func(_ netip.Addr, l *destQueue) { clear(l.muted) })
 	case Probe:
