@@ -129,6 +129,7 @@ func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, w *Countere
 // is makes a schedule the counterexample's own.
 func (w *Counterexample) is(t Target, s *scenarios.Scenario) {
 	w.Schedule, w.Faults, w.Steps, w.Kinds = string(s.Write()), len(s.TriggeredFaults), stepsOf(s), t.kindsOf(s)
+	w.InAcquire = !w.LeaseHazard() && inAcquire(s)
 }
 
 // merge leaves of counterexamples that are the same now the smallest.
@@ -153,9 +154,17 @@ func (h *Search) merge() {
 func (h *Search) name() {
 	for i, w := range h.counterexamples {
 		w.Name = fmt.Sprintf("counterexample-%d-%s", i+1, w.Anomaly)
-		if s, err := w.scenario(); err == nil { // what was written can be read
-			h.sign(w, s)
+		h.signNamed(w)
+		for j, v := range w.Variants {
+			v.Name = fmt.Sprintf("%s-variant-%d", w.Name, j+1)
+			h.signNamed(v)
 		}
+	}
+}
+
+func (h *Search) signNamed(w *Counterexample) {
+	if s, err := w.scenario(); err == nil { // what was written can be read
+		h.sign(w, s)
 	}
 }
 

@@ -158,7 +158,9 @@ func (h *Search) came(workload string, st scenarios.TriggeredFault, did bool, wh
 	}
 }
 
-func pendingKey(s Signature) string { return s.root() + "|" + strings.Join(s.Kinds, ",") }
+func pendingKey(s Signature) string {
+	return fmt.Sprintf("%s|%s|%t", s.root(), strings.Join(s.Kinds, ","), s.InAcquire)
+}
 
 // enoughOthers is how many more schedules are confirmed of a counterexample that is intermittent.
 const enoughOthers = 8

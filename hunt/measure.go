@@ -30,6 +30,7 @@ func (h *Search) Finish(ctx context.Context, runners []Runner, o FinishOptions) 
 func (h *Search) Shrink(ctx context.Context, runners []Runner, o FinishOptions) {
 	h.shrinkWithin(ctx, runners, o)
 	h.merge()
+	h.group()
 	h.name()
 	h.result.Counterexamples = h.counterexamples
 }

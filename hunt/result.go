@@ -127,6 +127,11 @@ type Counterexample struct {
 	// Without are the counterexample's faults, each with how often it came when that one was left away.
 	Without  []Mitigation `json:"without,omitempty"`
 	Evidence *Evidence    `json:"evidence,omitempty"` // of one run
+	// Variants show the same bug by other faults: the same anomaly from the same cause, by the same acts.
+	Variants []*Counterexample `json:"variants,omitempty"`
+	// After is the schedule that ran before it on the same servers and clients; of one that never
+	// came again it may be the cause.
+	After string `json:"after,omitempty"`
 
 	others int // schedules that were confirmed besides, because it was intermittent
 

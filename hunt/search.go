@@ -272,6 +272,7 @@ func (t Target) Probe(ctx context.Context, runners []Runner) (busy float64, err 
 
 // work runs with one runner until there is nothing more to run.
 func (h *Search) work(ctx context.Context, p Runner) error {
+	var before *scenarios.Scenario // ran last on these servers and clients
 	for ctx.Err() == nil {
 		next, guided, ok := h.next()
 		if !ok {
@@ -287,11 +288,12 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 			continue // at the end of the time it counts as not reached
 		}
 		for _, sig := range h.observe(next, guided, out) {
-			h.confirm(ctx, p, next, sig, out)
+			h.confirm(ctx, p, next, sig, out, described(before))
 			if h.o.FailFast && h.found() {
 				return errFound
 			}
 		}
+		before = next.schedule
 	}
 	return nil
 }

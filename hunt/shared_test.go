@@ -53,13 +53,16 @@ func TestSharedCorpus(t *testing.T) {
 // A counterexample that another worker has found is not confirmed again; another one is.
 func TestCounterexamplesKnownElsewhere(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "clock", struck("pause", "A")}, {"wrong-release", "", struck("kill", "A")}}}
-	o := Options{Target: target(1, 1, "pause", "kill"), Depth: 1, FoundElsewhere: []Signature{{Anomaly: "granted-early", Cause: "clock", Kinds: []string{"a pause of a client"}}}}
+	o := Options{Target: target(1, 1, "pause", "kill"), Depth: 1, FoundElsewhere: []Signature{
+		{Anomaly: "granted-early", Cause: "clock", Kinds: []string{"a pause of a client"}},
+		{Anomaly: "granted-early", Cause: "clock", Kinds: []string{"a pause of a client"}, InAcquire: true},
+	}}
 	_, r := search(t, m, o, 1)
-	if got := counterexampleNames(r); !slices.Equal(got, []string{"wrong-release by a crash of a client"}) {
+	if got := counterexampleNames(r); !slices.Equal(got, []string{"wrong-release by a crash of a client", "wrong-release by a crash of a client during an acquire"}) {
 		t.Fatalf("counterexamples %q", got)
 	}
 	o.FoundElsewhere = []Signature{{Anomaly: "granted-early", Cause: "clock", Kinds: []string{"a cut of a client"}}}
-	if _, r := search(t, m, o, 1); len(r.Counterexamples) != 2 {
-		t.Fatalf("counterexamples %q, want both: what is known takes something else", counterexampleNames(r))
+	if _, r := search(t, m, o, 1); len(r.Counterexamples) != 4 {
+		t.Fatalf("counterexamples %q, want all: what is known takes something else", counterexampleNames(r))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -14,6 +15,9 @@ type Signature struct {
 	Anomaly string   `json:"anomaly"`
 	Cause   string   `json:"cause,omitempty"`
 	Kinds   []string `json:"kinds"` // of fault, and on whom they fall: "pause of a client"
+	// InAcquire: a fault on a client begins while that client acquires the lock. What it is granted
+	// then may be over before it knows; the same fault later meets a client that knows its lease.
+	InAcquire bool `json:"in_acquire,omitempty"`
 }
 
 // AfterLease is the cause of a stale write after expiry: the client's lease
@@ -56,7 +60,11 @@ func (s Signature) Takes() string {
 	if len(s.Kinds) == 0 {
 		return NoFault
 	}
-	return strings.Join(s.Kinds, " and ")
+	takes := strings.Join(s.Kinds, " and ")
+	if s.InAcquire {
+		takes += " during an acquire"
+	}
+	return takes
 }
 
 // root is the signature without the faults.
@@ -69,6 +77,9 @@ func (s Signature) within(o Signature) bool {
 	}
 	if s.LeaseHazard() {
 		return true
+	}
+	if len(s.Kinds) > 0 && s.InAcquire != o.InAcquire {
+		return false
 	}
 	return !slices.ContainsFunc(s.Kinds, func(k string) bool { return !slices.Contains(o.Kinds, k) })
 }
@@ -88,8 +99,9 @@ func (o Options) signatures(v verdict.Verdict, s *scenarios.Scenario) []Signatur
 		if find != nil && !slices.Contains(find, g.Name) && !slices.ContainsFunc(g.LedTo, func(c verdict.Consequence) bool { return slices.Contains(find, c.Name) }) {
 			continue
 		}
-		sig := Signature{Anomaly: g.Name, Cause: g.Cause, Kinds: o.Target.kindsOf(s)}
+		sig := Signature{Anomaly: g.Name, Cause: g.Cause, Kinds: o.Target.kindsOf(s), InAcquire: inAcquire(s)}
 		if late(g) {
+			sig.InAcquire = false
 			sig.Anomaly, sig.Cause = leaseHazard.Anomaly, leaseHazard.Cause
 		}
 		if !slices.ContainsFunc(out, func(o Signature) bool { return o.root() == sig.root() }) {
@@ -99,10 +111,24 @@ func (o Options) signatures(v verdict.Verdict, s *scenarios.Scenario) []Signatur
 	return out
 }
 
-// late says that a group is no more than a write that came too late. Of sections that
-// interleaved nobody can say that.
+// late says that a group is no more than a write that came after its lease, or after its client's
+// turn. Of sections that interleaved nobody can say that, nor of a write of which no cause is known:
+// a session lock has no lease that could have ended.
 func late(g verdict.Group) bool {
-	return g.Class() == verdict.Hazard && g.Property == verdict.Register && g.Cause != "interleaved"
+	known := g.Cause != "" && g.Cause != "interleaved" && g.Cause != "never-held"
+	return g.Class() == verdict.Hazard && g.Property == verdict.Register && known
+}
+
+// inAcquire says that a fault on a client begins while that client acquires the lock.
+func inAcquire(s *scenarios.Scenario) bool {
+	return slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
+		on := st.When.Client
+		within := st.When.Do == history.Acquire && (st.When.At == scenarios.Sent || st.When.At == scenarios.Answered)
+		if st.When.Await != nil {
+			on, within = st.When.Await.Client, st.When.Await.What == "waiting"
+		}
+		return within && (slices.Contains(st.Fault.Nodes, on) || slices.Contains(st.Fault.Peers, on))
+	})
 }
 
 // kindsOf names what a schedule takes: its faults by their kind and whom they fall on, and a

@@ -178,7 +178,7 @@ func (d *Dir) Write(r *hunt.Result) error {
 	if err := os.MkdirAll(filepath.Join(d.path, CounterexamplesFolder), 0o755); err != nil {
 		return fmt.Errorf("make the folder of the counterexamples: %w", err)
 	}
-	for _, w := range r.Counterexamples {
+	for _, w := range every(r) {
 		file := filepath.Join(d.path, d.CounterexampleFile(w))
 		text, err := scenarios.WrittenTo(filepath.Dir(file), []byte(w.Schedule))
 		if err == nil {
@@ -208,6 +208,15 @@ func (d *Dir) Write(r *hunt.Result) error {
 		}
 	}
 	return nil
+}
+
+// every lists the counterexamples and their variants.
+func every(r *hunt.Result) []*hunt.Counterexample {
+	var out []*hunt.Counterexample
+	for _, w := range r.Counterexamples {
+		out = append(append(out, w), w.Variants...)
+	}
+	return out
 }
 
 // CounterexampleFile is where a counterexample's scenario is, within the folder.

@@ -67,7 +67,7 @@ func result() *hunt.Result {
 			},
 			{
 				Signature: hunt.Signature{Anomaly: "stale-write", Cause: hunt.AfterLease}, Name: "counterexample-2-stale-write", Schedule: schedule, Anomalies: []string{"stale-write"},
-				Search: hunt.Rate{Hits: 1, Runs: 3},
+				Search: hunt.Rate{Hits: 2, Runs: 6},
 			},
 		},
 		Infeasible: []string{"failover: redis: there is nobody to take over"}, Versions: map[string]string{"picklock": "v1"},
@@ -98,7 +98,7 @@ func TestPage(t *testing.T) {
 		"--check-lease: does not prevent it (10 of 10)", "a longer lease: not tried: no server", "pause: A, client B", "fault: pause: A when before A&#39;s write", "there is nobody to take over",
 		"picklock hunt --lock redis", `class="curve"`, "1 of 2 is reproduced reliably",
 		// The second counterexample needs nothing, so that is the least, whatever comes first.
-		"Smallest counterexample: no fault injected (1 of 3)", "confirmed: pause: A (without it: 0 of 10)", "<li>no fault injected</li>",
+		"Smallest counterexample: no fault injected (2 of 6)", "confirmed: pause: A (without it: 0 of 10)", "<li>no fault injected</li>",
 		"Everything here is needed",
 	} {
 		if !strings.Contains(page, want) {
@@ -463,5 +463,43 @@ func TestCoverageThatDoesNotAddUp(t *testing.T) {
 	r.Depths[1].Ran++
 	if err := WriteTo(t.TempDir(), r); err == nil || !strings.Contains(err.Error(), "does not add up") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A bug is one counterexample: the other schedules that show it stand under it, with files of their own.
+func TestVariants(t *testing.T) {
+	dir := t.TempDir()
+	r := result()
+	r.Counterexamples[0].Variants = []*hunt.Counterexample{{
+		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"one slow request"}}, Name: "counterexample-1-granted-early-variant-1",
+		Schedule: schedule, Search: hunt.Rate{Hits: 4, Runs: 4},
+	}}
+	var text bytes.Buffer
+	if err := errors.Join(WriteTo(dir, r), Summary(&text, r, dir)); err != nil {
+		t.Fatal(err)
+	}
+	const want = "one slow request: 4 of 4 (counterexamples/counterexample-1-granted-early-variant-1.yaml)"
+	if !strings.Contains(text.String(), "  also by:     "+want+"\n") || !strings.Contains(render(t, r), "<li>"+want) || !strings.HasPrefix(r.Summary(), "FAIL: 1 lock bug, 1 lease hazard") {
+		t.Errorf("%s", text.String())
+	}
+	if _, err := os.Stat(filepath.Join(dir, CounterexamplesFolder, "counterexample-1-granted-early-variant-1.yaml")); err != nil {
+		t.Error(err)
+	}
+}
+
+// What came once and never again is not blamed on the faults of that run alone.
+func TestOnceIsNotBlamedOnItsFaults(t *testing.T) {
+	r := result()
+	w := r.Counterexamples[0]
+	w.Search, w.Alone, w.Without, w.After = hunt.Rate{Hits: 1, Runs: 4}, hunt.Rate{Runs: 20}, nil, "a schedule with kill: B when before B's write"
+	var text bytes.Buffer
+	if err := Summary(&text, r, "dir"); err != nil {
+		t.Fatal(err)
+	}
+	for said, of := range map[string]string{"the summary": text.String(), "the page": strings.ReplaceAll(render(t, r), "&#39;", "'")} {
+		if !strings.Contains(of, "once, in a run with a pause of a client") || !strings.Contains(of, "unknown: it came once and never again, after a schedule with kill: B when before B's write on the same servers and clients") ||
+			strings.Contains(of, "probably a pause") {
+			t.Errorf("%s:\n%s", said, of)
+		}
 	}
 }

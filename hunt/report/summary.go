@@ -32,6 +32,7 @@ func Summary(w io.Writer, r *hunt.Result, dir string) error {
 		rows(&b, "  cause", causeWords(c)...)
 		rows(&b, "  reproduced", rateWords(c))
 		rows(&b, "  mitigation", mitigationWords(c)...)
+		rows(&b, "  also by", variantWords(c)...)
 		rows(&b, "  replay", Replay(r, c, dir))
 		if test := AsTest(r, c, dir); test != "" {
 			rows(&b, "  as test", test)
@@ -83,7 +84,19 @@ func Sentence(w *hunt.Counterexample) string {
 // heading is the class of a counterexample, what breaks, and by which faults.
 func heading(w *hunt.Counterexample) string { return class(w) + ": " + cause(w) }
 
+// variantWords are the other schedules that show the same bug, each with its file.
+func variantWords(w *hunt.Counterexample) []string {
+	var out []string
+	for _, v := range w.Variants {
+		out = append(out, fmt.Sprintf("%s: %s (%s)", v.Takes(), shareWords(rateOf(v)), filepath.Join(CounterexamplesFolder, v.Name+".yaml")))
+	}
+	return out
+}
+
 func cause(w *hunt.Counterexample) string {
+	if w.Once() != "" {
+		return what(w) + " — once, in a run with " + w.Takes()
+	}
 	if len(w.Kinds) == 0 {
 		return what(w) + " — " + hunt.NoFault
 	}
@@ -134,6 +147,9 @@ func Causes(s *hunt.Shrunk) []string {
 // causeWords says which of a counterexample's faults are its cause, and how that is known: by runs
 // without them.
 func causeWords(w *hunt.Counterexample) []string {
+	if before := w.Once(); before != "" {
+		return []string{"unknown: it came once and never again, after " + clip(before) + " on the same servers and clients"}
+	}
 	if w.Faults == 0 {
 		return []string{hunt.NoFault}
 	}
