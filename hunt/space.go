@@ -131,24 +131,41 @@ func tried(t Target, all []workload, i int, f fault) []one {
 		if s.When != trigger {
 			trigger, n, late = s.When, n+1, 0
 		}
-		// What a wrong clock does shows only later, by what follows.
-		if f.tells(t, s, late > 0) && (f.word == "clock" || all[i].reachesNewPoint(all[:i], s.When)) {
-			out = append(out, one{all[i], s, f.rank, 2*f.order(all, i, s.When) + 2*n + late})
+		if f.tells(t, s, late > 0) && f.shows(all, i, s) {
+			out = append(out, one{all[i], s, f.rank, 2*f.order(all, i, s) + 2*n + late})
 		}
 	}
 	return out
 }
 
+// shows says that a workload shows of a triggered fault what none before it does. What a wrong
+// clock does shows only later, by what follows; what a glitch does, when a lease ends that
+// somebody still relies on.
+func (f fault) shows(all []workload, i int, s scenarios.TriggeredFault) bool {
+	if f.word == "clock" {
+		return true
+	}
+	before := all[:i]
+	if f.glitches != nil && glitch(s.Until) {
+		long := func(w workload) bool { return w.outlives() || w.renews() }
+		if !long(all[i]) {
+			return false
+		}
+		before = slices.DeleteFunc(slices.Clone(before), func(w workload) bool { return !long(w) })
+	}
+	return all[i].reachesNewPoint(before, s.When)
+}
+
 // order is which one of the workloads a fault has its turn in. A wrong clock tells most where
 // a section is longer than the lease, and everybody relies on when it ends, or where all ask at
-// once, and each judges the others by its own. A renewal does not wait until all is tried that
-// happens without one.
-func (f fault) order(all []workload, i int, at scenarios.Trigger) int {
+// once, and each judges the others by its own; so does a glitch. A renewal does not wait until all
+// is tried that happens without one.
+func (f fault) order(all []workload, i int, s scenarios.TriggeredFault) int {
 	first := slices.IndexFunc(all, workload.outlives)
 	switch {
-	case at.Do == history.Renew:
+	case s.When.Do == history.Renew:
 		return min(i, 1)
-	case f.word != "clock" || len(all[0].swaps) > 1 || first < 0 || i > first:
+	case f.word != "clock" && !(f.glitches != nil && glitch(s.Until)) || len(all[0].swaps) > 1 || first < 0 || i > first:
 		return i
 	case i == first:
 		return 0
