@@ -14,9 +14,9 @@ if owner and owner ~= ARGV[1] then return false end
 if not owner then redis.call("set", KEYS[1], ARGV[1], "PX", ARGV[2]) end
 return redis.call("incr", KEYS[2])`
 
-// takeAgain asks once more if the first request came to an end that again is about.
+// takeAgain asks up to twice more if a request came to an end that again is about.
 func takeAgain(l *lock, db *redis, key, owner string, again func(error) bool) (token int64, err error) {
-	for range 2 {
+	for range 3 {
 		l.asked = now()
 		token, err = tokenOf(db.script(takeAgainScript, []string{key, key + ":token"}, owner, l.ttl.Milliseconds()))
 		if err == nil || !again(err) {
@@ -51,7 +51,7 @@ func init() {
 	}
 	plant(bug{
 		name:  "second-try-counts",
-		about: "a request without an answer within a fifth of the lease is made again, once, and the lease is counted from the second",
+		about: "a request without an answer within a fifth of the lease is made again, and the lease is counted from the last",
 		wrong: func(r *recipe) { afterTimeout(r); r.lease = fromLast },
 		right: afterTimeout,
 	})
