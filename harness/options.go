@@ -84,10 +84,10 @@ type plan struct {
 	writesNothing bool
 	faults        []nemesis.Spec
 	bound         time.Duration
-	names         []string // of the clients
-	scripted      bool     // the clients take their steps from a scenario
-	byProgram     bool     // which are programs: they give up as clients do that act by themselves
-	disks         bool     // the servers get disks that know what was synced
+	timeout       time.Duration // how long a client waits for an answer, but for a grant; 0: as workerTimeout says
+	names         []string      // of the clients
+	scripted      bool          // the clients carry out the programs of a scenario
+	disks         bool          // the servers get disks that know what was synced
 	// healing is how long before the end of the run the last fault begins to be
 	// healed, and patience how much longer than that the run goes on until the lock
 	// is granted once more: whether it comes back is part of the question.

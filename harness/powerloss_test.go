@@ -25,10 +25,10 @@ func needDisks(t *testing.T) {
 func TestPowerLossIsProved(t *testing.T) {
 	t.Parallel()
 	needDisks(t)
-	const head = "name: mine\nabout: mine\nlocks: [%s]\ncluster: %s\nclients: [A, B]\nttl: 20s\nsteps:\n" +
-		"  - A: acquire, read, check\n  - pause: A\n  - powerloss: servers torn\n  - start: servers\n"
-	const safe = "  - B: acquire, read, write, release &\n  - await: B granted or 1s\n  - resume: A\n  - A: write, release\n  - await: B done\nexpect: {%s: valid}\n"
-	const unsafe = "  - A: write &\n  - B: acquire, read, write\n  - resume: A\n  - await: A done\nexpect: {%s: valid}\n"
+	const head = "name: mine\nabout: mine\nlocks: [%s]\ncluster: %s\nttl: 20s\nclients:\n"
+	const faults = "faults:\n  - {when: before A's write, pause: A, until: before C's 2nd await}\n  - {when: before A's write, powerloss: servers torn, until: at once}\nexpect: {%s: valid}\n"
+	const safe = "  A: acquire, read, check, write, release\n  B: await powerloss over, acquire, read, write, release\n  C: await after B's acquire or 1s, await B done, acquire, read, write, release\n" + faults
+	const unsafe = "  A: acquire, read, check, write\n  B: await powerloss over, acquire, read, write\n  C: await B done, await A done, acquire within 10ms\n" + faults
 	tests := []struct {
 		lock, cluster, need string
 		from, to            string // what makes the cluster's servers unsafe

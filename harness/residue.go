@@ -32,7 +32,8 @@ func residueOf(s *scenarios.Scenario, clients, servers []string) residue {
 			}
 		}
 	}
-	for _, st := range s.FaultSteps() {
+	for _, f := range s.TriggeredFaults {
+		st := f.Fault
 		if st.Word == "kill" && slices.Contains(clients, st.Nodes[0]) {
 			continue // it was started anew when the fault was over
 		}

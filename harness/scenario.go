@@ -217,10 +217,11 @@ func (o ScenarioOptions) execute(ctx context.Context, opts Options) (*Outcome, *
 	if err != nil {
 		return nil, nil, err
 	}
-	p.names, p.scripted, p.byProgram, p.disks = o.Scenario.Clients, true, o.Scenario.Programs != nil, p.needsDisks(o.Scenario.Faults()...)
+	p.names, p.scripted, p.disks = o.Scenario.Clients, true, p.needsDisks(o.Scenario.Faults()...)
 	if o.Scenario.Bound > 0 {
 		p.bound = o.Scenario.Bound
 	}
+	p.timeout = o.Scenario.Timeout
 	desc := p.describe(opts)
 	desc.Command, desc.Scenario, desc.Faults, desc.Limit, desc.WorkTime, desc.Reach, desc.Overrun = o.ScenarioCommand(), o.Scenario.Name, o.Scenario.Faults(), 0, 0, 0, 0
 	if desc.Faults == nil {
@@ -269,7 +270,7 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 		return fmt.Errorf("lock %s has no cluster of its own: name one with --cluster", o.Lock)
 	}
 	if info.Unlocked != nil && o.Scenario.Run == nil {
-		return fmt.Errorf("%s is no lock: the steps of a script have nothing to acquire", o.Lock)
+		return fmt.Errorf("%s is no lock: the clients of a scenario have nothing to acquire", o.Lock)
 	}
 	if o.Scenario.Looks() && info.Inspect == nil {
 		return fmt.Errorf("scenario %s looks for the lock's entry on its servers (await: key on, queued), and nobody knows where %s has it", o.Scenario.Name, o.Lock)

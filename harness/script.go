@@ -12,31 +12,13 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// A scripted client waits for the lock, and for anything else, for longer than any
-// step takes.
-const (
-	scriptWait    = 60 * time.Second
-	scriptTimeout = 15 * time.Second
-)
-
-// runs is what runs a scenario on its stage: a Runner of steps or a Runner of programs.
-type executor interface {
-	Observe(e history.Event)
-	Waiting(client string)
-	Woken(client string)
-	Ended(client, why string)
-	Run(ctx context.Context) error
-	Heal(ctx context.Context) error
-	Counts() map[string]int
-}
-
-// script drives clients through a scenario's steps or their programs.
+// script drives clients through a scenario's programs.
 type script struct {
 	*run
 	scenario  *scenarios.Scenario
-	runner    executor
-	inspector *inspector // nil where no step looks at what servers have for the lock
-	stepErr   error      // the step that could not be taken as it was meant
+	runner    *scenarios.Runner
+	inspector *inspector // nil where nothing looks at what servers have for the lock
+	stepErr   error      // why the run proves nothing of its scenario
 	grants    grantFacts
 
 	mu      sync.Mutex
@@ -61,13 +43,8 @@ func newScript(r *run, s *scenarios.Scenario, tell func(scenarios.Taken)) *scrip
 			tell(st)
 		}
 	}
-	if s.Programs == nil {
-		sc.runner = scenarios.NewRunner(s, sc, taken)
-		return sc
-	}
-	p := scenarios.NewProgramRunner(s, sc, taken)
-	p.IgnoreLost, p.Patience = r.IgnoreLost || s.IgnoreLost, r.bound+2*r.TTL
-	sc.runner = p
+	sc.runner = scenarios.NewRunner(s, sc, taken)
+	sc.runner.IgnoreLost, sc.runner.Patience = r.IgnoreLost || s.IgnoreLost, r.bound+2*r.TTL
 	return sc
 }
 
@@ -100,8 +77,8 @@ func (sc *script) onMessage(name string, m workloads.Message) {
 	}
 }
 
-// drive takes the steps. One that could not be taken as it was meant is no failure of
-// the harness: the history up to there is judged all the same.
+// drive runs the scenario. What did not come as it was meant is no failure of the harness: the
+// history up to there is judged all the same.
 func (sc *script) drive(ctx, enough context.Context) (err error) {
 	sc.Observer.Phase("run", time.Time{})
 	if sc.lock.Inspect != nil && sc.scenario.Looks() {
@@ -110,9 +87,8 @@ func (sc *script) drive(ctx, enough context.Context) (err error) {
 		}
 	}
 	err = sc.runner.Run(enough)
-	var step *scenarios.StepError
 	var discarded *scenarios.DiscardedError
-	if errors.As(err, &step) || errors.As(err, &discarded) {
+	if errors.As(err, &discarded) {
 		sc.stepErr, err = err, nil
 	}
 	return err
@@ -126,7 +102,7 @@ func (sc *script) heal(ctx context.Context) error {
 	return err
 }
 
-// taken lists the steps that were taken.
+// taken lists the moves and faults that were carried out.
 func (sc *script) taken() []results.StepTaken {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()

@@ -16,16 +16,10 @@ const looking = `
 name: looking
 about: Somebody waits for the lock, and the server says so.
 locks: [redis, redis-sentinel, etcd, zookeeper, postgres-table, consul, dynamodb, kubernetes-lease]
-clients: [A, B]
 ttl: 2s
-steps:
-  - A: acquire, read, write
-  - await: key on server1
-  - B: acquire, read, write, release &
-  - await: B waiting
-  - A: release
-  - await: B done
-  - await: key gone on server1
+clients:
+  A: acquire, read, write, await key on server1, await B waiting, release, await B done, await key gone on server1
+  B: await after A's write, await key on server1, acquire, read, write, release
 expect: {"*": valid}
 `
 

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -32,18 +33,18 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 	return errors.Join(err, r.notStarted(failed))
 }
 
+// workerTimeout is how long a client waits for an answer where nobody has said.
+func (p *plan) workerTimeout() time.Duration { return max(2*p.TTL, time.Second) }
+
 // workerConfig is what all clients get, except for their names.
 func (r *run) workerConfig(servers []string, registerAt string) workloads.Config {
 	c := workloads.Config{
 		Settings: r.Settings, Servers: servers, External: r.access, RegisterAddr: registerAt, KeyNames: r.keys,
-		Wait: max(4*r.TTL, 2*time.Second), Timeout: max(2*r.TTL, time.Second),
+		Wait: max(4*r.TTL, 2*time.Second), Timeout: cmp.Or(r.timeout, r.workerTimeout()),
 		Extra: r.Extra, Abilities: r.Abilities, Scripted: r.scripted, Start: r.start,
 	}
-	switch {
-	case r.byProgram: // one that still waits when a lock is late by the bound shows that it is
+	if r.scripted { // a client that still waits when a lock is late by the bound shows that it is
 		c.Wait = r.bound + 2*r.TTL
-	case r.scripted: // a step's end is awaited, not given up: the client waits as long as one may
-		c.Wait, c.Timeout = scriptWait, scriptTimeout
 	}
 	c.Directory = r.cluster.Directory()
 	return c

@@ -92,7 +92,7 @@ func NewTestbed(o TestbedOptions, dir string) (*Testbed, error) {
 		p.bound = o.Bound
 	}
 	o.Keys = cmp.Or(o.Keys, "h")
-	p.names, p.scripted, p.byProgram, p.disks = o.Clients, true, true, p.needsDisks(o.Faults...)
+	p.names, p.scripted, p.disks = o.Clients, true, p.needsDisks(o.Faults...)
 	return &Testbed{options: o, plan: p, dir: dir}, nil
 }
 
@@ -211,13 +211,13 @@ func (r *testbedRun) rekey(ctx context.Context, s *scenarios.Scenario, prefix st
 	r.mu.Lock()
 	r.script, r.events = sc, nil
 	r.mu.Unlock()
-	r.workers.setKey(key)
+	r.workers.setKey(key, cmp.Or(s.Timeout, r.workerTimeout()))
 	if err := r.renew(ctx, sc); err != nil {
 		return err
 	}
 	within := time.After(openWithin)
 	for _, name := range s.Clients {
-		done, err := sc.tell(name, workloads.Command{Do: workloads.CommandKey, Key: key})
+		done, err := sc.tell(name, workloads.Command{Do: workloads.CommandKey, Key: key, Timeout: s.Timeout})
 		if err != nil {
 			return err
 		}
@@ -271,7 +271,7 @@ func (r *testbedRun) execute(ctx context.Context, s *scenarios.Scenario) (*RunRe
 	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: asked})
 	var discarded *scenarios.DiscardedError
 	if errors.As(sc.stepErr, &discarded) {
-		p.Discarded, p.Busy, p.FailedFault, p.Unsupported = compose.WithoutTail(discarded.Why), discarded.Busy(), discarded.TriggeredFault.Fault.Text, discarded.Err != nil
+		p.Discarded, p.Busy, p.FailedFault, p.Unsupported = compose.WithoutTail(discarded.Why), discarded.Busy(), discarded.TriggeredFault.Fault.Text, discarded.Err != nil && discarded.Move == ""
 	}
 	if p.Verdict.Stats.Stalls > 0 {
 		p.Discarded, p.Busy = "this machine stood still", true

@@ -15,50 +15,60 @@ import (
 // an end at both of them.
 func TestHeldMessages(t *testing.T) {
 	need(t, "redis")
-	const head = "name: mine\nabout: mine\nlocks: [redis]\nclients: [A, B]\nttl: 1s\nexpect: {redis: {may: [two-holders]}}\nsteps:\n"
-	const before = "  - A: acquire\n  - A: release\n" // its connection is open
-	const after = "  - A: acquire, read, write\n  - B: acquire, read, write, release &\n  - await: B waiting\n  - A: release\n  - await: B done\n"
-	tests := map[string]string{
-		"a request":              "  - hold: A to redis\n  - A: acquire &\n  - await: message from A to redis\n  - await: A granted or 300ms\n  - deliver: A to redis\n  - await: A granted\n  - A: release\n",
-		"an answer":              "  - hold: redis to A\n  - A: acquire &\n  - await: message from redis to A\n  - await: key on redis\n  - deliver: redis to A\n  - await: A granted\n  - A: release\n",
-		"one by one, both ways":  "  - hold: A from redis\n  - A: acquire &\n  - deliver: 1 from A to redis\n  - await: message from redis to A\n  - deliver: 1 from redis to A\n  - deliver: A from redis\n  - await: A granted\n  - A: release\n",
-		"a write and its answer": "  - A: acquire, read\n  - hold: register to A\n  - A: write &\n  - deliver: 1 from register to A\n  - await: A done\n  - deliver: register to A\n  - A: release\n",
-		"from the servers":       "  - hold: servers to A, B\n  - A: acquire &\n  - await: 1 messages from servers to A\n  - deliver: servers to A, B\n  - await: A granted\n  - A: release\n",
+	const head = "name: mine\nabout: mine\nlocks: [redis]\nttl: 1s\nexpect: {redis: {may: [two-holders]}}\n"
+	// A has an open connection before, and two clients use the lock after.
+	const before, after = "acquire, release, ", ", acquire, read, write, await B waiting, release"
+	const others = "  B: await after A's 3rd acquire, acquire, read, write, release\n"
+	tests := map[string][3]string{ // what A does in between, what C does meanwhile, the faults
+		"a request": {"acquire, release", "await message from A to redis, await after A's 2nd acquire or 300ms, acquire within 10ms",
+			"  - {when: before A's 2nd acquire, hold: A to redis, until: before C's acquire}\n"},
+		"an answer": {"acquire, release", "await hold on, await message from redis to A, await key on redis, acquire within 10ms",
+			"  - {when: before A's 2nd acquire, hold: redis to A, until: before C's acquire}\n"},
+		"one by one, both ways": {"acquire, release", "await 2nd deliver over, acquire within 10ms",
+			"  - {when: before A's 2nd acquire, hold: A from redis, until: before C's acquire}\n  - {when: A's 2nd acquire, deliver: 1 from A to redis}\n  - {when: 1st deliver over, deliver: 1 from redis to A}\n"},
+		"a write and its answer": {"acquire, read, write, release", "await hold over, acquire within 10ms",
+			"  - {when: before A's write, hold: register to A, until: after A's write}\n  - {when: A's write, deliver: 1 from register to A}\n"},
+		"withheld": {"acquire, release", "await message from redis to A, await key on redis, acquire within 10ms",
+			"  - {when: before A's 2nd acquire, withhold: redis to A, until: before C's acquire}\n"},
+		"from the servers": {"acquire, release", "await hold on, await 1 messages from servers to A, acquire within 10ms",
+			"  - {when: before A's 2nd acquire, hold: 'servers to A, C', until: before C's acquire}\n"},
 		// The client waits for a second for the answer: the cut is on for as little of it as will do.
-		"after a request":      "  - A: acquire &\n  - await: message of A's acquire sent\n  - cut: redis to A\n  - await: key on redis\n  - await: A granted or 20ms\n  - heal\n  - await: A granted\n  - A: release\n",
-		"after an answer":      "  - A: acquire, read, write &\n  - await: message of A's write to register answered\n  - hold: A to redis\n  - await: A done\n  - deliver: A to redis\n  - A: release\n",
-		"slow and lossy links": "  - slow: A from redis 60ms±10ms 100kB/s\n  - A: acquire &\n  - await: A granted or 60ms\n  - await: A granted\n  - heal: A from redis\n  - loss: A from redis 30%\n  - A: release\n  - heal\n",
-		"reset silently":       "  - reset: A to redis silently\n  - A: acquire &\n  - await: A granted or 300ms\n  - reset: A to redis\n  - await: A done\n  - heal\n",
-		"half-open":            "  - reset: A to redis half-open\n  - A: acquire &\n  - await: A done\n  - heal\n",
-		"withheld":             "  - withhold: redis to A\n  - A: acquire &\n  - await: message from redis to A\n  - await: key on redis\n  - heal: redis to A\n  - await: A done\n",
-		"reset":                "  - hold: A to redis\n  - A: acquire &\n  - await: message from A to redis\n  - reset: A to redis\n  - await: A done\n",
+		"after a request": {"acquire, release", "await cut on, await key on redis, acquire within 10ms",
+			"  - {when: A's 2nd acquire has sent message 1, cut: redis to A, until: before C's acquire}\n"},
+		"after an answer": {"acquire, read, write, release", "await hold over, acquire within 10ms",
+			"  - {when: A's write has got answer 1 from register, hold: A to redis, until: after A's write}\n"},
+		"slow and lossy links": {"acquire, await loss on, release", "await loss over, acquire within 10ms",
+			"  - {when: before A's 2nd acquire, slow: A from redis 60ms±10ms 100kB/s, until: after A's 2nd acquire}\n  - {when: slow over, loss: A from redis 30%, until: after A's 2nd release}\n"},
+		"reset silently": {"acquire, release", "await 2nd reset over, acquire within 10ms",
+			"  - {when: before A's 2nd acquire, reset: A to redis silently, until: after A's 2nd acquire}\n  - {when: 300ms after A asked, reset: A to redis}\n"},
+		"half-open": {"acquire, release", "await reset over, acquire within 10ms",
+			"  - {when: before A's 2nd acquire, reset: A to redis half-open, until: after A's 2nd acquire}\n"},
+		"reset": {"acquire, release", "await reset over, acquire within 10ms",
+			"  - {when: before A's 2nd acquire, hold: A to redis, until: reset over}\n  - {when: message from A to redis, reset: A to redis}\n"},
 	}
-	run := func(name, steps, runtime string) {
-		t.Run(runtime+"/"+name, func(t *testing.T) {
-			if runtime == "docker" {
-				needDocker(t)
-			}
-			t.Parallel()
-			file := filepath.Join(t.TempDir(), "mine.yaml")
-			if err := os.WriteFile(file, []byte(head+before+steps+after), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			c, code := runFile(t, file, runtime)
-			if code != 0 || c.Met != checker.True || c.Confirmed == 0 {
-				t.Errorf("exit %d, %s: %s, %d faults took effect\n%+v", code, c.Expected, c.Why, c.Confirmed, c.Steps)
-			}
-		})
-	}
-	held := ""
-	for name, steps := range tests {
-		run(name, steps, "local")
-		if strings.Contains(steps, "reset") {
-			run(name, steps, "docker")
-		} else {
-			held += steps // to start the containers takes the most time
+	for name, x := range tests {
+		runtimes := []string{"local"}
+		if strings.Contains(name, "reset") || name == "one by one, both ways" { // to start the containers takes the most time
+			runtimes = append(runtimes, "docker")
+		}
+		for _, runtime := range runtimes {
+			t.Run(runtime+"/"+name, func(t *testing.T) {
+				if runtime == "docker" {
+					needDocker(t)
+				}
+				t.Parallel()
+				text := head + "clients:\n  A: " + before + x[0] + after + "\n  C: " + x[1] + "\n" + others + "faults:\n" + x[2]
+				file := filepath.Join(t.TempDir(), "mine.yaml")
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				c, code := runFile(t, file, runtime)
+				if code != 0 || c.Met != checker.True || c.Confirmed == 0 {
+					t.Errorf("exit %d, %s: %s, %d faults took effect\n%+v", code, c.Expected, c.Why, c.Confirmed, c.Steps)
+				}
+			})
 		}
 	}
-	run("what is held", held, "docker")
 }
 
 // playFile runs a scenario from a file.

@@ -185,11 +185,12 @@ func (ws *workers) declare(name string, a *clients.Abilities) {
 	ws.declared[name] = a
 }
 
-// setKey is the key that clients begin with that are started from now on.
-func (ws *workers) setKey(key string) {
+// setKey is the key that clients begin with that are started from now on, and how long they wait
+// for answers.
+func (ws *workers) setKey(key string, timeout time.Duration) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	ws.cfg.KeyNames = []string{key}
+	ws.cfg.KeyNames, ws.cfg.Timeout = []string{key}, timeout
 }
 
 // settled says what the clients do, now that it is known what all their locks are.

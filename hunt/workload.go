@@ -56,23 +56,23 @@ func workloads(t Target) []workload {
 	texts := [][]string{
 		{"overlap", // A's section and what follows it, with two who wait
 			"acquire, read, work 0.2 leases, write, release",
-			"await A granted, acquire, read, work 0.3 leases, write, release",
-			"await B granted, acquire, read, write, release"},
+			"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
+			"await B granted or 3 leases, acquire, read, write, release"},
 		{"outlive", // a section that is longer than the lease, and B's begins before A's ends
 			"acquire, read, work 1.3 leases, write, release",
-			"await A granted, acquire, read, work 0.6 leases, write, release",
-			"await B granted, acquire, read, write, release"},
+			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
+			"await B granted or 3 leases, acquire, read, write, release"},
 		{"again", // both come back for more
 			"acquire, read, write, release, acquire, read, work 0.1 leases, write, release",
-			"await A granted, acquire, read, write, release, acquire, read, write, release"},
+			"await A granted or 3 leases, acquire, read, write, release, acquire, read, write, release"},
 		{"renew", // A extends its lease
 			"acquire, read, work 0.6 leases, renew, work 0.6 leases, write, release",
-			"await A granted, acquire, read, work 0.3 leases, write, release",
-			"await B granted, acquire, read, write, release"},
+			"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
+			"await B granted or 3 leases, acquire, read, write, release"},
 		{"give-up", // B does not wait for long, and comes back
 			"acquire, read, work 0.7 leases, write, release",
-			"await A granted, acquire within 0.3 leases, read, write, release, acquire, read, work 0.3 leases, write, release",
-			"await A granted, acquire, read, write, release"},
+			"await A granted or 3 leases, acquire within 0.3 leases, read, write, release, acquire, read, work 0.3 leases, write, release",
+			"await A granted or 3 leases, acquire, read, write, release"},
 		{"race", // all ask at once
 			"acquire, read, work 0.1 leases, write, release",
 			"acquire, read, work 0.1 leases, write, release",
@@ -109,7 +109,7 @@ func crowd(permits int) [][]string {
 			late = append(late, "acquire, read, work 1.3 leases, write, release")
 			continue
 		}
-		late = append(late, fmt.Sprintf("await %s granted, acquire, read, work 0.5 leases, write, release", clientNames[i-1]))
+		late = append(late, fmt.Sprintf("await %s granted or 3 leases, acquire, read, work 0.5 leases, write, release", clientNames[i-1]))
 	}
 	again := append([]string{"again"}, race[1:]...)
 	for i := range again[1:] {

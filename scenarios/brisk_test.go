@@ -24,7 +24,7 @@ func TestTooSlowForALease(t *testing.T) {
 		"under a fault":                {"clients:\n  A: acquire, write\n" + strike("A's write", "slow: A to redis 50ms", "0.1 leases"), 1100 * time.Millisecond, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := runSchedule(t, tt.text, func(s *stage, _ *ProgramRunner) { s.takes["A write"] = tt.takes })
+			out := runSchedule(t, tt.text, func(s *stage, _ *Runner) { s.takes["A write"] = tt.takes })
 			if errors.Is(out.err, ErrBusy) != tt.busy || out.err != nil && !tt.busy {
 				t.Errorf("%v, of %q", out.err, out.log)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,25 +14,42 @@ import (
 )
 
 // execute is one client's way through its program.
-func (p *ProgramRunner) execute(ctx context.Context, client string) error {
-	c := &clientRunner{ProgramRunner: p, client: client, count: map[string]int{}}
-	for _, m := range p.scenario.Programs[client] {
+func (r *Runner) execute(ctx context.Context, client string) error {
+	c := &clientRunner{Runner: r, client: client, count: map[string]int{}}
+	for _, m := range r.scenario.Programs[client] {
 		c.count[m.Do]++
 		if err := c.move(ctx, m); err != nil {
 			return err
 		}
+		c.behind(m)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over[client] = true
+	c.change()
 	return nil
+}
+
+// behind notes which points of a move never came: it was passed over, or the client was killed.
+func (c *clientRunner) behind(m Move) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, where := range []Where{Before, During, After} {
+		if at := c.at(where, m); c.points[at] == 0 {
+			c.points[at] = passedOver
+		}
+	}
+	c.change()
 }
 
 // clientRunner is where a client is in its program.
 type clientRunner struct {
-	*ProgramRunner
-	client string
-	count  map[string]int // moves begun or passed over, by word
-	held   bool           // it believes to hold the lock
-	over   bool           // and has seen that its lease is over: it changes nothing any more
-	kills  int            // of its process that it knows of
+	*Runner
+	client  string
+	count   map[string]int // moves begun or passed over, by word
+	held    bool           // it believes to hold the lock
+	expired bool           // and has seen that its lease is over: it changes nothing any more
+	kills   int            // of its process that it knows of
 }
 
 func (c *clientRunner) at(where Where, m Move) Trigger {
@@ -39,6 +57,9 @@ func (c *clientRunner) at(where Where, m Move) Trigger {
 }
 
 func (c *clientRunner) move(ctx context.Context, m Move) error {
+	if _, err := c.died(ctx); err != nil { // while it waited or thought
+		return err
+	}
 	if c.pointless(m) {
 		return nil
 	}
@@ -71,30 +92,22 @@ func (c *clientRunner) move(ctx context.Context, m Move) error {
 	return c.reach(ctx, c.at(After, m))
 }
 
-// wait is a client's own waiting; what does not come does not keep it for ever.
+// wait is a client's own waiting, for what must come if its words do not say otherwise.
 func (c *clientRunner) wait(ctx context.Context, m Move) error {
-	limit := 3 * c.scenario.TTL
-	if m.Await.Or > 0 {
-		limit = m.Await.Or
-	}
-	h, err := c.hear(ctx, m.Await)
-	if err != nil {
-		return err
-	}
-	end := c.stage.Now() + int64(limit)
-	bounded, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	err = c.awaitSince(bounded, m.Await, nil)
-	if ctx.Err() != nil || err == nil || m.Await.Or == 0 {
+	began := c.stage.Now()
+	outcome, err := c.awaitFor(ctx, m.Await)
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if _, err := c.settle(ctx, m.Await, h); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return &DiscardedError{Why: err.Error(), Err: err, late: errors.Is(err, ErrBusy)}
+	if err != nil {
+		outcome = err.Error()
 	}
-	c.lasted(c.client, m.Do, end)
+	if c.tell != nil {
+		c.tell(Taken{Text: c.client + ": " + m.String(), At: began, Took: time.Duration(c.stage.Now() - began), Outcome: outcome})
+	}
+	if err != nil {
+		return &DiscardedError{Move: c.client + ": " + m.String(), Why: err.Error(), Err: err, late: errors.Is(err, ErrBusy)}
+	}
 	return nil
 }
 
@@ -102,22 +115,22 @@ func (c *clientRunner) wait(ctx context.Context, m Move) error {
 func (c *clientRunner) pointless(m Move) bool {
 	switch m.Do {
 	case history.Acquire:
-		return c.held && !c.over && !c.lostIt()
+		return c.held && !c.expired && !c.lostIt()
 	case Wait:
 		return false
 	case history.Release:
 		return !c.held
 	case Work:
-		return !c.held || c.over
+		return !c.held || c.expired
 	}
-	return !c.held || c.over || c.lostIt()
+	return !c.held || c.expired || c.lostIt()
 }
 
 // lostIt says that the client's library has reported the loss of the grant.
 func (c *clientRunner) lostIt() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.clients[c.client].lost && !c.IgnoreLost
+	return c.clients[c.client].lost && !c.IgnoreLost && !c.scenario.IgnoreLost
 }
 
 func (c *clientRunner) act(ctx context.Context, m Move) error {
@@ -125,7 +138,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 	if (m.Span != Span{}) {
 		text += " within " + m.Span.Of(c.scenario.TTL).String()
 	}
-	ch, gates, err := c.begin(ctx, m, text)
+	ch, gates, err := c.begin(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -138,7 +151,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		}
 		return err
 	}
-	c.following.Go(func() { over <- c.follow(ctx, Step{Client: c.client}, ch, first) })
+	c.following.Go(func() { over <- c.follow(ctx, ch, first) })
 	if err := c.reach(ctx, c.at(During, m)); err != nil {
 		return err
 	}
@@ -154,27 +167,65 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 	if err != nil {
 		return err
 	}
+	c.moveEnded(c.client)
 	c.mu.Lock()
-	d, dead := ch.outcome, !ch.done
+	d, dead, unfit := ch.outcome, !ch.done, c.unfit
 	c.mu.Unlock()
 	c.report(m, began, d, dead)
+	if unfit != nil {
+		return &DiscardedError{Move: c.client + ": " + m.String(), Why: unfit.Error(), Err: unfit}
+	}
 	if m.Do != history.Acquire && (m.Span == Span{}) && !dead && !c.disturbed() {
 		c.lasted(c.client, m.Do, began)
 	}
 	if dead {
-		c.held, c.over = false, false
+		c.held, c.expired = false, false
 		_, err := c.died(ctx)
 		return err
 	}
 	switch {
 	case m.Do == history.Acquire:
-		c.held, c.over = d.Outcome == workloads.Granted, false
+		c.held, c.expired = d.Outcome == workloads.Granted, false
 	case m.Do == history.Release:
 		c.held = false
 	case d.Outcome == workloads.Expired, d.Outcome == workloads.NotHeld:
-		c.over = true
+		c.expired = true
 	}
 	return c.reach(ctx, c.at(After, m))
+}
+
+// pending is an act that is under way, and what came of it.
+type pending struct {
+	done    bool
+	outcome workloads.Done
+	killed  chan struct{} // closed when its client was killed
+	ended   chan string   // why nothing more comes of its client, which nobody has killed
+}
+
+// follow waits for what comes of an act.
+func (c *clientRunner) follow(ctx context.Context, ch *pending, answer <-chan workloads.Done) error {
+	t := time.NewTimer(2 * awaitWithin)
+	defer t.Stop()
+	var d workloads.Done
+	select {
+	case d = <-answer:
+	case why := <-ch.ended:
+		d = workloads.Done{Outcome: workloads.Failed, Error: c.client + ": " + why}
+	case <-ch.killed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return fmt.Errorf("%s did not answer", c.client)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ch.outcome, ch.done, c.clients[c.client].busy = d, true, nil
+	if d.Outcome == workloads.Cannot {
+		c.unfit = &Unfit{d.Error}
+	}
+	c.change()
+	return nil
 }
 
 func (c *clientRunner) report(m Move, began int64, d workloads.Done, dead bool) {
@@ -191,12 +242,12 @@ func (c *clientRunner) report(m Move, began int64, d workloads.Done, dead bool) 
 }
 
 // begin prepares an act: what its messages are to meet is in place before it sends any.
-func (c *clientRunner) begin(ctx context.Context, m Move, text string) (*chain, []func(context.Context), error) {
+func (c *clientRunner) begin(ctx context.Context, m Move) (*pending, []func(context.Context), error) {
 	var gates []func(context.Context)
 	for _, where := range []Where{Sent, Answered} {
 		a := c.at(where, m)
-		for _, st := range c.triggered {
-			if a.N = st.When.N; st.When != a {
+		for _, st := range c.track {
+			if a.N, a.Other = st.When.N, st.When.Other; st.When != a {
 				continue
 			}
 			gate, err := c.gate(ctx, st)
@@ -211,7 +262,7 @@ func (c *clientRunner) begin(ctx context.Context, m Move, text string) (*chain, 
 			gates = append(gates, gate)
 		}
 	}
-	ch := &chain{acts: []string{text}, killed: make(chan struct{}), ended: make(chan string, 1)}
+	ch := &pending{killed: make(chan struct{}), ended: make(chan string, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.clients[c.client]
@@ -225,25 +276,30 @@ func (c *clientRunner) begin(ctx context.Context, m Move, text string) (*chain, 
 // gate lets so many messages of an act pass, and no more before the fault has taken effect. What
 // it returns waits for that, once the act has begun.
 func (c *clientRunner) gate(ctx context.Context, st *faultState) (func(context.Context), error) {
-	servers := c.stage.Servers()
-	if len(servers) == 0 {
-		return nil, &DiscardedError{*st.TriggeredFault, "there are no servers whose messages could be counted", nil, false}
+	others := c.stage.Servers()
+	if st.When.Other != "" {
+		others = c.resolve(strings.Split(st.When.Other, " and "))
 	}
-	g, err := c.stage.Gate(ctx, GateRequest{Client: c.client, To: servers, Answered: st.When.At == Answered, N: st.When.N})
+	if len(others) == 0 {
+		return nil, &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: "there are no servers whose messages could be counted"}
+	}
+	g, err := c.stage.Gate(ctx, GateRequest{Client: c.client, To: others, Answered: st.When.At == Answered, N: st.When.N})
 	if err != nil {
-		return nil, &DiscardedError{*st.TriggeredFault, err.Error(), err, false}
+		return nil, &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: err.Error(), Err: err}
 	}
 	return func(during context.Context) {
 		defer func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openWithin)
 			defer cancel()
-			if err := g.Open(ctx); err != nil && st.outcome == nil {
-				st.outcome = fmt.Errorf("let go what waits since %s: %w", st.When, err)
+			if err := g.Open(ctx); err != nil {
+				c.turn(func() {
+					st.outcome = errors.Join(st.outcome, fmt.Errorf("let go what waits since %s: %w", st.When, err))
+				})
 			}
 		}()
 		select {
 		case <-g.Shut():
-			c.injectTriggered(ctx, st, c.stage.Now())
+			c.inject(ctx, st, c.stage.Now())
 		case <-during.Done():
 		}
 	}, nil
@@ -254,12 +310,12 @@ func (c *clientRunner) gate(ctx context.Context, st *faultState) (func(context.C
 func (c *clientRunner) died(ctx context.Context) (bool, error) {
 	for waited := false; ; waited = true {
 		c.mu.Lock()
-		dead, changed, kills := c.isDead(), c.changed, c.clients[c.client].kills
+		dead, changed, kills := c.isDead(c.client), c.changed, c.clients[c.client].kills
 		c.mu.Unlock()
 		if !dead {
 			died := waited || kills != c.kills
 			if died {
-				c.held, c.over, c.kills = false, false, kills
+				c.held, c.expired, c.kills = false, false, kills
 			}
 			return died, nil
 		}
@@ -271,12 +327,9 @@ func (c *clientRunner) died(ctx context.Context) (bool, error) {
 	}
 }
 
-// isDead says that a kill of the client is still on. c.mu is held.
-func (c *clientRunner) isDead() bool {
-	for _, st := range c.triggered {
-		if st.Fault.Word == killWord.name && slices.Contains(st.Fault.Nodes, c.client) && st.on {
-			return true
-		}
-	}
-	return false
+// isDead says that a kill of the client is still on. r.mu is held.
+func (r *Runner) isDead(client string) bool {
+	return slices.ContainsFunc(r.faults, func(st *faultState) bool {
+		return st.Fault.Word == killName && slices.Contains(st.Fault.Nodes, client) && st.on
+	})
 }

@@ -1,56 +1,31 @@
 package scenarios
 
 import (
-	"context"
-	"fmt"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// countWord begins to count: "count: wake-ups".
-var countWord = stepWord{name: "count", read: (*parser).counted, after: (*order).count, take: (*Runner).count}
-
-// countedWord ends it, and says how many there were: "counted: wake-ups".
-var countedWord = stepWord{name: "counted", read: (*parser).counted, after: (*order).counted, take: (*Runner).counted}
-
 // WakeUps is what can be counted: how often the service informed a waiting client that
 // something changed.
 const WakeUps = "wake-ups"
 
-func (p *parser) counted(n *yaml.Node, st *Step, rest string) error {
-	if rest != WakeUps {
-		return p.errorf(n, "%s: what can be counted is %s, not %q%s", st.Word, WakeUps, rest, suggest.Word(rest, []string{WakeUps}))
+// counted reads what is counted.
+func (p *parser) counted(n *yaml.Node) (Fault, error) {
+	if n.Value != WakeUps {
+		return Fault{}, p.errorf(n, "count: what can be counted is %s, not %q%s", WakeUps, n.Value, suggest.Word(n.Value, []string{WakeUps}))
 	}
-	st.Count = rest
-	return nil
+	return Fault{Word: WakeUps, Text: "count: " + WakeUps}, nil
 }
 
-func (o *order) count(_ *yaml.Node, st *Step) error {
-	o.counting[st.Count] = st.Line
-	return nil
-}
-
-func (o *order) counted(n *yaml.Node, st *Step) error {
-	if o.counting[st.Count] == 0 {
-		return o.p.errorf(n, "counted: nothing counts %s: count: %s first", st.Count, st.Count)
-	}
-	return nil
-}
-
-func (r *Runner) count(_ context.Context, st Step) (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.counter, r.counts[st.Count] = st.Count, 0
-	return "", nil
-}
-
-func (r *Runner) counted(_ context.Context, st Step) (string, error) {
+// count begins to count, or ends it.
+func (r *Runner) count(what string, on bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counter = ""
-	return fmt.Sprintf("%d %s", r.counts[st.Count], st.Count), nil
+	if on {
+		r.counter, r.counts[what] = what, 0
+	}
 }
 
 // Woken takes a client's word that the service woke it up.

@@ -8,47 +8,33 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// deliverWord lets go what the same words held: "deliver: A to redis"; or the next
-// messages only: "deliver: 1 from A to redis".
-var deliverWord = stepWord{name: "deliver", fault: "hold", read: (*parser).deliver, after: (*order).deliver, take: (*Runner).deliver}
+// deliverWord lets the next messages go of those that are held, and goes on holding: "deliver: 1
+// from A to redis".
+var deliverWord = faultWord{name: "deliver", kind: "hold", read: (*parser).deliver, do: deliver, momentary: always}
 
 var deliverForm = pattern(`^(\d+) from (.+) to (.+)$`)
 
-func (p *parser) deliver(n *yaml.Node, st *Step, rest string) (err error) {
+func (p *parser) deliver(n *yaml.Node, f *Fault, rest string) (err error) {
 	m := deliverForm().FindStringSubmatch(rest)
 	if m == nil {
-		return p.sides(n, st, rest, "want two sides, as A to redis (all that waits) or 1 from A to redis (the next message)")
+		return p.errorf(n, "deliver: want how many messages and two sides, as 1 from A to redis; all that a hold keeps are delivered when it is over")
 	}
-	if st.N, err = strconv.Atoi(m[1]); err != nil || st.N < 1 {
+	if f.N, err = strconv.Atoi(m[1]); err != nil || f.N < 1 {
 		return p.errorf(n, "deliver: %q is no number of messages", m[1])
 	}
-	if st.Nodes, err = p.targets(n, st.Word, m[2]); err != nil {
+	if f.Nodes, err = p.targets(n, f.Word, m[2], ","); err != nil {
 		return err
 	}
-	st.Peers, err = p.targets(n, st.Word, m[3])
+	f.Peers, err = p.targets(n, f.Word, m[3], ",")
 	return err
 }
 
-func (o *order) deliver(n *yaml.Node, st *Step) error {
-	if st.N > 0 {
-		return o.held(n, st.Word, st.Nodes, st.Peers)
-	}
-	if o.holds[st.ways()] == 0 {
-		return o.p.errorf(n, "deliver: no hold reads %q: repeat the words of the hold", st.ways())
-	}
-	delete(o.holds, st.ways())
-	return nil
-}
-
-func (r *Runner) deliver(ctx context.Context, st Step) (string, error) {
-	if st.N == 0 {
-		return "", r.undo(ctx, "hold "+st.ways())
-	}
+func deliver(ctx context.Context, s Stage, f *Fault, resolve func([]string) []string) error {
 	bounded, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
-	err := r.stage.Deliver(bounded, r.resolve(st.Nodes), r.resolve(st.Peers), st.N)
+	err := s.Deliver(bounded, resolve(f.Nodes), resolve(f.Peers), f.N)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return "", fmt.Errorf("%d messages did not come within %v: %w", st.N, awaitWithin, err)
+		return fmt.Errorf("%d messages did not come within %v: %w", f.N, awaitWithin, err)
 	}
-	return "", err
+	return err
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,21 +13,23 @@ import (
 	"github.com/picklock/picklock/internal/suggest"
 )
 
-// Await is what a step waits for. Every wait is for an event; a time is only ever
+// Await is an event that is waited for. Every wait is for an event; a time is only ever
 // given from an event on, or as the limit of a wait for what may not come.
 type Await struct {
 	What string // the name of one of the events
 
 	Client  string
-	Act     string        // of sent and answered: of which its messages are
 	From    []string      // of message: who sends
-	Servers []string      // of message, sent and answered: to whom
+	Servers []string      // of message: to whom; of the servers' events: which
 	N       int           // of queued, fewer, request and messages
 	For     time.Duration // of after and quiet
 	Since   string        // of after: granted, asked or lease over
-	Or      time.Duration // go on after this time even if it has not come; 0: it must come
-	Within  time.Duration // of only if: the script is not for this lock if it has not come by then
-	Reason  string        // of only if: why it should come
+	Move    Trigger       // of move: the point of a program that its client reaches
+	Fault   faultRef      // of fault: which, and whether it is on or over
+
+	Or     Span   // go on after this time if it has not come; none: it must come
+	Within Span   // the scenario is not for this lock if it has not come by then; none: it is
+	Reason string // of Within: why it should come
 }
 
 // event is what the language knows of one thing that can be awaited. Either clients
@@ -41,9 +44,8 @@ type event struct {
 	read    func(p *parser, n *yaml.Node, a *Await, groups []string) error
 	example string // how errors show it
 
-	// ends says whether, when it has come, the client is done with its latest act, last;
-	// nil: it says nothing of that.
-	ends func(last string) bool
+	// ofActs: it comes of what its client does, and not while that waits for its turn.
+	ofActs bool
 	// at is the time in ns since the run's start at which it comes or came: 0 if nothing
 	// says yet, past if it is there. r.mu is held.
 	at func(r *Runner, a *Await) (int64, error)
@@ -62,11 +64,12 @@ type event struct {
 var events = []event{
 	grantedEvent, waitingEvent, doneEvent, lostEvent, failedEvent, refusedEvent,
 	leaseEvent, afterEvent, afterLeaseEvent, beforeLeaseEvent,
-	keyEvent, goneEvent, requestEvent, messageEvent, sentEvent, answeredEvent, ofActEvent, queuedEvent, fewerEvent,
+	moveEvent, faultEvent,
+	keyEvent, goneEvent, requestEvent, syncedEvent, messageEvent, ofActEvent, queuedEvent, fewerEvent,
 	quietEvent,
 }
 
-// event is what the step awaits; one that no parser has read may await nothing known.
+// event is what is awaited; one that no parser has read may await nothing known.
 func (a *Await) event() event {
 	i := slices.IndexFunc(events, func(e event) bool { return e.what == a.What })
 	if i < 0 {
@@ -81,18 +84,16 @@ func (a *Await) String() string { return a.event().text(a) }
 func (a *Await) asksServers() bool { return a.event().seen != nil }
 
 var (
-	orForm          = pattern(`^(.*\S)\s+or\s+(\S+)$`)
+	orForm          = pattern(`^(.*\S) or (\S+(?: leases?)?)$`)
+	withinForm      = pattern(`^(.*\S) within (\S+(?: leases?)?)(?: as (.+))?$`)
 	clientEventForm = pattern(`^([A-Z]\S*) ([a-z]+)$`)
 )
 
-// event reads what a step waits for.
+// event reads what is waited for.
 func (p *parser) event(n *yaml.Node, text string) (_ *Await, err error) {
 	a := &Await{}
-	if m := orForm().FindStringSubmatch(text); m != nil {
-		text = m[1]
-		if a.Or, err = time.ParseDuration(m[2]); err != nil || a.Or <= 0 {
-			return nil, p.errorf(n, "await: %q is no length of time", m[2])
-		}
+	if text, err = a.limits(text); err != nil {
+		return nil, p.errorf(n, "await: %v", err)
 	}
 	if _, err := time.ParseDuration(text); err == nil {
 		return nil, p.errorf(n, "await: a time alone is no event: say from when on, as %s after A granted", text)
@@ -104,6 +105,26 @@ func (p *parser) event(n *yaml.Node, text string) (_ *Await, err error) {
 		return nil, p.noClient(n, a.Client)
 	}
 	return a, nil
+}
+
+// limits reads how long an event may take to come, and returns what stands before that.
+func (a *Await) limits(text string) (event string, err error) {
+	if m := withinForm().FindStringSubmatch(text); m != nil {
+		a.Reason = m[3]
+		if text, a.Within, err = parseLimit(m[1], m[2]); err == nil && orForm().MatchString(text) {
+			err = errors.New("what need not come decides nothing: leave the \"or\" away")
+		}
+		return text, err
+	}
+	if m := orForm().FindStringSubmatch(text); m != nil {
+		text, a.Or, err = parseLimit(m[1], m[2])
+	}
+	return text, err
+}
+
+func parseLimit(event, limit string) (string, Span, error) {
+	s, err := parseSpan(limit)
+	return event, s, err
 }
 
 // eventForm reads an event by the first form that it has.

@@ -6,22 +6,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/workloads"
 )
 
 // What can be awaited of a client, after its name: "A granted".
 var (
-	grantedEvent = event{what: "granted", text: clientText, at: grantedAt, ends: func(last string) bool { return last == history.Acquire }}
-	waitingEvent = event{what: "waiting", text: clientText, at: client(func(c *clientState) bool { return c.waiting || c.granted != 0 })}
+	grantedEvent = event{what: "granted", text: clientText, ofActs: true, at: grantedAt}
+	waitingEvent = event{what: "waiting", text: clientText, ofActs: true, at: client(func(c *clientState) bool { return c.waiting || c.granted != 0 })}
 	lostEvent    = event{what: "lost", text: clientText, at: client(func(c *clientState) bool { return c.lost })}
 
-	doneEvent    = event{what: "done", text: clientText, at: ended(), ends: always}
-	failedEvent  = event{what: "failed", text: clientText, at: ended(workloads.Failed, workloads.Open, workloads.NotHeld), ends: always}
-	refusedEvent = event{what: "refused", text: clientText, at: ended(workloads.Refused), ends: always}
+	doneEvent    = event{what: "done", text: clientText, ofActs: true, at: doneAt}
+	failedEvent  = event{what: "failed", text: clientText, ofActs: true, at: ended(workloads.Failed, workloads.Open, workloads.NotHeld)}
+	refusedEvent = event{what: "refused", text: clientText, ofActs: true, at: ended(workloads.Refused)}
 )
-
-func always(string) bool { return true }
 
 func clientText(a *Await) string { return a.Client + " " + a.What }
 
@@ -42,21 +39,23 @@ func client(is func(c *clientState) bool) func(*Runner, *Await) (int64, error) {
 	return func(r *Runner, a *Await) (int64, error) { return there(is(r.clients[a.Client])), nil }
 }
 
-// ended is the end of a client's latest acts, with one of the outcomes; with any where
-// none is given.
+// ended is the end of a client's latest act with one of the outcomes.
 func ended(outcomes ...workloads.Outcome) func(*Runner, *Await) (int64, error) {
 	return client(func(c *clientState) bool {
-		return c.last != nil && c.last.done && (len(outcomes) == 0 || slices.Contains(outcomes, c.last.outcome.Outcome))
+		return c.last != nil && c.last.done && slices.Contains(outcomes, c.last.outcome.Outcome)
 	})
 }
 
+// doneAt is the end of a client's program.
+func doneAt(r *Runner, a *Await) (int64, error) { return there(r.over[a.Client]), nil }
+
+// grantedAt is a client's first grant: those after it are points of its program.
 func grantedAt(r *Runner, a *Await) (int64, error) {
 	c := r.clients[a.Client]
-	if c.granted == 0 && c.last != nil && c.last.done && a.Or == 0 {
-		return 0, fmt.Errorf("%s was not granted: %s %s", a.Client, c.last.outcome.Outcome, c.last.outcome.Error)
+	if c.grants == 0 && r.over[a.Client] {
+		return 0, &neverError{a.Client + " was not granted: its program is over"}
 	}
-	// The grant is the client's when its acquire has ended, not before.
-	return there(c.granted != 0 && c.last != nil && c.last.act != ""), nil
+	return there(c.grants > 0), nil
 }
 
 // awaitState waits for what the clients' events tell.

@@ -64,7 +64,7 @@ var requestEvent = event{
 }
 
 func readServers(p *parser, n *yaml.Node, a *Await, groups []string) (err error) {
-	a.Servers, err = p.targets(n, "await", groups[0])
+	a.Servers, err = p.targets(n, "await", groups[0], " and ")
 	return err
 }
 
@@ -117,10 +117,25 @@ func (r *Runner) awaitServers(ctx context.Context, a *Await) error {
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			if last != nil && a.Or == 0 {
+			if last != nil && !a.Or.some() {
 				return fmt.Errorf("%w: %w", ctx.Err(), last)
 			}
 			return ctx.Err()
 		}
 	}
+}
+
+// syncedEvent is that servers have synced what they have written, so that a later power loss takes
+// nothing of that; where nobody can know it, what they have written is noted to be kept.
+var syncedEvent = event{
+	what: "synced", form: pattern(`^(.+) synced$`), example: "S synced", read: readServers,
+	text: func(a *Await) string { return "the sync of " + strings.Join(a.Servers, ", ") },
+	wait: func(ctx context.Context, r *Runner, a *Await) error {
+		for _, server := range r.resolve(a.Servers) {
+			if err := r.stage.Mark(ctx, server); err != nil {
+				return fmt.Errorf("await that %s is synced: %w", server, err)
+			}
+		}
+		return nil
+	},
 }

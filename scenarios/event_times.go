@@ -16,7 +16,7 @@ var leaseEvent = event{
 	text: func(a *Await) string { return "the end of " + a.Client + "'s lease" },
 	at: func(r *Runner, a *Await) (int64, error) {
 		c := r.clients[a.Client]
-		if c.granted != 0 && c.until == 0 && a.Or == 0 {
+		if c.granted != 0 && c.until == 0 && !a.Or.some() {
 			return 0, fmt.Errorf("%s's grant promises no lease: await what follows from its end", a.Client)
 		}
 		return c.until, nil

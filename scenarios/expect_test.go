@@ -86,8 +86,7 @@ func TestForbidding(t *testing.T) {
 }
 
 func TestExpected(t *testing.T) {
-	s, err := Parse("mine.yaml", []byte(head+`steps: [{A: acquire}]
-expect:
+	s, err := Parse("mine.yaml", []byte(head+oneClient+`expect:
   redis: {none: [stale-write], "*": [lost-update]}
   "*": {none: [deadlock], "*": valid}
 `))

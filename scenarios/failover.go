@@ -1,15 +1,16 @@
 package scenarios
 
-import "context"
+import "go.yaml.in/yaml/v3"
 
-// failoverWord makes another server take over from one: "failover: redis1".
-var failoverWord = stepWord{name: "failover", fault: "failover", read: (*parser).server, take: (*Runner).failover}
+// failoverWord makes another server take over: "failover: redis2".
+var failoverWord = faultWord{name: "failover", kind: "failover", read: (*parser).failover, requests: each(FaultRequest{Kind: "failover"}), momentary: always}
 
-func (r *Runner) failover(ctx context.Context, st Step) (string, error) {
-	return "", r.each(st.Nodes, func(node string) error {
-		if err := r.inject(ctx, FaultRequest{Kind: "failover", Nodes: []string{node}}, "failover "+node); err != nil {
-			return err
-		}
-		return r.undo(ctx, "failover "+node) // done, it is over: nothing of it is undone later
-	})
+func (p *parser) failover(n *yaml.Node, f *Fault, rest string) error {
+	if err := p.nodes(n, f, rest); err != nil {
+		return err
+	}
+	if len(f.Nodes) != 1 {
+		return p.errorf(n, "%s: want one server", f.Word)
+	}
+	return nil
 }

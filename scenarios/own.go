@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // A scenario with "*" among its locks is run on locks that the catalogue does not
-// know. What such a lock can do is found out as it is run: what a script needs and
+// know. What such a lock can do is found out as it is run: what a scenario needs and
 // the lock has not makes it unfit, which is no word about the lock.
 
 // LibraryPrefix stands before the name of a library's lock: the catalogue knows it no better than a
@@ -28,11 +29,20 @@ func Own(lock string) bool {
 // OwnLocks stands in an expectation for the locks that the catalogue does not know.
 const OwnLocks = "own"
 
-// Unfit is why a script cannot be run on a lock. Nothing is proved of the lock then,
+// Unfit is why a scenario cannot be run on a lock. Nothing is proved of the lock then,
 // and nothing is wrong with it.
 type Unfit struct{ Why string }
 
 func (u *Unfit) Error() string { return u.Why }
+
+// unfit is the reason to leave the scenario out where an event has not come in time.
+func (a *Await) unfit() *Unfit {
+	text := fmt.Sprintf("%s did not come within %v", a, a.Within)
+	if a.Reason != "" {
+		text += ", as " + a.Reason
+	}
+	return &Unfit{text}
+}
 
 // The things that a scenario can need of a lock.
 const (
@@ -56,7 +66,7 @@ func (p *parser) needed(n *yaml.Node) (err error) {
 	return nil
 }
 
-// NeedsServers says whether some step is done to the lock's servers: that of a cut from
+// NeedsServers says whether some fault is done to the lock's servers: that of a cut from
 // the register and the servers is done to the register where there are none.
 func (s *Scenario) NeedsServers() bool {
 	if slices.Contains(s.Needs, NeedServers) {
@@ -66,6 +76,6 @@ func (s *Scenario) NeedsServers() bool {
 	served := func(nodes []string) bool {
 		return slices.ContainsFunc(nodes, server) && !slices.Contains(nodes, "register")
 	}
-	return slices.ContainsFunc(s.allSteps(), func(st Step) bool { return served(st.Nodes) || served(st.Peers) }) ||
+	return slices.ContainsFunc(s.TriggeredFaults, func(f TriggeredFault) bool { return served(f.Fault.Nodes) || served(f.Fault.Peers) }) ||
 		slices.ContainsFunc(s.awaits(), func(a *Await) bool { return served(a.Servers) || served(a.From) })
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-const ownHead = "name: x\nabout: y\nlocks: [redis, \"*\"]\nfencing: [none, write]\nclients: [A, B]\nsteps:\n  - A: acquire\n"
+const ownHead = "name: x\nabout: y\nlocks: [redis, \"*\"]\nfencing: [none, write]\nclients:\n  A: acquire\n  B: acquire\n"
 
 func TestOwnExpectations(t *testing.T) {
 	s, err := Parse("mine.yaml", []byte(ownHead+"expect:\n  own: {none: {may: [stale-write]}}\n  \"*\": {none: [stale-write], \"*\": valid}\n"))
@@ -27,15 +27,15 @@ func TestOwnExpectations(t *testing.T) {
 }
 
 func TestOwnMistakes(t *testing.T) {
+	program := func(moves string) string { return head + "clients:\n  A: " + moves + "\n" + tail }
 	for text, want := range map[string]string{
-		head + "steps: [{A: acquire}]\nexpect:\n  own: valid\n  \"*\": valid\n": `give "*" among the locks`,
-		head + "needs: [tokns]\nsteps: [{A: acquire}]\n" + tail:                 `"tokns": did you mean tokens?`,
-		ownHead + "  - only if: A done\n" + tail:                                "want an event and a limit",
-		ownHead + "  - only if: A done within soon\n" + tail:                    "want an event and a limit",
-		ownHead + "  - only if: A done or 1s within 2s\n" + tail:                `leave the "or" away`,
-		ownHead + "  - B: acquire within soon &\n" + tail:                       `"soon" is no length of time`,
-		ownHead + "  - A: read within 1s\n" + tail:                              "only an acquire can be given a limit",
-		ownHead + "  - await: 0 requests at servers\n" + tail:                   "no number of requests",
+		head + oneClient + "expect:\n  own: valid\n  \"*\": valid\n": `give "*" among the locks`,
+		head + "needs: [tokns]\n" + oneClient + tail:                 `"tokns": did you mean tokens?`,
+		program("acquire, await A done within soon"):                 `"soon" is no length of time`,
+		program("acquire, await A done or 1s within 2s"):             `leave the "or" away`,
+		program("acquire, await 0 requests at servers"):              "no number of requests",
+		program("acquire within soon"):                               `"soon" is no length of time`,
+		program("acquire, read within 1s"):                           "only an acquire can be given a limit",
 	} {
 		if _, err := Parse("mine.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -29,7 +29,11 @@ type parser struct {
 	file string
 	s    *Scenario
 	seen map[string]int // field -> line
+	late []func() error // what can only be checked when all has been read
 }
+
+// check has something checked when all has been read.
+func (p *parser) check(f func() error) { p.late = append(p.late, f) }
 
 func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
 	return &Error{p.file, n.Line, fmt.Sprintf(format, args...)}
@@ -56,7 +60,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 	}
 	p := &parser{file: file, seen: map[string]int{}, s: &Scenario{File: file, Text: text, TTL: time.Second, Extra: map[string]string{}}}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		return nil, &Error{file, 1, "a scenario is a mapping: name, about, locks, clients, steps, expect"}
+		return nil, &Error{file, 1, "a scenario is a mapping: name, about, locks, clients, faults, expect"}
 	}
 	root := doc.Content[0]
 	for _, late := range []bool{false, true} {
@@ -74,9 +78,9 @@ func Parse(file string, text []byte) (*Scenario, error) {
 }
 
 var (
-	fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "folder", "runtime", "options", "needs", "clients", "ttl", "bound", "ignore-lost", "run", "steps", "faults", "replay", "expect"}
+	fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "folder", "runtime", "options", "needs", "clients", "ttl", "bound", "timeout", "ignore-lost", "run", "faults", "count", "replay", "expect"}
 	// lateFields speak of what the others name.
-	lateFields = []string{"steps", "faults", "expect"}
+	lateFields = []string{"faults", "count", "expect"}
 )
 
 func (p *parser) field(key, v *yaml.Node) (err error) {
@@ -118,21 +122,23 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 	case "needs":
 		err = p.needed(v)
 	case "clients":
-		err = p.clients(v)
+		err = p.programs(v)
 	case "ttl":
 		s.TTL, err = p.duration(v)
 	case "bound":
 		s.Bound, err = p.duration(v)
+	case "timeout":
+		s.Timeout, err = p.duration(v)
 	case "ignore-lost":
 		if v.Decode(&s.IgnoreLost) != nil {
-			err = p.errorf(v, "ignore-lost: want true or false")
+			err = p.errorf(v, "ignore-lost: want true or false, not %q", v.Value)
 		}
 	case "run":
 		err = p.run(v)
-	case "steps":
-		err = p.steps(v)
 	case "faults":
-		err = p.triggered(v)
+		s.TriggeredFaults, err = p.track(v, key.Value, faultWords())
+	case "count":
+		s.Counts, err = p.track(v, key.Value, []string{"what"})
 	case "replay":
 		s.Replay, err = p.text(v)
 	case "expect":
@@ -158,14 +164,17 @@ func (p *parser) whole(root *yaml.Node) error {
 		return p.errorf(root, "scenario %s does not say what it is about", s.Name)
 	case len(s.Locks) == 0:
 		return p.errorf(root, "scenario %s names no locks to be run on", s.Name)
-	case s.Programs != nil && (s.Run != nil || len(s.Steps) > 0):
-		return p.errorf(root, "scenario %s has clients that carry out programs: leave out steps and run", s.Name)
-	case s.Programs == nil && s.Run == nil && len(s.Steps) == 0:
-		return p.errorf(root, "scenario %s has neither steps nor a run", s.Name)
-	case s.Run != nil && len(s.Steps) > 0:
-		return p.errorf(root, "scenario %s has both steps and a run: it is scripted or it is not", s.Name)
+	case s.Programs != nil && s.Run != nil:
+		return p.errorf(root, "scenario %s has both clients that carry out programs and a run: leave out one of them", s.Name)
+	case s.Programs == nil && s.Run == nil:
+		return p.errorf(root, "scenario %s has neither clients that carry out programs nor a run", s.Name)
 	case s.Programs == nil && len(s.Expect) == 0:
 		return p.errorf(root, "scenario %s expects nothing", s.Name)
+	}
+	for _, check := range p.late {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	if len(s.Fencing) == 0 {
 		s.Fencing = []string{"none"}
@@ -248,24 +257,10 @@ func at(n *yaml.Node, i int) *yaml.Node {
 	return n
 }
 
-func (p *parser) clients(n *yaml.Node) (err error) {
-	if n.Kind == yaml.MappingNode {
-		return p.programs(n)
-	}
-	if p.s.Clients, err = p.words(n); err != nil {
-		return err
-	}
-	return p.clientNames(n)
-}
-
 func (p *parser) clientNames(n *yaml.Node) error {
 	for i, c := range p.s.Clients {
 		if !clientForm().MatchString(c) {
-			where := at(n, i)
-			if n.Kind == yaml.MappingNode {
-				where = n.Content[2*i]
-			}
-			return p.errorf(where, "client %q: want a capital letter or a short word of them, as A, B, W1", c)
+			return p.errorf(n.Content[2*i], "client %q: want a capital letter or a short word of them, as A, B, W1", c)
 		}
 	}
 	return nil

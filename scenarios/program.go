@@ -53,6 +53,9 @@ func (p Program) String() string {
 
 // programs reads the clients of a scenario whose clients carry out programs.
 func (p *parser) programs(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return p.errorf(n, "clients: want a mapping of names to programs, as A: acquire, read, write, release")
+	}
 	p.s.Programs = map[string]Program{}
 	if len(n.Content) == 0 {
 		return p.errorf(n, "clients: want at least one, as A: acquire, read, write, release")
@@ -108,7 +111,7 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 	}
 	if rest, ok := strings.CutPrefix(text, Wait+" "); ok {
 		m.Do = Wait
-		m.Await, err = p.eventOfAll(n, rest)
+		m.Await, err = p.event(n, rest)
 		return m, err
 	}
 	name, limit, limited := strings.Cut(text, " within ")
@@ -127,16 +130,6 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 		return m, p.errorf(n, "%v", err)
 	}
 	return m, nil
-}
-
-// eventOfAll reads an event that is not one of a script's own steps: which messages of an
-// act have passed is known only where a fault is anchored at them.
-func (p *parser) eventOfAll(n *yaml.Node, text string) (*Await, error) {
-	a, err := p.event(n, text)
-	if err == nil && a.Act != "" {
-		err = p.errorf(n, "%q: messages of a move are a fault's trigger, as when: %s's %s has sent message %d", text, a.Client, a.Act, a.N)
-	}
-	return a, err
 }
 
 // ParseProgram reads a program that speaks of clients.

@@ -27,7 +27,7 @@ func (r *Runner) settle(ctx context.Context, a *Await, h *hearing) (came bool, e
 	defer cancel()
 	err = r.rest(ctx, h, r.waitedFor(a), func() (over, anew bool) {
 		came = r.there(a)
-		return came || r.refused(a.Client), false
+		return came || r.refused(a.Client), !r.engaged(a)
 	})
 	return came, err
 }
@@ -79,6 +79,15 @@ func (r *Runner) rest(ctx context.Context, h *hearing, clients []string, look fu
 			return fmt.Errorf("%w: %s had not been dealt with after %v", ErrBusy, h.await, awaitWithin)
 		}
 	}
+}
+
+// engaged says that a client with a program is doing what an event is to come of. One that still
+// waits for its turn says nothing by being at rest.
+func (r *Runner) engaged(a *Await) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.clients[a.Client]
+	return !a.event().ofActs || c == nil || c.busy != nil || r.over[a.Client] || r.isDead(a.Client)
 }
 
 // refused says that the service has refused a client since all others acted last: it asked

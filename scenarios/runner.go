@@ -4,35 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/picklock/picklock/history"
 )
 
-// Runner steps through one scenario. Observe, Waiting, Woken and Ended may be called
-// from any goroutine while Run runs in another.
+// Runner lets clients carry out their programs while their moves trigger faults. Observe,
+// Waiting, Woken and Ended may be called from any goroutine while Run runs in another.
 type Runner struct {
+	// IgnoreLost: a client goes on to act under a grant of which its library has said
+	// that it is lost.
+	IgnoreLost bool
+	// Patience is how long, after all faults are over, clients may go on to wait for the
+	// lock before they give up.
+	Patience time.Duration
+
 	scenario *Scenario
 	stage    Stage
 	tell     func(Taken) // may be nil
+	faults   []*faultState
+	track    []*faultState // the faults, and what is counted
+	quit     func(error)   // ends the run
 
 	mu      sync.Mutex
-	moved   map[string]int64 // when the latest step of a client ended, "" for those of nobody and for faults
-	changed chan struct{}    // closed and replaced at every change
-	latest  int64            // when the last event or message came
+	changed chan struct{} // closed and replaced at every change
+	latest  int64         // when the last event or message came
 	clients map[string]*clientState
+	over    map[string]bool   // clients whose programs have ended
+	points  map[Trigger]point // of their programs
+	moved   map[string]int64  // when the latest act of a client ended; "" for a fault's begin or end
 	counts  map[string]int
 	counter string // counting, if not ""
 	unfit   *Unfit // nil as long as the lock could do all that the scenario asks for
-	failed  error  // a StepError, of acts that nobody waits for
-	heals   map[string]func(context.Context) error
-	order   []string // of heals
-	gates   map[*Await]*actGate
-	awaited []*Await // whose gates have shut, and are so until what follows has taken effect
-	killed  func(client string)
+	slow    string // what this machine made last until somebody's lease was over
 
-	following sync.WaitGroup
+	following sync.WaitGroup // of acts
+	ended     sync.WaitGroup // of faults
 }
 
 type clientState struct {
@@ -43,19 +52,25 @@ type clientState struct {
 	acted          int64 // when its latest operation began or ended, but for renewals; 0: none yet
 	waiting, lost  bool
 	refusals       []int64 // when its latest acquire was made to wait, the latest ones
-	busy           *chain
-	last           *chain
+	busy, last     *pending
 }
 
-// NewRunner prepares a scenario with steps; tell is called with every step taken.
+// NewRunner prepares a scenario with programs; tell is called with every move and fault, and
+// may be nil.
 func NewRunner(s *Scenario, stage Stage, tell func(Taken)) *Runner {
 	r := &Runner{
-		scenario: s, stage: stage, tell: tell, changed: make(chan struct{}), moved: map[string]int64{},
-		clients: map[string]*clientState{}, counts: map[string]int{}, heals: map[string]func(context.Context) error{}, gates: map[*Await]*actGate{},
+		scenario: s, stage: stage, tell: tell, Patience: awaitWithin, changed: make(chan struct{}), clients: map[string]*clientState{},
+		over: map[string]bool{}, points: map[Trigger]point{}, moved: map[string]int64{}, counts: map[string]int{},
 	}
-	r.killed = r.forget
 	for _, c := range s.Clients {
 		r.clients[c] = &clientState{}
+	}
+	for i := range s.TriggeredFaults {
+		r.faults = append(r.faults, &faultState{TriggeredFault: &s.TriggeredFaults[i]})
+	}
+	r.track = slices.Clone(r.faults)
+	for i := range s.Counts {
+		r.track = append(r.track, &faultState{TriggeredFault: &s.Counts[i]})
 	}
 	return r
 }
@@ -112,12 +127,19 @@ func (r *Runner) Waiting(client string) {
 func (r *Runner) Ended(client, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c := r.clients[client]; c != nil && c.busy != nil {
+	if c := r.clients[client]; c != nil && c.busy != nil && !r.isDead(client) { // a kill says itself what it ends
 		select {
 		case c.busy.ended <- why:
 		default: // it was reported already
 		}
 	}
+}
+
+// moveEnded notes that a client, or, where it has no name, a fault has just done something.
+func (r *Runner) moveEnded(client string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.moved[client] = r.stage.Now()
 }
 
 // change tells all who wait; r.mu is held.
@@ -127,72 +149,121 @@ func (r *Runner) change() {
 	r.changed = make(chan struct{})
 }
 
-// Run takes all steps. An error says which step could not be taken as it was
-// meant; a StepError's run has proved nothing of what was to come after it.
-// Heal must be called in the end.
-func (r *Runner) Run(ctx context.Context) (err error) {
-	// Acts that nobody waits for any more end with the script.
-	ctx, cancel := context.WithCancel(ctx)
+// Run runs the schedule to its end: until every client has come to the end of its
+// program and every fault is over. It returns a DiscardedError if a fault did not take effect at
+// its trigger. Heal must be called in the end all the same.
+func (r *Runner) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r.quit = cancel
+	defer cancel(nil)
 	defer r.following.Wait()
-	defer cancel()
-	defer func() {
-		if oerr := r.openAll(context.WithoutCancel(ctx)); oerr != nil {
-			err = errors.Join(err, oerr)
+	defer r.ended.Wait()
+	if err := r.reach(ctx, Trigger{At: Start}); err != nil {
+		return err
+	}
+	for _, st := range r.track {
+		if st.When.At == Event {
+			r.ended.Go(func() {
+				if r.awaitSince(ctx, st.When.Await, nil) == nil {
+					r.inject(ctx, st, r.stage.Now())
+				}
+			})
 		}
-	}()
-	for _, st := range r.scenario.Steps {
-		began := r.stage.Now()
-		var outcome string
-		err := r.openAwaited(ctx, st)
-		if err == nil {
-			brief := r.brief(st)
-			outcome, err = r.take(ctx, st)
-			r.moveEnded(st.Client)
-			if brief && err == nil {
-				err = r.outlasted(began)
-			}
+	}
+	failed := make(chan error, len(r.scenario.Clients))
+	for _, c := range r.scenario.Clients {
+		go func() { failed <- r.execute(ctx, c) }()
+	}
+	r.ended.Go(func() { r.giveUp(ctx) })
+	for range r.scenario.Clients {
+		if err := <-failed; err != nil {
+			cancel(err)
 		}
-		if u := r.cannot(); u != nil {
-			err = u
+	}
+	cancel(errOver)
+	if err := context.Cause(ctx); !errors.Is(err, errOver) {
+		return err
+	}
+	r.ended.Wait()
+	return r.discarded()
+}
+
+var errOver = errors.New("the run is over")
+
+// discarded says which fault did not take effect as planned.
+func (r *Runner) discarded() error {
+	for _, st := range r.track {
+		switch {
+		case !st.injected:
+			return &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: "its trigger never came: " + st.When.String()}
+		case st.outcome != nil:
+			return &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: st.outcome.Error(), Err: st.outcome}
+		case st.late > 0:
+			return &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: fmt.Sprintf("it was injected %v after its trigger: this machine is too busy", st.late.Round(time.Millisecond)), late: true}
 		}
-		if err != nil {
-			outcome = err.Error()
-		}
-		if r.tell != nil {
-			r.tell(Taken{Line: st.Line, Text: st.Text, At: began, Took: time.Duration(r.stage.Now() - began), Outcome: outcome})
-		}
-		if failed := (*StepError)(nil); errors.As(err, &failed) {
-			return failed // of an act that began before
-		}
-		if err != nil {
-			return &StepError{r.scenario.File, st, err}
-		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.slow != "" {
+		return &DiscardedError{Why: r.slow + ": this machine is too busy", late: true}
 	}
 	return nil
 }
 
-// moveEnded notes that a client, or nobody, has just done something.
-func (r *Runner) moveEnded(client string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.moved[client] = r.stage.Now()
-}
+// brisk is the part of a lease that a move may last longer than it was meant to, whatever ends
+// meanwhile.
+const brisk = 0.05
 
-// cannot is why the lock is not one that can be put through this, or why what a client
-// does in the background cannot be followed; nil if all is well.
-func (r *Runner) cannot() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.unfit == nil {
-		return r.failed
+// lasted notes a move that was to be over at an instant, and was over so much later that
+// somebody's lease ended in between: what follows shows something else.
+func (r *Runner) lasted(client, do string, meant int64) {
+	now := r.stage.Now()
+	if time.Duration(now-meant) <= time.Duration(brisk*float64(r.scenario.TTL)) {
+		return
 	}
-	return r.unfit
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range r.scenario.Clients {
+		c := r.clients[name]
+		if over := c.until > meant && c.until <= now; r.slow == "" && c.granted != 0 && over && (c.released == 0 || c.released > meant) {
+			r.slow = fmt.Sprintf("%s's %s lasted %v longer than it should, and %s's lease ended meanwhile", client, do, time.Duration(now-meant).Round(time.Millisecond), name)
+		}
+	}
 }
 
-func (r *Runner) take(ctx context.Context, st Step) (string, error) {
-	w, ok := st.word()
+// disturbed says that a fault has taken effect: what clients do may last from then on.
+func (r *Runner) disturbed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.track, func(st *faultState) bool { return st.begun })
+}
+
+// Canceler is a Stage that can have a client give up what it is doing.
+type Canceler interface{ Cancel(client string) error }
+
+// giveUp has clients that still wait for the lock give up, Patience after nothing has
+// changed any more.
+func (r *Runner) giveUp(ctx context.Context) {
+	c, ok := r.stage.(Canceler)
 	if !ok {
-		return "", fmt.Errorf("nobody knows how to take this step")
+		return
 	}
-	return w.take(r, ctx, st)
+	t := time.NewTimer(r.Patience)
+	defer t.Stop()
+	for {
+		r.mu.Lock()
+		changed := r.changed
+		r.mu.Unlock()
+		select {
+		case <-changed:
+			t.Reset(r.Patience)
+		case <-t.C:
+			for _, name := range r.scenario.Clients {
+				_ = c.Cancel(name) // one that is dead has given up
+			}
+			t.Reset(r.Patience)
+		case <-ctx.Done():
+			return
+		}
+	}
 }

@@ -3,188 +3,460 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/workloads"
 )
 
-// run runs in a bubble and returns what was done and how it ended.
-func run(t *testing.T, steps string, prepare func(*stage)) (log []string, took time.Duration, err error) {
+// scheduled is what came of a schedule in a bubble.
+type scheduled struct {
+	log  []string // of the stage, with times
+	told []string // moves and faults
+	took time.Duration
+	err  error
+}
+
+// canceling is a stage whose clients can be told to give up.
+type canceling struct {
+	*stage
+	times int
+}
+
+func (s *canceling) Cancel(client string) error {
+	s.say("cancel %s", client)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.times++
+	s.refuse[client+" acquire"] = workloads.Failed
+	return nil
+}
+
+// playSchedule runs programs and faults.
+func runSchedule(t *testing.T, text string, prepare func(*stage, *Runner)) (out scheduled) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		st, _ := newStage(t, steps)
+		s, err := Parse("mine.yaml", []byte(scheduleHead+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := emptyStage()
+		st.timed = true
+		p := NewRunner(s, &canceling{stage: st}, func(x Taken) {
+			st.mu.Lock()
+			defer st.mu.Unlock()
+			out.told = append(out.told, fmt.Sprintf("%s %s", x.Text, x.Outcome))
+		})
+		st.runner = p
 		if prepare != nil {
-			prepare(st)
+			prepare(st, p)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		err = st.runner.Run(ctx)
-		took = time.Since(began)
-		if herr := st.runner.Heal(ctx); herr != nil {
-			t.Error(herr)
+		out.err = p.Run(ctx)
+		out.took = time.Since(began)
+		if err := p.Heal(ctx); err != nil {
+			t.Error(err)
 		}
 		cancel()
 		st.mu.Lock()
-		for _, c := range []string{"A", "B"} {
+		for _, c := range s.Clients {
 			st.killed[c] = true // ends who still waits
 		}
-		log = slices.Clone(st.log)
+		out.log = slices.Clone(st.log)
 		st.mu.Unlock()
 		st.perform.Wait()
 	})
-	return log, took, err
+	return out
 }
 
-func TestRun(t *testing.T) {
-	const second = "1s"
+// slowly makes faults and writes take their time, so that it shows what comes first.
+func slowly(s *stage, _ *Runner) {
+	s.lands = 100 * time.Millisecond
+	s.takes["A write"], s.takes["A acquire"] = 300*time.Millisecond, 200*time.Millisecond
+}
+
+func TestRunner(t *testing.T) {
+	messages := func(n int) func(*stage, *Runner) { return func(s *stage, _ *Runner) { s.messages = n } }
+	refuse := func(act string, o workloads.Outcome) func(*stage, *Runner) {
+		return func(s *stage, _ *Runner) { s.refuse[act] = o }
+	}
 	tests := []struct {
-		name, steps string
-		prepare     func(*stage)
-		want        string // the log
-		took        string
+		name, text string
+		prepare    func(*stage, *Runner)
+		want       string // the log
 	}{
-		{"the pause falls between two acts", "  - A: acquire, read, check\n  - pause: A\n  - A: write &\n  - B: acquire, write\n  - resume: A\n  - await: A done\n", nil,
-			"A acquire granted; A read ok; A check ok; pause A; B acquire granted; B write ok; end pause A; A write ok", second},
-		{"the end of a lease", "  - A: acquire\n  - await: lease of A over\n  - A: write\n", nil, "A acquire granted; A write ok", second},
-		{"a time after a grant", "  - A: acquire\n  - await: 300ms after A granted\n  - A: write\n", nil, "A acquire granted; A write ok", "300ms"},
-		{"a time after a lease", "  - A: acquire\n  - await: 300ms after lease of A over\n  - A: write\n", nil, "A acquire granted; A write ok", "1.3s"},
-		{"the key on a server", "  - A: acquire\n  - await: key on redis\n  - await: key gone on redis\n  - A: write\n", nil, "A acquire granted; A write ok", second},
-		{"a waiter that stays", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - await: B granted or 200ms\n  - A: write\n", nil, "A acquire granted; A write ok", "200ms"},
-		{"a waiter that comes in", "  - A: acquire\n  - B: acquire, read &\n  - await: B waiting\n  - A: release\n  - await: B done\n", nil,
-			"A acquire granted; A release ok; B acquire granted; B read ok", "10ms"},
-		{"a chain ends at the first refusal", "  - A: acquire\n  - A: write, release &\n  - await: A refused\n", func(s *stage) { s.refuse["A write"] = workloads.Refused }, "A acquire granted; A write refused", "0s"},
-		{"a refusal is an answer", "  - A: acquire\n  - A: write\n  - A: release\n", func(s *stage) { s.refuse["A write"] = workloads.Refused }, "A acquire granted; A write refused; A release ok", "0s"},
-		{"whatever comes of a late release", "  - A: acquire\n  - A: release\n", func(s *stage) { s.refuse["A release"] = workloads.NotHeld }, "A acquire granted; A release not held", "0s"},
-		{"all is healed, the latest first", "  - A: acquire\n  - pause: A\n  - clock: redis +5s\n  - cut: B to redis\n", nil,
-			"A acquire granted; pause A; clock redis; partition B; end partition B; end clock redis; end pause A", "0s"},
-		{"a clock runs wrong", "  - A: acquire\n  - clock: redis x1.5\n  - clock: redis strobe 50ms\n  - clock: redis right\n", nil,
-			"A acquire granted; clock redis; end clock redis; clock redis; end clock redis", "0s"},
-		{"a clock is set anew", "  - A: acquire\n  - clock: redis +5s\n  - clock: redis +9s\n  - clock: redis right\n", nil,
-			"A acquire granted; clock redis; end clock redis; clock redis; end clock redis", "0s"},
-		{"held, and delivered one by one", "  - A: acquire\n  - hold: A to servers\n  - await: 2 messages from A to redis\n  - deliver: 1 from A to redis\n  - deliver: A to servers\n", nil,
-			"A acquire granted; hold A; 2 held from A to redis; 1 delivered from A to redis; end hold A", "0s"},
-		{"a reset ends the hold", "  - A: acquire\n  - hold: A to redis\n  - reset: A to redis silently\n", nil,
-			"A acquire granted; hold A; reset A; end hold A; end reset A", "0s"},
-		{"the act's messages, and what strikes after the second", "  - A: acquire\n  - A: release &\n  - await: 2 messages of A's release to servers sent\n  - cut: A to redis\n  - pause: redis\n  - await: A done\n", func(s *stage) { s.messages = 3 },
-			"A acquire granted; gate A 2 redis; partition A; pause redis; open A 2 redis; A release ok; end pause redis; end partition A", "0s"},
-		{"answers, of an act that comes later", "  - A: acquire, read, write &\n  - await: message of A's write answered\n  - await: A done\n  - A: release\n", func(s *stage) { s.messages = 1 },
-			"A acquire granted; A read ok; gate A 1 answered; open A 1 answered; A write ok; A release ok", "0s"},
-		{"messages that need not come", "  - A: acquire\n  - A: release &\n  - await: message of A's release sent or 300ms\n  - cut: A to redis\n", nil,
-			"A acquire granted; gate A 1; A release ok; open A 1; partition A; end partition A", "300ms"},
-		{"a script that ends opens every gate", "  - B: acquire\n  - A: acquire &\n  - await: message of A's acquire sent\n  - kill: A\n", func(s *stage) { s.messages = 1 },
-			"B acquire granted; gate A 1; kill A; open A 1; end kill A", "0s"},
-		{"slow, lossy and cut links are healed", "  - A: acquire\n  - slow: A to redis 50ms±10ms 100kB/s\n  - loss: A to redis 20%\n  - cut: A from redis\n  - heal: A to redis\n  - A: write\n  - heal\n", nil,
-			"A acquire granted; slow A {50ms 10ms 100000} 0; loss A {0s 0s 0} 0.2; partition A; end slow A; end loss A; A write ok; end partition A", "0s"},
-		{"a flapping link is healed", "  - A: acquire\n  - flap: A from redis 200ms\n  - A: write\n  - heal: A from redis\n", nil,
-			"A acquire granted; flap A 200ms; A write ok; end flap A", "0s"},
-		{"a killed client is forgotten", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - kill: B\n  - A: release\n", nil, "A acquire granted; kill B; A release ok; end kill B", "0s"},
-		{"and starts anew", "  - A: acquire\n  - B: acquire &\n  - await: B waiting\n  - kill: B\n  - start: B\n  - A: release\n  - B: acquire\n", nil,
-			"A acquire granted; kill B; end kill B; A release ok; B acquire granted", "0s"},
-		{"servers stands for all", "  - A: acquire\n  - pause: servers\n  - resume: servers\n", nil, "A acquire granted; pause redis; end pause redis", "0s"},
-		{"quiet", "  - A: acquire\n  - await: quiet 200ms\n  - A: write\n", nil, "A acquire granted; A write ok", "200ms"},
+		{"no fault", "clients:\n  A: acquire, read, work 0.305 leases, write, release\n  B: await A granted, acquire, write\n", nil,
+			"0s A acquire granted; 0s A read ok; 300ms A write ok; 300ms A release ok; 310ms B acquire granted; 310ms B write ok"},
+
+		// Where a fault strikes.
+		{"at the start", "clients:\n  A: acquire\n" + strike("start", "cut: A to redis", "50ms"), slowly,
+			"100ms partition A; 150ms end partition A; 300ms A acquire granted"},
+		{"before a move", "clients:\n  A: acquire, write, release\n" + strike("before A's write", "cut: A to redis", "50ms"), slowly,
+			"200ms A acquire granted; 300ms partition A; 350ms end partition A; 600ms A write ok; 600ms A release ok"},
+		{"during a move", "clients:\n  A: acquire, write, release\n" + strike("A's write", "cut: A to redis", "50ms"), slowly,
+			"200ms A acquire granted; 300ms partition A; 350ms end partition A; 500ms A write ok; 500ms A release ok"},
+		{"after a move", "clients:\n  A: acquire, write, release\n" + strike("after A's write", "cut: A to redis", "50ms"), slowly,
+			"200ms A acquire granted; 500ms A write ok; 600ms partition A; 600ms A release ok; 600ms end partition A"},
+		{"during work", "clients:\n  A: acquire, work 1 lease, write\n" + strike("A's work", "cut: A to redis", "0.5 leases"), nil,
+			"0s A acquire granted; 0s partition A; 500ms end partition A; 1s A write ok"},
+		{"after work", "clients:\n  A: acquire, work 1 lease, write\n" + strike("after A's work", "cut: A to redis", "0.5 leases"), nil,
+			"0s A acquire granted; 1s partition A; 1s A write ok; 1s end partition A"},
+		{"before an await", "clients:\n  A: acquire, work 0.205 leases, release\n  B: await A granted, acquire\n" + strike("after B's await", "clock: B +5s", "1 lease"), nil,
+			"0s A acquire granted; 0s clock B; 200ms A release ok; 210ms B acquire granted; 210ms end clock B"},
+		{"the second time", "clients:\n  A: acquire, read, work 0.2 leases, read, release\n" + strike("before A's 2nd read", "pause: A", "0.5 leases"), nil,
+			"0s A acquire granted; 0s A read ok; 200ms pause A; 700ms end pause A; 700ms A read ok; 700ms A release ok"},
+		{"at a message", "clients:\n  A: acquire, release\n" + strike("A's release has sent message 2", "cut: A to redis", "300ms"), messages(3),
+			"0s A acquire granted; 0s gate A 2 redis; 0s partition A; 0s open A 2 redis; 0s A release ok; 0s end partition A"},
+		{"at an answer", "clients:\n  A: acquire, release\n" + strike("A's release has got answer 1", "cut: A to redis", "300ms"), messages(1),
+			"0s A acquire granted; 0s gate A 1 answered redis; 0s partition A; 0s open A 1 answered redis; 0s A release ok; 0s end partition A"},
+		{"at an event", "clients:\n  A: acquire, work 0.505 leases, release\n  B: await A granted, acquire\n" + strike("B waiting", "clock: A +5s", "0.2 leases"), nil,
+			"0s A acquire granted; 0s clock A; 200ms end clock A; 500ms A release ok; 510ms B acquire granted"},
+		{"at the end of a lease", "clients:\n  A: acquire, work 1.3 leases, write\n" + strike("lease of A over", "clock: A +5s", "0.1 leases"), nil,
+			"0s A acquire granted; 1s clock A; 1.1s end clock A; 1.3s A write ok"},
+		{"at what a server knows", "clients:\n  A: acquire, work 0.5 leases, release, acquire\n" + strike("key on redis", "clock: A +5s", "0.1 leases"), nil,
+			"0s A acquire granted; 0s clock A; 100ms end clock A; 500ms A release ok; 500ms A acquire granted"},
+		{"at quiet", "clients:\n  A: acquire, work 0.5 leases, release\n" + strike("quiet 200ms", "clock: A +5s", "0.1 leases"), nil,
+			"0s A acquire granted; 200ms clock A; 300ms end clock A; 500ms A release ok"},
+		{"two at one trigger, in their order", "clients:\n  A: acquire, write\n" + strike("before A's write", "cut: A to redis", "0.1 leases") + more("before A's write", "pause: A", "0.3 leases"), nil,
+			"0s A acquire granted; 0s partition A; 0s pause A; 100ms end partition A; 300ms end pause A; 300ms A write ok"},
+
+		// How it ends.
+		{"until an event", "clients:\n  A: acquire, write\n  B: await A granted, acquire, work 0.2 leases, write\n" + strike("before A's write", "pause: A", "B granted or 9 leases"), nil,
+			"0s A acquire granted; 0s pause A; 1s B acquire granted; 1s end pause A; 1s A write ok; 1.2s B write ok"},
+		{"until a move", "clients:\n  A: acquire, write\n  B: await A granted, acquire, work 0.2 leases, write\n" + strike("before A's write", "pause: A", "after B's write or 9 leases"), nil,
+			"0s A acquire granted; 0s pause A; 1s B acquire granted; 1.2s B write ok; 1.2s end pause A; 1.2s A write ok"},
+		{"until a time", "clients:\n  A: acquire, write\n  B: await A granted, acquire\n" + strike("before A's write", "pause: A", "B granted or 0.4 leases"), nil,
+			"0s A acquire granted; 0s pause A; 400ms end pause A; 400ms A write ok; 1s B acquire granted"},
+		{"until nothing was said", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", ""), nil,
+			"0s A acquire granted; 0s pause A; 2s end pause A; 2s A write ok"},
+		{"a grant from before does not end it", "clients:\n  A: acquire, release\n  B: await 300ms after A granted, acquire, work 0.2 leases, release, await quiet 400ms, acquire, work 0.1 leases, release\n" + strike("after B's work", "clock: A +5s", "B granted or 9 leases"), nil,
+			"0s A acquire granted; 0s A release ok; 300ms B acquire granted; 500ms clock A; 500ms B release ok; 900ms B acquire granted; 900ms end clock A; 1s B release ok"},
+		{"a move from before does not end it", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", "after A's acquire or 0.4 leases"), nil,
+			"0s A acquire granted; 0s pause A; 400ms end pause A; 400ms A write ok"},
+		{"what was so before does not end it", "clients:\n  A: acquire, work 1.3 leases, write\n" + strike("before A's write", "pause: A", "lease of A over or 0.4 leases"), nil,
+			"0s A acquire granted; 1.3s pause A; 1.7s end pause A; 1.7s A write ok"},
+		{"but when it comes anew", "clients:\n  A: acquire, work 1.1 leases, release, acquire, work 1.5 leases, release\n" + strike("after A's work", "clock: redis +5s", "lease of A over or 9 leases"), nil,
+			"0s A acquire granted; 1.1s clock redis; 1.1s A release ok; 1.1s A acquire granted; 2.1s end clock redis; 2.6s A release ok"},
+		{"the end of the run ends it", "clients:\n  A: acquire\n" + strike("start", "clock: A +5s", "9 leases"), nil, "0s clock A; 0s A acquire granted; 0s end clock A"},
+
+		{"at once", "clients:\n  A: acquire, write\n" + strike("before A's write", "kill: redis", "at once"), nil,
+			"0s A acquire granted; 0s kill redis; 0s end kill redis; 0s A write ok"},
+		{"until another comes to a move, which waits for it", "clients:\n  A: acquire, work 0.7 leases, release\n  B: await pause on, await 300ms after A granted, acquire\n" + strike("after A's acquire", "pause: redis", "before B's acquire"), slowly,
+			"200ms A acquire granted; 300ms pause redis; 500ms end pause redis; 1s A release ok; 1.01s B acquire granted"},
+		{"until another fault has taken effect", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: redis", "cut on") + more("before A's write", "cut: A to redis", "0.1 leases"), nil,
+			"0s A acquire granted; 0s pause redis; 0s partition A; 0s end pause redis; 0s A write ok; 0s end partition A"},
+		{"until what a server knows", "clients:\n  A: acquire, work 0.5 leases, release, work 0.5 leases, read\n" + strike("A's work", "clock: A +5s", "key gone on redis"), nil,
+			"0s A acquire granted; 0s clock A; 500ms A release ok; 500ms end clock A"},
+
+		// What is awaited of other programs and of faults.
+		{"a move that has begun", "clients:\n  A: acquire, write\n  B: await A's write, acquire\n", func(s *stage, _ *Runner) { s.takes["A write"] = 100 * time.Millisecond },
+			"0s A acquire granted; 100ms A write ok; 1s B acquire granted"},
+		{"a move that has ended", "clients:\n  A: acquire, write, await B's acquire, work 0.305 leases, release\n  B: await after A's write, acquire\n", nil,
+			"0s A acquire granted; 0s A write ok; 300ms A release ok; 310ms B acquire granted"},
+		{"a client that stands at a fault", "clients:\n  A: acquire, write\n  B: await before A's write, acquire\n" + strike("before A's write", "pause: A", "B granted or 9 leases"), nil,
+			"0s A acquire granted; 0s pause A; 1s B acquire granted; 1s end pause A; 1s A write ok"},
+		{"a fault, and its end", "clients:\n  A: acquire, write\n  B: await pause of A on, await 2nd pause over, acquire\n" + strike("before A's write", "pause: A", "0.3 leases") + more("before A's write", "pause: redis", "0.1 leases"), nil,
+			"0s A acquire granted; 0s pause A; 0s pause redis; 100ms end pause redis; 300ms end pause A; 300ms A write ok; 1s B acquire granted"},
+		{"a move that is passed over, with another way", "clients:\n  A: acquire, write\n  B: await after A's write or 9 leases, acquire\n", refuse("A acquire", workloads.Failed),
+			"0s A acquire failed; 0s B acquire granted"},
+		{"a server that has synced", "clients:\n  A: await redis synced, acquire\n", nil, "0s mark; 0s A acquire granted"},
+		{"the end of a program", "clients:\n  A: acquire, work 0.3 leases, release\n  B: await A done, acquire\n", nil, "0s A acquire granted; 300ms A release ok; 300ms B acquire granted"},
+		{"messages to another", "clients:\n  A: acquire, write\n" + strike("A's write has got answer 1 from register", "cut: A to redis", "300ms"), messages(1),
+			"0s A acquire granted; 0s gate A 1 answered register; 0s partition A; 0s open A 1 answered register; 0s A write ok; 0s end partition A"},
+
+		// What makes no sense any more.
+		{"nothing without a grant", "clients:\n  A: acquire, read, check, work 1 lease, renew, write, release, acquire\n", refuse("A acquire", workloads.Failed),
+			"0s A acquire failed; 0s A acquire failed"},
+		{"nothing under a lease that is over, but to release", "clients:\n  A: acquire, check, write, work 1 lease, release, acquire\n", refuse("A check", workloads.Expired),
+			"0s A acquire granted; 0s A check expired; 0s A release ok; 0s A acquire granted"},
+		{"nothing of what is not held", "clients:\n  A: acquire, renew, write, acquire, write\n", refuse("A renew", workloads.NotHeld),
+			"0s A acquire granted; 0s A renew not held; 1s A acquire granted; 1s A write ok"},
+		{"a second acquire under a grant", "clients:\n  A: acquire, acquire, write\n", nil, "0s A acquire granted; 0s A write ok"},
+		{"a refused write is followed by the next", "clients:\n  A: acquire, write, read\n", refuse("A write", workloads.Refused), "0s A acquire granted; 0s A write refused; 0s A read ok"},
+		{"an await that does not come", "clients:\n  A: acquire, write\n  B: await 9 queued or 3 leases, acquire, write\n", nil, "0s A acquire granted; 0s A write ok; 3s B acquire granted; 3s B write ok"},
+		{"an await that need not come", "clients:\n  A: acquire, await B granted or 300ms, write\n  B: await A granted, acquire\n", nil, "0s A acquire granted; 300ms A write ok; 1s B acquire granted"},
+
+		// Killed.
+		{"a killed client goes on at its next acquire", "clients:\n  A: acquire, read, write, release, acquire, write\n" + strike("before A's write", "kill: A", "0.5 leases"), nil,
+			"0s A acquire granted; 0s A read ok; 0s kill A; 500ms end kill A; 1s A acquire granted; 1s A write ok"},
+		{"killed and started again while it thought", "clients:\n  A: acquire, work 1.3 leases, write, release, acquire, write\n" + strike("A's work", "kill: A", "0.5 leases"), nil,
+			"0s A acquire granted; 0s kill A; 500ms end kill A; 1.3s A acquire granted; 1.3s A write ok"},
+		{"killed while it waited for its turn", "clients:\n  A: acquire, release\n  B: await 300ms after A granted, acquire, write\n" + strike("B's await", "kill: B", "0.5 leases"), func(s *stage, _ *Runner) { s.takes["A acquire"] = 50 * time.Millisecond },
+			"0s kill B; 50ms A acquire granted; 50ms A release ok; 500ms end kill B; 500ms B acquire granted; 500ms B write ok"},
+		{"killed as it asks", "clients:\n  A: acquire, work 0.905 leases, release\n  B: await A granted, acquire, write, acquire, write\n" + strike("B waiting", "kill: B", "0.2 leases"), nil,
+			"0s A acquire granted; 0s kill B; 200ms end kill B; 900ms A release ok; 910ms B acquire granted; 910ms B write ok"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			log, took, err := run(t, tt.steps, tt.prepare)
-			if err != nil {
-				t.Error(err)
+			got := runSchedule(t, tt.text, tt.prepare)
+			if got.err != nil {
+				t.Error(got.err)
 			}
-			if got := strings.Join(log, "; "); got != tt.want {
-				t.Errorf("done %s\nwant %s", got, tt.want)
-			}
-			// Looks at servers come every few ms of the bubble's time.
-			if want, _ := time.ParseDuration(tt.took); took < want-lookEvery || took > want+3*lookEvery {
-				t.Errorf("took %v, want %v", took, want)
+			if log := strings.Join(got.log, "; "); log != tt.want {
+				t.Errorf("done %s\nwant %s\ntold %q", log, tt.want, got.told)
 			}
 		})
 	}
 }
 
-// Members of a quorum that were killed answer only together, whoever starts them.
-func TestAllStartAtOnce(t *testing.T) {
-	for name, steps := range map[string]string{
-		"by a step":     "  - A: acquire\n  - kill: servers\n  - start: servers\n",
-		"in the end":    "  - A: acquire\n  - kill: servers\n",
-		"by their name": "  - A: acquire\n  - kill: redis2\n  - kill: redis, redis3\n  - start: redis, redis2, redis3\n",
+// A run of which a fault did not strike as it was meant is discarded, whatever came of it.
+func TestDiscarded(t *testing.T) {
+	broken := func(kind string) func(*stage, *Runner) {
+		return func(s *stage, _ *Runner) { s.broken[kind] = errors.New("no hands") }
+	}
+	tests := []struct {
+		name, text string
+		prepare    func(*stage, *Runner)
+		why        string
+		of         string
+		cannot     bool
+		busy       bool
+	}{
+		{"a move that is passed over", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", ""), func(s *stage, _ *Runner) { s.refuse["A acquire"] = workloads.Failed },
+			"its trigger never came: before A's write", "pause: A", false, false},
+		{"an event that never comes", "clients:\n  A: acquire\n  B: acquire within 0.1 leases\n" + strike("B lost", "pause: A", ""), nil, "its trigger never came: B lost", "pause: A", false, false},
+		{"too few messages", "clients:\n  A: acquire, release\n" + strike("A's release has sent message 2", "pause: A", ""), func(s *stage, _ *Runner) { s.messages = 1 },
+			"its trigger never came: A's release has sent message 2", "pause: A", false, false},
+		{"a fault that does not land", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), broken("pause"), "no hands", "pause: A", true, false},
+		{"messages that cannot be counted", "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "pause: A", ""), broken("gate"), "no hands", "pause: A", true, false},
+		{"the second of two", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("start", "clock: A +5s", ""), broken("clock"), "no hands", "clock: A +5s", true, false},
+		{"a fault that strikes too late", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), func(s *stage, _ *Runner) { s.skip = 300 * time.Millisecond },
+			// Whoever else looks at the clock meanwhile makes it later.
+			`it was injected \d+00ms after its trigger: this machine is too busy`, "pause: A", false, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := runSchedule(t, tt.text, tt.prepare)
+			var discarded *DiscardedError
+			if !errors.As(got.err, &discarded) {
+				t.Fatalf("not discarded: %v", got.err)
+			}
+			if !regexp.MustCompile("^"+tt.why+"$").MatchString(discarded.Why) || discarded.TriggeredFault.Fault.Text != tt.of || discarded.Err != nil != tt.cannot || discarded.Busy() != tt.busy {
+				t.Errorf("%q of %s, cannot %v, busy %v", discarded.Why, discarded.TriggeredFault.Fault.Text, discarded.Err, discarded.Busy())
+			}
+		})
+	}
+}
+
+// What must come and does not ends the run, and says what it means.
+func TestWhatMustCome(t *testing.T) {
+	failed := func(s *stage, _ *Runner) { s.refuse["A acquire"] = workloads.Failed }
+	for name, tt := range map[string]struct {
+		text    string
+		prepare func(*stage, *Runner)
+		why     string
+		unfit   bool
+		busy    bool
+	}{
+		"an event": {"clients:\n  A: acquire\n  B: await 9 queued, acquire\n", nil, "discarded: B: await 9 queued: 9 in line did not come within 30s", false, false},
+		"a grant that cannot come": {"clients:\n  A: acquire\n  B: await A granted, acquire\n", failed,
+			"discarded: B: await A granted: A was not granted: its program is over", false, false},
+		"a move that is passed over": {"clients:\n  A: acquire, write\n  B: await after A's write, acquire\n", failed,
+			"discarded: B: await after A's write: after A's write did not come: A passed over its write", false, false},
+		"in time": {"clients:\n  A: acquire\n  B: await 9 queued within 1 lease as it does where many wait, acquire\n", nil,
+			"discarded: B: await 9 queued within 1 lease as it does where many wait: 9 in line did not come within 1 lease, as it does where many wait", true, false},
+		"the end of a fault": {"clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", "A lost"), nil,
+			"discarded: pause: A: what ends it, A lost, did not come within 30s", false, false},
+		"the end of a fault in time": {"clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", "A lost within 300ms as it is told"), nil,
+			"discarded: pause: A: what ends it, A lost, did not come within 300ms, as it is told", true, false},
+		"the end of a fault at a move that is passed over": {"clients:\n  A: acquire, write\n  B: acquire within 0.1 leases, write\n" + strike("before A's write", "pause: A", "after B's write"),
+			func(s *stage, _ *Runner) {
+				s.refuse["B acquire within 100ms"] = workloads.Failed
+				s.takes["B acquire within 100ms"] = time.Millisecond
+			}, "discarded: pause: A: after B's write did not come: B passed over its write", false, false},
+		"an end that had come before": {"clients:\n  A: acquire, work 1.1 leases, write\n" + strike("before A's write", "pause: A", "lease of A over"), nil,
+			"discarded: pause: A: what ends it, lease of A over, had come before it began: this machine is too busy", false, true},
+		"what a lock can do": {"clients:\n  A: acquire, renew\n", func(s *stage, _ *Runner) { s.refuse["A renew"] = workloads.Cannot }, "discarded: A: renew: ", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log, _, err := run(t, steps, func(s *stage) { s.servers = []string{"redis2", "redis3"} })
-			if err != nil {
-				t.Error(err)
+			got := runSchedule(t, tt.text, tt.prepare)
+			var unfit *Unfit
+			if got.err == nil || !strings.HasPrefix(got.err.Error(), tt.why) || errors.As(got.err, &unfit) != tt.unfit || errors.Is(got.err, ErrBusy) != tt.busy {
+				t.Errorf("%v\nwant %s, unfit %v, busy %v", got.err, tt.why, tt.unfit, tt.busy)
 			}
-			for _, node := range []string{"redis", "redis2", "redis3"} {
-				if n := slices.Index(log, "end kill "+node); n < 4 {
-					t.Errorf("%s was started as the %dth: %q", node, n, log)
-				}
-			}
-		})
-	}
-}
-
-func TestRunFails(t *testing.T) {
-	tests := []struct {
-		name, steps string
-		prepare     func(*stage)
-		want        string
-	}{
-		{"a grant that had to come", "  - A: acquire\n  - A: write\n", func(s *stage) { s.refuse["A acquire"] = workloads.Failed }, "mine.yaml:8: A: acquire: acquire failed"},
-		{"a write of unknown outcome", "  - A: acquire\n  - A: write\n", func(s *stage) { s.refuse["A write"] = workloads.Open }, "mine.yaml:9: A: write: write unknown"},
-		{"an expired check", "  - A: acquire, check, write\n", func(s *stage) { s.refuse["A check"] = workloads.Expired }, "mine.yaml:8: A: acquire, check, write: check expired"},
-		{"a fault that does not land", "  - A: acquire\n  - pause: A\n", func(s *stage) { s.broken["pause"] = errors.New("no hands") }, "mine.yaml:9: pause: A: no hands"},
-		{"an event that never comes", "  - A: acquire\n  - await: request at redis\n", nil, "mine.yaml:9: await: request at redis: a request at redis did not come within 30s"},
-		{"messages that did not come", "  - A: acquire\n  - A: release &\n  - await: 2 messages of A's release sent\n", func(s *stage) { s.messages = 1 },
-			"mine.yaml:10: await: 2 messages of A's release sent: A's release was over after 1 of 2 messages sent"},
-		{"messages of an act that was not come to", "  - A: acquire, write, release &\n  - await: message of A's release sent\n", func(s *stage) { s.refuse["A write"] = workloads.Refused },
-			"mine.yaml:9: await: message of A's release sent: A did not come to its release: write refused"},
-		{"messages that cannot be counted", "  - A: acquire, write &\n  - await: message of A's write sent\n", func(s *stage) { s.broken["gate"] = errors.New("no door") },
-			"mine.yaml:8: A: acquire, write &: count the messages of A's write: no door"},
-		{"a grant that cannot come", "  - A: acquire &\n  - await: A granted\n", func(s *stage) { s.refuse["A acquire"] = workloads.Failed }, "mine.yaml:9: await: A granted: A was not granted"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := run(t, tt.steps, tt.prepare)
-			var step *StepError
-			if !errors.As(err, &step) || !strings.HasPrefix(err.Error(), tt.want) {
-				t.Errorf("error %v, want %s", err, tt.want)
+			if on := strings.Count(strings.Join(got.log, ";"), " pause "); on != strings.Count(strings.Join(got.log, ";"), " end pause ")*2 {
+				t.Errorf("not healed: %q", got.log)
 			}
 		})
 	}
 }
 
-// A script leaves nothing to chance: what is done is the same every time.
-func TestRunIsDeterministic(t *testing.T) {
-	const steps = "  - A: acquire, read, check\n  - B: acquire, read, write &\n  - await: B waiting\n  - pause: A\n  - A: write &\n  - await: B done\n  - resume: A\n  - await: A done\n  - B: release\n"
-	first, _, err := run(t, steps, nil)
-	if err != nil {
-		t.Fatal(err)
+// Members of a quorum that were killed answer only together.
+func TestAllStartAtOnce(t *testing.T) {
+	for name, until := range map[string]string{"by its end": "at once", "by the run's": "9 leases"} {
+		t.Run(name, func(t *testing.T) {
+			got := runSchedule(t, "clients:\n  A: acquire\n"+strike("start", "kill: servers", until), func(s *stage, _ *Runner) { s.servers = []string{"redis2", "redis3"} })
+			if ends := strings.Count(strings.Join(got.log, ";"), "end kill"); got.err != nil || ends != 3 {
+				t.Errorf("%d were started: %q, %v", ends, got.log, got.err)
+			}
+		})
 	}
-	for range 100 {
-		again, _, err := run(t, steps, nil)
-		if err != nil || !slices.Equal(first, again) {
-			t.Fatalf("%v, %v\nafter %v", err, again, first)
+}
+
+// A client whose process is reported to have ended while a kill of it takes effect was killed, and
+// goes on with its program.
+func TestKilledNotEnded(t *testing.T) {
+	got := runSchedule(t, "clients:\n  A: acquire, write, acquire, write\n"+strike("A's write", "kill: A", "0.5 leases"), func(s *stage, r *Runner) {
+		s.takes["A write"], s.lands = time.Second, 100*time.Millisecond
+		time.AfterFunc(50*time.Millisecond, func() { r.Ended("A", "its process ended") })
+	})
+	if want := "A: write killed"; got.err != nil || !slices.Contains(got.told, want) {
+		t.Errorf("%q, %v", got.told, got.err)
+	}
+}
+
+// What is counted is counted from its trigger to its end.
+func TestCount(t *testing.T) {
+	var counts func() map[string]int
+	got := runSchedule(t, "clients:\n  A: acquire, work 0.3 leases, work 0.3 leases, work 0.3 leases\ncount:\n  - what: wake-ups\n    when: before A's 2nd work\n    until: before A's 3rd work\n", func(s *stage, r *Runner) {
+		counts = r.Counts
+		for _, at := range []time.Duration{100, 400, 500, 700} {
+			time.AfterFunc(at*time.Millisecond, func() { r.Woken("B") })
+		}
+	})
+	if got.err != nil || counts()[WakeUps] != 2 {
+		t.Errorf("%v, want 2 wake-ups (%v)", counts(), got.err)
+	}
+}
+
+// A fault's word is complete, and is found by its name alone; so is an event.
+func TestTables(t *testing.T) {
+	words := map[string]bool{}
+	for _, w := range faultWordTable {
+		if w.name == "" || words[w.name] || w.kind == "" || w.read == nil || (w.requests == nil) == (w.do == nil) {
+			t.Errorf("fault %q: no name, one that another has, or nothing that reads or does it", w.name)
+		}
+		words[w.name] = true
+	}
+	for _, e := range events {
+		if e.text == nil || (e.form == nil) != (e.read == nil) {
+			t.Errorf("event %q cannot be named or read", e.what)
+		}
+		tellers := 0
+		for _, tells := range []bool{e.at != nil, e.seen != nil, e.wait != nil} {
+			if tells {
+				tellers++
+			}
+		}
+		if tellers != 1 {
+			t.Errorf("event %q: want either clients, or servers, or who holds messages to tell of it", e.what)
 		}
 	}
 }
 
-func TestCount(t *testing.T) {
+// Of two at one trigger none is late because the other takes its time: where the client waits they
+// strike in their order, where it goes on both at once.
+func TestTwoAtOneTrigger(t *testing.T) {
+	slow := func(s *stage, _ *Runner) {
+		s.lands, s.takes["A write"] = 300*time.Millisecond, 900*time.Millisecond
+	}
+	for when, want := range map[string]string{
+		"before A's write": "0s A acquire granted; 1.5s A write ok; 300ms partition A; 600ms clock A",
+		"A's write":        "0s A acquire granted; 300ms clock A; 300ms partition A; 900ms A write ok",
+	} {
+		got := runSchedule(t, "clients:\n  A: acquire, write\n"+strike(when, "cut: A to redis", "9 leases")+more(when, "clock: A +5s", "9 leases"), slow)
+		if got.err != nil {
+			t.Errorf("%s: %v", when, got.err)
+		}
+		log := slices.DeleteFunc(got.log, func(l string) bool { return strings.Contains(l, " end ") })
+		if slices.Sort(log); strings.Join(log, "; ") != want {
+			t.Errorf("%s: done %s\nwant %s", when, strings.Join(log, "; "), want)
+		}
+	}
+}
+
+// What a client has opened is shut by nothing that comes later.
+func TestGatesOfADiscardedRunAreOpened(t *testing.T) {
+	text := "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "cut: A to redis", "") + more("A's write has sent message 2", "pause: A", "")
+	count := 0
+	got := runSchedule(t, text, func(s *stage, p *Runner) {
+		s.messages = 3
+		p.stage = &second{Stage: p.stage, count: &count}
+	})
+	var discarded *DiscardedError
+	if !errors.As(got.err, &discarded) || !slices.ContainsFunc(got.log, func(l string) bool { return strings.HasSuffix(l, "open A 1 redis") }) {
+		t.Errorf("%v: %q", got.err, got.log)
+	}
+}
+
+// second is a stage that has one gate.
+type second struct {
+	Stage
+	count *int
+}
+
+func (s *second) Gate(ctx context.Context, r GateRequest) (Gate, error) {
+	if *s.count++; *s.count > 1 {
+		return nil, errors.New("no second door")
+	}
+	return s.Stage.Gate(ctx, r)
+}
+
+// A client is told that its grant is gone; what it does then is the run's choice.
+func TestIgnoreLost(t *testing.T) {
+	const text = "clients:\n  A: acquire, work 0.5 leases, write, release\n"
+	for ignore, want := range map[bool]string{false: "0s A acquire granted; 500ms A release ok", true: "0s A acquire granted; 500ms A write ok; 500ms A release ok"} {
+		got := runSchedule(t, text, func(s *stage, p *Runner) {
+			p.IgnoreLost = ignore
+			time.AfterFunc(200*time.Millisecond, func() {
+				p.Observe(history.Event{Process: "A", F: history.Lost, Type: history.Info, Time: s.Now()})
+			})
+		})
+		if log := strings.Join(got.log, "; "); got.err != nil || log != want {
+			t.Errorf("ignoring %v: %s, want %s (%v)", ignore, log, want, got.err)
+		}
+	}
+}
+
+// Clients that wait for what does not come give up, once nothing happens any more.
+func TestGiveUp(t *testing.T) {
+	got := runSchedule(t, "clients:\n  A: acquire, work 0.5 leases\n  B: await A's acquire, acquire, write\n", func(s *stage, p *Runner) {
+		p.Patience = 3 * time.Second
+		s.until, s.holder = time.Now().Add(time.Hour), "another"
+		s.refuse["A acquire"] = workloads.Granted
+	})
+	want := []string{"0s A acquire granted", "4s cancel A", "4s cancel B", "4s B acquire failed"}
+	if got.err != nil || len(got.log) != 4 || got.log[0] != want[0] || !strings.HasSuffix(got.log[1], "cancel A") || !strings.HasSuffix(got.log[3], "B acquire failed") {
+		t.Errorf("%q, want %q (%v)", got.log, want, got.err)
+	}
+}
+
+// The told are the moves and the faults, with what came of them.
+func TestRunnerTells(t *testing.T) {
+	got := runSchedule(t, "clients:\n  A: acquire within 0.5 leases, write\n"+strike("before A's write", "pause: A", "0.1 leases"), func(s *stage, _ *Runner) {
+		s.takes["A write"] = time.Millisecond // what is told at one instant has no order
+	})
+	want := []string{"A: acquire within 0.5 leases granted", "pause: A ", "end of pause: A ", "A: write ok"}
+	if !slices.Equal(got.told, want) {
+		t.Errorf("%q, want %q", got.told, want)
+	}
+}
+
+// A run that is given up ends, and nobody is left behind.
+func TestRunnerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, _ := newStage(t, "  - A: acquire\n  - count: wake-ups\n  - await: quiet 100ms\n  - counted: wake-ups\n")
-		st.runner.Woken("B") // before anybody counts
-		go func() {
-			time.Sleep(50 * time.Millisecond)
-			st.runner.Woken("B")
-			st.runner.Woken("C")
-		}()
-		if err := st.runner.Run(t.Context()); err != nil {
+		s, err := Parse("mine.yaml", []byte(scheduleHead+"clients:\n  A: acquire, work 5 leases, write\n"+strike("A's work", "pause: A", "")))
+		if err != nil {
 			t.Fatal(err)
 		}
-		st.runner.Woken("B") // when nobody counts any more
-		if got := st.runner.Counts()[WakeUps]; got != 2 {
-			t.Errorf("%d wake-ups, want 2", got)
+		st := emptyStage()
+		p := NewRunner(s, st, nil)
+		st.runner = p
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("enough")
+		time.AfterFunc(time.Second, func() { cancel(why) })
+		if err := p.Run(ctx); !errors.Is(err, why) {
+			t.Errorf("%v", err)
+		}
+		if err := p.Heal(t.Context()); err != nil || len(st.healed) != 1 {
+			t.Errorf("healed %q, %v", st.healed, err)
 		}
 		st.perform.Wait()
 	})

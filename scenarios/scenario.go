@@ -1,7 +1,7 @@
 // Package scenarios knows the catalogue of named experiments: what each client
-// does, which fault is injected between which two steps, what is waited for, and what
-// must come of it on which lock. A scenario is stepped through against small
-// interfaces (see Run); the package must not know how a cluster runs, nor how an
+// does, which fault begins and ends at which of its moves, what is waited for, and what
+// must come of it on which lock. A scenario is run against a small interface (see Stage); the
+// package must not know how a cluster runs, nor how an
 // anomaly is proved.
 package scenarios
 
@@ -43,15 +43,15 @@ type Scenario struct {
 	Clients []string
 	TTL     time.Duration
 	Bound   time.Duration // the liveness bound; 0: the harness's own
-	// IgnoreLost: clients go on if their library reports that the lock is lost.
+	Timeout time.Duration // how long a client waits for an answer, but for a grant; 0: the harness's own
+	// IgnoreLost: clients go on to act under a grant of which their library has said that it is lost.
 	IgnoreLost bool
-	Steps   []Step
-	Run     *Run // instead of steps: a run of autonomous clients
+	Run        *Run // instead of programs: a run of autonomous clients
 
-	// Instead of steps: what each client carries out by itself, and the faults that
-	// its steps trigger.
+	// What each client carries out by itself, and the faults that its moves trigger.
 	Programs        map[string]Program
 	TriggeredFaults []TriggeredFault
+	Counts          []TriggeredFault // what is counted, and from when until when
 	// Replay is how often it came to what is expected when that was measured, as written:
 	// "100 of 100".
 	Replay string
@@ -59,7 +59,7 @@ type Scenario struct {
 	Expect []Expectation
 }
 
-// Run is a scenario without a script: clients that run by themselves under a
+// Run is a scenario without programs: clients that run by themselves under a
 // schedule of faults.
 type Run struct {
 	Clients    int
@@ -142,7 +142,7 @@ func (s *Scenario) Argument() string {
 	return s.Name
 }
 
-// Faults lists the kinds of fault that the steps or the run use, each once.
+// Faults lists the kinds of fault that the track or the run use, each once.
 func (s *Scenario) Faults() []string {
 	var out []string
 	add := func(kind string) {
@@ -155,9 +155,9 @@ func (s *Scenario) Faults() []string {
 			add(f)
 		}
 	}
-	for _, st := range s.allSteps() {
-		if w, ok := st.word(); ok {
-			add(w.fault)
+	for _, f := range s.TriggeredFaults {
+		if w, ok := lookup(f.Fault.Word); ok {
+			add(w.kind)
 		}
 	}
 	return out
@@ -167,31 +167,14 @@ func (s *Scenario) Faults() []string {
 // and what a gate needs.
 func (s *Scenario) Needed() []string {
 	out := s.Faults()
-	gated := slices.ContainsFunc(s.Steps, func(st Step) bool { return len(st.Gates) > 0 })
-	if gated && !slices.Contains(out, holdWord.fault) {
-		out = append(out, holdWord.fault)
+	gated := slices.ContainsFunc(s.TriggeredFaults, func(f TriggeredFault) bool { return f.When.At == Sent || f.When.At == Answered })
+	if gated && !slices.Contains(out, holdWord.kind) {
+		out = append(out, holdWord.kind)
 	}
 	return out
 }
 
-// allSteps are the script's steps, or the faults of programs.
-func (s *Scenario) allSteps() []Step {
-	out := slices.Clone(s.Steps)
-	for _, st := range s.TriggeredFaults {
-		out = append(out, st.Fault)
-	}
-	return out
-}
-
-// FaultSteps are the steps, or the faults of programs, that inject a fault.
-func (s *Scenario) FaultSteps() []Step {
-	return slices.DeleteFunc(s.allSteps(), func(st Step) bool {
-		w, _ := st.word()
-		return w.fault == ""
-	})
-}
-
-// awaits are the events that steps, programs and faults wait for.
+// awaits are the events that programs and faults wait for.
 func (s *Scenario) awaits() []*Await {
 	var out []*Await
 	add := func(a *Await) {
@@ -199,27 +182,24 @@ func (s *Scenario) awaits() []*Await {
 			out = append(out, a)
 		}
 	}
-	for _, st := range s.Steps {
-		add(st.Await)
-	}
 	for _, c := range s.Clients {
 		for _, m := range s.Programs[c] {
 			add(m.Await)
 		}
 	}
-	for _, st := range s.TriggeredFaults {
+	for _, st := range slices.Concat(s.TriggeredFaults, s.Counts) {
 		add(st.When.Await)
 		add(st.Until.Await)
 	}
 	return out
 }
 
-// Looks says whether a step waits for what only the servers know of the lock.
+// Looks says whether something waits for what only the servers know of the lock.
 func (s *Scenario) Looks() bool {
 	return slices.ContainsFunc(s.awaits(), func(a *Await) bool { return a.event().looks })
 }
 
-// Touches says whether some step reads or writes the register.
+// Touches says whether some move reads or writes the register.
 func (s *Scenario) Touches() bool {
 	touching := []string{history.Read, history.Write, history.Add, workloads.Check}
 	for _, program := range s.Programs {
@@ -227,7 +207,5 @@ func (s *Scenario) Touches() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.Steps, func(st Step) bool {
-		return slices.ContainsFunc(st.Acts, func(act string) bool { return slices.Contains(touching, act) })
-	})
+	return false
 }

@@ -19,6 +19,8 @@ func (s Span) Of(ttl time.Duration) time.Duration {
 	return s.Fixed + time.Duration(s.Leases*float64(ttl))
 }
 
+func (s Span) some() bool { return s != Span{} }
+
 func (s Span) String() string {
 	if s.Fixed != 0 {
 		return s.Fixed.String()

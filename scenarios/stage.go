@@ -2,14 +2,13 @@ package scenarios
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/picklock/picklock/internal/link"
 	"github.com/picklock/picklock/workloads"
 )
 
-// FaultRequest is one fault that a step asks for.
+// FaultRequest is one fault that a stage is asked for.
 type FaultRequest struct {
 	Kind  string   // its name, as the nemesis has it
 	Nodes []string // who is hit; of a partition, the senders
@@ -66,24 +65,11 @@ type Stage interface {
 	Now() int64
 }
 
-// Taken is one step that was taken.
+// Taken is one move or fault that was carried out.
 type Taken struct {
-	Line    int           `json:"line"`
+	Line    int           `json:"line"` // of a fault
 	Text    string        `json:"text"`
 	At      int64         `json:"at"` // ns since the run's start
 	Took    time.Duration `json:"took"`
 	Outcome string        `json:"outcome,omitempty"`
 }
-
-// StepError is a step that could not be taken as it was meant.
-type StepError struct {
-	File string
-	Step Step
-	Err  error
-}
-
-func (e *StepError) Error() string {
-	return fmt.Sprintf("%s:%d: %s: %v", e.File, e.Step.Line, e.Step.Text, e.Err)
-}
-
-func (e *StepError) Unwrap() error { return e.Err }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	"github.com/picklock/picklock/history"
@@ -40,17 +39,6 @@ type stage struct {
 	started  sync.WaitGroup // counts those that have still to
 	skip     time.Duration  // that the machine loses between two looks at the clock
 	skipped  atomic.Int64
-}
-
-func newStage(t *testing.T, steps string) (*stage, *Scenario) {
-	t.Helper()
-	s, err := Parse("mine.yaml", []byte(head+"steps:\n"+steps+tail))
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := emptyStage()
-	st.runner = NewRunner(s, st, nil)
-	return st, s
 }
 
 func emptyStage() *stage {
@@ -209,7 +197,7 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 		}
 		time.Sleep(s.takes[client+" "+act])
 		outcome := workloads.Did
-		if verb(act) == history.Acquire {
+		if strings.HasPrefix(act, history.Acquire) {
 			outcome = workloads.Granted
 			if !s.acquire(client) {
 				return

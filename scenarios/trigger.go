@@ -19,6 +19,7 @@ type Trigger struct {
 	Do     string // the client's move, by its word
 	Nth    int    // which of the client's moves of that word, from 1
 	N      int    // of Sent and Answered: which message, from 1
+	Other  string // of Sent and Answered: to whom or from whom, as written; "": the servers
 	Await  *Await // of Event
 }
 
@@ -36,23 +37,37 @@ const (
 )
 
 func (a Trigger) String() string {
+	switch a.At {
+	case Start:
+		return string(Start)
+	case Event:
+		return a.Await.written()
+	}
+	return a.move()
+}
+
+// move is a trigger at a client's move.
+func (a Trigger) move() string {
 	move := fmt.Sprintf("%s's %s", a.Client, a.Do)
 	if a.Nth > 1 {
 		move = fmt.Sprintf("%s's %s %s", a.Client, ordinal(a.Nth), a.Do)
 	}
 	switch a.At {
-	case Start:
-		return string(Start)
-	case During:
-		return move
 	case Before, After:
 		return string(a.At) + " " + move
 	case Sent:
-		return fmt.Sprintf("%s has sent message %d", move, a.N)
+		return fmt.Sprintf("%s has sent message %d", move, a.N) + a.other(" to ")
 	case Answered:
-		return fmt.Sprintf("%s has got answer %d", move, a.N)
+		return fmt.Sprintf("%s has got answer %d", move, a.N) + a.other(" from ")
 	}
-	return a.Await.written()
+	return move
+}
+
+func (a Trigger) other(before string) string {
+	if a.Other == "" {
+		return ""
+	}
+	return before + a.Other
 }
 
 func ordinal(n int) string {
@@ -67,7 +82,7 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
-var triggerForm = pattern(`^(?:(before|after) )?([A-Z][A-Z0-9]*)'s (?:(\d+)(?:st|nd|rd|th) )?([a-z]+)(?: has (sent message|got answer) (\d+))?$`)
+var triggerForm = pattern(`^(?:(before|after) )?([A-Z][A-Z0-9]*)'s (?:(\d+)(?:st|nd|rd|th) )?([a-z]+)(?: has (sent message|got answer) (\d+)(?: (?:to|from) ([^\s,]+(?: and [^\s,]+)*))?)?$`)
 
 // trigger reads what stands behind when.
 func (p *parser) trigger(n *yaml.Node) (a Trigger, err error) {
@@ -84,8 +99,8 @@ func (p *parser) trigger(n *yaml.Node) (a Trigger, err error) {
 			return a, p.errorf(n, "when: %q: want a move of a client, as A's 2nd write, before A's write, after A's acquire, A's acquire has sent message 1, A's acquire has got answer 1", text)
 		}
 		a.At = Event
-		if a.Await, err = p.eventOfAll(n, text); err == nil && a.Await.Or > 0 {
-			err = p.errorf(n, "when: %q: a fault strikes at an event, not after a time", text)
+		if a.Await, err = p.event(n, text); err == nil && (a.Await.Or.some() || a.Await.Within.some()) {
+			err = p.errorf(n, "when: %q: a fault begins at an event, not after a time", text)
 		}
 		return a, err
 	}
@@ -99,16 +114,23 @@ func (p *parser) trigger(n *yaml.Node) (a Trigger, err error) {
 	if err == nil && m[6] != "" {
 		a.N, err = strconv.Atoi(m[6])
 		a.At = map[string]Where{"sent message": Sent, "got answer": Answered}[m[5]]
+		a.Other = m[7]
 	}
 	switch {
 	case err != nil || a.Nth < 1 || m[6] != "" && a.N < 1:
-		return a, p.errorf(n, "when: %q: count from 1", text)
+		return a, p.errorf(n, "%q: count from 1", text)
 	case m[1] != "" && m[6] != "":
-		return a, p.errorf(n, "when: %q: either %s the move or a message of it", text, m[1])
+		return a, p.errorf(n, "%q: either %s the move or a message of it", text, m[1])
 	case !slices.Contains(p.s.Clients, a.Client):
 		return a, p.noClient(n, a.Client)
 	}
-	return a, p.reached(n, a)
+	if a.Other != "" {
+		if _, err := p.targets(n, "when", a.Other, " and "); err != nil {
+			return a, err
+		}
+	}
+	p.check(func() error { return p.reached(n, a) })
+	return a, nil
 }
 
 // reached checks that the client's program has the move.
@@ -123,9 +145,9 @@ func (p *parser) reached(n *yaml.Node, a Trigger) error {
 	}
 	switch {
 	case count == 0:
-		return p.errorf(n, "when: %s's program has no %s%s", a.Client, a.Do, suggest.Word(a.Do, words))
+		return p.errorf(n, "%s's program has no %s%s", a.Client, a.Do, suggest.Word(a.Do, words))
 	case a.Nth > count:
-		return p.errorf(n, "when: %s's program has %d %s, not %d", a.Client, count, a.Do, a.Nth)
+		return p.errorf(n, "%s's program has %d %s, not %d", a.Client, count, a.Do, a.Nth)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 type TriggeredFault struct {
 	Line  int
 	When  Trigger
-	Fault Step // one of strikeWords
+	Fault Fault
 	Until Until
 }
 
@@ -22,57 +22,80 @@ type TriggeredFault struct {
 // whichever is first.
 type Until struct {
 	Await *Await  // nil: none
-	Move  Trigger // a move that a client has ended; none where it has no client
-	Or    Span
+	Move  Trigger // a point of a client's program; none where it has no client
+	// Or ends it whether the event has come or not; none: the event must come.
+	Or Span
+	// Within: the scenario is not for this lock if the event has not come by then, for which there
+	// is a Reason; none: it is.
+	Within Span
+	Reason string
+	AtOnce bool // it is undone as soon as it has taken effect
+}
+
+// event says what ends the fault besides a time; "" for nothing.
+func (u Until) event() string {
+	switch {
+	case u.Move.Client != "":
+		return u.Move.String()
+	case u.Await != nil:
+		return u.Await.written()
+	}
+	return ""
 }
 
 // unlessSaid is how long a fault lasts where nothing is said.
 var unlessSaid = Span{Leases: 2}
 
 func (u Until) String() string {
+	event := u.event()
 	switch {
-	case u.Move.Client != "":
-		return u.Move.String() + " or " + u.Or.String()
-	case u.Await == nil:
+	case u.AtOnce:
+		return atOnce
+	case event == "":
 		return u.Or.String()
+	case u.Within.some():
+		return event + within(u.Within, u.Reason)
+	case u.Or.some():
+		return event + " or " + u.Or.String()
 	}
-	return u.Await.written() + " or " + u.Or.String()
+	return event
+}
+
+// atOnce ends a fault as soon as it has taken effect.
+const atOnce = "at once"
+
+// within is how the limit of an event is written.
+func within(limit Span, reason string) string {
+	text := " within " + limit.String()
+	if reason != "" {
+		text += " as " + reason
+	}
+	return text
 }
 
 func (s TriggeredFault) String() string {
 	return s.Fault.Text + " when " + s.When.String() + " until " + s.Until.String()
 }
 
-// faultWords are the steps that a triggered fault can be: those that inject a fault. What undoes
-// it is no word here: that is the fault's until.
-func faultWords() []string {
-	var out []string
-	for _, w := range stepWords {
-		if w.fault != "" {
-			out = append(out, w.name)
-		}
-	}
-	return out
-}
-
-func (p *parser) triggered(n *yaml.Node) error {
+// track reads faults, or what is counted, each with its trigger and what ends it.
+func (p *parser) track(n *yaml.Node, field string, words []string) (out []TriggeredFault, err error) {
 	if n.Kind != yaml.SequenceNode {
-		return p.errorf(n, "faults: want a list")
+		return nil, p.errorf(n, "%s: want a list", field)
 	}
 	if p.s.Programs == nil {
-		return p.errorf(n, "faults: they go with clients that carry out programs: give clients as a mapping, as A: acquire, read, write, release")
+		return nil, p.errorf(n, "%s: they go with clients that carry out programs: give clients as a mapping, as A: acquire, read, write, release", field)
 	}
 	for _, item := range n.Content {
-		s, err := p.triggeredFault(item)
+		s, err := p.triggeredFault(item, field, words)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		p.s.TriggeredFaults = append(p.s.TriggeredFaults, *s)
+		out = append(out, *s)
 	}
-	return nil
+	return out, nil
 }
 
-func (p *parser) triggeredFault(n *yaml.Node) (*TriggeredFault, error) {
+func (p *parser) triggeredFault(n *yaml.Node, field string, words []string) (*TriggeredFault, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, p.errorf(n, "a fault is a mapping: when, the fault, until")
 	}
@@ -90,16 +113,15 @@ func (p *parser) triggeredFault(n *yaml.Node) (*TriggeredFault, error) {
 		case key.Value == "until":
 			ended = true
 			s.Until, err = p.until(value)
-		case !slices.Contains(faultWords(), key.Value):
-			words := slices.Concat(faultWords(), []string{"when", "until"})
-			err = p.errorf(key, "unknown fault %q%s (have %s)", key.Value, suggest.Word(key.Value, words), strings.Join(faultWords(), ", "))
+		case !slices.Contains(words, key.Value):
+			all := slices.Concat(words, []string{"when", "until"})
+			err = p.errorf(key, "unknown %s %q%s (have %s)", strings.TrimSuffix(field, "s"), key.Value, suggest.Word(key.Value, all), strings.Join(words, ", "))
 		case s.Fault.Word != "":
 			err = p.errorf(key, "%s beside %s: give each fault an entry of its own", key.Value, s.Fault.Word)
+		case field == "count":
+			s.Fault, err = p.counted(value)
 		default:
-			var st *Step
-			if st, err = p.step(&yaml.Node{Kind: yaml.MappingNode, Line: key.Line, Content: []*yaml.Node{key, value}}); err == nil {
-				s.Fault = *st
-			}
+			s.Fault, err = p.fault(key.Value, value)
 		}
 		if err != nil {
 			return nil, err
@@ -107,66 +129,63 @@ func (p *parser) triggeredFault(n *yaml.Node) (*TriggeredFault, error) {
 	}
 	switch {
 	case s.Fault.Word == "":
-		return nil, p.errorf(n, "this entry has no fault (have %s)", strings.Join(faultWords(), ", "))
+		return nil, p.errorf(n, "this entry has no %s (have %s)", strings.TrimSuffix(field, "s"), strings.Join(words, ", "))
 	case !have:
 		return nil, p.errorf(n, "%s: it does not say when, as when: before A's write", s.Fault.Text)
-	case s.Fault.undoes():
-		return nil, p.errorf(n, "%s: what ends a fault is its until", s.Fault.Text)
 	case ended && s.Fault.momentary():
 		return nil, p.errorf(n, "%s: it is over as soon as it was done: leave out until", s.Fault.Text)
 	}
 	return s, nil
 }
 
-// undoes says that the step sets right what another broke.
-func (st *Step) undoes() bool {
-	return st.Word == clockWord.name && st.rightClock() || st.Word == diskWord.name && st.Disk == "" || st.Word == deliverWord.name && st.N == 0
+// fault reads what stands behind a fault's word.
+func (p *parser) fault(word string, n *yaml.Node) (Fault, error) {
+	text, err := p.text(n)
+	if err != nil {
+		return Fault{}, err
+	}
+	text = strings.TrimSpace(text)
+	f := Fault{Word: word, Text: word + ": " + text}
+	w, _ := lookup(word)
+	return f, w.read(p, n, &f, text)
 }
 
-// momentary says that nothing of the step is undone later.
-func (st *Step) momentary() bool {
-	return st.Word == failoverWord.name || st.Word == deliverWord.name || st.Word == resetWord.name && st.Manner == ""
-}
-
-// until reads what ends a fault: "B granted or 2 leases", "after B's write", "1.5 leases".
+// until reads what ends a fault: "B granted or 2 leases", "after B's write", "before B's acquire",
+// "pause of B on within 10s as ...", "1.5 leases", "at once".
 func (p *parser) until(n *yaml.Node) (u Until, err error) {
 	text, err := p.text(n)
 	if err != nil {
 		return u, err
 	}
+	if text == atOnce {
+		return Until{AtOnce: true}, nil
+	}
 	if u.Or, err = parseSpan(text); err == nil {
 		return u, nil
 	}
-	u.Or = unlessSaid
-	if event, limit, ok := strings.Cut(text, " or "); ok {
-		if u.Or, err = parseSpan(limit); err != nil {
-			return u, p.errorf(n, "until: %v", err)
-		}
-		text = event
+	if strings.Contains(text, "'s ") && triggerForm().MatchString(text) && !moveEvent.form().MatchString(text) {
+		return u, p.errorf(n, "until: %q: a fault can end at a point of a program, as before B's write or after B's write", text)
 	}
-	if strings.Contains(text, "'s ") {
-		move := *n
-		move.Value = strings.TrimSpace(text)
-		if u.Move, err = p.trigger(&move); err == nil && u.Move.At != After {
-			err = p.errorf(n, "until: %q: a fault can end after a move, as after B's write", text)
-		}
+	a, err := p.event(n, text)
+	if err != nil {
 		return u, err
 	}
-	if u.Await, err = p.event(n, strings.TrimSpace(text)); err != nil {
-		return u, err
-	}
-	if u.Await.event().at == nil {
-		return u, p.errorf(n, "until: %q: want what a client tells, as B granted or lease of A over, or a time", text)
+	u.Or, u.Within, u.Reason = a.Or, a.Within, a.Reason
+	a.Or, a.Within, a.Reason = Span{}, Span{}, ""
+	if a.What == moveEvent.what {
+		u.Move = a.Move
+	} else {
+		u.Await = a
 	}
 	return u, nil
 }
 
-// NewTriggeredFault makes a triggered fault of a step, "pause: A". It does not know which
+// NewTriggeredFault makes a triggered fault of its text, "pause: A". It does not know which
 // clients there are: what it makes is checked when it is written and parsed.
 func NewTriggeredFault(fault string, when Trigger, until Until) (TriggeredFault, error) {
 	word, rest, _ := strings.Cut(fault, ": ")
 	w, ok := lookup(word)
-	if !ok || w.fault == "" {
+	if !ok {
 		return TriggeredFault{}, suggest.Unknown("fault", word, faultWords())
 	}
 	p := &parser{file: "a fault", s: &Scenario{}}
@@ -175,11 +194,11 @@ func NewTriggeredFault(fault string, when Trigger, until Until) (TriggeredFault,
 			p.s.Clients = append(p.s.Clients, name)
 		}
 	}
-	st := Step{Word: word, Text: fault}
-	if err := w.read(p, &yaml.Node{}, &st, rest); err != nil {
+	f := Fault{Word: word, Text: fault}
+	if err := w.read(p, &yaml.Node{}, &f, rest); err != nil {
 		return TriggeredFault{}, err
 	}
-	return TriggeredFault{When: when, Fault: st, Until: until}, nil
+	return TriggeredFault{When: when, Fault: f, Until: until}, nil
 }
 
 // AwaitClient is what can be awaited of a client, by its word: granted, waiting, lost.

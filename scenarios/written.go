@@ -13,6 +13,14 @@ func (a *Await) written() string {
 	switch e := a.event(); {
 	case e.form == nil:
 		out = a.Client + " " + a.What
+	case a.What == moveEvent.what:
+		out = a.Move.String()
+	case a.What == faultEvent.what && a.Fault.Over:
+		out = a.Fault.String() + " over"
+	case a.What == faultEvent.what:
+		out = a.Fault.String() + " on"
+	case a.What == syncedEvent.what:
+		out = all(a.Servers) + " synced"
 	case a.What == "lease":
 		out = "lease of " + a.Client + " over"
 	case a.What == "after" && a.Since == leaseOver && a.For < 0:
@@ -22,9 +30,9 @@ func (a *Await) written() string {
 	case a.What == "after":
 		out = fmt.Sprintf("%v after %s %s", a.For, a.Client, a.Since)
 	case a.What == "key":
-		out = "key on " + strings.Join(a.Servers, ", ")
+		out = "key on " + all(a.Servers)
 	case a.What == "gone":
-		out = "key gone on " + strings.Join(a.Servers, ", ")
+		out = "key gone on " + all(a.Servers)
 	case a.What == "quiet":
 		out = fmt.Sprintf("quiet %v", a.For)
 	case a.What == "queued":
@@ -32,19 +40,25 @@ func (a *Await) written() string {
 	case a.What == "fewer":
 		out = fmt.Sprintf("at most %d queued", a.N)
 	case a.What == "request" && a.N == 1:
-		out = "request at " + strings.Join(a.Servers, ", ")
+		out = "request at " + all(a.Servers)
 	case a.What == "request":
-		out = fmt.Sprintf("%d requests at %s", a.N, strings.Join(a.Servers, ", "))
+		out = fmt.Sprintf("%d requests at %s", a.N, all(a.Servers))
 	case a.What == "message" && a.N == 1:
-		out = fmt.Sprintf("message from %s to %s", strings.Join(a.From, ", "), strings.Join(a.Servers, ", "))
+		out = fmt.Sprintf("message from %s to %s", all(a.From), all(a.Servers))
 	case a.What == "message":
-		out = fmt.Sprintf("%d messages from %s to %s", a.N, strings.Join(a.From, ", "), strings.Join(a.Servers, ", "))
+		out = fmt.Sprintf("%d messages from %s to %s", a.N, all(a.From), all(a.Servers))
 	}
-	if a.Or > 0 {
+	if a.Or.some() {
 		out += " or " + a.Or.String()
+	}
+	if a.Within.some() {
+		out += within(a.Within, a.Reason)
 	}
 	return out
 }
+
+// all names nodes as an event does: a comma would end a move.
+func all(nodes []string) string { return strings.Join(nodes, " and ") }
 
 // Write renders a scenario whose clients carry out programs as its file, which Parse reads
 // back. Comments, each a line, go before it.
@@ -86,6 +100,9 @@ func (s *Scenario) Write(comments ...string) []byte {
 	if s.Bound > 0 {
 		fmt.Fprintf(&b, "bound: %v\n", s.Bound)
 	}
+	if s.Timeout > 0 {
+		fmt.Fprintf(&b, "timeout: %v\n", s.Timeout)
+	}
 	if s.IgnoreLost {
 		b.WriteString("ignore-lost: true\n")
 	}
@@ -105,6 +122,12 @@ func (s *Scenario) Write(comments ...string) []byte {
 		if !st.Fault.momentary() {
 			fmt.Fprintf(&b, "    until: %s\n", st.Until)
 		}
+	}
+	if len(s.Counts) > 0 {
+		b.WriteString("count:\n")
+	}
+	for _, st := range s.Counts {
+		fmt.Fprintf(&b, "  - what: %s\n    when: %s\n    until: %s\n", st.Fault.Word, st.When, st.Until)
 	}
 	if len(s.Expect) > 0 {
 		b.WriteString("expect:\n")

@@ -52,8 +52,9 @@ type Command struct {
 	ID int64  `json:"id,omitempty"` // of an act; its Done repeats it
 	// Workload, of CommandGo, is what to do if the Config does not say it.
 	Workload string `json:"workload,omitempty"`
-	// Key, of CommandKey, is the lock's key from now on.
-	Key string `json:"key,omitempty"`
+	// Key, of CommandKey, is the lock's key from now on, and Timeout the client's; 0 for that of the Config.
+	Key     string        `json:"key,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
 const (

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,8 +20,9 @@ import (
 // first key.
 type script struct {
 	*client
-	held *holding
-	read string // the value that the grant read last
+	held    *holding
+	read    string        // the value that the grant read last
+	timeout time.Duration // of the Config
 	// away: the client has checked its lease and goes on to its write. It sees what the library
 	// reports in between only afterwards.
 	away bool
@@ -48,10 +50,10 @@ func (s *script) cancel() {
 	}
 }
 
-// rekey leaves the key for another.
-func (s *script) rekey(key string) {
+// rekey leaves the key for another, with which the client is as patient as timeout says.
+func (s *script) rekey(key string, timeout time.Duration) {
 	s.end()
-	s.cfg.KeyNames = []string{key}
+	s.cfg.KeyNames, s.cfg.Timeout = []string{key}, cmp.Or(timeout, s.timeout)
 }
 
 // acts is the table of a scripted client's acts.
@@ -102,8 +104,10 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	commands, broken := make(chan Command, 16), make(chan error, 1)
-	commands <- first
-	s := &script{client: c}
+	if first.Do != CommandCancel { // nothing is under way yet
+		commands <- first
+	}
+	s := &script{client: c, timeout: c.cfg.Timeout}
 	go func() {
 		// The harness closes the input to stop the worker; reading ends with the process.
 		defer stop()
@@ -126,7 +130,7 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 		select {
 		case cmd := <-commands:
 			if cmd.Do == CommandKey {
-				s.rekey(cmd.Key)
+				s.rekey(cmd.Key, cmd.Timeout)
 				c.out.send(Message{Done: &Done{ID: cmd.ID, Outcome: Did}})
 				continue
 			}

@@ -55,7 +55,7 @@ func scenarioRunCommand() *cobra.Command {
 		Use: "run [NAME | FILE.yaml ...]", Short: "Run scenarios and compare the results with what is expected",
 		Long: `Run scenarios and compare the results with what is expected.
 
-One scenario on one lock, with one fencing mode, prints its steps as they happen. With --count
+One scenario on one lock, with one fencing mode, prints moves and faults as they happen. With --count
 it runs so many times, and the command prints how often the result was as expected. With
 --forbid it is a regression test: the only expectation is that those anomalies do not appear.
 
@@ -94,7 +94,7 @@ arguments, 255 picklock itself failed.`,
 	fl.StringVar(&f.register, "register", register.Builtin, "for one scenario: "+registerHelp+listed(registerValues()))
 	fl.StringVar(&m.Cluster, "cluster", "", "run on this cluster: a name or a Compose file (default: the scenario's, or the lock's own)")
 	endpointFlags(c, &m.Cluster)
-	fl.Uint64Var(&f.seed, "seed", 0, "for one scenario: seed of a scenario without steps (default: a new one)")
+	fl.Uint64Var(&f.seed, "seed", 0, "for one scenario: seed of a scenario with autonomous clients (default: a new one)")
 	fl.StringVar(&m.Out, "out", "", "write the results to this folder (default: a new one below ./picklock-results)")
 	fl.StringVar(&m.Runtime, "runtime", "local", "run the nodes with: local, docker")
 	fl.StringVar(&m.ClientImage, "client-image", "", "with --runtime docker: run the clients of an exec lock in this image")

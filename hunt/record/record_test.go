@@ -95,21 +95,21 @@ func TestSchedules(t *testing.T) {
 		want          string
 	}{
 		{"a pause of the holder ends with what the other has done", paused, late, "", `  A: acquire, read, write, release
-  B: await A granted, acquire, read, write, release
+  B: await A granted or 3 leases, acquire, read, write, release
 faults:
   - when: after A's read
     pause: A
     until: after B's write or 3.2 leases
 `},
 		{"a lease longer", paused, late, "with faults that last a lease longer", `  A: acquire, read, write, release
-  B: await A granted, acquire, read, write, release
+  B: await A granted or 3 leases, acquire, read, write, release
 faults:
   - when: after A's read
     pause: A
     until: after B's write or 5.2 leases
 `},
 		{"one event later", paused, late, "with faults that are triggered one event later", `  A: acquire, read, write, release
-  B: await A granted, acquire, read, write, release
+  B: await A granted or 3 leases, acquire, read, write, release
 faults:
   - when: before A's write
     pause: A
@@ -135,8 +135,8 @@ faults:
 	440  c2 acquired c2.1
 	460  c1 release c1.1
 	470  c1 released c1.1
-`, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 440e6, Events: []int64{1, 9}}, "", `  A: acquire, work 0.3 leases, write, await B granted, release
-  B: await A granted, acquire, release
+`, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 440e6, Events: []int64{1, 9}}, "", `  A: acquire, work 0.3 leases, write, await B granted or 3 leases, release
+  B: await A granted or 3 leases, acquire, release
 faults:
   - when: after A's write
     kill: redis without data
@@ -150,8 +150,8 @@ faults:
 	99   c2 acquired c2.1
 	100  x  -clock redis,c1
 	120  c1 write c1.1
-`, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 99e6, Events: []int64{0, 4}}, "", `  A: acquire, await B granted, write, release
-  B: await A granted, acquire, release
+`, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 99e6, Events: []int64{0, 4}}, "", `  A: acquire, await B granted or 3 leases, write, release
+  B: await A granted or 3 leases, acquire, release
 faults:
   - when: A's acquire
     clock: redis +2s
@@ -185,7 +185,7 @@ faults:
 	1032 c1 written c1.1
 	1050 c2 write c2.1
 `, verdict.Anomaly{Name: "stale-write", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 1050e6, Events: []int64{1, 10}}, "", `  A: acquire, write, release
-  B: await A granted, acquire, read, work 0.1 leases, write, release
+  B: await A granted or 3 leases, acquire, read, work 0.1 leases, write, release
 faults:
   - when: after A's acquire
     pause: A
@@ -201,8 +201,8 @@ faults:
 	60   x  -kill redis
 	70   c2 acquired c2.1
 	80   c1 release c1.1
-`, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 70e6, Events: []int64{2, 7}}, "", `  A: acquire, await B granted, release
-  B: await A granted, acquire within 0.05 leases, acquire, release
+`, verdict.Anomaly{Name: "granted-early", Key: "k0", Processes: []string{"c1", "c2"}, Grants: []string{"c1.1", "c2.1"}, Time: 70e6, Events: []int64{2, 7}}, "", `  A: acquire, await B granted or 3 leases, release
+  B: await A granted or 3 leases, acquire within 0.05 leases, acquire, release
 faults:
   - when: after A's acquire
     kill: redis

@@ -63,7 +63,7 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []stre
 			}
 			if before := w.before(a, l, c, all); before != "" && !awaited[before] {
 				awaited[before] = true
-				c.add(scenarios.Move{Do: scenarios.Wait, Await: scenarios.AwaitClient(before, "granted")}, max(a.from, w.from), max(a.from, w.from))
+				c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(before)}, max(a.from, w.from), max(a.from, w.from))
 			}
 			m := scenarios.Move{Do: a.do}
 			if a.outcome == history.Info && a.to != open {
@@ -83,7 +83,7 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []stre
 			gap := stretch{last, a.from}
 			if other := w.meanwhile(gap, c, all, paused); other != "" && !awaited[other] {
 				awaited[other] = true
-				c.add(scenarios.Move{Do: scenarios.Wait, Await: scenarios.AwaitClient(other, "granted")}, gap.from, gap.to)
+				c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(other)}, gap.from, gap.to)
 			} else if net := gap.to - gap.from - gap.shared(paused); float64(net) >= thinking*float64(r.TTL) {
 				c.add(scenarios.Move{Do: scenarios.Work, Span: r.span(net)}, gap.from, gap.to)
 			} else if writes(a) && gap.shared(paused) == 0 && w.wrote(gap, c, all) {
@@ -104,6 +104,13 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []stre
 	if !slices.ContainsFunc(c.moves, func(m move) bool { return m.Do == history.Acquire }) {
 		c.moves = nil
 	}
+}
+
+// grantOf awaits another client's grant for so long that it has come if it comes as in the record.
+func grantOf(client string) *scenarios.Await {
+	a := scenarios.AwaitClient(client, "granted")
+	a.Or.Leases = 3
+	return a
 }
 
 func (c *script) add(m scenarios.Move, from, to int64) {
