@@ -9,6 +9,7 @@ import (
 type Progress struct {
 	Runs, Discarded, States, Depth int
 	Guided                         int
+	Beyond                         bool // the space is run: all that follows is guided
 	Counterexamples                []*Counterexample
 	Elapsed, Left                  time.Duration
 }
@@ -32,6 +33,6 @@ func (h *Search) progress() {
 	}
 	p := Progress{Runs: h.result.Runs, Discarded: h.result.Discarded, States: len(h.corpus.states), Guided: h.result.Guided, Counterexamples: slices.Clone(h.counterexamples), Elapsed: time.Since(h.began)}
 	p.Left = h.o.Time - p.Elapsed
-	p.Depth = h.depth
+	p.Depth, p.Beyond = h.depth, h.exhausted
 	h.o.Progress(p)
 }

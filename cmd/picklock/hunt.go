@@ -86,8 +86,8 @@ unusable arguments, 255 picklock itself failed.`,
 	fl.DurationVar(&s.TTL, "ttl", 0, "lease (default: the shortest that the lock keeps, at least 250ms)")
 	fl.StringSliceVar(&s.Faults, "faults", []string{"all"}, "inject these kinds of fault: "+strings.Join(kindNames(), ", ")+", each also on one side only (kill:client, kill:server), all, or none")
 	fl.BoolVar(&s.IgnoreLost, "ignore-lost", false, "let clients go on if their library reports that the lock is lost")
-	fl.DurationVar(&f.limit, "duration", 2*time.Minute, "search for this long; shrinking and replaying come after it")
-	fl.DurationVar(&f.finish, "finish", 5*time.Minute, "shrink and replay for at most this long; 0s: leave counterexamples as they were found")
+	fl.DurationVar(&f.limit, "duration", 90*time.Second, "search for this long; shrinking and replaying come after it")
+	fl.DurationVar(&f.finish, "finish", 75*time.Second, "shrink and replay for at most this long; 0s: leave counterexamples as they were found")
 	fl.IntVar(&f.depth, "max-faults", 2, "inject at most this many faults in a schedule: 0, 1 or 2")
 	fl.StringSliceVar(&f.find, "find", nil, "search for these anomalies only (default: all that break a required property)")
 	fl.BoolVar(&f.beyond, "ignore-hazards", false, "ignore lease hazards: a stale write after the lease has ended, which only fencing can refuse")
@@ -204,6 +204,7 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	if err := dir.Begin(f.command()); err != nil {
 		return err
 	}
+	ui.say("%s", atMost(f.limit, f.finish))
 	search := hunt.New(hunt.Options{
 		Target: target, Strategy: f.strategy, Depth: f.depth, Part: partOf(f.part), Time: f.limit, Find: f.find, IgnoreHazards: f.beyond, FailFast: f.first, Seed: f.seed,
 		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.counterexample,
@@ -229,6 +230,14 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	}
 	ui.close()
 	return writeHunt(dir, result, f.asJSON)
+}
+
+// atMost says how long a hunt takes from now on.
+func atMost(search, finish time.Duration) string {
+	if finish == 0 {
+		return fmt.Sprintf("search for at most %v", search)
+	}
+	return fmt.Sprintf("search for at most %v, then shrink and replay what is found for at most %v: %v in all", search, finish, search+finish)
 }
 
 // used is the processor time of all processes of the hunt; 0 where that is not known: nodes on
@@ -349,7 +358,7 @@ func (u *huntProgress) progress(p hunt.Progress) {
 	u.last = time.Now()
 	var depth string
 	switch {
-	case p.Guided > 0:
+	case p.Beyond:
 		depth = "guided schedules"
 	case p.Depth == 0:
 		depth = "schedules without faults"
