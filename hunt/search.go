@@ -284,8 +284,8 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 				return err
 			}
 		}
-		if err != nil {
-			continue // at the end of the time it counts as not reached
+		if err != nil || ctx.Err() != nil {
+			continue // what the end of the time cut short counts as not reached
 		}
 		for _, sig := range h.observe(next, guided, out) {
 			h.confirm(ctx, p, next, sig, out, described(before))
