@@ -207,7 +207,7 @@ func (c *Campaign) matrix(table *clients.Table, t *MatrixTask) ([]Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.jobs("matrix", all, cells, max(1, t.Runs)), nil
+	return t.jobs("matrix", all, o.Together(cells), max(1, t.Runs)), nil
 }
 
 // jobs are the cells, once for every choice of images.

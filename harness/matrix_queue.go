@@ -28,6 +28,19 @@ func (o MatrixOptions) groups(cells []scenarios.Cell) []queuedCell {
 	return out
 }
 
+// Together orders cells so that those that can share servers follow one another.
+func (o MatrixOptions) Together(cells []scenarios.Cell) []scenarios.Cell {
+	queued := o.groups(cells)
+	slices.SortStableFunc(queued, func(a, b queuedCell) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.order, b.order))
+	})
+	out := make([]scenarios.Cell, len(cells))
+	for i, q := range queued {
+		out[i] = cells[q.cell]
+	}
+	return out
+}
+
 type queuedCell struct {
 	cell   int
 	group  string

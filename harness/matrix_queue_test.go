@@ -3,7 +3,31 @@ package harness
 import (
 	"slices"
 	"testing"
+
+	"github.com/picklock/picklock/clients/all"
+	"github.com/picklock/picklock/scenarios"
 )
+
+// TestTogether: cells of one cluster follow one another, and those of a lock within it.
+func TestTogether(t *testing.T) {
+	cell := func(scenario, lock string) scenarios.Cell {
+		s, err := scenarios.Lookup(scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return scenarios.Cell{Scenario: s, Lock: lock, Fencing: "none"}
+	}
+	var got []string
+	for _, c := range (MatrixOptions{Table: all.Locks()}).Together([]scenarios.Cell{
+		cell("pause-holder", "redis"), cell("pause-holder", "etcd"), cell("pause-holder", "redis-lua"), cell("delayed-write", "redis"), cell("delayed-write", "etcd"), cell("aof-always-powerloss", "redis"),
+	}) {
+		got = append(got, c.Scenario.Name+" "+c.Lock)
+	}
+	want := []string{"pause-holder etcd", "delayed-write etcd", "pause-holder redis", "delayed-write redis", "pause-holder redis-lua", "aof-always-powerloss redis"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the order is %q, want %q: the last has another cluster", got, want)
+	}
+}
 
 // TestCellQueue: whoever has servers up gets the cells that can use them, one who has none the group
 // with the most to do, and every cell is given out once.

@@ -20,7 +20,7 @@ import (
 // order is a cell: what its clients do on redis, with which faults.
 func order(t *testing.T, rest string) harness.CellOrder {
 	t.Helper()
-	text := "name: mine\nabout: x\nlocks: [redis]\nfencing: [none]\nttl: 400ms\nclients: [A, B]\nexpect: {redis: valid}\nsteps:\n" + rest
+	text := "name: mine\nabout: x\nlocks: [redis]\nfencing: [none]\nttl: 400ms\nexpect: {redis: valid}\n" + rest
 	s, err := scenarios.Parse("mine.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -29,9 +29,9 @@ func order(t *testing.T, rest string) harness.CellOrder {
 }
 
 const (
-	critical = "- A: acquire, read, write\n- B: acquire, read, write &\n- await: B waiting\n- A: release\n- await: B done\n- B: release\n"
-	paused   = "- A: acquire, read, check\n- pause: A\n- A: write &\n- B: acquire, read, write\n- resume: A\n- await: A done\n- B: release\n"
-	crashed  = critical + "- kill: redis\n- start: redis\n"
+	critical = "clients:\n  A: acquire, read, write, await B waiting, release\n  B: await A granted, acquire, read, write, release\n"
+	paused   = overlapping + "faults:\n- when: before A's write\n  pause: A\n  until: after B's write or 4 leases\n"
+	crashed  = critical + "faults:\n- when: after B's release\n  kill: redis\n  until: 0.1 leases\n"
 )
 
 // TestExecutor: cells follow one another on the same servers until a fault strikes those. Each has its
@@ -49,11 +49,11 @@ func TestExecutor(t *testing.T) {
 		}
 	}()
 	for _, c := range []struct {
-		name, steps string
-		met         checker.Validity
-		broken      []string
-		starts      int
-		said        int // how often the log of the cell's redis says that it is ready
+		name, text string
+		met        checker.Validity
+		broken     []string
+		starts     int
+		said       int // how often the log of the cell's redis says that it is ready
 	}{
 		{"no fault", critical, checker.True, nil, 1, 1},
 		{"a client is stopped", paused, checker.False, []string{"lost-update", "stale-write"}, 1, 0},
@@ -61,7 +61,7 @@ func TestExecutor(t *testing.T) {
 		{"the server dies", crashed, checker.Unknown, nil, 1, 1},
 		{"no fault after that", critical, checker.True, nil, 2, 1},
 	} {
-		o, err := order(t, c.steps).Options(host)
+		o, err := order(t, c.text).Options(host)
 		if err != nil {
 			t.Fatal(err)
 		}
