@@ -30,6 +30,31 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// TestNames: no name stands for two locks.
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, i := range lines() {
+		for _, name := range append([]string{i.Name}, i.Aliases...) {
+			if seen[name] {
+				t.Errorf("two locks are called %s", name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// TestVersion: another version is that of a library's lock, of no other.
+func TestVersion(t *testing.T) {
+	if i, err := Locks().Lookup("redisson@3.50.0"); err != nil || i.Name != "redisson@3.50.0" || i.Library.Version != "3.50.0" {
+		t.Errorf("%q, %v", i.Name, err)
+	}
+	for name, want := range map[string]string{"redis@7": "has no other versions", "redisson@": "is no version", "redison@3": "redisson"} {
+		if _, err := Locks().Lookup(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
 func TestCheckOptions(t *testing.T) {
 	tests := []struct {
 		lock, option string

@@ -76,7 +76,16 @@ func curatorLines() []line {
 }
 
 func pythonLines() []line {
-	return []line{{
+	asyncio := line{
+		name: "redis-py-asyncio", about: "redis-py's Lock for asyncio on one Redis, all defaults but the timeout",
+		language: pythonLanguage, folder: "redis_py_asyncio", program: "redis_py_asyncio", library: "redis", version: "8.1.0", cluster: "redis",
+		confirms: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
+	}
+	return []line{asyncio, {
+		name: "python-redis-lock", about: "python-redis-lock's Lock on one Redis: an expiry in whole seconds, no auto_renewal",
+		language: pythonLanguage, folder: "python_redis_lock", program: "python_redis_lock", library: "python-redis-lock", version: "4.0.1", cluster: "redis",
+		confirms: true, minTTL: time.Second, promises: []string{"https://python-redis-lock.readthedocs.io/en/latest/readme.html"},
+	}, {
 		name: "redis-py", about: "redis-py's Lock on one Redis, all defaults but the timeout",
 		language: pythonLanguage, folder: "redis_py", program: "redis_py", library: "redis", version: "8.1.0", cluster: "redis",
 		confirms: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
@@ -96,17 +105,28 @@ func nodeLines() []line {
 	setting := func(name, about, otherwise string) clients.Option {
 		return clients.Option{Name: name, About: about, Default: otherwise}
 	}
-	return []line{{
-		name: "node-redlock", about: "node-redlock over independent Redis nodes, all defaults but how often it tries",
-		language: nodeLanguage, folder: "redlock", program: "redlock", library: "redlock", version: "5.0.0-beta.2", cluster: "redlock",
-		minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock/v/5.0.0-beta.2"},
-		options: []clients.Option{
-			setting("retryCount", "how often it tries again", "what the wait has time for"),
-			setting("retryDelay", "milliseconds between two tries", "200"),
-			setting("retryJitter", "milliseconds that are added to it at random", "100"),
-			{Name: "driftFactor", About: "share of the lease kept back for clocks that run at different speeds", Default: "0.01", Safer: []string{"0.1"}},
-		},
-	}}
+	semaphores := func(name, variant, cluster, about string) line {
+		return line{
+			name: name, variant: variant, about: "redis-semaphore's " + about,
+			language: nodeLanguage, folder: "redis-semaphore", program: "locks", library: "redis-semaphore", version: "5.8.0", cluster: cluster,
+			minTTL: 100 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redis-semaphore"},
+			cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (Date.now)"},
+		}
+	}
+	semaphore := semaphores("node-redis-semaphore", "semaphore", "redis", "Semaphore on one Redis, which it refreshes")
+	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption()}
+	return []line{semaphore, semaphores("node-redis-semaphore-mutex", "mutex", "redis", "Mutex on one Redis, which it refreshes"),
+		semaphores("node-redis-semaphore-redlock", "redlock", "redlock", "RedlockMutex over independent Redis nodes, which it refreshes"), {
+			name: "node-redlock", about: "node-redlock over independent Redis nodes, all defaults but how often it tries",
+			language: nodeLanguage, folder: "redlock", program: "redlock", library: "redlock", version: "5.0.0-beta.2", cluster: "redlock",
+			minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock/v/5.0.0-beta.2"},
+			options: []clients.Option{
+				setting("retryCount", "how often it tries again", "what the wait has time for"),
+				setting("retryDelay", "milliseconds between two tries", "200"),
+				setting("retryJitter", "milliseconds that are added to it at random", "100"),
+				{Name: "driftFactor", About: "share of the lease kept back for clocks that run at different speeds", Default: "0.01", Safer: []string{"0.1"}},
+			},
+		}}
 }
 
 func rustLines() []line {

@@ -25,6 +25,8 @@ func (w *worker) allowed(lock string) (clients.Info, error) {
 		return info, err
 	case info.IsExec() && !w.o.AllowExec:
 		return info, fmt.Errorf("%s is a program: start the worker with --allow-exec to allow it", lock)
+	case strings.Contains(info.Name, "@") && !w.o.AllowExec:
+		return info, fmt.Errorf("%s is a version of a library that the queue has chosen, and its code would run here: start the worker with --allow-exec to allow it", lock)
 	case w.o.Locks != nil && !slices.Contains(w.o.Locks, info.Name):
 		return info, fmt.Errorf("%s is not among --locks %s", info.Name, strings.Join(w.o.Locks, ","))
 	}

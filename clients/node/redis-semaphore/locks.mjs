@@ -1,0 +1,70 @@
+// redis-semaphore's locks (https://github.com/swarthy/redis-semaphore), as shipped: all defaults but
+// the time-outs. The argument names the lock: mutex or semaphore on one Redis, redlock on several.
+//
+// Its README (5.8.0, https://www.npmjs.com/package/redis-semaphore) promises a lock that is over
+// lockTimeout after its acquire or its last refresh, a refresh every 0.8 lockTimeout for as long as it is held, and a
+// call of onLockLost when a refresh finds that the lock is lost.
+import Redis from 'ioredis';
+import * as library from 'redis-semaphore';
+
+import { Unknown, loaded, lost, monotonic, renewed, serve } from '../adapter.mjs';
+
+const type = process.argv[2];
+const Library = { mutex: library.Mutex, semaphore: library.Semaphore, redlock: library.RedlockMutex }[type];
+const held = new Map(); // by key
+let clients, ttl, permits;
+
+// The library's own, which also tells of each refresh that the service has confirmed.
+class Telling extends Library {
+  async _refresh() {
+    const since = monotonic();
+    const ok = await super._refresh();
+    if (ok && this.held) renewed(this.name, ttl, since);
+    return ok;
+  }
+}
+
+function open(servers, client, ttlMs, options) {
+  ttl = ttlMs;
+  permits = Number(options.permits ?? 2);
+  clients = servers.map((server) => {
+    const at = server.lastIndexOf(':');
+    const redis = new Redis(Number(server.slice(at + 1)), server.slice(0, at));
+    redis.on('error', () => {}); // it connects again by itself
+    return redis;
+  });
+  const kind = type === 'semaphore' ? { kind: type, permits } : {};
+  return { lease: true, watchdog: true, ...kind, ...loaded('redis-semaphore', import.meta.url) };
+}
+
+async function acquire(key, timeoutMs) {
+  const options = { lockTimeout: ttl, acquireTimeout: timeoutMs, onLockLost: () => lost(key) };
+  const on = type === 'redlock' ? clients : clients[0];
+  const lock = type === 'semaphore' ? new Telling(on, key, permits, options) : new Telling(on, key, options);
+  lock.name = key;
+  const since = monotonic(); // it does not tell which of its tries was granted
+  try {
+    if (!await lock.tryAcquire()) return null;
+  } catch (e) {
+    throw new Unknown(e.message);
+  }
+  lock.held = true;
+  held.set(key, lock);
+  return { lease_ms: ttl, since_ns: since };
+}
+
+// It does not say whether the lock was still held.
+async function release(key) {
+  const lock = held.get(key);
+  if (!lock) return false;
+  held.delete(key);
+  lock.held = false;
+  try {
+    await lock.release();
+  } catch (e) {
+    throw new Unknown(e.message);
+  }
+  return true;
+}
+
+serve({ open, acquire, release });
