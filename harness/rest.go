@@ -72,20 +72,20 @@ func (sc *script) idle(ctx context.Context, n compose.Node, others map[string]co
 
 // Carried implements scenarios.Hearer.
 func (sc *script) Carried(ctx context.Context, client string) (map[string]scenarios.Carried, error) {
-	var outside []string
+	var servers []string
 	netns := ""
 	for _, n := range sc.cluster.Nodes() {
 		switch {
 		case n.Name == client:
 			netns = n.NetNS
-		case n.External != "":
-			outside = append(outside, n.Addr)
+		case n.Role == compose.Server:
+			servers = append(servers, n.Addr)
 		}
 	}
-	if netns == "" || len(outside) == 0 {
-		return nil, nil // it is down or has no network of its own, or there is no such server
+	if netns == "" || len(servers) == 0 {
+		return nil, nil // it is down or has no network of its own, or there are no servers
 	}
-	r, err := sc.Runtime.Injector().Do(ctx, nemesis.Op{Name: nemesis.OpPackets, NetNS: netns, Packets: packetfault.Request{Op: packetfault.Carried, To: outside}})
+	r, err := sc.Runtime.Injector().Do(ctx, nemesis.Op{Name: nemesis.OpPackets, NetNS: netns, Packets: packetfault.Request{Op: packetfault.Carried, To: servers}})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // it has ended since the look
 	}

@@ -162,10 +162,11 @@ func (f fault) shows(all []workload, i int, s scenarios.TriggeredFault) bool {
 // is tried that happens without one.
 func (f fault) order(all []workload, i int, s scenarios.TriggeredFault) int {
 	first := slices.IndexFunc(all, workload.outlives)
+	byLease := f.word == "clock" || f.glitches != nil && glitch(s.Until)
 	switch {
 	case s.When.Do == history.Renew:
 		return min(i, 1)
-	case f.word != "clock" && !(f.glitches != nil && glitch(s.Until)) || len(all[0].swaps) > 1 || first < 0 || i > first:
+	case !byLease || len(all[0].swaps) > 1 || first < 0 || i > first:
 		return i
 	case i == first:
 		return 0

@@ -12,9 +12,9 @@ import (
 // ErrUnseen is that picklock cannot see what a server does: it runs somewhere else.
 var ErrUnseen = errors.New("picklock cannot look into a service that it has not started")
 
-// Hearer is a Stage that sees what the servers of an ErrUnseen answer to a client.
+// Hearer is a Stage that sees what servers answer to a client.
 type Hearer interface {
-	// Carried is what each connection of a client to such servers has carried so far, by a name
+	// Carried is what each connection of a client to servers has carried so far, by a name
 	// of the connection.
 	Carried(ctx context.Context, client string) (map[string]Carried, error)
 }
@@ -23,9 +23,10 @@ type Hearer interface {
 // arrived.
 type Carried struct{ Sent, Received uint64 }
 
-// hearing is evidence that servers which cannot be seen have dealt with what clients ask: since all
-// others acted last, each has been answered so often that what it waits for would have been among
-// the answers.
+// hearing is evidence that servers have dealt with what clients ask: since all others acted last, each
+// has been answered so often that what it waits for would have been among the answers. It is all there
+// is where servers cannot be seen. Elsewhere it is that of a client which asks again and again, and so is
+// hardly ever seen at rest.
 type hearing struct {
 	runner *Runner
 	await  *Await

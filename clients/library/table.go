@@ -16,6 +16,9 @@ func lines() []line {
 	return out
 }
 
+// number is the Check of an option that the library takes as a number.
+var number = adapter.Checks(adapter.ParseNumber)
+
 const redissonDocs = "https://redisson.pro/docs/data-and-services/locks-and-synchronizers/"
 
 func javaLines() []line {
@@ -90,8 +93,8 @@ func pythonLines() []line {
 		language: pythonLanguage, folder: "redis_py", program: "redis_py", library: "redis", version: "8.1.0", cluster: "redis",
 		confirms: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
 		options: []clients.Option{
-			{Name: "sleep", About: "seconds between two tries", Default: "0.1"},
-			{Name: "socket_timeout", About: "seconds until a command that was not answered is given up", Default: "the library's"},
+			{Name: "sleep", About: "seconds between two tries", Default: "0.1", Check: number},
+			{Name: "socket_timeout", About: "seconds until a command that was not answered is given up", Default: "the library's", Check: number},
 		},
 	}, {
 		name: "kazoo", about: "kazoo's Lock on ZooKeeper",
@@ -103,7 +106,7 @@ func pythonLines() []line {
 
 func nodeLines() []line {
 	setting := func(name, about, otherwise string) clients.Option {
-		return clients.Option{Name: name, About: about, Default: otherwise}
+		return clients.Option{Name: name, About: about, Default: otherwise, Check: adapter.Checks(adapter.ParseCount)}
 	}
 	semaphores := func(name, variant, cluster, about string) line {
 		return line{
@@ -124,7 +127,7 @@ func nodeLines() []line {
 				setting("retryCount", "how often it tries again", "what the wait has time for"),
 				setting("retryDelay", "milliseconds between two tries", "200"),
 				setting("retryJitter", "milliseconds that are added to it at random", "100"),
-				{Name: "driftFactor", About: "share of the lease kept back for clocks that run at different speeds", Default: "0.01", Safer: []string{"0.1"}},
+				{Name: "driftFactor", About: "share of the lease kept back for clocks that run at different speeds", Default: "0.01", Safer: []string{"0.1"}, Check: number},
 			},
 		}}
 }

@@ -116,8 +116,8 @@ arguments, 255 picklock itself failed.`,
 // checkedCommand is the command that the argument names: that of a library's lock, which is built
 // first and returned beside it, or the argument itself.
 func checkedCommand(ctx context.Context, arg string) (string, *clients.Info, error) {
-	info, unknown := lockTable.Lookup(arg)
-	if unknown != nil || info.Library == nil { // it is a command
+	info, err := lockTable.Lookup(arg)
+	if isLibrary := err == nil && info.Library != nil; !isLibrary { // it is a command
 		return strings.TrimPrefix(arg, clients.ExecPrefix), nil, nil
 	}
 	if err := buildLock(ctx, info); err != nil {

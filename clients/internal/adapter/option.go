@@ -3,6 +3,7 @@ package adapter
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,14 @@ func ParseCount(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
 		return 0, errors.New("want a whole number, 0 or more")
+	}
+	return n, nil
+}
+
+func ParseNumber(text string) (float64, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n < 0 || math.IsInf(n, 0) || math.IsNaN(n) {
+		return 0, errors.New("want a number, 0 or more, as 0.1")
 	}
 	return n, nil
 }
