@@ -15,16 +15,9 @@ import (
 const inLine = `name: in-line
 about: B waits while A holds.
 locks: [rueidislock, redis, "*"]
-clients: [A, B]
-steps:
-  - A: acquire
-  - B: acquire, read &
-  - await: B waiting or 300ms
-  - A: read, write
-  - await: B done or 300ms
-  - A: release
-  - await: B done
-  - B: write, release
+clients:
+  A: acquire, await B waiting or 300ms, read, write, await after B's read or 300ms, release
+  B: await A granted, acquire, read, write, release
 expect: {"*": valid}
 `
 

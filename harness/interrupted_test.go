@@ -139,7 +139,7 @@ func TestInterruptedScenario(t *testing.T) {
 		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(r); lines.Scan(); {
-		if strings.Contains(lines.Text(), "pause: A") { // B waits for the lease of A next
+		if strings.Contains(lines.Text(), " s  pause: A") { // B waits for the lease of A next; a second signal would not wait
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}

@@ -212,6 +212,9 @@ func TestSeededBugs(t *testing.T) {
 	}
 	for _, v := range visits(own) {
 		t.Run(v.name(), func(t *testing.T) {
+			if strings.HasPrefix(v.by, "hunt ") {
+				t.Skip("how far a hunt comes depends on what runs beside it: make seeded ARGS=hunt")
+			}
 			t.Parallel()
 			s, err := put(t.Context(), filepath.Join(t.TempDir(), "run"), "exec:"+seeded+" "+v.name(), v.by)
 			switch {

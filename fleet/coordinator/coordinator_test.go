@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(
 const file = `
 name: x
 tasks:
-  - hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 2, finish: 1s}
+  - hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 3, finish: 1s}
   - matrix: {locks: [redis, etcd], scenarios: [pause-holder], fencing: [none], count: 2}
 `
 
@@ -96,7 +96,7 @@ func found(number, hits int) *hunt.Counterexample {
 	return &hunt.Counterexample{
 		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{fmt.Sprint(number)}}, Name: fmt.Sprintf("counterexample-%d-granted-early", number),
 		Search: hunt.Rate{Hits: 4, Runs: 4}, Alone: hunt.Rate{Hits: hits, Runs: min(hits, 1) * 10},
-		Schedule: "name: s\nabout: a\nlocks: [redis]\nclients: [A]\nsteps:\n  - A: acquire\n  - A: release\nexpect:\n  redis: {none: valid}\n",
+		Schedule: "name: s\nabout: a\nlocks: [redis]\nclients:\n  A: acquire, release\nexpect:\n  redis: {none: valid}\n",
 	}
 }
 
@@ -331,7 +331,7 @@ func TestTime(t *testing.T) {
 	} {
 		t.Run(c.time, func(t *testing.T) {
 			s := streamtest.Serve(t)
-			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 2, duration: "+c.time+"}}]")
+			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 3, duration: "+c.time+"}}]")
 			var kinds []string
 			over := make(chan error, 1)
 			go func() {

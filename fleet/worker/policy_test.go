@@ -25,7 +25,7 @@ func TestWorkerRunsOnlyWhatItHas(t *testing.T) {
 	field := func(line string) func(h, m *fleet.Job) {
 		return func(h, m *fleet.Job) {
 			h.Cluster = "./other.yml" // the hunt has no scenario: it is refused for this
-			m.Cells[0].Text = strings.Replace(m.Cells[0].Text, "\nsteps:", "\n"+line+"\nsteps:", 1)
+			m.Cells[0].Text = strings.Replace(m.Cells[0].Text, "\nclients:", "\n"+line+"\nclients:", 1)
 		}
 	}
 	cluster := func(name string) func(h, m *fleet.Job) {
