@@ -154,7 +154,7 @@ func TestCampaign(t *testing.T) {
 		t.Errorf("what was measured is not there: %+v", f)
 	}
 	m := r.Jobs[1]
-	if m.Valid != checker.False || len(m.Findings) != 2 || m.Findings[0].Rate != "1 of 2" || m.Findings[1].Of != "pause-holder, etcd, none" {
+	if m.Valid != checker.False || len(m.Findings) != 2 || m.Findings[0].Rate != "1 of 2" || m.Findings[0].Of != "pause-holder, etcd, none" {
 		t.Errorf("%+v", m)
 	}
 	for _, name := range []string{"junit.xml", "jobs/001/hunt.html", "jobs/001/counterexamples/counterexample-1-granted-early.yaml", "jobs/002/matrix.html", "jobs/002/cells/1/2/report.html", "jobs/002/cells/2/4/report.html"} {
