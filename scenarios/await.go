@@ -87,10 +87,11 @@ func (r *Runner) late(end int64) bool {
 	return r.leaseEnded(end, now) || time.Duration(now-end) > r.scenario.TTL
 }
 
-// leaseEnded says that somebody's lease ended after one instant, and by another. r.mu is held.
+// leaseEnded says that a lease ended after one instant, and by another, of a client that had not released
+// it before. r.mu is held.
 func (r *Runner) leaseEnded(after, by int64) bool {
 	for _, c := range r.clients {
-		if c.granted != 0 && c.until > after && c.until <= by {
+		if c.granted != 0 && c.until > after && c.until <= by && (c.released == 0 || c.released > after) {
 			return true
 		}
 	}
