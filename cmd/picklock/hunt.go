@@ -91,7 +91,7 @@ unusable arguments, 255 picklock itself failed.`,
 	fl.IntVar(&f.depth, "max-faults", 2, "inject at most this many faults in a schedule: 0, 1 or 2")
 	fl.StringSliceVar(&f.find, "find", nil, "search for these anomalies only (default: all that break a required property)")
 	fl.BoolVar(&f.beyond, "ignore-hazards", false, "ignore lease hazards: a stale write after the lease has ended, which only fencing can refuse")
-	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules side by side (default: by the machine)")
+	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules side by side (default: as many as the processors carry)")
 	fl.IntVar(&f.replays, "replays", 20, "replay each counterexample this often, with the machine to itself")
 	fl.StringVar(&f.strategy, "strategy", hunt.Guided, "search in this way: "+strings.Join(hunt.Strategies(), ", "))
 	fl.BoolVar(&f.first, "fail-fast", false, "stop at the first counterexample that repeats")
@@ -179,8 +179,9 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	if f.Self, err = os.Executable(); err != nil {
 		return fmt.Errorf("find the own program: %w", err)
 	}
-	if f.jobs == 0 {
-		f.jobs = testbeds.Jobs(target)
+	jobs := f.jobs
+	if jobs == 0 {
+		jobs, f.AsCarried = testbeds.Jobs(target), true
 	}
 	dir, err := huntreport.Open(f.out, f.resume, target.Lock)
 	if err != nil {
@@ -193,7 +194,7 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		return err
 	}
 	ui := newHuntProgress(os.Stderr)
-	pool, runners, target, err := f.Start(untilAbandoned(ctx), info, target, f.jobs, func(text string) { ui.say("%s", text) })
+	pool, runners, target, err := f.Start(untilAbandoned(ctx), info, target, jobs, func(text string) { ui.say("%s", text) })
 	if err != nil {
 		if !unusable(err) {
 			dir.Keep()
@@ -334,7 +335,10 @@ func (f *huntFlags) command() []string {
 	if f.strategy != hunt.Guided {
 		c = append(c, "--strategy", f.strategy)
 	}
-	return append(c, "--ttl", s.TTL.String(), "--duration", f.limit.String(), "--max-faults", fmt.Sprint(f.depth), "--jobs", fmt.Sprint(f.jobs), "--seed", fmt.Sprint(f.seed))
+	if f.jobs > 0 {
+		c = append(c, "--jobs", fmt.Sprint(f.jobs))
+	}
+	return append(c, "--ttl", s.TTL.String(), "--duration", f.limit.String(), "--max-faults", fmt.Sprint(f.depth), "--seed", fmt.Sprint(f.seed))
 }
 
 // huntProgress is what is seen of a hunt while it goes on.
