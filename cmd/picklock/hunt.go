@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -211,11 +212,14 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.counterexample,
 	})
 	before := f.used()
+	ui.used = func() time.Duration { return f.used() - before }
 	result, err := search.Run(ctx, runners)
 	if err != nil {
 		return huntError(err)
 	}
-	result.CPU = (f.used() - before).Seconds()
+	if result.CPU = (f.used() - before).Seconds(); result.CPU > 0 {
+		result.Processors = runtime.NumCPU()
+	}
 	if ctx.Err() == nil && f.finish > 0 {
 		o := pool.Mitigations(info)
 		o.Replays, o.Time, o.Tell = f.replays, f.finish, func(text string) { ui.say("%s", text) }
@@ -346,7 +350,8 @@ type huntProgress struct {
 	mu   sync.Mutex
 	out  io.Writer
 	last time.Time
-	live bool // the last line is to be written over
+	live bool                 // the last line is to be written over
+	used func() time.Duration // of processor time since the search began; nil: not yet
 }
 
 func newHuntProgress(out io.Writer) *huntProgress { return &huntProgress{out: out} }
@@ -371,7 +376,13 @@ func (u *huntProgress) progress(p hunt.Progress) {
 	default:
 		depth = fmt.Sprintf("schedules with %d faults", p.Depth)
 	}
-	line := fmt.Sprintf("%4.0f s left  %5d runs, %.1f a second, now %s  %d states  %d found", max(0, p.Left.Seconds()), p.Runs, float64(p.Runs)/max(0.1, p.Elapsed.Seconds()), depth, p.States, len(p.Counterexamples))
+	rate := fmt.Sprintf("%.1f a second", float64(p.Runs)/max(0.1, p.Elapsed.Seconds()))
+	if u.used != nil {
+		if used := u.used(); used > 0 {
+			rate += fmt.Sprintf(" with %.0f %% of the processors", 100*used.Seconds()/max(0.1, p.Elapsed.Seconds())/float64(runtime.NumCPU()))
+		}
+	}
+	line := fmt.Sprintf("%4.0f s left  %5d runs, %s, now %s  %d states  %d found", max(0, p.Left.Seconds()), p.Runs, rate, depth, p.States, len(p.Counterexamples))
 	if f, ok := u.out.(*os.File); !ok || !isTerminal(f) {
 		if int(p.Elapsed.Seconds())%10 == 0 {
 			fmt.Fprintln(u.out, line)

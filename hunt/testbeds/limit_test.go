@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 func TestLimit(t *testing.T) {
@@ -43,6 +44,21 @@ func TestLimit(t *testing.T) {
 	l.leave(false)
 	if err := l.enter(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestUneven(t *testing.T) {
+	for _, x := range []struct{ usual, unit, want time.Duration }{
+		{250 * time.Millisecond, 0, 1500 * time.Millisecond},
+		{time.Second, 0, 1500 * time.Millisecond},
+		{time.Second, time.Second, 0},
+		{2 * time.Second, 0, 2500 * time.Millisecond},
+		{4 * time.Second, 0, 0},
+	} {
+		got := uneven(x.usual, x.unit)
+		if (x.want != 0) != (len(got) == 1) || x.want != 0 && got[0] != x.want {
+			t.Errorf("%v in units of %v: %v, want %v", x.usual, x.unit, got, x.want)
+		}
 	}
 }
 

@@ -59,7 +59,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	}
 	var leases []time.Duration
 	if o.chosen {
-		leases = uneven(s.TTL)
+		leases = uneven(s.TTL, info.LeaseUnit)
 	}
 	if s.Fencing == "" {
 		s.Fencing = "none"
@@ -103,9 +103,12 @@ func unable(def *compose.Definition) map[string]string {
 }
 
 // uneven are leases, beside the usual one, that are no whole number of seconds: a lock may
-// well drop what is beyond the second.
-func uneven(usual time.Duration) []time.Duration {
+// well drop what is beyond the second. Where the service itself rounds leases, there is no such one.
+func uneven(usual, unit time.Duration) []time.Duration {
 	lease := max(time.Second, usual.Truncate(time.Second)) + time.Second/2
+	if unit > 0 && lease%unit != 0 {
+		return nil
+	}
 	if lease == usual || lease > longestLease+time.Second/2 {
 		return nil // the runs would last too long
 	}
