@@ -71,8 +71,16 @@ func (r *run) struckServers() bool {
 	return h.servers || h.stays
 }
 
+// whole sees that the servers are whole after what befell them.
+func (r *testbedRun) whole(ctx context.Context) error {
+	if !r.residue.servers {
+		return nil
+	}
+	return healthy(ctx, r.cluster)
+}
+
 // renew gives the clients that were harmed connections, sessions and timers that nothing has befallen.
-func (r *clientSet) renew(ctx context.Context, sc *script) error {
+func (r *testbedRun) renew(ctx context.Context, sc *script) error {
 	h := r.residue
 	r.residue = residue{}
 	over := make(chan error, len(h.clients))
@@ -88,7 +96,7 @@ func (r *clientSet) renew(ctx context.Context, sc *script) error {
 
 // renewClient has a client open its lock anew; where that is not enough, or cannot be done, it gets a
 // new process.
-func (r *clientSet) renewClient(ctx context.Context, sc *script, name string) error {
+func (r *testbedRun) renewClient(ctx context.Context, sc *script, name string) error {
 	if r.NewProcesses {
 		return r.replace(ctx, name)
 	}
@@ -111,7 +119,7 @@ func (r *clientSet) renewClient(ctx context.Context, sc *script, name string) er
 }
 
 // replace ends a client's process and starts another.
-func (r *clientSet) replace(ctx context.Context, name string) error {
+func (r *testbedRun) replace(ctx context.Context, name string) error {
 	if err := r.cluster.Kill(ctx, name); err != nil {
 		return fmt.Errorf("replace %s: %w", name, err)
 	}
