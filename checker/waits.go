@@ -39,13 +39,22 @@ func (w *waitTimes) summary() *Waits {
 		return nil
 	}
 	slices.Sort(w.long)
-	at := func(percent int) int64 { return w.nth((w.n - 1) * percent / 100) }
+	var sorted []uint32
+	var counts []int
+	if w.n-len(w.long) <= fewWaits {
+		w.each(func(v uint32) { sorted = append(sorted, v) })
+		slices.Sort(sorted)
+	} else {
+		counts = make([]int, 1<<16)
+	}
+	at := func(percent int) int64 { return w.nth((w.n-1)*percent/100, sorted, counts) }
 	return &Waits{P50: at(50), P95: at(95), P99: at(99), Max: at(100)}
 }
 
-// nth is the n-th smallest, from 0 on, found by its upper half first: sorting would take
-// as much memory again. long is sorted.
-func (w *waitTimes) nth(n int) int64 {
+// nth is the n-th smallest, from 0 on; long is sorted. What is short is looked up where it is
+// sorted. Otherwise it is found by its upper half first, in a table of counts that each call
+// uses anew: sorting would take as much memory again.
+func (w *waitTimes) nth(n int, sorted []uint32, counts []int) int64 {
 	negative, _ := slices.BinarySearch(w.long, 0)
 	short := w.n - len(w.long)
 	switch {
@@ -55,16 +64,13 @@ func (w *waitTimes) nth(n int) int64 {
 		return w.long[n-short]
 	}
 	n -= negative
-	if short <= fewWaits {
-		all := make([]uint32, 0, short)
-		w.each(func(v uint32) { all = append(all, v) })
-		slices.Sort(all)
-		return int64(all[n])
+	if sorted != nil {
+		return int64(sorted[n])
 	}
-	high, n := pick(n, func(count func(uint16)) {
+	high, n := pick(n, counts, func(count func(uint16)) {
 		w.each(func(v uint32) { count(uint16(v >> 16)) })
 	})
-	low, _ := pick(n, func(count func(uint16)) {
+	low, _ := pick(n, counts, func(count func(uint16)) {
 		w.each(func(v uint32) {
 			if uint16(v>>16) == high {
 				count(uint16(v))
@@ -82,9 +88,10 @@ func (w *waitTimes) each(do func(uint32)) {
 	}
 }
 
-// pick is the n-th smallest of some values, and which of its equals it is.
-func pick(n int, each func(count func(uint16))) (uint16, int) {
-	var counts [1 << 16]int
+// pick is the n-th smallest of some values, and which of its equals it is. counts has room for
+// each value, and is cleared first.
+func pick(n int, counts []int, each func(count func(uint16))) (uint16, int) {
+	clear(counts)
 	each(func(v uint16) { counts[v]++ })
 	for v, c := range counts {
 		if n < c {
