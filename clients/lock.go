@@ -146,6 +146,9 @@ type Info struct {
 	Kind     string        // what the lock promises: "" for a mutex, else see kind.go
 	permits  int           // of a semaphore that has declared them; see Permits
 	MinTTL   time.Duration // the smallest lease the service keeps to
+	// LeaseUnit is what the service's leases are whole multiples of: it rounds others up. 0: it keeps
+	// leases of any length.
+	LeaseUnit time.Duration
 	// Declares: Fencing, Confirms and Kind are known only once the lock is open, which is
 	// a Declarer then; see With.
 	Declares bool

@@ -83,7 +83,8 @@ type Cluster interface {
 	// never calls f.
 	AroundStart(f func(ctx context.Context, node string, start func() error) error)
 	// Died reports a server that ended without having been killed, and a program of
-	// picklock that ended badly; the error carries its last log lines.
+	// picklock that ended badly; the error carries its last log lines, and is a
+	// NodeEndedError where it is known which node that was.
 	Died() <-chan error
 	// Healthy returns nil if every server runs and answers as it did when it was started.
 	Healthy(ctx context.Context) error

@@ -130,6 +130,16 @@ func (m *Members) Nodes() []Node {
 // Died implements Cluster.
 func (m *Members) Died() <-chan error { return m.died }
 
+// NodeEndedError says that a node ended that should not have.
+type NodeEndedError struct {
+	Node string
+	Err  error
+}
+
+func (e *NodeEndedError) Error() string { return e.Err.Error() }
+
+func (e *NodeEndedError) Unwrap() error { return e.Err }
+
 // Report passes on that something ended that should not have, unless the cluster is
 // being closed.
 func (m *Members) Report(why func() error) {
@@ -183,7 +193,7 @@ func (m *Members) Ended(name string, l *Incarnation, err error, why func() error
 	m.mu.Unlock()
 	close(l.gone)
 	if !killed && (n.Role == Server || err != nil) {
-		m.Report(why)
+		m.Report(func() error { return &NodeEndedError{name, why()} })
 	}
 }
 

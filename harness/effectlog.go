@@ -11,11 +11,12 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// effectLog takes the register's log as it is written and keeps it in memory, by key.
+// effectLog takes the register's log as it is written and keeps in memory what concerns the keys that
+// are in use.
 type effectLog struct {
 	mu      sync.Mutex
-	half    []byte // of a line
-	keys    map[string][]history.Effect
+	half    []byte                      // of a line
+	keys    map[string][]history.Effect // of the keys in use
 	changed chan struct{}
 	err     error
 }
@@ -37,7 +38,9 @@ func (l *effectLog) Write(b []byte) (int, error) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			l.err = fmt.Errorf("read the register's log: %w", err)
 		}
-		l.keys[e.Key] = append(l.keys[e.Key], e)
+		if have, used := l.keys[e.Key]; used {
+			l.keys[e.Key] = append(have, e)
+		}
 		l.half = rest
 	}
 	close(l.changed)
@@ -48,19 +51,30 @@ func (l *effectLog) Write(b []byte) (int, error) {
 // Close implements io.Closer.
 func (l *effectLog) Close() error { return nil }
 
+// begin says that a key is in use from now on.
+func (l *effectLog) begin(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keys[key] = nil
+}
+
+// drop says that a key is not used any more.
+func (l *effectLog) drop(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.keys, key)
+}
+
 // logWithin is how long a line of the register's log may be on its way.
 const logWithin = 5 * time.Second
 
-// of takes a key's effects, at least so many, for which it waits.
+// of is a key's effects, at least so many, for which it waits.
 func (l *effectLog) of(ctx context.Context, key string, least int) ([]history.Effect, error) {
 	ctx, cancel := context.WithTimeout(ctx, logWithin)
 	defer cancel()
 	for {
 		l.mu.Lock()
 		have, changed, err := l.keys[key], l.changed, l.err
-		if len(have) >= least {
-			clear(l.keys) // nobody asks for what was before
-		}
 		l.mu.Unlock()
 		if err != nil || len(have) >= least {
 			return have, err

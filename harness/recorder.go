@@ -31,6 +31,9 @@ func newRecorder(path string) (*recorder, error) {
 	return &recorder{path: path, tell: func(history.Event) {}, f: f, grants: map[string]int{}}, nil
 }
 
+// unwritten is one that writes nothing: who listens keeps what is wanted.
+func unwritten() *recorder { return &recorder{tell: func(history.Event) {}, grants: map[string]int{}} }
+
 // onEvent calls f with every event from now on, before it is written: a fault may be
 // waiting for this very moment.
 func (r *recorder) onEvent(f func(history.Event)) {
@@ -72,16 +75,6 @@ func (r *recorder) granted(process string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.grants[process]
-}
-
-// forget writes nothing from now on: who listens keeps what is wanted.
-func (r *recorder) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.f.Close(); err != nil && r.err == nil {
-		r.err = fmt.Errorf("write the history: %w", err)
-	}
-	r.f = nil
 }
 
 // finish puts the history into its true order.

@@ -71,16 +71,8 @@ func (r *run) struckServers() bool {
 	return h.servers || h.stays
 }
 
-// whole sees that the servers are whole after what befell them.
-func (r *testbedRun) whole(ctx context.Context) error {
-	if !r.residue.servers {
-		return nil
-	}
-	return healthy(ctx, r.cluster)
-}
-
 // renew gives the clients that were harmed connections, sessions and timers that nothing has befallen.
-func (r *testbedRun) renew(ctx context.Context, sc *script) error {
+func (r *clientSet) renew(ctx context.Context, sc *script) error {
 	h := r.residue
 	r.residue = residue{}
 	over := make(chan error, len(h.clients))
@@ -96,7 +88,7 @@ func (r *testbedRun) renew(ctx context.Context, sc *script) error {
 
 // renewClient has a client open its lock anew; where that is not enough, or cannot be done, it gets a
 // new process.
-func (r *testbedRun) renewClient(ctx context.Context, sc *script, name string) error {
+func (r *clientSet) renewClient(ctx context.Context, sc *script, name string) error {
 	if r.NewProcesses {
 		return r.replace(ctx, name)
 	}
@@ -119,7 +111,7 @@ func (r *testbedRun) renewClient(ctx context.Context, sc *script, name string) e
 }
 
 // replace ends a client's process and starts another.
-func (r *testbedRun) replace(ctx context.Context, name string) error {
+func (r *clientSet) replace(ctx context.Context, name string) error {
 	if err := r.cluster.Kill(ctx, name); err != nil {
 		return fmt.Errorf("replace %s: %w", name, err)
 	}

@@ -63,6 +63,8 @@ type run struct {
 	reg       *registerNode
 	stalls    *stalls
 	programs  programs
+	injector  nemesis.Injector // nil: one of its own
+	scope     string           // tells its packet filters from those of others on the same nodes
 	// registerLog takes the register's log; nil: the run directory does.
 	registerLog io.WriteCloser
 }
@@ -151,14 +153,31 @@ func (r *run) do(ctx context.Context) (err error) {
 
 // setup starts the servers, the register and the clients, and prepares the nemesis.
 func (r *run) setup(ctx context.Context) (err error) {
+	if err := r.setupServers(ctx); err != nil {
+		return err
+	}
+	if r.rec, err = newRecorder(r.dir.History()); err != nil {
+		return err
+	}
+	if err := r.setupClients(ctx, r.servers()); err != nil {
+		return err
+	}
+	r.stalls = watchStalls(r.TTL, func() int64 { return r.Runtime.Now() - r.start }, r.rec.record)
+	return nil
+}
+
+// setupServers starts the servers and the register.
+func (r *run) setupServers(ctx context.Context) (err error) {
 	if err := r.enterCluster(ctx); err != nil {
 		return err
 	}
-	servers := r.servers()
 	r.Observer.Phase("start the register and the clients", time.Time{})
-	if r.reg, err = r.startRegister(ctx, servers); err != nil {
-		return err
-	}
+	r.reg, err = r.startRegister(ctx, r.servers())
+	return err
+}
+
+// setupClients starts the clients, and prepares the nemesis.
+func (r *run) setupClients(ctx context.Context, servers []string) (err error) {
 	if err := r.startWorkers(ctx, servers); err != nil {
 		return err
 	}
@@ -166,9 +185,12 @@ func (r *run) setup(ctx context.Context) (err error) {
 		return err
 	}
 	r.workers.settled(r.Workload)
+	if r.injector == nil {
+		r.injector = r.Runtime.Injector()
+	}
 	r.nemesis, err = nemesis.New(ctx, &nemesis.Env{
-		Cluster: r.cluster, Injector: r.Runtime.Injector(), Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
-		Now: r.Runtime.Now, Asks: r.asks, Holds: r.writesNothing,
+		Cluster: r.cluster, Injector: r.injector, Isolated: r.Runtime.Isolated(), TTL: r.TTL, Respawn: r.workers.respawn,
+		Now: r.Runtime.Now, Asks: r.asks, Holds: r.writesNothing, Scope: r.scope,
 	}, r.faults, r.Seed, r.start, r.rec.record)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
@@ -178,7 +200,6 @@ func (r *run) setup(ctx context.Context) (err error) {
 		return err
 	}
 	r.rec.onEvent(r.observe)
-	r.stalls = watchStalls(r.TTL, func() int64 { return r.Runtime.Now() - r.start }, r.rec.record)
 	return nil
 }
 

@@ -3,19 +3,14 @@ package harness
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/picklock/picklock/workloads"
 )
 
-// startWorkers starts the history and all clients, and returns when their locks are open.
+// startWorkers starts all clients, and returns when their locks are open.
 func (r *run) startWorkers(ctx context.Context, servers []string) error {
-	var err error
 	r.programs.clients = len(r.names)
-	if r.rec, err = newRecorder(r.dir.History()); err != nil {
-		return err
-	}
 	r.workers = newWorkers(r.cluster, r.rec, r.workerConfig(servers, r.registerAddr()), r.driver.onMessage)
 	type started struct {
 		name string
@@ -30,7 +25,7 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 		s := <-all
 		failed[s.name] = s.err
 	}
-	return errors.Join(err, r.notStarted(failed))
+	return r.notStarted(failed)
 }
 
 // workerTimeout is how long a client waits for an answer where nobody has said.

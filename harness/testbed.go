@@ -5,55 +5,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/picklock/picklock/checker"
-	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
-	"github.com/picklock/picklock/workloads"
 )
 
-// Testbed runs one schedule after the other on servers, a register and clients that stay up
-// between the runs: most of what a short run takes is to start and to end them. Every
-// run gets a key of its own, so that it finds its lock free and its register empty.
-// A client that a fault affected opens its lock anew before the next run; servers are started anew where
-// a fault's residue cannot be repaired. Runs follow one another; other testbeds may run beside this one.
+// Testbed runs schedules on servers, a register and clients that stay up between the runs: most of
+// what a short run takes is to start and to end them. Every run gets a key of its own, so that it
+// finds its lock free and its register empty, and a set of clients of its own. Runs that do nothing
+// to the servers go side by side, as many as there may be sets; any other run has the testbed to
+// itself. A client that a fault affected opens its lock anew before the next run; servers are started
+// anew where a fault's residue cannot be repaired. Other testbeds may run beside this one.
 type Testbed struct {
 	options TestbedOptions
 	plan    *plan
 	dir     string
 
-	at     *testbedRun // nil: nothing runs
-	opened int
+	mu      sync.Mutex
+	at      *bed // nil: nothing runs
+	opened  int
+	sets    int // how many sets of clients there may be
+	running int
+	only    bool          // one run has the testbed to itself
+	wanting int           // how many runs wait to have it to themselves
+	changed chan struct{} // closed and replaced when a run has ended
 }
 
-// LaneOptions says what a testbed's runs have in common.
+// TestbedOptions says what a testbed's runs have in common.
 type TestbedOptions struct {
 	Options
 	Clients []string // the names that schedules may use
 	Faults  []string // the kinds that schedules may use: some have to be prepared for
 	Bound   time.Duration
 	Keys    string // how the names of its keys begin; "": of no matter
+	// Sets is how many sets of clients there may be on its servers; 0: one.
+	Sets int
 }
 
-// testbedRun is what runs on a testbed.
-type testbedRun struct {
-	*run
-	log     *effectLog
-	runs    int
-	residue residue
-
-	mu     sync.Mutex
-	script *script         // of the run that is under way
-	events []history.Event // since it began
-}
-
-// Ran is what came of one run.
+// RunResult is what came of one run.
 type RunResult struct {
 	Verdict checker.Verdict
 	Events  []history.Event // in their order, their times from the run's start
@@ -76,9 +69,9 @@ type RunResult struct {
 // NewTestbed makes a testbed that keeps its servers' logs and data below dir. Nothing runs
 // before the first run.
 func NewTestbed(o TestbedOptions, dir string) (*Testbed, error) {
-	opts := o.Options
-	opts.Clients, opts.Faults = len(o.Clients), nil
-	p, err := opts.plan()
+	o.Keys = cmp.Or(o.Keys, "h")
+	l := &Testbed{options: o, dir: dir, sets: max(o.Sets, 1), changed: make(chan struct{})}
+	p, err := l.planWith(o.TTL)
 	if err != nil {
 		return nil, err
 	}
@@ -88,227 +81,121 @@ func NewTestbed(o TestbedOptions, dir string) (*Testbed, error) {
 	if p.backend.OpenAdmin != nil {
 		return nil, fmt.Errorf("%w: the register %s cannot be used here: every schedule needs an empty one, which picklock's own register is", ErrUsage, p.Register)
 	}
+	l.plan = p
+	return l, nil
+}
+
+// planWith is the plan of runs with this lease.
+func (l *Testbed) planWith(ttl time.Duration) (*plan, error) {
+	o := l.options
+	opts := o.Options
+	opts.Clients, opts.Faults, opts.TTL = len(o.Clients), nil, ttl
+	p, err := opts.plan()
+	if err != nil {
+		return nil, err
+	}
 	if o.Bound > 0 {
 		p.bound = o.Bound
 	}
-	o.Keys = cmp.Or(o.Keys, "h")
 	p.names, p.scripted, p.disks = o.Clients, true, p.needsDisks(o.Faults...)
-	return &Testbed{options: o, plan: p, dir: dir}, nil
+	return p, nil
 }
 
 // Starts is how often servers and clients were started all together.
-func (l *Testbed) Starts() int { return l.opened }
+func (l *Testbed) Starts() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.opened
+}
 
-// Close ends what runs on the testbed.
-func (l *Testbed) Close(context.Context) error { return l.end(false) }
+// mostSets is how many sets of clients there may be.
+func (l *Testbed) mostSets() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sets
+}
 
-// end ends what runs on the testbed. What its nodes said is kept where something failed: it
-// may say why.
-func (l *Testbed) end(failed bool) error {
-	if l.at == nil {
-		return nil
-	}
-	r := l.at
+// Close ends what runs on the testbed. No run may be under way.
+func (l *Testbed) Close(context.Context) error {
+	l.mu.Lock()
+	b := l.at
 	l.at = nil
-	r.stalls.stop()
-	var err error
-	if r.cluster != nil {
-		err = errors.Join(r.cleanExternal(), r.cluster.Close())
-	}
-	if r.rec != nil {
-		err = errors.Join(err, r.rec.finish())
-	}
-	if failed {
-		return err
-	}
-	return errors.Join(err, r.dir.Discard())
+	l.mu.Unlock()
+	return b.end()
 }
 
 // Run runs a schedule and judges it. An error is a failure of picklock: of the schedule
-// nothing is known. The testbed can be used again all the same.
+// nothing is known. The testbed can be used again all the same. Run may be called from several
+// goroutines.
 func (l *Testbed) Run(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
+	alone := !OnlyClients(s, l.options.Clients)
+	if err := l.enter(ctx, alone); err != nil {
+		return nil, err
+	}
 	began := time.Now()
-	if err := l.ready(ctx, s); err != nil {
-		return nil, errors.Join(err, l.end(true))
+	set, err := l.take(ctx, s, alone)
+	if err != nil {
+		return nil, errors.Join(err, l.leave(ctx, nil, s, alone, err))
 	}
 	setup := time.Since(began)
-	p, err := l.at.execute(ctx, s)
+	p, err := set.execute(ctx, s)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("run %s: %w", s.Name, err), l.end(true))
+		err = fmt.Errorf("run %s: %w", s.Name, err)
+	}
+	if err = errors.Join(err, l.leave(ctx, set, s, alone, err)); err != nil {
+		return nil, err
 	}
 	p.Setup = setup
 	return p, nil
 }
 
-// ready sees to it that everything is up and whole, and gives the clients a new key.
-func (l *Testbed) ready(ctx context.Context, s *scenarios.Scenario) error {
-	if l.at != nil && (l.at.residue.stays || l.at.whole(ctx) != nil) {
-		if err := l.end(false); err != nil {
-			return fmt.Errorf("end what ran before: %w", err)
-		}
-	}
-	if l.at == nil {
-		if err := l.open(ctx); err != nil {
-			return err
-		}
-	}
-	return l.at.rekey(ctx, s, l.options.Keys)
-}
-
-func (l *Testbed) open(ctx context.Context) error {
-	l.opened++
-	p := *l.plan
-	p.Out = filepath.Join(l.dir, fmt.Sprint(l.opened))
-	r := &testbedRun{log: newEffectLog()}
-	var err error
-	if r.run, err = p.run(ctx, p.describe(p.Options), func(*run) driver { return r }); err != nil {
-		return err
-	}
-	r.registerLog = r.log
-	if err := r.setup(ctx); err != nil {
-		if r.cluster != nil {
-			err = errors.Join(err, r.cleanExternal(), r.cluster.Close())
-		}
-		r.stalls.stop()
-		return err
-	}
-	r.rec.forget()
-	l.at = r
-	return nil
-}
-
-// observe implements driver.
-func (r *testbedRun) observe(e history.Event) {
-	r.mu.Lock()
-	r.events = append(r.events, e)
-	sc := r.script
-	r.mu.Unlock()
-	if sc != nil {
-		sc.observe(e)
-	}
-}
-
-// onMessage implements driver.
-func (r *testbedRun) onMessage(client string, m workloads.Message) {
-	r.mu.Lock()
-	sc := r.script
-	r.mu.Unlock()
-	if sc != nil {
-		sc.onMessage(client, m)
-	}
-}
-
-// drive and heal implement driver; a testbed's runs drive by themselves.
-func (r *testbedRun) drive(context.Context, context.Context) error { return nil }
-func (r *testbedRun) heal(context.Context) error                   { return nil }
-
-// rekey begins the next run's key with all clients of the schedule.
-func (r *testbedRun) rekey(ctx context.Context, s *scenarios.Scenario, prefix string) error {
-	r.runs++
-	key := fmt.Sprintf("%s%s%d", r.mark, prefix, r.runs)
-	r.keys = []string{key}
-	sc := newScript(r.run, s, nil)
-	r.mu.Lock()
-	r.script, r.events = sc, nil
-	r.mu.Unlock()
-	r.workers.setKey(key, cmp.Or(s.Timeout, r.workerTimeout()))
-	if err := r.renew(ctx, sc); err != nil {
-		return err
-	}
-	within := time.After(openWithin)
-	for _, name := range s.Clients {
-		done, err := sc.tell(name, workloads.Command{Do: workloads.CommandKey, Key: key, Timeout: s.Timeout})
-		if err != nil {
-			return err
-		}
-		select {
-		case <-done:
-		case <-within:
-			return fmt.Errorf("%s did not go on to another key within %v", name, openWithin)
-		case err := <-r.workers.failed:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// execute is one run, from its first move to its verdict.
-func (r *testbedRun) execute(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
-	sc := r.script
-	start := r.Runtime.Now() - r.start
-	ectx, stop := r.watched(ctx)
-	err := sc.drive(ctx, ectx)
-	stop()
-	if cause := context.Cause(ectx); cause != nil && !errors.Is(cause, errEnough) {
-		err = cause
-	}
-	if herr := sc.heal(ctx); herr != nil {
-		err = errors.Join(err, herr)
-	}
+// take opens what is not up yet, and gives the run a set of clients with a new key.
+func (l *Testbed) take(ctx context.Context, s *scenarios.Scenario, alone bool) (*clientSet, error) {
+	b, err := l.ready(ctx)
 	if err != nil {
 		return nil, err
 	}
-	took := time.Duration(r.Runtime.Now() - r.start - start)
-	r.residue = residueOf(s, r.names, sc.Servers())
-	r.mu.Lock()
-	events := r.events
-	r.script, r.events = nil, nil
-	r.mu.Unlock()
-
-	p := &RunResult{Took: took, Steps: sc.taken(), Run: r.desc}
-	p.Events = runEvents(events, r.keys[0], start)
-	if p.Effects, err = r.log.of(ctx, r.keys[0], answered(p.Events)); err != nil {
+	if !alone {
+		l.shared()
+	}
+	set, err := b.take(ctx, cmp.Or(s.TTL, l.options.TTL))
+	if err != nil {
 		return nil, err
 	}
-	for i := range p.Effects {
-		p.Effects[i].Seq, p.Effects[i].Time = int64(i+1), p.Effects[i].Time-start
+	if err := set.rekey(ctx, s); err != nil {
+		return nil, errors.Join(err, b.drop(ctx, set))
 	}
-	p.Run.Scenario, p.Run.Faults = s.Name, s.Faults()
-	asked := p.Run.Asked()
-	asked.SkipCrossCheck, asked.Bound = true, int64(r.bound)
-	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: asked})
-	var discarded *scenarios.DiscardedError
-	if errors.As(sc.stepErr, &discarded) {
-		p.Discarded, p.Busy, p.FailedFault, p.Unsupported = compose.WithoutTail(discarded.Why), discarded.Busy(), discarded.TriggeredFault.Fault.Text, discarded.Err != nil && discarded.Move == ""
-	}
-	if p.Verdict.Stats.Stalls > 0 {
-		p.Discarded, p.Busy = "this machine stood still", true
-	}
-	return p, nil
+	return set, nil
 }
 
-// runEvents are the events of one run, in order, their times from its start.
-func runEvents(events []history.Event, key string, start int64) []history.Event {
-	out := []history.Event{}
-	for _, e := range events {
-		if e.Time < start || e.Process != history.Nemesis && e.Key != key {
-			continue
+// ready sees to it that the servers are up and whole. Unless they are, the caller has the testbed to
+// itself.
+func (l *Testbed) ready(ctx context.Context) (*bed, error) {
+	l.mu.Lock()
+	b := l.at
+	l.mu.Unlock()
+	if b != nil && !b.fit(ctx) {
+		l.mu.Lock()
+		l.at = nil
+		l.mu.Unlock()
+		if err := b.end(); err != nil {
+			return nil, fmt.Errorf("end what ran before: %w", err)
 		}
-		e.Time -= start
-		if e.Since != 0 {
-			e.Since -= start
-		}
-		out = append(out, e)
+		b = nil
 	}
-	slices.SortStableFunc(out, func(a, b history.Event) int {
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Index, b.Index))
-	})
-	for i := range out {
-		out[i].Index = int64(i)
+	if b != nil {
+		return b, nil
 	}
-	return out
-}
-
-// answered counts the operations that the register has certainly carried out or refused.
-func answered(events []history.Event) int {
-	n := 0
-	for _, e := range events {
-		touches := e.F == history.Read || e.F == history.Write || e.F == history.Add
-		if touches && e.Process != history.Nemesis && e.Type == history.OK {
-			n++
-		}
+	l.mu.Lock()
+	l.opened++
+	n := l.opened
+	l.mu.Unlock()
+	b, err := l.openShared(ctx, fmt.Sprint(n))
+	if err != nil {
+		return nil, err
 	}
-	return n
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at = b
+	return b, nil
 }

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,6 +36,7 @@ type TestbedConfig struct {
 	ClientImage string             `json:"client_image,omitempty"`
 	Dir         string             `json:"dir"`            // of its servers' logs and data
 	Keys        string             `json:"keys,omitempty"` // how the names of its keys begin; "": of no matter, for nobody else uses its servers
+	Sets        int                `json:"sets,omitempty"` // see TestbedOptions
 }
 
 type testbedRequest struct {
@@ -56,16 +59,13 @@ type testbedAnswer struct {
 // longestLaneLine bounds a schedule and what came of it.
 const longestTestbedLine = 64 << 20
 
-// ServeTestbed is the testbed's process: it runs what in brings on a host, one after the other, until
-// in ends.
+// ServeTestbed is the testbed's process: it runs what in brings on a host, as far as that may go side by side,
+// until in ends.
 func ServeTestbed(ctx context.Context, in io.Reader, out io.Writer, host Host) (err error) {
 	host.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	s := testbedServer{host: host}
 	defer func() { err = errors.Join(err, s.close(context.WithoutCancel(ctx))) }()
-	turn := make(chan struct{}, 1)
 	return lines.Serve(ctx, in, longestTestbedLine, lines.NewServer(out), func(ctx context.Context, q testbedRequest) any {
-		turn <- struct{}{}
-		defer func() { <-turn }()
 		a := testbedAnswer{ID: q.ID}
 		if err := s.answer(ctx, q, &a); err != nil {
 			a.Error, a.Usage = err.Error(), errors.Is(err, ErrUsage)
@@ -76,14 +76,19 @@ func ServeTestbed(ctx context.Context, in io.Reader, out io.Writer, host Host) (
 
 // testbedServer has what stays up between the requests.
 type testbedServer struct {
-	host     Host
-	testbed  *Testbed  // of schedules
-	executor *Executor // of cells
+	host Host
+
+	mu       sync.Mutex // held while a cell runs: they follow one another
+	testbed  *Testbed   // of schedules
+	executor *Executor  // of cells
 }
 
 func (t *testbedServer) answer(ctx context.Context, q testbedRequest, a *testbedAnswer) (err error) {
+	t.mu.Lock()
+	testbed := t.testbed
 	switch {
 	case q.Cell != nil:
+		defer t.mu.Unlock()
 		if t.executor == nil {
 			t.executor = NewExecutor(q.Dir)
 		}
@@ -92,17 +97,20 @@ func (t *testbedServer) answer(ctx context.Context, q testbedRequest, a *testbed
 			a.Cell = &c
 		}
 		return err
-	case q.Open != nil && t.testbed == nil:
+	case q.Open != nil && testbed == nil:
+		defer t.mu.Unlock()
 		t.testbed, err = q.Open.testbed(t.host)
 		return err
-	case t.testbed == nil:
+	}
+	t.mu.Unlock()
+	if testbed == nil {
 		return errors.New("the testbed was not opened")
 	}
 	s, err := scenarios.Parse("schedule.yaml", []byte(q.Scenario))
 	if err == nil {
-		a.RunResult, err = t.testbed.Run(ctx, s)
+		a.RunResult, err = testbed.Run(ctx, s)
 	}
-	a.Starts = t.testbed.Starts()
+	a.Starts = testbed.Starts()
 	return err
 }
 
@@ -119,7 +127,7 @@ func (t *testbedServer) close(ctx context.Context) (err error) {
 func (c *TestbedConfig) testbed(host Host) (*Testbed, error) {
 	o := Options{Settings: c.Settings, Host: host}
 	o.Extra, o.Abilities = c.Extra, c.Abilities
-	return NewTestbed(TestbedOptions{Options: o, Clients: c.Clients, Faults: c.Faults, Bound: c.Bound, Keys: c.Keys}, c.Dir)
+	return NewTestbed(TestbedOptions{Options: o, Clients: c.Clients, Faults: c.Faults, Bound: c.Bound, Keys: c.Keys, Sets: c.Sets}, c.Dir)
 }
 
 // process is a testbed's process, as the one who started it sees it.
@@ -172,7 +180,7 @@ func (p *process) ask(ctx context.Context, q testbedRequest) (testbedAnswer, err
 // RemoteTestbed is a testbed in a process of its own.
 type RemoteTestbed struct {
 	*process
-	starts int
+	starts atomic.Int64
 }
 
 // StartTestbed starts a testbed's process; what it writes on its standard error goes to log.
@@ -200,12 +208,13 @@ var testbedProtocol = lines.Protocol[testbedRequest, testbedAnswer]{
 // Run implements the search's runner: see Testbed.Run.
 func (l *RemoteTestbed) Run(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
 	a, err := l.ask(ctx, testbedRequest{Scenario: string(s.Write())})
-	l.starts = max(l.starts, a.Starts)
+	for was := l.starts.Load(); was < int64(a.Starts) && !l.starts.CompareAndSwap(was, int64(a.Starts)); was = l.starts.Load() {
+	}
 	return a.RunResult, err
 }
 
 // Starts is how often its servers and clients were started.
-func (l *RemoteTestbed) Starts() int { return l.starts }
+func (l *RemoteTestbed) Starts() int { return int(l.starts.Load()) }
 
 // laneEnds is how long a testbed may take to end its servers.
 const testbedEnds = 30 * time.Second

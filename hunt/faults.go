@@ -70,6 +70,9 @@ func faults(t Target, clients []string) []fault {
 		add(fault{text: "reset: " + c + " to " + scenarios.Servers, whom: c, rank: 4 + later, idle: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
 		add(fault{text: "withhold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, glitches: glitches, idle: true, at: messagesOnly, sent: []scenarios.Where{scenarios.Sent}})
 		add(fault{text: "reset: " + c + " to " + scenarios.Servers + silently, whom: c, rank: 5 + later, lasts: true, at: asking, sent: []scenarios.Where{scenarios.Sent}})
+		for _, bad := range []string{fmt.Sprintf("slow: %s from %s %v", c, scenarios.Servers, t.TTL/5), fmt.Sprintf("flap: %s from %s %v", c, scenarios.Servers, t.TTL/5), fmt.Sprintf("loss: %s from %s 30%%", c, scenarios.Servers)} {
+			add(fault{text: bad, whom: c, rank: 6 + later, lasts: true, at: asking})
+		}
 	}
 	if t.External {
 		return out

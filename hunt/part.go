@@ -145,6 +145,7 @@ func (h *Search) add(p Portion) {
 	r.Guided += q.Guided
 	r.GuidedDiscarded += q.GuidedDiscarded
 	r.CPU += q.CPU
+	r.Processors = max(r.Processors, q.Processors)
 	r.Starts += q.Starts
 	r.CutShort = r.CutShort || q.CutShort
 	r.TTL = max(r.TTL, q.TTL)

@@ -53,7 +53,17 @@ type Result struct {
 
 	Versions map[string]string `json:"versions,omitempty"`
 	CPU      float64           `json:"cpu_seconds,omitempty"`
-	Starts   int               `json:"starts,omitempty"` // of clusters
+	// Processors is how many processors the machine of the hunt has; 0 where CPU is not known.
+	Processors int `json:"processors,omitempty"`
+	Starts     int `json:"starts,omitempty"` // of clusters
+}
+
+// Used is the part of the processors' time that the hunt took; 0 where it is not known.
+func (r *Result) Used() float64 {
+	if r.Processors == 0 || r.Seconds == 0 {
+		return 0
+	}
+	return r.CPU / r.Seconds / float64(r.Processors)
 }
 
 // Unproved says why a hunt that found nothing proves nothing; "" if it does.

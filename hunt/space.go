@@ -329,6 +329,8 @@ func (f fault) tells(t Target, s scenarios.TriggeredFault, another bool) bool {
 		return slices.Contains(f.glitches, u.Or.Leases)
 	case f.word == "hold" && s.When.At == scenarios.Sent && s.When.N == 1 && strings.HasPrefix(f.text, "hold: "+scenarios.Servers):
 		return false // the same answer as from before the act on
+	case f.word == "slow" || f.word == "flap" || f.word == "loss":
+		return u.Move.Client == "" && u.Or.Leases > 1 // how long matters less than that messages come late, or again
 	case strings.HasSuffix(f.text, silently):
 		return u.Move.Client == "" && u.Or.Leases > 1 // its connections are lost, however long it lasts
 	case f.word == "withhold" && s.When.Do == history.Acquire && u.Move.Client != "":

@@ -363,7 +363,7 @@ func TestKindsWithoutAFault(t *testing.T) {
 		{nil, nil},
 		{[]string{"none"}, nil},
 		{[]string{"pause", "kill:server", "partition", "hold:client"}, nil},
-		{[]string{"pause", "mirage"}, []string{"mirage: no schedule for model has such a fault", "clock, disk, hold, kill, partition, pause"}},
+		{[]string{"pause", "mirage"}, []string{"mirage: no schedule for model has such a fault", "clock, disk, flap, hold, kill, loss, partition, pause"}},
 		{[]string{"hold:server", "mirage:client"}, []string{"hold:server: no schedule", "mirage:client: no schedule"}},
 		{[]string{"failover"}, []string{"failover: there are no replicas"}},
 	} {

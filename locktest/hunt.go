@@ -163,7 +163,7 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 		return nil, err
 	}
 	defer os.RemoveAll(files)
-	lo := testbeds.Options{Extra: o.Extra, Runtime: "local"}
+	lo := testbeds.Options{Extra: o.Extra, Runtime: "local", AsCarried: true}
 	if lo.Self, err = writeProgram(files, self, x); err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}

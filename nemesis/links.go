@@ -225,7 +225,7 @@ func (nw *network) probe(ctx context.Context, x directedLink) error {
 		if reached.Yes {
 			return fmt.Errorf("partition: %s still reaches %s", x.from, x.to)
 		}
-		dropped, err := nw.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: to.NetNS})
+		dropped, err := nw.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: to.NetNS, Scope: nw.env.Scope})
 		if nw.died(err, to) {
 			return errDown
 		}

@@ -37,9 +37,9 @@ func (l LocalInjector) Do(ctx context.Context, op Op) (r Result, err error) {
 	case OpRest:
 		r.Yes, r.Stopped, err = proc.AtRest(op.PID)
 	case OpDrop:
-		err = drop(op.NetNS, op.From)
+		err = drop(op.NetNS, op.Scope, op.From)
 	case OpDropped:
-		r.Dropped, err = dropped(op.NetNS)
+		r.Dropped, err = dropped(op.NetNS, op.Scope)
 	case OpBar:
 		err = bars(op.NetNS, op.From, op.To)
 	case OpReach:
@@ -116,11 +116,11 @@ const (
 
 var errNoNetNS = errors.New("the nodes share one network: partitions and held packets need namespaces (see picklock doctor)")
 
-func drop(netns string, from []string) error {
+func drop(netns, scope string, from []string) error {
 	return inNetNS(netns, func(c *nftables.Conn) error {
 		// The table and its chain stay: when a chain goes, the kernel drops what waits in
 		// the namespace's queues (see package packetfault).
-		table := c.AddTable(&nftables.Table{Name: tableName, Family: nftables.TableFamilyIPv4})
+		table := c.AddTable(&nftables.Table{Name: tableName + scope, Family: nftables.TableFamilyIPv4})
 		chain := c.AddChain(&nftables.Chain{
 			Name: "input", Table: table, Type: nftables.ChainTypeFilter,
 			Hooknum: nftables.ChainHookInput, Priority: nftables.ChainPriorityFilter,
@@ -181,7 +181,7 @@ func bars(netns string, from, to []string) error {
 	})
 }
 
-func dropped(netns string) (map[string]uint64, error) {
+func dropped(netns, scope string) (map[string]uint64, error) {
 	out := map[string]uint64{}
 	err := inNetNS(netns, func(c *nftables.Conn) error {
 		tables, err := c.ListTablesOfFamily(nftables.TableFamilyIPv4)
@@ -189,7 +189,7 @@ func dropped(netns string) (map[string]uint64, error) {
 			return fmt.Errorf("read packet filter: %w", err)
 		}
 		for _, table := range tables {
-			if table.Name != tableName {
+			if table.Name != tableName+scope {
 				continue
 			}
 			rules, err := c.GetRules(table, &nftables.Chain{Name: "input", Table: table})

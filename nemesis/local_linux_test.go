@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -155,4 +157,43 @@ func TestDropOneWay(t *testing.T) {
 	if err := do(t, h, Op{Name: OpDrop, NetNS: "", From: []string{a.Addr}}); err == nil {
 		t.Error("a shared network was cut")
 	}
+}
+
+// What one drops is not what another drops at the same node, and ends without it.
+func TestDropScopes(t *testing.T) {
+	if !sandbox.Isolated {
+		testkit.Need(t, "namespaces", errors.New(sandbox.Why))
+	}
+	var h LocalInjector
+	dir := t.TempDir()
+	c, err := sandbox.Start(t.Context(), &compose.Definition{Name: "none"}, compose.Options{Self: "/bin/sleep", LogDir: dir, DataDir: filepath.Join(dir, "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Spawn(t.Context(), compose.Program{Name: "a", Role: compose.Client, Args: []string{"1000"}}); err != nil {
+		t.Fatal(err)
+	}
+	at := c.Nodes()[0].NetNS
+	drops := func(scope string, want ...string) {
+		t.Helper()
+		r, err := h.Do(t.Context(), Op{Name: OpDropped, NetNS: at, Scope: scope})
+		if got := slices.Sorted(maps.Keys(r.Dropped)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("scope %q drops %v, %v, want %v", scope, got, err, want)
+		}
+	}
+	for _, op := range []Op{{From: []string{"10.0.0.1"}}, {Scope: "-2", From: []string{"10.0.0.2"}}, {Scope: "-12", From: []string{"10.0.0.3"}}} {
+		op.Name, op.NetNS = OpDrop, at
+		if err := do(t, h, op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drops("", "10.0.0.1")
+	drops("-2", "10.0.0.2")
+	if err := do(t, h, Op{Name: OpDrop, NetNS: at, Scope: "-2"}); err != nil {
+		t.Fatal(err)
+	}
+	drops("-2")
+	drops("", "10.0.0.1")
+	drops("-12", "10.0.0.3")
 }

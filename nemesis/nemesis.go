@@ -89,7 +89,9 @@ type Env struct {
 	Asks bool
 	// Holds: clients do nothing under the lock but hold it. A client is then a holder once it
 	// was granted the lock, and no write shows that a fault has been on for long enough.
-	Holds  bool
+	Holds bool
+	// Scope tells the packet filters of this Env from those of others that work on the same nodes.
+	Scope  string
 	net    *network
 	starts *starts
 	watch  *watch

@@ -114,7 +114,7 @@ func (nw *network) uncutSeen(ctx context.Context, to string) error {
 	if !ok || down(n) {
 		return nil
 	}
-	r, err := nw.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: n.NetNS})
+	r, err := nw.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: n.NetNS, Scope: nw.env.Scope})
 	dropped := r.Dropped
 	if nw.died(err, n) {
 		return nil
@@ -154,7 +154,7 @@ func (nw *network) applyCuts(ctx context.Context, changed []directedLink) (all e
 				from = append(from, f.Addr)
 			}
 		}
-		if _, err := nw.env.Injector.Do(ctx, Op{Name: OpDrop, NetNS: n.NetNS, From: from}); err != nil && !nw.died(err, n) {
+		if _, err := nw.env.Injector.Do(ctx, Op{Name: OpDrop, NetNS: n.NetNS, Scope: nw.env.Scope, From: from}); err != nil && !nw.died(err, n) {
 			all = errors.Join(all, fmt.Errorf("cut the network of %s: %w", to, err))
 		}
 	}

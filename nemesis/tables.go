@@ -103,6 +103,7 @@ type Op struct {
 	NetNS     string              `json:"netns,omitempty"` // a path
 	From      []string            `json:"from,omitempty"`  // IP addresses
 	To        []string            `json:"to,omitempty"`    // IP addresses
+	Scope     string              `json:"scope,omitempty"` // whose OpDrop: those of others stay
 	Addr      string              `json:"addr,omitempty"`
 	Clock     clock.Setting       `json:"clock,omitzero"`
 	Probe     *compose.Probe      `json:"probe,omitempty"` // nil: only whether the port opens

@@ -14,14 +14,15 @@ import (
 
 func etcdDelayInfo() clients.Info {
 	return clients.Info{
-		Name:     "etcd-lock-delay",
-		About:    "etcd with Chubby's lock-delay: no client gets a lock that was lost and not released for two more leases (option delay)",
-		Cluster:  "etcd",
-		Fencing:  true,
-		Module:   "go.etcd.io/etcd/client/v3",
-		Confirms: true,
-		MinTTL:   time.Second,
-		Inspect:  lookEtcd,
+		Name:      "etcd-lock-delay",
+		About:     "etcd with Chubby's lock-delay: no client gets a lock that was lost and not released for two more leases (option delay)",
+		Cluster:   "etcd",
+		Fencing:   true,
+		Module:    "go.etcd.io/etcd/client/v3",
+		Confirms:  true,
+		MinTTL:    time.Second,
+		LeaseUnit: time.Second,
+		Inspect:   lookEtcd,
 		Options: []clients.Option{{Name: "delay", About: "lock-delay: how long a lost lock stays blocked after its lease; etcd counts in whole seconds",
 			Default: "2 leases", Check: adapter.Checks(adapter.ParseLength), Safer: []string{"4 leases"}}},
 		LockDelay: adapter.LockDelay,

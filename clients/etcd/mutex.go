@@ -16,14 +16,15 @@ import (
 
 func etcdInfo() clients.Info {
 	return clients.Info{
-		Name:     "etcd",
-		About:    "etcd: concurrency.Mutex of the v3 client, on a session kept alive by the library",
-		Cluster:  "etcd",
-		Module:   "go.etcd.io/etcd/client/v3",
-		Fencing:  true,
-		Confirms: true, // the unlock's answer says whether the grant's own key was still there
-		MinTTL:   time.Second,
-		Inspect:  lookEtcd,
+		Name:      "etcd",
+		About:     "etcd: concurrency.Mutex of the v3 client, on a session kept alive by the library",
+		Cluster:   "etcd",
+		Module:    "go.etcd.io/etcd/client/v3",
+		Fencing:   true,
+		Confirms:  true, // the unlock's answer says whether the grant's own key was still there
+		MinTTL:    time.Second,
+		LeaseUnit: time.Second,
+		Inspect:   lookEtcd,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			return openEtcd(o, 0)
 		},

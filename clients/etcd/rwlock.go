@@ -16,14 +16,15 @@ import (
 
 func etcdRwlockInfo() clients.Info {
 	return clients.Info{
-		Name:     "etcd-rwlock",
-		About:    "etcd: RWMutex of the v3 client's recipes, on a session kept alive by the library; the recipe itself does not report a loss",
-		Cluster:  "etcd",
-		Module:   "go.etcd.io/etcd/client/v3",
-		Kind:     clients.ReadWrite,
-		Confirms: true, // as etcd
-		MinTTL:   time.Second,
-		Inspect:  lookEtcd,
+		Name:      "etcd-rwlock",
+		About:     "etcd: RWMutex of the v3 client's recipes, on a session kept alive by the library; the recipe itself does not report a loss",
+		Cluster:   "etcd",
+		Module:    "go.etcd.io/etcd/client/v3",
+		Kind:      clients.ReadWrite,
+		Confirms:  true, // as etcd
+		MinTTL:    time.Second,
+		LeaseUnit: time.Second,
+		Inspect:   lookEtcd,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
 			l, err := openEtcd(o, 0)
 			if err != nil {

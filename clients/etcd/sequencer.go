@@ -20,6 +20,7 @@ func etcdSequencerInfo() clients.Info {
 		Module:    "go.etcd.io/etcd/client/v3",
 		Confirms:  true,
 		MinTTL:    time.Second,
+		LeaseUnit: time.Second,
 		Inspect:   lookEtcd,
 		Open:      func(_ context.Context, o clients.Options) (clients.Lock, error) { return openEtcd(o, 0) },
 		Sequencer: openEtcdSequencer,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -91,7 +92,7 @@ unusable arguments, 255 picklock itself failed.`,
 	fl.IntVar(&f.depth, "max-faults", 2, "inject at most this many faults in a schedule: 0, 1 or 2")
 	fl.StringSliceVar(&f.find, "find", nil, "search for these anomalies only (default: all that break a required property)")
 	fl.BoolVar(&f.beyond, "ignore-hazards", false, "ignore lease hazards: a stale write after the lease has ended, which only fencing can refuse")
-	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules side by side (default: by the machine)")
+	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules side by side (default: as many as the processors carry)")
 	fl.IntVar(&f.replays, "replays", 20, "replay each counterexample this often, with the machine to itself")
 	fl.StringVar(&f.strategy, "strategy", hunt.Guided, "search in this way: "+strings.Join(hunt.Strategies(), ", "))
 	fl.BoolVar(&f.first, "fail-fast", false, "stop at the first counterexample that repeats")
@@ -179,8 +180,9 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	if f.Self, err = os.Executable(); err != nil {
 		return fmt.Errorf("find the own program: %w", err)
 	}
-	if f.jobs == 0 {
-		f.jobs = testbeds.Jobs(target)
+	jobs := f.jobs
+	if jobs == 0 {
+		jobs, f.AsCarried = testbeds.Jobs(target), true
 	}
 	dir, err := huntreport.Open(f.out, f.resume, target.Lock)
 	if err != nil {
@@ -193,7 +195,7 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		return err
 	}
 	ui := newHuntProgress(os.Stderr)
-	pool, runners, target, err := f.Start(untilAbandoned(ctx), info, target, f.jobs, func(text string) { ui.say("%s", text) })
+	pool, runners, target, err := f.Start(untilAbandoned(ctx), info, target, jobs, func(text string) { ui.say("%s", text) })
 	if err != nil {
 		if !unusable(err) {
 			dir.Keep()
@@ -210,11 +212,14 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.counterexample,
 	})
 	before := f.used()
+	ui.used = func() time.Duration { return f.used() - before }
 	result, err := search.Run(ctx, runners)
 	if err != nil {
 		return huntError(err)
 	}
-	result.CPU = (f.used() - before).Seconds()
+	if result.CPU = (f.used() - before).Seconds(); result.CPU > 0 {
+		result.Processors = runtime.NumCPU()
+	}
 	if ctx.Err() == nil && f.finish > 0 {
 		o := pool.Mitigations(info)
 		o.Replays, o.Time, o.Tell = f.replays, f.finish, func(text string) { ui.say("%s", text) }
@@ -334,7 +339,10 @@ func (f *huntFlags) command() []string {
 	if f.strategy != hunt.Guided {
 		c = append(c, "--strategy", f.strategy)
 	}
-	return append(c, "--ttl", s.TTL.String(), "--duration", f.limit.String(), "--max-faults", fmt.Sprint(f.depth), "--jobs", fmt.Sprint(f.jobs), "--seed", fmt.Sprint(f.seed))
+	if f.jobs > 0 {
+		c = append(c, "--jobs", fmt.Sprint(f.jobs))
+	}
+	return append(c, "--ttl", s.TTL.String(), "--duration", f.limit.String(), "--max-faults", fmt.Sprint(f.depth), "--seed", fmt.Sprint(f.seed))
 }
 
 // huntProgress is what is seen of a hunt while it goes on.
@@ -342,7 +350,8 @@ type huntProgress struct {
 	mu   sync.Mutex
 	out  io.Writer
 	last time.Time
-	live bool // the last line is to be written over
+	live bool                 // the last line is to be written over
+	used func() time.Duration // of processor time since the search began; nil: not yet
 }
 
 func newHuntProgress(out io.Writer) *huntProgress { return &huntProgress{out: out} }
@@ -367,7 +376,13 @@ func (u *huntProgress) progress(p hunt.Progress) {
 	default:
 		depth = fmt.Sprintf("schedules with %d faults", p.Depth)
 	}
-	line := fmt.Sprintf("%4.0f s left  %5d runs, %.1f a second, now %s  %d states  %d found", max(0, p.Left.Seconds()), p.Runs, float64(p.Runs)/max(0.1, p.Elapsed.Seconds()), depth, p.States, len(p.Counterexamples))
+	rate := fmt.Sprintf("%.1f a second", float64(p.Runs)/max(0.1, p.Elapsed.Seconds()))
+	if u.used != nil {
+		if used := u.used(); used > 0 {
+			rate += fmt.Sprintf(" with %.0f %% of the processors", 100*used.Seconds()/max(0.1, p.Elapsed.Seconds())/float64(runtime.NumCPU()))
+		}
+	}
+	line := fmt.Sprintf("%4.0f s left  %5d runs, %s, now %s  %d states  %d found", max(0, p.Left.Seconds()), p.Runs, rate, depth, p.States, len(p.Counterexamples))
 	if f, ok := u.out.(*os.File); !ok || !isTerminal(f) {
 		if int(p.Elapsed.Seconds())%10 == 0 {
 			fmt.Fprintln(u.out, line)

@@ -69,7 +69,7 @@ func (w *worker) hunt(ctx context.Context, j *job) (*hunting, error) {
 	h := &hunting{job: j, gains: gains, found: found, gone: map[string]string{}, restore: images(j.job.Images)}
 	n := w.o.Jobs
 	if n == 0 {
-		n = testbeds.Jobs(target)
+		n, o.AsCarried = testbeds.Jobs(target), true
 	}
 	if h.pool, h.runners, h.target, err = o.Start(ctx, info, target, n, w.o.Say); err != nil {
 		gains.Close()

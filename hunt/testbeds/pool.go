@@ -36,6 +36,10 @@ type Options struct {
 	// other or with anybody else; "" where each has its own.
 	Keys string
 
+	// AsCarried: the number of runs side by side is only the most there may be; there are as many as the
+	// processors carry.
+	AsCarried bool
+
 	chosen bool // the lease is not what the user named
 }
 
@@ -55,7 +59,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	}
 	var leases []time.Duration
 	if o.chosen {
-		leases = uneven(s.TTL)
+		leases = uneven(s.TTL, info.LeaseUnit)
 	}
 	if s.Fencing == "" {
 		s.Fencing = "none"
@@ -99,9 +103,12 @@ func unable(def *compose.Definition) map[string]string {
 }
 
 // uneven are leases, beside the usual one, that are no whole number of seconds: a lock may
-// well drop what is beyond the second.
-func uneven(usual time.Duration) []time.Duration {
+// well drop what is beyond the second. Where the service itself rounds leases, there is no such one.
+func uneven(usual, unit time.Duration) []time.Duration {
 	lease := max(time.Second, usual.Truncate(time.Second)) + time.Second/2
+	if unit > 0 && lease%unit != 0 {
+		return nil
+	}
 	if lease == usual || lease > longestLease+time.Second/2 {
 		return nil // the runs would last too long
 	}
@@ -113,6 +120,13 @@ type Pool struct {
 	o      Options
 	target hunt.Target
 
+	// What is run on shared testbeds, by so many runs as limit lets.
+	limit  *limit
+	shared *testbed      // for what strikes only clients
+	own    chan *testbed // each for one run at a time
+	unlook context.CancelFunc
+	looks  sync.WaitGroup
+
 	mu       sync.Mutex
 	testbeds []*testbed
 	n        int
@@ -121,8 +135,46 @@ type Pool struct {
 // NewPool prepares testbeds. None runs before it is opened.
 func NewPool(o Options, t hunt.Target) *Pool { return &Pool{o: o, target: t} }
 
-// Open starts testbeds, side by side.
+// Open starts testbeds for n runs side by side, or for as many up to that as the processors carry.
 func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Runner, error) {
+	if n == 1 || p.o.Runtime != "local" {
+		return p.openApart(ctx, n)
+	}
+	first := n
+	if p.o.AsCarried {
+		first = min(n, apart(p.target))
+	}
+	p.limit = newLimit(first, n)
+	var err error
+	if p.shared, err = p.prepare(p.o.Settings, p.o.Extra, n); err != nil {
+		return nil, err
+	}
+	// Those for schedules that strike a server are started when the first of these comes.
+	p.own = make(chan *testbed, min(n, apart(p.target)))
+	for range cap(p.own) {
+		l, err := p.prepare(p.o.Settings, p.o.Extra, 1)
+		if err != nil {
+			return nil, err
+		}
+		p.own <- l
+	}
+	if err := p.shared.start(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	if p.o.AsCarried {
+		look, unlook := context.WithCancel(context.WithoutCancel(ctx))
+		p.unlook = unlook
+		p.looks.Go(func() { p.limit.watch(look) })
+	}
+	runners := make([]hunt.Runner, n)
+	for i := range runners {
+		runners[i] = runner{p}
+	}
+	return runners, nil
+}
+
+// openApart starts testbeds with one set of clients each, side by side.
+func (p *Pool) openApart(ctx context.Context, n int) ([]hunt.Runner, error) {
 	over := make(chan failure, n)
 	for range n {
 		go func() {
@@ -143,6 +195,15 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Runner, error) {
 }
 
 func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]string) (*testbed, error) {
+	l, err := p.prepare(s, extra, 1)
+	if err != nil {
+		return l, err
+	}
+	return l, l.start(ctx)
+}
+
+// prepare makes a testbed that is started later.
+func (p *Pool) prepare(s workloads.Settings, extra map[string]string, sets int) (*testbed, error) {
 	p.mu.Lock()
 	p.n++
 	dir, keys := filepath.Join(p.o.Dir, fmt.Sprintf("testbed-%d", p.n)), ""
@@ -154,7 +215,7 @@ func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]
 	s.Faults, s.Clients = nil, len(p.target.ClientNames())
 	l := &testbed{self: p.o.Self, log: filepath.Join(dir, "testbed.log"), config: harness.TestbedConfig{
 		Settings: s, Extra: extra, Abilities: p.o.Abilities, Clients: p.target.ClientNames(), Faults: kinds(faults),
-		Bound: p.target.Bound, Runtime: p.o.Runtime, ClientImage: p.o.ClientImage, Dir: dir, Keys: keys,
+		Bound: p.target.Bound, Runtime: p.o.Runtime, ClientImage: p.o.ClientImage, Dir: dir, Keys: keys, Sets: sets,
 	}}
 	p.mu.Lock()
 	p.testbeds = append(p.testbeds, l)
@@ -162,7 +223,7 @@ func (p *Pool) open(ctx context.Context, s workloads.Settings, extra map[string]
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return l, fmt.Errorf("make the folder of a testbed: %w", err)
 	}
-	return l, l.start(ctx)
+	return l, nil
 }
 
 // kinds are the faults that servers have to be prepared for. picklock's own disks make every sync
@@ -203,6 +264,10 @@ func (p *Pool) Versions() map[string]string {
 
 // Close ends all testbeds.
 func (p *Pool) Close() error {
+	if p.unlook != nil {
+		p.unlook()
+		p.looks.Wait()
+	}
 	p.mu.Lock()
 	testbeds := p.testbeds
 	p.mu.Unlock()

@@ -20,9 +20,12 @@ const longestLease = 2 * time.Second
 // longer.
 const tooBusy = 0.15
 
-// Jobs is how many testbeds keep this machine busy and not too busy: most of a run is
-// waiting. Each has servers of its own.
-func Jobs(t hunt.Target) int {
+// Jobs is how many runs there may be side by side at most: most of a run is waiting. With
+// Options.AsCarried there are as many of them as the processors carry.
+func Jobs(t hunt.Target) int { return max(2, min(48, 12*runtime.NumCPU())) }
+
+// apart is how many testbeds with servers of their own keep this machine busy and not too busy.
+func apart(t hunt.Target) int {
 	perCPU := 3
 	if len(t.Servers) > 2 {
 		perCPU = 2
@@ -40,12 +43,12 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 	}
 	for {
 		pool := NewPool(*o, target)
-		say(fmt.Sprintf("start %d testbeds of %s, with a lease of %v", n, target.Lock, target.TTL))
+		say(fmt.Sprintf("start %s for up to %d runs side by side, with a lease of %v", target.Lock, n, target.TTL))
 		runners, err := pool.Open(ctx, n)
 		if err != nil {
 			return nil, nil, target, err
 		}
-		busy, err := target.Probe(ctx, runners)
+		busy, err := target.Probe(ctx, runners[:min(n, apart(target))])
 		if err != nil {
 			return nil, nil, target, errors.Join(err, pool.Close())
 		}

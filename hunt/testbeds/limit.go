@@ -1,0 +1,152 @@
+package testbeds
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// limit is how many runs may be under way at once: as many as the processors carry. It begins with
+// few, and allows one more as long as the processors have time left and no run was disturbed.
+type limit struct {
+	least, most int
+
+	mu      sync.Mutex
+	now     int
+	running int
+	full    bool // all that were allowed were under way since the last look
+	ended   int  // runs since the last look
+	busy    int  // of these that this machine was too busy for
+	changed chan struct{}
+}
+
+func newLimit(first, most int) *limit {
+	return &limit{least: max(1, first/2), most: most, now: min(first, most), changed: make(chan struct{})}
+}
+
+// enter returns when one more run may begin; leave ends it.
+func (l *limit) enter(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		free := l.running < l.now
+		if free {
+			l.running++
+		}
+		l.full = l.full || l.running >= l.now
+		changed := l.changed
+		l.mu.Unlock()
+		if free {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (l *limit) leave(busy bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running--
+	l.ended++
+	if busy {
+		l.busy++
+	}
+	l.change()
+}
+
+func (l *limit) change() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+const (
+	lookEvery = time.Second
+	// spare is the part of the processors' time up to which more runs are begun.
+	spare = 0.75
+	// disturbedRuns is the part of the runs that may be disturbed.
+	disturbedRuns = 0.05
+	// freeMemory is the part of the memory that stays free.
+	freeMemory = 0.2
+)
+
+// adjust draws the conclusion of a look: used is the part of the processors' time that was used, by
+// whomever, and free the part of the memory that is free.
+func (l *limit) adjust(used, free float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	disturbed := float64(l.busy) > disturbedRuns*float64(l.ended)
+	switch {
+	case l.busy > 1 && disturbed:
+		l.now = max(l.least, l.now-max(1, l.now/8))
+	case used < spare && free > freeMemory && l.full && !disturbed:
+		l.now = min(l.most, l.now+max(1, l.now/8))
+	}
+	l.full, l.ended, l.busy = l.running >= l.now, 0, 0
+	l.change()
+}
+
+// watch adjusts the limit until ctx ends.
+func (l *limit) watch(ctx context.Context) {
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	before, _ := processors()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		now, err := processors()
+		if err != nil || now.all == before.all {
+			continue
+		}
+		l.adjust(float64(now.used-before.used)/float64(now.all-before.all), memory())
+		before = now
+	}
+}
+
+// ticks is the time of all processors since the machine started.
+type ticks struct{ used, all int64 }
+
+// processors reads it; where the kernel does not say, there is an error, and the limit stays.
+func processors() (t ticks, err error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return t, fmt.Errorf("read how busy the processors are: %w", err)
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	for i, f := range bytes.Fields(line) {
+		n, err := strconv.ParseInt(string(f), 10, 64)
+		if i == 0 || err != nil || i > 8 { // its name; what guests used is in the others
+			continue
+		}
+		if t.all += n; i != 4 && i != 5 { // idle, and idle while a disk works
+			t.used += n
+		}
+	}
+	return t, nil
+}
+
+// memory is the part of the memory that is free; 1 where that is not known.
+func memory() float64 {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 1
+	}
+	var total, free float64
+	for line := range bytes.Lines(text) {
+		_, _ = fmt.Sscanf(string(line), "MemTotal: %f", &total)    // most lines are others
+		_, _ = fmt.Sscanf(string(line), "MemAvailable: %f", &free) // most lines are others
+	}
+	if total == 0 {
+		return 1
+	}
+	return free / total
+}

@@ -1,0 +1,72 @@
+package testbeds
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestLimit(t *testing.T) {
+	for _, x := range []struct {
+		name        string
+		now         int
+		used, free  float64
+		full        bool
+		ended, busy int
+		want        int
+	}{
+		{"the processors have time left", 6, 0.5, 0.9, true, 20, 0, 7},
+		{"many at once", 16, 0.5, 0.9, true, 50, 0, 18},
+		{"not all are used", 6, 0.5, 0.9, false, 20, 0, 6},
+		{"the processors are in use", 6, 0.8, 0.9, true, 20, 0, 6},
+		{"there is no memory", 6, 0.5, 0.1, true, 20, 0, 6},
+		{"runs are disturbed", 16, 0.5, 0.9, true, 20, 2, 14},
+		{"one run is disturbed", 16, 0.5, 0.9, true, 19, 1, 16},
+		{"never fewer than half of the first", 3, 1, 0.9, true, 4, 4, 3},
+		{"never more than the most", 24, 0.1, 0.9, true, 90, 0, 24},
+	} {
+		l := newLimit(6, 24)
+		l.now, l.full, l.ended, l.busy = x.now, x.full, x.ended, x.busy
+		if l.adjust(x.used, x.free); l.now != x.want {
+			t.Errorf("%s: %d, want %d", x.name, l.now, x.want)
+		}
+	}
+	l := newLimit(1, 1)
+	if err := l.enter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.enter(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("one more than may be: %v", err)
+	}
+	l.leave(false)
+	if err := l.enter(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUneven(t *testing.T) {
+	for _, x := range []struct{ usual, unit, want time.Duration }{
+		{250 * time.Millisecond, 0, 1500 * time.Millisecond},
+		{time.Second, 0, 1500 * time.Millisecond},
+		{time.Second, time.Second, 0},
+		{2 * time.Second, 0, 2500 * time.Millisecond},
+		{4 * time.Second, 0, 0},
+	} {
+		got := uneven(x.usual, x.unit)
+		if (x.want != 0) != (len(got) == 1) || x.want != 0 && got[0] != x.want {
+			t.Errorf("%v in units of %v: %v, want %v", x.usual, x.unit, got, x.want)
+		}
+	}
+}
+
+func TestProcessors(t *testing.T) {
+	if p, err := processors(); err != nil || p.used <= 0 || p.used > p.all {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if m := memory(); m <= 0 || m >= 1 {
+		t.Errorf("%v of the memory is free", m)
+	}
+}
