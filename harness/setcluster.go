@@ -96,8 +96,8 @@ func (c *setCluster) tell(err error) {
 func (c *setCluster) forget() (some bool) {
 	for {
 		select {
-		case <-c.died:
-			some = true
+		case err := <-c.died:
+			some = some || err != nil
 		default:
 			return some
 		}

@@ -63,10 +63,13 @@ func (c *nodesOf) Kill(_ context.Context, name string) error {
 
 // A set sees what all share and its own clients, by their own names.
 func TestSetCluster(t *testing.T) {
-	c := &nodesOf{}
-	for _, n := range []compose.Node{{Name: "redis", Role: compose.Server}, {Name: "register", Role: compose.Register}, {Name: "A", Role: compose.Client, Addr: "1"}, {Name: "A-2", Role: compose.Client, Addr: "2"}, {Name: "A-12", Role: compose.Client, Addr: "3"}} {
-		c.nodes = append(c.nodes, n)
-	}
+	c := &nodesOf{nodes: []compose.Node{
+		{Name: "redis", Role: compose.Server},
+		{Name: "register", Role: compose.Register},
+		{Name: "A", Role: compose.Client, Addr: "1"},
+		{Name: "A-2", Role: compose.Client, Addr: "2"},
+		{Name: "A-12", Role: compose.Client, Addr: "3"},
+	}}
 	for number, addr := range map[int]string{1: "1", 2: "2", 12: "3"} {
 		set := newSetCluster(c, []string{"A", "B"}, number)
 		var names []string

@@ -106,7 +106,7 @@ func TestTestbedSets(t *testing.T) {
 			continue
 		}
 		// One whose fault kept the others from contending is unknown, which is no failure either.
-		if x.r.Verdict.Valid != faults[x.fault] && !(x.r.Verdict.Valid == checker.Unknown && faults[x.fault] == checker.True) {
+		if got, want := x.r.Verdict.Valid, faults[x.fault]; got != want && (got != checker.Unknown || want != checker.True) {
 			t.Errorf("%s: %v (%s), want %v", x.fault, x.r.Verdict.Valid, x.r.Verdict.Why, faults[x.fault])
 		}
 		for _, e := range x.r.Events {
