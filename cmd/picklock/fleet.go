@@ -17,6 +17,6 @@ the results. Without a queue of its own, a campaign runs on this machine alone.`
   picklock fleet status --queue nats://coordinator.example:4222`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(fleetRunCommand(), fleetWorkerCommand(), fleetStatusCommand())
+	c.AddCommand(fleetRunCommand(), fleetWorkerCommand(), fleetStatusCommand(), fleetTokenCommand())
 	return c
 }

@@ -234,7 +234,7 @@ func (f *fleetRunFlags) open() error {
 
 // lead coordinates the campaign, and runs a worker beside that if the flags say so.
 func (f *fleetRunFlags) lead(ctx context.Context) (_ *coordinator.Outcome, err error) {
-	q, err := f.queue.connect(ctx, "coordinator of "+f.id, f.server)
+	q, err := f.queue.connect(ctx, "coordinator of "+f.id, stream.Coordinator, f.server)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func (f *fleetRunFlags) workBeside(ctx context.Context, cancel context.CancelCau
 	if err != nil {
 		return nil, err
 	}
-	if o.Queue, err = f.queue.connect(ctx, o.Name, f.server); err != nil {
+	if o.Queue, err = f.queue.connect(ctx, o.Name, stream.Worker, f.server); err != nil {
 		return nil, errors.Join(err, end())
 	}
 	if err := hideToken(); err != nil {

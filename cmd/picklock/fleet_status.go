@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	fleetstatus "github.com/picklock/picklock/fleet/status"
+	"github.com/picklock/picklock/fleet/stream"
 )
 
 // fleetStatusFlags say which campaign is shown, and how.
@@ -57,7 +58,7 @@ func (f *fleetStatusFlags) run(ctx context.Context, w io.Writer, args []string) 
 	if err := f.queue.check(); err != nil {
 		return usage(err)
 	}
-	q, err := f.queue.connect(ctx, "status", nil)
+	q, err := f.queue.connect(ctx, "status", stream.Reader, nil)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // the user ended it

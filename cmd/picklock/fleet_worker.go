@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/picklock/picklock/fleet/stream"
 	"github.com/picklock/picklock/fleet/worker"
 )
 
@@ -65,7 +66,7 @@ func (f *fleetWorkerFlags) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	if o.Queue, err = f.queue.connect(ctx, o.Name, nil); err != nil {
+	if o.Queue, err = f.queue.connect(ctx, o.Name, stream.Worker, nil); err != nil {
 		if ctx.Err() != nil {
 			return nil // the user ended it, and it has no item
 		}

@@ -72,11 +72,14 @@ func (f *queueFlags) check() error {
 	return nil
 }
 
-// connect reaches the queue; server is one in this process, or nil.
-func (f *queueFlags) connect(ctx context.Context, name string, server *stream.Server) (*stream.Queue, error) {
+// connect reaches the queue for what needs the rights of a role; server is one in this process, or nil.
+func (f *queueFlags) connect(ctx context.Context, name string, role stream.Role, server *stream.Server) (*stream.Queue, error) {
 	token, err := queueToken()
 	if err != nil {
 		return nil, usage(err)
+	}
+	if has := stream.RoleOf(token); !has.May(role) {
+		return nil, usage(fmt.Errorf("the token in %s is that of a %s, and this needs that of a %s (picklock fleet token --help)", tokenVariable, has, role))
 	}
 	o := stream.Options{URL: f.url, Server: server, Token: token, Name: name, Wait: f.wait, Say: func(text string) { fmt.Fprintf(os.Stderr, "picklock: %s\n", text) }}
 	if server == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,20 +86,26 @@ func resultOf(key string, b []byte) fleet.Result {
 // largest bounds an unpacked payload: a worker must not fill the coordinator's memory.
 const largest = 256 << 20
 
-func (c *Campaign) putObject(ctx context.Context, name string, v any) (string, error) {
+// putObject stores an object under the name that name makes for each attempt.
+func (c *Campaign) putObject(ctx context.Context, name func() string, v any) (stored string, err error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	err := json.NewEncoder(z).Encode(v)
+	err = json.NewEncoder(z).Encode(v)
 	if err = errors.Join(err, z.Close()); err != nil {
-		return "", fmt.Errorf("pack %s: %w", name, err)
+		return "", fmt.Errorf("pack %s: %w", name(), err)
 	}
-	return name, retry(ctx, func(ctx context.Context) error {
-		if _, err := c.objects.PutBytes(ctx, name, b.Bytes()); err != nil {
-			return fmt.Errorf("send %s: %w", name, err)
+	err = retry(ctx, func(ctx context.Context) error {
+		stored = name()
+		if _, err := c.objects.PutBytes(ctx, stored, b.Bytes()); err != nil {
+			return fmt.Errorf("send %s: %w", stored, err)
 		}
 		return nil
 	})
+	return stored, err
 }
+
+// objectName is an object's name as the subjects of the server have it.
+func objectName(name string) string { return base64.URLEncoding.EncodeToString([]byte(name)) }
 
 // Payload reads the payload of an item.
 func (c *Campaign) Payload(ctx context.Context, name string) (*fleet.Payload, error) {
@@ -111,7 +118,7 @@ const reportObject = "report"
 
 // Report stores the campaign's report for clients that have the queue and not the folder.
 func (c *Campaign) Report(ctx context.Context, r *fleet.Report) error {
-	_, err := c.putObject(ctx, reportObject, r)
+	_, err := c.putObject(ctx, func() string { return reportObject }, r)
 	return err
 }
 

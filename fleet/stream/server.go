@@ -17,7 +17,7 @@ import (
 type ServerOptions struct {
 	Dir    string // of its files
 	Listen string // host:port; "": only this process can reach it
-	Token  string // that clients must send
+	Token  string // the secret: coordinators send it, workers and readers the token of their role (see Role)
 	// Certificate and Key are PEM files: with them all clients must use TLS.
 	Certificate, Key string
 }
@@ -71,7 +71,12 @@ func listen(config *server.Options, o ServerOptions) error {
 	if ip := net.ParseIP(host); (ip == nil || !ip.IsLoopback()) && host != "localhost" && o.Token == "" {
 		return errors.New("a queue that other machines reach needs a token: set PICKLOCK_QUEUE_TOKEN")
 	}
-	config.DontListen, config.Host, config.Port, config.Authorization = false, host, n, o.Token
+	config.DontListen, config.Host, config.Port = false, host, n
+	if o.Token != "" {
+		if config.CustomClientAuthentication, err = authenticate(o.Token); err != nil {
+			return err
+		}
+	}
 	if o.Certificate == "" && o.Key == "" {
 		return nil
 	}

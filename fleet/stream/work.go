@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -189,7 +190,10 @@ func (t *Taken) Finished(ctx context.Context) (bool, error) {
 func (t *Taken) Done(ctx context.Context, r fleet.Result, p *fleet.Payload) error {
 	if p != nil {
 		var err error
-		if r.Object, err = t.c.putObject(ctx, t.Item.ID()+"/"+r.Worker, p); err != nil {
+		// A name of its own for each attempt: the chunks of an object that is replaced are purged, which
+		// is no right of a worker.
+		name := func() string { return t.Item.ID() + "/" + r.Worker + "/" + rand.Text() }
+		if r.Object, err = t.c.putObject(ctx, name, p); err != nil {
 			return err
 		}
 	}
@@ -198,23 +202,14 @@ func (t *Taken) Done(ctx context.Context, r fleet.Result, p *fleet.Payload) erro
 	if err != nil {
 		return fmt.Errorf("store the result of item %s: %w", r.Item, err)
 	}
-	second := false
 	err = retry(ctx, func(ctx context.Context) error {
 		if _, err := t.c.kv.Create(ctx, doneKey(t.Item), b); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
 			return fmt.Errorf("store the result of item %s: %w", r.Item, err)
-		} else if err != nil {
-			second = true
 		}
 		return nil
 	})
 	if err != nil {
 		return err
-	}
-	if second {
-		var kept fleet.Result
-		if there, err := get(ctx, t.c.kv, doneKey(t.Item), &kept); err == nil && there && r.Object != "" && kept.Object != r.Object {
-			_ = t.c.objects.Delete(ctx, r.Object) // nobody reads it
-		}
 	}
 	return t.Drop(ctx)
 }

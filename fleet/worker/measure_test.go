@@ -44,7 +44,11 @@ func TestNotMeasured(t *testing.T) {
 	if err := done.Done(t.Context(), fleet.Result{Worker: "other"}, &fleet.Payload{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.measure(t.Context(), j, fleet.Item{Kind: fleet.Measure, Objects: []string{done.Item.ID() + "/other"}}, &fleet.Result{}); err == nil || !strings.Contains(err.Error(), "has no counterexample 0") {
+	stored, err := c.ResultsNow(t.Context())
+	if err != nil || len(stored) != 1 {
+		t.Fatal(stored, err)
+	}
+	if _, err := w.measure(t.Context(), j, fleet.Item{Kind: fleet.Measure, Objects: []string{stored[0].Object}}, &fleet.Result{}); err == nil || !strings.Contains(err.Error(), "has no counterexample 0") {
 		t.Errorf("there is no such counterexample: %v", err)
 	}
 	if err := c.Mark(t.Context(), fleet.MeasuredMark(0)); err != nil {

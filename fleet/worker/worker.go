@@ -92,9 +92,6 @@ func run(ctx context.Context, o Options) (err error) {
 	}
 	now := time.Now()
 	w := &worker{o: o, jobs: map[string]*job{}, state: fleet.Worker{Name: o.Name, Version: harness.Version(), Since: now, Seen: now}}
-	if err := o.Queue.Prepare(ctx); err != nil {
-		return err
-	}
 	beating, stop := context.WithCancel(ctx)
 	beaten := make(chan struct{})
 	go func() {
