@@ -69,8 +69,10 @@ func TestRecipes(t *testing.T) {
 		"python":         {"redis-py", "", map[string]string{"python3": python}, []string{"python3 -m pip install", "-r requirements/redis_py.txt"}, []string{"python3 -E -s", "redis_py.py'"}},
 		"python, other":  {"redis-py", "7.0.0", map[string]string{"python3": python}, []string{"redis==7.0.0"}, nil},
 		"node":           {"node-redlock", "", map[string]string{"node": "", "npm": "test -f package-lock.json && test -f ../adapter.mjs"}, []string{"npm ci --ignore-scripts"}, []string{"node '", "redlock/redlock.mjs'"}},
-		"node, other":    {"node-redlock", "4.2.0", map[string]string{"node": "", "npm": `test ! -e package-lock.json && grep -q '"redlock":"4.2.0"' package.json`}, []string{"npm install --ignore-scripts"}, nil},
+		"node, other":    {"node-redlock", "4.2.0", map[string]string{"node": "", "npm": `test ! -e package-lock.json && grep -q '"redlock":"4.2.0"' package.json`}, []string{"npm install --legacy-peer-deps --ignore-scripts"}, nil},
 		"rust":           {"rslock", "", map[string]string{"cc": "", "cargo": `test -f ../adapter/Cargo.toml && grep -q '"=0.10.0"' Cargo.toml && mkdir -p ../target/release && echo x >../target/release/client`}, []string{"cargo build --release", "--locked"}, []string{"/client'"}},
+		"go":             {"go-redsync", "", map[string]string{"go": "test -f adapter/adapter.go && test -f go.sum && grep -q 'redsync/v4 v4' go.mod"}, []string{"go build -tags library", "./redsync"}, []string{"/client'"}},
+		"go, other":      {"go-redsync", "4.1.0", map[string]string{"go": "test ! -f go.sum && ! grep -q redsync go.mod"}, []string{"go get github.com/go-redsync/redsync/v4@v4.1.0", "-mod mod ./redsync"}, nil},
 		"rust, other":    {"rslock", "0.7.4", map[string]string{"cc": "", "cargo": `grep -q 'rslock = { version = "=0.7.4"' Cargo.toml && mkdir -p ../target/release && echo x >../target/release/client`}, []string{"cargo build --release"}, nil},
 		"another's line": {"kazoo", "", map[string]string{"python3": python}, []string{"-r requirements/kazoo_lock.txt"}, nil},
 	} {
@@ -185,7 +187,7 @@ func TestWaitInterrupted(t *testing.T) {
 func TestMissingTools(t *testing.T) {
 	for lock, want := range map[string]string{
 		"redisson": "Java, whose client has to be built here: missing on PATH: mvn, javac. Install: apt install maven; apt install default-jdk-headless",
-		"redis-py": "missing on PATH: python3", "node-redlock": "missing on PATH: node, npm", "rslock": "rustup.rs",
+		"redis-py": "missing on PATH: python3", "node-redlock": "missing on PATH: node, npm", "go-redsync": "missing on PATH: go. Install: https://go.dev/doc/install", "rslock": "rustup.rs",
 	} {
 		t.Run(lock, func(t *testing.T) {
 			tools(t, map[string]string{"java": ""})

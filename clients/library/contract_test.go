@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) { servers.Main(m) }
 
 // required are the tools of the languages as PICKLOCK_TEST_REQUIRE names them.
-var required = map[*language]string{javaLanguage: "maven", pythonLanguage: "pip", nodeLanguage: "npm", rustLanguage: "cargo"}
+var required = map[*language]string{javaLanguage: "maven", pythonLanguage: "pip", nodeLanguage: "npm", goLanguage: "go", rustLanguage: "cargo"}
 
 // needTools skips the test where the tools of the lock's language are missing.
 func needTools(t testing.TB, lock string) {
@@ -56,6 +56,8 @@ func TestContract(t *testing.T) {
 		// A release tells no difference between a lock that is gone and servers that are; leases count from
 		// the first try; a wait ends with its tries.
 		{lock: "node-redlock", Options: contract.Options{TTL: time.Second, Start: redis(5), Without: []string{contract.Loss, contract.Since, contract.Vain}}},
+		// A release tells no difference between a lock that is gone and too few answers.
+		{lock: "go-redsync", Options: contract.Options{TTL: time.Second, Start: redis(5), Without: []string{contract.Loss}}},
 		// Its release says nothing of its outcome.
 		{lock: "rslock", Options: contract.Options{TTL: time.Second, Start: redis(5), Without: []string{contract.Loss, contract.Kill}}},
 		// Their releases never say that the lock was gone.
@@ -79,7 +81,7 @@ func TestContract(t *testing.T) {
 
 // A client says which version of its library it has loaded.
 func TestLoaded(t *testing.T) {
-	for _, l := range []string{"redis-py", "node-redlock", "rslock"} {
+	for _, l := range []string{"redis-py", "node-redlock", "go-redsync", "rslock"} {
 		t.Run(l, func(t *testing.T) {
 			info := built(t, l)
 			lock := contract.Open(t, info, "c1", []string{servers.Redis(t, 1)[0].Addr}, time.Second)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	golang "github.com/picklock/picklock/clients/go"
 	"github.com/picklock/picklock/clients/java"
 	"github.com/picklock/picklock/clients/node"
 	"github.com/picklock/picklock/clients/python"
@@ -48,7 +49,7 @@ func (l *language) missing(lock string) error {
 // The languages.
 var (
 	javaLanguage = &language{
-		name: "Java", recipe: 1, sources: java.Sources, shared: []string{"pom.xml", "adapter/*.java"},
+		name: "Java", recipe: 2, sources: java.Sources, shared: []string{"pom.xml", "adapter/*.java"},
 		own:   func(p program) []string { return []string{p.folder + "/pom.xml", p.folder + "/*.java"} },
 		tools: []tool{{"mvn", "apt install maven"}, {"javac", "apt install default-jdk-headless"}, {"java", "apt install default-jre-headless"}},
 		build: buildJava,
@@ -81,6 +82,17 @@ var (
 		build: buildNode,
 		command: func(p program, dir string) (string, error) {
 			return shell(p, "node", filepath.Join(dir, p.folder, p.program+".mjs")), nil
+		},
+	}
+	goLanguage = &language{
+		name: "Go", recipe: 1, sources: golang.Sources, shared: []string{"adapter/*.go"},
+		own: func(p program) []string {
+			return []string{p.folder + "/go.mod.tmpl", p.folder + "/go.sum", p.folder + "/main.go"}
+		},
+		tools: []tool{{"go", "https://go.dev/doc/install, or apt install golang where that is new enough"}},
+		build: buildGo,
+		command: func(p program, dir string) (string, error) {
+			return shell(p, filepath.Join(dir, "client")), nil
 		},
 	}
 	rustLanguage = &language{

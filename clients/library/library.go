@@ -1,6 +1,6 @@
-// Package library has the locks of libraries in Java, Python, Node and Rust. Each is tested by a
-// program in its own language, whose sources are in clients/java, clients/python, clients/node and
-// clients/rust. The package knows how those programs are built and started, and no service; clients/exec
+// Package library has the locks of libraries in Java, Python, Node, Go and Rust. Each is tested by a
+// program in its own language, whose sources are in clients/java, clients/python, clients/node,
+// clients/go and clients/rust. The package knows how those programs are built and started, and no service; clients/exec
 // speaks to them.
 package library
 

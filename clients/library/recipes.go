@@ -29,7 +29,8 @@ func buildJava(ctx context.Context, b *building) error {
 		return err
 	}
 	quoted := strings.ReplaceAll(b.final, `\`, `\\`)
-	options := fmt.Sprintf("-Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto\n-cp \"%s/classes%c%s/lib/*\"\n", quoted, filepath.ListSeparator, quoted)
+	// Libraries from before Java 9 reflect on the JDK's own fields.
+	options := fmt.Sprintf("-Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto --add-opens=java.base/java.lang=ALL-UNNAMED\n-cp \"%s/classes%c%s/lib/*\"\n", quoted, filepath.ListSeparator, quoted)
 	return os.WriteFile(filepath.Join(b.dir, "java.args"), []byte(options), 0o644)
 }
 
@@ -57,8 +58,9 @@ func buildPython(ctx context.Context, b *building) error {
 	return nil
 }
 
-// buildNode installs what the lock file names, or, of another version, what npm finds for it.
-// Nothing of the packages is run for that.
+// buildNode installs what the lock file names, or, of another version, what npm finds for it, even if
+// that version asks for an older release of a package that the client brings along. Nothing of the
+// packages is run for that.
 func buildNode(ctx context.Context, b *building) error {
 	quiet := []string{"--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"}
 	if b.tested() {
@@ -85,7 +87,37 @@ func buildNode(ctx context.Context, b *building) error {
 	if err := errors.Join(os.WriteFile(manifest, text, 0o644), os.Remove(filepath.Join(b.dir, b.folder, "package-lock.json"))); err != nil {
 		return err
 	}
-	_, err = b.run(ctx, b.folder, "npm", append([]string{"install"}, quiet...)...)
+	_, err = b.run(ctx, b.folder, "npm", append([]string{"install", "--legacy-peer-deps"}, quiet...)...)
+	return err
+}
+
+// buildGo compiles the client in a module of its own. For another version than the tested one, what the
+// library depends on is what that version asks for.
+func buildGo(ctx context.Context, b *building) error {
+	at := func(name string) string { return filepath.Join(b.dir, name) }
+	module := filepath.Join(at(b.folder), "go.mod.tmpl")
+	if b.tested() {
+		if err := errors.Join(os.Rename(module, at("go.mod")), os.Rename(filepath.Join(at(b.folder), "go.sum"), at("go.sum"))); err != nil {
+			return err
+		}
+	} else {
+		text, err := os.ReadFile(module)
+		if err != nil {
+			return err
+		}
+		name, _, _ := strings.Cut(string(text), "\n")
+		if err := os.WriteFile(at("go.mod"), []byte(name+"\n\ngo 1.24\n"), 0o644); err != nil {
+			return err
+		}
+		if _, err := b.run(ctx, "", "go", "get", b.library+"@v"+b.version); err != nil {
+			return err
+		}
+	}
+	args := []string{"build", "-tags", "library", "-trimpath", "-ldflags", "-s -w", "-o", "client"}
+	if !b.tested() {
+		args = append(args, "-mod", "mod")
+	}
+	_, err := b.run(ctx, "", "go", append(args, "./"+b.folder)...)
 	return err
 }
 

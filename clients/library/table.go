@@ -10,7 +10,7 @@ import (
 // lines is the table.
 func lines() []line {
 	var out []line
-	for _, l := range [][]line{javaLines(), pythonLines(), nodeLines(), rustLines()} {
+	for _, l := range [][]line{javaLines(), pythonLines(), nodeLines(), goLines(), rustLines()} {
 		out = append(out, l...)
 	}
 	return out
@@ -130,6 +130,14 @@ func nodeLines() []line {
 				{Name: "driftFactor", About: "share of the lease kept back for clocks that run at different speeds", Default: "0.01", Safer: []string{"0.1"}, Check: number},
 			},
 		}}
+}
+
+func goLines() []line {
+	return []line{{
+		name: "go-redsync", about: "redsync over independent Redis nodes, on redigo, in a program of its own: in any version",
+		language: goLanguage, folder: "redsync", program: "main", library: "github.com/go-redsync/redsync/v4", version: "4.18.1", cluster: "redlock",
+		minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-redsync/redsync/v4"},
+	}}
 }
 
 func rustLines() []line {

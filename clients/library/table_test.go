@@ -52,6 +52,10 @@ func manifested(t *testing.T, l line) string {
 			t.Fatal(err)
 		}
 		return pkg.Dependencies[l.library]
+	case goLanguage:
+		if m := regexp.MustCompile(`(?m)^\s*(?:require )?` + regexp.QuoteMeta(l.library) + ` v(\S+)`).FindSubmatch(read(l.folder + "/go.mod.tmpl")); m != nil {
+			return string(m[1])
+		}
 	case rustLanguage:
 		if m := regexp.MustCompile(`(?m)^` + l.library + ` = \{ version = "=([^"]+)"`).FindSubmatch(read(l.folder + "/Cargo.toml")); m != nil {
 			return string(m[1])
