@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue catalogue-docker test check race lint soundness libraries slow bench seeded fuzz mutate soak fleet release docs
+.PHONY: build demo catalogue catalogue-docker test check race lint soundness libraries slow bench reported seeded fuzz mutate soak fleet release docs
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -72,6 +72,14 @@ else
 	$(GO) run ./scripts/bench
 	$(GO) test -v -run Oracle -timeout 30m ./checker/model -rapid.checks=10000
 endif
+
+# Bugs that people reported in libraries: hunts the version that has each, and the fixed one. What is done
+# in picklock-results/reported is not done again. IDS="R01 R13" names some; TIME is that of one search.
+# FLAGS="-again -strategy random -out FOLDER" is more. Hours for all of them.
+TIME ?= 10m
+reported: build
+	scripts/install redis-server zookeeper java python3 node npm maven jdk pip
+	$(GO) run ./scripts/reported -time $(TIME) -ids "$(IDS)" $(FLAGS)
 
 # Every seeded bug and its control through the whole catalogue and two runs: who finds what. The
 # test of every day plays only the quickest means for each. ARGS=hunt: by the hunt alone, half an hour.

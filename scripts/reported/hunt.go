@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/hunt"
+	huntreport "github.com/picklock/picklock/hunt/report"
+)
+
+// runner runs picklock.
+type runner struct {
+	program, out, strategy string
+	time, finish           time.Duration
+	replays                int
+	seed                   uint64
+	again                  bool
+	kinds                  map[string]kind
+}
+
+// exitFound is picklock's exit code if something was found, or if something was not as expected.
+const exitFound = 1
+
+// call runs picklock with arguments, whose output goes to a file of that name in the folder. A code
+// other than 0 and 1 is an error with the end of what it said.
+func (r runner) call(ctx context.Context, folder, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, r.program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	if kept := os.WriteFile(filepath.Join(folder, name+".txt"), append(said.Bytes(), out.Bytes()...), 0o644); kept != nil {
+		return nil, kept
+	}
+	var exit *exec.ExitError
+	if err == nil || errors.As(err, &exit) && exit.ExitCode() == exitFound {
+		return out.Bytes(), nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("picklock %s: %w: %s", strings.Join(args, " "), err, lastLines(said.String()))
+}
+
+// lastLines is the end of a text.
+func lastLines(text string) string {
+	const most = 3
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-most):], "; ")
+}
+
+// options are the flags of the options that the bug's lock needs.
+func (b bug) flags() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(b.Options)) {
+		out = append(out, "--lock-option", name+"="+b.Options[name])
+	}
+	return out
+}
+
+// hunt hunts a version of the bug's library in a new folder below folder. A hunt that is there and was
+// not finished is removed.
+func (r runner) hunt(ctx context.Context, b bug, version, folder, name string) (*hunt.Result, error) {
+	dir := filepath.Join(folder, name)
+	if result, err := readHunt(dir); err == nil {
+		return result, nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	args := append([]string{
+		"hunt", "--lock", b.at(version), "--duration", r.time.String(), "--finish", r.finish.String(), "--replays", fmt.Sprint(r.replays),
+		"--strategy", r.strategy, "--seed", fmt.Sprint(r.seed), "--out", dir,
+	}, b.flags()...)
+	if _, err := r.call(ctx, folder, name, args...); err != nil && ctx.Err() == nil {
+		// Exit code 2: too much was discarded. The result is there all the same, and says so.
+		if result, missing := readHunt(dir); missing == nil {
+			return result, nil
+		}
+		return nil, err
+	}
+	return readHunt(dir)
+}
+
+func readHunt(dir string) (*hunt.Result, error) {
+	var out hunt.Result
+	if err := readJSON(filepath.Join(dir, huntreport.ResultFile), &out); err != nil {
+		return nil, err
+	}
+	if out.CutShort {
+		return nil, fmt.Errorf("the hunt in %s was interrupted", dir)
+	}
+	return &out, nil
+}
+
+// replay runs a counterexample on a version, and returns in how many of the runs its anomaly came.
+func (r runner) replay(ctx context.Context, b bug, version string, w *hunt.Counterexample, folder, hunted string) (hunt.Rate, error) {
+	file := filepath.Join(folder, hunted, huntreport.CounterexamplesFolder, w.Name+".yaml")
+	args := append([]string{"scenario", "run", file, "--lock", b.at(version), "--forbid", w.Anomaly, "--count", fmt.Sprint(r.replays), "--json"}, b.flags()...)
+	text, err := r.call(ctx, folder, w.Name+"@"+version, args...)
+	if err != nil {
+		return hunt.Rate{}, err
+	}
+	var result struct {
+		Alone struct {
+			Runs, Discarded int
+			Found           map[string]int
+		}
+	}
+	if err := json.Unmarshal(text, &result); err != nil {
+		return hunt.Rate{}, fmt.Errorf("read what picklock scenario run printed: %w", err)
+	}
+	return hunt.Rate{Hits: result.Alone.Found[w.Anomaly], Runs: result.Alone.Runs, Discarded: result.Alone.Discarded}, nil
+}
+
+// ofKind lists the counterexamples that a bug may be, and their variants: lock bugs first. What any
+// lease does shows no bug: a fixed version does it, too.
+func ofKind(result *hunt.Result, k kind) []*hunt.Counterexample {
+	var out []*hunt.Counterexample
+	for _, w := range result.Counterexamples {
+		for _, v := range append([]*hunt.Counterexample{w}, w.Variants...) {
+			if slices.Contains(k.Anomalies, v.Anomaly) && !v.LeaseHazard() {
+				out = append(out, v)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(x, y *hunt.Counterexample) int {
+		return cmp.Compare(rank(x), rank(y))
+	})
+	return out
+}
+
+func rank(w *hunt.Counterexample) int {
+	if w.Hazard() {
+		return 1
+	}
+	return 0
+}
+
+// readJSON reads a file into a value; the error of one that is not there is fs.ErrNotExist.
+func readJSON(file string, into any) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	return nil
+}
+
+func writeJSON(file string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

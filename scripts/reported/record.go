@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/picklock/picklock/hunt"
+)
+
+// outcome is what came of a bug.
+type outcome string
+
+// The outcomes.
+const (
+	found       outcome = "found"       // a counterexample of its kind that the fixed version does not have
+	shown       outcome = "shown"       // a counterexample of its kind, and there is no fixed version to compare with
+	notFound    outcome = "not found"   // no counterexample of its kind that the fixed version does not have
+	unavailable outcome = "unavailable" // it could not be tried
+)
+
+// record is what was done for one bug: REPORTED/ID/bug.json.
+type record struct {
+	ID      string    `json:"id"`
+	Outcome outcome   `json:"outcome"`
+	Why     string    `json:"why,omitempty"` // it is unavailable
+	At      time.Time `json:"at"`
+	Limit   float64   `json:"limit"` // s, of the search in each version
+	// Runs are the runs of the hunt of the broken version.
+	Runs  int   `json:"runs"`
+	Tried []try `json:"tried"` // the counterexamples of its kind that were compared with the fixed version
+	// Found is the one of Tried that shows the bug.
+	Found *try `json:"found,omitempty"`
+	// Other are counterexamples of the broken version of another kind.
+	Other []string `json:"other,omitempty"`
+	// Accused are the lock bugs that the hunt of the fixed version came to. Each is a false alarm unless
+	// it is a bug that the fixed version has, too.
+	Accused   []string `json:"accused"`
+	FixedRuns int      `json:"fixed_runs"`
+}
+
+// try is a counterexample of the broken version, and how often it comes in both.
+type try struct {
+	Name    string    `json:"name"` // of its file
+	Says    string    `json:"says"` // anomaly, cause and faults
+	Hazard  bool      `json:"hazard,omitempty"`
+	Cause   string    `json:"cause"`   // what picklock says about one run
+	Seconds float64   `json:"seconds"` // of the search until it was found
+	Faults  int       `json:"faults"`
+	Steps   int       `json:"steps"`
+	Broken  hunt.Rate `json:"broken"`
+	Fixed   hunt.Rate `json:"fixed"`
+}
+
+const recordFile = "bug.json"
+
+// errNotDone says of a bug that nothing has been done for it.
+var errNotDone = errors.New("nothing was done yet")
+
+// do does what is left to do for a bug; with only, nothing.
+func (r runner) do(ctx context.Context, b bug, only bool) (record, error) {
+	folder := filepath.Join(r.out, b.ID)
+	rec := record{ID: b.ID, At: time.Now().UTC(), Limit: r.time.Seconds()}
+	if b.Unavailable != "" {
+		rec.Outcome, rec.Why = unavailable, b.Unavailable
+		return rec, nil
+	}
+	var before record
+	err := readJSON(filepath.Join(folder, recordFile), &before)
+	switch {
+	case err == nil && (only || !r.again):
+		return before, nil
+	case only:
+		return rec, errNotDone
+	case err != nil && !missing(err):
+		return rec, err
+	}
+	if r.again {
+		err = os.RemoveAll(folder)
+	} else {
+		err = nil
+	}
+	if err = errors.Join(err, os.MkdirAll(folder, 0o755)); err != nil {
+		return rec, err
+	}
+	fmt.Fprintf(os.Stderr, "%s: hunt %s, then %s\n", b.ID, b.at(b.Broken), orNone(b.Fixed))
+	if err := r.compare(ctx, b, folder, &rec); err != nil {
+		return rec, err
+	}
+	fmt.Fprintf(os.Stderr, "%s: %s\n", b.ID, rec.Outcome)
+	return rec, writeJSON(filepath.Join(folder, recordFile), rec)
+}
+
+func orNone(version string) string {
+	if version == "" {
+		return "no other: no fixed version is released"
+	}
+	return version
+}
+
+// compare hunts the broken version, runs what it found on the fixed one, and hunts that.
+func (r runner) compare(ctx context.Context, b bug, folder string, rec *record) error {
+	for _, version := range []string{b.Broken, b.Fixed} {
+		if version == "" {
+			continue
+		}
+		if _, err := r.call(ctx, folder, "build@"+version, "lock", "build", b.at(version)); err != nil {
+			if ctx.Err() == nil {
+				rec.Outcome, rec.Why = unavailable, "its client cannot be built: "+err.Error()
+				return nil
+			}
+			return err
+		}
+	}
+	result, err := r.hunt(ctx, b, b.Broken, folder, "broken")
+	if err != nil {
+		return err
+	}
+	rec.Runs = result.Runs
+	rec.Outcome = notFound
+	mine := ofKind(result, r.kinds[b.Kind])
+	for _, w := range result.Counterexamples {
+		if !contains(mine, w) {
+			rec.Other = append(rec.Other, w.String())
+		}
+	}
+	for _, w := range mine {
+		t, err := r.try(ctx, b, w, folder)
+		if err != nil {
+			return err
+		}
+		rec.Tried = append(rec.Tried, t)
+		if t.shows(b) {
+			rec.Found, rec.Outcome = &t, found
+			if b.Fixed == "" {
+				rec.Outcome = shown
+			}
+			break
+		}
+	}
+	if b.Fixed == "" {
+		return nil
+	}
+	fixed, err := r.hunt(ctx, b, b.Fixed, folder, "fixed")
+	if err != nil {
+		return err
+	}
+	rec.FixedRuns = fixed.Runs
+	rec.Accused = []string{}
+	for _, w := range fixed.Counterexamples {
+		if !w.Hazard() {
+			rec.Accused = append(rec.Accused, w.String())
+		}
+	}
+	return nil
+}
+
+func contains(all []*hunt.Counterexample, one *hunt.Counterexample) bool {
+	for _, w := range all {
+		if w == one {
+			return true
+		}
+	}
+	return false
+}
+
+// try replays a counterexample on both versions: on the broken one if the hunt had no time for it.
+func (r runner) try(ctx context.Context, b bug, w *hunt.Counterexample, folder string) (try, error) {
+	t := try{Name: w.Name, Says: w.String(), Hazard: w.Hazard(), Cause: w.Explanation, Seconds: w.FirstSecond, Faults: w.Faults, Steps: w.Steps, Broken: w.Alone}
+	var err error
+	if t.Broken.Runs < r.replays {
+		if t.Broken, err = r.replay(ctx, b, b.Broken, w, folder, "broken"); err != nil {
+			return t, err
+		}
+	}
+	if b.Fixed != "" && t.Broken.Hits > 0 {
+		t.Fixed, err = r.replay(ctx, b, b.Fixed, w, folder, "broken")
+	}
+	return t, err
+}
+
+// shows says that a counterexample shows the bug: it comes in the broken version, and never in the
+// fixed one, which is not by chance.
+func (t try) shows(b bug) bool {
+	if b.Fixed == "" {
+		return !t.Hazard && t.Broken.Hits > 0
+	}
+	return t.Fixed.Runs > 0 && t.Fixed.Hits == 0 && chance(t.Broken, t.Fixed) < 0.05
+}
+
+// chance is how probable it is that all hits fall on the broken version if both versions are alike:
+// Fisher's exact test, one-sided (R. A. Fisher, On the interpretation of chi-squared from contingency
+// tables, and the calculation of P, 1922). The fixed version has no hits.
+func chance(broken, fixed hunt.Rate) float64 {
+	log := 0.0
+	for i := range broken.Hits {
+		log += math.Log(float64(broken.Runs-i)) - math.Log(float64(broken.Runs+fixed.Runs-i))
+	}
+	return math.Exp(log)
+}
