@@ -83,7 +83,7 @@ func (t *Table) Lookup(name string) (Info, error) {
 	if t.program == nil {
 		return Info{}, suggest.Unknown("lock", name, names)
 	}
-	return Info{}, suggest.Unknown("lock", name, names, "or exec:COMMAND")
+	return Info{}, fmt.Errorf("%w; a program of your own is exec:COMMAND", suggest.Listed("lock", name, names, "picklock list locks"))
 }
 
 // ForForeignKeys is the service of that name for other programs' locks (see

@@ -23,6 +23,9 @@ import (
 // ErrUsage marks options that cannot work: nothing was started.
 var ErrUsage = errors.New("unusable options")
 
+// MinTTL is the shortest lease of a run, whatever the lock keeps.
+const MinTTL = 10 * time.Millisecond
+
 // Options says what to run.
 type Options struct {
 	workloads.Settings
@@ -182,8 +185,8 @@ func (p *plan) resolveNumbers() error {
 		return fmt.Errorf("--clients %d: want 1 to 200", p.Clients)
 	case p.Keys < 1:
 		return fmt.Errorf("--keys %d: want at least 1", p.Keys)
-	case p.TTL < 10*time.Millisecond:
-		return fmt.Errorf("--ttl %v: want at least 10ms", p.TTL)
+	case p.TTL < MinTTL:
+		return fmt.Errorf("--ttl %v: want at least %v", p.TTL, MinTTL)
 	case p.TTL < p.lock.MinTTL:
 		return fmt.Errorf("--ttl %v: lock %s keeps leases of %v or more", p.TTL, p.lock.Name, p.lock.MinTTL)
 	case p.WorkTime < 0:

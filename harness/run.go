@@ -73,6 +73,9 @@ type run struct {
 // failed and that there is no verdict; it wraps ErrUsage when the options cannot work.
 func Run(ctx context.Context, o Options) (*Outcome, error) {
 	p, err := o.plan()
+	if err == nil {
+		err = p.possible(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

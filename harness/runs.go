@@ -37,11 +37,11 @@ func Runs(ctx context.Context, o RunsOptions) (results.Runs, error) {
 		return results.Runs{}, err
 	}
 	p, err := o.plan()
+	if err == nil {
+		err = p.possible(ctx)
+	}
 	if err != nil {
 		return results.Runs{}, err
-	}
-	if _, err := p.definition(ctx); err != nil {
-		return results.Runs{}, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	if o.Out == "" {
 		name := strings.Trim(unsafeInName().ReplaceAllString(o.Lock, "-"), ".-")

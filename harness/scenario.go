@@ -279,6 +279,9 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := Serves(ctx, o.Locks, info, cluster); err != nil {
+		return err
+	}
 	if scenarios.Own(o.Lock) && o.Scenario.NeedsServers() && len(def.Servers()) == 0 {
 		return fmt.Errorf("scenario %s does something to the lock's servers, and picklock has started none that it could do it to", o.Scenario.Name)
 	}

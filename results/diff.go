@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -46,7 +47,7 @@ type DiffRow struct {
 // OpenVerdict reads what a run was and what came of it, without its records.
 func OpenVerdict(path string) (run Run, v checker.Verdict, err error) {
 	if err := readJSON(filepath.Join(path, RunFile), &run); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 			err = fmt.Errorf("%w: %w", ErrNoRun, err)
 		}
 		return run, v, fmt.Errorf("open run: %w: name a run directory, e.g. %s/latest", err, Root)

@@ -33,6 +33,9 @@ func ReadExpectations(path string) (*Expectations, error) {
 	if err := yaml.Unmarshal(text, &raw); err != nil {
 		return nil, fmt.Errorf("read the expectations: %s: want scenario: lock: fencing: valid or [anomaly, ...]: %w", path, err)
 	}
+	if len(raw) == 0 {
+		return nil, fmt.Errorf("read the expectations: %s has none (write them with --write-expect)", path)
+	}
 	e := &Expectations{file: path, cells: map[string]map[string]map[string]expected{}}
 	for scenario, locks := range raw {
 		e.cells[scenario] = map[string]map[string]expected{}

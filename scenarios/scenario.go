@@ -111,7 +111,7 @@ func Lookup(name string) (*Scenario, error) {
 	for i, f := range found {
 		names[i] = strings.TrimSuffix(f, ".yaml")
 	}
-	return nil, fmt.Errorf("unknown scenario %q%s (have %s)", name, suggest.Word(name, names), strings.Join(names, ", "))
+	return nil, suggest.Listed("scenario", name, names, "picklock list scenarios")
 }
 
 // Load reads a user's own scenario. A cluster and a folder that are relative

@@ -77,8 +77,8 @@ model: ` + strings.Join(model.Names(), ", ") + `
 The model is recognised where the operations tell. A directory of Jepsen's store is
 judged by its history.edn, or its history.txt; what its results.edn says is compared.
 
-Exit codes: 0 pass, 1 fail, 2 unknown, 254 unusable arguments (a file that
-is not there, a model that does not fit), 255 what cannot be a history.`,
+Exit codes: 0 pass, 1 fail, 2 unknown, 254 unusable arguments (a file that is not there
+or is no history, a model that does not fit), 255 picklock itself failed.`,
 		Example: `  picklock check picklock-results/latest
   picklock check history.jsonl --json
   picklock check history.jsonl.gz --out report
@@ -100,7 +100,7 @@ is not there, a model that does not fit), 255 what cannot be a history.`,
 				_, err := fmt.Fprint(cmd.OutOrStdout(), history.Schema)
 				return err
 			}
-			return flags.judge(cmd.Context(), args[0], cmd.InOrStdin())
+			return unreadable(flags.judge(cmd.Context(), args[0], cmd.InOrStdin()))
 		},
 	}
 	c.Flags().BoolVar(&flags.json, "json", false, "print the verdict as JSON")
@@ -219,11 +219,11 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 
 func (flags checkFlags) file(ctx context.Context, src history.Source) error {
 	if src.Spans {
-		return unreadable(flags.own(ctx, src))
+		return flags.own(ctx, src)
 	}
 	f, err := src.Open()
 	if err != nil {
-		return unreadable(err)
+		return err
 	}
 	defer f.Close()
 	h, err := model.Read(f, src.String())

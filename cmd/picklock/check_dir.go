@@ -2,10 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/results"
@@ -30,17 +26,4 @@ func open(path string) (*results.Loaded, error) {
 		return nil, usage(err)
 	}
 	return l, err
-}
-
-func oneArgument(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			got := "nothing"
-			if len(args) > 0 {
-				got = fmt.Sprintf("%d arguments, %q", len(args), strings.Join(args, " "))
-			}
-			return usage(fmt.Errorf("%s wants %s, and got %s (see %s --help)", strings.TrimPrefix(cmd.CommandPath(), "picklock "), what, got, cmd.CommandPath()))
-		}
-		return nil
-	}
 }

@@ -21,7 +21,7 @@ import (
 func (flags checkFlags) named(src history.Source) (history.Source, error) {
 	head, err := src.Head()
 	if err != nil {
-		return src, unreadable(err)
+		return src, err
 	}
 	src.Spans = history.IsSpans(head)
 	src.CSV = !src.Spans && (len(flags.columns) > 0 || strings.EqualFold(filepath.Ext(strings.TrimSuffix(src.String(), ".gz")), ".csv"))
@@ -46,14 +46,19 @@ func (flags checkFlags) named(src history.Source) (history.Source, error) {
 	return src, nil
 }
 
-// unreadable is the error of a file that cannot be opened, or not as it was asked for.
+// unreadable is the error of a file that cannot be read, or is no history. Only a disk or a
+// signal that ends the reading is no fault of what the command line names.
 func unreadable(err error) error {
-	for _, wrong := range []error{fs.ErrNotExist, fs.ErrPermission, history.ErrColumns, history.ErrSpans} {
-		if errors.Is(err, wrong) {
-			return usage(fmt.Errorf("check: %w", err))
-		}
+	var disk *fs.PathError
+	var named *exitError
+	switch {
+	case err == nil || errors.As(err, &named):
+		return err
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+	case errors.As(err, &disk), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
 	}
-	return err
+	return usage(err)
 }
 
 // isRun says whether a directory is one of our own runs'.

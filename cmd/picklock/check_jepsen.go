@@ -21,7 +21,7 @@ func (flags checkFlags) stored(ctx context.Context, dir, path string) error {
 	}
 	f, err := history.Source{Path: path}.Open()
 	if err != nil {
-		return unreadable(err)
+		return err
 	}
 	defer f.Close()
 	h, err := model.Read(f, path)

@@ -47,13 +47,13 @@ func smallEvents(src history.Source) ([]history.Event, error) {
 		if err == nil && len(events) > maxReported {
 			return nil, usage(fmt.Errorf("check: a trace of %d events, which a report cannot show: judge it without --out", len(events)))
 		}
-		return events, unreadable(err)
+		return events, err
 	}
 	events, err := src.EventsUpTo(largeHistory)
 	if errors.Is(err, history.ErrLarge) {
 		return nil, usage(fmt.Errorf("check: a history of more than %d MB, which a report cannot show: judge it without --out", largeHistory>>20))
 	}
-	return events, unreadable(err)
+	return events, err
 }
 
 // writeModel writes what a model says of another tool's history, and returns where the

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,9 +23,9 @@ Exit codes: 0 the verdicts are the same, each property's too; 1 they differ;
 254 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock diff before after
   picklock diff picklock-results/20260102-150405-redis-pause-holder picklock-results/latest --json`,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage(fmt.Errorf("picklock diff: want two run directories, got %q", strings.Join(args, " ")))
+				return wrongArguments(cmd, "two run directories", args)
 			}
 			return nil
 		},

@@ -66,12 +66,7 @@ campaign.`,
   picklock fleet run nightly.yaml --serve :4222         # elsewhere: picklock fleet worker --queue nats://...
   picklock fleet run nightly.yaml --queue nats://queue.example:4222
   picklock fleet run nightly.yaml --out today --against yesterday`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage(errors.New("say which file: picklock fleet run FILE (see --help)"))
-			}
-			return nil
-		},
+		Args: oneArgument("a campaign's file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("work") {
 				f.alsoWork = f.queue.url == "" && f.serve == ""

@@ -49,6 +49,7 @@ type huntFlags struct {
 	shard                    string
 	part                     shard.Shard
 	asJSON, first, beyond    bool
+	given                    func(flag string) bool
 }
 
 func huntCommand() *cobra.Command {
@@ -73,6 +74,7 @@ unusable arguments, 255 picklock itself failed.`,
 			if !cmd.Flags().Changed("seed") {
 				f.seed = rand.Uint64N(1 << 32)
 			}
+			f.given = cmd.Flags().Changed
 			return f.run(cmd.Context())
 		},
 	}
@@ -117,6 +119,9 @@ unusable arguments, 255 picklock itself failed.`,
 
 // check says what of the flags cannot work.
 func (f *huntFlags) check() (clients.Info, error) {
+	if err := oneLock(f.Settings.Lock); err != nil {
+		return clients.Info{}, err
+	}
 	info, err := lockTable.Lookup(f.Settings.Lock)
 	if err != nil {
 		return info, err
@@ -153,6 +158,8 @@ func (f *huntFlags) check() (clients.Info, error) {
 		return info, fmt.Errorf("--strategy: %w", suggest.Unknown("strategy", f.strategy, hunt.Strategies()))
 	case f.depth < 0 || f.depth > 2:
 		return info, fmt.Errorf("--max-faults %d: want 0, 1 or 2", f.depth)
+	case f.given("ttl") && f.Settings.TTL < max(harness.MinTTL, info.MinTTL):
+		return info, fmt.Errorf("--ttl %v: lock %s keeps leases of %v or more", f.Settings.TTL, info.Name, max(harness.MinTTL, info.MinTTL))
 	case f.limit < time.Second:
 		return info, fmt.Errorf("--duration %v: want at least 1s", f.limit)
 	case f.finish < 0:
@@ -168,6 +175,9 @@ func (f *huntFlags) check() (clients.Info, error) {
 func (f *huntFlags) run(ctx context.Context) (err error) {
 	info, err := f.check()
 	if err != nil {
+		return usage(err)
+	}
+	if err := harness.Serves(ctx, lockTable, info, f.Settings.Cluster); err != nil {
 		return usage(err)
 	}
 	target, err := f.Target(ctx, info)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,8 +24,11 @@ library has published. What is built already is left as it is.`,
   picklock lock build redisson@3.50.0 redis-py
   picklock lock build --all`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if all == (len(names) > 0) {
-				return usage(errors.New("want the names of libraries' locks, or --all"))
+			switch {
+			case all && len(names) > 0:
+				return usage(fmt.Errorf("--all builds them all: leave out %s, or --all", strings.Join(names, " ")))
+			case !all && len(names) == 0:
+				return wrongArguments(cmd, "the names of libraries' locks, or --all", names)
 			}
 			var locks []clients.Info
 			for _, name := range names {

@@ -54,10 +54,13 @@ servers in their place (docs/guides/your-lock.md). Nothing that is there is over
 		Example: `  picklock lock init mylock
   picklock lock init --lang go mylock`,
 		Args: oneArgument("a folder"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			l, ok := languages[lang]
 			if !ok {
 				return usage(suggest.Unknown("language", lang, slices.Sorted(maps.Keys(languages))))
+			}
+			if _, ok := languages[args[0]]; ok && !cmd.Flags().Changed("lang") {
+				return usage(fmt.Errorf("%s is a language: picklock lock init --lang %s DIR (for a folder of that name: ./%s)", args[0], args[0], args[0]))
 			}
 			dir := filepath.Clean(args[0])
 			if strings.ContainsAny(dir, "'\" \n") {
@@ -66,7 +69,7 @@ servers in their place (docs/guides/your-lock.md). Nothing that is there is over
 			if err := writeSkeleton(dir, lang); err != nil {
 				return err
 			}
-			fmt.Println("Now:")
+			fmt.Printf("A lock in %s (--lang writes another: %s). Now:\n", lang, strings.Join(slices.Sorted(maps.Keys(languages)), ", "))
 			for _, line := range []string{l.build, "picklock run --lock 'exec:" + l.run + "' --cluster {}/compose.yml --faults pause:holder"} {
 				if line != "" {
 					fmt.Println("  " + strings.ReplaceAll(line, "{}", filepath.ToSlash(dir)))

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/harness"
-	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Exit codes, as scripts and CI see them.
@@ -65,7 +65,7 @@ func status(err error) int {
 		err = exit.err
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "picklock:", err)
+		fmt.Fprintln(os.Stderr, "picklock:", strings.ReplaceAll(err.Error(), harness.ErrUsage.Error()+": ", "")) // the exit code says it
 	}
 	return code
 }
@@ -92,7 +92,8 @@ and reports fail or unknown. A second one ends picklock at once.`,
 	}
 	root.SetVersionTemplate("picklock {{.Version}}\n")
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.SetFlagErrorFunc(unknownFlag)
+	root.SetFlagErrorFunc(wrongFlag)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return notEmpty(cmd) }
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command
@@ -114,22 +115,4 @@ and reports fail or unknown. A second one ends picklock at once.`,
 	root.AddCommand(workerCommand(), registerCommand(), serverCommand(), agentCommand(), diskCommand(), lookCommand(), testbedCommand(), forwardCommand(), conformCommand())
 	completeValues(root)
 	return root
-}
-
-// noArguments refuses arguments that are no flags; where there are commands below,
-// they are commands that there are not.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if cmd.HasAvailableSubCommands() {
-		var names []string
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				names = append(names, sub.Name())
-			}
-		}
-		return usage(fmt.Errorf("unknown command %q%s (see %s --help)", args[0], suggest.Word(args[0], names), cmd.CommandPath()))
-	}
-	return usage(fmt.Errorf("%s takes no argument %q: see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath()))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -20,12 +19,7 @@ func manCommand() *cobra.Command {
 What a release hands out has them already, beside the completion for shells.`,
 		Example: `  picklock man ~/.local/share/man/man1
   picklock completion bash > ~/.local/share/bash-completion/completions/picklock`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage(errors.New("man needs the folder that the pages go to: picklock man DIR"))
-			}
-			return nil
-		},
+		Args: oneArgument("the folder that the pages go to"),
 		RunE: func(cmd *cobra.Command, args []string) error { return writeManual(cmd.Root(), args[0]) },
 	}
 }

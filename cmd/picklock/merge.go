@@ -39,7 +39,7 @@ Exit codes: those of picklock scenario run and of picklock hunt.`,
   picklock merge shard-1 shard-2 --out whole`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("merge needs the folders of the shards: see picklock merge --help"))
+				return wrongArguments(cmd, "the folders of the shards", args)
 			}
 			return nil
 		},

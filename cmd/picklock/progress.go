@@ -26,6 +26,7 @@ type progress struct {
 	ended sync.WaitGroup
 
 	mu     sync.Mutex
+	head   string // what is run, until it is printed: with the first phase, since options may be refused before
 	phase  string
 	until  time.Time
 	began  time.Time // of the phase
@@ -38,7 +39,7 @@ func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 func newProgress(f *os.File, o harness.Options) *progress {
 	p := &progress{w: f, tty: isTerminal(f) && os.Getenv("TERM") != "dumb", stop: make(chan struct{}), live: checker.NewLive(), began: time.Now()}
 	p.live.Lag = int64(time.Second) // each client's events come through a pipe of its own
-	fmt.Fprintf(f, "picklock: lock %s, faults %s, fencing %s, seed %d\n", o.Lock, orNone(o.Faults), o.Fencing, o.Seed)
+	p.head = fmt.Sprintf("lock %s, faults %s, fencing %s, seed %d", o.Lock, orNone(o.Faults), o.Fencing, o.Seed)
 	every := 5 * time.Second
 	if p.tty {
 		every = 200 * time.Millisecond
@@ -74,6 +75,10 @@ func (p *progress) Phase(name string, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.phase, p.until, p.began = name, until, time.Now()
+	if p.head != "" {
+		fmt.Fprintf(p.w, "picklock: %s\n", p.head)
+		p.head = ""
+	}
 	if !p.tty {
 		fmt.Fprintf(p.w, "picklock: %s\n", name)
 	}

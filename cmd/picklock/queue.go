@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -58,6 +59,11 @@ func (f *queueFlags) check() error {
 	if (f.certificate == "") != (f.key == "") {
 		return errors.New("--queue-cert and --queue-key need each other: give both")
 	}
+	if f.url != "" {
+		if err := queueAddress(f.url); err != nil {
+			return err
+		}
+	}
 	if f.wait < 0 {
 		return fmt.Errorf("--wait %v: want 0 or more", f.wait)
 	}
@@ -67,6 +73,22 @@ func (f *queueFlags) check() error {
 		}
 		if _, err := os.Stat(file); err != nil {
 			return fmt.Errorf("the queue's certificates: %w", err)
+		}
+	}
+	return nil
+}
+
+// queueAddress says what of a queue's addresses can be none.
+func queueAddress(list string) error {
+	for one := range strings.SplitSeq(list, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.Hostname() == "" || u.Scheme != "nats" && u.Scheme != "tls" {
+			if err == nil {
+				one = u.Redacted() // it may hold a password
+			} else {
+				one = "the address"
+			}
+			return fmt.Errorf("--queue: %s is no queue's: want nats://HOST:PORT or tls://HOST:PORT", one)
 		}
 	}
 	return nil

@@ -61,7 +61,13 @@ is unknown or left out, 0 if all held.`,
 			if !cmd.Flags().Changed("seed") {
 				o.Seed = rand.Uint64N(1 << 32)
 			}
-			var err error
+			err := oneLock(o.Lock)
+			if cmd.Flags().Changed("cluster") && cmd.Flags().Changed("compose") {
+				err = errors.New("--compose is the same as --cluster: give one of them")
+			}
+			if err != nil {
+				return usage(err)
+			}
 			if o.Extra, err = clients.ParseOptions(options); err != nil {
 				return usage(err)
 			}

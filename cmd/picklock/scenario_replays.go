@@ -184,7 +184,9 @@ func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, fu
 	if o.runtime == "local" {
 		lo.Settings.Folder = s.FolderOf(o.Lock)
 	}
-	target, err = lo.Target(ctx, info)
+	if err = harness.Serves(ctx, lockTable, info, lo.Settings.Cluster); err == nil {
+		target, err = lo.Target(ctx, info)
+	}
 	if err != nil {
 		return nil, target, nil, errors.Join(err, remove())
 	}

@@ -203,7 +203,17 @@ func findScenario(arg string) (*scenarios.Scenario, error) {
 	if ext := filepath.Ext(arg); ext == ".yaml" || ext == ".yml" {
 		return scenarios.Load(arg)
 	}
-	return scenarios.Lookup(arg)
+	s, err := scenarios.Lookup(arg)
+	if err == nil {
+		return s, nil
+	}
+	switch at, stat := os.Stat(arg); {
+	case stat != nil:
+		return nil, err
+	case at.IsDir():
+		return nil, fmt.Errorf("%s is a folder: name the scenario's file in it", arg)
+	}
+	return nil, fmt.Errorf("%s is no scenario of the catalogue, and the name of a scenario's file ends with .yaml or .yml", arg)
 }
 
 // runSingle runs one scenario on one lock with one fencing mode.

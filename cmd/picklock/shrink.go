@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,6 +87,9 @@ unusable arguments, 255 picklock itself failed.`,
 }
 
 func (o *shrinkFlags) check() (err error) {
+	if err = oneLock(o.Lock); err != nil {
+		return err
+	}
 	if _, err = register.ParseFencingMode(o.Fencing); err != nil {
 		return err
 	}
@@ -114,7 +118,15 @@ func (o *shrinkFlags) how() hunt.ShrinkOptions {
 
 // ofFile shrinks a scenario.
 func (o *shrinkFlags) ofFile(ctx context.Context, path string) (err error) {
-	if o.Scenario, err = scenarios.Load(path); err != nil {
+	o.Scenario, err = scenarios.Load(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		hint := ""
+		if _, known := scenarios.Lookup(path); known == nil {
+			hint = fmt.Sprintf(" (of the catalogue's scenario: picklock scenario show %s > %s.yaml)", path, path)
+		}
+		return usage(fmt.Errorf("%s is neither a file nor a folder: name a scenario's file, or the directory of a run%s", path, hint))
+	}
+	if err != nil {
 		return usage(err)
 	}
 	if o.Scenario.Programs == nil {

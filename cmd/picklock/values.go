@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -18,7 +16,6 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/compose"
-	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
@@ -280,25 +277,4 @@ func completeScenario(_ *cobra.Command, args []string, typed string) ([]cobra.Co
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return offer("", typed, scenarioValues()), cobra.ShellCompDirectiveNoFileComp
-}
-
-// unknownFlag says which flag was meant by one that there is not.
-func unknownFlag(c *cobra.Command, err error) error {
-	var missing *pflag.NotExistError
-	if errors.As(err, &missing) {
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				names = append(names, "--"+f.Name)
-			}
-		})
-		if len(missing.GetSpecifiedName()) > 1 {
-			err = fmt.Errorf("%w%s", err, suggest.Word("--"+missing.GetSpecifiedName(), names))
-		}
-	}
-	var wrong *pflag.InvalidValueError
-	if errors.As(err, &wrong) && wrong.GetFlag() != nil && wrong.GetFlag().Value.Type() == "duration" {
-		err = fmt.Errorf("--%s %q is no length of time: want one like 500ms, 30s or 2m", wrong.GetFlag().Name, wrong.GetValue())
-	}
-	return usage(fmt.Errorf("%w (see %s --help)", err, c.CommandPath()))
 }

@@ -82,6 +82,8 @@ func absent(err error) bool {
 	var network net.Error
 	var refused *jetstream.APIError
 	switch {
+	case errors.Is(err, errSilent):
+		return false
 	case errors.As(err, &refused):
 		return refused.Code >= 500
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrNoResponders),
@@ -108,6 +110,14 @@ func places(urls string) string {
 	return strings.Join(out, ", ")
 }
 
+// errSilent says that what listens at the address is no queue. A queue speaks first.
+var errSilent = errors.New("no queue")
+
+func isTimeout(err error) bool {
+	var network net.Error
+	return errors.Is(err, nats.ErrTimeout) || errors.As(err, &network) && network.Timeout()
+}
+
 // once tries to connect once.
 func once(ctx context.Context, o Options) (*Queue, error) {
 	first := &dialer{ctx: ctx}
@@ -130,6 +140,9 @@ func once(ctx context.Context, o Options) (*Queue, error) {
 		opts = append(opts, nats.ClientCert(o.Certificate, o.Key))
 	}
 	nc, err := nats.Connect(o.URL, opts...)
+	if err != nil && o.Server == nil && first.connected() && isTimeout(err) {
+		return nil, fmt.Errorf("%w at %s: %w: something listens there and does not answer as a queue within %v: look at host and port", ErrUnreachable, places(o.URL), errSilent, connectWithin)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w at %s: %w (token: PICKLOCK_QUEUE_TOKEN; TLS: tls://, --queue-ca)", ErrUnreachable, places(o.URL), err)
 	}
@@ -180,6 +193,7 @@ type dialer struct {
 	mu   sync.Mutex
 	ctx  context.Context //nolint:containedctx // nats calls Dial without a context
 	stop []func() bool
+	some bool // an address was connected to
 }
 
 // Dial implements nats.CustomDialer.
@@ -187,10 +201,18 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c, err := (&net.Dialer{Timeout: connectWithin}).DialContext(d.ctx, network, address)
+	d.some = d.some || err == nil
 	if err == nil && d.ctx.Done() != nil {
 		d.stop = append(d.stop, context.AfterFunc(d.ctx, func() { _ = c.Close() })) // the attempt is to end
 	}
 	return c, err
+}
+
+// connected says that something listens at an address.
+func (d *dialer) connected() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.some
 }
 
 // done says that the first connection is established.

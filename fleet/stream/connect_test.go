@@ -92,6 +92,27 @@ func TestWaitIsOver(t *testing.T) {
 	}
 }
 
+// TestSilent: what listens and is no queue is not waited for as a queue that may come, but for one
+// attempt to connect.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	var lc net.ListenConfig
+	silent, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	at := silent.Addr().String()
+	began := time.Now()
+	q, err := Connect(t.Context(), Options{URL: "nats://" + at, Wait: 5 * time.Minute})
+	if took := time.Since(began); !errors.Is(err, ErrUnreachable) || took > 2*connectWithin {
+		t.Fatalf("after %v: %v, %v", took, q, err)
+	}
+	if want := at + ": no queue: something listens there and does not answer as a queue within 10s: look at host and port"; !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // TestAgain: later connections do not depend on the context of the first one. The loss of the queue
 // and its return are reported once each.
 func TestAgain(t *testing.T) {

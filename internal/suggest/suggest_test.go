@@ -25,3 +25,18 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 }
+
+func TestListed(t *testing.T) {
+	words := []string{"pause-holder", "pause-in-release", "delayed-write", "server-pause", "lock-delay", "late-pause-of-a-client"}
+	for word, want := range map[string]string{
+		"pause-holdr":   `unknown scenario "pause-holdr": did you mean pause-holder? (list shows all 6)`,
+		"Delay":         `unknown scenario "Delay": did you mean lock-delay or delayed-write? (list shows all 6)`,
+		"pause":         `unknown scenario "pause": did you mean pause-holder, server-pause or pause-in-release? (list shows all 6)`,
+		"nothing-alike": `unknown scenario "nothing-alike": list shows all 6`,
+		"":              `unknown scenario "": list shows all 6`,
+	} {
+		if got := Listed("scenario", word, words, "list").Error(); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package nemesis
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/picklock/picklock/compose"
+)
+
+// Fits says what of the faults can never hit one of these nodes, of which none need run yet: a
+// node that is not there, links that it does not have.
+func Fits(specs []Spec, nodes []compose.Node) error {
+	e := &Env{Cluster: drawing{nodes: nodes}, watch: newWatch(false)}
+	for _, s := range specs {
+		if s.OneOf != nil {
+			continue // what of these does not fit is left out
+		}
+		if err := s.Plan.fits(e); err != nil {
+			return s.wrap(err)
+		}
+	}
+	return nil
+}
+
+func (p Plan) fits(e *Env) error {
+	if slices.Contains([]target{"", halves, bridge, ring}, p.target) {
+		return nil
+	}
+	anyClient, c := "", chance{rng: rand.New(rand.NewPCG(0, 0))}
+	for _, n := range e.Cluster.Nodes() {
+		if n.Role == compose.Client {
+			anyClient = n.Name
+		}
+	}
+	if c.holder = anyClient; p.links != "" {
+		_, err := p.sides(context.Background(), e, c)
+		return err
+	}
+	_, err := p.target.pick(context.Background(), e, c.rng, c.holder)
+	return err
+}
+
+// drawing is a cluster of which only the nodes are known.
+type drawing struct {
+	compose.Cluster // nil: nothing else is asked of it
+	nodes           []compose.Node
+}
+
+// Nodes implements compose.Cluster.
+func (d drawing) Nodes() []compose.Node { return slices.Clone(d.nodes) }
+
+// Leader implements compose.Cluster.
+func (drawing) Leader(context.Context) (string, error) { return "", nil }
