@@ -81,8 +81,8 @@ func TestHoldAndReset(t *testing.T) {
 	}
 }
 
-// Two faults on one way are both felt, and the end of one leaves the other's.
-func TestWaysAreShared(t *testing.T) {
+// Two faults on one link both take effect, and the end of one leaves the other's.
+func TestLinksAreShared(t *testing.T) {
 	c, h := newFakeCluster(), newFakeInjector()
 	env := &Env{Cluster: c, Injector: h, Isolated: true}
 	env.net = newNetwork(env)
@@ -119,6 +119,52 @@ func TestWaysAreShared(t *testing.T) {
 	}
 	do(func(ctx context.Context) error { _, err := env.net.deliver(ctx, "b", x); return err })
 	is(packetfault.Request{})
+}
+
+// What is sent is withheld as long as a fault keeps it, or its acknowledgement, from its receiver. Of
+// what is slow or lost at times, some arrives.
+func TestWithheld(t *testing.T) {
+	env := &Env{Cluster: newFakeCluster(), Injector: newFakeInjector(), Isolated: true}
+	env.net = newNetwork(env)
+	n := &Nemesis{env: env}
+	there, back := []directedLink{{"c1", "s1"}}, []directedLink{{"s1", "c1"}}
+	type change = func(context.Context, owner, []directedLink) error
+	deliver := func(ctx context.Context, by owner, x []directedLink) error {
+		_, err := env.net.deliver(ctx, by, x)
+		return err
+	}
+	shape := func(s packetfault.Shape) change {
+		return func(ctx context.Context, by owner, x []directedLink) error { return env.net.shape(ctx, by, x, s) }
+	}
+	for name, f := range map[string]struct {
+		begin, end change
+		withheld   bool
+	}{
+		"cut":   {env.net.cut, env.net.uncut, true},
+		"held":  {env.net.hold, deliver, true},
+		"muted": {env.net.mute, env.net.unmute, true},
+		"slow":  {shape(packetfault.Shape{Delay: time.Second}), env.net.unshape, false},
+		"lossy": {shape(packetfault.Shape{Loss: 0.9}), env.net.unshape, false},
+		"flaps": {shape(packetfault.Shape{Flap: time.Second}), env.net.unshape, false},
+	} {
+		for _, x := range [][]directedLink{there, back} {
+			if err := f.begin(t.Context(), "a", x); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if n.Withheld("c1", "s1") != f.withheld || n.Withheld("s1", "c1") != f.withheld {
+				t.Errorf("%s on %v: want withheld %v, there and back", name, x, f.withheld)
+			}
+			if n.Withheld("c2", "s1") || n.Withheld("c1", "s2") {
+				t.Errorf("%s on %v: other links are withheld", name, x)
+			}
+			if err := f.end(t.Context(), "a", x); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if n.Withheld("c1", "s1") {
+				t.Errorf("%s on %v: withheld after its end", name, x)
+			}
+		}
+	}
 }
 
 // What a step asks of a link is done to it, measured and written down, and ends.
