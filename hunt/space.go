@@ -2,6 +2,7 @@ package hunt
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -95,11 +96,35 @@ type one struct {
 	triggered scenarios.TriggeredFault
 	rank      int // of its fault
 	turn      int // among those of its fault
+	again     int // how often its fault was at the same place in another workload
+}
+
+// place is where in a client's act a fault begins, in whatever workload, and how it ends.
+type place struct {
+	client, do string
+	at         scenarios.Where
+	message    int
+	end        string
+}
+
+func placeOf(s scenarios.TriggeredFault) place {
+	p := place{s.When.Client, s.When.Do, s.When.At, s.When.N, "late"}
+	if s.When.Await != nil {
+		p.client, p.do = s.When.Await.Client, s.When.Await.What
+	}
+	switch u := s.Until; {
+	case glitch(u):
+		p.end = fmt.Sprint(u.Or.Leases)
+	case u.Await != nil || u.Move.Client != "":
+		p.end = "an event"
+	}
+	return p
 }
 
 // single gives every fault at every trigger that is new in its workload. The faults take
 // turns, each with its trigger of the highest priority first: a search that is cut short has tried
-// something of every fault, and a bug that takes a wrong clock is not found after all pauses.
+// something of every fault, and a bug that takes a wrong clock is not found after all pauses. Each
+// fault is tried once at each place of each act, over all workloads, before any is tried there in another.
 func single(t Target, all []workload) iter.Seq[one] {
 	queues := map[string][]one{}
 	for i := range all {
@@ -110,13 +135,20 @@ func single(t Target, all []workload) iter.Seq[one] {
 	var list []one
 	for _, q := range queues {
 		slices.SortStableFunc(q, func(a, b one) int { return a.turn - b.turn })
+		again := map[place]int{}
+		for i := range q {
+			p := placeOf(q[i].triggered)
+			q[i].again = again[p]
+			again[p]++
+		}
+		slices.SortStableFunc(q, func(a, b one) int { return a.again - b.again })
 		for turn := range q {
 			q[turn].turn = turn
 		}
 		list = append(list, q...)
 	}
 	slices.SortFunc(list, func(a, b one) int {
-		return cmp.Or(a.turn-b.turn, a.rank-b.rank, strings.Compare(a.triggered.Fault.Text, b.triggered.Fault.Text))
+		return cmp.Or(a.again-b.again, a.turn-b.turn, a.rank-b.rank, strings.Compare(a.triggered.Fault.Text, b.triggered.Fault.Text))
 	})
 	return slices.Values(list)
 }
@@ -132,7 +164,7 @@ func tried(t Target, all []workload, i int, f fault) []one {
 			trigger, n, late = s.When, n+1, 0
 		}
 		if f.tells(t, s, late > 0) && f.shows(all, i, s) {
-			out = append(out, one{all[i], s, f.rank, 2*f.order(all, i, s) + 2*n + late})
+			out = append(out, one{workload: all[i], triggered: s, rank: f.rank, turn: 2*f.order(all, i, s) + 2*n + late})
 		}
 	}
 	return out
@@ -238,11 +270,11 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 	if f.word == "pause" || f.word == "kill" || len(f.sent) == 0 && !f.at(scenarios.Trigger{Do: history.Acquire}) {
 		order = map[string]int{history.Write: 0, history.Release: 1, history.Renew: 1}
 	}
-	slices.SortStableFunc(out, func(a, b scenarios.Trigger) int { return place(order, f, a) - place(order, f, b) })
+	slices.SortStableFunc(out, func(a, b scenarios.Trigger) int { return priority(order, f, a) - priority(order, f, b) })
 	return out
 }
 
-func place(order map[string]int, f fault, a scenarios.Trigger) int {
+func priority(order map[string]int, f fault, a scenarios.Trigger) int {
 	n, ok := order[a.Do]
 	switch {
 	case a.At == scenarios.Event && f.whom == "":

@@ -233,6 +233,33 @@ func TestFaultsTakeTurns(t *testing.T) {
 	t.Fatalf("%d faults of %d", len(seen), n)
 }
 
+// What a fault does at a place of an act comes once over all workloads before any of it comes again
+// in another.
+func TestEachPlaceOnceFirst(t *testing.T) {
+	on := target(3, 1)
+	type tried struct {
+		fault string
+		place
+	}
+	var each []tried
+	seen := map[tried]bool{}
+	for p := range space(on, 1) {
+		if p.depth == 1 {
+			st := p.schedule.TriggeredFaults[0]
+			each = append(each, tried{st.Fault.Text, placeOf(st)})
+			seen[each[len(each)-1]] = true
+		}
+	}
+	soon := map[tried]bool{}
+	for _, k := range each[:len(seen)] {
+		soon[k] = true
+	}
+	// What is the same but for the names of clients comes once, so that a few come later.
+	if len(each) < 2*len(seen) || len(soon) < len(seen)*9/10 {
+		t.Errorf("the first %d of %d schedules have %d of %d places", len(seen), len(each), len(soon), len(seen))
+	}
+}
+
 // A resource that refuses older tokens is best reached before the successor has written.
 func TestFencedIsReachedBeforeTheWrite(t *testing.T) {
 	for fencing, want := range map[string]string{"none": "after B's write", "write": "after B's read"} {
