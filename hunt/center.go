@@ -38,7 +38,7 @@ func (k *shrinker) center(ctx context.Context, s *scenarios.Scenario) *scenarios
 			if c == nil || k.runs >= k.budget || ctx.Err() != nil {
 				return false
 			}
-			r, ok := k.h.repeat(ctx, k.runner, c, k.sig, &sequential{}, enoughToCenter)
+			r, ok := k.h.repeatBeside(ctx, k.runner, c, k.sig, &sequential{}, enoughToCenter, k.runsBeside(enoughToCenter))
 			k.runs += r.Runs + r.Discarded
 			return ok
 		}

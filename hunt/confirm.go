@@ -1,8 +1,10 @@
 package hunt
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/picklock/picklock/scenarios"
@@ -57,21 +59,47 @@ func (h *Search) keep(w *Counterexample) bool {
 // repeat runs a schedule until the test has decided, or until so many runs showed the
 // signature; 0: as many as the test wants.
 func (h *Search) repeat(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, q *sequential, enough int) (Rate, bool) {
+	return h.repeatBeside(ctx, p, s, sig, q, enough, 1)
+}
+
+// repeatBeside is repeat with so many runs side by side. No more are begun than may be needed.
+func (h *Search) repeatBeside(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, q *sequential, enough, beside int) (Rate, bool) {
 	var r Rate
 	for !q.decided() && ctx.Err() == nil && r.Discarded < 2*enoughHits && (enough == 0 || q.hits < enough) {
-		out, err := p.Run(ctx, s)
+		n := max(1, min(beside, cmp.Or(enough, enoughHits)-q.hits))
+		outs := runs(ctx, p, s, n)
 		h.mu.Lock()
-		h.result.Runs++
+		h.result.Runs += n
 		h.mu.Unlock()
-		if err != nil || out.Busy || out.Unsupported {
-			r.Discarded++
-			continue
+		for _, out := range outs {
+			if out == nil || out.Busy || out.Unsupported {
+				r.Discarded++
+				continue
+			}
+			hit := slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() })
+			if r.take(hit); !q.decided() {
+				q.take(hit)
+			}
 		}
-		hit := slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() })
-		q.take(hit)
-		r.take(hit)
 	}
 	return r, q.accepted() || enough > 0 && q.hits >= enough
+}
+
+// runs runs a schedule so many times side by side; nil stands for a run that failed.
+func runs(ctx context.Context, p Runner, s *scenarios.Scenario, n int) []*Outcome {
+	outs := make([]*Outcome, n)
+	run := func(i int) {
+		if out, err := p.Run(ctx, s); err == nil {
+			outs[i] = out
+		}
+	}
+	var each sync.WaitGroup
+	for i := range n - 1 {
+		each.Go(func() { run(i) })
+	}
+	run(n - 1)
+	each.Wait()
+	return outs
 }
 
 // explain is the evidence that a run gives of a signature, and the anomalies in it.

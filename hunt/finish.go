@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/picklock/picklock/checker/verdict"
@@ -38,8 +40,8 @@ type Variation struct {
 // shrinkBudget is how many runs the shrinking of one counterexample may take; unsteadyBudget that of one
 // that is intermittent, of which each look takes more of them.
 const (
-	shrinkBudget   = 250
-	unsteadyBudget = 400
+	shrinkBudget   = 400
+	unsteadyBudget = 600
 )
 
 // Why a counterexample may not be the least.
@@ -50,13 +52,13 @@ const (
 
 // shrinkWithin leaves half of the time for what follows: how often a counterexample comes and what
 // helps is worth more than its last step less.
-func (h *Search) shrinkWithin(ctx context.Context, runners []Runner, o FinishOptions) {
+func (h *Search) shrinkWithin(ctx context.Context, p *team, o FinishOptions) {
 	if o.Time > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.Time/2)
 		defer cancel()
 	}
-	h.shrinkAll(ctx, runners, o)
+	h.shrinkAll(ctx, p, o)
 }
 
 func (o FinishOptions) tell(format string, args ...any) {
@@ -69,7 +71,9 @@ func (w *Counterexample) scenario() (*scenarios.Scenario, error) {
 	return scenarios.Parse(w.Name+".yaml", []byte(w.Schedule))
 }
 
-func (h *Search) shrinkAll(ctx context.Context, runners []Runner, o FinishOptions) {
+// shrinkAll makes the counterexamples smaller, side by side. All runners help: those that are under way
+// share them, so that the last one has them all.
+func (h *Search) shrinkAll(ctx context.Context, p *team, o FinishOptions) {
 	queue := make(chan *Counterexample, len(h.counterexamples))
 	for _, steady := range []bool{true, false} {
 		for _, w := range h.counterexamples {
@@ -79,29 +83,30 @@ func (h *Search) shrinkAll(ctx context.Context, runners []Runner, o FinishOption
 		}
 	}
 	close(queue)
-	over := make(chan struct{})
-	for _, p := range runners {
-		go func() {
-			defer func() { over <- struct{}{} }()
+	var left atomic.Int32 // those that are not as small as they go
+	left.Store(int32(len(h.counterexamples)))
+	share := func() int { return max(1, p.size/max(1, int(left.Load()))) }
+	var each sync.WaitGroup
+	for range p.size {
+		each.Go(func() {
 			for w := range queue {
 				s, err := w.scenario()
 				if err == nil && ctx.Err() == nil {
 					o.tell("shrink %s", w.Signature)
-					h.shrinkCounterexample(ctx, p, w, s)
+					h.shrinkCounterexample(ctx, p, share, w, s)
 				} else if err == nil {
 					w.Larger = timeOver
 				}
+				left.Add(-1)
 			}
-		}()
+		})
 	}
-	for range runners {
-		<-over
-	}
+	each.Wait()
 }
 
 // shrinkCounterexample makes one counterexample as small as it goes.
-func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, w *Counterexample, s *scenarios.Scenario) {
-	k := &shrinker{h: h, runner: p, sig: w.Signature, budget: shrinkBudget}
+func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, beside func() int, w *Counterexample, s *scenarios.Scenario) {
+	k := &shrinker{h: h, runner: p, beside: beside, sig: w.Signature, budget: shrinkBudget}
 	rate, err := k.measure(ctx, s)
 	var needed []string
 	if k.hitRate > 0 {
@@ -277,20 +282,26 @@ func others(must []string) []string {
 
 // rate runs a schedule so many times; seen is called with each run that counts.
 func (h *Search) rate(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, times int, seen func(*Outcome)) Rate {
+	return h.rateBeside(ctx, p, s, sig, times, seen, 1)
+}
+
+// rateBeside is rate with so many runs side by side.
+func (h *Search) rateBeside(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, times int, seen func(*Outcome), beside int) Rate {
 	var r Rate
 	for r.Runs < times && r.Discarded <= times && ctx.Err() == nil {
-		out, err := p.Run(ctx, s)
-		if err != nil || out.Busy || out.Unsupported {
-			r.Discarded++
-			continue
+		for _, out := range runs(ctx, p, s, min(beside, times-r.Runs)) {
+			if out == nil || out.Busy || out.Unsupported {
+				r.Discarded++
+				continue
+			}
+			if seen != nil {
+				seen(out)
+			}
+			if out.Discarded != "" {
+				r.Missed++
+			}
+			r.take(slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() }))
 		}
-		if seen != nil {
-			seen(out)
-		}
-		if out.Discarded != "" {
-			r.Missed++
-		}
-		r.take(slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() }))
 	}
 	return r
 }

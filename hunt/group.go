@@ -1,14 +1,16 @@
 package hunt
 
 import (
+	"context"
 	"slices"
 
-	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/scenarios"
 )
 
-// group puts counterexamples of one bug together: the least of them stays, and the others become its
-// variants. It is called when they are in their order and nothing more can be left away from them.
+// group puts counterexamples of one bug together: the reproducible one of the deepest anomaly stays, of
+// several the least, and the others become its variants. It is called when they are in their order, and the acts
+// that they need are known.
 func (h *Search) group() {
 	var heads []*Counterexample
 	for _, w := range h.counterexamples {
@@ -17,45 +19,47 @@ func (h *Search) group() {
 			heads = append(heads, w)
 			continue
 		}
-		head := heads[i]
-		head.Seen += w.Seen
-		head.Variants = append(head.Variants, append([]*Counterexample{w}, w.Variants...)...)
-		w.Variants = nil
-		if w.FirstSecond < head.FirstSecond {
-			head.FirstSecond, head.FirstRun = w.FirstSecond, w.FirstRun
+		if w.Steady() && verdict.Info(w.Anomaly).Depth < verdict.Info(heads[i].Anomaly).Depth {
+			w.takeIn(heads[i])
+			heads[i] = w
+			continue
 		}
+		heads[i].takeIn(w)
 	}
 	h.counterexamples = heads
 }
 
-// sameBug says that two counterexamples show one bug by different faults: the same anomaly has the
-// same cause, and of what nothing more can be left away from, the same acts on the service remain.
-// Of one that may not be minimal, nobody knows what it needs.
+// takeIn makes another counterexample, and its variants, variants of this one.
+func (w *Counterexample) takeIn(o *Counterexample) {
+	w.Seen += o.Seen
+	w.Variants = append(w.Variants, append([]*Counterexample{o}, o.Variants...)...)
+	o.Variants = nil
+	if o.FirstSecond < w.FirstSecond {
+		w.FirstSecond, w.FirstRun = o.FirstSecond, o.FirstRun
+	}
+}
+
+// sameBug says that two counterexamples show one bug by different faults: they do the same harm, and
+// without the same acts on the service neither does any. Of those that need no such act, or
+// of which that is not known, nobody can say it.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
-	if w.root() != o.root() || w.Larger != "" || o.Larger != "" || !w.Steady() || !o.Steady() {
+	if w.harm() != o.harm() || !w.comparable() || !o.comparable() {
 		return false
 	}
-	needs, other := w.needs(), o.needs()
+	needs, other := w.necessary(), o.necessary()
 	return len(needs) > 0 && slices.Equal(needs, other)
 }
 
-// needs are the acts by which a minimal schedule ends or changes a grant: a release, a renewal. An
-// acquire and a critical section are in every schedule, and say nothing.
-func (w *Counterexample) needs() []string {
-	s, err := w.scenario()
-	if err != nil {
-		return nil
+// compare finds out which acts counterexamples need that may be one bug, and puts together those that are.
+func (h *Search) compare(ctx context.Context, p *team, o FinishOptions) {
+	rivals := h.rivals()
+	if len(rivals) == 0 {
+		return
 	}
-	var out []string
-	for _, p := range s.Programs {
-		for _, m := range p {
-			if m.Do == history.Release || m.Do == history.Renew {
-				out = append(out, m.Do)
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	o.tell("compare %d counterexamples: which acts they need", len(rivals))
+	h.findActs(ctx, p, rivals)
+	h.order()
+	h.group()
 }
 
 // once says that the counterexample never came again.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -57,28 +58,134 @@ func TestOneBugOneCounterexample(t *testing.T) {
 }
 
 func TestSameBug(t *testing.T) {
-	on := target(1, 1)
-	of := func(anomaly, program string) *Counterexample {
-		w := workload{name: "w", programs: []scenarios.Program{scenarios.MustProgram(program, clientNames), scenarios.MustProgram("acquire, write", clientNames)}}
-		return &Counterexample{Signature: Signature{Anomaly: anomaly}, Name: "x", Schedule: string(on.schedule(w).Write()), Search: Rate{Hits: 4, Runs: 4}}
+	of := func(anomaly, cause string, acts ...Act) *Counterexample {
+		return &Counterexample{Signature: Signature{Anomaly: anomaly, Cause: cause}, Acts: acts, Search: Rate{Hits: 4, Runs: 4}}
 	}
-	larger := of("wrong-release", "acquire, release")
-	larger.Larger = timeOver
-	seldom := of("wrong-release", "acquire, release")
+	needed, beside := Rate{Runs: withoutActRuns}, Rate{Hits: 1, Runs: 1}
+	release := func(without Rate) Act { return Act{Client: "A", Do: history.Release, Nth: 1, Without: without} }
+	own := release(needed)
+	own.ByHolder = true
+	renewal := Act{Client: "A", Do: history.Renew, Nth: 1, Without: needed}
+	other := Act{Client: "C", Do: history.Release, Nth: 2, Without: needed}
+	seldom := of("wrong-release", "", release(needed))
 	seldom.Search.Hits = 1
 	for name, c := range map[string]struct {
 		a, b *Counterexample
 		want bool
 	}{
-		"the same act":              {of("wrong-release", "acquire, release"), of("wrong-release", "acquire, write, release"), true},
-		"another anomaly":           {of("wrong-release", "acquire, release"), of("granted-early", "acquire, release"), false},
-		"another act":               {of("wrong-release", "acquire, release"), of("wrong-release", "acquire, renew"), false},
-		"no act that it needs":      {of("granted-early", "acquire, write"), of("granted-early", "acquire, write"), false},
-		"one that may not be least": {of("wrong-release", "acquire, release"), larger, false},
-		"one that is intermittent":  {of("wrong-release", "acquire, release"), seldom, false},
+		"the same act":                        {of("wrong-release", "", release(needed)), of("wrong-release", "", release(needed), release(beside)), true},
+		"of another client":                   {of("wrong-release", "", release(needed)), of("wrong-release", "", other), true},
+		"another anomaly of the same harm":    {of("wrong-release", "", release(needed)), of("granted-early", "granted-early", release(needed)), true},
+		"what follows from it":                {of("wrong-release", "", release(needed)), of("stale-write", "granted-early", release(needed)), true},
+		"another harm":                        {of("deadlock", "", release(needed)), of("wrong-release", "", release(needed)), false},
+		"a lease hazard":                      {of("stale-write", AfterLease, release(needed)), of("stale-write", AfterLease, release(needed)), false},
+		"another act":                         {of("wrong-release", "", release(needed)), of("wrong-release", "", renewal), false},
+		"one more act":                        {of("wrong-release", "", release(needed)), of("wrong-release", "", release(needed), renewal), false},
+		"the holder's own act":                {of("wrong-release", "", release(needed)), of("granted-early", "", own), false},
+		"no act that it needs":                {of("granted-early", "", release(beside)), of("granted-early", "", release(beside)), false},
+		"one act that only one of them needs": {of("granted-early", "", release(needed)), of("granted-early", "", release(beside)), false},
+		"not enough runs":                     {of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), false},
+		"one that is intermittent":            {of("wrong-release", "", release(needed)), seldom, false},
 	} {
 		if got := c.a.sameBug(c.b); got != c.want || c.b.sameBug(c.a) != got {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// The deepest anomaly heads its bug, whichever came first in the order.
+func TestDeepestHeads(t *testing.T) {
+	act := []Act{{Client: "A", Do: history.Release, Nth: 1, Without: Rate{Runs: withoutActRuns}}}
+	w := func(anomaly string, second float64) *Counterexample {
+		return &Counterexample{Signature: Signature{Anomaly: anomaly}, Acts: act, Search: Rate{Hits: 4, Runs: 4}, Seen: 1, FirstSecond: second}
+	}
+	h := &Search{counterexamples: []*Counterexample{w("double-grant", 1), w("granted-early", 2), w("wrong-release", 3), w("granted-early", 4)}}
+	h.group()
+	if len(h.counterexamples) != 1 {
+		t.Fatalf("%d bugs", len(h.counterexamples))
+	}
+	head := h.counterexamples[0]
+	var of []string
+	for _, v := range head.Variants {
+		of = append(of, v.Anomaly)
+		if len(v.Variants) > 0 {
+			t.Errorf("the variant %s has variants", v)
+		}
+	}
+	if head.Anomaly != "wrong-release" || head.Seen != 4 || head.FirstSecond != 1 || !slices.Equal(of, []string{"granted-early", "double-grant", "granted-early"}) {
+		t.Errorf("%s of %q, seen %d times, first after %v s", head, of, head.Seen, head.FirstSecond)
+	}
+}
+
+// An act that was over when the grant began that ended too soon cannot have ended it: that grant may
+// be there because of it. Nor can one that began when the next grant was there.
+func TestActApart(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	at := func(time int64, process string, f, kind, grant string) history.Event {
+		return history.Event{Time: time, Process: process, F: f, Type: history.Type(kind), Grant: grant}
+	}
+	released := func(answer history.Event) *Evidence {
+		return &Evidence{Anomaly: verdict.Anomaly{Grants: []string{"B.1", "C.1"}}, Events: []history.Event{
+			at(0, "A", history.Acquire, "ok", "A.1"), at(1*ms, "A", history.Release, "invoke", "A.1"), answer,
+			at(5*ms, "B", history.Acquire, "ok", "B.1"), answer, at(9*ms, "C", history.Acquire, "ok", "C.1"),
+		}}
+	}
+	for name, c := range map[string]struct {
+		of   *Evidence
+		nth  int
+		want bool
+	}{
+		"answered before":          {released(at(2*ms, "A", history.Release, "ok", "A.1")), 1, true},
+		"refused before":           {released(at(2*ms, "A", history.Release, "fail", "A.1")), 1, true},
+		"no answer":                {released(at(2*ms, "A", history.Release, "info", "A.1")), 1, false},
+		"answered after":           {released(at(8*ms, "A", history.Release, "ok", "A.1")), 1, false},
+		"answered at the time":     {released(at(5*ms+ms/2, "A", history.Release, "ok", "A.1")), 1, true},
+		"another act of that word": {released(at(2*ms, "A", history.Release, "ok", "A.1")), 2, false},
+		"after both":               {released(at(12*ms, "A", history.Release, "invoke", "A.1")), 2, true},
+		"no evidence":              {nil, 1, false},
+	} {
+		if got := c.of.apart("A", history.Release, c.nth); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	e := released(history.Event{})
+	if e.met("A") || !e.met("B") || !e.met("C") || (*Evidence)(nil).met("B") {
+		t.Error("who met")
+	}
+}
+
+// Without an act the client does nothing in its place, and the faults of that place come all the same.
+func TestDropAct(t *testing.T) {
+	const head = "name: x\nabout: \"x\"\nlocks: [redis]\nttl: 250ms\nclients:\n  A: acquire, release, work 1 leases, acquire, work 1.5 leases, release\n  B: acquire, read\nfaults:\n"
+	for name, c := range map[string]struct{ faults, nth, program, want string }{
+		"triggered by it": {"  - when: before A's release\n    hold: A to servers\n    until: after B's read\n", "1",
+			"acquire, work 0.02 leases, work 1 lease, acquire, work 1.5 leases, release", "when: before A's work\n    hold: A to servers\n    until: after B's read"},
+		"a message of it": {"  - when: A's release has sent message 2\n    kill: A\n", "1",
+			"acquire, work 0.02 leases, work 1 lease, acquire, work 1.5 leases, release", "when: before A's work\n    kill: A"},
+		"until it": {"  - when: before B's read\n    pause: B\n    until: after A's 2nd release\n", "2",
+			"acquire, release, work 1 lease, acquire, work 1.5 leases, work 0.02 leases", "until: after A's 3rd work"},
+		"one of that word after it": {"  - when: before A's 2nd release\n    pause: A\n    until: 1 leases\n", "1",
+			"acquire, work 0.02 leases, work 1 lease, acquire, work 1.5 leases, release", "when: before A's release\n"},
+		"one of the works after it": {"  - when: before A's 2nd work\n    pause: A\n    until: 1 leases\n", "1",
+			"acquire, work 0.02 leases, work 1 lease, acquire, work 1.5 leases, release", "when: before A's 3rd work\n"},
+	} {
+		s, err := scenarios.Parse("x.yaml", []byte(head+c.faults))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		before := text(s)
+		got, moved := dropAct(s, Act{Client: "A", Do: history.Release, Nth: int(c.nth[0] - '0')})
+		if got.Programs["A"].String() != c.program || !strings.Contains(text(got), c.want) {
+			t.Errorf("%s:\n%s", name, text(got))
+		}
+		if byIt := strings.HasPrefix(name, "triggered") || strings.HasPrefix(name, "a message"); byIt != (len(moved) > 0) {
+			t.Errorf("%s: moved %q", name, moved)
+		}
+		if text(s) != before {
+			t.Errorf("%s: it changed what it was made of", name)
+		}
+		if _, err := scenarios.Parse("x.yaml", got.Write()); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Finish makes every counterexample as small as it goes, those that are reproduced reliably first, measures its rate
-// with the machine to itself, and tries what might help. The counterexamples are shrunk side by side, one a
-// runner; what is measured is measured alone.
+// with the machine to itself, and tries what might help. The counterexamples are shrunk side by side, by
+// all runners; what is measured is measured alone.
 func (h *Search) Finish(ctx context.Context, runners []Runner, o FinishOptions) error {
 	if o.Time > 0 {
 		var cancel context.CancelFunc
@@ -28,9 +28,11 @@ func (h *Search) Finish(ctx context.Context, runners []Runner, o FinishOptions) 
 // Shrink is the first half of Finish: afterwards the counterexamples are as small as they go, and have
 // their names.
 func (h *Search) Shrink(ctx context.Context, runners []Runner, o FinishOptions) {
-	h.shrinkWithin(ctx, runners, o)
+	p := newTeam(runners)
+	h.compare(ctx, p, o) // what is one bug is made smaller once
+	h.shrinkWithin(ctx, p, o)
 	h.merge()
-	h.group()
+	h.compare(ctx, p, o)
 	h.name()
 	h.result.Counterexamples = h.counterexamples
 }
@@ -77,6 +79,7 @@ func (h *Search) unfinished(o FinishOptions) {
 		{func(w *Counterexample) bool { return w.Larger == timeOver }, "%s may not be the least"},
 		{func(w *Counterexample) bool { return w.unmeasured }, "%s not run alone as often as was asked for"},
 		{func(w *Counterexample) bool { return w.untried }, "not all that might help was tried on %s"},
+		{func(w *Counterexample) bool { return w.uncompared }, "%s may be the same bug as another"},
 	} {
 		n := 0
 		for _, w := range h.counterexamples {

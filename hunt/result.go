@@ -137,7 +137,9 @@ type Counterexample struct {
 	// Without are the counterexample's faults, each with how often it came when that one was left away.
 	Without  []Mitigation `json:"without,omitempty"`
 	Evidence *Evidence    `json:"evidence,omitempty"` // of one run
-	// Variants show the same bug by other faults: the same anomaly from the same cause, by the same acts.
+	// Acts are its releases and renewals, where it was compared with others that do the same harm.
+	Acts []Act `json:"acts,omitempty"`
+	// Variants show the same bug by other faults: without the same acts, none of them breaks the lock.
 	Variants []*Counterexample `json:"variants,omitempty"`
 	// After is the schedule that ran before it on the same servers and clients; of one that never
 	// came again it may be the cause.
@@ -145,10 +147,12 @@ type Counterexample struct {
 
 	others int // schedules that were confirmed besides, because it was intermittent
 
+	actsOf        string   // the schedule that Acts are of
 	acceptedSteps []string // larger schedules that showed it, the latest last
 	hitRate       float64  // of the runs that showed it when it was found; 0: nearly all
 
-	unmeasured, untried bool // there was no time to run it alone, and to try what might help
+	// There was no time to run it alone, to try what might help, to find out which acts it needs.
+	unmeasured, untried, uncompared bool
 }
 
 // enoughToSay is how many runs there have to be until a counterexample is called reproducible: one

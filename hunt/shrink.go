@@ -20,6 +20,7 @@ import (
 type shrinker struct {
 	h             *Search
 	runner        Runner
+	beside        func() int // how many runs there may be side by side just now; nil: one
 	sig           Signature
 	runs          int
 	budget        int      // of runs
@@ -41,12 +42,12 @@ var ErrSeldom = errors.New("too seldom for it to be made smaller")
 // measure says how often the schedule shows the signature before anything is left away: what is
 // left must show it as often, or half as often where it is intermittent.
 func (k *shrinker) measure(ctx context.Context, s *scenarios.Scenario) (Rate, error) {
-	r, steady := k.h.repeat(ctx, k.runner, s, k.sig, &sequential{}, 0)
+	r, steady := k.h.repeatBeside(ctx, k.runner, s, k.sig, &sequential{}, 0, k.runsBeside(enoughHits))
 	k.runs += r.Runs + r.Discarded
 	if steady || k.over(ctx) == timeOver {
 		return r, nil
 	}
-	more := k.h.rate(ctx, k.runner, s, k.sig, measuredBy-r.Runs, nil)
+	more := k.h.rateBeside(ctx, k.runner, s, k.sig, measuredBy-r.Runs, nil, k.runsBeside(measuredBy))
 	k.runs += more.Runs + more.Discarded
 	r.Hits, r.Runs, r.Discarded = r.Hits+more.Hits, r.Runs+more.Runs, r.Discarded+more.Discarded
 	if k.hitRate = r.hitRate(); k.hitRate < seldom && ctx.Err() == nil {
@@ -81,51 +82,161 @@ type edit struct {
 func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenarios.Scenario, []string) {
 	tried := map[string]bool{key(s): true}
 	var needed []string
+	failed := 0 // candidates in a row
 	for again := true; again && ctx.Err() == nil && k.runs < k.budget; {
+		var all []candidate
+		all, needed = k.candidates(s, tried)
 		again = false
-		needed = nil
-		for _, e := range edits(s) {
-			smaller := clone(s)
-			e.change(smaller)
-			tidy(smaller)
-			smaller = k.h.mutator.whole(smaller)
-			if smaller == nil || size(smaller) >= size(s) {
-				continue
-			}
-			id := key(smaller)
-			if tried[id] {
-				if e.drops {
-					needed = append(needed, e.what)
+		for len(all) > 0 && !again && k.runs < k.budget && ctx.Err() == nil {
+			some := all[:min(len(all), k.atOnce(failed))]
+			all = all[len(some):]
+			kept := k.first(ctx, some)
+			for i, c := range some {
+				if i == kept {
+					break // those behind it were not tried to their end
 				}
-				continue
-			}
-			tried[id] = true
-			if k.runs >= k.budget || ctx.Err() != nil {
-				break
-			}
-			if !k.same(ctx, smaller) {
-				if e.drops {
-					needed = append(needed, e.what)
+				failed++
+				if tried[key(c.smaller)] = true; c.drops {
+					needed = append(needed, c.what)
 				}
-				continue
 			}
-			k.acceptedSteps = append(k.acceptedSteps, string(s.Write()))
-			s, again = smaller, true
-			break
+			if again = kept >= 0; again {
+				failed = 0
+				tried[key(some[kept].smaller)] = true
+				k.acceptedSteps = append(k.acceptedSteps, string(s.Write()))
+				s = some[kept].smaller
+			}
 		}
 	}
 	return s, needed
 }
 
+// candidate is a schedule from which something was left away.
+type candidate struct {
+	edit
+	smaller *scenarios.Scenario
+}
+
+// candidates are the schedules that are smaller than s by one edit and were not tried before, those first
+// that leave away most; needed is what cannot be left away, as was tried before.
+func (k *shrinker) candidates(s *scenarios.Scenario, tried map[string]bool) (all []candidate, needed []string) {
+	listed := map[string]bool{}
+	for _, e := range edits(s) {
+		smaller := clone(s)
+		e.change(smaller)
+		tidy(smaller)
+		smaller = k.h.mutator.whole(smaller)
+		if smaller == nil || size(smaller) >= size(s) {
+			continue
+		}
+		switch id := key(smaller); {
+		case tried[id]:
+			if e.drops {
+				needed = append(needed, e.what)
+			}
+		case !listed[id]:
+			listed[id] = true
+			all = append(all, candidate{e, smaller})
+		}
+	}
+	return all, needed
+}
+
+// mostAtOnce is how many candidates are tried at once at most: all but one of them are in vain.
+const mostAtOnce = 6
+
+// atOnce is how many candidates are tried at once, of which so many before failed in a row: where much can be
+// left away still, the next one probably can.
+func (k *shrinker) atOnce(failed int) int {
+	return max(1, min(mostAtOnce, failed+1, k.runsBeside(mostAtOnce*besideOfOne)/besideOfOne))
+}
+
+// How many runs of one candidate are made side by side: alone, and among others. Two failures in a row
+// reject it.
+const (
+	besideAlone = 4
+	besideOfOne = 2
+)
+
+// runsBeside is how many runs of one schedule there may be side by side, up to a most.
+func (k *shrinker) runsBeside(most int) int {
+	if k.beside == nil {
+		return 1
+	}
+	return max(1, min(most, k.beside()))
+}
+
+// first tries candidates at once and returns the place of the first that steadily shows the signature;
+// -1: none. One behind it is not tried to its end.
+func (k *shrinker) first(ctx context.Context, some []candidate) int {
+	if len(some) == 1 {
+		if k.same(ctx, some[0].smaller) {
+			return 0
+		}
+		return -1
+	}
+	type tried struct {
+		place int
+		looked
+	}
+	over := make(chan tried, len(some))
+	ends := make([]context.CancelFunc, len(some))
+	for i, c := range some {
+		alone, end := context.WithCancel(ctx)
+		ends[i] = end
+		go func() { over <- tried{i, k.look(alone, ctx, c.smaller, besideOfOne)} }()
+	}
+	kept, shows := -1, looked{}
+	for range some {
+		t := <-over
+		ends[t.place]()
+		k.runs += t.runs
+		if t.shows && (kept < 0 || t.place < kept) {
+			kept, shows = t.place, t.looked
+			for _, end := range ends[kept+1:] {
+				end()
+			}
+		}
+	}
+	if kept >= 0 {
+		k.anomalies = shows.anomalies
+	}
+	return kept
+}
+
+// looked is what the runs of one schedule came to.
+type looked struct {
+	shows     bool
+	runs      int
+	anomalies []string
+}
+
+// look runs a schedule until it is decided whether it steadily shows the signature, or until ctx ends. A
+// run that has begun is left to its end, which is that of running: a testbed is not broken off for it.
+func (k *shrinker) look(ctx, running context.Context, s *scenarios.Scenario, beside int) looked {
+	var seen shown
+	p := within{seen.by(k.runner, k.sig), running}
+	r, ok := k.h.repeatBeside(ctx, p, s, k.sig, &sequential{hitRate: k.hitRate}, 0, k.runsBeside(beside))
+	return looked{ok, r.Runs + r.Discarded, seen.list()}
+}
+
+// within is a runner whose runs end with another context.
+type within struct {
+	Runner
+	ctx context.Context //nolint:containedctx // it lives as long as one call
+}
+
+func (w within) Run(_ context.Context, s *scenarios.Scenario) (*Outcome, error) {
+	return w.Runner.Run(w.ctx, s)
+}
+
 // same says that a schedule steadily shows the signature.
 func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario) bool {
-	var seen shown
-	r, ok := k.h.repeat(ctx, seen.by(k.runner, k.sig), s, k.sig, &sequential{hitRate: k.hitRate}, 0)
-	k.runs += r.Runs + r.Discarded
-	if ok {
-		k.anomalies = seen.list()
+	l := k.look(ctx, ctx, s, besideAlone)
+	if k.runs += l.runs; l.shows {
+		k.anomalies = l.anomalies
 	}
-	return ok
+	return l.shows
 }
 
 // edits are all ways to make a schedule smaller, those that take away most first.

@@ -473,6 +473,9 @@ func TestVariants(t *testing.T) {
 	r.Counterexamples[0].Variants = []*hunt.Counterexample{{
 		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"one slow request"}}, Name: "counterexample-1-granted-early-variant-1",
 		Schedule: schedule, Search: hunt.Rate{Hits: 4, Runs: 4},
+	}, {
+		Signature: hunt.Signature{Anomaly: "double-grant", Kinds: []string{"a pause of a client"}}, Name: "counterexample-1-granted-early-variant-2",
+		Schedule: schedule, Search: hunt.Rate{Hits: 2, Runs: 4},
 	}}
 	var text bytes.Buffer
 	if err := errors.Join(WriteTo(dir, r), Summary(&text, r, dir)); err != nil {
@@ -481,6 +484,9 @@ func TestVariants(t *testing.T) {
 	const want = "one slow request: 4 of 4 (counterexamples/counterexample-1-granted-early-variant-1.yaml)"
 	if !strings.Contains(text.String(), "  also by:     "+want+"\n") || !strings.Contains(render(t, r), "<li>"+want) || !strings.HasPrefix(r.Summary(), "FAIL: 1 lock bug, 1 lease hazard") {
 		t.Errorf("%s", text.String())
+	}
+	if other := "               a pause of a client, as double-grant: 2 of 4 (counterexamples/counterexample-1-granted-early-variant-2.yaml)\n"; !strings.Contains(text.String(), other) {
+		t.Errorf("no variant of another anomaly: %s", text.String())
 	}
 	if _, err := os.Stat(filepath.Join(dir, CounterexamplesFolder, "counterexample-1-granted-early-variant-1.yaml")); err != nil {
 		t.Error(err)

@@ -84,11 +84,15 @@ func Sentence(w *hunt.Counterexample) string {
 // heading is the class of a counterexample, what breaks, and by which faults.
 func heading(w *hunt.Counterexample) string { return class(w) + ": " + cause(w) }
 
-// variantWords are the other schedules that show the same bug, each with its file.
+// variantWords are the other schedules that show the same bug, each with what differs and its file.
 func variantWords(w *hunt.Counterexample) []string {
 	var out []string
 	for _, v := range w.Variants {
-		out = append(out, fmt.Sprintf("%s: %s (%s)", v.Takes(), shareWords(rateOf(v)), filepath.Join(CounterexamplesFolder, v.Name+".yaml")))
+		by := v.Takes()
+		if what(v) != what(w) {
+			by += ", as " + what(v)
+		}
+		out = append(out, fmt.Sprintf("%s: %s (%s)", by, shareWords(rateOf(v)), filepath.Join(CounterexamplesFolder, v.Name+".yaml")))
 	}
 	return out
 }

@@ -1,0 +1,258 @@
+package hunt
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Act is a release or a renewal of a counterexample's schedule, and how often the lock still broke
+// when the client did not ask for it.
+type Act struct {
+	Client string `json:"client"`
+	Do     string `json:"do"`
+	Nth    int    `json:"nth"` // of the client's acts of that word, from 1
+	// ByHolder: it is of a client that is one of the two whose grants met. Else it is of another,
+	// whose act ended a grant that was not its own.
+	ByHolder bool `json:"by_holder,omitempty"`
+	// Apart: it was over when the grant began that ended too soon, or began when the next one was there.
+	// It cannot have ended that grant.
+	Apart   bool `json:"apart,omitempty"`
+	Without Rate `json:"without"`
+}
+
+// withoutActRuns is how often a schedule that breaks the lock nearly always has to hold without an act
+// until that act is necessary.
+const withoutActRuns = 5
+
+// byChance is how probable it may be that an act seems necessary and is not.
+const byChance = 0.01
+
+// telling is how many runs without a violation show that an act is necessary: what comes in a part of
+// the runs only stays away from a few by chance.
+func (w *Counterexample) telling() int {
+	rate := min(w.rate().hitRate(), surest)
+	return max(withoutActRuns, int(math.Ceil(math.Log(byChance)/math.Log(1-rate))))
+}
+
+// comparable says that a counterexample comes often enough for few runs to tell what it needs.
+func (w *Counterexample) comparable() bool {
+	return w.Search.Hits+w.Alone.Hits > 1 && w.rate().hitRate() >= tellable && !w.Hazard()
+}
+
+// necessary are the acts that a counterexample was seen to need, by what they are and by whom; nil if
+// that is not known.
+func (w *Counterexample) necessary() []string {
+	var out []string
+	for _, a := range w.Acts {
+		if !a.Apart && a.Without.Hits == 0 && a.Without.Runs >= w.telling() {
+			whose := "another client"
+			if a.ByHolder {
+				whose = "holder"
+			}
+			out = append(out, a.Do+" of "+whose)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// harm is what becomes of the lock, whatever the history shows of how it came about: who releases
+// another client's lock, and whose release is never answered, have ended a grant alike.
+func (s Signature) harm() string {
+	if verdict.Info(s.Anomaly).Property == verdict.Exclusion || s.Cause == "granted-early" || s.Cause == "wrong-release" {
+		return verdict.Exclusion
+	}
+	return s.root()
+}
+
+// rivals are the lock bugs that do the same harm as another: whether they are one bug shows by
+// the acts that they need.
+func (h *Search) rivals() []*Counterexample {
+	harms := map[string][]*Counterexample{}
+	for _, w := range h.counterexamples {
+		if w.comparable() {
+			harms[w.harm()] = append(harms[w.harm()], w)
+		}
+	}
+	var out []*Counterexample
+	for _, w := range h.counterexamples {
+		if len(harms[w.harm()]) > 1 && slices.Contains(harms[w.harm()], w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// findActs runs counterexamples without each of their releases and renewals, side by side.
+func (h *Search) findActs(ctx context.Context, p *team, all []*Counterexample) {
+	var each sync.WaitGroup
+	for _, w := range all {
+		s, err := w.scenario()
+		if err != nil {
+			continue
+		}
+		if w.actsOf != w.Schedule {
+			w.Acts, w.actsOf = actsIn(s, w.Evidence), w.Schedule
+		}
+		for i := range w.Acts {
+			if w.open(w.Acts[i]) {
+				each.Go(func() { h.withoutAct(ctx, p, s, w, &w.Acts[i]) })
+			}
+		}
+	}
+	each.Wait()
+	for _, w := range all {
+		w.uncompared = ctx.Err() != nil && slices.ContainsFunc(w.Acts, w.open)
+	}
+}
+
+// open says that it is not known whether a counterexample needs an act.
+func (w *Counterexample) open(a Act) bool {
+	return !a.Apart && a.Without.Hits == 0 && a.Without.Runs < w.telling()
+}
+
+// actsIn are the releases and renewals of a schedule, with what the history of one run says of them.
+func actsIn(s *scenarios.Scenario, e *Evidence) []Act {
+	var out []Act
+	for _, c := range s.Clients {
+		for _, m := range moves(c, s.Programs[c]) {
+			if m.Do == history.Release || m.Do == history.Renew {
+				out = append(out, Act{Client: c, Do: m.Do, Nth: m.Nth, ByHolder: e.met(c), Apart: e.apart(c, m.Do, m.Nth)})
+			}
+		}
+	}
+	return out
+}
+
+// victims are the two grants that met: the one that ended too soon, and the next. ok is false where
+// the evidence does not say.
+func (e *Evidence) victims() (older, newer string, ok bool) {
+	if e == nil || len(e.Anomaly.Grants) < 2 {
+		return "", "", false
+	}
+	g := e.Anomaly.Grants[len(e.Anomaly.Grants)-2:]
+	return g[0], g[1], true
+}
+
+// met says that a client is one of the two whose grants met.
+func (e *Evidence) met(client string) bool {
+	older, newer, ok := e.victims()
+	return ok && (strings.HasPrefix(older, client+".") || strings.HasPrefix(newer, client+"."))
+}
+
+// answerAfter is by how much an act's answer may come after the grant that the act made possible.
+const answerAfter = time.Millisecond
+
+// apart says that a client's act was answered when the grant began that ended too soon: that grant may be
+// there because of it, and did not end by it. Neither did it end by what was asked when the next client
+// had been granted the lock.
+func (e *Evidence) apart(client, do string, nth int) bool {
+	older, newer, ok := e.victims()
+	if !ok {
+		return false
+	}
+	granted := func(grant string) (time int64, ok bool) {
+		i := slices.IndexFunc(e.Events, func(ev history.Event) bool {
+			return ev.Grant == grant && ev.F == history.Acquire && ev.Type == history.OK
+		})
+		if i < 0 {
+			return 0, false
+		}
+		return e.Events[i].Time, true
+	}
+	began, known := granted(older)
+	next, late := granted(newer)
+	n, asked := 0, false
+	for _, ev := range e.Events {
+		switch {
+		case ev.Process != client || ev.F != do:
+		case ev.Type == history.Invoke:
+			n++
+			if asked = n == nth; asked && late && ev.Time > next {
+				return true
+			}
+		case asked:
+			answered := ev.Type == history.OK || ev.Type == history.Fail
+			return answered && known && ev.Time < began+int64(answerAfter)
+		}
+	}
+	return false
+}
+
+// withoutAct counts how often a counterexample comes without an act, until it has once.
+func (h *Search) withoutAct(ctx context.Context, p Runner, s *scenarios.Scenario, w *Counterexample, a *Act) {
+	c, moved := dropAct(s, *a)
+	if c = h.mutator.whole(c); c == nil {
+		return
+	}
+	for enough := w.telling(); w.open(*a) && a.Without.Discarded < enough && ctx.Err() == nil; {
+		out, err := p.Run(ctx, c)
+		hit := err == nil && slices.ContainsFunc(h.o.signatures(out.Verdict, c), func(o Signature) bool { return o.root() == w.root() })
+		// A fault that only this act's messages meet takes no effect without it.
+		if err != nil || out.Busy || !hit && out.Discarded != "" && !slices.Contains(moved, out.FailedFault) {
+			a.Without.Discarded++
+			continue
+		}
+		a.Without.take(hit)
+	}
+}
+
+// instead is how long a client does nothing in an act's place.
+const instead = 0.02
+
+// dropAct is the schedule in which a client does nothing in the place of an act. The faults that
+// the act triggered come there all the same; moved are their texts.
+func dropAct(s *scenarios.Scenario, a Act) (_ *scenarios.Scenario, moved []string) {
+	c := clone(s)
+	c.Expect = nil
+	p := c.Programs[a.Client]
+	at, nth := -1, 0
+	works := 1 // of the client's works, the one that is put there
+	for i, m := range p {
+		if m.Do == a.Do {
+			if nth++; nth == a.Nth {
+				at = i
+				break
+			}
+		}
+		if m.Do == scenarios.Work {
+			works++
+		}
+	}
+	if at < 0 {
+		return c, nil
+	}
+	p[at] = scenarios.Move{Do: scenarios.Work, Span: scenarios.Span{Leases: instead}}
+	shift := func(t *scenarios.Trigger) bool {
+		switch {
+		case t.Client != a.Client:
+		case t.Do == a.Do && t.Nth == a.Nth:
+			if t.Do, t.Nth = scenarios.Work, works; t.At != scenarios.After {
+				t.At = scenarios.Before
+			}
+			t.N, t.Other = 0, ""
+			return true
+		case t.Do == a.Do && t.Nth > a.Nth:
+			t.Nth--
+		case t.Do == scenarios.Work && t.Nth >= works:
+			t.Nth++
+		}
+		return false
+	}
+	for i := range c.TriggeredFaults {
+		st := &c.TriggeredFaults[i]
+		if shift(&st.When) {
+			moved = append(moved, st.Fault.Text)
+		}
+		shift(&st.Until.Move)
+	}
+	return c, moved
+}
