@@ -73,6 +73,7 @@ func (l *Testbed) openShared(ctx context.Context, name string) (*bed, error) {
 	}
 	separate, err := s.separate(ctx)
 	if err != nil {
+		b.kept = true
 		return nil, errors.Join(fmt.Errorf("see whether keys are locks of their own: %w", err), b.end())
 	}
 	l.mu.Lock()

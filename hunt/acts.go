@@ -42,9 +42,13 @@ func (w *Counterexample) telling() int {
 	return max(withoutActRuns, int(math.Ceil(math.Log(byChance)/math.Log(1-rate))))
 }
 
-// comparable says that a counterexample comes often enough for few runs to tell what it needs.
+// leastCompared is the part of its runs in which a counterexample has to come to be compared with others: at
+// less, more than 44 runs would have to tell what it needs.
+const leastCompared = 0.1
+
+// comparable says that a counterexample comes often enough for runs to tell what it needs.
 func (w *Counterexample) comparable() bool {
-	return w.Search.Hits+w.Alone.Hits > 1 && w.rate().hitRate() >= tellable && !w.Hazard()
+	return w.Search.Hits+w.Alone.Hits > 1 && w.rate().hitRate() >= leastCompared && !w.Hazard()
 }
 
 // necessary are the acts that a counterexample was seen to need, by what they are and by whom; nil if
