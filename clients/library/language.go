@@ -49,7 +49,7 @@ func (l *language) missing(lock string) error {
 // The languages.
 var (
 	javaLanguage = &language{
-		name: "Java", recipe: 2, sources: java.Sources, shared: []string{"pom.xml", "adapter/*.java"},
+		name: "Java", recipe: 3, sources: java.Sources, shared: []string{"pom.xml", "adapter/*.java"},
 		own:   func(p program) []string { return []string{p.folder + "/pom.xml", p.folder + "/*.java"} },
 		tools: []tool{{"mvn", "apt install maven"}, {"javac", "apt install default-jdk-headless"}, {"java", "apt install default-jre-headless"}},
 		build: buildJava,

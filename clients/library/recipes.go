@@ -29,9 +29,17 @@ func buildJava(ctx context.Context, b *building) error {
 		return err
 	}
 	quoted := strings.ReplaceAll(b.final, `\`, `\\`)
-	// Libraries from before Java 9 reflect on the JDK's own fields.
-	options := fmt.Sprintf("-Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto --add-opens=java.base/java.lang=ALL-UNNAMED\n-cp \"%s/classes%c%s/lib/*\"\n", quoted, filepath.ListSeparator, quoted)
+	options := fmt.Sprintf("-Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto\n%s-cp \"%s/classes%c%s/lib/*\"\n", opened(), quoted, filepath.ListSeparator, quoted)
 	return os.WriteFile(filepath.Join(b.dir, "java.args"), []byte(options), 0o644)
+}
+
+// opened are the options that let libraries from before Java 9 reflect on the JDK's own fields.
+func opened() string {
+	var out strings.Builder
+	for _, pkg := range []string{"java.io", "java.lang", "java.lang.reflect", "java.math", "java.net", "java.text", "java.time", "java.util", "java.util.concurrent"} {
+		fmt.Fprintf(&out, "--add-opens=java.base/%s=ALL-UNNAMED\n", pkg)
+	}
+	return out.String()
 }
 
 // interpreterFile names the Python that the packages were installed for.

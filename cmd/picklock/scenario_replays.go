@@ -28,6 +28,8 @@ type tally struct {
 	Low       float64        `json:"low"` // where the true rate lies, at 95 %
 	High      float64        `json:"high"`
 	Found     map[string]int `json:"found"` // runs that proved it, by anomaly
+	// Causes are the same runs by anomaly and cause, of what no other anomaly led to.
+	Causes map[string]int `json:"causes"`
 }
 
 func (t *tally) take(met bool, v checker.Verdict) {
@@ -40,6 +42,14 @@ func (t *tally) take(met bool, v checker.Verdict) {
 		if v.Properties[a.Property].Required && !slices.Contains(names, a.Name) {
 			names = append(names, a.Name)
 			t.Found[a.Name]++
+		}
+	}
+	var causes []string
+	for _, g := range v.Groups() {
+		name := hunt.Signature{Anomaly: g.Name, Cause: g.Cause}.Name()
+		if g.Required && !slices.Contains(causes, name) {
+			causes = append(causes, name)
+			t.Causes[name]++
 		}
 	}
 	t.Low, t.High = t.Interval()
@@ -102,7 +112,7 @@ type oneRun func(ctx context.Context) (v checker.Verdict, met, counts bool, err 
 
 // many runs so many times, without those that do not count, of which there may be as many.
 func many(ctx context.Context, times int, run oneRun) (*tally, error) {
-	t := &tally{Found: map[string]int{}}
+	t := &tally{Found: map[string]int{}, Causes: map[string]int{}}
 	t.Low, t.High = t.Interval()
 	for t.Runs < times && t.Discarded <= times && ctx.Err() == nil {
 		v, met, counts, err := run(ctx)

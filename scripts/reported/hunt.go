@@ -106,7 +106,8 @@ func readHunt(dir string) (*hunt.Result, error) {
 	return &out, nil
 }
 
-// replay runs a counterexample on a version, and returns in how many of the runs its anomaly came.
+// replay runs a counterexample on a version, and returns in how many of the runs its anomaly came, from
+// the same cause: a write can be late in both versions, for another reason each.
 func (r runner) replay(ctx context.Context, b bug, version string, w *hunt.Counterexample, folder, hunted string) (hunt.Rate, error) {
 	file := filepath.Join(folder, hunted, huntreport.CounterexamplesFolder, w.Name+".yaml")
 	args := append([]string{"scenario", "run", file, "--lock", b.at(version), "--forbid", w.Anomaly, "--count", fmt.Sprint(r.replays), "--json"}, b.flags()...)
@@ -117,13 +118,13 @@ func (r runner) replay(ctx context.Context, b bug, version string, w *hunt.Count
 	var result struct {
 		Alone struct {
 			Runs, Discarded int
-			Found           map[string]int
+			Causes          map[string]int
 		}
 	}
 	if err := json.Unmarshal(text, &result); err != nil {
 		return hunt.Rate{}, fmt.Errorf("read what picklock scenario run printed: %w", err)
 	}
-	return hunt.Rate{Hits: result.Alone.Found[w.Anomaly], Runs: result.Alone.Runs, Discarded: result.Alone.Discarded}, nil
+	return hunt.Rate{Hits: result.Alone.Causes[w.Signature.Name()], Runs: result.Alone.Runs, Discarded: result.Alone.Discarded}, nil
 }
 
 // ofKind lists the counterexamples that a bug may be, and their variants: lock bugs first. What any
