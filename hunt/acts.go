@@ -57,15 +57,19 @@ func (w *Counterexample) necessary() []string {
 	var out []string
 	for _, a := range w.Acts {
 		if !a.Apart && a.Without.Hits == 0 && a.Without.Runs >= w.telling() {
-			whose := "another client"
-			if a.ByHolder {
-				whose = "holder"
-			}
-			out = append(out, a.Do+" of "+whose)
+			out = append(out, actOf(a.Do, a.ByHolder))
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// actOf names an act by what it is and by whom.
+func actOf(do string, byHolder bool) string {
+	if byHolder {
+		return do + " of a holder"
+	}
+	return do + " of another client"
 }
 
 // harm is what becomes of the lock, whatever the history shows of how it came about: who releases
@@ -80,15 +84,15 @@ func (s Signature) harm() string {
 // rivals are the lock bugs that do the same harm as another: whether they are one bug shows by
 // the acts that they need.
 func (h *Search) rivals() []*Counterexample {
-	harms := map[string][]*Counterexample{}
+	harms := map[string]int{}
 	for _, w := range h.counterexamples {
-		if w.comparable() {
-			harms[w.harm()] = append(harms[w.harm()], w)
+		if !w.Hazard() {
+			harms[w.harm()]++
 		}
 	}
 	var out []*Counterexample
 	for _, w := range h.counterexamples {
-		if len(harms[w.harm()]) > 1 && slices.Contains(harms[w.harm()], w) {
+		if w.comparable() && harms[w.harm()] > 1 {
 			out = append(out, w)
 		}
 	}
@@ -155,40 +159,77 @@ func (e *Evidence) met(client string) bool {
 // answerAfter is by how much an act's answer may come after the grant that the act made possible.
 const answerAfter = time.Millisecond
 
+// span is when the two grants began that met: the one that ended too soon, and the next; 0 where the
+// evidence does not say.
+func (e *Evidence) span() (began, next int64) {
+	older, newer, ok := e.victims()
+	if !ok {
+		return 0, 0
+	}
+	granted := func(grant string) int64 {
+		for _, ev := range e.Events {
+			if ev.Grant == grant && ev.F == history.Acquire && ev.Type == history.OK {
+				return ev.Time
+			}
+		}
+		return 0
+	}
+	return granted(older), granted(newer)
+}
+
 // apart says that a client's act was answered when the grant began that ended too soon: that grant may be
 // there because of it, and did not end by it. Neither did it end by what was asked when the next client
 // had been granted the lock.
 func (e *Evidence) apart(client, do string, nth int) bool {
-	older, newer, ok := e.victims()
-	if !ok {
-		return false
-	}
-	granted := func(grant string) (time int64, ok bool) {
-		i := slices.IndexFunc(e.Events, func(ev history.Event) bool {
-			return ev.Grant == grant && ev.F == history.Acquire && ev.Type == history.OK
-		})
-		if i < 0 {
-			return 0, false
-		}
-		return e.Events[i].Time, true
-	}
-	began, known := granted(older)
-	next, late := granted(newer)
+	began, next := e.span()
 	n, asked := 0, false
-	for _, ev := range e.Events {
-		switch {
+	for i := 0; next > 0 && i < len(e.Events); i++ {
+		switch ev := e.Events[i]; {
 		case ev.Process != client || ev.F != do:
 		case ev.Type == history.Invoke:
 			n++
-			if asked = n == nth; asked && late && ev.Time > next {
+			if asked = n == nth; asked && ev.Time > next {
 				return true
 			}
 		case asked:
-			answered := ev.Type == history.OK || ev.Type == history.Fail
-			return answered && known && ev.Time < began+int64(answerAfter)
+			return answered(ev) && ev.Time < began+int64(answerAfter)
 		}
 	}
 	return false
+}
+
+// answered says that an operation has ended, and was not only given up.
+func answered(e history.Event) bool { return e.Type == history.OK || e.Type == history.Fail }
+
+// underWay are the acts that may have ended the grant that ended too soon: those that were asked before
+// the next grant, and not answered before that one. They are named as necessary acts are.
+func (e *Evidence) underWay() []string {
+	began, next := e.span()
+	if began == 0 || next == 0 {
+		return nil
+	}
+	asked := map[string]history.Event{}
+	var out []string
+	add := func(a history.Event) { out = append(out, actOf(a.F, e.met(a.Process))) }
+	for _, ev := range e.Events {
+		if ev.F != history.Release && ev.F != history.Renew {
+			continue
+		}
+		a, open := asked[ev.Process+ev.F]
+		switch {
+		case ev.Type == history.Invoke && ev.Time <= next:
+			asked[ev.Process+ev.F] = ev
+		case open && answered(ev):
+			if delete(asked, ev.Process+ev.F); ev.Time >= began+int64(answerAfter) {
+				add(a)
+			}
+		}
+	}
+	for _, a := range asked {
+		add(a)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // withoutAct counts how often a counterexample comes without an act, until it has once.

@@ -19,7 +19,7 @@ func (h *Search) group() {
 			heads = append(heads, w)
 			continue
 		}
-		if w.Steady() && verdict.Info(w.Anomaly).Depth < verdict.Info(heads[i].Anomaly).Depth {
+		if w.heads(heads[i]) {
 			w.takeIn(heads[i])
 			heads[i] = w
 			continue
@@ -27,6 +27,15 @@ func (h *Search) group() {
 		heads[i].takeIn(w)
 	}
 	h.counterexamples = heads
+}
+
+// heads says that of two counterexamples of one bug this one stands for both, though it comes after the other in
+// the order.
+func (w *Counterexample) heads(o *Counterexample) bool {
+	if !o.comparable() {
+		return w.comparable()
+	}
+	return w.Steady() && verdict.Info(w.Anomaly).Depth < verdict.Info(o.Anomaly).Depth
 }
 
 // takeIn makes another counterexample, and its variants, variants of this one.
@@ -41,23 +50,28 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 
 // sameBug says that two counterexamples show one bug by different faults: they do the same harm, and
 // without the same acts on the service neither does any. Of those that need no such act, or
-// of which that is not known, nobody can say it.
+// of which that is not known, nobody can say it. What comes too seldom to be run without its acts is of
+// the same bug if its one history shows the acts under way that the other needs, and no others.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
-	if w.harm() != o.harm() || !w.comparable() || !o.comparable() {
+	if w.harm() != o.harm() || w.Hazard() || o.Hazard() {
 		return false
 	}
-	needs, other := w.necessary(), o.necessary()
-	return len(needs) > 0 && slices.Equal(needs, other)
+	acts := func(c *Counterexample) []string {
+		if !c.comparable() {
+			return c.Evidence.underWay()
+		}
+		return c.necessary()
+	}
+	needs, other := acts(w), acts(o)
+	return len(needs) > 0 && slices.Equal(needs, other) && (w.comparable() || o.comparable())
 }
 
 // compare finds out which acts counterexamples need that may be one bug, and puts together those that are.
 func (h *Search) compare(ctx context.Context, p *team, o FinishOptions) {
-	rivals := h.rivals()
-	if len(rivals) == 0 {
-		return
+	if rivals := h.rivals(); len(rivals) > 0 {
+		o.tell("compare %d counterexamples: which acts they need", len(rivals))
+		h.findActs(ctx, p, rivals)
 	}
-	o.tell("compare %d counterexamples: which acts they need", len(rivals))
-	h.findActs(ctx, p, rivals)
 	h.order()
 	h.group()
 }

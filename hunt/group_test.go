@@ -67,8 +67,18 @@ func TestSameBug(t *testing.T) {
 	own.ByHolder = true
 	renewal := Act{Client: "A", Do: history.Renew, Nth: 1, Without: needed}
 	other := Act{Client: "C", Do: history.Release, Nth: 2, Without: needed}
-	seldom := of("wrong-release", "", release(needed))
-	seldom.Search.Hits = 1
+	// seen is what came once, with a release of A under way, or one of B, whose grant ended too soon.
+	seen := func(by ...string) *Counterexample {
+		w := of("granted-early", "granted-early")
+		w.Search.Hits = 1
+		w.Evidence = &Evidence{Anomaly: verdict.Anomaly{Grants: []string{"B.1", "C.1"}}, Events: []history.Event{
+			{Time: 1e6, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1"}}}
+		for _, c := range by {
+			w.Evidence.Events = append(w.Evidence.Events, history.Event{Time: 4e6, Process: c, F: history.Release, Type: history.Invoke})
+		}
+		w.Evidence.Events = append(w.Evidence.Events, history.Event{Time: 9e6, Process: "C", F: history.Acquire, Type: history.OK, Grant: "C.1"})
+		return w
+	}
 	for name, c := range map[string]struct {
 		a, b *Counterexample
 		want bool
@@ -85,7 +95,11 @@ func TestSameBug(t *testing.T) {
 		"no act that it needs":                {of("granted-early", "", release(beside)), of("granted-early", "", release(beside)), false},
 		"one act that only one of them needs": {of("granted-early", "", release(needed)), of("granted-early", "", release(beside)), false},
 		"not enough runs":                     {of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), false},
-		"one that is intermittent":            {of("wrong-release", "", release(needed)), seldom, false},
+		"one that came once, with that act":   {of("wrong-release", "", release(needed)), seen("A"), true},
+		"one that came once, with another":    {of("wrong-release", "", release(needed)), seen("B"), false},
+		"one that came once, with both":       {of("wrong-release", "", release(needed)), seen("A", "B"), false},
+		"one that came once, with none":       {of("wrong-release", "", release(needed)), seen(), false},
+		"two that came once":                  {seen("A"), seen("A"), false},
 	} {
 		if got := c.a.sameBug(c.b); got != c.want || c.b.sameBug(c.a) != got {
 			t.Errorf("%s: %v", name, got)
@@ -111,6 +125,12 @@ func TestDeepestHeads(t *testing.T) {
 		if len(v.Variants) > 0 {
 			t.Errorf("the variant %s has variants", v)
 		}
+	}
+	once, often := w("wrong-release", 1), w("granted-early", 2)
+	once.Search, once.Alone = Rate{Hits: 1, Runs: 1}, Rate{Runs: 20}
+	often.Search = Rate{Hits: 4, Runs: 20}
+	if once.heads(often) || !often.heads(once) {
+		t.Error("what came once heads what came often")
 	}
 	if head.Anomaly != "wrong-release" || head.Seen != 4 || head.FirstSecond != 1 || !slices.Equal(of, []string{"granted-early", "double-grant", "granted-early"}) {
 		t.Errorf("%s of %q, seen %d times, first after %v s", head, of, head.Seen, head.FirstSecond)
