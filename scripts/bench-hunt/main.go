@@ -64,6 +64,8 @@ type outcome struct {
 	found   bool
 	seconds float64
 	what    string
+	guided  int     // schedules beyond the space
+	regret  float64 // how many more of them would have brought something new with the best operator each time
 }
 
 func main() {
@@ -89,6 +91,7 @@ func bench(ctx context.Context, program string, arms []string, only string, seed
 	}
 	defer os.RemoveAll(dir)
 	fmt.Printf("| target | %s |\n|---|%s\n", strings.Join(arms, " | "), strings.Repeat("---|", len(arms)))
+	var regrets []string
 	for _, t := range targets() {
 		if only != "" && !slices.Contains(strings.Split(only, ","), t.name) {
 			continue
@@ -120,8 +123,24 @@ func bench(ctx context.Context, program string, arms []string, only string, seed
 			cells = append(cells, cell(all[arm], limit))
 		}
 		fmt.Printf("| %s | %s |\n", t.name, strings.Join(cells, " | "))
+		regrets = append(regrets, regretOf(t.name, all[guided]))
+	}
+	if slices.Contains(arms, guided) {
+		fmt.Printf("\nregret: %s\n", strings.Join(regrets, "; "))
 	}
 	return nil
+}
+
+// guided is the arm whose changes are chosen by what they brought.
+const guided = "guided"
+
+// regretOf says what that choice lost on one target, with all seeds together.
+func regretOf(name string, all []outcome) string {
+	schedules, regret := 0, 0.0
+	for _, o := range all {
+		schedules, regret = schedules+o.guided, regret+o.regret
+	}
+	return fmt.Sprintf("%s %.1f of %d guided schedules", name, regret, schedules)
 }
 
 // cell is the median of the times with their range; one that found nothing counts as the
@@ -154,6 +173,8 @@ func run(ctx context.Context, program, dir string, t target, arm string, seed in
 		"--seed", strconv.Itoa(seed), "--out", dir, "--json",
 	})
 	var r struct {
+		Guided          int     `json:"guided"`
+		Regret          float64 `json:"regret"`
 		Counterexamples []struct {
 			Anomaly     string  `json:"anomaly"`
 			FirstSecond float64 `json:"first_second"`
@@ -167,10 +188,10 @@ func run(ctx context.Context, program, dir string, t target, arm string, seed in
 	}
 	for _, w := range r.Counterexamples {
 		if w.Search.Hits > 1 {
-			return outcome{true, w.FirstSecond, w.Anomaly}, nil
+			return outcome{true, w.FirstSecond, w.Anomaly, r.Guided, r.Regret}, nil
 		}
 	}
-	return outcome{}, nil
+	return outcome{guided: r.Guided, regret: r.Regret}, nil
 }
 
 // random makes runs until one finds something that counts, or the time is over.
@@ -197,7 +218,7 @@ func random(ctx context.Context, program, dir string, t target, seed int, limit 
 		}
 		for _, a := range r.Anomalies {
 			if slices.Contains(t.find, a.Name) {
-				return outcome{true, before.Seconds() + float64(a.Time)/1e9, a.Name}, nil
+				return outcome{found: true, seconds: before.Seconds() + float64(a.Time)/1e9, what: a.Name}, nil
 			}
 		}
 	}
