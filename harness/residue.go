@@ -25,7 +25,7 @@ func residueOf(s *scenarios.Scenario, clients, servers []string) residue {
 	hit := func(names []string) {
 		for _, name := range names {
 			switch {
-			case name == scenarios.Servers || slices.Contains(servers, name):
+			case name == scenarios.Servers || scenarios.IsRole(name) || slices.Contains(servers, name):
 				h.servers = true
 			case slices.Contains(clients, name) && !slices.Contains(h.clients, name):
 				h.clients = append(h.clients, name)

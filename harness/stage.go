@@ -135,6 +135,9 @@ func (sc *script) Servers() []string {
 	return out
 }
 
+// Leader implements scenarios.Stage.
+func (sc *script) Leader(ctx context.Context) (string, error) { return sc.cluster.Leader(ctx) }
+
 // Now implements scenarios.Stage.
 func (sc *script) Now() int64 { return sc.Runtime.Now() - sc.start }
 

@@ -77,7 +77,7 @@ func faults(t Target, clients []string) []fault {
 	if t.External {
 		return out
 	}
-	for _, servers := range serverSets(t.Servers) {
+	for _, servers := range t.serverSets() {
 		name := strings.Join(servers, ", ")
 		add(fault{text: "pause: " + name, rank: 4, lasts: true, at: asking})
 		add(fault{text: "kill: " + name, rank: 3, lasts: true, at: asking})
@@ -99,7 +99,11 @@ func faults(t Target, clients []string) []fault {
 				add(fault{text: "disk: " + s + " stall", rank: 8, lasts: true, at: asking})
 			}
 		}
-		if len(t.Servers) > 1 && len(servers) < len(t.Servers) && name != scenarios.Servers {
+		if name == scenarios.Leader {
+			add(fault{text: "cut: " + scenarios.Leader + " from " + scenarios.Followers, rank: 5, lasts: true, at: asking})
+			continue
+		}
+		if len(t.Servers) > 1 && len(servers) < len(t.Servers) && name != scenarios.Servers && name != scenarios.Follower {
 			var rest []string
 			for _, s := range t.Servers {
 				if !slices.Contains(servers, s) {
@@ -127,18 +131,27 @@ func (t Target) minority(servers []string) bool {
 }
 
 // serverSets are the sets of servers that faults fall on: one, all, and of several the
-// first majority. Which one of equal servers it is makes no difference; where they are not
-// equal, the first is tried and the others left to the guided search.
-func serverSets(servers []string) [][]string {
-	switch len(servers) {
+// first majority. Which one of equal servers it is makes no difference. Where they are not
+// equal, the one that leads is tried as well, and one that does not.
+func (t Target) serverSets() [][]string {
+	var out [][]string
+	switch s := t.Servers; len(s) {
 	case 0:
 		return nil
 	case 1:
-		return [][]string{servers}
+		return [][]string{s}
 	case 2:
-		return [][]string{servers[:1], servers[1:], {scenarios.Servers}}
+		out = [][]string{s[:1], s[1:], {scenarios.Servers}}
+	default:
+		out = [][]string{s[:1], s[:len(s)/2+1], {scenarios.Servers}}
 	}
-	return [][]string{servers[:1], servers[:len(servers)/2+1], {scenarios.Servers}}
+	if t.Roles {
+		out = append(out, []string{scenarios.Leader})
+		if len(t.Servers) > 2 { // of two, each has faults of its own
+			out = append(out, []string{scenarios.Follower})
+		}
+	}
+	return out
 }
 
 // kindOf is the kind of fault behind a word.

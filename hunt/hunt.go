@@ -49,6 +49,7 @@ type Target struct {
 	Cluster    string // "" for the lock's own
 	Runtime    string // "" for any
 	Servers    []string
+	Roles      bool // one of the servers leads the others
 	// External: the servers run already, and nothing is done to them but to their links with
 	// clients.
 	External bool

@@ -233,6 +233,39 @@ func TestFaultsTakeTurns(t *testing.T) {
 	t.Fatalf("%d faults of %d", len(seen), n)
 }
 
+// Where a server leads the others, faults aim at it and at one that does not, beside the servers by their
+// names.
+func TestRoles(t *testing.T) {
+	for _, c := range []struct {
+		servers     int
+		roles       bool
+		has, hasNot []string
+	}{
+		{3, true, []string{"pause: s1", "pause: leader", "pause: follower", "kill: leader", "cut: leader from followers", "clock: follower +750ms", "failover: leader"}, []string{"cut: follower from s1, s2, s3"}},
+		{3, false, []string{"pause: s1"}, []string{"pause: leader", "pause: follower", "cut: leader from followers"}},
+		{2, true, []string{"pause: s1", "pause: s2", "pause: leader"}, []string{"pause: follower"}},
+	} {
+		on := target(c.servers, 1)
+		on.Roles = c.roles
+		have := map[string]bool{}
+		for p := range space(on, 1) {
+			for _, st := range p.schedule.TriggeredFaults {
+				have[st.Fault.Text] = true
+			}
+		}
+		for _, f := range c.has {
+			if !have[f] {
+				t.Errorf("%d servers, roles %v: no %s", c.servers, c.roles, f)
+			}
+		}
+		for _, f := range c.hasNot {
+			if have[f] {
+				t.Errorf("%d servers, roles %v: %s", c.servers, c.roles, f)
+			}
+		}
+	}
+}
+
 // What a fault does at a place of an act comes once over all workloads before any of it comes again
 // in another.
 func TestEachPlaceOnceFirst(t *testing.T) {

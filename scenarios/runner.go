@@ -28,6 +28,9 @@ type Runner struct {
 	track    []*faultState // the faults, and what is counted
 	quit     func(error)   // ends the run
 
+	leader    string // of the servers when the run began, if a fault is of a role
+	leaderErr error
+
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at every change
 	latest  int64         // when the last event or message came
@@ -158,6 +161,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer cancel(nil)
 	defer r.following.Wait()
 	defer r.ended.Wait()
+	r.findLeader(ctx)
 	if err := r.reach(ctx, Trigger{At: Start}); err != nil {
 		return err
 	}

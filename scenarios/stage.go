@@ -61,6 +61,8 @@ type Stage interface {
 	Unread(ctx context.Context, server string) (int, error)
 	// Servers lists the servers' names.
 	Servers() []string
+	// Leader is the server that leads the others just now; "" if none does.
+	Leader(ctx context.Context) (string, error)
 	// Now is the time in ns since the run's start.
 	Now() int64
 }

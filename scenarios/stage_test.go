@@ -35,7 +35,9 @@ type stage struct {
 	takes    map[string]time.Duration // how long acts take, by "A write"
 	gates    map[string]*gate         // that are shut, by client
 	perform  sync.WaitGroup
-	servers  []string       // besides redis; of those that were killed none starts before all of them do
+	servers  []string // besides redis; of those that were killed none starts before all of them do
+	leader   string
+	asked    []string       // for faults: the kind, and whom
 	started  sync.WaitGroup // counts those that have still to
 	skip     time.Duration  // that the machine loses between two looks at the clock
 	skipped  atomic.Int64
@@ -45,8 +47,9 @@ func emptyStage() *stage {
 	return &stage{start: time.Now(), paused: map[string]chan struct{}{}, killed: map[string]bool{}, refuse: map[string]workloads.Outcome{}, broken: map[string]error{}, gates: map[string]*gate{}, takes: map[string]time.Duration{}}
 }
 
-func (s *stage) Now() int64        { return int64(time.Since(s.start)) + 1 + s.skipped.Add(int64(s.skip)) }
-func (s *stage) Servers() []string { return append([]string{"redis"}, s.servers...) }
+func (s *stage) Now() int64                             { return int64(time.Since(s.start)) + 1 + s.skipped.Add(int64(s.skip)) }
+func (s *stage) Servers() []string                      { return append([]string{"redis"}, s.servers...) }
+func (s *stage) Leader(context.Context) (string, error) { return s.leader, nil }
 func (s *stage) Mark(context.Context, string) error {
 	s.say("mark")
 	return nil
@@ -139,6 +142,11 @@ func (s *stage) Inject(_ context.Context, d FaultRequest) (func(context.Context)
 	time.Sleep(s.lands)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	asked := name
+	if len(d.Peers) > 0 {
+		asked += "-" + strings.Join(d.Peers, ",")
+	}
+	s.asked = append(s.asked, asked)
 	if err := s.broken[d.Kind]; err != nil {
 		return nil, err
 	}

@@ -283,14 +283,18 @@ func (r *Runner) told(line int, text string, began int64, err error) {
 func (r *Runner) do(ctx context.Context, st *faultState) error {
 	f := &st.Fault
 	w, ok := lookup(f.Word)
-	switch {
-	case !ok:
+	if !ok {
 		r.count(f.Word, true)
 		return nil
-	case w.do != nil:
-		return w.do(ctx, r.stage, f, r.resolve)
 	}
-	for _, request := range w.requests(f, r.resolve) {
+	resolve, err := r.roles(f)
+	if err != nil {
+		return err
+	}
+	if w.do != nil {
+		return w.do(ctx, r.stage, f, resolve)
+	}
+	for _, request := range w.requests(f, resolve) {
 		heal, err := r.stage.Inject(ctx, request)
 		if err != nil {
 			return err

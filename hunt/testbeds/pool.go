@@ -78,6 +78,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 		}
 		for _, srv := range def.Servers() {
 			t.Servers = append(t.Servers, srv.Name)
+			t.Roles = t.Roles || srv.Spec.Leader != nil && len(def.Servers()) > 1
 		}
 		t.External = len(def.External()) > 0
 		t.Unable = unable(def)
