@@ -149,13 +149,11 @@ func (p *plan) resolve() (err error) {
 		return err
 	}
 	p.asks = discipline.Asks()
+	if p.faults, err = nemesis.ParseList(p.Faults); err != nil {
+		return err
+	}
 	p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(text string) bool { return text == nemesis.None })
-	for _, text := range p.Faults {
-		spec, err := nemesis.Parse(text)
-		if err != nil {
-			return err
-		}
-		p.faults = append(p.faults, spec)
+	for _, spec := range p.faults {
 		p.disks = p.needsDisks(spec.Kinds()...) || p.disks
 	}
 	return p.resolveNumbers()

@@ -18,7 +18,7 @@ func TestPossible(t *testing.T) {
 		want          string // "": it is possible
 	}{
 		{"redis", "", []string{"pause:nobody"}, `fault pause:nobody: no target or node "nobody": nodes are c1, c2, c3, c4, c5, redis, register`},
-		{"redis", "", []string{"none", "pause:Holder"}, `no target or node "Holder"`},
+		{"redis", "", []string{"pause", "pause:Holder"}, `no target or node "Holder"`},
 		{"redis", "", []string{"partition:redis9"}, `no target or node "redis9"`},
 		{"redis", "", []string{"partition:one:servers"}, "one has no link to other servers"},
 		{"redlock", "", []string{"partition:one:servers"}, ""},

@@ -16,7 +16,7 @@ import (
 // All asks for every fault that the cluster supports, aimed at the nodes that matter.
 const All = "all"
 
-// None asks for no fault: what is asked for beside it counts.
+// None asks for no fault.
 const None = "none"
 
 // errNoTarget: the cluster has no node that the fault could hit.

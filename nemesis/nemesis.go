@@ -6,6 +6,7 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -105,6 +106,27 @@ type Spec struct {
 	// OneOf: each injection is drawn from these; Kind and Plan mean nothing then. Of None it
 	// is empty and not nil.
 	OneOf []Spec
+}
+
+// ParseList reads --faults: None beside other entries contradicts them.
+func ParseList(texts []string) ([]Spec, error) {
+	var out []Spec
+	for _, text := range texts {
+		switch {
+		case text == "":
+			return nil, errors.New("a fault without a name: remove the comma beside it")
+		case text == None && len(texts) > 1:
+			return nil, fmt.Errorf("%s stands alone: leave it out, or the other faults", None)
+		case text == None:
+			continue
+		}
+		s, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
 }
 
 // Parse reads one entry of --faults.

@@ -25,8 +25,8 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%s is not among the locks %v, or counts as naive", want, names)
 		}
 	}
-	if _, err := Locks().Lookup("memcached"); err == nil || !strings.Contains(err.Error(), "zookeeper") {
-		t.Errorf("unknown lock: %v; want an error that lists them", err)
+	if _, err := Locks().Lookup("zookeper"); err == nil || !strings.Contains(err.Error(), "did you mean zookeeper") || !strings.Contains(err.Error(), "picklock list locks") {
+		t.Errorf("unknown lock: %v; want an error that names the nearest, and the list", err)
 	}
 }
 

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,15 +26,6 @@ import (
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/scenarios"
 )
-
-// kindNames are the kinds of fault.
-func kindNames() []string {
-	var out []string
-	for _, k := range nemesis.Kinds() {
-		out = append(out, k.Name)
-	}
-	return out
-}
 
 // huntFlags are what the command line says of a hunt.
 type huntFlags struct {
@@ -87,7 +76,7 @@ unusable arguments, 255 picklock itself failed.`,
 	endpointFlagsTold(c, &s.Cluster)
 	fl.StringVar(&s.Fencing, "fencing", "none", fencingHelp+listed(fencingValues()))
 	fl.DurationVar(&s.TTL, "ttl", 0, "lease (default: the shortest that the lock keeps, at least 250ms)")
-	fl.StringSliceVar(&s.Faults, "faults", []string{"all"}, "inject these kinds of fault: "+strings.Join(kindNames(), ", ")+", each also on one side only (kill:client, kill:server), all, or none")
+	faultsFlag(fl, &s.Faults, nemesis.All)
 	fl.BoolVar(&s.IgnoreLost, "ignore-lost", false, "let clients go on if their library reports that the lock is lost")
 	fl.DurationVar(&f.limit, "duration", 90*time.Second, "search for this long; shrinking and replaying come after it")
 	fl.DurationVar(&f.finish, "finish", 75*time.Second, "shrink and replay for at most this long; 0s: leave counterexamples as they were found")
@@ -353,75 +342,4 @@ func (f *huntFlags) command() []string {
 		c = append(c, "--jobs", fmt.Sprint(f.jobs))
 	}
 	return append(c, "--ttl", s.TTL.String(), "--duration", f.limit.String(), "--max-faults", fmt.Sprint(f.depth), "--seed", fmt.Sprint(f.seed))
-}
-
-// huntProgress is what is seen of a hunt while it goes on.
-type huntProgress struct {
-	mu   sync.Mutex
-	out  io.Writer
-	last time.Time
-	live bool                 // the last line is to be written over
-	used func() time.Duration // of processor time since the search began; nil: not yet
-}
-
-func newHuntProgress(out io.Writer) *huntProgress { return &huntProgress{out: out} }
-
-const huntEvery = time.Second
-
-func (u *huntProgress) progress(p hunt.Progress) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if time.Since(u.last) < huntEvery {
-		return
-	}
-	u.last = time.Now()
-	var depth string
-	switch {
-	case p.Beyond:
-		depth = "guided schedules"
-	case p.Depth == 0:
-		depth = "schedules without faults"
-	case p.Depth == 1:
-		depth = "schedules with 1 fault"
-	default:
-		depth = fmt.Sprintf("schedules with %d faults", p.Depth)
-	}
-	rate := fmt.Sprintf("%.1f a second", float64(p.Runs)/max(0.1, p.Elapsed.Seconds()))
-	if u.used != nil {
-		if used := u.used(); used > 0 {
-			rate += fmt.Sprintf(" with %.0f %% of the processors", 100*used.Seconds()/max(0.1, p.Elapsed.Seconds())/float64(runtime.NumCPU()))
-		}
-	}
-	line := fmt.Sprintf("%4.0f s left  %5d runs, %s, now %s  %d states  %d found", max(0, p.Left.Seconds()), p.Runs, rate, depth, p.States, len(p.Counterexamples))
-	if f, ok := u.out.(*os.File); !ok || !isTerminal(f) {
-		if int(p.Elapsed.Seconds())%10 == 0 {
-			fmt.Fprintln(u.out, line)
-		}
-		return
-	}
-	u.live = true
-	fmt.Fprintf(u.out, "\r\033[K%s", line)
-}
-
-func (u *huntProgress) counterexample(w *hunt.Counterexample) {
-	u.say("%6.1f s  found %s (%d of %d runs)", w.FirstSecond, w.Signature, w.Search.Hits, w.Search.Runs)
-}
-
-func (u *huntProgress) say(format string, args ...any) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.live {
-		fmt.Fprint(u.out, "\r\033[K")
-		u.live = false
-	}
-	fmt.Fprintf(u.out, format+"\n", args...)
-}
-
-func (u *huntProgress) close() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.live {
-		fmt.Fprint(u.out, "\r\033[K")
-		u.live = false
-	}
 }

@@ -171,9 +171,12 @@ func listFaultsCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "faults", Short: "List the faults and their targets", Args: noArguments,
-		Long: `List the faults and the words that may follow each.
+		Long: `List the faults and the words that may follow each. run, hunt and the file of a campaign
+take the same.
 
-all is every fault that the lock's cluster can take, two at a time, aimed at those who
+` + faultGrammar + `
+
+In a run, all is every fault that the lock's cluster can take, two at a time, aimed at those who
 matter: holder, waiter, leader, majority. Some critical sections are longer than the
 lease then. run.json names what was drawn from.
 
@@ -182,7 +185,7 @@ word held as well (kill:one:held): it is injected only when a client has read an
 written.
 Targets: holder (the client that has read and not yet written), waiter (one that has asked
 for the lock and has no answer yet), client (any), server or one (any server), leader,
-minority, majority, all (servers), or a node's name. none is no fault.
+minority, majority, all (servers), or a node's name.
 
 A partition can have a shape instead: halves (two groups of servers and clients), bridge
 (two groups, and one server that both reach), ring (each server hears only its neighbours,

@@ -152,7 +152,7 @@ func reference(t *testing.T) map[string]map[string]string {
 			"libraries": table(libraries, "lock", "language", "library", "tested version", "what its documentation promises"),
 			"options":   table(options, "lock", "option", "default", "perhaps safer", "what it is"),
 		},
-		"faults.md": {"faults": table(faults, "fault", "what it does", "how to write it")},
+		"faults.md": {"grammar": strings.ReplaceAll(faultGrammar, "\n", " ") + "\n", "faults": table(faults, "fault", "what it does", "how to write it")},
 		"workloads.md": {
 			"workloads": table(work, "workload", "what a client does with the lock"),
 			"fencing":   table(fencing, "mode", "what the register does"),

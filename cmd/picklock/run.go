@@ -106,7 +106,7 @@ is unknown or left out, 0 if all held.`,
 	f.StringVar(&o.Cluster, "compose", "", "the same as --cluster, for your own Compose file")
 	f.StringVar(&o.Cluster, "cluster", "", "run it on this cluster: a name, a Compose file, or none (default: the lock's own)")
 	endpointFlags(c, &o.Cluster)
-	f.StringSliceVar(&o.Faults, "faults", nil, "inject these faults, separated by commas (see picklock list faults)")
+	faultsFlag(f, &o.Faults)
 	f.StringVar(&o.Fencing, "fencing", o.Fencing, fencingHelp+listed(fencingValues()))
 	f.StringVar(&o.Register, "register", o.Register, registerHelp+listed(registerValues()))
 	f.StringVar(&o.Workload, "workload", o.Workload, "what a client does with the lock: "+listed(workloadValues())+" (acquire-only is for locks that are no mutex)")

@@ -69,10 +69,10 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 // CheckFaults says what of the kinds of fault of a hunt cannot be: each is a kind, or a
 // kind on one side as kill:client or kill:server, all, or none.
 func CheckFaults(faults []string) error {
+	if _, err := nemesis.ParseList(faults); err != nil {
+		return err
+	}
 	for _, f := range faults {
-		if _, err := nemesis.Parse(f); err != nil {
-			return err
-		}
 		kind, whom, aimed := strings.Cut(f, ":")
 		if aimed && whom != "client" && whom != "server" {
 			return fmt.Errorf("%s: a hunt aims by itself: give a kind, or a kind on one side, as %s:client or %s:server", f, kind, kind)
