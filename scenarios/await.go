@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -84,18 +86,19 @@ func (r *Runner) late(end int64) bool {
 	now := r.stage.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.leaseEnded(end, now) || time.Duration(now-end) > r.scenario.TTL
+	return r.leaseEnded(end, now) != "" || time.Duration(now-end) > r.scenario.TTL
 }
 
-// leaseEnded says that a lease ended after one instant, and by another, of a client that had not released
-// it before. r.mu is held.
-func (r *Runner) leaseEnded(after, by int64) bool {
-	for _, c := range r.clients {
+// leaseEnded is the first client whose lease ended after one instant, and by another, without having
+// been released before; "" if there is none. r.mu is held.
+func (r *Runner) leaseEnded(after, by int64) string {
+	for _, name := range slices.Sorted(maps.Keys(r.clients)) {
+		c := r.clients[name]
 		if c.granted != 0 && c.until > after && c.until <= by && (c.released == 0 || c.released > after) {
-			return true
+			return name
 		}
 	}
-	return false
+	return ""
 }
 
 // passed is an ErrBusy if the lease is over before whose end a wait was to end.

@@ -219,7 +219,7 @@ func (r *Runner) discarded() error {
 const brisk = 0.05
 
 // lasted notes a move that was to be over at an instant, and was over so much later that
-// somebody's lease ended in between: what follows shows something else.
+// a client's lease ended in between: what follows shows something else.
 func (r *Runner) lasted(client, do string, meant int64) {
 	now := r.stage.Now()
 	if time.Duration(now-meant) <= time.Duration(brisk*float64(r.scenario.TTL)) {
@@ -227,11 +227,8 @@ func (r *Runner) lasted(client, do string, meant int64) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, name := range r.scenario.Clients {
-		c := r.clients[name]
-		if over := c.until > meant && c.until <= now; r.slow == "" && c.granted != 0 && over && (c.released == 0 || c.released > meant) {
-			r.slow = fmt.Sprintf("%s's %s lasted %v longer than it should, and %s's lease ended meanwhile", client, do, time.Duration(now-meant).Round(time.Millisecond), name)
-		}
+	if name := r.leaseEnded(meant, now); r.slow == "" && name != "" {
+		r.slow = fmt.Sprintf("%s's %s lasted %v longer than it should, and %s's lease ended meanwhile", client, do, time.Duration(now-meant).Round(time.Millisecond), name)
 	}
 }
 

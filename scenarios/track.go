@@ -106,7 +106,7 @@ func (r *Runner) tooLate(trigger, began int64) time.Duration {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if late > r.scenario.TTL/4 || r.latest > trigger || r.leaseEnded(trigger, began) {
+	if late > r.scenario.TTL/4 || r.latest > trigger || r.leaseEnded(trigger, began) != "" {
 		return late
 	}
 	return 0
