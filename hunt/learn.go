@@ -65,6 +65,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		h.discarded(p, out)
 	} else {
 		for _, st := range p.schedule.TriggeredFaults {
+			h.passed[messagesOf(st.When)] = max(h.passed[messagesOf(st.When)], st.When.N)
 			if h.confirmed[st.Fault.Text] = true; p.workload != "" {
 				h.came(p.workload, st, true, "")
 			}

@@ -116,12 +116,40 @@ func (h *Search) hopeless(workload string, triggered []scenarios.TriggeredFault)
 		if h.undoable(st) {
 			return fmt.Sprintf("%s: %s", st.Fault.Text, reason(st.Fault.Text, cmp.Or(h.infeasible["fault "+st.Fault.Word], h.infeasible["fault "+st.Fault.Text])))
 		}
-		if why := h.infeasible[triggerKey(workload, st)]; workload != "" && why != "" {
-			return why
+		if workload == "" {
+			if !h.reachable(st.When) {
+				return st.When.String() + ": no message before it ever came"
+			}
+			continue
+		}
+		for when := st.When; ; when.N-- { // a message comes only after those before it
+			k := workload + "|" + when.String()
+			if why := h.infeasible[k]; why != "" {
+				return why
+			}
+			if r := h.rates[k]; when.N < st.When.N && r != nil && r.Hits == 0 && (r.Runs >= enoughMissed || h.passed[messagesOf(when)] < when.N) {
+				return fmt.Sprintf("%s in %q (came in none of %d runs)", h.missed[k], workload, r.Runs)
+			}
+			if when.N <= 1 {
+				break
+			}
 		}
 	}
 	return ""
 }
+
+// enoughMissed is in how many runs of a program a message has to stay away until those after it are not tried;
+// one is enough if it came in no other program either.
+const enoughMissed = 2
+
+// reachable says that a trigger may come, in whatever program: it is no message of an act, or the message
+// before it came at least once.
+func (h *Search) reachable(a scenarios.Trigger) bool {
+	return a.N <= 1 || h.passed[messagesOf(a)] >= a.N-1
+}
+
+// messagesOf names the messages of an act, of whichever client.
+func messagesOf(a scenarios.Trigger) string { return a.Do + "|" + string(a.At) }
 
 // triggerKey names a trigger in a workload.
 func triggerKey(workload string, st scenarios.TriggeredFault) string {

@@ -88,6 +88,7 @@ type Search struct {
 	depth           int               // of the latest of them
 	rates           map[string]*Rate  // of triggers in a workload: how often each came
 	missed          map[string]string // why it last did not
+	passed          map[string]int    // how many messages of an act came, of those that were a trigger
 	exhausted       bool
 	failures        int
 	lastSample      time.Time
@@ -101,7 +102,7 @@ func New(o Options) *Search {
 	h := &Search{
 		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
 		infeasible: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string]bool{}, confirmed: map[string]bool{}, skipped: map[string]int{},
-		fates: map[string]fate{}, rates: map[string]*Rate{}, missed: map[string]string{},
+		fates: map[string]fate{}, rates: map[string]*Rate{}, missed: map[string]string{}, passed: map[string]int{},
 	}
 	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {

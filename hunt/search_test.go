@@ -158,6 +158,51 @@ func TestDiscardedIsGivenUp(t *testing.T) {
 	}
 }
 
+// After a message that does not come no later one of that act is tried, in the space or beyond it, and those
+// that come are all tried.
+func TestMessagesThatCome(t *testing.T) {
+	come := map[string]int{"acquire": 4, "renew": 2, "release": 1}
+	m := &model{discarded: func(s *scenarios.Scenario) (of, why string, cannot bool) {
+		for _, st := range s.TriggeredFaults {
+			if st.When.N > come[st.When.Do] {
+				return st.Fault.Text, "its trigger never came", false
+			}
+		}
+		return "", "", false
+	}}
+	m.after = func(runs int) {
+		if runs > 4000 {
+			t.Fatal("it does not end")
+		}
+	}
+	h, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1}, 1)
+	tried := map[string]int{} // the last message
+	for _, played := range m.played {
+		s, err := scenarios.Parse("s.yaml", []byte(played))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, st := range s.TriggeredFaults {
+			tried[st.When.Do] = max(tried[st.When.Do], st.When.N)
+		}
+	}
+	for do, n := range come {
+		if want := min(n+1, messages); tried[do] != want {
+			t.Errorf("of %s message %d was tried last, want %d", do, tried[do], want)
+		}
+	}
+	if r.Depths[1].Infeasible == 0 || !r.Depths[1].Done {
+		t.Errorf("%+v", r.Depths[1])
+	}
+	for do, n := range come {
+		for i := 1; i <= messages; i++ {
+			if got := h.reachable(scenarios.Trigger{At: scenarios.Sent, Do: do, N: i}); got != (i <= n+1) {
+				t.Errorf("message %d of %s beyond the space: %v", i, do, got)
+			}
+		}
+	}
+}
+
 // Violations of one signature are one counterexample, and a write that comes too late is one counterexample,
 // however it came about.
 func TestCounterexamples(t *testing.T) {

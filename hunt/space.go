@@ -232,8 +232,9 @@ func triggeredOf(t Target, w workload, f fault) []scenarios.TriggeredFault {
 }
 
 // messages is how many messages of one act are tried as triggers: an acquire of most locks
-// takes one to three. Those that never come are given up.
-const messages = 3
+// takes one to three, and one more for each time that a library asks again. After one that does not
+// come, none is tried.
+const messages = 5
 
 // triggersOf are the triggers of a fault in a workload, the highest priority first: pauses matter
 // most before writes, and a wrong clock or a bad link to a client that acquires the lock.
