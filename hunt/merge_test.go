@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/picklock/picklock/history"
 )
 
 // TestMerge: three shards of a hunt find what the whole finds, run as many schedules, and say
@@ -40,6 +42,30 @@ func TestMerge(t *testing.T) {
 	}
 	if command := strings.Join(got.Command, " "); strings.Contains(command, "--shard") || !strings.Contains(command, "--lock x --ttl 1s") {
 		t.Errorf("the command of the whole is %q", command)
+	}
+}
+
+// What two shards know to need the same act is one bug.
+func TestMergeGroups(t *testing.T) {
+	o := Options{Target: target(1, 1), Strategy: Exhaustive, Depth: 0}
+	all := portions(t, func() *model { return &model{} }, o, Part{First: 0, Step: 2}, Part{First: 1, Step: 2})
+	found := func(anomaly, kind string, acts ...Act) []*Counterexample {
+		return []*Counterexample{{Signature: Signature{Anomaly: anomaly, Kinds: []string{kind}}, Acts: acts, Search: Rate{Hits: 4, Runs: 4}}}
+	}
+	act := Act{Client: "A", Do: history.Release, Nth: 1, Without: Rate{Runs: withoutActRuns}}
+	all[0].Result.Counterexamples = found("granted-early", "one slow request", act)
+	all[1].Result.Counterexamples = append(found("wrong-release", "a pause of a client", act), found("granted-early", "a wrong clock of a server")...)
+	got, err := Merge(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := counterexampleNames(got); !slices.Equal(names, []string{"granted-early by a wrong clock of a server", "wrong-release by a pause of a client"}) {
+		t.Errorf("%q", names)
+	}
+	for _, w := range got.Counterexamples {
+		if want := map[string]int{"wrong-release": 1}[w.Anomaly]; len(w.Variants) != want {
+			t.Errorf("%s has %d variants, want %d", w, len(w.Variants), want)
+		}
 	}
 }
 

@@ -105,6 +105,7 @@ func Assemble(o Options, portions []Portion) *Search {
 	h.result.States = len(h.corpus.states)
 	h.result.Infeasible = h.infeasibleFaults()
 	h.merge()
+	h.group() // what each knows of the acts that its counterexamples need
 	h.name()
 	h.result.Counterexamples = h.counterexamples
 	return h
