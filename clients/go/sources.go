@@ -8,5 +8,5 @@ import "embed"
 // Sources are the files as they are in this folder. A go.mod would make a library's folder a module
 // apart, which cannot be embedded: it is called go.mod.tmpl.
 //
-//go:embed adapter/*.go */go.mod.tmpl */go.sum */main.go
+//go:embed adapter/*.go etcdlock/*.go */go.mod.tmpl */go.sum */main.go
 var Sources embed.FS

@@ -85,7 +85,7 @@ var (
 		},
 	}
 	goLanguage = &language{
-		name: "Go", recipe: 1, sources: golang.Sources, shared: []string{"adapter/*.go"},
+		name: "Go", recipe: 1, sources: golang.Sources, shared: []string{"adapter/*.go", "etcdlock/*.go"},
 		own: func(p program) []string {
 			return []string{p.folder + "/go.mod.tmpl", p.folder + "/go.sum", p.folder + "/main.go"}
 		},

@@ -42,8 +42,12 @@ type bug struct {
 	Kind     string `yaml:"kind"`
 	Service  string `yaml:"service"`
 	// Lock is picklock's name of the library's lock, of which NAME@VERSION is run.
-	Lock    string            `yaml:"lock,omitempty"`
-	Options map[string]string `yaml:"options,omitempty"` // of the lock, without which the library does not do what broke
+	Lock string `yaml:"lock,omitempty"`
+	// FixedLock is the name of the lock in the fixed version, if it is another, and BrokenAs what the
+	// registry calls the broken version, if that is another than people's name for it.
+	FixedLock string            `yaml:"fixed_lock,omitempty"`
+	BrokenAs  string            `yaml:"broken_as,omitempty"`
+	Options   map[string]string `yaml:"options,omitempty"` // of the lock, without which the library does not do what broke
 	// Unavailable is why the bug cannot be tried; "" if it can.
 	Unavailable string `yaml:"unavailable,omitempty"`
 }
@@ -124,7 +128,16 @@ func (b bug) check(kinds map[string]kind) error {
 }
 
 // at is the name of the bug's lock in a version of its library.
-func (b bug) at(version string) string { return b.Lock + "@" + version }
+func (b bug) at(version string) string {
+	lock := b.Lock
+	switch {
+	case version == b.Fixed && b.FixedLock != "":
+		lock = b.FixedLock
+	case version == b.Broken && b.BrokenAs != "":
+		version = b.BrokenAs
+	}
+	return lock + "@" + version
+}
 
 // choose is the bugs of these ids, in the file's order; all if there are none.
 func (all *bugs) choose(ids []string) ([]bug, error) {

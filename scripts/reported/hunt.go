@@ -85,14 +85,16 @@ func (r runner) hunt(ctx context.Context, b bug, version, folder, name string) (
 		"hunt", "--lock", b.at(version), "--duration", r.time.String(), "--finish", r.finish.String(), "--replays", fmt.Sprint(r.replays),
 		"--strategy", r.strategy, "--seed", fmt.Sprint(r.seed), "--out", dir,
 	}, b.flags()...)
-	if _, err := r.call(ctx, folder, name, args...); err != nil && ctx.Err() == nil {
-		// Exit code 2: too much was discarded. The result is there all the same, and says so.
-		if result, missing := readHunt(dir); missing == nil {
-			return result, nil
-		}
-		return nil, err
+	_, err := r.call(ctx, folder, name, args...)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	return readHunt(dir)
+	// Exit code 2: too much was discarded. The result is there all the same, and says so.
+	result, missing := readHunt(dir)
+	if missing != nil {
+		return nil, errors.Join(err, missing)
+	}
+	return result, nil
 }
 
 func readHunt(dir string) (*hunt.Result, error) {
@@ -108,9 +110,9 @@ func readHunt(dir string) (*hunt.Result, error) {
 
 // replay runs a counterexample on a version, and returns in how many of the runs its anomaly came, from
 // the same cause: a write can be late in both versions, for another reason each.
-func (r runner) replay(ctx context.Context, b bug, version string, w *hunt.Counterexample, folder, hunted string) (hunt.Rate, error) {
-	file := filepath.Join(folder, hunted, huntreport.CounterexamplesFolder, w.Name+".yaml")
-	args := append([]string{"scenario", "run", file, "--lock", b.at(version), "--forbid", w.Anomaly, "--count", fmt.Sprint(r.replays), "--json"}, b.flags()...)
+func (r runner) replay(ctx context.Context, b bug, version string, w *hunt.Counterexample, folder string, times int) (hunt.Rate, error) {
+	file := filepath.Join(folder, "broken", huntreport.CounterexamplesFolder, w.Name+".yaml")
+	args := append([]string{"scenario", "run", file, "--lock", b.at(version), "--forbid", w.Anomaly, "--count", fmt.Sprint(times), "--json"}, b.flags()...)
 	text, err := r.call(ctx, folder, w.Name+"@"+version, args...)
 	if err != nil {
 		return hunt.Rate{}, err

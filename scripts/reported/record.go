@@ -31,8 +31,10 @@ type record struct {
 	At      time.Time `json:"at"`
 	Limit   float64   `json:"limit"` // s, of the search in each version
 	// Runs are the runs of the hunt of the broken version.
-	Runs  int   `json:"runs"`
-	Tried []try `json:"tried"` // the counterexamples of its kind that were compared with the fixed version
+	Runs int `json:"runs"`
+	// Tested says how many of the schedules with up to one fault that were.
+	Tested string `json:"tested"`
+	Tried  []try  `json:"tried"` // the counterexamples of its kind that were compared with the fixed version
 	// Found is the one of Tried that shows the bug.
 	Found *try `json:"found,omitempty"`
 	// Other are counterexamples of the broken version of another kind.
@@ -120,7 +122,7 @@ func (r runner) compare(ctx context.Context, b bug, folder string, rec *record) 
 	if err != nil {
 		return err
 	}
-	rec.Runs = result.Runs
+	rec.Runs, rec.Tested = result.Runs, covered(result)
 	rec.Outcome = notFound
 	mine := ofKind(result, r.kinds[b.Kind])
 	for _, w := range result.Counterexamples {
@@ -159,6 +161,17 @@ func (r runner) compare(ctx context.Context, b bug, folder string, rec *record) 
 	return nil
 }
 
+// covered says how much of the space with no more than one fault a hunt ran.
+func covered(r *hunt.Result) string {
+	ran, space := 0, 0
+	for _, d := range r.Depths {
+		if d.Faults <= 1 {
+			ran, space = ran+d.Ran, space+d.Space
+		}
+	}
+	return fmt.Sprintf("%d of %d", ran, space)
+}
+
 func contains(all []*hunt.Counterexample, one *hunt.Counterexample) bool {
 	for _, w := range all {
 		if w == one {
@@ -168,17 +181,24 @@ func contains(all []*hunt.Counterexample, one *hunt.Counterexample) bool {
 	return false
 }
 
-// try replays a counterexample on both versions: on the broken one if the hunt had no time for it.
+// few is how often a counterexample is replayed on the fixed version before it is replayed as often as
+// was asked for: mostly that is enough to see that it comes there, too.
+const few = 3
+
+// try replays a counterexample on both versions.
 func (r runner) try(ctx context.Context, b bug, w *hunt.Counterexample, folder string) (try, error) {
 	t := try{Name: w.Name, Says: w.String(), Hazard: w.Hazard(), Cause: w.Explanation, Seconds: w.FirstSecond, Faults: w.Faults, Steps: w.Steps, Broken: w.Alone}
 	var err error
-	if t.Broken.Runs < r.replays {
-		if t.Broken, err = r.replay(ctx, b, b.Broken, w, folder, "broken"); err != nil {
+	if b.Fixed != "" {
+		if t.Fixed, err = r.replay(ctx, b, b.Fixed, w, folder, few); err != nil || t.Fixed.Hits > 0 {
+			return t, err
+		}
+		if t.Fixed, err = r.replay(ctx, b, b.Fixed, w, folder, r.replays); err != nil || t.Fixed.Hits > 0 {
 			return t, err
 		}
 	}
-	if b.Fixed != "" && t.Broken.Hits > 0 {
-		t.Fixed, err = r.replay(ctx, b, b.Fixed, w, folder, "broken")
+	if t.Broken.Runs < r.replays { // the hunt had no time for all of them
+		t.Broken, err = r.replay(ctx, b, b.Broken, w, folder, r.replays)
 	}
 	return t, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,8 +16,8 @@ func (r runner) report(w io.Writer, done []record) error {
 		return err
 	}
 	var b strings.Builder
-	b.WriteString("| bug | library | broken, fixed | kind | result | found after | least | rate broken, fixed | picklock's cause | reported cause | accused in the fixed version |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| bug | library | broken, fixed | kind | result | schedules with up to one fault | found after | least | rate broken, fixed | picklock's cause | reported cause | accused in the fixed version |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	count := map[outcome]int{}
 	accused := 0
 	for _, rec := range done {
@@ -59,7 +60,7 @@ func line(b bug, rec record) string {
 	if fixed == "" {
 		fixed = "none"
 	}
-	cells := []string{fmt.Sprintf("[%s](%s)", b.ID, b.Link), b.Library, b.Broken + ", " + fixed, b.Kind, string(rec.Outcome), after, least, rate, cause, b.What, accused}
+	cells := []string{fmt.Sprintf("[%s](%s)", b.ID, b.Link), b.Library, b.Broken + ", " + fixed, b.Kind, string(rec.Outcome), cmp.Or(rec.Tested, "–"), after, least, rate, cause, b.What, accused}
 	for i, c := range cells {
 		cells[i] = strings.ReplaceAll(strings.ReplaceAll(c, "|", `\|`), "\n", " ")
 	}
