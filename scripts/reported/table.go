@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // report prints the table and writes it as JSON.
@@ -26,8 +28,8 @@ func (r runner) report(w io.Writer, done []record) error {
 		count[rec.Outcome]++
 		accused += len(rec.Accused)
 	}
-	fmt.Fprintf(&b, "\n%d bugs: %d found, %d shown, %d not found, %d unavailable. Lock bugs named in fixed versions: %d.\n",
-		len(done), count[found], count[shown], count[notFound], count[unavailable], accused)
+	fmt.Fprintf(&b, "\n%d %s: %d found, %d shown, %d not found, %d unavailable. Lock bugs named in fixed versions: %d.\n",
+		len(done), format.Noun(len(done), "bug", "bugs"), count[found], count[shown], count[notFound], count[unavailable], accused)
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return err
 	}
@@ -42,7 +44,7 @@ func line(b bug, rec record) string {
 	after, least, rate, cause := "–", "–", "–", rec.Why
 	if t := rec.Found; t != nil {
 		after = fmt.Sprintf("%.0f s", t.Seconds)
-		least = fmt.Sprintf("%d faults, %d steps", t.Faults, t.Steps)
+		least = fmt.Sprintf("%d %s, %d steps", t.Faults, format.Noun(t.Faults, "fault", "faults"), t.Steps)
 		rate = fmt.Sprintf("%d of %d", t.Broken.Hits, t.Broken.Runs)
 		if b.Fixed != "" {
 			rate += fmt.Sprintf(", %d of %d", t.Fixed.Hits, t.Fixed.Runs)
