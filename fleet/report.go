@@ -124,7 +124,11 @@ func (j *JobReport) SetMatrix(m *results.Matrix) {
 	var words []string
 	for _, s := range results.States {
 		if n := m.Count()[s]; n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n, s))
+			text := fmt.Sprintf("%d %s", n, s)
+			if s == results.Expected && n > 1 {
+				text += "s"
+			}
+			words = append(words, text)
 		}
 	}
 	j.Headline = strings.Join(words, ", ")

@@ -190,7 +190,7 @@ func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, eff
 	p.Numbers, p.Faults = numbers(run, v), faults(run, v)
 	p.Settings, p.Versions = settings(run), versions(run)
 	for _, n := range run.Nodes {
-		p.Nodes = append(p.Nodes, Node{clip(n.Name, 200), clip(n.Role, 40), clip(n.Addr, 200), clip(n.External, 200)})
+		p.Nodes = append(p.Nodes, Node{clip(n.Name, 200), clip(n.Role, 40), clip(strings.TrimSuffix(n.Addr, ":0"), 200), clip(n.External, 200)})
 	}
 	if len(p.Nodes) > maxNodes {
 		p.ManyNodes = plural(len(p.Nodes), "node", "nodes")

@@ -276,6 +276,6 @@ func (p *pic) evidence(height float64) {
 		}
 		last[row] = bx
 		p.f(`<circle cx="%.1f" cy="%.1f" r="6.5" class="p-badge" fill="#24292f"/>`, bx, p.y(row)+7.5)
-		p.f(`<text x="%.1f" y="%.1f" class="t-badge" font-size="9" font-family="system-ui,sans-serif" fill="#ffffff" text-anchor="middle">%d</text>`, bx, p.y(row)+10.7, s.N)
+		p.f(`<text x="%.1f" y="%.1f" class="t-badge" font-size="10" font-family="system-ui,sans-serif" fill="#ffffff" text-anchor="middle">%d</text>`, bx, p.y(row)+10.7, s.N)
 	}
 }

@@ -57,8 +57,8 @@ func TestPageInABrowser(t *testing.T) {
 	if n := number("document.documentElement.scrollWidth"); n > 390 {
 		t.Errorf("%d px wide on a screen of 390 px", n)
 	}
-	if n := number(`Math.min(...[...document.querySelectorAll("svg text")].map((t) => Math.floor(10 * t.getBoundingClientRect().height)))`); n < 80 {
-		t.Errorf("a label of %.1f px", float64(n)/10)
+	if n := number(`Math.min(...[...document.querySelectorAll("svg text")].map((t) => { const s = t.closest("svg"); return Math.round(10 * parseFloat(getComputedStyle(t).fontSize) * s.getBoundingClientRect().width / s.viewBox.baseVal.width); }))`); n < 100 {
+		t.Errorf("a label in letters of %.1f px", float64(n)/10)
 	}
 	if said := w.Complaints(); len(said) > 0 {
 		t.Errorf("the browser complains: %q", said)
