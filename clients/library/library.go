@@ -70,8 +70,8 @@ func (l line) info(version string) clients.Info {
 
 // open starts the program.
 func (p program) open(ctx context.Context, o clients.Options) (clients.Lock, error) {
-	if len(o.Servers) == 0 {
-		return nil, errors.New("no server given")
+	if len(o.Servers) == 0 && o.Directory == "" {
+		return nil, errors.New("neither a server nor a shared directory given")
 	}
 	command, err := p.command()
 	if err != nil {

@@ -51,7 +51,8 @@ async function answer(lock, request) {
   const { op, key } = request;
   switch (op) {
     case 'open':
-      return { ok: true, ...await lock.open(request.servers ?? [], request.client, request.ttl_ms, request.options) };
+      // A lock in files has no servers: it gets the folder that all clients share in their place.
+      return { ok: true, ...await lock.open(request.servers ?? [request.directory], request.client, request.ttl_ms, request.options) };
     case 'acquire': {
       const grant = await lock.acquire(key, request.timeout_ms ?? 60000, request.mode === 'shared');
       return grant === null ? { ok: false, error: 'timeout', definite: true } : { ok: true, ...grant };

@@ -1,4 +1,5 @@
-"""kazoo's Lock (https://github.com/python-zk/kazoo) on ZooKeeper, as shipped.
+"""kazoo's locks (https://github.com/python-zk/kazoo) on ZooKeeper, as shipped. The argument names the lock:
+lock, rw (ReadLock and WriteLock) or semaphore.
 
 Its documentation (2.11.0, https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html) promises
 mutual exclusion with waiting clients in line, for as long as the session lives. Of that a program
@@ -19,18 +20,20 @@ import picklock
 
 logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
 
+TYPE = sys.argv[1]
 LOSING = {"none": [], "lost": [KazooState.LOST], "suspended": [KazooState.SUSPENDED, KazooState.LOST]}
 
 
 class Lock:
     def open(self, servers, client, ttl_ms, options):
-        self.name, self.held = client, {}
+        self.name, self.held, self.permits = client, {}, int(options.get("permits", "2"))
         self.losing = LOSING[options.get("listener", "suspended")]
         self.zk = KazooClient(",".join(servers), timeout=ttl_ms / 1000)
         self.failures = (KazooException, self.zk.handler.timeout_exception)
         self.zk.add_listener(self.changed)
         self.zk.start()
-        return {"lease": False, **picklock.loaded("kazoo")}
+        kind = {"lock": {}, "rw": {"kind": "rw"}, "semaphore": {"kind": "semaphore", "permits": self.permits}}[TYPE]
+        return {"lease": False, **kind, **picklock.loaded("kazoo")}
 
     def changed(self, state):
         """Told by the library, in a thread of its own, of every change of the session."""
@@ -38,13 +41,21 @@ class Lock:
             for key in list(self.held):
                 picklock.lost(key)
 
+    def lock(self, path, shared):
+        if TYPE == "semaphore":
+            return self.zk.Semaphore(path, self.name, max_leases=self.permits)
+        if TYPE == "rw":
+            return self.zk.ReadLock(path, self.name) if shared else self.zk.WriteLock(path, self.name)
+        return self.zk.Lock(path, self.name)
+
     def acquire(self, key, timeout_ms, shared):
-        lock = self.zk.Lock("/picklock/" + key, self.name)
+        lock = self.lock("/picklock/" + key, shared)
+        own = lock.create_path.rsplit("/", 1)[1]  # how the name of its node begins
         try:
             lock.acquire(timeout=timeout_ms / 1000)
         except LockTimeout:
             # Its node is taken out of the line if that can be done, and not looked after.
-            if any(node.startswith(lock.prefix) for node in self.zk.get_children("/picklock/" + key)):
+            if any(node.startswith(own) for node in self.zk.get_children("/picklock/" + key)):
                 raise picklock.Unknown("timeout, and its node is left in the line") from None
             return None
         except self.failures as e:  # it may have taken effect or not

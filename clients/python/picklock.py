@@ -59,7 +59,8 @@ NOT_HELD = {"ok": False, "error": "not held", "definite": True}
 def _answer(lock, request):
     op, key = request["op"], request.get("key")
     if op == "open":
-        servers, options = request.get("servers", []), request["options"]
+        # A lock in files has no servers: it gets the folder that all clients share in their place.
+        servers, options = request.get("servers", [request.get("directory")]), request["options"]
         return {"ok": True, **lock.open(servers, request["client"], request["ttl_ms"], options)}
     if op == "acquire":
         grant = lock.acquire(key, request.get("timeout_ms", 60_000), request.get("mode") == "shared")

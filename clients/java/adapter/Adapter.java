@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -75,6 +76,16 @@ public abstract class Adapter {
             all.put("library", "maven:" + group + ":" + artifact);
             all.put("version", of.getProperty("version"));
         }
+        return all;
+    }
+
+    /** Likewise, of a library whose jar has no such file: the version in the name of the jar that a class of it is from. */
+    protected static Map<String, Object> loaded(Map<String, Object> abilities, String group, String artifact, Class<?> of) throws IOException {
+        String jar = Path.of(of.getProtectionDomain().getCodeSource().getLocation().getPath()).getFileName().toString();
+        if (!jar.startsWith(artifact + "-") || !jar.endsWith(".jar")) throw new IOException(of + " is from " + jar + ", want " + artifact);
+        Map<String, Object> all = new LinkedHashMap<>(abilities);
+        all.put("library", "maven:" + group + ":" + artifact);
+        all.put("version", jar.substring(artifact.length() + 1, jar.length() - ".jar".length()));
         return all;
     }
 

@@ -1,0 +1,117 @@
+import com.zaxxer.hikari.HikariDataSource;
+import java.time.Duration;
+import java.util.ConcurrentModificationException;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.locks.Lock;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.integration.jdbc.lock.DefaultLockRepository;
+import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+import org.springframework.integration.support.locks.LockRegistry;
+import org.springframework.integration.support.locks.RenewableLockRegistry;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+
+/**
+ * Spring Integration's lock registries, as shipped. The argument names one: redis by Lettuce, or jdbc on Postgres.
+ *
+ * Its documentation (7.1.2, https://docs.spring.io/spring-integration/reference/distributed-locks.html and the pages
+ * of redis and jdbc) promises locks for one thread of one process at a time; that they expire after their time to live unless renewLock() prolongs them; and that an unlock of one that has
+ * expired fails with a ConcurrentModificationException: what it protected may be compromised.
+ * There is no signal for a lock that was lost.
+ */
+public class RegistryLocks extends Adapter {
+    private static final int IDLE = 100; // ms between two tries, as the library has it
+
+    private final String type;
+    private LockRegistry registry;
+    private int ttl;
+    private final Map<String, Lock> held = new HashMap<>();
+
+    RegistryLocks(String type) { this.type = type; }
+
+    public Map<String, Object> open(Open request) throws Exception {
+        ttl = request.ttlMs();
+        registry = type.equals("jdbc") ? jdbc(request) : redis(request);
+        Map<String, Object> abilities = new LinkedHashMap<>();
+        abilities.put("lease", true);
+        abilities.put("renew", true);
+        abilities.put("confirms", true); // an unlock compares the owner
+        return loaded(abilities, "org.springframework.integration", "spring-integration-" + type, registry.getClass());
+    }
+
+    private LockRegistry redis(Open request) {
+        String[] at = request.servers().get(0).split(":");
+        LettuceConnectionFactory factory = new LettuceConnectionFactory(at[0], Integer.parseInt(at[1]));
+        factory.afterPropertiesSet();
+        factory.start();
+        return new RedisLockRegistry(factory, "picklock", ttl);
+    }
+
+    /** On the table of the library's own schema. */
+    private LockRegistry jdbc(Open request) {
+        HikariDataSource source = new HikariDataSource();
+        source.setJdbcUrl("jdbc:postgresql://" + request.servers().get(0) + "/postgres?user=postgres");
+        source.setMaximumPoolSize(2);
+        // Clients that make the table at once get in each other's way: one at a time.
+        new JdbcTemplate(source).execute("SELECT pg_advisory_lock(7); CREATE TABLE IF NOT EXISTS INT_LOCK (LOCK_KEY CHAR(36) NOT NULL, REGION VARCHAR(100) NOT NULL,"
+            + " CLIENT_ID CHAR(36), CREATED_DATE TIMESTAMP NOT NULL, EXPIRED_AFTER TIMESTAMP NOT NULL, constraint INT_LOCK_PK primary key (LOCK_KEY, REGION));"
+            + " SELECT pg_advisory_unlock(7)");
+        DefaultLockRepository repository = new DefaultLockRepository(source);
+        repository.setTransactionManager(new JdbcTransactionManager(source));
+        repository.afterPropertiesSet();
+        repository.afterSingletonsInstantiated();
+        repository.start();
+        return new JdbcLockRegistry(repository, Duration.ofMillis(ttl));
+    }
+
+    /** The library waits by trying again and again: so does this, which thereby knows when the try began that was granted. */
+    public Grant acquire(String key, long timeoutMs, boolean shared) throws Exception {
+        Lock lock = (Lock) registry.obtain(key);
+        long end = System.nanoTime() + timeoutMs * 1_000_000;
+        while (true) {
+            long since = System.nanoTime();
+            boolean got;
+            try {
+                got = lock.tryLock();
+            } catch (RuntimeException e) { // it may have taken effect or not
+                throw new Unknown(e.toString());
+            }
+            if (got) {
+                held.put(key, lock);
+                return new Grant(0, new Lease(ttl, since));
+            }
+            if (System.nanoTime() >= end) return null;
+            Thread.sleep(IDLE);
+        }
+    }
+
+    public Lease renew(String key) throws Exception {
+        if (!held.containsKey(key)) return null;
+        long since = System.nanoTime();
+        try {
+            ((RenewableLockRegistry) registry).renewLock(key);
+            return new Lease(ttl, since);
+        } catch (IllegalStateException e) {
+            return null; // "Could not renew mutex"
+        } catch (RuntimeException e) {
+            throw new Unknown(e.toString());
+        }
+    }
+
+    public boolean release(String key) throws Unknown {
+        if (!held.containsKey(key)) return false;
+        try {
+            held.remove(key).unlock();
+            return true;
+        } catch (ConcurrentModificationException e) {
+            return false;
+        } catch (RuntimeException e) {
+            throw new Unknown(e.toString());
+        }
+    }
+
+    public static void main(String[] args) throws Exception { serve(new RegistryLocks(args[0])); }
+}

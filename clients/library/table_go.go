@@ -1,0 +1,19 @@
+package library
+
+import "time"
+
+func goLines() []line {
+	etcd := func(name, folder, library, version, page string) line {
+		return line{
+			name: name, about: "etcd's concurrency.Mutex, in a program of its own: in any version of " + library,
+			language: goLanguage, folder: folder, program: "main", library: library, version: version, cluster: "etcd",
+			minTTL: time.Second, promises: []string{page},
+		}
+	}
+	return []line{etcd("go-etcd", "etcd", "go.etcd.io/etcd/client/v3", "3.7.3", "https://pkg.go.dev/go.etcd.io/etcd/client/v3/concurrency"),
+		etcd("go-etcd34", "etcd34", "go.etcd.io/etcd", "0.5.0-alpha.5.0.20200910180754-dd1b699fc489", "https://pkg.go.dev/go.etcd.io/etcd@v0.5.0-alpha.5.0.20200910180754-dd1b699fc489/clientv3/concurrency"), {
+			name: "go-redsync", about: "redsync over independent Redis nodes, on redigo, in a program of its own: in any version",
+			language: goLanguage, folder: "redsync", program: "main", library: "github.com/go-redsync/redsync/v4", version: "4.18.1", cluster: "redlock",
+			minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-redsync/redsync/v4"},
+		}}
+}

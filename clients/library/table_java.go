@@ -1,0 +1,95 @@
+package library
+
+import (
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/internal/adapter"
+)
+
+const redissonDocs = "https://redisson.pro/docs/data-and-services/locks-and-synchronizers/"
+
+func javaLines() []line {
+	redisson := line{
+		language: javaLanguage, folder: "redisson", program: "RedissonLocks", library: "org.redisson:redisson", version: "4.7.0", cluster: "redis",
+		confirms: true, minTTL: time.Second, promises: []string{redissonDocs},
+		cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonLock.tryLock)"},
+		options: []clients.Option{{
+			Name: "watchdog", About: "no lease is given, and the library renews the lock for as long as its process lives; no: the lease is --ttl",
+			Default: "yes", Check: adapter.Checks(adapter.ParseSwitch),
+		}},
+	}
+	of := func(name, variant, about string) line {
+		l := redisson
+		l.name, l.variant, l.about = name, variant, "Redisson's "+about
+		return l
+	}
+	fenced := of("redisson-fenced", "fenced", "RFencedLock on one Redis: a lock with a token")
+	fenced.fencing = true
+	rw := of("redisson-rw", "rw", "RReadWriteLock on one Redis")
+	rw.kind = clients.ReadWrite
+	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
+	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption()}
+	return append(append(curatorLines(), registryLines()...),
+		of("redisson", "lock", "RLock on one Redis, which its watchdog renews"),
+		of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line"),
+		of("redisson-spin", "spin", "spin lock on one Redis: waiting clients try again and again"),
+		fenced, rw, semaphore,
+	)
+}
+
+func curatorLines() []line {
+	of := func(name, variant, about string) line {
+		return line{
+			name: name, variant: variant, about: "Apache Curator's " + about,
+			language: javaLanguage, folder: "curator", program: "CuratorLocks", library: "org.apache.curator:curator-recipes", version: "5.9.0", cluster: "zookeeper",
+			minTTL: 400 * time.Millisecond, promises: []string{"https://curator.apache.org/docs/recipes-shared-reentrant-lock", "https://curator.apache.org/docs/errors"},
+			options: []clients.Option{listenerOption()},
+		}
+	}
+	rw := of("curator-rw", "rw", "InterProcessReadWriteLock on ZooKeeper")
+	rw.kind = clients.ReadWrite
+	semaphore := of("curator-semaphore", "semaphore", "InterProcessSemaphoreV2 on ZooKeeper")
+	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption(), listenerOption()}
+	return []line{
+		of("curator", "mutex", "InterProcessMutex on ZooKeeper"),
+		of("curator-semaphore-mutex", "semaphore-mutex", "InterProcessSemaphoreMutex on ZooKeeper: a mutex that is not reentrant"),
+		rw, semaphore,
+	}
+}
+
+// registryLines are the locks of Spring's world, and jetcd's.
+func registryLines() []line {
+	shedlock := func(name, variant, provider, cluster, about string) line {
+		return line{
+			name: name, variant: variant, about: "ShedLock's " + about,
+			language: javaLanguage, folder: "shedlock", program: "ShedLocks", library: "net.javacrumbs.shedlock:" + provider, version: "7.10.1", cluster: cluster,
+			minTTL: 100 * time.Millisecond, promises: []string{"https://github.com/lukas-krecan/ShedLock/tree/shedlock-parent-7.10.1#readme"},
+		}
+	}
+	flag := func(name, about, otherwise string) []clients.Option {
+		return []clients.Option{{Name: name, About: about, Default: otherwise, Safer: []string{"yes"}, Check: adapter.Checks(adapter.ParseSwitch)}}
+	}
+	jdbc := shedlock("shedlock-jdbc", "jdbc", "shedlock-provider-jdbc-template", "postgres", "JdbcTemplate provider on Postgres, by the database's time")
+	jdbc.options = flag("dbtime", "the database's clock decides what is over, as the library recommends; no: each client's own", "yes")
+	redis := shedlock("shedlock-redis", "redis", "shedlock-provider-redis-spring", "redis", "RedisLockProvider on one Redis, all defaults")
+	redis.options = flag("safeupdate", "a release and an extension compare the owner", "no")
+	registry := func(name, variant, cluster, about string) line {
+		return line{
+			name: name, variant: variant, about: "Spring Integration's " + about,
+			language: javaLanguage, folder: "spring-integration", program: "RegistryLocks", library: "org.springframework.integration:spring-integration-" + variant, version: "7.1.2", cluster: cluster,
+			confirms: true, minTTL: 100 * time.Millisecond,
+			promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/" + variant + ".html"},
+		}
+	}
+	return []line{
+		jdbc, redis,
+		registry("spring-redis", "redis", "redis", "RedisLockRegistry on one Redis"),
+		registry("spring-jdbc", "jdbc", "postgres", "JdbcLockRegistry on Postgres, by each client's own time"),
+		{
+			name: "jetcd", about: "jetcd's Lock on etcd, under a lease that the library keeps alive, in whole seconds",
+			language: javaLanguage, folder: "jetcd", program: "JetcdLocks", library: "io.etcd:jetcd-core", version: "0.8.7", cluster: "etcd",
+			minTTL: time.Second, promises: []string{"https://javadoc.io/doc/io.etcd/jetcd-core/0.8.7/io/etcd/jetcd/Lock.html"},
+		},
+	}
+}

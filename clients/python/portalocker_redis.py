@@ -1,0 +1,55 @@
+"""portalocker's RedisLock (https://github.com/wolph/portalocker) on one Redis: a subscription to a channel, as
+shipped. The argument names the lock: plain, or fenced with the library's own tokens.
+
+Its documentation (4.4.2, https://portalocker.readthedocs.io/en/latest/portalocker.redis.html) promises that
+the lock is free as soon as its holder's connection has ended; that a holder learns of the end of its
+connection by on_lost; that Redis and the holder may learn of it at different times; and, with fencing, a token that rises with each exclusive grant.
+"""
+import logging
+import sys
+
+import portalocker
+import redis
+
+import picklock
+
+logging.disable(logging.CRITICAL)
+FENCED = sys.argv[1] == "fenced"
+
+
+class Lock:
+    def open(self, servers, client, ttl_ms, options):
+        self.held = {}
+        host, port = servers[0].rsplit(":", 1)
+        self.settings = {"host": host, "port": int(port)}
+        return {"lease": False, "tokens": FENCED, **picklock.loaded("portalocker")}
+
+    def acquire(self, key, timeout_ms, shared):
+        # Without interrupt_on_lost a loss would raise KeyboardInterrupt here, in the main thread.
+        lock = portalocker.RedisLock(
+            key, timeout=timeout_ms / 1000, redis_kwargs=self.settings, fencing=FENCED,
+            interrupt_on_lost=False, on_lost=lambda lost: picklock.lost(key),
+        )
+        try:
+            lock.acquire()
+        except portalocker.AlreadyLocked:
+            return None
+        except redis.RedisError as e:
+            raise picklock.Unknown(repr(e)) from e
+        self.held[key] = lock
+        return {"token": lock.fence_token} if FENCED else {}
+
+    def release(self, key):
+        """It does not say whether the lock was still held, unless it has learnt of a loss."""
+        if key not in self.held:
+            return False
+        lock = self.held.pop(key)
+        lost = lock.lost
+        try:
+            lock.release()
+        except redis.RedisError as e:
+            raise picklock.Unknown(repr(e)) from e
+        return not lost
+
+
+picklock.serve(Lock())

@@ -1,0 +1,83 @@
+"""tooz's locks (https://opendev.org/openstack/tooz), with its own heartbeats, as shipped: all defaults but the
+time-outs. The argument names the driver: redis, zookeeper or etcd3gw.
+
+Its documentation (9.1.0, https://docs.openstack.org/tooz/latest/user/tutorial/lock.html) promises a lock for one
+client at a time, which is kept for as long as the coordinator's heartbeats come in time. release() tells whether it
+has released the lock. There is no signal for a lock that was lost.
+
+A heartbeat of Redis' driver that succeeds is a renewal. That of etcd's does not look at the answer, so that no
+lease is claimed there. ZooKeeper's locks live as long as the session.
+"""
+import logging
+import sys
+
+import tooz
+from kazoo.exceptions import KazooException, LockTimeout
+from tenacity import RetryError
+from tooz import coordination
+
+import picklock
+
+logging.disable(logging.CRITICAL)
+DRIVER = sys.argv[1]
+
+
+class Lock:
+    def open(self, servers, client, ttl_ms, options):
+        self.seconds, self.held = max(1, ttl_ms // 1000), {}  # whole ones
+        url = {
+            "redis": f"redis://{servers[0]}?lock_timeout={self.seconds}&membership_timeout={self.seconds}",
+            "etcd3gw": f"etcd3+http://{servers[0]}?lock_timeout={self.seconds}&membership_timeout={self.seconds}",
+            "zookeeper": f"zookeeper://{','.join(servers)}?timeout={self.seconds}",
+        }[DRIVER]
+        self.coordinator = coordination.get_coordinator(url, client.encode())
+        self.coordinator.start(start_heart=True)
+        redis = DRIVER == "redis"
+        return {"lease": redis, "watchdog": DRIVER != "zookeeper", **picklock.loaded("tooz")}
+
+    def lock(self, key):
+        """A lock of the library that also tells of its renewals, if those can be seen."""
+        lock = self.coordinator.get_lock(key.encode())
+        if DRIVER == "redis":
+            beat = lock.heartbeat
+
+            def telling():
+                since = picklock.monotonic()
+                renewed = beat()
+                if renewed and self.held.get(key) is lock:
+                    picklock.renewed(key, self.seconds * 1000, since)
+                return renewed
+
+            lock.heartbeat = telling
+            take = lock._lock.do_acquire
+
+            def noting(token):
+                lock.since = picklock.monotonic()
+                return take(token)
+
+            lock._lock.do_acquire = noting
+        return lock
+
+    def acquire(self, key, timeout_ms, shared):
+        lock = self.lock(key)
+        try:
+            got = lock.acquire(blocking=timeout_ms / 1000)
+        except (LockTimeout, RetryError):
+            return None
+        except (tooz.ToozError, KazooException) as e:  # it may have taken effect or not
+            raise picklock.Unknown(repr(e)) from e
+        if not got:
+            return None
+        self.held[key] = lock
+        return {"lease_ms": self.seconds * 1000, "since_ns": lock.since} if DRIVER == "redis" else {}
+
+    def release(self, key):
+        if key not in self.held:
+            return False
+        try:
+            return self.held.pop(key).release()
+        except (tooz.ToozError, KazooException) as e:
+            raise picklock.Unknown(repr(e)) from e
+
+
+picklock.serve(Lock())
