@@ -16,6 +16,8 @@ type Library struct {
 	Cannot map[string]string
 	// At is the same lock in another version of the library.
 	At func(version string) (Info, error)
+	// Published asks the language's registry for all versions of the library, in no particular order.
+	Published func(ctx context.Context) ([]string, error)
 	// Build makes the clients' program from the library, if that has not been done on this machine,
 	// and calls say with each step. It needs the language's tools and, for what they have not
 	// downloaded yet, its registry.

@@ -26,7 +26,10 @@ type language struct {
 	own     func(p program) []string // and of one's own
 	tools   []tool
 	build   func(ctx context.Context, b *building) error
-	command func(p program, dir string) (string, error)
+	// published reads which versions of a library there are, from the registry if it is not asked by a tool of its own.
+	published func(ctx context.Context, registry, library string) ([]string, error)
+	registry  string
+	command   func(p program, dir string) (string, error)
 }
 
 // tool is a program that a build needs, and how it is installed.
@@ -52,7 +55,7 @@ var (
 		name: "Java", recipe: 3, sources: java.Sources, shared: []string{"pom.xml", "adapter/*.java"},
 		own:   func(p program) []string { return []string{p.folder + "/pom.xml", p.folder + "/*.java"} },
 		tools: []tool{{"mvn", "apt install maven"}, {"javac", "apt install default-jdk-headless"}, {"java", "apt install default-jre-headless"}},
-		build: buildJava,
+		build: buildJava, published: publishedMaven, registry: mavenCentral,
 		command: func(p program, dir string) (string, error) {
 			return shell(p, "java", "@"+filepath.Join(dir, "java.args"), p.program), nil
 		},
@@ -63,7 +66,7 @@ var (
 			return []string{p.program + ".py", "requirements/" + p.folder + ".txt"}
 		},
 		tools: []tool{{"python3", "apt install python3 python3-pip"}},
-		build: buildPython,
+		build: buildPython, published: publishedPython,
 		command: func(p program, dir string) (string, error) {
 			interpreter, err := os.ReadFile(filepath.Join(dir, interpreterFile))
 			if err != nil {
@@ -79,7 +82,7 @@ var (
 			return []string{p.folder + "/package.json", p.folder + "/package-lock.json", p.folder + "/*.mjs"}
 		},
 		tools: []tool{{"node", "apt install nodejs"}, {"npm", "apt install npm"}},
-		build: buildNode,
+		build: buildNode, published: publishedNode,
 		command: func(p program, dir string) (string, error) {
 			return shell(p, "node", filepath.Join(dir, p.folder, p.program+".mjs")), nil
 		},
@@ -90,7 +93,7 @@ var (
 			return []string{p.folder + "/go.mod.tmpl", p.folder + "/go.sum", p.folder + "/main.go"}
 		},
 		tools: []tool{{"go", "https://go.dev/doc/install, or apt install golang where that is new enough"}},
-		build: buildGo,
+		build: buildGo, published: publishedGo,
 		command: func(p program, dir string) (string, error) {
 			return shell(p, filepath.Join(dir, "client")), nil
 		},
@@ -101,7 +104,7 @@ var (
 			return []string{p.folder + "/Cargo.toml", p.folder + "/Cargo.lock", p.folder + "/src/*.rs"}
 		},
 		tools: []tool{{"cargo", "https://rustup.rs, or apt install cargo where that is new enough"}, {"cc", "apt install gcc"}},
-		build: buildRust,
+		build: buildRust, published: publishedCrate, registry: cratesIndex,
 		command: func(p program, dir string) (string, error) {
 			return shell(p, filepath.Join(dir, "client")), nil
 		},

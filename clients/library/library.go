@@ -62,7 +62,7 @@ func (l line) info(version string) clients.Info {
 				}
 				return l.info(version), nil
 			},
-			Build: p.build, Command: p.command,
+			Published: p.published, Build: p.build, Command: p.command,
 		},
 		Open: p.open,
 	}

@@ -99,7 +99,7 @@ and reports fail or unknown. A second one ends picklock at once.`,
 		commands  []*cobra.Command
 	}{
 		{"test", "Test a lock:", []*cobra.Command{demoCommand(), runCommand(), scenarioCommand()}},
-		{"search", "Search for counterexamples:", []*cobra.Command{huntCommand(), shrinkCommand()}},
+		{"search", "Search for counterexamples:", []*cobra.Command{huntCommand(), shrinkCommand(), bisectCommand()}},
 		{"judge", "Judge and compare records:", []*cobra.Command{checkCommand(), diffCommand()}},
 		{"fleet", "Use many machines:", []*cobra.Command{fleetCommand(), mergeCommand()}},
 		{"setup", "Set up:", []*cobra.Command{lockCommand(), listCommand(), doctorCommand(), cleanCommand(), manCommand()}},
