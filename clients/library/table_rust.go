@@ -7,9 +7,5 @@ func rustLines() []line {
 		name: "rslock", about: "rslock (Redlock) over independent Redis nodes, all defaults",
 		language: rustLanguage, folder: "rslock", program: "rslock", library: "rslock", version: "0.10.0", cluster: "redlock",
 		minTTL: 10 * time.Millisecond, promises: []string{"https://docs.rs/rslock/0.10.0/rslock/"},
-	}, {
-		name: "sqlx-advisory-lock", about: "sqlx's PgAdvisoryLock on Postgres, on a connection of a pool",
-		language: rustLanguage, folder: "sqlx", program: "sqlx", library: "sqlx", version: "0.9.0", cluster: "postgres",
-		promises: []string{"https://docs.rs/sqlx/0.9.0/sqlx/postgres/struct.PgAdvisoryLock.html"},
 	}}
 }
