@@ -64,12 +64,15 @@ func (w *Counterexample) necessary() []string {
 	return slices.Compact(out)
 }
 
+// ofAnother ends the name of an act of a client that is none of the two whose grants met.
+const ofAnother = " of another client"
+
 // actOf names an act by what it is and by whom.
 func actOf(do string, byHolder bool) string {
 	if byHolder {
 		return do + " of a holder"
 	}
-	return do + " of another client"
+	return do + ofAnother
 }
 
 // harm is what becomes of the lock, whatever the history shows of how it came about: who releases

@@ -3,6 +3,7 @@ package hunt
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/scenarios"
@@ -56,14 +57,26 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 	if w.harm() != o.harm() || w.Hazard() || o.Hazard() {
 		return false
 	}
-	acts := func(c *Counterexample) []string {
-		if !c.comparable() {
-			return c.Evidence.underWay()
-		}
-		return c.necessary()
+	switch {
+	case w.comparable() && o.comparable():
+		return sameActs(w.necessary(), o.necessary())
+	case w.comparable():
+		return len(w.necessary()) > 0 && slices.Equal(w.necessary(), o.Evidence.underWay())
 	}
-	needs, other := acts(w), acts(o)
-	return len(needs) > 0 && slices.Equal(needs, other) && (w.comparable() || o.comparable())
+	return o.comparable() && o.sameBug(w)
+}
+
+// sameActs says that one bug explains what needs these acts and what needs those: they are the same, or
+// the fewer are all of a client that does not hold the lock. Such an act is to have no effect: who
+// mends that has taken it away from what needs another act besides, too.
+func sameActs(a, b []string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(a) == 0 || len(a) == len(b) {
+		return len(a) > 0 && slices.Equal(a, b)
+	}
+	return !slices.ContainsFunc(a, func(act string) bool { return !strings.HasSuffix(act, ofAnother) || !slices.Contains(b, act) })
 }
 
 // compare finds out which acts counterexamples need that may be one bug, and puts together those that are.
