@@ -3,6 +3,7 @@ package hunt
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // bandit chooses among arms by what they brought: it draws from what is believed of each arm's rate
@@ -12,9 +13,10 @@ import (
 type bandit struct {
 	rng  *rand.Rand
 	arms map[string]*Rate
+	made Rate // of the schedules that an operator made, each by one or several
 }
 
-func newBandit(rng *rand.Rand) *bandit { return &bandit{rng, map[string]*Rate{}} }
+func newBandit(rng *rand.Rand) *bandit { return &bandit{rng: rng, arms: map[string]*Rate{}} }
 
 // choose takes one of some arms; n is how many there are, name names each.
 func (b *bandit) choose(n int, name func(int) string) int {
@@ -41,6 +43,9 @@ func (b *bandit) choose(n int, name func(int) string) int {
 
 // reward counts what arms brought: something new, or nothing.
 func (b *bandit) reward(arms []string, brought bool) {
+	if slices.ContainsFunc(arms, isOperator) {
+		b.made.take(brought)
+	}
 	for _, k := range arms {
 		if b.arms[k] == nil {
 			b.arms[k] = &Rate{}
@@ -49,16 +54,16 @@ func (b *bandit) reward(arms []string, brought bool) {
 	}
 }
 
-// regret is how many successes fewer there were than if the arm that is best by what is known now
-// had been chosen each time; of arms whose names begin so.
-func (b *bandit) regret(of func(name string) bool) float64 {
-	best, hits, runs := 0.0, 0, 0
+// regret is how many schedules fewer brought something new than if each had been made by the operator that is
+// best by what is known now.
+func (b *bandit) regret() float64 {
+	best := 0.0
 	for k, r := range b.arms {
-		if of(k) {
-			best, hits, runs = max(best, r.hitRate()), hits+r.Hits, runs+r.Runs
+		if isOperator(k) {
+			best = max(best, r.hitRate())
 		}
 	}
-	return best*float64(runs) - float64(hits)
+	return max(0, best*float64(b.made.Runs)-float64(b.made.Hits))
 }
 
 // beta draws from a beta distribution, as the ratio of two gamma variates.

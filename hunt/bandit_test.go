@@ -14,7 +14,7 @@ import (
 func TestBandit(t *testing.T) {
 	const rounds = 2000
 	rates := []float64{0.02, 0.05, 0.3, 0.1}
-	name := func(i int) string { return fmt.Sprint("arm ", i) }
+	name := func(i int) string { return fmt.Sprint(operatorPrefix, i) }
 	rng := rand.New(rand.NewPCG(1, 2))
 	b := newBandit(rng)
 	chosen := make([]int, len(rates))
@@ -32,11 +32,20 @@ func TestBandit(t *testing.T) {
 	if chosen[2] < rounds*8/10 || lost > even/4 || chosen[0] == 0 {
 		t.Errorf("chosen %v; %.0f successes lost, with even chances %.0f", chosen, lost, even)
 	}
-	if got := b.regret(func(string) bool { return true }); math.Abs(got-lost) > 60 {
+	if got := b.regret(); math.Abs(got-lost) > 60 {
 		t.Errorf("regret %.1f, truly %.1f", got, lost)
 	}
-	if got := b.regret(func(arm string) bool { return arm == name(2) }); math.Abs(got) > 1e-9 {
-		t.Errorf("of one arm alone the regret is %v", got)
+}
+
+// A schedule that several operators made counts once: no more can be lost than were made.
+func TestRegretCountsSchedules(t *testing.T) {
+	b := newBandit(rand.New(rand.NewPCG(1, 2)))
+	b.reward([]string{addsFault}, true)
+	b.reward([]string{addsFault, changesProgram, "fault: pause at write"}, false)
+	b.reward([]string{changesEnd, changesProgram, dropsFault}, false)
+	b.reward([]string{"fault: pause at write"}, true) // of none that an operator made
+	if got := b.regret(); math.Abs(got-0.5) > 1e-9 {
+		t.Errorf("regret %v of 3 schedules, of which one brought something; the best operator did in half of them", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
@@ -82,6 +83,8 @@ const (
 	changesEnd     = operatorPrefix + "change how long a fault lasts"
 	changesProgram = operatorPrefix + "change a program"
 )
+
+func isOperator(arm string) bool { return strings.HasPrefix(arm, operatorPrefix) }
 
 var (
 	mutationsOfNone = []string{addsFault, changesProgram}

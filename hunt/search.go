@@ -197,7 +197,7 @@ func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
 	h.sample(true)
 	h.result.Seconds = time.Since(h.began).Seconds()
 	h.result.States = len(h.corpus.states)
-	h.result.Regret = h.mutator.bandit.regret(func(arm string) bool { return strings.HasPrefix(arm, operatorPrefix) })
+	h.result.Regret = h.mutator.bandit.regret()
 	h.settle()
 	h.order()
 	h.name()
