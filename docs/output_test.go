@@ -30,7 +30,7 @@ var banned = []struct{ word, use string }{
 	{`laid aside`, "dead-lettered"},
 	{`map of the house`, "package layout"},
 	{`comes? at will|at will`, "reproduced reliably"},
-	{`who comes|is said|of ours|of one's own|deeds?|told|whoever`, "the name of the actor"},
+	{`who comes|is said|else is said|of ours|of one's own|deeds?|told|whoever|somebody|anybody|lend hands|good-bye`, "the name of the actor"},
 }
 
 // allowed are uses of a banned word with another meaning.

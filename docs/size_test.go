@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestNothingBuiltIsKept: whoever fetches the project fetches every file that it ever kept,
+// TestNothingBuiltIsKept: each user who fetches the project fetches every file that it ever kept,
 // so no program and no record of a run belongs into it.
 func TestNothingBuiltIsKept(t *testing.T) {
 	const most = 1 << 20 // bytes

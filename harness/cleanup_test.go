@@ -120,7 +120,7 @@ func (u *underway) gone(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("processes are left: %v", u.processes())
 		}
-		time.Sleep(5 * time.Millisecond) // no event tells of the end of somebody else's children
+		time.Sleep(5 * time.Millisecond) // no event tells of the end of another process's children
 	}
 }
 

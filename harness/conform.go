@@ -73,7 +73,7 @@ func Conform(ctx context.Context, o Options, found func(conform.Result)) (err er
 	}
 }
 
-// quiet is an Observer that hears only what will be done to servers of somebody's own.
+// quiet is an Observer that hears only what will be done to servers that picklock did not start.
 type quiet struct {
 	silent
 	to Observer

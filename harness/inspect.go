@@ -27,7 +27,7 @@ type (
 		ID     int64  `json:"id"` // 0 in an answer: ready for requests
 		Server string `json:"server"`
 		Key    string `json:"key"`
-		// External is how the server is reached where it is somebody's own.
+		// External is how the server is reached where picklock did not start it.
 		External *clients.External `json:"external,omitempty"`
 	}
 	inspected struct {

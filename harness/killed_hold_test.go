@@ -147,7 +147,7 @@ func numbersBetween(t *testing.T, from, to *os.File) <-chan uint64 {
 	return came
 }
 
-// A run that is killed in the middle of a hold keeps no packet, whoever still lives in its
+// A run that is killed in the middle of a hold keeps no packet, whichever process still lives in its
 // networks, and leaves neither a namespace nor a disk.
 func TestKilledRunHoldsNothing(t *testing.T) {
 	need(t, "redis")

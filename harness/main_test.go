@@ -92,7 +92,7 @@ func keep(t *testing.T, o outcome) {
 	t.Logf("the run is kept in %s (%v)\n%s", kept, err, o.stderr)
 }
 
-// A busy machine is itself a fault: a clock that was to jump while somebody holds the lock
+// A busy machine is itself a fault: a clock that was to jump while a client holds the lock
 // jumps after it. This many runs at a time leave two cores room, and one whose nodes are
 // containers counts for two.
 const sideBySide = 6

@@ -29,7 +29,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestCellQueue: whoever has servers up gets the cells that can use them, one who has none the group
+// TestCellQueue: a worker with servers up gets the cells that can use them, one who has none the group
 // with the most to do, and every cell is given out once.
 func TestCellQueue(t *testing.T) {
 	q := newCellQueue([]queuedCell{

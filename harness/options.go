@@ -210,7 +210,7 @@ func (p *plan) resolveNumbers() error {
 	return nil
 }
 
-// DefaultBound is the liveness bound of a run with a lease, where nothing else is said: how long
+// DefaultBound is the liveness bound of a run with a lease, if the user names none: how long
 // clients may wait for a lock that no client holds.
 func DefaultBound(ttl time.Duration) time.Duration { return max(5*ttl, 5*time.Second) }
 

@@ -59,7 +59,7 @@ func (o ScenarioOptions) ScenarioCommand() []string {
 	return append(c, runtimeFlags(o.Runtime)...)
 }
 
-// Expected is what must come of it; known says that somebody has said so. Of a lock that the
+// Expected is what must come of it; known says that the file has it. Of a lock that the
 // file does not name it is that it holds.
 func (o ScenarioOptions) Expected() (want *scenarios.Expectation, known bool, err error) {
 	if len(o.Forbid) > 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-// consulBehindTLS is a Consul that denies whoever has no token.
+// consulBehindTLS is a Consul that denies a client without a token.
 func consulBehindTLS(t *testing.T) guarded {
 	t.Helper()
 	need(t, "consul")

@@ -33,7 +33,7 @@ import (
 // awsKey is as whom requests are signed.
 const awsKey = "AKIDOFTHETEST"
 
-// signed says whether whoever has the secret has signed the request, for this name of the host.
+// signed says whether the request is signed with the secret, for this name of the host.
 func signed(r *http.Request, host string, body []byte) bool {
 	given := r.Header.Get("Authorization")
 	_, names, _ := strings.Cut(given, "SignedHeaders=")

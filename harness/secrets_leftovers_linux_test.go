@@ -15,7 +15,7 @@ import (
 	"github.com/picklock/picklock/internal/access"
 )
 
-// leavesNothing has somebody take the lock and never come back, and picklock clean find that,
+// leavesNothing has a client take the lock and never come back, and picklock clean find that,
 // and says what is wrong, "" for nothing.
 func leavesNothing(t *testing.T, g guarded, before map[string]string) string {
 	t.Helper()

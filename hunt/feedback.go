@@ -19,11 +19,11 @@ type feedback struct {
 // clientState is what the history says of one client at one moment.
 type clientState struct {
 	asks, believes, lost, writes bool
-	// holds: it was granted the lock and has neither begun to release it nor been told of its loss.
+	// holds: it was granted the lock and has neither begun to release it nor been notified of its loss.
 	// until, lostAt and wrote are of that grant, and known until it is released.
 	holds  bool
 	until  int64 // the end of its lease; 0: it has none
-	lostAt int64 // when the service told of its loss; 0: it did not
+	lostAt int64 // when the service reported its loss; 0: it did not
 	wrote  int64 // when its last write was answered, or sent; 0: it has not written
 }
 

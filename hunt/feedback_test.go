@@ -44,21 +44,21 @@ func TestMargins(t *testing.T) {
 		steps   []step
 		want    map[string]float64
 	}{
-		"a release, and then a grant at once":        {false, []step{a(10, history.Invoke, history.Release), a(12, history.OK, history.Release), got(12)}, nil},
-		"a grant while the release is under way":     {false, []step{a(10, history.Invoke, history.Release), got(11), a(12, history.OK, history.Release)}, nil},
-		"a release that failed":                      {false, []step{a(10, history.Invoke, history.Release), a(12, history.Fail, history.Release), got(130)}, nil},
-		"the lease ended, and half a lease after it": {false, []step{got(150)}, map[string]float64{"exclusion": 0.5}},
-		"soon after its end":                         {false, []step{got(102)}, map[string]float64{"exclusion": 0.02}},
-		"within the lease":                           {false, []step{got(60)}, map[string]float64{"exclusion": 0}},
-		"renewed, and soon after the first end":      {false, []step{a(50, history.Invoke, history.Renew), a(51, history.OK, history.Renew), got(160)}, map[string]float64{"exclusion": 0.1}},
-		"a renewal that failed":                      {false, []step{a(50, history.Invoke, history.Renew), a(51, history.Fail, history.Renew), got(160)}, map[string]float64{"exclusion": 0.6}},
-		"told of its loss":                           {true, []step{a(50, history.OK, history.Lost), got(70)}, map[string]float64{"belief": 0.2}},
-		"told of its loss, released, and a grant":    {true, []step{a(50, history.OK, history.Lost), a(51, history.Invoke, history.Release), got(52)}, nil},
-		"its last write long before":                 {true, []step{a(10, history.Invoke, history.Write), a(12, history.OK, history.Write), a(50, history.OK, history.Lost), got(112)}, map[string]float64{"belief": 0.62, "register": 1}},
-		"its write is under way":                     {false, []step{a(99, history.Invoke, history.Write), got(110)}, map[string]float64{"exclusion": 0.1, "register": 0}},
-		"a write under an earlier grant":             {false, []step{a(10, history.Invoke, history.Write), a(11, history.OK, history.Write), a(12, history.Invoke, history.Release), a(13, history.OK, history.Release), a(14, history.Invoke, history.Acquire), a(15, history.OK, history.Acquire), got(124)}, map[string]float64{"exclusion": 0.1}},
-		"its own next grant":                         {false, []step{a(105, history.OK, history.Acquire)}, nil},
-		"refused":                                    {false, []step{b(60, history.Fail, history.Acquire)}, nil},
+		"a release, and then a grant at once":         {false, []step{a(10, history.Invoke, history.Release), a(12, history.OK, history.Release), got(12)}, nil},
+		"a grant while the release is under way":      {false, []step{a(10, history.Invoke, history.Release), got(11), a(12, history.OK, history.Release)}, nil},
+		"a release that failed":                       {false, []step{a(10, history.Invoke, history.Release), a(12, history.Fail, history.Release), got(130)}, nil},
+		"the lease ended, and half a lease after it":  {false, []step{got(150)}, map[string]float64{"exclusion": 0.5}},
+		"soon after its end":                          {false, []step{got(102)}, map[string]float64{"exclusion": 0.02}},
+		"within the lease":                            {false, []step{got(60)}, map[string]float64{"exclusion": 0}},
+		"renewed, and soon after the first end":       {false, []step{a(50, history.Invoke, history.Renew), a(51, history.OK, history.Renew), got(160)}, map[string]float64{"exclusion": 0.1}},
+		"a renewal that failed":                       {false, []step{a(50, history.Invoke, history.Renew), a(51, history.Fail, history.Renew), got(160)}, map[string]float64{"exclusion": 0.6}},
+		"notified of its loss":                        {true, []step{a(50, history.OK, history.Lost), got(70)}, map[string]float64{"belief": 0.2}},
+		"notified of its loss, released, and a grant": {true, []step{a(50, history.OK, history.Lost), a(51, history.Invoke, history.Release), got(52)}, nil},
+		"its last write long before":                  {true, []step{a(10, history.Invoke, history.Write), a(12, history.OK, history.Write), a(50, history.OK, history.Lost), got(112)}, map[string]float64{"belief": 0.62, "register": 1}},
+		"its write is under way":                      {false, []step{a(99, history.Invoke, history.Write), got(110)}, map[string]float64{"exclusion": 0.1, "register": 0}},
+		"a write under an earlier grant":              {false, []step{a(10, history.Invoke, history.Write), a(11, history.OK, history.Write), a(12, history.Invoke, history.Release), a(13, history.OK, history.Release), a(14, history.Invoke, history.Acquire), a(15, history.OK, history.Acquire), got(124)}, map[string]float64{"exclusion": 0.1}},
+		"its own next grant":                          {false, []step{a(105, history.OK, history.Acquire)}, nil},
+		"refused":                                     {false, []step{b(60, history.Fail, history.Acquire)}, nil},
 	} {
 		f := feedbackOf(trace(!c.noLease, append(granted, c.steps...)...), time.Duration(100*hundredth))
 		if len(c.want) != len(f.margins) || !maps.EqualFunc(c.want, f.margins, func(x, y float64) bool { return x-y < 1e-9 && y-x < 1e-9 }) {

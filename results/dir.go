@@ -34,7 +34,7 @@ const (
 )
 
 // Dir is one run's directory. Nothing is ever written outside of it, whatever
-// links somebody placed inside.
+// links that another program placed inside.
 type Dir struct {
 	path string
 	// What Discard needs: whether the folder was made for the run, and where root's link
@@ -122,7 +122,7 @@ func (d *Dir) Discard() error {
 		return fmt.Errorf("remove the run that did not start: %w", err)
 	}
 	if d.made {
-		_ = os.Remove(d.path) // stays if somebody put something there
+		_ = os.Remove(d.path) // stays if another program put something there
 	}
 	if d.root != "" {
 		_ = os.Remove(d.root) // stays if there are other runs

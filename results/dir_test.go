@@ -58,7 +58,7 @@ func TestCreate(t *testing.T) {
 		t.Errorf("left behind: %v", entries)
 	}
 
-	// Somebody's own folder of that name is not touched.
+	// A user's own folder of that name is not touched.
 	other := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(other, "latest", "mine"), 0o755); err != nil {
 		t.Fatal(err)

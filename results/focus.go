@@ -12,7 +12,7 @@ type focusKind string
 
 const (
 	focusRefusal    focusKind = "refusal"    // what the fencing is for
-	focusContention focusKind = "contention" // somebody holds the lock and another waits for it
+	focusContention focusKind = "contention" // a client holds the lock and another waits for it
 	focusStart      focusKind = "start"
 )
 

@@ -9,7 +9,7 @@ var kindPromises = map[string]map[string]string{
 		checker.Belief:    "Never do more clients believe at once that they hold a permit than there are.",
 	},
 	"rw": {
-		checker.Exclusion: "The service never grants the lock to a writer while anybody's lease has time left, nor to a reader while a writer's has.",
+		checker.Exclusion: "The service never grants the lock to a writer while any other lease has time left, nor to a reader while a writer's has.",
 		checker.Belief:    "No client believes that it holds the lock while a writer believes so.",
 	},
 	"reentrant": {

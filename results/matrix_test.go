@@ -97,7 +97,7 @@ func sampleMatrix(cells ...Cell) *Matrix {
 		Scenarios: []Ran{{Name: "s", About: "what happens", Source: "https://example.org/x"}}}
 }
 
-// What a lock or a history says must not become markup, whoever wrote it.
+// What a lock or a history says must not become markup, whatever its source.
 func TestMatrixIsEscaped(t *testing.T) {
 	c := one(checker.False, checker.False, nil, "stale-write")
 	const evil = `</td><script>alert(1)</script>|%0A::error::x` + "\n::error::x"

@@ -251,7 +251,7 @@ func TestEngineEndsNobodyElse(t *testing.T) {
 	}
 }
 
-// Whoever is last ends what was started for a run, and nobody ends what was started by hand.
+// The last user ends what was started for a run, and no one ends what was started by hand.
 func TestEngineRun(t *testing.T) {
 	m := newMachine(t)
 	m.engine("run --optional ./engine status", "started dockerd", "until its last user ends", "ended dockerd")

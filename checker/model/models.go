@@ -29,7 +29,7 @@ var lockOps = []string{"acquire", "release"}
 // Jepsen's Hazelcast tests (jepsen-io/hazelcast), where reentrant ones count to 2.
 func models() []Model {
 	return []Model{
-		{"mutex", "acquired when free; released by anybody when held", lockOps, false, stepMutex, exactLock},
+		{"mutex", "acquired when free; released by any process when held", lockOps, false, stepMutex, exactLock},
 		{"owner-mutex", "acquired when free; released by its owner only", lockOps, hold{}, stepOwner, exactLock},
 		{"fenced-mutex", "owner-mutex whose fences rise; fence 0 is unknown", lockOps, hold{}, stepFenced, exactLock},
 		{"reentrant-mutex", "owner-mutex that its owner can acquire twice", lockOps, hold{}, stepReentrant, exactLock},

@@ -23,7 +23,7 @@ type language struct {
 	recipe  int // a new number for each change of build that makes older results unfit
 	sources fs.FS
 	shared  []string                 // patterns of the files that all its programs have
-	own     func(p program) []string // and of one's own
+	own     func(p program) []string // and of a user's own
 	tools   []tool
 	build   func(ctx context.Context, b *building) error
 	// published reads which versions of a library there are, from the registry if it is not asked by a tool of its own.

@@ -12,7 +12,7 @@ import (
 func agentCommand() *cobra.Command {
 	var run string
 	c := &cobra.Command{
-		Use: "agent", Short: "Lend hands to the nemesis, over standard input and output", Hidden: true, Args: noArguments,
+		Use: "agent", Short: "Inject faults for another picklock, over standard input and output", Hidden: true, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return nemesis.ServeAgent(cmd.Context(), os.Stdin, os.Stdout)
 		},

@@ -163,7 +163,7 @@ func checkLock(ctx context.Context, o harness.Options, cannot map[string]string,
 	return err
 }
 
-// announcing says what will be done to servers of somebody's own, and nothing else.
+// announcing says what will be done to servers that picklock did not start, and nothing else.
 type announcing struct{}
 
 func (announcing) Phase(string, time.Time) {}

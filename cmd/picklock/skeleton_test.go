@@ -64,7 +64,7 @@ func TestSkeletonsPassExecCheck(t *testing.T) {
 var protocolWords = regexp.MustCompile("\"(?:op|event|mode)\":\"([a-z]+)\"|(?m:^\\| `([a-z_]+)` \\|)|\"(timeout_ms|ttl_ms|servers)\":")
 
 // TestSkeletonsSpeakTheProtocol: what init writes has every word of the protocol in it, so
-// that whoever puts a lock of their own in its place sees what there is to be said.
+// so that a user who puts a lock in its place sees all that there is to report.
 func TestSkeletonsSpeakTheProtocol(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/exec.md")
 	if err != nil {

@@ -67,7 +67,7 @@ func registerCommand() *cobra.Command {
 	c.Flags().Int64Var(&start, "start", 0, "the run's start on the monotonic clock, in ns")
 	c.Flags().StringVar(&lock, "lock", "", "for a fencing mode that asks the lock service: the lock")
 	c.Flags().StringSliceVar(&o.Servers, "servers", nil, "the lock's servers")
-	c.Flags().StringVar(&external, "external", "", "how they are reached where they are somebody's own, in JSON")
+	c.Flags().StringVar(&external, "external", "", "how servers that picklock did not start are reached, in JSON")
 	c.Flags().DurationVar(&o.TTL, "ttl", time.Second, "the lock's lease")
 	lockOptionFlag(c.Flags(), &extra)
 	return c

@@ -34,7 +34,7 @@ func (w *worker) allowed(lock string) (clients.Info, error) {
 }
 
 // cluster refuses any but picklock's own: a Compose file can run programs, and an endpoint is a
-// service that somebody uses.
+// service in use.
 func (w *worker) cluster(name string) error {
 	if w.o.AllowExec || name == "" || name == "none" || slices.Contains(compose.Names(), name) {
 		return nil

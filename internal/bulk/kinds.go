@@ -215,7 +215,7 @@ func broken() []Kind {
 			}
 		}),
 		of("given away without a gap", func(m *maker, n int) {
-			// What is granted in the end was somebody's throughout, one after the other.
+			// What is granted in the end was held by a client throughout, one after the other.
 			for i := range n / 2 {
 				m.ask(fmt.Sprint("d", i))
 			}

@@ -53,7 +53,7 @@ func Serve[Q any](ctx context.Context, in io.Reader, longest int, answers *Serve
 		select {
 		case q := <-requests:
 			answering.Go(func() {
-				_ = answers.Send(answer(ctx, q)) // whoever asked is gone, which the end of in tells
+				_ = answers.Send(answer(ctx, q)) // the one that asked is gone, which the end of in tells
 			})
 		case err := <-ended:
 			if errors.Is(err, io.EOF) { // in the middle of a line, too: who asks has died

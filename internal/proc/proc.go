@@ -22,7 +22,7 @@ type Process struct {
 // Ended says that there is nothing left of it but its exit code.
 func (p Process) Ended() bool { return p.State == 'Z' || p.State == 'X' }
 
-// Stopped says that it was stopped by a signal or by whoever traces it.
+// Stopped says that it was stopped by a signal or by its tracer.
 func (p Process) Stopped() bool { return p.State == 'T' || p.State == 't' }
 
 // Tree lists the processes that belong to pid, that one first: those of its process

@@ -16,7 +16,7 @@ import (
 )
 
 // Certificate makes a certificate for a server on this machine's loopback, and returns the
-// files of whoever signed it, of itself and of its key, which only their owner may read.
+// files of its authority, of itself and of its key, which only their owner may read.
 func Certificate(t testing.TB) (ca, cert, key string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -56,7 +56,7 @@ func reversed(line string) string {
 	return "{" + strings.Join(members, ",") + "}\n"
 }
 
-// adorned is a line with members that are none of ours.
+// adorned is a line with members that picklock does not know.
 func adorned(line string) string {
 	return strings.TrimSuffix(line, "}\n") + `,"thread":7,"host":{"name":"a1","zone":null}}` + "\n"
 }

@@ -77,7 +77,7 @@ func greetings(peer string) {
 	}
 }
 
-// answer counts a greeting, and tells whoever asks what has come.
+// answer counts a greeting, and tells a client that asks what has come.
 func answer(c net.Conn) {
 	defer c.Close()
 	switch line, _ := bufio.NewReader(c).ReadString('\n'); line {
