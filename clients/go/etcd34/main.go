@@ -31,12 +31,16 @@ func (s session) Close() {
 	_ = client.Close()                   // nothing hangs on it
 }
 
-func open(servers []string, seconds int, options []grpc.DialOption) (etcdlock.Session, error) {
+func open(ctx context.Context, servers []string, seconds int, options []grpc.DialOption) (etcdlock.Session, error) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: servers, DialTimeout: 2 * time.Second, DialOptions: options, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: time.Duration(seconds) * time.Second})
 	if err != nil {
 		return nil, err
 	}
-	s, err := concurrency.NewSession(client, concurrency.WithTTL(seconds))
+	var s *concurrency.Session
+	lease, err := client.Grant(ctx, int64(seconds)) // NewSession would wait for it without a limit
+	if err == nil {
+		s, err = concurrency.NewSession(client, concurrency.WithLease(lease.ID), concurrency.WithTTL(seconds))
+	}
 	if err != nil {
 		_ = client.Close() // the first error says more
 		return nil, err

@@ -4,7 +4,6 @@ package etcdlock
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
@@ -27,7 +26,7 @@ type Session interface {
 }
 
 // Open opens a client, with a session whose lease is so many seconds.
-type Open func(servers []string, seconds int, options []grpc.DialOption) (Session, error)
+type Open func(ctx context.Context, servers []string, seconds int, options []grpc.DialOption) (Session, error)
 
 // Serve tests the mutex of a client. module is the one that has it.
 func Serve(open Open, module string) {
@@ -59,8 +58,10 @@ func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 	return adapter.Loaded(adapter.Abilities{"lease": true, "watchdog": true}, l.module), nil
 }
 
-// current returns the session, a new one if there is none that the library still holds for good.
-func (l *lock) current() (Session, error) {
+// current returns the session, a new one if there is none that the library still holds for good. A
+// request that is lost with the service's leader would be answered only after 5 s: it is sent again
+// before that.
+func (l *lock) current(ctx context.Context) (Session, error) {
 	if l.session != nil {
 		select {
 		case <-l.session.Done():
@@ -70,9 +71,11 @@ func (l *lock) current() (Session, error) {
 		}
 	}
 	l.watch = &keepalives{}
-	s, err := l.open(l.servers, int((l.ttl+time.Second-1)/time.Second), l.watch.options())
+	ctx, cancel := context.WithTimeout(ctx, max(l.ttl, time.Second))
+	defer cancel()
+	s, err := l.open(ctx, l.servers, int((l.ttl+time.Second-1)/time.Second), l.watch.options())
 	if err != nil {
-		return nil, fmt.Errorf("open a session: %w: %w", adapter.ErrNotSent, err)
+		return nil, err
 	}
 	l.session = s
 	return s, nil
@@ -84,9 +87,14 @@ func (l *lock) drop() {
 }
 
 func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) {
-	s, err := l.current()
-	if err != nil {
-		return nil, err
+	s, err := l.current(ctx)
+	for err != nil { // without a session there is no place in the queue
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-time.After(l.ttl / 10):
+		}
+		s, err = l.current(ctx)
 	}
 	asked := adapter.Monotonic()
 	m, done := s.Mutex("/picklock/"+key), make(chan error, 1)
