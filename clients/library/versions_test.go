@@ -36,11 +36,11 @@ func TestPublished(t *testing.T) {
 	})
 	tools(t, map[string]string{
 		"java": "", "javac": "", "mvn": "", "cargo": "", "cc": "", "node": "",
-		"go":      `test "$*" = "list -m -versions github.com/go-redsync/redsync/v4" && echo "github.com/go-redsync/redsync/v4 v4.0.3 v4.0.4"`,
+		"go":      `test "$*" = "list -m -versions github.com/go-redsync/redsync/v4" && echo "github.com/go-redsync/redsync/v4 v4.1.0 v4.1.1"`,
 		"npm":     `test "$*" = "view redlock versions --json" && echo '["4.2.0","5.0.0-beta.2"]'`,
 		"python3": `case "$*" in *"index versions"*redis) echo 'redis (8.1.0)'; echo 'Available versions: 8.1.0, 8.0.0';; *) exit 1;; esac`,
 	})
-	for lock, want := range map[string]string{"redisson": "3.9.0 4.0.0", "rslock": "0.2.0", "node-redlock": "4.2.0 5.0.0-beta.2", "redis-py": "8.1.0 8.0.0", "go-redsync": "4.0.3 4.0.4"} {
+	for lock, want := range map[string]string{"redisson": "3.9.0 4.0.0", "rslock": "0.2.0", "node-redlock": "4.2.0 5.0.0-beta.2", "redis-py": "8.1.0 8.0.0", "go-redsync": "4.1.0 4.1.1"} {
 		t.Run(lock, func(t *testing.T) {
 			p := named(t, lock, "")
 			l := *p.language
