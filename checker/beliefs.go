@@ -15,6 +15,7 @@ func (r *reader) endHold(p *proc, k *lock, e *history.Event, t int64) {
 		}
 	}
 	if g := p.latest.get(k.name); g != nil {
+		g.askedAgain = true
 		r.endBelief(g, t)
 	}
 }

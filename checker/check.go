@@ -36,7 +36,7 @@ func (an *analysis) verdict(ctx context.Context) Verdict {
 		return verdictWithoutLock(ctx, an)
 	}
 	v := Verdict{Properties: map[string]Property{}, Anomalies: []Anomaly{}, Stats: an.stats}
-	count := map[string]int{}
+	count, byName := map[string]int{}, map[string]int{}
 	skipped := map[string]bool{}
 	for _, kind := range Anomalies() {
 		if an.limit.ended() {
@@ -46,12 +46,13 @@ func (an *analysis) verdict(ctx context.Context) Verdict {
 		found := an.find(kind)
 		skipped[kind.Property] = skipped[kind.Property] || an.limit.over // perhaps there are more
 		count[kind.Property] += len(found)
+		byName[kind.Name] = len(found)
 		v.Anomalies = append(v.Anomalies, found...)
 	}
 	sortAnomalies(v.Anomalies)
 	v.Stats.Waits = an.waits.summary()
 
-	for _, j := range judges() {
+	for _, j := range judges(byName) {
 		p := j.decide(an, count[j.name])
 		if slices.Contains(an.opt.Require, j.name) {
 			p.Required = true

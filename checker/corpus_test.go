@@ -128,7 +128,8 @@ func evidenceIsNeeded(t interface {
 		}
 		evidence := Input{Options: in.Options}
 		for _, e := range in.Events {
-			if slices.Contains(a.Events, e.Index) {
+			// That a fault excuses what else would be another anomaly is no event of the lock.
+			if slices.Contains(a.Events, e.Index) || a.Name == "false-belief" && e.Process == history.Nemesis {
 				evidence.Events = append(evidence.Events, e)
 			}
 		}
@@ -142,6 +143,9 @@ func evidenceIsNeeded(t interface {
 			continue
 		}
 		for i := range evidence.Events {
+			if evidence.Events[i].Process == history.Nemesis {
+				continue
+			}
 			less := evidence
 			less.Events = slices.Delete(slices.Clone(evidence.Events), i, i+1)
 			if shows(less, in, a) {

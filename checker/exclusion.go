@@ -7,13 +7,13 @@ import (
 )
 
 // judgeExclusion: was the lock ever granted while it was another's?
-func judgeExclusion(an *analysis, anomalies int) Property {
+func judgeExclusion(an *analysis, found map[string]int) Property {
 	asked, held := askedWhileHeld(an)
 	switch {
 	case an.stats.Grants == 0:
 		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
-	case anomalies > 0:
-		return Property{Required: true, Why: contention(an) + ": " + overlapping(an, anomalies)}
+	case overlapping(found) != "":
+		return Property{Required: true, Why: contention(an) + ": " + overlapping(found)}
 	case held == 0:
 		return Property{Valid: Unknown, Why: "of no grant can be said how long it had to last: no lease was promised that was alive when the grant was learnt of, and a fault was on that can have ended it"}
 	case asked == 0:
@@ -27,20 +27,18 @@ func judgeExclusion(an *analysis, anomalies int) Property {
 	return Property{Valid: True, Required: true, Why: why}
 }
 
-// overlapping counts the grants that came while another client had the lock, and the releases
-// that let some of them in.
-func overlapping(an *analysis, anomalies int) string {
-	early := min(anomalies, len(an.overlaps.early))
-	doubles := min(anomalies-early, len(an.overlaps.doubles))
+// overlapping counts what breaks exclusion, by the anomalies' names; "" for nothing.
+func overlapping(found map[string]int) string {
 	var parts []string
-	if doubles > 0 {
-		parts = append(parts, of(doubles, "grant")+" made while another client held the lock, which nothing excuses")
-	}
-	if early > 0 {
-		parts = append(parts, of(early, "grant")+" made while another lease certainly had time left")
-	}
-	if wrong := anomalies - early - doubles; wrong > 0 {
-		parts = append(parts, of(wrong, "release")+" of another client's lock")
+	for _, p := range []struct{ anomaly, noun, what string }{
+		{"double-grant", "grant", "made while another client held the lock, which nothing excuses"},
+		{"granted-early", "grant", "made while another lease certainly had time left"},
+		{"wrong-release", "release", "of another client's lock"},
+		{"false-belief", "answer", "that a client holds a lock which another had been granted since"},
+	} {
+		if n := found[p.anomaly]; n > 0 {
+			parts = append(parts, of(n, p.noun)+" "+p.what)
+		}
 	}
 	return strings.Join(parts, "; ")
 }

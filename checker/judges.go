@@ -12,9 +12,10 @@ type property struct {
 }
 
 // judges is the table of all properties, in the order of Properties.
-func judges() []property {
+// found counts the anomalies by name.
+func judges(found map[string]int) []property {
 	return []property{
-		{Exclusion, judgeExclusion},
+		{Exclusion, func(an *analysis, _ int) Property { return judgeExclusion(an, found) }},
 		{Belief, judgeBelief},
 		{Tokens, judgeTokens},
 		{Register, judgeRegister},

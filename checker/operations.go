@@ -120,7 +120,7 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 				g.release = o
 				r.endBelief(g, t)
 			}
-		case fRenew:
+		case fRenew, fHolds:
 		default:
 			k.ops = push(k.ops, o)
 		}
@@ -141,6 +141,7 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 	if g == nil || e.Process != g.process {
 		return
 	}
+	r.hear(i, t, f, e, g, o)
 	switch {
 	case f == fRenew && e.Type == history.OK:
 		n := renewal{inv: -1, ok: i, okT: t, held: e.Held}

@@ -77,9 +77,11 @@ func (r *reader) readEvent(e *history.Event) {
 	case f != fNone:
 		r.readOp(i, t, f, e, p)
 	case e.F == history.Lost:
-		if g := r.grantOf(e, p); g != nil && t < g.lostT {
-			g.lost, g.lostT = i, t
-			r.endBelief(g, t)
+		if g := r.grantOf(e, p); g != nil {
+			if e.NotHeld && g.process == p.Name {
+				g.lock.denials = append(g.lock.denials, &statement{g: g, inv: -1, comp: i, invT: t, endT: t})
+			}
+			r.learnLoss(g, i, t)
 		}
 	}
 }

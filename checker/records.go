@@ -11,6 +11,7 @@ const (
 	fAcquire
 	fRelease
 	fRenew
+	fHolds
 	fRead
 	fWrite
 	fAdd
@@ -24,6 +25,8 @@ func verbOf(f string) verb {
 		return fRelease
 	case history.Renew:
 		return fRenew
+	case history.Holds:
+		return fHolds
 	case history.Read:
 		return fRead
 	case history.Write:
@@ -35,7 +38,7 @@ func verbOf(f string) verb {
 }
 
 func (f verb) String() string {
-	return [...]string{"", history.Acquire, history.Release, history.Renew, history.Read, history.Write, history.Add}[f]
+	return [...]string{"", history.Acquire, history.Release, history.Renew, history.Holds, history.Read, history.Write, history.Add}[f]
 }
 
 type outcome uint8
@@ -63,6 +66,9 @@ type lock struct {
 	acquires []*op    // that were not granted, by invoke
 	released []*op    // releases, by invoke
 	ops      []*op    // reads, writes and adds, by invoke
+	// What the lock said of grants: that they were in force, of those after which another one had
+	// been given; and that they were not. By the time of the answer.
+	claims, denials []*statement
 	kind
 	// margin is by how much two clocks can be apart that its times are of, where nothing
 	// is to be taken from less than that; 0 where they are taken as they are.
@@ -115,6 +121,7 @@ type grant struct {
 	n           int32 // position among the grants of its lock
 	heldAt      int32 // position among those that its process holds
 	contested   bool
+	askedAgain  bool // its process has asked for the lock anew since, other than as an entry
 	mode        mode
 	under       *grant // of an entry: what its process had been given of the lock before
 

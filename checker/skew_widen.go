@@ -28,6 +28,11 @@ func (an *analysis) widen() map[*lock]bool {
 				o.widen(half)
 			}
 		}
+		for _, list := range [][]*statement{k.claims, k.denials} {
+			for _, s := range list {
+				s.invT, s.endT = s.invT-half, s.endT+half
+			}
+		}
 		for _, g := range k.grants {
 			g.widen(half)
 		}

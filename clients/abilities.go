@@ -22,6 +22,7 @@ type Abilities struct {
 	// Watchdog: the lock renews its lease by itself for as long as it is held.
 	Watchdog bool `json:"watchdog,omitempty"`
 	Confirms bool `json:"confirms,omitempty"`
+	Holds    bool `json:"holds,omitempty"` // the lock is a Holder
 
 	// Library and Version name what the program has loaded, so that records can name it; both ""
 	// if it does not say so.
@@ -36,7 +37,7 @@ type Declarer interface{ Abilities() Abilities }
 const maxPermits = 1000
 
 // abilityNames are the names that --ability accepts.
-var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "confirms"}
+var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "confirms", "holds"}
 
 // kinds are the words for Info.Kind.
 var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
@@ -92,6 +93,8 @@ func (a *Abilities) set(name, value string) (err error) {
 		on(&a.Watchdog)
 	case "confirms":
 		on(&a.Confirms)
+	case "holds":
+		on(&a.Holds)
 	case "permits":
 		a.Permits, err = parsePermits(value)
 	case "kind":
@@ -145,7 +148,7 @@ func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }
 // With is the lock with what it has declared.
 func (i Info) With(a Abilities) Info {
 	i.Declares = false
-	i.Fencing, i.Kind, i.Confirms, i.permits = a.Tokens, a.Kind, a.Confirms, a.Permits
+	i.Fencing, i.Kind, i.Confirms, i.Holds, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Permits
 	return i
 }
 
@@ -169,5 +172,6 @@ func (a Abilities) Words() []string {
 	}
 	say("renew", a.Renew)
 	say("confirms", a.Confirms)
+	say("holds", a.Holds)
 	return out
 }

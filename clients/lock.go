@@ -29,6 +29,14 @@ type Renewer interface {
 	Renew(ctx context.Context, g Grant) (Renewal, error)
 }
 
+// Holder is a lock that can be asked whether a grant is still in force.
+type Holder interface {
+	// Holds asks as a careful user of the library would, right before something that only the holder
+	// may do. true: the lock answers that the client holds it; false: that it does not. An error
+	// means that it could not say.
+	Holds(ctx context.Context, g Grant) (bool, error)
+}
+
 // Grant is one successful acquire.
 type Grant struct {
 	Key   string
@@ -143,6 +151,7 @@ type Info struct {
 	// Confirms: an ok release or renewal is the service's own statement that this
 	// very grant was in force until then (the request compares the owner).
 	Confirms bool
+	Holds    bool          // it is a Holder: its client can ask whether it holds the lock
 	Kind     string        // what the lock promises: "" for a mutex, else see kind.go
 	permits  int           // of a semaphore that has declared them; see Permits
 	MinTTL   time.Duration // the smallest lease the service keeps to

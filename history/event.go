@@ -22,6 +22,7 @@ const (
 	Acquire = "acquire"
 	Release = "release"
 	Renew   = "renew"
+	Holds   = "holds" // asks whether the grant is still in force
 	Lost    = "lost"
 	Read    = "read"
 	Write   = "write"
@@ -71,8 +72,12 @@ type Event struct {
 	Mode    string `json:"mode,omitempty"`
 	Permits int64  `json:"permits,omitempty"`
 	// Held, on an ok release or renew, says that the service itself confirmed
-	// that the grant was in force until that request reached it.
+	// that the grant was in force until that request reached it. On an ok holds it is the
+	// lock's answer that the client holds it.
 	Held bool `json:"held,omitempty"`
+	// NotHeld is the lock's answer that the grant is no longer in force: on a release or renew
+	// that failed, and on an ok holds. On a lost it says that the client's library gave the notice.
+	NotHeld bool `json:"not_held,omitempty"`
 
 	Error string `json:"error,omitempty"`
 	// ClientFailed, on a completion that is not ok, says that the client's own program

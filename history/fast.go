@@ -267,6 +267,8 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.Permits = c.num()
 		case "held":
 			e.Held = c.boolean()
+		case "not_held":
+			e.NotHeld = c.boolean()
 		case "error":
 			e.Error = c.str()
 		case "client_failed":

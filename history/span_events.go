@@ -37,7 +37,8 @@ func (d *spanEvents) read(s *span, of *resource, n int64, out []Event) ([]Event,
 	e := Event{Time: s.start, Process: process, Type: Invoke, F: verb, Detail: s.called()}
 	if err := d.into(member{atKey, &e.Key}, member{atGrant, &e.Grant}, member{atValue, &e.Value}, member{atMode, &e.Mode},
 		member{atError, &e.Error}, member{atMachine, &e.Machine}, member{atToken, &e.Token}, member{atSince, &e.Since},
-		member{atLease, &e.Lease}, member{atPermits, &e.Permits}, member{atHeld, &e.Held}, member{atClientFailed, &e.ClientFailed}); err != nil {
+		member{atLease, &e.Lease}, member{atPermits, &e.Permits}, member{atHeld, &e.Held}, member{atNotHeld, &e.NotHeld},
+		member{atClientFailed, &e.ClientFailed}); err != nil {
 		return out, err
 	}
 	if verb == Acquire && e.Key == "" {
@@ -147,6 +148,9 @@ func (d *spanEvents) outcome(s *span, e Event) (Event, error) {
 	if e.Type == OK {
 		e.ClientFailed = false
 	}
+	if e.Type == Info || e.Type == OK && e.F != Holds {
+		e.NotHeld = false
+	}
 	if e.Type != OK && e.F == Acquire {
 		e.Grant = ""
 	}
@@ -158,7 +162,8 @@ func (d *spanEvents) outcome(s *span, e Event) (Event, error) {
 // operations that take no time, then the beginnings of longer ones.
 func pair(s *span, e, done Event, n int64, out []Event) []Event {
 	const rank = 1 << 60
-	e.Token, e.Since, e.Lease, e.Held, e.Error, e.ClientFailed = 0, 0, 0, false, "", false
+	notice := e.NotHeld
+	e.Token, e.Since, e.Lease, e.Held, e.NotHeld, e.Error, e.ClientFailed = 0, 0, 0, false, false, "", false
 	if e.F == Acquire {
 		e.Grant = ""
 	}
@@ -170,7 +175,7 @@ func pair(s *span, e, done Event, n int64, out []Event) []Event {
 		e.Index, done.Index = 2*n+rank, 2*n+1+rank
 	}
 	if e.F == Lost { // a notice, from its beginning on
-		e.Type = Info
+		e.Type, e.NotHeld = Info, notice
 		return append(out, e)
 	}
 	out = append(out, e)

@@ -29,6 +29,7 @@ const (
 	atMode
 	atPermits
 	atHeld
+	atNotHeld
 	atError
 	atClientFailed
 	atNodes
@@ -45,11 +46,11 @@ const (
 
 var slotNames = []string{
 	atKey: "key", atGrant: "grant", atToken: "token", atValue: "value", atSince: "since", atLease: "lease", atMode: "mode",
-	atPermits: "permits", atHeld: "held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
+	atPermits: "permits", atHeld: "held", atNotHeld: "not_held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
 	atFault: "fault", atDetail: "detail", atType: "type", atF: "f", atMachine: "machine", atInstance: "", atProcess: "process",
 }
 
-var operations = []string{Acquire, Release, Renew, Lost, Read, Write, Add}
+var operations = []string{Acquire, Release, Renew, Holds, Lost, Read, Write, Add}
 
 // SpanMembers are what can be mapped of a trace: the members of an event, to the names of
 // attributes, and the operations, to the names of spans.

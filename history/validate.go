@@ -46,7 +46,7 @@ func (v *Validator) Check(e *Event) error {
 	case Acquire:
 		v.lock(e)
 		return v.acquire(p, e)
-	case Release, Renew, Lost:
+	case Release, Renew, Holds, Lost:
 		v.lock(e)
 		return v.underGrant(p, e)
 	case Read, Write, Add:
@@ -56,7 +56,7 @@ func (v *Validator) Check(e *Event) error {
 		v.lock(e)
 		return v.underGrant(p, e)
 	}
-	return fmt.Errorf("unknown f %s of %s: want acquire, release, renew, lost, read, write or add (faults are events of process %q)", quote(e.F), quote(e.Process), Nemesis)
+	return fmt.Errorf("unknown f %s of %s: want acquire, release, renew, holds, lost, read, write or add (faults are events of process %q)", quote(e.F), quote(e.Process), Nemesis)
 }
 
 // maxName bounds names, in bytes: many anomalies can name one that the file has once.

@@ -84,7 +84,7 @@ func TestSound(t *testing.T) {
 // line that it stands on.
 func TestUnsound(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown f", granted + "c1 invoke unlock grant=c1.1", `h:3: unknown f "unlock" of "c1": want acquire, release, renew, lost, read, write or add`},
+		{"unknown f", granted + "c1 invoke unlock grant=c1.1", `h:3: unknown f "unlock" of "c1": want acquire, release, renew, holds, lost, read, write or add`},
 		{"a fault of a client", "c1 info pause nodes=c1 phase=begin", `h:1: unknown f "pause" of "c1"`},
 		{"a grant without a name", "c1 invoke acquire key=k\nc1 ok acquire key=k", `h:2: "c1" was granted key "k" without a name`},
 		{"a name for two clients", granted + "c2 invoke acquire key=k\nc2 ok acquire key=k grant=c1.1", `h:4: grant "c1.1" was given to "c1" before, now to "c2"`},

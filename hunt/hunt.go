@@ -56,6 +56,7 @@ type Target struct {
 	// Unable are the faults that this cluster can never do, and why: a key of them is a
 	// fault's word, or WipeFault. They are no part of the space.
 	Unable  map[string]string
+	Holds   bool     // its clients can ask whether they hold it
 	Permits int      // how many clients may hold it at once; 0: one
 	Kinds   []string // of faults that may be used, as "pause" or "kill:client"; nil: all
 }

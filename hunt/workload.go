@@ -8,6 +8,7 @@ import (
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
+	acts "github.com/picklock/picklock/workloads"
 )
 
 // workload is what the clients of a schedule do: client i carries out programs[i].
@@ -41,7 +42,7 @@ func leased(t Target, all []workload) []workload {
 	var out []workload
 	for _, lease := range t.Leases {
 		for _, w := range all {
-			if !w.watches && (w.outlives() || w.renews()) {
+			if !w.watches && w.name != asksHeld && (w.outlives() || w.renews()) {
 				w.name, w.lease = fmt.Sprintf("%s at %v", w.name, lease), lease
 				out = append(out, w)
 			}
@@ -81,6 +82,11 @@ func workloads(t Target) []workload {
 			"acquire, read, work 0.5 leases, work 2 leases, write, release",
 			"await A granted, acquire, read, write, release"},
 	}
+	if t.Holds {
+		texts = append(texts, []string{asksHeld, // A asks whether it still holds the lock when B has it
+			"acquire, read, work 1.3 leases, held?, write, release",
+			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release"})
+	}
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
 	}
@@ -98,6 +104,9 @@ func workloads(t Target) []workload {
 
 // works is the workload of what a library does by itself.
 const works = "works"
+
+// asksHeld is the workload of a client that asks whether it holds the lock.
+const asksHeld = "asks"
 
 // crowd are workloads for a lock that several hold at once.
 func crowd(permits int) [][]string {
@@ -133,7 +142,7 @@ func moves(client string, p scenarios.Program) []scenarios.Trigger {
 
 // asks says that the move is one that the lock service hears of.
 func asks(do string) bool {
-	return do == history.Acquire || do == history.Release || do == history.Renew
+	return do == history.Acquire || do == history.Release || do == history.Renew || do == acts.Held
 }
 
 // touches says that the move is one that the register hears of.

@@ -37,6 +37,13 @@ var advices = []advice{
 	{"wrong-release", "", nil, "a client released the lock without looking at the owner, and freed another client's",
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 
+	{"false-belief", "extended", nil, "a lease was extended that its client had lost to another one",
+		"renew only what is still one's own: compare the owner and extend in one step, and give its answer to the user", "guides/mitigations.md#renewing"},
+	{"false-belief", "released", nil, "the release of a lock was confirmed that its client had lost to another one",
+		"compare the owner and delete in one step, and give its answer to the user", "guides/mitigations.md#answers"},
+	{"false-belief", "held", nil, "asked whether its client holds the lock, the lock said yes after another client had been granted it",
+		"let the service compare the owner; if it must be answered from memory, answer no once the lease may be over", "guides/mitigations.md#answers"},
+
 	{"token-regression", "", struck(failed), "the service forgot its grants and the counter of the tokens when its server failed",
 		"keep the counter where the lock is kept, and as safe; go on from the greatest token that the resource has seen", "guides/mitigations.md#tokens"},
 	{"token-regression", "", struck(promoted), "the server that took over did not know the latest token",

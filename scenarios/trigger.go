@@ -82,7 +82,7 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%dth", n)
 }
 
-var triggerForm = pattern(`^(?:(before|after) )?([A-Z][A-Z0-9]*)'s (?:(\d+)(?:st|nd|rd|th) )?([a-z]+)(?: has (sent message|got answer) (\d+)(?: (?:to|from) ([^\s,]+(?: and [^\s,]+)*))?)?$`)
+var triggerForm = pattern(`^(?:(before|after) )?([A-Z][A-Z0-9]*)'s (?:(\d+)(?:st|nd|rd|th) )?([a-z]+\??)(?: has (sent message|got answer) (\d+)(?: (?:to|from) ([^\s,]+(?: and [^\s,]+)*))?)?$`)
 
 // trigger reads what stands behind when.
 func (p *parser) trigger(n *yaml.Node) (a Trigger, err error) {

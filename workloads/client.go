@@ -36,6 +36,7 @@ type opened struct {
 	lock     clients.Lock
 	renewer  clients.Renewer  // nil if the lock has none
 	sharer   clients.Sharer   // nil if the lock is none
+	holder   clients.Holder   // nil if the lock cannot be asked
 	unlocked clients.Unlocked // instead of a lock
 	register register.Resource
 	over     atomic.Bool // nobody hears any more what it tells

@@ -39,6 +39,7 @@ func (h *holding) event(t history.Type, f string) history.Event {
 func (h *holding) fail(f string, err error) {
 	e := h.event(outcome(err), f)
 	e.Error, e.ClientFailed = err.Error(), errors.Is(err, clients.ErrProgram)
+	e.NotHeld = e.Type == history.Fail && errors.Is(err, clients.ErrNotHeld)
 	h.c.emit(e)
 }
 
@@ -142,7 +143,7 @@ func (h *holding) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-lost:
-			h.lose("the client library says so")
+			h.lose("the client library says so", true)
 			return
 		case r, ok := <-renewals:
 			if !ok {
@@ -163,7 +164,7 @@ func (h *holding) renew(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, h.c.cfg.TTL/3)
 	defer cancel()
 	if err := h.renewOnce(ctx); errors.Is(err, clients.ErrNotHeld) {
-		h.lose(err.Error())
+		h.lose(err.Error(), false) // the renewal has reported it
 		return false
 	}
 	return true
@@ -180,6 +181,23 @@ func (h *holding) renewOnce(ctx context.Context) error {
 	return nil
 }
 
+// holds asks the lock whether the client holds it.
+func (h *holding) holds(ctx context.Context) error {
+	h.c.emit(h.event(history.Invoke, history.Holds))
+	is, err := h.c.holder.Holds(ctx, h.grant)
+	if err != nil {
+		h.fail(history.Holds, err)
+		return err
+	}
+	e := h.event(history.OK, history.Holds)
+	e.Held, e.NotHeld = is, !is
+	h.c.emit(e)
+	if !is {
+		return fmt.Errorf("the lock says so: %w", clients.ErrNotHeld)
+	}
+	return nil
+}
+
 func (h *holding) renewed(r clients.Renewal, held bool) {
 	e := h.event(history.OK, history.Renew)
 	e.Since, e.Lease, e.Held = h.c.since(r.Since), int64(r.Lease), held
@@ -187,11 +205,12 @@ func (h *holding) renewed(r clients.Renewal, held bool) {
 	h.until.Store(max(h.until.Load(), r.Since+int64(r.Lease)))
 }
 
-func (h *holding) lose(why string) {
+// lose records that the client has learnt of the grant's loss; noticed: by a notice of its library.
+func (h *holding) lose(why string, noticed bool) {
 	h.looking.Lock()
 	defer h.looking.Unlock()
 	e := h.event(history.Info, history.Lost)
-	e.Error = why
+	e.Error, e.NotHeld = why, noticed
 	h.c.emit(e)
 	close(h.lost)
 }

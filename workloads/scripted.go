@@ -65,11 +65,15 @@ var acts = map[string]func(*script, context.Context) (Outcome, error){
 	history.Renew:   (*script).doRenew,
 	history.Release: (*script).doRelease,
 	Check:           (*script).doCheck,
+	Held:            (*script).doHeld,
 }
 
 // Check is the act of a client that checks whether its lease has time left. Every
 // other act is named after the operation that it does.
 const Check = "check"
+
+// Held is the act of a client that asks its library whether it holds the lock.
+const Held = "held?"
 
 // ErrNoAct: a scripted client can do no such thing.
 var ErrNoAct = errors.New("no such act")
@@ -95,7 +99,7 @@ func ParseAct(text string) (name string, within time.Duration, err error) {
 
 // Acts lists what a scripted client can do, in the order of a critical section.
 func Acts() []string {
-	return []string{history.Acquire, history.Read, Check, history.Write, history.Add, history.Renew, history.Release}
+	return []string{history.Acquire, history.Read, Check, history.Write, history.Add, history.Renew, Held, history.Release}
 }
 
 // scripted does one act after the other, each answered by its events and a Done.
@@ -204,7 +208,7 @@ func (s *script) end() {
 	select {
 	case <-h.lost: // it is known already
 	default:
-		h.lose("the client ends while it holds the lock")
+		h.lose("the client ends while it holds the lock", false)
 	}
 }
 
@@ -251,6 +255,19 @@ func (s *script) doRenew(ctx context.Context) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	err := s.held.renewOnce(ctx)
+	return outcomeOf(err), err
+}
+
+func (s *script) doHeld(ctx context.Context) (Outcome, error) {
+	switch {
+	case s.held == nil:
+		return Failed, errNoGrant
+	case s.holder == nil:
+		return Cannot, fmt.Errorf("lock %s cannot be asked whether it is held", s.info.Name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	err := s.held.holds(ctx)
 	return outcomeOf(err), err
 }
 

@@ -122,6 +122,7 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 	now.lock, now.register = lock, resource
 	now.renewer, _ = lock.(clients.Renewer)
 	now.sharer, _ = lock.(clients.Sharer)
+	now.holder, _ = lock.(clients.Holder)
 	if cfg.Renew && now.renewer == nil && !info.Declares {
 		err := fmt.Errorf("lock %s has no lease that its user renews: leave out --renew", info.Name)
 		return nil, nil, errors.Join(err, lock.Close())

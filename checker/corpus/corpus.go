@@ -21,7 +21,7 @@ type History struct {
 
 // Parse reads a history from the short form of testdata/*.txt, one operation a line:
 //
-//	FROM-TO PROCESS F [GRANT] [name=value ...] [@TIME] [held] [!ERROR | ?]
+//	FROM-TO PROCESS F [GRANT] [name=value ...] [@TIME] [held | not-held] [!ERROR | ?]
 //
 // Times are seconds. FROM-TO is invoke and ok; with !ERROR the completion is a
 // fail, with ? an info; "FROM-" has no completion; "-TO" has no invoke. @TIME is
@@ -91,6 +91,8 @@ func Parse(text string) (History, error) {
 				inv.Key, comp.Key, eff.Key = value, value, value
 			case w == "held":
 				comp.Held = true
+			case w == "not-held": // with !, the error of one that failed
+				comp.NotHeld = true
 			case w[0] == '@':
 				effAt, hasEff = seconds(w[1:]), true
 			case w == "?":

@@ -59,6 +59,9 @@ var (
 	// metUnderLock is what lets two clients in at once.
 	metUnderLock = Origin{SameGrants, []string{"wrong-release", "granted-early", "double-grant"}}
 
+	// toldWrongly is a lock that told a client that it holds it, or held it, which lets in two at once.
+	toldWrongly = Origin{SameGrants, []string{"false-belief"}}
+
 	outlived    = Cause{Name: "lease-outlived", Says: "the client outlived its lease and did not notice"}
 	whileLeased = Cause{Name: "granted-early", Says: "the service granted the lock while the earlier lease had time left", Bug: true,
 		From: []Origin{metUnderLock, {PerhapsByLock, []string{"granted-early"}}}}
@@ -67,7 +70,8 @@ var (
 	ofWrites  = []Cause{
 		outlived, whileLeased, neverHeld, unsaid,
 		{Name: "delayed", Says: "the write was sent in time and carried out after another client had been granted the lock"},
-		{Name: "renewed-late", Says: "the lease had ended, and was renewed after another client had been granted the lock", Bug: true},
+		{Name: "renewed-late", Says: "the lease had ended, and was renewed after another client had been granted the lock", Bug: true,
+			From: []Origin{toldWrongly}},
 		{Name: "after-release", Says: "the write was carried out after its client had released the lock"},
 		{Name: "ignored-loss", Says: "the client had learnt that it lost the lock, and wrote"},
 		{Name: "interleaved", Says: "two critical sections interleaved", From: []Origin{metUnderLock}},
@@ -78,29 +82,35 @@ var (
 // package checker that finds it, histories in checker/testdata, and a paragraph in
 // docs/reference/anomalies.md.
 var table = []AnomalyInfo{
-	{Name: "granted-early", Title: "overlapping leases", Property: Exclusion, Depth: 4, SkewInvariant: true,
+	{Name: "granted-early", Title: "overlapping leases", Property: Exclusion, Depth: 5, SkewInvariant: true,
 		Doc: "the service granted the lock while another grant's lease certainly had time left",
 		Causes: []Cause{byRelease,
-			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{{PerhapsByLock, []string{"wrong-release"}}}},
-			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true}}},
-	{Name: "double-grant", Property: Exclusion, Depth: 5,
+			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{toldWrongly, {PerhapsByLock, []string{"wrong-release"}}}},
+			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, From: []Origin{toldWrongly}}}},
+	{Name: "double-grant", Property: Exclusion, Depth: 6,
 		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
 		Causes: []Cause{byRelease}},
 	{Name: "wrong-release", Property: Exclusion, Depth: 1,
 		Doc: "the release of a client that no longer held the lock freed another client's lock"},
-	{Name: "two-holders", Title: "overlapping holders", Property: Belief, Depth: 12, Hazard: true, SkewInvariant: true,
+	{Name: "false-belief", Property: Exclusion, Depth: 2, SkewInvariant: true,
+		Doc: "the lock answered a client that it holds the lock, although another client had been granted it since",
+		Causes: []Cause{
+			{Name: "held", Says: "asked whether its client holds the lock, it said yes", Bug: true},
+			{Name: "extended", Says: "it extended a lease that its client had lost", Bug: true},
+			{Name: "released", Says: "it confirmed the release of a lock that its client had lost", Bug: true}}},
+	{Name: "two-holders", Title: "overlapping holders", Property: Belief, Depth: 13, Hazard: true, SkewInvariant: true,
 		Doc:    "two clients believed at once that they held the lock",
 		Causes: []Cause{outlived, whileLeased, neverHeld, unsaid}},
-	{Name: "token-regression", Property: Tokens, Depth: 2, SkewInvariant: true,
+	{Name: "token-regression", Property: Tokens, Depth: 3, SkewInvariant: true,
 		Doc: "a later grant carries a smaller token than an earlier one"},
-	{Name: "token-reuse", Property: Tokens, Depth: 3,
+	{Name: "token-reuse", Property: Tokens, Depth: 4,
 		Doc: "two grants carry the same token"},
-	{Name: "stale-write", Property: Register, Depth: 6, Hazard: true, Causes: ofWrites,
+	{Name: "stale-write", Property: Register, Depth: 7, Hazard: true, Causes: ofWrites,
 		Doc: "a write of an older grant was accepted after a newer grant had touched the resource"},
-	{Name: "lost-update", Property: Register, Depth: 7, Hazard: true, NoLock: true, Causes: ofWrites,
+	{Name: "lost-update", Property: Register, Depth: 8, Hazard: true, NoLock: true, Causes: ofWrites,
 		From: []Origin{{SameWrite, []string{"stale-write"}}, {SameGrants, []string{"stale-write"}}},
 		Doc:  "an acknowledged update was overwritten by a client that had not seen it"},
-	{Name: "nonlinearizable", Property: Register, Depth: 8, NoLock: true,
+	{Name: "nonlinearizable", Property: Register, Depth: 9, NoLock: true,
 		Doc: "what the clients saw contradicts every possible order of the register's operations",
 		Causes: []Cause{
 			{Name: "read", Says: "a read did not show the latest write"},
@@ -109,14 +119,14 @@ var table = []AnomalyInfo{
 			{Name: "vanished", Says: "an acknowledged operation is not in the register's log"},
 			{Name: "failed", Says: "an operation that was reported as failed was carried out"},
 			{Name: "twice", Says: "an operation was carried out twice"}}},
-	{Name: "false-rejection", Property: Register, Depth: 9,
+	{Name: "false-rejection", Property: Register, Depth: 10,
 		Doc: "the register refused the rightful holder",
 		Causes: []Cause{{Name: "token-regression", Says: "the lock's tokens are out of order", Bug: true,
 			From: []Origin{{SameLock, []string{"token-regression"}}}}}},
-	{Name: "deadlock", Property: Liveness, Depth: 10,
+	{Name: "deadlock", Property: Liveness, Depth: 11,
 		Doc:    "a lock that was wanted, and held by no live client, was not granted within the bound, with no fault on",
 		Causes: []Cause{{Name: "crashed-holder", Says: "the last holder was killed and had not released the lock"}}},
-	{Name: "starvation", Property: Liveness, Depth: 11,
+	{Name: "starvation", Property: Liveness, Depth: 12,
 		Doc: "a client waited longer than is fair while others were granted the lock (only with --fair)"},
 }
 

@@ -101,6 +101,18 @@ func testLoss(t *testing.T, u Options, servers []*Server) {
 			t.Errorf("renew by the holder: %v", err)
 		}
 	}
+	h, ok := a.(clients.Holder)
+	if ok != u.Lock.Holds && !u.Lock.Declares {
+		t.Errorf("its table says that it can be asked whether it is held: %v; it can: %v", u.Lock.Holds, ok)
+	}
+	if ok {
+		if held, err := h.Holds(ctx, g); held || err != nil {
+			t.Errorf("asked without holding: %v, %v; want false", held, err)
+		}
+		if held, err := b.(clients.Holder).Holds(ctx, g2); !held || err != nil {
+			t.Errorf("the holder asked: %v, %v; want true", held, err)
+		}
+	}
 	if err := b.Release(ctx, g2); err != nil {
 		t.Errorf("release by the holder: %v", err)
 	}

@@ -21,6 +21,7 @@ func etcdInfo() clients.Info {
 		Cluster:   "etcd",
 		Module:    "go.etcd.io/etcd/client/v3",
 		Fencing:   true,
+		Holds:     true,
 		Confirms:  true, // the unlock's answer says whether the grant's own key was still there
 		MinTTL:    time.Second,
 		LeaseUnit: time.Second,
@@ -131,6 +132,17 @@ func (l *etcdLock) Release(ctx context.Context, g clients.Grant) error {
 		return fmt.Errorf("etcd: release %s: %w", g.Key, clients.ErrNotHeld)
 	}
 	return nil
+}
+
+// Holds asks the service by the library's own comparison, as its user does in the transaction of a
+// write.
+func (l *etcdLock) Holds(ctx context.Context, g clients.Grant) (bool, error) {
+	ref := g.Ref.(etcdGrant)
+	answer, err := ref.session.client.Txn(ctx).If(ref.mutex.IsOwner()).Commit()
+	if err != nil {
+		return false, fmt.Errorf("etcd: ask for %s: %w", g.Key, err)
+	}
+	return answer.Succeeded, nil
 }
 
 // Close gives the session up and waits for those given up before, a second at most.

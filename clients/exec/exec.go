@@ -60,7 +60,11 @@ type execLock struct {
 
 // as is the lock with only the methods of its abilities, for which its users type-assert.
 func (l *execLock) as() clients.Lock {
-	switch a := l.Abilities(); {
+	a := l.Abilities()
+	if a.Holds {
+		return l.asHolder(a)
+	}
+	switch {
 	case a.Renew && a.Kind == clients.ReadWrite:
 		return struct {
 			*execLock
@@ -79,6 +83,35 @@ func (l *execLock) as() clients.Lock {
 		}{l, execSharer{l}}
 	}
 	return l
+}
+
+// asHolder is as for a lock that can be asked whether it is held.
+func (l *execLock) asHolder(a clients.Abilities) clients.Lock {
+	switch {
+	case a.Renew && a.Kind == clients.ReadWrite:
+		return struct {
+			*execLock
+			execHolder
+			execRenewer
+			execSharer
+		}{l, execHolder{l}, execRenewer{l}, execSharer{l}}
+	case a.Renew:
+		return struct {
+			*execLock
+			execHolder
+			execRenewer
+		}{l, execHolder{l}, execRenewer{l}}
+	case a.Kind == clients.ReadWrite:
+		return struct {
+			*execLock
+			execHolder
+			execSharer
+		}{l, execHolder{l}, execSharer{l}}
+	}
+	return struct {
+		*execLock
+		execHolder
+	}{l, execHolder{l}}
 }
 
 // Abilities implements Declarer.
@@ -277,6 +310,26 @@ func (r execRenewer) Renew(ctx context.Context, g clients.Grant) (clients.Renewa
 		return clients.Renewal{}, fmt.Errorf("exec: renew %s: %w", g.Key, err)
 	}
 	return clients.Renewal{Since: max(sent, a.Since), Lease: time.Duration(a.Lease) * time.Millisecond}, nil
+}
+
+// execHolder is an exec lock whose program can be asked whether it holds the lock.
+type execHolder struct{ l *execLock }
+
+// Holds implements Holder.
+func (h execHolder) Holds(ctx context.Context, g clients.Grant) (bool, error) {
+	c := g.Ref.(execRef).child
+	a, err := h.l.ask(ctx, c, Request{Op: "holds", Key: g.Key})
+	if err == nil && a.Held == nil {
+		err = programError{fmt.Errorf(`child wrote %s: an answer to holds needs "held":true or "held":false`, a.line)}
+		c.Fail(err)
+	}
+	switch {
+	case errors.Is(err, clients.ErrNotHeld):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("exec: holds %s: %w", g.Key, err)
+	}
+	return *a.Held, nil
 }
 
 // execSharer is an exec lock that several clients can share.

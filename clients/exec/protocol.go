@@ -16,7 +16,7 @@ import (
 // Request is a line that a program reads.
 type Request struct {
 	ID      int64             `json:"id"`
-	Op      string            `json:"op"` // open, acquire, renew, release or close
+	Op      string            `json:"op"` // open, acquire, renew, holds, release or close
 	Servers []string          `json:"servers,omitempty"`
 	Shared  string            `json:"directory,omitempty"` // see Options.Directory
 	Client  string            `json:"client,omitempty"`
@@ -38,6 +38,7 @@ type Answer struct {
 	Token    int64  `json:"token"`
 	Lease    int64  `json:"lease_ms"`
 	Since    int64  `json:"since_ns"`
+	Held     *bool  `json:"held"`  // of holds
 	Event    string `json:"event"` // "lost" or "renewed", in a line that answers nothing
 	Key      string `json:"key"`
 

@@ -21,9 +21,10 @@ func redisInfo() clients.Info {
 		About:    "one Redis: SET key value NX PX ttl, released by a compare-and-delete script",
 		Cluster:  "redis",
 		Confirms: true,
+		Holds:    true,
 		MinTTL:   time.Millisecond,
 		Inspect:  lookRedis,
-		Open:     openRedis(func(l *redisLock) clients.Lock { return l }),
+		Open:     openRedis(func(l *redisLock) clients.Lock { return askedRedis{l} }),
 	}
 }
 
@@ -49,6 +50,7 @@ func newRedisLock(o clients.Options, addr string, patience time.Duration) *redis
 // the key only while it holds the grant's own value.
 const (
 	redisRelease = `if redis.call("get",KEYS[1])==ARGV[1] then return redis.call("del",KEYS[1]) else return 0 end`
+	redisHolds   = `if redis.call("get",KEYS[1])==ARGV[1] then return 1 else return 0 end`
 	redisRenew   = `if redis.call("get",KEYS[1])==ARGV[1] then return redis.call("pexpire",KEYS[1],ARGV[2]) else return 0 end`
 )
 
@@ -148,6 +150,18 @@ func (l *redisLock) Renew(ctx context.Context, g clients.Grant) (clients.Renewal
 		return clients.Renewal{}, err
 	}
 	return clients.Renewal{Since: sent, Lease: l.ttl}, nil
+}
+
+// askedRedis is a redisLock whose user compares the value before something important.
+type askedRedis struct{ *redisLock }
+
+// Holds implements clients.Holder.
+func (l askedRedis) Holds(ctx context.Context, g clients.Grant) (bool, error) {
+	_, err := l.compareAnd(ctx, "ask for", g, redisHolds)
+	if errors.Is(err, clients.ErrNotHeld) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (l *redisLock) compareAnd(ctx context.Context, what string, g clients.Grant, script string, args ...any) (int64, error) {

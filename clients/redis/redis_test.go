@@ -43,7 +43,7 @@ func TestRedisServerRefusal(t *testing.T) {
 	t.Parallel()
 	servers := servers.Redis(t, 2)
 	replica := servers[1].Addr
-	l := contract.Open(t, named("redis"), "c1", []string{replica}, time.Second).(*redisLock)
+	l := contract.Open(t, named("redis"), "c1", []string{replica}, time.Second).(askedRedis)
 	ctx := contract.Within(t, 30*time.Second)
 	host, port, _ := net.SplitHostPort(servers[0].Addr)
 	if _, _, err := l.do(ctx, "REPLICAOF", "REPLICAOF", host, port); err != nil {

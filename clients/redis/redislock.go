@@ -23,6 +23,7 @@ func redislockInfo() clients.Info {
 		Cluster: "redis",
 		Module:  "github.com/bsm/redislock",
 		MinTTL:  time.Millisecond,
+		Holds:   true,
 		Inspect: lookRedis,
 		// Not Confirms: go-redis sends an Obtain again that was not answered, and the
 		// first one may arrive after all that followed. A key with the grant's own
@@ -133,6 +134,20 @@ func (l *redislockLock) Renew(ctx context.Context, g clients.Grant) (clients.Ren
 		return clients.Renewal{}, fmt.Errorf("redislock: renew %s: %w", g.Key, err)
 	}
 	return clients.Renewal{Since: sent, Lease: l.options.TTL}, nil
+}
+
+// Holds implements clients.Holder.
+func (l *redislockLock) Holds(ctx context.Context, g clients.Grant) (bool, error) {
+	held := g.Ref.(*redislock.Lock)
+	var left time.Duration
+	_, err := l.watching(held.Token(), func() (err error) {
+		left, err = held.TTL(ctx)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("redislock: ask for %s: %w", g.Key, err)
+	}
+	return left > 0, nil
 }
 
 func (l *redislockLock) Close() error { return l.db.Close() }

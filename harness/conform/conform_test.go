@@ -51,6 +51,9 @@ var mistakes = map[string]map[string]string{
 	"refuses-renew":              {"renew": "could not renew what it had just been granted"},
 	"renew-without-lease":        {"renew": `no "lease_ms"`},
 	"renew-without-since":        {"renew": `no "since_ns"`},
+	"holds-never":                {"holds": "did not say that it holds what it had just been granted"},
+	"holds-always":               {"holds": "it says that it holds a lock that another client had been granted since"},
+	"holds-without-held":         {"holds": `no "held"`},
 	"waits-for-ever":             {"time-out": "it was to wait"},
 	"late":                       {"time-out": "after that"},
 	"reentrant":                  {"kind": "asked again for what it holds, it refused"},
@@ -103,7 +106,7 @@ func python(t *testing.T) string {
 
 // slow are the checks that have to wait or to start many programs. They are made where the
 // mistake is one of theirs, and of the program that is right.
-var slow = []string{"watchdog", "kind", "time-out", "clock", "confirms", "close", "stdin", "group", "children"}
+var slow = []string{"watchdog", "kind", "time-out", "clock", "confirms", "holds", "close", "stdin", "group", "children"}
 
 // checksFor are those that are made of a mistake.
 func checksFor(mistake string) []check {

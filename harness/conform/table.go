@@ -27,6 +27,7 @@ var checks = []check{
 	{"time-out", "who waits in vain says so when timeout_ms is over", []string{"kind"}, timesOut},
 	{"clock", "a jump of the wall clock moves neither leases nor time-outs", []string{"since"}, wallClock},
 	{"confirms", "a release by one whose lock another has got is not confirmed", []string{"declares", "release"}, confirms},
+	{"holds", "it says that it holds what it has, and does not say so of what another has got", []string{"declares", "acquire"}, holds},
 	{"unknown", "an op that it does not know is answered", []string{"open"}, answersUnknown},
 	{"close", "ends when it is asked to", []string{"open"}, closes},
 	{"stdin", "ends when its standard input does", []string{"open"}, endsWithInput},

@@ -64,7 +64,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	if s.Fencing == "" {
 		s.Fencing = "none"
 	}
-	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Permits: info.Permits(o.Extra)}
+	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Holds: info.Holds, Permits: info.Permits(o.Extra)}
 	if s.Cluster != info.Cluster {
 		t.Cluster = s.Cluster
 	}

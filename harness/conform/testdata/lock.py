@@ -112,6 +112,16 @@ def renew(key):
     return lease
 
 
+def holds(key):
+    def step(of):
+        return of["owner"] == client and of["token"] == held[key] and of["until"] > time.monotonic_ns()
+
+    answer = {"ok": True, "held": (change(key, step) or wrong("holds-always")) and not wrong("holds-never")}
+    if wrong("holds-without-held"):
+        del answer["held"]
+    return answer
+
+
 def watch(key, token):
     """Renews by itself until the release."""
     while held[key] == token:
@@ -135,7 +145,7 @@ def release(key):
 def open_lock(request):
     global path, ttl, client
     path, ttl, client = request["options"]["file"], request["ttl_ms"], request["client"]
-    said = {"ok": True, "tokens": True, "lease": True, "kind": "mutex", "renew": True, "confirms": True}
+    said = {"ok": True, "tokens": True, "lease": True, "kind": "mutex", "renew": True, "confirms": True, "holds": True}
     if MISTAKE.startswith("watchdog"):
         said["watchdog"] = True
     if wrong("kind"):
@@ -180,6 +190,8 @@ def answer(request):
         return reply
     if op == "renew":
         return renew(request["key"])
+    if op == "holds":
+        return holds(request["key"])
     if op == "release":
         return release(request["key"])
     if wrong("ok-to-unknown"):

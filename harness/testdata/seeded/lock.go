@@ -22,6 +22,7 @@ type recipe struct {
 	lease func(l *lock, sent, answered int64) (since int64, lease time.Duration)
 	free  func(l *lock, h *hold) error
 	renew func(l *lock, db *redis, h *hold) error
+	holds func(l *lock, h *hold) (bool, error) // nil if it cannot be asked
 	// What happens besides, where not nil.
 	opened            func(l *lock)
 	granted, released func(l *lock, h *hold)
@@ -123,6 +124,13 @@ return 0`
 
 func renewOwn(l *lock, db *redis, h *hold) error {
 	return was(one(db.script(renewScript, []string{h.key}, h.owner, l.ttl.Milliseconds())))
+}
+
+const holdsScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return 1 end
+return 0`
+
+func holdsOwn(l *lock, h *hold) (bool, error) {
+	return one(l.db.script(holdsScript, []string{h.key}, h.owner))
 }
 
 // was makes an error of a step that found the lock to be another's.

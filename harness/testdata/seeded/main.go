@@ -73,6 +73,7 @@ type answer struct {
 	Token    int64  `json:"token,omitempty"`
 	Lease    int64  `json:"lease_ms,omitempty"`
 	Since    int64  `json:"since_ns,omitempty"`
+	Held     *bool  `json:"held,omitempty"`
 	Error    string `json:"error,omitempty"`
 	Definite bool   `json:"definite,omitempty"`
 	Event    string `json:"event,omitempty"`
@@ -86,6 +87,7 @@ type abilities struct {
 	Leased   *bool `json:"lease,omitempty"`
 	Renews   bool  `json:"renew,omitempty"`
 	Confirms bool  `json:"confirms,omitempty"`
+	Holds    bool  `json:"holds,omitempty"`
 }
 
 var writing sync.Mutex // of answers and events
@@ -156,6 +158,13 @@ func (l *lock) handle(r request) (answer, error) {
 			return answer{}, err
 		}
 		return answer{Lease: l.ttl.Milliseconds(), Since: since}, nil
+	case "holds":
+		h := l.held[r.Key]
+		held, err := false, error(nil)
+		if h != nil {
+			held, err = l.holds(l, h)
+		}
+		return answer{Held: &held}, err
 	case "release":
 		h := l.held[r.Key]
 		if h == nil {

@@ -1,0 +1,99 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
+
+func init() { finders["false-belief"] = findFalseBeliefs }
+
+// findFalseBeliefs finds answers by which the lock told a client that it holds the lock, or
+// that it had held it until then, although it had granted the lock to another client in between.
+// The request of the answer was sent after that grant was known. Whatever happened inside the
+// service, one of the two is false. A grant that the service ought not to have given is left to
+// the anomalies that are about grants.
+func findFalseBeliefs(an *analysis) []Anomaly {
+	wronged := an.overlaps.wronged()
+	var out []Anomaly
+	for _, k := range an.locks {
+		if !k.mutex() {
+			continue
+		}
+		told := map[*grant]bool{}
+		for s := range inTime(an.limit, k.claims) {
+			if s.g.hasNoLease() && s.f != fHolds {
+				continue // the service's word makes the newer grant early
+			}
+			next := an.tokens.nextOf(s.g, s.invT)
+			if next == nil || told[s.g] || s.g.promisedBy(next.okT) > next.okT || wronged[grantPair{s.g, next}] {
+				continue
+			}
+			told[s.g] = true
+			out = append(out, falseBelief(an, s, next))
+		}
+	}
+	return out
+}
+
+// wronged lists, by grants that promise no lease, which grants the service ought not to have given
+// meanwhile. Only of those the service's later word for the older grant makes them so.
+func (o *overlaps) wronged() map[grantPair]bool {
+	out := map[grantPair]bool{}
+	add := func(c crowd, newer *grant) {
+		for _, g := range c.older {
+			if g.hasNoLease() {
+				out[grantPair{g, newer}] = true
+			}
+		}
+	}
+	for _, d := range o.doubles {
+		add(d.crowd, d.newer)
+	}
+	for _, e := range o.early {
+		add(e.crowd, e.newer)
+	}
+	return out
+}
+
+func falseBelief(an *analysis, s *statement, next *grant) Anomaly {
+	g := s.g
+	refs := append(s.refs(), g.ok, next.ok, an.tokens.orderEvidence(g, next))
+	a := Anomaly{
+		Key: g.lock.name, Time: s.endT, Cause: causeOfClaim(s.f), Grants: []string{g.id, next.id}, Events: an.evidence.at(refs...),
+		Sizes: map[string]int64{"late": s.invT - next.okT},
+		Explanation: fmt.Sprintf("the lock answered %s at %s that %s%s, %s after %s by %s",
+			g.process, format.Instant(s.endT), claimWords(s.f), g.with(), dur(s.endT-next.okT), next.got(), format.Instant(next.okT)),
+	}
+	if next.aliveOver(s.invT, s.endT) {
+		a.Explanation += fmt.Sprintf(", whose lease certainly had time left (%s)", dur(next.aliveUntil(s.endT)-s.endT))
+	}
+	if end := g.promisedBy(next.okT); end > 0 {
+		a.Explanation += fmt.Sprintf("; what it had been promised until then was over %s before", dur(s.endT-end))
+	}
+	return an.evidence.finish(a, g.okT, an.suspects.touched(&stake{
+		service: interval{next.lo, s.endT}, parties: []party{{g.process, interval{s.invT, s.endT}}},
+	}), g.process, next.process)
+}
+
+// causeOfClaim is how the answer to a request came to be false.
+func causeOfClaim(f verb) string {
+	switch f {
+	case fRenew:
+		return "extended"
+	case fRelease:
+		return "released"
+	}
+	return "held"
+}
+
+// claimWords is what the answer to a request claims.
+func claimWords(f verb) string {
+	switch f {
+	case fRenew:
+		return "its lease was extended"
+	case fRelease:
+		return "it had held the lock until its release"
+	}
+	return "it holds the lock"
+}

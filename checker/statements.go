@@ -1,0 +1,100 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+// statement is what the lock said of a grant to the client that was given it.
+type statement struct {
+	g          *grant
+	f          verb  // what was asked for; fNone for a notice that nobody asked for
+	inv, comp  int32 // inv -1 where the request is not in the history
+	invT, endT int64 // the request was sent, and answered; of what the library asked by itself, too
+}
+
+// hear files what an answer says of a grant. o is its request, nil for one that the client library
+// made by itself.
+func (r *reader) hear(i int32, t int64, f verb, e *history.Event, g *grant, o *op) {
+	s := statement{g: g, f: f, inv: -1, comp: i, invT: t, endT: t}
+	switch {
+	case f == fRenew && e.Type == history.OK && e.Lease > 0:
+		// The answer itself says when it was asked for. A keepalive's may have been taken for that of
+		// an open renew.
+		if s.invT = sane(e.Since, t); o != nil {
+			s.invT = min(s.invT, o.invT)
+		}
+	case o != nil:
+		s.inv, s.invT = o.inv, o.invT
+	default:
+		return // nothing says when it was asked
+	}
+	k := g.lock
+	switch {
+	case claims(f, e):
+		// What comes before any other grant is as it should be, and need not be kept.
+		if k.grants[len(k.grants)-1] != g && !g.askedAgain {
+			k.claims = append(k.claims, &s)
+		}
+	case denies(f, e):
+		k.denials = append(k.denials, &s)
+		if f != fRelease { // which has ended what its client believes already
+			r.learnLoss(g, i, t)
+		}
+	}
+}
+
+// claims says that the answer to a request f states that the client holds the lock.
+func claims(f verb, e *history.Event) bool {
+	return e.Type == history.OK && (f == fRenew || e.Held && (f == fHolds || f == fRelease))
+}
+
+// denies says that it states that the client does not.
+func denies(f verb, e *history.Event) bool {
+	return e.NotHeld && (e.Type == history.Fail && (f == fRenew || f == fRelease) || e.Type == history.OK && f == fHolds)
+}
+
+// learnLoss notes that the client of a grant has learnt that it is gone.
+func (r *reader) learnLoss(g *grant, i int32, t int64) {
+	if t < g.lostT {
+		g.lost, g.lostT = i, t
+		r.endBelief(g, t)
+	}
+}
+
+// refs are the events of the statement.
+func (s *statement) refs() []int32 { return []int32{s.inv, s.comp} }
+
+// promisedBy is until when the grant's lease was promised by what had been answered by t; 0 for no
+// promise.
+func (g *grant) promisedBy(t int64) int64 {
+	until := int64(0)
+	if g.lease > 0 && g.okT <= t {
+		until = satAdd(g.since, g.lease)
+	}
+	if n := g.renewed.before(t); n > 0 {
+		until = max(until, g.renewed.reach[n-1])
+	}
+	return until
+}
+
+// nextOf is the first grant to another client that was certainly given after g and was answered
+// by t; nil for none. A bound keeps a hostile history from making this quadratic.
+func (t *tokens) nextOf(g *grant, by int64) *grant {
+	list := g.lock.grants
+	from, _ := slices.BinarySearchFunc(list, g.okT, func(n *grant, at int64) int { return cmp.Or(cmp.Compare(n.okT, at), -1) })
+	for _, n := range list[from:min(len(list), from+maxBetween)] {
+		if n.okT > by {
+			return nil
+		}
+		if n.process != g.process && t.certainlyOlder(g, n) {
+			return n
+		}
+	}
+	return nil
+}
+
+// maxBetween is how many grants are looked at.
+const maxBetween = 64
