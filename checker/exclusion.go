@@ -35,6 +35,7 @@ func overlapping(found map[string]int) string {
 		{"granted-early", "grant", "made while another lease certainly had time left"},
 		{"wrong-release", "release", "of another client's lock"},
 		{"false-belief", "answer", "that a client holds a lock which another had been granted since"},
+		{"revoked-early", "lease", "ended by the service while it certainly had time left"},
 	} {
 		if n := found[p.anomaly]; n > 0 {
 			parts = append(parts, of(n, p.noun)+" "+p.what)

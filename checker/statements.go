@@ -39,7 +39,9 @@ func (r *reader) hear(i int32, t int64, f verb, e *history.Event, g *grant, o *o
 			k.claims = append(k.claims, &s)
 		}
 	case denies(f, e):
-		k.denials = append(k.denials, &s)
+		if !g.askedAgain {
+			k.denials = append(k.denials, &s)
+		}
 		if f != fRelease { // which has ended what its client believes already
 			r.learnLoss(g, i, t)
 		}

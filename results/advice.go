@@ -44,6 +44,17 @@ var advices = []advice{
 	{"false-belief", "held", nil, "asked whether its client holds the lock, the lock said yes after another client had been granted it",
 		"let the service compare the owner; if it must be answered from memory, answer no once the lease may be over", "guides/mitigations.md#answers"},
 
+	{"revoked-early", "wrong-release", nil, "a client released the lock without looking at the owner, and freed another client's",
+		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
+	{"revoked-early", "", struck(failed), "the service forgot a grant when its server failed",
+		"use a service that has a grant on a majority's disks before it answers", "guides/mitigations.md#lost-grants"},
+	{"revoked-early", "", struck(promoted), "the server that took over did not know of a grant",
+		"use a service that has a grant on a majority's disks before it answers", "guides/mitigations.md#lost-grants"},
+	{"revoked-early", "", struck(serverClock), "the lease is counted by the service's clock, which was set",
+		"count leases by a clock that nobody sets", "internals/clock.md"},
+	{"revoked-early", "", nil, "the service ended a lease before its time: the holder lost the lock that it had been promised",
+		"look for what shortens or deletes the key: an expiry that a renewal sets, an eviction, another client's watchdog", "guides/mitigations.md#short-lease"},
+
 	{"token-regression", "", struck(failed), "the service forgot its grants and the counter of the tokens when its server failed",
 		"keep the counter where the lock is kept, and as safe; go on from the greatest token that the resource has seen", "guides/mitigations.md#tokens"},
 	{"token-regression", "", struck(promoted), "the server that took over did not know the latest token",

@@ -1,0 +1,125 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/internal/format"
+)
+
+func init() { finders["revoked-early"] = findRevocations }
+
+// coarse is by how much a service may end a lease early that it counts in whole milliseconds.
+const coarse = 2e6
+
+// findRevocations finds leases that the service ended before their time without granting the lock to
+// anybody: the lock answered its holder that it cannot renew it, since it no longer holds it. Other answers do not
+// count: a notice or an answer to a holds may be the library's own, which gives up before the lease ends, and
+// a release that is sent again finds what the first one left. Nothing may have been on that makes a client
+// give up by itself (see excused).
+func findRevocations(an *analysis) []Anomaly {
+	var out []Anomaly
+	for _, k := range an.locks {
+		if !k.mutex() {
+			continue
+		}
+		told := map[*grant]bool{}
+		for s := range inTime(an.limit, k.denials) {
+			g := s.g
+			left := g.promisedBy(s.invT) - s.endT
+			if told[g] || s.f != fRenew || left <= coarse || s.late() || an.takenBy(s) || an.excused(s) {
+				continue
+			}
+			told[g] = true
+			out = append(out, revocation(an, s, left))
+		}
+	}
+	return out
+}
+
+// late says that the client had given the grant back, or learnt of its loss, before it was answered.
+func (s *statement) late() bool {
+	r := s.g.release
+	return r != nil && r.invT <= s.endT || s.g.lostT < s.endT
+}
+
+// takenBy says that another grant may have been given since the statement's own. It looks at the
+// nearest ones, which are the likely ones: a bound keeps a hostile history from making this quadratic.
+func (an *analysis) takenBy(s *statement) bool {
+	list := s.g.lock.grants
+	from, _ := slices.BinarySearchFunc(list, s.g.lo, func(n *grant, t int64) int { return cmp.Compare(n.okT, t) })
+	for i, n := range list[from:] {
+		if i == maxBetween {
+			return true
+		}
+		if n != s.g && n.lo <= s.endT && !an.tokens.certainlyOlder(n, s.g) {
+			return true
+		}
+	}
+	return false
+}
+
+// excused says that something else explains the statement than the end of the grant. A client that is
+// stopped, cut off or whose clock is set may give up by itself. A fault of the service excuses only
+// while it was asked; its clock does not.
+func (an *analysis) excused(s *statement) bool {
+	g, faults := s.g, an.faults
+	own := faults.harm[g.process]
+	if i, _ := slices.BinarySearchFunc(own, g.lo, func(h interval, t int64) int { return cmp.Compare(h.to, t) }); i < len(own) && own[i].from <= s.endT {
+		return true
+	}
+	for _, f := range faults.general.latest(nil, g.lo, s.endT, maxTouched) {
+		asking := f.overlaps(interval{s.invT, s.endT})
+		if kind := baseName(f.name); kind == Stall || asking && kind != "clock" {
+			return true
+		}
+	}
+	return false
+}
+
+func revocation(an *analysis, s *statement, left int64) Anomaly {
+	g := s.g
+	a := Anomaly{
+		Key: g.lock.name, Time: s.endT, Grants: []string{g.id},
+		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT+coarse))...),
+		Sizes:  map[string]int64{"remaining": left},
+		Explanation: fmt.Sprintf("the lock answered %s at %s that it no longer holds the lock%s, while its lease certainly had %s left; it had not released it, and no other client was granted it",
+			g.process, format.Instant(s.endT), g.with(), dur(left)),
+	}
+	if g.lease > 0 {
+		a.Sizes["lease"] = g.lease
+	}
+	processes := []string{g.process}
+	if o := foreignRelease(s); o != nil {
+		a.Cause = "wrong-release"
+		a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", format.Instant(o.invT), o.process)
+		processes = append(processes, o.process)
+	}
+	return an.evidence.finish(a, g.okT, an.suspects.revoked(s), processes...)
+}
+
+// foreignRelease is the last release of another client that may have freed the grant; nil for none.
+func foreignRelease(s *statement) *op {
+	list := s.g.lock.released
+	n, _ := slices.BinarySearchFunc(list, s.endT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	for i := n - 1; i >= max(0, n-maxBetween); i-- {
+		if o := list[i]; o.typ == tOK && o.process != s.g.process && o.endT > s.g.okT && !o.heldOK {
+			return o
+		}
+	}
+	return nil
+}
+
+// revoked is what is blamed for the early end of a lease: what was on the service since its last word
+// on it.
+func (s *suspects) revoked(told *statement) blamed {
+	b := blamed{parts: s.faults.parts(&stake{service: interval{told.g.lastWord(told.invT), told.endT}})}
+	for i, p := range b.parts {
+		if p.side == verdict.OnServer && (b.suspect == nil || rankEarly(p) < rankEarly(*b.suspect)) {
+			b.suspect = &b.parts[i]
+		}
+	}
+	return b
+}
