@@ -64,7 +64,7 @@ func (s *suspects) released(w *wrongRelease) blamed {
 // then.
 func (s *suspects) leftBehind(g *grant, since int64) blamed {
 	var b blamed
-	found := s.faults.failed.latest(nil, g.lo, since, maxTouched)
+	found := s.faults.failed.latest(nil, g.lo, since)
 	for _, f := range slices.Backward(found) {
 		p := part{fault: f, side: verdict.OnServer}
 		if f.clients > 0 {

@@ -160,13 +160,14 @@ func (l *faultList) begun(t int64) int {
 	return n
 }
 
-// latest adds to out those that were on at some time in [from, to], so many at most: the
+// latest adds to out those that were on at some time in [from, to], maxTouched at most: the
 // last ones to begin, and of those the last one first.
-func (l *faultList) latest(out []*fault, from, to int64, most int) []*fault {
+func (l *faultList) latest(out []*fault, from, to int64) []*fault {
 	if l == nil {
 		return out
 	}
-	for i := l.begun(to); most > 0; most-- {
+	i := l.begun(to)
+	for range maxTouched {
 		if i = l.ends.last(i, from); i < 0 {
 			break
 		}

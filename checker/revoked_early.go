@@ -70,7 +70,7 @@ func (an *analysis) excused(s *statement) bool {
 	if i, _ := slices.BinarySearchFunc(own, g.lo, func(h interval, t int64) int { return cmp.Compare(h.to, t) }); i < len(own) && own[i].from <= s.endT {
 		return true
 	}
-	for _, f := range faults.general.latest(nil, g.lo, s.endT, maxTouched) {
+	for _, f := range faults.general.latest(nil, g.lo, s.endT) {
 		asking := f.overlaps(interval{s.invT, s.endT})
 		if kind := baseName(f.name); kind == Stall || asking && kind != "clock" {
 			return true

@@ -111,12 +111,12 @@ const maxTouched = 64
 // parts lists the confirmed faults that touched the stake, by begin.
 func (l *faultLog) parts(s *stake) []part {
 	all := s.all()
-	near := l.general.latest(nil, all.from, all.to, maxTouched)
+	near := l.general.latest(nil, all.from, all.to)
 	seen := map[string]bool{}
 	look := func(node string) {
 		if !seen[node] {
 			seen[node] = true
-			near = l.byNode[node].latest(near, all.from, all.to, maxTouched)
+			near = l.byNode[node].latest(near, all.from, all.to)
 		}
 	}
 	for _, p := range s.parties {
