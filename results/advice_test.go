@@ -132,7 +132,9 @@ func TestAdviceOnEverything(t *testing.T) {
 }
 
 // causeAlways are the kinds to which the checker never fails to give a cause.
-func causeAlways(name string) bool { return name == "granted-early" || name == "false-belief" || name == "nonlinearizable" }
+func causeAlways(name string) bool {
+	return name == "granted-early" || name == "false-belief" || name == "nonlinearizable"
+}
 
 var heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 
