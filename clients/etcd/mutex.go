@@ -27,13 +27,17 @@ func etcdInfo() clients.Info {
 		LeaseUnit: time.Second,
 		Inspect:   lookEtcd,
 		Open: func(_ context.Context, o clients.Options) (clients.Lock, error) {
-			return openEtcd(o, 0)
+			l, err := openEtcd(o, 0)
+			if err != nil {
+				return nil, err
+			}
+			return askedEtcd{l}, nil
 		},
 		Sequencer: openEtcdSequencer,
 	}
 }
 
-func openEtcd(o clients.Options, delay time.Duration) (clients.Lock, error) {
+func openEtcd(o clients.Options, delay time.Duration) (*etcdLock, error) {
 	if len(o.Servers) == 0 {
 		return nil, errors.New("etcd: no servers given")
 	}
@@ -134,9 +138,12 @@ func (l *etcdLock) Release(ctx context.Context, g clients.Grant) error {
 	return nil
 }
 
+// askedEtcd is an etcdLock whose user compares the key before something important.
+type askedEtcd struct{ *etcdLock }
+
 // Holds asks the service by the library's own comparison, as its user does in the transaction of a
 // write.
-func (l *etcdLock) Holds(ctx context.Context, g clients.Grant) (bool, error) {
+func (l askedEtcd) Holds(ctx context.Context, g clients.Grant) (bool, error) {
 	ref := g.Ref.(etcdGrant)
 	answer, err := ref.session.client.Txn(ctx).If(ref.mutex.IsOwner()).Commit()
 	if err != nil {

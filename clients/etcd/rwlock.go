@@ -30,7 +30,7 @@ func etcdRwlockInfo() clients.Info {
 			if err != nil {
 				return nil, err
 			}
-			return etcdRWLock{l.(*etcdLock)}, nil
+			return etcdRWLock{l}, nil
 		},
 	}
 }

@@ -60,7 +60,7 @@ func moreNodeLines() []line {
 		}, {
 			name: "node-advisory-lock", about: "advisory-lock on Postgres: an advisory lock on a connection of its own",
 			language: nodeLanguage, folder: "advisory-lock", program: "lock", library: "advisory-lock", version: "2.0.0", cluster: "postgres",
-			promises: []string{"https://www.npmjs.com/package/advisory-lock/v/2.0.0"},
+			minTTL: time.Second, promises: []string{"https://www.npmjs.com/package/advisory-lock/v/2.0.0"},
 		}, {
 			name: "node-etcd3", about: "etcd3's Lock: a key under a lease that the library keeps alive, in whole seconds",
 			language: nodeLanguage, folder: "etcd3", program: "lock", library: "etcd3", version: "1.1.2", cluster: "etcd",

@@ -40,7 +40,7 @@ func redisPythonLines() []line {
 		portalocker("portalocker-redis-fenced", "fenced", "the same, with the library's tokens"), {
 			name: "filelock", about: "filelock's FileLock: flock(2) on a file in a shared directory",
 			language: pythonLanguage, folder: "filelock_lock", program: "filelock_lock", library: "filelock", version: "4.2.12", cluster: "directory",
-			promises: []string{"https://py-filelock.readthedocs.io/en/latest/"},
+			minTTL: time.Second, promises: []string{"https://py-filelock.readthedocs.io/en/latest/"},
 		}}
 }
 
@@ -48,7 +48,7 @@ func portalocker(name, variant, about string) line {
 	return line{
 		name: name, variant: variant, about: "portalocker's RedisLock on one Redis: " + about, fencing: variant == "fenced",
 		language: pythonLanguage, folder: "portalocker_redis", program: "portalocker_redis", library: "portalocker", version: "4.4.2", cluster: "redis",
-		promises: []string{"https://portalocker.readthedocs.io/en/latest/portalocker.redis.html"},
+		minTTL: time.Second, promises: []string{"https://portalocker.readthedocs.io/en/latest/portalocker.redis.html"},
 	}
 }
 

@@ -129,7 +129,7 @@ func TestHelpers(t *testing.T) {
 				dir := r.copied(t)
 				releaseAnybodys(t, dir)
 				said, kept := r.prove(t, dir, r.release, program)
-				wants(t, said, "scenario run del-without-owner: it broke: granted-early, ", "The lock was to hold.")
+				wants(t, said, "scenario run del-without-owner: it broke: false-belief, granted-early, ", "The lock was to hold.")
 				if i := slices.IndexFunc(kept, func(report string) bool { return strings.Contains(said, report) }); i < 0 {
 					t.Errorf("what it says names none of the reports that are kept: %q\n%s", kept, said)
 				}
@@ -150,7 +150,7 @@ func TestHelpers(t *testing.T) {
 				said, _ := r.run(t, dir, r.mistaken, "PICKLOCK="+program)
 				wants(t, said, r.failed...)
 				wants(t, said,
-					"wrong      token ", "1 of 22 are wrong",
+					"wrong      token ", "1 of 23 are wrong",
 					"wrong      watchdog ", "another client was granted what it held",
 					"run: nothing was proved. The lock was to hold.",
 					"run could not run (254):", `unknown cluster "nowhere"`,

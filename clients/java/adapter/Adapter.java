@@ -17,7 +17,7 @@ import java.util.Properties;
  * Speaks picklock's exec protocol for a lock: one request or answer a line, as JSON
  * (https://github.com/picklock/picklock/blob/main/docs/reference/exec.md).
  *
- * A lock extends it with open, acquire and release, and renew if it can. serve does the rest.
+ * A lock extends it with open, acquire and release, and with renew and holds if it can. serve does the rest.
  */
 public abstract class Adapter {
     /** Nobody knows whether the request took effect. */
@@ -54,6 +54,9 @@ public abstract class Adapter {
 
     /** Returns false if the service says that the lock was no longer ours. */
     public abstract boolean release(String key) throws Exception;
+
+    /** Returns what the library says if its user asks whether it holds the lock. */
+    public boolean holds(String key) throws Exception { throw new NotSent("unknown request holds"); }
 
     /** To call when the lock has renewed its lease by itself. */
     protected void renewed(String key, Lease lease) {
@@ -132,6 +135,7 @@ public abstract class Adapter {
             case "release" -> {
                 if (!release(key)) return failed("not held", true);
             }
+            case "holds" -> answer.put("held", holds(key));
             default -> {
                 return failed("unknown request", true);
             }
