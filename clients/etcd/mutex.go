@@ -142,9 +142,12 @@ func (l *etcdLock) Release(ctx context.Context, g clients.Grant) error {
 type askedEtcd struct{ *etcdLock }
 
 // Holds asks the service by the library's own comparison, as its user does in the transaction of a
-// write.
+// write, unless the session's end says it already.
 func (l askedEtcd) Holds(ctx context.Context, g clients.Grant) (bool, error) {
 	ref := g.Ref.(etcdGrant)
+	if ref.session.ended() {
+		return false, nil
+	}
 	answer, err := ref.session.client.Txn(ctx).If(ref.mutex.IsOwner()).Commit()
 	if err != nil {
 		return false, fmt.Errorf("etcd: ask for %s: %w", g.Key, err)
