@@ -22,7 +22,7 @@ func TestEtcdLease(t *testing.T) {
 	t.Parallel()
 	servers := etcdserver.Start(t)
 	ctx := contract.Within(t, 60*time.Second)
-	l := contract.Open(t, named("etcd"), "c1", contract.Addrs(servers), time.Second).(*etcdLock)
+	l := contract.Open(t, named("etcd"), "c1", contract.Addrs(servers), time.Second).(askedEtcd).etcdLock
 	g, err := l.Acquire(ctx, "k")
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestEtcdRevokedWhileWaiting(t *testing.T) {
 	servers := etcdserver.Start(t)
 	ctx := contract.Within(t, 30*time.Second)
 	a := contract.Open(t, named("etcd"), "a", contract.Addrs(servers), time.Second)
-	b := contract.Open(t, named("etcd"), "b", contract.Addrs(servers), time.Second).(*etcdLock)
+	b := contract.Open(t, named("etcd"), "b", contract.Addrs(servers), time.Second).(askedEtcd).etcdLock
 	first, err := b.Acquire(ctx, "k")
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestEtcdRevokedWhileWaiting(t *testing.T) {
 	}()
 	queued := func(n int64) {
 		for {
-			r, err := a.(*etcdLock).current.client.Get(ctx, "/picklock/k/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+			r, err := a.(askedEtcd).current.client.Get(ctx, "/picklock/k/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 			if err != nil {
 				t.Fatal(err)
 			}
