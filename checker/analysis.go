@@ -20,6 +20,7 @@ type analysis struct {
 	faults *faultLog
 	// failed says which clients' own programs failed by themselves; "" for none.
 	failed string
+	asked  renewalsAsked
 	// maxLease is the longest lease of the run.
 	maxLease  int64
 	evidence  evidence
@@ -79,6 +80,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	}
 	an.faults = newFaultLog(r.faults.list, r.last, r.names.isClient)
 	an.failed = r.failures.unexcused(an.faults.list) // by begin
+	an.asked = r.asked
 	an.evidence = evidence{r.refs, an.faults}
 	an.stats = Stats{
 		Events: r.seen, Duration: r.last, Grants: r.grants, FirstGrant: r.first,

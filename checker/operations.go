@@ -106,6 +106,9 @@ func (r *reader) grantOf(e *history.Event, p *proc) *grant {
 
 func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 	r.failures.note(t, e)
+	if f == fRenew {
+		r.asked.note(e)
+	}
 	id := history.IDOf(e)
 	g := r.grantOf(e, p)
 	if e.Type == history.Invoke {

@@ -28,6 +28,8 @@ type Options struct {
 	// SkipCrossCheck leaves out the second opinion of Porcupine, whose cost is bounded
 	// (about 10 ms, a second at most) and not that of the exact checks.
 	SkipCrossCheck bool
+	// Renew: the clients were to renew their leases. If they asked, one must have had an answer.
+	Renew bool
 	// NoLock: the clients share the register without a lock. Only the register is
 	// judged then, and required.
 	NoLock bool

@@ -76,6 +76,9 @@ func (an *analysis) overall(v Verdict) (Validity, string) {
 			missing = append(missing, fmt.Sprintf("fault %s never took effect", base))
 		}
 	}
+	if why := an.asked.unanswered(); an.opt.Renew && why != "" {
+		missing = append(missing, why)
+	}
 	if len(missing) > 0 {
 		return Unknown, strings.Join(missing, "; ")
 	}

@@ -20,6 +20,7 @@ type reader struct {
 	names    names
 	faults   faultReader
 	failures failures
+	asked    renewalsAsked
 	waits    waitTimes
 	effects  []*effect
 	grants   int

@@ -21,6 +21,8 @@ func script(t testing.TB, text string) Input {
 		switch name {
 		case "faults":
 			in.Options.Faults = strings.Split(value, ",")
+		case "renew":
+			in.Options.Renew = value == "yes"
 		case "require":
 			in.Options.Require = strings.Split(value, ",")
 		case "bound":

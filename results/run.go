@@ -46,7 +46,7 @@ const everything = "all"
 
 // Asked is what the checker has to know of what was asked of the run.
 func (r Run) Asked() checker.Options {
-	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Skew: int64(r.Skew), Faults: r.kinds()}
+	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Skew: int64(r.Skew), Faults: r.kinds(), Renew: r.Renew}
 	slices.Sort(o.Faults)
 	return o
 }
