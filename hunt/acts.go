@@ -76,9 +76,16 @@ func actOf(do string, byHolder bool) string {
 }
 
 // harm is what becomes of the lock, whatever the history shows of how it came about: who releases
-// another client's lock, and whose release is never answered, have ended a grant alike.
+// another client's lock, and whose release is never answered, have ended a grant alike. Tokens that fall
+// and tokens that come again are of one counter.
 func (s Signature) harm() string {
-	if verdict.Info(s.Anomaly).Property == verdict.Exclusion || s.Cause == "granted-early" || s.Cause == "wrong-release" {
+	switch verdict.Info(s.Anomaly).Property {
+	case verdict.Tokens:
+		return verdict.Tokens
+	case verdict.Exclusion:
+		return verdict.Exclusion
+	}
+	if s.Cause == "granted-early" || s.Cause == "wrong-release" {
 		return verdict.Exclusion
 	}
 	return s.root()
@@ -135,6 +142,9 @@ func actsIn(s *scenarios.Scenario, e *Evidence) []Act {
 	var out []Act
 	for _, c := range s.Clients {
 		for _, m := range moves(c, s.Programs[c]) {
+			if e.asks(c, m.Do) {
+				continue
+			}
 			if m.Do == history.Release || m.Do == history.Renew {
 				out = append(out, Act{Client: c, Do: m.Do, Nth: m.Nth, ByHolder: e.met(c), Apart: e.apart(c, m.Do, m.Nth)})
 			}
@@ -151,6 +161,12 @@ func (e *Evidence) victims() (older, newer string, ok bool) {
 	}
 	g := e.Anomaly.Grants[len(e.Anomaly.Grants)-2:]
 	return g[0], g[1], true
+}
+
+// asks says that a client's act is the question by which an anomaly of its one grant shows: without it nobody
+// would know, and the grant would have ended all the same.
+func (e *Evidence) asks(client, do string) bool {
+	return e != nil && len(e.Anomaly.Grants) == 1 && do == history.Renew && strings.HasPrefix(e.Anomaly.Grants[0], client+".")
 }
 
 // met says that a client is one of the two whose grants met.

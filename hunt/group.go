@@ -50,8 +50,8 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 }
 
 // sameBug says that two counterexamples show one bug by different faults: they do the same harm, and
-// without the same acts on the service neither does any. Of those that need no such act, or
-// of which that is not known, nobody can say it. What comes too seldom to be run without its acts is of
+// without the same acts on the service neither does any. Those that need no such act are one bug if the same
+// faults do it. Of what the acts are not known of, nobody can say it. What comes too seldom to be run without its acts is of
 // the same bug if its one history shows the acts under way that the other needs, and no others.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	if w.harm() != o.harm() || w.Hazard() || o.Hazard() {
@@ -59,7 +59,7 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 	}
 	switch {
 	case w.comparable() && o.comparable():
-		return sameActs(w.necessary(), o.necessary())
+		return sameActs(w.necessary(), o.necessary()) || w.sameFaults(o)
 	case w.comparable():
 		return len(w.necessary()) > 0 && slices.Equal(w.necessary(), o.Evidence.underWay())
 	}
@@ -77,6 +77,18 @@ func sameActs(a, b []string) bool {
 		return len(a) > 0 && slices.Equal(a, b)
 	}
 	return !slices.ContainsFunc(a, func(act string) bool { return !strings.HasSuffix(act, ofAnother) || !slices.Contains(b, act) })
+}
+
+// sameFaults says that the same faults do what two counterexamples show, and no act of a client has a part in it.
+func (w *Counterexample) sameFaults(o *Counterexample) bool {
+	return w.byFaults() && o.byFaults() && w.InAcquire == o.InAcquire && slices.Equal(w.Kinds, o.Kinds)
+}
+
+// byFaults says that a counterexample was run without each of its releases and renewals, and needs none.
+func (w *Counterexample) byFaults() bool {
+	s, err := w.scenario()
+	known := err == nil && len(w.Acts) == len(actsIn(s, w.Evidence)) && !slices.ContainsFunc(w.Acts, w.open)
+	return known && w.Faults > 0 && len(w.necessary()) == 0
 }
 
 // compare finds out which acts counterexamples need that may be one bug, and puts together those that are.

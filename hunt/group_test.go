@@ -109,6 +109,44 @@ func TestSameBug(t *testing.T) {
 	}
 }
 
+// What the same faults do to the lock, and no act of a client, is one bug: that a lease ends early shows by
+// the grant of another client, and by the holder's renewal.
+func TestSameFaults(t *testing.T) {
+	const head = "name: x\nabout: \"x\"\nlocks: [redis]\nttl: 250ms\nclients:\n  A: acquire, renew\n  B: acquire, release\nfaults:\n  - when: B waiting\n    clock: redis +1s\n    until: 1 leases\n"
+	of := func(anomaly, grants string, acts ...Act) *Counterexample {
+		return &Counterexample{
+			Signature: Signature{Anomaly: anomaly, Kinds: []string{"a wrong clock of a server"}}, Faults: 1, Schedule: head, Acts: acts,
+			Search: Rate{Hits: 4, Runs: 4}, Evidence: &Evidence{Anomaly: verdict.Anomaly{Grants: strings.Fields(grants)}},
+		}
+	}
+	act := func(client, do string, without Rate) Act {
+		return Act{Client: client, Do: do, Nth: 1, Without: without}
+	}
+	beside, needed := Rate{Hits: 1, Runs: 1}, Rate{Runs: withoutActRuns}
+	renew, release := act("A", history.Renew, beside), act("B", history.Release, beside)
+	early, revoked := of("granted-early", "A.1 B.1", renew, release), of("revoked-early", "A.1", release)
+	another := of("revoked-early", "A.1", release)
+	another.Kinds = []string{"a crash of a server"}
+	inAcquire := of("revoked-early", "A.1", release)
+	inAcquire.InAcquire = true
+	for name, c := range map[string]struct {
+		a, b *Counterexample
+		want bool
+	}{
+		"shown by a grant and by a renewal": {early, revoked, true},
+		"tokens of one counter":             {of("token-regression", "A.1 B.1", renew, release), of("token-reuse", "A.1 B.1", renew, release), true},
+		"another harm":                      {early, of("token-reuse", "A.1 B.1", renew, release), false},
+		"another fault":                     {early, another, false},
+		"in an acquire":                     {early, inAcquire, false},
+		"one of them needs an act":          {early, of("revoked-early", "A.1", act("B", history.Release, needed)), false},
+		"not run without an act":            {early, of("revoked-early", "A.1"), false},
+	} {
+		if got := c.a.sameBug(c.b); got != c.want || c.b.sameBug(c.a) != got {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // The deepest anomaly heads its bug, whichever came first in the order.
 func TestDeepestHeads(t *testing.T) {
 	act := []Act{{Client: "A", Do: history.Release, Nth: 1, Without: Rate{Runs: withoutActRuns}}}
