@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -155,8 +156,13 @@ func (h *Search) came(workload string, st scenarios.TriggeredFault, did bool, wh
 	}
 	delete(h.infeasible, k)
 	if _, high := r.oneSided(); high < worthTrying {
-		h.infeasible[k] = fmt.Sprintf("%s in %q (came in %d of %d runs)", h.missed[k], workload, r.Hits, r.Runs)
+		h.infeasible[k] = h.whyMissed(k, workload, r)
 	}
+}
+
+// whyMissed says why a trigger of a workload is tried no more, and how often it came.
+func (h *Search) whyMissed(k, workload string, r *Rate) string {
+	return fmt.Sprintf("%s in %q (came in %d of %d %s)", h.missed[k], workload, r.Hits, r.Runs, format.Noun(r.Runs, "run", "runs"))
 }
 
 func pendingKey(s Signature) string {

@@ -128,7 +128,7 @@ func (h *Search) hopeless(workload string, triggered []scenarios.TriggeredFault)
 				return why
 			}
 			if r := h.rates[k]; when.N < st.When.N && r != nil && r.Hits == 0 && (r.Runs >= enoughMissed || h.passed[messagesOf(when)] < when.N) {
-				return fmt.Sprintf("%s in %q (came in none of %d runs)", h.missed[k], workload, r.Runs)
+				return h.whyMissed(k, workload, r)
 			}
 			if when.N <= 1 {
 				break

@@ -192,7 +192,11 @@ func rateWords(w *hunt.Counterexample) string {
 	}
 	low, high := r.Interval()
 	text := fmt.Sprintf("%d of %d %s (95 %% interval: %.0f to %.0f %%)", r.Hits, r.Runs, how, 100*low, 100*high)
-	if !w.Steady() {
+	switch {
+	case w.Steady():
+	case r.Hits == r.Runs:
+		text += ": too few runs to say how often it comes; each hit is proved"
+	default:
 		text += ": intermittent; each hit is proved"
 	}
 	return text
@@ -303,11 +307,15 @@ const mostReasons = 3
 // uncovered are the reasons for what was run and proves nothing, and for what was left out: of each
 // kind those that most schedules have.
 func uncovered(r *hunt.Result) []string {
-	total, reasons, shown := map[string]int{}, map[string]int{}, map[string][]hunt.Uncovered{}
+	total, shown := map[string]int{}, map[string][]hunt.Uncovered{}
 	for _, u := range r.Uncovered {
 		total[u.What] += u.Schedules
-		reasons[u.What]++
-		shown[u.What] = append(shown[u.What], u)
+		same := slices.IndexFunc(shown[u.What], func(o hunt.Uncovered) bool { return o.Why == u.Why }) // with more faults
+		if same < 0 {
+			shown[u.What] = append(shown[u.What], u)
+			continue
+		}
+		shown[u.What][same].Schedules += u.Schedules
 	}
 	var out []string
 	for _, what := range slices.Sorted(maps.Keys(total)) {
@@ -317,7 +325,7 @@ func uncovered(r *hunt.Result) []string {
 			out = append(out, fmt.Sprintf("%s %s: %s", format.Count(u.Schedules), what, clip(u.Why)))
 			total[what] -= u.Schedules
 		}
-		if more := reasons[what] - mostReasons; more > 0 {
+		if more := len(of) - mostReasons; more > 0 {
 			out = append(out, fmt.Sprintf("%s %s for %s other %s (hunt.json)", format.Count(total[what]), what, format.Count(more), format.Noun(more, "reason", "reasons")))
 		}
 	}

@@ -1,0 +1,173 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picklock/picklock/hunt"
+)
+
+// That nothing broke where the fault did not come to strike is no help.
+func TestHelp(t *testing.T) {
+	for _, tt := range []struct {
+		rate    hunt.Rate
+		summary string
+		page    string
+	}{
+		{hunt.Rate{Runs: 10}, "X prevents it (0 of 10)", "X: prevents it (0 of 10)"},
+		{hunt.Rate{Runs: 10, Missed: 4}, "X prevents it (0 of 10, in 4 of which its fault was not triggered)", "X: prevents it (0 of 10, in 4 of which its fault was not triggered)"},
+		{hunt.Rate{Runs: 10, Missed: 10}, "", "X: its fault was triggered in none of 10 runs"},
+		{hunt.Rate{Hits: 1, Runs: 10, Missed: 9}, "X does not prevent it (1 of 10)", "X: does not prevent it (1 of 10)"},
+	} {
+		r := result()
+		w := r.Counterexamples[0]
+		w.Mitigations = []hunt.Mitigation{{Name: "X", Rate: tt.rate}}
+		if got := strings.Join(mitigationWords(w), "; "); got != tt.summary {
+			t.Errorf("%+v: %q, want %q", tt.rate, got, tt.summary)
+		}
+		v := view(r, w, 1, "")
+		if len(v.Mitigations) != 1 || v.Mitigations[0].Text != tt.page || (len(v.Help) == 1) != tt.rate.Helps() {
+			t.Errorf("%+v: %+v, helps %q, want %q", tt.rate, v.Mitigations, v.Help, tt.page)
+		}
+	}
+}
+
+// What runs a counterexample again can be something else than the command line.
+func TestReplay(t *testing.T) {
+	r := result()
+	r.Replay = "run(" + hunt.CounterexampleName + ", " + hunt.CounterexampleFile + ")"
+	var b bytes.Buffer
+	if err := Summary(&b, r, "dir"); err != nil || !strings.Contains(b.String(), "replay:      run(counterexample-1-granted-early, dir/counterexamples/counterexample-1-granted-early.yaml)\n") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// TestCauseWords: a fault is a counterexample's cause for certain only where the counterexample was run without
+// it and did not come.
+func TestCauseWords(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		faults  int
+		without []hunt.Mitigation
+		want    string
+	}{
+		{"none", 0, nil, "no fault injected"},
+		{"no time", 1, nil, "probably a pause of a client: there were no runs without"},
+		{"needed", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10}}}, "confirmed: pause: A (without it: 0 of 10)"},
+		{"never came to it", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10, Missed: 10}}}, "probably pause: A: no run without it proves anything"},
+		{"a bystander", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 9, Runs: 10}}}, "not pause: A: the lock breaks without it, too (9 of 10)"},
+		{"a helper", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 2, Runs: 10}}}, "pause: A makes it more likely (without it: 2 of 10)"},
+	} {
+		w := &hunt.Counterexample{Signature: hunt.Signature{Kinds: []string{"a pause of a client"}}, Faults: c.faults, Alone: hunt.Rate{Hits: 20, Runs: 20}, Without: c.without}
+		if got := strings.Join(causeWords(w), "; "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestMayNotBeMinimal: what may not be the least is not said to take all of it.
+func TestMayNotBeMinimal(t *testing.T) {
+	r := result()
+	r.Counterexamples[0].Larger = "the time was over"
+	page := render(t, r)
+	if strings.Contains(page, "Everything here is needed") || !strings.Contains(page, "Without any one of these it is reproduced less often") || !strings.Contains(page, "It may not be minimal: the time was over") {
+		t.Error("the page says both that less may be enough and that it takes all")
+	}
+}
+
+// A hunt that covered a part says so in everything that is read of it, with the reasons.
+func TestPartIsSaidEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	r := clean()
+	if err := WriteTo(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := Summary(&text, r, dir); err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{"terminal": text.String()}
+	for _, file := range []string{ResultFile, PageFile, JUnitFile} {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said[file] = string(b)
+	}
+	for where, text := range said {
+		if !strings.Contains(text, "PASS: no counterexample in 6 of 6 schedules without faults, 29 of 1491 with 1 fault") || strings.Contains(text, "with 1 fault ran (all)") {
+			t.Errorf("%s does not say how much was covered:\n%s", where, text)
+		}
+	}
+	for _, want := range []string{
+		"6 of 6 schedules without faults ran (all)", "29 of 1491 schedules with 1 fault ran; 8 discarded, 1 failed to run, 10 infeasible, 1443 not reached",
+		"8 discarded: A's 3rd message never came", "6 infeasible: no disks", "1 infeasible for 1 other reason (hunt.json)",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, text.String())
+		}
+	}
+}
+
+// A bug is one counterexample: the other schedules that show it stand under it, with files of their own.
+func TestVariants(t *testing.T) {
+	dir := t.TempDir()
+	r := result()
+	r.Counterexamples[0].Variants = []*hunt.Counterexample{{
+		Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"one slow request"}}, Name: "counterexample-1-granted-early-variant-1",
+		Schedule: schedule, Search: hunt.Rate{Hits: 4, Runs: 4},
+	}, {
+		Signature: hunt.Signature{Anomaly: "double-grant", Kinds: []string{"a pause of a client"}}, Name: "counterexample-1-granted-early-variant-2",
+		Schedule: schedule, Search: hunt.Rate{Hits: 2, Runs: 4},
+	}}
+	var text bytes.Buffer
+	if err := errors.Join(WriteTo(dir, r), Summary(&text, r, dir)); err != nil {
+		t.Fatal(err)
+	}
+	const want = "one slow request: 4 of 4 (counterexamples/counterexample-1-granted-early-variant-1.yaml)"
+	if !strings.Contains(text.String(), "  also by:     "+want+"\n") || !strings.Contains(render(t, r), "<li>"+want) || !strings.HasPrefix(r.Summary(), "FAIL: 1 lock bug, 1 lease hazard") {
+		t.Errorf("%s", text.String())
+	}
+	if other := "               a pause of a client, as double-grant: 2 of 4 (counterexamples/counterexample-1-granted-early-variant-2.yaml)\n"; !strings.Contains(text.String(), other) {
+		t.Errorf("no variant of another anomaly: %s", text.String())
+	}
+	if _, err := os.Stat(filepath.Join(dir, CounterexamplesFolder, "counterexample-1-granted-early-variant-1.yaml")); err != nil {
+		t.Error(err)
+	}
+}
+
+// What came once and never again is not blamed on the faults of that run alone.
+func TestOnceIsNotBlamedOnItsFaults(t *testing.T) {
+	r := result()
+	w := r.Counterexamples[0]
+	w.Search, w.Alone, w.Without, w.After = hunt.Rate{Hits: 1, Runs: 4}, hunt.Rate{Runs: 20}, nil, "a schedule with kill: B when before B's write"
+	var text bytes.Buffer
+	if err := Summary(&text, r, "dir"); err != nil {
+		t.Fatal(err)
+	}
+	for said, of := range map[string]string{"the summary": text.String(), "the page": strings.ReplaceAll(render(t, r), "&#39;", "'")} {
+		if !strings.Contains(of, "once, in a run with a pause of a client") || !strings.Contains(of, "unknown: it came once and never again, after a schedule with kill: B when before B's write on the same servers and clients") ||
+			strings.Contains(of, "probably a pause") {
+			t.Errorf("%s:\n%s", said, of)
+		}
+	}
+}
+
+// A reason is one line, however many faults the schedules have that share it; what is not shown is counted.
+func TestUncovered(t *testing.T) {
+	r := &hunt.Result{Uncovered: []hunt.Uncovered{
+		{Faults: 1, What: "infeasible", Why: "a", Schedules: 1}, {Faults: 2, What: "infeasible", Why: "a", Schedules: 40},
+		{Faults: 1, What: "infeasible", Why: "b", Schedules: 30}, {Faults: 1, What: "infeasible", Why: "c", Schedules: 20},
+		{Faults: 1, What: "infeasible", Why: "d", Schedules: 2}, {Faults: 2, What: "infeasible", Why: "d", Schedules: 3},
+		{Faults: 1, What: "discarded", Why: "a", Schedules: 7},
+	}}
+	want := []string{"7 discarded: a", "41 infeasible: a", "30 infeasible: b", "20 infeasible: c", "5 infeasible for 1 other reason (hunt.json)"}
+	if got := uncovered(r); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
