@@ -1,0 +1,118 @@
+package hunt
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// Every fault has its turn before any has a second one.
+func TestFaultsTakeTurns(t *testing.T) {
+	on := target(3, 1)
+	n := len(faults(on, clientNames[:2]))
+	seen := map[string]bool{}
+	for p := range space(on, 1) {
+		if p.depth == 0 {
+			continue
+		}
+		text := p.schedule.TriggeredFaults[0].Fault.Text
+		if seen[text] {
+			t.Fatalf("%s for the second time after %d of %d faults", text, len(seen), n)
+		}
+		if seen[text] = true; len(seen) == n {
+			return
+		}
+	}
+	t.Fatalf("%d faults of %d", len(seen), n)
+}
+
+// What a fault does at a place of an act comes once over all workloads before any of it comes again
+// in another.
+func TestEachPlaceOnceFirst(t *testing.T) {
+	on := target(3, 1)
+	type tried struct {
+		fault string
+		place
+	}
+	var each []tried
+	seen := map[tried]bool{}
+	for p := range space(on, 1) {
+		if p.depth == 1 {
+			st := p.schedule.TriggeredFaults[0]
+			each = append(each, tried{st.Fault.Text, placeOf(st)})
+			seen[each[len(each)-1]] = true
+		}
+	}
+	soon := map[tried]bool{}
+	for _, k := range each[:len(seen)] {
+		soon[k] = true
+	}
+	// What is the same but for the names of clients comes once, so that a few come later.
+	if len(each) < 2*len(seen) || len(soon) < len(seen)*9/10 {
+		t.Errorf("the first %d of %d schedules have %d of %d places", len(seen), len(each), len(soon), len(seen))
+	}
+}
+
+// A resource that refuses older tokens is best reached before the successor has written.
+func TestFencedIsReachedBeforeTheWrite(t *testing.T) {
+	for fencing, want := range map[string]string{"none": "after B's write", "write": "after B's read"} {
+		on := target(1, 1, "pause")
+		on.Fencing = fencing
+		for p := range space(on, 1) {
+			if p.depth == 0 {
+				continue
+			}
+			if got := p.schedule.TriggeredFaults[0].Until.String(); !strings.HasPrefix(got, want) {
+				t.Errorf("--fencing %s: %q first, want %q", fencing, got, want)
+			}
+			break
+		}
+	}
+}
+
+// What a fault is tried at first is what tells most of it.
+func TestFirstOfAFault(t *testing.T) {
+	on := target(1, 1)
+	first := map[string]point{}
+	for p := range space(on, 1) {
+		if p.depth == 0 {
+			continue
+		}
+		if text := p.schedule.TriggeredFaults[0].Fault.Text; first[text].schedule == nil {
+			first[text] = p
+		}
+	}
+	for fault, want := range map[string][2]string{
+		"pause: A":            {"overlap", "before A's write"},
+		"clock: A -500ms":     {"outlive", "A's acquire has sent message 1"},
+		"clock: redis +750ms": {"outlive", "B waiting"},
+		"kill: redis":         {"overlap", "B waiting"},
+	} {
+		p := first[fault]
+		if p.schedule == nil {
+			t.Errorf("%s is never tried", fault)
+		} else if at := p.schedule.TriggeredFaults[0].When.String(); p.workload != want[0] || at != want[1] {
+			t.Errorf("%s first in %s at %q, want %s at %q", fault, p.workload, at, want[0], want[1])
+		}
+	}
+}
+
+// A client that stops amid its release goes on while its successor still has the lock.
+func TestLateReleaseFindsTheSuccessor(t *testing.T) {
+	for p := range space(target(1, 1, "pause:client"), 1) {
+		if p.depth == 0 || p.workload != "overlap" {
+			continue
+		}
+		st := p.schedule.TriggeredFaults[0]
+		if st.Fault.Text != "pause: A" || st.When.Do != history.Release || st.When.At != scenarios.Sent {
+			continue
+		}
+		if got := st.Until.String(); !strings.HasPrefix(got, "after B's read") {
+			t.Errorf("%s: until %q first", st.When, got)
+		}
+		return
+	}
+	t.Error("nobody is stopped amid a release")
+}
