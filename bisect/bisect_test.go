@@ -65,7 +65,7 @@ func TestSearchFindsTheChange(t *testing.T) {
 		}
 		slices.Sort(asked)
 		if len(slices.Compact(asked)) != len(r.Tried) {
-			t.Fatalf("asked for %q, told of %d", asked, len(r.Tried))
+			t.Fatalf("asked for %q, reported %d", asked, len(r.Tried))
 		}
 	})
 }

@@ -73,7 +73,8 @@ func Conform(ctx context.Context, o Options, found func(conform.Result)) (err er
 	}
 }
 
-// quiet is an Observer that hears only what will be done to servers that picklock did not start.
+// quiet is an Observer that gets announcements alone: each change to servers that picklock did not
+// start, before it is made.
 type quiet struct {
 	silent
 	to Observer

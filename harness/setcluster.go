@@ -84,7 +84,7 @@ func (c *setCluster) Versions(ctx context.Context) map[string]string {
 // Died implements compose.Cluster: of the set's own clients, and of what all share.
 func (c *setCluster) Died() <-chan error { return c.died }
 
-// tell passes on that a node has ended.
+// tell passes on the death of a node.
 func (c *setCluster) tell(err error) {
 	select {
 	case c.died <- err:
@@ -92,7 +92,7 @@ func (c *setCluster) tell(err error) {
 	}
 }
 
-// forget drops what was told of nodes that have been replaced since; false if there was nothing.
+// forget drops the deaths of nodes that have been replaced since; false if there were none.
 func (c *setCluster) forget() (some bool) {
 	for {
 		select {

@@ -108,24 +108,31 @@ func TestGoneGroup(t *testing.T) {
 	}
 }
 
-// Packets are dropped in one direction only, and no longer than wanted.
-func TestDropOneWay(t *testing.T) {
+// isolated are clients that do nothing, each on a node of its own.
+func isolated(t *testing.T, names ...string) []compose.Node {
+	t.Helper()
 	if !sandbox.Isolated {
 		testkit.Need(t, "namespaces", errors.New(sandbox.Why))
 	}
-	var h LocalInjector
 	dir := t.TempDir()
 	c, err := sandbox.Start(t.Context(), &compose.Definition{Name: "none"}, compose.Options{Self: "/bin/sleep", LogDir: dir, DataDir: filepath.Join(dir, "data")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	for _, name := range []string{"a", "b"} {
+	t.Cleanup(func() { _ = c.Close() }) // its processes end with the test's anyhow
+	for _, name := range names {
 		if _, err := c.Spawn(t.Context(), compose.Program{Name: name, Role: compose.Client, Args: []string{"1000"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a, b := c.Nodes()[0], c.Nodes()[1]
+	return c.Nodes()
+}
+
+// Packets are dropped in one direction only, and no longer than wanted.
+func TestDropOneWay(t *testing.T) {
+	var h LocalInjector
+	nodes := isolated(t, "a", "b")
+	a, b := nodes[0], nodes[1]
 	reach := func(from, to compose.Node, want bool) {
 		t.Helper()
 		to.Port = 9
@@ -161,20 +168,8 @@ func TestDropOneWay(t *testing.T) {
 
 // What one drops is not what another drops at the same node, and ends without it.
 func TestDropScopes(t *testing.T) {
-	if !sandbox.Isolated {
-		testkit.Need(t, "namespaces", errors.New(sandbox.Why))
-	}
 	var h LocalInjector
-	dir := t.TempDir()
-	c, err := sandbox.Start(t.Context(), &compose.Definition{Name: "none"}, compose.Options{Self: "/bin/sleep", LogDir: dir, DataDir: filepath.Join(dir, "data")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.Spawn(t.Context(), compose.Program{Name: "a", Role: compose.Client, Args: []string{"1000"}}); err != nil {
-		t.Fatal(err)
-	}
-	at := c.Nodes()[0].NetNS
+	at := isolated(t, "a")[0].NetNS
 	drops := func(scope string, want ...string) {
 		t.Helper()
 		r, err := h.Do(t.Context(), Op{Name: OpDropped, NetNS: at, Scope: scope})

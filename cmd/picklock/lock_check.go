@@ -163,7 +163,7 @@ func checkLock(ctx context.Context, o harness.Options, cannot map[string]string,
 	return err
 }
 
-// announcing says what will be done to servers that picklock did not start, and nothing else.
+// announcing prints each change to servers that picklock did not start before it is made.
 type announcing struct{}
 
 func (announcing) Phase(string, time.Time) {}
