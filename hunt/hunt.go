@@ -22,6 +22,14 @@ type Runner interface {
 	Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error)
 }
 
+// Waiter is a Runner that says when its next run may begin. The search chooses a schedule only then: one
+// that is chosen earlier is not run when its turn is, and without what was learned meanwhile.
+type Waiter interface {
+	// Wait returns when the next run of this runner may begin; that run, or Yield, uses it up.
+	Wait(ctx context.Context) error
+	Yield()
+}
+
 // Outcome is what came of one run.
 type Outcome struct {
 	Verdict     verdict.Verdict

@@ -274,9 +274,16 @@ func (t Target) Probe(ctx context.Context, runners []Runner) (busy float64, err 
 // work runs with one runner until there is nothing more to run.
 func (h *Search) work(ctx context.Context, p Runner) error {
 	var before *scenarios.Scenario // ran last on these servers and clients
+	w, waits := p.(Waiter)
 	for ctx.Err() == nil {
+		if waits && w.Wait(ctx) != nil {
+			return nil // the time is over
+		}
 		next, guided, ok := h.next()
 		if !ok {
+			if waits {
+				w.Yield()
+			}
 			return nil
 		}
 		out, err := p.Run(ctx, next.schedule)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -18,52 +19,65 @@ type limit struct {
 	mu      sync.Mutex
 	now     int
 	running int
-	full    bool // all that were allowed were under way since the last look
-	ended   int  // runs since the last look
-	busy    int  // of these that this machine was too busy for
-	changed chan struct{}
+	waiting []chan struct{} // closed as its run may begin; the one that came first is first
+	full    bool            // all that were allowed were under way since the last look
+	ended   int             // runs since the last look
+	busy    int             // of these that this machine was too busy for
 }
 
 func newLimit(first, most int) *limit {
-	return &limit{least: max(1, first/2), most: most, now: min(first, most), changed: make(chan struct{})}
+	return &limit{least: max(1, first/2), most: most, now: min(first, most)}
 }
 
-// enter returns when one more run may begin; leave ends it.
+// enter returns when one more run may begin; leave makes room for another. Runs begin in the order in which they
+// asked: one that others overtook would perhaps not be run before the time is over.
 func (l *limit) enter(ctx context.Context) error {
-	for {
-		l.mu.Lock()
-		free := l.running < l.now
-		if free {
-			l.running++
-		}
-		l.full = l.full || l.running >= l.now
-		changed := l.changed
-		l.mu.Unlock()
-		if free {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	turn := make(chan struct{})
+	l.mu.Lock()
+	l.waiting = append(l.waiting, turn)
+	l.admit()
+	l.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.waiting, turn)
+	if i < 0 { // its turn came at the same moment
+		l.running--
+		l.admit()
+		return ctx.Err()
+	}
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	return ctx.Err()
 }
 
-func (l *limit) leave(busy bool) {
+func (l *limit) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running--
-	l.ended++
-	if busy {
-		l.busy++
-	}
-	l.change()
+	l.admit()
 }
 
-func (l *limit) change() {
-	close(l.changed)
-	l.changed = make(chan struct{})
+// count takes a run that ended, and whether this machine was too busy for it.
+func (l *limit) count(busy bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended++; busy {
+		l.busy++
+	}
+}
+
+// admit lets runs begin while there may be more. l.mu is held.
+func (l *limit) admit() {
+	for len(l.waiting) > 0 && l.running < l.now {
+		l.running++
+		close(l.waiting[0])
+		l.waiting = l.waiting[1:]
+	}
+	l.full = l.full || l.running >= l.now
 }
 
 const (
@@ -89,7 +103,7 @@ func (l *limit) adjust(used, free float64) {
 		l.now = min(l.most, l.now+max(1, l.now/8))
 	}
 	l.full, l.ended, l.busy = l.running >= l.now, 0, 0
-	l.change()
+	l.admit()
 }
 
 // watch adjusts the limit until ctx ends.

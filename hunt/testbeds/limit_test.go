@@ -41,9 +41,54 @@ func TestLimit(t *testing.T) {
 	if err := l.enter(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("one more than may be: %v", err)
 	}
-	l.leave(false)
+	l.leave()
 	if err := l.enter(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLimitInTurn: runs begin in the order in which they asked, and one that stopped waiting takes nobody's
+// place.
+func TestLimitInTurn(t *testing.T) {
+	l := newLimit(1, 1)
+	if err := l.enter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const runs, stops = 8, 3
+	began := make(chan int)
+	stopped := make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	for i := range runs {
+		go func() {
+			if i == stops {
+				stopped <- l.enter(ctx)
+				return
+			}
+			if l.enter(t.Context()) == nil {
+				began <- i
+			}
+		}()
+		for waits := 0; waits <= i; {
+			l.mu.Lock()
+			waits = len(l.waiting)
+			l.mu.Unlock()
+		}
+	}
+	cancel()
+	if err := <-stopped; !errors.Is(err, context.Canceled) {
+		t.Errorf("the one that stopped waiting: %v", err)
+	}
+	for i := range runs {
+		if i == stops {
+			continue
+		}
+		l.leave()
+		if got := <-began; got != i {
+			t.Errorf("run %d began, want %d", got, i)
+		}
+	}
+	if l.leave(); l.running != 0 || len(l.waiting) != 0 {
+		t.Errorf("%d under way, %d wait", l.running, len(l.waiting))
 	}
 }
 

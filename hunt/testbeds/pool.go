@@ -169,7 +169,7 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Runner, error) {
 	}
 	runners := make([]hunt.Runner, n)
 	for i := range runners {
-		runners[i] = runner{p}
+		runners[i] = &runner{pool: p}
 	}
 	return runners, nil
 }

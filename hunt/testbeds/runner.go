@@ -10,30 +10,53 @@ import (
 
 // runner is one of several that share testbeds: what strikes only clients runs on one cluster, beside
 // others; what strikes a server gets a cluster to itself.
-type runner struct{ pool *Pool }
-
-// Run implements hunt.Runner.
-func (r runner) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
-	p := r.pool
-	if err := p.limit.enter(ctx); err != nil {
-		return nil, err
-	}
-	busy := false
-	defer func() { p.limit.leave(busy) }()
-	out, err := p.run(ctx, s)
-	busy = out != nil && out.Busy
-	return out, err
+type runner struct {
+	pool   *Pool
+	waited bool // its next run may begin
 }
 
-func (p *Pool) run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
-	if harness.OnlyClients(s, p.target.ClientNames()) {
-		return p.shared.Run(ctx, s)
+// Wait implements hunt.Waiter.
+func (r *runner) Wait(ctx context.Context) error {
+	if r.waited {
+		return nil
 	}
-	select {
-	case l := <-p.own:
-		defer func() { p.own <- l }()
-		return l.Run(ctx, s)
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	err := r.pool.limit.enter(ctx)
+	if err == nil {
+		r.waited = true
 	}
+	return err
+}
+
+// Yield implements hunt.Waiter.
+func (r *runner) Yield() {
+	if r.waited {
+		r.waited = false
+		r.pool.limit.leave()
+	}
+}
+
+// Run implements hunt.Runner. While it waits for a cluster to itself, another run may begin.
+func (r *runner) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
+	p := r.pool
+	on := p.shared
+	if !harness.OnlyClients(s, p.target.ClientNames()) {
+		select {
+		case on = <-p.own:
+		default:
+			r.Yield()
+			select {
+			case on = <-p.own:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		defer func() { p.own <- on }()
+	}
+	if err := r.Wait(ctx); err != nil {
+		return nil, err
+	}
+	defer r.Yield()
+	out, err := on.Run(ctx, s)
+	p.limit.count(out != nil && out.Busy)
+	return out, err
 }

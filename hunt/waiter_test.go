@@ -1,0 +1,57 @@
+package hunt
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// waiting is a runner whose turn comes once others are done; yielded counts what it gave back.
+type waiting struct {
+	Runner
+	turn    chan struct{}
+	yielded int
+}
+
+func (w *waiting) Wait(ctx context.Context) error {
+	select {
+	case <-w.turn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *waiting) Yield() { w.yielded++ }
+
+func (w *waiting) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+	if err := w.Wait(ctx); err != nil {
+		return nil, err
+	}
+	return w.Runner.Run(ctx, s)
+}
+
+// TestWaiterTakesNothing: a runner that waits for its turn keeps no schedule from being run.
+func TestWaiterTakesNothing(t *testing.T) {
+	on := target(1, 1, "pause")
+	there := points(on, 1)
+	m := &model{}
+	late := &waiting{Runner: m, turn: make(chan struct{})}
+	works := runnerFunc(func(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+		out, err := m.Run(ctx, s)
+		if len(m.played) == there {
+			close(late.turn)
+		}
+		return out, err
+	})
+	r, err := New(Options{Target: on, Depth: 1, Strategy: Exhaustive, Time: 10 * time.Second}).Run(t.Context(), []Runner{late, works})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addsUp(t, r)
+	if !r.Depths[0].All() || !r.Depths[1].All() || late.yielded != 1 {
+		t.Errorf("%+v, %d turns given back", r.Depths, late.yielded)
+	}
+}
