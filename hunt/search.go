@@ -276,8 +276,12 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 	var before *scenarios.Scenario // ran last on these servers and clients
 	w, waits := p.(Waiter)
 	for ctx.Err() == nil {
-		if waits && w.Wait(ctx) != nil {
-			return nil // the time is over
+		if waits {
+			if err := w.Wait(ctx); ctx.Err() != nil {
+				return nil // the time is over
+			} else if err != nil {
+				return err
+			}
 		}
 		next, guided, ok := h.next()
 		if !ok {
