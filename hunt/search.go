@@ -277,9 +277,11 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 	w, waits := p.(Waiter)
 	for ctx.Err() == nil {
 		if waits {
-			if err := w.Wait(ctx); ctx.Err() != nil {
-				return nil // the time is over
-			} else if err != nil {
+			err := w.Wait(ctx)
+			if ctx.Err() != nil {
+				break // the time is over
+			}
+			if err != nil {
 				return err
 			}
 		}
