@@ -25,8 +25,9 @@ type Runner interface {
 // Waiter is a Runner that says when its next run may begin. The search chooses a schedule only then: one
 // that is chosen earlier is not run when its turn is, and without what was learned meanwhile.
 type Waiter interface {
-	// Wait returns when the next run of this runner may begin; that run, or Yield, uses it up.
-	Wait(ctx context.Context) error
+	// Wait returns when the next run of this runner may begin, and true; that run, or Yield, uses it up. It is
+	// false if ctx ended before.
+	Wait(ctx context.Context) bool
 	Yield()
 }
 

@@ -276,14 +276,8 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 	var before *scenarios.Scenario // ran last on these servers and clients
 	w, waits := p.(Waiter)
 	for ctx.Err() == nil {
-		if waits {
-			err := w.Wait(ctx)
-			if ctx.Err() != nil {
-				break // the time is over
-			}
-			if err != nil {
-				return err
-			}
+		if waits && !w.Wait(ctx) {
+			return nil
 		}
 		next, guided, ok := h.next()
 		if !ok {

@@ -15,20 +15,20 @@ type waiting struct {
 	yielded int
 }
 
-func (w *waiting) Wait(ctx context.Context) error {
+func (w *waiting) Wait(ctx context.Context) bool {
 	select {
 	case <-w.turn:
-		return nil
+		return true
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	}
 }
 
 func (w *waiting) Yield() { w.yielded++ }
 
 func (w *waiting) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
-	if err := w.Wait(ctx); err != nil {
-		return nil, err
+	if !w.Wait(ctx) {
+		return nil, ctx.Err()
 	}
 	return w.Runner.Run(ctx, s)
 }

@@ -16,15 +16,9 @@ type runner struct {
 }
 
 // Wait implements hunt.Waiter.
-func (r *runner) Wait(ctx context.Context) error {
-	if r.waited {
-		return nil
-	}
-	err := r.pool.limit.enter(ctx)
-	if err == nil {
-		r.waited = true
-	}
-	return err
+func (r *runner) Wait(ctx context.Context) bool {
+	r.waited = r.waited || r.pool.limit.enter(ctx) == nil
+	return r.waited
 }
 
 // Yield implements hunt.Waiter.
@@ -52,8 +46,8 @@ func (r *runner) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome,
 		}
 		defer func() { p.own <- on }()
 	}
-	if err := r.Wait(ctx); err != nil {
-		return nil, err
+	if !r.Wait(ctx) {
+		return nil, ctx.Err()
 	}
 	defer r.Yield()
 	out, err := on.Run(ctx, s)
