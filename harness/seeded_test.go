@@ -51,6 +51,7 @@ var bugs = []kept{
 	{"renew-by-set", "late-renewal", "granted-early"},
 	{"renew-takes-anew", "renewal-after-release", "stale-write"},
 	{"renew-without-owner", "late-renewal", "granted-early"},
+	{"renews-if-wanted", "hunt none", "revoked-early"},
 	{"retry-counts-anew", "hunt withhold", "granted-early"},
 	{"second-try-counts", "hunt withhold,hold", "granted-early"},
 	{"setnx-no-ttl", "holder-crashes", "deadlock"},

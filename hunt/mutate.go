@@ -25,7 +25,7 @@ type mutator struct {
 }
 
 func newMutator(t Target, seed uint64) *mutator {
-	m := &mutator{t: t, rng: rand.New(rand.NewPCG(seed, 13)), workloads: workloads(t), faults: map[string][]scenarios.TriggeredFault{}}
+	m := &mutator{t: t, rng: rand.New(rand.NewPCG(seed, 13)), workloads: slices.DeleteFunc(workloads(t), func(w workload) bool { return w.strikes != nil }), faults: map[string][]scenarios.TriggeredFault{}}
 	m.bandit = newBandit(m.rng)
 	for _, w := range m.workloads {
 		for _, f := range faults(t, clientNames[:len(w.programs)]) {

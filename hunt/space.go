@@ -267,6 +267,9 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 			out = append(out, scenarios.Trigger{At: scenarios.Event, Await: scenarios.AwaitClient(c, "waiting")})
 		}
 	}
+	if w.strikes != nil {
+		out = slices.DeleteFunc(out, func(a scenarios.Trigger) bool { return !w.strikes(f, a) })
+	}
 	order := map[string]int{history.Acquire: 0, history.Renew: 0, history.Release: 1}
 	if f.word == "pause" || f.word == "kill" || len(f.sent) == 0 && !f.at(scenarios.Trigger{Do: history.Acquire}) {
 		order = map[string]int{history.Write: 0, history.Release: 1, history.Renew: 1}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -89,7 +90,8 @@ func TestSymmetry(t *testing.T) {
 		}
 	}
 	for _, w := range workloads(on) {
-		if n := len(w.swaps); w.name == "race" && n != 6 || w.name != "race" && n != 1 {
+		want := map[string]int{"race": 6, alone: 2}[w.name]
+		if n := len(w.swaps); n != max(want, 1) {
 			t.Errorf("%s: its clients can swap places in %d ways", w.name, n)
 		}
 	}
@@ -208,6 +210,39 @@ func TestTriggersThatOpen(t *testing.T) {
 	} {
 		if got := tt.w.reachesNewPoint([]workload{first}, tt.at); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.at, got, tt.want)
+		}
+	}
+}
+
+// In one schedule a client extends its lease again and again while no other asks for the lock, and no fault
+// comes: it costs no more than that.
+func TestAlone(t *testing.T) {
+	on := target(1, 1)
+	found := 0
+	for p := range space(on, 1) {
+		renewals, others := 0, false
+		for _, c := range p.schedule.Clients {
+			program := p.schedule.Programs[c]
+			for _, m := range program {
+				if c == "A" && m.Do == history.Renew {
+					renewals++
+				}
+			}
+			others = others || c != "A" && program[0].String() != "await A done or 9 leases"
+		}
+		if renewals < 3 || others {
+			continue
+		}
+		if found++; p.depth > 0 {
+			t.Errorf("with a fault: %s", p.id)
+		}
+	}
+	if found != 1 {
+		t.Errorf("A is alone with its renewals in %d schedules, want 1", found)
+	}
+	for _, w := range newMutator(on, 1).workloads {
+		if w.strikes != nil {
+			t.Errorf("%s is a base of random schedules", w.name)
 		}
 	}
 }

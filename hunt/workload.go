@@ -20,7 +20,13 @@ type workload struct {
 	// watches: it is there for what the lock's library does by itself while its client works, and
 	// faults begin in the middle of that only.
 	watches bool
+	// strikes chooses the faults that are tried in it, and where; nil: all of them. Such a workload is there for
+	// one thing, and is no base for schedules that are drawn at random.
+	strikes func(f fault, at scenarios.Trigger) bool
 }
+
+// noFault is of a workload that shows something without one, and nothing new with one.
+func noFault(fault, scenarios.Trigger) bool { return false }
 
 // outlives says that a section is longer than the lease.
 func (w workload) outlives() bool {
@@ -42,7 +48,7 @@ func leased(t Target, all []workload) []workload {
 	var out []workload
 	for _, lease := range t.Leases {
 		for _, w := range all {
-			if !w.watches && w.name != asksHeld && (w.outlives() || w.renews()) {
+			if !w.watches && w.name != asksHeld && w.name != alone && (w.outlives() || w.renews()) {
 				w.name, w.lease = fmt.Sprintf("%s at %v", w.name, lease), lease
 				out = append(out, w)
 			}
@@ -81,6 +87,10 @@ func workloads(t Target) []workload {
 		{works, // A's library renews its lease while A works
 			"acquire, read, work 0.5 leases, work 2 leases, write, release",
 			"await A granted, acquire, read, write, release"},
+		{alone, // A extends its lease again and again, and nobody else asks meanwhile
+			"acquire, read, work 0.6 leases, renew, work 0.6 leases, renew, work 0.6 leases, renew, write, release",
+			"await A done or 9 leases, acquire, read, write, release",
+			"await A done or 9 leases, acquire, read, write, release"},
 	}
 	if t.Holds {
 		texts = append(texts, []string{asksHeld, // A asks whether it still holds the lock when B has it
@@ -92,7 +102,7 @@ func workloads(t Target) []workload {
 	}
 	var out []workload
 	for _, text := range texts {
-		w := workload{name: text[0], watches: text[0] == works}
+		w := workload{name: text[0], watches: text[0] == works, strikes: strikesIn[text[0]]}
 		for _, program := range text[1:] {
 			w.programs = append(w.programs, scenarios.MustProgram(program, clientNames))
 		}
@@ -104,6 +114,14 @@ func workloads(t Target) []workload {
 
 // works is the workload of what a library does by itself.
 const works = "works"
+
+// alone is the workload of a client that extends its lease while nobody waits: what the service ends
+// too early shows by its answer, and not by a next holder. A fault on A would excuse that answer, and what
+// one on a server ends is granted to B in the other workloads.
+const alone = "alone"
+
+// strikesIn are the workloads in which not all faults are tried.
+var strikesIn = map[string]func(fault, scenarios.Trigger) bool{alone: noFault}
 
 // asksHeld is the workload of a client that asks whether it holds the lock.
 const asksHeld = "asks"
