@@ -26,7 +26,7 @@ type line struct {
 	library                  string // as the registry names it
 	version                  string // the tested one, which its manifest names
 	cluster, kind            string // as in clients.Info
-	fencing, confirms        bool
+	fencing, confirms, holds bool
 	minTTL                   time.Duration
 	options                  []clients.Option
 	promises                 []string          // see clients.Library
@@ -53,7 +53,7 @@ func (l line) info(version string) clients.Info {
 	}
 	p := program{line: l, lock: name, version: version}
 	return clients.Info{
-		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms, MinTTL: l.minTTL, Options: l.options,
+		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms, Holds: l.holds, MinTTL: l.minTTL, Options: l.options,
 		Library: &clients.Library{
 			Language: l.language.name, Name: l.library, Version: version, Promises: l.promises, Cannot: l.cannot,
 			At: func(version string) (clients.Info, error) {

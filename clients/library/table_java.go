@@ -12,7 +12,7 @@ const redissonDocs = "https://redisson.pro/docs/data-and-services/locks-and-sync
 func javaLines() []line {
 	redisson := line{
 		language: javaLanguage, folder: "redisson", program: "RedissonLocks", library: "org.redisson:redisson", version: "4.7.0", cluster: "redis",
-		confirms: true, minTTL: time.Second, promises: []string{redissonDocs},
+		confirms: true, holds: true, minTTL: time.Second, promises: []string{redissonDocs},
 		cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonLock.tryLock)"},
 		options: []clients.Option{{
 			Name: "watchdog", About: "no lease is given, and the library renews the lock for as long as its process lives; no: the lease is --ttl",
@@ -27,9 +27,9 @@ func javaLines() []line {
 	fenced := of("redisson-fenced", "fenced", "RFencedLock on one Redis: a lock with a token")
 	fenced.fencing = true
 	rw := of("redisson-rw", "rw", "RReadWriteLock on one Redis")
-	rw.kind = clients.ReadWrite
+	rw.kind, rw.holds = clients.ReadWrite, false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
-	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption()}
+	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption()}
 	return append(append(curatorLines(), registryLines()...),
 		of("redisson", "lock", "RLock on one Redis, which its watchdog renews"),
 		of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line"),

@@ -14,7 +14,7 @@ func redisPythonLines() []line {
 	asyncio := line{
 		name: "redis-py-asyncio", about: "redis-py's Lock for asyncio on one Redis, all defaults but the timeout",
 		language: pythonLanguage, folder: "redis_py_asyncio", program: "redis_py_asyncio", library: "redis", version: "8.1.0", cluster: "redis",
-		confirms: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
+		confirms: true, holds: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
 	}
 	return []line{asyncio, {
 		name: "python-redis-lock", about: "python-redis-lock's Lock on one Redis: an expiry in whole seconds, no auto_renewal",
@@ -23,7 +23,7 @@ func redisPythonLines() []line {
 	}, {
 		name: "redis-py", about: "redis-py's Lock on one Redis, all defaults but the timeout",
 		language: pythonLanguage, folder: "redis_py", program: "redis_py", library: "redis", version: "8.1.0", cluster: "redis",
-		confirms: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
+		confirms: true, holds: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
 		options: []clients.Option{
 			{Name: "sleep", About: "seconds between two tries", Default: "0.1", Check: number},
 			{Name: "socket_timeout", About: "seconds until a command that was not answered is given up", Default: "the library's", Check: number},

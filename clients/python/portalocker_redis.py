@@ -28,7 +28,7 @@ class Lock:
         # Without interrupt_on_lost a loss would raise KeyboardInterrupt here, in the main thread.
         lock = portalocker.RedisLock(
             key, timeout=timeout_ms / 1000, redis_kwargs=self.settings, fencing=FENCED,
-            interrupt_on_lost=False, on_lost=lambda lost: picklock.lost(key),
+            interrupt_on_lost=False, on_lost=lambda _: self.over(key, lock),
         )
         try:
             lock.acquire()
@@ -37,7 +37,14 @@ class Lock:
         except redis.RedisError as e:
             raise picklock.Unknown(repr(e)) from e
         self.held[key] = lock
+        if lock.lost:  # before it was noted here as held
+            self.over(key, lock)
         return {"token": lock.fence_token} if FENCED else {}
+
+    def over(self, key, lock):
+        """Tells of a loss, unless the lock has been released or acquired anew."""
+        if self.held.get(key) is lock:
+            picklock.lost(key)
 
     def release(self, key):
         """It does not say whether the lock was still held, unless it has learnt of a loss."""

@@ -28,7 +28,7 @@ class Lock:
         settings = {"socket_timeout": float(options["socket_timeout"])} if "socket_timeout" in options else {}
         host, port = servers[0].rsplit(":", 1)
         self.client = redis.Redis(host, int(port), **settings)
-        return {"lease": True, "renew": True, "confirms": True, **picklock.loaded("redis")}
+        return {"lease": True, "renew": True, "confirms": True, "holds": True, **picklock.loaded("redis")}
 
     def acquire(self, key, timeout_ms, shared):
         lock = Noting(self.client, key, timeout=self.ttl / 1000, sleep=self.sleep, blocking_timeout=timeout_ms / 1000)
@@ -57,6 +57,13 @@ class Lock:
         except RedisError as e:
             raise picklock.Unknown(str(e)) from e
         return {"lease_ms": self.ttl, "since_ns": since}
+
+    def holds(self, key):
+        """What owned() says, which asks the server."""
+        try:
+            return key in self.held and bool(self.held[key].owned())
+        except RedisError as e:
+            raise picklock.NotSent(str(e)) from e
 
     def release(self, key):
         if key not in self.held:

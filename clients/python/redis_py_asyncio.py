@@ -24,7 +24,7 @@ class Lock:
         self.ttl, self.held, self.loop = ttl_ms, {}, asyncio.new_event_loop()
         host, port = servers[0].rsplit(":", 1)
         self.client = redis.asyncio.Redis(host=host, port=int(port))
-        return {"lease": True, "renew": True, "confirms": True, **picklock.loaded("redis")}
+        return {"lease": True, "renew": True, "confirms": True, "holds": True, **picklock.loaded("redis")}
 
     def call(self, coroutine):
         try:
@@ -50,6 +50,10 @@ class Lock:
         except LockNotOwnedError:
             return None
         return {"lease_ms": self.ttl, "since_ns": since}
+
+    def holds(self, key):
+        """What owned() says, which asks the server."""
+        return key in self.held and bool(self.call(self.held[key].owned()))
 
     def release(self, key):
         if key not in self.held:

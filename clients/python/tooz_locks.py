@@ -13,6 +13,7 @@ import sys
 
 import tooz
 from kazoo.exceptions import KazooException, LockTimeout
+from redis.exceptions import LockNotOwnedError
 from tenacity import RetryError
 from tooz import coordination
 
@@ -56,14 +57,26 @@ class Lock:
                 return take(token)
 
             lock._lock.do_acquire = noting
+            free, lock.refused = lock._lock.do_release, False
+
+            def asking(token):
+                try:
+                    return free(token)
+                except LockNotOwnedError:
+                    lock.refused = True
+                    raise
+
+            lock._lock.do_release = asking
         return lock
 
     def acquire(self, key, timeout_ms, shared):
         lock = self.lock(key)
         try:
             got = lock.acquire(blocking=timeout_ms / 1000)
-        except (LockTimeout, RetryError):
+        except RetryError:
             return None
+        except LockTimeout:
+            return self.timed_out(lock._lock)
         except (tooz.ToozError, KazooException) as e:  # it may have taken effect or not
             raise picklock.Unknown(repr(e)) from e
         if not got:
@@ -71,13 +84,28 @@ class Lock:
         self.held[key] = lock
         return {"lease_ms": self.seconds * 1000, "since_ns": lock.since} if DRIVER == "redis" else {}
 
+    def timed_out(self, lock):
+        """kazoo takes its node out of ZooKeeper's line if that can be done, and does not look."""
+        own = lock.create_path.rsplit("/", 1)[1]
+        try:
+            left = any(node.startswith(own) for node in lock.client.get_children(lock.path))
+        except KazooException as e:
+            raise picklock.Unknown(repr(e)) from e
+        if left:
+            raise picklock.Unknown("timeout, and its node is left in the line")
+
     def release(self, key):
         if key not in self.held:
             return False
         try:
-            return self.held.pop(key).release()
+            lock = self.held.pop(key)
+            released = lock.release()
         except (tooz.ToozError, KazooException) as e:
             raise picklock.Unknown(repr(e)) from e
+        if not released and DRIVER == "redis" and not lock.refused:
+            # The library had no answer, tried again without its token, and takes that for a refusal.
+            raise picklock.Unknown("no answer to the release")
+        return released
 
 
 picklock.serve(Lock())

@@ -7,6 +7,7 @@ import io.grpc.stub.StreamObserver;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -23,6 +24,8 @@ import java.util.concurrent.TimeoutException;
  */
 public class JetcdLocks extends Adapter {
     private record Held(long lease, ByteSequence key, CloseableClient alive) {}
+
+    private final Set<Long> over = ConcurrentHashMap.newKeySet(); // leases that the library has given up
 
     private Client client;
     private long seconds;
@@ -46,6 +49,7 @@ public class JetcdLocks extends Adapter {
             public void onError(Throwable t) { over(); }
             public void onCompleted() { over(); }
             private void over() {
+                over.add(lease);
                 Held now = held.get(key);
                 if (now != null && now.lease == lease) lost(key);
             }
@@ -65,6 +69,7 @@ public class JetcdLocks extends Adapter {
         try {
             LockResponse got = asked.get(Math.max(1, end - System.nanoTime()), TimeUnit.NANOSECONDS);
             held.put(key, new Held(lease, got.getKey(), alive));
+            if (over.contains(lease)) lost(key); // before the grant was noted
             return new Grant(0, null);
         } catch (TimeoutException | ExecutionException e) { // it waits on at the server: without its lease it cannot
             asked.cancel(true);
@@ -87,6 +92,7 @@ public class JetcdLocks extends Adapter {
     public boolean release(String key) throws Exception {
         Held had = held.remove(key);
         if (had == null) return false;
+        over.remove(had.lease);
         try {
             client.getLockClient().unlock(had.key).get();
         } catch (ExecutionException e) {

@@ -45,6 +45,7 @@ public class RedissonLocks extends Adapter {
         abilities.put("lease", !watchdog);
         abilities.put("watchdog", watchdog);
         abilities.put("confirms", true); // the release compares the owner
+        abilities.put("holds", !type.equals("rw") && !type.equals("semaphore"));
         abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
         if (type.equals("semaphore")) abilities.put("permits", permits);
         return loaded(abilities, "org.redisson", "redisson");
@@ -92,6 +93,15 @@ public class RedissonLocks extends Adapter {
         Object lock = RedissonClient.class.getMethod(method, String.class).invoke(redisson, key);
         if (lock instanceof RReadWriteLock both) return shared ? both.readLock() : both.writeLock();
         return (RLock) lock;
+    }
+
+    /** What isHeldByCurrentThread says, which asks Redis. All requests come in one thread. */
+    public boolean holds(String key) throws NotSent {
+        try {
+            return held.containsKey(key) && held.get(key).isHeldByCurrentThread();
+        } catch (RedisException e) {
+            throw new NotSent(e.toString());
+        }
     }
 
     public boolean release(String key) throws Unknown {
