@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue catalogue-docker test check race lint soundness libraries slow bench reported seeded fuzz mutate soak fleet release docs
+.PHONY: build demo catalogue catalogue-docker test check race lint soundness libraries library-hunts slow bench reported seeded fuzz mutate soak fleet release docs
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -50,6 +50,12 @@ soundness: build
 libraries: build
 	scripts/install redis-server zookeeper java python3
 	LOCKS="$(LOCKS)" scripts/libraries
+
+# Hunts on the locks of libraries, for TIME each (LOCKS="redisson redis-py" names some), and writes
+# the table of docs/results/libraries.md. What is done in picklock-results/library-hunts is not done again.
+library-hunts: build
+	scripts/install redis-server zookeeper java postgres python3 node npm maven jdk pip
+	$(GO) run ./scripts/library-hunts -time $(TIME) -locks "$(LOCKS)" -page docs/results/libraries.md $(FLAGS)
 
 # The catalogue, the helpers' projects and the seeded bugs with eight busy loops beside them: what a slow
 # machine cannot show is discarded, and never a tick. Hours. ARGS=catalogue for a part.

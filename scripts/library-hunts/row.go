@@ -1,0 +1,262 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/internal/format"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// hazards are the columns of the table, in their order.
+var hazards = []string{noFault, "client stopped", "delayed write", "messages late or lost", clientClock, serverClock, "servers fail"}
+
+const (
+	noFault     = "no fault"
+	clientClock = "client's clock wrong"
+	serverClock = "server's clock wrong"
+)
+
+// register is what a schedule calls the protected resource.
+const register = "register"
+
+// hazardOf is the column of a fault, which falls on clients or else on servers.
+func hazardOf(f scenarios.Fault, clients []string) string {
+	onClient := slices.ContainsFunc(slices.Concat(f.Nodes, f.Peers), func(node string) bool { return slices.Contains(clients, node) })
+	switch {
+	case f.Word == "clock" && onClient:
+		return clientClock
+	case f.Word == "clock":
+		return serverClock
+	case f.Word == "hold" && slices.Contains(slices.Concat(f.Nodes, f.Peers), register):
+		return "delayed write"
+	case !onClient:
+		return "servers fail"
+	case f.Word == "pause", f.Word == "kill":
+		return "client stopped"
+	}
+	return "messages late or lost"
+}
+
+// hazardsOf are the columns of a schedule: one for each of its faults.
+func hazardsOf(schedule string) ([]string, error) {
+	s, err := scenarios.Parse("schedule", []byte(schedule))
+	if err != nil {
+		return nil, err
+	}
+	out := []string{}
+	for _, f := range s.TriggeredFaults {
+		if h := hazardOf(f.Fault, s.Clients); !slices.Contains(out, h) {
+			out = append(out, h)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, noFault)
+	}
+	return out, nil
+}
+
+// row is what the table says of one lock.
+type row struct {
+	lock   clients.Info
+	result *hunt.Result   // nil: there was no hunt
+	ran    map[string]int // schedules that ran as planned, by column
+	all    int            // schedules that ran as planned
+}
+
+// count reads the schedules that were run, a line of JSON each. One that was discarded proves nothing, and does not
+// count; one that was run again counts once.
+func (r *row) count(runs io.Reader) error {
+	r.ran = map[string]int{}
+	seen := map[string]bool{}
+	lines := json.NewDecoder(runs)
+	for {
+		var one hunt.Ran
+		err := lines.Decode(&one)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read what was run: %w", err)
+		}
+		if one.Discarded != "" || seen[one.Schedule] {
+			continue
+		}
+		seen[one.Schedule] = true
+		columns, err := hazardsOf(one.Schedule)
+		if err != nil {
+			return fmt.Errorf("read a schedule that was run: %w", err)
+		}
+		r.all++
+		for _, c := range columns {
+			r.ran[c]++
+		}
+	}
+}
+
+// every are the counterexamples, and those that show the same bug by other faults.
+func (r row) every() []*hunt.Counterexample {
+	var out []*hunt.Counterexample
+	for _, w := range r.result.Counterexamples {
+		out = append(append(out, w), w.Variants...)
+	}
+	return out
+}
+
+// found are the lock bugs of a hunt, by whose doing they are. Variants of one are the same bug.
+type found struct {
+	library     int // of those that came again
+	clientClock int // likewise, of those that it takes nothing but a wrong clock of a client for
+	serverClock int // likewise, of those that it takes nothing but a wrong clock of a server for: a service that ends leases by its clock
+	unconfirmed int // too few runs showed it to tell the lock's doing from chance
+}
+
+func (r row) found() (found, error) {
+	var f found
+	for _, w := range r.result.Counterexamples {
+		if w.Hazard() {
+			continue
+		}
+		columns, err := hazardsOf(w.Schedule)
+		if err != nil {
+			return f, fmt.Errorf("read %s: %w", w.Name, err)
+		}
+		switch {
+		case !w.Steady():
+			f.unconfirmed++
+		case slices.Equal(columns, []string{clientClock}):
+			f.clientClock++
+		case slices.Equal(columns, []string{serverClock}):
+			f.serverClock++
+		default:
+			f.library++
+		}
+	}
+	return f, nil
+}
+
+// cells are what was found in each column: the gravest, or the number of schedules in which nothing was.
+func (r row) cells() ([]string, error) {
+	bugs, hazardous := map[string][]string{}, map[string]bool{}
+	for _, w := range r.every() {
+		columns, err := hazardsOf(w.Schedule)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", w.Name, err)
+		}
+		for _, c := range columns {
+			if w.Hazard() {
+				hazardous[c] = true
+			} else if text := said(w, len(columns) > 1); !slices.Contains(bugs[c], text) {
+				bugs[c] = append(bugs[c], text)
+			}
+		}
+	}
+	var out []string
+	for _, c := range hazards {
+		switch {
+		case len(bugs[c]) > 0:
+			out = append(out, strings.Join(bugs[c], "; "))
+		case hazardous[c]:
+			out = append(out, "hazard")
+		case r.ran[c] == 0:
+			out = append(out, "–")
+		default:
+			out = append(out, fmt.Sprintf("none in %d", r.ran[c]))
+		}
+	}
+	return out, nil
+}
+
+// enough is how many runs alone say how often something comes; if there are fewer, those beside other runs count, too.
+const enough = 3
+
+// said is a lock bug with how often its counterexample came.
+func said(w *hunt.Counterexample, more bool) string {
+	rate := w.Alone
+	if rate.Runs < enough {
+		rate = hunt.Rate{Hits: rate.Hits + w.Search.Hits, Runs: rate.Runs + w.Search.Runs}
+	}
+	out := fmt.Sprintf("%s, %d of %d", w.Anomaly, rate.Hits, rate.Runs)
+	if w.Steady() {
+		out = "lock bug: " + out
+	} else {
+		out = "unconfirmed: " + out
+	}
+	if more {
+		out += ", with a fault of another column"
+	}
+	return out
+}
+
+// outcome says what came of the hunt.
+func (r row) outcome() (string, error) {
+	f, err := r.found()
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	if f.library > 0 {
+		out = append(out, fmt.Sprintf("%d %s", f.library, format.Noun(f.library, "lock bug", "lock bugs")))
+	}
+	if f.clientClock > 0 {
+		out = append(out, fmt.Sprintf("%d %s by a client's clock", f.clientClock, format.Noun(f.clientClock, "lock bug", "lock bugs")))
+	}
+	if f.serverClock > 0 {
+		out = append(out, fmt.Sprintf("%d by the server's clock", f.serverClock))
+	}
+	why := r.result.Unproved()
+	switch {
+	case f.library+f.clientClock > 0:
+	case f.unconfirmed > 0:
+		out = append(out, "undecided: what was found did not come often enough")
+	case why != "":
+		out = append(out, "undecided: "+why)
+	default:
+		out = append([]string{"no lock bug"}, out...)
+	}
+	return strings.Join(out, "; "), nil
+}
+
+// print writes the table.
+func print(w io.Writer, rows []row) error {
+	head := append([]string{"lock", "library", "language", "service", "promises", "outcome", "schedules"}, hazards...)
+	text := "| " + strings.Join(head, " | ") + " |\n" + strings.Repeat("|---", len(head)) + "|\n"
+	var missing []string
+	for _, r := range rows {
+		if r.result == nil {
+			missing = append(missing, "`"+r.lock.Name+"`")
+			continue
+		}
+		cells, err := r.cells()
+		if err != nil {
+			return err
+		}
+		outcome, err := r.outcome()
+		if err != nil {
+			return err
+		}
+		lib := r.lock.Library
+		of := fmt.Sprint(r.all)
+		text += "| " + strings.Join(append([]string{"`" + r.lock.Name + "`", lib.Name + " " + lib.Version, lib.Language, r.lock.Cluster, links(lib.Promises), outcome, of}, cells...), " | ") + " |\n"
+	}
+	if len(missing) > 0 {
+		text += "\nNot hunted: " + strings.Join(missing, ", ") + ".\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// links are the pages of the documentation, numbered.
+func links(pages []string) string {
+	var out []string
+	for i, p := range pages {
+		out = append(out, fmt.Sprintf("[%d](%s)", i+1, p))
+	}
+	return strings.Join(out, ", ")
+}
