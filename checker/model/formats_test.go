@@ -130,6 +130,7 @@ func TestBadFiles(t *testing.T) {
 		{"an index twice, others without", "{:type :invoke :f :read :process 0 :index 1}\n{:type :invoke :f :read :process 2}\n{:type :invoke :f :read :process 1 :index 1}", "h:3: :index 1 stands on line 1 as well"},
 		{"an index against the file's order, others without", "{:type :invoke :f :read :process 0 :index 4}\n{:type :invoke :f :read :process 2}\n{:type :invoke :f :read :process 1 :index 1}", "h:3: :index 1 after 4 (line 1), where other events have none"},
 		{"unknown type", "{:type :maybe :f :read :process 0}\n", `h:1: unknown :type "maybe"`},
+		{"empty map", "{ }\n", "h:1: an empty event: want {\"type\""},
 		{"no process", "{:type :ok :f :read}\n", "h:1: an event without a :process"},
 		{"not a map", "[1 2]", "h:1: want a map for each event"},
 		{"too deep", strings.Repeat("[", 100), "h:1: nested deeper than 64"},

@@ -31,6 +31,8 @@ func Read(r io.Reader, name string) (*History, error) {
 		return &History{File: name}, nil
 	case isJSON(text):
 		return nil, ErrOwnFormat
+	case isEmptyMap(text):
+		return nil, &LineError{name, 1, errors.New(`an empty event: want {"type": .., "process": .., "f": ..} as in picklock's history.jsonl, or {:type .., :process .., :f ..} as in a Jepsen history`)}
 	case isText(text):
 		return ReadText(br, name)
 	case bytes.Contains(head, []byte("jepsen.util")):
@@ -49,4 +51,9 @@ func isJSON(text []byte) bool {
 	}
 	text = bytes.TrimLeftFunc(text[1:], unicode.IsSpace)
 	return len(text) > 0 && text[0] == '"'
+}
+
+// isEmptyMap says whether "{}" begins here, which JSON and EDN share.
+func isEmptyMap(text []byte) bool {
+	return text[0] == '{' && bytes.HasPrefix(bytes.TrimLeftFunc(text[1:], unicode.IsSpace), []byte("}"))
 }
