@@ -194,18 +194,25 @@ func (h *Search) fateOf(p placed) fate {
 	return fate{what: notReached}
 }
 
-// implied is the fault of several that breaks the lock by itself, so that a schedule with others
-// beside it shows nothing new; "" if there is none.
+// implied is the fault of several that reproducibly breaks the lock by itself, so that a schedule with
+// others beside it shows nothing new; "" if there is none.
 func (h *Search) implied(workload string, triggered []scenarios.TriggeredFault) string {
 	if len(triggered) < 2 {
 		return ""
 	}
 	for _, st := range triggered {
-		if h.breaking[h.faultKey(workload, st)] {
+		if slices.ContainsFunc(h.breaking[h.faultKey(workload, st)], h.reproducible) {
 			return fmt.Sprintf("%s breaks the lock by itself", st.Fault.Text)
 		}
 	}
 	return ""
+}
+
+// reproducible says that a counterexample of a signature is known, and did not only come by chance.
+func (h *Search) reproducible(sig Signature) bool {
+	return slices.ContainsFunc(h.counterexamples, func(w *Counterexample) bool {
+		return w.Steady() && (w.within(sig) || pendingKey(w.Signature) == pendingKey(sig))
+	}) || slices.ContainsFunc(h.o.FoundElsewhere, func(known Signature) bool { return known.within(sig) })
 }
 
 // addCoverage adds the coverage of another part of the same space.

@@ -77,8 +77,9 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	} else if out.Discarded != "" {
 		h.result.Discarded++
 	}
-	if len(p.schedule.TriggeredFaults) == 1 && slices.ContainsFunc(broke, func(s Signature) bool { return !s.LeaseHazard() }) {
-		h.breaking[h.faultKey(p.workload, p.schedule.TriggeredFaults[0])] = true
+	if len(p.schedule.TriggeredFaults) == 1 {
+		k := h.faultKey(p.workload, p.schedule.TriggeredFaults[0])
+		h.breaking[k] = append(h.breaking[k], slices.DeleteFunc(slices.Clone(broke), Signature.LeaseHazard)...)
 	}
 	if h.o.Record != nil && p.again == nil {
 		r := Ran{Schedule: key(p.schedule), Point: p.id, Depth: p.depth, Guided: guided, Discarded: out.Discarded, Granted: granted, Took: out.Took, Setup: out.Setup}

@@ -77,18 +77,18 @@ type Search struct {
 
 	pending         map[string]bool // signatures that are being confirmed
 	counterexamples []*Counterexample
-	infeasible      map[string]string // triggers of a workload that never come, and faults that cannot be done
-	failureCounts   map[string]int    // how often that was seen
-	confirmed       map[string]bool   // faults that took effect
-	skipped         map[string]int    // schedules of the space that were passed over since a fault could not be done
-	breaking        map[string]bool   // faults that alone are a counterexample, by workload
-	spaced          map[int]bool      // depths of which a portion said how far it came
-	reached         []placed          // schedules of the space that the search has come to
-	fates           map[string]fate   // what became of those of the space that were run, by their id
-	depth           int               // of the latest of them
-	rates           map[string]*Rate  // of triggers in a workload: how often each came
-	missed          map[string]string // why it last did not
-	passed          map[string]int    // how many messages of an act came, of those that were a trigger
+	infeasible      map[string]string      // triggers of a workload that never come, and faults that cannot be done
+	failureCounts   map[string]int         // how often that was seen
+	confirmed       map[string]bool        // faults that took effect
+	skipped         map[string]int         // schedules of the space that were passed over since a fault could not be done
+	breaking        map[string][]Signature // what a fault broke by itself, by workload
+	spaced          map[int]bool           // depths of which a portion said how far it came
+	reached         []placed               // schedules of the space that the search has come to
+	fates           map[string]fate        // what became of those of the space that were run, by their id
+	depth           int                    // of the latest of them
+	rates           map[string]*Rate       // of triggers in a workload: how often each came
+	missed          map[string]string      // why it last did not
+	passed          map[string]int         // how many messages of an act came, of those that were a trigger
 	exhausted       bool
 	failures        int
 	lastSample      time.Time
@@ -101,7 +101,7 @@ func New(o Options) *Search {
 	}
 	h := &Search{
 		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
-		infeasible: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string]bool{}, confirmed: map[string]bool{}, skipped: map[string]int{},
+		infeasible: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string][]Signature{}, confirmed: map[string]bool{}, skipped: map[string]int{},
 		fates: map[string]fate{}, rates: map[string]*Rate{}, missed: map[string]string{}, passed: map[string]int{},
 	}
 	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Counterexamples: []*Counterexample{}, Curve: []Sample{}}

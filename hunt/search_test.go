@@ -299,6 +299,24 @@ func TestAloneIsEnough(t *testing.T) {
 	}
 }
 
+// Pairs are tried of what broke it once and not again.
+func TestOnceIsNotEnough(t *testing.T) {
+	single := func(s *scenarios.Scenario) bool { return len(s.TriggeredFaults) == 1 && struck("pause", "")(s) }
+	first := true
+	m := &model{bugs: []bug{{"granted-early", "", func(s *scenarios.Scenario) bool {
+		hit := first && single(s)
+		first = first && !hit
+		return hit
+	}}}}
+	_, r := search(t, m, Options{Target: target(1, 1, "pause", "kill"), Depth: 2, Strategy: Exhaustive}, 1)
+	if len(r.Counterexamples) != 1 || r.Counterexamples[0].Steady() {
+		t.Fatalf("counterexamples %q", counterexampleNames(r))
+	}
+	if d := r.Depths[2]; d.Implied > 0 || d.Ran == 0 {
+		t.Errorf("with two faults: %+v", d)
+	}
+}
+
 // A hunt that goes on runs nothing twice but what it has to confirm, and comes to the same
 // counterexamples and the same number.
 func TestResume(t *testing.T) {
