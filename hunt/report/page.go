@@ -27,7 +27,9 @@ var pageCSS string
 //go:embed assets/hunt.js
 var pageJS string
 
-var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("hunt").Parse(pageHTML)) })
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("hunt").Funcs(template.FuncMap{"count": format.Count}).Parse(pageHTML))
+})
 
 // page is what the template shows: text only, ready to read.
 type page struct {
@@ -178,9 +180,9 @@ func curve(r *hunt.Result) template.HTML {
 	}
 	y := func(states int) float64 { return curveBase - (curveBase-20)*float64(states)/float64(most) }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="curve" viewBox="0 0 %g %g" role="img" aria-label="%s">`, curveWidth, curveHeight, html.EscapeString(fmt.Sprintf("%d states seen in %.0f seconds", last.States, last.Seconds)))
-	fmt.Fprintf(&b, `<line class="base" x1="50" x2="%.1f" y1="%g" y2="%g"/><text x="50" y="%g">0 s</text><text x="%.1f" y="%g" text-anchor="end">%.0f s</text><text x="44" y="26" text-anchor="end">%d</text>`,
-		x(last.Seconds), curveBase, curveBase, curveBase+18, x(last.Seconds), curveBase+18, last.Seconds, most)
+	fmt.Fprintf(&b, `<svg class="curve" viewBox="0 0 %g %g" role="img" aria-label="%s">`, curveWidth, curveHeight, html.EscapeString(fmt.Sprintf("%s states seen in %.0f seconds", format.Count(last.States), last.Seconds)))
+	fmt.Fprintf(&b, `<line class="base" x1="50" x2="%.1f" y1="%g" y2="%g"/><text x="50" y="%g">0 s</text><text x="%.1f" y="%g" text-anchor="end">%.0f s</text><text x="44" y="26" text-anchor="end">%s</text>`,
+		x(last.Seconds), curveBase, curveBase, curveBase+18, x(last.Seconds), curveBase+18, last.Seconds, format.Count(most))
 	for _, w := range r.Counterexamples {
 		if w.FirstSecond <= last.Seconds {
 			fmt.Fprintf(&b, `<line class="found" x1="%.1f" x2="%.1f" y1="14" y2="%g"/>`, x(w.FirstSecond), x(w.FirstSecond), curveBase)
