@@ -9,6 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/internal/suggest"
 )
 
 // Expectations are what a matrix is compared with: by scenario, lock and discipline,
@@ -46,11 +48,28 @@ func ReadExpectations(path string) (*Expectations, error) {
 				if err := n.Decode(&want.anomalies); err != nil && n.Value != "valid" {
 					return nil, fmt.Errorf("read the expectations: %s:%d: want valid or a list of anomalies", path, n.Line)
 				}
+				if err := knownAnomalies(want.anomalies); err != nil {
+					return nil, fmt.Errorf("read the expectations: %s:%d: %w", path, n.Line, err)
+				}
 				e.cells[scenario][lock][fencing] = want
 			}
 		}
 	}
 	return e, nil
+}
+
+// knownAnomalies refuses a name that no anomaly has: it would make each comparison a difference.
+func knownAnomalies(names []string) error {
+	var known []string
+	for _, a := range verdict.Anomalies() {
+		known = append(known, a.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return suggest.Unknown("anomaly", name, known)
+		}
+	}
+	return nil
 }
 
 // Apply judges the matrix anew by the file. What differs in either direction is

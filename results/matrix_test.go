@@ -211,11 +211,16 @@ func TestExpectations(t *testing.T) {
 			}
 		})
 	}
-	if err := os.WriteFile(file, []byte("s:\n  l:\n    none: {a: b}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadExpectations(file); err == nil || !strings.Contains(err.Error(), "expect.yaml:3") {
-		t.Errorf("error %v", err)
+	for text, want := range map[string]string{
+		"{a: b}":                     "expect.yaml:3: want valid or a list",
+		"[lost-update, stale-wirte]": `expect.yaml:3: unknown anomaly "stale-wirte": did you mean stale-write?`,
+	} {
+		if err := os.WriteFile(file, []byte("s:\n  l:\n    none: "+text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadExpectations(file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
 	}
 }
 
