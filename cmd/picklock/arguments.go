@@ -36,6 +36,41 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return usage(fmt.Errorf("%s takes no argument %q%s (see %s --help)", commandName(cmd), args[0], guess, cmd.CommandPath()))
 }
 
+// helpCommand is cobra's, but it refuses a command that there is not, where cobra prints the root's help
+// and succeeds.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		ValidArgsFunction: func(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			cmd, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var out []cobra.Completion
+			for _, sub := range cmd.Commands() {
+				if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), typed) {
+					out = append(out, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd, rest, err := c.Root().Find(args)
+			switch {
+			case err != nil:
+				return usage(err)
+			case len(rest) > 0 && cmd.HasAvailableSubCommands():
+				return noArguments(cmd, rest)
+			case len(rest) > 0:
+				return usage(fmt.Errorf("%s has no command %q (see %s --help)", commandName(cmd), rest[0], cmd.CommandPath()))
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
 // oneArgument wants one argument, and says what it is.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {

@@ -25,10 +25,8 @@ const fromKubeconfig = "kubeconfig"
 func endpointFlags(c *cobra.Command, cluster *string) {
 	f := c.Flags()
 	f.Func("endpoint", "use servers that run already, at HOST:PORT[,..], in place of --cluster; picklock injects no faults into them (see docs/guides/endpoint.md)", func(list string) error {
-		for _, other := range []string{"cluster", "compose"} {
-			if f.Changed(other) {
-				return errors.New("either servers that run already or --" + other)
-			}
+		if f.Changed("cluster") {
+			return errors.New("either servers that run already or --cluster")
 		}
 		if list == fromKubeconfig {
 			var err error

@@ -110,6 +110,7 @@ and reports fail or unknown. A second one ends picklock at once.`,
 			root.AddCommand(c)
 		}
 	}
+	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID("setup")
 	root.SetCompletionCommandGroupID("setup")
 	root.AddCommand(workerCommand(), registerCommand(), serverCommand(), agentCommand(), diskCommand(), lookCommand(), testbedCommand(), forwardCommand(), conformCommand())

@@ -36,7 +36,7 @@ func runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Test one lock under faults",
-		Long: `Start a lock service and its clients, do harm to them, and judge what came of it.
+		Long: `Start a lock service and its clients, inject faults into them, and judge the recorded history.
 
 The clients fight over a lock that protects a register. Each critical section
 reads the register, works for a while, and writes. Most are short; one in 16 goes on
@@ -62,9 +62,6 @@ is unknown or left out, 0 if all held.`,
 				o.Seed = rand.Uint64N(1 << 32)
 			}
 			err := oneLock(o.Lock)
-			if cmd.Flags().Changed("cluster") && cmd.Flags().Changed("compose") {
-				err = errors.New("--compose is the same as --cluster: give one of them")
-			}
 			if err != nil {
 				return usage(err)
 			}
@@ -103,7 +100,6 @@ is unknown or left out, 0 if all held.`,
 	f.StringVar(&o.Lock, "lock", o.Lock, "lock to test (see picklock list locks), or exec:COMMAND")
 	lockOptionFlag(f, &options)
 	abilityFlag(f, &abilities)
-	f.StringVar(&o.Cluster, "compose", "", "the same as --cluster, for your own Compose file")
 	f.StringVar(&o.Cluster, "cluster", "", "run it on this cluster: a name, a Compose file, or none (default: the lock's own)")
 	endpointFlags(c, &o.Cluster)
 	faultsFlag(f, &o.Faults)

@@ -34,7 +34,7 @@ type value struct{ name, about string }
 // the same everywhere.
 var values = map[string]func() []value{
 	"lock": lockValues, "locks": lockValues,
-	"cluster": clusterValues, "compose": clusterValues,
+	"cluster":  clusterValues,
 	"fencing":  fencingValues,
 	"register": registerValues,
 	"workload": workloadValues,
@@ -170,7 +170,7 @@ func completeValues(c *cobra.Command) {
 
 // files says whether a path would do as well as the values.
 func files(flag string) cobra.ShellCompDirective {
-	if flag == "cluster" || flag == "compose" {
+	if flag == "cluster" {
 		return cobra.ShellCompDirectiveDefault
 	}
 	return cobra.ShellCompDirectiveNoFileComp
@@ -244,10 +244,8 @@ func nodeNames(ctx context.Context, c *cobra.Command) []string {
 		ctx = context.Background()
 	}
 	name := ""
-	for _, flag := range []string{"cluster", "compose"} {
-		if f := c.Flag(flag); f != nil && name == "" {
-			name = f.Value.String()
-		}
+	if f := c.Flag("cluster"); f != nil {
+		name = f.Value.String()
 	}
 	if f := c.Flag("lock"); f != nil && name == "" {
 		if info, err := lockTable.Lookup(f.Value.String()); err == nil {

@@ -331,7 +331,7 @@ volumes: {data: {}}
 	// One run each: faults that overlap take each other's victims away.
 	for _, faults := range []string{"pause:cache,clock:cache", "kill:cache:wipe"} {
 		out := filepath.Join(dir, faults[:4])
-		code, stdout, stderr := command(t, nil, "run", "--lock", "redis", "--compose", file, "--runtime", "docker", "--faults", faults, "--duration", "6s", "--json", "--out", out)
+		code, stdout, stderr := command(t, nil, "run", "--lock", "redis", "--cluster", file, "--runtime", "docker", "--faults", faults, "--duration", "6s", "--json", "--out", out)
 		if code > 2 {
 			t.Fatalf("%s: exit %d: %s", faults, code, stderr)
 		}
