@@ -25,15 +25,7 @@ func TestScenariosByHand(t *testing.T) {
 			t.Errorf("%s: there is no bug %s", file, id)
 			continue
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := scenarios.Parse(file, text)
-		if err != nil {
-			t.Errorf("%v", err)
-			continue
-		}
+		s := parsed(t, file)
 		broken, fixed := all[i].at(all[i].Broken), all[i].at(all[i].Fixed)
 		if e := s.Expected(broken, "none"); e == nil || len(e.Must) == 0 {
 			t.Errorf("%s: expects nothing of %s", file, broken)
@@ -42,4 +34,35 @@ func TestScenariosByHand(t *testing.T) {
 			t.Errorf("%s: does not expect %s to be sound", file, fixed)
 		}
 	}
+}
+
+// What a bisect replays is the same program and faults, and expects something of the lock in any version.
+func TestScenariosOfBisects(t *testing.T) {
+	files, err := filepath.Glob("scenarios/bisect/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scenarios of bisects: %v, %v; want some", files, err)
+	}
+	for _, file := range files {
+		own, theirs := parsed(t, file), parsed(t, filepath.Join("scenarios", filepath.Base(file)))
+		if e := own.Expected(own.Locks[0], "none"); len(own.Locks) != 1 || e == nil || len(e.Must) == 0 {
+			t.Errorf("%s: expects nothing of its lock %v", file, own.Locks)
+		}
+		own.Locks, own.Expect, theirs.Locks, theirs.Expect = nil, nil, nil, nil
+		if got, want := string(own.Write()), string(theirs.Write()); got != want {
+			t.Errorf("%s:\n%s\nthe scenario by hand:\n%s", file, got, want)
+		}
+	}
+}
+
+func parsed(t *testing.T, file string) *scenarios.Scenario {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenarios.Parse(file, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
