@@ -162,6 +162,13 @@ func waitEvidence(ops []*op, from, bound int64) []int32 {
 	return refs
 }
 
+// neverWorked says that the record has no grant of any lock, and no fault that could be the reason: the
+// lock may as well be set up wrongly where it was tested.
+func neverWorked(an *analysis) bool {
+	granted := slices.ContainsFunc(an.locks, func(k *lock) bool { return len(k.grants) > 0 })
+	return !granted && !slices.ContainsFunc(an.faults.list, func(f fault) bool { return f.name != Stall })
+}
+
 // deadlock reports a client that waited for longer than the bound for a lock that was free.
 func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 	process := best.ops[0].process
@@ -174,7 +181,11 @@ func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 	}
 	// Before the interval lies what left the lock in this state.
 	var why blamed
-	if n := k.grantedBy(best.from); n > 0 {
+	n := k.grantedBy(best.from)
+	if n == 0 && neverWorked(an) {
+		a.Cause = "never-granted"
+	}
+	if n > 0 {
 		g := k.grants[n-1]
 		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, format.Instant(g.okT))
 		if f := crashed(an, g); f != nil {

@@ -127,8 +127,10 @@ var table = []AnomalyInfo{
 		Causes: []Cause{{Name: "token-regression", Says: "the lock's tokens are out of order", Bug: true,
 			From: []Origin{{SameLock, []string{"token-regression"}}}}}},
 	{Name: "deadlock", Property: Liveness, Depth: 12,
-		Doc:    "a lock that was wanted, and held by no live client, was not granted within the bound, with no fault on",
-		Causes: []Cause{{Name: "crashed-holder", Says: "the last holder was killed and had not released the lock"}}},
+		Doc: "a lock that was wanted, and held by no live client, was not granted within the bound, with no fault on",
+		Causes: []Cause{
+			{Name: "crashed-holder", Says: "the last holder was killed and had not released the lock"},
+			{Name: "never-granted", Says: "no lock was granted in the whole record, with no fault injected"}}},
 	{Name: "starvation", Property: Liveness, Depth: 13,
 		Doc: "a client waited longer than is fair while others were granted the lock (only with --fair)"},
 }
