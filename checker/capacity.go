@@ -151,7 +151,7 @@ func (c *ownerCapacity) conflicts(p holdInterval) []holdInterval {
 	case rival.to <= p.from || c.part[p.g]:
 		return nil
 	case !anew && c.reach[p.g.process] > p.from:
-		// Whoever came last, the rest of the hold or the rival, was looked at then.
+		// The one that came last, the rest of the hold or the rival, was looked at then.
 		c.part[p.g] = true
 		return nil
 	}

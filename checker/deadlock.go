@@ -148,7 +148,7 @@ func (g *grant) heldUntil() int64 {
 	return max(end, g.okT)
 }
 
-// waitProof lists the events that show a wait of more than bound: no more of it is
+// waitEvidence lists the events that show a wait of more than bound: no more of it is
 // needed than that, and how the last acquire of it ended does not matter.
 func waitEvidence(ops []*op, from, bound int64) []int32 {
 	var refs []int32

@@ -15,7 +15,7 @@ func init() { finders["revoked-early"] = findRevocations }
 const coarse = 2e6
 
 // findRevocations finds leases that the service ended before their time without granting the lock to
-// anybody: the lock answered its holder that it cannot renew it, since it no longer holds it. Other answers do not
+// another client: the lock answered its holder that it cannot renew it, since it no longer holds it. Other answers do not
 // count: a notice or an answer to a holds may be the library's own, which gives up before the lease ends, and
 // a release that is sent again finds what the first one left. Nothing may have been on that makes a client
 // give up by itself (see excused).

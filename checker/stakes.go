@@ -155,7 +155,7 @@ type meeting struct {
 }
 
 // stake is what a meeting hangs on: the service from its last word on the older grants to
-// the newer one, and both clients meanwhile. A release of somebody else's that was under
+// the newer one, and both clients meanwhile. A release of another client's that was under
 // way may have freed what it ought not to have.
 func (m meeting) stake() *stake {
 	s := &stake{service: interval{m.at, m.at}}

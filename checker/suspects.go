@@ -192,7 +192,7 @@ func (l *faultLog) chance(kind string, s *stake, run interval) float64 {
 	return min(1, float64(covered)/float64(whole))
 }
 
-// anywhen is the stake of whoever is at this at any time.
+// anywhen is the stake of the same clients, servers and links at any time.
 func (s *stake) anywhen() *stake {
 	whole := interval{-never, never}
 	out := &stake{}

@@ -292,7 +292,7 @@ func writeFile(path string, all func(write func(*Event) error) error) error {
 }
 
 // syncFolder puts a folder's names on the disk. Where folders cannot be synced, as on some
-// network file systems, they are there as far as anybody knows.
+// network file systems, they are there as far as a program can tell.
 func syncFolder(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -26,7 +26,7 @@ type Result struct {
 	Discarded int `json:"discarded"`
 	Busy      int `json:"busy"` // of the discarded ones: this machine was too busy
 	Failed    int `json:"failed,omitempty"`
-	// Granted counts the schedules, without those of confirmation, in which somebody got the
+	// Granted counts the schedules, without those of confirmation, in which a client got the
 	// lock.
 	Granted int `json:"granted"`
 	States  int `json:"states"`

@@ -42,7 +42,7 @@ func (x *shown) list() []string {
 	})
 }
 
-// watch is a runner whose runs that count somebody looks at.
+// watch is a runner that shows each run that counts to its caller.
 type watch struct {
 	Runner
 	saw func(*Outcome)

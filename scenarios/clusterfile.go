@@ -53,7 +53,7 @@ func (s *Scenario) FolderOf(lock string) string {
 
 // WrittenTo is the text of a scenario that Write has made, for a file in folder: a Compose
 // file that is named relative to the working directory is named relative to folder, and so is
-// the working directory where the scenario has a program of somebody's, whose command may
+// the working directory where the scenario has a user's program, whose command may
 // name files there.
 func WrittenTo(folder string, text []byte) ([]byte, error) {
 	s, err := Parse("schedule.yaml", text)

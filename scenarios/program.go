@@ -28,7 +28,7 @@ type Move struct {
 // What a client can do besides the single operations.
 const (
 	Work = "work"  // goes on in the critical section for a while, and sends nothing
-	Wait = "await" // for an event that somebody else brings about
+	Wait = "await" // for an event that another client or a fault brings about
 )
 
 func (m Move) String() string {

@@ -41,7 +41,7 @@ type Runner struct {
 	counts  map[string]int
 	counter string // counting, if not ""
 	unfit   *Unfit // nil as long as the lock could do all that the scenario asks for
-	slow    string // what this machine made last until somebody's lease was over
+	slow    string // what this machine made last until a client's lease was over
 
 	following sync.WaitGroup // of acts
 	ended     sync.WaitGroup // of faults

@@ -21,7 +21,7 @@ type holdInterval struct {
 // acquire whose outcome it never learnt: then that acquire can be taken for one
 // that never happened, every acquire for one that happened when it was answered,
 // and every release for one that happened when it was asked for. Moving them to
-// there never takes the lock away from anybody who has it, so that a history is
+// there never takes the lock away from a holder, so that a history is
 // possible if and only if this one order of it is.
 //
 // One interval is a whole hold of a lock that counts its owner's entries (depth > 1),

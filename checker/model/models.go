@@ -200,7 +200,7 @@ func stepReentrantFenced(state any, o *Op) (bool, any) {
 	return o.Fence == 0 || o.Fence == s.fence, next
 }
 
-// semaphore has n permits; whoever acquired one can release one. Its state lists
+// semaphore has n permits; an owner that acquired one can release one. Its state lists
 // the permits by owner.
 func semaphore(n int) Model {
 	return Model{fmt.Sprintf("semaphore:%d", n), "at most N permits are out; released by an owner of one", lockOps, "", func(state any, o *Op) (bool, any) {

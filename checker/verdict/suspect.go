@@ -71,7 +71,7 @@ func SteadyShare(list []Early) (percent float64, ok bool) {
 		return 0, false
 	}
 	slices.Sort(shares)
-	// Whoever comes first comes just after the end; others were busy, and come later.
+	// The first waiter to be granted it comes just after the end; other waiters were busy, and come later.
 	low, middle := shares[0], shares[len(shares)/2]
 	return low, low >= 5 && middle-low <= 15
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/picklock/picklock/nemesis/clock"
 )
 
-// clockJump is farther than anybody waits.
+// clockJump is farther than any client waits.
 const clockJump = time.Hour
 
 func wallClock(ctx context.Context, t *checkRun) error {

@@ -2,7 +2,7 @@
 // plain words what is missing or wrong in it. It starts the program as a client does and
 // asks it as a client would, but reads on where a client gives up: so that each mistake is
 // named by itself. It knows the protocol and processes, and no service. Whether the lock
-// excludes anybody is not asked here: that is what runs are for.
+// excludes other clients is not asked here: that is what runs are for.
 package conform
 
 import (

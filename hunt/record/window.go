@@ -64,8 +64,8 @@ func (r Run) window(a verdict.Anomaly, l relaxation) window {
 	return w
 }
 
-// concerned are the processes that take part: those whose grants the evidence names, whoever
-// else it names, and where that is asked for those who had the lock meanwhile.
+// concerned are the processes that take part: those whose grants the evidence names,
+// whichever others it names, and where that is asked for those who had the lock meanwhile.
 func (r Run) concerned(a verdict.Anomaly, w window, l relaxation) []string {
 	var out []string
 	add := func(p string) {

@@ -33,7 +33,7 @@ type Options struct {
 	Self        string // path of the picklock program
 	Dir         string // their logs and data go below it
 	// Keys is how the names of all keys begin where the testbeds share servers with each
-	// other or with anybody else; "" where each has its own.
+	// other or with another program; "" where each has its own.
 	Keys string
 
 	// AsCarried: the number of runs side by side is only the most there may be; there are as many as the
