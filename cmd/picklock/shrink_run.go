@@ -15,6 +15,7 @@ import (
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/hunt/record"
+	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -92,9 +93,11 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 	if err != nil {
 		return huntError(err)
 	}
-	fmt.Fprintf(os.Stderr, "%d operations and %d faults; %s is proved %d times; %d schedules can be built from that\n", b.Acts, b.Faults, counterexample.Signature.Name(), b.Times, len(all))
+	fmt.Fprintf(os.Stderr, "%d %s and %d %s; %s is proved %d %s; %d %s can be built from that\n", b.Acts, format.Noun(b.Acts, "operation", "operations"), b.Faults, format.Noun(b.Faults, "fault", "faults"),
+		counterexample.Signature.Name(), b.Times, format.Noun(b.Times, "time", "times"), len(all), format.Noun(len(all), "schedule", "schedules"))
 	again, err := hunt.Repeats(ctx, target, p, all, counterexample, o.find, func(i int, r hunt.Rate) {
-		text := fmt.Sprintf("schedule %d: %d faults, reproduced in %d of %d runs", i+1, len(all[i].TriggeredFaults), r.Hits, r.Runs)
+		n := len(all[i].TriggeredFaults)
+		text := fmt.Sprintf("schedule %d: %d %s, reproduced in %d of %d runs", i+1, n, format.Noun(n, "fault", "faults"), r.Hits, r.Runs)
 		if r.Discarded > 0 {
 			text += fmt.Sprintf(", %d discarded", r.Discarded)
 		}
