@@ -118,11 +118,11 @@ func TestRowOfAHunt(t *testing.T) {
 		"a bug":                {found(bug(18, 20)), []hunt.Ran{plain}, "1 lock bug | 1 | lock bug: wrong-release, 18 of 20 | – | – | – | – | – | – |"},
 		"a hazard is no bug":   {found(hazard), []hunt.Ran{plain, paused}, "no lock bug | 2 | none in 1 | hazard | – | – | – | – | – |"},
 		"a bug that came once": {found(bug(1, 2)), []hunt.Ran{plain}, "undecided: what was found did not come often enough | 1 | unconfirmed: wrong-release, 1 of 2 | – | – | – | – | – | – |"},
-		"a bug in one column hides a hazard there":               {found(hazard, bug(20, 20, "pause: A")), []hunt.Ran{plain, paused}, "1 lock bug | 2 | none in 1 | lock bug: wrong-release, 20 of 20 | – | – | – | – | – |"},
-		"a bug by the server's clock alone is not the library's": {found(bug(20, 20, "clock: redis +750ms")), []hunt.Ran{plain}, "no lock bug; 1 by the server's clock | 1 | none in 1 | – | – | – | – | lock bug: wrong-release, 20 of 20 | – |"},
-		"a bug by a client's clock alone is said to be that":     {found(bug(20, 20, "clock: A +750ms")), []hunt.Ran{plain}, "1 lock bug by a client's clock | 1 | none in 1 | – | – | – | lock bug: wrong-release, 20 of 20 | – | – |"},
-		"few runs alone count with those beside others":          {found(few), []hunt.Ran{plain}, "1 lock bug | 1 | lock bug: wrong-release, 5 of 5 | – | – | – | – | – | – |"},
-		"a variant is the same bug in other faults":              {found(variant), []hunt.Ran{plain}, "1 lock bug | 1 | none in 1 | lock bug: wrong-release, 20 of 20 | – | – | lock bug: wrong-release, 9 of 10 | – | – |"},
+		"a bug in one column hides a hazard there":                 {found(hazard, bug(20, 20, "pause: A")), []hunt.Ran{plain, paused}, "1 lock bug | 2 | none in 1 | lock bug: wrong-release, 20 of 20 | – | – | – | – | – |"},
+		"a bug by the server's clock alone is not the library's":   {found(bug(20, 20, "clock: redis +750ms")), []hunt.Ran{plain}, "no lock bug; 1 by the server's clock | 1 | none in 1 | – | – | – | – | lock bug: wrong-release, 20 of 20 | – |"},
+		"a bug that needs a client's wrong clock is counted apart": {found(bug(20, 20, "clock: A +750ms")), []hunt.Ran{plain}, "1 lock bug by a client's clock | 1 | none in 1 | – | – | – | lock bug: wrong-release, 20 of 20 | – | – |"},
+		"few runs alone count with those beside others":            {found(few), []hunt.Ran{plain}, "1 lock bug | 1 | lock bug: wrong-release, 5 of 5 | – | – | – | – | – | – |"},
+		"a variant is the same bug in other faults":                {found(variant), []hunt.Ran{plain}, "1 lock bug | 1 | none in 1 | lock bug: wrong-release, 20 of 20 | – | – | lock bug: wrong-release, 9 of 10 | – | – |"},
 	} {
 		if got := rowOf(t, x.result, x.ran...); got != head+x.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, head+x.want)
