@@ -148,7 +148,7 @@ func TestRunner(t *testing.T) {
 
 		{"at once", "clients:\n  A: acquire, write\n" + strike("before A's write", "kill: redis", "at once"), func(s *stage, _ *Runner) { s.takes["A write"] = 10 * time.Millisecond },
 			"0s A acquire granted; 0s kill redis; 0s end kill redis; 10ms A write ok"},
-		{"until another comes to a move, which waits for it", "clients:\n  A: acquire, work 0.7 leases, release\n  B: await pause on, await 300ms after A granted, acquire\n" + strike("after A's acquire", "pause: redis", "before B's acquire"), slowly,
+		{"until another comes to a move, which waits for it", "clients:\n  A: acquire, work 0.705 leases, release\n  B: await pause on, await 300ms after A granted, acquire\n" + strike("after A's acquire", "pause: redis", "before B's acquire"), slowly,
 			"200ms A acquire granted; 300ms pause redis; 500ms end pause redis; 1s A release ok; 1.01s B acquire granted"},
 		{"until another fault has taken effect", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: redis", "cut on") + more("before A's write", "cut: A to redis", "0.1 leases"), func(s *stage, _ *Runner) { s.takes["A write"] = 10 * time.Millisecond },
 			"0s A acquire granted; 0s pause redis; 0s partition A; 0s end pause redis; 10ms A write ok; 10ms end partition A"},

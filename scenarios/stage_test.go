@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -204,13 +205,13 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 			<-paused
 		}
 		time.Sleep(s.takes[client+" "+act])
-		outcome := workloads.Did
 		if strings.HasPrefix(act, history.Acquire) {
-			outcome = workloads.Granted
-			if !s.acquire(client) {
-				return
+			if outcome := s.acquire(client, act); outcome != "" {
+				done <- workloads.Done{Outcome: outcome}
 			}
+			return
 		}
+		outcome := workloads.Did
 		s.mu.Lock()
 		if o := s.refuse[client+" "+act]; o != "" {
 			outcome = o
@@ -228,24 +229,27 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 	return done, nil
 }
 
-// acquire waits for the lock; false says that the client was killed.
-func (s *stage) acquire(client string) bool {
+// acquire waits for the lock; "" says that the client was killed. The log has the grant before
+// anybody sees it: what follows from it at the same time comes after it.
+func (s *stage) acquire(client, act string) workloads.Outcome {
 	s.runner.Observe(history.Event{Process: client, F: history.Acquire, Type: history.Invoke, Time: s.Now()})
 	for {
 		s.mu.Lock()
-		if s.refuse[client+" acquire"] != "" {
+		if o := cmp.Or(s.refuse[client+" acquire"], s.refuse[client+" "+act]); o != "" {
+			s.note("%s %s %s", client, act, o)
 			s.mu.Unlock()
-			return true
+			return o
 		}
 		if s.killed[client] {
 			s.mu.Unlock()
-			return false
+			return ""
 		}
 		if s.holder == "" || !time.Now().Before(s.until) {
 			s.holder, s.until = client, time.Now().Add(time.Second)
+			s.note("%s %s %s", client, act, workloads.Granted)
 			s.mu.Unlock()
 			s.runner.Observe(history.Event{Process: client, F: history.Acquire, Type: history.OK, Time: s.Now(), Since: s.Now(), Lease: int64(time.Second)})
-			return true
+			return workloads.Granted
 		}
 		s.mu.Unlock()
 		s.runner.Waiting(client)
