@@ -110,6 +110,11 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	}
 	an.tokens = newTokens(an.locks)
 	an.tokens.doubted = doubted
+	for k := range inTime(an.limit, an.locks) {
+		if k.mutex() {
+			an.tokens.dropFalseConfirmations(k)
+		}
+	}
 	an.holdRules = holdRules{opt.TTL, an.faults}
 	an.overlaps = newOverlaps(an.locks, &an.holdRules, &an.tokens, an.faults)
 	if opt.widened {

@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -22,11 +24,8 @@ func findFalseBeliefs(an *analysis) []Anomaly {
 		}
 		told := map[*grant]bool{}
 		for s := range inTime(an.limit, k.claims) {
-			if s.g.hasNoLease() && s.f != fHolds {
-				continue // the service's word makes the newer grant early
-			}
-			next := an.tokens.nextOf(s.g, s.invT)
-			if next == nil || told[s.g] || s.g.promisedBy(next.okT) > next.okT || wronged[grantPair{s.g, next}] {
+			next := an.tokens.disproves(s)
+			if next == nil || s.anew || told[s.g] || wronged[grantPair{s.g, next}] {
 				continue
 			}
 			told[s.g] = true
@@ -34,6 +33,34 @@ func findFalseBeliefs(an *analysis) []Anomaly {
 		}
 	}
 	return out
+}
+
+// disproves is the grant to another client that shows a claim false; nil for none.
+func (t *tokens) disproves(s *statement) *grant {
+	if s.g.hasNoLease() && s.f != fHolds {
+		return nil // the service's word makes the newer grant early
+	}
+	if next := t.nextOf(s.g, s.invT); next != nil && s.g.promisedBy(next.okT) <= next.okT {
+		return next
+	}
+	return nil
+}
+
+// dropFalseConfirmations has the leases of a lock end when they do without the confirmations that
+// are shown false. Such an answer is what is wrong, and makes no other grant early.
+func (t *tokens) dropFalseConfirmations(k *lock) {
+	var grants []*grant
+	answers := map[int32]bool{}
+	for _, s := range k.claims {
+		if s.f != fHolds && t.disproves(s) != nil {
+			grants, answers[s.comp] = append(grants, s.g), true
+		}
+	}
+	slices.SortFunc(grants, func(a, b *grant) int { return cmp.Compare(a.n, b.n) })
+	for _, g := range slices.Compact(grants) {
+		g.unconfirm(answers)
+		g.findAlive()
+	}
 }
 
 // wronged lists, by grants that promise no lease, which grants the service ought not to have given

@@ -15,7 +15,8 @@ type interval struct{ from, to int64 }
 // the service itself says that the grant was in force until that request came;
 // an ok renew without held, which promises since + lease but says nothing of a
 // gap before it, so that it counts from its own ok unless the lease was still
-// alive then. All of it ends with the release's invoke or the loss notice. A
+// alive then. An answer with held that a later grant disproves counts as one without
+// (dropFalseConfirmations). All of it ends with the release's invoke or the loss notice. A
 // killed client ends nothing: the promise is the service's.
 func (g *grant) findAlive() {
 	end := g.okT
@@ -142,6 +143,19 @@ func (g *grant) aliveOver(a, b int64) bool {
 func (g *grant) releaseHeld() bool {
 	r := g.release
 	return r != nil && r.inv >= 0 && r.heldOK
+}
+
+// unconfirm takes these answers, by the indices of their events, for ones that confirm nothing.
+func (g *grant) unconfirm(answers map[int32]bool) {
+	if r := g.release; r != nil && answers[r.comp] {
+		r.heldOK = false
+	}
+	old := g.renewals()
+	g.renewed = nil
+	for _, r := range old {
+		r.held = r.held && !answers[r.ok]
+		g.addRenewal(r)
+	}
 }
 
 // evidenceAt lists the events that show the lease alive at t, as refs: the acquire's

@@ -13,6 +13,7 @@ type statement struct {
 	f          verb  // what was asked for; fNone for a notice that nobody asked for
 	inv, comp  int32 // inv -1 where the request is not in the history
 	invT, endT int64 // the request was sent, and answered; of what the library asked by itself, too
+	anew       bool  // its client had asked for the lock again, and may have been answered of that
 }
 
 // hear files what an answer says of a grant. o is its request, nil for one that the client library
@@ -35,7 +36,8 @@ func (r *reader) hear(i int32, t int64, f verb, e *history.Event, g *grant, o *o
 	switch {
 	case claims(f, e):
 		// What comes before any other grant is as it should be, and need not be kept.
-		if k.grants[len(k.grants)-1] != g && !g.askedAgain {
+		if k.grants[len(k.grants)-1] != g {
+			s.anew = g.askedAgain
 			k.claims = append(k.claims, &s)
 		}
 	case denies(f, e):
@@ -78,6 +80,17 @@ func (g *grant) promisedBy(t int64) int64 {
 	}
 	if n := g.renewed.before(t); n > 0 {
 		until = max(until, g.renewed.reach[n-1])
+	}
+	return until
+}
+
+// promisedAt is promisedBy with what had been asked by t and was promised later.
+func (g *grant) promisedAt(t int64) int64 {
+	until, n := g.promisedBy(t), g.renewed.before(t)
+	for _, r := range g.renewals()[n:min(len(g.renewals()), n+maxBetween)] {
+		if r.heldUntil <= t {
+			until = max(until, r.until)
+		}
 	}
 	return until
 }

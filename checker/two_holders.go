@@ -91,9 +91,13 @@ func blame(a *Anomaly, older, newer *grant, early bool) *grant {
 		a.Cause = "granted-early"
 		a.Sizes["remaining"] = older.aliveUntil(newer.okT) - newer.okT
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
-	case older.promised > 0 && older.promised <= newer.okT:
+	default:
+		end := older.promisedAt(newer.okT)
+		if end <= 0 || end > newer.okT {
+			break
+		}
 		a.Cause = "lease-outlived"
-		a.Sizes["late"] = newer.okT - older.promised
+		a.Sizes["late"] = newer.okT - end
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
 	}
 	return older

@@ -36,7 +36,8 @@ func (g *grant) got() string {
 // leaseWords says how the grant's lease stood at t: "its lease of 1 s had ended
 // 0.4 s before".
 func (g *grant) leaseWords(whose string, t int64) string {
-	if g.promised == 0 {
+	end := g.promisedAt(t)
+	if end == 0 {
 		return ""
 	}
 	lease := "lease"
@@ -44,12 +45,12 @@ func (g *grant) leaseWords(whose string, t int64) string {
 		lease = "lease of " + dur(g.lease)
 	}
 	switch {
-	case g.promised > t:
-		return fmt.Sprintf("; %s %s had %s left", whose, lease, dur(g.promised-t))
-	case g.promised == t:
+	case end > t:
+		return fmt.Sprintf("; %s %s had %s left", whose, lease, dur(end-t))
+	case end == t:
 		return fmt.Sprintf("; %s %s ended just then", whose, lease)
 	}
-	return fmt.Sprintf("; %s %s had ended %s before", whose, lease, dur(t-g.promised))
+	return fmt.Sprintf("; %s %s had ended %s before", whose, lease, dur(t-end))
 }
 
 // overWords says that the lease was over when its client learnt of the grant.

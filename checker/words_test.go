@@ -38,17 +38,28 @@ func TestGrantWords(t *testing.T) {
 
 // TestLeaseWords: how a lease stood, before, at and after its end.
 func TestLeaseWords(t *testing.T) {
+	renew := func(sent, answered int64) *renewal {
+		return &renewal{inv: 1, ok: 2, invT: sent, heldUntil: sent, okT: answered, until: sent + 1e9}
+	}
 	for _, c := range []struct {
-		lease, promised, at int64
-		want                string
+		lease   int64 // from 1 s on
+		renewal *renewal
+		at      int64
+		want    string
 	}{
-		{0, 0, 5e9, ""},
-		{1e9, 2e9, 1.5e9, "; its lease of 1 s had 500 ms left"},
-		{1e9, 2e9, 2e9, "; its lease of 1 s ended just then"},
-		{1e9, 2e9, 2.25e9, "; its lease of 1 s had ended 250 ms before"},
-		{0, 2e9, 2.25e9, "; its lease had ended 250 ms before"}, // promised by a renewal only
+		{0, nil, 5e9, ""},
+		{1e9, nil, 1.5e9, "; its lease of 1 s had 500 ms left"},
+		{1e9, nil, 2e9, "; its lease of 1 s ended just then"},
+		{1e9, nil, 2.25e9, "; its lease of 1 s had ended 250 ms before"},
+		{0, renew(1e9, 1.1e9), 2.25e9, "; its lease had ended 250 ms before"},
+		{1e9, renew(1.5e9, 1.6e9), 2.25e9, "; its lease of 1 s had 250 ms left"},
+		{1e9, renew(2.2e9, 2.3e9), 2.25e9, "; its lease of 1 s had 950 ms left"}, // under way
+		{1e9, renew(2.3e9, 2.4e9), 2.25e9, "; its lease of 1 s had ended 250 ms before"},
 	} {
-		g := grant{lease: c.lease, promised: c.promised}
+		g := grant{lease: c.lease, since: 1e9, okT: 1.1e9}
+		if c.renewal != nil {
+			g.addRenewal(*c.renewal)
+		}
 		if got := g.leaseWords("its", c.at); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
