@@ -84,7 +84,7 @@ func (p *programs) report(live, logs string) (warning string, err error) {
 			worst = f
 		}
 	}
-	text := fmt.Sprintf("%s's program failed %s: %s%s", worst.name, times(worst.times), worst.first, lastWords(live, logs, worst.name))
+	text := fmt.Sprintf("%s's program failed %s: %s%s", worst.name, times(worst.times), worst.first, lastOutput(live, logs, worst.name))
 	if p.through {
 		return text, nil
 	}
@@ -98,9 +98,9 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// lastWords quotes what a client's program wrote last to its log, which is in the folder live and
+// lastOutput quotes what a client's program wrote last to its log, which is in the folder live and
 // will be in logs, without what picklock wrote there itself.
-func lastWords(live, logs, client string) string {
+func lastOutput(live, logs, client string) string {
 	log := filepath.Join(logs, client+".log")
 	lines := slices.DeleteFunc(compose.LastLines(filepath.Join(live, client+".log")), func(l string) bool { return strings.HasPrefix(l, "picklock: ") })
 	lines = lines[max(0, len(lines)-5):]
@@ -129,7 +129,7 @@ func (r *run) notStarted(failed map[string]error) error {
 	}
 	err := failed[first]
 	if r.lock.IsExec() && !errors.Is(err, ErrUsage) {
-		err = fmt.Errorf("%w%s", err, lastWords(r.live, r.logs, first))
+		err = fmt.Errorf("%w%s", err, lastOutput(r.live, r.logs, first))
 	}
 	if len(others) > 0 {
 		err = fmt.Errorf("%w (nor could %s be started)", err, strings.Join(others, ", "))

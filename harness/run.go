@@ -187,7 +187,7 @@ func (r *run) setupClients(ctx context.Context, servers []string) (err error) {
 	if err := r.settle(r.workers.abilities()); err != nil {
 		return err
 	}
-	r.workers.settled(r.Workload)
+	r.workers.setWorkload(r.Workload)
 	if r.injector == nil {
 		r.injector = r.Runtime.Injector()
 	}

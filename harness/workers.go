@@ -193,8 +193,8 @@ func (ws *workers) setKey(key string, timeout time.Duration) {
 	ws.cfg.KeyNames, ws.cfg.Timeout = []string{key}, timeout
 }
 
-// settled says what the clients do, now that it is known what all their locks are.
-func (ws *workers) settled(workload string) {
+// setWorkload says what the clients do, now that it is known what all their locks are.
+func (ws *workers) setWorkload(workload string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	ws.workload, ws.known = workload, true

@@ -117,14 +117,14 @@ func (c consumer) Update(ctx context.Context, s clients.Turn) error {
 		if err != nil {
 			return fmt.Errorf("queue: take from %s: %w", s.Key(), err)
 		}
-		if err := c.carryOut(ctx, s, text); err != nil {
+		if err := c.execute(ctx, s, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c consumer) carryOut(ctx context.Context, s clients.Turn, text string) error {
+func (c consumer) execute(ctx context.Context, s clients.Turn, text string) error {
 	var j job
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
 		return fmt.Errorf("queue: take from %s: %q is no update: %w", s.Key(), text, err)

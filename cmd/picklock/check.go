@@ -24,7 +24,7 @@ import (
 	"github.com/picklock/picklock/workloads"
 )
 
-// largeHistory is from which size on a history is judged in passing, without
+// largeHistory is from which size on a history is judged while it is read, without
 // holding it and without a report, which could not show it anyway.
 const largeHistory = 256 << 20
 
@@ -213,7 +213,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(os.Stderr, "picklock: judged in passing: verdict.json and the report are not rewritten")
+	fmt.Fprintln(os.Stderr, "picklock: the history is large and was judged while it was read: verdict.json and the report are not rewritten")
 	return report("", run, run.Judged(v), flags.on, flags.json)
 }
 

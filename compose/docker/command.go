@@ -63,13 +63,13 @@ func (e *Engine) up(ctx context.Context, project string, text []byte, dir, log s
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, lastWords(out.String()))
+		return fmt.Errorf("%w: %s", err, lastOutput(out.String()))
 	}
 	return nil
 }
 
-// lastWords is the last line that says something.
-func lastWords(out string) string {
+// lastOutput is the last line that says something.
+func lastOutput(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		l := strings.TrimSpace(lines[i])

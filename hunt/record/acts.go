@@ -95,16 +95,16 @@ func (r Run) holds(acts []act) []hold {
 	return out
 }
 
-// stretch is a length of time.
-type stretch struct{ from, to int64 }
+// interval is a length of time.
+type interval struct{ from, to int64 }
 
 // stops are, for each process, when a fault of one kind was on.
-func (r Run) stops(kind string) map[string][]stretch {
-	out := map[string][]stretch{}
+func (r Run) stops(kind string) map[string][]interval {
+	out := map[string][]interval{}
 	for _, f := range r.pairs() {
 		if f.event.F == kind {
 			for _, n := range f.event.Nodes {
-				out[n] = append(out[n], stretch{f.from, f.to})
+				out[n] = append(out[n], interval{f.from, f.to})
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func (r Run) stops(kind string) map[string][]stretch {
 }
 
 // shared is how much of s lies in some others.
-func (s stretch) shared(others []stretch) int64 {
+func (s interval) shared(others []interval) int64 {
 	n := int64(0)
 	for _, o := range others {
 		n += max(0, min(s.to, o.to)-max(s.from, o.from))

@@ -49,7 +49,7 @@ func (r Run) scripts(w window, l relaxation) []script {
 }
 
 // fill writes one client's program.
-func (r Run) fill(c *script, w window, l relaxation, all []script, paused []stretch) {
+func (r Run) fill(c *script, w window, l relaxation, all []script, paused []interval) {
 	granted, awaited := map[string]bool{}, map[string]bool{}
 	held, last := "", int64(0) // the grant that it has, and when its latest act under it ended
 	for _, a := range w.acts {
@@ -80,7 +80,7 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []stre
 			continue // of a section that began before
 		}
 		if a.grant == held {
-			gap := stretch{last, a.from}
+			gap := interval{last, a.from}
 			if other := w.meanwhile(gap, c, all, paused); other != "" && !awaited[other] {
 				awaited[other] = true
 				c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(other)}, gap.from, gap.to)
@@ -149,9 +149,9 @@ func (w window) has(h hold) bool { return h.from >= w.from && h.asked <= w.to }
 
 // meanwhile names the client that was granted the lock between two acts of c, which was not
 // stopped then: in a schedule it must not be done before that.
-func (w window) meanwhile(gap stretch, c *script, all []script, paused []stretch) string {
+func (w window) meanwhile(gap interval, c *script, all []script, paused []interval) string {
 	for _, h := range w.holds {
-		at := stretch{h.from, h.from + 1}
+		at := interval{h.from, h.from + 1}
 		if !w.has(h) || h.from <= gap.from || h.from >= gap.to || at.shared(paused) > 0 {
 			continue
 		}
@@ -168,7 +168,7 @@ func writes(a act) bool { return a.do == history.Write || a.do == history.Add }
 
 // wrote says that another client wrote between two acts of c, however short that was: in a
 // schedule there must be time for it.
-func (w window) wrote(gap stretch, c *script, all []script) bool {
+func (w window) wrote(gap interval, c *script, all []script) bool {
 	return slices.ContainsFunc(w.acts, func(a act) bool {
 		return writes(a) && a.process != c.process && a.from > gap.from && a.to < gap.to &&
 			slices.ContainsFunc(all, func(o script) bool { return o.process == a.process })
