@@ -50,6 +50,26 @@ func (s *Scenario) Expected(lock, fencing string) *Expectation {
 	return nil
 }
 
+// Breaking finds the expectation that an anomaly must appear with a discipline, whatever version of a library's
+// lock runs: that of the lock by its name, else of the first version that the file names (NAME@VERSION), else of all
+// locks. It is nil if there is none.
+func (s *Scenario) Breaking(lock, fencing string) *Expectation {
+	names := []string{lock}
+	for _, e := range s.Expect {
+		if strings.HasPrefix(e.Lock, lock+"@") {
+			names = append(names, e.Lock)
+		}
+	}
+	for _, want := range combined(append(names, OwnLocks, Every), []string{fencing, Every}) {
+		for i, e := range s.Expect {
+			if e.Lock == want[0] && e.Fencing == want[1] && len(e.Must) > 0 {
+				return &s.Expect[i]
+			}
+		}
+	}
+	return nil
+}
+
 func combined(locks, disciplines []string) (out [][2]string) {
 	for _, l := range locks {
 		for _, d := range disciplines {

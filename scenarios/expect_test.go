@@ -101,3 +101,36 @@ func TestExpected(t *testing.T) {
 		}
 	}
 }
+
+// An anomaly that is expected of one version, or of all locks, is what every version is tried for.
+func TestBreaking(t *testing.T) {
+	breaks := func(lock, anomaly string) Expectation {
+		return Expectation{Lock: lock, Fencing: "none", Must: []string{anomaly}}
+	}
+	for name, c := range map[string]struct {
+		expect []Expectation
+		want   string
+	}{
+		"by its name":             {[]Expectation{breaks("redisson@1.0.0", "lost-update"), breaks("redisson", "stale-write")}, "stale-write"},
+		"of the first version":    {[]Expectation{breaks("redisson@1.0.1", "stale-write"), breaks("redisson@1.0.0", "lost-update")}, "stale-write"},
+		"of a broken version":     {[]Expectation{{Lock: "redisson@1.0.1", Fencing: "none"}, breaks("redisson@1.0.0", "lost-update")}, "lost-update"},
+		"of a version before all": {[]Expectation{breaks("*", "deadlock"), breaks("redisson@1.0.0", "lost-update")}, "lost-update"},
+		"of all locks":            {[]Expectation{breaks("*", "deadlock")}, "deadlock"},
+		"of locks not named":      {[]Expectation{breaks("own", "deadlock")}, "deadlock"},
+		"of all disciplines":      {[]Expectation{{Lock: "redisson@1.0.0", Fencing: "*", Must: []string{"lost-update"}}}, "lost-update"},
+		"of another discipline":   {[]Expectation{{Lock: "redisson", Fencing: "write", Must: []string{"lost-update"}}}, ""},
+		"of another lock":         {[]Expectation{breaks("redisson-fair@1.0.0", "lost-update"), breaks("redis", "lost-update")}, ""},
+		"valid":                   {[]Expectation{{Lock: "redisson", Fencing: "none"}}, ""},
+		"only what must not come": {[]Expectation{{Lock: "redisson", Fencing: "none", Not: []string{"deadlock"}}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if e := (&Scenario{Expect: c.expect}).Breaking("redisson", "none"); e != nil {
+				got = strings.Join(e.Must, ", ")
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}

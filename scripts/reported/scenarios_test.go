@@ -36,24 +36,6 @@ func TestScenariosByHand(t *testing.T) {
 	}
 }
 
-// What a bisect replays is the same program and faults, and expects something of the lock in any version.
-func TestScenariosOfBisects(t *testing.T) {
-	files, err := filepath.Glob("scenarios/bisect/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("scenarios of bisects: %v, %v; want some", files, err)
-	}
-	for _, file := range files {
-		own, theirs := parsed(t, file), parsed(t, filepath.Join("scenarios", filepath.Base(file)))
-		if e := own.Expected(own.Locks[0], "none"); len(own.Locks) != 1 || e == nil || len(e.Must) == 0 {
-			t.Errorf("%s: expects nothing of its lock %v", file, own.Locks)
-		}
-		own.Locks, own.Expect, theirs.Locks, theirs.Expect = nil, nil, nil, nil
-		if got, want := string(own.Write()), string(theirs.Write()); got != want {
-			t.Errorf("%s:\n%s\nthe scenario by hand:\n%s", file, got, want)
-		}
-	}
-}
-
 func parsed(t *testing.T, file string) *scenarios.Scenario {
 	t.Helper()
 	text, err := os.ReadFile(file)
