@@ -232,6 +232,39 @@ func TestSeededBugs(t *testing.T) {
 	}
 }
 
+// slowAnswer is a client that is stopped in its acquire until its grant is over and another client has written.
+const slowAnswer = `name: slow-answer
+about: A is stopped in its acquire until the lease that it gets is over
+locks: ["*"]
+ttl: 500ms
+clients:
+  A: acquire, read, write, release
+  B: await pause on, acquire, read, write, work 0.3 leases, write, release
+faults:
+  - when: A's acquire has sent message 1
+    pause: A
+    until: after B's write
+expect:
+  "*": valid
+`
+
+// The lock that the controls share hands out no grant whose lease is over when its answer comes.
+func TestSeededControlGivesBackLateGrants(t *testing.T) {
+	t.Parallel()
+	seeded, _ := menagerie(t)
+	file := filepath.Join(t.TempDir(), "slow-answer.yaml")
+	if err := os.WriteFile(file, []byte(slowAnswer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := put(t.Context(), filepath.Join(t.TempDir(), "run"), "exec:"+seeded+" extends-blindly --right", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.code != 0 {
+		t.Errorf("exit %d, %v %s %s", s.code, s.found, s.why, s.left)
+	}
+}
+
 // TestSeededBugsWhole puts all bugs and all controls through everything, and writes the table of
 // docs/internals/seeded-bugs.md to the file that PICKLOCK_SEEDED names.
 func TestSeededBugsWhole(t *testing.T) {

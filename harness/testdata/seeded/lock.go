@@ -66,6 +66,23 @@ func correct() recipe {
 	}
 }
 
+// get is an acquire whose grant is not over when the answer comes: one that is over is given back, and the
+// lock asked for anew.
+func (l *lock) get(key string, end time.Time) (*hold, error) {
+	for {
+		h, err := l.acquire(l, key, end)
+		if err != nil || h.lease == 0 || now() < h.since+int64(h.lease) {
+			return h, err
+		}
+		if err := l.free(l, h); err != nil && err != errNotHeld {
+			return nil, err
+		}
+		if time.Now().After(end) {
+			return nil, errTimeout
+		}
+	}
+}
+
 // poll asks until the lock is granted. A request that certainly did not go out, or that
 // was refused, can be made again.
 func poll(l *lock, key string, end time.Time) (*hold, error) {

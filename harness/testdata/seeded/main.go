@@ -139,7 +139,7 @@ func (l *lock) handle(r request) (answer, error) {
 		if r.Timeout > 0 {
 			wait = time.Duration(r.Timeout) * time.Millisecond
 		}
-		h, err := l.acquire(l, r.Key, time.Now().Add(wait))
+		h, err := l.get(r.Key, time.Now().Add(wait))
 		if err != nil {
 			return answer{}, err
 		}
