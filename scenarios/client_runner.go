@@ -301,6 +301,10 @@ func (c *clientRunner) gate(ctx context.Context, st *faultState) (func(context.C
 		case <-g.Shut():
 			c.inject(ctx, st, c.stage.Now())
 		case <-during.Done():
+			// The answer that shut the gate may have ended the act before the gate was heard of.
+			if n, err := g.Passed(ctx); err == nil && n >= st.When.N {
+				c.inject(ctx, st, c.stage.Now())
+			}
 		}
 	}, nil
 }

@@ -116,6 +116,8 @@ func TestRunner(t *testing.T) {
 			"0s A acquire granted; 0s gate A 2 redis; 0s partition A; 0s open A 2 redis; 0s A release ok; 0s end partition A"},
 		{"at an answer", "clients:\n  A: acquire, release\n" + strike("A's release has got answer 1", "cut: A to redis", "300ms"), messages(1),
 			"0s A acquire granted; 0s gate A 1 answered redis; 0s partition A; 0s open A 1 answered redis; 0s A release ok; 0s end partition A"},
+		{"at an answer that ended the act first", "clients:\n  A: acquire, release\n" + strike("A's release has got answer 1", "cut: A to redis", "300ms"), func(s *stage, _ *Runner) { s.messages, s.unheard = 1, true },
+			"0s A acquire granted; 0s gate A 1 answered redis; 0s A release ok; 0s partition A; 0s open A 1 answered redis; 0s end partition A"},
 		{"at an event", "clients:\n  A: acquire, work 0.505 leases, release\n  B: await A granted, acquire\n" + strike("B waiting", "clock: A +5s", "0.2 leases"), nil,
 			"0s A acquire granted; 0s clock A; 200ms end clock A; 500ms A release ok; 510ms B acquire granted"},
 		{"at the end of a lease", "clients:\n  A: acquire, work 1.3 leases, write\n" + strike("lease of A over", "clock: A +5s", "0.1 leases"), nil,

@@ -31,6 +31,7 @@ type stage struct {
 	healed   []string
 	unread   int
 	messages int                      // that an act brings
+	unheard  bool                     // an act is over before its gate is known to have shut
 	timed    bool                     // the log says when
 	lands    time.Duration            // how long it takes a fault to land
 	takes    map[string]time.Duration // how long acts take, by "A write"
@@ -131,7 +132,7 @@ func (s *stage) Gate(_ context.Context, r GateRequest) (Gate, error) {
 	}
 	g.name = strings.Join(append([]string{g.name}, r.To...), " ")
 	s.note("gate %s", g.name)
-	if g.passed == r.N {
+	if g.passed == r.N && !s.unheard {
 		close(g.shut)
 		s.gates[r.Client] = g
 	}
