@@ -54,6 +54,9 @@ func (w *Counterexample) comparable() bool {
 // necessary are the acts that a counterexample was seen to need, by what they are and by whom; nil if
 // that is not known.
 func (w *Counterexample) necessary() []string {
+	if do := w.Evidence.claimed(); do != "" {
+		return []string{actOf(do, false)}
+	}
 	var out []string
 	for _, a := range w.Acts {
 		if !a.Apart && a.Without.Hits == 0 && a.Without.Runs >= w.telling() {
@@ -139,6 +142,9 @@ func (w *Counterexample) open(a Act) bool {
 
 // actsIn are the releases and renewals of a schedule, with what the history of one run says of them.
 func actsIn(s *scenarios.Scenario, e *Evidence) []Act {
+	if e.claimed() != "" {
+		return nil // no other act is needed for it
+	}
 	var out []Act
 	for _, c := range s.Clients {
 		for _, m := range moves(c, s.Programs[c]) {
@@ -161,6 +167,15 @@ func (e *Evidence) victims() (older, newer string, ok bool) {
 	}
 	g := e.Anomaly.Grants[len(e.Anomaly.Grants)-2:]
 	return g[0], g[1], true
+}
+
+// claimed is the act whose answer is what is wrong: it said so of a lock that its client no longer held. "" if
+// the anomaly is none of an answer.
+func (e *Evidence) claimed() string {
+	if e == nil || e.Anomaly.Name != "false-belief" {
+		return ""
+	}
+	return map[string]string{"held": history.Holds, "extended": history.Renew, "released": history.Release}[e.Anomaly.Cause]
 }
 
 // asks says that a client's act is the question by which an anomaly of its one grant shows: without it nobody
@@ -223,6 +238,9 @@ func answered(e history.Event) bool { return e.Type == history.OK || e.Type == h
 // underWay are the acts that may have ended the grant that ended too soon: those that were asked before
 // the next grant, and not answered before that one. They are named as necessary acts are.
 func (e *Evidence) underWay() []string {
+	if do := e.claimed(); do != "" {
+		return []string{actOf(do, false)}
+	}
 	began, next := e.span()
 	if began == 0 || next == 0 {
 		return nil

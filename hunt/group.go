@@ -52,7 +52,8 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // sameBug says that two counterexamples show one bug by different faults: they do the same harm, and
 // without the same acts on the service neither does any. Those that need no such act are one bug if the same
 // faults do it. Of what the acts are not known of, nobody can say it. What comes too seldom to be run without its acts is of
-// the same bug if its one history shows the acts under way that the other needs, and no others.
+// the same bug if its one history shows the acts under way that the other needs, and no others, or if the other
+// has the same schedule.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	if w.harm() != o.harm() || w.Hazard() || o.Hazard() {
 		return false
@@ -60,10 +61,19 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
 	case w.comparable() && o.comparable():
 		return sameActs(w.necessary(), o.necessary()) || w.sameFaults(o)
+	case w.sameSchedule(o):
+		return true
 	case w.comparable():
 		return len(w.necessary()) > 0 && slices.Equal(w.necessary(), o.Evidence.underWay())
 	}
 	return o.comparable() && o.sameBug(w)
+}
+
+// sameSchedule says that two counterexamples are two anomalies of one schedule.
+func (w *Counterexample) sameSchedule(o *Counterexample) bool {
+	a, err := w.scenario()
+	b, berr := o.scenario()
+	return err == nil && berr == nil && key(a) == key(b)
 }
 
 // sameActs says that one bug explains what needs these acts and what needs those: they are the same, or

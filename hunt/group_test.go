@@ -57,6 +57,12 @@ func TestOneBugOneCounterexample(t *testing.T) {
 	}
 }
 
+// seenOnce is a counterexample that never came again.
+func seenOnce(w *Counterexample) *Counterexample {
+	w.Search.Hits = 1
+	return w
+}
+
 func TestSameBug(t *testing.T) {
 	of := func(anomaly, cause string, acts ...Act) *Counterexample {
 		return &Counterexample{Signature: Signature{Anomaly: anomaly, Cause: cause}, Acts: acts, Search: Rate{Hits: 4, Runs: 4}}
@@ -79,10 +85,30 @@ func TestSameBug(t *testing.T) {
 		w.Evidence.Events = append(w.Evidence.Events, history.Event{Time: 9e6, Process: "C", F: history.Acquire, Type: history.OK, Grant: "C.1"})
 		return w
 	}
+	// answer is an answer that said so of a lock which its client no longer held.
+	answer := func(cause string, hits int) *Counterexample {
+		w := of("false-belief", cause)
+		w.Search.Hits = hits
+		w.Evidence = &Evidence{Anomaly: verdict.Anomaly{Name: "false-belief", Cause: cause, Grants: []string{"A.1", "B.1"}}}
+		return w
+	}
+	scheduled := func(w *Counterexample, until string) *Counterexample {
+		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\nclients:\n  A: acquire, work " + until + ", release\n"
+		return w
+	}
 	for name, c := range map[string]struct {
 		a, b *Counterexample
 		want bool
 	}{
+		"an answer to such an act":            {of("wrong-release", "", release(needed)), answer("released", 4), true},
+		"an answer to it that came once":      {of("wrong-release", "", release(needed)), answer("released", 1), true},
+		"an answer to another act":            {of("wrong-release", "", release(needed)), answer("extended", 4), false},
+		"an answer to another that came once": {of("wrong-release", "", release(needed)), answer("extended", 1), false},
+		"two answers":                         {answer("held", 4), answer("held", 4), true},
+		"once, the same schedule":             {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
+		"once, another schedule":              {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},
+		"once, another harm":                  {scheduled(of("deadlock", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), false},
+		"often, the same schedule":            {scheduled(of("token-regression", ""), "1 lease"), scheduled(of("token-reuse", ""), "1 lease"), false},
 		"the same act":                        {of("wrong-release", "", release(needed)), of("wrong-release", "", release(needed), release(beside)), true},
 		"of another client":                   {of("wrong-release", "", release(needed)), of("wrong-release", "", other), true},
 		"another anomaly of the same harm":    {of("wrong-release", "", release(needed)), of("granted-early", "granted-early", release(needed)), true},

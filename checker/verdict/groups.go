@@ -39,7 +39,7 @@ type Consequence struct {
 // consequence.
 func (v Verdict) Groups() []Group {
 	g := grouping{v: v, parent: make([]int, len(v.Anomalies)), weak: make([]bool, len(v.Anomalies)),
-		pairs: map[pair][]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}}
+		pairs: map[pair][]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}}
 	return g.groups()
 }
 
@@ -61,6 +61,8 @@ type pair struct{ key, a, b string }
 
 type lockAnomaly struct{ key, name string }
 
+type lockGrant struct{ key, grant string }
+
 // grouping finds for each anomaly the deeper one that brought it about.
 type grouping struct {
 	v      Verdict
@@ -70,6 +72,7 @@ type grouping struct {
 	pairs map[pair][]int
 	first map[lockAnomaly]int // of each kind the first of each lock
 	stale map[int64]int       // stale writes by their sequence number
+	freed map[lockGrant]int   // wrong releases by the grant that was released
 }
 
 // maxPaired bounds the pairs of one anomaly: a semaphore's can be of many grants.
@@ -132,6 +135,9 @@ func (g *grouping) attach(i int) {
 	if n := len(a.Effects); a.Name == "stale-write" && n > 0 {
 		g.stale[a.Effects[n-1]] = i // the write itself is the last of its evidence
 	}
+	if a.Name == "wrong-release" && len(a.Grants) > 0 && a.Grants[0] != "" {
+		g.freed[lockGrant{a.Key, a.Grants[0]}] = i
+	}
 	of := lockAnomaly{a.Key, a.Name}
 	if _, ok := g.first[of]; !ok {
 		g.first[of] = i
@@ -147,6 +153,10 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 			at, ok = g.met(a, o.Anomalies...)
 		case SameWrite:
 			at, ok = g.byWrite(a)
+		case SameRelease:
+			if len(a.Grants) > 0 {
+				at, ok = g.freed[lockGrant{a.Key, a.Grants[0]}]
+			}
 		case SameLock, PerhapsByLock:
 			at, ok = g.first[lockAnomaly{a.Key, o.Anomalies[0]}]
 		}

@@ -32,7 +32,7 @@ func grouped(v Verdict) []string {
 
 func TestGroups(t *testing.T) {
 	in := func(name, cause, grants string, at int64) Anomaly {
-		property := map[string]string{"wrong-release": Exclusion, "false-rejection": Register, "two-holders": Belief, "granted-early": Exclusion, "double-grant": Exclusion,
+		property := map[string]string{"wrong-release": Exclusion, "false-rejection": Register, "two-holders": Belief, "granted-early": Exclusion, "double-grant": Exclusion, "false-belief": Exclusion,
 			"token-regression": Tokens}[name]
 		if property == "" {
 			property = Register
@@ -73,6 +73,15 @@ func TestGroups(t *testing.T) {
 		{"the victim of a release had met who released it before", []Anomaly{
 			in("wrong-release", "", "a.1 b.1 c.1", 7), in("two-holders", "", "a.1 b.1", 8), in("two-holders", "", "c.1 b.1", 8),
 		}, []string{"wrong-release 1 > two-holders 1", "two-holders 1"}},
+		{"the answer to such a release", []Anomaly{
+			in("false-belief", "released", "a.1 b.1", 6), in("wrong-release", "", "a.1 b.1 c.1", 7),
+		}, []string{"wrong-release 1 > false-belief 1"}},
+		{"the answer to another release", []Anomaly{
+			in("false-belief", "released", "b.1 c.1", 8), in("wrong-release", "", "a.1 b.1 c.1", 7),
+		}, []string{"wrong-release 1 > false-belief 0+1"}},
+		{"the answer to a renewal", []Anomaly{
+			in("false-belief", "extended", "a.1 b.1", 6), in("wrong-release", "", "a.1 b.1 c.1", 7),
+		}, []string{"wrong-release 1", "false-belief/extended 1"}},
 		{"the more there are, the earlier in the list", []Anomaly{
 			in("double-grant", "", "a.1 b.1", 1), in("double-grant", "x", "c.1 d.1", 2), in("double-grant", "x", "e.1 f.1", 3),
 		}, []string{"double-grant/x 2", "double-grant 1"}},

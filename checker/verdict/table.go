@@ -49,6 +49,7 @@ type Link uint8
 const (
 	SameGrants    Link = iota // two of their grants
 	SameWrite                 // the stale write itself
+	SameRelease               // the grant that was released
 	SameLock                  // the lock
 	PerhapsByLock             // the lock, and no event says that this one led to it
 )
@@ -97,7 +98,8 @@ var table = []AnomalyInfo{
 		Causes: []Cause{
 			{Name: "held", Says: "asked whether its client holds the lock, it said yes", Bug: true},
 			{Name: "extended", Says: "it extended a lease that its client had lost", Bug: true},
-			{Name: "released", Says: "it confirmed the release of a lock that its client had lost", Bug: true}}},
+			{Name: "released", Says: "it confirmed the release of a lock that its client had lost", Bug: true,
+				From: []Origin{{SameRelease, []string{"wrong-release"}}, {PerhapsByLock, []string{"wrong-release"}}}}}},
 	{Name: "revoked-early", Property: Exclusion, Depth: 3,
 		Doc:    "the service ended a lease that certainly had time left, and granted the lock to no client",
 		Causes: []Cause{{Name: "wrong-release", Says: "another client's release freed the lock", Bug: true}}},
