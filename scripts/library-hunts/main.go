@@ -41,7 +41,11 @@ func main() {
 	page := flag.String("page", "", "write the table below the marker of this page, instead of printing it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	rows, err := h.run(ctx, strings.FieldsFunc(*only, func(c rune) bool { return c == ',' || c == ' ' }), *table)
+	names := strings.FieldsFunc(*only, func(c rune) bool { return c == ',' || c == ' ' })
+	rows, err := h.run(ctx, names, *table)
+	if err == nil && *page != "" && len(names) > 0 {
+		rows, err = h.run(ctx, nil, true) // a page has all locks
+	}
 	if err == nil {
 		err = put(*page, rows)
 	}
@@ -81,6 +85,17 @@ func (h hunter) run(ctx context.Context, only []string, table bool) ([]row, erro
 // marker is the line of a page below which everything is written anew.
 const marker = "<!-- Below: what scripts/library-hunts printed (make library-hunts). -->"
 
+// keep gives rows without a hunt the line that the page has of them: it was hunted elsewhere, or earlier.
+func keep(table string, rows []row) {
+	for i, r := range rows {
+		for line := range strings.Lines(table) {
+			if r.result == nil && strings.HasPrefix(line, "| `"+r.lock.Name+"` |") {
+				rows[i].kept = strings.TrimSpace(line)
+			}
+		}
+	}
+}
+
 // put writes the table below the marker of a page, or prints it.
 func put(page string, rows []row) error {
 	if page == "" {
@@ -90,10 +105,11 @@ func put(page string, rows []row) error {
 	if err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
-	above, _, found := strings.Cut(string(text), marker)
+	above, below, found := strings.Cut(string(text), marker)
 	if !found {
 		return fmt.Errorf("write the table: %s has lost its line %q", page, marker)
 	}
+	keep(below, rows)
 	var table strings.Builder
 	if err := print(&table, rows); err != nil {
 		return err

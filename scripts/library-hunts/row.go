@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/hunt"
-	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -68,6 +68,7 @@ type row struct {
 	result *hunt.Result   // nil: there was no hunt
 	ran    map[string]int // schedules that ran as planned, by column
 	all    int            // schedules that ran as planned
+	kept   string         // the line that the page has of a hunt that is not here
 }
 
 // count reads the schedules that were run, a line of JSON each. One that was discarded proves nothing, and does not
@@ -109,36 +110,37 @@ func (r row) every() []*hunt.Counterexample {
 	return out
 }
 
-// found are the lock bugs of a hunt, by whose doing they are. Variants of one are the same bug.
-type found struct {
-	library     int // of those that came again
-	clientClock int // likewise, of those that it takes nothing but a wrong clock of a client for
-	serverClock int // likewise, of those that it takes nothing but a wrong clock of a server for: a service that ends leases by its clock
-	unconfirmed int // too few runs showed it to tell the lock's doing from chance
-}
-
-func (r row) found() (found, error) {
-	var f found
+// causes say of each lock bug of a hunt whose doing it is, and count them: together they are the lock bugs of the
+// hunt's verdict. Variants of one are the same bug.
+func (r row) causes() (string, error) {
+	const library, client, server, unconfirmed = "by the library", "by a client's clock", "by the server's clock", "unconfirmed"
+	count := map[string]int{}
 	for _, w := range r.result.Counterexamples {
 		if w.Hazard() {
 			continue
 		}
 		columns, err := hazardsOf(w.Schedule)
 		if err != nil {
-			return f, fmt.Errorf("read %s: %w", w.Name, err)
+			return "", fmt.Errorf("read %s: %w", w.Name, err)
 		}
 		switch {
-		case !w.Steady():
-			f.unconfirmed++
-		case slices.Equal(columns, []string{clientClock}):
-			f.clientClock++
 		case slices.Equal(columns, []string{serverClock}):
-			f.serverClock++
+			count[server]++
+		case !w.Steady():
+			count[unconfirmed]++
+		case slices.Equal(columns, []string{clientClock}):
+			count[client]++
 		default:
-			f.library++
+			count[library]++
 		}
 	}
-	return f, nil
+	var out []string
+	for _, cause := range []string{library, client, server, unconfirmed} {
+		if count[cause] > 0 {
+			out = append(out, fmt.Sprintf("%d %s", count[cause], cause))
+		}
+	}
+	return strings.Join(out, ", "), nil
 }
 
 // cells are what was found in each column: the gravest, or the number of schedules in which nothing was.
@@ -194,33 +196,28 @@ func said(w *hunt.Counterexample, more bool) string {
 	return out
 }
 
-// outcome says what came of the hunt.
+// outcome is the hunt's verdict with its own counts, and whose doing its lock bugs are.
 func (r row) outcome() (string, error) {
-	f, err := r.found()
+	why := r.result.Unproved()
+	bugs, hazards := r.result.Failures()
+	switch {
+	case bugs+hazards == 0 && why != "":
+		return verdict.Unknown.Word() + ": " + why, nil
+	case bugs+hazards == 0:
+		return verdict.True.Word(), nil
+	}
+	out := verdict.Failed(bugs, hazards)
+	causes, err := r.causes()
 	if err != nil {
 		return "", err
 	}
-	var out []string
-	if f.library > 0 {
-		out = append(out, fmt.Sprintf("%d %s", f.library, format.Noun(f.library, "lock bug", "lock bugs")))
+	if causes != "" {
+		out += " (" + causes + ")"
 	}
-	if f.clientClock > 0 {
-		out = append(out, fmt.Sprintf("%d %s by a client's clock", f.clientClock, format.Noun(f.clientClock, "lock bug", "lock bugs")))
+	if bugs == 0 && why != "" {
+		out += "; undecided whether it has lock bugs: " + why
 	}
-	if f.serverClock > 0 {
-		out = append(out, fmt.Sprintf("%d by the server's clock", f.serverClock))
-	}
-	why := r.result.Unproved()
-	switch {
-	case f.library+f.clientClock > 0:
-	case f.unconfirmed > 0:
-		out = append(out, "undecided: what was found did not come often enough")
-	case why != "":
-		out = append(out, "undecided: "+why)
-	default:
-		out = append([]string{"no lock bug"}, out...)
-	}
-	return strings.Join(out, "; "), nil
+	return out, nil
 }
 
 // print writes the table.
@@ -229,6 +226,10 @@ func print(w io.Writer, rows []row) error {
 	text := "| " + strings.Join(head, " | ") + " |\n" + strings.Repeat("|---", len(head)) + "|\n"
 	var missing []string
 	for _, r := range rows {
+		if r.result == nil && r.kept != "" {
+			text += r.kept + "\n"
+			continue
+		}
 		if r.result == nil {
 			missing = append(missing, "`"+r.lock.Name+"`")
 			continue

@@ -111,18 +111,26 @@ func TestRowOfAHunt(t *testing.T) {
 		ran    []hunt.Ran
 		want   string
 	}{
-		"nothing":                                  {proved, []hunt.Ran{plain, paused}, "no lock bug | 2 | none in 1 | none in 1 | – | – | – | – | – |"},
-		"a schedule that ran twice counts once":    {proved, []hunt.Ran{plain, paused, paused}, "no lock bug | 2 | none in 1 | none in 1 | – | – | – | – | – |"},
-		"what was discarded does not count":        {proved, []hunt.Ran{plain, discarded}, "no lock bug | 1 | none in 1 | – | – | – | – | – | – |"},
-		"a hunt that was cut short proves nothing": {hunt.Result{Runs: 2, Granted: 2, CutShort: true}, []hunt.Ran{plain}, "undecided: the hunt was interrupted | 1 | none in 1 | – | – | – | – | – | – |"},
-		"a bug":                {found(bug(18, 20)), []hunt.Ran{plain}, "1 lock bug | 1 | lock bug: wrong-release, 18 of 20 | – | – | – | – | – | – |"},
-		"a hazard is no bug":   {found(hazard), []hunt.Ran{plain, paused}, "no lock bug | 2 | none in 1 | hazard | – | – | – | – | – |"},
-		"a bug that came once": {found(bug(1, 2)), []hunt.Ran{plain}, "undecided: what was found did not come often enough | 1 | unconfirmed: wrong-release, 1 of 2 | – | – | – | – | – | – |"},
-		"a bug in one column hides a hazard there":                 {found(hazard, bug(20, 20, "pause: A")), []hunt.Ran{plain, paused}, "1 lock bug | 2 | none in 1 | lock bug: wrong-release, 20 of 20 | – | – | – | – | – |"},
-		"a bug by the server's clock alone is not the library's":   {found(bug(20, 20, "clock: redis +750ms")), []hunt.Ran{plain}, "no lock bug; 1 by the server's clock | 1 | none in 1 | – | – | – | – | lock bug: wrong-release, 20 of 20 | – |"},
-		"a bug that needs a client's wrong clock is counted apart": {found(bug(20, 20, "clock: A +750ms")), []hunt.Ran{plain}, "1 lock bug by a client's clock | 1 | none in 1 | – | – | – | lock bug: wrong-release, 20 of 20 | – | – |"},
-		"few runs alone count with those beside others":            {found(few), []hunt.Ran{plain}, "1 lock bug | 1 | lock bug: wrong-release, 5 of 5 | – | – | – | – | – | – |"},
-		"a variant is the same bug in other faults":                {found(variant), []hunt.Ran{plain}, "1 lock bug | 1 | none in 1 | lock bug: wrong-release, 20 of 20 | – | – | lock bug: wrong-release, 9 of 10 | – | – |"},
+		"nothing":                                  {proved, []hunt.Ran{plain, paused}, "PASS | 2 | none in 1 | none in 1 | – | – | – | – | – |"},
+		"a schedule that ran twice counts once":    {proved, []hunt.Ran{plain, paused, paused}, "PASS | 2 | none in 1 | none in 1 | – | – | – | – | – |"},
+		"what was discarded does not count":        {proved, []hunt.Ran{plain, discarded}, "PASS | 1 | none in 1 | – | – | – | – | – | – |"},
+		"a hunt that was cut short proves nothing": {hunt.Result{Runs: 2, Granted: 2, CutShort: true}, []hunt.Ran{plain}, "UNKNOWN: the hunt was interrupted | 1 | none in 1 | – | – | – | – | – | – |"},
+		"a bug":                {found(bug(18, 20)), []hunt.Ran{plain}, "FAIL: 1 lock bug, 0 lease hazards (1 by the library) | 1 | lock bug: wrong-release, 18 of 20 | – | – | – | – | – | – |"},
+		"a hazard is no bug":   {found(hazard), []hunt.Ran{plain, paused}, "FAIL: 0 lock bugs, 1 lease hazard | 2 | none in 1 | hazard | – | – | – | – | – |"},
+		"a bug that came once": {found(bug(1, 2)), []hunt.Ran{plain}, "FAIL: 1 lock bug, 0 lease hazards (1 unconfirmed) | 1 | unconfirmed: wrong-release, 1 of 2 | – | – | – | – | – | – |"},
+		"a bug in one column hides a hazard there":                 {found(hazard, bug(20, 20, "pause: A")), []hunt.Ran{plain, paused}, "FAIL: 1 lock bug, 1 lease hazard (1 by the library) | 2 | none in 1 | lock bug: wrong-release, 20 of 20 | – | – | – | – | – |"},
+		"a bug by the server's clock alone is not the library's":   {found(bug(20, 20, "clock: redis +750ms")), []hunt.Ran{plain}, "FAIL: 1 lock bug, 0 lease hazards (1 by the server's clock) | 1 | none in 1 | – | – | – | – | lock bug: wrong-release, 20 of 20 | – |"},
+		"a bug that needs a client's wrong clock is counted apart": {found(bug(20, 20, "clock: A +750ms")), []hunt.Ran{plain}, "FAIL: 1 lock bug, 0 lease hazards (1 by a client's clock) | 1 | none in 1 | – | – | – | lock bug: wrong-release, 20 of 20 | – | – |"},
+		"one of each kind adds up to the verdict": {
+			found(bug(20, 20, "pause: A"), bug(20, 20, "clock: A +750ms"), bug(1, 6, "clock: redis +750ms"), bug(1, 2), hazard), []hunt.Ran{plain, paused},
+			"FAIL: 4 lock bugs, 1 lease hazard (1 by the library, 1 by a client's clock, 1 by the server's clock, 1 unconfirmed) | 2 | unconfirmed: wrong-release, 1 of 2 | lock bug: wrong-release, 20 of 20 | – | – | lock bug: wrong-release, 20 of 20 | unconfirmed: wrong-release, 1 of 6 | – |",
+		},
+		"hazards of a hunt that was cut short": {
+			hunt.Result{Runs: 2, Granted: 2, CutShort: true, Counterexamples: []*hunt.Counterexample{hazard}}, []hunt.Ran{paused},
+			"FAIL: 0 lock bugs, 1 lease hazard; undecided whether it has lock bugs: the hunt was interrupted | 1 | – | hazard | – | – | – | – | – |",
+		},
+		"few runs alone count with those beside others": {found(few), []hunt.Ran{plain}, "FAIL: 1 lock bug, 0 lease hazards (1 by the library) | 1 | lock bug: wrong-release, 5 of 5 | – | – | – | – | – | – |"},
+		"a variant is the same bug in other faults":     {found(variant), []hunt.Ran{plain}, "FAIL: 1 lock bug, 0 lease hazards (1 by the library) | 1 | none in 1 | lock bug: wrong-release, 20 of 20 | – | – | lock bug: wrong-release, 9 of 10 | – | – |"},
 	} {
 		if got := rowOf(t, x.result, x.ran...); got != head+x.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, head+x.want)
@@ -165,6 +173,18 @@ func TestPage(t *testing.T) {
 	}
 	if text := string(got); !strings.HasPrefix(text, "above\n"+marker+"\n\n| lock |") || strings.Contains(text, "old") {
 		t.Errorf("the page is\n%s", text)
+	}
+	kept := "| `mine` | lib 1.0 | Go | of an earlier hunt |"
+	write("above\n" + marker + "\n| `mine2` | x |\n" + kept + "\n| `gone` | x |\n")
+	if err := put(page, []row{{lock: clients.Info{Name: "mine"}}, {lock: clients.Info{Name: "other"}}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err = os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(got); !strings.Contains(text, "\n"+kept+"\n") || strings.Contains(text, "mine2") || strings.Contains(text, "gone") || !strings.HasSuffix(text, "Not hunted: `other`.\n") {
+		t.Errorf("the page with a row of an earlier hunt is\n%s", text)
 	}
 	write("no marker\n")
 	if err := put(page, nil); err == nil || !strings.Contains(err.Error(), "has lost its line") {
