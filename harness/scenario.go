@@ -170,7 +170,7 @@ func (o ScenarioOptions) runOptions() Options {
 	s := o.Scenario
 	opts := Defaults()
 	opts.Host = o.Host
-	opts.Extra = o.extra()
+	opts.Extra = o.LockOptions()
 	opts.Lock, opts.Fencing, opts.Cluster, opts.TTL, opts.Seed, opts.Register = o.Lock, o.Fencing, s.Cluster, s.TTL, o.Seed, o.Register
 	if o.Cluster != "" {
 		opts.Cluster = o.Cluster
@@ -198,8 +198,8 @@ func (o ScenarioOptions) runOptions() Options {
 	return opts
 }
 
-// extra is the scenario's options with the user's put over them.
-func (o ScenarioOptions) extra() map[string]string {
+// LockOptions are the scenario's options of the lock, with the user's put over them.
+func (o ScenarioOptions) LockOptions() map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, o.Scenario.Extra)
 	maps.Copy(out, o.Extra)
@@ -246,7 +246,7 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := info.CheckOptions(o.extra()); err != nil {
+	if err := info.CheckOptions(o.LockOptions()); err != nil {
 		return err
 	}
 	if err := info.CheckAbilities(o.Abilities); err != nil {

@@ -17,6 +17,12 @@ func javaLines() []line {
 		options: []clients.Option{{
 			Name: "watchdog", About: "no lease is given, and the library renews the lock for as long as its process lives; no: the lease is --ttl",
 			Default: "yes", Check: adapter.Checks(adapter.ParseSwitch),
+		}, {
+			Name: "nested", About: "how often an acquire takes the lock, as nested calls of one thread do, and a release unlocks it",
+			Default: "1", Check: adapter.Checks(adapter.ParseCount),
+		}, {
+			Name: "threads", About: "which of its threads take the lock: one, or each grant has its own (each), as in a pool",
+			Default: "one", Check: adapter.Checks(adapter.OneOf("one", "each")),
 		}},
 	}
 	of := func(name, variant, about string) line {

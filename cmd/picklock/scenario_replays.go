@@ -170,6 +170,20 @@ type testbedFor struct {
 	ignoreLost           bool
 }
 
+// options are those of the testbed, whose servers log into dir.
+func (o testbedFor) options(dir string) testbeds.Options {
+	s := o.Scenario
+	lo := testbeds.Options{Extra: o.LockOptions(), Abilities: o.Abilities, Runtime: o.runtime, ClientImage: o.clientImage, Self: o.Self, Dir: dir}
+	lo.Settings.Lock, lo.Settings.Fencing, lo.Settings.Cluster, lo.Settings.TTL = o.Lock, o.Fencing, s.Cluster, s.TTL
+	if o.Cluster != "" {
+		lo.Settings.Cluster = o.Cluster
+	}
+	if o.runtime == "local" {
+		lo.Settings.Folder = s.FolderOf(o.Lock)
+	}
+	return lo
+}
+
 // oneLane opens a testbed for a scenario's clients.
 func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, func() error, error) {
 	s := o.Scenario
@@ -186,14 +200,7 @@ func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, fu
 		return nil, target, nil, fmt.Errorf("make a folder for the servers' logs: %w", err)
 	}
 	remove := func() error { return os.RemoveAll(dir) }
-	lo := testbeds.Options{Extra: o.Extra, Abilities: o.Abilities, Runtime: o.runtime, ClientImage: o.clientImage, Self: o.Self, Dir: dir}
-	lo.Settings.Lock, lo.Settings.Fencing, lo.Settings.Cluster, lo.Settings.TTL = o.Lock, o.Fencing, s.Cluster, s.TTL
-	if o.Cluster != "" {
-		lo.Settings.Cluster = o.Cluster
-	}
-	if o.runtime == "local" {
-		lo.Settings.Folder = s.FolderOf(o.Lock)
-	}
+	lo := o.options(dir)
 	if err = harness.Serves(ctx, lockTable, info, lo.Settings.Cluster); err == nil {
 		target, err = lo.Target(ctx, info)
 	}

@@ -1,6 +1,10 @@
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
 import org.redisson.api.RLock;
@@ -20,14 +24,20 @@ import org.redisson.config.Config;
  * an IllegalMonitorStateException; that a fenced lock gives a token with which a resource can refuse
  * an older holder. It has no signal for a lock that was lost.
  *
+ * Option nested: how often an acquire takes the lock, as nested calls of one thread do. The locks are reentrant: a
+ * release then unlocks it as often. Option threads: one does everything; each: every grant has a thread of its own,
+ * as in a pool, which also releases it.
+ *
  * A watchdog's renewals cannot be seen from outside, so that with it no lease is claimed.
  */
 public class RedissonLocks extends Adapter {
     private final String type;
     private RedissonClient redisson;
     private boolean watchdog;
-    private int ttl, permits;
+    private int ttl, permits, nested;
     private final Map<String, RLock> held = new HashMap<>();
+    private boolean threads; // each grant has its own
+    private final Map<String, ExecutorService> owners = new HashMap<>(); // the thread of each grant, if so
     private final Map<String, String> ids = new HashMap<>(); // of a semaphore's permits
 
     RedissonLocks(String type) { this.type = type; }
@@ -36,6 +46,8 @@ public class RedissonLocks extends Adapter {
         ttl = request.ttlMs();
         watchdog = request.option("watchdog", "yes").equals("yes") && !type.equals("semaphore");
         permits = Integer.parseInt(request.option("permits", "2"));
+        nested = Integer.parseInt(request.option("nested", "1"));
+        threads = request.option("threads", "one").equals("each");
         Config config = new Config();
         config.setLockWatchdogTimeout(ttl);
         config.useSingleServer().setAddress("redis://" + request.servers().get(0));
@@ -52,6 +64,26 @@ public class RedissonLocks extends Adapter {
     }
 
     public Grant acquire(String key, long timeoutMs, boolean shared) throws Exception {
+        if (!threads) return acquired(key, timeoutMs, shared);
+        ExecutorService owner = Executors.newSingleThreadExecutor();
+        Grant grant = null;
+        try {
+            return grant = in(owner, () -> acquired(key, timeoutMs, shared));
+        } finally {
+            if (grant == null) owner.shutdown();
+            else owners.put(key, owner);
+        }
+    }
+
+    private static <T> T in(ExecutorService thread, Callable<T> call) throws Exception {
+        try {
+            return thread.submit(call).get();
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof Exception cause ? cause : e;
+        }
+    }
+
+    private Grant acquired(String key, long timeoutMs, boolean shared) throws Exception {
         long since = System.nanoTime(); // the library does not tell when the request was sent that was granted
         Lease lease = watchdog ? null : new Lease(ttl, since);
         try {
@@ -71,14 +103,19 @@ public class RedissonLocks extends Adapter {
                     : (Long) lock.getClass().getMethod("tryLockAndGetToken", long.class, long.class, TimeUnit.class).invoke(lock, timeoutMs, (long) ttl, TimeUnit.MILLISECONDS);
                 if (got == null) return null;
                 token = got;
-            } else if (!(watchdog ? lock.tryLock(timeoutMs, TimeUnit.MILLISECONDS) : lock.tryLock(timeoutMs, ttl, TimeUnit.MILLISECONDS))) {
+            } else if (!take(lock, timeoutMs)) {
                 return null;
             }
             held.put(key, lock);
+            for (int i = 1; i < nested; i++) take(lock, timeoutMs);
             return new Grant(token, lease);
         } catch (RedisException e) { // it may have taken effect or not
             throw new Unknown(e.toString());
         }
+    }
+
+    private boolean take(RLock lock, long timeoutMs) throws InterruptedException {
+        return watchdog ? lock.tryLock(timeoutMs, TimeUnit.MILLISECONDS) : lock.tryLock(timeoutMs, ttl, TimeUnit.MILLISECONDS);
     }
 
     /** The lock of a key. Older versions do not have all of them. */
@@ -95,20 +132,30 @@ public class RedissonLocks extends Adapter {
         return (RLock) lock;
     }
 
-    /** What isHeldByCurrentThread says, which asks Redis. All requests come in one thread. */
-    public boolean holds(String key) throws NotSent {
+    /** What isHeldByCurrentThread says in the thread of the grant, which asks Redis. */
+    public boolean holds(String key) throws Exception {
         try {
-            return held.containsKey(key) && held.get(key).isHeldByCurrentThread();
+            if (!held.containsKey(key)) return false;
+            return threads ? in(owners.get(key), () -> held.get(key).isHeldByCurrentThread()) : held.get(key).isHeldByCurrentThread();
         } catch (RedisException e) {
             throw new NotSent(e.toString());
         }
     }
 
-    public boolean release(String key) throws Unknown {
+    public boolean release(String key) throws Exception {
+        ExecutorService owner = owners.remove(key);
+        if (owner == null) return released(key);
+        try (AutoCloseable ended = owner::shutdown) {
+            return in(owner, () -> released(key));
+        }
+    }
+
+    private boolean released(String key) throws Unknown {
         if (!held.containsKey(key) && !ids.containsKey(key)) return false;
         try {
             if (type.equals("semaphore")) return redisson.getPermitExpirableSemaphore(key).tryRelease(ids.remove(key));
-            held.remove(key).unlock();
+            RLock lock = held.remove(key);
+            for (int i = 0; i < nested; i++) lock.unlock();
             return true;
         } catch (IllegalMonitorStateException e) {
             return false; // "attempt to unlock lock, not locked by current thread"

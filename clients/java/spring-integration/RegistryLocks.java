@@ -5,9 +5,11 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.locks.Lock;
+import org.springframework.context.Lifecycle;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
+import org.springframework.integration.jdbc.lock.LockRepository;
 import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.integration.support.locks.LockRegistry;
 import org.springframework.integration.support.locks.RenewableLockRegistry;
@@ -46,12 +48,12 @@ public class RegistryLocks extends Adapter {
         String[] at = request.servers().get(0).split(":");
         LettuceConnectionFactory factory = new LettuceConnectionFactory(at[0], Integer.parseInt(at[1]));
         factory.afterPropertiesSet();
-        factory.start();
+        start(factory);
         return new RedisLockRegistry(factory, "picklock", ttl);
     }
 
     /** On the table of the library's own schema. */
-    private LockRegistry jdbc(Open request) {
+    private LockRegistry jdbc(Open request) throws ReflectiveOperationException {
         HikariDataSource source = new HikariDataSource();
         source.setJdbcUrl("jdbc:postgresql://" + request.servers().get(0) + "/postgres?user=postgres");
         source.setMaximumPoolSize(2);
@@ -63,8 +65,18 @@ public class RegistryLocks extends Adapter {
         repository.setTransactionManager(new JdbcTransactionManager(source));
         repository.afterPropertiesSet();
         repository.afterSingletonsInstantiated();
-        repository.start();
-        return new JdbcLockRegistry(repository, Duration.ofMillis(ttl));
+        start(repository);
+        try { // older versions have the time to live in the repository
+            return JdbcLockRegistry.class.getConstructor(LockRepository.class, Duration.class).newInstance(repository, Duration.ofMillis(ttl));
+        } catch (NoSuchMethodException e) {
+            DefaultLockRepository.class.getMethod("setTimeToLive", int.class).invoke(repository, ttl);
+            return new JdbcLockRegistry(repository);
+        }
+    }
+
+    /** Older versions begin without it. */
+    private static void start(Object bean) {
+        if (bean instanceof Lifecycle both) both.start();
     }
 
     /** The library waits by trying again and again: so does this, which thereby knows when the try began that was granted. */
