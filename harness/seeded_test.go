@@ -34,7 +34,7 @@ var bugs = []kept{
 	{"cached-hold", "--faults partition:holder:servers:in --duration 10s", "granted-early"},
 	{"check-then-set", "race-for-lock", "granted-early"},
 	{"cleanup-without-owner", "waiter-gives-up", "granted-early"},
-	{"confirms-blindly", "sleeping-release", "granted-early"},
+	{"confirms-blindly", "sleeping-release", "false-belief"},
 	{"del-without-owner", "sleeping-release", "wrong-release"},
 	{"extends-blindly", "late-renewal", "false-belief"},
 	{"fail-open", "--faults partition:client:servers --duration 10s", "granted-early"},

@@ -170,6 +170,19 @@ func kindWords(s *scenarios.Scenario, st scenarios.TriggeredFault) string {
 		return "a cut of " + whom
 	case "flap":
 		return "a flapping link of " + whom
+	case "slow":
+		return "a slow link of " + whom
+	case "loss":
+		return "a lossy link of " + whom
+	case "withhold":
+		if client(st.Fault.Peers) {
+			return "a lost answer"
+		}
+		return "a lost request"
+	case "failover":
+		return "a failover"
+	case "disk":
+		return "a disk fault of " + whom
 	case "reset":
 		return "a reset connection"
 	case "clock":

@@ -124,3 +124,13 @@ func (r rootCause) line() string {
 	}
 	return s
 }
+
+// AdviceOn says of one anomaly of a lock what happened, in plain words, and what prevents it, with the page
+// that explains it; "" for what is not known.
+func AdviceOn(a checker.Anomaly) (says, do, link string) {
+	advice, ok := adviceOn(seen{group: checker.Group{Name: a.Name, Cause: a.Cause, Count: 1}, list: []checker.Anomaly{a}})
+	if !ok {
+		return "", "", ""
+	}
+	return advice.says, advice.do, docs + advice.page
+}

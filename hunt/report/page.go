@@ -57,6 +57,7 @@ type counterexampleView struct {
 	Help, Story, Needed, Cause       []string
 	Variants                         []string
 	Mitigations                      []mitigationView
+	Advice, AdviceLink               string // "" if nothing is known
 	Picture                          template.HTML
 }
 
@@ -109,6 +110,10 @@ func view(r *hunt.Result, w *hunt.Counterexample, n int, dir string) counterexam
 		Once: !w.Steady(), Story: picture(w), Cause: causeWords(w), Variants: variantWords(w), Needed: slices.DeleteFunc(slices.Clone(w.Needed), func(s string) bool { return s == "" }),
 	}
 	v.Rate = shareWords(rateOf(w))
+	if says, do := advice(w); len(do) > 0 {
+		v.Cause = append(says, v.Cause...)
+		v.Advice, v.AdviceLink = do[0], do[1]
+	}
 	for _, m := range w.Mitigations {
 		switch {
 		case m.Why != "":

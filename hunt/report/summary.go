@@ -11,6 +11,7 @@ import (
 	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/internal/format"
+	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -29,9 +30,10 @@ func Summary(w io.Writer, r *hunt.Result, dir string) error {
 			schedule = append(schedule, "may not be minimal: "+c.Larger)
 		}
 		rows(&b, "  schedule", schedule...)
-		rows(&b, "  cause", causeWords(c)...)
+		says, do := advice(c)
+		rows(&b, "  cause", append(says, causeWords(c)...)...)
 		rows(&b, "  reproduced", rateWords(c))
-		rows(&b, "  mitigation", mitigationWords(c)...)
+		rows(&b, "  mitigation", append(do, mitigationWords(c)...)...)
 		rows(&b, "  also by", variantWords(c)...)
 		rows(&b, "  replay", Replay(r, c, dir))
 		if test := AsTest(r, c, dir); test != "" {
@@ -217,6 +219,19 @@ func mitigationWords(w *hunt.Counterexample) []string {
 		}
 	}
 	return out
+}
+
+// advice says what the anomaly of a counterexample is in plain words, and what prevents it: nothing of what came
+// once and never again.
+func advice(w *hunt.Counterexample) (says, do []string) {
+	if w.Evidence == nil || w.Once() != "" {
+		return nil, nil
+	}
+	happened, remedy, link := results.AdviceOn(w.Evidence.Anomaly)
+	if happened == "" {
+		return nil, nil
+	}
+	return []string{happened}, []string{remedy, link}
 }
 
 // noneOf is the rate of what was not seen.
