@@ -15,12 +15,13 @@ import (
 )
 
 // hazards are the columns of the table, in their order.
-var hazards = []string{noFault, "client stopped", "delayed write", "messages late or lost", clientClock, serverClock, "servers fail"}
+var hazards = []string{noFault, "client stopped", "delayed write", "messages late or lost", clientClock, serverClock, serversFail}
 
 const (
 	noFault     = "no fault"
 	clientClock = "client's clock wrong"
 	serverClock = "server's clock wrong"
+	serversFail = "servers fail"
 )
 
 // register is what a schedule calls the protected resource.
@@ -37,7 +38,7 @@ func hazardOf(f scenarios.Fault, clients []string) string {
 	case f.Word == "hold" && slices.Contains(slices.Concat(f.Nodes, f.Peers), register):
 		return "delayed write"
 	case !onClient:
-		return "servers fail"
+		return serversFail
 	case f.Word == "pause", f.Word == "kill":
 		return "client stopped"
 	}
@@ -113,7 +114,7 @@ func (r row) every() []*hunt.Counterexample {
 // causes say of each lock bug of a hunt whose doing it is, and count them: together they are the lock bugs of the
 // hunt's verdict. Variants of one are the same bug.
 func (r row) causes() (string, error) {
-	const library, client, server, unconfirmed = "by the library", "by a client's clock", "by the server's clock", "unconfirmed"
+	const library, failure, client, server, unconfirmed = "by the library", "when servers fail", "by a client's clock", "by the server's clock", "unconfirmed"
 	count := map[string]int{}
 	for _, w := range r.result.Counterexamples {
 		if w.Hazard() {
@@ -130,12 +131,14 @@ func (r row) causes() (string, error) {
 			count[unconfirmed]++
 		case slices.Equal(columns, []string{clientClock}):
 			count[client]++
+		case slices.Equal(columns, []string{serversFail}):
+			count[failure]++
 		default:
 			count[library]++
 		}
 	}
 	var out []string
-	for _, cause := range []string{library, client, server, unconfirmed} {
+	for _, cause := range []string{library, failure, client, server, unconfirmed} {
 		if count[cause] > 0 {
 			out = append(out, fmt.Sprintf("%d %s", count[cause], cause))
 		}

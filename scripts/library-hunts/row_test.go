@@ -122,8 +122,8 @@ func TestRowOfAHunt(t *testing.T) {
 		"a bug by the server's clock alone is not the library's":   {found(bug(20, 20, "clock: redis +750ms")), []hunt.Ran{plain}, "FAIL: 1 lock bug, 0 lease hazards (1 by the server's clock) | 1 | none in 1 | – | – | – | – | lock bug: wrong-release, 20 of 20 | – |"},
 		"a bug that needs a client's wrong clock is counted apart": {found(bug(20, 20, "clock: A +750ms")), []hunt.Ran{plain}, "FAIL: 1 lock bug, 0 lease hazards (1 by a client's clock) | 1 | none in 1 | – | – | – | lock bug: wrong-release, 20 of 20 | – | – |"},
 		"one of each kind adds up to the verdict": {
-			found(bug(20, 20, "pause: A"), bug(20, 20, "clock: A +750ms"), bug(1, 6, "clock: redis +750ms"), bug(1, 2), hazard), []hunt.Ran{plain, paused},
-			"FAIL: 4 lock bugs, 1 lease hazard (1 by the library, 1 by a client's clock, 1 by the server's clock, 1 unconfirmed) | 2 | unconfirmed: wrong-release, 1 of 2 | lock bug: wrong-release, 20 of 20 | – | – | lock bug: wrong-release, 20 of 20 | unconfirmed: wrong-release, 1 of 6 | – |",
+			found(bug(20, 20, "pause: A"), bug(20, 20, "kill: redis"), bug(20, 20, "clock: A +750ms"), bug(1, 6, "clock: redis +750ms"), bug(1, 2), hazard), []hunt.Ran{plain, paused},
+			"FAIL: 5 lock bugs, 1 lease hazard (1 by the library, 1 when servers fail, 1 by a client's clock, 1 by the server's clock, 1 unconfirmed) | 2 | unconfirmed: wrong-release, 1 of 2 | lock bug: wrong-release, 20 of 20 | – | – | lock bug: wrong-release, 20 of 20 | unconfirmed: wrong-release, 1 of 6 | lock bug: wrong-release, 20 of 20 |",
 		},
 		"hazards of a hunt that was cut short": {
 			hunt.Result{Runs: 2, Granted: 2, CutShort: true, Counterexamples: []*hunt.Counterexample{hazard}}, []hunt.Ran{paused},
