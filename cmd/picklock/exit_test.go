@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"testing"
 )
@@ -23,5 +25,28 @@ func TestStatus(t *testing.T) {
 		if got := status(tt.err); got != tt.want {
 			t.Errorf("status(%v) = %d, want %d", tt.err, got, tt.want)
 		}
+	}
+}
+
+// Who interrupts picklock reads that, and not what a context was.
+func TestInterruptedSaysSo(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	canceled := fmt.Errorf("ask a testbed: %w", context.Canceled)
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		{ended, canceled, "interrupted before there was a result: ask a testbed"},
+		{t.Context(), canceled, "ask a testbed: context canceled"},
+		{ended, errors.New("no such lock"), "no such lock"},
+	} {
+		if got := interrupted(c.ctx, c.err); got.Error() != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	if err := interrupted(ended, nil); err != nil {
+		t.Error(err)
 	}
 }

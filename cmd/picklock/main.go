@@ -50,7 +50,15 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
-	return status(newRoot().ExecuteContext(ctx))
+	return status(interrupted(ctx, newRoot().ExecuteContext(ctx)))
+}
+
+// interrupted says of an error that a signal brought about that it did.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("interrupted before there was a result: %s", strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error())) //nolint:errorlint // "context canceled" says nothing to whom interrupted it
 }
 
 // status prints what is left to say of err and returns the exit code.

@@ -285,7 +285,7 @@ func covered(r *hunt.Result) []string {
 	if r.CPU > 0 && r.Runs > 0 {
 		text += fmt.Sprintf(", %.2f s of processor time each", r.CPU/float64(r.Runs))
 	}
-	if used := r.Used(); used > 0 {
+	if used := r.Used(); r.Runs > 0 && used > 0 && used <= 1 { // a hunt of a second used more to start its servers
 		text += fmt.Sprintf(" (%.0f %% of the processors)", 100*used)
 	}
 	return append(out, text)
