@@ -58,7 +58,7 @@ func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("interrupted before there was a result: %s", strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error())) //nolint:errorlint // "context canceled" says nothing to whom interrupted it
+	return fmt.Errorf("interrupted before there was a result: %s", strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()))
 }
 
 // status prints what is left to say of err and returns the exit code.
