@@ -152,6 +152,7 @@ func (ws *workers) drain(w *worker) {
 		}
 		var m workloads.Message
 		if err := json.Unmarshal(line, &m); err != nil {
+			w.end(lines)
 			ws.fail(fmt.Errorf("%s wrote %q: %w", w.name, strings.TrimSpace(string(line)), err))
 			return
 		}
@@ -173,6 +174,17 @@ func (ws *workers) drain(w *worker) {
 			ws.onMessage(w.name, m)
 		}
 	}
+}
+
+// endsWithin is how long a client may take to end whose program writes what is none of picklock's lines.
+const endsWithin = time.Second
+
+// end reads until the client has ended. A Go test that breaks down says so on standard output first, and only then
+// on standard error why: who ends it at its first line never learns the reason.
+func (w *worker) end(rest io.Reader) {
+	enough := time.AfterFunc(endsWithin, func() { _ = w.proc.Stdout.Close() })
+	defer enough.Stop()
+	_, _ = io.Copy(io.Discard, rest)
 }
 
 // declare keeps what a client's lock has declared.

@@ -169,13 +169,18 @@ func (e *Evidence) victims() (older, newer string, ok bool) {
 	return g[0], g[1], true
 }
 
-// claimed is the act whose answer is what is wrong: it said so of a lock that its client no longer held. "" if
-// the anomaly is none of an answer.
+// claimed is the act of a client that no longer held the lock, if it is what is wrong by itself: it was answered
+// as if the client did, or it freed another client's lock. "" if the anomaly is none of such an act.
 func (e *Evidence) claimed() string {
-	if e == nil || e.Anomaly.Name != "false-belief" {
+	switch {
+	case e == nil:
 		return ""
+	case e.Anomaly.Name == "wrong-release":
+		return history.Release
+	case e.Anomaly.Name == "false-belief":
+		return map[string]string{"held": history.Holds, "extended": history.Renew, "released": history.Release}[e.Anomaly.Cause]
 	}
-	return map[string]string{"held": history.Holds, "extended": history.Renew, "released": history.Release}[e.Anomaly.Cause]
+	return ""
 }
 
 // asks says that a client's act is the question by which an anomaly of its one grant shows: without it nobody

@@ -59,6 +59,8 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 		return false
 	}
 	switch {
+	case w.Evidence.claimed() != "" && o.Evidence.claimed() != "":
+		return w.Evidence.claimed() == o.Evidence.claimed()
 	case w.comparable() && o.comparable():
 		return sameActs(w.necessary(), o.necessary()) || w.sameFaults(o)
 	case w.sameSchedule(o):

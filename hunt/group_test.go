@@ -92,6 +92,12 @@ func TestSameBug(t *testing.T) {
 		w.Evidence = &Evidence{Anomaly: verdict.Anomaly{Name: "false-belief", Cause: cause, Grants: []string{"A.1", "B.1"}}}
 		return w
 	}
+	freed := func(hits int) *Counterexample {
+		w := of("wrong-release", "")
+		w.Search.Hits = hits
+		w.Evidence = &Evidence{Anomaly: verdict.Anomaly{Name: "wrong-release", Grants: []string{"A.1", "B.1", "C.1"}}}
+		return w
+	}
 	scheduled := func(w *Counterexample, until string) *Counterexample {
 		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\nclients:\n  A: acquire, work " + until + ", release\n"
 		return w
@@ -105,6 +111,10 @@ func TestSameBug(t *testing.T) {
 		"an answer to another act":            {of("wrong-release", "", release(needed)), answer("extended", 4), false},
 		"an answer to another that came once": {of("wrong-release", "", release(needed)), answer("extended", 1), false},
 		"two answers":                         {answer("held", 4), answer("held", 4), true},
+		"two answers that came once":          {answer("extended", 1), answer("extended", 1), true},
+		"two wrong releases that came once":   {freed(1), freed(1), true},
+		"a wrong release, and what needs it":  {freed(4), of("granted-early", "granted-early", release(needed)), true},
+		"a wrong release, and what does not":  {freed(4), of("granted-early", "granted-early", release(beside)), false},
 		"once, the same schedule":             {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
 		"once, another schedule":              {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},
 		"once, another harm":                  {scheduled(of("deadlock", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), false},
