@@ -56,7 +56,7 @@ type testbedAnswer struct {
 	Usage     bool          `json:"usage,omitempty"` // nothing that was asked for can work
 }
 
-// longestLaneLine bounds a schedule and what came of it.
+// longestTestbedLine bounds a schedule and what came of it.
 const longestTestbedLine = 64 << 20
 
 // ServeTestbed is the testbed's process: it runs what in brings on a host, as far as that may go side by side,
@@ -216,7 +216,7 @@ func (l *RemoteTestbed) Run(ctx context.Context, s *scenarios.Scenario) (*RunRes
 // Starts is how often its servers and clients were started.
 func (l *RemoteTestbed) Starts() int { return int(l.starts.Load()) }
 
-// laneEnds is how long a testbed may take to end its servers.
+// testbedEnds is how long a testbed may take to end its servers.
 const testbedEnds = 30 * time.Second
 
 // Close ends the process, and with it all that runs on it.

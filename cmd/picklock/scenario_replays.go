@@ -162,7 +162,7 @@ func replayRunner(ctx context.Context, o harness.ScenarioOptions, runtimeName, c
 	}, end, nil
 }
 
-// laneFor says what a testbed is opened for.
+// testbedFor says what a testbed is opened for.
 type testbedFor struct {
 	harness.ScenarioOptions
 	runtime, clientImage string
@@ -184,7 +184,7 @@ func (o testbedFor) options(dir string) testbeds.Options {
 	return lo
 }
 
-// oneLane opens a testbed for a scenario's clients.
+// oneTestbed opens a testbed for a scenario's clients.
 func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, func() error, error) {
 	s := o.Scenario
 	var target hunt.Target
