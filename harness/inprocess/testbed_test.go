@@ -19,7 +19,7 @@ const overlapping = `clients:
   B: await A granted, acquire, read, write, release
 `
 
-// TestLane: runs follow one another on the same servers, each with a key of its own and a
+// TestTestbed: runs follow one another on the same servers, each with a key of its own and a
 // verdict of its own, and harm does not reach from one into the next.
 func TestTestbed(t *testing.T) {
 	testkit.NeedProgram(t, "redis-server", "apt-get install redis-server")

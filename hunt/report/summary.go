@@ -166,7 +166,7 @@ func causeWords(w *hunt.Counterexample) []string {
 			out = append(out, fmt.Sprintf("confirmed: %s (without it: %s)", r.Name, noneOf(r.Rate)))
 		case r.Rate.Hits == 0:
 			out = append(out, fmt.Sprintf("probably %s: no run without it proves anything", r.Name))
-		case 2*r.Rate.Hits*max(1, rateOf(w).Runs) >= rateOf(w).Hits*r.Rate.Runs:
+		case bystander(w, r.Rate):
 			out = append(out, fmt.Sprintf("not %s: the lock breaks without it, too (%d of %d)", r.Name, r.Rate.Hits, r.Rate.Runs))
 		default:
 			out = append(out, fmt.Sprintf("%s makes it more likely (without it: %d of %d)", r.Name, r.Rate.Hits, r.Rate.Runs))
@@ -176,6 +176,11 @@ func causeWords(w *hunt.Counterexample) []string {
 		out = append(out, fmt.Sprintf("probably %s: there were no runs without", w.Takes()))
 	}
 	return out
+}
+
+// bystander says that a counterexample comes without a fault about as often as with it.
+func bystander(w *hunt.Counterexample, without hunt.Rate) bool {
+	return without.Hits > 0 && 2*without.Hits*max(1, rateOf(w).Runs) >= rateOf(w).Hits*without.Runs
 }
 
 // rateOf is how often a counterexample was reproduced: with the machine to itself, if that was
@@ -227,7 +232,11 @@ func advice(w *hunt.Counterexample) (says, do []string) {
 	if w.Evidence == nil || w.Once() != "" {
 		return nil, nil
 	}
-	happened, remedy, link := results.AdviceOn(w.Evidence.Anomaly)
+	a := w.Evidence.Anomaly
+	if slices.ContainsFunc(w.Without, func(r hunt.Mitigation) bool { return bystander(w, r.Rate) }) {
+		a.Suspect = nil // what its history suspects may have had no part in it
+	}
+	happened, remedy, link := results.AdviceOn(a)
 	if happened == "" {
 		return nil, nil
 	}

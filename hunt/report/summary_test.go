@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/hunt"
 )
 
@@ -66,6 +67,39 @@ func TestCauseWords(t *testing.T) {
 		w := &hunt.Counterexample{Signature: hunt.Signature{Kinds: []string{"a pause of a client"}}, Faults: c.faults, Alone: hunt.Rate{Hits: 20, Runs: 20}, Without: c.without}
 		if got := strings.Join(causeWords(w), "; "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// The summary and the page say what broke and what prevents it, by what the history suspects unless the runs
+// without that fault refute it; and nothing of what never came again.
+func TestAdvice(t *testing.T) {
+	bystander := []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 10, Runs: 10}}}
+	for _, c := range []struct {
+		name    string
+		alone   hunt.Rate
+		without []hunt.Mitigation
+		want    string // of the cause; "" for no advice
+	}{
+		{"suspected", hunt.Rate{Hits: 20, Runs: 20}, nil, "the lease ended while its holder was stopped"},
+		{"needed", hunt.Rate{Hits: 20, Runs: 20}, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10}}}, "the lease ended while its holder was stopped"},
+		{"refuted", hunt.Rate{Hits: 20, Runs: 20}, bystander, "the section was longer than the lease"},
+		{"never again", hunt.Rate{Runs: 20}, nil, ""},
+	} {
+		r := result()
+		w := r.Counterexamples[0]
+		w.Search, w.Alone, w.Without = hunt.Rate{Hits: 1, Runs: 1}, c.alone, c.without
+		w.Evidence = &hunt.Evidence{Anomaly: verdict.Anomaly{
+			Name: "stale-write", Cause: "lease-outlived", Suspect: &verdict.Suspect{Fault: "pause", On: verdict.OnClient, Nodes: []string{"A"}},
+		}}
+		var text bytes.Buffer
+		if err := Summary(&text, r, t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+		for where, said := range map[string]string{"summary": text.String(), "page": render(t, r)} {
+			if known := strings.Contains(said, "concepts/fencing.md"); known != (c.want != "") || !strings.Contains(said, c.want) {
+				t.Errorf("%s: the %s does not say %q:\n%s", c.name, where, c.want, said)
+			}
 		}
 	}
 }
