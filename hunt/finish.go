@@ -44,7 +44,7 @@ const (
 	unsteadyBudget = 600
 )
 
-// Why a counterexample may not be the least.
+// Why a counterexample may not be the least; the latter also why a mitigation was not tried.
 const (
 	asFound  = "it is as it was found"
 	timeOver = "the time was over"
@@ -325,9 +325,17 @@ func (h *Search) mitigations(ctx context.Context, p Runner, w *Counterexample, o
 		return
 	}
 	vary := func(name string, v Variation, s *scenarios.Scenario) {
+		if ctx.Err() != nil {
+			w.Mitigations = append(w.Mitigations, Mitigation{Name: name, Why: timeOver})
+			return
+		}
 		q, end, err := o.Vary(ctx, v)
 		if err != nil {
-			w.Mitigations = append(w.Mitigations, Mitigation{Name: name, Why: err.Error()})
+			m := Mitigation{Name: name, Why: err.Error()}
+			if ctx.Err() != nil {
+				m.Why = timeOver // and the error says only what was under way
+			}
+			w.Mitigations = append(w.Mitigations, m)
 			return
 		}
 		try(name, q, s)

@@ -93,6 +93,31 @@ func TestMitigationNotPlayed(t *testing.T) {
 	}
 }
 
+// What there was no time for says so, and not what was under way when the time was over.
+func TestMitigationOutOfTime(t *testing.T) {
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
+	h, r := search(t, m, Options{Target: target(1, 1, "pause"), Depth: 1, FailFast: true}, 1)
+	asked := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	h.mitigations(ctx, m, r.Counterexamples[0], FinishOptions{
+		Options: []Setting{{"careful", "yes"}, {"slow", "no"}},
+		Vary: func(context.Context, Variation) (Runner, func() error, error) {
+			asked++
+			cancel()
+			return nil, nil, fmt.Errorf("ask a testbed: %w", context.Canceled)
+		},
+	})
+	var why []string
+	for _, x := range r.Counterexamples[0].Mitigations {
+		if x.Rate.Runs == 0 {
+			why = append(why, x.Why)
+		}
+	}
+	if asked != 1 || len(why) < 2 || slices.ContainsFunc(why, func(w string) bool { return w != timeOver }) {
+		t.Errorf("%d testbeds asked for, not tried since %q", asked, why)
+	}
+}
+
 // slow is a runner whose runs take time.
 type slow struct {
 	*model
