@@ -159,7 +159,7 @@ func TestHuntFinds(t *testing.T) {
 	out := t.TempDir()
 	said, code := inner(t, self, "TestInnerHuntFinds", func(cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, outEnv+"="+out)
-		cmd.Args = append(cmd.Args, "-test.timeout=90s") // it ends before that, however much there is to make small
+		cmd.Args = append(cmd.Args, "-test.timeout=8m") // it ends before that, however much there is to make small
 	})
 	counterexample := filepath.Join(out, "hunt", "counterexamples", "counterexample-1-wrong-release.yaml")
 	for _, s := range []string{

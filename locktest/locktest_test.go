@@ -82,7 +82,7 @@ func TestExpectedViolations(t *testing.T) {
 // inner has the test binary run one of the tests that fail on purpose.
 func inner(t *testing.T, binary, name string, change func(*exec.Cmd)) (string, int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, "-test.run=^"+name+"$", "-test.v", "-test.timeout=5m")
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run=^"+name+"$", "-test.v", "-test.timeout=15m")
 	cmd.Env = append(os.Environ(), innerEnv+"=1", "TMPDIR="+t.TempDir())
 	if change != nil {
 		change(cmd)

@@ -69,10 +69,11 @@ export class RedisLock {
       };
       const gone = () => settle(fail, new Error('connection closed: nobody knows what came of it'));
       const settle = (how, what) => {
-        socket.off('data', take).off('close', gone);
+        socket.setTimeout(0).off('data', take).off('close', gone);
         how(what);
       };
       socket.on('data', take).on('close', gone);
+      socket.setTimeout(this.lease); // for the answer: between two commands the connection may be idle
       socket.write(`*${words.length}\r\n` + words.map((w) => `$${Buffer.byteLength(String(w))}\r\n${w}\r\n`).join(''));
     });
     if (text[0] === ':') return Number(text.slice(1));
