@@ -16,15 +16,16 @@ type interval struct{ from, to int64 }
 // an ok renew without held, which promises since + lease but says nothing of a
 // gap before it, so that it counts from its own ok unless the lease was still
 // alive then. An answer with held that a later grant disproves counts as one without
-// (dropFalseConfirmations). All of it ends with the release's invoke or the loss notice. A
-// killed client ends nothing: the promise is the service's.
+// (dropFalseConfirmations). All of it ends with the release's invoke or the loss notice, and
+// where its own client was granted the lock anew (replaceOwn). A killed client ends nothing:
+// the promise is the service's.
 func (g *grant) findAlive() {
 	end := g.okT
 	if g.lease > 0 {
 		end = max(end, satAdd(g.since, g.lease))
 		g.promised = satAdd(g.since, g.lease)
 	}
-	cut := g.lostT
+	cut := min(g.lostT, g.replacedT)
 	if r := g.release; r != nil {
 		cut = min(cut, r.invT)
 		if g.releaseHeld() {
@@ -53,6 +54,36 @@ func (g *grant) findAlive() {
 		intervals[i].to = min(intervals[i].to, cut)
 	}
 	g.setIntervals(slices.DeleteFunc(intervals, func(s interval) bool { return s.to <= s.from }))
+}
+
+// replaceOwn ends the leases of clients that were granted the lock anew. A client that was
+// killed and has started again may be the same owner to the lock, which then gives it back what
+// it held. No other client has a part in that. What it holds from then on is the newer grant's
+// to say. A semaphore has another permit for it, and an entry is one more of the same hold.
+func (k *lock) replaceOwn() {
+	if k.permits > 0 {
+		return
+	}
+	last := map[string][]*grant{} // by process: the latest hold and its entries
+	for _, g := range k.grants {
+		list := last[g.process]
+		if g.mode != nested {
+			for _, old := range list {
+				old.replacedT = g.replaces()
+			}
+			list = list[:0]
+		}
+		last[g.process] = append(list, g)
+	}
+}
+
+// replaces is until when an older grant of the same client lasted for certain: until this one
+// was given. That was before its ok, and of a lease that was over by then, even before its end.
+func (g *grant) replaces() int64 {
+	if g.lease == 0 {
+		return g.lo
+	}
+	return min(g.okT, max(g.lo, satAdd(g.since, g.lease)))
 }
 
 func (g *grant) intervals() []interval {

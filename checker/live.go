@@ -163,7 +163,7 @@ func (l *Live) granted(e history.Event) {
 		}
 	}
 	switch {
-	case k.alive != nil && k.alive.until > e.Time && g.until > e.Time:
+	case k.alive != nil && k.alive.process != g.process && k.alive.until > e.Time && g.until > e.Time:
 		l.Anomalies++
 		k.alive.early = append(k.alive.early, e.Time)
 	case e.Token != 0 && e.Lease > 0 && e.Token <= k.top && k.topOk < e.Since:
@@ -172,7 +172,7 @@ func (l *Live) granted(e history.Event) {
 	if e.Token > k.top {
 		k.top, k.topOk = e.Token, e.Time
 	}
-	if k.alive == nil || k.alive.until < g.until {
+	if k.alive == nil || k.alive.until < g.until || k.alive.process == g.process {
 		k.alive = g
 	}
 	l.hold(k, g)

@@ -118,6 +118,7 @@ type grant struct {
 	lostT        int64
 
 	believedEnd int64 // first of release's invoke, lost, kill, next acquire, end
+	replacedT   int64 // until when it lasted at most because its own process was granted the lock anew
 	n           int32 // position among the grants of its lock
 	heldAt      int32 // position among those that its process holds
 	contested   bool
