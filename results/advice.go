@@ -91,7 +91,7 @@ var advices = []advice{
 	{"granted-early", "granted-early", struck(server), "the service gave the lock away while another client's lease had time left, and a fault was on: it may have forgotten the grant",
 		"see in the evidence what the fault struck; a service must have a grant on a majority's disks before it answers", "guides/mitigations.md#lost-grants"},
 	{"granted-early", "granted-early", struck(clientLinks), "the lock went to two clients when messages of a client were lost or late",
-		"a missing answer is neither a grant nor a release: ask again as the same owner, and compare the owner in every step", "guides/mitigations.md#one-step"},
+		"a missing answer is neither a grant nor a release: ask again as the same owner, compare it in every step, and count the lease from the first request", "guides/mitigations.md#lost-answer"},
 	{"granted-early", "granted-early", struck(clientStopped), "the lock went to two clients when a client was stopped in the middle of a step",
 		"taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", shareOfLease, "the lock was given away after % of the lease that it had promised",

@@ -191,7 +191,7 @@ func TestAdviceFits(t *testing.T) {
 		{"a kill", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("kill", verdict.OnServer)), "forgot a grant when its server failed", "lost-grants", false},
 		{"a loss of power", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("powerloss", verdict.OnServer)), "forgot a grant when its server failed", "lost-grants", false},
 		{"a cut between servers", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("partition", verdict.OnServer)), "may have forgotten", "lost-grants", false},
-		{"a cut of a client", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("partition", verdict.OnClient)), "lost or late", "one-step", false},
+		{"a cut of a client", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("partition", verdict.OnClient)), "lost or late", "lost-answer", false},
 		{"a pause of a client", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("pause", verdict.OnClient)), "in the middle of a step", "one-step", false},
 		{"stopped", checker.Group{Name: "stale-write", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{Suspect: by("pause", verdict.OnClient)}}, "while its holder was stopped", "concepts/fencing.md", false},
 		{"cut off", checker.Group{Name: "lost-update", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{Suspect: by("flap", verdict.OnClient)}}, "messages were lost or late", "concepts/fencing.md", false},
