@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -173,37 +174,34 @@ func (h *Search) signNamed(w *Counterexample) {
 	}
 }
 
-// order is that of the map: what is steady first, then by what it takes, then by the
-// depth of the anomaly.
+// order puts lock bugs before lease hazards. Of each, what is steady comes first, then what
+// takes least, then the deepest anomaly.
 func (h *Search) order() {
 	depths := map[string]int{}
 	for _, a := range verdict.Anomalies() {
 		depths[a.Name] = a.Depth
 	}
-	depth := func(w *Counterexample) int {
-		if w.LeaseHazard() {
-			return 100 // after all others
-		}
-		return depths[w.Anomaly]
-	}
 	slices.SortStableFunc(h.counterexamples, func(a, b *Counterexample) int {
-		switch {
-		case a.Steady() != b.Steady():
-			if a.Steady() {
-				return -1
-			}
-			return 1
-		case a.LeaseHazard() != b.LeaseHazard():
-			return depth(a) - depth(b)
-		case a.Faults != b.Faults:
-			return a.Faults - b.Faults
-		case len(a.Kinds) != len(b.Kinds): // another lease is no fault, but more than none
-			return len(a.Kinds) - len(b.Kinds)
-		case a.Steps != b.Steps:
-			return a.Steps - b.Steps
-		}
-		return depth(a) - depth(b)
+		return cmp.Or(
+			first(!a.LeaseHazard(), !b.LeaseHazard()),
+			first(a.Steady(), b.Steady()),
+			a.Faults-b.Faults,
+			len(a.Kinds)-len(b.Kinds), // another lease is no fault, but more than none
+			a.Steps-b.Steps,
+			depths[a.Anomaly]-depths[b.Anomaly],
+		)
 	})
+}
+
+// first compares: true comes before false.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // measureIsolated measures how often a counterexample shows itself while nothing else is run.

@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,4 +116,25 @@ func TestLateReleaseFindsTheSuccessor(t *testing.T) {
 		return
 	}
 	t.Error("nobody is stopped amid a release")
+}
+
+// Lock bugs come before lease hazards, however seldom they come; of each the steady ones first, and then the least.
+func TestCounterexamplesInOrder(t *testing.T) {
+	bug, hazard := Signature{Anomaly: "granted-early", Cause: "granted-early"}, leaseHazard
+	always, seldom := Rate{Hits: 20, Runs: 20}, Rate{Hits: 1, Runs: 20}
+	h := &Search{counterexamples: []*Counterexample{
+		{Name: "hazard", Signature: hazard, Alone: always},
+		{Name: "seldom", Signature: bug, Alone: seldom},
+		{Name: "two faults", Signature: bug, Alone: always, Faults: 2, Steps: 3},
+		{Name: "one fault", Signature: bug, Alone: always, Faults: 1, Steps: 9},
+		{Name: "fewer steps", Signature: bug, Alone: always, Faults: 1, Steps: 5},
+	}}
+	h.order()
+	var got []string
+	for _, c := range h.counterexamples {
+		got = append(got, c.Name)
+	}
+	if want := []string{"fewer steps", "one fault", "two faults", "seldom", "hazard"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
