@@ -118,22 +118,22 @@ func (w *Counterexample) once() bool {
 	return w.Search.Hits+w.Alone.Hits == 1 && w.Search.Runs+w.Alone.Runs > 1
 }
 
-// Once is what a counterexample that never came again came after, on the same servers and clients:
-// what that left behind may be its cause. "" if it came again.
+// Once is, of a counterexample that never came again, which schedule it came in or after: what that
+// left behind on the same servers and clients may be its cause. "" if it came again.
 func (w *Counterexample) Once() string {
-	if !w.once() {
+	switch {
+	case !w.once():
 		return ""
+	case w.After == "":
+		return "in the first schedule on its servers and clients"
 	}
-	if w.After == "" {
-		return "the first schedule of its testbed"
-	}
-	return w.After
+	return "after " + w.After + " on the same servers and clients"
 }
 
-// described is a schedule in a line: its faults.
-func described(s *scenarios.Scenario) string {
-	if s == nil {
-		return ""
+// described is a schedule that ran, in a line: its faults.
+func described(s *scenarios.Scenario, out *Outcome) string {
+	if out.Discarded != "" {
+		return "a schedule that was discarded"
 	}
 	if len(s.TriggeredFaults) == 0 {
 		return "a schedule without faults"

@@ -302,11 +302,29 @@ func TestOnceNamesWhatRanBefore(t *testing.T) {
 	if len(r.Counterexamples) != 1 || first == "" {
 		t.Fatalf("%d counterexamples", len(r.Counterexamples))
 	}
-	if w := r.Counterexamples[0]; !strings.HasPrefix(w.Once(), "a schedule with pause: A when ") {
+	if w := r.Counterexamples[0]; !strings.HasPrefix(w.Once(), "after a schedule with pause: A when ") {
 		t.Errorf("after %q, once %q", w.After, w.Once())
 	}
 	again := &Counterexample{Search: Rate{Hits: 2, Runs: 4}, After: "x"}
 	if again.Once() != "" {
 		t.Errorf("came twice: %q", again.Once())
+	}
+}
+
+// What was discarded may not have injected its faults: they are not named as what left something behind.
+func TestDescribed(t *testing.T) {
+	s, err := scenarios.Parse("s.yaml", []byte("name: s\nlocks: [redis]\nttl: 1s\nclients: {A: \"acquire, release\"}\nfaults: [{when: after A's acquire, kill: A, until: at once}]\nexpect: {\"*\": valid}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := described(s, &Outcome{}); got != "a schedule with "+s.TriggeredFaults[0].String() {
+		t.Errorf("got %q", got)
+	}
+	if got := described(s, &Outcome{Discarded: "it did not take effect"}); got != "a schedule that was discarded" {
+		t.Errorf("got %q", got)
+	}
+	s.TriggeredFaults = nil
+	if got := described(s, &Outcome{}); got != "a schedule without faults" {
+		t.Errorf("got %q", got)
 	}
 }

@@ -273,7 +273,7 @@ func (t Target) Probe(ctx context.Context, runners []Runner) (busy float64, err 
 
 // work runs with one runner until there is nothing more to run.
 func (h *Search) work(ctx context.Context, p Runner) error {
-	var before *scenarios.Scenario // ran last on these servers and clients
+	var before string // what ran last on these servers and clients
 	w, waits := p.(Waiter)
 	for ctx.Err() == nil {
 		if waits && !w.Wait(ctx) {
@@ -296,12 +296,12 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 			continue // what the end of the time cut short counts as not reached
 		}
 		for _, sig := range h.observe(next, guided, out) {
-			h.confirm(ctx, p, next, sig, out, described(before))
+			h.confirm(ctx, p, next, sig, out, before)
 			if h.o.FailFast && h.found() {
 				return errFound
 			}
 		}
-		before = next.schedule
+		before = described(next.schedule, out)
 	}
 	return nil
 }

@@ -154,7 +154,7 @@ func Causes(s *hunt.Shrunk) []string {
 // without them.
 func causeWords(w *hunt.Counterexample) []string {
 	if before := w.Once(); before != "" {
-		return []string{"unknown: it came once and never again, after " + clip(before) + " on the same servers and clients"}
+		return []string{"unknown: it came once and never again, " + clip(before)}
 	}
 	if w.Faults == 0 {
 		return []string{hunt.NoFault}
