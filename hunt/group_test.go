@@ -313,7 +313,7 @@ func TestOnceNamesWhatRanBefore(t *testing.T) {
 
 // What was discarded may not have injected its faults: they are not named as what left something behind.
 func TestDescribed(t *testing.T) {
-	s, err := scenarios.Parse("s.yaml", []byte("name: s\nlocks: [redis]\nttl: 1s\nclients: {A: \"acquire, release\"}\nfaults: [{when: after A's acquire, kill: A, until: at once}]\nexpect: {\"*\": valid}\n"))
+	s, err := scenarios.Parse("s.yaml", []byte("name: s\nabout: a test\nsource: https://example.com\nlocks: [redis]\nttl: 1s\nclients: {A: \"acquire, release\"}\nfaults: [{when: after A's acquire, kill: A, until: at once}]\nexpect: {\"*\": valid}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
