@@ -193,10 +193,30 @@ func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", format.Instant(f.begin))
 			why = blamed{suspect: &part{fault: f, side: verdict.OnClient}}
 		} else {
+			if g.releaseLost() {
+				a.Cause = "lost-release"
+				a.Explanation += fmt.Sprintf(", whose release at %s %s", format.Instant(g.release.invT), g.release.cameTo())
+			}
 			why = an.suspects.leftBehind(g, best.from)
 		}
 	}
 	return an.evidence.finish(a, best.from, why, process)
+}
+
+// releaseLost says that the service may not have carried out the release of g, and has not said
+// that g was over before.
+func (g *grant) releaseLost() bool {
+	r := g.release
+	return r != nil && r.inv >= 0 && r.typ != tOK && g.lost < 0 &&
+		!slices.ContainsFunc(g.lock.denials, func(s *statement) bool { return s.g == g })
+}
+
+// cameTo says how an operation ended that was not answered with success.
+func (o *op) cameTo() string {
+	if o.typ == tFail {
+		return "failed"
+	}
+	return "has no known outcome"
 }
 
 // crashed is the kill, if it was one, that ended g's hold.
