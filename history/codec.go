@@ -209,6 +209,9 @@ func ReadEffects(path string) ([]Effect, error) {
 }
 
 func validEvent(e *Event) error {
+	if e.Type == "" && e.Process == "" && e.F == "" {
+		return errors.New(`not an event: want {"type": .., "process": .., "f": ..} as in picklock's history.jsonl`)
+	}
 	switch e.Type {
 	case Invoke, OK, Fail, Info:
 	default:

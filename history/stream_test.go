@@ -167,6 +167,7 @@ func TestStreamKeepsOrder(t *testing.T) {
 		{"damaged line", whole + "{\"index\":1,\"ti\n" + line(1), "h:20001: not a JSON object", n},
 		{"empty line", line(0) + "\n" + line(1), "h:2: empty line", 1},
 		{"two values", line(0) + "{} {}\n", "h:2: more than one JSON value", 1},
+		{"another's JSON", "{\"data\":[]}\n", "h:1: not an event: want {\"type\"", 0},
 		{"bad event before damage", strings.Replace(line(0), "invoke", "perhaps", 1) + "{\n", `h:1: unknown type "perhaps"`, 0},
 		{"a gigantic line", line(0) + strings.Repeat("x", maxLine+batchBytes) + "\n", "h:2: line longer than", 1},
 		{"a gigantic line without end", line(0) + strings.Repeat("x", maxLine+2*batchBytes), "h:2: line longer than", 1},

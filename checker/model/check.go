@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // Linearizable is the one property of a history without leases and registers'
@@ -109,8 +110,8 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 	if len(names) != 1 {
 		objects = fmt.Sprintf("%d objects", len(names))
 	}
-	p.Why = fmt.Sprintf("%s, %d operations, model %s: %d decided exactly, %d by going over all configurations, %d by Porcupine, which agrees on %d of the others%s",
-		objects, len(h.Ops), m.Name, methods[byExact], methods[bySweep], methods[bySearch], agreed, undecided)
+	p.Why = fmt.Sprintf("%s, %d %s, model %s: %d decided exactly, %d by going over all configurations, %d by Porcupine, which agrees on %d of the others%s",
+		objects, len(h.Ops), format.Noun(len(h.Ops), "operation", "operations"), m.Name, methods[byExact], methods[bySweep], methods[bySearch], agreed, undecided)
 	switch {
 	case contradicts:
 		p.Valid = checker.Unknown
