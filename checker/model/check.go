@@ -282,7 +282,10 @@ func explain(evidence []*Op, broken *Op, grants bool) string {
 		for _, o := range evidence {
 			who = append(who, fmt.Sprintf("process %s (line %d)", o.Owner, o.ReturnAt.Line))
 		}
-		return fmt.Sprintf("%s were all granted the lock before any of them asked to release it", strings.Join(who, " and "))
+		if len(who) == 2 {
+			return fmt.Sprintf("%s were both granted the lock before either asked to release it", format.And(who))
+		}
+		return fmt.Sprintf("%s were all granted the lock before any of them asked to release it", format.And(who))
 	}
 	var parts []string
 	for _, o := range evidence {

@@ -197,7 +197,7 @@ func TestEvidence(t *testing.T) {
 		says              string
 	}{
 		{"two holders", "owner-mutex", "a acquire\nb acquire\nb release", []int64{1, 3},
-			"process a (line 2) and process b (line 4) were all granted the lock before any of them asked to release it"},
+			"process a (line 2) and process b (line 4) were both granted the lock before either asked to release it"},
 		{"a fence that falls", "fenced-mutex", "a acquire fence=3\na release\nb acquire fence=5\nb release\nc acquire fence=4", []int64{5, 9},
 			"process c was granted fence 4 (line 10) after fence 5 had been granted to process b (line 6)"},
 		{"a fence that falls, and unknown ones", "fenced-mutex", "a acquire fence=5\na release\nb acquire\nb release\nc acquire fence=5", []int64{1, 9},
@@ -205,11 +205,11 @@ func TestEvidence(t *testing.T) {
 		{"a fence that changes", "reentrant-fenced-mutex", "a acquire fence=3\na release\na acquire fence=5\na acquire fence=6", []int64{5, 7},
 			"process a was granted fence 6 (line 8) while the lock was held with fence 5 by process a (line 6)"},
 		{"two holders, whatever their fences", "fenced-mutex", "a acquire fence=5\nb acquire fence=3", []int64{1, 3},
-			"process a (line 2) and process b (line 4) were all granted the lock"},
+			"process a (line 2) and process b (line 4) were both granted the lock"},
 		{"three permits of two", "semaphore:2", "a acquire\nb acquire\nc acquire", []int64{1, 3, 5},
-			"process a (line 2) and process b (line 4) and process c (line 6) were all granted"},
+			"process a (line 2), process b (line 4) and process c (line 6) were all granted"},
 		{"a writer among readers", "rw-lock", "a acquire-read\nb acquire-read\na release-read\nc acquire-write", []int64{3, 7},
-			"process b (line 4) and process c (line 8) were all granted"},
+			"process b (line 4) and process c (line 8) were both granted"},
 		{"a lock that its owner did not have", "owner-mutex", "a acquire\nb release", []int64{0, 1, 2, 3},
 			"process b: release (line 3) was answered so on line 4, and no order of the 2 operations until then that agrees with real time allows it"},
 		{"a stale read", "register", "a write 1\nb write 2\nc read 1", []int64{0, 1, 2, 3, 4, 5},

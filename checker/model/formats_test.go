@@ -19,7 +19,7 @@ func TestFormats(t *testing.T) {
 	}{
 		{"a vector, recognised", "", `[{:type :invoke :f :acquire :process 0 :index 0} {:type :ok :f :acquire :process 0 :index 1}
 			{:type :invoke :f :acquire :process 1 :index 2} {:type :ok :f :acquire :process 1 :index 3}]`,
-			checker.False, "process 0 (line 1) and process 1 (line 2) were all granted the lock"},
+			checker.False, "process 0 (line 1) and process 1 (line 2) were both granted the lock"},
 		{"released before", "", `{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0}
 			{:type :invoke :f :release :process 0} {:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1}`, checker.True, ""},
 		{"shuffled, with an index", "", `{:type :ok :f :read :process 1 :value 2 :index 3} {:type :invoke :f :write :process 0 :value 2 :index 0}
@@ -68,7 +68,7 @@ func TestFormats(t *testing.T) {
 			{:type :invoke :f :acquire :process 1 :value [:y nil]} {:type :ok :f :acquire :process 1 :value [:y 1]}
 			{:type :invoke :f :release :process 1 :value [:y nil]} {:type :ok :f :release :process 1 :value [:y nil]}`, checker.True, ""},
 		{"a lock of one key", "", `{:type :invoke :f :acquire :process 0 :value [:x nil]} {:type :ok :f :acquire :process 0 :value [:x 1]}
-			{:type :invoke :f :acquire :process 1 :value [:x nil]} {:type :ok :f :acquire :process 1 :value [:x 2]}`, checker.False, "were all granted"},
+			{:type :invoke :f :acquire :process 1 :value [:x nil]} {:type :ok :f :acquire :process 1 :value [:x 2]}`, checker.False, "were both granted"},
 		{"releases of keys", "mutex", `{:type :invoke :f :release :process 0 :value [:x nil]} {:type :fail :f :release :process 0 :value [:x nil]}
 			{:type :invoke :f :release :process 0 :value [:x nil]} {:type :ok :f :release :process 0 :value [:x true]}`, checker.False, ""},
 		{"what a cas compares is no key", "cas-register", `{:type :invoke :f :cas :process 0 :value [nil 1]} {:type :ok :f :cas :process 0 :value [nil 1]}
