@@ -150,14 +150,14 @@ func headline(r *hunt.Result) string {
 	return clip(r.Summary())
 }
 
-// lead names the smallest counterexample and how many are reproduced reliably.
+// lead names the smallest counterexample, of a lock bug if there is one, and how many are reproduced reliably.
 func lead(r *hunt.Result) string {
 	if len(r.Counterexamples) == 0 {
 		return "This is no proof that there is none: see the coverage below."
 	}
 	easiest, steady := r.Counterexamples[0], 0
 	for _, w := range r.Counterexamples {
-		if w.Faults < easiest.Faults {
+		if w.LeaseHazard() == easiest.LeaseHazard() && w.Faults < easiest.Faults { // lock bugs come first
 			easiest = w
 		}
 		if w.Steady() {
