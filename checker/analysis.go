@@ -169,7 +169,7 @@ func (an *analysis) complete(k *lock) {
 			}
 		}
 	}
-	k.replaceOwn()
+	k.linkOwn()
 	for i, g := range k.grants {
 		g.n = int32(i)
 		g.believedEnd = min(g.believedEnd, an.last-an.margin())

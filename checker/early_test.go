@@ -162,6 +162,39 @@ func drawOwned(t *rapid.T) []ownedGrant {
 	return out
 }
 
+// goesOn is the client's next grant, if it came while the older lease lasted.
+func (g ownedGrant) goesOn(grants []ownedGrant) *ownedGrant {
+	i := slices.Index(grants, g) + 1
+	if i == len(grants) || grants[i].process != g.process || g.release > 0 || g.since+g.lease <= max(grants[i].inv, grants[i].since) {
+		return nil
+	}
+	return &grants[i]
+}
+
+// ownedEvents writes each grant under its client.
+func ownedEvents(grants []ownedGrant, tokens []int64) []history.Event {
+	var ev []history.Event
+	n := map[string]int{}
+	for i, g := range grants {
+		n[g.process]++
+		var token []int64
+		if tokens != nil {
+			token = tokens[i : i+1]
+		}
+		for _, e := range grantEvents([]smallGrant{g.smallGrant}, token) {
+			if e.Process = g.process; e.Grant != "" {
+				e.Grant = fmt.Sprintf("%s.%d", g.process, n[g.process])
+			}
+			ev = append(ev, e)
+		}
+	}
+	slices.SortStableFunc(ev, func(a, b history.Event) int { return int(a.Time - b.Time) })
+	for i := range ev {
+		ev[i].Index = int64(i)
+	}
+	return ev
+}
+
 // possibleForOwners tries every order of the grants, each given at the first instant that it can
 // be: a client that has the lock may be given it anew, which is all that it has from then on.
 func possibleForOwners(grants []ownedGrant) bool {
@@ -207,29 +240,7 @@ func TestOwners(t *testing.T) {
 	seen := map[bool]int{} // of those with a client that was granted what it had
 	rapid.Check(t, func(t *rapid.T) {
 		owned := drawOwned(t)
-		var ev []history.Event
-		n := map[string]int{}
-		anew := false
-		for i, g := range owned {
-			n[g.process]++
-			if n[g.process] > 1 {
-				old := owned[i-1]
-				anew = anew || old.release == 0 && g.ok < min(old.since+old.lease, g.since+g.lease)
-			}
-			one := grantEvents([]smallGrant{g.smallGrant}, nil)
-			for i := range one {
-				one[i].Process = g.process
-				if one[i].Grant != "" {
-					one[i].Grant = fmt.Sprintf("%s.%d", g.process, n[g.process])
-				}
-			}
-			ev = append(ev, one...)
-		}
-		slices.SortStableFunc(ev, func(a, b history.Event) int { return int(a.Time - b.Time) })
-		for i := range ev {
-			ev[i].Index = int64(i)
-		}
-		grants := analysed(Input{Events: ev}).lockNamed("k").grants
+		grants := analysed(Input{Events: ownedEvents(owned, nil)}).lockNamed("k").grants
 		exact := len((&kind{}).earlyOf(grants)) == 0
 		brute := possibleForOwners(owned)
 		over := slices.ContainsFunc(owned, func(g ownedGrant) bool { return g.since+g.lease <= g.ok || g.release == g.ok })
@@ -239,7 +250,51 @@ func TestOwners(t *testing.T) {
 		if arbiter := porcupine.CheckOperations(lockModel(true, false), lockCalls(grants, true)); arbiter != exact {
 			t.Fatalf("exact %v, Porcupine %v: %+v", exact, arbiter, owned)
 		}
-		if anew {
+		if slices.ContainsFunc(owned, func(g ownedGrant) bool { return g.goesOn(owned) != nil }) {
+			seen[exact]++
+		}
+	})
+	if min(seen[true], seen[false]) == 0 && !testing.Short() {
+		t.Errorf("the test sees only %v", seen)
+	}
+}
+
+// TestTokensOfOwners: a client that is given back what it holds may be given its token, too, and nobody else may.
+func TestTokensOfOwners(t *testing.T) {
+	seen := map[bool]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		owned := drawOwned(t)
+		tokens := make([]int64, len(owned))
+		again := false
+		for i, g := range owned {
+			tokens[i] = g.ok + rapid.Int64Range(0, 3).Draw(t, "token")
+			if i > 0 && owned[i-1].process == g.process && rapid.Bool().Draw(t, "the same") {
+				tokens[i] = tokens[i-1]
+				again = again || owned[i-1].goesOn(owned) != nil
+			}
+		}
+		grants := analysed(Input{Events: ownedEvents(owned, tokens)}).lockNamed("k").grants
+		exact := len(regressions(grants)) == 0 && len(reuses(grants)) == 0
+		if arbiter := porcupine.CheckOperations(lockModel(false, true), lockCalls(grants, false)); arbiter != exact {
+			t.Fatalf("exact %v, Porcupine %v: %+v, tokens %v", exact, arbiter, owned, tokens)
+		}
+		brute := true
+		for i, a := range owned {
+			for j, b := range owned {
+				// Of three in a row, the first and the third.
+				chain := a.process == b.process && i < j && !slices.ContainsFunc(owned[i:j], func(g ownedGrant) bool { return g.goesOn(owned) == nil })
+				for k := i; k <= j && chain; k++ {
+					chain = tokens[k] == tokens[i]
+				}
+				if i != j && tokens[i] == tokens[j] && (i < j && !chain) || a.ok < max(b.inv, b.since) && tokens[i] > tokens[j] {
+					brute = false
+				}
+			}
+		}
+		if brute != exact {
+			t.Fatalf("exact %v, all pairs %v: %+v, tokens %v", exact, brute, owned, tokens)
+		}
+		if again {
 			seen[exact]++
 		}
 	})

@@ -17,7 +17,7 @@ type interval struct{ from, to int64 }
 // gap before it, so that it counts from its own ok unless the lease was still
 // alive then. An answer with held that a later grant disproves counts as one without
 // (dropFalseConfirmations). All of it ends with the release's invoke or the loss notice, and
-// where its own client was granted the lock anew (replaceOwn). A killed client ends nothing:
+// where its own client was granted the lock anew (linkOwn). A killed client ends nothing:
 // the promise is the service's.
 func (g *grant) findAlive() {
 	end := g.okT
@@ -25,7 +25,10 @@ func (g *grant) findAlive() {
 		end = max(end, satAdd(g.since, g.lease))
 		g.promised = satAdd(g.since, g.lease)
 	}
-	cut := min(g.lostT, g.replacedT)
+	cut := g.lostT
+	if g.anew != nil {
+		cut = min(cut, g.anew.replaces())
+	}
 	if r := g.release; r != nil {
 		cut = min(cut, r.invT)
 		if g.releaseHeld() {
@@ -56,11 +59,11 @@ func (g *grant) findAlive() {
 	g.setIntervals(slices.DeleteFunc(intervals, func(s interval) bool { return s.to <= s.from }))
 }
 
-// replaceOwn ends the leases of clients that were granted the lock anew. A client that was
-// killed and has started again may be the same owner to the lock, which then gives it back what
-// it held. No other client has a part in that. What it holds from then on is the newer grant's
-// to say. A semaphore has another permit for it, and an entry is one more of the same hold.
-func (k *lock) replaceOwn() {
+// linkOwn links the grants of clients that were granted the lock anew, which ends the older ones.
+// A client that was killed and has started again may be the same owner to the lock, which then
+// gives it back what it held. No other client has a part in that. What it holds from then on is the
+// newer grant's to say. A semaphore has another permit for it, and an entry is one more of the same hold.
+func (k *lock) linkOwn() {
 	if k.permits > 0 {
 		return
 	}
@@ -69,12 +72,19 @@ func (k *lock) replaceOwn() {
 		list := last[g.process]
 		if g.mode != nested {
 			for _, old := range list {
-				old.replacedT = g.replaces()
+				old.anew = g
 			}
 			list = list[:0]
 		}
 		last[g.process] = append(list, g)
 	}
+}
+
+// goesOn says that g's client was given g back: that g may have lasted until the newer grant.
+func (g *grant) goesOn() bool {
+	n := g.anew
+	return n != nil && g.release == nil && g.lost < 0 &&
+		(g.hasNoLease() || max(satAdd(g.since, g.lease), g.renewed.promised()) > n.lo)
 }
 
 // replaces is until when an older grant of the same client lasted for certain: until this one

@@ -14,6 +14,7 @@ type lockCall struct {
 	end   bool
 	grant int // 1, 2, ...
 	token int64
+	again bool // given back to its own client with the token that it had
 }
 
 // lockState is a lock between two steps.
@@ -40,7 +41,7 @@ func lockModel(exclusive, fenced bool) porcupine.Model {
 				s.owner = 0
 				return true, s
 			}
-			if (exclusive && s.owner != 0) || (fenced && c.token <= s.token) {
+			if (exclusive && s.owner != 0) || (fenced && (c.token < s.token || c.token == s.token && !c.again)) {
 				return false, s
 			}
 			if exclusive {
@@ -64,9 +65,15 @@ func lockCalls(grants []*grant, exclusive bool) []porcupine.Operation {
 	for _, g := range grants {
 		until = max(until, g.okT, g.end())
 	}
+	again := map[*grant]bool{}
+	for _, g := range grants {
+		if g.goesOn() && g.anew.token == g.token {
+			again[g.anew] = true
+		}
+	}
 	var out []porcupine.Operation
 	for i, g := range grants {
-		out = append(out, porcupine.Operation{ClientId: i, Input: lockCall{grant: i + 1, token: g.token}, Call: g.lo, Return: g.okT})
+		out = append(out, porcupine.Operation{ClientId: i, Input: lockCall{grant: i + 1, token: g.token, again: again[g]}, Call: g.lo, Return: g.okT})
 		if exclusive {
 			out = append(out, porcupine.Operation{ClientId: i, Input: lockCall{end: true, grant: i + 1}, Call: g.heldTo(), Return: until + 1})
 		}

@@ -98,7 +98,8 @@ func regressions(grants []*grant) []grantPair {
 	return out
 }
 
-// reuses returns every grant whose token another one had been given before.
+// reuses returns every grant whose token another one had been given before. A client that is given
+// back what it holds may be given its token, too: no other client has it.
 func reuses(grants []*grant) []grantPair {
 	if rising := func() bool {
 		last := int64(0)
@@ -118,7 +119,9 @@ func reuses(grants []*grant) []grantPair {
 		if g.token == 0 {
 			continue
 		}
-		if f := first[g.token]; f != nil {
+		if f := first[g.token]; f != nil && f.anew == g && f.goesOn() {
+			first[g.token] = g
+		} else if f != nil {
 			out = append(out, grantPair{f, g})
 		} else {
 			first[g.token] = g

@@ -117,10 +117,10 @@ type grant struct {
 	lost         int32
 	lostT        int64
 
-	believedEnd int64 // first of release's invoke, lost, kill, next acquire, end
-	replacedT   int64 // until when it lasted at most because its own process was granted the lock anew
-	n           int32 // position among the grants of its lock
-	heldAt      int32 // position among those that its process holds
+	believedEnd int64  // first of release's invoke, lost, kill, next acquire, end
+	anew        *grant // the next one that its process was given, other than an entry
+	n           int32  // position among the grants of its lock
+	heldAt      int32  // position among those that its process holds
 	contested   bool
 	askedAgain  bool // its process has asked for the lock anew since, other than as an entry
 	mode        mode

@@ -186,7 +186,9 @@ func TestHuntFinds(t *testing.T) {
 	said, code = inner(t, self, "TestInnerReplay", func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, replayEnv+"="+counterexample) })
 	plain, mine, _ := strings.Cut(said, "=== RUN   TestInnerReplay/mine/")
 	// If this machine stalls while C asks, nobody can say whether A's release came before C's grant.
-	broke := func(said string) bool { return strings.Contains(said, "wrong-release: ") || strings.Contains(said, "granted-early: ") }
+	broke := func(said string) bool {
+		return strings.Contains(said, "wrong-release: ") || strings.Contains(said, "granted-early: ")
+	}
 	if code != 1 || !broke(plain) || mine == "" || broke(mine) {
 		t.Errorf("exit code %d, or it does not break the one lock, or breaks the other\n%s", code, said)
 	}
