@@ -81,7 +81,7 @@ func catalogued(t *clients.Table, lock string) string {
 	return lock
 }
 
-// mostPlays is how often a scenario is run until this machine is not too busy for it.
+// mostRuns is how often a scenario is run until this machine is not too busy for it.
 const mostRuns = 5
 
 // RunScenario runs a scenario and judges what came of it. A run that this machine was too
@@ -93,13 +93,19 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 			return nil, err
 		}
 		out.Result.Discarded = n
-		if !errors.Is(stepErr, scenarios.ErrBusy) || out.Result.Met != checker.Unknown || n+1 == mostRuns || ctx.Err() != nil {
+		if !out.tooBusy(stepErr) || n+1 == mostRuns || ctx.Err() != nil {
 			return out, out.Dir.WriteCell(out.Result, o.Scenario.Text)
 		}
 		if err := out.Dir.Discard(); err != nil {
 			return nil, fmt.Errorf("discard a run that this machine was too busy for: %w", err)
 		}
 	}
+}
+
+// tooBusy says that this machine may be why the run proves nothing: a step came too late, or the
+// machine stood still, after which a client's own time-outs may have ended what the steps wait for.
+func (out *ScenarioOutcome) tooBusy(stepErr error) bool {
+	return out.Result.Met == checker.Unknown && (errors.Is(stepErr, scenarios.ErrBusy) || out.Verdict.Stats.Stalls > 0)
 }
 
 // runOnce runs it once, and says which step could not be taken as it was meant.
