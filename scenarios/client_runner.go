@@ -136,7 +136,7 @@ func (c *clientRunner) lostIt() bool {
 func (c *clientRunner) act(ctx context.Context, m Move) error {
 	text := m.Do
 	if (m.Span != Span{}) {
-		text += " within " + m.Span.Of(c.scenario.TTL).String()
+		text += workloads.SpanWord(m.Do) + m.Span.Of(c.scenario.TTL).String()
 	}
 	ch, gates, err := c.begin(ctx, m)
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		}
 		return err
 	}
-	c.following.Go(func() { over <- c.follow(ctx, ch, first) })
+	c.following.Go(func() { over <- c.follow(ctx, ch, first, 2*awaitWithin+m.Span.Of(c.scenario.TTL)) })
 	if err := c.reach(ctx, c.at(During, m)); err != nil {
 		return err
 	}
@@ -203,8 +203,8 @@ type pending struct {
 }
 
 // follow waits for what comes of an act.
-func (c *clientRunner) follow(ctx context.Context, ch *pending, answer <-chan workloads.Done) error {
-	t := time.NewTimer(2 * awaitWithin)
+func (c *clientRunner) follow(ctx context.Context, ch *pending, answer <-chan workloads.Done, within time.Duration) error {
+	t := time.NewTimer(within)
 	defer t.Stop()
 	var d workloads.Done
 	select {

@@ -35,6 +35,8 @@ func TestOwnMistakes(t *testing.T) {
 		program("acquire, await A done or 1s within 2s"):             `leave the "or" away`,
 		program("acquire, await 0 requests at servers"):              "no number of requests",
 		program("acquire within soon"):                               `"soon" is no length of time`,
+		program("acquire, renew for ever"):                           `renew for: "ever" is no length of time`,
+		program("acquire, write for 1s"):                             "only a renew a time",
 		program("acquire, read within 1s"):                           "only an acquire can be given a limit",
 	} {
 		if _, err := Parse("mine.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -21,7 +21,7 @@ type Program []Move
 type Move struct {
 	// Do is an act of workloads, or Work, or Wait.
 	Do    string
-	Span  Span   // of Work: how long; of an acquire: how long it may wait, 0 for any time
+	Span  Span   // of Work: how long; of an acquire: how long it may wait, 0 for any time; of a renew: for how long it is repeated
 	Await *Await // of Wait
 }
 
@@ -38,7 +38,7 @@ func (m Move) String() string {
 	case m.Do == Wait:
 		return Wait + " " + m.Await.written()
 	case m.Span != Span{}:
-		return m.Do + " within " + m.Span.String()
+		return m.Do + workloads.SpanWord(m.Do) + m.Span.String()
 	}
 	return m.Do
 }
@@ -114,12 +114,14 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 		m.Await, err = p.event(n, rest)
 		return m, err
 	}
-	name, limit, limited := strings.Cut(text, " within ")
-	if limited && name == history.Acquire {
-		if m.Span, err = parseSpan(limit); err != nil {
-			return m, p.errorf(n, "acquire within: %v", err)
+	name := text
+	for _, act := range []string{history.Acquire, history.Renew} {
+		if limit, spans := strings.CutPrefix(text, act+workloads.SpanWord(act)); spans {
+			if m.Span, err = parseSpan(limit); err != nil {
+				return m, p.errorf(n, "%s%s: %v", act, strings.TrimSuffix(workloads.SpanWord(act), " "), err)
+			}
+			text, name = act, act
 		}
-		text = name
 	}
 	m.Do, _, err = workloads.ParseAct(text)
 	if errors.Is(err, workloads.ErrNoAct) {

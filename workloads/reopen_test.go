@@ -12,7 +12,7 @@ import (
 
 // A client that opens its lock anew has a new program behind it, and goes on to count its grants.
 func TestReopen(t *testing.T) {
-	w := startScripted(t)
+	w := startScripted(t, grantsAll)
 	acquired := func() *history.Event {
 		if o := w.do(history.Acquire); o != Granted {
 			t.Fatalf("acquire: %s", o)

@@ -79,22 +79,35 @@ const Held = "held?"
 var ErrNoAct = errors.New("no such act")
 
 // ParseAct reads an act: its name, and for an acquire how long it may wait, as in "acquire within
-// 500ms"; 0 for no limit.
-func ParseAct(text string) (name string, within time.Duration, err error) {
-	name, limit, limited := strings.Cut(text, " within ")
+// 500ms", for a renew for how long the client goes on renewing, as in "renew for 5s"; 0 for no such time.
+func ParseAct(text string) (name string, span time.Duration, err error) {
+	name, limit, spans := strings.Cut(text, " within ")
+	want := history.Acquire
+	if !spans {
+		name, limit, spans = strings.Cut(text, " for ")
+		want = history.Renew
+	}
 	if acts[name] == nil {
 		return "", 0, fmt.Errorf("%w: %q", ErrNoAct, text)
 	}
-	if !limited {
+	if !spans {
 		return name, 0, nil
 	}
-	if within, err = time.ParseDuration(limit); err != nil || within <= 0 {
+	if span, err = time.ParseDuration(limit); err != nil || span <= 0 {
 		return "", 0, fmt.Errorf("%q is no length of time", limit)
 	}
-	if name != history.Acquire {
-		return "", 0, fmt.Errorf("only an acquire can be given a limit, as in acquire within 500ms, not %q", name)
+	if name != want {
+		return "", 0, fmt.Errorf("only an acquire can be given a limit, as in acquire within 500ms, and only a renew a time, as in renew for 5s, not %q", name)
 	}
-	return name, within, nil
+	return name, span, nil
+}
+
+// SpanWord stands between an act and its time: "acquire within 500ms", "renew for 5s".
+func SpanWord(act string) string {
+	if act == history.Renew {
+		return " for "
+	}
+	return " within "
 }
 
 // Acts lists what a scripted client can do, in the order of a critical section.
@@ -167,13 +180,16 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 
 // do does one act.
 func (s *script) do(ctx context.Context, text string) (Outcome, error) {
-	name, within, err := ParseAct(text)
+	name, span, err := ParseAct(text)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNoAct, err)
 	}
-	if within > 0 {
+	if span > 0 {
+		if name == history.Renew {
+			return s.goOnRenewing(ctx, span)
+		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, within)
+		ctx, cancel = context.WithTimeout(ctx, span)
 		defer cancel()
 	}
 	return acts[name](s, ctx)
@@ -256,6 +272,30 @@ func (s *script) doRenew(ctx context.Context) (Outcome, error) {
 	defer cancel()
 	err := s.held.renewOnce(ctx)
 	return outcomeOf(err), err
+}
+
+// goOnRenewing renews every fifth of the lease until the time is over, or the lock says that the grant is
+// lost. What else comes of one renewal does not keep the client from the next.
+func (s *script) goOnRenewing(ctx context.Context, span time.Duration) (Outcome, error) {
+	over := time.NewTimer(span)
+	defer over.Stop()
+	tick := time.NewTicker(s.cfg.TTL / 5)
+	defer tick.Stop()
+	for {
+		out, err := s.doRenew(ctx)
+		if out == Cannot || out == NotHeld || s.held == nil {
+			return out, err
+		}
+		select {
+		case <-tick.C:
+		case <-over.C:
+			return out, err
+		case <-s.held.lost:
+			return Expired, errors.New("the client library reports the loss")
+		case <-ctx.Done():
+			return out, err
+		}
+	}
 }
 
 func (s *script) doHeld(ctx context.Context) (Outcome, error) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,19 @@ for n, line in enumerate(sys.stdin):
     if r["op"] == "close": break
 `
 
+// renewsFive renews a lock five times, and then says that it is lost.
+const renewsFive = `import json, sys
+renewed = 0
+for line in sys.stdin:
+    r = json.loads(line)
+    a = {"id": r["id"], "ok": True, "token": 1, "lease_ms": 60000, "renew": True}
+    if r["op"] == "renew":
+        renewed += 1
+        if renewed > 5: a = {"id": r["id"], "ok": False, "definite": True, "error": "not held"}
+    print(json.dumps(a), flush=True)
+    if r["op"] == "close": break
+`
+
 // scriptedWorker is a worker as the harness sees it.
 type scriptedWorker struct {
 	t        *testing.T
@@ -42,12 +56,12 @@ type scriptedWorker struct {
 	seen     []Message
 }
 
-func startScripted(t *testing.T) *scriptedWorker {
+func startScripted(t *testing.T, source string) *scriptedWorker {
 	t.Helper()
 	testkit.NeedProgram(t, "python3", "apt-get install python3")
 	dir := t.TempDir()
 	program, lose := filepath.Join(dir, "lock.py"), filepath.Join(dir, "lose")
-	if err := os.WriteFile(program, []byte(grantsAll), 0o600); err != nil {
+	if err := os.WriteFile(program, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -140,7 +154,7 @@ func (w *scriptedWorker) events() []string {
 }
 
 func TestScriptedActs(t *testing.T) {
-	w := startScripted(t)
+	w := startScripted(t, grantsAll)
 	for _, x := range []struct {
 		act  string
 		want Outcome
@@ -155,6 +169,7 @@ func TestScriptedActs(t *testing.T) {
 		{history.Write, Did},
 		{history.Write, Did},
 		{history.Renew, Cannot}, // this lock has no lease that its user renews
+		{"renew for 10s", Cannot},
 		{Check, Did},
 		{history.Release, Did},
 		{history.Write, Failed}, // after the release
@@ -171,11 +186,67 @@ func TestScriptedActs(t *testing.T) {
 	}
 }
 
+// A client renews every fifth of its lease, of a second here, until its time is over, or until the lock is lost.
+func TestScriptedRenewals(t *testing.T) {
+	w := startScripted(t, renewsFive)
+	w.do(history.Acquire)
+	for _, x := range []struct {
+		act  string
+		want Outcome
+		last string // event
+	}{
+		{"renew for 300ms", Did, "ok renew"},
+		{"renew for 20s", NotHeld, "fail renew"},
+	} {
+		if got := w.do(x.act); got != x.want {
+			t.Errorf("%s: %s, want %s", x.act, got, x.want)
+		}
+		if e := w.events(); e[len(e)-1] != x.last {
+			t.Errorf("%s: events %v", x.act, e)
+		}
+		if n := len(w.events()); x.want == Did && n < 6 { // the acquire's two, and those of two renewals
+			t.Errorf("%s: %d events, want the second renewal's, too", x.act, n)
+		}
+	}
+}
+
+// An act with a time is read as it is written, and only an acquire and a renew have one.
+func TestParseAct(t *testing.T) {
+	for text, want := range map[string]struct {
+		name string
+		span time.Duration
+		bad  string
+	}{
+		"acquire":           {name: history.Acquire},
+		"renew":             {name: history.Renew},
+		"acquire within 1s": {name: history.Acquire, span: time.Second},
+		"renew for 1s":      {name: history.Renew, span: time.Second},
+		"renew within 1s":   {bad: "only an acquire"},
+		"acquire for 1s":    {bad: "only a renew"},
+		"read for 1s":       {bad: "only a renew"},
+		"renew for ever":    {bad: "no length of time"},
+		"renew for -1s":     {bad: "no length of time"},
+		"pray":              {bad: ErrNoAct.Error()},
+		"pray for 1s":       {bad: ErrNoAct.Error()},
+	} {
+		name, span, err := ParseAct(text)
+		if want.bad != "" {
+			if err == nil || !strings.Contains(err.Error(), want.bad) {
+				t.Errorf("%s: %v, want %q", text, err, want.bad)
+			}
+			continue
+		}
+		if err != nil || name != want.name || span != want.span || span > 0 && text != name+SpanWord(name)+span.String() {
+			t.Errorf("%s: %s, %v, %v", text, name, span, err)
+		}
+	}
+}
+
 // A client that has checked its lease goes on to its write, and sees what the library reports in
 // between only afterwards. Without that check it sees it at once.
 func TestScriptedLoss(t *testing.T) {
 	for _, looks := range []bool{true, false} {
-		w := startScripted(t)
+		w := startScripted(t, grantsAll)
 		w.do(history.Acquire)
 		if looks {
 			w.do(Check)
