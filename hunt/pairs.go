@@ -18,6 +18,9 @@ type two struct {
 func pairs(t Target, all []workload) []two {
 	var out []two
 	for i, w := range all {
+		if w.strikes != nil {
+			continue // it is there for one fault
+		}
 		var list []one
 		for _, f := range faults(t, w.leading(t)) {
 			// Of every fault the triggers of the highest priority are enough.

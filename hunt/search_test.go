@@ -56,19 +56,20 @@ func TestNeverGranted(t *testing.T) {
 // A search that is cut short does not say that a depth is done.
 func TestCutShort(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
+	const most = 100 // every fault has had its first turn by then, and all schedules without faults
 	m := &model{after: func(n int) {
-		if n == 40 {
+		if n == most {
 			cancel()
 		}
 	}}
 	r, err := New(Options{Target: target(1, 1), Depth: 1, Strategy: Exhaustive, Time: time.Minute}).Run(ctx, []Runner{m})
-	if err != nil || !r.CutShort || !r.Depths[0].Done || r.Depths[1].Done || r.Runs > 40 {
+	if err != nil || !r.CutShort || !r.Depths[0].Done || r.Depths[1].Done || r.Runs > most {
 		t.Errorf("%+v, %v", r, err)
 	}
 	addsUp(t, r)
 	none := points(target(1, 1), 0)
 	there := points(target(1, 1), 1) - none
-	if d := r.Depths[1]; d.Space != there || d.Ran == 0 || d.Ran > 40-none || d.NotReached != there-d.Ran {
+	if d := r.Depths[1]; d.Space != there || d.Ran == 0 || d.Ran > most-none || d.NotReached != there-d.Ran {
 		t.Errorf("%+v, of %d", d, there)
 	}
 	if got, want := r.Summary(), fmt.Sprintf("UNKNOWN: the hunt was interrupted; no counterexample in %[1]d of %[1]d schedules without faults, %d of %s with 1 fault", none, r.Depths[1].Ran, format.Count(there)); got != want {

@@ -52,13 +52,17 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			return
 		}
 		all := workloads(t)
+		// They take longer than all the others, or show little without a fault: every fault has its first turn
+		// before them.
+		var rest []workload
 		for _, w := range all {
-			if !give(w) {
+			if len(w.ends) > 0 {
+				rest = append(rest, w)
+			} else if !give(w) {
 				return
 			}
 		}
-		// They take longer than all the others: every fault has its first turn before them.
-		rest := leased(t, all)
+		rest = append(rest, leased(t, all)...)
 		others := func() bool {
 			for _, w := range rest {
 				if !give(w) {
@@ -113,6 +117,8 @@ func placeOf(s scenarios.TriggeredFault) place {
 		p.client, p.do = s.When.Await.Client, s.When.Await.What
 	}
 	switch u := s.Until; {
+	case u.AtOnce:
+		p.end = "at once"
 	case glitch(u):
 		p.end = fmt.Sprint(u.Or.Leases)
 	case u.Await != nil || u.Move.Client != "":
@@ -137,6 +143,9 @@ func single(t Target, all []workload) iter.Seq[one] {
 		slices.SortStableFunc(q, func(a, b one) int { return a.turn - b.turn })
 		again := map[place]int{}
 		for i := range q {
+			if q[i].workload.strikes != nil {
+				continue // it is there for this fault
+			}
 			p := placeOf(q[i].triggered)
 			q[i].again = again[p]
 			again[p]++
@@ -163,7 +172,7 @@ func tried(t Target, all []workload, i int, f fault) []one {
 		if s.When != trigger {
 			trigger, n, late = s.When, n+1, 0
 		}
-		if f.tells(t, s, late > 0) && f.shows(all, i, s) {
+		if all[i].strikes != nil || f.tells(t, s, late > 0) && f.shows(all, i, s) {
 			out = append(out, one{workload: all[i], triggered: s, rank: f.rank, turn: 2*f.order(all, i, s) + 2*n + late})
 		}
 	}
@@ -177,13 +186,13 @@ func (f fault) shows(all []workload, i int, s scenarios.TriggeredFault) bool {
 	if f.word == "clock" {
 		return true
 	}
-	before := all[:i]
+	before := slices.DeleteFunc(slices.Clone(all[:i]), func(w workload) bool { return w.strikes != nil })
 	if f.glitches != nil && glitch(s.Until) {
 		long := func(w workload) bool { return w.outlives() || w.renews() }
 		if !long(all[i]) {
 			return false
 		}
-		before = slices.DeleteFunc(slices.Clone(before), func(w workload) bool { return !long(w) })
+		before = slices.DeleteFunc(before, func(w workload) bool { return !long(w) })
 	}
 	return all[i].reachesNewPoint(before, s.When)
 }
@@ -196,6 +205,8 @@ func (f fault) order(all []workload, i int, s scenarios.TriggeredFault) int {
 	first := slices.IndexFunc(all, workload.outlives)
 	byLease := f.word == "clock" || f.glitches != nil && glitch(s.Until)
 	switch {
+	case all[i].strikes != nil:
+		return 1
 	case s.When.Do == history.Renew:
 		return min(i, 1)
 	case !byLease || len(all[0].swaps) > 1 || first < 0 || i > first:
@@ -303,6 +314,9 @@ func priority(order map[string]int, f fault, a scenarios.Trigger) int {
 func untils(t Target, w workload, f fault, a scenarios.Trigger) []scenarios.Until {
 	if !f.lasts {
 		return []scenarios.Until{{}}
+	}
+	if w.ends != nil {
+		return w.ends
 	}
 	var out []scenarios.Until
 	for i, p := range w.programs {

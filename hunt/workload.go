@@ -23,10 +23,9 @@ type workload struct {
 	// strikes chooses the faults that are tried in it, and where; nil: all of them. Such a workload is there for
 	// one thing, and is no base for schedules that are drawn at random.
 	strikes func(f fault, at scenarios.Trigger) bool
+	// ends are how those faults end; nil: as in all other workloads.
+	ends []scenarios.Until
 }
-
-// noFault is of a workload that shows something without one, and nothing new with one.
-func noFault(fault, scenarios.Trigger) bool { return false }
 
 // outlives says that a section is longer than the lease.
 func (w workload) outlives() bool {
@@ -48,7 +47,7 @@ func leased(t Target, all []workload) []workload {
 	var out []workload
 	for _, lease := range t.Leases {
 		for _, w := range all {
-			if !w.watches && w.name != asksHeld && w.name != alone && (w.outlives() || w.renews()) {
+			if !w.watches && w.name != asksHeld && w.strikes == nil && (w.outlives() || w.renews()) {
 				w.name, w.lease = fmt.Sprintf("%s at %v", w.name, lease), lease
 				out = append(out, w)
 			}
@@ -91,6 +90,18 @@ func workloads(t Target) []workload {
 			"acquire, read, work 0.6 leases, renew, work 0.6 leases, renew, work 0.6 leases, renew, write, release",
 			"await A done or 9 leases, acquire, read, write, release",
 			"await A done or 9 leases, acquire, read, write, release"},
+		{lives, // A extends its lease again and again while B waits, and C asks when A has done its last or died
+			"acquire, read, renew for 8 leases, write, release",
+			"await A granted or 3 leases, acquire, read, write, release",
+			"await A done or 12 leases, acquire, read, write, release"},
+		{restarts, // A dies as the holder, starts again and asks at once, as who it was
+			"acquire, read, work 0.2 leases, write, release, acquire, read, work 0.9 leases, write, release",
+			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
+			"await B granted or 3 leases, acquire, read, write, release"},
+		{lapses, // A stops waiting while its grant is on the way
+			"acquire within 0.1 leases, read, write, release",
+			"await after A's acquire or 3 leases, acquire, read, write, release",
+			"await B granted or 3 leases, acquire, read, write, release"},
 	}
 	if t.Holds {
 		texts = append(texts, []string{asksHeld, // A asks whether it still holds the lock when B has it
@@ -102,7 +113,7 @@ func workloads(t Target) []workload {
 	}
 	var out []workload
 	for _, text := range texts {
-		w := workload{name: text[0], watches: text[0] == works, strikes: strikesIn[text[0]]}
+		w := workload{name: text[0], watches: text[0] == works, strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends}
 		for _, program := range text[1:] {
 			w.programs = append(w.programs, scenarios.MustProgram(program, clientNames))
 		}
@@ -114,14 +125,6 @@ func workloads(t Target) []workload {
 
 // works is the workload of what a library does by itself.
 const works = "works"
-
-// alone is the workload of a client that extends its lease while nobody waits: what the service ends
-// too early shows by its answer, and not by a next holder. A fault on A would excuse that answer, and what
-// one on a server ends is granted to B in the other workloads.
-const alone = "alone"
-
-// strikesIn are the workloads in which not all faults are tried.
-var strikesIn = map[string]func(fault, scenarios.Trigger) bool{alone: noFault}
 
 // asksHeld is the workload of a client that asks whether it holds the lock.
 const asksHeld = "asks"

@@ -31,11 +31,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(
 const file = `
 name: x
 tasks:
-  - hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 3, finish: 1s}
+  - hunt: {locks: [redis], ttl: 250ms, max-faults: 0, finish: 1s}
   - matrix: {locks: [redis, etcd], scenarios: [pause-holder], fencing: [none], count: 2}
 `
 
-func plan(t *testing.T, text string) []fleet.Job {
+// inSlices is in how many slices a hunt is searched in most tests, however many schedules its space has.
+const inSlices = 3
+
+func plan(t *testing.T, text string, parts int) []fleet.Job {
 	t.Helper()
 	c, err := fleet.Parse([]byte(text))
 	if err != nil {
@@ -44,6 +47,11 @@ func plan(t *testing.T, text string) []fleet.Job {
 	jobs, err := c.Jobs(t.Context(), all.Locks())
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, j := range jobs {
+		if h := j.Hunt; h != nil {
+			h.Slice = (h.Size + parts - 1) / parts
+		}
 	}
 	return jobs
 }
@@ -121,10 +129,10 @@ func usual(i fleet.Item, r *fleet.Result) *fleet.Payload {
 
 func TestCampaign(t *testing.T) {
 	s := streamtest.Serve(t)
-	jobs := plan(t, file)
+	jobs := plan(t, file, inSlices)
 	var last Progress
 	over := make(chan error, 1)
-	go func() { over <- work(t, streamtest.Connect(t, s), len(jobs), 3+1+2+4, usual) }()
+	go func() { over <- work(t, streamtest.Connect(t, s), len(jobs), inSlices+1+2+4, usual) }()
 	out, err := Run(t.Context(), Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, OnProgress: func(p Progress) { last = p }})
 	if err := both(t, err, over); err != nil {
 		t.Fatal(err)
@@ -170,7 +178,7 @@ func TestCampaign(t *testing.T) {
 // TestStartedAgain: a coordinator that ends in the middle continues, and no item runs twice.
 func TestStartedAgain(t *testing.T) {
 	s := streamtest.Serve(t)
-	jobs := plan(t, file)
+	jobs := plan(t, file, inSlices)
 	var mu sync.Mutex
 	seen := map[string]int{}
 	answer := func(i fleet.Item, r *fleet.Result) *fleet.Payload {
@@ -211,10 +219,10 @@ func TestStartedAgain(t *testing.T) {
 // TestDeadLetters: a dead-lettered item makes a job unknown, and the report lists it.
 func TestDeadLetters(t *testing.T) {
 	s := streamtest.Serve(t)
-	jobs := plan(t, strings.ReplaceAll(file, ", count: 2", ""))
+	jobs := plan(t, strings.ReplaceAll(file, ", count: 2", ""), inSlices)
 	over := make(chan error, 1)
 	go func() {
-		over <- work(t, streamtest.Connect(t, s), len(jobs), 3+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+		over <- work(t, streamtest.Connect(t, s), len(jobs), inSlices+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
 			switch {
 			case i.Kind == fleet.Slice && i.Number == 1, i.Kind == fleet.Run && i.Number == 1:
 				r.DeadLetter = "no redis"
@@ -245,10 +253,10 @@ func TestDeadLetters(t *testing.T) {
 // TestUnreadableObjects: a result whose object cannot be read makes an error of its item alone.
 func TestUnreadableObjects(t *testing.T) {
 	s := streamtest.Serve(t)
-	jobs := plan(t, strings.ReplaceAll(file, ", count: 2", ""))
+	jobs := plan(t, strings.ReplaceAll(file, ", count: 2", ""), inSlices)
 	over := make(chan error, 1)
 	go func() {
-		over <- work(t, streamtest.Connect(t, s), len(jobs), 3+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
+		over <- work(t, streamtest.Connect(t, s), len(jobs), inSlices+1+2, func(i fleet.Item, r *fleet.Result) *fleet.Payload {
 			switch {
 			case i.Kind == fleet.Slice && i.Number == 1:
 				return &fleet.Payload{} // it is no portion
@@ -282,7 +290,7 @@ func TestUnreadableObjects(t *testing.T) {
 // the time for counterexamples is over, workers skip the rest.
 func TestUnmeasured(t *testing.T) {
 	s := streamtest.Serve(t)
-	jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 9, finish: 10s}}]")
+	jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, max-faults: 0, finish: 10s}}]", 1)
 	q := streamtest.Connect(t, s)
 	over := make(chan error, 1)
 	go func() {
@@ -331,7 +339,7 @@ func TestTime(t *testing.T) {
 	} {
 		t.Run(c.time, func(t *testing.T) {
 			s := streamtest.Serve(t)
-			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, max-faults: 0, slice: 3, duration: "+c.time+"}}]")
+			jobs := plan(t, "name: x\ntasks: [{hunt: {locks: [redis], ttl: 250ms, max-faults: 0, duration: "+c.time+"}}]", inSlices)
 			var kinds []string
 			over := make(chan error, 1)
 			go func() {

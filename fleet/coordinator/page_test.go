@@ -27,7 +27,7 @@ func pageOf(t *testing.T, dir string) string {
 // was interrupted, and at the end links to the reports.
 func TestPage(t *testing.T) {
 	s := streamtest.Serve(t)
-	jobs := plan(t, file)
+	jobs := plan(t, file, inSlices)
 	dir := t.TempDir()
 	options := Options{Queue: streamtest.Connect(t, s), ID: "x-1", Name: "x", Jobs: jobs, Dir: dir}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -85,7 +85,7 @@ func TestPage(t *testing.T) {
 }
 
 func TestPageWithoutAFolder(t *testing.T) {
-	options := Options{Queue: streamtest.Queue(t), ID: "x-1", Name: "x", Jobs: plan(t, file), Dir: filepath.Join(t.TempDir(), "none")}
+	options := Options{Queue: streamtest.Queue(t), ID: "x-1", Name: "x", Jobs: plan(t, file, inSlices), Dir: filepath.Join(t.TempDir(), "none")}
 	if _, err := Run(t.Context(), options); err == nil || !strings.Contains(err.Error(), "write campaign.html") {
 		t.Errorf("%v", err)
 	}

@@ -1,0 +1,71 @@
+package hunt
+
+import (
+	"strings"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// narrow are the workloads in which not all faults are tried: which, and how they end.
+var narrow = map[string]struct {
+	strikes func(fault, scenarios.Trigger) bool
+	ends    []scenarios.Until
+}{
+	alone:    {strikes: noFault},
+	lives:    {strikes: crashAfterRenewals, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},
+	restarts: {strikes: crashOfHolder, ends: restartEnds},
+	lapses:   {strikes: slowGrant, ends: lapseEnds},
+}
+
+// alone is the workload of a client that extends its lease while nobody waits: what the service ends
+// too early shows by its answer, and not by a next holder. A fault on A would excuse that answer, and what
+// one on a server ends is granted to B in the other workloads.
+const alone = "alone"
+
+// noFault is of a workload that shows something without one, and nothing new with one.
+func noFault(fault, scenarios.Trigger) bool { return false }
+
+// lives is the workload of a client that renews for long: extensions that add up keep the lock from others
+// when it has died. They add up to more than the bound of a deadlock, which is 20 leases at most.
+const lives = "lives"
+
+// crashAfterRenewals is that A dies after its renewals.
+func crashAfterRenewals(f fault, at scenarios.Trigger) bool {
+	return f.word == "kill" && f.whom == clientNames[0] && at.At == scenarios.Before && at.Do == history.Write
+}
+
+// restarts is the workload of a client that comes back after its death: a lock may take it for the one that died,
+// or what it finds for its own. In the other workloads a client that was killed asks no more, or when
+// the others have finished.
+const restarts = "restarts"
+
+// crashOfHolder is that A dies while it holds the lock for the first time, or is about to.
+func crashOfHolder(f fault, at scenarios.Trigger) bool {
+	return f.word == "kill" && f.whom == clientNames[0] && at.Nth == 1 &&
+		(at.At == scenarios.Before && (at.Do == history.Write || at.Do == history.Release) || at.At == scenarios.Sent && at.N == 1)
+}
+
+// restartEnds are that A runs again before its lease is over, and in the middle of B's section.
+var restartEnds = []scenarios.Until{
+	{AtOnce: true},
+	{Move: scenarios.Trigger{At: scenarios.After, Client: clientNames[1], Do: history.Read, Nth: 1}, Or: scenarios.Span{Leases: 3}},
+}
+
+// lapses is the workload of a client that stops waiting while its grant is on the way: the service has granted
+// the lock, and the library must give it back. In the other workloads a client that gives up has been refused
+// until then.
+const lapses = "lapses"
+
+// slowGrant is that the answers to A's acquire come late or never, or that A cannot read them.
+func slowGrant(f fault, at scenarios.Trigger) bool {
+	slow := f.word == "pause" || (f.word == "hold" || f.word == "withhold") && strings.HasPrefix(f.text, f.word+": "+scenarios.Servers)
+	return slow && f.whom == clientNames[0] && at.Do == history.Acquire && at.At == scenarios.Sent && at.N <= mostLapses
+}
+
+// mostLapses is how many messages of an acquire are tried: one may be the connection's.
+const mostLapses = 2
+
+// lapseEnds are after the client has given up, and so early that a watchdog which renews the grant a third of a lease
+// later still finds it, on a busy machine, too.
+var lapseEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.2}}}
