@@ -167,6 +167,7 @@ func (b *bed) fit(ctx context.Context) bool {
 
 // take gives a run a set of clients that keep such a lease.
 func (b *bed) take(ctx context.Context, ttl time.Duration) (*clientSet, error) {
+	most := b.testbed.mostSets() // before b.mu: enter asks for that with the testbed's lock held
 	b.mu.Lock()
 	var other *clientSet
 	i := len(b.idle) - 1
@@ -179,7 +180,7 @@ func (b *bed) take(ctx context.Context, ttl time.Duration) (*clientSet, error) {
 		b.mu.Unlock()
 		return s, nil
 	}
-	if len(b.sets) >= b.testbed.mostSets() && len(b.idle) > 0 {
+	if len(b.sets) >= most && len(b.idle) > 0 {
 		other, b.idle = b.idle[0], b.idle[1:]
 	}
 	b.mu.Unlock()
