@@ -167,7 +167,7 @@ func (b *bed) fit(ctx context.Context) bool {
 
 // take gives a run a set of clients that keep such a lease.
 func (b *bed) take(ctx context.Context, ttl time.Duration) (*clientSet, error) {
-	most := b.testbed.mostSets() // before b.mu: enter asks for that with the testbed's lock held
+	most := b.testbed.mostSets() // before b.mu: enter locks the testbed first, and then the bed
 	b.mu.Lock()
 	var other *clientSet
 	i := len(b.idle) - 1
