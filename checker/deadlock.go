@@ -203,11 +203,12 @@ func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 	return an.evidence.finish(a, best.from, why, process)
 }
 
-// releaseLost says that the service may not have carried out the release of g, and has not said
-// that g was over before.
+// releaseLost says that the service may not have carried out the release of g, however often its
+// client asked, and has not said that g was over before.
 func (g *grant) releaseLost() bool {
 	r := g.release
-	return r != nil && r.inv >= 0 && r.typ != tOK && g.lost < 0 &&
+	return r != nil && r.inv >= 0 && g.lost < 0 &&
+		!slices.ContainsFunc(g.lock.released, func(o *op) bool { return o.grant == g && o.typ == tOK }) &&
 		!slices.ContainsFunc(g.lock.denials, func(s *statement) bool { return s.g == g })
 }
 

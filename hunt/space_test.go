@@ -248,52 +248,6 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// Some workloads are there for one fault: for each of its triggers and ends, and in no pair. What they add to the
-// space is no more than that.
-func TestNarrowWorkloads(t *testing.T) {
-	for _, tt := range []struct {
-		workload string
-		want     []string
-	}{
-		{lives, []string{"kill: A when before A's write until 1.6 leases"}},
-		{restarts, []string{
-			"kill: A when A's acquire has sent message 1 until at once",
-			"kill: A when A's acquire has sent message 1 until after B's read or 3 leases",
-			"kill: A when before A's write until at once",
-			"kill: A when before A's write until after B's read or 3 leases",
-			"kill: A when before A's release until at once",
-			"kill: A when before A's release until after B's read or 3 leases",
-			"kill: A when A's release has sent message 1 until at once",
-			"kill: A when A's release has sent message 1 until after B's read or 3 leases",
-		}},
-		{lapses, []string{
-			"pause: A when A's acquire has sent message 1 until 0.2 leases",
-			"pause: A when A's acquire has sent message 2 until 0.2 leases",
-			"hold: servers to A when A's acquire has sent message 1 until 0.2 leases",
-			"hold: servers to A when A's acquire has sent message 2 until 0.2 leases",
-			"withhold: servers to A when A's acquire has sent message 1 until 0.2 leases",
-			"withhold: servers to A when A's acquire has sent message 2 until 0.2 leases",
-		}},
-		{alone, nil},
-	} {
-		var got []string
-		for p := range space(target(1, 1), 2) {
-			if p.workload != tt.workload || p.depth == 0 {
-				continue
-			}
-			if p.depth > 1 {
-				t.Errorf("%s: a pair: %s", tt.workload, p.id)
-			}
-			got = append(got, p.schedule.TriggeredFaults[0].String())
-		}
-		slices.Sort(got)
-		slices.Sort(tt.want)
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", tt.workload, strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
-		}
-	}
-}
-
 // Where a server leads the others, faults aim at it and at one that does not, beside the servers by their
 // names.
 func TestRoles(t *testing.T) {

@@ -180,8 +180,8 @@ var advices = []advice{
 
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
-	{"deadlock", "lost-release", nil, "the release of the last holder was lost, and nothing else frees the lock",
-		"repeat a release until it is answered, and give the lock an expiry or a session that ends without one", "guides/mitigations.md#lost-release"},
+	{"deadlock", "lost-release", nil, "the release of the last holder failed or was not answered, and nothing else frees the lock",
+		"repeat a release until it is answered, and give the lock an expiry or bind it to a session", "guides/mitigations.md#lost-release"},
 	{"deadlock", "never-granted", nil, "the lock was never granted, with no fault injected: it does not work at all, or it is set up wrongly",
 		"look at what the servers answer it; of a program of your own, picklock lock check 'COMMAND' says which step fails", "guides/mitigations.md#never-granted"},
 	{"deadlock", "", nil, "nobody holds the lock, and nobody gets it",

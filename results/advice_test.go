@@ -201,7 +201,7 @@ func TestAdviceFits(t *testing.T) {
 		{"tokens of a clock", checker.Group{Name: "token-regression"}, Run{}, []checker.Anomaly{{Suspect: by("clock", verdict.OnClient)}}, "follow a client's clock", "tokens", false},
 		{"slow by itself", checker.Group{Name: "stale-write", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{}}, "the section was longer than the lease", "concepts/fencing.md", false},
 		{"crashed", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, nil, "nobody frees the lock", "crashed-holder", false},
-		{"a release that was lost", checker.Group{Name: "deadlock", Cause: "lost-release"}, Run{}, nil, "the release of the last holder was lost", "lost-release", false},
+		{"a release that was lost", checker.Group{Name: "deadlock", Cause: "lost-release"}, Run{}, nil, "the release of the last holder failed or was not answered", "lost-release", false},
 		{"never granted", checker.Group{Name: "deadlock", Cause: "never-granted"}, Run{}, nil, "it is set up wrongly", "never-granted", false},
 		{"no lock", checker.Group{Name: "lost-update"}, Run{NoLock: true}, nil, "others had changed meanwhile", "one-step", false},
 	} {
