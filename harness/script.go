@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
@@ -86,6 +87,7 @@ func (sc *script) drive(ctx, enough context.Context) (err error) {
 			return err
 		}
 	}
+	sc.runner.Reentrant = sc.lock.Kind == clients.Reentrant // which a program says once it is open
 	err = sc.runner.Run(enough)
 	var discarded *scenarios.DiscardedError
 	if errors.As(err, &discarded) {

@@ -47,7 +47,8 @@ type clientRunner struct {
 	*Runner
 	client  string
 	count   map[string]int // moves begun or passed over, by word
-	held    bool           // it believes to hold the lock
+	entries int            // how often it believes to hold the lock: more than once only a reentrant one
+	shared  bool           // it shares the lock
 	expired bool           // and has seen that its lease is over: it changes nothing any more
 	kills   int            // of its process that it knows of
 }
@@ -113,18 +114,24 @@ func (c *clientRunner) wait(ctx context.Context, m Move) error {
 
 // pointless says that a move makes no sense any more.
 func (c *clientRunner) pointless(m Move) bool {
+	held := c.entries > 0
 	switch m.Do {
 	case history.Acquire:
-		return c.held && !c.expired && !c.lostIt()
+		return c.holds() && (!c.Reentrant || m.Shared)
 	case Wait:
 		return false
 	case history.Release:
-		return !c.held
+		return !held
 	case Work:
-		return !c.held || c.expired
+		return !held || c.expired
+	case history.Write, history.Add:
+		return !c.holds() || c.shared
 	}
-	return !c.held || c.expired || c.lostIt()
+	return !c.holds()
 }
+
+// holds says that the client holds the lock, as far as it knows.
+func (c *clientRunner) holds() bool { return c.entries > 0 && !c.expired && !c.lostIt() }
 
 // lostIt says that the client's library has reported the loss of the grant.
 func (c *clientRunner) lostIt() bool {
@@ -134,17 +141,18 @@ func (c *clientRunner) lostIt() bool {
 }
 
 func (c *clientRunner) act(ctx context.Context, m Move) error {
-	text := m.Do
-	if (m.Span != Span{}) {
-		text += workloads.SpanWord(m.Do) + m.Span.Of(c.scenario.TTL).String()
+	act := workloads.Act{Do: m.Do, Mode: m.mode(), Span: m.Span.Of(c.scenario.TTL)}
+	enters := m.Do == history.Acquire && c.holds()
+	if enters {
+		act.Mode = history.Nested
 	}
-	ch, gates, err := c.begin(ctx, m)
+	ch, gates, err := c.begin(ctx, m, enters)
 	if err != nil {
 		return err
 	}
 	began := c.stage.Now()
 	over := make(chan error, 1)
-	first, err := c.stage.Act(c.client, text)
+	first, err := c.stage.Act(c.client, act.String())
 	if err != nil {
 		if dead, derr := c.died(ctx); dead {
 			return derr
@@ -179,15 +187,23 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		c.lasted(c.client, m.Do, began)
 	}
 	if dead {
-		c.held, c.expired = false, false
+		c.entries, c.expired = 0, false
 		_, err := c.died(ctx)
 		return err
 	}
 	switch {
+	case enters:
+		if d.Outcome == workloads.Granted {
+			c.entries++
+		}
 	case m.Do == history.Acquire:
-		c.held, c.expired = d.Outcome == workloads.Granted, false
+		c.entries, c.shared, c.expired = 0, m.Shared, false
+		if d.Outcome == workloads.Granted {
+			c.entries = 1
+		}
 	case m.Do == history.Release:
-		c.held = false
+		c.entries--
+		c.expired = c.expired || c.entries > 0 && d.Outcome == workloads.NotHeld
 	case d.Outcome == workloads.Expired, d.Outcome == workloads.NotHeld:
 		c.expired = true
 	}
@@ -241,8 +257,9 @@ func (c *clientRunner) report(m Move, began int64, d workloads.Done, dead bool) 
 	c.tell(Taken{Text: c.client + ": " + m.String(), At: began, Took: time.Duration(c.stage.Now() - began), Outcome: text})
 }
 
-// begin prepares an act: what its messages are to meet is in place before it sends any.
-func (c *clientRunner) begin(ctx context.Context, m Move) (*pending, []func(context.Context), error) {
+// begin prepares an act: what its messages are to meet is in place before it sends any. One that enters a lock which
+// the client holds changes nothing of what it holds.
+func (c *clientRunner) begin(ctx context.Context, m Move, enters bool) (*pending, []func(context.Context), error) {
 	var gates []func(context.Context)
 	for _, where := range []Where{Sent, Answered} {
 		a := c.at(where, m)
@@ -267,7 +284,7 @@ func (c *clientRunner) begin(ctx context.Context, m Move) (*pending, []func(cont
 	defer c.mu.Unlock()
 	s := c.clients[c.client]
 	s.busy, s.last = ch, ch
-	if m.Do == history.Acquire {
+	if m.Do == history.Acquire && !enters {
 		s.asked, s.granted, s.until, s.waiting, s.lost, s.refusals = 0, 0, 0, false, false, nil
 	}
 	return ch, gates, nil
@@ -319,7 +336,7 @@ func (c *clientRunner) died(ctx context.Context) (bool, error) {
 		if !dead {
 			died := waited || kills != c.kills
 			if died {
-				c.held, c.expired, c.kills = false, false, kills
+				c.entries, c.expired, c.kills = 0, false, kills
 			}
 			return died, nil
 		}

@@ -76,6 +76,10 @@ func TestFaultMistakes(t *testing.T) {
 func TestMoveMistakes(t *testing.T) {
 	for name, tt := range map[string][2]string{
 		`unknown move`:                    {`acqiure`, `7: unknown move "acqiure": did you mean acquire?`},
+		`unknown mode`:                    {`acquire shard`, `7: unknown move "acquire shard": did you mean acquire shared?`},
+		`a mode of no acquire`:            {`acquire, read shared`, `7: unknown move "read shared"`},
+		`no time of a reader`:             {`acquire shared within ever`, `7: acquire shared within: "ever"`},
+		`an entry by name`:                {`acquire, acquire nested`, `7: "acquire nested": say acquire: who holds a reentrant lock enters it once more by that`},
 		`unknown move in a list`:          {`acquire, raed`, `7: unknown move "raed": did you mean read?`},
 		`missing client awaited`:          {`acquire, await C granted`, `7: client C is not among`},
 		`a sleep`:                         {`acquire, await 2s`, `7: await: a time alone is no event: say from when on, as 2s after A granted`},

@@ -20,9 +20,10 @@ type Program []Move
 // Move is one line of a program.
 type Move struct {
 	// Do is an act of workloads, or Work, or Wait.
-	Do    string
-	Span  Span   // of Work: how long; of an acquire: how long it may wait, 0 for any time; of a renew: for how long it is repeated
-	Await *Await // of Wait
+	Do     string
+	Shared bool   // of an acquire: together with others who share the lock
+	Span   Span   // of Work: how long; of an acquire: how long it may wait, 0 for any time; of a renew: for how long it is repeated
+	Await  *Await // of Wait
 }
 
 // What a client can do besides the single operations.
@@ -38,9 +39,20 @@ func (m Move) String() string {
 	case m.Do == Wait:
 		return Wait + " " + m.Await.written()
 	case m.Span != Span{}:
-		return m.Do + workloads.SpanWord(m.Do) + m.Span.String()
+		return m.words() + workloads.SpanWord(m.Do) + m.Span.String()
 	}
-	return m.Do
+	return m.words()
+}
+
+// words is a move of one operation without its time.
+func (m Move) words() string { return workloads.Act{Do: m.Do, Mode: m.mode()}.String() }
+
+// mode is how an acquire asks for the lock, as history.Event has it.
+func (m Move) mode() string {
+	if m.Shared {
+		return history.Shared
+	}
+	return ""
 }
 
 func (p Program) String() string {
@@ -115,15 +127,20 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 		return m, err
 	}
 	name := text
-	for _, act := range []string{history.Acquire, history.Renew} {
-		if limit, spans := strings.CutPrefix(text, act+workloads.SpanWord(act)); spans {
-			if m.Span, err = parseSpan(limit); err != nil {
-				return m, p.errorf(n, "%s%s: %v", act, strings.TrimSuffix(workloads.SpanWord(act), " "), err)
-			}
-			text, name = act, act
+	for _, do := range []string{history.Acquire, history.Renew} {
+		act, limit, spans := strings.Cut(text, workloads.SpanWord(do))
+		if !spans || act != do && !strings.HasPrefix(act, do+" ") {
+			continue
 		}
+		if m.Span, err = parseSpan(limit); err != nil {
+			return m, p.errorf(n, "%s%s: %v", act, strings.TrimSuffix(workloads.SpanWord(do), " "), err)
+		}
+		text, name = act, act
 	}
-	m.Do, _, err = workloads.ParseAct(text)
+	act, err := workloads.ParseAct(text)
+	if m.Do, m.Shared = act.Do, act.Mode == history.Shared; act.Mode == history.Nested {
+		err = fmt.Errorf("%q: say acquire: who holds a reentrant lock enters it once more by that", text)
+	}
 	if errors.Is(err, workloads.ErrNoAct) {
 		have := append(workloads.Acts(), "work 1.3 leases", "await B granted")
 		err = fmt.Errorf("unknown move %q%s (a client can %s)", text, suggest.Word(name, slices.Concat(workloads.Acts(), []string{Work, Wait})), strings.Join(have, ", "))

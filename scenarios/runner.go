@@ -17,6 +17,8 @@ type Runner struct {
 	// IgnoreLost: a client goes on to act under a grant of which its library has said
 	// that it is lost.
 	IgnoreLost bool
+	// Reentrant: a client that holds the lock may acquire it once more.
+	Reentrant bool
 	// Patience is how long, after all faults are over, clients may go on to wait for the
 	// lock before they give up.
 	Patience time.Duration
@@ -48,11 +50,12 @@ type Runner struct {
 }
 
 type clientState struct {
-	asked, granted int64 // times of the latest acquire's invoke and ok; 0: not yet
-	grants, kills  int   // how many there were
-	until          int64 // end of the latest grant's lease, 0: it has none
-	released       int64 // time of its release's ok; 0: not yet
-	acted          int64 // when its latest operation began or ended, but for renewals; 0: none yet
+	asked, granted int64  // times of the latest acquire's invoke and ok; 0: not yet
+	grants, kills  int    // how many there were
+	grant          string // the name of the latest; entries of a reentrant lock are none
+	until          int64  // end of the latest grant's lease, 0: it has none
+	released       int64  // time of its release's ok; 0: not yet
+	acted          int64  // when its latest operation began or ended, but for renewals; 0: none yet
 	waiting, lost  bool
 	refusals       []int64 // when its latest acquire was made to wait, the latest ones
 	busy, last     *pending
@@ -91,17 +94,21 @@ func (r *Runner) Observe(e history.Event) {
 		c.acted = max(c.acted, e.Time)
 	}
 	switch {
+	case e.F == history.Acquire && e.Mode == history.Nested:
+		if e.Type == history.OK && e.Lease > 0 {
+			c.until = max(c.until, e.Since+e.Lease)
+		}
 	case e.F == history.Acquire && e.Type == history.Invoke:
 		c.asked, c.granted, c.until, c.released, c.waiting, c.lost, c.refusals = e.Time, 0, 0, 0, false, false, nil
 	case e.F == history.Acquire && e.Type == history.OK:
-		c.granted = e.Time
+		c.granted, c.grant = e.Time, e.Grant
 		c.grants++
 		if e.Lease > 0 {
 			c.until = e.Since + e.Lease
 		}
 	case e.F == history.Renew && e.Type == history.OK && e.Lease > 0:
 		c.until = max(c.until, e.Since+e.Lease)
-	case e.F == history.Release && e.Type == history.OK:
+	case e.F == history.Release && e.Type == history.OK && e.Grant == c.grant:
 		c.released = e.Time
 	case e.F == history.Lost:
 		c.lost = true

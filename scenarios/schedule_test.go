@@ -43,6 +43,7 @@ var schedules = []string{
 	twoClients + "expect:\n  redis: {not: [granted-early, deadlock]}\n",
 	twoClients + "expect:\n  redis: {must: [stale-write], not: [granted-early]}\n",
 	twoClients + strike("quiet 200ms", "flap: A from redis 200ms", "2 leases"),
+	"clients:\n  A: acquire shared, read, release, acquire shared within 0.3 leases, read\n",
 	"bound: 3s\nignore-lost: true\nreplay: \"9 of 10\"\noptions:\n  \"n\": \"1\"\nclients:\n  A: acquire, renew, renew for 8 leases, check, work 1 lease, await quiet 200ms, add\n",
 }
 

@@ -26,6 +26,7 @@ type stage struct {
 	until    time.Time
 	paused   map[string]chan struct{}
 	killed   map[string]bool
+	entries  map[string]int               // of who has entered the lock once more
 	refuse   map[string]workloads.Outcome // what an act comes to instead, by "A write"
 	broken   map[string]error             // faults that do not land, by kind
 	healed   []string
@@ -46,7 +47,7 @@ type stage struct {
 }
 
 func emptyStage() *stage {
-	return &stage{start: time.Now(), paused: map[string]chan struct{}{}, killed: map[string]bool{}, refuse: map[string]workloads.Outcome{}, broken: map[string]error{}, gates: map[string]*gate{}, takes: map[string]time.Duration{}}
+	return &stage{start: time.Now(), paused: map[string]chan struct{}{}, killed: map[string]bool{}, entries: map[string]int{}, refuse: map[string]workloads.Outcome{}, broken: map[string]error{}, gates: map[string]*gate{}, takes: map[string]time.Duration{}}
 }
 
 func (s *stage) Now() int64                             { return int64(time.Since(s.start)) + 1 + s.skipped.Add(int64(s.skip)) }
@@ -206,7 +207,12 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 			<-paused
 		}
 		time.Sleep(s.takes[client+" "+act])
-		if strings.HasPrefix(act, history.Acquire) {
+		if act == enters && s.refuse[client+" "+act] == "" {
+			s.enter(client)
+			done <- workloads.Done{Outcome: workloads.Granted}
+			return
+		}
+		if strings.HasPrefix(act, history.Acquire) && act != enters {
 			if outcome := s.acquire(client, act); outcome != "" {
 				done <- workloads.Done{Outcome: outcome}
 			}
@@ -217,17 +223,36 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 		if o := s.refuse[client+" "+act]; o != "" {
 			outcome = o
 		}
-		if act == history.Release && s.holder == client {
+		grant := client
+		if act == history.Release && s.entries[client] > 0 {
+			s.entries[client]--
+			grant = "an entry"
+		} else if act == history.Release && s.holder == client {
 			s.holder = ""
 		}
 		s.note("%s %s %s", client, act, outcome)
 		s.mu.Unlock()
 		if act == history.Release {
-			s.runner.Observe(history.Event{Process: client, F: history.Release, Type: history.OK, Time: s.Now()})
+			s.runner.Observe(history.Event{Process: client, F: history.Release, Type: history.OK, Grant: grant, Time: s.Now()})
 		}
 		done <- workloads.Done{Outcome: outcome}
 	})
 	return done, nil
+}
+
+// enters is the act of a client that enters the lock once more.
+const enters = "acquire nested"
+
+func (s *stage) enter(client string) {
+	e := history.Event{Process: client, F: history.Acquire, Mode: history.Nested, Type: history.Invoke, Time: s.Now()}
+	s.runner.Observe(e)
+	s.mu.Lock()
+	s.entries[client]++
+	s.until = time.Now().Add(time.Second)
+	s.note("%s %s %s", client, enters, workloads.Granted)
+	s.mu.Unlock()
+	e.Type, e.Grant, e.Time, e.Since, e.Lease = history.OK, "an entry", s.Now(), s.Now(), int64(time.Second)
+	s.runner.Observe(e)
 }
 
 // acquire waits for the lock; "" says that the client was killed. The log has the grant before
@@ -249,7 +274,7 @@ func (s *stage) acquire(client, act string) workloads.Outcome {
 			s.holder, s.until = client, time.Now().Add(time.Second)
 			s.note("%s %s %s", client, act, workloads.Granted)
 			s.mu.Unlock()
-			s.runner.Observe(history.Event{Process: client, F: history.Acquire, Type: history.OK, Time: s.Now(), Since: s.Now(), Lease: int64(time.Second)})
+			s.runner.Observe(history.Event{Process: client, F: history.Acquire, Type: history.OK, Grant: client, Time: s.Now(), Since: s.Now(), Lease: int64(time.Second)})
 			return workloads.Granted
 		}
 		s.mu.Unlock()

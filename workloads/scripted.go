@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,11 +15,12 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// script is a client that gets its steps from the harness: it holds at most one grant, on the
-// first key.
+// script is a client that gets its steps from the harness: it holds the lock at most once, on the
+// first key. A reentrant lock it may have entered again since.
 type script struct {
 	*client
-	held    *holding
+	held    *holding      // what the register hears of
+	entries []*holding    // of a reentrant lock: those that came after held, the innermost last
 	read    string        // the value that the grant read last
 	timeout time.Duration // of the Config
 	// away: the client has checked its lease and goes on to its write. It sees what the library
@@ -58,7 +58,9 @@ func (s *script) rekey(key string, timeout time.Duration) {
 
 // acts is the table of a scripted client's acts.
 var acts = map[string]func(*script, context.Context) (Outcome, error){
-	history.Acquire: (*script).doAcquire,
+	history.Acquire: func(s *script, ctx context.Context) (Outcome, error) { return s.doAcquire(ctx, "") },
+	acquireShared:   func(s *script, ctx context.Context) (Outcome, error) { return s.doAcquire(ctx, history.Shared) },
+	acquireNested:   (*script).doEnter,
 	history.Read:    (*script).doRead,
 	history.Write:   func(s *script, ctx context.Context) (Outcome, error) { return s.doWrite(ctx, history.Write) },
 	history.Add:     func(s *script, ctx context.Context) (Outcome, error) { return s.doWrite(ctx, history.Add) },
@@ -66,53 +68,6 @@ var acts = map[string]func(*script, context.Context) (Outcome, error){
 	history.Release: (*script).doRelease,
 	Check:           (*script).doCheck,
 	Held:            (*script).doHeld,
-}
-
-// Check is the act of a client that checks whether its lease has time left. Every
-// other act is named after the operation that it does.
-const Check = "check"
-
-// Held is the act of a client that asks its library whether it holds the lock.
-const Held = "held?"
-
-// ErrNoAct: a scripted client can do no such thing.
-var ErrNoAct = errors.New("no such act")
-
-// ParseAct reads an act: its name, and for an acquire how long it may wait, as in "acquire within
-// 500ms", for a renew for how long the client goes on renewing, as in "renew for 5s"; 0 for no such time.
-func ParseAct(text string) (name string, span time.Duration, err error) {
-	name, limit, spans := strings.Cut(text, " within ")
-	want := history.Acquire
-	if !spans {
-		name, limit, spans = strings.Cut(text, " for ")
-		want = history.Renew
-	}
-	if acts[name] == nil {
-		return "", 0, fmt.Errorf("%w: %q", ErrNoAct, text)
-	}
-	if !spans {
-		return name, 0, nil
-	}
-	if span, err = time.ParseDuration(limit); err != nil || span <= 0 {
-		return "", 0, fmt.Errorf("%q is no length of time", limit)
-	}
-	if name != want {
-		return "", 0, fmt.Errorf("only an acquire can be given a limit, as in acquire within 500ms, and only a renew a time, as in renew for 5s, not %q", name)
-	}
-	return name, span, nil
-}
-
-// SpanWord stands between an act and its time: "acquire within 500ms", "renew for 5s".
-func SpanWord(act string) string {
-	if act == history.Renew {
-		return " for "
-	}
-	return " within "
-}
-
-// Acts lists what a scripted client can do, in the order of a critical section.
-func Acts() []string {
-	return []string{history.Acquire, history.Read, Check, history.Write, history.Add, history.Renew, Held, history.Release}
 }
 
 // scripted does one act after the other, each answered by its events and a Done.
@@ -180,19 +135,19 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 
 // do does one act.
 func (s *script) do(ctx context.Context, text string) (Outcome, error) {
-	name, span, err := ParseAct(text)
+	a, err := ParseAct(text)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNoAct, err)
 	}
-	if span > 0 {
-		if name == history.Renew {
-			return s.goOnRenewing(ctx, span)
+	if a.Span > 0 {
+		if a.Do == history.Renew {
+			return s.goOnRenewing(ctx, a.Span)
 		}
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, span)
+		ctx, cancel = context.WithTimeout(ctx, a.Span)
 		defer cancel()
 	}
-	return acts[name](s, ctx)
+	return acts[a.words()](s, ctx)
 }
 
 // back ends the time in which the client ignores reports.
@@ -203,38 +158,64 @@ func (s *script) back() {
 	}
 }
 
-// drop stops following the grant.
+// drop stops following the grant, and the entries after it.
 func (s *script) drop() {
-	if s.held != nil {
-		s.back()
-		s.held.stop()
-		s.held.watching.Wait()
-		s.held = nil
+	if s.held == nil {
+		return
 	}
+	s.back()
+	for _, h := range append(s.entries, s.held) {
+		h.stop()
+		h.watching.Wait()
+	}
+	s.held, s.entries = nil, nil
 }
 
 // end gives up what is still held. Closing a lock may end its session and the grant, so another
 // client may be granted it after that.
 func (s *script) end() {
-	h := s.held
-	s.drop()
-	if h == nil {
+	if s.held == nil {
 		return
 	}
-	select {
-	case <-h.lost: // it is known already
-	default:
-		h.lose("the client ends while it holds the lock", false)
+	all := append(s.entries, s.held)
+	s.drop()
+	for _, h := range all {
+		select {
+		case <-h.lost: // it is known already
+		default:
+			h.lose("the client ends while it holds the lock", false)
+		}
 	}
 }
 
-func (s *script) doAcquire(ctx context.Context) (Outcome, error) {
+// doAcquire acquires the lock in a mode of history.Event, and gives up what was held before.
+func (s *script) doAcquire(ctx context.Context, mode string) (Outcome, error) {
 	s.drop()
-	h, err := s.acquire(ctx, s.cfg.KeyNames[0])
+	if mode == history.Shared && s.sharer == nil {
+		return Cannot, fmt.Errorf("lock %s cannot be shared: it is not of the kind %s", s.info.Name, clients.ReadWrite)
+	}
+	h, err := s.acquireAs(ctx, s.cfg.KeyNames[0], mode)
 	if err != nil {
 		return outcomeOf(err), err
 	}
 	s.held, s.read = h, ""
+	return Granted, nil
+}
+
+// doEnter acquires a lock that the client holds already once more. What the client does to the register it goes on
+// to do under its first grant: to the register that is one section.
+func (s *script) doEnter(ctx context.Context) (Outcome, error) {
+	switch {
+	case s.held == nil:
+		return Failed, errNoGrant
+	case s.info.Kind != clients.Reentrant:
+		return Cannot, fmt.Errorf("lock %s cannot be entered again by who holds it: it is not of the kind %s", s.info.Name, clients.Reentrant)
+	}
+	h, err := s.acquireAs(ctx, s.cfg.KeyNames[0], history.Nested)
+	if err != nil {
+		return outcomeOf(err), err
+	}
+	s.entries = append(s.entries, h)
 	return Granted, nil
 }
 
@@ -311,13 +292,18 @@ func (s *script) doHeld(ctx context.Context) (Outcome, error) {
 	return outcomeOf(err), err
 }
 
+// doRelease leaves the innermost entry.
 func (s *script) doRelease(ctx context.Context) (Outcome, error) {
 	if s.held == nil {
 		return Failed, errNoGrant
 	}
 	s.back()
 	h := s.held
-	s.held = nil
+	if last := len(s.entries) - 1; last >= 0 {
+		h, s.entries = s.entries[last], s.entries[:last]
+	} else {
+		s.held = nil
+	}
 	err := h.release(ctx)
 	return outcomeOf(err), err
 }

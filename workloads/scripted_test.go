@@ -213,31 +213,36 @@ func TestScriptedRenewals(t *testing.T) {
 // An act with a time is read as it is written, and only an acquire and a renew have one.
 func TestParseAct(t *testing.T) {
 	for text, want := range map[string]struct {
-		name string
-		span time.Duration
-		bad  string
+		name, mode string
+		span       time.Duration
+		bad        string
 	}{
-		"acquire":           {name: history.Acquire},
-		"renew":             {name: history.Renew},
-		"acquire within 1s": {name: history.Acquire, span: time.Second},
-		"renew for 1s":      {name: history.Renew, span: time.Second},
-		"renew within 1s":   {bad: "only an acquire"},
-		"acquire for 1s":    {bad: "only a renew"},
-		"read for 1s":       {bad: "only a renew"},
-		"renew for ever":    {bad: "no length of time"},
-		"renew for -1s":     {bad: "no length of time"},
-		"pray":              {bad: ErrNoAct.Error()},
-		"pray for 1s":       {bad: ErrNoAct.Error()},
+		"acquire":        {name: history.Acquire},
+		"acquire shared": {name: history.Acquire, mode: history.Shared},
+		"acquire nested": {name: history.Acquire, mode: history.Nested},
+		"read shared":    {bad: ErrNoAct.Error()},
+
+		"acquire shared within 1s": {name: history.Acquire, mode: history.Shared, span: time.Second},
+		"renew":                    {name: history.Renew},
+		"acquire within 1s":        {name: history.Acquire, span: time.Second},
+		"renew for 1s":             {name: history.Renew, span: time.Second},
+		"renew within 1s":          {bad: "only an acquire"},
+		"acquire for 1s":           {bad: "only a renew"},
+		"read for 1s":              {bad: "only a renew"},
+		"renew for ever":           {bad: "no length of time"},
+		"renew for -1s":            {bad: "no length of time"},
+		"pray":                     {bad: ErrNoAct.Error()},
+		"pray for 1s":              {bad: ErrNoAct.Error()},
 	} {
-		name, span, err := ParseAct(text)
+		a, err := ParseAct(text)
 		if want.bad != "" {
 			if err == nil || !strings.Contains(err.Error(), want.bad) {
 				t.Errorf("%s: %v, want %q", text, err, want.bad)
 			}
 			continue
 		}
-		if err != nil || name != want.name || span != want.span || span > 0 && text != name+SpanWord(name)+span.String() {
-			t.Errorf("%s: %s, %v, %v", text, name, span, err)
+		if err != nil || (a != Act{want.name, want.mode, want.span}) || a.String() != text {
+			t.Errorf("%s: %+v, %s, %v", text, a, a, err)
 		}
 	}
 }

@@ -1,0 +1,90 @@
+package workloads
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/picklock/picklock/history"
+)
+
+// Check is the act of a client that checks whether its lease has time left. Every
+// other act is named after the operation that it does.
+const Check = "check"
+
+// Held is the act of a client that asks its library whether it holds the lock.
+const Held = "held?"
+
+// The acquires in a mode of their own. Of a client that holds a reentrant lock, the harness asks for the nested one.
+const (
+	acquireShared = history.Acquire + " " + history.Shared
+	acquireNested = history.Acquire + " " + history.Nested
+)
+
+// ErrNoAct: a scripted client can do no such thing.
+var ErrNoAct = errors.New("no such act")
+
+// Act is what a scripted client is asked to do.
+type Act struct {
+	Do   string // Check, Held, or the operation
+	Mode string // of an acquire: as history.Event has it
+	// Span is how long an acquire may wait, or for how long the client goes on renewing; 0 for no such time.
+	Span time.Duration
+}
+
+// ParseAct reads an act: its words, and for an acquire how long it may wait, as in "acquire within
+// 500ms", for a renew for how long the client goes on renewing, as in "renew for 5s".
+func ParseAct(text string) (Act, error) {
+	words, limit, spans := strings.Cut(text, " within ")
+	want := history.Acquire
+	if !spans {
+		words, limit, spans = strings.Cut(text, " for ")
+		want = history.Renew
+	}
+	if acts[words] == nil {
+		return Act{}, fmt.Errorf("%w: %q", ErrNoAct, text)
+	}
+	var a Act
+	a.Do, a.Mode, _ = strings.Cut(words, " ")
+	if !spans {
+		return a, nil
+	}
+	var err error
+	if a.Span, err = time.ParseDuration(limit); err != nil || a.Span <= 0 {
+		return Act{}, fmt.Errorf("%q is no length of time", limit)
+	}
+	if a.Do != want {
+		return Act{}, fmt.Errorf("only an acquire can be given a limit, as in acquire within 500ms, and only a renew a time, as in renew for 5s, not %q", words)
+	}
+	return a, nil
+}
+
+// words is the act without its time.
+func (a Act) words() string {
+	if a.Mode != "" {
+		return a.Do + " " + a.Mode
+	}
+	return a.Do
+}
+
+// String is the act as ParseAct reads it.
+func (a Act) String() string {
+	if a.Span > 0 {
+		return a.words() + SpanWord(a.Do) + a.Span.String()
+	}
+	return a.words()
+}
+
+// SpanWord stands between an act and its time: "acquire within 500ms", "renew for 5s".
+func SpanWord(do string) string {
+	if do == history.Renew {
+		return " for "
+	}
+	return " within "
+}
+
+// Acts lists what a program can have a scripted client do, in the order of a critical section.
+func Acts() []string {
+	return []string{history.Acquire, acquireShared, history.Read, Check, history.Write, history.Add, history.Renew, Held, history.Release}
+}
