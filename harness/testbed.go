@@ -59,6 +59,8 @@ type RunResult struct {
 	// be done here.
 	FailedFault string
 	Unsupported bool
+	// Cannot is the act that the lock cannot do; "" if that is not why it is discarded.
+	Cannot string
 	// Busy: it is discarded because this machine was too busy.
 	Busy  bool
 	Took  time.Duration // of the run itself

@@ -22,7 +22,7 @@ type Depth struct {
 	Ran        int `json:"ran"`         // as planned
 	Discarded  int `json:"discarded"`   // run, but not as planned: they prove nothing
 	Failed     int `json:"failed"`      // picklock failed to run them, each time that it tried
-	Infeasible int `json:"infeasible"`  // left out: their trigger does not come, or their fault cannot be injected
+	Infeasible int `json:"infeasible"`  // left out: their trigger does not come, or their fault or an act of a client cannot be done
 	Implied    int `json:"implied"`     // left out: they contain a fault that breaks the lock by itself
 	NotReached int `json:"not_reached"` // there was no time for them
 
@@ -93,6 +93,7 @@ func (r *Result) CheckCoverage() error {
 // placed is a schedule of the space that the search has come to, as far as its coverage needs it.
 type placed struct {
 	id, workload string
+	programs     map[string]scenarios.Program
 	triggered    []scenarios.TriggeredFault
 }
 
@@ -113,7 +114,7 @@ func (h *Search) reach() (point, bool) {
 		case p.same:
 			h.result.Depths[p.depth].Same++
 		default:
-			h.reached = append(h.reached, placed{p.id, p.workload, p.schedule.TriggeredFaults})
+			h.reached = append(h.reached, placed{p.id, p.workload, p.schedule.Programs, p.schedule.TriggeredFaults})
 			return p, true
 		}
 	}
@@ -185,7 +186,7 @@ func (h *Search) fateOf(p placed) fate {
 	if f, ok := h.fates[p.id]; ok {
 		return f
 	}
-	if why := h.hopeless(p.workload, p.triggered); why != "" {
+	if why := cmp.Or(h.lacking(p.programs), h.hopeless(p.workload, p.triggered)); why != "" {
 		return fate{what: WasInfeasible, why: why}
 	}
 	if why := h.implied(p.workload, p.triggered); why != "" {

@@ -38,6 +38,7 @@ type Outcome struct {
 	Discarded   string          // why it proves nothing of its schedule; "" if it does
 	FailedFault string          // the fault that did not take effect as planned
 	Unsupported bool            // that fault cannot be done here
+	Cannot      string          // the act that the lock cannot do, as a program names it; "" if that is not why it is discarded
 	Busy        bool            // it is discarded because this machine was too busy
 	Took        time.Duration
 	Setup       time.Duration // what was mended or started for it

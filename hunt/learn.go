@@ -62,6 +62,9 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		brought = h.corpus.add(p.schedule, f) || brought
 	}
 	h.mutator.bandit.reward(p.arms, brought && out.Discarded == "")
+	if out.Cannot != "" {
+		h.infeasible[actPrefix+out.Cannot] = out.Discarded
+	}
 	if out.Discarded != "" {
 		h.discarded(p, out)
 	} else {
@@ -106,6 +109,10 @@ func (h *Search) count(p point, guided bool, out *Outcome, broke bool) {
 	}
 	if guided {
 		h.countGuided(out.Discarded)
+		return
+	}
+	if out.Cannot != "" && !broke {
+		h.fates[p.id] = fate{what: WasInfeasible, why: out.Discarded}
 		return
 	}
 	h.fates[p.id] = fateOfRun(out.Discarded, broke)

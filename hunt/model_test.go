@@ -32,6 +32,7 @@ type model struct {
 	dead      bool           // nobody ever gets the lock
 	busy      map[string]int // of so many runs of a schedule the machine is too busy; "" for any
 	discarded func(s *scenarios.Scenario) (of, why string, cannot bool)
+	lacks     string // the act that the lock cannot do
 
 	mu     sync.Mutex
 	played []string
@@ -61,6 +62,9 @@ func (m *model) Run(_ context.Context, s *scenarios.Scenario) (*Outcome, error) 
 	out := &Outcome{Took: time.Millisecond, Verdict: verdict.Verdict{Valid: verdict.True, Properties: map[string]verdict.Property{}}}
 	if m.discarded != nil {
 		out.FailedFault, out.Discarded, out.Unsupported = m.discarded(s)
+	}
+	if m.lacks != "" && slices.Contains(actsOf(s), m.lacks) {
+		out.Cannot, out.Discarded = m.lacks, "no such act"
 	}
 	if !m.dead {
 		out.Events = []history.Event{{Process: "A", Type: history.OK, F: history.Acquire, Key: "k", Time: 1}}

@@ -90,7 +90,7 @@ func (h *Search) guided() (point, bool) {
 			continue
 		}
 		p := point{schedule: s, depth: len(s.TriggeredFaults), guided: true, arms: h.mutator.used}
-		if k := key(s); !h.played[k] && h.hopeless("", s.TriggeredFaults) == "" {
+		if k := key(s); !h.played[k] && h.lacking(s.Programs) == "" && h.hopeless("", s.TriggeredFaults) == "" {
 			h.played[k] = true
 			return p, true
 		}
@@ -106,8 +106,23 @@ func (h *Search) pointless(p point) bool {
 			h.skipped[st.Fault.Text]++
 		}
 	}
-	return h.hopeless(p.workload, p.schedule.TriggeredFaults) != "" || h.implied(p.workload, p.schedule.TriggeredFaults) != ""
+	return h.lacking(p.schedule.Programs) != "" || h.hopeless(p.workload, p.schedule.TriggeredFaults) != "" || h.implied(p.workload, p.schedule.TriggeredFaults) != ""
 }
+
+// lacking is why a client cannot do what one of the programs wants of it; "" if nothing is known against it.
+func (h *Search) lacking(programs map[string]scenarios.Program) string {
+	for _, p := range programs {
+		for _, m := range p {
+			if why := h.infeasible[actPrefix+m.Do]; why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// actPrefix begins the names of acts that a lock cannot do, among what is infeasible.
+const actPrefix = "act "
 
 // hopeless is why one of the faults cannot be injected here, or that its trigger does not come; ""
 // if nothing is known against them. Triggers are known by the workload; "" for none of the space.

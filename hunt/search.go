@@ -77,7 +77,7 @@ type Search struct {
 
 	pending         map[string]bool // signatures that are being confirmed
 	counterexamples []*Counterexample
-	infeasible      map[string]string      // triggers of a workload that never come, and faults that cannot be done
+	infeasible      map[string]string      // triggers of a workload that never come, faults and acts that cannot be done
 	failureCounts   map[string]int         // how often that was seen
 	confirmed       map[string]bool        // faults that took effect
 	skipped         map[string]int         // schedules of the space that were passed over since a fault could not be done

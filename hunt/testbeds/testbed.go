@@ -97,7 +97,7 @@ func (l *testbed) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome
 	l.mu.Lock()
 	l.versions = p.Run.Versions
 	l.mu.Unlock()
-	return &hunt.Outcome{Verdict: p.Verdict, Events: p.Events, Discarded: p.Discarded, FailedFault: p.FailedFault, Unsupported: p.Unsupported, Busy: p.Busy, Took: p.Took, Setup: p.Setup}, nil
+	return &hunt.Outcome{Verdict: p.Verdict, Events: p.Events, Discarded: p.Discarded, FailedFault: p.FailedFault, Unsupported: p.Unsupported, Cannot: p.Cannot, Busy: p.Busy, Took: p.Took, Setup: p.Setup}, nil
 }
 
 func (l *testbed) count() int {
