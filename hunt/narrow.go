@@ -14,6 +14,7 @@ var narrow = map[string]struct {
 }{
 	alone:    {strikes: noFault},
 	lives:    {strikes: crashAfterRenewals, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},
+	turns:    {strikes: noFault, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},
 	restarts: {strikes: crashOfHolder, ends: restartEnds},
 	lapses:   {strikes: slowGrant, ends: lapseEnds},
 }
@@ -34,6 +35,10 @@ const lives = "lives"
 func crashAfterRenewals(f fault, at scenarios.Trigger) bool {
 	return f.word == "kill" && f.whom == clientNames[0] && at.At == scenarios.Before && at.Do == history.Write
 }
+
+// turns is the workload of a lock that is granted a hundred times: numbers that it counts get a digit more, and a limit
+// is come to that a few grants do not reach.
+const turns = "turns"
 
 // restarts is the workload of a client that comes back after its death: a lock may take it for the one that died,
 // or what it finds for its own. In the other workloads a client that was killed asks no more, or when

@@ -249,6 +249,10 @@ func edits(s *scenarios.Scenario) []edit {
 		out = append(out, edit{"client " + c, func(s *scenarios.Scenario) { dropClient(s, c) }, true})
 	}
 	for _, c := range s.Clients {
+		if n, times := s.Programs[c].Repeated(); times > 1 {
+			out = append(out, editsOfRepeated(s, c, n, times)...)
+			continue
+		}
 		// From an acquire on to the end, then move by move.
 		for i, m := range s.Programs[c] {
 			if i > 0 && m.Do == history.Acquire {
@@ -269,6 +273,29 @@ func edits(s *scenarios.Scenario) []edit {
 		for i := range s.Programs[c] {
 			out = append(out, edit{"", func(s *scenarios.Scenario) { round(&s.Programs[c][i].Span) }, false})
 		}
+	}
+	return out
+}
+
+// editsOfRepeated are those of a program that does its first n moves so many times: what follows them is left away, it
+// does them less often, or in each repetition one move less. There are as many of them as moves in one repetition.
+func editsOfRepeated(s *scenarios.Scenario, c string, n, times int) []edit {
+	var out []edit
+	if rest := s.Programs[c][n*times:]; len(rest) > 0 {
+		out = append(out, edit{c + "'s later sections", func(s *scenarios.Scenario) { s.Programs[c] = s.Programs[c][:n*times] }, true})
+	}
+	for _, fewer := range slices.Compact([]int{1, times / 8, times / 4, times / 2, 3 * times / 4, times - 1}) {
+		if fewer > 0 {
+			out = append(out, edit{c + "'s repetitions", func(s *scenarios.Scenario) { s.Programs[c] = slices.Delete(s.Programs[c], n*fewer, n*times) }, true})
+		}
+	}
+	for i, m := range slices.Backward(s.Programs[c][:n]) {
+		out = append(out, edit{c + "'s " + m.String(), func(s *scenarios.Scenario) {
+			for r := range times {
+				at := r*(n-1) + i
+				s.Programs[c] = slices.Delete(s.Programs[c], at, at+1)
+			}
+		}, true})
 	}
 	return out
 }

@@ -94,6 +94,10 @@ func workloads(t Target) []workload {
 			"acquire, read, renew for 8 leases, write, release",
 			"await A granted or 3 leases, acquire, read, write, release",
 			"await A done or 12 leases, acquire, read, write, release"},
+		{turns, // all come back again and again
+			"acquire, read, write, release, again 33 times",
+			"acquire, read, write, release, again 33 times",
+			"acquire, read, write, release, again 33 times"},
 		{restarts, // A dies as the holder, starts again and asks at once, as who it was
 			"acquire, read, work 0.2 leases, write, release, acquire, read, work 0.9 leases, write, release",
 			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",

@@ -7,7 +7,7 @@ import "fmt"
 type DiscardedError struct {
 	TriggeredFault TriggeredFault // zero where it is not for a fault
 	Move           string         // of whose client it is, "B: await A granted"; "" where it is not for a move
-	Act            string // what the lock cannot do, as workloads.Acts has it; "" if that is not why
+	Act            string         // what the lock cannot do, as workloads.Acts has it; "" if that is not why
 	Why            string
 	Err            error // what went wrong with the fault; nil where its trigger never came
 	late           bool

@@ -3,7 +3,9 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -56,11 +58,66 @@ func (m Move) mode() string {
 }
 
 func (p Program) String() string {
+	n, times := p.Repeated()
+	var words []string
+	for _, m := range p[:n] {
+		words = append(words, m.String())
+	}
+	if times > 1 {
+		words = append(words, fmt.Sprintf("%s %d times", again, times-1))
+	}
+	for _, m := range p[n*times:] {
+		words = append(words, m.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// Repeated is how many of its first moves a program repeats, and how often it does them in all: once if it does so
+// less than three times.
+func (p Program) Repeated() (n, times int) {
+	n, times = len(p), 1
+	for k := 1; 3*k <= len(p); k++ {
+		i := k
+		for i+k <= len(p) && slices.Equal(p[i:i+k].words(), p[:k].words()) {
+			i += k
+		}
+		if m := i / k; m >= 3 && (m-1)*k > n*(times-1) {
+			n, times = k, m
+		}
+	}
+	return n, times
+}
+
+func (p Program) words() []string {
 	words := make([]string, len(p))
 	for i, m := range p {
 		words[i] = m.String()
 	}
-	return strings.Join(words, ", ")
+	return words
+}
+
+// again repeats what a program has done until then.
+const again = "again"
+
+var againTimes = regexp.MustCompile(`^` + again + ` (\d+) times$`)
+
+// longestProgram bounds what a program repeats.
+const longestProgram = 1000
+
+// repeat is what a move that repeats the moves before it stands for; ok is false if it is none.
+func (p *parser) repeat(n *yaml.Node, before Program, word string) (_ Program, ok bool, err error) {
+	if word != again && !strings.HasPrefix(word, again+" ") {
+		return nil, false, nil
+	}
+	groups := againTimes.FindStringSubmatch(word)
+	if groups == nil || len(before) == 0 {
+		return nil, true, p.errorf(n, "%q: want moves, and then how often they are done again, as in acquire, release, again 9 times", word)
+	}
+	times, err := strconv.Atoi(groups[1])
+	if err != nil || times < 1 || times >= longestProgram || len(before)*(times+1) > longestProgram {
+		return nil, true, p.errorf(n, "%s: a program has %d moves at most", word, longestProgram)
+	}
+	return slices.Repeat(before, times+1), true, nil
 }
 
 // programs reads the clients of a scenario whose clients carry out programs.
@@ -99,8 +156,15 @@ func (p *parser) program(n *yaml.Node) (Program, error) {
 	}
 	var out Program
 	asks := false
-	for _, word := range strings.Split(text, ",") {
-		m, err := p.move(n, strings.TrimSpace(word))
+	for word := range strings.SplitSeq(text, ",") {
+		word = strings.TrimSpace(word)
+		if all, ok, err := p.repeat(n, out, word); err != nil {
+			return nil, err
+		} else if ok {
+			out = all
+			continue
+		}
+		m, err := p.move(n, word)
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +206,8 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 		err = fmt.Errorf("%q: say acquire: who holds a reentrant lock enters it once more by that", text)
 	}
 	if errors.Is(err, workloads.ErrNoAct) {
-		have := append(workloads.Acts(), "work 1.3 leases", "await B granted")
-		err = fmt.Errorf("unknown move %q%s (a client can %s)", text, suggest.Word(name, slices.Concat(workloads.Acts(), []string{Work, Wait})), strings.Join(have, ", "))
+		have := append(workloads.Acts(), "work 1.3 leases", "await B granted", "again 9 times")
+		err = fmt.Errorf("unknown move %q%s (a client can %s)", text, suggest.Word(name, slices.Concat(workloads.Acts(), []string{Work, Wait, again})), strings.Join(have, ", "))
 	}
 	if err != nil {
 		return m, p.errorf(n, "%v", err)
