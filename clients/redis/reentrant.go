@@ -25,15 +25,15 @@ func redisReentrantInfo() clients.Info {
 }
 
 // redisReentrant counts its entries at the server: the outermost release frees the lock.
-// Its releases confirm nothing: if the answer to an entry was lost, the lease may have run out
-// and that entry may have begun a new one. The count is the same in both cases.
+// Its releases confirm nothing: if the answer to an entry was lost, the count may be one more than the client's.
 type redisReentrant struct {
 	*redisLock
 	mu    sync.Mutex
 	holds map[string]*redisHold // by key
 }
 
-// redisHold is a grant's Ref, the same for all grants of one hold.
+// redisHold is a grant's Ref, the same for all grants of one hold. An entry that finds the hold to be over begins
+// another: else the release of that entry would free what a renewal of an earlier one has promised.
 type redisHold struct {
 	owner string
 	depth int
@@ -41,7 +41,10 @@ type redisHold struct {
 }
 
 const (
-	redisEnter = `if redis.call("exists",KEYS[1])==1 and redis.call("hexists",KEYS[1],ARGV[1])==0 then return false end
+	// It answers 0 if ARGV[3] says that the owner has entered already, and the owner is gone.
+	redisEnter = `local mine=redis.call("hexists",KEYS[1],ARGV[1])
+if redis.call("exists",KEYS[1])~=mine then return false end
+if mine==0 and ARGV[3]=="again" then return 0 end
 local n=redis.call("hincrby",KEYS[1],ARGV[1],1) redis.call("pexpire",KEYS[1],ARGV[2]) return n`
 	// An inner release starts the lease anew, as an entry does.
 	redisLeave = `if redis.call("hexists",KEYS[1],ARGV[1])==0 then return 0 end
@@ -49,20 +52,25 @@ if ARGV[3]=="all" or redis.call("hincrby",KEYS[1],ARGV[1],-1)<=0 then redis.call
 	redisStay = `if redis.call("hexists",KEYS[1],ARGV[1])==0 then return 0 end return redis.call("pexpire",KEYS[1],ARGV[2])`
 )
 
-// hold returns what the client holds on key, or a new hold that an acquire may fill.
-func (l *redisReentrant) hold(key string) *redisHold {
+// hold returns what the client holds on key, or a new hold that an acquire may fill. how is ARGV[3] of redisEnter.
+func (l *redisReentrant) hold(key string) (h *redisHold, how string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h := l.holds[key]; h != nil {
-		return h
+		return h, "again"
 	}
-	return &redisHold{owner: rand.Text()}
+	return &redisHold{owner: rand.Text()}, "first"
 }
 
 func (l *redisReentrant) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	h := l.hold(key)
-	_, sent, err := l.try(ctx, key, h.owner, "EVAL", redisEnter, 1, key, h.owner, l.ttl.Milliseconds())
+	h, how := l.hold(key)
+	n, sent, err := l.try(ctx, key, h.owner, "EVAL", redisEnter, 1, key, h.owner, l.ttl.Milliseconds(), how)
 	l.mu.Lock()
+	if over := err == nil && n == int64(0); over {
+		delete(l.holds, key)
+		l.mu.Unlock()
+		return l.Acquire(ctx, key)
+	}
 	defer l.mu.Unlock()
 	if err != nil {
 		h.doubt = h.doubt || errors.Is(err, clients.ErrUnknown)
