@@ -13,6 +13,7 @@ const open = math.MaxInt64
 // act is one thing that a client did with the lock or under it.
 type act struct {
 	process, do, grant string
+	shared             bool  // of an acquire
 	from, to           int64 // ns since the run's start; to is open where no answer came
 	outcome            history.Type
 }
@@ -40,7 +41,7 @@ func (r Run) acts(key string) []act {
 		if e.Type == history.Invoke {
 			if e.Key == key {
 				under[k] = len(out)
-				out = append(out, act{e.Process, e.F, e.Grant, e.Time, open, history.Info})
+				out = append(out, act{e.Process, e.F, e.Grant, e.Mode == history.Shared, e.Time, open, history.Info})
 			}
 			continue
 		}
@@ -58,6 +59,7 @@ type hold struct {
 	process, grant string
 	asked          int64
 	from, to       int64
+	shared         bool
 }
 
 // holds are those of some acts, in the order of their grants.
@@ -76,7 +78,7 @@ func (r Run) holds(acts []act) []hold {
 			end(a.process, a.from)
 			if a.outcome == history.OK {
 				latest[a.process] = len(out)
-				out = append(out, hold{a.process, a.grant, a.from, a.to, open})
+				out = append(out, hold{a.process, a.grant, a.from, a.to, open, a.shared})
 			}
 		case history.Release:
 			if i, ok := latest[a.process]; ok && out[i].grant == a.grant {

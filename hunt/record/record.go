@@ -138,8 +138,8 @@ func how(occurrence int, words string) string {
 // expressible says what a program of a schedule has no words for.
 func (r Run) expressible() error {
 	for _, e := range r.Events {
-		if e.F == history.Acquire && e.Mode != "" {
-			return fmt.Errorf("%w: its clients acquire the lock in the mode %q, and a program knows the lock for oneself alone only", ErrNoSchedule, e.Mode)
+		if e.F == history.Acquire && e.Mode == history.Nested {
+			return fmt.Errorf("%w: its clients enter the lock once more while they hold it (mode %q), and the order in which they leave is not taken from a record", ErrNoSchedule, e.Mode)
 		}
 	}
 	for _, e := range r.Events {

@@ -289,14 +289,14 @@ func TestOrder(t *testing.T) {
 }
 
 func TestNoSchedule(t *testing.T) {
-	shared := recorded(t, "0 c1 acquire\n1 c1 acquired c1.1")
-	shared[0].Mode = history.Shared
+	nested := recorded(t, "0 c1 acquire\n1 c1 acquired c1.1")
+	nested[0].Mode = history.Nested
 	for name, x := range map[string]struct {
 		events    []history.Event
 		anomalies []verdict.Anomaly
 		want      string
 	}{
-		"a shared lock":        {shared, nil, `the mode "shared"`},
+		"an inner section":     {nested, nil, `mode "nested"`},
 		"an earlier version's": {recorded(t, strings.ReplaceAll(paused, "pause: c3", "")), nil, "repeat the run with this version"},
 		"no lock":              {recorded(t, "0 c1 write c1.1"), nil, "take no lock"},
 		"no violation":         {recorded(t, paused), nil, "no violation"},
@@ -308,5 +308,36 @@ func TestNoSchedule(t *testing.T) {
 				t.Errorf("got %v, want one of %q", err, x.want)
 			}
 		})
+	}
+}
+
+// A reader of a record is a reader of the schedule.
+func TestReaders(t *testing.T) {
+	events := recorded(t, `
+	0    c1 acquire
+	1    c1 acquired c1.1
+	2    c2 acquire
+	3    c2 acquired c2.1
+	203  c2 release c2.1
+	204  c2 released c2.1
+	205  c3 acquire
+	206  c3 acquired c3.1
+	400  c1 release c1.1
+	401  c1 released c1.1`)
+	for i, e := range events {
+		if e.F == history.Acquire && e.Process != "c3" {
+			events[i].Mode = history.Shared
+		}
+	}
+	all, err := of(events).Schedules([]verdict.Anomaly{{Name: "granted-early", Key: "k0", Time: 206e6, Grants: []string{"c1.1", "c3.1"}, Processes: []string{"c1", "c2"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `  A: acquire shared, await C granted or 3 leases, release
+  B: await A granted or 3 leases, acquire shared, work 0.2 leases, release
+  C: await B granted or 3 leases, acquire, release
+`
+	if got := said(all[0].Schedule); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -52,6 +52,7 @@ func (r Run) scripts(w window, l relaxation) []script {
 func (r Run) fill(c *script, w window, l relaxation, all []script, paused []interval) {
 	granted, awaited := map[string]bool{}, map[string]bool{}
 	held, last := "", int64(0) // the grant that it has, and when its latest act under it ended
+	shared := false            // it is a reader's
 	for _, a := range w.acts {
 		// What was begun before the violation is gone on with to the section's end.
 		if a.process != c.process || a.to < w.from || a.from > w.to && (held == "" || a.grant != held) {
@@ -65,11 +66,11 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []inte
 				awaited[before] = true
 				c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(before)}, max(a.from, w.from), max(a.from, w.from))
 			}
-			m := scenarios.Move{Do: a.do}
+			m := scenarios.Move{Do: a.do, Shared: a.shared}
 			if a.outcome == history.Info && a.to != open {
 				m.Span = r.span(a.to - a.from)
 			}
-			held, last, granted[a.grant] = "", a.to, true
+			held, shared, last, granted[a.grant] = "", a.shared, a.to, true
 			if a.outcome == history.OK {
 				held = a.grant
 			}
@@ -81,7 +82,7 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []inte
 		}
 		if a.grant == held {
 			gap := interval{last, a.from}
-			if other := w.meanwhile(gap, c, all, paused); other != "" && !awaited[other] {
+			if other := w.meanwhile(gap, c, all, paused, shared); other != "" && !awaited[other] {
 				awaited[other] = true
 				c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(other)}, gap.from, gap.to)
 			} else if net := gap.to - gap.from - gap.shared(paused); float64(net) >= thinking*float64(r.TTL) {
@@ -148,11 +149,11 @@ func (w window) before(a act, l relaxation, c *script, all []script) string {
 func (w window) has(h hold) bool { return h.from >= w.from && h.asked <= w.to }
 
 // meanwhile names the client that was granted the lock between two acts of c, which was not
-// stopped then: in a schedule it must not be done before that.
-func (w window) meanwhile(gap interval, c *script, all []script, paused []interval) string {
+// stopped then: in a schedule it must not be done before that. What one reader does says nothing of another.
+func (w window) meanwhile(gap interval, c *script, all []script, paused []interval, shared bool) string {
 	for _, h := range w.holds {
 		at := interval{h.from, h.from + 1}
-		if !w.has(h) || h.from <= gap.from || h.from >= gap.to || at.shared(paused) > 0 {
+		if !w.has(h) || h.from <= gap.from || h.from >= gap.to || at.shared(paused) > 0 || shared && h.shared {
 			continue
 		}
 		for _, o := range all {
