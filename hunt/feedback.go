@@ -19,6 +19,8 @@ type feedback struct {
 // clientState is what the history says of one client at one moment.
 type clientState struct {
 	asks, believes, lost, writes bool
+	shared                       bool // the lock, by its latest grant
+	entries                      int  // of a reentrant lock, after the first
 	// holds: it was granted the lock and has neither begun to release it nor been notified of its loss.
 	// until, lostAt and wrote are of that grant, and known until it is released.
 	holds  bool
@@ -66,10 +68,17 @@ func feedbackOf(events []history.Event, ttl time.Duration) feedback {
 func (c *clientState) step(e history.Event) {
 	switch {
 	case e.F == history.Acquire:
-		if c.asks = e.Type == history.Invoke; e.Type == history.OK {
-			c.believes, c.lost, c.holds = true, false, true
-			c.until, c.lostAt, c.wrote = 0, 0, 0
+		if c.asks = e.Type == history.Invoke; e.Type != history.OK {
+			break
 		}
+		if e.Mode == history.Nested {
+			c.entries++
+			break
+		}
+		c.believes, c.lost, c.holds, c.shared, c.entries = true, false, true, e.Mode == history.Shared, 0
+		c.until, c.lostAt, c.wrote = 0, 0, 0
+	case e.F == history.Release && e.Type == history.Invoke && c.entries > 0:
+		c.entries--
 	case e.F == history.Release && e.Type == history.Invoke:
 		// Who is granted the lock from now on is so because of this release, however soon it comes.
 		c.believes, c.holds = false, false
@@ -102,7 +111,7 @@ func (f *feedback) margin(clients map[string]*clientState, e history.Event, ttl 
 		}
 	}
 	for name, c := range clients {
-		if name == e.Process || !c.holds && c.lostAt == 0 {
+		if name == e.Process || !c.holds && c.lostAt == 0 || c.shared && e.Mode == history.Shared {
 			continue
 		}
 		if c.until > 0 {

@@ -40,6 +40,8 @@ type Outcome struct {
 	Unsupported bool            // that fault cannot be done here
 	Cannot      string          // the act that the lock cannot do, as a program names it; "" if that is not why it is discarded
 	Busy        bool            // it is discarded because this machine was too busy
+	Reentrant   bool            // the lock is: see Target
+	Shared      bool
 	Took        time.Duration
 	Setup       time.Duration // what was mended or started for it
 }
@@ -65,10 +67,12 @@ type Target struct {
 	External bool
 	// Unable are the faults that this cluster can never do, and why: a key of them is a
 	// fault's word, or WipeFault. They are no part of the space.
-	Unable  map[string]string
-	Holds   bool     // its clients can ask whether they hold it
-	Permits int      // how many clients may hold it at once; 0: one
-	Kinds   []string // of faults that may be used, as "pause" or "kill:client"; nil: all
+	Unable    map[string]string
+	Holds     bool     // its clients can ask whether they hold it
+	Permits   int      // how many clients may hold it at once; 0: one
+	Reentrant bool     // who holds it can acquire it once more
+	Shared    bool     // readers hold it together
+	Kinds     []string // of faults that may be used, as "pause" or "kill:client"; nil: all
 }
 
 // clientNames are the names that schedules use.

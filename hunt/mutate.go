@@ -144,7 +144,11 @@ func (m *mutator) program(s *scenarios.Scenario) {
 	c := s.Clients[m.rng.IntN(len(s.Clients))]
 	p := slices.Clone(s.Programs[c])
 	i := m.rng.IntN(len(p))
-	switch m.rng.IntN(5) {
+	ways := 5
+	if m.t.Reentrant || m.t.Shared {
+		ways++
+	}
+	switch m.rng.IntN(ways) {
 	case 0: // think longer, or less long
 		if j := slices.IndexFunc(p, func(mv scenarios.Move) bool { return mv.Do == scenarios.Work }); j >= 0 {
 			p[j].Span = scenarios.Span{Leases: m.leases(0.05, 2.5)}
@@ -172,6 +176,8 @@ func (m *mutator) program(s *scenarios.Scenario) {
 				}
 			}
 		}
+	case 5:
+		p = m.kind(p, i)
 	}
 	s.Programs[c] = p
 }

@@ -42,7 +42,7 @@ func TestEachPlaceOnceFirst(t *testing.T) {
 	for p := range space(on, 1) {
 		if p.depth == 1 {
 			st := p.schedule.TriggeredFaults[0]
-			each = append(each, tried{st.Fault.Text, placeOf(st)})
+			each = append(each, tried{st.Fault.Text, workload{}.placeOf(st)})
 			seen[each[len(each)-1]] = true
 		}
 	}

@@ -259,6 +259,11 @@ func edits(s *scenarios.Scenario) []edit {
 				out = append(out, edit{c + "'s later sections", func(s *scenarios.Scenario) { s.Programs[c] = s.Programs[c][:i] }, true})
 			}
 		}
+		for _, in := range inner(s.Programs[c]) {
+			out = append(out, edit{c + "'s inner section", func(s *scenarios.Scenario) {
+				s.Programs[c] = slices.Delete(slices.Delete(s.Programs[c], in[1], in[1]+1), in[0], in[0]+1)
+			}, true})
+		}
 		for i, m := range slices.Backward(s.Programs[c]) {
 			out = append(out, edit{c + "'s " + m.String(), func(s *scenarios.Scenario) { s.Programs[c] = slices.Delete(s.Programs[c], i, i+1) }, true})
 		}

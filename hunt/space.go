@@ -106,13 +106,14 @@ type one struct {
 // place is where in a client's act a fault begins, in whatever workload, and how it ends.
 type place struct {
 	client, do string
+	manner     string // see workload.manner
 	at         scenarios.Where
 	message    int
 	end        string
 }
 
-func placeOf(s scenarios.TriggeredFault) place {
-	p := place{s.When.Client, s.When.Do, s.When.At, s.When.N, "late"}
+func (w workload) placeOf(s scenarios.TriggeredFault) place {
+	p := place{s.When.Client, s.When.Do, w.manner(s.When.Client, s.When.Do, s.When.Nth), s.When.At, s.When.N, "late"}
 	if s.When.Await != nil {
 		p.client, p.do = s.When.Await.Client, s.When.Await.What
 	}
@@ -146,7 +147,7 @@ func single(t Target, all []workload) iter.Seq[one] {
 			if q[i].workload.strikes != nil {
 				continue // it is there for this fault
 			}
-			p := placeOf(q[i].triggered)
+			p := q[i].workload.placeOf(q[i].triggered)
 			q[i].again = again[p]
 			again[p]++
 		}

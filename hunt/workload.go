@@ -112,6 +112,7 @@ func workloads(t Target) []workload {
 			"acquire, read, work 1.3 leases, held?, write, release",
 			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release"})
 	}
+	texts = slices.Insert(texts, kindsFrom, kindWorkloads(t)...)
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
 	}
@@ -126,6 +127,9 @@ func workloads(t Target) []workload {
 	}
 	return out
 }
+
+// kindsFrom is the place of the workloads of a kind of lock: after those that every lock must bear.
+const kindsFrom = 2
 
 // works is the workload of what a library does by itself.
 const works = "works"

@@ -210,7 +210,7 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	if info.Declares {
-		if err := target.LearnHolds(ctx, runners[0]); err != nil {
+		if err := target.Learn(ctx, runners[0]); err != nil {
 			return nil, broken(err)
 		}
 	}

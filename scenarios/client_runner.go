@@ -181,7 +181,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 	c.mu.Unlock()
 	c.report(m, began, d, dead)
 	if unfit != nil {
-		return &DiscardedError{Move: c.client + ": " + m.String(), Act: m.Do, Why: unfit.Error(), Err: unfit}
+		return &DiscardedError{Move: c.client + ": " + m.String(), Act: m.words(), Why: unfit.Error(), Err: unfit}
 	}
 	if m.Do != history.Acquire && (m.Span == Span{}) && !dead && !c.disturbed() {
 		c.lasted(c.client, m.Do, began)

@@ -158,13 +158,19 @@ func (s *script) back() {
 	}
 }
 
+// grants are all that the client holds.
+func (s *script) grants() []*holding {
+	var out []*holding
+	return append(append(out, s.entries...), s.held)
+}
+
 // drop stops following the grant, and the entries after it.
 func (s *script) drop() {
 	if s.held == nil {
 		return
 	}
 	s.back()
-	for _, h := range append(s.entries, s.held) {
+	for _, h := range s.grants() {
 		h.stop()
 		h.watching.Wait()
 	}
@@ -177,7 +183,7 @@ func (s *script) end() {
 	if s.held == nil {
 		return
 	}
-	all := append(s.entries, s.held)
+	all := s.grants()
 	s.drop()
 	for _, h := range all {
 		select {

@@ -203,7 +203,7 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	if info.Declares {
-		if err := target.LearnHolds(ctx, runners[0]); err != nil {
+		if err := target.Learn(ctx, runners[0]); err != nil {
 			return huntError(err)
 		}
 	}

@@ -65,6 +65,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 		s.Fencing = "none"
 	}
 	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Holds: info.Holds, Permits: info.Permits(o.Extra)}
+	t.Reentrant, t.Shared = info.Kind == clients.Reentrant, info.Kind == clients.ReadWrite
 	if s.Cluster != info.Cluster {
 		t.Cluster = s.Cluster
 	}

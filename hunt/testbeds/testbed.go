@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/hunt"
@@ -97,7 +98,8 @@ func (l *testbed) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome
 	l.mu.Lock()
 	l.versions = p.Run.Versions
 	l.mu.Unlock()
-	return &hunt.Outcome{Verdict: p.Verdict, Events: p.Events, Discarded: p.Discarded, FailedFault: p.FailedFault, Unsupported: p.Unsupported, Cannot: p.Cannot, Busy: p.Busy, Took: p.Took, Setup: p.Setup}, nil
+	return &hunt.Outcome{Verdict: p.Verdict, Events: p.Events, Discarded: p.Discarded, FailedFault: p.FailedFault, Unsupported: p.Unsupported, Cannot: p.Cannot, Busy: p.Busy, Took: p.Took, Setup: p.Setup,
+		Reentrant: p.Run.Kind == clients.Reentrant, Shared: p.Run.Kind == clients.ReadWrite}, nil
 }
 
 func (l *testbed) count() int {

@@ -40,6 +40,8 @@ type lock struct {
 	hasty  *redis // with a time-out of its own
 	asked  int64  // when the latest request was sent, of a lock that makes it again
 	held   map[string]*hold
+	key    string // that was asked for last
+	shared bool   // by a reader
 }
 
 // hold is one grant.
@@ -49,6 +51,8 @@ type hold struct {
 	since      int64 // CLOCK_MONOTONIC
 	lease      time.Duration
 	stop       chan struct{} // of a watchdog
+	outer      *hold         // of a reentrant lock: what it is an entry of
+	over       bool          // of a reentrant lock: it was found to be
 }
 
 // correct is a lock without a known bug: taken in one step, with an end, under a name

@@ -64,6 +64,7 @@ type request struct {
 	Client  string   `json:"client"`
 	TTL     int64    `json:"ttl_ms"`
 	Key     string   `json:"key"`
+	Mode    string   `json:"mode"`
 	Timeout int64    `json:"timeout_ms"`
 }
 
@@ -83,11 +84,12 @@ type answer struct {
 
 // abilities are what a lock declares when it is opened.
 type abilities struct {
-	Tokens   bool  `json:"tokens,omitempty"`
-	Leased   *bool `json:"lease,omitempty"`
-	Renews   bool  `json:"renew,omitempty"`
-	Confirms bool  `json:"confirms,omitempty"`
-	Holds    bool  `json:"holds,omitempty"`
+	Tokens   bool   `json:"tokens,omitempty"`
+	Leased   *bool  `json:"lease,omitempty"`
+	Kind     string `json:"kind,omitempty"`
+	Renews   bool   `json:"renew,omitempty"`
+	Confirms bool   `json:"confirms,omitempty"`
+	Holds    bool   `json:"holds,omitempty"`
 }
 
 var writing sync.Mutex // of answers and events
@@ -139,9 +141,13 @@ func (l *lock) handle(r request) (answer, error) {
 		if r.Timeout > 0 {
 			wait = time.Duration(r.Timeout) * time.Millisecond
 		}
+		l.key, l.shared = r.Key, r.Mode == "shared"
 		h, err := l.get(r.Key, time.Now().Add(wait))
 		if err != nil {
 			return answer{}, err
+		}
+		if l.Kind == reentrant {
+			h.outer = l.held[r.Key]
 		}
 		l.held[r.Key] = h
 		if l.granted != nil {
@@ -170,7 +176,7 @@ func (l *lock) handle(r request) (answer, error) {
 		if h == nil {
 			return answer{}, errNotHeld
 		}
-		delete(l.held, r.Key)
+		l.held[r.Key] = h.outer
 		if l.released != nil {
 			l.released(l, h)
 		}

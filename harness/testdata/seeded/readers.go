@@ -1,0 +1,61 @@
+package main
+
+// The steps of a lock that readers share: a sorted set of leases, by their ends on the server's clock. A writer's is the
+// only one while it lasts.
+const (
+	joinScript = `local t = redis.call("time") local now = t[1] * 1000000 + t[2]
+redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. string.format("%.0f", now))
+local first = redis.call("zrange", KEYS[1], 0, 0)[1]
+if first and (ARGV[3] == "w" or string.sub(first, 1, 1) == "w") then return false end
+redis.call("zadd", KEYS[1], string.format("%.0f", now + ARGV[2] * 1000), ARGV[3] .. ARGV[1])
+redis.call("pexpire", KEYS[1], 2 * ARGV[2])
+return 1`
+	partScript    = `return redis.call("zrem", KEYS[1], ARGV[2] .. ARGV[1])`
+	partAllScript = `if not redis.call("zscore", KEYS[1], ARGV[2] .. ARGV[1]) then return 0 end
+return redis.call("del", KEYS[1])`
+)
+
+// The same with a set that ends as a whole, which the first reader says when.
+const (
+	joinSetScript = `local first = redis.call("srandmember", KEYS[1])
+if first and (ARGV[3] == "w" or string.sub(first, 1, 1) == "w") then return false end
+redis.call("sadd", KEYS[1], ARGV[3] .. ARGV[1])
+if not first then redis.call("pexpire", KEYS[1], ARGV[2]) end
+return 1`
+	partSetScript = `return redis.call("srem", KEYS[1], ARGV[2] .. ARGV[1])`
+)
+
+// sharedLock is a lock of readers and writers, whose names begin with an r and a w.
+func sharedLock(join, part string) func(*recipe) {
+	return func(r *recipe) {
+		r.Kind, r.Tokens, r.Renews = "rw", false, false
+		mark := func(shared bool) string {
+			if shared {
+				return "r"
+			}
+			return "w"
+		}
+		r.take = func(l *lock, key, owner string) (int64, error) {
+			_, err := tokenOf(l.db.script(join, []string{key}, owner, l.ttl.Milliseconds(), mark(l.shared)))
+			return 0, err
+		}
+		r.free = func(l *lock, h *hold) error {
+			return was(one(l.db.script(part, []string{h.key}, h.owner, mark(l.shared))))
+		}
+	}
+}
+
+func init() {
+	plant(bug{
+		name:  "reader-frees-all",
+		about: "a read-write lock: a reader's release deletes the key, and with it the other readers",
+		wrong: sharedLock(joinScript, partAllScript),
+		right: sharedLock(joinScript, partScript),
+	})
+	plant(bug{
+		name:  "readers-share-lease",
+		about: "a read-write lock: only the first reader says when the key ends, and later ones are promised a whole lease",
+		wrong: sharedLock(joinSetScript, partSetScript),
+		right: sharedLock(joinScript, partScript),
+	})
+}
