@@ -87,7 +87,8 @@ func (sc *script) drive(ctx, enough context.Context) (err error) {
 			return err
 		}
 	}
-	sc.runner.Reentrant = sc.lock.Kind == clients.Reentrant // which a program says once it is open
+	// A program says once it is open what it is.
+	sc.runner.Reentrant, sc.runner.Several = sc.lock.Kind == clients.Reentrant, sc.lock.Permits(sc.Extra) > 1
 	err = sc.runner.Run(enough)
 	var discarded *scenarios.DiscardedError
 	if errors.As(err, &discarded) {

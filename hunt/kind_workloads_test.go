@@ -186,3 +186,14 @@ func TestLearn(t *testing.T) {
 		}
 	}
 }
+
+// Several clients that hold a semaphore at once do not protect what they would write: nothing is written.
+func TestCrowdWritesNothing(t *testing.T) {
+	for p := range space(target(1, 2), 1) {
+		for name, program := range p.schedule.Programs {
+			if strings.Contains(program.String(), history.Write) {
+				t.Fatalf("%s: %s: %s", p.workload, name, program)
+			}
+		}
+	}
+}

@@ -125,7 +125,7 @@ func (c *clientRunner) pointless(m Move) bool {
 	case Work:
 		return !held || c.expired
 	case history.Write, history.Add:
-		return !c.holds() || c.shared
+		return !c.holds() || c.shared || c.Several
 	}
 	return !c.holds()
 }

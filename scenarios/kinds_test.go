@@ -38,6 +38,8 @@ func TestProgramsOfKinds(t *testing.T) {
 			"0s A acquire granted; 0s clock A; 100ms A acquire nested granted; 100ms A read ok; 300ms end clock A; 300ms A release ok"},
 		{"a reader", "clients:\n  A: acquire shared, read, write, add, release, acquire, write\n", nil,
 			"0s A acquire shared granted; 0s A read ok; 0s A release ok; 0s A acquire granted; 0s A write ok"},
+		{"one of several holders", "clients:\n  A: acquire, read, write, add, release\n", func(_ *stage, r *Runner) { r.Several = true },
+			"0s A acquire granted; 0s A read ok; 0s A release ok"},
 		{"a reader is no reader of what it holds", "clients:\n  A: acquire, acquire shared, write\n", reentrant,
 			"0s A acquire granted; 0s A write ok"},
 		{"a reader that gives up", "clients:\n  A: acquire shared within 0.5 leases, read\n", nil,

@@ -19,6 +19,8 @@ type Runner struct {
 	IgnoreLost bool
 	// Reentrant: a client that holds the lock may acquire it once more.
 	Reentrant bool
+	// Several: as many clients hold the lock as it has permits, so that they write nothing under it.
+	Several bool
 	// Patience is how long, after all faults are over, clients may go on to wait for the
 	// lock before they give up.
 	Patience time.Duration
