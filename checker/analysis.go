@@ -105,6 +105,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 		}
 	}
 	an.log = join(r.effects, an.locks, an.ids)
+	inHold(an.locks, an.log)
 	if an.limit.ended() {
 		return an.stopped()
 	}

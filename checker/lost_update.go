@@ -34,7 +34,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 		Effects: []int64{victim.seq, by.seq},
 		Sizes:   map[string]int64{"after": by.t - victim.t},
 	}
-	refs := []int32{victim.op.inv, victim.op.comp, by.op.inv}
+	refs := []int32{victim.op.inv, victim.op.comp, by.op.inv, victim.op.entryEvidence(), by.op.entryEvidence()}
 	from := min(victim.t, victim.op.invT, by.op.invT)
 	basis := "had not seen it"
 	if seen != nil && seen.seq < victim.seq {
@@ -45,7 +45,7 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 		from = min(from, seen.t)
 		a.Sizes["blind"] = by.t - seen.t
 		if seen.op != nil && by.f != fAdd {
-			refs = append(refs, seen.op.inv)
+			refs = append(refs, seen.op.inv, seen.op.entryEvidence())
 		}
 	}
 	var late string
@@ -120,20 +120,21 @@ func lostWithoutLog(an *analysis) []Anomaly {
 			if o.typ != tOK || o.grant == nil {
 				continue
 			}
-			seen := look[o.grant]
-			look[o.grant] = o
+			hold := o.grant.ofHold()
+			seen := look[hold]
+			look[hold] = o
 			if seen == nil || o.f == fRead || seen.endT > o.invT {
 				continue
 			}
 			i, _ := slices.BinarySearchFunc(writes, seen.endT+1, func(w *op, t int64) int { return cmp.Compare(w.invT, t) })
 			v := soonest[i]
-			if v == nil || v.endT >= o.invT || v.grant == nil || v.grant == o.grant || lost[v] {
+			if v == nil || v.endT >= o.invT || v.grant == nil || v.grant.ofHold() == hold || lost[v] {
 				continue
 			}
 			lost[v] = true
 			a := Anomaly{
 				Key: k.name, Time: o.endT,
-				Events: an.evidence.at(o.grant.ok, v.grant.ok, seen.inv, seen.comp, v.inv, v.comp, o.inv, o.comp),
+				Events: an.evidence.at(hold.ok, o.grant.ok, v.grant.ok, seen.inv, seen.comp, v.inv, v.comp, o.inv, o.comp, seen.entryEvidence()),
 				Grants: []string{o.grant.id, v.grant.id}, Sizes: map[string]int64{"after": o.endT - v.endT, "blind": o.endT - seen.endT},
 				Explanation: fmt.Sprintf("the update of %s (%s, acknowledged) at %s was overwritten %s later by %s%s, which had last looked at %s",
 					v.process, shown(v.value), format.Instant(v.endT), dur(o.endT-v.endT), o.process, o.grant.with(), format.Instant(seen.endT)),

@@ -76,7 +76,9 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		r.names.add(g, p)
 	}
 	if g.mode == nested {
-		g.under = p.latest.get(k.name)
+		if g.under = p.latest.get(k.name); g.under != nil {
+			g.first = g.under.ofHold()
+		}
 	}
 	p.latest.set(g)
 	g.heldAt = int32(len(p.held))

@@ -125,6 +125,7 @@ type grant struct {
 	askedAgain  bool // its process has asked for the lock anew since, other than as an entry
 	mode        mode
 	under       *grant // of an entry: what its process had been given of the lock before
+	first       *grant // of an entry: the grant that its hold began with
 
 	// When its lease was certainly alive; see lease.go. One interval is all
 	// that most grants have.

@@ -174,13 +174,13 @@ func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 	i := 0
 	for o := range inTime(an.limit, done) { // by invoke
 		for ; i < len(byEnd) && byEnd[i].endT < o.invT; i++ {
-			seen.add(touch{byEnd[i].grant, byEnd[i], nil, byEnd[i].endT})
+			seen.add(touch{byEnd[i].grant.ofHold(), byEnd[i], nil, byEnd[i].endT})
 		}
 		if o.f == fRead {
 			continue
 		}
-		if newer, ok := seen.than(o.grant); ok {
-			out = append(out, staleWrite(an, touch{o.grant, o, nil, o.endT}, newer))
+		if newer, ok := seen.than(o.grant.ofHold()); ok {
+			out = append(out, staleWrite(an, touch{o.grant.ofHold(), o, nil, o.endT}, newer))
 		}
 	}
 	return out
@@ -196,7 +196,7 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 	if old.promised > 0 {
 		a.Sizes["late"] = w.t - old.promised
 	}
-	refs := []int32{old.ok, young.ok, w.op.inv, newer.op.inv, an.tokens.orderEvidence(old, young)}
+	refs := []int32{old.ok, young.ok, w.op.inv, newer.op.inv, an.tokens.orderEvidence(old, young), w.op.entryEvidence(), newer.op.entryEvidence()}
 	switch a.Cause {
 	case "granted-early":
 		if old.aliveAt(young.okT) {
@@ -288,7 +288,7 @@ func interleaved(an *analysis, own, between, w *effect, overlapOf map[grantPair]
 		Explanation: fmt.Sprintf("%s wrote%s at %s, %s after %s had written%s in the middle of %s's critical section: whichever of the two grants is older, one of these writes is stale",
 			w.g.process, w.g.with(), format.Instant(w.t), dur(w.t-between.t), between.g.process, between.g.with(), w.g.process),
 	}
-	refs := []int32{w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv}
+	refs := []int32{w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv, own.op.entryEvidence(), between.op.entryEvidence(), w.op.entryEvidence()}
 	guilty, other := w, between.g
 	late, cause, renewalRefs := lateOf(w, between, overlapOf)
 	if cause != "" {

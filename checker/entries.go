@@ -1,0 +1,33 @@
+package checker
+
+// inHold has what the register carried out under an entry count as done under the first grant of its hold: to the
+// register a hold is one critical section, however its entries are nested.
+func inHold(locks []*lock, log *registerLog) {
+	if log == nil {
+		return
+	}
+	for _, k := range locks {
+		if !k.nested {
+			continue
+		}
+		for _, e := range log.keys[k.name] {
+			e.g = e.g.ofHold()
+		}
+	}
+}
+
+// ofHold is the first grant of the hold that a grant is an entry of; itself if it is none.
+func (g *grant) ofHold() *grant {
+	if g == nil || g.first == nil {
+		return g
+	}
+	return g.first
+}
+
+// entryEvidence is the acquire's ok of the entry under which something was done; -1 if it was under no entry.
+func (o *op) entryEvidence() int32 {
+	if o == nil || o.grant == nil || o.grant.first == nil {
+		return -1
+	}
+	return o.grant.ok
+}
