@@ -30,10 +30,11 @@ func (p *plan) holds() error {
 	}
 	p.writesNothing = w.WritesNothing
 	name := p.lock.Name
+	alone := w.WritesNothing || p.scripted // in a program, who does not hold the lock alone writes nothing
 	switch {
-	case p.lock.Kind == clients.Semaphore && !w.WritesNothing:
+	case p.lock.Kind == clients.Semaphore && !alone:
 		return fmt.Errorf("lock %s is a semaphore: several hold it at once, so it does not protect what --workload %s writes: use --workload %s", name, p.Workload, WorkloadFor(p.lock))
-	case p.lock.Kind == clients.ReadWrite && !w.WritesNothing:
+	case p.lock.Kind == clients.ReadWrite && !alone:
 		return fmt.Errorf("lock %s is shared by readers, and in --workload %s everybody writes: use --workload %s", name, p.Workload, WorkloadFor(p.lock))
 	case w.WritesNothing && p.CheckLease:
 		return fmt.Errorf("--workload %s writes nothing: there is no write for --check-lease to look before", p.Workload)

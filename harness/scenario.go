@@ -198,7 +198,9 @@ func (o ScenarioOptions) runOptions() Options {
 		return opts
 	}
 	opts.Clients, opts.IgnoreLost = len(s.Clients), s.IgnoreLost
-	if info, err := o.Locks.Lookup(o.Lock); err == nil && !s.Touches() && (info.Declares || WorkloadFor(info) != "") {
+	info, err := o.Locks.Lookup(o.Lock)
+	several := info.Kind == clients.ReadWrite || info.Kind == clients.Semaphore
+	if err == nil && (several || !s.Touches() && (info.Declares || WorkloadFor(info) != "")) {
 		opts.Workload = WorkloadFor(info)
 	}
 	return opts
