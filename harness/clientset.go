@@ -61,7 +61,7 @@ func (r *clientSet) use(sc *script) {
 	r.script, r.events = sc, nil
 }
 
-// newKey is a key that nobody has used: no key begins another.
+// newKey is a key that nobody has used: it begins no other run's key, and no other run's key begins it.
 func (b *bed) newKey() string {
 	return fmt.Sprintf("%s%s%06d", b.mark, b.testbed.options.Keys, b.keyed.Add(1))
 }
@@ -69,7 +69,7 @@ func (b *bed) newKey() string {
 // rekey begins the next run's key with all clients of the schedule.
 func (r *clientSet) rekey(ctx context.Context, s *scenarios.Scenario) error {
 	key := r.bed.newKey()
-	r.keys = []string{key}
+	r.keys = []string{key, workloads.SecondKey(key)}
 	sc := newScript(r.run, s, nil)
 	r.use(sc)
 	r.workers.setKey(key, cmp.Or(s.Timeout, r.workerTimeout()))
@@ -83,7 +83,7 @@ func (r *clientSet) rekey(ctx context.Context, s *scenarios.Scenario) error {
 	if err := r.renew(ctx, sc); err != nil {
 		return err
 	}
-	r.bed.log.begin(key)
+	r.bed.log.begin(r.keys)
 	return r.goTo(ctx, sc, s.Clients, s.Timeout, func(string) string { return key })
 }
 
@@ -116,7 +116,7 @@ func (r *clientSet) goTo(ctx context.Context, sc *script, clients []string, time
 // execute is one run, from its first move to its verdict.
 func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
 	sc := r.script
-	defer r.bed.log.drop(r.keys[0])
+	defer r.bed.log.drop(r.keys)
 	start := r.Runtime.Now() - r.start
 	ectx, stop := r.watched(ctx)
 	err := sc.drive(ctx, ectx)
@@ -138,7 +138,7 @@ func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunRes
 	r.mu.Unlock()
 
 	p := &RunResult{Took: took, Steps: sc.taken(), Run: r.desc}
-	p.Events = runEvents(events, r.keys[0], start)
+	p.Events = runEvents(events, r.keys, start)
 	if p.Effects, err = r.bed.log.of(ctx, r.keys[0], answered(p.Events)); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunRes
 	for i := range p.Effects {
 		p.Effects[i].Seq, p.Effects[i].Time = int64(i+1), p.Effects[i].Time-start
 	}
-	p.Run.Scenario, p.Run.Faults = s.Name, s.Faults()
+	p.Run.Scenario, p.Run.Faults, p.Run.Keys = s.Name, s.Faults(), s.Keys()
 	asked := p.Run.Asked()
 	asked.SkipCrossCheck, asked.Bound = true, int64(r.bound)
 	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: asked})
@@ -162,10 +162,10 @@ func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunRes
 }
 
 // runEvents are the events of one run, in order, their times from its start.
-func runEvents(events []history.Event, key string, start int64) []history.Event {
+func runEvents(events []history.Event, keys []string, start int64) []history.Event {
 	out := []history.Event{}
 	for _, e := range events {
-		if e.Time < start || e.Process != history.Nemesis && e.Key != key {
+		if e.Time < start || e.Process != history.Nemesis && !slices.Contains(keys, e.Key) {
 			continue
 		}
 		e.Time -= start

@@ -15,14 +15,14 @@ import (
 // are in use.
 type effectLog struct {
 	mu      sync.Mutex
-	half    []byte                      // of a line
-	keys    map[string][]history.Effect // of the keys in use
+	half    []byte                       // of a line
+	keys    map[string]*[]history.Effect // of the keys in use; those of one run share theirs
 	changed chan struct{}
 	err     error
 }
 
 func newEffectLog() *effectLog {
-	return &effectLog{keys: map[string][]history.Effect{}, changed: make(chan struct{})}
+	return &effectLog{keys: map[string]*[]history.Effect{}, changed: make(chan struct{})}
 }
 
 func (l *effectLog) Write(b []byte) (int, error) {
@@ -39,7 +39,7 @@ func (l *effectLog) Write(b []byte) (int, error) {
 			l.err = fmt.Errorf("read the register's log: %w", err)
 		}
 		if have, used := l.keys[e.Key]; used {
-			l.keys[e.Key] = append(have, e)
+			*have = append(*have, e)
 		}
 		l.half = rest
 	}
@@ -51,30 +51,35 @@ func (l *effectLog) Write(b []byte) (int, error) {
 // Close implements io.Closer.
 func (l *effectLog) Close() error { return nil }
 
-// begin says that a key is in use from now on.
-func (l *effectLog) begin(key string) {
+// begin says that a run uses some keys from now on.
+func (l *effectLog) begin(keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.keys[key] = nil
+	of := new([]history.Effect)
+	for _, k := range keys {
+		l.keys[k] = of
+	}
 }
 
-// drop says that a key is not used any more.
-func (l *effectLog) drop(key string) {
+// drop says that keys are not used any more.
+func (l *effectLog) drop(keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.keys, key)
+	for _, k := range keys {
+		delete(l.keys, k)
+	}
 }
 
 // logWithin is how long a line of the register's log may be on its way.
 const logWithin = 5 * time.Second
 
-// of is a key's effects, at least so many, for which it waits.
+// of is the effects of the run that uses a key, in the register's order: at least so many, for which it waits.
 func (l *effectLog) of(ctx context.Context, key string, least int) ([]history.Effect, error) {
 	ctx, cancel := context.WithTimeout(ctx, logWithin)
 	defer cancel()
 	for {
 		l.mu.Lock()
-		have, changed, err := l.keys[key], l.changed, l.err
+		have, changed, err := *l.keys[key], l.changed, l.err
 		l.mu.Unlock()
 		if err != nil || len(have) >= least {
 			return have, err

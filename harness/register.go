@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/workloads"
 )
 
 // RegisterReady is the first line that the register's process writes: it listens.
@@ -40,7 +41,7 @@ func (r *run) startRegister(ctx context.Context, servers []string) (*registerNod
 	p := compose.Program{Name: registerName, Role: compose.Register, Port: registerPort, Args: []string{"register", "--listen", "{listen}"}}
 	if r.backend.OpenAdmin != nil {
 		p = compose.Program{Name: registerKeeper, Role: compose.Helper, Args: []string{
-			"register", "--backend", r.Register, "--at", r.registerAddr(), "--keys", strings.Join(r.keys, ","),
+			"register", "--backend", r.Register, "--at", r.registerAddr(), "--keys", strings.Join(r.registerKeys(), ","),
 		}}
 	}
 	p.Args = append(p.Args, "--fencing", r.Fencing, "--start", strconv.FormatInt(r.start, 10))
@@ -54,6 +55,14 @@ func (r *run) startRegister(ctx context.Context, servers []string) (*registerNod
 		open = func() (io.WriteCloser, error) { return r.registerLog, nil }
 	}
 	return logRegister(ctx, proc, open)
+}
+
+// registerKeys are the keys that clients may touch.
+func (r *run) registerKeys() []string {
+	if sc, scripted := r.driver.(*script); scripted && sc.scenario.Keys() > 1 {
+		return []string{r.keys[0], workloads.SecondKey(r.keys[0])}
+	}
+	return r.keys
 }
 
 // registerAddr is where clients reach the register.

@@ -232,6 +232,7 @@ func (o ScenarioOptions) execute(ctx context.Context, opts Options) (*Outcome, *
 	p.timeout = o.Scenario.Timeout
 	desc := p.describe(opts)
 	desc.Command, desc.Scenario, desc.Faults, desc.Limit, desc.WorkTime, desc.Reach, desc.Overrun = o.ScenarioCommand(), o.Scenario.Name, o.Scenario.Faults(), 0, 0, 0, 0
+	desc.Keys = o.Scenario.Keys()
 	if desc.Faults == nil {
 		desc.Faults = []string{}
 	}

@@ -18,6 +18,7 @@ type feedback struct {
 
 // clientState is what the history says of one client at one moment.
 type clientState struct {
+	key                          string // of its latest acquire
 	asks, believes, lost, writes bool
 	shared                       bool // the lock, by its latest grant
 	entries                      int  // of a reentrant lock, after the first
@@ -68,6 +69,7 @@ func feedbackOf(events []history.Event, ttl time.Duration) feedback {
 func (c *clientState) step(e history.Event) {
 	switch {
 	case e.F == history.Acquire:
+		c.key = e.Key
 		if c.asks = e.Type == history.Invoke; e.Type != history.OK {
 			break
 		}
@@ -111,7 +113,7 @@ func (f *feedback) margin(clients map[string]*clientState, e history.Event, ttl 
 		}
 	}
 	for name, c := range clients {
-		if name == e.Process || !c.holds && c.lostAt == 0 || c.shared && e.Mode == history.Shared {
+		if name == e.Process || c.key != e.Key || !c.holds && c.lostAt == 0 || c.shared && e.Mode == history.Shared {
 			continue
 		}
 		if c.until > 0 {
@@ -133,6 +135,7 @@ func (f *feedback) margin(clients map[string]*clientState, e history.Event, ttl 
 // whether a lease is over.
 func abstract(clients map[string]*clientState, on map[string]int, e history.Event) uint64 {
 	var b strings.Builder
+	var keys []string // in the order of the clients: their names differ from run to run
 	for _, name := range clientNames {
 		c := clients[name]
 		if c == nil {
@@ -140,7 +143,10 @@ func abstract(clients map[string]*clientState, on map[string]int, e history.Even
 			continue
 		}
 		over := c.until > 0 && e.Time > c.until
-		fmt.Fprintf(&b, "%s%t%t%t%t%t;", name, c.asks, c.believes, c.lost, c.writes, over && c.believes)
+		if !slices.Contains(keys, c.key) {
+			keys = append(keys, c.key)
+		}
+		fmt.Fprintf(&b, "%s%d%t%t%t%t%t;", name, slices.Index(keys, c.key), c.asks, c.believes, c.lost, c.writes, over && c.believes)
 	}
 	var faults []string
 	for k, n := range on {

@@ -7,16 +7,20 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// narrow are the workloads in which not all faults are tried: which, and how they end.
+// narrow are the workloads in which not all faults are tried: which, and how they end; soon: that it shows
+// something without a fault, and is tried so before any.
 var narrow = map[string]struct {
 	strikes func(fault, scenarios.Trigger) bool
 	ends    []scenarios.Until
+	soon    bool
 }{
 	alone:    {strikes: noFault},
 	lives:    {strikes: crashAfterRenewals, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},
 	turns:    {strikes: noFault, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},
 	restarts: {strikes: crashOfHolder, ends: restartEnds},
 	lapses:   {strikes: slowGrant, ends: lapseEnds},
+	shorter:  {strikes: strayingOwner, ends: strayingEnds, soon: true},
+	longer:   {strikes: strayingOwner, ends: strayingEnds, soon: true},
 }
 
 // alone is the workload of a client that extends its lease while nobody waits: what the service ends

@@ -33,6 +33,8 @@ func TestNarrowWorkloads(t *testing.T) {
 			"withhold: servers to A when A's acquire has sent message 2 until 0.2 leases",
 		}},
 		{alone, nil},
+		{shorter, []string{"kill: A when before A's write until 1 lease", "pause: A when before A's release until 1 lease"}},
+		{longer, []string{"kill: A when before A's write until 1 lease", "pause: A when before A's release until 1 lease"}},
 	} {
 		var got []string
 		for p := range space(target(1, 1), 2) {

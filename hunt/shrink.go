@@ -248,6 +248,9 @@ func edits(s *scenarios.Scenario) []edit {
 	for _, c := range slices.Backward(s.Clients) {
 		out = append(out, edit{"client " + c, func(s *scenarios.Scenario) { dropClient(s, c) }, true})
 	}
+	if s.Keys() > 1 {
+		out = append(out, edit{"the second key", func(s *scenarios.Scenario) { oneKey(s) }, true})
+	}
 	for _, c := range s.Clients {
 		if n, times := s.Programs[c].Repeated(); times > 1 {
 			out = append(out, editsOfRepeated(s, c, n, times)...)
@@ -276,7 +279,9 @@ func edits(s *scenarios.Scenario) []edit {
 	}
 	for _, c := range s.Clients {
 		for i := range s.Programs[c] {
-			out = append(out, edit{"", func(s *scenarios.Scenario) { round(&s.Programs[c][i].Span) }, false})
+			out = append(out,
+				edit{"", func(s *scenarios.Scenario) { round(&s.Programs[c][i].Span) }, false},
+				edit{"", func(s *scenarios.Scenario) { s.Programs[c][i].Second = false }, false})
 		}
 	}
 	return out
@@ -352,7 +357,9 @@ func size(s *scenarios.Scenario) int {
 	for _, p := range s.Programs {
 		n += 20 * len(p)
 		for _, m := range p {
-			n += odd(m.Span)
+			if n += odd(m.Span); m.Second {
+				n++
+			}
 		}
 	}
 	return n

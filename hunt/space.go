@@ -56,7 +56,7 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 		// before them.
 		var rest []workload
 		for _, w := range all {
-			if len(w.ends) > 0 {
+			if len(w.ends) > 0 && !w.soon {
 				rest = append(rest, w)
 			} else if !give(w) {
 				return

@@ -25,6 +25,8 @@ type workload struct {
 	strikes func(f fault, at scenarios.Trigger) bool
 	// ends are how those faults end; nil: as in all other workloads.
 	ends []scenarios.Until
+	// soon: it is run without a fault before any, whatever its ends.
+	soon bool
 }
 
 // outlives says that a section is longer than the lease.
@@ -107,6 +109,7 @@ func workloads(t Target) []workload {
 			"await after A's acquire or 3 leases, acquire, read, write, release",
 			"await B granted or 3 leases, acquire, read, write, release"},
 	}
+	texts = append(texts, twoKeys()...)
 	if t.Holds {
 		texts = append(texts, []string{asksHeld, // A asks whether it still holds the lock when B has it
 			"acquire, read, work 1.3 leases, held?, write, release",
@@ -118,7 +121,7 @@ func workloads(t Target) []workload {
 	}
 	var out []workload
 	for _, text := range texts {
-		w := workload{name: text[0], watches: text[0] == works, strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends}
+		w := workload{name: text[0], watches: text[0] == works, strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends, soon: narrow[text[0]].soon}
 		for _, program := range text[1:] {
 			w.programs = append(w.programs, scenarios.MustProgram(program, clientNames))
 		}

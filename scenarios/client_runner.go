@@ -49,6 +49,7 @@ type clientRunner struct {
 	count   map[string]int // moves begun or passed over, by word
 	entries int            // how often it believes to hold the lock: more than once only a reentrant one
 	shared  bool           // it shares the lock
+	second  bool           // it is that of the second key
 	expired bool           // and has seen that its lease is over: it changes nothing any more
 	kills   int            // of its process that it knows of
 }
@@ -117,7 +118,7 @@ func (c *clientRunner) pointless(m Move) bool {
 	held := c.entries > 0
 	switch m.Do {
 	case history.Acquire:
-		return c.holds() && (!c.Reentrant || m.Shared)
+		return c.holds() && (!c.Reentrant || m.Shared || m.Second != c.second)
 	case Wait:
 		return false
 	case history.Release:
@@ -141,7 +142,7 @@ func (c *clientRunner) lostIt() bool {
 }
 
 func (c *clientRunner) act(ctx context.Context, m Move) error {
-	act := workloads.Act{Do: m.Do, Mode: m.mode(), Span: m.Span.Of(c.scenario.TTL)}
+	act := workloads.Act{Do: m.Do, Mode: m.mode(), Second: m.Second, Span: m.Span.Of(c.scenario.TTL)}
 	enters := m.Do == history.Acquire && c.holds()
 	if enters {
 		act.Mode = history.Nested
@@ -197,7 +198,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 			c.entries++
 		}
 	case m.Do == history.Acquire:
-		c.entries, c.shared, c.expired = 0, m.Shared, false
+		c.entries, c.shared, c.second, c.expired = 0, m.Shared, m.Second, false
 		if d.Outcome == workloads.Granted {
 			c.entries = 1
 		}

@@ -24,6 +24,7 @@ type Move struct {
 	// Do is an act of workloads, or Work, or Wait.
 	Do     string
 	Shared bool   // of an acquire: together with others who share the lock
+	Second bool   // of an acquire: of the second key, whose name begins with that of the first
 	Span   Span   // of Work: how long; of an acquire: how long it may wait, 0 for any time; of a renew: for how long it is repeated
 	Await  *Await // of Wait
 }
@@ -47,7 +48,9 @@ func (m Move) String() string {
 }
 
 // words is a move of one operation without its time.
-func (m Move) words() string { return workloads.Act{Do: m.Do, Mode: m.mode()}.String() }
+func (m Move) words() string {
+	return workloads.Act{Do: m.Do, Mode: m.mode(), Second: m.Second}.String()
+}
 
 // mode is how an acquire asks for the lock, as history.Event has it.
 func (m Move) mode() string {
@@ -202,11 +205,11 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 		text, name = act, act
 	}
 	act, err := workloads.ParseAct(text)
-	if m.Do, m.Shared = act.Do, act.Mode == history.Shared; act.Mode == history.Nested {
+	if m.Do, m.Shared, m.Second = act.Do, act.Mode == history.Shared, act.Second; act.Mode == history.Nested {
 		err = fmt.Errorf("%q: say acquire: who holds a reentrant lock enters it once more by that", text)
 	}
 	if errors.Is(err, workloads.ErrNoAct) {
-		have := append(workloads.Acts(), "work 1.3 leases", "await B granted", "again 9 times")
+		have := append(workloads.Acts(), history.Acquire+" key 2", "work 1.3 leases", "await B granted", "again 9 times")
 		err = fmt.Errorf("unknown move %q%s (a client can %s)", text, suggest.Word(name, slices.Concat(workloads.Acts(), []string{Work, Wait, again})), strings.Join(have, ", "))
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -197,6 +198,18 @@ func (s *Scenario) awaits() []*Await {
 // Looks says whether something waits for what only the servers know of the lock.
 func (s *Scenario) Looks() bool {
 	return slices.ContainsFunc(s.awaits(), func(a *Await) bool { return a.event().looks })
+}
+
+// Keys is how many keys its clients acquire; 0: as many as any run has.
+func (s *Scenario) Keys() int {
+	second := func(p Program) bool { return slices.ContainsFunc(p, func(m Move) bool { return m.Second }) }
+	switch {
+	case s.Run != nil:
+		return s.Run.Keys
+	case slices.ContainsFunc(slices.Collect(maps.Values(s.Programs)), second):
+		return 2
+	}
+	return 1
 }
 
 // Touches says whether some move reads or writes the register.

@@ -44,6 +44,7 @@ var schedules = []string{
 	twoClients + "expect:\n  redis: {must: [stale-write], not: [granted-early]}\n",
 	twoClients + strike("quiet 200ms", "flap: A from redis 200ms", "2 leases"),
 	"clients:\n  A: acquire shared, read, release, acquire shared within 0.3 leases, read\n",
+	"clients:\n  A: acquire, write, release, acquire key 2, write\n  B: acquire key 2 within 0.3 leases, write\n",
 	"bound: 3s\nignore-lost: true\nreplay: \"9 of 10\"\noptions:\n  \"n\": \"1\"\nclients:\n  A: acquire, renew, renew for 8 leases, check, work 1 lease, await quiet 200ms, add\n",
 }
 
@@ -111,6 +112,9 @@ func TestScheduleMistakes(t *testing.T) {
 		{"leases that are none", program("acquire, work NaN leases"), `6: work: "NaN" is no number of leases`},
 		{"work by the week", program("acquire, work 1 week"), `6: work: "1 week" is no length of time`},
 		{"limit of no time", program("acquire within reason"), `6: acquire within: "reason" is no length of time`},
+		{"a third key", program("acquire key 3"), `6: key "3": a client has two keys: acquire is for the first, acquire key 2 for the second`},
+		{"a key of a release", program("acquire key 2, release key 2"), `6: unknown move "release key 2"`},
+		{"a limit of the second key that is none", program("acquire key 2 within reason"), `6: acquire key 2 within: "reason" is no length of time`},
 		{"limit of a write", program("acquire, write within 1s"), `6: `},
 		{"awaits what cannot be", program("acquire, await the end"), `6: await: "the end" is nothing that can be awaited`},
 		{"awaits a stranger", program("acquire, await C granted"), `6: client C is not among the scenario's clients`},

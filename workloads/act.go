@@ -29,6 +29,8 @@ var ErrNoAct = errors.New("no such act")
 type Act struct {
 	Do   string // Check, Held, or the operation
 	Mode string // of an acquire: as history.Event has it
+	// Second: the acquire is for the second key.
+	Second bool
 	// Span is how long an acquire may wait, or for how long the client goes on renewing; 0 for no such time.
 	Span time.Duration
 }
@@ -42,15 +44,18 @@ func ParseAct(text string) (Act, error) {
 		words, limit, spans = strings.Cut(text, " for ")
 		want = history.Renew
 	}
+	words, second, err := cutKey(words)
+	if err != nil {
+		return Act{}, err
+	}
 	if acts[words] == nil {
 		return Act{}, fmt.Errorf("%w: %q", ErrNoAct, text)
 	}
-	var a Act
+	a := Act{Second: second}
 	a.Do, a.Mode, _ = strings.Cut(words, " ")
 	if !spans {
 		return a, nil
 	}
-	var err error
 	if a.Span, err = time.ParseDuration(limit); err != nil || a.Span <= 0 {
 		return Act{}, fmt.Errorf("%q is no length of time", limit)
 	}
@@ -60,7 +65,7 @@ func ParseAct(text string) (Act, error) {
 	return a, nil
 }
 
-// words is the act without its time.
+// words is the act without its key and its time.
 func (a Act) words() string {
 	if a.Mode != "" {
 		return a.Do + " " + a.Mode
@@ -70,10 +75,14 @@ func (a Act) words() string {
 
 // String is the act as ParseAct reads it.
 func (a Act) String() string {
-	if a.Span > 0 {
-		return a.words() + SpanWord(a.Do) + a.Span.String()
+	text := a.words()
+	if a.Second {
+		text += onSecondKey
 	}
-	return a.words()
+	if a.Span > 0 {
+		text += SpanWord(a.Do) + a.Span.String()
+	}
+	return text
 }
 
 // SpanWord stands between an act and its time: "acquire within 500ms", "renew for 5s".

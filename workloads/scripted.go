@@ -15,10 +15,11 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// script is a client that gets its steps from the harness: it holds the lock at most once, on the
-// first key. A reentrant lock it may have entered again since.
+// script is a client that gets its steps from the harness: it holds one of two locks at most once.
+// A reentrant lock it may have entered again since.
 type script struct {
 	*client
+	second  bool          // its latest act asks for the second key
 	held    *holding      // what the register hears of
 	entries []*holding    // of a reentrant lock: those that came after held, the innermost last
 	read    string        // the value that the grant read last
@@ -139,6 +140,7 @@ func (s *script) do(ctx context.Context, text string) (Outcome, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNoAct, err)
 	}
+	s.second = a.Second
 	if a.Span > 0 {
 		if a.Do == history.Renew {
 			return s.goOnRenewing(ctx, a.Span)
@@ -200,7 +202,11 @@ func (s *script) doAcquire(ctx context.Context, mode string) (Outcome, error) {
 	if mode == history.Shared && s.sharer == nil {
 		return Cannot, fmt.Errorf("lock %s cannot be shared: it is not of the kind %s", s.info.Name, clients.ReadWrite)
 	}
-	h, err := s.acquireAs(ctx, s.cfg.KeyNames[0], mode)
+	key := s.cfg.KeyNames[0]
+	if s.second {
+		key = SecondKey(key)
+	}
+	h, err := s.acquireAs(ctx, key, mode)
 	if err != nil {
 		return outcomeOf(err), err
 	}
@@ -217,7 +223,7 @@ func (s *script) doEnter(ctx context.Context) (Outcome, error) {
 	case s.info.Kind != clients.Reentrant:
 		return Cannot, fmt.Errorf("lock %s cannot be entered again by who holds it: it is not of the kind %s", s.info.Name, clients.Reentrant)
 	}
-	h, err := s.acquireAs(ctx, s.cfg.KeyNames[0], history.Nested)
+	h, err := s.acquireAs(ctx, s.held.grant.Key, history.Nested)
 	if err != nil {
 		return outcomeOf(err), err
 	}

@@ -241,7 +241,7 @@ func TestParseAct(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || (a != Act{want.name, want.mode, want.span}) || a.String() != text {
+		if err != nil || (a != Act{Do: want.name, Mode: want.mode, Span: want.span}) || a.String() != text {
 			t.Errorf("%s: %+v, %s, %v", text, a, a, err)
 		}
 	}
