@@ -199,6 +199,9 @@ func (p *pic) holds() {
 		}
 		y := p.y(row) + 14
 		title := fmt.Sprintf("%s holds %s", clip(p.t.Tracks[h.Track].Name, 60), clip(h.Grant, 60))
+		if len(p.t.Keys) > 1 {
+			title += " of key " + clip(p.t.Keys[h.Key], 60)
+		}
 		alive := h.To
 		if h.Lease >= 0 && h.Lease < h.To {
 			alive = max(h.From, h.Lease)
@@ -215,6 +218,9 @@ func (p *pic) holds() {
 		label := clip(h.Grant, 30)
 		if h.Token != 0 {
 			label += fmt.Sprintf(" · token %d", h.Token)
+		}
+		if len(p.t.Keys) > 1 {
+			label = "key " + clip(p.t.Keys[h.Key], 30) + " · " + label
 		}
 		if w := p.x(alive) - p.x(h.From); w > 7*float64(len(label)) {
 			p.text(p.x(h.From)+5, y+11.5, "t-bar", "start", label)
