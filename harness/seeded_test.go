@@ -50,6 +50,7 @@ var bugs = []kept{
 	{"leaks-late-grant", "hunt pause:client,hold:client", "deadlock"},
 	{"line-of-the-dead", "waiter-crashes", "deadlock"},
 	{"line-of-the-gone", "waiter-gives-up", "deadlock"},
+	{"line-of-three", "hunt none", "deadlock"},
 	{"mail-of-longer-keys", "hunt none", "granted-early"},
 	{"owner-is-host", "sleeping-release", "wrong-release"},
 	{"reader-frees-all", "hunt none", "granted-early"},

@@ -76,14 +76,26 @@ type Target struct {
 }
 
 // clientNames are the names that schedules use.
-var clientNames = []string{"A", "B", "C", "D"}
+var clientNames = []string{"A", "B", "C", "D", "E"}
+
+// mostOfPermits is how many clients there are at most for a lock that several hold at once.
+const mostOfPermits = 4
 
 // ClientNames are the clients that a runner must have for the target.
 func (t Target) ClientNames() []string {
 	if t.Permits > 1 {
-		return clientNames[:min(len(clientNames), t.Permits+2)]
+		return clientNames[:min(mostOfPermits, t.Permits+2)]
 	}
 	return clientNames[:3]
+}
+
+// AllClientNames are ClientNames and those that few schedules have besides: a runner starts them when
+// the first of these comes.
+func (t Target) AllClientNames() []string {
+	if t.Permits > 1 {
+		return t.ClientNames()
+	}
+	return clientNames
 }
 
 // fenced says that the resource looks at tokens.

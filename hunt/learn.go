@@ -58,7 +58,8 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		}
 	}
 	brought := len(broke) > 0
-	if p.schedule.TTL == h.o.Target.TTL { // margins are in leases, and a longer lease takes longer
+	// Margins are in leases, and a longer lease takes longer; so do more clients, which are not changed at random.
+	if p.schedule.TTL == h.o.Target.TTL && len(p.schedule.Clients) <= len(h.o.Target.ClientNames()) {
 		brought = h.corpus.add(p.schedule, f) || brought
 	}
 	h.mutator.bandit.reward(p.arms, brought && out.Discarded == "")

@@ -19,6 +19,7 @@ var narrow = map[string]struct {
 	turns:    {strikes: noFault, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},
 	restarts: {strikes: crashOfHolder, ends: restartEnds},
 	lapses:   {strikes: slowGrant, ends: lapseEnds},
+	five:     {strikes: endOfFirst, ends: fiveEnds},
 	shorter:  {strikes: strayingOwner, ends: strayingEnds, soon: true},
 	longer:   {strikes: strayingOwner, ends: strayingEnds, soon: true},
 }

@@ -33,6 +33,11 @@ func TestNarrowWorkloads(t *testing.T) {
 			"withhold: servers to A when A's acquire has sent message 2 until 0.2 leases",
 		}},
 		{alone, nil},
+		{five, []string{
+			"kill: A when before A's write until 1.6 leases",
+			"kill: B when B's acquire has sent message 1 until 1.6 leases",
+			"pause: B when B's acquire has sent message 1 until 1.6 leases",
+		}},
 		{shorter, []string{"kill: A when before A's write until 1 lease", "pause: A when before A's release until 1 lease"}},
 		{longer, []string{"kill: A when before A's write until 1 lease", "pause: A when before A's release until 1 lease"}},
 	} {

@@ -91,7 +91,7 @@ func TestSymmetry(t *testing.T) {
 		}
 	}
 	for _, w := range workloads(on) {
-		want := map[string]int{"race": 6, turns: 6, alone: 2}[w.name]
+		want := map[string]int{"race": 6, turns: 6, alone: 2, five: 6}[w.name]
 		if n := len(w.swaps); n != max(want, 1) {
 			t.Errorf("%s: its clients can swap places in %d ways", w.name, n)
 		}

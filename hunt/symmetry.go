@@ -8,7 +8,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-var clientName = regexp.MustCompile(`\b[A-D]\b`)
+var clientName = regexp.MustCompile(`\b[A-E]\b`)
 
 // renamed is a text of a schedule in which clients have each other's names.
 func renamed(text string, names map[string]string) string {

@@ -2,6 +2,7 @@ package hunt
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestKeysAreApart(t *testing.T) {
 	if !maps.Equal(one.margins, map[string]float64{"exclusion": 0}) || len(two.margins) > 0 {
 		t.Errorf("one key: %v, two keys: %v", one.margins, two.margins)
 	}
-	if last := len(one.states) - 1; one.states[last] == two.states[last] || two.states[last] != other.states[last] {
+	if slices.Equal(one.states, two.states) || !slices.Equal(two.states, other.states) {
 		t.Errorf("states %v, %v, %v", one.states, two.states, other.states)
 	}
 }

@@ -109,7 +109,7 @@ func workloads(t Target) []workload {
 			"await after A's acquire or 3 leases, acquire, read, write, release",
 			"await B granted or 3 leases, acquire, read, write, release"},
 	}
-	texts = append(texts, twoKeys()...)
+	texts = append(append(texts, twoKeys()...), fiveClients)
 	if t.Holds {
 		texts = append(texts, []string{asksHeld, // A asks whether it still holds the lock when B has it
 			"acquire, read, work 1.3 leases, held?, write, release",

@@ -211,8 +211,8 @@ func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, fu
 		target.Bound = s.Bound
 	}
 	for _, c := range s.Clients {
-		if !slices.Contains(target.ClientNames(), c) {
-			return nil, target, nil, errors.Join(usage(fmt.Errorf("clients are called %s, not %s", strings.Join(target.ClientNames(), ", "), c)), remove())
+		if !slices.Contains(target.AllClientNames(), c) {
+			return nil, target, nil, errors.Join(usage(fmt.Errorf("clients are called %s, not %s", strings.Join(target.AllClientNames(), ", "), c)), remove())
 		}
 	}
 	lo.Settings.Faults, lo.Settings.IgnoreLost = o.faults, o.ignoreLost || s.IgnoreLost

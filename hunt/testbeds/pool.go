@@ -215,7 +215,7 @@ func (p *Pool) prepare(s workloads.Settings, extra map[string]string, sets int) 
 	p.mu.Unlock()
 	faults := s.Faults
 	s.Faults, s.Clients = nil, len(p.target.ClientNames())
-	l := &testbed{self: p.o.Self, log: filepath.Join(dir, "testbed.log"), config: harness.TestbedConfig{
+	l := &testbed{self: p.o.Self, log: filepath.Join(dir, logName), clients: p.target.AllClientNames(), config: harness.TestbedConfig{
 		Settings: s, Extra: extra, Abilities: p.o.Abilities, Clients: p.target.ClientNames(), Faults: kinds(faults),
 		Bound: p.target.Bound, Runtime: p.o.Runtime, ClientImage: p.o.ClientImage, Dir: dir, Keys: keys, Sets: sets,
 	}}

@@ -33,7 +33,7 @@ func (r *runner) Yield() {
 func (r *runner) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
 	p := r.pool
 	on := p.shared
-	if !harness.OnlyClients(s, p.target.ClientNames()) {
+	if !harness.OnlyClients(s, p.target.AllClientNames()) {
 		select {
 		case on = <-p.own:
 		default:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,12 +21,16 @@ type testbed struct {
 	self, log string
 	config    harness.TestbedConfig
 
+	// clients are all that schedules may have. One of a client that config has not is run on the larger testbed.
+	clients []string
+
 	starting sync.Mutex // orders starts
 
 	mu       sync.Mutex
 	remote   *harness.RemoteTestbed
 	before   int               // starts of processes that have ended
 	versions map[string]string // of picklock, the library and the servers; nil before the first run
+	larger   *testbed          // nil as long as no schedule needed it
 }
 
 func (l *testbed) start(ctx context.Context) error {
@@ -77,6 +82,13 @@ func (l *testbed) runWithin(s *scenarios.Scenario) time.Duration {
 
 // Run implements hunt.Runner. A schedule whose lease the lock does not keep is discarded.
 func (l *testbed) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
+	if slices.ContainsFunc(s.Clients, func(c string) bool { return !slices.Contains(l.config.Clients, c) && slices.Contains(l.clients, c) }) {
+		larger, err := l.withAll()
+		if err != nil {
+			return nil, err
+		}
+		return larger.Run(ctx, s)
+	}
 	r, err := l.started(ctx)
 	if err != nil {
 		return nil, err
@@ -106,6 +118,9 @@ func (l *testbed) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.before
+	if l.larger != nil {
+		n += l.larger.count()
+	}
 	if l.remote != nil {
 		n += l.remote.Starts()
 	}
@@ -114,13 +129,17 @@ func (l *testbed) count() int {
 
 func (l *testbed) close() error {
 	l.mu.Lock()
-	r := l.remote
+	r, larger := l.remote, l.larger
 	l.remote = nil
 	l.mu.Unlock()
-	if r == nil {
-		return nil
+	var err error
+	if larger != nil {
+		err = larger.close()
 	}
-	err := r.Close()
+	if r == nil {
+		return err
+	}
+	err = errors.Join(err, r.Close())
 	l.mu.Lock()
 	l.before += r.Starts()
 	l.mu.Unlock()
