@@ -38,8 +38,8 @@ func TestNarrowWorkloads(t *testing.T) {
 			"kill: B when B's acquire has sent message 1 until 1.6 leases",
 			"pause: B when B's acquire has sent message 1 until 1.6 leases",
 		}},
-		{shorter, []string{"kill: A when before A's write until 1 lease", "pause: A when before A's release until 1 lease"}},
-		{longer, []string{"kill: A when before A's write until 1 lease", "pause: A when before A's release until 1 lease"}},
+		{shorter, []string{"kill: B when before B's write until 1 lease", "pause: B when before B's release until 1 lease"}},
+		{longer, []string{"kill: B when before B's write until 1 lease", "pause: B when before B's release until 1 lease"}},
 	} {
 		var got []string
 		for p := range space(target(1, 1), 2) {
