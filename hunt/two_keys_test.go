@@ -46,9 +46,23 @@ func TestKeysAreApart(t *testing.T) {
 // The second key is left away if the first does as well, and kept if it does not.
 func TestShrinkKeys(t *testing.T) {
 	second := func(s *scenarios.Scenario) bool { return s.Keys() > 1 }
+	same := func(s *scenarios.Scenario) bool { // a client waits for what another has
+		first, on := 0, 0
+		for _, p := range s.Programs {
+			for _, m := range p {
+				if m.Do == history.Acquire && m.Second {
+					on++
+				} else if m.Do == history.Acquire {
+					first++
+				}
+			}
+		}
+		return first+on > 2 && (first == 0 || on == 0)
+	}
 	for name, needs := range map[string]func(*scenarios.Scenario) bool{
-		"both keys": second,
-		"any key":   func(s *scenarios.Scenario) bool { return len(s.Clients) > 1 },
+		"one key, whichever": same,
+		"both keys":          second,
+		"any key":            func(s *scenarios.Scenario) bool { return len(s.Clients) > 1 },
 	} {
 		h := New(Options{Target: target(1, 1), Seed: 3})
 		k := &shrinker{h: h, runner: &model{bugs: []bug{{"granted-early", "", needs}}}, sig: Signature{Anomaly: "granted-early"}, budget: 1 << 20}
@@ -56,6 +70,13 @@ func TestShrinkKeys(t *testing.T) {
 		for p := range space(h.o.Target, 0) {
 			if p.workload == longer {
 				s = p.schedule
+			}
+		}
+		if name == "one key, whichever" {
+			for _, p := range s.Programs {
+				for i := range p {
+					p[i].Second = p[i].Do == history.Acquire
+				}
 			}
 		}
 		small, _ := k.shrink(t.Context(), s)

@@ -145,7 +145,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 	act := workloads.Act{Do: m.Do, Mode: m.mode(), Second: m.Second, Span: m.Span.Of(c.scenario.TTL)}
 	enters := m.Do == history.Acquire && c.holds()
 	if enters {
-		act.Mode = history.Nested
+		act.Mode, act.Second = history.Nested, false // it enters what it holds
 	}
 	ch, gates, err := c.begin(ctx, m, enters)
 	if err != nil {
