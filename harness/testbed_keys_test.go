@@ -2,6 +2,8 @@ package harness_test
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
 )
@@ -61,5 +64,36 @@ clients:
 	}
 	if !both(grants) || !both(writes) || !maps.Equal(grants, writes) {
 		t.Errorf("grants %v, writes %v", grants, writes)
+	}
+}
+
+// A scenario of two keys is run on a register that has to be told its keys beforehand, too, and says how many there were.
+func TestScenarioKeys(t *testing.T) {
+	t.Parallel()
+	need(t, "redis")
+	file := filepath.Join(t.TempDir(), "two.yaml")
+	if err := os.WriteFile(file, []byte(`name: two
+about: A and B each have a lock of their own at once, and C waits for the second one
+locks: ["*"]
+ttl: 1s
+clients:
+  A: acquire, read, await after B's write or 5s, write, release
+  B: await A granted, acquire key 2, read, await C waiting or 500ms, write, release
+  C: await B granted, acquire key 2, read, write, release
+expect:
+  "*": valid
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, register := range []string{"builtin", "redis"} {
+		dir := filepath.Join(t.TempDir(), "run")
+		_, stderr, code := command(t, "scenario", "run", file, "--lock", "redis-lua", "--register", register, "--json", "--out", dir)
+		l, err := results.Open(dir)
+		if err != nil {
+			t.Fatalf("%s: exit %d: %v\n%s", register, code, err, stderr)
+		}
+		if code != 0 || l.Verdict.Valid != checker.True || l.Run.Keys != 2 {
+			t.Errorf("%s: exit %d, %v (%s), %d keys\n%s", register, code, l.Verdict.Valid, l.Verdict.Why, l.Run.Keys, stderr)
+		}
 	}
 }

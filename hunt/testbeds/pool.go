@@ -40,7 +40,8 @@ type Options struct {
 	// processors carry.
 	AsCarried bool
 
-	chosen bool // the lease is not what the user named
+	chosen         bool // the lease is not what the user named
+	besideOfLarger int  // see testbed
 }
 
 // shortest is the lease of a hunt where the lock keeps so short a one: long enough that
@@ -60,6 +61,9 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	var leases []time.Duration
 	if o.chosen {
 		leases = uneven(s.TTL, info.LeaseUnit)
+	}
+	if info.Library == nil {
+		o.besideOfLarger = besideOfLarger
 	}
 	if s.Fencing == "" {
 		s.Fencing = "none"
@@ -215,7 +219,7 @@ func (p *Pool) prepare(s workloads.Settings, extra map[string]string, sets int) 
 	p.mu.Unlock()
 	faults := s.Faults
 	s.Faults, s.Clients = nil, len(p.target.ClientNames())
-	l := &testbed{self: p.o.Self, log: filepath.Join(dir, logName), clients: p.target.AllClientNames(), config: harness.TestbedConfig{
+	l := &testbed{self: p.o.Self, log: filepath.Join(dir, logName), clients: p.target.AllClientNames(), besideOfLarger: p.o.besideOfLarger, config: harness.TestbedConfig{
 		Settings: s, Extra: extra, Abilities: p.o.Abilities, Clients: p.target.ClientNames(), Faults: kinds(faults),
 		Bound: p.target.Bound, Runtime: p.o.Runtime, ClientImage: p.o.ClientImage, Dir: dir, Keys: keys, Sets: sets,
 	}}

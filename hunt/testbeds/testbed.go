@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +20,9 @@ type testbed struct {
 	self, log string
 	config    harness.TestbedConfig
 
-	// clients are all that schedules may have. One of a client that config has not is run on the larger testbed.
-	clients []string
+	// clients are all that schedules may have: one with a client that config has not is run on the larger testbed.
+	clients        []string
+	besideOfLarger int // runs side by side there at most; 0: one
 
 	starting sync.Mutex // orders starts
 
@@ -30,7 +30,7 @@ type testbed struct {
 	remote   *harness.RemoteTestbed
 	before   int               // starts of processes that have ended
 	versions map[string]string // of picklock, the library and the servers; nil before the first run
-	larger   *testbed          // nil as long as no schedule needed it
+	larger   larger
 }
 
 func (l *testbed) start(ctx context.Context) error {
@@ -82,12 +82,8 @@ func (l *testbed) runWithin(s *scenarios.Scenario) time.Duration {
 
 // Run implements hunt.Runner. A schedule whose lease the lock does not keep is discarded.
 func (l *testbed) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
-	if slices.ContainsFunc(s.Clients, func(c string) bool { return !slices.Contains(l.config.Clients, c) && slices.Contains(l.clients, c) }) {
-		larger, err := l.withAll()
-		if err != nil {
-			return nil, err
-		}
-		return larger.Run(ctx, s)
+	if l.needsMore(s) {
+		return l.runOnLarger(ctx, s)
 	}
 	r, err := l.started(ctx)
 	if err != nil {
@@ -118,8 +114,8 @@ func (l *testbed) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.before
-	if l.larger != nil {
-		n += l.larger.count()
+	if l.larger.testbed != nil {
+		n += l.larger.testbed.count()
 	}
 	if l.remote != nil {
 		n += l.remote.Starts()
@@ -129,7 +125,7 @@ func (l *testbed) count() int {
 
 func (l *testbed) close() error {
 	l.mu.Lock()
-	r, larger := l.remote, l.larger
+	r, larger := l.remote, l.larger.testbed
 	l.remote = nil
 	l.mu.Unlock()
 	var err error
