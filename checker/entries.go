@@ -1,5 +1,10 @@
 package checker
 
+import (
+	"cmp"
+	"slices"
+)
+
 // inHold has what the register carried out under an entry count as done under the first grant of its hold: to the
 // register a hold is one critical section, however its entries are nested.
 func inHold(locks []*lock, log *registerLog) {
@@ -14,6 +19,22 @@ func inHold(locks []*lock, log *registerLog) {
 			e.g = e.g.ofHold()
 		}
 	}
+}
+
+// entered notes an entry, in the order of grants.
+func (k *lock) entered(g *grant) {
+	if k.entries == nil {
+		k.entries = map[*grant][]*grant{}
+	}
+	k.entries[g.ofHold()] = append(k.entries[g.ofHold()], g)
+}
+
+// enteredWithin says that the hold of a grant may have been entered once more after one instant, and before another. A
+// lock may take an entry of a hold that was over for the first one of another.
+func (g *grant) enteredWithin(after, before int64) bool {
+	list := g.lock.entries[g.ofHold()]
+	i, _ := slices.BinarySearchFunc(list, after+1, func(e *grant, t int64) int { return cmp.Compare(e.okT, t) })
+	return i < len(list) && list[i].lo < before
 }
 
 // ofHold is the first grant of the hold that a grant is an entry of; itself if it is none.

@@ -15,7 +15,8 @@ type interval struct{ from, to int64 }
 // the service itself says that the grant was in force until that request came;
 // an ok renew without held, which promises since + lease but says nothing of a
 // gap before it, so that it counts from its own ok unless the lease was still
-// alive then. An answer with held that a later grant disproves counts as one without
+// alive then; if the hold was entered again in that gap, it may be of what that entry
+// began, and counts for nothing. An answer with held that a later grant disproves counts as one without
 // (dropFalseConfirmations). All of it ends with the release's invoke or the loss notice, and
 // where its own client was granted the lock anew (linkOwn). A killed client ends nothing:
 // the promise is the service's.
@@ -39,12 +40,15 @@ func (g *grant) findAlive() {
 		if r.held {
 			end = max(end, r.heldUntil, r.until)
 		}
-		g.promised = max(g.promised, r.until)
 	}
 	var room [4]interval
 	intervals := append(room[:0], interval{g.okT, end})
 	for _, r := range g.renewals() { // by the time of their ok
 		last := &intervals[len(intervals)-1]
+		if r.okT > last.to && g.enteredWithin(last.to, r.okT) {
+			continue
+		}
+		g.promised = max(g.promised, r.until)
 		switch {
 		case r.until <= last.to:
 		case r.okT <= last.to:
@@ -70,7 +74,9 @@ func (k *lock) linkOwn() {
 	last := map[string][]*grant{} // by process: the latest hold and its entries
 	for _, g := range k.grants {
 		list := last[g.process]
-		if g.mode != nested {
+		if g.mode == nested {
+			k.entered(g)
+		} else {
 			for _, old := range list {
 				old.anew = g
 			}

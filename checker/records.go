@@ -69,6 +69,7 @@ type lock struct {
 	// What the lock said of grants: that they were in force, of those after which another one had
 	// been given; and that they were not. By the time of the answer.
 	claims, denials []*statement
+	entries         map[*grant][]*grant // of holds that were entered again, by their first grants
 	kind
 	// margin is by how much two clocks can be apart that its times are of, where nothing
 	// is to be taken from less than that; 0 where they are taken as they are.
