@@ -69,6 +69,7 @@ var bugs = []kept{
 	{"short-key", "whole-lease", "granted-early"},
 	{"takes-up-again", "hunt kill:client", "granted-early"},
 	{"tickets-as-text", "hunt none", "granted-early"},
+	{"tidies-by-pattern", "hunt pause:client", "granted-early"},
 	{"token-before-lock", "contended", "token-regression"},
 	{"token-from-clock", "--faults clock:client --duration 8s", "token-regression"},
 	{"token-in-the-key", "contended", "token-reuse"},

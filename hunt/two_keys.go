@@ -20,7 +20,7 @@ func twoKeys() [][]string {
 	programs := func(name, key, other string) []string {
 		return []string{
 			name,
-			"acquire" + other + ", read, work 0.7 leases, write, release, acquire" + other + ", read, write, release",
+			"acquire" + other + ", read, work 0.7 leases, write, release, await C granted or 3 leases, acquire" + other + ", read, write, release",
 			"await A granted or 3 leases, acquire" + key + ", read, work 0.3 leases, write, release",
 			// What it has given up waiting for must not be given to it while it waits for the other.
 			"await B granted or 3 leases, acquire" + key + " within 0.1 leases, release, acquire" + other + ", read, work 0.8 leases, write, release",
