@@ -27,6 +27,7 @@ type analysis struct {
 	tokens    tokens
 	holdRules holdRules
 	overlaps  overlaps
+	renews    renewHabits
 	suspects  suspects
 	waits     *waitTimes
 	log       *registerLog // nil where there is none
@@ -117,6 +118,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 		}
 	}
 	an.holdRules = holdRules{opt.TTL, an.faults}
+	an.renews = renewHabitsOf(an.locks)
 	an.overlaps = newOverlaps(an.locks, &an.holdRules, &an.tokens, an.faults)
 	if opt.widened {
 		an.overlaps.wrong = nil // by whose release, only the order of nearby events says

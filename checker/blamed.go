@@ -11,6 +11,8 @@ func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
 	switch cause {
 	case "lease-outlived":
 		return s.outlived(old, w.t)
+	case notRenewed:
+		return blamed{}
 	case "delayed":
 		return s.held(old, interval{w.op.invT, w.t}, w.t-old.promised, false)
 	case "after-release":
@@ -35,6 +37,8 @@ func (s *suspects) believed(cause string, late, older, newer *grant) blamed {
 	switch cause {
 	case "lease-outlived":
 		return s.outlived(late, newer.okT)
+	case notRenewed:
+		return blamed{}
 	case "never-held":
 		return s.toldLate(late)
 	}

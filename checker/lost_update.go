@@ -63,14 +63,20 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 		switch {
 		case by.g != victim.g && an.tokens.certainlyOlder(by.g, victim.g):
 			w := touch{by.g, by.op, by, by.t}
-			a.Cause = staleCause(by.g, victim.g, w)
+			a.Cause = an.staleCause(by.g, victim.g, w)
 			why = an.suspects.wrote(a.Cause, by.g, victim.g, w)
 			late = by.g.leaseWords("its", by.t)
+			if a.Cause == notRenewed {
+				refs, late = append(refs, an.notRenewedEvents(by.g)...), late+an.notRenewedWords(by.g)
+			}
 		case by.g != victim.g && an.tokens.certainlyOlder(victim.g, by.g):
 			// The older grant wrote between the newer one's look and its write.
 			w := touch{victim.g, victim.op, victim, victim.t}
-			a.Cause = staleCause(victim.g, by.g, w)
+			a.Cause = an.staleCause(victim.g, by.g, w)
 			why = an.suspects.wrote(a.Cause, victim.g, by.g, w)
+			if a.Cause == notRenewed {
+				refs = append(refs, an.notRenewedEvents(victim.g)...)
+			}
 		}
 	}
 	a.Events = an.evidence.at(refs...)

@@ -190,7 +190,7 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 	old, young := w.g, newer.g
 	a := Anomaly{
 		Key: old.lock.name, Time: w.t,
-		Grants: []string{old.id, young.id}, Cause: staleCause(old, young, w),
+		Grants: []string{old.id, young.id}, Cause: an.staleCause(old, young, w),
 		Sizes: map[string]int64{"after_grant": w.t - young.okT, "after_touch": w.t - newer.t},
 	}
 	if old.promised > 0 {
@@ -208,6 +208,8 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		refs = append(refs, old.promiseEvidence(w.op.invT))
 	case "lease-outlived":
 		refs = append(refs, old.promiseEvidence(old.okT))
+	case notRenewed:
+		refs = append(append(refs, old.promiseEvidence(old.okT)), an.notRenewedEvents(old)...)
 	case "after-release":
 		refs = append(refs, old.release.inv)
 	case "ignored-loss":
@@ -238,6 +240,9 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		a.Explanation += fmt.Sprintf("; it had learnt of the loss at %s", format.Instant(old.lostT))
 	default:
 		a.Explanation += old.leaseWords("its", w.t)
+		if a.Cause == notRenewed {
+			a.Explanation += an.notRenewedWords(old)
+		}
 	}
 	return an.evidence.finish(a, min(old.okT, young.okT, newer.t, w.op.invT), an.suspects.wrote(a.Cause, old, young, w), old.process, young.process)
 }
@@ -253,7 +258,7 @@ func past(f verb) string {
 }
 
 // staleCause says how a stale write came about.
-func staleCause(old, young *grant, w touch) string {
+func (an *analysis) staleCause(old, young *grant, w touch) string {
 	r := old.release
 	over := old.promised > 0 && old.promised <= old.okT // when its client learnt of it
 	switch {
@@ -272,7 +277,7 @@ func staleCause(old, young *grant, w touch) string {
 	case w.op.invT < old.promised:
 		return "delayed"
 	}
-	return "lease-outlived"
+	return an.causeOfOutlived(old, w.op.invT)
 }
 
 // interleaved accuses one of two writes without saying which. Where one of them came when
@@ -291,6 +296,9 @@ func interleaved(an *analysis, own, between, w *effect, overlapOf map[grantPair]
 	refs := []int32{w.g.ok, between.g.ok, own.op.inv, between.op.inv, w.op.inv, own.op.entryEvidence(), between.op.entryEvidence(), w.op.entryEvidence()}
 	guilty, other := w, between.g
 	late, cause, renewalRefs := lateOf(w, between, overlapOf)
+	if cause == "lease-outlived" {
+		cause = an.causeOfOutlived(late.g, late.op.invT)
+	}
 	if cause != "" {
 		a.Cause = cause
 		if guilty = late; late == between {
@@ -298,6 +306,10 @@ func interleaved(an *analysis, own, between, w *effect, overlapOf map[grantPair]
 		}
 		a.Sizes["late"] = late.t - late.g.promised
 		a.Explanation += late.g.leaseWords(late.g.process+"'s", late.t)
+		if cause == notRenewed {
+			refs = append(refs, an.notRenewedEvents(late.g)...)
+			a.Explanation += an.notRenewedWords(late.g)
+		}
 	}
 	refs = append(refs, renewalRefs...)
 	a.Events = an.evidence.at(refs...)

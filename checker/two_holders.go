@@ -70,13 +70,16 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 		early = early || culprit.aliveAt(newer.okT)
 	}
 	a.Explanation += fmt.Sprintf(" when %s by %s; %s for %s", gets, format.Instant(newer.okT), all, dur(a.Sizes["overlap"]))
-	late := blame(&a, culprit, newer, early)
+	late := an.blame(&a, culprit, newer, early)
+	if a.Cause == notRenewed {
+		a.Events = an.evidence.at(append(refs, an.notRenewedEvents(culprit)...)...)
+	}
 	return an.evidence.finish(a, from, an.suspects.believed(a.Cause, late, culprit, newer), newer.process)
 }
 
 // blame says why older's client went on believing, or newer's began to; early
 // says that the service is to blame. It returns the one of the two that was late, or older.
-func blame(a *Anomaly, older, newer *grant, early bool) *grant {
+func (an *analysis) blame(a *Anomaly, older, newer *grant, early bool) *grant {
 	switch {
 	case newer.lease > 0 && newer.promised <= newer.okT:
 		a.Cause = "never-held"
@@ -96,9 +99,12 @@ func blame(a *Anomaly, older, newer *grant, early bool) *grant {
 		if end <= 0 || end > newer.okT {
 			break
 		}
-		a.Cause = "lease-outlived"
+		a.Cause = an.causeOfOutlived(older, newer.okT)
 		a.Sizes["late"] = newer.okT - end
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
+		if a.Cause == notRenewed {
+			a.Explanation += an.notRenewedWords(older)
+		}
 	}
 	return older
 }

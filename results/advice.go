@@ -101,9 +101,13 @@ var advices = []advice{
 	{"granted-early", "granted-early", nil, "the service gave the lock away while another client's lease had time left",
 		"look in the evidence for what ended that lease: taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 
+	{"double-grant", "wrong-release", nil, "a client released the lock without looking at the owner, and freed another client's",
+		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "", nil, "the service granted the lock to two clients at once, and no fault excuses it",
 		"look and take in one step: set if absent, compare and swap, a unique key", "guides/mitigations.md#one-step"},
 
+	{"stale-write", "not-renewed", nil, "the library stopped renewing the lease, and its client wrote when it was over",
+		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
 	{"stale-write", "lease-outlived", struck(none), "the section was longer than the lease",
 		"keep sections shorter than the lease or renew it; nothing but fencing at the resource helps when that fails", "concepts/fencing.md"},
 	{"stale-write", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and it wrote all the same",
@@ -135,6 +139,8 @@ var advices = []advice{
 	{"stale-write", "", nil, "a client wrote after the lock had gone to another one",
 		"let the lock tell its client of the loss, and fence the resource", "concepts/fencing.md"},
 
+	{"lost-update", "not-renewed", nil, "the library stopped renewing the lease, and its client overwrote what it had not seen",
+		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
 	{"lost-update", "lease-outlived", struck(none), "the section was longer than the lease",
 		"keep sections shorter than the lease or renew it; nothing but fencing at the resource helps when that fails", "concepts/fencing.md"},
 	{"lost-update", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and what it wrote was computed from an old value",
@@ -157,6 +163,8 @@ var advices = []advice{
 		"refuse to renew a lease that has ended: the client must acquire the lock again", "guides/mitigations.md#renewing"},
 	{"lost-update", "after-release", nil, "a write of unknown outcome was carried out after its client had released the lock",
 		"do not release before the outcome is known, or fence the resource so that an old token is refused", "guides/mitigations.md#after-release"},
+	{"lost-update", "interleaved", nil, "two critical sections ran into each other, and one overwrote what it had not seen",
+		"look at how both came to be granted the lock; fencing at the resource keeps one of them out", "concepts/fencing.md"},
 	{"lost-update", "ignored-loss", nil, "the client went on writing after its library had reported the lock lost",
 		"end the critical section when the library reports the loss: cancel its context", "guides/mitigations.md#ignored-loss"},
 	{"lost-update", "", unlocked, "an update was computed from a value that others had changed meanwhile",
@@ -188,6 +196,8 @@ var advices = []advice{
 		"give waiters a time limit after which they look again, and let a lost session leave the queue", "guides/mitigations.md#stuck-queue"},
 	{"starvation", "", nil, "others were served again and again while a client waited", "serve waiters in the order in which they came", "guides/mitigations.md#stuck-queue"},
 
+	{"two-holders", "not-renewed", nil, "the library stopped renewing the lease, and its client went on",
+		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
 	{"two-holders", "lease-outlived", struck(none), "the section was longer than the lease",
 		"keep sections shorter than the lease, or renew it", "guides/mitigations.md#two-holders"},
 	{"two-holders", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and it could not know",

@@ -1,0 +1,129 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/internal/format"
+)
+
+// notRenewed is the cause of what a client did after a lease that its library let end: until then it had renewed
+// leases by itself, and nothing kept it from renewing this one.
+const notRenewed = "not-renewed"
+
+// renewHabit is how a library renews the leases of one lock for one client by itself.
+type renewHabit struct {
+	gaps    int   // between two renewals of a grant, or from its answer to the first
+	longest int64 // of these
+	// events are those that show the first ones, enoughGaps of them.
+	events []int32
+}
+
+// enoughGaps is after how many gaps a library is known to renew by itself: one renewal may be a part of the grant.
+const enoughGaps = 3
+
+// renewHabits are the renewHabits of clients, by lock and process.
+type renewHabits map[renewerOf]renewHabit
+
+type renewerOf struct {
+	lock    *lock
+	process string
+}
+
+func renewHabitsOf(locks []*lock) renewHabits {
+	all := renewHabits{}
+	for _, k := range locks {
+		for _, g := range k.grants {
+			if g.renewed != nil {
+				w := renewerOf{k, g.process}
+				all[w] = all[w].with(g)
+			}
+		}
+	}
+	return all
+}
+
+// with adds what the renewals of a grant show.
+func (h renewHabit) with(g *grant) renewHabit {
+	last, at := g.okT, g.ok
+	for _, r := range g.renewed.list {
+		if r.inv >= 0 {
+			continue // its user asked for it
+		}
+		if h.gaps++; h.gaps <= enoughGaps {
+			h.events = append(h.events, at, r.ok)
+		}
+		h.longest = max(h.longest, r.okT-last)
+		last, at = r.okT, r.ok
+	}
+	return h
+}
+
+// causeOfOutlived is why the lease of a grant was over at t, when its client used it. A client that renews by itself and
+// that nothing disturbed since the last promise did not outlive its lease: its library let it end.
+func (an *analysis) causeOfOutlived(g *grant, t int64) string {
+	if g.promised <= t && an.letEnd(g) {
+		return notRenewed
+	}
+	return "lease-outlived"
+}
+
+// letEnd says that a grant's lease ended because the client's library did not renew it, as it does otherwise, and
+// that no fault can have kept it from that.
+func (an *analysis) letEnd(g *grant) bool {
+	h := an.renews[renewerOf{g.lock, g.process}]
+	from := lastPromise(g)
+	switch {
+	case h.gaps < enoughGaps, 2*(g.promised-from) < 3*h.longest:
+		return false // it could not have renewed yet
+	case g.lostT <= g.promised, g.release != nil && g.release.invT <= g.promised:
+		return false // it had no reason to
+	}
+	return !an.faults.touchedSince(g.process, from, g.promised)
+}
+
+// lastPromise is since when the lease runs that ended last.
+func lastPromise(g *grant) int64 {
+	from := max(g.since, g.lo)
+	if g.renewed != nil {
+		for _, r := range slices.Backward(g.renewed.list) {
+			if r.until == g.promised {
+				return max(from, r.heldUntil)
+			}
+		}
+	}
+	return from
+}
+
+// mostLooked is how many faults are looked at, the latest first: a history may have very many.
+const mostLooked = 1024
+
+// touchedSince says that some fault may have been on the client, its links, its machine or the service at some time in
+// [from, to], confirmed or not. One that was over when the lease was promised did not keep the client from anything.
+func (l *faultLog) touchedSince(process string, from, to int64) bool {
+	n, _ := slices.BinarySearchFunc(l.list, to, func(f fault, t int64) int { return cmp.Or(cmp.Compare(f.begin, t), -1) })
+	for i := n - 1; i >= 0; i-- {
+		f := &l.list[i]
+		if n-i > mostLooked {
+			return true
+		}
+		others := f.clients > 0 && f.clients == len(f.nodes) && !slices.Contains(f.nodes, process)
+		if f.end >= from && !others {
+			return true
+		}
+	}
+	return false
+}
+
+// notRenewedEvents are the events that show the habit.
+func (an *analysis) notRenewedEvents(g *grant) []int32 {
+	return an.renews[renewerOf{g.lock, g.process}].events
+}
+
+// notRenewedWords tells what the library did until then.
+func (an *analysis) notRenewedWords(g *grant) string {
+	h := an.renews[renewerOf{g.lock, g.process}]
+	return fmt.Sprintf("; its library renews leases by itself (%s times, at most %s after the last), did not renew this one, and no fault kept it from that",
+		format.Count(h.gaps), dur(h.longest))
+}
