@@ -133,8 +133,9 @@ func evidenceIsNeeded(t interface {
 		}
 		evidence := Input{Options: in.Options}
 		for _, e := range in.Events {
-			// That a fault excuses what else would be another anomaly is no event of the lock.
-			if slices.Contains(a.Events, e.Index) || a.Name == "false-belief" && e.Process == history.Nemesis {
+			// That a fault excuses what else would be another anomaly, or of another cause, is no event of the lock.
+			excused := a.Name == "false-belief" || a.Cause == "lease-outlived"
+			if slices.Contains(a.Events, e.Index) || excused && e.Process == history.Nemesis {
 				evidence.Events = append(evidence.Events, e)
 			}
 		}

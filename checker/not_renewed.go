@@ -63,24 +63,24 @@ func (h renewHabit) with(g *grant) renewHabit {
 // causeOfOutlived is why the lease of a grant was over at t, when its client used it. A client that renews by itself and
 // that nothing disturbed since the last promise did not outlive its lease: its library let it end.
 func (an *analysis) causeOfOutlived(g *grant, t int64) string {
-	if g.promised <= t && an.letEnd(g) {
+	if g.promised <= t && an.letEnd(g, t) {
 		return notRenewed
 	}
 	return "lease-outlived"
 }
 
-// letEnd says that a grant's lease ended because the client's library did not renew it, as it does otherwise, and
-// that no fault can have kept it from that.
-func (an *analysis) letEnd(g *grant) bool {
+// letEnd says that a grant's lease ended because the client's library did not renew it, as it promised or does
+// otherwise, and that no fault can have kept it from that until t, when another client had the lock.
+func (an *analysis) letEnd(g *grant, t int64) bool {
 	h := an.renews[renewerOf{g.lock, g.process}]
 	from := lastPromise(g)
 	switch {
-	case h.gaps < enoughGaps, 2*(g.promised-from) < 3*h.longest:
+	case !g.watchdog && h.gaps < enoughGaps, 2*(g.promised-from) < 3*h.longest:
 		return false // it could not have renewed yet
-	case g.lostT <= g.promised, g.release != nil && g.release.invT <= g.promised:
+	case g.lostT <= t, g.release != nil && g.release.invT <= g.promised:
 		return false // it had no reason to
 	}
-	return !an.faults.touchedSince(g.process, from, g.promised)
+	return !an.faults.touchedSince(g.process, from, t)
 }
 
 // lastPromise is since when the lease runs that ended last.
@@ -124,6 +124,9 @@ func (an *analysis) notRenewedEvents(g *grant) []int32 {
 // notRenewedWords tells what the library did until then.
 func (an *analysis) notRenewedWords(g *grant) string {
 	h := an.renews[renewerOf{g.lock, g.process}]
+	if h.gaps < enoughGaps {
+		return "; its library had promised to renew the lease by itself, did not, and no fault kept it from that"
+	}
 	return fmt.Sprintf("; its library renews leases by itself (%s times, at most %s after the last), did not renew this one, and no fault kept it from that",
 		format.Count(h.gaps), dur(h.longest))
 }

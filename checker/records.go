@@ -125,6 +125,7 @@ type grant struct {
 	contested   bool
 	askedAgain  bool // its process has asked for the lock anew since, other than as an entry
 	mode        mode
+	watchdog    bool   // its client's library promises to renew it by itself
 	under       *grant // of an entry: what its process had been given of the lock before
 	first       *grant // of an entry: the grant that its hold began with
 

@@ -71,9 +71,6 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 	}
 	a.Explanation += fmt.Sprintf(" when %s by %s; %s for %s", gets, format.Instant(newer.okT), all, dur(a.Sizes["overlap"]))
 	late := an.blame(&a, culprit, newer, early)
-	if a.Cause == notRenewed {
-		a.Events = an.evidence.at(append(refs, an.notRenewedEvents(culprit)...)...)
-	}
 	return an.evidence.finish(a, from, an.suspects.believed(a.Cause, late, culprit, newer), newer.process)
 }
 

@@ -148,7 +148,7 @@ func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }
 // With is the lock with what it has declared.
 func (i Info) With(a Abilities) Info {
 	i.Declares = false
-	i.Fencing, i.Kind, i.Confirms, i.Holds, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Permits
+	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Permits
 	return i
 }
 
@@ -171,6 +171,7 @@ func (a Abilities) Words() []string {
 		out = append(out, "permits="+strconv.Itoa(a.Permits))
 	}
 	say("renew", a.Renew)
+	say("watchdog", a.Watchdog)
 	say("confirms", a.Confirms)
 	say("holds", a.Holds)
 	return out

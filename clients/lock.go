@@ -152,6 +152,7 @@ type Info struct {
 	// very grant was in force until then (the request compares the owner).
 	Confirms bool
 	Holds    bool          // it is a Holder: its client can ask whether it holds the lock
+	Watchdog bool          // its library renews the lease by itself for as long as the lock is held, and says so
 	Kind     string        // what the lock promises: "" for a mutex, else see kind.go
 	permits  int           // of a semaphore that has declared them; see Permits
 	MinTTL   time.Duration // the smallest lease the service keeps to

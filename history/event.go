@@ -71,6 +71,9 @@ type Event struct {
 	// at once, where it is a semaphore.
 	Mode    string `json:"mode,omitempty"`
 	Permits int64  `json:"permits,omitempty"`
+	// Watchdog, on an acquire's ok, says that the client's library promises to renew the lease by itself for as long
+	// as its client holds the lock.
+	Watchdog bool `json:"watchdog,omitempty"`
 	// Held, on an ok release or renew, says that the service itself confirmed
 	// that the grant was in force until that request reached it. On an ok holds it is the
 	// lock's answer that the client holds it.

@@ -265,6 +265,8 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.Mode = c.str()
 		case "permits":
 			e.Permits = c.num()
+		case "watchdog":
+			e.Watchdog = c.boolean()
 		case "held":
 			e.Held = c.boolean()
 		case "not_held":

@@ -28,6 +28,7 @@ const (
 	atLease
 	atMode
 	atPermits
+	atWatchdog
 	atHeld
 	atNotHeld
 	atError
@@ -46,7 +47,7 @@ const (
 
 var slotNames = []string{
 	atKey: "key", atGrant: "grant", atToken: "token", atValue: "value", atSince: "since", atLease: "lease", atMode: "mode",
-	atPermits: "permits", atHeld: "held", atNotHeld: "not_held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
+	atPermits: "permits", atWatchdog: "watchdog", atHeld: "held", atNotHeld: "not_held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
 	atFault: "fault", atDetail: "detail", atType: "type", atF: "f", atMachine: "machine", atInstance: "", atProcess: "process",
 }
 

@@ -7,13 +7,14 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// narrow are the workloads in which not all faults are tried: which, and how they end; soon: that it shows
-// something without a fault, and is tried so before any.
+// narrow are the workloads in which not all faults are tried, or not all of their ends: which, and how they end; soon:
+// that it shows something without a fault, and is tried so before any.
 var narrow = map[string]struct {
-	strikes func(fault, scenarios.Trigger) bool
+	strikes func(fault, scenarios.Trigger) bool // nil: all that begin where faults of the workload do
 	ends    []scenarios.Until
 	soon    bool
 }{
+	later:    {ends: laterEnds, soon: true},
 	alone:    {strikes: noFault},
 	lives:    {strikes: crashAfterRenewals, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},
 	turns:    {strikes: noFault, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},

@@ -257,9 +257,9 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 		if f.whom != "" && f.whom != c || f.whom == "" && i > 1 {
 			continue
 		}
-		if w.watches {
+		if w.amid > 0 {
 			if f.idle && i == 0 {
-				out = append(out, scenarios.Trigger{At: scenarios.Before, Client: c, Do: scenarios.Work, Nth: 2})
+				out = append(out, scenarios.Trigger{At: scenarios.Before, Client: c, Do: scenarios.Work, Nth: w.amid})
 			}
 			continue
 		}
@@ -343,7 +343,7 @@ func untils(t Target, w workload, f fault, a scenarios.Trigger) []scenarios.Unti
 		break
 	}
 	spans := []float64{0.6, 1.6}
-	if f.glitches != nil && (w.watches || a.At == scenarios.Sent || a.At == scenarios.Answered) {
+	if f.glitches != nil && (w.amid > 0 || a.At == scenarios.Sent || a.At == scenarios.Answered) {
 		spans = append([]float64{1.6}, f.glitches...)
 	}
 	for _, leases := range spans {

@@ -17,9 +17,9 @@ type workload struct {
 	programs []scenarios.Program
 	swaps    []map[string]string // of clients that change nothing
 	lease    time.Duration       // 0: the target's
-	// watches: it is there for what the lock's library does by itself while its client works, and
-	// faults begin in the middle of that only.
-	watches bool
+	// amid: it is there for what the lock's library does by itself while its client works, and faults begin before
+	// the move of this number in which A works, and nowhere else; 0: they begin anywhere.
+	amid int
 	// strikes chooses the faults that are tried in it, and where; nil: all of them. Such a workload is there for
 	// one thing, and is no base for schedules that are drawn at random.
 	strikes func(f fault, at scenarios.Trigger) bool
@@ -49,7 +49,7 @@ func leased(t Target, all []workload) []workload {
 	var out []workload
 	for _, lease := range t.Leases {
 		for _, w := range all {
-			if !w.watches && w.name != asksHeld && w.strikes == nil && (w.outlives() || w.renews()) {
+			if w.amid == 0 && w.name != asksHeld && w.strikes == nil && (w.outlives() || w.renews()) {
 				w.name, w.lease = fmt.Sprintf("%s at %v", w.name, lease), lease
 				out = append(out, w)
 			}
@@ -88,6 +88,9 @@ func workloads(t Target) []workload {
 		{works, // A's library renews its lease while A works
 			"acquire, read, work 0.5 leases, work 2 leases, write, release",
 			"await A granted, acquire, read, write, release"},
+		{later, // A comes back, and its library renews the next lease as well
+			"acquire, read, work 2 leases, release, acquire, read, work 2 leases, write, release",
+			"await A's 2nd work or 15 leases, acquire, read, write, release"},
 		{alone, // A extends its lease again and again, and nobody else asks meanwhile
 			"acquire, read, work 0.6 leases, renew, work 0.6 leases, renew, work 0.6 leases, renew, write, release",
 			"await A done or 9 leases, acquire, read, write, release",
@@ -121,7 +124,7 @@ func workloads(t Target) []workload {
 	}
 	var out []workload
 	for _, text := range texts {
-		w := workload{name: text[0], watches: text[0] == works, strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends, soon: narrow[text[0]].soon}
+		w := workload{name: text[0], amid: amid[text[0]], strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends, soon: narrow[text[0]].soon}
 		for _, program := range text[1:] {
 			w.programs = append(w.programs, scenarios.MustProgram(program, clientNames))
 		}
@@ -136,6 +139,20 @@ const kindsFrom = 2
 
 // works is the workload of what a library does by itself.
 const works = "works"
+
+// later is the workload of what a library does by itself for a grant after the first one: a watchdog may have ended
+// with that, or by an error in it.
+const later = "later"
+
+// amid is in which work of A the faults of these workloads begin.
+var amid = map[string]int{works: 2, later: 1}
+
+// laterEnds are after a short glitch, after the lease, and when most libraries have given a request up.
+var laterEnds = []scenarios.Until{
+	{Or: scenarios.Span{Leases: 0.7}},
+	{Or: scenarios.Span{Leases: 1.6}},
+	{Or: scenarios.Span{Leases: 10}},
+}
 
 // asksHeld is the workload of a client that asks whether it holds the lock.
 const asksHeld = "asks"

@@ -21,7 +21,7 @@ type History struct {
 
 // Parse reads a history from the short form of testdata/*.txt, one operation a line:
 //
-//	FROM-TO PROCESS F [GRANT] [name=value ...] [@TIME] [held | not-held] [!ERROR | ?]
+//	FROM-TO PROCESS F [GRANT] [name=value ...] [watchdog] [@TIME] [held | not-held] [!ERROR | ?]
 //
 // Times are seconds. FROM-TO is invoke and ok; with !ERROR the completion is a
 // fail, with ? an info; "FROM-" has no completion; "-TO" has no invoke. @TIME is
@@ -89,6 +89,8 @@ func Parse(text string) (History, error) {
 				eff.Parent = value
 			case name == "key" && pair:
 				inv.Key, comp.Key, eff.Key = value, value, value
+			case w == "watchdog":
+				comp.Watchdog = true
 			case w == "held":
 				comp.Held = true
 			case w == "not-held": // with !, the error of one that failed

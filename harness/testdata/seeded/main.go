@@ -88,6 +88,7 @@ type abilities struct {
 	Leased   *bool  `json:"lease,omitempty"`
 	Kind     string `json:"kind,omitempty"`
 	Renews   bool   `json:"renew,omitempty"`
+	Watchdog bool   `json:"watchdog,omitempty"`
 	Confirms bool   `json:"confirms,omitempty"`
 	Holds    bool   `json:"holds,omitempty"`
 }

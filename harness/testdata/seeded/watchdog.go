@@ -5,7 +5,7 @@ import "time"
 // watchdog renews a grant every third of its lease. report gets each renewal's outcome
 // and when it was asked for; false ends the watchdog.
 func watchdog(r *recipe, renew func(l *lock, h *hold) error, report func(l *lock, h *hold, since int64, err error) bool) {
-	r.Renews = false
+	r.Renews, r.Watchdog = false, true
 	r.granted = func(l *lock, h *hold) {
 		h.stop = make(chan struct{})
 		go func() {
