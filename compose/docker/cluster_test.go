@@ -192,6 +192,44 @@ func TestSpawn(t *testing.T) {
 	}
 }
 
+// A program that comes back with other arguments gets those, at the same address: a run on servers of the run before
+// has a register that fences as this run wants it.
+func TestSpawnWithOtherArgs(t *testing.T) {
+	e := needEngine(t)
+	c, _ := start(t, e, &compose.Definition{Name: "none"})
+	var addr string
+	for _, fencing := range []string{"none", "read-write", "read-write", "write"} {
+		p, err := c.Spawn(t.Context(), compose.Program{Name: "register", Role: compose.Register, Port: 7007, Args: []string{"register", "--listen", "{listen}", "--fencing", fencing}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := bufio.NewReader(p.Stdout)
+		if l, err := out.ReadString('\n'); err != nil || l != "ready\n" {
+			t.Fatalf("it said %q, %v; %v", l, err, p.Err())
+		}
+		n := nodeOf(t, c, "register")
+		if addr == "" {
+			addr = n.Addr
+		}
+		of, err := e.engine.c.ContainerInspect(t.Context(), c.id("register"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := of.Args[len(of.Args)-1]; got != fencing || n.Addr != addr {
+			t.Errorf("it runs with %q at %s, want %s at %s", of.Args, n.Addr, fencing, addr)
+		}
+		if err := p.Stdin.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, out); err != nil {
+			t.Errorf("read on: %v", err)
+		}
+		if err := p.Err(); err != nil {
+			t.Errorf("it ended with %v", err)
+		}
+	}
+}
+
 // The agent has the rights to stop any process of the machine; it must not use them.
 func TestAgentRefusesForeigners(t *testing.T) {
 	e := needEngine(t)

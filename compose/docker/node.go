@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type node struct {
 	addr   string
 	svc    *compose.Service // nil for picklock's own programs
 	id     string
+	args   []string      // of picklock's own programs: a container keeps those that it was made with
 	logged chan struct{} // closed when all that a server wrote is in its log
 }
 
@@ -228,6 +230,8 @@ func (c *Cluster) Spawn(ctx context.Context, p compose.Program) (*compose.Proces
 		if n, err = c.newNode(ctx, p); err != nil {
 			return nil, fmt.Errorf("add node %s: %w", p.Name, err)
 		}
+	} else if err := c.withArgs(ctx, n, p); err != nil {
+		return nil, fmt.Errorf("give node %s other arguments: %w", p.Name, err)
 	}
 	var proc *compose.Process
 	err := c.startOf(ctx, p.Name, func() error {
@@ -255,26 +259,56 @@ func (c *Cluster) newNode(ctx context.Context, p compose.Program) (*node, error)
 	c.mu.Unlock()
 	n := &node{name: p.Name, addr: addr.String()}
 	member := compose.Node{Name: p.Name, Role: p.Role, Addr: n.addr, Port: p.Port}
-	args := append([]string(nil), p.Args...)
-	for i, a := range args {
-		args[i] = strings.ReplaceAll(a, "{listen}", member.HostPort())
+	n.args = argsOf(p, member)
+	var err error
+	if n.id, err = c.container(ctx, n, p); err != nil {
+		return nil, err
 	}
+	c.add(n, member)
+	return n, nil
+}
+
+// argsOf are a program's arguments on a node.
+func argsOf(p compose.Program, on compose.Node) []string {
+	args := slices.Clone(p.Args)
+	for i, a := range args {
+		args[i] = strings.ReplaceAll(a, "{listen}", on.HostPort())
+	}
+	return args
+}
+
+// withArgs makes the container of a program that has ended anew if the program is to have other arguments.
+func (c *Cluster) withArgs(ctx context.Context, n *node, p compose.Program) error {
+	args := argsOf(p, compose.Node{Addr: n.addr, Port: p.Port})
+	if slices.Equal(n.args, args) {
+		return nil
+	}
+	if err := c.engine.removeContainer(ctx, n.id); err != nil {
+		return err
+	}
+	n.args = args
+	id, err := c.container(ctx, n, p)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n.id = id
+	return nil
+}
+
+// container makes the container of one of picklock's own programs, and returns its id.
+func (c *Cluster) container(ctx context.Context, n *node, p compose.Program) (string, error) {
 	image := c.image
 	if p.Role == compose.Client {
 		image = c.client
 	}
 	labels := c.labels()
 	labels[labelNode], labels[labelRole] = p.Name, string(p.Role)
-	var err error
-	n.id, err = c.engine.create(ctx, spec{
-		Name: project(c.run) + "-" + p.Name, Image: image, Args: args, Labels: labels,
+	return c.engine.create(ctx, spec{
+		Name: project(c.run) + "-" + p.Name, Image: image, Args: n.args, Labels: labels,
 		Network: project(c.run), Addr: n.addr, Alias: p.Name, Hosts: c.hosts, Volume: c.volume(p.Role),
 	})
-	if err != nil {
-		return nil, err
-	}
-	c.add(n, member)
-	return n, nil
 }
 
 // launch starts a container of picklock's own program. The function that it returns waits
