@@ -101,11 +101,6 @@ func (c *client) once(ctx context.Context, key string, critical CriticalSection)
 	return true
 }
 
-// acquire acquires the lock exclusively.
-func (c *client) acquire(ctx context.Context, key string) (*holding, error) {
-	return c.acquireAs(ctx, key, "")
-}
-
 // acquireAs acquires the lock in a mode of history.Event.
 func (c *client) acquireAs(ctx context.Context, key, mode string) (*holding, error) {
 	e := history.Event{Type: history.Invoke, F: history.Acquire, Key: key, Mode: mode, Permits: c.permits}
