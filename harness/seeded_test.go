@@ -78,6 +78,8 @@ var bugs = []kept{
 	{"wall-clock-takeover", "waiter-clock-ahead", "granted-early"},
 	{"watchdog-is-deaf", "holder-wakes-up", "granted-early"},
 	{"watchdog-runs-on", "--faults kill:holder --duration 10s", "deadlock"},
+	{"watchdog-starts-once", "hunt none", "stale-write"},
+	{"watchdog-trips", "hunt partition:client", "stale-write"},
 	{"whole-seconds", "whole-lease", "granted-early"},
 }
 
