@@ -111,8 +111,10 @@ func (out *ScenarioOutcome) tooBusy(stepErr error) bool {
 // runOnce runs it once, and says which step could not be taken as it was meant.
 func (o ScenarioOptions) runOnce(ctx context.Context) (_ *ScenarioOutcome, stepErr error, _ error) {
 	s := o.Scenario
-	if _, err := o.Locks.Lookup(o.Lock); err != nil {
+	if info, err := o.Locks.Lookup(o.Lock); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	} else if info.Kind == clients.Semaphore && s.WaitsForWrite() {
+		return nil, nil, fmt.Errorf("%w: scenario %s waits for a write, and lock %s is a semaphore: several hold it at once, so its clients write nothing", ErrUsage, s.Name, o.Lock)
 	}
 	if o.Fencing == "" {
 		o.Fencing = "none"

@@ -212,6 +212,13 @@ func (s *Scenario) Keys() int {
 	return 1
 }
 
+// WaitsForWrite says whether a fault, its end or a client waits for a write. Where no client writes, it never comes.
+func (s *Scenario) WaitsForWrite() bool {
+	writes := func(m Trigger) bool { return m.Do == history.Write || m.Do == history.Add }
+	return slices.ContainsFunc(s.TriggeredFaults, func(st TriggeredFault) bool { return writes(st.When) || writes(st.Until.Move) }) ||
+		slices.ContainsFunc(s.awaits(), func(a *Await) bool { return writes(a.Move) })
+}
+
 // Touches says whether some move reads or writes the register.
 func (s *Scenario) Touches() bool {
 	touching := []string{history.Read, history.Write, history.Add, workloads.Check}
