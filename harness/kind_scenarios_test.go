@@ -12,12 +12,12 @@ const (
   B: await A granted, acquire shared, read, release
   C: await B granted, acquire, read, write, release
 `
-	entriesProgram = `  A: acquire, read, acquire, write, release, work 0.2 leases, write, release
+	entriesProgram = `  A: acquire, read, acquire, write, work 0.2 leases, release, work 0.2 leases, write, release
   B: await A granted, acquire, read, write, release
 `
-	permitsProgram = `  A: acquire, read, work 0.4 leases, write, release
-  B: await A granted, acquire, read, write, release
-  C: await A granted, acquire, release
+	permitsProgram = `  A: acquire, read, work 0.6 leases, write, release
+  B: await A granted, acquire, read, work 0.4 leases, write, release
+  C: await B granted, acquire, release
 `
 )
 
