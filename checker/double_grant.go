@@ -40,6 +40,9 @@ func findDoubleGrants(an *analysis) []Anomaly {
 			refs = append(refs, w.by.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
 		case d.release != nil:
 			a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", format.Instant(d.release.invT), d.release.process)
+		case an.holdRules.unrenewed(d):
+			a.Cause = notRenewed
+			a.Explanation += fmt.Sprintf("; the library of %s had promised to renew the lock by itself, and the lease that its client had asked for was over", d.older[0].process)
 		}
 		a.Events = an.evidence.at(refs...)
 		out = append(out, an.evidence.finish(a, from, blamed{}, newer.process))

@@ -41,10 +41,11 @@ func (g *grant) hasNoLease() bool {
 const spent = 0.9
 
 // presumedHold is how long a grant without a lease held the lock by all that is known; it is
-// empty where a fault was on when it was given.
+// empty where a fault was on when it was given. If its client's library promises to renew it, it does not end by
+// itself.
 func (n *holdRules) presumedHold(g *grant) interval {
 	s := interval{g.okT, g.believedEnd}
-	if n.ttl > 0 {
+	if n.ttl > 0 && !g.watchdog {
 		s.to = min(s.to, satAdd(g.okT, int64(spent*float64(n.ttl))))
 	}
 	s.to = min(s.to, n.faults.harmFrom(g.process, g.lo))

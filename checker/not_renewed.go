@@ -83,6 +83,13 @@ func (an *analysis) letEnd(g *grant, t int64) bool {
 	return !an.faults.touchedSince(g.process, from, t)
 }
 
+// unrenewed says that the older one of two grants had lasted for as long as its client had asked for, and that its
+// library had promised to renew it: it was not the service that gave the lock away too soon.
+func (n *holdRules) unrenewed(d doublePair) bool {
+	g := d.older[0]
+	return len(d.older) == 1 && g.watchdog && g.hasNoLease() && n.ttl > 0 && d.newer.okT >= satAdd(g.okT, int64(spent*float64(n.ttl)))
+}
+
 // lastPromise is since when the lease runs that ended last.
 func lastPromise(g *grant) int64 {
 	from := max(g.since, g.lo)

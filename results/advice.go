@@ -103,6 +103,8 @@ var advices = []advice{
 
 	{"double-grant", "wrong-release", nil, "a client released the lock without looking at the owner, and freed another client's",
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
+	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
+		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
 	{"double-grant", "", nil, "the service granted the lock to two clients at once, and no fault excuses it",
 		"look and take in one step: set if absent, compare and swap, a unique key", "guides/mitigations.md#one-step"},
 

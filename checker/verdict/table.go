@@ -91,7 +91,7 @@ var table = []AnomalyInfo{
 			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, From: []Origin{toldWrongly}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
 		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
-		Causes: []Cause{byRelease}},
+		Causes: []Cause{byRelease, letEnd}},
 	{Name: "wrong-release", Property: Exclusion, Depth: 1,
 		Doc: "the release of a client that no longer held the lock freed another client's lock"},
 	{Name: "false-belief", Property: Exclusion, Depth: 2, SkewInvariant: true,
