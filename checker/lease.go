@@ -222,12 +222,13 @@ func (g *grant) evidenceAt(t int64) []int32 {
 		}
 		return append(out, r.ok)
 	}
-	if r := g.release; g.releaseHeld() && r.invT > t {
-		return append(out, r.inv, r.comp)
-	}
-	// Whatever lies between a renewal's ok and its own end needs no other evidence.
+	// Whatever lies between a renewal's ok and its own end needs no other evidence. Without the promise, the
+	// confirmation of a release would be what is wrong.
 	if r := g.renewed.promisesBeyond(t); r != nil && r.okT <= t {
 		return append(out, r.ok)
+	}
+	if r := g.release; g.releaseHeld() && r.invT > t {
+		return append(out, r.inv, r.comp)
 	}
 	return out
 }
