@@ -23,7 +23,7 @@ type renewHabit struct {
 // enoughGaps is after how many gaps a library is known to renew by itself: one renewal may be a part of the grant.
 const enoughGaps = 3
 
-// renewHabits are the renewHabits of clients, by lock and process.
+// renewHabits are how libraries renew, by lock and client.
 type renewHabits map[renewerOf]renewHabit
 
 type renewerOf struct {
