@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/compose/builtin"
 	"github.com/picklock/picklock/compose/local"
+	"github.com/picklock/picklock/internal/proc"
 	"github.com/picklock/picklock/internal/testkit"
 )
 
@@ -113,6 +115,20 @@ func stall(t *testing.T, b register.Backend, n compose.Node) (resume func()) {
 	if b.Name != "postgres" {
 		if err := syscall.Kill(n.PID, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
+		}
+		// The kernel gives the signal to one thread; the others run on until that one does.
+		for {
+			_, stopped, err := proc.AtRest(n.PID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stopped {
+				break
+			}
+			if err := t.Context().Err(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
 		}
 		return sync.OnceFunc(func() {
 			if err := syscall.Kill(n.PID, syscall.SIGCONT); err != nil {
