@@ -40,10 +40,7 @@ func (t *tokens) disproves(s *statement) *grant {
 	if s.g.hasNoLease() && s.f != fHolds {
 		return nil // the service's word makes the newer grant early
 	}
-	if next := t.nextOf(s.g, s.invT); next != nil && s.g.promisedBy(next.okT) <= next.okT {
-		return next
-	}
-	return nil
+	return t.succeeds(s.g, s.invT)
 }
 
 // dropFalseConfirmations has the leases of a lock end when they do without the confirmations that

@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -67,6 +69,9 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
 			refs = append(refs, w.by.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
 		}
+		for _, g := range e.older {
+			refs = an.tokens.believe(refs, g, newer)
+		}
 		a.Grants = append(a.Grants, newer.id)
 		a.Events = an.evidence.at(refs...)
 		out = append(out, an.evidence.finish(a, from, an.suspects.early[newer], newer.process))
@@ -86,17 +91,43 @@ func (g *grant) claim() string {
 	return c
 }
 
-// coverProof lists the events that show the window of e.newer covered.
+// believe adds to the evidence of g's lease the promise without which the service's later word for g
+// would be what is false, and not that newer was granted (see succeeds).
+func (t *tokens) believe(refs []int32, g, newer *grant) []int32 {
+	r := g.renewed.promisesBeyond(newer.okT)
+	if r == nil || r.okT > newer.okT || g.grantedBeyond(newer.okT) || slices.Contains(refs, r.ok) || !t.certainlyOlder(g, newer) {
+		return refs
+	}
+	for _, ref := range refs {
+		if g.claimedAfter(newer.okT, ref) {
+			return append(refs, r.ok)
+		}
+	}
+	return refs
+}
+
+// claimedAfter says that the event ref answers a request that was sent after t, and says that
+// g had been in force until then.
+func (g *grant) claimedAfter(t int64, ref int32) bool {
+	if r := g.release; g.releaseHeld() && r.comp == ref {
+		return r.invT > t
+	}
+	list := g.renewals()
+	i, found := slices.BinarySearchFunc(list, ref, func(r renewal, ref int32) int { return cmp.Compare(r.ok, ref) })
+	return found && list[i].held && list[i].heldUntil > t
+}
+
+// coverEvidence lists the events that show the window of e.newer covered.
 func coverEvidence(e earlyPair) []int32 {
 	w := e.newer.givenWithin()
 	refs := []int32{e.newer.ok}
 	if w.from == e.newer.lo {
 		refs = append(refs, e.newer.loEvidence())
 	}
-	at := w.from
+	at := w.from - 1            // newer can lie just before a lease that begins at w.from
 	for _, g := range e.older { // each reaches past where the one before ended
 		until := g.aliveUntil(at)
-		refs = append(refs, g.evidenceAt(min(until-1, w.to))...)
+		refs = append(refs, g.evidenceOver(at, min(until-1, w.to))...)
 		at = until
 	}
 	return refs

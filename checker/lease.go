@@ -205,30 +205,51 @@ func (g *grant) unconfirm(answers map[int32]bool) {
 	}
 }
 
-// evidenceAt lists the events that show the lease alive at t, as refs: the acquire's
-// ok and as few renewals as will do.
-func (g *grant) evidenceAt(t int64) []int32 {
+// evidenceAt lists the events that show the lease alive at t, as refs.
+func (g *grant) evidenceAt(t int64) []int32 { return g.evidenceOver(t, t) }
+
+// evidenceOver lists the events that show the lease alive over all of [from, to], as refs: the
+// acquire's ok and as few others as will do.
+func (g *grant) evidenceOver(from, to int64) []int32 {
 	out := []int32{g.ok}
-	end := int64(0)
+	at := from // it is shown for what comes before
 	if g.lease > 0 {
-		end = satAdd(g.since, g.lease)
+		at = max(at, satAdd(g.since, g.lease))
 	}
-	if end > t {
+	if at > to {
 		return out
 	}
-	if r := g.renewed.provesBeyond(t); r != nil {
-		if r.until <= t { // it is not the renewal's promise that reaches beyond t
+	if r := g.renewed.promisesBeyond(to); r != nil && r.okT <= at {
+		return append(out, r.ok)
+	}
+	if r := g.renewed.provesBeyond(to); r != nil {
+		if r.until <= to { // it is not the renewal's promise that reaches beyond
 			out = append(out, r.inv)
 		}
 		return append(out, r.ok)
 	}
-	// Whatever lies between a renewal's ok and its own end needs no other evidence. Without the promise, the
-	// confirmation of a release would be what is wrong.
-	if r := g.renewed.promisesBeyond(t); r != nil && r.okT <= t {
-		return append(out, r.ok)
-	}
-	if r := g.release; g.releaseHeld() && r.invT > t {
+	if r := g.release; g.releaseHeld() && r.invT > to {
 		return append(out, r.inv, r.comp)
+	}
+	believed := false
+	for at <= to {
+		// A promise counts from its answer on, the service's word for all of the time before it.
+		r := g.renewed.furthest(at)
+		if r == nil || r.until <= at {
+			if r = g.renewed.provesMost(); r == nil || believed {
+				break
+			}
+			believed = true
+			out = append(out[:0], g.ok)
+			if r.until < r.heldUntil {
+				out = append(out, r.inv)
+			}
+		}
+		out = append(out, r.ok)
+		at = max(at, r.until)
+		if r.held {
+			at = max(at, r.heldUntil)
+		}
 	}
 	return out
 }

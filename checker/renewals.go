@@ -63,6 +63,26 @@ func (l *renewals) provesBeyond(t int64) *renewal {
 	return l.firstAbove(l.proved, t)
 }
 
+// furthest is the one that promised most of those that were answered by t; nil if there is none.
+func (l *renewals) furthest(t int64) *renewal {
+	if n := l.before(t); n > 0 {
+		return l.firstAbove(l.reach, l.reach[n-1]-1)
+	}
+	return nil
+}
+
+// provesMost is the one by which the service itself said for the longest that the grant was in
+// force; nil if none did.
+func (l *renewals) provesMost() *renewal {
+	if l == nil {
+		return nil
+	}
+	if most := l.proved[len(l.proved)-1]; most > 0 {
+		return l.firstAbove(l.proved, most-1)
+	}
+	return nil
+}
+
 func (l *renewals) firstAbove(rising []int64, t int64) *renewal {
 	if i, _ := slices.BinarySearchFunc(rising, t, func(v, t int64) int { return cmp.Or(cmp.Compare(v, t), -1) }); i < len(rising) {
 		return &l.list[i]

@@ -69,14 +69,20 @@ func simulate(t *rapid.T, sound, tokens, fencing, leases bool) world {
 		add(lo, history.Event{Process: p, Type: history.Invoke, F: history.Acquire})
 		add(ok, ev)
 		at := ok
-		if leases && rapid.Bool().Draw(t, "renews") {
-			sent := at + 1 + delay("renewed")
+		renewals := 0
+		if leases {
+			renewals = rapid.IntRange(0, 3).Draw(t, "renewals")
+		}
+		for renewed := ok; renewals > 0; renewals-- {
+			sent := renewed + 1 + delay("renewed")
 			reached := sent + delay("way")
-			if reached < until {
-				until = reached + ev.Lease
-				add(reached+delay("back"), history.Event{Process: p, Type: history.OK, F: history.Renew, Grant: id,
-					Since: sent, Lease: ev.Lease, Held: rapid.Bool().Draw(t, "held")})
+			if reached >= until {
+				break
 			}
+			until = reached + ev.Lease
+			renewed = reached + delay("back")
+			add(renewed, history.Event{Process: p, Type: history.OK, F: history.Renew, Grant: id,
+				Since: sent, Lease: ev.Lease, Held: rapid.Bool().Draw(t, "held")})
 		}
 		for j := range rapid.IntRange(0, 3).Draw(t, "operations") {
 			f := rapid.SampledFrom([]string{history.Read, history.Write}).Draw(t, "f")

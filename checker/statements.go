@@ -95,16 +95,17 @@ func (g *grant) promisedAt(t int64) int64 {
 	return until
 }
 
-// nextOf is the first grant to another client that was certainly given after g and was answered
-// by t; nil for none. A bound keeps a hostile history from making this quadratic.
-func (t *tokens) nextOf(g *grant, by int64) *grant {
+// succeeds is the first grant to another client that was certainly given after g, was answered
+// before by, and at whose answer no promise to g was left; nil if there is none. A bound keeps a
+// hostile history from making this quadratic.
+func (t *tokens) succeeds(g *grant, by int64) *grant {
 	list := g.lock.grants
 	from, _ := slices.BinarySearchFunc(list, g.okT, func(n *grant, at int64) int { return cmp.Or(cmp.Compare(n.okT, at), -1) })
 	for _, n := range list[from:min(len(list), from+maxBetween)] {
-		if n.okT > by {
+		if n.okT >= by {
 			return nil
 		}
-		if n.process != g.process && t.certainlyOlder(g, n) {
+		if n.process != g.process && g.promisedBy(n.okT) <= n.okT && t.certainlyOlder(g, n) {
 			return n
 		}
 	}
