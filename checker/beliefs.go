@@ -10,14 +10,20 @@ func (r *reader) endHold(p *proc, k *lock, e *history.Event, t int64) {
 	}
 	if k.nested { // whatever was entered
 		for g := p.latest.get(k.name); g != nil; {
-			r.endBelief(g, t)
+			r.keepOn(g, t)
 			g, g.under = g.under, nil
 		}
 	}
 	if g := p.latest.get(k.name); g != nil {
 		g.askedAgain = true
-		r.endBelief(g, t)
+		r.keepOn(g, t)
 	}
+}
+
+// keepOn ends what the client of a grant believes that asks for the lock again.
+func (r *reader) keepOn(g *grant, t int64) {
+	g.kept = g.kept || g.believedEnd == never
+	r.endBelief(g, t)
 }
 
 // endBelief ends what the client of a grant believes.

@@ -131,9 +131,16 @@ func busy(an *analysis, k *lock) []interval {
 	return busy
 }
 
-// heldUntil is the latest instant at which a grant can still have had the lock.
+// heldUntil is the latest instant at which a grant can still have had the lock. A hold without a lease
+// need not end if its client asked for the lock again and had never given it back.
 func (g *grant) heldUntil() int64 {
 	end := g.believedEnd
+	if g.kept && g.lease == 0 && g.renewed == nil {
+		if g.anew == nil || g.mode == shared { // each time that it shares the lock counts
+			return never
+		}
+		end = max(end, g.anew.okT)
+	}
 	if g.lease > 0 {
 		end = max(end, satAdd(g.okT, g.lease))
 		for _, r := range g.renewals() {

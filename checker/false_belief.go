@@ -25,7 +25,7 @@ func findFalseBeliefs(an *analysis) []Anomaly {
 		told := map[*grant]bool{}
 		for s := range inTime(an.limit, k.claims) {
 			next := an.tokens.disproves(s)
-			if next == nil || s.anew || told[s.g] || wronged[grantPair{s.g, next}] {
+			if next == nil || s.anew || told[s.g] || s.g.hasNoLease() && wronged[next] {
 				continue
 			}
 			told[s.g] = true
@@ -60,14 +60,14 @@ func (t *tokens) dropFalseConfirmations(k *lock) {
 	}
 }
 
-// wronged lists, by grants that promise no lease, which grants the service ought not to have given
-// meanwhile. Only of those the service's later word for the older grant makes them so.
-func (o *overlaps) wronged() map[grantPair]bool {
-	out := map[grantPair]bool{}
+// wronged lists the grants that the service ought not to have given while another client held the lock
+// without a lease. Only of such a hold the service's later word makes them so, for whomever it is.
+func (o *overlaps) wronged() map[*grant]bool {
+	out := map[*grant]bool{}
 	add := func(c crowd, newer *grant) {
 		for _, g := range c.older {
 			if g.hasNoLease() {
-				out[grantPair{g, newer}] = true
+				out[newer] = true
 			}
 		}
 	}

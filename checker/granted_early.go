@@ -52,9 +52,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 				newer.process, what, format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim(), others)
 			refs = append(refs, coverEvidence(e)...)
 		case e.renewed:
-			a.Cause = "renewed-early"
-			a.Explanation = fmt.Sprintf("%s's lease had ended and was renewed by %s, %s", newer.process, format.Instant(e.from), while)
-			refs = append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...)
+			var unsure int32
+			a.Cause, what, unsure = newer.renewedEarly(e.from)
+			a.Explanation = fmt.Sprintf("%s by %s, %s", what, format.Instant(e.from), while)
+			refs = append(append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...), unsure)
 		default:
 			a.Sizes["overlap"] = min(older.aliveUntil(e.from), newer.aliveUntil(e.from)) - e.from
 			a.Explanation = fmt.Sprintf("%s %s by %s, %s", newer.process, what, format.Instant(e.from), while)
@@ -79,6 +80,37 @@ func findGrantedEarly(an *analysis) []Anomaly {
 	return out
 }
 
+// renewedEarly is the cause, and what happened, where the renewal that was answered at t met another
+// client's lease; and the event that shows why the lease need not have ended before, or -1.
+func (g *grant) renewedEarly(t int64) (cause, what string, unsure int32) {
+	over, unsure := g.overAt(t - 1)
+	if over {
+		return "renewed-early", g.process + "'s lease had ended and was renewed", -1
+	}
+	return "granted-early", g.process + "'s lease, which may have ended, was renewed", unsure
+}
+
+// overAt says that the lease had certainly ended before the first renewal that was answered after t
+// was carried out, however late it had begun; if not, by which renewal, or -1 if it took none.
+func (g *grant) overAt(t int64) (over bool, by int32) {
+	at := t
+	end, by := satAdd(g.okT, g.lease), int32(-1)
+	first := end
+	for _, r := range g.renewals() {
+		if r.okT > t {
+			at = r.heldUntil
+			break
+		}
+		if until := satAdd(r.okT, r.until-r.heldUntil); until > end {
+			end, by = until, r.ok
+		}
+	}
+	if first > at {
+		by = -1
+	}
+	return end <= at, by
+}
+
 // claim names what the grant gave: "lease on token 33".
 func (g *grant) claim() string {
 	c := "lease"
@@ -94,12 +126,25 @@ func (g *grant) claim() string {
 // believe adds to the evidence of g's lease the promise without which the service's later word for g
 // would be what is false, and not that newer was granted (see succeeds).
 func (t *tokens) believe(refs []int32, g, newer *grant) []int32 {
-	r := g.renewed.promisesBeyond(newer.okT)
-	if r == nil || r.okT > newer.okT || g.grantedBeyond(newer.okT) || slices.Contains(refs, r.ok) || !t.certainlyOlder(g, newer) {
+	if !g.lock.mutex() { // of which no word is shown false
+		return refs
+	}
+	at := newer.okT
+	r := g.renewed.promisesBeyond(at)
+	if r != nil && r.heldUntil > at {
+		r = nil
+		for i, n := g.renewed.before(at), 0; i < len(g.renewed.list) && n < maxBetween; i, n = i+1, n+1 {
+			if o := &g.renewed.list[i]; o.heldUntil <= at && o.until > at {
+				r = o
+				break
+			}
+		}
+	}
+	if r == nil || g.grantedBeyond(at) || g.beganLate(at) || slices.Contains(refs, r.ok) || !t.certainlyOlder(g, newer) {
 		return refs
 	}
 	for _, ref := range refs {
-		if g.claimedAfter(newer.okT, ref) {
+		if g.claimedAfter(at, ref) {
 			return append(refs, r.ok)
 		}
 	}

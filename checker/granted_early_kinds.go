@@ -22,8 +22,9 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	a.Sizes["overlap"] = until - e.from
 	what := newer.gets()
 	if e.renewed {
-		a.Cause = "renewed-early"
-		what = newer.process + "'s lease had ended and was renewed"
+		var unsure int32
+		a.Cause, what, unsure = newer.renewedEarly(e.from)
+		refs = append(refs, unsure)
 	}
 	if newer.lock.permits > 0 {
 		a.Explanation = fmt.Sprintf("%s by %s, while %s out: the leases of %s certainly had at least %s left",

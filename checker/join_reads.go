@@ -49,6 +49,24 @@ func (l *readList) first(all int) int {
 	return l.position[l.next]
 }
 
+// anothers says that the first of the effects, which came while o was under way, is that of an earlier
+// read of unknown outcome that arrived late: it is not what o was answered, and a later one is.
+func (m *readMatcher) anothers(o *op, effects []*effect) bool {
+	unknown := m.of[tInfo].ops
+	if effects[0].value == o.value || len(unknown) == 0 || unknown[0].invT > effects[0].t {
+		return false
+	}
+	for _, e := range effects[1:] {
+		if e.t > o.endT {
+			break
+		}
+		if e.err() == "" && e.value == o.value {
+			return true
+		}
+	}
+	return false
+}
+
 // matchReads pairs one grant's reads, by invoke, with their effects, in the log's order. A
 // process reads one at a time, so both are in the same order; the times show which reads of
 // unknown outcome never arrived. What the times leave over is paired in order, as in a log
@@ -73,10 +91,10 @@ func (m *readMatcher) matchReads(ops []*op, effects []*effect) {
 		return &m.of[tFail]
 	}
 	m.left = m.left[:0]
-	for _, e := range effects {
+	for n, e := range effects {
 		l := class(e)
 		i := l.at(e.t)
-		if i < 0 {
+		if i < 0 || e.err() == "" && m.anothers(l.ops[i], effects[n:]) {
 			m.left = append(m.left, e)
 			continue
 		}

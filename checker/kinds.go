@@ -44,6 +44,12 @@ func (k *kind) learn(e *history.Event) {
 
 func (k *kind) mutex() bool { return k.permits <= 0 && !k.shared && !k.nested }
 
+// together says that the lock lets both grants hold it at once. Then it orders nothing that is done
+// under them.
+func together(a, b *grant) bool {
+	return a.lock.permits > 1 || a.mode == shared && b.mode == shared
+}
+
 // busyFor says whether the lock kept back a client that asks for it now.
 func (k *lock) busyFor(e *history.Event) bool {
 	switch {

@@ -134,7 +134,7 @@ func lostWithoutLog(an *analysis) []Anomaly {
 			}
 			i, _ := slices.BinarySearchFunc(writes, seen.endT+1, func(w *op, t int64) int { return cmp.Compare(w.invT, t) })
 			v := soonest[i]
-			if v == nil || v.endT >= o.invT || v.grant == nil || v.grant.ofHold() == hold || lost[v] {
+			if v == nil || v.endT >= o.invT || v.grant == nil || v.grant.ofHold() == hold || together(v.grant, hold) || lost[v] {
 				continue
 			}
 			lost[v] = true

@@ -73,10 +73,12 @@ func (an *analysis) causeOfOutlived(g *grant, t int64) string {
 // otherwise, and that no fault can have kept it from that until t, when another client had the lock.
 func (an *analysis) letEnd(g *grant, t int64) bool {
 	h := an.renews[renewerOf{g.lock, g.process}]
-	from := lastPromise(g)
+	from, answered := lastPromise(g)
 	switch {
 	case !g.watchdog && h.gaps < enoughGaps, 2*(g.promised-from) < 3*h.longest:
 		return false // it could not have renewed yet
+	case 2*(g.promised-answered) < g.promised-from:
+		return false // most of the lease was over when it learnt of it
 	case g.lostT <= t, g.release != nil && g.release.invT <= g.promised:
 		return false // it had no reason to
 	}
@@ -90,17 +92,17 @@ func (n *holdRules) unrenewed(d doublePair) bool {
 	return len(d.older) == 1 && g.watchdog && g.hasNoLease() && n.ttl > 0 && d.newer.okT >= satAdd(g.okT, int64(spent*float64(n.ttl)))
 }
 
-// lastPromise is since when the lease runs that ended last.
-func lastPromise(g *grant) int64 {
-	from := max(g.since, g.lo)
+// lastPromise is since when the lease runs that ended last, and when the client learnt of it.
+func lastPromise(g *grant) (from, answered int64) {
+	from = max(g.since, g.lo)
 	if g.renewed != nil {
 		for _, r := range slices.Backward(g.renewed.list) {
 			if r.until == g.promised {
-				return max(from, r.heldUntil)
+				return max(from, r.heldUntil), r.okT
 			}
 		}
 	}
-	return from
+	return from, g.okT
 }
 
 // mostLooked is how many faults are looked at, the latest first: a history may have very many.

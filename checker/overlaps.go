@@ -28,6 +28,15 @@ func (o *overlaps) earlyGrants() map[*grant]bool {
 	return out
 }
 
+// wrongGrants is the set of the grants that the service ought not to have given when it did.
+func (o *overlaps) wrongGrants() map[*grant]bool {
+	out := o.earlyGrants()
+	for _, d := range o.doubles {
+		out[d.newer] = true
+	}
+	return out
+}
+
 // doublePair is a grant that came while others held the lock, and nothing excuses it.
 type doublePair struct {
 	newer *grant

@@ -115,7 +115,7 @@ type overwrite struct {
 func overwritesOf(nodes []*node) []overwrite {
 	victims := map[*node][]*effect{}
 	for _, n := range nodes {
-		if n.acknowledged() && n.lost() && n.cutBy.e.known() {
+		if n.acknowledged() && n.lost() && n.cutBy.e.known() && (n.e.g == nil || !together(n.e.g, n.cutBy.e.g)) {
 			victims[n.cutBy] = append(victims[n.cutBy], n.e)
 		}
 	}

@@ -124,6 +124,7 @@ type grant struct {
 	heldAt      int32  // position among those that its process holds
 	contested   bool
 	askedAgain  bool // its process has asked for the lock anew since, other than as an entry
+	kept        bool // and had neither given it back, lost it, nor been killed by then
 	mode        mode
 	watchdog    bool   // its client's library promises to renew it by itself
 	under       *grant // of an entry: what its process had been given of the lock before

@@ -41,7 +41,8 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 	for _, p := range pairs {
 		// How the victim itself got in does not matter.
 		if !slices.ContainsFunc(ungated[p.newer.lock], func(g *grant) bool { return g != p.older }) {
-			if w := wrongBetween(p.older, p.newer, t, faults); w != nil {
+			// A client that still held the lock when the victim got in, too, gave back what was its own.
+			if w := wrongBetween(p.older, p.newer, t, faults); w != nil && !slices.Contains(pairs, grantPair{w.by, p.older}) {
 				out[p.newer] = w
 			}
 		}
@@ -91,10 +92,10 @@ func wrongBetween(victim, next *grant, t *tokens, faults *faultLog) *wrongReleas
 	return nil
 }
 
-// foreign says that a release is of a grant which victim's had certainly replaced, and
-// that the service did not say that this grant was still in force.
+// foreign says that a release is of a grant which victim's had certainly replaced, that the service
+// did not say that this grant was still in force, and that it need not have been.
 func foreign(o *op, victim, next *grant, t *tokens) bool {
 	g := o.grant
 	return g != nil && g != victim && g != next && g.process != victim.process && !o.heldOK &&
-		o.process == g.process && t.certainlyOlder(g, victim) && g.okT < victim.okT
+		o.process == g.process && t.certainlyOlder(g, victim) && g.okT < victim.okT && !g.mayLast(o.invT)
 }

@@ -123,7 +123,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 		}
 		t := touch{e.g, e.op, e, e.t}
 		if e.writes() {
-			if newer, ok := seen.than(e.g); ok {
+			if newer, ok := seen.than(e.g); ok && !together(newer.g, e.g) {
 				out = append(out, staleWrite(an, t, newer))
 			} else if own := first[e.g.n]; own != nil {
 				others := all
@@ -131,7 +131,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 					others = tokenless
 				}
 				i, _ := slices.BinarySearchFunc(others, wrote[e.g.n], func(w *effect, pos int32) int { return int(w.pos - pos) })
-				if i < len(others) && others[i].g.okT >= e.g.lo {
+				if i < len(others) && others[i].g.okT >= e.g.lo && !together(others[i].g, e.g) {
 					out = append(out, interleaved(an, own, others[i], e, overlapOf))
 				}
 			}
@@ -179,7 +179,7 @@ func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 		if o.f == fRead {
 			continue
 		}
-		if newer, ok := seen.than(o.grant.ofHold()); ok {
+		if newer, ok := seen.than(o.grant.ofHold()); ok && !together(newer.g, o.grant.ofHold()) {
 			out = append(out, staleWrite(an, touch{o.grant.ofHold(), o, nil, o.endT}, newer))
 		}
 	}
@@ -202,7 +202,8 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		if old.aliveAt(young.okT) {
 			refs = append(refs, old.evidenceAt(young.okT)...)
 		} else { // its client learnt of it last
-			refs = append(refs, young.evidenceAt(old.okT)...)
+			_, unsure := old.overAt(young.okT)
+			refs = append(append(refs, young.evidenceAt(old.okT)...), old.promiseEvidence(w.op.invT), unsure)
 		}
 	case "delayed", "renewed-late":
 		refs = append(refs, old.promiseEvidence(w.op.invT))
@@ -262,7 +263,9 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 	r := old.release
 	over := old.promised > 0 && old.promised <= old.okT // when its client learnt of it
 	switch {
-	case old.aliveAt(young.okT), young.aliveAt(old.okT) && !over:
+	case old.aliveAt(young.okT), young.aliveAt(old.okT) && old.aliveAt(old.okT):
+		return "granted-early"
+	case old.okT > young.okT && old.grantedBeyond(young.okT): // and it had been granted before
 		return "granted-early"
 	case r != nil && w.op.invT < r.invT && w.t > r.invT:
 		return "after-release"
@@ -272,9 +275,13 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 		return ""
 	case over:
 		return "never-held"
-	case w.op.invT < old.promised && young.okT < w.op.invT:
+	case w.op.invT >= min(old.promised, old.promisedAt(w.op.invT)):
+	case young.okT < w.op.invT:
+		if over, _ := old.overAt(young.okT); !over {
+			return "granted-early" // the service went on with the older grant
+		}
 		return "renewed-late" // it was not alive in between
-	case w.op.invT < old.promised:
+	default:
 		return "delayed"
 	}
 	return an.causeOfOutlived(old, w.op.invT)

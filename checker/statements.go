@@ -96,7 +96,7 @@ func (g *grant) promisedAt(t int64) int64 {
 }
 
 // succeeds is the first grant to another client that was certainly given after g, was answered
-// before by, and at whose answer no promise to g was left; nil if there is none. A bound keeps a
+// before by, and at whose answer g was over by what it had been promised; nil if there is none. A bound keeps a
 // hostile history from making this quadratic.
 func (t *tokens) succeeds(g *grant, by int64) *grant {
 	list := g.lock.grants
@@ -105,11 +105,20 @@ func (t *tokens) succeeds(g *grant, by int64) *grant {
 		if n.okT >= by {
 			return nil
 		}
-		if n.process != g.process && g.promisedBy(n.okT) <= n.okT && t.certainlyOlder(g, n) {
+		if n.process != g.process && !g.mayLast(n.okT) && t.certainlyOlder(g, n) {
 			return n
 		}
 	}
 	return nil
+}
+
+// mayLast says that the lease may have had time left at t.
+func (g *grant) mayLast(t int64) bool { return g.promisedAt(t) > t || g.beganLate(t) }
+
+// beganLate says that the lease may have lasted beyond t without a renewal, since its client learnt of
+// it only after a tenth of it: since tells little of when it began, which may have been just before.
+func (g *grant) beganLate(t int64) bool {
+	return g.lease > 0 && 10*(g.okT-g.since) > g.lease && satAdd(g.okT, g.lease) > t
 }
 
 // maxBetween is how many grants are looked at.

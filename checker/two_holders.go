@@ -12,7 +12,7 @@ func init() { finders["two-holders"] = findTwoHolders }
 // allows still believed that they held it: no release invoked, no loss learnt, not killed. Of
 // a mutex it names the one that went on believing longest.
 func findTwoHolders(an *analysis) []Anomaly {
-	early := an.overlaps.earlyGrants()
+	early, wrong := an.overlaps.earlyGrants(), an.overlaps.wrongGrants()
 	var out []Anomaly
 	for _, k := range an.locks {
 		c := k.capacity()
@@ -26,7 +26,7 @@ func findTwoHolders(an *analysis) []Anomaly {
 			}
 			p := holdInterval{interval{g.okT, g.believedEnd}, g}
 			if older := c.conflicts(p); older != nil {
-				out = append(out, twoHolders(an, crowdOf(older, first), g, early[g]))
+				out = append(out, twoHolders(an, crowdOf(older, first), g, early[g] || k.mutex() && wrong[g]))
 				first = false
 			}
 			c.add(p)
@@ -67,7 +67,7 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 	gets := newer.gets()
 	if newer.lock.mutex() {
 		gets = newer.got()
-		early = early || culprit.aliveAt(newer.okT)
+		early = early && culprit.aliveAt(newer.okT)
 	}
 	a.Explanation += fmt.Sprintf(" when %s by %s; %s for %s", gets, format.Instant(newer.okT), all, dur(a.Sizes["overlap"]))
 	late := an.blame(&a, culprit, newer, early)

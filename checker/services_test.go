@@ -1,0 +1,126 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawTraits draws a service and its clients.
+func drawTraits(t *rapid.T) traits {
+	yes := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	is := traits{
+		clients: rapid.IntRange(2, 4).Draw(t, "clients"), tokens: yes("tokens"), careful: yes("careful"), try: yes("try"),
+		confirms: yes("confirms"), faults: yes("faults"), losses: yes("losses"),
+	}
+	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	case 3:
+		is.permits = rapid.IntRange(1, 3).Draw(t, "permits")
+	case 4:
+		is.shared = true
+	case 5:
+		is.nested = true
+	}
+	if yes("leases") {
+		is.lease = rapid.Int64Range(1, 10).Draw(t, "lease") * 100 * ms
+		is.watchdog = yes("watchdog")
+	}
+	is.losses = is.losses && !is.watchdog
+	is.fencing = is.tokens && is.permits == 0 && !is.shared && yes("fencing")
+	return is
+}
+
+// often draws more runs than is usual: one takes less than a millisecond.
+func often(t *testing.T, f func(*rapid.T)) {
+	t.Helper()
+	for range 20 {
+		if rapid.Check(t, f); t.Failed() {
+			return
+		}
+	}
+}
+
+// TestSoundServices: whatever the clients and the network of a sound lock do, no lock bug is said
+// of it.
+func TestSoundServices(t *testing.T) {
+	seen := map[string]int{}
+	often(t, func(rt *rapid.T) {
+		m := simulated(rt, drawTraits(rt))
+		if err := sound(m.in); err != nil {
+			rt.Fatalf("the history is none: %v\n%s", err, m)
+		}
+		v := Check(m.in)
+		for _, g := range v.Groups() {
+			seen[g.Name+"/"+g.Cause]++
+			if g.Class() == "bug" {
+				rt.Fatalf("a sound lock is accused: %s/%s: %s\n%s", g.Name, g.Cause, v.Anomalies[g.First].Explanation, m)
+			}
+		}
+		for _, a := range v.Anomalies {
+			if m.fencing && (a.Name == "stale-write" || a.Name == "lost-update") {
+				rt.Fatalf("behind fencing: %s: %s\n%s", a.Name, a.Explanation, m)
+			}
+		}
+		for name, p := range v.Properties {
+			if strings.Contains(p.Why, "CONTRADICTS") {
+				rt.Fatalf("%s: %s\n%s", name, p.Why, m)
+			}
+		}
+	})
+	t.Log(seen)
+}
+
+// accusable are the lock bugs that may be said of each bug of a simulated service: what follows from it,
+// and what its clients cannot distinguish from that.
+var accusable = map[string][]string{
+	"early":            {"granted-early/granted-early", "revoked-early/", "stale-write/granted-early"},
+	"forgets":          {"granted-early/granted-early", "revoked-early/", "double-grant/", "stale-write/granted-early"},
+	"frees anyone's":   {"wrong-release/", "granted-early/granted-early", "granted-early/wrong-release", "double-grant/wrong-release", "double-grant/", "revoked-early/wrong-release", "false-belief/released", "stale-write/granted-early", "revoked-early/"},
+	"two at once":      {"granted-early/granted-early", "double-grant/", "stale-write/granted-early", "false-belief/held", "deadlock/", "wrong-release/", "double-grant/wrong-release"},
+	"tokens repeat":    {"token-reuse/"},
+	"tokens fall":      {"token-regression/", "token-reuse/", "false-rejection/token-regression", "stale-write/granted-early"},
+	"extends the lost": {"false-belief/extended", "granted-early/granted-early", "granted-early/renewed-early", "stale-write/renewed-late", "stale-write/granted-early"},
+	"revokes":          {"granted-early/granted-early", "double-grant/", "revoked-early/", "stale-write/granted-early"},
+	"loses a waiter":   {"deadlock/", "deadlock/lost-release", "deadlock/crashed-holder"},
+}
+
+// TestBrokenServices: what is said of a broken service is what is broken, and each bug is found.
+func TestBrokenServices(t *testing.T) {
+	for _, bug := range bugs {
+		t.Run(bug, func(t *testing.T) {
+			seen := map[string]int{}
+			often(t, func(rt *rapid.T) {
+				is := drawTraits(rt)
+				is.bug = bug
+				if strings.HasPrefix(bug, "tokens") {
+					is.tokens, is.nested = true, false // of a reentrant lock they are not judged
+				}
+				m := simulated(rt, is)
+				if err := sound(m.in); err != nil {
+					rt.Fatalf("the history is none: %v\n%s", err, m)
+				}
+				v := Check(m.in)
+				for _, g := range v.Groups() {
+					if g.Class() != "bug" {
+						continue
+					}
+					name := g.Name + "/" + g.Cause
+					if seen[name]++; !slices.Contains(accusable[bug], name) {
+						rt.Fatalf("%s: %s\n%s", name, v.Anomalies[g.First].Explanation, m)
+					}
+				}
+				for name, p := range v.Properties {
+					if strings.Contains(p.Why, "CONTRADICTS") {
+						rt.Fatalf("%s: %s\n%s", name, p.Why, m)
+					}
+				}
+			})
+			t.Log(seen)
+			if len(seen) == 0 && !testing.Short() {
+				t.Errorf("never found")
+			}
+		})
+	}
+}
