@@ -244,8 +244,13 @@ func (o MatrixOptions) once(ctx context.Context, x *RemoteExecutor, c scenarios.
 	return one, nil
 }
 
-// lastLine is the last thing that the program said.
+// lastLine is the last thing that the program said, without the lines of others' logs below it.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimPrefix(lines[len(lines)-1], "picklock: ")
+	for _, l := range slices.Backward(lines) {
+		if said, ok := strings.CutPrefix(l, "picklock: "); ok {
+			return said
+		}
+	}
+	return lines[len(lines)-1]
 }
