@@ -91,16 +91,16 @@ func (g *grant) renewedEarly(t int64) (cause, what string, unsure int32) {
 }
 
 // overAt says that the lease had certainly ended before the first renewal that was answered after t
-// was carried out, however late it had begun; if not, by which renewal, or -1 if it took none.
+// was carried out, however late it had begun; if not, by which renewal, or -1 if it took none. A
+// bound keeps a hostile history from making this quadratic.
 func (g *grant) overAt(t int64) (over bool, by int32) {
-	at := t
+	at, list, n := t, g.renewals(), g.renewed.before(t)
+	if n < len(list) {
+		at = list[n].heldUntil
+	}
 	end, by := satAdd(g.okT, g.lease), int32(-1)
 	first := end
-	for _, r := range g.renewals() {
-		if r.okT > t {
-			at = r.heldUntil
-			break
-		}
+	for _, r := range list[max(0, n-maxBetween):n] {
 		if until := satAdd(r.okT, r.until-r.heldUntil); until > end {
 			end, by = until, r.ok
 		}

@@ -4,6 +4,10 @@ package checker
 type readMatcher struct {
 	of   [3]readList // by outcome
 	left []*effect
+	// Of the read that was looked at last: the position of the effect that it was answered with, -1
+	// if there is none.
+	asked  *op
+	answer int
 }
 
 // readList is one grant's reads of one outcome, by invoke.
@@ -49,22 +53,23 @@ func (l *readList) first(all int) int {
 	return l.position[l.next]
 }
 
-// anothers says that the first of the effects, which came while o was under way, is that of an earlier
-// read of unknown outcome that arrived late: it is not what o was answered, and a later one is.
-func (m *readMatcher) anothers(o *op, effects []*effect) bool {
+// anothers says that effect n, which came while o was under way, is that of an earlier read of unknown
+// outcome that arrived late: it is not what o was answered, and a later one is.
+func (m *readMatcher) anothers(o *op, effects []*effect, n int) bool {
 	unknown := m.of[tInfo].ops
-	if effects[0].value == o.value || len(unknown) == 0 || unknown[0].invT > effects[0].t {
+	if effects[n].value == o.value || len(unknown) == 0 || unknown[0].invT > effects[n].t {
 		return false
 	}
-	for _, e := range effects[1:] {
-		if e.t > o.endT {
-			break
-		}
-		if e.err() == "" && e.value == o.value {
-			return true
+	if m.asked != o || m.answer >= 0 && m.answer < n {
+		m.asked, m.answer = o, -1
+		for i := n + 1; i < len(effects) && effects[i].t <= o.endT; i++ {
+			if effects[i].err() == "" && effects[i].value == o.value {
+				m.answer = i
+				break
+			}
 		}
 	}
-	return false
+	return m.answer > n
 }
 
 // matchReads pairs one grant's reads, by invoke, with their effects, in the log's order. A
@@ -94,7 +99,7 @@ func (m *readMatcher) matchReads(ops []*op, effects []*effect) {
 	for n, e := range effects {
 		l := class(e)
 		i := l.at(e.t)
-		if i < 0 || e.err() == "" && m.anothers(l.ops[i], effects[n:]) {
+		if i < 0 || e.err() == "" && m.anothers(l.ops[i], effects, n) {
 			m.left = append(m.left, e)
 			continue
 		}

@@ -216,6 +216,24 @@ func TestEngineAfterKill(t *testing.T) {
 	}
 }
 
+// An engine that was killed while it wrote down its networks left a file that the next cannot read.
+func TestEngineAfterTornNetworks(t *testing.T) {
+	m := newMachine(t)
+	m.engine("start")
+	m.engine("stop")
+	list := filepath.Join(m.dir, "data/network/files/local-kv.db")
+	text, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(list, bytes.Repeat([]byte("torn"), len(text)/4), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.engine("start", "starts without that", "started dockerd")
+	m.engine("stop")
+	m.engine("start", "started dockerd")
+}
+
 // What a killed engine's files say of processes is not believed: the pids are others' now.
 func TestEngineEndsNobodyElse(t *testing.T) {
 	m := newMachine(t)
