@@ -117,7 +117,15 @@ func TestOwnLockThatIsRight(t *testing.T) {
 			t.Parallel()
 			m, _, code := ownMatrix(t, ownLock(t, x.changes...), append(x.flags, "--count", fmt.Sprint(max(1, runs)))...)
 			var left []string
+			busy := 0
 			for _, c := range m.Cells {
+				if strings.Contains(c.Why, "this machine is too busy") { // which says nothing of the lock: once more, alone
+					busy++
+					if again, _, code := ownMatrix(t, ownLock(t, x.changes...), c.Scenario); code != 0 {
+						t.Errorf("%s: exit code %d alone, too: %+v", c.Scenario, code, again.Cells)
+					}
+					continue
+				}
 				switch c.State() {
 				case results.LeftOut:
 					left = append(left, c.Scenario)
@@ -131,7 +139,7 @@ func TestOwnLockThatIsRight(t *testing.T) {
 					t.Errorf("%s: %s: %s", c.Scenario, c.State(), c.Why)
 				}
 			}
-			if code != 0 || len(m.Cells) < x.cells || !slices.Equal(left, x.leftOut) {
+			if code != 0 && busy == 0 || len(m.Cells) < x.cells || !slices.Equal(left, x.leftOut) {
 				t.Errorf("exit code %d, %d cells, left out %v, want %v", code, len(m.Cells), left, x.leftOut)
 			}
 		})
