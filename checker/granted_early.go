@@ -52,10 +52,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 				newer.process, what, format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim(), others)
 			refs = append(refs, coverEvidence(e)...)
 		case e.renewed:
-			var unsure int32
+			var unsure []int32
 			a.Cause, what, unsure = newer.renewedEarly(e.from)
 			a.Explanation = fmt.Sprintf("%s by %s, %s", what, format.Instant(e.from), while)
-			refs = append(append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...), unsure)
+			refs = append(append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...), unsure...)
 		default:
 			a.Sizes["overlap"] = min(older.aliveUntil(e.from), newer.aliveUntil(e.from)) - e.from
 			a.Explanation = fmt.Sprintf("%s %s by %s, %s", newer.process, what, format.Instant(e.from), while)
@@ -81,11 +81,16 @@ func findGrantedEarly(an *analysis) []Anomaly {
 }
 
 // renewedEarly is the cause, and what happened, where the renewal that was answered at t met another
-// client's lease; and the event that shows why the lease need not have ended before, or -1.
-func (g *grant) renewedEarly(t int64) (cause, what string, unsure int32) {
-	over, unsure := g.overAt(t - 1)
+// client's lease; and the events that show why the lease need not have ended before.
+func (g *grant) renewedEarly(t int64) (cause, what string, unsure []int32) {
+	over, by := g.overAt(t - 1)
 	if over {
-		return "renewed-early", g.process + "'s lease had ended and was renewed", -1
+		return "renewed-early", g.process + "'s lease had ended and was renewed", nil
+	}
+	for _, r := range g.renewals() {
+		if r.ok == by { // with what it takes for no gap before it
+			unsure = append(g.evidenceOver(g.okT, r.okT-1), by)
+		}
 	}
 	return "granted-early", g.process + "'s lease, which may have ended, was renewed", unsure
 }

@@ -22,9 +22,9 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	a.Sizes["overlap"] = until - e.from
 	what := newer.gets()
 	if e.renewed {
-		var unsure int32
+		var unsure []int32
 		a.Cause, what, unsure = newer.renewedEarly(e.from)
-		refs = append(refs, unsure)
+		refs = append(refs, unsure...)
 	}
 	if newer.lock.permits > 0 {
 		a.Explanation = fmt.Sprintf("%s by %s, while %s out: the leases of %s certainly had at least %s left",
