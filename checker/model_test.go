@@ -73,9 +73,8 @@ type model struct {
 		seq     int64
 		version int64
 	}
-	prompt bool           // what is sent now is not held up: a library has no excuse for renewing late
-	down   interval       // the server stands still
-	wrong  map[string]int // what it did wrong
+	prompt bool     // what is sent now is not held up: a library has no excuse for renewing late
+	down   interval // the server stands still
 }
 
 type modelClient struct {
@@ -206,7 +205,7 @@ func (c *modelClient) after(d int64, do func()) {
 }
 
 func simulated(t *rapid.T, is traits) *model {
-	m := &model{traits: is, t: t, end: 20_000 * ms, wrong: map[string]int{}}
+	m := &model{traits: is, t: t, end: 20_000 * ms}
 	m.in.Options.TTL = is.lease
 	for i := range is.clients {
 		c := &modelClient{m: m, name: fmt.Sprintf("c%d", i+1), paused: interval{-1, -1}, cut: interval{-1, -1}}
@@ -303,9 +302,10 @@ func (m *model) fault() {
 	}
 }
 
-// giveUp ends the holds of a client that has been cut off until then, who learns of it after.
-func (m *model) giveUp(c *modelClient, then int64) {
-	if m.now >= then {
+// giveUp ends the holds of a client that is cut off, if it still is. The client learns of it once the
+// network is healed.
+func (m *model) giveUp(c *modelClient, healed int64) {
+	if m.now >= healed {
 		return
 	}
 	for _, h := range slices.Clone(m.service.holds) {
@@ -314,7 +314,7 @@ func (m *model) giveUp(c *modelClient, then int64) {
 		}
 	}
 	life := c.life
-	m.at(then+m.way(), func() {
+	m.at(healed+m.way(), func() {
 		c.awake(life, func() {
 			for _, g := range c.held {
 				if !g.over && !slices.Contains(m.service.holds, g.hold) {

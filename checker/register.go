@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -28,6 +29,8 @@ func judgeRegister(an *analysis, anomalies int) Property {
 		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%s in the register's log that no client's history asks for: the history is not whole", of(an.log.stray, "operation"))}
 	case an.register.lost > 0:
 		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%s at the end are missing in the register's log, which may have been cut short", of(an.register.lost, "acknowledged operation"))}
+	case ops > 0 && !slices.ContainsFunc(an.locks, func(k *lock) bool { return len(k.ops) > 0 && k.permits <= 1 }):
+		return Property{Valid: Unknown, Why: "clients of a semaphore hold it together, so that it orders nothing that they write; every read saw the latest write"}
 	case an.stats.Writes == 0:
 		return Property{Valid: Unknown, Required: true, Why: "no write was ever accepted"}
 	case turns(an.log) == 0:

@@ -33,9 +33,9 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 		}
 	}
 	ungated := map[*lock][]*grant{} // two at most, of which one is not the victim
-	together := map[grantPair]bool{}
+	bothIn := map[grantPair]bool{}
 	for _, p := range pairs {
-		together[p] = true
+		bothIn[p] = true
 		if k := p.newer.lock; len(ungated[k]) < 2 && grantedWithoutRelease(p, faults) {
 			ungated[k] = append(ungated[k], p.newer)
 		}
@@ -44,7 +44,7 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 		// How the victim itself got in does not matter.
 		if !slices.ContainsFunc(ungated[p.newer.lock], func(g *grant) bool { return g != p.older }) {
 			// A client that still held the lock when the victim got in, too, gave back what was its own.
-			if w := wrongBetween(p.older, p.newer, t, faults); w != nil && !together[grantPair{w.by, p.older}] {
+			if w := wrongBetween(p.older, p.newer, t, faults); w != nil && !bothIn[grantPair{w.by, p.older}] {
 				out[p.newer] = w
 			}
 		}

@@ -42,8 +42,8 @@ func often(t *testing.T, f func(*rapid.T)) {
 	}
 }
 
-// TestSoundServices: whatever the clients and the network of a sound lock do, no lock bug is said
-// of it.
+// TestSoundServices: whatever the clients and the network of a sound lock do, the checker names no
+// lock bug.
 func TestSoundServices(t *testing.T) {
 	seen := map[string]int{}
 	often(t, func(rt *rapid.T) {
@@ -72,8 +72,8 @@ func TestSoundServices(t *testing.T) {
 	t.Log(seen)
 }
 
-// accusable are the lock bugs that may be said of each bug of a simulated service: what follows from it,
-// and what its clients cannot distinguish from that.
+// accusable are, by the bug of a simulated service, the lock bugs that the checker may name: what follows
+// from that bug, and what its clients cannot distinguish from it.
 var accusable = map[string][]string{
 	"early":            {"granted-early/granted-early", "revoked-early/", "stale-write/granted-early"},
 	"forgets":          {"granted-early/granted-early", "revoked-early/", "double-grant/", "stale-write/granted-early"},
@@ -86,7 +86,7 @@ var accusable = map[string][]string{
 	"loses a waiter":   {"deadlock/", "deadlock/lost-release", "deadlock/crashed-holder"},
 }
 
-// TestBrokenServices: what is said of a broken service is what is broken, and each bug is found.
+// TestBrokenServices: of a broken service the checker names nothing but its bug, and finds each bug.
 func TestBrokenServices(t *testing.T) {
 	for _, bug := range bugs {
 		t.Run(bug, func(t *testing.T) {
