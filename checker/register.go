@@ -22,6 +22,8 @@ func judgeRegister(an *analysis, anomalies int) Property {
 		return Property{Required: true, Why: fmt.Sprintf("%s accepted, %d rejected: %s%s", of(an.stats.Writes, "write"), an.stats.Rejected, counted(anomalies), share)}
 	case ops == 0 && an.log == nil:
 		return Property{Valid: Unknown, Why: "nothing was read or written under the lock"}
+	case ops > 0 && !slices.ContainsFunc(an.locks, func(k *lock) bool { return len(k.ops) > 0 && k.permits <= 1 }):
+		return Property{Valid: Unknown, Why: "clients of a semaphore hold it together, so that it orders nothing that they write"}
 	case an.log == nil && ops > 0:
 		why := "the register's log is missing, so only what the clients saw could be compared; it shows no anomaly"
 		return Property{Valid: Unknown, Required: true, Why: why}
@@ -29,8 +31,6 @@ func judgeRegister(an *analysis, anomalies int) Property {
 		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%s in the register's log that no client's history asks for: the history is not whole", of(an.log.stray, "operation"))}
 	case an.register.lost > 0:
 		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%s at the end are missing in the register's log, which may have been cut short", of(an.register.lost, "acknowledged operation"))}
-	case ops > 0 && !slices.ContainsFunc(an.locks, func(k *lock) bool { return len(k.ops) > 0 && k.permits <= 1 }):
-		return Property{Valid: Unknown, Why: "clients of a semaphore hold it together, so that it orders nothing that they write; every read saw the latest write"}
 	case an.stats.Writes == 0:
 		return Property{Valid: Unknown, Required: true, Why: "no write was ever accepted"}
 	case turns(an.log) == 0:
