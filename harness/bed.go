@@ -218,13 +218,16 @@ func (b *bed) newSet(ctx context.Context, ttl time.Duration) (*clientSet, error)
 	p.Observer = b.Observer
 	p.Log = b.Log
 	s.run = &run{
-		plan: p, driver: s, dir: b.dir, start: b.start, cluster: s.view, logs: b.logs, keys: b.keys, reg: b.reg,
+		plan: p, driver: s, dir: b.dir, start: b.start, cluster: s.view, logs: b.logs, live: b.live, keys: b.keys, reg: b.reg,
 		external: b.external, access: b.access, mark: b.mark, emulators: b.emulators, desc: p.describe(p.Options), rec: unwritten(), scope: s.view.scope(), injector: b.injector,
 	}
 	if first != nil {
 		s.view.versions = first.Versions
 	}
 	if err := s.setupClients(ctx, s.servers()); err != nil {
+		b.mu.Lock()
+		b.kept = true // the error names the log of one
+		b.mu.Unlock()
 		return nil, errors.Join(fmt.Errorf("start clients: %w", err), b.drop(ctx, s))
 	}
 	b.mu.Lock()

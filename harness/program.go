@@ -129,7 +129,14 @@ func (r *run) notStarted(failed map[string]error) error {
 	}
 	err := failed[first]
 	if r.lock.IsExec() && !errors.Is(err, ErrUsage) {
-		err = fmt.Errorf("%w%s", err, lastOutput(r.live, r.logs, first))
+		node := first
+		if set, ok := r.cluster.(*setCluster); ok {
+			node = set.node(first)
+		}
+		err = fmt.Errorf("%w%s", err, lastOutput(r.live, r.logs, node))
+		if r.Cluster == "none" {
+			err = fmt.Errorf("%w; without --cluster the program is told of no servers", err)
+		}
 	}
 	if len(others) > 0 {
 		err = fmt.Errorf("%w (nor could %s be started)", err, strings.Join(others, ", "))
