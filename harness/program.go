@@ -135,7 +135,7 @@ func (r *run) notStarted(failed map[string]error) error {
 		}
 		err = fmt.Errorf("%w%s", err, lastOutput(r.live, r.logs, node))
 		if r.Cluster == "none" {
-			err = fmt.Errorf("%w; without --cluster the program is told of no servers", err)
+			err = fmt.Errorf("%w; without --cluster the program gets no servers", err)
 		}
 	}
 	if len(others) > 0 {
