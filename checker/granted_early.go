@@ -87,31 +87,35 @@ func (g *grant) renewedEarly(t int64) (cause, what string, unsure []int32) {
 	if over {
 		return "renewed-early", g.process + "'s lease had ended and was renewed", nil
 	}
-	for _, r := range g.renewals() {
-		if r.ok == by { // with what it takes for no gap before it
-			unsure = append(g.evidenceOver(g.okT, r.okT-1), by)
-		}
+	return "granted-early", g.process + "'s lease, which may have ended, was renewed", g.unbrokenTo(by)
+}
+
+// unbrokenTo lists the events of a renewal, nil if there is none, and those without which there would
+// seem to be a gap before it.
+func (g *grant) unbrokenTo(r *renewal) []int32 {
+	if r == nil {
+		return nil
 	}
-	return "granted-early", g.process + "'s lease, which may have ended, was renewed", unsure
+	return append(g.evidenceOver(g.okT, r.okT-1), r.ok)
 }
 
 // overAt says that the lease had certainly ended before the first renewal that was answered after t
-// was carried out, however late it had begun; if not, by which renewal, or -1 if it took none. A
+// was carried out, however late it had begun; if not, by which renewal, nil if it took none. A
 // bound keeps a hostile history from making this quadratic.
-func (g *grant) overAt(t int64) (over bool, by int32) {
+func (g *grant) overAt(t int64) (over bool, by *renewal) {
 	at, list, n := t, g.renewals(), g.renewed.before(t)
 	if n < len(list) {
 		at = list[n].heldUntil
 	}
-	end, by := satAdd(g.okT, g.lease), int32(-1)
-	first := end
-	for _, r := range list[max(0, n-maxBetween):n] {
-		if until := satAdd(r.okT, r.until-r.heldUntil); until > end {
-			end, by = until, r.ok
-		}
+	end := satAdd(g.okT, g.lease)
+	if end > at {
+		return false, nil
 	}
-	if first > at {
-		by = -1
+	for i := max(0, n-maxBetween); i < n; i++ {
+		r := &list[i]
+		if until := satAdd(r.okT, r.until-r.heldUntil); until > end {
+			end, by = until, r
+		}
 	}
 	return end <= at, by
 }
@@ -135,16 +139,7 @@ func (t *tokens) believe(refs []int32, g, newer *grant) []int32 {
 		return refs
 	}
 	at := newer.okT
-	r := g.renewed.promisesBeyond(at)
-	if r != nil && r.heldUntil > at {
-		r = nil
-		for i, n := g.renewed.before(at), 0; i < len(g.renewed.list) && n < maxBetween; i, n = i+1, n+1 {
-			if o := &g.renewed.list[i]; o.heldUntil <= at && o.until > at {
-				r = o
-				break
-			}
-		}
-	}
+	r := g.renewed.askedBeyond(at)
 	if r == nil || g.grantedBeyond(at) || g.beganLate(at) || slices.Contains(refs, r.ok) || !t.certainlyOlder(g, newer) {
 		return refs
 	}

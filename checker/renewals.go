@@ -54,6 +54,22 @@ func (l *renewals) promisesBeyond(t int64) *renewal {
 	return l.firstAbove(l.reach, t)
 }
 
+// askedBeyond is the first that had been asked for by t and promised the lease beyond t, then or later;
+// nil if none did. A bound keeps a hostile history from making this quadratic.
+func (l *renewals) askedBeyond(t int64) *renewal {
+	r := l.promisesBeyond(t)
+	if r == nil || r.heldUntil <= t {
+		return r
+	}
+	n := l.before(t)
+	for i := n; i < min(len(l.list), n+maxBetween); i++ {
+		if r := &l.list[i]; r.heldUntil <= t && r.until > t {
+			return r
+		}
+	}
+	return nil
+}
+
 // provesBeyond is the first by which the service itself said that the grant was in force
 // beyond t; nil if none did.
 func (l *renewals) provesBeyond(t int64) *renewal {

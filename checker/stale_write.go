@@ -203,7 +203,8 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 			refs = append(refs, old.evidenceAt(young.okT)...)
 		} else { // its client learnt of it last
 			_, unsure := old.overAt(young.okT)
-			refs = append(append(refs, young.evidenceAt(old.okT)...), old.promiseEvidence(w.op.invT), unsure)
+			refs = append(append(refs, young.evidenceAt(old.okT)...), old.promiseEvidence(w.op.invT))
+			refs = append(refs, old.unbrokenTo(unsure)...)
 		}
 	case "delayed", "renewed-late":
 		refs = append(refs, old.promiseEvidence(w.op.invT))
