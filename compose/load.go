@@ -19,6 +19,7 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/types"
 
+	"github.com/picklock/picklock/compose/modules"
 	"github.com/picklock/picklock/internal/access"
 	"github.com/picklock/picklock/internal/suggest"
 )
@@ -38,6 +39,7 @@ type Definition struct {
 	// Access is how servers that run already are reached.
 	Access access.Access
 
+	server  *modules.Server // what it runs in place of the built-in ones; nil for those
 	project *types.Project
 	values  map[string]string // of the variables that the file names and the environment has
 }
@@ -216,15 +218,17 @@ func Names() []string {
 }
 
 // Load reads an embedded cluster by name, or a Compose file by path; "endpoint:HOST:PORT,.."
-// is one of servers that run already.
+// is one of servers that run already. NAME@VERSION is an embedded cluster with servers of another
+// version, which Definition.Build has to build first.
 func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 	d := &Definition{Name: nameOrFile, File: nameOrFile}
 	var err error
+	name, version, versioned := Version(nameOrFile)
 	switch {
 	case strings.HasPrefix(nameOrFile, EndpointPrefix):
 		d.Source, err = endpoints(strings.TrimPrefix(nameOrFile, EndpointPrefix))
-	case slices.Contains(Names(), nameOrFile):
-		d.File = nameOrFile + ".yml"
+	case slices.Contains(Names(), name):
+		d.File = name + ".yml"
 		d.Source, err = files.ReadFile(d.File)
 	case strings.ContainsAny(nameOrFile, "./"):
 		d.Name = strings.TrimSuffix(filepath.Base(nameOrFile), filepath.Ext(nameOrFile))
@@ -240,6 +244,11 @@ func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 	}
 	if err := d.parse(ctx); err != nil {
 		return nil, err
+	}
+	if versioned {
+		if err := d.at(name, version); err != nil {
+			return nil, err
+		}
 	}
 	for _, s := range d.with(Register) {
 		return nil, fmt.Errorf("load %s: service %s: x-picklock: unknown role %q: want server", d.File, s.Name, s.Spec.Role)

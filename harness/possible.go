@@ -67,9 +67,10 @@ func Serves(ctx context.Context, t *clients.Table, lock clients.Info, cluster st
 	return nil
 }
 
-// servicesOn are the services of the locks that have this cluster if the user names none.
+// servicesOn are the services of the locks that have this cluster, in whatever version, if the user names none.
 func servicesOn(t *clients.Table, cluster string) []string {
 	var out []string
+	cluster, _, _ = compose.Version(cluster)
 	for _, l := range t.All() {
 		if s := serviceOf(t, l.Name, ""); l.Cluster == cluster && !slices.Contains(out, s) {
 			out = append(out, s)

@@ -15,6 +15,7 @@ func serviceOf(locks *clients.Table, lock, cluster string) string {
 	if info, err := locks.Lookup(lock); err == nil && !started {
 		cluster = info.Cluster
 	}
+	cluster, _, _ = compose.Version(cluster)
 	cluster = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(cluster), ".yml"), ".yaml")
 	switch family, _, _ := strings.Cut(cluster, "-"); family {
 	case ".", "none":

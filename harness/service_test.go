@@ -13,6 +13,7 @@ func TestServiceOf(t *testing.T) {
 		{"redis-sentinel", "", "redis"},
 		{"redis", "valkey", "valkey"},
 		{"redis", "redis-aof", "redis"},
+		{"etcd", "etcd-single@3.5.21", "etcd"},
 		{"pgbouncer", "", "postgres"},
 		{"flock", "", "files"},
 		{"zookeeper", "", "zookeeper"},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,11 +15,14 @@ import (
 // A scenario's cluster that is a Compose file is named relative to the scenario's own file,
 // so that both can be moved together and run from any folder.
 
-// isClusterFile tells a relative path of a Compose file from the name of a cluster, an
-// endpoint and an absolute path.
+// isClusterFile tells a relative path of a Compose file from the name of a cluster, with the version of its
+// servers or without, an endpoint and an absolute path.
 func isClusterFile(cluster string) bool {
-	return strings.ContainsAny(cluster, "./") && !strings.HasPrefix(cluster, "endpoint:") && !filepath.IsAbs(cluster)
+	return strings.ContainsAny(cluster, "./") && !strings.HasPrefix(cluster, "endpoint:") && !filepath.IsAbs(cluster) && !versioned.MatchString(cluster)
 }
+
+// versioned is the name of a cluster with a version.
+var versioned = regexp.MustCompile(`^[a-z][a-z0-9-]*@\d[^/]*$`)
 
 // resolve names the cluster, and the folder of programs, of a scenario that is in folder as this
 // process finds them.

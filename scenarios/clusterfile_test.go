@@ -17,6 +17,8 @@ func TestClusterFile(t *testing.T) {
 		{"sub/my.yml", "../../sub/my.yml", "sub/my.yml"},
 		{"out/ways/my.yml", "my.yml", "out/ways/my.yml"},
 		{"redis", "redis", "redis"},
+		{"etcd@3.5.21", "etcd@3.5.21", "etcd@3.5.21"},
+		{"a@b.yml", "../../a@b.yml", "a@b.yml"},
 		{"endpoint:127.0.0.1:6379", "endpoint:127.0.0.1:6379", "endpoint:127.0.0.1:6379"},
 		{"/etc/my.yml", "/etc/my.yml", "/etc/my.yml"},
 		{"", "", ""},

@@ -5,18 +5,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/picklock/picklock/internal/built"
 )
 
 // program is the client of one lock in one version of its library.
@@ -29,10 +26,6 @@ type program struct {
 // dir is where the program is or would be built. Its name has everything in it that decides what is
 // built, so that one that is there is right.
 func (p program) dir() (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find a folder for the client of %s: %w", p.lock, err)
-	}
 	files, err := p.sources()
 	if err != nil {
 		return "", err
@@ -47,7 +40,11 @@ func (p program) dir() (string, error) {
 		fmt.Fprintf(h, "%s %d\n%s", f, len(text), text)
 	}
 	name := p.folder + "@" + p.version + "-" + hex.EncodeToString(h.Sum(nil))[:12]
-	return filepath.Abs(filepath.Join(cache, "picklock", "libraries", strings.ToLower(p.language.name), name))
+	dir, err := built.Below("libraries", strings.ToLower(p.language.name), name)
+	if err != nil {
+		return "", fmt.Errorf("client of %s: %w", p.lock, err)
+	}
+	return dir, nil
 }
 
 // sources are the files that the program is built from: those that all programs of the language share,
@@ -79,89 +76,32 @@ func (p program) command() (string, error) {
 	return p.language.command(p, dir)
 }
 
-// build implements clients.Library. The program is built in a folder of its own, which gets its name
-// when all is there: what is found under that name is whole.
+// build implements clients.Library.
 func (p program) build(ctx context.Context, say func(text string)) error {
-	dir, err := p.dir()
-	if err != nil {
+	f, err := p.built()
+	if err != nil || f.Exists() {
 		return err
-	}
-	if exists(dir) {
-		return nil
 	}
 	if err := p.language.missing(p.lock); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return fmt.Errorf("make a folder for the client of %s: %w", p.lock, err)
-	}
-	unlock, err := p.alone(ctx, dir+".lock", say)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if exists(dir) {
-		return nil
-	}
-	began := time.Now()
-	say(fmt.Sprintf("%s: building its client with %s %s, once, in %s", p.lock, p.library, p.version, dir))
-	temp := dir + ".building" // that of a build which was killed goes first
-	defer os.RemoveAll(temp)
-	if err := p.copySources(temp); err != nil {
-		return err
-	}
-	b := &building{program: p, dir: temp, final: dir, say: say}
-	if err := p.language.build(ctx, b); err != nil {
-		return fmt.Errorf("build the client of %s with %s %s: %w", p.lock, p.library, p.version, err)
-	}
-	if err := os.Rename(temp, dir); err != nil {
-		return fmt.Errorf("keep the client of %s: %w", p.lock, err)
-	}
-	say(fmt.Sprintf("%s: built in %v", p.lock, time.Since(began).Round(100*time.Millisecond)))
-	return nil
+	return f.Build(ctx, say, func(ctx context.Context, temp string) error {
+		if err := p.copySources(temp); err != nil {
+			return err
+		}
+		return p.language.build(ctx, &building{program: p, dir: temp, final: f.Path, say: say})
+	})
 }
 
-func exists(dir string) bool {
-	_, err := os.Stat(dir)
-	return err == nil
+// built is the folder that the program is built in.
+func (p program) built() (built.Folder, error) {
+	dir, err := p.dir()
+	return built.Folder{Path: dir, Name: p.lock, What: "client", From: p.library + " " + p.version}, err
 }
 
-// alone waits until no other process builds the same program.
-func (p program) alone(ctx context.Context, file string, say func(string)) (unlock func(), err error) {
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("build the client of %s: %w", p.lock, err)
-	}
-	const again = 200 * time.Millisecond // the kernel's own wait could not be interrupted
-	told := false
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", file, err)
-		}
-		if !told {
-			say(p.lock + ": another process builds its client: waiting for it")
-			told = true
-		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, ctx.Err()
-		case <-time.After(again):
-		}
-	}
-}
-
-// copySources writes the sources to an empty folder.
+// copySources writes the sources to a folder.
 func (p program) copySources(dir string) error {
 	files, err := p.sources()
-	if err == nil {
-		err = os.RemoveAll(dir)
-	}
 	for _, f := range files {
 		if err != nil {
 			break
@@ -195,26 +135,7 @@ func (b *building) tested() bool { return b.version == b.line.version }
 // run runs a tool in a folder below the build's, and returns its standard output. An error has the end of what it wrote.
 func (b *building) run(ctx context.Context, folder, name string, args ...string) (string, error) {
 	b.say(fmt.Sprintf("%s: run %s", b.lock, path.Base(name)))
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = filepath.Join(b.dir, folder)
-	cmd.WaitDelay = 5 * time.Second
-	var out, all bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &all
-	err := cmd.Run()
-	if err == nil {
-		return out.String(), nil
-	}
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	return "", fmt.Errorf("%s: %w: %s", path.Base(name), err, lastLines(out.String()+all.String()))
-}
-
-// lastLines is the end of a tool's output.
-func lastLines(text string) string {
-	const most = 15
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+	return built.Run(ctx, filepath.Join(b.dir, folder), name, args...)
 }
 
 // edit replaces the one match of old in a file of the build.

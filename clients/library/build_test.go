@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/picklock/picklock/internal/built"
 )
 
 // tools makes a folder with programs of these names the whole PATH, but for sh's own. Each notes its
@@ -117,14 +119,15 @@ func TestRecipes(t *testing.T) {
 func TestFailedBuild(t *testing.T) {
 	called := tools(t, map[string]string{"node": "", "npm": "touch left; echo cannot resolve >&2; exit 3"})
 	p := named(t, "node-redlock", "")
-	dir, err := p.dir()
+	f, err := p.built()
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := f.Path
 	if err := p.build(t.Context(), silent); err == nil || !strings.Contains(err.Error(), "cannot resolve") || !strings.Contains(err.Error(), "redlock 5.0.0-beta.2") {
 		t.Errorf("%v, want the tool's own words", err)
 	}
-	if exists(dir) || exists(dir+".building") {
+	if f.Exists() || (built.Folder{Path: dir + ".building"}).Exists() {
 		t.Error("something is left of it")
 	}
 	// What a build that was killed has left.
@@ -133,7 +136,7 @@ func TestFailedBuild(t *testing.T) {
 	}
 	tools(t, map[string]string{"node": "", "npm": "test ! -e node_modules"})
 	t.Setenv("XDG_CACHE_HOME", filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(dir)))))
-	if err := p.build(t.Context(), silent); err != nil || !exists(dir) {
+	if err := p.build(t.Context(), silent); err != nil || !f.Exists() {
 		t.Errorf("%v", err)
 	}
 	if n := strings.Count(called(), "npm"); n != 1 {
@@ -163,14 +166,14 @@ func TestBuildOnce(t *testing.T) {
 func TestWaitInterrupted(t *testing.T) {
 	tools(t, map[string]string{"node": "", "npm": ""})
 	p := named(t, "node-redlock", "")
-	dir, err := p.dir()
+	f, err := p.built()
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(dir), 0o755)
+		err = os.MkdirAll(filepath.Dir(f.Path), 0o755)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := p.alone(t.Context(), dir+".lock", silent)
+	unlock, err := f.Alone(t.Context(), silent)
 	if err != nil {
 		t.Fatal(err)
 	}

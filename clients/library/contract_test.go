@@ -26,8 +26,8 @@ func needTools(t testing.TB, lock string) {
 	}
 }
 
-// built is the lock of that name, with its client built: in the user's cache, where it stays.
-func built(t testing.TB, name string) clients.Info {
+// buildFirst is the lock of that name, with its client built: in the user's cache, where it stays.
+func buildFirst(t testing.TB, name string) clients.Info {
 	t.Helper()
 	needTools(t, name)
 	i := contract.Named(Locks(), name)
@@ -70,7 +70,7 @@ func TestContract(t *testing.T) {
 				t.Parallel()
 			}
 			u := tc.Options
-			u.Lock = built(t, tc.lock)
+			u.Lock = buildFirst(t, tc.lock)
 			contract.Run(t, u)
 			if tc.signals {
 				t.Run("loss signal", func(t *testing.T) { contract.LossSignal(t, u, u.Start(t)) })
@@ -83,7 +83,7 @@ func TestContract(t *testing.T) {
 func TestLoaded(t *testing.T) {
 	for _, l := range []string{"redis-py", "node-redlock", "go-redsync", "rslock"} {
 		t.Run(l, func(t *testing.T) {
-			info := built(t, l)
+			info := buildFirst(t, l)
 			lock := contract.Open(t, info, "c1", []string{servers.Redis(t, 1)[0].Addr}, time.Second)
 			a := lock.(clients.Declarer).Abilities()
 			if a.Library == "" || a.Version == "" {

@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/picklock/picklock/internal/built"
 )
 
 // Where Maven and cargo read versions from. npm, pip and go are asked themselves.
@@ -111,7 +113,7 @@ func asked(ctx context.Context, tool string, args ...string) ([]byte, error) {
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &failed
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w: %s", tool, strings.Join(args, " "), err, lastLines(failed.String()))
+		return nil, fmt.Errorf("%s %s: %w: %s", tool, strings.Join(args, " "), err, built.LastLines(failed.String()))
 	}
 	return out.Bytes(), nil
 }

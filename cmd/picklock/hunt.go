@@ -72,7 +72,7 @@ unusable arguments, 255 picklock itself failed.`,
 	fl.StringVar(&s.Lock, "lock", "redis", "lock to test: a name (see picklock list locks), or exec:PROGRAM")
 	lockOptionFlag(fl, &f.options)
 	abilityFlag(fl, &f.abilities)
-	fl.StringVar(&s.Cluster, "cluster", "", "run it on this cluster: a name or a Compose file (default: the lock's own)")
+	fl.StringVar(&s.Cluster, "cluster", "", "run it on this cluster: a name or NAME@VERSION, or a Compose file (default: the lock's own)")
 	endpointFlagsTold(c, &s.Cluster)
 	fl.StringVar(&s.Fencing, "fencing", "none", fencingHelp+listed(fencingValues()))
 	fl.DurationVar(&s.TTL, "ttl", 0, "lease (default: the shortest that the lock keeps, at least 250ms)")

@@ -10,24 +10,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/compose"
 )
 
 func lockBuildCommand() *cobra.Command {
 	var all bool
+	var cluster string
 	c := &cobra.Command{
 		Use: "build NAME[@VERSION]...", Short: "Build the clients of libraries' locks",
 		Long: `Build the client of a library's lock with the tools of its language, in the user's cache
 directory (~/.cache/picklock, or below XDG_CACHE_HOME). The other commands do it by themselves at
 the first use. Without a version it is the tested one (picklock list locks); with one, any that the
-library has published. What is built already is left as it is.`,
+library has published. What is built already is left as it is.
+
+--cluster NAME@VERSION builds the servers of a cluster in another version, likewise.`,
 		Example: `  picklock lock build redisson
   picklock lock build redisson@3.50.0 redis-py
-  picklock lock build --all`,
+  picklock lock build --all
+  picklock lock build --cluster etcd@3.5.21`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
 			case all && len(names) > 0:
 				return usage(fmt.Errorf("--all builds them all: leave out %s, or --all", strings.Join(names, " ")))
-			case !all && len(names) == 0:
+			case !all && len(names) == 0 && cluster == "":
 				return wrongArguments(cmd, "the names of libraries' locks, or --all", names)
 			}
 			var locks []clients.Info
@@ -45,6 +50,12 @@ library has published. What is built already is left as it is.`,
 				locks = lockTable.All()
 			}
 			var failed []error
+			if cluster != "" {
+				if _, _, versioned := compose.Version(cluster); !versioned {
+					return usage(fmt.Errorf("--cluster %s: there is nothing to build: want a cluster's name and a version, as etcd@3.5.21", cluster))
+				}
+				failed = append(failed, buildCluster(cmd.Context(), cluster, "local"))
+			}
 			for _, i := range locks {
 				if err := buildLock(cmd.Context(), i); err != nil {
 					failed = append(failed, err)
@@ -54,13 +65,25 @@ library has published. What is built already is left as it is.`,
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "build them all")
+	c.Flags().StringVar(&cluster, "cluster", "", "build the servers of this cluster, NAME@VERSION")
 	return c
 }
 
 // buildLock makes what clients need to use a lock, if anything, and says on standard error what is done. It
 // comes before anything that takes this process out of the machine's network.
-func buildLock(ctx context.Context, i clients.Info) error {
-	return i.Build(ctx, func(text string) { fmt.Fprintln(os.Stderr, "picklock:", text) })
+func buildLock(ctx context.Context, i clients.Info) error { return i.Build(ctx, sayStep) }
+
+func sayStep(text string) { fmt.Fprintln(os.Stderr, "picklock:", text) }
+
+// buildCluster makes the servers of a cluster that is named with a version, likewise.
+func buildCluster(ctx context.Context, cluster, runtime string) error {
+	if _, _, versioned := compose.Version(cluster); !versioned {
+		return nil
+	}
+	if _, err := compose.Load(ctx, cluster); err != nil {
+		return usage(err)
+	}
+	return compose.Build(ctx, cluster, runtime, sayStep)
 }
 
 // buildLocks is buildLock for locks by their names, which have been looked up.

@@ -70,6 +70,9 @@ arguments, 255 picklock itself failed.`,
 			if err := o.Check(); err != nil {
 				return usage(err)
 			}
+			if err := buildCluster(cmd.Context(), o.Cluster, runtime); err != nil {
+				return err
+			}
 			if o.Runtime, err = findRuntime(cmd.Context(), runtime, clientImage); err != nil {
 				return err
 			}

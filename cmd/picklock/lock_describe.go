@@ -40,6 +40,9 @@ otherwise.`,
 			o.Workload = ""
 			var declared *clients.Abilities
 			if info.Declares {
+				if err := buildCluster(cmd.Context(), o.Cluster, runtime); err != nil {
+					return err
+				}
 				if o.Runtime, err = findRuntime(cmd.Context(), runtime, clientImage); err != nil {
 					return err
 				}

@@ -87,7 +87,7 @@ is unknown or left out, 0 if all held.`,
 			if err := knownRuntime(runtime, clientImage); err != nil {
 				return usage(err)
 			}
-			if err := buildLocks(cmd.Context(), o.Lock); err != nil {
+			if err := errors.Join(buildLocks(cmd.Context(), o.Lock), buildCluster(cmd.Context(), o.Cluster, runtime)); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("count") {
@@ -100,7 +100,7 @@ is unknown or left out, 0 if all held.`,
 	f.StringVar(&o.Lock, "lock", o.Lock, "lock to test (see picklock list locks), or exec:COMMAND")
 	lockOptionFlag(f, &options)
 	abilityFlag(f, &abilities)
-	f.StringVar(&o.Cluster, "cluster", "", "run it on this cluster: a name, a Compose file, or none (default: the lock's own)")
+	f.StringVar(&o.Cluster, "cluster", "", "run it on this cluster: a name or NAME@VERSION, a Compose file, or none (default: the lock's own)")
 	endpointFlags(c, &o.Cluster)
 	faultsFlag(f, &o.Faults)
 	f.StringVar(&o.Fencing, "fencing", o.Fencing, fencingHelp+listed(fencingValues()))

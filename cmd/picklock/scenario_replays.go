@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,7 +193,7 @@ func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, fu
 	if err != nil {
 		return nil, target, nil, usage(err)
 	}
-	if err := buildLock(ctx, info); err != nil {
+	if err := errors.Join(buildLock(ctx, info), buildCluster(ctx, cmp.Or(o.Cluster, s.Cluster), o.runtime)); err != nil {
 		return nil, target, nil, err
 	}
 	dir, err := os.MkdirTemp("", "picklock-scenario-")

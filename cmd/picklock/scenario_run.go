@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,6 +135,11 @@ func (f *scenarioFlags) run(cmd *cobra.Command, args []string) error {
 		if err := buildLocks(cmd.Context(), m.Locks...); err != nil {
 			return err
 		}
+		for _, s := range m.Scenarios {
+			if err := buildCluster(cmd.Context(), cmp.Or(m.Cluster, s.Cluster), m.Runtime); err != nil {
+				return err
+			}
+		}
 		return f.runMatrix(cmd.Context())
 	}
 	return f.runSingle(cmd.Context())
@@ -235,7 +241,7 @@ func (f *scenarioFlags) runSingle(ctx context.Context) (err error) {
 	if f.load && m.Runs == 1 {
 		return usage(errors.New("--load needs --count: it says how often the result is as expected under load"))
 	}
-	if err := buildLocks(ctx, o.Lock); err != nil {
+	if err := errors.Join(buildLocks(ctx, o.Lock), buildCluster(ctx, cmp.Or(o.Cluster, o.Scenario.Cluster), m.Runtime)); err != nil {
 		return err
 	}
 	if o.Runtime, err = findRuntime(ctx, m.Runtime, m.ClientImage); err != nil {

@@ -60,6 +60,9 @@ func (e *Engine) Start(ctx context.Context, def *compose.Definition, opts Option
 	if at := def.External(); len(at) > 0 {
 		return nil, compose.Impossible("a service that runs already, as " + at[0] + ", is reached with --runtime local only: containers have no forwarder to it")
 	}
+	if err := def.LocalOnly(); err != nil {
+		return nil, err
+	}
 	id := make([]byte, 6)
 	_, _ = rand.Read(id) // never fails
 	c := &Cluster{

@@ -40,7 +40,10 @@ func (w *worker) cluster(name string) error {
 		return nil
 	}
 	what := "is neither a cluster of picklock nor a Compose file that this worker may run"
-	if strings.HasPrefix(name, compose.EndpointPrefix) {
+	switch _, _, versioned := compose.Version(name); {
+	case versioned:
+		what = "has servers of a version that the queue has chosen, and their code would run here"
+	case strings.HasPrefix(name, compose.EndpointPrefix):
 		what = "is a service that picklock did not start"
 	}
 	return fmt.Errorf("cluster %q %s: start the worker with --allow-exec to allow it", name, what)

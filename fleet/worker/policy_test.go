@@ -45,6 +45,7 @@ func TestWorkerRunsOnlyWhatItHas(t *testing.T) {
 		"a Compose file anywhere":               {change: cluster(here), want: "--allow-exec"},
 		"a Compose file above":                  {change: cluster("../docker-compose.yml"), want: "--allow-exec"},
 		"an endpoint":                           {change: cluster("endpoint:10.0.0.1:6379"), want: "did not start"},
+		"servers of a version":                  {change: cluster("etcd@3.5.21"), want: "--allow-exec"},
 		"a scenario's Compose file":             {change: field("cluster: docker-compose.yml"), want: "--allow-exec"},
 		"a scenario's Compose file anywhere":    {change: field("cluster: " + here), want: "--allow-exec"},
 		"a scenario's endpoint":                 {change: field("cluster: endpoint:10.0.0.1:6379"), want: "--allow-exec"},

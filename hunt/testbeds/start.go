@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/nemesis"
 )
@@ -39,6 +40,9 @@ func apart(t hunt.Target) int {
 // told how it goes.
 func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Target, n int, say func(text string)) (*Pool, []hunt.Runner, hunt.Target, error) {
 	if err := info.Build(ctx, say); err != nil {
+		return nil, nil, target, err
+	}
+	if err := compose.Build(ctx, o.Settings.Cluster, o.Runtime, say); err != nil {
 		return nil, nil, target, err
 	}
 	for {

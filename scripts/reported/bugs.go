@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,6 +45,9 @@ type bug struct {
 	Service  string `yaml:"service"`
 	// Lock is picklock's name of the library's lock, of which NAME@VERSION is run.
 	Lock string `yaml:"lock,omitempty"`
+	// Cluster is the cluster whose servers have the bug: then the versions are theirs, NAME@VERSION of it is run, and
+	// the lock is the tested one. "" if the bug is the library's.
+	Cluster string `yaml:"cluster,omitempty"`
 	// FixedLock is the name of the lock in the fixed version, if it is another, and BrokenAs what the
 	// registry calls the broken version, if that is another than people's name for it.
 	FixedLock string            `yaml:"fixed_lock,omitempty"`
@@ -121,22 +126,45 @@ func (b bug) check(kinds map[string]kind) error {
 	if b.Broken == b.Fixed {
 		wrong = append(wrong, errors.New("the broken version is the fixed one"))
 	}
+	if b.Cluster != "" && (b.Lock == "" || b.FixedLock != "") {
+		wrong = append(wrong, errors.New("a bug of a cluster's servers needs one lock, for both versions"))
+	}
 	if (b.Lock == "") == (b.Unavailable == "") {
 		wrong = append(wrong, errors.New("give it a lock, or the reason why it is unavailable"))
 	}
 	return errors.Join(wrong...)
 }
 
-// at is the name of the bug's lock in a version of its library.
+// at is what is run for a version: the lock or the cluster, by its name and the version.
 func (b bug) at(version string) string {
-	lock := b.Lock
+	name := cmp.Or(b.Cluster, b.Lock)
 	switch {
 	case version == b.Fixed && b.FixedLock != "":
-		lock = b.FixedLock
+		name = b.FixedLock
 	case version == b.Broken && b.BrokenAs != "":
 		version = b.BrokenAs
 	}
-	return lock + "@" + version
+	return name + "@" + version
+}
+
+// build are the arguments of picklock lock build for a version.
+func (b bug) build(version string) []string {
+	if b.Cluster != "" {
+		return []string{"--cluster", b.at(version)}
+	}
+	return []string{b.at(version)}
+}
+
+// target are the flags that say what is run for a version.
+func (b bug) target(version string) []string {
+	out := []string{"--lock", b.at(version)}
+	if b.Cluster != "" {
+		out = []string{"--lock", b.Lock, "--cluster", b.at(version)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Options)) {
+		out = append(out, "--lock-option", name+"="+b.Options[name])
+	}
+	return out
 }
 
 // choose is the bugs of these ids, in the file's order; all if there are none.

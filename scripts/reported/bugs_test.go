@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/picklock/picklock/clients/all"
+	"github.com/picklock/picklock/compose"
 )
 
 func benchmark(t *testing.T) *bugs {
@@ -26,6 +27,13 @@ func TestBugs(t *testing.T) {
 		available++
 		for _, version := range []string{b.Broken, b.Fixed} {
 			if version == "" {
+				continue
+			}
+			if b.Cluster != "" {
+				info, err := locks.Lookup(b.Lock)
+				if _, wrong := compose.Load(t.Context(), b.at(version)); err != nil || wrong != nil || info.Cluster != b.Cluster {
+					t.Errorf("%s: lock %s on the cluster %s: %v, %v", b.ID, b.Lock, b.at(version), err, wrong)
+				}
 				continue
 			}
 			info, err := locks.Lookup(b.at(version))
@@ -73,6 +81,7 @@ func TestLoad(t *testing.T) {
 		"link":               {"link: https://x, what: w, kind: leak, service: s, lock", "link: x, what: w, kind: leak, service: s, lock", "is no link"},
 		"one version":        {"fixed: 1.0.1", "fixed: 1.0.0", "the broken version is the fixed one"},
 		"no lock, no reason": {", lock: k", "", "bug R01: give it a lock"},
+		"a cluster alone":    {"unavailable: no server", "unavailable: no server, cluster: etcd", "bug R02: a bug of a cluster's servers needs one lock"},
 		"lock and reason":    {"unavailable: no server", "unavailable: no server, lock: k", "bug R02: give it a lock"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,6 +93,19 @@ func TestLoad(t *testing.T) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// A bug of a library is in a version of its lock, one of servers in a version of their cluster.
+func TestTarget(t *testing.T) {
+	for want, b := range map[string]bug{
+		"k@1 | --lock k@1 --lock-option a=b --lock-option c=d":         {Lock: "k", Broken: "1", Fixed: "2", Options: map[string]string{"c": "d", "a": "b"}},
+		"k@0.1 | --lock k@0.1":                                         {Lock: "k", Broken: "1", BrokenAs: "0.1", Fixed: "2"},
+		"--cluster s@0.1 | --lock k --cluster s@0.1 --lock-option a=b": {Lock: "k", Cluster: "s", Broken: "1", BrokenAs: "0.1", Fixed: "2", Options: map[string]string{"a": "b"}},
+	} {
+		if got := strings.Join(b.build(b.Broken), " ") + " | " + strings.Join(b.target(b.Broken), " "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

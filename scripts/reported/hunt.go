@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,15 +61,6 @@ func lastLines(text string) string {
 	return strings.Join(lines[max(0, len(lines)-most):], "; ")
 }
 
-// options are the flags of the options that the bug's lock needs.
-func (b bug) flags() []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(b.Options)) {
-		out = append(out, "--lock-option", name+"="+b.Options[name])
-	}
-	return out
-}
-
 // hunt hunts a version of the bug's library in a new folder below folder. A hunt that is there and was
 // not finished is removed.
 func (r runner) hunt(ctx context.Context, b bug, version, folder, name string) (*hunt.Result, error) {
@@ -82,9 +72,9 @@ func (r runner) hunt(ctx context.Context, b bug, version, folder, name string) (
 		return nil, err
 	}
 	args := append([]string{
-		"hunt", "--lock", b.at(version), "--duration", r.time.String(), "--finish", r.finish.String(), "--replays", fmt.Sprint(r.replays),
+		"hunt", "--duration", r.time.String(), "--finish", r.finish.String(), "--replays", fmt.Sprint(r.replays),
 		"--strategy", r.strategy, "--seed", fmt.Sprint(r.seed), "--out", dir,
-	}, b.flags()...)
+	}, b.target(version)...)
 	_, err := r.call(ctx, folder, name, args...)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -112,7 +102,7 @@ func readHunt(dir string) (*hunt.Result, error) {
 // the same cause: a write can be late in both versions, for another reason each.
 func (r runner) replay(ctx context.Context, b bug, version string, w *hunt.Counterexample, folder string, times int) (hunt.Rate, error) {
 	file := filepath.Join(folder, "broken", huntreport.CounterexamplesFolder, w.Name+".yaml")
-	args := append([]string{"scenario", "run", file, "--lock", b.at(version), "--forbid", w.Anomaly, "--count", fmt.Sprint(times), "--json"}, b.flags()...)
+	args := append([]string{"scenario", "run", file, "--forbid", w.Anomaly, "--count", fmt.Sprint(times), "--json"}, b.target(version)...)
 	text, err := r.call(ctx, folder, w.Name+"@"+version, args...)
 	if err != nil {
 		return hunt.Rate{}, err

@@ -110,9 +110,9 @@ func (r runner) compare(ctx context.Context, b bug, folder string, rec *record) 
 		if version == "" {
 			continue
 		}
-		if _, err := r.call(ctx, folder, "build@"+version, "lock", "build", b.at(version)); err != nil {
+		if _, err := r.call(ctx, folder, "build@"+version, append([]string{"lock", "build"}, b.build(version)...)...); err != nil {
 			if ctx.Err() == nil {
-				rec.Outcome, rec.Why = unavailable, "its client cannot be built: "+err.Error()
+				rec.Outcome, rec.Why = unavailable, "it cannot be built: "+err.Error()
 				return nil
 			}
 			return err

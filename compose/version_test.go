@@ -1,0 +1,57 @@
+package compose
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A cluster in another version starts that server in place of the built-in one, with the same flags.
+func TestVersion(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for _, cluster := range []string{"etcd", "etcd-single"} {
+		usual, err := Load(t.Context(), cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := Load(t.Context(), cluster+"@3.5.21")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range other.Services {
+			was, is := usual.Services[i].Spec.Local.Command, s.Spec.Local.Command
+			if !strings.Contains(is[0], "etcd@3.5.21") || !slices.Equal(is[1:], was[3:]) {
+				t.Errorf("%s: %q, in place of %q", s.Name, is, was)
+			}
+			err := s.Spec.Local.Missing()
+			if want := "picklock lock build --cluster " + cluster + "@3.5.21"; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("before it is built: %v, want %q", err, want)
+			}
+		}
+		if other.Name != cluster+"@3.5.21" || usual.LocalOnly() != nil || !errors.As(other.LocalOnly(), new(Impossible)) {
+			t.Errorf("%s: %v, %v", other.Name, usual.LocalOnly(), other.LocalOnly())
+		}
+	}
+}
+
+func TestNoSuchVersion(t *testing.T) {
+	for name, want := range map[string]string{
+		"etcd@": "no version", "etcd@latest": "no version of a Go module of etcd", "redis@7.0.0": "leave out @7.0.0", "dynamodb@1.0.0": "no other version of dynamodb", "etdc@3.5.21": "no such file",
+	} {
+		if _, err := Load(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if err := Build(t.Context(), name, "local", func(string) {}); err == nil != strings.HasPrefix(name, "etdc") {
+			t.Errorf("build %s: %v", name, err)
+		}
+	}
+	for _, nothing := range []string{"etcd", "none", "", "x@1.yml"} {
+		if err := Build(t.Context(), nothing, "local", func(string) {}); err != nil {
+			t.Errorf("build %s: %v", nothing, err)
+		}
+	}
+	if err := Build(t.Context(), "etcd@3.5.21", "docker", func(text string) { t.Error("for containers", text) }); err != nil {
+		t.Error(err)
+	}
+}
