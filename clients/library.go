@@ -25,6 +25,11 @@ type Library struct {
 	// Command starts the program that Build has made, as one command line of a shell. The error says
 	// so if there is none.
 	Command func() (string, error)
+	// Slow says that Quicken would make clients start sooner.
+	Slow func() bool
+	// Quicken makes clients start sooner, if clients of this lock have run on this machine since Build
+	// made their program, and calls say if it did something. An error leaves them as slow as they were.
+	Quicken func(ctx context.Context, say func(text string)) error
 }
 
 // Build makes what clients need to use the lock, if anything (see Library.Build).

@@ -66,8 +66,8 @@ func TestRecipes(t *testing.T) {
 		called        []string // in this order
 		command       []string // of the program
 	}{
-		"java":           {"redisson", "", map[string]string{"mvn": "test -f pom.xml && test -f ../pom.xml", "javac": "test -f adapter/Adapter.java", "java": ""}, []string{"mvn -q -B", "-Dlibrary.version=4.7.0", "javac ", "redisson/RedissonLocks.java"}, []string{"java '@", "java.args' RedissonLocks lock"}},
-		"java, other":    {"redisson-fair", "3.50.0", map[string]string{"mvn": "", "javac": "", "java": ""}, []string{"-Dlibrary.version=3.50.0"}, []string{"RedissonLocks fair"}},
+		"java":           {"redisson", "", map[string]string{"mvn": "test -f pom.xml && test -f ../pom.xml", "javac": "test -f adapter/Adapter.java", "jar": "", "java": ""}, []string{"mvn -q -B", "-Dlibrary.version=4.7.0", "javac ", "redisson/RedissonLocks.java"}, []string{"java '@", "java.args' ", " RedissonLocks lock"}},
+		"java, other":    {"redisson-fair", "3.50.0", map[string]string{"mvn": "", "javac": "", "jar": "", "java": ""}, []string{"-Dlibrary.version=3.50.0"}, []string{"RedissonLocks fair"}},
 		"python":         {"redis-py", "", map[string]string{"python3": python}, []string{"python3 -m pip install", "-r requirements/redis_py.txt"}, []string{"python3 -E -s", "redis_py.py'"}},
 		"python, other":  {"redis-py", "7.0.0", map[string]string{"python3": python}, []string{"redis==7.0.0"}, nil},
 		"node":           {"node-redlock", "", map[string]string{"node": "", "npm": "test -f package-lock.json && test -f ../adapter.mjs"}, []string{"npm ci --ignore-scripts"}, []string{"node '", "redlock/redlock.mjs'"}},

@@ -30,6 +30,8 @@ type language struct {
 	published func(ctx context.Context, registry, library string) ([]string, error)
 	registry  string
 	command   func(p program, dir string) (string, error)
+	// archive, if there is one, uses what clients have told to make later ones start sooner.
+	archive func(ctx context.Context, p program, dir string) (made bool, err error)
 }
 
 // tool is a program that a build needs, and how it is installed.
@@ -52,13 +54,11 @@ func (l *language) missing(lock string) error {
 // The languages.
 var (
 	javaLanguage = &language{
-		name: "Java", recipe: 3, sources: java.Sources, shared: []string{"pom.xml", "adapter/*.java"},
+		name: "Java", recipe: 4, sources: java.Sources, shared: []string{"pom.xml", "adapter/*.java"},
 		own:   func(p program) []string { return []string{p.folder + "/pom.xml", p.folder + "/*.java"} },
 		tools: []tool{{"mvn", "apt install maven"}, {"javac", "apt install default-jdk-headless"}, {"java", "apt install default-jre-headless"}},
 		build: buildJava, published: publishedMaven, registry: mavenCentral,
-		command: func(p program, dir string) (string, error) {
-			return shell(p, "java", "@"+filepath.Join(dir, "java.args"), p.program), nil
-		},
+		command: startJava, archive: archiveJava,
 	}
 	pythonLanguage = &language{
 		name: "Python", recipe: 1, sources: python.Sources, shared: []string{"picklock.py"},

@@ -28,10 +28,29 @@ func buildJava(ctx context.Context, b *building) error {
 	if _, err := b.run(ctx, "", "javac", args...); err != nil {
 		return err
 	}
-	quoted := strings.ReplaceAll(b.final, `\`, `\\`)
-	options := fmt.Sprintf("-Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto\n%s-cp \"%s/classes%c%s/lib/*\"\n", opened(), quoted, filepath.ListSeparator, quoted)
-	return os.WriteFile(filepath.Join(b.dir, "java.args"), []byte(options), 0o644)
+	// An archive of classes holds those of jars only, and only for the very class path that it was made with.
+	if _, err := b.run(ctx, "", "jar", "cf", "client.jar", "-C", "classes", "."); err != nil {
+		return err
+	}
+	jars, err := filepath.Glob(filepath.Join(b.dir, "lib", "*.jar"))
+	if err != nil {
+		return err
+	}
+	all := []string{filepath.Join(b.final, "client.jar")}
+	for _, jar := range jars {
+		all = append(all, filepath.Join(b.final, "lib", filepath.Base(jar)))
+	}
+	quoted := strings.ReplaceAll(strings.Join(all, string(filepath.ListSeparator)), `\`, `\\`)
+	classPath := fmt.Sprintf("-cp \"%s\"\n", quoted)
+	options := "-Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto\n" + opened() + classPath
+	return errors.Join(
+		os.WriteFile(filepath.Join(b.dir, classPathFile), []byte(classPath), 0o644),
+		os.WriteFile(filepath.Join(b.dir, "java.args"), []byte(options), 0o644),
+		os.Mkdir(filepath.Join(b.dir, classLists), 0o755))
 }
+
+// classPathFile has the option of the JVM that names all jars.
+const classPathFile = "classpath.args"
 
 // opened are the options that let libraries from before Java 9 reflect on the JDK's own fields.
 func opened() string {

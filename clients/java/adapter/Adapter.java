@@ -172,6 +172,7 @@ public abstract class Adapter {
             reply.put("id", request.get("id"));
             tell(reply);
         }
+        out.close(); // who waits for the end need not wait for the JVM, which gives threads in native code 300 ms
         Runtime.getRuntime().halt(0); // threads of the library may still run
     }
 
