@@ -79,3 +79,20 @@ func TestExecKinds(t *testing.T) {
 		})
 	}
 }
+
+// A hunt does not know how many clients may hold a program's lock before that has been opened: then it has as many
+// clients as it takes to give out one permit too many.
+func TestHuntOfExecSemaphore(t *testing.T) {
+	t.Parallel()
+	need(t, "redis")
+	testkit.NeedProgram(t, "python3", "apt-get install python3")
+	path, err := filepath.Abs("testdata/kinds_lock.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, out, err := invoke(t.Context(), "hunt", "--lock", "exec:python3 '"+path+"' semaphore wrong", "--cluster", "redis", "--max-faults", "0",
+		"--fail-fast", "--duration", "40s", "--finish", "0s", "--jobs", "4", "--out", filepath.Join(t.TempDir(), "hunt"))
+	if err != nil || code != 1 || !strings.Contains(string(out), "while all 2 permits were out") {
+		t.Errorf("exit %d, %v\n%s", code, err, out)
+	}
+}

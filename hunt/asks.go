@@ -2,7 +2,9 @@ package hunt
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
@@ -12,20 +14,42 @@ import (
 // learnTries is how often a runner is asked what the lock can do, while this machine is too busy for an answer.
 const learnTries = 3
 
-// Learn finds out by a run what the lock can do: whether clients can ask it if they hold it, and of which kind it
-// is. It is needed of a program, which says so only when it is opened.
+// keptFor is how long, in leases, a client works while another one asks for its lock, and how much of that the
+// other must have waited: a lease that nobody renews is over by then.
+const keptFor, keptAtLeast = 1.6, 1.5
+
+// Learn finds out by a run what the lock can do: whether clients can ask it if they hold it, of which kind it is, and
+// whether it keeps a lock for a client that works for longer than the lease. It is needed of a lock that says so only
+// when it is opened, or not at all.
 func (t *Target) Learn(ctx context.Context, p Runner) error {
-	w := workload{name: asksHeld, programs: []scenarios.Program{scenarios.MustProgram("acquire, "+acts.Held+", release", clientNames)}}
+	w := workload{name: asksHeld, programs: []scenarios.Program{
+		// What cannot be asked ends the run, and comes last.
+		scenarios.MustProgram(fmt.Sprintf("acquire, work %v leases, %s, release", keptFor, acts.Held), clientNames),
+		scenarios.MustProgram("await A granted, acquire, release", clientNames),
+	}}
 	for range learnTries {
 		out, err := p.Run(ctx, t.schedule(w))
 		if err != nil {
 			return err
 		}
-		t.Reentrant, t.Shared = out.Reentrant, out.Shared
+		t.Reentrant, t.Shared, t.Permits = out.Reentrant, out.Shared, out.Permits
 		t.Holds = slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.F == history.Holds && e.Type == history.OK })
-		if t.Holds || !out.Busy {
+		t.Kept = kept(out.Events, t.TTL)
+		if !out.Busy {
 			return nil
 		}
 	}
 	return nil
+}
+
+// kept says that the second client was not granted the lock before the first one's lease would have been over, had
+// nobody renewed it.
+func kept(events []history.Event, lease time.Duration) bool {
+	var grants []history.Event
+	for _, e := range events {
+		if e.F == history.Acquire && e.Type == history.OK {
+			grants = append(grants, e)
+		}
+	}
+	return len(grants) == 1 || len(grants) > 1 && time.Duration(grants[1].Time-grants[0].Time) >= time.Duration(keptAtLeast*float64(lease))
 }

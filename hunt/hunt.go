@@ -42,6 +42,7 @@ type Outcome struct {
 	Busy        bool            // it is discarded because this machine was too busy
 	Reentrant   bool            // the lock is: see Target
 	Shared      bool
+	Permits     int
 	Took        time.Duration
 	Setup       time.Duration // what was mended or started for it
 }
@@ -72,6 +73,7 @@ type Target struct {
 	Permits   int      // how many clients may hold it at once; 0: one
 	Reentrant bool     // who holds it can acquire it once more
 	Shared    bool     // readers hold it together
+	Kept      bool     // its library or its session keeps it for longer than a lease while its client works
 	Kinds     []string // of faults that may be used, as "pause" or "kill:client"; nil: all
 }
 

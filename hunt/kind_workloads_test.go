@@ -173,16 +173,36 @@ func (d declares) Run(context.Context, *scenarios.Scenario) (*Outcome, error) {
 	return &o, nil
 }
 
-// What a program says of its lock when it is opened is learnt by a run.
+// What a program says of its lock when it is opened is learnt by a run, and what it does without saying so.
 func TestLearn(t *testing.T) {
 	held := []history.Event{{F: history.Holds, Type: history.OK}}
-	for _, o := range []Outcome{{}, {Reentrant: true}, {Shared: true, Events: held}, {Events: held}, {Busy: true, Shared: true}} {
+	granted := func(leases ...float64) (out []history.Event) {
+		for _, at := range leases {
+			out = append(out, history.Event{F: history.Acquire, Type: history.OK, Time: int64(at * float64(target(1, 1).TTL))})
+		}
+		return out
+	}
+	for name, tc := range map[string]struct {
+		o           Outcome
+		holds, kept bool
+	}{
+		"nothing known":             {o: Outcome{}},
+		"reentrant":                 {o: Outcome{Reentrant: true}},
+		"shared":                    {o: Outcome{Shared: true, Events: held}, holds: true},
+		"permits":                   {o: Outcome{Permits: 3}},
+		"busy":                      {o: Outcome{Busy: true, Shared: true}},
+		"granted when it was over":  {o: Outcome{Events: granted(0.1, 1.2)}},
+		"granted after the work":    {o: Outcome{Events: granted(0.1, 1.71)}, kept: true},
+		"granted to one alone":      {o: Outcome{Events: append(granted(0.1), held...)}, holds: true, kept: true},
+		"two of them hold it":       {o: Outcome{Events: granted(0.1, 0.1)}},
+		"no grant came of any kind": {o: Outcome{Events: held}, holds: true},
+	} {
 		on := ofKind("reentrant") // as nobody knows
-		if err := on.Learn(t.Context(), declares(o)); err != nil {
+		if err := on.Learn(t.Context(), declares(tc.o)); err != nil {
 			t.Fatal(err)
 		}
-		if on.Reentrant != o.Reentrant || on.Shared != o.Shared || on.Holds != (len(o.Events) > 0) {
-			t.Errorf("%+v: %v %v %v", o, on.Reentrant, on.Shared, on.Holds)
+		if on.Reentrant != tc.o.Reentrant || on.Shared != tc.o.Shared || on.Permits != tc.o.Permits || on.Holds != tc.holds || on.Kept != tc.kept {
+			t.Errorf("%s: reentrant %v, shared %v, %d permits, holds %v, kept %v", name, on.Reentrant, on.Shared, on.Permits, on.Holds, on.Kept)
 		}
 	}
 }

@@ -138,3 +138,21 @@ func TestCounterexamplesInOrder(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// What a library does by itself is disturbed early if it does something: it keeps the lock for longer than the lease.
+func TestKeptLocksAreDisturbedAtWork(t *testing.T) {
+	last := func(kept bool) (at int) {
+		on := target(1, 1)
+		on.Kept = kept
+		n := 0
+		for p := range space(on, 1) {
+			if n++; p.depth == 1 && (p.workload == works || p.workload == later) {
+				at = n
+			}
+		}
+		return at
+	}
+	if kept, leased := last(true), last(false); kept > leased/2 {
+		t.Errorf("the last one is schedule %d, and %d of a lock that is over with its lease", kept, leased)
+	}
+}

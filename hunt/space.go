@@ -144,8 +144,8 @@ func single(t Target, all []workload) iter.Seq[one] {
 		slices.SortStableFunc(q, func(a, b one) int { return a.turn - b.turn })
 		again := map[place]int{}
 		for i := range q {
-			if q[i].workload.strikes != nil {
-				continue // it is there for this fault
+			if q[i].workload.strikes != nil || t.Kept && q[i].workload.amid > 0 {
+				continue // it is there for this fault, or for this kind of lock
 			}
 			p := q[i].workload.placeOf(q[i].triggered)
 			q[i].again = again[p]
@@ -174,7 +174,7 @@ func tried(t Target, all []workload, i int, f fault) []one {
 			trigger, n, late = s.When, n+1, 0
 		}
 		if all[i].strikes != nil || f.tells(t, s, late > 0) && f.shows(all, i, s) {
-			out = append(out, one{workload: all[i], triggered: s, rank: f.rank, turn: 2*f.order(all, i, s) + 2*n + late})
+			out = append(out, one{workload: all[i], triggered: s, rank: f.rank, turn: 2*f.order(t, all, i, s) + 2*n + late})
 		}
 	}
 	return out
@@ -201,12 +201,12 @@ func (f fault) shows(all []workload, i int, s scenarios.TriggeredFault) bool {
 // order is which one of the workloads a fault has its turn in. A wrong clock tells most where
 // a section is longer than the lease, and everybody relies on when it ends, or where all ask at
 // once, and each judges the others by its own; so does a glitch. A renewal does not wait until all
-// is tried that happens without one.
-func (f fault) order(all []workload, i int, s scenarios.TriggeredFault) int {
+// is tried that happens without one, whether a client asks for it or its library.
+func (f fault) order(t Target, all []workload, i int, s scenarios.TriggeredFault) int {
 	first := slices.IndexFunc(all, workload.outlives)
 	byLease := f.word == "clock" || f.glitches != nil && glitch(s.Until)
 	switch {
-	case all[i].strikes != nil:
+	case all[i].strikes != nil, t.Kept && all[i].amid > 0:
 		return 1
 	case s.When.Do == history.Renew:
 		return min(i, 1)

@@ -209,11 +209,6 @@ func (o *HuntOptions) search(t *testing.T, x order, open Open, out string) (_ *h
 		return nil, broken(err)
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if info.Declares {
-		if err := target.Learn(ctx, runners[0]); err != nil {
-			return nil, broken(err)
-		}
-	}
 	search := hunt.New(hunt.Options{
 		Target: target, Depth: o.Depth, Time: o.Limit, Find: o.Find, IgnoreHazards: o.IgnoreHazards, Seed: o.Seed, Record: dir.Record,
 		Tell: func(w *hunt.Counterexample) {

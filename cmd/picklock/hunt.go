@@ -202,11 +202,6 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		return huntError(err)
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if info.Declares {
-		if err := target.Learn(ctx, runners[0]); err != nil {
-			return huntError(err)
-		}
-	}
 	if err := dir.Begin(f.command()); err != nil {
 		return err
 	}

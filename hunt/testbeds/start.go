@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,8 +53,16 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 		if err != nil {
 			return nil, nil, target, err
 		}
-		if err := quicken(ctx, info, target, runners, say); err != nil {
+		again, err := learn(ctx, info, &target, runners[0], say)
+		if err != nil {
 			return nil, nil, target, errors.Join(err, pool.Close())
+		}
+		if again {
+			say(fmt.Sprintf("%s can be held by %d clients at once: %d clients have to ask for it", target.Lock, max(1, target.Permits), len(target.ClientNames())))
+			if err := pool.Close(); err != nil {
+				return nil, nil, target, err
+			}
+			continue
 		}
 		busy, err := target.Probe(ctx, runners[:min(n, apart(target))])
 		if err != nil {
@@ -67,25 +76,31 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 			return nil, nil, target, err
 		}
 		o.Settings.TTL = 2 * target.TTL
+		permits := target.Permits // as they were learnt
 		if target, err = o.Target(ctx, info); err != nil {
 			return nil, nil, target, err
 		}
+		target.Permits = permits
 	}
 }
 
-// quicken makes the clients of a library's lock start sooner, if that can be done: a hunt starts
-// hundreds. One testbed's clients run for it, before all others start.
-func quicken(ctx context.Context, info clients.Info, target hunt.Target, runners []hunt.Runner, say func(text string)) error {
-	if info.Library == nil || !info.Library.Slow() {
-		return nil
+// learn finds out what a lock can do that does not say so before it is opened. again: it needs other clients than
+// were started for it. The clients of a library's lock start sooner from then on, if that can be done: a hunt starts
+// hundreds.
+func learn(ctx context.Context, info clients.Info, target *hunt.Target, runner hunt.Runner, say func(text string)) (again bool, err error) {
+	if !info.Declares && info.Library == nil {
+		return false, nil
 	}
-	if _, err := target.Probe(ctx, runners[:1]); err != nil {
-		return err
+	had := target.ClientNames()
+	if err := target.Learn(ctx, runner); err != nil {
+		return false, err
 	}
-	if err := info.Library.Quicken(ctx, say); err != nil {
-		say(err.Error()) // the hunt is slower, and no worse
+	if info.Library != nil && info.Library.Slow() {
+		if err := info.Library.Quicken(ctx, say); err != nil {
+			say(err.Error()) // the hunt is slower, and no worse
+		}
 	}
-	return nil
+	return !slices.Equal(had, target.ClientNames()), nil
 }
 
 // CheckFaults says what of the kinds of fault of a hunt cannot be: each is a kind, or a
