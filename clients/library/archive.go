@@ -106,17 +106,17 @@ func (p program) quicken(ctx context.Context, say func(text string)) error {
 	if p.language.archive == nil {
 		return nil
 	}
-	dir, err := p.dir()
+	f, err := p.built()
 	if err != nil {
 		return err
 	}
-	unlock, err := p.alone(ctx, dir+".lock", say)
+	unlock, err := f.Alone(ctx, say)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	began := time.Now()
-	made, err := p.language.archive(ctx, p, dir)
+	made, err := p.language.archive(ctx, p, f.Path)
 	if err != nil {
 		return fmt.Errorf("make an archive of the classes of %s: %w", p.lock, err)
 	}
@@ -130,4 +130,9 @@ func (p program) quicken(ctx context.Context, say func(text string)) error {
 func (p program) slow() bool {
 	dir, err := p.dir()
 	return err == nil && p.language.archive != nil && !exists(filepath.Join(dir, classArchive))
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }

@@ -105,7 +105,7 @@ func TestNoArchive(t *testing.T) {
 func TestArchiveIsUsed(t *testing.T) {
 	needTools(t, "redisson")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	info := built(t, "redisson")
+	info := buildFirst(t, "redisson")
 	server := servers.Redis(t, 1)[0]
 	lock := contract.Open(t, info, "c1", []string{server.Addr}, 5*time.Second)
 	if _, err := lock.Acquire(t.Context(), "k"); err != nil {
