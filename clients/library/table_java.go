@@ -1,6 +1,7 @@
 package library
 
 import (
+	"slices"
 	"time"
 
 	"github.com/picklock/picklock/clients"
@@ -36,11 +37,28 @@ func javaLines() []line {
 	rw.kind, rw.holds = clients.ReadWrite, false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
 	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption()}
+	several := func(name, variant, about string) line {
+		l := of(name, variant, about)
+		l.cluster, l.holds = "redlock", false
+		l.cannot = map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonMultiLock.tryLock)"}
+		l.options = append(slices.Clip(redisson.options), clients.Option{
+			Name: "wait", About: "who waits for the lock: the library, in tryLock, or its user, who calls tryLock with a waitTime of -1 again and again",
+			Default: "library", Check: adapter.Checks(adapter.OneOf("library", "user")),
+		})
+		return l
+	}
+	redlock := several("redisson-redlock", "redlock", "RedissonRedLock over independent Redis nodes, of which it needs more than half")
+	redlock.confirms = false
+	sentinel := of("redisson-sentinel", "sentinel", "RLock on Redis with replicas and sentinels")
+	sentinel.cluster = "redis-sentinel"
+	sentinel.options = append(slices.Clip(redisson.options), clients.Option{
+		Name: "master", About: "the name by which the sentinels know the master", Default: "mymaster", Check: adapter.Checks(adapter.ParseMaster),
+	})
 	return append(append(curatorLines(), registryLines()...),
 		of("redisson", "lock", "RLock on one Redis, which its watchdog renews"),
 		of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line"),
 		of("redisson-spin", "spin", "spin lock on one Redis: waiting clients try again and again"),
-		fenced, rw, semaphore,
+		fenced, rw, semaphore, redlock, several("redisson-multi", "multi", "RedissonMultiLock over independent Redis nodes, of which it needs all"), sentinel,
 	)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,7 +27,7 @@ func redisSentinelInfo() clients.Info {
 		MinTTL:   10 * time.Millisecond,
 		Inspect:  lookRedis,
 		Options: []clients.Option{
-			{Name: "master", About: "the name by which the sentinels know the master", Default: "mymaster", Check: adapter.Checks(parseMaster)},
+			{Name: "master", About: "the name by which the sentinels know the master", Default: "mymaster", Check: adapter.Checks(adapter.ParseMaster)},
 		},
 		Open: openRedisSentinel,
 	}
@@ -111,14 +110,4 @@ func newFailover(sentinels []string, o, as clients.Options, w *adapter.Tap) (*re
 		PipelinePoolSize:           -1,
 		DisableIdentity:            true,
 	}), nil
-}
-
-var masterName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-// parseMaster reads a master's name, in the characters that Sentinel allows.
-func parseMaster(text string) (string, error) {
-	if !masterName.MatchString(text) {
-		return "", errors.New("want letters, digits, dots, hyphens and underscores")
-	}
-	return text, nil
 }

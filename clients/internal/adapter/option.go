@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,16 @@ func ParseSwitch(text string) (bool, error) {
 		return false, nil
 	}
 	return false, errors.New("want yes or no")
+}
+
+var masterName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// ParseMaster reads the name by which sentinels know a master, in the characters that Sentinel allows.
+func ParseMaster(text string) (string, error) {
+	if !masterName.MatchString(text) {
+		return "", errors.New("want letters, digits, dots, hyphens and underscores")
+	}
+	return text, nil
 }
 
 // LockDelay is the option of the locks that have a lock-delay, two leases if it is

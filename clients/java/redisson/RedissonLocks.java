@@ -1,22 +1,33 @@
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.redisson.Redisson;
+import org.redisson.RedissonMultiLock;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RReadWriteLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.RedisException;
 import org.redisson.config.Config;
+import org.redisson.config.SentinelServersConfig;
 
 /**
- * Redisson's locks on one Redis, as shipped: all defaults but the lease. The argument names the
- * lock: lock, fair, spin, fenced, rw or semaphore.
+ * Redisson's locks, as shipped: all defaults but the lease. The argument names the lock. On one Redis: lock,
+ * fair, spin, fenced, rw or semaphore. On several that know nothing of each other, a lock of one each: redlock,
+ * which needs more than half of them, or multi, which needs all. On the master that sentinels name: sentinel.
  *
  * Its documentation (4.7.0, https://redisson.pro/docs/data-and-services/locks-and-synchronizers/)
  * promises that a watchdog prolongs a lock for as long as the Redisson instance of its holder lives;
@@ -29,11 +40,17 @@ import org.redisson.config.Config;
  * as in a pool, which also releases it.
  *
  * A watchdog's renewals cannot be seen from outside, so that with it no lease is claimed.
+ *
+ * Of redlock and multi it promises what it does of the locks that they group (MultiLock and RedLock, same page).
+ * An unlock of redlock says nothing of its outcome. One of multi fails where one of its locks is another's.
+ * Option wait: who waits for them. library: tryLock with the time there is; user: whoever calls tryLock with a
+ * waitTime of -1, which is the library's word for none, again and again.
  */
 public class RedissonLocks extends Adapter {
     private final String type;
-    private RedissonClient redisson;
-    private boolean watchdog;
+    private final List<RedissonClient> clients = new ArrayList<>(); // of redlock and multi one a server
+    private RedissonClient redisson; // the first
+    private boolean watchdog, waits;
     private int ttl, permits, nested;
     private final Map<String, RLock> held = new HashMap<>();
     private boolean threads; // each grant has its own
@@ -48,19 +65,51 @@ public class RedissonLocks extends Adapter {
         permits = Integer.parseInt(request.option("permits", "2"));
         nested = Integer.parseInt(request.option("nested", "1"));
         threads = request.option("threads", "one").equals("each");
-        Config config = new Config();
-        config.setLockWatchdogTimeout(ttl);
-        config.useSingleServer().setAddress("redis://" + request.servers().get(0));
-        redisson = Redisson.create(config);
+        waits = request.option("wait", "library").equals("library");
+        if (type.equals("sentinel")) {
+            Config config = config();
+            SentinelServersConfig sentinels = config.useSentinelServers().setMasterName(request.option("master", "mymaster"));
+            for (String at : request.servers()) if (isSentinel(at)) sentinels.addSentinelAddress("redis://" + at);
+            clients.add(Redisson.create(config));
+        } else {
+            for (String at : several() ? request.servers() : request.servers().subList(0, 1)) {
+                Config config = config();
+                config.useSingleServer().setAddress("redis://" + at);
+                clients.add(Redisson.create(config));
+            }
+        }
+        redisson = clients.get(0);
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("tokens", type.equals("fenced"));
         abilities.put("lease", !watchdog);
         abilities.put("watchdog", watchdog);
-        abilities.put("confirms", true); // the release compares the owner
-        abilities.put("holds", !type.equals("rw") && !type.equals("semaphore"));
+        abilities.put("confirms", !type.equals("redlock")); // the release compares the owner
+        abilities.put("holds", !type.equals("rw") && !type.equals("semaphore") && !several());
         abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
         if (type.equals("semaphore")) abilities.put("permits", permits);
         return loaded(abilities, "org.redisson", "redisson");
+    }
+
+    private boolean several() { return type.equals("redlock") || type.equals("multi"); }
+
+    private Config config() {
+        Config config = new Config();
+        config.setLockWatchdogTimeout(ttl);
+        return config;
+    }
+
+    /** Whether a server says that it is a sentinel. One that does not answer is none to begin with. */
+    private static boolean isSentinel(String server) {
+        String[] at = server.split(":");
+        try (Socket connection = new Socket()) {
+            connection.connect(new InetSocketAddress(at[0], Integer.parseInt(at[1])), 1000);
+            connection.setSoTimeout(1000);
+            connection.getOutputStream().write("ROLE\r\n".getBytes(StandardCharsets.US_ASCII));
+            String want = "*2\r\n$8\r\nsentinel\r\n";
+            return want.equals(new String(connection.getInputStream().readNBytes(want.length()), StandardCharsets.US_ASCII));
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     public Grant acquire(String key, long timeoutMs, boolean shared) throws Exception {
@@ -83,7 +132,18 @@ public class RedissonLocks extends Adapter {
         }
     }
 
+    /** waits: the library does; else this, which thereby knows when the try began that was granted. */
     private Grant acquired(String key, long timeoutMs, boolean shared) throws Exception {
+        if (waits) return tried(key, timeoutMs, shared);
+        long end = System.nanoTime() + timeoutMs * 1_000_000;
+        while (true) {
+            Grant grant = tried(key, -1, shared);
+            if (grant != null || System.nanoTime() >= end) return grant;
+            Thread.sleep(ThreadLocalRandom.current().nextLong(50, 150)); // at random, as Redlock asks for
+        }
+    }
+
+    private Grant tried(String key, long timeoutMs, boolean shared) throws Exception {
         long since = System.nanoTime(); // the library does not tell when the request was sent that was granted
         Lease lease = watchdog ? null : new Lease(ttl, since);
         try {
@@ -119,7 +179,12 @@ public class RedissonLocks extends Adapter {
     }
 
     /** The lock of a key. Older versions do not have all of them. */
+    @SuppressWarnings("deprecation") // newer versions advise against RedissonRedLock
     private RLock lock(String key, boolean shared) throws ReflectiveOperationException {
+        if (several()) {
+            RLock[] each = clients.stream().map(c -> c.getLock(key)).toArray(RLock[]::new);
+            return type.equals("multi") ? new RedissonMultiLock(each) : new RedissonRedLock(each);
+        }
         String method = switch (type) {
             case "fair" -> "getFairLock";
             case "spin" -> "getSpinLock";
