@@ -72,11 +72,12 @@ public class RedissonLocks extends Adapter {
             for (String at : request.servers()) if (isSentinel(at)) sentinels.addSentinelAddress("redis://" + at);
             clients.add(Redisson.create(config));
         } else {
-            for (String at : several() ? request.servers() : request.servers().subList(0, 1)) {
+            // Side by side: each waits for its server.
+            clients.addAll((several() ? request.servers() : request.servers().subList(0, 1)).parallelStream().map(at -> {
                 Config config = config();
                 config.useSingleServer().setAddress("redis://" + at);
-                clients.add(Redisson.create(config));
-            }
+                return Redisson.create(config);
+            }).toList());
         }
         redisson = clients.get(0);
         Map<String, Object> abilities = new LinkedHashMap<>();
