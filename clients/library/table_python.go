@@ -36,6 +36,10 @@ func redisPythonLines() []line {
 		name: "sherlock-redis", about: "sherlock's RedisLock on one Redis: an expiry in whole seconds",
 		language: pythonLanguage, folder: "sherlock_redis", program: "sherlock_redis", library: "sherlock", version: "0.4.1", cluster: "redis",
 		confirms: true, minTTL: time.Second, promises: []string{"https://sher-lock.readthedocs.io/en/latest/"},
+	}, {
+		name: "redbeat", about: "celery-redbeat's lock on one Redis, by its beat scheduler, which extends it: a time-out in whole seconds",
+		language: pythonLanguage, folder: "redbeat_beat", program: "redbeat_beat", library: "celery-redbeat", version: "2.4.2", cluster: "redis",
+		minTTL: time.Second, promises: []string{"https://redbeat.readthedocs.io/en/latest/config.html"},
 	}, portalocker("portalocker-redis", "plain", "the holder subscribes to a channel"),
 		portalocker("portalocker-redis-fenced", "fenced", "the same, with the library's tokens"), {
 			name: "filelock", about: "filelock's FileLock: flock(2) on a file in a shared directory",
