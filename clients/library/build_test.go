@@ -70,6 +70,7 @@ func TestRecipes(t *testing.T) {
 		"java, other":    {"redisson-fair", "3.50.0", map[string]string{"mvn": "", "javac": "", "jar": "", "java": ""}, []string{"-Dlibrary.version=3.50.0"}, []string{"RedissonLocks fair"}},
 		"python":         {"redis-py", "", map[string]string{"python3": python}, []string{"python3 -m pip install", "-r requirements/redis_py.txt"}, []string{"python3 -E -s", "redis_py.py'"}},
 		"python, other":  {"redis-py", "7.0.0", map[string]string{"python3": python}, []string{"redis==7.0.0"}, nil},
+		"python, more":   {"tooz-etcd", "3.0.0", map[string]string{"python3": python}, []string{"--target", " tooz==3.0.0 ", " etcd3gw ", " kazoo ", " redis "}, nil},
 		"node":           {"node-redlock", "", map[string]string{"node": "", "npm": "test -f package-lock.json && test -f ../adapter.mjs"}, []string{"npm ci --ignore-scripts"}, []string{"node '", "redlock/redlock.mjs'"}},
 		"node, other":    {"node-redlock", "4.2.0", map[string]string{"node": "", "npm": `test ! -e package-lock.json && grep -q '"redlock":"4.2.0"' package.json`}, []string{"npm install --legacy-peer-deps --ignore-scripts"}, nil},
 		"rust":           {"rslock", "", map[string]string{"cc": "", "cargo": `test -f ../adapter/Cargo.toml && grep -q '"=0.10.0"' Cargo.toml && mkdir -p ../target/release && echo x >../target/release/client`}, []string{"cargo build --release", "--locked"}, []string{"/client'"}},

@@ -61,7 +61,7 @@ var (
 		command: startJava, archive: archiveJava,
 	}
 	pythonLanguage = &language{
-		name: "Python", recipe: 1, sources: python.Sources, shared: []string{"picklock.py"},
+		name: "Python", recipe: 2, sources: python.Sources, shared: []string{"picklock.py"},
 		own: func(p program) []string {
 			return []string{p.program + ".py", "requirements/" + p.folder + ".txt"}
 		},

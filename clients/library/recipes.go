@@ -76,13 +76,33 @@ func buildPython(ctx context.Context, b *building) error {
 	}
 	what := []string{"-r", "requirements/" + b.folder + ".txt"}
 	if !b.tested() {
-		what = []string{b.library + "==" + b.version}
+		with, err := b.besides()
+		if err != nil {
+			return err
+		}
+		what = append([]string{b.library + "==" + b.version}, with...)
 	}
 	args := append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-warn-script-location", "--target", b.dir}, what...)
 	if _, err := b.run(ctx, "", interpreter, args...); err != nil {
 		return fmt.Errorf("%w (pip missing? apt install python3-pip)", err)
 	}
 	return nil
+}
+
+// besides are the packages of the manifest but for the library, in whatever version goes with another of it: the client
+// may import what the library only needs for some of its locks.
+func (b *building) besides() ([]string, error) {
+	manifest, err := os.ReadFile(filepath.Join(b.dir, "requirements", b.folder+".txt"))
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for text := range strings.Lines(string(manifest)) {
+		if name, _, pinned := strings.Cut(strings.TrimSpace(text), "=="); pinned && name != b.library {
+			out = append(out, name)
+		}
+	}
+	return out, nil
 }
 
 // buildNode installs what the lock file names, or, of another version, what npm finds for it, even if
