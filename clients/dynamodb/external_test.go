@@ -11,6 +11,7 @@ import (
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/contract"
+	"github.com/picklock/picklock/clients/internal/servers/dynamoserver"
 	"github.com/picklock/picklock/internal/access"
 )
 
@@ -22,7 +23,7 @@ func others(t *testing.T, table string) clients.Options {
 	t.Setenv("AWS_REGION", "eu-central-1")
 	t.Setenv("AWS_ACCESS_KEY_ID", "x")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "y")
-	addrs := contract.Addrs(startDynamo(t))
+	addrs := contract.Addrs(dynamoserver.Start(t))
 	return clients.Options{Servers: addrs, Client: "c1", TTL: time.Second, Log: slog.New(slog.DiscardHandler),
 		External: &clients.External{Addresses: addrs, Access: access.Access{Database: table}}}
 }

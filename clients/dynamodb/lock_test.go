@@ -5,50 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	miniserver "github.com/truora/minidyn/server"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/clients/internal/servers"
+	"github.com/picklock/picklock/clients/internal/servers/dynamoserver"
 	"github.com/picklock/picklock/history"
 )
-
-// A test binary with this variable set emulates DynamoDB: its value is the address.
-const dynamoServer = "PICKLOCK_TEST_DYNAMODB"
-
-func serveDynamo(addr string) error {
-	api := miniserver.NewServer()
-	var mu sync.Mutex
-	return http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock() // minidyn lets the making of a table race with its use
-		defer mu.Unlock()
-		api.ServeHTTP(w, r)
-	}))
-}
-
-func startDynamo(t testing.TB) []*contract.Server {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := servers.FreePort(t)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), dynamoServer+"=127.0.0.1:"+port)
-	return []*contract.Server{servers.Start(t, port, cmd)}
-}
 
 // TestDynamoWaitsAWholeLease: a client takes over from a holder that died no sooner than a lease after the holder's write was sent, by the lease in the item and
 // not by its own.
 func TestDynamoWaitsAWholeLease(t *testing.T) {
 	t.Parallel()
-	servers := startDynamo(t)
+	servers := dynamoserver.Start(t)
 	ctx := contract.Within(t, 30*time.Second)
 	a := contract.Open(t, named("dynamodb"), "a", contract.Addrs(servers), time.Second)
 	b := contract.Open(t, named("dynamodb"), "b", contract.Addrs(servers), 500*time.Millisecond)
@@ -94,7 +66,7 @@ func TestDynamoLostReply(t *testing.T) {
 	for _, name := range []string{"dynamodb", "dynamodb-wallclock"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			link := contract.NewLink(t, startDynamo(t)[0].Addr)
+			link := contract.NewLink(t, dynamoserver.Start(t)[0].Addr)
 			ctx := contract.Within(t, 30*time.Second)
 			l := contract.Open(t, named(name), "c1", []string{link.Addr}, time.Second)
 			g, err := l.Acquire(ctx, "other") // so that the table is there

@@ -9,10 +9,11 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/contract"
 	"github.com/picklock/picklock/clients/internal/servers"
+	"github.com/picklock/picklock/clients/internal/servers/dynamoserver"
 	"github.com/picklock/picklock/internal/testkit"
 )
 
-func TestMain(m *testing.M) { servers.Main(m) }
+func TestMain(m *testing.M) { servers.Main(m, dynamoserver.Part) }
 
 // required are the tools of the languages as PICKLOCK_TEST_REQUIRE names them.
 var required = map[*language]string{javaLanguage: "maven", pythonLanguage: "pip", nodeLanguage: "npm", goLanguage: "go", rustLanguage: "cargo"}
@@ -61,6 +62,8 @@ func TestContract(t *testing.T) {
 		{lock: "node-redlock", Options: contract.Options{TTL: time.Second, Start: redis(5), Without: []string{contract.Loss, contract.Since, contract.Vain}}},
 		// A release tells no difference between a lock that is gone and too few answers.
 		{lock: "go-redsync", Options: contract.Options{TTL: time.Second, Start: redis(5), Without: []string{contract.Loss}}},
+		// It waits for as long as its SDK does.
+		{lock: "go-dynamolock", Options: contract.Options{TTL: time.Second, Start: dynamoserver.Start}, signals: true},
 		// Its release says nothing of its outcome.
 		{lock: "rslock", Options: contract.Options{TTL: time.Second, Start: redis(5), Without: []string{contract.Loss, contract.Kill}}},
 		// Their releases never say that the lock was gone.
