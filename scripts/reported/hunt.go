@@ -33,7 +33,7 @@ type runner struct {
 const exitFound = 1
 
 // call runs picklock with arguments, whose output goes to a file of that name in the folder. A code
-// other than 0 and 1 is an error with the end of what it said.
+// other than 0 and 1 is an error with the end of what it said, beside what it wrote.
 func (r runner) call(ctx context.Context, folder, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, r.program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -51,7 +51,7 @@ func (r runner) call(ctx context.Context, folder, name string, args ...string) (
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return nil, fmt.Errorf("picklock %s: %w: %s", strings.Join(args, " "), err, lastLines(said.String()))
+	return out.Bytes(), fmt.Errorf("picklock %s: %w: %s", strings.Join(args, " "), err, lastLines(said.String()))
 }
 
 // lastLines is the end of a text.
@@ -104,8 +104,8 @@ func (r runner) replay(ctx context.Context, b bug, version string, w *hunt.Count
 	file := filepath.Join(folder, "broken", huntreport.CounterexamplesFolder, w.Name+".yaml")
 	args := append([]string{"scenario", "run", file, "--forbid", w.Anomaly, "--count", fmt.Sprint(times), "--json"}, b.target(version)...)
 	text, err := r.call(ctx, folder, w.Name+"@"+version, args...)
-	if err != nil {
-		return hunt.Rate{}, err
+	if ctx.Err() != nil {
+		return hunt.Rate{}, ctx.Err()
 	}
 	var result struct {
 		Alone struct {
@@ -113,8 +113,9 @@ func (r runner) replay(ctx context.Context, b bug, version string, w *hunt.Count
 			Causes          map[string]int
 		}
 	}
-	if err := json.Unmarshal(text, &result); err != nil {
-		return hunt.Rate{}, fmt.Errorf("read what picklock scenario run printed: %w", err)
+	// Exit code 2: too much was discarded. What was not is there all the same.
+	if wrong := json.Unmarshal(text, &result); wrong != nil {
+		return hunt.Rate{}, errors.Join(err, fmt.Errorf("read what picklock scenario run printed: %w", wrong))
 	}
 	return hunt.Rate{Hits: result.Alone.Causes[w.Signature.Name()], Runs: result.Alone.Runs, Discarded: result.Alone.Discarded}, nil
 }

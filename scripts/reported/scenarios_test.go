@@ -27,6 +27,12 @@ func TestScenariosByHand(t *testing.T) {
 		}
 		s := parsed(t, file)
 		broken, fixed := all[i].at(all[i].Broken), all[i].at(all[i].Fixed)
+		if all[i].Cluster != "" { // the lock is the same in both, and the file has what is expected of the broken servers
+			if e := s.Expected(all[i].Lock, "none"); s.Cluster != broken || e == nil || len(e.Must) == 0 {
+				t.Errorf("%s: expects nothing of %s on %s", file, all[i].Lock, broken)
+			}
+			continue
+		}
 		if e := s.Expected(broken, "none"); e == nil || len(e.Must) == 0 {
 			t.Errorf("%s: expects nothing of %s", file, broken)
 		}

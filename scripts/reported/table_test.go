@@ -89,3 +89,23 @@ func TestOfKind(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// What was not discarded of the replays counts, however little it is.
+func TestReplayOfWhichMuchWasDiscarded(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "picklock")
+	script := "#!/bin/sh\necho too much was discarded >&2\necho '{\"alone\": {\"runs\": 3, \"discarded\": 21, \"causes\": {\"leak by a kill\": 1}}}'\nexit 2\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := runner{program: program}
+	rate, err := r.replay(t.Context(), bug{Lock: "k"}, "1.0.0", &hunt.Counterexample{}, t.TempDir(), 24)
+	if err != nil || rate.Runs != 3 || rate.Discarded != 21 {
+		t.Errorf("%+v, %v", rate, err)
+	}
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho no such lock >&2\nexit 254\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.replay(t.Context(), bug{Lock: "k"}, "1.0.0", &hunt.Counterexample{}, t.TempDir(), 24); err == nil || !strings.Contains(err.Error(), "no such lock") {
+		t.Errorf("%v, want picklock's own words", err)
+	}
+}
