@@ -1,6 +1,11 @@
 package library
 
-import "time"
+import (
+	"time"
+
+	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/internal/adapter"
+)
 
 func goLines() []line {
 	etcd := func(name, folder, library, version, page string) line {
@@ -19,5 +24,13 @@ func goLines() []line {
 			name: "go-dynamolock", about: "dynamolock on DynamoDB with its heartbeats, in a program of its own: in any version; its session monitor's call is the loss",
 			language: goLanguage, folder: "dynamolock", program: "main", library: "cirello.io/dynamolock/v2", version: "2.1.0", cluster: "dynamodb",
 			confirms: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/cirello.io/dynamolock/v2"},
+		}, {
+			name: "go-client-go", about: "client-go's leader election on a Lease, with ReleaseOnCancel, in a program of its own: in any version; one more than leaseTransitions is the token",
+			language: goLanguage, folder: "client-go", program: "main", library: "k8s.io/client-go", version: "0.37.2", cluster: "kubernetes",
+			fencing: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/k8s.io/client-go/tools/leaderelection"},
+			options: []clients.Option{{
+				Name: "request", About: "how long a request may take: unbounded, as in the library's own example, or bounded, to half the renew deadline, as in Kubernetes' components",
+				Default: "unbounded", Safer: []string{"bounded"}, Check: adapter.Checks(adapter.OneOf("unbounded", "bounded")),
+			}},
 		}}
 }
