@@ -111,6 +111,19 @@ func registryLines() []line {
 		registry("spring-redis", "redis", "redis", "RedisLockRegistry on one Redis"),
 		registry("spring-jdbc", "jdbc", "postgres", "JdbcLockRegistry on Postgres, by each client's own time"),
 		{
+			name: "fabric8", about: "fabric8's LeaderElector on a Kubernetes Lease, which it renews, in whole seconds",
+			language: javaLanguage, folder: "fabric8", program: "LeaderElection", library: "io.fabric8:kubernetes-client", version: "8.0.0", cluster: "kubernetes",
+			minTTL:   time.Second,
+			promises: []string{"https://javadoc.io/doc/io.fabric8/kubernetes-client-api/8.0.0/io/fabric8/kubernetes/client/extended/leaderelection/LeaderElector.html"},
+			options: []clients.Option{{
+				Name: "identity", About: "by what an elector is known: each by a name of its own (grant), or all of a process by one, as by the name of a pod (client)",
+				Default: "grant", Safer: []string{"grant"}, Check: adapter.Checks(adapter.OneOf("grant", "client")),
+			}, {
+				Name: "release", About: "releaseOnCancel: a leader that stops frees the Lease; no: it stays taken until it has ended",
+				Default: "yes", Check: adapter.Checks(adapter.ParseSwitch),
+			}},
+		},
+		{
 			name: "jetcd", about: "jetcd's Lock on etcd, under a lease that the library keeps alive, in whole seconds",
 			language: javaLanguage, folder: "jetcd", program: "JetcdLocks", library: "io.etcd:jetcd-core", version: "0.8.7", cluster: "etcd",
 			minTTL: time.Second, promises: []string{"https://javadoc.io/doc/io.etcd/jetcd-core/0.8.7/io/etcd/jetcd/Lock.html"},

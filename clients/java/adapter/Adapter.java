@@ -58,6 +58,9 @@ public abstract class Adapter {
     /** Returns what the library says if its user asks whether it holds the lock. */
     public boolean holds(String key) throws Exception { throw new NotSent("unknown request holds"); }
 
+    /** Called when the answer of an acquire has been written. A loss that is told before is taken for a former grant's. */
+    protected void answered(String key) {}
+
     /** To call when the lock has renewed its lease by itself. */
     protected void renewed(String key, Lease lease) {
         Map<String, Object> event = fields(lease);
@@ -171,6 +174,7 @@ public abstract class Adapter {
             }
             reply.put("id", request.get("id"));
             tell(reply);
+            if ("acquire".equals(request.get("op"))) lock.answered((String) request.get("key"));
         }
         out.close(); // who waits for the end need not wait for the JVM, which gives threads in native code 300 ms
         Runtime.getRuntime().halt(0); // threads of the library may still run
