@@ -27,10 +27,12 @@ type line struct {
 	version                  string // the tested one, which its manifest names
 	cluster, kind            string // as in clients.Info
 	fencing, confirms, holds bool
-	minTTL                   time.Duration
-	options                  []clients.Option
-	promises                 []string          // see clients.Library
-	cannot                   map[string]string // likewise
+	// vague are versions that do not confirm, although others do: their release of a lock that is gone succeeds.
+	vague    *regexp.Regexp
+	minTTL   time.Duration
+	options  []clients.Option
+	promises []string          // see clients.Library
+	cannot   map[string]string // likewise
 }
 
 // Locks are the lines of the table, built below the user's cache directory.
@@ -53,7 +55,7 @@ func (l line) info(version string) clients.Info {
 	}
 	p := program{line: l, lock: name, version: version}
 	return clients.Info{
-		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms, Holds: l.holds, MinTTL: l.minTTL, Options: l.options,
+		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms && (l.vague == nil || !l.vague.MatchString(version)), Holds: l.holds, MinTTL: l.minTTL, Options: l.options,
 		Library: &clients.Library{
 			Language: l.language.name, Name: l.library, Version: version, Promises: l.promises, Cannot: l.cannot,
 			At: func(version string) (clients.Info, error) {

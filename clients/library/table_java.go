@@ -1,6 +1,7 @@
 package library
 
 import (
+	"regexp"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ const redissonDocs = "https://redisson.pro/docs/data-and-services/locks-and-sync
 func javaLines() []line {
 	redisson := line{
 		language: javaLanguage, folder: "redisson", program: "RedissonLocks", library: "org.redisson:redisson", version: "4.7.0", cluster: "redis",
-		confirms: true, holds: true, minTTL: time.Second, promises: []string{redissonDocs},
+		confirms: true, vague: regexp.MustCompile(`^([12]|3\.([0-9]|10))\.`), holds: true, minTTL: time.Second, promises: []string{redissonDocs},
 		cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonLock.tryLock)"},
 		options: []clients.Option{{
 			Name: "watchdog", About: "no lease is given, and the library renews the lock for as long as its process lives; no: the lease is --ttl",
@@ -34,7 +35,9 @@ func javaLines() []line {
 	fenced := of("redisson-fenced", "fenced", "RFencedLock on one Redis: a lock with a token")
 	fenced.fencing = true
 	rw := of("redisson-rw", "rw", "RReadWriteLock on one Redis")
-	rw.kind, rw.holds = clients.ReadWrite, false
+	rw.kind, rw.holds, rw.confirms = clients.ReadWrite, false, false
+	fair := of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line")
+	fair.confirms = false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
 	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption()}
 	several := func(name, variant, about string) line {
@@ -56,7 +59,7 @@ func javaLines() []line {
 	})
 	return append(append(curatorLines(), registryLines()...),
 		of("redisson", "lock", "RLock on one Redis, which its watchdog renews"),
-		of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line"),
+		fair,
 		of("redisson-spin", "spin", "spin lock on one Redis: waiting clients try again and again"),
 		fenced, rw, semaphore, redlock, several("redisson-multi", "multi", "RedissonMultiLock over independent Redis nodes, of which it needs all"), sentinel,
 	)

@@ -133,3 +133,17 @@ func TestFolders(t *testing.T) {
 		}
 	}
 }
+
+// A release that succeeds although nobody holds the lock confirms nothing: in some versions, or of some locks.
+func TestConfirmsByVersion(t *testing.T) {
+	for name, want := range map[string]bool{
+		"redisson": true, "redisson@3.10.5": false, "redisson@2.15.2": false, "redisson@3.11.2": true, "redisson@3.9.1": false, "redisson@3.50.0": true,
+		"redisson-fair": false, "redisson-rw": false, "redisson-spin": true, "redisson-multi": true, "redisson-multi@3.10.2": false,
+	} {
+		lock, version, _ := strings.Cut(name, "@")
+		p := named(t, lock, version)
+		if got := p.info(p.version).Confirms; got != want {
+			t.Errorf("%s confirms: %v, want %v", name, got, want)
+		}
+	}
+}

@@ -84,11 +84,15 @@ public class RedissonLocks extends Adapter {
         abilities.put("tokens", type.equals("fenced"));
         abilities.put("lease", !watchdog);
         abilities.put("watchdog", watchdog);
-        abilities.put("confirms", !type.equals("redlock")); // the release compares the owner
+        // The release compares the owner. That of fair succeeds, too, if nobody holds the lock, and that of rw in some versions.
+        abilities.put("confirms", !List.of("redlock", "fair", "rw").contains(type));
         abilities.put("holds", !type.equals("rw") && !type.equals("semaphore") && !several());
         abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
         if (type.equals("semaphore")) abilities.put("permits", permits);
-        return loaded(abilities, "org.redisson", "redisson");
+        Map<String, Object> all = loaded(abilities, "org.redisson", "redisson");
+        // So do all of them before 3.11.
+        if (String.valueOf(all.get("version")).matches("([12]|3\\.([0-9]|10))\\..*")) all.put("confirms", false);
+        return all;
     }
 
     private boolean several() { return type.equals("redlock") || type.equals("multi"); }
@@ -184,7 +188,9 @@ public class RedissonLocks extends Adapter {
     private RLock lock(String key, boolean shared) throws ReflectiveOperationException {
         if (several()) {
             RLock[] each = clients.stream().map(c -> c.getLock(key)).toArray(RLock[]::new);
-            return type.equals("multi") ? new RedissonMultiLock(each) : new RedissonRedLock(each);
+            // Neither is an RLock before 3.11, where the other locks run all the same.
+            Object all = type.equals("multi") ? new RedissonMultiLock(each) : new RedissonRedLock(each);
+            return (RLock) all;
         }
         String method = switch (type) {
             case "fair" -> "getFairLock";
