@@ -58,6 +58,7 @@ type clientState struct {
 	until          int64  // end of the latest grant's lease, 0: it has none
 	released       int64  // time of its release's ok; 0: not yet
 	acted          int64  // when its latest operation began or ended, but for renewals; 0: none yet
+	asking         bool   // its latest acquire has not ended
 	waiting, lost  bool
 	refusals       []int64 // when its latest acquire was made to wait, the latest ones
 	busy, last     *pending
@@ -94,6 +95,9 @@ func (r *Runner) Observe(e history.Event) {
 	}
 	if e.F != history.Renew {
 		c.acted = max(c.acted, e.Time)
+	}
+	if e.F == history.Acquire && e.Mode != history.Nested {
+		c.asking = e.Type == history.Invoke
 	}
 	switch {
 	case e.F == history.Acquire && e.Mode == history.Nested:
