@@ -41,14 +41,19 @@ func (g *grant) hasNoLease() bool {
 const spent = 0.9
 
 // presumedHold is how long a grant without a lease held the lock by all that is known; it is
-// empty where a fault was on when it was given. If its client's library promises to renew it, it does not end by
-// itself.
+// empty where a fault was on when it was given. One that was over a lease before the client learnt of its grant is no
+// excuse: what it ended had ended by then, and the answer to the acquire was not late for it. If the client's library
+// promises to renew the grant, it does not end by itself.
 func (n *holdRules) presumedHold(g *grant) interval {
 	s := interval{g.okT, g.believedEnd}
 	if n.ttl > 0 && !g.watchdog {
 		s.to = min(s.to, satAdd(g.okT, int64(spent*float64(n.ttl))))
 	}
-	s.to = min(s.to, n.faults.harmFrom(g.process, g.lo))
+	since := g.lo
+	if n.ttl > 0 {
+		since = max(since, g.okT-n.ttl)
+	}
+	s.to = min(s.to, n.faults.harmFrom(g.process, since))
 	return s
 }
 
