@@ -32,7 +32,7 @@ type Options struct {
 	Part     Part          // of the space; the zero one for all of it
 	Time     time.Duration // for the search
 	Find     []string      // anomalies; nil: all of required properties
-	// IgnoreHazards leaves out stale writes after expiry.
+	// IgnoreHazards leaves out lease hazards (verdict.Hazard).
 	IgnoreHazards  bool
 	FailFast       bool // end with the first counterexample that repeats
 	Seed           uint64

@@ -90,7 +90,7 @@ func (o Options) signatures(v verdict.Verdict, s *scenarios.Scenario) []Signatur
 	var out []Signature
 	find := o.Find
 	for _, g := range v.Groups() {
-		if o.IgnoreHazards && late(g) {
+		if o.IgnoreHazards && g.Class() == verdict.Hazard {
 			continue
 		}
 		if !g.Required && !slices.Contains(find, g.Name) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -39,6 +40,29 @@ func TestKindWords(t *testing.T) {
 		}
 		if got := (Target{}).kindsOf(s); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: %q, want %q", fault, got, want)
+		}
+	}
+}
+
+// What is counted as a lease hazard is left out if hazards are ignored, of a session lock, too, which has no lease
+// that could have ended.
+func TestIgnoreHazards(t *testing.T) {
+	all := verdict.Verdict{Valid: verdict.False, Properties: map[string]verdict.Property{
+		verdict.Register: {Valid: verdict.False, Required: true}, verdict.Exclusion: {Valid: verdict.False, Required: true},
+	}, Anomalies: []verdict.Anomaly{
+		{Name: "stale-write", Property: verdict.Register, Key: "k1"},
+		{Name: "stale-write", Property: verdict.Register, Key: "k2", Cause: "lease-outlived"},
+		{Name: "stale-write", Property: verdict.Register, Key: "k3", Cause: "not-renewed"},
+		{Name: "granted-early", Property: verdict.Exclusion, Key: "k4", Cause: "granted-early"},
+	}}
+	s, err := scenarios.Parse("x.yaml", []byte("name: x\nabout: x\nlocks: [redis]\nclients:\n  A: acquire, write\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ignore, want := range map[bool]int{false: 4, true: 2} {
+		got := Options{IgnoreHazards: ignore}.signatures(all, s)
+		if len(got) != want || ignore && slices.ContainsFunc(got, Signature.Hazard) {
+			t.Errorf("ignored %v: %v, want %d", ignore, got, want)
 		}
 	}
 }

@@ -82,7 +82,7 @@ unusable arguments, 255 picklock itself failed.`,
 	fl.DurationVar(&f.finish, "finish", 75*time.Second, "shrink and replay for at most this long; 0s: leave counterexamples as they were found")
 	fl.IntVar(&f.depth, "max-faults", 2, "inject at most this many faults in a schedule: 0, 1 or 2")
 	fl.StringSliceVar(&f.find, "find", nil, "search for these anomalies only (default: all that break a required property)")
-	fl.BoolVar(&f.beyond, "ignore-hazards", false, "ignore lease hazards: a stale write after the lease has ended, which only fencing can refuse")
+	fl.BoolVar(&f.beyond, "ignore-hazards", false, "ignore lease hazards: stale writes that any lease or session allows, and only fencing can refuse")
 	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules side by side (default: as many as the processors carry)")
 	fl.IntVar(&f.replays, "replays", 20, "replay each counterexample this often, with the machine to itself")
 	fl.StringVar(&f.strategy, "strategy", hunt.Guided, "search in this way: "+strings.Join(hunt.Strategies(), ", "))
