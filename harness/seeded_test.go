@@ -52,6 +52,7 @@ var bugs = []kept{
 	{"line-of-the-gone", "waiter-gives-up", "deadlock"},
 	{"line-of-three", "hunt none", "deadlock"},
 	{"mail-of-longer-keys", "hunt none", "granted-early"},
+	{"outlived-place", "hunt pause:client", "double-grant"},
 	{"owner-is-host", "sleeping-release", "wrong-release"},
 	{"reader-frees-all", "hunt none", "granted-early"},
 	{"readers-share-lease", "hunt none", "granted-early"},

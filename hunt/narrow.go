@@ -23,6 +23,7 @@ var narrow = map[string]struct {
 	five:     {strikes: endOfFirst, ends: fiveEnds},
 	shorter:  {strikes: strayingOwner, ends: strayingEnds, soon: true},
 	longer:   {strikes: strayingOwner, ends: strayingEnds, soon: true},
+	waits:    {strikes: strayingWaiter, ends: strayingWaiterEnds},
 }
 
 // alone is the workload of a client that extends its lease while nobody waits: what the service ends
@@ -80,3 +81,24 @@ const mostLapses = 2
 // lapseEnds are after the client has given up, and so early that a watchdog which renews the grant a third of a lease
 // later still finds it, on a busy machine, too.
 var lapseEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.2}}}
+
+// waits is the workload of a client whose place in line goes while it waits: its session, or what else tells the
+// service that it still waits, has a lease of its own. The lock must not be granted to it by that place. In the
+// other workloads the holder does not work for long enough.
+const waits = "waits"
+
+// longWait are its programs, for a lock that is kept while A works.
+var longWait = []string{
+	waits,
+	"acquire, read, work 6 leases, write, release",
+	"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
+	"await B waiting or 3 leases, acquire, read, work 0.6 leases, write, release",
+}
+
+// strayingWaiter is that B stands still, or hears or says nothing, from when it waits.
+func strayingWaiter(f fault, at scenarios.Trigger) bool {
+	return f.whom == clientNames[1] && at.At == scenarios.Event && (f.word == "pause" || f.word == "cut" || f.word == "hold" && strings.HasPrefix(f.text, "hold: "+scenarios.Servers))
+}
+
+// strayingWaiterEnds are when B's lease is over, and A still works.
+var strayingWaiterEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}

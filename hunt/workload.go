@@ -119,6 +119,9 @@ func workloads(t Target) []workload {
 			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release"})
 	}
 	texts = slices.Insert(texts, kindsFrom, kindWorkloads(t)...)
+	if t.Kept {
+		texts = append(texts, longWait)
+	}
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
 	}

@@ -46,8 +46,9 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 	if err := compose.Build(ctx, o.Settings.Cluster, o.Runtime, say); err != nil {
 		return nil, nil, target, err
 	}
-	for {
+	for before := 0; ; {
 		pool := NewPool(*o, target)
+		pool.n = before // each testbed has a folder of its own, also of those that have ended
 		say(fmt.Sprintf("start %s for up to %d runs side by side, with a lease of %v", target.Lock, n, target.TTL))
 		runners, err := pool.Open(ctx, n)
 		if err != nil {
@@ -62,6 +63,7 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 			if err := pool.Close(); err != nil {
 				return nil, nil, target, err
 			}
+			before = pool.n
 			continue
 		}
 		busy, err := target.Probe(ctx, runners[:min(n, apart(target))])
@@ -75,6 +77,7 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 		if err := pool.Close(); err != nil {
 			return nil, nil, target, err
 		}
+		before = pool.n
 		o.Settings.TTL = 2 * target.TTL
 		permits := target.Permits // as they were learnt
 		if target, err = o.Target(ctx, info); err != nil {
@@ -84,16 +87,16 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 	}
 }
 
-// learn finds out what a lock can do that does not say so before it is opened. again: it needs other clients than
-// were started for it. The clients of a library's lock start sooner from then on, if that can be done: a hunt starts
-// hundreds.
+// learn finds out whether a lock is kept for longer than a lease, and, if it says so only when it is opened, what it
+// can do. again: it needs other clients than were started for it. The clients of a library's lock start sooner from
+// then on, if that can be done: a hunt starts hundreds.
 func learn(ctx context.Context, info clients.Info, target *hunt.Target, runner hunt.Runner, say func(text string)) (again bool, err error) {
-	if !info.Declares && info.Library == nil {
-		return false, nil
-	}
-	had := target.ClientNames()
-	if err := target.Learn(ctx, runner); err != nil {
+	had, learnt := target.ClientNames(), *target
+	if err := learnt.Learn(ctx, runner); err != nil {
 		return false, err
+	}
+	if target.Kept = learnt.Kept; info.Declares || info.Library != nil {
+		*target = learnt
 	}
 	if info.Library != nil && info.Library.Slow() {
 		if err := info.Library.Quicken(ctx, say); err != nil {

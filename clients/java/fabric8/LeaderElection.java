@@ -46,7 +46,7 @@ public class LeaderElection extends Adapter {
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", false);
         abilities.put("watchdog", true);
-        return loaded(abilities, "io.fabric8", "kubernetes-client", kubernetes.getClass());
+        return loaded(abilities, "io.fabric8", "kubernetes-client", KubernetesClient.class);
     }
 
     /** So many seconds of a lease of 15. */
