@@ -189,6 +189,9 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	}
 	defer dir.Close()
 	f.Dir = dir.Testbeds()
+	if !f.part.Whole() {
+		f.Learn = testbeds.Declared
+	}
 	known, err := dir.Known()
 	if err != nil {
 		return err

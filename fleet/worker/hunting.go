@@ -52,6 +52,7 @@ func (w *worker) hunt(ctx context.Context, j *job) (*hunting, error) {
 		return nil, err
 	}
 	o := j.job.Testbeds(j.job.Runtime)
+	o.Learn = testbeds.Nothing // the coordinator has numbered the schedules
 	o.Self, o.Dir = w.o.Self, filepath.Join(w.o.Dir, fmt.Sprintf("%s-%d", j.campaign.ID, j.job.Number))
 	target, err := o.Target(ctx, info)
 	if err != nil {

@@ -39,10 +39,25 @@ type Options struct {
 	// AsCarried: the number of runs side by side is only the most there may be; there are as many as the
 	// processors carry.
 	AsCarried bool
+	// Learn is what a run before the search may find out: the space depends on it.
+	Learn Learning
 
 	chosen         bool // the lease is not what the user named
 	besideOfLarger int  // see testbed
 }
+
+// Learning is what a first run may find out of a lock.
+type Learning int
+
+const (
+	// Everything is what the lock declares when it is opened, and what it does.
+	Everything Learning = iota
+	// Declared is for one of several processes that run parts of the same space: none may have another one by
+	// what it measures.
+	Declared
+	// Nothing is for a space that somebody has numbered before any lock was open.
+	Nothing
+)
 
 // shortest is the lease of a hunt where the lock keeps so short a one: long enough that
 // what this machine does late is a small part of it.

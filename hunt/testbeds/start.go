@@ -54,7 +54,7 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 		if err != nil {
 			return nil, nil, target, err
 		}
-		again, err := learn(ctx, info, &target, runners[0], say)
+		again, err := o.learn(ctx, info, &target, runners[0], say)
 		if err != nil {
 			return nil, nil, target, errors.Join(err, pool.Close())
 		}
@@ -90,20 +90,32 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 // learn finds out whether a lock is kept for longer than a lease, and, if it says so only when it is opened, what it
 // can do. again: it needs other clients than were started for it. The clients of a library's lock start sooner from
 // then on, if that can be done: a hunt starts hundreds.
-func learn(ctx context.Context, info clients.Info, target *hunt.Target, runner hunt.Runner, say func(text string)) (again bool, err error) {
-	had, learnt := target.ClientNames(), *target
-	if err := learnt.Learn(ctx, runner); err != nil {
-		return false, err
+func (o *Options) learn(ctx context.Context, info clients.Info, target *hunt.Target, runner hunt.Runner, say func(text string)) (again bool, err error) {
+	opened, slow := info.Declares || info.Library != nil, info.Library != nil && info.Library.Slow()
+	if o.Learn == Everything || o.Learn == Declared && opened || slow {
+		learnt := *target
+		if err := learnt.Learn(ctx, runner); err != nil {
+			return false, err
+		}
+		again = o.take(target, learnt, opened)
 	}
-	if target.Kept = learnt.Kept; info.Declares || info.Library != nil {
-		*target = learnt
-	}
-	if info.Library != nil && info.Library.Slow() {
+	if slow {
 		if err := info.Library.Quicken(ctx, say); err != nil {
 			say(err.Error()) // the hunt is slower, and no worse
 		}
 	}
-	return !slices.Equal(had, target.ClientNames()), nil
+	return again, nil
+}
+
+// take adds to what is known of a lock what a run has found out: of one that says it when it is opened all, of any
+// other that it is kept. again: it needs other clients.
+func (o *Options) take(target *hunt.Target, learnt hunt.Target, opened bool) (again bool) {
+	had := *target
+	if opened && o.Learn != Nothing {
+		*target = learnt
+	}
+	target.Kept = learnt.Kept && o.Learn == Everything
+	return !slices.Equal(had.ClientNames(), target.ClientNames())
 }
 
 // CheckFaults says what of the kinds of fault of a hunt cannot be: each is a kind, or a
