@@ -1,6 +1,9 @@
 package clients
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Library is the library whose lock is tested, if clients in its own language use it: each is a
 // program that speaks the exec protocol.
@@ -25,6 +28,9 @@ type Library struct {
 	// Command starts the program that Build has made, as one command line of a shell. The error says
 	// so if there is none.
 	Command func() (string, error)
+	// Cold is what a client's first acquire may last, in which its language's runtime loads what it needs. A shorter
+	// lease is over when the first grant comes.
+	Cold time.Duration
 	// Slow says that Quicken would make clients start sooner.
 	Slow func() bool
 	// Quicken makes clients start sooner, if clients of this lock have run on this machine since Build

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	golang "github.com/picklock/picklock/clients/go"
 	"github.com/picklock/picklock/clients/java"
@@ -30,6 +31,7 @@ type language struct {
 	published func(ctx context.Context, registry, library string) ([]string, error)
 	registry  string
 	command   func(p program, dir string) (string, error)
+	cold      time.Duration // see clients.Library
 	// archive, if there is one, uses what clients have told to make later ones start sooner.
 	archive func(ctx context.Context, p program, dir string) (made bool, err error)
 }
@@ -58,7 +60,7 @@ var (
 		own:   func(p program) []string { return []string{p.folder + "/pom.xml", p.folder + "/*.java"} },
 		tools: []tool{{"mvn", "apt install maven"}, {"javac", "apt install default-jdk-headless"}, {"java", "apt install default-jre-headless"}},
 		build: buildJava, published: publishedMaven, registry: mavenCentral,
-		command: startJava, archive: archiveJava,
+		command: startJava, archive: archiveJava, cold: time.Second,
 	}
 	pythonLanguage = &language{
 		name: "Python", recipe: 2, sources: python.Sources, shared: []string{"picklock.py"},

@@ -64,7 +64,7 @@ func (l line) info(version string) clients.Info {
 				}
 				return l.info(version), nil
 			},
-			Published: p.published, Build: p.build, Command: p.command, Slow: p.slow, Quicken: p.quicken,
+			Published: p.published, Build: p.build, Command: p.command, Cold: l.language.cold, Slow: p.slow, Quicken: p.quicken,
 		},
 		Open: p.open,
 	}

@@ -75,7 +75,7 @@ unusable arguments, 255 picklock itself failed.`,
 	fl.StringVar(&s.Cluster, "cluster", "", "run it on this cluster: a name or NAME@VERSION, or a Compose file (default: the lock's own)")
 	endpointFlagsTold(c, &s.Cluster)
 	fl.StringVar(&s.Fencing, "fencing", "none", fencingHelp+listed(fencingValues()))
-	fl.DurationVar(&s.TTL, "ttl", 0, "lease (default: the shortest that the lock keeps, at least 250ms)")
+	fl.DurationVar(&s.TTL, "ttl", 0, "lease (default: the shortest that the lock keeps, at least 250ms; of a library in Java at least 1s)")
 	faultsFlag(fl, &s.Faults, nemesis.All)
 	fl.BoolVar(&s.IgnoreLost, "ignore-lost", false, "let clients go on if their library reports that the lock is lost")
 	fl.DurationVar(&f.limit, "duration", 90*time.Second, "search for this long; shrinking and replaying come after it")

@@ -72,6 +72,9 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	}
 	if s.TTL == 0 {
 		s.TTL, o.chosen = max(shortest, info.MinTTL), true
+		if info.Library != nil {
+			s.TTL = max(s.TTL, info.Library.Cold)
+		}
 	}
 	var leases []time.Duration
 	if o.chosen {

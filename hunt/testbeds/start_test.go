@@ -4,8 +4,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/workloads"
 )
+
+// The lease that is chosen is no shorter than what the service keeps, nor than a cold client's first acquire lasts.
+func TestChosenLease(t *testing.T) {
+	second := &clients.Library{Cold: time.Second}
+	for name, tc := range map[string]struct {
+		info clients.Info
+		ttl  time.Duration
+		want time.Duration
+	}{
+		"the shortest":          {clients.Info{MinTTL: 10 * time.Millisecond}, 0, shortest},
+		"what the service does": {clients.Info{MinTTL: 2 * time.Second, Library: second}, 0, 2 * time.Second},
+		"a virtual machine":     {clients.Info{MinTTL: 100 * time.Millisecond, Library: second}, 0, time.Second},
+		"what the user names":   {clients.Info{MinTTL: 100 * time.Millisecond, Library: second}, 300 * time.Millisecond, 300 * time.Millisecond},
+	} {
+		o := Options{Settings: workloads.Settings{TTL: tc.ttl}}
+		if target, err := o.Target(t.Context(), tc.info); err != nil || target.TTL != tc.want {
+			t.Errorf("%s: %v, %v, want %v", name, target.TTL, err, tc.want)
+		}
+	}
+}
 
 // Who runs a part of a space must have the same one as the others: what is measured changes none, and nothing one
 // that was numbered before the lock was open.

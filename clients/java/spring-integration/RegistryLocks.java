@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.locks.Lock;
 import org.springframework.context.Lifecycle;
+import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
@@ -49,6 +50,9 @@ public class RegistryLocks extends Adapter {
         LettuceConnectionFactory factory = new LettuceConnectionFactory(at[0], Integer.parseInt(at[1]));
         factory.afterPropertiesSet();
         start(factory);
+        RedisConnection connection = factory.getConnection(); // an application has its connection before it asks for a lock
+        connection.ping();
+        connection.close();
         return new RedisLockRegistry(factory, "picklock", ttl);
     }
 
