@@ -223,7 +223,7 @@ func Names() []string {
 func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 	d := &Definition{Name: nameOrFile, File: nameOrFile}
 	var err error
-	name, version, versioned := Version(nameOrFile)
+	name, _, _ := Version(nameOrFile)
 	switch {
 	case strings.HasPrefix(nameOrFile, EndpointPrefix):
 		d.Source, err = endpoints(strings.TrimPrefix(nameOrFile, EndpointPrefix))
@@ -245,10 +245,8 @@ func Load(ctx context.Context, nameOrFile string) (*Definition, error) {
 	if err := d.parse(ctx); err != nil {
 		return nil, err
 	}
-	if versioned {
-		if err := d.at(name, version); err != nil {
-			return nil, err
-		}
+	if err := d.takeVersion(); err != nil {
+		return nil, err
 	}
 	for _, s := range d.with(Register) {
 		return nil, fmt.Errorf("load %s: service %s: x-picklock: unknown role %q: want server", d.File, s.Name, s.Spec.Role)

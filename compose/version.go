@@ -19,8 +19,12 @@ func Version(cluster string) (name, version string, ok bool) {
 	return name, version, true
 }
 
-// at has the built-in servers of the definition be of another version.
-func (d *Definition) at(name, version string) error {
+// takeVersion has the built-in servers of the definition be of the version that its name has, if it has one.
+func (d *Definition) takeVersion() error {
+	name, version, ok := Version(d.Name)
+	if !ok {
+		return nil
+	}
 	for i := range d.Services {
 		l := d.Services[i].Spec.Local
 		if l == nil || len(l.Command) < 3 || l.Command[0] != "{self}" || l.Command[1] != "server" {

@@ -14,16 +14,23 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-// TestExecKinds: a program in another language that is a lock of each kind is tested as
-// that kind. It is found right, and with one mistake it is found wrong.
-func TestExecKinds(t *testing.T) {
-	t.Parallel()
+// kindsLock is an exec lock on Redis, in Python, which is of the kind that its arguments say.
+func kindsLock(t *testing.T) string {
+	t.Helper()
 	need(t, "redis")
 	testkit.NeedProgram(t, "python3", "apt-get install python3")
 	path, err := filepath.Abs("testdata/kinds_lock.py")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return "exec:python3 '" + path + "'"
+}
+
+// TestExecKinds: a program in another language that is a lock of each kind is tested as
+// that kind. It is found right, and with one mistake it is found wrong.
+func TestExecKinds(t *testing.T) {
+	t.Parallel()
+	program := kindsLock(t)
 	for kind, tc := range map[string]struct {
 		flags   string // of the run
 		kind    string // in run.json
@@ -37,7 +44,7 @@ func TestExecKinds(t *testing.T) {
 		"semaphore": {kind: "semaphore", permits: 2, event: `"permits":2`, proof: "while all 2 permits were out"},
 		"reentrant": {kind: "reentrant", event: `"mode":"nested"`, proof: "was granted the lock"},
 	} {
-		lock := "exec:python3 '" + path + "' " + kind
+		lock := program + " " + kind
 		try := func(t *testing.T, lock string) outcome {
 			t.Helper()
 			flags := append(strings.Fields(tc.flags), "--lock", lock, "--cluster", "redis", "--duration", "5s")
@@ -84,13 +91,8 @@ func TestExecKinds(t *testing.T) {
 // clients as it takes to give out one permit too many.
 func TestHuntOfExecSemaphore(t *testing.T) {
 	t.Parallel()
-	need(t, "redis")
-	testkit.NeedProgram(t, "python3", "apt-get install python3")
-	path, err := filepath.Abs("testdata/kinds_lock.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, out, err := invoke(t.Context(), "hunt", "--lock", "exec:python3 '"+path+"' semaphore wrong", "--cluster", "redis", "--max-faults", "0",
+	program := kindsLock(t)
+	code, out, err := invoke(t.Context(), "hunt", "--lock", program+" semaphore wrong", "--cluster", "redis", "--max-faults", "0",
 		"--fail-fast", "--duration", "40s", "--finish", "0s", "--jobs", "4", "--out", filepath.Join(t.TempDir(), "hunt"))
 	if err != nil || code != 1 || !strings.Contains(string(out), "while all 2 permits were out") {
 		t.Errorf("exit %d, %v\n%s", code, err, out)

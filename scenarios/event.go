@@ -54,7 +54,7 @@ type event struct {
 	seen  func(ctx context.Context, r *Runner, a *Await, server string) (bool, error)
 	looks bool
 
-	// wait returns when it is there, where its source tells of it by itself.
+	// wait returns when it is there, where its source tells of it by itself, or more shows it than at.
 	wait func(ctx context.Context, r *Runner, a *Await) error
 }
 

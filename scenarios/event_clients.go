@@ -12,7 +12,6 @@ import (
 // What can be awaited of a client, after its name: "A granted".
 var (
 	grantedEvent = event{what: "granted", text: clientText, ofActs: true, at: grantedAt}
-	waitingEvent = event{what: waits, text: clientText, ofActs: true, at: client(func(c *clientState) bool { return c.waiting || c.granted != 0 })}
 	lostEvent    = event{what: "lost", text: clientText, at: client(func(c *clientState) bool { return c.lost })}
 
 	doneEvent    = event{what: "done", text: clientText, ofActs: true, at: doneAt}
@@ -60,9 +59,6 @@ func grantedAt(r *Runner, a *Await) (int64, error) {
 
 // awaitState waits for what the clients' events tell.
 func (r *Runner) awaitState(ctx context.Context, a *Await) error {
-	if a.What == waits {
-		return r.awaitWaiting(ctx, a)
-	}
 	for {
 		r.mu.Lock()
 		at, err := a.event().at(r, a)

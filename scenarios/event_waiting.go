@@ -6,12 +6,15 @@ import (
 	"time"
 )
 
-// waits is the name of the event that a client waits for the lock.
-const waits = "waiting"
+// waitingEvent is that a client waits for the lock.
+var waitingEvent = event{
+	what: "waiting", text: clientText, ofActs: true, wait: awaitWaiting,
+	at: client(func(c *clientState) bool { return c.waiting || c.granted != 0 }),
+}
 
 // awaitWaiting waits until the service has made a client wait, or has granted it the lock. Many locks tell nothing of a
 // refusal: of them it is enough that what the client asked has been dealt with, and its acquire has not ended.
-func (r *Runner) awaitWaiting(ctx context.Context, a *Await) error {
+func awaitWaiting(ctx context.Context, r *Runner, a *Await) error {
 	h, err := r.hear(ctx, a)
 	if err != nil {
 		return err

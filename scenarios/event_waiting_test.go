@@ -75,7 +75,7 @@ func TestWaiting(t *testing.T) {
 				go tt.acts(r)
 				ctx, cancel := context.WithTimeout(t.Context(), long)
 				defer cancel()
-				err := r.awaitEvent(ctx, &Await{What: waits, Client: "B"})
+				err := r.awaitEvent(ctx, &Await{What: waitingEvent.what, Client: "B"})
 				came := time.Since(began)
 				if (err == nil) != (tt.at > 0) || err == nil && (came < tt.at || came > tt.at+20*time.Millisecond) {
 					t.Errorf("after %v: %v, want it at %v", came, err, tt.at)

@@ -125,7 +125,7 @@ func (r *Runner) there(a *Await) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := a.event()
-	if e.at == nil || e.wait != nil || a.asksServers() {
+	if e.at == nil || a.asksServers() {
 		return false
 	}
 	at, err := e.at(r, a)

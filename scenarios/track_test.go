@@ -22,13 +22,7 @@ func TestTables(t *testing.T) {
 		if e.text == nil || (e.form == nil) != (e.read == nil) {
 			t.Errorf("event %q cannot be named or read", e.what)
 		}
-		tellers := 0
-		for _, tells := range []bool{e.at != nil, e.seen != nil, e.wait != nil} {
-			if tells {
-				tellers++
-			}
-		}
-		if tellers != 1 {
+		if (e.at != nil || e.wait != nil) == (e.seen != nil) {
 			t.Errorf("event %q: want either clients, or servers, or who holds messages to tell of it", e.what)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/picklock/picklock/internal/built"
 )
 
 // A JVM spends half of a client's processor time on loading and verifying classes. An archive of those
@@ -52,7 +54,7 @@ func newClassList(dir string) string {
 
 // archiveJava makes the archive from what clients have told. The ones that still run may not have
 // written the end of their lists. Without a list it does nothing.
-func archiveJava(ctx context.Context, p program, dir string) (made bool, err error) {
+func archiveJava(ctx context.Context, dir string) (made bool, err error) {
 	classes, err := loadedClasses(filepath.Join(dir, classLists))
 	if err != nil || len(classes) == 0 || exists(filepath.Join(dir, classArchive)) {
 		return false, err
@@ -65,9 +67,8 @@ func archiveJava(ctx context.Context, p program, dir string) (made bool, err err
 	defer os.Remove(temp)
 	ctx, cancel := context.WithTimeout(ctx, archiveTakes)
 	defer cancel()
-	b := &building{program: p, dir: dir, final: dir, say: func(string) {}}
 	// Only G1 writes the JDK's own objects, which the clients' collector can read as well.
-	if _, err := b.run(ctx, "", "java", "-Xshare:dump", "-XX:+UseG1GC", "-Xmx256m", "-XX:SharedClassListFile="+list, "-XX:SharedArchiveFile="+temp, "@"+filepath.Join(dir, classPathFile)); err != nil {
+	if _, err := built.Run(ctx, dir, "java", "-Xshare:dump", "-XX:+UseG1GC", "-Xmx256m", "-XX:SharedClassListFile="+list, "-XX:SharedArchiveFile="+temp, "@"+filepath.Join(dir, classPathFile)); err != nil {
 		return false, err
 	}
 	return true, os.Rename(temp, filepath.Join(dir, classArchive))
@@ -116,7 +117,7 @@ func (p program) quicken(ctx context.Context, say func(text string)) error {
 	}
 	defer unlock()
 	began := time.Now()
-	made, err := p.language.archive(ctx, p, f.Path)
+	made, err := p.language.archive(ctx, f.Path)
 	if err != nil {
 		return fmt.Errorf("make an archive of the classes of %s: %w", p.lock, err)
 	}

@@ -33,7 +33,7 @@ type language struct {
 	command   func(p program, dir string) (string, error)
 	cold      time.Duration // see clients.Library
 	// archive, if there is one, uses what clients have told to make later ones start sooner.
-	archive func(ctx context.Context, p program, dir string) (made bool, err error)
+	archive func(ctx context.Context, dir string) (made bool, err error)
 }
 
 // tool is a program that a build needs, and how it is installed.

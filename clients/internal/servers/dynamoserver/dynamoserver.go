@@ -3,8 +3,6 @@ package dynamoserver
 
 import (
 	"net/http"
-	"os"
-	"os/exec"
 	"sync"
 	"testing"
 
@@ -19,14 +17,8 @@ var Part = servers.Part{Variable: "PICKLOCK_TEST_DYNAMODB", Do: serve}
 
 // Start starts one emulator. The test binary's TestMain has to know Part.
 func Start(t testing.TB) []*contract.Server {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	port := servers.FreePort(t)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), Part.Variable+"=127.0.0.1:"+port)
-	return []*contract.Server{servers.Start(t, port, cmd)}
+	return Part.Start(t, port, "127.0.0.1:"+port)
 }
 
 func serve(addr string) error {

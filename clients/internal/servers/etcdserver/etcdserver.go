@@ -4,8 +4,6 @@ package etcdserver
 import (
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"testing"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -20,14 +18,8 @@ var Part = servers.Part{Variable: "PICKLOCK_TEST_ETCD", Do: serve}
 
 // Start starts one server. The test binary's TestMain has to know Part.
 func Start(t testing.TB) []*contract.Server {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	port := servers.FreePort(t)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", Part.Variable, t.TempDir(), port, servers.FreePort(t)))
-	return []*contract.Server{servers.Start(t, port, cmd)}
+	return Part.Start(t, port, fmt.Sprintf("%s %s %s", t.TempDir(), port, servers.FreePort(t)))
 }
 
 func serve(v string) error {
