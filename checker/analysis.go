@@ -114,7 +114,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	an.tokens.doubted = doubted
 	for k := range inTime(an.limit, an.locks) {
 		if k.mutex() {
-			an.tokens.dropFalseConfirmations(k)
+			an.dropFalseConfirmations(k)
 		}
 	}
 	an.holdRules = holdRules{opt.TTL, an.faults}

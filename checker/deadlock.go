@@ -46,7 +46,7 @@ func waitsInVain(an *analysis, k *lock, broken []interval) []*wait {
 	if asked.next() == nil {
 		return nil
 	}
-	free := idle{[2][]interval{broken, joined(busy(an, k), an.opt.Bound)}, an.last}
+	free := idle{[2][]interval{broken, joined(busy(an, k, broken), an.opt.Bound)}, an.last}
 	var out []*wait
 	for at := int64(0); ; {
 		gap, ok := free.from(at)
@@ -109,12 +109,15 @@ func disturbed(an *analysis) []interval {
 	return out
 }
 
-// busy returns when the lock was not free, by begin.
-func busy(an *analysis, k *lock) []interval {
+// busy returns when the lock was not free, by begin. broken is when something was broken, joined. Requests that
+// were given up meanwhile may be carried out when all is well again, and each may be granted the lock
+// after the one before it.
+func busy(an *analysis, k *lock, broken []interval) []interval {
 	busy := make([]interval, 0, len(k.grants)+len(k.acquires))
 	for _, g := range k.grants {
 		busy = append(busy, interval{g.lo, g.heldUntil()})
 	}
+	late := map[int]int64{} // by broken interval: until when the requests given up in it may have leases
 	for _, o := range k.acquires {
 		unknown := o.typ == tInfo && o.comp >= 0
 		killed := o.comp < 0 && o.endT < an.last // its client was, while it waited
@@ -126,6 +129,12 @@ func busy(an *analysis, k *lock) []interval {
 			until = never // a hold without a lease need not end
 		}
 		busy = append(busy, interval{o.endT, until})
+		if i := endedBy(broken, o.endT-1); i < len(broken) && broken[i].from <= o.endT {
+			late[i] = satAdd(max(late[i], broken[i].to), an.maxLease)
+		}
+	}
+	for i, until := range late {
+		busy = append(busy, interval{broken[i].to, until})
 	}
 	sortBy(busy, func(s interval) int64 { return s.from })
 	return busy

@@ -10,7 +10,7 @@ import (
 
 // plainWaitsInVain looks at each acquire in each interval in which the lock was free.
 func plainWaitsInVain(an *analysis, k *lock) []*wait {
-	spans := append(disturbed(an), busy(an, k)...)
+	spans := append(disturbed(an), busy(an, k, joined(disturbed(an), an.opt.Bound))...)
 	sortBy(spans, func(s interval) int64 { return s.from })
 	at := int64(0)
 	var free []interval

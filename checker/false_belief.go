@@ -43,13 +43,42 @@ func (t *tokens) disproves(s *statement) *grant {
 	return t.succeeds(s.g, s.invT)
 }
 
+// freed says that a confirmed release probably freed another client's grant, which was given before the
+// release was sent, and had time left when a third grant was given after it, without a fault of the service. What
+// was released was over by its promise, which its client had learnt of in time, although it may have begun
+// late. If the answer is false, that explains both newer grants; if it is true, both were given early.
+func (an *analysis) freed(s *statement) bool {
+	if g := s.g; s.f != fRelease || g.hasNoLease() || g.promisedBy(g.okT) <= g.okT { // its time is that of a request which was not granted
+		return false
+	}
+	for n := range an.tokens.between(s.g, s.invT) {
+		if s.g.promisedAt(n.okT) > n.okT {
+			continue
+		}
+		for third := range an.tokens.between(n, min(n.promisedBy(n.okT), n.endsItself())) {
+			if third != s.g && third.okT > s.invT && !an.faults.onService(n.lo, third.okT) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// endsItself is when the grant's client asked for its release or learnt of its loss.
+func (g *grant) endsItself() int64 {
+	if r := g.release; r != nil {
+		return min(g.lostT, r.invT)
+	}
+	return g.lostT
+}
+
 // dropFalseConfirmations has the leases of a lock end when they do without the confirmations that
-// are shown false. Such an answer is what is wrong, and makes no other grant early.
-func (t *tokens) dropFalseConfirmations(k *lock) {
+// are shown false, or are probably false (freed). Such an answer is what is wrong, and makes no other grant early.
+func (an *analysis) dropFalseConfirmations(k *lock) {
 	var grants []*grant
 	answers := map[int32]bool{}
 	for _, s := range k.claims {
-		if s.f != fHolds && t.disproves(s) != nil {
+		if s.f != fHolds && an.tokens.disproves(s) != nil || an.freed(s) {
 			grants, answers[s.comp] = append(grants, s.g), true
 		}
 	}
@@ -90,7 +119,7 @@ func falseBelief(an *analysis, s *statement, next *grant) Anomaly {
 			g.process, format.Instant(s.endT), claimWords(s.f), g.with(), dur(s.endT-next.okT), next.got(), format.Instant(next.okT)),
 	}
 	if next.aliveOver(s.invT, s.endT) {
-		a.Explanation += fmt.Sprintf(", whose lease certainly had time left (%s)", dur(next.aliveUntil(s.endT)-s.endT))
+		a.Explanation += fmt.Sprintf(", whose lease certainly had time left (%s)", dur(next.leaseLeft(s.endT)))
 	}
 	if end := g.promisedBy(next.okT); end > 0 {
 		a.Explanation += fmt.Sprintf("; what it had been promised until then was over %s before", dur(s.endT-end))

@@ -40,7 +40,7 @@ func findFalseRejections(an *analysis) []Anomaly {
 		if other := w.latestOk(o.endT, g); other != nil && other.okT >= g.lo {
 			continue
 		}
-		left := g.aliveUntil(o.endT) - o.endT
+		left := g.leaseLeft(o.endT)
 		refs := append(g.evidenceAt(o.endT), o.inv, o.comp)
 		a := Anomaly{
 			Key: g.lock.name, Time: o.endT,

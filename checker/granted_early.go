@@ -38,8 +38,8 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		if newer.token != 0 {
 			what = fmt.Sprintf("was granted token %d", newer.token)
 		}
-		while := fmt.Sprintf("while %s's %s, granted %s earlier, certainly had %s left",
-			older.process, older.claim(), dur(e.from-older.okT), dur(left))
+		while := fmt.Sprintf("while %s's %s, granted %s earlier, %s",
+			older.process, older.claim(), dur(e.from-older.okT), older.leftWords(e.from))
 		switch {
 		case !e.newer.lock.mutex():
 			refs = append(refs, explainCrowd(e, &a)...)
@@ -132,21 +132,26 @@ func (g *grant) claim() string {
 	return c
 }
 
-// believe adds to the evidence of g's lease the promise without which the service's later word for g
-// would be what is false, and not that newer was granted (see succeeds).
+// believe adds to the evidence of g's lease the promise, or the renewals of unknown outcome, without which the service's
+// later word for g would be what is false, and not that newer was granted (see succeeds).
 func (t *tokens) believe(refs []int32, g, newer *grant) []int32 {
 	if !g.lock.mutex() { // of which no word is shown false
 		return refs
 	}
 	at := newer.okT
-	r := g.renewed.askedBeyond(at)
-	if r == nil || g.grantedBeyond(at) || g.beganLate(at) || slices.Contains(refs, r.ok) || !t.certainlyOlder(g, newer) {
+	if g.grantedBeyond(at) || g.beganLate(at) || !t.certainlyOlder(g, newer) {
 		return refs
 	}
-	for _, ref := range refs {
-		if g.claimedAfter(at, ref) {
-			return append(refs, r.ok)
+	var more []int32
+	if r := g.renewed.askedBeyond(at); r != nil {
+		more = append(more, r.ok)
+	} else {
+		for _, o := range g.maybeRenewed(at) {
+			more = append(more, o.inv)
 		}
+	}
+	if slices.ContainsFunc(refs, func(ref int32) bool { return g.claimedAfter(at, ref) }) {
+		return append(refs, more...)
 	}
 	return refs
 }

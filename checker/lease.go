@@ -132,6 +132,24 @@ func (g *grant) addRenewal(r renewal) {
 	g.renewed.add(r)
 }
 
+// askRenewal takes a renewal whose outcome is unknown until it is answered.
+func (g *grant) askRenewal(o *op) {
+	if g.unsure == nil {
+		g.unsure = new([]*op)
+	}
+	*g.unsure = append(*g.unsure, o)
+}
+
+// answerRenewal takes one whose outcome is known.
+func (g *grant) answerRenewal(o *op) {
+	if g.unsure == nil {
+		return
+	}
+	if n := len(*g.unsure); n > 0 && (*g.unsure)[n-1] == o { // a client asks one after the other
+		*g.unsure = (*g.unsure)[:n-1]
+	}
+}
+
 func satAdd(a, b int64) int64 {
 	if a > never-b {
 		return never
@@ -195,7 +213,7 @@ func (g *grant) releaseHeld() bool {
 // unconfirm takes these answers, by the indices of their events, for ones that confirm nothing.
 func (g *grant) unconfirm(answers map[int32]bool) {
 	if r := g.release; r != nil && answers[r.comp] {
-		r.heldOK = false
+		r.heldOK, r.untrue = false, true
 	}
 	old := g.renewals()
 	g.renewed = nil

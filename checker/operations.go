@@ -125,7 +125,11 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 				g.release = o
 				r.endBelief(g, t)
 			}
-		case fRenew, fHolds:
+		case fRenew:
+			if g != nil && g.process == e.Process {
+				g.askRenewal(o)
+			}
+		case fHolds:
 		default:
 			k.ops = push(k.ops, o)
 		}
@@ -140,6 +144,9 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 		o.comp, o.endT, o.typ = i, t, outcomeOf(e.Type)
 		if f == fRead {
 			o.value = e.Value
+		}
+		if f == fRenew && o.typ != tInfo && o.grant != nil {
+			o.grant.answerRenewal(o)
 		}
 		o.heldOK = e.Held && e.Type == history.OK && g != nil && g.process == e.Process
 	}

@@ -98,6 +98,7 @@ type op struct {
 	f       verb
 	typ     outcome
 	heldOK  bool // ok release by the grant's own process: the service confirmed it
+	untrue  bool // what it confirmed is shown false, or probably is
 	failed  bool // acquire: by the client's own program, not by the lock
 	busy    bool // acquire: another client had the lock when this one asked
 }
@@ -114,6 +115,7 @@ type grant struct {
 	lo           int64
 	since, lease int64
 	renewed      *renewals // nil where there is none
+	unsure       *[]*op    // its client's renewals whose outcome is unknown, by their invokes; nil where there is none
 	release      *op       // the first one
 	lost         int32
 	lostT        int64

@@ -95,9 +95,9 @@ func wrongBetween(victim, next *grant, t *tokens, faults *faultLog) *wrongReleas
 }
 
 // foreign says that a release is of a grant which victim's had certainly replaced, that the service
-// did not say that this grant was still in force, and that it need not have been.
+// did not say that this grant was still in force, or said so falsely, and that it need not have been.
 func foreign(o *op, victim, next *grant, t *tokens) bool {
 	g := o.grant
 	return g != nil && g != victim && g != next && g.process != victim.process && !o.heldOK &&
-		o.process == g.process && t.certainlyOlder(g, victim) && g.okT < victim.okT && !g.mayLast(o.invT)
+		o.process == g.process && t.certainlyOlder(g, victim) && g.okT < victim.okT && (o.untrue || !g.mayLast(o.invT))
 }

@@ -78,7 +78,7 @@ var accusable = map[string][]string{
 	"early":            {"granted-early/granted-early", "revoked-early/", "stale-write/granted-early"},
 	"forgets":          {"granted-early/granted-early", "revoked-early/", "double-grant/", "stale-write/granted-early"},
 	"frees anyone's":   {"wrong-release/", "granted-early/granted-early", "granted-early/wrong-release", "double-grant/wrong-release", "double-grant/", "revoked-early/wrong-release", "false-belief/released", "stale-write/granted-early", "revoked-early/"},
-	"two at once":      {"granted-early/granted-early", "double-grant/", "stale-write/granted-early", "false-belief/held", "deadlock/", "wrong-release/", "double-grant/wrong-release", "false-rejection/"},
+	"two at once":      {"granted-early/granted-early", "double-grant/", "stale-write/granted-early", "false-belief/held", "false-belief/extended", "false-belief/released", "deadlock/", "wrong-release/", "double-grant/wrong-release", "false-rejection/"},
 	"tokens repeat":    {"token-reuse/"},
 	"tokens fall":      {"token-regression/", "token-reuse/", "false-rejection/token-regression", "stale-write/granted-early"},
 	"extends the lost": {"false-belief/extended", "granted-early/granted-early", "granted-early/renewed-early", "stale-write/renewed-late", "stale-write/granted-early"},

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/picklock/picklock/history"
@@ -96,29 +97,64 @@ func (g *grant) promisedAt(t int64) int64 {
 }
 
 // succeeds is the first grant to another client that was certainly given after g, was answered
-// before by, and at whose answer g was over by what it had been promised; nil if there is none. A bound keeps a
-// hostile history from making this quadratic.
+// before by, and at whose answer g was over by what it had been promised; nil if there is none.
 func (t *tokens) succeeds(g *grant, by int64) *grant {
-	list := g.lock.grants
-	from, _ := slices.BinarySearchFunc(list, g.okT, func(n *grant, at int64) int { return cmp.Or(cmp.Compare(n.okT, at), -1) })
-	for _, n := range list[from:min(len(list), from+maxBetween)] {
-		if n.okT >= by {
-			return nil
-		}
-		if n.process != g.process && !g.mayLast(n.okT) && t.certainlyOlder(g, n) {
+	for n := range t.between(g, by) {
+		if !g.mayLast(n.okT) {
 			return n
 		}
 	}
 	return nil
 }
 
+// between yields the grants to other clients that were certainly given after g and answered before by.
+// A bound keeps a hostile history from making this quadratic.
+func (t *tokens) between(g *grant, by int64) iter.Seq[*grant] {
+	list := g.lock.grants
+	from, _ := slices.BinarySearchFunc(list, g.okT, func(n *grant, at int64) int { return cmp.Or(cmp.Compare(n.okT, at), -1) })
+	return func(yield func(*grant) bool) {
+		for _, n := range list[from:min(len(list), from+maxBetween)] {
+			if n.okT >= by || n.process != g.process && t.certainlyOlder(g, n) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
 // mayLast says that the lease may have had time left at t.
-func (g *grant) mayLast(t int64) bool { return g.promisedAt(t) > t || g.beganLate(t) }
+func (g *grant) mayLast(t int64) bool {
+	return g.promisedAt(t) > t || g.beganLate(t) || len(g.maybeRenewed(t)) > 0
+}
+
+// maybeRenewed lists renewals of unknown outcome that may have had the lease last beyond t, if each did what it was
+// asked for; nil for none. A bound keeps a hostile history from making this quadratic.
+func (g *grant) maybeRenewed(t int64) []*op {
+	if g.unsure == nil {
+		return nil
+	}
+	until := max(g.promisedAt(t), g.latestEnd())
+	list := (*g.unsure)[max(0, len(*g.unsure)-maxBetween):]
+	for i, o := range list {
+		if o.invT >= min(t, until) {
+			return nil
+		}
+		if until = satAdd(until, g.lease); until > t {
+			return list[:i+1]
+		}
+	}
+	return nil
+}
 
 // beganLate says that the lease may have lasted beyond t without a renewal, since its client learnt of
 // it only after a tenth of it: since tells little of when it began, which may have been just before.
-func (g *grant) beganLate(t int64) bool {
-	return g.lease > 0 && 10*(g.okT-g.since) > g.lease && satAdd(g.okT, g.lease) > t
+func (g *grant) beganLate(t int64) bool { return g.latestEnd() > t }
+
+// latestEnd is when a lease that began late ended at the latest, without a renewal; 0 if it did not begin late.
+func (g *grant) latestEnd() int64 {
+	if g.lease <= 0 || 10*(g.okT-g.since) <= g.lease {
+		return 0
+	}
+	return satAdd(g.okT, g.lease)
 }
 
 // maxBetween is how many grants are looked at.

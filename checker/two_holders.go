@@ -89,7 +89,7 @@ func (an *analysis) blame(a *Anomaly, older, newer *grant, early bool) *grant {
 		a.Explanation += older.overWords()
 	case early:
 		a.Cause = "granted-early"
-		a.Sizes["remaining"] = older.aliveUntil(newer.okT) - newer.okT
+		a.Sizes["remaining"] = older.leaseLeft(newer.okT)
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
 	default:
 		end := older.promisedAt(newer.okT)

@@ -14,13 +14,13 @@ const patientPart = 10
 // longer than any wait before that was rewarded; "" if nobody was. The record is too short
 // then to distinguish a lock that was about to be granted from one that never would have been.
 func unanswered(an *analysis) string {
-	broken := int64(0) // when something was last
-	for _, s := range disturbed(an) {
-		broken = max(broken, s.to)
+	broken, well := joined(disturbed(an), an.opt.Bound), int64(0)
+	if n := len(broken); n > 0 {
+		well = broken[n-1].to
 	}
 	for _, k := range an.locks {
-		free := interval{broken, an.last}
-		for _, s := range busy(an, k) {
+		free := interval{well, an.last}
+		for _, s := range busy(an, k, broken) {
 			free.from = max(free.from, s.to)
 		}
 		if free.to-free.from <= an.opt.Bound/patientPart {

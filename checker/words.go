@@ -53,6 +53,26 @@ func (g *grant) leaseWords(whose string, t int64) string {
 	return fmt.Sprintf("; %s %s had ended %s before", whose, lease, dur(t-end))
 }
 
+// leftWords says how the grant certainly was in force at t: by what had been promised, or by what the service
+// said later.
+func (g *grant) leftWords(t int64) string {
+	left := g.leaseLeft(t)
+	if g.promisedBy(t) > t {
+		return fmt.Sprintf("certainly had %s left", dur(left))
+	}
+	asked, word := never, ""
+	if r := g.renewed.provesBeyond(t); r != nil {
+		asked, word = r.heldUntil, "renewal"
+	}
+	if r := g.release; g.releaseHeld() && r.invT > t && r.invT < asked {
+		asked, word = r.invT, "release"
+	}
+	if word == "" {
+		return fmt.Sprintf("certainly had %s left", dur(left))
+	}
+	return fmt.Sprintf("had not ended: the lock answered %s's %s, sent %s later, that %s had held it until then", g.process, word, dur(asked-t), g.process)
+}
+
 // overWords says that the lease was over when its client learnt of the grant.
 func (g *grant) overWords() string {
 	if g.okT <= g.promised {

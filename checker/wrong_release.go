@@ -28,7 +28,7 @@ func findWrongReleases(an *analysis) []Anomaly {
 			out = append(out, wrongWithoutLease(an, w))
 			continue
 		}
-		left := w.victim.aliveUntil(w.next.okT) - w.next.okT
+		left := w.victim.leaseLeft(w.next.okT)
 		refs := append(w.victim.evidenceAt(w.next.okT), w.by.ok, w.next.ok, w.release.inv, w.release.comp,
 			w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
 		a := Anomaly{

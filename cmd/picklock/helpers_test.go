@@ -129,7 +129,7 @@ func TestHelpers(t *testing.T) {
 				dir := r.copied(t)
 				releaseAnybodys(t, dir)
 				said, kept := r.prove(t, dir, r.release, program)
-				wants(t, said, "scenario run del-without-owner: it broke: false-belief, granted-early, ", "The lock was to hold.")
+				wants(t, said, "scenario run del-without-owner: it broke: ", ", wrong-release. The lock was to hold.")
 				if i := slices.IndexFunc(kept, func(report string) bool { return strings.Contains(said, report) }); i < 0 {
 					t.Errorf("what it says names none of the reports that are kept: %q\n%s", kept, said)
 				}
