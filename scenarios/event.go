@@ -54,7 +54,7 @@ type event struct {
 	seen  func(ctx context.Context, r *Runner, a *Await, server string) (bool, error)
 	looks bool
 
-	// wait returns when it is there, where its source tells of it by itself, or more shows it than at.
+	// wait, if it is set, returns when the event is there: its source tells of it by itself, or at alone does not show it.
 	wait func(ctx context.Context, r *Runner, a *Await) error
 }
 
