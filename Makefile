@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue catalogue-docker test check race lint soundness libraries library-hunts slow bench reported seeded fuzz mutate soak fleet release docs
+.PHONY: build demo catalogue catalogue-docker test check race lint soundness services libraries library-hunts slow bench reported seeded fuzz mutate soak fleet release docs
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -56,6 +56,10 @@ libraries: build
 library-hunts: build
 	scripts/install redis-server zookeeper java postgres python3 node npm maven jdk pip
 	$(GO) run ./scripts/library-hunts -time $(TIME) -locks "$(LOCKS)" -page docs/results/libraries.md $(FLAGS)
+
+# The checker against simulated lock services, with new draws each time: DRAWS of each service (20,000), TIMES over.
+services:
+	for n in $$(seq $(or $(TIMES),1)); do $(GO) test -count=1 ./checker -run 'Test(Sound|Broken)Services' -rapid.seed=0 -rapid.checks=$$(($(or $(DRAWS),20000) / 20)) || exit 1; done
 
 # The catalogue, the helpers' projects and the seeded bugs with eight busy loops beside them: what a slow
 # machine cannot show is discarded, and never a tick. Hours. ARGS=catalogue for a part.

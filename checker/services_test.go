@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"flag"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,10 +34,19 @@ func drawTraits(t *rapid.T) traits {
 	return is
 }
 
-// often draws more runs than is usual: one takes less than a millisecond.
+// often draws more runs than is usual: one takes less than a millisecond. They are the same ones each
+// time, so that a change is judged by what it changed. "make services" draws new ones: -rapid.seed=0.
 func often(t *testing.T, f func(*rapid.T)) {
 	t.Helper()
-	for range 20 {
+	seed, given := flag.Lookup("rapid.seed"), false
+	flag.Visit(func(f *flag.Flag) { given = given || f == seed })
+	if !given {
+		defer func() { _ = seed.Value.Set("0") }()
+	}
+	for n := range 20 {
+		if !given {
+			_ = seed.Value.Set(strconv.Itoa((n + 1) * 1_000_000)) // rapid draws near a seed
+		}
 		if rapid.Check(t, f); t.Failed() {
 			return
 		}

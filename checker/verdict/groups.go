@@ -39,7 +39,7 @@ type Consequence struct {
 // consequence.
 func (v Verdict) Groups() []Group {
 	g := grouping{v: v, parent: make([]int, len(v.Anomalies)), weak: make([]bool, len(v.Anomalies)),
-		pairs: map[pair][]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}}
+		pairs: map[pair][]int{}, newest: map[lockGrant]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}}
 	return g.groups()
 }
 
@@ -69,10 +69,11 @@ type grouping struct {
 	parent []int  // position of the anomaly that led to this one; -1: none
 	weak   []bool // that it did is likely only
 	// Where to look for a cause: by the two grants that met, and by the lock.
-	pairs map[pair][]int
-	first map[lockAnomaly]int // of each kind the first of each lock
-	stale map[int64]int       // stale writes by their sequence number
-	freed map[lockGrant]int   // wrong releases by the grant that was released
+	pairs  map[pair][]int
+	newest map[lockGrant]int   // early and double grants by the newer of the grants
+	first  map[lockAnomaly]int // of each kind the first of each lock
+	stale  map[int64]int       // stale writes by their sequence number
+	freed  map[lockGrant]int   // wrong releases by the grant that was released
 }
 
 // maxPaired bounds the pairs of one anomaly: a semaphore's can be of many grants.
@@ -135,6 +136,13 @@ func (g *grouping) attach(i int) {
 	if n := len(a.Effects); a.Name == "stale-write" && n > 0 {
 		g.stale[a.Effects[n-1]] = i // the write itself is the last of its evidence
 	}
+	if a.Name == "granted-early" || a.Name == "double-grant" {
+		if of, named := newestOf(a); named {
+			if _, known := g.newest[of]; !known {
+				g.newest[of] = i
+			}
+		}
+	}
 	if a.Name == "wrong-release" && len(a.Grants) > 0 && a.Grants[0] != "" {
 		g.freed[lockGrant{a.Key, a.Grants[0]}] = i
 	}
@@ -151,6 +159,11 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 		switch o.Link {
 		case SameGrants:
 			at, ok = g.met(a, o.Anomalies...)
+		case SameNewest:
+			if of, named := newestOf(a); named {
+				at, ok = g.newest[of]
+				ok = ok && g.v.Anomalies[at].Time <= a.Time && slices.Contains(o.Anomalies, g.v.Anomalies[at].Name)
+			}
 		case SameWrite:
 			at, ok = g.byWrite(a)
 		case SameRelease:
@@ -165,6 +178,14 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 		}
 	}
 	return 0, false, false
+}
+
+// newestOf returns the newest grant of a, which is the last that it names.
+func newestOf(a *Anomaly) (of lockGrant, ok bool) {
+	if len(a.Grants) == 0 || a.Grants[len(a.Grants)-1] == "" {
+		return lockGrant{}, false
+	}
+	return lockGrant{a.Key, a.Grants[len(a.Grants)-1]}, true
 }
 
 // byWrite finds the stale write that a's evidence holds: it overwrote, or it was lost itself.

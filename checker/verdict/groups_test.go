@@ -67,6 +67,15 @@ func TestGroups(t *testing.T) {
 		{"locks without leases", []Anomaly{
 			in("double-grant", "", "a.1 b.1", 1), in("stale-write", "interleaved", "b.1 a.1", 2), in("two-holders", "", "a.1 b.1", 1), in("stale-write", "", "x.1 y.1", 3),
 		}, []string{"double-grant 1 > stale-write 1 two-holders 1", "stale-write 1"}},
+		{"a grant that was wrong towards one holder, and met another", []Anomaly{
+			in("double-grant", "", "a.1 b.1", 1), in("double-grant", "", "a.1 c.1", 2), in("two-holders", "granted-early", "b.1 c.1", 2),
+		}, []string{"double-grant 2 > two-holders 1"}},
+		{"the older of two was the wrong grant", []Anomaly{
+			in("double-grant", "", "a.1 b.1", 1), in("two-holders", "granted-early", "b.1 c.1", 2),
+		}, []string{"double-grant 1", "two-holders/granted-early 1"}},
+		{"a wrong grant that came after it", []Anomaly{
+			in("double-grant", "", "a.1 c.1", 3), in("two-holders", "granted-early", "b.1 c.1", 2),
+		}, []string{"double-grant 1", "two-holders/granted-early 1"}},
 		{"a release that frees another's lock, of one without leases", []Anomaly{
 			in("wrong-release", "", "a.1 b.1 c.1", 7), in("double-grant", "wrong-release", "b.1 c.1", 7), in("two-holders", "", "b.1 c.1", 7), in("double-grant", "", "d.1 e.1", 9),
 		}, []string{"wrong-release 1 > double-grant 1 two-holders 1", "double-grant 1"}},

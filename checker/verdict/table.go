@@ -48,6 +48,7 @@ type Link uint8
 // The links. Those of a lock connect to its first such anomaly.
 const (
 	SameGrants    Link = iota // two of their grants
+	SameNewest                // the newest grant, which was wrong towards another client
 	SameWrite                 // the stale write itself
 	SameRelease               // the grant that was released
 	SameLock                  // the lock
@@ -66,7 +67,7 @@ var (
 	outlived    = Cause{Name: "lease-outlived", Says: "the client outlived its lease and did not notice"}
 	letEnd      = Cause{Name: "not-renewed", Says: "the client's library, which renews leases by itself, let the lease end", Bug: true}
 	whileLeased = Cause{Name: "granted-early", Says: "the service granted the lock while the earlier lease had time left", Bug: true,
-		From: []Origin{metUnderLock, {PerhapsByLock, []string{"granted-early"}}}}
+		From: []Origin{metUnderLock, {SameNewest, []string{"granted-early", "double-grant"}}, {PerhapsByLock, []string{"granted-early"}}}}
 	neverHeld = Cause{Name: "never-held", Says: "the client acted without a grant"}
 	unsaid    = Cause{From: []Origin{metUnderLock}} // no cause is known
 	ofWrites  = []Cause{
