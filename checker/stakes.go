@@ -30,12 +30,21 @@ type part struct {
 	*fault
 	side  verdict.Side
 	third bool
+	// standing: it was on before the stake and after it. A clock that was set neither began nor ceased to be wrong in
+	// between: no lease ends early by that which begins and ends by this one clock.
+	standing bool
 }
+
+// standing ends the kind of such a clock.
+const standing = " all along"
 
 // kind names the class of faults that a part is one of.
 func (p part) kind() string {
 	if p.third {
 		return baseName(p.name) + " of a third"
+	}
+	if p.standing && baseName(p.name) == "clock" {
+		return baseName(p.name) + " of " + string(p.side) + standing
 	}
 	return baseName(p.name) + " of " + string(p.side)
 }
@@ -67,22 +76,22 @@ func (f *fault) onServers() bool {
 // touches says where a fault touched the stake, and whether it did.
 func (s *stake) touches(f *fault) (part, bool) {
 	if baseName(f.name) == Stall {
-		return part{f, verdict.OnMachine, false}, f.overlaps(s.all())
+		return part{fault: f, side: verdict.OnMachine}, f.overlaps(s.all())
 	}
 	if s.service.to > s.service.from && f.onServers() && f.overlaps(s.service) {
-		return part{f, verdict.OnServer, false}, true
+		return part{fault: f, side: verdict.OnServer, standing: f.begin < s.service.from && f.end > s.service.to}, true
 	}
 	for _, p := range s.parties {
 		if f.hits(p.process) && f.overlaps(p.interval) {
-			return part{f, verdict.OnClient, false}, true
+			return part{fault: f, side: verdict.OnClient}, true
 		}
 	}
 	if s.resource.to > s.resource.from && f.hits(registerNode) && f.overlaps(s.resource) {
-		return part{f, verdict.OnResource, false}, true
+		return part{fault: f, side: verdict.OnResource}, true
 	}
 	for _, p := range s.third {
 		if f.hits(p.process) && f.overlaps(p.interval) {
-			return part{f, verdict.OnClient, true}, true
+			return part{fault: f, side: verdict.OnClient, third: true}, true
 		}
 	}
 	return part{}, false

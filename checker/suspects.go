@@ -18,13 +18,14 @@ type blamed struct {
 // A fault's rank says how well its kind explains what the service did: the service's own
 // come before a client's.
 const (
-	rankState   = iota // a server lost what it knew, or a replica that did not know it took over
-	rankClock          // leases and tokens that a server's clock counts
-	rankClients        // those that a client's clock counts
-	rankThird          // on a client whose release was under way
-	rankServer         // anything else on the service
-	rankOther          // anything else on a client
-	rankNone           // its kind explains nothing of this
+	rankState    = iota // a server lost what it knew, or a replica that did not know it took over
+	rankClock           // leases and tokens that a server's clock counts
+	rankClients         // those that a client's clock counts
+	rankThird           // on a client whose release was under way
+	rankStanding        // a server's clock that was as wrong before
+	rankServer          // anything else on the service
+	rankOther           // anything else on a client
+	rankNone            // its kind explains nothing of this
 )
 
 // rankEarly ranks what can make a service give away what is another's.
@@ -37,6 +38,8 @@ func rankEarly(p part) int {
 		return rankThird
 	case p.side == verdict.OnServer && slices.Contains([]string{"kill", "powerloss", "failover"}, name):
 		return rankState
+	case p.side == verdict.OnServer && name == "clock" && p.standing:
+		return rankStanding
 	case p.side == verdict.OnServer && name == "clock":
 		return rankClock
 	case p.side == verdict.OnClient && name == "clock":
@@ -53,7 +56,7 @@ func rankToken(p part) int {
 	r := rankEarly(p)
 	name := baseName(p.name)
 	switch {
-	case r <= rankClients:
+	case r <= rankClients || r == rankStanding:
 		return r
 	case r == rankServer && (name == "partition" || name == "disk"), r == rankOther && name == "kill":
 		return r
@@ -64,9 +67,9 @@ func rankToken(p part) int {
 // weigh chooses for each of the meetings the fault that most likely brought it about, if
 // there is one. A kind of fault is blamed for the meetings that it touched, the likeliest
 // kind first, unless as many would have been touched by chance: then the same comes
-// without it. habit says that what is left has a common pattern, which a fault that
-// is on now and then would not give it; it is asked before such a fault is blamed.
-func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank func(part) int, run interval, habit func([]meeting) bool) []blamed {
+// without it. habit says that what is left has a common pattern, which a fault of such a rank
+// would not give it; it is asked before such a fault is blamed.
+func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank func(part) int, run interval, habit func([]meeting, int) bool) []blamed {
 	out := make([]blamed, len(meetings))
 	kinds := map[string]int{}
 	stakes := make([]*stake, len(meetings))
@@ -92,7 +95,10 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 		left[i] = i
 	}
 	for _, kind := range order {
-		if kinds[kind] > rankThird && habit != nil && habit(these(meetings, left)) {
+		if habit != nil && habit(these(meetings, left), kinds[kind]) {
+			for _, i := range left {
+				out[i].parts = slices.DeleteFunc(out[i].parts, func(p part) bool { return kinds[p.kind()] >= kinds[kind] })
+			}
 			break
 		}
 		touched := 0
@@ -102,7 +108,7 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 			}
 		}
 		without := float64(len(left) - touched)
-		if touched == 0 || kinds[kind] > rankThird && 2*touched < len(left) {
+		if touched == 0 || kinds[kind] > rankStanding && 2*touched < len(left) {
 			continue
 		}
 		if without > 0 {
@@ -112,8 +118,11 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 			}
 		}
 		left = slices.DeleteFunc(left, func(i int) bool {
-			out[i].suspect = out[i].of(kind)
-			return out[i].suspect != nil
+			if out[i].suspect = out[i].of(kind); out[i].suspect == nil {
+				return false
+			}
+			out[i].without(func(p part) bool { return kinds[p.kind()] > kinds[kind] })
+			return true
 		})
 	}
 	return out
@@ -153,6 +162,14 @@ func (b *blamed) add(p part) {
 	b.parts = append(b.parts, p)
 }
 
+// without takes away parts that explain less of the harm than the suspect does: with it, nothing says that they had
+// one.
+func (b *blamed) without(less func(part) bool) {
+	suspect := *b.suspect
+	b.parts = slices.DeleteFunc(b.parts, less)
+	b.suspect = &suspect
+}
+
 // of is the latest fault of a kind among the parts: nearest to the harm.
 func (b *blamed) of(kind string) *part {
 	for i := range slices.Backward(b.parts) {
@@ -180,7 +197,7 @@ func (l *faultLog) chance(kind string, s *stake, run interval) float64 {
 			continue
 		}
 		p, ok := anywhen.touches(f)
-		if !f.confirmed || !ok || p.kind() != kind {
+		if !f.confirmed || !ok || p.kind() != strings.TrimSuffix(kind, standing) {
 			continue
 		}
 		from, to := max(f.begin, reach), min(satAdd(f.felt(), length), run.to)
@@ -271,15 +288,19 @@ func firstOf(list []meeting) (first []meeting, later map[*grant]meeting) {
 	return first, later
 }
 
-// habit says that locks were given away in a way that only the lock's own steps explain:
-// as soon as they had been given, or again and again at one share of the lease.
-func habit(list []meeting) bool {
+// habit says that locks were given away in a way that only the lock's own steps explain, and no fault of this rank, as
+// it is on now and then: as soon as they had been given, or again and again at one share of the lease. That share a
+// clock that is fast all the time explains as well.
+func habit(list []meeting, rank int) bool {
+	if rank <= rankThird {
+		return false
+	}
 	var early []verdict.Early
 	for _, m := range list {
 		early = append(early, verdict.Early{Lease: m.older[0].lease, Left: m.older[0].leaseLeft(m.at), Asked: m.older[0].okT - m.newer.lo})
 	}
 	_, steady := verdict.SteadyShare(early)
-	return steady || verdict.AtOnce(early)
+	return steady && rank > rankStanding || verdict.AtOnce(early)
 }
 
 // overlapped is what is blamed for two grants that were in force together.
