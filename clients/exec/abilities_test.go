@@ -93,16 +93,20 @@ func TestSinceWithin(t *testing.T) {
 	from := now - int64(time.Second)
 	for name, tc := range map[string]struct {
 		since int64
+		lease int64 // in milliseconds
 		want  string
 	}{
-		"right":        {now - 5, ""},
-		"wall clock":   {time.Now().UnixNano(), "is a wall clock's time (time.time_ns?): give the monotonic clock's, as time.monotonic_ns()"},
-		"microseconds": {now / 1e3, "is not in nanoseconds"},
-		"milliseconds": {now / 1e6, "is not in nanoseconds"},
-		"later":        {now + 1e9, "out of range: it is later than now"},
-		"earlier":      {from - 7, "out of range: the acquire was asked for at"},
+		"right":             {now - 5, 0, ""},
+		"wall clock":        {time.Now().UnixNano(), 0, "is a wall clock's time (time.time_ns?): give the monotonic clock's, as time.monotonic_ns()"},
+		"microseconds":      {now / 1e3, 0, "is not in nanoseconds"},
+		"milliseconds":      {now / 1e6, 0, "is not in nanoseconds"},
+		"later":             {now + 1e9, 0, "out of range: it is later than now"},
+		"earlier":           {from - 7, 0, "out of range: the acquire was asked for at"},
+		"a session's":       {from - 7e6, 8, ""},
+		"one that was over": {from - 7e6, 7, "when such a lease was over"},
+		"never":             {0, 1 << 50, "out of range"},
 	} {
-		err := SinceWithin(tc.since, from, now)
+		err := SinceWithin(Answer{Since: tc.since, Lease: tc.lease}, from, now)
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}

@@ -280,7 +280,7 @@ func (c *child) event(a Answer) error {
 	if a.Lease <= 0 || a.Lease > maxLease || a.Since <= 0 {
 		return fmt.Errorf(`child wrote %s: "renewed" needs "lease_ms" and "since_ns", right before the request that was answered`, a.line)
 	}
-	if err := SinceWithin(a.Since, 0, history.Now()); err != nil {
+	if err := SinceWithin(a, 0, history.Now()); err != nil {
 		return fmt.Errorf("child wrote %s: %w", a.line, err)
 	}
 	for _, g := range c.grants[a.Key] {

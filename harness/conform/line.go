@@ -117,7 +117,7 @@ func (p *program) event(a reply) {
 	case a.Event == "renewed" && (a.Lease <= 0 || a.Since == 0):
 		p.note("event", Problem{`"renewed" needs "lease_ms" and "since_ns": ` + quote(a.line), "give both, since_ns read right before the request that was answered"})
 	case a.Event == "renewed":
-		if err := lock.SinceWithin(a.Since, 0, a.came); err != nil {
+		if err := lock.SinceWithin(a.Answer, 0, a.came); err != nil {
 			p.note("event", Problem{fmt.Sprintf("it wrote %s: %v", quote(a.line), err), monotonic})
 		}
 	}

@@ -28,7 +28,7 @@ func (t *checkRun) sinceOf(a reply) error {
 	case a.Since == 0:
 		return Problem{`a lease is promised without "since_ns", so that one that was waited for proves nothing: ` + quote(a.line), monotonic}
 	}
-	if err := lock.SinceWithin(a.Since, a.sent, a.came); err != nil {
+	if err := lock.SinceWithin(a.Answer, a.sent, a.came); err != nil {
 		return Problem{err.Error(), monotonic}
 	}
 	return nil
