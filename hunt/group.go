@@ -115,7 +115,7 @@ func (h *Search) compare(ctx context.Context, p *team, o FinishOptions) {
 
 // once says that the counterexample never came again.
 func (w *Counterexample) once() bool {
-	return w.Search.Hits+w.Alone.Hits == 1 && w.Search.Runs+w.Alone.Runs > 1
+	return len(w.ByChance) == 0 && w.Search.Hits+w.Alone.Hits == 1 && w.Search.Runs+w.Alone.Runs > 1
 }
 
 // Once is, of a counterexample that never came again, which schedule it came in or after: what that

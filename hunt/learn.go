@@ -77,6 +77,10 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		}
 	}
 	if p.again == nil {
+		h.judged++
+		for _, sig := range broke {
+			h.showed[sig.root()]++
+		}
 		h.count(p, guided, out, len(broke) > 0)
 	} else if out.Discarded != "" {
 		h.result.Discarded++

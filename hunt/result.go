@@ -141,6 +141,8 @@ type Counterexample struct {
 	Acts []Act `json:"acts,omitempty"`
 	// Variants show the same bug by other faults: without the same acts, none of them breaks the lock.
 	Variants []*Counterexample `json:"variants,omitempty"`
+	// ByChance are faults in whose schedules it came as well, and no more often than in any other.
+	ByChance []string `json:"by_chance,omitempty"`
 	// After is the schedule that ran before it on the same servers and clients; of one that never
 	// came again it may be the cause.
 	After string `json:"after,omitempty"`

@@ -84,6 +84,8 @@ type Search struct {
 	breaking        map[string][]Signature // what a fault broke by itself, by workload
 	spaced          map[int]bool           // depths of which a portion said how far it came
 	reached         []placed               // schedules of the space that the search has come to
+	judged          int                    // schedules that were judged
+	showed          map[string]int         // of these, how many showed what, by its signature's root
 	fates           map[string]fate        // what became of those of the space that were run, by their id
 	depth           int                    // of the latest of them
 	rates           map[string]*Rate       // of triggers in a workload: how often each came
@@ -102,7 +104,7 @@ func New(o Options) *Search {
 	h := &Search{
 		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
 		infeasible: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string][]Signature{}, confirmed: map[string]bool{}, skipped: map[string]int{},
-		fates: map[string]fate{}, rates: map[string]*Rate{}, missed: map[string]string{}, passed: map[string]int{},
+		fates: map[string]fate{}, rates: map[string]*Rate{}, missed: map[string]string{}, passed: map[string]int{}, showed: map[string]int{},
 	}
 	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {

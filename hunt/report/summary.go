@@ -157,7 +157,11 @@ func causeWords(w *hunt.Counterexample) []string {
 		return []string{"unknown: it came once and never again, " + clip(before)}
 	}
 	if w.Faults == 0 {
-		return []string{hunt.NoFault}
+		out := []string{hunt.NoFault}
+		if len(w.ByChance) > 0 {
+			out = append(out, fmt.Sprintf("it came with %s as well, no more often than in other schedules", format.And(w.ByChance)))
+		}
+		return out
 	}
 	var out []string
 	for _, r := range w.Without {

@@ -1,0 +1,76 @@
+package hunt
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// What comes now and then in every schedule is one counterexample, and takes no fault. What a fault makes likely stays
+// beside it, and so does what is something else.
+func TestByChance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	now := func(part float64) func(*scenarios.Scenario) bool {
+		return func(*scenarios.Scenario) bool { return rng.Float64() < part }
+	}
+	with := func(word string, part float64) func(*scenarios.Scenario) bool {
+		return func(s *scenarios.Scenario) bool {
+			return len(s.TriggeredFaults) > 0 && s.TriggeredFaults[0].Fault.Word == word && rng.Float64() < part
+		}
+	}
+	for _, c := range []struct {
+		name string
+		bugs []bug
+		want []string // what crashes do
+	}{
+		{"a race", []bug{{"granted-early", "granted-early", now(0.3)}}, nil},
+		{"a race, and what a crash does", []bug{{"granted-early", "granted-early", now(0.05)}, {"granted-early", "granted-early", with("kill", 1)}}, []string{"granted-early"}},
+		{"a race, and another anomaly", []bug{{"granted-early", "granted-early", now(0.3)}, {"deadlock", "", with("kill", 1)}}, []string{"deadlock"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, _ := search(t, &model{bugs: c.bugs}, Options{Target: target(1, 1, "pause", "kill", "clock"), Depth: 1}, 1)
+			found := len(h.counterexamples)
+			h.byChance()
+			faultless := 0
+			for _, w := range h.counterexamples {
+				switch {
+				case w.Faults == 0:
+					if faultless++; w.Once() != "" {
+						t.Errorf("%s: %s, and it came with %v", w, w.Once(), w.ByChance)
+					}
+				case !slices.Contains(c.want, w.Anomaly) || !strings.Contains(w.Takes(), "crash"):
+					t.Errorf("%s, in %d of %d runs, is left of %d", w, w.Search.Hits, w.Search.Runs, found)
+				}
+			}
+			crashes := slices.ContainsFunc(h.counterexamples, func(w *Counterexample) bool { return w.Faults > 0 })
+			if faultless != 1 || crashes != (c.want != nil) || found < 3 {
+				t.Errorf("of %d are left %v", found, h.counterexamples)
+			}
+		})
+	}
+}
+
+// The run in which it was found says nothing; the others are compared with the binomial distribution.
+func TestBeyond(t *testing.T) {
+	for _, c := range []struct {
+		r    Rate
+		part float64
+		want float64
+	}{
+		{Rate{Hits: 1, Runs: 1}, 0.1, 1},
+		{Rate{Hits: 1, Runs: 5}, 0.1, 1},
+		{Rate{Hits: 2, Runs: 2}, 0.1, 0.1},
+		{Rate{Hits: 2, Runs: 3}, 0.1, 0.19},
+		{Rate{Hits: 4, Runs: 4}, 0.5, 0.125},
+		{Rate{Hits: 4, Runs: 5}, 0, 0},
+		{Rate{Hits: 3, Runs: 3}, 1, 1},
+	} {
+		if got := c.r.beyond(c.part); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v at %v: %v, want %v", c.r, c.part, got, c.want)
+		}
+	}
+}
