@@ -91,12 +91,16 @@ func faults(t Target, clients []string) []fault {
 			if s == scenarios.Servers {
 				s = t.Servers[0]
 			}
+			if t.byRole() && slices.Contains(t.Servers, s) {
+				break // it leads, or it does not
+			}
 			add(fault{text: fmt.Sprintf("clock: %s +%v", s, ahead), rank: 3, lasts: true, at: asking})
 			add(fault{text: fmt.Sprintf("clock: %s %v", s, behind), rank: 6, lasts: true, at: asking})
 			if len(servers) == 1 {
 				add(fault{text: "failover: " + s, rank: 4, at: asking})
 				add(fault{text: "powerloss: " + s, rank: 7, lasts: true, at: asking})
 				add(fault{text: "disk: " + s + " stall", rank: 8, lasts: true, at: asking})
+				add(fault{text: "disk: " + s + " full", rank: 9, lasts: true, at: asking})
 			}
 		}
 		if name == scenarios.Leader {
@@ -130,6 +134,10 @@ func (t Target) minority(servers []string) bool {
 	return servers[0] != scenarios.Servers && 2*len(servers) < len(t.Servers)
 }
 
+// byRole says that one of several servers leads, and the others are equal: a fault of one falls on that one, or on one
+// that does not lead.
+func (t Target) byRole() bool { return t.Roles && len(t.Servers) > 2 }
+
 // serverSets are the sets of servers that faults fall on: one, all, and of several the
 // first majority. Which one of equal servers it is makes no difference. Where they are not
 // equal, the one that leads is tried as well, and one that does not.
@@ -145,11 +153,11 @@ func (t Target) serverSets() [][]string {
 	default:
 		out = [][]string{s[:1], s[:len(s)/2+1], {scenarios.Servers}}
 	}
-	if t.Roles {
+	switch {
+	case t.byRole():
+		out = append(out[1:], []string{scenarios.Leader}, []string{scenarios.Follower})
+	case t.Roles: // of two, each has faults of its own
 		out = append(out, []string{scenarios.Leader})
-		if len(t.Servers) > 2 { // of two, each has faults of its own
-			out = append(out, []string{scenarios.Follower})
-		}
 	}
 	return out
 }

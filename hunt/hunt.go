@@ -141,7 +141,7 @@ func (t Target) schedule(w workload, triggered ...scenarios.TriggeredFault) *sce
 	s := &scenarios.Scenario{
 		Name: "schedule", About: "a schedule of picklock hunt", File: "schedule.yaml",
 		Locks: []string{t.Lock}, Fencing: []string{t.Fencing}, Cluster: t.Cluster, Runtime: t.Runtime, Extra: t.Extra,
-		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, IgnoreLost: t.IgnoreLost, Programs: map[string]scenarios.Program{}, TriggeredFaults: triggered,
+		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, IgnoreLost: t.IgnoreLost || w.ignores, Programs: map[string]scenarios.Program{}, TriggeredFaults: triggered,
 	}
 	for i, p := range w.programs {
 		s.Clients = append(s.Clients, clientNames[i])

@@ -56,7 +56,8 @@ func TestPlacesOfKinds(t *testing.T) {
 	for kind, at := range map[string]string{"reentrant": "A's release has sent message 1", "rw": "A's acquire has sent message 1"} {
 		all := workloads(ofKind(kind))
 		first := map[string]bool{}
-		for c := range single(ofKind(kind), all) {
+		list, _ := single(ofKind(kind), all)
+		for _, c := range list {
 			if s := c.triggered; c.again == 0 && s.Fault.Text == "hold: A to servers" && strings.HasPrefix(s.String(), "hold: A to servers when "+at) {
 				first[c.workload.manner(s.When.Client, s.When.Do, s.When.Nth)] = true
 			}

@@ -13,18 +13,24 @@ var narrow = map[string]struct {
 	strikes func(fault, scenarios.Trigger) bool // nil: all that begin where faults of the workload do
 	ends    []scenarios.Until
 	soon    bool
+	// ignores: its clients go on if their library reports the loss of a lock, as those do that only look at the answers.
+	ignores bool
 }{
 	later:    {ends: laterEnds, soon: true},
 	alone:    {strikes: noFault},
-	lives:    {strikes: crashAfterRenewals, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},
-	turns:    {strikes: noFault, ends: []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}},
+	lives:    {strikes: crashAfterRenewals, ends: longerThanLease},
+	turns:    {strikes: noFault, ends: longerThanLease},
 	restarts: {strikes: crashOfHolder, ends: restartEnds},
 	lapses:   {strikes: slowGrant, ends: lapseEnds},
 	five:     {strikes: endOfFirst, ends: fiveEnds},
 	shorter:  {strikes: strayingOwner, ends: strayingEnds, soon: true},
 	longer:   {strikes: strayingOwner, ends: strayingEnds, soon: true},
-	waits:    {strikes: strayingWaiter, ends: strayingWaiterEnds},
+	waits:    {strikes: strayingWaiter, ends: longerThanLease, ignores: true},
+	stays:    {strikes: onServer, ends: stayEnds},
 }
+
+// longerThanLease is an end when a lease is over that began before the fault.
+var longerThanLease = []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}
 
 // alone is the workload of a client that extends its lease while nobody waits: what the service ends
 // too early shows by its answer, and not by a next holder. A fault on A would excuse that answer, and what
@@ -87,12 +93,19 @@ var lapseEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.2}}}
 // other workloads the holder does not work for long enough.
 const waits = "waits"
 
-// longWait are its programs, for a lock that is kept while A works.
-var longWait = []string{
-	waits,
-	"acquire, read, work 6 leases, write, release",
-	"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
-	"await B waiting or 3 leases, acquire, read, work 0.6 leases, write, release",
+// stays is the workload of a lock that its library, or its session, keeps for many leases: the servers may forget what
+// they have extended, while one of them is gone, and when it is back.
+const stays = "stays"
+
+// longHolds are their programs, for a lock that is kept while A works.
+var longHolds = [][]string{
+	{waits,
+		"acquire, read, work 6 leases, write, release",
+		"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
+		"await B waiting or 3 leases, acquire, read, work 0.6 leases, write, release"},
+	{stays,
+		"acquire, read, work 6 leases, write, release",
+		"await A granted or 3 leases, acquire, read, write, release"},
 }
 
 // strayingWaiter is that B stands still, or hears or says nothing, from when it waits.
@@ -100,5 +113,9 @@ func strayingWaiter(f fault, at scenarios.Trigger) bool {
 	return f.whom == clientNames[1] && at.At == scenarios.Event && (f.word == "pause" || f.word == "cut" || f.word == "hold" && strings.HasPrefix(f.text, "hold: "+scenarios.Servers))
 }
 
-// strayingWaiterEnds are when B's lease is over, and A still works.
-var strayingWaiterEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}
+// onServer is that something befalls a server while B waits.
+func onServer(f fault, at scenarios.Trigger) bool { return f.whom == "" && at.At == scenarios.Event }
+
+// stayEnds are when the servers without the one that is gone have had time to choose another leader, and to extend A's
+// lease there. A still works.
+var stayEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 3}}}

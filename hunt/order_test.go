@@ -9,24 +9,38 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// Every fault has its turn before any has a second one.
+// Every fault has its turn before long, and what happens every day has its second one before what is rare has its first.
 func TestFaultsTakeTurns(t *testing.T) {
-	on := target(3, 1)
-	n := len(faults(on, clientNames[:2]))
-	seen := map[string]bool{}
-	for p := range space(on, 1) {
-		if p.depth == 0 {
-			continue
+	for _, servers := range []int{1, 3} {
+		on := target(servers, 1)
+		n := len(faults(on, clientNames[:2]))
+		first, second := map[string]int{}, map[string]int{} // by the fault, and without its end
+		at, triggers := 0, map[string]scenarios.Trigger{}
+		for p := range space(on, 1) {
+			if p.depth == 0 {
+				continue
+			}
+			at++
+			st := p.schedule.TriggeredFaults[0]
+			switch text := st.Fault.Text; {
+			case first[text] == 0:
+				first[text], triggers[text] = at, st.When
+				if at > 3*n {
+					t.Errorf("%d servers: %s for the first time after %d schedules, with %d faults", servers, text, at, n)
+				}
+			case second[text] == 0 && triggers[text] != st.When:
+				second[text] = at
+			}
 		}
-		text := p.schedule.TriggeredFaults[0].Fault.Text
-		if seen[text] {
-			t.Fatalf("%s for the second time after %d of %d faults", text, len(seen), n)
+		if len(first) != n {
+			t.Errorf("%d servers: %d faults of %d", servers, len(first), n)
 		}
-		if seen[text] = true; len(seen) == n {
-			return
+		for _, rare := range []string{"loss: B from servers 30%", "reset: B to servers silently"} {
+			if daily := second["pause: A"]; daily == 0 || daily > first[rare] || first["kill: A"] > daily {
+				t.Errorf("%d servers: another pause of A at %d, %s at %d, a crash of A at %d", servers, daily, rare, first[rare], first["kill: A"])
+			}
 		}
 	}
-	t.Fatalf("%d faults of %d", len(seen), n)
 }
 
 // What a fault does at a place of an act comes once over all workloads before any of it comes again

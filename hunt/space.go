@@ -52,8 +52,8 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			return
 		}
 		all := workloads(t)
-		// They take longer than all the others, or show little without a fault: every fault has its first turn
-		// before them.
+		// They take longer than all the others, or show little without a fault: as many schedules with a fault as
+		// there are faults come before them.
 		var rest []workload
 		for _, w := range all {
 			if len(w.ends) > 0 && !w.soon {
@@ -76,8 +76,9 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			others()
 			return
 		}
-		for c := range single(t, all) {
-			if c.turn > 0 && !others() || !give(c.workload, c.triggered) {
+		list, faults := single(t, all)
+		for i, c := range list {
+			if i == faults && !others() || !give(c.workload, c.triggered) {
 				return
 			}
 		}
@@ -128,18 +129,18 @@ func (w workload) placeOf(s scenarios.TriggeredFault) place {
 	return p
 }
 
-// single gives every fault at every trigger that is new in its workload. The faults take
+// single gives every fault at every trigger that is new in its workload, and how many faults there are. They take
 // turns, each with its trigger of the highest priority first: a search that is cut short has tried
-// something of every fault, and a bug that takes a wrong clock is not found after all pauses. Each
+// something of every fault, and a bug that takes a wrong clock is not found after all pauses. What happens every day has
+// its second turn before what is rare has its first (everyTurn). Each
 // fault is tried once at each place of each act, over all workloads, before any is tried there in another.
-func single(t Target, all []workload) iter.Seq[one] {
+func single(t Target, all []workload) (list []one, faultsOfSpace int) {
 	queues := map[string][]one{}
 	for i := range all {
 		for _, f := range faults(t, all[i].leading(t)) {
 			queues[f.text] = append(queues[f.text], tried(t, all, i, f)...)
 		}
 	}
-	var list []one
 	for _, q := range queues {
 		slices.SortStableFunc(q, func(a, b one) int { return a.turn - b.turn })
 		again := map[place]int{}
@@ -158,23 +159,28 @@ func single(t Target, all []workload) iter.Seq[one] {
 		list = append(list, q...)
 	}
 	slices.SortFunc(list, func(a, b one) int {
-		return cmp.Or(a.again-b.again, a.turn-b.turn, a.rank-b.rank, strings.Compare(a.triggered.Fault.Text, b.triggered.Fault.Text))
+		return cmp.Or(a.again-b.again, (everyTurn*a.turn+a.rank)-(everyTurn*b.turn+b.rank), a.turn-b.turn, strings.Compare(a.triggered.Fault.Text, b.triggered.Fault.Text))
 	})
-	return slices.Values(list)
+	return list, len(queues)
 }
+
+// everyTurn is how many ranks weigh as much as one turn: a crash of a client is tried at its second trigger before a full
+// disk is tried at all.
+const everyTurn = 4
 
 // tried are the triggered faults that the space has of a fault in one workload, by priority, the highest
 // first.
 func tried(t Target, all []workload, i int, f fault) []one {
 	var out []one
-	trigger, n := scenarios.Trigger{}, -1
+	trigger, n, later := scenarios.Trigger{}, -1, 0
 	for _, s := range triggeredOf(t, all[i], f) {
-		late := 1 // another end of the same
-		if s.When != trigger {
-			trigger, n, late = s.When, n+1, 0
+		another := s.When == trigger // another end of the same
+		if !another {
+			trigger, n, later = s.When, n+1, 0
 		}
-		if all[i].strikes != nil || f.tells(t, s, late > 0) && f.shows(all, i, s) {
-			out = append(out, one{workload: all[i], triggered: s, rank: f.rank, turn: 2*f.order(t, all, i, s) + 2*n + late})
+		if all[i].strikes != nil || f.tells(t, s, another) && f.shows(all, i, s) {
+			out = append(out, one{workload: all[i], triggered: s, rank: f.rank, turn: 2*f.order(t, all, i, s) + 2*n + later})
+			later = 3 // another trigger tells more than another end
 		}
 	}
 	return out
@@ -206,6 +212,8 @@ func (f fault) order(t Target, all []workload, i int, s scenarios.TriggeredFault
 	first := slices.IndexFunc(all, workload.outlives)
 	byLease := f.word == "clock" || f.glitches != nil && glitch(s.Until)
 	switch {
+	case all[i].name == stays: // it takes longer than the others
+		return 2
 	case all[i].strikes != nil, t.Kept && all[i].amid > 0:
 		return 1
 	case s.When.Do == history.Renew:

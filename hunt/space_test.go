@@ -256,7 +256,7 @@ func TestRoles(t *testing.T) {
 		roles       bool
 		has, hasNot []string
 	}{
-		{3, true, []string{"pause: s1", "pause: leader", "pause: follower", "kill: leader", "cut: leader from followers", "clock: follower +750ms", "failover: leader"}, []string{"cut: follower from s1, s2, s3"}},
+		{3, true, []string{"pause: s1, s2", "pause: leader", "pause: follower", "kill: leader", "cut: leader from followers", "clock: follower +750ms", "failover: leader"}, []string{"cut: follower from s1, s2, s3", "pause: s1", "clock: s1 +750ms"}},
 		{3, false, []string{"pause: s1"}, []string{"pause: leader", "pause: follower", "cut: leader from followers"}},
 		{2, true, []string{"pause: s1", "pause: s2", "pause: leader"}, []string{"pause: follower"}},
 	} {
@@ -298,8 +298,8 @@ func TestLostDisks(t *testing.T) {
 	}
 }
 
-// Other leases are tried without a fault, by what tells how long a lease is kept, after every
-// fault had its first turn: they take longer.
+// Other leases are tried without a fault, by what tells how long a lease is kept, after as many
+// schedules as there are faults: they take longer.
 func TestOtherLeases(t *testing.T) {
 	for _, permits := range []int{1, 2} {
 		on := target(1, permits)

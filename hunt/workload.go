@@ -27,6 +27,8 @@ type workload struct {
 	ends []scenarios.Until
 	// soon: it is run without a fault before any, whatever its ends.
 	soon bool
+	// ignores: its clients go on if their library reports the loss of a lock.
+	ignores bool
 }
 
 // outlives says that a section is longer than the lease.
@@ -120,14 +122,14 @@ func workloads(t Target) []workload {
 	}
 	texts = slices.Insert(texts, kindsFrom, kindWorkloads(t)...)
 	if t.Kept {
-		texts = append(texts, longWait)
+		texts = append(texts, longHolds...)
 	}
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
 	}
 	var out []workload
 	for _, text := range texts {
-		w := workload{name: text[0], amid: amid[text[0]], strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends, soon: narrow[text[0]].soon}
+		w := workload{name: text[0], amid: amid[text[0]], strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends, soon: narrow[text[0]].soon, ignores: narrow[text[0]].ignores}
 		for _, program := range text[1:] {
 			w.programs = append(w.programs, scenarios.MustProgram(program, clientNames))
 		}

@@ -250,12 +250,20 @@ func (p *Pool) prepare(s workloads.Settings, extra map[string]string, sets int) 
 	return l, nil
 }
 
-// kinds are the faults that servers have to be prepared for. picklock's own disks make every sync
-// slower, so that they are there only where a hunt is asked for them.
+// kinds are the faults that servers have to be prepared for: those that need picklock's own disks
+// are among "all". Such disks make a sync slower, and runs with them hardly fewer.
 func kinds(faults []string) []string {
 	var out []string
 	for _, f := range faults {
-		if kind, _, _ := strings.Cut(f, ":"); kind != nemesis.All && kind != nemesis.None {
+		switch kind, _, _ := strings.Cut(f, ":"); kind {
+		case nemesis.None:
+		case nemesis.All:
+			for _, k := range nemesis.Kinds() {
+				if k.Disks {
+					out = append(out, k.Name)
+				}
+			}
+		default:
 			out = append(out, kind)
 		}
 	}
