@@ -31,6 +31,9 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 // workerTimeout is how long a client waits for an answer where nobody has said.
 func (p *plan) workerTimeout() time.Duration { return max(2*p.TTL, time.Second) }
 
+// longestFault is, in leases, how long the faults of most scenarios last, and some time to spare.
+const longestFault = 6
+
 // workerConfig is what all clients get, except for their names.
 func (r *run) workerConfig(servers []string, registerAt string) workloads.Config {
 	c := workloads.Config{
@@ -38,8 +41,10 @@ func (r *run) workerConfig(servers []string, registerAt string) workloads.Config
 		Wait: max(4*r.TTL, 2*time.Second), Timeout: cmp.Or(r.timeout, r.workerTimeout()),
 		Extra: r.Extra, Abilities: r.Abilities, Scripted: r.scripted, Start: r.start,
 	}
-	if r.scripted { // a client that still waits when a lock is late by the bound shows that it is
-		c.Wait = r.bound + 2*r.TTL
+	if r.scripted {
+		// A client that still waits when a lock is late by the bound shows that it is. The bound counts from the end of
+		// the last fault. Whoever waits when nothing changes any more gives up sooner (scenarios.Runner.Patience).
+		c.Wait = r.bound + longestFault*r.TTL
 	}
 	c.Directory = r.cluster.Directory()
 	return c
