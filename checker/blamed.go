@@ -9,7 +9,7 @@ import (
 // wrote is what is blamed for a write of an older grant, by what the write's cause is.
 func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
 	switch cause {
-	case "lease-outlived":
+	case "lease-outlived", noNotice:
 		return s.outlived(old, w.t)
 	case notRenewed:
 		return blamed{}
@@ -35,7 +35,7 @@ func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
 // lock; late is the one whose lease was over.
 func (s *suspects) believed(cause string, late, older, newer *grant) blamed {
 	switch cause {
-	case "lease-outlived":
+	case "lease-outlived", noNotice:
 		return s.outlived(late, newer.okT)
 	case notRenewed:
 		return blamed{}

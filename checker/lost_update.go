@@ -66,8 +66,9 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 			a.Cause = an.staleCause(by.g, victim.g, w)
 			why = an.suspects.wrote(a.Cause, by.g, victim.g, w)
 			late = by.g.leaseWords("its", by.t)
+			late += an.libraryWords(a.Cause, by.g)
 			if a.Cause == notRenewed {
-				refs, late = append(refs, an.notRenewedEvents(by.g)...), late+an.notRenewedWords(by.g)
+				refs = append(refs, an.notRenewedEvents(by.g)...)
 			}
 		case by.g != victim.g && an.tokens.certainlyOlder(victim.g, by.g):
 			// The older grant wrote between the newer one's look and its write.

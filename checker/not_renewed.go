@@ -61,10 +61,14 @@ func (h renewHabit) with(g *grant) renewHabit {
 }
 
 // causeOfOutlived is why the lease of a grant was over at t, when its client used it. A client that renews by itself and
-// that nothing disturbed since the last promise did not outlive its lease: its library let it end.
+// that nothing disturbed since the last promise did not outlive its lease: its library let it end. One whose library
+// promises to report a loss, and did not, could not know.
 func (an *analysis) causeOfOutlived(g *grant, t int64) string {
-	if g.promised <= t && an.letEnd(g, t) {
+	switch {
+	case g.promised <= t && an.letEnd(g, t):
 		return notRenewed
+	case an.unreported(g, t):
+		return noNotice
 	}
 	return "lease-outlived"
 }
@@ -111,14 +115,18 @@ const mostLooked = 1024
 // touchedSince says that some fault may have been on the client, its links, its machine or the service at some time in
 // [from, to], confirmed or not. One that was over when the lease was promised did not keep the client from anything.
 func (l *faultLog) touchedSince(process string, from, to int64) bool {
+	return l.anySince(from, to, func(f *fault) bool {
+		others := f.clients > 0 && f.clients == len(f.nodes) && !slices.Contains(f.nodes, process)
+		return !others
+	})
+}
+
+// anySince says that some fault of a sort may have been on at some time in [from, to], confirmed or not.
+func (l *faultLog) anySince(from, to int64, of func(*fault) bool) bool {
 	n, _ := slices.BinarySearchFunc(l.list, to, func(f fault, t int64) int { return cmp.Or(cmp.Compare(f.begin, t), -1) })
 	for i := n - 1; i >= 0; i-- {
 		f := &l.list[i]
-		if n-i > mostLooked {
-			return true
-		}
-		others := f.clients > 0 && f.clients == len(f.nodes) && !slices.Contains(f.nodes, process)
-		if f.end >= from && !others {
+		if n-i > mostLooked || f.end >= from && of(f) {
 			return true
 		}
 	}
@@ -138,4 +146,15 @@ func (an *analysis) notRenewedWords(g *grant) string {
 	}
 	return fmt.Sprintf("; its library renews leases by itself (%s times, at most %s after the last), did not renew this one, and no fault kept it from that",
 		format.Count(h.gaps), dur(h.longest))
+}
+
+// libraryWords tells what a client's library did not do, if that is the cause.
+func (an *analysis) libraryWords(cause string, g *grant) string {
+	switch cause {
+	case notRenewed:
+		return an.notRenewedWords(g)
+	case noNotice:
+		return noNoticeWords
+	}
+	return ""
 }

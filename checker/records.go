@@ -129,6 +129,7 @@ type grant struct {
 	kept        bool // and had neither given it back, lost it, nor been killed by then
 	mode        mode
 	watchdog    bool   // its client's library promises to renew it by itself
+	notifies    bool   // its client's library promises to report its loss
 	under       *grant // of an entry: what its process had been given of the lock before
 	first       *grant // of an entry: the grant that its hold began with
 

@@ -208,7 +208,7 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		}
 	case "delayed", "renewed-late":
 		refs = append(refs, old.promiseEvidence(w.op.invT))
-	case "lease-outlived":
+	case "lease-outlived", noNotice:
 		refs = append(refs, old.promiseEvidence(old.okT))
 	case notRenewed:
 		refs = append(append(refs, old.promiseEvidence(old.okT)), an.notRenewedEvents(old)...)
@@ -242,9 +242,7 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		a.Explanation += fmt.Sprintf("; it had learnt of the loss at %s", format.Instant(old.lostT))
 	default:
 		a.Explanation += old.leaseWords("its", w.t)
-		if a.Cause == notRenewed {
-			a.Explanation += an.notRenewedWords(old)
-		}
+		a.Explanation += an.libraryWords(a.Cause, old)
 	}
 	return an.evidence.finish(a, min(old.okT, young.okT, newer.t, w.op.invT), an.suspects.wrote(a.Cause, old, young, w), old.process, young.process)
 }
@@ -316,8 +314,8 @@ func interleaved(an *analysis, own, between, w *effect, overlapOf map[grantPair]
 		a.Explanation += late.g.leaseWords(late.g.process+"'s", late.t)
 		if cause == notRenewed {
 			refs = append(refs, an.notRenewedEvents(late.g)...)
-			a.Explanation += an.notRenewedWords(late.g)
 		}
+		a.Explanation += an.libraryWords(cause, late.g)
 	}
 	refs = append(refs, renewalRefs...)
 	a.Events = an.evidence.at(refs...)

@@ -234,13 +234,13 @@ type suspects struct {
 	early  map[*grant]blamed
 	tokens map[*grant]blamed
 	faults *faultLog
-	renews map[*lock]bool // a grant of it was renewed
+	renews map[*lock]bool // a grant of it was renewed, or was to be by its client's library
 }
 
 func newSuspects(an *analysis) suspects {
 	s := suspects{early: map[*grant]blamed{}, tokens: map[*grant]blamed{}, faults: an.faults, renews: map[*lock]bool{}}
 	for _, k := range an.locks {
-		s.renews[k] = slices.ContainsFunc(k.grants, func(g *grant) bool { return g.renewed != nil })
+		s.renews[k] = slices.ContainsFunc(k.grants, func(g *grant) bool { return g.renewed != nil || g.watchdog })
 	}
 	if len(an.faults.list) == 0 {
 		return s

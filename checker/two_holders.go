@@ -99,9 +99,7 @@ func (an *analysis) blame(a *Anomaly, older, newer *grant, early bool) *grant {
 		a.Cause = an.causeOfOutlived(older, newer.okT)
 		a.Sizes["late"] = newer.okT - end
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
-		if a.Cause == notRenewed {
-			a.Explanation += an.notRenewedWords(older)
-		}
+		a.Explanation += an.libraryWords(a.Cause, older)
 	}
 	return older
 }

@@ -21,6 +21,8 @@ type Abilities struct {
 	Renew   bool   `json:"renew,omitempty"`   // the lock is a Renewer
 	// Watchdog: the lock renews its lease by itself for as long as it is held.
 	Watchdog bool `json:"watchdog,omitempty"`
+	// Notifies: the library reports it when a grant is lost, soon after its lease, even if it cannot reach the service.
+	Notifies bool `json:"notifies,omitempty"`
 	Confirms bool `json:"confirms,omitempty"`
 	Holds    bool `json:"holds,omitempty"` // the lock is a Holder
 
@@ -37,7 +39,7 @@ type Declarer interface{ Abilities() Abilities }
 const maxPermits = 1000
 
 // abilityNames are the names that --ability accepts.
-var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "confirms", "holds"}
+var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "notifies", "confirms", "holds"}
 
 // kinds are the words for Info.Kind.
 var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
@@ -91,6 +93,8 @@ func (a *Abilities) set(name, value string) (err error) {
 		on(&a.Renew)
 	case "watchdog":
 		on(&a.Watchdog)
+	case "notifies":
+		on(&a.Notifies)
 	case "confirms":
 		on(&a.Confirms)
 	case "holds":
@@ -148,7 +152,7 @@ func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }
 // With is the lock with what it has declared.
 func (i Info) With(a Abilities) Info {
 	i.Declares = false
-	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Permits
+	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.Notifies, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Notifies, a.Permits
 	return i
 }
 
@@ -172,6 +176,7 @@ func (a Abilities) Words() []string {
 	}
 	say("renew", a.Renew)
 	say("watchdog", a.Watchdog)
+	say("notifies", a.Notifies)
 	say("confirms", a.Confirms)
 	say("holds", a.Holds)
 	return out

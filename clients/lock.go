@@ -153,6 +153,7 @@ type Info struct {
 	Confirms bool
 	Holds    bool          // it is a Holder: its client can ask whether it holds the lock
 	Watchdog bool          // its library renews the lease by itself for as long as the lock is held, and says so
+	Notifies bool          // its library promises to report the loss of a grant; the lock's file says where
 	Kind     string        // what the lock promises: "" for a mutex, else see kind.go
 	permits  int           // of a semaphore that has declared them; see Permits
 	MinTTL   time.Duration // the smallest lease the service keeps to

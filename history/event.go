@@ -74,6 +74,9 @@ type Event struct {
 	// Watchdog, on an acquire's ok, says that the client's library promises to renew the lease by itself for as long
 	// as its client holds the lock.
 	Watchdog bool `json:"watchdog,omitempty"`
+	// Notifies, on an acquire's ok, says that the client's library promises to report it when the grant is lost, soon
+	// after the lease, even if it cannot reach the service.
+	Notifies bool `json:"notifies,omitempty"`
 	// Held, on an ok release or renew, says that the service itself confirmed
 	// that the grant was in force until that request reached it. On an ok holds it is the
 	// lock's answer that the client holds it.

@@ -267,6 +267,8 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.Permits = c.num()
 		case "watchdog":
 			e.Watchdog = c.boolean()
+		case "notifies":
+			e.Notifies = c.boolean()
 		case "held":
 			e.Held = c.boolean()
 		case "not_held":

@@ -29,6 +29,7 @@ const (
 	atMode
 	atPermits
 	atWatchdog
+	atNotifies
 	atHeld
 	atNotHeld
 	atError
@@ -47,7 +48,7 @@ const (
 
 var slotNames = []string{
 	atKey: "key", atGrant: "grant", atToken: "token", atValue: "value", atSince: "since", atLease: "lease", atMode: "mode",
-	atPermits: "permits", atWatchdog: "watchdog", atHeld: "held", atNotHeld: "not_held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
+	atPermits: "permits", atWatchdog: "watchdog", atNotifies: "notifies", atHeld: "held", atNotHeld: "not_held", atError: "error", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
 	atFault: "fault", atDetail: "detail", atType: "type", atF: "f", atMachine: "machine", atInstance: "", atProcess: "process",
 }
 

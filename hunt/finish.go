@@ -135,7 +135,7 @@ func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, beside func
 // is makes a schedule the counterexample's own.
 func (w *Counterexample) is(t Target, s *scenarios.Scenario) {
 	w.Schedule, w.Faults, w.Steps, w.Kinds = string(s.Write()), len(s.TriggeredFaults), stepsOf(s), t.kindsOf(s)
-	w.InAcquire = !w.LeaseHazard() && inAcquire(s)
+	w.InAcquire = !w.byWhatever() && inAcquire(s)
 }
 
 // merge leaves of counterexamples that are the same now the smallest.

@@ -205,7 +205,7 @@ func (h *Search) knownCounterexample(sig Signature) bool {
 		}
 	}
 	for k := range h.pending {
-		if k == pendingKey(sig) || sig.LeaseHazard() && strings.HasPrefix(k, sig.root()+"|") {
+		if k == pendingKey(sig) || sig.byWhatever() && strings.HasPrefix(k, sig.root()+"|") {
 			return true
 		}
 	}

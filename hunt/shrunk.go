@@ -73,7 +73,7 @@ func Shrink(ctx context.Context, t Target, p Runner, s *scenarios.Scenario, o Sh
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	k.sig.Kinds, k.sig.InAcquire = t.kindsOf(small), !k.sig.LeaseHazard() && inAcquire(small)
+	k.sig.Kinds, k.sig.InAcquire = t.kindsOf(small), !k.sig.byWhatever() && inAcquire(small)
 	small.Expect = []scenarios.Expectation{{Lock: t.Lock, Fencing: scenarios.Every, Must: []string{k.sig.Anomaly}, May: others([]string{k.sig.Anomaly})}}
 	if k.sig.LeaseHazard() {
 		small.Expect = nil // whichever of its anomalies it comes to

@@ -34,6 +34,10 @@ var leaseHazard = Signature{Anomaly: "stale-write", Cause: AfterLease}
 // LeaseHazard reports whether s is a stale write after expiry, which any lease allows.
 func (s Signature) LeaseHazard() bool { return s.root() == leaseHazard.root() }
 
+// byWhatever says that s is one counterexample, whichever faults bring it about: any of them that lets the lease end. That
+// a library does not report it is one omission.
+func (s Signature) byWhatever() bool { return s.LeaseHazard() || s.Cause == "no-notice" }
+
 // Hazard reports whether s is a lease hazard; anything else is a lock bug.
 func (s Signature) Hazard() bool {
 	return s.LeaseHazard() || (verdict.Group{Name: s.Anomaly, Cause: s.Cause}).Class() == verdict.Hazard
@@ -75,7 +79,7 @@ func (s Signature) within(o Signature) bool {
 	if s.root() != o.root() {
 		return false
 	}
-	if s.LeaseHazard() {
+	if s.byWhatever() {
 		return true
 	}
 	if len(s.Kinds) > 0 && s.InAcquire != o.InAcquire {
@@ -101,9 +105,9 @@ func (o Options) signatures(v verdict.Verdict, s *scenarios.Scenario) []Signatur
 		}
 		sig := Signature{Anomaly: g.Name, Cause: g.Cause, Kinds: o.Target.kindsOf(s), InAcquire: inAcquire(s)}
 		if late(g) {
-			sig.InAcquire = false
 			sig.Anomaly, sig.Cause = leaseHazard.Anomaly, leaseHazard.Cause
 		}
+		sig.InAcquire = sig.InAcquire && !sig.byWhatever()
 		if !slices.ContainsFunc(out, func(o Signature) bool { return o.root() == sig.root() }) {
 			out = append(out, sig)
 		}

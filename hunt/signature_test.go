@@ -66,3 +66,19 @@ func TestIgnoreHazards(t *testing.T) {
 		}
 	}
 }
+
+// That a library reports no loss is one omission, whichever fault lets the lease end. What the service did is told apart
+// by its faults.
+func TestOneOmission(t *testing.T) {
+	of := func(cause, kind string, acquiring bool) Signature {
+		return Signature{Anomaly: "stale-write", Cause: cause, Kinds: []string{kind}, InAcquire: acquiring}
+	}
+	if !of("no-notice", "a cut of a client", false).within(of("no-notice", "a pause of a server", true)) {
+		t.Error("another fault makes another omission")
+	}
+	for _, other := range []Signature{of("granted-early", "a pause of a server", false), of("not-renewed", "a cut of a client", false)} {
+		if of("no-notice", "a cut of a client", false).within(other) || other.within(of(other.Cause, "a crash of a client", false)) {
+			t.Errorf("%s is the same as with another fault", other)
+		}
+	}
+}

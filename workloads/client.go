@@ -124,7 +124,7 @@ func (c *client) acquireAs(ctx context.Context, key, mode string) (*holding, err
 	c.grants++
 	h := &holding{c: c, grant: g, id: fmt.Sprintf("%s.%d", c.cfg.Process, c.grants), lost: make(chan struct{}), granted: c.grantedAt(sent, answered)}
 	e.Type, e.Grant, e.Token, e.Since, e.Lease = history.OK, h.id, g.Token, c.since(g.Since), int64(g.Lease)
-	e.Watchdog = c.info.Watchdog
+	e.Watchdog, e.Notifies = c.info.Watchdog, c.info.Notifies
 	c.emit(e)
 	h.until.Store(g.Since + int64(g.Lease))
 	var wctx context.Context

@@ -91,6 +91,8 @@ func Parse(text string) (History, error) {
 				inv.Key, comp.Key, eff.Key = value, value, value
 			case w == "watchdog":
 				comp.Watchdog = true
+			case w == "notifies":
+				comp.Notifies = true
 			case w == "held":
 				comp.Held = true
 			case w == "not-held": // with !, the error of one that failed

@@ -66,12 +66,13 @@ var (
 
 	outlived    = Cause{Name: "lease-outlived", Says: "the client outlived its lease and did not notice"}
 	letEnd      = Cause{Name: "not-renewed", Says: "the client's library, which renews leases by itself, let the lease end", Bug: true}
+	unreported  = Cause{Name: "no-notice", Says: "the client's library, which promises to report a loss, did not report that the lease had ended", Bug: true}
 	whileLeased = Cause{Name: "granted-early", Says: "the service granted the lock while the earlier lease had time left", Bug: true,
 		From: []Origin{metUnderLock, {SameNewest, []string{"granted-early", "double-grant"}}, {PerhapsByLock, []string{"granted-early"}}}}
 	neverHeld = Cause{Name: "never-held", Says: "the client acted without a grant"}
 	unsaid    = Cause{From: []Origin{metUnderLock}} // no cause is known
 	ofWrites  = []Cause{
-		outlived, letEnd, whileLeased, neverHeld, unsaid,
+		outlived, letEnd, unreported, whileLeased, neverHeld, unsaid,
 		{Name: "delayed", Says: "the write was sent in time and carried out after another client had been granted the lock"},
 		{Name: "renewed-late", Says: "the lease had ended, and was renewed after another client had been granted the lock", Bug: true,
 			From: []Origin{toldWrongly}},
@@ -107,7 +108,7 @@ var table = []AnomalyInfo{
 		Causes: []Cause{{Name: "wrong-release", Says: "another client's release freed the lock", Bug: true}}},
 	{Name: "two-holders", Title: "overlapping holders", Property: Belief, Depth: 14, Hazard: true, SkewInvariant: true,
 		Doc:    "two clients believed at once that they held the lock",
-		Causes: []Cause{outlived, letEnd, whileLeased, neverHeld, unsaid}},
+		Causes: []Cause{outlived, letEnd, unreported, whileLeased, neverHeld, unsaid}},
 	{Name: "token-regression", Property: Tokens, Depth: 4, SkewInvariant: true,
 		Doc: "a later grant carries a smaller token than an earlier one"},
 	{Name: "token-reuse", Property: Tokens, Depth: 5,

@@ -22,6 +22,7 @@ func consulInfo() clients.Info {
 		Cluster:  "consul",
 		Fencing:  true,
 		Module:   "github.com/hashicorp/consul/api",
+		Notifies: true, // https://pkg.go.dev/github.com/hashicorp/consul/api#Lock.Lock
 		Confirms: true, // the release's answer says whether the session still held the key
 		MinTTL:   time.Second,
 		Inspect:  lookConsul,

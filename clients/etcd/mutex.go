@@ -22,6 +22,7 @@ func etcdInfo() clients.Info {
 		Module:    "go.etcd.io/etcd/client/v3",
 		Fencing:   true,
 		Holds:     true,
+		Notifies:  true, // https://pkg.go.dev/go.etcd.io/etcd/client/v3/concurrency#Session.Done
 		Confirms:  true, // the unlock's answer says whether the grant's own key was still there
 		MinTTL:    time.Second,
 		LeaseUnit: time.Second,

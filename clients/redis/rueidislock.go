@@ -21,6 +21,9 @@ func rueidislockInfo() clients.Info {
 		Cluster: "redis",
 		Module:  "github.com/redis/rueidis",
 		MinTTL:  50 * time.Millisecond,
+		// "The returned context will be canceled automatically if the KeyMajority is not held anymore"
+		// (https://pkg.go.dev/github.com/redis/rueidis/rueidislock#Locker).
+		Notifies: true,
 		Inspect: func(ctx context.Context, o clients.Options, key string) (int, error) {
 			return lookRedis(ctx, o, rueidisKey(key))
 		},

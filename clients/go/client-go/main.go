@@ -73,7 +73,9 @@ func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 		return nil, err
 	}
 	l.leases = c
-	return adapter.Loaded(adapter.Abilities{"lease": true, "tokens": true, "watchdog": true}, "k8s.io/client-go"), nil
+	// "OnStoppedLeading is called when a LeaderElector client stops leading"
+	// (https://pkg.go.dev/k8s.io/client-go/tools/leaderelection#LeaderCallbacks).
+	return adapter.Loaded(adapter.Abilities{"lease": true, "tokens": true, "watchdog": true, "notifies": true}, "k8s.io/client-go"), nil
 }
 
 func deadline(ttl time.Duration) time.Duration { return ttl * 10 / 15 }

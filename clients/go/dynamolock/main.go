@@ -64,7 +64,9 @@ func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 	if err := l.renew(); err != nil {
 		return nil, err
 	}
-	return adapter.Loaded(adapter.Abilities{"lease": true, "watchdog": true, "confirms": true}, "cirello.io/dynamolock/v2"), nil
+	// The session monitor is called when the lock enters its danger zone, before the lease is over
+	// (https://pkg.go.dev/cirello.io/dynamolock/v2#WithSessionMonitor).
+	return adapter.Loaded(adapter.Abilities{"lease": true, "watchdog": true, "notifies": true, "confirms": true}, "cirello.io/dynamolock/v2"), nil
 }
 
 // renew opens a client of the library. What the one before it still waits for cannot touch its locks.

@@ -55,7 +55,9 @@ type grant struct {
 
 func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 	l.servers, l.ttl = o.Servers, o.TTL
-	return adapter.Loaded(adapter.Abilities{"lease": true, "watchdog": true}, l.module), nil
+	// "Done returns a channel that closes when the lease is orphaned, expires, or is otherwise no longer being refreshed"
+	// (https://pkg.go.dev/go.etcd.io/etcd/client/v3/concurrency#Session.Done).
+	return adapter.Loaded(adapter.Abilities{"lease": true, "watchdog": true, "notifies": true}, l.module), nil
 }
 
 // current returns the session, a new one if there is none that the library still holds for good. A
