@@ -14,8 +14,7 @@ func (g *grant) grace() int64 { return max(g.lease/2, leastGrace) }
 
 // unreported says that the lease of a grant was over for longer than a library needs to notice, and that the one that
 // promises to report it had not by t, though its client ran all the time since the last promise. Messages that were lost
-// or late are no excuse: how long the lease lasts, the library knows without them. Their client cannot know it:
-// the library renews the lease by itself.
+// or late are no excuse: how long the lease lasts, the library knows without them.
 func (an *analysis) unreported(g *grant, t int64) bool {
 	if !g.notifies || g.promised == 0 || satAdd(g.promised, g.grace()) > t || g.lostT <= t {
 		return false

@@ -165,7 +165,7 @@ func (b *blamed) add(p part) {
 // without takes away parts that explain less of the harm than the suspect does: with it, nothing says that they had
 // one.
 func (b *blamed) without(less func(part) bool) {
-	suspect := *b.suspect
+	suspect := *b.suspect // what it points to moves with the deletion
 	b.parts = slices.DeleteFunc(b.parts, less)
 	b.suspect = &suspect
 }

@@ -15,26 +15,30 @@ func (h *Search) byChance() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.order()
+	all := slices.Clone(h.counterexamples) // the deletion moves them
 	h.counterexamples = slices.DeleteFunc(h.counterexamples, func(w *Counterexample) bool {
 		if w.Faults == 0 || w.Hazard() {
 			return false
 		}
-		i := slices.IndexFunc(h.counterexamples, func(o *Counterexample) bool {
+		i := slices.IndexFunc(all, func(o *Counterexample) bool {
 			return o.Faults == 0 && len(o.Kinds) == 0 && o.root() == w.root()
 		})
 		if i < 0 || float64(w.others+1)*w.Search.beyond(h.usual(w)) < mayBeChance { // of several schedules the one is kept that shows it most often
 			return false
 		}
-		o := h.counterexamples[i]
+		o := all[i]
 		o.Seen += w.Seen
-		o.ByChance = append(o.ByChance, w.Takes())
+		if !slices.Contains(o.ByChance, w.Takes()) {
+			o.ByChance = append(o.ByChance, w.Takes())
+		}
 		return true
 	})
 }
 
 // usual is in which part of all other schedules the search saw what a counterexample shows.
 func (h *Search) usual(w *Counterexample) float64 {
-	r := Rate{Hits: h.showed[w.root()] - 1, Runs: h.judged - 1} // without its own
+	// Without its own. What another part of the hunt has found, this one may never have seen.
+	r := Rate{Hits: max(0, h.showed[w.root()]-1), Runs: h.judged - 1}
 	return r.hitRate()
 }
 

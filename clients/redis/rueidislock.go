@@ -21,8 +21,8 @@ func rueidislockInfo() clients.Info {
 		Cluster: "redis",
 		Module:  "github.com/redis/rueidis",
 		MinTTL:  50 * time.Millisecond,
-		// "The returned context will be canceled automatically if the KeyMajority is not held anymore"
-		// (https://pkg.go.dev/github.com/redis/rueidis/rueidislock#Locker).
+		// The context "will be canceled automatically and immediately once the KeyMajority is not held anymore"
+		// (https://github.com/redis/rueidis/tree/v1.0.79/rueidislock#features-backed-by-the-redis-client-side-caching).
 		Notifies: true,
 		Inspect: func(ctx context.Context, o clients.Options, key string) (int, error) {
 			return lookRedis(ctx, o, rueidisKey(key))

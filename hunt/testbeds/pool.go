@@ -250,8 +250,7 @@ func (p *Pool) prepare(s workloads.Settings, extra map[string]string, sets int) 
 	return l, nil
 }
 
-// kinds are the faults that servers have to be prepared for: those that need picklock's own disks
-// are among "all". Such disks make a sync slower, and runs with them hardly fewer.
+// kinds are the faults that servers have to be prepared for. "all" stands for those that need picklock's own disks.
 func kinds(faults []string) []string {
 	var out []string
 	for _, f := range faults {
