@@ -23,6 +23,8 @@ type stake struct {
 	parties  []party
 	// third are those who are not accused, but whose requests were under way.
 	third []party
+	// lease is what the service had promised to keep, and left how much of it was to come.
+	lease, left int64
 }
 
 // part is a fault that touched a stake.
@@ -31,7 +33,8 @@ type part struct {
 	side  verdict.Side
 	third bool
 	// standing: it was on before the stake and after it. A clock that was set neither began nor ceased to be wrong in
-	// between: no lease ends early by that which begins and ends by this one clock.
+	// between: no lease ends early by that which begins and ends by this one clock. One that is known to be fast enough
+	// to have ended this lease is none of them.
 	standing bool
 }
 
@@ -79,7 +82,7 @@ func (s *stake) touches(f *fault) (part, bool) {
 		return part{fault: f, side: verdict.OnMachine}, f.overlaps(s.all())
 	}
 	if s.service.to > s.service.from && f.onServers() && f.overlaps(s.service) {
-		return part{fault: f, side: verdict.OnServer, standing: f.begin < s.service.from && f.end > s.service.to}, true
+		return part{fault: f, side: verdict.OnServer, standing: f.begin < s.service.from && f.end > s.service.to && !f.clock.ends(s.left, s.lease)}, true
 	}
 	for _, p := range s.parties {
 		if f.hits(p.process) && f.overlaps(p.interval) {
@@ -167,7 +170,7 @@ type meeting struct {
 // the newer one, and both clients meanwhile. A release of another client's that was under
 // way may have freed what it ought not to have.
 func (m meeting) stake() *stake {
-	s := &stake{service: interval{m.at, m.at}}
+	s := &stake{service: interval{m.at, m.at}, lease: m.older[0].lease, left: m.older[0].leaseLeft(m.at)}
 	for _, g := range m.older {
 		p := party{g.process, interval{g.lastWord(m.at), m.at}}
 		s.parties = append(s.parties, p)

@@ -27,7 +27,8 @@ type History struct {
 // fail, with ? an info; "FROM-" has no completion; "-TO" has no invoke. @TIME is
 // the instant at which the register carried the operation out (refused it, with
 // !ERROR). A lease without since= counts from the invoke. The nemesis's lines are
-// "FROM-TO nemesis FAULT NODE..."; ? means that the fault did not land.
+// "FROM-TO nemesis FAULT NODE..."; ? means that the fault did not land, and
+// how=x2 that the history gives "FAULT: NODE x2" as its steps.
 func Parse(text string) (History, error) {
 	in := History{Options: map[string]string{}}
 	var failed error
@@ -66,6 +67,7 @@ func Parse(text string) (History, error) {
 		eff, hasEff := history.Effect{Process: f[1], F: f[2], Key: "k0"}, false
 		confirmed, hasSince := true, false
 		var nodes []string
+		var how string
 		var effAt int64
 		for _, w := range f[3:] {
 			name, value, pair := strings.Cut(w, "=")
@@ -89,6 +91,8 @@ func Parse(text string) (History, error) {
 				eff.Parent = value
 			case name == "key" && pair:
 				inv.Key, comp.Key, eff.Key = value, value, value
+			case name == "how" && pair && f[1] == history.Nemesis:
+				how = value
 			case w == "watchdog":
 				comp.Watchdog = true
 			case w == "notifies":
@@ -118,6 +122,9 @@ func Parse(text string) (History, error) {
 			inv.Type, comp.Type, inv.Key, comp.Key = history.Info, history.Info, "", ""
 			inv.Phase, comp.Phase, inv.Confirmed = history.Begin, history.End, confirmed
 			inv.Nodes, comp.Nodes = nodes, nodes
+			if how != "" {
+				inv.Fault = f[2] + ": " + strings.Join(nodes, ", ") + " " + how
+			}
 		}
 		if inv.F == history.Read {
 			inv.Value = ""
