@@ -8,6 +8,9 @@ func (r *reader) endHold(p *proc, k *lock, e *history.Event, t int64) {
 	if e.Mode == history.Nested {
 		return
 	}
+	if g := p.latest.get(k.name); e.Mode == history.Downgrade && g != nil && g.release != nil && g.release.downgrades {
+		return // which has ended it
+	}
 	if k.nested { // whatever was entered
 		for g := p.latest.get(k.name); g != nil; {
 			r.keepOn(g, t)

@@ -20,7 +20,7 @@ const (
 
 func modeOf(m string) mode {
 	switch m {
-	case history.Shared:
+	case history.Shared, history.Downgrade:
 		return shared
 	case history.Nested:
 		return nested
@@ -38,7 +38,7 @@ type kind struct {
 // greatest counts: no more is allowed than that.
 func (k *kind) learn(e *history.Event) {
 	k.permits = max(k.permits, min(e.Permits, never))
-	k.shared = k.shared || e.Mode == history.Shared
+	k.shared = k.shared || e.Shares()
 	k.nested = k.nested || e.Mode == history.Nested
 }
 
@@ -53,7 +53,7 @@ func together(a, b *grant) bool {
 // busyFor says whether the lock kept back a client that asks for it now.
 func (k *lock) busyFor(e *history.Event) bool {
 	switch {
-	case e.Mode == history.Shared:
+	case e.Shares():
 		return k.now.exclusive > 0
 	case e.Permits > 0:
 		return int64(k.now.held) >= e.Permits

@@ -16,11 +16,14 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		}
 		p.closeAcquire()
 		k := r.lock(e.Key)
+		if e.Mode == history.Downgrade {
+			r.downgrade(i, t, p, k)
+		}
 		r.endHold(p, k, e, t)
 		if p.spare == nil {
 			p.spare = r.ops.next()
 		}
-		*p.spare = op{f: fAcquire, process: p.Name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e)}
+		*p.spare = op{f: fAcquire, process: p.Name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e), downgrades: e.Mode == history.Downgrade}
 		p.Invoke(acquireID, p.spare)
 		p.spare = nil
 		k.now.open++
@@ -36,6 +39,9 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 			o.lock.now.open--
 		}
 		o.endT = t
+	}
+	if o != nil && o.downgrades {
+		p.downgraded(o)
 	}
 	if e.Type != history.OK {
 		if o != nil {
@@ -90,7 +96,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if r.grants == 1 {
 		r.first = t
 	}
-	if g.inv >= 0 {
+	if g.inv >= 0 && e.Mode != history.Downgrade {
 		r.waits.add(g.okT - g.invT)
 	}
 }

@@ -24,7 +24,9 @@ func (p *proc) acquire() *op {
 // closeAcquire files an acquire that was not granted.
 func (p *proc) closeAcquire() {
 	if o := p.acquire(); o != nil {
-		o.lock.acquires = append(o.lock.acquires, o)
+		if !o.downgrades { // its process had the lock, and waited for nobody
+			o.lock.acquires = append(o.lock.acquires, o)
+		}
 		p.Complete(acquireID)
 	}
 }

@@ -101,6 +101,9 @@ type op struct {
 	untrue  bool // what it confirmed is shown false, or probably is
 	failed  bool // acquire: by the client's own program, not by the lock
 	busy    bool // acquire: another client had the lock when this one asked
+	// downgrades: it is an acquire that makes a shared grant of what its process has, or what that does to the grant
+	// before: it releases it.
+	downgrades bool
 }
 
 // grant is one successful acquire.

@@ -25,6 +25,8 @@ type Abilities struct {
 	Notifies bool `json:"notifies,omitempty"`
 	Confirms bool `json:"confirms,omitempty"`
 	Holds    bool `json:"holds,omitempty"` // the lock is a Holder
+	// Downgrades: the lock is a Downgrader.
+	Downgrades bool `json:"downgrades,omitempty"`
 
 	// Library and Version name what the program has loaded, so that records can name it; both ""
 	// if it does not say so.
@@ -39,7 +41,7 @@ type Declarer interface{ Abilities() Abilities }
 const maxPermits = 1000
 
 // abilityNames are the names that --ability accepts.
-var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "notifies", "confirms", "holds"}
+var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "notifies", "confirms", "holds", "downgrades"}
 
 // kinds are the words for Info.Kind.
 var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
@@ -54,6 +56,8 @@ func (a *Abilities) Check() error {
 		return fmt.Errorf(`a semaphore needs the number of clients that may hold it at once: want "permits", 1 to %d`, maxPermits)
 	case kind != Semaphore && a.Permits != 0:
 		return errors.New(`only a semaphore has "permits": want "kind":"semaphore"`)
+	case kind != ReadWrite && a.Downgrades:
+		return errors.New(`only a lock of the kind rw "downgrades": want "kind":"rw"`)
 	}
 	a.Kind = kind
 	return nil
@@ -78,6 +82,9 @@ func (a Abilities) With(said map[string]string) (Abilities, error) {
 	if a.Kind != Semaphore && said["kind"] != "" && said["permits"] == "" {
 		a.Permits = 0 // the program's, for the kind that the user overrides
 	}
+	if a.Kind != ReadWrite && said["kind"] != "" && said["downgrades"] == "" {
+		a.Downgrades = false // likewise
+	}
 	return a, nil
 }
 
@@ -99,6 +106,8 @@ func (a *Abilities) set(name, value string) (err error) {
 		on(&a.Confirms)
 	case "holds":
 		on(&a.Holds)
+	case "downgrades":
+		on(&a.Downgrades)
 	case "permits":
 		a.Permits, err = parsePermits(value)
 	case "kind":
@@ -152,7 +161,7 @@ func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }
 // With is the lock with what it has declared.
 func (i Info) With(a Abilities) Info {
 	i.Declares = false
-	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.Notifies, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Notifies, a.Permits
+	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.Notifies, i.Downgrades, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Notifies, a.Downgrades, a.Permits
 	return i
 }
 
@@ -179,5 +188,6 @@ func (a Abilities) Words() []string {
 	say("notifies", a.Notifies)
 	say("confirms", a.Confirms)
 	say("holds", a.Holds)
+	say("downgrades", a.Downgrades)
 	return out
 }

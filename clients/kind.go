@@ -20,6 +20,13 @@ type Sharer interface {
 	AcquireShared(ctx context.Context, key string) (Grant, error)
 }
 
+// Downgrader is a Sharer whose holder can go on to share what it has exclusively (Info.Downgrades).
+type Downgrader interface {
+	// Downgrade makes a shared grant of g, which is exclusive and over then. No other client has the lock exclusively
+	// in between. If it fails with an error that wraps neither ErrUnknown nor ErrNotHeld, g is what it was.
+	Downgrade(ctx context.Context, g Grant) (Grant, error)
+}
+
 const defaultPermits = 2
 
 // OptionPermits is the name of the option of all semaphores.

@@ -151,12 +151,14 @@ type Info struct {
 	// Confirms: an ok release or renewal is the service's own statement that this
 	// very grant was in force until then (the request compares the owner).
 	Confirms bool
-	Holds    bool          // it is a Holder: its client can ask whether it holds the lock
-	Watchdog bool          // its library renews the lease by itself for as long as the lock is held, and says so
-	Notifies bool          // its library promises to report the loss of a grant; the lock's file says where
-	Kind     string        // what the lock promises: "" for a mutex, else see kind.go
-	permits  int           // of a semaphore that has declared them; see Permits
-	MinTTL   time.Duration // the smallest lease the service keeps to
+	Holds    bool // it is a Holder: its client can ask whether it holds the lock
+	// Downgrades: it is a Downgrader: who has it exclusively can go on to share it.
+	Downgrades bool
+	Watchdog   bool          // its library renews the lease by itself for as long as the lock is held, and says so
+	Notifies   bool          // its library promises to report the loss of a grant; the lock's file says where
+	Kind       string        // what the lock promises: "" for a mutex, else see kind.go
+	permits    int           // of a semaphore that has declared them; see Permits
+	MinTTL     time.Duration // the smallest lease the service keeps to
 	// LeaseUnit is what the service's leases are whole multiples of: it rounds others up. 0: it keeps
 	// leases of any length.
 	LeaseUnit time.Duration

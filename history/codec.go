@@ -221,9 +221,9 @@ func validEvent(e *Event) error {
 		return fmt.Errorf("an event needs a process and an f")
 	}
 	switch e.Mode {
-	case "", Shared, Nested:
+	case "", Shared, Nested, Downgrade:
 	default:
-		return fmt.Errorf("unknown mode %s: want %s or %s", quote(e.Mode), Shared, Nested)
+		return fmt.Errorf("unknown mode %s: want %s, %s or %s", quote(e.Mode), Shared, Nested, Downgrade)
 	}
 	if e.Permits < 0 {
 		return fmt.Errorf("negative number of permits")

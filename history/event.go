@@ -33,7 +33,13 @@ const (
 const (
 	Shared = "shared" // together with others who share it
 	Nested = "nested" // once more, by the process that holds it
+	// Downgrade makes a shared grant of the exclusive one that the process has: that is over, and no other client is
+	// to have had the lock exclusively in between.
+	Downgrade = "downgrade"
 )
+
+// Shares says that the event speaks of a grant that others can share.
+func (e *Event) Shares() bool { return e.Mode == Shared || e.Mode == Downgrade }
 
 // Nemesis is the process name under which faults are recorded.
 const Nemesis = "nemesis"
@@ -67,7 +73,7 @@ type Event struct {
 	Since int64 `json:"since,omitempty"`
 	Lease int64 `json:"lease,omitempty"`
 	// Mode, on an acquire and its completion, says what was asked for where that is
-	// not the lock for oneself: Shared or Nested. Permits is how many may hold the lock
+	// not the lock for oneself: Shared, Nested or Downgrade. Permits is how many may hold the lock
 	// at once, where it is a semaphore.
 	Mode    string `json:"mode,omitempty"`
 	Permits int64  `json:"permits,omitempty"`

@@ -77,7 +77,7 @@ func (c *clientState) step(e history.Event) {
 			c.entries++
 			break
 		}
-		c.believes, c.lost, c.holds, c.shared, c.entries = true, false, true, e.Mode == history.Shared, 0
+		c.believes, c.lost, c.holds, c.shared, c.entries = true, false, true, e.Shares(), 0
 		c.until, c.lostAt, c.wrote = 0, 0, 0
 	case e.F == history.Release && e.Type == history.Invoke && c.entries > 0:
 		c.entries--
@@ -113,7 +113,7 @@ func (f *feedback) margin(clients map[string]*clientState, e history.Event, ttl 
 		}
 	}
 	for name, c := range clients {
-		if name == e.Process || c.key != e.Key || !c.holds && c.lostAt == 0 || c.shared && e.Mode == history.Shared {
+		if name == e.Process || c.key != e.Key || !c.holds && c.lostAt == 0 || c.shared && e.Shares() {
 			continue
 		}
 		if c.until > 0 {

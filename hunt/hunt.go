@@ -22,6 +22,11 @@ type Runner interface {
 	Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error)
 }
 
+// Soloist is a Runner that can run a schedule while no other runs: the last try of one that the machine was too busy for.
+type Soloist interface {
+	RunAlone(ctx context.Context, s *scenarios.Scenario) (*Outcome, error)
+}
+
 // Waiter is a Runner that says when its next run may begin. The search chooses a schedule only then: one
 // that is chosen earlier is not run when its turn is, and without what was learned meanwhile.
 type Waiter interface {
@@ -42,6 +47,7 @@ type Outcome struct {
 	Busy        bool            // it is discarded because this machine was too busy
 	Reentrant   bool            // the lock is: see Target
 	Shared      bool
+	Downgrades  bool
 	Permits     int
 	Took        time.Duration
 	Setup       time.Duration // what was mended or started for it
@@ -69,12 +75,14 @@ type Target struct {
 	// Unable are the faults that this cluster can never do, and why: a key of them is a
 	// fault's word, or WipeFault. They are no part of the space.
 	Unable    map[string]string
-	Holds     bool     // its clients can ask whether they hold it
-	Permits   int      // how many clients may hold it at once; 0: one
-	Reentrant bool     // who holds it can acquire it once more
-	Shared    bool     // readers hold it together
-	Kept      bool     // its library or its session keeps it for longer than a lease while its client works
-	Kinds     []string // of faults that may be used, as "pause" or "kill:client"; nil: all
+	Holds     bool // its clients can ask whether they hold it
+	Permits   int  // how many clients may hold it at once; 0: one
+	Reentrant bool // who holds it can acquire it once more
+	Shared    bool // readers hold it together
+	// Downgrades: who has it alone can go on to share it.
+	Downgrades bool
+	Kept       bool     // its library or its session keeps it for longer than a lease while its client works
+	Kinds      []string // of faults that may be used, as "pause" or "kill:client"; nil: all
 }
 
 // clientNames are the names that schedules use.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
+	acts "github.com/picklock/picklock/workloads"
 )
 
 // kindWorkloads are workloads of what a lock can do that is no mutex: who holds a reentrant one enters it once more, and
@@ -45,6 +46,12 @@ func kindWorkloads(t Target) [][]string {
 				"await A granted or 3 leases, acquire shared, read, work 0.4 leases, read, release",
 				"await A granted or 3 leases, acquire shared, read, work 0.4 leases, read, release"})
 	}
+	if t.Downgrades {
+		texts = append(texts, []string{"downgrades", // a writer goes on to read, and another one waits for it
+			"acquire, read, write, await B waiting or 1 lease, downgrade, read, work 0.5 leases, read, release",
+			"await A granted or 3 leases, acquire, read, work 0.2 leases, write, release",
+			"await after A's downgrade or 3 leases, acquire shared, read, work 0.3 leases, read, release"})
+	}
 	return texts
 }
 
@@ -60,6 +67,7 @@ func (w workload) manner(client, do string, nth int) string {
 			if m.Do == history.Acquire {
 				entries, shared = entries+1, m.Shared
 			}
+			shared = shared || m.Do == acts.Downgrade
 			if m.Do == do {
 				nth--
 			}

@@ -17,6 +17,18 @@ const worthTrying = 0.5
 // is not there at every trigger.
 const enoughUnsupported = 4
 
+// triesOfBusy is how often a schedule is run that the machine was too busy for.
+const triesOfBusy = 3
+
+// onceMore is the next try of a schedule that the machine was too busy for, if there is one. The last try of a program
+// without a fault has no other run beside it: nothing else shows what that program does.
+func (h *Search) onceMore(p point) (_ point, yes bool) {
+	k := "busy " + key(p.schedule)
+	h.failureCounts[k]++
+	p.alone = p.depth == 0 && !p.guided && h.failureCounts[k] == triesOfBusy-1
+	return p, h.failureCounts[k] < triesOfBusy
+}
+
 // observe takes what came of a run. It returns the signatures of what it broke that have to
 // be confirmed.
 func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
@@ -27,8 +39,8 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	if out.Busy {
 		h.result.Discarded++
 		h.result.Busy++
-		if h.failureCounts["busy "+key(p.schedule)]++; h.failureCounts["busy "+key(p.schedule)] < 3 {
-			h.retry = append(h.retry, retry{point: p})
+		if again, yes := h.onceMore(p); yes {
+			h.retry = append(h.retry, retry{point: again})
 		}
 		if p.id != "" {
 			h.fates[p.id] = fate{what: WasDiscarded, why: "this machine was too busy"}

@@ -288,7 +288,11 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 			}
 			return nil
 		}
-		out, err := p.Run(ctx, next.schedule)
+		run := p.Run
+		if s, ok := p.(Soloist); ok && next.alone {
+			run = s.RunAlone
+		}
+		out, err := run(ctx, next.schedule)
 		if err != nil && ctx.Err() == nil {
 			if err := h.failed(next, err); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
+	acts "github.com/picklock/picklock/workloads"
 )
 
 // point is one schedule of the space, and at which depth it lies.
@@ -19,6 +20,7 @@ type point struct {
 	depth    int // how many faults it has
 	workload string
 	guided   bool     // it is none of the space
+	alone    bool     // no other runs beside it
 	again    *entry   // it is run once more, to see whether it shows that again
 	arms     []string // of the bandit, that made it
 }
@@ -216,7 +218,7 @@ func (f fault) order(t Target, all []workload, i int, s scenarios.TriggeredFault
 		return 2
 	case all[i].strikes != nil, t.Kept && all[i].amid > 0:
 		return 1
-	case s.When.Do == history.Renew:
+	case s.When.Do == history.Renew, s.When.Do == acts.Downgrade:
 		return min(i, 1)
 	case !byLease || len(all[0].swaps) > 1 || first < 0 || i > first:
 		return i
@@ -290,9 +292,9 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 	if w.strikes != nil {
 		out = slices.DeleteFunc(out, func(a scenarios.Trigger) bool { return !w.strikes(f, a) })
 	}
-	order := map[string]int{history.Acquire: 0, history.Renew: 0, history.Release: 1}
+	order := map[string]int{history.Acquire: 0, history.Renew: 0, acts.Downgrade: 0, history.Release: 1}
 	if f.word == "pause" || f.word == "kill" || len(f.sent) == 0 && !f.at(scenarios.Trigger{Do: history.Acquire}) {
-		order = map[string]int{history.Write: 0, history.Release: 1, history.Renew: 1}
+		order = map[string]int{history.Write: 0, history.Release: 1, history.Renew: 1, acts.Downgrade: 1}
 	}
 	slices.SortStableFunc(out, func(a, b scenarios.Trigger) int { return priority(order, f, a) - priority(order, f, b) })
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
+	acts "github.com/picklock/picklock/workloads"
 )
 
 // untils are the ends of a fault: when somebody else has been granted the lock and has done
@@ -60,7 +61,7 @@ func glitch(u scenarios.Until) bool {
 // nothing late through once the successor has written, and a late release or renewal finds
 // nobody's lock once the successor has released it.
 func middle(t Target, a scenarios.Trigger) bool {
-	return t.fenced() || a.Do == history.Release || a.Do == history.Renew
+	return t.fenced() || a.Do == history.Release || a.Do == history.Renew || a.Do == acts.Downgrade
 }
 
 // tells says whether an end is tried in the space. The others are what the guided search

@@ -33,6 +33,33 @@ func (w *waiting) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, err
 	return w.Runner.Run(ctx, s)
 }
 
+// soloist counts which schedules it ran alone.
+type soloist struct {
+	Runner
+	alone map[string]int
+}
+
+func (s *soloist) RunAlone(ctx context.Context, sc *scenarios.Scenario) (*Outcome, error) {
+	s.alone[key(sc)]++
+	return s.Run(ctx, sc)
+}
+
+// TestLastTryAlone: the last try of a program without a fault is run with nothing beside it, and of no other schedule.
+func TestLastTryAlone(t *testing.T) {
+	on := target(1, 1, "pause")
+	for _, c := range []struct{ busy, alone int }{{1, 0}, {2, len(workloads(on))}, {1000, len(workloads(on))}} {
+		s := &soloist{&model{busy: map[string]int{"": c.busy}}, map[string]int{}}
+		r, err := New(Options{Target: on, Depth: 1, Strategy: Exhaustive, Time: 10 * time.Second}).Run(t.Context(), []Runner{s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		addsUp(t, r)
+		if len(s.alone) != c.alone {
+			t.Errorf("busy %d times: %d schedules ran alone, want %d", c.busy, len(s.alone), c.alone)
+		}
+	}
+}
+
 // TestWaiterTakesNothing: a runner that waits for its turn keeps no schedule from being run.
 func TestWaiterTakesNothing(t *testing.T) {
 	on := target(1, 1, "pause")

@@ -196,7 +196,7 @@ func moves(client string, p scenarios.Program) []scenarios.Trigger {
 
 // asks says that the move is one that the lock service hears of.
 func asks(do string) bool {
-	return do == history.Acquire || do == history.Release || do == history.Renew || do == acts.Held
+	return do == history.Acquire || do == history.Release || do == history.Renew || do == acts.Held || do == acts.Downgrade
 }
 
 // touches says that the move is one that the register hears of.

@@ -105,7 +105,7 @@ var advices = []advice{
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
-	{"double-grant", "", nil, "the service granted the lock to two clients at once, and no fault excuses it",
+	{"double-grant", "", nil, "the service granted the lock to two clients at once",
 		"look and take in one step: set if absent, compare and swap, a unique key", "guides/mitigations.md#one-step"},
 
 	{"stale-write", "not-renewed", nil, "the library stopped renewing the lease, and its client wrote when it was over",

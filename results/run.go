@@ -19,13 +19,15 @@ type Run struct {
 	Scenario string    `json:"scenario,omitempty"` // its name, where one was run
 	// Settings are what was asked for; Register is "" for the built-in one.
 	workloads.Settings
-	About    string `json:"about,omitempty"`    // the lock's one-line description
-	NoLock   bool   `json:"no_lock,omitempty"`  // the clients share the register without one
-	Kind     string `json:"kind,omitempty"`     // rw, semaphore or reentrant; "" for a mutex
-	Permits  int    `json:"permits,omitempty"`  // of a semaphore
-	Emulator string `json:"emulator,omitempty"` // what stood in for the service, where something did
-	Runtime  string `json:"runtime"`
-	Nodes    []Node `json:"nodes"`
+	About   string `json:"about,omitempty"`   // the lock's one-line description
+	NoLock  bool   `json:"no_lock,omitempty"` // the clients share the register without one
+	Kind    string `json:"kind,omitempty"`    // rw, semaphore or reentrant; "" for a mutex
+	Permits int    `json:"permits,omitempty"` // of a semaphore
+	// Downgrades: who has it exclusively can go on to share it.
+	Downgrades bool   `json:"downgrades,omitempty"`
+	Emulator   string `json:"emulator,omitempty"` // what stood in for the service, where something did
+	Runtime    string `json:"runtime"`
+	Nodes      []Node `json:"nodes"`
 	// Drawn is what --faults all drew its faults from on this cluster.
 	Drawn    []string          `json:"drawn,omitempty"`
 	Versions map[string]string `json:"versions"` // picklock, go, and each service's own

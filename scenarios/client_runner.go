@@ -125,7 +125,7 @@ func (c *clientRunner) pointless(m Move) bool {
 		return !held
 	case Work:
 		return !held || c.expired
-	case history.Write, history.Add:
+	case history.Write, history.Add, workloads.Downgrade:
 		return !c.holds() || c.shared || c.Several
 	}
 	return !c.holds()
@@ -202,6 +202,10 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		if d.Outcome == workloads.Granted {
 			c.entries = 1
 		}
+	case m.Do == workloads.Downgrade && d.Outcome == workloads.Granted:
+		c.shared = true
+	case m.Do == workloads.Downgrade && d.Outcome != workloads.Failed:
+		c.entries = 0 // nobody knows what it has
 	case m.Do == history.Release:
 		c.entries--
 		c.expired = c.expired || c.entries > 0 && d.Outcome == workloads.NotHeld

@@ -96,13 +96,21 @@ func (r *Runner) Observe(e history.Event) {
 	if e.F != history.Renew {
 		c.acted = max(c.acted, e.Time)
 	}
-	if e.F == history.Acquire && e.Mode != history.Nested {
+	if e.F == history.Acquire && e.Mode != history.Nested && e.Mode != history.Downgrade {
 		c.asking = e.Type == history.Invoke
 	}
 	switch {
 	case e.F == history.Acquire && e.Mode == history.Nested:
 		if e.Type == history.OK && e.Lease > 0 {
 			c.until = max(c.until, e.Since+e.Lease)
+		}
+	case e.F == history.Acquire && e.Mode == history.Downgrade:
+		// What it had it has still; the events of its grant are those of the first one.
+		if e.Type == history.OK {
+			c.grant, c.until = e.Grant, 0
+			if e.Lease > 0 {
+				c.until = e.Since + e.Lease
+			}
 		}
 	case e.F == history.Acquire && e.Type == history.Invoke:
 		c.asked, c.granted, c.until, c.released, c.waiting, c.lost, c.refusals = e.Time, 0, 0, 0, false, false, nil

@@ -16,6 +16,10 @@ const Check = "check"
 // Held is the act of a client that asks its library whether it holds the lock.
 const Held = "held?"
 
+// Downgrade is the act of a client that has a read-write lock exclusively and shares it from then on. It is an acquire
+// in the history, in the mode of that name.
+const Downgrade = history.Downgrade
+
 // The acquires in a mode of their own. Of a client that holds a reentrant lock, the harness asks for the nested one.
 const (
 	acquireShared = history.Acquire + " " + history.Shared
@@ -95,5 +99,5 @@ func SpanWord(do string) string {
 
 // Acts lists what a program can have a scripted client do, in the order of a critical section.
 func Acts() []string {
-	return []string{history.Acquire, acquireShared, history.Read, Check, history.Write, history.Add, history.Renew, Held, history.Release}
+	return []string{history.Acquire, acquireShared, history.Read, Check, history.Write, history.Add, history.Renew, Held, Downgrade, history.Release}
 }

@@ -33,13 +33,15 @@ type client struct {
 
 // opened is what a client has open.
 type opened struct {
-	lock     clients.Lock
-	renewer  clients.Renewer  // nil if the lock has none
-	sharer   clients.Sharer   // nil if the lock is none
-	holder   clients.Holder   // nil if the lock cannot be asked
-	unlocked clients.Unlocked // instead of a lock
-	register register.Resource
-	over     atomic.Bool // nobody hears any more what it tells
+	lock    clients.Lock
+	renewer clients.Renewer // nil if the lock has none
+	sharer  clients.Sharer  // nil if the lock is none
+	holder  clients.Holder  // nil if the lock cannot be asked
+	// downgrader is nil if what a client has alone it cannot go on to share.
+	downgrader clients.Downgrader
+	unlocked   clients.Unlocked // instead of a lock
+	register   register.Resource
+	over       atomic.Bool // nobody hears any more what it tells
 }
 
 func (o *opened) close() error {
@@ -103,14 +105,19 @@ func (c *client) once(ctx context.Context, key string, critical CriticalSection)
 
 // acquireAs acquires the lock in a mode of history.Event.
 func (c *client) acquireAs(ctx context.Context, key, mode string) (*holding, error) {
-	e := history.Event{Type: history.Invoke, F: history.Acquire, Key: key, Mode: mode, Permits: c.permits}
-	c.emit(e)
-	actx, cancel := context.WithTimeout(ctx, c.cfg.Wait)
-	defer cancel()
 	take := c.lock.Acquire
 	if mode == history.Shared {
 		take = c.sharer.AcquireShared
 	}
+	return c.acquireWith(ctx, key, mode, take)
+}
+
+// acquireWith records what take does as an acquire in that mode.
+func (c *client) acquireWith(ctx context.Context, key, mode string, take func(context.Context, string) (clients.Grant, error)) (*holding, error) {
+	e := history.Event{Type: history.Invoke, F: history.Acquire, Key: key, Mode: mode, Permits: c.permits}
+	c.emit(e)
+	actx, cancel := context.WithTimeout(ctx, c.cfg.Wait)
+	defer cancel()
 	sent := history.Now()
 	g, err := take(actx, key)
 	answered := history.Now()

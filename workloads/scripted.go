@@ -62,6 +62,7 @@ var acts = map[string]func(*script, context.Context) (Outcome, error){
 	history.Acquire: func(s *script, ctx context.Context) (Outcome, error) { return s.doAcquire(ctx, "") },
 	acquireShared:   func(s *script, ctx context.Context) (Outcome, error) { return s.doAcquire(ctx, history.Shared) },
 	acquireNested:   (*script).doEnter,
+	Downgrade:       (*script).doDowngrade,
 	history.Read:    (*script).doRead,
 	history.Write:   func(s *script, ctx context.Context) (Outcome, error) { return s.doWrite(ctx, history.Write) },
 	history.Add:     func(s *script, ctx context.Context) (Outcome, error) { return s.doWrite(ctx, history.Add) },
@@ -229,6 +230,29 @@ func (s *script) doEnter(ctx context.Context) (Outcome, error) {
 	}
 	s.entries = append(s.entries, h)
 	return Granted, nil
+}
+
+// doDowngrade shares what the client has had alone. If that certainly failed, the client goes on with what it had.
+func (s *script) doDowngrade(ctx context.Context) (Outcome, error) {
+	switch {
+	case s.held == nil:
+		return Failed, errNoGrant
+	case s.downgrader == nil:
+		return Cannot, fmt.Errorf("lock %s cannot be downgraded: it is not of the kind %s, or its library cannot do that", s.info.Name, clients.ReadWrite)
+	}
+	s.back()
+	h, err := s.acquireWith(ctx, s.held.grant.Key, history.Downgrade, func(ctx context.Context, _ string) (clients.Grant, error) {
+		return s.downgrader.Downgrade(ctx, s.held.grant)
+	})
+	out := outcomeOf(err)
+	if out == Failed {
+		return out, err
+	}
+	s.drop()
+	if s.held = h; err == nil {
+		out = Granted
+	}
+	return out, err
 }
 
 var errNoGrant = errors.New("nothing is held")

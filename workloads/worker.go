@@ -132,6 +132,9 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 		a := d.Abilities()
 		declared, info = &a, info.With(a)
 	}
+	if info.Downgrades {
+		now.downgrader, _ = lock.(clients.Downgrader)
+	}
 	return &client{
 		opened: now, cfg: cfg, info: info, out: o, permits: int64(info.Permits(cfg.Extra)),
 		rng: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))), grants: cfg.Grants,

@@ -26,7 +26,7 @@ func FromEvents(events []history.Event, line func(i int) int, m *Model, name str
 			continue
 		}
 		f := e.F
-		if f == history.Acquire && e.Type == history.OK && e.Mode == history.Shared {
+		if f == history.Acquire && e.Type == history.OK && e.Shares() {
 			shares[e.Grant] = true
 		}
 		if f == history.Acquire && e.Type == history.OK && e.Grant != "" {
@@ -34,7 +34,7 @@ func FromEvents(events []history.Event, line func(i int) int, m *Model, name str
 		}
 		if m.Name == "rw-lock" && (f == history.Acquire || f == history.Release) {
 			f += "-write"
-			if e.Mode == history.Shared || e.F == history.Release && shares[e.Grant] {
+			if e.Shares() || e.F == history.Release && shares[e.Grant] {
 				f = e.F + "-read"
 			}
 		}

@@ -111,6 +111,9 @@ func Kinds(t *testing.T, locks ...Options) {
 		t.Run(u.Lock.Name, func(t *testing.T) {
 			t.Parallel()
 			tests[u.Lock.Kind](t, u, u.Start(t))
+			if u.Lock.Downgrades {
+				t.Run("downgrade", func(t *testing.T) { testDowngrade(t, u, u.Start(t)) })
+			}
 		})
 	}
 }

@@ -137,6 +137,58 @@ func testShared(t *testing.T, u Options, servers []*Server) {
 	give(a, ga)
 }
 
+// testDowngrade: what a client has alone it goes on to share, and nobody has it alone meanwhile.
+func testDowngrade(t *testing.T, u Options, servers []*Server) {
+	ctx := Within(t, 60*time.Second)
+	one := func(name string) clients.Lock { return Open(t, u.Lock, name, Addrs(servers), 10*time.Second) }
+	a, b, w := one("a"), one("b"), one("w")
+	own, err := a.Acquire(ctx, "down")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Refused(t, b.(clients.Sharer).AcquireShared, "down") {
+		t.Error("shared before the downgrade")
+	}
+	waiting := make(chan clients.Grant, 1)
+	go func() {
+		defer close(waiting)
+		g, err := w.Acquire(ctx, "down")
+		if err != nil {
+			t.Errorf("the writer that waits: %v", err)
+			return
+		}
+		waiting <- g
+	}()
+	ga, err := a.(clients.Downgrader).Downgrade(ctx, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A lock may have readers wait behind a writer that waits.
+	gb, shared := clients.Grant{}, false
+	if !Refused(t, func(ctx context.Context, key string) (g clients.Grant, err error) {
+		gb, err = b.(clients.Sharer).AcquireShared(ctx, key)
+		return gb, err
+	}, "down") {
+		shared = true
+	}
+	select {
+	case <-waiting:
+		t.Fatal("a writer was granted it beside a reader that had been a writer")
+	case <-time.After(300 * time.Millisecond):
+	}
+	if shared {
+		err = b.Release(ctx, gb)
+	}
+	if err := errors.Join(err, a.Release(ctx, ga)); err != nil {
+		t.Errorf("release: %v", err)
+	}
+	if g, ok := <-waiting; ok {
+		if err := w.Release(ctx, g); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // testReentrant: the holder acquires it again, and has to release it as often.
 func testReentrant(t *testing.T, u Options, servers []*Server) {
 	ctx := Within(t, 60*time.Second)

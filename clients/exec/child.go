@@ -255,7 +255,7 @@ func (c *child) granted(a *Answer, r *Request, line []byte) error {
 		var err error
 		a.abilities, err = Declared(line)
 		return err
-	case "acquire":
+	case acquireOp, downgradeOp:
 		a.grant = &childGrant{asked: r.asked, lost: make(chan struct{}), renewals: make(chan clients.Renewal, renewalRoom)}
 		if !c.nested {
 			c.grants[r.Key] = nil // whose client has released it

@@ -222,25 +222,30 @@ func (l *execLock) Acquire(ctx context.Context, key string) (clients.Grant, erro
 }
 
 func (l *execLock) acquire(ctx context.Context, key, mode string) (clients.Grant, error) {
-	r := Request{Op: "acquire", Key: key, Mode: mode}
+	r := Request{Op: acquireOp, Key: key, Mode: mode}
 	c, err := l.started(ctx)
 	if err != nil {
 		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w", key, err)
 	}
+	return l.granted(ctx, c, r)
+}
+
+// granted asks the child for a grant.
+func (l *execLock) granted(ctx context.Context, c *child, r Request) (clients.Grant, error) {
 	if end, ok := ctx.Deadline(); ok {
 		r.Timeout = max(time.Until(end).Milliseconds(), 1)
 	}
 	sent := history.Now()
 	a, err := l.ask(ctx, c, r)
 	if err != nil {
-		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w", key, err)
+		return clients.Grant{}, fmt.Errorf("exec: %s %s: %w", r.Op, r.Key, err)
 	}
-	if err := l.check(a, sent); err != nil {
+	if err := l.check(a, sent, r.Op); err != nil {
 		err = programError{fmt.Errorf("child wrote %s: %w", a.line, err)}
 		c.Fail(err)
-		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w: %w", key, clients.ErrUnknown, err)
+		return clients.Grant{}, fmt.Errorf("exec: %s %s: %w: %w", r.Op, r.Key, clients.ErrUnknown, err)
 	}
-	g := clients.Grant{Key: key, Token: a.Token, Lost: a.grant.lost, Renewals: a.grant.renewals, Ref: execRef{c, a.grant}}
+	g := clients.Grant{Key: r.Key, Token: a.Token, Lost: a.grant.lost, Renewals: a.grant.renewals, Ref: execRef{c, a.grant}}
 	if a.Lease > 0 {
 		g.Since, g.Lease = max(sent, a.Since), time.Duration(a.Lease)*time.Millisecond
 		if a.Since == 0 {
@@ -253,12 +258,12 @@ func (l *execLock) acquire(ctx context.Context, key, mode string) (clients.Grant
 }
 
 // check compares a grant with what is possible, and with what the child has declared.
-func (l *execLock) check(a Answer, sent int64) error {
+func (l *execLock) check(a Answer, sent int64, op string) error {
 	declares := l.Abilities()
 	switch {
 	case a.Token < 0:
 		return errors.New("the token is negative: want one that rises with every grant, from 1")
-	case a.Token == 0 && declares.Tokens:
+	case a.Token == 0 && declares.Tokens && op == acquireOp:
 		return errors.New(`the lock has tokens, as was declared, and this grant has no "token"`)
 	case a.Lease == 0 && declares.Lease != nil && *declares.Lease:
 		return errors.New(`every grant has a lease, as was declared, and this one has no "lease_ms"`)
@@ -338,6 +343,12 @@ type execSharer struct{ l *execLock }
 // AcquireShared implements Sharer.
 func (s execSharer) AcquireShared(ctx context.Context, key string) (clients.Grant, error) {
 	return s.l.acquire(ctx, key, history.Shared)
+}
+
+// Downgrade implements Downgrader, of a program that declares it.
+func (s execSharer) Downgrade(ctx context.Context, g clients.Grant) (clients.Grant, error) {
+	ref := g.Ref.(execRef)
+	return s.l.granted(ctx, ref.child, Request{Op: downgradeOp, Key: g.Key})
 }
 
 // Close asks the child to end, and kills it if it has not within a second.

@@ -16,7 +16,7 @@ import (
 // Request is a line that a program reads.
 type Request struct {
 	ID      int64             `json:"id"`
-	Op      string            `json:"op"` // open, acquire, renew, holds, release or close
+	Op      string            `json:"op"` // open, acquire, renew, holds, downgrade, release or close
 	Servers []string          `json:"servers,omitempty"`
 	Shared  string            `json:"directory,omitempty"` // see Options.Directory
 	Client  string            `json:"client,omitempty"`
@@ -46,6 +46,12 @@ type Answer struct {
 	abilities clients.Abilities // of an open
 	grant     *childGrant       // of an acquire that was granted
 }
+
+// The requests that are answered with a grant.
+const (
+	acquireOp   = "acquire"
+	downgradeOp = "downgrade"
+)
 
 const (
 	// LongestLine is how many bytes a line that a program writes may have.

@@ -22,11 +22,11 @@ type line struct {
 	// folder is what the library's sources are called in its language's folder, and program what
 	// its client is called there: a module, a class, a file. variant, if not "", is the argument
 	// that chooses this lock of several.
-	folder, program, variant string
-	library                  string // as the registry names it
-	version                  string // the tested one, which its manifest names
-	cluster, kind            string // as in clients.Info
-	fencing, confirms, holds bool
+	folder, program, variant             string
+	library                              string // as the registry names it
+	version                              string // the tested one, which its manifest names
+	cluster, kind                        string // as in clients.Info
+	fencing, confirms, holds, downgrades bool
 	// vague are versions that do not confirm, although others do: their release of a lock that is gone succeeds.
 	vague    *regexp.Regexp
 	minTTL   time.Duration
@@ -55,7 +55,7 @@ func (l line) info(version string) clients.Info {
 	}
 	p := program{line: l, lock: name, version: version}
 	return clients.Info{
-		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms && (l.vague == nil || !l.vague.MatchString(version)), Holds: l.holds, MinTTL: l.minTTL, Options: l.options,
+		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms && (l.vague == nil || !l.vague.MatchString(version)), Holds: l.holds, Downgrades: l.downgrades, MinTTL: l.minTTL, Options: l.options,
 		Library: &clients.Library{
 			Language: l.language.name, Name: l.library, Version: version, Promises: l.promises, Cannot: l.cannot,
 			At: func(version string) (clients.Info, error) {

@@ -35,7 +35,7 @@ func javaLines() []line {
 	fenced := of("redisson-fenced", "fenced", "RFencedLock on one Redis: a lock with a token")
 	fenced.fencing = true
 	rw := of("redisson-rw", "rw", "RReadWriteLock on one Redis")
-	rw.kind, rw.holds, rw.confirms = clients.ReadWrite, false, false
+	rw.kind, rw.downgrades, rw.holds, rw.confirms = clients.ReadWrite, true, false, false
 	fair := of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line")
 	fair.confirms = false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
@@ -75,7 +75,7 @@ func curatorLines() []line {
 		}
 	}
 	rw := of("curator-rw", "rw", "InterProcessReadWriteLock on ZooKeeper")
-	rw.kind = clients.ReadWrite
+	rw.kind, rw.downgrades = clients.ReadWrite, true
 	semaphore := of("curator-semaphore", "semaphore", "InterProcessSemaphoreV2 on ZooKeeper")
 	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption(), listenerOption()}
 	return []line{

@@ -1,7 +1,7 @@
 // Speaks picklock's exec protocol for a lock: one request or answer a line, as JSON
 // (https://github.com/picklock/picklock/blob/main/docs/reference/exec.md).
 //
-// A lock is an object with open, acquire and release, and with renew and holds if it can. serve does the rest.
+// A lock is an object with open, acquire and release, and with renew, holds and downgrade if it can. serve does the rest.
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
@@ -67,6 +67,11 @@ async function answer(lock, request) {
     case 'holds':
       if (!lock.holds) break;
       return { ok: true, held: await lock.holds(key) };
+    case 'downgrade': {
+      if (!lock.downgrade) break;
+      const grant = await lock.downgrade(key);
+      return grant === null ? NOT_HELD : { ok: true, ...grant };
+    }
   }
   return { ok: false, error: 'unknown request ' + op, definite: true };
 }

@@ -9,14 +9,15 @@ import (
 
 func postgresSharedInfo() clients.Info {
 	return clients.Info{
-		Name:     "postgres-shared",
-		About:    "Postgres: pg_advisory_lock_shared against pg_advisory_lock, held by a session",
-		Cluster:  "postgres",
-		Kind:     clients.ReadWrite,
-		Confirms: true, // as postgres-session
-		MinTTL:   time.Second,
-		Inspect:  lookPgAdvisory,
-		Options:  []clients.Option{pgKeepalive},
+		Name:       "postgres-shared",
+		About:      "Postgres: pg_advisory_lock_shared against pg_advisory_lock, held by a session",
+		Cluster:    "postgres",
+		Kind:       clients.ReadWrite,
+		Confirms:   true, // as postgres-session
+		Downgrades: true,
+		MinTTL:     time.Second,
+		Inspect:    lookPgAdvisory,
+		Options:    []clients.Option{pgKeepalive},
 		Open: openPostgres("postgres-shared", false, func(p *postgres) (clients.Lock, error) {
 			return pgSharedLock{p}, nil
 		}),
@@ -55,6 +56,23 @@ func (l pgSharedLock) take(ctx context.Context, key, try, wait, unlock string) (
 		}
 		return clients.Grant{Lost: s.lost, Ref: pgSharedGrant{s, unlock}}, nil
 	})
+}
+
+// Downgrade implements clients.Downgrader. The session has the lock in both modes for a moment: what it has exclusively
+// keeps nobody but others from sharing it.
+func (l pgSharedLock) Downgrade(ctx context.Context, g clients.Grant) (clients.Grant, error) {
+	s := g.Ref.(pgSharedGrant).session
+	if _, err := s.value(ctx, pgLockShared, g.Key); err != nil {
+		return clients.Grant{}, l.unreleased(g, s, err)
+	}
+	got, err := s.value(ctx, pgUnlock, g.Key)
+	if err == nil && got != "t" {
+		err = clients.ErrNotHeld
+	}
+	if err != nil {
+		return clients.Grant{}, l.unreleased(g, s, err)
+	}
+	return clients.Grant{Key: g.Key, Lost: s.lost, Ref: pgSharedGrant{s, pgUnlockShared}}, nil
 }
 
 func (l pgSharedLock) Release(ctx context.Context, g clients.Grant) error {

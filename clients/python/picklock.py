@@ -1,7 +1,7 @@
 """Speaks picklock's exec protocol for a lock: one request or answer a line, as JSON
 (https://github.com/picklock/picklock/blob/main/docs/reference/exec.md).
 
-A lock is an object with open, acquire and release, and with renew and holds if it can. serve() does the rest.
+A lock is an object with open, acquire and release, and with renew, holds and downgrade if it can. serve() does the rest.
 """
 import importlib.metadata
 import json
@@ -72,6 +72,9 @@ def _answer(lock, request):
         return {"ok": True} if lock.release(key) else NOT_HELD
     if op == "holds" and hasattr(lock, "holds"):
         return {"ok": True, "held": lock.holds(key)}
+    if op == "downgrade" and hasattr(lock, "downgrade"):
+        grant = lock.downgrade(key)
+        return NOT_HELD if grant is None else {"ok": True, **grant}
     return {"ok": False, "error": "unknown request " + op, "definite": True}
 
 

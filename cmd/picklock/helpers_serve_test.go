@@ -23,7 +23,7 @@ var served = []struct {
 }{
 	{
 		`"op":"open","servers":["10.0.0.1:7"],"client":"c1","ttl_ms":1500,"directory":"/d","options":{"x":"y","a":"b"}`,
-		`{"confirms":false,"id":1,"kind":"mutex","lease":true,"ok":true,"renew":true,"tokens":true,"watchdog":false}`,
+		`{"confirms":false,"id":1,"kind":"mutex","lease":true,"notifies":true,"ok":true,"renew":true,"tokens":true,"watchdog":false}`,
 	},
 	{`"op":"acquire","key":"k","timeout_ms":700`, `{"id":2,"lease_ms":1250,"ok":true,"since_ns":42,"token":7}`},
 	{`"op":"renew","key":"k"`, `{"id":3,"lease_ms":1250,"ok":true,"since_ns":\d{5,}}`},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
+	lock "github.com/picklock/picklock/clients/exec"
 	"github.com/picklock/picklock/history"
 )
 
@@ -39,6 +40,42 @@ func kinds(ctx context.Context, t *checkRun) error {
 			}
 			return err
 		}
+	}
+	if t.abilities.Downgrades {
+		return downgrades(ctx, t, programs)
+	}
+	return nil
+}
+
+// downgrades has a client share what it has exclusively: another one shares it then, and none has it exclusively.
+func downgrades(ctx context.Context, t *checkRun, programs []*program) error {
+	const remedy = `downgrade makes a shared grant of an exclusive one, at no moment free to others; or leave "downgrades":true out of the answer to open`
+	key := t.key("downgrade")
+	if _, err := programs[0].grantedWithin(ctx, key, "", answerWithin); err != nil {
+		return err
+	}
+	began := time.Now() // what is downgraded has a lease of its own
+	a, err := programs[0].ask(ctx, lock.Request{Op: "downgrade", Key: key}, answerWithin)
+	if err != nil {
+		return err
+	}
+	if !a.ok() {
+		return Problem{"it declared that it downgrades, and could not: " + quote(a.line), remedy}
+	}
+	if _, err := programs[1].grantedWithin(ctx, key, history.Shared, t.TTL/4); err != nil {
+		if wrong, ok := asProblem(err); ok {
+			return Problem{"after a downgrade another client could not share the lock: " + wrong.What, remedy}
+		}
+		return err
+	}
+	if a, err = programs[1].released(ctx, key); err == nil && a.ok() {
+		a, err = programs[1].ask(ctx, lock.Request{Op: "acquire", Key: key, Timeout: (t.TTL / 8).Milliseconds()}, t.TTL/8+lock.Grace(t.TTL))
+	}
+	if err != nil {
+		return err
+	}
+	if a.ok() && time.Since(began) < t.TTL {
+		return Problem{"after a downgrade another client was granted the lock exclusively: " + quote(a.line), remedy}
 	}
 	return nil
 }

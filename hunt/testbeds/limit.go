@@ -19,22 +19,34 @@ type limit struct {
 	mu      sync.Mutex
 	now     int
 	running int
-	waiting []chan struct{} // closed as its run may begin; the one that came first is first
-	full    bool            // all that were allowed were under way since the last look
-	ended   int             // runs since the last look
-	busy    int             // of these that this machine was too busy for
+	waiting []place // the one that came first is first
+	solo    bool    // one is under way beside which no other may be
+	full    bool    // all that were allowed were under way since the last look
+	ended   int     // runs since the last look
+	busy    int     // of these that this machine was too busy for
 }
 
 func newLimit(first, most int) *limit {
 	return &limit{least: max(1, first/2), most: most, now: min(first, most)}
 }
 
+// place is one in the line of those who wait.
+type place struct {
+	turn  chan struct{} // closed as its run may begin
+	alone bool          // when no other runs
+}
+
 // enter returns when one more run may begin; leave makes room for another. Runs begin in the order in which they
 // asked: one that others overtook would perhaps not be run before the time is over.
-func (l *limit) enter(ctx context.Context) error {
+func (l *limit) enter(ctx context.Context) error { return l.join(ctx, false) }
+
+// enterAlone returns when a run may begin beside which there is no other until it leaves.
+func (l *limit) enterAlone(ctx context.Context) error { return l.join(ctx, true) }
+
+func (l *limit) join(ctx context.Context, alone bool) error {
 	turn := make(chan struct{})
 	l.mu.Lock()
-	l.waiting = append(l.waiting, turn)
+	l.waiting = append(l.waiting, place{turn, alone})
 	l.admit()
 	l.mu.Unlock()
 	select {
@@ -44,20 +56,26 @@ func (l *limit) enter(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.Index(l.waiting, turn)
+	i := slices.IndexFunc(l.waiting, func(p place) bool { return p.turn == turn })
 	if i < 0 { // its turn came at the same moment
-		l.running--
-		l.admit()
+		l.end()
 		return ctx.Err()
 	}
 	l.waiting = slices.Delete(l.waiting, i, i+1)
+	l.admit() // it may have kept others waiting
 	return ctx.Err()
 }
 
 func (l *limit) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.end()
+}
+
+// end makes room for others. l.mu is held.
+func (l *limit) end() {
 	l.running--
+	l.solo = false // if it was on, the run that ends was the only one
 	l.admit()
 }
 
@@ -72,9 +90,14 @@ func (l *limit) count(busy bool) {
 
 // admit lets runs begin while there may be more. l.mu is held.
 func (l *limit) admit() {
-	for len(l.waiting) > 0 && l.running < l.now {
+	for len(l.waiting) > 0 && !l.solo && l.running < l.now {
+		next := l.waiting[0]
+		if next.alone && l.running > 0 {
+			return
+		}
 		l.running++
-		close(l.waiting[0])
+		l.solo = next.alone
+		close(next.turn)
 		l.waiting = l.waiting[1:]
 	}
 	l.full = l.full || l.running >= l.now

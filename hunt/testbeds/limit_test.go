@@ -47,6 +47,74 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestLimitAlone: a run that has to be alone waits for those that are under way, and keeps those from beginning that ask
+// after it.
+func TestLimitAlone(t *testing.T) {
+	l := newLimit(3, 3)
+	ctx := t.Context()
+	for range 2 {
+		if err := l.enter(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	came := make(chan string, 2)
+	wait := func(name string, enter func(context.Context) error, before int) {
+		go func() {
+			if err := enter(ctx); err != nil {
+				name = err.Error()
+			}
+			came <- name
+		}()
+		for {
+			l.mu.Lock()
+			n := len(l.waiting)
+			l.mu.Unlock()
+			if n > before {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	wait("alone", l.enterAlone, 0)
+	wait("after it", l.enter, 1)
+	l.leave()
+	select {
+	case name := <-came:
+		t.Fatalf("%s began beside another", name)
+	case <-time.After(20 * time.Millisecond):
+	}
+	l.leave()
+	if name := <-came; name != "alone" {
+		t.Fatalf("%s began first", name)
+	}
+	select {
+	case name := <-came:
+		t.Fatalf("%s began beside one that has to be alone", name)
+	case <-time.After(20 * time.Millisecond):
+	}
+	l.leave()
+	if name := <-came; name != "after it" || l.running != 1 {
+		t.Errorf("%s began last, %d are under way", name, l.running)
+	}
+	// One that stops waiting keeps nobody waiting.
+	given, stop := context.WithCancel(ctx)
+	over := make(chan error, 1)
+	go func() { over <- l.enterAlone(given) }()
+	for n := 0; n == 0; time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		n = len(l.waiting)
+		l.mu.Unlock()
+	}
+	wait("behind it", l.enter, 1)
+	stop()
+	if err := <-over; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if name := <-came; name != "behind it" {
+		t.Error(name)
+	}
+}
+
 // TestLimitInTurn: runs begin in the order in which they asked, and one that stopped waiting takes nobody's
 // place.
 func TestLimitInTurn(t *testing.T) {

@@ -31,6 +31,20 @@ func (r *runner) Yield() {
 
 // Run implements hunt.Runner. While it waits for a cluster to itself, another run may begin.
 func (r *runner) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
+	return r.run(ctx, s, r.Wait)
+}
+
+// RunAlone implements hunt.Soloist.
+func (r *runner) RunAlone(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
+	r.Yield()
+	return r.run(ctx, s, func(ctx context.Context) bool {
+		r.waited = r.pool.limit.enterAlone(ctx) == nil
+		return r.waited
+	})
+}
+
+// run is Run with what waits for its turn.
+func (r *runner) run(ctx context.Context, s *scenarios.Scenario, wait func(context.Context) bool) (*hunt.Outcome, error) {
 	p := r.pool
 	on := p.shared
 	if !harness.OnlyClients(s, p.target.AllClientNames()) {
@@ -46,7 +60,7 @@ func (r *runner) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome,
 		}
 		defer func() { p.own <- on }()
 	}
-	if !r.Wait(ctx) {
+	if !wait(ctx) {
 		return nil, ctx.Err()
 	}
 	defer r.Yield()

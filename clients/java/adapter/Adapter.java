@@ -55,6 +55,9 @@ public abstract class Adapter {
     /** Returns false if the service says that the lock was no longer ours. */
     public abstract boolean release(String key) throws Exception;
 
+    /** Makes a shared grant of the exclusive one: no other client has the lock exclusively in between. Returns null if the lock was no longer ours. */
+    public Grant downgrade(String key) throws Exception { throw new NotSent("unknown request downgrade"); }
+
     /** Returns what the library says if its user asks whether it holds the lock. */
     public boolean holds(String key) throws Exception { throw new NotSent("unknown request holds"); }
 
@@ -139,6 +142,11 @@ public abstract class Adapter {
                 if (!release(key)) return failed("not held", true);
             }
             case "holds" -> answer.put("held", holds(key));
+            case "downgrade" -> {
+                Grant grant = downgrade(key);
+                if (grant == null) return failed("not held", true);
+                answer.putAll(fields(grant.lease));
+            }
             default -> {
                 return failed("unknown request", true);
             }

@@ -29,6 +29,7 @@ public class CuratorLocks extends Adapter {
     private final String type;
     private CuratorFramework client;
     private int permits;
+    private final Map<String, InterProcessReadWriteLock> both = new ConcurrentHashMap<>(); // of rw: those of which one is held
     private final Map<String, InterProcessLock> held = new ConcurrentHashMap<>();
     private final Map<String, org.apache.curator.framework.recipes.locks.Lease> leases = new ConcurrentHashMap<>(); // of a semaphore
 
@@ -60,6 +61,7 @@ public class CuratorLocks extends Adapter {
         abilities.put("lease", false);
         abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
         if (type.equals("semaphore")) abilities.put("permits", permits);
+        if (type.equals("rw")) abilities.put("downgrades", true);
         return loaded(abilities, "org.apache.curator", "curator-recipes");
     }
 
@@ -73,7 +75,11 @@ public class CuratorLocks extends Adapter {
                 return new Grant(0, null);
             }
             InterProcessLock lock = switch (type) {
-                case "rw" -> shared ? new InterProcessReadWriteLock(client, path).readLock() : new InterProcessReadWriteLock(client, path).writeLock();
+                case "rw" -> {
+                    var pair = new InterProcessReadWriteLock(client, path);
+                    both.put(key, pair);
+                    yield shared ? pair.readLock() : pair.writeLock();
+                }
                 case "semaphore-mutex" -> new InterProcessSemaphoreMutex(client, path);
                 default -> new InterProcessMutex(client, path);
             };
@@ -82,6 +88,18 @@ public class CuratorLocks extends Adapter {
             held.put(key, lock);
             return new Grant(0, null);
         } catch (Exception e) { // it may have taken effect or not
+            throw new Unknown(e.toString());
+        }
+    }
+
+    /** As its documentation has it: the read lock is acquired under the write lock, which is released then. */
+    public Grant downgrade(String key) throws Unknown {
+        if (!held.containsKey(key)) return null;
+        try {
+            both.get(key).readLock().acquire();
+            held.put(key, both.get(key).readLock()).release();
+            return new Grant(0, null);
+        } catch (Exception e) { // either may have taken effect
             throw new Unknown(e.toString());
         }
     }

@@ -89,6 +89,7 @@ public class RedissonLocks extends Adapter {
         abilities.put("holds", !type.equals("rw") && !type.equals("semaphore") && !several());
         abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
         if (type.equals("semaphore")) abilities.put("permits", permits);
+        if (type.equals("rw")) abilities.put("downgrades", true);
         Map<String, Object> all = loaded(abilities, "org.redisson", "redisson");
         // So do all of them before 3.11.
         if (String.valueOf(all.get("version")).matches("([12]|3\\.([0-9]|10))\\..*")) all.put("confirms", false);
@@ -202,6 +203,27 @@ public class RedissonLocks extends Adapter {
         Object lock = RedissonClient.class.getMethod(method, String.class).invoke(redisson, key);
         if (lock instanceof RReadWriteLock both) return shared ? both.readLock() : both.writeLock();
         return (RLock) lock;
+    }
+
+    /** The thread that has the write lock takes the read lock, and unlocks the other: as often as it had locked it. */
+    public Grant downgrade(String key) throws Exception {
+        if (!held.containsKey(key)) return null;
+        return threads ? in(owners.get(key), () -> downgraded(key)) : downgraded(key);
+    }
+
+    private Grant downgraded(String key) throws Exception {
+        try {
+            Lease lease = watchdog ? null : new Lease(ttl, System.nanoTime());
+            RLock reads = lock(key, true);
+            for (int i = 0; i < nested; i++) if (!take(reads, 0)) throw new NotSent("the read lock was refused to who has the write lock");
+            RLock writes = held.put(key, reads);
+            for (int i = 0; i < nested; i++) writes.unlock();
+            return new Grant(0, lease);
+        } catch (IllegalMonitorStateException e) {
+            throw new Unknown(e.toString()); // the write lock was gone, and the read lock may be held
+        } catch (RedisException e) {
+            throw new Unknown(e.toString());
+        }
     }
 
     /** What isHeldByCurrentThread says in the thread of the grant, which asks Redis. */

@@ -17,7 +17,7 @@ let directory, stale;
 function open(servers, client, ttlMs) {
   directory = servers[0];
   stale = Math.max(ttlMs, 2000); // as the library has it
-  return { lease: true, watchdog: true, ...loaded('proper-lockfile', import.meta.url) };
+  return { lease: true, watchdog: true, notifies: true, ...loaded('proper-lockfile', import.meta.url) };
 }
 
 // A lease counts from the mtime, on the clock of this process, which wrote it.

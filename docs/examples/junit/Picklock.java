@@ -96,6 +96,9 @@ public final class Picklock {
     /** It renews its lease by itself until its release, and says so with {@link Client#renewed}. */
     public interface SelfRenewing extends Lock {}
 
+    /** It promises to report a loss soon after its lease, even if it cannot reach the service, and does so with {@link Client#lost}. */
+    public interface Notifying extends Lock {}
+
     /** The service compares the owner in release and renew: true is its word that the lock was still held. */
     public interface Confirming extends Lock {}
 
@@ -333,7 +336,8 @@ public final class Picklock {
         Lock lock = null;
         try {
             if (op.equals("open")) return "\"ok\":true,\"kind\":\"mutex\",\"tokens\":" + Fenced.class.isAssignableFrom(type) + ",\"lease\":" + Leased.class.isAssignableFrom(type)
-                + ",\"renew\":" + Renewing.class.isAssignableFrom(type) + ",\"watchdog\":" + SelfRenewing.class.isAssignableFrom(type) + ",\"confirms\":" + Confirming.class.isAssignableFrom(type);
+                + ",\"renew\":" + Renewing.class.isAssignableFrom(type) + ",\"watchdog\":" + SelfRenewing.class.isAssignableFrom(type)
+                + ",\"notifies\":" + Notifying.class.isAssignableFrom(type) + ",\"confirms\":" + Confirming.class.isAssignableFrom(type);
             if (!List.of("acquire", "renew", "release").contains(op) || !field(q, "mode").isEmpty()) return failed("unknown request", true);
             if (!locks.containsKey(key)) locks.put(key, make.newInstance(client(open, key)));
             lock = locks.get(key);

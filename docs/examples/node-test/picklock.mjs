@@ -22,6 +22,7 @@
 //                        granted. Without it, a lease that was waited for proves little
 //     token              optional: the grant's fencing token, a number that rises
 //     watchdog           optional: true if it renews by itself until its release
+//     notifies           optional: true if it promises to report a loss, with client.lost()
 //     confirms           optional: true if the service compares the owner in release and renew
 //     definite(error)    optional: whether what was thrown certainly had no effect. All else
 //                        counts as unknown: it may have
@@ -234,7 +235,8 @@ class Adapter {
 
   async abilities() {
     const lock = await this.make(new Client(this.opened, 'picklock-looks', this.tell));
-    const declared = { tokens: 'token' in lock, lease: 'lease' in lock, renew: 'renew' in lock, watchdog: Boolean(lock.watchdog), confirms: Boolean(lock.confirms) };
+    const flags = Object.fromEntries(['watchdog', 'notifies', 'confirms'].map((name) => [name, Boolean(lock[name])]));
+    const declared = { tokens: 'token' in lock, lease: 'lease' in lock, renew: 'renew' in lock, ...flags };
     await lock.close?.();
     return { ok: true, kind: 'mutex', ...declared };
   }

@@ -19,6 +19,7 @@ What my_lock returns is used again and again for its key, and has:
                        Without it, a lease that was waited for proves little
     token              optional: the grant's fencing token, a number that rises
     watchdog           optional: True if it renews by itself until its release
+    notifies           optional: True if it promises to report a loss, with client.lost()
     confirms           optional: True if the service compares the owner in release and renew
     definite(error)    optional: whether what was raised certainly had no effect. All else counts
                        as unknown: it may have
@@ -209,7 +210,7 @@ class Adapter:
         can = {"tokens": "token", "lease": "lease", "renew": "renew"}
         declared = {name: hasattr(lock, attribute) for name, attribute in can.items()}
         close(lock)
-        return {"ok": True, "kind": "mutex", **{name: bool(getattr(lock, name, False)) for name in ("watchdog", "confirms")}, **declared}
+        return {"ok": True, "kind": "mutex", **{name: bool(getattr(lock, name, False)) for name in ("watchdog", "notifies", "confirms")}, **declared}
 
     def granted(self, lock, since):
         token = value(lock, "token")

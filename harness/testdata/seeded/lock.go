@@ -23,6 +23,8 @@ type recipe struct {
 	free  func(l *lock, h *hold) error
 	renew func(l *lock, db *redis, h *hold) error
 	holds func(l *lock, h *hold) (bool, error) // nil if it cannot be asked
+	// downgrade makes what is shared of what its client has alone; nil if it cannot.
+	downgrade func(l *lock, h *hold) (*hold, error)
 	// What happens besides, where not nil.
 	opened            func(l *lock)
 	granted, released func(l *lock, h *hold)

@@ -91,6 +91,8 @@ type abilities struct {
 	Watchdog bool   `json:"watchdog,omitempty"`
 	Confirms bool   `json:"confirms,omitempty"`
 	Holds    bool   `json:"holds,omitempty"`
+
+	Downgrades bool `json:"downgrades,omitempty"`
 }
 
 var writing sync.Mutex // of answers and events
@@ -172,6 +174,17 @@ func (l *lock) handle(r request) (answer, error) {
 			held, err = l.holds(l, h)
 		}
 		return answer{Held: &held}, err
+	case "downgrade":
+		h := l.held[r.Key]
+		if h == nil {
+			return answer{}, errNotHeld
+		}
+		h, err := l.downgrade(l, h)
+		if err != nil {
+			return answer{}, err
+		}
+		l.held[r.Key], l.shared = h, true
+		return answer{Lease: h.lease.Milliseconds(), Since: h.since}, nil
 	case "release":
 		h := l.held[r.Key]
 		if h == nil {

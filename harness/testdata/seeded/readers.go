@@ -25,6 +25,41 @@ return 1`
 	partSetScript = `return redis.call("srem", KEYS[1], ARGV[2] .. ARGV[1])`
 )
 
+// A writer becomes a reader: in one step, or in two between which another writer finds nobody.
+const (
+	downScript = `if redis.call("zrem", KEYS[1], "w" .. ARGV[1]) == 0 then return 0 end
+local t = redis.call("time") local now = t[1] * 1000000 + t[2]
+redis.call("zadd", KEYS[1], string.format("%.0f", now + ARGV[2] * 1000), "r" .. ARGV[1])
+redis.call("pexpire", KEYS[1], 2 * ARGV[2])
+return 1`
+	becomeReaderScript = `local t = redis.call("time") local now = t[1] * 1000000 + t[2]
+redis.call("zadd", KEYS[1], string.format("%.0f", now + ARGV[2] * 1000), "r" .. ARGV[1])
+redis.call("pexpire", KEYS[1], 2 * ARGV[2])
+return 1`
+)
+
+// downgrades is a lock of readers and writers whose writers can go on to read, by scripts that follow each other.
+func downgrades(scripts ...string) func(*recipe) {
+	return func(r *recipe) {
+		sharedLock(joinScript, partScript)(r)
+		r.Downgrades = true
+		r.downgrade = func(l *lock, h *hold) (*hold, error) {
+			next := *h
+			for _, script := range scripts {
+				next.since, next.lease = now(), l.ttl
+				args := []any{h.owner, l.ttl.Milliseconds()}
+				if script == partScript {
+					args[1] = "w"
+				}
+				if err := was(one(l.db.script(script, []string{h.key}, args...))); err != nil {
+					return nil, err
+				}
+			}
+			return &next, nil
+		}
+	}
+}
+
 // sharedLock is a lock of readers and writers, whose names begin with an r and a w.
 func sharedLock(join, part string) func(*recipe) {
 	return func(r *recipe) {
@@ -46,6 +81,12 @@ func sharedLock(join, part string) func(*recipe) {
 }
 
 func init() {
+	plant(bug{
+		name:  "downgrade-in-two-steps",
+		about: "a read-write lock: a writer that goes on to read gives the lock back, and enters as a reader in a second step that looks for nobody",
+		wrong: downgrades(partScript, becomeReaderScript),
+		right: downgrades(downScript),
+	})
 	plant(bug{
 		name:  "reader-frees-all",
 		about: "a read-write lock: a reader's release deletes the key, and with it the other readers",

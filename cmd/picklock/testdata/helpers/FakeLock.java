@@ -2,7 +2,7 @@ import java.io.IOException;
 import java.time.Duration;
 
 /** A lock on nothing, whose key says what comes of it. */
-final class FakeLock implements Picklock.Leased, Picklock.Fenced, Picklock.Renewing {
+final class FakeLock implements Picklock.Leased, Picklock.Fenced, Picklock.Renewing, Picklock.Notifying {
     private final Picklock.Client client;
 
     FakeLock(Picklock.Client client) throws IOException {

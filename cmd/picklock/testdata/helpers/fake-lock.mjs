@@ -2,6 +2,7 @@
 class FakeLock {
   token = 7;
   lease = 1250;
+  notifies = true;
 
   constructor(client) {
     this.client = client;

@@ -3,7 +3,7 @@ import time
 
 
 class FakeLock:
-    token, lease, confirms = 7, 1.25, False
+    token, lease, confirms, notifies = 7, 1.25, False, True
 
     def __init__(self, client):
         self.client = client
