@@ -27,6 +27,7 @@ var narrow = map[string]struct {
 	longer:   {strikes: strayingOwner, ends: strayingEnds, soon: true},
 	waits:    {strikes: strayingWaiter, ends: longerThanLease, ignores: true},
 	stays:    {strikes: onServer, ends: stayEnds},
+	secluded: {strikes: seclusion, ends: untilItWrites},
 }
 
 // longerThanLease is an end when a lease is over that began before the fault.
@@ -97,6 +98,10 @@ const waits = "waits"
 // they have extended, while one of them is gone, and when it is back.
 const stays = "stays"
 
+// secluded is the workload of a client that hears nothing of the service until long after its lease, works on, and writes:
+// its library can tell it of the loss by its own clock alone.
+const secluded = "secluded"
+
 // longHolds are their programs, for a lock that is kept while A works.
 var longHolds = [][]string{
 	{waits,
@@ -106,12 +111,25 @@ var longHolds = [][]string{
 	{stays,
 		"acquire, read, work 6 leases, write, release",
 		"await A granted or 3 leases, acquire, read, write, release"},
+	{secluded,
+		"acquire, read, work 3 leases, write, release",
+		"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release"},
 }
 
 // strayingWaiter is that B stands still, or hears or says nothing, from when it waits.
 func strayingWaiter(f fault, at scenarios.Trigger) bool {
 	return f.whom == clientNames[1] && at.At == scenarios.Event && (f.word == "pause" || f.word == "cut" || f.word == "hold" && strings.HasPrefix(f.text, "hold: "+scenarios.Servers))
 }
+
+// seclusion is that A hears nothing of the servers.
+func seclusion(f fault, _ scenarios.Trigger) bool {
+	return f.whom == clientNames[0] && (f.word == "cut" || f.word == "hold" && strings.HasPrefix(f.text, "hold: "+scenarios.Servers))
+}
+
+// untilItWrites is until A has written.
+var untilItWrites = []scenarios.Until{{
+	Move: scenarios.Trigger{At: scenarios.After, Client: clientNames[0], Do: history.Write, Nth: 1}, Or: scenarios.Span{Leases: 6},
+}}
 
 // onServer is that something befalls a server while B waits.
 func onServer(f fault, at scenarios.Trigger) bool { return f.whom == "" && at.At == scenarios.Event }

@@ -43,7 +43,7 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 	return func(yield func(point) bool) {
 		seen := map[string]bool{}
 		give := func(w workload, triggered ...scenarios.TriggeredFault) bool {
-			p := point{id: w.name + "|" + w.same(triggered), depth: len(triggered), workload: w.name}
+			p := point{id: idOf(w, triggered), depth: len(triggered), workload: w.name}
 			if p.same = seen[p.id]; !p.same {
 				p.schedule = t.schedule(w, triggered...)
 			}
@@ -78,9 +78,22 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			others()
 			return
 		}
+		early := map[string]bool{} // by id: pairs that came before their turn
+		ahead := func() bool {
+			if depth < 2 {
+				return true
+			}
+			for _, c := range impaired(t, all) {
+				early[idOf(c.workload, c.triggered[:])] = true
+				if !give(c.workload, c.triggered[0], c.triggered[1]) {
+					return false
+				}
+			}
+			return true
+		}
 		list, faults := single(t, all)
 		for i, c := range list {
-			if i == faults && !others() || !give(c.workload, c.triggered) {
+			if i == faults && !(others() && ahead()) || !give(c.workload, c.triggered) {
 				return
 			}
 		}
@@ -91,11 +104,16 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			return
 		}
 		for _, c := range pairs(t, all) {
-			if !give(c.workload, c.triggered[0], c.triggered[1]) {
+			if !early[idOf(c.workload, c.triggered[:])] && !give(c.workload, c.triggered[0], c.triggered[1]) {
 				return
 			}
 		}
 	}
+}
+
+// idOf names a schedule of the space: equal clients have the same.
+func idOf(w workload, triggered []scenarios.TriggeredFault) string {
+	return w.name + "|" + w.same(triggered)
 }
 
 type one struct {

@@ -150,7 +150,7 @@ const works = "works"
 const later = "later"
 
 // amid is in which work of A the faults of these workloads begin.
-var amid = map[string]int{works: 2, later: 1}
+var amid = map[string]int{works: 2, later: 1, secluded: 1}
 
 // laterEnds are after a short glitch, after the lease, and when most libraries have given a request up.
 var laterEnds = []scenarios.Until{
