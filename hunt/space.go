@@ -93,7 +93,7 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 		}
 		list, faults := single(t, all)
 		for i, c := range list {
-			if i == faults && !(others() && ahead()) || !give(c.workload, c.triggered) {
+			if i == faults && (!others() || !ahead()) || !give(c.workload, c.triggered) {
 				return
 			}
 		}
