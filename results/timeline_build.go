@@ -85,6 +85,9 @@ func (s *timelineBuilder) acquire(e *history.Event, ln int) {
 	if asked = asked && (e.Key == "" || s.t.Waits[w].Key == s.key(e.Key)); asked {
 		s.t.Waits[w].To, s.t.Waits[w].Result = e.Time, e.Type
 		pending.Complete(id)
+		if e.Mode == history.Downgrade && e.Type != history.Fail {
+			s.downgraded(e, s.t.Waits[w].From)
+		}
 	}
 	if e.Type != history.OK {
 		return
@@ -100,6 +103,15 @@ func (s *timelineBuilder) acquire(e *history.Event, ln int) {
 	s.t.Holds = append(s.t.Holds, h)
 	s.t.holdOf[grantID(e.Process, e.Grant, e.Key)] = n
 	s.open[e.Process] = append(s.open[e.Process], n)
+}
+
+// downgraded ends what the process had had alone, when it asked to share it.
+func (s *timelineBuilder) downgraded(e *history.Event, at int64) {
+	for _, h := range s.open[e.Process] {
+		if s.t.Holds[h].To < 0 && s.t.Holds[h].Key == s.key(e.Key) {
+			s.end(h, at, heldReleased)
+		}
+	}
 }
 
 // grantID names a grant, also in a history whose lock gives its grants no ids.

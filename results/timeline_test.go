@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/picklock/picklock/history"
@@ -48,6 +49,28 @@ func TestTimelineShapes(t *testing.T) {
 				t.Errorf("marks %+v", tl.Marks)
 			}
 		})
+	}
+}
+
+// TestTimelineDowngrade: what a client had alone ends when it asks to share it, unless that certainly failed.
+func TestTimelineDowngrade(t *testing.T) {
+	ev := func(at int64, typ history.Type, grant, mode string) history.Event {
+		return history.Event{Time: at, Process: "c1", Type: typ, F: history.Acquire, Key: "k", Grant: grant, Mode: mode}
+	}
+	for typ, want := range map[history.Type]string{
+		history.OK: "10-30 released 40-90 open", history.Info: "10-30 released", history.Fail: "10-90 open",
+	} {
+		asked := []history.Event{ev(5, history.Invoke, "", ""), ev(10, history.OK, "c1.1", ""), ev(30, history.Invoke, "", history.Downgrade), ev(40, typ, "", history.Downgrade)}
+		if typ == history.OK {
+			asked[3].Grant = "c1.2"
+		}
+		var got []string
+		for _, h := range newTimeline(Run{}, append(asked, history.Event{Time: 90, Process: "c2", Type: history.Invoke, F: history.Acquire, Key: "k"}), nil).Holds {
+			got = append(got, fmt.Sprintf("%d-%d %s", h.From, h.To, map[endKind]string{heldReleased: "released", heldOpen: "open"}[h.Ended]))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", typ, got, want)
+		}
 	}
 }
 

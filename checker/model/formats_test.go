@@ -226,3 +226,24 @@ func TestUnfitIsNoOtherError(t *testing.T) {
 		t.Errorf("unfit %v, own format %v", errors.Is(err, ErrUnfit), errors.Is(err, ErrOwnFormat))
 	}
 }
+
+// TestDowngradeIsOfNoModel: that a client goes on to share what it had alone, no model of a lock knows; a register's
+// does not care.
+func TestDowngradeIsOfNoModel(t *testing.T) {
+	events := []history.Event{
+		{Index: 0, Time: 1, Process: "c1", Type: history.Invoke, F: history.Acquire, Key: "k"},
+		{Index: 1, Time: 2, Process: "c1", Type: history.OK, F: history.Acquire, Key: "k", Grant: "c1.1"},
+		{Index: 2, Time: 3, Process: "c1", Type: history.Invoke, F: history.Acquire, Key: "k", Mode: history.Downgrade},
+		{Index: 3, Time: 4, Process: "c1", Type: history.OK, F: history.Acquire, Key: "k", Grant: "c1.2", Mode: history.Downgrade},
+	}
+	for name, want := range map[string]bool{"rw-lock": true, "mutex": true, "reentrant-mutex": true, "register": false} {
+		m, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = FromEvents(events, func(i int) int { return i + 1 }, m, "h")
+		if errors.Is(err, ErrUnfit) != want {
+			t.Errorf("%s: %v, want a refusal: %v", name, err, want)
+		}
+	}
+}

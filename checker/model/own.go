@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/picklock/picklock/history"
 )
@@ -26,6 +27,9 @@ func FromEvents(events []history.Event, line func(i int) int, m *Model, name str
 			continue
 		}
 		f := e.F
+		if e.Mode == history.Downgrade && slices.ContainsFunc(m.Fs, func(op string) bool { return strings.HasPrefix(op, history.Acquire) }) {
+			return nil, unfit{fmt.Errorf("%s: event %d makes a shared grant of an exclusive one (mode %q), which model %s does not know: leave out --model to have it judged", name, e.Index, e.Mode, m.Name)}
+		}
 		if f == history.Acquire && e.Type == history.OK && e.Shares() {
 			shares[e.Grant] = true
 		}
