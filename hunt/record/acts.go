@@ -41,7 +41,7 @@ func (r Run) acts(key string) []act {
 		if e.Type == history.Invoke {
 			if e.Key == key {
 				under[k] = len(out)
-				out = append(out, act{e.Process, e.F, e.Grant, e.Shares(), e.Time, open, history.Info})
+				out = append(out, act{e.Process, e.F, e.Grant, e.Mode == history.Shared, e.Time, open, history.Info})
 			}
 			continue
 		}

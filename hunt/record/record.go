@@ -143,6 +143,9 @@ func (r Run) expressible() error {
 		}
 	}
 	for _, e := range r.Events {
+		if e.F == history.Acquire && e.Mode == history.Downgrade {
+			return fmt.Errorf("%w: its clients go on to share what they had alone (mode %q), which only schedules do: it has one already", ErrNoSchedule, e.Mode)
+		}
 		// A stall of this machine hits no node and cannot be repeated.
 		if e.Process == history.Nemesis && e.Phase == history.Begin && e.Confirmed && len(e.Nodes) > 0 && e.Fault == "" {
 			return fmt.Errorf("%w: the event of its %s at %.3f s has no field fault, so an earlier version recorded it: repeat the run with this version (its report has the command line)", ErrNoSchedule, e.F, float64(e.Time)/1e9)

@@ -291,12 +291,15 @@ func TestOrder(t *testing.T) {
 func TestNoSchedule(t *testing.T) {
 	nested := recorded(t, "0 c1 acquire\n1 c1 acquired c1.1")
 	nested[0].Mode = history.Nested
+	downgraded := recorded(t, "0 c1 acquire\n1 c1 acquired c1.1")
+	downgraded[0].Mode = history.Downgrade
 	for name, x := range map[string]struct {
 		events    []history.Event
 		anomalies []verdict.Anomaly
 		want      string
 	}{
 		"an inner section":     {nested, nil, `mode "nested"`},
+		"a downgrade":          {downgraded, nil, `mode "downgrade"`},
 		"an earlier version's": {recorded(t, strings.ReplaceAll(paused, "pause: c3", "")), nil, "repeat the run with this version"},
 		"no lock":              {recorded(t, "0 c1 write c1.1"), nil, "take no lock"},
 		"no violation":         {recorded(t, paused), nil, "no violation"},
