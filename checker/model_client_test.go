@@ -177,6 +177,8 @@ func (c *modelClient) section(g *modelGrant, steps int64, then func()) {
 			c.ask(g, history.Renew, next)
 		case what == 7:
 			c.ask(g, history.Holds, next)
+		case what == 8 && m.shared && g.mode == "":
+			c.downgrade(g, steps-1, then)
 		case what == 8 && m.nested && g.mode == "":
 			c.acquire(history.Nested, func(inner *modelGrant) {
 				if inner == nil {
