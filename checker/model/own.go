@@ -30,7 +30,7 @@ func FromEvents(events []history.Event, line func(i int) int, m *Model, name str
 		if e.Mode == history.Downgrade && slices.ContainsFunc(m.Fs, func(op string) bool { return strings.HasPrefix(op, history.Acquire) }) {
 			return nil, unfit{fmt.Errorf("%s: event %d makes a shared grant of an exclusive one (mode %q), which model %s does not know: leave out --model to have it judged", name, e.Index, e.Mode, m.Name)}
 		}
-		if f == history.Acquire && e.Type == history.OK && e.Shares() {
+		if f == history.Acquire && e.Type == history.OK && e.Mode == history.Shared {
 			shares[e.Grant] = true
 		}
 		if f == history.Acquire && e.Type == history.OK && e.Grant != "" {
@@ -38,7 +38,7 @@ func FromEvents(events []history.Event, line func(i int) int, m *Model, name str
 		}
 		if m.Name == "rw-lock" && (f == history.Acquire || f == history.Release) {
 			f += "-write"
-			if e.Shares() || e.F == history.Release && shares[e.Grant] {
+			if e.Mode == history.Shared || e.F == history.Release && shares[e.Grant] {
 				f = e.F + "-read"
 			}
 		}
