@@ -39,6 +39,7 @@ type ScenarioOptions struct {
 type ScenarioOutcome struct {
 	Outcome
 	Result results.Cell
+	misses bool // nothing is wrong but that something was not found
 }
 
 // ScenarioCommand is the command line that runs the scenario again.
@@ -84,8 +85,8 @@ func catalogued(t *clients.Table, lock string) string {
 // mostRuns is how often a scenario is run until this machine is not too busy for it.
 const mostRuns = 5
 
-// RunScenario runs a scenario and judges what came of it. A run that this machine was too
-// busy for proves nothing: it is discarded, counted, and run again. Errors are as for Run.
+// RunScenario runs a scenario and judges what came of it. A run that shows nothing because this
+// machine was too busy for it is discarded, counted, and run again. Errors are as for Run.
 func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, error) {
 	for n := 0; ; n++ {
 		out, stepErr, err := o.runOnce(ctx)
@@ -93,7 +94,7 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 			return nil, err
 		}
 		out.Result.Discarded = n
-		if !out.tooBusy(stepErr) || n+1 == mostRuns || ctx.Err() != nil {
+		if !out.tooBusy(o.Scenario, stepErr) || n+1 == mostRuns || ctx.Err() != nil {
 			return out, out.Dir.WriteCell(out.Result, o.Scenario.Text)
 		}
 		if err := out.Dir.Discard(); err != nil {
@@ -102,10 +103,14 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 	}
 }
 
-// tooBusy says that this machine may be why the run proves nothing: a step came too late, or the
-// machine stood still, after which a client's own time-outs may have ended what the steps wait for.
-func (out *ScenarioOutcome) tooBusy(stepErr error) bool {
-	return out.Result.Met == checker.Unknown && (errors.Is(stepErr, scenarios.ErrBusy) || out.Verdict.Stats.Stalls > 0)
+// tooBusy says that this machine may be why the run shows nothing: a step came too late, or the
+// machine stood still. After a standstill a client's own time-outs may have ended what the steps wait
+// for, and leases have ended that were to be on while the next step was taken.
+func (out *ScenarioOutcome) tooBusy(s *scenarios.Scenario, stepErr error) bool {
+	if out.Result.Met == checker.Unknown {
+		return errors.Is(stepErr, scenarios.ErrBusy) || out.Verdict.Stats.Stalls > 0
+	}
+	return s.Run == nil && out.Verdict.Stats.Stalls > 0 && (len(out.Result.Broken) == 0 || out.misses)
 }
 
 // runOnce runs it once, and says which step could not be taken as it was meant.
@@ -163,6 +168,7 @@ func (o ScenarioOptions) runOnce(ctx context.Context) (_ *ScenarioOutcome, stepE
 		r.Counts, r.Steps, stepErr = script.runner.Counts(), script.taken(), script.stepErr
 	}
 	judge(r, want, outcome.Verdict, stepErr)
+	out.misses = want.Misses(outcome.Verdict)
 	if words := outcome.Run.CutWords(); words != "" {
 		r.CutShort = true // whatever was found, what was asked for was not done
 		r.Met, r.Why = checker.Unknown, words

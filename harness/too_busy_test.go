@@ -9,26 +9,38 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// A run that proves nothing is run again if this machine may be the reason, and only then.
+// A run that shows nothing is run again if this machine may be the reason, and only then.
 func TestTooBusy(t *testing.T) {
 	late, never := fmt.Errorf("a step: %w", scenarios.ErrBusy), errors.New("a trigger never came")
+	steps, alone := &scenarios.Scenario{}, &scenarios.Scenario{Run: &scenarios.Run{}}
+	broken := []string{"wrong-release"}
 	for _, tt := range []struct {
 		name   string
+		of     *scenarios.Scenario
 		met    checker.Validity
+		broken []string
+		misses bool
 		step   error
 		stalls int
 		want   bool
 	}{
-		{"a step came too late", checker.Unknown, late, 0, true},
-		{"the machine stood still, and a trigger never came", checker.Unknown, never, 1, true},
-		{"the machine stood still, and all steps were taken", checker.Unknown, nil, 2, true},
-		{"a trigger never came", checker.Unknown, never, 0, false},
-		{"it is as expected all the same", checker.True, late, 3, false},
-		{"it is not as expected", checker.False, nil, 1, false},
+		{"a step came too late", steps, checker.Unknown, nil, false, late, 0, true},
+		{"the machine stood still, and a trigger never came", steps, checker.Unknown, nil, false, never, 1, true},
+		{"the machine stood still, and all steps were taken", steps, checker.Unknown, nil, false, nil, 2, true},
+		{"clients that act by themselves, and the machine stood still", alone, checker.Unknown, nil, false, nil, 2, true},
+		{"a trigger never came", steps, checker.Unknown, nil, false, never, 0, false},
+		{"it breaks as expected all the same", steps, checker.True, broken, false, late, 3, false},
+		{"it breaks, and nothing was expected to", steps, checker.False, broken, false, nil, 1, false},
+		{"it holds, and the machine stood still", steps, checker.True, nil, false, nil, 1, true},
+		{"it holds", steps, checker.True, nil, false, nil, 0, false},
+		{"clients that act by themselves hold it while the machine stands still", alone, checker.True, nil, false, nil, 1, false},
+		{"what must break did not, and the machine stood still", steps, checker.False, nil, true, nil, 1, true},
+		{"only what may break did, and the machine stood still", steps, checker.False, broken, true, nil, 1, true},
+		{"what must break did not", steps, checker.False, nil, true, nil, 0, false},
 	} {
 		var out ScenarioOutcome
-		out.Result.Met, out.Verdict.Stats.Stalls = tt.met, tt.stalls
-		if got := out.tooBusy(tt.step); got != tt.want {
+		out.Result.Met, out.Result.Broken, out.misses, out.Verdict.Stats.Stalls = tt.met, tt.broken, tt.misses, tt.stalls
+		if got := out.tooBusy(tt.of, tt.step); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
 		}
 	}

@@ -105,26 +105,7 @@ func (e *Expectation) String() string {
 // Judge compares a verdict with the expectation: true when it is met, false with
 // the reason when it is not, unknown when the run proved too little.
 func (e *Expectation) Judge(v verdict.Verdict, counts map[string]int) (verdict.Validity, string) {
-	found := map[string]bool{}
-	var unexpected, missing []string
-	for _, i := range v.ByCause() {
-		a := &v.Anomalies[i]
-		// No lease keeps belief under a long enough pause: what is not required is
-		// not held against the lock, unless it is asked for.
-		expected := slices.Contains(e.Must, a.Name) || slices.Contains(e.May, a.Name) || !v.Properties[a.Property].Required
-		if len(e.Not) > 0 {
-			expected = !slices.Contains(e.Not, a.Name)
-		}
-		if !found[a.Name] && !expected {
-			unexpected = append(unexpected, a.Name+": "+a.Explanation)
-		}
-		found[a.Name] = true
-	}
-	for _, name := range e.Must {
-		if !found[name] {
-			missing = append(missing, name)
-		}
-	}
+	unexpected, missing := e.compare(v)
 	switch {
 	case len(unexpected) > 0:
 		return verdict.False, "not expected: " + strings.Join(unexpected, "; ")
@@ -144,6 +125,37 @@ func (e *Expectation) Judge(v verdict.Verdict, counts map[string]int) (verdict.V
 		}
 	}
 	return verdict.True, ""
+}
+
+// Misses says that something which must be found was not, and that nothing was found which must not be.
+func (e *Expectation) Misses(v verdict.Verdict) bool {
+	unexpected, missing := e.compare(v)
+	return len(unexpected) == 0 && len(missing) > 0
+}
+
+// compare tells what was found without being expected, in words, and the names of what must be
+// found and was not.
+func (e *Expectation) compare(v verdict.Verdict) (unexpected, missing []string) {
+	found := map[string]bool{}
+	for _, i := range v.ByCause() {
+		a := &v.Anomalies[i]
+		// No lease keeps belief under a long enough pause: what is not required is
+		// not held against the lock, unless it is asked for.
+		expected := slices.Contains(e.Must, a.Name) || slices.Contains(e.May, a.Name) || !v.Properties[a.Property].Required
+		if len(e.Not) > 0 {
+			expected = !slices.Contains(e.Not, a.Name)
+		}
+		if !found[a.Name] && !expected {
+			unexpected = append(unexpected, a.Name+": "+a.Explanation)
+		}
+		found[a.Name] = true
+	}
+	for _, name := range e.Must {
+		if !found[name] {
+			missing = append(missing, name)
+		}
+	}
+	return unexpected, missing
 }
 
 // untried says why it is no wonder that what must not appear did not: nothing put the lock to

@@ -72,6 +72,9 @@ func TestJudge(t *testing.T) {
 			if met != tt.met || !strings.Contains(why, tt.why) || tt.why == "" && why != "" {
 				t.Errorf("%v, %q; want %v, %q", met, why, tt.met, tt.why)
 			}
+			if misses := tt.want.Misses(tt.v); misses != (strings.Contains(why, "not seen: ") || strings.HasPrefix(why, "no ")) {
+				t.Errorf("misses: %v, and %q", misses, why)
+			}
 		})
 	}
 }
