@@ -55,15 +55,18 @@ func run(ctx context.Context, r runner, only string, table bool) error {
 		return err
 	}
 	var done []record
+	var failed error
 	for _, b := range chosen {
 		rec, err := r.do(ctx, b, table)
-		if errors.Is(err, errNotDone) {
-			continue
+		switch {
+		case errors.Is(err, errNotDone):
+		case ctx.Err() != nil:
+			return errors.Join(failed, err)
+		case err != nil: // the others can be hunted for all the same
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", b.ID, err))
+		default:
+			done = append(done, rec)
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", b.ID, err)
-		}
-		done = append(done, rec)
 	}
-	return r.report(os.Stdout, done)
+	return errors.Join(failed, r.report(os.Stdout, done))
 }

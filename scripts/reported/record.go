@@ -130,10 +130,15 @@ func (r runner) compare(ctx context.Context, b bug, folder string, rec *record) 
 			rec.Other = append(rec.Other, w.String())
 		}
 	}
+	var failed error
 	for _, w := range mine {
 		t, err := r.try(ctx, b, w, folder)
-		if err != nil {
+		if ctx.Err() != nil {
 			return err
+		}
+		if err != nil { // another may show it
+			failed = errors.Join(failed, fmt.Errorf("replay %s: %w", w.Name, err))
+			continue
 		}
 		rec.Tried = append(rec.Tried, t)
 		if t.shows(b) {
@@ -143,6 +148,9 @@ func (r runner) compare(ctx context.Context, b bug, folder string, rec *record) 
 			}
 			break
 		}
+	}
+	if rec.Found == nil && failed != nil {
+		return failed // nobody knows whether it is found
 	}
 	if b.Fixed == "" {
 		return nil
