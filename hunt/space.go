@@ -78,12 +78,23 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			others()
 			return
 		}
-		early := map[string]bool{} // by id: pairs that came before their turn
+		early := map[string]bool{} // by id: what came before its turn
 		ahead := func() bool {
 			if depth < 2 {
 				return true
 			}
-			for _, c := range impaired(t, all) {
+			pairs := impaired(t, all)
+			for _, c := range pairs { // what its crash does alone is known before
+				id := idOf(c.workload, c.triggered[1:])
+				if seen[id] {
+					continue
+				}
+				early[id] = true
+				if !give(c.workload, c.triggered[1]) {
+					return false
+				}
+			}
+			for _, c := range pairs {
 				early[idOf(c.workload, c.triggered[:])] = true
 				if !give(c.workload, c.triggered[0], c.triggered[1]) {
 					return false
@@ -93,7 +104,10 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 		}
 		list, faults := single(t, all)
 		for i, c := range list {
-			if i == faults && (!others() || !ahead()) || !give(c.workload, c.triggered) {
+			if i == faults && (!others() || !ahead()) {
+				return
+			}
+			if !early[idOf(c.workload, []scenarios.TriggeredFault{c.triggered})] && !give(c.workload, c.triggered) {
 				return
 			}
 		}
