@@ -1,8 +1,10 @@
 package hunt
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
@@ -29,6 +31,7 @@ func impaired(t Target, all []workload) []two {
 		if f.whom != "" || !slices.Contains([]string{"cut", "clock", "disk"}, f.word) {
 			continue
 		}
+		f.text = t.farAhead(f.text)
 		for _, crash := range list {
 			on, when := w, waits
 			switch {
@@ -48,6 +51,17 @@ func impaired(t Target, all []workload) []two {
 	}
 	slices.SortStableFunc(out, func(a, b two) int { return a.rank - b.rank })
 	return out
+}
+
+// farAhead makes a clock that is ahead so wrong that what ends by it, once it is set right, ends later than a lock may
+// stay taken. Set back it may be off by no more: what ends early ends at once.
+func (t Target) farAhead(fault string) string {
+	const far = 30 * time.Second
+	server, ahead := strings.CutSuffix(fault, fmt.Sprintf(" +%v", 3*t.TTL))
+	if !ahead {
+		return fault
+	}
+	return fmt.Sprintf("%s +%v", server, max(far, 3*t.Bound))
 }
 
 // lasting is until a lease is over, and others have been chosen or granted something.

@@ -17,7 +17,7 @@ func TestImpairedPairsComeEarly(t *testing.T) {
 		without string   // in none of them
 		pairs   int
 	}{
-		{"one server", target(1, 1), []string{"clock: redis +750ms;kill: A", "clock: redis +750ms;kill: redis", "disk: redis stall;kill: redis"}, "without data", 8},
+		{"one server", target(1, 1), []string{"clock: redis +30s;kill: A", "clock: redis +30s;kill: redis", "clock: redis -500ms;kill: A", "disk: redis stall;kill: redis"}, "without data", 8},
 		{"three, of which one leads", Target{Lock: "l", TTL: lease, Servers: []string{"s1", "s2", "s3"}, Roles: true, Kept: true},
 			[]string{"cut: leader from followers;kill: leader", "disk: leader stall;kill: A"}, "kill: follower", 20},
 		{"three equal ones", target(3, 1), []string{"disk: s1 stall;kill: A"}, "kill: s", 6},

@@ -51,7 +51,11 @@ func (k *shrinker) measure(ctx context.Context, s *scenarios.Scenario) (Rate, er
 	k.runs += more.Runs + more.Discarded
 	r.Hits, r.Runs, r.Discarded = r.Hits+more.Hits, r.Runs+more.Runs, r.Discarded+more.Discarded
 	if k.hitRate = r.hitRate(); k.hitRate < seldom && ctx.Err() == nil {
-		return r, fmt.Errorf("it came in %d of %d runs: %w", r.Hits, r.Runs, ErrSeldom)
+		beside := ""
+		if k.runsBeside(measuredBy) > 1 { // alone it may come in all
+			beside = ", several at a time"
+		}
+		return r, fmt.Errorf("it came in %d of %d runs%s: %w", r.Hits, r.Runs, beside, ErrSeldom)
 	}
 	return r, nil
 }
