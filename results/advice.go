@@ -106,7 +106,7 @@ var advices = []advice{
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
 	{"double-grant", "", nil, "the service granted the lock to two clients at once",
-		"look and take in one step: set if absent, compare and swap, a unique key", "guides/mitigations.md#one-step"},
+		"see in the evidence what came between the two grants: if nothing did, look and take in one step; a release or a downgrade must leave what is still held", "guides/mitigations.md#one-step"},
 
 	{"stale-write", "not-renewed", nil, "the library stopped renewing the lease, and its client wrote when it was over",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
@@ -192,6 +192,8 @@ var advices = []advice{
 		"draw the token in the same step that takes the lock", "guides/mitigations.md#tokens"},
 	{"false-rejection", "", nil, "the resource refused the rightful holder", "look at the rule: an equal token is the same holder's, unless the fencing mode is strict", "concepts/fencing.md#fencing-modes"},
 
+	{"deadlock", "", struck(serverClock), "the lease is counted by the service's clock, which was set back: it ends when that clock has caught up",
+		"count leases by a clock that nobody sets", "internals/clock.md"},
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "lost-release", nil, "the release of the last holder failed or was not answered, and nothing else frees the lock",

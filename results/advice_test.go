@@ -119,6 +119,8 @@ func TestAdviceFits(t *testing.T) {
 		{"a counter that was lost", checker.Group{Name: "token-reuse"}, Run{}, []checker.Anomaly{{Suspect: by("kill", verdict.OnServer)}}, "forgot its grants and the counter", "tokens", false},
 		{"tokens of a clock", checker.Group{Name: "token-regression"}, Run{}, []checker.Anomaly{{Suspect: by("clock", verdict.OnClient)}}, "follow a client's clock", "tokens", false},
 		{"slow by itself", checker.Group{Name: "stale-write", Cause: "lease-outlived"}, Run{}, []checker.Anomaly{{}}, "the section was longer than the lease", "concepts/fencing.md", false},
+		{"a clock that was set back", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Suspect: by("clock", verdict.OnServer)}}, "when that clock has caught up", "internals/clock.md", false},
+		{"crashed while a client's clock was wrong", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Suspect: by("clock", verdict.OnClient)}}, "nobody frees the lock", "crashed-holder", false},
 		{"crashed", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, nil, "nobody frees the lock", "crashed-holder", false},
 		{"a release that was lost", checker.Group{Name: "deadlock", Cause: "lost-release"}, Run{}, nil, "the release of the last holder failed or was not answered", "lost-release", false},
 		{"never granted", checker.Group{Name: "deadlock", Cause: "never-granted"}, Run{}, nil, "it is set up wrongly", "never-granted", false},
