@@ -84,14 +84,16 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 				return true
 			}
 			pairs := impaired(t, all)
-			for _, c := range pairs { // what its crash does alone is known before
-				id := idOf(c.workload, c.triggered[1:])
-				if seen[id] {
-					continue
-				}
-				early[id] = true
-				if !give(c.workload, c.triggered[1]) {
-					return false
+			for _, c := range pairs { // what either does alone is known before
+				for _, one := range c.triggered {
+					id := idOf(c.workload, []scenarios.TriggeredFault{one})
+					if seen[id] {
+						continue
+					}
+					early[id] = true
+					if !give(c.workload, one) {
+						return false
+					}
 				}
 			}
 			for _, c := range pairs {
