@@ -1,14 +1,19 @@
 package checker
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
-// ranWrong is how a clock that was set went on: an offset alone leaves it running as it should.
+// ranWrong is how a clock was set, and how it went on: an offset alone leaves it running as it should.
 type ranWrong struct {
 	rate    float64 // of the fastest one; 0 if the history does not say that one ran wrong
 	strobed bool
+	ahead   int64 // ns: by how much the one that was set forward most was set
 }
 
 // readRanWrong reads it from the steps that a history gives for the fault: "clock: s1 +2s x1.5; clock: s2 strobe 1s".
@@ -26,6 +31,9 @@ func readRanWrong(steps string) (r ranWrong) {
 				}
 			}
 			r.strobed = r.strobed || w == "strobe"
+			if by, err := time.ParseDuration(w); err == nil {
+				r.ahead = max(r.ahead, int64(by))
+			}
 		}
 	}
 	return r
@@ -41,4 +49,23 @@ func (r ranWrong) ends(left, lease int64) bool {
 		return true
 	}
 	return r.rate > 1 && float64(left) <= float64(lease)*(1-1/r.rate+rateSlack)
+}
+
+// keptByClock is the fault of a clock of the service that was ahead when g's lease began or was extended, and was set
+// right while that ran: if the lease is counted by it, it goes on until the clock has caught up. It is nil if the wait
+// went on after that. why names the step.
+func keptByClock(an *analysis, g *grant, w *wait) (_ *fault, why string) {
+	if g.lease == 0 {
+		return nil, ""
+	}
+	for i := range an.faults.list {
+		f := &an.faults.list[i]
+		if f.name != "clock" || f.clients > 0 || !f.confirmed || f.end < g.lo || f.end > g.heldUntil() {
+			continue
+		}
+		if until := satAdd(g.heldUntil(), f.clock.ahead); until >= w.from+an.opt.Bound && w.to <= satAdd(until, an.opt.Bound) {
+			return f, fmt.Sprintf("a clock of the service was set back by %s at %s, while that lease ran", dur(f.clock.ahead), format.Instant(f.end))
+		}
+	}
+	return nil, ""
 }

@@ -215,6 +215,13 @@ func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 			}
 			why = an.suspects.leftBehind(g, best.from)
 		}
+		if f, how := keptByClock(an, g, best); f != nil {
+			a.Explanation += "; " + how
+			if why.suspect != nil && len(why.parts) == 0 {
+				why.parts = append(why.parts, *why.suspect)
+			}
+			why.suspect = &part{fault: f, side: verdict.OnServer}
+		}
 	}
 	return an.evidence.finish(a, best.from, why, process)
 }

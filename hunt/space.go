@@ -78,26 +78,26 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			others()
 			return
 		}
-		early := map[string]bool{} // by id: what came before its turn
+		soon := map[string]bool{} // by id: what came before its turn
 		ahead := func() bool {
 			if depth < 2 {
 				return true
 			}
 			pairs := impaired(t, all)
 			for _, c := range pairs { // what either does alone is known before
-				for _, one := range c.triggered {
+				for _, one := range c.alone {
 					id := idOf(c.workload, []scenarios.TriggeredFault{one})
 					if seen[id] {
 						continue
 					}
-					early[id] = true
+					soon[id] = true
 					if !give(c.workload, one) {
 						return false
 					}
 				}
 			}
 			for _, c := range pairs {
-				early[idOf(c.workload, c.triggered[:])] = true
+				soon[idOf(c.workload, c.triggered[:])] = true
 				if !give(c.workload, c.triggered[0], c.triggered[1]) {
 					return false
 				}
@@ -109,7 +109,7 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			if i == faults && (!others() || !ahead()) {
 				return
 			}
-			if !early[idOf(c.workload, []scenarios.TriggeredFault{c.triggered})] && !give(c.workload, c.triggered) {
+			if !soon[idOf(c.workload, []scenarios.TriggeredFault{c.triggered})] && !give(c.workload, c.triggered) {
 				return
 			}
 		}
@@ -120,7 +120,7 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			return
 		}
 		for _, c := range pairs(t, all) {
-			if !early[idOf(c.workload, c.triggered[:])] && !give(c.workload, c.triggered[0], c.triggered[1]) {
+			if !soon[idOf(c.workload, c.triggered[:])] && !give(c.workload, c.triggered[0], c.triggered[1]) {
 				return
 			}
 		}

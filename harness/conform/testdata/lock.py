@@ -35,7 +35,8 @@ def change(key, step):
         return out
 
 
-booted = time.time_ns() - time.monotonic_ns()
+# The monotonic clock is read first: if this process waits for a processor in between, now() is early, and never later than it is.
+booted = -time.monotonic_ns() + time.time_ns()
 
 
 def now():
