@@ -79,7 +79,7 @@ func asTrace(events []history.Event) string {
 			}
 			attributes = append(attributes, fmt.Sprintf(`{"key":"%s","value":{"%s":%s}}`, key, kind, text))
 		}
-		for name, text := range map[string]string{"key": said.Key, "grant": said.Grant, "value": said.Value, "mode": said.Mode, "error": said.Error, "process": from.Process, "detail": from.Detail} {
+		for name, text := range map[string]string{"key": said.Key, "grant": said.Grant, "value": said.Value, "mode": said.Mode, "error": said.Error, "process": from.Process, "detail": from.Detail, "fault": from.Fault} {
 			if text != "" {
 				add(name, "stringValue", text)
 			}

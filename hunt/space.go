@@ -80,9 +80,6 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 		}
 		soon := map[string]bool{} // by id: what came before its turn
 		ahead := func() bool {
-			if depth < 2 {
-				return true
-			}
 			pairs := impaired(t, all)
 			for _, c := range pairs { // what either does alone is known before
 				for _, one := range c.alone {
@@ -95,6 +92,9 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 						return false
 					}
 				}
+			}
+			if depth < 2 {
+				return true
 			}
 			for _, c := range pairs {
 				soon[idOf(c.workload, c.triggered[:])] = true
