@@ -1,8 +1,11 @@
 package hunt
 
 import (
+	"context"
 	"math"
 	"slices"
+
+	"github.com/picklock/picklock/scenarios"
 )
 
 // mayBeChance is the probability from which on what a schedule showed may have come by chance.
@@ -23,7 +26,7 @@ func (h *Search) byChance() {
 		i := slices.IndexFunc(all, func(o *Counterexample) bool {
 			return o.Faults == 0 && len(o.Kinds) == 0 && o.root() == w.root()
 		})
-		if i < 0 || float64(w.others+1)*w.Search.beyond(h.usual(w)) < mayBeChance { // of several schedules the one is kept that shows it most often
+		if i < 0 || !h.perhapsChance(w) {
 			return false
 		}
 		o := all[i]
@@ -33,6 +36,87 @@ func (h *Search) byChance() {
 		}
 		return true
 	})
+}
+
+// mostFaultless is how often, at most, a schedule is run without its faults to see whether it needs any.
+const mostFaultless = 40
+
+// seekFaultless runs without any fault what came with several, and with none of them more often than in whatever schedule.
+// If it comes there as well, byChance puts the others under that.
+func (h *Search) seekFaultless(ctx context.Context, p *team, o FinishOptions) {
+	for _, w := range h.perhapsFaultless() {
+		s, err := w.scenario()
+		if err != nil {
+			continue
+		}
+		s = clone(s)
+		s.TriggeredFaults, s.Expect = nil, nil
+		if s = h.mutator.whole(s); s == nil {
+			continue
+		}
+		n := mostFaultless
+		if usual := h.usual(w); usual > 0 {
+			n = min(n, int(math.Ceil(3/usual))) // after so many it has come with 95 %
+		}
+		o.tell("run the program of %s without a fault, up to %d times", w, n)
+		h.showFaultless(ctx, p, s, w, n)
+	}
+}
+
+// perhapsFaultless are counterexamples, one of each anomaly and cause, beside which are others with other faults, and none
+// without; and none came more often than by chance.
+func (h *Search) perhapsFaultless() []*Counterexample {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.order()
+	var roots []string
+	of := map[string][]*Counterexample{}
+	for _, w := range h.counterexamples {
+		if !slices.Contains(roots, w.root()) {
+			roots = append(roots, w.root())
+		}
+		of[w.root()] = append(of[w.root()], w)
+	}
+	var out []*Counterexample
+	for _, r := range roots {
+		list := of[r]
+		if slices.ContainsFunc(list, func(w *Counterexample) bool { return w.Faults == 0 || w.Hazard() }) {
+			continue
+		}
+		list = slices.DeleteFunc(list, func(w *Counterexample) bool { return !h.perhapsChance(w) })
+		if len(list) > 1 {
+			out = append(out, list[0])
+		}
+	}
+	return out
+}
+
+// showFaultless runs a schedule until it shows what w does, n times at most, and takes that in.
+func (h *Search) showFaultless(ctx context.Context, p *team, s *scenarios.Scenario, w *Counterexample, n int) {
+	for n > 0 && ctx.Err() == nil {
+		outs := runs(ctx, p, s, min(n, p.size))
+		n -= len(outs)
+		h.mu.Lock()
+		h.result.Runs += len(outs)
+		h.mu.Unlock()
+		for _, out := range outs {
+			if out == nil || out.Discarded != "" {
+				continue
+			}
+			for _, sig := range h.o.signatures(out.Verdict, s) {
+				if sig.root() == w.root() {
+					h.confirm(ctx, p, point{schedule: s}, sig, out, "")
+					return
+				}
+			}
+		}
+	}
+}
+
+// perhapsChance says that a counterexample came no more often than what it shows comes in whatever schedule.
+func (h *Search) perhapsChance(w *Counterexample) bool {
+	// Of several schedules the one is kept that shows it most often.
+	return float64(w.others+1)*w.Search.beyond(h.usual(w)) >= mayBeChance
 }
 
 // usual is in which part of all other schedules the search saw what a counterexample shows.

@@ -56,6 +56,42 @@ func TestByChance(t *testing.T) {
 	}
 }
 
+// What came with several faults and with none of them often is run without any. If it comes there, too, no fault is
+// named for it; else all are.
+func TestSeekFaultless(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		always bool // without a fault, too
+		often  bool // each time with a crash
+	}{
+		{"a race that no run without a fault showed at first", true, false},
+		{"only with faults, and seldom", false, false},
+		{"seldom, and always with a crash", true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n, searching := 0, true
+			seldom := func(s *scenarios.Scenario) bool {
+				if len(s.TriggeredFaults) == 0 && (searching || !c.always) {
+					return false
+				}
+				n++
+				return n%19 == 9 || c.often && len(s.TriggeredFaults) > 0 && s.TriggeredFaults[0].Fault.Word == "kill"
+			}
+			m := &model{bugs: []bug{{"granted-early", "granted-early", seldom}}}
+			h, _ := search(t, m, Options{Target: target(1, 1, "pause", "kill", "clock"), Depth: 1}, 1)
+			found := len(h.counterexamples)
+			searching = false
+			h.seekFaultless(t.Context(), newTeam([]Runner{m}), FinishOptions{})
+			h.byChance()
+			faultless := slices.ContainsFunc(h.counterexamples, func(w *Counterexample) bool { return w.Faults == 0 })
+			crash := slices.ContainsFunc(h.counterexamples, func(w *Counterexample) bool { return strings.Contains(w.Takes(), "crash") })
+			if found < 3 || faultless != c.always || crash != (c.often || !c.always) || !c.always && len(h.counterexamples) != found {
+				t.Errorf("of %d are left %v", found, h.counterexamples)
+			}
+		})
+	}
+}
+
 // The run in which it was found says nothing; the others are compared with the binomial distribution.
 func TestBeyond(t *testing.T) {
 	for _, c := range []struct {

@@ -29,6 +29,7 @@ func (h *Search) Finish(ctx context.Context, runners []Runner, o FinishOptions) 
 // their names.
 func (h *Search) Shrink(ctx context.Context, runners []Runner, o FinishOptions) {
 	p := newTeam(runners)
+	h.seekFaultless(ctx, p, o)
 	h.byChance()
 	h.compare(ctx, p, o) // what is one bug is made smaller once
 	h.shrinkWithin(ctx, p, o)
