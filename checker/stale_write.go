@@ -257,6 +257,10 @@ func past(f verb) string {
 	return "updated it"
 }
 
+// heeds is how long before a write a client must have learnt of the loss for it to have ignored that. A client that
+// was stopped can learn of it at the moment at which it goes on and writes.
+const heeds = 20e6
+
 // staleCause says how a stale write came about.
 func (an *analysis) staleCause(old, young *grant, w touch) string {
 	r := old.release
@@ -268,7 +272,7 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 		return "granted-early"
 	case r != nil && w.op.invT < r.invT && w.t > r.invT:
 		return "after-release"
-	case old.lostT < w.op.invT:
+	case old.lostT < w.op.invT-heeds:
 		return "ignored-loss"
 	case old.promised == 0:
 		return ""
