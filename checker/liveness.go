@@ -4,11 +4,11 @@ import "fmt"
 
 // judgeLiveness: is the lock granted when it is free?
 func judgeLiveness(an *analysis, anomalies int) Property {
-	last := int64(-1)
+	last, began := int64(-1), int64(-1) // when a fault was on for the last time, and when the last one began
 	open := ""
 	for _, f := range an.faults.list {
 		if f.confirmed && f.name != Stall {
-			last = max(last, f.end)
+			last, began = max(last, f.end), max(began, f.begin)
 			if !f.ended {
 				open = "fault " + f.name + " was never healed"
 				if f.stays != "" {
@@ -17,14 +17,19 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 			}
 		}
 	}
-	after := 0
+	after, meanwhile, inVain := 0, 0, 0 // grants; and requests that were not granted
 	for _, k := range an.locks {
 		for _, g := range k.grants {
 			if g.okT > last {
 				after++
+			} else if g.okT > began {
+				meanwhile++
 			}
 		}
+		inVain += len(k.acquires)
 	}
+	// Nobody has to ask any more if all were served while the fault was still on.
+	served := last >= 0 && after == 0 && meanwhile > 0 && inVain == 0
 	failed := an.failed
 	switch {
 	case anomalies > 0:
@@ -35,7 +40,7 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
 	case last >= 0 && after == 0 && open != "":
 		return Property{Valid: Unknown, Required: true, Why: open + ", so nothing shows that the lock comes back"}
-	case last >= 0 && after == 0:
+	case last >= 0 && after == 0 && !served:
 		why := "the run was too short to tell whether the lock comes back"
 		if n := an.faults.stallsAfter(last); n > 0 {
 			why = fmt.Sprintf("this machine stalled %s after that, which excuses it: run it again on a quieter one", of(n, "time"))
@@ -46,6 +51,9 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 	}
 	if why := unanswered(an); why != "" {
 		return Property{Valid: Unknown, Required: true, Why: why}
+	}
+	if served {
+		return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s since the last fault began, and every client that asked was granted the lock before that was healed", of(meanwhile, "grant"))}
 	}
 	if last >= 0 {
 		return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s after the last fault was healed; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(an.opt.Bound))}

@@ -57,6 +57,7 @@ func TestWhy(t *testing.T) {
 		{"all is well", contested, Tokens, "2 tokens, each greater than all that were certainly granted before"},
 		{"all is well", contested, Register, "1 write accepted in the order of their grants, 0 rejected; every read saw the latest write"},
 		{"all is well", contested, Liveness, "2 grants; a lock that nobody held was never refused for longer than 5 s"},
+		{"served meanwhile", contested + "0.130-0.900 nemesis pause c1\n", Liveness, "1 grant since the last fault began, and every client that asked was granted the lock before that was healed"},
 		{"no lease", noLease, "", "tokens not judged: the lock gives no tokens"},
 		{"no lease, and harmed", harmed, "", "exclusion not judged: of no grant can be said how long it had to last: no lease was promised that was alive when the grant was learnt of, and a fault was on that can have ended it; tokens not judged: the lock gives no tokens"},
 		{"one lease of two", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-1.4 c2 acquire c2.1 ?\n1.5-2.5 c2 acquire c2.2 since=1.5 lease=0.5\n", Exclusion,

@@ -131,8 +131,11 @@ var untilItWrites = []scenarios.Until{{
 	Move: scenarios.Trigger{At: scenarios.After, Client: clientNames[0], Do: history.Write, Nth: 1}, Or: scenarios.Span{Leases: 6},
 }}
 
-// onServer is that something befalls a server while B waits.
-func onServer(f fault, at scenarios.Trigger) bool { return f.whom == "" && at.At == scenarios.Event }
+// onServer is that something befalls a server when A has just been granted the lock, and B asks for it meanwhile; or when
+// B waits.
+func onServer(f fault, at scenarios.Trigger) bool {
+	return f.whom == "" && (at.At == scenarios.Event || at.At == scenarios.After && at.Do == history.Acquire)
+}
 
 // stayEnds are when the servers without the one that is gone have had time to choose another leader, and to extend A's
 // lease there. A still works.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Some workloads are there for one fault: for each of its triggers and ends, and in no pair. What they add to the
@@ -55,6 +56,30 @@ func TestNarrowWorkloads(t *testing.T) {
 		slices.Sort(tt.want)
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.workload, strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+		}
+	}
+}
+
+// TestServersFailAtTheGrant: where A keeps the lock for long, a server fails when A has just been granted it, before it
+// fails while B waits.
+func TestServersFailAtTheGrant(t *testing.T) {
+	at := map[string][]string{}
+	for p := range space(Target{Lock: "l", TTL: time.Second, Servers: []string{"s1", "s2", "s3"}, Roles: true, Kept: true}, 1) {
+		if p.workload != stays || p.depth == 0 {
+			continue
+		}
+		f := p.schedule.TriggeredFaults[0]
+		at[f.Fault.Text] = append(at[f.Fault.Text], f.When.String())
+	}
+	for _, fault := range []string{"disk: leader stall", "pause: leader", "cut: leader from followers"} {
+		at[fault] = slices.DeleteFunc(at[fault], func(when string) bool { return strings.HasPrefix(when, "before ") }) // of the early pairs
+		if want := []string{"after A's acquire", "B waiting"}; !slices.Equal(at[fault], want) {
+			t.Errorf("%s: %q, want %q", fault, at[fault], want)
+		}
+	}
+	for fault, when := range at {
+		if strings.HasSuffix(fault, ": A") && slices.Contains(when, "after A's acquire") {
+			t.Errorf("%s, which befalls no server: %q", fault, when)
 		}
 	}
 }

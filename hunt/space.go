@@ -319,6 +319,9 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 				}
 			}
 		}
+		if f.whom == "" && i == 0 && w.name == stays {
+			out = append(out, scenarios.Trigger{At: scenarios.After, Client: c, Do: history.Acquire, Nth: 1})
+		}
 		if f.whom == c || f.whom == "" && i == 1 {
 			out = append(out, scenarios.Trigger{At: scenarios.Event, Await: scenarios.AwaitClient(c, "waiting")})
 		}
@@ -337,6 +340,8 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 func priority(order map[string]int, f fault, a scenarios.Trigger) int {
 	n, ok := order[a.Do]
 	switch {
+	case a.At == scenarios.After && a.Do == history.Acquire && f.whom == "":
+		return -2 // nor has it heard of another by then
 	case a.At == scenarios.Event && f.whom == "":
 		return -1 // what befalls a server tells most while one has the lock and another asks
 	case !ok:
