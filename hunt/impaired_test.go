@@ -29,6 +29,7 @@ func TestImpairedPairsComeEarly(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			seen, found, singles := map[string]bool{}, map[string]bool{}, 0
 			over := false              // the early ones
+			atGrant := false           // the leader's disk stalls as soon as a lock is granted that is kept
 			alone := map[string]bool{} // what came alone, with its program, and when it comes and ends
 			for p := range space(c.on, 2) {
 				if seen[p.id] {
@@ -39,6 +40,7 @@ func TestImpairedPairsComeEarly(t *testing.T) {
 					singles++
 					alone[p.workload+p.schedule.TriggeredFaults[0].String()] = true
 					over = over || len(found) > 0
+					atGrant = atGrant || !over && p.id == "stays|disk: leader stall when after A's acquire until 3 leases"
 				}
 				if p.depth < 2 || over {
 					continue
@@ -61,6 +63,9 @@ func TestImpairedPairsComeEarly(t *testing.T) {
 			}
 			if c.pairs == 0 {
 				return
+			}
+			if c.on.Kept && !atGrant {
+				t.Error("the leader's disk does not stall at the grant before the pairs")
 			}
 			for _, w := range c.want {
 				if !found[w] {
