@@ -15,13 +15,14 @@ import (
 )
 
 // hazards are the columns of the table, in their order.
-var hazards = []string{noFault, "client stopped", "delayed write", "messages late or lost", clientClock, serverClock, serversFail}
+var hazards = []string{noFault, clientStopped, "delayed write", "messages late or lost", clientClock, serverClock, serversFail}
 
 const (
-	noFault     = "no fault"
-	clientClock = "client's clock wrong"
-	serverClock = "server's clock wrong"
-	serversFail = "servers fail"
+	noFault       = "no fault"
+	clientStopped = "client stopped"
+	clientClock   = "client's clock wrong"
+	serverClock   = "server's clock wrong"
+	serversFail   = "servers fail"
 )
 
 // register is what a schedule calls the protected resource.
@@ -40,7 +41,7 @@ func hazardOf(f scenarios.Fault, clients []string) string {
 	case !onClient:
 		return serversFail
 	case f.Word == "pause", f.Word == "kill":
-		return "client stopped"
+		return clientStopped
 	}
 	return "messages late or lost"
 }
@@ -125,7 +126,8 @@ func (r row) causes() (string, error) {
 			return "", fmt.Errorf("read %s: %w", w.Name, err)
 		}
 		switch {
-		case slices.Equal(columns, []string{serverClock}):
+		case slices.Contains(columns, serverClock) && !slices.ContainsFunc(columns, func(c string) bool { return c != serverClock && c != clientStopped }):
+			// A holder that stops leaves its lock to the lease, which ends by that clock.
 			count[server]++
 		case !w.Steady():
 			count[unconfirmed]++
