@@ -44,6 +44,11 @@ const mostFaultless = 40
 // seekFaultless runs without any fault what came with several, and with none of them more often than in whatever schedule.
 // If it comes there as well, byChance puts the others under that.
 func (h *Search) seekFaultless(ctx context.Context, p *team, o FinishOptions) {
+	if o.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Time/5) // to make them smaller matters more
+		defer cancel()
+	}
 	for _, w := range h.perhapsFaultless() {
 		s, err := w.scenario()
 		if err != nil {
