@@ -46,10 +46,11 @@ func huntCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "hunt", Short: "Search for the smallest counterexamples of a lock",
 		Long: `Search the schedules of a lock for counterexamples. A schedule is what the clients do,
-which faults are injected, and at which step. First come all schedules without a fault
-and with one, then pairs of faults, then variations of the schedules that came closest to
-a failure, until --duration is over. Each failure is repeated until it is certain, shrunk,
-and written as a scenario that picklock scenario run replays.
+which faults are injected, and at which step. First come schedules without a fault, then
+those with one and a few pairs of faults, then the other pairs. Meanwhile the hunt varies
+the schedules that came closest to a failure, until --duration is over. Each failure is
+repeated until it is certain, shrunk, and written as a scenario that picklock scenario run
+replays.
 
 A hunt that finds nothing prints its coverage. That is no proof of safety.
 
