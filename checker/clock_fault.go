@@ -31,7 +31,7 @@ func readRanWrong(steps string) (r ranWrong) {
 				}
 			}
 			r.strobed = r.strobed || w == "strobe"
-			if by, err := time.ParseDuration(w); err == nil {
+			if by, err := time.ParseDuration(w); err == nil && w[0] == '+' { // a strobe's jumps have no sign
 				r.ahead = max(r.ahead, int64(by))
 			}
 		}

@@ -80,8 +80,8 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 		}
 		soon := map[string]bool{} // by id: what came before its turn
 		ahead := func() bool {
-			pairs := impaired(t, all)
-			for _, c := range pairs { // what either does alone is known before
+			list := impaired(t, all)
+			for _, c := range list { // what either does alone is known before
 				for _, one := range c.alone {
 					id := idOf(c.workload, []scenarios.TriggeredFault{one})
 					if seen[id] {
@@ -96,7 +96,7 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			if depth < 2 {
 				return true
 			}
-			for _, c := range pairs {
+			for _, c := range list {
 				soon[idOf(c.workload, c.triggered[:])] = true
 				if !give(c.workload, c.triggered[0], c.triggered[1]) {
 					return false
@@ -341,7 +341,7 @@ func priority(order map[string]int, f fault, a scenarios.Trigger) int {
 	n, ok := order[a.Do]
 	switch {
 	case a.At == scenarios.After && a.Do == history.Acquire && f.whom == "":
-		return -2 // nor has it heard of another by then
+		return -2 // and before the other one asks
 	case a.At == scenarios.Event && f.whom == "":
 		return -1 // what befalls a server tells most while one has the lock and another asks
 	case !ok:

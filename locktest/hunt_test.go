@@ -139,10 +139,9 @@ func TestInnerHuntFinds(t *testing.T) {
 func TestInnerReplay(t *testing.T) {
 	onlyInner(t)
 	file := os.Getenv(replayEnv)
-	o := locktest.Options{Cluster: "redis", Scenarios: []string{file}, Out: os.Getenv(outEnv), Expect: map[string][]string{strings.TrimSuffix(filepath.Base(file), ".yaml"): {}}}
+	o := locktest.Options{Cluster: "redis", Scenarios: []string{file}, Expect: map[string][]string{strings.TrimSuffix(filepath.Base(file), ".yaml"): {}}}
 	for name, open := range map[string]locktest.Open{"plain": openPlain, "mine": openMine} {
-		o := o
-		o.Out = filepath.Join(o.Out, name)
+		o.Out = filepath.Join(os.Getenv(outEnv), name)
 		t.Run(name, func(t *testing.T) { locktest.Run(t, open, o) })
 	}
 }
