@@ -121,7 +121,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	an.renews = renewHabitsOf(an.locks)
 	an.overlaps = newOverlaps(an.locks, &an.holdRules, &an.tokens, an.faults)
 	if opt.widened {
-		an.overlaps.wrong = nil // by whose release, only the order of nearby events says
+		an.overlaps.wrong = wrongReleases{} // by whose release, only the order of nearby events says
 	}
 	if an.limit.ended() {
 		return an.stopped()

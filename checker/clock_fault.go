@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ type ranWrong struct {
 	rate    float64 // of the fastest one; 0 if the history does not say that one ran wrong
 	strobed bool
 	ahead   int64 // ns: by how much the one that was set forward most was set
+	behind  bool  // one was set back
 }
 
 // readRanWrong reads it from the steps that a history gives for the fault: "clock: s1 +2s x1.5; clock: s2 strobe 1s".
@@ -33,6 +35,8 @@ func readRanWrong(steps string) (r ranWrong) {
 			r.strobed = r.strobed || w == "strobe"
 			if by, err := time.ParseDuration(w); err == nil && w[0] == '+' { // a strobe's jumps have no sign
 				r.ahead = max(r.ahead, int64(by))
+			} else if err == nil && by < 0 {
+				r.behind = true
 			}
 		}
 	}
@@ -49,6 +53,60 @@ func (r ranWrong) ends(left, lease int64) bool {
 		return true
 	}
 	return r.rate > 1 && float64(left) <= float64(lease)*(1-1/r.rate+rateSlack)
+}
+
+// settling is how long it may take from when a clock is to be set until it is.
+const settling = 50e6
+
+// setOnly says that the fault set clocks of the service, which then ran as they should until they were set right.
+func (f *fault) setOnly() bool {
+	return f.name == "clock" && f.clients == 0 && f.confirmed && !f.clock.strobed && f.clock.rate <= 1
+}
+
+// forward lists when such a fault set a clock forward: only that ends a lease early that is counted by it.
+func (f *fault) forward() []interval {
+	unsaid := f.clock.ahead == 0 && !f.clock.behind
+	var out []interval
+	if f.clock.ahead > 0 || unsaid {
+		out = append(out, interval{f.begin, min(f.end, f.begin+settling)})
+	}
+	if f.clock.behind || unsaid {
+		out = append(out, interval{max(f.begin, f.end-settling), f.end})
+	}
+	return out
+}
+
+// setForward is the fault that set a clock of the service forward in [from, to], and did it at no other time. If it did
+// so when it began, it began in there, too.
+func (l *faultLog) setForward(from, to int64) *fault {
+	i := -1
+	for range maxTouched {
+		if i = l.service.first(i+1, from, to); i < 0 {
+			break
+		}
+		f := l.service.list[i]
+		if when := f.forward(); f.setOnly() && len(when) == 1 && when[0].from <= to && when[0].to >= from && (f.clock.behind || f.begin >= from) {
+			return f
+		}
+	}
+	return nil
+}
+
+// mayDrop says whether a fault of the service can have ended in [from, to] a lease that had begun by then: any but a
+// clock that was set before, or set back. A bound keeps a hostile history from making this quadratic.
+func (l *faultLog) mayDrop(from, to int64, before *fault) bool {
+	i := -1
+	for range maxTouched {
+		if i = l.service.first(i+1, from, to); i < 0 {
+			return false
+		}
+		f := l.service.list[i]
+		within := func(s interval) bool { return s.from <= to && s.to >= from }
+		if f != before && (!f.setOnly() || slices.ContainsFunc(f.forward(), within)) {
+			return true
+		}
+	}
+	return true
 }
 
 // keptByClock is the fault of a clock of the service that was ahead when g's lease began or was extended, and was set

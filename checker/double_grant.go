@@ -9,7 +9,7 @@ import (
 func init() { finders["double-grant"] = findDoubleGrants }
 
 func findDoubleGrants(an *analysis) []Anomaly {
-	wrong := an.overlaps.wrong
+	wrong := an.overlaps.wrong.found
 	var out []Anomaly
 	for d := range inTime(an.limit, an.overlaps.doubles) {
 		newer := d.newer

@@ -21,6 +21,7 @@ type faultLog struct {
 	// clients that they do not name.
 	harm      map[string][]interval
 	elsewhere []interval
+	drops     []interval // as elsewhere, but of clocks that were set only while they were
 	maybeFelt []interval // when cuts of the network may be felt
 	kills     map[string][]kill
 	killed    bool // a client was
@@ -110,7 +111,7 @@ func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog
 	for process, faults := range own {
 		l.harm[process] = harmOf(faults)
 	}
-	l.elsewhere = harmOf(others)
+	l.elsewhere, l.drops = harmOf(others), harmOf(droppers(others))
 	l.maybeFelt = maybeFelt(list)
 	for _, list := range l.byNode {
 		list.build((*fault).felt)
@@ -195,14 +196,32 @@ func harmOf(list []*fault) []interval {
 // harmFrom is since when a fault was on that concerns a client, the first that was on at t, may
 // still have been felt then, or came later; never where there is none.
 func (l *faultLog) harmFrom(process string, t int64) int64 {
-	from := never
-	for _, harm := range [][]interval{l.harm[process], l.elsewhere} {
-		i, _ := slices.BinarySearchFunc(harm, t, func(h interval, t int64) int { return cmp.Compare(h.to, t) })
-		if i < len(harm) {
-			from = min(from, harm[i].from)
+	return min(harmIn(l.harm[process], t), harmIn(l.elsewhere, t))
+}
+
+// harmIn is when the first of the intervals began that had not ended by t; never where there is none.
+func harmIn(list []interval, t int64) int64 {
+	i, _ := slices.BinarySearchFunc(list, t, func(h interval, t int64) int { return cmp.Compare(h.to, t) })
+	if i == len(list) {
+		return never
+	}
+	return list[i].from
+}
+
+// droppers lists in place of each clock that was set the times at which it was set forward, by begin.
+func droppers(list []*fault) []*fault {
+	var out []*fault
+	for _, f := range list {
+		if !f.setOnly() {
+			out = append(out, f)
+			continue
+		}
+		for _, s := range f.forward() {
+			out = append(out, &fault{begin: s.from, end: s.to})
 		}
 	}
-	return from
+	slices.SortStableFunc(out, func(a, b *fault) int { return cmp.Compare(a.begin, b.begin) })
+	return out
 }
 
 // count is how many confirmed faults were on at some time in [from, to].
@@ -227,9 +246,6 @@ func (l *faultList) first(position int, from, to int64) int {
 	}
 	return -1
 }
-
-// onService says whether a confirmed fault on anything but clients was on in [from, to].
-func (l *faultLog) onService(from, to int64) bool { return l.service.first(0, from, to) >= 0 }
 
 // maybeFelt lists when cuts of the network may be felt. A sender that hears nothing
 // doubles the time to its next attempt (RFC 6298, 5.5): one that was cut off for some

@@ -11,7 +11,7 @@ import (
 func init() { finders["granted-early"] = findGrantedEarly }
 
 func findGrantedEarly(an *analysis) []Anomaly {
-	wrong := an.overlaps.wrong
+	wrong := an.overlaps.wrong.found
 	var out []Anomaly
 	for e := range inTime(an.limit, an.overlaps.early) {
 		newer, older := e.newer, e.older[0]

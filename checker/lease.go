@@ -94,12 +94,13 @@ func (g *grant) goesOn() bool {
 }
 
 // replaces is until when an older grant of the same client lasted for certain: until this one
-// was given. That was before its ok, and of a lease that was over by then, even before its end.
+// was given. That was before its ok, and of a lease that was over by then, even before its end. At that very
+// instant a third grant of no length fits in, and clocks that are apart shift the instant.
 func (g *grant) replaces() int64 {
 	if g.lease == 0 {
 		return g.lo
 	}
-	return min(g.okT, max(g.lo, satAdd(g.since, g.lease)))
+	return max(g.lo, min(g.okT-g.lock.margin, satAdd(g.since, g.lease)))
 }
 
 func (g *grant) intervals() []interval {

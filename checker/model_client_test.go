@@ -230,6 +230,7 @@ func (c *modelClient) ask(g *modelGrant, f string, then func()) {
 			case f == history.Holds:
 				e.NotHeld = true
 				g.over = true
+			case f == history.Release && m.agrees && !m.confirms:
 			default:
 				e.Type, e.NotHeld = history.Fail, m.confirms
 				g.over = true

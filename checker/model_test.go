@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -26,13 +27,14 @@ type traits struct {
 	watchdog bool // the library renews by itself
 	try      bool // an acquire that finds the lock taken fails at once
 	confirms bool // answers say whether the grant was in force
+	agrees   bool // a release of what is no longer held is no error
 	faults   bool
 	losses   bool // answers and requests get lost
 	bug      string
 }
 
 // bugs are what a simulated service can do wrong.
-var bugs = []string{"early", "forgets", "frees anyone's", "two at once", "tokens repeat", "tokens fall", "extends the lost", "revokes", "loses a waiter"}
+var bugs = []string{"early", "forgets", "frees anyone's", "two at once", "tokens repeat", "tokens fall", "extends the lost", "revokes", "loses a waiter", "by a clock", "frees anyone's, by a clock"}
 
 // service is the truth: who holds the lock.
 type service struct {
@@ -75,6 +77,7 @@ type model struct {
 	}
 	prompt bool     // what is sent now is not held up: a library has no excuse for renewing late
 	down   interval // the server stands still
+	ahead  int64    // by how much the server's clock is
 }
 
 type modelClient struct {
@@ -250,7 +253,7 @@ func (m *model) fault() {
 			m.log(history.Event{Process: history.Nemesis, Type: history.Info, F: f, Phase: history.End, Nodes: nodes})
 		})
 	}
-	switch kind := m.pick("fault", 0, 3); kind {
+	switch kind := m.pick("fault", 0, 4); kind {
 	case 0:
 		m.at(from, func() {
 			if m.now < c.paused.to || m.now < c.dead {
@@ -299,7 +302,39 @@ func (m *model) fault() {
 			}
 			m.at(to, func() { c.round(2) })
 		})
+	case 4:
+		m.at(from, func() {
+			if m.ahead > 0 {
+				return
+			}
+			by := m.pick("ahead", 1, 40) * max(m.lease, 100*ms) / 20
+			m.log(history.Event{
+				Process: history.Nemesis, Type: history.Info, F: "clock", Phase: history.Begin, Nodes: []string{"server"}, Confirmed: true,
+				Fault: fmt.Sprintf("clock: server +%s", time.Duration(by)),
+			})
+			m.at(m.now+m.way()/4, func() { m.set(by) })
+			m.at(to+5*ms, func() {
+				m.set(0)
+				m.at(m.now+m.way()/4, func() {
+					m.log(history.Event{Process: history.Nemesis, Type: history.Info, F: "clock", Phase: history.End, Nodes: []string{"server"}})
+				})
+			})
+		})
 	}
+}
+
+// set sets the server's clock, by which it may count the leases.
+func (m *model) set(ahead int64) {
+	if strings.HasSuffix(m.bug, "by a clock") {
+		for _, h := range m.service.holds {
+			if h.until >= 0 {
+				h.until = max(0, h.until+m.ahead-ahead)
+				m.at(h.until, m.serve)
+			}
+		}
+	}
+	m.ahead = ahead
+	m.serve()
 }
 
 // giveUp ends the holds of a client that is cut off, if it still is. The client learns of it once the

@@ -10,7 +10,7 @@ import (
 type overlaps struct {
 	early   []earlyPair
 	doubles []doublePair
-	wrong   map[*grant]*wrongRelease // by the grant that came of it
+	wrong   wrongReleases
 }
 
 func newOverlaps(locks []*lock, n *holdRules, t *tokens, faults *faultLog) overlaps {

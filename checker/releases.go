@@ -11,6 +11,26 @@ type wrongRelease struct {
 	victim  *grant
 	next    *grant // came in through the gap
 	release *op
+	// set is the fault that set a clock forward by which the service ended by's lease, and let the victim in; nil if the
+	// lease was over.
+	set *fault
+}
+
+// wrongReleases is the releases that freed another client's lock, by the grants that came of it.
+type wrongReleases struct {
+	found map[*grant]*wrongRelease
+	// later is the last one before that was found of the lock, by a grant that came early after it and after a release of
+	// another client's: of that one nothing says that it was wrong, but of this lock it may have been.
+	later map[*grant]*wrongRelease
+}
+
+// began is the wrong release that a grant came of, at once or by others; nil for none. What made it wrong
+// is what the grant came of, and not what else was on.
+func (r *wrongReleases) began(newer *grant) *wrongRelease {
+	if w := r.found[newer]; w != nil {
+		return w
+	}
+	return r.later[newer]
 }
 
 // findWrong looks, for every grant that came while another's lease was certainly
@@ -19,8 +39,8 @@ type wrongRelease struct {
 // certainly older than the victim's, after the victim's ok, answered with ok, and
 // followed by the next grant. A service that was itself under a fault meanwhile
 // can have dropped the lock for other reasons: then no release is accused.
-func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *faultLog) map[*grant]*wrongRelease {
-	out := map[*grant]*wrongRelease{}
+func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *faultLog) wrongReleases {
+	out := wrongReleases{map[*grant]*wrongRelease{}, map[*grant]*wrongRelease{}}
 	var pairs []grantPair
 	for _, e := range early {
 		if !e.covered && !e.renewed && e.newer.lock.mutex() && len(e.older) == 1 {
@@ -33,19 +53,25 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 		}
 	}
 	ungated := map[*lock][]*grant{} // two at most, of which one is not the victim
-	bothIn := map[grantPair]bool{}
+	search := releaseSearch{tokens: t, faults: faults, bothIn: map[grantPair]bool{}}
 	for _, p := range pairs {
-		bothIn[p] = true
+		search.bothIn[p] = true
 		if k := p.newer.lock; len(ungated[k]) < 2 && grantedWithoutRelease(p, faults) {
 			ungated[k] = append(ungated[k], p.newer)
 		}
 	}
+	last := map[*lock]*wrongRelease{}
 	for _, p := range pairs {
+		k := p.newer.lock
 		// How the victim itself got in does not matter.
-		if !slices.ContainsFunc(ungated[p.newer.lock], func(g *grant) bool { return g != p.older }) {
-			// A client that still held the lock when the victim got in, too, gave back what was its own.
-			if w := wrongBetween(p.older, p.newer, t, faults); w != nil && !bothIn[grantPair{w.by, p.older}] {
-				out[p.newer] = w
+		if slices.ContainsFunc(ungated[k], func(g *grant) bool { return g != p.older }) {
+			continue
+		}
+		if w := search.between(p.older, p.newer, search.lost); w != nil {
+			out.found[p.newer], last[k] = w, w
+		} else if began := last[k]; began != nil {
+			if search.between(p.older, p.newer, func(w *wrongRelease) bool { w.set = began.set; return true }) != nil {
+				out.later[p.newer] = began
 			}
 		}
 	}
@@ -60,8 +86,9 @@ func grantedWithoutRelease(p grantPair, faults *faultLog) bool {
 	if n > 0 && list[n-1].endT > p.older.lo {
 		return false
 	}
-	for _, process := range []string{p.older.process, p.newer.process} {
-		if faults.harmFrom(process, min(p.older.lo, p.newer.lo)) <= p.newer.okT {
+	from := min(p.older.lo, p.newer.lo)
+	for _, harm := range [][]interval{faults.harm[p.older.process], faults.harm[p.newer.process], faults.drops} {
+		if harmIn(harm, from) <= p.newer.okT {
 			return false
 		}
 	}
@@ -72,11 +99,15 @@ func grantedWithoutRelease(p grantPair, faults *faultLog) bool {
 // release that freed it: more than that, and something else let it in.
 const prompt = 500e6
 
-// wrongBetween looks for the release that took the lock from victim and let next in.
-func wrongBetween(victim, next *grant, t *tokens, faults *faultLog) *wrongRelease {
-	if faults.onService(victim.lo, next.okT) {
-		return nil
-	}
+// releaseSearch looks for releases that freed another client's lock.
+type releaseSearch struct {
+	tokens *tokens
+	faults *faultLog
+	bothIn map[grantPair]bool // of two grants of which the newer one came while the older one was in force
+}
+
+// between looks for the release, of a grant that was no longer in force, that took the lock from victim and let next in.
+func (s *releaseSearch) between(victim, next *grant, lost func(*wrongRelease) bool) *wrongRelease {
 	list := next.lock.released
 	n, _ := slices.BinarySearchFunc(list, next.lo, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	// The nearest ones are the likely ones; a bound keeps a hostile history
@@ -87,17 +118,37 @@ func wrongBetween(victim, next *grant, t *tokens, faults *faultLog) *wrongReleas
 		if next.lo-max(o.endT, next.invT) > prompt {
 			return nil
 		}
-		if o.typ == tOK && foreign(o, victim, next, t) {
-			return &wrongRelease{o.grant, victim, next, o}
+		if o.typ != tOK || !follows(o, victim, next, s.tokens) {
+			continue
+		}
+		w := &wrongRelease{by: o.grant, victim: victim, next: next, release: o}
+		if lost(w) && !s.faults.mayDrop(victim.lo, next.okT, w.set) {
+			return w
 		}
 	}
 	return nil
 }
 
-// foreign says that a release is of a grant which victim's had certainly replaced, that the service
-// did not say that this grant was still in force, or said so falsely, and that it need not have been.
-func foreign(o *op, victim, next *grant, t *tokens) bool {
+// lost says that the grant of the release was no longer in force when that was sent, and because of which fault.
+func (s *releaseSearch) lost(w *wrongRelease) bool {
+	if s.bothIn[grantPair{w.by, w.victim}] {
+		// A client that still held the lock when the victim got in, too, gave back what was its own.
+		w.set = s.faults.setForward(w.by.lo, w.victim.okT)
+		return w.set != nil
+	}
+	return w.release.untrue || !w.by.mayLast(w.release.invT)
+}
+
+// follows says that a release is of another client's grant, which victim's had certainly replaced, and that the service
+// did not say that this grant was still in force.
+func follows(o *op, victim, next *grant, t *tokens) bool {
 	g := o.grant
 	return g != nil && g != victim && g != next && g.process != victim.process && !o.heldOK &&
-		o.process == g.process && t.certainlyOlder(g, victim) && g.okT < victim.okT && (o.untrue || !g.mayLast(o.invT))
+		o.process == g.process && t.certainlyOlder(g, victim) && g.okT < victim.okT
+}
+
+// foreign says that a release follows a victim's grant, and that its own need not have been in force, or that the
+// service falsely said that it was.
+func foreign(o *op, victim, next *grant, t *tokens) bool {
+	return follows(o, victim, next, t) && (o.untrue || !o.grant.mayLast(o.invT))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -359,4 +360,40 @@ func TestTokensInDoubt(t *testing.T) {
 			t.Fatalf("in doubt: %v, want %v", got, want)
 		}
 	})
+}
+
+// TestSkewAtAnEnd: what would be over at the very instant at which something else begins need not be over then by clocks
+// that are apart, though both are answers.
+func TestSkewAtAnEnd(t *testing.T) {
+	for name, text := range map[string]string{
+		"a client that is granted the lock anew": `
+0.040-0.040 c2 acquire c2.1 since=0.040 lease=0.022
+0.046-0.059 c1 acquire c1.1 since=0.046 lease=0.001
+0.059-0.060 c2 acquire c2.2 since=0.059 lease=0.003`,
+		"a lease that began late": `
+0.041-0.049 c1 acquire c1.1 since=0.041 lease=0.019
+-0.051 c1 lost c1.1
+0.052-0.068 c2 acquire c2.1 since=0.052 lease=0.001
+0.071-0.072 c1 release c1.1 held`,
+		"a lease that is over by its promise": `
+0.049-0.049 c1 acquire c1.1 since=0.049 lease=0.019
+-0.051 c1 lost c1.1
+0.052-0.068 c2 acquire c2.1 since=0.052 lease=0.001
+0.071-0.072 c1 release c1.1 held`,
+		"a renewal that may have been carried out": `
+0.049-0.049 c1 acquire c1.1 since=0.049 lease=0.010
+0.058-0.060 c1 renew c1.1 ? since=0.058 lease=0.010
+-0.061 c1 lost c1.1
+0.062-0.069 c2 acquire c2.1 since=0.062 lease=0.001
+0.071-0.072 c1 release c1.1 held`,
+	} {
+		in := script(t, text)
+		if v := Check(in); v.Properties[Exclusion].Valid != False {
+			t.Errorf("%s: by one clock %v (%s), want false", name, v.Properties[Exclusion].Valid, v.Properties[Exclusion].Why)
+		}
+		in.Options.Skew = int64(time.Millisecond)
+		if v := Check(in); v.Properties[Exclusion].Valid != Unknown {
+			t.Errorf("%s: by clocks that are apart %v (%s), want unknown", name, v.Properties[Exclusion].Valid, v.Properties[Exclusion].Why)
+		}
+	}
 }

@@ -121,9 +121,10 @@ func (t *tokens) between(g *grant, by int64) iter.Seq[*grant] {
 	}
 }
 
-// mayLast says that the lease may have had time left at t.
+// mayLast says that the lease may have had time left at t. By clocks that are apart it began as late as it can have.
 func (g *grant) mayLast(t int64) bool {
-	return g.promisedAt(t) > t || g.beganLate(t) || len(g.maybeRenewed(t)) > 0
+	at := t - 2*g.lock.margin
+	return g.promisedAt(t) > at || g.beganLate(at) || len(g.maybeRenewed(t)) > 0
 }
 
 // maybeRenewed lists renewals of unknown outcome that may have had the lease last beyond t, if each did what it was
@@ -138,7 +139,7 @@ func (g *grant) maybeRenewed(t int64) []*op {
 		if o.invT >= min(t, until) {
 			return nil
 		}
-		if until = satAdd(until, g.lease); until > t {
+		if until = satAdd(until, g.lease); until > t-2*g.lock.margin {
 			return list[:i+1]
 		}
 	}

@@ -246,15 +246,21 @@ func newSuspects(an *analysis) suspects {
 		return s
 	}
 	var early, tokens []meeting
+	wrong := an.overlaps.wrong
 	for _, e := range an.overlaps.early {
 		early = append(early, meeting{e.older, e.newer, e.from})
 	}
 	first, later := firstOf(early)
+	first = slices.DeleteFunc(first, func(m meeting) bool { return wrong.began(m.newer) != nil })
 	for i, b := range an.faults.weigh(first, meeting.stake, rankEarly, interval{an.began, an.last}, habit) {
 		s.early[first[i].newer] = b
 	}
-	for newer, m := range later {
-		s.early[newer] = s.early[m.newer]
+	for _, m := range early { // one that a wrong release let in after what made that wrong
+		if w := wrong.began(m.newer); w != nil {
+			s.early[m.newer] = s.released(w)
+		} else if before, ok := later[m.newer]; ok {
+			s.early[m.newer] = s.early[before.newer]
+		}
 	}
 	for _, k := range an.locks {
 		for _, list := range [][]grantPair{an.tokens.regressed[k], an.tokens.reused[k]} {

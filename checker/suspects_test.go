@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -199,6 +200,24 @@ func TestSuspectsOfTheFewest(t *testing.T) {
 		}
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%s: %v, want %q", fault, got, want)
+		}
+	}
+}
+
+// TestSuspectOfLaterReleases: what began a row of releases that freed another's lock is blamed for all that came of it,
+// and a clock that stands is not.
+func TestSuspectOfLaterReleases(t *testing.T) {
+	for file, want := range map[string]string{
+		"wrong-release-clock-set": "clock of a server", "wrong-release-clock-set-right": "clock of a server", "wrong-release-clock-paused": "pause of a client",
+	} {
+		text, err := os.ReadFile("testdata/" + file + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range Check(script(t, string(text))).Anomalies {
+			if a.Name != "two-holders" && a.Suspect.Kind() != want {
+				t.Errorf("%s: %s of %v: suspect %q, want %q", file, a.Name, a.Grants, a.Suspect.Kind(), want)
+			}
 		}
 	}
 }

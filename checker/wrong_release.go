@@ -10,7 +10,7 @@ func init() { finders["wrong-release"] = findWrongReleases }
 
 // findWrongReleases reports what findWrong found.
 func findWrongReleases(an *analysis) []Anomaly {
-	wrong := an.overlaps.wrong
+	wrong := an.overlaps.wrong.found
 	var let []*grant // in by another client's release
 	for _, e := range an.overlaps.early {
 		let = append(let, e.newer)

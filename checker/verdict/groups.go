@@ -170,11 +170,12 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 			if len(a.Grants) > 0 {
 				at, ok = g.freed[lockGrant{a.Key, a.Grants[0]}]
 			}
-		case SameLock, PerhapsByLock:
+		case SameLock, PerhapsByLock, PerhapsSince:
 			at, ok = g.first[lockAnomaly{a.Key, o.Anomalies[0]}]
+			ok = ok && (o.Link != PerhapsSince || g.v.Anomalies[at].Time <= a.Time)
 		}
 		if ok {
-			return at, o.Link == PerhapsByLock, true
+			return at, o.Link >= PerhapsByLock, true
 		}
 	}
 	return 0, false, false

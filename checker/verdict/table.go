@@ -53,6 +53,7 @@ const (
 	SameRelease               // the grant that was released
 	SameLock                  // the lock
 	PerhapsByLock             // the lock, and no event says that this one led to it
+	PerhapsSince              // as PerhapsByLock, and it came first
 )
 
 var (
@@ -89,7 +90,7 @@ var table = []AnomalyInfo{
 	{Name: "granted-early", Title: "overlapping leases", Property: Exclusion, Depth: 6, SkewInvariant: true,
 		Doc: "the service granted the lock while another grant's lease certainly had time left",
 		Causes: []Cause{byRelease,
-			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{toldWrongly, {PerhapsByLock, []string{"wrong-release"}}}},
+			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{toldWrongly, {PerhapsSince, []string{"wrong-release"}}}},
 			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, From: []Origin{toldWrongly}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
 		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
