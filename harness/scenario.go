@@ -94,7 +94,7 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 			return nil, err
 		}
 		out.Result.Discarded = n
-		if !out.tooBusy(o.Scenario, stepErr) || n+1 == mostRuns || ctx.Err() != nil {
+		if ctx.Err() != nil || !out.tooBusy(o.Scenario, stepErr) || out.last(n+1) {
 			return out, out.Dir.WriteCell(out.Result, o.Scenario.Text)
 		}
 		if err := out.Dir.Discard(); err != nil {
@@ -111,6 +111,18 @@ func (out *ScenarioOutcome) tooBusy(s *scenarios.Scenario, stepErr error) bool {
 		return errors.Is(stepErr, scenarios.ErrBusy) || out.Verdict.Stats.Stalls > 0
 	}
 	return s.Run == nil && out.Verdict.Stats.Stalls > 0 && (len(out.Result.Broken) == 0 || out.misses)
+}
+
+// last says whether no more runs are made after so many for all of which this machine was too busy. What the last of
+// them shows is no result then.
+func (out *ScenarioOutcome) last(runs int) bool {
+	if runs < mostRuns {
+		return false
+	}
+	if r := &out.Result; r.Met != checker.Unknown {
+		r.Met, r.Why = checker.Unknown, fmt.Sprintf("this machine stood still for a quarter of the lease or longer in each of %d runs, and none shows what its steps lead to: run it again while less else runs", runs)
+	}
+	return true
 }
 
 // runOnce runs it once, and says which step could not be taken as it was meant.

@@ -3,6 +3,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/picklock/picklock/checker"
@@ -42,6 +43,29 @@ func TestTooBusy(t *testing.T) {
 		out.Result.Met, out.Result.Broken, out.misses, out.Verdict.Stats.Stalls = tt.met, tt.broken, tt.misses, tt.stalls
 		if got := out.tooBusy(tt.of, tt.step); got != tt.want {
 			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+func TestLastOfBusyRuns(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		met  checker.Validity
+		why  string
+		runs int
+		last bool
+		want string
+	}{
+		{"one more is made", checker.True, "", mostRuns - 1, false, ""},
+		{"the last one held", checker.True, "", mostRuns, true, "this machine stood still"},
+		{"the last one did not break as it must", checker.False, "not found: deadlock", mostRuns, true, "this machine stood still"},
+		{"the last one says itself why it is unknown", checker.Unknown, "a step came too late", mostRuns, true, "a step came too late"},
+	} {
+		var out ScenarioOutcome
+		r := &out.Result
+		r.Met, r.Why = tt.met, tt.why
+		if last := out.last(tt.runs); last != tt.last || last && r.Met != checker.Unknown || !strings.HasPrefix(r.Why, tt.want) {
+			t.Errorf("%s: last %v, %v: %s", tt.name, last, r.Met, r.Why)
 		}
 	}
 }
