@@ -37,6 +37,17 @@ func (g *grant) enteredWithin(after, before int64) bool {
 	return i < len(list) && list[i].lo < before
 }
 
+// inHoldOf lists the grants of a grant's hold: the first one, and the last of its entries. A bound keeps a hostile history
+// from making this quadratic.
+func (k *lock) inHoldOf(g *grant) []*grant {
+	first := g.ofHold()
+	list := k.entries[first]
+	if len(list) == 0 {
+		return []*grant{g}
+	}
+	return append([]*grant{first}, list[max(0, len(list)-8):]...)
+}
+
 // ofHold is the first grant of the hold that a grant is an entry of; itself if it is none.
 func (g *grant) ofHold() *grant {
 	if g == nil || g.first == nil {

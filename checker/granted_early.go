@@ -83,41 +83,65 @@ func findGrantedEarly(an *analysis) []Anomaly {
 // renewedEarly is the cause, and what happened, where the renewal that was answered at t met another
 // client's lease; and the events that show why the lease need not have ended before.
 func (g *grant) renewedEarly(t int64) (cause, what string, unsure []int32) {
-	over, by := g.overAt(t - 1)
+	over, why := g.overAt(t - 1)
 	if over {
 		return "renewed-early", g.process + "'s lease had ended and was renewed", nil
 	}
-	return "granted-early", g.process + "'s lease, which may have ended, was renewed", g.unbrokenTo(by)
+	return "granted-early", g.process + "'s lease, which may have ended, was renewed", g.unbroken(why)
 }
 
-// unbrokenTo lists the events of a renewal, nil if there is none, and those without which there would
-// seem to be a gap before it.
-func (g *grant) unbrokenTo(r *renewal) []int32 {
-	if r == nil {
-		return nil
+// lasting is why a lease need not have ended: the grant of its hold that lasts longest, by its last renewal if it took one,
+// and what may have renewed it.
+type lasting struct {
+	of    *grant
+	by    *renewal
+	asked []*op
+}
+
+// unbroken lists the events of it, and those without which there would seem to be a gap before it; of the grant itself
+// nothing but its renewal.
+func (g *grant) unbroken(why lasting) []int32 {
+	var refs []int32
+	switch {
+	case why.by != nil:
+		refs = append(why.of.evidenceOver(why.of.okT, why.by.okT-1), why.by.ok)
+	case why.of != g:
+		refs = append(refs, why.of.ok)
 	}
-	return append(g.evidenceOver(g.okT, r.okT-1), r.ok)
+	for _, o := range why.asked {
+		refs = append(refs, o.inv)
+	}
+	return refs
 }
 
 // overAt says that the lease had certainly ended before the first renewal that was answered after t
-// was carried out, however late it had begun; if not, by which renewal, nil if it took none. A
+// was carried out, however late it had begun; if not, why. A
 // bound keeps a hostile history from making this quadratic.
-func (g *grant) overAt(t int64) (over bool, by *renewal) {
+func (g *grant) overAt(t int64) (over bool, why lasting) {
 	at, list, n := t, g.renewals(), g.renewed.before(t)
 	if n < len(list) {
 		at = list[n].heldUntil
 	}
-	end := satAdd(g.okT, g.lease)
+	end, why := satAdd(g.okT, g.lease), lasting{of: g}
 	if end > at {
-		return false, nil
+		return false, why
 	}
-	for i := max(0, n-maxBetween); i < n; i++ {
-		r := &list[i]
-		if until := satAdd(r.okT, r.until-r.heldUntil); until > end {
-			end, by = until, r
+	for _, h := range g.lock.inHoldOf(g) { // each may begin the lease of them all anew
+		if until := satAdd(h.okT, h.lease); h.lo < at && until > end {
+			end, why = until, lasting{of: h}
+		}
+		n := h.renewed.before(t)
+		for i := max(0, n-maxBetween); i < n; i++ {
+			r := &h.renewals()[i]
+			if until := satAdd(r.okT, r.until-r.heldUntil); until > end {
+				end, why = until, lasting{of: h, by: r}
+			}
 		}
 	}
-	return end <= at, by
+	if end <= at {
+		why.asked = g.ofHold().maybeRenewedFrom(end, at)
+	}
+	return end <= at && why.asked == nil, why
 }
 
 // claim names what the grant gave: "lease on token 33".

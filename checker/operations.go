@@ -25,6 +25,9 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		}
 		*p.spare = op{f: fAcquire, process: p.Name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e), downgrades: e.Mode == history.Downgrade}
 		p.Invoke(acquireID, p.spare)
+		if held := p.latest.get(k.name); e.Mode == history.Nested && held != nil {
+			held.ofHold().askRenewal(p.spare) // what enters a hold again may begin its lease anew
+		}
 		p.spare = nil
 		k.now.open++
 		return
@@ -39,6 +42,9 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 			o.lock.now.open--
 		}
 		o.endT = t
+		if held := p.latest.get(o.lock.name); held != nil && o.typ != tInfo {
+			held.ofHold().answerRenewal(o)
+		}
 	}
 	if o != nil && o.downgrades {
 		p.downgraded(o)

@@ -118,7 +118,7 @@ type grant struct {
 	lo           int64
 	since, lease int64
 	renewed      *renewals // nil where there is none
-	unsure       *[]*op    // its client's renewals whose outcome is unknown, by their invokes; nil where there is none
+	unsure       *[]*op    // its client's renewals and entries whose outcome is unknown, by their invokes; nil where there is none
 	release      *op       // the first one
 	lost         int32
 	lostT        int64

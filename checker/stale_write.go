@@ -202,9 +202,9 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		if old.aliveAt(young.okT) {
 			refs = append(refs, old.evidenceAt(young.okT)...)
 		} else { // its client learnt of it last
-			_, unsure := old.overAt(young.okT)
+			_, why := old.overAt(young.okT)
 			refs = append(append(refs, young.evidenceAt(old.okT)...), old.promiseEvidence(w.op.invT))
-			refs = append(refs, old.unbrokenTo(unsure)...)
+			refs = append(refs, old.unbroken(why)...)
 		}
 	case "delayed", "renewed-late":
 		refs = append(refs, old.promiseEvidence(w.op.invT))

@@ -128,12 +128,20 @@ func (g *grant) mayLast(t int64) bool {
 }
 
 // maybeRenewed lists renewals of unknown outcome that may have had the lease last beyond t, if each did what it was
-// asked for; nil for none. A bound keeps a hostile history from making this quadratic.
+// asked for; nil for none.
 func (g *grant) maybeRenewed(t int64) []*op {
 	if g.unsure == nil {
 		return nil
 	}
-	until := max(g.promisedAt(t), g.latestEnd())
+	return g.maybeRenewedFrom(max(g.promisedAt(t), g.latestEnd()), t)
+}
+
+// maybeRenewedFrom is maybeRenewed of a lease that lasts until some time without them. A bound keeps a hostile history
+// from making this quadratic.
+func (g *grant) maybeRenewedFrom(until, t int64) []*op {
+	if g.unsure == nil {
+		return nil
+	}
 	list := (*g.unsure)[max(0, len(*g.unsure)-maxBetween):]
 	for i, o := range list {
 		if o.invT >= min(t, until) {
