@@ -201,6 +201,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		c.entries, c.shared, c.second, c.expired = 0, m.Shared, m.Second, false
 		if d.Outcome == workloads.Granted {
 			c.entries = 1
+			c.granted(c.client)
 		}
 	case m.Do == workloads.Downgrade && d.Outcome == workloads.Granted:
 		c.shared = true

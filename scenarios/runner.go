@@ -56,6 +56,7 @@ type clientState struct {
 	grants, kills  int    // how many there were
 	grant          string // the name of the latest; entries of a reentrant lock are none
 	until          int64  // end of the latest grant's lease, 0: it has none
+	watchdog       bool   // the library promises to renew it by itself
 	released       int64  // time of its release's ok; 0: not yet
 	acted          int64  // when its latest operation began or ended, but for renewals; 0: none yet
 	asking         bool   // its latest acquire has not ended
@@ -115,7 +116,7 @@ func (r *Runner) Observe(e history.Event) {
 	case e.F == history.Acquire && e.Type == history.Invoke:
 		c.asked, c.granted, c.until, c.released, c.waiting, c.lost, c.refusals = e.Time, 0, 0, 0, false, false, nil
 	case e.F == history.Acquire && e.Type == history.OK:
-		c.granted, c.grant = e.Time, e.Grant
+		c.granted, c.grant, c.watchdog = e.Time, e.Grant, e.Watchdog
 		c.grants++
 		if e.Lease > 0 {
 			c.until = e.Since + e.Lease
@@ -250,6 +251,22 @@ func (r *Runner) lasted(client, do string, meant int64) {
 	defer r.mu.Unlock()
 	if name := r.leaseEnded(meant, now); r.slow == "" && name != "" {
 		r.slow = fmt.Sprintf("%s's %s lasted %v longer than it should, and %s's lease ended meanwhile", client, do, time.Duration(now-meant).Round(time.Millisecond), name)
+	}
+}
+
+// granted notes a grant of which nobody knows when its lease began, and that may have been over when its client learnt of
+// it: nobody else had asked for the lock, no fault was on, and yet its acquire lasted for longer than a lease.
+func (r *Runner) granted(client string) {
+	if r.disturbed() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.clients[client]
+	if took := time.Duration(c.granted - c.asked); r.slow != "" || !c.watchdog || c.until != 0 || took <= r.scenario.TTL {
+		return
+	} else if !slices.ContainsFunc(r.scenario.Clients, func(name string) bool { return name != client && r.clients[name].asked != 0 }) {
+		r.slow = fmt.Sprintf("%s's acquire lasted %v, longer than a lease, and nobody else had asked for the lock", client, took.Round(time.Millisecond))
 	}
 }
 
