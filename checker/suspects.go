@@ -94,6 +94,9 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 	for i := range left {
 		left[i] = i
 	}
+	if habit != nil {
+		left = unexplained(meetings, out, rank)
+	}
 	for _, kind := range order {
 		if habit != nil && habit(these(meetings, left), kinds[kind]) {
 			for _, i := range left {
@@ -301,12 +304,34 @@ func habit(list []meeting, rank int) bool {
 	if rank <= rankThird {
 		return false
 	}
+	early := earlyOf(list)
+	_, steady := verdict.SteadyShare(early)
+	return steady && rank > rankStanding || verdict.AtOnce(early)
+}
+
+func earlyOf(list []meeting) []verdict.Early {
 	var early []verdict.Early
 	for _, m := range list {
 		early = append(early, verdict.Early{Lease: m.older[0].lease, Left: m.older[0].leaseLeft(m.at), Asked: m.older[0].okT - m.newer.lo})
 	}
-	_, steady := verdict.SteadyShare(early)
-	return steady && rank > rankStanding || verdict.AtOnce(early)
+	return early
+}
+
+// unexplained lists the meetings that a habit of the lock does not explain which it shows where no fault was on that could
+// have given it one. The others come without any fault, and none is blamed for them.
+func unexplained(meetings []meeting, out []blamed, rank func(part) int) []int {
+	habitual := verdict.HabitOf(earlyOf(meetings), func(i int) bool {
+		return !slices.ContainsFunc(out[i].parts, func(p part) bool { return rank(p) <= rankStanding && !p.third })
+	})
+	var left []int
+	for i := range meetings {
+		if habitual(i) {
+			out[i].parts = nil
+			continue
+		}
+		left = append(left, i)
+	}
+	return left
 }
 
 // overlapped is what is blamed for two grants that were in force together.

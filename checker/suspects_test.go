@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -218,6 +219,40 @@ func TestSuspectOfLaterReleases(t *testing.T) {
 			if a.Name != "two-holders" && a.Suspect.Kind() != want {
 				t.Errorf("%s: %s of %v: suspect %q, want %q", file, a.Name, a.Grants, a.Suspect.Kind(), want)
 			}
+		}
+	}
+}
+
+// TestSuspectsBesideAHabit: a lock that gives leases away after six tenths does so whatever is on, and what else happens
+// under a fault is still that fault's.
+func TestSuspectsBesideAHabit(t *testing.T) {
+	const habit = `
+1.000-1.001 c1 acquire c1.1 lease=1
+1.600-1.602 c2 acquire c2.1 since=1.601 lease=1
+1.610-1.611 c2 release c2.1
+3.000-3.001 c1 acquire c1.2 lease=1
+3.600-3.602 c2 acquire c2.2 since=3.601 lease=1
+3.610-3.611 c2 release c2.2
+5.000-5.001 c1 acquire c1.3 lease=1
+5.600-5.602 c2 acquire c2.3 since=5.601 lease=1
+5.610-5.611 c2 release c2.3
+7.000-7.001 c1 acquire c1.4 lease=1
+7.010-7.012 c2 acquire c2.4 since=7.011 lease=1
+7.020-7.021 c2 release c2.4
+7.900-7.910 c1 release c1.4
+`
+	for _, c := range []struct{ name, faults, want string }{ // the suspects of the four
+		{"a server that failed once", "7.005-7.009 nemesis kill s1", " | | |kill of a server"},
+		{"a server that failed beside the habit, too", "3.300-3.400 nemesis kill s1\n7.005-7.009 nemesis kill s1", " | | |kill of a server"},
+		{"a clock that was set once, and stood meanwhile", "3.100-3.900 nemesis clock s1 how=+3s\n7.005-7.500 nemesis clock s1 how=+3s", " | | |clock of a server"},
+		{"a third that was stopped beside one release", "2.900-5.550 nemesis pause c3\n3.100-5.560 c3 release c3.1\n0.100-0.110 c3 acquire c3.1 lease=0.1", " | | | "},
+	} {
+		var got []string
+		for _, a := range named(Check(script(t, habit+c.faults)), "granted-early") {
+			got = append(got, cmp.Or(a.Suspect.Kind(), " "))
+		}
+		if all := strings.Join(got, "|"); all != c.want {
+			t.Errorf("%s: %q, want %q", c.name, all, c.want)
 		}
 	}
 }

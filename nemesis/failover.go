@@ -20,7 +20,7 @@ var failoverKind = Kind{
 }
 
 // NoReplicas says why a cluster can do no failover.
-const NoReplicas = "this cluster has no replicas to promote: its Compose file has no x-picklock.promote"
+const NoReplicas = "nothing says how a replica of this cluster is promoted: its Compose file has no x-picklock.promote"
 
 var errNoReplicas = errors.New(NoReplicas)
 

@@ -58,6 +58,57 @@ func AtOnce(list []Early) bool {
 	return 2*n > len(list)
 }
 
+// HabitOf says which of a list a habit of the lock explains that some of them show, those of proof: to grant two requests
+// at once, or to give a lease away after a share of it. At least half of those show it, and three, or two that agree closely.
+func HabitOf(list []Early, proof func(i int) bool) func(i int) bool {
+	var proofs []Early
+	for i, e := range list {
+		if proof(i) {
+			proofs = append(proofs, e)
+		}
+	}
+	low, steady := mostAt(proofs)
+	atOnce := len(proofs) >= leastOfHabit && AtOnce(proofs)
+	return func(i int) bool {
+		e := []Early{list[i]}
+		return steady && list[i].share() >= low-closeWithin || atOnce && AtOnce(e)
+	}
+}
+
+// Of a habit: how many times it has to show at least, and in how many percent of a lease more it still does.
+const (
+	leastOfHabit, steadyWithin = 3, 15
+	leastOfClose, closeWithin  = 2, 2
+)
+
+// share is how much of the lease was over, in percent; negative if that is not known.
+func (e Early) share() float64 {
+	if e.Lease <= 0 || e.Left <= 0 || e.Left >= e.Lease {
+		return -1
+	}
+	return 100 * (1 - float64(e.Left)/float64(e.Lease))
+}
+
+// mostAt is the least share from which on, and not far beyond, half of a list were cut short.
+func mostAt(list []Early) (low float64, ok bool) {
+	var shares []float64
+	for _, e := range list {
+		shares = append(shares, e.share())
+	}
+	slices.Sort(shares)
+	for i, low := range shares {
+		within := func(percent float64) int {
+			n, _ := slices.BinarySearch(shares, low+percent)
+			return n - i
+		}
+		n := within(steadyWithin)
+		if low >= 5 && 2*n >= len(list) && (n >= leastOfHabit || within(closeWithin) >= leastOfClose) {
+			return low, true
+		}
+	}
+	return 0, false
+}
+
 // SteadyShare says that leases were cut short again and again at about the same share of
 // their length, and at which, in percent.
 func SteadyShare(list []Early) (percent float64, ok bool) {

@@ -64,3 +64,44 @@ func TestGroupsBySuspect(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// TestHabitOf: what a lock does by itself it does beside a fault as well, from the share on that it shows without one.
+func TestHabitOf(t *testing.T) {
+	at := func(percent ...int64) []Early {
+		var out []Early
+		for _, p := range percent {
+			out = append(out, Early{Lease: 1000, Left: 1000 - 10*p})
+		}
+		return out
+	}
+	once := Early{Lease: 1000, Left: 990, Asked: 1}
+	for _, c := range []struct {
+		name   string
+		proofs []Early
+		other  Early
+		want   bool
+	}{
+		{"at the same share", at(60, 61, 66), at(60)[0], true},
+		{"a little before", at(60, 61, 66), at(58)[0], true},
+		{"long after", at(60, 61, 66), at(90)[0], true},
+		{"before", at(60, 61, 66), at(57)[0], false},
+		{"two that agree", at(60, 62), at(61)[0], false}, // the window is open
+		{"two that agree closely", at(60, 61), at(61)[0], true},
+		{"two that do not", at(60, 70), at(61)[0], false},
+		{"one", at(60), at(60)[0], false},
+		{"none", nil, at(60)[0], false},
+		{"half of them", append(at(60, 61, 62), at(1, 20, 40)...), at(61)[0], true},
+		{"fewer than half", append(at(60, 61, 62), at(1, 10, 20, 40)...), at(61)[0], false},
+		{"at once is no share", at(1, 2, 3), at(2)[0], false},
+		{"of no known lease", append(at(60, 61, 62), Early{}, Early{}, Early{}, Early{}), at(61)[0], false},
+		{"a lease of which nothing is known", at(60, 61, 62), Early{}, false},
+		{"two requests at once", []Early{once, once, once}, once, true},
+		{"later, where two requests at once are granted", []Early{once, once, once}, at(30)[0], false},
+		{"two requests at once, twice", []Early{once, once}, once, false},
+	} {
+		list := append(append([]Early{}, c.proofs...), c.other)
+		if got := HabitOf(list, func(i int) bool { return i < len(c.proofs) })(len(c.proofs)); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
