@@ -127,7 +127,7 @@ func TestFailedIsRunAgain(t *testing.T) {
 		}
 		addsUp(t, r)
 		d := r.Depths[1]
-		if d.Done != done || (d.Failed == 0) != done || d.Space != d.Ran+d.Failed || len(tries) < 2 || r.Failed != min(failures, 1+retriesOfFailed)*len(tries) {
+		if d.Done != done || (d.Failed == 0) != done || d.Space != d.Ran+d.Failed || len(tries) < 2 || r.Failed != min(failures, 1+retriesOfFailed)*len(tries) || r.FailedWhy != "no answer" {
 			t.Errorf("%d failures of each of %d: %d in all, %+v", failures, len(tries), r.Failed, d)
 		}
 		if !done && (len(r.Uncovered) != 1 || r.Uncovered[0] != (Uncovered{1, WasFailed, "no answer", len(tries)})) {

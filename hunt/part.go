@@ -142,6 +142,7 @@ func (h *Search) add(p Portion) {
 	r.Discarded += q.Discarded
 	r.Busy += q.Busy
 	r.Failed += q.Failed
+	r.FailedWhy = cmp.Or(r.FailedWhy, q.FailedWhy)
 	r.Granted += q.Granted
 	r.Guided += q.Guided
 	r.GuidedDiscarded += q.GuidedDiscarded

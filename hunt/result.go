@@ -26,6 +26,8 @@ type Result struct {
 	Discarded int `json:"discarded"`
 	Busy      int `json:"busy"` // of the discarded ones: this machine was too busy
 	Failed    int `json:"failed,omitempty"`
+	// FailedWhy is why picklock failed in the first of them.
+	FailedWhy string `json:"failed_why,omitempty"`
 	// Granted counts the schedules, without those of confirmation, in which a client got the
 	// lock.
 	Granted int `json:"granted"`

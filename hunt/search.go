@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -331,6 +332,7 @@ func (h *Search) failed(p point, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.result.Failed++
+	h.result.FailedWhy = cmp.Or(h.result.FailedWhy, firstLine(err.Error()))
 	if errors.Is(err, ErrUnusable) {
 		return err
 	}

@@ -291,7 +291,7 @@ func covered(r *hunt.Result) []string {
 	}
 	text := fmt.Sprintf("%s runs with those that confirm a failure: %s discarded, %s of them because this machine was busy", format.Count(r.Runs), format.Count(r.Discarded), format.Count(r.Busy))
 	if r.Failed > 0 {
-		text += fmt.Sprintf("; picklock failed in %s more", format.Count(r.Failed))
+		text += fmt.Sprintf("; picklock failed in %s more (%s)", format.Count(r.Failed), clip(r.FailedWhy))
 	}
 	out = append(out, text, fmt.Sprintf("%s states seen", format.Count(r.States)))
 	text = fmt.Sprintf("%.1f runs a second", float64(r.Runs)/max(0.1, r.Seconds))
