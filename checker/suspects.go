@@ -97,6 +97,7 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 	if habit != nil {
 		left = unexplained(meetings, out, rank)
 	}
+	explained := len(meetings) - len(left)
 	for _, kind := range order {
 		if habit != nil && habit(these(meetings, left), kinds[kind]) {
 			for _, i := range left {
@@ -110,8 +111,12 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 				touched++
 			}
 		}
-		without := float64(len(left) - touched)
-		if touched == 0 || kinds[kind] > rankStanding && 2*touched < len(left) {
+		all := len(left)
+		if kinds[kind] >= rankClients {
+			all += explained // they came without it; that a server failed or its clock was set is reason enough by itself
+		}
+		without := float64(all - touched)
+		if touched == 0 || kinds[kind] > rankStanding && 2*touched < all {
 			continue
 		}
 		if without > 0 {

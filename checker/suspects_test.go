@@ -245,6 +245,7 @@ func TestSuspectsBesideAHabit(t *testing.T) {
 		{"a server that failed once", "7.005-7.009 nemesis kill s1", " | | |kill of a server"},
 		{"a server that failed beside the habit, too", "3.300-3.400 nemesis kill s1\n7.005-7.009 nemesis kill s1", " | | |kill of a server"},
 		{"a clock that was set once, and stood meanwhile", "3.100-3.900 nemesis clock s1 how=+3s\n7.005-7.500 nemesis clock s1 how=+3s", " | | |clock of a server"},
+		{"a client's clock, without which it came three times", "5.700-7.500 nemesis clock c2 how=+3s", " | | | "},
 		{"a third that was stopped beside one release", "2.900-5.550 nemesis pause c3\n3.100-5.560 c3 release c3.1\n0.100-0.110 c3 acquire c3.1 lease=0.1", " | | | "},
 	} {
 		var got []string
