@@ -92,17 +92,18 @@ func (l *faultLog) setForward(from, to int64) *fault {
 	return nil
 }
 
-// mayDrop says whether a fault of the service can have ended in [from, to] a lease that had begun by then: any but a
-// clock that was set before, or set back. A bound keeps a hostile history from making this quadratic.
-func (l *faultLog) mayDrop(from, to int64, before *fault) bool {
-	i := -1
+// mayDrop says whether a fault of the service can have ended a grant by some time: any but that of a clock that was set
+// before the grant, or set back, and any but one on another client's links. A bound keeps a hostile history from making
+// this quadratic.
+func (l *faultLog) mayDrop(g *grant, to int64, before *fault) bool {
+	from, i := g.lo, -1
 	for range maxTouched {
 		if i = l.service.first(i+1, from, to); i < 0 {
 			return false
 		}
 		f := l.service.list[i]
 		within := func(s interval) bool { return s.from <= to && s.to >= from }
-		if f != before && (!f.setOnly() || slices.ContainsFunc(f.forward(), within)) {
+		if f != before && (f.concernsOthers() || f.hits(g.process)) && (!f.setOnly() || slices.ContainsFunc(f.forward(), within)) {
 			return true
 		}
 	}

@@ -56,7 +56,7 @@ func (an *analysis) freed(s *statement) bool {
 			continue
 		}
 		for third := range an.tokens.between(n, min(n.promisedBy(n.okT), n.endsItself())) {
-			if third != s.g && third.okT > s.invT && !an.faults.mayDrop(n.lo, third.okT, nil) {
+			if third != s.g && third.okT > s.invT && !an.faults.mayDrop(n, third.okT, nil) {
 				return true
 			}
 		}

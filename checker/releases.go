@@ -19,8 +19,8 @@ type wrongRelease struct {
 // wrongReleases is the releases that freed another client's lock, by the grants that came of it.
 type wrongReleases struct {
 	found map[*grant]*wrongRelease
-	// later is the last one before that was found of the lock, by a grant that came early after it and after a release of
-	// another client's: of that one nothing says that it was wrong, but of this lock it may have been.
+	// later is the last one before that was found of the lock, by a grant that came early after it and after a third client's
+	// release: of that one nothing says that it was wrong, but of this lock it may have been.
 	later map[*grant]*wrongRelease
 }
 
@@ -60,19 +60,19 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 			ungated[k] = append(ungated[k], p.newer)
 		}
 	}
-	last := map[*lock]*wrongRelease{}
+	last, known := map[*lock]*wrongRelease{}, map[*op]*wrongRelease{}
 	for _, p := range pairs {
 		k := p.newer.lock
 		// How the victim itself got in does not matter.
 		if slices.ContainsFunc(ungated[k], func(g *grant) bool { return g != p.older }) {
 			continue
 		}
-		if w := search.between(p.older, p.newer, search.lost); w != nil {
-			out.found[p.newer], last[k] = w, w
-		} else if began := last[k]; began != nil {
-			if search.between(p.older, p.newer, func(w *wrongRelease) bool { w.set = began.set; return true }) != nil {
-				out.later[p.newer] = began
-			}
+		if w := search.between(p.older, p.newer); w != nil && known[w.release] == nil {
+			out.found[p.newer], last[k], known[w.release] = w, w, w
+		} else if w != nil { // whom it let in has given the lock back since
+			out.later[p.newer] = known[w.release]
+		} else if began := last[k]; began != nil && search.perhapsBetween(p.older, p.newer, began.set) {
+			out.later[p.newer] = began
 		}
 	}
 	return out
@@ -107,7 +107,7 @@ type releaseSearch struct {
 }
 
 // between looks for the release, of a grant that was no longer in force, that took the lock from victim and let next in.
-func (s *releaseSearch) between(victim, next *grant, lost func(*wrongRelease) bool) *wrongRelease {
+func (s *releaseSearch) between(victim, next *grant) *wrongRelease {
 	list := next.lock.released
 	n, _ := slices.BinarySearchFunc(list, next.lo, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	// The nearest ones are the likely ones; a bound keeps a hostile history
@@ -122,11 +122,22 @@ func (s *releaseSearch) between(victim, next *grant, lost func(*wrongRelease) bo
 			continue
 		}
 		w := &wrongRelease{by: o.grant, victim: victim, next: next, release: o}
-		if lost(w) && !s.faults.mayDrop(victim.lo, next.okT, w.set) {
+		if s.lost(w) && !s.faults.mayDrop(victim, next.okT, w.set) {
 			return w
 		}
 	}
 	return nil
+}
+
+// perhapsBetween says that a third client's release may have been carried out between two grants, and that no fault of the
+// service but one can have let the newer one in.
+func (s *releaseSearch) perhapsBetween(victim, next *grant, but *fault) bool {
+	list := next.lock.released
+	n, _ := slices.BinarySearchFunc(list, next.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	third := func(o *op) bool {
+		return o.typ == tOK && o.grant != nil && o.grant != victim && o.grant != next && o.endT > victim.lo
+	}
+	return slices.ContainsFunc(list[max(0, n-64):n], third) && !s.faults.mayDrop(victim, next.okT, but)
 }
 
 // lost says that the grant of the release was no longer in force when that was sent, and because of which fault.

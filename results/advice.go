@@ -334,6 +334,6 @@ func atOnce(s seen) (string, bool) { return "", verdict.AtOnce(s.early()) }
 // shareOfLease fits where leases were cut short again and again at about the same
 // share of their length: "60 %".
 func shareOfLease(s seen) (string, bool) {
-	low, ok := verdict.SteadyShare(s.early())
+	low, ok := verdict.AgreedShare(s.early())
 	return "about " + format.Digits(float64(int(low+.5))) + " %", ok
 }

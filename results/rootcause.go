@@ -58,7 +58,7 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 				if a.ofFault(s) {
 					r.Says += "; probably brought about by " + by
 				} else {
-					r.Says += "; it probably took " + by
+					r.Says += "; it probably shows only under " + by
 				}
 			}
 		}

@@ -109,6 +109,14 @@ func mostAt(list []Early) (low float64, ok bool) {
 	return 0, false
 }
 
+// AgreedShare is SteadyShare of more than two. Of two nothing else is known, and they are enough if they agree closely.
+func AgreedShare(list []Early) (percent float64, ok bool) {
+	if len(list) == leastOfClose {
+		return mostAt(list)
+	}
+	return SteadyShare(list)
+}
+
 // SteadyShare says that leases were cut short again and again at about the same share of
 // their length, and at which, in percent.
 func SteadyShare(list []Early) (percent float64, ok bool) {

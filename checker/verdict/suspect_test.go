@@ -1,6 +1,9 @@
 package verdict
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestAtOnce(t *testing.T) {
 	for _, c := range []struct {
@@ -37,6 +40,24 @@ func TestSteadyShare(t *testing.T) {
 	} {
 		got, ok := SteadyShare(c.list)
 		if ok != (c.want >= 0) || ok && got != c.want {
+			t.Errorf("%s: %v, %v", c.name, got, ok)
+		}
+	}
+}
+
+func TestAgreedShare(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		list []Early
+		want float64 // -1: none
+	}{
+		{"two that agree", []Early{{Lease: 1000, Left: 396}, {Lease: 1000, Left: 394}}, 60.4},
+		{"two that do not", []Early{{Lease: 1000, Left: 396}, {Lease: 1000, Left: 340}}, -1},
+		{"one", []Early{{Lease: 1000, Left: 396}}, -1},
+		{"three", []Early{{Lease: 1000, Left: 396}, {Lease: 1000, Left: 340}, {Lease: 1000, Left: 390}}, 60.4},
+	} {
+		got, ok := AgreedShare(c.list)
+		if ok != (c.want >= 0) || ok && math.Abs(got-c.want) > 0.001 {
 			t.Errorf("%s: %v, %v", c.name, got, ok)
 		}
 	}
