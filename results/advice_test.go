@@ -101,7 +101,9 @@ func TestAdviceFits(t *testing.T) {
 		differently bool
 	}{
 		{"a key that expires too soon", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), nil), "after about 60 % of the lease", "short-lease", false},
-		{"two of them prove no habit", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(2, flat(400*ms), nil), "about", "", true},
+		{"two at one share", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(2, flat(400*ms), nil), "after about 60 % of the lease", "short-lease", false},
+		{"two prove no habit that do not agree closely", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(2, func(i int) int64 { return int64(400-i*50) * ms }, nil), "about", "", true},
+		{"one", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(1, flat(400*ms), nil), "about", "", true},
 		{"here and there", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, func(i int) int64 { return int64(i*100+50) * ms }, nil), "about", "", true},
 		{"at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(995*ms), nil), "at the same moment", "one-step", false},
 		{"a clock of a server", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("clock", verdict.OnServer)), "by the service's clock", "internals/clock.md", false},
