@@ -43,7 +43,7 @@ func TestLocksOnServersOfOthers(t *testing.T) {
 				defer cancel()
 				ttl := time.Second
 				if info.Name == "rueidislock" {
-					ttl = 10 * time.Second // after a try that lasts longer than the lease it looks again only if the lock is freed
+					ttl = 10 * time.Second // see docs/findings/rueidislock-missed-wake-up.md
 				}
 				o := clients.Options{Servers: addrs, Client: "c1", TTL: ttl, Log: slog.New(slog.DiscardHandler), External: &clients.External{Addresses: addrs, Access: a}}
 				l, err := info.Open(ctx, o)
