@@ -54,9 +54,7 @@ func (s *suspects) toldLate(g *grant) blamed {
 // kept it until its lease was over.
 func (s *suspects) released(w *wrongRelease) blamed {
 	switch at := w.release.invT; {
-	case w.set != nil:
-		return s.overlapped(w.by, w.victim)
-	case w.by.promised == 0:
+	case w.set != nil, w.by.promised == 0:
 		return s.overlapped(w.by, w.victim)
 	case w.by.promised <= at:
 		return s.outlived(w.by, at)

@@ -79,12 +79,7 @@ func (f *fault) forward() []interval {
 // setForward is the fault that set a clock of the service forward in [from, to], and did it at no other time. If it did
 // so when it began, it began in there, too.
 func (l *faultLog) setForward(from, to int64) *fault {
-	i := -1
-	for range maxTouched {
-		if i = l.service.first(i+1, from, to); i < 0 {
-			break
-		}
-		f := l.service.list[i]
+	for _, f := range slices.Backward(l.service.latest(nil, from, to)) {
 		if when := f.forward(); f.setOnly() && len(when) == 1 && when[0].from <= to && when[0].to >= from && (f.clock.behind || f.begin >= from) {
 			return f
 		}
@@ -96,18 +91,11 @@ func (l *faultLog) setForward(from, to int64) *fault {
 // before the grant, or set back, and any but one on another client's links. A bound keeps a hostile history from making
 // this quadratic.
 func (l *faultLog) mayDrop(g *grant, to int64, before *fault) bool {
-	from, i := g.lo, -1
-	for range maxTouched {
-		if i = l.service.first(i+1, from, to); i < 0 {
-			return false
-		}
-		f := l.service.list[i]
-		within := func(s interval) bool { return s.from <= to && s.to >= from }
-		if f != before && (f.concernsOthers() || f.hits(g.process)) && (!f.setOnly() || slices.ContainsFunc(f.forward(), within)) {
-			return true
-		}
-	}
-	return true
+	within := func(s interval) bool { return s.from <= to && s.to >= g.lo }
+	list := l.service.latest(nil, g.lo, to)
+	return len(list) == maxTouched || slices.ContainsFunc(list, func(f *fault) bool {
+		return f != before && (f.concernsOthers() || f.hits(g.process)) && (!f.setOnly() || slices.ContainsFunc(f.forward(), within))
+	})
 }
 
 // keptByClock is the fault of a clock of the service that was ahead when g's lease began or was extended, and was set

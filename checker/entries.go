@@ -45,7 +45,7 @@ func (k *lock) inHoldOf(g *grant) []*grant {
 	if len(list) == 0 {
 		return []*grant{g}
 	}
-	return append([]*grant{first}, list[max(0, len(list)-8):]...)
+	return append([]*grant{first}, list[max(0, len(list)-maxBetween):]...)
 }
 
 // ofHold is the first grant of the hold that a grant is an entry of; itself if it is none.

@@ -21,7 +21,7 @@ type faultLog struct {
 	// clients that they do not name.
 	harm      map[string][]interval
 	elsewhere []interval
-	drops     []interval // as elsewhere, but of clocks that were set only while they were
+	drops     []interval // as elsewhere, but of a clock that was set only while it was being set forward
 	maybeFelt []interval // when cuts of the network may be felt
 	kills     map[string][]kill
 	killed    bool // a client was

@@ -94,7 +94,7 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 			return nil, err
 		}
 		out.Result.Discarded = n
-		if ctx.Err() != nil || !out.tooBusy(o.Scenario, stepErr) || out.last(n+1) {
+		if ctx.Err() != nil || !out.tooBusy(o.Scenario, stepErr) || out.givesUp(n+1) {
 			return out, out.Dir.WriteCell(out.Result, o.Scenario.Text)
 		}
 		if err := out.Dir.Discard(); err != nil {
@@ -113,14 +113,14 @@ func (out *ScenarioOutcome) tooBusy(s *scenarios.Scenario, stepErr error) bool {
 	return s.Run == nil && out.Verdict.Stats.Stalls > 0 && (len(out.Result.Broken) == 0 || out.misses)
 }
 
-// last says whether no more runs are made after so many for all of which this machine was too busy. What the last of
-// them shows is no result then.
-func (out *ScenarioOutcome) last(runs int) bool {
+// givesUp says whether no more runs are made after so many, for all of which this machine was too busy, and makes of
+// what the last of them shows no result.
+func (out *ScenarioOutcome) givesUp(runs int) bool {
 	if runs < mostRuns {
 		return false
 	}
 	if r := &out.Result; r.Met != checker.Unknown {
-		r.Met, r.Why = checker.Unknown, fmt.Sprintf("this machine stood still for a quarter of the lease or longer in each of %d runs, and none shows what its steps lead to: run it again while less else runs", runs)
+		r.Met, r.Why = checker.Unknown, fmt.Sprintf("this machine was too busy for all of %d runs: in the last one it stood still for a quarter of the lease or longer, and that run does not show what its steps lead to; run it again while less else runs", runs)
 	}
 	return true
 }

@@ -109,7 +109,7 @@ func mostAt(list []Early) (low float64, ok bool) {
 	return 0, false
 }
 
-// AgreedShare is SteadyShare of more than two. Of two nothing else is known, and they are enough if they agree closely.
+// AgreedShare is SteadyShare, and of two leases the share at which both were cut short, if that is nearly the same.
 func AgreedShare(list []Early) (percent float64, ok bool) {
 	if len(list) == leastOfClose {
 		return mostAt(list)
@@ -122,8 +122,8 @@ func AgreedShare(list []Early) (percent float64, ok bool) {
 func SteadyShare(list []Early) (percent float64, ok bool) {
 	var shares []float64
 	for _, e := range list {
-		if e.Lease > 0 && e.Left > 0 && e.Left < e.Lease {
-			shares = append(shares, 100*(1-float64(e.Left)/float64(e.Lease)))
+		if share := e.share(); share >= 0 {
+			shares = append(shares, share)
 		}
 	}
 	if len(shares) < 3 || 2*len(shares) < len(list) {

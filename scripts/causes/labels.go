@@ -151,6 +151,9 @@ var labels = []label{
 	{"tuned", "bug-short-key-and-server-clock", "run --lock BUG/short-key --cluster redis --faults clock:redis:+5s,pause:waiter" + open, append(shortKey, serverClock...)},
 	{"tuned", "bug-short-key-and-server-kills", "run --lock BUG/short-key --cluster redis --faults kill:redis,hold:waiter" + open, append(shortKey, memory...)},
 	{"tuned", "bug-short-key-beside-pauses", "run --lock BUG/short-key --cluster redis --faults pause:waiter" + open, shortKey},
+	{"tuned", "bug-short-key-beside-lossy-links", "run --lock BUG/short-key --cluster redis --faults loss:waiter" + fenced, shortKey},
+	{"tuned", "bug-del-without-owner-and-server-clock", "run --lock BUG/del-without-owner --cluster redis --faults clock:redis:+30s,slow:waiter" + open, append(lapsed, serverClock...)},
+	{"tuned", "bug-short-key-and-any-server-clock", "run --lock BUG/short-key --cluster redis --faults clock:redis,kill:waiter" + fenced, append(shortKey, serverClock...)},
 	{"tuned", "bug-release-by-force", "scenario run answer-of-release-lost --lock BUG/release-by-force --cluster redis", []cause{
 		{"partition of a client", "messages were lost or late"}, {"partition of a client", "messages of a client were lost or late"}}},
 	{"tuned", "bug-renew-without-owner", "scenario run late-renewal --lock BUG/renew-without-owner --cluster redis", []cause{
@@ -194,7 +197,6 @@ var labels = []label{
 	{"holdout", "h-section-redis-add-beside-cuts", "run --lock redis --workload add --faults partition:waiter" + long, tooLong},
 	{"holdout", "h-section-redislock-beside-flaps", "run --lock redislock --faults flap:waiter:servers" + long, tooLong},
 	{"holdout", "h-section-dynamodb-beside-pauses", "run --lock dynamodb --faults pause:waiter" + long, tooLong},
-	{"tuned", "bug-short-key-beside-lossy-links", "run --lock BUG/short-key --cluster redis --faults loss:waiter" + fenced, shortKey},
 	{"holdout", "h-bug-check-then-set-beside-kills", "run --lock BUG/check-then-set --cluster redis --faults kill:waiter" + fenced, twoSteps},
 	{"holdout", "h-bug-wake-up-is-grant-beside-clocks", "run --lock BUG/wake-up-is-grant --cluster redis --faults clock:client" + fenced, append(byItself, twoSteps...)},
 	{"holdout", "h-bug-reentrant-beside-pauses", "run --lock BUG/reentrant-by-thread --cluster redis --faults pause:waiter" + fenced, byItself},
@@ -203,9 +205,7 @@ var labels = []label{
 	{"holdout", "h-bug-token-before-lock-beside-cuts", "run --lock BUG/token-before-lock --cluster redis --faults partition:waiter" + fenced, tokenOrder},
 	{"holdout", "h-bug-redis-incr", "run --lock redis-incr --faults pause:redis,clock:client" + fenced, tokenOrder},
 	{"holdout", "h-bug-get-then-del-beside-clock", "scenario run pause-in-release --lock BUG/get-then-del --cluster redis --fencing read-write", []cause{{"pause of a client", "stopped in the middle of a step"}}},
-	{"tuned", "bug-del-without-owner-and-server-clock", "run --lock BUG/del-without-owner --cluster redis --faults clock:redis:+30s,slow:waiter" + open, append(lapsed, serverClock...)},
 	{"holdout", "h-bug-check-then-set-and-server-kills", "run --lock BUG/check-then-set --cluster redis --faults kill:redis,pause:waiter" + open, append(twoSteps, memory...)},
-	{"tuned", "bug-short-key-and-any-server-clock", "run --lock BUG/short-key --cluster redis --faults clock:redis,kill:waiter" + fenced, append(shortKey, serverClock...)},
 	{"holdout", "h-bug-del-without-owner-beside-cuts", "run --lock BUG/del-without-owner --cluster redis --faults pause:holder,partition:waiter" + open, notAsked},
 	{"holdout", "h-bug-short-key-and-powerloss", "run --lock BUG/short-key --cluster redis --faults powerloss:redis,slow:client" + open, append(shortKey, cause{"powerloss of a server", "forgot a grant when its server failed"},
 		cause{"powerloss of a server", "forgot its grants and the counter of the tokens"})},
