@@ -3,6 +3,8 @@ package harness
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,6 +47,12 @@ func newScript(r *run, s *scenarios.Scenario, tell func(scenarios.Taken)) *scrip
 		}
 	}
 	sc.runner = scenarios.NewRunner(s, sc, taken)
+	// Were it the same in each run, what needs one client to ask before another would come each time here, and half the
+	// time elsewhere.
+	sc.runner.Order = slices.Clone(s.Clients)
+	rand.Shuffle(len(s.Clients), func(i, j int) {
+		sc.runner.Order[i], sc.runner.Order[j] = sc.runner.Order[j], sc.runner.Order[i]
+	})
 	sc.runner.IgnoreLost, sc.runner.Patience = r.IgnoreLost || s.IgnoreLost, r.bound+2*r.TTL
 	return sc
 }

@@ -24,6 +24,9 @@ type Runner struct {
 	// Patience is how long, after all faults are over, clients may go on to wait for the
 	// lock before they give up.
 	Patience time.Duration
+	// Order is the one in which the clients start; nil: the scenario's. Who starts first asks first more often than not,
+	// where several ask at once.
+	Order []string
 
 	scenario *Scenario
 	stage    Stage
@@ -197,11 +200,15 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 	}
 	failed := make(chan error, len(r.scenario.Clients))
-	for _, c := range r.scenario.Clients {
+	order := r.Order
+	if order == nil {
+		order = r.scenario.Clients
+	}
+	for _, c := range order {
 		go func() { failed <- r.execute(ctx, c) }()
 	}
 	r.ended.Go(func() { r.giveUp(ctx) })
-	for range r.scenario.Clients {
+	for range order {
 		if err := <-failed; err != nil {
 			cancel(err)
 		}
