@@ -1,6 +1,7 @@
 package results
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -291,7 +292,8 @@ func (a advice) ofFault(s seen) bool {
 	return !without
 }
 
-// suspect is that of the group's first anomaly, of the kind that all of them have.
+// suspect is that of the group's first anomaly: of the kind that all of them have, unless a wrong step of the lock
+// itself is what they have in common.
 func (s seen) suspect() *verdict.Suspect {
 	if len(s.list) == 0 {
 		return nil
@@ -302,11 +304,21 @@ func (s seen) suspect() *verdict.Suspect {
 func unlocked(s seen) (string, bool) { return "", s.run.NoLock }
 
 // by names the fault that is suspected of the whole group: "kill of redis"; where not all
-// were affected alike, only what kind it is: "pause of a client".
+// were affected alike, only what kind it is: "pause of a client". Where each has one, and not the same, it names them all.
 func (s seen) by() string {
 	first := s.suspect()
 	if first == nil {
 		return ""
+	}
+	kinds := map[string]bool{}
+	for _, a := range s.list {
+		kinds[a.Suspect.Kind()] = true
+	}
+	if kinds[""] {
+		return ""
+	}
+	if len(kinds) > 1 {
+		return clip(strings.Join(slices.Sorted(maps.Keys(kinds)), " or "), 200)
 	}
 	if len(first.Nodes) == 0 || slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Suspect == nil || !slices.Equal(a.Suspect.Nodes, first.Nodes) }) {
 		return clip(first.Kind(), 100)

@@ -122,6 +122,25 @@ func wrongRelease() sample {
 	return s
 }
 
+// A wrong step of the lock is one bug, which several faults may make visible: all of them are named, and none where it
+// shows without one.
+func TestAWrongStepUnderSeveralFaults(t *testing.T) {
+	clock := &verdict.Suspect{Fault: "clock", Nodes: []string{"redis"}, On: verdict.OnServer}
+	for says, suspects := range map[string][]*verdict.Suspect{
+		"freed another client's; it probably shows only under clock of a server or pause of a client\n": {clock},
+		"freed another client's\n": {clock, nil},
+	} {
+		s := wrongRelease()
+		for i, by := range suspects {
+			s.verdict.Anomalies[4+4*(i+3)].Suspect = by // of one of the releases
+		}
+		got := summary(t, s, false)
+		if !strings.Contains(got, "cause:      a client released the lock without looking at the owner, and "+says) || strings.Count(got, "  wrong-release × 30") != 1 {
+			t.Errorf("want %q in\n%s", says, got)
+		}
+	}
+}
+
 // What the run is told of first is the cause, not what happened to come first.
 func TestTheDeepestCauseComesFirst(t *testing.T) {
 	s := wrongRelease()

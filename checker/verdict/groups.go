@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Group is the anomalies of one kind, cause and suspect that nothing deeper explains, with
-// those that they led to.
+// Group is the anomalies of one kind and cause that nothing deeper explains, with those that they led to. Those of
+// which different faults are suspected are apart, unless one wrong step of the lock itself brought all of them about.
 type Group struct {
 	Name     string `json:"name"`
 	Property string `json:"property"`
 	Required bool   `json:"required"`
 	Cause    string `json:"cause,omitempty"`
 	// Suspect is the kind of fault that is blamed for all of its own anomalies, as
-	// Suspect.Kind has it; "" where none is.
+	// Suspect.Kind has it; "" where none is, or not the same for all.
 	Suspect string        `json:"suspect,omitempty"`
 	Count   int           `json:"count"`
 	First   int           `json:"first"` // position of the earliest among the verdict's anomalies
@@ -226,12 +226,19 @@ func (g *grouping) collect(order []int) []Group {
 			out[rootOf[i]].add(Consequence{a.Name, a.Property, required, 1, 0, i}, g.weak[i], g.v.Anomalies)
 			continue
 		}
-		self := id{a.Name, a.Cause, a.Suspect.Kind()}
+		suspect := a.Suspect.Kind()
+		self := id{a.Name, a.Cause, suspect}
+		if a.ownStep() {
+			self.suspect = ""
+		}
 		n, ok := groupOf[self]
 		if !ok {
 			n = len(out)
 			groupOf[self] = n
-			out = append(out, Group{Name: a.Name, Property: a.Property, Required: required, Cause: a.Cause, Suspect: self.suspect, First: i})
+			out = append(out, Group{Name: a.Name, Property: a.Property, Required: required, Cause: a.Cause, Suspect: suspect, First: i})
+		}
+		if out[n].Suspect != suspect {
+			out[n].Suspect = ""
 		}
 		out[n].Count++
 		out[n].Members = append(out[n].Members, i)

@@ -188,3 +188,36 @@ func TestGroupsHoldEveryAnomaly(t *testing.T) {
 		}
 	})
 }
+
+// TestOneWrongStepIsOneBug: a release that does not look at the owner is one bug, whichever faults make it show. What a
+// fault itself brings about is another bug with another fault.
+func TestOneWrongStepIsOneBug(t *testing.T) {
+	pause, clock := &Suspect{Fault: "pause", On: OnClient}, &Suspect{Fault: "clock", On: OnServer}
+	for _, c := range []struct {
+		name, anomaly, cause string
+		suspects             []*Suspect
+		groups               int
+		suspect              string // of the first group
+	}{
+		{"under two faults", "wrong-release", "", []*Suspect{pause, clock}, 1, ""},
+		{"under one fault", "wrong-release", "", []*Suspect{pause, pause}, 1, "pause of a client"},
+		{"once without one", "wrong-release", "", []*Suspect{pause, nil}, 1, ""},
+		{"without one at first", "wrong-release", "", []*Suspect{nil, pause, pause}, 1, ""},
+		{"a renewal of what is another's", "granted-early", "renewed-early", []*Suspect{pause, clock}, 1, ""},
+		{"a lease that ended early", "granted-early", "granted-early", []*Suspect{clock, pause}, 2, "clock of a server"},
+		{"a lease that was outlived", "stale-write", "lease-outlived", []*Suspect{pause, nil}, 2, "pause of a client"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := Verdict{Valid: False, Properties: map[string]Property{Exclusion: {Required: true}, Register: {Required: true}}}
+			for i, s := range c.suspects {
+				v.Anomalies = append(v.Anomalies, Anomaly{Name: c.anomaly, Cause: c.cause, Property: Info(c.anomaly).Property, Key: "k0", Time: int64(i),
+					Grants: []string{fmt.Sprint("a.", i), fmt.Sprint("b.", i), fmt.Sprint("c.", i)}, Suspect: s})
+			}
+			got := v.Groups()
+			bugs, hazards := v.Failures()
+			if len(got) != c.groups || got[0].Suspect != c.suspect || bugs+hazards != c.groups {
+				t.Errorf("%d bugs and %d hazards: %+v", bugs, hazards, got)
+			}
+		})
+	}
+}

@@ -22,6 +22,8 @@ type AnomalyInfo struct {
 	// SkewInvariant: it rests on its processes' times alone, so that no clock skew between
 	// machines explains it where these processes are on one.
 	SkewInvariant bool `json:"-"`
+	// OwnStep: see Cause.OwnStep.
+	OwnStep bool `json:"-"`
 	// Causes are what an Anomaly's Cause can be besides "".
 	Causes []Cause `json:"-"`
 	// From is where a deeper anomaly that led to it is looked for, whatever its cause.
@@ -33,7 +35,9 @@ type Cause struct {
 	Name string
 	Says string // in words
 	Bug  bool   // the lock's doing: what comes of it is no lease hazard
-	From []Origin
+	// OwnStep: one step of the lock itself is wrong. A fault at most makes it show, and is no other bug if it is another.
+	OwnStep bool
+	From    []Origin
 }
 
 // Origin says which deeper anomalies lead to one, and how it is known which of them did.
@@ -57,7 +61,7 @@ const (
 )
 
 var (
-	byRelease = Cause{Name: "wrong-release", Says: "a client released another client's lock", Bug: true,
+	byRelease = Cause{Name: "wrong-release", Says: "a client released another client's lock", Bug: true, OwnStep: true,
 		From: []Origin{{SameGrants, []string{"wrong-release"}}, {SameLock, []string{"wrong-release"}}}}
 	// metUnderLock is what lets two clients in at once.
 	metUnderLock = Origin{SameGrants, []string{"wrong-release", "granted-early", "double-grant"}}
@@ -75,7 +79,7 @@ var (
 	ofWrites  = []Cause{
 		outlived, letEnd, unreported, whileLeased, neverHeld, unsaid,
 		{Name: "delayed", Says: "the write was sent in time and carried out after another client had been granted the lock"},
-		{Name: "renewed-late", Says: "the lease had ended, and was renewed after another client had been granted the lock", Bug: true,
+		{Name: "renewed-late", Says: "the lease had ended, and was renewed after another client had been granted the lock", Bug: true, OwnStep: true,
 			From: []Origin{toldWrongly}},
 		{Name: "after-release", Says: "the write was carried out after its client had released the lock"},
 		{Name: "ignored-loss", Says: "the client had learnt that it lost the lock, and wrote"},
@@ -91,22 +95,22 @@ var table = []AnomalyInfo{
 		Doc: "the service granted the lock while another grant's lease certainly had time left",
 		Causes: []Cause{byRelease,
 			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{toldWrongly, {PerhapsSince, []string{"wrong-release"}}}},
-			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, From: []Origin{toldWrongly}}}},
+			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
 		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
 		Causes: []Cause{byRelease, letEnd}},
-	{Name: "wrong-release", Property: Exclusion, Depth: 1,
+	{Name: "wrong-release", Property: Exclusion, Depth: 1, OwnStep: true,
 		Doc: "the release of a client that no longer held the lock freed another client's lock"},
 	{Name: "false-belief", Property: Exclusion, Depth: 2, SkewInvariant: true,
 		Doc: "the lock answered a client that it holds the lock, although another client had been granted it since",
 		Causes: []Cause{
-			{Name: "held", Says: "asked whether its client holds the lock, it said yes", Bug: true},
-			{Name: "extended", Says: "it extended a lease that its client had lost", Bug: true},
-			{Name: "released", Says: "it confirmed the release of a lock that its client had lost", Bug: true,
+			{Name: "held", Says: "asked whether its client holds the lock, it said yes", Bug: true, OwnStep: true},
+			{Name: "extended", Says: "it extended a lease that its client had lost", Bug: true, OwnStep: true},
+			{Name: "released", Says: "it confirmed the release of a lock that its client had lost", Bug: true, OwnStep: true,
 				From: []Origin{{SameRelease, []string{"wrong-release"}}, {PerhapsByLock, []string{"wrong-release"}}}}}},
 	{Name: "revoked-early", Property: Exclusion, Depth: 3,
 		Doc:    "the service ended a lease that certainly had time left, and granted the lock to no client",
-		Causes: []Cause{{Name: "wrong-release", Says: "another client's release freed the lock", Bug: true}}},
+		Causes: []Cause{{Name: "wrong-release", Says: "another client's release freed the lock", Bug: true, OwnStep: true}}},
 	{Name: "two-holders", Title: "overlapping holders", Property: Belief, Depth: 14, Hazard: true, SkewInvariant: true,
 		Doc:    "two clients believed at once that they held the lock",
 		Causes: []Cause{outlived, letEnd, unreported, whileLeased, neverHeld, unsaid}},
@@ -140,6 +144,16 @@ var table = []AnomalyInfo{
 			{Name: "never-granted", Says: "no lock was granted in the whole record, with no fault injected"}}},
 	{Name: "starvation", Property: Liveness, Depth: 13,
 		Doc: "a client waited longer than is fair while others were granted the lock (only with --fair)"},
+}
+
+// ownStep says that one step of the lock itself is wrong, whichever fault makes it show.
+func (a *Anomaly) ownStep() bool {
+	line := info(a.Name)
+	if line == nil {
+		return false
+	}
+	c := line.cause(a.Cause)
+	return line.OwnStep || c != nil && c.OwnStep
 }
 
 // Anomalies lists the anomalies that a verdict can hold, by property.
