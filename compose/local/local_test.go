@@ -21,6 +21,9 @@ var sandbox *Sandbox
 var self string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(sandboxEnv) == "" {
+		buildOtherVersions()
+	}
 	var code int
 	var done bool
 	if sandbox, code, done = Enter(); done {
