@@ -197,9 +197,9 @@ func (l *faultLog) chance(kind string, s *stake, run interval) float64 {
 	if length >= whole {
 		return 1
 	}
-	covered, reach := int64(0), run.from
+	var ends []interval
 	anywhen := s.anywhen()
-	for i := range l.list { // by begin
+	for i := range l.list {
 		f := &l.list[i]
 		if side, ok := strings.CutPrefix(kind, baseName(f.name)); !ok || !strings.HasPrefix(side, " of ") {
 			continue
@@ -208,13 +208,31 @@ func (l *faultLog) chance(kind string, s *stake, run interval) float64 {
 		if !f.confirmed || !ok || p.kind() != strings.TrimSuffix(kind, standing) {
 			continue
 		}
-		from, to := max(f.begin, reach), min(satAdd(f.felt(), length), run.to)
+		ends = append(ends, s.endsTouched(f, kind, length)...)
+	}
+	slices.SortFunc(ends, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	covered, reach := int64(0), run.from
+	for _, e := range ends {
+		from, to := max(e.from, reach), min(e.to, run.to)
 		if to > from {
 			covered += to - from
 			reach = to
 		}
 	}
 	return min(1, float64(covered)/float64(whole))
+}
+
+// endsTouched lists when a stake like this one can end so that the fault touches it in this way. A server's
+// clock that was set does so when it becomes wrong or right within the stake; or only when it is as wrong all along.
+func (s *stake) endsTouched(f *fault, kind string, length int64) []interval {
+	if baseName(f.name) != "clock" || !strings.HasPrefix(kind, "clock of "+string(verdict.OnServer)) || f.clock.ends(s.left, s.lease) {
+		return []interval{{f.begin, satAdd(f.felt(), length)}}
+	}
+	length = s.service.to - s.service.from
+	if strings.HasSuffix(kind, standing) {
+		return []interval{{satAdd(f.begin, length), f.end}}
+	}
+	return []interval{{f.begin, satAdd(f.begin, length)}, {f.end, satAdd(f.end, length)}}
 }
 
 // anywhen is the stake of the same clients, servers and links at any time.

@@ -257,3 +257,45 @@ func TestSuspectsBesideAHabit(t *testing.T) {
 		}
 	}
 }
+
+// TestSuspectsByChanceOfAClock: a server's clock that was set between two grants explains the second one, however long it
+// stood wrong afterwards: that seldom comes by chance. One that stands wrong for long touches much by chance.
+func TestSuspectsByChanceOfAClock(t *testing.T) {
+	const five = `
+0.01-0.02 c3 acquire !timeout
+1.10-1.11 c1 acquire c1.1 lease=1
+1.12-1.28 nemesis pause c1
+1.30-1.32 c2 acquire c2.1 lease=1
+1.33-1.34 c2 release c2.1
+3.00-3.01 c1 acquire c1.2 lease=1
+3.45-3.50 c2 acquire c2.2 lease=1
+3.51-3.52 c2 release c2.2
+5.00-5.01 c1 acquire c1.3 lease=1
+5.80-5.85 c2 acquire c2.3 lease=1
+5.86-5.87 c2 release c2.3
+7.00-7.01 c1 acquire c1.4 lease=1
+7.60-7.65 c2 acquire c2.4 lease=1
+7.66-7.67 c2 release c2.4
+9.00-9.01 c1 acquire c1.5 lease=1
+9.20-9.25 c2 acquire c2.5 lease=1
+9.26-9.27 c2 release c2.5
+10.9-11.0 c3 acquire !timeout
+`
+	for _, c := range []struct{ name, faults, want string }{ // the suspects of the five
+		{"set in between, and stood for long", "1.20-4.50 nemesis clock s1 how=+5s", "clock of a server| | | | "},
+		{"set right in between", "0.30-1.20 nemesis clock s1 how=-5s", "clock of a server| | | | "},
+		{"stood all along", "1.05-4.50 nemesis clock s1 how=+5s", " | | | | "},
+		{"fast for long", "1.15-4.50 nemesis clock s1 how=x8", " | | | | "},
+		{"set again and again", "0.10-1.20 nemesis clock s1 how=+5s\n1.60-2.10 nemesis clock s1 how=+5s\n2.40-2.80 nemesis clock s1 how=+5s\n3.80-4.30 nemesis clock s1 how=+5s\n" +
+			"4.50-4.80 nemesis clock s1 how=+5s\n6.10-6.40 nemesis clock s1 how=+5s\n8.00-8.30 nemesis clock s1 how=+5s\n8.50-8.80 nemesis clock s1 how=+5s", " | | | | "},
+		{"two of them, which are set one in the other", "1.20-4.50 nemesis clock s1 how=+5s\n1.21-4.40 nemesis clock s2 how=+5s", "clock of a server| | | | "},
+	} {
+		var got []string
+		for _, a := range named(Check(script(t, five+c.faults)), "granted-early") {
+			got = append(got, cmp.Or(a.Suspect.Kind(), " "))
+		}
+		if all := strings.Join(got, "|"); all != c.want {
+			t.Errorf("%s: %q, want %q", c.name, all, c.want)
+		}
+	}
+}

@@ -211,5 +211,8 @@ var labels = []label{
 		cause{"powerloss of a server", "forgot its grants and the counter of the tokens"})},
 	{"holdout", "h-bug-redis-del-beside-clock-set-back", "run --lock redis-del --faults clock:redis:-5s,pause:holder" + open, append(append(lapsed, notAsked...), serverClock...)},
 	{"holdout", "h-bug-redis-del-and-server-clock-beside-flaps", "run --lock redis-del --faults clock:redis:+2s,flap:waiter:servers" + open, append(lapsed, serverClock...)},
+	{"holdout", "h-bug-redis-del-and-server-clock-beside-holder-pauses", "run --lock redis-del --faults clock:redis:+5s,pause:holder" + open, append(append(lapsed, notAsked...), serverClock...)},
+	{"holdout", "h-bug-redis-del-and-server-clock-beside-any-pauses", "run --lock redis-del --faults clock:redis:+10s,pause:client" + open, append(append(lapsed, notAsked...), serverClock...)},
+	{"holdout", "h-bug-short-key-and-server-clock-beside-loss", "run --lock BUG/short-key --cluster redis --faults clock:redis:+5s,loss:waiter" + open, append(shortKey, serverClock...)},
 	{"holdout", "h-bug-redis-setnx", "scenario run holder-crashes --lock redis-setnx", []cause{{"kill of a client", "nobody frees the lock of a holder that crashed"}}},
 }
