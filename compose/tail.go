@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 const (
@@ -25,7 +27,7 @@ func Tail(path string) string {
 	case len(lines) == 0:
 		return " (its log is empty)"
 	}
-	lines = withoutTraces(lines)
+	lines = format.WithoutTraces(lines)
 	lines = lines[max(0, len(lines)-tailLines):]
 	for i, l := range lines {
 		if r := []rune(l); len(r) > tailWidth {
@@ -41,27 +43,6 @@ func WithoutTail(text string) string {
 	text, _, _ = strings.Cut(text, tailHead)
 	text, _, _ = strings.Cut(text, "\n")
 	return strings.TrimSpace(text)
-}
-
-// withoutTraces leaves out what follows the line of an exception or a panic: indented lines,
-// and in Go's traces the names of functions, too, up to the trace's end.
-func withoutTraces(lines []string) []string {
-	var out []string
-	trace := false // of Go: it is the last that the program says
-	for _, l := range lines {
-		if strings.HasPrefix(l, "goroutine ") && strings.HasSuffix(strings.TrimSpace(l), ":") {
-			trace = true
-		}
-		indented := len(l) > 0 && (l[0] == ' ' || l[0] == '\t')
-		if trace || indented || strings.TrimSpace(l) == "" {
-			continue
-		}
-		out = append(out, l)
-	}
-	if len(out) == 0 {
-		return lines // it has nothing else
-	}
-	return out
 }
 
 // LastLines returns the last lines of a log file, 64 KB at most: nil if there is no such

@@ -12,6 +12,7 @@ import (
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // programs follows how the clients' own programs fare (history.Event.ClientFailed), which
@@ -103,6 +104,7 @@ func times(n int) string {
 func lastOutput(live, logs, client string) string {
 	log := filepath.Join(logs, client+".log")
 	lines := slices.DeleteFunc(compose.LastLines(filepath.Join(live, client+".log")), func(l string) bool { return strings.HasPrefix(l, "picklock: ") })
+	lines = format.WithoutTraces(lines)
 	lines = lines[max(0, len(lines)-5):]
 	if len(lines) == 0 {
 		return "; its log, " + log + ", is empty"

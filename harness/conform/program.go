@@ -17,6 +17,7 @@ import (
 
 	lock "github.com/picklock/picklock/clients/exec"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/internal/lines"
 	"github.com/picklock/picklock/internal/proc"
 )
@@ -240,10 +241,8 @@ func (p *program) words() string {
 	if text == "" {
 		return ""
 	}
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[i+1:]
-	}
-	return "; its last words: " + quote([]byte(text))
+	lines := format.WithoutTraces(strings.Split(text, "\n"))
+	return "; its last words: " + quote([]byte(lines[len(lines)-1]))
 }
 
 // members remembers the processes that it consists of now.

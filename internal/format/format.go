@@ -1,4 +1,4 @@
-// Package format writes times and numbers for people: one rule for the checker's
+// Package format writes times, numbers and other programs' words for people: one rule for the checker's
 // explanations, the report, and the report's script, which is given the rule as data. It
 // knows nothing of what the figures mean.
 package format
