@@ -64,6 +64,7 @@ func TestContract(t *testing.T) {
 		{lock: "go-redsync", Options: contract.Options{TTL: time.Second, Start: redis(5), Without: []string{contract.Loss}}},
 		// It waits for as long as its SDK does.
 		{lock: "go-dynamolock", Options: contract.Options{TTL: time.Second, Start: dynamoserver.Start}, signals: true},
+		{lock: "dynamodb-lock-client", Options: contract.Options{TTL: time.Second, Start: dynamoserver.Start}, signals: true},
 		// Its release says nothing of its outcome.
 		{lock: "rslock", Options: contract.Options{TTL: time.Second, Start: redis(5), Without: []string{contract.Loss, contract.Kill}}},
 		// Their releases never say that the lock was gone.
@@ -72,7 +73,8 @@ func TestContract(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.lock, func(t *testing.T) {
-			if !strings.HasPrefix(tc.lock, "redisson") && tc.lock != "curator" { // many JVMs at once would all start late
+			jvm := strings.HasPrefix(tc.lock, "redisson") || tc.lock == "curator" || tc.lock == "dynamodb-lock-client"
+			if !jvm { // many JVMs at once would all start late
 				t.Parallel()
 			}
 			u := tc.Options

@@ -127,6 +127,11 @@ func registryLines() []line {
 			}},
 		},
 		{
+			name: "dynamodb-lock-client", about: "Amazon's lock client for DynamoDB with its heartbeats; its session monitor's call is the loss",
+			language: javaLanguage, folder: "dynamodb-lock-client", program: "LockClient", library: "com.amazonaws:dynamodb-lock-client", version: "1.4.0", cluster: "dynamodb",
+			confirms: true, holds: true, minTTL: 400 * time.Millisecond, promises: []string{"https://github.com/awslabs/amazon-dynamodb-lock-client#readme"},
+		},
+		{
 			name: "jetcd", about: "jetcd's Lock on etcd, under a lease that the library keeps alive, in whole seconds",
 			language: javaLanguage, folder: "jetcd", program: "JetcdLocks", library: "io.etcd:jetcd-core", version: "0.8.7", cluster: "etcd",
 			minTTL: time.Second, promises: []string{"https://javadoc.io/doc/io.etcd/jetcd-core/0.8.7/io/etcd/jetcd/Lock.html"},
