@@ -31,7 +31,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		if older.lease > 0 {
 			a.Sizes["lease"] = older.lease
 		}
-		if asked := older.okT - newer.lo; asked > 0 && !e.renewed {
+		if asked := (meeting{e.older, newer, e.from}).early().Asked; asked > 0 && !e.renewed {
 			a.Sizes["asked_before"] = asked
 		}
 		what := "was granted the lock"

@@ -335,9 +335,23 @@ func habit(list []meeting, rank int) bool {
 func earlyOf(list []meeting) []verdict.Early {
 	var early []verdict.Early
 	for _, m := range list {
-		early = append(early, verdict.Early{Lease: m.older[0].lease, Left: m.older[0].leaseLeft(m.at), Asked: m.older[0].okT - m.newer.lo})
+		early = append(early, m.early())
 	}
 	return early
+}
+
+// early is how the older grant was given away. Of several, which together leave no room, the latest one tells whether the
+// newer grant came with it: the others had been there before.
+func (m meeting) early() verdict.Early {
+	if len(m.older) == 1 {
+		return verdict.Early{Lease: m.older[0].lease, Left: m.older[0].leaseLeft(m.at), Asked: m.older[0].okT - m.newer.lo}
+	}
+	latest := slices.MaxFunc(m.older, func(a, b *grant) int { return cmp.Compare(a.okT, b.okT) })
+	e := verdict.Early{Lease: latest.lease, Left: latest.leaseLeft(m.at), Asked: latest.okT - m.newer.lo, Crowd: true}
+	if !e.AtOnce() {
+		e.Asked = 0
+	}
+	return e
 }
 
 // unexplained lists the meetings that a habit of the lock does not explain which it shows where no fault was on that could

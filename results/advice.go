@@ -93,7 +93,7 @@ var advices = []advice{
 		"see in the evidence what the fault struck; a service must have a grant on a majority's disks before it answers", "guides/mitigations.md#lost-grants"},
 	{"granted-early", "granted-early", struck(clientLinks), "the lock went to two clients when messages of a client were lost or late",
 		"a missing answer is neither a grant nor a release: ask again as the same owner, compare it in every step, and count the lease from the first request", "guides/mitigations.md#lost-answer"},
-	{"granted-early", "granted-early", struck(clientStopped), "the lock went to two clients when a client was stopped in the middle of a step",
+	{"granted-early", "granted-early", struck(clientStopped), "the lock went to two clients when a client was stopped in the middle of a step, or before one that does not compare the owner",
 		"taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", shareOfLease, "the lock was given away after % of the lease that it had promised",
 		"give the key the expiry that its client counts on, in the same step that takes it", "guides/mitigations.md#short-lease"},
@@ -332,9 +332,12 @@ func (s seen) early() []verdict.Early {
 	var out []verdict.Early
 	before := map[string]bool{}
 	for _, a := range s.list {
-		if len(a.Grants) == 2 && !before[a.Key+"\x00"+a.Grants[0]] {
+		switch lease := a.Sizes["lease"]; {
+		case len(a.Grants) > 2:
+			out = append(out, verdict.Early{Lease: lease, Left: lease, Asked: a.Sizes["asked_before"], Crowd: true})
+		case len(a.Grants) == 2 && !before[a.Key+"\x00"+a.Grants[0]]:
 			before[a.Key+"\x00"+a.Grants[0]] = true
-			out = append(out, verdict.Early{Lease: a.Sizes["lease"], Left: a.Sizes["remaining"], Asked: a.Sizes["asked_before"]})
+			out = append(out, verdict.Early{Lease: lease, Left: a.Sizes["remaining"], Asked: a.Sizes["asked_before"]})
 		}
 	}
 	return out

@@ -91,6 +91,14 @@ func TestAdviceFits(t *testing.T) {
 		}
 		return out
 	}
+	permits := func(asked int64) []checker.Anomaly { // nine times a third client besides the same two
+		var out []checker.Anomaly
+		for i := range 9 {
+			out = append(out, checker.Anomaly{Name: "granted-early", Cause: "granted-early", Grants: []string{"a", fmt.Sprint("b", i), fmt.Sprint("c", i)},
+				Sizes: map[string]int64{"lease": 1000 * ms, "remaining": 400 * ms, "asked_before": asked}})
+		}
+		return out
+	}
 	flat := func(v int64) func(int) int64 { return func(i int) int64 { return v - int64(i%3)*10*ms } }
 	for _, c := range []struct {
 		name        string
@@ -106,6 +114,8 @@ func TestAdviceFits(t *testing.T) {
 		{"one", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(1, flat(400*ms), nil), "about", "", true},
 		{"here and there", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, func(i int) int64 { return int64(i*100+50) * ms }, nil), "about", "", true},
 		{"at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(995*ms), nil), "at the same moment", "one-step", false},
+		{"the last of several permits, at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(ms), "at the same moment", "one-step", false},
+		{"the last of several permits, one after the other", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(0), "while another client's lease had time left", "one-step", false},
 		{"a clock of a server", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("clock", verdict.OnServer)), "by the service's clock", "internals/clock.md", false},
 		{"a clock of a client", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("clock", verdict.OnClient)), "by a client's clock", "internals/clock.md", false},
 		{"a failover", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("failover", verdict.OnServer)), "that took over did not know", "lost-grants", false},

@@ -44,6 +44,13 @@ type Early struct {
 	// Asked is how long before the first client had its answer the second one sent the
 	// request that was granted, in ns; not above 0 where it did not.
 	Asked int64
+	// Crowd: there were several leases, which together left no room. The figures are of the latest, and no share of it is.
+	Crowd bool
+}
+
+// AtOnce says that two requests that were under way at once were both granted, within a twentieth of the lease.
+func (e Early) AtOnce() bool {
+	return e.Lease > 0 && e.Left > e.Lease-e.Lease/20 && e.Asked > 0
 }
 
 // AtOnce says that most of the time two requests that were under way at once were both
@@ -51,7 +58,7 @@ type Early struct {
 func AtOnce(list []Early) bool {
 	n := 0
 	for _, e := range list {
-		if e.Lease > 0 && e.Left > e.Lease-e.Lease/20 && e.Asked > 0 {
+		if e.AtOnce() {
 			n++
 		}
 	}
@@ -83,7 +90,7 @@ const (
 
 // share is how much of the lease was over, in percent; negative if that is not known.
 func (e Early) share() float64 {
-	if e.Lease <= 0 || e.Left <= 0 || e.Left >= e.Lease {
+	if e.Crowd || e.Lease <= 0 || e.Left <= 0 || e.Left >= e.Lease {
 		return -1
 	}
 	return 100 * (1 - float64(e.Left)/float64(e.Lease))

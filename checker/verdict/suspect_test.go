@@ -12,12 +12,13 @@ func TestAtOnce(t *testing.T) {
 		want bool
 	}{
 		{"none", nil, false},
-		{"two requests at once", []Early{{1000, 990, 1}}, true},
-		{"sent when the first had its answer", []Early{{1000, 990, 0}}, false},
-		{"later in the lease", []Early{{1000, 950, 1}}, false},
-		{"of no known lease", []Early{{0, 990, 1}}, false},
-		{"half of them", []Early{{1000, 990, 1}, {1000, 500, 1}}, false},
-		{"most of them", []Early{{1000, 990, 1}, {1000, 500, 1}, {1000, 990, 1}}, true},
+		{"two requests at once", []Early{{Lease: 1000, Left: 990, Asked: 1}}, true},
+		{"sent when the first had its answer", []Early{{Lease: 1000, Left: 990}}, false},
+		{"later in the lease", []Early{{Lease: 1000, Left: 950, Asked: 1}}, false},
+		{"of no known lease", []Early{{Lease: 0, Left: 990, Asked: 1}}, false},
+		{"half of them", []Early{{Lease: 1000, Left: 990, Asked: 1}, {Lease: 1000, Left: 500, Asked: 1}}, false},
+		{"most of them", []Early{{Lease: 1000, Left: 990, Asked: 1}, {Lease: 1000, Left: 500, Asked: 1}, {Lease: 1000, Left: 990, Asked: 1}}, true},
+		{"the last of several permits", []Early{{Lease: 1000, Left: 990, Asked: 1, Crowd: true}}, true},
 	} {
 		if got := AtOnce(c.list); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
@@ -37,6 +38,7 @@ func TestSteadyShare(t *testing.T) {
 		{"here and there", []Early{{Lease: 100, Left: 90}, {Lease: 100, Left: 40}, {Lease: 100, Left: 10}}, -1},
 		{"at once", []Early{{Lease: 100, Left: 99}, {Lease: 100, Left: 98}, {Lease: 100, Left: 97}}, -1},
 		{"of most nothing is known", []Early{{Lease: 100, Left: 40}, {Lease: 100, Left: 40}, {Lease: 100, Left: 40}, {}, {}, {}, {}}, -1},
+		{"the latest of several leases", []Early{{Lease: 100, Left: 40, Crowd: true}, {Lease: 100, Left: 40, Crowd: true}, {Lease: 100, Left: 40, Crowd: true}}, -1},
 	} {
 		got, ok := SteadyShare(c.list)
 		if ok != (c.want >= 0) || ok && got != c.want {
