@@ -82,6 +82,20 @@ func (s *suspects) leftBehind(g *grant, since int64) blamed {
 	return b
 }
 
+// unanswered is what is blamed for an acquire whose outcome nobody knows: a fault that kept its answer from its client, one
+// of the service before one of the client.
+func (s *suspects) unanswered(o *op) blamed {
+	asked := interval{o.invT, o.endT}
+	b := blamed{parts: s.faults.parts(&stake{service: asked, parties: []party{{o.process, asked}}})}
+	b.parts = slices.DeleteFunc(b.parts, func(p part) bool { return baseName(p.name) == "clock" })
+	for i, p := range slices.Backward(b.parts) {
+		if b.suspect == nil || b.suspect.side != verdict.OnServer && p.side == verdict.OnServer {
+			b.suspect = &b.parts[i]
+		}
+	}
+	return b
+}
+
 // resourceStake is what hangs on what processes did to the resource.
 func resourceStake(from, to int64, processes []string) *stake {
 	s := &stake{resource: interval{from, to}}

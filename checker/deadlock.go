@@ -32,8 +32,9 @@ func findDeadlocks(an *analysis) []Anomaly {
 	broken := joined(disturbed(an), an.opt.Bound)
 	var out []Anomaly
 	for _, k := range an.locks {
+		unknown := k.unknownAcquires()
 		for w := range inTime(an.limit, waitsInVain(an, k, broken)) {
-			out = append(out, deadlock(an, k, w))
+			out = append(out, deadlock(an, k, w, unknown))
 		}
 	}
 	return out
@@ -186,7 +187,7 @@ func neverWorked(an *analysis) bool {
 }
 
 // deadlock reports a client that waited for longer than the bound for a lock that was free.
-func deadlock(an *analysis, k *lock, best *wait) Anomaly {
+func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 	process := best.ops[0].process
 	a := Anomaly{
 		Key: k.name, Time: best.from + an.opt.Bound,
@@ -209,11 +210,17 @@ func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", format.Instant(f.begin))
 			why = blamed{suspect: &part{fault: f, side: verdict.OnClient}}
 		} else {
-			if g.releaseLost() {
+			lost := g.acquireLost(unknown, best.from)
+			if lost != nil {
+				a.Cause = "lost-acquire"
+				a.Explanation += fmt.Sprintf("; the acquire of %s at %s has no known outcome, and may have taken it", lost.process, format.Instant(lost.invT))
+			} else if g.releaseLost() {
 				a.Cause = "lost-release"
 				a.Explanation += fmt.Sprintf(", whose release at %s %s", format.Instant(g.release.invT), g.release.cameTo())
 			}
-			why = an.suspects.leftBehind(g, best.from)
+			if why = an.suspects.leftBehind(g, best.from); lost != nil && why.suspect == nil {
+				why = an.suspects.unanswered(lost)
+			}
 		}
 		if f, how := keptByClock(an, g, best); f != nil {
 			a.Explanation += "; " + how
@@ -224,6 +231,28 @@ func deadlock(an *analysis, k *lock, best *wait) Anomaly {
 		}
 	}
 	return an.evidence.finish(a, best.from, why, process)
+}
+
+// unknownAcquires lists the acquires of which nobody knows what came of them, by their ends.
+func (k *lock) unknownAcquires() []*op {
+	var out []*op
+	for _, o := range k.acquires {
+		if o.typ == tInfo && o.comp >= 0 {
+			out = append(out, o)
+		}
+	}
+	sortBy(out, func(o *op) int64 { return o.endT })
+	return out
+}
+
+// acquireLost is the latest acquire of unknown outcome, of those that unknownAcquires lists, that ended between g, which promised
+// a lease, and t: it may have taken the lock after that lease, and what it took has not ended. If g promised no lease, it is g that need not have ended.
+func (g *grant) acquireLost(unknown []*op, t int64) *op {
+	n, _ := slices.BinarySearchFunc(unknown, t, func(o *op, t int64) int { return cmp.Or(cmp.Compare(o.endT, t), -1) })
+	if g.lease == 0 || n == 0 || unknown[n-1].endT <= g.okT {
+		return nil
+	}
+	return unknown[n-1]
 }
 
 // releaseLost says that the service may not have carried out the release of g, however often its

@@ -168,7 +168,7 @@ type meeting struct {
 
 // stake is what a meeting hangs on: the service from its last word on the older grants to
 // the newer one, and both clients meanwhile. A release of another client's that was under
-// way may have freed what it ought not to have.
+// way may have freed what it ought not to have, unless it failed.
 func (m meeting) stake() *stake {
 	s := &stake{service: interval{m.at, m.at}, lease: m.older[0].lease, left: m.older[0].leaseLeft(m.at)}
 	for _, g := range m.older {
@@ -184,7 +184,7 @@ func (m meeting) stake() *stake {
 	list := m.newer.lock.released
 	n, _ := slices.BinarySearchFunc(list, m.at, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	for i := n - 1; i >= max(0, n-64); i-- { // bounded, as in wrongBetween
-		if o := list[i]; o.endT > m.older[0].okT && !slices.Contains(m.older, o.grant) && o.grant != m.newer {
+		if o := list[i]; o.typ != tFail && o.endT > m.older[0].okT && !slices.Contains(m.older, o.grant) && o.grant != m.newer {
 			s.third = append(s.third, party{o.process, interval{o.invT, min(o.endT, m.at)}})
 		}
 	}

@@ -62,6 +62,8 @@ func TestSuspects(t *testing.T) {
 		{"another client, cut from the service", "granted-early", "0.15-0.35 nemesis partition c3 s1", early, "", "partition"},
 		{"the resource", "granted-early", "0.15-0.35 nemesis pause register", early, "", "pause"},
 		{"the newer's client", "granted-early", "0.32-0.35 nemesis partition c2", early, "partition of a client", ""},
+		{"on a release that was under way", "granted-early", "0.15-0.25 nemesis withhold c3 s1\n0.03-0.04 c3 acquire c3.1 lease=0.05\n0.09-0.26 c3 release c3.1", early, "withhold of a client", ""},
+		{"on a release that was under way, and failed", "granted-early", "0.15-0.25 nemesis withhold c3 s1\n0.03-0.04 c3 acquire c3.1 lease=0.05\n0.09-0.26 c3 release c3.1 !", early, "", "withhold"},
 		{"the newer's client, before it asked", "granted-early", "0.15-0.20 nemesis pause c2", early, "", "pause"},
 		{"the newer's client, cut before it asked, and felt", "granted-early", "0.15-0.25 nemesis partition c2", early, "partition of a client", ""},
 		{"as soon as the first: a client's pause now and then explains nothing", "granted-early", "0.115-0.117 nemesis pause c1",

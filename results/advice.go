@@ -197,6 +197,8 @@ var advices = []advice{
 		"count leases by a clock that nobody sets", "internals/clock.md"},
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
+	{"deadlock", "lost-acquire", nil, "an acquire that was not answered may have taken the lock, and nothing frees it",
+		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "lost-release", nil, "the release of the last holder failed or was not answered, and nothing else frees the lock",
 		"repeat a release until it is answered, and give the lock an expiry or bind it to a session", "guides/mitigations.md#lost-release"},
 	{"deadlock", "never-granted", nil, "the lock was never granted, with no fault injected: it does not work at all, or it is set up wrongly",

@@ -140,6 +140,7 @@ var table = []AnomalyInfo{
 		Doc: "a lock that was wanted, and held by no live client, was not granted within the bound, with no fault on",
 		Causes: []Cause{
 			{Name: "crashed-holder", Says: "the last holder was killed and had not released the lock"},
+			{Name: "lost-acquire", Says: "nobody knows what came of a later acquire, which may have taken the lock"},
 			{Name: "lost-release", Says: "the release of the last holder failed, or nobody knows what came of it"},
 			{Name: "never-granted", Says: "no lock was granted in the whole record, with no fault injected"}}},
 	{Name: "starvation", Property: Liveness, Depth: 13,
