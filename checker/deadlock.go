@@ -29,12 +29,16 @@ const patience = 100e6
 // A deadlock lasts until the lock is granted again: it is one anomaly, whatever faults come
 // and go meanwhile.
 func findDeadlocks(an *analysis) []Anomaly {
-	broken := joined(disturbed(an), an.opt.Bound)
+	broken, never := joined(disturbed(an), an.opt.Bound), neverWorked(an)
 	var out []Anomaly
 	for _, k := range an.locks {
 		unknown := k.unknownAcquires()
 		for w := range inTime(an.limit, waitsInVain(an, k, broken)) {
-			out = append(out, deadlock(an, k, w, unknown))
+			a := deadlock(an, k, w, unknown)
+			if never {
+				a.Cause = "never-granted"
+			}
+			out = append(out, a)
 		}
 	}
 	return out
@@ -198,11 +202,7 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 	}
 	// Before the interval lies what left the lock in this state.
 	var why blamed
-	n := k.grantedBy(best.from)
-	if n == 0 && neverWorked(an) {
-		a.Cause = "never-granted"
-	}
-	if n > 0 {
+	if n := k.grantedBy(best.from); n > 0 {
 		g := k.grants[n-1]
 		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, format.Instant(g.okT))
 		if f := crashed(an, g); f != nil {
