@@ -245,8 +245,9 @@ func (k *lock) unknownAcquires() []*op {
 	return out
 }
 
-// acquireLost is the latest acquire of unknown outcome, of those that unknownAcquires lists, that ended between g, which promised
-// a lease, and t: it may have taken the lock after that lease, and what it took has not ended. If g promised no lease, it is g that need not have ended.
+// acquireLost is the latest acquire of unknown outcome, of those that unknownAcquires lists, that ended between g, which
+// promised a lease, and t: it may have taken the lock after that lease, and what it took has not ended. If g promised no
+// lease, it is g that need not have ended.
 func (g *grant) acquireLost(unknown []*op, t int64) *op {
 	n, _ := slices.BinarySearchFunc(unknown, t, func(o *op, t int64) int { return cmp.Or(cmp.Compare(o.endT, t), -1) })
 	if g.lease == 0 || n == 0 || unknown[n-1].endT <= g.okT {

@@ -225,6 +225,16 @@ func TestSuspectOfLaterReleases(t *testing.T) {
 	}
 }
 
+// suspectsOf names the suspects of the early grants in a history, in order; one that has none is a space.
+func suspectsOf(t *testing.T, text string) string {
+	t.Helper()
+	var out []string
+	for _, a := range named(Check(script(t, text)), "granted-early") {
+		out = append(out, cmp.Or(a.Suspect.Kind(), " "))
+	}
+	return strings.Join(out, "|")
+}
+
 // TestSuspectsBesideAHabit: a lock that gives leases away after six tenths does so whatever is on, and what else happens
 // under a fault is still that fault's.
 func TestSuspectsBesideAHabit(t *testing.T) {
@@ -250,12 +260,8 @@ func TestSuspectsBesideAHabit(t *testing.T) {
 		{"a client's clock, without which it came three times", "5.700-7.500 nemesis clock c2 how=+3s", " | | | "},
 		{"a third that was stopped beside one release", "2.900-5.550 nemesis pause c3\n3.100-5.560 c3 release c3.1\n0.100-0.110 c3 acquire c3.1 lease=0.1", " | | | "},
 	} {
-		var got []string
-		for _, a := range named(Check(script(t, habit+c.faults)), "granted-early") {
-			got = append(got, cmp.Or(a.Suspect.Kind(), " "))
-		}
-		if all := strings.Join(got, "|"); all != c.want {
-			t.Errorf("%s: %q, want %q", c.name, all, c.want)
+		if got := suspectsOf(t, habit+c.faults); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }
@@ -292,12 +298,8 @@ func TestSuspectsByChanceOfAClock(t *testing.T) {
 			"4.50-4.80 nemesis clock s1 how=+5s\n6.10-6.40 nemesis clock s1 how=+5s\n8.00-8.30 nemesis clock s1 how=+5s\n8.50-8.80 nemesis clock s1 how=+5s", " | | | | "},
 		{"two of them, which are set one in the other", "1.20-4.50 nemesis clock s1 how=+5s\n1.21-4.40 nemesis clock s2 how=+5s", "clock of a server| | | | "},
 	} {
-		var got []string
-		for _, a := range named(Check(script(t, five+c.faults)), "granted-early") {
-			got = append(got, cmp.Or(a.Suspect.Kind(), " "))
-		}
-		if all := strings.Join(got, "|"); all != c.want {
-			t.Errorf("%s: %q, want %q", c.name, all, c.want)
+		if got := suspectsOf(t, five+c.faults); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

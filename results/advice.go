@@ -198,7 +198,7 @@ var advices = []advice{
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "lost-acquire", nil, "an acquire that was not answered may have taken the lock, and nothing frees it",
-		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
+		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#lost-acquire"},
 	{"deadlock", "lost-release", nil, "the release of the last holder failed or was not answered, and nothing else frees the lock",
 		"repeat a release until it is answered, and give the lock an expiry or bind it to a session", "guides/mitigations.md#lost-release"},
 	{"deadlock", "never-granted", nil, "the lock was never granted, with no fault injected: it does not work at all, or it is set up wrongly",
@@ -335,7 +335,7 @@ func (s seen) early() []verdict.Early {
 	before := map[string]bool{}
 	for _, a := range s.list {
 		switch lease := a.Sizes["lease"]; {
-		case len(a.Grants) > 2:
+		case len(a.Grants) > 2: // of several older grants asked_before is there only if the newer one came with the latest
 			out = append(out, verdict.Early{Lease: lease, Left: lease, Asked: a.Sizes["asked_before"], Crowd: true})
 		case len(a.Grants) == 2 && !before[a.Key+"\x00"+a.Grants[0]]:
 			before[a.Key+"\x00"+a.Grants[0]] = true

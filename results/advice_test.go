@@ -135,7 +135,7 @@ func TestAdviceFits(t *testing.T) {
 		{"crashed while a client's clock was wrong", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Suspect: by("clock", verdict.OnClient)}}, "nobody frees the lock", "crashed-holder", false},
 		{"crashed", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, nil, "nobody frees the lock", "crashed-holder", false},
 		{"a release that was lost", checker.Group{Name: "deadlock", Cause: "lost-release"}, Run{}, nil, "the release of the last holder failed or was not answered", "lost-release", false},
-		{"an acquire that was lost", checker.Group{Name: "deadlock", Cause: "lost-acquire"}, Run{}, nil, "an acquire that was not answered may have taken the lock", "crashed-holder", false},
+		{"an acquire that was lost", checker.Group{Name: "deadlock", Cause: "lost-acquire"}, Run{}, nil, "an acquire that was not answered may have taken the lock", "lost-acquire", false},
 		{"never granted", checker.Group{Name: "deadlock", Cause: "never-granted"}, Run{}, nil, "it is set up wrongly", "never-granted", false},
 		{"no lock", checker.Group{Name: "lost-update"}, Run{NoLock: true}, nil, "others had changed meanwhile", "one-step", false},
 	} {

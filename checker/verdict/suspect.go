@@ -44,7 +44,7 @@ type Early struct {
 	// Asked is how long before the first client had its answer the second one sent the
 	// request that was granted, in ns; not above 0 where it did not.
 	Asked int64
-	// Crowd: there were several leases, which together left no room. The figures are of the latest, and no share of it is.
+	// Crowd: there were several leases, which together left no room. The figures are of the latest, and say nothing of a share.
 	Crowd bool
 }
 
