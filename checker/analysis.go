@@ -25,6 +25,7 @@ type analysis struct {
 	maxLease  int64
 	evidence  evidence
 	tokens    tokens
+	restarts  restarts
 	holdRules holdRules
 	overlaps  overlaps
 	renews    renewHabits
@@ -112,6 +113,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	}
 	an.tokens = newTokens(an.locks)
 	an.tokens.doubted = doubted
+	an.restarts = newRestarts(&an.tokens, an.faults)
 	for k := range inTime(an.limit, an.locks) {
 		if k.mutex() {
 			an.dropFalseConfirmations(k)

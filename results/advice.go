@@ -64,6 +64,8 @@ var advices = []advice{
 		"count the tokens up; no clock orders grants", "guides/mitigations.md#tokens"},
 	{"token-regression", "", struck(clientClock), "the tokens follow a client's clock, which was set",
 		"let the service count the tokens up; no clock orders grants", "guides/mitigations.md#tokens"},
+	{"token-regression", "restarted", nil, "the counter of the tokens started over: it expired, or was deleted or lost",
+		"keep the counter for good, apart from the lock's key, which expires and is deleted", "guides/mitigations.md#tokens"},
 	{"token-regression", "", nil, "the token is not drawn in the order of the grants: before the lock is won, or after it",
 		"draw it in the same step that takes the lock", "guides/mitigations.md#tokens"},
 	{"token-reuse", "", struck(failed), "the service forgot its grants and the counter of the tokens when its server failed",
@@ -74,6 +76,8 @@ var advices = []advice{
 		"count the tokens up; no clock orders grants", "guides/mitigations.md#tokens"},
 	{"token-reuse", "", struck(clientClock), "the tokens follow a client's clock, which was set",
 		"let the service count the tokens up; no clock orders grants", "guides/mitigations.md#tokens"},
+	{"token-reuse", "restarted", nil, "the counter of the tokens started over: it expired, or was deleted or lost",
+		"keep the counter for good, apart from the lock's key, which expires and is deleted", "guides/mitigations.md#tokens"},
 	{"token-reuse", "", nil, "two grants carry one token: not every grant draws a new one",
 		"raise the counter in the same step that takes the lock, in the service and not in the client", "guides/mitigations.md#tokens"},
 

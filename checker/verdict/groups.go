@@ -39,7 +39,7 @@ type Consequence struct {
 // consequence.
 func (v Verdict) Groups() []Group {
 	g := grouping{v: v, parent: make([]int, len(v.Anomalies)), weak: make([]bool, len(v.Anomalies)),
-		pairs: map[pair][]int{}, newest: map[lockGrant]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}}
+		pairs: map[pair][]int{}, newest: map[newestGrant]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}}
 	return g.groups()
 }
 
@@ -63,6 +63,12 @@ type lockAnomaly struct{ key, name string }
 
 type lockGrant struct{ key, grant string }
 
+// newestGrant is a grant that was the newer one of an anomaly of that name.
+type newestGrant struct {
+	lockGrant
+	anomaly string
+}
+
 // grouping finds for each anomaly the deeper one that brought it about.
 type grouping struct {
 	v      Verdict
@@ -70,7 +76,7 @@ type grouping struct {
 	weak   []bool // that it did is likely only
 	// Where to look for a cause: by the two grants that met, and by the lock.
 	pairs  map[pair][]int
-	newest map[lockGrant]int   // early and double grants by the newer of the grants
+	newest map[newestGrant]int // early and double grants, and falling tokens, by the newer of the grants
 	first  map[lockAnomaly]int // of each kind the first of each lock
 	stale  map[int64]int       // stale writes by their sequence number
 	freed  map[lockGrant]int   // wrong releases by the grant that was released
@@ -136,10 +142,10 @@ func (g *grouping) attach(i int) {
 	if n := len(a.Effects); a.Name == "stale-write" && n > 0 {
 		g.stale[a.Effects[n-1]] = i // the write itself is the last of its evidence
 	}
-	if a.Name == "granted-early" || a.Name == "double-grant" {
+	if a.Name == "granted-early" || a.Name == "double-grant" || a.Name == "token-regression" {
 		if of, named := newestOf(a); named {
-			if _, known := g.newest[of]; !known {
-				g.newest[of] = i
+			if _, known := g.newest[newestGrant{of, a.Name}]; !known {
+				g.newest[newestGrant{of, a.Name}] = i
 			}
 		}
 	}
@@ -160,10 +166,7 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 		case SameGrants:
 			at, ok = g.met(a, o.Anomalies...)
 		case SameNewest:
-			if of, named := newestOf(a); named {
-				at, ok = g.newest[of]
-				ok = ok && g.v.Anomalies[at].Time <= a.Time && slices.Contains(o.Anomalies, g.v.Anomalies[at].Name)
-			}
+			at, ok = g.byNewest(a, o.Anomalies)
 		case SameWrite:
 			at, ok = g.byWrite(a)
 		case SameRelease:
@@ -187,6 +190,17 @@ func newestOf(a *Anomaly) (of lockGrant, ok bool) {
 		return lockGrant{}, false
 	}
 	return lockGrant{a.Key, a.Grants[len(a.Grants)-1]}, true
+}
+
+// byNewest finds the first anomaly of one of the kinds, not later than a, that has the same newest grant.
+func (g *grouping) byNewest(a *Anomaly, kinds []string) (int, bool) {
+	of, named := newestOf(a)
+	for _, name := range kinds {
+		if at, ok := g.newest[newestGrant{of, name}]; ok && named && g.v.Anomalies[at].Time <= a.Time {
+			return at, true
+		}
+	}
+	return 0, false
 }
 
 // byWrite finds the stale write that a's evidence holds: it overwrote, or it was lost itself.

@@ -33,7 +33,7 @@ func grouped(v Verdict) []string {
 func TestGroups(t *testing.T) {
 	in := func(name, cause, grants string, at int64) Anomaly {
 		property := map[string]string{"wrong-release": Exclusion, "false-rejection": Register, "two-holders": Belief, "granted-early": Exclusion, "double-grant": Exclusion, "false-belief": Exclusion,
-			"token-regression": Tokens}[name]
+			"token-regression": Tokens, "token-reuse": Tokens}[name]
 		if property == "" {
 			property = Register
 		}
@@ -97,6 +97,12 @@ func TestGroups(t *testing.T) {
 		{"tokens", []Anomaly{
 			in("false-rejection", "token-regression", "b.1", 5), in("token-regression", "", "a.1 b.1", 2), in("false-rejection", "", "c.1", 9),
 		}, []string{"token-regression 1 > false-rejection 1", "false-rejection 1"}},
+		{"a token that is smaller than one and equal to another", []Anomaly{
+			in("token-regression", "restarted", "b.1 c.1", 2), in("token-reuse", "restarted", "a.1 c.1", 2), in("granted-early", "granted-early", "b.1 c.1", 2), in("token-reuse", "", "c.1 d.1", 3),
+		}, []string{"token-regression/restarted 1 > token-reuse 1", "token-reuse 1", "granted-early/granted-early 1"}},
+		{"the wrong grant of another client with a smaller token", []Anomaly{
+			in("token-regression", "", "a.1 b.1", 1), in("granted-early", "granted-early", "a.1 b.1", 1), in("two-holders", "granted-early", "c.1 b.1", 2),
+		}, []string{"token-regression 1", "granted-early/granted-early 1 > two-holders 1"}},
 		{"grants without names", []Anomaly{
 			{Name: "double-grant", Property: Exclusion, Grants: []string{"", ""}, Time: 1}, {Name: "stale-write", Property: Register, Grants: []string{"", ""}, Time: 2},
 		}, []string{"double-grant 1", "stale-write 1"}},

@@ -74,6 +74,7 @@ var (
 	unreported  = Cause{Name: "no-notice", Says: "the client's library, which promises to report a loss, did not report that the lease had ended", Bug: true}
 	whileLeased = Cause{Name: "granted-early", Says: "the service granted the lock while the earlier lease had time left", Bug: true,
 		From: []Origin{metUnderLock, {SameNewest, []string{"granted-early", "double-grant"}}, {PerhapsByLock, []string{"granted-early"}}}}
+	restarted = Cause{Name: "restarted", Says: "the counter of the lock's tokens started over", Bug: true}
 	neverHeld = Cause{Name: "never-held", Says: "the client acted without a grant"}
 	unsaid    = Cause{From: []Origin{metUnderLock}} // no cause is known
 	ofWrites  = []Cause{
@@ -115,9 +116,11 @@ var table = []AnomalyInfo{
 		Doc:    "two clients believed at once that they held the lock",
 		Causes: []Cause{outlived, letEnd, unreported, whileLeased, neverHeld, unsaid}},
 	{Name: "token-regression", Property: Tokens, Depth: 4, SkewInvariant: true,
-		Doc: "a later grant carries a smaller token than an earlier one"},
+		Doc:    "a later grant carries a smaller token than an earlier one",
+		Causes: []Cause{restarted}},
 	{Name: "token-reuse", Property: Tokens, Depth: 5,
-		Doc: "two grants carry the same token"},
+		Doc:    "two grants carry the same token",
+		Causes: []Cause{restarted}, From: []Origin{{SameNewest, []string{"token-regression"}}}},
 	{Name: "stale-write", Property: Register, Depth: 8, Hazard: true, Causes: ofWrites,
 		Doc: "a write of an older grant was accepted after a newer grant had touched the resource"},
 	{Name: "lost-update", Property: Register, Depth: 9, Hazard: true, NoLock: true, Causes: ofWrites,
