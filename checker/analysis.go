@@ -25,11 +25,12 @@ type analysis struct {
 	maxLease  int64
 	evidence  evidence
 	tokens    tokens
-	restarts  restarts
+	wentBack  wentBack
 	holdRules holdRules
 	overlaps  overlaps
 	renews    renewHabits
 	suspects  suspects
+	freeing   freeing
 	waits     *waitTimes
 	log       *registerLog // nil where there is none
 	register  registerFacts
@@ -113,7 +114,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	}
 	an.tokens = newTokens(an.locks)
 	an.tokens.doubted = doubted
-	an.restarts = newRestarts(&an.tokens, an.faults)
+	an.wentBack = newWentBack(&an.tokens, an.faults)
 	for k := range inTime(an.limit, an.locks) {
 		if k.mutex() {
 			an.dropFalseConfirmations(k)
@@ -132,6 +133,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	if an.limit.ended() {
 		return an.stopped()
 	}
+	an.freeing = newFreeing(&an.overlaps, &an.suspects)
 	an.register = newRegisterFacts(an.log, an.locks, an.ids)
 	an.countRegister()
 	return an

@@ -38,6 +38,11 @@ func findDoubleGrants(an *analysis) []Anomaly {
 			a.Cause = "wrong-release"
 			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
 			refs = append(refs, w.by.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
+		case an.freeing[newer] != nil:
+			o := an.freeing[newer]
+			a.Cause = freedMore
+			a.Explanation += fmt.Sprintf("; %s, which had waited for it, was let in by a release of %s's at %s that left it with %s", newer.process, o.process, format.Instant(o.invT), d.older[0].process)
+			refs = append(refs, o.freedEvidence(newer)...)
 		case d.release != nil:
 			a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", format.Instant(d.release.invT), d.release.process)
 		case an.holdRules.unrenewed(d):

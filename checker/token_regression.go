@@ -17,7 +17,7 @@ func findTokenRegression(an *analysis) []Anomaly {
 		for p := range inTime(an.limit, an.tokens.regressed[k]) {
 			blamed := an.suspects.tokens[p.newer]
 			a := Anomaly{
-				Cause: an.restarts.restarted(p.newer, blamed),
+				Cause: an.wentBack.cause(p.newer, blamed),
 				Key:   k.name, Time: p.newer.okT,
 				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(p.older.ok, p.newer.ok, p.newer.loEvidence()),
 				Sizes: map[string]int64{"apart": p.newer.lo - p.older.okT},

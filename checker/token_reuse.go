@@ -16,7 +16,7 @@ func findTokenReuse(an *analysis) []Anomaly {
 		for p := range inTime(an.limit, an.tokens.reused[k]) {
 			blamed := an.suspects.tokens[p.newer]
 			a := Anomaly{
-				Cause: an.restarts.restarted(p.newer, blamed),
+				Cause: an.wentBack.cause(p.newer, blamed),
 				Key:   k.name, Time: p.newer.okT,
 				Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(append(p.givenUp(), p.older.ok, p.newer.ok)...),
 				Sizes: map[string]int64{"apart": p.newer.okT - p.older.okT},

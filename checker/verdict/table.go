@@ -74,10 +74,11 @@ var (
 	unreported  = Cause{Name: "no-notice", Says: "the client's library, which promises to report a loss, did not report that the lease had ended", Bug: true}
 	whileLeased = Cause{Name: "granted-early", Says: "the service granted the lock while the earlier lease had time left", Bug: true,
 		From: []Origin{metUnderLock, {SameNewest, []string{"granted-early", "double-grant"}}, {PerhapsByLock, []string{"granted-early"}}}}
-	restarted = Cause{Name: "restarted", Says: "the counter of the lock's tokens started over", Bug: true}
-	neverHeld = Cause{Name: "never-held", Says: "the client acted without a grant"}
-	unsaid    = Cause{From: []Origin{metUnderLock}} // no cause is known
-	ofWrites  = []Cause{
+	moreFreed   = Cause{Name: "freed-more", Says: "a release freed more of the lock than its client gave back", Bug: true, OwnStep: true}
+	counterBack = Cause{Name: "went-back", Says: "the counter of the lock's tokens went back", Bug: true}
+	neverHeld   = Cause{Name: "never-held", Says: "the client acted without a grant"}
+	unsaid      = Cause{From: []Origin{metUnderLock}} // no cause is known
+	ofWrites    = []Cause{
 		outlived, letEnd, unreported, whileLeased, neverHeld, unsaid,
 		{Name: "delayed", Says: "the write was sent in time and carried out after another client had been granted the lock"},
 		{Name: "renewed-late", Says: "the lease had ended, and was renewed after another client had been granted the lock", Bug: true, OwnStep: true,
@@ -94,12 +95,12 @@ var (
 var table = []AnomalyInfo{
 	{Name: "granted-early", Title: "overlapping leases", Property: Exclusion, Depth: 6, SkewInvariant: true,
 		Doc: "the service granted the lock while another grant's lease certainly had time left",
-		Causes: []Cause{byRelease,
+		Causes: []Cause{byRelease, moreFreed,
 			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{toldWrongly, {PerhapsSince, []string{"wrong-release"}}}},
 			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
 		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
-		Causes: []Cause{byRelease, letEnd}},
+		Causes: []Cause{byRelease, moreFreed, letEnd}},
 	{Name: "wrong-release", Property: Exclusion, Depth: 1, OwnStep: true,
 		Doc: "the release of a client that no longer held the lock freed another client's lock"},
 	{Name: "false-belief", Property: Exclusion, Depth: 2, SkewInvariant: true,
@@ -117,10 +118,10 @@ var table = []AnomalyInfo{
 		Causes: []Cause{outlived, letEnd, unreported, whileLeased, neverHeld, unsaid}},
 	{Name: "token-regression", Property: Tokens, Depth: 4, SkewInvariant: true,
 		Doc:    "a later grant carries a smaller token than an earlier one",
-		Causes: []Cause{restarted}},
+		Causes: []Cause{counterBack}},
 	{Name: "token-reuse", Property: Tokens, Depth: 5,
 		Doc:    "two grants carry the same token",
-		Causes: []Cause{restarted}, From: []Origin{{SameNewest, []string{"token-regression"}}}},
+		Causes: []Cause{counterBack}, From: []Origin{{SameNewest, []string{"token-regression"}}}},
 	{Name: "stale-write", Property: Register, Depth: 8, Hazard: true, Causes: ofWrites,
 		Doc: "a write of an older grant was accepted after a newer grant had touched the resource"},
 	{Name: "lost-update", Property: Register, Depth: 9, Hazard: true, NoLock: true, Causes: ofWrites,
