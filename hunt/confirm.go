@@ -107,7 +107,7 @@ func explain(out *Outcome, sig Signature) (string, []string) {
 	text := ""
 	var names []string
 	for _, g := range out.Verdict.Groups() {
-		same := g.Name == sig.Anomaly && g.Cause == sig.Cause || sig.LeaseHazard() && late(g)
+		same := sig.of(g)
 		if same && text == "" {
 			text = out.Verdict.Anomalies[g.First].Explanation
 		}

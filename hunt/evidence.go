@@ -17,10 +17,10 @@ type Evidence struct {
 // maxEvidence bounds the events of evidence.
 const maxEvidence = 400
 
-// proofOf takes from a run what proves a signature; nil if it does not.
+// evidenceOf takes from a run what proves a signature; nil if it does not.
 func evidenceOf(out *Outcome, sig Signature) *Evidence {
 	for _, g := range out.Verdict.Groups() {
-		if g.Name == sig.Anomaly && g.Cause == sig.Cause || sig.LeaseHazard() && late(g) {
+		if sig.of(g) {
 			p := &Evidence{Anomaly: out.Verdict.Anomalies[g.First], Events: out.Events}
 			if p.LeftOut = len(out.Events) - maxEvidence; p.LeftOut <= 0 {
 				p.LeftOut = 0

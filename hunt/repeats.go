@@ -35,7 +35,7 @@ func BrokenBy(v verdict.Verdict, find []string) []Broken {
 
 // of says that a group of a verdict is what the signature stands for.
 func (s Signature) of(g verdict.Group) bool {
-	return g.Name == s.Anomaly && g.Cause == s.Cause || s.LeaseHazard() && late(g)
+	return (Signature{Anomaly: g.Name, Cause: g.Cause}).root() == s.root() || s.LeaseHazard() && late(g)
 }
 
 // Repeated is the schedule of several that shows what a run did.

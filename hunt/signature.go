@@ -71,8 +71,10 @@ func (s Signature) Takes() string {
 	return takes
 }
 
-// root is the signature without the faults.
-func (s Signature) root() string { return s.Anomaly + "|" + s.Cause }
+// root is the signature without the faults, and without what not every run tells of the cause.
+func (s Signature) root() string {
+	return s.Anomaly + "|" + verdict.GeneralCause(s.Anomaly, s.Cause)
+}
 
 // within says that whatever brings s about is among what brings o about.
 func (s Signature) within(o Signature) bool {

@@ -82,3 +82,25 @@ func TestOneOmission(t *testing.T) {
 		}
 	}
 }
+
+// What one run tells more precisely than another is no other counterexample.
+func TestRoot(t *testing.T) {
+	for _, c := range []struct {
+		a, b Signature
+		same bool
+	}{
+		{Signature{Anomaly: "granted-early", Cause: "freed-more"}, Signature{Anomaly: "granted-early", Cause: "granted-early"}, true},
+		{Signature{Anomaly: "double-grant", Cause: "freed-more"}, Signature{Anomaly: "double-grant"}, true},
+		{Signature{Anomaly: "token-reuse", Cause: "went-back"}, Signature{Anomaly: "token-reuse"}, true},
+		{Signature{Anomaly: "granted-early", Cause: "freed-more"}, Signature{Anomaly: "granted-early", Cause: "renewed-early"}, false},
+		{Signature{Anomaly: "granted-early", Cause: "wrong-release"}, Signature{Anomaly: "granted-early", Cause: "granted-early"}, false},
+		{Signature{Anomaly: "token-reuse", Cause: "went-back"}, Signature{Anomaly: "token-regression", Cause: "went-back"}, false},
+	} {
+		if got := c.a.root() == c.b.root(); got != c.same {
+			t.Errorf("%v and %v: one counterexample %v, want %v", c.a, c.b, got, c.same)
+		}
+		if got := c.a.of(verdict.Group{Name: c.b.Anomaly, Cause: c.b.Cause}); got != c.same {
+			t.Errorf("%v stands for %v: %v, want %v", c.a, c.b, got, c.same)
+		}
+	}
+}

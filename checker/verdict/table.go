@@ -37,6 +37,9 @@ type Cause struct {
 	Bug  bool   // the lock's doing: what comes of it is no lease hazard
 	// OwnStep: one step of the lock itself is wrong. A fault at most makes it show, and is no other bug if it is another.
 	OwnStep bool
+	// Precise: one record of a bug tells that this was the cause, and another one may not tell more than the
+	// anomaly's general cause.
+	Precise bool
 	From    []Origin
 }
 
@@ -74,8 +77,8 @@ var (
 	unreported  = Cause{Name: "no-notice", Says: "the client's library, which promises to report a loss, did not report that the lease had ended", Bug: true}
 	whileLeased = Cause{Name: "granted-early", Says: "the service granted the lock while the earlier lease had time left", Bug: true,
 		From: []Origin{metUnderLock, {SameNewest, []string{"granted-early", "double-grant"}}, {PerhapsByLock, []string{"granted-early"}}}}
-	moreFreed   = Cause{Name: "freed-more", Says: "a release freed more of the lock than its client gave back", Bug: true, OwnStep: true}
-	counterBack = Cause{Name: "went-back", Says: "the counter of the lock's tokens went back", Bug: true}
+	moreFreed   = Cause{Name: "freed-more", Says: "a release freed more of the lock than its client gave back", Bug: true, OwnStep: true, Precise: true}
+	counterBack = Cause{Name: "went-back", Says: "the counter of the lock's tokens went back", Bug: true, Precise: true}
 	neverHeld   = Cause{Name: "never-held", Says: "the client acted without a grant"}
 	unsaid      = Cause{From: []Origin{metUnderLock}} // no cause is known
 	ofWrites    = []Cause{
@@ -188,6 +191,22 @@ func (a *AnomalyInfo) cause(name string) *Cause {
 		return nil
 	}
 	return &a.Causes[i]
+}
+
+// GeneralCause is the cause of an anomaly as every record of its bug tells it: the cause itself, or, where that is precise,
+// what else is said.
+func GeneralCause(anomaly, cause string) string {
+	line := info(anomaly)
+	if line == nil {
+		return cause
+	}
+	if c := line.cause(cause); c == nil || !c.Precise {
+		return cause
+	}
+	if line.cause(anomaly) != nil {
+		return anomaly
+	}
+	return ""
 }
 
 // origins is where to look for what led to an anomaly: what is certain before what is likely.
