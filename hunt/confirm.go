@@ -14,7 +14,7 @@ import (
 // that does not repeat is kept, with its rate: the run that showed it proves it. after is the
 // schedule that had run before on the same servers and clients.
 func (h *Search) confirm(ctx context.Context, p Runner, at point, sig Signature, out *Outcome, after string) {
-	w := &Counterexample{Signature: sig, After: after, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Runs: 1}, Larger: asFound}
+	w := &Counterexample{Signature: sig, After: after, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Runs: 1}, Larger: asFound, took: out.Took}
 	w.Explanation, w.Anomalies = explain(out, sig)
 	w.Evidence = evidenceOf(out, sig)
 	w.FirstFaults, w.FirstSteps = len(at.schedule.TriggeredFaults), stepsOf(at.schedule)

@@ -205,7 +205,7 @@ func first(a, b bool) int {
 }
 
 // measureIsolated measures how often a counterexample shows itself while nothing else is run.
-func (h *Search) measureIsolated(ctx context.Context, p Runner, w *Counterexample, o FinishOptions) error {
+func (h *Search) measureIsolated(ctx context.Context, p Runner, w *Counterexample, times int) error {
 	s, err := w.scenario()
 	if err != nil {
 		return fmt.Errorf("read the schedule that was found: %w", err)
@@ -217,12 +217,7 @@ func (h *Search) measureIsolated(ctx context.Context, p Runner, w *Counterexampl
 				w.Anomalies = names // not those of what it was made of
 			}
 		}()
-		w.Alone = h.rate(ctx, seen.by(p, w.Signature), s, w.Signature, o.Replays, func(out *Outcome) {
-			if p := evidenceOf(out, w.Signature); p != nil { // the explanation and the picture are of one run
-				w.Evidence = p
-				w.Explanation, _ = explain(out, w.Signature)
-			}
-		})
+		w.Alone = h.runAlone(ctx, seen.by(p, w.Signature), w, s, times)
 	}
 	measure()
 	// What was made smaller at the price of its rate is taken back, step by step.
@@ -237,6 +232,37 @@ func (h *Search) measureIsolated(ctx context.Context, p Runner, w *Counterexampl
 	}
 	h.sign(w, s)
 	return nil
+}
+
+// measureMore adds to what measureIsolated has measured.
+func (h *Search) measureMore(ctx context.Context, p Runner, w *Counterexample, times int) error {
+	s, err := w.scenario()
+	if err != nil {
+		return fmt.Errorf("read the schedule that was found: %w", err)
+	}
+	var seen shown
+	more := h.runAlone(ctx, seen.by(p, w.Signature), w, s, times)
+	w.Alone.Hits += more.Hits
+	w.Alone.Runs += more.Runs
+	w.Alone.Discarded += more.Discarded
+	w.Alone.Missed += more.Missed
+	for _, name := range seen.list() {
+		if !slices.Contains(w.Anomalies, name) {
+			w.Anomalies = append(w.Anomalies, name)
+		}
+	}
+	h.sign(w, s)
+	return nil
+}
+
+// runAlone runs a counterexample's schedule so many times, and keeps the evidence of one that showed it.
+func (h *Search) runAlone(ctx context.Context, p Runner, w *Counterexample, s *scenarios.Scenario, times int) Rate {
+	return h.rate(ctx, p, s, w.Signature, times, func(out *Outcome) {
+		if e := evidenceOf(out, w.Signature); e != nil { // the explanation and the picture are of one run
+			w.Evidence = e
+			w.Explanation, _ = explain(out, w.Signature)
+		}
+	})
 }
 
 // sign makes a schedule the scenario of the counterexample, as its file has it: with its name, what

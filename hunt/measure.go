@@ -1,9 +1,12 @@
 package hunt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -39,18 +42,23 @@ func (h *Search) Shrink(ctx context.Context, runners []Runner, o FinishOptions) 
 	h.result.Counterexamples = h.counterexamples
 }
 
-// Measure is the second half of Finish, until ctx ends.
+// Measure is the second half of Finish, until ctx ends. Counterexamples whose runs take long, as those of a deadlock do,
+// come last, and leave the others time: each has its share of half the time, and what is left in the end.
 func (h *Search) Measure(ctx context.Context, p Runner, o FinishOptions) error {
-	for _, w := range h.counterexamples {
-		if ctx.Err() == nil {
-			o.tell("run %s alone, %d times", w.Name, o.Replays)
-			if err := h.measureIsolated(ctx, p, w, o); err != nil {
-				return err
-			}
+	list := slices.Clone(h.counterexamples)
+	slices.SortStableFunc(list, func(a, b *Counterexample) int { return cmp.Compare(a.took, b.took) })
+	for i, w := range list {
+		if w.unmeasured = ctx.Err() != nil; w.unmeasured {
+			continue
 		}
-		w.unmeasured = ctx.Err() != nil
+		times := replaysWithin(ctx, w.took, len(list)-i, o.Replays)
+		o.tell("run %s alone, %d times", w.Name, times)
+		if err := h.measureIsolated(ctx, p, w, times); err != nil {
+			return err
+		}
+		w.unmeasured = w.Alone.Runs < o.Replays && (times < o.Replays || ctx.Err() != nil)
 	}
-	for _, w := range h.counterexamples {
+	for _, w := range list {
 		if ctx.Err() == nil {
 			h.without(ctx, p, w)
 		}
@@ -63,7 +71,27 @@ func (h *Search) Measure(ctx context.Context, p Runner, o FinishOptions) error {
 		}
 		w.untried = ctx.Err() != nil
 	}
+	for _, w := range list {
+		if n := o.Replays - w.Alone.Runs; w.unmeasured && n > 0 && ctx.Err() == nil {
+			o.tell("run %s alone, %d times more", w.Name, n)
+			if err := h.measureMore(ctx, p, w, n); err != nil {
+				return err
+			}
+			w.unmeasured = w.Alone.Runs < o.Replays && ctx.Err() != nil
+		}
+	}
 	return nil
+}
+
+// replaysWithin is how often a counterexample whose runs take so long is run at first, where the time for all is bounded
+// and so many are still to be measured.
+func replaysWithin(ctx context.Context, took time.Duration, left, replays int) int {
+	end, bounded := ctx.Deadline()
+	if !bounded || took <= 0 {
+		return replays
+	}
+	share := time.Until(end) / 2 / time.Duration(left)
+	return min(replays, max(enoughToSay, int(share/took)))
 }
 
 func (h *Search) conclude(o FinishOptions) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -65,6 +66,47 @@ func TestMeasuredByMany(t *testing.T) {
 	y, _ := json.MarshalIndent(got.Counterexamples, "", " ")
 	if string(x) != string(y) || !slices.Equal(got.Unfinished, want.Unfinished) || got.Runs != want.Runs {
 		t.Errorf("one machine: %s\nmany: %s", x, y)
+	}
+}
+
+// TestCostlyLast: a counterexample whose runs take long leaves the others time, and has what is left.
+func TestCostlyLast(t *testing.T) {
+	m := &model{bugs: []bug{
+		{"granted-early", "clock", both(struck("pause", "A"), struck("kill", "B"))},
+		{"lost-update", "", struck("pause", "B")},
+	}}
+	h := Assemble(Options{Target: target(1, 1, "pause", "kill"), Depth: 2}, portions(t, func() *model { return m }, Options{Target: target(1, 1, "pause", "kill"), Depth: 2}, Part{First: 0, Step: 1}))
+	var said []string
+	o := FinishOptions{Replays: 20, Tell: func(s string) { said = append(said, s) }}
+	h.Shrink(t.Context(), []Runner{m}, o)
+	if len(h.counterexamples) < 2 {
+		t.Fatalf("found %d counterexamples", len(h.counterexamples))
+	}
+	slow := h.counterexamples[0]
+	slow.took, said = 6*time.Second, nil
+	var want, tried []string
+	for _, w := range h.counterexamples[1:] {
+		w.took = time.Millisecond
+		want, tried = append(want, "run "+w.Name+" alone, 20 times"), append(tried, "try mitigations of "+w.Name)
+	}
+	want = append(append(want, "run "+slow.Name+" alone, 4 times"), tried...)
+	want = append(want, "try mitigations of "+slow.Name, "run "+slow.Name+" alone, 16 times more")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := h.Measure(ctx, m, o); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
+	for _, w := range h.counterexamples {
+		if w.Alone.Runs != 20 || w.Alone.Hits != 20 || w.unmeasured || w.untried || !strings.Contains(w.Schedule, "20 of 20") {
+			t.Errorf("%s: %+v, unmeasured %v, untried %v:\n%s", w.Name, w.Alone, w.unmeasured, w.untried, w.Schedule)
+		}
+	}
+	h.conclude(o)
+	if len(h.result.Unfinished) > 0 || h.result.Counterexamples[0] != slow {
+		t.Errorf("unfinished %q, first %s", h.result.Unfinished, h.result.Counterexamples[0].Name)
 	}
 }
 

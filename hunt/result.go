@@ -151,9 +151,10 @@ type Counterexample struct {
 
 	others int // schedules that were confirmed besides, because it was intermittent
 
-	actsOf        string   // the schedule that Acts are of
-	acceptedSteps []string // larger schedules that showed it, the latest last
-	hitRate       float64  // of the runs that showed it when it was found; 0: nearly all
+	actsOf        string        // the schedule that Acts are of
+	took          time.Duration // of the run that showed it first; 0: not known
+	acceptedSteps []string      // larger schedules that showed it, the latest last
+	hitRate       float64       // of the runs that showed it when it was found; 0: nearly all
 
 	// There was no time to run it alone, to try what might help, to find out which acts it needs.
 	unmeasured, untried, uncompared bool
