@@ -51,12 +51,15 @@ const (
 	timeOver = "the time was over"
 )
 
-// shrinkWithin leaves half of the time for what follows: how often a counterexample comes and what
+// shrinkShare is the part of the time that shrinking may take.
+const shrinkShare = 0.4
+
+// shrinkWithin leaves time for what follows: how often a counterexample comes and what
 // helps is worth more than its last step less.
 func (h *Search) shrinkWithin(ctx context.Context, p *team, o FinishOptions) {
 	if o.Time > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Time/2)
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(shrinkShare*float64(o.Time)))
 		defer cancel()
 	}
 	h.shrinkAll(ctx, p, o)
@@ -204,8 +207,9 @@ func first(a, b bool) int {
 	return 1
 }
 
-// measureIsolated measures how often a counterexample shows itself while nothing else is run.
-func (h *Search) measureIsolated(ctx context.Context, p Runner, w *Counterexample, times int) error {
+// measureIsolated measures how often a counterexample shows itself while nothing else is run; left is how many are still to
+// be measured.
+func (h *Search) measureIsolated(ctx context.Context, p *team, w *Counterexample, left, replays int) error {
 	s, err := w.scenario()
 	if err != nil {
 		return fmt.Errorf("read the schedule that was found: %w", err)
@@ -217,7 +221,7 @@ func (h *Search) measureIsolated(ctx context.Context, p Runner, w *Counterexampl
 				w.Anomalies = names // not those of what it was made of
 			}
 		}()
-		w.Alone = h.runAlone(ctx, seen.by(p, w.Signature), w, s, times)
+		w.Alone = h.runShare(ctx, p, &seen, w, s, left, replays)
 	}
 	measure()
 	// What was made smaller at the price of its rate is taken back, step by step.
@@ -235,17 +239,14 @@ func (h *Search) measureIsolated(ctx context.Context, p Runner, w *Counterexampl
 }
 
 // measureMore adds to what measureIsolated has measured.
-func (h *Search) measureMore(ctx context.Context, p Runner, w *Counterexample, times int) error {
+func (h *Search) measureMore(ctx context.Context, p *team, w *Counterexample, times int) error {
 	s, err := w.scenario()
 	if err != nil {
 		return fmt.Errorf("read the schedule that was found: %w", err)
 	}
 	var seen shown
-	more := h.runAlone(ctx, seen.by(p, w.Signature), w, s, times)
-	w.Alone.Hits += more.Hits
-	w.Alone.Runs += more.Runs
-	w.Alone.Discarded += more.Discarded
-	w.Alone.Missed += more.Missed
+	more := h.runAlone(ctx, seen.by(p, w.Signature), w, s, times, w.beside(p))
+	w.Alone.add(more)
 	for _, name := range seen.list() {
 		if !slices.Contains(w.Anomalies, name) {
 			w.Anomalies = append(w.Anomalies, name)
@@ -256,13 +257,17 @@ func (h *Search) measureMore(ctx context.Context, p Runner, w *Counterexample, t
 }
 
 // runAlone runs a counterexample's schedule so many times, and keeps the evidence of one that showed it.
-func (h *Search) runAlone(ctx context.Context, p Runner, w *Counterexample, s *scenarios.Scenario, times int) Rate {
-	return h.rate(ctx, p, s, w.Signature, times, func(out *Outcome) {
+func (h *Search) runAlone(ctx context.Context, p Runner, w *Counterexample, s *scenarios.Scenario, times, beside int) Rate {
+	r := h.rateBeside(ctx, p, s, w.Signature, times, func(out *Outcome) {
 		if e := evidenceOf(out, w.Signature); e != nil { // the explanation and the picture are of one run
 			w.Evidence = e
 			w.Explanation, _ = explain(out, w.Signature)
 		}
-	})
+	}, beside)
+	if beside > 1 {
+		r.Beside = beside
+	}
+	return r
 }
 
 // sign makes a schedule the scenario of the counterexample, as its file has it: with its name, what
@@ -304,12 +309,12 @@ func others(must []string) []string {
 	return out
 }
 
-// rate runs a schedule so many times; seen is called with each run that counts.
-func (h *Search) rate(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, times int, seen func(*Outcome)) Rate {
-	return h.rateBeside(ctx, p, s, sig, times, seen, 1)
+// rate runs a schedule so many times, one after the other.
+func (h *Search) rate(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, times int) Rate {
+	return h.rateBeside(ctx, p, s, sig, times, nil, 1)
 }
 
-// rateBeside is rate with so many runs side by side.
+// rateBeside is rate with so many runs side by side; seen, if there is one, is called with each run that counts.
 func (h *Search) rateBeside(ctx context.Context, p Runner, s *scenarios.Scenario, sig Signature, times int, seen func(*Outcome), beside int) Rate {
 	var r Rate
 	for r.Runs < times && r.Discarded <= times && ctx.Err() == nil {
@@ -339,7 +344,7 @@ func (h *Search) mitigations(ctx context.Context, p Runner, w *Counterexample, o
 	}
 	try := func(name string, p Runner, s *scenarios.Scenario) {
 		if s = h.mutator.whole(s); s != nil && ctx.Err() == nil {
-			w.Mitigations = append(w.Mitigations, Mitigation{Name: name, Rate: h.rate(ctx, p, s, w.Signature, times, nil)})
+			w.Mitigations = append(w.Mitigations, Mitigation{Name: name, Rate: h.rate(ctx, p, s, w.Signature, times)})
 		}
 	}
 	if checked, ok := checking(s); ok {

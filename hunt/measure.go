@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/internal/format"
+	"github.com/picklock/picklock/scenarios"
 )
 
 // Finish makes every counterexample as small as it goes, those that are reproduced reliably first, measures its rate
 // with the machine to itself, and tries what might help. The counterexamples are shrunk side by side, by
-// all runners; what is measured is measured alone.
+// all runners; what is measured is measured with the machine to itself.
 func (h *Search) Finish(ctx context.Context, runners []Runner, o FinishOptions) error {
 	if o.Time > 0 {
 		var cancel context.CancelFunc
@@ -21,7 +22,7 @@ func (h *Search) Finish(ctx context.Context, runners []Runner, o FinishOptions) 
 		defer cancel()
 	}
 	h.Shrink(ctx, runners, o)
-	if err := h.Measure(ctx, runners[0], o); err != nil {
+	if err := h.Measure(ctx, runners, o); err != nil {
 		return err
 	}
 	h.conclude(o)
@@ -43,24 +44,50 @@ func (h *Search) Shrink(ctx context.Context, runners []Runner, o FinishOptions) 
 }
 
 // Measure is the second half of Finish, until ctx ends. Counterexamples whose runs take long, as those of a deadlock do,
-// come last, and leave the others time: each has its share of half the time, and what is left in the end.
-func (h *Search) Measure(ctx context.Context, p Runner, o FinishOptions) error {
+// come last, and leave the others time: each has its share of it, and what is left in the end. What is intermittent comes
+// when the others are done.
+func (h *Search) Measure(ctx context.Context, runners []Runner, o FinishOptions) error {
+	p := newTeam(runners)
 	list := slices.Clone(h.counterexamples)
-	slices.SortStableFunc(list, func(a, b *Counterexample) int { return cmp.Compare(a.took, b.took) })
-	for i, w := range list {
+	slices.SortStableFunc(list, func(a, b *Counterexample) int {
+		return cmp.Or(first(a.Steady(), b.Steady()), cmp.Compare(a.took, b.took))
+	})
+	steady := slices.IndexFunc(list, func(w *Counterexample) bool { return !w.Steady() })
+	if steady < 0 {
+		steady = len(list)
+	}
+	for _, some := range [][]*Counterexample{list[:steady], list[steady:]} {
+		if err := h.measureSome(ctx, p, some, o); err != nil {
+			return err
+		}
+	}
+	for _, w := range list {
+		if n := o.Replays - w.Alone.Runs; w.unmeasured && ctx.Err() == nil {
+			o.tell("run %s%s, %d times more", w.Name, w.howMany(p), n)
+			if err := h.measureMore(ctx, p, w, n); err != nil {
+				return err
+			}
+			w.unmeasured = ctx.Err() != nil && w.Alone.Runs < o.Replays
+		}
+	}
+	return nil
+}
+
+// measureSome runs each counterexample as often as its share of the time allows, and tries then what may prevent it.
+func (h *Search) measureSome(ctx context.Context, p *team, some []*Counterexample, o FinishOptions) error {
+	for i, w := range some {
 		if w.unmeasured = ctx.Err() != nil; w.unmeasured {
 			continue
 		}
-		times := replaysWithin(ctx, w.took, len(list)-i, o.Replays)
-		o.tell("run %s alone, %d times", w.Name, times)
-		if err := h.measureIsolated(ctx, p, w, times); err != nil {
+		o.tell("run %s%s", w.Name, w.howMany(p))
+		if err := h.measureIsolated(ctx, p, w, len(some)-i, o.Replays); err != nil {
 			return err
 		}
-		w.unmeasured = w.Alone.Runs < o.Replays && (times < o.Replays || ctx.Err() != nil)
+		w.unmeasured = w.Alone.Runs < o.Replays // until there is time for the rest
 	}
-	for _, w := range list {
+	for _, w := range some {
 		if ctx.Err() == nil {
-			h.without(ctx, p, w)
+			h.without(ctx, p, w, w.beside(p))
 		}
 		if !w.Steady() {
 			continue
@@ -71,27 +98,47 @@ func (h *Search) Measure(ctx context.Context, p Runner, o FinishOptions) error {
 		}
 		w.untried = ctx.Err() != nil
 	}
-	for _, w := range list {
-		if n := o.Replays - w.Alone.Runs; w.unmeasured && n > 0 && ctx.Err() == nil {
-			o.tell("run %s alone, %d times more", w.Name, n)
-			if err := h.measureMore(ctx, p, w, n); err != nil {
-				return err
-			}
-			w.unmeasured = w.Alone.Runs < o.Replays && ctx.Err() != nil
-		}
-	}
 	return nil
 }
 
-// replaysWithin is how often a counterexample whose runs take so long is run at first, where the time for all is bounded
-// and so many are still to be measured.
-func replaysWithin(ctx context.Context, took time.Duration, left, replays int) int {
-	end, bounded := ctx.Deadline()
-	if !bounded || took <= 0 {
-		return replays
+// longRun is how long a run takes that mostly waits: of these a few are run side by side.
+const (
+	longRun    = time.Second
+	longBeside = 6
+)
+
+// beside is how many runs of a counterexample are made at once where nothing else runs.
+func (w *Counterexample) beside(p *team) int {
+	if w.took < longRun {
+		return 1
 	}
-	share := time.Until(end) / 2 / time.Duration(left)
-	return min(replays, max(enoughToSay, int(share/took)))
+	return max(1, min(p.size, longBeside))
+}
+
+func (w *Counterexample) howMany(p *team) string {
+	if n := w.beside(p); n > 1 {
+		return fmt.Sprintf(" alone, %d at a time", n)
+	}
+	return " alone"
+}
+
+// runShare runs a counterexample as often as its share of the time allows, where so many are still to be measured: half of
+// the time is for what helps. The first runs tell how long one takes.
+func (h *Search) runShare(ctx context.Context, p *team, seen *shown, w *Counterexample, s *scenarios.Scenario, left, replays int) Rate {
+	end, bounded := ctx.Deadline()
+	now, run := time.Now(), seen.by(p, w.Signature)
+	if !bounded {
+		return h.runAlone(ctx, run, w, s, replays, w.beside(p))
+	}
+	r := h.runAlone(ctx, run, w, s, min(replays, max(enoughToSay, w.beside(p))), w.beside(p))
+	took := time.Since(now)
+	share := end.Sub(now) / 2 / time.Duration(left)
+	more := r.Runs * int(share-took) / int(max(took, 1))
+	more -= more % w.beside(p) // some at once take no less time than all
+	if more = min(more, replays-r.Runs); more > 0 {
+		r.add(h.runAlone(ctx, run, w, s, more, w.beside(p)))
+	}
+	return r
 }
 
 func (h *Search) conclude(o FinishOptions) {

@@ -47,7 +47,7 @@ func TestMeasuredByMany(t *testing.T) {
 	for i := range slices.Backward(finds) {
 		other := Assemble(o, nil)
 		other.Adopt(finds[i : i+1])
-		if err := other.Measure(t.Context(), m(), finish); err != nil {
+		if err := other.Measure(t.Context(), []Runner{m()}, finish); err != nil {
 			t.Fatal(err)
 		}
 		finds[i] = travels(t, other.Finds())[0]
@@ -87,19 +87,22 @@ func TestCostlyLast(t *testing.T) {
 	var want, tried []string
 	for _, w := range h.counterexamples[1:] {
 		w.took = time.Millisecond
-		want, tried = append(want, "run "+w.Name+" alone, 20 times"), append(tried, "try mitigations of "+w.Name)
+		want, tried = append(want, "run "+w.Name+" alone"), append(tried, "try mitigations of "+w.Name)
 	}
-	want = append(append(want, "run "+slow.Name+" alone, 4 times"), tried...)
-	want = append(want, "try mitigations of "+slow.Name, "run "+slow.Name+" alone, 16 times more")
+	want = append(append(want, "run "+slow.Name+" alone, 2 at a time"), tried...)
+	want = append(want, "try mitigations of "+slow.Name)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := h.Measure(ctx, m, o); err != nil {
+	if err := h.Measure(ctx, []Runner{m, m}, o); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
 	}
 	for _, w := range h.counterexamples {
+		if at := map[bool]int{true: 2}[w == slow]; w.Alone.Beside != at {
+			t.Errorf("%s: %d at a time, want %d", w.Name, w.Alone.Beside, at)
+		}
 		if w.Alone.Runs != 20 || w.Alone.Hits != 20 || w.unmeasured || w.untried || !strings.Contains(w.Schedule, "20 of 20") {
 			t.Errorf("%s: %+v, unmeasured %v, untried %v:\n%s", w.Name, w.Alone, w.unmeasured, w.untried, w.Schedule)
 		}

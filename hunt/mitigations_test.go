@@ -176,7 +176,7 @@ func TestRateTellsWhatWasMissed(t *testing.T) {
 		m := &model{discarded: func(s *scenarios.Scenario) (of, why string, _ bool) { return "pause: A", "not as it was meant", cannot }}
 		h := New(Options{Target: target(1, 1), Time: time.Minute})
 		defer h.stop()
-		got := h.rate(t.Context(), m, target(1, 1).schedule(workloads(target(1, 1))[0]), Signature{Anomaly: "granted-early"}, 4, nil)
+		got := h.rate(t.Context(), m, target(1, 1).schedule(workloads(target(1, 1))[0]), Signature{Anomaly: "granted-early"}, 4)
 		want := Rate{Runs: 4, Missed: 4}
 		if cannot {
 			want = Rate{Discarded: 5}

@@ -106,7 +106,7 @@ func Repeats(ctx context.Context, t Target, p Runner, all []*scenarios.Scenario,
 		}
 	}
 	for i := 0; best.Place < 0 && i < len(all) && ctx.Err() == nil; i++ {
-		rate := h.rate(ctx, p, all[i], like.Signature, onceMore, nil)
+		rate := h.rate(ctx, p, all[i], like.Signature, onceMore)
 		if runs += rate.Runs + rate.Discarded; rate.Hits > 0 {
 			tell(i, rate)
 			best = Repeated{Place: i, Signature: like.Signature, Rate: rate}

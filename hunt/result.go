@@ -203,6 +203,8 @@ type Rate struct {
 	// Missed are those of the runs in which a fault's trigger never came: that nothing broke
 	// in them says little.
 	Missed int `json:"missed,omitempty"`
+	// Beside is how many of the runs were made at once where the machine did nothing else; 0: one at a time, or it did.
+	Beside int `json:"beside,omitempty"`
 }
 
 // Helps reports whether a mitigation was seen to help: the faults took effect, and nothing failed.
@@ -213,6 +215,14 @@ func (r Rate) nearlyAlways() bool { return float64(r.Hits) >= 0.95*float64(r.Run
 
 // hitRate is the part of the runs that showed it.
 func (r Rate) hitRate() float64 { return float64(r.Hits) / float64(max(1, r.Runs)) }
+
+// add takes in more runs of the same.
+func (r *Rate) add(more Rate) {
+	r.Hits += more.Hits
+	r.Runs += more.Runs
+	r.Discarded += more.Discarded
+	r.Missed += more.Missed
+}
 
 func (r *Rate) take(hit bool) {
 	r.Runs++

@@ -68,7 +68,7 @@ func Shrink(ctx context.Context, t Target, p Runner, s *scenarios.Scenario, o Sh
 		out.Needed = nil // of another schedule
 	}
 	w := Counterexample{Signature: k.sig, Name: s.Name, Schedule: string(small.Write()), Alone: out.Rate}
-	h.without(ctx, p, &w)
+	h.without(ctx, p, &w, 1)
 	out.Without = w.Without
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -90,14 +90,14 @@ func Shrink(ctx context.Context, t Target, p Runner, s *scenarios.Scenario, o Sh
 // settle measures how often what is left shows itself, and takes back what was left away
 // last for as long as that is not nearly every time, or half as often as it came at first.
 func (k *shrinker) settle(ctx context.Context, s *scenarios.Scenario, replays int) (*scenarios.Scenario, Rate) {
-	rate := k.h.rate(ctx, k.runner, s, k.sig, replays, nil)
+	rate := k.h.rate(ctx, k.runner, s, k.sig, replays)
 	for !k.steadyEnough(rate) && len(k.acceptedSteps) > 0 && ctx.Err() == nil {
 		last := len(k.acceptedSteps) - 1
 		larger, err := scenarios.Parse(s.File, []byte(k.acceptedSteps[last]))
 		if err != nil {
 			break
 		}
-		again := k.h.rate(ctx, k.runner, larger, k.sig, replays, nil)
+		again := k.h.rate(ctx, k.runner, larger, k.sig, replays)
 		if again.hitRate() <= rate.hitRate() {
 			break // what is larger is no steadier
 		}

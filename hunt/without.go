@@ -13,9 +13,9 @@ const (
 	tellable = 0.3
 )
 
-// without runs a counterexample again without each of its faults: a fault is the cause of what does not
-// come without it.
-func (h *Search) without(ctx context.Context, p Runner, w *Counterexample) {
+// without runs a counterexample again without each of its faults, so many runs at once: a fault is the cause of what does
+// not come without it.
+func (h *Search) without(ctx context.Context, p Runner, w *Counterexample, beside int) {
 	s, err := w.scenario()
 	if err != nil || w.rate().hitRate() < tellable {
 		return
@@ -26,7 +26,7 @@ func (h *Search) without(ctx context.Context, p Runner, w *Counterexample) {
 		c.TriggeredFaults = slices.Delete(c.TriggeredFaults, i, i+1)
 		c.Expect = nil
 		if c = h.mutator.whole(c); c != nil && ctx.Err() == nil {
-			w.Without = append(w.Without, Mitigation{Name: st.Fault.Text, Rate: h.rate(ctx, p, c, w.Signature, withoutRuns, nil)})
+			w.Without = append(w.Without, Mitigation{Name: st.Fault.Text, Rate: h.rateBeside(ctx, p, c, w.Signature, withoutRuns, nil, beside)})
 		}
 	}
 }

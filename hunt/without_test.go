@@ -53,7 +53,7 @@ func TestWithout(t *testing.T) {
 			h := New(Options{Target: target(2, 1, "pause")})
 			defer h.stop()
 			w := &Counterexample{Signature: Signature{Anomaly: "granted-early"}, Schedule: string(s.Write()), Alone: c.came, Faults: 2}
-			h.without(t.Context(), c.m, w)
+			h.without(t.Context(), c.m, w, 1)
 			var got []string
 			for _, r := range w.Without {
 				got = append(got, strings.TrimPrefix(r.Name, "pause: ")+": "+shareOf(r.Rate))

@@ -189,7 +189,7 @@ func (w *worker) measure(ctx context.Context, j *job, i fleet.Item, r *fleet.Res
 	o.Replays, o.Tell = j.job.Hunt.Replays, w.o.Say
 	bounded, cancel := context.WithTimeout(ctx, j.job.Hunt.Finish/2)
 	defer cancel()
-	if err := s.Measure(bounded, h.runners[0], o); err != nil {
+	if err := s.Measure(bounded, h.runners, o); err != nil {
 		return nil, err
 	}
 	r.Found = 1

@@ -201,6 +201,9 @@ func rateWords(w *hunt.Counterexample) string {
 	if r.Runs == 0 {
 		r, how = w.Search, "beside other runs"
 	}
+	if r.Beside > 1 {
+		how = fmt.Sprintf("alone, %d at a time", r.Beside)
+	}
 	low, high := r.Interval()
 	text := fmt.Sprintf("%d of %d %s (95 %% interval: %.0f to %.0f %%)", r.Hits, r.Runs, how, 100*low, 100*high)
 	switch {
