@@ -191,10 +191,10 @@ func shows(part, whole Input, a Anomaly) bool {
 		if a.Name == "stale-write" && len(a.Effects) == 3 && whoWasLate(a) != whoWasLate(b) {
 			return false
 		}
-		// That one of several shares freed more shows in all of them together.
-		ofShares := a.Cause == freedMore && b.Cause == "granted-early" && slices.ContainsFunc(whole.Events, func(e history.Event) bool { return e.Shares() })
+		// That a release freed more may show in others of the lock.
+		others := a.Cause == freedMore && !strings.Contains(a.Explanation, "which had waited for it") && b.Cause != freedMore
 		return a.Name == b.Name && slices.Equal(a.Grants, b.Grants) && (a.Time == b.Time || longer) && slices.Equal(a.Effects, b.Effects) &&
-			(a.Cause == b.Cause || ofShares || !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
+			(a.Cause == b.Cause || others || !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
 	})
 }
 

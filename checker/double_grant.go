@@ -31,6 +31,9 @@ func findDoubleGrants(an *analysis) []Anomaly {
 		}
 		a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(d.older)
 		a.Sizes["overlap"] = until - newer.okT
+		if n := newer.lock.permits; n > 0 {
+			a.Sizes["permits"] = n
+		}
 		a.Explanation = fmt.Sprintf("%s by %s, while %s, and nothing had ended that: not released, no lease known to be over, no fault on them or on the service; %s held it for %s",
 			newer.gets(), format.Instant(newer.okT), d.holdWords(), d.all(), dur(a.Sizes["overlap"]))
 		switch w := wrong[newer]; {
@@ -38,11 +41,11 @@ func findDoubleGrants(an *analysis) []Anomaly {
 			a.Cause = "wrong-release"
 			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
 			refs = append(refs, w.by.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
-		case an.freeing[newer] != nil:
-			o := an.freeing[newer]
+		case an.freeing[newer].by != nil:
+			f := an.freeing[newer]
 			a.Cause = freedMore
-			a.Explanation += fmt.Sprintf("; %s, which had waited for it, was let in by a release of %s's at %s that left it with %s", newer.process, o.process, format.Instant(o.invT), d.older[0].process)
-			refs = append(refs, o.freedEvidence(newer)...)
+			a.Explanation += f.words(newer, d.older[0].process)
+			refs = append(refs, f.evidence(newer)...)
 		case d.release != nil:
 			a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", format.Instant(d.release.invT), d.release.process)
 		case an.holdRules.unrenewed(d):

@@ -2,10 +2,12 @@ package checker
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/internal/format"
 )
 
 // freedMore is the cause of a grant that came because a release freed more of the lock than its client gave back: other
@@ -20,27 +22,45 @@ const waitedMore = 5
 // reader whose share was forgotten before looks the same, since the writer waits for the last one that is known.
 const sharesFreed = 3
 
-// freeing is, by the grant that it let in, the release that freed more than it ought to have.
-type freeing map[*grant]*op
+// freed is a release that freed more than it ought to have.
+type freed struct {
+	by *op
+	// certain: it shows by itself. What else came so tells no more than that others of the lock did.
+	certain bool
+	// since: it had freed the lock before, and let another client in first.
+	since bool
+}
 
-// newFreeing looks for such a release before each grant that came too early, and no server's fault is suspected of. A lock
-// that lets clients in without one as well has another bug.
+// freeing is such releases by the grants that they let in.
+type freeing map[*grant]freed
+
+// newFreeing looks for such a release before each grant that came too early, and no server's fault is suspected of. One that
+// certainly let a client in tells what the others of that lock did; but a lock that lets clients in without one as well has
+// another bug.
 func newFreeing(o *overlaps, s *suspects) freeing {
-	out, without, shares := freeing{}, map[*lock]bool{}, map[*lock]int{}
+	out, without, first := freeing{}, map[*lock]bool{}, map[*grant]freed{}
+	shown, shares := map[*lock]bool{}, map[*lock]int{}
 	look := func(older []*grant, newer *grant) {
 		b := s.early[newer].suspect
 		if newer.lock.mutex() || b != nil && b.side == verdict.OnServer {
 			return
 		}
-		switch by := releaseBefore(older, newer); {
-		case by == nil:
-			without[newer.lock] = true
-		case !by.ofShare():
-			out[newer] = by
-		default:
-			out[newer] = by
-			shares[newer.lock]++
+		f, again := first[older[0]]
+		if f.since, f.certain = again, f.certain && !again; !again {
+			f = releaseBefore(older, newer)
+			first[older[0]] = f
 		}
+		switch {
+		case f.by == nil:
+			without[newer.lock] = true
+			return
+		case f.certain && f.by.ofShare():
+			shares[newer.lock]++
+			f.certain = false
+		case f.certain:
+			shown[newer.lock] = true
+		}
+		out[newer] = f
 	}
 	for _, e := range o.early {
 		look(e.older, e.newer)
@@ -48,27 +68,30 @@ func newFreeing(o *overlaps, s *suspects) freeing {
 	for _, d := range o.doubles {
 		look(d.older, d.newer)
 	}
-	maps.DeleteFunc(out, func(g *grant, by *op) bool { return without[g.lock] || by.ofShare() && shares[g.lock] < sharesFreed })
+	maps.DeleteFunc(out, func(g *grant, _ freed) bool {
+		return without[g.lock] || !shown[g.lock] && shares[g.lock] < sharesFreed
+	})
 	return out
 }
 
-// releaseBefore is the last release that may have let a waiting client in beside those who had the lock already; nil for
-// none.
-func releaseBefore(older []*grant, newer *grant) *op {
+// releaseBefore is the last release that may have let a client in beside those who had the lock already; nil for none.
+// It certainly did if the client had waited for longer than it did afterwards.
+func releaseBefore(older []*grant, newer *grant) freed {
 	list := newer.lock.released
 	n, _ := slices.BinarySearchFunc(list, newer.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	latest := slices.MaxFunc(older, func(a, b *grant) int { return cmp.Compare(a.okT, b.okT) })
 	for i := n - 1; i >= max(0, n-maxBetween) && list[i].invT > latest.okT; i-- {
 		o := list[i]
-		after := max(0, newer.lo-o.endT)
-		if newer.inv < 0 || after > prompt || o.invT-newer.invT <= waitedMore*after {
-			return nil
+		if o.typ != tOK || o.grant == nil || !givesBackLess(o, latest) {
+			continue
 		}
-		if o.typ == tOK && o.grant != nil && givesBackLess(o, latest) {
-			return o
+		after := max(0, newer.lo-max(o.endT, newer.invT))
+		if newer.inv < 0 || after > prompt {
+			return freed{}
 		}
+		return freed{by: o, certain: o.invT-newer.invT > waitedMore*after}
 	}
-	return nil
+	return freed{}
 }
 
 // givesBackLess says that a release leaves the lock with another grant, which had been there before: it is of an inner
@@ -81,10 +104,22 @@ func givesBackLess(o *op, other *grant) bool {
 // ofShare says that a reader gives back what it may still have had.
 func (o *op) ofShare() bool { return o.grant.mode == shared && o.grant.mayLast(o.invT) }
 
-// freedEvidence lists the events that show it. For the release of a share they cannot: its being one of several alike does.
-func (o *op) freedEvidence(newer *grant) []int32 {
-	if o.ofShare() {
+// words say what it did to the lock that who is left with holds.
+func (f freed) words(newer *grant, left string) string {
+	waited := ""
+	switch {
+	case f.since:
+		return fmt.Sprintf("; a release of %s's at %s that left it with %s had freed it before", f.by.process, format.Instant(f.by.invT), left)
+	case f.certain:
+		waited = ", which had waited for it,"
+	}
+	return fmt.Sprintf("; %s%s was let in by a release of %s's at %s that left it with %s", newer.process, waited, f.by.process, format.Instant(f.by.invT), left)
+}
+
+// evidence lists the events that show it.
+func (f freed) evidence(newer *grant) []int32 {
+	if !f.certain {
 		return nil
 	}
-	return []int32{o.grant.ok, o.inv, o.comp, newer.inv}
+	return []int32{f.by.grant.ok, f.by.inv, f.by.comp, newer.inv}
 }

@@ -70,10 +70,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
 			refs = append(refs, w.by.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
 		}
-		if o := an.freeing[newer]; o != nil {
+		if f, ok := an.freeing[newer]; ok {
 			a.Cause = freedMore
-			a.Explanation += fmt.Sprintf("; %s, which had waited for it, was let in by a release of %s's at %s that left it with %s", newer.process, o.process, format.Instant(o.invT), older.process)
-			refs = append(refs, o.freedEvidence(newer)...)
+			a.Explanation += f.words(newer, older.process)
+			refs = append(refs, f.evidence(newer)...)
 		}
 		for _, g := range e.older {
 			refs = an.tokens.believe(refs, g, newer)

@@ -26,9 +26,10 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 		a.Cause, what, unsure = newer.renewedEarly(e.from)
 		refs = append(refs, unsure...)
 	}
-	if newer.lock.permits > 0 {
+	if n := newer.lock.permits; n > 0 {
+		a.Sizes["permits"] = n
 		a.Explanation = fmt.Sprintf("%s by %s, while %s out: the leases of %s certainly had at least %s left",
-			what, format.Instant(e.from), permitWords(newer.lock.permits), e.processes(), dur(a.Sizes["remaining"]))
+			what, format.Instant(e.from), permitWords(n), e.processes(), dur(a.Sizes["remaining"]))
 		return refs
 	}
 	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.evidenceAt(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {

@@ -105,6 +105,8 @@ var advices = []advice{
 		"give the key the expiry that its client counts on, in the same step that takes it", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", atOnce, "two clients were granted the lock at the same moment: whether it is free and taking it are two steps",
 		"look and take in one step: set if absent, compare and swap, a unique key", "guides/mitigations.md#one-step"},
+	{"granted-early", "granted-early", ofPermits, "the service let more clients in than there are permits, while the leases of the others had time left",
+		"count those who hold a permit and take one in the same step; a permit is free when its own holder gives it back, or its lease is over", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", nil, "the service gave the lock away while another client's lease had time left",
 		"look in the evidence for what ended that lease: taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 
@@ -114,6 +116,8 @@ var advices = []advice{
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
+	{"double-grant", "", ofPermits, "the service let more clients in than there are permits",
+		"count those who hold a permit and take one in the same step; a permit is free when its own holder gives it back", "guides/mitigations.md#one-step"},
 	{"double-grant", "", nil, "the service granted the lock to two clients at once",
 		"see in the evidence what came between the two grants: if nothing did, look and take in one step; a release or a downgrade must leave what is still held", "guides/mitigations.md#one-step"},
 
@@ -351,6 +355,11 @@ func (s seen) early() []verdict.Early {
 		}
 	}
 	return out
+}
+
+// ofPermits fits a semaphore.
+func ofPermits(s seen) (string, bool) {
+	return "", len(s.list) > 0 && s.list[0].Sizes["permits"] > 0
 }
 
 // atOnce fits where the second grant came as soon as the first, most of the time.

@@ -95,7 +95,7 @@ func TestAdviceFits(t *testing.T) {
 		var out []checker.Anomaly
 		for i := range 9 {
 			out = append(out, checker.Anomaly{Name: "granted-early", Cause: "granted-early", Grants: []string{"a", fmt.Sprint("b", i), fmt.Sprint("c", i)},
-				Sizes: map[string]int64{"lease": 1000 * ms, "remaining": 400 * ms, "asked_before": asked}})
+				Sizes: map[string]int64{"lease": 1000 * ms, "remaining": 400 * ms, "asked_before": asked, "permits": 2}})
 		}
 		return out
 	}
@@ -115,7 +115,11 @@ func TestAdviceFits(t *testing.T) {
 		{"here and there", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, func(i int) int64 { return int64(i*100+50) * ms }, nil), "about", "", true},
 		{"at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(995*ms), nil), "at the same moment", "one-step", false},
 		{"the last of several permits, at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(ms), "at the same moment", "one-step", false},
-		{"the last of several permits, one after the other", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(0), "while another client's lease had time left", "one-step", false},
+		{"the last of several permits, one after the other", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(0), "more clients in than there are permits", "one-step", false},
+		{"permits without leases", checker.Group{Name: "double-grant"}, Run{}, []checker.Anomaly{{Name: "double-grant", Sizes: map[string]int64{"permits": 2}}}, "more clients in than there are permits", "one-step", false},
+		{"a mutex without leases", checker.Group{Name: "double-grant"}, Run{}, []checker.Anomaly{{Name: "double-grant"}}, "to two clients at once", "one-step", false},
+		{"an inner release", checker.Group{Name: "granted-early", Cause: "freed-more"}, Run{}, early(9, flat(400*ms), by("pause", verdict.OnClient)), "freed more of the lock than its client gave back", "wrong-release", false},
+		{"a counter that went back", checker.Group{Name: "token-reuse", Cause: "went-back"}, Run{}, []checker.Anomaly{{}}, "it expired, or was deleted or lost", "tokens", false},
 		{"a clock of a server", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("clock", verdict.OnServer)), "by the service's clock", "internals/clock.md", false},
 		{"a clock of a client", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("clock", verdict.OnClient)), "by a client's clock", "internals/clock.md", false},
 		{"a failover", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("failover", verdict.OnServer)), "that took over did not know", "lost-grants", false},
