@@ -16,7 +16,7 @@ const freedMore = "freed-more"
 
 // waitedMore is how many times as long as after the release a client must have waited before it: else
 // the release need not have been what let it in.
-const waitedMore = 5
+const waitedMore = 10
 
 // sharesFreed is how often a reader's release must have let a writer in beside other readers, each time that one was: a
 // reader whose share was forgotten before looks the same, since the writer waits for the last one that is known.
@@ -85,11 +85,10 @@ func releaseBefore(older []*grant, newer *grant) freed {
 		if o.typ != tOK || o.grant == nil || !givesBackLess(o, latest) {
 			continue
 		}
-		after := max(0, newer.lo-max(o.endT, newer.invT))
-		if newer.inv < 0 || after > prompt {
+		if newer.inv < 0 || newer.lo-max(o.endT, newer.invT) > prompt {
 			return freed{}
 		}
-		return freed{by: o, certain: o.invT-newer.invT > waitedMore*after}
+		return freed{by: o, certain: o.invT-newer.invT > waitedMore*max(0, newer.okT-o.endT)}
 	}
 	return freed{}
 }
@@ -97,12 +96,14 @@ func releaseBefore(older []*grant, newer *grant) freed {
 // givesBackLess says that a release leaves the lock with another grant, which had been there before: it is of an inner
 // entry, of a share, or of a grant that was no longer in force.
 func givesBackLess(o *op, other *grant) bool {
-	g := o.grant
-	return g.ofHold() == other.ofHold() || o.ofShare() || !g.mayLast(o.invT)
+	return o.grant.ofHold() == other.ofHold() || o.ofShare() || o.over()
 }
 
 // ofShare says that a reader gives back what it may still have had.
-func (o *op) ofShare() bool { return o.grant.mode == shared && o.grant.mayLast(o.invT) }
+func (o *op) ofShare() bool { return o.grant.mode == shared && !o.over() }
+
+// over says that a release is of a grant whose lease was over.
+func (o *op) over() bool { return !o.grant.hasNoLease() && !o.grant.mayLast(o.invT) }
 
 // words say what it did to the lock that who is left with holds.
 func (f freed) words(newer *grant, left string) string {
