@@ -130,13 +130,21 @@ func (w *Counterexample) Once() string {
 	return "after " + w.After + " on the same servers and clients"
 }
 
+// withoutFaults describes a schedule that no fault was in.
+const withoutFaults = "a schedule without faults"
+
+// NoFaultNear says that no fault was in the counterexample's schedule, nor in the one before it on its servers and clients.
+func (w *Counterexample) NoFaultNear() bool {
+	return w.Faults == 0 && (w.After == "" || w.After == withoutFaults)
+}
+
 // described is a schedule that ran, in a line: its faults.
 func described(s *scenarios.Scenario, out *Outcome) string {
 	if out.Discarded != "" {
 		return "a schedule that was discarded"
 	}
 	if len(s.TriggeredFaults) == 0 {
-		return "a schedule without faults"
+		return withoutFaults
 	}
 	text := "a schedule with "
 	for i, st := range s.TriggeredFaults {

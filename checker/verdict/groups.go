@@ -242,7 +242,7 @@ func (g *grouping) collect(order []int) []Group {
 		}
 		suspect := a.Suspect.Kind()
 		self := id{a.Name, a.Cause, suspect}
-		if a.ownStep() {
+		if a.OwnStep() {
 			self.suspect = ""
 		}
 		n, ok := groupOf[self]

@@ -154,8 +154,8 @@ var table = []AnomalyInfo{
 		Doc: "a client waited longer than is fair while others were granted the lock (only with --fair)"},
 }
 
-// ownStep says that one step of the lock itself is wrong, whichever fault makes it show.
-func (a *Anomaly) ownStep() bool {
+// OwnStep says that one step of the lock itself is wrong, whichever fault makes it show.
+func (a *Anomaly) OwnStep() bool {
 	line := info(a.Name)
 	if line == nil {
 		return false

@@ -154,7 +154,14 @@ func Causes(s *hunt.Shrunk) []string {
 // without them.
 func causeWords(w *hunt.Counterexample) []string {
 	if before := w.Once(); before != "" {
-		return []string{"unknown: it came once and never again, " + clip(before)}
+		once := "it came once and never again, " + clip(before)
+		switch {
+		case w.NoFaultNear():
+			return []string{hunt.NoFault, once}
+		case provesItself(w):
+			return []string{"which fault has a part in it is unknown: " + once}
+		}
+		return []string{"unknown: " + once}
 	}
 	if w.Faults == 0 {
 		out := []string{hunt.NoFault}
@@ -233,14 +240,20 @@ func mitigationWords(w *hunt.Counterexample) []string {
 	return out
 }
 
-// advice says what the anomaly of a counterexample is in plain words, and what prevents it: nothing of what came
-// once and never again.
+// provesItself says that the history of one run shows a wrong step of the lock, whichever fault makes it show.
+func provesItself(w *hunt.Counterexample) bool {
+	return w.Evidence != nil && w.Evidence.Anomaly.OwnStep()
+}
+
+// advice says what the anomaly of a counterexample is in plain words, and what prevents it: of what came once and never
+// again, only what no fault can have had a part in.
 func advice(w *hunt.Counterexample) (says, do []string) {
-	if w.Evidence == nil || w.Once() != "" {
+	once := w.Once() != ""
+	if w.Evidence == nil || once && !w.NoFaultNear() && !provesItself(w) {
 		return nil, nil
 	}
 	a := w.Evidence.Anomaly
-	if slices.ContainsFunc(w.Without, func(r hunt.Mitigation) bool { return bystander(w, r.Rate) }) {
+	if once || slices.ContainsFunc(w.Without, func(r hunt.Mitigation) bool { return bystander(w, r.Rate) }) {
 		a.Suspect = nil // what its history suspects may have had no part in it
 	}
 	happened, remedy, link := results.AdviceOn(a)

@@ -192,6 +192,40 @@ func TestOnceIsNotBlamedOnItsFaults(t *testing.T) {
 	}
 }
 
+// What came once is explained where no fault can have had a part: none was near, or one step of the lock is wrong.
+func TestOnceIsExplainedByItself(t *testing.T) {
+	race := verdict.Anomaly{Name: "granted-early", Cause: "granted-early", Grants: []string{"A.1", "B.1"},
+		Sizes: map[string]int64{"lease": 1000, "remaining": 999, "asked_before": 1}, Suspect: &verdict.Suspect{Fault: "pause", On: verdict.OnClient}}
+	release := verdict.Anomaly{Name: "wrong-release", Grants: []string{"A.1", "B.1", "C.1"}, Suspect: race.Suspect}
+	for _, c := range []struct {
+		name   string
+		a      verdict.Anomaly
+		faults int
+		after  string
+		want   string
+		not    string
+	}{
+		{"a race without a fault", race, 0, "a schedule without faults", "cause:       two clients were granted the lock at the same moment", "unknown"},
+		{"a race on servers that had a fault before", race, 0, "a schedule with kill: B when before B's write", "cause:       unknown: it came once and never again", "same moment"},
+		{"a race under a fault", race, 1, "", "cause:       unknown: it came once and never again", "same moment"},
+		{"a wrong release under a fault", release, 1, "", "which fault has a part in it is unknown: it came once and never again", "cause:       unknown"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := result()
+			w := r.Counterexamples[0]
+			w.Search, w.Alone, w.Without, w.After, w.Faults = hunt.Rate{Hits: 1, Runs: 4}, hunt.Rate{Runs: 20}, nil, c.after, c.faults
+			w.Anomaly, w.Cause, w.Evidence = c.a.Name, c.a.Cause, &hunt.Evidence{Anomaly: c.a}
+			var text bytes.Buffer
+			if err := Summary(&text, r, "dir"); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(text.String(), c.want) || strings.Contains(text.String(), c.not) {
+				t.Errorf("want %q and not %q:\n%s", c.want, c.not, text.String())
+			}
+		})
+	}
+}
+
 // A reason is one line, however many faults the schedules have that share it; what is not shown is counted.
 func TestUncovered(t *testing.T) {
 	r := &hunt.Result{Uncovered: []hunt.Uncovered{
