@@ -105,8 +105,10 @@ func (l *limit) admit() {
 
 const (
 	lookEvery = time.Second
-	// spare is the part of the processors' time up to which more runs are begun.
+	// spare is the part of the processors' time up to which more runs are begun, roomy that up to which servers of their
+	// own are started for more of them: that costs more, and each goes on to cost some.
 	spare = 0.75
+	roomy = 0.5
 	// disturbedRuns is the part of the runs that may be disturbed.
 	disturbedRuns = 0.05
 	// freeMemory is the part of the memory that stays free.
@@ -114,8 +116,8 @@ const (
 )
 
 // adjust draws the conclusion of a look: used is the part of the processors' time that was used, by
-// whomever, and free the part of the memory that is free.
-func (l *limit) adjust(used, free float64) {
+// whomever, and free the part of the memory that is free. It says whether there is room for more servers.
+func (l *limit) adjust(used, free float64) (room bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	disturbed := float64(l.busy) > disturbedRuns*float64(l.ended)
@@ -125,12 +127,14 @@ func (l *limit) adjust(used, free float64) {
 	case used < spare && free > freeMemory && l.full && !disturbed:
 		l.now = min(l.most, l.now+max(1, l.now/8))
 	}
+	room = used < roomy && free > freeMemory && l.busy == 0
 	l.full, l.ended, l.busy = l.running >= l.now, 0, 0
 	l.admit()
+	return room
 }
 
-// watch adjusts the limit until ctx ends.
-func (l *limit) watch(ctx context.Context) {
+// watch adjusts the limit until ctx ends, and calls grow whenever there is room for more servers.
+func (l *limit) watch(ctx context.Context, grow func()) {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
 	before, _ := processors()
@@ -144,7 +148,9 @@ func (l *limit) watch(ctx context.Context) {
 		if err != nil || now.all == before.all {
 			continue
 		}
-		l.adjust(float64(now.used-before.used)/float64(now.all-before.all), memory())
+		if l.adjust(float64(now.used-before.used)/float64(now.all-before.all), memory()) {
+			grow()
+		}
 		before = now
 	}
 }

@@ -15,21 +15,24 @@ func TestLimit(t *testing.T) {
 		full        bool
 		ended, busy int
 		want        int
+		room        bool
 	}{
-		{"the processors have time left", 6, 0.5, 0.9, true, 20, 0, 7},
-		{"many at once", 16, 0.5, 0.9, true, 50, 0, 18},
-		{"not all are used", 6, 0.5, 0.9, false, 20, 0, 6},
-		{"the processors are in use", 6, 0.8, 0.9, true, 20, 0, 6},
-		{"there is no memory", 6, 0.5, 0.1, true, 20, 0, 6},
-		{"runs are disturbed", 16, 0.5, 0.9, true, 20, 2, 14},
-		{"one run is disturbed", 16, 0.5, 0.9, true, 19, 1, 16},
-		{"never fewer than half of the first", 3, 1, 0.9, true, 4, 4, 3},
-		{"never more than the most", 24, 0.1, 0.9, true, 90, 0, 24},
+		{"the processors have time left", 6, 0.5, 0.9, true, 20, 0, 7, false},
+		{"many at once", 16, 0.5, 0.9, true, 50, 0, 18, false},
+		{"not all are used", 6, 0.5, 0.9, false, 20, 0, 6, false},
+		{"there is room", 6, 0.4, 0.9, false, 20, 0, 6, true},
+		{"there is room, and runs are disturbed", 6, 0.4, 0.9, false, 20, 1, 6, false},
+		{"the processors are in use", 6, 0.8, 0.9, true, 20, 0, 6, false},
+		{"there is no memory", 6, 0.4, 0.1, true, 20, 0, 6, false},
+		{"runs are disturbed", 16, 0.5, 0.9, true, 20, 2, 14, false},
+		{"one run is disturbed", 16, 0.5, 0.9, true, 19, 1, 16, false},
+		{"never fewer than half of the first", 3, 1, 0.9, true, 4, 4, 3, false},
+		{"never more than the most", 24, 0.1, 0.9, true, 90, 0, 24, true},
 	} {
 		l := newLimit(6, 24)
 		l.now, l.full, l.ended, l.busy = x.now, x.full, x.ended, x.busy
-		if l.adjust(x.used, x.free); l.now != x.want {
-			t.Errorf("%s: %d, want %d", x.name, l.now, x.want)
+		if room := l.adjust(x.used, x.free); l.now != x.want || room != x.room {
+			t.Errorf("%s: %d and room for servers %v, want %d and %v", x.name, l.now, room, x.want, x.room)
 		}
 	}
 	l := newLimit(1, 1)

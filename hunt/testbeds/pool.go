@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/picklock/picklock/clients"
@@ -148,10 +149,13 @@ type Pool struct {
 	limit  *limit
 	shared *testbed      // for what strikes only clients
 	own    chan *testbed // each for one run at a time
+	short  atomic.Bool   // since the last look a run had to wait for one of these
 	unlook context.CancelFunc
 	looks  sync.WaitGroup
 
 	mu       sync.Mutex
+	ownMade  int   // testbeds of own
+	ungrown  error // why there are no more of them
 	testbeds []*testbed
 	n        int
 }
@@ -174,13 +178,12 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Runner, error) {
 		return nil, err
 	}
 	// Those for schedules that strike a server are started when the first of these comes.
-	p.own = make(chan *testbed, min(n, apart(p.target)))
-	for range cap(p.own) {
-		l, err := p.prepare(p.o.Settings, p.o.Extra, 1)
-		if err != nil {
+	few := min(n, apart(p.target))
+	p.own = make(chan *testbed, min(n, mostApart*few))
+	for range few {
+		if err := p.addOwn(); err != nil {
 			return nil, err
 		}
-		p.own <- l
 	}
 	if err := p.shared.start(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -188,13 +191,44 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Runner, error) {
 	if p.o.AsCarried {
 		look, unlook := context.WithCancel(context.WithoutCancel(ctx))
 		p.unlook = unlook
-		p.looks.Go(func() { p.limit.watch(look) })
+		p.looks.Go(func() { p.limit.watch(look, p.grow) })
 	}
 	runners := make([]hunt.Runner, n)
 	for i := range runners {
 		runners[i] = &runner{pool: p}
 	}
 	return runners, nil
+}
+
+// mostApart is how many times as many testbeds with servers of their own there may be as there are at first.
+const mostApart = 2
+
+// addOwn prepares one more testbed with servers of its own.
+func (p *Pool) addOwn() error {
+	l, err := p.prepare(p.o.Settings, p.o.Extra, 1)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.ownMade++
+	p.mu.Unlock()
+	p.own <- l
+	return nil
+}
+
+// grow adds a testbed with servers of its own where a run had to wait for one. It is called while there is room for that.
+func (p *Pool) grow() {
+	p.mu.Lock()
+	full := p.ownMade == cap(p.own) || p.ungrown != nil
+	p.mu.Unlock()
+	if !p.short.Swap(false) || full {
+		return
+	}
+	if err := p.addOwn(); err != nil {
+		p.mu.Lock()
+		p.ungrown = err
+		p.mu.Unlock()
+	}
 }
 
 // openApart starts testbeds with one set of clients each, side by side.
@@ -300,7 +334,7 @@ func (p *Pool) Close() error {
 		p.looks.Wait()
 	}
 	p.mu.Lock()
-	testbeds := p.testbeds
+	testbeds, ungrown := p.testbeds, p.ungrown
 	p.mu.Unlock()
 	over := make(chan failure, len(testbeds))
 	for _, l := range testbeds {
@@ -310,5 +344,5 @@ func (p *Pool) Close() error {
 	for range testbeds {
 		all = append(all, <-over)
 	}
-	return once(all, len(testbeds))
+	return errors.Join(ungrown, once(all, len(testbeds)))
 }

@@ -51,6 +51,7 @@ func (r *runner) run(ctx context.Context, s *scenarios.Scenario, wait func(conte
 		select {
 		case on = <-p.own:
 		default:
+			p.short.Store(true)
 			r.Yield()
 			select {
 			case on = <-p.own:

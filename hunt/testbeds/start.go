@@ -28,9 +28,9 @@ func Jobs(t hunt.Target) int { return max(2, min(48, 12*runtime.NumCPU())) }
 
 // apart is how many testbeds with servers of their own keep this machine busy and not too busy.
 func apart(t hunt.Target) int {
-	perCPU := 5
+	perCPU := 3
 	if len(t.Servers) > 2 {
-		perCPU = 4
+		perCPU = 2
 	}
 	return max(1, min(16, perCPU*runtime.NumCPU()))
 }
