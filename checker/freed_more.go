@@ -124,3 +124,16 @@ func (f freed) evidence(newer *grant) []int32 {
 	}
 	return []int32{f.by.grant.ok, f.by.inv, f.by.comp, newer.inv}
 }
+
+// freedMeanwhile says that a release was under way, while both grants were given, that may have freed the older one. Else
+// two that come together are one look at a free lock.
+func freedMeanwhile(older, newer *grant) bool {
+	list := newer.lock.released
+	n, _ := slices.BinarySearchFunc(list, newer.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	for _, o := range list[max(0, n-maxBetween):n] {
+		if o.endT > older.lo && o.grant != nil && o.grant != older && o.grant != newer && givesBackLess(o, older) {
+			return true
+		}
+	}
+	return false
+}

@@ -343,12 +343,9 @@ func earlyOf(list []meeting) []verdict.Early {
 // early is how the older grant was given away. Of several, which together leave no room, the latest one tells whether the
 // newer grant came with it: the others had been there before.
 func (m meeting) early() verdict.Early {
-	if len(m.older) == 1 {
-		return verdict.Early{Lease: m.older[0].lease, Left: m.older[0].leaseLeft(m.at), Asked: m.older[0].okT - m.newer.lo}
-	}
 	latest := slices.MaxFunc(m.older, func(a, b *grant) int { return cmp.Compare(a.okT, b.okT) })
-	e := verdict.Early{Lease: latest.lease, Left: latest.leaseLeft(m.at), Asked: latest.okT - m.newer.lo, Crowd: true}
-	if !e.AtOnce() {
+	e := verdict.Early{Lease: latest.lease, Left: latest.leaseLeft(m.at), Asked: latest.okT - m.newer.lo, Crowd: len(m.older) > 1}
+	if e.Crowd && !e.AtOnce() || freedMeanwhile(latest, m.newer) {
 		e.Asked = 0
 	}
 	return e
