@@ -77,11 +77,11 @@ func newFreeing(o *overlaps, s *suspects) freeing {
 // releaseBefore is the last release that may have let a client in beside those who had the lock already; nil for none.
 // It certainly did if the client had waited for longer than it did afterwards.
 func releaseBefore(older []*grant, newer *grant) freed {
-	list := newer.lock.released
-	n, _ := slices.BinarySearchFunc(list, newer.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	latest := slices.MaxFunc(older, func(a, b *grant) int { return cmp.Compare(a.okT, b.okT) })
-	for i := n - 1; i >= max(0, n-maxBetween) && list[i].invT > latest.okT; i-- {
-		o := list[i]
+	for _, o := range slices.Backward(newer.lock.releasedBefore(newer.okT)) {
+		if o.invT <= latest.okT {
+			break
+		}
 		if o.typ != tOK || o.grant == nil || !givesBackLess(o, latest) {
 			continue
 		}
@@ -105,7 +105,7 @@ func (o *op) ofShare() bool { return o.grant.mode == shared && !o.over() }
 // over says that a release is of a grant whose lease was over.
 func (o *op) over() bool { return !o.grant.hasNoLease() && !o.grant.mayLast(o.invT) }
 
-// words say what it did to the lock that who is left with holds.
+// words explain it: whom it let in, and which client, left, still had the lock.
 func (f freed) words(newer *grant, left string) string {
 	waited := ""
 	switch {
@@ -128,9 +128,7 @@ func (f freed) evidence(newer *grant) []int32 {
 // freedMeanwhile says that a release was under way, while both grants were given, that may have freed the older one. Else
 // two that come together are one look at a free lock.
 func freedMeanwhile(older, newer *grant) bool {
-	list := newer.lock.released
-	n, _ := slices.BinarySearchFunc(list, newer.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
-	for _, o := range list[max(0, n-maxBetween):n] {
+	for _, o := range newer.lock.releasedBefore(newer.okT) {
 		if o.endT > older.lo && o.grant != nil && o.grant != older && o.grant != newer && givesBackLess(o, older) {
 			return true
 		}

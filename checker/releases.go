@@ -132,12 +132,17 @@ func (s *releaseSearch) between(victim, next *grant) *wrongRelease {
 // perhapsBetween says that a third client's release may have been carried out between two grants, and that no fault of the
 // service but one can have let the newer one in.
 func (s *releaseSearch) perhapsBetween(victim, next *grant, but *fault) bool {
-	list := next.lock.released
-	n, _ := slices.BinarySearchFunc(list, next.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	third := func(o *op) bool {
 		return o.typ == tOK && o.grant != nil && o.grant != victim && o.grant != next && o.endT > victim.lo
 	}
-	return slices.ContainsFunc(list[max(0, n-64):n], third) && !s.faults.mayDrop(victim, next.okT, but)
+	return slices.ContainsFunc(next.lock.releasedBefore(next.okT), third) && !s.faults.mayDrop(victim, next.okT, but)
+}
+
+// releasedBefore lists the last releases that were sent before a time, in their order. A bound keeps a hostile history from
+// making this quadratic.
+func (k *lock) releasedBefore(t int64) []*op {
+	n, _ := slices.BinarySearchFunc(k.released, t, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	return k.released[max(0, n-maxBetween):n]
 }
 
 // lost says that the grant of the release was no longer in force when that was sent, and because of which fault.

@@ -207,69 +207,6 @@ func first(a, b bool) int {
 	return 1
 }
 
-// measureIsolated measures how often a counterexample shows itself while nothing else is run; left is how many are still to
-// be measured.
-func (h *Search) measureIsolated(ctx context.Context, p *team, w *Counterexample, left, replays int) error {
-	s, err := w.scenario()
-	if err != nil {
-		return fmt.Errorf("read the schedule that was found: %w", err)
-	}
-	measure := func() {
-		var seen shown
-		defer func() {
-			if names := seen.list(); len(names) > 0 {
-				w.Anomalies = names // not those of what it was made of
-			}
-		}()
-		w.Alone = h.runShare(ctx, p, &seen, w, s, left, replays)
-	}
-	measure()
-	// What was made smaller at the price of its rate is taken back, step by step.
-	for !w.reliable() && len(w.acceptedSteps) > 0 && ctx.Err() == nil {
-		last := len(w.acceptedSteps) - 1
-		if s, err = scenarios.Parse(w.Name+".yaml", []byte(w.acceptedSteps[last])); err != nil {
-			return fmt.Errorf("read the schedule that was found: %w", err)
-		}
-		w.acceptedSteps, w.Needed = w.acceptedSteps[:last], nil
-		w.is(h.o.Target, s)
-		measure()
-	}
-	h.sign(w, s)
-	return nil
-}
-
-// measureMore adds to what measureIsolated has measured.
-func (h *Search) measureMore(ctx context.Context, p *team, w *Counterexample, times int) error {
-	s, err := w.scenario()
-	if err != nil {
-		return fmt.Errorf("read the schedule that was found: %w", err)
-	}
-	var seen shown
-	more := h.runAlone(ctx, seen.by(p, w.Signature), w, s, times, w.beside(p))
-	w.Alone.add(more)
-	for _, name := range seen.list() {
-		if !slices.Contains(w.Anomalies, name) {
-			w.Anomalies = append(w.Anomalies, name)
-		}
-	}
-	h.sign(w, s)
-	return nil
-}
-
-// runAlone runs a counterexample's schedule so many times, and keeps the evidence of one that showed it.
-func (h *Search) runAlone(ctx context.Context, p Runner, w *Counterexample, s *scenarios.Scenario, times, beside int) Rate {
-	r := h.rateBeside(ctx, p, s, w.Signature, times, func(out *Outcome) {
-		if e := evidenceOf(out, w.Signature); e != nil { // the explanation and the picture are of one run
-			w.Evidence = e
-			w.Explanation, _ = explain(out, w.Signature)
-		}
-	}, beside)
-	if beside > 1 {
-		r.Beside = beside
-	}
-	return r
-}
-
 // sign makes a schedule the scenario of the counterexample, as its file has it: with its name, what
 // was found, how often it came, and what is to be seen.
 func (h *Search) sign(w *Counterexample, s *scenarios.Scenario) {

@@ -193,8 +193,8 @@ func (a *AnomalyInfo) cause(name string) *Cause {
 	return &a.Causes[i]
 }
 
-// GeneralCause is the cause of an anomaly as every record of its bug tells it: the cause itself, or, where that is precise,
-// what else is said.
+// GeneralCause is the cause of an anomaly as every record of its bug tells it: the cause itself or, if that is precise,
+// the cause that a record names which does not tell it.
 func GeneralCause(anomaly, cause string) string {
 	line := info(anomaly)
 	if line == nil {

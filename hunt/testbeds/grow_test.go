@@ -35,7 +35,7 @@ func TestGrow(t *testing.T) {
 	}
 }
 
-// What keeps a testbed from being prepared is said when all are closed, and it is not tried again.
+// TestGrowFails: if a testbed cannot be prepared, no more are tried, and Close returns the error.
 func TestGrowFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(dir, nil, 0o644); err != nil {
