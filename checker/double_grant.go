@@ -40,14 +40,14 @@ func findDoubleGrants(an *analysis) []Anomaly {
 		case w != nil:
 			a.Cause = "wrong-release"
 			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
-			refs = append(refs, w.by.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
+			refs = append(refs, w.evidence(&an.tokens)...)
 		case an.freeing[newer].by != nil:
 			f := an.freeing[newer]
-			a.Cause = freedMore
+			a.Cause = f.cause()
 			a.Explanation += f.words(newer, d.older[0].process)
 			refs = append(refs, f.evidence(newer)...)
 		case d.release != nil:
-			a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", format.Instant(d.release.invT), d.release.process)
+			a.Explanation += d.release.foreignWords()
 		case an.holdRules.unrenewed(d):
 			a.Cause = notRenewed
 			a.Explanation += fmt.Sprintf("; the library of %s had promised to renew the lock by itself, and the lease that its client had asked for was over", d.older[0].process)

@@ -11,7 +11,8 @@ import (
 )
 
 // freedMore is the cause of a grant that came because a release freed more of the lock than its client gave back: other
-// entries of a reentrant lock, other readers' shares, another client's permit. Of a mutex that is a wrong-release.
+// entries of a reentrant lock, other readers' shares, another client's permit. Of a mutex that is a wrong-release, and is looked
+// for here only if no lease was promised: then nothing says that the next client's request came after the release.
 const freedMore = "freed-more"
 
 // waitedMore is how many times as long as after the release a client must have waited before it: else
@@ -40,9 +41,9 @@ type freeing map[*grant]freed
 func newFreeing(o *overlaps, s *suspects) freeing {
 	out, without, first := freeing{}, map[*lock]bool{}, map[*grant]freed{}
 	shown, shares := map[*lock]bool{}, map[*lock]int{}
-	look := func(older []*grant, newer *grant) {
+	look := func(older []*grant, newer *grant, renewed bool) {
 		b := s.early[newer].suspect
-		if newer.lock.mutex() || b != nil && b.side == verdict.OnServer {
+		if b != nil && b.side == verdict.OnServer || newer.lock.mutex() && (!older[0].hasNoLease() || o.wrong.began(newer) != nil) {
 			return
 		}
 		f, again := first[older[0]]
@@ -54,6 +55,8 @@ func newFreeing(o *overlaps, s *suspects) freeing {
 		case f.by == nil:
 			without[newer.lock] = true
 			return
+		case renewed:
+			return // it is early by more than its grant
 		case f.certain && f.by.ofShare():
 			shares[newer.lock]++
 			f.certain = false
@@ -63,10 +66,10 @@ func newFreeing(o *overlaps, s *suspects) freeing {
 		out[newer] = f
 	}
 	for _, e := range o.early {
-		look(e.older, e.newer)
+		look(e.older, e.newer, e.renewed)
 	}
 	for _, d := range o.doubles {
-		look(d.older, d.newer)
+		look(d.older, d.newer, false)
 	}
 	maps.DeleteFunc(out, func(g *grant, _ freed) bool {
 		return without[g.lock] || !shown[g.lock] && shares[g.lock] < sharesFreed
@@ -75,7 +78,8 @@ func newFreeing(o *overlaps, s *suspects) freeing {
 }
 
 // releaseBefore is the last release that may have let a client in beside those who had the lock already; nil for none.
-// It certainly did if the client had waited for longer than it did afterwards.
+// It certainly did if the client had waited for longer than it did afterwards: since the answer, or since the request if the answer
+// came after the grant.
 func releaseBefore(older []*grant, newer *grant) freed {
 	latest := slices.MaxFunc(older, func(a, b *grant) int { return cmp.Compare(a.okT, b.okT) })
 	for _, o := range slices.Backward(newer.lock.releasedBefore(newer.okT)) {
@@ -88,7 +92,11 @@ func releaseBefore(older []*grant, newer *grant) freed {
 		if newer.inv < 0 || newer.lo-max(o.endT, newer.invT) > prompt {
 			return freed{}
 		}
-		return freed{by: o, certain: o.invT-newer.invT > waitedMore*max(0, newer.okT-o.endT)}
+		after := newer.okT - o.endT
+		if after < 0 { // it may have been carried out long before its answer, or after the grant
+			after = newer.okT - o.invT
+		}
+		return freed{by: o, certain: o.invT-newer.invT > waitedMore*after}
 	}
 	return freed{}
 }
@@ -102,8 +110,8 @@ func givesBackLess(o *op, other *grant) bool {
 // ofShare says that a reader gives back what it may still have had.
 func (o *op) ofShare() bool { return o.grant.mode == shared && !o.over() }
 
-// over says that a release is of a grant whose lease was over.
-func (o *op) over() bool { return !o.grant.hasNoLease() && !o.grant.mayLast(o.invT) }
+// over says that a release is of a grant whose lease was over, or which had been released before.
+func (o *op) over() bool { return o.again() || !o.grant.hasNoLease() && !o.grant.mayLast(o.invT) }
 
 // words explain it: whom it let in, and which client, left, still had the lock.
 func (f freed) words(newer *grant, left string) string {
@@ -117,12 +125,20 @@ func (f freed) words(newer *grant, left string) string {
 	return fmt.Sprintf("; %s%s was let in by a release of %s's at %s that left it with %s", newer.process, waited, f.by.process, format.Instant(f.by.invT), left)
 }
 
+// cause is the name of such a release as a cause of a grant.
+func (f freed) cause() string {
+	if f.by.lock.mutex() {
+		return "wrong-release"
+	}
+	return freedMore
+}
+
 // evidence lists the events that show it.
 func (f freed) evidence(newer *grant) []int32 {
 	if !f.certain {
 		return nil
 	}
-	return []int32{f.by.grant.ok, f.by.inv, f.by.comp, newer.inv}
+	return append(f.by.evidence(), f.by.grant.ok, newer.inv)
 }
 
 // freedMeanwhile says that a release was under way, while both grants were given, that may have freed the older one. Else

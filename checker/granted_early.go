@@ -68,10 +68,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		if w := wrong[newer]; w != nil {
 			a.Cause = "wrong-release"
 			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
-			refs = append(refs, w.by.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
+			refs = append(refs, w.evidence(&an.tokens)...)
 		}
 		if f, ok := an.freeing[newer]; ok {
-			a.Cause = freedMore
+			a.Cause = f.cause()
 			a.Explanation += f.words(newer, older.process)
 			refs = append(refs, f.evidence(newer)...)
 		}

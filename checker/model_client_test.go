@@ -165,7 +165,7 @@ func (c *modelClient) section(g *modelGrant, steps int64, then func()) {
 				then()
 				return
 			}
-			c.ask(g, history.Release, then)
+			c.ask(g, history.Release, func() { c.releaseAgain(g, then) })
 			return
 		}
 		switch what := m.pick("what", 0, 9); {
@@ -196,6 +196,16 @@ func (c *modelClient) section(g *modelGrant, steps int64, then func()) {
 	})
 }
 
+// releaseAgain is a client that gives back what it has given back, now and then: not what it has entered and not left.
+func (c *modelClient) releaseAgain(g *modelGrant, then func()) {
+	if m := c.m; g.mode == history.Nested || m.nested && g.hold.entries > 0 || !m.chance("releases again", 15) {
+		then()
+		return
+	}
+	g.again = true
+	c.after(c.m.pick("again", 0, 40)*ms, func() { c.ask(g, history.Release, then) })
+}
+
 // ask is one request to the lock under a grant.
 func (c *modelClient) ask(g *modelGrant, f string, then func()) {
 	m := c.m
@@ -222,7 +232,7 @@ func (c *modelClient) ask(g *modelGrant, f string, then func()) {
 			e := m.event(c, history.OK, f, g.id)
 			switch {
 			case held:
-				e.Held = m.confirms || f == history.Holds
+				e.Held = m.confirms && !g.again || f == history.Holds
 				if f == history.Renew {
 					e.Since, e.Lease = sent, m.lease
 					g.until = max(g.until, sent+m.lease)

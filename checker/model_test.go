@@ -98,6 +98,7 @@ type modelGrant struct {
 	until int64 // by its own reckoning; 0 without a lease
 	token int64
 	over  bool // released, lost, or given up
+	again bool // it is released once more
 	mode  string
 }
 

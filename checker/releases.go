@@ -152,7 +152,7 @@ func (s *releaseSearch) lost(w *wrongRelease) bool {
 		w.set = s.faults.setForward(w.by.lo, w.victim.okT)
 		return w.set != nil
 	}
-	return w.release.untrue || !w.by.mayLast(w.release.invT)
+	return w.release.untrue || w.release.ofEnded()
 }
 
 // follows says that a release is of another client's grant, which victim's had certainly replaced, and that the service
@@ -166,5 +166,15 @@ func follows(o *op, victim, next *grant, t *tokens) bool {
 // foreign says that a release follows a victim's grant, and that its own need not have been in force, or that the
 // service falsely said that it was.
 func foreign(o *op, victim, next *grant, t *tokens) bool {
-	return follows(o, victim, next, t) && (o.untrue || !o.grant.mayLast(o.invT))
+	return follows(o, victim, next, t) && (o.untrue || o.ofEnded())
+}
+
+// ofEnded says that a release was sent when its grant was no longer in force: its lease was over, or its client had
+// released it before, and was answered.
+func (o *op) ofEnded() bool { return o.again() || !o.grant.mayLast(o.invT) }
+
+// again says that the client had released the grant before, and was answered.
+func (o *op) again() bool {
+	first := o.grant.release
+	return first.typ == tOK && first.endT < o.invT
 }

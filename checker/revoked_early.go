@@ -94,7 +94,7 @@ func revocation(an *analysis, s *statement, left int64) Anomaly {
 	processes := []string{g.process}
 	if o := foreignRelease(s); o != nil {
 		a.Cause = "wrong-release"
-		a.Explanation += fmt.Sprintf("; in between, at %s, %s had released what it was granted before, and the service agreed", format.Instant(o.invT), o.process)
+		a.Explanation += o.foreignWords()
 		processes = append(processes, o.process)
 	}
 	return an.evidence.finish(a, g.okT, an.suspects.revoked(s), processes...)

@@ -29,15 +29,14 @@ func findWrongReleases(an *analysis) []Anomaly {
 			continue
 		}
 		left := w.victim.leaseLeft(w.next.okT)
-		refs := append(w.victim.evidenceAt(w.next.okT), w.by.ok, w.next.ok, w.release.inv, w.release.comp,
-			w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim))
+		refs := append(w.victim.evidenceAt(w.next.okT), w.evidence(&an.tokens)...)
 		a := Anomaly{
 			Key: w.next.lock.name, Time: w.next.okT,
-			Grants: []string{w.by.id, w.victim.id, w.next.id}, Events: an.evidence.at(refs...),
+			Grants: []string{w.by.id, w.victim.id, w.next.id}, Events: an.evidence.at(append(refs, w.next.ok)...),
 			Sizes: map[string]int64{"remaining": left, "late": w.release.invT - w.victim.okT},
 			Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s's lease certainly had %s left",
 				w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT),
-				w.next.got(), format.Instant(w.next.okT), w.victim.process, dur(left)),
+				w.next.got(), format.Instant(w.next.okT), w.victim.process, dur(left)) + w.release.secondWords(),
 		}
 		out = append(out, an.evidence.finish(a, w.by.okT, an.suspects.released(w), w.by.process, w.victim.process, w.next.process))
 	}
@@ -49,10 +48,41 @@ func wrongWithoutLease(an *analysis, w *wrongRelease) Anomaly {
 	a := Anomaly{
 		Key: w.next.lock.name, Time: w.next.okT,
 		Grants: []string{w.by.id, w.victim.id, w.next.id},
-		Events: an.evidence.at(w.victim.ok, w.by.ok, w.next.ok, w.release.inv, w.release.comp, w.next.loEvidence(), an.tokens.orderEvidence(w.by, w.victim)),
+		Events: an.evidence.at(append(w.evidence(&an.tokens), w.victim.ok, w.next.ok)...),
 		Sizes:  map[string]int64{"late": w.release.invT - w.victim.okT},
 		Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s still held it",
-			w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT), w.next.got(), format.Instant(w.next.okT), w.victim.process),
+			w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT), w.next.got(), format.Instant(w.next.okT), w.victim.process) + w.release.secondWords(),
 	}
 	return an.evidence.finish(a, w.by.okT, an.suspects.released(w), w.by.process, w.victim.process, w.next.process)
+}
+
+// evidence lists the events that show that a release was of a grant no longer in force, and older than the victim's.
+func (w *wrongRelease) evidence(t *tokens) []int32 {
+	return append(w.release.evidence(), w.by.ok, w.next.loEvidence(), t.orderEvidence(w.by, w.victim))
+}
+
+// evidence lists the events of a release, with the answer to the first one of its grant if only that had ended the grant.
+func (o *op) evidence() []int32 {
+	refs := []int32{o.inv, o.comp}
+	if g := o.grant; o.again() && (g.hasNoLease() || g.mayLast(o.invT)) {
+		refs = append(refs, g.release.comp)
+	}
+	return refs
+}
+
+// foreignWords say of a release that it came between two grants, and was of an earlier one.
+func (o *op) foreignWords() string {
+	what := "had released what it was granted before"
+	if o.again() {
+		what = "had released a second time what it was granted before"
+	}
+	return fmt.Sprintf("; in between, at %s, %s %s, and the service agreed", format.Instant(o.invT), o.process, what)
+}
+
+// secondWords say of a release that its client had released the grant before; "" if it had not.
+func (o *op) secondWords() string {
+	if !o.again() {
+		return ""
+	}
+	return fmt.Sprintf("; it was the second release of %s's grant, which it had given back at %s", o.process, format.Instant(o.grant.release.endT))
 }

@@ -66,6 +66,9 @@ const (
 var (
 	byRelease = Cause{Name: "wrong-release", Says: "a client released another client's lock", Bug: true, OwnStep: true,
 		From: []Origin{{SameGrants, []string{"wrong-release"}}, {SameLock, []string{"wrong-release"}}}}
+	// freedForGood is byRelease of a lock that promises no lease: only if the next client had waited, or asked later, a record
+	// tells that it was the release.
+	freedForGood = Cause{Name: byRelease.Name, Says: byRelease.Says, Bug: true, OwnStep: true, Precise: true, From: byRelease.From}
 	// metUnderLock is what lets two clients in at once.
 	metUnderLock = Origin{SameGrants, []string{"wrong-release", "granted-early", "double-grant"}}
 
@@ -103,7 +106,7 @@ var table = []AnomalyInfo{
 			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
 		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
-		Causes: []Cause{byRelease, moreFreed, letEnd}},
+		Causes: []Cause{freedForGood, moreFreed, letEnd}},
 	{Name: "wrong-release", Property: Exclusion, Depth: 1, OwnStep: true,
 		Doc: "the release of a client that no longer held the lock freed another client's lock"},
 	{Name: "false-belief", Property: Exclusion, Depth: 2, SkewInvariant: true,
