@@ -19,6 +19,20 @@ const (
   B: await A granted, acquire, read, work 0.4 leases, write, release
   C: await B granted, acquire, release
 `
+	// In these A releases twice, and the second time others hold all that there is; C waits for it.
+	twiceProgram = `  A: acquire, read, release, await after B's work or 3 leases, release again
+  B: await A granted, acquire, read, work 0.2 leases, work 0.2 leases, write, release
+  C: await B granted, acquire, read, write, release
+`
+	readersTwiceProgram = `  A: acquire shared, read, release, await after B's work or 3 leases, release again
+  B: await A granted, acquire shared, read, work 0.2 leases, work 0.2 leases, release
+  C: await B granted, acquire, read, write, release
+`
+	permitsTwiceProgram = `  A: acquire, read, release, await after C's work or 3 leases, release again
+  B: await A granted, acquire, work 0.2 leases, work 0.2 leases, release
+  C: await A granted, acquire, work 0.2 leases, work 0.2 leases, release
+  D: await C granted, acquire, release
+`
 )
 
 // A lock of each kind does what its clients may expect, and a lock of no such kind is not judged by it: what readers
@@ -36,6 +50,10 @@ func TestScenariosOfKinds(t *testing.T) {
 		{"redis-lua", entriesProgram, ", stale-write, lost-update", 0}, // whose second acquire is passed over, and its last write
 		{"redis-semaphore", permitsProgram, "", 0},
 		{"redis-lua", readersProgram, "", 2},
+		{"redis-lua", twiceProgram, ", stale-write, lost-update, false-belief", 0},
+		{"redis-reentrant", twiceProgram, ", stale-write, lost-update, false-belief", 0},
+		{"redis-rwlock", readersTwiceProgram, ", stale-write, lost-update", 0},
+		{"redis-semaphore", permitsTwiceProgram, "", 0},
 	} {
 		t.Run(tt.lock, func(t *testing.T) {
 			t.Parallel()

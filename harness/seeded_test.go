@@ -37,6 +37,7 @@ var bugs = []kept{
 	{"cleans-up-at-start", "hunt kill:client", "granted-early"},
 	{"confirms-blindly", "sleeping-release", "false-belief"},
 	{"del-without-owner", "sleeping-release", "wrong-release"},
+	{"counts-readers", "hunt none", "granted-early"},
 	{"deletes-by-pattern", "hunt none", "granted-early"},
 	{"downgrade-in-two-steps", "hunt pause:client", "granted-early"},
 	{"entry-keeps-lease", "hunt none", "granted-early"},
@@ -92,7 +93,7 @@ var generic = []string{
 }
 
 // noMutex are the bugs of locks of other kinds. They are run without fencing: their clients write nothing.
-var noMutex = []string{"downgrade-in-two-steps", "entry-keeps-lease", "inner-release-frees", "reader-frees-all", "readers-share-lease"}
+var noMutex = []string{"counts-readers", "downgrade-in-two-steps", "entry-keeps-lease", "inner-release-frees", "reader-frees-all", "readers-share-lease"}
 
 // menagerie builds the seeded bugs's program and says which bugs have a control of their own.
 func menagerie(t *testing.T) (seeded string, own map[string]bool) {

@@ -18,14 +18,15 @@ const learnTries = 3
 // other must have waited: a lease that nobody renews is over by then.
 const keptFor, keptAtLeast = 1.6, 1.5
 
-// Learn finds out by a run what the lock can do: whether clients can ask it if they hold it, of which kind it is, and
-// whether it keeps a lock for a client that works for longer than the lease. It is needed of a lock that says so only
+// Learn finds out by a run what the lock can do: whether clients can ask it if they hold it, of which kind it is, whether
+// it answers who releases it twice, and whether it keeps a lock for a client that works for longer than the lease. It is needed of a lock that says so only
 // when it is opened, or not at all.
 func (t *Target) Learn(ctx context.Context, p Runner) error {
 	w := workload{name: asksHeld, programs: []scenarios.Program{
 		// What cannot be asked ends the run, and comes last.
-		scenarios.MustProgram(fmt.Sprintf("acquire, work %v leases, %s, release", keptFor, acts.Held), clientNames),
+		scenarios.MustProgram(fmt.Sprintf("await C done, acquire, work %v leases, %s, release", keptFor, acts.Held), clientNames),
 		scenarios.MustProgram("await A granted, acquire, release", clientNames),
+		scenarios.MustProgram("acquire, release, release again", clientNames),
 	}}
 	for range learnTries {
 		out, err := p.Run(ctx, t.schedule(w))
@@ -34,7 +35,8 @@ func (t *Target) Learn(ctx context.Context, p Runner) error {
 		}
 		t.Reentrant, t.Shared, t.Downgrades, t.Permits = out.Reentrant, out.Shared, out.Downgrades, out.Permits
 		t.Holds = slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.F == history.Holds && e.Type == history.OK })
-		t.Kept = kept(out.Events, t.TTL)
+		t.ReleasesTwice = releasesTwice(out.Events)
+		t.Kept = kept(out.Events, clientNames[2], t.TTL)
 		if !out.Busy {
 			return nil
 		}
@@ -42,12 +44,27 @@ func (t *Target) Learn(ctx context.Context, p Runner) error {
 	return nil
 }
 
-// kept says that the second client was not granted the lock before the first one's lease would have been over, had
-// nobody renewed it.
-func kept(events []history.Event, lease time.Duration) bool {
+// releasesTwice says that a second release of one grant was answered, and did not end the client's program.
+func releasesTwice(events []history.Event) bool {
+	released := map[string]bool{}
+	for _, e := range events {
+		if e.F != history.Release || e.Type == history.Invoke {
+			continue
+		}
+		if released[e.Grant] && answered(e) && !e.ClientFailed {
+			return true
+		}
+		released[e.Grant] = true
+	}
+	return false
+}
+
+// kept says that, of the clients but one, the second was not granted the lock before the first one's lease would have been over,
+// had nobody renewed it.
+func kept(events []history.Event, but string, lease time.Duration) bool {
 	var grants []history.Event
 	for _, e := range events {
-		if e.F == history.Acquire && e.Type == history.OK {
+		if e.F == history.Acquire && e.Type == history.OK && e.Process != but {
 			grants = append(grants, e)
 		}
 	}

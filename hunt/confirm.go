@@ -76,7 +76,7 @@ func (h *Search) repeatBeside(ctx context.Context, p Runner, s *scenarios.Scenar
 				r.Discarded++
 				continue
 			}
-			hit := slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() })
+			hit := slices.ContainsFunc(h.o.signatures(out.Verdict, s), sig.is)
 			if r.take(hit); !q.decided() {
 				q.take(hit)
 			}

@@ -266,7 +266,7 @@ func (h *Search) rateBeside(ctx context.Context, p Runner, s *scenarios.Scenario
 			if out.Discarded != "" {
 				r.Missed++
 			}
-			r.take(slices.ContainsFunc(h.o.signatures(out.Verdict, s), func(o Signature) bool { return o.root() == sig.root() }))
+			r.take(slices.ContainsFunc(h.o.signatures(out.Verdict, s), sig.is))
 		}
 	}
 	return r

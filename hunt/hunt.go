@@ -81,8 +81,10 @@ type Target struct {
 	Shared    bool // readers hold it together
 	// Downgrades: who has it alone can go on to share it.
 	Downgrades bool
-	Kept       bool     // its library or its session keeps it for longer than a lease while its client works
-	Kinds      []string // of faults that may be used, as "pause" or "kill:client"; nil: all
+	// ReleasesTwice: a client can release again what it has released, and is answered.
+	ReleasesTwice bool
+	Kept          bool     // its library or its session keeps it for longer than a lease while its client works
+	Kinds         []string // of faults that may be used, as "pause" or "kill:client"; nil: all
 }
 
 // clientNames are the names that schedules use.

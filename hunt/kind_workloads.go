@@ -78,7 +78,7 @@ func (w workload) manner(client, do string, nth int) string {
 				return history.Nested
 			case nth <= 0:
 				return ""
-			case m.Do == history.Release:
+			case m.Do == history.Release && !m.Again:
 				entries--
 			}
 		}

@@ -183,9 +183,21 @@ func TestLearn(t *testing.T) {
 		}
 		return out
 	}
+	grantedTo := func(client string, at float64) history.Event {
+		e := granted(at)[0]
+		e.Process = client
+		return e
+	}
+	releases := func(answers ...history.Type) (out []history.Event) {
+		for _, a := range answers {
+			out = append(out, history.Event{F: history.Release, Grant: "C.1", Type: history.Invoke}, history.Event{F: history.Release, Grant: "C.1", Type: a})
+		}
+		return out
+	}
 	for name, tc := range map[string]struct {
 		o           Outcome
 		holds, kept bool
+		twice       bool
 	}{
 		"nothing known":             {o: Outcome{}},
 		"reentrant":                 {o: Outcome{Reentrant: true}},
@@ -197,13 +209,54 @@ func TestLearn(t *testing.T) {
 		"granted to one alone":      {o: Outcome{Events: append(granted(0.1), held...)}, holds: true, kept: true},
 		"two of them hold it":       {o: Outcome{Events: granted(0.1, 0.1)}},
 		"no grant came of any kind": {o: Outcome{Events: held}, holds: true},
+		"of C nothing is learnt":    {o: Outcome{Events: []history.Event{grantedTo("C", 0), grantedTo("A", 0.1), grantedTo("B", 1.71)}}, kept: true},
+		"released twice":            {o: Outcome{Events: releases(history.OK, history.Fail)}, twice: true},
+		"released twice, and done":  {o: Outcome{Events: releases(history.OK, history.OK)}, twice: true},
+		"released once":             {o: Outcome{Events: releases(history.OK)}},
+		"the second unanswered":     {o: Outcome{Events: releases(history.OK, history.Info)}},
+		"ended by the second":       {o: Outcome{Events: append(releases(history.OK), history.Event{F: history.Release, Grant: "C.1", Type: history.Fail, ClientFailed: true})}},
+		"each released once":        {o: Outcome{Events: append(releases(history.OK), history.Event{F: history.Release, Grant: "A.1", Type: history.OK})}},
 	} {
 		on := ofKind("reentrant") // as nobody knows
 		if err := on.Learn(t.Context(), declares(tc.o)); err != nil {
 			t.Fatal(err)
 		}
-		if on.Reentrant != tc.o.Reentrant || on.Shared != tc.o.Shared || on.Permits != tc.o.Permits || on.Holds != tc.holds || on.Kept != tc.kept {
-			t.Errorf("%s: reentrant %v, shared %v, %d permits, holds %v, kept %v", name, on.Reentrant, on.Shared, on.Permits, on.Holds, on.Kept)
+		if on.Reentrant != tc.o.Reentrant || on.Shared != tc.o.Shared || on.Permits != tc.o.Permits || on.Holds != tc.holds || on.Kept != tc.kept || on.ReleasesTwice != tc.twice {
+			t.Errorf("%s: reentrant %v, shared %v, %d permits, holds %v, kept %v, releases twice %v", name, on.Reentrant, on.Shared, on.Permits, on.Holds, on.Kept, on.ReleasesTwice)
+		}
+	}
+}
+
+// Of a lock that answers a second release there is a program in which A releases twice, while all that can be held is held by
+// others, and one more client asks. Faults fall on A's first release alone.
+func TestReleasesTwice(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*Target)
+		want   string // A's program; "" for none
+	}{
+		"a mutex":                 {func(*Target) {}, "acquire, read, release, await after B's work or 3 leases, release again"},
+		"not answered":            {func(t *Target) { t.ReleasesTwice = false }, ""},
+		"readers":                 {func(t *Target) { t.Shared = true }, "acquire shared, read, release, await after B's work or 3 leases, release again"},
+		"two permits":             {func(t *Target) { t.Permits = 2 }, "acquire, read, release, await after C's work or 3 leases, release again"},
+		"more than are ever held": {func(t *Target) { t.Permits = 3 }, ""},
+	} {
+		on := target(1, 1)
+		on.ReleasesTwice = true
+		tt.change(&on)
+		got, faulty := "", 0
+		for p := range space(on, 1) {
+			if p.workload != twice {
+				continue
+			}
+			got = p.schedule.Programs["A"].String()
+			for _, st := range p.schedule.TriggeredFaults {
+				if faulty++; st.When.Client != "A" || st.When.Do != history.Release || st.When.Nth != 1 {
+					t.Errorf("%s: %s", name, st)
+				}
+			}
+		}
+		if got != tt.want || (faulty > 0) != (tt.want != "") {
+			t.Errorf("%s: %q with %d faults, want %q", name, got, faulty, tt.want)
 		}
 	}
 }

@@ -27,6 +27,7 @@ var narrow = map[string]struct {
 	longer:   {strikes: strayingOwner, ends: strayingEnds, soon: true},
 	waits:    {strikes: strayingWaiter, ends: longerThanLease, ignores: true},
 	stays:    {strikes: onServer, ends: stayEnds},
+	twice:    {strikes: atFirstRelease, soon: true},
 	secluded: {strikes: seclusion, ends: untilItWrites},
 }
 

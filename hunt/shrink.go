@@ -42,8 +42,20 @@ var ErrSeldom = errors.New("too seldom for it to be made smaller")
 // measure says how often the schedule shows the signature before anything is left away: what is
 // left must show it as often, or half as often where it is intermittent.
 func (k *shrinker) measure(ctx context.Context, s *scenarios.Scenario) (Rate, error) {
-	r, steady := k.h.repeatBeside(ctx, k.runner, s, k.sig, &sequential{}, 0, k.runsBeside(enoughHits))
-	k.runs += r.Runs + r.Discarded
+	steadily := func() (Rate, bool) {
+		r, steady := k.h.repeatBeside(ctx, k.runner, s, k.sig, &sequential{}, 0, k.runsBeside(enoughHits))
+		k.runs += r.Runs + r.Discarded
+		return r, steady
+	}
+	// What is left is to tell the cause as well as the whole does.
+	if k.sig.exact = k.sig.precise(); k.sig.exact {
+		r, steady := steadily()
+		if steady {
+			return r, nil
+		}
+		k.sig.exact = false
+	}
+	r, steady := steadily()
 	if steady || k.over(ctx) == timeOver {
 		return r, nil
 	}

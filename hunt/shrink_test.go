@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -222,4 +223,40 @@ func TestShrinkSchedule(t *testing.T) {
 	if _, err := Shrink(t.Context(), on, &model{}, s, ShrinkOptions{Budget: 1000}); !errors.Is(err, ErrHolds) {
 		t.Errorf("of what breaks nothing: %v", err)
 	}
+}
+
+// Of a cause that not every run tells, nothing is left away that it takes to tell it; unless the whole did not tell it
+// nearly always, either.
+func TestShrinkKeepsTheCause(t *testing.T) {
+	s, err := scenarios.Parse("s.yaml", []byte("name: mine\nabout: x\nlocks: [model]\nttl: 250ms\nclients:\n  A: acquire, work 0.5 leases, write, release\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	works := func(s *scenarios.Scenario) bool {
+		return slices.ContainsFunc(s.Programs["A"], func(m scenarios.Move) bool { return m.Do == scenarios.Work })
+	}
+	for _, tells := range []bool{true, false} {
+		n := 0
+		precise := func(s *scenarios.Scenario) bool { n++; return works(s) && (tells || n%2 == 0) }
+		m := &model{bugs: []bug{{"granted-early", "freed-more", precise}, {"granted-early", "granted-early", func(*scenarios.Scenario) bool { return true }}}}
+		got, err := Shrink(t.Context(), target(1, 1), firstOnly{m}, s, ShrinkOptions{Like: &Signature{Anomaly: "granted-early", Cause: "freed-more"}, Budget: 500, Replays: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		small, err := scenarios.Parse("s.yaml", []byte(got.Schedule))
+		if err != nil || works(small) != tells || got.Rate.Hits != 10 {
+			t.Errorf("told always: %v: %v, %+v\n%s", tells, err, got.Rate, got.Schedule)
+		}
+	}
+}
+
+// firstOnly is a model of which a run shows only one bug, the first.
+type firstOnly struct{ *model }
+
+func (f firstOnly) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+	out, err := f.model.Run(ctx, s)
+	if err == nil && len(out.Verdict.Anomalies) > 1 {
+		out.Verdict.Anomalies = out.Verdict.Anomalies[:1]
+	}
+	return out, err
 }

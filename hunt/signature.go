@@ -18,6 +18,8 @@ type Signature struct {
 	// InAcquire: a fault on a client begins while that client acquires the lock. What it is granted
 	// then may be over before it knows; the same fault later meets a client that knows its lease.
 	InAcquire bool `json:"in_acquire,omitempty"`
+
+	exact bool // only a run that tells the very cause shows it
 }
 
 // AfterLease is the cause of a stale write after expiry: the client's lease
@@ -75,6 +77,14 @@ func (s Signature) Takes() string {
 func (s Signature) root() string {
 	return s.Anomaly + "|" + verdict.GeneralCause(s.Anomaly, s.Cause)
 }
+
+// is says that another signature, of one run, shows this one.
+func (s Signature) is(o Signature) bool {
+	return o.root() == s.root() && (!s.exact || o.Cause == s.Cause)
+}
+
+// precise says that not every run that shows the signature tells its cause.
+func (s Signature) precise() bool { return verdict.GeneralCause(s.Anomaly, s.Cause) != s.Cause }
 
 // within says that whatever brings s about is among what brings o about.
 func (s Signature) within(o Signature) bool {

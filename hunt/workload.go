@@ -121,11 +121,17 @@ func workloads(t Target) []workload {
 			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release"})
 	}
 	texts = slices.Insert(texts, kindsFrom, kindWorkloads(t)...)
+	if t.ReleasesTwice {
+		texts = append(texts, releaseTwice(t))
+	}
 	if t.Kept {
 		texts = append(texts, longHolds...)
 	}
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
+		if t.ReleasesTwice && len(t.ClientNames()) == t.Permits+2 { // one waits while all permits are taken
+			texts = append(texts, releaseTwice(t))
+		}
 	}
 	var out []workload
 	for _, text := range texts {

@@ -50,6 +50,7 @@ type clientRunner struct {
 	entries int            // how often it believes to hold the lock: more than once only a reentrant one
 	shared  bool           // it shares the lock
 	second  bool           // it is that of the second key
+	former  bool           // it has released the lock since it last asked for it
 	expired bool           // and has seen that its lease is over: it changes nothing any more
 	kills   int            // of its process that it knows of
 }
@@ -122,7 +123,7 @@ func (c *clientRunner) pointless(m Move) bool {
 	case Wait:
 		return false
 	case history.Release:
-		return !held
+		return held == m.Again || m.Again && !c.former
 	case Work:
 		return !held || c.expired
 	case history.Write, history.Add, workloads.Downgrade:
@@ -188,7 +189,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		c.lasted(c.client, m.Do, began)
 	}
 	if dead {
-		c.entries, c.expired = 0, false
+		c.entries, c.expired, c.former = 0, false, false
 		_, err := c.died(ctx)
 		return err
 	}
@@ -198,7 +199,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 			c.entries++
 		}
 	case m.Do == history.Acquire:
-		c.entries, c.shared, c.second, c.expired = 0, m.Shared, m.Second, false
+		c.entries, c.shared, c.second, c.expired, c.former = 0, m.Shared, m.Second, false, false
 		if d.Outcome == workloads.Granted {
 			c.entries = 1
 			c.granted(c.client)
@@ -207,8 +208,10 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		c.shared = true
 	case m.Do == workloads.Downgrade && d.Outcome != workloads.Failed:
 		c.entries = 0 // nobody knows what it has
+	case m.Again:
 	case m.Do == history.Release:
 		c.entries--
+		c.former = c.entries == 0
 		c.expired = c.expired || c.entries > 0 && d.Outcome == workloads.NotHeld
 	case d.Outcome == workloads.Expired, d.Outcome == workloads.NotHeld:
 		c.expired = true
@@ -342,7 +345,7 @@ func (c *clientRunner) died(ctx context.Context) (bool, error) {
 		if !dead {
 			died := waited || kills != c.kills
 			if died {
-				c.entries, c.expired, c.kills = 0, false, kills
+				c.entries, c.expired, c.former, c.kills = 0, false, false, kills
 			}
 			return died, nil
 		}

@@ -24,6 +24,7 @@ type Move struct {
 	// Do is an act of workloads, or Work, or Wait.
 	Do     string
 	Shared bool   // of an acquire: together with others who share the lock
+	Again  bool   // of a release: of what the client has released since it last asked for the lock
 	Second bool   // of an acquire: of the second key, whose name begins with that of the first
 	Span   Span   // of Work: how long; of an acquire: how long it may wait, 0 for any time; of a renew: for how long it is repeated
 	Await  *Await // of Wait
@@ -52,10 +53,13 @@ func (m Move) words() string {
 	return workloads.Act{Do: m.Do, Mode: m.mode(), Second: m.Second}.String()
 }
 
-// mode is how an acquire asks for the lock, as history.Event has it.
+// mode is that of the act, as workloads.Act has it.
 func (m Move) mode() string {
-	if m.Shared {
+	switch {
+	case m.Shared:
 		return history.Shared
+	case m.Again:
+		return workloads.Again
 	}
 	return ""
 }
@@ -205,7 +209,7 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 		text, name = act, act
 	}
 	act, err := workloads.ParseAct(text)
-	if m.Do, m.Shared, m.Second = act.Do, act.Mode == history.Shared, act.Second; act.Mode == history.Nested {
+	if m.Do, m.Shared, m.Again, m.Second = act.Do, act.Mode == history.Shared, act.Mode == workloads.Again, act.Second; act.Mode == history.Nested {
 		err = fmt.Errorf("%q: say acquire: who holds a reentrant lock enters it once more by that", text)
 	}
 	if errors.Is(err, workloads.ErrNoAct) {

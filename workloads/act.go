@@ -26,13 +26,18 @@ const (
 	acquireNested = history.Acquire + " " + history.Nested
 )
 
+// Again is the mode of a release of what the client has released already, as a retry or a second clean-up would.
+const Again = "again"
+
+const releaseAgain = history.Release + " " + Again
+
 // ErrNoAct: a scripted client can do no such thing.
 var ErrNoAct = errors.New("no such act")
 
 // Act is what a scripted client is asked to do.
 type Act struct {
 	Do   string // Check, Held, or the operation
-	Mode string // of an acquire: as history.Event has it
+	Mode string // of an acquire: as history.Event has it; of a release: Again
 	// Second: the acquire is for the second key.
 	Second bool
 	// Span is how long an acquire may wait, or for how long the client goes on renewing; 0 for no such time.
@@ -99,5 +104,5 @@ func SpanWord(do string) string {
 
 // Acts lists what a program can have a scripted client do, in the order of a critical section.
 func Acts() []string {
-	return []string{history.Acquire, acquireShared, history.Read, Check, history.Write, history.Add, history.Renew, Held, Downgrade, history.Release}
+	return []string{history.Acquire, acquireShared, history.Read, Check, history.Write, history.Add, history.Renew, Held, Downgrade, history.Release, releaseAgain}
 }

@@ -27,6 +27,7 @@ type holding struct {
 	looking  sync.Mutex    // held while the client ignores what the library reports
 	until    atomic.Int64  // end of the lease as the client knows it (history.Now)
 	writes   int
+	released bool          // its release was asked for
 	overrun  time.Duration // how long a critical section lasts that is longer than its lease
 }
 
@@ -112,6 +113,8 @@ func (h *holding) do(ctx context.Context, r register.Request) (register.Reply, e
 func (h *holding) release(ctx context.Context) error {
 	h.stop()
 	h.watching.Wait()
+	again := h.released
+	h.released = true
 	h.c.emit(h.event(history.Invoke, history.Release))
 	ctx, cancel := context.WithTimeout(ctx, h.c.cfg.Timeout)
 	defer cancel()
@@ -120,7 +123,7 @@ func (h *holding) release(ctx context.Context) error {
 		return err
 	}
 	e := h.event(history.OK, history.Release)
-	e.Held = h.c.info.Confirms
+	e.Held = h.c.info.Confirms && !again // that nothing is left to release is no word on the grant
 	h.c.emit(e)
 	return nil
 }

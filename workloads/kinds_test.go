@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/picklock/picklock/history"
@@ -69,6 +70,52 @@ func TestScriptedEntries(t *testing.T) {
 	}
 	if got := w.under(); !slices.Equal(got, want) {
 		t.Errorf("events %q\nwant   %q", got, want)
+	}
+}
+
+// A client releases again what it has released since its last acquire: a confirmation of that is none, and nothing is released
+// again that is held, or under another key.
+func TestScriptedSecondReleases(t *testing.T) {
+	w := startScripted(t, strings.Replace(fmt.Sprintf(grantsKind, "reentrant"), `"renew"`, `"confirms": True, "renew"`, 1))
+	for _, x := range []struct {
+		act  string
+		want Outcome
+	}{
+		{releaseAgain, Failed},
+		{history.Acquire, Granted},
+		{releaseAgain, Failed},
+		{acquireNested, Granted},
+		{history.Release, Did},
+		{releaseAgain, Failed}, // it holds the outer entry
+		{history.Release, Did},
+		{releaseAgain, Did},
+		{releaseAgain, Did},
+		{history.Acquire, Granted},
+		{releaseAgain, Failed},
+		{history.Release, Did},
+		{"another key", ""},
+		{releaseAgain, Failed},
+	} {
+		if x.want == "" {
+			w.next++
+			if err := w.in.Encode(Command{Do: CommandKey, ID: w.next, Key: "k1"}); err != nil {
+				t.Fatal(err)
+			}
+			w.until(func(m Message) bool { return m.Done != nil && m.Done.ID == w.next })
+			continue
+		}
+		if got := w.do(x.act); got != x.want {
+			t.Errorf("%s: %s, want %s", x.act, got, x.want)
+		}
+	}
+	var got []string
+	for _, m := range w.seen {
+		if e := m.Event; e != nil && e.F == history.Release && e.Type == history.OK {
+			got = append(got, fmt.Sprint(e.Grant, " ", e.Held))
+		}
+	}
+	if want := []string{"A.2 true", "A.1 true", "A.1 false", "A.1 false", "A.3 true"}; !slices.Equal(got, want) {
+		t.Errorf("releases %q, want %q", got, want)
 	}
 }
 

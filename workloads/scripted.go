@@ -21,6 +21,7 @@ type script struct {
 	*client
 	second  bool          // its latest act asks for the second key
 	held    *holding      // what the register hears of
+	former  *holding      // what was released since the last acquire
 	entries []*holding    // of a reentrant lock: those that came after held, the innermost last
 	read    string        // the value that the grant read last
 	timeout time.Duration // of the Config
@@ -54,6 +55,7 @@ func (s *script) cancel() {
 // rekey leaves the key for another, with which the client is as patient as timeout says.
 func (s *script) rekey(key string, timeout time.Duration) {
 	s.end()
+	s.former = nil
 	s.cfg.KeyNames, s.cfg.Timeout = []string{key}, cmp.Or(timeout, s.timeout)
 }
 
@@ -68,6 +70,7 @@ var acts = map[string]func(*script, context.Context) (Outcome, error){
 	history.Add:     func(s *script, ctx context.Context) (Outcome, error) { return s.doWrite(ctx, history.Add) },
 	history.Renew:   (*script).doRenew,
 	history.Release: (*script).doRelease,
+	releaseAgain:    (*script).doReleaseAgain,
 	Check:           (*script).doCheck,
 	Held:            (*script).doHeld,
 }
@@ -110,6 +113,7 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 			}
 			if cmd.Do == CommandReopen {
 				s.end()
+				s.former = nil
 				done := &Done{ID: cmd.ID, Outcome: Did}
 				if err := c.reopen(ctx); err != nil {
 					done.Outcome, done.Error = Failed, err.Error()
@@ -200,6 +204,7 @@ func (s *script) end() {
 // doAcquire acquires the lock in a mode of history.Event, and gives up what was held before.
 func (s *script) doAcquire(ctx context.Context, mode string) (Outcome, error) {
 	s.drop()
+	s.former = nil
 	if mode == history.Shared && s.sharer == nil {
 		return Cannot, fmt.Errorf("lock %s cannot be shared: it is not of the kind %s", s.info.Name, clients.ReadWrite)
 	}
@@ -338,9 +343,18 @@ func (s *script) doRelease(ctx context.Context) (Outcome, error) {
 	if last := len(s.entries) - 1; last >= 0 {
 		h, s.entries = s.entries[last], s.entries[:last]
 	} else {
-		s.held = nil
+		s.held, s.former = nil, h
 	}
 	err := h.release(ctx)
+	return outcomeOf(err), err
+}
+
+// doReleaseAgain releases once more what the client released last.
+func (s *script) doReleaseAgain(ctx context.Context) (Outcome, error) {
+	if s.former == nil {
+		return Failed, errors.New("nothing was released since the last acquire")
+	}
+	err := s.former.release(ctx)
 	return outcomeOf(err), err
 }
 

@@ -94,7 +94,7 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []inte
 		if r.CheckLease && writes(a) {
 			c.add(scenarios.Move{Do: workloads.Check}, a.from, a.from)
 		}
-		c.add(scenarios.Move{Do: a.do}, a.from, a.to)
+		c.add(scenarios.Move{Do: a.do, Again: a.do == history.Release && held == ""}, a.from, a.to)
 		if last = a.to; a.do == history.Release {
 			held = ""
 		}

@@ -115,6 +115,7 @@ func (o *Options) take(target *hunt.Target, learnt hunt.Target, opened bool) (ag
 		*target = learnt
 	}
 	target.Kept = learnt.Kept && o.Learn == Everything
+	target.ReleasesTwice = learnt.ReleasesTwice && o.Learn == Everything
 	return !slices.Equal(had.ClientNames(), target.ClientNames())
 }
 

@@ -28,6 +28,8 @@ type recipe struct {
 	// What happens besides, where not nil.
 	opened            func(l *lock)
 	granted, released func(l *lock, h *hold)
+	// releasesAgain: who releases again what it has released last does the same step again.
+	releasesAgain bool
 	// keepConnection: one on which an answer is missing is used again.
 	keepConnection bool
 }
@@ -42,6 +44,7 @@ type lock struct {
 	hasty  *redis // with a time-out of its own
 	asked  int64  // when the latest request was sent, of a lock that makes it again
 	held   map[string]*hold
+	former *hold  // that was released last
 	key    string // that was asked for last
 	shared bool   // by a reader
 }

@@ -187,10 +187,13 @@ func (l *lock) handle(r request) (answer, error) {
 		return answer{Lease: h.lease.Milliseconds(), Since: h.since}, nil
 	case "release":
 		h := l.held[r.Key]
+		if h == nil && l.releasesAgain && l.former != nil && l.former.key == r.Key {
+			return answer{}, l.free(l, l.former)
+		}
 		if h == nil {
 			return answer{}, errNotHeld
 		}
-		l.held[r.Key] = h.outer
+		l.held[r.Key], l.former = h.outer, h
 		if l.released != nil {
 			l.released(l, h)
 		}
