@@ -37,7 +37,7 @@ type Options struct {
 	// an error of the client.
 	SaysSo func(error) bool
 	// Without are the parts that the lock's library cannot pass, or that the tests
-	// cannot do to it: Loss, Since, Vain, Cut, Kill.
+	// cannot do to it: Twice, Loss, Since, Vain, Cut, Kill.
 	Without []string
 }
 
@@ -49,6 +49,7 @@ const (
 
 // The parts of the contract that a lock may be tested without.
 const (
+	Twice = "twice" // a second release of a grant frees no other client's
 	Loss  = "loss"  // a holder that is cut off loses the lock to another, and reports it
 	Since = "since" // a lease begins with the request that was granted
 	Vain  = "vain"  // a client that gave up waiting holds nothing
@@ -79,7 +80,7 @@ func Run(t *testing.T, u Options) {
 		name string
 		test func(*testing.T, Options, []*Server)
 	}{
-		{"exclusion", testExclusion}, {Loss, testLoss}, {Since, testSince},
+		{"exclusion", testExclusion}, {Twice, testTwice}, {Loss, testLoss}, {Since, testSince},
 		{Vain, testTimeout}, {Cut, testCut}, {Kill, testKill},
 	} {
 		if !slices.Contains(u.Without, part.name) {

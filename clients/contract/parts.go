@@ -62,6 +62,40 @@ func testExclusion(t *testing.T, u Options, servers []*Server) {
 	}
 }
 
+// testTwice releases a grant twice. The second time another client has the lock, and keeps it; and the client can go on.
+func testTwice(t *testing.T, u Options, servers []*Server) {
+	ctx := Within(t, 60*time.Second)
+	one := func(name string) clients.Lock { return Open(t, u.Lock, name, Addrs(servers), 10*u.TTL) }
+	a, b, c := one("a"), one("b"), one("c")
+	take := func(l clients.Lock) clients.Grant {
+		t.Helper()
+		g, err := l.Acquire(ctx, "twice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	ga := take(a)
+	if err := a.Release(ctx, ga); err != nil {
+		t.Fatal(err)
+	}
+	gb := take(b)
+	if err := a.Release(ctx, ga); errors.Is(err, clients.ErrUnknown) && u.Lock.Library == nil {
+		t.Errorf("released twice: %v; want an error that wraps ErrNotHeld, or none", err) // a library may not say
+	}
+	if _, err := c.Acquire(Within(t, 300*time.Millisecond), "twice"); err == nil {
+		t.Error("a second release freed another client's lock")
+	}
+	if err := b.Release(ctx, gb); err != nil {
+		t.Error(err)
+	}
+	for _, l := range []clients.Lock{a, c, a} {
+		if err := l.Release(ctx, take(l)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // testLoss takes the lock from a holder that is cut off, and checks what its client reports
 // afterwards.
 func testLoss(t *testing.T, u Options, servers []*Server) {

@@ -128,7 +128,11 @@ func (l *etcdLock) Release(ctx context.Context, g clients.Grant) error {
 		// The key is still there, and has to be: see etcd-lock-delay.
 		return fmt.Errorf("etcd: release %s: the lease is over: %w", g.Key, clients.ErrNotHeld)
 	}
-	if err := ref.mutex.Unlock(ctx); err != nil {
+	err := ref.mutex.Unlock(ctx)
+	if errors.Is(err, concurrency.ErrLockReleased) { // its client had released it before
+		return fmt.Errorf("etcd: release %s: %w: %w", g.Key, clients.ErrNotHeld, err)
+	}
+	if err != nil {
 		l.giveUp(ref.session, true)
 		return fmt.Errorf("etcd: release %s: %w: %w", g.Key, clients.ErrUnknown, err)
 	}

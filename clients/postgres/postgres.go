@@ -134,11 +134,13 @@ func (p *postgres) session(ctx context.Context) (*pgSession, error) {
 	return s, nil
 }
 
+// pgIdle is the status of a session that is in no transaction.
+const pgIdle = 'I'
+
 // free takes a session back that holds nothing any more; one that is left in a
 // transaction is ended.
 func (p *postgres) free(s *pgSession) {
-	const idle = 'I'
-	if s.over() || s.conn.TxStatus() != idle {
+	if s.over() || s.conn.TxStatus() != pgIdle {
 		p.drop(s)
 		return
 	}

@@ -63,6 +63,9 @@ func (l pgXactLock) Release(ctx context.Context, g clients.Grant) error { return
 // commit ends the transaction that a grant is bound to.
 func (p *postgres) commit(ctx context.Context, g clients.Grant) error {
 	s := g.Ref.(*pgSession)
+	if !s.over() && s.conn.TxStatus() == pgIdle {
+		return fmt.Errorf("%s: release %s: %w: its transaction has ended before", p.name, g.Key, clients.ErrNotHeld)
+	}
 	_, tag, err := s.query(ctx, "COMMIT")
 	if err == nil && tag == "COMMIT" {
 		p.free(s)

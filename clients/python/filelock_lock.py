@@ -27,7 +27,7 @@ class Lock:
     def release(self, key):
         if key not in self.held:
             return False
-        self.held.pop(key).release()
+        self.held[key].release()
         return True
 
 

@@ -57,7 +57,7 @@ class Lock:
         if key not in self.held:
             return False
         try:
-            self.held.pop(key).release()
+            self.held[key].release()
         except ReleaseUnlockedLock as e:
             return bool(self.no_majority(e))
         return True

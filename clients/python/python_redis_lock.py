@@ -56,7 +56,7 @@ class Lock:
         if key not in self.held:
             return False
         try:
-            self.held.pop(key).release()
+            self.held[key].release()
         except redis_lock.NotAcquired:
             return False
         except redis.RedisError as e:

@@ -69,10 +69,10 @@ class Lock:
         if key not in self.held:
             return False
         try:
-            self.held.pop(key).release()
-        except LockNotOwnedError:
+            self.held[key].release()
+        except LockError:
             return False
-        except (LockError, RedisError) as e:
+        except RedisError as e:
             raise picklock.Unknown(str(e)) from e
         return True
 

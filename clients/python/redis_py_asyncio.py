@@ -6,7 +6,7 @@ import asyncio
 
 import redis.asyncio
 from redis.asyncio.lock import Lock as LibraryLock
-from redis.exceptions import LockNotOwnedError, RedisError
+from redis.exceptions import LockError, LockNotOwnedError, RedisError
 
 import picklock
 
@@ -29,7 +29,7 @@ class Lock:
     def call(self, coroutine):
         try:
             return self.loop.run_until_complete(coroutine)
-        except LockNotOwnedError:
+        except LockError:
             raise
         except RedisError as e:  # it may have taken effect or not
             raise picklock.Unknown(str(e)) from e
@@ -59,8 +59,8 @@ class Lock:
         if key not in self.held:
             return False
         try:
-            self.call(self.held.pop(key).release())
-        except LockNotOwnedError:
+            self.call(self.held[key].release())
+        except LockError:
             return False
         return True
 

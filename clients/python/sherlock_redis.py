@@ -52,7 +52,7 @@ class Lock:
     def release(self, key):
         if key not in self.held:
             return False
-        lock = self.held.pop(key)
+        lock = self.held[key]
         try:
             lock.release()
         except sherlock.LockException:

@@ -66,7 +66,7 @@ func TestNaiveContract(t *testing.T) {
 		// No lease, as if it had a session; and a client that is cut off in time keeps the
 		// lock, which is its flaw.
 		contract.Options{Lock: named("redis-setnx"), Start: one, Session: true, Without: append([]string{contract.Cut}, without...)},
-		contract.Options{Lock: named("redis-del"), Start: one, Cut: contract.Unknown, Without: without},
+		contract.Options{Lock: named("redis-del"), Start: one, Cut: contract.Unknown, Without: append([]string{contract.Twice}, without...)},
 		contract.Options{Lock: named("redis-replica"), Start: one, Cut: contract.Unknown, Without: without},
 		contract.Options{Lock: named("redlock-nocheck"), Start: five, Cut: contract.Definite, Without: without},
 		contract.Options{Lock: named("redlock-wallclock"), Start: five, Cut: contract.Definite, Without: without},

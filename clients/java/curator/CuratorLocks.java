@@ -31,6 +31,7 @@ public class CuratorLocks extends Adapter {
     private int permits;
     private final Map<String, InterProcessReadWriteLock> both = new ConcurrentHashMap<>(); // of rw: those of which one is held
     private final Map<String, InterProcessLock> held = new ConcurrentHashMap<>();
+    private final Map<String, Step> released = new ConcurrentHashMap<>(); // the releases of what was held last
     private final Map<String, org.apache.curator.framework.recipes.locks.Lease> leases = new ConcurrentHashMap<>(); // of a semaphore
 
     CuratorLocks(String type) { this.type = type; }
@@ -104,13 +105,18 @@ public class CuratorLocks extends Adapter {
         }
     }
 
-    /** Of a node that is gone too, without a word. */
+    private interface Step { void run() throws Exception; }
+
+    /** Of a node that is gone too, without a word. What was released is released once more. */
     public boolean release(String key) throws Unknown {
-        if (!held.containsKey(key) && !leases.containsKey(key)) return false;
+        if (held.containsKey(key)) released.put(key, held.remove(key)::release);
+        if (leases.containsKey(key)) released.put(key, leases.remove(key)::close);
+        if (!released.containsKey(key)) return false;
         try {
-            if (type.equals("semaphore")) leases.remove(key).close();
-            else held.remove(key).release();
+            released.get(key).run();
             return true;
+        } catch (IllegalMonitorStateException e) {
+            return false; // "You do not own the lock"
         } catch (Exception e) {
             throw new Unknown(e.toString());
         }

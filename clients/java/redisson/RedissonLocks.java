@@ -236,6 +236,7 @@ public class RedissonLocks extends Adapter {
         }
     }
 
+    /** The library is asked, too, to release once more what was released. */
     public boolean release(String key) throws Exception {
         ExecutorService owner = owners.remove(key);
         if (owner == null) return released(key);
@@ -247,8 +248,8 @@ public class RedissonLocks extends Adapter {
     private boolean released(String key) throws Unknown {
         if (!held.containsKey(key) && !ids.containsKey(key)) return false;
         try {
-            if (type.equals("semaphore")) return redisson.getPermitExpirableSemaphore(key).tryRelease(ids.remove(key));
-            RLock lock = held.remove(key);
+            if (type.equals("semaphore")) return redisson.getPermitExpirableSemaphore(key).tryRelease(ids.get(key));
+            RLock lock = held.get(key);
             for (int i = 0; i < nested; i++) lock.unlock();
             return true;
         } catch (IllegalMonitorStateException e) {

@@ -96,7 +96,7 @@ public class ShedLocks extends Adapter {
     public boolean release(String key) throws Unknown {
         if (!held.containsKey(key)) return false;
         try {
-            held.remove(key).unlock();
+            held.get(key).unlock();
             return true;
         } catch (RuntimeException e) {
             throw new Unknown(e.toString());

@@ -120,7 +120,7 @@ public class RegistryLocks extends Adapter {
     public boolean release(String key) throws Unknown {
         if (!held.containsKey(key)) return false;
         try {
-            held.remove(key).unlock();
+            held.get(key).unlock();
             return true;
         } catch (ConcurrentModificationException e) {
             return false;

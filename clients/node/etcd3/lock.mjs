@@ -38,7 +38,6 @@ async function acquire(key, timeoutMs) {
 async function release(key) {
   const lock = held.get(key);
   if (!lock) return false;
-  held.delete(key);
   try {
     await lock.release();
   } catch (e) {

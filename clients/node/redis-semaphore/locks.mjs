@@ -57,7 +57,6 @@ async function acquire(key, timeoutMs) {
 async function release(key) {
   const lock = held.get(key);
   if (!lock) return false;
-  held.delete(key);
   lock.held = false;
   try {
     await lock.release();

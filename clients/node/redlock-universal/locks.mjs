@@ -71,7 +71,6 @@ async function renew(key) {
 async function release(key) {
   if (!held.has(key)) return false;
   const { lock, handle } = held.get(key);
-  held.delete(key);
   let released;
   try {
     released = await lock.release(handle);

@@ -70,7 +70,6 @@ async function renew(key) {
 async function release(key) {
   const lock = held.get(key);
   if (!lock) return false;
-  held.delete(key);
   try {
     await (lock.release ?? lock.unlock).call(lock);
   } catch (e) {
