@@ -210,16 +210,24 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", format.Instant(f.begin))
 			why = blamed{suspect: &part{fault: f, side: verdict.OnClient}}
 		} else {
-			lost := g.acquireLost(unknown, best.from)
-			if lost != nil {
-				a.Cause = "lost-acquire"
+			lost, queued := g.acquireLost(unknown, best.from), g.queuedLost(unknown, best.from)
+			why = an.suspects.leftBehind(g, best.from)
+			switch {
+			case lost != nil:
+				a.Cause = lostAcquire
 				a.Explanation += fmt.Sprintf("; the acquire of %s at %s has no known outcome, and may have taken it", lost.process, format.Instant(lost.invT))
-			} else if g.releaseLost() {
+				if why.suspect == nil {
+					why = an.suspects.unanswered(lost)
+				}
+			case queued != nil:
+				a.Cause = lostAcquire
+				a.Explanation += fmt.Sprintf(", and released it; the acquire of %s at %s has no known outcome, and may have kept its place in the queue", queued.process, format.Instant(queued.invT))
+				if b := an.suspects.unanswered(queued); b.suspect != nil {
+					why = b
+				}
+			case g.releaseLost():
 				a.Cause = "lost-release"
 				a.Explanation += fmt.Sprintf(", whose release at %s %s", format.Instant(g.release.invT), g.release.cameTo())
-			}
-			if why = an.suspects.leftBehind(g, best.from); lost != nil && why.suspect == nil {
-				why = an.suspects.unanswered(lost)
 			}
 		}
 		if f, how := keptByClock(an, g, best); f != nil {
@@ -232,6 +240,9 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 	}
 	return an.evidence.finish(a, best.from, why, process)
 }
+
+// lostAcquire is the cause of a deadlock after an acquire of unknown outcome.
+const lostAcquire = "lost-acquire"
 
 // unknownAcquires lists the acquires of which nobody knows what came of them, by their ends.
 func (k *lock) unknownAcquires() []*op {
@@ -254,6 +265,26 @@ func (g *grant) acquireLost(unknown []*op, t int64) *op {
 		return nil
 	}
 	return unknown[n-1]
+}
+
+// queuedLost is the latest acquire of unknown outcome that ended before t, if g, the last grant, was released, and whoever was
+// granted the lock since that acquire had asked before it ended: they may have stood before it in a queue in which it still
+// has its place.
+func (g *grant) queuedLost(unknown []*op, t int64) *op {
+	n, _ := slices.BinarySearchFunc(unknown, t, func(o *op, t int64) int { return cmp.Or(cmp.Compare(o.endT, t), -1) })
+	if n == 0 || g.release == nil || g.release.typ != tOK || g.release.endT > t {
+		return nil
+	}
+	lost := unknown[n-1]
+	for _, since := range slices.Backward(g.lock.grants[:g.n+1]) {
+		if since.okT <= lost.endT {
+			break
+		}
+		if since.inv < 0 || since.invT >= lost.endT {
+			return nil
+		}
+	}
+	return lost
 }
 
 // releaseLost says that the service may not have carried out the release of g, however often its
