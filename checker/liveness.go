@@ -1,6 +1,10 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
 
 // judgeLiveness: is the lock granted when it is free?
 func judgeLiveness(an *analysis, anomalies int) Property {
@@ -44,6 +48,8 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 		why := "the run was too short to tell whether the lock comes back"
 		if n := an.faults.stallsAfter(last); n > 0 {
 			why = fmt.Sprintf("this machine stalled %s after that, which excuses it: run it again on a quieter one", of(n, "time"))
+		} else if o := heldForGood(an, last); o != nil {
+			why = fmt.Sprintf("the acquire of %s at %s has no known outcome, and may have taken the lock, which has no lease that would end", o.process, format.Instant(o.invT))
 		}
 		return Property{Valid: Unknown, Required: true, Why: "no grant came after the last fault was healed: " + why}
 	case an.stats.Contested == 0:
@@ -59,6 +65,26 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 		return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s after the last fault was healed; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(an.opt.Bound))}
 	}
 	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(an.opt.Bound))}
+}
+
+// heldForGood is the first acquire of unknown outcome that may have taken a lock without leases since its last grant, and for longer
+// than the bound after the last fault; nil for none.
+func heldForGood(an *analysis, last int64) *op {
+	if an.maxLease > 0 || an.last-last <= an.opt.Bound {
+		return nil
+	}
+	for _, k := range an.locks {
+		granted := int64(-1)
+		if n := len(k.grants); n > 0 {
+			granted = k.grants[n-1].okT
+		}
+		for _, o := range k.acquires {
+			if o.typ != tFail && o.endT > granted && an.last-o.endT > an.opt.Bound {
+				return o
+			}
+		}
+	}
+	return nil
 }
 
 // stallsAfter is how often this machine stalled after t.

@@ -94,6 +94,7 @@ func TestWhy(t *testing.T) {
 		{"a fault without an end", contested + "0.36- nemesis pause c1\n0.4-0.41 c1 acquire !timeout", Liveness, "fault pause was never healed, so nothing shows that the lock comes back"},
 		{"a fault from the beginning", "0-0.05 nemesis pause c1" + contested, Liveness, "2 grants after the last fault was healed; a lock that nobody held was never refused for longer than 5 s"},
 		{"stalls since", contested + "0.36-0.40 nemesis pause c1\n0.42-0.52 nemesis stall\n0.54-0.64 nemesis stall", Liveness, "no grant came after the last fault was healed: this machine stalled 2 times after that, which excuses it: run it again on a quieter one"},
+		{"a request that may hold a lock without leases", strings.ReplaceAll(contested, " lease=1", "") + "0.36-0.37 c3 acquire ?\n0.38-0.40 nemesis pause c1\n0.50-7.0 c4 acquire !timeout", Liveness, "no grant came after the last fault was healed: the acquire of c3 at 0.360 s has no known outcome, and may have taken the lock, which has no lease that would end"},
 		{"a stall before", contested + "0.36-0.37 nemesis stall\n0.38-0.40 nemesis pause c1", Liveness, "no grant came after the last fault was healed: the run was too short to tell whether the lock comes back"},
 		{"a fault in the first instant", "0-0 nemesis pause c1\n0-0 c1 acquire c1.1 lease=1", Liveness, "no grant came after the last fault was healed: the run was too short to tell whether the lock comes back"},
 	} {
