@@ -115,14 +115,17 @@ func (o *op) over() bool { return o.again() || !o.grant.hasNoLease() && !o.grant
 
 // words explain it: whom it let in, and which client, left, still had the lock.
 func (f freed) words(newer *grant, left string) string {
-	waited := ""
+	waited, which := "", "a"
+	if f.by.again() {
+		which = "a second"
+	}
 	switch {
 	case f.since:
-		return fmt.Sprintf("; a release of %s's at %s that left it with %s had freed it before", f.by.process, format.Instant(f.by.invT), left)
+		return fmt.Sprintf("; %s release of %s's at %s that left it with %s had freed it before", which, f.by.process, format.Instant(f.by.invT), left)
 	case f.certain:
 		waited = ", which had waited for it,"
 	}
-	return fmt.Sprintf("; %s%s was let in by a release of %s's at %s that left it with %s", newer.process, waited, f.by.process, format.Instant(f.by.invT), left)
+	return fmt.Sprintf("; %s%s was let in by %s release of %s's at %s that left it with %s", newer.process, waited, which, f.by.process, format.Instant(f.by.invT), left)
 }
 
 // cause is the name of such a release as a cause of a grant.
