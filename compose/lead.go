@@ -90,19 +90,30 @@ func (m *Members) named(text string) string {
 func (m *Members) Takeover() time.Duration {
 	longest := time.Duration(0)
 	for _, s := range m.def.Servers() {
-		d, _ := s.Spec.takeover() // checked when the file was read
+		d, _ := length("takeover", s.Spec.Takeover) // checked when the file was read
 		longest = max(longest, d)
 	}
 	return longest
 }
 
-func (s Spec) takeover() (time.Duration, error) {
-	if s.Takeover == "" {
+// ShortestLease is the shortest lease or session that all servers of the cluster keep; 0 for any.
+func (d *Definition) ShortestLease() time.Duration {
+	longest := time.Duration(0)
+	for _, s := range d.Servers() {
+		lease, _ := length("shortest_lease", s.Spec.ShortestLease) // checked when the file was read
+		longest = max(longest, lease)
+	}
+	return longest
+}
+
+// length reads a length of time of a field of x-picklock; 0 for "".
+func length(field, text string) (time.Duration, error) {
+	if text == "" {
 		return 0, nil
 	}
-	d, err := time.ParseDuration(s.Takeover)
+	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("x-picklock: takeover %q: want a length of time, as 4s", s.Takeover)
+		return 0, fmt.Errorf("x-picklock: %s %q: want a length of time, as 4s", field, text)
 	}
 	return d, nil
 }

@@ -65,6 +65,9 @@ type Spec struct {
 	// Takeover is how long the others may need to replace this server when it leads
 	// and is gone, by their own settings ("4s"); "" if none does.
 	Takeover string `mapstructure:"takeover"`
+	// ShortestLease is the shortest lease or session that the server keeps ("1s"): a request for a shorter one is rounded up
+	// or refused. "" if it keeps any.
+	ShortestLease string `mapstructure:"shortest_lease"`
 	// Promote makes a replica the one that leads, and Follow makes a server the
 	// replica of the one at {addr} and {port}; nil where there are no replicas.
 	Promote *Probe `mapstructure:"promote"`
@@ -339,8 +342,10 @@ func (s *Service) check() error {
 			return err
 		}
 	}
-	if _, err := s.Spec.takeover(); err != nil {
-		return err
+	for name, text := range map[string]string{"takeover": s.Spec.Takeover, "shortest_lease": s.Spec.ShortestLease} {
+		if _, err := length(name, text); err != nil {
+			return err
+		}
 	}
 	probes := []*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow, s.Spec.Version}
 	if s.Spec.Log != nil {

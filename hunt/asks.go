@@ -36,12 +36,30 @@ func (t *Target) Learn(ctx context.Context, p Runner) error {
 		t.Reentrant, t.Shared, t.Downgrades, t.Permits = out.Reentrant, out.Shared, out.Downgrades, out.Permits
 		t.Holds = slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.F == history.Holds && e.Type == history.OK })
 		t.ReleasesTwice = releasesTwice(out.Events)
+		t.Granted = granted(out.Events)
 		t.Kept = kept(out.Events, clientNames[2], t.TTL)
 		if !out.Busy {
 			return nil
 		}
 	}
 	return nil
+}
+
+// granted is the shortest lease of the grants; 0 if one has none.
+func granted(events []history.Event) time.Duration {
+	shortest := time.Duration(0)
+	for _, e := range events {
+		if e.F != history.Acquire || e.Type != history.OK {
+			continue
+		}
+		if e.Lease == 0 {
+			return 0
+		}
+		if lease := time.Duration(e.Lease); shortest == 0 || lease < shortest {
+			shortest = lease
+		}
+	}
+	return shortest
 }
 
 // releasesTwice says that a second release of one grant was answered, and did not end the client's program.

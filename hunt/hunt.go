@@ -81,6 +81,8 @@ type Target struct {
 	Shared    bool // readers hold it together
 	// Downgrades: who has it alone can go on to share it.
 	Downgrades bool
+	// Granted is the lease that the lock grants if its clients ask for TTL; 0 if that is not known, or if it grants none.
+	Granted time.Duration
 	// ReleasesTwice: a client can release again what it has released, and is answered.
 	ReleasesTwice bool
 	Kept          bool     // its library or its session keeps it for longer than a lease while its client works

@@ -198,6 +198,7 @@ func TestLearn(t *testing.T) {
 		o           Outcome
 		holds, kept bool
 		twice       bool
+		granted     time.Duration
 	}{
 		"nothing known":             {o: Outcome{}},
 		"reentrant":                 {o: Outcome{Reentrant: true}},
@@ -210,6 +211,8 @@ func TestLearn(t *testing.T) {
 		"two of them hold it":       {o: Outcome{Events: granted(0.1, 0.1)}},
 		"no grant came of any kind": {o: Outcome{Events: held}, holds: true},
 		"of C nothing is learnt":    {o: Outcome{Events: []history.Event{grantedTo("C", 0), grantedTo("A", 0.1), grantedTo("B", 1.71)}}, kept: true},
+		"the shorter lease":         {o: Outcome{Events: []history.Event{{F: history.Acquire, Type: history.OK, Lease: 2e9}, {F: history.Acquire, Type: history.OK, Lease: 1e9}}}, granted: time.Second},
+		"one without a lease":       {o: Outcome{Events: []history.Event{{F: history.Acquire, Type: history.OK, Lease: 2e9}, {F: history.Acquire, Type: history.OK}}}},
 		"released twice":            {o: Outcome{Events: releases(history.OK, history.Fail)}, twice: true},
 		"released twice, and done":  {o: Outcome{Events: releases(history.OK, history.OK)}, twice: true},
 		"released once":             {o: Outcome{Events: releases(history.OK)}},
@@ -221,8 +224,8 @@ func TestLearn(t *testing.T) {
 		if err := on.Learn(t.Context(), declares(tc.o)); err != nil {
 			t.Fatal(err)
 		}
-		if on.Reentrant != tc.o.Reentrant || on.Shared != tc.o.Shared || on.Permits != tc.o.Permits || on.Holds != tc.holds || on.Kept != tc.kept || on.ReleasesTwice != tc.twice {
-			t.Errorf("%s: reentrant %v, shared %v, %d permits, holds %v, kept %v, releases twice %v", name, on.Reentrant, on.Shared, on.Permits, on.Holds, on.Kept, on.ReleasesTwice)
+		if on.Reentrant != tc.o.Reentrant || on.Shared != tc.o.Shared || on.Permits != tc.o.Permits || on.Holds != tc.holds || on.Kept != tc.kept || on.ReleasesTwice != tc.twice || on.Granted != tc.granted {
+			t.Errorf("%s: reentrant %v, shared %v, %d permits, holds %v, kept %v, releases twice %v, granted %v", name, on.Reentrant, on.Shared, on.Permits, on.Holds, on.Kept, on.ReleasesTwice, on.Granted)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/hunt/record"
@@ -74,7 +75,7 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 		}
 	}
 	counterexample := counterexamples[0]
-	tries, b, ignore, err := o.build(loaded, counterexample)
+	tries, b, ignore, err := o.build(ctx, loaded, counterexample)
 	if err != nil {
 		return usage(fmt.Errorf("%s: %w", path, err))
 	}
@@ -129,8 +130,20 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 	return o.print(shrunk{small, b})
 }
 
+// shortestLease is the shortest lease that a lock keeps: of a user's program, that of the servers that it runs on.
+func shortestLease(ctx context.Context, info clients.Info, cluster string) (time.Duration, error) {
+	if !info.Declares || cluster == "" || cluster == "none" {
+		return info.MinTTL, nil
+	}
+	def, err := compose.Load(ctx, cluster)
+	if err != nil {
+		return 0, err
+	}
+	return max(info.MinTTL, def.ShortestLease()), nil
+}
+
 // build reads a run's record and builds schedules from it.
-func (o *shrinkFlags) build(loaded *results.Loaded, counterexample hunt.Broken) ([]record.Try, *built, bool, error) {
+func (o *shrinkFlags) build(ctx context.Context, loaded *results.Loaded, counterexample hunt.Broken) ([]record.Try, *built, bool, error) {
 	run := loaded.Run
 	if run.Register != "" {
 		return nil, nil, false, fmt.Errorf("%w: its register was %s, and a schedule is run with picklock's own", record.ErrNoSchedule, run.Register)
@@ -164,7 +177,11 @@ func (o *shrinkFlags) build(loaded *results.Loaded, counterexample hunt.Broken) 
 	}
 	lease := o.ttl
 	if lease == 0 {
-		lease = min(run.TTL, max(shortLease, info.MinTTL))
+		kept, err := shortestLease(ctx, info, run.Cluster)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		lease = min(run.TTL, max(shortLease, kept))
 	}
 	events, err := history.ReadFile(loaded.Dir.History())
 	if err != nil {

@@ -71,8 +71,18 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	if s.Cluster == "" {
 		s.Cluster = info.Cluster
 	}
+	var def *compose.Definition
+	if s.Cluster != "" && s.Cluster != "none" {
+		var err error
+		if def, err = compose.Load(ctx, s.Cluster); err != nil {
+			return hunt.Target{}, fmt.Errorf("%w: %w", harness.ErrUsage, err)
+		}
+	}
 	if s.TTL == 0 {
 		s.TTL, o.chosen = max(shortest, info.MinTTL), true
+		if info.Declares && def != nil { // nobody else knows what it keeps to
+			s.TTL = max(s.TTL, def.ShortestLease())
+		}
 		if info.Library != nil {
 			s.TTL = max(s.TTL, info.Library.Cold)
 		}
@@ -95,11 +105,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	if o.Runtime != "local" {
 		t.Runtime = o.Runtime
 	}
-	if s.Cluster != "" && s.Cluster != "none" {
-		def, err := compose.Load(ctx, s.Cluster)
-		if err != nil {
-			return t, fmt.Errorf("%w: %w", harness.ErrUsage, err)
-		}
+	if def != nil {
 		for _, srv := range def.Servers() {
 			t.Servers = append(t.Servers, srv.Name)
 			t.Roles = t.Roles || srv.Spec.Leader != nil && len(def.Servers()) > 1

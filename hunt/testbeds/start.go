@@ -18,6 +18,23 @@ import (
 // longestLease is the longest one that is chosen where the user named none.
 const longestLease = 2 * time.Second
 
+// longestGranted is the longest lease that a lock may grant, whatever it is asked for, to be searched with it.
+const longestGranted = 10 * time.Second
+
+// longer is the lease that a lock grants, if that is much longer than the one that was chosen: what happens at its end would
+// not be tried. 0: the chosen one stays.
+func (o *Options) longer(t hunt.Target, say func(text string)) time.Duration {
+	switch {
+	case !o.chosen || o.Learn != Everything || 4*t.Granted <= 5*t.TTL:
+		return 0
+	case t.Granted > longestGranted:
+		say(fmt.Sprintf("%s grants leases of %v if it is asked for %v: faults end before that, so that no lease is outlived: have it grant the lease that it is asked for", t.Lock, t.Granted, t.TTL))
+		return 0
+	}
+	say(fmt.Sprintf("%s grants leases of %v if it is asked for %v: the search is made with that", t.Lock, t.Granted, t.TTL))
+	return t.Granted
+}
+
 // tooBusy is the part of the runs that this machine may disturb before the lease is made
 // longer.
 const tooBusy = 0.15
@@ -46,6 +63,7 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 	if err := compose.Build(ctx, o.Settings.Cluster, o.Runtime, say); err != nil {
 		return nil, nil, target, err
 	}
+	lengthened := false
 	for before := 0; ; {
 		pool := NewPool(*o, target)
 		pool.n = before // each testbed has a folder of its own, also of those that have ended
@@ -64,6 +82,17 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 				return nil, nil, target, err
 			}
 			before = pool.n
+			continue
+		}
+		if lease := o.longer(target, say); lease > 0 && !lengthened {
+			if err := pool.Close(); err != nil {
+				return nil, nil, target, err
+			}
+			before, lengthened = pool.n, true
+			o.Settings.TTL = lease
+			if target, err = o.Target(ctx, info); err != nil {
+				return nil, nil, target, err
+			}
 			continue
 		}
 		busy, err := target.Probe(ctx, runners[:min(n, apart(target))])

@@ -1,6 +1,7 @@
 package testbeds
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -20,11 +21,39 @@ func TestChosenLease(t *testing.T) {
 		"the shortest":          {clients.Info{MinTTL: 10 * time.Millisecond}, 0, shortest},
 		"what the service does": {clients.Info{MinTTL: 2 * time.Second, Library: second}, 0, 2 * time.Second},
 		"a virtual machine":     {clients.Info{MinTTL: 100 * time.Millisecond, Library: second}, 0, time.Second},
+		"a program on etcd":     {clients.Info{Declares: true, Cluster: "etcd"}, 0, time.Second},
+		"a program on Redis":    {clients.Info{Declares: true, Cluster: "redis"}, 0, shortest},
+		"a program, if named":   {clients.Info{Declares: true, Cluster: "etcd"}, 300 * time.Millisecond, 300 * time.Millisecond},
 		"what the user names":   {clients.Info{MinTTL: 100 * time.Millisecond, Library: second}, 300 * time.Millisecond, 300 * time.Millisecond},
 	} {
 		o := Options{Settings: workloads.Settings{TTL: tc.ttl}}
 		if target, err := o.Target(t.Context(), tc.info); err != nil || target.TTL != tc.want {
 			t.Errorf("%s: %v, %v, want %v", name, target.TTL, err, tc.want)
+		}
+	}
+}
+
+// A lock that grants longer leases than were chosen is searched with those, unless the user named the lease, others run parts of
+// the same space, or a run would take too long.
+func TestLonger(t *testing.T) {
+	for name, tc := range map[string]struct {
+		granted time.Duration
+		o       Options
+		want    time.Duration
+		says    string
+	}{
+		"whole seconds":     {time.Second, Options{chosen: true}, time.Second, "the search is made with that"},
+		"what it was asked": {250 * time.Millisecond, Options{chosen: true}, 0, ""},
+		"a little more":     {300 * time.Millisecond, Options{chosen: true}, 0, ""},
+		"none":              {0, Options{chosen: true}, 0, ""},
+		"the user's lease":  {time.Second, Options{}, 0, ""},
+		"a part of a hunt":  {time.Second, Options{chosen: true, Learn: Declared}, 0, ""},
+		"half a minute":     {30 * time.Second, Options{chosen: true}, 0, "no lease is outlived"},
+	} {
+		said := ""
+		got := tc.o.longer(hunt.Target{Lock: "x", TTL: shortest, Granted: tc.granted}, func(text string) { said += text })
+		if got != tc.want || tc.says == "" != (said == "") || !strings.Contains(said, tc.says) {
+			t.Errorf("%s: %v, said %q; want %v", name, got, said, tc.want)
 		}
 	}
 }
