@@ -19,7 +19,7 @@ import (
 
 	"github.com/compose-spec/compose-go/v2/types"
 
-	"github.com/picklock/picklock/compose/modules"
+	"github.com/picklock/picklock/compose/servers"
 	"github.com/picklock/picklock/internal/access"
 	"github.com/picklock/picklock/internal/suggest"
 )
@@ -39,7 +39,7 @@ type Definition struct {
 	// Access is how servers that run already are reached.
 	Access access.Access
 
-	server  *modules.Server // what it runs in place of the built-in ones; nil for those
+	server  *servers.Server // what it runs in place of the built-in ones; nil for those
 	project *types.Project
 	values  map[string]string // of the variables that the file names and the environment has
 }

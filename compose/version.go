@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/picklock/picklock/compose/modules"
+	"github.com/picklock/picklock/compose/servers"
 )
 
 // Version splits the name of an embedded cluster whose servers are of another version than the usual one: etcd@3.5.21.
@@ -19,7 +19,7 @@ func Version(cluster string) (name, version string, ok bool) {
 	return name, version, true
 }
 
-// takeVersion has the built-in servers of the definition be of the version that its name has, if it has one.
+// takeVersion has the servers of the definition be of the version that its name has, if it has one.
 func (d *Definition) takeVersion() error {
 	name, version, ok := Version(d.Name)
 	if !ok {
@@ -27,19 +27,27 @@ func (d *Definition) takeVersion() error {
 	}
 	for i := range d.Services {
 		l := d.Services[i].Spec.Local
-		if l == nil || len(l.Command) < 3 || l.Command[0] != "{self}" || l.Command[1] != "server" {
+		if l == nil || len(l.Command) == 0 {
 			continue
 		}
-		server, err := modules.Find(l.Command[2], version)
+		server, known, err := servers.Find(l.Command, version)
+		if err == nil && !known && l.Command[0] == "{self}" && len(l.Command) > 2 {
+			err = fmt.Errorf("picklock gets no other version of %s: it has those of %s", l.Command[2], strings.Join(servers.Names(), ", "))
+		}
 		if err != nil {
 			return fmt.Errorf("cluster %s: %w", d.Name, err)
 		}
-		path, err := server.Program()
+		if !known {
+			continue
+		}
+		command, path, err := server.Instead(l.Command)
 		if err != nil {
 			return fmt.Errorf("cluster %s: %w", d.Name, err)
 		}
-		l.Command = append([]string{path}, l.Command[3:]...)
-		l.Needs = append(slices.Clone(l.Needs), Need{File: path, Hint: "picklock lock build --cluster " + d.Name})
+		l.Command = command
+		// What is needed for the usual server and not to start this one is not.
+		l.Needs = slices.DeleteFunc(slices.Clone(l.Needs), func(n Need) bool { return n.Program != command[0] })
+		l.Needs = append(l.Needs, Need{File: path, Hint: "picklock lock build --cluster " + d.Name})
 		d.server = &server
 	}
 	if d.server == nil {

@@ -35,9 +35,40 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// Servers of a machine are replaced by those of another version, and what only they need is needed no more.
+func TestVersionOfAMachine(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for cluster, want := range map[string]struct{ in, needs string }{
+		"zookeeper@3.9.3":    {"jars/* org.apache.zookeeper.server.quorum.QuorumPeerMain {dir}/zoo.cfg", "java"},
+		"valkey@9.1.2.post2": {"valkey-server --port {port}", ""},
+	} {
+		d, err := Load(t.Context(), cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range d.Services {
+			l := s.Spec.Local
+			if !strings.Contains(strings.Join(l.Command, " "), want.in) || strings.Contains(strings.Join(l.Command, " "), "/usr/share/java") {
+				t.Errorf("%s: %q", cluster, l.Command)
+			}
+			var needs []string
+			for _, n := range l.Needs {
+				if n.File == "" {
+					needs = append(needs, n.Program)
+				} else if !strings.Contains(n.Hint, "lock build --cluster "+cluster) {
+					t.Errorf("%s: needs %+v", cluster, n)
+				}
+			}
+			if strings.Join(needs, " ") != want.needs {
+				t.Errorf("%s: needs %q, want %q", cluster, needs, want.needs)
+			}
+		}
+	}
+}
+
 func TestNoSuchVersion(t *testing.T) {
 	for name, want := range map[string]string{
-		"etcd@": "no version", "etcd@latest": "no version of a Go module of etcd", "redis@7.0.0": "leave out @7.0.0", "dynamodb@1.0.0": "no other version of dynamodb", "etdc@3.5.21": "no such file",
+		"etcd@": "no version", "etcd@latest": "no version of etcd", "redis@7.0.0": "leave out @7.0.0", "dynamodb@1.0.0": "no other version of dynamodb", "etdc@3.5.21": "no such file",
 	} {
 		if _, err := Load(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)

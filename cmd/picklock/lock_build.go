@@ -27,7 +27,8 @@ library has published. What is built already is left as it is.
 		Example: `  picklock lock build redisson
   picklock lock build redisson@3.50.0 redis-py
   picklock lock build --all
-  picklock lock build --cluster etcd@3.5.21`,
+  picklock lock build --cluster etcd@3.5.21
+  picklock lock build --cluster zookeeper@3.9.3`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
 			case all && len(names) > 0:
