@@ -38,6 +38,7 @@ func (t *Target) Learn(ctx context.Context, p Runner) error {
 		t.ReleasesTwice = releasesTwice(out.Events)
 		t.Granted = granted(out.Events)
 		t.Kept = kept(out.Events, clientNames[2], t.TTL)
+		t.Overstays = t.Kept && unrenewed(out.Events, clientNames[2])
 		if !out.Busy {
 			return nil
 		}
@@ -87,4 +88,15 @@ func kept(events []history.Event, but string, lease time.Duration) bool {
 		}
 	}
 	return len(grants) == 1 || len(grants) > 1 && time.Duration(grants[1].Time-grants[0].Time) >= time.Duration(keptAtLeast*float64(lease))
+}
+
+// unrenewed says that the first grant, but for those to one client, has a lease that nothing renewed, nor was to.
+func unrenewed(events []history.Event, but string) bool {
+	i := slices.IndexFunc(events, func(e history.Event) bool {
+		return e.F == history.Acquire && e.Type == history.OK && e.Process != but
+	})
+	if i < 0 || events[i].Lease == 0 || events[i].Watchdog {
+		return false
+	}
+	return !slices.ContainsFunc(events, func(e history.Event) bool { return e.F == history.Renew && e.Grant == events[i].Grant })
 }

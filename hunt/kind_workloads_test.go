@@ -188,6 +188,9 @@ func TestLearn(t *testing.T) {
 		e.Process = client
 		return e
 	}
+	leased := func(more history.Event) []history.Event {
+		return []history.Event{{Process: "C", F: history.Acquire, Type: history.OK, Grant: "C.1", Lease: 1e9}, {Process: "A", F: history.Acquire, Type: history.OK, Grant: "A.1", Lease: 1e9}, more}
+	}
 	releases := func(answers ...history.Type) (out []history.Event) {
 		for _, a := range answers {
 			out = append(out, history.Event{F: history.Release, Grant: "C.1", Type: history.Invoke}, history.Event{F: history.Release, Grant: "C.1", Type: a})
@@ -199,6 +202,7 @@ func TestLearn(t *testing.T) {
 		holds, kept bool
 		twice       bool
 		granted     time.Duration
+		stays       bool
 	}{
 		"nothing known":             {o: Outcome{}},
 		"reentrant":                 {o: Outcome{Reentrant: true}},
@@ -212,6 +216,10 @@ func TestLearn(t *testing.T) {
 		"no grant came of any kind": {o: Outcome{Events: held}, holds: true},
 		"of C nothing is learnt":    {o: Outcome{Events: []history.Event{grantedTo("C", 0), grantedTo("A", 0.1), grantedTo("B", 1.71)}}, kept: true},
 		"the shorter lease":         {o: Outcome{Events: []history.Event{{F: history.Acquire, Type: history.OK, Lease: 2e9}, {F: history.Acquire, Type: history.OK, Lease: 1e9}}}, granted: time.Second},
+		"kept without a renewal":    {o: Outcome{Events: leased(history.Event{})}, kept: true, granted: time.Second, stays: true},
+		"kept by a renewal":         {o: Outcome{Events: leased(history.Event{F: history.Renew, Type: history.OK, Grant: "A.1"})}, kept: true, granted: time.Second},
+		"kept by another's renewal": {o: Outcome{Events: leased(history.Event{F: history.Renew, Type: history.OK, Grant: "C.1"})}, kept: true, granted: time.Second, stays: true},
+		"kept by a watchdog":        {o: Outcome{Events: []history.Event{{Process: "A", F: history.Acquire, Type: history.OK, Lease: 1e9, Watchdog: true}}}, kept: true, granted: time.Second},
 		"one without a lease":       {o: Outcome{Events: []history.Event{{F: history.Acquire, Type: history.OK, Lease: 2e9}, {F: history.Acquire, Type: history.OK}}}},
 		"released twice":            {o: Outcome{Events: releases(history.OK, history.Fail)}, twice: true},
 		"released twice, and done":  {o: Outcome{Events: releases(history.OK, history.OK)}, twice: true},
@@ -224,8 +232,8 @@ func TestLearn(t *testing.T) {
 		if err := on.Learn(t.Context(), declares(tc.o)); err != nil {
 			t.Fatal(err)
 		}
-		if on.Reentrant != tc.o.Reentrant || on.Shared != tc.o.Shared || on.Permits != tc.o.Permits || on.Holds != tc.holds || on.Kept != tc.kept || on.ReleasesTwice != tc.twice || on.Granted != tc.granted {
-			t.Errorf("%s: reentrant %v, shared %v, %d permits, holds %v, kept %v, releases twice %v, granted %v", name, on.Reentrant, on.Shared, on.Permits, on.Holds, on.Kept, on.ReleasesTwice, on.Granted)
+		if on.Reentrant != tc.o.Reentrant || on.Shared != tc.o.Shared || on.Permits != tc.o.Permits || on.Holds != tc.holds || on.Kept != tc.kept || on.ReleasesTwice != tc.twice || on.Granted != tc.granted || on.Overstays != tc.stays {
+			t.Errorf("%s: reentrant %v, shared %v, %d permits, holds %v, kept %v, releases twice %v, granted %v, overstays %v", name, on.Reentrant, on.Shared, on.Permits, on.Holds, on.Kept, on.ReleasesTwice, on.Granted, on.Overstays)
 		}
 	}
 }

@@ -132,14 +132,14 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 
 // shortestLease is the shortest lease that a lock keeps: of a user's program, that of the servers that it runs on.
 func shortestLease(ctx context.Context, info clients.Info, cluster string) (time.Duration, error) {
-	if !info.Declares || cluster == "" || cluster == "none" {
+	if info.MinTTL > 0 || info.Library != nil || cluster == "" || cluster == "none" {
 		return info.MinTTL, nil
 	}
 	def, err := compose.Load(ctx, cluster)
 	if err != nil {
 		return 0, err
 	}
-	return max(info.MinTTL, def.ShortestLease()), nil
+	return def.ShortestLease(), nil
 }
 
 // build reads a run's record and builds schedules from it.

@@ -80,7 +80,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	}
 	if s.TTL == 0 {
 		s.TTL, o.chosen = max(shortest, info.MinTTL), true
-		if info.Declares && def != nil { // nobody else knows what it keeps to
+		if unsaid(info) && def != nil {
 			s.TTL = max(s.TTL, def.ShortestLease())
 		}
 		if info.Library != nil {
@@ -118,6 +118,9 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	}
 	return t, nil
 }
+
+// unsaid says that nobody has said which leases a lock keeps: it is a user's.
+func unsaid(info clients.Info) bool { return info.MinTTL == 0 && info.Library == nil }
 
 // unable are the faults that a cluster can never do, and why, as Target.Unable has them.
 func unable(def *compose.Definition) map[string]string {

@@ -21,18 +21,28 @@ const longestLease = 2 * time.Second
 // longestGranted is the longest lease that a lock may grant, whatever it is asked for, to be searched with it.
 const longestGranted = 10 * time.Second
 
-// longer is the lease that a lock grants, if that is much longer than the one that was chosen: what happens at its end would
-// not be tried. 0: the chosen one stays.
-func (o *Options) longer(t hunt.Target, say func(text string)) time.Duration {
+// whole is the lease of a lock that keeps its lease for longer than it says: most such locks round it up to whole seconds.
+const whole = time.Second
+
+// longer is the lease that a lock grants, or keeps, if that is much longer than the one that was chosen: what happens at its end
+// would not be tried. 0: the chosen one stays. again: it has been made longer before, and is not once more.
+func (o *Options) longer(t hunt.Target, again bool, say func(text string)) time.Duration {
+	lease, does := t.Granted, fmt.Sprintf("grants leases of %v if it is asked for %v", t.Granted, t.TTL)
+	if 4*t.Granted <= 5*t.TTL {
+		lease, does = whole, fmt.Sprintf("keeps the lock for longer than the lease of %v that it promises", t.TTL)
+		if !t.Overstays {
+			return 0
+		}
+	}
 	switch {
-	case !o.chosen || o.Learn != Everything || 4*t.Granted <= 5*t.TTL:
+	case !o.chosen || o.Learn != Everything:
 		return 0
-	case t.Granted > longestGranted:
-		say(fmt.Sprintf("%s grants leases of %v if it is asked for %v: faults end before that, so that no lease is outlived: have it grant the lease that it is asked for", t.Lock, t.Granted, t.TTL))
+	case again || lease <= t.TTL || lease > longestGranted:
+		say(fmt.Sprintf("%s %s: faults may end before a lease does, so that none is outlived; have it grant, and keep to, the lease that it is asked for", t.Lock, does))
 		return 0
 	}
-	say(fmt.Sprintf("%s grants leases of %v if it is asked for %v: the search is made with that", t.Lock, t.Granted, t.TTL))
-	return t.Granted
+	say(fmt.Sprintf("%s %s: the search is made with %v", t.Lock, does, lease))
+	return lease
 }
 
 // tooBusy is the part of the runs that this machine may disturb before the lease is made
@@ -84,15 +94,16 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 			before = pool.n
 			continue
 		}
-		if lease := o.longer(target, say); lease > 0 && !lengthened {
-			if err := pool.Close(); err != nil {
+		lease := time.Duration(0)
+		if unsaid(info) {
+			lease = o.longer(target, lengthened, say)
+		}
+		if lease > 0 {
+			lengthened = true
+			if target, err = o.anew(ctx, info, target, lease, pool); err != nil {
 				return nil, nil, target, err
 			}
-			before, lengthened = pool.n, true
-			o.Settings.TTL = lease
-			if target, err = o.Target(ctx, info); err != nil {
-				return nil, nil, target, err
-			}
+			before = pool.n
 			continue
 		}
 		busy, err := target.Probe(ctx, runners[:min(n, apart(target))])
@@ -103,17 +114,22 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 			return pool, runners, target, nil
 		}
 		say(fmt.Sprintf("this machine is too busy for a lease of %v: %.0f %% of the runs were disturbed", target.TTL, 100*busy))
-		if err := pool.Close(); err != nil {
+		if target, err = o.anew(ctx, info, target, 2*target.TTL, pool); err != nil {
 			return nil, nil, target, err
 		}
 		before = pool.n
-		o.Settings.TTL = 2 * target.TTL
-		permits := target.Permits // as they were learnt
-		if target, err = o.Target(ctx, info); err != nil {
-			return nil, nil, target, err
-		}
-		target.Permits = permits
 	}
+}
+
+// anew ends a pool, and makes the target for one with another lease, of which as many clients hold the lock as was learnt.
+func (o *Options) anew(ctx context.Context, info clients.Info, known hunt.Target, lease time.Duration, pool *Pool) (hunt.Target, error) {
+	if err := pool.Close(); err != nil {
+		return known, err
+	}
+	o.Settings.TTL = lease
+	t, err := o.Target(ctx, info)
+	t.Permits = known.Permits
+	return t, err
 }
 
 // learn finds out whether a lock is kept for longer than a lease, and, if it says so only when it is opened, what it
@@ -145,6 +161,7 @@ func (o *Options) take(target *hunt.Target, learnt hunt.Target, opened bool) (ag
 	}
 	target.Kept = learnt.Kept && o.Learn == Everything
 	target.ReleasesTwice = learnt.ReleasesTwice && o.Learn == Everything
+	target.Granted, target.Overstays = learnt.Granted, learnt.Overstays
 	return !slices.Equal(had.ClientNames(), target.ClientNames())
 }
 

@@ -22,6 +22,7 @@ func TestChosenLease(t *testing.T) {
 		"what the service does": {clients.Info{MinTTL: 2 * time.Second, Library: second}, 0, 2 * time.Second},
 		"a virtual machine":     {clients.Info{MinTTL: 100 * time.Millisecond, Library: second}, 0, time.Second},
 		"a program on etcd":     {clients.Info{Declares: true, Cluster: "etcd"}, 0, time.Second},
+		"a Go lock on etcd":     {clients.Info{Cluster: "etcd"}, 0, time.Second},
 		"a program on Redis":    {clients.Info{Declares: true, Cluster: "redis"}, 0, shortest},
 		"a program, if named":   {clients.Info{Declares: true, Cluster: "etcd"}, 300 * time.Millisecond, 300 * time.Millisecond},
 		"what the user names":   {clients.Info{MinTTL: 100 * time.Millisecond, Library: second}, 300 * time.Millisecond, 300 * time.Millisecond},
@@ -33,25 +34,30 @@ func TestChosenLease(t *testing.T) {
 	}
 }
 
-// A lock that grants longer leases than were chosen is searched with those, unless the user named the lease, others run parts of
-// the same space, or a run would take too long.
+// A lock that grants longer leases than were chosen, or keeps them, is searched with those, unless the user named the lease, others
+// run parts of the same space, or a run would take too long.
 func TestLonger(t *testing.T) {
+	chosen := Options{chosen: true}
 	for name, tc := range map[string]struct {
-		granted time.Duration
-		o       Options
-		want    time.Duration
-		says    string
+		o              Options
+		asked, granted time.Duration
+		stays, again   bool
+		want           time.Duration
+		says           string
 	}{
-		"whole seconds":     {time.Second, Options{chosen: true}, time.Second, "the search is made with that"},
-		"what it was asked": {250 * time.Millisecond, Options{chosen: true}, 0, ""},
-		"a little more":     {300 * time.Millisecond, Options{chosen: true}, 0, ""},
-		"none":              {0, Options{chosen: true}, 0, ""},
-		"the user's lease":  {time.Second, Options{}, 0, ""},
-		"a part of a hunt":  {time.Second, Options{chosen: true, Learn: Declared}, 0, ""},
-		"half a minute":     {30 * time.Second, Options{chosen: true}, 0, "no lease is outlived"},
+		"whole seconds":                {o: chosen, asked: shortest, granted: time.Second, want: time.Second, says: "grants leases of 1s if it is asked for 250ms: the search is made with 1s"},
+		"whole seconds that are kept":  {o: chosen, asked: shortest, granted: shortest, stays: true, want: time.Second, says: "promises: the search is made with 1s"},
+		"what it was asked":            {o: chosen, asked: shortest, granted: shortest},
+		"a little more":                {o: chosen, asked: shortest, granted: 300 * time.Millisecond},
+		"none":                         {o: chosen, asked: shortest},
+		"the user's lease":             {asked: shortest, granted: time.Second, stays: true},
+		"a part of a hunt":             {o: Options{chosen: true, Learn: Declared}, asked: shortest, granted: time.Second, stays: true},
+		"half a minute":                {o: chosen, asked: shortest, granted: 30 * time.Second, says: "faults may end before a lease does"},
+		"twice what it is asked":       {o: chosen, asked: time.Second, granted: 2 * time.Second, again: true, says: "faults may end before a lease does"},
+		"whole seconds, and then more": {o: chosen, asked: time.Second, granted: time.Second, stays: true, again: true, says: "faults may end before a lease does"},
 	} {
 		said := ""
-		got := tc.o.longer(hunt.Target{Lock: "x", TTL: shortest, Granted: tc.granted}, func(text string) { said += text })
+		got := tc.o.longer(hunt.Target{Lock: "x", TTL: tc.asked, Granted: tc.granted, Overstays: tc.stays}, tc.again, func(text string) { said += text })
 		if got != tc.want || tc.says == "" != (said == "") || !strings.Contains(said, tc.says) {
 			t.Errorf("%s: %v, said %q; want %v", name, got, said, tc.want)
 		}
