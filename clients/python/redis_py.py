@@ -9,7 +9,7 @@ Options: socket_timeout=SECONDS (default: the library's) and sleep=SECONDS betwe
 (default: 0.1, the library's).
 """
 import redis
-from redis.exceptions import ConnectionError, LockError, LockNotOwnedError, RedisError, ResponseError
+from redis.exceptions import ConnectionError, LockError, RedisError, ResponseError
 
 import picklock
 
@@ -52,7 +52,7 @@ class Lock:
         since = picklock.monotonic()
         try:
             self.held[key].reacquire()  # "resets a TTL of an already acquired lock back to a timeout value"
-        except LockNotOwnedError:
+        except LockError:
             return None
         except RedisError as e:
             raise picklock.Unknown(str(e)) from e

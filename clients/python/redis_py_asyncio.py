@@ -6,7 +6,7 @@ import asyncio
 
 import redis.asyncio
 from redis.asyncio.lock import Lock as LibraryLock
-from redis.exceptions import LockError, LockNotOwnedError, RedisError
+from redis.exceptions import LockError, RedisError
 
 import picklock
 
@@ -47,7 +47,7 @@ class Lock:
         since = picklock.monotonic()
         try:
             self.call(self.held[key].reacquire())
-        except LockNotOwnedError:
+        except LockError:
             return None
         return {"lease_ms": self.ttl, "since_ns": since}
 

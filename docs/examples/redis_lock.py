@@ -37,7 +37,7 @@ def acquire(key, timeout_ms):
     return {"ok": False, "error": "timeout", "definite": True}
 
 def release(key):
-    if command("EVAL", RELEASE, 1, key, held.pop(key)) == "1":
+    if command("EVAL", RELEASE, 1, key, held[key]) == "1":
         return {"ok": True}
     return {"ok": False, "error": "not held", "definite": True}
 
