@@ -31,7 +31,7 @@ func TestPossible(t *testing.T) {
 		{"flock", "", nil, ""},
 		{"exec:true", "etcd", nil, ""},
 		{"etcd", "etcd@3.5.21", []string{"pause:leader", "clock:etcd2:+5s", "disk"}, ""},
-		{"etcd", "etcd@latest", nil, `"latest" is no version of a Go module of etcd`},
+		{"etcd", "etcd@latest", nil, `"latest" is no version of etcd`},
 		{"redis", "etcd@3.5.21", nil, "lock redis needs redis, and the cluster etcd@3.5.21 is of etcd"},
 		{"exec:true", "none", []string{"pause:redis"}, `no target or node "redis": nodes are c1, c2, c3, c4, c5, register`},
 	} {
