@@ -96,28 +96,6 @@ func (m *Members) Takeover() time.Duration {
 	return longest
 }
 
-// ShortestLease is the shortest lease or session that all servers of the cluster keep; 0 for any.
-func (d *Definition) ShortestLease() time.Duration {
-	longest := time.Duration(0)
-	for _, s := range d.Servers() {
-		lease, _ := length("shortest_lease", s.Spec.ShortestLease) // checked when the file was read
-		longest = max(longest, lease)
-	}
-	return longest
-}
-
-// length reads a length of time of a field of x-picklock; 0 for "".
-func length(field, text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("x-picklock: %s %q: want a length of time, as 4s", field, text)
-	}
-	return d, nil
-}
-
 // Promote implements Cluster. A server that is down or does not answer is left as it is.
 func (m *Members) Promote(ctx context.Context, name string) error {
 	n, s, err := m.server(name)

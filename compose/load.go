@@ -342,10 +342,8 @@ func (s *Service) check() error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{"takeover": s.Spec.Takeover, "shortest_lease": s.Spec.ShortestLease} {
-		if _, err := length(name, text); err != nil {
-			return err
-		}
+	if err := s.Spec.checkLengths(); err != nil {
+		return err
 	}
 	probes := []*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow, s.Spec.Version}
 	if s.Spec.Log != nil {
@@ -381,25 +379,6 @@ func (d *Definition) with(role Role) []Service {
 		}
 	}
 	return out
-}
-
-// compareNatural orders redis2 before redis10.
-func compareNatural(a, b string) int {
-	as, an := splitNumber(a)
-	bs, bn := splitNumber(b)
-	if as != bs {
-		return strings.Compare(as, bs)
-	}
-	return an - bn
-}
-
-func splitNumber(s string) (string, int) {
-	i := len(s)
-	for i > 0 && s[i-1] >= '0' && s[i-1] <= '9' {
-		i--
-	}
-	n, _ := strconv.Atoi(s[i:]) // no digits: 0
-	return s[:i], n
 }
 
 func hostPort(addr string, port int) string { return net.JoinHostPort(addr, strconv.Itoa(port)) }

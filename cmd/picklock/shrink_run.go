@@ -12,10 +12,10 @@ import (
 
 	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/clients"
-	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/hunt/record"
+	"github.com/picklock/picklock/hunt/testbeds"
 	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
@@ -130,18 +130,6 @@ func (o *shrinkFlags) ofRun(ctx context.Context, path string) error {
 	return o.print(shrunk{small, b})
 }
 
-// shortestLease is the shortest lease that a lock keeps: of a user's program, that of the servers that it runs on.
-func shortestLease(ctx context.Context, info clients.Info, cluster string) (time.Duration, error) {
-	if info.MinTTL > 0 || info.Library != nil || cluster == "" || cluster == "none" {
-		return info.MinTTL, nil
-	}
-	def, err := compose.Load(ctx, cluster)
-	if err != nil {
-		return 0, err
-	}
-	return def.ShortestLease(), nil
-}
-
 // build reads a run's record and builds schedules from it.
 func (o *shrinkFlags) build(ctx context.Context, loaded *results.Loaded, counterexample hunt.Broken) ([]record.Try, *built, bool, error) {
 	run := loaded.Run
@@ -177,7 +165,7 @@ func (o *shrinkFlags) build(ctx context.Context, loaded *results.Loaded, counter
 	}
 	lease := o.ttl
 	if lease == 0 {
-		kept, err := shortestLease(ctx, info, run.Cluster)
+		kept, err := testbeds.ShortestLease(ctx, info, run.Cluster)
 		if err != nil {
 			return nil, nil, false, err
 		}

@@ -79,10 +79,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 		}
 	}
 	if s.TTL == 0 {
-		s.TTL, o.chosen = max(shortest, info.MinTTL), true
-		if unsaid(info) && def != nil {
-			s.TTL = max(s.TTL, def.ShortestLease())
-		}
+		s.TTL, o.chosen = max(shortest, shortestLease(info, def)), true
 		if info.Library != nil {
 			s.TTL = max(s.TTL, info.Library.Cold)
 		}
@@ -117,6 +114,23 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 		t.Kinds = s.Faults
 	}
 	return t, nil
+}
+
+// ShortestLease is the shortest lease that a lock keeps on a cluster: its own or, if nobody has said that, the servers'.
+func ShortestLease(ctx context.Context, info clients.Info, cluster string) (time.Duration, error) {
+	if !unsaid(info) || cluster == "" || cluster == "none" {
+		return info.MinTTL, nil
+	}
+	def, err := compose.Load(ctx, cluster)
+	return shortestLease(info, def), err
+}
+
+// shortestLease is ShortestLease on a cluster that is loaded; nil for none.
+func shortestLease(info clients.Info, def *compose.Definition) time.Duration {
+	if unsaid(info) && def != nil {
+		return def.ShortestLease()
+	}
+	return info.MinTTL
 }
 
 // unsaid says that nobody has said which leases a lock keeps: it is a user's.
