@@ -51,6 +51,12 @@ func (f *fault) fails() bool {
 	return rankEarly(part{fault: f, side: verdict.OnServer}) == rankState
 }
 
+// losesState says whether a server lost by it what it knew, at once when it began. What was asked for later it did not
+// lose, but may not know when it comes back: another one had granted it.
+func (f *fault) losesState() bool {
+	return f.clients == 0 && slices.Contains([]string{"kill", "powerloss"}, baseName(f.name))
+}
+
 // onLinks says whether it was on the network between its nodes, not on the nodes.
 func (f *fault) onLinks() bool {
 	return f.losesPackets() || slices.Contains([]string{"hold", "slow"}, baseName(f.name))

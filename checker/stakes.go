@@ -36,10 +36,15 @@ type part struct {
 	// between: no lease ends early by that which begins and ends by this one clock. One that is known to be fast enough
 	// to have ended this lease is none of them.
 	standing bool
+	// before: the server had failed before the grant was asked for, so that it did not lose this one.
+	before bool
 }
 
-// standing ends the kind of such a clock.
-const standing = " all along"
+// What the kinds of such parts end with.
+const (
+	standing = " all along"
+	before   = " before"
+)
 
 // kind names the class of faults that a part is one of.
 func (p part) kind() string {
@@ -48,6 +53,9 @@ func (p part) kind() string {
 	}
 	if p.standing && baseName(p.name) == "clock" {
 		return baseName(p.name) + " of " + string(p.side) + standing
+	}
+	if p.before {
+		return baseName(p.name) + " of " + string(p.side) + before
 	}
 	return baseName(p.name) + " of " + string(p.side)
 }
@@ -82,7 +90,11 @@ func (s *stake) touches(f *fault) (part, bool) {
 		return part{fault: f, side: verdict.OnMachine}, f.overlaps(s.all())
 	}
 	if s.service.to > s.service.from && f.onServers() && f.overlaps(s.service) {
-		return part{fault: f, side: verdict.OnServer, standing: f.begin < s.service.from && f.end > s.service.to && !f.clock.ends(s.left, s.lease)}, true
+		return part{
+			fault: f, side: verdict.OnServer,
+			standing: f.begin < s.service.from && f.end > s.service.to && !f.clock.ends(s.left, s.lease),
+			before:   f.begin < s.service.from && f.losesState(),
+		}, true
 	}
 	for _, p := range s.parties {
 		if f.hits(p.process) && f.overlaps(p.interval) {

@@ -20,6 +20,7 @@ type blamed struct {
 const (
 	rankState    = iota // a server lost what it knew, or a replica that did not know it took over
 	rankClock           // leases and tokens that a server's clock counts
+	rankBack            // a server that had failed before came back, and what was granted since it had not lost
 	rankClients         // those that a client's clock counts
 	rankThird           // on a client whose release was under way
 	rankStanding        // a server's clock that was as wrong before
@@ -36,6 +37,8 @@ func rankEarly(p part) int {
 		return rankNone
 	case p.third:
 		return rankThird
+	case p.side == verdict.OnServer && p.before:
+		return rankBack
 	case p.side == verdict.OnServer && slices.Contains([]string{"kill", "powerloss", "failover"}, name):
 		return rankState
 	case p.side == verdict.OnServer && name == "clock" && p.standing:
@@ -205,7 +208,7 @@ func (l *faultLog) chance(kind string, s *stake, run interval) float64 {
 			continue
 		}
 		p, ok := anywhen.touches(f)
-		if !f.confirmed || !ok || p.kind() != strings.TrimSuffix(kind, standing) {
+		if !f.confirmed || !ok || p.kind() != strings.TrimSuffix(strings.TrimSuffix(kind, standing), before) {
 			continue
 		}
 		ends = append(ends, s.endsTouched(f, kind, length)...)
@@ -225,6 +228,12 @@ func (l *faultLog) chance(kind string, s *stake, run interval) float64 {
 // endsTouched lists when a stake like this one can end so that the fault touches it in this way. A server's
 // clock that was set does so when it becomes wrong or right within the stake; or only when it is as wrong all along.
 func (s *stake) endsTouched(f *fault, kind string, length int64) []interval {
+	switch {
+	case strings.HasSuffix(kind, before):
+		return []interval{{satAdd(f.begin, s.service.to-s.service.from), satAdd(f.felt(), length)}}
+	case f.losesState():
+		return []interval{{f.begin, satAdd(f.begin, length)}}
+	}
 	if baseName(f.name) != "clock" || !strings.HasPrefix(kind, "clock of "+string(verdict.OnServer)) || f.clock.ends(s.left, s.lease) {
 		return []interval{{f.begin, satAdd(f.felt(), length)}}
 	}
