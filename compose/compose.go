@@ -102,6 +102,13 @@ type Cluster interface {
 	// Promote makes a server the one that leads, and all others that run its replicas. The
 	// error wraps errors.ErrUnsupported if there are no replicas.
 	Promote(ctx context.Context, node string) error
+	// Refuse makes a server refuse writes, or take them again. One that is down takes them again when it is started. The
+	// error wraps errors.ErrUnsupported if nothing says how.
+	Refuse(ctx context.Context, node string, on bool) error
+	// CanRefuse says whether something says how.
+	CanRefuse(node string) bool
+	// Refuses asks a server whether it refuses writes.
+	Refuses(ctx context.Context, node string) (bool, error)
 	// Takeover is how long the cluster may need to replace a leader that is gone; 0 if it
 	// replaces none.
 	Takeover() time.Duration

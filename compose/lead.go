@@ -129,9 +129,12 @@ func (s Spec) follow(leader Node) *Probe {
 }
 
 // Recall gives a server that has been started again the role of the last failover, if the
-// server forgets it: two that each follow the other would never serve again. It asks until
-// the server takes the role, ctx ends, or gone is closed.
+// server forgets it: two that each follow the other would never serve again. It also has the server take writes that
+// was down when its refusal ended. It asks until the server does it, ctx ends, or gone is closed.
 func (m *Members) Recall(ctx context.Context, name string, gone <-chan struct{}) error {
+	if err := m.accept(ctx, name, gone); err != nil {
+		return err
+	}
 	n, s, err := m.server(name)
 	if err != nil {
 		return err
@@ -150,18 +153,22 @@ func (m *Members) Recall(ctx context.Context, name string, gone <-chan struct{})
 		}
 		role = s.Spec.follow(leader)
 	}
-	err = role.AwaitBy(ctx, n.HostPort(), gone, func(ctx context.Context) (bool, error) {
-		now, err := m.Find(name)
-		if err != nil {
-			return false, err
-		}
-		_, ok, err := m.reach.Ask(ctx, now, role)
-		return ok, err
-	})
-	if err != nil {
+	if err := m.askUntil(ctx, n, role, gone); err != nil {
 		return fmt.Errorf("give %s its role since %s was promoted: %w", name, promoted, err)
 	}
 	return nil
+}
+
+// askUntil asks a server that is starting until it answers as expected, ctx ends, or gone is closed.
+func (m *Members) askUntil(ctx context.Context, n Node, p *Probe, gone <-chan struct{}) error {
+	return p.AwaitBy(ctx, n.HostPort(), gone, func(ctx context.Context) (bool, error) {
+		now, err := m.Find(n.Name)
+		if err != nil {
+			return false, err
+		}
+		_, ok, err := m.reach.Ask(ctx, now, p)
+		return ok, err
+	})
 }
 
 // Leads implements Cluster.
@@ -182,9 +189,12 @@ func (m *Members) Leads(ctx context.Context, name string) (bool, error) {
 func (m *Members) assign(ctx context.Context, n Node, p *Probe) error {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	_, ok, err := m.reach.Ask(ctx, n, p)
-	if err == nil && !ok {
-		err = fmt.Errorf("it does not answer as %q", p.Expect)
+	text, ok, err := m.reach.Ask(ctx, n, p)
+	switch {
+	case err != nil || ok:
+		return err
+	case ctx.Err() != nil:
+		return fmt.Errorf("it has answered %q so far, and not as %q: %w", text, p.Expect, ctx.Err())
 	}
-	return err
+	return fmt.Errorf("it does not answer as %q, but %q", p.Expect, text)
 }

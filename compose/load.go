@@ -72,6 +72,8 @@ type Spec struct {
 	// replica of the one at {addr} and {port}; nil where there are no replicas.
 	Promote *Probe `mapstructure:"promote"`
 	Follow  *Probe `mapstructure:"follow"`
+	// Refuse is how the server is made to refuse writes; nil where nothing says how.
+	Refuse *Refusal `mapstructure:"refuse"`
 	// Forgets says that a server which is started again has the role of its command line, and
 	// not the one that a failover gave it. It has to be given that again.
 	Forgets bool `mapstructure:"forgets"`
@@ -345,7 +347,10 @@ func (s *Service) check() error {
 	if err := s.Spec.checkLengths(); err != nil {
 		return err
 	}
-	probes := []*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow, s.Spec.Version}
+	if err := s.Spec.Refuse.check(); err != nil {
+		return err
+	}
+	probes := append([]*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow, s.Spec.Version}, s.Spec.Refuse.probes()...)
 	if s.Spec.Log != nil {
 		probes = append(probes, s.Spec.Log.Written)
 	}

@@ -202,6 +202,54 @@ func TestMembersPromote(t *testing.T) {
 	}
 }
 
+// TestMembersRefuse: one that is down when it is to take writes again is told so when it is started, and only then.
+func TestMembersRefuse(t *testing.T) {
+	ctx := t.Context()
+	m, p := pair("1s")
+	r := &Refusal{On: &Probe{Send: "refuse"}, Off: &Probe{Send: "take"}, Is: &Probe{Send: "refuses?"}}
+	m.def.Services[0].Spec.Refuse = r
+	end := begin(t, m, "s1")
+	begin(t, m, "s2")
+	p.answer["s1 refuse"], p.answer["s1 take"], p.answer["s1 refuses?"] = true, true, true
+	if err := m.Refuse(ctx, "s1", true); err != nil {
+		t.Error(err)
+	}
+	if yes, err := m.Refuses(ctx, "s1"); !yes || err != nil {
+		t.Errorf("refuses: %v, %v", yes, err)
+	}
+	if err := errors.Join(m.Refuse(ctx, "s1", false), m.Recall(ctx, "s1", nil)); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"s1 refuse", "s1 refuses?", "s1 take"}; !slices.Equal(p.asked, want) {
+		t.Errorf("asked %q, want %q", p.asked, want)
+	}
+	end(nil)
+	p.asked = nil
+	if err := m.Refuse(ctx, "s1", false); err != nil || len(p.asked) > 0 {
+		t.Errorf("asked %q while it was down: %v", p.asked, err)
+	}
+	begin(t, m, "s1")
+	if err := errors.Join(m.Recall(ctx, "s1", nil), m.Recall(ctx, "s1", nil)); err != nil || !slices.Equal(p.asked, []string{"s1 take"}) {
+		t.Errorf("asked %q when it was started again, %v", p.asked, err)
+	}
+	p.answer["s1 refuse"] = false
+	if err := m.Refuse(ctx, "s1", true); err == nil || !strings.Contains(err.Error(), "does not answer as") {
+		t.Errorf("one that does not do it: %v", err)
+	}
+	if err := m.Refuse(ctx, "s2", true); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("nothing says how: %v", err)
+	}
+	if !m.CanRefuse("s1") || m.CanRefuse("s2") || m.CanRefuse("c1") {
+		t.Errorf("can refuse: s1 %v, s2 %v, a client %v", m.CanRefuse("s1"), m.CanRefuse("s2"), m.CanRefuse("c1"))
+	}
+	if _, err := m.Refuses(ctx, "s2"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("nothing says how: %v", err)
+	}
+	if err := (&Refusal{On: r.On, Off: r.Off}).check(); err == nil || !strings.Contains(err.Error(), "want on, off and is") {
+		t.Errorf("a refusal that nobody can see: %v", err)
+	}
+}
+
 func TestMembersVersions(t *testing.T) {
 	m, p := pair("1s")
 	p.answer["s1 version?"] = true

@@ -20,9 +20,12 @@ func (p *Probe) Ask(ctx context.Context, addr string) (bool, error) {
 }
 
 // Answer is Ask, and returns what matched: the expression's first group, all of the
-// match where it has none.
+// match where it has none. If nothing matched, it is the end of what came.
 func (p *Probe) Answer(ctx context.Context, addr string) (text string, ok bool, err error) {
-	text, _, ok, err = p.exchange(ctx, addr)
+	text, answer, ok, err := p.exchange(ctx, addr)
+	if !ok {
+		text = string(answer[max(0, len(answer)-maxShown):])
+	}
 	return text, ok, err
 }
 
@@ -62,6 +65,9 @@ func (p *Probe) exchange(ctx context.Context, addr string) (text string, answer 
 		answer = append(answer, buf[:n]...)
 		if found := want.FindSubmatch(answer); found != nil {
 			return string(found[min(1, len(found)-1)]), answer, true, nil
+		}
+		if p.SQL != "" && answeredSQL(answer) {
+			return "", answer, false, nil
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {

@@ -39,3 +39,26 @@ func (p *Probe) fill() error {
 	}
 	return nil
 }
+
+// answeredSQL says that the answer to a question in SQL is whole: the server is ready for a query for the second time,
+// first after the login. It keeps the connection open, so that there is no other end
+// (https://www.postgresql.org/docs/current/protocol-message-formats.html).
+func answeredSQL(answer []byte) bool {
+	const (
+		head  = 5 // a message's type, and its length without the type
+		ready = 'Z'
+	)
+	for n := 0; len(answer) >= head; {
+		length := binary.BigEndian.Uint32(answer[1:head])
+		if length < head-1 || uint64(len(answer)) < 1+uint64(length) {
+			return false
+		}
+		if answer[0] == ready {
+			if n++; n == 2 {
+				return true
+			}
+		}
+		answer = answer[1+length:]
+	}
+	return false
+}

@@ -41,6 +41,23 @@ func TestSQLProbe(t *testing.T) {
 	}
 }
 
+// TestAnsweredSQL: a no is known when the server is ready for the second time, at whatever byte what has come is cut off.
+func TestAnsweredSQL(t *testing.T) {
+	const login, no = "R\x00\x00\x00\x08\x00\x00\x00\x00S\x00\x00\x00\x08Z=1\x00Z\x00\x00\x00\x05I", "D\x00\x00\x00\x0b\x00\x01\x00\x00\x00\x01fC\x00\x00\x00\x0dSELECT 1\x00Z\x00\x00\x00\x05I"
+	all := login + no
+	for n := range len(all) {
+		if answeredSQL([]byte(all[:n])) {
+			t.Errorf("whole after %q", all[:n])
+		}
+	}
+	if !answeredSQL([]byte(all)) || !answeredSQL([]byte(all+"N")) {
+		t.Errorf("not whole after %q", all)
+	}
+	if answeredSQL([]byte("Z\x00\x00\x00\x00Z\x00\x00\x00\x00")) {
+		t.Error("messages of no length are whole")
+	}
+}
+
 // Programs off PATH are found where the file says, of the latest version.
 func TestFindOffPath(t *testing.T) {
 	dir := t.TempDir()

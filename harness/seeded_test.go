@@ -59,6 +59,7 @@ var bugs = []kept{
 	{"reader-frees-all", "hunt none", "granted-early"},
 	{"readers-share-lease", "hunt none", "granted-early"},
 	{"reentrant-by-thread", "contended", "granted-early"},
+	{"refused-is-granted", "hunt refuse", "granted-early"},
 	{"release-by-force", "answer-of-release-lost", "granted-early"},
 	{"remembers-hold", "hunt pause:client", "false-belief"},
 	{"renew-by-set", "late-renewal", "granted-early"},

@@ -81,6 +81,9 @@ func faults(t Target, clients []string) []fault {
 		name := strings.Join(servers, ", ")
 		add(fault{text: "pause: " + name, rank: 4, lasts: true, at: asking})
 		add(fault{text: "kill: " + name, rank: 3, lasts: true, at: asking})
+		if !t.Roles || name == scenarios.Leader { // a replica takes no writes anyway
+			add(fault{text: "refuse: " + name, rank: 4, lasts: true, at: asking})
+		}
 		if t.minority(servers) {
 			add(fault{text: "kill: " + name + withoutData, rank: 6, lasts: true, at: asking})
 		}

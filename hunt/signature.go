@@ -199,6 +199,8 @@ func kindWords(s *scenarios.Scenario, st scenarios.TriggeredFault) string {
 		return "a failover"
 	case "disk":
 		return "a disk fault of " + whom
+	case "refuse":
+		return "a server that refuses writes"
 	case "reset":
 		return "a reset connection"
 	case "clock":

@@ -27,6 +27,7 @@ func TestKindWords(t *testing.T) {
 		"'reset': A to redis":      "a reset connection",
 		"clock: A +5s":             "a wrong clock of a client",
 		"failover: redis":          "a failover",
+		"refuse: redis":            "a server that refuses writes",
 		"powerloss: redis":         "a loss of power",
 	} {
 		until := ", until: 1 lease"

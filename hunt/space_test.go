@@ -133,13 +133,14 @@ func TestUnableIsNotTried(t *testing.T) {
 	}{
 		{"failover", nil, []string{"failover: " + why}},
 		{"failover", []string{"pause"}, nil}, // nobody asked for it
+		{"refuse", nil, []string{"refuse: " + why}},
 		{WipeFault, []string{"kill:server"}, []string{WipeFault + ": " + why}},
 		{WipeFault, []string{"kill:client"}, nil},
 	} {
 		tg := target(3, 1, tt.kinds...)
 		texts := func() (out []string) {
 			for _, f := range faults(tg, clientNames[:2]) {
-				if strings.HasPrefix(f.text, "failover") || strings.HasPrefix(f.text, "kill: s") {
+				if strings.HasPrefix(f.text, "failover") || strings.HasPrefix(f.text, "refuse") || strings.HasPrefix(f.text, "kill: s") {
 					out = append(out, f.text)
 				}
 			}
@@ -148,7 +149,7 @@ func TestUnableIsNotTried(t *testing.T) {
 		before := texts()
 		tg.Unable = map[string]string{tt.unable: why}
 		want := slices.DeleteFunc(slices.Clone(before), func(f string) bool {
-			return tt.unable == WipeFault && strings.HasSuffix(f, withoutData) || tt.unable == "failover" && strings.HasPrefix(f, "failover")
+			return tt.unable == WipeFault && strings.HasSuffix(f, withoutData) || tt.unable != WipeFault && strings.HasPrefix(f, tt.unable)
 		})
 		if got := texts(); !slices.Equal(got, want) || tt.named != nil && len(got) == len(before) {
 			t.Errorf("%s, of %q: left %q", tt.unable, before, got)
@@ -262,8 +263,8 @@ func TestRoles(t *testing.T) {
 		roles       bool
 		has, hasNot []string
 	}{
-		{3, true, []string{"pause: s1, s2", "pause: leader", "pause: follower", "kill: leader", "cut: leader from followers", "clock: follower +750ms", "failover: leader"}, []string{"cut: follower from s1, s2, s3", "pause: s1", "clock: s1 +750ms"}},
-		{3, false, []string{"pause: s1"}, []string{"pause: leader", "pause: follower", "cut: leader from followers"}},
+		{3, true, []string{"pause: s1, s2", "pause: leader", "pause: follower", "kill: leader", "cut: leader from followers", "clock: follower +750ms", "failover: leader", "refuse: leader"}, []string{"cut: follower from s1, s2, s3", "pause: s1", "clock: s1 +750ms", "refuse: follower", "refuse: servers"}},
+		{3, false, []string{"pause: s1", "refuse: s1", "refuse: s1, s2", "refuse: servers"}, []string{"pause: leader", "pause: follower", "cut: leader from followers"}},
 		{2, true, []string{"pause: s1", "pause: s2", "pause: leader"}, []string{"pause: follower"}},
 	} {
 		on := target(c.servers, 1)

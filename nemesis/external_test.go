@@ -38,7 +38,7 @@ func TestServicesOutsideAreLeftAlone(t *testing.T) {
 		{"partition:one", one, ""}, {"partition:one", three, ""}, {"partition:halves", three, ""}, {"loss:s1", three, ""},
 		{"pause", one, "pause of s1, which is 10.1.1.1:6379"}, {"pause:leader", three, "not started it"}, {"kill:s1", one, "not started it"},
 		{"kill:majority", three, "not started it"}, {"clock:one", three, "not started it"}, {"disk", one, "not started it"},
-		{"failover", three, "not started it"}, {"powerloss", one, "not started it"},
+		{"failover", three, "not started it"}, {"powerloss", one, "not started it"}, {"refuse", one, "not started it"},
 		{"partition:ring", three, "between s"}, {"partition:one:servers", three, "no link to other servers"},
 	} {
 		_, err := outsideOf(t, tt.fault, tt.servers...)

@@ -75,6 +75,8 @@ func (c *fakeCluster) Leads(context.Context, string) (bool, error) {
 	return false, errors.ErrUnsupported
 }
 
+func (c *fakeCluster) CanRefuse(string) bool { return false }
+
 func (c *fakeCluster) Takeover() time.Duration { return 0 }
 
 func (c *fakeCluster) Kill(_ context.Context, name string) error {

@@ -16,7 +16,9 @@ import (
 // replicated is a cluster with replicas and picklock's own disks.
 type replicated struct{ *fakeCluster }
 
-func (replicated) Disks() compose.Disks { return struct{ compose.Disks }{} }
+func (replicated) Disks() compose.Disks  { return struct{ compose.Disks }{} }
+func (replicated) CanRefuse(string) bool { return true }
+
 func (replicated) Leads(_ context.Context, node string) (bool, error) {
 	return node == "s2", nil
 }
@@ -45,6 +47,8 @@ func harm(t *testing.T, f Fault) (out []string) {
 		each(f.Nodes(), "kill, wipe %v", f.wipe)
 	case *powerLoss:
 		each(f.Nodes(), "power loss, torn %v", f.torn)
+	case *refuse:
+		each(f.Nodes(), "refuse")
 	case *failover:
 		each(f.Nodes(), "failover")
 	case *clockFault:

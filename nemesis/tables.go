@@ -26,6 +26,7 @@ var kinds = []Kind{
 	partitionKind,
 	pauseKind,
 	powerLossKind,
+	refuseKind,
 	resetKind,
 	slowKind,
 	withholdKind,

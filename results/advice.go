@@ -34,6 +34,12 @@ type seen struct {
 	list  []checker.Anomaly // the group's own
 }
 
+// What is said of a lock that goes wrong while its service refuses writes.
+const (
+	tookError  = "a client took an error of the service for the lock, or for the renewal of its lease"
+	readAnswer = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
+)
+
 // The first line that fits is taken, so what is special stands before what is general.
 var advices = []advice{
 	{"wrong-release", "", nil, "a client released the lock without looking at the owner, and freed another client's",
@@ -65,6 +71,7 @@ var advices = []advice{
 		"count the tokens up; no clock orders grants", "guides/mitigations.md#tokens"},
 	{"token-regression", "", struck(clientClock), "the tokens follow a client's clock, which was set",
 		"let the service count the tokens up; no clock orders grants", "guides/mitigations.md#tokens"},
+	{"token-regression", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},
 	{"token-regression", "went-back", nil, "the counter of the tokens went back: it expired, or was deleted or lost",
 		"keep the counter for good, apart from the lock's key, which expires and is deleted", "guides/mitigations.md#tokens"},
 	{"token-regression", "", nil, "the token is not drawn in the order of the grants, but before the lock is won or after it; or the counter went back",
@@ -77,6 +84,7 @@ var advices = []advice{
 		"count the tokens up; no clock orders grants", "guides/mitigations.md#tokens"},
 	{"token-reuse", "", struck(clientClock), "the tokens follow a client's clock, which was set",
 		"let the service count the tokens up; no clock orders grants", "guides/mitigations.md#tokens"},
+	{"token-reuse", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},
 	{"token-reuse", "went-back", nil, "the counter of the tokens went back: it expired, or was deleted or lost",
 		"keep the counter for good, apart from the lock's key, which expires and is deleted", "guides/mitigations.md#tokens"},
 	{"token-reuse", "", nil, "two grants carry one token: not every grant draws a new one, or the counter went back",
@@ -96,6 +104,7 @@ var advices = []advice{
 		"count leases by a clock that nobody sets, or fence the resource", "internals/clock.md"},
 	{"granted-early", "granted-early", struck(clientClock), "the lease is counted by a client's clock, which was set",
 		"let the service count leases, by a clock that nobody sets, or fence the resource", "internals/clock.md"},
+	{"granted-early", "granted-early", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},
 	{"granted-early", "granted-early", struck(server), "the service gave the lock away while another client's lease had time left, and a fault was on: it may have forgotten the grant",
 		"see in the evidence what the fault struck; a service must have a grant on a majority's disks before it answers", "guides/mitigations.md#lost-grants"},
 	{"granted-early", "granted-early", struck(clientLinks), "the lock went to two clients when messages of a client were lost or late",
@@ -119,6 +128,7 @@ var advices = []advice{
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
+	{"double-grant", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},
 	{"double-grant", "", ofPermits, "the service let more clients in than there are permits",
 		"count those who hold a permit and take one in the same step; a permit is free when its own holder gives it back", "guides/mitigations.md#one-step"},
 	{"double-grant", "", nil, "the service granted the lock to two clients at once",
@@ -133,6 +143,8 @@ var advices = []advice{
 	{"stale-write", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and it wrote all the same",
 		"only fencing at the resource helps", "concepts/fencing.md"},
 	{"stale-write", "lease-outlived", struck(clientLinks), "the lease ended while its holder's messages were lost or late, and it wrote all the same",
+		"only fencing at the resource helps", "concepts/fencing.md"},
+	{"stale-write", "lease-outlived", struck(refusing), "the lease ended while the service refused to renew it, and it wrote all the same",
 		"only fencing at the resource helps", "concepts/fencing.md"},
 	{"stale-write", "lease-outlived", struck(server), "the lease ended while the service did not answer its holder, and it wrote all the same",
 		"only fencing at the resource helps", "concepts/fencing.md"},
@@ -168,6 +180,8 @@ var advices = []advice{
 	{"lost-update", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and what it wrote was computed from an old value",
 		"only fencing at the resource helps", "concepts/fencing.md"},
 	{"lost-update", "lease-outlived", struck(clientLinks), "the lease ended while its holder's messages were lost or late, and what it wrote was computed from an old value",
+		"only fencing at the resource helps", "concepts/fencing.md"},
+	{"lost-update", "lease-outlived", struck(refusing), "the lease ended while the service refused to renew it, and what it wrote was computed from an old value",
 		"only fencing at the resource helps", "concepts/fencing.md"},
 	{"lost-update", "lease-outlived", struck(server), "the lease ended while the service did not answer its holder, and what it wrote was computed from an old value",
 		"only fencing at the resource helps", "concepts/fencing.md"},
@@ -232,6 +246,8 @@ var advices = []advice{
 		"no lease can prevent this: fencing at the resource makes it harmless", "concepts/fencing.md"},
 	{"two-holders", "lease-outlived", struck(clientLinks), "the lease ended while its holder's messages were lost or late, and it could not know",
 		"no lease can prevent this: fencing at the resource makes it harmless", "concepts/fencing.md"},
+	{"two-holders", "lease-outlived", struck(refusing), "the lease ended while the service refused to renew it, and it went on",
+		"no lease can prevent this: fencing at the resource makes it harmless", "concepts/fencing.md"},
 	{"two-holders", "lease-outlived", struck(server), "the lease ended while the service did not answer its holder, and it could not know",
 		"no lease can prevent this: fencing at the resource makes it harmless", "concepts/fencing.md"},
 	{"two-holders", "lease-outlived", struck(resource), "the lease ended while the resource did not answer its holder, and it could not know",
@@ -270,6 +286,7 @@ var (
 	failed        = kinds{verdict.OnServer: {"kill", "powerloss"}}
 	promoted      = kinds{verdict.OnServer: {"failover"}}
 	server        = kinds{verdict.OnServer: nil}
+	refusing      = kinds{verdict.OnServer: {"refuse"}}
 	serverClock   = kinds{verdict.OnServer: {"clock"}}
 	clientClock   = kinds{verdict.OnClient: {"clock"}}
 	clientLinks   = kinds{verdict.OnClient: {"partition", "flap", "reset", "loss", "hold", "withhold", "slow"}}

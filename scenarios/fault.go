@@ -65,6 +65,7 @@ var faultWordTable = []faultWord{
 	failoverWord,
 	powerLossWord,
 	diskWord,
+	refuseWord,
 }
 
 // lookup finds a word of the table.

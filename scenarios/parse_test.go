@@ -48,6 +48,7 @@ func TestFaultMistakes(t *testing.T) {
 		`flap of no time`:           {`flap: A to redis`, `9: flap: want two sides and how long each time`},
 		`flap of less than no time`: {`flap: A to redis 0ms`, `9: flap: "0ms" is no length of time`},
 		`one-sided cut`:             {`cut: A`, `9: cut: want two sides`},
+		`refusal of a client`:       {`refuse: A`, `9: refuse: A is a client, and refuses nothing: name servers`},
 		`failover of two`:           {`failover: redis1, redis2`, `9: failover: want one server`},
 		`power loss of a client`:    {`powerloss: A`, `9: powerloss: A is a client and keeps nothing: kill: A`},
 		`no disk fault`:             {`disk: redis slow`, `9: disk: want a server and what is wrong with its disk`},

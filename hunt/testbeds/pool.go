@@ -138,10 +138,13 @@ func unsaid(info clients.Info) bool { return info.MinTTL == 0 && info.Library ==
 
 // unable are the faults that a cluster can never do, and why, as Target.Unable has them.
 func unable(def *compose.Definition) map[string]string {
-	out := map[string]string{"failover": nemesis.NoReplicas}
+	out := map[string]string{"failover": nemesis.NoReplicas, "refuse": nemesis.NoRefusal}
 	for _, s := range def.Servers() {
 		if s.Spec.Promote != nil {
 			delete(out, "failover")
+		}
+		if s.Spec.Refuse != nil {
+			delete(out, "refuse")
 		}
 		if why := s.Spec.NeedsData; why != "" {
 			out[hunt.WipeFault] = why

@@ -1,0 +1,102 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Refusal is how a server is made to refuse writes, as it does when its memory is full or when it may only be read, and
+// to take them again.
+type Refusal struct {
+	On  *Probe `mapstructure:"on"`
+	Off *Probe `mapstructure:"off"`
+	// Is asks a server whether it refuses writes.
+	Is *Probe `mapstructure:"is"`
+}
+
+// check says what a refusal lacks.
+func (r *Refusal) check() error {
+	if r != nil && (r.On == nil || r.Off == nil || r.Is == nil) {
+		return errors.New("x-picklock: refuse: want on, off and is: what makes the server refuse writes, what ends that, and what asks whether it refuses")
+	}
+	return nil
+}
+
+// probes are those that there are.
+func (r *Refusal) probes() []*Probe {
+	if r == nil {
+		return nil
+	}
+	return []*Probe{r.On, r.Off, r.Is}
+}
+
+// Refuse implements Cluster.
+func (m *Members) Refuse(ctx context.Context, name string, on bool) error {
+	n, s, err := m.server(name)
+	if err != nil {
+		return fmt.Errorf("refuse writes: %w", err)
+	}
+	r := s.Spec.Refuse
+	if r == nil {
+		return fmt.Errorf("%s: its Compose file has no x-picklock.refuse: %w", name, errors.ErrUnsupported)
+	}
+	if on {
+		if err := m.assign(ctx, n, r.On); err != nil {
+			return fmt.Errorf("have %s refuse writes: %w", name, err)
+		}
+		return nil
+	}
+	m.mu.Lock()
+	down := n.PID == 0
+	m.accepts[name] = down // it is told so when it is started again
+	m.mu.Unlock()
+	if down {
+		return nil
+	}
+	if err := m.assign(ctx, n, r.Off); err != nil {
+		return fmt.Errorf("have %s take writes again: %w", name, err)
+	}
+	return nil
+}
+
+// CanRefuse implements Cluster.
+func (m *Members) CanRefuse(name string) bool {
+	_, s, err := m.server(name)
+	return err == nil && s.Spec.Refuse != nil
+}
+
+// Refuses implements Cluster.
+func (m *Members) Refuses(ctx context.Context, name string) (bool, error) {
+	n, s, err := m.server(name)
+	if err != nil {
+		return false, err
+	}
+	if s.Spec.Refuse == nil {
+		return false, fmt.Errorf("%s: its Compose file has no x-picklock.refuse: %w", name, errors.ErrUnsupported)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	_, yes, err := m.reach.Ask(ctx, n, s.Spec.Refuse.Is)
+	return yes, err
+}
+
+// accept has a server that has been started again take writes, if it was down when it was to be told so: a server may
+// keep the setting on its disk.
+func (m *Members) accept(ctx context.Context, name string, gone <-chan struct{}) error {
+	m.mu.Lock()
+	owed := m.accepts[name]
+	delete(m.accepts, name)
+	m.mu.Unlock()
+	if !owed {
+		return nil
+	}
+	n, s, err := m.server(name)
+	if err != nil {
+		return err
+	}
+	if err := m.askUntil(ctx, n, s.Spec.Refuse.Off, gone); err != nil {
+		return fmt.Errorf("have %s take writes again: %w", name, err)
+	}
+	return nil
+}
