@@ -25,6 +25,8 @@ type stake struct {
 	third []party
 	// lease is what the service had promised to keep, and left how much of it was to come.
 	lease, left int64
+	// answered is when the first of the grants was answered that the service ought to have kept.
+	answered int64
 }
 
 // part is a fault that touched a stake.
@@ -36,7 +38,8 @@ type part struct {
 	// between: no lease ends early by that which begins and ends by this one clock. One that is known to be fast enough
 	// to have ended this lease is none of them.
 	standing bool
-	// before: the server had failed before the grant was asked for, so that it did not lose this one.
+	// before: the server had failed before the grant was asked for, and was back when it was answered, so that it did
+	// not lose this one.
 	before bool
 }
 
@@ -93,7 +96,7 @@ func (s *stake) touches(f *fault) (part, bool) {
 		return part{
 			fault: f, side: verdict.OnServer,
 			standing: f.begin < s.service.from && f.end > s.service.to && !f.clock.ends(s.left, s.lease),
-			before:   f.begin < s.service.from && f.losesState(),
+			before:   f.begin < s.service.from && f.end <= s.answered && f.losesState(),
 		}, true
 	}
 	for _, p := range s.parties {
@@ -182,8 +185,9 @@ type meeting struct {
 // the newer one, and both clients meanwhile. A release of another client's that was under
 // way may have freed what it ought not to have, unless it failed.
 func (m meeting) stake() *stake {
-	s := &stake{service: interval{m.at, m.at}, lease: m.older[0].lease, left: m.older[0].leaseLeft(m.at)}
+	s := &stake{service: interval{m.at, m.at}, lease: m.older[0].lease, left: m.older[0].leaseLeft(m.at), answered: m.at}
 	for _, g := range m.older {
+		s.answered = min(s.answered, g.okT)
 		p := party{g.process, interval{g.lastWord(m.at), m.at}}
 		s.parties = append(s.parties, p)
 		s.service.from = min(s.service.from, p.from)
@@ -206,7 +210,7 @@ func (m meeting) stake() *stake {
 // drawStake is what the token of a grant hangs on, next to that of another one: the
 // service in between, and either client while it was granted its own.
 func (m meeting) drawStake() *stake {
-	s := &stake{service: interval{m.older[0].lo, m.at}}
+	s := &stake{service: interval{m.older[0].lo, m.at}, answered: m.older[0].okT}
 	for _, g := range []*grant{m.older[0], m.newer} {
 		from := g.lo
 		if g.inv >= 0 {

@@ -61,7 +61,7 @@ func rankToken(p part) int {
 	switch {
 	case r <= rankClients || r == rankStanding:
 		return r
-	case r == rankServer && (name == "partition" || name == "disk"), r == rankOther && name == "kill":
+	case r == rankServer && slices.Contains([]string{"partition", "disk", "refuse"}, name), r == rankOther && name == "kill":
 		return r
 	}
 	return rankNone

@@ -57,10 +57,11 @@ func TestSuspects(t *testing.T) {
 		{"its clock before a client's", "granted-early", "0.15-0.35 nemesis clock c2\n0.20-0.25 nemesis clock s1", early, "clock of a server", "clock"},
 		{"its clock before the machine", "granted-early", "0.15-0.35 nemesis stall\n0.20-0.25 nemesis clock s1", early, "clock of a server", "stall"},
 		{"two of its own", "granted-early", "0.15-0.17 nemesis powerloss s1\n0.20-0.25 nemesis kill s1", early, "kill of a server", ""},
-		{"its clock before a server that had failed earlier and came back", "granted-early", "0.05-0.15 nemesis powerloss s1\n0.20-0.25 nemesis clock s1", early, "clock of a server", "powerloss"},
+		{"its clock before a server that had failed earlier and came back", "granted-early", "0.05-0.107 nemesis powerloss s1\n0.20-0.25 nemesis clock s1", early, "clock of a server", ""},
+		{"a server that was away when the lease was granted, before its clock", "granted-early", "0.05-0.15 nemesis powerloss s1\n0.20-0.25 nemesis clock s1", early, "powerloss of a server", "clock"},
 		{"a server that failed in between before its clock", "granted-early", "0.105-0.15 nemesis powerloss s1\n0.20-0.25 nemesis clock s1", early, "powerloss of a server", "clock"},
-		{"a server that had failed earlier and came back, and nothing else", "granted-early", "0.05-0.15 nemesis powerloss s1", early, "powerloss of a server", ""},
-		{"a server that had failed earlier and came back before a client's clock", "granted-early", "0.05-0.15 nemesis powerloss s1\n0.15-0.35 nemesis clock c2", early, "powerloss of a server", "clock"},
+		{"a server that had failed earlier and came back, and nothing else", "granted-early", "0.05-0.107 nemesis powerloss s1", early, "powerloss of a server", ""},
+		{"a server that had failed earlier and came back before a client's clock", "granted-early", "0.05-0.107 nemesis powerloss s1\n0.15-0.35 nemesis clock c2", early, "powerloss of a server", "clock"},
 		{"a client's clock before what else was on the service", "granted-early", "0.15-0.35 nemesis clock c2\n0.20-0.25 nemesis slow s1", early, "clock of a client", "slow"},
 		{"the clock of another client", "granted-early", "0.15-0.35 nemesis clock c3", early, "", "clock"},
 		{"another client, cut from the service", "granted-early", "0.15-0.35 nemesis partition c3 s1", early, "", "partition"},
@@ -107,6 +108,7 @@ func TestSuspects(t *testing.T) {
 
 		{"a counter that was lost", "token-regression", "0.20-0.25 nemesis kill s1", regressed, "kill of a server", ""},
 		{"what is slow draws the same", "token-regression", "0.20-0.35 nemesis pause c2\n0.20-0.35 nemesis slow s1", regressed, "", "pause slow"},
+		{"a server that refuses writes", "token-regression", "0.20-0.35 nemesis refuse s1", regressed, "refuse of a server", ""},
 		{"the clock of who drew", "token-regression", "0.05-0.12 nemesis clock c1", regressed, "clock of a client", ""},
 		{"the clock of who did not draw then", "token-regression", "0.115-0.20 nemesis clock c2", regressed, "", "clock"},
 	} {
@@ -302,7 +304,7 @@ func TestSuspectsByChanceOfAClock(t *testing.T) {
 		{"set again and again", "0.10-1.20 nemesis clock s1 how=+5s\n1.60-2.10 nemesis clock s1 how=+5s\n2.40-2.80 nemesis clock s1 how=+5s\n3.80-4.30 nemesis clock s1 how=+5s\n" +
 			"4.50-4.80 nemesis clock s1 how=+5s\n6.10-6.40 nemesis clock s1 how=+5s\n8.00-8.30 nemesis clock s1 how=+5s\n8.50-8.80 nemesis clock s1 how=+5s", " | | | | "},
 		{"a server that failed in between, and stayed away for long", "1.20-2.50 nemesis kill s1", "kill of a server| | | | "},
-		{"a server that had failed before, and came back in between", "0.10-1.20 nemesis kill s1", "kill of a server| | | | "},
+		{"a server that had failed before, and came back in between", "0.10-1.105 nemesis kill s1", "kill of a server| | | | "},
 		{"two of them, which are set one in the other", "1.20-4.50 nemesis clock s1 how=+5s\n1.21-4.40 nemesis clock s2 how=+5s", "clock of a server| | | | "},
 	} {
 		if got := suspectsOf(t, five+c.faults); got != c.want {
