@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Refusal is how a server is made to refuse writes, as it does when its memory is full or when it may only be read, and
+// Refusal is how a server is made to refuse writes, as it does when its disk is full or when it may only be read, and
 // to take them again.
 type Refusal struct {
 	On  *Probe `mapstructure:"on"`

@@ -12,7 +12,7 @@ import (
 
 var refuseKind = Kind{
 	Name:     "refuse",
-	About:    "have servers refuse writes with an error, as one does whose memory is full or that may only be read",
+	About:    "have servers refuse writes with an error, as one does whose disk is full or that may only be read",
 	Usage:    "[:leader|server|one|minority|majority|all|NODE]",
 	All:      []string{"leader", "majority"},
 	Parse:    parseRefuse,

@@ -30,7 +30,7 @@ func TestRefuse(t *testing.T) {
 				t.Fatal(err)
 			}
 			return text
-		}, "+OK", "-OOM"},
+		}, "+OK", "-NOREPLICAS"},
 		"postgres": {"postgres", func(t *testing.T, c *Cluster) string {
 			t.Helper()
 			if _, err := connect(t, c, "postgres").Exec(ctx, "CREATE TABLE IF NOT EXISTS t AS SELECT 1"); err != nil {
