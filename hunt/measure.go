@@ -35,6 +35,7 @@ func (h *Search) Shrink(ctx context.Context, runners []Runner, o FinishOptions) 
 	p := newTeam(runners)
 	h.seekFaultless(ctx, p, o)
 	h.byChance()
+	h.singleOut(ctx, p, o)
 	h.compare(ctx, p, o) // what is one bug is made smaller once
 	h.shrinkWithin(ctx, p, o)
 	h.merge()
