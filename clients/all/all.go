@@ -15,6 +15,7 @@ import (
 	"github.com/picklock/picklock/clients/kubernetes"
 	"github.com/picklock/picklock/clients/library"
 	"github.com/picklock/picklock/clients/lockfree"
+	"github.com/picklock/picklock/clients/nats"
 	"github.com/picklock/picklock/clients/postgres"
 	"github.com/picklock/picklock/clients/redis"
 	"github.com/picklock/picklock/clients/register"
@@ -38,6 +39,7 @@ func lines() []clients.Info {
 		kubernetes.Locks(),
 		library.Locks(),
 		lockfree.Locks(),
+		nats.Locks(),
 		postgres.Locks(),
 		redis.Locks(),
 		zookeeper.Locks(),

@@ -19,6 +19,7 @@ func servers() map[string]Server {
 	return map[string]Server{
 		"dynamodb": dynamoDB,
 		"etcd":     etcd,
+		"nats":     natsServer,
 	}
 }
 
