@@ -86,6 +86,8 @@ func (l *kvLock) Acquire(ctx context.Context, key string) (clients.Grant, error)
 func (l *kvLock) try(ctx context.Context, key string) (clients.Grant, error) {
 	grace, cancel := adapter.WithGrace(ctx, l.options.TTL)
 	defer cancel()
+	grace, done := context.WithTimeout(grace, l.answerWithin())
+	defer done()
 	kv, err := l.bucketNow(grace)
 	if err != nil {
 		return clients.Grant{}, err
@@ -102,9 +104,13 @@ func (l *kvLock) try(ctx context.Context, key string) (clients.Grant, error) {
 	return clients.Grant{Key: key, Token: int64(h.revision), Since: since, Lease: l.options.TTL, Ref: h}, nil
 }
 
+// answerWithin is how long a request waits for its answer. One whose connection breaks has none: the client does not send
+// it again, and does not end it.
+func (l *kvLock) answerWithin() time.Duration { return max(l.options.TTL, 500*time.Millisecond) }
+
 // Release deletes the key, if it is still this grant's.
 func (l *kvLock) Release(ctx context.Context, g clients.Grant) error {
-	return l.change(ctx, "release", g, func(kv jetstream.KeyValue, h *hold) error {
+	return l.change(ctx, "release", g, func(ctx context.Context, kv jetstream.KeyValue, h *hold) error {
 		return kv.Delete(ctx, g.Key, jetstream.LastRevision(h.revision))
 	})
 }
@@ -112,7 +118,7 @@ func (l *kvLock) Release(ctx context.Context, g clients.Grant) error {
 // Renew writes the key anew, if it is still this grant's.
 func (l *kvLock) Renew(ctx context.Context, g clients.Grant) (clients.Renewal, error) {
 	var since int64
-	err := l.change(ctx, "renew", g, func(kv jetstream.KeyValue, h *hold) error {
+	err := l.change(ctx, "renew", g, func(ctx context.Context, kv jetstream.KeyValue, h *hold) error {
 		since = history.Now()
 		revision, err := kv.Update(ctx, g.Key, []byte(h.owner), h.revision)
 		if err == nil {
@@ -128,7 +134,9 @@ func (l *kvLock) Renew(ctx context.Context, g clients.Grant) (clients.Renewal, e
 
 // change does something to the key at the revision that the grant is known to have. Where it has another one, the key is
 // read: an earlier renewal may have taken effect without an answer.
-func (l *kvLock) change(ctx context.Context, what string, g clients.Grant, do func(jetstream.KeyValue, *hold) error) error {
+func (l *kvLock) change(ctx context.Context, what string, g clients.Grant, do func(context.Context, jetstream.KeyValue, *hold) error) error {
+	ctx, cancel := context.WithTimeout(ctx, l.answerWithin())
+	defer cancel()
 	kv, err := l.bucketNow(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: %s %s: %w", l.name, what, g.Key, err)
@@ -136,7 +144,7 @@ func (l *kvLock) change(ctx context.Context, what string, g clients.Grant, do fu
 	h := g.Ref.(*hold)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	err = do(kv, h)
+	err = do(ctx, kv, h)
 	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		var entry jetstream.KeyValueEntry
 		entry, err = kv.Get(ctx, g.Key)
@@ -145,7 +153,7 @@ func (l *kvLock) change(ctx context.Context, what string, g clients.Grant, do fu
 			return fmt.Errorf("%s: %s %s: %w", l.name, what, g.Key, clients.ErrNotHeld)
 		case err == nil:
 			h.revision = entry.Revision()
-			err = do(kv, h)
+			err = do(ctx, kv, h)
 		}
 	}
 	switch {
