@@ -144,7 +144,10 @@ func (l *kvLock) change(ctx context.Context, what string, g clients.Grant, do fu
 	h := g.Ref.(*hold)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	err = do(ctx, kv, h)
+	// A connection that is being made anew sends nothing.
+	for err = do(ctx, kv, h); notSent(err) && adapter.Pause(ctx, l.options.TTL/10); {
+		err = do(ctx, kv, h)
+	}
 	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		var entry jetstream.KeyValueEntry
 		entry, err = kv.Get(ctx, g.Key)
@@ -193,10 +196,15 @@ func (l *kvLock) outcome(err error) error {
 		l.kv = nil
 		l.mu.Unlock()
 		return err
-	case errors.As(err, &said), errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionReconnecting):
+	case errors.As(err, &said), notSent(err):
 		return err
 	}
 	return fmt.Errorf("%w: %w", clients.ErrUnknown, err)
+}
+
+// notSent says that the client had no connection for the request.
+func notSent(err error) bool {
+	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionReconnecting)
 }
 
 // Close ends the connection. A grant that was not released ends with its lease.

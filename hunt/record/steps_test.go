@@ -24,6 +24,7 @@ func (n nodes) Nodes() []compose.Node                                           
 func (nodes) Leader(context.Context) (string, error)                                       { return "s1", nil }
 func (nodes) Leads(_ context.Context, node string) (bool, error)                           { return node == "s1", nil }
 func (nodes) NeedsData(string) string                                                      { return "" }
+func (nodes) CanRefuse(string) bool                                                        { return true }
 func (nodes) Disks() compose.Disks                                                         { return idleDisks{} }
 func (nodes) AroundStart(func(ctx context.Context, node string, start func() error) error) {}
 
