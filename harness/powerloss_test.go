@@ -31,12 +31,14 @@ func TestPowerLossIsProved(t *testing.T) {
 	const unsafe = "  A: acquire, read, check, write\n  B: await powerloss over, acquire, read, write\n  C: await B done, await A done, acquire within 10ms\n" + faults
 	tests := []struct {
 		lock, cluster, need string
-		from, to            string // what makes the cluster's servers unsafe
-		finds               string // then
+		from, to            string // what makes the cluster's servers unsafe, or safe
+		safer               bool
+		finds               string // if they are unsafe
 	}{
-		{"etcd", "etcd", "etcd", "- --log-level=warn", "- --log-level=warn\n        - --unsafe-no-fsync", "granted-early"},
-		{"postgres-table", "postgres", "postgres", "exec postgres ", "exec postgres -c fsync=off ", "granted-early"},
-		{"zookeeper", "zookeeper", "zookeeper", "- -XX:-UsePerfData", "- -XX:-UsePerfData\n        - -Dzookeeper.forceSync=no", "stale-write"},
+		{"etcd", "etcd", "etcd", "- --log-level=warn", "- --log-level=warn\n        - --unsafe-no-fsync", false, "granted-early"},
+		{"postgres-table", "postgres", "postgres", "exec postgres ", "exec postgres -c fsync=off ", false, "granted-early"},
+		{"zookeeper", "zookeeper", "zookeeper", "- -XX:-UsePerfData", "- -XX:-UsePerfData\n        - -Dzookeeper.forceSync=no", false, "stale-write"},
+		{"nats-kv", "nats", "nats", `"{dir}"]`, `"{dir}", --sync-always]`, true, "granted-early"},
 	}
 	for _, tt := range tests {
 		need(t, tt.need)
@@ -48,11 +50,15 @@ func TestPowerLossIsProved(t *testing.T) {
 		if changed == string(text) {
 			t.Fatalf("no %q in %s", tt.from, tt.cluster)
 		}
-		broken := filepath.Join(t.TempDir(), tt.cluster+".yml")
-		if err := os.WriteFile(broken, []byte(changed), 0o600); err != nil {
+		other := filepath.Join(t.TempDir(), tt.cluster+".yml")
+		if err := os.WriteFile(other, []byte(changed), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for cluster, then := range map[string]string{tt.cluster: safe, broken: unsafe} {
+		as, changedIs := safe, unsafe
+		if tt.safer {
+			as, changedIs = unsafe, safe
+		}
+		for cluster, then := range map[string]string{tt.cluster: as, other: changedIs} {
 			t.Run(tt.lock+" on "+filepath.Base(cluster), func(t *testing.T) {
 				t.Parallel()
 				file := filepath.Join(t.TempDir(), "mine.yaml")

@@ -15,12 +15,13 @@ import (
 // natsReadyWithin is how long the server may take until it accepts connections.
 const natsReadyWithin = 30 * time.Second
 
-// natsServer serves NATS with JetStream, as it comes: it writes to its files before it answers, and syncs them every
-// two minutes.
+// natsServer serves NATS with JetStream, as it comes unless it is told otherwise: it writes to its files before it answers,
+// and syncs them every two minutes.
 func natsServer(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("nats", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:4222", "address to listen on")
 	dir := flags.String("data-dir", "", "where JetStream keeps its streams")
+	always := flags.Bool("sync-always", false, "sync every write before it is answered")
 	version := flags.Bool("version", false, "print the server's version")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("server nats: %w", err)
@@ -37,7 +38,7 @@ func natsServer(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("server nats: port %q: %w", port, err)
 	}
-	s, err := server.NewServer(&server.Options{Host: host, Port: n, JetStream: true, StoreDir: *dir, NoSigs: true})
+	s, err := server.NewServer(&server.Options{Host: host, Port: n, JetStream: true, StoreDir: *dir, SyncAlways: *always, NoSigs: true})
 	if err != nil {
 		return fmt.Errorf("server nats: %w", err)
 	}
