@@ -1,7 +1,7 @@
 package nats
 
 import (
-	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,18 +12,15 @@ import (
 	"github.com/picklock/picklock/clients/internal/servers"
 )
 
-// serverPart is the server's process: its value is the port.
+// serverPart is the server's process: its value is the port and the folder of its files, which is the test's to remove: the
+// process is killed.
 var serverPart = servers.Part{Variable: "PICKLOCK_TEST_NATS", Do: serve}
 
 func TestMain(m *testing.M) { servers.Main(m, serverPart) }
 
-func serve(addr string) error {
-	dir, err := os.MkdirTemp("", "picklock-nats-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: portOf(addr), JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
+func serve(value string) error {
+	port, dir, _ := strings.Cut(value, " ")
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: portOf(port), JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true})
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func portOf(text string) int {
 
 func startServer(t testing.TB) []*contract.Server {
 	port := servers.FreePort(t)
-	return serverPart.Start(t, port, port)
+	return serverPart.Start(t, port, port+" "+t.TempDir())
 }
 
 // TestRenewals: a renewed lease of a bucket ends a lease after the renewal; one whose key has its own time to live never
