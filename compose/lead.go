@@ -129,10 +129,10 @@ func (s Spec) follow(leader Node) *Probe {
 }
 
 // Recall gives a server that has been started again the role of the last failover, if the
-// server forgets it: two that each follow the other would never serve again. It also has the server take writes that
-// was down when its refusal ended. It asks until the server does it, ctx ends, or gone is closed.
+// server forgets it: two that each follow the other would never serve again. It also tells the server whether it refuses
+// writes. It asks until the server does it, ctx ends, or gone is closed.
 func (m *Members) Recall(ctx context.Context, name string, gone <-chan struct{}) error {
-	if err := m.accept(ctx, name, gone); err != nil {
+	if err := m.recallRefusal(ctx, name, gone); err != nil {
 		return err
 	}
 	n, s, err := m.server(name)

@@ -22,8 +22,8 @@ type Members struct {
 	order    []string
 	nodes    map[string]*member
 	closing  bool
-	promoted string          // the server that was promoted last; "" for none
-	accepts  map[string]bool // servers that are to be told, when they are started again, that they take writes
+	promoted string         // the server that was promoted last; "" for none
+	refusals map[string]int // of writes, that are on; servers that were never told to refuse any are not in it
 }
 
 // Reach is how a runtime asks a server and reads its files.
@@ -68,7 +68,7 @@ func (l *Incarnation) Err() error {
 // NewMembers is a cluster without a node.
 func NewMembers(def *Definition, reach Reach) *Members {
 	// The first few deaths are enough for an error.
-	return &Members{def: def, reach: reach, died: make(chan error, 16), nodes: map[string]*member{}, accepts: map[string]bool{}}
+	return &Members{def: def, reach: reach, died: make(chan error, 16), nodes: map[string]*member{}, refusals: map[string]int{}}
 }
 
 // Add takes in a node that does not run yet. The namespace that it has now is its

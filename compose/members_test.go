@@ -217,10 +217,11 @@ func TestMembersRefuse(t *testing.T) {
 	if yes, err := m.Refuses(ctx, "s1"); !yes || err != nil {
 		t.Errorf("refuses: %v, %v", yes, err)
 	}
-	if err := errors.Join(m.Refuse(ctx, "s1", false), m.Recall(ctx, "s1", nil)); err != nil {
+	// A second one overlaps it, and the server is started anew meanwhile.
+	if err := errors.Join(m.Refuse(ctx, "s1", true), m.Refuse(ctx, "s1", false), m.Recall(ctx, "s1", nil), m.Refuse(ctx, "s1", false)); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"s1 refuse", "s1 refuses?", "s1 take"}; !slices.Equal(p.asked, want) {
+	if want := []string{"s1 refuse", "s1 refuses?", "s1 refuse", "s1 refuse", "s1 take"}; !slices.Equal(p.asked, want) {
 		t.Errorf("asked %q, want %q", p.asked, want)
 	}
 	end(nil)
@@ -229,7 +230,7 @@ func TestMembersRefuse(t *testing.T) {
 		t.Errorf("asked %q while it was down: %v", p.asked, err)
 	}
 	begin(t, m, "s1")
-	if err := errors.Join(m.Recall(ctx, "s1", nil), m.Recall(ctx, "s1", nil)); err != nil || !slices.Equal(p.asked, []string{"s1 take"}) {
+	if err := errors.Join(m.Recall(ctx, "s1", nil), m.Recall(ctx, "s2", nil)); err != nil || !slices.Equal(p.asked, []string{"s1 take"}) {
 		t.Errorf("asked %q when it was started again, %v", p.asked, err)
 	}
 	p.answer["s1 refuse"] = false

@@ -31,7 +31,7 @@ func (r *Refusal) probes() []*Probe {
 	return []*Probe{r.On, r.Off, r.Is}
 }
 
-// Refuse implements Cluster.
+// Refuse implements Cluster. Refusals may overlap: a server takes writes again when the last one has ended.
 func (m *Members) Refuse(ctx context.Context, name string, on bool) error {
 	n, s, err := m.server(name)
 	if err != nil {
@@ -41,21 +41,23 @@ func (m *Members) Refuse(ctx context.Context, name string, on bool) error {
 	if r == nil {
 		return fmt.Errorf("%s: its Compose file has no x-picklock.refuse: %w", name, errors.ErrUnsupported)
 	}
+	m.mu.Lock()
 	if on {
+		m.refusals[name]++
+	} else {
+		m.refusals[name] = max(0, m.refusals[name]-1)
+	}
+	left := m.refusals[name]
+	m.mu.Unlock()
+	switch {
+	case on:
 		if err := m.assign(ctx, n, r.On); err != nil {
 			return fmt.Errorf("have %s refuse writes: %w", name, err)
 		}
-		return nil
-	}
-	m.mu.Lock()
-	down := n.PID == 0
-	m.accepts[name] = down // it is told so when it is started again
-	m.mu.Unlock()
-	if down {
-		return nil
-	}
-	if err := m.assign(ctx, n, r.Off); err != nil {
-		return fmt.Errorf("have %s take writes again: %w", name, err)
+	case left == 0 && n.PID != 0: // one that is down is told so when it is started again
+		if err := m.assign(ctx, n, r.Off); err != nil {
+			return fmt.Errorf("have %s take writes again: %w", name, err)
+		}
 	}
 	return nil
 }
@@ -81,22 +83,25 @@ func (m *Members) Refuses(ctx context.Context, name string) (bool, error) {
 	return yes, err
 }
 
-// accept has a server that has been started again take writes, if it was down when it was to be told so: a server may
-// keep the setting on its disk.
-func (m *Members) accept(ctx context.Context, name string, gone <-chan struct{}) error {
+// recallRefusal tells a server that has been started again whether it refuses writes: it may have forgotten a refusal that
+// goes on, or kept on its disk one that has ended.
+func (m *Members) recallRefusal(ctx context.Context, name string, gone <-chan struct{}) error {
 	m.mu.Lock()
-	owed := m.accepts[name]
-	delete(m.accepts, name)
+	left, told := m.refusals[name]
 	m.mu.Unlock()
-	if !owed {
+	if !told {
 		return nil
 	}
 	n, s, err := m.server(name)
 	if err != nil {
 		return err
 	}
-	if err := m.askUntil(ctx, n, s.Spec.Refuse.Off, gone); err != nil {
-		return fmt.Errorf("have %s take writes again: %w", name, err)
+	p := s.Spec.Refuse.Off
+	if left > 0 {
+		p = s.Spec.Refuse.On
+	}
+	if err := m.askUntil(ctx, n, p, gone); err != nil {
+		return fmt.Errorf("tell %s whether it refuses writes: %w", name, err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/picklock/picklock/compose"
@@ -42,13 +43,14 @@ func makeRefuse(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 			return nil, errors.New(NoRefusal)
 		}
 	}
-	return &refuse{e, nodes}, nil
+	return &refuse{env: e, nodes: nodes}, nil
 }
 
 // refuse is that servers answer every write with an error. Their other answers are as always.
 type refuse struct {
 	env   *Env
 	nodes []compose.Node
+	told  []compose.Node // those that were told to refuse, and not yet to take writes
 }
 
 func (r *refuse) Nodes() []string { return names(r.nodes) }
@@ -57,6 +59,7 @@ func (r *refuse) Steps() []string { return []string{"refuse: " + listed(r.Nodes(
 
 func (r *refuse) Inject(ctx context.Context) error {
 	for _, n := range r.nodes {
+		r.told = append(r.told, n)
 		if err := r.env.Cluster.Refuse(ctx, n.Name, true); err != nil {
 			return err
 		}
@@ -77,10 +80,12 @@ func (r *refuse) Verify(ctx context.Context) error {
 	return nil
 }
 
-// Heal tells all of them, also after an error.
+// Heal tells all of them, also after an error; those that could not be told are told the next time.
 func (r *refuse) Heal(ctx context.Context) (all error) {
-	for _, n := range r.nodes {
-		all = errors.Join(all, r.env.Cluster.Refuse(ctx, n.Name, false))
-	}
+	r.told = slices.DeleteFunc(r.told, func(n compose.Node) bool {
+		err := r.env.Cluster.Refuse(ctx, n.Name, false)
+		all = errors.Join(all, err)
+		return err == nil
+	})
 	return all
 }

@@ -41,7 +41,7 @@ func TestRefuse(t *testing.T) {
 			nodes = append(nodes, n)
 		}
 	}
-	f := &refuse{&Env{Cluster: c}, nodes}
+	f := &refuse{env: &Env{Cluster: c}, nodes: nodes}
 	if err := f.Verify(ctx); err == nil || !strings.Contains(err.Error(), "s1 does not say") {
 		t.Errorf("before: %v", err)
 	}

@@ -34,7 +34,7 @@ type seen struct {
 	list  []checker.Anomaly // the group's own
 }
 
-// What is said of a lock that goes wrong while its service refuses writes.
+// The advice on a lock that goes wrong while its service refuses writes.
 const (
 	tookError  = "a client took an error of the service for the lock, or for the renewal of its lease"
 	readAnswer = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
