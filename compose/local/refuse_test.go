@@ -3,6 +3,7 @@
 package local
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,19 @@ func TestRefuse(t *testing.T) {
 			}
 			return text
 		}, "+OK", "-NOREPLICAS"},
+		"etcd-single": {"etcd", func(t *testing.T, c *Cluster) string {
+			t.Helper()
+			n, err := c.Find("etcd")
+			if err != nil {
+				t.Fatal(err)
+			}
+			const put = `{"key":"YQ==","value":"Yg=="}`
+			text, _, err := (&compose.Probe{Send: fmt.Sprintf("POST /v3/kv/put HTTP/1.0\r\nContent-Length: %d\r\n\r\n%s", len(put), put), Expect: `space exceeded|revision`}).Answer(ctx, n.HostPort())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}, "revision", "space exceeded"},
 		"postgres": {"postgres", func(t *testing.T, c *Cluster) string {
 			t.Helper()
 			if _, err := connect(t, c, "postgres").Exec(ctx, "CREATE TABLE IF NOT EXISTS t AS SELECT 1"); err != nil {
