@@ -28,6 +28,9 @@ type Abilities struct {
 	// Downgrades: the lock is a Downgrader.
 	Downgrades bool `json:"downgrades,omitempty"`
 
+	// Reopens: its program begins anew where it is asked to open once more.
+	Reopens bool `json:"reopens,omitempty"`
+
 	// Library and Version name what the program has loaded, so that records can name it; both ""
 	// if it does not say so.
 	Library string `json:"library,omitempty"`

@@ -29,6 +29,14 @@ type Renewer interface {
 	Renew(ctx context.Context, g Grant) (Renewal, error)
 }
 
+// Reopener is a lock that can begin anew in the process that it has.
+type Reopener interface {
+	// Reopen is the lock opened anew: none of its connections, sessions and timers is one from before. The lock itself is
+	// closed by that, and may be closed again. An error, such as errors.ErrUnsupported, means that it has to be closed, and
+	// another to be opened.
+	Reopen(ctx context.Context, o Options) (Lock, error)
+}
+
 // Holder is a lock that can be asked whether a grant is still in force.
 type Holder interface {
 	// Holds asks as a careful user of the library would, right before something that only the holder

@@ -26,9 +26,9 @@ type client struct {
 	grants        int
 	failures      int // of the client's own program, since its last success
 
-	open    func(context.Context) (*client, error) // another one like this
-	closing atomic.Int32                           // how many locks of before are being closed
-	ending  sync.WaitGroup                         // of that
+	open    func(context.Context, clients.Lock) (*client, error) // another one like this
+	closing atomic.Int32                                         // how many locks of before are being closed
+	ending  sync.WaitGroup                                       // of that
 }
 
 // opened is what a client has open.

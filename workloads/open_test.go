@@ -40,7 +40,7 @@ func TestOpenLock(t *testing.T) {
 				return nil, nil
 			}}
 			began := time.Now()
-			_, err := openLock(ctx, info, clients.Options{}, x.again)
+			_, err := openLock(ctx, info, clients.Options{}, nil, x.again)
 			if !errors.Is(err, x.err) || x.tries > 0 && tries != x.tries {
 				t.Errorf("%v after %d tries in %v, want %v after %d", err, tries, time.Since(began), x.err, x.tries)
 			}

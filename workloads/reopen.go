@@ -19,7 +19,7 @@ func (c *client) reopen(ctx context.Context) error {
 	if c.closing.Load() >= mostClosing {
 		return errClosing
 	}
-	next, err := c.open(ctx)
+	next, err := c.open(ctx, c.lock)
 	if err != nil {
 		return fmt.Errorf("open the lock anew: %w", err)
 	}

@@ -52,7 +52,7 @@ func TestReopenStuck(t *testing.T) {
 	let := make(chan struct{})
 	fresh := func() *opened { return &opened{lock: stuck{let: let}, register: nothing{}} }
 	c := &client{opened: fresh()}
-	c.open = func(context.Context) (*client, error) { return &client{opened: fresh()}, nil }
+	c.open = func(context.Context, clients.Lock) (*client, error) { return &client{opened: fresh()}, nil }
 	before := c.opened
 	for range mostClosing {
 		if err := c.reopen(t.Context()); err != nil {
@@ -67,7 +67,7 @@ func TestReopenStuck(t *testing.T) {
 	}
 	close(let)
 	c.ending.Wait()
-	c.open = func(context.Context) (*client, error) {
+	c.open = func(context.Context, clients.Lock) (*client, error) {
 		return &client{opened: fresh(), info: clients.Info{Fencing: true}}, nil
 	}
 	now := c.opened

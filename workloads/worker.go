@@ -37,7 +37,7 @@ func Worker(ctx context.Context, t Tables, in io.Reader, out io.Writer, log *slo
 		return fmt.Errorf("read the worker's configuration: %w", err)
 	}
 	o := &output{start: cfg.Start, w: out}
-	c, declared, err := t.open(ctx, cfg, o, log)
+	c, declared, err := t.open(ctx, cfg, nil, o, log)
 	if err != nil {
 		o.send(Message{Error: err.Error()})
 		return err
@@ -77,7 +77,8 @@ func Worker(ctx context.Context, t Tables, in io.Reader, out io.Writer, log *slo
 }
 
 // open opens the lock and the register. What the lock declares is nil if it was known before.
-func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logger) (*client, *clients.Abilities, error) {
+// former is the lock that the client had before; nil if there is none.
+func (t Tables) open(ctx context.Context, cfg Config, former clients.Lock, o *output, log *slog.Logger) (*client, *clients.Abilities, error) {
 	if cfg.Workload != "" {
 		if _, err := Lookup(cfg.Workload); err != nil {
 			return nil, nil, err
@@ -111,7 +112,7 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 		c, err := openUnlocked(octx, cfg, info, options, o)
 		return c, nil, err
 	}
-	lock, err := openLock(octx, info, options, cfg.Again)
+	lock, err := openLock(octx, info, options, former, cfg.Again)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open lock %s: %w", info.Name, err)
 	}
@@ -138,10 +139,10 @@ func (t Tables) open(ctx context.Context, cfg Config, o *output, log *slog.Logge
 	return &client{
 		opened: now, cfg: cfg, info: info, out: o, permits: int64(info.Permits(cfg.Extra)),
 		rng: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))), grants: cfg.Grants,
-		open: func(ctx context.Context) (*client, error) {
+		open: func(ctx context.Context, former clients.Lock) (*client, error) {
 			again := cfg
 			again.Again = true // what a fault has stopped may not answer yet
-			next, _, err := t.open(ctx, again, o, log)
+			next, _, err := t.open(ctx, again, former, o, log)
 			return next, err
 		},
 	}, declared, nil
@@ -156,8 +157,13 @@ const (
 
 // openLock opens the lock. A client that is started again tries until it can: a library that
 // connects at once may find a service that a fault has stopped, and waits for it as an application
-// that a supervisor restarts would.
-func openLock(ctx context.Context, info clients.Info, o clients.Options, again bool) (clients.Lock, error) {
+// that a supervisor restarts would. One that had a lock before opens that one anew, if it can be done.
+func openLock(ctx context.Context, info clients.Info, o clients.Options, former clients.Lock, again bool) (clients.Lock, error) {
+	if r, ok := former.(clients.Reopener); ok {
+		if lock, err := r.Reopen(ctx, o); err == nil {
+			return lock, nil
+		}
+	}
 	for {
 		lock, err := info.Open(ctx, o)
 		if err == nil || !again {

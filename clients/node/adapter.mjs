@@ -2,6 +2,7 @@
 // (https://github.com/picklock/picklock/blob/main/docs/reference/exec.md).
 //
 // A lock is an object with open, acquire and release, and with renew, holds and downgrade if it can. serve does the rest.
+// One with close can be opened again in the same process: it then forgets at once what it has, and ends that meanwhile.
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
@@ -52,7 +53,7 @@ async function answer(lock, request) {
   switch (op) {
     case 'open':
       // A lock in files has no servers: it gets the folder that all clients share in their place.
-      return { ok: true, ...await lock.open(request.servers ?? [request.directory], request.client, request.ttl_ms, request.options) };
+      return { ok: true, ...await lock.open(request.servers ?? [request.directory], request.client, request.ttl_ms, request.options), ...(lock.close ? { reopens: true } : {}) };
     case 'acquire': {
       const grant = await lock.acquire(key, request.timeout_ms ?? 60000, request.mode === 'shared');
       return grant === null ? { ok: false, error: 'timeout', definite: true } : { ok: true, ...grant };
@@ -76,13 +77,28 @@ async function answer(lock, request) {
   return { ok: false, error: 'unknown request ' + op, definite: true };
 }
 
+const MOST_CLOSING = 2; // at once
+let closing = 0;
+
+// Has a lock end what it has, and does not wait for that: its connections may be those that a fault has harmed.
+function closeAside(lock) {
+  if (closing >= MOST_CLOSING) throw new NotSent('locks that were opened before are still being closed');
+  closing++;
+  Promise.resolve(lock.close()).catch(console.error).finally(() => closing--);
+}
+
 // Answers requests until the program is told to end, or its input does.
 export async function serve(lock) {
+  let opened = false;
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const request = JSON.parse(line);
     if (request.op === 'close') break;
     let reply;
     try {
+      if (request.op === 'open') {
+        if (opened) closeAside(lock);
+        opened = true;
+      }
       reply = await answer(lock, request);
     } catch (e) { // whoever gets it knows no more, unless it says so
       if (!(e instanceof Unknown || e instanceof NotSent)) console.error(e);

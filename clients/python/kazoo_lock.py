@@ -26,7 +26,7 @@ LOSING = {"none": [], "lost": [KazooState.LOST], "suspended": [KazooState.SUSPEN
 
 class Lock:
     def open(self, servers, client, ttl_ms, options):
-        self.name, self.held, self.permits = client, {}, int(options.get("permits", "2"))
+        self.name, self.held, self.locks, self.permits = client, set(), {}, int(options.get("permits", "2"))
         self.losing = LOSING[options.get("listener", "suspended")]
         self.zk = KazooClient(",".join(servers), timeout=ttl_ms / 1000)
         self.failures = (KazooException, self.zk.handler.timeout_exception)
@@ -60,17 +60,22 @@ class Lock:
             return None
         except self.failures as e:  # it may have taken effect or not
             raise picklock.Unknown(repr(e)) from e
-        self.held[key] = lock
+        self.locks[key] = lock
+        self.held.add(key)
         return {}
 
     def release(self, key):
-        if key not in self.held:
+        if key not in self.locks:
             return False
+        self.held.discard(key)
         try:
-            self.held.pop(key).release()  # of a node that is gone too, without a word
+            return self.locks[key].release()  # of a node that is gone too, without a word
         except self.failures as e:
             raise picklock.Unknown(repr(e)) from e
-        return True
+
+    def close(self):
+        self.zk.stop()
+        self.zk.close()
 
 
-picklock.serve(Lock())
+picklock.serve(Lock)

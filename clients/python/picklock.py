@@ -2,6 +2,7 @@
 (https://github.com/picklock/picklock/blob/main/docs/reference/exec.md).
 
 A lock is an object with open, acquire and release, and with renew, holds and downgrade if it can. serve() does the rest.
+One with close can be opened again in the same process: another object is opened then, and the former one is closed.
 """
 import importlib.metadata
 import json
@@ -61,7 +62,8 @@ def _answer(lock, request):
     if op == "open":
         # A lock in files has no servers: it gets the folder that all clients share in their place.
         servers, options = request.get("servers", [request.get("directory")]), request["options"]
-        return {"ok": True, **lock.open(servers, request["client"], request["ttl_ms"], options)}
+        answer = {"ok": True, **lock.open(servers, request["client"], request["ttl_ms"], options)}
+        return {**answer, "reopens": True} if hasattr(lock, "close") else answer
     if op == "acquire":
         grant = lock.acquire(key, request.get("timeout_ms", 60_000), request.get("mode") == "shared")
         return {"ok": False, "error": "timeout", "definite": True} if grant is None else {"ok": True, **grant}
@@ -78,13 +80,31 @@ def _answer(lock, request):
     return {"ok": False, "error": "unknown request " + op, "definite": True}
 
 
-def serve(lock):
-    """Answers requests until the program is told to end, or its input does."""
+MOST_CLOSING = 2
+_closing = []  # the threads that close what was opened before
+
+
+def _close_aside(lock):
+    """Closes a lock, and does not wait for that: its connections may be those that a fault has harmed."""
+    _closing[:] = [t for t in _closing if t.is_alive()]
+    if len(_closing) >= MOST_CLOSING:
+        raise NotSent("locks that were opened before are still being closed")
+    _closing.append(threading.Thread(target=lock.close, daemon=True))
+    _closing[-1].start()
+
+
+def serve(make):
+    """Answers requests until the program is told to end, or its input does. make makes a lock that is not open yet."""
+    lock = None
     for line in sys.stdin:
         request = json.loads(line)
         if request["op"] == "close":
             break
         try:
+            if request["op"] == "open":
+                if lock is not None:
+                    _close_aside(lock)
+                lock = make()
             reply = _answer(lock, request)
         except NotSent as e:
             reply = {"ok": False, "error": str(e), "definite": True}

@@ -19,7 +19,7 @@ FENCED = sys.argv[1] == "fenced"
 
 class Lock:
     def open(self, servers, client, ttl_ms, options):
-        self.held = {}
+        self.held, self.locks = set(), {}
         host, port = servers[0].rsplit(":", 1)
         self.settings = {"host": host, "port": int(port)}
         return {"lease": False, "tokens": FENCED, **picklock.loaded("portalocker")}
@@ -36,21 +36,23 @@ class Lock:
             return None
         except redis.RedisError as e:
             raise picklock.Unknown(repr(e)) from e
-        self.held[key] = lock
+        self.locks[key] = lock
+        self.held.add(key)
         if lock.lost:  # before it was noted here as held
             self.over(key, lock)
         return {"token": lock.fence_token} if FENCED else {}
 
     def over(self, key, lock):
         """Tells of a loss, unless the lock has been released or acquired anew."""
-        if self.held.get(key) is lock:
+        if key in self.held and self.locks[key] is lock:
             picklock.lost(key)
 
     def release(self, key):
         """It does not say whether the lock was still held, unless it has learnt of a loss."""
-        if key not in self.held:
+        if key not in self.locks:
             return False
-        lock = self.held.pop(key)
+        self.held.discard(key)
+        lock = self.locks[key]
         lost = lock.lost
         try:
             lock.release()
@@ -58,5 +60,9 @@ class Lock:
             raise picklock.Unknown(repr(e)) from e
         return not lost
 
+    def close(self):
+        for lock in self.locks.values():
+            lock.release()
 
-picklock.serve(Lock())
+
+picklock.serve(Lock)

@@ -67,5 +67,9 @@ class Lock:
         if e.redis_errors:
             raise picklock.Unknown(repr(e)) from e
 
+    def close(self):
+        for master in self.masters:
+            master.close()
 
-picklock.serve(Lock())
+
+picklock.serve(Lock)

@@ -63,5 +63,8 @@ class Lock:
             raise picklock.Unknown(str(e)) from e
         return True
 
+    def close(self):
+        self.client.close()
 
-picklock.serve(Lock())
+
+picklock.serve(Lock)

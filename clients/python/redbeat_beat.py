@@ -148,5 +148,10 @@ class Lock:
             raise picklock.Unknown(f"no answer to the release: {beat.error!r}")
         return beat.lock.freed
 
+    def close(self):
+        for beat in self.beats.values():
+            beat.stopping.set()
+            beat.service.stop()
 
-picklock.serve(Lock())
+
+picklock.serve(Lock)

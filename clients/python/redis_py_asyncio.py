@@ -64,5 +64,9 @@ class Lock:
             return False
         return True
 
+    def close(self):
+        self.loop.run_until_complete(self.client.connection_pool.disconnect())
+        self.loop.close()
 
-picklock.serve(Lock())
+
+picklock.serve(Lock)

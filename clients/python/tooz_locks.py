@@ -25,7 +25,7 @@ DRIVER = sys.argv[1]
 
 class Lock:
     def open(self, servers, client, ttl_ms, options):
-        self.seconds, self.held = max(1, ttl_ms // 1000), {}  # whole ones
+        self.seconds, self.held, self.locks = max(1, ttl_ms // 1000), set(), {}  # whole ones
         url = {
             "redis": f"redis://{servers[0]}?lock_timeout={self.seconds}&membership_timeout={self.seconds}",
             "etcd3gw": f"etcd3+http://{servers[0]}?lock_timeout={self.seconds}&membership_timeout={self.seconds}",
@@ -45,7 +45,7 @@ class Lock:
             def telling():
                 since = picklock.monotonic()
                 renewed = beat()
-                if renewed and self.held.get(key) is lock:
+                if renewed and key in self.held and self.locks[key] is lock:
                     picklock.renewed(key, self.seconds * 1000, since)
                 return renewed
 
@@ -81,7 +81,8 @@ class Lock:
             raise picklock.Unknown(repr(e)) from e
         if not got:
             return None
-        self.held[key] = lock
+        self.locks[key] = lock
+        self.held.add(key)
         return {"lease_ms": self.seconds * 1000, "since_ns": lock.since} if DRIVER == "redis" else {}
 
     def timed_out(self, lock):
@@ -95,17 +96,21 @@ class Lock:
             raise picklock.Unknown("timeout, and its node is left in the line")
 
     def release(self, key):
-        if key not in self.held:
+        if key not in self.locks:
             return False
+        lock, held = self.locks[key], key in self.held
+        self.held.discard(key)
         try:
-            lock = self.held.pop(key)
             released = lock.release()
         except (tooz.ToozError, KazooException) as e:
             raise picklock.Unknown(repr(e)) from e
-        if not released and DRIVER == "redis" and not lock.refused:
+        if held and not released and DRIVER == "redis" and not lock.refused:
             # The library had no answer, tried again without its token, and takes that for a refusal.
             raise picklock.Unknown("no answer to the release")
         return released
 
+    def close(self):
+        self.coordinator.stop()
 
-picklock.serve(Lock())
+
+picklock.serve(Lock)

@@ -39,11 +39,7 @@ func (t *checkRun) start(ctx context.Context, client string) (*program, reply, e
 		return nil, reply{}, err
 	}
 	t.programs = append(t.programs, p)
-	options := t.Extra
-	if options == nil {
-		options = map[string]string{}
-	}
-	a, err := p.ask(ctx, lock.Request{Op: "open", Servers: t.Servers, Shared: t.Directory, Client: client, TTL: t.TTL.Milliseconds(), Options: options}, lock.OpenWithin)
+	a, err := t.open(ctx, p, client)
 	if err != nil {
 		return nil, a, err
 	}
@@ -52,6 +48,15 @@ func (t *checkRun) start(ctx context.Context, client string) (*program, reply, e
 	}
 	p.members()
 	return p, a, nil
+}
+
+// open opens a program's lock, as a client of that name.
+func (t *checkRun) open(ctx context.Context, p *program, client string) (reply, error) {
+	options := t.Extra
+	if options == nil {
+		options = map[string]string{}
+	}
+	return p.ask(ctx, lock.Request{Op: "open", Servers: t.Servers, Shared: t.Directory, Client: client, TTL: t.TTL.Milliseconds(), Options: options}, lock.OpenWithin)
 }
 
 // opened is start without what was answered.

@@ -44,6 +44,7 @@ type Options struct {
 	Learn Learning
 
 	chosen         bool // the lease is not what the user named
+	cold           bool // the clients' runtime takes long to start
 	besideOfLarger int  // see testbed
 }
 
@@ -91,6 +92,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	if info.Library == nil {
 		o.besideOfLarger = besideOfLarger
 	}
+	o.cold = info.Library != nil && info.Library.Cold > 0
 	if s.Fencing == "" {
 		s.Fencing = "none"
 	}
@@ -196,7 +198,7 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Runner, error) {
 	}
 	first := n
 	if p.o.AsCarried {
-		first = min(n, apart(p.target))
+		first = min(n, p.o.apart(p.target))
 	}
 	p.limit = newLimit(first, n)
 	var err error
@@ -204,7 +206,7 @@ func (p *Pool) Open(ctx context.Context, n int) ([]hunt.Runner, error) {
 		return nil, err
 	}
 	// Those for schedules that strike a server are started when the first of these comes.
-	few := min(n, apart(p.target))
+	few := min(n, p.o.apart(p.target))
 	p.own = make(chan *testbed, min(n, mostApart*few))
 	for range few {
 		if err := p.addOwn(); err != nil {

@@ -54,9 +54,12 @@ const tooBusy = 0.15
 func Jobs(t hunt.Target) int { return max(2, min(48, 12*runtime.NumCPU())) }
 
 // apart is how many testbeds with servers of their own keep this machine busy and not too busy.
-func apart(t hunt.Target) int {
+func (o *Options) apart(t hunt.Target) int {
 	perCPU := 3
-	if len(t.Servers) > 2 {
+	switch {
+	case o.cold: // what its clients take to start is most of what a testbed takes
+		perCPU = 1
+	case len(t.Servers) > 2:
 		perCPU = 2
 	}
 	return max(1, min(16, perCPU*runtime.NumCPU()))
@@ -106,7 +109,7 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 			before = pool.n
 			continue
 		}
-		busy, err := target.Probe(ctx, runners[:min(n, apart(target))])
+		busy, err := target.Probe(ctx, runners[:min(n, o.apart(target))])
 		if err != nil {
 			return nil, nil, target, errors.Join(err, pool.Close())
 		}

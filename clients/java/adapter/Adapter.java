@@ -12,12 +12,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 
 /**
  * Speaks picklock's exec protocol for a lock: one request or answer a line, as JSON
  * (https://github.com/picklock/picklock/blob/main/docs/reference/exec.md).
  *
- * A lock extends it with open, acquire and release, and with renew and holds if it can. serve does the rest.
+ * A lock extends it with open, acquire and release, and with renew and holds if it can. serve does the rest. One that implements AutoCloseable can
+ * be opened again in the same process: another object is opened then, and the former one is closed.
  */
 public abstract class Adapter {
     /** Nobody knows whether the request took effect. */
@@ -43,7 +46,7 @@ public abstract class Adapter {
         public String option(String name, String otherwise) { return options.getOrDefault(name, otherwise); }
     }
 
-    /** Called once. Returns the abilities; "library" and "version" beside them name what is tested (see loaded). */
+    /** Called once, first. Returns the abilities; "library" and "version" beside them name what is tested (see loaded). */
     public abstract Map<String, Object> open(Open request) throws Exception;
 
     /** Returns null if the lock was not to be had in time. shared is only ever true for a lock of the kind "rw". */
@@ -125,7 +128,10 @@ public abstract class Adapter {
         Map<String, Object> answer = new LinkedHashMap<>();
         answer.put("ok", true);
         switch ((String) request.get("op")) {
-            case "open" -> answer.putAll(open(opening(request)));
+            case "open" -> {
+                answer.putAll(open(opening(request)));
+                if (this instanceof AutoCloseable) answer.put("reopens", true);
+            }
             case "acquire" -> {
                 long timeout = request.get("timeout_ms") instanceof Number n ? n.longValue() : 60_000;
                 Grant grant = acquire(key, timeout, "shared".equals(request.get("mode")));
@@ -161,9 +167,30 @@ public abstract class Adapter {
             ((Number) request.get("ttl_ms")).intValue(), (Map<String, String>) request.get("options"));
     }
 
-    /** Answers requests until the program is told to end, or its input does. */
+    /** How many locks may be on their way to being closed at once. */
+    private static final int MOST_CLOSING = 2;
+    private static final AtomicInteger closing = new AtomicInteger();
+
+    /** Closes a lock, and does not wait for that: its connections may be those that a fault has harmed. */
+    private static void closeAside(AutoCloseable lock) throws NotSent {
+        if (closing.get() >= MOST_CLOSING) throw new NotSent("locks that were opened before are still being closed");
+        closing.incrementAndGet();
+        Thread aside = new Thread(() -> {
+            try {
+                lock.close();
+            } catch (Exception e) {
+                e.printStackTrace();
+            }
+            closing.decrementAndGet();
+        });
+        aside.setDaemon(true);
+        aside.start();
+    }
+
+    /** Answers requests until the program is told to end, or its input does. make makes a lock that is not open yet. */
     @SuppressWarnings("unchecked") // a request is an object
-    public static void serve(Adapter lock) throws IOException {
+    public static void serve(Supplier<? extends Adapter> make) throws IOException {
+        Adapter lock = null;
         System.setOut(System.err);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = in.readLine()) != null; ) {
@@ -171,6 +198,10 @@ public abstract class Adapter {
             if ("close".equals(request.get("op"))) break;
             Map<String, Object> reply;
             try {
+                if ("open".equals(request.get("op"))) {
+                    if (lock != null) closeAside((AutoCloseable) lock);
+                    lock = make.get();
+                }
                 reply = lock.answer(request);
             } catch (NotSent e) {
                 reply = failed(String.valueOf(e.getMessage()), true);

@@ -25,7 +25,7 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
  * is down, as the documentation advises; lost: when the session has ended; none: never, as of a
  * program without a ConnectionStateListener.
  */
-public class CuratorLocks extends Adapter {
+public class CuratorLocks extends Adapter implements AutoCloseable {
     private final String type;
     private CuratorFramework client;
     private int permits;
@@ -122,5 +122,7 @@ public class CuratorLocks extends Adapter {
         }
     }
 
-    public static void main(String[] args) throws Exception { serve(new CuratorLocks(args[0])); }
+    public void close() { client.close(); }
+
+    public static void main(String[] args) throws Exception { serve(() -> new CuratorLocks(args[0])); }
 }

@@ -3,6 +3,7 @@ import com.amazonaws.services.dynamodbv2.AmazonDynamoDBLockClient;
 import com.amazonaws.services.dynamodbv2.AmazonDynamoDBLockClientOptions;
 import com.amazonaws.services.dynamodbv2.CreateDynamoDBTableOptions;
 import com.amazonaws.services.dynamodbv2.LockItem;
+import java.io.IOException;
 import java.net.URI;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -39,7 +40,7 @@ import software.amazon.awssdk.services.dynamodb.model.UpdateItemRequest;
  * A lease has four heartbeats, as by its defaults (20 s and 5 s). The danger zone is the second half of a lease. An
  * acquire waits in the library, and is interrupted when its time is over.
  */
-public class LockClient extends Adapter {
+public class LockClient extends Adapter implements AutoCloseable {
     private static final String TABLE = "locks";
     private static final int BEATS = 4;
 
@@ -48,6 +49,7 @@ public class LockClient extends Adapter {
     private String owner;
     private long ttl;
     private final Map<String, Held> held = new HashMap<>(); // by key, what is held or asked for
+    private final Map<String, Held> released = new HashMap<>();
 
     /** A grant, from before it was asked for. Its fields are guarded by the table's monitor. */
     private static final class Held {
@@ -205,9 +207,11 @@ public class LockClient extends Adapter {
 
     /** It waits for a lease at most: the library waits for an answer without a limit of its own. */
     public boolean release(String key) throws Exception {
-        Held h;
-        synchronized (held) { h = held.remove(key); }
+        Held now;
+        synchronized (held) { now = held.remove(key); }
+        Held h = now != null ? now : released.get(key);
         if (h == null) return false;
+        released.put(key, h);
         AmazonDynamoDBLockClient by = client;
         CompletableFuture<Boolean> result = new CompletableFuture<>();
         Thread call = new Thread(() -> {
@@ -238,5 +242,10 @@ public class LockClient extends Adapter {
         }
     }
 
-    public static void main(String[] args) throws Exception { serve(new LockClient()); }
+    public void close() throws IOException {
+        client.close();
+        dynamo.close();
+    }
+
+    public static void main(String[] args) throws Exception { serve(LockClient::new); }
 }

@@ -28,7 +28,7 @@ import java.util.concurrent.TimeoutException;
  * client: all of a process have one, as with the name of a pod. Option release: releaseOnCancel, whether a leader that
  * stops frees the Lease; no: whoever waits for it waits until it has ended.
  */
-public class LeaderElection extends Adapter {
+public class LeaderElection extends Adapter implements AutoCloseable {
     private KubernetesClient kubernetes;
     private String client;
     private long seconds;
@@ -204,5 +204,10 @@ public class LeaderElection extends Adapter {
         return false; // the Lease is another's
     }
 
-    public static void main(String[] args) throws Exception { serve(new LeaderElection()); }
+    public void close() {
+        elections.values().forEach(election -> election.running.cancel(true));
+        kubernetes.close();
+    }
+
+    public static void main(String[] args) throws Exception { serve(LeaderElection::new); }
 }

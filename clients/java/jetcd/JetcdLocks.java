@@ -22,7 +22,7 @@ import java.util.concurrent.TimeoutException;
  * that is held until it is unlocked or the lease ends, and, of Lease.keepAlive, a call of onError or onCompleted
  * when the lease can no longer be kept alive.
  */
-public class JetcdLocks extends Adapter {
+public class JetcdLocks extends Adapter implements AutoCloseable {
     private record Held(long lease, ByteSequence key, CloseableClient alive) {}
 
     private final Set<Long> over = ConcurrentHashMap.newKeySet(); // leases that the library has given up
@@ -30,6 +30,7 @@ public class JetcdLocks extends Adapter {
     private Client client;
     private long seconds;
     private final Map<String, Held> held = new ConcurrentHashMap<>();
+    private final Map<String, Held> released = new ConcurrentHashMap<>();
 
     public Map<String, Object> open(Open request) throws Exception {
         seconds = Math.max(1, (request.ttlMs() + 999) / 1000); // it counts in whole ones
@@ -90,17 +91,21 @@ public class JetcdLocks extends Adapter {
 
     /** Of a lock that is gone too, without a word. */
     public boolean release(String key) throws Exception {
-        Held had = held.remove(key);
+        Held now = held.remove(key);
+        Held had = now != null ? now : released.get(key);
         if (had == null) return false;
+        released.put(key, had);
         over.remove(had.lease);
         try {
             client.getLockClient().unlock(had.key).get();
         } catch (ExecutionException e) {
             throw new Unknown(e.toString());
         }
-        revoke(had.lease, had.alive);
+        if (now != null) revoke(had.lease, had.alive);
         return true;
     }
 
-    public static void main(String[] args) throws Exception { serve(new JetcdLocks()); }
+    public void close() { client.close(); }
+
+    public static void main(String[] args) throws Exception { serve(JetcdLocks::new); }
 }

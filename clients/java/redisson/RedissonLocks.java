@@ -46,7 +46,7 @@ import org.redisson.config.SentinelServersConfig;
  * Option wait: who waits for them. library: tryLock with the time there is; user: whoever calls tryLock with a
  * waitTime of -1, which is the library's word for none, again and again.
  */
-public class RedissonLocks extends Adapter {
+public class RedissonLocks extends Adapter implements AutoCloseable {
     private final String type;
     private final List<RedissonClient> clients = new ArrayList<>(); // of redlock and multi one a server
     private RedissonClient redisson; // the first
@@ -259,5 +259,10 @@ public class RedissonLocks extends Adapter {
         }
     }
 
-    public static void main(String[] args) throws Exception { serve(new RedissonLocks(args[0])); }
+    public void close() {
+        owners.values().forEach(ExecutorService::shutdownNow);
+        for (RedissonClient c : clients) c.shutdown(0, 2, TimeUnit.SECONDS);
+    }
+
+    public static void main(String[] args) throws Exception { serve(() -> new RedissonLocks(args[0])); }
 }

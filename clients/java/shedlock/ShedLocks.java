@@ -23,9 +23,10 @@ import org.springframework.jdbc.core.JdbcTemplate;
  *
  * Options: dbtime=yes|no of jdbc, and safeupdate=no|yes of redis, the library's safeUpdate.
  */
-public class ShedLocks extends Adapter {
+public class ShedLocks extends Adapter implements AutoCloseable {
     private final String type;
     private LockProvider provider;
+    private Runnable connections; // ends them
     private Duration most;
     private final Map<String, SimpleLock> held = new HashMap<>();
 
@@ -40,19 +41,21 @@ public class ShedLocks extends Adapter {
         return loaded(abilities, "net.javacrumbs.shedlock", type.equals("jdbc") ? "shedlock-provider-jdbc-template" : "shedlock-provider-redis-spring");
     }
 
-    private static LockProvider redis(Open request) {
+    private LockProvider redis(Open request) {
         String[] at = request.servers().get(0).split(":");
         LettuceConnectionFactory factory = new LettuceConnectionFactory(at[0], Integer.parseInt(at[1]));
         factory.afterPropertiesSet();
         factory.start();
+        connections = factory::destroy;
         return new RedisLockProvider.Builder(factory).safeUpdate(request.option("safeupdate", "no").equals("yes")).build();
     }
 
     /** On the table that the README gives. Each node has a name of its own, as its host has. */
-    private static LockProvider jdbc(Open request) {
+    private LockProvider jdbc(Open request) {
         HikariDataSource source = new HikariDataSource();
         source.setJdbcUrl("jdbc:postgresql://" + request.servers().get(0) + "/postgres?user=postgres");
         source.setMaximumPoolSize(2);
+        connections = source::close;
         JdbcTemplate template = new JdbcTemplate(source);
         // Clients that make the table at once get in each other's way: one at a time.
         template.execute("SELECT pg_advisory_lock(7); CREATE TABLE IF NOT EXISTS shedlock(name VARCHAR(64) NOT NULL, lock_until TIMESTAMP NOT NULL,"
@@ -103,5 +106,7 @@ public class ShedLocks extends Adapter {
         }
     }
 
-    public static void main(String[] args) throws Exception { serve(new ShedLocks(args[0])); }
+    public void close() { connections.run(); }
+
+    public static void main(String[] args) throws Exception { serve(() -> new ShedLocks(args[0])); }
 }

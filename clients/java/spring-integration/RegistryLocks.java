@@ -25,11 +25,12 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
  * expired fails with a ConcurrentModificationException: what it protected may be compromised.
  * There is no signal for a lock that was lost.
  */
-public class RegistryLocks extends Adapter {
+public class RegistryLocks extends Adapter implements AutoCloseable {
     private static final int IDLE = 100; // ms between two tries, as the library has it
 
     private final String type;
     private LockRegistry registry;
+    private Runnable connections; // ends them
     private int ttl;
     private final Map<String, Lock> held = new HashMap<>();
 
@@ -50,6 +51,7 @@ public class RegistryLocks extends Adapter {
         LettuceConnectionFactory factory = new LettuceConnectionFactory(at[0], Integer.parseInt(at[1]));
         factory.afterPropertiesSet();
         start(factory);
+        connections = factory::destroy;
         RedisConnection connection = factory.getConnection(); // an application has its connection before it asks for a lock
         connection.ping();
         connection.close();
@@ -61,6 +63,7 @@ public class RegistryLocks extends Adapter {
         HikariDataSource source = new HikariDataSource();
         source.setJdbcUrl("jdbc:postgresql://" + request.servers().get(0) + "/postgres?user=postgres");
         source.setMaximumPoolSize(2);
+        connections = source::close;
         // Clients that make the table at once get in each other's way: one at a time.
         new JdbcTemplate(source).execute("SELECT pg_advisory_lock(7); CREATE TABLE IF NOT EXISTS INT_LOCK (LOCK_KEY CHAR(36) NOT NULL, REGION VARCHAR(100) NOT NULL,"
             + " CLIENT_ID CHAR(36), CREATED_DATE TIMESTAMP NOT NULL, EXPIRED_AFTER TIMESTAMP NOT NULL, constraint INT_LOCK_PK primary key (LOCK_KEY, REGION));"
@@ -129,5 +132,7 @@ public class RegistryLocks extends Adapter {
         }
     }
 
-    public static void main(String[] args) throws Exception { serve(new RegistryLocks(args[0])); }
+    public void close() { connections.run(); }
+
+    public static void main(String[] args) throws Exception { serve(() -> new RegistryLocks(args[0])); }
 }

@@ -8,7 +8,8 @@ import library from 'advisory-lock';
 
 import { Unknown, loaded, lost, serve } from '../adapter.mjs';
 
-const held = new Map(); // by key: the function that releases
+const locks = new Map(); // by key: the function that releases
+const held = new Set(); // the keys that are held
 let mutex;
 
 function open(servers) {
@@ -19,7 +20,7 @@ function open(servers) {
 // What would end a program of its user ends what this one holds.
 process.on('uncaughtException', (e) => {
   console.error(e);
-  for (const key of held.keys()) lost(key);
+  for (const key of held) lost(key);
 });
 
 async function acquire(key, timeoutMs) {
@@ -33,7 +34,8 @@ async function acquire(key, timeoutMs) {
       throw new Unknown(e.message);
     }
     if (unlock) {
-      held.set(key, unlock);
+      locks.set(key, unlock);
+      held.add(key);
       return {};
     }
     if (performance.now() >= end) return null;
@@ -42,7 +44,7 @@ async function acquire(key, timeoutMs) {
 }
 
 async function release(key) {
-  const unlock = held.get(key);
+  const unlock = locks.get(key);
   if (!unlock) return false;
   held.delete(key);
   try {
@@ -53,4 +55,11 @@ async function release(key) {
   return true;
 }
 
-serve({ open, acquire, release });
+function close() {
+  const unlocks = [...held].map((key) => locks.get(key)());
+  held.clear();
+  locks.clear();
+  return Promise.all(unlocks);
+}
+
+serve({ open, acquire, release, close });

@@ -46,4 +46,12 @@ async function release(key) {
   return true;
 }
 
-serve({ open, acquire, release });
+function close() {
+  // Its client goes on to renew what it holds when it has been closed.
+  const former = client;
+  const released = Promise.allSettled([...held.values()].map((lock) => lock.release()));
+  held.clear();
+  return released.then(() => former.close());
+}
+
+serve({ open, acquire, release, close });

@@ -68,4 +68,9 @@ async function release(key) {
   return true;
 }
 
-serve({ open, acquire, renew, release });
+function close() {
+  held.clear();
+  redis.disconnect();
+}
+
+serve({ open, acquire, renew, release, close });

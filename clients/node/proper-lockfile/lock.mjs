@@ -11,7 +11,8 @@ import library from 'proper-lockfile';
 
 import { Unknown, loaded, lost, monotonic, renewed, serve } from '../adapter.mjs';
 
-const held = new Map(); // by key: the function that releases
+const locks = new Map(); // by key: the function that releases
+const held = new Set(); // the keys that are held
 let directory, stale;
 
 function open(servers, client, ttlMs) {
@@ -52,7 +53,8 @@ async function acquire(key, timeoutMs) {
   };
   for (;;) {
     try {
-      held.set(key, await library.lock(path.join(directory, key), options));
+      locks.set(key, await library.lock(path.join(directory, key), options));
+      held.add(key);
       return { lease_ms: stale, since_ns: note.since };
     } catch (e) {
       if (e.code !== 'ELOCKED') throw new Unknown(e.message);
@@ -63,16 +65,23 @@ async function acquire(key, timeoutMs) {
 }
 
 async function release(key) {
-  const unlock = held.get(key);
+  const unlock = locks.get(key);
   if (!unlock) return false;
   held.delete(key);
   try {
     await unlock();
   } catch (e) {
-    if (e.code === 'ERELEASED' || e.code === 'ENOTACQUIRED') return false; // it was compromised
+    if (e.code === 'ERELEASED' || e.code === 'ENOTACQUIRED') return false; // it was compromised, or released before
     throw new Unknown(e.message);
   }
   return true;
 }
 
-serve({ open, acquire, release });
+function close() {
+  const unlocks = [...held].map((key) => locks.get(key)());
+  held.clear();
+  locks.clear();
+  return Promise.all(unlocks);
+}
+
+serve({ open, acquire, release, close });

@@ -66,4 +66,10 @@ async function release(key) {
   return true;
 }
 
-serve({ open, acquire, release });
+function close() {
+  for (const lock of held.values()) lock.held = false;
+  held.clear();
+  for (const redis of clients) redis.disconnect();
+}
+
+serve({ open, acquire, release, close });

@@ -12,7 +12,7 @@ import { Unknown, loaded, monotonic, serve } from '../adapter.mjs';
 const simple = process.argv[2] === 'simple';
 const DELAY = simple ? 100 : 200; // ms between two tries, as the library has it
 const held = new Map(); // by key: the lock and its handle
-let adapters, ttl, lease;
+let clients, adapters, ttl, lease;
 const sent = new Map(); // when the first request for a value was sent, by value
 
 // The library's own, which also notes when each request for a lock is sent.
@@ -27,12 +27,13 @@ class Noting extends IoredisAdapter {
 function open(servers, client, ttlMs) {
   ttl = ttlMs;
   lease = simple ? ttl : ttl - Math.floor(ttl * 0.01) - 2; // as the library counts it
-  adapters = servers.map((server) => {
+  clients = servers.map((server) => {
     const at = server.lastIndexOf(':');
     const redis = new Redis(Number(server.slice(at + 1)), server.slice(0, at));
     redis.on('error', () => {}); // it connects again by itself
-    return new Noting(redis);
+    return redis;
   });
+  adapters = clients.map((redis) => new Noting(redis));
   return { lease: true, renew: true, confirms: simple, ...loaded('redlock-universal', import.meta.url) };
 }
 
@@ -82,4 +83,10 @@ async function release(key) {
   return released;
 }
 
-serve({ open, acquire, renew, release });
+function close() {
+  held.clear();
+  sent.clear();
+  for (const redis of clients) redis.disconnect();
+}
+
+serve({ open, acquire, renew, release, close });

@@ -13,11 +13,11 @@ import { NotSent, Unknown, loaded, monotonic, serve } from '../adapter.mjs';
 
 const Redlock = library.default.default ?? library.default; // as the package is built
 const held = new Map(); // by key
-let redlock, settings, ttl, lease;
+let clients, redlock, settings, ttl, lease;
 
 function open(servers, client, ttlMs, options) {
   ttl = ttlMs;
-  const clients = servers.map((server) => {
+  clients = servers.map((server) => {
     const at = server.lastIndexOf(':');
     const client = new Redis(Number(server.slice(at + 1)), server.slice(0, at));
     client.on('error', () => {}); // it connects again by itself
@@ -80,4 +80,9 @@ async function release(key) {
   return true;
 }
 
-serve({ open, acquire, renew, release });
+function close() {
+  held.clear();
+  for (const redis of clients) redis.disconnect();
+}
+
+serve({ open, acquire, renew, release, close });

@@ -11,12 +11,12 @@ import Redis from 'ioredis';
 import { NotSent, Unknown, loaded, monotonic, serve } from '../adapter.mjs';
 
 const held = new Map(); // by key
-let redlock, ttl, lease, delay;
+let clients, redlock, ttl, lease, delay;
 
 function open(servers, client, ttlMs, options) {
   ttl = ttlMs;
   delay = Number(options.retryDelay ?? 200); // the library's
-  const clients = servers.map((server) => {
+  clients = servers.map((server) => {
     const at = server.lastIndexOf(':');
     const redis = new Redis(Number(server.slice(at + 1)), server.slice(0, at));
     redis.on('error', () => {}); // it connects again by itself
@@ -73,4 +73,9 @@ async function release(key) {
   return true;
 }
 
-serve({ open, acquire, renew, release });
+function close() {
+  held.clear();
+  for (const redis of clients) redis.disconnect();
+}
+
+serve({ open, acquire, renew, release, close });

@@ -9,7 +9,7 @@ import threading
 import time
 
 MISTAKE = sys.argv[1] if len(sys.argv) > 1 else ""
-path, ttl, held, began, client = "", 0, {}, {}, ""
+path, ttl, held, began, client, opened = "", 0, {}, {}, "", {}
 
 
 def wrong(name):
@@ -69,7 +69,7 @@ def acquire(key, timeout_ms):
         if token:
             held[key] = token
             began[key] = time.monotonic()
-            if MISTAKE in ("watchdog", "watchdog-forgets"):
+            if MISTAKE in ("watchdog", "watchdog-forgets", "reopens", "reopens-and-keeps"):
                 threading.Thread(target=watch, args=(key, token), daemon=True).start()
             grant = {"ok": True, "token": token, "lease_ms": ttl, "since_ns": since}
             if wrong("no-token"):
@@ -125,9 +125,9 @@ def holds(key):
 
 def watch(key, token):
     """Renews by itself until the release."""
-    while held[key] == token:
+    while held.get(key) == token:
         time.sleep(ttl / 4000)
-        if not renew(key)["ok"]:
+        if held.get(key) == token and not renew(key)["ok"]:
             return
 
 
@@ -147,6 +147,16 @@ def open_lock(request):
     global path, ttl, client
     path, ttl, client = request["options"]["file"], request["ttl_ms"], request["client"]
     said = {"ok": True, "tokens": True, "lease": True, "kind": "mutex", "renew": True, "confirms": True, "holds": True}
+    if MISTAKE.startswith("reopens"):
+        again = "reopens" in opened
+        opened["reopens"] = True
+        said["reopens"] = True
+        if again and wrong("reopens-once"):
+            return {"ok": False, "error": "it is open", "definite": True}
+        if again and wrong("reopens-otherwise"):
+            said["holds"] = False
+        if not wrong("reopens-and-keeps"):
+            held.clear()
     if MISTAKE.startswith("watchdog"):
         said["watchdog"] = True
     if wrong("kind"):
