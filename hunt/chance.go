@@ -13,29 +13,39 @@ const mayBeChance = 0.05
 
 // byChance puts counterexamples with faults under one without any that shows the same, if they came no more often
 // than that anomaly comes in whatever schedule: their faults are no part of it. What comes now and then without a
-// fault comes now and then beside each of them, too.
+// fault comes now and then beside each of them, too. So does a lease hazard on a lock that two clients have at once without
+// any fault: it need not be the fault that let a stale write through.
 func (h *Search) byChance() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.order()
 	all := slices.Clone(h.counterexamples) // the deletion moves them
 	h.counterexamples = slices.DeleteFunc(h.counterexamples, func(w *Counterexample) bool {
-		if w.Faults == 0 || w.Hazard() {
+		if w.Faults == 0 {
 			return false
 		}
 		i := slices.IndexFunc(all, func(o *Counterexample) bool {
-			return o.Faults == 0 && len(o.Kinds) == 0 && o.root() == w.root()
+			return o.Faults == 0 && len(o.Kinds) == 0 && (o.root() == w.root() && !w.Hazard() || w.Hazard() && o.overlaps())
 		})
 		if i < 0 || !h.perhapsChance(w) {
 			return false
 		}
 		o := all[i]
 		o.Seen += w.Seen
-		if !slices.Contains(o.ByChance, w.Takes()) {
-			o.ByChance = append(o.ByChance, w.Takes())
+		with := &o.ByChance
+		if w.Hazard() {
+			with = &o.HazardsByChance
+		}
+		if !slices.Contains(*with, w.Takes()) {
+			*with = append(*with, w.Takes())
 		}
 		return true
 	})
+}
+
+// overlaps says that a counterexample proves that two clients had the lock at once.
+func (s Signature) overlaps() bool {
+	return s.Anomaly == "granted-early" || s.Anomaly == "double-grant"
 }
 
 // mostFaultless is how often, at most, a schedule is run without its faults to see whether it needs any.

@@ -24,6 +24,9 @@ func TestByChance(t *testing.T) {
 			return len(s.TriggeredFaults) > 0 && s.TriggeredFaults[0].Fault.Word == word && rng.Float64() < part
 		}
 	}
+	faulty := func(comes func(*scenarios.Scenario) bool) func(*scenarios.Scenario) bool {
+		return func(s *scenarios.Scenario) bool { return len(s.TriggeredFaults) > 0 && comes(s) }
+	}
 	for _, c := range []struct {
 		name string
 		bugs []bug
@@ -31,6 +34,8 @@ func TestByChance(t *testing.T) {
 	}{
 		{"a race", []bug{{"granted-early", "granted-early", now(3)}}, nil},
 		{"a race, and what a crash does", []bug{{"granted-early", "granted-early", now(19)}, {"granted-early", "granted-early", with("kill", 1)}}, []string{"granted-early"}},
+		{"a race, and a hazard in a third of all schedules with a fault", []bug{{"granted-early", "granted-early", now(3)}, {"stale-write", AfterLease, faulty(now(3))}}, nil},
+		{"a race, and a hazard by a crash", []bug{{"granted-early", "granted-early", now(19)}, {"stale-write", AfterLease, with("kill", 1)}}, []string{"stale-write"}},
 		{"a race, and another anomaly", []bug{{"granted-early", "granted-early", now(3)}, {"deadlock", "", with("kill", 1)}}, []string{"deadlock"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -109,6 +114,23 @@ func TestBeyond(t *testing.T) {
 	} {
 		if got := c.r.beyond(c.part); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%+v at %v: %v, want %v", c.r, c.part, got, c.want)
+		}
+	}
+}
+
+// TestHazardByChance: a lease hazard that came once is put under a bug without a fault only if two clients had the lock at once.
+func TestHazardByChance(t *testing.T) {
+	for anomaly, want := range map[string]int{"granted-early": 1, "double-grant": 1, "deadlock": 2, "revoked-early": 2} {
+		h := &Search{judged: 50, showed: map[string]int{}}
+		hazard := &Counterexample{Signature: leaseHazard, Faults: 1, Search: Rate{Hits: 1, Runs: 4}}
+		hazard.Kinds = []string{"a slow link of a client"}
+		h.counterexamples = []*Counterexample{{Signature: Signature{Anomaly: anomaly}, Search: Rate{Hits: 4, Runs: 7}}, hazard}
+		h.byChance()
+		if len(h.counterexamples) != want {
+			t.Errorf("%s: %d are left, want %d", anomaly, len(h.counterexamples), want)
+		}
+		if with := h.counterexamples[0].HazardsByChance; (len(with) == 1) != (want == 1) || len(h.counterexamples[0].ByChance) > 0 {
+			t.Errorf("%s: hazards with %q", anomaly, with)
 		}
 	}
 }

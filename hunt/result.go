@@ -145,6 +145,8 @@ type Counterexample struct {
 	Variants []*Counterexample `json:"variants,omitempty"`
 	// ByChance are faults in whose schedules it came as well, and no more often than in any other.
 	ByChance []string `json:"by_chance,omitempty"`
+	// HazardsByChance are faults in whose schedules a lease hazard came, and no more often than in any other.
+	HazardsByChance []string `json:"hazards_by_chance,omitempty"`
 	// After is the schedule that ran before it on the same servers and clients; of one that never
 	// came again it may be the cause.
 	After string `json:"after,omitempty"`

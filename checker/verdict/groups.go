@@ -167,6 +167,8 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 			at, ok = g.met(a, o.Anomalies...)
 		case SameNewest:
 			at, ok = g.byNewest(a, o.Anomalies)
+		case SameOlder:
+			at, ok = g.byOlder(a, o.Anomalies)
 		case SameWrite:
 			at, ok = g.byWrite(a)
 		case SameRelease:
@@ -202,6 +204,34 @@ func (g *grouping) byNewest(a *Anomaly, kinds []string) (int, bool) {
 	}
 	return 0, false
 }
+
+// byOlder finds the first anomaly of one of the kinds, not later than a, in which a's newest grant met a third one that
+// another grant of a had met before in such an anomaly.
+func (g *grouping) byOlder(a *Anomaly, kinds []string) (int, bool) {
+	of, named := newestOf(a)
+	if !named {
+		return 0, false
+	}
+	for _, kind := range kinds {
+		at, ok := g.newest[newestGrant{of, kind}]
+		if !ok || g.v.Anomalies[at].Time > a.Time {
+			continue
+		}
+		third := g.v.Anomalies[at].older()
+		for _, grant := range a.Grants[:len(a.Grants)-1] {
+			for _, other := range kinds {
+				before, ok := g.newest[newestGrant{lockGrant{a.Key, grant}, other}]
+				if ok && slices.ContainsFunc(g.v.Anomalies[before].older(), func(x string) bool { return x != "" && slices.Contains(third, x) }) {
+					return at, true
+				}
+			}
+		}
+	}
+	return 0, false
+}
+
+// older are the grants of an anomaly without the newest.
+func (a *Anomaly) older() []string { return a.Grants[:max(0, len(a.Grants)-1)] }
 
 // byWrite finds the stale write that a's evidence holds: it overwrote, or it was lost itself.
 func (g *grouping) byWrite(a *Anomaly) (at int, ok bool) {

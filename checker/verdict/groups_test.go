@@ -70,6 +70,18 @@ func TestGroups(t *testing.T) {
 		{"a grant that was wrong towards one holder, and met another", []Anomaly{
 			in("double-grant", "", "a.1 b.1", 1), in("double-grant", "", "a.1 c.1", 2), in("two-holders", "granted-early", "b.1 c.1", 2),
 		}, []string{"double-grant 2 > two-holders 1"}},
+		{"two that were wrong towards a third, and met", []Anomaly{
+			in("double-grant", "", "a.1 b.1", 1), in("double-grant", "", "a.1 c.1", 2), in("stale-write", "", "b.1 c.1", 3), in("lost-update", "", "c.1 b.1", 3),
+		}, []string{"double-grant 2 > stale-write 1 lost-update 1"}},
+		{"two that were wrong towards different ones", []Anomaly{
+			in("double-grant", "", "a.1 b.1", 1), in("double-grant", "", "d.1 c.1", 2), in("stale-write", "", "b.1 c.1", 3),
+		}, []string{"double-grant 2", "stale-write 1"}},
+		{"only the newer one was wrong towards a third", []Anomaly{
+			in("double-grant", "", "a.1 c.1", 2), in("stale-write", "", "b.1 c.1", 3),
+		}, []string{"double-grant 1", "stale-write 1"}},
+		{"a lease that was over has a cause of its own", []Anomaly{
+			in("granted-early", "", "a.1 b.1", 1), in("granted-early", "", "a.1 c.1", 2), in("stale-write", "lease-outlived", "b.1 c.1", 3),
+		}, []string{"granted-early 2", "stale-write/lease-outlived 1"}},
 		{"the older of two was the wrong grant", []Anomaly{
 			in("double-grant", "", "a.1 b.1", 1), in("two-holders", "granted-early", "b.1 c.1", 2),
 		}, []string{"double-grant 1", "two-holders/granted-early 1"}},

@@ -56,6 +56,7 @@ type Link uint8
 const (
 	SameGrants    Link = iota // two of their grants
 	SameNewest                // the newest grant, which was wrong towards another client
+	SameOlder                 // a grant towards which both of theirs were wrong
 	SameWrite                 // the stale write itself
 	SameRelease               // the grant that was released
 	SameLock                  // the lock
@@ -71,6 +72,8 @@ var (
 	freedForGood = Cause{Name: byRelease.Name, Says: byRelease.Says, Bug: true, OwnStep: true, Precise: true, From: byRelease.From}
 	// metUnderLock is what lets two clients in at once.
 	metUnderLock = Origin{SameGrants, []string{"wrong-release", "granted-early", "double-grant"}}
+	// metUnderAnother is what lets two clients in beside a third, and both before it was time.
+	metUnderAnother = Origin{SameOlder, []string{"granted-early", "double-grant"}}
 
 	// toldWrongly is a lock that told a client that it holds it, or held it, which lets in two at once.
 	toldWrongly = Origin{SameGrants, []string{"false-belief"}}
@@ -83,7 +86,7 @@ var (
 	moreFreed   = Cause{Name: "freed-more", Says: "a release freed more of the lock than its client gave back", Bug: true, OwnStep: true, Precise: true}
 	counterBack = Cause{Name: "went-back", Says: "the counter of the lock's tokens went back", Bug: true, Precise: true}
 	neverHeld   = Cause{Name: "never-held", Says: "the client acted without a grant"}
-	unsaid      = Cause{From: []Origin{metUnderLock}} // no cause is known
+	unsaid      = Cause{From: []Origin{metUnderLock, metUnderAnother}} // no cause is known
 	ofWrites    = []Cause{
 		outlived, letEnd, unreported, whileLeased, neverHeld, unsaid,
 		{Name: "delayed", Says: "the write was sent in time and carried out after another client had been granted the lock"},
@@ -91,7 +94,7 @@ var (
 			From: []Origin{toldWrongly}},
 		{Name: "after-release", Says: "the write was carried out after its client had released the lock"},
 		{Name: "ignored-loss", Says: "the client had learnt that it lost the lock, and wrote"},
-		{Name: "interleaved", Says: "two critical sections interleaved", From: []Origin{metUnderLock}},
+		{Name: "interleaved", Says: "two critical sections interleaved", From: []Origin{metUnderLock, metUnderAnother}},
 	}
 )
 

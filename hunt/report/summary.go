@@ -168,6 +168,9 @@ func causeWords(w *hunt.Counterexample) []string {
 		if len(w.ByChance) > 0 {
 			out = append(out, fmt.Sprintf("it came with %s as well, no more often than in other schedules", format.And(w.ByChance)))
 		}
+		if len(w.HazardsByChance) > 0 {
+			out = append(out, fmt.Sprintf("what looks like a lease hazard came with %s, no more often than in other schedules", format.And(w.HazardsByChance)))
+		}
 		return out
 	}
 	var out []string
