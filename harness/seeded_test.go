@@ -78,6 +78,7 @@ var bugs = []kept{
 	{"token-from-clock", "--faults clock:client --duration 8s", "token-regression"},
 	{"token-in-the-key", "contended", "token-reuse"},
 	{"token-per-client", "contended", "token-reuse"},
+	{"turn-unchecked", "hunt none", "granted-early"},
 	{"wake-up-is-grant", "contended", "granted-early"},
 	{"wall-clock-takeover", "waiter-clock-ahead", "granted-early"},
 	{"watchdog-is-deaf", "holder-wakes-up", "granted-early"},
