@@ -13,10 +13,13 @@ const open = math.MaxInt64
 // act is one thing that a client did with the lock or under it.
 type act struct {
 	process, do, grant string
-	shared             bool  // of an acquire
-	from, to           int64 // ns since the run's start; to is open where no answer came
+	mode               string // of an acquire, as in a history
+	from, to           int64  // ns since the run's start; to is open where no answer came
 	outcome            history.Type
 }
+
+// shares says that its client has the lock together with others from then on.
+func (a act) shares() bool { return a.mode == history.Shared || a.mode == history.Downgrade }
 
 // acts are what was done with one lock, in the order in which it was begun.
 func (r Run) acts(key string) []act {
@@ -41,7 +44,7 @@ func (r Run) acts(key string) []act {
 		if e.Type == history.Invoke {
 			if e.Key == key {
 				under[k] = len(out)
-				out = append(out, act{e.Process, e.F, e.Grant, e.Mode == history.Shared, e.Time, open, history.Info})
+				out = append(out, act{e.Process, e.F, e.Grant, e.Mode, e.Time, open, history.Info})
 			}
 			continue
 		}
@@ -75,10 +78,13 @@ func (r Run) holds(acts []act) []hold {
 	for _, a := range acts {
 		switch a.do {
 		case history.Acquire:
+			if a.mode == history.Nested || a.mode == history.Downgrade && a.outcome == history.Fail {
+				continue // it has what it had
+			}
 			end(a.process, a.from)
 			if a.outcome == history.OK {
 				latest[a.process] = len(out)
-				out = append(out, hold{a.process, a.grant, a.from, a.to, open, a.shared})
+				out = append(out, hold{a.process, a.grant, a.from, a.to, open, a.shares()})
 			}
 		case history.Release:
 			if i, ok := latest[a.process]; ok && out[i].grant == a.grant {

@@ -137,15 +137,10 @@ func how(occurrence int, words string) string {
 
 // expressible says what a program of a schedule has no words for.
 func (r Run) expressible() error {
-	for _, e := range r.Events {
-		if e.F == history.Acquire && e.Mode == history.Nested {
-			return fmt.Errorf("%w: its clients enter the lock once more while they hold it (mode %q), and the order in which they leave is not taken from a record", ErrNoSchedule, e.Mode)
-		}
+	if e := r.leavesOutOfTurn(); e != nil {
+		return fmt.Errorf("%w: %s releases %s at %.3f s, which it had entered before an entry that it still has: the client of a schedule leaves the latest first", ErrNoSchedule, e.Process, e.Grant, float64(e.Time)/1e9)
 	}
 	for _, e := range r.Events {
-		if e.F == history.Acquire && e.Mode == history.Downgrade {
-			return fmt.Errorf("%w: its clients go on to share what they had alone (mode %q), which only schedules do: it has one already", ErrNoSchedule, e.Mode)
-		}
 		// A stall of this machine hits no node and cannot be repeated.
 		if e.Process == history.Nemesis && e.Phase == history.Begin && e.Confirmed && len(e.Nodes) > 0 && e.Fault == "" {
 			return fmt.Errorf("%w: the event of its %s at %.3f s has no field fault, so an earlier version recorded it: repeat the run with this version (its report has the command line)", ErrNoSchedule, e.F, float64(e.Time)/1e9)
@@ -153,6 +148,36 @@ func (r Run) expressible() error {
 	}
 	if !slices.ContainsFunc(r.Events, func(e history.Event) bool { return e.F == history.Acquire }) {
 		return fmt.Errorf("%w: its clients take no lock", ErrNoSchedule)
+	}
+	return nil
+}
+
+// leavesOutOfTurn is the first release of an entry of a reentrant lock that is not its client's latest; nil if there is none.
+func (r Run) leavesOutOfTurn() *history.Event {
+	type holder struct{ process, key string }
+	entries := map[holder][]string{}
+	for i, e := range r.Events {
+		h := holder{e.Process, e.Key}
+		switch {
+		case e.Process == history.Nemesis:
+			for k := range entries {
+				if e.F == "kill" && slices.Contains(e.Nodes, k.process) {
+					delete(entries, k)
+				}
+			}
+		case e.F == history.Acquire && e.Type == history.OK && e.Mode == history.Nested:
+			entries[h] = append(entries[h], e.Grant)
+		case e.F == history.Acquire && e.Type == history.OK:
+			entries[h] = []string{e.Grant}
+		case e.F == history.Release && e.Type == history.Invoke:
+			n := slices.Index(entries[h], e.Grant)
+			if n >= 0 && n < len(entries[h])-1 {
+				return &r.Events[i]
+			}
+			if n >= 0 {
+				entries[h] = entries[h][:n]
+			}
+		}
 	}
 	return nil
 }

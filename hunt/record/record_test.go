@@ -289,17 +289,14 @@ func TestOrder(t *testing.T) {
 }
 
 func TestNoSchedule(t *testing.T) {
-	nested := recorded(t, "0 c1 acquire\n1 c1 acquired c1.1")
-	nested[0].Mode = history.Nested
-	downgraded := recorded(t, "0 c1 acquire\n1 c1 acquired c1.1")
-	downgraded[0].Mode = history.Downgrade
+	outOfTurn := recorded(t, "0 c1 acquire\n1 c1 acquired c1.1\n2 c1 acquire\n3 c1 acquired c1.2\n4 c1 release c1.1")
+	outOfTurn[2].Mode, outOfTurn[3].Mode = history.Nested, history.Nested
 	for name, x := range map[string]struct {
 		events    []history.Event
 		anomalies []verdict.Anomaly
 		want      string
 	}{
-		"an inner section":     {nested, nil, `mode "nested"`},
-		"a downgrade":          {downgraded, nil, `mode "downgrade"`},
+		"an outer entry first": {outOfTurn, nil, "c1 releases c1.1 at 0.004 s"},
 		"an earlier version's": {recorded(t, strings.ReplaceAll(paused, "pause: c3", "")), nil, "repeat the run with this version"},
 		"no lock":              {recorded(t, "0 c1 write c1.1"), nil, "take no lock"},
 		"no violation":         {recorded(t, paused), nil, "no violation"},
@@ -311,6 +308,45 @@ func TestNoSchedule(t *testing.T) {
 				t.Errorf("got %v, want one of %q", err, x.want)
 			}
 		})
+	}
+}
+
+// A client enters what it has, and shares what it had alone, where it did in the record.
+func TestEntries(t *testing.T) {
+	const early = `
+	0    c1 acquire
+	1    c1 acquired c1.1
+	2    c1 acquire
+	3    c1 acquired c1.2
+	4    c1 read c1.2
+	5    c1 was-read c1.2
+	300  c1 release c1.2
+	301  c1 released c1.2
+	302  c2 acquire
+	303  c2 acquired c2.1
+	600  c1 release c1.1
+	601  c1 released c1.1`
+	for name, x := range map[string]struct{ second, grants, want string }{
+		"nested": {history.Nested, "c1.1 c2.1", `  A: acquire, acquire, read, work 0.3 leases, release, await B granted or 3 leases, release
+  B: await A granted or 3 leases, acquire, release
+`},
+		"downgrade": {history.Downgrade, "c1.2 c2.1", `  A: acquire, downgrade, read, work 0.3 leases, release
+  B: await A granted or 3 leases, acquire, release
+`},
+	} {
+		events := recorded(t, early)
+		for i := range events[:4] {
+			if i > 1 {
+				events[i].Mode = x.second
+			}
+		}
+		all, err := of(events).Schedules([]verdict.Anomaly{{Name: "granted-early", Key: "k0", Time: 303e6, Events: []int64{1, 3, 9}, Grants: strings.Fields(x.grants), Processes: []string{"c1", "c2"}}})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := said(all[0].Schedule); got != x.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, x.want)
+		}
 	}
 }
 

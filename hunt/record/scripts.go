@@ -52,25 +52,44 @@ func (r Run) scripts(w window, l relaxation) []script {
 func (r Run) fill(c *script, w window, l relaxation, all []script, paused []interval) {
 	granted, awaited := map[string]bool{}, map[string]bool{}
 	held, last := "", int64(0) // the grant that it has, and when its latest act under it ended
+	var inner []string         // the grants of its entries after that
 	shared := false            // it is a reader's
+	under := func(a act) bool { return held != "" && (a.grant == held || slices.Contains(inner, a.grant)) }
 	for _, a := range w.acts {
 		// What was begun before the violation is gone on with to the section's end.
-		if a.process != c.process || a.to < w.from || a.from > w.to && (held == "" || a.grant != held) {
+		if a.process != c.process || a.to < w.from || a.from > w.to && !under(a) {
 			continue
 		}
 		if a.do == history.Acquire {
 			if a.outcome == history.Fail {
 				continue // it changed nothing, and others decide whether it would fail again
 			}
+			if a.mode == history.Nested || a.mode == history.Downgrade {
+				if held == "" {
+					continue // of a section that began before
+				}
+				r.pass(c, w, a, last, all, paused, shared, awaited)
+				do := a.do
+				if a.mode == history.Downgrade {
+					do, shared = workloads.Downgrade, true
+				}
+				c.add(scenarios.Move{Do: do}, a.from, a.to)
+				if last = a.to; a.outcome == history.OK && a.mode == history.Nested {
+					inner, granted[a.grant] = append(inner, a.grant), true
+				} else if a.outcome == history.OK {
+					held, granted[a.grant] = a.grant, true
+				}
+				continue
+			}
 			if before := w.before(a, l, c, all); before != "" && !awaited[before] {
 				awaited[before] = true
 				c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(before)}, max(a.from, w.from), max(a.from, w.from))
 			}
-			m := scenarios.Move{Do: a.do, Shared: a.shared}
+			m := scenarios.Move{Do: a.do, Shared: a.shares()}
 			if a.outcome == history.Info && a.to != open {
 				m.Span = r.span(a.to - a.from)
 			}
-			held, shared, last, granted[a.grant] = "", a.shared, a.to, true
+			held, inner, shared, last, granted[a.grant] = "", nil, a.shares(), a.to, true
 			if a.outcome == history.OK {
 				held = a.grant
 			}
@@ -80,30 +99,41 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []inte
 		if a.grant == "" || !granted[a.grant] {
 			continue // of a section that began before
 		}
-		if a.grant == held {
-			gap := interval{last, a.from}
-			if other := w.meanwhile(gap, c, all, paused, shared); other != "" && !awaited[other] {
-				awaited[other] = true
-				c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(other)}, gap.from, gap.to)
-			} else if net := gap.to - gap.from - gap.shared(paused); float64(net) >= thinking*float64(r.TTL) {
-				c.add(scenarios.Move{Do: scenarios.Work, Span: r.span(net)}, gap.from, gap.to)
-			} else if writes(a) && gap.shared(paused) == 0 && w.wrote(gap, c, all) {
-				c.add(scenarios.Move{Do: scenarios.Work, Span: scenarios.Span{Leases: thinking}}, gap.from, gap.to)
-			}
+		if under(a) {
+			r.pass(c, w, a, last, all, paused, shared, awaited)
 		}
 		if r.CheckLease && writes(a) {
 			c.add(scenarios.Move{Do: workloads.Check}, a.from, a.from)
 		}
 		c.add(scenarios.Move{Do: a.do, Again: a.do == history.Release && held == ""}, a.from, a.to)
-		if last = a.to; a.do == history.Release {
+		switch last = a.to; {
+		case a.do == history.Release && len(inner) > 0:
+			inner = inner[:len(inner)-1]
+		case a.do == history.Release:
 			held = ""
 		}
 	}
 	if held != "" {
-		c.add(scenarios.Move{Do: history.Release}, w.to, open)
+		for range 1 + len(inner) {
+			c.add(scenarios.Move{Do: history.Release}, w.to, open)
+		}
 	}
 	if !slices.ContainsFunc(c.moves, func(m move) bool { return m.Do == history.Acquire }) {
 		c.moves = nil
+	}
+}
+
+// pass writes what a client did between its latest act under a grant and the next one: it waited for another client's grant,
+// or worked.
+func (r Run) pass(c *script, w window, a act, last int64, all []script, paused []interval, shared bool, awaited map[string]bool) {
+	gap := interval{last, a.from}
+	if other := w.meanwhile(gap, c, all, paused, shared); other != "" && !awaited[other] {
+		awaited[other] = true
+		c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(other)}, gap.from, gap.to)
+	} else if net := gap.to - gap.from - gap.shared(paused); float64(net) >= thinking*float64(r.TTL) {
+		c.add(scenarios.Move{Do: scenarios.Work, Span: r.span(net)}, gap.from, gap.to)
+	} else if writes(a) && gap.shared(paused) == 0 && w.wrote(gap, c, all) {
+		c.add(scenarios.Move{Do: scenarios.Work, Span: scenarios.Span{Leases: thinking}}, gap.from, gap.to)
 	}
 }
 
