@@ -160,8 +160,12 @@ const (
 // that a supervisor restarts would. One that had a lock before opens that one anew, if it can be done.
 func openLock(ctx context.Context, info clients.Info, o clients.Options, former clients.Lock, again bool) (clients.Lock, error) {
 	if r, ok := former.(clients.Reopener); ok {
-		if lock, err := r.Reopen(ctx, o); err == nil {
+		lock, err := r.Reopen(ctx, o)
+		if err == nil {
 			return lock, nil
+		}
+		if !errors.Is(err, errors.ErrUnsupported) {
+			o.Log.Warn("a lock that can be opened once more could not: it gets a new process", "lock", info.Name, "error", err)
 		}
 	}
 	for {

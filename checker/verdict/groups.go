@@ -218,7 +218,7 @@ func (g *grouping) byOlder(a *Anomaly, kinds []string) (int, bool) {
 			continue
 		}
 		third := g.v.Anomalies[at].older()
-		for _, grant := range a.Grants[:len(a.Grants)-1] {
+		for _, grant := range a.older() {
 			for _, other := range kinds {
 				before, ok := g.newest[newestGrant{lockGrant{a.Key, grant}, other}]
 				if ok && slices.ContainsFunc(g.v.Anomalies[before].older(), func(x string) bool { return x != "" && slices.Contains(third, x) }) {

@@ -55,6 +55,19 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []inte
 	var inner []string         // the grants of its entries after that
 	shared := false            // it is a reader's
 	under := func(a act) bool { return held != "" && (a.grant == held || slices.Contains(inner, a.grant)) }
+	// pass writes what it did between its latest act under a grant and the next one: it waited for another client's
+	// grant, or worked.
+	pass := func(a act) {
+		gap := interval{last, a.from}
+		if other := w.meanwhile(gap, c, all, paused, shared); other != "" && !awaited[other] {
+			awaited[other] = true
+			c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(other)}, gap.from, gap.to)
+		} else if net := gap.to - gap.from - gap.shared(paused); float64(net) >= thinking*float64(r.TTL) {
+			c.add(scenarios.Move{Do: scenarios.Work, Span: r.span(net)}, gap.from, gap.to)
+		} else if writes(a) && gap.shared(paused) == 0 && w.wrote(gap, c, all) {
+			c.add(scenarios.Move{Do: scenarios.Work, Span: scenarios.Span{Leases: thinking}}, gap.from, gap.to)
+		}
+	}
 	for _, a := range w.acts {
 		// What was begun before the violation is gone on with to the section's end.
 		if a.process != c.process || a.to < w.from || a.from > w.to && !under(a) {
@@ -68,7 +81,7 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []inte
 				if held == "" {
 					continue // of a section that began before
 				}
-				r.pass(c, w, a, last, all, paused, shared, awaited)
+				pass(a)
 				do := a.do
 				if a.mode == history.Downgrade {
 					do, shared = workloads.Downgrade, true
@@ -100,7 +113,7 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []inte
 			continue // of a section that began before
 		}
 		if under(a) {
-			r.pass(c, w, a, last, all, paused, shared, awaited)
+			pass(a)
 		}
 		if r.CheckLease && writes(a) {
 			c.add(scenarios.Move{Do: workloads.Check}, a.from, a.from)
@@ -120,20 +133,6 @@ func (r Run) fill(c *script, w window, l relaxation, all []script, paused []inte
 	}
 	if !slices.ContainsFunc(c.moves, func(m move) bool { return m.Do == history.Acquire }) {
 		c.moves = nil
-	}
-}
-
-// pass writes what a client did between its latest act under a grant and the next one: it waited for another client's grant,
-// or worked.
-func (r Run) pass(c *script, w window, a act, last int64, all []script, paused []interval, shared bool, awaited map[string]bool) {
-	gap := interval{last, a.from}
-	if other := w.meanwhile(gap, c, all, paused, shared); other != "" && !awaited[other] {
-		awaited[other] = true
-		c.add(scenarios.Move{Do: scenarios.Wait, Await: grantOf(other)}, gap.from, gap.to)
-	} else if net := gap.to - gap.from - gap.shared(paused); float64(net) >= thinking*float64(r.TTL) {
-		c.add(scenarios.Move{Do: scenarios.Work, Span: r.span(net)}, gap.from, gap.to)
-	} else if writes(a) && gap.shared(paused) == 0 && w.wrote(gap, c, all) {
-		c.add(scenarios.Move{Do: scenarios.Work, Span: scenarios.Span{Leases: thinking}}, gap.from, gap.to)
 	}
 }
 
