@@ -14,7 +14,7 @@ demo: build
 
 # Every scenario on every lock. ARGS=docs: the same for docs/results/matrix.md.
 catalogue: build
-	scripts/install redis-server zookeeper java postgres pgbouncer
+	scripts/install redis-server zookeeper java postgres mariadb memcached pgbouncer
 	$(if $(filter docs,$(ARGS)),scripts/matrix-docs,bin/picklock scenario run --all)
 
 # The same on a Docker engine, which is started where none answers, on images built from this
@@ -23,7 +23,7 @@ catalogue-docker: build
 	scripts/engine run sh -c 'images=$$(scripts/images) && eval "$$images" && bin/picklock scenario run --all --runtime docker'
 
 test:
-	scripts/install redis-server zookeeper java chromium python3 redis-py pytest junit5 node maven jdk pip npm postgres pgbouncer
+	scripts/install redis-server zookeeper java chromium python3 redis-py pytest junit5 node maven jdk pip npm postgres mariadb memcached pgbouncer
 	scripts/test
 
 # What needs no server and no browser: for the inner loop.

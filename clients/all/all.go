@@ -15,6 +15,8 @@ import (
 	"github.com/picklock/picklock/clients/kubernetes"
 	"github.com/picklock/picklock/clients/library"
 	"github.com/picklock/picklock/clients/lockfree"
+	"github.com/picklock/picklock/clients/mariadb"
+	"github.com/picklock/picklock/clients/memcached"
 	"github.com/picklock/picklock/clients/nats"
 	"github.com/picklock/picklock/clients/postgres"
 	"github.com/picklock/picklock/clients/redis"
@@ -39,6 +41,8 @@ func lines() []clients.Info {
 		kubernetes.Locks(),
 		library.Locks(),
 		lockfree.Locks(),
+		mariadb.Locks(),
+		memcached.Locks(),
 		nats.Locks(),
 		postgres.Locks(),
 		redis.Locks(),
