@@ -12,7 +12,7 @@ func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
 	case "lease-outlived", noNotice:
 		return s.outlived(old, w.t)
 	case notRenewed:
-		return blamed{}
+		return s.tripped(old)
 	case "delayed":
 		return s.held(old, interval{w.op.invT, w.t}, w.t-old.promised, false)
 	case "after-release":
@@ -38,7 +38,7 @@ func (s *suspects) believed(cause string, late, older, newer *grant) blamed {
 	case "lease-outlived", noNotice:
 		return s.outlived(late, newer.okT)
 	case notRenewed:
-		return blamed{}
+		return s.tripped(late)
 	case "never-held":
 		return s.toldLate(late)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // notRenewed is the cause of what a client did after a lease that its library let end: until then it had renewed
-// leases by itself, and nothing kept it from renewing this one.
+// leases by itself, and nothing kept it from renewing this one for long.
 const notRenewed = "not-renewed"
 
 // renewHabit is how a library renews the leases of one lock for one client by itself.
@@ -74,7 +74,7 @@ func (an *analysis) causeOfOutlived(g *grant, t int64) string {
 }
 
 // letEnd says that a grant's lease ended because the client's library did not renew it, as it promised or does
-// otherwise, and that no fault can have kept it from that until t, when another client had the lock.
+// otherwise, and that no fault can have kept it from that until t, when another client had the lock, but a short one.
 func (an *analysis) letEnd(g *grant, t int64) bool {
 	h := an.renews[renewerOf{g.lock, g.process}]
 	from, answered := lastPromise(g)
@@ -86,7 +86,34 @@ func (an *analysis) letEnd(g *grant, t int64) bool {
 	case g.lostT <= t, g.release != nil && g.release.invT <= g.promised:
 		return false // it had no reason to
 	}
-	return !an.faults.touchedSince(g.process, from, t)
+	return !an.faults.anySince(from, t, func(f *fault) bool {
+		return !f.onOthers(g.process) && !f.short(g, from, h.longest)
+	})
+}
+
+// short says that a fault on the client or its links was over early in a lease that began at from. A library whose renewal
+// it disturbed had most of the lease left to try again. What was sent during the fault may be sent anew only when as much
+// time again is over, since TCP doubles its pauses.
+func (f *fault) short(g *grant, from, habit int64) bool {
+	onIt := slices.Contains(f.nodes, g.process) && (f.onLinks() || baseName(f.name) == "pause")
+	left := g.promised - satAdd(f.end, f.end-f.begin)
+	return onIt && f.ended && 3*left >= 2*(g.promised-from) && 2*left >= 3*habit
+}
+
+// tripped is what is blamed for a lease that the client's library let end: a short fault during it, which it did not
+// survive.
+func (s *suspects) tripped(g *grant) (b blamed) {
+	from, _ := lastPromise(g)
+	within := interval{from, g.promised}
+	for _, p := range s.faults.parts(&stake{service: within, parties: []party{{g.process, within}}}) {
+		if p.short(g, from, 0) {
+			b.parts = append(b.parts, p)
+		}
+	}
+	if n := len(b.parts); n > 0 {
+		b.suspect = &b.parts[n-1]
+	}
+	return b
 }
 
 // unrenewed says that the older one of two grants had lasted for as long as its client had asked for, and that its
@@ -112,13 +139,9 @@ func lastPromise(g *grant) (from, answered int64) {
 // mostLooked is how many faults are looked at, the latest first: a history may have very many.
 const mostLooked = 1024
 
-// touchedSince says that some fault may have been on the client, its links, its machine or the service at some time in
-// [from, to], confirmed or not. One that was over when the lease was promised did not keep the client from anything.
-func (l *faultLog) touchedSince(process string, from, to int64) bool {
-	return l.anySince(from, to, func(f *fault) bool {
-		others := f.clients > 0 && f.clients == len(f.nodes) && !slices.Contains(f.nodes, process)
-		return !others
-	})
+// onOthers says that it was on other clients alone.
+func (f *fault) onOthers(process string) bool {
+	return f.clients > 0 && f.clients == len(f.nodes) && !slices.Contains(f.nodes, process)
 }
 
 // anySince says that some fault of a sort may have been on at some time in [from, to], confirmed or not.
@@ -141,11 +164,15 @@ func (an *analysis) notRenewedEvents(g *grant) []int32 {
 // notRenewedWords tells what the library did until then.
 func (an *analysis) notRenewedWords(g *grant) string {
 	h := an.renews[renewerOf{g.lock, g.process}]
-	if h.gaps < enoughGaps {
-		return "; its library had promised to renew the lease by itself, did not, and no fault kept it from that"
+	undisturbed := "and no fault kept it from that"
+	if b := an.suspects.tripped(g); b.suspect != nil {
+		undisturbed = fmt.Sprintf("though the last fault on %s was over %s before the lease ended", g.process, dur(g.promised-b.suspect.end))
 	}
-	return fmt.Sprintf("; its library renews leases by itself (%s times, at most %s after the last), did not renew this one, and no fault kept it from that",
-		format.Count(h.gaps), dur(h.longest))
+	if h.gaps < enoughGaps {
+		return "; its library had promised to renew the lease by itself, did not, " + undisturbed
+	}
+	return fmt.Sprintf("; its library renews leases by itself (%s times, at most %s after the last), did not renew this one, %s",
+		format.Count(h.gaps), dur(h.longest), undisturbed)
 }
 
 // libraryWords tells what a client's library did not do, if that is the cause.
