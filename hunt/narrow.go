@@ -96,7 +96,8 @@ var lapseEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.2}}}
 const waits = "waits"
 
 // stays is the workload of a lock that its library, or its session, keeps for many leases: the servers may forget what
-// they have extended, while one of them is gone, and when it is back.
+// they have extended, while one of them is gone, and when it is back. An acquire that meets the fault may end with an error:
+// C asks when that is over.
 const stays = "stays"
 
 // secluded is the workload of a client that hears nothing of the service until long after its lease, works on, and writes:
@@ -110,8 +111,9 @@ var longHolds = [][]string{
 		"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
 		"await B waiting or 3 leases, acquire, read, work 0.6 leases, write, release"},
 	{stays,
-		"acquire, read, work 6 leases, write, release",
-		"await A granted or 3 leases, acquire, read, write, release"},
+		"acquire, read, work 3.3 leases, work 2.7 leases, write, release",
+		"await A granted or 3 leases, acquire, read, write, release",
+		"await A's 2nd work or 8 leases, acquire, read, write, release"},
 	{secluded,
 		"acquire, read, work 3 leases, write, release",
 		"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release"},

@@ -250,6 +250,8 @@ func (f fault) order(t Target, all []workload, i int, s scenarios.TriggeredFault
 	switch {
 	case all[i].name == stays: // it takes longer than the others
 		return 2
+	case t.Kept && all[i].name == works: // what keeps the lock is what a fault disturbs
+		return -1
 	case all[i].strikes != nil, t.Kept && all[i].amid > 0:
 		return 1
 	case s.When.Do == history.Renew, s.When.Do == acts.Downgrade:

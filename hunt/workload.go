@@ -79,10 +79,10 @@ func workloads(t Target) []workload {
 			"acquire, read, work 0.6 leases, renew, work 0.6 leases, write, release",
 			"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
 			"await B granted or 3 leases, acquire, read, write, release"},
-		{"give-up", // B does not wait for long, with C behind it, and comes back
-			"acquire, read, work 0.7 leases, write, release",
+		{"give-up", // B does not wait for long, with C behind it, and comes back; A's work tells C when B is waiting
+			"acquire, read, work 0.15 leases, work 0.55 leases, write, release",
 			"await A granted or 3 leases, acquire within 0.3 leases, read, write, release, acquire, read, work 0.3 leases, write, release",
-			"await B waiting or 0.2 leases, acquire, read, write, release"},
+			"await A's 2nd work or 3 leases, acquire, read, write, release"},
 		{"race", // all ask at once
 			"acquire, read, work 0.1 leases, write, release",
 			"acquire, read, work 0.1 leases, write, release",
