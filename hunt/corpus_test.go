@@ -45,7 +45,7 @@ func TestNothingIsChangedThatWasSeenOnce(t *testing.T) {
 	h.corpus.add(s, feedback{states: []uint64{1}})
 	replayed := 0
 	for range 50 {
-		p, _, ok := h.next()
+		p, _, ok := h.next(nil)
 		if !ok {
 			break
 		}

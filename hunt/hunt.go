@@ -36,6 +36,12 @@ type Waiter interface {
 	Yield()
 }
 
+// Chooser is a Runner that knows which schedules would have to wait for what others use. The search runs others first.
+type Chooser interface {
+	// Ready says that a run of s would begin at once. It may be called from any goroutine.
+	Ready(s *scenarios.Scenario) bool
+}
+
 // Outcome is what came of one run.
 type Outcome struct {
 	Verdict     verdict.Verdict

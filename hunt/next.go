@@ -26,15 +26,18 @@ func (h *Search) again(any bool) (point, bool) {
 	return point{}, false
 }
 
-// next is what to run now.
-func (h *Search) next() (_ point, guided, ok bool) {
+// next is what to run now. What is not ready is put off, and comes as soon as it is; nil: all is ready.
+func (h *Search) next(ready func(*scenarios.Scenario) bool) (_ point, guided, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if p, ok := h.again(h.exhausted); ok {
 		return p, p.guided, true
 	}
+	if p, ok := h.resume(ready); ok {
+		return p, p.guided, true
+	}
 	if h.mutates() {
-		if p, ok := h.guided(); ok {
+		if p, ok := h.guided(); ok && !h.putOff(p, ready) {
 			return p, true, true
 		}
 	}
@@ -43,7 +46,7 @@ func (h *Search) next() (_ point, guided, ok bool) {
 		if !more {
 			break
 		}
-		if _, known := h.fates[p.id]; known || h.pointless(p) {
+		if _, known := h.fates[p.id]; known || h.pointless(p) || h.putOff(p, ready) {
 			continue
 		}
 		h.depth = p.depth
@@ -53,11 +56,55 @@ func (h *Search) next() (_ point, guided, ok bool) {
 	if p, ok := h.again(true); ok {
 		return p, p.guided, true
 	}
+	if len(h.waiting) > 0 && (h.o.Strategy == Exhaustive || len(h.waiting) > mostGuidedWaiting) {
+		if p, ok := h.resume(nil); ok {
+			return p, p.guided, true
+		}
+	}
 	if h.o.Strategy == Exhaustive {
 		return point{}, false, false
 	}
-	p, ok := h.guided()
-	return p, true, ok
+	for range mostGuidedWaiting {
+		if p, ok := h.guided(); !ok || !h.putOff(p, ready) {
+			return p, true, ok
+		}
+	}
+	p, ok := h.resume(nil)
+	return p, p.guided, ok
+}
+
+// mostGuidedWaiting is how many schedules wait at most when the space has been gone through: those that can begin now are
+// not endless, and a runner may as well wait.
+const mostGuidedWaiting = 64
+
+// putOff says that a schedule would have to wait, and keeps it for later. h.mu is held.
+func (h *Search) putOff(p point, ready func(*scenarios.Scenario) bool) bool {
+	if ready == nil || ready(p.schedule) {
+		return false
+	}
+	h.waiting = append(h.waiting, p)
+	return true
+}
+
+// resume takes the first of those that were put off, if it is ready. h.mu is held.
+func (h *Search) resume(ready func(*scenarios.Scenario) bool) (point, bool) {
+	for len(h.waiting) > 0 {
+		p := h.waiting[0]
+		if p.id != "" {
+			if _, known := h.fates[p.id]; known || h.pointless(p) {
+				h.waiting = h.waiting[1:]
+				continue
+			}
+		}
+		if ready != nil && !ready(p.schedule) {
+			return point{}, false
+		}
+		h.waiting = h.waiting[1:]
+		h.depth = p.depth
+		h.played[key(p.schedule)] = true
+		return p, true
+	}
+	return point{}, false
 }
 
 // guidedShare is the part of the runs that is given to guided schedules from the first fault on: the

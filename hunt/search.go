@@ -72,6 +72,7 @@ type Search struct {
 	points  func() (point, bool)
 	stop    func()
 	retry   []retry
+	waiting []point // that were put off (see Chooser), in their order
 	mutator *mutator
 	corpus  *corpus
 	played  map[string]bool
@@ -278,11 +279,15 @@ func (t Target) Probe(ctx context.Context, runners []Runner) (busy float64, err 
 func (h *Search) work(ctx context.Context, p Runner) error {
 	var before string // what ran last on these servers and clients
 	w, waits := p.(Waiter)
+	var ready func(*scenarios.Scenario) bool
+	if c, ok := p.(Chooser); ok {
+		ready = c.Ready
+	}
 	for ctx.Err() == nil {
 		if waits && !w.Wait(ctx) {
 			return nil
 		}
-		next, guided, ok := h.next()
+		next, guided, ok := h.next(ready)
 		if !ok {
 			if waits {
 				w.Yield()

@@ -82,3 +82,51 @@ func TestWaiterTakesNothing(t *testing.T) {
 		t.Errorf("%+v, %d turns given back", r.Depths, late.yielded)
 	}
 }
+
+// choosy is a runner on which only some schedules begin at once.
+type choosy struct {
+	Runner
+	ready func(*scenarios.Scenario) bool
+}
+
+func (c *choosy) Ready(s *scenarios.Scenario) bool { return c.ready(s) }
+
+// TestOthersGoFirst: what would have to wait is put off, but not for longer than it would have to, and is run in the end.
+func TestOthersGoFirst(t *testing.T) {
+	on := target(1, 1, "pause")
+	there := points(on, 1)
+	ofServer := func(s *scenarios.Scenario) bool { return len(s.TriggeredFaults) > 0 && s.TriggeredFaults[0].Fault.Text == "pause: redis" }
+	for _, strategy := range []string{Exhaustive, Guided} {
+		var order []bool // true: of the server
+		free := func() bool { return len(order) == 30 || len(order) == there/2 }
+		m := &model{}
+		run := runnerFunc(func(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+			order = append(order, ofServer(s))
+			return m.Run(ctx, s)
+		})
+		c := &choosy{run, func(s *scenarios.Scenario) bool { return !ofServer(s) || free() }}
+		r, err := New(Options{Target: on, Depth: 1, Strategy: strategy, Time: 2 * time.Second}).Run(t.Context(), []Runner{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		addsUp(t, r)
+		if strategy == Exhaustive && !r.Depths[1].All() {
+			t.Errorf("not all ran: %+v", r.Depths)
+		}
+		if !order[30] || !order[there/2] {
+			t.Errorf("%s: none of the server when one could begin", strategy)
+		}
+		if n := countTrue(order[:there/2]); n != 1 {
+			t.Errorf("%s: %d of the server before %d others, want 1", strategy, n, there/2)
+		}
+	}
+}
+
+func countTrue(list []bool) (n int) {
+	for _, b := range list {
+		if b {
+			n++
+		}
+	}
+	return n
+}

@@ -29,6 +29,15 @@ func (r *runner) Yield() {
 	}
 }
 
+// Ready implements hunt.Chooser: what strikes a server begins if a cluster has nothing to do.
+func (r *runner) Ready(s *scenarios.Scenario) bool {
+	ready := harness.OnlyClients(s, r.pool.target.AllClientNames()) || len(r.pool.own) > 0
+	if !ready {
+		r.pool.short.Store(true)
+	}
+	return ready
+}
+
 // Run implements hunt.Runner. While it waits for a cluster to itself, another run may begin.
 func (r *runner) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
 	return r.run(ctx, s, r.Wait)
