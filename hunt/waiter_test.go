@@ -95,7 +95,9 @@ func (c *choosy) Ready(s *scenarios.Scenario) bool { return c.ready(s) }
 func TestOthersGoFirst(t *testing.T) {
 	on := target(1, 1, "pause")
 	there := points(on, 1)
-	ofServer := func(s *scenarios.Scenario) bool { return len(s.TriggeredFaults) > 0 && s.TriggeredFaults[0].Fault.Text == "pause: redis" }
+	ofServer := func(s *scenarios.Scenario) bool {
+		return len(s.TriggeredFaults) > 0 && s.TriggeredFaults[0].Fault.Text == "pause: redis"
+	}
 	for _, strategy := range []string{Exhaustive, Guided} {
 		var order []bool // true: of the server
 		free := func() bool { return len(order) == 30 || len(order) == there/2 }
