@@ -53,10 +53,13 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // without the same acts on the service neither does any. Those that need no such act are one bug if the same
 // faults do it. Of what the acts are not known of, nobody can say it. What comes too seldom to be run without its acts is of
 // the same bug if its one history shows the acts under way that the other needs, and no others, or if the other
-// has the same schedule.
+// has the same schedule. A lease hazard is the same by whatever fault.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
-	if w.harm() != o.harm() || w.Hazard() || o.Hazard() {
+	switch {
+	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false
+	case w.Hazard():
+		return w.root() == o.root()
 	}
 	switch {
 	case w.Evidence.claimed() != "" && o.Evidence.claimed() != "":

@@ -141,7 +141,7 @@ type Counterexample struct {
 	Evidence *Evidence    `json:"evidence,omitempty"` // of one run
 	// Acts are its releases and renewals, where it was compared with others that do the same harm.
 	Acts []Act `json:"acts,omitempty"`
-	// Variants show the same bug by other faults: without the same acts, none of them breaks the lock.
+	// Variants show the same bug, or lease hazard, by other faults: without the same acts, none of them breaks the lock.
 	Variants []*Counterexample `json:"variants,omitempty"`
 	// ByChance are faults in whose schedules it came as well, and no more often than in any other.
 	ByChance []string `json:"by_chance,omitempty"`
