@@ -70,6 +70,12 @@ func faults(t Target, clients []string) []fault {
 		add(fault{text: "reset: " + c + " to " + scenarios.Servers, whom: c, rank: 4 + later, idle: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
 		add(fault{text: "withhold: " + scenarios.Servers + " to " + c, whom: c, rank: 1 + later, lasts: true, glitches: glitches, idle: true, at: messagesOnly, sent: []scenarios.Where{scenarios.Sent}})
 		add(fault{text: "reset: " + c + " to " + scenarios.Servers + silently, whom: c, rank: 5 + later, lasts: true, at: asking, sent: []scenarios.Where{scenarios.Sent}})
+		for _, some := range t.partsOfServers() {
+			name := strings.Join(some, ", ")
+			add(fault{text: "hold: " + name + " to " + c, whom: c, rank: 4 + later, lasts: true, glitches: glitches, idle: true, at: asking, sent: []scenarios.Where{scenarios.Sent}})
+			add(fault{text: "withhold: " + name + " to " + c, whom: c, rank: 4 + later, lasts: true, glitches: glitches, idle: true, at: messagesOnly, sent: []scenarios.Where{scenarios.Sent}})
+			add(fault{text: "cut: " + c + " from " + name, whom: c, rank: 5 + later, lasts: true, idle: true, at: acting, sent: []scenarios.Where{scenarios.Sent}})
+		}
 		for _, bad := range []string{fmt.Sprintf("slow: %s from %s %v", c, scenarios.Servers, t.TTL/5), fmt.Sprintf("flap: %s from %s %v", c, scenarios.Servers, t.TTL/5), fmt.Sprintf("loss: %s from %s 30%%", c, scenarios.Servers)} {
 			add(fault{text: bad, whom: c, rank: 6 + later, lasts: true, at: asking})
 		}
@@ -135,6 +141,15 @@ func faults(t Target, clients []string) []fault {
 // server any more, no lock can know: that its only disk was lost says nothing of a lock.
 func (t Target) minority(servers []string) bool {
 	return servers[0] != scenarios.Servers && 2*len(servers) < len(t.Servers)
+}
+
+// partsOfServers are some of the servers, where a client needs a majority of servers that are independent: one, and a
+// majority. A client of servers of which one leads asks another if it is cut off from some.
+func (t Target) partsOfServers() [][]string {
+	if s := t.Servers; len(s) > 2 && !t.Roles {
+		return [][]string{s[:1], s[:len(s)/2+1]}
+	}
+	return nil
 }
 
 // byRole says that one of several servers leads, and the others are equal: a fault of one falls on that one, or on one

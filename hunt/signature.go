@@ -156,12 +156,27 @@ func (t Target) kindsOf(s *scenarios.Scenario) []string {
 	}
 	for _, st := range s.TriggeredFaults {
 		k := kindWords(s, st)
+		if t.partly(s, st) {
+			k += " from some servers"
+		}
 		if !slices.Contains(out, k) {
 			out = append(out, k)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// partly says that a fault is on a client's links with some of several servers only.
+func (t Target) partly(s *scenarios.Scenario, st scenarios.TriggeredFault) bool {
+	ends := append(slices.Clone(st.Fault.Nodes), st.Fault.Peers...)
+	servers := 0
+	for _, name := range t.Servers {
+		if slices.Contains(ends, name) {
+			servers++
+		}
+	}
+	return servers > 0 && servers < len(t.Servers) && slices.ContainsFunc(ends, func(n string) bool { return slices.Contains(s.Clients, n) })
 }
 
 func kindWords(s *scenarios.Scenario, st scenarios.TriggeredFault) string {

@@ -255,7 +255,7 @@ func (f fault) order(t Target, all []workload, i int, s scenarios.TriggeredFault
 	case all[i].strikes != nil, t.Kept && all[i].amid > 0:
 		return 1
 	case s.When.Do == history.Renew, s.When.Do == acts.Downgrade:
-		return min(i, 1)
+		return -1 // the acquire before it is no new place, and counts
 	case !byLease || len(all[0].swaps) > 1 || first < 0 || i > first:
 		return i
 	case i == first:

@@ -215,28 +215,70 @@ func (nw *network) probe(ctx context.Context, x directedLink) error {
 	// Another fault that changes the same node's filter resets its counters: one more
 	// packet shows whether this cut is still there.
 	for {
-		reached, err := nw.env.Injector.Do(ctx, Op{Name: OpReach, NetNS: from.NetNS, Addr: port.HostPort()})
-		if nw.died(err, from, to) {
+		dropped, err := nw.tryAlong(ctx, from, to, port.HostPort())
+		switch {
+		case nw.died(err, from, to):
 			return errDown
-		}
-		if err != nil {
+		case err != nil:
 			return fmt.Errorf("probe the link from %s to %s: %w", x.from, x.to, err)
-		}
-		if reached.Yes {
-			return fmt.Errorf("partition: %s still reaches %s", x.from, x.to)
-		}
-		dropped, err := nw.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: to.NetNS, Scope: nw.env.Scope})
-		if nw.died(err, to) {
-			return errDown
-		}
-		if err != nil {
-			return err
-		}
-		if dropped.Dropped[from.Addr] > 0 {
+		case dropped:
 			return nil
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return fmt.Errorf("partition: no packet from %s to %s was dropped", x.from, x.to)
+		}
+	}
+}
+
+// Of a probe: how often the filter is looked at, and how long an answer on one machine may take that is on its way. A client
+// whose move has to wait for the cut loses that much of its lease.
+const (
+	lookAtFilter = 5 * time.Millisecond
+	answerOnWay  = 20 * time.Millisecond
+)
+
+var errStillReached = errors.New("it is still reached")
+
+// tryAlong tries to connect, and says whether the filter at the other end has dropped a packet and no answer came. It does
+// not wait until the attempt is given up: that takes longer than some leases.
+func (nw *network) tryAlong(ctx context.Context, from, to compose.Node, addr string) (dropped bool, err error) {
+	trying, stop := context.WithCancel(ctx)
+	answer := make(chan error, 1)
+	go func() {
+		r, err := nw.env.Injector.Do(trying, Op{Name: OpReach, NetNS: from.NetNS, Addr: addr})
+		if err == nil && r.Yes {
+			err = errStillReached
+		}
+		answer <- err
+	}()
+	over := false
+	defer func() {
+		if stop(); !over {
+			<-answer //nolint:errcheck // nobody waits for it any more
+		}
+	}()
+	look := time.NewTicker(lookAtFilter)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-answer:
+			if over = true; err != nil {
+				return false, err
+			}
+		case <-look.C:
+		}
+		seen, err := nw.env.Injector.Do(ctx, Op{Name: OpDropped, NetNS: to.NetNS, Scope: nw.env.Scope})
+		switch {
+		case err != nil, over:
+			return err == nil && seen.Dropped[from.Addr] > 0, err
+		case seen.Dropped[from.Addr] == 0:
+			continue
+		}
+		select {
+		case err := <-answer:
+			over = true
+			return err == nil, err
+		case <-time.After(answerOnWay):
+			return true, nil
 		}
 	}
 }
