@@ -10,7 +10,10 @@ import (
 	"github.com/picklock/picklock/clients/internal/servers"
 )
 
-func TestMain(m *testing.M) { servers.Main(m) }
+func TestMain(m *testing.M) {
+	os.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin") // Debian keeps servers there, off the PATH of most users
+	servers.Main(m)
+}
 
 func startServer(t testing.TB) []*contract.Server {
 	dir, port := t.TempDir(), servers.FreePort(t)
