@@ -30,7 +30,7 @@ func (h *Search) again(any bool) (point, bool) {
 func (h *Search) next(ready func(*scenarios.Scenario) bool) (_ point, guided, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if p, ok := h.again(h.exhausted); ok {
+	if p, ok := h.again(h.gone()); ok {
 		return p, p.guided, true
 	}
 	if p, ok := h.resume(ready); ok {
@@ -77,13 +77,23 @@ func (h *Search) next(ready func(*scenarios.Scenario) bool) (_ point, guided, ok
 // not endless, and a runner may as well wait.
 const mostGuidedWaiting = 64
 
-// putOff says that a schedule would have to wait, and keeps it for later. h.mu is held.
+// putOff says that a schedule would have to wait, and keeps it for later: guided ones before those of the space, of which
+// they are to have their share. h.mu is held.
 func (h *Search) putOff(p point, ready func(*scenarios.Scenario) bool) bool {
 	if ready == nil || ready(p.schedule) {
 		return false
 	}
-	h.waiting = append(h.waiting, p)
+	if p.guided {
+		h.waiting = slices.Insert(h.waiting, 0, p)
+	} else {
+		h.waiting = append(h.waiting, p)
+	}
 	return true
+}
+
+// gone says that nothing of the space is left to begin. h.mu is held.
+func (h *Search) gone() bool {
+	return h.exhausted && !slices.ContainsFunc(h.waiting, func(p point) bool { return !p.guided })
 }
 
 // resume takes the first of those that were put off, if it is ready. h.mu is held.
@@ -113,7 +123,7 @@ const guidedShare = 0.3
 
 // mutates says that a guided schedule is next, though the space is not run yet.
 func (h *Search) mutates() bool {
-	return h.o.Strategy == Guided && !h.exhausted && h.depth > 0 && len(h.corpus.entries) > 0 && h.mutator.rng.Float64() < guidedShare
+	return h.o.Strategy == Guided && !h.gone() && h.depth > 0 && len(h.corpus.entries) > 0 && h.mutator.rng.Float64() < guidedShare
 }
 
 // guided is a schedule beyond the space: a change of one that brought something, or one drawn at
@@ -122,7 +132,7 @@ func (h *Search) guided() (point, bool) {
 	h.exchange()
 	for range 1000 {
 		var s *scenarios.Scenario
-		if from := h.corpus.choose(h.mutator.rng); from != nil && h.o.Strategy == Guided && (!h.exhausted || h.mutator.rng.IntN(10) > 0) {
+		if from := h.corpus.choose(h.mutator.rng); from != nil && h.o.Strategy == Guided && (!h.gone() || h.mutator.rng.IntN(10) > 0) {
 			if !from.asked {
 				from.asked = true
 				return point{schedule: from.schedule, depth: len(from.schedule.TriggeredFaults), guided: true, again: from}, true

@@ -33,6 +33,6 @@ func (h *Search) progress() {
 	}
 	p := Progress{Runs: h.result.Runs, Discarded: h.result.Discarded, States: len(h.corpus.states), Guided: h.result.Guided, Counterexamples: slices.Clone(h.counterexamples), Elapsed: time.Since(h.began)}
 	p.Left = h.o.Time - p.Elapsed
-	p.Depth, p.Beyond = h.depth, h.exhausted
+	p.Depth, p.Beyond = h.depth, h.gone()
 	h.o.Progress(p)
 }

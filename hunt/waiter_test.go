@@ -132,3 +132,30 @@ func countTrue(list []bool) (n int) {
 	}
 	return n
 }
+
+// TestGuidedKeepTheirShare: if nothing begins at once, as with faults of servers alone, guided schedules are run all the same
+// before the space is gone.
+func TestGuidedKeepTheirShare(t *testing.T) {
+	on := target(1, 1, "pause", "kill")
+	never := &choosy{&model{}, func(*scenarios.Scenario) bool { return false }}
+	h := New(Options{Target: on, Depth: 1, Time: 10 * time.Second})
+	guided := 0
+	for range points(on, 1) {
+		p, _, ok := h.next(never.ready)
+		if !ok {
+			t.Fatal("nothing is left")
+		}
+		out, err := never.Run(t.Context(), p.schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.observe(p, p.guided, out)
+		if p.guided {
+			guided++
+		}
+	}
+	h.stop()
+	if part := float64(guided) / float64(points(on, 1)); part < guidedShare/2 || part > 2*guidedShare {
+		t.Errorf("%.2f of the runs were guided, want about %.1f", part, guidedShare)
+	}
+}
