@@ -3,6 +3,7 @@ package nemesis
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/picklock/picklock/compose"
 )
@@ -81,6 +82,10 @@ func (p *partition) Steps() []string { return linkSteps("cut", p.links, "") }
 
 // Await implements Awaiter, as for a paused holder.
 func (p *partition) Await() <-chan struct{} { return p.harm }
+
+// Least implements Lasting. TCP sends what was dropped again after 200 ms: a request whose answer was dropped is given up
+// only if the cut is longer than that.
+func (p *partition) Least() time.Duration { return 300 * time.Millisecond }
 
 func (p *partition) Inject(ctx context.Context) error { return p.env.net.cut(ctx, p, p.links) }
 

@@ -157,6 +157,7 @@ func (n *Nemesis) injectOnce(ctx, harm context.Context, s Spec, rng *rand.Rand) 
 	defer n.release(s.Kind, f)
 	// A fault that has begun is seen through even when the run is over: it must be
 	// healed, and the history must say what was done.
+	begun := time.Now()
 	i, err := n.inject(ctx, s.Kind, f)
 	confirmed := err == nil
 	if confirmed {
@@ -165,6 +166,9 @@ func (n *Nemesis) injectOnce(ctx, harm context.Context, s Spec, rng *rand.Rand) 
 			done = a.Await()
 		}
 		wait(harm, duration, done)
+		if l, ok := f.(Lasting); ok {
+			wait(harm, time.Until(begun.Add(l.Least())), nil)
+		}
 	}
 	err = i.heal(ctx)
 	if failed := (*restartFailedError)(nil); errors.As(err, &failed) {
