@@ -2,7 +2,6 @@ package mariadb
 
 import (
 	"context"
-	"errors"
 
 	"github.com/picklock/picklock/clients"
 )
@@ -11,7 +10,8 @@ func service() *clients.Service {
 	return &clients.Service{Name: "mariadb", Stores: stores}
 }
 
-// stores is the table of leases. The other lock leaves nothing when its connections have ended.
+// stores is the table of leases, which stays when it is empty: the database may be one of the user's. The other lock leaves
+// nothing when its connections have ended.
 func stores(ctx context.Context, o clients.Options, do func(clients.Store) error) error {
 	db, err := connect(o, nil)
 	if err != nil {
@@ -54,19 +54,6 @@ func stores(ctx context.Context, o clients.Options, do func(clients.Store) error
 			}
 			n, err := done.RowsAffected()
 			return n > 0, err
-		},
-		Done: func(ctx context.Context) error {
-			var n int
-			err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM picklock.lease").Scan(&n)
-			switch {
-			case undefined(err):
-				return nil
-			case err != nil || n > 0:
-				return err
-			}
-			_, err = db.ExecContext(ctx, "DROP TABLE picklock.lease")
-			_, derr := db.ExecContext(ctx, "DROP DATABASE picklock")
-			return errors.Join(err, derr)
 		},
 	})
 }
