@@ -110,8 +110,10 @@ func (s *suspects) tripped(g *grant) (b blamed) {
 			b.parts = append(b.parts, p)
 		}
 	}
-	if n := len(b.parts); n > 0 {
-		b.suspect = &b.parts[n-1]
+	for i, p := range b.parts {
+		if b.suspect == nil || p.end > b.suspect.end {
+			b.suspect = &b.parts[i]
+		}
 	}
 	return b
 }
