@@ -38,9 +38,9 @@ func kindWorkloads(t Target) [][]string {
 				"await after A's work or 3 leases, acquire shared, read, work 0.7 leases, read, release",
 				"await B granted or 3 leases, acquire, read, write, release"},
 			[]string{"between", // a reader asks while a writer waits for another reader
-				"acquire shared, read, work 0.5 leases, read, release",
+				"acquire shared, read, work 0.2 leases, work 0.3 leases, read, release",
 				"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
-				"await B waiting or 1 lease, acquire shared, read, work 0.3 leases, read, release"},
+				"await A's 2nd work or 3 leases, acquire shared, read, work 0.3 leases, read, release"},
 			[]string{"beside", // two readers ask while a writer has the lock
 				"acquire, read, work 0.4 leases, write, release",
 				"await A granted or 3 leases, acquire shared, read, work 0.4 leases, read, release",
@@ -48,7 +48,7 @@ func kindWorkloads(t Target) [][]string {
 	}
 	if t.Downgrades {
 		texts = append(texts, []string{"downgrades", // a writer goes on to read, and another one waits for it
-			"acquire, read, write, await B waiting or 1 lease, downgrade, read, work 0.5 leases, read, release",
+			"acquire, read, write, work 0.2 leases, downgrade, read, work 0.5 leases, read, release",
 			"await A granted or 3 leases, acquire, read, work 0.2 leases, write, release",
 			"await after A's downgrade or 3 leases, acquire shared, read, work 0.3 leases, read, release"})
 	}
