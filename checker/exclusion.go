@@ -36,6 +36,7 @@ func overlapping(found map[string]int) string {
 		{"wrong-release", "release", "of another client's lock"},
 		{"false-belief", "answer", "that a client holds a lock which another had been granted since"},
 		{"revoked-early", "lease", "ended by the service while it certainly had time left"},
+		{"false-loss", "report", "of a loss that was none"},
 	} {
 		if n := found[p.anomaly]; n > 0 {
 			parts = append(parts, of(n, p.noun)+" "+p.what)

@@ -16,9 +16,9 @@ const coarse = 2e6
 
 // findRevocations finds leases that the service ended before their time without granting the lock to
 // another client: the lock answered its holder that it cannot renew it, since it no longer holds it. Other answers do not
-// count: a notice or an answer to a holds may be the library's own, which gives up before the lease ends, and
-// a release that is sent again finds what the first one left. Nothing may have been on that makes a client
-// give up by itself (see excused).
+// count: an answer to a holds may be the library's own, which gives up before the lease ends, and
+// a release that is sent again finds what the first one left. A notice may be, too, but for one that comes too early for
+// any caution (see hasty). Nothing may have been on that makes a client give up by itself (see excused).
 func findRevocations(an *analysis) []Anomaly {
 	var out []Anomaly
 	for _, k := range an.locks {
@@ -29,7 +29,7 @@ func findRevocations(an *analysis) []Anomaly {
 		for s := range inTime(an.limit, k.denials) {
 			g := s.g
 			left := g.promisedBy(s.invT) - s.endT
-			if told[g] || s.f != fRenew || left <= coarse || s.late() || an.takenBy(s) || an.excused(s) {
+			if told[g] || !an.tellsOfEnd(s, left) || s.late() || an.takenBy(s) || an.falseLoss(s) {
 				continue
 			}
 			told[g] = true
@@ -37,6 +37,17 @@ func findRevocations(an *analysis) []Anomaly {
 		}
 	}
 	return out
+}
+
+// tellsOfEnd says that only the end of the grant explains a statement, by which the lease had time left.
+func (an *analysis) tellsOfEnd(s *statement, left int64) bool {
+	switch s.f {
+	case fRenew:
+		return left > coarse && !an.excused(s)
+	case fNone:
+		return s.hasty(left) && !an.excusedByAny(s)
+	}
+	return false
 }
 
 // late says that the client had given the grant back, or learnt of its loss, before it was answered.
@@ -81,12 +92,16 @@ func (an *analysis) excused(s *statement) bool {
 
 func revocation(an *analysis, s *statement, left int64) Anomaly {
 	g := s.g
+	cause, said := "", fmt.Sprintf("the lock answered %s at %s that it no longer holds the lock", g.process, format.Instant(s.endT))
+	if s.f == fNone {
+		cause, said = "noticed", fmt.Sprintf("its library reported to %s at %s that the lock was lost", g.process, format.Instant(s.endT))
+	}
 	a := Anomaly{
-		Key: g.lock.name, Time: s.endT, Grants: []string{g.id},
+		Key: g.lock.name, Time: s.endT, Cause: cause, Grants: []string{g.id},
 		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT+coarse))...),
 		Sizes:  map[string]int64{"remaining": left},
-		Explanation: fmt.Sprintf("the lock answered %s at %s that it no longer holds the lock%s, while its lease certainly had %s left; it had not released it, and no other client was granted it",
-			g.process, format.Instant(s.endT), g.with(), dur(left)),
+		Explanation: fmt.Sprintf("%s%s, while its lease certainly had %s left; it had not released it, and no other client was granted it",
+			said, g.with(), dur(left)),
 	}
 	if g.lease > 0 {
 		a.Sizes["lease"] = g.lease
@@ -100,12 +115,13 @@ func revocation(an *analysis, s *statement, left int64) Anomaly {
 	return an.evidence.finish(a, g.okT, an.suspects.revoked(s), processes...)
 }
 
-// foreignRelease is the last release of another client that may have freed the grant; nil for none.
+// foreignRelease is the last release of another client that may have freed the grant; nil for none. The first release of
+// a lease that may have lasted until then gave back what was its own, and let the grant's client in.
 func foreignRelease(s *statement) *op {
 	list := s.g.lock.released
 	n, _ := slices.BinarySearchFunc(list, s.endT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	for i := n - 1; i >= max(0, n-maxBetween); i-- {
-		if o := list[i]; o.typ == tOK && o.process != s.g.process && o.endT > s.g.okT && !o.heldOK {
+		if o := list[i]; o.typ == tOK && o.process != s.g.process && o.endT > s.g.okT && !o.heldOK && (o.again() || o.grant.hasNoLease() || !o.grant.mayLast(o.invT)) {
 			return o
 		}
 	}

@@ -82,6 +82,7 @@ var bugs = []kept{
 	{"wake-up-is-grant", "contended", "granted-early"},
 	{"wall-clock-takeover", "waiter-clock-ahead", "granted-early"},
 	{"watchdog-is-deaf", "holder-wakes-up", "granted-early"},
+	{"watchdog-outlives-grant", "hunt none", "false-loss"},
 	{"watchdog-runs-on", "--faults kill:holder --duration 10s", "deadlock"},
 	{"watchdog-starts-once", "hunt none", "stale-write"},
 	{"watchdog-trips", "hunt partition:client", "stale-write"},

@@ -179,6 +179,8 @@ func (e *Evidence) claimed() string {
 		return history.Release
 	case e.Anomaly.Name == "false-belief":
 		return map[string]string{"held": history.Holds, "extended": history.Renew, "released": history.Release}[e.Anomaly.Cause]
+	case e.Anomaly.Name == "false-loss":
+		return map[string]string{"not-held": history.Holds, "not-extended": history.Renew}[e.Anomaly.Cause]
 	}
 	return ""
 }

@@ -63,6 +63,11 @@ var advices = []advice{
 	{"revoked-early", "", nil, "the service ended a lease before its time: the holder lost the lock that it had been promised",
 		"look for what shortens or deletes the key: an expiry that a renewal sets, an eviction, another client's watchdog", "guides/mitigations.md#short-lease"},
 
+	{"revoked-early", "noticed", nil, "the library reported the loss of a lease that had most of its time left: either the service ended it, or the report is false",
+		"look for what shortens or deletes the key, and for a report that belongs to an earlier grant", "guides/mitigations.md#false-reports"},
+	{"false-loss", "", nil, "the lock told its holder that the lock was lost, and it was not",
+		"report a loss only of the grant that was asked about, and only if the service says so or the lease is nearly over", "guides/mitigations.md#false-reports"},
+
 	{"token-regression", "", struck(failed), "the service forgot its grants and the counter of the tokens when its server failed",
 		"keep the counter where the lock is kept, and as safe; go on from the greatest token that the resource has seen", "guides/mitigations.md#tokens"},
 	{"token-regression", "", struck(promoted), "the server that took over did not know the latest token",

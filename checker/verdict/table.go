@@ -120,8 +120,16 @@ var table = []AnomalyInfo{
 			{Name: "released", Says: "it confirmed the release of a lock that its client had lost", Bug: true, OwnStep: true,
 				From: []Origin{{SameRelease, []string{"wrong-release"}}, {PerhapsByLock, []string{"wrong-release"}}}}}},
 	{Name: "revoked-early", Property: Exclusion, Depth: 3,
-		Doc:    "the service ended a lease that certainly had time left, and granted the lock to no client",
-		Causes: []Cause{{Name: "wrong-release", Says: "another client's release freed the lock", Bug: true, OwnStep: true}}},
+		Doc: "the service ended a lease that certainly had time left, and granted the lock to no client",
+		Causes: []Cause{
+			{Name: "wrong-release", Says: "another client's release freed the lock", Bug: true, OwnStep: true},
+			{Name: "noticed", Says: "its library's own report says so", Bug: true}}},
+	{Name: "false-loss", Property: Exclusion, Depth: 15,
+		Doc: "the lock told a client that it had lost the lock, and confirmed afterwards that the client had held it",
+		Causes: []Cause{
+			{Name: "noticed", Says: "its library reported a loss that was none", Bug: true, OwnStep: true},
+			{Name: "not-held", Says: "asked whether its client holds the lock, it said no", Bug: true, OwnStep: true},
+			{Name: "not-extended", Says: "it refused to extend a lease that its client had", Bug: true, OwnStep: true}}},
 	{Name: "two-holders", Title: "overlapping holders", Property: Belief, Depth: 14, Hazard: true, SkewInvariant: true,
 		Doc:    "two clients believed at once that they held the lock",
 		Causes: []Cause{outlived, letEnd, unreported, whileLeased, neverHeld, unsaid}},

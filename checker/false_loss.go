@@ -1,0 +1,85 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
+
+func init() { finders["false-loss"] = findFalseLosses }
+
+// findFalseLosses finds what told a client that its grant was lost, although the lock confirmed afterwards that the client
+// had held it all the time. One of the two is false. A library may be cautious, so what it says when half of the lease is
+// over, or after a fault, does not count.
+func findFalseLosses(an *analysis) []Anomaly {
+	var out []Anomaly
+	for _, k := range an.locks {
+		if !k.mutex() {
+			continue
+		}
+		told := map[*grant]bool{}
+		for s := range inTime(an.limit, k.denials) {
+			if !told[s.g] && an.falseLoss(s) {
+				told[s.g] = true
+				out = append(out, reportFalseLoss(an, s))
+			}
+		}
+	}
+	return out
+}
+
+// falseLoss says that a statement is false, or else the confirmation after it.
+func (an *analysis) falseLoss(s *statement) bool {
+	return s.refuted() && s.hasty(s.left()) && !an.excusedByAny(s) && !an.takenBy(s)
+}
+
+// left is what the promised lease had left when the statement was made.
+func (s *statement) left() int64 { return s.g.promisedBy(s.endT) - s.endT }
+
+// refuted says that the lock confirmed a release which the client sent after the statement, and which cannot have been of a
+// later grant.
+func (s *statement) refuted() bool {
+	g := s.g
+	if s.late() || s.f == fRelease || !g.releaseHeld() || g.release.invT <= s.endT {
+		return false
+	}
+	return g.anew == nil || g.anew.lo > g.release.endT
+}
+
+// hasty says that no caution makes a library give a lease up that has so much of its time left: half of it. It renews
+// when a third is over, and could ask again. A grant without a lease belongs to a session, and what that suffers no
+// record shows.
+func (s *statement) hasty(left int64) bool {
+	g := s.g
+	return g.lease > 0 && left > 0 && left >= g.lease/2
+}
+
+// excusedByAny says that a fault, confirmed or not, was on its client or the service since the grant, or was felt then.
+func (an *analysis) excusedByAny(s *statement) bool {
+	return an.faults.harmFrom(s.g.process, s.g.lo) <= s.endT
+}
+
+func reportFalseLoss(an *analysis, s *statement) Anomaly {
+	g, left := s.g, s.left()
+	r := g.release
+	cause, what := causeOfDenial(s)
+	a := Anomaly{
+		Key: g.lock.name, Time: s.endT, Cause: cause, Grants: []string{g.id},
+		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT), r.inv, r.comp)...),
+		Sizes:  map[string]int64{"remaining": left, "lease": g.lease},
+		Explanation: fmt.Sprintf("%s at %s%s, while its lease certainly had %s left; the release that %s sent at %s was confirmed: it had held the lock until then",
+			fmt.Sprintf(what, g.process), format.Instant(s.endT), g.with(), dur(left), g.process, format.Instant(r.invT)),
+	}
+	return an.evidence.finish(a, g.okT, blamed{}, g.process)
+}
+
+// causeOfDenial is what told the client of the loss, and the words for it.
+func causeOfDenial(s *statement) (cause, words string) {
+	switch s.f {
+	case fRenew:
+		return "not-extended", "a renewal answered %s that it no longer holds the lock"
+	case fHolds:
+		return "not-held", "the lock answered %s that it does not hold the lock"
+	}
+	return "noticed", "its library reported to %s that the lock was lost"
+}
