@@ -65,8 +65,12 @@ var advices = []advice{
 
 	{"revoked-early", "noticed", nil, "the library reported the loss of a lease that had most of its time left: either the service ended it, or the report is false",
 		"look for what shortens or deletes the key, and for a report that belongs to an earlier grant", "guides/mitigations.md#false-reports"},
-	{"false-loss", "", nil, "the lock told its holder that the lock was lost, and it was not",
-		"report a loss only of the grant that was asked about, and only if the service says so or the lease is nearly over", "guides/mitigations.md#false-reports"},
+	{"false-loss", "noticed", nil, "the library reported the loss of a lock that its client had",
+		"end a timer or watch with its grant, and report a loss of no other grant", "guides/mitigations.md#false-reports"},
+	{"false-loss", "not-held", nil, "asked whether its client holds the lock, the lock said no, although it did",
+		"let the service compare the owner, and compare the very grant that was asked about", "guides/mitigations.md#false-reports"},
+	{"false-loss", "not-extended", nil, "the lock refused to extend a lease that its client had",
+		"compare the owner and extend in one step, and take an error for no answer", "guides/mitigations.md#false-reports"},
 
 	{"token-regression", "", struck(failed), "the service forgot its grants and the counter of the tokens when its server failed",
 		"keep the counter where the lock is kept, and as safe; go on from the greatest token that the resource has seen", "guides/mitigations.md#tokens"},

@@ -125,7 +125,7 @@ var table = []AnomalyInfo{
 			{Name: "wrong-release", Says: "another client's release freed the lock", Bug: true, OwnStep: true},
 			{Name: "noticed", Says: "its library's own report says so", Bug: true}}},
 	{Name: "false-loss", Property: Exclusion, Depth: 15,
-		Doc: "the lock told a client that it had lost the lock, and confirmed afterwards that the client had held it",
+		Doc: "the lock answered a client that it had lost the lock, and confirmed afterwards that the client had held it",
 		Causes: []Cause{
 			{Name: "noticed", Says: "its library reported a loss that was none", Bug: true, OwnStep: true},
 			{Name: "not-held", Says: "asked whether its client holds the lock, it said no", Bug: true, OwnStep: true},
