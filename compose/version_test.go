@@ -41,6 +41,7 @@ func TestVersionOfAMachine(t *testing.T) {
 	for cluster, want := range map[string]struct{ in, needs string }{
 		"zookeeper@3.9.3":    {"jars/* org.apache.zookeeper.server.quorum.QuorumPeerMain {dir}/zoo.cfg", "java"},
 		"valkey@9.1.2.post2": {"valkey-server --port {port}", ""},
+		"postgres@18.6":      {"bin':\"$PATH\"\nif [ ! -s data/PG_VERSION ]", ""},
 	} {
 		d, err := Load(t.Context(), cluster)
 		if err != nil {

