@@ -39,7 +39,8 @@ race:
 	CGO_ENABLED=1 scripts/engine run --optional $(GO) test -race -short -p 2 -timeout 15m ./history ./checker/... ./workloads ./scenarios ./nemesis ./internal/... ./compose ./harness/inprocess
 
 # Correct locks, fenced: not one may be accused. ARGS names parts:
-# runs (default) under all that clients and replicated servers can suffer; hunts of five minutes each;
+# runs (default) under all that clients and replicated servers can suffer; hunts of five minutes each, on picklock's own
+# locks; libraries, hunts of five minutes each on ten of theirs;
 # all-faults, where the known bugs must appear, too, 40 minutes; skeletons, what lock init writes.
 soundness: build
 	scripts/install redis-server zookeeper java postgres
