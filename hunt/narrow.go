@@ -16,19 +16,20 @@ var narrow = map[string]struct {
 	// ignores: its clients go on if their library reports the loss of a lock, as those do that only look at the answers.
 	ignores bool
 }{
-	later:    {ends: laterEnds, soon: true},
-	alone:    {strikes: noFault},
-	lives:    {strikes: crashAfterRenewals, ends: longerThanLease},
-	turns:    {strikes: noFault, ends: longerThanLease},
-	restarts: {strikes: crashOfHolder, ends: restartEnds},
-	lapses:   {strikes: slowGrant, ends: lapseEnds},
-	five:     {strikes: endOfFirst, ends: fiveEnds},
-	shorter:  {strikes: strayingOwner, ends: strayingEnds, soon: true},
-	longer:   {strikes: strayingOwner, ends: strayingEnds, soon: true},
-	waits:    {strikes: strayingWaiter, ends: longerThanLease, ignores: true},
-	stays:    {strikes: onServer, ends: stayEnds},
-	twice:    {strikes: atFirstRelease, soon: true},
-	secluded: {strikes: seclusion, ends: untilItWrites},
+	later:     {ends: laterEnds, soon: true},
+	alone:     {strikes: noFault},
+	lives:     {strikes: crashAfterRenewals, ends: longerThanLease},
+	turns:     {strikes: noFault, ends: longerThanLease},
+	restarts:  {strikes: crashOfHolder, ends: restartEnds},
+	lapses:    {strikes: slowGrant, ends: lapseEnds},
+	comesBack: {strikes: lateAnswer, ends: longerThanLease},
+	five:      {strikes: endOfFirst, ends: fiveEnds},
+	shorter:   {strikes: strayingOwner, ends: strayingEnds, soon: true},
+	longer:    {strikes: strayingOwner, ends: strayingEnds, soon: true},
+	waits:     {strikes: strayingWaiter, ends: longerThanLease, ignores: true},
+	stays:     {strikes: onServer, ends: stayEnds},
+	twice:     {strikes: atFirstRelease, soon: true},
+	secluded:  {strikes: seclusion, ends: untilItWrites},
 }
 
 // longerThanLease is an end when a lease is over that began before the fault.
@@ -89,6 +90,17 @@ const mostLapses = 2
 // lapseEnds are after the client has given up, and so early that a watchdog which renews the grant a third of a lease
 // later still finds it, on a busy machine, too.
 var lapseEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.2}}}
+
+// comesBack is the workload of a client that asks again before it has had the answer to what it asked last: a connection that
+// is used again gives it that one. In the other workloads a client whose answer is late does no more, or nobody
+// else has the lock by then.
+const comesBack = "comes-back"
+
+// lateAnswer is that the answer to A's first acquire or release comes late.
+func lateAnswer(f fault, at scenarios.Trigger) bool {
+	return f.word == "hold" && f.whom == clientNames[0] && strings.HasPrefix(f.text, "hold: "+scenarios.Servers+" to ") &&
+		at.At == scenarios.Before && at.Nth == 1 && (at.Do == history.Acquire || at.Do == history.Release)
+}
 
 // waits is the workload of a client whose place in line goes while it waits: its session, or what else tells the
 // service that it still waits, has a lease of its own. The lock must not be granted to it by that place. In the

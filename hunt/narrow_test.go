@@ -33,6 +33,10 @@ func TestNarrowWorkloads(t *testing.T) {
 			"withhold: servers to A when A's acquire has sent message 1 until 0.2 leases",
 			"withhold: servers to A when A's acquire has sent message 2 until 0.2 leases",
 		}},
+		{comesBack, []string{
+			"hold: servers to A when before A's acquire until 1.6 leases",
+			"hold: servers to A when before A's release until 1.6 leases",
+		}},
 		{alone, nil},
 		{five, []string{
 			"kill: A when before A's write until 1.6 leases",

@@ -113,6 +113,10 @@ func workloads(t Target) []workload {
 			"acquire within 0.1 leases, read, write, release",
 			"await after A's acquire or 3 leases, acquire, read, write, release",
 			"await B granted or 3 leases, acquire, read, write, release"},
+		{comesBack, // A asks again while the answer to its earlier request is on the way, and others have the lock
+			"acquire, read, write, release, acquire, read, work 0.5 leases, write, release",
+			"await A granted or 0.3 leases, acquire, read, work 0.8 leases, write, release, acquire, read, work 0.8 leases, write, release",
+			"await B granted or 3 leases, acquire, read, work 0.8 leases, write, release"},
 	}
 	texts = append(append(texts, twoKeys()...), fiveClients)
 	if t.Holds {
