@@ -167,8 +167,8 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 			at, ok = g.met(a, o.Anomalies...)
 		case SameNewest:
 			at, ok = g.byNewest(a, o.Anomalies)
-		case SameOlder:
-			at, ok = g.byOlder(a, o.Anomalies)
+		case SameThird:
+			at, ok = g.byThird(a, o.Anomalies)
 		case SameWrite:
 			at, ok = g.byWrite(a)
 		case SameRelease:
@@ -205,23 +205,40 @@ func (g *grouping) byNewest(a *Anomaly, kinds []string) (int, bool) {
 	return 0, false
 }
 
-// byOlder finds the first anomaly of one of the kinds, not later than a, in which a's newest grant met a third one that
-// another grant of a had met before in such an anomaly.
-func (g *grouping) byOlder(a *Anomaly, kinds []string) (int, bool) {
-	of, named := newestOf(a)
-	if !named {
-		return 0, false
+// byThird finds the first anomaly of one of the kinds, not later than a, in which a grant of a met a third one that
+// another grant of a had met before in such an anomaly. Which of a's is the newer, a need not know.
+func (g *grouping) byThird(a *Anomaly, kinds []string) (int, bool) {
+	for _, newer := range slices.Backward(a.Grants) {
+		for _, older := range a.Grants {
+			if newer == older {
+				continue
+			}
+			if at, ok := g.met3(a, newer, older, kinds); ok {
+				return at, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// met3 finds the anomaly by which the newer grant of two met a third one: the older had met that before, or it had met
+// the older.
+func (g *grouping) met3(a *Anomaly, newer, older string, kinds []string) (int, bool) {
+	// olders are those that a grant met as the newest.
+	olders := func(grant, kind string) (at int, out []string) {
+		at, ok := g.newest[newestGrant{lockGrant{a.Key, grant}, kind}]
+		if !ok || grant == "" || g.v.Anomalies[at].Time > a.Time {
+			return 0, nil
+		}
+		return at, g.v.Anomalies[at].older()
 	}
 	for _, kind := range kinds {
-		at, ok := g.newest[newestGrant{of, kind}]
-		if !ok || g.v.Anomalies[at].Time > a.Time {
-			continue
-		}
-		third := g.v.Anomalies[at].older()
-		for _, grant := range a.older() {
+		at, thirds := olders(newer, kind)
+		for _, third := range thirds {
 			for _, other := range kinds {
-				before, ok := g.newest[newestGrant{lockGrant{a.Key, grant}, other}]
-				if ok && slices.ContainsFunc(g.v.Anomalies[before].older(), func(x string) bool { return x != "" && slices.Contains(third, x) }) {
+				_, before := olders(older, other)
+				_, between := olders(third, other)
+				if third != "" && (slices.Contains(before, third) || older != "" && slices.Contains(between, older)) {
 					return at, true
 				}
 			}

@@ -73,6 +73,15 @@ func TestGroups(t *testing.T) {
 		{"two that were wrong towards a third, and met", []Anomaly{
 			in("double-grant", "", "a.1 b.1", 1), in("double-grant", "", "a.1 c.1", 2), in("stale-write", "", "b.1 c.1", 3), in("lost-update", "", "c.1 b.1", 3),
 		}, []string{"double-grant 2 > stale-write 1 lost-update 1"}},
+		{"three let in one after the other, of which the first and the last met", []Anomaly{
+			in("granted-early", "granted-early", "c.1 a.1", 1), in("granted-early", "granted-early", "a.1 b.1", 2), in("stale-write", "interleaved", "b.1 c.1", 3),
+		}, []string{"granted-early/granted-early 2 > stale-write 1"}},
+		{"two pairs, of which one each met", []Anomaly{
+			in("granted-early", "granted-early", "c.1 d.1", 1), in("granted-early", "granted-early", "a.1 b.1", 2), in("stale-write", "interleaved", "b.1 c.1", 3),
+		}, []string{"granted-early/granted-early 2", "stale-write/interleaved 1"}},
+		{"three let in, and the last after it", []Anomaly{
+			in("granted-early", "granted-early", "c.1 a.1", 1), in("granted-early", "granted-early", "a.1 b.1", 4), in("stale-write", "interleaved", "b.1 c.1", 3),
+		}, []string{"granted-early/granted-early 2", "stale-write/interleaved 1"}},
 		{"two that were wrong towards different ones", []Anomaly{
 			in("double-grant", "", "a.1 b.1", 1), in("double-grant", "", "d.1 c.1", 2), in("stale-write", "", "b.1 c.1", 3),
 		}, []string{"double-grant 2", "stale-write 1"}},

@@ -56,7 +56,7 @@ type Link uint8
 const (
 	SameGrants    Link = iota // two of their grants
 	SameNewest                // the newest grant, which was wrong towards another client
-	SameOlder                 // a grant towards which both of theirs were wrong
+	SameThird                 // a grant that both of theirs met, each time wrongly
 	SameWrite                 // the stale write itself
 	SameRelease               // the grant that was released
 	SameLock                  // the lock
@@ -72,8 +72,8 @@ var (
 	freedForGood = Cause{Name: byRelease.Name, Says: byRelease.Says, Bug: true, OwnStep: true, Precise: true, From: byRelease.From}
 	// metUnderLock is what lets two clients in at once.
 	metUnderLock = Origin{SameGrants, []string{"wrong-release", "granted-early", "double-grant"}}
-	// metUnderAnother is what lets two clients in beside a third, and both before it was time.
-	metUnderAnother = Origin{SameOlder, []string{"granted-early", "double-grant"}}
+	// metUnderAnother is what lets three clients in one after the other, each before it was time.
+	metUnderAnother = Origin{SameThird, []string{"granted-early", "double-grant"}}
 
 	// toldWrongly is a lock that told a client that it holds it, or held it, which lets in two at once.
 	toldWrongly = Origin{SameGrants, []string{"false-belief"}}
