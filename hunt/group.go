@@ -53,9 +53,12 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // without the same acts on the service neither does any. Those that need no such act are one bug if the same
 // faults do it. Of what the acts are not known of, nobody can say it. What comes too seldom to be run without its acts is of
 // the same bug if its one history shows the acts under way that the other needs, and no others, or if the other
-// has the same schedule. A lease hazard is the same by whatever fault.
+// has the same schedule. A lease hazard is the same by whatever fault. What rests on the lock's word is no other bug
+// than that this word is false.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
+	case w.Evidence.liesOfReleases() && o.Evidence.restsOnRelease(), o.Evidence.liesOfReleases() && w.Evidence.restsOnRelease():
+		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false
 	case w.Hazard():

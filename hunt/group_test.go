@@ -98,6 +98,18 @@ func TestSameBug(t *testing.T) {
 		w.Evidence = &Evidence{Anomaly: verdict.Anomaly{Name: "wrong-release", Grants: []string{"A.1", "B.1", "C.1"}}}
 		return w
 	}
+	// confirmed adds the release of A.1 to what a counterexample needs: when it was answered, and whether the lock confirmed it.
+	confirmed := func(w *Counterexample, at int64, held bool) *Counterexample {
+		if w.Evidence == nil {
+			w.Evidence = &Evidence{Anomaly: verdict.Anomaly{Name: "granted-early", Grants: []string{"A.1", "B.1"}}}
+		}
+		w.Evidence.Anomaly.Property = verdict.Exclusion
+		w.Evidence.Anomaly.Events = []int64{7}
+		w.Evidence.Events = append(w.Evidence.Events,
+			history.Event{Index: 3, Time: 5e6, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1"},
+			history.Event{Index: 7, Time: at, Process: "A", F: history.Release, Type: history.OK, Grant: "A.1", Held: held})
+		return w
+	}
 	scheduled := func(w *Counterexample, until string) *Counterexample {
 		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\nclients:\n  A: acquire, work " + until + ", release\n"
 		return w
@@ -106,40 +118,45 @@ func TestSameBug(t *testing.T) {
 		a, b *Counterexample
 		want bool
 	}{
-		"an answer to such an act":            {of("wrong-release", "", release(needed)), answer("released", 4), true},
-		"an answer to it that came once":      {of("wrong-release", "", release(needed)), answer("released", 1), true},
-		"an answer to another act":            {of("wrong-release", "", release(needed)), answer("extended", 4), false},
-		"an answer to another that came once": {of("wrong-release", "", release(needed)), answer("extended", 1), false},
-		"two answers":                         {answer("held", 4), answer("held", 4), true},
-		"two answers that came once":          {answer("extended", 1), answer("extended", 1), true},
-		"two wrong releases that came once":   {freed(1), freed(1), true},
-		"a wrong release, and what needs it":  {freed(4), of("granted-early", "granted-early", release(needed)), true},
-		"a wrong release, and what does not":  {freed(4), of("granted-early", "granted-early", release(beside)), false},
-		"once, the same schedule":             {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
-		"once, another schedule":              {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},
-		"once, another harm":                  {scheduled(of("deadlock", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), false},
-		"often, the same schedule":            {scheduled(of("token-regression", ""), "1 lease"), scheduled(of("token-reuse", ""), "1 lease"), false},
-		"the same act":                        {of("wrong-release", "", release(needed)), of("wrong-release", "", release(needed), release(beside)), true},
-		"of another client":                   {of("wrong-release", "", release(needed)), of("wrong-release", "", other), true},
-		"another anomaly of the same harm":    {of("wrong-release", "", release(needed)), of("granted-early", "granted-early", release(needed)), true},
-		"what follows from it":                {of("wrong-release", "", release(needed)), of("stale-write", "granted-early", release(needed)), true},
-		"another harm":                        {of("deadlock", "", release(needed)), of("wrong-release", "", release(needed)), false},
-		"a lease hazard":                      {of("stale-write", "never-held"), seenOnce(of("stale-write", "never-held")), true},
-		"another lease hazard":                {of("stale-write", AfterLease), of("stale-write", "never-held"), false},
-		"a lease hazard and a bug":            {of("stale-write", "never-held"), of("stale-write", "not-renewed"), false},
-		"another act":                         {of("wrong-release", "", release(needed)), of("wrong-release", "", renewal), false},
-		"one more act":                        {of("wrong-release", "", release(needed)), of("granted-early", "", release(needed), renewal), true},
-		"one more than the holder's own":      {of("granted-early", "", own), of("granted-early", "", own, renewal), false},
-		"the holder's own and another's":      {of("granted-early", "", own, renewal), of("granted-early", "", own, release(needed)), false},
-		"the holder's own act":                {of("wrong-release", "", release(needed)), of("granted-early", "", own), false},
-		"no act that it needs":                {of("granted-early", "", release(beside)), of("granted-early", "", release(beside)), false},
-		"one act that only one of them needs": {of("granted-early", "", release(needed)), of("granted-early", "", release(beside)), false},
-		"not enough runs":                     {of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), false},
-		"one that came once, with that act":   {of("wrong-release", "", release(needed)), seen("A"), true},
-		"one that came once, with another":    {of("wrong-release", "", release(needed)), seen("B"), false},
-		"one that came once, with both":       {of("wrong-release", "", release(needed)), seen("A", "B"), false},
-		"one that came once, with none":       {of("wrong-release", "", release(needed)), seen(), false},
-		"two that came once":                  {seen("A"), seen("A"), false},
+		"an answer to such an act":                         {of("wrong-release", "", release(needed)), answer("released", 4), true},
+		"an answer to it that came once":                   {of("wrong-release", "", release(needed)), answer("released", 1), true},
+		"an answer to another act":                         {of("wrong-release", "", release(needed)), answer("extended", 4), false},
+		"an answer to another that came once":              {of("wrong-release", "", release(needed)), answer("extended", 1), false},
+		"two answers":                                      {answer("held", 4), answer("held", 4), true},
+		"two answers that came once":                       {answer("extended", 1), answer("extended", 1), true},
+		"two wrong releases that came once":                {freed(1), freed(1), true},
+		"a wrong release, and what needs it":               {freed(4), of("granted-early", "granted-early", release(needed)), true},
+		"a wrong release, and what does not":               {freed(4), of("granted-early", "granted-early", release(beside)), false},
+		"a false confirmation, and what rests on one":      {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), true},
+		"the same, of a release that freed another's lock": {confirmed(of("granted-early", "granted-early"), 9e6, true), confirmed(freed(1), 9e6, true), true},
+		"what rests on an earlier release":                 {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 4e6, true), false},
+		"what rests on no confirmation":                    {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, false), false},
+		"a release that the lock did not confirm":          {confirmed(freed(1), 9e6, false), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
+		"once, the same schedule":                          {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
+		"once, another schedule":                           {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},
+		"once, another harm":                               {scheduled(of("deadlock", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), false},
+		"often, the same schedule":                         {scheduled(of("token-regression", ""), "1 lease"), scheduled(of("token-reuse", ""), "1 lease"), false},
+		"the same act":                                     {of("wrong-release", "", release(needed)), of("wrong-release", "", release(needed), release(beside)), true},
+		"of another client":                                {of("wrong-release", "", release(needed)), of("wrong-release", "", other), true},
+		"another anomaly of the same harm":                 {of("wrong-release", "", release(needed)), of("granted-early", "granted-early", release(needed)), true},
+		"what follows from it":                             {of("wrong-release", "", release(needed)), of("stale-write", "granted-early", release(needed)), true},
+		"another harm":                                     {of("deadlock", "", release(needed)), of("wrong-release", "", release(needed)), false},
+		"a lease hazard":                                   {of("stale-write", "never-held"), seenOnce(of("stale-write", "never-held")), true},
+		"another lease hazard":                             {of("stale-write", AfterLease), of("stale-write", "never-held"), false},
+		"a lease hazard and a bug":                         {of("stale-write", "never-held"), of("stale-write", "not-renewed"), false},
+		"another act":                                      {of("wrong-release", "", release(needed)), of("wrong-release", "", renewal), false},
+		"one more act":                                     {of("wrong-release", "", release(needed)), of("granted-early", "", release(needed), renewal), true},
+		"one more than the holder's own":                   {of("granted-early", "", own), of("granted-early", "", own, renewal), false},
+		"the holder's own and another's":                   {of("granted-early", "", own, renewal), of("granted-early", "", own, release(needed)), false},
+		"the holder's own act":                             {of("wrong-release", "", release(needed)), of("granted-early", "", own), false},
+		"no act that it needs":                             {of("granted-early", "", release(beside)), of("granted-early", "", release(beside)), false},
+		"one act that only one of them needs":              {of("granted-early", "", release(needed)), of("granted-early", "", release(beside)), false},
+		"not enough runs":                                  {of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), false},
+		"one that came once, with that act":                {of("wrong-release", "", release(needed)), seen("A"), true},
+		"one that came once, with another":                 {of("wrong-release", "", release(needed)), seen("B"), false},
+		"one that came once, with both":                    {of("wrong-release", "", release(needed)), seen("A", "B"), false},
+		"one that came once, with none":                    {of("wrong-release", "", release(needed)), seen(), false},
+		"two that came once":                               {seen("A"), seen("A"), false},
 	} {
 		if got := c.a.sameBug(c.b); got != c.want || c.b.sameBug(c.a) != got {
 			t.Errorf("%s: %v", name, got)
