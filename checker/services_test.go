@@ -69,6 +69,7 @@ func TestSoundServices(t *testing.T) {
 				rt.Fatalf("a sound lock is accused: %s/%s: %s\n%s", g.Name, g.Cause, v.Anomalies[g.First].Explanation, m)
 			}
 		}
+		plain(rt, v, m)
 		for _, a := range v.Anomalies {
 			if m.fencing && (a.Name == "stale-write" || a.Name == "lost-update") {
 				rt.Fatalf("behind fencing: %s: %s\n%s", a.Name, a.Explanation, m)
@@ -81,6 +82,15 @@ func TestSoundServices(t *testing.T) {
 		}
 	})
 	t.Log(seen)
+}
+
+// plain fails if an explanation says that something took less than no time.
+func plain(rt *rapid.T, v Verdict, m *model) {
+	for _, a := range v.Anomalies {
+		if strings.Contains(a.Explanation, " -") {
+			rt.Fatalf("%s: %s\n%s", a.Name, a.Explanation, m)
+		}
+	}
 }
 
 // accusable are, by the bug of a simulated service, the lock bugs that the checker may name: what follows
@@ -140,6 +150,7 @@ func TestBrokenServices(t *testing.T) {
 						rt.Fatalf("%s: %s\n%s", name, v.Anomalies[g.First].Explanation, m)
 					}
 				}
+				plain(rt, v, m)
 				for name, p := range v.Properties {
 					if strings.Contains(p.Why, "CONTRADICTS") {
 						rt.Fatalf("%s: %s\n%s", name, p.Why, m)

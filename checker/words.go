@@ -62,6 +62,9 @@ func (g *grant) leftWords(t int64) string {
 	}
 	asked, word := never, ""
 	if r := g.renewed.provesBeyond(t); r != nil {
+		if r.heldUntil <= t { // the answer came after t, and what it promised lasts beyond
+			return fmt.Sprintf("had not ended: the lock answered %s's renewal, sent %s before, that %s held it, and what it renewed had %s left", g.process, dur(t-r.heldUntil), g.process, dur(r.until-t))
+		}
 		asked, word = r.heldUntil, "renewal"
 	}
 	if r := g.release; g.releaseHeld() && r.invT > t && r.invT < asked {
