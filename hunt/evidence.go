@@ -14,33 +14,28 @@ type Evidence struct {
 	LeftOut int             `json:"left_out,omitempty"` // events before the first and after the last
 }
 
-// liesOfReleases says that the lock certainly confirmed the release of a grant that was over: that its client had held
-// the lock until then.
-func (e *Evidence) liesOfReleases() bool {
-	if e == nil || e.claimed() != history.Release {
+// exposes says that the lock certainly told a lie, by confirming the release or the renewal of a grant that was over, and
+// that the other evidence rests on such a word: a grant of it was in force only by that, as was known after the newest
+// grant.
+func (e *Evidence) exposes(o *Evidence) bool {
+	if e == nil || o == nil || o.claimed() != "" || o.Anomaly.Property != verdict.Exclusion {
 		return false
 	}
-	_, ok := e.confirmedRelease()
-	return ok
-}
-
-// restsOnRelease says that a grant of the anomaly was in force only by such a confirmation, which came after the
-// newest grant.
-func (e *Evidence) restsOnRelease() bool {
-	if e == nil || e.claimed() != "" || e.Anomaly.Property != verdict.Exclusion {
+	do := e.claimed()
+	if _, ok := e.confirmed(do); !ok {
 		return false
 	}
-	confirmed, ok := e.confirmedRelease()
-	_, newest, met := e.victims()
-	return ok && met && slices.ContainsFunc(e.Events, func(g history.Event) bool {
-		return g.F == history.Acquire && g.Type == history.OK && g.Grant == newest && g.Time < confirmed.Time
+	word, ok := o.confirmed(do)
+	_, newest, met := o.victims()
+	return ok && met && slices.ContainsFunc(o.Events, func(g history.Event) bool {
+		return g.F == history.Acquire && g.Type == history.OK && g.Grant == newest && g.Time < word.Time
 	})
 }
 
-// confirmedRelease is the release that the anomaly needs, and of which the lock said that its client had held the lock.
-func (e *Evidence) confirmedRelease() (history.Event, bool) {
+// confirmed is the release or renewal that the anomaly needs, and of which the lock said that its client had held the lock.
+func (e *Evidence) confirmed(do string) (history.Event, bool) {
 	i := slices.IndexFunc(e.Events, func(r history.Event) bool {
-		return r.F == history.Release && r.Type == history.OK && r.Held && slices.Contains(e.Anomaly.Events, r.Index)
+		return r.F == do && (do == history.Release || do == history.Renew) && r.Type == history.OK && r.Held && slices.Contains(e.Anomaly.Events, r.Index)
 	})
 	if i < 0 {
 		return history.Event{}, false

@@ -57,7 +57,7 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // than that this word is false.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
-	case w.Evidence.liesOfReleases() && o.Evidence.restsOnRelease(), o.Evidence.liesOfReleases() && w.Evidence.restsOnRelease():
+	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence):
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false

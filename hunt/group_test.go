@@ -110,6 +110,10 @@ func TestSameBug(t *testing.T) {
 			history.Event{Index: 7, Time: at, Process: "A", F: history.Release, Type: history.OK, Grant: "A.1", Held: held})
 		return w
 	}
+	renewed := func(w *Counterexample) *Counterexample {
+		w.Evidence.Events[len(w.Evidence.Events)-1].F = history.Renew
+		return w
+	}
 	scheduled := func(w *Counterexample, until string) *Counterexample {
 		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\nclients:\n  A: acquire, work " + until + ", release\n"
 		return w
@@ -131,6 +135,8 @@ func TestSameBug(t *testing.T) {
 		"the same, of a release that freed another's lock": {confirmed(of("granted-early", "granted-early"), 9e6, true), confirmed(freed(1), 9e6, true), true},
 		"what rests on an earlier release":                 {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 4e6, true), false},
 		"what rests on no confirmation":                    {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, false), false},
+		"a false renewal, and what rests on a release":     {confirmed(answer("extended", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
+		"a false renewal, and what rests on one":           {renewed(confirmed(answer("extended", 1), 9e6, true)), renewed(confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true)), true},
 		"a release that the lock did not confirm":          {confirmed(freed(1), 9e6, false), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
 		"once, the same schedule":                          {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
 		"once, another schedule":                           {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},

@@ -39,7 +39,7 @@ type Consequence struct {
 // consequence.
 func (v Verdict) Groups() []Group {
 	g := grouping{v: v, parent: make([]int, len(v.Anomalies)), weak: make([]bool, len(v.Anomalies)),
-		pairs: map[pair][]int{}, newest: map[newestGrant]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}}
+		pairs: map[pair][]int{}, newest: map[newestGrant]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}, told: map[lockGrant]int{}}
 	return g.groups()
 }
 
@@ -80,6 +80,7 @@ type grouping struct {
 	first  map[lockAnomaly]int // of each kind the first of each lock
 	stale  map[int64]int       // stale writes by their sequence number
 	freed  map[lockGrant]int   // wrong releases by the grant that was released
+	told   map[lockGrant]int   // the first false belief in each grant
 }
 
 // maxPaired bounds the pairs of one anomaly: a semaphore's can be of many grants.
@@ -152,6 +153,11 @@ func (g *grouping) attach(i int) {
 	if a.Name == "wrong-release" && len(a.Grants) > 0 && a.Grants[0] != "" {
 		g.freed[lockGrant{a.Key, a.Grants[0]}] = i
 	}
+	if a.Name == "false-belief" && len(a.Grants) > 0 && a.Grants[0] != "" {
+		if at, known := g.told[lockGrant{a.Key, a.Grants[0]}]; !known || a.Time < g.v.Anomalies[at].Time {
+			g.told[lockGrant{a.Key, a.Grants[0]}] = i
+		}
+	}
 	of := lockAnomaly{a.Key, a.Name}
 	if _, ok := g.first[of]; !ok {
 		g.first[of] = i
@@ -169,6 +175,8 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 			at, ok = g.byNewest(a, o.Anomalies)
 		case SameThird:
 			at, ok = g.byThird(a, o.Anomalies)
+		case SameTold:
+			at, ok = g.byTold(a)
 		case SameWrite:
 			at, ok = g.byWrite(a)
 		case SameRelease:
@@ -242,6 +250,16 @@ func (g *grouping) met3(a *Anomaly, newer, older string, kinds []string) (int, b
 					return at, true
 				}
 			}
+		}
+	}
+	return 0, false
+}
+
+// byTold finds the false belief, not later than a, in one of a's older grants.
+func (g *grouping) byTold(a *Anomaly) (int, bool) {
+	for _, grant := range a.older() {
+		if at, ok := g.told[lockGrant{a.Key, grant}]; ok && g.v.Anomalies[at].Time <= a.Time {
+			return at, true
 		}
 	}
 	return 0, false

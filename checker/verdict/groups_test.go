@@ -73,6 +73,15 @@ func TestGroups(t *testing.T) {
 		{"two that were wrong towards a third, and met", []Anomaly{
 			in("double-grant", "", "a.1 b.1", 1), in("double-grant", "", "a.1 c.1", 2), in("stale-write", "", "b.1 c.1", 3), in("lost-update", "", "c.1 b.1", 3),
 		}, []string{"double-grant 2 > stale-write 1 lost-update 1"}},
+		{"a lease that was extended falsely, and a third client", []Anomaly{
+			in("false-belief", "extended", "a.1 b.1", 1), in("granted-early", "granted-early", "a.1 c.1", 2), in("stale-write", "granted-early", "a.1 c.1", 3),
+		}, []string{"false-belief/extended 1 > granted-early 1 stale-write 1"}},
+		{"another's lease that was extended falsely, and a third client", []Anomaly{
+			in("false-belief", "extended", "a.1 b.1", 1), in("granted-early", "granted-early", "b.1 c.1", 2),
+		}, []string{"false-belief/extended 1", "granted-early/granted-early 1"}},
+		{"a third client before the lease was extended falsely", []Anomaly{
+			in("false-belief", "extended", "a.1 b.1", 3), in("granted-early", "granted-early", "a.1 c.1", 2),
+		}, []string{"false-belief/extended 1", "granted-early/granted-early 1"}},
 		{"three let in one after the other, of which the first and the last met", []Anomaly{
 			in("granted-early", "granted-early", "c.1 a.1", 1), in("granted-early", "granted-early", "a.1 b.1", 2), in("stale-write", "interleaved", "b.1 c.1", 3),
 		}, []string{"granted-early/granted-early 2 > stale-write 1"}},

@@ -57,6 +57,7 @@ const (
 	SameGrants    Link = iota // two of their grants
 	SameNewest                // the newest grant, which was wrong towards another client
 	SameThird                 // a grant that both of theirs met, each time wrongly
+	SameTold                  // an older grant of it, of which the lock told its client falsely that it was in force
 	SameWrite                 // the stale write itself
 	SameRelease               // the grant that was released
 	SameLock                  // the lock
@@ -77,6 +78,8 @@ var (
 
 	// toldWrongly is a lock that told a client that it holds it, or held it, which lets in two at once.
 	toldWrongly = Origin{SameGrants, []string{"false-belief"}}
+	// toldBefore is the same, and a third client comes in later while the first relies on what it was told.
+	toldBefore = Origin{SameTold, []string{"false-belief"}}
 
 	outlived    = Cause{Name: "lease-outlived", Says: "the client outlived its lease and did not notice"}
 	letEnd      = Cause{Name: "not-renewed", Says: "the client's library, which renews leases by itself, let the lease end", Bug: true}
@@ -105,8 +108,8 @@ var table = []AnomalyInfo{
 	{Name: "granted-early", Title: "overlapping leases", Property: Exclusion, Depth: 6, SkewInvariant: true,
 		Doc: "the service granted the lock while another grant's lease certainly had time left",
 		Causes: []Cause{byRelease, moreFreed,
-			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{toldWrongly, {PerhapsSince, []string{"wrong-release"}}}},
-			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly}}}},
+			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{toldWrongly, toldBefore, {PerhapsSince, []string{"wrong-release"}}}},
+			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
 		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
 		Causes: []Cause{freedForGood, moreFreed, letEnd}},
