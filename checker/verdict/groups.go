@@ -175,7 +175,7 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 			at, ok = g.byNewest(a, o.Anomalies)
 		case SameThird:
 			at, ok = g.byThird(a, o.Anomalies)
-		case SameTold:
+		case SameMisled:
 			at, ok = g.byTold(a)
 		case SameWrite:
 			at, ok = g.byWrite(a)

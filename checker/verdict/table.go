@@ -57,7 +57,7 @@ const (
 	SameGrants    Link = iota // two of their grants
 	SameNewest                // the newest grant, which was wrong towards another client
 	SameThird                 // a grant that both of theirs met, each time wrongly
-	SameTold                  // an older grant of it, of which the lock told its client falsely that it was in force
+	SameMisled                  // an older grant of it, of which the lock told its client falsely that it was in force
 	SameWrite                 // the stale write itself
 	SameRelease               // the grant that was released
 	SameLock                  // the lock
@@ -79,7 +79,7 @@ var (
 	// toldWrongly is a lock that told a client that it holds it, or held it, which lets in two at once.
 	toldWrongly = Origin{SameGrants, []string{"false-belief"}}
 	// toldBefore is the same, and a third client comes in later while the first relies on what it was told.
-	toldBefore = Origin{SameTold, []string{"false-belief"}}
+	toldBefore = Origin{SameMisled, []string{"false-belief"}}
 
 	outlived    = Cause{Name: "lease-outlived", Says: "the client outlived its lease and did not notice"}
 	letEnd      = Cause{Name: "not-renewed", Says: "the client's library, which renews leases by itself, let the lease end", Bug: true}
