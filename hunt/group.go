@@ -54,10 +54,10 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // faults do it. Of what the acts are not known of, nobody can say it. What comes too seldom to be run without its acts is of
 // the same bug if its one history shows the acts under way that the other needs, and no others, or if the other
 // has the same schedule. A lease hazard is the same by whatever fault. What rests on the lock's word is no other bug
-// than that this word is false.
+// than that this word is false. Of a lock that nothing but a release frees, the crash of a holder and each lost release are one.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
-	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence):
+	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() && o.neverFreed():
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false
@@ -75,6 +75,19 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 		return len(w.necessary()) > 0 && slices.Equal(w.necessary(), o.Evidence.underWay())
 	}
 	return o.comparable() && o.sameBug(w)
+}
+
+// neverFreed says that a lock stayed taken whose holder was gone, or whose release was lost, and that nothing befell a
+// server.
+func (w *Counterexample) neverFreed() bool {
+	if w.Anomaly != "deadlock" || w.Cause != "crashed-holder" && w.Cause != "lost-release" {
+		return false
+	}
+	s, err := w.scenario()
+	return err == nil && !slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
+		ends := append(slices.Clone(st.Fault.Nodes), st.Fault.Peers...)
+		return !slices.ContainsFunc(ends, func(n string) bool { return slices.Contains(s.Clients, n) })
+	})
 }
 
 // sameSchedule says that two counterexamples are two anomalies of one schedule.

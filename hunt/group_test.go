@@ -114,6 +114,13 @@ func TestSameBug(t *testing.T) {
 		w.Evidence.Events[len(w.Evidence.Events)-1].F = history.Renew
 		return w
 	}
+	// stuck is a deadlock of a cause, by a fault.
+	stuck := func(cause, fault string) *Counterexample {
+		w := of("deadlock", cause)
+		w.Search.Hits, w.Kinds = 1, []string{fault}
+		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\ncluster: redis\nclients:\n  A: acquire, release\nfaults:\n  - when: before A's release\n    " + fault + "\n    until: 1 leases\n"
+		return w
+	}
 	scheduled := func(w *Counterexample, until string) *Counterexample {
 		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\nclients:\n  A: acquire, work " + until + ", release\n"
 		return w
@@ -122,47 +129,51 @@ func TestSameBug(t *testing.T) {
 		a, b *Counterexample
 		want bool
 	}{
-		"an answer to such an act":                         {of("wrong-release", "", release(needed)), answer("released", 4), true},
-		"an answer to it that came once":                   {of("wrong-release", "", release(needed)), answer("released", 1), true},
-		"an answer to another act":                         {of("wrong-release", "", release(needed)), answer("extended", 4), false},
-		"an answer to another that came once":              {of("wrong-release", "", release(needed)), answer("extended", 1), false},
-		"two answers":                                      {answer("held", 4), answer("held", 4), true},
-		"two answers that came once":                       {answer("extended", 1), answer("extended", 1), true},
-		"two wrong releases that came once":                {freed(1), freed(1), true},
-		"a wrong release, and what needs it":               {freed(4), of("granted-early", "granted-early", release(needed)), true},
-		"a wrong release, and what does not":               {freed(4), of("granted-early", "granted-early", release(beside)), false},
-		"a false confirmation, and what rests on one":      {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), true},
-		"the same, of a release that freed another's lock": {confirmed(of("granted-early", "granted-early"), 9e6, true), confirmed(freed(1), 9e6, true), true},
-		"what rests on an earlier release":                 {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 4e6, true), false},
-		"what rests on no confirmation":                    {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, false), false},
-		"a false renewal, and what rests on a release":     {confirmed(answer("extended", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
-		"a false renewal, and what rests on one":           {renewed(confirmed(answer("extended", 1), 9e6, true)), renewed(confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true)), true},
-		"a release that the lock did not confirm":          {confirmed(freed(1), 9e6, false), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
-		"once, the same schedule":                          {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
-		"once, another schedule":                           {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},
-		"once, another harm":                               {scheduled(of("deadlock", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), false},
-		"often, the same schedule":                         {scheduled(of("token-regression", ""), "1 lease"), scheduled(of("token-reuse", ""), "1 lease"), false},
-		"the same act":                                     {of("wrong-release", "", release(needed)), of("wrong-release", "", release(needed), release(beside)), true},
-		"of another client":                                {of("wrong-release", "", release(needed)), of("wrong-release", "", other), true},
-		"another anomaly of the same harm":                 {of("wrong-release", "", release(needed)), of("granted-early", "granted-early", release(needed)), true},
-		"what follows from it":                             {of("wrong-release", "", release(needed)), of("stale-write", "granted-early", release(needed)), true},
-		"another harm":                                     {of("deadlock", "", release(needed)), of("wrong-release", "", release(needed)), false},
-		"a lease hazard":                                   {of("stale-write", "never-held"), seenOnce(of("stale-write", "never-held")), true},
-		"another lease hazard":                             {of("stale-write", AfterLease), of("stale-write", "never-held"), false},
-		"a lease hazard and a bug":                         {of("stale-write", "never-held"), of("stale-write", "not-renewed"), false},
-		"another act":                                      {of("wrong-release", "", release(needed)), of("wrong-release", "", renewal), false},
-		"one more act":                                     {of("wrong-release", "", release(needed)), of("granted-early", "", release(needed), renewal), true},
-		"one more than the holder's own":                   {of("granted-early", "", own), of("granted-early", "", own, renewal), false},
-		"the holder's own and another's":                   {of("granted-early", "", own, renewal), of("granted-early", "", own, release(needed)), false},
-		"the holder's own act":                             {of("wrong-release", "", release(needed)), of("granted-early", "", own), false},
-		"no act that it needs":                             {of("granted-early", "", release(beside)), of("granted-early", "", release(beside)), false},
-		"one act that only one of them needs":              {of("granted-early", "", release(needed)), of("granted-early", "", release(beside)), false},
-		"not enough runs":                                  {of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), false},
-		"one that came once, with that act":                {of("wrong-release", "", release(needed)), seen("A"), true},
-		"one that came once, with another":                 {of("wrong-release", "", release(needed)), seen("B"), false},
-		"one that came once, with both":                    {of("wrong-release", "", release(needed)), seen("A", "B"), false},
-		"one that came once, with none":                    {of("wrong-release", "", release(needed)), seen(), false},
-		"two that came once":                               {seen("A"), seen("A"), false},
+		"a holder that crashed, and a release that was lost": {stuck("crashed-holder", "kill: A"), stuck("lost-release", "cut: A from servers"), true},
+		"a release that was lost in two ways":                {stuck("lost-release", "hold: A to servers"), stuck("lost-release", "cut: A from servers"), true},
+		"a holder that crashed, and a server":                {stuck("crashed-holder", "kill: A"), stuck("lost-release", "pause: redis"), false},
+		"a holder that crashed, and an acquire":              {stuck("crashed-holder", "kill: A"), stuck("lost-acquire", "cut: A from servers"), false},
+		"an answer to such an act":                           {of("wrong-release", "", release(needed)), answer("released", 4), true},
+		"an answer to it that came once":                     {of("wrong-release", "", release(needed)), answer("released", 1), true},
+		"an answer to another act":                           {of("wrong-release", "", release(needed)), answer("extended", 4), false},
+		"an answer to another that came once":                {of("wrong-release", "", release(needed)), answer("extended", 1), false},
+		"two answers":                                        {answer("held", 4), answer("held", 4), true},
+		"two answers that came once":                         {answer("extended", 1), answer("extended", 1), true},
+		"two wrong releases that came once":                  {freed(1), freed(1), true},
+		"a wrong release, and what needs it":                 {freed(4), of("granted-early", "granted-early", release(needed)), true},
+		"a wrong release, and what does not":                 {freed(4), of("granted-early", "granted-early", release(beside)), false},
+		"a false confirmation, and what rests on one":        {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), true},
+		"the same, of a release that freed another's lock":   {confirmed(of("granted-early", "granted-early"), 9e6, true), confirmed(freed(1), 9e6, true), true},
+		"what rests on an earlier release":                   {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 4e6, true), false},
+		"what rests on no confirmation":                      {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, false), false},
+		"a false renewal, and what rests on a release":       {confirmed(answer("extended", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
+		"a false renewal, and what rests on one":             {renewed(confirmed(answer("extended", 1), 9e6, true)), renewed(confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true)), true},
+		"a release that the lock did not confirm":            {confirmed(freed(1), 9e6, false), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
+		"once, the same schedule":                            {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
+		"once, another schedule":                             {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},
+		"once, another harm":                                 {scheduled(of("deadlock", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), false},
+		"often, the same schedule":                           {scheduled(of("token-regression", ""), "1 lease"), scheduled(of("token-reuse", ""), "1 lease"), false},
+		"the same act":                                       {of("wrong-release", "", release(needed)), of("wrong-release", "", release(needed), release(beside)), true},
+		"of another client":                                  {of("wrong-release", "", release(needed)), of("wrong-release", "", other), true},
+		"another anomaly of the same harm":                   {of("wrong-release", "", release(needed)), of("granted-early", "granted-early", release(needed)), true},
+		"what follows from it":                               {of("wrong-release", "", release(needed)), of("stale-write", "granted-early", release(needed)), true},
+		"another harm":                                       {of("deadlock", "", release(needed)), of("wrong-release", "", release(needed)), false},
+		"a lease hazard":                                     {of("stale-write", "never-held"), seenOnce(of("stale-write", "never-held")), true},
+		"another lease hazard":                               {of("stale-write", AfterLease), of("stale-write", "never-held"), false},
+		"a lease hazard and a bug":                           {of("stale-write", "never-held"), of("stale-write", "not-renewed"), false},
+		"another act":                                        {of("wrong-release", "", release(needed)), of("wrong-release", "", renewal), false},
+		"one more act":                                       {of("wrong-release", "", release(needed)), of("granted-early", "", release(needed), renewal), true},
+		"one more than the holder's own":                     {of("granted-early", "", own), of("granted-early", "", own, renewal), false},
+		"the holder's own and another's":                     {of("granted-early", "", own, renewal), of("granted-early", "", own, release(needed)), false},
+		"the holder's own act":                               {of("wrong-release", "", release(needed)), of("granted-early", "", own), false},
+		"no act that it needs":                               {of("granted-early", "", release(beside)), of("granted-early", "", release(beside)), false},
+		"one act that only one of them needs":                {of("granted-early", "", release(needed)), of("granted-early", "", release(beside)), false},
+		"not enough runs":                                    {of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), false},
+		"one that came once, with that act":                  {of("wrong-release", "", release(needed)), seen("A"), true},
+		"one that came once, with another":                   {of("wrong-release", "", release(needed)), seen("B"), false},
+		"one that came once, with both":                      {of("wrong-release", "", release(needed)), seen("A", "B"), false},
+		"one that came once, with none":                      {of("wrong-release", "", release(needed)), seen(), false},
+		"two that came once":                                 {seen("A"), seen("A"), false},
 	} {
 		if got := c.a.sameBug(c.b); got != c.want || c.b.sameBug(c.a) != got {
 			t.Errorf("%s: %v", name, got)

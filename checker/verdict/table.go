@@ -57,7 +57,7 @@ const (
 	SameGrants    Link = iota // two of their grants
 	SameNewest                // the newest grant, which was wrong towards another client
 	SameThird                 // a grant that both of theirs met, each time wrongly
-	SameMisled                  // an older grant of it, of which the lock told its client falsely that it was in force
+	SameMisled                // an older grant of it, of which the lock told its client falsely that it was in force
 	SameWrite                 // the stale write itself
 	SameRelease               // the grant that was released
 	SameLock                  // the lock
