@@ -13,7 +13,7 @@ import (
 // reopens opens a program once more that holds a lock: it grants locks as before, and what it held becomes free.
 func reopens(ctx context.Context, t *checkRun) error {
 	if !t.abilities.Reopens {
-		return skip(`it does not declare "reopens":true`)
+		return skip(`it does not declare "reopens":true, with which a hunt starts no new process after a fault on its client`)
 	}
 	const remedy = `at an open that is not the first, drop all that was opened before, its watchdogs too, and open anew; or leave "reopens":true out of the answer to open`
 	programs, err := t.openedAll(ctx, 2)
