@@ -102,7 +102,10 @@ func (e *Engine) Clean(ctx context.Context, left Left) (removed, kept []string, 
 		}
 		if err := e.remove(ctx, run); errors.Is(err, errKept) {
 			kept = append(kept, err.Error())
-			continue
+			if what, err = e.without(ctx, what, run); err != nil {
+				errs = append(errs, err)
+				continue
+			}
 		} else if err != nil {
 			errs = append(errs, err)
 			continue
@@ -119,6 +122,17 @@ func (e *Engine) Clean(ctx context.Context, left Left) (removed, kept []string, 
 	}
 	slices.SortFunc(removed, strings.Compare)
 	return removed, kept, errors.Join(errs...)
+}
+
+// without are the names of what a run had, but for the networks that the engine keeps.
+func (e *Engine) without(ctx context.Context, what []string, run string) ([]string, error) {
+	networks, err := e.engine.networks(ctx, labelRun+"="+run)
+	if err != nil {
+		return nil, fmt.Errorf("look for what is left: %w", err)
+	}
+	return slices.DeleteFunc(slices.Clone(what), func(name string) bool {
+		return slices.ContainsFunc(networks, func(n object) bool { return name == "network "+n.Name })
+	}), nil
 }
 
 // remove removes all that carries a run's label.

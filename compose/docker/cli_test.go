@@ -213,10 +213,16 @@ func TestClean(t *testing.T) {
 			t.Errorf("image %s: %q, %v: %s", name, id, err, stdout)
 		}
 	}
-	if left := objects(t, e, labelRun+"="+dead); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+	wanted := []string{"removed container picklock-" + dead, "removed network picklock-" + dead}
+	left := objects(t, e, labelRun+"="+dead)
+	if network := "network picklock-" + dead; slices.Equal(left, []string{network}) && strings.Contains(stderr, "remove "+network) && strings.Contains(stderr, errKept.Error()) {
+		t.Logf("the engine keeps it, and clean says so: %s", stderr)
+		left, wanted = nil, wanted[:1]
 	}
-	for _, want := range []string{"removed container picklock-" + dead, "removed network picklock-" + dead} {
+	if len(left) > 0 {
+		t.Errorf("left behind: %v: %s", left, stderr)
+	}
+	for _, want := range wanted {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("clean said %q, want %q in it", stdout, want)
 		}
