@@ -43,7 +43,7 @@ race:
 # locks; libraries, hunts of five minutes each on ten of theirs;
 # all-faults, where the known bugs must appear, too, 40 minutes; skeletons, what lock init writes.
 soundness: build
-	scripts/install redis-server zookeeper java postgres
+	scripts/install redis-server zookeeper java postgres $(if $(findstring libraries,$(ARGS)),maven jdk python3 pip)
 	for part in $(or $(ARGS),runs); do scripts/soundness/$$part || exit 1; done
 
 # Builds the clients of all libraries' locks, checks them and runs two scenarios on each. What this

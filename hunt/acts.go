@@ -82,11 +82,11 @@ func actOf(do string, byHolder bool) string {
 // another client's lock, and whose release is never answered, have ended a grant alike. Tokens that fall
 // and tokens that come again are of one counter.
 func (s Signature) harm() string {
-	switch verdict.Info(s.Anomaly).Property {
-	case verdict.Tokens:
-		return verdict.Tokens
-	case verdict.Exclusion:
-		return verdict.Exclusion
+	switch property := verdict.Info(s.Anomaly).Property; {
+	case s.Anomaly == "false-loss": // no grant ended
+		return s.root()
+	case property == verdict.Tokens, property == verdict.Exclusion:
+		return property
 	}
 	if s.Cause == "granted-early" || s.Cause == "wrong-release" {
 		return verdict.Exclusion
@@ -179,16 +179,15 @@ func (e *Evidence) claimed() string {
 		return history.Release
 	case e.Anomaly.Name == "false-belief":
 		return map[string]string{"held": history.Holds, "extended": history.Renew, "released": history.Release}[e.Anomaly.Cause]
-	case e.Anomaly.Name == "false-loss":
-		return map[string]string{"not-held": history.Holds, "not-extended": history.Renew}[e.Anomaly.Cause]
 	}
 	return ""
 }
 
 // asks says that a client's act is the question by which an anomaly of its one grant shows: without it nobody
-// would know, and the grant would have ended all the same.
+// would know, and the grant would have ended all the same. Of a false loss that is the release, which shows it false.
 func (e *Evidence) asks(client, do string) bool {
-	return e != nil && len(e.Anomaly.Grants) == 1 && do == history.Renew && strings.HasPrefix(e.Anomaly.Grants[0], client+".")
+	question := do == history.Renew || e != nil && e.Anomaly.Name == "false-loss" && do == history.Release
+	return e != nil && len(e.Anomaly.Grants) == 1 && question && strings.HasPrefix(e.Anomaly.Grants[0], client+".")
 }
 
 // met says that a client is one of the two whose grants met.

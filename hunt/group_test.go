@@ -146,6 +146,7 @@ func TestSameBug(t *testing.T) {
 		"the same, of a release that freed another's lock":   {confirmed(of("granted-early", "granted-early"), 9e6, true), confirmed(freed(1), 9e6, true), true},
 		"what rests on an earlier release":                   {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 4e6, true), false},
 		"what rests on no confirmation":                      {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, false), false},
+		"a false yes and a false no to a renewal":            {answer("extended", 4), of("false-loss", "not-extended"), false},
 		"a false renewal, and what rests on a release":       {confirmed(answer("extended", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
 		"a false renewal, and what rests on one":             {renewed(confirmed(answer("extended", 1), 9e6, true)), renewed(confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true)), true},
 		"a release that the lock did not confirm":            {confirmed(freed(1), 9e6, false), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},

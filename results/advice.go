@@ -54,6 +54,8 @@ var advices = []advice{
 
 	{"revoked-early", "wrong-release", nil, "a client released the lock without looking at the owner, and freed another client's",
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
+	{"revoked-early", "noticed", nil, "the library reported the loss of a lease that had most of its time left: either the service ended it, or the report is false",
+		"look for what shortens or deletes the key, and for a report that belongs to an earlier grant", "guides/mitigations.md#false-reports"},
 	{"revoked-early", "", struck(failed), "the service forgot a grant when its server failed",
 		"use a service that has a grant on a majority's disks before it answers", "guides/mitigations.md#lost-grants"},
 	{"revoked-early", "", struck(promoted), "the server that took over did not know of a grant",
@@ -63,8 +65,6 @@ var advices = []advice{
 	{"revoked-early", "", nil, "the service ended a lease before its time: the holder lost the lock that it had been promised",
 		"look for what shortens or deletes the key: an expiry that a renewal sets, an eviction, another client's watchdog", "guides/mitigations.md#short-lease"},
 
-	{"revoked-early", "noticed", nil, "the library reported the loss of a lease that had most of its time left: either the service ended it, or the report is false",
-		"look for what shortens or deletes the key, and for a report that belongs to an earlier grant", "guides/mitigations.md#false-reports"},
 	{"false-loss", "noticed", nil, "the library reported the loss of a lock that its client had",
 		"end a timer or watch with its grant, and report a loss of no other grant", "guides/mitigations.md#false-reports"},
 	{"false-loss", "not-held", nil, "asked whether its client holds the lock, the lock said no, although it did",

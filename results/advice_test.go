@@ -32,6 +32,11 @@ func TestAdviceOnEverything(t *testing.T) {
 			t.Errorf("no advice on %s", of)
 		}
 	}
+	for _, a := range advices { // none stands behind a more general one
+		if got, ok := adviceOn(seen{group: checker.Group{Name: a.anomaly, Cause: a.cause}}); a.fits == nil && (!ok || got.cause != a.cause) {
+			t.Errorf("on %s of the cause %s the advice is %q, want %q", a.anomaly, a.cause, got.says, a.says)
+		}
+	}
 	for _, a := range checker.Anomalies() {
 		if _, ok := adviceOn(seen{group: checker.Group{Name: a.Name, Cause: "of tomorrow"}}); !ok && !causeAlways(a.Name) {
 			t.Errorf("no advice on %s of an unknown cause", a.Name)
