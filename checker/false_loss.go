@@ -13,15 +13,24 @@ func init() { finders["false-loss"] = findFalseLosses }
 // over, or after a fault, does not count.
 func findFalseLosses(an *analysis) []Anomaly {
 	var out []Anomaly
+	for _, s := range an.denials(an.falseLoss) {
+		out = append(out, reportFalseLoss(an, s))
+	}
+	return out
+}
+
+// denials are, of each grant of a mutex, the first statement that denies it and fits.
+func (an *analysis) denials(fits func(*statement) bool) []*statement {
+	var out []*statement
 	for _, k := range an.locks {
 		if !k.mutex() {
 			continue
 		}
-		told := map[*grant]bool{}
+		of := map[*grant]bool{}
 		for s := range inTime(an.limit, k.denials) {
-			if !told[s.g] && an.falseLoss(s) {
-				told[s.g] = true
-				out = append(out, reportFalseLoss(an, s))
+			if !of[s.g] && fits(s) {
+				of[s.g] = true
+				out = append(out, s)
 			}
 		}
 	}
@@ -30,11 +39,11 @@ func findFalseLosses(an *analysis) []Anomaly {
 
 // falseLoss says that a statement is false, or else the confirmation after it.
 func (an *analysis) falseLoss(s *statement) bool {
-	return s.refuted() && s.hasty(s.left()) && !an.excusedByAny(s) && !an.takenBy(s)
+	return s.refuted() && s.hasty() && !an.excusedByAny(s) && !an.takenBy(s)
 }
 
-// left is what the promised lease had left when the statement was made.
-func (s *statement) left() int64 { return s.g.promisedBy(s.endT) - s.endT }
+// left is what the lease that had been promised when it was asked for had left when the statement was made.
+func (s *statement) left() int64 { return s.g.promisedBy(s.invT) - s.endT }
 
 // refuted says that the lock confirmed a release which the client sent after the statement, and which cannot have been of a
 // later grant.
@@ -49,9 +58,9 @@ func (s *statement) refuted() bool {
 // hasty says that no caution makes a library give a lease up that has so much of its time left: half of it. It renews
 // when a third is over, and could ask again. A grant without a lease belongs to a session, and what that suffers no
 // record shows.
-func (s *statement) hasty(left int64) bool {
-	g := s.g
-	return g.lease > 0 && left > 0 && left >= g.lease/2
+func (s *statement) hasty() bool {
+	left := s.left()
+	return s.g.lease > 0 && left > 0 && left >= s.g.lease/2
 }
 
 // excusedByAny says that a fault, confirmed or not, was on its client or the service since the grant, or was felt then.
@@ -62,24 +71,32 @@ func (an *analysis) excusedByAny(s *statement) bool {
 func reportFalseLoss(an *analysis, s *statement) Anomaly {
 	g, left := s.g, s.left()
 	r := g.release
-	cause, what := causeOfDenial(s)
 	a := Anomaly{
-		Key: g.lock.name, Time: s.endT, Cause: cause, Grants: []string{g.id},
+		Key: g.lock.name, Time: s.endT, Cause: causeOfDenial(s.f), Grants: []string{g.id},
 		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT), r.inv, r.comp)...),
 		Sizes:  map[string]int64{"remaining": left, "lease": g.lease},
-		Explanation: fmt.Sprintf("%s at %s%s, while its lease certainly had %s left; the release that %s sent at %s was confirmed: it had held the lock until then",
-			fmt.Sprintf(what, g.process), format.Instant(s.endT), g.with(), dur(left), g.process, format.Instant(r.invT)),
+		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; the release that %s sent at %s was confirmed: it had held the lock until then",
+			s.denialWords(), dur(left), g.process, format.Instant(r.invT)),
 	}
 	return an.evidence.finish(a, g.okT, blamed{}, g.process)
 }
 
-// causeOfDenial is what told the client of the loss, and the words for it.
-func causeOfDenial(s *statement) (cause, words string) {
-	switch s.f {
+// causeOfDenial is what told the client of the loss.
+func causeOfDenial(f verb) string {
+	switch f {
 	case fRenew:
-		return "not-extended", "a renewal answered %s that it no longer holds the lock"
+		return "not-extended"
 	case fHolds:
-		return "not-held", "the lock answered %s that it does not hold the lock"
+		return "not-held"
 	}
-	return "noticed", "its library reported to %s that the lock was lost"
+	return "noticed"
+}
+
+// denialWords say that and when the client was told of the loss.
+func (s *statement) denialWords() string {
+	text := "the lock answered %s at %s that it no longer holds the lock"
+	if s.f == fNone {
+		text = "its library reported to %s at %s that the lock was lost"
+	}
+	return fmt.Sprintf(text, s.g.process, format.Instant(s.endT)) + s.g.with()
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/picklock/picklock/checker/verdict"
-	"github.com/picklock/picklock/internal/format"
 )
 
 func init() { finders["revoked-early"] = findRevocations }
@@ -21,31 +20,24 @@ const coarse = 2e6
 // any caution (see hasty). Nothing may have been on that makes a client give up by itself (see excused).
 func findRevocations(an *analysis) []Anomaly {
 	var out []Anomaly
-	for _, k := range an.locks {
-		if !k.mutex() {
-			continue
-		}
-		told := map[*grant]bool{}
-		for s := range inTime(an.limit, k.denials) {
-			g := s.g
-			left := g.promisedBy(s.invT) - s.endT
-			if told[g] || !an.tellsOfEnd(s, left) || s.late() || an.takenBy(s) || an.falseLoss(s) {
-				continue
-			}
-			told[g] = true
-			out = append(out, revocation(an, s, left))
-		}
+	for _, s := range an.denials(an.revoked) {
+		out = append(out, revocation(an, s))
 	}
 	return out
 }
 
+// revoked says that a statement shows that the service ended the lease.
+func (an *analysis) revoked(s *statement) bool {
+	return an.tellsOfEnd(s) && !s.late() && !an.takenBy(s) && !an.falseLoss(s)
+}
+
 // tellsOfEnd says that only the end of the grant explains a statement, by which the lease had time left.
-func (an *analysis) tellsOfEnd(s *statement, left int64) bool {
+func (an *analysis) tellsOfEnd(s *statement) bool {
 	switch s.f {
 	case fRenew:
-		return left > coarse && !an.excused(s)
+		return s.left() > coarse && !an.excused(s)
 	case fNone:
-		return s.hasty(left) && !an.excusedByAny(s)
+		return s.hasty() && !an.excusedByAny(s)
 	}
 	return false
 }
@@ -90,18 +82,17 @@ func (an *analysis) excused(s *statement) bool {
 	return false
 }
 
-func revocation(an *analysis, s *statement, left int64) Anomaly {
-	g := s.g
-	cause, said := "", fmt.Sprintf("the lock answered %s at %s that it no longer holds the lock", g.process, format.Instant(s.endT))
+func revocation(an *analysis, s *statement) Anomaly {
+	g, left, cause := s.g, s.left(), ""
 	if s.f == fNone {
-		cause, said = "noticed", fmt.Sprintf("its library reported to %s at %s that the lock was lost", g.process, format.Instant(s.endT))
+		cause = causeOfDenial(s.f)
 	}
 	a := Anomaly{
 		Key: g.lock.name, Time: s.endT, Cause: cause, Grants: []string{g.id},
 		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT+coarse))...),
 		Sizes:  map[string]int64{"remaining": left},
-		Explanation: fmt.Sprintf("%s%s, while its lease certainly had %s left; it had not released it, and no other client was granted it",
-			said, g.with(), dur(left)),
+		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; it had not released it, and no other client was granted it",
+			s.denialWords(), dur(left)),
 	}
 	if g.lease > 0 {
 		a.Sizes["lease"] = g.lease

@@ -39,7 +39,7 @@ type Consequence struct {
 // consequence.
 func (v Verdict) Groups() []Group {
 	g := grouping{v: v, parent: make([]int, len(v.Anomalies)), weak: make([]bool, len(v.Anomalies)),
-		pairs: map[pair][]int{}, newest: map[newestGrant]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}, told: map[lockGrant]int{}}
+		pairs: map[pair][]int{}, newest: map[newestGrant]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}, misled: map[lockGrant]int{}}
 	return g.groups()
 }
 
@@ -80,7 +80,7 @@ type grouping struct {
 	first  map[lockAnomaly]int // of each kind the first of each lock
 	stale  map[int64]int       // stale writes by their sequence number
 	freed  map[lockGrant]int   // wrong releases by the grant that was released
-	told   map[lockGrant]int   // the first false belief in each grant
+	misled map[lockGrant]int   // the first false belief in each grant
 }
 
 // maxPaired bounds the pairs of one anomaly: a semaphore's can be of many grants.
@@ -154,8 +154,8 @@ func (g *grouping) attach(i int) {
 		g.freed[lockGrant{a.Key, a.Grants[0]}] = i
 	}
 	if a.Name == "false-belief" && len(a.Grants) > 0 && a.Grants[0] != "" {
-		if at, known := g.told[lockGrant{a.Key, a.Grants[0]}]; !known || a.Time < g.v.Anomalies[at].Time {
-			g.told[lockGrant{a.Key, a.Grants[0]}] = i
+		if at, known := g.misled[lockGrant{a.Key, a.Grants[0]}]; !known || a.Time < g.v.Anomalies[at].Time {
+			g.misled[lockGrant{a.Key, a.Grants[0]}] = i
 		}
 	}
 	of := lockAnomaly{a.Key, a.Name}
@@ -176,7 +176,7 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 		case SameThird:
 			at, ok = g.byThird(a, o.Anomalies)
 		case SameMisled:
-			at, ok = g.byTold(a)
+			at, ok = g.byMisled(a)
 		case SameWrite:
 			at, ok = g.byWrite(a)
 		case SameRelease:
@@ -221,7 +221,7 @@ func (g *grouping) byThird(a *Anomaly, kinds []string) (int, bool) {
 			if newer == older {
 				continue
 			}
-			if at, ok := g.met3(a, newer, older, kinds); ok {
+			if at, ok := g.metThird(a, newer, older, kinds); ok {
 				return at, true
 			}
 		}
@@ -229,9 +229,9 @@ func (g *grouping) byThird(a *Anomaly, kinds []string) (int, bool) {
 	return 0, false
 }
 
-// met3 finds the anomaly by which the newer grant of two met a third one: the older had met that before, or it had met
+// metThird finds the anomaly by which the newer grant of two met a third one: the older had met that before, or it had met
 // the older.
-func (g *grouping) met3(a *Anomaly, newer, older string, kinds []string) (int, bool) {
+func (g *grouping) metThird(a *Anomaly, newer, older string, kinds []string) (int, bool) {
 	// olders are those that a grant met as the newest.
 	olders := func(grant, kind string) (at int, out []string) {
 		at, ok := g.newest[newestGrant{lockGrant{a.Key, grant}, kind}]
@@ -255,10 +255,10 @@ func (g *grouping) met3(a *Anomaly, newer, older string, kinds []string) (int, b
 	return 0, false
 }
 
-// byTold finds the false belief, not later than a, in one of a's older grants.
-func (g *grouping) byTold(a *Anomaly) (int, bool) {
+// byMisled finds the false belief, not later than a, in one of a's older grants.
+func (g *grouping) byMisled(a *Anomaly) (int, bool) {
 	for _, grant := range a.older() {
-		if at, ok := g.told[lockGrant{a.Key, grant}]; ok && g.v.Anomalies[at].Time <= a.Time {
+		if at, ok := g.misled[lockGrant{a.Key, grant}]; ok && g.v.Anomalies[at].Time <= a.Time {
 			return at, true
 		}
 	}
