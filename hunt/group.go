@@ -85,8 +85,7 @@ func (w *Counterexample) neverFreed() bool {
 	}
 	s, err := w.scenario()
 	return err == nil && !slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
-		ends := append(slices.Clone(st.Fault.Nodes), st.Fault.Peers...)
-		return !slices.ContainsFunc(ends, func(n string) bool { return slices.Contains(s.Clients, n) })
+		return !onClient(s, st)
 	})
 }
 

