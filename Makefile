@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: build demo catalogue catalogue-docker test check race lint soundness services libraries library-hunts slow bench reported seeded fuzz mutate soak fleet release docs
+.PHONY: build demo catalogue catalogue-docker test check race lint soundness services libraries library-hunts slow bench reported seeded fuzz mutate soak fleet release docs docs-pages
 
 build:
 	$(GO) build -trimpath -buildvcs=auto -ldflags='-s -w' -o bin/picklock ./cmd/picklock
@@ -129,5 +129,10 @@ release:
 
 # The site from docs/, into bin/site: a broken link or a page outside the navigation fails.
 docs:
-	scripts/install python3
+	scripts/install python3 venv
 	scripts/docs
+
+# Opens every page of that site in Chromium, at the width of a desk's screen and of a telephone's.
+docs-pages: docs
+	scripts/install chromium
+	PICKLOCK_TEST_REQUIRE=chromium PICKLOCK_TEST_SITE=$(CURDIR)/bin/site $(GO) test -count=1 ./docs -run TestSiteInABrowser
