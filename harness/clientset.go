@@ -152,7 +152,7 @@ func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunRes
 	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: asked})
 	var discarded *scenarios.DiscardedError
 	if errors.As(sc.stepErr, &discarded) {
-		p.Cannot = discarded.Act
+		p.Cannot, p.Instead = discarded.Act, compose.WithoutTail(discarded.Instead)
 		p.Discarded, p.Busy, p.FailedFault, p.Unsupported = compose.WithoutTail(discarded.Why), discarded.Busy(), discarded.TriggeredFault.Fault.Text, discarded.Err != nil && discarded.Move == ""
 	}
 	if p.Verdict.Stats.Stalls > 0 {

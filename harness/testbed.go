@@ -55,6 +55,8 @@ type RunResult struct {
 	// Discarded is why the run proves nothing of its schedule; "" if it does. What it found
 	// stands all the same.
 	Discarded string
+	// Instead is what came instead of a fault's trigger, if that is why and the run tells.
+	Instead string
 	// FailedFault is the fault that did not take effect as planned; Unsupported says that it cannot
 	// be done here.
 	FailedFault string

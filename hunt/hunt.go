@@ -47,6 +47,7 @@ type Outcome struct {
 	Verdict     verdict.Verdict
 	Events      []history.Event // in their order, times from the run's start
 	Discarded   string          // why it proves nothing of its schedule; "" if it does
+	Instead     string          // what came instead of a fault's trigger, if that is why and the run tells
 	FailedFault string          // the fault that did not take effect as planned
 	Unsupported bool            // that fault cannot be done here
 	Cannot      string          // the act that the lock cannot do, as a program names it; "" if that is not why it is discarded

@@ -221,6 +221,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 
 // pending is an act that is under way, and what came of it.
 type pending struct {
+	move    Move
 	done    bool
 	outcome workloads.Done
 	killed  chan struct{} // closed when its client was killed
@@ -288,7 +289,7 @@ func (c *clientRunner) begin(ctx context.Context, m Move, enters bool) (*pending
 			gates = append(gates, gate)
 		}
 	}
-	ch := &pending{killed: make(chan struct{}), ended: make(chan string, 1)}
+	ch := &pending{move: m, killed: make(chan struct{}), ended: make(chan string, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.clients[c.client]
@@ -328,8 +329,13 @@ func (c *clientRunner) gate(ctx context.Context, st *faultState) (func(context.C
 			c.inject(ctx, st, c.stage.Now())
 		case <-during.Done():
 			// The answer that shut the gate may have ended the act before the gate was heard of.
-			if n, err := g.Passed(ctx); err == nil && n >= st.When.N {
+			n, err := g.Passed(ctx)
+			switch {
+			case err != nil:
+			case n >= st.When.N:
 				c.inject(ctx, st, c.stage.Now())
+			default:
+				c.turn(func() { st.tooFew = tooFew(st.When, n) })
 			}
 		}
 	}, nil

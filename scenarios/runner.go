@@ -228,7 +228,7 @@ func (r *Runner) discarded() error {
 	for _, st := range r.track {
 		switch {
 		case !st.injected:
-			return &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: "its trigger never came: " + st.When.String()}
+			return &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: NeverCame + ": " + st.When.String(), Instead: r.instead(st)}
 		case st.outcome != nil:
 			return &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: st.outcome.Error(), Err: st.outcome}
 		case st.late > 0:

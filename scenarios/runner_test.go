@@ -222,10 +222,10 @@ func TestDiscarded(t *testing.T) {
 		busy       bool
 	}{
 		{"a move that is passed over", "clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", ""), func(s *stage, _ *Runner) { s.refuse["A acquire"] = workloads.Failed },
-			"its trigger never came: before A's write", "pause: A", false, false},
+			`its trigger never came: before A.s write \(A.s acquire came to failed.*\)`, "pause: A", false, false},
 		{"an event that never comes", "clients:\n  A: acquire\n  B: acquire within 0.1 leases\n" + strike("B lost", "pause: A", ""), nil, "its trigger never came: B lost", "pause: A", false, false},
 		{"too few messages", "clients:\n  A: acquire, release\n" + strike("A's release has sent message 2", "pause: A", ""), func(s *stage, _ *Runner) { s.messages = 1 },
-			"its trigger never came: A's release has sent message 2", "pause: A", false, false},
+			`its trigger never came: A.s release has sent message 2 \(it sent 1 and was over\)`, "pause: A", false, false},
 		{"a fault that does not land", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), broken("pause"), "no hands", "pause: A", true, false},
 		{"messages that cannot be counted", "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "pause: A", ""), broken("gate"), "no hands", "pause: A", true, false},
 		{"the second of two", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("start", "clock: A +5s", ""), broken("clock"), "no hands", "clock: A +5s", true, false},
@@ -240,8 +240,12 @@ func TestDiscarded(t *testing.T) {
 			if !errors.As(got.err, &discarded) {
 				t.Fatalf("not discarded: %v", got.err)
 			}
-			if !regexp.MustCompile("^"+tt.why+"$").MatchString(discarded.Why) || discarded.TriggeredFault.Fault.Text != tt.of || discarded.Err != nil != tt.cannot || discarded.Busy() != tt.busy {
-				t.Errorf("%q of %s, cannot %v, busy %v", discarded.Why, discarded.TriggeredFault.Fault.Text, discarded.Err, discarded.Busy())
+			why := discarded.Why
+			if discarded.Instead != "" {
+				why += " (" + discarded.Instead + ")"
+			}
+			if !regexp.MustCompile("^"+tt.why+"$").MatchString(why) || discarded.TriggeredFault.Fault.Text != tt.of || discarded.Err != nil != tt.cannot || discarded.Busy() != tt.busy {
+				t.Errorf("%q of %s, cannot %v, busy %v", why, discarded.TriggeredFault.Fault.Text, discarded.Err, discarded.Busy())
 			}
 		})
 	}

@@ -22,6 +22,7 @@ type faultState struct {
 	landed  bool // it has taken effect
 	over    bool
 	outcome error
+	tooFew  string                        // of a move that sent, or got, fewer messages than its trigger has; else ""
 	heals   []func(context.Context) error // what undoes it
 	grants  map[string]int                // when it took effect
 	past    bool                          // what its until speaks of had come by then

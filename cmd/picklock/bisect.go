@@ -161,7 +161,7 @@ func (f *bisectFlags) replay(ctx context.Context, info clients.Info, o harness.S
 	}
 	out.Hits, out.Runs, out.Discarded, out.Low, out.High = t.Hits, t.Runs, t.Discarded, t.Low, t.High
 	if out.Hits == 0 && out.Runs < (f.replays+1)/2 {
-		out.Skipped = fmt.Sprintf("%d of %d runs had to be discarded", out.Discarded, out.Runs+out.Discarded)
+		out.Skipped = fmt.Sprintf("%d of %d runs had to be discarded; %s", out.Discarded, out.Runs+out.Discarded, strings.Join(t.discards(), "; "))
 	}
 	return out, nil
 }

@@ -31,6 +31,24 @@ type tally struct {
 	Found     map[string]int `json:"found"` // runs that proved it, by anomaly
 	// Causes are the same runs by anomaly and cause, of what no other anomaly led to.
 	Causes map[string]int `json:"causes"`
+	// Reasons are the discarded runs, by why they are.
+	Reasons map[string]int `json:"reasons,omitempty"`
+	missed  int            // discarded runs in which a fault's trigger never came
+}
+
+func newTally() *tally {
+	t := &tally{Found: map[string]int{}, Causes: map[string]int{}, Reasons: map[string]int{}}
+	t.Low, t.High = t.Interval()
+	return t
+}
+
+// drop counts a run that proves nothing.
+func (t *tally) drop(d discard) {
+	t.Discarded++
+	t.Reasons[d.why]++
+	if d.missed {
+		t.missed++
+	}
 }
 
 func (t *tally) take(met bool, v checker.Verdict) {
@@ -108,22 +126,21 @@ func runMany(ctx context.Context, o harness.ScenarioOptions, runtimeName, client
 	return nil
 }
 
-// oneRun is one run: what it showed, whether that is what is expected, whether it counts.
-type oneRun func(ctx context.Context) (v checker.Verdict, met, counts bool, err error)
+// oneRun is one run: what it showed, whether that is what is expected, why it counts for nothing.
+type oneRun func(ctx context.Context) (v checker.Verdict, met bool, dropped discard, err error)
 
 // many runs so many times, without those that do not count, of which there may be as many.
 func many(ctx context.Context, times int, run oneRun) (*tally, error) {
-	t := &tally{Found: map[string]int{}, Causes: map[string]int{}}
-	t.Low, t.High = t.Interval()
+	t := newTally()
 	for t.Runs < times && t.Discarded <= times && ctx.Err() == nil {
-		v, met, counts, err := run(ctx)
+		v, met, dropped, err := run(ctx)
 		if err != nil && ctx.Err() == nil {
 			return t, err
 		}
 		switch {
 		case ctx.Err() != nil: // what was run until then counts
-		case !counts:
-			t.Discarded++
+		case dropped != discard{}:
+			t.drop(dropped)
 		default:
 			t.take(met, v)
 		}
@@ -137,29 +154,35 @@ func replayRunner(ctx context.Context, o harness.ScenarioOptions, runtimeName, c
 	s := o.Scenario
 	if s.Programs == nil {
 		n := 0
-		return func(ctx context.Context) (v checker.Verdict, met, counts bool, err error) {
+		return func(ctx context.Context) (v checker.Verdict, met bool, dropped discard, err error) {
 			x := o
 			if n++; o.Out != "" {
 				x.Out = filepath.Join(o.Out, fmt.Sprint(n))
 			}
 			r, err := harness.RunScenario(ctx, x)
 			if err != nil {
-				return v, false, false, err
+				return v, false, dropped, err
 			}
-			return r.Verdict, r.Result.Met == checker.True, r.Result.Met != checker.Unknown, nil
+			if r.Result.Met == checker.Unknown {
+				dropped.why = cmp.Or(r.Result.Why, undecided)
+			}
+			return r.Verdict, r.Result.Met == checker.True, dropped, nil
 		}, func() error { return nil }, nil
 	}
 	p, _, end, err := oneTestbed(ctx, testbedFor{ScenarioOptions: o, runtime: runtimeName, clientImage: clientImage, faults: s.Faults()})
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(ctx context.Context) (v checker.Verdict, met, counts bool, err error) {
+	return func(ctx context.Context) (v checker.Verdict, met bool, dropped discard, err error) {
 		x, err := p.Run(ctx, s)
 		if err != nil {
-			return v, false, false, err
+			return v, false, dropped, err
 		}
-		judged, _ := want.Judge(x.Verdict, nil)
-		return x.Verdict, judged == checker.True, x.Discarded == "" && judged != checker.Unknown, nil
+		judged, why := want.Judge(x.Verdict, nil)
+		if dropped = discardOf(x); judged == checker.Unknown && dropped.why == "" {
+			dropped.why = cmp.Or(why, undecided)
+		}
+		return x.Verdict, judged == checker.True, dropped, nil
 	}, end, nil
 }
 
@@ -251,6 +274,11 @@ func (r *replays) print(w io.Writer) error {
 		fmt.Fprintf(&b, "%-12s as expected in %d of %d runs (%.1f to %.1f %%), %d discarded\n", x.how+":", x.t.Hits, x.t.Runs, 100*x.t.Low, 100*x.t.High, x.t.Discarded)
 		for _, name := range sortedNames(x.t.Found) {
 			fmt.Fprintf(&b, "%-12s %s in %d\n", "", name, x.t.Found[name])
+		}
+		for _, line := range append(x.t.discards(), x.t.pointless(r.Lock)) {
+			if line != "" {
+				fmt.Fprintf(&b, "%-12s %s\n", "", line)
+			}
 		}
 	}
 	_, err := io.WriteString(w, b.String())

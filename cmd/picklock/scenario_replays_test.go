@@ -2,11 +2,13 @@ package main
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/harness"
+	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -21,7 +23,7 @@ func TestTally(t *testing.T) {
 			{Name: "two-holders", Property: verdict.Belief},
 		},
 	}
-	got := &tally{Found: map[string]int{}, Causes: map[string]int{}}
+	got := newTally()
 	got.take(false, v)
 	got.take(true, checker.Verdict{})
 	if got.Runs != 2 || got.Hits != 1 || !maps.Equal(got.Found, map[string]int{"stale-write": 1}) ||
@@ -36,5 +38,32 @@ func TestReplaysTakeTheOptionsOfTheScenario(t *testing.T) {
 	o.Extra = map[string]string{"nested": "3"}
 	if got, want := o.options(t.TempDir()).Extra, map[string]string{"nested": "3", "threads": "each"}; !maps.Equal(got, want) {
 		t.Errorf("options %v, want %v", got, want)
+	}
+}
+
+// Discarded runs are printed with their reasons, the most frequent first. If all of them missed a trigger, the lock may have been
+// mended, which nothing but a new search tells.
+func TestDiscards(t *testing.T) {
+	few := discardOf(&hunt.Outcome{Discarded: scenarios.NeverCame + ": A's release has sent message 2", FailedFault: "pause: A", Instead: "it sent 1 and was over"})
+	busy := discardOf(&hunt.Outcome{Discarded: "it was injected 73ms after its trigger: this machine is too busy", FailedFault: "pause: A", Busy: true})
+	if ran := discardOf(&hunt.Outcome{}); ran != (discard{}) {
+		t.Errorf("%+v of a run that counts", ran)
+	}
+	got := newTally()
+	got.drop(few)
+	if got.pointless("redis") == "" {
+		t.Error("no run came to the trigger, and nothing says so")
+	}
+	got.drop(busy)
+	got.drop(few)
+	want := []string{
+		"2 discarded: pause: A: its trigger never came: A's release has sent message 2 (it sent 1 and was over)",
+		"1 discarded: this machine was too busy",
+	}
+	if lines := got.discards(); !slices.Equal(lines, want) {
+		t.Errorf("%q", lines)
+	}
+	if text := got.pointless("redis"); text != "" {
+		t.Errorf("%q, and a run was discarded for something else", text)
 	}
 }
