@@ -55,13 +55,19 @@ func (s *statement) refuted() bool {
 	return g.anew == nil || g.anew.lo > g.release.endT
 }
 
-// hasty says that no caution makes a library give a lease up that has so much of its time left: half of it. It renews
-// when a third is over, and could ask again. A grant without a lease belongs to a session, and what that suffers no
-// record shows.
-func (s *statement) hasty() bool {
-	left := s.left()
-	return s.g.lease > 0 && left > 0 && left >= s.g.lease/2
+// knownLeft is what was left of the lease by what the library must have known: a renewal may have been answered while the
+// statement was on its way. A quarter of the lease is enough for a library on a busy machine.
+func (s *statement) knownLeft() int64 {
+	return s.g.promisedBy(max(s.g.okT, s.invT-s.g.lease/4)) - s.endT
 }
+
+// cautious is the most that a lease may have left if caution makes a library give it up: less than half of it. It renews
+// when a third is over, and could ask again.
+func (g *grant) cautious() int64 { return max(0, g.lease/2-1) }
+
+// hasty says that no caution makes a library give up the lease. A grant without a lease belongs to a session, and what that
+// suffers no record shows.
+func (s *statement) hasty() bool { return s.g.lease > 0 && s.knownLeft() > s.g.cautious() }
 
 // excusedByAny says that a fault, confirmed or not, was on its client or the service since the grant, or was felt then.
 func (an *analysis) excusedByAny(s *statement) bool {
@@ -69,11 +75,11 @@ func (an *analysis) excusedByAny(s *statement) bool {
 }
 
 func reportFalseLoss(an *analysis, s *statement) Anomaly {
-	g, left := s.g, s.left()
+	g, left := s.g, s.knownLeft()
 	r := g.release
 	a := Anomaly{
 		Key: g.lock.name, Time: s.endT, Cause: causeOfDenial(s.f), Grants: []string{g.id},
-		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT), r.inv, r.comp)...),
+		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT+g.cautious()), r.inv, r.comp)...),
 		Sizes:  map[string]int64{"remaining": left, "lease": g.lease},
 		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; the release that %s sent at %s was confirmed: it had held the lock until then",
 			s.denialWords(), dur(left), g.process, format.Instant(r.invT)),

@@ -83,13 +83,13 @@ func (an *analysis) excused(s *statement) bool {
 }
 
 func revocation(an *analysis, s *statement) Anomaly {
-	g, left, cause := s.g, s.left(), ""
+	g, left, cause, tolerated := s.g, s.left(), "", int64(coarse)
 	if s.f == fNone {
-		cause = causeOfDenial(s.f)
+		cause, left, tolerated = causeOfDenial(s.f), s.knownLeft(), g.cautious()
 	}
 	a := Anomaly{
 		Key: g.lock.name, Time: s.endT, Cause: cause, Grants: []string{g.id},
-		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT+coarse))...),
+		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT+tolerated))...),
 		Sizes:  map[string]int64{"remaining": left},
 		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; it had not released it, and no other client was granted it",
 			s.denialWords(), dur(left)),
