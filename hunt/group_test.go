@@ -121,6 +121,21 @@ func TestSameBug(t *testing.T) {
 		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\ncluster: redis\nclients:\n  A: acquire, release\nfaults:\n  - when: before A's release\n    " + fault + "\n    until: 1 leases\n"
 		return w
 	}
+	// taken is a lock that B was granted so long after a fault began, while A's lease ran.
+	taken := func(fault string, after int64, acts ...Act) *Counterexample {
+		w := of("granted-early", "granted-early", acts...)
+		w.Kinds = []string{fault}
+		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\ncluster: redis\nclients:\n  A: acquire, release\n  B: acquire\nfaults:\n  - when: before A's release\n    " + fault + "\n    until: 1 leases\n"
+		w.Evidence = &Evidence{Anomaly: verdict.Anomaly{Grants: []string{"A.1", "B.1"}}, Events: []history.Event{
+			{Time: 1e6, Process: "A", F: history.Acquire, Type: history.OK, Grant: "A.1", Lease: 1e9},
+			{Time: 2e6, Process: history.Nemesis, Phase: history.Begin, Confirmed: true},
+			{Time: 2e6 + after, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1", Lease: 1e9}}}
+		return w
+	}
+	inAcquireToo := func(w *Counterexample) *Counterexample {
+		w.InAcquire = true
+		return w
+	}
 	scheduled := func(w *Counterexample, until string) *Counterexample {
 		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\nclients:\n  A: acquire, work " + until + ", release\n"
 		return w
@@ -130,51 +145,61 @@ func TestSameBug(t *testing.T) {
 		want bool
 	}{
 		"a holder that crashed, and a release that was lost": {stuck("crashed-holder", "kill: A"), stuck("lost-release", "cut: A from servers"), true},
-		"a release that was lost in two ways":                {stuck("lost-release", "hold: A to servers"), stuck("lost-release", "cut: A from servers"), true},
-		"a holder that crashed, and a server":                {stuck("crashed-holder", "kill: A"), stuck("lost-release", "pause: redis"), false},
-		"a holder that crashed, and an acquire":              {stuck("crashed-holder", "kill: A"), stuck("lost-acquire", "cut: A from servers"), false},
-		"an answer to such an act":                           {of("wrong-release", "", release(needed)), answer("released", 4), true},
-		"an answer to it that came once":                     {of("wrong-release", "", release(needed)), answer("released", 1), true},
-		"an answer to another act":                           {of("wrong-release", "", release(needed)), answer("extended", 4), false},
-		"an answer to another that came once":                {of("wrong-release", "", release(needed)), answer("extended", 1), false},
-		"two answers":                                        {answer("held", 4), answer("held", 4), true},
-		"two answers that came once":                         {answer("extended", 1), answer("extended", 1), true},
-		"two wrong releases that came once":                  {freed(1), freed(1), true},
-		"a wrong release, and what needs it":                 {freed(4), of("granted-early", "granted-early", release(needed)), true},
-		"a wrong release, and what does not":                 {freed(4), of("granted-early", "granted-early", release(beside)), false},
-		"a false confirmation, and what rests on one":        {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), true},
-		"the same, of a release that freed another's lock":   {confirmed(of("granted-early", "granted-early"), 9e6, true), confirmed(freed(1), 9e6, true), true},
-		"what rests on an earlier release":                   {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 4e6, true), false},
-		"what rests on no confirmation":                      {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, false), false},
-		"a false yes and a false no to a renewal":            {answer("extended", 4), of("false-loss", "not-extended"), false},
-		"a false renewal, and what rests on a release":       {confirmed(answer("extended", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
-		"a false renewal, and what rests on one":             {renewed(confirmed(answer("extended", 1), 9e6, true)), renewed(confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true)), true},
-		"a release that the lock did not confirm":            {confirmed(freed(1), 9e6, false), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
-		"once, the same schedule":                            {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
-		"once, another schedule":                             {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},
-		"once, another harm":                                 {scheduled(of("deadlock", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), false},
-		"often, the same schedule":                           {scheduled(of("token-regression", ""), "1 lease"), scheduled(of("token-reuse", ""), "1 lease"), false},
-		"the same act":                                       {of("wrong-release", "", release(needed)), of("wrong-release", "", release(needed), release(beside)), true},
-		"of another client":                                  {of("wrong-release", "", release(needed)), of("wrong-release", "", other), true},
-		"another anomaly of the same harm":                   {of("wrong-release", "", release(needed)), of("granted-early", "granted-early", release(needed)), true},
-		"what follows from it":                               {of("wrong-release", "", release(needed)), of("stale-write", "granted-early", release(needed)), true},
-		"another harm":                                       {of("deadlock", "", release(needed)), of("wrong-release", "", release(needed)), false},
-		"a lease hazard":                                     {of("stale-write", "never-held"), seenOnce(of("stale-write", "never-held")), true},
-		"another lease hazard":                               {of("stale-write", AfterLease), of("stale-write", "never-held"), false},
-		"a lease hazard and a bug":                           {of("stale-write", "never-held"), of("stale-write", "not-renewed"), false},
-		"another act":                                        {of("wrong-release", "", release(needed)), of("wrong-release", "", renewal), false},
-		"one more act":                                       {of("wrong-release", "", release(needed)), of("granted-early", "", release(needed), renewal), true},
-		"one more than the holder's own":                     {of("granted-early", "", own), of("granted-early", "", own, renewal), false},
-		"the holder's own and another's":                     {of("granted-early", "", own, renewal), of("granted-early", "", own, release(needed)), false},
-		"the holder's own act":                               {of("wrong-release", "", release(needed)), of("granted-early", "", own), false},
-		"no act that it needs":                               {of("granted-early", "", release(beside)), of("granted-early", "", release(beside)), false},
-		"one act that only one of them needs":                {of("granted-early", "", release(needed)), of("granted-early", "", release(beside)), false},
-		"not enough runs":                                    {of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), false},
-		"one that came once, with that act":                  {of("wrong-release", "", release(needed)), seen("A"), true},
-		"one that came once, with another":                   {of("wrong-release", "", release(needed)), seen("B"), false},
-		"one that came once, with both":                      {of("wrong-release", "", release(needed)), seen("A", "B"), false},
-		"one that came once, with none":                      {of("wrong-release", "", release(needed)), seen(), false},
-		"two that came once":                                 {seen("A"), seen("A"), false},
+		"a silent holder":                                  {taken("pause: A", 6e8), taken("hold: redis to A", 5e8), true},
+		"a silent holder that came once":                   {taken("kill: A", 6e8), seenOnce(taken("cut: A from redis", 9e8)), true},
+		"a silent holder, and a quick end":                 {taken("pause: A", 6e8), taken("kill: A", 4e8), false},
+		"a silent holder, and one that is reset":           {taken("pause: A", 6e8), taken("reset: A from redis", 9e8), false},
+		"a silent holder, and a silent successor":          {taken("pause: A", 6e8), taken("pause: B", 9e8), false},
+		"a silent holder, and both silent":                 {taken("cut: A from redis", 6e8), taken("cut: A, B from redis", 9e8), false},
+		"a silent holder, and a server":                    {taken("pause: A", 6e8), taken("pause: redis", 9e8), false},
+		"a silent holder, and a clock":                     {taken("pause: A", 6e8), taken("clock: A +5s", 9e8), false},
+		"a holder silenced in its acquire, and later":      {inAcquireToo(taken("pause: A", 6e8)), taken("hold: redis to A", 5e8), false},
+		"a silent holder's renewal, and none":              {taken("pause: A", 6e8, renewal), taken("hold: redis to A", 5e8), false},
+		"a release that was lost in two ways":              {stuck("lost-release", "hold: A to servers"), stuck("lost-release", "cut: A from servers"), true},
+		"a holder that crashed, and a server":              {stuck("crashed-holder", "kill: A"), stuck("lost-release", "pause: redis"), false},
+		"a holder that crashed, and an acquire":            {stuck("crashed-holder", "kill: A"), stuck("lost-acquire", "cut: A from servers"), false},
+		"an answer to such an act":                         {of("wrong-release", "", release(needed)), answer("released", 4), true},
+		"an answer to it that came once":                   {of("wrong-release", "", release(needed)), answer("released", 1), true},
+		"an answer to another act":                         {of("wrong-release", "", release(needed)), answer("extended", 4), false},
+		"an answer to another that came once":              {of("wrong-release", "", release(needed)), answer("extended", 1), false},
+		"two answers":                                      {answer("held", 4), answer("held", 4), true},
+		"two answers that came once":                       {answer("extended", 1), answer("extended", 1), true},
+		"two wrong releases that came once":                {freed(1), freed(1), true},
+		"a wrong release, and what needs it":               {freed(4), of("granted-early", "granted-early", release(needed)), true},
+		"a wrong release, and what does not":               {freed(4), of("granted-early", "granted-early", release(beside)), false},
+		"a false confirmation, and what rests on one":      {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), true},
+		"the same, of a release that freed another's lock": {confirmed(of("granted-early", "granted-early"), 9e6, true), confirmed(freed(1), 9e6, true), true},
+		"what rests on an earlier release":                 {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 4e6, true), false},
+		"what rests on no confirmation":                    {confirmed(answer("released", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, false), false},
+		"a false yes and a false no to a renewal":          {answer("extended", 4), of("false-loss", "not-extended"), false},
+		"a false renewal, and what rests on a release":     {confirmed(answer("extended", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
+		"a false renewal, and what rests on one":           {renewed(confirmed(answer("extended", 1), 9e6, true)), renewed(confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true)), true},
+		"a release that the lock did not confirm":          {confirmed(freed(1), 9e6, false), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
+		"once, the same schedule":                          {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
+		"once, another schedule":                           {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},
+		"once, another harm":                               {scheduled(of("deadlock", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), false},
+		"often, the same schedule":                         {scheduled(of("token-regression", ""), "1 lease"), scheduled(of("token-reuse", ""), "1 lease"), false},
+		"the same act":                                     {of("wrong-release", "", release(needed)), of("wrong-release", "", release(needed), release(beside)), true},
+		"of another client":                                {of("wrong-release", "", release(needed)), of("wrong-release", "", other), true},
+		"another anomaly of the same harm":                 {of("wrong-release", "", release(needed)), of("granted-early", "granted-early", release(needed)), true},
+		"what follows from it":                             {of("wrong-release", "", release(needed)), of("stale-write", "granted-early", release(needed)), true},
+		"another harm":                                     {of("deadlock", "", release(needed)), of("wrong-release", "", release(needed)), false},
+		"a lease hazard":                                   {of("stale-write", "never-held"), seenOnce(of("stale-write", "never-held")), true},
+		"another lease hazard":                             {of("stale-write", AfterLease), of("stale-write", "never-held"), false},
+		"a lease hazard and a bug":                         {of("stale-write", "never-held"), of("stale-write", "not-renewed"), false},
+		"another act":                                      {of("wrong-release", "", release(needed)), of("wrong-release", "", renewal), false},
+		"one more act":                                     {of("wrong-release", "", release(needed)), of("granted-early", "", release(needed), renewal), true},
+		"one more than the holder's own":                   {of("granted-early", "", own), of("granted-early", "", own, renewal), false},
+		"the holder's own and another's":                   {of("granted-early", "", own, renewal), of("granted-early", "", own, release(needed)), false},
+		"the holder's own act":                             {of("wrong-release", "", release(needed)), of("granted-early", "", own), false},
+		"no act that it needs":                             {of("granted-early", "", release(beside)), of("granted-early", "", release(beside)), false},
+		"one act that only one of them needs":              {of("granted-early", "", release(needed)), of("granted-early", "", release(beside)), false},
+		"not enough runs":                                  {of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), of("wrong-release", "", release(Rate{Runs: withoutActRuns - 1})), false},
+		"one that came once, with that act":                {of("wrong-release", "", release(needed)), seen("A"), true},
+		"one that came once, with another":                 {of("wrong-release", "", release(needed)), seen("B"), false},
+		"one that came once, with both":                    {of("wrong-release", "", release(needed)), seen("A", "B"), false},
+		"one that came once, with none":                    {of("wrong-release", "", release(needed)), seen(), false},
+		"two that came once":                               {seen("A"), seen("A"), false},
 	} {
 		if got := c.a.sameBug(c.b); got != c.want || c.b.sameBug(c.a) != got {
 			t.Errorf("%s: %v", name, got)
