@@ -177,6 +177,7 @@ func (an *analysis) complete(k *lock) {
 		}
 	}
 	k.linkOwn()
+	an.maxLease = max(an.maxLease, an.opt.Lease)
 	for i, g := range k.grants {
 		g.n = int32(i)
 		g.believedEnd = min(g.believedEnd, an.last-an.margin())

@@ -202,7 +202,14 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 	}
 	// Before the interval lies what left the lock in this state.
 	var why blamed
-	if n := k.grantedBy(best.from); n > 0 {
+	n := k.grantedBy(best.from)
+	if n == 0 {
+		if lost := lastBy(unknown, best.from); lost != nil {
+			a.Cause = lostAcquire
+			a.Explanation += fmt.Sprintf("; nobody had been granted it, and the acquire of %s at %s has no known outcome, and may have taken it", lost.process, format.Instant(lost.invT))
+			why = an.suspects.unanswered(lost)
+		}
+	} else {
 		g := k.grants[n-1]
 		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, format.Instant(g.okT))
 		if f := crashed(an, g); f != nil {
@@ -256,26 +263,34 @@ func (k *lock) unknownAcquires() []*op {
 	return out
 }
 
+// lastBy is the latest of the acquires that ended by t; nil if none did.
+func lastBy(acquires []*op, t int64) *op {
+	n, _ := slices.BinarySearchFunc(acquires, t, func(o *op, t int64) int { return cmp.Or(cmp.Compare(o.endT, t), -1) })
+	if n == 0 {
+		return nil
+	}
+	return acquires[n-1]
+}
+
 // acquireLost is the latest acquire of unknown outcome, of those that unknownAcquires lists, that ended between g, which
 // promised a lease, and t: it may have taken the lock after that lease, and what it took has not ended. If g promised no
 // lease, it is g that need not have ended.
 func (g *grant) acquireLost(unknown []*op, t int64) *op {
-	n, _ := slices.BinarySearchFunc(unknown, t, func(o *op, t int64) int { return cmp.Or(cmp.Compare(o.endT, t), -1) })
-	if g.lease == 0 || n == 0 || unknown[n-1].endT <= g.okT {
+	lost := lastBy(unknown, t)
+	if g.lease == 0 || lost == nil || lost.endT <= g.okT {
 		return nil
 	}
-	return unknown[n-1]
+	return lost
 }
 
 // queuedLost is the latest acquire of unknown outcome that ended before t, if g, the last grant, was released, and whoever was
 // granted the lock since that acquire had asked before it ended: they may have stood before it in a queue in which it still
 // has its place.
 func (g *grant) queuedLost(unknown []*op, t int64) *op {
-	n, _ := slices.BinarySearchFunc(unknown, t, func(o *op, t int64) int { return cmp.Or(cmp.Compare(o.endT, t), -1) })
-	if n == 0 || g.release == nil || g.release.typ != tOK || g.release.endT > t {
+	lost := lastBy(unknown, t)
+	if lost == nil || g.release == nil || g.release.typ != tOK || g.release.endT > t {
 		return nil
 	}
-	lost := unknown[n-1]
 	for _, since := range slices.Backward(g.lock.grants[:g.n+1]) {
 		if since.okT <= lost.endT {
 			break

@@ -41,7 +41,11 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 	case failed != "":
 		return Property{Valid: Unknown, Required: true, Why: failed}
 	case an.stats.Grants == 0:
-		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
+		why := "the lock was never granted"
+		if o := heldForGood(an, last); o != nil {
+			why += fmt.Sprintf(": the acquire of %s at %s has no known outcome, and may have taken it; no grant shows that a lease ends", o.process, format.Instant(o.invT))
+		}
+		return Property{Valid: Unknown, Required: true, Why: why}
 	case last >= 0 && after == 0 && open != "":
 		return Property{Valid: Unknown, Required: true, Why: open + ", so nothing shows that the lock comes back"}
 	case last >= 0 && after == 0 && !served:

@@ -19,6 +19,9 @@ type Options struct {
 	// TTL, in ns, is the lease that the clients asked for. A grant that promises none of
 	// its own may be over when that is; 0: nothing ends it but its release or loss.
 	TTL int64
+	// Lease, in ns, is the longest lease that the lock was seen to grant elsewhere, in other runs; 0: nothing is known of it.
+	// So an acquire of unknown outcome does not excuse a wait for ever if no grant of this record shows a lease.
+	Lease int64
 	// Fair, in ns, is how long a client may wait for a contested lock while others
 	// are granted it; more is starvation. 0: starvation is not judged.
 	Fair int64

@@ -31,6 +31,8 @@ func script(t testing.TB, text string) Input {
 			in.Options.NoLock = value == "yes"
 		case "ttl":
 			in.Options.TTL = seconds(t, value)
+		case "lease":
+			in.Options.Lease = seconds(t, value)
 		case "fair":
 			in.Options.Fair = seconds(t, value)
 		default:

@@ -147,6 +147,7 @@ func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunRes
 		p.Effects[i].Seq, p.Effects[i].Time = int64(i+1), p.Effects[i].Time-start
 	}
 	p.Run.Scenario, p.Run.Faults, p.Run.Keys = s.Name, s.Faults(), s.Keys()
+	p.Run.Lease = max(s.Lease, r.bed.testbed.longestLease(p.Events))
 	asked := p.Run.Asked()
 	asked.SkipCrossCheck, asked.Bound = true, int64(r.bound)
 	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: asked})

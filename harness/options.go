@@ -87,6 +87,7 @@ type plan struct {
 	writesNothing bool
 	faults        []nemesis.Spec
 	bound         time.Duration
+	leased        time.Duration // results.Run.Lease
 	timeout       time.Duration // how long a client waits for an answer, but for a grant; 0: as workerTimeout says
 	names         []string      // of the clients
 	scripted      bool          // the clients carry out the programs of a scenario

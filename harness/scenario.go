@@ -246,6 +246,7 @@ func (o ScenarioOptions) execute(ctx context.Context, opts Options) (*Outcome, *
 		return nil, nil, err
 	}
 	p.names, p.scripted, p.disks = o.Scenario.Clients, true, p.needsDisks(o.Scenario.Faults()...)
+	p.leased = o.Scenario.Lease
 	if o.Scenario.Bound > 0 {
 		p.bound = o.Scenario.Bound
 	}

@@ -32,6 +32,7 @@ type Testbed struct {
 	running int
 	only    bool          // one run has the testbed to itself
 	wanting int           // how many runs wait to have it to themselves
+	leased  time.Duration // the longest lease that a run has shown
 	changed chan struct{} // closed and replaced when a run has ended
 }
 
@@ -151,6 +152,16 @@ func (l *Testbed) Run(ctx context.Context, s *scenarios.Scenario) (*RunResult, e
 	}
 	p.Setup = setup
 	return p, nil
+}
+
+// longestLease is the longest lease of these events and of all runs before.
+func (l *Testbed) longestLease(events []history.Event) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range events {
+		l.leased = max(l.leased, time.Duration(e.Lease))
+	}
+	return l.leased
 }
 
 // take opens what is not up yet, and gives the run a set of clients with a new key.

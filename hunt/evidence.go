@@ -43,6 +43,11 @@ func (e *Evidence) confirmed(do string) (history.Event, bool) {
 	return e.Events[i], true
 }
 
+// showsLease says that a grant or a renewal of the evidence promises a lease.
+func (e *Evidence) showsLease() bool {
+	return e != nil && slices.ContainsFunc(e.Events, func(g history.Event) bool { return g.Lease > 0 })
+}
+
 // maxEvidence bounds the events of evidence.
 const maxEvidence = 400
 

@@ -212,6 +212,10 @@ func first(a, b bool) int {
 func (h *Search) sign(w *Counterexample, s *scenarios.Scenario) {
 	s.Name = w.Name
 	s.About = fmt.Sprintf("Found by picklock hunt. %s: %s", w.Signature, w.Explanation)
+	s.Lease = 0
+	if !w.Evidence.showsLease() {
+		s.Lease = h.lease
+	}
 	r := w.rate()
 	s.Replay = fmt.Sprintf("%d of %d", r.Hits, r.Runs)
 	s.Expect = []scenarios.Expectation{{Lock: h.o.Target.Lock, Fencing: scenarios.Every, Must: w.mustSee(), May: others(w.mustSee())}}

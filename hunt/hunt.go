@@ -56,6 +56,7 @@ type Outcome struct {
 	Shared      bool
 	Downgrades  bool
 	Permits     int
+	Lease       time.Duration // the longest that the lock was seen to grant so far; 0 if none was
 	Took        time.Duration
 	Setup       time.Duration // what was mended or started for it
 }

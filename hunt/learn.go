@@ -35,6 +35,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.failures = 0
+	h.lease = max(h.lease, out.Lease)
 	h.result.Runs++
 	if out.Busy {
 		h.result.Discarded++

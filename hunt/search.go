@@ -69,6 +69,7 @@ type Search struct {
 	mu      sync.Mutex
 	began   time.Time
 	result  Result
+	lease   time.Duration // the longest that the lock was seen to grant
 	points  func() (point, bool)
 	stop    func()
 	retry   []retry

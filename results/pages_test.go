@@ -54,7 +54,7 @@ func corpusSample(t *testing.T, file string) sample {
 			*to = strings.Split(v, ",")
 		}
 	}
-	for name, to := range map[string]*int64{"bound": &opt.Bound, "fair": &opt.Fair, "ttl": &opt.TTL} {
+	for name, to := range map[string]*int64{"bound": &opt.Bound, "fair": &opt.Fair, "ttl": &opt.TTL, "lease": &opt.Lease} {
 		if v := h.Options[name]; v != "" {
 			if *to, err = corpus.Seconds(v); err != nil {
 				t.Fatalf("%s: %v", file, err)

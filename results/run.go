@@ -33,6 +33,8 @@ type Run struct {
 	Versions map[string]string `json:"versions"` // picklock, go, and each service's own
 	Machine  Machine           `json:"machine"`
 	Bound    time.Duration     `json:"bound"` // the liveness bound, ns
+	// Lease is the longest lease that the lock was seen to grant in other runs, ns; 0 if nothing is known of it.
+	Lease time.Duration `json:"lease,omitempty"`
 	// Skew is how far apart the clocks of the machines may be whose times a history from
 	// elsewhere has, ns; 0 where all are of one clock.
 	Skew time.Duration `json:"skew,omitempty"`
@@ -48,7 +50,7 @@ const everything = "all"
 
 // Asked is what the checker has to know of what was asked of the run.
 func (r Run) Asked() checker.Options {
-	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Skew: int64(r.Skew), Faults: r.kinds(), Renew: r.Renew}
+	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Lease: int64(r.Lease), Skew: int64(r.Skew), Faults: r.kinds(), Renew: r.Renew}
 	slices.Sort(o.Faults)
 	return o
 }

@@ -78,7 +78,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 }
 
 var (
-	fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "folder", "runtime", "options", "needs", "clients", "ttl", "bound", "timeout", "ignore-lost", "run", "faults", "count", "replay", "expect"}
+	fields = []string{"name", "about", "source", "locks", "fencing", "cluster", "folder", "runtime", "options", "needs", "clients", "ttl", "lease", "bound", "timeout", "ignore-lost", "run", "faults", "count", "replay", "expect"}
 	// lateFields speak of what the others name.
 	lateFields = []string{"faults", "count", "expect"}
 )
@@ -125,6 +125,8 @@ func (p *parser) field(key, v *yaml.Node) (err error) {
 		err = p.programs(v)
 	case "ttl":
 		s.TTL, err = p.duration(v)
+	case "lease":
+		s.Lease, err = p.duration(v)
 	case "bound":
 		s.Bound, err = p.duration(v)
 	case "timeout":

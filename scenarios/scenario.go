@@ -43,6 +43,7 @@ type Scenario struct {
 
 	Clients []string
 	TTL     time.Duration
+	Lease   time.Duration // the longest that the lock was seen to grant, if no run of this shows one; 0: not known
 	Bound   time.Duration // the liveness bound; 0: the harness's own
 	Timeout time.Duration // how long a client waits for an answer, but for a grant; 0: the harness's own
 	// IgnoreLost: clients go on to act under a grant of which their library has said that it is lost.

@@ -97,6 +97,9 @@ func (s *Scenario) Write(comments ...string) []byte {
 		}
 	}
 	fmt.Fprintf(&b, "ttl: %v\n", s.TTL)
+	if s.Lease > 0 {
+		fmt.Fprintf(&b, "lease: %v\n", s.Lease)
+	}
 	if s.Bound > 0 {
 		fmt.Fprintf(&b, "bound: %v\n", s.Bound)
 	}
