@@ -32,7 +32,7 @@ func findDeadlocks(an *analysis) []Anomaly {
 	broken, never := joined(disturbed(an), an.opt.Bound), neverWorked(an)
 	var out []Anomaly
 	for _, k := range an.locks {
-		unknown := k.unknownAcquires()
+		unknown := k.unknownAcquires(an.last)
 		for w := range inTime(an.limit, waitsInVain(an, k, broken)) {
 			a := deadlock(an, k, w, unknown)
 			if never {
@@ -251,11 +251,12 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 // lostAcquire is the cause of a deadlock after an acquire of unknown outcome.
 const lostAcquire = "lost-acquire"
 
-// unknownAcquires lists the acquires of which nobody knows what came of them, by their ends.
-func (k *lock) unknownAcquires() []*op {
+// unknownAcquires lists the acquires of which nobody knows what came of them, by their ends: also those whose client was
+// killed before last, the end of the record.
+func (k *lock) unknownAcquires(last int64) []*op {
 	var out []*op
 	for _, o := range k.acquires {
-		if o.typ == tInfo && o.comp >= 0 {
+		if o.typ == tInfo && o.comp >= 0 || o.comp < 0 && o.endT < last {
 			out = append(out, o)
 		}
 	}

@@ -84,33 +84,7 @@ func (r *clientSet) rekey(ctx context.Context, s *scenarios.Scenario) error {
 		return err
 	}
 	r.bed.log.begin(r.keys)
-	return r.goTo(ctx, sc, s.Clients, s.Timeout, func(string) string { return key })
-}
-
-// goTo has clients go on to other keys. timeout is how long they wait for an answer from then on; 0: the testbed's own.
-func (r *clientSet) goTo(ctx context.Context, sc *script, clients []string, timeout time.Duration, key func(client string) string) error {
-	within := time.NewTimer(openWithin)
-	defer within.Stop()
-	var all []<-chan workloads.Done
-	for _, name := range clients {
-		done, err := sc.tell(name, workloads.Command{Do: workloads.CommandKey, Key: key(name), Timeout: timeout})
-		if err != nil {
-			return err
-		}
-		all = append(all, done)
-	}
-	for i, done := range all {
-		select {
-		case <-done:
-		case <-within.C:
-			return fmt.Errorf("%s did not go on to another key within %v", clients[i], openWithin)
-		case err := <-r.workers.failed:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+	return sc.goTo(ctx, s.Clients, s.Timeout, func(string) string { return key })
 }
 
 // execute is one run, from its first move to its verdict.

@@ -260,6 +260,7 @@ func (o ScenarioOptions) execute(ctx context.Context, opts Options) (*Outcome, *
 	var sc *script
 	r, err := p.run(ctx, desc, func(r *run) driver {
 		sc = newScript(r, o.Scenario, o.Step)
+		sc.alone = true
 		return sc
 	})
 	if err != nil {

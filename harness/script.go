@@ -21,6 +21,7 @@ type script struct {
 	scenario  *scenarios.Scenario
 	runner    *scenarios.Runner
 	inspector *inspector // nil where nothing looks at what servers have for the lock
+	alone     bool       // it is the only one of its clients, which have just been started
 	stepErr   error      // why the run proves nothing of its scenario
 	grants    grantFacts
 
@@ -97,6 +98,11 @@ func (sc *script) drive(ctx, enough context.Context) (err error) {
 	}
 	// A program says once it is open what it is.
 	sc.runner.Reentrant, sc.runner.Several = sc.lock.Kind == clients.Reentrant, sc.lock.Permits(sc.Extra) > 1
+	if key := sc.keys[0]; sc.alone && sc.warmKey("", key) != "" {
+		if err := sc.goTo(enough, sc.scenario.Clients, 0, func(string) string { return key }); err != nil {
+			return err
+		}
+	}
 	err = sc.runner.Run(enough)
 	var discarded *scenarios.DiscardedError
 	if errors.As(err, &discarded) {

@@ -35,7 +35,7 @@ func (r *clientSet) holdAll(ctx context.Context) (bool, error) {
 	sc := newScript(r.run, &scenarios.Scenario{Clients: r.names}, nil)
 	r.use(sc)
 	defer r.use(nil)
-	if err := r.goTo(ctx, sc, r.names, 0, func(string) string { return r.bed.newKey() }); err != nil {
+	if err := sc.goTo(ctx, r.names, 0, func(string) string { return r.bed.newKey() }); err != nil {
 		return false, err
 	}
 	within := max(r.TTL/2, 100*time.Millisecond)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -54,11 +55,11 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // faults do it. Of what the acts are not known of, nobody can say it. What comes too seldom to be run without its acts is of
 // the same bug if its one history shows the acts under way that the other needs, and no others, or if the other
 // has the same schedule. A lease hazard is the same by whatever fault. What rests on the lock's word is no other bug
-// than that this word is false. Of a lock that nothing but a release frees, the crash of a holder and each lost release are one.
+// than that this word is false. Of a lock that nothing but a release frees, the crash of a holder and each lost release are one, and so are all acquires that were lost.
 // How the holder of a lease was silenced that another client took early does not matter.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
-	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() && o.neverFreed(), w.sameSilence(o):
+	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.sameSilence(o):
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false
@@ -78,16 +79,15 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 	return o.comparable() && o.sameBug(w)
 }
 
-// neverFreed says that a lock stayed taken whose holder was gone, or whose release was lost, and that nothing befell a
-// server.
-func (w *Counterexample) neverFreed() bool {
-	if w.Anomaly != "deadlock" || w.Cause != "crashed-holder" && w.Cause != "lost-release" {
-		return false
-	}
+// neverFreed is the act after which a lock stayed taken, if nothing befell a server: the release of a holder that was gone or
+// whose release was lost, or an acquire that was lost. Else it is "".
+func (w *Counterexample) neverFreed() string {
+	act := map[string]string{"crashed-holder": history.Release, "lost-release": history.Release, "lost-acquire": history.Acquire}[w.Cause]
 	s, err := w.scenario()
-	return err == nil && !slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
-		return !onClient(s, st)
-	})
+	if w.Anomaly != "deadlock" || err != nil || slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool { return !onClient(s, st) }) {
+		return ""
+	}
+	return act
 }
 
 // sameSchedule says that two counterexamples are two anomalies of one schedule.

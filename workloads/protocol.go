@@ -55,6 +55,10 @@ type Command struct {
 	// Key, of CommandKey, is the lock's key from now on, and Timeout the client's; 0 for that of the Config.
 	Key     string        `json:"key,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"`
+	// WarmKey, of CommandKey, is a key that nobody else asks for. A client whose lock was opened since it last did acquires
+	// and releases it first, so that its connections are there: else what a run's first message is, a greeting or the
+	// lock's own request, depends on what ran before. Nothing of that is recorded. "" leaves it out.
+	WarmKey string `json:"warm_key,omitempty"`
 }
 
 const (

@@ -25,6 +25,7 @@ type script struct {
 	entries []*holding    // of a reentrant lock: those that came after held, the innermost last
 	read    string        // the value that the grant read last
 	timeout time.Duration // of the Config
+	warmed  bool          // see Command.WarmKey
 	// away: the client has checked its lease and goes on to its write. It sees what the library
 	// reports in between only afterwards.
 	away bool
@@ -108,12 +109,13 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 		case cmd := <-commands:
 			if cmd.Do == CommandKey {
 				s.rekey(cmd.Key, cmd.Timeout)
+				s.warm(ctx, cmd.WarmKey)
 				c.out.send(Message{Done: &Done{ID: cmd.ID, Outcome: Did}})
 				continue
 			}
 			if cmd.Do == CommandReopen {
 				s.end()
-				s.former = nil
+				s.former, s.warmed = nil, false
 				done := &Done{ID: cmd.ID, Outcome: Did}
 				if err := c.reopen(ctx); err != nil {
 					done.Outcome, done.Error = Failed, err.Error()
