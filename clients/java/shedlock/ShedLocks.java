@@ -57,9 +57,10 @@ public class ShedLocks extends Adapter implements AutoCloseable {
         source.setMaximumPoolSize(2);
         connections = source::close;
         JdbcTemplate template = new JdbcTemplate(source);
-        // Clients that make the table at once get in each other's way: one at a time.
-        template.execute("SELECT pg_advisory_lock(7); CREATE TABLE IF NOT EXISTS shedlock(name VARCHAR(64) NOT NULL, lock_until TIMESTAMP NOT NULL,"
-            + " locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name)); SELECT pg_advisory_unlock(7)");
+        // Clients that make the table at once get in each other's way: one at a time, until its
+        // transaction is over: the statements of one call are one.
+        template.execute("SELECT pg_advisory_xact_lock(7); CREATE TABLE IF NOT EXISTS shedlock(name VARCHAR(64) NOT NULL, lock_until TIMESTAMP NOT NULL,"
+            + " locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name))");
         var configuration = JdbcTemplateLockProvider.Configuration.builder().withJdbcTemplate(template).withLockedByValue(request.client());
         return new JdbcTemplateLockProvider(request.option("dbtime", "yes").equals("yes") ? configuration.usingDbTime().build() : configuration.build());
     }

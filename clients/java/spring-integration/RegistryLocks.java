@@ -64,10 +64,10 @@ public class RegistryLocks extends Adapter implements AutoCloseable {
         source.setJdbcUrl("jdbc:postgresql://" + request.servers().get(0) + "/postgres?user=postgres");
         source.setMaximumPoolSize(2);
         connections = source::close;
-        // Clients that make the table at once get in each other's way: one at a time.
-        new JdbcTemplate(source).execute("SELECT pg_advisory_lock(7); CREATE TABLE IF NOT EXISTS INT_LOCK (LOCK_KEY CHAR(36) NOT NULL, REGION VARCHAR(100) NOT NULL,"
-            + " CLIENT_ID CHAR(36), CREATED_DATE TIMESTAMP NOT NULL, EXPIRED_AFTER TIMESTAMP NOT NULL, constraint INT_LOCK_PK primary key (LOCK_KEY, REGION));"
-            + " SELECT pg_advisory_unlock(7)");
+        // Clients that make the table at once get in each other's way: one at a time, until its
+        // transaction is over: the statements of one call are one.
+        new JdbcTemplate(source).execute("SELECT pg_advisory_xact_lock(7); CREATE TABLE IF NOT EXISTS INT_LOCK (LOCK_KEY CHAR(36) NOT NULL, REGION VARCHAR(100) NOT NULL,"
+            + " CLIENT_ID CHAR(36), CREATED_DATE TIMESTAMP NOT NULL, EXPIRED_AFTER TIMESTAMP NOT NULL, constraint INT_LOCK_PK primary key (LOCK_KEY, REGION))");
         DefaultLockRepository repository = new DefaultLockRepository(source);
         repository.setTransactionManager(new JdbcTransactionManager(source));
         repository.afterPropertiesSet();
