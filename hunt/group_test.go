@@ -132,6 +132,11 @@ func TestSameBug(t *testing.T) {
 			{Time: 2e6 + after, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1", Lease: 1e9}}}
 		return w
 	}
+	crashed := func(anomaly, cause, fault string, acts ...Act) *Counterexample {
+		w := taken(fault, 6e8, acts...)
+		w.Signature = Signature{Anomaly: anomaly, Cause: cause, Kinds: []string{fault}}
+		return w
+	}
 	inAcquireToo := func(w *Counterexample) *Counterexample {
 		w.InAcquire = true
 		return w
@@ -147,6 +152,13 @@ func TestSameBug(t *testing.T) {
 		"a holder that crashed, and a release that was lost": {stuck("crashed-holder", "kill: A"), stuck("lost-release", "cut: A from servers"), true},
 		"an acquire that was lost in two ways":               {stuck("lost-acquire", "kill: A"), stuck("lost-acquire", "withhold: servers to A"), true},
 		"an acquire that was lost, and a server":             {stuck("lost-acquire", "kill: A"), stuck("lost-acquire", "pause: redis"), false},
+		"a crash and a loss of power":                        {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "powerloss: redis"), true},
+		"tokens that fall, and that come again, by a crash":  {crashed("token-reuse", "", "kill: redis"), crashed("token-regression", "", "powerloss: redis"), true},
+		"two deadlocks by a crash":                           {crashed("deadlock", "", "powerloss: redis"), crashed("deadlock", "lost-release", "kill: redis"), true},
+		"a deadlock by a crash, and tokens":                  {crashed("deadlock", "", "powerloss: redis"), crashed("token-reuse", "", "kill: redis"), false},
+		"a crash of a server, and one of a client":           {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "kill: A"), false},
+		"a crash, and a pause":                               {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "pause: redis"), false},
+		"a crash that needs an act, and one that does not":   {crashed("token-reuse", "", "kill: redis", renewal), crashed("token-reuse", "", "powerloss: redis", release(beside)), false},
 		"a silent holder":                                    {taken("pause: A", 6e8), taken("hold: redis to A", 5e8), true},
 		"a silent holder that came once":                     {taken("kill: A", 6e8), seenOnce(taken("cut: A from redis", 9e8)), true},
 		"a silent holder, and a quick end":                   {taken("pause: A", 6e8), taken("kill: A", 4e8), false},

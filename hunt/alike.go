@@ -47,6 +47,25 @@ func (e *Evidence) grantOf(grant string) *history.Event {
 
 // sameSilence says that two counterexamples are one early grant behind two silences of the holder.
 func (w *Counterexample) sameSilence(o *Counterexample) bool {
-	known := w.comparable() && o.comparable()
-	return w.takenEarly() && o.takenEarly() && w.InAcquire == o.InAcquire && (!known || slices.Equal(w.necessary(), o.necessary()))
+	return w.takenEarly() && o.takenEarly() && w.InAcquire == o.InAcquire && w.mayNeedTheSame(o)
+}
+
+// mayNeedTheSame says that two counterexamples need the same acts, or that it is not known of one of them what it needs.
+func (w *Counterexample) mayNeedTheSame(o *Counterexample) bool {
+	return !w.comparable() || !o.comparable() || slices.Equal(w.necessary(), o.necessary())
+}
+
+// sameCrash says that two counterexamples do one harm after servers crashed: a loss of power, or of a disk, loses what a
+// crash loses, and more. Of a deadlock it does not matter what else was under way.
+func (w *Counterexample) sameCrash(o *Counterexample) bool {
+	stuck := w.Anomaly == "deadlock" && o.Anomaly == "deadlock"
+	return w.afterCrash() && o.afterCrash() && (stuck || w.harm() == o.harm()) && w.mayNeedTheSame(o)
+}
+
+// afterCrash says that nothing but crashes of servers befell the run.
+func (w *Counterexample) afterCrash() bool {
+	s, err := w.scenario()
+	return err == nil && len(s.TriggeredFaults) > 0 && !w.Hazard() && !slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
+		return st.Fault.Word != "kill" && st.Fault.Word != "powerloss" || onClient(s, st)
+	})
 }
