@@ -237,7 +237,12 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 				a.Explanation += fmt.Sprintf(", whose release at %s %s", format.Instant(g.release.invT), g.release.cameTo())
 			}
 		}
-		if f, how := keptByClock(an, g, best); f != nil {
+		f, how := keptByClock(an, g, best)
+		if s := g.denied(a.Time); s != nil && a.Cause == "" && f == nil {
+			a.Cause = "lost-hold"
+			a.Explanation += fmt.Sprintf("; the lock answered %s at %s that it no longer holds the lock, and yet another client was not granted it", g.process, format.Instant(s.endT))
+		}
+		if f != nil {
 			a.Explanation += "; " + how
 			if why.suspect != nil && len(why.parts) == 0 {
 				why.parts = append(why.parts, *why.suspect)
@@ -310,6 +315,17 @@ func (g *grant) releaseLost() bool {
 	return r != nil && r.inv >= 0 && g.lost < 0 &&
 		!slices.ContainsFunc(g.lock.released, func(o *op) bool { return o.grant == g && o.typ == tOK }) &&
 		!slices.ContainsFunc(g.lock.denials, func(s *statement) bool { return s.g == g })
+}
+
+// denied is the lock's last answer to a release or a renewal of g, by t, that g is over; nil for none. What a library says
+// by itself is none.
+func (g *grant) denied(t int64) *statement {
+	for _, s := range slices.Backward(g.lock.denials) {
+		if s.g == g && s.endT <= t && (s.f == fRelease || s.f == fRenew) {
+			return s
+		}
+	}
+	return nil
 }
 
 // cameTo says how an operation ended that was not answered with success.

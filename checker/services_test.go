@@ -105,7 +105,7 @@ var accusable = map[string][]string{
 	"tokens fall":      {"token-regression/", "token-reuse/", "token-regression/went-back", "token-reuse/went-back", "false-rejection/token-regression", "stale-write/granted-early"},
 	"extends the lost": {"false-belief/extended", "granted-early/granted-early", "granted-early/renewed-early", "stale-write/renewed-late", "stale-write/granted-early"},
 	"revokes":          {"granted-early/granted-early", "granted-early/freed-more", "double-grant/freed-more", "double-grant/", "revoked-early/", "revoked-early/noticed", "stale-write/granted-early"},
-	"loses a waiter":   {"deadlock/", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/crashed-holder"},
+	"loses a waiter":   {"deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/crashed-holder"},
 	"by a clock":       {"granted-early/granted-early", "revoked-early/", "stale-write/granted-early", "deadlock/"},
 }
 

@@ -80,8 +80,12 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 }
 
 // neverFreed is the act after which a lock stayed taken, if nothing befell a server: the release of a holder that was gone or
-// whose release was lost, or an acquire that was lost. Else it is "".
+// whose release was lost, or an acquire that was lost. Else it is "". If the lock itself had answered the holder that it no longer
+// held it, whatever befell is one.
 func (w *Counterexample) neverFreed() string {
+	if w.Anomaly == "deadlock" && w.Cause == "lost-hold" {
+		return w.Cause
+	}
 	act := map[string]string{"crashed-holder": history.Release, "lost-release": history.Release, "lost-acquire": history.Acquire}[w.Cause]
 	s, err := w.scenario()
 	if w.Anomaly != "deadlock" || err != nil || slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool { return !onClient(s, st) }) {

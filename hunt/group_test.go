@@ -152,6 +152,8 @@ func TestSameBug(t *testing.T) {
 		"a holder that crashed, and a release that was lost": {stuck("crashed-holder", "kill: A"), stuck("lost-release", "cut: A from servers"), true},
 		"an acquire that was lost in two ways":               {stuck("lost-acquire", "kill: A"), stuck("lost-acquire", "withhold: servers to A"), true},
 		"an acquire that was lost, and a server":             {stuck("lost-acquire", "kill: A"), stuck("lost-acquire", "pause: redis"), false},
+		"a hold that was lost in two ways":                   {stuck("lost-hold", "kill: redis"), stuck("lost-hold", "hold: redis to A"), true},
+		"a hold that was lost, and a release":                {stuck("lost-hold", "cut: A from servers"), stuck("lost-release", "cut: A from servers"), false},
 		"a crash and a loss of power":                        {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "powerloss: redis"), true},
 		"tokens that fall, and that come again, by a crash":  {crashed("token-reuse", "", "kill: redis"), crashed("token-regression", "", "powerloss: redis"), true},
 		"two deadlocks by a crash":                           {crashed("deadlock", "", "powerloss: redis"), crashed("deadlock", "lost-release", "kill: redis"), true},

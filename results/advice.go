@@ -239,6 +239,8 @@ var advices = []advice{
 		"give the lock, and a place in its queue, an expiry in the same step that takes it, or bind it to a session that ends with the attempt", "guides/mitigations.md#lost-acquire"},
 	{"deadlock", "lost-release", nil, "the release of the last holder failed or was not answered, and nothing else frees the lock",
 		"repeat a release until it is answered, and give the lock an expiry or bind it to a session", "guides/mitigations.md#lost-release"},
+	{"deadlock", "lost-hold", nil, "the lock answered its last holder that it no longer held it, and yet no other client gets it",
+		"if a part of a lock is lost, free the other parts and stop renewing them; let waiters look again when a hold ends without a release", "guides/mitigations.md#lost-hold"},
 	{"deadlock", "never-granted", nil, "the lock was never granted, with no fault injected: it does not work at all, or it is set up wrongly",
 		"look at what the servers answer it; of a program of your own, picklock lock check 'COMMAND' says which step fails", "guides/mitigations.md#never-granted"},
 	{"deadlock", "", nil, "nobody holds the lock, and nobody gets it",
