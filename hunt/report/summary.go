@@ -106,7 +106,16 @@ func cause(w *hunt.Counterexample) string {
 	if len(w.Kinds) == 0 {
 		return what(w) + " — " + hunt.NoFault
 	}
+	if unseen(w) {
+		return what(w) + " — in runs with " + w.Takes()
+	}
 	return what(w) + " — by " + w.Takes()
+}
+
+// unseen says that the record of the counterexample shows no part of its faults in it, and that there were no runs without
+// them.
+func unseen(w *hunt.Counterexample) bool {
+	return w.Faults > 0 && len(w.Without) < w.Faults && w.Evidence != nil && len(w.Evidence.Anomaly.Faults) == 0 && len(w.Evidence.Anomaly.Bystanders) > 0
 }
 
 // class says whether the lock broke what it promises, or did what any lease does.
@@ -186,7 +195,10 @@ func causeWords(w *hunt.Counterexample) []string {
 			out = append(out, fmt.Sprintf("%s makes it more likely (without it: %d of %d)", r.Name, r.Rate.Hits, r.Rate.Runs))
 		}
 	}
-	if len(w.Without) < w.Faults {
+	switch {
+	case unseen(w):
+		out = append(out, fmt.Sprintf("perhaps %s: its record shows no part of that in it, and there were no runs without", w.Takes()))
+	case len(w.Without) < w.Faults:
 		out = append(out, fmt.Sprintf("probably %s: there were no runs without", w.Takes()))
 	}
 	return out

@@ -71,6 +71,29 @@ func TestCauseWords(t *testing.T) {
 	}
 }
 
+// If the record shows no part of a fault in what broke, and nothing was run without it, neither the heading nor the cause says that it
+// did it.
+func TestUnseenFault(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		anomaly          verdict.Anomaly
+		without          []hunt.Mitigation
+		heading, because string
+	}{
+		{"no part", verdict.Anomaly{Bystanders: []string{"pause"}}, nil, "in runs with a pause of a client", "perhaps a pause of a client: its record shows no part of that in it, and there were no runs without"},
+		{"a part", verdict.Anomaly{Faults: []string{"pause"}}, nil, "by a pause of a client", "probably a pause of a client: there were no runs without"},
+		{"needed", verdict.Anomaly{Bystanders: []string{"pause"}}, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10}}}, "by a pause of a client", "confirmed: pause: A (without it: 0 of 10)"},
+	} {
+		w := &hunt.Counterexample{Signature: hunt.Signature{Anomaly: "deadlock", Kinds: []string{"a pause of a client"}}, Faults: 1, Alone: hunt.Rate{Hits: 20, Runs: 20}, Without: c.without, Evidence: &hunt.Evidence{Anomaly: c.anomaly}}
+		if got := strings.Join(causeWords(w), "; "); got != c.because {
+			t.Errorf("%s: %q, want %q", c.name, got, c.because)
+		}
+		if got := heading(w); !strings.HasSuffix(got, " — "+c.heading) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.heading)
+		}
+	}
+}
+
 // The summary and the page say what broke and what prevents it, by what the history suspects unless the runs
 // without that fault refute it; and nothing of what never came again.
 func TestAdvice(t *testing.T) {
