@@ -181,6 +181,8 @@ type Info struct {
 	Library *Library
 	// Aliases are further names that Lookup accepts.
 	Aliases []string
+	// ConnectsLate: its client may connect at its first request, and not when it is opened. Programs and libraries may, too.
+	ConnectsLate bool
 	// Options are the settings that the lock knows (--lock-option); AnyOption says
 	// that it takes whatever it is given.
 	Options   []Option

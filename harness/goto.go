@@ -35,10 +35,10 @@ func (sc *script) goTo(ctx context.Context, clients []string, timeout time.Durat
 	return nil
 }
 
-// warmKey is a key that no other client and no other run asks for (workloads.Command.WarmKey): of a program or a library, which may
+// warmKey is a key that no other client and no other run asks for (workloads.Command.WarmKey): of a lock whose client may
 // connect at its first request. It is made of what each kind of service takes for a name.
 func (sc *script) warmKey(client, key string) string {
-	if !sc.lock.IsExec() && sc.lock.Library == nil {
+	if !sc.lock.ConnectsLate && !sc.lock.IsExec() && sc.lock.Library == nil {
 		return ""
 	}
 	return "warm" + strings.ToLower(client) + key

@@ -56,7 +56,7 @@ func child(test string, call int, open Open, serve func(context.Context, string,
 // info is the lock of the test.
 func (x order) info(open Open) clients.Info {
 	return clients.Info{
-		Name: x.lockName(), About: "the lock of a Go test", Cluster: x.Cluster, Fencing: x.Fencing != "none", Confirms: x.Confirms, AnyOption: true,
+		Name: x.lockName(), About: "the lock of a Go test", Cluster: x.Cluster, Fencing: x.Fencing != "none", Confirms: x.Confirms, AnyOption: true, ConnectsLate: true,
 		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
 			if len(x.Servers) > 0 {
 				o.Servers = x.Servers

@@ -77,6 +77,9 @@ const (
 //
 // A hunt that finds nothing reports its coverage (go test -v); that is no proof that
 // there is nothing.
+//
+// A lock that was opened anew acquires and releases a key of its own ("warm...") before the next schedule, so that its
+// connections are open in all of them alike.
 func Hunt(t *testing.T, open Open, o HuntOptions) {
 	t.Helper()
 	call := nth(t)
