@@ -61,6 +61,9 @@ type Grant struct {
 	// Lost closes when the client library itself learns that the grant is gone;
 	// nil where it never does.
 	Lost <-chan struct{}
+	// Ended closes when the program that holds the grant ends by itself: its user has ended with it, and does nothing more
+	// under the grant; nil if the lock is no program of its own.
+	Ended <-chan struct{}
 	// Renewals carries the extensions that the client library made by itself, as
 	// they are answered; nil where it makes none. The sender never blocks: a
 	// renewal that is not received is dropped, which only shortens what is known. It

@@ -69,3 +69,29 @@ func (w *Counterexample) afterCrash() bool {
 		return st.Fault.Word != "kill" && st.Fault.Word != "powerloss" || onClient(s, st)
 	})
 }
+
+// sameClock says that wrong clocks do one harm, each time clients' or each time servers': a lock compares times of machines whose
+// clocks differ. Whose clock goes wrong, and when, does not matter.
+func (w *Counterexample) sameClock(o *Counterexample) bool {
+	return w.harm() == o.harm() && !w.Hazard() && !o.Hazard() && w.byClocksOf() != "" && w.byClocksOf() == o.byClocksOf()
+}
+
+// byClocksOf says whose clocks are all that befell the run: a client's, or a server's; "" if there was more.
+func (w *Counterexample) byClocksOf() string {
+	s, err := w.scenario()
+	if err != nil {
+		return ""
+	}
+	whose := ""
+	for _, st := range s.TriggeredFaults {
+		of := "server"
+		if onClient(s, st) {
+			of = "client"
+		}
+		if st.Fault.Word != "clock" || whose != "" && whose != of {
+			return ""
+		}
+		whose = of
+	}
+	return whose
+}

@@ -128,6 +128,9 @@ func (h *holding) release(ctx context.Context) error {
 	return nil
 }
 
+// programEnded is why a client gives a grant up whose program has ended.
+const programEnded = "the program that held the lock ended"
+
 // watch records what the client learns about its grant while it holds it, and
 // renews it if that is asked for.
 func (h *holding) watch(ctx context.Context) {
@@ -147,6 +150,9 @@ func (h *holding) watch(ctx context.Context) {
 			return
 		case <-lost:
 			h.lose("the client library says so", true)
+			return
+		case <-h.grant.Ended:
+			h.lose(programEnded, false)
 			return
 		case r, ok := <-renewals:
 			if !ok {

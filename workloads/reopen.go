@@ -49,3 +49,15 @@ func (s *script) warm(ctx context.Context, key string) {
 		_ = s.lock.Release(ctx, g)
 	}
 }
+
+// endWithProgram gives up what a program holds that has ended: its client has ended with it.
+func (s *script) endWithProgram() {
+	if s.held == nil {
+		return
+	}
+	select {
+	case <-s.held.grant.Ended:
+		s.end()
+	default:
+	}
+}

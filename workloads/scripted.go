@@ -148,6 +148,7 @@ func (s *script) do(ctx context.Context, text string) (Outcome, error) {
 		return "", fmt.Errorf("%w: %w", ErrNoAct, err)
 	}
 	s.second = a.Second
+	s.endWithProgram()
 	if a.Span > 0 {
 		if a.Do == history.Renew {
 			return s.goOnRenewing(ctx, a.Span)

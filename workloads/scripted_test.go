@@ -319,3 +319,18 @@ func TestWarmKey(t *testing.T) {
 		t.Errorf("opened anew, the acquire is line %d of the program's input, want 4", got)
 	}
 }
+
+// A client whose program has ended does nothing more under its grant: whoever held it has ended, too.
+func TestProgramEnds(t *testing.T) {
+	w := startScripted(t, strings.Replace(grantsAll, `    if r["op"] == "close": break`, `    if r["op"] in ("acquire", "close"): break`, 1))
+	if o := w.do(history.Acquire); o != Granted {
+		t.Fatalf("acquire: %s", o)
+	}
+	lost := w.until(func(m Message) bool { return m.Event != nil && m.Event.F == history.Lost }).Event
+	if lost.NotHeld || lost.Error != programEnded {
+		t.Errorf("%+v", *lost)
+	}
+	if o := w.do(history.Write); o != Failed {
+		t.Errorf("write: %s", o)
+	}
+}

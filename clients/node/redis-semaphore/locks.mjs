@@ -18,7 +18,13 @@ let clients, ttl, permits;
 class Telling extends Library {
   async _refresh() {
     const since = monotonic();
-    const ok = await super._refresh();
+    let ok;
+    try {
+      ok = await super._refresh();
+    } catch (e) {
+      if (this.closed) return true; // its connection was closed meanwhile
+      throw e; // nobody catches it in the library, and the process ends
+    }
     if (ok && this.held) renewed(this.name, ttl, since);
     return ok;
   }
@@ -67,7 +73,11 @@ async function release(key) {
 }
 
 function close() {
-  for (const lock of held.values()) lock.held = false;
+  for (const lock of held.values()) {
+    lock.held = false;
+    lock.closed = true;
+    (lock.stopRefresh ?? lock._stopRefresh).call(lock); // its name before 5.0
+  }
   held.clear();
   for (const redis of clients) redis.disconnect();
 }
