@@ -71,9 +71,9 @@ func (w *Counterexample) afterCrash() bool {
 }
 
 // sameClock says that wrong clocks do one harm, each time clients' or each time servers': a lock compares times of machines whose
-// clocks differ. Whose clock goes wrong, and when, does not matter.
+// clocks differ. Whose clock goes wrong, and when, does not matter, if they need the same acts.
 func (w *Counterexample) sameClock(o *Counterexample) bool {
-	return w.harm() == o.harm() && !w.Hazard() && !o.Hazard() && w.byClocksOf() != "" && w.byClocksOf() == o.byClocksOf()
+	return w.harm() == o.harm() && !w.Hazard() && !o.Hazard() && w.byClocksOf() != "" && w.byClocksOf() == o.byClocksOf() && w.mayNeedTheSame(o)
 }
 
 // byClocksOf says whose clocks are all that befell the run: a client's, or a server's; "" if there was more.

@@ -158,6 +158,7 @@ func TestSameBug(t *testing.T) {
 		"a client's clock, and a server's":                   {crashed("granted-early", "granted-early", "clock: A +5s"), crashed("granted-early", "granted-early", "clock: redis +5s"), false},
 		"a server's clock, twice":                            {crashed("granted-early", "granted-early", "clock: redis +5s"), crashed("revoked-early", "", "clock: redis +2s"), true},
 		"a client's clock, and no clock":                     {crashed("granted-early", "granted-early", "clock: A +5s"), crashed("granted-early", "granted-early", "reset: A from redis"), false},
+		"a client's clock, and an act that it needs":         {crashed("granted-early", "granted-early", "clock: A +5s", renewal), crashed("granted-early", "granted-early", "clock: A +5s", release(beside)), false},
 		"a client's clock, by other harm":                    {crashed("granted-early", "granted-early", "clock: A +5s"), crashed("deadlock", "", "clock: A +5s"), false},
 		"a crash and a loss of power":                        {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "powerloss: redis"), true},
 		"tokens that fall, and that come again, by a crash":  {crashed("token-reuse", "", "kill: redis"), crashed("token-regression", "", "powerloss: redis"), true},
@@ -231,10 +232,10 @@ func TestSameBug(t *testing.T) {
 // What the same faults do to the lock, and no act of a client, is one bug: that a lease ends early shows by
 // the grant of another client, and by the holder's renewal.
 func TestSameFaults(t *testing.T) {
-	const head = "name: x\nabout: \"x\"\nlocks: [redis]\nttl: 250ms\nclients:\n  A: acquire, renew\n  B: acquire, release\nfaults:\n  - when: B waiting\n    clock: redis +1s\n    until: 1 leases\n"
+	const head = "name: x\nabout: \"x\"\nlocks: [redis]\nttl: 250ms\nclients:\n  A: acquire, renew\n  B: acquire, release\nfaults:\n  - when: B waiting\n    pause: redis\n    until: 1 leases\n"
 	of := func(anomaly, grants string, acts ...Act) *Counterexample {
 		return &Counterexample{
-			Signature: Signature{Anomaly: anomaly, Kinds: []string{"a wrong clock of a server"}}, Faults: 1, Schedule: head, Acts: acts,
+			Signature: Signature{Anomaly: anomaly, Kinds: []string{"a pause of a server"}}, Faults: 1, Schedule: head, Acts: acts,
 			Search: Rate{Hits: 4, Runs: 4}, Evidence: &Evidence{Anomaly: verdict.Anomaly{Grants: strings.Fields(grants)}},
 		}
 	}
