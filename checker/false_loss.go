@@ -61,9 +61,9 @@ func (s *statement) knownLeft() int64 {
 	return s.g.promisedBy(max(s.g.okT, s.invT-s.g.lease/4)) - s.endT
 }
 
-// cautious is the most that a lease may have left if caution makes a library give it up: less than half of it. It renews
-// when a third is over, and could ask again.
-func (g *grant) cautious() int64 { return max(0, g.lease/2-1) }
+// cautious is the most that a lease may have left if caution makes a library give it up: half of it, and a twentieth, since the
+// library may count from earlier than its request. It renews when a third is over, and could ask again.
+func (g *grant) cautious() int64 { return g.lease/2 + g.lease/20 }
 
 // hasty says that no caution makes a library give up the lease. A grant without a lease belongs to a session, and what that
 // suffers no record shows.

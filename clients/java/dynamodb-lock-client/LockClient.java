@@ -37,7 +37,7 @@ import software.amazon.awssdk.services.dynamodb.model.UpdateItemRequest;
  * takes over only a lock whose record has not changed for a lease. With the session monitor (AcquireLockOptions)
  * its user is told before the lease is over. That callback is the loss here.
  *
- * A lease has four heartbeats, as by its defaults (20 s and 5 s). The danger zone is the second half of a lease. An
+ * A lease has four heartbeats, as by its defaults (20 s and 5 s). The danger zone is the last quarter of a lease. An
  * acquire waits in the library, and is interrupted when its time is over.
  */
 public class LockClient extends Adapter implements AutoCloseable {
@@ -175,7 +175,7 @@ public class LockClient extends Adapter implements AutoCloseable {
     /** One call of the library's, for so long. What it is granted later is given back. */
     private Optional<LockItem> attempt(String key, Held h, long leftMs) throws Exception {
         AcquireLockOptions options = AcquireLockOptions.builder(key).withTimeUnit(TimeUnit.MILLISECONDS).withRefreshPeriod(Math.max(1, ttl / 10))
-            .withAdditionalTimeToWaitForLock(leftMs).withSessionMonitor(ttl / 2, Optional.of(() -> danger(key, h))).build();
+            .withAdditionalTimeToWaitForLock(leftMs).withSessionMonitor(ttl * 3 / 4, Optional.of(() -> danger(key, h))).build();
         AmazonDynamoDBLockClient by = client;
         CompletableFuture<Optional<LockItem>> result = new CompletableFuture<>();
         Thread call = new Thread(() -> {
