@@ -7,6 +7,22 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
+// Involved are the faults of s, the counterexample's schedule, without those that its record shows no part of, as long as it is
+// not known that nothing can be left away: they may only have been on.
+func (w *Counterexample) Involved(s *scenarios.Scenario) []scenarios.TriggeredFault {
+	if w.Larger == "" || w.Evidence == nil || len(w.Evidence.Anomaly.Faults) == 0 {
+		return s.TriggeredFaults
+	}
+	of := w.Evidence.Anomaly
+	return slices.DeleteFunc(slices.Clone(s.TriggeredFaults), func(st scenarios.TriggeredFault) bool {
+		name := st.Fault.Word
+		if name == "cut" {
+			name = "partition" // as a history has it
+		}
+		return slices.Contains(of.Bystanders, name) && !slices.Contains(of.Faults, name)
+	})
+}
+
 // silencing are the faults that keep a client from being heard. A reset is none: it ends a connection, which a service
 // may take for the end of the client.
 var silencing = []string{"pause", "kill", "cut", "hold", "withhold", "slow", "loss", "flap"}
@@ -27,7 +43,7 @@ func (w *Counterexample) takenEarly() bool {
 	if of == nil || by == nil || silenced < 0 || of.Lease == 0 || by.Time-w.Evidence.Events[silenced].Time < of.Lease/2 {
 		return false
 	}
-	return !slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
+	return !slices.ContainsFunc(w.Involved(s), func(st scenarios.TriggeredFault) bool {
 		return !slices.Contains(silencing, st.Fault.Word) || !onClient(s, st) || slices.ContainsFunc(s.Clients, func(c string) bool {
 			return c != of.Process && (slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c))
 		})
@@ -65,7 +81,7 @@ func (w *Counterexample) sameCrash(o *Counterexample) bool {
 // afterCrash says that nothing but crashes of servers befell the run.
 func (w *Counterexample) afterCrash() bool {
 	s, err := w.scenario()
-	return err == nil && len(s.TriggeredFaults) > 0 && !w.Hazard() && !slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
+	return err == nil && len(s.TriggeredFaults) > 0 && !w.Hazard() && !slices.ContainsFunc(w.Involved(s), func(st scenarios.TriggeredFault) bool {
 		return st.Fault.Word != "kill" && st.Fault.Word != "powerloss" || onClient(s, st)
 	})
 }
@@ -83,7 +99,7 @@ func (w *Counterexample) byClocksOf() string {
 		return ""
 	}
 	whose := ""
-	for _, st := range s.TriggeredFaults {
+	for _, st := range w.Involved(s) {
 		of := "server"
 		if onClient(s, st) {
 			of = "client"

@@ -137,6 +137,13 @@ func TestSameBug(t *testing.T) {
 		w.Signature = Signature{Anomaly: anomaly, Cause: cause, Kinds: []string{fault}}
 		return w
 	}
+	// unshrunk adds a second fault, a reset, to a counterexample that may not be the least: these had a part, by its record, and those had none.
+	unshrunk := func(w *Counterexample, parts, none string) *Counterexample {
+		w.Schedule += "  - when: before A's release\n    reset: A to redis silently\n    until: 1 leases\n"
+		w.Larger = "the time was over"
+		w.Evidence.Anomaly.Faults, w.Evidence.Anomaly.Bystanders = strings.Fields(parts), strings.Fields(none)
+		return w
+	}
 	inAcquireToo := func(w *Counterexample) *Counterexample {
 		w.InAcquire = true
 		return w
@@ -157,7 +164,9 @@ func TestSameBug(t *testing.T) {
 		"two clients' clocks":                                {crashed("granted-early", "granted-early", "clock: A +5s"), inAcquireToo(crashed("granted-early", "granted-early", "clock: B +5s")), true},
 		"a client's clock, and a server's":                   {crashed("granted-early", "granted-early", "clock: A +5s"), crashed("granted-early", "granted-early", "clock: redis +5s"), false},
 		"a server's clock, twice":                            {crashed("granted-early", "granted-early", "clock: redis +5s"), crashed("revoked-early", "", "clock: redis +2s"), true},
-		"a client's clock, and no clock":                     {crashed("granted-early", "granted-early", "clock: A +5s"), crashed("granted-early", "granted-early", "reset: A from redis"), false},
+		"a server's clock, and a bystander":                  {crashed("granted-early", "granted-early", "clock: redis +5s"), unshrunk(crashed("granted-early", "granted-early", "clock: redis +2s"), "clock", "reset"), true},
+		"a server's clock, and both":                         {crashed("granted-early", "granted-early", "clock: redis +5s"), unshrunk(crashed("granted-early", "granted-early", "clock: redis +2s"), "clock reset", ""), false},
+		"a client's clock, and no clock":                     {crashed("granted-early", "granted-early", "clock: A +5s"), crashed("granted-early", "granted-early", "reset: A to redis"), false},
 		"a client's clock, and an act that it needs":         {crashed("granted-early", "granted-early", "clock: A +5s", renewal), crashed("granted-early", "granted-early", "clock: A +5s", release(beside)), false},
 		"a client's clock, by other harm":                    {crashed("granted-early", "granted-early", "clock: A +5s"), crashed("deadlock", "", "clock: A +5s"), false},
 		"a crash and a loss of power":                        {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "powerloss: redis"), true},
@@ -170,7 +179,7 @@ func TestSameBug(t *testing.T) {
 		"a silent holder":                                    {taken("pause: A", 6e8), taken("hold: redis to A", 5e8), true},
 		"a silent holder that came once":                     {taken("kill: A", 6e8), seenOnce(taken("cut: A from redis", 9e8)), true},
 		"a silent holder, and a quick end":                   {taken("pause: A", 6e8), taken("kill: A", 4e8), false},
-		"a silent holder, and one that is reset":             {taken("pause: A", 6e8), taken("reset: A from redis", 9e8), false},
+		"a silent holder, and one that is reset":             {taken("pause: A", 6e8), taken("reset: A to redis", 9e8), false},
 		"a silent holder, and a silent successor":            {taken("pause: A", 6e8), taken("pause: B", 9e8), false},
 		"a silent holder, and both silent":                   {taken("cut: A from redis", 6e8), taken("cut: A, B from redis", 9e8), false},
 		"a silent holder, and a server":                      {taken("pause: A", 6e8), taken("pause: redis", 9e8), false},

@@ -52,16 +52,29 @@ func hazardsOf(schedule string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return columnsOf(s.TriggeredFaults, s.Clients), nil
+}
+
+// columnsOfBug are those of the faults of a counterexample, without those that may only have been on.
+func columnsOfBug(w *hunt.Counterexample) ([]string, error) {
+	s, err := scenarios.Parse("schedule", []byte(w.Schedule))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", w.Name, err)
+	}
+	return columnsOf(w.Involved(s), s.Clients), nil
+}
+
+func columnsOf(faults []scenarios.TriggeredFault, clients []string) []string {
 	out := []string{}
-	for _, f := range s.TriggeredFaults {
-		if h := hazardOf(f.Fault, s.Clients); !slices.Contains(out, h) {
+	for _, f := range faults {
+		if h := hazardOf(f.Fault, clients); !slices.Contains(out, h) {
 			out = append(out, h)
 		}
 	}
 	if len(out) == 0 {
 		out = append(out, noFault)
 	}
-	return out, nil
+	return out
 }
 
 // row is what the table says of one lock.
@@ -121,9 +134,9 @@ func (r row) causes() (string, error) {
 		if w.Hazard() {
 			continue
 		}
-		columns, err := hazardsOf(w.Schedule)
+		columns, err := columnsOfBug(w)
 		if err != nil {
-			return "", fmt.Errorf("read %s: %w", w.Name, err)
+			return "", err
 		}
 		switch {
 		case slices.Contains(columns, serverClock) && !slices.ContainsFunc(columns, func(c string) bool { return c != serverClock && c != clientStopped }):
@@ -152,9 +165,9 @@ func (r row) causes() (string, error) {
 func (r row) cells() ([]string, error) {
 	bugs, hazardous := map[string][]string{}, map[string]bool{}
 	for _, w := range r.every() {
-		columns, err := hazardsOf(w.Schedule)
+		columns, err := columnsOfBug(w)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", w.Name, err)
+			return nil, err
 		}
 		for _, c := range columns {
 			if w.Hazard() {
