@@ -238,7 +238,12 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 			}
 		}
 		f, how := keptByClock(an, g, best)
-		if s := g.denied(a.Time); s != nil && a.Cause == "" && f == nil {
+		if s := g.denied(a.Time); s == nil || a.Cause != "" || f != nil {
+			// There is no denial, or a better reason.
+		} else if o := g.unsureBefore(s.invT); s.f == fRelease && o != nil {
+			a.Cause = "lost-release"
+			a.Explanation += fmt.Sprintf(", whose renewal at %s has no known outcome, and whose release the lock refused at %s: that may have named what the renewal had changed", format.Instant(o.invT), format.Instant(s.endT))
+		} else {
 			a.Cause = "lost-hold"
 			a.Explanation += fmt.Sprintf("; the lock answered %s at %s that it no longer holds the lock, and yet another client was not granted it", g.process, format.Instant(s.endT))
 		}
@@ -315,6 +320,20 @@ func (g *grant) releaseLost() bool {
 	return r != nil && r.inv >= 0 && g.lost < 0 &&
 		!slices.ContainsFunc(g.lock.released, func(o *op) bool { return o.grant == g && o.typ == tOK }) &&
 		!slices.ContainsFunc(g.lock.denials, func(s *statement) bool { return s.g == g })
+}
+
+// unsureBefore is the latest renewal of g's hold that was asked for before t and has no known outcome; nil for none.
+func (g *grant) unsureBefore(t int64) *op {
+	hold := g.ofHold()
+	if hold.unsure == nil {
+		return nil
+	}
+	for _, o := range slices.Backward(*hold.unsure) {
+		if o.invT < t {
+			return o
+		}
+	}
+	return nil
 }
 
 // denied is the lock's last answer to a release or a renewal of g, by t, that g is over; nil for none. What a library says
