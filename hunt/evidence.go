@@ -32,10 +32,11 @@ func (e *Evidence) exposes(o *Evidence) bool {
 	})
 }
 
-// confirmed is the release or renewal that the anomaly needs, and of which the lock said that its client had held the lock.
+// confirmed is the release or renewal that the anomaly needs, and of which the lock said that its client had held the lock: of a
+// renewal by granting it.
 func (e *Evidence) confirmed(do string) (history.Event, bool) {
 	i := slices.IndexFunc(e.Events, func(r history.Event) bool {
-		return r.F == do && (do == history.Release || do == history.Renew) && r.Type == history.OK && r.Held && slices.Contains(e.Anomaly.Events, r.Index)
+		return r.F == do && (do == history.Release || do == history.Renew) && r.Type == history.OK && (r.Held || do == history.Renew) && slices.Contains(e.Anomaly.Events, r.Index)
 	})
 	if i < 0 {
 		return history.Event{}, false
