@@ -238,14 +238,10 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 			}
 		}
 		f, how := keptByClock(an, g, best)
-		if s := g.denied(a.Time); s == nil || a.Cause != "" || f != nil {
-			// There is no denial, or a better reason.
-		} else if o := g.unsureBefore(s.invT); s.f == fRelease && o != nil {
-			a.Cause = "lost-release"
-			a.Explanation += fmt.Sprintf(", whose renewal at %s has no known outcome, and whose release the lock refused at %s: that may have named what the renewal had changed", format.Instant(o.invT), format.Instant(s.endT))
-		} else {
-			a.Cause = "lost-hold"
-			a.Explanation += fmt.Sprintf("; the lock answered %s at %s that it no longer holds the lock, and yet another client was not granted it", g.process, format.Instant(s.endT))
+		if s := g.denied(a.Time); s != nil && a.Cause == "" && f == nil {
+			cause, how := g.lostBy(s)
+			a.Cause = cause
+			a.Explanation += how
 		}
 		if f != nil {
 			a.Explanation += "; " + how
@@ -320,6 +316,15 @@ func (g *grant) releaseLost() bool {
 	return r != nil && r.inv >= 0 && g.lost < 0 &&
 		!slices.ContainsFunc(g.lock.released, func(o *op) bool { return o.grant == g && o.typ == tOK }) &&
 		!slices.ContainsFunc(g.lock.denials, func(s *statement) bool { return s.g == g })
+}
+
+// lostBy is the cause of a deadlock after the lock refused a request of g's, and how it came about. A release that names a
+// revision is refused after a renewal that changed that one, unknown to its client.
+func (g *grant) lostBy(s *statement) (cause, how string) {
+	if o := g.unsureBefore(s.invT); s.f == fRelease && o != nil {
+		return "lost-release", fmt.Sprintf(", whose renewal at %s has no known outcome, and whose release the lock refused at %s: that may have named what the renewal had changed", format.Instant(o.invT), format.Instant(s.endT))
+	}
+	return "lost-hold", fmt.Sprintf("; the lock answered %s at %s that it no longer holds the lock, and yet another client was not granted it", g.process, format.Instant(s.endT))
 }
 
 // unsureBefore is the latest renewal of g's hold that was asked for before t and has no known outcome; nil for none.

@@ -98,7 +98,7 @@ func causeOfDenial(f verb) string {
 	return "noticed"
 }
 
-// denialWords say that and when the client was told of the loss.
+// denialWords say what denied the grant, and when.
 func (s *statement) denialWords() string {
 	text := "the lock answered %s at %s that it no longer holds the lock"
 	if s.f == fNone {

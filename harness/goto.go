@@ -35,10 +35,15 @@ func (sc *script) goTo(ctx context.Context, clients []string, timeout time.Durat
 	return nil
 }
 
+// connectsLate says that the lock's client may connect at its first request, as programs and libraries do.
+func (sc *script) connectsLate() bool {
+	return sc.lock.ConnectsLate || sc.lock.IsExec() || sc.lock.Library != nil
+}
+
 // warmKey is a key that no other client and no other run asks for (workloads.Command.WarmKey): of a lock whose client may
 // connect at its first request. It is made of what each kind of service takes for a name.
 func (sc *script) warmKey(client, key string) string {
-	if !sc.lock.ConnectsLate && !sc.lock.IsExec() && sc.lock.Library == nil {
+	if !sc.connectsLate() {
 		return ""
 	}
 	return "warm" + strings.ToLower(client) + key

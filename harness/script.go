@@ -98,8 +98,8 @@ func (sc *script) drive(ctx, enough context.Context) (err error) {
 	}
 	// A program says once it is open what it is.
 	sc.runner.Reentrant, sc.runner.Several = sc.lock.Kind == clients.Reentrant, sc.lock.Permits(sc.Extra) > 1
-	if key := sc.keys[0]; sc.alone && sc.warmKey("", key) != "" {
-		if err := sc.goTo(enough, sc.scenario.Clients, 0, func(string) string { return key }); err != nil {
+	if sc.alone && sc.connectsLate() {
+		if err := sc.goTo(enough, sc.scenario.Clients, 0, func(string) string { return sc.keys[0] }); err != nil {
 			return err
 		}
 	}

@@ -14,13 +14,17 @@ func (w *Counterexample) Involved(s *scenarios.Scenario) []scenarios.TriggeredFa
 		return s.TriggeredFaults
 	}
 	of := w.Evidence.Anomaly
-	return slices.DeleteFunc(slices.Clone(s.TriggeredFaults), func(st scenarios.TriggeredFault) bool {
+	parts := slices.DeleteFunc(slices.Clone(s.TriggeredFaults), func(st scenarios.TriggeredFault) bool {
 		name := st.Fault.Word
 		if name == "cut" {
 			name = "partition" // as a history has it
 		}
 		return slices.Contains(of.Bystanders, name) && !slices.Contains(of.Faults, name)
 	})
+	if len(parts) == 0 { // what had a part is none of the schedule's
+		return s.TriggeredFaults
+	}
+	return parts
 }
 
 // silencing are the faults that keep a client from being heard. A reset is none: it ends a connection, which a service

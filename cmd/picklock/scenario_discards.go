@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -47,7 +48,7 @@ func (t *tally) discards() []string {
 	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(t.Reasons[b], t.Reasons[a]) })
 	for i, why := range reasons {
 		if i == shownReasons {
-			return append(out, fmt.Sprintf("and for %d other reasons", len(reasons)-i))
+			return append(out, fmt.Sprintf("and for %d other %s", len(reasons)-i, format.Noun(len(reasons)-i, "reason", "reasons")))
 		}
 		out = append(out, fmt.Sprintf("%d discarded: %s", t.Reasons[why], why))
 	}
@@ -59,5 +60,5 @@ func (t *tally) pointless(lock string) string {
 	if t.Runs > 0 || t.missed == 0 || t.missed < t.Discarded {
 		return ""
 	}
-	return fmt.Sprintf("no run came to that trigger: if the lock was mended so that it cannot, this scenario tests nothing on it any more; search for what else breaks it: picklock hunt --lock %s", lock)
+	return fmt.Sprintf("no run came to that trigger: if the lock was mended so that it cannot, this scenario tests nothing on it any more; search for what else breaks it: picklock hunt --lock %s", format.Shell(lock))
 }

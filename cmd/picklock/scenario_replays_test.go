@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/picklock/picklock/checker"
@@ -51,8 +52,8 @@ func TestDiscards(t *testing.T) {
 	}
 	got := newTally()
 	got.drop(few)
-	if got.pointless("redis") == "" {
-		t.Error("no run came to the trigger, and nothing says so")
+	if text := got.pointless("exec:python3 my lock.py"); !strings.HasSuffix(text, " picklock hunt --lock 'exec:python3 my lock.py'") {
+		t.Errorf("%q", text)
 	}
 	got.drop(busy)
 	got.drop(few)

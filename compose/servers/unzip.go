@@ -22,7 +22,11 @@ func unzip(archive, pattern, to string, mode fs.FileMode) error {
 	}
 	defer z.Close()
 	for _, f := range z.File {
-		if match, err := path.Match(pattern, path.Base(f.Name)); err != nil || !match || f.FileInfo().IsDir() {
+		match, err := path.Match(pattern, path.Base(f.Name))
+		if err != nil {
+			return err
+		}
+		if !match || f.FileInfo().IsDir() {
 			continue
 		}
 		in, err := f.Open()
