@@ -21,7 +21,7 @@ import (
 )
 
 // openWithin is how long a worker may take to open its lock.
-const openWithin = 20 * time.Second
+const openWithin = 50 * time.Second // longer than the worker allows, so that its reason is known
 
 // workers are the clients' processes.
 type workers struct {

@@ -151,7 +151,7 @@ func (t Tables) open(ctx context.Context, cfg Config, former clients.Lock, o *ou
 // openWithin is how long opening a lock may take. openAgain is when a client that is started
 // again tries once more: no event shows when a service is up again.
 const (
-	openWithin = 15 * time.Second
+	openWithin = 45 * time.Second // as long as a program has for it
 	openAgain  = 100 * time.Millisecond
 )
 

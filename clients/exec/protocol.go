@@ -56,8 +56,9 @@ const (
 const (
 	// LongestLine is how many bytes a line that a program writes may have.
 	LongestLine = 64 << 10
-	// OpenWithin is how long a program may take to answer open.
-	OpenWithin = 15 * time.Second
+	// OpenWithin is how long a program may take to answer open. To start a JVM with several clients of a library
+	// takes seconds of a processor's time, of which a busy machine gives it a tenth.
+	OpenWithin = 45 * time.Second
 
 	maxLease = int64(10 * 365 * 24 * time.Hour / time.Millisecond) // in lease_ms
 )
