@@ -221,7 +221,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	return r.discarded()
 }
 
-var errOver = errors.New("the run is over")
+var errOver = errors.New("the run was over")
 
 // discarded says which fault did not take effect as planned.
 func (r *Runner) discarded() error {
@@ -229,6 +229,8 @@ func (r *Runner) discarded() error {
 		switch {
 		case !st.injected:
 			return &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: NeverCame + ": " + st.When.String(), Instead: r.instead(st)}
+		case errors.Is(st.outcome, errOver): // another run may be long enough
+			return &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: st.outcome.Error()}
 		case st.outcome != nil:
 			return &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: st.outcome.Error(), Err: st.outcome}
 		case st.late > 0:

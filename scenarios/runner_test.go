@@ -227,6 +227,8 @@ func TestDiscarded(t *testing.T) {
 		{"too few messages", "clients:\n  A: acquire, release\n" + strike("A's release has sent message 2", "pause: A", ""), func(s *stage, _ *Runner) { s.messages = 1 },
 			`its trigger never came: A.s release has sent message 2 \(it sent 1 and was over\)`, "pause: A", false, false},
 		{"a fault that does not land", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), broken("pause"), "no hands", "pause: A", true, false},
+		{"a fault that takes longer than the rest", "clients:\n  A: acquire, write\n" + strike("A granted", "pause: A", ""), func(s *stage, _ *Runner) { s.hangs = true },
+			"the run was over before fault pause: A had taken effect", "pause: A", false, false},
 		{"messages that cannot be counted", "clients:\n  A: acquire, write\n" + strike("A's write has sent message 1", "pause: A", ""), broken("gate"), "no hands", "pause: A", true, false},
 		{"the second of two", "clients:\n  A: acquire, write\n" + strike("A's write", "cut: A to redis", "0.1 leases") + more("start", "clock: A +5s", ""), broken("clock"), "no hands", "clock: A +5s", true, false},
 		{"a fault that strikes too late", "clients:\n  A: acquire, write\n" + strike("A's write", "pause: A", ""), func(s *stage, _ *Runner) { s.skip = 300 * time.Millisecond },

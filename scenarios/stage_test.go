@@ -35,6 +35,7 @@ type stage struct {
 	unheard  bool                     // an act is over before its gate is known to have shut
 	timed    bool                     // the log says when
 	lands    time.Duration            // how long it takes a fault to land
+	hangs    bool                     // a fault takes until the run is over
 	takes    map[string]time.Duration // how long acts take, by "A write"
 	gates    map[string]*gate         // that are shut, by client
 	perform  sync.WaitGroup
@@ -140,9 +141,13 @@ func (s *stage) Gate(_ context.Context, r GateRequest) (Gate, error) {
 	return g, nil
 }
 
-func (s *stage) Inject(_ context.Context, d FaultRequest) (func(context.Context) error, error) {
+func (s *stage) Inject(ctx context.Context, d FaultRequest) (func(context.Context) error, error) {
 	name := d.Kind + " " + strings.Join(d.Nodes, ",")
 	time.Sleep(s.lands)
+	if s.hangs {
+		<-ctx.Done()
+		return nil, fmt.Errorf("still there: %w", ctx.Err())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := name

@@ -87,6 +87,9 @@ func (r *Runner) inject(ctx context.Context, st *faultState, trigger int64) {
 		// On before it takes effect: a client that dies of it must not look alive.
 		r.turn(func() { st.on, st.begun, st.grants, st.past = true, true, grants, past })
 		err := r.do(ctx, st)
+		if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errOver) {
+			err = fmt.Errorf("%w before fault %s had taken effect", errOver, st.Fault.Text)
+		}
 		st.late = late
 		r.told(st.Line, st.Fault.Text, began, err)
 		over := err != nil || st.Fault.momentary()
