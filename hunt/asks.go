@@ -36,7 +36,7 @@ func (t *Target) Learn(ctx context.Context, p Runner) error {
 		t.Reentrant, t.Shared, t.Downgrades, t.Permits = out.Reentrant, out.Shared, out.Downgrades, out.Permits
 		t.Holds = slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.F == history.Holds && e.Type == history.OK })
 		t.ReleasesTwice = releasesTwice(out.Events)
-		t.Granted = granted(out.Events)
+		t.Granted, t.Ungranted = granted(out.Events), ungranted(out.Events)
 		t.Kept = kept(out.Events, clientNames[2], t.TTL)
 		t.Overstays = t.Kept && unrenewed(out.Events, clientNames[2])
 		if !out.Busy {

@@ -152,6 +152,11 @@ func (h *Search) settle() {
 			d.Implied++
 		default:
 			d.NotReached++
+		}
+		if f.what == notReached || f.what == WasDiscarded || f.what == WasFailed {
+			h.couldRun(p.triggered)
+		}
+		if f.what == notReached {
 			continue
 		}
 		if f.what != "" {
@@ -163,6 +168,14 @@ func (h *Search) settle() {
 		d.Done = d.NotReached == 0 && d.Failed == 0
 	}
 	h.result.Uncovered = listed(why)
+}
+
+// couldRun notes kinds of faults that this machine and the cluster have.
+func (h *Search) couldRun(faults []scenarios.TriggeredFault) {
+	for _, st := range faults {
+		word, _, _ := strings.Cut(st.Fault.Text, ":")
+		h.result.FaultRuns[kindOf(word)] += 0
+	}
 }
 
 // listed are reasons, those of the most schedules first.

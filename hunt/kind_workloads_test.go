@@ -203,6 +203,7 @@ func TestLearn(t *testing.T) {
 		twice       bool
 		granted     time.Duration
 		stays       bool
+		nobody      bool
 	}{
 		"nothing known":             {o: Outcome{}},
 		"reentrant":                 {o: Outcome{Reentrant: true}},
@@ -214,6 +215,9 @@ func TestLearn(t *testing.T) {
 		"granted to one alone":      {o: Outcome{Events: append(granted(0.1), held...)}, holds: true, kept: true},
 		"two of them hold it":       {o: Outcome{Events: granted(0.1, 0.1)}},
 		"no grant came of any kind": {o: Outcome{Events: held}, holds: true},
+		"nobody got it":             {o: Outcome{Events: []history.Event{{F: history.Acquire, Type: history.Invoke}, {F: history.Acquire, Type: history.Fail}}}, nobody: true},
+		"nobody knows who got it":   {o: Outcome{Events: []history.Event{{F: history.Acquire, Type: history.Invoke}, {F: history.Acquire, Type: history.Info}}}, nobody: true},
+		"one got it at last":        {o: Outcome{Events: append([]history.Event{{F: history.Acquire, Type: history.Invoke}, {F: history.Acquire, Type: history.Fail}}, grantedTo("B", 1))}, kept: true},
 		"of C nothing is learnt":    {o: Outcome{Events: []history.Event{grantedTo("C", 0), grantedTo("A", 0.1), grantedTo("B", 1.71)}}, kept: true},
 		"the shorter lease":         {o: Outcome{Events: []history.Event{{F: history.Acquire, Type: history.OK, Lease: 2e9}, {F: history.Acquire, Type: history.OK, Lease: 1e9}}}, granted: time.Second},
 		"kept without a renewal":    {o: Outcome{Events: leased(history.Event{})}, kept: true, granted: time.Second, stays: true},
@@ -232,8 +236,8 @@ func TestLearn(t *testing.T) {
 		if err := on.Learn(t.Context(), declares(tc.o)); err != nil {
 			t.Fatal(err)
 		}
-		if on.Reentrant != tc.o.Reentrant || on.Shared != tc.o.Shared || on.Permits != tc.o.Permits || on.Holds != tc.holds || on.Kept != tc.kept || on.ReleasesTwice != tc.twice || on.Granted != tc.granted || on.Overstays != tc.stays {
-			t.Errorf("%s: reentrant %v, shared %v, %d permits, holds %v, kept %v, releases twice %v, granted %v, overstays %v", name, on.Reentrant, on.Shared, on.Permits, on.Holds, on.Kept, on.ReleasesTwice, on.Granted, on.Overstays)
+		if on.Reentrant != tc.o.Reentrant || on.Shared != tc.o.Shared || on.Permits != tc.o.Permits || on.Holds != tc.holds || on.Kept != tc.kept || on.ReleasesTwice != tc.twice || on.Granted != tc.granted || on.Overstays != tc.stays || on.Ungranted != tc.nobody {
+			t.Errorf("%s: reentrant %v, shared %v, %d permits, holds %v, kept %v, releases twice %v, granted %v, overstays %v, ungranted %v", name, on.Reentrant, on.Shared, on.Permits, on.Holds, on.Kept, on.ReleasesTwice, on.Granted, on.Overstays, on.Ungranted)
 		}
 	}
 }

@@ -82,6 +82,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	if out.Discarded != "" {
 		h.discarded(p, out)
 	} else {
+		h.result.ranWith(p.schedule.TriggeredFaults)
 		for _, st := range p.schedule.TriggeredFaults {
 			h.passed[messagesOf(st.When)] = max(h.passed[messagesOf(st.When)], st.When.N)
 			if h.confirmed[st.Fault.Text] = true; p.workload != "" {

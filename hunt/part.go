@@ -146,6 +146,9 @@ func (h *Search) add(p Portion) {
 	r.Granted += q.Granted
 	r.Guided += q.Guided
 	r.GuidedDiscarded += q.GuidedDiscarded
+	for kind, n := range q.FaultRuns {
+		r.FaultRuns[kind] += n
+	}
 	r.CPU += q.CPU
 	r.Processors = max(r.Processors, q.Processors)
 	r.Starts += q.Starts

@@ -3,9 +3,12 @@ package hunt
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/picklock/picklock/internal/format"
+	"github.com/picklock/picklock/scenarios"
 )
 
 // Result is what a hunt came to; it is what hunt.json holds.
@@ -36,7 +39,9 @@ type Result struct {
 	Depths []Depth `json:"depths"`
 	// Uncovered are the reasons for what was run and proves nothing, and for what was left out.
 	Uncovered []Uncovered `json:"uncovered,omitempty"`
-	Guided    int         `json:"guided"` // schedules beyond the space
+	// FaultRuns are how many runs with each kind of fault went as planned: 0 for one that the search did not come to.
+	FaultRuns map[string]int `json:"fault_runs,omitempty"`
+	Guided    int            `json:"guided"` // schedules beyond the space
 	// GuidedDiscarded are those of them that were discarded.
 	GuidedDiscarded int `json:"guided_discarded,omitempty"`
 	// Regret is how many more of them would have brought something new, had each been made with the
@@ -80,6 +85,8 @@ func (r *Result) Unproved() string {
 			len(r.Uneven), format.Noun(len(r.Uneven), "fault was skipped", "faults were skipped"), r.Uneven[0])
 	case r.Granted == 0 && r.Runs > r.Busy:
 		return "no client got the lock in any schedule"
+	case !r.startTried():
+		return "fewer than half of the schedules without faults ran"
 	case !r.faultsTried():
 		return "no schedule with a fault ran as planned"
 	case 2*r.Failed > r.Runs+r.Failed:
@@ -88,6 +95,43 @@ func (r *Result) Unproved() string {
 		return fmt.Sprintf("%d of %d runs were discarded, %d of them because this machine was too busy", r.Discarded, r.Runs, r.Busy)
 	}
 	return ""
+}
+
+// startTried reports whether as many schedules ran as planned as half of those without a fault, which come first.
+func (r *Result) startTried() bool {
+	there, ran := 0, r.Guided-r.GuidedDiscarded
+	for _, d := range r.Depths {
+		ran += d.Ran
+		if d.Faults == 0 {
+			there += d.Space - d.Infeasible
+		}
+	}
+	return 2*ran >= there
+}
+
+// Untried are the kinds of faults with which no schedule ran as planned, though some could have.
+func (r *Result) Untried() []string {
+	var out []string
+	for kind, runs := range r.FaultRuns {
+		if runs == 0 {
+			out = append(out, kind)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ranWith counts a schedule that ran as planned by the kinds of its faults.
+func (r *Result) ranWith(faults []scenarios.TriggeredFault) {
+	var kinds []string
+	for _, st := range faults {
+		word, _, _ := strings.Cut(st.Fault.Text, ":")
+		kinds = append(kinds, kindOf(word))
+	}
+	slices.Sort(kinds)
+	for _, kind := range slices.Compact(kinds) {
+		r.FaultRuns[kind]++
+	}
 }
 
 // faultsTried reports whether a schedule with a fault ran as planned, if there is one.

@@ -109,7 +109,7 @@ func New(o Options) *Search {
 		infeasible: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string][]Signature{}, confirmed: map[string]bool{}, skipped: map[string]int{},
 		fates: map[string]fate{}, rates: map[string]*Rate{}, missed: map[string]string{}, passed: map[string]int{}, showed: map[string]int{},
 	}
-	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
+	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, FaultRuns: map[string]int{}, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {
 		h.result.Depths = append(h.result.Depths, Depth{Faults: d})
 	}
@@ -152,6 +152,8 @@ func (h *Search) known(p Ran) {
 	}
 	if p.Discarded != "" {
 		h.result.Discarded++
+	} else if s, err := scenarios.Parse("schedule.yaml", []byte(p.Schedule)); err == nil { // else written by another version
+		h.result.ranWith(s.TriggeredFaults)
 	}
 	h.played[p.Schedule] = true
 	if p.Guided {
@@ -244,37 +246,6 @@ var (
 	errTime  = errors.New("the time is over")
 	errFound = errors.New("found")
 )
-
-// Probe runs the target's first workload, without a fault, some times with every runner,
-// and says which part of the runs this machine was too busy for.
-func (t Target) Probe(ctx context.Context, runners []Runner) (busy float64, err error) {
-	const times = 3
-	s := t.schedule(workloads(t)[0])
-	type probed struct {
-		busy bool
-		err  error
-	}
-	over := make(chan probed, len(runners))
-	for _, p := range runners {
-		go func() {
-			for range times {
-				out, err := p.Run(ctx, s)
-				over <- probed{out != nil && out.Busy, err}
-			}
-		}()
-	}
-	n := 0
-	for range times * len(runners) {
-		p := <-over
-		if p.busy {
-			n++
-		}
-		if p.err != nil && (err == nil || errors.Is(p.err, ErrUnusable)) {
-			err = p.err
-		}
-	}
-	return float64(n) / float64(times*len(runners)), err
-}
 
 // work runs with one runner until there is nothing more to run.
 func (h *Search) work(ctx context.Context, p Runner) error {

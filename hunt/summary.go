@@ -30,7 +30,11 @@ func (r *Result) Summary() string {
 	if why := r.Unproved(); why != "" {
 		word = verdict.Unknown.Word() + ": " + why + "; "
 	}
-	return word + "no counterexample in " + r.Covered()
+	word += "no counterexample in " + r.Covered()
+	if untried := r.Untried(); len(untried) > 0 && len(untried) < len(r.FaultRuns) { // else the counts say it
+		word += "; not tried: " + format.And(untried)
+	}
+	return word
 }
 
 // Covered says of how many schedules how many were run as planned, by the number of faults.

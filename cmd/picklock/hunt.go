@@ -54,7 +54,7 @@ replays.
 
 A hunt that finds nothing prints its coverage. That is no proof of safety.
 
-Exit codes: 0 no counterexample, 1 a counterexample, 2 too many runs were discarded, 254
+Exit codes: 0 no counterexample, 1 a counterexample, 2 too little ran as planned, 254
 unusable arguments, 255 picklock itself failed.`,
 		Example: `  picklock hunt --lock redis
   picklock hunt --lock etcd --fencing read-write --duration 5m

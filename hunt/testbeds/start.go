@@ -109,6 +109,10 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 			before = pool.n
 			continue
 		}
+		if target.Ungranted {
+			say(ungranted(info))
+			return pool, runners, target, nil
+		}
 		busy, err := target.Probe(ctx, runners[:min(n, o.apart(target))])
 		if err != nil {
 			return nil, nil, target, errors.Join(err, pool.Close())
@@ -122,6 +126,15 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 		}
 		before = pool.n
 	}
+}
+
+// ungranted says what may be wrong with a lock that no client got although no fault was on.
+func ungranted(info clients.Info) string {
+	text := "no client got the lock while no fault was on"
+	if info.IsExec() {
+		text += ": picklock lock check may say why"
+	}
+	return text
 }
 
 // anew ends a pool, and makes the target for one with another lease, of which as many clients hold the lock as was learnt.
@@ -164,7 +177,7 @@ func (o *Options) take(target *hunt.Target, learnt hunt.Target, opened bool) (ag
 	}
 	target.Kept = learnt.Kept && o.Learn == Everything
 	target.ReleasesTwice = learnt.ReleasesTwice && o.Learn == Everything
-	target.Granted, target.Overstays = learnt.Granted, learnt.Overstays
+	target.Granted, target.Overstays, target.Ungranted = learnt.Granted, learnt.Overstays, learnt.Ungranted
 	return !slices.Equal(had.ClientNames(), target.ClientNames())
 }
 
