@@ -262,3 +262,17 @@ func TestUncovered(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Of many faults that had no part, a few are named.
+func TestSome(t *testing.T) {
+	for want, faults := range map[string][]string{
+		"a":                    {"a"},
+		"a, b, c and d":        {"a", "b", "c", "d"}, // one is no "others"
+		"a, b, c and 2 others": {"a", "b", "c", "d", "e"},
+	} {
+		kept := slices.Clone(faults)
+		if got := some(faults); got != want || !slices.Equal(faults, kept) {
+			t.Errorf("%q, want %q; %q", got, want, faults)
+		}
+	}
+}
