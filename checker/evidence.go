@@ -84,7 +84,7 @@ func besideWords(words []string, n int) string {
 
 // asSuspect is a part as a verdict has it.
 func (p *part) asSuspect() *Suspect {
-	s := &Suspect{Fault: p.name, Nodes: p.nodes, On: p.side, Begin: p.begin, End: p.end}
+	s := &Suspect{Fault: p.name, Nodes: p.nodes, On: p.side, Begin: p.begin, End: p.end, Earlier: p.earlier}
 	if n := len(s.Nodes) - maxNodes; n > 0 {
 		s.Nodes, s.More = s.Nodes[:maxNodes], n
 	}

@@ -38,8 +38,9 @@ type part struct {
 	// between: no lease ends early by that which begins and ends by this one clock. One that is known to be fast enough
 	// to have ended this lease is none of them.
 	standing bool
-	// before: the server had failed before the grant was asked for, and was back when it was answered, so that it did
-	// not lose this one.
+	// earlier: the server had failed before the service's last word on the grant, so that it did not lose this one.
+	earlier bool
+	// before: and it was back when the grant was answered.
 	before bool
 }
 
@@ -93,10 +94,11 @@ func (s *stake) touches(f *fault) (part, bool) {
 		return part{fault: f, side: verdict.OnMachine}, f.overlaps(s.all())
 	}
 	if s.service.to > s.service.from && f.onServers() && f.overlaps(s.service) {
+		earlier := f.begin < s.service.from && f.losesState()
 		return part{
 			fault: f, side: verdict.OnServer,
 			standing: f.begin < s.service.from && f.end > s.service.to && !f.clock.ends(s.left, s.lease),
-			before:   f.begin < s.service.from && f.end <= s.answered && f.losesState(),
+			earlier:  earlier, before: earlier && f.end <= s.answered,
 		}, true
 	}
 	for _, p := range s.parties {

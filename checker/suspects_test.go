@@ -312,3 +312,25 @@ func TestSuspectsByChanceOfAClock(t *testing.T) {
 		}
 	}
 }
+
+// A server that had failed before the lease was granted, or last renewed, cannot have forgotten that.
+func TestSuspectThatFailedEarlier(t *testing.T) {
+	const early = "0.10-0.11 c1 acquire c1.1 lease=1\n0.30-0.40 c2 acquire c2.1 lease=1\n"
+	for _, c := range []struct {
+		text    string
+		earlier bool
+	}{
+		{"0.20-0.25 nemesis kill s1", false},
+		{"0.105-0.15 nemesis kill s1", false},
+		{"0.09-0.15 nemesis kill s1", true},
+		{"0.09-0.107 nemesis powerloss s1", true},
+		{"0.20-0.28 nemesis kill s1\n0.22-0.23 c1 renew c1.1 lease=1", true},
+		{"0.24-0.28 nemesis kill s1\n0.22-0.23 c1 renew c1.1 lease=1", false},
+		{"0.09-0.15 nemesis clock s1", false},
+	} {
+		list := named(Check(script(t, early+c.text)), "granted-early")
+		if len(list) != 1 || list[0].Suspect == nil || list[0].Suspect.Earlier != c.earlier {
+			t.Errorf("%s: %+v", c.text, list)
+		}
+	}
+}

@@ -105,6 +105,8 @@ var advices = []advice{
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "freed-more", nil, "a release freed more of the lock than its client gave back: an inner entry, a reader's share or a permit that it no longer had freed what others still held",
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
+	{"granted-early", "granted-early", cameBack, "a server that had failed before the lease was granted or renewed came back without knowing of it",
+		"grant with a majority of all servers, those that are down included; one that comes back learns first what the others granted", "guides/mitigations.md#lost-grants"},
 	{"granted-early", "granted-early", struck(failed), "the service forgot a grant when its server failed",
 		"use a service that has a grant on a majority's disks before it answers, or fence the resource", "guides/mitigations.md#lost-grants"},
 	{"granted-early", "granted-early", struck(promoted), "the server that took over did not know of a grant",
@@ -320,6 +322,12 @@ func struck(k kinds) func(seen) (string, bool) {
 		base, _, _ := strings.Cut(suspect.Fault, ":")
 		return "", ok && (names == nil || slices.Contains(names, base))
 	}
+}
+
+// cameBack fits if the server that is suspected had failed before the lease was granted.
+func cameBack(s seen) (string, bool) {
+	figure, ok := struck(failed)(s)
+	return figure, ok && s.suspect().Earlier
 }
 
 // ofFault says that the advice is on the fault that is suspected, not on the lock that did

@@ -136,6 +136,7 @@ func TestAdviceFits(t *testing.T) {
 		{"a clock of a client", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("clock", verdict.OnClient)), "by a client's clock", "internals/clock.md", false},
 		{"a failover", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("failover", verdict.OnServer)), "that took over did not know", "lost-grants", false},
 		{"a kill", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("kill", verdict.OnServer)), "forgot a grant when its server failed", "lost-grants", false},
+		{"a kill before the lease was granted", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), &verdict.Suspect{Fault: "kill", Nodes: []string{"n"}, On: verdict.OnServer, Earlier: true}), "came back without knowing of it", "lost-grants", false},
 		{"a loss of power", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("powerloss", verdict.OnServer)), "forgot a grant when its server failed", "lost-grants", false},
 		{"a cut between servers", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("partition", verdict.OnServer)), "may have forgotten", "lost-grants", false},
 		{"a refusal of a server", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("refuse", verdict.OnServer)), "took an error of the service for the lock", "errors", false},

@@ -12,6 +12,9 @@ type Suspect struct {
 	On    Side     `json:"on"`             // where it mattered
 	Begin int64    `json:"begin"`          // ns since the run's start
 	End   int64    `json:"end"`            // ns; the history's end where it was never healed
+	// Earlier says that a server had failed before the grant, or its last renewal: it did not forget that, but may have
+	// come back without knowing of it.
+	Earlier bool `json:"earlier,omitempty"`
 }
 
 // Side is where a fault mattered.
