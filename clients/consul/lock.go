@@ -216,6 +216,8 @@ func (l *consulLock) Release(ctx context.Context, g clients.Grant) error {
 	defer l.leave(ref.transport)
 	err := l.call(ctx, ref.lock.Unlock)
 	switch held, answered := ref.transport.releasedHeld(); {
+	case errors.Is(err, api.ErrLockNotHeld): // the module has given it back before, and asks nothing
+		return fmt.Errorf("consul: release %s: %w: %w", g.Key, clients.ErrNotHeld, err)
 	case err != nil:
 		return fmt.Errorf("consul: release %s: %w: %w", g.Key, clients.ErrUnknown, err)
 	case !answered:

@@ -104,7 +104,12 @@ func wrongFlag(c *cobra.Command, err error) error {
 				names = append(names, "--"+f.Name)
 			}
 		})
-		err = fmt.Errorf("%w%s", err, suggest.Word("--"+missing.GetSpecifiedName(), names))
+		_, argument, _ := strings.Cut(c.Use, " ")
+		if strings.HasPrefix(c.CommandPath(), "picklock lock ") && strings.Contains(argument, "NAME") && missing.GetSpecifiedName() == "lock" { // a flag of other commands
+			err = fmt.Errorf("%w: the lock is an argument here: %s %s", err, c.CommandPath(), argument)
+		} else {
+			err = fmt.Errorf("%w%s", err, suggest.Word("--"+missing.GetSpecifiedName(), names))
+		}
 	}
 	var wrong *pflag.InvalidValueError
 	if errors.As(err, &wrong) && wrong.GetFlag() != nil {
