@@ -144,19 +144,17 @@ func (h *Search) settle() {
 			d.Ran++
 		case WasDiscarded:
 			d.Discarded++
+			h.result.couldRun(p.triggered)
 		case WasFailed:
 			d.Failed++
+			h.result.couldRun(p.triggered)
 		case WasInfeasible:
 			d.Infeasible++
 		case WasImplied:
 			d.Implied++
 		default:
 			d.NotReached++
-		}
-		if f.what == notReached || f.what == WasDiscarded || f.what == WasFailed {
-			h.couldRun(p.triggered)
-		}
-		if f.what == notReached {
+			h.result.couldRun(p.triggered)
 			continue
 		}
 		if f.what != "" {
@@ -168,14 +166,6 @@ func (h *Search) settle() {
 		d.Done = d.NotReached == 0 && d.Failed == 0
 	}
 	h.result.Uncovered = listed(why)
-}
-
-// couldRun notes kinds of faults that this machine and the cluster have.
-func (h *Search) couldRun(faults []scenarios.TriggeredFault) {
-	for _, st := range faults {
-		word, _, _ := strings.Cut(st.Fault.Text, ":")
-		h.result.FaultRuns[kindOf(word)] += 0
-	}
 }
 
 // listed are reasons, those of the most schedules first.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/picklock/picklock/internal/format"
@@ -121,17 +120,28 @@ func (r *Result) Untried() []string {
 	return out
 }
 
-// ranWith counts a schedule that ran as planned by the kinds of its faults.
+// ranWith counts a run that went as planned by the kinds of its faults.
 func (r *Result) ranWith(faults []scenarios.TriggeredFault) {
-	var kinds []string
-	for _, st := range faults {
-		word, _, _ := strings.Cut(st.Fault.Text, ":")
-		kinds = append(kinds, kindOf(word))
-	}
-	slices.Sort(kinds)
-	for _, kind := range slices.Compact(kinds) {
+	for _, kind := range kindsOf(faults) {
 		r.FaultRuns[kind]++
 	}
+}
+
+// couldRun notes kinds of faults that this machine and the cluster have.
+func (r *Result) couldRun(faults []scenarios.TriggeredFault) {
+	for _, kind := range kindsOf(faults) {
+		r.FaultRuns[kind] += 0
+	}
+}
+
+// kindsOf are the kinds of faults, each once.
+func kindsOf(faults []scenarios.TriggeredFault) []string {
+	var kinds []string
+	for _, st := range faults {
+		kinds = append(kinds, kindOf(st.Fault.Word))
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }
 
 // faultsTried reports whether a schedule with a fault ran as planned, if there is one.

@@ -69,7 +69,7 @@ func TestLonger(t *testing.T) {
 func TestTake(t *testing.T) {
 	known := hunt.Target{Lock: "x", TTL: time.Second, Servers: []string{"s"}}
 	learnt := known
-	learnt.Kept, learnt.Holds, learnt.Permits = true, true, 3
+	learnt.Kept, learnt.Holds, learnt.Permits, learnt.Ungranted = true, true, 3, true
 	for name, tc := range map[string]struct {
 		learn                     Learning
 		opened, kept, holds, more bool
@@ -83,7 +83,7 @@ func TestTake(t *testing.T) {
 	} {
 		got := known
 		o := Options{Learn: tc.learn}
-		if again := o.take(&got, learnt, tc.opened); again != tc.more || got.Kept != tc.kept || got.Holds != tc.holds || (got.Permits == 3) != tc.more {
+		if again := o.take(&got, learnt, tc.opened); again != tc.more || got.Kept != tc.kept || got.Holds != tc.holds || (got.Permits == 3) != tc.more || !got.Ungranted {
 			t.Errorf("%s: %+v, again %v", name, got, again)
 		}
 		if same := got.Size(1) == known.Size(1); tc.learn == Nothing && !same {
