@@ -64,7 +64,6 @@ func (an *analysis) verdict(ctx context.Context) Verdict {
 		}
 		v.Properties[j.name] = p
 	}
-	checkTogether(an, &v)
 	if !an.opt.SkipCrossCheck {
 		crossCheck(ctx, an, &v)
 	}

@@ -18,14 +18,11 @@ func findFalseRejections(an *analysis) []Anomaly {
 	if an.log == nil || an.opt.widened { // who was the rightful holder, only the order of nearby events says
 		return nil
 	}
-	broken := map[string]bool{}
-	for _, e := range an.overlaps.early {
-		broken[e.newer.lock.name] = true
-	}
+	broken := an.overlaps.locks()
 	around := map[string]*candidates{}
 	var out []Anomaly
 	for e := range inTime(an.limit, an.log.refused) {
-		if !e.known() || e.op.typ != tFail || broken[e.key()] {
+		if !e.known() || e.op.typ != tFail || broken[e.g.lock] {
 			continue
 		}
 		g, o := e.g, e.op

@@ -2,10 +2,7 @@ package checker
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-
-	"github.com/picklock/picklock/internal/format"
 )
 
 // Exclusion and tokens can hold each for itself and not together: some order of the grants
@@ -13,22 +10,46 @@ import (
 // leave one order only, so that the earliest times at which each grant can begin and end
 // follow from it.
 
-// jointBreak finds two grants of a mutex of which the one with the greater token was granted
-// for certain before the other can have ended; nil, nil where there are none. Grants without
-// a token are left out: they can only make an order harder to find.
-func jointBreak(grants []*grant) (earlier, later *grant) {
+// jointBreaks returns pairs of grants of a mutex of which the one with the greater token, here the older, was granted
+// for certain before the other can have ended. There is one for each grant of a greater token than such a one. Grants
+// without a token are left out: they can only make an order harder to find.
+func jointBreaks(grants []*grant) []grantPair {
+	var out []grantPair
 	var last *grant // of those before, the one that ends last
 	until := int64(-1)
 	for _, g := range byToken(grants) {
 		if last != nil && until > g.okT {
-			return last, g
+			out = append(out, grantPair{older: g, newer: last})
 		}
 		// It begins once the others have ended, and not before it can have been given.
 		if ends := max(g.lo, g.heldTo()); ends > until {
 			until, last = ends, g
 		}
 	}
-	return nil, nil
+	return out
+}
+
+// findJoint looks for joint breaks of the locks whose tokens and exclusion hold each for itself.
+func (t *tokens) findJoint(locks []*lock, o *overlaps) {
+	broken := o.locks()
+	for _, k := range locks {
+		if !k.mutex() || t.unsound(k) || broken[k] {
+			continue
+		}
+		if found := jointBreaks(k.grants); len(found) > 0 {
+			t.joint[k] = found
+		}
+	}
+}
+
+// orRegressed says that only the tokens make old the older of two grants: it was in force longer than the other can have
+// taken to be granted. Where the lock's exclusion is broken elsewhere, that may be so here, or the tokens are wrong.
+func orRegressed(old, young *grant) bool {
+	if old.token == 0 || young.token == 0 || old.okT <= young.okT || old.heldTo() <= young.okT {
+		return false
+	}
+	_, both := old.bothAlive(young)
+	return !both
 }
 
 // byToken orders the grants that have a token by it.
@@ -36,27 +57,4 @@ func byToken(grants []*grant) []*grant {
 	out := slices.DeleteFunc(slices.Clone(grants), func(g *grant) bool { return g.token <= 0 })
 	slices.SortStableFunc(out, func(a, b *grant) int { return cmp.Compare(a.token, b.token) })
 	return out
-}
-
-// checkTogether withdraws the verdict on tokens where they and exclusion hold only one
-// without the other. Which of the two is broken, nobody can say.
-func checkTogether(an *analysis, v *Verdict) {
-	e, t := v.Properties[Exclusion], v.Properties[Tokens]
-	if e.Valid != True || t.Valid != True {
-		return
-	}
-	for _, k := range an.locks {
-		if !k.mutex() {
-			continue
-		}
-		a, b := jointBreak(k.grants)
-		if a == nil {
-			continue
-		}
-		t.Valid = Unknown
-		t.Why = fmt.Sprintf("no order of the grants of %s keeps them apart and lets their tokens rise too: %s of %s (token %d) cannot have ended before %s, and %s of %s (token %d) was granted by %s. Exclusion or tokens is broken, and nothing says which",
-			k.name, a.id, a.process, a.token, format.Instant(max(a.lo, a.heldTo())), b.id, b.process, b.token, format.Instant(b.okT))
-		v.Properties[Tokens] = t
-		return
-	}
 }

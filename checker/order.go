@@ -9,10 +9,11 @@ import (
 type tokens struct {
 	regressed, reused map[*lock][]grantPair // see regressions and reuses; only where there are any
 	doubted           map[*lock]bool        // they may contradict it, within the skew of the clocks
+	joint             map[*lock][]grantPair // see jointBreaks; only where there are any
 }
 
 func newTokens(locks []*lock) tokens {
-	t := tokens{map[*lock][]grantPair{}, map[*lock][]grantPair{}, nil}
+	t := tokens{regressed: map[*lock][]grantPair{}, reused: map[*lock][]grantPair{}, joint: map[*lock][]grantPair{}}
 	for _, k := range locks {
 		if found := regressions(k.grants); len(found) > 0 {
 			t.regressed[k] = found
@@ -27,7 +28,7 @@ func newTokens(locks []*lock) tokens {
 // unsound says that the lock's tokens contradict the order of its grants, so that they
 // cannot order anything else.
 func (t *tokens) unsound(k *lock) bool {
-	return len(t.regressed[k]) > 0 || len(t.reused[k]) > 0 || t.doubted[k]
+	return len(t.regressed[k]) > 0 || len(t.reused[k]) > 0 || len(t.joint[k]) > 0 || t.doubted[k]
 }
 
 // order says whether the tokens of two grants order them.

@@ -37,6 +37,18 @@ func (o *overlaps) wrongGrants() map[*grant]bool {
 	return out
 }
 
+// locks is the set of the locks that were granted while another grant was in force.
+func (o *overlaps) locks() map[*lock]bool {
+	out := map[*lock]bool{}
+	for _, e := range o.early {
+		out[e.newer.lock] = true
+	}
+	for _, d := range o.doubles {
+		out[d.newer.lock] = true
+	}
+	return out
+}
+
 // doublePair is a grant that came while others held the lock, and nothing excuses it.
 type doublePair struct {
 	newer *grant

@@ -123,7 +123,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 		}
 		t := touch{e.g, e.op, e, e.t}
 		if e.writes() {
-			if newer, ok := seen.than(e.g); ok && !together(newer.g, e.g) {
+			if newer, ok := seen.than(e.g); ok && !together(newer.g, e.g) && !orRegressed(e.g, newer.g) {
 				out = append(out, staleWrite(an, t, newer))
 			} else if own := first[e.g.n]; own != nil {
 				others := all
@@ -179,7 +179,7 @@ func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 		if o.f == fRead {
 			continue
 		}
-		if newer, ok := seen.than(o.grant.ofHold()); ok && !together(newer.g, o.grant.ofHold()) {
+		if newer, ok := seen.than(o.grant.ofHold()); ok && !together(newer.g, o.grant.ofHold()) && !orRegressed(o.grant.ofHold(), newer.g) {
 			out = append(out, staleWrite(an, touch{o.grant.ofHold(), o, nil, o.endT}, newer))
 		}
 	}

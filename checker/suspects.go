@@ -298,7 +298,7 @@ func newSuspects(an *analysis) suspects {
 		}
 	}
 	for _, k := range an.locks {
-		for _, list := range [][]grantPair{an.tokens.regressed[k], an.tokens.reused[k]} {
+		for _, list := range [][]grantPair{an.tokens.regressed[k], an.tokens.reused[k], an.tokens.joint[k]} {
 			for _, p := range list {
 				tokens = append(tokens, meeting{[]*grant{p.older}, p.newer, p.newer.okT})
 			}

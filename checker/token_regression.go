@@ -26,6 +26,31 @@ func findTokenRegression(an *analysis) []Anomaly {
 			}
 			out = append(out, an.evidence.finish(a, p.older.okT, blamed, p.older.process, p.newer.process))
 		}
+		out = append(out, an.jointRegressions(k)...)
+	}
+	return out
+}
+
+// jointRegressions accuses the tokens of what they and exclusion break together. The weaker accusation of the two is
+// made, and says that it may be the other.
+func (an *analysis) jointRegressions(k *lock) []Anomaly {
+	var out []Anomaly
+	for p := range inTime(an.limit, an.tokens.joint[k]) {
+		until := max(p.newer.lo, p.newer.heldTo())
+		blamed := an.suspects.tokens[p.newer]
+		refs := append(p.newer.evidenceAt(p.newer.okT), p.older.ok, p.newer.ok, p.older.lost)
+		if r := p.older.release; r != nil {
+			refs = append(refs, r.inv)
+		}
+		a := Anomaly{
+			Cause: "or-overlap",
+			Key:   k.name, Time: max(p.older.okT, p.newer.okT),
+			Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(refs...),
+			Sizes: map[string]int64{"overlap": until - p.older.okT},
+			Explanation: fmt.Sprintf("%s was granted token %d by %s, and %s token %d, whose hold cannot have ended before %s: %s was granted the lock later with the smaller token, or both held it at once",
+				p.older.process, p.older.token, format.Instant(p.older.okT), p.newer.process, p.newer.token, format.Instant(until), p.newer.process),
+		}
+		out = append(out, an.evidence.finish(a, p.older.okT, blamed, p.older.process, p.newer.process))
 	}
 	return out
 }

@@ -68,7 +68,7 @@ func TestWhy(t *testing.T) {
 			"3 grants, 2 contested: 2 grants made while another client held the lock, which nothing excuses"},
 		{"two at once, and one early", "0.1-0.2 c1 acquire c1.1\n0.3-0.4 c2 acquire c2.1 lease=1\n0.5-0.6 c3 acquire c3.1 lease=1", Exclusion,
 			"3 grants, 2 contested: 1 grant made while another client held the lock, which nothing excuses; 1 grant made while another lease certainly had time left"},
-		{"one token", "0.1-0.2 c1 acquire c1.1 token=1 lease=1\n0.15-0.3 c2 acquire c2.1 token=2 since=0.1 lease=0.1", Tokens,
+		{"one token", "0.1-0.2 c1 acquire c1.1 token=2 lease=1\n0.15-0.3 c2 acquire c2.1 token=1 since=0.1 lease=0.1", Tokens,
 			"no two grants of one lock came for certain one after the other, so that no two tokens could be compared"},
 		{"one grant writes", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c1 write c1.1 value=a @0.35", Register,
 			"the register was only ever used under one grant, so that no other could spoil it"},

@@ -83,6 +83,8 @@ var advices = []advice{
 	{"token-regression", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},
 	{"token-regression", "went-back", nil, "the counter of the tokens went back: it expired, or was deleted or lost",
 		"keep the counter for good, apart from the lock's key, which expires and is deleted", "guides/mitigations.md#tokens"},
+	{"token-regression", "or-overlap", nil, "tokens and grants contradict each other: the tokens do not follow the order of the grants, or two clients held the lock at once",
+		"let one order decide both: grant the lock in the order of the tokens, or draw the token in the step that grants it", "guides/mitigations.md#tokens"},
 	{"token-regression", "", nil, "the token is not drawn in the order of the grants, but before the lock is won or after it; or the counter went back; or a late answer was taken for it",
 		"draw it in the same step that takes the lock, from a counter that nothing deletes, and close a connection on which an answer is missing", "guides/mitigations.md#tokens"},
 	{"token-reuse", "", struck(failed), "the service forgot its grants and the counter of the tokens when its server failed",

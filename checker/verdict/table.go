@@ -138,7 +138,7 @@ var table = []AnomalyInfo{
 		Causes: []Cause{outlived, letEnd, unreported, whileLeased, neverHeld, unsaid}},
 	{Name: "token-regression", Property: Tokens, Depth: 4, SkewInvariant: true,
 		Doc:    "a later grant carries a smaller token than an earlier one",
-		Causes: []Cause{counterBack}},
+		Causes: []Cause{counterBack, {Name: "or-overlap", Says: "a later grant carries the smaller token, or two clients held the lock at once", Bug: true, Precise: true}}},
 	{Name: "token-reuse", Property: Tokens, Depth: 5,
 		Doc:    "two grants carry the same token",
 		Causes: []Cause{counterBack}, From: []Origin{{SameNewest, []string{"token-regression"}}}},
