@@ -283,7 +283,7 @@ func (h *Search) withoutAct(ctx context.Context, p Runner, s *scenarios.Scenario
 	}
 	for enough := w.telling(); w.open(*a) && a.Without.Discarded < enough && ctx.Err() == nil; {
 		out, err := p.Run(ctx, c)
-		hit := err == nil && slices.ContainsFunc(h.o.signatures(out.Verdict, c), func(o Signature) bool { return o.root() == w.root() })
+		hit := err == nil && slices.ContainsFunc(h.o.signatures(out.Verdict, c), w.loosely().is)
 		// A fault that only this act's messages meet takes no effect without it.
 		if err != nil || out.Busy || !hit && out.Discarded != "" && !slices.Contains(moved, out.FailedFault) {
 			a.Without.Discarded++

@@ -4,7 +4,9 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 
+	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -25,7 +27,7 @@ func (h *Search) byChance() {
 			return false
 		}
 		i := slices.IndexFunc(all, func(o *Counterexample) bool {
-			return o.Faults == 0 && len(o.Kinds) == 0 && (o.root() == w.root() && !w.Hazard() || w.Hazard() && o.overlaps())
+			return o.Faults == 0 && len(o.Kinds) == 0 && (o.alike() == w.alike() && !w.Hazard() || w.Hazard() && o.overlaps())
 		})
 		if i < 0 || !h.perhapsChance(w) {
 			return false
@@ -78,7 +80,50 @@ func (h *Search) seekFaultless(ctx context.Context, p *team, o FinishOptions) {
 	}
 }
 
-// perhapsFaultless are counterexamples, one of each anomaly and cause, beside which are others with other faults, and none
+// faultlessRuns is how often a counterexample's program is run without its faults, to see whether they matter.
+const faultlessRuns = 12
+
+// withoutFaults runs the program of each counterexample with faults without them, if there is one alike that needs none: a
+// program in which the lock breaks more often than in others breaks it as often beside each fault.
+func (h *Search) withoutFaults(ctx context.Context, p *team, o FinishOptions) {
+	if o.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Time/5)
+		defer cancel()
+	}
+	list := h.besideFaultless()
+	if len(list) > 0 {
+		o.tell("run the programs of %d %s without their faults", len(list), format.Noun(len(list), "counterexample", "counterexamples"))
+	}
+	var each sync.WaitGroup
+	for _, w := range list {
+		s, err := w.scenario()
+		if err != nil {
+			continue
+		}
+		s = clone(s)
+		s.TriggeredFaults, s.Expect = nil, nil
+		if s = h.mutator.whole(s); s == nil {
+			continue
+		}
+		each.Go(func() { w.faultless = h.rate(ctx, p, s, w.loosely(), faultlessRuns) })
+	}
+	each.Wait()
+}
+
+// besideFaultless are the counterexamples with faults beside one that is alike and needs none, if they came more often than
+// that comes in whatever schedule.
+func (h *Search) besideFaultless() []*Counterexample {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(h.counterexamples), func(w *Counterexample) bool {
+		return w.Faults == 0 || w.Hazard() || h.perhapsChance(w) || !slices.ContainsFunc(h.counterexamples, func(o *Counterexample) bool {
+			return o.Faults == 0 && len(o.Kinds) == 0 && o.alike() == w.alike()
+		})
+	})
+}
+
+// perhapsFaultless are counterexamples, one of those that are alike, beside which are others with other faults, and none
 // without; and none came more often than by chance.
 func (h *Search) perhapsFaultless() []*Counterexample {
 	h.mu.Lock()
@@ -87,10 +132,10 @@ func (h *Search) perhapsFaultless() []*Counterexample {
 	var roots []string
 	of := map[string][]*Counterexample{}
 	for _, w := range h.counterexamples {
-		if !slices.Contains(roots, w.root()) {
-			roots = append(roots, w.root())
+		if !slices.Contains(roots, w.alike()) {
+			roots = append(roots, w.alike())
 		}
-		of[w.root()] = append(of[w.root()], w)
+		of[w.alike()] = append(of[w.alike()], w)
 	}
 	var out []*Counterexample
 	for _, r := range roots {
@@ -119,7 +164,7 @@ func (h *Search) showFaultless(ctx context.Context, p *team, s *scenarios.Scenar
 				continue
 			}
 			for _, sig := range h.o.signatures(out.Verdict, s) {
-				if sig.root() == w.root() {
+				if w.loosely().is(sig) {
 					h.confirm(ctx, p, point{schedule: s}, sig, out, "")
 					return
 				}
@@ -131,13 +176,13 @@ func (h *Search) showFaultless(ctx context.Context, p *team, s *scenarios.Scenar
 // perhapsChance says that a counterexample came no more often than what it shows comes in whatever schedule.
 func (h *Search) perhapsChance(w *Counterexample) bool {
 	// Of several schedules the one is kept that shows it most often.
-	return float64(w.others+1)*w.Search.beyond(h.usual(w)) >= mayBeChance
+	return float64(w.others+1)*w.Search.beyond(max(h.usual(w), w.faultless.hitRate())) >= mayBeChance
 }
 
 // usual is in which part of all other schedules the search saw what a counterexample shows.
 func (h *Search) usual(w *Counterexample) float64 {
 	// Without its own. What another part of the hunt has found, this one may never have seen.
-	r := Rate{Hits: max(0, h.showed[w.root()]-1), Runs: h.judged - 1}
+	r := Rate{Hits: max(0, h.showed[w.alike()]-1), Runs: h.judged - 1}
 	return r.hitRate()
 }
 

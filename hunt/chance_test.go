@@ -97,6 +97,39 @@ func TestSeekFaultless(t *testing.T) {
 	}
 }
 
+// TestWithoutFaults: a program in which the lock breaks more often than in others breaks it as often beside a fault, whatever
+// the record makes of it. What only the fault makes frequent stays, and so does another anomaly.
+func TestWithoutFaults(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		every int // without a fault the lock breaks in one of so many runs
+		other string
+		want  int
+	}{
+		{"as often", 1, "double-grant", 1},
+		{"seldom", 12, "double-grant", 2},
+		{"another anomaly", 1, "deadlock", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 0
+			m := &model{bugs: []bug{{"granted-early", "granted-early", func(s *scenarios.Scenario) bool { n++; return len(s.TriggeredFaults) == 0 && n%c.every == 0 }}}}
+			h := New(Options{Target: target(1, 1, "kill")})
+			defer h.stop()
+			h.judged, h.showed = 400, map[string]int{"exclusion": 20, "deadlock|": 20}
+			always := Rate{Hits: 4, Runs: 4}
+			h.counterexamples = []*Counterexample{
+				{Signature: Signature{Anomaly: "granted-early", Cause: "granted-early"}, Schedule: string(parsed(t, "  []\n").Write()), Search: always},
+				{Signature: Signature{Anomaly: c.other, Kinds: []string{"a crash of a client"}}, Faults: 1, Search: always,
+					Schedule: string(parsed(t, "  - when: before A's write\n    kill: A\n").Write())},
+			}
+			h.withoutFaults(t.Context(), newTeam([]Runner{m}), FinishOptions{})
+			if h.byChance(); len(h.counterexamples) != c.want {
+				t.Errorf("%v are left", h.counterexamples)
+			}
+		})
+	}
+}
+
 // The run in which it was found says nothing; the others are compared with the binomial distribution.
 func TestBeyond(t *testing.T) {
 	for _, c := range []struct {

@@ -34,10 +34,20 @@ func (h *Search) group() {
 // heads says that of two counterexamples of one bug this one stands for both, though it comes after the other in
 // the order.
 func (w *Counterexample) heads(o *Counterexample) bool {
-	if !o.comparable() {
+	switch {
+	case w.explained(o) || o.explained(w):
+		return o.explained(w)
+	case !o.comparable():
 		return w.comparable()
 	}
 	return w.Steady() && verdict.Info(w.Anomaly).Depth < verdict.Info(o.Anomaly).Depth
+}
+
+// explained says that a record shows that tokens or exclusion are broken, and not which, and another counterexample, which needs no
+// more, proves that exclusion is.
+func (w *Counterexample) explained(o *Counterexample) bool {
+	return w.Anomaly == "token-regression" && w.Cause == "or-overlap" && o.overlaps() &&
+		!slices.ContainsFunc(o.Kinds, func(k string) bool { return !slices.Contains(w.Kinds, k) })
 }
 
 // takeIn makes another counterexample, and its variants, variants of this one.
@@ -59,6 +69,8 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // So are harms by nothing but wrong clocks of clients, or of servers. What servers forget by a crash is one. How the holder of a lease was silenced that another client took early does not matter.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
+	case w.explained(o), o.explained(w):
+		return true
 	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.sameSilence(o), w.sameCrash(o), w.sameClock(o):
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
@@ -129,6 +141,11 @@ func (w *Counterexample) byFaults() bool {
 // compare finds out which acts counterexamples need that may be one bug, and puts together those that are.
 func (h *Search) compare(ctx context.Context, p *team, o FinishOptions) {
 	if rivals := h.rivals(); len(rivals) > 0 {
+		if o.Time > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, o.Time/5) // of a long program there are many acts to leave away
+			defer cancel()
+		}
 		o.tell("compare %d counterexamples: which acts they need", len(rivals))
 		h.findActs(ctx, p, rivals)
 	}

@@ -85,6 +85,11 @@ func TestSameBug(t *testing.T) {
 		w.Evidence.Events = append(w.Evidence.Events, history.Event{Time: 9e6, Process: "C", F: history.Acquire, Type: history.OK, Grant: "C.1"})
 		return w
 	}
+	by := func(anomaly, kind string) *Counterexample {
+		w := of(anomaly, "")
+		w.Kinds = []string{kind}
+		return w
+	}
 	// answer is an answer that said so of a lock which its client no longer held.
 	answer := func(cause string, hits int) *Counterexample {
 		w := of("false-belief", cause)
@@ -222,6 +227,9 @@ func TestSameBug(t *testing.T) {
 		"another act":                                                       {of("wrong-release", "", release(needed)), of("wrong-release", "", renewal), false},
 		"one more act":                                                      {of("wrong-release", "", release(needed)), of("granted-early", "", release(needed), renewal), true},
 		"one more than the holder's own":                                    {of("granted-early", "", own), of("granted-early", "", own, renewal), false},
+		"tokens or an overlap, and an overlap":                              {of("token-regression", "or-overlap"), of("double-grant", ""), true},
+		"tokens, and an overlap":                                            {of("token-regression", ""), of("double-grant", ""), false},
+		"tokens or an overlap, and an overlap by a fault":                   {of("token-regression", "or-overlap"), by("double-grant", "a pause of a client"), false},
 		"the holder's own and another's":                                    {of("granted-early", "", own, renewal), of("granted-early", "", own, release(needed)), false},
 		"the holder's own act":                                              {of("wrong-release", "", release(needed)), of("granted-early", "", own), false},
 		"no act that it needs":                                              {of("granted-early", "", release(beside)), of("granted-early", "", release(beside)), false},
@@ -295,6 +303,10 @@ func TestDeepestHeads(t *testing.T) {
 		if len(v.Variants) > 0 {
 			t.Errorf("the variant %s has variants", v)
 		}
+	}
+	joint := &Counterexample{Signature: Signature{Anomaly: "token-regression", Cause: "or-overlap"}, Search: Rate{Hits: 4, Runs: 4}}
+	if overlap := w("double-grant", 1); joint.heads(overlap) || !overlap.heads(joint) {
+		t.Error("what may be an overlap heads one that is proved")
 	}
 	once, often := w("wrong-release", 1), w("granted-early", 2)
 	once.Search, once.Alone = Rate{Hits: 1, Runs: 1}, Rate{Runs: 20}

@@ -92,8 +92,12 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	}
 	if p.again == nil {
 		h.judged++
+		kinds := map[string]bool{}
 		for _, sig := range broke {
-			h.showed[sig.root()]++
+			kinds[sig.alike()] = true
+		}
+		for k := range kinds {
+			h.showed[k]++
 		}
 		h.count(p, guided, out, len(broke) > 0)
 	} else if out.Discarded != "" {
@@ -193,7 +197,7 @@ func (h *Search) whyMissed(k, workload string, r *Rate) string {
 }
 
 func pendingKey(s Signature) string {
-	return fmt.Sprintf("%s|%s|%t", s.root(), strings.Join(s.Kinds, ","), s.InAcquire)
+	return fmt.Sprintf("%s|%s|%t", s.alike(), strings.Join(s.Kinds, ","), s.InAcquire)
 }
 
 // enoughOthers is how many more schedules are confirmed of a counterexample that is intermittent.
@@ -219,7 +223,7 @@ func (h *Search) knownCounterexample(sig Signature) bool {
 		}
 	}
 	for k := range h.pending {
-		if k == pendingKey(sig) || sig.byWhatever() && strings.HasPrefix(k, sig.root()+"|") {
+		if k == pendingKey(sig) || sig.byWhatever() && strings.HasPrefix(k, sig.alike()+"|") {
 			return true
 		}
 	}

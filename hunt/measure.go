@@ -34,6 +34,7 @@ func (h *Search) Finish(ctx context.Context, runners []Runner, o FinishOptions) 
 func (h *Search) Shrink(ctx context.Context, runners []Runner, o FinishOptions) {
 	p := newTeam(runners)
 	h.seekFaultless(ctx, p, o)
+	h.withoutFaults(ctx, p, o)
 	h.byChance()
 	h.singleOut(ctx, p, o)
 	h.compare(ctx, p, o) // what is one bug is made smaller once

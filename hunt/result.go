@@ -209,6 +209,7 @@ type Counterexample struct {
 
 	actsOf        string        // the schedule that Acts are of
 	took          time.Duration // of the run that showed it first; 0: not known
+	faultless     Rate          // of its program without its faults, if that may tell whether they matter
 	acceptedSteps []string      // larger schedules that showed it, the latest last
 	hitRate       float64       // of the runs that showed it when it was found; 0: nearly all
 

@@ -88,7 +88,7 @@ type Search struct {
 	spaced          map[int]bool           // depths of which a portion said how far it came
 	reached         []placed               // schedules of the space that the search has come to
 	judged          int                    // schedules that were judged
-	showed          map[string]int         // of these, how many showed what, by its signature's root
+	showed          map[string]int         // of these, how many showed what, by what their signatures have alike
 	fates           map[string]fate        // what became of those of the space that were run, by their id
 	depth           int                    // of the latest of them
 	rates           map[string]*Rate       // of triggers in a workload: how often each came

@@ -20,6 +20,7 @@ type Signature struct {
 	InAcquire bool `json:"in_acquire,omitempty"`
 
 	exact bool // only a run that tells the very cause shows it
+	loose bool // a run that shows something alike shows it
 }
 
 // AfterLease is the cause of a stale write after expiry: the client's lease
@@ -80,7 +81,25 @@ func (s Signature) root() string {
 
 // is says that another signature, of one run, shows this one.
 func (s Signature) is(o Signature) bool {
+	if s.loose {
+		return o.alike() == s.alike()
+	}
 	return o.root() == s.root() && (!s.exact || o.Cause == s.Cause)
+}
+
+// alike is the same for signatures that one bug leaves in different runs: whether a grant that came too soon overlaps a
+// lease or is a double grant hangs on what the run tells of the older grant, as on the answer to its release.
+func (s Signature) alike() string {
+	if general := verdict.GeneralCause(s.Anomaly, s.Cause); s.overlaps() && (general == "" || general == s.Anomaly) {
+		return verdict.Exclusion
+	}
+	return s.root()
+}
+
+// loosely is the signature as any run shows it that shows something alike.
+func (s Signature) loosely() Signature {
+	s.loose = true
+	return s
 }
 
 // precise says that not every run that shows the signature tells its cause.
@@ -88,7 +107,7 @@ func (s Signature) precise() bool { return verdict.GeneralCause(s.Anomaly, s.Cau
 
 // within says that whatever brings s about is among what brings o about.
 func (s Signature) within(o Signature) bool {
-	if s.root() != o.root() {
+	if s.alike() != o.alike() {
 		return false
 	}
 	if s.byWhatever() {

@@ -84,6 +84,31 @@ func TestOneOmission(t *testing.T) {
 	}
 }
 
+// TestAlike: which of the two anomalies shows that a grant came too soon hangs on the run; what a release freed, it tells.
+func TestAlike(t *testing.T) {
+	early := Signature{Anomaly: "granted-early", Cause: "granted-early", Kinds: []string{"a pause of a client"}}
+	for _, c := range []struct {
+		o    Signature
+		want bool
+	}{
+		{Signature{Anomaly: "double-grant"}, true},
+		{Signature{Anomaly: "granted-early", Cause: "freed-more"}, true},
+		{Signature{Anomaly: "granted-early", Cause: "wrong-release"}, false},
+		{Signature{Anomaly: "granted-early", Cause: "renewed-early"}, false},
+		{Signature{Anomaly: "double-grant", Cause: "not-renewed"}, false},
+		{Signature{Anomaly: "revoked-early"}, false},
+		{Signature{Anomaly: "token-regression", Cause: "or-overlap"}, false},
+	} {
+		c.o.Kinds = early.Kinds
+		if early.loosely().is(c.o) != c.want || (pendingKey(early) == pendingKey(c.o)) != c.want || early.within(c.o) != c.want {
+			t.Errorf("%s: want %v", c.o, c.want)
+		}
+	}
+	if early.is(Signature{Anomaly: "double-grant", Kinds: early.Kinds}) {
+		t.Error("a run with a double grant shows, strictly taken, an overlap of leases")
+	}
+}
+
 // What one run tells more precisely than another is no other counterexample.
 func TestRoot(t *testing.T) {
 	for _, c := range []struct {

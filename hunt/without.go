@@ -26,7 +26,7 @@ func (h *Search) without(ctx context.Context, p Runner, w *Counterexample, besid
 		c.TriggeredFaults = slices.Delete(c.TriggeredFaults, i, i+1)
 		c.Expect = nil
 		if c = h.mutator.whole(c); c != nil && ctx.Err() == nil {
-			w.Without = append(w.Without, Mitigation{Name: st.Fault.Text, Rate: h.rateBeside(ctx, p, c, w.Signature, withoutRuns, nil, beside)})
+			w.Without = append(w.Without, Mitigation{Name: st.Fault.Text, Rate: h.rateBeside(ctx, p, c, w.loosely(), withoutRuns, nil, beside)})
 		}
 	}
 }
