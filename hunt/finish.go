@@ -146,7 +146,9 @@ func (h *Search) merge() {
 	h.order()
 	var out []*Counterexample
 	for _, w := range h.counterexamples {
-		i := slices.IndexFunc(out, func(o *Counterexample) bool { return o.Steady() && o.within(w.Signature) || pendingKey(o.Signature) == pendingKey(w.Signature) })
+		i := slices.IndexFunc(out, func(o *Counterexample) bool {
+			return o.Steady() && o.within(w.Signature) || pendingKey(o.Signature) == pendingKey(w.Signature)
+		})
 		if i < 0 {
 			out = append(out, w)
 			continue
