@@ -32,9 +32,9 @@ func findDeadlocks(an *analysis) []Anomaly {
 	broken, never := joined(disturbed(an), an.opt.Bound), neverWorked(an)
 	var out []Anomaly
 	for _, k := range an.locks {
-		unknown := k.unknownAcquires(an.last)
+		unknown, refused := k.unknownAcquires(an.last), k.refusedAcquires()
 		for w := range inTime(an.limit, waitsInVain(an, k, broken)) {
-			a := deadlock(an, k, w, unknown)
+			a := deadlock(an, k, w, unknown, refused)
 			if never {
 				a.Cause = "never-granted"
 			}
@@ -47,7 +47,7 @@ func findDeadlocks(an *analysis) []Anomaly {
 // waitsInVain lists of each deadlock of a lock the wait that began first; something was broken
 // in the intervals, see joined.
 func waitsInVain(an *analysis, k *lock, broken []interval) []*wait {
-	asked := newRequests(k)
+	asked := newRequests(k, broken, an.opt.Bound)
 	if asked.next() == nil {
 		return nil
 	}
@@ -191,7 +191,7 @@ func neverWorked(an *analysis) bool {
 }
 
 // deadlock reports a client that waited for longer than the bound for a lock that was free.
-func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
+func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly {
 	process := best.ops[0].process
 	a := Anomaly{
 		Key: k.name, Time: best.from + an.opt.Bound,
@@ -243,6 +243,11 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 			a.Cause = cause
 			a.Explanation += how
 		}
+		if o := g.givenUpBehind(refused, best.from); o != nil && a.Cause == "" && f == nil {
+			a.Cause = "given-up"
+			a.Explanation += fmt.Sprintf(", and released it; %s had waited for it from %s and given up at %s, and nobody who asked after that has been granted it",
+				o.process, format.Instant(o.invT), format.Instant(o.endT))
+		}
 		if f != nil {
 			a.Explanation += "; " + how
 			if why.suspect != nil && len(why.parts) == 0 {
@@ -252,125 +257,4 @@ func deadlock(an *analysis, k *lock, best *wait, unknown []*op) Anomaly {
 		}
 	}
 	return an.evidence.finish(a, best.from, why, process)
-}
-
-// lostAcquire is the cause of a deadlock after an acquire of unknown outcome.
-const lostAcquire = "lost-acquire"
-
-// unknownAcquires lists the acquires of which nobody knows what came of them, by their ends: also those whose client was
-// killed before last, the end of the record.
-func (k *lock) unknownAcquires(last int64) []*op {
-	var out []*op
-	for _, o := range k.acquires {
-		if o.typ == tInfo && o.comp >= 0 || o.comp < 0 && o.endT < last {
-			out = append(out, o)
-		}
-	}
-	sortBy(out, func(o *op) int64 { return o.endT })
-	return out
-}
-
-// lastBy is the latest of the acquires that ended by t; nil if none did.
-func lastBy(acquires []*op, t int64) *op {
-	n, _ := slices.BinarySearchFunc(acquires, t, func(o *op, t int64) int { return cmp.Or(cmp.Compare(o.endT, t), -1) })
-	if n == 0 {
-		return nil
-	}
-	return acquires[n-1]
-}
-
-// acquireLost is the latest acquire of unknown outcome, of those that unknownAcquires lists, that ended between g, which
-// promised a lease, and t: it may have taken the lock after that lease, and what it took has not ended. If g promised no
-// lease, it is g that need not have ended.
-func (g *grant) acquireLost(unknown []*op, t int64) *op {
-	lost := lastBy(unknown, t)
-	if g.lease == 0 || lost == nil || lost.endT <= g.okT {
-		return nil
-	}
-	return lost
-}
-
-// queuedLost is the latest acquire of unknown outcome that ended before t, if g, the last grant, was released, and whoever was
-// granted the lock since that acquire had asked before it ended: they may have stood before it in a queue in which it still
-// has its place.
-func (g *grant) queuedLost(unknown []*op, t int64) *op {
-	lost := lastBy(unknown, t)
-	if lost == nil || g.release == nil || g.release.typ != tOK || g.release.endT > t {
-		return nil
-	}
-	for _, since := range slices.Backward(g.lock.grants[:g.n+1]) {
-		if since.okT <= lost.endT {
-			break
-		}
-		if since.inv < 0 || since.invT >= lost.endT {
-			return nil
-		}
-	}
-	return lost
-}
-
-// releaseLost says that the service may not have carried out the release of g, however often its
-// client asked, and has not said that g was over before.
-func (g *grant) releaseLost() bool {
-	r := g.release
-	return r != nil && r.inv >= 0 && g.lost < 0 &&
-		!slices.ContainsFunc(g.lock.released, func(o *op) bool { return o.grant == g && o.typ == tOK }) &&
-		!slices.ContainsFunc(g.lock.denials, func(s *statement) bool { return s.g == g })
-}
-
-// lostBy is the cause of a deadlock after the lock refused a request of g's, and how it came about. A release that names a
-// revision is refused after a renewal that changed that one, unknown to its client.
-func (g *grant) lostBy(s *statement) (cause, how string) {
-	if o := g.unsureBefore(s.invT); s.f == fRelease && o != nil {
-		return "lost-release", fmt.Sprintf(", whose renewal at %s has no known outcome, and whose release the lock refused at %s: that may have named what the renewal had changed", format.Instant(o.invT), format.Instant(s.endT))
-	}
-	return "lost-hold", fmt.Sprintf("; the lock answered %s at %s that it no longer holds the lock, and yet another client was not granted it", g.process, format.Instant(s.endT))
-}
-
-// unsureBefore is the latest renewal of g's hold that was asked for before t and has no known outcome; nil for none.
-func (g *grant) unsureBefore(t int64) *op {
-	hold := g.ofHold()
-	if hold.unsure == nil {
-		return nil
-	}
-	for _, o := range slices.Backward(*hold.unsure) {
-		if o.invT < t {
-			return o
-		}
-	}
-	return nil
-}
-
-// denied is the lock's last answer to a release or a renewal of g, by t, that g is over; nil for none. What a library says
-// by itself is none.
-func (g *grant) denied(t int64) *statement {
-	for _, s := range slices.Backward(g.lock.denials) {
-		if s.g == g && s.endT <= t && (s.f == fRelease || s.f == fRenew) {
-			return s
-		}
-	}
-	return nil
-}
-
-// cameTo says how an operation ended that was not answered with success.
-func (o *op) cameTo() string {
-	if o.typ == tFail {
-		return "failed"
-	}
-	return "has no known outcome"
-}
-
-// crashed is the kill, if it was one, that ended g's hold.
-func crashed(an *analysis, g *grant) *fault {
-	if g.release != nil || g.lost >= 0 {
-		return nil
-	}
-	list := an.faults.kills[g.process]
-	i, _ := slices.BinarySearchFunc(list, max(g.okT, g.believedEnd), func(k kill, t int64) int { return cmp.Compare(k.from, t) })
-	for ; i < len(list) && list[i].from == g.believedEnd; i++ {
-		if list[i].fault.confirmed {
-			return list[i].fault
-		}
-	}
-	return nil
 }

@@ -32,6 +32,15 @@ func plainWaitsInVain(an *analysis, k *lock) []*wait {
 			if o.invT >= gap.to || o.endT-4*k.margin <= gap.from || o.failed {
 				continue
 			}
+			healed := int64(-1)
+			for _, s := range joined(disturbed(an), an.opt.Bound) {
+				if s.from < o.endT && s.to > o.invT {
+					healed = s.to
+				}
+			}
+			if o.typ == tInfo && healed >= 0 && o.endT <= healed+2*an.opt.Bound {
+				continue
+			}
 			w := now[o.process]
 			if w == nil || o.invT-w.to >= int64(patience)-k.margin {
 				w = &wait{interval: interval{max(o.invT, gap.from), 0}}

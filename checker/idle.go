@@ -75,13 +75,29 @@ type requests struct {
 	byProcess map[string][]*op
 }
 
-func newRequests(k *lock) *requests {
-	r := &requests{lock: k, list: slices.DeleteFunc(k.allAcquires(), func(o *op) bool { return o.failed })}
+// newRequests lists those that show that a client waits: none that may have been lost while something was broken, see
+// lostWith.
+func newRequests(k *lock, broken []interval, bound int64) *requests {
+	r := &requests{lock: k, list: slices.DeleteFunc(k.allAcquires(), func(o *op) bool { return o.failed || o.lostWith(broken, bound) })}
 	r.link = make([]int32, len(r.list)+1)
 	for i := range r.list {
 		r.link[i] = int32(i + 1)
 	}
 	return r
+}
+
+// lostWith says of an acquire of unknown outcome that it was under way when something was broken, and ended within twice
+// the bound after that. A message of it may have been lost, and its client has waited for the end of its own or of the
+// service's time limit: etcd's is more than 5 s. That says nothing of who gets the lock by asking for it anew.
+func (o *op) lostWith(broken []interval, bound int64) bool {
+	if o.typ != tInfo || o.comp < 0 {
+		return false
+	}
+	healed := never
+	for i := endedBy(broken, o.invT); i < len(broken) && broken[i].from < o.endT; i++ {
+		healed = broken[i].to
+	}
+	return healed != never && o.endT <= satAdd(healed, 2*bound)
 }
 
 // over says of an acquire whether it had ended by t, where it may have: one that ended too near

@@ -245,6 +245,8 @@ var advices = []advice{
 		"repeat a release until it is answered, and give the lock an expiry or bind it to a session", "guides/mitigations.md#lost-release"},
 	{"deadlock", "lost-hold", nil, "the lock answered its last holder that it no longer held it, and yet no other client gets it",
 		"if a part of a lock is lost, free the other parts and stop renewing them; let waiters look again when a hold ends without a release", "guides/mitigations.md#lost-hold"},
+	{"deadlock", "given-up", nil, "nobody gets the lock after a client gave up waiting for it: its place in the queue may have stayed",
+		"let a client that gives up leave the queue, and bind its place to a session that ends with the attempt", "guides/mitigations.md#stuck-queue"},
 	{"deadlock", "never-granted", nil, "the lock was never granted, with no fault injected: it does not work at all, or it is set up wrongly",
 		"look at what the servers answer it; of a program of your own, picklock lock check 'COMMAND' says which step fails", "guides/mitigations.md#never-granted"},
 	{"deadlock", "", nil, "nobody holds the lock, and nobody gets it",

@@ -1,0 +1,160 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/internal/format"
+)
+
+// lostAcquire is the cause of a deadlock after an acquire of unknown outcome.
+const lostAcquire = "lost-acquire"
+
+// unknownAcquires lists the acquires of which nobody knows what came of them, by their ends: also those whose client was
+// killed before last, the end of the record.
+func (k *lock) unknownAcquires(last int64) []*op {
+	var out []*op
+	for _, o := range k.acquires {
+		if o.typ == tInfo && o.comp >= 0 || o.comp < 0 && o.endT < last {
+			out = append(out, o)
+		}
+	}
+	sortBy(out, func(o *op) int64 { return o.endT })
+	return out
+}
+
+// refusedAcquires lists the acquires that were refused after their clients had waited, by their ends.
+func (k *lock) refusedAcquires() []*op {
+	var out []*op
+	for _, o := range k.acquires {
+		if o.typ == tFail && !o.failed && o.comp >= 0 && o.endT-o.invT > int64(patience) {
+			out = append(out, o)
+		}
+	}
+	sortBy(out, func(o *op) int64 { return o.endT })
+	return out
+}
+
+// lastBy is the latest of the acquires that ended by t; nil if none did.
+func lastBy(acquires []*op, t int64) *op {
+	n, _ := slices.BinarySearchFunc(acquires, t, func(o *op, t int64) int { return cmp.Or(cmp.Compare(o.endT, t), -1) })
+	if n == 0 {
+		return nil
+	}
+	return acquires[n-1]
+}
+
+// acquireLost is the latest acquire of unknown outcome, of those that unknownAcquires lists, that ended between g, which
+// promised a lease, and t: it may have taken the lock after that lease, and what it took has not ended. If g promised no
+// lease, it is g that need not have ended.
+func (g *grant) acquireLost(unknown []*op, t int64) *op {
+	lost := lastBy(unknown, t)
+	if g.lease == 0 || lost == nil || lost.endT <= g.okT {
+		return nil
+	}
+	return lost
+}
+
+// queuedLost is the latest acquire of unknown outcome that ended before t, if g, the last grant, was released, and whoever was
+// granted the lock since that acquire had asked before it ended: they may have stood before it in a queue in which it still
+// has its place.
+func (g *grant) queuedLost(unknown []*op, t int64) *op {
+	if lost := lastBy(unknown, t); lost != nil && g.mayKeepPlace(lost, t) {
+		return lost
+	}
+	return nil
+}
+
+// givenUpBehind is the latest acquire, of those that refusedAcquires lists, that ended by t, if it was asked for before g was
+// released and may have kept its place in a queue as in queuedLost.
+func (g *grant) givenUpBehind(refused []*op, t int64) *op {
+	last := lastBy(refused, t)
+	if last == nil || !g.mayKeepPlace(last, t) || g.release.endT <= last.invT {
+		return nil
+	}
+	return last
+}
+
+// mayKeepPlace says that g, the last grant by t, was released, and whoever was granted the lock since an acquire ended had
+// asked before that.
+func (g *grant) mayKeepPlace(o *op, t int64) bool {
+	if g.release == nil || g.release.typ != tOK || g.release.endT > t {
+		return false
+	}
+	for _, since := range slices.Backward(g.lock.grants[:g.n+1]) {
+		if since.okT <= o.endT {
+			break
+		}
+		if since.inv < 0 || since.invT >= o.endT {
+			return false
+		}
+	}
+	return true
+}
+
+// releaseLost says that the service may not have carried out the release of g, however often its
+// client asked, and has not said that g was over before.
+func (g *grant) releaseLost() bool {
+	r := g.release
+	return r != nil && r.inv >= 0 && g.lost < 0 &&
+		!slices.ContainsFunc(g.lock.released, func(o *op) bool { return o.grant == g && o.typ == tOK }) &&
+		!slices.ContainsFunc(g.lock.denials, func(s *statement) bool { return s.g == g })
+}
+
+// lostBy is the cause of a deadlock after the lock refused a request of g's, and how it came about. A release that names a
+// revision is refused after a renewal that changed that one, unknown to its client.
+func (g *grant) lostBy(s *statement) (cause, how string) {
+	if o := g.unsureBefore(s.invT); s.f == fRelease && o != nil {
+		return "lost-release", fmt.Sprintf(", whose renewal at %s has no known outcome, and whose release the lock refused at %s: that may have named what the renewal had changed", format.Instant(o.invT), format.Instant(s.endT))
+	}
+	return "lost-hold", fmt.Sprintf("; the lock answered %s at %s that it no longer holds the lock, and yet another client was not granted it", g.process, format.Instant(s.endT))
+}
+
+// unsureBefore is the latest renewal of g's hold that was asked for before t and has no known outcome; nil for none.
+func (g *grant) unsureBefore(t int64) *op {
+	hold := g.ofHold()
+	if hold.unsure == nil {
+		return nil
+	}
+	for _, o := range slices.Backward(*hold.unsure) {
+		if o.invT < t {
+			return o
+		}
+	}
+	return nil
+}
+
+// denied is the lock's last answer to a release or a renewal of g, by t, that g is over; nil for none. What a library says
+// by itself is none.
+func (g *grant) denied(t int64) *statement {
+	for _, s := range slices.Backward(g.lock.denials) {
+		if s.g == g && s.endT <= t && (s.f == fRelease || s.f == fRenew) {
+			return s
+		}
+	}
+	return nil
+}
+
+// cameTo says how an operation ended that was not answered with success.
+func (o *op) cameTo() string {
+	if o.typ == tFail {
+		return "failed"
+	}
+	return "has no known outcome"
+}
+
+// crashed is the kill, if it was one, that ended g's hold.
+func crashed(an *analysis, g *grant) *fault {
+	if g.release != nil || g.lost >= 0 {
+		return nil
+	}
+	list := an.faults.kills[g.process]
+	i, _ := slices.BinarySearchFunc(list, max(g.okT, g.believedEnd), func(k kill, t int64) int { return cmp.Compare(k.from, t) })
+	for ; i < len(list) && list[i].from == g.believedEnd; i++ {
+		if list[i].fault.confirmed {
+			return list[i].fault
+		}
+	}
+	return nil
+}
