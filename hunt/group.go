@@ -46,7 +46,7 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 // explained says that a record shows that tokens or exclusion are broken, and not which, and another counterexample, which needs no
 // more, proves that exclusion is.
 func (w *Counterexample) explained(o *Counterexample) bool {
-	return w.Anomaly == "token-regression" && w.Cause == "or-overlap" && o.overlaps() &&
+	return w.orOverlap() && o.overlaps() &&
 		!slices.ContainsFunc(o.Kinds, func(k string) bool { return !slices.Contains(w.Kinds, k) })
 }
 

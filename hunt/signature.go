@@ -88,12 +88,22 @@ func (s Signature) is(o Signature) bool {
 }
 
 // alike is the same for signatures that one bug leaves in different runs: whether a grant that came too soon overlaps a
-// lease or is a double grant hangs on what the run tells of the older grant, as on the answer to its release.
+// lease or is a double grant hangs on what the run tells of the older grant, as on the answer to its release; and a counter that
+// goes back gives a smaller token, or one that was given before.
 func (s Signature) alike() string {
-	if general := verdict.GeneralCause(s.Anomaly, s.Cause); s.overlaps() && (general == "" || general == s.Anomaly) {
+	general := verdict.GeneralCause(s.Anomaly, s.Cause)
+	switch {
+	case s.overlaps() && (general == "" || general == s.Anomaly):
 		return verdict.Exclusion
+	case verdict.Info(s.Anomaly).Property == verdict.Tokens && !s.orOverlap():
+		return verdict.Tokens
 	}
 	return s.root()
+}
+
+// orOverlap says that tokens or exclusion are broken, and not which.
+func (s Signature) orOverlap() bool {
+	return s.Anomaly == "token-regression" && s.Cause == "or-overlap"
 }
 
 // loosely is the signature as any run shows it that shows something alike.

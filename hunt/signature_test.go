@@ -104,6 +104,10 @@ func TestAlike(t *testing.T) {
 			t.Errorf("%s: want %v", c.o, c.want)
 		}
 	}
+	fell, again := Signature{Anomaly: "token-regression"}, Signature{Anomaly: "token-reuse", Cause: "went-back"}
+	if fell.alike() != again.alike() || fell.alike() == (Signature{Anomaly: "token-regression", Cause: "or-overlap"}).alike() {
+		t.Error("tokens that fall and that come again are of one counter, and what may be an overlap is not")
+	}
 	if early.is(Signature{Anomaly: "double-grant", Kinds: early.Kinds}) {
 		t.Error("a run with a double grant shows, strictly taken, an overlap of leases")
 	}
