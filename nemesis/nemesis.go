@@ -196,6 +196,14 @@ func (e *Env) node(name string) (compose.Node, bool) {
 	return compose.Node{}, false
 }
 
+func (e *Env) nodeNames() []string {
+	var out []string
+	for _, n := range e.Cluster.Nodes() {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
 // packets does something to the packets that leave a network namespace.
 func (e *Env) packets(ctx context.Context, netns string, o packetfault.Request) (packetfault.Report, error) {
 	r, err := e.Injector.Do(ctx, Op{Name: OpPackets, NetNS: netns, Packets: o})

@@ -165,7 +165,7 @@ func (e *Env) named(names []string) ([]compose.Node, error) {
 	for _, name := range names {
 		node, ok := e.node(name)
 		if !ok {
-			return nil, fmt.Errorf("no node %q", name)
+			return nil, fmt.Errorf("no node %q: have %s", name, listed(e.nodeNames()))
 		}
 		out = append(out, node)
 	}

@@ -206,7 +206,7 @@ func (l *execLock) ask(ctx context.Context, c *child, r Request) (Answer, error)
 	case a.Error == clients.ErrNotHeld.Error():
 		return a, clients.ErrNotHeld
 	}
-	return a, fmt.Errorf("child: %s", said(a.Error))
+	return a, fmt.Errorf("its program answered: %s", said(a.Error))
 }
 
 // said bounds how much of a child's error is quoted.
