@@ -123,7 +123,11 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	an.holdRules = holdRules{opt.TTL, an.faults}
 	an.renews = renewHabitsOf(an.locks)
 	an.overlaps = newOverlaps(an.locks, &an.holdRules, &an.tokens, an.faults)
-	an.tokens.findJoint(an.locks, &an.overlaps)
+	if opt.widened {
+		an.tokens.doubtJoint(an.locks, opt.Skew)
+	} else {
+		an.tokens.findJoint(an.locks, &an.overlaps)
+	}
 	if opt.widened {
 		an.overlaps.wrong = wrongReleases{} // by whose release, only the order of nearby events says
 	}

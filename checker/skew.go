@@ -133,7 +133,7 @@ func (an *analysis) certain(read, wide []Anomaly) []Anomaly {
 
 // skewInvariant says that all the times that an anomaly rests on are of one clock.
 func (an *analysis) skewInvariant(a Anomaly) bool {
-	if !verdict.Info(a.Name).SkewInvariant || !an.clocks.one(a.Processes) {
+	if !verdict.Info(a.Name).SkewInvariant || a.Cause == orOverlap || !an.clocks.one(a.Processes) {
 		return false
 	}
 	// A kill, or the history's end, by another clock, ends what a client believes.

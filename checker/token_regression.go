@@ -43,7 +43,7 @@ func (an *analysis) jointRegressions(k *lock) []Anomaly {
 			refs = append(refs, r.inv)
 		}
 		a := Anomaly{
-			Cause: "or-overlap",
+			Cause: orOverlap,
 			Key:   k.name, Time: max(p.older.okT, p.newer.okT),
 			Grants: []string{p.older.id, p.newer.id}, Events: an.evidence.at(refs...),
 			Sizes: map[string]int64{"overlap": until - p.older.okT},
