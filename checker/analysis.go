@@ -125,11 +125,9 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	an.overlaps = newOverlaps(an.locks, &an.holdRules, &an.tokens, an.faults)
 	if opt.widened {
 		an.tokens.doubtJoint(an.locks, opt.Skew)
+		an.overlaps.wrong = wrongReleases{} // by whose release, only the order of nearby events says
 	} else {
 		an.tokens.findJoint(an.locks, &an.overlaps)
-	}
-	if opt.widened {
-		an.overlaps.wrong = wrongReleases{} // by whose release, only the order of nearby events says
 	}
 	if an.limit.ended() {
 		return an.stopped()

@@ -14,6 +14,8 @@ func judgeExclusion(an *analysis, found map[string]int) Property {
 		return Property{Valid: Unknown, Required: true, Why: "the lock was never granted"}
 	case overlapping(found) != "":
 		return Property{Required: true, Why: contention(an) + ": " + overlapping(found)}
+	case len(an.tokens.joint) > 0:
+		return Property{Valid: Unknown, Required: true, Why: contention(an) + "; no grant is proved early, and the tokens are out of order unless two clients held the lock at once"}
 	case held == 0:
 		return Property{Valid: Unknown, Why: "of no grant can be said how long it had to last: no lease was promised that was alive when the grant was learnt of, and a fault was on that can have ended it"}
 	case asked == 0:

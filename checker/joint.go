@@ -27,13 +27,15 @@ func jointWithin(grants []*grant, slack int64) []grantPair {
 		if last != nil && satAdd(until, slack) > g.okT {
 			out = append(out, grantPair{older: g, newer: last})
 		}
-		// It begins once the others have ended, and not before it can have been given.
-		if ends := max(g.lo, g.heldTo()); ends > until {
+		if ends := g.endsAfter(); ends > until {
 			until, last = ends, g
 		}
 	}
 	return out
 }
+
+// endsAfter is the earliest instant at which the grant can end: not before it can have been given.
+func (g *grant) endsAfter() int64 { return max(g.lo, g.heldTo()) }
 
 // findJoint looks for joint breaks of the locks whose tokens and exclusion hold each for itself.
 func (t *tokens) findJoint(locks []*lock, o *overlaps) {

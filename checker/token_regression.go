@@ -36,7 +36,7 @@ func findTokenRegression(an *analysis) []Anomaly {
 func (an *analysis) jointRegressions(k *lock) []Anomaly {
 	var out []Anomaly
 	for p := range inTime(an.limit, an.tokens.joint[k]) {
-		until := max(p.newer.lo, p.newer.heldTo())
+		until := p.newer.endsAfter()
 		blamed := an.suspects.tokens[p.newer]
 		refs := append(p.newer.evidenceAt(p.newer.okT), p.older.ok, p.newer.ok, p.older.lost)
 		if r := p.older.release; r != nil {

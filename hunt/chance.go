@@ -56,19 +56,11 @@ const mostFaultless = 40
 // seekFaultless runs without any fault what came with several, and with none of them more often than in whatever schedule.
 // If it comes there as well, byChance puts the others under that.
 func (h *Search) seekFaultless(ctx context.Context, p *team, o FinishOptions) {
-	if o.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Time/5) // to make them smaller matters more
-		defer cancel()
-	}
+	ctx, cancel := o.within(ctx, askShare)
+	defer cancel()
 	for _, w := range h.perhapsFaultless() {
-		s, err := w.scenario()
-		if err != nil {
-			continue
-		}
-		s = clone(s)
-		s.TriggeredFaults, s.Expect = nil, nil
-		if s = h.mutator.whole(s); s == nil {
+		s := h.faultless(w)
+		if s == nil {
 			continue
 		}
 		n := mostFaultless
@@ -80,30 +72,33 @@ func (h *Search) seekFaultless(ctx context.Context, p *team, o FinishOptions) {
 	}
 }
 
+// faultless is a counterexample's schedule without its faults; nil if nothing can be run of it.
+func (h *Search) faultless(w *Counterexample) *scenarios.Scenario {
+	s, err := w.scenario()
+	if err != nil {
+		return nil
+	}
+	s = clone(s)
+	s.TriggeredFaults, s.Expect = nil, nil
+	return h.mutator.whole(s)
+}
+
 // faultlessRuns is how often a counterexample's program is run without its faults, to see whether they matter.
 const faultlessRuns = 12
 
 // withoutFaults runs the program of each counterexample with faults without them, if there is one alike that needs none: a
 // program in which the lock breaks more often than in others breaks it as often beside each fault.
 func (h *Search) withoutFaults(ctx context.Context, p *team, o FinishOptions) {
-	if o.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, o.Time/5)
-		defer cancel()
-	}
+	ctx, cancel := o.within(ctx, askShare)
+	defer cancel()
 	list := h.besideFaultless()
 	if len(list) > 0 {
 		o.tell("run the programs of %d %s without their faults", len(list), format.Noun(len(list), "counterexample", "counterexamples"))
 	}
 	var each sync.WaitGroup
 	for _, w := range list {
-		s, err := w.scenario()
-		if err != nil {
-			continue
-		}
-		s = clone(s)
-		s.TriggeredFaults, s.Expect = nil, nil
-		if s = h.mutator.whole(s); s == nil {
+		s := h.faultless(w)
+		if s == nil {
 			continue
 		}
 		each.Go(func() { w.faultless = h.rate(ctx, p, s, w.loosely(), faultlessRuns) })

@@ -54,14 +54,23 @@ const (
 // shrinkShare is the part of the time that shrinking may take.
 const shrinkShare = 0.4
 
+// askShare is the part of the time that each question before and after it may take: to make counterexamples smaller matters
+// more, and of a long program there are many acts to leave away.
+const askShare = 0.2
+
+// within is ctx for a part of the time, if there is a limit.
+func (o FinishOptions) within(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
+	if o.Time <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Duration(share*float64(o.Time)))
+}
+
 // shrinkWithin leaves time for what follows: how often a counterexample comes and what
 // helps is worth more than its last step less.
 func (h *Search) shrinkWithin(ctx context.Context, p *team, o FinishOptions) {
-	if o.Time > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(shrinkShare*float64(o.Time)))
-		defer cancel()
-	}
+	ctx, cancel := o.within(ctx, shrinkShare)
+	defer cancel()
 	h.shrinkAll(ctx, p, o)
 }
 

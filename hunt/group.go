@@ -46,8 +46,7 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 // explained says that a record shows that tokens or exclusion are broken, and not which, and another counterexample, which needs no
 // more, proves that exclusion is.
 func (w *Counterexample) explained(o *Counterexample) bool {
-	return w.orOverlap() && o.overlaps() &&
-		!slices.ContainsFunc(o.Kinds, func(k string) bool { return !slices.Contains(w.Kinds, k) })
+	return w.orOverlap() && o.overlaps() && o.needsNoMore(w.Signature)
 }
 
 // takeIn makes another counterexample, and its variants, variants of this one.
@@ -141,11 +140,8 @@ func (w *Counterexample) byFaults() bool {
 // compare finds out which acts counterexamples need that may be one bug, and puts together those that are.
 func (h *Search) compare(ctx context.Context, p *team, o FinishOptions) {
 	if rivals := h.rivals(); len(rivals) > 0 {
-		if o.Time > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, o.Time/5) // of a long program there are many acts to leave away
-			defer cancel()
-		}
+		ctx, cancel := o.within(ctx, askShare)
+		defer cancel()
 		o.tell("compare %d counterexamples: which acts they need", len(rivals))
 		h.findActs(ctx, p, rivals)
 	}

@@ -126,6 +126,11 @@ func (s Signature) within(o Signature) bool {
 	if len(s.Kinds) > 0 && s.InAcquire != o.InAcquire {
 		return false
 	}
+	return s.needsNoMore(o)
+}
+
+// needsNoMore says that all kinds of fault of s are among those of o.
+func (s Signature) needsNoMore(o Signature) bool {
 	return !slices.ContainsFunc(s.Kinds, func(k string) bool { return !slices.Contains(o.Kinds, k) })
 }
 
