@@ -44,9 +44,9 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 }
 
 // explained says that a record shows that tokens or exclusion are broken, and not which, and another counterexample, which needs no
-// more, proves that exclusion is.
+// more, proves that exclusion is; or that one race breaks both.
 func (w *Counterexample) explained(o *Counterexample) bool {
-	return w.orOverlap() && o.overlaps() && o.needsNoMore(w.Signature)
+	return w.orOverlap() && o.overlaps() && o.needsNoMore(w.Signature) || w.oneRace(o)
 }
 
 // takeIn makes another counterexample, and its variants, variants of this one.

@@ -115,6 +115,14 @@ func TestSameBug(t *testing.T) {
 			history.Event{Index: 7, Time: at, Process: "A", F: history.Release, Type: history.OK, Grant: "A.1", Held: held})
 		return w
 	}
+	// raced are the grants of one lock, of which B asked at since for the one that it got at at.
+	raced := func(w *Counterexample, since, at int64) *Counterexample {
+		w.Evidence = &Evidence{Anomaly: verdict.Anomaly{Name: w.Anomaly, Grants: []string{"B.1", "A.1"}}, Events: []history.Event{
+			{Index: 3, Time: 5e6, Process: "A", F: history.Acquire, Type: history.OK, Grant: "A.1", Since: 2e6, Lease: 1e9},
+			{Index: 4, Time: at, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1", Since: since, Lease: 1e9},
+		}}
+		return w
+	}
 	renewed := func(w *Counterexample) *Counterexample {
 		w.Evidence.Events[len(w.Evidence.Events)-1].F = history.Renew
 		return w
@@ -228,6 +236,11 @@ func TestSameBug(t *testing.T) {
 		"one more act":                                                      {of("wrong-release", "", release(needed)), of("granted-early", "", release(needed), renewal), true},
 		"one more than the holder's own":                                    {of("granted-early", "", own), of("granted-early", "", own, renewal), false},
 		"tokens or an overlap, and an overlap":                              {of("token-regression", "or-overlap"), of("double-grant", ""), true},
+		"a token and an overlap of one race":                                {raced(of("token-reuse", ""), 3e6, 6e6), raced(of("granted-early", "granted-early"), 4e6, 7e6), true},
+		"a token of a later request, and a race":                            {raced(of("token-reuse", ""), 6e6, 9e6), raced(of("granted-early", "granted-early"), 4e6, 7e6), false},
+		"a token of a race, and an overlap of a later request":              {raced(of("token-reuse", ""), 3e6, 6e6), raced(of("granted-early", "granted-early"), 6e6, 9e6), false},
+		"a token given much later, and a race":                              {raced(of("token-reuse", ""), 3e6, 9e8), raced(of("granted-early", "granted-early"), 4e6, 7e6), false},
+		"a token of a race, and one that takes a fault":                     {raced(of("token-reuse", ""), 3e6, 6e6), raced(by("granted-early", "a pause of a client"), 4e6, 7e6), false},
 		"tokens, and an overlap":                                            {of("token-regression", ""), of("double-grant", ""), false},
 		"tokens or an overlap, and an overlap by a fault":                   {of("token-regression", "or-overlap"), by("double-grant", "a pause of a client"), false},
 		"the holder's own and another's":                                    {of("granted-early", "", own, renewal), of("granted-early", "", own, release(needed)), false},
@@ -307,6 +320,15 @@ func TestDeepestHeads(t *testing.T) {
 	joint := &Counterexample{Signature: Signature{Anomaly: "token-regression", Cause: "or-overlap"}, Search: Rate{Hits: 4, Runs: 4}}
 	if overlap := w("double-grant", 1); joint.heads(overlap) || !overlap.heads(joint) {
 		t.Error("what may be an overlap heads one that is proved")
+	}
+	race := &Evidence{Anomaly: verdict.Anomaly{Grants: []string{"A.1", "B.1"}}, Events: []history.Event{
+		{Process: "A", F: history.Acquire, Type: history.OK, Grant: "A.1", Time: 5e6, Since: 2e6, Lease: 1e9},
+		{Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1", Time: 6e6, Since: 2e6, Lease: 1e9},
+	}}
+	token, overlap := w("token-reuse", 1), w("granted-early", 2)
+	token.Evidence, overlap.Evidence = race, race
+	if token.heads(overlap) || !overlap.heads(token) {
+		t.Error("the token of a race heads the overlap")
 	}
 	once, often := w("wrong-release", 1), w("granted-early", 2)
 	once.Search, once.Alone = Rate{Hits: 1, Runs: 1}, Rate{Runs: 20}

@@ -1,0 +1,42 @@
+package hunt
+
+import (
+	"slices"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
+)
+
+// oneRace says that one token was given twice because two clients took the lock in one race, which the other counterexample shows as
+// an overlap: both looked, found it free, and counted on from the same token.
+func (w *Counterexample) oneRace(o *Counterexample) bool {
+	return w.Anomaly == "token-reuse" && o.Anomaly == "granted-early" && o.needsNoMore(w.Signature) && w.Evidence.takenAtOnce() && o.Evidence.takenAtOnce()
+}
+
+// takenAtOnce says that the evidence is of two requests that were under way at once, and of which each was granted while the other's
+// lease had hardly begun.
+func (e *Evidence) takenAtOnce() bool {
+	if e == nil || len(e.Anomaly.Grants) != 2 {
+		return false
+	}
+	first, ok := e.granted(e.Anomaly.Grants[0])
+	second, both := e.granted(e.Anomaly.Grants[1])
+	if !ok || !both || first.Process == second.Process {
+		return false
+	}
+	if second.Time < first.Time {
+		first, second = second, first
+	}
+	return verdict.Early{Lease: first.Lease, Left: first.Time + first.Lease - second.Time, Asked: first.Time - second.Since}.AtOnce()
+}
+
+// granted is the answer that a grant came with, of one that says since when its lease can run.
+func (e *Evidence) granted(id string) (history.Event, bool) {
+	i := slices.IndexFunc(e.Events, func(g history.Event) bool {
+		return g.F == history.Acquire && g.Type == history.OK && g.Grant == id && g.Since > 0
+	})
+	if i < 0 {
+		return history.Event{}, false
+	}
+	return e.Events[i], true
+}
