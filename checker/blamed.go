@@ -8,9 +8,13 @@ import (
 
 // wrote is what is blamed for a write of an older grant, by what the write's cause is.
 func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
-	switch cause {
-	case "lease-outlived", noNotice:
+	switch {
+	case cause == noNotice && old.hasNoLease():
+		return s.overlapped(old, young)
+	case cause == "lease-outlived", cause == noNotice:
 		return s.outlived(old, w.t)
+	}
+	switch cause {
 	case notRenewed:
 		return s.tripped(old)
 	case "delayed":
@@ -34,9 +38,13 @@ func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
 // believed is what is blamed for two clients that believed at once that they held the
 // lock; late is the one whose lease was over.
 func (s *suspects) believed(cause string, late, older, newer *grant) blamed {
-	switch cause {
-	case "lease-outlived", noNotice:
+	switch {
+	case cause == noNotice && late.hasNoLease():
+		return s.overlapped(older, newer)
+	case cause == "lease-outlived", cause == noNotice:
 		return s.outlived(late, newer.okT)
+	}
+	switch cause {
 	case notRenewed:
 		return s.tripped(late)
 	case "never-held":

@@ -23,6 +23,22 @@ func (an *analysis) unreported(g *grant, t int64) bool {
 	return !an.faults.stoppedSince(g.process, from, t)
 }
 
+// slowNotice is how much later than its session's end a loss is reported by a library that looks now and then.
+const slowNotice = int64(500 * time.Millisecond)
+
+// unreportedSession says the same of a grant that ends with its client's session, once a newer one shows that this was over. A client
+// sends thrice a session, so that the session lasted at most half as long again as from the grant to the next. By its own clock a
+// library knows of the end within two thirds of a session after it (Curator waits for two thirds, and then for a whole one). Only
+// cuts of the client may have been on: by another fault the service may have ended it sooner, or the last answer come later.
+func (an *analysis) unreportedSession(old, young *grant, t int64) bool {
+	lasted := young.okT - old.lo
+	if !old.hasNoLease() || !old.notifies || old.lostT <= t || satAdd(young.okT, satAdd(lasted, slowNotice)) > t {
+		return false
+	}
+	cut := func(f *fault) bool { return baseName(f.name) == "partition" && f.clients > 0 && f.hits(old.process) }
+	return an.faults.anySince(old.lo, young.okT, cut) && !an.faults.anySince(old.lo, t, func(f *fault) bool { return !cut(f) })
+}
+
 // stoppedSince says that some fault may have kept a client itself from running, or set its clock, at some time in
 // [from, to], confirmed or not.
 func (l *faultLog) stoppedSince(process string, from, to int64) bool {

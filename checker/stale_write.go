@@ -274,6 +274,8 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 		return "after-release"
 	case old.lostT < w.op.invT-heeds:
 		return "ignored-loss"
+	case old.promised == 0 && an.unreportedSession(old, young, w.op.invT):
+		return noNotice
 	case old.promised == 0:
 		return ""
 	case over:

@@ -93,6 +93,11 @@ func (an *analysis) blame(a *Anomaly, older, newer *grant, early bool) *grant {
 		a.Explanation += older.leaseWords(older.process+"'s", newer.okT)
 	default:
 		end := older.promisedAt(newer.okT)
+		if an.unreportedSession(older, newer, min(older.believedEnd, newer.believedEnd)) {
+			a.Cause = noNotice
+			a.Explanation += an.libraryWords(a.Cause, older)
+			break
+		}
 		if end <= 0 || end > newer.okT {
 			break
 		}

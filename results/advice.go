@@ -149,8 +149,8 @@ var advices = []advice{
 
 	{"stale-write", "not-renewed", nil, "the library stopped renewing the lease, and its client wrote when it was over",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
-	{"stale-write", "no-notice", nil, "the library did not report that the lease had ended, and its client wrote",
-		"have the library count the lease by the client's own clock, and report the loss when it is over, whether or not the service answers", "guides/mitigations.md#no-notice"},
+	{"stale-write", "no-notice", nil, "the library did not report the loss, and its client wrote",
+		"have the library count the lease, or the session, by the client's own clock, and report the loss when it is over, whether or not the service answers", "guides/mitigations.md#no-notice"},
 	{"stale-write", "lease-outlived", struck(none), "the section was longer than the lease",
 		"keep sections shorter than the lease or renew it; nothing but fencing at the resource helps when that fails", "concepts/fencing.md"},
 	{"stale-write", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and it wrote all the same",
@@ -186,8 +186,8 @@ var advices = []advice{
 
 	{"lost-update", "not-renewed", nil, "the library stopped renewing the lease, and its client overwrote what it had not seen",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
-	{"lost-update", "no-notice", nil, "the library did not report that the lease had ended, and its client overwrote what it had not seen",
-		"have the library count the lease by the client's own clock, and report the loss when it is over, whether or not the service answers", "guides/mitigations.md#no-notice"},
+	{"lost-update", "no-notice", nil, "the library did not report the loss, and its client overwrote what it had not seen",
+		"have the library count the lease, or the session, by the client's own clock, and report the loss when it is over, whether or not the service answers", "guides/mitigations.md#no-notice"},
 	{"lost-update", "lease-outlived", struck(none), "the section was longer than the lease",
 		"keep sections shorter than the lease or renew it; nothing but fencing at the resource helps when that fails", "concepts/fencing.md"},
 	{"lost-update", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and what it wrote was computed from an old value",
@@ -255,8 +255,8 @@ var advices = []advice{
 
 	{"two-holders", "not-renewed", nil, "the library stopped renewing the lease, and its client went on",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
-	{"two-holders", "no-notice", nil, "the library did not report that the lease had ended, and its client went on",
-		"have the library count the lease by the client's own clock, and report the loss when it is over, whether or not the service answers", "guides/mitigations.md#no-notice"},
+	{"two-holders", "no-notice", nil, "the library did not report the loss, and its client went on",
+		"have the library count the lease, or the session, by the client's own clock, and report the loss when it is over, whether or not the service answers", "guides/mitigations.md#no-notice"},
 	{"two-holders", "lease-outlived", struck(none), "the section was longer than the lease",
 		"keep sections shorter than the lease, or renew it", "guides/mitigations.md#two-holders"},
 	{"two-holders", "lease-outlived", struck(stopped), "the lease ended while its holder was stopped, and it could not know",
