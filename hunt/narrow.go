@@ -117,18 +117,23 @@ const stays = "stays"
 const secluded = "secluded"
 
 // longHolds are their programs, for a lock that is kept while A works.
-var longHolds = [][]string{
-	{waits,
+func longHolds(t Target) [][]string {
+	seclusion := "work 3 leases"
+	if t.Granted == 0 {
+		seclusion = "work 5 leases" // only the next grant shows how long a session was
+	}
+	return [][]string{{waits,
 		"acquire, read, work 6 leases, write, release",
 		"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
-		"await B waiting or 3 leases, acquire, read, work 0.6 leases, write, release"},
-	{stays,
+		"await B waiting or 3 leases, acquire, read, work 0.6 leases, write, release",
+	}, {stays,
 		"acquire, read, work 3.3 leases, work 2.7 leases, write, release",
 		"await A granted or 3 leases, acquire, read, write, release",
-		"await A's 2nd work or 8 leases, acquire, read, write, release"},
-	{secluded,
-		"acquire, read, work 3 leases, write, release",
-		"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release"},
+		"await A's 2nd work or 8 leases, acquire, read, write, release",
+	}, {secluded,
+		"acquire, read, " + seclusion + ", write, release",
+		"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
+	}}
 }
 
 // strayingWaiter is that B stands still, or hears or says nothing, from when it waits.

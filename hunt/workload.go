@@ -129,7 +129,7 @@ func workloads(t Target) []workload {
 		texts = append(texts, releaseTwice(t))
 	}
 	if t.Kept {
-		texts = append(texts, longHolds...)
+		texts = append(texts, longHolds(t)...)
 	}
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)

@@ -35,11 +35,13 @@ type packetQueue struct {
 	timer *time.Timer // releases late packets
 	cork  []byte      // what corking was before; nil if it could not be changed
 
-	changing sync.Mutex // orders changes of the rules
-	closed   bool
+	changing sync.Mutex    // orders changes of the rules
+	rules    []netip.Addr  // whose packets they queue, sorted
+	ruled    bool          // rules is what the kernel has
 	gone     chan struct{} // closed when the namespace's node has ended
 
 	mu      sync.Mutex
+	closed  bool
 	dests   map[netip.Addr]*destQueue
 	changed chan struct{}        // closed and replaced when one more message waits
 	probes  map[uint16]chan Fate // by the port that a probe comes from
@@ -182,18 +184,32 @@ func (d *packetQueue) release() {
 // set changes the faults of the packets to some addresses. It queues their packets, and stops
 // doing so for addresses without faults.
 func (d *packetQueue) set(to []netip.Addr, change func(a netip.Addr, l *destQueue)) error {
-	d.changing.Lock()
-	defer d.changing.Unlock()
-	if d.closed {
-		return nil // no link had a fault
-	}
+	d.change(to, change)
+	return d.install()
+}
+
+// change changes the faults of the packets that are queued. What it releases goes at once: install waits for the kernel.
+func (d *packetQueue) change(to []netip.Addr, change func(a netip.Addr, l *destQueue)) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return // no link had a fault
+	}
 	for _, a := range to {
 		if d.dests[a] == nil {
 			d.dests[a] = &destQueue{verdict: d.verdict}
 		}
 		change(a, d.dests[a])
 	}
+}
+
+// install queues the packets to the addresses with faults, and no others. What several have changed by the time that one of them
+// comes to it is one change for the kernel.
+func (d *packetQueue) install() error {
+	d.changing.Lock()
+	defer d.changing.Unlock()
+	d.mu.Lock()
+	closed := d.closed
 	var busy []netip.Addr
 	for a, l := range d.dests {
 		if !l.idle() {
@@ -201,8 +217,16 @@ func (d *packetQueue) set(to []netip.Addr, change func(a netip.Addr, l *destQueu
 		}
 	}
 	d.mu.Unlock()
-	if err := installQueueRules(d.ns, busy); err != nil {
-		return err
+	if closed {
+		return nil
+	}
+	slices.SortFunc(busy, netip.Addr.Compare)
+	if !d.ruled || !slices.Equal(busy, d.rules) {
+		d.ruled = false
+		if err := installQueueRules(d.ns, busy); err != nil {
+			return err
+		}
+		d.rules, d.ruled = busy, true
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -314,7 +338,9 @@ const drainWithin = 2 * time.Second
 func (d *packetQueue) close() error {
 	d.changing.Lock()
 	defer d.changing.Unlock()
+	d.mu.Lock()
 	d.closed = true
+	d.mu.Unlock()
 	end := time.Now().Add(drainWithin)
 	for n := 1; n > 0 && time.Now().Before(end); {
 		var err error

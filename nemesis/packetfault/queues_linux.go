@@ -9,20 +9,74 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/picklock/picklock/internal/proc"
 )
 
-// Queues are the open packet queues, one a network namespace.
+// Queues are the open packet queues, one a network namespace. A change of one takes the kernel some 10 ms, and keeps no other
+// waiting.
 type Queues struct {
-	mu    sync.Mutex
-	open  map[uint64]*packetQueue // by the namespace's number
-	gates map[uint64]*gate        // by their numbers
+	mu     sync.Mutex       // never held while a slot's is asked for
+	slots  map[uint64]*slot // by the namespace's number
+	gates  map[uint64]*gate // by their numbers
+	proved atomic.Bool      // this machine can hold messages
+}
+
+// slot is the place of one namespace's queue.
+type slot struct {
+	mu      sync.Mutex
+	queue   *packetQueue // nil before it is open
+	dropped bool         // it is no longer among the slots
 }
 
 // NewQueues has no open queue yet.
-func NewQueues() *Queues { return &Queues{open: map[uint64]*packetQueue{}, gates: map[uint64]*gate{}} }
+func NewQueues() *Queues { return &Queues{slots: map[uint64]*slot{}, gates: map[uint64]*gate{}} }
+
+// at is the open queue of a namespace, nil if there is none.
+func (qs *Queues) at(number uint64) *packetQueue {
+	qs.mu.Lock()
+	s := qs.slots[number]
+	qs.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dropped {
+		return nil
+	}
+	return s.queue
+}
+
+// lock returns the slot of a namespace, locked. It makes one if there is none.
+func (qs *Queues) lock(number uint64) *slot {
+	for {
+		qs.mu.Lock()
+		s := qs.slots[number]
+		if s == nil {
+			s = &slot{}
+			qs.slots[number] = s
+		}
+		qs.mu.Unlock()
+		s.mu.Lock()
+		if !s.dropped {
+			return s
+		}
+		s.mu.Unlock()
+	}
+}
+
+// drop forgets a slot, which is locked.
+func (qs *Queues) drop(number uint64, s *slot) {
+	s.dropped = true
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if qs.slots[number] == s {
+		delete(qs.slots, number)
+	}
+}
 
 // Do carries out one operation on the packets that leave the network namespace at path.
 func (qs *Queues) Do(ctx context.Context, netns string, o Request) (Report, error) {
@@ -51,9 +105,7 @@ func (qs *Queues) Do(ctx context.Context, netns string, o Request) (Report, erro
 	case Hold, Shaped, Mute, Gate:
 		return Report{}, qs.begin(netns, number, to, o)
 	}
-	qs.mu.Lock()
-	d := qs.open[number]
-	qs.mu.Unlock()
+	d := qs.at(number)
 	if d == nil {
 		if o.Op == Count || o.Op == Discard || o.Op == Lose || o.Op == Unmute || o.Op == Deliver && o.N == 0 {
 			return Report{}, nil
@@ -69,27 +121,46 @@ func (qs *Queues) Do(ctx context.Context, netns string, o Request) (Report, erro
 
 // begin sets the fault of the packets to addresses, and opens a queue if there is none.
 func (qs *Queues) begin(netns string, number uint64, to []netip.Addr, o Request) error {
-	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	d := qs.open[number]
-	if d == nil {
-		ns, err := os.Open(netns)
-		if err != nil {
-			return fmt.Errorf("open network namespace: %w", err)
-		}
-		if d, err = open(ns); err != nil {
-			return errors.Join(err, ns.Close())
-		}
-		qs.open[number] = d
-	}
 	var g *gate
 	if o.Op == Gate {
-		if g = qs.gates[o.Gate]; g == nil {
-			g = newGate(o.N)
-			qs.gates[o.Gate] = g
+		g = qs.gateOf(o)
+	}
+	d, err := qs.setFault(netns, number, to, o, g)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.install(), qs.leave(number, d))
+}
+
+// gateOf finds a gate, or makes it.
+func (qs *Queues) gateOf(o Request) *gate {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	g := qs.gates[o.Gate]
+	if g == nil {
+		g = newGate(o.N)
+		qs.gates[o.Gate] = g
+	}
+	return g
+}
+
+// setFault opens a namespace's queue if it is not, and sets the fault in it: from then on nobody closes it.
+func (qs *Queues) setFault(netns string, number uint64, to []netip.Addr, o Request, g *gate) (*packetQueue, error) {
+	s := qs.lock(number)
+	defer s.mu.Unlock()
+	if s.queue == nil {
+		ns, err := os.Open(netns)
+		if err != nil {
+			qs.drop(number, s)
+			return nil, fmt.Errorf("open network namespace: %w", err)
+		}
+		if s.queue, err = open(ns); err != nil {
+			s.queue = nil
+			qs.drop(number, s)
+			return nil, errors.Join(err, ns.Close())
 		}
 	}
-	err := d.set(to, func(a netip.Addr, l *destQueue) {
+	s.queue.change(to, func(a netip.Addr, l *destQueue) {
 		switch o.Op {
 		case Hold:
 			l.holding = true
@@ -105,18 +176,13 @@ func (qs *Queues) begin(netns string, number uint64, to []netip.Addr, o Request)
 			}
 		}
 	})
-	if d.idle() {
-		delete(qs.open, number)
-		return errors.Join(err, d.close())
-	}
-	return err
+	return s.queue, nil
 }
 
 // gate carries out an operation on a gate in all of its queues.
 func (qs *Queues) gate(ctx context.Context, o Request) (Report, error) {
 	qs.mu.Lock()
 	g := qs.gates[o.Gate]
-	queues := maps.Clone(qs.open)
 	qs.mu.Unlock()
 	if g == nil {
 		return Report{}, fmt.Errorf("%s: there is no gate %d", o.Op, o.Gate)
@@ -129,14 +195,15 @@ func (qs *Queues) gate(ctx context.Context, o Request) (Report, error) {
 	case Open:
 		g.unlock()
 		var all error
-		for _, d := range queues {
-			all = errors.Join(all, d.set(d.memberAddrs(g), func(_ netip.Addr, l *destQueue) {
+		for number, d := range qs.all() {
+			some := d.memberAddrs(g)
+			if len(some) == 0 {
+				continue
+			}
+			all = errors.Join(all, d.set(some, func(_ netip.Addr, l *destQueue) {
 				d.wake(l.release(time.Now()))
 				l.leave(g)
-			}))
-		}
-		for number, d := range queues {
-			all = errors.Join(all, qs.leave(number, d))
+			}), qs.leave(number, d))
 		}
 		qs.mu.Lock()
 		delete(qs.gates, o.Gate)
@@ -158,14 +225,34 @@ func (d *packetQueue) memberAddrs(g *gate) (out []netip.Addr) {
 	return out
 }
 
+// all are the open queues, by their namespaces' numbers.
+func (qs *Queues) all() map[uint64]*packetQueue {
+	qs.mu.Lock()
+	numbers := slices.Collect(maps.Keys(qs.slots))
+	qs.mu.Unlock()
+	out := map[uint64]*packetQueue{}
+	for _, number := range numbers {
+		if d := qs.at(number); d != nil {
+			out[number] = d
+		}
+	}
+	return out
+}
+
 // leave closes a queue without faults.
 func (qs *Queues) leave(number uint64, d *packetQueue) error {
 	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	if !d.idle() || qs.open[number] != d {
+	s := qs.slots[number]
+	qs.mu.Unlock()
+	if s == nil {
 		return nil
 	}
-	delete(qs.open, number)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dropped || s.queue != d || !d.idle() {
+		return nil
+	}
+	qs.drop(number, s)
 	return d.close()
 }
 
@@ -175,13 +262,20 @@ func (qs *Queues) leave(number uint64, d *packetQueue) error {
 // queue is open it keeps the namespace.
 func (qs *Queues) Forget(number uint64) (end func() error) {
 	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	d := qs.open[number]
-	delete(qs.open, number)
+	s := qs.slots[number]
+	delete(qs.slots, number)
+	qs.mu.Unlock()
 	return func() error {
-		if d == nil {
+		if s == nil {
 			return nil
 		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.dropped || s.queue == nil {
+			return nil // it is closed
+		}
+		s.dropped = true
+		d := s.queue
 		close(d.gone)
 		return errors.Join(d.set(d.all(), func(_ netip.Addr, l *destQueue) { l.discard() }), d.close())
 	}
@@ -190,14 +284,19 @@ func (qs *Queues) Forget(number uint64) (end func() error) {
 // Close releases everything.
 func (qs *Queues) Close() error {
 	qs.mu.Lock()
-	defer qs.mu.Unlock()
-	var all error
 	for _, g := range qs.gates {
 		g.unlock()
 	}
-	for number, d := range qs.open {
-		all = errors.Join(all, d.set(d.all(), func(_ netip.Addr, l *destQueue) { l.clear() }), d.close())
-		delete(qs.open, number)
+	slots := maps.Clone(qs.slots)
+	qs.mu.Unlock()
+	var all error
+	for number, s := range slots {
+		s.mu.Lock()
+		if d := s.queue; d != nil && !s.dropped {
+			all = errors.Join(all, d.set(d.all(), func(_ netip.Addr, l *destQueue) { l.clear() }), d.close())
+			qs.drop(number, s)
+		}
+		s.mu.Unlock()
 	}
 	return all
 }
