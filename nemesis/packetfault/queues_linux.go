@@ -252,7 +252,7 @@ func (qs *Queues) leave(number uint64, d *packetQueue) error {
 	if s.dropped || s.queue != d || !d.idle() {
 		return nil
 	}
-	qs.drop(number, s)
+	defer qs.drop(number, s) // not before: the namespace has one queue at a time
 	return d.close()
 }
 
