@@ -54,21 +54,37 @@ func (t *tokens) findJoint(locks []*lock, o *overlaps) {
 // shift may break exclusion instead.
 func (t *tokens) doubtJoint(locks []*lock, skew int64) {
 	for _, k := range locks {
-		if k.mutex() && len(jointWithin(k.grants, 4*skew)) > 0 { // both were widened, by a half each way
+		if k.mutex() && len(jointWithin(k.grants, jointSlack*skew)) > 0 {
 			t.doubted[k] = true
 		}
 	}
 }
 
 // orRegressed says that only the tokens make old the older of two grants: it was in force longer than the other can have
-// taken to be granted. Where the lock's exclusion is broken elsewhere, that may be so here, or the tokens are wrong.
-func orRegressed(old, young *grant) bool {
-	if old.token == 0 || young.token == 0 || old.okT <= young.okT || old.heldTo() <= young.okT {
+// taken to be granted. Where the lock's exclusion is broken elsewhere, that may be so here, or the tokens are wrong. In a widened
+// history it says that some shift of the clocks may make it so.
+func (an *analysis) orRegressed(old, young *grant) bool {
+	slack := int64(0)
+	if an.opt.widened {
+		slack = jointSlack * an.clocks.skew
+	}
+	if old.token == 0 || young.token == 0 || satAdd(old.okT, slack) <= young.okT || satAdd(old.heldTo(), slack) <= young.okT {
 		return false
 	}
 	_, both := old.bothAlive(young)
-	return !both
+	return !both || slack > 0
 }
+
+// eitherOlder says the same of two grants of which nothing else tells the older one.
+func (an *analysis) eitherOlder(a, b *grant) bool {
+	if b.token < a.token {
+		a, b = b, a
+	}
+	return an.opt.widened && an.orRegressed(a, b)
+}
+
+// jointSlack is how many skews the times of two widened grants may be apart: each is off by a half each way.
+const jointSlack = 4
 
 // byToken orders the grants that have a token by it.
 func byToken(grants []*grant) []*grant {

@@ -123,7 +123,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 		}
 		t := touch{e.g, e.op, e, e.t}
 		if e.writes() {
-			if newer, ok := seen.than(e.g); ok && !together(newer.g, e.g) && !orRegressed(e.g, newer.g) {
+			if newer, ok := seen.than(e.g); ok && !together(newer.g, e.g) && !an.orRegressed(e.g, newer.g) {
 				out = append(out, staleWrite(an, t, newer))
 			} else if own := first[e.g.n]; own != nil {
 				others := all
@@ -131,7 +131,7 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 					others = tokenless
 				}
 				i, _ := slices.BinarySearchFunc(others, wrote[e.g.n], func(w *effect, pos int32) int { return int(w.pos - pos) })
-				if i < len(others) && others[i].g.okT >= e.g.lo && !together(others[i].g, e.g) {
+				if i < len(others) && others[i].g.okT >= e.g.lo && !together(others[i].g, e.g) && !an.eitherOlder(others[i].g, e.g) {
 					out = append(out, interleaved(an, own, others[i], e, overlapOf))
 				}
 			}
@@ -179,7 +179,7 @@ func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 		if o.f == fRead {
 			continue
 		}
-		if newer, ok := seen.than(o.grant.ofHold()); ok && !together(newer.g, o.grant.ofHold()) && !orRegressed(o.grant.ofHold(), newer.g) {
+		if newer, ok := seen.than(o.grant.ofHold()); ok && !together(newer.g, o.grant.ofHold()) && !an.orRegressed(o.grant.ofHold(), newer.g) {
 			out = append(out, staleWrite(an, touch{o.grant.ofHold(), o, nil, o.endT}, newer))
 		}
 	}
