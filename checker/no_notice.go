@@ -26,10 +26,11 @@ func (an *analysis) unreported(g *grant, t int64) bool {
 // slowNotice is how much later than its session's end a loss is reported by a library that looks now and then.
 const slowNotice = int64(500 * time.Millisecond)
 
-// unreportedSession says the same of a grant that ends with its client's session, once a newer one shows that this was over. A client
-// sends thrice a session, so that the session lasted at most half as long again as from the grant to the next. By its own clock a
-// library knows of the end within two thirds of a session after it (Curator waits for two thirds, and then for a whole one). Only
-// cuts of the client may have been on: by another fault the service may have ended it sooner, or the last answer come later.
+// unreportedSession says the same of a grant without a lease, which ends with its client's session. The next grant shows that the
+// session is over, and bounds its length: clients send three heartbeats a session, so that it lasted at most one and a half times as
+// long as from the older acquire to the next grant. A library that counts by its own clock knows of the end two thirds of a session
+// later at most: Curator waits for two thirds without an answer, and then for a whole session. Only cuts of the client may have been
+// on. By another fault the service may have ended the session sooner, or the last heartbeat's answer may have come later.
 func (an *analysis) unreportedSession(old, young *grant, t int64) bool {
 	lasted := young.okT - old.lo
 	if !old.hasNoLease() || !old.notifies || old.lostT <= t || satAdd(young.okT, satAdd(lasted, slowNotice)) > t {
