@@ -83,7 +83,7 @@ var (
 
 	outlived    = Cause{Name: "lease-outlived", Says: "the client outlived its lease and did not notice"}
 	letEnd      = Cause{Name: "not-renewed", Says: "the client's library, which renews leases by itself, let the lease end", Bug: true}
-	unreported  = Cause{Name: "no-notice", Says: "the client's library, which promises to report a loss, did not report that the lease, or its session, had ended", Bug: true}
+	unreported  = Cause{Name: "no-notice", Says: "the client's library, which promises to report a loss, did not report it", Bug: true}
 	whileLeased = Cause{Name: "granted-early", Says: "the service granted the lock while the earlier lease had time left", Bug: true,
 		From: []Origin{metUnderLock, {SameNewest, []string{"granted-early", "double-grant"}}, {PerhapsByLock, []string{"granted-early"}}}}
 	moreFreed   = Cause{Name: "freed-more", Says: "a release freed more of the lock than its client gave back", Bug: true, OwnStep: true, Precise: true}

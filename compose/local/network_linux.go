@@ -33,7 +33,7 @@ const prefix = "10.77.0."
 const socketTable = 4096
 
 func newNetwork(hostsFile string) (*network, error) {
-	// Kernels before 6.1 have no such file.
+	// Kernels before 6.1 have no such file: lists only take longer there.
 	_ = os.WriteFile("/proc/sys/net/ipv4/tcp_child_ehash_entries", []byte(strconv.Itoa(socketTable)), 0)
 	n := &network{hosts: hostsFile, spaces: map[string]*os.File{}}
 	n.bridge = &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "picklock"}}

@@ -34,8 +34,8 @@ type slot struct {
 // NewQueues has no open queue yet.
 func NewQueues() *Queues { return &Queues{slots: map[uint64]*slot{}, gates: map[uint64]*gate{}} }
 
-// at is the open queue of a namespace, nil if there is none.
-func (qs *Queues) at(number uint64) *packetQueue {
+// find returns the slot of a namespace, locked; nil if there is none.
+func (qs *Queues) find(number uint64) *slot {
 	qs.mu.Lock()
 	s := qs.slots[number]
 	qs.mu.Unlock()
@@ -43,10 +43,20 @@ func (qs *Queues) at(number uint64) *packetQueue {
 		return nil
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.dropped {
+		s.mu.Unlock()
 		return nil
 	}
+	return s
+}
+
+// at is the open queue of a namespace, nil if there is none.
+func (qs *Queues) at(number uint64) *packetQueue {
+	s := qs.find(number)
+	if s == nil {
+		return nil
+	}
+	defer s.mu.Unlock()
 	return s.queue
 }
 
@@ -241,15 +251,12 @@ func (qs *Queues) all() map[uint64]*packetQueue {
 
 // leave closes a queue without faults.
 func (qs *Queues) leave(number uint64, d *packetQueue) error {
-	qs.mu.Lock()
-	s := qs.slots[number]
-	qs.mu.Unlock()
+	s := qs.find(number)
 	if s == nil {
 		return nil
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dropped || s.queue != d || !d.idle() {
+	if s.queue != d || !d.idle() {
 		return nil
 	}
 	defer qs.drop(number, s) // not before: the namespace has one queue at a time
@@ -271,11 +278,10 @@ func (qs *Queues) Forget(number uint64) (end func() error) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.dropped || s.queue == nil {
-			return nil // it is closed
+		d, closed := s.queue, s.dropped
+		if s.dropped = true; closed || d == nil {
+			return nil
 		}
-		s.dropped = true
-		d := s.queue
 		close(d.gone)
 		return errors.Join(d.set(d.all(), func(_ netip.Addr, l *destQueue) { l.discard() }), d.close())
 	}
