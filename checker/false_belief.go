@@ -43,6 +43,26 @@ func (t *tokens) disproves(s *statement) *grant {
 	return t.succeeds(s.g, s.invT)
 }
 
+// mayDisprove says that a confirmation of a lease would be shown false, or freed, if clocks that are apart were shifted
+// in some way. By those clocks nothing rests on it then. More than a bound of grants are not looked at: they may.
+func (t *tokens) mayDisprove(s *statement) bool {
+	g, slack := s.g, 2*s.g.lock.margin
+	if slack == 0 || s.f == fHolds || g.hasNoLease() {
+		return false
+	}
+	list := g.lock.grants
+	from, _ := slices.BinarySearchFunc(list, g.okT-slack, func(n *grant, at int64) int { return cmp.Or(cmp.Compare(n.okT, at), 1) })
+	for i, n := range list[from:] {
+		if n.okT >= s.invT+slack {
+			break
+		}
+		if i == maxBetween || n.process != g.process && !t.certainlyOlder(n, g) && g.promisedBy(n.okT-slack) <= n.okT {
+			return true
+		}
+	}
+	return false
+}
+
 // freed says that a confirmed release probably freed another client's grant, which was given before the
 // release was sent, and had time left when a third grant was given after it, without a fault of the service. What
 // was released was over by its promise, which its client had learnt of in time, although it may have begun
@@ -78,7 +98,7 @@ func (an *analysis) dropFalseConfirmations(k *lock) {
 	var grants []*grant
 	answers := map[int32]bool{}
 	for _, s := range k.claims {
-		if s.f != fHolds && an.tokens.disproves(s) != nil || an.freed(s) {
+		if s.f != fHolds && an.tokens.disproves(s) != nil || an.freed(s) || an.tokens.mayDisprove(s) {
 			grants, answers[s.comp] = append(grants, s.g), true
 		}
 	}

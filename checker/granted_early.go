@@ -58,7 +58,11 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			refs = append(append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...), unsure...)
 		default:
 			a.Sizes["overlap"] = min(older.aliveUntil(e.from), newer.aliveUntil(e.from)) - e.from
-			a.Explanation = fmt.Sprintf("%s %s by %s, %s", newer.process, what, format.Instant(e.from), while)
+			stopped, words := an.faults.stoppedFor(older, e.from)
+			if stopped > 0 {
+				a.Sizes["stopped"] = stopped
+			}
+			a.Explanation = fmt.Sprintf("%s %s by %s, %s%s", newer.process, what, format.Instant(e.from), while, words)
 			refs = append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...)
 			if w := newer.givenWithin(); len(newer.evidenceAt(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
 				// How long newer held does not matter: it had nowhere to begin.

@@ -84,7 +84,11 @@ func (in Input) widened() Input {
 // verdictWithin draws the verdict from both readings of a history.
 func verdictWithin(ctx context.Context, plain, wide *analysis) Verdict {
 	read, v := plain.verdict(ctx), wide.verdict(ctx)
-	v.Anomalies = plain.certain(read.Anomalies, v.Anomalies)
+	doubted := map[string]bool{}
+	for k := range wide.tokens.doubted {
+		doubted[k.name] = true
+	}
+	v.Anomalies = plain.certain(read.Anomalies, v.Anomalies, doubted)
 	count := map[string]int{}
 	for _, a := range v.Anomalies {
 		count[a.Property]++
@@ -106,8 +110,9 @@ func verdictWithin(ctx context.Context, plain, wide *analysis) Verdict {
 }
 
 // certain lists what is broken however the clocks are shifted: what the widened history
-// shows, with the times as they are where these show it too, and what happened on one machine.
-func (an *analysis) certain(read, wide []Anomaly) []Anomaly {
+// shows, with the times as they are where these show it too, and what happened on one machine. It takes
+// nothing from the tokens of locks that some shift puts in doubt.
+func (an *analysis) certain(read, wide []Anomaly, doubted map[string]bool) []Anomaly {
 	out := slices.Clone(wide)
 	for i := range out {
 		out[i].Explanation += fmt.Sprintf("; with each request %s earlier and each answer as much later than the clocks said", dur((an.clocks.skew+1)/2))
@@ -123,7 +128,7 @@ func (an *analysis) certain(read, wide []Anomaly) []Anomaly {
 	for _, a := range read {
 		if i, ok := indexes[evidenceOf(&a)]; ok {
 			out[i] = a
-		} else if an.skewInvariant(a) {
+		} else if an.skewInvariant(a) && (!doubted[a.Key] || !an.orderedByTokens(a)) {
 			out = append(out, a)
 		}
 	}
@@ -138,6 +143,22 @@ func (an *analysis) skewInvariant(a Anomaly) bool {
 	}
 	// A kill, or the history's end, by another clock, ends what a client believes.
 	return a.Property != Belief || !an.faults.killed && a.Time < an.last-an.clocks.skew
+}
+
+// orderedByTokens says that an anomaly may rest on the order that tokens give: on which grant is the newer one, or on a
+// confirmation that they may show false.
+func (an *analysis) orderedByTokens(a Anomaly) bool {
+	if a.Property != Exclusion || len(a.Grants) != 2 {
+		return false
+	}
+	old, next := an.ids.find(a.Grants[0], nil), an.ids.find(a.Grants[1], nil)
+	switch {
+	case old == nil || next == nil || old.token == 0 || next.token == 0:
+		return false
+	case a.Name == "false-belief":
+		return old.okT >= next.lo
+	}
+	return old.promisedBy(next.okT) <= next.okT
 }
 
 // within is the verdict on a property, of the one with the times as they are and the one

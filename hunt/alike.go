@@ -31,25 +31,40 @@ func (w *Counterexample) Involved(s *scenarios.Scenario) []scenarios.TriggeredFa
 // may take for the end of the client.
 var silencing = []string{"pause", "kill", "cut", "hold", "withhold", "slow", "loss", "flap"}
 
-// takenEarly says that a client was granted the lock while the lease of a silent holder ran: faults silenced the holder half a
+// silence is a silent holder whose lease was cut short: after which share of it, in percent, and whether the holder had been
+// silent for half of it.
+type silence struct {
+	share int64
+	long  bool
+}
+
+// sameShare is by how many percent of a lease two silences may differ that end at one share of it.
+const sameShare = 15
+
+// takenEarly says that a client was granted the lock while the lease of a silent holder ran: faults silenced the holder a tenth of a
 // lease before or earlier, and touched no other client. How the holder came to be silent does not matter then. What
 // ends the lease at once, as a closed connection may, is not meant.
-func (w *Counterexample) takenEarly() bool {
+func (w *Counterexample) takenEarly() (of silence, ok bool) {
 	older, newer, met := w.Evidence.victims()
 	s, err := w.scenario()
 	if w.Anomaly != "granted-early" || w.Cause != "granted-early" || !met || err != nil || len(s.TriggeredFaults) == 0 {
-		return false
+		return of, false
 	}
-	of, by := w.Evidence.grantOf(older), w.Evidence.grantOf(newer)
+	held, by := w.Evidence.grantOf(older), w.Evidence.grantOf(newer)
 	silenced := slices.IndexFunc(w.Evidence.Events, func(e history.Event) bool {
 		return e.Process == history.Nemesis && e.Phase == history.Begin && e.Confirmed
 	})
-	if of == nil || by == nil || silenced < 0 || of.Lease == 0 || by.Time-w.Evidence.Events[silenced].Time < of.Lease/2 {
-		return false
+	if held == nil || by == nil || silenced < 0 || held.Lease == 0 {
+		return of, false
 	}
-	return !slices.ContainsFunc(w.Involved(s), func(st scenarios.TriggeredFault) bool {
+	length := by.Time - w.Evidence.Events[silenced].Time
+	of.long = length >= held.Lease/2
+	if sizes := w.Evidence.Anomaly.Sizes; sizes["lease"] > 0 {
+		of.share = 100 - 100*sizes["remaining"]/sizes["lease"]
+	}
+	return of, length >= held.Lease/10 && !slices.ContainsFunc(w.Involved(s), func(st scenarios.TriggeredFault) bool {
 		return !slices.Contains(silencing, st.Fault.Word) || !onClient(s, st) || slices.ContainsFunc(s.Clients, func(c string) bool {
-			return c != of.Process && (slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c))
+			return c != held.Process && (slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c))
 		})
 	})
 }
@@ -65,9 +80,18 @@ func (e *Evidence) grantOf(grant string) *history.Event {
 	return &e.Events[i]
 }
 
-// sameSilence says that two counterexamples are one early grant behind two silences of the holder.
+// sameSilence says that two counterexamples are one early grant behind two silences of the holder: long ones, or ones that end
+// at the same share of the lease.
 func (w *Counterexample) sameSilence(o *Counterexample) bool {
-	return w.takenEarly() && o.takenEarly() && w.InAcquire == o.InAcquire && w.mayNeedTheSame(o)
+	a, ok := w.takenEarly()
+	b, both := o.takenEarly()
+	apart := max(a.share-b.share, b.share-a.share)
+	return ok && both && (a.long && b.long || a.share > 0 && b.share > 0 && apart <= sameShare) && w.InAcquire == o.InAcquire && w.mayNeedTheSame(o)
+}
+
+// powerless says that its record shows the holder stopped or dead, so that nothing that it did can have ended its lease.
+func (w *Counterexample) powerless() bool {
+	return w.Evidence != nil && w.Evidence.Anomaly.Sizes["stopped"] > 0
 }
 
 // mayNeedTheSame says that two counterexamples need the same acts, or that it is not known of one of them what it needs.

@@ -37,6 +37,8 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 	switch {
 	case w.explained(o) || o.explained(w):
 		return o.explained(w)
+	case w.powerless() && !o.powerless() && w.sameSilence(o):
+		return w.Steady()
 	case !o.comparable():
 		return w.comparable()
 	}

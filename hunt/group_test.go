@@ -145,6 +145,11 @@ func TestSameBug(t *testing.T) {
 			{Time: 2e6 + after, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1", Lease: 1e9}}}
 		return w
 	}
+	// left is one that says how much of the lease, of a second, was left.
+	left := func(w *Counterexample, ns int64) *Counterexample {
+		w.Evidence.Anomaly.Sizes = map[string]int64{"lease": 1e9, "remaining": ns}
+		return w
+	}
 	crashed := func(anomaly, cause, fault string, acts ...Act) *Counterexample {
 		w := taken(fault, 6e8, acts...)
 		w.Signature = Signature{Anomaly: anomaly, Cause: cause, Kinds: []string{fault}}
@@ -192,6 +197,9 @@ func TestSameBug(t *testing.T) {
 		"a silent holder":                                                   {taken("pause: A", 6e8), taken("hold: redis to A", 5e8), true},
 		"a silent holder that came once":                                    {taken("kill: A", 6e8), seenOnce(taken("cut: A from redis", 9e8)), true},
 		"a silent holder, and a quick end":                                  {taken("pause: A", 6e8), taken("kill: A", 4e8), false},
+		"two short silences, and one share of the lease":                    {left(taken("pause: A", 3e8), 47e7), left(taken("kill: A", 4e8), 5e8), true},
+		"two short silences, and other shares":                              {left(taken("pause: A", 3e8), 47e7), left(taken("kill: A", 4e8), 3e8), false},
+		"a quick end at the same share":                                     {left(taken("pause: A", 3e8), 47e7), left(taken("kill: A", 5e7), 5e8), false},
 		"a silent holder, and one that is reset":                            {taken("pause: A", 6e8), taken("reset: A to redis", 9e8), false},
 		"a silent holder, and a silent successor":                           {taken("pause: A", 6e8), taken("pause: B", 9e8), false},
 		"a silent holder, and both silent":                                  {taken("cut: A from redis", 6e8), taken("cut: A, B from redis", 9e8), false},
@@ -257,6 +265,11 @@ func TestSameBug(t *testing.T) {
 		if got := c.a.sameBug(c.b); got != c.want || c.b.sameBug(c.a) != got {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+	stopped, cut := left(taken("pause: A", 3e8), 47e7), left(taken("cut: A from redis", 3e8), 47e7)
+	stopped.Evidence.Anomaly.Sizes["stopped"] = 3e8
+	if !stopped.heads(cut) || cut.heads(stopped) {
+		t.Error("a holder that was cut off heads one that was stopped, and could do nothing")
 	}
 }
 

@@ -122,8 +122,10 @@ var advices = []advice{
 		"see in the evidence what the fault struck; a service must have a grant on a majority's disks before it answers", "guides/mitigations.md#lost-grants"},
 	{"granted-early", "granted-early", struck(clientLinks), "the lock went to two clients when messages of a client were lost or late",
 		"a missing answer is neither a grant nor a release: ask again as the same owner, compare it in every step, and count the lease from the first request", "guides/mitigations.md#lost-answer"},
-	{"granted-early", "granted-early", deadHolder, "a holder that was killed lost the lock after % of the lease that it had been promised",
+	{"granted-early", "granted-early", stoppedHolder("kill of a client"), "a holder that was killed lost the lock after % of the lease that it had been promised",
 		"promise no more than the service keeps: count the lease from before the request, and give the key that expiry; what ends with its client's connection has no lease", "guides/mitigations.md#short-lease"},
+	{"granted-early", "granted-early", stoppedHolder("pause of a client"), "a holder that was stopped lost the lock after % of the lease that it had been promised",
+		"promise no more than the service keeps: count the lease from before the request, give the key that expiry, and take over no lease that has time left", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", struck(clientStopped), "the lock went to two clients when a client was stopped in the middle of a step, or before one that does not compare the owner",
 		"taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", shareOfLease, "the lock was given away after % of the lease that it had promised",
@@ -408,20 +410,22 @@ func ofPermits(s seen) (string, bool) {
 // atOnce fits where the second grant came as soon as the first, most of the time.
 func atOnce(s seen) (string, bool) { return "", verdict.AtOnce(s.early()) }
 
-// deadHolder fits where the lock was given away, each time, while the client that had it was dead: nothing of its own can have
-// freed it.
-func deadHolder(s seen) (string, bool) {
-	for _, a := range s.list {
-		k := a.Suspect
-		if k == nil || k.Kind() != "kill of a client" || len(a.Grants) != 2 || len(a.Processes) == 0 || !slices.Contains(k.Nodes, a.Processes[0]) || k.End <= a.Time {
+// stoppedHolder fits if the lock was given away, each time, while the client that had it was stopped or dead, by a fault of
+// that kind: nothing that it did can have freed the lock.
+func stoppedHolder(kind string) func(s seen) (string, bool) {
+	return func(s seen) (string, bool) {
+		for _, a := range s.list {
+			k := a.Suspect
+			if k == nil || k.Kind() != kind || len(a.Grants) != 2 || len(a.Processes) == 0 || !slices.Contains(k.Nodes, a.Processes[0]) || a.Sizes["stopped"] == 0 {
+				return "", false
+			}
+		}
+		if len(s.list) == 0 || s.list[0].Sizes["lease"] == 0 {
 			return "", false
 		}
+		first := s.list[0].Sizes
+		return "about " + format.Digits(math.Round(100*(1-float64(first["remaining"])/float64(first["lease"])))) + " %", true
 	}
-	if len(s.list) == 0 || s.list[0].Sizes["lease"] == 0 {
-		return "", false
-	}
-	first := s.list[0].Sizes
-	return "about " + format.Digits(math.Round(100*(1-float64(first["remaining"])/float64(first["lease"])))) + " %", true
 }
 
 // shareOfLease fits where leases were cut short again and again at about the same

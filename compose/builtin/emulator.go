@@ -19,15 +19,16 @@ import (
 
 // emulator makes of minidyn, which keeps everything in memory and lets requests that
 // touch its tables race, what DynamoDB is to a client: requests take effect one after
-// the other, and what was answered survives a crash. Each write is logged with its
+// the other, and what was answered survives a crash and a loss of power. Each write is logged with its
 // answer still held back, and a new start does the logged writes again: minidyn reads
 // no clock, so that the same requests in the same order give the same state.
 type emulator struct {
 	api    http.Handler
 	failed chan error // the log cannot be written
 
-	mu  sync.Mutex
-	log *os.File // nil: nothing is kept
+	mu     sync.Mutex
+	log    *os.File // nil: nothing is kept
+	broken error    // nothing is answered any more: what is in memory and not in the log will be forgotten
 }
 
 // maxRequest is DynamoDB's own limit on a request, 16 MB.
@@ -124,6 +125,9 @@ func (e *emulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (e *emulator) serve(target string, body []byte) (*answer, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.broken != nil {
+		return nil, e.broken
+	}
 	a := e.do(target, body)
 	if e.log == nil || a.code != http.StatusOK || !writes(target) {
 		return a, nil
@@ -132,8 +136,12 @@ func (e *emulator) serve(target string, body []byte) (*answer, error) {
 	if err == nil {
 		_, err = e.log.Write(append(line, '\n'))
 	}
+	if err == nil {
+		err = e.log.Sync()
+	}
 	if err != nil {
-		return nil, fmt.Errorf("write the log of writes: %w", err)
+		e.broken = fmt.Errorf("write the log of writes: %w", err)
+		return nil, e.broken
 	}
 	return a, nil
 }

@@ -115,7 +115,7 @@ func TestEmulatorDamagedLog(t *testing.T) {
 	}
 }
 
-// TestEmulatorLogFails: what cannot be logged is not answered.
+// TestEmulatorLogFails: what cannot be logged is not answered, and nothing is that could show it.
 func TestEmulatorLogFails(t *testing.T) {
 	e, err := newEmulator(filepath.Join(t.TempDir(), "writes.jsonl"))
 	if err != nil {
@@ -124,6 +124,9 @@ func TestEmulatorLogFails(t *testing.T) {
 	e.log.Close()
 	if _, body := ask(t, e, "CreateTable", makeTable); body != "" {
 		t.Errorf("answered %q", body)
+	}
+	if _, body := ask(t, e, "DescribeTable", `{"TableName":"t"}`); body != "" {
+		t.Errorf("a new start will not know of the table, and this told of it: %q", body)
 	}
 	if err := <-e.failed; err == nil {
 		t.Error("no error")
