@@ -81,6 +81,7 @@ func curatorLines() []line {
 	return []line{
 		of("curator", "mutex", "InterProcessMutex on ZooKeeper"),
 		of("curator-semaphore-mutex", "semaphore-mutex", "InterProcessSemaphoreMutex on ZooKeeper: a mutex that is not reentrant"),
+		of("curator-multi", "multi", "InterProcessMultiLock on ZooKeeper, of two InterProcessMutexes, of which it needs both"),
 		rw, semaphore,
 	}
 }
@@ -113,6 +114,17 @@ func registryLines() []line {
 		jdbc, redis,
 		registry("spring-redis", "redis", "redis", "RedisLockRegistry on one Redis"),
 		registry("spring-jdbc", "jdbc", "postgres", "JdbcLockRegistry on Postgres, by each client's own time"),
+		{
+			name: "quartz", about: "Quartz's StdRowLockSemaphore on Postgres: a row that a transaction locks until its commit",
+			language: javaLanguage, folder: "quartz", program: "QuartzLocks", library: "org.quartz-scheduler:quartz", version: "2.5.2", cluster: "postgres",
+			confirms: true, minTTL: 100 * time.Millisecond,
+			promises: []string{"http://www.quartz-scheduler.org/documentation/quartz-2.3.0/configuration/ConfigJDBCJobStoreClustering.html"},
+		},
+		{
+			name: "spring-zookeeper", about: "Spring Integration's ZookeeperLockRegistry on ZooKeeper: Curator's InterProcessMutex",
+			language: javaLanguage, folder: "spring-zookeeper", program: "ZookeeperLocks", library: "org.springframework.integration:spring-integration-zookeeper", version: "6.5.1", cluster: "zookeeper",
+			minTTL: 400 * time.Millisecond, promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/zookeeper.html"},
+		},
 		{
 			name: "fabric8", about: "fabric8's LeaderElector on a Kubernetes Lease, which it renews, in whole seconds",
 			language: javaLanguage, folder: "fabric8", program: "LeaderElection", library: "io.fabric8:kubernetes-client", version: "8.0.0", cluster: "kubernetes",

@@ -6,6 +6,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
+import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
@@ -15,7 +16,7 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
  * Apache Curator's locks on ZooKeeper, as shipped. The argument names the lock: mutex,
- * semaphore-mutex, rw or semaphore.
+ * semaphore-mutex, multi (of two mutexes), rw or semaphore.
  *
  * Its documentation (5.9.0, https://curator.apache.org/docs/recipes-shared-reentrant-lock) promises
  * that at no time two clients think that they hold the same lock, and strongly recommends a listener:
@@ -82,6 +83,7 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
                     yield shared ? pair.readLock() : pair.writeLock();
                 }
                 case "semaphore-mutex" -> new InterProcessSemaphoreMutex(client, path);
+                case "multi" -> new InterProcessMultiLock(client, List.of(path + "/first", path + "/second"));
                 default -> new InterProcessMutex(client, path);
             };
             // false: the library has taken its node out of the line again.
