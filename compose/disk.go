@@ -46,6 +46,16 @@ type Disks interface {
 	CutPower(ctx context.Context, node string, tear bool) (PowerLost, error)
 }
 
+// NoDisk says why a server cannot run on picklock's own disk; "" if all can.
+func (d *Definition) NoDisk() string {
+	for _, s := range d.Members() {
+		if s.Spec.Local != nil && s.Spec.Local.NoDisk != "" {
+			return s.Name + " " + s.Spec.Local.NoDisk
+		}
+	}
+	return ""
+}
+
 // LongestDiskLine is how many bytes a request or an answer may have.
 const LongestDiskLine = 64 << 10
 

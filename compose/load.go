@@ -39,7 +39,7 @@ type Definition struct {
 	// Access is how servers that run already are reached.
 	Access access.Access
 
-	server  *servers.Server // what it runs in place of the built-in ones; nil for those
+	server  *servers.Server // what picklock gets for it; nil if its servers are built in or this machine's
 	project *types.Project
 	values  map[string]string // of the variables that the file names and the environment has
 }
@@ -135,10 +135,15 @@ type Local struct {
 	// Namespaces says why the server cannot share loopback with the others; "" where it
 	// can.
 	Namespaces string `mapstructure:"namespaces"`
+	// NoDisk says why the server cannot run on picklock's own disk (see Disks); "" where it can.
+	NoDisk string `mapstructure:"no_disk"`
 	// Emulator names the program that stands in for the service here.
 	Emulator string `mapstructure:"emulator"`
 	// Version is a command that prints the server's version, where it cannot be asked.
 	Version []string `mapstructure:"version"`
+	// Gets is the version of the server that picklock gets (compose/servers) where the cluster's name has none; "" for a
+	// server that this machine has, or picklock itself.
+	Gets string `mapstructure:"gets"`
 }
 
 // Need is a file or program that must be there, and the package that has it.

@@ -67,6 +67,27 @@ func TestVersionOfAMachine(t *testing.T) {
 	}
 }
 
+// A server that neither picklock nor the machine has is got in the version of its file, or in that of the cluster's name.
+func TestVersionThatIsGot(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for cluster, want := range map[string]string{"s3": "s3@1.8.0", "s3@1.9.3": "s3@1.9.3"} {
+		d, err := Load(t.Context(), cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := d.Services[0].Spec.Local
+		if !d.Builds() || !strings.Contains(l.Command[0], want) || l.Version[0] != l.Command[0] {
+			t.Errorf("%s: %q, its version by %q", cluster, l.Command, l.Version)
+		}
+		if err := l.Missing(); err == nil || !strings.Contains(err.Error(), "lock build --cluster "+cluster) {
+			t.Errorf("%s: before it is built: %v", cluster, err)
+		}
+		if versioned := cluster != "s3"; errors.As(d.LocalOnly(), new(Impossible)) != versioned {
+			t.Errorf("%s in containers: %v", cluster, d.LocalOnly())
+		}
+	}
+}
+
 func TestNoSuchVersion(t *testing.T) {
 	for name, want := range map[string]string{
 		"etcd@": "no version", "etcd@latest": "no version of etcd", "redis@7.0.0": "leave out @7.0.0", "dynamodb@1.0.0": "no other version of dynamodb", "etdc@3.5.21": "no such file",

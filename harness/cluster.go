@@ -47,6 +47,9 @@ func (r *run) startCluster(ctx context.Context, def *compose.Definition, logs, d
 		starting += " and the register " + r.Register
 	}
 	r.Observer.Phase(starting, time.Time{})
+	if why := def.NoDisk(); r.disks && why != "" {
+		r.desc.Warnings = append(r.desc.Warnings, fmt.Sprintf("the servers of %s lose no power and have no disk that fails: %s", def.Name, why))
+	}
 	c, err := r.Runtime.Start(ctx, def, compose.Options{
 		Self: r.Self, LogDir: logs, DataDir: data,
 		Vars: map[string]string{"ttl_ms": fmt.Sprint(r.TTL.Milliseconds())}, Disks: r.disks,

@@ -24,6 +24,7 @@ import (
 	registeretcd "github.com/picklock/picklock/clients/register/etcd"
 	registerpostgres "github.com/picklock/picklock/clients/register/postgres"
 	registerredis "github.com/picklock/picklock/clients/register/redis"
+	"github.com/picklock/picklock/clients/s3"
 	"github.com/picklock/picklock/clients/zookeeper"
 )
 
@@ -46,6 +47,7 @@ func lines() []clients.Info {
 		nats.Locks(),
 		postgres.Locks(),
 		redis.Locks(),
+		s3.Locks(),
 		zookeeper.Locks(),
 	)
 }

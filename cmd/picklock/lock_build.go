@@ -52,7 +52,9 @@ library has published. What is built already is left as it is.
 			}
 			var failed []error
 			if cluster != "" {
-				if _, _, versioned := compose.Version(cluster); !versioned {
+				if def, err := compose.Load(cmd.Context(), cluster); err != nil {
+					return usage(err)
+				} else if !def.Builds() {
 					return usage(fmt.Errorf("--cluster %s: there is nothing to build: want a cluster's name and a version, as etcd@3.5.21", cluster))
 				}
 				failed = append(failed, buildCluster(cmd.Context(), cluster, "local"))
@@ -66,7 +68,7 @@ library has published. What is built already is left as it is.
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "build them all")
-	c.Flags().StringVar(&cluster, "cluster", "", "build the servers of this cluster, NAME@VERSION")
+	c.Flags().StringVar(&cluster, "cluster", "", "build the servers of this cluster, NAME or NAME@VERSION")
 	return c
 }
 
@@ -76,15 +78,26 @@ func buildLock(ctx context.Context, i clients.Info) error { return i.Build(ctx, 
 
 func sayStep(text string) { fmt.Fprintln(os.Stderr, "picklock:", text) }
 
-// buildCluster makes the servers of a cluster that is named with a version, likewise.
+// buildCluster makes the servers of a cluster, likewise, if they are neither built in nor this machine's.
 func buildCluster(ctx context.Context, cluster, runtime string) error {
-	if _, _, versioned := compose.Version(cluster); !versioned {
-		return nil
-	}
-	if _, err := compose.Load(ctx, cluster); err != nil {
-		return usage(err)
+	if _, _, versioned := compose.Version(cluster); versioned {
+		if _, err := compose.Load(ctx, cluster); err != nil {
+			return usage(err)
+		}
 	}
 	return compose.Build(ctx, cluster, runtime, sayStep)
+}
+
+// buildServers is buildCluster for the cluster that a lock runs on; "" is the lock's own.
+func buildServers(ctx context.Context, lock, cluster, runtime string) error {
+	if cluster == "" {
+		info, err := lockTable.Lookup(lock)
+		if err != nil {
+			return err
+		}
+		cluster = info.Cluster
+	}
+	return buildCluster(ctx, cluster, runtime)
 }
 
 // buildLocks is buildLock for locks by their names, which have been looked up.

@@ -87,7 +87,7 @@ is unknown or left out, 0 if all held.`,
 			if err := knownRuntime(runtime, clientImage); err != nil {
 				return usage(err)
 			}
-			if err := errors.Join(buildLocks(cmd.Context(), o.Lock), buildCluster(cmd.Context(), o.Cluster, runtime)); err != nil {
+			if err := errors.Join(buildLocks(cmd.Context(), o.Lock), buildServers(cmd.Context(), o.Lock, o.Cluster, runtime)); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("count") {

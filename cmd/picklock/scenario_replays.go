@@ -216,7 +216,7 @@ func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, fu
 	if err != nil {
 		return nil, target, nil, usage(err)
 	}
-	if err := errors.Join(buildLock(ctx, info), buildCluster(ctx, cmp.Or(o.Cluster, s.Cluster), o.runtime)); err != nil {
+	if err := errors.Join(buildLock(ctx, info), buildServers(ctx, o.Lock, cmp.Or(o.Cluster, s.Cluster), o.runtime)); err != nil {
 		return nil, target, nil, err
 	}
 	dir, err := os.MkdirTemp("", "picklock-scenario-")

@@ -139,6 +139,11 @@ func (f *scenarioFlags) run(cmd *cobra.Command, args []string) error {
 			if err := buildCluster(cmd.Context(), cmp.Or(m.Cluster, s.Cluster), m.Runtime); err != nil {
 				return err
 			}
+			for _, lock := range m.Locks {
+				if err := buildServers(cmd.Context(), lock, cmp.Or(m.Cluster, s.Cluster), m.Runtime); err != nil {
+					return err
+				}
+			}
 		}
 		return f.runMatrix(cmd.Context())
 	}
@@ -241,7 +246,7 @@ func (f *scenarioFlags) runSingle(ctx context.Context) (err error) {
 	if f.load && m.Runs == 1 {
 		return usage(errors.New("--load needs --count: it says how often the result is as expected under load"))
 	}
-	if err := errors.Join(buildLocks(ctx, o.Lock), buildCluster(ctx, cmp.Or(o.Cluster, o.Scenario.Cluster), m.Runtime)); err != nil {
+	if err := errors.Join(buildLocks(ctx, o.Lock), buildServers(ctx, o.Lock, cmp.Or(o.Cluster, o.Scenario.Cluster), m.Runtime)); err != nil {
 		return err
 	}
 	if o.Runtime, err = findRuntime(ctx, m.Runtime, m.ClientImage); err != nil {

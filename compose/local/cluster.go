@@ -79,7 +79,7 @@ func (l *Sandbox) Start(ctx context.Context, def *compose.Definition, opts compo
 	} else {
 		c.loop = newLoopback()
 	}
-	if l.Isolated && opts.Disks {
+	if l.Isolated && opts.Disks && def.NoDisk() == "" {
 		if err := c.startDisks(); err != nil {
 			return nil, err
 		}
@@ -303,7 +303,7 @@ func (c *Cluster) Versions(ctx context.Context) map[string]string {
 			continue
 		}
 		name, args := s.Spec.Local.Version[0], s.Spec.Local.Version[1:]
-		title := name
+		title := filepath.Base(name)
 		if path, err := s.Spec.Local.Find(name); err == nil {
 			name = path
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -38,4 +39,40 @@ func (m goModule) get(_ context.Context, server, version, folder string, run fun
 		return err
 	}
 	return run("go", "build", "-mod", "mod", "-trimpath", "-ldflags", "-s -w", "-o", server, ".")
+}
+
+// goProgram is a server that is a program of a Go module itself.
+type goProgram struct {
+	module  string
+	program string // its package
+	version string // the variable of it that is told its version; "" for none
+}
+
+func (p goProgram) what() string { return p.module }
+
+func (p goProgram) key() string { return p.program + "\n" + p.version }
+
+func (p goProgram) tool() (program, hint string) { return goModule{}.tool() }
+
+func (p goProgram) starts(_ string, command []string) bool {
+	return len(command) > 0 && command[0] == path.Base(p.program)
+}
+
+func (p goProgram) instead(_, folder string, command []string) []string {
+	return append([]string{filepath.Join(folder, path.Base(p.program))}, command[1:]...)
+}
+
+func (p goProgram) get(_ context.Context, server, version, folder string, run func(tool string, args ...string) error) error {
+	module := []byte("module picklock.local/" + server + "\n\ngo 1.24\n")
+	if err := os.WriteFile(filepath.Join(folder, "go.mod"), module, 0o644); err != nil {
+		return err
+	}
+	if err := run("go", "get", p.module+"@v"+version); err != nil {
+		return err
+	}
+	flags := "-s -w"
+	if p.version != "" {
+		flags += " -X " + p.version + "=" + version
+	}
+	return run("go", "build", "-mod", "mod", "-trimpath", "-ldflags", flags, "-o", path.Base(p.program), p.program)
 }

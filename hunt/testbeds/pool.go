@@ -141,6 +141,9 @@ func unsaid(info clients.Info) bool { return info.MinTTL == 0 && info.Library ==
 // unable are the faults that a cluster can never do, and why, as Target.Unable has them.
 func unable(def *compose.Definition) map[string]string {
 	out := map[string]string{"failover": nemesis.NoReplicas, "refuse": nemesis.NoRefusal}
+	if why := def.NoDisk(); why != "" {
+		out["disk"], out["powerloss"] = why, why
+	}
 	for _, s := range def.Servers() {
 		if s.Spec.Promote != nil {
 			delete(out, "failover")

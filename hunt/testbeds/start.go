@@ -1,6 +1,7 @@
 package testbeds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func (o *Options) Start(ctx context.Context, info clients.Info, target hunt.Targ
 	if err := info.Build(ctx, say); err != nil {
 		return nil, nil, target, err
 	}
-	if err := compose.Build(ctx, o.Settings.Cluster, o.Runtime, say); err != nil {
+	if err := compose.Build(ctx, cmp.Or(o.Settings.Cluster, info.Cluster), o.Runtime, say); err != nil {
 		return nil, nil, target, err
 	}
 	lengthened := false
