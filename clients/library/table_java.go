@@ -144,6 +144,11 @@ func registryLines() []line {
 			confirms: true, holds: true, minTTL: 400 * time.Millisecond, promises: []string{"https://github.com/awslabs/amazon-dynamodb-lock-client#readme"},
 		},
 		{
+			name: "hazelcast", about: "Hazelcast's FencedLock in its CP Subsystem, held by a session that the client keeps up; its fence is the token",
+			language: javaLanguage, folder: "hazelcast", program: "HazelcastLock", library: "com.hazelcast:hazelcast", version: "5.3.8", cluster: "hazelcast",
+			fencing: true, confirms: true, holds: true, minTTL: 2 * time.Second, promises: []string{"https://docs.hazelcast.org/docs/5.3.7/javadoc/com/hazelcast/cp/lock/FencedLock.html"},
+		},
+		{
 			name: "jetcd", about: "jetcd's Lock on etcd, under a lease that the library keeps alive, in whole seconds",
 			language: javaLanguage, folder: "jetcd", program: "JetcdLocks", library: "io.etcd:jetcd-core", version: "0.8.7", cluster: "etcd",
 			minTTL: time.Second, promises: []string{"https://javadoc.io/doc/io.etcd/jetcd-core/0.8.7/io/etcd/jetcd/Lock.html"},

@@ -9,18 +9,24 @@ import (
 	"strings"
 )
 
-// jars is a server in Java from Maven's repositories, with what it depends on.
+// jars is a server in Java from Maven's repositories, with what it depends on. A class of picklock's own starts one that has none
+// that does for a cluster.
 type jars struct {
 	artifact string   // group:name
 	class    string   // of a command that starts it, after -cp and the class path
 	without  []string // of its dependencies, as group:name
 	besides  []string // as group:name:version
+	main     string   // the text of that class, if it is picklock's own; "" for one of the artifact's
 }
 
 func (j jars) what() string { return j.artifact }
 
 func (j jars) key() string {
-	return strings.Join(slices.Concat([]string{j.class}, j.without, []string{""}, j.besides), "\n")
+	key := strings.Join(slices.Concat([]string{j.class}, j.without, []string{""}, j.besides), "\n")
+	if j.main != "" {
+		key += "\n" + j.main
+	}
+	return key
 }
 
 func (j jars) tool() (program, hint string) {
@@ -34,7 +40,11 @@ func (j jars) starts(_ string, command []string) bool {
 
 func (j jars) instead(_, folder string, command []string) []string {
 	out := slices.Clone(command)
-	out[slices.Index(out, j.class)-1] = filepath.Join(folder, "jars", "*")
+	path := filepath.Join(folder, "jars", "*")
+	if j.main != "" {
+		path += ":" + filepath.Join(folder, "classes")
+	}
+	out[slices.Index(out, j.class)-1] = path
 	return out
 }
 
@@ -57,5 +67,15 @@ func (j jars) get(_ context.Context, server, version, folder string, run func(to
 	if err := os.WriteFile(filepath.Join(folder, "pom.xml"), []byte(pom.String()), 0o644); err != nil {
 		return err
 	}
-	return run("mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=jars")
+	if err := run("mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=jars"); err != nil || j.main == "" {
+		return err
+	}
+	source := j.class + ".java"
+	if err := os.WriteFile(filepath.Join(folder, source), []byte(j.main), 0o644); err != nil {
+		return err
+	}
+	if err := run("javac", "-nowarn", "-d", "classes", "-cp", filepath.Join("jars", "*"), source); err != nil {
+		return fmt.Errorf("compile %s, which takes a JDK (Debian: apt-get install default-jdk-headless): %w", source, err)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ package servers
 import (
 	"context"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
 	"fmt"
 	"os/exec"
@@ -39,6 +40,9 @@ type source interface {
 	// get makes the server of a version in an empty folder; run runs a tool there.
 	get(ctx context.Context, server, version, folder string, run func(tool string, args ...string) error) error
 }
+
+//go:embed HazelcastMember.java
+var hazelcastMember string
 
 // recipe is a new number for each change of a get that makes older results unfit.
 const recipe = 2
@@ -115,6 +119,10 @@ func main() {
 		group: "io.zonky.test.postgres", name: "embedded-postgres-binaries",
 		machines: map[string]string{"linux/amd64": "linux-amd64", "linux/arm64": "linux-arm64v8"},
 		program:  "postgres", without: "pg_basebackup",
+	}},
+	// Later versions have no CP Subsystem without the Enterprise edition: their jars lack its implementation.
+	{server: "hazelcast", like: "5.3.8", versions: regexp.MustCompile(`^5\.3\.\d+$`), from: jars{
+		artifact: "com.hazelcast:hazelcast", class: "HazelcastMember", main: hazelcastMember,
 	}},
 	{server: "s3", like: "1.8.0", versions: regexp.MustCompile(`^1\.([89]|[1-9]\d+)\.\d+$`), from: goProgram{
 		module: "github.com/versity/versitygw", program: "github.com/versity/versitygw/cmd/versitygw", version: "main.Version",

@@ -16,6 +16,7 @@ import (
 var commands = map[string][]string{
 	"etcd":      {"{self}", "server", "etcd", "--name=x"},
 	"nats":      {"{self}", "server", "nats", "--listen", "{addr}:{port}"},
+	"hazelcast": {"java", "-cp", "hazelcast", "HazelcastMember", "{addr}:{port}"},
 	"s3":        {"versitygw", "--port", "{addr}:{port}", "posix", "{dir}"},
 	"zookeeper": {"java", "-Xmx128m", "-cp", "/usr/share/java/zookeeper.jar", "org.apache.zookeeper.server.quorum.QuorumPeerMain", "{dir}/zoo.cfg"},
 	"valkey":    {"valkey-server", "--port", "{port}"},
@@ -75,7 +76,7 @@ func TestFind(t *testing.T) {
 func TestInstead(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", "/cache")
 	for server, want := range map[string]string{
-		"s3":   "FOLDER/versitygw --port {addr}:{port} posix {dir}",
+		"hazelcast": "java -cp FOLDER/jars/*:FOLDER/classes HazelcastMember {addr}:{port}", "s3": "FOLDER/versitygw --port {addr}:{port} posix {dir}",
 		"etcd": "FOLDER/etcd --name=x", "nats": "FOLDER/nats --listen {addr}:{port}", "zookeeper": "java -Xmx128m -cp FOLDER/jars/* org.apache.zookeeper.server.quorum.QuorumPeerMain {dir}/zoo.cfg", "valkey": "FOLDER/valkey-server --port {port}",
 		"postgres": "sh -ec PATH='FOLDER/bin':\"$PATH\"\ninitdb -D data\nexec postgres -D data",
 	} {
