@@ -42,9 +42,9 @@ public final class HazelcastMember {
             .setProperty("hazelcast.phone.home.enabled", "false")
             .setProperty("hazelcast.shutdownhook.enabled", "false")
             .setProperty("hazelcast.socket.bind.any", "false")
+            .setProperty("hazelcast.wait.seconds.before.join", "1") // not 5: all members are started at once
             .setProperty("hazelcast.operation.call.timeout.millis", "10000");
         NetworkConfig n = c.getNetworkConfig().setPort(Integer.parseInt(self.substring(colon + 1))).setPortAutoIncrement(false).setPublicAddress(self);
-        n.getInterfaces().setEnabled(true).addInterface(self.substring(0, colon));
         n.setRestApiConfig(new RestApiConfig().setEnabled(true).enableGroups(RestEndpointGroup.CP));
         JoinConfig join = n.getJoin();
         join.getAutoDetectionConfig().setEnabled(false);
@@ -85,6 +85,7 @@ public final class HazelcastMember {
     public static void main(String[] args) throws Exception {
         List<String> all = List.of(args).subList(1, args.length);
         System.setProperty("hazelcast.logging.type", "jdk");
+        System.setProperty("hazelcast.local.localAddress", args[0].substring(0, args[0].lastIndexOf(':'))); // whatever addresses the machine has
         HazelcastMember member = new HazelcastMember(Hazelcast.newHazelcastInstance(config(args[0], all)), all.size());
         for (;;) {
             try {
