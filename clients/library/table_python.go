@@ -1,13 +1,14 @@
 package library
 
 import (
+	"slices"
 	"time"
 
 	"github.com/picklock/picklock/clients"
 )
 
 func pythonLines() []line {
-	return append(append(redisPythonLines(), kazooLines()...), toozLines()...)
+	return slices.Concat(redisPythonLines(), kazooLines(), toozLines(), databaseLines())
 }
 
 func redisPythonLines() []line {
@@ -81,9 +82,13 @@ func toozLines() []line {
 			minTTL: time.Second, promises: []string{"https://docs.openstack.org/tooz/latest/user/tutorial/lock.html"},
 		}
 	}
+	memcached := of("tooz-memcached", "memcached", "memcached", "on one memcached, kept by heartbeats: a time-out in whole seconds, one more than the lease")
+	memcached.minTTL = 2 * time.Second
 	return []line{
 		of("tooz-redis", "redis", "redis", "on one Redis, kept by heartbeats: a time-out in whole seconds"),
 		of("tooz-etcd", "etcd3gw", "etcd", "on etcd's gateway, kept by heartbeats: a time-out in whole seconds"),
+		memcached, of("tooz-mysql", "mysql", "mariadb", "on MariaDB: GET_LOCK on a connection of its own"),
+		of("tooz-file", "file", "directory", "on files: fasteners' lock in a shared directory"),
 		of("tooz-zookeeper", "zookeeper", "zookeeper", "on ZooKeeper: a session in whole seconds"),
 	}
 }

@@ -1,5 +1,5 @@
 """tooz's locks (https://opendev.org/openstack/tooz), with its own heartbeats, as shipped: all defaults but the
-time-outs. The argument names the driver: redis, zookeeper or etcd3gw.
+time-outs. The argument names the driver: redis, zookeeper, etcd3gw, memcached, mysql or file.
 
 Its documentation (9.1.0, https://docs.openstack.org/tooz/latest/user/tutorial/lock.html) promises a lock for one
 client at a time, which is kept for as long as the coordinator's heartbeats come in time. release() tells whether it
@@ -7,10 +7,16 @@ has released the lock. There is no signal for a lock that was lost.
 
 A heartbeat of Redis' driver that succeeds is a renewal. That of etcd's does not look at the answer, so that no
 lease is claimed there. ZooKeeper's locks live as long as the session.
+
+A heartbeat of memcached's driver that succeeds is a renewal. memcached counts whole ticks of a second, so that a key
+may end up to a second early (https://docs.memcached.org/protocols/basic/). The driver is given one second more than
+the lease that is claimed. MySQL's driver takes GET_LOCK on a connection of the lock's own, and does not look at
+the answer to its release. The file driver takes fasteners' lock, which the system frees when the process ends.
 """
 import logging
 import sys
 
+import pymysql
 import tooz
 from kazoo.exceptions import KazooException, LockTimeout
 from redis.exceptions import LockNotOwnedError
@@ -21,6 +27,9 @@ import picklock
 
 logging.disable(logging.CRITICAL)
 DRIVER = sys.argv[1]
+TELLS = DRIVER in ("redis", "memcached")  # its renewals can be seen
+BEATS = TELLS or DRIVER == "etcd3gw"
+FAILURES = (tooz.ToozError, KazooException, pymysql.MySQLError)
 
 
 class Lock:
@@ -29,17 +38,19 @@ class Lock:
         url = {
             "redis": f"redis://{servers[0]}?lock_timeout={self.seconds}&membership_timeout={self.seconds}",
             "etcd3gw": f"etcd3+http://{servers[0]}?lock_timeout={self.seconds}&membership_timeout={self.seconds}",
+            "memcached": f"memcached://{servers[0]}?lock_timeout={self.seconds + 1}&membership_timeout={self.seconds + 1}",
+            "mysql": f"mysql://root@{servers[0]}/",
+            "file": f"file://{servers[0]}",
             "zookeeper": f"zookeeper://{','.join(servers)}?timeout={self.seconds}",
         }[DRIVER]
         self.coordinator = coordination.get_coordinator(url, client.encode())
         self.coordinator.start(start_heart=True)
-        redis = DRIVER == "redis"
-        return {"lease": redis, "watchdog": DRIVER != "zookeeper", **picklock.loaded("tooz")}
+        return {"lease": TELLS, "watchdog": BEATS, **picklock.loaded("tooz")}
 
     def lock(self, key):
         """A lock of the library that also tells of its renewals, if those can be seen."""
         lock = self.coordinator.get_lock(key.encode())
-        if DRIVER == "redis":
+        if TELLS:
             beat = lock.heartbeat
 
             def telling():
@@ -50,6 +61,15 @@ class Lock:
                 return renewed
 
             lock.heartbeat = telling
+        if DRIVER == "memcached":
+            add = type(self.coordinator.client).add
+
+            def asked(*words, **settings):
+                lock.since = picklock.monotonic()
+                return add(self.coordinator.client, *words, **settings)
+
+            self.coordinator.client.add = asked
+        if DRIVER == "redis":
             take = lock._lock.do_acquire
 
             def noting(token):
@@ -77,13 +97,13 @@ class Lock:
             return None
         except LockTimeout:
             return self.timed_out(lock._lock)
-        except (tooz.ToozError, KazooException) as e:  # it may have taken effect or not
+        except FAILURES as e:  # it may have taken effect or not
             raise picklock.Unknown(repr(e)) from e
         if not got:
             return None
         self.locks[key] = lock
         self.held.add(key)
-        return {"lease_ms": self.seconds * 1000, "since_ns": lock.since} if DRIVER == "redis" else {}
+        return {"lease_ms": self.seconds * 1000, "since_ns": lock.since} if TELLS else {}
 
     def timed_out(self, lock):
         """kazoo takes its node out of ZooKeeper's line if that can be done, and does not look."""
@@ -102,7 +122,7 @@ class Lock:
         self.held.discard(key)
         try:
             released = lock.release()
-        except (tooz.ToozError, KazooException) as e:
+        except FAILURES as e:
             raise picklock.Unknown(repr(e)) from e
         if held and not released and DRIVER == "redis" and not lock.refused:
             # The library had no answer, tried again without its token, and takes that for a refusal.
@@ -110,6 +130,9 @@ class Lock:
         return released
 
     def close(self):
+        if not (BEATS or DRIVER == "zookeeper"):  # what those hold does not end with the coordinator
+            for key in list(self.held):
+                self.release(key)
         self.coordinator.stop()
 
 
