@@ -58,6 +58,15 @@ func moreNodeLines() []line {
 			language: nodeLanguage, folder: "proper-lockfile", program: "lock", library: "proper-lockfile", version: "4.1.2", cluster: "directory",
 			minTTL: 2 * time.Second, promises: []string{"https://www.npmjs.com/package/proper-lockfile/v/4.1.2"},
 		}, {
+			name: "node-lockfile", about: "lockfile: a file made in a shared directory, which is over when it is stale",
+			language: nodeLanguage, folder: "lockfile", program: "lock", library: "lockfile", version: "1.0.4", cluster: "directory",
+			minTTL: 100 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/lockfile/v/1.0.4"},
+			cannot: map[string]string{"clock": "how old a lock is and how long an acquire waits, it measures on the wall clock (Date.now)"},
+		}, {
+			name: "node-dynamodb-lock-client", about: "dynamodb-lock-client's FailOpen on DynamoDB, with its heartbeats and tokens; an error of a heartbeat is the loss", fencing: true,
+			language: nodeLanguage, folder: "dynamodb-lock-client", program: "lock", library: "dynamodb-lock-client", version: "0.7.3", cluster: "dynamodb",
+			minTTL: 400 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/dynamodb-lock-client/v/0.7.3"},
+		}, {
 			name: "node-advisory-lock", about: "advisory-lock on Postgres: an advisory lock on a connection of its own",
 			language: nodeLanguage, folder: "advisory-lock", program: "lock", library: "advisory-lock", version: "2.0.0", cluster: "postgres",
 			minTTL: time.Second, promises: []string{"https://www.npmjs.com/package/advisory-lock/v/2.0.0"},
