@@ -32,5 +32,25 @@ func goLines() []line {
 				Name: "request", About: "how long a request may take: unbounded, as in the library's own example, or bounded, to half the renew deadline, as in Kubernetes' components",
 				Default: "unbounded", Safer: []string{"bounded"}, Check: adapter.Checks(adapter.OneOf("unbounded", "bounded")),
 			}},
+		}, {
+			name: "go-pglock", about: "pglock on Postgres: a row that the holder's heartbeats keep; the end of the context of Do is the loss",
+			language: goLanguage, folder: "pglock", program: "main", library: "cirello.io/pglock", version: "1.14.2", cluster: "postgres",
+			confirms: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/cirello.io/pglock@v1.14.2"},
+		}, {
+			name: "go-gocron-redis", about: "gocron-redis-lock, the locker of gocron's jobs: redsync on one Redis",
+			language: goLanguage, folder: "gocron-redis-lock", program: "main", library: "github.com/go-co-op/gocron-redis-lock/v2", version: "2.1.0", cluster: "redis",
+			minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-co-op/gocron-redis-lock/v2@v2.1.0"},
+		}, {
+			name: "go-zk", about: "zk.Lock on one connection a key, in a program of its own: in any version",
+			language: goLanguage, folder: "zk", program: "main", library: "github.com/go-zookeeper/zk", version: "1.0.4", cluster: "zookeeper",
+			confirms: true, minTTL: 400 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-zookeeper/zk@v1.0.4#Lock"},
+		}, {
+			name: "go-rueidislock", about: "rueidislock on one Redis, in a program of its own: in any version of rueidis; the end of the grant's context is the loss",
+			language: goLanguage, folder: "rueidislock", program: "main", library: "github.com/redis/rueidis", version: "1.0.79", cluster: "redis",
+			minTTL: 50 * time.Millisecond, promises: []string{"https://github.com/redis/rueidis/tree/v1.0.79/rueidislock#readme"},
+		}, {
+			name: "go-consul", about: "Consul's api.Lock on a session of its own, in a program of its own: in any version; its channel is the loss",
+			language: goLanguage, folder: "consul", program: "main", library: "github.com/hashicorp/consul/api", version: "1.34.5", cluster: "consul",
+			minTTL: time.Second, promises: []string{"https://pkg.go.dev/github.com/hashicorp/consul/api@v1.34.5#Lock.Lock"},
 		}}
 }
