@@ -37,6 +37,10 @@ func goLines() []line {
 			language: goLanguage, folder: "pglock", program: "main", library: "cirello.io/pglock", version: "1.14.2", cluster: "postgres",
 			confirms: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/cirello.io/pglock@v1.14.2"},
 		}, {
+			name: "go-redislock", about: "redislock on one Redis, in a program of its own: in any version",
+			language: goLanguage, folder: "redislock", program: "main", library: "github.com/bsm/redislock", version: "0.9.4", cluster: "redis",
+			minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/bsm/redislock@v0.9.4"},
+		}, {
 			name: "go-gocron-redis", about: "gocron-redis-lock, the locker of gocron's jobs: redsync on one Redis",
 			language: goLanguage, folder: "gocron-redis-lock", program: "main", library: "github.com/go-co-op/gocron-redis-lock/v2", version: "2.1.0", cluster: "redis",
 			minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-co-op/gocron-redis-lock/v2@v2.1.0"},
