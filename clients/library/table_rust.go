@@ -7,5 +7,9 @@ func rustLines() []line {
 		name: "rslock", about: "rslock (Redlock) over independent Redis nodes, all defaults",
 		language: rustLanguage, folder: "rslock", program: "rslock", library: "rslock", version: "0.10.0", cluster: "redlock",
 		minTTL: 10 * time.Millisecond, promises: []string{"https://docs.rs/rslock/0.10.0/rslock/"},
+	}, {
+		name: "rust-sqlx", about: "sqlx's PgAdvisoryLock on Postgres: a session-level advisory lock on a connection of a pool",
+		language: rustLanguage, folder: "sqlx", program: "client", library: "sqlx", version: "0.9.0", cluster: "postgres",
+		minTTL: time.Second, promises: []string{"https://docs.rs/sqlx/0.9.0/sqlx/postgres/struct.PgAdvisoryLock.html"},
 	}}
 }
