@@ -7,7 +7,8 @@
 // the session, which the connection keeps alive and replaces after its end. Nothing tells the holder of a lock about that.
 //
 // Lock cannot give up: to end a wait takes the end of the connection, so each key has a connection of its own. A node
-// that Lock has made before it failed may still be in the line. A release without an answer is given up after a lease.
+// that Lock has made before it failed may still be in the line. A release that fails, or has no answer
+// for a lease, ends its connection, too.
 package main
 
 import (
@@ -81,6 +82,9 @@ func (l *lock) Release(key string) (bool, error) {
 	case err := <-done:
 		if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNotLocked) {
 			return false, nil
+		}
+		if err != nil { // the node may still be there
+			l.leave(key)
 		}
 		return err == nil, err
 	case <-time.After(l.ttl):
